@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// SHA-256 and HMAC-SHA-256 (nettle), and random bytes from the kernel.
+// A digest is a plain value; nothing is owned.
+#pragma once
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SHA256_SIZE = 32, SHA256_HEX = 65 };
+
+typedef struct sha256 {
+    _Alignas(8) unsigned char state[128]; // nettle's struct sha256_ctx
+} sha256;
+
+void sha256_init(sha256 *h);
+void sha256_update(sha256 *h, const void *bytes, size_t n);
+// Ends and resets h.
+void sha256_final(sha256 *h, uint8_t digest[SHA256_SIZE]);
+// 64 lower-case hexadecimal digits and a NUL.
+void sha256_hex(const void *bytes, size_t n, char hex[SHA256_HEX]);
+void digest_hex(const uint8_t digest[SHA256_SIZE], char hex[SHA256_HEX]);
+int sha256_file(const char *path, char hex[SHA256_HEX], err *e);
+
+void hmac_sha256(const void *key, size_t key_n, const void *bytes, size_t n,
+    uint8_t mac[SHA256_SIZE]);
+// Compares in time that does not depend on the content.
+int digest_equal(const void *a, const void *b, size_t n);
+
+// n bytes from getrandom(2), which does not fail for n <= 256; abort()s if it does.
+void random_bytes(void *out, size_t n);
+// 2n hexadecimal digits and a NUL.
+void random_hex(char *out, size_t n);

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// The error contract of the whole program: a caller-owned value, with nothing to free.
+// Functions take `err *e` last and return 0 or -1, a pointer or NULL; `e` may be NULL.
+#pragma once
+#include <stdarg.h>
+#include <stdbool.h>
+
+// What went wrong, for callers that decide by it; people read the text.
+//  X(name, text, exit code)
+#define ERR_CODES(X)                                                                               \
+    X(NONE, "none", 0)                  /* no error */                                             \
+    X(FAILED, "failed", 1)              /* it did not work, and nothing below says it better */    \
+    X(USAGE, "usage", 2)                /* the caller's arguments do not fit */                    \
+    X(REFUSED, "refused", 3)            /* the gate or a guard refused */                          \
+    X(TIMEOUT, "timeout", 4)            /* a time-out of ours passed */                            \
+    X(CANCELLED, "cancelled", 130)      /* interrupted */                                          \
+    X(NOT_FOUND, "not_found", 1)        /* no such file, object, name */                           \
+    X(EXISTS, "exists", 1)              /* it is there already */                                  \
+    X(CONFLICT, "conflict", 1)          /* somebody else changed it */                             \
+    X(INVALID, "invalid", 1)            /* input that does not parse or check */                   \
+    X(CORRUPT, "corrupt", 1)            /* stored data that is damaged */                          \
+    X(UNAUTHORIZED, "unauthorized", 1)  /* no or wrong credentials (401) */                        \
+    X(FORBIDDEN, "forbidden", 1)        /* not allowed (403) */                                    \
+    X(GONE, "gone", 1)                  /* expired (410) */                                        \
+    X(UNAVAILABLE, "unavailable", 1)    /* a server that is away or says 5xx: trying again may help */\
+    X(IO, "io", 1)                      /* the operating system said no */                         \
+    X(NO_SPACE, "no_space", 1)          /* ENOSPC, EDQUOT */                                       \
+    X(LIMIT, "limit", 1)                /* a limit of ours was reached */
+
+typedef enum err_code {
+#define X(name, text, exit) ERR_##name,
+    ERR_CODES(X)
+#undef X
+} err_code;
+
+typedef struct err {
+    err_code code;
+    char text[1000]; // UTF-8: the thing, the reason, the remedy
+} err;
+
+// Sets code and text; returns -1, so that `return err_set(e, …)` reads well.
+int err_set(err *e, err_code code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int err_vset(err *e, err_code code, const char *fmt, va_list args);
+// "<fmt>: <strerror(number)>", with NOT_FOUND, EXISTS, NO_SPACE, FORBIDDEN or IO as the code.
+int err_errno(err *e, int number, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+// Puts what was being done before the text: "<fmt>: <text>". Keeps the code; returns -1.
+int err_wrap(err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+// The code's name in lower case with underscores, "not_found".
+const char *err_name(err_code code);
+// The exit code that design.md gives a command that ends with this error.
+int err_exit_code(err_code code);

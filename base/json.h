@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// JSON trees are cJSON's own; this adds what Kubernetes and a journal need: 64-bit integers that
+// survive, strict UTF-8, errors with a place, canonical text, and getters that say what is wrong.
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <cjson/cJSON.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+static inline void json_free_at(cJSON **j)
+{
+    cJSON_Delete(*j);
+}
+#define AUTO_JSON __attribute__((cleanup(json_free_at))) cJSON
+
+// Parses exactly one value. Errors: ERR_INVALID with line and column; depth is limited to 1000.
+// Integers beyond ±2^53 stay exact: they are kept as cJSON_Raw and read by json_int.
+cJSON *json_parse(const char *text, size_t n, err *e);
+// Compact text on one line; valid UTF-8 is kept as it is.
+void json_print(buf *out, const cJSON *j);
+// The same with object keys sorted at every level: for hashes and comparisons.
+void json_print_canonical(buf *out, const cJSON *j);
+void json_print_pretty(buf *out, const cJSON *j, int indent);
+char *json_to_str(const cJSON *j); // compact, new
+
+// A number that keeps all 64 bits.
+cJSON *json_new_int(int64_t value);
+// Is it a number without a fraction that fits? Then *value.
+bool json_int(const cJSON *j, int64_t *value);
+
+// Getters that borrow; keys are matched exactly (case-sensitive).
+const cJSON *json_get(const cJSON *object, const char *key);
+// Follows "a.b.c" (keys without dots) and "[0]" in "a[0].b".
+const cJSON *json_path(const cJSON *root, const char *path);
+const char *json_str(const cJSON *object, const char *key);             // NULL if none
+const char *json_str_or(const cJSON *object, const char *key, const char *otherwise);
+int64_t json_int_or(const cJSON *object, const char *key, int64_t otherwise);
+bool json_bool_or(const cJSON *object, const char *key, bool otherwise);
+// json_path, then its string; NULL if none.
+const char *json_path_str(const cJSON *root, const char *path);
+
+// Setters: replace or add; a NULL string sets nothing. They own `item`.
+void json_set(cJSON *object, const char *key, cJSON *item);
+void json_set_str(cJSON *object, const char *key, const char *value);
+void json_set_int(cJSON *object, const char *key, int64_t value);
+void json_set_bool(cJSON *object, const char *key, bool value);
+// The object at key, made when it is not there.
+cJSON *json_object_at(cJSON *object, const char *key);
+cJSON *json_array_at(cJSON *object, const char *key);
+bool json_equal(const cJSON *a, const cJSON *b);

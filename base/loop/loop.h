@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// The event loop of a program: timers, descriptors, signals, and work posted from other threads.
+// One thread runs it; everything but loop_post, loop_call and canceller_cancel belongs to that thread.
+#pragma once
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct loop loop;
+
+loop *loop_new(err *e);
+// After the run; every handle on it must have been freed.
+void loop_free(loop *l);
+// Until loop_stop, or until nothing is left that could call back.
+void loop_run(loop *l);
+void loop_stop(loop *l);
+// Calls fn(arg) on the loop's thread, in order of posting. From any thread, at any time.
+void loop_post(loop *l, void (*fn)(void *arg), void *arg);
+bool loop_is_current(const loop *l); // is this its thread?
+
+// A timer. Times in milliseconds; repeat 0 fires once. Free at any time, also from its callback.
+typedef struct loop_timer loop_timer;
+loop_timer *loop_timer_new(loop *l, void (*fn)(void *arg), void *arg);
+void loop_timer_start(loop_timer *t, uint64_t delay_ms, uint64_t repeat_ms);
+void loop_timer_stop(loop_timer *t);
+void loop_timer_free(loop_timer *t); // NULL is fine
+// A timer that does not keep loop_run going by itself.
+void loop_timer_unref(loop_timer *t);
+
+// Readiness of a descriptor that stays the caller's (for curl and the like).
+enum { LOOP_READ = 1, LOOP_WRITE = 2, LOOP_ERROR = 4 };
+typedef struct loop_poll loop_poll;
+loop_poll *loop_poll_new(loop *l, int fd, void (*fn)(void *arg, int events), void *arg, err *e);
+void loop_poll_set(loop_poll *p, int events); // 0: none for now
+void loop_poll_free(loop_poll *p);            // before the descriptor is closed
+
+// fn(arg, signum) on the loop's thread.
+typedef struct loop_signal loop_signal;
+loop_signal *loop_signal_new(loop *l, int signum, void (*fn)(void *arg, int signum), void *arg,
+    err *e);
+void loop_signal_free(loop_signal *s);
+
+// Blocking calls into the loop, from another thread.
+//
+//   caller:  loop_call ──post──> start(call, arg) … loop_call_finish(call) ──wakes──> returns
+//                 │ deadline, or canceller_cancel
+//                 └──post──> cancel(call, arg) … must lead to loop_call_finish soon
+//
+// A canceller is what an interrupt pulls: it ends the call under way, and those that follow until
+// it is reset.
+typedef struct canceller canceller;
+canceller *canceller_new(void);
+void canceller_free(canceller *c);
+void canceller_cancel(canceller *c); // any thread
+void canceller_reset(canceller *c);
+bool canceller_is_cancelled(const canceller *c);
+
+typedef struct loop_pending loop_pending;
+struct loop_call_ops {
+    void (*start)(loop_pending *call, void *arg);  // on the loop's thread
+    void (*cancel)(loop_pending *call, void *arg); // on the loop's thread, at most once
+};
+// Returns 0 when it was finished by itself; else -1 with ERR_CANCELLED or ERR_TIMEOUT, after
+// `cancel` ran and the call was finished. deadline: clock_mono() ns, 0 for none. c may be NULL.
+int loop_call(loop *l, canceller *c, const struct loop_call_ops *ops, void *arg, int64_t deadline,
+    err *e);
+// On the loop's thread, exactly once for each started call; `call` is gone after it.
+void loop_call_finish(loop_pending *call);
+// Sleeps on a canceller: 0 after ns nanoseconds, else -1 with ERR_CANCELLED. Needs no loop.
+int canceller_sleep(canceller *c, int64_t ns, err *e);

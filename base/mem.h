@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Small allocations that cannot fail, and the cleanup idiom of the whole program.
+// The caller owns what it gets; sizes that come from input go through mem_try_array.
+#pragma once
+#include <stddef.h>
+#include <stdlib.h>
+
+// Zeroed memory; abort()s when there is none (SIGABRT's handler restores a terminal).
+void *mem_alloc(size_t size) __attribute__((malloc, returns_nonnull));
+// Zeroed array of `count` elements; abort()s on overflow or when there is no memory.
+void *mem_array(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
+// Resizes to `count` elements; the new part is not zeroed. abort()s as mem_array.
+void *mem_resize(void *old, size_t count, size_t size) __attribute__((returns_nonnull));
+// A copy of a string (NULL stays NULL), of its first n bytes plus a NUL, of n bytes.
+char *mem_strdup(const char *s);
+char *mem_strndup(const char *s, size_t n) __attribute__((returns_nonnull));
+void *mem_dup(const void *p, size_t n) __attribute__((returns_nonnull));
+// For sizes that come from input: NULL on overflow or when there is no memory.
+void *mem_try_array(size_t count, size_t size) __attribute__((malloc));
+
+// free() for a pointer that lives in a variable; the target of AUTO_FREE.
+static inline void mem_free_at(void *p)
+{
+    free(*(void **)p);
+}
+
+// A scope-bound resource: `AUTO_FREE char *s = …;` is freed at the end of the block, and
+// `return STEAL(s)` hands it on. Never live across a Lua call that may raise.
+#define CLEANUP(fn) __attribute__((cleanup(fn)))
+#define AUTO_FREE   CLEANUP(mem_free_at)
+#define STEAL(p)                                                                                   \
+    ({                                                                                             \
+        __typeof__(p) stolen_ = (p);                                                               \
+        (p) = NULL;                                                                                \
+        stolen_;                                                                                   \
+    })
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// A binding: one thing a cell can have done, as a record of C functions from JSON to JSON.
+// The kernel owns calls, arguments and results; a binding knows neither Lua nor the journal.
+//
+//   Lua (script/lib)          kernel                               binding (script/bind)
+//   k8s.create(x) ── args ──> gate → ledger: intent → start(call, args) ──> result
+//        ▲                         resume: known call → verify(call, args, recorded)
+//        └─ handle from JSON <──── ledger: outcome ◄── result as JSON
+//
+// The functions run on the Lua thread, block through call_* only, and return soon after the call's
+// canceller is pulled. Results are JSON without secrets; a handle is rebuilt from its JSON alone.
+#pragma once
+#include "base/err.h"
+#include "base/json.h"
+#include "base/loop/loop.h"
+
+#include <stdint.h>
+
+#define EFFECTS(X)                                                                                 \
+    X(PURE, "pure")              /* reads and waits */                                             \
+    X(LOCAL, "local")            /* processes and files of this machine */                         \
+    X(CLUSTER, "cluster")        /* makes or changes things elsewhere */                           \
+    X(DESTRUCTIVE, "destructive") /* removes things elsewhere */
+
+typedef enum effect {
+#define X(name, text) EFFECT_##name,
+    EFFECTS(X)
+#undef X
+} effect;
+
+// What a binding sees of the running call; opaque, the kernel's.
+typedef struct call call;
+
+struct binding {
+    const char *name; // "k8s.create", as Lua sees it
+    effect effect;
+    // Does it. Returns 0 and a new result (NULL reads as null in Lua), or -1. For an effect, what
+    // it did so far when it fails midway goes to call_ledger_partial.
+    int (*start)(call *c, const cJSON *args, cJSON **result, err *e);
+    // Is what `recorded` tells still so? 1 yes (*result: the result to hand out, NULL for the
+    // recorded one), 0 no, -1 it could not be found out. NULL: never verified, always done again.
+    // recorded is NULL for an intent without an outcome: then look whether it was done.
+    int (*verify)(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e);
+    // Removes what `recorded` tells; what is gone already is no error. NULL: nothing to undo.
+    int (*undo)(call *c, const cJSON *recorded, err *e);
+    // What it would touch, for the gate, the dialog and the ledger: "create SparkApplication mnist
+    // in namespace default". NULL: the name and the arguments say it.
+    char *(*describe)(call *c, const cJSON *args);
+};
+
+// The tables of script/bind, one a file, ended by a record without a name.
+extern const struct binding shell_bindings[], trainer_bindings[], image_bindings[], k8s_bindings[],
+    display_bindings[], spark_bindings[];
+
+// Services for bindings. All of them may be used from the Lua thread only, except where said.
+loop *call_loop(call *c);
+canceller *call_canceller(call *c);
+int64_t call_deadline(call *c);       // clock_mono() ns of the cell's time-out, 0 for none
+const char *call_cwd(call *c);        // the working folder: relative names are relative to it
+const char *call_cell(call *c);       // id of the executing cell
+const char *call_run(call *c);        // name of this run: goes into labels
+const char *const *call_env(call *c); // environment for children: %env and the gate's KUBECONFIG in it
+// The objects that the bindings share for the kernel's life (http, client, sandbox): made on first use by
+// `make`, freed by `drop` on the loop's thread at the end.
+void *call_shared(call *c, const char *key, void *(*make)(call *c, err *e), void (*drop)(void *),
+    err *e);
+// Registers bytes that must not reach journal, spools or reports.
+void call_secret(call *c, const char *secret);
+// Text to the cell's output; name is "stdout" or "stderr". From any thread.
+void call_output(call *c, const char *name, const char *bytes, size_t n);
+// Records what an effect has made before it is complete, so that clean finds it.
+void call_ledger_partial(call *c, const cJSON *made);
+
+// Displays: what a cell leaves below it. `data` is a MIME bundle that has "text/plain".
+// A live one outlives the call, and is fed from the loop's thread until it is closed.
+typedef struct display display;
+display *call_display(call *c, cJSON *data, bool live);
+void display_replace(display *d, cJSON *data); // the whole of it
+// Rows by uid: an object per row {"uid": …, cells…}; a row with "deleted": true goes. Sent at most
+// 10 times a second, with later states of a row replacing earlier ones.
+void display_rows(display *d, cJSON *rows);
+void display_close(display *d, cJSON *last_data); // last_data may be NULL
+// Called on the loop's thread when the run ends while the display is live: stop feeding, and close.
+void display_on_end(display *d, void (*fn)(void *arg), void *arg);
