@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// kubeconfig files: read, merged as kubectl merges them, and one context taken out of them.
+// Nothing here touches the network or the environment; a `kubeconfig` owns its strings.
+#pragma once
+#include "base/err.h"
+#include "base/json.h"
+
+#include <stdbool.h>
+
+// Where to look, as the command line and the environment say. Strings are borrowed; NULL: not
+// given.
+struct client_options {
+    const char *kubeconfig;      // --kubeconfig: this file alone, which must exist
+    const char *kubeconfig_list; // $KUBECONFIG: a ':' list; files that are not there are skipped
+    const char *home;            // $HOME: ~/.kube/config when there is no list
+    const char *context;         // --context
+    const char *namespace_;      // -n
+    const char *service_host;    // $KUBERNETES_SERVICE_HOST and _PORT: inside a pod, used when no
+    const char *service_port;    //   file was found
+    const char *service_dir;     // NULL: /var/run/secrets/kubernetes.io/serviceaccount
+    const char *https_proxy;     // $HTTPS_PROXY and $NO_PROXY, for clusters without a proxy-url
+    const char *no_proxy;
+    const char *const *env; // of exec plugins; NULL: this process's
+};
+
+// An exec credential plugin, as its entry says.
+struct kube_exec {
+    char *api_version;  // client.authentication.k8s.io/v1 or v1beta1
+    char *command;      // absolute, or a name that is looked up in PATH
+    char **args, **env; // env: "NAME=value"
+    char *install_hint;
+    char *folder; // of the file it stands in: where it runs
+    bool provide_cluster_info;
+};
+
+// One context: a cluster, a user, a namespace. Files that it names are paths here, resolved against
+// the kubeconfig's folder, and read when they are needed.
+typedef struct kubeconfig {
+    char *context, *cluster, *user; // names of the entries
+    char *namespace_;               // never NULL: "default" in the end
+    char *source;                   // the file(s), for messages
+    char *server;                   // "https://host:port[/path]" without a slash at the end
+    char *ca_file, *cert_file, *key_file, *token_file; // NULL where there is none
+    char *ca_data, *cert_data, *key_data;              // PEM; wins over the file
+    size_t ca_data_n, cert_data_n, key_data_n;
+    char *token, *username, *password;
+    char *server_name, *proxy;
+    bool insecure, no_compression;
+    char *as, *as_uid, **as_groups; // impersonation
+    cJSON *as_extra;                // {"key": ["value", …]}
+    struct kube_exec *exec;         // NULL: none
+    char *registry;                 // host of the extension "firesteel/registry"; NULL: none
+    cJSON *cluster_info;            // the cluster entry, for provideClusterInfo
+} kubeconfig;
+
+// Reads, merges and resolves. Errors: ERR_NOT_FOUND (no file, no such context: the known ones are
+// listed), ERR_INVALID (file, line and column), ERR_USAGE.
+kubeconfig *kubeconfig_load(const struct client_options *options, err *e);
+void kubeconfig_free(kubeconfig *k);
+// The parts of load, on texts: `files` is an array of {"path", "config": {…}} objects in order of
+// precedence; the merged whole is new.
+cJSON *kubeconfig_parse(const char *path, const char *text, size_t n, err *e);
+cJSON *kubeconfig_merge(const cJSON *files);
+// Names of the contexts of a merged whole, "a, b, c", new.
+char *kubeconfig_contexts(const cJSON *merged);
