@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// HTTPS on loopback over libmicrohttpd, which http.c alone names: routes, bodies in pieces, answers
+// that stream. It runs on the loop's thread; an exchange belongs to the server and ends with
+// `done`.
+//
+//   begin(head) ─> body(piece)… ─> end() ─> http_respond*(…) ─> done()
+//                                     └ may answer later, from a timer or a callback
+#pragma once
+#include "base/buf.h"
+#include "base/loop/loop.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+typedef struct http_server http_server;
+typedef struct http_exchange http_exchange;
+
+// A handler of a route. Whatever `begin` returns is handed to the others.
+struct http_handler {
+    // The head has come. May answer already (401, 404, 413): then body and end are not called.
+    void *(*begin)(void *arg, http_exchange *x);
+    void (*body)(void *state, http_exchange *x, const char *bytes, size_t n);
+    void (*end)(void *state, http_exchange *x);
+    // Answered in full, or the client is gone: free the state. x is not valid after it.
+    void (*done)(void *state);
+};
+
+struct http_options {
+    uint16_t port;           // 0: any free one
+    const char *certificate; // PEM
+    const char *key;         // PEM
+    const char *token;       // what "Authorization: Bearer" must say
+};
+// Listens on 127.0.0.1. Errors: ERR_EXISTS when the port is in use.
+http_server *http_open(loop *l, const struct http_options *o, err *e);
+void http_close(http_server *s); // ends every exchange
+uint16_t http_port(const http_server *s);
+// The longest prefix wins ("/v2/", "/"). Strings and handler are borrowed for the server's life.
+void http_route(http_server *s, const char *prefix, const struct http_handler *h, void *arg);
+
+// The request. Strings are borrowed until `done`; header names match in any case.
+const char *http_method(const http_exchange *x);
+const char *http_path(const http_exchange *x);                     // decoded, without the query
+const char *http_header(const http_exchange *x, const char *name); // NULL if none
+const char *http_query(const http_exchange *x, const char *name);  // decoded; NULL if none
+// Does it carry the token: as Bearer, or as the password of Basic with any user (registries)?
+bool http_is_authorized(const http_exchange *x);
+
+// The answer, once. Headers first. The body of a HEAD is counted but not sent.
+void http_set_header(http_exchange *x, const char *name, const char *value);
+void http_respond(http_exchange *x, int code, const char *type, const void *bytes, size_t n);
+// From an open file's start to `size`; the descriptor is taken.
+void http_respond_file(http_exchange *x, int code, const char *type, int fd, uint64_t size);
+// From a source, in chunks, without a length.
+enum { HTTP_END = -1, HTTP_BROKEN = -2 };
+struct http_source {
+    // Up to max bytes into out. 0: nothing now, until http_wake. HTTP_END: that was all.
+    ssize_t (*read)(void *arg, char *out, size_t max);
+    void (*close)(void *arg);
+};
+void http_respond_stream(
+    http_exchange *x, int code, const char *type, const struct http_source *source, void *arg);
+// The stream has bytes again (or wants to end). Harmless at any time before its close.
+void http_wake(http_exchange *x);
