@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+#include "script/protocol/client.h"
+
+#include "base/loop/stream.h"
+#include "base/mem.h"
+#include "script/protocol/frame.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct request {
+    int64_t id;
+    void (*reply)(void *arg, const cJSON *reply);
+    void *arg;
+    struct request *next;
+};
+
+struct client {
+    stream *stream;
+    const struct client_ops *ops;
+    void *arg;
+    frame_reader frames;
+    struct request *requests;
+    int64_t last_id;
+    bool dispatching, closed; // closed from a callback: freed after it
+};
+
+static struct request *take_request(client *c, int64_t id)
+{
+    for (struct request **r = &c->requests; *r; r = &(*r)->next) {
+        if ((*r)->id != id)
+            continue;
+        struct request *found = *r;
+        *r = found->next;
+        return found;
+    }
+    return NULL;
+}
+
+static void forget_requests(client *c)
+{
+    while (c->requests) {
+        struct request *r = c->requests;
+        c->requests = r->next;
+        r->reply(r->arg, NULL);
+        free(r);
+    }
+}
+
+static int handle(void *arg, const char *line, size_t n, err *e)
+{
+    client *c = arg;
+    cJSON *message = json_parse(line, n, e);
+    if (!message)
+        return err_wrap(e, "the kernel sent what is not JSON");
+    message_type type = message_type_of(message);
+    struct request *r =
+        type == MESSAGE_reply ? take_request(c, json_int_or(message, "to", 0)) : NULL;
+    if (r)
+        r->reply(r->arg, message);
+    else
+        c->ops->event(c->arg, type, message);
+    free(r);
+    cJSON_Delete(message);
+    return c->closed ? -1 : 0;
+}
+
+static void destroy(client *c)
+{
+    stream_close(c->stream);
+    frame_reader_done(&c->frames);
+    free(c);
+}
+
+static void end(client *c, const err *reason)
+{
+    stream_close(STEAL(c->stream));
+    c->dispatching = true;
+    forget_requests(c);
+    if (!c->closed)
+        c->ops->closed(c->arg, reason);
+    c->dispatching = false;
+    if (c->closed)
+        destroy(c);
+}
+
+static void on_data(void *arg, const char *bytes, size_t n)
+{
+    client *c = arg;
+    err e = {0};
+    c->dispatching = true;
+    int result = frame_reader_feed(&c->frames, bytes, n, handle, c, &e);
+    c->dispatching = false;
+    if (c->closed)
+        destroy(c);
+    else if (result < 0)
+        end(c, &e);
+}
+
+static void on_closed(void *arg, const err *reason)
+{
+    end(arg, reason);
+}
+
+static const struct stream_ops stream_callbacks = {.data = on_data, .closed = on_closed};
+
+static client *client_new(const struct client_ops *ops, void *arg)
+{
+    client *c = mem_alloc(sizeof *c);
+    c->ops = ops;
+    c->arg = arg;
+    return c;
+}
+
+client *client_open(loop *l, const char *socket, const struct client_ops *ops, void *arg, err *e)
+{
+    struct stat st;
+    if (stat(socket, &st) < 0) {
+        err_errno(e, errno, "no kernel at %s", socket);
+        return NULL;
+    }
+    if (st.st_uid != geteuid()) {
+        err_set(e, ERR_FORBIDDEN, "%s belongs to another user", socket);
+        return NULL;
+    }
+    client *c = client_new(ops, arg);
+    c->stream = stream_connect(l, socket, &stream_callbacks, c, e);
+    if (c->stream)
+        return c;
+    err_wrap(e, "no kernel answers at %s", socket);
+    if (e && e->code != ERR_NOT_FOUND && e->code != ERR_FORBIDDEN)
+        e->code = ERR_UNAVAILABLE;
+    free(c);
+    return NULL;
+}
+
+client *client_from_fd(loop *l, int fd, const struct client_ops *ops, void *arg, err *e)
+{
+    client *c = client_new(ops, arg);
+    c->stream = stream_from_fd(l, fd, &stream_callbacks, c, e);
+    if (c->stream)
+        return c;
+    free(c);
+    return NULL;
+}
+
+void client_close(client *c)
+{
+    if (!c)
+        return;
+    if (c->dispatching) {
+        c->closed = true;
+        return;
+    }
+    c->dispatching = true;
+    forget_requests(c);
+    destroy(c);
+}
+
+void client_hello(client *c, int64_t from, bool owner)
+{
+    cJSON *hello = message_new(MESSAGE_hello);
+    json_set_int(hello, "version", PROTOCOL_VERSION);
+    json_set_int(hello, "from", from);
+    json_set_bool(hello, "owner", owner);
+    client_send(c, hello);
+}
+
+void client_send(client *c, cJSON *message)
+{
+    AUTO_BUF line = {0};
+    json_print(&line, message);
+    cJSON_Delete(message);
+    buf_char(&line, '\n');
+    if (c->stream)
+        stream_write(c->stream, line.data, line.len);
+}
+
+void client_request(
+    client *c, cJSON *message, void (*reply)(void *arg, const cJSON *reply), void *arg)
+{
+    if (!c->stream) {
+        cJSON_Delete(message);
+        reply(arg, NULL);
+        return;
+    }
+    struct request *r = mem_alloc(sizeof *r);
+    *r = (struct request){++c->last_id, reply, arg, c->requests};
+    c->requests = r;
+    json_set_int(message, "id", r->id);
+    client_send(c, message);
+}

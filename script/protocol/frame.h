@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Cuts a byte stream into the protocol's lines. A reader is a plain value; it holds the unfinished
+// line.
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+
+typedef struct frame_reader {
+    buf rest;       // an unfinished line
+    size_t scanned; // so much of it has no newline
+} frame_reader;
+
+void frame_reader_done(frame_reader *r);
+// Calls line(arg, text, n, e) for each line that the new bytes complete, without its newline; the
+// text is NUL-terminated. Ends with -1 as soon as `line` returns it, or for a line over
+// MESSAGE_LIMIT (ERR_LIMIT). `r` may not be done inside `line`.
+int frame_reader_feed(frame_reader *r, const char *bytes, size_t n,
+    int (*line)(void *arg, const char *text, size_t n, err *e), void *arg, err *e);

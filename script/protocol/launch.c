@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "script/protocol/launch.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { CLIENT_FD = 3 }; // where the kernel finds its end of the pair
+
+static void strv_free_at(char ***v)
+{
+    strv_free(*v);
+}
+
+static char **command_line(const struct launch *o)
+{
+    const struct {
+        const char *name, *value;
+    } valued[] = {
+        {"--notebook", o->notebook},
+        {"--name", o->name},
+        {"--cwd", o->cwd},
+        {"--run", o->run},
+        {"--resume", o->resume},
+        {"--socket", o->socket},
+        {"--journal", o->journal},
+        {"--allow", o->allow},
+        {"--timeout", o->timeout},
+        {"--memory", o->memory},
+        {"--context", o->context},
+        {"--namespace", o->namespace_},
+        {"--kubeconfig", o->kubeconfig},
+        {"--images", o->images},
+        {"--data", o->data},
+    };
+    const struct {
+        const char *name;
+        bool given;
+    } flags[] = {{"--headless", o->headless}, {"--detach", o->detach}, {"--sandbox", o->sandbox}};
+
+    char **argv = strv_add(NULL, o->program);
+    argv = strv_add(argv, "--client-fd=3");
+    for (size_t i = 0; i < ARRAY_LEN(valued); i++) {
+        if (!valued[i].value)
+            continue;
+        argv = strv_add(argv, valued[i].name);
+        argv = strv_add(argv, valued[i].value);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(flags); i++)
+        if (flags[i].given)
+            argv = strv_add(argv, flags[i].name);
+    for (const char *const *p = o->parameters; p && *p; p++) {
+        argv = strv_add(argv, "--param");
+        argv = strv_add(argv, *p);
+    }
+    return argv;
+}
+
+// A kernel starts with default signals, whatever its starter ignores or blocks.
+static void fresh_signals(posix_spawnattr_t *attributes)
+{
+    sigset_t set;
+    sigfillset(&set);
+    posix_spawnattr_setsigdefault(attributes, &set);
+    sigemptyset(&set);
+    posix_spawnattr_setsigmask(attributes, &set);
+    posix_spawnattr_setflags(
+        attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+}
+
+int launch_kernel(const struct launch *options, pid_t *guard, int *client_fd, err *e)
+{
+    int pair[2];
+    if (!path_exists(options->program))
+        return err_set(
+            e, ERR_NOT_FOUND, "%s is not there; it belongs beside firesteel", options->program);
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return err_errno(e, errno, "cannot make a socket pair");
+
+    CLEANUP(strv_free_at) char **argv = command_line(options);
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_init(&attributes);
+    fresh_signals(&attributes);
+    posix_spawn_file_actions_init(&files);
+    // dup2 onto itself would leave close-on-exec set: glibc's spawn clears it, POSIX now says so
+    // too.
+    posix_spawn_file_actions_adddup2(&files, pair[1], CLIENT_FD);
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    int failed = posix_spawn(guard, options->program, &files, &attributes, argv, environ);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attributes);
+    close(pair[1]);
+    if (failed) {
+        close(pair[0]);
+        return err_errno(e, failed, "cannot start %s", options->program);
+    }
+    *client_fd = pair[0];
+    return 0;
+}
