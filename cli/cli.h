@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// What the verbs of the command line share: who we are, where things are, how to print. cli/ is the
+// only place that prints, exits and reads the environment; it passes what it finds down as values.
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct cli {
+    const char *const *env; // the environment
+    char *cwd;              // the folder we were started in
+    bool out_tty, err_tty;  // is it a terminal?
+    bool colour;            // may stdout have colours? (a terminal, no NO_COLOR, TERM not dumb)
+    bool utf8;              // may stdout have more than ASCII?
+    int width;              // columns of the terminal, 80 where there is none
+};
+
+// A verb is one file that ends in a record of this. run gets the arguments after the verb (argv[0]
+// is the verb) and returns the exit code; on wrong usage it returns cli_usage(…).
+struct verb {
+    const char *name;
+    const char *summary; // one line, lower case, no full stop
+    const char *usage;   // what follows "firesteel NAME", and one line an option below
+    int (*run)(struct cli *cli, int argc, char **argv);
+};
+
+extern const struct verb run_verb, runs_verb, show_verb, export_verb, ls_verb, stop_verb,
+    sandbox_verb, clean_verb;
+
+// "firesteel: TEXT" on stderr, coloured where that is right; returns the exit code of the error.
+int cli_error(struct cli *cli, const err *e);
+// The same with a hint at "--help"; returns 2.
+int cli_usage(struct cli *cli, const struct verb *verb, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+const char *cli_getenv(const struct cli *cli, const char *name); // NULL when unset or empty
+
+// A program of ours ("firesteel-kernel"): beside our own executable, else in libexec. New.
+char *cli_program(struct cli *cli, const char *name, err *e);
+// The rules of design.md's "Where". All new.
+char *cli_socket_dir(struct cli *cli, err *e); // /tmp/firesteel-UID, 0700, owner checked
+char *cli_data_dir(struct cli *cli);           // $XDG_DATA_HOME/firesteel
+char *cli_images_dir(struct cli *cli);         // its images/
+char *cli_state_dir(struct cli *cli);          // $XDG_STATE_HOME/firesteel

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// A run as a document for others: .ipynb with its outputs, or Markdown. Nothing is owned.
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+#include "script/journal/fold.h"
+
+enum export_format { EXPORT_IPYNB, EXPORT_MD };
+
+// "ipynb", "md"; or by a file's extension. false: neither.
+bool export_format(const char *name_or_path, enum export_format *format);
+// spool_dir: .firesteel/RUN, for outputs that were spooled. More than `limit` bytes of one stream
+// are cut in the middle, and say so (0: 1 MiB).
+int export_run(const fold *f, const char *spool_dir, enum export_format format, size_t limit,
+    buf *out, err *e);

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// The one fold over a journal: events in, state of the run out. Attach, show, export, diff, resume
+// and tests all read a run through it. It owns all it shows; pointers live until the next event.
+#pragma once
+#include "base/err.h"
+#include "base/json.h"
+#include "script/notebook/notebook.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CELL_STATES(X)                                                                             \
+    X(IDLE, "idle")                                                                                \
+    X(QUEUED, "queued")                                                                            \
+    X(RUNNING, "running")                                                                          \
+    X(OK, "ok")                                                                                    \
+    X(FAILED, "failed")                                                                            \
+    X(CANCELLED, "cancelled")                                                                      \
+    X(STALE, "stale")
+
+enum cell_state {
+#define X(name, text) STATE_##name,
+    CELL_STATES(X)
+#undef X
+};
+const char *cell_state_name(enum cell_state s);
+
+#define RUN_STATES(X)                                                                              \
+    X(RUNNING, "running")                                                                          \
+    X(OK, "ok")                                                                                    \
+    X(FAILED, "failed")                                                                            \
+    X(CANCELLED, "cancelled")                                                                      \
+    X(TIMEOUT, "timeout")                                                                          \
+    X(REFUSED, "refused")
+
+enum run_state {
+#define X(name, text) RUN_##name,
+    RUN_STATES(X)
+#undef X
+};
+const char *run_state_name(enum run_state s);
+
+// What a cell left below it, in order. Neighbouring texts of one stream are one output.
+enum output_kind { OUTPUT_STREAM, OUTPUT_DISPLAY, OUTPUT_ERROR };
+struct output {
+    enum output_kind kind;
+    char *name;  // STREAM: stdout or stderr; DISPLAY: its id; ERROR: the error's name
+    char *text;  // STREAM: the text, NULL when spooled; ERROR: the message
+    char *spool; // STREAM: name of the spool, bytes [from, to)
+    uint64_t from, to;
+    cJSON *data;       // DISPLAY: MIME bundle, updates folded in; ERROR: {traceback, line}
+    bool live, result; // DISPLAY
+};
+
+struct run_cell {
+    char *id;
+    enum cell_state state;
+    long count;                   // execution count, 0: never
+    int64_t started, ended;       // wall ns, 0: not yet
+    int64_t mono_start, mono_end; // for durations
+    char *reason;                 // why it ended so, NULL
+    char *capture;                // variable that took its output, NULL
+    struct output *outputs;
+    size_t n_outputs;
+};
+
+// An effect call. What is left over: it was made (or may have been: no outcome) and not undone.
+struct ledger_entry {
+    int64_t call;
+    char *cell, *binding, *effect, *what;
+    char *source; // hash of the cell's source
+    int64_t ordinal;
+    cJSON *args, *target, *result; // as journaled; result NULL until the outcome
+    char *error;
+    bool outcome, failed, verified, undone;
+};
+
+struct ask_entry {
+    char *id, *cell, *text;
+    bool answered;
+};
+
+typedef struct fold fold;
+
+fold *fold_new(void);
+void fold_free(fold *f);
+// Errors: ERR_INVALID for a record that does not fit the format. Unknown types are skipped.
+int fold_event(fold *f, const cJSON *record, err *e);
+// A whole file. Corrupt lines are counted and skipped; *first_bad (may be NULL) tells the first.
+fold *fold_file(const char *path, err *first_bad, err *e);
+
+// The run.
+const char *fold_run(const fold *f);          // its name
+const notebook *fold_notebook(const fold *f); // the document as it was last
+const cJSON *fold_first(const fold *f);       // the "run" record (or the last "resume")
+enum run_state fold_state(const fold *f);     // RUNNING until an end record
+int fold_exit(const fold *f);                 // exit code of the end record, -1: none
+const char *fold_reason(const fold *f);       // of the end record, or NULL
+int64_t fold_started(const fold *f);          // wall ns
+int64_t fold_last(const fold *f);             // wall ns of the last record
+int64_t fold_duration(const fold *f);         // monotonic ns, summed over resumes
+uint64_t fold_seq(const fold *f);
+size_t fold_corrupt(const fold *f); // lines that could not be read
+// Cells, in the document's order.
+size_t fold_count(const fold *f);
+const struct run_cell *fold_cell(const fold *f, size_t i);
+const struct run_cell *fold_cell_by_id(const fold *f, const char *id, size_t *i);
+// The display of an id, wherever it is; NULL if none.
+const struct output *fold_display(const fold *f, const char *id);
+// Ledger.
+size_t fold_ledger_count(const fold *f);
+const struct ledger_entry *fold_ledger(const fold *f, size_t i);
+bool ledger_left_over(const struct ledger_entry *l);
+size_t fold_left_overs(const fold *f);
+const struct ask_entry *fold_open_ask(const fold *f); // the oldest unanswered, or NULL

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Secrets, and how they are kept out of journal, spools, reports and terminals: every registered
+// value is replaced by "[secret]", raw and as base64 at its three alignments.
+// A mask owns copies of its secrets; any thread may add and apply (it locks inside).
+#pragma once
+#include "base/buf.h"
+#include "base/json.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define MASK_TEXT "[secret]"
+enum { MASK_MIN = 6 }; // shorter values are not registered: they would blank ordinary text
+
+typedef struct mask mask;
+
+mask *mask_new(void);
+void mask_free(mask *m);
+// Registers a value; trailing newlines do not count. Several lines: each line of 6 bytes or more
+// too.
+void mask_add(mask *m, const char *secret, size_t n);
+// Every "NAME=VALUE" whose name matches TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|_KEY$, in any case.
+void mask_add_env(mask *m, const char *const *env);
+bool mask_env_name(const char *name);
+
+// Appends text with all secrets replaced; true if there was one.
+bool mask_text(mask *m, const char *text, size_t n, buf *out);
+// Replaces in every string of a JSON tree, keys too; true if there was one.
+bool mask_json(mask *m, cJSON *j);
+
+// A stream in chunks: what may be the start of a secret is held back until more shows whether it is
+// (at most the longest secret's length; flush when a prompt should show, or at the end).
+typedef struct mask_stream {
+    mask *mask;
+    buf held;
+} mask_stream;
+void mask_stream_init(mask_stream *s, mask *m);
+void mask_stream_done(mask_stream *s);
+void mask_stream_feed(mask_stream *s, const char *bytes, size_t n, buf *out);
+void mask_stream_flush(mask_stream *s, buf *out);

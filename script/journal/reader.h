@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// Reads a journal record by record, while it is written or long after. It owns its descriptor.
+// A last line without its newline is not there yet, or torn; both are met with patience, not
+// errors.
+#pragma once
+#include "base/err.h"
+#include "base/json.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct reader reader;
+
+reader *reader_open(const char *path, err *e);
+void reader_close(reader *r); // NULL is fine
+// 1 and a new record; 0 at the end for now (call again when it may have grown); -1:
+// ERR_CORRUPT "RUN.jsonl line 12: …" — the line is skipped, the next call goes on after it;
+// ERR_INVALID for a newer format version, or a first record that is not one.
+int reader_next(reader *r, cJSON **record, err *e);
+// The line of the last record, with its newline; borrowed until the next call.
+const char *reader_line(const reader *r, size_t *n);
+size_t reader_line_number(const reader *r); // 1-based
+bool reader_torn(const reader *r);          // are there bytes after the last newline?
+
+// Journals of a working folder, newest first: NULL-terminated run names. No folder: an empty list.
+char **journal_list(const char *folder, err *e);
+char *journal_file(const char *folder, const char *run); // FOLDER/.firesteel/RUN.jsonl, new
+// A run by its whole name or a unique beginning, or "" or "last" for the newest.
+char *journal_find(const char *folder, const char *name, err *e);

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// A spool: raw bytes of a big or fast stream in a file beside the journal, with an index of lines
+// and times. One process writes; any number read, also while it is written, and after a crash.
+//
+//   .firesteel/RUN/NAME        the bytes
+//   .firesteel/RUN/NAME.idx    every 64 KiB: {offset, lines before it, wall ns}, 3 × 8 bytes each
+//
+// Events refer to it: {"spool": NAME, "from": offset, "to": offset}.
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct spool spool;
+
+// dir is .firesteel/RUN (journal_spool_dir); it is made with the first spool. name: [a-z0-9-]+.
+// An existing spool is continued.
+spool *spool_create(const char *dir, const char *name, err *e);
+// Errors: ERR_NO_SPACE, ERR_IO; the spool then ends at its last whole append.
+int spool_append(spool *s, const void *bytes, size_t n, int64_t wall_ns, err *e);
+spool *spool_open(const char *dir, const char *name, err *e); // for reading
+void spool_close(spool *s);                                   // NULL is fine
+
+const char *spool_name(const spool *s);
+// Bytes and whole lines in it by now (a reader looks at the file again).
+uint64_t spool_size(spool *s);
+uint64_t spool_lines(spool *s);
+// Appends bytes [from, to) to out, cut at the end of the file.
+int spool_read(spool *s, uint64_t from, uint64_t to, buf *out, err *e);
+// Offset of the start of a line (0-based); of the first indexed piece at or after a time.
+int spool_find_line(spool *s, uint64_t line, uint64_t *offset, err *e);
+uint64_t spool_find_time(spool *s, int64_t wall_ns);

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// A notebook: a header and a list of cells, loaded from a Lua file in jupytext's percent format or
+// from an .ipynb, and saved to either. It owns its cells; pointers to them live until the next
+// edit.
+//
+//   -- ---                          header: kept byte for byte
+//   -- ---
+//                                   a cell: its marker line, its body, the blank lines up to the
+//                                   next
+//   -- %% Title option="value"      marker. An unedited cell is saved with the very bytes it came
+//   body                            with; an edited one is written anew, as jupytext would.
+//
+//   -- %% [markdown]
+//   -- text
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "script/notebook/cell.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct notebook notebook;
+
+notebook *notebook_new(void);
+void notebook_free(notebook *nb);
+// By extension: .ipynb, else percent. Errors say the file and the line: ERR_NOT_FOUND; ERR_INVALID
+// for what is no notebook (NUL bytes, bad UTF-8, bad JSON, unknown options or magics).
+notebook *notebook_load(const char *path, err *e);
+// Text of the percent format. A text without a marker is one cell.
+notebook *notebook_parse(const char *text, size_t n, err *e);
+notebook *notebook_parse_ipynb(const char *text, size_t n, err *e);
+// By extension, replacing the file as a whole.
+int notebook_save(const notebook *nb, const char *path, err *e);
+void notebook_print(const notebook *nb, buf *out);
+
+// The .ipynb (nbformat 4.5). outputs(arg, cell, i) returns the new array of nbformat outputs of
+// cell i, or NULL for what it was loaded with; *execution_count may be set. outputs may be NULL.
+typedef cJSON *notebook_outputs_fn(void *arg, const cell *c, size_t i, long *execution_count);
+cJSON *notebook_to_ipynb(const notebook *nb, notebook_outputs_fn *outputs, void *arg);
+
+size_t notebook_count(const notebook *nb);
+const cell *notebook_cell(const notebook *nb, size_t i);
+// Index by id; false if there is none.
+bool notebook_find(const notebook *nb, const char *id, size_t *i);
+// "cell 3 (Deploy)", for messages.
+void notebook_cell_name(const notebook *nb, size_t i, buf *out);
+
+// Edits. Positions are 0-based; `at` may be the count. A marker is what stands after "%%" and kind:
+// "Title option=\"value\"". They return the cell, or NULL when a marker or a magic is not right;
+// then nothing has changed.
+const cell *notebook_insert(
+    notebook *nb, size_t at, cell_kind kind, const char *marker, const char *source, err *e);
+const cell *notebook_replace(notebook *nb, size_t i, const char *source, err *e);
+const cell *notebook_set_marker(notebook *nb, size_t i, cell_kind kind, const char *marker, err *e);
+void notebook_move(notebook *nb, size_t from, size_t to); // to: its index afterwards
+void notebook_delete(notebook *nb, size_t i);
+// Cuts the source before byte `offset` (at a line's start); the first part keeps id and marker.
+const cell *notebook_split(notebook *nb, size_t i, size_t offset, err *e);
+// Gives cells the ids of `ids` (as many as cells): for a copy that must speak of the same cells.
+int notebook_set_ids(notebook *nb, const char *const *ids, size_t n, err *e);

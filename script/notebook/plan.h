@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// What executing a cell means: Lua to run, a file to write, a template to fill, a script for bash.
+// IPython's magics end here: what is left is plain text for the kernel. The plan owns its strings.
+//
+// In Lua, every magic line becomes Lua on the same line, so that line numbers stay those of the
+// cell:
+//   %env K=V          firesteel.magic.env("K", "V")           V with $NAME and {expr} filled in
+//   %env K            firesteel.magic.env("K")                displays it;  %env alone: all
+//   !cmd              firesteel.magic.system("cmd")           streams; a non-zero exit raises
+//   x = !cmd          x = firesteel.magic.getoutput("cmd")    a list of lines
+// In cmd and V, {expr} becomes `.. tostring(expr) ..` (when it reads as a Lua expression), and
+// $NAME becomes `.. firesteel.magic.var("NAME", NAME) ..`: the value of a Lua variable, or "$NAME",
+// left to the shell (env: the environment), where there is none. $$ and {{ }} are literal.
+#pragma once
+#include "script/notebook/cell.h"
+
+#include <stdbool.h>
+
+enum plan_kind {
+    PLAN_NOTHING,  // text
+    PLAN_LUA,      // run `text`
+    PLAN_FILE,     // write `text` to `path`
+    PLAN_TEMPLATE, // fill `text` in, write it to `path`
+    PLAN_BASH,     // run `text` with bash
+};
+
+struct plan {
+    enum plan_kind kind;
+    char *text;     // always ends with a newline, unless it is empty
+    char *path;     // as written; NULL unless FILE or TEMPLATE
+    char *path_lua; // Lua expression that gives the path, when it has $NAME or {expr} in it, else
+                    // NULL
+    bool append;    // %%writefile -a
+    char *capture;  // variable that takes the output; "" discards it; NULL: not captured
+    char *language; // for syntax: "lua", "yaml", …
+    int skipped;    // lines of the cell's source before text's first line (a %%magic line)
+};
+
+// Errors: ERR_INVALID "line 2: unknown magic %%foo (known: …)", lines counted in the cell's source.
+int plan_cell(const cell *c, struct plan *out, err *e);
+void plan_done(struct plan *p);
