@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The one fold over a journal: events in, state of the run out. Attach, show, export, diff, resume
-// and tests all read a run through it. It owns all it shows; pointers live until the next event.
+// The one fold over a journal: events (script/protocol/message.def) in, state of the run out.
+// Attach, show, export, diff, resume and tests all read a run through it. It owns all it shows;
+// pointers live until the next event.
 #pragma once
 #include "base/err.h"
 #include "base/json.h"
@@ -30,9 +31,11 @@ const char *cell_state_name(enum cell_state s);
     X(RUNNING, "running")                                                                          \
     X(OK, "ok")                                                                                    \
     X(FAILED, "failed")                                                                            \
-    X(CANCELLED, "cancelled")                                                                      \
+    X(USAGE, "usage")                                                                              \
+    X(REFUSED, "refused")                                                                          \
     X(TIMEOUT, "timeout")                                                                          \
-    X(REFUSED, "refused")
+    X(INTERRUPTED, "interrupted")                                                                  \
+    X(STOPPED, "stopped")
 
 enum run_state {
 #define X(name, text) RUN_##name,
@@ -59,25 +62,26 @@ struct run_cell {
     long count;                   // execution count, 0: never
     int64_t started, ended;       // wall ns, 0: not yet
     int64_t mono_start, mono_end; // for durations
-    char *reason;                 // why it ended so, NULL
-    char *capture;                // variable that took its output, NULL
+    bool resumed;                 // every effect was verified, none repeated
     struct output *outputs;
     size_t n_outputs;
 };
 
 // An effect call. What is left over: it was made (or may have been: no outcome) and not undone.
 struct ledger_entry {
-    int64_t call;
+    int64_t entry, ordinal;
     char *cell, *binding, *effect, *what;
-    char *source; // hash of the cell's source
-    int64_t ordinal;
-    cJSON *args, *target, *result; // as journaled; result NULL until the outcome
-    char *error;
-    bool outcome, failed, verified, undone;
+    char *source;    // hash of the cell's source
+    char *arguments; // their salted hash
+    cJSON *made;     // what there is so far, when it has no outcome
+    cJSON *result;   // NULL until the outcome
+    char *message;   // why it failed
+    bool outcome, failed, verified, undone, masked;
 };
 
 struct ask_entry {
-    char *id, *cell, *text;
+    int64_t ask;
+    char *cell, *question;
     bool answered;
 };
 
@@ -93,7 +97,7 @@ fold *fold_file(const char *path, err *first_bad, err *e);
 // The run.
 const char *fold_run(const fold *f);          // its name
 const notebook *fold_notebook(const fold *f); // the document as it was last
-const cJSON *fold_first(const fold *f);       // the "run" record (or the last "resume")
+const cJSON *fold_first(const fold *f);       // the "run" record
 enum run_state fold_state(const fold *f);     // RUNNING until an end record
 int fold_exit(const fold *f);                 // exit code of the end record, -1: none
 const char *fold_reason(const fold *f);       // of the end record, or NULL
@@ -107,7 +111,7 @@ size_t fold_count(const fold *f);
 const struct run_cell *fold_cell(const fold *f, size_t i);
 const struct run_cell *fold_cell_by_id(const fold *f, const char *id, size_t *i);
 // The display of an id, wherever it is; NULL if none.
-const struct output *fold_display(const fold *f, const char *id);
+const struct output *fold_display(const fold *f, int64_t id);
 // Ledger.
 size_t fold_ledger_count(const fold *f);
 const struct ledger_entry *fold_ledger(const fold *f, size_t i);

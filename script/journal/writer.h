@@ -8,7 +8,6 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "script/journal/mask.h"
-#include "script/journal/record.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,9 +18,9 @@ struct journal_spec {
     const char *folder; // the working folder; .firesteel is made in it, with its own .gitignore
     const char *name;   // the notebook's name without folder and extension
     const char *run;    // the run's name when it is decided already (journal_run_name), else NULL
-    cJSON *first;       // fields of the "run" record but format and run; taken
     mask *mask;         // may be NULL
 };
+enum { JOURNAL_FORMAT = 1 };
 // Errors: ERR_FORBIDDEN for a folder that cannot be written, ERR_NO_SPACE.
 journal *journal_create(const struct journal_spec *spec, err *e);
 // Continues a run: a torn last line is cut off, numbering goes on. It is locked against a second
@@ -36,7 +35,7 @@ uint64_t journal_seq(const journal *j);          // of the last record
 // "mnist-20260102-030405-1a2b"; what is not [A-Za-z0-9._-] in name becomes "-".
 char *journal_run_name(const char *name, int64_t wall_ns);
 
-// Appends `event` (its "type" set; it gains seq, time and mono; it stays the caller's). Returns the
+// Appends `event` (its "type" set; it gains seq, wall and mono; it stays the caller's). Returns the
 // line as written, with its newline, borrowed until the next call: what clients are sent. ends of
 // cells, ledger entries and the end are synced (fdatasync), others reach the file only.
 // NULL: ERR_NO_SPACE or ERR_IO; what was half written is cut off again, and the run should stop.
