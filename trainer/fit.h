@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Training, evaluation and prediction over tensors, with callbacks, history and Keras's lines.
+// Nothing is printed: text goes to a sink. All tensors are borrowed for the call.
+#pragma once
+#include "base/err.h"
+#include "trainer/nn/model.h"
+
+#include <stdatomic.h>
+
+enum { LOGS_MAX = 16, LOG_NAME_SIZE = 32 };
+
+// Named numbers of an epoch or batch in the order in which they are shown; a callback may add and
+// overwrite. A plain value.
+typedef struct logs {
+    size_t n;
+    struct log_item {
+        char name[LOG_NAME_SIZE];
+        double value;
+    } items[LOGS_MAX];
+} logs;
+
+// The value by name: false when it is not there.
+bool logs_get(const logs *l, const char *name, double *value);
+// Adds or overwrites; what does not fit is dropped.
+void logs_set(logs *l, const char *name, double value);
+// " - loss: 0.3325 - accuracy: 0.9046 - lr: 0.0010": 4 decimals, 4e where |value| <= 0.001.
+void logs_format(const logs *l, buf *out);
+
+// Keras's callback methods, each optional. 0 goes on, 1 ends the training after it (stop_training),
+// -1 with e ends it as an error. They run on the thread that called, between steps, so they may
+// read and set the model's learning rate and weights.
+typedef struct fit_callbacks {
+    void *ctx;
+    int (*train_begin)(void *ctx, err *e);
+    int (*train_end)(void *ctx, err *e);
+    int (*epoch_begin)(void *ctx, int epoch, err *e);          // epochs count from 0
+    int (*epoch_end)(void *ctx, int epoch, logs *l, err *e);   // before the epoch's line is shown
+    int (*train_batch_begin)(void *ctx, size_t batch, err *e); // batches count from 0
+    int (*train_batch_end)(void *ctx, size_t batch, const logs *l, err *e); // running means
+} fit_callbacks;
+
+typedef struct fit_sink {
+    void *ctx;
+    void (*text)(void *ctx, const char *text, size_t n);
+} fit_sink;
+
+typedef struct fit_spec {
+    const tensor *x;             // (n, …)
+    const tensor *y;             // (n), (n, 1) or (n, units): see loss.h
+    const tensor *val_x, *val_y; // NULL: no validation
+    size_t batch_size;           // 0: 32
+    size_t val_batch_size;       // 0: batch_size
+    int epochs;                  // 0: 1
+    int initial_epoch;
+    bool no_shuffle;        // rows in their order
+    uint64_t seed;          // of shuffling and dropout; 0: the model's
+    size_t steps_per_epoch; // 0: all
+    int verbose;            // 0 silent, 1 a progress bar, 2 a line an epoch
+    fit_callbacks callbacks;
+    fit_sink sink;
+    const atomic_bool *stop; // looked at before each batch: ERR_CANCELLED
+} fit_spec;
+
+typedef struct history {
+    size_t n;     // epochs done
+    int *epoch;   // their numbers, from 0
+    logs *epochs; // their logs as the callbacks left them
+} history;
+
+// The steps of an epoch: ceil(rows / batch_size), or steps_per_epoch.
+size_t fit_steps(const fit_spec *spec);
+// Trains. `out` (may be NULL) is filled as far as it got, on errors too; history_done frees it.
+int model_fit(model *m, const fit_spec *spec, history *out, err *e);
+void history_done(history *h);
+
+typedef struct evaluate_spec {
+    const tensor *x, *y;
+    size_t batch_size; // 0: 32
+    int verbose;
+    fit_sink sink;
+    const atomic_bool *stop;
+} evaluate_spec;
+
+// Loss and metrics over all rows: logs "loss", "accuracy".
+int model_evaluate(model *m, const evaluate_spec *spec, logs *out, err *e);
+// F32 (n, outputs).
+tensor *model_predict(model *m, const tensor *x, const atomic_bool *stop, err *e);

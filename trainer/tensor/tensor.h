@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// A tensor is a typed view of rows that lie in shared, reference-counted memory. Whoever holds a
+// `tensor *` owns that one view (tensor_free); slices and shards copy nothing and keep the memory.
+//
+//   shape (n, d1, d2, …): n rows, `stride` elements apart; each row is d1·d2·… elements without
+//   gaps a value is `stored × scale`: images stay bytes in memory and read as floats in [0, 1]
+//
+// Indices count from 0, ranges are half-open and negative numbers count from the end, as in NumPy.
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+//  X(name, text, bytes)
+#define TENSOR_TYPES(X)                                                                            \
+    X(F32, "f32", 4)                                                                               \
+    X(U8, "u8", 1)                                                                                 \
+    X(I64, "i64", 8)
+
+typedef enum tensor_type {
+#define X(name, text, bytes) TENSOR_##name,
+    TENSOR_TYPES(X)
+#undef X
+} tensor_type;
+
+enum { TENSOR_MAX_DIMS = 8 };
+
+struct tensor_memory;
+
+// Fields are for reading only.
+typedef struct tensor {
+    tensor_type type;
+    int dims;                      // 0: one number
+    size_t shape[TENSOR_MAX_DIMS]; // shape[0] rows
+    size_t stride;                 // elements from one row to the next
+    float scale;                   // 1 for F32 and I64
+    void *data;                    // the first element
+    struct tensor_memory *memory;
+} tensor;
+
+// Zeros, scale 1. Errors: ERR_LIMIT when the size overflows or cannot be had.
+tensor *tensor_new(tensor_type type, int dims, const size_t *shape, err *e);
+// A copy of elements that lie without gaps.
+tensor *tensor_from(tensor_type type, int dims, const size_t *shape, const void *elements, err *e);
+// Drops this view, and the memory with its last view. NULL is fine.
+void tensor_free(tensor *t);
+// Another view of the same elements.
+tensor *tensor_ref(const tensor *t);
+
+// Rows [from, to): shape (to-from, d1, …). Out-of-range ends are clipped, as NumPy does.
+tensor *tensor_slice(const tensor *t, int64_t from, int64_t to, err *e);
+// Rows rank, rank+size, …: x[rank::size].
+tensor *tensor_shard(const tensor *t, int rank, int size, err *e);
+// Row i without its first dimension: shape (d1, …). ERR_USAGE: "index 70000 is out of range …".
+tensor *tensor_row(const tensor *t, int64_t i, err *e);
+// The same elements under another shape; one entry may be -1. Only for tensors without gaps.
+tensor *tensor_reshape(const tensor *t, int dims, const int64_t *shape, err *e);
+// The same bytes read as stored × scale. Only for U8.
+tensor *tensor_scaled(const tensor *t, float scale, err *e);
+// A copy without gaps of the chosen rows, in that order (bounds are the caller's).
+tensor *tensor_gather(const tensor *t, const uint32_t *rows, size_t n, err *e);
+// A copy as F32 without gaps.
+tensor *tensor_to_f32(const tensor *t, err *e);
+
+size_t tensor_rows(const tensor *t);     // shape[0]; 1 for a number
+size_t tensor_row_size(const tensor *t); // elements in a row: d1·d2·…
+size_t tensor_count(const tensor *t);    // rows × row size
+bool tensor_is_integer(const tensor *t); // I64, or U8 with scale 1
+bool tensor_has_gaps(const tensor *t);
+// Where row i starts.
+static inline const void *tensor_row_data(const tensor *t, size_t i)
+{
+    static const size_t bytes[] = {
+#define X(name, text, size) size,
+        TENSOR_TYPES(X)
+#undef X
+    };
+    return (const char *)t->data + i * t->stride * bytes[t->type];
+}
+size_t tensor_type_size(tensor_type type);
+const char *tensor_type_name(tensor_type type);
+
+// Element number i of all, counted through rows in order (bounds are the caller's).
+double tensor_at(const tensor *t, size_t i);
+// Sets it; F32 and I64 only, as views share memory; the value is converted.
+int tensor_set(tensor *t, size_t i, double value, err *e);
+
+// Number of the first greatest element of all; an empty tensor is ERR_USAGE.
+int64_t tensor_argmax(const tensor *t, err *e); // -1 on error
+// The same row by row: I64 (n).
+tensor *tensor_argmax_rows(const tensor *t, err *e);
+// Over all elements, in double.
+double tensor_sum(const tensor *t);
+double tensor_min(const tensor *t);
+double tensor_max(const tensor *t);
+
+// "(60000, 28, 28)", as NumPy writes shapes; "(3,)", "()".
+void tensor_shape_text(const tensor *t, buf *out);
+void shape_text(int dims, const size_t *shape, buf *out);
+// For people: numbers in brackets, long ones shortened with "...".
+void tensor_format(const tensor *t, buf *out);
