@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Builds an image: the worker with all it needs to run, a user's files, and optionally a base
+// below. The same inputs give the same digest, on every run and machine. Results belong to the
+// caller.
+//
+//   layers   [base's layers …]   worker: /opt/firesteel, a minimal root (no base)   files: /work/…
+//   config   WorkingDir /work, Entrypoint /opt/firesteel/firesteel-worker (no base)
+#pragma once
+#include "k8s/image/layer.h"
+
+// Files that make up the worker; they are the caller's. NULL members are left out, but `program`.
+struct image_worker {
+    const char *program;         // firesteel-worker
+    const char *const *plugins;  // shared libraries that it loads at run time: firesteel-mpi.so
+    const char *const *programs; // beside it: mpiexec.hydra, hydra_pmi_proxy
+    const char *const *files;    // beside it, not executable: spark.py
+};
+
+struct image_build {
+    const char *from;       // "NAME:TAG" in the store; NULL: the worker alone
+    const char *const *add; // names that go under /work with the same name, ended by NULL
+    const char *tag;        // "NAME[:TAG]"
+    const char *cwd;        // where relative names of `add` are looked for first,
+    const char *const
+        *more_dirs; // then here: folders that hold data/ ($FIRESTEEL_DATA/.., share); NULL: none
+    struct image_worker worker;
+    int64_t created; // seconds since 1970, of the config and of all files; 0 unless somebody asks
+};
+
+struct image_built {
+    char *ref; // "firesteel/mnist:latest"
+    oci_descriptor manifest;
+    oci_manifest content;
+    int64_t size; // of all blobs
+    size_t new_layers;
+};
+// Builds and tags. Errors name the entry of `add`, the base, or the library that is missing.
+int image_build(const image_store *s, const struct image_build *b, struct image_built *out, err *e);
+void image_built_done(struct image_built *b);

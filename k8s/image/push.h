@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Pushes an image from the store to a registry over HTTP: what the registry has is not sent again.
+// Everything is the caller's; the functions block, on another thread than the loop's.
+// Sources: distribution-spec spec.md (push), distribution docs/content/spec/auth/token.md.
+#pragma once
+#include "k8s/image/store.h"
+#include "k8s/net/http.h"
+
+struct image_remote {
+    http *http;
+    canceller *canceller;
+    int64_t deadline;            // clock_mono() ns, 0: none
+    const char *host;            // "HOST[:PORT]"
+    bool plain;                  // http: instead of https:; only for loopback and where asked for
+    const http_tls *tls;         // NULL: the system's authorities
+    const char *user, *password; // for Basic and for fetching a token; NULL: anonymous
+    const char *token;           // a bearer token to begin with; NULL: none
+    // Told after each blob: how many bytes of how many are there. May be NULL.
+    void (*progress)(void *arg, int64_t done, int64_t total);
+    void *arg;
+};
+
+struct image_pushed {
+    oci_digest digest;             // of the manifest, as the registry has it
+    size_t sent, skipped, mounted; // blobs
+    int64_t bytes;                 // that were sent
+};
+// Pushes manifest, config and layers to NAME:TAG. mount_from: another name in the same registry
+// that may have layers already (a base); NULL: none. Errors: ERR_UNAUTHORIZED, ERR_FORBIDDEN,
+// ERR_UNAVAILABLE …, with the registry's own words.
+int image_push(const image_store *s, const oci_descriptor *manifest, const struct image_remote *r,
+    const char *name, const char *tag, const char *mount_from, struct image_pushed *out, err *e);
+// The digest that NAME:TAG (or NAME@DIGEST) has there; ERR_NOT_FOUND.
+int image_remote_head(
+    const struct image_remote *r, const char *name, const char *tag, oci_digest *digest, err *e);

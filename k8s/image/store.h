@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// The images of this machine: one OCI image layout folder that several processes share.
+// An image_store belongs to who opened it and keeps no state but its folder's name, so that it may
+// be used from several threads; a blob writer belongs to who began it.
+//
+//   DIR/oci-layout                 {"imageLayoutVersion": "1.0.0"}
+//   DIR/index.json                 manifests, tagged by org.opencontainers.image.ref.name
+//   DIR/blobs/sha256/HEX           content, each file whole or absent (temporary file, fsync,
+//   rename) DIR/.firesteel/lock            flock: shared while blobs are trusted, exclusive to
+//   change the index DIR/.firesteel/upload-XXXXXX   blobs that are being written
+//   DIR/.firesteel/layers/KEY      digests of a layer, by a hash of what it was made of
+//
+// Tags here are "NAME:TAG" without a host: "firesteel/mnist:latest". Other tools that read layouts
+// see nothing but the first three.
+#pragma once
+#include "base/buf.h"
+#include "k8s/image/oci.h"
+
+typedef struct image_store image_store;
+// Opens the folder, making it and what is missing in it. Errors: ERR_CORRUPT when it holds
+// something else than a layout.
+image_store *image_store_open(const char *dir, err *e);
+void image_store_free(image_store *s);
+const char *image_store_dir(const image_store *s);
+
+// Is the blob there? Then its size (NULL: not asked), and it is fresh for the collector.
+bool image_store_has(const image_store *s, const oci_digest *d, int64_t *size);
+// A descriptor of the blob's file, the caller's to close(); ERR_NOT_FOUND.
+int image_store_blob(const image_store *s, const oci_digest *d, int64_t *size, err *e);
+char *image_store_blob_path(const image_store *s, const oci_digest *d);
+// The whole of a small blob, with its digest verified: ERR_CORRUPT, ERR_LIMIT.
+int image_store_read(const image_store *s, const oci_digest *d, buf *out, size_t limit, err *e);
+// Its JSON.
+cJSON *image_store_read_json(const image_store *s, const oci_digest *d, err *e);
+
+// A blob that is being written. Nobody sees it before the commit.
+typedef struct image_blob image_blob;
+image_blob *image_blob_new(const image_store *s, err *e);
+int image_blob_write(image_blob *b, const void *bytes, size_t n, err *e);
+int64_t image_blob_size(const image_blob *b);
+// Puts it into the store and ends the writer, also on an error. expected: NULL, or the digest that
+// it must have (ERR_INVALID when not). *d may be NULL.
+int image_blob_commit(image_blob *b, const oci_digest *expected, oci_digest *d, err *e);
+void image_blob_free(image_blob *b); // drops it; NULL is fine
+int image_store_add(const image_store *s, const void *bytes, size_t n, oci_digest *d, err *e);
+
+// Finds the manifest of "NAME:TAG" ("NAME" is "NAME:latest"), "NAME@sha256:…" or "sha256:…".
+// Errors: ERR_NOT_FOUND, with the tags there are when they are few.
+int image_store_resolve(const image_store *s, const char *ref, oci_descriptor *d, err *e);
+// Sets a tag, replacing an older one. The blobs must be there.
+int image_store_tag(const image_store *s, const char *ref, const oci_descriptor *d, err *e);
+// Removes a tag; only if it names that digest, when one is given. ERR_NOT_FOUND.
+int image_store_untag(const image_store *s, const char *ref, const oci_digest *only, err *e);
+
+struct image_tag {
+    char *ref; // "firesteel/mnist:latest"
+    oci_descriptor manifest;
+};
+// All tags sorted by name, new: image_tags_free.
+int image_store_tags(const image_store *s, struct image_tag **tags, size_t *n, err *e);
+void image_tags_free(struct image_tag *tags, size_t n);
+
+// Removes what no tag leads to and nobody has touched for min_age_s seconds (a build or push in
+// another process may have written blobs that it is about to tag).
+struct image_gc {
+    size_t blobs;
+    int64_t bytes;
+};
+int image_store_gc(const image_store *s, int64_t min_age_s, struct image_gc *removed, err *e);
