@@ -17,9 +17,9 @@
 #include <stdint.h>
 
 #define EFFECTS(X)                                                                                 \
-    X(PURE, "pure")              /* reads and waits */                                             \
-    X(LOCAL, "local")            /* processes and files of this machine */                         \
-    X(CLUSTER, "cluster")        /* makes or changes things elsewhere */                           \
+    X(PURE, "pure")               /* reads and waits */                                            \
+    X(LOCAL, "local")             /* processes and files of this machine */                        \
+    X(CLUSTER, "cluster")         /* makes or changes things elsewhere */                          \
     X(DESTRUCTIVE, "destructive") /* removes things elsewhere */
 
 typedef enum effect {
@@ -55,21 +55,41 @@ extern const struct binding shell_bindings[], trainer_bindings[], image_bindings
 // Services for bindings. All of them may be used from the Lua thread only, except where said.
 loop *call_loop(call *c);
 canceller *call_canceller(call *c);
-int64_t call_deadline(call *c);       // clock_mono() ns of the cell's time-out, 0 for none
-const char *call_cwd(call *c);        // the working folder: relative names are relative to it
-const char *call_cell(call *c);       // id of the executing cell
-const char *call_run(call *c);        // name of this run: goes into labels
-const char *const *call_env(call *c); // environment for children: %env and the gate's KUBECONFIG in it
-// The objects that the bindings share for the kernel's life (http, client, sandbox): made on first use by
-// `make`, freed by `drop` on the loop's thread at the end.
-void *call_shared(call *c, const char *key, void *(*make)(call *c, err *e), void (*drop)(void *),
-    err *e);
+int64_t call_deadline(call *c); // clock_mono() ns of the cell's time-out, 0 for none
+const char *call_cwd(call *c);  // the working folder: relative names are relative to it
+const char *call_cell(call *c); // id of the executing cell
+const char *call_run(call *c);  // name of this run: goes into labels
+const char *const *call_env(
+    call *c); // environment for children: %env and the gate's KUBECONFIG in it
+// Where things are, as cli/ decided; NULL: not there.
+struct call_paths {
+    const char *worker, *plugin, *mpiexec, *pmi_proxy,
+        *spark_main;    // programs and what ships with them
+    const char *images; // the local image store
+    const char *share;  // installed share: data/mnist below it
+    const char *data;   // $FIRESTEEL_DATA
+    const char *notebook_dir;
+};
+const struct call_paths *call_paths(call *c);
+// The cluster that was chosen; NULL: what the kubeconfig says. With --sandbox it is the sandbox's.
+struct call_cluster {
+    const char *kubeconfig; // a path, or several with ':', as in $KUBECONFIG
+    const char *context, *namespace_;
+};
+const struct call_cluster *call_cluster(call *c);
+// The objects that the bindings share for the kernel's life (http, client, sandbox): made on first
+// use by `make`, freed by `drop` on the loop's thread at the end.
+void *call_shared(
+    call *c, const char *key, void *(*make)(call *c, err *e), void (*drop)(void *), err *e);
 // Registers bytes that must not reach journal, spools or reports.
 void call_secret(call *c, const char *secret);
 // Text to the cell's output; name is "stdout" or "stderr". From any thread.
 void call_output(call *c, const char *name, const char *bytes, size_t n);
 // Records what an effect has made before it is complete, so that clean finds it.
 void call_ledger_partial(call *c, const cJSON *made);
+// Says that what an earlier effect of the run made is there no more: those whose result has this
+// uid ("uid", or "metadata": {"uid"}) leave the ledger. For deletes.
+void call_ledger_gone(call *c, const char *uid);
 
 // Displays: what a cell leaves below it. `data` is a MIME bundle that has "text/plain".
 // A live one outlives the call, and is fed from the loop's thread until it is closed.
