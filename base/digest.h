@@ -22,8 +22,8 @@ void sha256_hex(const void *bytes, size_t n, char hex[SHA256_HEX]);
 void digest_hex(const uint8_t digest[SHA256_SIZE], char hex[SHA256_HEX]);
 int sha256_file(const char *path, char hex[SHA256_HEX], err *e);
 
-void hmac_sha256(const void *key, size_t key_n, const void *bytes, size_t n,
-    uint8_t mac[SHA256_SIZE]);
+void hmac_sha256(
+    const void *key, size_t key_n, const void *bytes, size_t n, uint8_t mac[SHA256_SIZE]);
 // Compares in time that does not depend on the content.
 int digest_equal(const void *a, const void *b, size_t n);
 

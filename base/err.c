@@ -67,8 +67,8 @@ int err_errno(err *e, int number, const char *fmt, ...)
     vsnprintf(what, sizeof what, fmt, args);
     va_end(args);
     char reason[128];
-    return err_set(e, code_of_errno(number), "%s: %s", what,
-        strerror_r(number, reason, sizeof reason));
+    return err_set(
+        e, code_of_errno(number), "%s: %s", what, strerror_r(number, reason, sizeof reason));
 }
 
 int err_wrap(err *e, const char *fmt, ...)

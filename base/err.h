@@ -8,24 +8,25 @@
 // What went wrong, for callers that decide by it; people read the text.
 //  X(name, text, exit code)
 #define ERR_CODES(X)                                                                               \
-    X(NONE, "none", 0)                  /* no error */                                             \
-    X(FAILED, "failed", 1)              /* it did not work, and nothing below says it better */    \
-    X(USAGE, "usage", 2)                /* the caller's arguments do not fit */                    \
-    X(REFUSED, "refused", 3)            /* the gate or a guard refused */                          \
-    X(TIMEOUT, "timeout", 4)            /* a time-out of ours passed */                            \
-    X(CANCELLED, "cancelled", 130)      /* interrupted */                                          \
-    X(NOT_FOUND, "not_found", 1)        /* no such file, object, name */                           \
-    X(EXISTS, "exists", 1)              /* it is there already */                                  \
-    X(CONFLICT, "conflict", 1)          /* somebody else changed it */                             \
-    X(INVALID, "invalid", 1)            /* input that does not parse or check */                   \
-    X(CORRUPT, "corrupt", 1)            /* stored data that is damaged */                          \
-    X(UNAUTHORIZED, "unauthorized", 1)  /* no or wrong credentials (401) */                        \
-    X(FORBIDDEN, "forbidden", 1)        /* not allowed (403) */                                    \
-    X(GONE, "gone", 1)                  /* expired (410) */                                        \
-    X(UNAVAILABLE, "unavailable", 1)    /* a server that is away or says 5xx: trying again may help */\
-    X(IO, "io", 1)                      /* the operating system said no */                         \
-    X(NO_SPACE, "no_space", 1)          /* ENOSPC, EDQUOT */                                       \
-    X(LIMIT, "limit", 1)                /* a limit of ours was reached */
+    X(NONE, "none", 0)                 /* no error */                                              \
+    X(FAILED, "failed", 1)             /* it did not work, and nothing below says it better */     \
+    X(USAGE, "usage", 2)               /* the caller's arguments do not fit */                     \
+    X(REFUSED, "refused", 3)           /* the gate or a guard refused */                           \
+    X(TIMEOUT, "timeout", 4)           /* a time-out of ours passed */                             \
+    X(CANCELLED, "cancelled", 130)     /* interrupted */                                           \
+    X(NOT_FOUND, "not_found", 1)       /* no such file, object, name */                            \
+    X(EXISTS, "exists", 1)             /* it is there already */                                   \
+    X(CONFLICT, "conflict", 1)         /* somebody else changed it */                              \
+    X(INVALID, "invalid", 1)           /* input that does not parse or check */                    \
+    X(CORRUPT, "corrupt", 1)           /* stored data that is damaged */                           \
+    X(UNAUTHORIZED, "unauthorized", 1) /* no or wrong credentials (401) */                         \
+    X(FORBIDDEN, "forbidden", 1)       /* not allowed (403) */                                     \
+    X(GONE, "gone", 1)                 /* expired (410) */                                         \
+    X(UNAVAILABLE, "unavailable",                                                                  \
+        1)                     /* a server that is away or says 5xx: trying again may help */      \
+    X(IO, "io", 1)             /* the operating system said no */                                  \
+    X(NO_SPACE, "no_space", 1) /* ENOSPC, EDQUOT */                                                \
+    X(LIMIT, "limit", 1)       /* a limit of ours was reached */
 
 typedef enum err_code {
 #define X(name, text, exit) ERR_##name,

@@ -35,7 +35,7 @@ bool json_int(const cJSON *j, int64_t *value);
 const cJSON *json_get(const cJSON *object, const char *key);
 // Follows "a.b.c" (keys without dots) and "[0]" in "a[0].b".
 const cJSON *json_path(const cJSON *root, const char *path);
-const char *json_str(const cJSON *object, const char *key);             // NULL if none
+const char *json_str(const cJSON *object, const char *key); // NULL if none
 const char *json_str_or(const cJSON *object, const char *key, const char *otherwise);
 int64_t json_int_or(const cJSON *object, const char *key, int64_t otherwise);
 bool json_bool_or(const cJSON *object, const char *key, bool otherwise);

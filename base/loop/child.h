@@ -27,11 +27,12 @@ struct child_spec {
     int output_file;         // descriptors 1 and 2 go to this open descriptor instead; 0: no
 };
 // Errors: ERR_NOT_FOUND naming the program when it is not in PATH.
-child *child_spawn(loop *l, const struct child_spec *spec, const struct child_ops *ops, void *arg,
-    err *e);
+child *child_spawn(
+    loop *l, const struct child_spec *spec, const struct child_ops *ops, void *arg, err *e);
 int child_pid(const child *c);
 void child_write(child *c, const void *bytes, size_t n);
 void child_close_stdin(child *c);
-void child_pause(child *c, bool paused); // stops reading its output: it blocks when the pipe is full
-void child_kill(child *c, int signum);   // the whole group; no error if it has ended
-void child_free(child *c);               // NULL is fine; no callback after it
+void child_pause(
+    child *c, bool paused);            // stops reading its output: it blocks when the pipe is full
+void child_kill(child *c, int signum); // the whole group; no error if it has ended
+void child_free(child *c);             // NULL is fine; no callback after it

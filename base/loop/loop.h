@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The event loop of a program: timers, descriptors, signals, and work posted from other threads.
-// One thread runs it; everything but loop_post, loop_call and canceller_cancel belongs to that thread.
+// One thread runs it; everything but loop_post, loop_call and canceller_cancel belongs to that
+// thread.
 #pragma once
 #include "base/err.h"
 
@@ -37,8 +38,8 @@ void loop_poll_free(loop_poll *p);            // before the descriptor is closed
 
 // fn(arg, signum) on the loop's thread.
 typedef struct loop_signal loop_signal;
-loop_signal *loop_signal_new(loop *l, int signum, void (*fn)(void *arg, int signum), void *arg,
-    err *e);
+loop_signal *loop_signal_new(
+    loop *l, int signum, void (*fn)(void *arg, int signum), void *arg, err *e);
 void loop_signal_free(loop_signal *s);
 
 // Blocking calls into the loop, from another thread.
@@ -63,8 +64,8 @@ struct loop_call_ops {
 };
 // Returns 0 when it was finished by itself; else -1 with ERR_CANCELLED or ERR_TIMEOUT, after
 // `cancel` ran and the call was finished. deadline: clock_mono() ns, 0 for none. c may be NULL.
-int loop_call(loop *l, canceller *c, const struct loop_call_ops *ops, void *arg, int64_t deadline,
-    err *e);
+int loop_call(
+    loop *l, canceller *c, const struct loop_call_ops *ops, void *arg, int64_t deadline, err *e);
 // On the loop's thread, exactly once for each started call; `call` is gone after it.
 void loop_call_finish(loop_pending *call);
 // Sleeps on a canceller: 0 after ns nanoseconds, else -1 with ERR_CANCELLED. Needs no loop.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Byte streams on Unix sockets, pipes and TCP on loopback: a listener, and the two ends of a connection.
-// A stream is owned by who opened or accepted it, and freed by stream_close, also from its callbacks.
+// Byte streams on Unix sockets, pipes and TCP on loopback: a listener, and the two ends of a
+// connection. A stream is owned by who opened or accepted it, and freed by stream_close, also from
+// its callbacks.
 #pragma once
 #include "base/loop/loop.h"
 
@@ -31,6 +32,6 @@ int stream_peer(const stream *s, int *uid, int *pid);
 
 typedef struct listener listener;
 // Listens on a Unix socket of mode 0600; a socket file nobody listens on is replaced.
-listener *listener_open(loop *l, const char *path, void (*accepted)(void *arg, stream *s), void *arg,
-    err *e);
+listener *listener_open(
+    loop *l, const char *path, void (*accepted)(void *arg, stream *s), void *arg, err *e);
 void listener_close(listener *l); // and removes the socket file

@@ -4,7 +4,8 @@
 //   TEST(buf_grows) { buf b = {0}; … CHECK_INT(b.len, 3); }
 //   int main(void) { return tap_run(); }
 //
-// A failed CHECK prints its place and values, and ends the case. `SKIP("why")` is counted, not hidden.
+// A failed CHECK prints its place and values, and ends the case. `SKIP("why")` is counted, not
+// hidden.
 #pragma once
 #include "base/err.h"
 

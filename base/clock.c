@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+#include "base/clock.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int64_t read_clock(clockid_t id)
+{
+    struct timespec t;
+    clock_gettime(id, &t);
+    return t.tv_sec * CLOCK_SEC + t.tv_nsec;
+}
+
+int64_t clock_wall(void)
+{
+    return read_clock(CLOCK_REALTIME);
+}
+
+int64_t clock_mono(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+void clock_rfc3339(buf *out, int64_t wall_ns, enum clock_precision precision)
+{
+    int64_t fraction = wall_ns % CLOCK_SEC;
+    time_t seconds = (time_t)(wall_ns / CLOCK_SEC);
+    if (fraction < 0) {
+        fraction += CLOCK_SEC;
+        seconds--;
+    }
+    struct tm tm;
+    gmtime_r(&seconds, &tm);
+    buf_fmt(out, "%04d-%02d-%02dT%02d:%02d:%02d", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday,
+        tm.tm_hour, tm.tm_min, tm.tm_sec);
+    if (precision == CLOCK_MICROS)
+        buf_fmt(out, ".%06d", (int)(fraction / 1000));
+    else if (precision == CLOCK_NANOS)
+        buf_fmt(out, ".%09d", (int)fraction);
+    buf_char(out, 'Z');
+}
+
+// Reads exactly n digits; false when there are fewer.
+static bool digits(const char **p, int n, int *value)
+{
+    *value = 0;
+    for (; n; n--, (*p)++) {
+        if (!isdigit((unsigned char)**p))
+            return false;
+        *value = *value * 10 + (**p - '0');
+    }
+    return true;
+}
+
+static bool literal(const char **p, const char *any_of)
+{
+    if (!**p || !strchr(any_of, **p))
+        return false;
+    (*p)++;
+    return true;
+}
+
+static bool parse_offset(const char **p, int *seconds)
+{
+    *seconds = 0;
+    if (literal(p, "Zz"))
+        return true;
+    int sign = **p == '-' ? -1 : 1, hours, minutes;
+    if (!literal(p, "+-") || !digits(p, 2, &hours) || !literal(p, ":") || !digits(p, 2, &minutes))
+        return false;
+    *seconds = sign * (hours * 3600 + minutes * 60);
+    return hours < 24 && minutes < 60;
+}
+
+int clock_parse_rfc3339(const char *text, int64_t *wall_ns, err *e)
+{
+    const char *p = text;
+    struct tm tm = {0};
+    int offset, nanos = 0;
+    bool ok = digits(&p, 4, &tm.tm_year) && literal(&p, "-") && digits(&p, 2, &tm.tm_mon) &&
+              literal(&p, "-") && digits(&p, 2, &tm.tm_mday) && literal(&p, "Tt ") &&
+              digits(&p, 2, &tm.tm_hour) && literal(&p, ":") && digits(&p, 2, &tm.tm_min) &&
+              literal(&p, ":") && digits(&p, 2, &tm.tm_sec);
+    if (ok && literal(&p, ".")) {
+        ok = isdigit((unsigned char)*p);
+        for (int scale = 100000000; isdigit((unsigned char)*p); scale /= 10, p++)
+            nanos += (*p - '0') * scale;
+    }
+    ok = ok && parse_offset(&p, &offset) && !*p && tm.tm_mon >= 1 && tm.tm_mon <= 12 &&
+         tm.tm_mday >= 1 && tm.tm_mday <= 31 && tm.tm_hour < 24 && tm.tm_min < 60 &&
+         tm.tm_sec <= 60;
+    if (!ok)
+        return err_set(e, ERR_INVALID, "not a time as RFC 3339 writes it: \"%.64s\"", text);
+    tm.tm_year -= 1900;
+    tm.tm_mon -= 1;
+    *wall_ns = ((int64_t)timegm(&tm) - offset) * CLOCK_SEC + nanos;
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    double ns;
+} units[] = {
+    {"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
+
+// The unit that p starts with; the longest one wins ("ms" before "m").
+static size_t unit_at(const char *p, double *ns)
+{
+    size_t best = 0;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        size_t n = strlen(units[i].name);
+        if (n > best && strncmp(p, units[i].name, n) == 0) {
+            best = n;
+            *ns = units[i].ns;
+        }
+    }
+    return best;
+}
+
+int duration_parse(const char *text, int64_t *ns, err *e)
+{
+    double total = 0;
+    const char *p = text;
+    if (!*p)
+        return err_set(e, ERR_USAGE, "an empty duration: write \"30s\" or \"10m\"");
+    while (*p) {
+        char *end;
+        double unit = 0;
+        double value = isdigit((unsigned char)*p) || *p == '.' ? strtod(p, &end) : -1;
+        if (value < 0)
+            return err_set(
+                e, ERR_USAGE, "not a duration: \"%.64s\"; write \"30s\" or \"10m\"", text);
+        size_t n = unit_at(end, &unit);
+        if (!n)
+            return err_set(e, ERR_USAGE,
+                "the duration \"%.64s\" has no unit that is known: write "
+                "\"30s\" or \"10m\"",
+                text);
+        total += value * unit;
+        p = end + n;
+    }
+    if (!(total < 9e18))
+        return err_set(e, ERR_USAGE, "the duration \"%.64s\" is too long", text);
+    *ns = (int64_t)total;
+    return 0;
+}
+
+void duration_format(buf *out, int64_t ns)
+{
+    int64_t ms = ns / CLOCK_MS;
+    if (ms < 1000)
+        buf_fmt(out, "%dms", (int)ms);
+    else if (ms < 60000)
+        buf_fmt(out, "%d.%ds", (int)(ms / 1000), (int)(ms % 1000 / 100));
+    else if (ms < 3600000)
+        buf_fmt(out, "%dm%02ds", (int)(ms / 60000), (int)(ms / 1000 % 60));
+    else
+        buf_fmt(out, "%dh%02dm", (int)(ms / 3600000), (int)(ms / 60000 % 60));
+}
+
+// "<a><unit><b><smaller>", without a zero second part.
+static void two_parts(buf *out, int64_t a, char unit, int64_t b, char smaller)
+{
+    buf_fmt(out, "%d%c", (int)a, unit);
+    if (b)
+        buf_fmt(out, "%d%c", (int)b, smaller);
+}
+
+void duration_age(buf *out, int64_t ns)
+{
+    int64_t s = ns / CLOCK_SEC, m = s / 60, h = m / 60, d = h / 24;
+    if (s < -1)
+        buf_str(out, "<invalid>");
+    else if (s < 0)
+        buf_str(out, "0s");
+    else if (s < 120)
+        two_parts(out, s, 's', 0, 's');
+    else if (m < 10)
+        two_parts(out, m, 'm', s % 60, 's');
+    else if (m < 180)
+        two_parts(out, m, 'm', 0, 's');
+    else if (h < 8)
+        two_parts(out, h, 'h', m % 60, 'm');
+    else if (h < 48)
+        two_parts(out, h, 'h', 0, 'm');
+    else if (d < 8)
+        two_parts(out, d, 'd', h % 24, 'h');
+    else if (d < 2 * 365)
+        two_parts(out, d, 'd', 0, 'h');
+    else if (d < 8 * 365)
+        two_parts(out, d / 365, 'y', d % 365, 'd');
+    else
+        two_parts(out, d / 365, 'y', 0, 'd');
+}

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: MIT
+#include "base/json.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+// Integers that a double cannot hold. cJSON keeps numbers as doubles only, so the text is rewritten
+// before cJSON sees it: such a number becomes a string that starts with a mark no valid text has
+// (a raw 0xff), and afterwards that string becomes a cJSON_Raw item of the digits.
+enum { EXACT_DIGITS = 15, MARK = 0xff };
+
+// Is there an integer at p (of n bytes) with more digits than a double keeps? Its length, else 0.
+// *skip: how far the number reaches anyway.
+static size_t big_integer(const char *p, size_t n, size_t *skip)
+{
+    size_t i = p[0] == '-', first = i;
+    while (i < n && isdigit((unsigned char)p[i]))
+        i++;
+    size_t digits = i - first;
+    bool is_integer = true;
+    for (; i < n && (strchr(".eE+-", p[i]) ? p[i] != '\0' : isdigit((unsigned char)p[i]) != 0); i++)
+        is_integer = false;
+    *skip = i ? i : 1;
+    int64_t value;
+    if (!is_integer || digits <= EXACT_DIGITS || digits > 19)
+        return 0;
+    AUTO_FREE char *text = mem_strndup(p, i);
+    return str_to_int(text, &value) ? i : 0;
+}
+
+// Copies the text with its big integers marked; returns false when there is none.
+static bool mark_big_integers(const char *text, size_t n, buf *out)
+{
+    size_t copied = 0;
+    bool in_string = false, any = false;
+    for (size_t i = 0; i < n;) {
+        char c = text[i];
+        size_t skip = 1;
+        if (in_string) {
+            if (c == '\\')
+                skip = 2;
+            else if (c == '"')
+                in_string = false;
+        } else if (c == '"') {
+            in_string = true;
+        } else if (c == '-' || isdigit((unsigned char)c)) {
+            size_t len = big_integer(text + i, n - i, &skip);
+            if (len) {
+                buf_add(out, text + copied, i - copied);
+                buf_fmt(out, "\"%c%.*s\"", MARK, (int)len, text + i);
+                copied = i + len;
+                any = true;
+            }
+        }
+        i += skip;
+    }
+    if (any)
+        buf_add(out, text + copied, n - copied);
+    return any;
+}
+
+static void unmark(cJSON *j)
+{
+    for (; j; j = j->next) {
+        if (cJSON_IsString(j) && (unsigned char)j->valuestring[0] == MARK) {
+            memmove(j->valuestring, j->valuestring + 1, strlen(j->valuestring));
+            j->type = (j->type & ~0xff) | cJSON_Raw;
+        }
+        unmark(j->child);
+    }
+}
+
+static int place_error(const char *text, size_t at, const char *what, err *e)
+{
+    size_t line = 1, column = 1;
+    for (size_t i = 0; i < at; i++) {
+        column++;
+        if (text[i] == '\n') {
+            line++;
+            column = 1;
+        }
+    }
+    return err_set(e, ERR_INVALID, "not JSON: line %zu, column %zu: %s", line, column, what);
+}
+
+// Checks what cJSON lets pass: valid UTF-8, no NUL, no \u0000 (which would cut strings off), and
+// a depth that unmark and print can follow.
+static int check_text(const char *text, size_t n, err *e)
+{
+    size_t depth = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < n;) {
+        size_t len = utf8_len(text + i, n - i);
+        if (!len || text[i] == '\0')
+            return place_error(text, i, len ? "a NUL byte" : "an invalid UTF-8 byte", e);
+        if (in_string) {
+            if (text[i] == '\\') {
+                if (n - i >= 6 && memcmp(text + i, "\\u0000", 6) == 0)
+                    return place_error(text, i, "\\u0000 in a string", e);
+                len = i + 1 < n && text[i + 1] != '\0' && !(text[i + 1] & 0x80) ? 2 : 1;
+            } else if ((unsigned char)text[i] < 0x20) {
+                return place_error(text, i, "a control character in a string", e);
+            }
+            in_string = text[i] != '"';
+        } else if (text[i] == '"') {
+            in_string = true;
+        } else if (text[i] == '[' || text[i] == '{') {
+            if (++depth > 1000)
+                return place_error(text, i, "nested more than 1000 deep", e);
+        } else if ((text[i] == ']' || text[i] == '}') && depth) {
+            depth--;
+        }
+        i += len;
+    }
+    return 0;
+}
+
+cJSON *json_parse(const char *text, size_t n, err *e)
+{
+    if (check_text(text, n, e) < 0)
+        return NULL;
+    AUTO_BUF marked = {0};
+    const char *source = text;
+    size_t source_n = n;
+    if (mark_big_integers(text, n, &marked)) {
+        source = marked.data;
+        source_n = marked.len;
+    }
+    AUTO_BUF terminated = {0};
+    buf_add(&terminated, source, source_n);
+    const char *end = NULL;
+    cJSON *j = cJSON_ParseWithLengthOpts(terminated.data, terminated.len + 1, &end, true);
+    if (!j) {
+        if (source != text) { // the marks moved the place: find it in the original
+            buf_clear(&terminated);
+            buf_add(&terminated, text, n);
+            cJSON_Delete(cJSON_ParseWithLengthOpts(terminated.data, n + 1, &end, true));
+        }
+        size_t at = end ? (size_t)(end - terminated.data) : 0;
+        place_error(
+            text, at < n ? at : n, at >= n ? "the text ends too early" : "unexpected character", e);
+        return NULL;
+    }
+    if (source != text)
+        unmark(j);
+    return j;
+}
+
+static void print_string(buf *out, const char *s)
+{
+    buf_char(out, '"');
+    const char *from = s;
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7f)
+            continue;
+        buf_add(out, from, (size_t)(s - from));
+        from = s + 1;
+        static const char names[] = "btn?fr";
+        if (c == '"' || c == '\\')
+            buf_fmt(out, "\\%c", c);
+        else if (c >= '\b' && c <= '\r' && c != '\v')
+            buf_fmt(out, "\\%c", names[c - '\b']);
+        else
+            buf_fmt(out, "\\u%04x", c);
+    }
+    buf_add(out, from, (size_t)(s - from));
+    buf_char(out, '"');
+}
+
+static void print_number(buf *out, double value)
+{
+    if (!isfinite(value)) { // JSON has no spelling for them
+        buf_str(out, "null");
+        return;
+    }
+    if (value == floor(value) && fabs(value) <= 9007199254740992.0) {
+        buf_fmt(out, "%lld", (long long)value);
+        return;
+    }
+    char text[40];
+    for (int precision = 15; precision <= 17; precision++) {
+        snprintf(text, sizeof text, "%.*g", precision, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    buf_str(out, text);
+}
+
+struct printer {
+    buf *out;
+    int indent; // 0: on one line
+    bool sorted;
+};
+
+static void new_line(const struct printer *p, int depth)
+{
+    if (p->indent)
+        buf_fmt(p->out, "\n%*s", depth * p->indent, "");
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return strcmp((*(const cJSON *const *)a)->string, (*(const cJSON *const *)b)->string);
+}
+
+static void print_value(const struct printer *p, const cJSON *j, int depth);
+
+static void print_members(const struct printer *p, const cJSON *j, int depth)
+{
+    size_t n = (size_t)cJSON_GetArraySize(j), i = 0;
+    AUTO_FREE const cJSON **items = mem_array(n, sizeof *items);
+    const cJSON *item;
+    cJSON_ArrayForEach(item, j) items[i++] = item;
+    if (p->sorted && cJSON_IsObject(j))
+        qsort(items, n, sizeof *items, by_key);
+    buf_char(p->out, cJSON_IsObject(j) ? '{' : '[');
+    for (i = 0; i < n; i++) {
+        if (i)
+            buf_char(p->out, ',');
+        new_line(p, depth + 1);
+        if (cJSON_IsObject(j)) {
+            print_string(p->out, items[i]->string);
+            buf_str(p->out, p->indent ? ": " : ":");
+        }
+        print_value(p, items[i], depth + 1);
+    }
+    if (n)
+        new_line(p, depth);
+    buf_char(p->out, cJSON_IsObject(j) ? '}' : ']');
+}
+
+static void print_value(const struct printer *p, const cJSON *j, int depth)
+{
+    switch (j ? j->type & 0xff : cJSON_NULL) {
+    case cJSON_True:
+        buf_str(p->out, "true");
+        break;
+    case cJSON_False:
+        buf_str(p->out, "false");
+        break;
+    case cJSON_Number:
+        print_number(p->out, j->valuedouble);
+        break;
+    case cJSON_String:
+        print_string(p->out, j->valuestring);
+        break;
+    case cJSON_Raw:
+        buf_str(p->out, j->valuestring);
+        break;
+    case cJSON_Array:
+    case cJSON_Object:
+        print_members(p, j, depth);
+        break;
+    default:
+        buf_str(p->out, "null");
+    }
+}
+
+void json_print(buf *out, const cJSON *j)
+{
+    print_value(&(struct printer){.out = out}, j, 0);
+}
+
+void json_print_canonical(buf *out, const cJSON *j)
+{
+    print_value(&(struct printer){.out = out, .sorted = true}, j, 0);
+}
+
+void json_print_pretty(buf *out, const cJSON *j, int indent)
+{
+    print_value(&(struct printer){.out = out, .indent = indent}, j, 0);
+}
+
+char *json_to_str(const cJSON *j)
+{
+    buf out = {0};
+    json_print(&out, j);
+    return buf_take(&out);
+}
+
+cJSON *json_new_int(int64_t value)
+{
+    if (value >= -(INT64_C(1) << 53) && value <= INT64_C(1) << 53)
+        return cJSON_CreateNumber((double)value);
+    AUTO_FREE char *text = str_fmt("%lld", (long long)value);
+    return cJSON_CreateRaw(text);
+}
+
+bool json_int(const cJSON *j, int64_t *value)
+{
+    if (cJSON_IsRaw(j))
+        return str_to_int(j->valuestring, value);
+    if (!cJSON_IsNumber(j) || j->valuedouble != floor(j->valuedouble) ||
+        fabs(j->valuedouble) > 9007199254740992.0)
+        return false;
+    *value = (int64_t)j->valuedouble;
+    return true;
+}
+
+const cJSON *json_get(const cJSON *object, const char *key)
+{
+    return cJSON_IsObject(object) ? cJSON_GetObjectItemCaseSensitive(object, key) : NULL;
+}
+
+const cJSON *json_path(const cJSON *root, const char *path)
+{
+    while (root && *path) {
+        if (*path == '[') {
+            int index = atoi(path + 1);
+            root = cJSON_IsArray(root) && index >= 0 ? cJSON_GetArrayItem(root, index) : NULL;
+            path = strchrnul(path, ']');
+            path += *path == ']';
+        } else {
+            size_t n = strcspn(path, ".[");
+            AUTO_FREE char *key = mem_strndup(path, n);
+            root = json_get(root, key);
+            path += n;
+        }
+        path += *path == '.';
+    }
+    return root;
+}
+
+const char *json_str(const cJSON *object, const char *key)
+{
+    return cJSON_GetStringValue(json_get(object, key));
+}
+
+const char *json_str_or(const cJSON *object, const char *key, const char *otherwise)
+{
+    const char *s = json_str(object, key);
+    return s ? s : otherwise;
+}
+
+int64_t json_int_or(const cJSON *object, const char *key, int64_t otherwise)
+{
+    int64_t value;
+    return json_int(json_get(object, key), &value) ? value : otherwise;
+}
+
+bool json_bool_or(const cJSON *object, const char *key, bool otherwise)
+{
+    const cJSON *j = json_get(object, key);
+    return cJSON_IsBool(j) ? cJSON_IsTrue(j) : otherwise;
+}
+
+const char *json_path_str(const cJSON *root, const char *path)
+{
+    return cJSON_GetStringValue(json_path(root, path));
+}
+
+void json_set(cJSON *object, const char *key, cJSON *item)
+{
+    if (json_get(object, key))
+        cJSON_ReplaceItemInObjectCaseSensitive(object, key, item);
+    else
+        cJSON_AddItemToObject(object, key, item);
+}
+
+void json_set_str(cJSON *object, const char *key, const char *value)
+{
+    if (value)
+        json_set(object, key, cJSON_CreateString(value));
+}
+
+void json_set_int(cJSON *object, const char *key, int64_t value)
+{
+    json_set(object, key, json_new_int(value));
+}
+
+void json_set_bool(cJSON *object, const char *key, bool value)
+{
+    json_set(object, key, cJSON_CreateBool(value));
+}
+
+cJSON *json_object_at(cJSON *object, const char *key)
+{
+    cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (!cJSON_IsObject(item)) {
+        item = cJSON_CreateObject();
+        json_set(object, key, item);
+    }
+    return item;
+}
+
+cJSON *json_array_at(cJSON *object, const char *key)
+{
+    cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (!cJSON_IsArray(item)) {
+        item = cJSON_CreateArray();
+        json_set(object, key, item);
+    }
+    return item;
+}
+
+bool json_equal(const cJSON *a, const cJSON *b)
+{
+    AUTO_BUF left = {0}, right = {0};
+    json_print_canonical(&left, a);
+    json_print_canonical(&right, b);
+    return left.len == right.len && memcmp(buf_cstr(&left), buf_cstr(&right), left.len) == 0;
+}

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: MIT
+#include "base/loop/child.h"
+
+#include "base/loop/internal.h"
+#include "base/mem.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LAST_OUTPUT_MS = 200, OUTPUTS = 3 };
+
+// One pipe from the child.
+struct output {
+    uv_pipe_t uv;
+    child *c;
+    int fd; // its number in the child
+    bool is_open;
+};
+
+//  child ── process (uv_process_t)   ends by: exited, then closed
+//        ── outputs[0..2]            end by: end of file, or 200 ms after the exit
+//        ── input                    ends by: child_close_stdin, or with the child
+// The block is freed when every handle is closed and the owner has let go of it.
+struct child {
+    uv_process_t process;
+    uv_pipe_t input;
+    uv_timer_t last_output;
+    struct output outputs[OUTPUTS];
+    const struct child_ops *ops;
+    void *arg;
+    int handles; // not yet closed
+    int pid;
+    int code, signal;
+    bool has_exited, was_told, is_let_go, has_input;
+    char room[65536];
+};
+
+static void free_if_done(child *c)
+{
+    if (!c->handles && c->is_let_go)
+        free(c);
+}
+
+static void handle_closed(uv_handle_t *h)
+{
+    child *c = h->data;
+    c->handles--;
+    free_if_done(c);
+}
+
+static void close_handle(void *handle)
+{
+    uv_handle_t *h = handle;
+    if (!uv_is_closing(h))
+        uv_close(h, handle_closed);
+}
+
+static void close_output(struct output *o)
+{
+    if (!o->is_open)
+        return;
+    o->is_open = false;
+    close_handle(&o->uv);
+}
+
+// Tells the end once the child was reaped and nothing of its output is left to read.
+static void tell_if_over(child *c)
+{
+    for (int i = 0; i < OUTPUTS; i++)
+        if (c->outputs[i].is_open)
+            return;
+    if (!c->has_exited || c->was_told)
+        return;
+    c->was_told = true;
+    close_handle(&c->last_output);
+    child_close_stdin(c);
+    if (!c->is_let_go)
+        c->ops->exited(c->arg, c->code, c->signal);
+}
+
+static void give_up_output(uv_timer_t *timer)
+{
+    child *c = timer->data;
+    for (int i = 0; i < OUTPUTS; i++)
+        close_output(&c->outputs[i]);
+    tell_if_over(c);
+}
+
+static void process_exited(uv_process_t *process, int64_t status, int signum)
+{
+    child *c = process->data;
+    c->has_exited = true;
+    c->code = signum ? -1 : (int)status;
+    c->signal = signum;
+    close_handle(&c->process);
+    if (!uv_is_closing((uv_handle_t *)&c->last_output))
+        uv_timer_start(&c->last_output, give_up_output, LAST_OUTPUT_MS, 0);
+    tell_if_over(c);
+}
+
+static void alloc_room(uv_handle_t *h, size_t suggested, uv_buf_t *room)
+{
+    child *c = h->data;
+    *room = uv_buf_init(c->room, sizeof c->room);
+}
+
+static void got_output(uv_stream_t *uv, ssize_t n, const uv_buf_t *room)
+{
+    struct output *o = (struct output *)uv;
+    child *c = o->c;
+    if (n > 0 && !c->is_let_go)
+        c->ops->output(c->arg, o->fd, room->base, (size_t)n);
+    if (n < 0) {
+        close_output(o);
+        tell_if_over(c);
+    }
+}
+
+static int open_output(child *c, uv_loop_t *uv, int i, int fd, int child_fd)
+{
+    struct output *o = &c->outputs[i];
+    *o = (struct output){.c = c, .fd = child_fd};
+    uv_pipe_init(uv, &o->uv, 0);
+    o->uv.data = c;
+    c->handles++;
+    o->is_open = true;
+    int code = uv_pipe_open(&o->uv, fd);
+    if (code < 0) {
+        close(fd);
+        return code;
+    }
+    return uv_read_start((uv_stream_t *)&o->uv, alloc_room, got_output);
+}
+
+// The child's side of each descriptor while it is being spawned; closed here afterwards.
+struct ends {
+    int ours[4], theirs[4]; // input, output, error, extra; -1: none
+};
+
+static void close_end(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static void close_ends(struct ends *x)
+{
+    for (int i = 0; i < 4; i++) {
+        close_end(&x->ours[i]);
+        close_end(&x->theirs[i]);
+    }
+}
+
+static int make_pipe(struct ends *x, int i, bool child_writes)
+{
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return -1;
+    x->ours[i] = fds[child_writes ? 0 : 1];
+    x->theirs[i] = fds[child_writes ? 1 : 0];
+    return 0;
+}
+
+static int make_ends(struct ends *x, const struct child_spec *spec)
+{
+    memset(x, 0xff, sizeof *x);
+    bool has_input = spec->keep_stdin || spec->input_n;
+    if (has_input && make_pipe(x, 0, false) < 0)
+        return -1;
+    if (!has_input && (x->theirs[0] = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
+        return -1;
+    if (spec->output_file) {
+        x->theirs[1] = fcntl(spec->output_file, F_DUPFD_CLOEXEC, 3);
+        x->theirs[2] = fcntl(spec->output_file, F_DUPFD_CLOEXEC, 3);
+        if (x->theirs[1] < 0 || x->theirs[2] < 0)
+            return -1;
+    } else {
+        if (make_pipe(x, 1, true) < 0)
+            return -1;
+        if (spec->merge_output)
+            x->theirs[2] = fcntl(x->theirs[1], F_DUPFD_CLOEXEC, 3);
+        else if (make_pipe(x, 2, true) < 0)
+            return -1;
+    }
+    return spec->extra_fd ? make_pipe(x, 3, true) : 0;
+}
+
+static int spawn(child *c, uv_loop_t *uv, const struct child_spec *spec, const struct ends *x)
+{
+    uv_stdio_container_t stdio[64];
+    int count = spec->extra_fd ? spec->extra_fd + 1 : 3;
+    assert(count <= (int)ARRAY_LEN(stdio) && (!spec->extra_fd || spec->extra_fd >= 3));
+    for (int i = 0; i < count; i++) {
+        int fd = i < 3 ? x->theirs[i] : i == spec->extra_fd ? x->theirs[3] : -1;
+        stdio[i].flags = fd < 0 ? UV_IGNORE : UV_INHERIT_FD;
+        stdio[i].data.fd = fd;
+    }
+    uv_process_options_t options = {
+        .exit_cb = process_exited,
+        .file = spec->argv[0],
+        .args = (char **)spec->argv,
+        .env = (char **)spec->env,
+        .cwd = spec->cwd,
+        .flags = UV_PROCESS_DETACHED, // setsid: a group of its own
+        .stdio_count = count,
+        .stdio = stdio,
+    };
+    return uv_spawn(uv, &c->process, &options);
+}
+
+static void input_written(uv_write_t *request, int status)
+{
+    free(request);
+}
+
+void child_write(child *c, const void *bytes, size_t n)
+{
+    if (!c->has_input || !n)
+        return;
+    struct {
+        uv_write_t uv;
+        char bytes[];
+    } *w = mem_alloc(sizeof *w + n);
+    memcpy(w->bytes, bytes, n);
+    uv_buf_t data = uv_buf_init(w->bytes, (unsigned)n);
+    if (uv_write(&w->uv, (uv_stream_t *)&c->input, &data, 1, input_written) < 0)
+        free(w);
+}
+
+static void input_shut(uv_shutdown_t *request, int status)
+{
+    close_handle(request->handle);
+    free(request);
+}
+
+void child_close_stdin(child *c)
+{
+    if (!c->has_input)
+        return;
+    c->has_input = false;
+    uv_shutdown_t *request = mem_alloc(sizeof *request);
+    if (uv_shutdown(request, (uv_stream_t *)&c->input, input_shut) < 0) {
+        free(request);
+        close_handle(&c->input);
+    }
+}
+
+// Takes over our ends of the pipes of a child that runs.
+static void attach(child *c, uv_loop_t *uv, const struct child_spec *spec, struct ends *x)
+{
+    for (int i = 1; i < 4; i++)
+        if (x->ours[i] >= 0) {
+            int fd = x->ours[i];
+            x->ours[i] = -1;
+            if (open_output(c, uv, i - 1, fd, i < 3 ? i : spec->extra_fd) < 0)
+                close_output(&c->outputs[i - 1]);
+        }
+    if (x->ours[0] < 0)
+        return;
+    uv_pipe_init(uv, &c->input, 0);
+    c->input.data = c;
+    c->handles++;
+    uv_pipe_open(&c->input, x->ours[0]);
+    x->ours[0] = -1;
+    c->has_input = true;
+    if (spec->input_n)
+        child_write(c, spec->input, spec->input_n);
+    if (!spec->keep_stdin)
+        child_close_stdin(c);
+}
+
+static int spawn_error(int code, const struct child_spec *spec, err *e)
+{
+    if (code == UV_ENOENT && spec->cwd && access(spec->cwd, X_OK) < 0)
+        return err_errno(e, errno, "cannot start %s in the folder %s", spec->argv[0], spec->cwd);
+    if (code == UV_ENOENT)
+        return err_set(e, ERR_NOT_FOUND, "cannot start %s: there is no such program%s",
+            spec->argv[0], strchr(spec->argv[0], '/') ? "" : " in PATH");
+    return err_errno(e, -code, "cannot start %s", spec->argv[0]);
+}
+
+child *child_spawn(
+    loop *l, const struct child_spec *spec, const struct child_ops *ops, void *arg, err *e)
+{
+    uv_loop_t *uv = loop_uv(l);
+    CLEANUP(close_ends) struct ends x;
+    if (make_ends(&x, spec) < 0) {
+        err_errno(e, errno, "cannot start %s", spec->argv[0]);
+        return NULL;
+    }
+    child *c = mem_alloc(sizeof *c);
+    c->ops = ops;
+    c->arg = arg;
+    uv_timer_init(uv, &c->last_output);
+    c->last_output.data = c->process.data = c;
+    c->handles = 2;
+    int code = spawn(c, uv, spec, &x);
+    if (code < 0) {
+        spawn_error(code, spec, e);
+        c->is_let_go = true;
+        close_handle(&c->process);
+        close_handle(&c->last_output);
+        return NULL;
+    }
+    c->pid = c->process.pid;
+    attach(c, uv, spec, &x);
+    return c;
+}
+
+int child_pid(const child *c)
+{
+    return c->pid;
+}
+
+void child_pause(child *c, bool paused)
+{
+    for (int i = 0; i < OUTPUTS; i++) {
+        uv_stream_t *stream = (uv_stream_t *)&c->outputs[i].uv;
+        if (!c->outputs[i].is_open)
+            continue;
+        if (paused)
+            uv_read_stop(stream);
+        else
+            uv_read_start(stream, alloc_room, got_output);
+    }
+}
+
+void child_kill(child *c, int signum)
+{
+    if (kill(-c->pid, signum) < 0 && !c->has_exited)
+        kill(c->pid, signum); // its setsid has not happened yet
+}
+
+void child_free(child *c)
+{
+    if (!c)
+        return;
+    c->is_let_go = true;
+    if (!c->has_exited)
+        child_kill(c, SIGKILL);
+    for (int i = 0; i < OUTPUTS; i++)
+        close_output(&c->outputs[i]);
+    if (c->has_input) {
+        c->has_input = false;
+        close_handle(&c->input);
+    }
+    close_handle(&c->last_output);
+    free_if_done(c); // a process that still runs is reaped by process_exited first
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+#include "base/loop/internal.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+//  any thread ──loop_post──> queue (mutex) ──uv_async_send──> loop thread: takes the whole queue,
+//  runs it
+struct posted {
+    struct posted *next;
+    void (*fn)(void *arg);
+    void *arg;
+};
+
+struct loop {
+    uv_loop_t uv;
+    uv_async_t wake;
+    pthread_mutex_t lock;
+    struct posted *first, **last; // under lock
+    _Atomic(pthread_t) thread;    // who runs it
+    _Atomic bool runs;
+};
+
+static void run_posted(uv_async_t *wake)
+{
+    loop *l = wake->data;
+    pthread_mutex_lock(&l->lock);
+    struct posted *p = l->first;
+    l->first = NULL;
+    l->last = &l->first;
+    pthread_mutex_unlock(&l->lock);
+    while (p) {
+        struct posted *next = p->next;
+        p->fn(p->arg);
+        free(p);
+        p = next;
+    }
+}
+
+uv_loop_t *loop_uv(loop *l)
+{
+    return &l->uv;
+}
+
+loop *loop_new(err *e)
+{
+    AUTO_FREE loop *l = mem_alloc(sizeof *l);
+    int code = uv_loop_init(&l->uv);
+    if (code == 0)
+        code = uv_async_init(&l->uv, &l->wake, run_posted);
+    if (code < 0) {
+        err_errno(e, -code, "cannot make an event loop");
+        return NULL;
+    }
+    l->wake.data = l;
+    l->last = &l->first;
+    pthread_mutex_init(&l->lock, NULL);
+    l->thread = pthread_self();
+    return STEAL(l);
+}
+
+void loop_free(loop *l)
+{
+    if (!l)
+        return;
+    run_posted(&l->wake);
+    uv_close((uv_handle_t *)&l->wake, NULL);
+    uv_run(&l->uv, UV_RUN_DEFAULT);
+    uv_loop_close(&l->uv);
+    pthread_mutex_destroy(&l->lock);
+    free(l);
+}
+
+void loop_run(loop *l)
+{
+    l->thread = pthread_self();
+    l->runs = true;
+    uv_run(&l->uv, UV_RUN_DEFAULT);
+    l->runs = false;
+}
+
+void loop_stop(loop *l)
+{
+    uv_stop(&l->uv);
+}
+
+bool loop_is_current(const loop *l)
+{
+    return pthread_equal(l->thread, pthread_self()) != 0;
+}
+
+void loop_post(loop *l, void (*fn)(void *arg), void *arg)
+{
+    struct posted *p = mem_alloc(sizeof *p);
+    p->fn = fn;
+    p->arg = arg;
+    pthread_mutex_lock(&l->lock);
+    *l->last = p;
+    l->last = &p->next;
+    pthread_mutex_unlock(&l->lock);
+    uv_async_send(&l->wake);
+}
+
+// libuv's handles are freed in their close callback, after the owner has let go of them.
+void loop_close_handle(void *handle)
+{
+    uv_handle_t *h = handle;
+    if (!uv_is_closing(h))
+        uv_close(h, (uv_close_cb)(void (*)(void))free);
+}
+
+struct loop_timer {
+    uv_timer_t uv; // first: freed by loop_close_handle
+    void (*fn)(void *arg);
+    void *arg;
+};
+
+static void timer_fired(uv_timer_t *uv)
+{
+    loop_timer *t = (loop_timer *)uv;
+    t->fn(t->arg);
+}
+
+loop_timer *loop_timer_new(loop *l, void (*fn)(void *arg), void *arg)
+{
+    loop_timer *t = mem_alloc(sizeof *t);
+    uv_timer_init(&l->uv, &t->uv);
+    t->fn = fn;
+    t->arg = arg;
+    return t;
+}
+
+void loop_timer_start(loop_timer *t, uint64_t delay_ms, uint64_t repeat_ms)
+{
+    uv_update_time(t->uv.loop);
+    uv_timer_start(&t->uv, timer_fired, delay_ms, repeat_ms);
+}
+
+void loop_timer_stop(loop_timer *t)
+{
+    uv_timer_stop(&t->uv);
+}
+
+void loop_timer_unref(loop_timer *t)
+{
+    uv_unref((uv_handle_t *)&t->uv);
+}
+
+void loop_timer_free(loop_timer *t)
+{
+    if (t)
+        loop_close_handle(t);
+}
+
+struct loop_poll {
+    uv_poll_t uv; // first
+    void (*fn)(void *arg, int events);
+    void *arg;
+};
+
+static void poll_ready(uv_poll_t *uv, int status, int events)
+{
+    loop_poll *p = (loop_poll *)uv;
+    int seen = (events & UV_READABLE ? LOOP_READ : 0) | (events & UV_WRITABLE ? LOOP_WRITE : 0) |
+               (status < 0 ? LOOP_ERROR : 0);
+    p->fn(p->arg, seen);
+}
+
+loop_poll *loop_poll_new(loop *l, int fd, void (*fn)(void *arg, int events), void *arg, err *e)
+{
+    loop_poll *p = mem_alloc(sizeof *p);
+    int code = uv_poll_init(&l->uv, &p->uv, fd);
+    if (code < 0) {
+        free(p);
+        err_errno(e, -code, "cannot wait for descriptor %d", fd);
+        return NULL;
+    }
+    p->fn = fn;
+    p->arg = arg;
+    return p;
+}
+
+void loop_poll_set(loop_poll *p, int events)
+{
+    if (!events) {
+        uv_poll_stop(&p->uv);
+        return;
+    }
+    int wanted = (events & LOOP_READ ? UV_READABLE : 0) | (events & LOOP_WRITE ? UV_WRITABLE : 0);
+    uv_poll_start(&p->uv, wanted, poll_ready);
+}
+
+void loop_poll_free(loop_poll *p)
+{
+    if (!p)
+        return;
+    uv_poll_stop(&p->uv);
+    loop_close_handle(p);
+}
+
+struct loop_signal {
+    uv_signal_t uv; // first
+    void (*fn)(void *arg, int signum);
+    void *arg;
+};
+
+static void signal_came(uv_signal_t *uv, int signum)
+{
+    loop_signal *s = (loop_signal *)uv;
+    s->fn(s->arg, signum);
+}
+
+loop_signal *loop_signal_new(
+    loop *l, int signum, void (*fn)(void *arg, int signum), void *arg, err *e)
+{
+    loop_signal *s = mem_alloc(sizeof *s);
+    uv_signal_init(&l->uv, &s->uv);
+    s->fn = fn;
+    s->arg = arg;
+    int code = uv_signal_start(&s->uv, signal_came, signum);
+    if (code < 0) {
+        loop_signal_free(s);
+        err_errno(e, -code, "cannot catch signal %d", signum);
+        return NULL;
+    }
+    uv_unref((uv_handle_t *)&s->uv);
+    return s;
+}
+
+void loop_signal_free(loop_signal *s)
+{
+    if (s)
+        loop_close_handle(s);
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+#include "base/loop/stream.h"
+
+#include "base/loop/internal.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+struct stream {
+    uv_pipe_t uv; // first: freed by loop_close_handle
+    const struct stream_ops *ops;
+    void *arg;
+    bool is_closed_by_peer;
+    char room[65536];
+};
+
+static void alloc_room(uv_handle_t *h, size_t suggested, uv_buf_t *room)
+{
+    stream *s = (stream *)h;
+    *room = uv_buf_init(s->room, sizeof s->room);
+}
+
+static void report_end(stream *s, int code)
+{
+    if (s->is_closed_by_peer)
+        return;
+    s->is_closed_by_peer = true;
+    uv_read_stop((uv_stream_t *)&s->uv);
+    err reason = {0};
+    if (code != UV_EOF && code != UV_ECONNRESET && code != UV_EPIPE)
+        err_errno(&reason, -code, "the connection broke");
+    s->ops->closed(s->arg, &reason);
+}
+
+static void got_data(uv_stream_t *uv, ssize_t n, const uv_buf_t *room)
+{
+    stream *s = (stream *)uv;
+    if (n > 0)
+        s->ops->data(s->arg, room->base, (size_t)n);
+    else if (n < 0)
+        report_end(s, (int)n);
+}
+
+static stream *open_fd(loop *l, int fd, err *e)
+{
+    stream *s = mem_alloc(sizeof *s);
+    uv_pipe_init(loop_uv(l), &s->uv, 0);
+    int code = uv_pipe_open(&s->uv, fd);
+    if (code < 0) {
+        loop_close_handle(s);
+        err_errno(e, -code, "cannot read and write descriptor %d", fd);
+        return NULL;
+    }
+    return s;
+}
+
+void stream_start(stream *s, const struct stream_ops *ops, void *arg)
+{
+    s->ops = ops;
+    s->arg = arg;
+    uv_read_start((uv_stream_t *)&s->uv, alloc_room, got_data);
+}
+
+stream *stream_from_fd(loop *l, int fd, const struct stream_ops *ops, void *arg, err *e)
+{
+    stream *s = open_fd(l, fd, e);
+    if (s)
+        stream_start(s, ops, arg);
+    return s;
+}
+
+static int unix_address(const char *path, struct sockaddr_un *address, err *e)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof address->sun_path)
+        return err_set(e, ERR_USAGE, "the socket's path is longer than %zu bytes: %s",
+            sizeof address->sun_path - 1, path);
+    strcpy(address->sun_path, path);
+    return 0;
+}
+
+// A connected descriptor, or -1.
+static int connect_unix(const char *path, err *e)
+{
+    struct sockaddr_un address;
+    if (unix_address(path, &address, e) < 0)
+        return -1;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return err_errno(e, errno, "cannot make a socket");
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
+        int number = errno;
+        close(fd);
+        return err_errno(e, number, "cannot connect to %s", path);
+    }
+    return fd;
+}
+
+stream *stream_connect(loop *l, const char *path, const struct stream_ops *ops, void *arg, err *e)
+{
+    int fd = connect_unix(path, e);
+    if (fd < 0)
+        return NULL;
+    stream *s = stream_from_fd(l, fd, ops, arg, e);
+    if (!s)
+        close(fd);
+    return s;
+}
+
+struct write {
+    uv_write_t uv;
+    stream *s;
+    char bytes[];
+};
+
+static void written(uv_write_t *uv, int status)
+{
+    struct write *w = (struct write *)uv;
+    stream *s = w->s;
+    free(w);
+    if (status < 0 || uv_is_closing((uv_handle_t *)&s->uv) || !s->ops)
+        return; // a broken connection is told by reading
+    if (!uv_stream_get_write_queue_size((uv_stream_t *)&s->uv) && s->ops->drained)
+        s->ops->drained(s->arg);
+}
+
+void stream_write(stream *s, const void *bytes, size_t n)
+{
+    if (!n)
+        return;
+    struct write *w = mem_alloc(sizeof *w + n);
+    w->s = s;
+    memcpy(w->bytes, bytes, n);
+    uv_buf_t data = uv_buf_init(w->bytes, (unsigned)n);
+    if (uv_write(&w->uv, (uv_stream_t *)&s->uv, &data, 1, written) < 0)
+        free(w);
+}
+
+size_t stream_queued(const stream *s)
+{
+    return uv_stream_get_write_queue_size((const uv_stream_t *)&s->uv);
+}
+
+void stream_pause(stream *s, bool paused)
+{
+    if (s->is_closed_by_peer)
+        return;
+    if (paused)
+        uv_read_stop((uv_stream_t *)&s->uv);
+    else
+        uv_read_start((uv_stream_t *)&s->uv, alloc_room, got_data);
+}
+
+static void was_shut_down(uv_shutdown_t *request, int status)
+{
+    free(request);
+}
+
+void stream_shutdown(stream *s)
+{
+    uv_shutdown_t *request = mem_alloc(sizeof *request);
+    if (uv_shutdown(request, (uv_stream_t *)&s->uv, was_shut_down) < 0)
+        free(request);
+}
+
+void stream_close(stream *s)
+{
+    if (s)
+        loop_close_handle(s);
+}
+
+int stream_peer(const stream *s, int *uid, int *pid)
+{
+    int fd;
+    struct ucred credentials;
+    socklen_t size = sizeof credentials;
+    if (uv_fileno((const uv_handle_t *)&s->uv, &fd) < 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) < 0)
+        return -1;
+    *uid = (int)credentials.uid;
+    *pid = credentials.pid;
+    return 0;
+}
+
+struct listener {
+    loop_poll *poll;
+    loop *loop;
+    int fd;
+    char *path;
+    void (*accepted)(void *arg, stream *s);
+    void *arg;
+};
+
+static void accept_ready(void *arg, int events)
+{
+    listener *l = arg;
+    int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0)
+        return;
+    stream *s = open_fd(l->loop, fd, NULL);
+    if (s)
+        l->accepted(l->arg, s);
+    else
+        close(fd);
+}
+
+// A socket file that nobody listens on is in the way after a crash; one that answers is not ours.
+static int remove_stale(const char *path, err *e)
+{
+    if (access(path, F_OK) < 0)
+        return 0;
+    int fd = connect_unix(path, NULL);
+    if (fd >= 0) {
+        close(fd);
+        return err_set(e, ERR_EXISTS, "somebody listens on %s already", path);
+    }
+    unlink(path);
+    return 0;
+}
+
+static int bind_unix(const char *path, err *e)
+{
+    struct sockaddr_un address;
+    if (unix_address(path, &address, e) < 0 || remove_stale(path, e) < 0)
+        return -1;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return err_errno(e, errno, "cannot make a socket");
+    fchmod(fd, 0600); // what bind gives the file; chmod again for systems that ignore it
+    if (bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || chmod(path, 0600) < 0 ||
+        listen(fd, 64) < 0) {
+        int number = errno;
+        close(fd);
+        return err_errno(e, number, "cannot listen on %s", path);
+    }
+    return fd;
+}
+
+listener *listener_open(
+    loop *l, const char *path, void (*accepted)(void *arg, stream *s), void *arg, err *e)
+{
+    int fd = bind_unix(path, e);
+    if (fd < 0)
+        return NULL;
+    listener *listening = mem_alloc(sizeof *listening);
+    *listening = (listener){.loop = l, .fd = fd, .accepted = accepted, .arg = arg};
+    listening->poll = loop_poll_new(l, fd, accept_ready, listening, e);
+    if (!listening->poll) {
+        close(fd);
+        free(listening);
+        return NULL;
+    }
+    listening->path = mem_strdup(path);
+    loop_poll_set(listening->poll, LOOP_READ);
+    return listening;
+}
+
+void listener_close(listener *l)
+{
+    if (!l)
+        return;
+    loop_poll_free(l->poll);
+    close(l->fd);
+    unlink(l->path);
+    free(l->path);
+    free(l);
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+#include "base/str.h"
+
+#include "base/mem.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+bool str_starts(const char *s, const char *prefix)
+{
+    return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+bool str_ends(const char *s, const char *suffix)
+{
+    size_t n = strlen(s), m = strlen(suffix);
+    return n >= m && memcmp(s + n - m, suffix, m) == 0;
+}
+
+char *str_fmt(const char *fmt, ...)
+{
+    buf b = {0};
+    va_list args;
+    va_start(args, fmt);
+    buf_vfmt(&b, fmt, args);
+    va_end(args);
+    return buf_take(&b);
+}
+
+char *str_trim(const char *s, size_t n)
+{
+    while (n && isspace((unsigned char)*s)) {
+        s++;
+        n--;
+    }
+    while (n && isspace((unsigned char)s[n - 1]))
+        n--;
+    return mem_strndup(s, n);
+}
+
+bool str_to_int(const char *s, int64_t *value)
+{
+    if (*s != '-' && !isdigit((unsigned char)*s))
+        return false;
+    char *end;
+    errno = 0;
+    long long v = strtoll(s, &end, 10);
+    if (errno || end == s || *end)
+        return false;
+    *value = v;
+    return true;
+}
+
+// The length that a first byte announces, 0 when it cannot start a sequence.
+static size_t utf8_announced(unsigned char c)
+{
+    if (c < 0x80)
+        return 1;
+    if (c >= 0xc2 && c <= 0xdf)
+        return 2;
+    if (c >= 0xe0 && c <= 0xef)
+        return 3;
+    return c >= 0xf0 && c <= 0xf4 ? 4 : 0;
+}
+
+// Is byte i (1…3) of a sequence possible after the first? RFC 3629's table.
+static bool utf8_continues(unsigned char first, size_t i, unsigned char c)
+{
+    unsigned char low = 0x80, high = 0xbf;
+    if (i == 1 && first == 0xe0)
+        low = 0xa0;
+    else if (i == 1 && first == 0xed)
+        high = 0x9f;
+    else if (i == 1 && first == 0xf0)
+        low = 0x90;
+    else if (i == 1 && first == 0xf4)
+        high = 0x8f;
+    return c >= low && c <= high;
+}
+
+size_t utf8_len(const char *s, size_t n)
+{
+    const unsigned char *u = (const unsigned char *)s;
+    size_t len = n ? utf8_announced(u[0]) : 0;
+    if (len > n)
+        return 0;
+    for (size_t i = 1; i < len; i++)
+        if (!utf8_continues(u[0], i, u[i]))
+            return 0;
+    return len;
+}
+
+bool utf8_valid(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n;) {
+        size_t len = utf8_len(s + i, n - i);
+        if (!len)
+            return false;
+        i += len;
+    }
+    return true;
+}
+
+size_t utf8_partial(const char *s, size_t n)
+{
+    const unsigned char *u = (const unsigned char *)s;
+    for (size_t k = 1; k <= 3 && k <= n; k++) {
+        unsigned char first = u[n - k];
+        if (first >= 0x80 && first < 0xc0)
+            continue;
+        if (utf8_announced(first) <= k)
+            return 0;
+        for (size_t i = 1; i < k; i++)
+            if (!utf8_continues(first, i, u[n - k + i]))
+                return 0;
+        return k;
+    }
+    return 0;
+}
+
+void utf8_clean(buf *out, const char *s, size_t n)
+{
+    size_t from = 0;
+    for (size_t i = 0; i < n;) {
+        size_t len = utf8_len(s + i, n - i);
+        if (len) {
+            i += len;
+            continue;
+        }
+        buf_add(out, s + from, i - from);
+        buf_str(out, "\xef\xbf\xbd");
+        from = ++i;
+    }
+    buf_add(out, s + from, n - from);
+}
+
+void base64_encode(buf *out, const void *bytes, size_t n)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *u = bytes;
+    buf_reserve(out, n / 3 * 4 + 4);
+    for (size_t i = 0; i < n; i += 3) {
+        uint32_t v = (uint32_t)u[i] << 16;
+        if (i + 1 < n)
+            v |= (uint32_t)u[i + 1] << 8;
+        if (i + 2 < n)
+            v |= u[i + 2];
+        char four[4] = {digits[v >> 18], digits[v >> 12 & 63],
+            i + 1 < n ? digits[v >> 6 & 63] : '=', i + 2 < n ? digits[v & 63] : '='};
+        buf_add(out, four, 4);
+    }
+}
+
+static int base64_value(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+int base64_decode(buf *out, const char *text, size_t n, err *e)
+{
+    uint32_t v = 0;
+    unsigned have = 0, pads = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (isspace((unsigned char)text[i]))
+            continue;
+        int digit = base64_value(text[i]);
+        if (text[i] == '=')
+            pads++;
+        else if (digit < 0 || pads)
+            return err_set(
+                e, ERR_INVALID, "not base64: byte %zu is 0x%02x", i + 1, (unsigned char)text[i]);
+        v = v << 6 | (uint32_t)(digit < 0 ? 0 : digit);
+        if (++have < 4)
+            continue;
+        if (pads > 2)
+            break;
+        char three[3] = {(char)(v >> 16), (char)(v >> 8), (char)v};
+        buf_add(out, three, 3 - pads);
+        v = have = 0;
+        if (pads)
+            pads = 4; // nothing may follow
+    }
+    if (have || (pads && pads < 4))
+        return err_set(e, ERR_INVALID, "not base64: it is cut off, or wrongly padded");
+    return 0;
+}
+
+void hex_encode(buf *out, const void *bytes, size_t n)
+{
+    const unsigned char *u = bytes;
+    buf_reserve(out, 2 * n);
+    for (size_t i = 0; i < n; i++)
+        buf_fmt(out, "%02x", u[i]);
+}
+
+size_t strv_len(char *const *strings)
+{
+    size_t n = 0;
+    while (strings && strings[n])
+        n++;
+    return n;
+}
+
+char **strv_add(char **strings, const char *s)
+{
+    size_t n = strv_len(strings);
+    strings = mem_resize(strings, n + 2, sizeof *strings);
+    strings[n] = mem_strdup(s);
+    strings[n + 1] = NULL;
+    return strings;
+}
+
+char **strv_split(const char *s, char separator)
+{
+    char **out = mem_array(1, sizeof *out);
+    for (;;) {
+        const char *end = strchr(s, separator);
+        AUTO_FREE char *part = mem_strndup(s, end ? (size_t)(end - s) : strlen(s));
+        out = strv_add(out, part);
+        if (!end)
+            return out;
+        s = end + 1;
+    }
+}
+
+char **strv_dup(const char *const *strings)
+{
+    size_t n = strv_len((char *const *)strings);
+    char **out = mem_array(n + 1, sizeof *out);
+    for (size_t i = 0; i < n; i++)
+        out[i] = mem_strdup(strings[i]);
+    return out;
+}
+
+void strv_free(char **strings)
+{
+    for (size_t i = 0; strings && strings[i]; i++)
+        free(strings[i]);
+    free(strings);
+}
+
+size_t str_distance(const char *a, const char *b)
+{
+    size_t m = strnlen(b, 100);
+    size_t row[101];
+    for (size_t j = 0; j <= m; j++)
+        row[j] = j;
+    for (size_t i = 0; a[i] && i < 100; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < m; j++) {
+            size_t best = diagonal + (a[i] != b[j]);
+            diagonal = row[j + 1];
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (diagonal + 1 < best)
+                best = diagonal + 1;
+            row[j + 1] = best;
+        }
+    }
+    return row[m];
+}

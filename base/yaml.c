@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: MIT
+#include "base/yaml.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+#include <yaml.h>
+
+// An expansion bomb grows by aliases: what one document may come to, in nodes.
+enum { MAX_NODES = 1000000, MAX_DEPTH = 200 };
+
+struct reader {
+    yaml_document_t *doc;
+    size_t nodes;
+    err *e;
+};
+
+static int place_error(const struct reader *r, yaml_mark_t at, const char *fmt, const char *what)
+{
+    char text[300];
+    snprintf(text, sizeof text, fmt, what);
+    return err_set(r->e, ERR_INVALID, "line %zu, column %zu: %s", at.line + 1, at.column + 1, text);
+}
+
+static bool one_of(const char *s, const char *const words[])
+{
+    for (; *words; words++)
+        if (strcmp(s, *words) == 0)
+            return true;
+    return false;
+}
+
+static const char *const trues[] = {
+    "y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON", NULL};
+static const char *const falses[] = {
+    "n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF", NULL};
+static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
+static const char *const infinities[] = {".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf",
+    "-.Inf", "-.INF", ".nan", ".NaN", ".NAN", NULL};
+
+// go-yaml v2 takes y and n for strings when it reads into an interface, as Kubernetes does.
+static bool is_bool(const char *s, bool *value)
+{
+    *value = one_of(s, trues);
+    return strlen(s) > 1 && (*value || one_of(s, falses));
+}
+
+// Integers with an optional sign, in base 2, 8 (0777, 0o777), 10 or 16, with '_' between digits.
+static bool is_int(const char *s, int64_t *value)
+{
+    char digits[80];
+    size_t n = 0;
+    const char *p = s + (*s == '-' || *s == '+');
+    int base = 10;
+    if (p[0] == '0' && (p[1] == 'x' || p[1] == 'b' || p[1] == 'o')) {
+        base = p[1] == 'x' ? 16 : p[1] == 'b' ? 2 : 8;
+        p += 2;
+    } else if (p[0] == '0' && p[1]) {
+        base = 8;
+        p++;
+    }
+    if (*s == '-')
+        digits[n++] = '-';
+    if (!isalnum((unsigned char)*p))
+        return false;
+    for (; *p; p++) {
+        if (*p == '_')
+            continue;
+        if (!isalnum((unsigned char)*p) || n + 1 >= sizeof digits)
+            return false;
+        digits[n++] = *p;
+    }
+    digits[n] = '\0';
+    char *end;
+    errno = 0;
+    long long v = strtoll(digits, &end, base);
+    *value = v;
+    return !*end && !errno;
+}
+
+// Decimal floats as YAML 1.1's core has them: "1.", ".5", "1e3", "-2.5E-3".
+static bool is_float(const char *s, double *value)
+{
+    const char *p = s + (*s == '-' || *s == '+');
+    size_t before = strspn(p, "0123456789_"), after = 0;
+    p += before;
+    if (*p == '.')
+        after = strspn(++p, "0123456789_");
+    p += after;
+    if (!(before + after))
+        return false;
+    if (*p == 'e' || *p == 'E') {
+        p += 1 + (p[1] == '-' || p[1] == '+');
+        size_t n = strspn(p, "0123456789");
+        if (!n)
+            return false;
+        p += n;
+    }
+    char plain[80];
+    size_t n = 0;
+    for (const char *q = s; *q && n + 1 < sizeof plain; q++)
+        if (*q != '_')
+            plain[n++] = *q;
+    plain[n] = '\0';
+    *value = strtod(plain, NULL);
+    return !*p && isfinite(*value);
+}
+
+static cJSON *plain_scalar(const char *s)
+{
+    bool truth;
+    int64_t integer;
+    double real;
+    if (one_of(s, nulls))
+        return cJSON_CreateNull();
+    if (is_bool(s, &truth))
+        return cJSON_CreateBool(truth);
+    if (is_int(s, &integer))
+        return json_new_int(integer);
+    if (is_float(s, &real))
+        return cJSON_CreateNumber(real);
+    return cJSON_CreateString(s);
+}
+
+static cJSON *scalar(const struct reader *r, const yaml_node_t *node)
+{
+    const char *s = (const char *)node->data.scalar.value;
+    const char *tag = (const char *)node->tag;
+    if (strlen(s) != node->data.scalar.length) {
+        place_error(r, node->start_mark, "%s", "a NUL byte in a string");
+        return NULL;
+    }
+    bool is_plain = node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    if (tag && strcmp(tag, YAML_STR_TAG) != 0) {
+        if (strcmp(tag, "tag:yaml.org,2002:binary") == 0 ||
+            !str_starts(tag, "tag:yaml.org,2002:")) {
+            place_error(r, node->start_mark, "the tag %.100s is not supported", tag);
+            return NULL;
+        }
+        return plain_scalar(s);
+    }
+    // libyaml gives every scalar the str tag, also a plain one; "!!str 5" is told by its tag alone,
+    // which the document API does not keep apart: quoting is the way to write a string.
+    return is_plain ? plain_scalar(s) : cJSON_CreateString(s);
+}
+
+static cJSON *convert(struct reader *r, int index, int depth);
+
+static int merge_into(struct reader *r, cJSON *object, const yaml_node_t *at, cJSON *merged)
+{
+    const cJSON *one;
+    if (cJSON_IsArray(merged)) {
+        cJSON_ArrayForEach(one, merged)
+        {
+            AUTO_JSON *copy = cJSON_Duplicate(one, true);
+            if (merge_into(r, object, at, copy) < 0)
+                return -1;
+        }
+        return 0;
+    }
+    if (!cJSON_IsObject(merged))
+        return place_error(r, at->start_mark, "%s", "<< merges mappings only");
+    cJSON_ArrayForEach(one, merged)
+    {
+        if (!json_get(object, one->string))
+            cJSON_AddItemToObject(object, one->string, cJSON_Duplicate(one, true));
+    }
+    return 0;
+}
+
+// A key as JSON has it: a string; a number or a boolean becomes its text, as sigs.k8s.io/yaml does.
+static char *key_text(struct reader *r, const yaml_node_t *key)
+{
+    if (key->type != YAML_SCALAR_NODE) {
+        place_error(r, key->start_mark, "%s", "a key must be a plain value");
+        return NULL;
+    }
+    AUTO_JSON *value = scalar(r, key);
+    if (!value)
+        return NULL;
+    return cJSON_IsString(value) ? mem_strdup(value->valuestring) : json_to_str(value);
+}
+
+static bool is_merge_key(const yaml_node_t *key)
+{
+    return key->type == YAML_SCALAR_NODE && key->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
+           strcmp((const char *)key->data.scalar.value, "<<") == 0;
+}
+
+static int convert_pairs(
+    struct reader *r, const yaml_node_t *node, cJSON *object, bool merges, int depth)
+{
+    yaml_node_pair_t *pair = node->data.mapping.pairs.start;
+    for (; pair < node->data.mapping.pairs.top; pair++) {
+        const yaml_node_t *key = yaml_document_get_node(r->doc, pair->key);
+        if (is_merge_key(key) != merges)
+            continue;
+        AUTO_FREE char *name = merges ? NULL : key_text(r, key);
+        if (!merges && !name)
+            return -1;
+        if (name && json_get(object, name))
+            return place_error(r, key->start_mark, "the key \"%.100s\" is there twice", name);
+        AUTO_JSON *value = convert(r, pair->value, depth + 1);
+        if (!value)
+            return -1;
+        if (!merges)
+            cJSON_AddItemToObject(object, name, STEAL(value));
+        else if (merge_into(r, object, key, value) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static cJSON *convert(struct reader *r, int index, int depth)
+{
+    yaml_node_t *node = yaml_document_get_node(r->doc, index);
+    if (++r->nodes > MAX_NODES || depth > MAX_DEPTH) {
+        place_error(r, node->start_mark, "%s", "too large or too deep (an alias of itself?)");
+        return NULL;
+    }
+    if (node->type == YAML_SCALAR_NODE)
+        return scalar(r, node);
+    if (node->type == YAML_MAPPING_NODE) {
+        AUTO_JSON *object = cJSON_CreateObject();
+        if (convert_pairs(r, node, object, false, depth) < 0 ||
+            convert_pairs(r, node, object, true, depth) < 0)
+            return NULL;
+        return STEAL(object);
+    }
+    AUTO_JSON *array = cJSON_CreateArray();
+    yaml_node_item_t *item = node->data.sequence.items.start;
+    for (; item < node->data.sequence.items.top; item++) {
+        cJSON *value = convert(r, *item, depth + 1);
+        if (!value)
+            return NULL;
+        cJSON_AddItemToArray(array, value);
+    }
+    return STEAL(array);
+}
+
+static int parser_error(const yaml_parser_t *p, err *e)
+{
+    if (p->error == YAML_READER_ERROR)
+        return err_set(e, ERR_INVALID, "byte %zu: %s", p->problem_offset + 1, p->problem);
+    return err_set(e, ERR_INVALID, "line %zu, column %zu: %s%s%s", p->problem_mark.line + 1,
+        p->problem_mark.column + 1, p->problem ? p->problem : "not YAML", p->context ? ", " : "",
+        p->context ? p->context : "");
+}
+
+// Reads one document: 1 and *out (NULL if it is empty), 0 at the end of the stream, -1.
+static int read_document(yaml_parser_t *parser, cJSON **out, err *e)
+{
+    yaml_document_t doc;
+    *out = NULL;
+    if (!yaml_parser_load(parser, &doc))
+        return parser_error(parser, e);
+    yaml_node_t *root = yaml_document_get_root_node(&doc);
+    if (!root) {
+        yaml_document_delete(&doc);
+        return 0;
+    }
+    struct reader r = {.doc = &doc, .e = e};
+    cJSON *value = convert(&r, 1, 0);
+    yaml_document_delete(&doc);
+    if (!value)
+        return -1;
+    if (cJSON_IsNull(value)) {
+        cJSON_Delete(value);
+        value = NULL;
+    }
+    *out = value;
+    return 1;
+}
+
+cJSON *yaml_parse(const char *text, size_t n, err *e)
+{
+    yaml_parser_t parser;
+    if (!yaml_parser_initialize(&parser))
+        abort();
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text, n);
+    AUTO_JSON *documents = cJSON_CreateArray();
+    cJSON *one;
+    int got;
+    while ((got = read_document(&parser, &one, e)) > 0)
+        if (one)
+            cJSON_AddItemToArray(documents, one);
+    yaml_parser_delete(&parser);
+    return got < 0 ? NULL : STEAL(documents);
+}
+
+// Would the text, written plain, be read as this same string?
+static bool is_plain_safe(const char *s)
+{
+    size_t n = strlen(s);
+    if (!n || strchr("-?:,[]{}#&*!|>'\"%@` =", *s) || isspace((unsigned char)s[n - 1]))
+        return false;
+    for (const char *p = s; *p; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f || (*p == ':' && (p[1] == ' ' || !p[1])) ||
+            (*p == ' ' && p[1] == '#'))
+            return false;
+    AUTO_JSON *read_back = plain_scalar(s);
+    bool looks_like_date = n >= 8 && isdigit((unsigned char)s[0]) && s[4] == '-';
+    return cJSON_IsString(read_back) && !one_of(s, infinities) && !one_of(s, trues) &&
+           !one_of(s, falses) && !looks_like_date;
+}
+
+static void print_block(buf *out, const char *s, int indent)
+{
+    size_t n = strlen(s);
+    buf_str(out, "|");
+    if (*s == ' ')
+        buf_str(out, "2");
+    if (s[n - 1] != '\n')
+        buf_str(out, "-");
+    else if (n > 1 && s[n - 2] == '\n')
+        buf_str(out, "+");
+    for (const char *line = s; *line;) {
+        size_t len = strcspn(line, "\n");
+        buf_fmt(out, "\n%*s%.*s", len ? indent : 0, "", (int)len, line);
+        line += len + (line[len] == '\n');
+    }
+}
+
+static void print_scalar(buf *out, const cJSON *j, int indent)
+{
+    const char *s = cJSON_GetStringValue(j);
+    if (s && strchr(s, '\n') && utf8_valid(s, strlen(s)) && !strpbrk(s, "\r\t\x1b") && s[1])
+        print_block(out, s, indent);
+    else if (s && is_plain_safe(s))
+        buf_str(out, s);
+    else
+        json_print(out, j); // JSON's double-quoted strings are YAML's
+}
+
+static void print_node(buf *out, const cJSON *j, int indent, bool in_sequence);
+
+static int by_key(const void *a, const void *b)
+{
+    return strcmp((*(const cJSON *const *)a)->string, (*(const cJSON *const *)b)->string);
+}
+
+static bool is_empty(const cJSON *j)
+{
+    return (cJSON_IsObject(j) || cJSON_IsArray(j)) && !j->child;
+}
+
+static void print_object(buf *out, const cJSON *j, int indent, bool in_sequence)
+{
+    size_t n = (size_t)cJSON_GetArraySize(j), i = 0;
+    AUTO_FREE const cJSON **items = mem_array(n, sizeof *items);
+    const cJSON *item;
+    cJSON_ArrayForEach(item, j) items[i++] = item;
+    qsort(items, n, sizeof *items, by_key);
+    for (i = 0; i < n; i++) {
+        AUTO_JSON *key = cJSON_CreateString(items[i]->string);
+        buf_fmt(out, "%*s", in_sequence && !i ? 0 : indent, "");
+        print_scalar(out, key, indent);
+        buf_char(out, ':');
+        bool is_nested = (cJSON_IsObject(items[i]) || cJSON_IsArray(items[i])) && items[i]->child;
+        buf_char(out, is_nested ? '\n' : ' ');
+        // Sequences stand at their key's column, as kubectl writes them.
+        print_node(
+            out, items[i], is_nested && cJSON_IsArray(items[i]) ? indent : indent + 2, false);
+    }
+}
+
+static void print_node(buf *out, const cJSON *j, int indent, bool in_sequence)
+{
+    if (is_empty(j)) {
+        buf_str(out, cJSON_IsObject(j) ? "{}\n" : "[]\n");
+    } else if (cJSON_IsObject(j)) {
+        print_object(out, j, indent, in_sequence);
+    } else if (cJSON_IsArray(j)) {
+        const cJSON *item;
+        bool is_first = true;
+        cJSON_ArrayForEach(item, j)
+        {
+            buf_fmt(out, "%*s- ", in_sequence && is_first ? 0 : indent, "");
+            print_node(out, item, indent + 2, true);
+            is_first = false;
+        }
+    } else {
+        print_scalar(out, j, indent);
+        buf_char(out, '\n');
+    }
+}
+
+void yaml_print(buf *out, const cJSON *j)
+{
+    print_node(out, j, 0, false);
+}

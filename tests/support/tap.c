@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "tests/support/tap.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+
+#include <stdarg.h>
+#include <unistd.h>
+
+static struct {
+    struct {
+        const char *name;
+        void (*fn)(void);
+    } tests[400];
+    int count;
+    jmp_buf out;
+    char message[4000];
+    char *dir;
+} tap;
+
+enum { TAP_FAILED = 1, TAP_SKIPPED };
+
+void tap_register(const char *name, void (*fn)(void))
+{
+    if (tap.count == (int)ARRAY_LEN(tap.tests))
+        abort();
+    tap.tests[tap.count].name = name;
+    tap.tests[tap.count++].fn = fn;
+}
+
+void tap_fail(const char *file, int line, const char *fmt, ...)
+{
+    int n = snprintf(tap.message, sizeof tap.message, "%s:%d: ", file, line);
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(tap.message + n, sizeof tap.message - (size_t)n, fmt, args);
+    va_end(args);
+    longjmp(tap.out, TAP_FAILED);
+}
+
+void tap_skip(const char *why)
+{
+    snprintf(tap.message, sizeof tap.message, "%s", why);
+    longjmp(tap.out, TAP_SKIPPED);
+}
+
+const char *tap_dir(void)
+{
+    err e = {0};
+    if (!tap.dir) {
+        const char *parent = getenv("TMPDIR");
+        tap.dir = path_make_temp(parent ? parent : "/tmp", "tap-", &e);
+        if (!tap.dir)
+            tap_fail(__FILE__, __LINE__, "%s", e.text);
+    }
+    return tap.dir;
+}
+
+// The message as TAP diagnostics: every line behind a '#'.
+static void print_message(void)
+{
+    fputs("# ", stdout);
+    for (const char *p = tap.message; *p; p++) {
+        putchar(*p);
+        if (*p == '\n')
+            fputs("# ", stdout);
+    }
+    putchar('\n');
+}
+
+static int run_one(int i)
+{
+    int how = setjmp(tap.out);
+    if (how == 0)
+        tap.tests[i].fn();
+    if (how == TAP_SKIPPED)
+        printf("ok %d - %s # SKIP %s\n", i + 1, tap.tests[i].name, tap.message);
+    else
+        printf("%s %d - %s\n", how ? "not ok" : "ok", i + 1, tap.tests[i].name);
+    if (how == TAP_FAILED)
+        print_message();
+    if (tap.dir) {
+        path_remove(tap.dir, NULL);
+        free(STEAL(tap.dir));
+    }
+    fflush(stdout);
+    return how == TAP_FAILED;
+}
+
+int tap_run(void)
+{
+    printf("1..%d\n", tap.count);
+    fflush(stdout);
+    int failed = 0;
+    for (int i = 0; i < tap.count; i++)
+        failed += run_one(i);
+    return failed != 0;
+}

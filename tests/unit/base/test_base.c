@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "tests/support/tap.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+TEST(buf_grows_and_stays_terminated)
+{
+    AUTO_BUF b = {0};
+    CHECK_STR(buf_cstr(&b), "");
+    for (int i = 0; i < 1000; i++)
+        buf_fmt(&b, "%d,", i);
+    CHECK_INT(b.len, 3890);
+    CHECK_INT(strlen(b.data), b.len);
+    buf_consume(&b, 3886);
+    CHECK_STR(b.data, "999,");
+}
+
+TEST(err_keeps_its_own_text_when_wrapped)
+{
+    err e = {0};
+    CHECK_INT(err_errno(&e, ENOENT, "open %s", "x"), -1);
+    CHECK_INT(e.code, ERR_NOT_FOUND);
+    err_wrap(&e, "cell %d", 3);
+    CHECK_STR(e.text, "cell 3: open x: No such file or directory");
+    err_set(&e, ERR_FAILED, "%s again", e.text);
+    CHECK_HAS(e.text, "directory again");
+    CHECK_INT(err_exit_code(ERR_REFUSED), 3);
+}
+
+TEST(utf8_accepts_and_refuses_as_rfc3629)
+{
+    CHECK_INT(utf8_len("\xf0\x9f\x94\xa5", 4), 4);
+    CHECK_INT(utf8_len("\xc0\x80", 2), 0);         // overlong
+    CHECK_INT(utf8_len("\xed\xa0\x80", 3), 0);     // surrogate
+    CHECK_INT(utf8_len("\xf4\x90\x80\x80", 4), 0); // beyond U+10FFFF
+    CHECK_INT(utf8_len("\xe2\x82", 2), 0);
+    AUTO_BUF out = {0};
+    utf8_clean(&out, "a\xff\xe2\x82z", 5);
+    CHECK_STR(out.data, "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdz");
+    CHECK_INT(utf8_partial("a\xe2\x82", 3), 2);
+    CHECK_INT(utf8_partial("a\xe2\x82\xac", 4), 0);
+    CHECK_INT(utf8_partial("\xff", 1), 0);
+}
+
+TEST(base64_goes_both_ways)
+{
+    static const char *const pairs[][2] = {
+        {"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foobar", "Zm9vYmFy"}};
+    for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
+        AUTO_BUF text = {0}, back = {0};
+        base64_encode(&text, pairs[i][0], strlen(pairs[i][0]));
+        CHECK_STR(buf_cstr(&text), pairs[i][1]);
+        CHECK_INT(base64_decode(&back, buf_cstr(&text), text.len, NULL), 0);
+        CHECK_STR(buf_cstr(&back), pairs[i][0]);
+    }
+    static const char *const wrong[] = {"Zg=", "Z", "Zg==Zg==", "Z!==", "===="};
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+        AUTO_BUF back = {0};
+        err e = {0};
+        CHECK_INT(base64_decode(&back, wrong[i], strlen(wrong[i]), &e), -1);
+        CHECK_HAS(e.text, "not base64");
+    }
+}
+
+TEST(strings)
+{
+    int64_t v;
+    CHECK(str_to_int("-42", &v) && v == -42);
+    CHECK(!str_to_int("4x", &v) && !str_to_int("", &v) && !str_to_int(" 4", &v));
+    CHECK(!str_to_int("9223372036854775808", &v));
+    CHECK_INT(str_distance("epoch", "epochs"), 1);
+    CHECK_INT(str_distance("kitten", "sitting"), 3);
+    char **parts = strv_split("a,,b", ',');
+    CHECK_INT(strv_len(parts), 3);
+    CHECK_STR(parts[1], "");
+    strv_free(parts);
+}
+
+TEST(path_parts)
+{
+    AUTO_FREE char *a = path_dirname("/a/b/"), *b = path_basename("/a/b/"), *c = path_dirname("x"),
+                   *d = path_dirname("/x"), *e = path_join("a/", "b"), *f = path_join("a", "/b");
+    CHECK_STR(a, "/a");
+    CHECK_STR(b, "b");
+    CHECK_STR(c, ".");
+    CHECK_STR(d, "/");
+    CHECK_STR(e, "a/b");
+    CHECK_STR(f, "/b");
+    CHECK(path_is_below("a/..b/c") && !path_is_below("a/../b") && !path_is_below("/a"));
+    CHECK(!path_is_below("..") && !path_is_below(""));
+}
+
+TEST(path_write_replaces_whole_files)
+{
+    err e = {0};
+    AUTO_FREE char *file = path_join(tap_dir(), "f");
+    CHECK_OK(path_write(file, "one", 3, 0600, &e) == 0, e);
+    CHECK_OK(path_write(file, "second", 6, 0600, &e) == 0, e);
+    AUTO_BUF text = {0};
+    CHECK_OK(path_read(file, &text, 0, &e) == 0, e);
+    CHECK_STR(text.data, "second");
+    struct stat st;
+    CHECK(stat(file, &st) == 0);
+    CHECK_INT(st.st_mode & 0777, 0600);
+    CHECK_INT(path_read(file, &text, 3, &e), -1);
+    CHECK_INT(e.code, ERR_LIMIT);
+    CHECK_INT(path_write("/nowhere/at/all", "x", 1, 0600, &e), -1);
+    CHECK_HAS(e.text, "/nowhere/at/all");
+}
+
+TEST(path_remove_does_not_follow_links)
+{
+    err e = {0};
+    AUTO_FREE char *tree = path_join(tap_dir(), "t/u"), *link = path_join(tap_dir(), "t/u/l"),
+                   *kept = path_join(tap_dir(), "kept"), *top = path_join(tap_dir(), "t");
+    CHECK_OK(path_make_dirs(tree, 0700, &e) == 0, e);
+    CHECK_OK(path_make_dirs(kept, 0700, &e) == 0, e);
+    CHECK(symlink(kept, link) == 0);
+    CHECK_OK(path_remove(top, &e) == 0, e);
+    CHECK(!path_exists(top) && path_exists(kept));
+    CHECK_OK(path_remove(top, &e) == 0, e);
+}
+
+TEST(clock_spells_and_reads_rfc3339)
+{
+    AUTO_BUF b = {0};
+    clock_rfc3339(&b, INT64_C(1592496574000000728), CLOCK_NANOS);
+    CHECK_STR(b.data, "2020-06-18T16:09:34.000000728Z");
+    int64_t ns = 0;
+    CHECK_INT(clock_parse_rfc3339(b.data, &ns, NULL), 0);
+    CHECK_INT(ns, INT64_C(1592496574000000728));
+    CHECK_INT(clock_parse_rfc3339("2020-06-18T18:09:34.5+02:00", &ns, NULL), 0);
+    CHECK_INT(ns, INT64_C(1592496574500000000));
+    static const char *const wrong[] = {"", "2020-06-18", "2020-13-18T00:00:00Z",
+        "2020-06-18T16:09:34", "2020-06-18T16:09:34.Z", "2020-06-18T16:09:34Zx"};
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
+        CHECK_INT(clock_parse_rfc3339(wrong[i], &ns, NULL), -1);
+}
+
+TEST(durations)
+{
+    static const struct {
+        const char *text;
+        int64_t ns;
+    } good[] = {{"30s", 30 * CLOCK_SEC}, {"1h30m", 5400 * CLOCK_SEC}, {"250ms", 250 * CLOCK_MS},
+        {"1.5s", 1500 * CLOCK_MS}, {"0s", 0}};
+    int64_t ns = -1;
+    err e = {0};
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        CHECK_OK(duration_parse(good[i].text, &ns, &e) == 0, e);
+        CHECK_INT(ns, good[i].ns);
+    }
+    static const char *const wrong[] = {"", "10", "ten", "10x", "-5s", "99999999999h"};
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
+        CHECK_INT(duration_parse(wrong[i], &ns, &e), -1);
+    static const struct {
+        int64_t seconds;
+        const char *text;
+    } ages[] = {{119, "119s"}, {120, "2m"}, {130, "2m10s"}, {660, "11m"}, {3 * 3600 + 300, "3h5m"},
+        {9 * 3600, "9h"}, {50 * 3600, "2d2h"}, {9 * 86400, "9d"}, {800 * 86400, "2y70d"}};
+    for (size_t i = 0; i < ARRAY_LEN(ages); i++) {
+        AUTO_BUF b = {0};
+        duration_age(&b, ages[i].seconds * CLOCK_SEC);
+        CHECK_STR(b.data, ages[i].text);
+    }
+}
+
+TEST(digests)
+{
+    char hex[SHA256_HEX];
+    sha256_hex("abc", 3, hex);
+    CHECK_STR(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    uint8_t mac[SHA256_SIZE]; // RFC 4231, test case 2
+    hmac_sha256("Jefe", 4, "what do ya want for nothing?", 28, mac);
+    digest_hex(mac, hex);
+    CHECK_STR(hex, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+}
+
+int main(void)
+{
+    return tap_run();
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "base/json.h"
+#include "base/mem.h"
+#include "tests/support/tap.h"
+
+static char *round_trip(const char *text)
+{
+    err e = {0};
+    AUTO_JSON *j = json_parse(text, strlen(text), &e);
+    CHECK_OK(j, e);
+    return json_to_str(j);
+}
+
+TEST(prints_what_it_parsed)
+{
+    static const char *const texts[] = {"{}", "[]", "null", "[1,-2.5,1e+30,0.1]",
+        "{\"b\":1,\"a\":[true,false,null]}", "\"\\\"\\\\\\n\\u0001é🔥\""};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        AUTO_FREE char *back = round_trip(texts[i]);
+        CHECK_STR(back, texts[i]);
+    }
+}
+
+TEST(integers_of_64_bits_survive)
+{
+    const char *text = "{\"a\":9223372036854775807,\"b\":[-9223372036854775808,9007199254740993],"
+                       "\"c\":\"9223372036854775807\",\"d\":1}";
+    AUTO_FREE char *back = round_trip(text);
+    CHECK_STR(back, text);
+    AUTO_JSON *j = json_parse(text, strlen(text), NULL);
+    CHECK_INT(json_int_or(j, "a", 0), INT64_MAX);
+    int64_t v = 0;
+    CHECK(json_int(json_path(j, "b[1]"), &v) && v == INT64_C(9007199254740993));
+    AUTO_JSON *n = json_new_int(INT64_MIN);
+    CHECK(json_int(n, &v) && v == INT64_MIN);
+}
+
+TEST(bad_text_is_told_with_its_place)
+{
+    static const struct {
+        const char *text, *place;
+    } wrong[] = {{"{\"a\": 1,\n \"b\" 2}", "line 2, column 6"}, {"", "ends too early"},
+        {"[1, 2", "ends too early"}, {"[1] x", "line 1, column 5"}, {"\"\xff\"", "UTF-8"},
+        {"\"a\\u0000b\"", "\\u0000"}, {"\"a\nb\"", "control character"}, {"{1: 2}", "line 1, column"},
+        {"[12345678901234567, x]", "column 21"}};
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+        err e = {0};
+        AUTO_JSON *j = json_parse(wrong[i].text, strlen(wrong[i].text), &e);
+        CHECK(!j);
+        CHECK_INT(e.code, ERR_INVALID);
+        CHECK_HAS(e.text, wrong[i].place);
+    }
+    AUTO_BUF deep = {0};
+    for (int i = 0; i < 100000; i++)
+        buf_char(&deep, '[');
+    CHECK(!json_parse(deep.data, deep.len, NULL));
+}
+
+TEST(canonical_text_sorts_keys)
+{
+    AUTO_JSON *a = json_parse("{\"z\":{\"b\":1,\"a\":2},\"c\":3}", 25, NULL);
+    AUTO_JSON *b = json_parse("{\"c\":3,\"z\":{\"a\":2,\"b\":1}}", 25, NULL);
+    CHECK(a && b && json_equal(a, b));
+    AUTO_BUF out = {0};
+    json_print_canonical(&out, a);
+    CHECK_STR(out.data, "{\"c\":3,\"z\":{\"a\":2,\"b\":1}}");
+}
+
+TEST(getters_and_setters)
+{
+    AUTO_JSON *j = cJSON_CreateObject();
+    json_set_str(json_object_at(json_object_at(j, "a"), "b"), "c", "x");
+    json_set_str(json_object_at(json_object_at(j, "a"), "b"), "c", "y");
+    CHECK_STR(json_path_str(j, "a.b.c"), "y");
+    CHECK(!json_path(j, "a.x.c") && !json_path_str(j, "a.b"));
+    json_set_bool(j, "t", true);
+    CHECK(json_bool_or(j, "t", false) && !json_bool_or(j, "u", false));
+    cJSON_AddItemToArray(json_array_at(j, "l"), json_new_int(7));
+    CHECK_INT(json_path(j, "l[0]")->valueint, 7);
+    CHECK(!json_path(j, "l[1]"));
+}
+
+int main(void)
+{
+    return tap_run();
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT
+#include "base/clock.h"
+#include "base/loop/child.h"
+#include "base/loop/loop.h"
+#include "base/loop/stream.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "tests/support/tap.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+static loop *new_loop(void)
+{
+    err e = {0};
+    loop *l = loop_new(&e);
+    CHECK_OK(l, e);
+    return l;
+}
+
+static void stop(void *l)
+{
+    loop_stop(l);
+}
+
+struct ticker {
+    loop *l;
+    loop_timer *timer;
+    int count;
+};
+
+static void tick(void *arg)
+{
+    struct ticker *t = arg;
+    if (++t->count == 3) {
+        loop_timer_free(t->timer);
+        loop_stop(t->l);
+    }
+}
+
+TEST(a_timer_repeats_until_freed)
+{
+    struct ticker t = {.l = new_loop()};
+    t.timer = loop_timer_new(t.l, tick, &t);
+    loop_timer_start(t.timer, 1, 1);
+    loop_run(t.l);
+    CHECK_INT(t.count, 3);
+    loop_free(t.l);
+}
+
+static void *run_in_thread(void *l)
+{
+    loop_run(l);
+    return NULL;
+}
+
+struct answer {
+    int value;
+    bool was_cancelled;
+};
+
+static void answer_now(loop_pending *call, void *arg)
+{
+    ((struct answer *)arg)->value = 42;
+    loop_call_finish(call);
+}
+
+static void answer_never(loop_pending *call, void *arg)
+{
+}
+
+static void answer_cancelled(loop_pending *call, void *arg)
+{
+    ((struct answer *)arg)->was_cancelled = true;
+    loop_call_finish(call);
+}
+
+static void *cancel_soon(void *c)
+{
+    usleep(20000);
+    canceller_cancel(c);
+    return NULL;
+}
+
+TEST(calls_finish_time_out_and_are_cancelled)
+{
+    static const struct loop_call_ops now = {answer_now, answer_cancelled};
+    static const struct loop_call_ops never = {answer_never, answer_cancelled};
+    loop *l = new_loop();
+    canceller *c = canceller_new();
+    pthread_t thread, other;
+    pthread_create(&thread, NULL, run_in_thread, l);
+    err e = {0};
+    struct answer a = {0};
+    CHECK_OK(loop_call(l, c, &now, &a, 0, &e) == 0, e);
+    CHECK_INT(a.value, 42);
+    CHECK_INT(loop_call(l, NULL, &never, &a, clock_mono() + 10 * CLOCK_MS, &e), -1);
+    CHECK_INT(e.code, ERR_TIMEOUT);
+    CHECK(a.was_cancelled);
+    a.was_cancelled = false;
+    pthread_create(&other, NULL, cancel_soon, c);
+    CHECK_INT(loop_call(l, c, &never, &a, 0, &e), -1);
+    CHECK_INT(e.code, ERR_CANCELLED);
+    CHECK(a.was_cancelled);
+    pthread_join(other, NULL);
+    CHECK_INT(canceller_sleep(c, 60 * CLOCK_SEC, &e), -1);
+    canceller_reset(c);
+    CHECK_INT(canceller_sleep(c, CLOCK_MS, &e), 0);
+    loop_post(l, stop, l);
+    pthread_join(thread, NULL);
+    canceller_free(c);
+    loop_free(l);
+}
+
+struct watched {
+    loop *l;
+    child *c;
+    buf out, errors, extra;
+    int code, signal, ends;
+};
+
+static void on_output(void *arg, int fd, const char *bytes, size_t n)
+{
+    struct watched *w = arg;
+    buf_add(fd == 1 ? &w->out : fd == 2 ? &w->errors : &w->extra, bytes, n);
+}
+
+static void on_exit_of(void *arg, int code, int signum)
+{
+    struct watched *w = arg;
+    w->code = code;
+    w->signal = signum;
+    w->ends++;
+    child_free(w->c);
+    loop_stop(w->l);
+}
+
+static const struct child_ops watched_ops = {on_output, on_exit_of};
+
+static void watched_done(struct watched *w)
+{
+    buf_done(&w->out);
+    buf_done(&w->errors);
+    buf_done(&w->extra);
+    loop_free(w->l);
+}
+
+static void run_child(struct watched *w, struct child_spec spec)
+{
+    err e = {0};
+    w->l = new_loop();
+    w->c = child_spawn(w->l, &spec, &watched_ops, w, &e);
+    CHECK_OK(w->c, e);
+    loop_run(w->l);
+}
+
+#define SH(text)                                                                                   \
+    (const char *const[])                                                                          \
+    {                                                                                              \
+        "/bin/sh", "-c", text, NULL                                                                \
+    }
+
+TEST(a_child_gets_input_and_gives_output)
+{
+    struct watched w = {0};
+    run_child(&w, (struct child_spec){.argv = SH("cat; echo err >&2; echo more >&5; exit 3"),
+                      .input = "hello",
+                      .input_n = 5,
+                      .extra_fd = 5});
+    CHECK_STR(w.out.data, "hello");
+    CHECK_STR(w.errors.data, "err\n");
+    CHECK_STR(w.extra.data, "more\n");
+    CHECK_INT(w.code, 3);
+    CHECK_INT(w.ends, 1);
+    watched_done(&w);
+}
+
+TEST(merged_output_keeps_its_order)
+{
+    struct watched w = {0};
+    run_child(&w, (struct child_spec){.merge_output = true,
+                      .argv = SH("for i in 1 2 3; do echo o$i; echo e$i >&2; done")});
+    CHECK_STR(w.out.data, "o1\ne1\no2\ne2\no3\ne3\n");
+    watched_done(&w);
+}
+
+TEST(a_grandchild_that_holds_the_pipe_does_not_hold_the_end)
+{
+    struct watched w = {0};
+    int64_t from = clock_mono();
+    run_child(&w, (struct child_spec){.argv = SH("echo x; sleep 5 & exit 0")});
+    CHECK_STR(w.out.data, "x\n");
+    CHECK(clock_mono() - from < 4 * CLOCK_SEC);
+    watched_done(&w);
+}
+
+TEST(no_such_program_is_said_by_name)
+{
+    loop *l = new_loop();
+    err e = {0};
+    struct child_spec spec = {.argv = (const char *const[]){"no-such-program", NULL}};
+    CHECK(!child_spawn(l, &spec, &watched_ops, NULL, &e));
+    CHECK_STR(e.text, "cannot start no-such-program: there is no such program in PATH");
+    CHECK_INT(e.code, ERR_NOT_FOUND);
+    spec = (struct child_spec){.argv = SH("true"), .cwd = "/no/such"};
+    CHECK(!child_spawn(l, &spec, &watched_ops, NULL, &e));
+    CHECK_HAS(e.text, "in the folder /no/such");
+    loop_free(l);
+}
+
+TEST(freeing_a_child_kills_its_group)
+{
+    struct watched w = {.l = new_loop()};
+    err e = {0};
+    AUTO_FREE char *file = path_join(tap_dir(), "late");
+    AUTO_FREE char *script = str_fmt("(sleep 0.3; touch %s) & sleep 10", file);
+    struct child_spec spec = {.argv = SH(script)};
+    w.c = child_spawn(w.l, &spec, &watched_ops, &w, &e);
+    CHECK_OK(w.c, e);
+    usleep(50000);
+    child_free(w.c);
+    loop_run(w.l); // until it is reaped
+    CHECK_INT(w.ends, 0);
+    usleep(400000);
+    CHECK(!path_exists(file));
+    watched_done(&w);
+}
+
+struct pair {
+    loop *l;
+    stream *server, *client;
+    listener *listening;
+    buf got;
+};
+
+static void on_closed(void *arg, const err *reason)
+{
+    struct pair *p = arg;
+    CHECK_INT(reason->code, ERR_NONE);
+    stream_close(p->server);
+    stream_close(p->client);
+    listener_close(p->listening);
+}
+
+static void server_data(void *arg, const char *bytes, size_t n)
+{
+    struct pair *p = arg;
+    stream_write(p->server, bytes, n);
+}
+
+static void client_data(void *arg, const char *bytes, size_t n)
+{
+    struct pair *p = arg;
+    buf_add(&p->got, bytes, n);
+    if (p->got.len == 1000000)
+        stream_shutdown(p->client);
+}
+
+static const struct stream_ops server_ops = {server_data, on_closed, NULL};
+static const struct stream_ops client_ops = {client_data, on_closed, NULL};
+
+static void on_accept(void *arg, stream *s)
+{
+    struct pair *p = arg;
+    int uid, pid;
+    CHECK_INT(stream_peer(s, &uid, &pid), 0);
+    CHECK_INT(pid, getpid());
+    p->server = s;
+    stream_start(s, &server_ops, p);
+}
+
+TEST(a_megabyte_goes_through_a_socket_and_back)
+{
+    struct pair p = {.l = new_loop()};
+    err e = {0};
+    AUTO_FREE char *path = path_join(tap_dir(), "s");
+    p.listening = listener_open(p.l, path, on_accept, &p, &e);
+    CHECK_OK(p.listening, e);
+    CHECK(!listener_open(p.l, path, on_accept, &p, &e));
+    CHECK_INT(e.code, ERR_EXISTS);
+    p.client = stream_connect(p.l, path, &client_ops, &p, &e);
+    CHECK_OK(p.client, e);
+    AUTO_FREE char *megabyte = mem_alloc(1000000);
+    memset(megabyte, 'x', 1000000);
+    stream_write(p.client, megabyte, 1000000);
+    loop_run(p.l);
+    CHECK_INT(p.got.len, 1000000);
+    CHECK(!path_exists(path));
+    buf_done(&p.got);
+    loop_free(p.l);
+}
+
+int main(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    return tap_run();
+}
