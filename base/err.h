@@ -22,11 +22,10 @@
     X(UNAUTHORIZED, "unauthorized", 1) /* no or wrong credentials (401) */                         \
     X(FORBIDDEN, "forbidden", 1)       /* not allowed (403) */                                     \
     X(GONE, "gone", 1)                 /* expired (410) */                                         \
-    X(UNAVAILABLE, "unavailable",                                                                  \
-        1)                     /* a server that is away or says 5xx: trying again may help */      \
-    X(IO, "io", 1)             /* the operating system said no */                                  \
-    X(NO_SPACE, "no_space", 1) /* ENOSPC, EDQUOT */                                                \
-    X(LIMIT, "limit", 1)       /* a limit of ours was reached */
+    X(UNAVAILABLE, "unavailable", 1)   /* a server is away or says 5xx: try again */               \
+    X(IO, "io", 1)                     /* the operating system said no */                          \
+    X(NO_SPACE, "no_space", 1)         /* ENOSPC, EDQUOT */                                        \
+    X(LIMIT, "limit", 1)               /* a limit of ours was reached */
 
 typedef enum err_code {
 #define X(name, text, exit) ERR_##name,
