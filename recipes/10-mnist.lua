@@ -80,7 +80,7 @@ print("Model prediction for index 100: " .. model:predict(test.x:slice(100, 101)
 -- %% Versions capture="versions"
 print(firesteel.versions())
 
--- %% Requirements file="requirements.txt" template="requirements.txt"
+-- %% Requirements template="requirements.txt"
 ${versions}
 
 -- %% [markdown]

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""TAP for tests in Python: functions named test_…, each a case; a failed assert prints its reason.
+
+    from tap import run, sh
+    def test_version(t): assert sh(FIRESTEEL, "--version").out == "…"
+    run(globals())
+"""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+BUILD = os.environ.get("FIRESTEEL_BUILD", os.path.join(os.getcwd(), "build"))
+SOURCE = os.environ.get("FIRESTEEL_SOURCE", os.getcwd())
+CACHE = os.environ.get("FIRESTEEL_CACHE", os.path.expanduser("~/.cache/firesteel"))
+FIRESTEEL = os.path.join(BUILD, "cli", "firesteel")
+# sanitizers and busy machines make everything slower; no test depends on how fast
+PATIENCE = float(os.environ.get("FIRESTEEL_PATIENCE", "1"))
+
+
+class Skip(Exception):
+    pass
+
+
+class Done:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    def __repr__(self):
+        return f"exit {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+def sh(*argv, cwd=None, env=None, input=None, timeout=120):
+    """Runs a program to its end; a time-out kills its whole group and fails."""
+    full = dict(os.environ, **{k: v for k, v in (env or {}).items() if v is not None})
+    for name in [k for k, v in (env or {}).items() if v is None]:
+        full.pop(name, None)
+    process = subprocess.Popen(argv, cwd=cwd, env=full, text=True, errors="replace",
+                               stdin=subprocess.PIPE if input is not None else subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               start_new_session=True)
+    try:
+        out, errors = process.communicate(input, timeout=timeout * PATIENCE)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, errors = process.communicate()
+        raise AssertionError(f"{' '.join(argv)}: still running after {timeout} s\n{out}\n{errors}")
+    return Done(process.returncode, out, errors)
+
+
+def eventually(condition, seconds=20, every=0.05):
+    """The first true value of condition(), asked until the time is over."""
+    until = time.monotonic() + seconds * PATIENCE
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > until:
+            raise AssertionError(f"not within {seconds} s: {condition.__doc__ or condition.__name__}")
+        time.sleep(every)
+
+
+def processes(text):
+    """Command lines of living processes (no zombies) that contain the text."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                line = f.read().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if text in line and int(pid) != os.getpid():
+            found.append(f"{pid}: {line}")
+    return found
+
+
+class Test:
+    def __init__(self):
+        self.cleanups = []
+
+    def dir(self):
+        """A fresh folder, removed after the case."""
+        path = tempfile.mkdtemp(prefix="firesteel-test-")
+        self.cleanups.append(lambda: shutil.rmtree(path, ignore_errors=True))
+        return path
+
+    def after(self, fn):
+        self.cleanups.append(fn)
+
+
+def run(namespace):
+    cases = [(n, f) for n, f in namespace.items() if n.startswith("test_") and callable(f)]
+    only = sys.argv[1:]
+    cases = [(n, f) for n, f in cases if not only or any(o in n for o in only)]
+    print(f"1..{len(cases)}", flush=True)
+    failed = 0
+    for number, (name, fn) in enumerate(cases, 1):
+        test, label = Test(), name[5:]
+        try:
+            fn(test)
+            print(f"ok {number} - {label}")
+        except Skip as why:
+            print(f"ok {number} - {label} # SKIP {why}")
+        except BaseException:
+            failed += 1
+            print(f"not ok {number} - {label}")
+            for line in traceback.format_exc().splitlines()[-60:]:
+                print(f"# {line}")
+        for cleanup in reversed(test.cleanups):
+            try:
+                cleanup()
+            except BaseException as problem:
+                print(f"# cleanup: {problem}")
+        sys.stdout.flush()
+    sys.exit(1 if failed else 0)
