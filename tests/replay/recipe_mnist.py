@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The MNIST recipe as a user runs it: headless, in a sandbox, from the trainer to the clean-up."""
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+
+from tap import FIRESTEEL, PATIENCE, SOURCE, eventually, processes, run, sh
+
+RECIPE = os.path.join(SOURCE, "recipes", "10-mnist.lua")
+ALLOW = ("--allow", "cluster,destructive")
+QUICK = ("-p", "epochs=1", "-p", "executors=2")
+OUTPUTS = {"trainer.lua", "requirements.txt", "checkpoint.safetensors", "sparkapp.yaml", ".firesteel"}
+
+
+def recipe(cwd, *options, timeout=400, **rest):
+    return sh(FIRESTEEL, "run", RECIPE, "--cwd", cwd, *options, timeout=timeout, **rest)
+
+
+def home(test):
+    """An environment of its own: nothing of this test is left in the user's home."""
+    folder = test.dir()
+    return {"HOME": folder, "XDG_DATA_HOME": None, "XDG_STATE_HOME": None, "XDG_CONFIG_HOME": None,
+            "KUBECONFIG": None}
+
+
+def journal_of(cwd):
+    files = glob.glob(os.path.join(cwd, ".firesteel", "*.jsonl"))
+    assert len(files) == 1, files
+    return files[0]
+
+
+def records(cwd):
+    with open(journal_of(cwd), encoding="utf-8") as f:
+        return [json.loads(line) for line in f]
+
+
+def nothing_left(cwd):
+    assert eventually(lambda: not processes(cwd), 5), processes(cwd)
+    left = set(os.listdir(cwd)) - OUTPUTS
+    assert not left, left
+
+
+def test_from_the_trainer_to_the_clean_up(t):
+    cwd, env = t.dir(), home(t)
+    before = set(os.listdir("/tmp"))
+    done = recipe(cwd, "--sandbox", *ALLOW, *QUICK, env=env)
+    assert done.code == 0, done
+    for text in ("Expected prediction for index 100: 6", "Model prediction for index 100: 6",
+                 "COMPLETED", "mnist-driver"):
+        assert text in done.out, (text, done)
+    line = re.search(r"938/938 - \d+s - loss: \d\.\d{4} - accuracy: \d\.\d{4} - val_loss: \d\.\d{4}"
+                     r" - val_accuracy: (\d\.\d{4}) - lr: 0\.0010", done.out)
+    assert line and float(line.group(1)) >= 0.945, done
+    nothing_left(cwd)
+    new = {n for n in set(os.listdir("/tmp")) - before if n.startswith("firesteel")}
+    assert new <= {f"firesteel-{os.getuid()}"}, new
+    sockets = f"/tmp/firesteel-{os.getuid()}"
+    assert not os.path.isdir(sockets) or not os.listdir(sockets), os.listdir(sockets)
+
+
+def test_without_allow_nothing_has_happened(t):
+    cwd = t.dir()
+    done = recipe(cwd, "--sandbox", *QUICK, env=home(t))
+    assert done.code == 3, done
+    assert "--allow" in done.err + done.out, done
+    assert set(os.listdir(cwd)) <= {".firesteel"}, os.listdir(cwd)
+
+
+def test_three_executors_and_a_report(t):
+    cwd = t.dir()
+    report = os.path.join(cwd, "out.ipynb")
+    done = recipe(cwd, "--sandbox", *ALLOW, "-p", "executors=3", "-p", "epochs=1", "--report", report,
+                  "-o", "json", env=home(t))
+    assert done.code == 0, done
+    events = [json.loads(line) for line in done.out.splitlines()]
+    assert events[0]["type"] == "run" and events[-1]["type"] == "end", (events[0], events[-1])
+    with open(report, encoding="utf-8") as f:
+        notebook = json.load(f)
+    assert notebook["nbformat"] == 4
+    text = json.dumps(notebook)
+    assert "Model prediction for index 100: 6" in text
+    token = [e for e in events if "token" in json.dumps(e).lower() and "client" in json.dumps(e)]
+    assert not token, token
+
+
+def test_two_at_once_in_their_own_folders(t):
+    env = dict(os.environ, **{k: v for k, v in home(t).items() if v})
+    env.pop("KUBECONFIG", None)
+    started = []
+    for _ in range(2):
+        cwd = t.dir()
+        started.append((cwd, subprocess.Popen(
+            [FIRESTEEL, "run", RECIPE, "--cwd", cwd, "--sandbox", *ALLOW, *QUICK], env=env, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)))
+    for cwd, process in started:
+        out, _ = process.communicate(timeout=600 * PATIENCE)
+        assert process.returncode == 0, out
+        nothing_left(cwd)
+
+
+def test_as_an_ordinary_user_from_a_read_only_folder(t):
+    if os.getuid() != 0:
+        user = []
+    else:
+        user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    folder, own = t.dir(), t.dir()
+    os.chmod(folder, 0o755)
+    shutil.copy(RECIPE, folder)
+    os.chmod(os.path.join(folder, "10-mnist.lua"), 0o444)
+    os.chmod(folder, 0o555)
+    if user:
+        os.chown(own, 65534, 65534)
+    env = {"HOME": own, "XDG_DATA_HOME": None, "XDG_STATE_HOME": None, "KUBECONFIG": None,
+           "TMPDIR": None}
+    done = sh(*user, FIRESTEEL, "run", os.path.join(folder, "10-mnist.lua"), "--sandbox", *ALLOW, *QUICK,
+              cwd="/", env=env, timeout=400)
+    assert done.code == 0, done
+    assert os.listdir(folder) == ["10-mnist.lua"]
+    assert own in done.out + done.err, done  # where it worked is said aloud
+
+
+run(globals())
