@@ -18,11 +18,11 @@ struct image_worker {
 
 struct image_build {
     const char *from;       // "NAME:TAG" in the store; NULL: the worker alone
-    const char *const *add; // names that go under /work with the same name, ended by NULL
+    const char *const *add; // relative names of files and folders: they go under /work
     const char *tag;        // "NAME[:TAG]"
-    const char *cwd;        // where relative names of `add` are looked for first,
-    const char *const
-        *more_dirs; // then here: folders that hold data/ ($FIRESTEEL_DATA/.., share); NULL: none
+    // Where the names are looked for, in this order; lists end with NULL.
+    const char *const *dirs;      // the working folder, the notebook's
+    const char *const *data_dirs; // folders that stand for "data": $FIRESTEEL_DATA, the share's
     struct image_worker worker;
     int64_t created; // seconds since 1970, of the config and of all files; 0 unless somebody asks
 };

@@ -52,6 +52,19 @@ enum oci_type oci_type_parse(const char *media_type); // NULL is unknown
 const char *oci_type_text(enum oci_type t);
 enum oci_kind oci_type_kind(enum oci_type t);
 
+// This machine's name in images (Go's GOARCH).
+#if defined __x86_64__
+#define OCI_ARCHITECTURE "amd64"
+#elif defined __aarch64__
+#define OCI_ARCHITECTURE "arm64"
+#elif defined __riscv
+#define OCI_ARCHITECTURE "riscv64"
+#elif defined __powerpc64__
+#define OCI_ARCHITECTURE "ppc64le"
+#elif defined __s390x__
+#define OCI_ARCHITECTURE "s390x"
+#endif
+
 // What a manifest says of a blob.
 typedef struct oci_descriptor {
     enum oci_type type;

@@ -44,26 +44,5 @@ int image_blob_commit(image_blob *b, const oci_digest *expected, oci_digest *d, 
 void image_blob_free(image_blob *b); // drops it; NULL is fine
 int image_store_add(const image_store *s, const void *bytes, size_t n, oci_digest *d, err *e);
 
-// Finds the manifest of "NAME:TAG" ("NAME" is "NAME:latest"), "NAME@sha256:…" or "sha256:…".
-// Errors: ERR_NOT_FOUND, with the tags there are when they are few.
-int image_store_resolve(const image_store *s, const char *ref, oci_descriptor *d, err *e);
-// Sets a tag, replacing an older one. The blobs must be there.
-int image_store_tag(const image_store *s, const char *ref, const oci_descriptor *d, err *e);
-// Removes a tag; only if it names that digest, when one is given. ERR_NOT_FOUND.
-int image_store_untag(const image_store *s, const char *ref, const oci_digest *only, err *e);
-
-struct image_tag {
-    char *ref; // "firesteel/mnist:latest"
-    oci_descriptor manifest;
-};
-// All tags sorted by name, new: image_tags_free.
-int image_store_tags(const image_store *s, struct image_tag **tags, size_t *n, err *e);
-void image_tags_free(struct image_tag *tags, size_t n);
-
-// Removes what no tag leads to and nobody has touched for min_age_s seconds (a build or push in
-// another process may have written blobs that it is about to tag).
-struct image_gc {
-    size_t blobs;
-    int64_t bytes;
-};
-int image_store_gc(const image_store *s, int64_t min_age_s, struct image_gc *removed, err *e);
+// Waits for the exclusive lock of the store; close() of the descriptor unlocks.
+int image_store_lock(const image_store *s, err *e);

@@ -6,17 +6,17 @@
 
 #include <stddef.h>
 
-struct elf_library {
+struct closure_library {
     char *soname; // the name it is looked up by: "libm.so.6"
     char *path;   // where it was found
 };
-struct elf_closure {
-    char *interpreter;             // "/lib64/ld-linux-x86-64.so.2"; NULL if no file names one
-    struct elf_library *libraries; // sorted by soname, each once, the interpreter's among them
+struct closure {
+    char *interpreter;                 // "/lib64/ld-linux-x86-64.so.2"; NULL if no file names one
+    struct closure_library *libraries; // sorted by soname, each once, the interpreter's among them
     size_t n;
 };
 // Adds what `path` (a program or a shared library) needs, recursively, to *closure.
 // Errors: ERR_NOT_FOUND naming the library, who needs it, and where it was looked for; ERR_INVALID
 // for what is not an ELF file of this machine's class.
-int elf_closure_add(struct elf_closure *closure, const char *path, err *e);
-void elf_closure_done(struct elf_closure *closure);
+int closure_add(struct closure *closure, const char *path, err *e);
+void closure_done(struct closure *closure);

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: MIT
+// The worker's root without a base. ld.so looks in /lib, /usr/lib and their variants with a
+// machine's name; all of them lead to the one folder, so nothing needs a variable or a cache to be
+// found:
+//
+//   /lib, /lib64, /usr/lib, /usr/lib64 ──> /opt/firesteel/lib      libc.so.6, ld-linux-x86-64.so.2
+//   …
+//                                          /opt/firesteel/lib/x86_64-linux-gnu ──> .
+#include "k8s/image/build.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "k8s/image/closure.h"
+#include "k8s/image/index.h"
+
+#include <string.h>
+
+#define HOME "opt/firesteel"
+
+enum { MANIFEST_LIMIT = 4 << 20 };
+
+// The worker's layer
+
+static int add_libraries(layer *l, const struct closure *closure, err *e)
+{
+    for (size_t i = 0; i < closure->n; i++) {
+        const struct closure_library *lib = &closure->libraries[i];
+        AUTO_FREE char *to = str_fmt(HOME "/lib/%s", lib->soname);
+        if (layer_file(l, to, lib->path, e))
+            return -1;
+    }
+    return 0;
+}
+
+// Files into a folder of the image, with their needs collected when they are programs.
+static int add_files(
+    layer *l, const char *dir, const char *const *files, struct closure *closure, err *e)
+{
+    for (size_t i = 0; files && files[i]; i++) {
+        AUTO_FREE char *name = path_basename(files[i]);
+        AUTO_FREE char *to = path_join(dir, name);
+        if (layer_file(l, to, files[i], e) || (closure && closure_add(closure, files[i], e)))
+            return -1;
+    }
+    return 0;
+}
+
+static int add_worker(layer *l, const struct image_worker *w, err *e)
+{
+    const char *const program[] = {w->program, NULL};
+    struct closure closure = {0};
+    int status = add_files(l, HOME, program, &closure, e) ||
+                         add_files(l, HOME "/lib", w->plugins, &closure, e) ||
+                         add_files(l, HOME, w->programs, &closure, e) ||
+                         add_files(l, HOME, w->files, NULL, e) || add_libraries(l, &closure, e)
+                     ? err_wrap(e, "the worker's layer")
+                     : 0;
+    closure_done(&closure);
+    return status;
+}
+
+static void add_text(layer *l, const char *path, const char *text)
+{
+    layer_bytes(l, path, text, strlen(text), 0644);
+}
+
+static void add_root(layer *l)
+{
+    static const struct {
+        const char *path, *target;
+    } links[] = {
+        {"lib", HOME "/lib"},
+        {"lib64", HOME "/lib"},
+        {"usr/lib", "../" HOME "/lib"},
+        {"usr/lib64", "../" HOME "/lib"},
+        {HOME "/lib/x86_64-linux-gnu", "."},
+        {HOME "/lib/aarch64-linux-gnu", "."},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(links); i++)
+        layer_link(l, links[i].path, links[i].target);
+    static const char *const mount_points[] = {
+        "dev", "proc", "sys", "run", "bin", "usr/bin", "var"};
+    for (size_t i = 0; i < ARRAY_LEN(mount_points); i++)
+        layer_dir(l, mount_points[i], 0755);
+    layer_dir(l, "root", 0700);
+    layer_dir(l, "tmp", 01777);
+    layer_dir(l, "var/tmp", 01777);
+    add_text(l, "etc/passwd",
+        "root:x:0:0:root:/root:/sbin/nologin\n"
+        "spark:x:185:0:spark:/work:/sbin/nologin\n"
+        "nobody:x:65534:65534:nobody:/:/sbin/nologin\n");
+    add_text(l, "etc/group", "root:x:0:\nnogroup:x:65534:\n");
+    add_text(l, "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n");
+}
+
+static int worker_layer(const image_store *s, const struct image_build *b, layer_result *r, err *e)
+{
+    layer *l = layer_new();
+    if (!b->from)
+        add_root(l);
+    layer_dir(l, "work", 01777); // whoever the cluster makes us
+    int status = add_worker(l, &b->worker, e) || layer_write(l, s, b->created, r, e) ? -1 : 0;
+    layer_free(l);
+    return status;
+}
+
+// The user's layer
+
+// "./a//b/" -> "a/b"
+static char *normal_name(const char *name)
+{
+    char **parts = strv_split(name, '/');
+    buf out = {0};
+    for (size_t i = 0; parts[i]; i++)
+        if (parts[i][0] && !str_eq(parts[i], "."))
+            buf_fmt(&out, "%s%s", out.len ? "/" : "", parts[i]);
+    strv_free(parts);
+    buf_char(&out, '\0');
+    return buf_take(&out);
+}
+
+static char *find_in(const char *const *dirs, const char *name)
+{
+    for (size_t i = 0; dirs && dirs[i]; i++) {
+        char *path = path_join(dirs[i], name);
+        if (path_exists(path))
+            return path;
+        free(path);
+    }
+    return NULL;
+}
+
+static int not_found(const struct image_build *b, const char *name, err *e)
+{
+    AUTO_BUF places = {0};
+    for (size_t i = 0; b->dirs && b->dirs[i]; i++)
+        buf_fmt(&places, "%s%s", places.len ? ", " : "", b->dirs[i]);
+    bool data = str_starts(name, "data/");
+    for (size_t i = 0; data && b->data_dirs && b->data_dirs[i]; i++)
+        buf_fmt(&places, ", %s", b->data_dirs[i]);
+    return err_set(e, ERR_NOT_FOUND, "there is no such file or folder in %s", buf_cstr(&places));
+}
+
+static int add_entry(layer *l, const struct image_build *b, const char *entry, err *e)
+{
+    AUTO_FREE char *name = normal_name(entry);
+    if (!path_is_below(entry) || !*name)
+        return err_set(
+            e, ERR_USAGE, "it must be the relative name of a file or folder, without “..”");
+    AUTO_FREE char *source = find_in(b->dirs, name);
+    if (!source && str_starts(name, "data/"))
+        source = find_in(b->data_dirs, name + strlen("data/"));
+    if (!source)
+        return not_found(b, name, e);
+    AUTO_FREE char *to = path_join("work", name);
+    return layer_tree(l, to, source, e);
+}
+
+static int files_layer(const image_store *s, const struct image_build *b, layer_result *r, err *e)
+{
+    layer *l = layer_new();
+    layer_dir(l, "work", 01777);
+    int status = 0;
+    for (size_t i = 0; b->add[i] && status == 0; i++)
+        if (add_entry(l, b, b->add[i], e))
+            status = err_wrap(e, "add[%zu] “%s”", i + 1, b->add[i]);
+    if (status == 0)
+        status = layer_write(l, s, b->created, r, e);
+    layer_free(l);
+    return status;
+}
+
+// Config and manifest, grown from the base's
+
+struct draft {
+    cJSON *config, *manifest;
+    const char *created;
+};
+
+static void draft_done(struct draft *d)
+{
+    cJSON_Delete(d->config);
+    cJSON_Delete(d->manifest);
+}
+
+static cJSON *new_manifest(void)
+{
+    cJSON *manifest = cJSON_CreateObject();
+    json_set_int(manifest, "schemaVersion", 2);
+    json_set_str(manifest, "mediaType", oci_type_text(OCI_TYPE_OCI_MANIFEST));
+    json_set(manifest, "config", cJSON_CreateNull());
+    json_array_at(manifest, "layers");
+    return manifest;
+}
+
+static int find_base(const image_store *s, const char *from, oci_manifest *m, err *e)
+{
+    oci_descriptor base;
+    err why = {0};
+    AUTO_BUF text = {0};
+    if (image_store_find(s, from, &base, &why)) {
+        if (why.code != ERR_NOT_FOUND)
+            return err_set(e, why.code, "%s", why.text);
+        return err_set(e, ERR_NOT_FOUND, "%s; bring it in: skopeo copy docker://%s oci:%s:%s",
+            why.text, from, image_store_dir(s), from);
+    }
+    return image_store_read(s, &base.digest, &text, MANIFEST_LIMIT, e) ||
+                   oci_manifest_parse(text.data, text.len, m, e)
+               ? -1
+               : 0;
+}
+
+static int check_platform(const cJSON *config, err *e)
+{
+    const char *os = json_str_or(config, "os", ""),
+               *machine = json_str_or(config, "architecture", "");
+    if (str_eq(os, "linux") && str_eq(machine, OCI_ARCHITECTURE))
+        return 0;
+    return err_set(e, ERR_INVALID, "it is for %s/%s, and the worker for linux/%s", os, machine,
+        OCI_ARCHITECTURE);
+}
+
+static int begin_from(const image_store *s, const char *from, struct draft *d, err *e)
+{
+    CLEANUP(oci_manifest_done) oci_manifest m = {0};
+    if (find_base(s, from, &m, e))
+        return -1;
+    d->config = image_store_read_json(s, &m.config.digest, e);
+    if (!d->config || check_platform(d->config, e))
+        return -1;
+    d->manifest = new_manifest();
+    for (size_t i = 0; i < m.layer_n; i++) {
+        oci_descriptor below = m.layers[i];
+        if (below.type == OCI_TYPE_DOCKER_LAYER) // the same bytes by OCI's name
+            below.type = OCI_TYPE_OCI_LAYER_GZIP;
+        cJSON_AddItemToArray(json_array_at(d->manifest, "layers"), oci_descriptor_json(&below));
+    }
+    return 0;
+}
+
+static void begin_alone(struct draft *d)
+{
+    d->manifest = new_manifest();
+    d->config = cJSON_CreateObject();
+    json_set_str(d->config, "created", d->created);
+    json_set_str(d->config, "architecture", OCI_ARCHITECTURE);
+    json_set_str(d->config, "os", "linux");
+    cJSON *run = json_object_at(d->config, "config");
+    cJSON *env = json_array_at(run, "Env"), *entrypoint = json_array_at(run, "Entrypoint");
+    cJSON_AddItemToArray(env, cJSON_CreateString("PATH=/" HOME ":/usr/bin:/bin"));
+    cJSON_AddItemToArray(entrypoint, cJSON_CreateString("/" HOME "/firesteel-worker"));
+    json_set_str(json_object_at(d->config, "rootfs"), "type", "layers");
+}
+
+static void add_layer(struct draft *d, const layer_result *r, const char *created_by)
+{
+    cJSON *diffs = json_array_at(json_object_at(d->config, "rootfs"), "diff_ids");
+    cJSON_AddItemToArray(diffs, cJSON_CreateString(r->diff_id.text));
+    cJSON *history = cJSON_CreateObject();
+    json_set_str(history, "created", d->created);
+    json_set_str(history, "created_by", created_by);
+    cJSON_AddItemToArray(json_array_at(d->config, "history"), history);
+    cJSON_AddItemToArray(json_array_at(d->manifest, "layers"), oci_descriptor_json(&r->blob));
+}
+
+static int store_json(
+    const image_store *s, const cJSON *json, enum oci_type type, oci_descriptor *d, err *e)
+{
+    AUTO_BUF text = {0};
+    json_print(&text, json);
+    d->type = type;
+    d->size = (int64_t)text.len;
+    return image_store_add(s, text.data, text.len, &d->digest, e);
+}
+
+static int finish(const image_store *s, struct draft *d, struct image_built *out, err *e)
+{
+    json_set_str(json_object_at(d->config, "config"), "WorkingDir", "/work");
+    json_set_str(d->config, "created", d->created);
+    oci_descriptor config;
+    if (store_json(s, d->config, OCI_TYPE_OCI_CONFIG, &config, e))
+        return -1;
+    json_set(d->manifest, "config", oci_descriptor_json(&config));
+    if (store_json(s, d->manifest, OCI_TYPE_OCI_MANIFEST, &out->manifest, e))
+        return -1;
+    AUTO_BUF text = {0};
+    json_print(&text, d->manifest);
+    return oci_manifest_parse(text.data, text.len, &out->content, e);
+}
+
+static int build_layers(const image_store *s, const struct image_build *b, struct draft *d,
+    struct image_built *out, err *e)
+{
+    layer_result r;
+    if (worker_layer(s, b, &r, e))
+        return -1;
+    add_layer(d, &r, "firesteel: the worker");
+    out->new_layers += !r.cached;
+    if (!b->add || !b->add[0])
+        return 0;
+    if (files_layer(s, b, &r, e))
+        return -1;
+    add_layer(d, &r, "firesteel: files for /work");
+    out->new_layers += !r.cached;
+    return 0;
+}
+
+static void measure(struct image_built *out)
+{
+    out->size = out->manifest.size + out->content.config.size;
+    for (size_t i = 0; i < out->content.layer_n; i++)
+        out->size += out->content.layers[i].size;
+}
+
+int image_build(const image_store *s, const struct image_build *b, struct image_built *out, err *e)
+{
+    AUTO_BUF created = {0};
+    clock_rfc3339(&created, b->created * CLOCK_SEC, CLOCK_SECONDS);
+    CLEANUP(draft_done) struct draft d = {.created = buf_cstr(&created)};
+    *out = (struct image_built){0};
+    oci_ref ref;
+    if (!b->tag || oci_ref_parse(b->tag, &ref, e))
+        return b->tag ? -1 : err_set(e, ERR_USAGE, "image.build needs a tag");
+    out->ref = str_fmt("%s%s%s:%s", ref.host ? ref.host : "", ref.host ? "/" : "", ref.name,
+        ref.tag ? ref.tag : "latest");
+    oci_ref_done(&ref);
+    int status = 0;
+    if (!b->from)
+        begin_alone(&d);
+    else if (begin_from(s, b->from, &d, e))
+        status = err_wrap(e, "base image %s", b->from);
+    if (status || build_layers(s, b, &d, out, e) || finish(s, &d, out, e) ||
+        image_store_tag(s, out->ref, &out->manifest, e)) {
+        image_built_done(out);
+        return -1;
+    }
+    measure(out);
+    return 0;
+}
+
+void image_built_done(struct image_built *b)
+{
+    free(b->ref);
+    oci_manifest_done(&b->content);
+    *b = (struct image_built){0};
+}

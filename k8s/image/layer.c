@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: MIT
+// Everything that could differ from run to run is fixed here: order, owners, times, modes, the gzip
+// header. What remains is the version of zlib, which is therefore part of a layer's key.
+#include "k8s/image/layer.h"
+
+#include "base/digest.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { GZIP_LEVEL = 6, CHUNK = 128 << 10 };
+
+enum entry_kind { ENTRY_DIR, ENTRY_LINK, ENTRY_BYTES, ENTRY_FILE };
+struct entry {
+    enum entry_kind kind;
+    char *path;
+    mode_t mode;
+    char *source;         // ENTRY_LINK: the target; ENTRY_FILE: the file
+    buf bytes;            // ENTRY_BYTES
+    size_t order;         // of adding: of two with the same path the later stays
+    char sum[SHA256_HEX]; // of the content, once it was hashed
+};
+struct layer {
+    struct entry *entries;
+    size_t n, cap, order;
+};
+
+layer *layer_new(void)
+{
+    return mem_alloc(sizeof(layer));
+}
+
+static void entry_done(struct entry *x)
+{
+    free(x->path);
+    free(x->source);
+    buf_done(&x->bytes);
+}
+
+void layer_free(layer *l)
+{
+    if (!l)
+        return;
+    for (size_t i = 0; i < l->n; i++)
+        entry_done(&l->entries[i]);
+    free(l->entries);
+    free(l);
+}
+
+static struct entry *add(layer *l, enum entry_kind kind, const char *path, mode_t mode)
+{
+    if (l->n == l->cap) {
+        l->cap = l->cap ? 2 * l->cap : 64;
+        l->entries = mem_resize(l->entries, l->cap, sizeof *l->entries);
+    }
+    struct entry *x = &l->entries[l->n++];
+    *x = (struct entry){.kind = kind, .mode = mode, .path = mem_strdup(path), .order = l->order++};
+    for (size_t n = strlen(x->path); n > 1 && x->path[n - 1] == '/'; n--)
+        x->path[n - 1] = '\0';
+    return x;
+}
+
+void layer_dir(layer *l, const char *path, mode_t mode)
+{
+    add(l, ENTRY_DIR, path, mode);
+}
+
+void layer_link(layer *l, const char *path, const char *target)
+{
+    add(l, ENTRY_LINK, path, 0777)->source = mem_strdup(target);
+}
+
+void layer_bytes(layer *l, const char *path, const void *bytes, size_t n, mode_t mode)
+{
+    buf_add(&add(l, ENTRY_BYTES, path, mode)->bytes, bytes, n);
+}
+
+static int add_stat(layer *l, const char *path, const char *source, const struct stat *st, err *e)
+{
+    if (!S_ISREG(st->st_mode))
+        return err_set(e, ERR_INVALID, "%s is neither a file nor a folder", source);
+    if (access(source, R_OK))
+        return err_errno(e, errno, "cannot read %s", source);
+    mode_t mode = st->st_mode & 0111 ? 0755 : 0644;
+    add(l, ENTRY_FILE, path, mode)->source = mem_strdup(source);
+    return 0;
+}
+
+int layer_file(layer *l, const char *path, const char *source, err *e)
+{
+    struct stat st;
+    if (stat(source, &st))
+        return err_errno(e, errno, "cannot read %s", source);
+    return add_stat(l, path, source, &st, e);
+}
+
+static int add_any(layer *l, const char *path, const char *source, const struct stat *st, err *e);
+
+static int add_dir(layer *l, const char *path, const char *source, err *e)
+{
+    layer_dir(l, path, 0755);
+    DIR *d = opendir(source);
+    if (!d)
+        return err_errno(e, errno, "cannot read %s", source);
+    int status = 0;
+    for (struct dirent *f; status == 0 && (f = readdir(d));) {
+        if (str_eq(f->d_name, ".") || str_eq(f->d_name, ".."))
+            continue;
+        AUTO_FREE char *from = path_join(source, f->d_name), *to = path_join(path, f->d_name);
+        struct stat st;
+        status = lstat(from, &st) ? err_errno(e, errno, "cannot read %s", from)
+                                  : add_any(l, to, from, &st, e);
+    }
+    closedir(d);
+    return status;
+}
+
+static int add_any(layer *l, const char *path, const char *source, const struct stat *st, err *e)
+{
+    if (S_ISDIR(st->st_mode))
+        return add_dir(l, path, source, e);
+    if (!S_ISLNK(st->st_mode))
+        return add_stat(l, path, source, st, e);
+    char target[4096];
+    ssize_t n = readlink(source, target, sizeof target - 1);
+    if (n < 0)
+        return err_errno(e, errno, "cannot read the link %s", source);
+    target[n] = '\0';
+    layer_link(l, path, target);
+    return 0;
+}
+
+int layer_tree(layer *l, const char *path, const char *source, err *e)
+{
+    struct stat st;
+    if (stat(source, &st)) // the name that was asked for may itself be a link
+        return err_errno(e, errno, "cannot read %s", source);
+    return add_any(l, path, source, &st, e);
+}
+
+// Order
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    int by_path = strcmp(x->path, y->path);
+    return by_path ? by_path : (x->order > y->order) - (x->order < y->order);
+}
+
+static int compare_path(const void *path, const void *x)
+{
+    return strcmp(path, ((const struct entry *)x)->path);
+}
+
+// Adds the folders above the entries, sorts, and drops all but the last of each path.
+static void settle(layer *l)
+{
+    qsort(l->entries, l->n, sizeof *l->entries, compare_entries);
+    size_t sorted = l->n; // the list grows behind it, and new folders have folders above, too
+    for (size_t i = 0; i < l->n; i++) {
+        AUTO_FREE char *above = path_dirname(l->entries[i].path);
+        if (!str_eq(above, ".") &&
+            !bsearch(above, l->entries, sorted, sizeof *l->entries, compare_path))
+            layer_dir(l, above, 0755);
+    }
+    qsort(l->entries, l->n, sizeof *l->entries, compare_entries);
+    size_t kept = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        if (i + 1 < l->n && str_eq(l->entries[i].path, l->entries[i + 1].path))
+            entry_done(&l->entries[i]);
+        else
+            l->entries[kept++] = l->entries[i];
+    }
+    l->n = kept;
+}
+
+// The key: what the layer is made of
+
+static int hash_content(struct entry *x, err *e)
+{
+    if (x->kind == ENTRY_FILE)
+        return sha256_file(x->source, x->sum, e);
+    if (x->kind == ENTRY_BYTES)
+        sha256_hex(buf_cstr(&x->bytes), x->bytes.len, x->sum);
+    return 0;
+}
+
+static int make_key(layer *l, int64_t mtime, char key[SHA256_HEX], err *e)
+{
+    AUTO_BUF text = {0};
+    buf_fmt(&text, "firesteel layer 1\nzlib %s %d\nmtime %lld\n", zlibVersion(), GZIP_LEVEL,
+        (long long)mtime);
+    for (size_t i = 0; i < l->n; i++) {
+        struct entry *x = &l->entries[i];
+        if (hash_content(x, e))
+            return -1;
+        buf_fmt(&text, "%d %o %s %s %zu:%s\n", x->kind, (unsigned)x->mode, x->sum,
+            x->kind == ENTRY_LINK ? x->source : "", strlen(x->path), x->path);
+    }
+    sha256_hex(text.data, text.len, key);
+    return 0;
+}
+
+static char *key_path(const image_store *s, const char *key)
+{
+    return str_fmt("%s/.firesteel/layers/%s", image_store_dir(s), key);
+}
+
+static bool find_cached(const image_store *s, const char *key, layer_result *r)
+{
+    AUTO_FREE char *path = key_path(s, key);
+    AUTO_BUF text = {0};
+    if (path_read(path, &text, 4096, NULL))
+        return false;
+    AUTO_JSON *json = json_parse(buf_cstr(&text), text.len, NULL);
+    int64_t size;
+    r->cached = json && oci_descriptor_parse(json_get(json, "blob"), &r->blob, NULL) == 0 &&
+                oci_digest_parse(json_str(json, "diffId"), &r->diff_id, NULL) == 0 &&
+                image_store_has(s, &r->blob.digest, &size) && size == r->blob.size;
+    return r->cached;
+}
+
+static int remember(const image_store *s, const char *key, const layer_result *r, err *e)
+{
+    AUTO_FREE char *path = key_path(s, key);
+    AUTO_JSON *json = cJSON_CreateObject();
+    json_set(json, "blob", oci_descriptor_json(&r->blob));
+    json_set_str(json, "diffId", r->diff_id.text);
+    AUTO_BUF text = {0};
+    json_print(&text, json);
+    return path_write(path, text.data, text.len, 0644, e);
+}
+
+// The stream: tar -> diff_id, gzip -> blob
+
+struct stream {
+    sha256 diff;
+    z_stream zip;
+    image_blob *blob;
+    err *e; // set when a write failed
+    unsigned char out[CHUNK];
+};
+
+static int deflate_some(struct stream *s, const void *bytes, size_t n, int flush)
+{
+    s->zip.next_in = (void *)bytes;
+    s->zip.avail_in = (uInt)n;
+    do {
+        s->zip.next_out = s->out;
+        s->zip.avail_out = CHUNK;
+        deflate(&s->zip, flush);
+        if (image_blob_write(s->blob, s->out, CHUNK - s->zip.avail_out, s->e))
+            return -1;
+    } while (s->zip.avail_out == 0);
+    return 0;
+}
+
+static la_ssize_t on_tar(struct archive *a, void *arg, const void *bytes, size_t n)
+{
+    struct stream *s = arg;
+    sha256_update(&s->diff, bytes, n);
+    return deflate_some(s, bytes, n, Z_NO_FLUSH) ? -1 : (la_ssize_t)n;
+}
+
+static int write_data(struct archive *a, const void *bytes, size_t n, err *e)
+{
+    if (archive_write_data(a, bytes, n) == (la_ssize_t)n)
+        return 0;
+    // The store's own words are there already when its write failed.
+    return e && e->code ? -1 : err_set(e, ERR_IO, "tar: %s", archive_error_string(a));
+}
+
+static int copy_file(struct archive *a, const struct entry *x, int fd, err *e)
+{
+    sha256 hash;
+    sha256_init(&hash);
+    AUTO_FREE char *chunk = mem_alloc(CHUNK);
+    ssize_t n;
+    while ((n = read(fd, chunk, CHUNK)) > 0) {
+        sha256_update(&hash, chunk, (size_t)n);
+        if (write_data(a, chunk, (size_t)n, e))
+            return -1;
+    }
+    if (n < 0)
+        return err_errno(e, errno, "cannot read %s", x->source);
+    uint8_t digest[SHA256_SIZE];
+    char sum[SHA256_HEX];
+    sha256_final(&hash, digest);
+    digest_hex(digest, sum);
+    return str_eq(sum, x->sum)
+               ? 0
+               : err_set(e, ERR_CONFLICT, "%s changed while the image was built; build it again",
+                     x->source);
+}
+
+static int write_content(
+    struct archive *a, struct archive_entry *head, const struct entry *x, err *e)
+{
+    int fd = x->kind == ENTRY_FILE ? open(x->source, O_RDONLY | O_CLOEXEC) : -1;
+    struct stat st = {0};
+    if (x->kind == ENTRY_FILE && (fd < 0 || fstat(fd, &st))) {
+        err_errno(e, errno, "cannot read %s", x->source);
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    archive_entry_set_size(head, x->kind == ENTRY_FILE ? st.st_size : (la_int64_t)x->bytes.len);
+    int status = 0;
+    if (archive_write_header(a, head) != ARCHIVE_OK)
+        status = e && e->code ? -1 : err_set(e, ERR_IO, "tar: %s", archive_error_string(a));
+    else if (x->kind == ENTRY_FILE)
+        status = copy_file(a, x, fd, e);
+    else if (x->kind == ENTRY_BYTES)
+        status = write_data(a, buf_cstr(&x->bytes), x->bytes.len, e);
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+static int write_entry(struct archive *a, const struct entry *x, int64_t mtime, err *e)
+{
+    static const mode_t types[] = {
+        [ENTRY_DIR] = AE_IFDIR,
+        [ENTRY_LINK] = AE_IFLNK,
+        [ENTRY_BYTES] = AE_IFREG,
+        [ENTRY_FILE] = AE_IFREG,
+    };
+    struct archive_entry *head = archive_entry_new();
+    archive_entry_set_pathname(head, x->path);
+    archive_entry_set_filetype(head, types[x->kind]);
+    archive_entry_set_perm(head, x->mode);
+    archive_entry_set_mtime(head, (time_t)mtime, 0);
+    if (x->kind == ENTRY_LINK)
+        archive_entry_set_symlink(head, x->source);
+    int status = write_content(a, head, x, e);
+    archive_entry_free(head);
+    return status;
+}
+
+static int write_tar(const layer *l, struct stream *s, int64_t mtime, err *e)
+{
+    struct archive *a = archive_write_new();
+    archive_write_set_format_pax_restricted(a); // plain ustar wherever that can hold it
+    archive_write_set_bytes_in_last_block(a, 1);
+    int status = archive_write_open(a, s, NULL, on_tar, NULL) == ARCHIVE_OK
+                     ? 0
+                     : err_set(e, ERR_IO, "tar: %s", archive_error_string(a));
+    for (size_t i = 0; i < l->n && status == 0; i++)
+        status = write_entry(a, &l->entries[i], mtime, e);
+    if (status == 0 && archive_write_close(a) != ARCHIVE_OK)
+        status = e && e->code ? -1 : err_set(e, ERR_IO, "tar: %s", archive_error_string(a));
+    archive_write_free(a);
+    return status;
+}
+
+static int write_blob(
+    const layer *l, const image_store *store, int64_t mtime, layer_result *r, err *e)
+{
+    AUTO_FREE struct stream *s = mem_alloc(sizeof *s);
+    err local = {0};
+    s->e = e ? e : &local;
+    s->blob = image_blob_new(store, s->e);
+    if (!s->blob)
+        return -1;
+    sha256_init(&s->diff);
+    deflateInit2(&s->zip, GZIP_LEVEL, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY); // + 16: gzip
+    int status = write_tar(l, s, mtime, s->e) || deflate_some(s, NULL, 0, Z_FINISH) ? -1 : 0;
+    deflateEnd(&s->zip);
+    if (status) {
+        image_blob_free(s->blob);
+        return -1;
+    }
+    uint8_t sum[SHA256_SIZE];
+    sha256_final(&s->diff, sum);
+    memcpy(r->diff_id.text, "sha256:", 7);
+    digest_hex(sum, r->diff_id.text + 7);
+    r->blob.type = OCI_TYPE_OCI_LAYER_GZIP;
+    r->blob.size = image_blob_size(s->blob);
+    return image_blob_commit(s->blob, NULL, &r->blob.digest, e);
+}
+
+int layer_write(layer *l, const image_store *s, int64_t mtime, layer_result *r, err *e)
+{
+    char key[SHA256_HEX];
+    settle(l);
+    *r = (layer_result){0};
+    if (make_key(l, mtime, key, e))
+        return -1;
+    if (find_cached(s, key, r))
+        return 0;
+    *r = (layer_result){0};
+    return write_blob(l, s, mtime, r, e) || remember(s, key, r, e) ? -1 : 0;
+}

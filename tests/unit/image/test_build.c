@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "k8s/image/build.h"
+#include "k8s/image/index.h"
+#include "tests/support/tap.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char *file_at(const char *name)
+{
+    return path_join(tap_dir(), name);
+}
+
+static void put(const char *name, const char *text)
+{
+    err e = {0};
+    AUTO_FREE char *path = file_at(name), *dir = path_dirname(path);
+    CHECK_OK(path_make_dirs(dir, 0755, &e) == 0, e);
+    CHECK_OK(path_write(path, text, strlen(text), 0644, &e) == 0, e);
+}
+
+// A store and a build of this very program as the worker, with a trainer and data.
+struct fixture {
+    image_store *store;
+    char *cwd, *share;
+    const char *dirs[2], *data_dirs[2], *add[3];
+    struct image_build build;
+};
+
+static void set_up(struct fixture *f, const char *store)
+{
+    err e = {0};
+    put("work/trainer.lua", "print 'hello'\n");
+    put("share/data/mnist/train.gz", "digits");
+    AUTO_FREE char *dir = file_at(store);
+    *f = (struct fixture){
+        .store = image_store_open(dir, &e),
+        .cwd = file_at("work"),
+        .share = file_at("share/data"),
+        .add = {"trainer.lua", "data/mnist"},
+    };
+    CHECK_OK(f->store, e);
+    f->dirs[0] = f->cwd;
+    f->data_dirs[0] = f->share;
+    f->build = (struct image_build){
+        .add = f->add,
+        .tag = "firesteel/test",
+        .dirs = f->dirs,
+        .data_dirs = f->data_dirs,
+        .worker.program = "/proc/self/exe",
+    };
+}
+
+static void tear_down(struct fixture *f)
+{
+    image_store_free(f->store);
+    free(f->cwd);
+    free(f->share);
+}
+
+static struct image_built build(struct fixture *f)
+{
+    err e = {0};
+    struct image_built built;
+    CHECK_OK(image_build(f->store, &f->build, &built, &e) == 0, e);
+    return built;
+}
+
+static void check_fails(struct fixture *f, const char *why)
+{
+    err e = {0};
+    struct image_built built;
+    CHECK_INT(image_build(f->store, &f->build, &built, &e), -1);
+    CHECK_HAS(e.text, why);
+}
+
+TEST(the_same_inputs_give_the_same_digest)
+{
+    struct fixture f, g;
+    set_up(&f, "one");
+    set_up(&g, "two");
+    struct image_built a = build(&f), b = build(&f);
+    CHECK_STR(a.ref, "firesteel/test:latest");
+    CHECK_INT(a.new_layers, 2);
+    CHECK_INT(b.new_layers, 0); // the cache
+    CHECK_STR(a.manifest.digest.text, b.manifest.digest.text);
+
+    put("work/trainer.lua", "print 'hello'\n"); // another time, another inode
+    AUTO_FREE char *trainer = file_at("work/trainer.lua");
+    chmod(trainer, 0600);
+    struct image_built c = build(&g); // a store without the cache
+    CHECK_INT(c.new_layers, 2);
+    CHECK_STR(a.manifest.digest.text, c.manifest.digest.text);
+
+    put("work/trainer.lua", "print 'hullo'\n");
+    struct image_built d = build(&f);
+    CHECK_INT(d.new_layers, 1); // the worker's is kept
+    CHECK(!oci_digest_equal(&a.manifest.digest, &d.manifest.digest));
+    CHECK(oci_digest_equal(&a.content.layers[0].digest, &d.content.layers[0].digest));
+    chmod(trainer, 0755);
+    struct image_built x = build(&f);
+    CHECK_INT(x.new_layers, 1); // executable is something else
+    image_built_done(&a);
+    image_built_done(&b);
+    image_built_done(&c);
+    image_built_done(&d);
+    image_built_done(&x);
+    tear_down(&f);
+    tear_down(&g);
+}
+
+TEST(the_config)
+{
+    err e = {0};
+    struct fixture f;
+    set_up(&f, "one");
+    struct image_built b = build(&f);
+    AUTO_JSON *config = image_store_read_json(f.store, &b.content.config.digest, &e);
+    CHECK_OK(config, e);
+    CHECK_STR(json_path_str(config, "architecture"), OCI_ARCHITECTURE);
+    CHECK_STR(json_path_str(config, "created"), "1970-01-01T00:00:00Z");
+    CHECK_STR(json_path_str(config, "config.WorkingDir"), "/work");
+    CHECK_STR(json_path_str(config, "config.Entrypoint[0]"), "/opt/firesteel/firesteel-worker");
+    CHECK_INT(cJSON_GetArraySize(json_path(config, "rootfs.diff_ids")), 2);
+    f.build.created = 86400;
+    image_built_done(&b);
+    b = build(&f);
+    AUTO_JSON *later = image_store_read_json(f.store, &b.content.config.digest, &e);
+    CHECK_STR(json_path_str(later, "created"), "1970-01-02T00:00:00Z");
+    image_built_done(&b);
+    tear_down(&f);
+}
+
+TEST(a_base_below)
+{
+    err e = {0};
+    struct fixture f;
+    set_up(&f, "one");
+    struct image_built base = build(&f);
+    const char *const more[] = {"extra", NULL};
+    put("work/extra/deep/file", "x");
+    f.build.from = "firesteel/test";
+    f.build.tag = "firesteel/more:1";
+    f.build.add = more;
+    struct image_built b = build(&f);
+    CHECK_INT(b.content.layer_n, 4);
+    CHECK(oci_digest_equal(&b.content.layers[0].digest, &base.content.layers[0].digest));
+    AUTO_JSON *config = image_store_read_json(f.store, &b.content.config.digest, &e);
+    CHECK_INT(cJSON_GetArraySize(json_path(config, "rootfs.diff_ids")), 4);
+    CHECK_INT(cJSON_GetArraySize(json_path(config, "history")), 4);
+    f.build.from = "nobody/has:it";
+    check_fails(&f, "base image nobody/has:it: image nobody/has:it is not in the local store");
+    check_fails(&f, "skopeo copy docker://nobody/has:it oci:");
+    image_built_done(&base);
+    image_built_done(&b);
+    tear_down(&f);
+}
+
+TEST(what_is_wrong_is_said)
+{
+    struct fixture f;
+    set_up(&f, "one");
+    f.add[1] = "data/cifar";
+    check_fails(&f, "add[2] “data/cifar”: there is no such file or folder in");
+    check_fails(&f, "share/data");
+    f.add[1] = "../secret";
+    check_fails(&f, "add[2] “../secret”");
+    f.add[1] = "/etc/passwd";
+    check_fails(&f, "must be the relative name");
+    f.add[1] = ".";
+    check_fails(&f, "must be the relative name");
+    AUTO_FREE char *fifo = file_at("work/fifo");
+    mkfifo(fifo, 0600);
+    f.add[1] = "fifo";
+    check_fails(&f, "is neither a file nor a folder");
+    f.add[1] = "trainer.lua";
+    f.build.tag = "No Such";
+    check_fails(&f, "is not the name of an image");
+    f.build.tag = NULL;
+    check_fails(&f, "needs a tag");
+    f.build.tag = "a";
+    f.build.worker.program = "/nowhere/firesteel-worker";
+    check_fails(&f, "the worker's layer: cannot read /nowhere/firesteel-worker");
+    tear_down(&f);
+}
+
+int main(void)
+{
+    return tap_run();
+}
