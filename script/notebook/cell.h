@@ -37,23 +37,17 @@ typedef struct cell {
     bool id_kept; // it is written to the file, because the file had one
     cell_kind kind;
     char *title;  // NULL if none
-    char *marker; // title and options as written after "%%" and the kind, "" if none
+    char *marker; // what stands after "%%": title, [markdown] or [raw], options; "" if nothing
     struct cell_options options;
-    // As people see and edit it: without comment marks for text and for languages that are not Lua;
-    // no newline at the end.
+    char *problem; // what is wrong with the marker, NULL: nothing; such a cell cannot be executed
+    // As people see and edit it: lines without the comment marks that text, other languages and
+    // %magics have in the file; no newline after the last one.
     char *source;
     int line;       // 1-based line of its marker in the file, 0 for one that was never in a file
-    int first_line; // 1-based line in the file of the source's first line
-    // What loading kept for saving; nobody else looks.
-    struct {
-        char *text; // its bytes as they stand in the file, NULL once it was edited
-        size_t n;
-        int blank;      // blank lines after it
-        char *metadata; // JSON of .ipynb metadata and attachments that no option shows
-        char *outputs;  // JSON array of outputs an .ipynb came with
-        long execution_count;
-        bool bare; // its magics stand uncommented
-    } raw;
+    int first_line; // 1-based line in the file of the source's first line, likewise
+    struct cell_kept *kept; // what loading keeps for saving; nobody else looks
 } cell;
 
 bool cell_has_tag(const cell *c, const char *tag);
+// Does the body stand in the file as comments: text, or a language that is not Lua?
+bool cell_is_commented(const cell *c);

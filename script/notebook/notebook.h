@@ -25,8 +25,9 @@ typedef struct notebook notebook;
 
 notebook *notebook_new(void);
 void notebook_free(notebook *nb);
-// By extension: .ipynb, else percent. Errors say the file and the line: ERR_NOT_FOUND; ERR_INVALID
-// for what is no notebook (NUL bytes, bad UTF-8, bad JSON, unknown options or magics).
+// By extension: .ipynb, else percent. Errors: ERR_NOT_FOUND; ERR_INVALID with file and line for
+// what is no notebook (NUL bytes, bad UTF-8, bad JSON). Wrong options and magics are
+// notebook_check's.
 notebook *notebook_load(const char *path, err *e);
 // Text of the percent format. A text without a marker is one cell.
 notebook *notebook_parse(const char *text, size_t n, err *e);
@@ -47,16 +48,18 @@ bool notebook_find(const notebook *nb, const char *id, size_t *i);
 // "cell 3 (Deploy)", for messages.
 void notebook_cell_name(const notebook *nb, size_t i, buf *out);
 
-// Edits. Positions are 0-based; `at` may be the count. A marker is what stands after "%%" and kind:
-// "Title option=\"value\"". They return the cell, or NULL when a marker or a magic is not right;
-// then nothing has changed.
-const cell *notebook_insert(
-    notebook *nb, size_t at, cell_kind kind, const char *marker, const char *source, err *e);
-const cell *notebook_replace(notebook *nb, size_t i, const char *source, err *e);
-const cell *notebook_set_marker(notebook *nb, size_t i, cell_kind kind, const char *marker, err *e);
+// The first thing that would keep a cell from being executed: an unknown option, a wrong value, a
+// repeated id, an unknown magic. ERR_USAGE "line 12: unknown option …".
+int notebook_check(const notebook *nb, err *e);
+
+// Edits. Positions are 0-based; `at` may be the count. A marker is what stands after "%%":
+// "Title option=\"value\"", "[markdown]". What is wrong in it is the cell's `problem`.
+const cell *notebook_insert(notebook *nb, size_t at, const char *marker, const char *source);
+const cell *notebook_replace(notebook *nb, size_t i, const char *source);
+const cell *notebook_set_marker(notebook *nb, size_t i, const char *marker);
 void notebook_move(notebook *nb, size_t from, size_t to); // to: its index afterwards
 void notebook_delete(notebook *nb, size_t i);
-// Cuts the source before byte `offset` (at a line's start); the first part keeps id and marker.
-const cell *notebook_split(notebook *nb, size_t i, size_t offset, err *e);
+// Cuts the source before byte `offset`: the first part keeps id and marker, the second has none.
+const cell *notebook_split(notebook *nb, size_t i, size_t offset);
 // Gives cells the ids of `ids` (as many as cells): for a copy that must speak of the same cells.
 int notebook_set_ids(notebook *nb, const char *const *ids, size_t n, err *e);

@@ -33,9 +33,10 @@ struct plan {
     bool append;    // %%writefile -a
     char *capture;  // variable that takes the output; "" discards it; NULL: not captured
     char *language; // for syntax: "lua", "yaml", …
+    int line;       // after an error: the line of the cell's source it is in, 0: its marker
     int skipped;    // lines of the cell's source before text's first line (a %%magic line)
 };
 
-// Errors: ERR_INVALID "line 2: unknown magic %%foo (known: …)", lines counted in the cell's source.
+// ERR_USAGE, with the line in out->line: "unknown magic %%foo; …". plan_done is not needed then.
 int plan_cell(const cell *c, struct plan *out, err *e);
 void plan_done(struct plan *p);

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+// nbformat 4: an .ipynb to cells and back, so that jupytext makes the same of either file.
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/notebook/private.h"
+
+#include <string.h>
+
+// "source" and texts of outputs: a string, or a list of strings to be joined.
+static char *joined(const cJSON *j)
+{
+    if (cJSON_IsString(j))
+        return mem_strdup(j->valuestring);
+    if (!cJSON_IsArray(j))
+        return NULL;
+    buf out = {0};
+    for (const cJSON *part = j->child; part; part = part->next) {
+        if (!cJSON_IsString(part)) {
+            buf_done(&out);
+            return NULL;
+        }
+        buf_str(&out, part->valuestring);
+    }
+    return out.data ? buf_take(&out) : mem_strdup("");
+}
+
+static bool is_lua_file(const cell *c)
+{
+    return c->options.file && !c->options.language && str_ends(c->options.file, ".lua");
+}
+
+// "%%bash -e\n…" is what jupytext and firesteel write as language="bash".
+static void take_language(char **source, cJSON *metadata)
+{
+    if (!str_starts(*source, "%%"))
+        return;
+    size_t n = strcspn(*source, "\n");
+    AUTO_FREE char *line = mem_strndup(*source + 2, n - 2);
+    char *arguments = strchr(line, ' ');
+    if (arguments)
+        *arguments++ = '\0';
+    if (!jupyter_language(line))
+        return;
+    if (!str_eq(line, "lua"))
+        json_set_str(metadata, "language", line);
+    if (arguments && *arguments)
+        json_set_str(metadata, "magic_args", arguments);
+    char *rest = mem_strdup(*source + n + ((*source)[n] == '\n'));
+    free(*source);
+    *source = rest;
+}
+
+// Moves what no marker line can show out of the metadata.
+static void take_foreign(cell *c, cJSON *metadata)
+{
+    static const char *const ours[] = {"file", "template", "language", "capture", "tags", "timeout",
+        "effects", "id", "magic_args"};
+    cJSON *next;
+    for (cJSON *item = metadata->child; item; item = next) {
+        next = item->next;
+        bool keep = cJSON_IsObject(item) || option_is_foreign(item->string);
+        for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+            keep = keep || str_eq(item->string, ours[i]);
+        if (keep)
+            continue;
+        if (!c->kept->foreign)
+            c->kept->foreign = cJSON_CreateObject();
+        AUTO_FREE char *key = mem_strdup(item->string);
+        json_set(c->kept->foreign, key, cJSON_DetachItemViaPointer(metadata, item));
+    }
+}
+
+static int kind_of(const cJSON *j, cell_kind *kind, err *e)
+{
+    const char *type = json_str(j, "cell_type");
+    for (cell_kind k = CELL_CODE; k <= CELL_RAW; k++) {
+        if (!str_eq(type, cell_kind_name(k)))
+            continue;
+        *kind = k;
+        return 0;
+    }
+    return err_set(e, ERR_INVALID, "cell_type is %s", type ? type : "missing");
+}
+
+static void one_line(char *title)
+{
+    for (; *title; title++)
+        if (*title == '\n' || *title == '\r')
+            *title = ' ';
+}
+
+static int read_cell(notebook *nb, const cJSON *j, err *e)
+{
+    cell_kind kind = CELL_CODE;
+    if (kind_of(j, &kind, e) < 0)
+        return -1;
+    char *source = joined(json_get(j, "source"));
+    if (!source)
+        return err_set(e, ERR_INVALID, "source is neither a string nor a list of strings");
+    cell *c = cell_new();
+    cJSON *metadata = cJSON_IsObject(json_get(j, "metadata"))
+                          ? cJSON_Duplicate(json_get(j, "metadata"), true)
+                          : cJSON_CreateObject();
+    char *title = mem_strdup(json_str(metadata, "title"));
+    if (title)
+        one_line(title);
+    c->kept->blank = (int)json_int_or(metadata, "lines_to_next_cell", 1) & 3;
+    cJSON_DeleteItemFromObjectCaseSensitive(metadata, "lines_to_next_cell");
+    cJSON_DeleteItemFromObjectCaseSensitive(metadata, "title");
+    if (kind == CELL_CODE)
+        take_language(&source, metadata);
+    take_foreign(c, metadata);
+    cell_mark_json(c, kind, title, metadata);
+    free(c->source);
+    c->source = source;
+    if (is_lua_file(c)) {
+        buf commented = {0};
+        magics_comment(source, &commented);
+        free(c->source);
+        c->source = commented.data ? buf_take(&commented) : mem_strdup("");
+    }
+    c->kept->marked = true;
+    c->kept->attachments = cJSON_Duplicate(json_get(j, "attachments"), true);
+    c->kept->outputs = cJSON_Duplicate(json_get(j, "outputs"), true);
+    c->kept->execution_count = json_int_or(j, "execution_count", 0);
+    const char *id = json_str(j, "id");
+    size_t taken;
+    if (!c->id && id && *id && !notebook_find(nb, id, &taken))
+        c->id = mem_strdup(id);
+    notebook_add(nb, c);
+    return 0;
+}
+
+// jupytext keeps what a header says beside its own in a first raw cell.
+static char *take_front(notebook *nb)
+{
+    cell *c = nb->n ? nb->cells[0] : NULL;
+    if (!c || c->kind != CELL_RAW || !str_starts(c->source, "---\n") ||
+        !str_ends(c->source, "\n---"))
+        return NULL;
+    char *front = STEAL(c->source);
+    cell_free(c);
+    memmove(nb->cells, nb->cells + 1, --nb->n * sizeof *nb->cells);
+    return front;
+}
+
+static bool has_non_ascii(const notebook *nb)
+{
+    for (size_t i = 0; i < nb->n; i++)
+        for (const char *p = nb->cells[i]->source; *p; p++)
+            if (*p & 0x80)
+                return true;
+    return false;
+}
+
+static int read_all(notebook *nb, const cJSON *j, err *e)
+{
+    if (!cJSON_IsObject(j) || !cJSON_IsArray(json_get(j, "cells")))
+        return err_set(e, ERR_INVALID, "it has no list of cells (nbformat 4)");
+    int64_t format = json_int_or(j, "nbformat", 0);
+    if (format != 4)
+        return err_set(
+            e, ERR_INVALID, "its nbformat is %lld, and only 4 is read", (long long)format);
+    const cJSON *item;
+    int i = 0;
+    cJSON_ArrayForEach(item, json_get(j, "cells"))
+    {
+        if (read_cell(nb, item, e) < 0)
+            return err_wrap(e, "cell %d", i + 1);
+        i++;
+    }
+    return 0;
+}
+
+notebook *notebook_parse_ipynb(const char *text, size_t n, err *e)
+{
+    AUTO_JSON *j = json_parse(text, n, e);
+    if (!j)
+        return NULL;
+    notebook *nb = notebook_new();
+    if (read_all(nb, j, e) < 0) {
+        notebook_free(nb);
+        return NULL;
+    }
+    const cJSON *metadata = json_get(j, "metadata");
+    nb->metadata =
+        cJSON_IsObject(metadata) ? cJSON_Duplicate(metadata, true) : cJSON_CreateObject();
+    AUTO_FREE char *front = take_front(nb);
+    buf header = {0};
+    header_print(nb->metadata, front, has_non_ascii(nb), &header);
+    nb->header_n = header.len;
+    nb->header = header.data ? buf_take(&header) : mem_strdup("");
+    if (front)
+        cJSON_Delete(STEAL(nb->metadata)); // the header says it all
+    if (nb->n && nb->cells[nb->n - 1]->kept->blank > 0)
+        nb->cells[nb->n - 1]->kept->blank--; // the last one's counts the end of the file
+    return nb;
+}
+
+static cJSON *lines_of(const char *text)
+{
+    cJSON *lines = cJSON_CreateArray();
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        n += text[n] == '\n';
+        AUTO_FREE char *line = mem_strndup(text, n);
+        cJSON_AddItemToArray(lines, cJSON_CreateString(line));
+        text += n;
+    }
+    return lines;
+}
+
+static cJSON *cell_metadata(const notebook *nb, const cell *c, bool last)
+{
+    cJSON *metadata = cJSON_Duplicate(c->kept->metadata, true);
+    for (const cJSON *item = c->kept->foreign ? c->kept->foreign->child : NULL; item;
+         item = item->next)
+        json_set(metadata, item->string, cJSON_Duplicate(item, true));
+    json_set_str(metadata, "title", c->title);
+    int blank = c->kept->blank + last;
+    if (blank != 1)
+        json_set_int(metadata, "lines_to_next_cell", blank);
+    const char *language = json_str(metadata, "language");
+    if (language && (jupyter_language(language) || str_eq(language, "lua"))) {
+        cJSON_DeleteItemFromObjectCaseSensitive(metadata, "language");
+        cJSON_DeleteItemFromObjectCaseSensitive(metadata, "magic_args");
+    }
+    return metadata;
+}
+
+static cJSON *cell_lines(const cell *c)
+{
+    const char *language = c->options.language;
+    const char *arguments = json_str(c->kept->metadata, "magic_args");
+    if (c->kind == CELL_CODE && language && jupyter_language(language)) {
+        AUTO_FREE char *text = str_fmt("%%%%%s%s%s\n%s", language, arguments ? " " : "",
+            arguments ? arguments : "", c->source);
+        return lines_of(text);
+    }
+    if (c->kind != CELL_CODE || !is_lua_file(c))
+        return lines_of(c->source);
+    AUTO_FREE char *text = magics_uncomment(c->source);
+    return lines_of(text);
+}
+
+static bool valid_id(const char *id)
+{
+    size_t n = strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_");
+    return n > 0 && n <= 64 && id[n] == '\0';
+}
+
+static cJSON *print_one(const notebook *nb, size_t i, notebook_outputs_fn *outputs, void *arg)
+{
+    const cell *c = nb->cells[i];
+    cJSON *j = cJSON_CreateObject();
+    if (c->kept->attachments)
+        json_set(j, "attachments", cJSON_Duplicate(c->kept->attachments, true));
+    json_set_str(j, "cell_type", cell_kind_name(c->kind));
+    long count = (long)c->kept->execution_count;
+    cJSON *list = NULL;
+    if (c->kind == CELL_CODE) {
+        list = outputs ? outputs(arg, c, i, &count) : NULL;
+        json_set(j, "execution_count", count > 0 ? json_new_int(count) : cJSON_CreateNull());
+    }
+    AUTO_FREE char *id = valid_id(c->id) ? mem_strdup(c->id) : str_fmt("cell-%zu", i + 1);
+    json_set_str(j, "id", id);
+    json_set(j, "metadata", cell_metadata(nb, c, i + 1 == nb->n));
+    if (c->kind == CELL_CODE) {
+        if (!list)
+            list = c->kept->outputs ? cJSON_Duplicate(c->kept->outputs, true) : cJSON_CreateArray();
+        json_set(j, "outputs", list);
+    }
+    json_set(j, "source", cell_lines(c));
+    return j;
+}
+
+static cJSON *front_cell(const char *front)
+{
+    cJSON *j = cJSON_CreateObject();
+    json_set_str(j, "cell_type", "raw");
+    json_set_str(j, "id", "header");
+    json_object_at(j, "metadata");
+    json_set(j, "source", lines_of(front));
+    return j;
+}
+
+// Without a header in the file jupytext drops cell metadata, unless this lists them.
+static void name_cell_metadata(const notebook *nb, cJSON *metadata)
+{
+    cJSON *jupytext = json_object_at(metadata, "jupytext");
+    if (!str_eq(json_str(jupytext, "notebook_metadata_filter"), "-all"))
+        return;
+    AUTO_BUF keys = {0};
+    AUTO_JSON *seen = cJSON_CreateObject();
+    for (size_t i = 0; i < nb->n; i++) {
+        AUTO_JSON *all = cell_metadata(nb, nb->cells[i], i + 1 == nb->n);
+        for (const cJSON *item = all->child; item; item = item->next) {
+            if (json_get(seen, item->string))
+                continue;
+            json_set_bool(seen, item->string, true);
+            buf_fmt(&keys, "%s,", item->string);
+        }
+    }
+    buf_str(&keys, "-all");
+    json_set_str(jupytext, "cell_metadata_filter", buf_cstr(&keys));
+}
+
+cJSON *notebook_to_ipynb(const notebook *nb, notebook_outputs_fn *outputs, void *arg)
+{
+    cJSON *j = cJSON_CreateObject();
+    AUTO_FREE char *front = NULL;
+    cJSON *metadata = header_metadata(nb, &front);
+    cJSON *cells = json_array_at(j, "cells");
+    if (front)
+        cJSON_AddItemToArray(cells, front_cell(front));
+    for (size_t i = 0; i < nb->n; i++)
+        cJSON_AddItemToArray(cells, print_one(nb, i, outputs, arg));
+    name_cell_metadata(nb, metadata);
+    cJSON *jupytext = json_object_at(metadata, "jupytext");
+    cJSON_DeleteItemFromObjectCaseSensitive(jupytext, "text_representation");
+    if (!jupytext->child)
+        cJSON_DeleteItemFromObjectCaseSensitive(metadata, "jupytext");
+    json_set(j, "metadata", metadata);
+    json_set_int(j, "nbformat", 4);
+    json_set_int(j, "nbformat_minor", 5);
+    return j;
+}

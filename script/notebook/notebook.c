@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: MIT
+#include "script/notebook/notebook.h"
+
+#include "base/digest.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "script/notebook/plan.h"
+#include "script/notebook/private.h"
+
+#include <string.h>
+
+static const char *const kind_names[] = {
+#define X(name, text) text,
+    CELL_KINDS(X)
+#undef X
+};
+
+const char *cell_kind_name(cell_kind kind)
+{
+    return kind_names[kind];
+}
+
+bool cell_has_tag(const cell *c, const char *tag)
+{
+    for (char **t = c->options.tags; t && *t; t++)
+        if (str_eq(*t, tag))
+            return true;
+    return false;
+}
+
+bool cell_is_commented(const cell *c)
+{
+    return c->kind != CELL_CODE || c->options.language;
+}
+
+cell *cell_new(void)
+{
+    cell *c = mem_alloc(sizeof *c);
+    c->kept = mem_alloc(sizeof *c->kept);
+    c->kept->metadata = cJSON_CreateObject();
+    c->marker = mem_strdup("");
+    c->source = mem_strdup("");
+    return c;
+}
+
+static void unmark(cell *c)
+{
+    options_done(&c->options);
+    free(STEAL(c->problem));
+    free(STEAL(c->title));
+    free(STEAL(c->marker));
+    cJSON_Delete(STEAL(c->kept->metadata));
+}
+
+void cell_free(cell *c)
+{
+    if (!c)
+        return;
+    unmark(c);
+    free(c->id);
+    free(c->source);
+    free(c->kept->text);
+    cJSON_Delete(c->kept->attachments);
+    cJSON_Delete(c->kept->outputs);
+    cJSON_Delete(c->kept->foreign);
+    free(c->kept);
+    free(c);
+}
+
+// An id that stands in the options is the cell's own; a cell whose marker lost it keeps it
+// unwritten.
+static void take_id(cell *c)
+{
+    const char *id = json_str(c->kept->metadata, "id");
+    c->id_kept = id && *id;
+    if (!c->id_kept)
+        return;
+    free(c->id);
+    c->id = mem_strdup(id);
+}
+
+void cell_mark(cell *c, const char *marker)
+{
+    unmark(c);
+    c->marker = mem_strdup(marker);
+    c->kept->metadata = marker_parse(marker, &c->kind, &c->title, &c->problem);
+    options_read(c);
+    take_id(c);
+}
+
+void cell_mark_json(cell *c, cell_kind kind, char *title, cJSON *metadata)
+{
+    unmark(c);
+    c->kind = kind;
+    c->title = title;
+    c->kept->metadata = metadata;
+    options_read(c);
+    take_id(c);
+    buf marker = {0};
+    marker_print(c, &marker);
+    c->marker = marker.data ? buf_take(&marker) : mem_strdup("");
+}
+
+notebook *notebook_new(void)
+{
+    return mem_alloc(sizeof(notebook));
+}
+
+void notebook_free(notebook *nb)
+{
+    if (!nb)
+        return;
+    for (size_t i = 0; i < nb->n; i++)
+        cell_free(nb->cells[i]);
+    free(nb->cells);
+    free(nb->header);
+    cJSON_Delete(nb->metadata);
+    free(nb);
+}
+
+size_t notebook_count(const notebook *nb)
+{
+    return nb->n;
+}
+
+const cell *notebook_cell(const notebook *nb, size_t i)
+{
+    return nb->cells[i];
+}
+
+bool notebook_find(const notebook *nb, const char *id, size_t *at)
+{
+    for (size_t i = 0; i < nb->n; i++) {
+        if (!str_eq(nb->cells[i]->id, id))
+            continue;
+        *at = i;
+        return true;
+    }
+    return false;
+}
+
+void notebook_cell_name(const notebook *nb, size_t i, buf *out)
+{
+    buf_fmt(out, "cell %zu", i + 1);
+    if (nb->cells[i]->title)
+        buf_fmt(out, " (%s)", nb->cells[i]->title);
+}
+
+// The same text gives the same ids in every process: the start of a hash of kind and source, with a
+// number where cells are alike.
+static void give_id(notebook *nb, cell *c)
+{
+    for (unsigned twin = 0;; twin++) {
+        AUTO_BUF text = {0};
+        buf_fmt(&text, "%s\n%u\n%s", cell_kind_name(c->kind), twin, c->source);
+        char hex[SHA256_HEX];
+        sha256_hex(text.data, text.len, hex);
+        hex[8] = '\0';
+        size_t i;
+        if (notebook_find(nb, hex, &i))
+            continue;
+        c->id = mem_strdup(hex);
+        return;
+    }
+}
+
+static void put(notebook *nb, size_t at, cell *c)
+{
+    if (!c->id)
+        give_id(nb, c);
+    nb->cells = mem_resize(nb->cells, nb->n + 1, sizeof *nb->cells);
+    memmove(nb->cells + at + 1, nb->cells + at, (nb->n - at) * sizeof *nb->cells);
+    nb->cells[at] = c;
+    nb->n++;
+}
+
+void notebook_add(notebook *nb, cell *c)
+{
+    put(nb, nb->n, c);
+}
+
+static bool is_ipynb(const char *path)
+{
+    return str_ends(path, ".ipynb");
+}
+
+notebook *notebook_load(const char *path, err *e)
+{
+    enum { LIMIT = 256 << 20 };
+    AUTO_BUF text = {0};
+    if (path_read(path, &text, LIMIT, e) < 0)
+        return NULL;
+    notebook *nb = is_ipynb(path) ? notebook_parse_ipynb(buf_cstr(&text), text.len, e)
+                                  : notebook_parse(buf_cstr(&text), text.len, e);
+    if (!nb)
+        err_wrap(e, "%s is not a notebook", path);
+    return nb;
+}
+
+int notebook_save(const notebook *nb, const char *path, err *e)
+{
+    AUTO_BUF text = {0};
+    if (is_ipynb(path)) {
+        AUTO_JSON *j = notebook_to_ipynb(nb, NULL, NULL);
+        json_print_pretty(&text, j, 1);
+        buf_char(&text, '\n');
+    } else {
+        notebook_print(nb, &text);
+    }
+    return path_write(path, buf_cstr(&text), text.len, 0644, e);
+}
+
+int notebook_check(const notebook *nb, err *e)
+{
+    for (size_t i = 0; i < nb->n; i++) {
+        const cell *c = nb->cells[i];
+        size_t first;
+        notebook_find(nb, c->id, &first);
+        if (first != i)
+            return err_set(e, ERR_USAGE,
+                "line %d: the id \"%s\" is that of the cell at line %d too", c->line, c->id,
+                nb->cells[first]->line);
+        struct plan plan = {0};
+        if (plan_cell(c, &plan, e) < 0)
+            return err_wrap(e, "line %d", plan.line ? c->first_line + plan.line - 1 : c->line);
+        plan_done(&plan);
+    }
+    return 0;
+}
+
+// Edits keep the bytes of all other cells. Only the blank lines around the end of the file belong
+// to nobody: a cell that was the last one gains one below it, a cell that becomes it loses them.
+
+static void trim_end(cell *c)
+{
+    struct cell_kept *k = c->kept;
+    while (k->text && k->n >= 2 && k->text[k->n - 1] == '\n') {
+        size_t line = k->n - 1;
+        while (line > 0 && (k->text[line - 1] == '\r'))
+            line--;
+        if (line == 0 || k->text[line - 1] != '\n')
+            break;
+        k->n = line;
+    }
+    k->blank = 0;
+}
+
+static void grow_end(const notebook *nb, cell *c)
+{
+    struct cell_kept *k = c->kept;
+    const char *newline = nb->crlf ? "\r\n" : "\n";
+    if (k->text && k->blank == 0) {
+        buf text = {0};
+        buf_add(&text, k->text, k->n);
+        if (!k->n || k->text[k->n - 1] != '\n')
+            buf_str(&text, newline);
+        buf_str(&text, newline);
+        k->n = text.len;
+        free(k->text);
+        k->text = buf_take(&text);
+    }
+    if (k->blank == 0)
+        k->blank = 1;
+}
+
+static cell *last_of(const notebook *nb)
+{
+    return nb->n ? nb->cells[nb->n - 1] : NULL;
+}
+
+// After a change of order; `was` was the last cell before, NULL if it is gone.
+static void settle(notebook *nb, cell *was)
+{
+    cell *last = last_of(nb);
+    if (last == was)
+        return;
+    if (was)
+        grow_end(nb, was);
+    if (last)
+        trim_end(last);
+}
+
+static void forget_text(cell *c)
+{
+    free(STEAL(c->kept->text));
+    c->kept->n = 0;
+    c->kept->marked = true;
+}
+
+const cell *notebook_insert(notebook *nb, size_t at, const char *marker, const char *source)
+{
+    cell *c = cell_new(), *was = last_of(nb);
+    free(c->source);
+    c->source = mem_strdup(source);
+    c->kept->marked = true;
+    c->kept->blank = 1;
+    cell_mark(c, marker);
+    put(nb, at, c);
+    settle(nb, was);
+    return c;
+}
+
+const cell *notebook_replace(notebook *nb, size_t i, const char *source)
+{
+    cell *c = nb->cells[i];
+    if (str_eq(c->source, source))
+        return c;
+    char *copy = mem_strdup(source); // it may be the cell's own
+    free(c->source);
+    c->source = copy;
+    forget_text(c);
+    return c;
+}
+
+const cell *notebook_set_marker(notebook *nb, size_t i, const char *marker)
+{
+    cell *c = nb->cells[i];
+    if (str_eq(c->marker, marker))
+        return c;
+    AUTO_FREE char *copy = mem_strdup(marker);
+    cell_mark(c, copy);
+    forget_text(c);
+    return c;
+}
+
+void notebook_move(notebook *nb, size_t from, size_t to)
+{
+    cell *c = nb->cells[from], *was = last_of(nb);
+    if (from < to)
+        memmove(nb->cells + from, nb->cells + from + 1, (to - from) * sizeof *nb->cells);
+    else
+        memmove(nb->cells + to + 1, nb->cells + to, (from - to) * sizeof *nb->cells);
+    nb->cells[to] = c;
+    // A first cell without a marker line would be read as part of what now stands before it.
+    for (size_t i = 1; i < nb->n; i++)
+        if (!nb->cells[i]->kept->marked)
+            forget_text(nb->cells[i]);
+    settle(nb, was);
+}
+
+void notebook_delete(notebook *nb, size_t i)
+{
+    cell *was = last_of(nb);
+    if (was == nb->cells[i])
+        was = NULL;
+    cell_free(nb->cells[i]);
+    nb->n--;
+    memmove(nb->cells + i, nb->cells + i + 1, (nb->n - i) * sizeof *nb->cells);
+    if (!was)
+        settle(nb, NULL);
+}
+
+const cell *notebook_split(notebook *nb, size_t i, size_t offset)
+{
+    AUTO_FREE char *source = mem_strdup(nb->cells[i]->source);
+    size_t n = strlen(source);
+    const char *second = source + (offset < n ? offset : n);
+    size_t first = (size_t)(second - source);
+    while (first > 0 && source[first - 1] == '\n')
+        first--;
+    AUTO_FREE char *head = mem_strndup(source, first);
+    const char *kind = nb->cells[i]->kind == CELL_CODE  ? ""
+                       : nb->cells[i]->kind == CELL_RAW ? "[raw]"
+                                                        : "[markdown]";
+    const cell *c = notebook_insert(nb, i + 1, kind, second);
+    notebook_replace(nb, i, head);
+    return c;
+}
+
+int notebook_set_ids(notebook *nb, const char *const *ids, size_t n, err *e)
+{
+    if (n != nb->n)
+        return err_set(e, ERR_INVALID, "%zu ids for %zu cells", n, nb->n);
+    for (size_t i = 0; i < n; i++) {
+        free(nb->cells[i]->id);
+        nb->cells[i]->id = mem_strdup(ids[i]);
+    }
+    return 0;
+}

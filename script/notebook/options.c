@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+// The options of a marker line: one table says their names, types and checks.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/notebook/private.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static int set_text(const cJSON *value, char **out, err *e)
+{
+    if (!cJSON_IsString(value) || !*value->valuestring)
+        return err_set(e, ERR_USAGE, "needs a text in quotes");
+    *out = mem_strdup(value->valuestring);
+    return 0;
+}
+
+static int set_file(struct cell_options *o, const cJSON *value, err *e)
+{
+    return set_text(value, &o->file, e);
+}
+
+static int set_template(struct cell_options *o, const cJSON *value, err *e)
+{
+    return set_text(value, &o->template_, e);
+}
+
+static int set_capture(struct cell_options *o, const cJSON *value, err *e)
+{
+    if (set_text(value, &o->capture, e) < 0)
+        return -1;
+    bool name = !isdigit((unsigned char)*o->capture);
+    for (const char *p = o->capture; *p; p++)
+        name = name && (isalnum((unsigned char)*p) || *p == '_');
+    return name ? 0 : err_set(e, ERR_USAGE, "\"%s\" is no name of a Lua variable", o->capture);
+}
+
+// The nearest of `names` when it is near enough to be what was meant, else NULL.
+static const char *nearest(const char *word, const char *const *names)
+{
+    const char *best = NULL;
+    size_t least = strlen(word) / 2 + 1;
+    for (; *names; names++) {
+        size_t distance = str_distance(word, *names);
+        if (distance < least)
+            least = distance, best = *names;
+    }
+    return best;
+}
+
+static int one_of(const char *word, const char *const *names, err *e)
+{
+    AUTO_BUF list = {0};
+    for (const char *const *name = names; *name; name++) {
+        if (str_eq(word, *name))
+            return 0;
+        buf_fmt(&list, "%s%s", list.len ? ", " : "", *name);
+    }
+    const char *near = nearest(word, names);
+    if (near)
+        return err_set(e, ERR_USAGE, "\"%s\" is not known; did you mean \"%s\"?", word, near);
+    return err_set(e, ERR_USAGE, "\"%s\" is not known; it is one of %s", word, buf_cstr(&list));
+}
+
+static int set_language(struct cell_options *o, const cJSON *value, err *e)
+{
+    static const char *const names[] = {"lua", "bash", "sh", "yaml", "python", "dockerfile", "json",
+        "toml", "ini", "text", "markdown", "html", "xml", "sql", "javascript", "css", "makefile",
+        "r", "scala", "java", "go", "rust", "c", "c++", "perl", "ruby", "diff", NULL};
+    if (set_text(value, &o->language, e) < 0)
+        return -1;
+    if (one_of(o->language, names, e) < 0)
+        return -1;
+    if (str_eq(o->language, "lua"))
+        free(STEAL(o->language));
+    return 0;
+}
+
+static int set_timeout(struct cell_options *o, const cJSON *value, err *e)
+{
+    if (cJSON_IsNumber(value))
+        return err_set(
+            e, ERR_USAGE, "needs a duration in quotes: timeout=\"%gs\"", value->valuedouble);
+    if (!cJSON_IsString(value))
+        return err_set(e, ERR_USAGE, "needs a duration in quotes: timeout=\"10m\"");
+    if (duration_parse(value->valuestring, &o->timeout_ns, e) < 0)
+        return -1;
+    return o->timeout_ns > 0 ? 0 : err_set(e, ERR_USAGE, "must be more than nothing");
+}
+
+// A list of words: ["a", "b"], or "a,b".
+static int set_words(const cJSON *value, char ***out, err *e)
+{
+    if (cJSON_IsString(value)) {
+        char **parts = strv_split(value->valuestring, ',');
+        for (char **p = parts; *p; p++) {
+            AUTO_FREE char *word = str_trim(*p, strlen(*p));
+            *out = strv_add(*out, word);
+        }
+        strv_free(parts);
+        return 0;
+    }
+    if (!cJSON_IsArray(value))
+        return err_set(e, ERR_USAGE, "needs a list: [\"one\", \"two\"]");
+    *out = mem_array(1, sizeof **out);
+    for (const cJSON *item = value->child; item; item = item->next) {
+        if (!cJSON_IsString(item))
+            return err_set(e, ERR_USAGE, "needs a list of texts");
+        *out = strv_add(*out, item->valuestring);
+    }
+    return 0;
+}
+
+static int set_tags(struct cell_options *o, const cJSON *value, err *e)
+{
+    return set_words(value, &o->tags, e);
+}
+
+static int set_effects(struct cell_options *o, const cJSON *value, err *e)
+{
+    static const char *const names[] = {"pure", "local", "cluster", "destructive", NULL};
+    if (set_words(value, &o->effects, e) < 0)
+        return -1;
+    for (char **word = o->effects; *word; word++)
+        if (one_of(*word, names, e) < 0)
+            return -1;
+    return 0;
+}
+
+static int set_nothing(struct cell_options *o, const cJSON *value, err *e)
+{
+    return cJSON_IsString(value) ? 0 : err_set(e, ERR_USAGE, "needs a text in quotes");
+}
+
+static const struct {
+    const char *name;
+    int (*set)(struct cell_options *o, const cJSON *value, err *e);
+} table[] = {
+    {"file", set_file}, {"template", set_template}, {"language", set_language},
+    {"capture", set_capture}, {"tags", set_tags}, {"timeout", set_timeout},
+    {"effects", set_effects}, {"id", set_nothing},
+    {"magic_args", set_nothing}, // what jupytext makes of "%%bash ARGUMENTS"
+};
+
+bool option_is_foreign(const char *name)
+{
+    static const char *const names[] = {"region_name", "cell_depth", "lines_to_next_cell", "name",
+        "slideshow", "jupyter", "collapsed", "scrolled", "editable", "deletable", "hidden",
+        "format", "vscode", "execution", "ExecuteTime", "trusted", "autoscroll", "nbgrader",
+        "papermill", "pycharm", "colab", "active", "heading_collapsed", "run_control", "title"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_eq(name, names[i]))
+            return true;
+    return str_starts(name, "jp-") || strchr(name, '.');
+}
+
+static void unknown_option(const char *name, err *e)
+{
+    const char *names[ARRAY_LEN(table) + 1] = {0};
+    AUTO_BUF list = {0};
+    for (size_t i = 0; i < ARRAY_LEN(table) - 1; i++) {
+        names[i] = table[i].name;
+        buf_fmt(&list, "%s%s", i ? ", " : "", names[i]);
+    }
+    const char *near = nearest(name, names);
+    if (near)
+        err_set(e, ERR_USAGE, "unknown option %s; did you mean %s?", name, near);
+    else
+        err_set(e, ERR_USAGE, "unknown option %s; there are %s", name, buf_cstr(&list));
+}
+
+static int read_option(struct cell_options *o, const cJSON *item, err *e)
+{
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
+        if (!str_eq(item->string, table[i].name))
+            continue;
+        return table[i].set(o, item, e) < 0 ? err_wrap(e, "option %s", item->string) : 0;
+    }
+    if (option_is_foreign(item->string) || cJSON_IsObject(item))
+        return 0; // other tools keep such things there
+    unknown_option(item->string, e);
+    return -1;
+}
+
+void options_read(cell *c)
+{
+    struct cell_options *o = &c->options;
+    err e = {0};
+    for (const cJSON *item = c->kept->metadata->child; item && !e.code; item = item->next)
+        read_option(o, item, &e);
+    if (!e.code && o->file && o->template_)
+        err_set(&e, ERR_USAGE, "a cell has either file= or template=, not both");
+    if (!e.code && c->kind != CELL_CODE && (o->file || o->template_ || o->language || o->effects))
+        err_set(&e, ERR_USAGE, "file=, template=, language= and effects= are for code cells");
+    if (e.code && !c->problem)
+        c->problem = mem_strdup(e.text);
+}
+
+void options_done(struct cell_options *o)
+{
+    free(o->file);
+    free(o->template_);
+    free(o->language);
+    free(o->capture);
+    strv_free(o->tags);
+    strv_free(o->effects);
+    *o = (struct cell_options){0};
+}

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+// The percent format: text to cells and back, by jupytext's rules for Lua.
+//
+//   line of file     belongs to
+//   -- ---         ┐
+//   -- ---         │ header: shebang, coding line, "-- ---" to "-- ---", blank lines
+//                  ┘
+//   -- %% A        ┐ cell: marker
+//   a = 1          │       source
+//                  ┘       blank: one, or exactly two; what is more belongs to the source
+//   -- %% B        …
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/notebook/private.h"
+
+#include <ctype.h>
+#include <string.h>
+
+struct line {
+    const char *text;
+    size_t n;     // without its end
+    size_t whole; // with it
+};
+
+struct lines {
+    struct line *list;
+    size_t n;
+};
+
+static void cut_lines(const char *text, size_t n, struct lines *out)
+{
+    size_t cap = 0;
+    for (const char *end = text + n; text < end;) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        size_t whole = newline ? (size_t)(newline + 1 - text) : (size_t)(end - text);
+        size_t len = whole - (newline != NULL);
+        if (newline && len > 0 && text[len - 1] == '\r')
+            len--;
+        if (out->n == cap)
+            out->list = mem_resize(out->list, cap = cap ? 2 * cap : 64, sizeof *out->list);
+        out->list[out->n++] = (struct line){text, len, whole};
+        text += whole;
+    }
+}
+
+static bool is_blank(const struct line *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (!isspace((unsigned char)l->text[i]))
+            return false;
+    return true;
+}
+
+static bool starts(const struct line *l, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return l->n >= n && memcmp(l->text, prefix, n) == 0;
+}
+
+// "-- %%", "--%% title", "  -- %%%% title": where the text after "%%" starts, or NULL.
+static const char *marker_of(const struct line *l)
+{
+    const char *p = l->text, *end = l->text + l->n;
+    while (p < end && isspace((unsigned char)*p))
+        p++;
+    if (end - p < 2 || p[0] != '-' || p[1] != '-')
+        return NULL;
+    for (p += 2; p < end && isspace((unsigned char)*p);)
+        p++;
+    if (end - p < 2 || p[0] != '%' || p[1] != '%')
+        return NULL;
+    const char *after = p += 2;
+    while (p < end && *p == '%')
+        p++;
+    if (p == end)
+        return p == after ? after : NULL;
+    return isspace((unsigned char)*p) ? after : NULL;
+}
+
+// The line without its comment mark, as jupytext takes it off.
+static struct line uncommented(struct line l)
+{
+    size_t mark = starts(&l, "-- ") ? 3 : starts(&l, "--") ? 2 : 0;
+    return (struct line){l.text + mark, l.n - mark, l.whole - mark};
+}
+
+// Opening or closing fence of a code block in Markdown: its character, and how many in *n.
+static char fence_of(struct line l, size_t *n, bool *bare)
+{
+    l = uncommented(l);
+    size_t indent = 0;
+    while (indent < 3 && indent < l.n && l.text[indent] == ' ')
+        indent++;
+    const char *p = l.text + indent, *end = l.text + l.n, *q = p;
+    if (p == end || (*p != '`' && *p != '~'))
+        return 0;
+    while (q < end && *q == *p)
+        q++;
+    struct line rest = {q, (size_t)(end - q), 0};
+    *n = (size_t)(q - p);
+    *bare = is_blank(&rest);
+    if (*n < 3 || (*p == '`' && memchr(q, '`', rest.n)))
+        return 0;
+    return *p;
+}
+
+// In text, a fenced block may hold "%%" lines that are no markers: the line after it, or 0.
+static size_t skip_fence(const struct lines *ls, size_t i)
+{
+    size_t open, n;
+    bool bare;
+    char c = fence_of(ls->list[i], &open, &bare);
+    if (!c)
+        return 0;
+    for (size_t k = i + 1; k < ls->n; k++)
+        if (fence_of(ls->list[k], &n, &bare) == c && n >= open && bare)
+            return k + 1;
+    return 0;
+}
+
+static bool is_rule(const struct line *l)
+{
+    struct line text = uncommented(*l);
+    if (!starts(l, "--") || !starts(&text, "---"))
+        return false;
+    struct line rest = {text.text + 3, text.n - 3, 0};
+    return is_blank(&rest);
+}
+
+// How many lines the header takes.
+static size_t header_lines(const struct lines *ls)
+{
+    size_t i = 0;
+    if (i < ls->n && starts(&ls->list[i], "#!"))
+        i++;
+    if (i < ls->n && starts(&ls->list[i], "--") &&
+        memmem(ls->list[i].text, ls->list[i].n, "coding", 6) && !marker_of(&ls->list[i]))
+        i++;
+    if (i < ls->n && is_rule(&ls->list[i])) {
+        size_t k = i + 1;
+        while (k < ls->n && starts(&ls->list[k], "--") && !is_rule(&ls->list[k]))
+            k++;
+        if (k < ls->n && is_rule(&ls->list[k]))
+            i = k + 1;
+    }
+    while (i < ls->n && is_blank(&ls->list[i]))
+        i++;
+    return i;
+}
+
+// How many of the lines [from, to) are the blank ones between this cell and the next.
+static size_t blank_lines(const struct lines *ls, size_t from, size_t to)
+{
+    const struct line *end = ls->list + to;
+    if (to - from >= 3 && !is_blank(end - 3) && is_blank(end - 2) && is_blank(end - 1))
+        return 2;
+    return to > from && end[-1].n == 0 ? 1 : 0;
+}
+
+static char *read_source(const cell *c, const struct lines *ls, size_t from, size_t to)
+{
+    buf text = {0};
+    bool commented = cell_is_commented(c);
+    for (size_t i = from; i < to; i++) {
+        struct line l = commented ? uncommented(ls->list[i]) : ls->list[i];
+        buf_add(&text, l.text, l.n);
+        if (i + 1 < to)
+            buf_char(&text, '\n');
+    }
+    if (!text.data)
+        return mem_strdup("");
+    if (commented || c->options.file || c->options.template_)
+        return buf_take(&text);
+    char *source = magics_uncomment(text.data);
+    buf_done(&text);
+    return source;
+}
+
+static cell *read_cell(const struct lines *ls, size_t from, size_t to)
+{
+    cell *c = cell_new();
+    const char *marker = marker_of(&ls->list[from]);
+    if (marker) {
+        AUTO_FREE char *text =
+            str_trim(marker, (size_t)(ls->list[from].text + ls->list[from].n - marker));
+        cell_mark(c, text);
+    }
+    size_t blank = blank_lines(ls, from, to), body = from + (marker != NULL);
+    free(c->source);
+    c->source = read_source(c, ls, body, to - blank > body ? to - blank : body);
+    c->line = (int)from + 1;
+    c->first_line = (int)body + 1;
+    c->kept->marked = marker != NULL;
+    c->kept->blank = (int)blank;
+    c->kept->n = (size_t)(ls->list[to - 1].text + ls->list[to - 1].whole - ls->list[from].text);
+    c->kept->text = mem_dup(ls->list[from].text, c->kept->n);
+    return c;
+}
+
+static bool is_text_marker(const struct line *l, const char *marker)
+{
+    size_t n = (size_t)(l->text + l->n - marker);
+    return memmem(marker, n, "[markdown]", 10) || memmem(marker, n, "[md]", 4) ||
+           memmem(marker, n, "[raw]", 5);
+}
+
+static void read_cells(notebook *nb, const struct lines *ls, size_t from)
+{
+    while (from < ls->n) {
+        const char *marker = marker_of(&ls->list[from]);
+        bool text = marker && is_text_marker(&ls->list[from], marker);
+        size_t to = from + 1;
+        while (to < ls->n && !marker_of(&ls->list[to])) {
+            size_t after = text ? skip_fence(ls, to) : 0;
+            to = after ? after : to + 1;
+        }
+        notebook_add(nb, read_cell(ls, from, to));
+        from = to;
+    }
+}
+
+static int check_bytes(const char *text, size_t n, err *e)
+{
+    int line = 1;
+    for (size_t i = 0; i < n;) {
+        size_t len = utf8_len(text + i, n - i);
+        if (text[i] == '\0')
+            return err_set(e, ERR_INVALID, "line %d has a NUL byte", line);
+        if (len == 0)
+            return err_set(
+                e, ERR_INVALID, "line %d is not UTF-8 (byte 0x%02x)", line, (unsigned char)text[i]);
+        line += text[i] == '\n';
+        i += len;
+    }
+    return 0;
+}
+
+notebook *notebook_parse(const char *text, size_t n, err *e)
+{
+    if (check_bytes(text, n, e) < 0)
+        return NULL;
+    size_t mark = n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    struct lines ls = {0};
+    cut_lines(text + mark, n - mark, &ls);
+    notebook *nb = notebook_new();
+    size_t first = header_lines(&ls);
+    nb->crlf = ls.n > 0 && ls.list[0].whole == ls.list[0].n + 2;
+    nb->header_n = (first < ls.n ? (size_t)(ls.list[first].text - text) : n);
+    nb->header = mem_strndup(text, nb->header_n);
+    read_cells(nb, &ls, first);
+    free(ls.list);
+    return nb;
+}
+
+static void print_lines(const char *text, bool commented, const char *newline, buf *out)
+{
+    for (;;) {
+        size_t n = strcspn(text, "\n");
+        if (commented)
+            buf_str(out, n ? "-- " : "--");
+        buf_add(out, text, n);
+        buf_str(out, newline);
+        if (!text[n])
+            return;
+        text += n + 1;
+    }
+}
+
+// jupytext indents the marker as far as the first line of code.
+static void print_marker(const cell *c, const char *newline, buf *out)
+{
+    AUTO_BUF marker = {0};
+    marker_print(c, &marker);
+    size_t indent = cell_is_commented(c) ? 0 : strspn(c->source, " \t");
+    if (c->source[indent] && c->source[indent] != '\n')
+        buf_add(out, c->source, indent);
+    bool deep = marker.len && *marker.data == '%';
+    buf_fmt(out, "-- %%%%%s%s%s", marker.len && !deep ? " " : "", buf_cstr(&marker), newline);
+}
+
+static void print_cell(const notebook *nb, const cell *c, buf *out)
+{
+    const char *newline = nb->crlf ? "\r\n" : "\n";
+    print_marker(c, newline, out);
+    bool commented = cell_is_commented(c);
+    if (!*c->source && !commented)
+        return;
+    AUTO_BUF source = {0};
+    if (commented || c->options.file || c->options.template_)
+        buf_str(&source, c->source);
+    else
+        magics_comment(c->source, &source);
+    print_lines(buf_cstr(&source), commented, newline, out);
+}
+
+void notebook_print(const notebook *nb, buf *out)
+{
+    if (nb->header)
+        buf_add(out, nb->header, nb->header_n);
+    for (size_t i = 0; i < nb->n; i++) {
+        const cell *c = nb->cells[i];
+        if (c->kept->text) {
+            buf_add(out, c->kept->text, c->kept->n);
+            continue;
+        }
+        print_cell(nb, c, out);
+        for (int k = 0; k < c->kept->blank; k++)
+            buf_str(out, nb->crlf ? "\r\n" : "\n");
+    }
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: MIT
+#include "script/notebook/plan.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/notebook/lua_lines.h"
+#include "script/notebook/private.h"
+
+#include <ctype.h>
+#include <string.h>
+
+void plan_done(struct plan *p)
+{
+    free(p->text);
+    free(p->path);
+    free(p->path_lua);
+    free(p->capture);
+    free(p->language);
+    *p = (struct plan){0};
+}
+
+static void set_path(struct plan *p, const char *path, size_t n)
+{
+    p->path = mem_strndup(path, n);
+    AUTO_BUF lua = {0};
+    if (interpolate(path, n, &lua))
+        p->path_lua = buf_take(&lua);
+}
+
+static void set_text(struct plan *p, const char *text)
+{
+    size_t n = strlen(text);
+    free(p->text);
+    p->text = n && text[n - 1] != '\n' ? str_fmt("%s\n", text) : mem_strdup(text);
+}
+
+static size_t word_length(const char *s)
+{
+    return strcspn(s, " \t");
+}
+
+static const char *after_space(const char *s)
+{
+    return s + strspn(s, " \t");
+}
+
+static int unknown_magic(const char *magic, err *e)
+{
+    static const char *const known[] = {
+        "%%writefile", "%%bash", "%%sh", "%%capture", "%%lua", "%env"};
+    size_t n = strcspn(magic, " \t\n");
+    AUTO_FREE char *name = mem_strndup(magic, n);
+    const char *best = NULL;
+    size_t least = n / 2 + 1;
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+        size_t distance = str_distance(name, known[i]);
+        if (distance < least)
+            least = distance, best = known[i];
+    }
+    if (best)
+        return err_set(e, ERR_USAGE, "unknown magic %s; did you mean %s?", name, best);
+    return err_set(e, ERR_USAGE,
+        "unknown magic %s; there are %%%%writefile, %%%%bash, %%%%capture, %%env and "
+        "!command",
+        name);
+}
+
+// Lua in which magic lines have become Lua, on the same lines.
+
+struct lua_source {
+    buf out;
+    lua_lines state;
+    int line; // of the cell, 1-based
+    err *e;
+};
+
+static void call_env(struct lua_source *s, const char *arguments)
+{
+    size_t n = strcspn(arguments, "=");
+    if (arguments[n] != '=' || word_length(arguments) < n)
+        n = word_length(arguments);
+    buf_str(&s->out, "firesteel.magic.env(");
+    if (n)
+        lua_quote(arguments, n, &s->out);
+    const char *value = after_space(arguments + n);
+    bool given = arguments[n] == '=' || *value;
+    if (arguments[n] == '=')
+        value = after_space(arguments + n + 1);
+    if (given) {
+        buf_str(&s->out, ", ");
+        interpolate(value, strlen(value), &s->out);
+    }
+    buf_str(&s->out, ")");
+}
+
+static int line_magic(struct lua_source *s, const char *magic)
+{
+    size_t n = word_length(magic);
+    if ((n == 4 && str_starts(magic, "%env")) || (n == 8 && str_starts(magic, "%set_env"))) {
+        call_env(s, after_space(magic + n));
+        return 0;
+    }
+    return unknown_magic(magic, s->e);
+}
+
+static void call_shell(struct lua_source *s, const char *function, const char *command)
+{
+    buf_fmt(&s->out, "firesteel.magic.%s(", function);
+    interpolate(command, strlen(command), &s->out);
+    buf_char(&s->out, ')');
+}
+
+// "x = !cmd", "local a, b = %env NAME": where the '!' or '%' is, or NULL.
+static const char *assigned_magic(const char *line)
+{
+    const char *p = after_space(line);
+    if (str_starts(p, "local "))
+        p = after_space(p + 6);
+    const char *name = p;
+    while (isalnum((unsigned char)*p) || (*p && strchr("_.,[]\"' ", *p)))
+        p++;
+    if (p == name || *p != '=' || isdigit((unsigned char)*name))
+        return NULL;
+    p = after_space(p + 1);
+    return *p == '!' || (*p == '%' && isalpha((unsigned char)p[1])) ? p : NULL;
+}
+
+// One line that does not start inside a string or comment.
+static int lua_line(struct lua_source *s, const char *line)
+{
+    const char *p = after_space(line), *assigned = assigned_magic(line);
+    if (*p == '%' && magic_line(p, strlen(p))) {
+        buf_add(&s->out, line, (size_t)(p - line));
+        if (line_magic(s, p) < 0)
+            return -1;
+    } else if (p[0] == '!' && p[1] == '!') {
+        return err_set(s->e, ERR_USAGE, "!! is not known; write x = !command");
+    } else if (*p == '!') {
+        buf_add(&s->out, line, (size_t)(p - line));
+        call_shell(s, "system", after_space(p + 1));
+    } else if (assigned) {
+        buf_add(&s->out, line, (size_t)(assigned - line));
+        if (*assigned == '!')
+            call_shell(s, "getoutput", after_space(assigned + 1));
+        else if (line_magic(s, assigned) < 0)
+            return -1;
+    } else {
+        buf_str(&s->out, line);
+        lua_lines_feed(&s->state, line, strlen(line));
+        return 0;
+    }
+    buf_char(&s->out, ';'); // the next line may start with a parenthesis
+    return 0;
+}
+
+// A command goes on in the next line after a backslash: joins them; *extra counts the lines.
+static char *take_line(const char **rest, bool joins, int *extra)
+{
+    buf line = {0};
+    *extra = 0;
+    for (;;) {
+        size_t n = strcspn(*rest, "\n");
+        buf_add(&line, *rest, n);
+        *rest += n;
+        if (!**rest)
+            break;
+        ++*rest;
+        if (!joins || !line.len || line.data[line.len - 1] != '\\')
+            break;
+        line.len--;
+        ++*extra;
+    }
+    return line.data ? buf_take(&line) : mem_strdup("");
+}
+
+static bool starts_command(const char *line)
+{
+    const char *p = after_space(line);
+    if (*p == '!')
+        return true;
+    AUTO_FREE char *copy = mem_strndup(line, strcspn(line, "\n"));
+    const char *assigned = assigned_magic(copy);
+    return assigned && *assigned == '!';
+}
+
+static int translate(struct plan *p, const char *source, int first_line, err *e)
+{
+    struct lua_source s = {.line = first_line, .e = e};
+    int result = 0;
+    while (*source && result == 0) {
+        int extra;
+        bool inside = s.state.inside;
+        AUTO_FREE char *line = take_line(&source, !inside && starts_command(source), &extra);
+        if (inside) {
+            buf_str(&s.out, line);
+            lua_lines_feed(&s.state, line, strlen(line));
+        } else {
+            result = lua_line(&s, line);
+        }
+        for (int i = 0; i <= extra; i++)
+            buf_char(&s.out, '\n');
+        s.line += result == 0 ? 1 + extra : 0;
+    }
+    if (result == 0)
+        set_text(p, buf_cstr(&s.out));
+    else
+        p->line = s.line;
+    buf_done(&s.out);
+    return result;
+}
+
+// Cell magics: a first line "%%name arguments".
+
+static int writefile(struct plan *p, const char *arguments, const char *body, err *e)
+{
+    size_t n = word_length(arguments);
+    if ((n == 2 && str_starts(arguments, "-a")) || (n == 8 && str_starts(arguments, "--append"))) {
+        p->append = true;
+        arguments = after_space(arguments + n);
+    }
+    AUTO_FREE char *path = str_trim(arguments, strlen(arguments));
+    if (!*path)
+        return err_set(e, ERR_USAGE, "%%%%writefile needs the name of a file");
+    bool quoted = (*path == '"' || *path == '\'') && strlen(path) > 2;
+    p->kind = PLAN_FILE;
+    set_path(p, path + quoted, strlen(path) - 2 * quoted);
+    set_text(p, body);
+    return 0;
+}
+
+// "%%bash -e": only switches that `set` knows.
+static int bash(struct plan *p, const char *arguments, const char *body, err *e)
+{
+    AUTO_FREE char *switches = str_trim(arguments, strlen(arguments));
+    for (const char *s = switches; *s; s++)
+        if (!(isalpha((unsigned char)*s) || *s == ' ' || *s == '-') || str_starts(s, "--"))
+            return err_set(e, ERR_USAGE, "%%%%bash takes switches of `set` only, not %s", switches);
+    p->kind = PLAN_BASH;
+    p->language = mem_strdup("bash");
+    AUTO_FREE char *text = *switches ? str_fmt("set %s; %s", switches, body) : mem_strdup(body);
+    set_text(p, text);
+    return 0;
+}
+
+static void take_capture(struct plan *p, const char *arguments)
+{
+    while (*arguments == '-') // --no-stderr and such
+        arguments = after_space(arguments + word_length(arguments));
+    if (!p->capture)
+        p->capture = mem_strndup(arguments, word_length(arguments));
+}
+
+static int plan_lua(struct plan *p, const char *source, int line, err *e)
+{
+    const char *start = source;
+    while (*start == '\n')
+        start++;
+    if (!str_starts(start, "%%")) {
+        p->kind = PLAN_LUA;
+        p->language = mem_strdup("lua");
+        return translate(p, source, line, e);
+    }
+    line += (int)(start - source);
+    size_t n = strcspn(start, "\n");
+    AUTO_FREE char *magic = mem_strndup(start, n);
+    const char *body = start + n + (start[n] == '\n'),
+               *arguments = after_space(magic + word_length(magic));
+    p->skipped += (int)(start - source) + 1;
+    p->line = line;
+    magic[word_length(magic)] = '\0';
+    if (str_eq(magic, "%%writefile") || str_eq(magic, "%%file"))
+        return writefile(p, arguments, body, e);
+    if (str_eq(magic, "%%bash") || str_eq(magic, "%%sh"))
+        return bash(p, arguments, body, e);
+    if (str_eq(magic, "%%capture"))
+        take_capture(p, arguments);
+    else if (!str_eq(magic, "%%lua"))
+        return unknown_magic(magic, e);
+    return plan_lua(p, body, line + 1, e);
+}
+
+static bool executes(const char *language)
+{
+    return str_eq(language, "bash") || str_eq(language, "sh");
+}
+
+static int plan_code(const cell *c, struct plan *p, err *e)
+{
+    const struct cell_options *o = &c->options;
+    const char *path = o->file ? o->file : o->template_;
+    p->capture = mem_strdup(o->capture);
+    if (path) {
+        p->kind = o->file ? PLAN_FILE : PLAN_TEMPLATE;
+        p->path = mem_strdup(path);
+        p->language = mem_strdup(o->language ? o->language : "lua");
+        set_text(p, c->source);
+        return 0;
+    }
+    if (!o->language)
+        return plan_lua(p, c->source, 1, e);
+    const char *arguments = json_str_or(c->kept->metadata, "magic_args", "");
+    if (executes(o->language))
+        return bash(p, arguments, c->source, e);
+    return err_set(e, ERR_USAGE,
+        "a cell in %s does nothing by itself: say file=\"…\" or template=\"…\"", o->language);
+}
+
+int plan_cell(const cell *c, struct plan *out, err *e)
+{
+    *out = (struct plan){0};
+    if (c->problem)
+        return err_set(e, ERR_USAGE, "%s", c->problem);
+    if (c->kind == CELL_CODE && plan_code(c, out, e) < 0) {
+        int line = out->line;
+        plan_done(out);
+        out->line = line;
+        return -1;
+    }
+    out->line = 0;
+    if (!out->text)
+        out->text = mem_strdup("");
+    return 0;
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// What the files of this folder share: the notebook's fields, and the steps between text and cells.
+// Nobody outside includes it.
+#pragma once
+#include "script/notebook/notebook.h"
+
+#include <stdint.h>
+
+struct notebook {
+    char
+        *header; // bytes before the first cell, with a byte order mark and the blank lines after it
+    size_t header_n;
+    cJSON *metadata; // an .ipynb's own; NULL: it comes from the header
+    bool crlf;       // lines end so
+    cell **cells;
+    size_t n;
+};
+
+struct cell_kept {
+    char *text; // its bytes in the file, up to the next cell; NULL once it was edited
+    size_t n;
+    int blank;       // blank lines up to the next cell: 0, 1 or 2 (jupytext's lines_to_next_cell)
+    bool marked;     // it has a marker line
+    cJSON *metadata; // all options as JSON, also those of other tools, but not the title
+    cJSON *attachments, *outputs; // of an .ipynb
+    cJSON *foreign;               // metadata of an .ipynb that no marker line shows
+    int64_t execution_count;
+};
+
+// marker.c: "Title [markdown] a=1 b=[\"x\"]" to and from JSON. Parsing never fails: what cannot be
+// read is told in *problem (new, or NULL).
+cJSON *marker_parse(const char *text, cell_kind *kind, char **title, char **problem);
+void marker_print(const cell *c, buf *out);
+
+// options.c: fills c->options from c->kept->metadata; the first fault goes to c->problem.
+void options_read(cell *c);
+void options_done(struct cell_options *o);
+// One that is no option of ours, but may stand there for other tools (Jupyter's and jupytext's).
+bool option_is_foreign(const char *name);
+
+// notebook.c
+cell *cell_new(void);
+void cell_free(cell *c);
+// Sets kind, title, options and marker from a marker's text.
+void cell_mark(cell *c, const char *marker);
+// Sets them from metadata (taken) as jupytext would write it.
+void cell_mark_json(cell *c, cell_kind kind, char *title, cJSON *metadata);
+void notebook_add(notebook *nb, cell *c); // takes it; gives it an id if it has none
+
+// magic.c: comment marks of %magics, as jupytext puts and removes them.
+bool magic_line(const char *line, size_t n); // "%env …", "-- %env …"
+// Removes or adds one comment mark of every magic line in `source`; new.
+char *magics_uncomment(const char *source);
+void magics_comment(const char *source, buf *out);
+
+// interpolate.c: `text` with $NAME and {expr} as a Lua expression. true: there was something.
+bool interpolate(const char *text, size_t n, buf *lua);
+void lua_quote(const char *s, size_t n, buf *out); // a Lua string literal on one line
+
+// header.c: jupytext's header to and from .ipynb metadata. `front` are lines of the header that are
+// not jupytext's ("---", "title: …", "---"), which it keeps in a raw cell; NULL: none.
+cJSON *header_metadata(const notebook *nb, char **front);
+void header_print(const cJSON *metadata, const char *front, bool non_ascii, buf *out);
+// Languages whose cells jupytext writes as %%language in an .ipynb.
+bool jupyter_language(const char *name);
