@@ -66,7 +66,8 @@ struct http_request {
 };
 
 struct http_response {
-    int status;  // 200, 404, …
+    int status;  // 200, 404, …; 0: none came
+    bool sent;   // did any byte of the request leave? Else it is safe to send it again
     buf headers; // of the final response: "Name: value\r\n" lines
     buf body;    // what was kept
 };
@@ -75,9 +76,10 @@ void http_response_done(struct http_response *r);
 char *http_header(const struct http_response *r, const char *name);
 
 // One request from another thread than the loop's, which waits for its end. 0 when there was a
-// response of any status. Errors: ERR_UNAVAILABLE (host away, name not found, TLS refused, cut in
-// the middle), ERR_CANCELLED, ERR_TIMEOUT, ERR_LIMIT, ERR_USAGE for a URL that is none. Texts name
-// host and reason, never a header or a URL's query.
+// response of any status. Errors: ERR_UNAVAILABLE (host away, name not found, cut in the middle),
+// ERR_FAILED (its certificate is not to be trusted, ours is not accepted), ERR_CANCELLED,
+// ERR_TIMEOUT, ERR_LIMIT, ERR_USAGE for a URL that is none. Texts name host and reason, never a
+// header or a URL's query.
 int http_do(http *h, canceller *c, int64_t deadline, const struct http_request *request,
     struct http_response *response, err *e);
 // The same with a successful (2xx) body handed to `sink` on the loop's thread as it comes; -1 from
@@ -95,7 +97,8 @@ struct http_stream_ops {
     void (*data)(void *arg, const char *bytes, size_t n);
     // Once, at the end, whatever it was: e->code is ERR_NONE when the response ended in order
     // (also with 404 …). The stream ends with this call: do not close it, nor use it after.
-    void (*done)(void *arg, const struct http_response *response, const err *e);
+    // What it wants to keep of the response it takes (buf_take).
+    void (*done)(void *arg, struct http_response *response, const err *e);
 };
 http_stream *http_stream_open(http *h, const struct http_request *request,
     const struct http_stream_ops *ops, void *arg, err *e);
