@@ -20,7 +20,7 @@ struct client_options {
     const char *service_dir;     // NULL: /var/run/secrets/kubernetes.io/serviceaccount
     const char *https_proxy;     // $HTTPS_PROXY and $NO_PROXY, for clusters without a proxy-url
     const char *no_proxy;
-    const char *const *env; // of exec plugins; NULL: this process's
+    const char *const *env; // of exec plugins; NULL: none
 };
 
 // An exec credential plugin, as its entry says.
@@ -29,7 +29,6 @@ struct kube_exec {
     char *command;      // absolute, or a name that is looked up in PATH
     char **args, **env; // env: "NAME=value"
     char *install_hint;
-    char *folder; // of the file it stands in: where it runs
     bool provide_cluster_info;
 };
 
@@ -50,16 +49,17 @@ typedef struct kubeconfig {
     cJSON *as_extra;                // {"key": ["value", …]}
     struct kube_exec *exec;         // NULL: none
     char *registry;                 // host of the extension "firesteel/registry"; NULL: none
-    cJSON *cluster_info;            // the cluster entry, for provideClusterInfo
 } kubeconfig;
 
 // Reads, merges and resolves. Errors: ERR_NOT_FOUND (no file, no such context: the known ones are
 // listed), ERR_INVALID (file, line and column), ERR_USAGE.
 kubeconfig *kubeconfig_load(const struct client_options *options, err *e);
 void kubeconfig_free(kubeconfig *k);
-// The parts of load, on texts: `files` is an array of {"path", "config": {…}} objects in order of
-// precedence; the merged whole is new.
+// The parts of load. One file's text as a tree, with what it names relative made relative to its
+// folder instead; and one more file under the ones merged so far, which win: `config` is emptied.
 cJSON *kubeconfig_parse(const char *path, const char *text, size_t n, err *e);
-cJSON *kubeconfig_merge(const cJSON *files);
+void kubeconfig_merge(cJSON *merged, cJSON *config);
+kubeconfig *kubeconfig_resolve(
+    const cJSON *merged, const char *source, const struct client_options *options, err *e);
 // Names of the contexts of a merged whole, "a, b, c", new.
 char *kubeconfig_contexts(const cJSON *merged);

@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: MIT
+#include "k8s/client/credentials.h"
+
+#include "base/clock.h"
+#include "base/loop/child.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+enum { OUTPUT_LIMIT = 1 << 20, WORDS_LIMIT = 400, PLUGIN_MS = 60000, FILE_LIMIT = 1 << 20 };
+static const int64_t file_age = 10 * CLOCK_SEC; // a token file is read again after so long
+
+struct credentials {
+    loop *loop;
+    http *http;
+    const kubeconfig *k;
+    char **env;
+    struct access access; // access.tls stays over token changes; NULL: to be made
+    bool valid;           // are the headers as they should be?
+    int64_t read_at;      // mono, of the token file
+    struct exec_answer plugin;
+    bool plugin_valid;
+
+    struct access_wait *waiting;
+    child *child; // the plugin while it runs
+    loop_timer *timer;
+    buf output, words; // what it printed; the end of what it complained about
+    bool overdue;
+
+    pthread_mutex_t lock; // of secrets, which other threads read
+    char **secrets;
+    size_t told;
+};
+
+credentials *credentials_new(loop *l, http *h, const kubeconfig *k, const char *const *env)
+{
+    credentials *c = mem_alloc(sizeof *c);
+    c->loop = l;
+    c->http = h;
+    c->k = k;
+    c->env = env ? strv_dup(env) : NULL;
+    c->secrets = mem_array(1, sizeof *c->secrets);
+    pthread_mutex_init(&c->lock, NULL);
+    return c;
+}
+
+static void drop_answer(credentials *c)
+{
+    free(c->plugin.token);
+    free(c->plugin.cert);
+    free(c->plugin.key);
+    c->plugin = (struct exec_answer){0};
+    c->plugin_valid = false;
+}
+
+static void drop_headers(credentials *c)
+{
+    strv_free(c->access.headers);
+    c->access.headers = NULL;
+    c->valid = false;
+}
+
+void credentials_free(credentials *c)
+{
+    if (!c)
+        return;
+    child_free(c->child);
+    loop_timer_free(c->timer);
+    drop_answer(c);
+    drop_headers(c);
+    buf_done(&c->output);
+    buf_done(&c->words);
+    strv_free(c->env);
+    strv_free(c->secrets);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+static void add_secret(credentials *c, const char *text)
+{
+    if (!text || strlen(text) < 6)
+        return;
+    pthread_mutex_lock(&c->lock);
+    bool known = false;
+    for (char **s = c->secrets; *s; s++)
+        known = known || str_eq(*s, text);
+    if (!known)
+        c->secrets = strv_add(c->secrets, text);
+    pthread_mutex_unlock(&c->lock);
+}
+
+void credentials_secrets(credentials *c, void (*fn)(void *arg, const char *secret), void *arg)
+{
+    pthread_mutex_lock(&c->lock);
+    for (; c->secrets[c->told]; c->told++)
+        fn(arg, c->secrets[c->told]);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static int pem(
+    const char *file, const char *data, size_t data_n, const char *what, buf *out, err *e)
+{
+    if (data)
+        buf_add(out, data, data_n);
+    else if (file && path_read(file, out, FILE_LIMIT, e) != 0)
+        return err_wrap(e, "%s", what);
+    return 0;
+}
+
+static int make_tls(credentials *c, err *e)
+{
+    const kubeconfig *k = c->k;
+    if (c->access.tls)
+        return 0;
+    AUTO_BUF ca = {0}, cert = {0}, key = {0};
+    if (pem(k->ca_file, k->ca_data, k->ca_data_n, "certificate-authority", &ca, e) != 0 ||
+        pem(k->cert_file, k->cert_data, k->cert_data_n, "client-certificate", &cert, e) != 0 ||
+        pem(k->key_file, k->key_data, k->key_data_n, "client-key", &key, e) != 0)
+        return -1;
+    if (c->plugin.cert) {
+        buf_clear(&cert);
+        buf_clear(&key);
+        buf_str(&cert, c->plugin.cert);
+        buf_str(&key, c->plugin.key);
+    }
+    add_secret(c, key.len ? buf_cstr(&key) : NULL);
+    c->access.tls = http_tls_new(c->http,
+        &(struct http_tls_options){.ca = ca.data,
+            .ca_n = ca.len,
+            .cert = cert.data,
+            .cert_n = cert.len,
+            .key = key.data,
+            .key_n = key.len,
+            .server_name = k->server_name,
+            .insecure = k->insecure},
+        e);
+    return c->access.tls ? 0 : -1;
+}
+
+static void add_header(credentials *c, const char *name, const char *value)
+{
+    AUTO_FREE char *header = str_fmt("%s: %s", name, value);
+    c->access.headers = strv_add(c->access.headers, header);
+}
+
+static int add_token(credentials *c, err *e)
+{
+    const kubeconfig *k = c->k;
+    AUTO_FREE char *token = NULL;
+    if (c->plugin.token) {
+        token = mem_strdup(c->plugin.token);
+    } else if (k->token_file && !k->token) {
+        AUTO_BUF text = {0};
+        if (path_read(k->token_file, &text, FILE_LIMIT, e) != 0)
+            return err_wrap(e, "tokenFile");
+        token = str_trim(buf_cstr(&text), text.len);
+        c->read_at = clock_mono();
+    } else {
+        token = mem_strdup(k->token);
+    }
+    if (!token || !*token)
+        return 0;
+    if (strpbrk(token, "\r\n"))
+        return err_set(e, ERR_INVALID, "the token has a line break in it");
+    add_secret(c, token);
+    AUTO_FREE char *bearer = str_fmt("Bearer %s", token);
+    add_header(c, "Authorization", bearer);
+    return 0;
+}
+
+static void add_basic(credentials *c)
+{
+    AUTO_FREE char *pair = str_fmt("%s:%s", c->k->username, c->k->password ? c->k->password : "");
+    AUTO_BUF text = {0};
+    base64_encode(&text, pair, strlen(pair));
+    add_secret(c, c->k->password);
+    add_secret(c, buf_cstr(&text));
+    AUTO_FREE char *basic = str_fmt("Basic %s", buf_cstr(&text));
+    add_header(c, "Authorization", basic);
+}
+
+static void add_impersonation(credentials *c)
+{
+    const kubeconfig *k = c->k;
+    if (k->as)
+        add_header(c, "Impersonate-User", k->as);
+    if (k->as_uid)
+        add_header(c, "Impersonate-Uid", k->as_uid);
+    for (char **g = k->as_groups; g && *g; g++)
+        add_header(c, "Impersonate-Group", *g);
+    const cJSON *extra, *value;
+    cJSON_ArrayForEach(extra, k->as_extra)
+    {
+        cJSON_ArrayForEach(value, extra)
+        {
+            AUTO_BUF name = {0};
+            buf_str(&name, "Impersonate-Extra-");
+            url_escape(&name, extra->string);
+            if (cJSON_IsString(value))
+                add_header(c, buf_cstr(&name), value->valuestring);
+        }
+    }
+}
+
+static int make_access(credentials *c, err *e)
+{
+    drop_headers(c);
+    c->access.headers = mem_array(1, sizeof *c->access.headers);
+    if (make_tls(c, e) != 0 || add_token(c, e) != 0)
+        return err_wrap(e, "context %s", c->k->context);
+    if (!c->access.headers[0] && c->k->username)
+        add_basic(c);
+    add_impersonation(c);
+    c->valid = true;
+    return 0;
+}
+
+static void answer_all(credentials *c, const err *e)
+{
+    struct access_wait *w;
+    while ((w = c->waiting)) {
+        c->waiting = w->next;
+        w->waiting = false;
+        w->fn(w->arg, e ? NULL : &c->access, e);
+    }
+}
+
+static void on_output(void *arg, int fd, const char *bytes, size_t n)
+{
+    credentials *c = arg;
+    buf *to = fd == 1 ? &c->output : &c->words;
+    buf_add(to, bytes, n);
+    if (fd == 1 && to->len > OUTPUT_LIMIT)
+        child_kill(c->child, SIGKILL);
+    if (fd != 1 && to->len > WORDS_LIMIT)
+        buf_consume(to, to->len - WORDS_LIMIT);
+}
+
+static int judge_plugin(credentials *c, int code, int signal, err *e)
+{
+    if (c->overdue)
+        return err_set(e, ERR_UNAUTHORIZED, "it did not end within %d s", PLUGIN_MS / 1000);
+    if (code != 0) {
+        AUTO_BUF clean = {0};
+        utf8_clean(&clean, buf_cstr(&c->words), c->words.len);
+        AUTO_FREE char *words = str_trim(buf_cstr(&clean), clean.len);
+        return err_set(e, ERR_UNAUTHORIZED, "it ended with %s %d%s%s",
+            signal ? "signal" : "exit code", signal ? signal : code, *words ? ": " : "", words);
+    }
+    return exec_answer_parse(
+        buf_cstr(&c->output), c->output.len, c->k->exec->api_version, &c->plugin, e);
+}
+
+static void on_exited(void *arg, int code, int signal)
+{
+    credentials *c = arg;
+    err e = {0};
+    int result = judge_plugin(c, code, signal, &e);
+    if (result != 0)
+        err_wrap(&e, "context %s: the exec plugin %s", c->k->context, c->k->exec->command);
+    loop_timer_stop(c->timer);
+    child *ended = STEAL(c->child);
+    child_free(ended);
+    if (c->output.data) // it held the secret
+        explicit_bzero(c->output.data, c->output.len);
+    buf_clear(&c->output);
+    buf_clear(&c->words);
+    if (result == 0) {
+        c->plugin_valid = true;
+        if (c->plugin.cert)
+            c->access.tls = NULL;
+        result = make_access(c, &e);
+    }
+    answer_all(c, result == 0 ? NULL : &e);
+}
+
+static const struct child_ops plugin_ops = {.output = on_output, .exited = on_exited};
+
+static void on_overdue(void *arg)
+{
+    credentials *c = arg;
+    c->overdue = true;
+    child_kill(c->child, SIGKILL);
+}
+
+// ExecCredential of the request: {"spec": {"interactive": false, "cluster": {…}}}.
+static char *exec_info(const kubeconfig *k)
+{
+    AUTO_JSON *info = cJSON_CreateObject();
+    json_set_str(info, "apiVersion", k->exec->api_version);
+    json_set_str(info, "kind", "ExecCredential");
+    cJSON *spec = json_object_at(info, "spec");
+    json_set_bool(spec, "interactive", false);
+    if (k->exec->provide_cluster_info) {
+        cJSON *cluster = json_object_at(spec, "cluster");
+        json_set_str(cluster, "server", k->server);
+        json_set_str(cluster, "tls-server-name", k->server_name);
+        json_set_str(cluster, "proxy-url", k->proxy);
+        json_set_bool(cluster, "insecure-skip-tls-verify", k->insecure);
+        AUTO_BUF ca = {0}, text = {0};
+        if (pem(k->ca_file, k->ca_data, k->ca_data_n, "", &ca, NULL) == 0 && ca.len) {
+            base64_encode(&text, ca.data, ca.len);
+            json_set_str(cluster, "certificate-authority-data", buf_cstr(&text));
+        }
+    }
+    AUTO_FREE char *json = json_to_str(info);
+    return str_fmt("KUBERNETES_EXEC_INFO=%s", json);
+}
+
+static bool sets_same_name(const char *a, const char *b)
+{
+    size_t n = strcspn(a, "=");
+    return n == strcspn(b, "=") && strncmp(a, b, n) == 0;
+}
+
+// The environment with the plugin's own settings over it.
+static char **plugin_env(const credentials *c, const char *info)
+{
+    char **env = mem_array(1, sizeof *env);
+    for (char *const *v = c->env; v && *v; v++) {
+        bool overridden = sets_same_name(*v, info);
+        for (char **own = c->k->exec->env; *own; own++)
+            overridden = overridden || sets_same_name(*v, *own);
+        if (!overridden)
+            env = strv_add(env, *v);
+    }
+    for (char **own = c->k->exec->env; *own; own++)
+        env = strv_add(env, *own);
+    return strv_add(env, info);
+}
+
+static int start_plugin(credentials *c, err *e)
+{
+    const struct kube_exec *x = c->k->exec;
+    AUTO_FREE char *info = exec_info(c->k);
+    char **env = plugin_env(c, info);
+    char **argv = mem_array(1, sizeof *argv);
+    argv = strv_add(argv, x->command);
+    for (char **a = x->args; a && *a; a++)
+        argv = strv_add(argv, *a);
+    c->overdue = false;
+    c->child = child_spawn(c->loop,
+        &(struct child_spec){.argv = (const char *const *)argv, .env = (const char *const *)env},
+        &plugin_ops, c, e);
+    strv_free(argv);
+    strv_free(env);
+    if (!c->child)
+        return err_wrap(e, "context %s: the exec plugin does not start%s%s", c->k->context,
+            x->install_hint ? "; its hint: " : "", x->install_hint ? x->install_hint : "");
+    if (!c->timer)
+        c->timer = loop_timer_new(c->loop, on_overdue, c);
+    loop_timer_start(c->timer, PLUGIN_MS, 0);
+    return 0;
+}
+
+static bool still_good(const credentials *c)
+{
+    if (!c->valid)
+        return false;
+    if (c->plugin.expires && clock_wall() > c->plugin.expires - 5 * CLOCK_SEC)
+        return false;
+    bool from_file = c->k->token_file && !c->k->token && !c->plugin.token;
+    return !from_file || clock_mono() - c->read_at < file_age;
+}
+
+void credentials_get(credentials *c, struct access_wait *w)
+{
+    err e = {0};
+    if (still_good(c)) {
+        w->fn(w->arg, &c->access, NULL);
+        return;
+    }
+    bool expired = c->plugin.expires && clock_wall() > c->plugin.expires - 5 * CLOCK_SEC;
+    if (c->k->exec && (!c->plugin_valid || expired)) {
+        if (!c->child) {
+            drop_answer(c);
+            if (start_plugin(c, &e) != 0) {
+                w->fn(w->arg, NULL, &e);
+                return;
+            }
+        }
+        w->next = c->waiting;
+        w->waiting = true;
+        c->waiting = w;
+        return;
+    }
+    int result = make_access(c, &e);
+    w->fn(w->arg, result == 0 ? &c->access : NULL, result == 0 ? NULL : &e);
+}
+
+void credentials_forget(credentials *c, struct access_wait *w)
+{
+    if (!w->waiting)
+        return;
+    struct access_wait **p = &c->waiting;
+    while (*p != w)
+        p = &(*p)->next;
+    *p = w->next;
+    w->waiting = false;
+}
+
+bool credentials_expire(credentials *c)
+{
+    c->valid = false;
+    if (c->k->exec && !c->child)
+        c->plugin_valid = false;
+    if (c->k->cert_file)
+        c->access.tls = NULL; // the file may have been renewed
+    return c->k->exec || c->k->token_file || c->k->cert_file;
+}

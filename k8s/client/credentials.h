@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Who we are to a server: headers and TLS material from a context's user, renewed when they run
+// out. Belongs to its client and lives on the loop's thread; an exec plugin runs while others wait
+// here.
+#pragma once
+#include "k8s/client/kubeconfig.h"
+#include "k8s/net/http.h"
+
+typedef struct credentials credentials;
+credentials *credentials_new(loop *l, http *h, const kubeconfig *k, const char *const *env);
+void credentials_free(credentials *c); // who waits is not called
+
+struct access {
+    char **headers; // Authorization, Impersonate-…; "Name: value"
+    const http_tls *tls;
+};
+// A place in the queue; the asker's memory.
+struct access_wait {
+    void (*fn)(void *arg, const struct access *access, const err *e); // access is NULL on error
+    void *arg;
+    struct access_wait *next;
+    bool waiting;
+};
+// Calls w->fn once, before it returns or later. The access is valid until the next event.
+void credentials_get(credentials *c, struct access_wait *w);
+void credentials_forget(credentials *c, struct access_wait *w); // not called any more
+// The server did not accept them. True: new ones can be had, ask again.
+bool credentials_expire(credentials *c);
+// Bytes that must not be shown, those that were not told before. From any thread.
+void credentials_secrets(credentials *c, void (*fn)(void *arg, const char *secret), void *arg);
+
+// What an exec plugin printed: the token, or certificate and key, and when they run out (wall ns,
+// 0: they do not). Strings are new.
+struct exec_answer {
+    char *token, *cert, *key;
+    int64_t expires;
+};
+int exec_answer_parse(
+    const char *text, size_t n, const char *api_version, struct exec_answer *out, err *e);

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: MIT
+#include "k8s/client/kubeconfig.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/yaml.h"
+#include "k8s/client/proxy.h"
+
+#include <string.h>
+
+enum { FILE_LIMIT = 8 << 20 };
+
+static const char *const lists[] = {"clusters", "users", "contexts"};
+
+static const cJSON *entry_named(const cJSON *config, const char *list, const char *name)
+{
+    const cJSON *entry;
+    cJSON_ArrayForEach(entry, json_get(config, list))
+    {
+        if (str_eq(json_str(entry, "name"), name))
+            return entry;
+    }
+    return NULL;
+}
+
+static void resolve_path(cJSON *object, const char *key, const char *folder)
+{
+    const char *path = json_str(object, key);
+    if (path && *path && *path != '/') {
+        AUTO_FREE char *joined = path_join(folder, path);
+        json_set_str(object, key, joined);
+    }
+}
+
+static void resolve_paths(cJSON *config, const char *folder)
+{
+    cJSON *entry;
+    cJSON_ArrayForEach(entry, json_get(config, "clusters"))
+    {
+        resolve_path((cJSON *)json_get(entry, "cluster"), "certificate-authority", folder);
+    }
+    cJSON_ArrayForEach(entry, json_get(config, "users"))
+    {
+        cJSON *user = (cJSON *)json_get(entry, "user");
+        resolve_path(user, "client-certificate", folder);
+        resolve_path(user, "client-key", folder);
+        resolve_path(user, "tokenFile", folder);
+        cJSON *exec = (cJSON *)json_get(user, "exec");
+        const char *command = json_str(exec, "command");
+        if (command && strchr(command, '/'))
+            resolve_path(exec, "command", folder);
+    }
+}
+
+cJSON *kubeconfig_parse(const char *path, const char *text, size_t n, err *e)
+{
+    AUTO_JSON *documents = yaml_parse(text, n, e);
+    if (!documents) {
+        err_wrap(e, "%s", path);
+        return NULL;
+    }
+    if (cJSON_GetArraySize(documents) == 0)
+        return cJSON_CreateObject();
+    AUTO_JSON *config = cJSON_DetachItemFromArray(documents, 0);
+    if (!cJSON_IsObject(config)) {
+        err_set(e, ERR_INVALID, "%s: this is not a kubeconfig", path);
+        return NULL;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        const cJSON *list = json_get(config, lists[i]);
+        if (list && !cJSON_IsArray(list) && !cJSON_IsNull(list)) {
+            err_set(e, ERR_INVALID, "%s: \"%s\" must be a list", path, lists[i]);
+            return NULL;
+        }
+    }
+    AUTO_FREE char *folder = path_dirname(path);
+    resolve_paths(config, folder);
+    return STEAL(config);
+}
+
+void kubeconfig_merge(cJSON *merged, cJSON *config)
+{
+    const char *current = json_str(config, "current-context");
+    if (current && *current && !json_str(merged, "current-context"))
+        json_set_str(merged, "current-context", current);
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        cJSON *from = (cJSON *)json_get(config, lists[i]), *to = json_array_at(merged, lists[i]);
+        cJSON *entry;
+        while (cJSON_IsArray(from) && (entry = cJSON_DetachItemFromArray(from, 0))) {
+            const char *name = json_str(entry, "name");
+            if (name && !entry_named(merged, lists[i], name))
+                cJSON_AddItemToArray(to, entry);
+            else
+                cJSON_Delete(entry);
+        }
+    }
+}
+
+char *kubeconfig_contexts(const cJSON *merged)
+{
+    AUTO_BUF names = {0};
+    const cJSON *entry;
+    cJSON_ArrayForEach(entry, json_get(merged, "contexts"))
+    {
+        buf_fmt(&names, "%s%s", names.len ? ", " : "", json_str_or(entry, "name", "?"));
+    }
+    return mem_strdup(names.len ? buf_cstr(&names) : "none");
+}
+
+static int copy_data(const cJSON *object, const char *key, char **data, size_t *n, err *e)
+{
+    const char *text = json_str(object, key);
+    if (!text || !*text)
+        return 0;
+    AUTO_BUF bytes = {0};
+    if (base64_decode(&bytes, text, strlen(text), NULL) != 0)
+        return err_set(e, ERR_INVALID, "%s is not base64", key);
+    *n = bytes.len;
+    *data = buf_take(&bytes);
+    return 0;
+}
+
+static char *copy_str(const cJSON *object, const char *key)
+{
+    const char *text = json_str(object, key);
+    return text && *text ? mem_strdup(text) : NULL;
+}
+
+static char **copy_list(const cJSON *array)
+{
+    if (!cJSON_IsArray(array))
+        return NULL;
+    char **strings = mem_array(1, sizeof *strings);
+    const cJSON *item;
+    cJSON_ArrayForEach(item, array)
+    {
+        if (cJSON_IsString(item))
+            strings = strv_add(strings, item->valuestring);
+    }
+    return strings;
+}
+
+// The host that `firesteel/registry` names, on a context or a cluster.
+static char *registry_of(const cJSON *object)
+{
+    const cJSON *extension;
+    cJSON_ArrayForEach(extension, json_get(object, "extensions"))
+    {
+        if (str_eq(json_str(extension, "name"), "firesteel/registry"))
+            return copy_str(json_get(extension, "extension"), "host");
+    }
+    return NULL;
+}
+
+static int take_cluster(kubeconfig *k, const cJSON *c, const struct client_options *o, err *e)
+{
+    k->ca_file = copy_str(c, "certificate-authority");
+    k->server_name = copy_str(c, "tls-server-name");
+    k->proxy = copy_str(c, "proxy-url");
+    k->insecure = json_bool_or(c, "insecure-skip-tls-verify", false);
+    k->no_compression = json_bool_or(c, "disable-compression", false);
+    if (copy_data(c, "certificate-authority-data", &k->ca_data, &k->ca_data_n, e) != 0)
+        return -1;
+    const char *server = json_str(c, "server");
+    if (!server || !*server)
+        return err_set(e, ERR_INVALID, "it has no server");
+    bool tls = k->ca_file || k->ca_data || k->insecure;
+    AUTO_FREE char *url = strstr(server, "://")
+                              ? mem_strdup(server)
+                              : str_fmt("%s%s", tls ? "https://" : "http://", server);
+    size_t n = strlen(url);
+    while (n && url[n - 1] == '/')
+        n--;
+    k->server = mem_strndup(url, n);
+    if (!k->proxy)
+        k->proxy = proxy_for(k->server, o->https_proxy, o->no_proxy);
+    return 0;
+}
+
+static struct kube_exec *take_exec(const cJSON *exec, err *e)
+{
+    const char *version = json_str(exec, "apiVersion"), *command = json_str(exec, "command");
+    if (!command || !*command || !version) {
+        err_set(e, ERR_INVALID, "exec needs apiVersion and command");
+        return NULL;
+    }
+    if (!str_eq(version, "client.authentication.k8s.io/v1") &&
+        !str_eq(version, "client.authentication.k8s.io/v1beta1")) {
+        err_set(e, ERR_INVALID, "exec has apiVersion %s; v1 and v1beta1 are known", version);
+        return NULL;
+    }
+    struct kube_exec *x = mem_alloc(sizeof *x);
+    x->api_version = mem_strdup(version);
+    x->command = mem_strdup(command);
+    x->install_hint = copy_str(exec, "installHint");
+    x->args = copy_list(json_get(exec, "args"));
+    x->env = mem_array(1, sizeof *x->env);
+    x->provide_cluster_info = json_bool_or(exec, "provideClusterInfo", false);
+    const cJSON *pair;
+    cJSON_ArrayForEach(pair, json_get(exec, "env"))
+    {
+        AUTO_FREE char *set =
+            str_fmt("%s=%s", json_str_or(pair, "name", ""), json_str_or(pair, "value", ""));
+        x->env = strv_add(x->env, set);
+    }
+    return x;
+}
+
+static int take_user(kubeconfig *k, const cJSON *u, err *e)
+{
+    k->cert_file = copy_str(u, "client-certificate");
+    k->key_file = copy_str(u, "client-key");
+    k->token = copy_str(u, "token");
+    k->token_file = copy_str(u, "tokenFile");
+    k->username = copy_str(u, "username");
+    k->password = copy_str(u, "password");
+    k->as = copy_str(u, "as");
+    k->as_uid = copy_str(u, "as-uid");
+    k->as_groups = copy_list(json_get(u, "as-groups"));
+    k->as_extra = cJSON_Duplicate(json_get(u, "as-user-extra"), 1);
+    if (copy_data(u, "client-certificate-data", &k->cert_data, &k->cert_data_n, e) != 0 ||
+        copy_data(u, "client-key-data", &k->key_data, &k->key_data_n, e) != 0)
+        return -1;
+    const cJSON *exec = json_get(u, "exec");
+    if (cJSON_IsObject(exec) && !(k->exec = take_exec(exec, e)))
+        return -1;
+    if (json_get(u, "auth-provider") && !k->exec && !k->token)
+        return err_set(
+            e, ERR_INVALID, "auth-provider is no longer a part of Kubernetes: use an exec plugin");
+    return 0;
+}
+
+static int take_context(kubeconfig *k, const cJSON *merged, const struct client_options *o, err *e)
+{
+    const cJSON *entry = entry_named(merged, "contexts", k->context);
+    if (!entry) {
+        AUTO_FREE char *known = kubeconfig_contexts(merged);
+        return err_set(e, ERR_NOT_FOUND, "%s: there is no context \"%s\"; there are: %s", k->source,
+            k->context, known);
+    }
+    const cJSON *context = json_get(entry, "context");
+    k->cluster = copy_str(context, "cluster");
+    k->user = copy_str(context, "user");
+    k->namespace_ = o->namespace_ && *o->namespace_ ? mem_strdup(o->namespace_)
+                                                    : copy_str(context, "namespace");
+    k->registry = registry_of(context);
+    const cJSON *cluster = entry_named(merged, "clusters", k->cluster);
+    if (!cluster)
+        return err_set(e, ERR_INVALID,
+            "%s: context \"%s\" names the cluster \"%s\", which is not there", k->source,
+            k->context, k->cluster ? k->cluster : "");
+    if (!k->registry)
+        k->registry = registry_of(json_get(cluster, "cluster"));
+    if (take_cluster(k, json_get(cluster, "cluster"), o, e) != 0)
+        return err_wrap(e, "%s: cluster \"%s\"", k->source, k->cluster);
+    const cJSON *user = entry_named(merged, "users", k->user);
+    if (k->user && !user)
+        return err_set(e, ERR_INVALID, "%s: context \"%s\" names the user \"%s\", who is not there",
+            k->source, k->context, k->user);
+    if (user && take_user(k, json_get(user, "user"), e) != 0)
+        return err_wrap(e, "%s: user \"%s\"", k->source, k->user);
+    return 0;
+}
+
+kubeconfig *kubeconfig_resolve(
+    const cJSON *merged, const char *source, const struct client_options *o, err *e)
+{
+    const char *name = o->context && *o->context ? o->context : json_str(merged, "current-context");
+    if (!name) {
+        AUTO_FREE char *known = kubeconfig_contexts(merged);
+        err_set(
+            e, ERR_USAGE, "%s: no current-context; choose one with --context: %s", source, known);
+        return NULL;
+    }
+    kubeconfig *k = mem_alloc(sizeof *k);
+    k->source = mem_strdup(source);
+    k->context = mem_strdup(name);
+    if (take_context(k, merged, o, e) != 0) {
+        kubeconfig_free(k);
+        return NULL;
+    }
+    if (!k->namespace_)
+        k->namespace_ = mem_strdup("default");
+    return k;
+}
+
+static int add_file(cJSON *merged, buf *source, const char *path, err *e)
+{
+    AUTO_BUF text = {0};
+    if (path_read(path, &text, FILE_LIMIT, e) != 0)
+        return -1;
+    AUTO_JSON *config = kubeconfig_parse(path, buf_cstr(&text), text.len, e);
+    if (!config)
+        return -1;
+    kubeconfig_merge(merged, config);
+    buf_fmt(source, "%s%s", source->len ? ":" : "", path);
+    return 0;
+}
+
+static int add_list(cJSON *merged, buf *source, const char *list, err *e)
+{
+    char **paths = strv_split(list, ':');
+    int result = 0;
+    for (char **p = paths; *p && result == 0; p++) {
+        err why = {0};
+        if (**p && add_file(merged, source, *p, &why) != 0 && why.code != ERR_NOT_FOUND)
+            result = err_set(e, why.code, "%s", why.text);
+    }
+    strv_free(paths);
+    return result;
+}
+
+static char *read_word(const char *folder, const char *name)
+{
+    AUTO_FREE char *path = path_join(folder, name);
+    AUTO_BUF text = {0};
+    return path_read(path, &text, 4096, NULL) == 0 ? str_trim(buf_cstr(&text), text.len) : NULL;
+}
+
+static kubeconfig *in_cluster(const struct client_options *o)
+{
+    const char *folder =
+        o->service_dir ? o->service_dir : "/var/run/secrets/kubernetes.io/serviceaccount";
+    bool v6 = strchr(o->service_host, ':') != NULL;
+    kubeconfig *k = mem_alloc(sizeof *k);
+    k->source = mem_strdup(folder);
+    k->context = mem_strdup("in-cluster");
+    k->server = str_fmt("https://%s%s%s:%s", v6 ? "[" : "", o->service_host, v6 ? "]" : "",
+        o->service_port ? o->service_port : "443");
+    k->ca_file = path_join(folder, "ca.crt");
+    k->token_file = path_join(folder, "token");
+    k->namespace_ = o->namespace_ && *o->namespace_ ? mem_strdup(o->namespace_)
+                                                    : read_word(folder, "namespace");
+    if (!k->namespace_)
+        k->namespace_ = mem_strdup("default");
+    return k;
+}
+
+kubeconfig *kubeconfig_load(const struct client_options *o, err *e)
+{
+    AUTO_JSON *merged = cJSON_CreateObject();
+    AUTO_BUF source = {0};
+    AUTO_FREE char *usual = o->home ? path_join(o->home, ".kube/config") : NULL;
+    int result = 0;
+    if (o->kubeconfig && *o->kubeconfig)
+        result = add_file(merged, &source, o->kubeconfig, e);
+    else if (o->kubeconfig_list && *o->kubeconfig_list)
+        result = add_list(merged, &source, o->kubeconfig_list, e);
+    else if (usual)
+        result = add_list(merged, &source, usual, e);
+    if (result != 0)
+        return NULL;
+    if (source.len)
+        return kubeconfig_resolve(merged, buf_cstr(&source), o, e);
+    if (o->service_host && *o->service_host)
+        return in_cluster(o);
+    err_set(e, ERR_NOT_FOUND,
+        "there is no kubeconfig (%s): give one with --kubeconfig or KUBECONFIG, or use --sandbox",
+        o->kubeconfig_list && *o->kubeconfig_list ? o->kubeconfig_list
+        : usual                                   ? usual
+                                                  : "no HOME");
+    return NULL;
+}
+
+void kubeconfig_free(kubeconfig *k)
+{
+    if (!k)
+        return;
+    char *strings[] = {k->context, k->cluster, k->user, k->namespace_, k->source, k->server,
+        k->ca_file, k->cert_file, k->key_file, k->token_file, k->ca_data, k->cert_data, k->key_data,
+        k->token, k->username, k->password, k->server_name, k->proxy, k->as, k->as_uid,
+        k->registry};
+    for (size_t i = 0; i < ARRAY_LEN(strings); i++)
+        free(strings[i]);
+    strv_free(k->as_groups);
+    cJSON_Delete(k->as_extra);
+    if (k->exec) {
+        free(k->exec->api_version);
+        free(k->exec->command);
+        free(k->exec->install_hint);
+        strv_free(k->exec->args);
+        strv_free(k->exec->env);
+        free(k->exec);
+    }
+    free(k);
+}
