@@ -22,8 +22,8 @@ struct patience {
     canceller *canceller; // NULL: none
     int64_t deadline;     // clock_mono() ns; 0: none
     int64_t retry_ns;     // how long a server that is away is tried again; 0: 15 s; <0: not at all
-    // Told (on the loop's thread) that the server is away and since when, again at each try: for
-    // people who wait. May be NULL.
+    // Told, by the caller's own thread, that the server is away and since when, again before each
+    // try: for people who wait. May be NULL.
     void (*away)(void *arg, const err *reason, int64_t since_mono_ns);
     void *arg;
 };

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: MIT
+#include "k8s/client/client.h"
+
+#include "base/digest.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "k8s/client/private.h"
+
+#include <string.h>
+
+enum { PAGE = 500 };
+
+client *client_open(loop *l, http *h, const struct client_options *options, err *e)
+{
+    kubeconfig *k = kubeconfig_load(options, e);
+    if (!k)
+        return NULL;
+    client *c = mem_alloc(sizeof *c);
+    c->loop = l;
+    c->http = h;
+    c->k = k;
+    c->credentials = credentials_new(l, h, k, options->env);
+    AUTO_FREE char *host = url_host(k->server);
+    c->who = str_fmt(
+        "context %s%s%s at %s", k->context, k->user ? ", user " : "", k->user ? k->user : "", host);
+    return c;
+}
+
+void client_close(client *c)
+{
+    if (!c)
+        return;
+    credentials_free(c->credentials);
+    kubeconfig_free(c->k);
+    cJSON_Delete(c->identity);
+    kinds_free(c->kinds);
+    kinds_free(c->stale);
+    free(c->who);
+    free(c);
+}
+
+const kubeconfig *client_config(const client *c)
+{
+    return c->k;
+}
+
+loop *client_loop(const client *c)
+{
+    return c->loop;
+}
+
+const char *client_who(const client *c)
+{
+    return c->who;
+}
+
+void client_secrets(client *c, void (*fn)(void *arg, const char *secret), void *arg)
+{
+    credentials_secrets(c->credentials, fn, arg);
+}
+
+char *resource_name(const struct resource *r)
+{
+    return *r->group ? str_fmt("%s.%s", r->plural, r->group) : mem_strdup(r->plural);
+}
+
+char *resource_path(const struct resource *r, const char *ns, const char *name, const char *sub)
+{
+    AUTO_BUF path = {0};
+    buf_fmt(&path, "%s%s/%s", *r->group ? "/apis/" : "/api", r->group, r->version);
+    if (r->namespaced && ns) {
+        buf_str(&path, "/namespaces/");
+        url_escape(&path, ns);
+    }
+    buf_fmt(&path, "/%s", r->plural);
+    if (name) {
+        buf_char(&path, '/');
+        url_escape(&path, name);
+    }
+    if (sub)
+        buf_fmt(&path, "/%s", sub);
+    return buf_take(&path);
+}
+
+// "delete pods mnist-driver in namespace default": what a request is, for errors.
+static char *sentence(const char *verb, const struct resource *r, const char *ns, const char *name)
+{
+    AUTO_FREE char *resource = resource_name(r);
+    bool in_namespace = r->namespaced && ns;
+    return str_fmt("%s %s%s%s%s%s", verb, resource, name ? " " : "", name ? name : "",
+        in_namespace ? " in namespace " : "", in_namespace ? ns : "");
+}
+
+static void add_query(buf *path, const char *name, const char *value)
+{
+    if (!value || !*value)
+        return;
+    buf_fmt(path, "%s%s=", strchr(buf_cstr(path), '?') ? "&" : "?", name);
+    url_escape(path, value);
+}
+
+const cJSON *client_identity(client *c, const struct patience *p, err *e)
+{
+    if (c->identity)
+        return c->identity;
+    AUTO_BUF ca = {0};
+    if (c->k->ca_data)
+        buf_add(&ca, c->k->ca_data, c->k->ca_data_n);
+    else if (c->k->ca_file)
+        path_read(c->k->ca_file, &ca, 1 << 20, NULL);
+    char digest[SHA256_HEX] = "";
+    if (ca.len)
+        sha256_hex(ca.data, ca.len, digest);
+    err why = {0};
+    AUTO_JSON *system = request_json(c, p,
+        &(struct request){.path = "/api/v1/namespaces/kube-system",
+            .repeatable = true,
+            .what = "ask which cluster this is"},
+        &why);
+    if (!system && why.code != ERR_FORBIDDEN && why.code != ERR_NOT_FOUND) {
+        err_set(e, why.code, "%s", why.text);
+        return NULL;
+    }
+    c->identity = cJSON_CreateObject();
+    json_set_str(c->identity, "server", c->k->server);
+    json_set_str(c->identity, "ca", digest);
+    const char *uid = json_path_str(system, "metadata.uid");
+    json_set_str(c->identity, "uid", uid ? uid : "");
+    return c->identity;
+}
+
+cJSON *client_version(client *c, const struct patience *p, err *e)
+{
+    return request_json(c, p,
+        &(struct request){
+            .path = "/version", .repeatable = true, .what = "ask the server's version"},
+        e);
+}
+
+cJSON *client_get(client *c, const struct patience *p, const struct resource *r, const char *ns,
+    const char *name, err *e)
+{
+    AUTO_FREE char *path = resource_path(r, ns, name, NULL);
+    AUTO_FREE char *what = sentence("get", r, ns, name);
+    return request_json(c, p, &(struct request){.path = path, .repeatable = true, .what = what}, e);
+}
+
+static const char table_type[] = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+
+static char *list_path(
+    const struct resource *r, const char *ns, const struct list_query *q, const char *next)
+{
+    AUTO_FREE char *path = resource_path(r, ns, NULL, NULL);
+    AUTO_BUF full = {0};
+    buf_fmt(&full, "%s?limit=%d", path, q->limit ? q->limit : PAGE);
+    add_query(&full, "labelSelector", q->labels);
+    add_query(&full, "fieldSelector", q->fields);
+    add_query(&full, "continue", next);
+    if (q->table)
+        add_query(&full, "includeObject", "Metadata");
+    return buf_take(&full);
+}
+
+// Puts a page's items (or rows) behind those there are; the page's metadata wins.
+static void join_page(cJSON **all, cJSON *page)
+{
+    if (!*all) {
+        *all = page;
+        return;
+    }
+    static const char *const parts[] = {"items", "rows"};
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        cJSON *from = (cJSON *)json_get(page, parts[i]), *to = (cJSON *)json_get(*all, parts[i]);
+        if (!cJSON_IsArray(from) || !cJSON_IsArray(to) || !from->child)
+            continue;
+        // Detached one by one from the front, and spliced once: pages of 500 stay linear.
+        cJSON *first = from->child;
+        from->child = NULL;
+        if (to->child) {
+            cJSON *last = to->child->prev, *new_last = first->prev;
+            last->next = first;
+            first->prev = last;
+            to->child->prev = new_last;
+        } else {
+            to->child = first;
+        }
+    }
+    json_set(*all, "metadata", cJSON_DetachItemFromObjectCaseSensitive(page, "metadata"));
+    cJSON_Delete(page);
+}
+
+cJSON *client_list(client *c, const struct patience *p, const struct resource *r, const char *ns,
+    const struct list_query *query, err *e)
+{
+    static const struct list_query all_of_them = {0};
+    const struct list_query *q = query ? query : &all_of_them;
+    AUTO_FREE char *what = sentence("list", r, ns, NULL);
+    AUTO_JSON *all = NULL;
+    AUTO_FREE char *next = NULL;
+    for (int restarts = 0;;) {
+        AUTO_FREE char *path = list_path(r, ns, q, next);
+        err why = {0};
+        cJSON *page = request_json(c, p,
+            &(struct request){.path = path,
+                .accept = q->table ? table_type : NULL,
+                .repeatable = true,
+                .what = what},
+            &why);
+        if (!page && why.code == ERR_GONE && next && restarts++ < 3) {
+            cJSON_Delete(STEAL(all)); // the list is older than the server remembers: from the start
+            free(STEAL(next));
+            continue;
+        }
+        if (!page) {
+            err_set(e, why.code, "%s", why.text);
+            return NULL;
+        }
+        join_page(&all, page);
+        free(next);
+        next = mem_strdup(json_path_str(all, "metadata.continue"));
+        if (!next || !*next)
+            return STEAL(all);
+    }
+}
+
+static const char *namespace_of(const client *c, const struct resource *r, const cJSON *object)
+{
+    const char *ns = json_path_str(object, "metadata.namespace");
+    return !r->namespaced ? NULL : ns && *ns ? ns : c->k->namespace_;
+}
+
+// After a request of ours that may or may not have arrived: is the object there the one that we
+// meant to make? It carries our run's label then.
+static cJSON *already_ours(client *c, const struct patience *p, const struct resource *r,
+    const char *ns, const cJSON *object)
+{
+    const char *name = json_path_str(object, "metadata.name");
+    const cJSON *wanted =
+        json_get(json_get(json_get(object, "metadata"), "labels"), "firesteel/run");
+    if (!name || !cJSON_IsString(wanted))
+        return NULL;
+    AUTO_JSON *there = client_get(c, p, r, ns, name, NULL);
+    const cJSON *labels = json_get(json_get(there, "metadata"), "labels");
+    return str_eq(json_str(labels, "firesteel/run"), wanted->valuestring) ? STEAL(there) : NULL;
+}
+
+cJSON *client_create(client *c, const struct patience *p, const struct resource *r,
+    const cJSON *object, bool dry, err *e)
+{
+    const char *ns = namespace_of(c, r, object), *name = json_path_str(object, "metadata.name");
+    AUTO_FREE char *base = resource_path(r, ns, NULL, NULL);
+    AUTO_BUF path = {0};
+    buf_fmt(&path, "%s?fieldManager=firesteel&fieldValidation=Strict%s", base,
+        dry ? "&dryRun=All" : "");
+    AUTO_FREE char *what = sentence("create", r, ns, name);
+    AUTO_FREE char *body = json_to_str(object);
+    err why = {0};
+    cJSON *made = request_json(c, p,
+        &(struct request){.method = "POST",
+            .path = buf_cstr(&path),
+            .type = "application/json",
+            .body = body,
+            .body_n = strlen(body),
+            .repeatable = dry,
+            .what = what},
+        &why);
+    if (!made && why.code == ERR_UNAVAILABLE && !dry)
+        made = already_ours(c, p, r, ns, object);
+    if (!made)
+        err_set(e, why.code, "%s", why.text);
+    return made;
+}
+
+cJSON *client_apply(client *c, const struct patience *p, const struct resource *r,
+    const cJSON *object, bool force, bool dry, err *e)
+{
+    const char *ns = namespace_of(c, r, object), *name = json_path_str(object, "metadata.name");
+    if (!name) {
+        err_set(e, ERR_INVALID, "apply %s: it needs metadata.name", r->kind);
+        return NULL;
+    }
+    AUTO_FREE char *base = resource_path(r, ns, name, NULL);
+    AUTO_BUF path = {0};
+    buf_fmt(&path, "%s?fieldManager=firesteel&fieldValidation=Strict&force=%s%s", base,
+        force ? "true" : "false", dry ? "&dryRun=All" : "");
+    AUTO_FREE char *what = sentence("apply", r, ns, name);
+    AUTO_FREE char *body = json_to_str(object);
+    return request_json(c, p,
+        &(struct request){.method = "PATCH",
+            .path = buf_cstr(&path),
+            .type = "application/apply-patch+yaml",
+            .body = body,
+            .body_n = strlen(body),
+            .repeatable = true,
+            .what = what},
+        e);
+}
+
+cJSON *client_patch(client *c, const struct patience *p, const struct resource *r, const char *ns,
+    const char *name, const char *sub, const char *type, const cJSON *patch, err *e)
+{
+    const char *content = str_eq(type, "json")        ? "application/json-patch+json"
+                          : str_eq(type, "strategic") ? "application/strategic-merge-patch+json"
+                                                      : "application/merge-patch+json";
+    AUTO_FREE char *base = resource_path(r, ns, name, sub);
+    AUTO_FREE char *path = str_fmt("%s?fieldManager=firesteel", base);
+    AUTO_FREE char *what = sentence("patch", r, ns, name);
+    AUTO_FREE char *body = json_to_str(patch);
+    return request_json(c, p,
+        &(struct request){.method = "PATCH",
+            .path = path,
+            .type = content,
+            .body = body,
+            .body_n = strlen(body),
+            .repeatable = !str_eq(type, "json"),
+            .what = what},
+        e);
+}
+
+int client_delete(client *c, const struct patience *p, const struct resource *r, const char *ns,
+    const char *name, const struct delete_options *o, err *e)
+{
+    static const struct delete_options usual = {.grace_seconds = -1};
+    o = o ? o : &usual;
+    AUTO_JSON *body = cJSON_CreateObject();
+    json_set_str(body, "kind", "DeleteOptions");
+    json_set_str(body, "apiVersion", "v1");
+    json_set_str(body, "propagationPolicy", o->propagation ? o->propagation : "Background");
+    if (o->grace_seconds >= 0)
+        json_set_int(body, "gracePeriodSeconds", o->grace_seconds);
+    if (o->uid)
+        json_set_str(json_object_at(body, "preconditions"), "uid", o->uid);
+    if (o->dry)
+        cJSON_AddItemToArray(json_array_at(body, "dryRun"), cJSON_CreateString("All"));
+    AUTO_FREE char *text = json_to_str(body);
+    AUTO_FREE char *path = resource_path(r, ns, name, NULL);
+    AUTO_FREE char *what = sentence("delete", r, ns, name);
+    AUTO_JSON *answer = request_json(c, p,
+        &(struct request){.method = "DELETE",
+            .path = path,
+            .type = "application/json",
+            .body = text,
+            .body_n = strlen(text),
+            .repeatable = o->uid != NULL,
+            .what = what},
+        e);
+    return answer ? 0 : -1;
+}
+
+int client_can_i(client *c, const struct patience *p, const char *verb, const struct resource *r,
+    const char *ns, const char *name, const char *sub, char **reason, err *e)
+{
+    AUTO_JSON *review = cJSON_CreateObject();
+    json_set_str(review, "apiVersion", "authorization.k8s.io/v1");
+    json_set_str(review, "kind", "SelfSubjectAccessReview");
+    cJSON *about = json_object_at(json_object_at(review, "spec"), "resourceAttributes");
+    json_set_str(about, "verb", verb);
+    json_set_str(about, "group", r->group);
+    json_set_str(about, "version", r->version);
+    json_set_str(about, "resource", r->plural);
+    json_set_str(about, "subresource", sub);
+    json_set_str(about, "namespace", r->namespaced ? ns : NULL);
+    json_set_str(about, "name", name);
+    AUTO_FREE char *body = json_to_str(review);
+    AUTO_FREE char *asked = str_fmt("ask whether we may %s", verb);
+    AUTO_FREE char *what = sentence(asked, r, ns, name);
+    AUTO_JSON *answer = request_json(c, p,
+        &(struct request){.method = "POST",
+            .path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+            .type = "application/json",
+            .body = body,
+            .body_n = strlen(body),
+            .repeatable = true,
+            .what = what},
+        e);
+    if (!answer)
+        return -1;
+    const cJSON *status = json_get(answer, "status");
+    if (reason)
+        *reason = mem_strdup(json_str(status, "reason"));
+    return json_bool_or(status, "allowed", false);
+}
+
+int client_text(client *c, const struct patience *p, const char *path, buf *out, err *e)
+{
+    struct http_response response;
+    if (request_do(c, p,
+            &(struct request){
+                .path = path, .accept = "*/*", .repeatable = true, .what = "read the log"},
+            &response, e) != 0)
+        return -1;
+    buf_add(out, response.body.data, response.body.len);
+    http_response_done(&response);
+    return 0;
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+#include "k8s/client/request.h"
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "k8s/client/private.h"
+#include "k8s/client/status.h"
+
+struct operation {
+    client *client;
+    struct request request; // its strings are the starter's until the stream has been opened
+    char *path, *accept, *type, *method;
+    const struct http_stream_ops *ops;
+    void *arg;
+    struct access_wait wait;
+    http_stream *stream;
+    loop_timer *later; // reports an error that came at once
+    bool renewed, paused;
+    err error;
+};
+
+static void operation_free(operation *o)
+{
+    credentials_forget(o->client->credentials, &o->wait);
+    http_stream_close(o->stream);
+    loop_timer_free(o->later);
+    free(o->path);
+    free(o->accept);
+    free(o->type);
+    free(o->method);
+    free(o);
+}
+
+static void fail_now(void *arg)
+{
+    operation *o = arg;
+    struct http_response none = {0};
+    o->ops->done(o->arg, &none, &o->error);
+    operation_free(o);
+}
+
+static void fail_later(operation *o, const err *e)
+{
+    o->error = *e;
+    o->later = loop_timer_new(o->client->loop, fail_now, o);
+    loop_timer_start(o->later, 0, 0);
+}
+
+static void on_data(void *arg, const char *bytes, size_t n)
+{
+    operation *o = arg;
+    o->ops->data(o->arg, bytes, n);
+}
+
+static void on_done(void *arg, struct http_response *response, const err *e)
+{
+    operation *o = arg;
+    o->stream = NULL;
+    if (response->status == 401 && !o->renewed && credentials_expire(o->client->credentials)) {
+        o->renewed = true;
+        credentials_get(o->client->credentials, &o->wait);
+        return;
+    }
+    o->ops->done(o->arg, response, e);
+    operation_free(o);
+}
+
+static const struct http_stream_ops keep_ops = {.done = on_done};
+static const struct http_stream_ops data_ops = {.data = on_data, .done = on_done};
+
+static void send_it(operation *o, const struct access *access)
+{
+    const kubeconfig *k = o->client->k;
+    AUTO_FREE char *url = str_fmt("%s%s", k->server, o->path);
+    AUTO_FREE char *accept = str_fmt("Accept: %s", o->accept ? o->accept : "application/json");
+    AUTO_FREE char *type = o->type ? str_fmt("Content-Type: %s", o->type) : NULL;
+    char **headers = strv_dup((const char *const *)access->headers);
+    headers = strv_add(headers, accept);
+    if (type)
+        headers = strv_add(headers, type);
+    err e = {0};
+    o->stream = http_stream_open(o->client->http,
+        &(struct http_request){.method = o->method,
+            .url = url,
+            .headers = (const char *const *)headers,
+            .body = o->request.body,
+            .body_n = o->request.body_n,
+            .tls = access->tls,
+            .proxy = k->proxy,
+            .pool = o->request.pool,
+            .idle_timeout_ms = o->request.idle_timeout_ms,
+            .no_compression = k->no_compression},
+        o->ops->data ? &data_ops : &keep_ops, o, &e);
+    strv_free(headers);
+    if (!o->stream)
+        fail_later(o, &e);
+    else if (o->paused)
+        http_stream_pause(o->stream, true);
+}
+
+static void on_access(void *arg, const struct access *access, const err *e)
+{
+    operation *o = arg;
+    if (access)
+        send_it(o, access);
+    else
+        fail_later(o, e);
+}
+
+operation *operation_start(
+    client *c, const struct request *r, const struct http_stream_ops *ops, void *arg)
+{
+    operation *o = mem_alloc(sizeof *o);
+    o->client = c;
+    o->request = *r;
+    o->path = mem_strdup(r->path);
+    o->accept = mem_strdup(r->accept);
+    o->type = mem_strdup(r->type);
+    o->method = mem_strdup(r->method);
+    o->ops = ops;
+    o->arg = arg;
+    o->wait = (struct access_wait){.fn = on_access, .arg = o};
+    credentials_get(c->credentials, &o->wait);
+    return o;
+}
+
+void operation_pause(operation *o, bool paused)
+{
+    o->paused = paused;
+    if (o->stream)
+        http_stream_pause(o->stream, paused);
+}
+
+void operation_cancel(operation *o)
+{
+    if (o)
+        operation_free(o);
+}
+
+// A thread that waits for an operation.
+struct waiter {
+    client *client;
+    const struct request *request;
+    struct http_response *response;
+    operation *operation;
+    loop_pending *call;
+    err error;
+};
+
+static void waiter_done(void *arg, struct http_response *response, const err *e)
+{
+    struct waiter *w = arg;
+    w->error = *e;
+    *w->response = *response;
+    *response = (struct http_response){0};
+    loop_call_finish(w->call);
+}
+
+static const struct http_stream_ops waiter_stream_ops = {.done = waiter_done};
+
+static void waiter_start(loop_pending *call, void *arg)
+{
+    struct waiter *w = arg;
+    w->call = call;
+    w->operation = operation_start(w->client, w->request, &waiter_stream_ops, w);
+}
+
+static void waiter_cancel(loop_pending *call, void *arg)
+{
+    struct waiter *w = arg;
+    operation_cancel(w->operation);
+    loop_call_finish(call);
+}
+
+static const struct loop_call_ops waiter_ops = {.start = waiter_start, .cancel = waiter_cancel};
+
+static int try_once(client *c, const struct patience *p, const struct request *r,
+    struct http_response *response, err *e)
+{
+    *response = (struct http_response){0};
+    struct waiter w = {.client = c, .request = r, .response = response};
+    if (loop_call(c->loop, p->canceller, &waiter_ops, &w, p->deadline, e) != 0)
+        return err_wrap(e, "%s", r->what);
+    if (w.error.code != ERR_NONE)
+        return err_set(e, w.error.code, "%s: %s", r->what, w.error.text);
+    if (response->status / 100 != 2)
+        return status_error(response, r->what, c->who, e);
+    return 0;
+}
+
+int64_t back_off(unsigned attempt)
+{
+    int64_t ns = (200 * CLOCK_MS) << (attempt < 6 ? attempt : 6);
+    if (ns > 10 * CLOCK_SEC)
+        ns = 10 * CLOCK_SEC;
+    uint16_t dice;
+    random_bytes(&dice, sizeof dice);
+    return ns / 2 + ns / 2 * dice / UINT16_MAX; // half of it is jitter
+}
+
+static bool worth_another_try(const struct request *r, const struct http_response *response)
+{
+    return r->repeatable || response->status == 429 || (!response->status && !response->sent);
+}
+
+static int pause_for(const struct patience *p, int64_t ns, err *e)
+{
+    if (p->canceller)
+        return canceller_sleep(p->canceller, ns, e);
+    canceller *c = canceller_new();
+    int result = canceller_sleep(c, ns, e);
+    canceller_free(c);
+    return result;
+}
+
+int request_do(client *c, const struct patience *p, const struct request *r,
+    struct http_response *response, err *e)
+{
+    static const struct patience none = {0};
+    p = p ? p : &none;
+    int64_t since = clock_mono(), patience = p->retry_ns ? p->retry_ns : 15 * CLOCK_SEC;
+    for (unsigned attempt = 0;; attempt++) {
+        err why = {0};
+        if (try_once(c, p, r, response, &why) == 0)
+            return 0;
+        int64_t pause = back_off(attempt), asked = status_retry_after(response) * CLOCK_SEC;
+        bool again = why.code == ERR_UNAVAILABLE && worth_another_try(r, response);
+        http_response_done(response);
+        if (asked > pause)
+            pause = asked;
+        if (!again || clock_mono() + pause - since > patience ||
+            (p->deadline && clock_mono() + pause > p->deadline))
+            return err_set(e, why.code, "%s", why.text);
+        if (p->away)
+            p->away(p->arg, &why, since);
+        if (pause_for(p, pause, e) != 0)
+            return err_wrap(e, "%s", r->what);
+    }
+}
+
+cJSON *request_json(client *c, const struct patience *p, const struct request *r, err *e)
+{
+    struct http_response response;
+    if (request_do(c, p, r, &response, e) != 0)
+        return NULL;
+    cJSON *j = json_parse(buf_cstr(&response.body), response.body.len, e);
+    if (!j)
+        err_wrap(e, "%s: the server's answer is no JSON", r->what);
+    http_response_done(&response);
+    return j;
+}

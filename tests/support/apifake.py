@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A small API server that misbehaves on demand: what a name says is what happens to it.
+
+    apifake.py DIR [--legacy]     writes certificates, tokens and DIR/kubeconfig, prints "ready PORT"
+
+GET …/pods/NAME: ok | e403 … e503 (that status) | html502 | cut | cut-once-X | truncated | stall |
+flaky-N-X (N times 503, then it works) | big. Watches and logs follow scripts, see WATCHES and LOGS.
+"""
+import base64
+import collections
+import json
+import os
+import pathlib
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+DIR = pathlib.Path(sys.argv[1])
+LEGACY = "--legacy" in sys.argv
+SEEN = collections.Counter()  # how often each thing was asked for
+LOG = []  # requests as (method, path, headers), for /_seen
+REASONS = {400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed",
+           409: "Conflict", 410: "Expired", 422: "Invalid", 429: "TooManyRequests", 500: "InternalError",
+           503: "ServiceUnavailable"}
+RESOURCES = [  # group, version, plural, singular, kind, short names, namespaced
+    ("", "v1", "pods", "pod", "Pod", ["po"], True),
+    ("", "v1", "events", "event", "Event", ["ev"], True),
+    ("", "v1", "namespaces", "namespace", "Namespace", ["ns"], False),
+    ("", "v1", "secrets", "secret", "Secret", [], True),
+    ("", "v1", "configmaps", "configmap", "ConfigMap", ["cm"], True),
+    ("apps", "v1", "deployments", "deployment", "Deployment", ["deploy"], True),
+    ("batch", "v1", "jobs", "job", "Job", [], True),
+    ("events.k8s.io", "v1", "events", "event", "Event", ["ev"], True),
+    ("sparkoperator.k8s.io", "v1beta2", "sparkapplications", "sparkapplication", "SparkApplication",
+     ["sparkapp"], True),
+]
+
+
+def pod(name, ns="default", rv="10", **status):
+    return {"apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "namespace": ns, "uid": "uid-" + name, "resourceVersion": rv,
+                         "creationTimestamp": "2026-01-02T03:04:05Z", "labels": {"app": name}},
+            "spec": {"containers": [{"name": "main", "image": "host"}]},
+            "status": {"phase": "Running", **status}}
+
+
+def status(code, message=None, reason=None, **details):
+    return {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
+            "reason": reason or REASONS.get(code, ""), "message": message or f"the fake says {code}", "details": details}
+
+
+def event(kind, obj):
+    return {"type": kind, "object": obj}
+
+
+def bookmark(rv):
+    return event("BOOKMARK", {"kind": "Pod", "apiVersion": "v1", "metadata": {"resourceVersion": rv}})
+
+
+# Namespace → what each watch in turn does: frames to send, then how it ends ("close", "cut", "hang").
+WATCHES = {
+    "w-resume": [([event("ADDED", pod("b", "w-resume", "11")), bookmark("15")], "close"),
+                 ([event("MODIFIED", pod("a", "w-resume", "16"))], "hang")],
+    "w-gone": [([event("ERROR", status(410, "too old resource version"))], "close"),
+               ([event("ADDED", pod("c", "w-gone", "21"))], "hang")],
+    "w-cut": [([event("ADDED", pod("b", "w-cut", "11"))], "cut"),
+              ([event("DELETED", pod("a", "w-cut", "12"))], "hang")],
+    "w-torn": [([event("ADDED", pod("b", "w-torn", "11")), "{\"type\":\"MOD"], "close"),
+               ([event("DELETED", pod("b", "w-torn", "12"))], "hang")],
+}
+
+
+def line(second, nano, text):
+    return f"2026-01-02T03:04:{second:02d}.{nano:09d}Z {text}\n"
+
+
+# Pod → what each reading of its log in turn gives: text, then how it ends.
+LOGS = {
+    "plain": [(line(5, 1, "one") + line(5, 2, "two") + line(5, 3, "three"), "close")],
+    "resume": [(line(5, 1, "one") + line(5, 2, "two"), "cut"),
+               (line(5, 1, "one") + line(5, 2, "two") + line(5, 2, "two again") + line(6, 0, "three"), "close"),
+               ("", "close")],
+    "gap": [(line(5, 1, "one"), "cut"), (line(9, 1, "five"), "close"), ("", "close")],
+}
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        pass
+
+    def answer(self, code, value, kind="application/json", headers=()):
+        data = value if isinstance(value, bytes) else json.dumps(value).encode()
+        self.send_response(code)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        for k, v in headers:
+            self.send_header(k, v)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def cut(self):
+        self.wfile.flush()
+        socket.socket.shutdown(self.connection, socket.SHUT_RDWR)  # without TLS's goodbye
+        self.close_connection = True
+
+    def hang(self):
+        while not self.server.stopping:
+            time.sleep(0.05)
+
+    def chunk(self, text):
+        data = text.encode()
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+        self.wfile.flush()
+
+    def stream(self, parts, end, kind="application/json"):
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        self.wfile.flush()
+        for p in parts:
+            self.chunk(p)
+        if end == "close":
+            self.wfile.write(b"0\r\n\r\n")
+        elif end == "cut":
+            self.cut()
+        else:
+            self.hang()
+            self.close_connection = True
+
+    def authorized(self):
+        want = (DIR / "accept-token").read_text().strip()
+        return self.headers.get("Authorization") == "Bearer " + want
+
+    def handle_any(self):
+        n = int(self.headers.get("Content-Length") or 0)
+        self.body = self.rfile.read(n) if n else b""
+        path, _, query = self.path.partition("?")
+        self.query = dict(q.split("=", 1) for q in query.split("&") if "=" in q)
+        if path == "/_seen":
+            return self.answer(200, LOG)
+        LOG.append([self.command, self.path, dict(self.headers), self.body.decode("utf-8", "replace")])
+        if not self.authorized():
+            return self.answer(401, status(401, "Unauthorized"))
+        parts = path.strip("/").split("/")
+        if parts[:2] == ["api", "v1"] and len(parts) > 2:
+            return self.resource("", parts[2:])
+        if parts[0] == "apis" and len(parts) > 3:
+            return self.resource(parts[1], parts[3:])
+        self.discovery(path)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_any
+
+    def discovery(self, path):
+        if path == "/version":
+            return self.answer(200, {"major": "1", "minor": "34", "gitVersion": "v1.34.0"})
+        groups = collections.OrderedDict()
+        for g, v, *rest in RESOURCES:
+            groups.setdefault((g, v), []).append(rest)
+        if LEGACY:
+            if path == "/api":
+                return self.answer(200, {"kind": "APIVersions", "versions": ["v1"]})
+            if path == "/apis":
+                return self.answer(200, {"kind": "APIGroupList", "groups": [
+                    {"name": g, "versions": [{"groupVersion": f"{g}/{v}", "version": v}],
+                     "preferredVersion": {"version": v}} for (g, v) in groups if g]})
+            want = tuple(path.split("/")[2:]) if path.startswith("/apis/") else ("", path.split("/")[-1])
+            return self.answer(200, {"kind": "APIResourceList", "resources": [
+                {"name": p, "singularName": s, "kind": k, "shortNames": sh, "namespaced": ns, "verbs": ["get"]}
+                for p, s, k, sh, ns in groups.get(want, [])]})
+        items = [{"metadata": {"name": g}, "versions": [{"version": v, "resources": [
+            {"resource": p, "singularResource": s, "responseKind": {"kind": k}, "shortNames": sh,
+             "scope": "Namespaced" if ns else "Cluster", "verbs": ["get", "list"]} for p, s, k, sh, ns in rs]}]}
+            for (g, v), rs in groups.items() if bool(g) == (path == "/apis")]
+        if path not in ("/api", "/apis"):
+            return self.answer(404, b"404 page not found\n", "text/plain")
+        self.answer(200, {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "items": items})
+
+    def resource(self, group, parts):
+        ns = None
+        if parts[0] == "namespaces" and len(parts) > 2:
+            ns, parts = parts[1], parts[2:]
+        if parts[0] == "selfsubjectaccessreviews":
+            verb = json.loads(self.body)["spec"]["resourceAttributes"]["verb"]
+            return self.answer(201, {"status": {"allowed": verb != "delete", "reason": f"the fake on {verb}"}})
+        if parts[-1] == "log":
+            return self.logs(parts[1])
+        if len(parts) == 1:
+            return self.collection(ns, parts[0])
+        self.one(ns, parts[1])
+
+    def one(self, ns, name):
+        SEEN[name] += 1
+        if name == "kube-system":
+            return self.answer(200, {"kind": "Namespace", "metadata": {"name": name, "uid": "the-cluster"}})
+        if name[0] == "e" and name[1:].isdigit():
+            code = int(name[1:])
+            return self.answer(code, status(code))
+        if name == "html502":
+            return self.answer(502, b"<html>\n<h1>Bad Gateway</h1>", "text/html")
+        if name == "stall":
+            return self.hang()
+        if name == "cut" or (name.startswith("cut-once") and SEEN[name] == 1):
+            self.send_response(200)
+            self.send_header("Content-Length", "100000")
+            self.end_headers()
+            self.wfile.write(b'{"kind":')
+            return self.cut()
+        if name == "truncated":
+            return self.answer(200, b'{"kind": "Pod", "metadata": {"na')
+        if name == "big":
+            return self.answer(200, b'"' + b"x" * (8 << 20) + b'"')
+        if name.startswith("flaky-") and SEEN[name] <= int(name.split("-")[1]):
+            return self.answer(503, status(503), headers=[("Retry-After", "0")])
+        if name == "missing":
+            return self.answer(404, status(404, f'pods "{name}" not found', name=name, kind="pods"))
+        if self.command == "PATCH" and name == "owned":
+            return self.answer(409, status(409, "Apply failed with 1 conflict", causes=[
+                {"reason": "FieldManagerConflict", "message": 'conflict with "kubectl"', "field": ".spec.replicas"}]))
+        if self.command == "DELETE":
+            uid = (json.loads(self.body or b"{}").get("preconditions") or {}).get("uid")
+            if uid and uid != "uid-" + name:
+                return self.answer(409, status(409, f"the UID in the precondition ({uid}) does not match"))
+            return self.answer(200, {"kind": "Status", "status": "Success"})
+        self.answer(200, pod(name, ns or "default"))
+
+    def collection(self, ns, plural):
+        if self.command == "POST":
+            obj = json.loads(self.body)
+            name = obj["metadata"]["name"]
+            SEEN["post " + name] += 1
+            if name == "taken":
+                return self.answer(409, status(409, 'pods "taken" already exists', "AlreadyExists"))
+            if name == "invalid":
+                return self.answer(422, status(422, 'Pod "invalid" is invalid: spec.containers: Required value'))
+            if name == "post-cut":
+                return self.cut()
+            obj["metadata"].update(uid="uid-" + name, resourceVersion="30", namespace=ns)
+            return self.answer(201, obj)
+        if self.query.get("watch"):
+            return self.watch(ns)
+        SEEN["list " + str(ns)] += 1
+        if ns == "paged":
+            page = int(self.query.get("continue") or 0)
+            items = [pod(f"p{i}", ns) for i in range(page, min(page + 2, 5))]
+            more = {"continue": str(page + 2)} if page + 2 < 5 else {}
+            return self.answer(200, {"kind": "PodList", "metadata": {"resourceVersion": "9", **more}, "items": items})
+        items = [pod("a", ns)]
+        if ns == "w-gone" and SEEN["list w-gone"] > 1:
+            items = [pod("b", ns, "20")]
+        if plural == "events":
+            items = []
+        self.answer(200, {"kind": "PodList", "metadata": {"resourceVersion": "10"}, "items": items})
+
+    def watch(self, ns):
+        turn = SEEN["watch " + str(ns)]
+        SEEN["watch " + str(ns)] += 1
+        script = WATCHES.get(ns, [([], "hang")])
+        frames, end = script[min(turn, len(script) - 1)]
+        if turn >= len(script):
+            frames, end = [], "hang"
+        self.stream([f if isinstance(f, str) else json.dumps(f) + "\n" for f in frames], end)
+
+    def logs(self, name):
+        turn = SEEN["log " + name]
+        SEEN["log " + name] += 1
+        if name not in LOGS:
+            return self.answer(404, status(404, f'pods "{name}" not found'))
+        text, end = LOGS[name][min(turn, len(LOGS[name]) - 1)]
+        self.stream([text] if text else [], end, "text/plain")
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    stopping = False
+
+    def handle_error(self, request, client_address):
+        pass  # a client that goes away in the middle is what the tests do
+
+
+def main():
+    def openssl(*args):
+        subprocess.run(["openssl", *args], check=True, stderr=subprocess.DEVNULL)
+
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    openssl("req", "-x509", *key, "-days", "2", "-subj", "/CN=fake", "-keyout", f"{DIR}/tls.key", "-out",
+            f"{DIR}/tls.crt", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:fake.example")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(DIR / "tls.crt", DIR / "tls.key")
+    server = Server(("127.0.0.1", 0), Handler)
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    port = server.server_address[1]
+    ca = base64.b64encode((DIR / "tls.crt").read_bytes()).decode()
+    (DIR / "accept-token").write_text("good-token")
+    (DIR / "kubeconfig").write_text(json.dumps({
+        "current-context": "fake",
+        "clusters": [{"name": "fake", "cluster": {"server": f"https://127.0.0.1:{port}", "certificate-authority-data": ca}}],
+        "users": [{"name": "tester", "user": {"token": "good-token"}}],
+        "contexts": [{"name": "fake", "context": {"cluster": "fake", "user": "tester"}}]}))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    print("ready", port, flush=True)
+    sys.stdin.read()  # until the test is gone
+    server.stopping = True
+    os._exit(0)
+
+
+main()
