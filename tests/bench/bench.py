@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Figures beside peers, in one run: start, idle kernel, overhead per cell, training.
+
+usage: bench.py [-n RUNS] [SECTION…]      sections: start idle cells epoch local
+
+Prints a table of medians and of ratios pair by pair (A B A B …), because machines are noisy. Peers are
+used where they are: nbclient and JAX in $FIRESTEEL_CACHE/bench-venv (`bench.py setup` makes it), vis and
+lua from Debian. What is not there is said and left out.
+"""
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.environ.get("FIRESTEEL_BUILD", os.path.join(ROOT, "build"))
+CACHE = os.environ.get("FIRESTEEL_CACHE", os.path.expanduser("~/.cache/firesteel"))
+VENV = os.path.join(CACHE, "bench-venv")
+FIRESTEEL = os.path.join(BUILD, "cli", "firesteel")
+WORKER = os.path.join(BUILD, "cli", "firesteel-worker")
+PEERS = ["nbclient", "ipykernel", "jax==0.4.38"]
+
+
+def wall(argv, cwd):
+    started = time.perf_counter()
+    done = subprocess.run(argv, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE)
+    seconds = time.perf_counter() - started
+    if done.returncode:
+        raise SystemExit(f"{' '.join(argv)}: exit {done.returncode}\n{done.stderr.decode()[-2000:]}")
+    return seconds
+
+
+def milliseconds(values):
+    return f"{statistics.median(values) * 1e3:9.2f} ms  ({min(values) * 1e3:.2f}–{max(values) * 1e3:.2f})"
+
+
+def pair(label, ours, theirs, cwd, runs):
+    """The two commands in turn; prints medians and the median of the ratios."""
+    a, b = [], []
+    wall(ours, cwd)
+    wall(theirs[1], cwd)
+    for _ in range(runs):
+        a.append(wall(ours, cwd))
+        b.append(wall(theirs[1], cwd))
+    ratio = statistics.median(x / y for x, y in zip(a, b))
+    print(f"{label:34}{milliseconds(a)}\n{'  ' + theirs[0]:34}{milliseconds(b)}   ratio {ratio:.3f}")
+    return a, b
+
+
+def notebook_lua(path, cells):
+    with open(path, "w", encoding="utf-8") as f:
+        for i in range(cells):
+            f.write(f"-- %%\nx = {i}; print(x)\n\n")
+
+
+def notebook_python(path, cells):
+    import json
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump({"nbformat": 4, "nbformat_minor": 5, "metadata": {
+            "kernelspec": {"name": "python3", "display_name": "Python 3"}},
+            "cells": [{"cell_type": "code", "id": f"c{i}", "metadata": {}, "outputs": [],
+                       "execution_count": None, "source": f"x = {i}; print(x)"}
+                      for i in range(cells)]}, f)
+
+
+def section_start(cwd, runs):
+    pair("firesteel --version", [FIRESTEEL, "--version"], ("true", ["true"]), cwd, runs * 4)
+    if shutil.which("lua5.4"):
+        pair("firesteel-worker, empty script", [WORKER, "/dev/null"], ("lua5.4", ["lua5.4", "/dev/null"]),
+             cwd, runs * 4)
+
+
+def section_cells(cwd, runs):
+    for cells in (1, 200):
+        notebook_lua(f"{cwd}/n{cells}.lua", cells)
+        notebook_python(f"{cwd}/n{cells}.ipynb", cells)
+    client = os.path.join(VENV, "bin", "jupyter-execute")
+    if not os.path.exists(client):
+        print("nbclient is not there: `bench.py setup`")
+        return
+    figures = {}
+    for cells in (1, 200):
+        figures[cells] = pair(f"run, {cells} cells", [FIRESTEEL, "run", f"n{cells}.lua", "-o", "json"],
+                              ("nbclient", [client, f"n{cells}.ipynb"]), cwd, runs)
+    for name, index in (("firesteel", 0), ("nbclient", 1)):
+        each = (statistics.median(figures[200][index]) - statistics.median(figures[1][index])) / 199
+        print(f"{'  per cell, ' + name:34}{each * 1e3:9.3f} ms")
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as f:
+        direct = [int(p) for p in f.read().split()]
+    return direct + [c for p in direct for c in children(p)]
+
+
+def private_kib(pid):
+    with open(f"/proc/{pid}/smaps_rollup", encoding="utf-8") as f:
+        return sum(int(line.split()[1]) for line in f if line.startswith("Private_"))
+
+
+def switches(pid):
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/status", encoding="utf-8") as f:
+            total += sum(int(line.split()[1]) for line in f if "ctxt_switches" in line)
+    return total
+
+
+def section_idle(cwd, runs):
+    """A kernel that waits (for a cell's `sleep`): its private memory, and how often it wakes."""
+    with open(f"{cwd}/idle.lua", "w", encoding="utf-8") as f:
+        f.write("-- %%\nsh 'sleep 60'\n")
+    run = subprocess.Popen([FIRESTEEL, "run", "idle.lua"], cwd=cwd, stdin=subprocess.DEVNULL,
+                           stdout=subprocess.DEVNULL, start_new_session=True)
+    time.sleep(2)
+    try:
+        for line in subprocess.run(["pgrep", "-af", "firesteel-kernel.*idle"], capture_output=True,
+                                   text=True).stdout.splitlines():
+            pid = int(line.split()[0])
+            before = switches(pid)
+            time.sleep(5)
+            print(f"{'firesteel-kernel ' + str(pid):34}{private_kib(pid) / 1024:9.2f} MiB private, "
+                  f"{(switches(pid) - before) / 5:.1f} wake-ups a second")
+    finally:
+        run.terminate()
+        run.wait(10)
+
+
+def section_epoch(cwd, runs):
+    script = os.path.join(HERE, "epoch.py")
+    subprocess.run([sys.executable, script, "-n", str(runs)], check=False,
+                   env=dict(os.environ, FIRESTEEL_BUILD=BUILD, FIRESTEEL_CACHE=CACHE))
+
+
+def section_local(cwd, runs):
+    """The tutorial's local mode as one process: start, load, one epoch, evaluate, predict."""
+    recipe = open(os.path.join(ROOT, "recipes", "10-mnist.lua"), encoding="utf-8").read()
+    body = recipe.split('file="trainer.lua"\n', 1)[1].split("\n-- %%", 1)[0]
+    with open(f"{cwd}/trainer.lua", "w", encoding="utf-8") as f:
+        f.write(body)
+    times = [wall([WORKER, "trainer.lua", "--epochs=1"], cwd) for _ in range(runs)]
+    print(f"{'local mode, one epoch, a process':34}{milliseconds(times)}")
+    print(f"{'  Keras 2.12 + Horovod 0.28 + Spark':34}  20.7 s, measured once elsewhere")
+
+
+SECTIONS = {"start": section_start, "idle": section_idle, "cells": section_cells,
+            "epoch": section_epoch, "local": section_local}
+
+
+def setup():
+    subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
+    subprocess.run([os.path.join(VENV, "bin", "pip"), "install", "-q"] + PEERS, check=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("-n", type=int, default=5)
+    parser.add_argument("sections", nargs="*", default=list(SECTIONS))
+    options = parser.parse_args()
+    if options.sections == ["setup"]:
+        return setup()
+    for name in options.sections:
+        if name not in SECTIONS:
+            parser.error(f"no section {name}; there are: {' '.join(SECTIONS)}")
+        with tempfile.TemporaryDirectory(prefix="firesteel-bench-") as cwd:
+            print(f"== {name}", flush=True)
+            SECTIONS[name](cwd, options.n)
+
+
+main()
