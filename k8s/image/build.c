@@ -34,31 +34,30 @@ static int add_libraries(layer *l, const struct closure *closure, err *e)
     return 0;
 }
 
-// Files into a folder of the image, with their needs collected when they are programs.
-static int add_files(
-    layer *l, const char *dir, const char *const *files, struct closure *closure, err *e)
-{
-    for (size_t i = 0; files && files[i]; i++) {
-        AUTO_FREE char *name = path_basename(files[i]);
-        AUTO_FREE char *to = path_join(dir, name);
-        if (layer_file(l, to, files[i], e) || (closure && closure_add(closure, files[i], e)))
-            return -1;
-    }
-    return 0;
-}
-
 static int add_worker(layer *l, const struct image_worker *w, err *e)
 {
-    const char *const program[] = {w->program, NULL};
-    struct closure closure = {0};
-    int status = add_files(l, HOME, program, &closure, e) ||
-                         add_files(l, HOME "/lib", w->plugins, &closure, e) ||
-                         add_files(l, HOME, w->programs, &closure, e) ||
-                         add_files(l, HOME, w->files, NULL, e) || add_libraries(l, &closure, e)
-                     ? err_wrap(e, "the worker's layer")
-                     : 0;
-    closure_done(&closure);
-    return status;
+    const struct {
+        const char *source, *to;
+        bool is_elf;
+    } files[] = {
+        {w->program, HOME "/firesteel-worker", true},
+        {w->plugin, HOME "/lib/firesteel-mpi.so", true},
+        {w->mpiexec, HOME "/mpiexec.hydra", true},
+        {w->pmi_proxy, HOME "/hydra_pmi_proxy", true},
+        {w->spark_main, HOME "/spark.py", false},
+    };
+    struct closure needs = {0};
+    int status = w->program ? 0 : err_set(e, ERR_NOT_FOUND, "firesteel-worker is not installed");
+    for (size_t i = 0; i < ARRAY_LEN(files) && status == 0; i++)
+        if (files[i].source)
+            status = layer_file(l, files[i].to, files[i].source, e) ||
+                             (files[i].is_elf && closure_add(&needs, files[i].source, e))
+                         ? -1
+                         : 0;
+    if (status == 0)
+        status = add_libraries(l, &needs, e);
+    closure_done(&needs);
+    return status ? err_wrap(e, "the worker's layer") : 0;
 }
 
 static void add_text(layer *l, const char *path, const char *text)

@@ -8,12 +8,14 @@
 #pragma once
 #include "k8s/image/layer.h"
 
-// Files that make up the worker; they are the caller's. NULL members are left out, but `program`.
+// Files that make up the worker; they are the caller's. Those that are NULL are left out, but for
+// `program`. In the image they have the names in brackets, below /opt/firesteel.
 struct image_worker {
-    const char *program;         // firesteel-worker
-    const char *const *plugins;  // shared libraries that it loads at run time: firesteel-mpi.so
-    const char *const *programs; // beside it: mpiexec.hydra, hydra_pmi_proxy
-    const char *const *files;    // beside it, not executable: spark.py
+    const char *program;    // [firesteel-worker]
+    const char *plugin;     // [lib/firesteel-mpi.so], which it loads at run time
+    const char *mpiexec;    // [mpiexec.hydra]
+    const char *pmi_proxy;  // [hydra_pmi_proxy]
+    const char *spark_main; // [spark.py]
 };
 
 struct image_build {

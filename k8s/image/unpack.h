@@ -16,8 +16,8 @@ struct image_limits {
 // Errors: ERR_CORRUPT (digest, tar, gzip), ERR_LIMIT, ERR_INVALID (another platform's image).
 char *image_unpack(const image_store *s, const oci_digest *manifest, const char *cache,
     const struct image_limits *limits, err *e);
-// One layer's tar stream (plain, gzip, zstd) from a descriptor onto `root`: whiteouts remove, hard
-// links link below the root, ".." and symbolic links on the way are refused.
+// One layer's tar stream (plain, gzip, zstd) from a file's descriptor onto the folder `root`:
+// whiteouts remove, symbolic and hard links stay below the root as in a chroot, ".." is refused.
 int image_unpack_layer(int fd, const char *root, struct image_limits *left, err *e);
 // A private copy of a tree (files are cloned where the file system can), for a pod's writable
 // parts.
