@@ -73,7 +73,8 @@ static char *format_map(const cJSON *map)
         AUTO_BUF canonical = {0};
         json_print_canonical(&canonical, sorted);
         AUTO_JSON *again = json_parse(buf_cstr(&canonical), canonical.len, NULL);
-        cJSON_ArrayForEach(entry, again) {
+        cJSON_ArrayForEach(entry, again)
+        {
             AUTO_FREE char *quoted = json_to_str(entry);
             buf_fmt(&out, "%s%s=%s", out.len ? "\n" : "", entry->string, quoted);
         }
@@ -164,7 +165,8 @@ static int add_from(const struct source *s, const char *kind, const cJSON *ref, 
             str_eq(kind, "Secret") ? "secret" : "configmap", name);
     }
     const cJSON *entry;
-    cJSON_ArrayForEach(entry, json_get(object, "data")) {
+    cJSON_ArrayForEach(entry, json_get(object, "data"))
+    {
         AUTO_JSON *key = cJSON_CreateObject();
         json_set_str(key, "name", name);
         json_set_str(key, "key", entry->string);
@@ -186,8 +188,8 @@ static char *entry_value(const struct source *s, const cJSON *entry, char *const
     if ((ref = json_get(from, "fieldRef")))
         return podenv_field(s->pod, json_str_or(ref, "fieldPath", ""), e);
     if ((ref = json_get(from, "resourceFieldRef")))
-        return podenv_resource(s->container, json_str_or(ref, "resource", ""),
-            json_str(ref, "divisor"), e);
+        return podenv_resource(
+            s->container, json_str_or(ref, "resource", ""), json_str(ref, "divisor"), e);
     if ((ref = json_get(from, "configMapKeyRef")))
         return key_value(s, "ConfigMap", ref, e);
     if ((ref = json_get(from, "secretKeyRef")))
@@ -199,7 +201,8 @@ static char *entry_value(const struct source *s, const cJSON *entry, char *const
 static int add_all(const struct source *s, char ***env, err *e)
 {
     const cJSON *entry, *ref;
-    cJSON_ArrayForEach(entry, json_get(s->container, "envFrom")) {
+    cJSON_ArrayForEach(entry, json_get(s->container, "envFrom"))
+    {
         const char *prefix = json_str_or(entry, "prefix", "");
         if ((ref = json_get(entry, "configMapRef")) &&
             add_from(s, "ConfigMap", ref, prefix, env, e))
@@ -207,7 +210,8 @@ static int add_all(const struct source *s, char ***env, err *e)
         if ((ref = json_get(entry, "secretRef")) && add_from(s, "Secret", ref, prefix, env, e))
             return -1;
     }
-    cJSON_ArrayForEach(entry, json_get(s->container, "env")) {
+    cJSON_ArrayForEach(entry, json_get(s->container, "env"))
+    {
         err why = {0};
         AUTO_FREE char *value = entry_value(s, entry, *env, &why);
         if (why.code)
@@ -231,8 +235,8 @@ char **podenv_build(const cJSON *pod, const cJSON *container, const char *const 
     }
     // kubelet and runtime set these whatever the image says; a pod may override them.
     const char *hostname = json_path_str(pod, "spec.hostname");
-    env = env_set(env, "HOSTNAME",
-        hostname ? hostname : json_str_or(json_get(pod, "metadata"), "name", ""));
+    env = env_set(
+        env, "HOSTNAME", hostname ? hostname : json_str_or(json_get(pod, "metadata"), "name", ""));
     if (!env_find(env, "PATH"))
         env = env_set(env, "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
     if (!add_all(&s, &env, e))
@@ -244,7 +248,8 @@ char **podenv_build(const cJSON *pod, const cJSON *container, const char *const 
 static char **add_words(char **argv, const cJSON *words, char *const *env)
 {
     const cJSON *word;
-    cJSON_ArrayForEach(word, words) {
+    cJSON_ArrayForEach(word, words)
+    {
         AUTO_FREE char *text = podenv_expand(word->valuestring ? word->valuestring : "", env);
         argv = strv_add(argv, text);
     }
@@ -258,8 +263,8 @@ static char **add_plain(char **argv, const char *const *words)
     return argv;
 }
 
-char **podenv_argv(const cJSON *container, const char *const *entrypoint, const char *const *cmd,
-    char *const *env)
+char **podenv_argv(
+    const cJSON *container, const char *const *entrypoint, const char *const *cmd, char *const *env)
 {
     const cJSON *command = json_get(container, "command"), *args = json_get(container, "args");
     bool has_command = cJSON_GetArraySize(command) > 0, has_args = cJSON_GetArraySize(args) > 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The log of one run of a container: what it wrote, line by line with its time, in a bounded file that
-// logs.h reads. Owned by the container that writes it.
+// The log of one run of a container: what it wrote, line by line with its time, in a bounded file
+// that logs.h reads. Owned by the container that writes it.
 //
 //   PATH     2026-01-02T03:04:05.000000006Z stdout F a whole line           the CRI's form
 //            2026-01-02T03:04:05.000000007Z stderr P the start of a line that

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#include "k8s/sandbox/pods.h"
+
+#include "base/mem.h"
+#include "k8s/sandbox/job.h"
+#include "k8s/sandbox/kubelet.h"
+#include "k8s/sandbox/sparkapp.h"
+
+struct pods {
+    kubelet *kubelet;
+    jobs *jobs;
+    sparkapps *sparkapps;
+};
+
+pods *pods_open(sandbox *s, const struct pods_options *o, err *e)
+{
+    pods *p = mem_alloc(sizeof *p);
+    if (!(p->kubelet = kubelet_open(s, o, e))) {
+        free(p);
+        return NULL;
+    }
+    p->jobs = jobs_open(s);
+    p->sparkapps = sparkapps_open(s, o);
+    return p;
+}
+
+void pods_close(pods *p)
+{
+    if (!p)
+        return;
+    sparkapps_close(p->sparkapps);
+    jobs_close(p->jobs);
+    kubelet_close(p->kubelet);
+    free(p);
+}

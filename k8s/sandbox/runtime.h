@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// How a container becomes a process on this machine: what the machine allows, and the command line.
+// A runtime belongs to the kubelet; it starts nothing but its probes.
+//
+//   image      PROGRAM --pod --overlay … -- bwrap --bind MERGED / … -- COMMAND
+//   host       PROGRAM --pod … -- bwrap --ro-bind / / --tmpfs /tmp … -- COMMAND
+//   host, on a machine without user namespaces: PROGRAM --pod --guard … -- COMMAND
+#pragma once
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct runtime {
+    char *program; // firesteel-sandbox
+    char *bwrap;   // NULL: there is none, or it cannot make namespaces here
+    bool overlay;  // can a user mount overlayfs? If not, roots are copied.
+    char *why;     // why there is no bwrap, for events
+};
+// Tries the two things out in the folder `dir` (about 20 ms). env: where PATH is looked up.
+void runtime_probe(struct runtime *r, const char *program, const char *dir, const char *const *env);
+void runtime_done(struct runtime *r);
+
+struct runtime_mount {
+    char *source, *target; // absolute
+    bool read_only;
+};
+struct runtime_spec {
+    const char *root; // of the image; NULL: the machine's own
+    const char *dir;  // private folder of this container: upper, work, merged or copy
+    const char *hostname;
+    const char *cwd;
+    int64_t memory;   // limit in bytes, 0: none
+    const char *cpus; // list of CPU numbers or NULL
+    const struct runtime_mount *mounts;
+    size_t mount_n;
+    char *const *argv;
+};
+enum { RUNTIME_INFO_FD = 3 }; // where bwrap writes {"child-pid": N}
+// Makes the container's folders and returns the command line, new: strv_free. May copy the root.
+char **runtime_command(const struct runtime *r, const struct runtime_spec *s, err *e);
+// Is there such a program, as execvp would look for it inside root (NULL: the machine's own)?
+bool runtime_has_program(const char *root, const char *name, const char *path, const char *cwd);

@@ -1,0 +1,569 @@
+// SPDX-License-Identifier: MIT
+#include "k8s/sandbox/sparkapp.h"
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "k8s/sandbox/controller.h"
+#include "k8s/sandbox/event.h"
+#include "k8s/sandbox/sparkpod.h"
+#include "k8s/sandbox/sparkstate.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define DRIVER_GRACE   (10 * CLOCK_SEC) // a driver pod may be that late
+#define EXECUTOR_GRACE (2 * CLOCK_SEC)
+#define SPARK_HOME     "/opt/spark" // in Spark's images
+
+struct sparkapps {
+    store *store;
+    controller *controller;
+    const char *worker; // on this machine, for image `host`
+    char *spark_submit; // the same; NULL: not installed
+};
+
+static void snapshot_unref_at(snapshot **s)
+{
+    if (*s)
+        snapshot_unref(*s);
+}
+
+#define EVENT(a, app, type, ...)                                                                   \
+    event_record((a)->store, (struct event_source){"spark-application-controller", NULL},          \
+        KIND(SPARKAPPLICATIONS), app, NULL, type, __VA_ARGS__)
+
+static const char *state_reason(enum spark_state s)
+{
+    switch (s) {
+    case SPARK_PENDING_RERUN:
+        return "SparkApplicationPendingRerun";
+    case SPARK_SUSPENDING:
+        return "SparkApplicationSuspending";
+    case SPARK_SUSPENDED:
+        return "SparkApplicationSuspended";
+    case SPARK_RESUMING:
+        return "SparkApplicationResuming";
+    default:
+        return NULL;
+    }
+}
+
+static const char *state_words(enum spark_state s)
+{
+    switch (s) {
+    case SPARK_PENDING_RERUN:
+        return "pending rerun";
+    case SPARK_SUSPENDING:
+        return "suspending";
+    case SPARK_SUSPENDED:
+        return "suspended";
+    default:
+        return "resuming";
+    }
+}
+
+// Writes `app` (taken) with a new state; the store's change brings us back for the next one.
+static int enter(sparkapps *a, cJSON *app, enum spark_state s, const char *message, err *e)
+{
+    cJSON *status = json_object_at(app, "status"),
+          *state = json_object_at(status, "applicationState");
+    json_set_str(state, "state", spark_state_text(s));
+    if (message)
+        json_set_str(state, "errorMessage", message);
+    else if (s == SPARK_SUBMITTED || s == SPARK_COMPLETED || s == SPARK_PENDING_RERUN)
+        cJSON_DeleteItemFromObjectCaseSensitive(state, "errorMessage");
+    if (spark_is_terminal(s) || s == SPARK_FAILING || s == SPARK_SUCCEEDING)
+        if (!json_str(status, "terminationTime"))
+            object_set_time(status, "terminationTime", store_now(a->store));
+    const snapshot *now =
+        store_update(a->store, KIND(SPARKAPPLICATIONS), app, STORE_STATUS, false, e);
+    if (!now)
+        return e->code == ERR_NOT_FOUND ? 0 : -1;
+    snapshot *kept = snapshot_ref(now);
+    if (state_reason(s))
+        EVENT(a, kept->json, "Warning", state_reason(s), "SparkApplication %s is %s", kept->name,
+            state_words(s));
+    else if (s == SPARK_COMPLETED)
+        EVENT(a, kept->json, "Normal", "SparkApplicationCompleted", "SparkApplication %s completed",
+            kept->name);
+    else if (s == SPARK_FAILED)
+        EVENT(a, kept->json, "Warning", "SparkApplicationFailed", "SparkApplication %s failed: %s",
+            kept->name,
+            json_str_or(json_path(kept->json, "status.applicationState"), "errorMessage", ""));
+    snapshot_unref(kept);
+    return 0;
+}
+
+static uint16_t free_port(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(fd, (struct sockaddr *)&address, n) == 0)
+        getsockname(fd, (struct sockaddr *)&address, &n);
+    close(fd);
+    return ntohs(address.sin_port);
+}
+
+static char *new_uuid(void)
+{
+    char h[33];
+    random_hex(h, 16);
+    return str_fmt("%.8s-%.4s-4%.3s-a%.3s-%.12s", h, h + 8, h + 13, h + 17, h + 20);
+}
+
+// The secret that driver and executors prove to each other, where their pods read it.
+static int put_secret(sparkapps *a, const cJSON *app, const char *name, err *e)
+{
+    char secret[65];
+    random_hex(secret, 32);
+    AUTO_BUF encoded = {0};
+    base64_encode(&encoded, secret, strlen(secret));
+    cJSON *object = cJSON_CreateObject();
+    json_set_str(object, "apiVersion", "v1");
+    json_set_str(object, "kind", "Secret");
+    json_set_str(object, "type", "Opaque");
+    json_set_str(json_object_at(object, "metadata"), "name", name);
+    json_set_str(json_object_at(object, "metadata"), "namespace", object_namespace(app));
+    object_set_controller(object, app);
+    json_set_str(json_object_at(object, "data"), "secret", buf_cstr(&encoded));
+    if (store_get(a->store, KIND(SECRETS), object_namespace(app), name))
+        return store_update(a->store, KIND(SECRETS), object, STORE_ALL, false, e) ? 0 : -1;
+    return store_create(a->store, KIND(SECRETS), object, STORE_ALL, false, e) ? 0 : -1;
+}
+
+static bool is_host(const cJSON *app)
+{
+    const char *image = json_path_str(app, "spec.image"),
+               *own = json_path_str(app, "spec.driver.image");
+    const char *used = own ? own : image ? image : "";
+    return str_eq(used, "host") || str_starts(used, "host:");
+}
+
+static int check_program(sparkapps *a, const cJSON *app, err *e)
+{
+    if (!is_host(app) || (spark_is_launcher(app) ? a->worker != NULL : a->spark_submit != NULL))
+        return 0;
+    const char *program = spark_is_launcher(app) ? "firesteel-worker" : "spark-submit";
+    return err_set(e, ERR_NOT_FOUND,
+        "failed to run spark-submit: exec: \"%s\": executable file not found in $PATH", program);
+}
+
+// What a submission needs to know; the parts live in `l` until forget_launch.
+static void begin_launch(sparkapps *a, const cJSON *app, struct spark_launch *l)
+{
+    char hex[33];
+    random_hex(hex, 16);
+    *l = (struct spark_launch){.submission_id = new_uuid(),
+        .app_selector = str_fmt("spark-%s", hex),
+        .name_hash = mem_strndup(hex, 16),
+        .secret = str_fmt("%s-launch", object_name(app)),
+        .worker = is_host(app) ? a->worker : "/opt/firesteel/firesteel-worker",
+        .spark_submit = is_host(app) ? a->spark_submit : SPARK_HOME "/bin/spark-submit",
+        .port = spark_is_launcher(app) ? free_port() : 0};
+}
+
+static void forget_launch(struct spark_launch *l)
+{
+    free((char *)l->submission_id);
+    free((char *)l->app_selector);
+    free((char *)l->name_hash);
+    free((char *)l->secret);
+}
+
+static int create_driver(sparkapps *a, const cJSON *app, const struct spark_launch *l, err *e)
+{
+    if (check_program(a, app, e) || (spark_is_launcher(app) && put_secret(a, app, l->secret, e)))
+        return -1;
+    cJSON *pod = spark_driver_pod(app, l, e);
+    if (!pod)
+        return -1;
+    return store_create(a->store, KIND(PODS), pod, STORE_MAIN, false, e) ? 0 : -1;
+}
+
+static int submit(sparkapps *a, cJSON *app, err *e)
+{
+    CLEANUP(forget_launch) struct spark_launch l;
+    AUTO_FREE char *driver = spark_driver_name(app);
+    cJSON *status = json_object_at(app, "status");
+    int64_t now = store_now(a->store);
+    err why = {0};
+    begin_launch(a, app, &l);
+    bool failed = create_driver(a, app, &l, &why);
+    object_set_time(status, "lastSubmissionAttemptTime", now);
+    json_set(status, "terminationTime", cJSON_CreateNull());
+    json_set_int(status, "submissionAttempts", json_int_or(status, "submissionAttempts", 0) + 1);
+    json_set_str(status, "submissionID", l.submission_id);
+    if (failed) {
+        AUTO_FREE char *message =
+            str_fmt("failed to submit spark application: failed to run spark-submit: %s", why.text);
+        EVENT(a, app, "Warning", "SparkApplicationSubmissionFailed",
+            "failed to submit SparkApplication %s: %s", object_name(app), message);
+        return enter(a, app, SPARK_SUBMISSION_FAILED, message, e);
+    }
+    json_set_int(status, "executionAttempts", json_int_or(status, "executionAttempts", 0) + 1);
+    json_set_str(status, "sparkApplicationId", l.app_selector);
+    json_set_str(json_object_at(status, "driverInfo"), "podName", driver);
+    json_set(status, "executorState", cJSON_CreateObject());
+    EVENT(a, app, "Normal", "SparkApplicationSubmitted",
+        "SparkApplication %s was submitted successfully", object_name(app));
+    return enter(a, app, SPARK_SUBMITTED, NULL, e);
+}
+
+static const snapshot *driver_of(sparkapps *a, const cJSON *app)
+{
+    AUTO_FREE char *name = spark_driver_name(app);
+    const snapshot *pod = store_get(a->store, KIND(PODS), object_namespace(app), name);
+    return pod && str_eq(object_controller_uid(pod->json), object_uid(app)) ? pod : NULL;
+}
+
+static const cJSON *env_entry(const cJSON *pod, const char *name)
+{
+    const cJSON *entry;
+    cJSON_ArrayForEach(entry, json_path(pod, "spec.containers[0].env"))
+    {
+        if (str_eq(json_str(entry, "name"), name))
+            return entry;
+    }
+    return NULL;
+}
+
+// The driver asks for its executors once it runs, as Spark's does. All that is needed to know
+// stands in its pod. Executors are never replaced: an MPI job cannot use a late one.
+static int create_executors(sparkapps *a, const cJSON *app, const cJSON *driver, err *e)
+{
+    const char *port = json_str(env_entry(driver, "FIRESTEEL_DRIVER_PORT"), "value");
+    const char *selector = object_label(driver, "spark-app-selector");
+    AUTO_LIST existing = store_owned(a->store, KIND(PODS), object_uid(driver));
+    if (existing.n || !port || !selector)
+        return 0;
+    AUTO_FREE char *hash = mem_strndup(selector + strlen("spark-"), 16);
+    struct spark_launch l = {
+        .submission_id = object_label(driver, "sparkoperator.k8s.io/submission-id"),
+        .app_selector = selector,
+        .name_hash = hash,
+        .secret =
+            json_path_str(env_entry(driver, "FIRESTEEL_SECRET"), "valueFrom.secretKeyRef.name"),
+        .worker = json_path_str(driver, "spec.containers[0].command[0]"),
+        .port = (uint16_t)strtoul(port, NULL, 10)};
+    for (int64_t id = 1; id <= spark_executors(app); id++) {
+        cJSON *pod = spark_executor_pod(app, driver, &l, id, e);
+        if (!pod || (!store_create(a->store, KIND(PODS), pod, STORE_MAIN, false, e) &&
+                        e->code != ERR_EXISTS))
+            return -1;
+    }
+    return 0;
+}
+
+static void tell_executor(sparkapps *a, const cJSON *app, const cJSON *pod, const char *state)
+{
+    const char *name = object_name(pod);
+    const cJSON *end = json_path(pod, "status.containerStatuses[0].state.terminated");
+    if (str_eq(state, "PENDING"))
+        EVENT(a, app, "Normal", "SparkExecutorPending", "Executor %s is pending", name);
+    else if (str_eq(state, "RUNNING"))
+        EVENT(a, app, "Normal", "SparkExecutorRunning", "Executor %s is running", name);
+    else if (str_eq(state, "COMPLETED"))
+        EVENT(a, app, "Normal", "SparkExecutorCompleted", "Executor %s completed", name);
+    else
+        EVENT(a, app, "Warning", "SparkExecutorFailed",
+            "Executor %s failed with ExitCode: %lld, Reason: %s, Pod Message: %s", name,
+            (long long)json_int_or(end, "exitCode", 0), json_str_or(end, "reason", ""),
+            json_path_str(pod, "status.message") ? json_path_str(pod, "status.message") : "");
+}
+
+// Brings status.executorState up to date; executors that are gone keep an end that was seen.
+static void note_executors(sparkapps *a, cJSON *app, const cJSON *driver, bool over)
+{
+    cJSON *states = json_object_at(json_object_at(app, "status"), "executorState");
+    AUTO_LIST owned = {0};
+    if (driver)
+        owned = store_owned(a->store, KIND(PODS), object_uid(driver));
+    cJSON *known;
+    cJSON_ArrayForEach(known, states)
+    {
+        bool there = false;
+        for (size_t i = 0; i < owned.n; i++)
+            there |= str_eq(owned.items[i]->name, known->string);
+        bool ended =
+            str_eq(known->valuestring, "COMPLETED") || str_eq(known->valuestring, "FAILED");
+        if (!there && !ended)
+            cJSON_SetValuestring(known, over ? "FAILED" : "UNKNOWN");
+    }
+    for (size_t i = 0; i < owned.n; i++) {
+        const char *state = spark_executor_state(owned.items[i]->json);
+        const char *before = json_str(states, owned.items[i]->name);
+        if (str_eq(state, before))
+            continue;
+        json_set_str(states, owned.items[i]->name, state);
+        tell_executor(a, app, owned.items[i]->json, state);
+    }
+}
+
+static int delete_pod(sparkapps *a, const snapshot *pod, err *e)
+{
+    bool gone;
+    AUTO_FREE char *ns = mem_strdup(pod->ns), *name = mem_strdup(pod->name),
+                   *uid = mem_strdup(pod->uid);
+    struct store_delete how = {.uid = uid, .grace = -1};
+    if (object_is_deleting(pod->json) ||
+        store_delete(a->store, KIND(PODS), ns, name, &how, &gone, e) || e->code == ERR_NOT_FOUND ||
+        e->code == ERR_CONFLICT)
+        return 0;
+    return -1;
+}
+
+// When the driver has ended, Spark removes its executors (spec.executor.deleteOnTermination).
+static int remove_executors(sparkapps *a, const cJSON *app, const cJSON *driver, err *e)
+{
+    if (!driver || !json_bool_or(json_path(app, "spec.executor"), "deleteOnTermination", true))
+        return 0;
+    AUTO_LIST owned = store_owned(a->store, KIND(PODS), object_uid(driver));
+    for (size_t i = 0; i < owned.n; i++)
+        if (delete_pod(a, owned.items[i], e))
+            return -1;
+    return 0;
+}
+
+static bool have_executors_ended(sparkapps *a, const cJSON *driver)
+{
+    AUTO_LIST owned = {0};
+    if (driver)
+        owned = store_owned(a->store, KIND(PODS), object_uid(driver));
+    for (size_t i = 0; i < owned.n; i++) {
+        const char *state = spark_executor_state(owned.items[i]->json);
+        if (str_eq(state, "RUNNING") || str_eq(state, "PENDING"))
+            return false;
+    }
+    return true;
+}
+
+// SUBMITTED and RUNNING: what the driver pod says.
+static int follow(sparkapps *a, cJSON *app, enum spark_state state, err *e)
+{
+    const snapshot *found = driver_of(a, app);
+    CLEANUP(snapshot_unref_at) snapshot *driver = found ? snapshot_ref(found) : NULL;
+    const cJSON *pod = driver ? driver->json : NULL;
+    AUTO_FREE char *name = spark_driver_name(app);
+    enum spark_driver is = spark_driver_state(pod);
+    if (is == DRIVER_MISSING) {
+        int64_t due =
+            object_time(json_get(app, "status"), "lastSubmissionAttemptTime") + DRIVER_GRACE;
+        if (state == SPARK_SUBMITTED && store_now(a->store) < due) {
+            controller_add_after(
+                a->controller, object_namespace(app), object_name(app), due - store_now(a->store));
+            cJSON_Delete(app);
+            return 0;
+        }
+        EVENT(a, app, "Warning", "SparkDriverNotFound",
+            "Driver pod %s not found after grace period 10s, marking application as Failing", name);
+        note_executors(a, app, NULL, true);
+        return enter(a, app, SPARK_FAILING, "driver pod not found", e);
+    }
+    note_executors(a, app, pod, false);
+    switch (is) {
+    case DRIVER_RUNNING:
+        if (state != SPARK_RUNNING)
+            EVENT(a, app, "Normal", "SparkDriverRunning", "Driver %s is running", name);
+        if (create_executors(a, app, pod, e)) {
+            cJSON_Delete(app);
+            return -1;
+        }
+        return enter(a, app, SPARK_RUNNING, NULL, e);
+    case DRIVER_SUCCEEDED:
+        EVENT(a, app, "Normal", "SparkDriverCompleted", "Driver %s completed", name);
+        return enter(a, app, SPARK_SUCCEEDING, NULL, e);
+    case DRIVER_FAILED: {
+        AUTO_FREE char *why = spark_driver_error(pod);
+        EVENT(a, app, "Warning", "SparkDriverFailed", "Driver %s failed", name);
+        return enter(a, app, SPARK_FAILING, why, e);
+    }
+    default:
+        return enter(a, app, state, NULL, e);
+    }
+}
+
+// SUCCEEDING, FAILING, SUBMISSION_FAILED: again, or the end.
+static int conclude(sparkapps *a, cJSON *app, enum spark_state state, err *e)
+{
+    const snapshot *found = driver_of(a, app);
+    CLEANUP(snapshot_unref_at) snapshot *driver = found ? snapshot_ref(found) : NULL;
+    const cJSON *pod = driver ? driver->json : NULL;
+    int64_t now = store_now(a->store), due;
+    bool again = spark_should_retry(app, state, &due);
+    // Executors of a driver that succeeded end by themselves, within moments.
+    if (state == SPARK_SUCCEEDING && !have_executors_ended(a, pod))
+        due = object_time(json_get(app, "status"), "terminationTime") + EXECUTOR_GRACE;
+    else if (!again)
+        due = 0;
+    if (due > now) {
+        controller_add_after(a->controller, object_namespace(app), object_name(app), due - now);
+        cJSON_Delete(app);
+        return 0;
+    }
+    note_executors(a, app, pod, false);
+    if (remove_executors(a, app, pod, e)) {
+        cJSON_Delete(app);
+        return -1;
+    }
+    if (!again)
+        return enter(a, app, state == SPARK_SUCCEEDING ? SPARK_COMPLETED : SPARK_FAILED, NULL, e);
+    if (state == SPARK_SUBMISSION_FAILED)
+        return submit(a, app, e);
+    return enter(a, app, SPARK_PENDING_RERUN, NULL, e);
+}
+
+// Waits until the driver pod is gone (its executors go with it), then goes on to `next`.
+static int clear(sparkapps *a, cJSON *app, enum spark_state next, err *e)
+{
+    const snapshot *driver = driver_of(a, app);
+    if (driver) {
+        int failed = delete_pod(a, driver, e);
+        cJSON_Delete(app);
+        return failed; // its end brings us back
+    }
+    cJSON *status = json_object_at(app, "status");
+    if (next == SPARK_SUBMITTED)
+        return submit(a, app, e);
+    if (next == SPARK_PENDING_RERUN) { // a new specification begins to count anew
+        json_set_int(status, "executionAttempts", 0);
+        json_set_int(status, "submissionAttempts", 0);
+    }
+    return enter(a, app, next, NULL, e);
+}
+
+// COMPLETED, FAILED: late news of executors, and the time to live.
+static int rest(sparkapps *a, cJSON *app, err *e)
+{
+    const cJSON *ttl = json_path(app, "spec.timeToLiveSeconds");
+    int64_t seconds = 0, now = store_now(a->store);
+    if (ttl && json_int(ttl, &seconds)) {
+        int64_t due = object_time(json_get(app, "status"), "terminationTime") + seconds * CLOCK_SEC;
+        AUTO_FREE char *ns = mem_strdup(object_namespace(app)),
+                       *name = mem_strdup(object_name(app));
+        if (seconds <= 0 || due <= now) {
+            bool gone;
+            store_delete(a->store, KIND(SPARKAPPLICATIONS), ns, name, NULL, &gone, e);
+            cJSON_Delete(app);
+            return 0;
+        }
+        controller_add_after(a->controller, ns, name, due - now);
+    }
+    cJSON_Delete(app);
+    return 0;
+}
+
+static int reconcile(void *arg, const char *ns, const char *name, err *e)
+{
+    sparkapps *a = arg;
+    cJSON *app = store_copy(a->store, KIND(SPARKAPPLICATIONS), ns, name);
+    if (!app || object_is_deleting(app)) {
+        cJSON_Delete(app);
+        return 0;
+    }
+    enum spark_state state = spark_state_of(app);
+    bool suspend = json_bool_or(json_get(app, "spec"), "suspend", false);
+    if (suspend && !spark_is_terminal(state) && state != SPARK_SUSPENDING &&
+        state != SPARK_SUSPENDED)
+        return enter(a, app, SPARK_SUSPENDING, NULL, e);
+    switch (state) {
+    case SPARK_NEW:
+        EVENT(a, app, "Normal", "SparkApplicationAdded",
+            "SparkApplication %s was added, enqueuing it for submission", name);
+        return submit(a, app, e);
+    case SPARK_SUBMITTED:
+    case SPARK_RUNNING:
+    case SPARK_UNKNOWN:
+        return follow(a, app, state == SPARK_UNKNOWN ? SPARK_SUBMITTED : state, e);
+    case SPARK_SUCCEEDING:
+    case SPARK_FAILING:
+    case SPARK_SUBMISSION_FAILED:
+        return conclude(a, app, state, e);
+    case SPARK_INVALIDATING:
+        return clear(a, app, SPARK_PENDING_RERUN, e);
+    case SPARK_PENDING_RERUN:
+    case SPARK_RESUMING:
+        return clear(a, app, SPARK_SUBMITTED, e);
+    case SPARK_SUSPENDING:
+        return clear(a, app, SPARK_SUSPENDED, e);
+    case SPARK_SUSPENDED:
+        if (!suspend)
+            return enter(a, app, SPARK_RESUMING, NULL, e);
+        cJSON_Delete(app);
+        return 0;
+    case SPARK_COMPLETED:
+    case SPARK_FAILED:
+        return rest(a, app, e);
+    }
+    cJSON_Delete(app);
+    return 0;
+}
+
+static int invalidate(sparkapps *a, const snapshot *o)
+{
+    cJSON *app = store_copy(a->store, KIND(SPARKAPPLICATIONS), o->ns, o->name);
+    return app ? enter(a, app, SPARK_INVALIDATING, NULL, NULL) : 0;
+}
+
+static void changed(void *arg, const struct store_event *ev)
+{
+    sparkapps *a = arg;
+    const snapshot *o = ev->object;
+    if (o->kind == KIND(PODS)) { // executors belong to the driver, which belongs to the application
+        const char *app = object_label(o->json, "sparkoperator.k8s.io/app-name");
+        if (app)
+            controller_add(a->controller, o->ns, app);
+    } else if (o->kind == KIND(SPARKAPPLICATIONS) && ev->change == STORE_MODIFIED && ev->old &&
+               spark_state_of(o->json) != SPARK_NEW &&
+               spark_needs_restart(ev->old->json, o->json)) {
+        invalidate(a, o);
+    }
+}
+
+static const struct controller_ops spark_controller = {
+    .kind = KIND(SPARKAPPLICATIONS), .reconcile = reconcile, .changed = changed};
+
+// spark-submit of this machine: SPARK_HOME's or PATH's.
+static char *find_spark_submit(const char *const *env)
+{
+    const char *home = NULL, *path = "";
+    for (; env && *env; env++) {
+        if (str_starts(*env, "SPARK_HOME="))
+            home = *env + strlen("SPARK_HOME=");
+        if (str_starts(*env, "PATH="))
+            path = *env + strlen("PATH=");
+    }
+    AUTO_FREE char *folders = home ? str_fmt("%s/bin:%s", home, path) : mem_strdup(path);
+    char **list = strv_split(folders, ':'), *found = NULL;
+    for (char **f = list; *f && !found; f++) {
+        AUTO_FREE char *candidate = str_fmt("%s/spark-submit", *f);
+        if (access(candidate, X_OK) == 0)
+            found = STEAL(candidate);
+    }
+    strv_free(list);
+    return found;
+}
+
+sparkapps *sparkapps_open(sandbox *s, const struct pods_options *o)
+{
+    sparkapps *a = mem_alloc(sizeof *a);
+    a->store = sandbox_store(s);
+    a->worker = o->worker;
+    a->spark_submit = find_spark_submit(o->env);
+    a->controller = controller_new(sandbox_loop(s), a->store, &spark_controller, a);
+    return a;
+}
+
+void sparkapps_close(sparkapps *a)
+{
+    if (!a)
+        return;
+    controller_free(a->controller);
+    free(a->spark_submit);
+    free(a);
+}
