@@ -48,9 +48,11 @@ const char *run_state_name(enum run_state s);
 enum output_kind { OUTPUT_STREAM, OUTPUT_DISPLAY, OUTPUT_ERROR };
 struct output {
     enum output_kind kind;
-    char *name;  // STREAM: stdout or stderr; DISPLAY: its id; ERROR: the error's name
-    char *text;  // STREAM: the text, NULL when spooled; ERROR: the message
-    char *spool; // STREAM: name of the spool, bytes [from, to)
+    char *name;    // STREAM: stdout or stderr; ERROR: the error's name
+    int64_t id;    // DISPLAY
+    char *text;    // STREAM: the text, NULL when spooled; ERROR: the message
+    size_t text_n; // its length
+    char *spool;   // STREAM: name of the spool, bytes [from, to)
     uint64_t from, to;
     cJSON *data;       // DISPLAY: MIME bundle, updates folded in; ERROR: {traceback, line}
     bool live, result; // DISPLAY
@@ -95,15 +97,16 @@ int fold_event(fold *f, const cJSON *record, err *e);
 fold *fold_file(const char *path, err *first_bad, err *e);
 
 // The run.
-const char *fold_run(const fold *f);          // its name
-const notebook *fold_notebook(const fold *f); // the document as it was last
-const cJSON *fold_first(const fold *f);       // the "run" record
-enum run_state fold_state(const fold *f);     // RUNNING until an end record
-int fold_exit(const fold *f);                 // exit code of the end record, -1: none
-const char *fold_reason(const fold *f);       // of the end record, or NULL
-int64_t fold_started(const fold *f);          // wall ns
-int64_t fold_last(const fold *f);             // wall ns of the last record
-int64_t fold_duration(const fold *f);         // monotonic ns, summed over resumes
+const char *fold_run(const fold *f);            // its name
+const notebook *fold_notebook(const fold *f);   // the document as it was last
+const cJSON *fold_first(const fold *f);         // the "run" record
+enum run_state fold_state(const fold *f);       // RUNNING until an end record
+int fold_exit(const fold *f);                   // exit code of the end record, -1: none
+const char *fold_message(const fold *f);        // of the end record, or NULL
+const struct output *fold_error(const fold *f); // of the run as a whole, or NULL
+int64_t fold_started(const fold *f);            // wall ns
+int64_t fold_last(const fold *f);               // wall ns of the last record
+int64_t fold_duration(const fold *f);           // monotonic ns, summed over resumes
 uint64_t fold_seq(const fold *f);
 size_t fold_corrupt(const fold *f); // lines that could not be read
 // Cells, in the document's order.

@@ -27,3 +27,5 @@ char **journal_list(const char *folder, err *e);
 char *journal_file(const char *folder, const char *run); // FOLDER/.firesteel/RUN.jsonl, new
 // A run by its whole name or a unique beginning, or "" or "last" for the newest.
 char *journal_find(const char *folder, const char *name, err *e);
+// Is some process writing it now? (Its lock tells; a killed one's is gone with it.)
+bool journal_is_written(const char *path);

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+#include "script/journal/reader.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "script/journal/writer.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct reader {
+    int fd;
+    char *name; // "RUN.jsonl", for messages
+    buf bytes;  // read and not yet handed out, from the last line's start
+    size_t line_n, scanned, number;
+    bool refused;
+};
+
+reader *reader_open(const char *path, err *e)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        err_errno(e, errno, "cannot open the journal %s", path);
+        return NULL;
+    }
+    reader *r = mem_alloc(sizeof *r);
+    r->fd = fd;
+    r->name = path_basename(path);
+    return r;
+}
+
+void reader_close(reader *r)
+{
+    if (!r)
+        return;
+    close(r->fd);
+    free(r->name);
+    buf_done(&r->bytes);
+    free(r);
+}
+
+// Reads on until there is a whole line after the last one: 1; 0: not yet.
+static int next_line(reader *r, err *e)
+{
+    buf_consume(&r->bytes, r->line_n);
+    r->line_n = r->scanned = 0;
+    for (;;) {
+        const char *newline = r->bytes.len > r->scanned ? memchr(r->bytes.data + r->scanned, '\n',
+                                                              r->bytes.len - r->scanned)
+                                                        : NULL;
+        if (newline) {
+            r->line_n = (size_t)(newline + 1 - r->bytes.data);
+            r->number++;
+            return 1;
+        }
+        r->scanned = r->bytes.len;
+        buf_reserve(&r->bytes, 1 << 16);
+        ssize_t n = read(r->fd, r->bytes.data + r->bytes.len, 1 << 16);
+        if (n < 0 && errno != EINTR)
+            return err_errno(e, errno, "cannot read the journal %s", r->name);
+        if (n == 0)
+            return 0;
+        r->bytes.len += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static int check_first(reader *r, const cJSON *record, err *e)
+{
+    int64_t format = json_int_or(record, "format", 0);
+    r->refused = true;
+    if (!str_eq(json_str(record, "type"), "run") || format < 1)
+        return err_set(e, ERR_INVALID, "%s is not a journal: its first record is no run", r->name);
+    if (format > JOURNAL_FORMAT)
+        return err_set(e, ERR_INVALID,
+            "%s was written by a newer firesteel (journal format %lld; this one reads %d)", r->name,
+            (long long)format, JOURNAL_FORMAT);
+    r->refused = false;
+    return 0;
+}
+
+int reader_next(reader *r, cJSON **record, err *e)
+{
+    *record = NULL;
+    if (r->refused)
+        return err_set(e, ERR_INVALID, "%s cannot be read", r->name);
+    int result = next_line(r, e);
+    if (result <= 0)
+        return result;
+    err why = {0};
+    cJSON *j = json_parse(r->bytes.data, r->line_n - 1, &why);
+    if (j && !cJSON_IsObject(j))
+        err_set(&why, ERR_INVALID, "it is not a JSON object");
+    if (why.code) {
+        cJSON_Delete(j);
+        return err_set(e, ERR_CORRUPT, "%s line %zu is damaged: %s", r->name, r->number, why.text);
+    }
+    if (r->number == 1 && check_first(r, j, e) < 0) {
+        cJSON_Delete(j);
+        return -1;
+    }
+    *record = j;
+    return 1;
+}
+
+const char *reader_line(const reader *r, size_t *n)
+{
+    *n = r->line_n;
+    return buf_cstr(&r->bytes);
+}
+
+size_t reader_line_number(const reader *r)
+{
+    return r->number;
+}
+
+bool reader_torn(const reader *r)
+{
+    return r->bytes.len > r->line_n;
+}
+
+struct found {
+    char *run;
+    char stamp[24]; // of the name: "20260102-030405-1a2b"
+};
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct found *x = a, *y = b;
+    int by_time = strcmp(y->stamp, x->stamp);
+    return by_time ? by_time : strcmp(x->run, y->run);
+}
+
+// "name-20260102-030405-1a2b.jsonl"
+static bool is_journal(const char *file, struct found *out)
+{
+    enum { STAMP = 20 };
+    size_t n = strlen(file);
+    if (!str_ends(file, ".jsonl") || n < 6 + STAMP + 1)
+        return false;
+    out->run = mem_strndup(file, n - 6);
+    memcpy(out->stamp, file + n - 6 - STAMP, STAMP);
+    out->stamp[STAMP] = '\0';
+    return true;
+}
+
+char **journal_list(const char *folder, err *e)
+{
+    AUTO_FREE char *dir = path_join(folder, ".firesteel");
+    DIR *d = opendir(dir);
+    if (!d && errno != ENOENT && errno != ENOTDIR) {
+        err_errno(e, errno, "cannot list %s", dir);
+        return NULL;
+    }
+    struct found *list = NULL;
+    size_t n = 0;
+    for (struct dirent *entry; d && (entry = readdir(d));) {
+        struct found one;
+        if (!is_journal(entry->d_name, &one))
+            continue;
+        list = mem_resize(list, n + 1, sizeof *list);
+        list[n++] = one;
+    }
+    if (d)
+        closedir(d);
+    if (n)
+        qsort(list, n, sizeof *list, newest_first);
+    char **runs = mem_array(n + 1, sizeof *runs);
+    for (size_t i = 0; i < n; i++)
+        runs[i] = list[i].run;
+    free(list);
+    return runs;
+}
+
+char *journal_file(const char *folder, const char *run)
+{
+    return str_fmt("%s/.firesteel/%s.jsonl", *folder ? folder : ".", run);
+}
+
+char *journal_find(const char *folder, const char *name, err *e)
+{
+    char **runs = journal_list(folder, e);
+    if (!runs)
+        return NULL;
+    bool newest = !name || !*name || str_eq(name, "last");
+    char *found = NULL;
+    size_t hits = 0;
+    for (char **run = runs; *run; run++) {
+        bool whole = !newest && str_eq(*run, name);
+        if (!newest && !whole && !str_starts(*run, name))
+            continue;
+        if (!found || whole) {
+            free(found);
+            found = mem_strdup(*run);
+        }
+        hits = whole ? 1 : hits + 1;
+        if (whole || newest)
+            break;
+    }
+    if (!found && newest)
+        err_set(e, ERR_NOT_FOUND, "there are no runs in %s/.firesteel", folder);
+    else if (!found)
+        err_set(e, ERR_NOT_FOUND,
+            "there is no run %s in %s/.firesteel; `firesteel runs` lists them", name, folder);
+    else if (hits > 1) {
+        err_set(e, ERR_USAGE, "%zu runs start with %s; `firesteel runs` lists them", hits, name);
+        free(STEAL(found));
+    }
+    strv_free(runs);
+    return found;
+}
+
+bool journal_is_written(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool held = flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+    close(fd);
+    return held;
+}
