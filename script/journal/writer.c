@@ -59,14 +59,14 @@ static int make_folder(const char *folder, char **out, err *e)
     return path_write(ignore, text, sizeof text - 1, 0644, e);
 }
 
-static journal *journal_new(const char *dir, const char *run, mask *mask)
+static journal *journal_new(const char *dir, const char *run, mask *secrets)
 {
     journal *j = mem_alloc(sizeof *j);
     j->fd = -1;
     j->run = mem_strdup(run);
     j->path = str_fmt("%s/%s.jsonl", dir, run);
     j->spool_dir = path_join(dir, run);
-    j->mask = mask;
+    j->mask = secrets;
     return j;
 }
 
@@ -160,10 +160,10 @@ static int find_end(journal *j, err *e)
     return 0;
 }
 
-journal *journal_continue(const char *folder, const char *run, mask *mask, err *e)
+journal *journal_continue(const char *folder, const char *run, mask *secrets, err *e)
 {
     AUTO_FREE char *dir = path_join(folder, ".firesteel");
-    journal *j = journal_new(dir, run, mask);
+    journal *j = journal_new(dir, run, secrets);
     j->fd = open(j->path, O_RDWR | O_APPEND | O_CLOEXEC);
     if (j->fd < 0)
         err_errno(e, errno, "there is no run %s here (%s)", run, j->path);

@@ -25,7 +25,7 @@ enum { JOURNAL_FORMAT = 1 };
 journal *journal_create(const struct journal_spec *spec, err *e);
 // Continues a run: a torn last line is cut off, numbering goes on. It is locked against a second
 // writer: ERR_CONFLICT naming the process that holds it.
-journal *journal_continue(const char *folder, const char *run, mask *mask, err *e);
+journal *journal_continue(const char *folder, const char *run, mask *secrets, err *e);
 void journal_close(journal *j); // syncs; NULL is fine
 
 const char *journal_run(const journal *j);
