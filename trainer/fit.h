@@ -3,28 +3,10 @@
 // Nothing is printed: text goes to a sink. All tensors are borrowed for the call.
 #pragma once
 #include "base/err.h"
+#include "trainer/logs.h"
 #include "trainer/nn/model.h"
 
 #include <stdatomic.h>
-
-enum { LOGS_MAX = 16, LOG_NAME_SIZE = 32 };
-
-// Named numbers of an epoch or batch in the order in which they are shown; a callback may add and
-// overwrite. A plain value.
-typedef struct logs {
-    size_t n;
-    struct log_item {
-        char name[LOG_NAME_SIZE];
-        double value;
-    } items[LOGS_MAX];
-} logs;
-
-// The value by name: false when it is not there.
-bool logs_get(const logs *l, const char *name, double *value);
-// Adds or overwrites; what does not fit is dropped.
-void logs_set(logs *l, const char *name, double value);
-// " - loss: 0.3325 - accuracy: 0.9046 - lr: 0.0010": 4 decimals, 4e where |value| <= 0.001.
-void logs_format(const logs *l, buf *out);
 
 // Keras's callback methods, each optional. 0 goes on, 1 ends the training after it (stop_training),
 // -1 with e ends it as an error. They run on the thread that called, between steps, so they may

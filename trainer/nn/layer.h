@@ -51,7 +51,8 @@ typedef struct layer_spec {
 
 // "Dense(128)", "Flatten(28, 28)", "Dropout(0.2)".
 void layer_text(const layer_spec *spec, buf *out);
-const char *layer_kind_name(layer_kind kind);
+const char *layer_kind_name(layer_kind kind); // "Dense"
+const char *layer_kind_id(layer_kind kind);   // "dense"
 // By name; errors list the known ones. "none" is linear.
 int layer_kind_parse(const char *text, layer_kind *kind, err *e);
 int activation_parse(const char *text, activation *a, err *e);

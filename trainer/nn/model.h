@@ -25,13 +25,18 @@ enum { MODEL_SEED = 42 };
 // timeline. -1 with e ends the training.
 typedef int (*allreduce_fn)(void *ctx, float *values, size_t n, const char *name, err *e);
 
+// How the first layer reads its input: by the share of zeros in it, or as told (for measurements;
+// the results are the same to the last bit).
+typedef enum input_path { INPUT_BY_DENSITY, INPUT_DENSE, INPUT_SPARSE } input_path;
+
 typedef struct compile_spec {
     optimizer_spec optimizer;
     loss_kind loss;
-    bool from_logits;       // the last layer is linear, the loss applies softmax or sigmoid
-    bool accuracy;          // the metric "accuracy"
-    int threads;            // 0: as many as there are cores for this process
-    const char *cpu;        // instruction set "avx512", "avx2", "plain"; NULL: the best there is
+    bool from_logits; // the last layer is linear, the loss applies softmax or sigmoid
+    bool accuracy;    // the metric "accuracy"
+    int threads;      // 0: as many as there are cores for this process
+    const char *cpu;  // instruction set "avx512", "avx2", "plain"; NULL: the best there is
+    input_path input;
     allreduce_fn allreduce; // NULL: gradients are this process's own
     void *allreduce_ctx;
 } compile_spec;
@@ -72,7 +77,7 @@ void model_set_steps(model *m, int64_t steps);
 // Weights one by one: dense/kernel (inputs, units), dense/bias (units), dense_1/kernel, …
 // For optimizer state the same with a slot: Adam has 2 (m, v), SGD with momentum 1.
 size_t model_weight_count(const model *m);
-const char *model_weight_name(const model *m, size_t i);
+void model_weight_name(const model *m, size_t i, buf *out);
 tensor *model_weight(const model *m, size_t i, err *e); // a copy, F32
 int model_set_weight(model *m, size_t i, const tensor *value, err *e);
 size_t model_slot_count(const model *m);

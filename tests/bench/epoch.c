@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// Times epochs of the MNIST model (784-128-10, Adam, batch 64) and prints one line of JSON.
+//   epoch FOLDER [--threads N] [--epochs N] [--cpu NAME] [--input auto|dense|sparse] [--seed N]
+#include "base/clock.h"
+#include "trainer/data/mnist.h"
+#include "trainer/fit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct options {
+    const char *folder;
+    int threads, epochs;
+    const char *cpu;
+    input_path input;
+    uint64_t seed;
+};
+
+static int usage(void)
+{
+    fprintf(stderr, "usage: epoch FOLDER [--threads N] [--epochs N] [--cpu avx512|avx2|plain] "
+                    "[--input auto|dense|sparse] [--seed N]\n");
+    return 2;
+}
+
+static int parse(int argc, char **argv, struct options *o)
+{
+    *o = (struct options){.threads = 1, .epochs = 5, .seed = MODEL_SEED};
+    if (argc < 2 || argc % 2)
+        return -1;
+    o->folder = argv[1];
+    for (int i = 2; i < argc; i += 2) {
+        const char *value = argv[i + 1];
+        if (strcmp(argv[i], "--threads") == 0)
+            o->threads = atoi(value);
+        else if (strcmp(argv[i], "--epochs") == 0)
+            o->epochs = atoi(value);
+        else if (strcmp(argv[i], "--cpu") == 0)
+            o->cpu = value;
+        else if (strcmp(argv[i], "--seed") == 0)
+            o->seed = strtoull(value, NULL, 10);
+        else if (strcmp(argv[i], "--input") == 0)
+            o->input = *value == 'd'   ? INPUT_DENSE
+                       : *value == 's' ? INPUT_SPARSE
+                                       : INPUT_BY_DENSITY;
+        else
+            return -1;
+    }
+    return o->epochs > 0 ? 0 : -1;
+}
+
+static model *new_model(const struct options *o, err *e)
+{
+    const layer_spec layers[] = {{.kind = LAYER_FLATTEN, .dims = 2, .shape = {28, 28}},
+        {.kind = LAYER_DENSE, .units = 128, .activation = ACTIVATION_RELU},
+        {.kind = LAYER_DENSE, .units = 10, .activation = ACTIVATION_SOFTMAX}};
+    compile_spec spec = {.optimizer = optimizer_default(OPTIMIZER_ADAM),
+        .accuracy = true,
+        .threads = o->threads,
+        .cpu = o->cpu,
+        .input = o->input};
+    model *m = model_new(layers, 3, o->seed, e);
+    return m && model_compile(m, &spec, e) == 0 ? m : NULL;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double accuracy(model *m, const mnist *d, err *e)
+{
+    logs l;
+    double value = -1;
+    if (model_evaluate(m, &(evaluate_spec){.x = d->test_x, .y = d->test_y}, &l, e) == 0)
+        logs_get(&l, "accuracy", &value);
+    return value;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o;
+    mnist d;
+    err e = {0};
+    if (parse(argc, argv, &o) < 0)
+        return usage();
+    int64_t start = clock_mono();
+    model *m = new_model(&o, &e);
+    if (!m || mnist_load(&d, o.folder, 0, 1, &e) < 0) {
+        fprintf(stderr, "epoch: %s\n", e.text);
+        return 1;
+    }
+    double load = (double)(clock_mono() - start) * 1e-9, first = 0;
+    double *seconds = calloc((size_t)o.epochs, sizeof *seconds);
+    for (int i = 0; i < o.epochs; i++) {
+        int64_t began = clock_mono();
+        fit_spec fit = {
+            .x = d.train_x, .y = d.train_y, .batch_size = 64, .epochs = i + 1, .initial_epoch = i};
+        if (model_fit(m, &fit, NULL, &e) < 0)
+            return fprintf(stderr, "epoch: %s\n", e.text), 1;
+        seconds[i] = (double)(clock_mono() - began) * 1e-9;
+        first = i ? first : accuracy(m, &d, &e);
+    }
+    double last = accuracy(m, &d, &e);
+    qsort(seconds, (size_t)o.epochs, sizeof *seconds, by_value);
+    printf("{\"cpu\": \"%s\", \"threads\": %d, \"load\": %.3f, \"median\": %.4f, \"min\": %.4f, "
+           "\"accuracy_1\": %.4f, \"accuracy_%d\": %.4f}\n",
+        model_cpu(m), model_threads(m), load, seconds[o.epochs / 2], seconds[0], first, o.epochs,
+        last);
+    free(seconds);
+    mnist_done(&d);
+    model_free(m);
+    return 0;
+}

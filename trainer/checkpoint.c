@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/checkpoint.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "trainer/nn/config.h"
+#include "trainer/safetensors.h"
+
+#include <string.h>
+
+static const char format[] = "firesteel";
+
+// "optimizer/m/dense/kernel" for a slot, "dense/kernel" for the weight itself.
+static void entry_name(const model *m, const char *slot, size_t weight, buf *out)
+{
+    buf_clear(out);
+    if (slot)
+        buf_fmt(out, "optimizer/%s/", slot);
+    model_weight_name(m, weight, out);
+}
+
+static int add(safetensors_writer *w, const char *name, tensor *t)
+{
+    if (!t)
+        return -1;
+    safetensors_add(w, name, t);
+    tensor_free(t);
+    return 0;
+}
+
+static int add_all(safetensors_writer *w, const model *m, bool optimizer, err *e)
+{
+    AUTO_BUF name = {0};
+    for (size_t i = 0; i < model_weight_count(m); i++) {
+        entry_name(m, NULL, i, &name);
+        if (add(w, buf_cstr(&name), model_weight(m, i, e)) < 0)
+            return -1;
+    }
+    for (size_t slot = 0; optimizer && slot < model_slot_count(m); slot++)
+        for (size_t i = 0; i < model_weight_count(m); i++) {
+            entry_name(m, model_slot_name(m, slot), i, &name);
+            if (add(w, buf_cstr(&name), model_slot(m, slot, i, e)) < 0)
+                return -1;
+        }
+    return 0;
+}
+
+int checkpoint_encode(const model *m, checkpoint_options options, buf *out, err *e)
+{
+    if (!model_is_built(m))
+        return err_set(e, ERR_USAGE, "the model has no weights yet: fit or build it first");
+    AUTO_JSON *config = config_of(m);
+    AUTO_FREE char *text = json_to_str(config);
+    AUTO_BUF bytes = {0};
+    safetensors_writer w;
+    safetensors_begin(&w);
+    safetensors_add_text(&w, "format", format);
+    safetensors_add_text(&w, "config", text);
+    int status = add_all(&w, m, options.optimizer, e);
+    safetensors_finish(&w, &bytes);
+    if (status == 0)
+        buf_add(out, bytes.data, bytes.len);
+    return status;
+}
+
+int checkpoint_write(const model *m, const char *path, checkpoint_options options, err *e)
+{
+    AUTO_BUF bytes = {0};
+    if (checkpoint_encode(m, options, &bytes, e) < 0)
+        return -1;
+    if (path_write(path, bytes.data, bytes.len, 0644, e) < 0)
+        return err_wrap(e, "writing the checkpoint");
+    return 0;
+}
+
+static int restore_slots(model *m, const safetensors *s, err *e)
+{
+    AUTO_BUF name = {0};
+    for (size_t slot = 0; slot < model_slot_count(m); slot++)
+        for (size_t i = 0; i < model_weight_count(m); i++) {
+            entry_name(m, model_slot_name(m, slot), i, &name);
+            if (!safetensors_has(s, buf_cstr(&name)))
+                continue;
+            tensor *t = safetensors_get(s, buf_cstr(&name), e);
+            int status = t ? model_set_slot(m, slot, i, t, e) : -1;
+            tensor_free(t);
+            if (status < 0)
+                return -1;
+        }
+    return 0;
+}
+
+static int restore(model *m, const safetensors *s, err *e)
+{
+    AUTO_BUF name = {0};
+    for (size_t i = 0; i < model_weight_count(m); i++) {
+        entry_name(m, NULL, i, &name);
+        tensor *t = safetensors_get(s, buf_cstr(&name), e);
+        int status = t ? model_set_weight(m, i, t, e) : -1;
+        tensor_free(t);
+        if (status < 0)
+            return -1;
+    }
+    return restore_slots(m, s, e);
+}
+
+// Do the layers that the configuration tells have their weights in the file? Asked before memory is
+// had for them: a few damaged digits must not cost gigabytes.
+static int check_size(const cJSON *config, size_t bytes, err *e)
+{
+    const cJSON *l;
+    size_t values = 0;
+    cJSON_ArrayForEach(l, json_get(config, "layers"))
+    {
+        int64_t units = json_int_or(l, "units", 0), inputs = json_int_or(l, "inputs", 0);
+        if (units <= 0)
+            continue;
+        size_t here;
+        if (inputs <= 0 || __builtin_mul_overflow((size_t)units, (size_t)inputs, &here) ||
+            __builtin_add_overflow(values, here, &values) || values > bytes / sizeof(float))
+            return err_set(e, ERR_CORRUPT, "the layers need more weights than the file has");
+    }
+    return 0;
+}
+
+static model *make(const safetensors *s, err *e)
+{
+    const char *kind = safetensors_text(s, "format"), *text = safetensors_text(s, "config");
+    if (!kind || !text || strcmp(kind, format) != 0) {
+        err_set(e, ERR_INVALID,
+            "a safetensors file of another program: it has no firesteel configuration");
+        return NULL;
+    }
+    AUTO_JSON *config = json_parse(text, strlen(text), e);
+    model *m = config && check_size(config, s->n, e) == 0 ? config_model(config, e) : NULL;
+    if (!m) {
+        err_wrap(e, "the checkpoint's configuration");
+        return NULL;
+    }
+    if (!model_is_built(m) || restore(m, s, e) < 0) {
+        if (!model_is_built(m))
+            err_set(e, ERR_INVALID, "the checkpoint's configuration does not tell the inputs");
+        model_free(m);
+        return NULL;
+    }
+    return m;
+}
+
+model *checkpoint_decode(const void *bytes, size_t n, err *e)
+{
+    safetensors s;
+    if (safetensors_open(&s, bytes, n, e) < 0) {
+        err_wrap(e, "not a checkpoint");
+        return NULL;
+    }
+    model *m = make(&s, e);
+    safetensors_done(&s);
+    return m;
+}
+
+model *checkpoint_read(const char *path, err *e)
+{
+    AUTO_BUF bytes = {0};
+    if (path_read(path, &bytes, 0, e) < 0)
+        return NULL;
+    model *m = checkpoint_decode(buf_cstr(&bytes), bytes.len, e);
+    if (!m)
+        err_wrap(e, "%s", path);
+    return m;
+}
+
+int checkpoint_restore(model *m, const void *bytes, size_t n, err *e)
+{
+    safetensors s;
+    if (!model_is_built(m))
+        return err_set(e, ERR_USAGE, "the model has no weights yet: build it first");
+    if (safetensors_open(&s, bytes, n, e) < 0)
+        return err_wrap(e, "not a checkpoint");
+    int status = restore(m, &s, e);
+    safetensors_done(&s);
+    return status;
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// 32 registers of 16 floats: 6 × 4 accumulators, 4 weights, 1 broadcast value.
+#include "trainer/cpu/ops.h"
+
+#include <immintrin.h>
+#include <math.h>
+#include <string.h>
+
+enum { LANES = 16, ROWS = 6, VECS = 4, SPARSE_VECS = 4 };
+
+typedef __m512 v;
+
+#define V static inline __attribute__((always_inline))
+
+V v v_load(const float *p)
+{
+    return _mm512_load_ps(p);
+}
+V void v_store(float *p, v a)
+{
+    _mm512_store_ps(p, a);
+}
+V v v_set(float a)
+{
+    return _mm512_set1_ps(a);
+}
+V v v_add(v a, v b)
+{
+    return _mm512_add_ps(a, b);
+}
+V v v_sub(v a, v b)
+{
+    return _mm512_sub_ps(a, b);
+}
+V v v_mul(v a, v b)
+{
+    return _mm512_mul_ps(a, b);
+}
+V v v_div(v a, v b)
+{
+    return _mm512_div_ps(a, b);
+}
+V v v_fma(v a, v b, v c)
+{
+    return _mm512_fmadd_ps(a, b, c);
+}
+V v v_sqrt(v a)
+{
+    return _mm512_sqrt_ps(a);
+}
+V v v_max(v a, v b)
+{
+    return _mm512_max_ps(a, b);
+}
+V v v_min(v a, v b)
+{
+    return _mm512_min_ps(a, b);
+}
+V v v_round(v a)
+{
+    return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT);
+}
+V v v_scale2(v a, v n)
+{
+    return _mm512_scalef_ps(a, n);
+}
+
+V v v_one_where_positive(v a)
+{
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a, v_set(0), _CMP_GT_OQ), v_set(1));
+}
+
+V v v_from_u8(const uint8_t *p)
+{
+    return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p)));
+}
+
+V uint64_t v_nonzero_u8(const void *p)
+{
+    __m512i a = _mm512_loadu_si512(p);
+    return _mm512_test_epi8_mask(a, a);
+}
+
+V uint64_t v_nonzero_f32(const void *p)
+{
+    uint64_t set = 0;
+    for (int i = 0; i < 4; i++) {
+        v a = _mm512_loadu_ps((const float *)p + 16 * i);
+        set |= (uint64_t)_mm512_cmp_ps_mask(a, v_set(0), _CMP_NEQ_UQ) << (16 * i);
+    }
+    return set;
+}
+
+#include "trainer/cpu/kernels.inc"
+#include "trainer/cpu/rows.inc"
+
+static bool usable(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+
+#define CPU_NAME "avx512"
+#define CPU_OPS  cpu_avx512
+#include "trainer/cpu/table.inc"

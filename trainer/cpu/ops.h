@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// The arithmetic of training as one table of functions for each instruction set, chosen at run
+// time. Nothing is owned; every function works on plain memory and on one thread.
+//
+// Weights lie in panels: up to 64 units (columns) of a layer, row after row.
+//
+//   panel   w[k][c], k < inputs, c < width; width is a multiple of 16, at most 64; unused columns
+//   are 0 rows    x[r][k], r < rows, `ld` floats from one row to the next
+//
+// All pointers to floats that are not x are aligned to 64 bytes; ld is a multiple of 16.
+#pragma once
+#include "base/err.h"
+#include "trainer/nn/layer.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PANEL = 64, NARROW = 16, TILE = 64 };
+
+// What becomes of a gradient g of weights w with optimizer state m and v: see nn/optimizer.h.
+typedef enum update_rule {
+    UPDATE_STORE, // g is kept, for others to average
+    UPDATE_SGD,
+    UPDATE_MOMENTUM,
+    UPDATE_NESTEROV,
+    UPDATE_ADAM,
+} update_rule;
+
+typedef struct update {
+    update_rule rule;
+    float rate;           // Adam: lr·√(1-β2ᵗ)/(1-β1ᵗ)
+    float beta_1, beta_2; // SGD: beta_1 is the momentum
+    float epsilon;
+} update;
+
+// The same place in four runs of equal layout. g only for UPDATE_STORE; m, v as the rule needs.
+typedef struct params {
+    float *w, *m, *v, *g;
+} params;
+
+static inline params params_at(const params *p, size_t i)
+{
+    return (params){p->w ? p->w + i : NULL, p->m ? p->m + i : NULL, p->v ? p->v + i : NULL,
+        p->g ? p->g + i : NULL};
+}
+
+// y[r][c] = start + Σ_k x[r][k]·w[k][c]; start is bias[c], or y's old value when bias is NULL.
+typedef struct product {
+    float *y;
+    const float *x, *w, *bias; // (rows, width), (rows, inputs), (inputs, width), (width)
+    size_t ldy, ldx, rows, inputs, width;
+} product;
+
+// dw[k][c] = Σ_r x[r][k]·d[r][c], and w, m, v follow it.
+typedef struct gradient {
+    params to;      // (inputs, width)
+    const float *x; // (rows, inputs)
+    const float *d; // (rows, width)
+    size_t ldx, ldd, rows, inputs, width;
+    const update *rule;
+} gradient;
+
+// Input with many zeros, read where it lies. `bytes`: values are scale × u8, else f32.
+typedef struct sparse_rows {
+    const void *const *row; // [rows]
+    const float *value;     // bytes: value[b] = scale·b
+    bool bytes;
+    size_t inputs; // of a row
+    size_t from;   // the product's or gradient's first input among them
+    // The same turned by tiles of 64 rows: turned[tile][k][64], zero where there is no row.
+    const void *turned;
+    // Has input k ever been other than 0? Where it has not, every update is exactly 0.
+    uint8_t *seen; // (inputs), the panel's own
+} sparse_rows;
+
+typedef struct cpu_ops {
+    const char *name;
+    bool (*usable)(void);
+    void (*multiply)(const product *p);
+    // The same for sparse input (p->x and ldx are not looked at); a zero is skipped, which is
+    // exact.
+    void (*multiply_sparse)(const product *p, const sparse_rows *x);
+    void (*train)(const gradient *g);
+    void (*train_sparse)(const gradient *g, const sparse_rows *x);
+    // n parameters by n gradients (a multiple of 16).
+    void (*update)(const update *rule, params to, const float *g, size_t n);
+    // Σ_r d[r][c], then as update.
+    void (*train_bias)(
+        const update *rule, params to, const float *d, size_t ldd, size_t rows, size_t width);
+    // y = f(y), in place; d ← d·f'(y) from f's result. Not for softmax.
+    void (*activate)(activation f, float *y, size_t ld, size_t rows, size_t width);
+    void (*derive)(
+        activation f, float *d, size_t ldd, const float *y, size_t ldy, size_t rows, size_t width);
+    // z = softmax(z) over the first n columns, in place; the others become 0.
+    // log_sum[r] = log Σ e^z when it is not NULL.
+    void (*softmax)(float *z, size_t ld, size_t rows, size_t n, float *log_sum);
+    // out[i] = scale·in[i].
+    void (*expand)(float *out, const uint8_t *in, size_t n, float scale);
+} cpu_ops;
+
+// "avx512", "avx2", "plain"; NULL is the best that this machine has. Errors: unknown (lists the
+// known), or not supported here.
+const cpu_ops *cpu_choose(const char *name, err *e);
+// The i-th known one, best first; NULL after the last.
+const cpu_ops *cpu_nth(size_t i);
+
+// out[c][r] = in[r][c].
+void transpose_f32(
+    float *out, size_t ldo, const float *in, size_t ldi, size_t rows, size_t columns);
+// Rows as tiles of 64 turned on their side: turned[tile][k][64]; missing rows are 0.
+void turn_u8(uint8_t *turned, const uint8_t *const *row, size_t rows, size_t inputs);
+void turn_f32(float *turned, const float *const *row, size_t rows, size_t inputs);

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/cpu/pool.h"
+
+#include "base/mem.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+enum { CACHE_LINE = 64, THREADS_MAX = 256, SPINS = 4000 };
+
+// A number that others wait to see changed. `sleepers` spares the waker a system call.
+struct gate {
+    _Alignas(CACHE_LINE) atomic_uint turn;
+    atomic_uint sleepers;
+};
+
+struct pool {
+    int threads;
+    void (*fn)(void *ctx, int thread);
+    void *ctx;
+    bool quit;
+    struct gate start, barrier;
+    _Alignas(CACHE_LINE) atomic_int arrived;
+    pthread_t helper[THREADS_MAX];
+};
+
+struct helper {
+    pool *pool;
+    int thread;
+};
+
+static void futex(atomic_uint *word, int op, unsigned value)
+{
+    syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
+}
+
+static void relax(void)
+{
+#ifdef __SSE2__
+    _mm_pause();
+#else
+    atomic_signal_fence(memory_order_seq_cst);
+#endif
+}
+
+static void gate_wait(struct gate *g, unsigned seen)
+{
+    for (int i = 0; i < SPINS; i++) {
+        if (atomic_load_explicit(&g->turn, memory_order_acquire) != seen)
+            return;
+        relax();
+    }
+    atomic_fetch_add(&g->sleepers, 1);
+    while (atomic_load(&g->turn) == seen)
+        futex(&g->turn, FUTEX_WAIT, seen);
+    atomic_fetch_sub(&g->sleepers, 1);
+}
+
+static void gate_open(struct gate *g)
+{
+    atomic_fetch_add(&g->turn, 1);
+    if (atomic_load(&g->sleepers))
+        futex(&g->turn, FUTEX_WAKE, INT_MAX);
+}
+
+// Adam's moments of weights that no longer move decay into denormals, which cost 100 times more:
+// they are flushed to zero (FTZ) and read as zero (DAZ).
+static unsigned flush_denormals(void)
+{
+#ifdef __SSE2__
+    unsigned before = _mm_getcsr();
+    _mm_setcsr(before | 0x8040);
+    return before;
+#else
+    return 0;
+#endif
+}
+
+static void restore_float_mode(unsigned mode)
+{
+#ifdef __SSE2__
+    _mm_setcsr(mode);
+#endif
+}
+
+void pool_barrier(pool *p)
+{
+    if (p->threads == 1)
+        return;
+    unsigned seen = atomic_load_explicit(&p->barrier.turn, memory_order_acquire);
+    if (atomic_fetch_add(&p->arrived, 1) + 1 < p->threads) {
+        gate_wait(&p->barrier, seen);
+        return;
+    }
+    atomic_store_explicit(&p->arrived, 0, memory_order_relaxed);
+    gate_open(&p->barrier);
+}
+
+static void *help(void *arg)
+{
+    struct helper h = *(struct helper *)arg;
+    free(arg);
+    flush_denormals();
+    for (unsigned turn = 0;; turn++) {
+        gate_wait(&h.pool->start, turn);
+        if (h.pool->quit)
+            return NULL;
+        h.pool->fn(h.pool->ctx, h.thread);
+        pool_barrier(h.pool);
+    }
+}
+
+void pool_run(pool *p, void (*fn)(void *ctx, int thread), void *ctx)
+{
+    unsigned mode = flush_denormals();
+    p->fn = fn;
+    p->ctx = ctx;
+    if (p->threads > 1)
+        gate_open(&p->start);
+    fn(ctx, 0);
+    pool_barrier(p);
+    restore_float_mode(mode);
+}
+
+int pool_cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) < 0)
+        return 1;
+    return CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
+}
+
+pool *pool_new(int threads)
+{
+    pool *p = aligned_alloc(CACHE_LINE, (sizeof *p + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
+    if (!p)
+        abort();
+    *p = (pool){.threads = 1};
+    int want = threads < 1 ? 1 : threads > THREADS_MAX ? THREADS_MAX : threads;
+    while (p->threads < want) {
+        struct helper *h = mem_alloc(sizeof *h);
+        *h = (struct helper){p, p->threads};
+        if (pthread_create(&p->helper[p->threads], NULL, help, h) != 0) {
+            free(h);
+            break;
+        }
+        p->threads++;
+    }
+    return p;
+}
+
+void pool_free(pool *p)
+{
+    if (!p)
+        return;
+    p->quit = true;
+    gate_open(&p->start);
+    for (int i = 1; i < p->threads; i++)
+        pthread_join(p->helper[i], NULL);
+    free(p);
+}
+
+int pool_threads(const pool *p)
+{
+    return p->threads;
+}

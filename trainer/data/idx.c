@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/data/idx.h"
+
+#include "base/buf.h"
+#include "base/digest.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "trainer/data/source.h"
+
+#include <string.h>
+#include <strings.h>
+
+//  X(type byte, bytes in the file, tensor type)
+#define IDX_TYPES(X)                                                                               \
+    X(0x08, 1, TENSOR_U8)                                                                          \
+    X(0x0B, 2, TENSOR_I64)                                                                         \
+    X(0x0C, 4, TENSOR_I64)                                                                         \
+    X(0x0D, 4, TENSOR_F32)
+
+struct idx_type {
+    uint8_t code;
+    size_t bytes;
+    tensor_type type;
+};
+
+static const struct idx_type types[] = {
+#define X(code, bytes, type) {code, bytes, type},
+    IDX_TYPES(X)
+#undef X
+};
+
+static uint32_t big_endian_32(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+struct header {
+    const struct idx_type *type;
+    int dims;
+    size_t shape[TENSOR_MAX_DIMS];
+};
+
+static int read_header(source *s, struct header *h, err *e)
+{
+    uint8_t magic[4], size[4];
+    if (source_read(s, magic, sizeof magic, e) < 0)
+        return -1;
+    for (size_t i = 0; i < ARRAY_LEN(types); i++)
+        if (types[i].code == magic[2])
+            h->type = &types[i];
+    if (magic[0] || magic[1] || !h->type)
+        return err_set(e, ERR_CORRUPT, "not an IDX file: it starts with %02x %02x %02x %02x",
+            magic[0], magic[1], magic[2], magic[3]);
+    if (magic[3] < 1 || magic[3] > TENSOR_MAX_DIMS)
+        return err_set(e, ERR_CORRUPT, "an IDX file of %d dimensions (1 to %d are read)", magic[3],
+            TENSOR_MAX_DIMS);
+    h->dims = magic[3];
+    for (int i = 0; i < h->dims; i++) {
+        if (source_read(s, size, sizeof size, e) < 0)
+            return -1;
+        h->shape[i] = big_endian_32(size);
+    }
+    return 0;
+}
+
+// Refuses sizes that the bytes at hand cannot hold before any memory is asked for.
+static int check_size(const source *s, const struct header *h, err *e)
+{
+    size_t n = h->type->bytes;
+    bool fits = true;
+    for (int i = 0; i < h->dims; i++)
+        fits = fits && !__builtin_mul_overflow(n, h->shape[i], &n);
+    if (fits && n <= source_bound(s))
+        return 0;
+    AUTO_BUF shape = {0};
+    shape_text(h->dims, h->shape, &shape);
+    return err_set(
+        e, ERR_CORRUPT, "truncated: shape %s needs more bytes than there are", buf_cstr(&shape));
+}
+
+static int read_wide(source *s, const struct idx_type *type, tensor *t, err *e)
+{
+    for (size_t i = 0; i < tensor_count(t); i++) {
+        uint8_t raw[4];
+        if (source_read(s, raw, type->bytes, e) < 0)
+            return -1;
+        uint32_t bits = type->bytes == 2 ? (uint32_t)(raw[0] << 8 | raw[1]) : big_endian_32(raw);
+        if (type->type == TENSOR_F32)
+            memcpy((float *)t->data + i, &bits, sizeof bits);
+        else
+            ((int64_t *)t->data)[i] = type->bytes == 2 ? (int16_t)bits : (int32_t)bits;
+    }
+    return 0;
+}
+
+static tensor *read_tensor(source *s, err *e)
+{
+    struct header h = {0};
+    if (read_header(s, &h, e) < 0 || check_size(s, &h, e) < 0)
+        return NULL;
+    tensor *t = tensor_new(h.type->type, h.dims, h.shape, e);
+    if (!t)
+        return NULL;
+    int status = h.type->type == TENSOR_U8 ? source_read(s, t->data, tensor_count(t), e)
+                                           : read_wide(s, h.type, t, e);
+    if (status < 0 || source_end(s, e) < 0) {
+        tensor_free(t);
+        return NULL;
+    }
+    return t;
+}
+
+tensor *idx_parse(const void *bytes, size_t n, err *e)
+{
+    source s;
+    source_init(&s, bytes, n);
+    tensor *t = read_tensor(&s, e);
+    source_done(&s);
+    return t;
+}
+
+static int check_sum(const buf *bytes, const char *want, err *e)
+{
+    char have[SHA256_HEX];
+    sha256_hex(bytes->data, bytes->len, have);
+    if (strcasecmp(have, want) == 0)
+        return 0;
+    return err_set(e, ERR_CORRUPT,
+        "the file was changed or damaged: its SHA-256 starts with %.12s, expected %.12s", have,
+        want);
+}
+
+tensor *idx_read(const char *path, const char *sum, err *e)
+{
+    AUTO_BUF bytes = {0};
+    if (path_read(path, &bytes, 0, e) < 0)
+        return NULL;
+    if (sum && check_sum(&bytes, sum, e) < 0) {
+        err_wrap(e, "%s", path);
+        return NULL;
+    }
+    tensor *t = idx_parse(buf_cstr(&bytes), bytes.len, e);
+    if (!t)
+        err_wrap(e, "%s", path);
+    return t;
+}

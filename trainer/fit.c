@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/fit.h"
+
+#include "base/mem.h"
+#include "trainer/data/order.h"
+#include "trainer/nn/train.h"
+#include "trainer/show.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { BATCH_DEFAULT = 32, PREDICT_BATCH = 256 };
+
+// Sums over the rows seen so far, for means.
+struct sums {
+    double loss, correct;
+    size_t rows;
+};
+
+static void sums_add(struct sums *s, const batch_result *r, size_t n)
+{
+    s->loss += r->loss_sum;
+    s->correct += r->correct;
+    s->rows += n;
+}
+
+static void sums_log(const struct sums *s, const model *m, const char *prefix, logs *l)
+{
+    char name[LOG_NAME_SIZE];
+    double rows = (double)s->rows;
+    snprintf(name, sizeof name, "%sloss", prefix);
+    logs_set(l, name, s->loss / rows);
+    snprintf(name, sizeof name, "%saccuracy", prefix);
+    if (model_compiled(m)->accuracy)
+        logs_set(l, name, s->correct / rows);
+}
+
+static int check_stop(const atomic_bool *stop, err *e)
+{
+    if (stop && atomic_load_explicit(stop, memory_order_relaxed))
+        return err_set(e, ERR_CANCELLED, "interrupted");
+    return 0;
+}
+
+// Rows [from, to) in batches through `test`.
+static int test_rows(model *m, const model_data *data, size_t batch, const atomic_bool *stop,
+    show *lines, struct sums *sums, err *e)
+{
+    size_t n = tensor_rows(data->x), steps = 0;
+    AUTO_FREE uint32_t *rows = mem_array(batch, sizeof *rows);
+    for (size_t from = 0; from < n; from += batch) {
+        size_t here = n - from < batch ? n - from : batch;
+        for (size_t i = 0; i < here; i++)
+            rows[i] = (uint32_t)(from + i);
+        batch_result r;
+        if (check_stop(stop, e) < 0 || model_test_batch(m, data, rows, here, &r, e) < 0)
+            return -1;
+        sums_add(sums, &r, here);
+        if (lines && lines->verbose == 1) {
+            logs l = {0};
+            sums_log(sums, m, "", &l);
+            show_step(lines, ++steps, &l);
+        }
+    }
+    return 0;
+}
+
+struct fitting {
+    model *m;
+    const fit_spec *spec;
+    model_data train, val;
+    uint32_t *order;
+    size_t batch, steps;
+    bool ends; // a callback asked for the end
+};
+
+// Calls a callback when there is one. Its answer 1 ends the training later, -1 at once.
+#define CALL(f, name, ...)                                                                         \
+    ((f)->spec->callbacks.name                                                                     \
+            ? answer(f, (f)->spec->callbacks.name((f)->spec->callbacks.ctx, __VA_ARGS__))          \
+            : 0)
+
+static int answer(struct fitting *f, int status)
+{
+    f->ends |= status > 0;
+    return status < 0 ? -1 : 0;
+}
+
+static int train_batch(struct fitting *f, size_t i, struct sums *sums, show *lines, err *e)
+{
+    size_t n = tensor_rows(f->train.x), from = i * f->batch;
+    size_t here = n - from < f->batch ? n - from : f->batch;
+    batch_result r;
+    if (check_stop(f->spec->stop, e) < 0 || CALL(f, train_batch_begin, i, e) < 0 ||
+        model_train_batch(f->m, &f->train, f->order + from, here, &r, e) < 0)
+        return -1;
+    sums_add(sums, &r, here);
+    if (!f->spec->callbacks.train_batch_end && f->spec->verbose != 1)
+        return 0;
+    logs l = {0};
+    sums_log(sums, f->m, "", &l);
+    show_step(lines, i + 1, &l);
+    return CALL(f, train_batch_end, i, &l, e);
+}
+
+static int validate(struct fitting *f, logs *l, err *e)
+{
+    struct sums sums = {0};
+    if (!f->val.x)
+        return 0;
+    size_t batch = f->spec->val_batch_size ? f->spec->val_batch_size : f->batch;
+    if (test_rows(f->m, &f->val, batch, f->spec->stop, NULL, &sums, e) < 0)
+        return -1;
+    sums_log(&sums, f->m, "val_", l);
+    return 0;
+}
+
+static void remember(history *h, int epoch, const logs *l)
+{
+    h->epoch = mem_resize(h->epoch, h->n + 1, sizeof *h->epoch);
+    h->epochs = mem_resize(h->epochs, h->n + 1, sizeof *h->epochs);
+    h->epoch[h->n] = epoch;
+    h->epochs[h->n++] = *l;
+}
+
+static int train_epoch(struct fitting *f, int epoch, int epochs, history *out, err *e)
+{
+    const fit_spec *spec = f->spec;
+    size_t n = tensor_rows(f->train.x);
+    struct sums sums = {0};
+    logs l = {0};
+    if (CALL(f, epoch_begin, epoch, e) < 0)
+        return -1;
+    show lines = show_begin(spec->sink, spec->verbose, f->steps);
+    show_epoch(&lines, epoch, epochs);
+    if (spec->no_shuffle)
+        order_plain(f->order, n);
+    else
+        order_shuffle(f->order, n, spec->seed ? spec->seed : model_seed(f->m), (uint64_t)epoch);
+    for (size_t i = 0; i < f->steps && !f->ends; i++)
+        if (train_batch(f, i, &sums, &lines, e) < 0)
+            return -1;
+    sums_log(&sums, f->m, "", &l);
+    if (validate(f, &l, e) < 0 || CALL(f, epoch_end, epoch, &l, e) < 0)
+        return -1;
+    show_end(&lines, &l);
+    if (out)
+        remember(out, epoch, &l);
+    return 0;
+}
+
+size_t fit_steps(const fit_spec *spec)
+{
+    size_t batch = spec->batch_size ? spec->batch_size : BATCH_DEFAULT;
+    size_t all = (tensor_rows(spec->x) + batch - 1) / batch;
+    return spec->steps_per_epoch && spec->steps_per_epoch < all ? spec->steps_per_epoch : all;
+}
+
+static int train_epochs(struct fitting *f, history *out, err *e)
+{
+    const fit_callbacks *c = &f->spec->callbacks;
+    int epochs = f->spec->epochs ? f->spec->epochs : 1;
+    if (c->train_begin && answer(f, c->train_begin(c->ctx, e)) < 0)
+        return -1;
+    for (int epoch = f->spec->initial_epoch; epoch < epochs && !f->ends; epoch++)
+        if (train_epoch(f, epoch, epochs, out, e) < 0)
+            return -1;
+    return c->train_end ? answer(f, c->train_end(c->ctx, e)) : 0;
+}
+
+int model_fit(model *m, const fit_spec *spec, history *out, err *e)
+{
+    struct fitting f = {.m = m, .spec = spec};
+    if (out)
+        *out = (history){0};
+    if (spec->epochs < 0 || spec->initial_epoch < 0)
+        return err_set(e, ERR_USAGE, "epochs must be 1 or more");
+    if (!spec->val_x != !spec->val_y)
+        return err_set(e, ERR_USAGE, "validation data needs both x and y");
+    if (model_prepare(m, spec->x, spec->y, &f.train, e) < 0)
+        return -1;
+    if (spec->val_x && model_prepare(m, spec->val_x, spec->val_y, &f.val, e) < 0)
+        return err_wrap(e, "validation data");
+    size_t n = tensor_rows(spec->x);
+    f.batch = spec->batch_size ? spec->batch_size : BATCH_DEFAULT;
+    f.batch = f.batch > n ? n : f.batch;
+    f.steps = fit_steps(spec);
+    AUTO_FREE uint32_t *order = mem_array(n, sizeof *order);
+    f.order = order;
+    return train_epochs(&f, out, e);
+}
+
+void history_done(history *h)
+{
+    free(h->epoch);
+    free(h->epochs);
+    *h = (history){0};
+}
+
+int model_evaluate(model *m, const evaluate_spec *spec, logs *out, err *e)
+{
+    model_data data;
+    struct sums sums = {0};
+    size_t batch = spec->batch_size ? spec->batch_size : BATCH_DEFAULT;
+    *out = (logs){0};
+    if (model_prepare(m, spec->x, spec->y, &data, e) < 0)
+        return -1;
+    size_t n = tensor_rows(spec->x);
+    show lines = show_begin(spec->sink, spec->verbose, (n + batch - 1) / batch);
+    if (test_rows(m, &data, batch < n ? batch : n, spec->stop, &lines, &sums, e) < 0)
+        return -1;
+    sums_log(&sums, m, "", out);
+    show_end(&lines, out);
+    return 0;
+}
+
+tensor *model_predict(model *m, const tensor *x, const atomic_bool *stop, err *e)
+{
+    model_data data;
+    uint32_t rows[PREDICT_BATCH];
+    if (model_prepare(m, x, NULL, &data, e) < 0)
+        return NULL;
+    size_t n = tensor_rows(x), units = model_outputs(m);
+    tensor *out = tensor_new(TENSOR_F32, 2, (size_t[]){n, units}, e);
+    for (size_t from = 0; out && from < n; from += PREDICT_BATCH) {
+        size_t here = n - from < PREDICT_BATCH ? n - from : PREDICT_BATCH;
+        for (size_t i = 0; i < here; i++)
+            rows[i] = (uint32_t)(from + i);
+        float *to = (float *)out->data + from * units;
+        if (check_stop(stop, e) < 0 || model_predict_batch(m, &data, rows, here, to, e) < 0) {
+            tensor_free(out);
+            return NULL;
+        }
+    }
+    return out;
+}

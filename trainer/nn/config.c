@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/nn/config.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+enum { LAYERS_MAX = 1000 };
+
+static cJSON *layer_json(const layer_spec *l)
+{
+    cJSON *j = cJSON_CreateObject();
+    json_set_str(j, "type", layer_kind_name(l->kind));
+    json_set_str(j, "name", l->name);
+    if (l->kind == LAYER_DENSE) {
+        json_set_int(j, "units", (int64_t)l->units);
+        json_set_int(j, "inputs", (int64_t)l->inputs);
+        json_set_str(j, "activation", activation_name(l->activation));
+        json_set_bool(j, "use_bias", !l->no_bias);
+    } else if (l->kind == LAYER_DROPOUT) {
+        json_set(j, "rate", cJSON_CreateNumber((double)l->rate));
+    } else {
+        cJSON *shape = json_array_at(j, "shape");
+        for (int i = 0; i < l->dims; i++)
+            cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)l->shape[i]));
+    }
+    return j;
+}
+
+static cJSON *optimizer_json(const optimizer_spec *o)
+{
+    cJSON *j = cJSON_CreateObject();
+    json_set_str(j, "type", optimizer_name(o->kind));
+    json_set(j, "learning_rate", cJSON_CreateNumber(o->learning_rate));
+    if (o->kind == OPTIMIZER_SGD) {
+        json_set(j, "momentum", cJSON_CreateNumber(o->momentum));
+        json_set_bool(j, "nesterov", o->nesterov);
+    } else {
+        json_set(j, "beta_1", cJSON_CreateNumber(o->beta_1));
+        json_set(j, "beta_2", cJSON_CreateNumber(o->beta_2));
+        json_set(j, "epsilon", cJSON_CreateNumber(o->epsilon));
+    }
+    return j;
+}
+
+cJSON *config_of(const model *m)
+{
+    cJSON *j = cJSON_CreateObject(), *layers = json_array_at(j, "layers");
+    for (size_t i = 0; i < model_layer_count(m); i++)
+        cJSON_AddItemToArray(layers, layer_json(model_layer(m, i)));
+    json_set(j, "seed", json_new_int((int64_t)model_seed(m)));
+    const compile_spec *c = model_compiled(m);
+    if (!c)
+        return j;
+    json_set_int(j, "steps", model_steps(m));
+    json_set_str(j, "loss", loss_name(c->loss));
+    json_set_bool(j, "from_logits", c->from_logits);
+    cJSON *metrics = json_array_at(j, "metrics");
+    if (c->accuracy)
+        cJSON_AddItemToArray(metrics, cJSON_CreateString("accuracy"));
+    json_set(j, "optimizer", optimizer_json(&c->optimizer));
+    return j;
+}
+
+static double number_or(const cJSON *j, const char *key, double otherwise)
+{
+    const cJSON *n = json_get(j, key);
+    return cJSON_IsNumber(n) ? n->valuedouble : otherwise;
+}
+
+// A size that is there and sane, or 0.
+static size_t size_of(const cJSON *j)
+{
+    int64_t n;
+    return j && json_int(j, &n) && n > 0 && n <= UINT32_MAX ? (size_t)n : 0;
+}
+
+static int read_shape(const cJSON *j, layer_spec *l, err *e)
+{
+    const cJSON *item, *shape = json_get(j, "shape");
+    cJSON_ArrayForEach(item, shape)
+    {
+        if (l->dims == TENSOR_MAX_DIMS || !(l->shape[l->dims++] = size_of(item)))
+            return err_set(
+                e, ERR_INVALID, "\"shape\" is not a list of at most %d sizes", TENSOR_MAX_DIMS);
+    }
+    return 0;
+}
+
+static int read_layer(const cJSON *j, layer_spec *l, err *e)
+{
+    const char *type = json_str_or(j, "type", ""), *name = json_str_or(j, "name", "");
+    if (layer_kind_parse(type, &l->kind, e) < 0)
+        return -1;
+    if (strlen(name) >= sizeof l->name)
+        return err_set(e, ERR_INVALID, "the name is too long");
+    memcpy(l->name, name, strlen(name) + 1);
+    l->units = size_of(json_get(j, "units"));
+    l->inputs = size_of(json_get(j, "inputs"));
+    l->rate = (float)number_or(j, "rate", 0);
+    l->no_bias = !json_bool_or(j, "use_bias", true);
+    if (activation_parse(json_str_or(j, "activation", "linear"), &l->activation, e) < 0)
+        return -1;
+    return read_shape(j, l, e);
+}
+
+static int read_optimizer(const cJSON *j, optimizer_spec *o, err *e)
+{
+    optimizer_kind kind;
+    if (optimizer_parse(json_str_or(j, "type", ""), &kind, e) < 0)
+        return -1;
+    *o = optimizer_default(kind);
+    o->learning_rate = number_or(j, "learning_rate", o->learning_rate);
+    o->momentum = number_or(j, "momentum", o->momentum);
+    o->nesterov = json_bool_or(j, "nesterov", false);
+    o->beta_1 = number_or(j, "beta_1", o->beta_1);
+    o->beta_2 = number_or(j, "beta_2", o->beta_2);
+    o->epsilon = number_or(j, "epsilon", o->epsilon);
+    return 0;
+}
+
+static int compile(model *m, const cJSON *config, err *e)
+{
+    compile_spec c = {.from_logits = json_bool_or(config, "from_logits", false)};
+    const char *loss = json_str(config, "loss");
+    const cJSON *metric;
+    if (!loss)
+        return 0;
+    cJSON_ArrayForEach(metric, json_get(config, "metrics")) c.accuracy |=
+        cJSON_IsString(metric) && strcmp(metric->valuestring, "accuracy") == 0;
+    if (loss_parse(loss, &c.loss, e) < 0 ||
+        read_optimizer(json_get(config, "optimizer"), &c.optimizer, e) < 0 ||
+        model_compile(m, &c, e) < 0)
+        return -1;
+    int64_t steps = json_int_or(config, "steps", 0);
+    model_set_steps(m, steps < 0 ? 0 : steps);
+    return 0;
+}
+
+model *config_model(const cJSON *config, err *e)
+{
+    const cJSON *item, *layers = json_get(config, "layers");
+    int n = cJSON_GetArraySize(layers), i = 0;
+    if (!cJSON_IsArray(layers) || n < 1 || n > LAYERS_MAX) {
+        err_set(e, ERR_INVALID, "the configuration has no list \"layers\"");
+        return NULL;
+    }
+    AUTO_FREE layer_spec *specs = mem_array((size_t)n, sizeof *specs);
+    cJSON_ArrayForEach(item, layers)
+    {
+        if (read_layer(item, &specs[i], e) < 0) {
+            err_wrap(e, "layers[%d]", i);
+            return NULL;
+        }
+        i++;
+    }
+    uint64_t seed = (uint64_t)json_int_or(config, "seed", MODEL_SEED);
+    model *m = model_new(specs, (size_t)n, seed, e);
+    if (m && compile(m, config, e) < 0) {
+        model_free(m);
+        return NULL;
+    }
+    return m;
+}

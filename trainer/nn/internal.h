@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// What model.c, weights.c and train.c share: the inside of a model.
+#pragma once
+#include "trainer/cpu/ops.h"
+#include "trainer/cpu/pool.h"
+#include "trainer/nn/model.h"
+#include "trainer/nn/plan.h"
+
+enum { SLOTS_MAX = 2 };
+
+struct model {
+    size_t n;
+    layer_spec *layer;
+    uint64_t seed;
+
+    plan *plan;  // NULL while not built
+    float *w;    // [plan->values]
+    float *slot; // [slots][plan->values]: Adam m, v; SGD momentum
+    float *g;    // gradients, made when they are first kept
+    size_t slots;
+    int64_t steps;
+
+    bool compiled;
+    compile_spec spec;
+    const cpu_ops *cpu;
+    pool *pool;
+};
+
+// Zeroed floats on a cache line; sizes were checked when the model was laid out.
+float *model_floats(size_t n);
+// Gives a built model its weights, and a compiled one its slots.
+void model_init_weights(model *m);
+int model_init_slots(model *m, err *e);
+// From now on no input counts as never seen.
+void model_forget_unseen(model *m);

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/nn/layer.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+static const char *const kinds[] = {
+#define X(name, text, id) text,
+    LAYER_KINDS(X)
+#undef X
+};
+
+static const char *const ids[] = {
+#define X(name, text, id) id,
+    LAYER_KINDS(X)
+#undef X
+};
+
+static const char *const activations[] = {
+#define X(name, text) text,
+    ACTIVATIONS(X)
+#undef X
+};
+
+const char *layer_kind_name(layer_kind kind)
+{
+    return kinds[kind];
+}
+
+const char *layer_kind_id(layer_kind kind)
+{
+    return ids[kind];
+}
+
+const char *activation_name(activation a)
+{
+    return activations[a];
+}
+
+// The index of text among names; otherwise an error that lists them.
+static int find(const char *const *names, size_t n, const char *what, const char *text, err *e)
+{
+    AUTO_BUF known = {0};
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(names[i], text) == 0)
+            return (int)i;
+        buf_fmt(&known, "%s%s", i ? ", " : "", names[i]);
+    }
+    return err_set(e, ERR_USAGE, "unknown %s \"%s\" (known: %s)", what, text, buf_cstr(&known));
+}
+
+int layer_kind_parse(const char *text, layer_kind *kind, err *e)
+{
+    int i = find(kinds, ARRAY_LEN(kinds), "layer", text, e);
+    if (i < 0)
+        return -1;
+    *kind = (layer_kind)i;
+    return 0;
+}
+
+int activation_parse(const char *text, activation *a, err *e)
+{
+    bool none = strcmp(text, "none") == 0;
+    int i =
+        none ? ACTIVATION_LINEAR : find(activations, ARRAY_LEN(activations), "activation", text, e);
+    if (i < 0)
+        return -1;
+    *a = (activation)i;
+    return 0;
+}
+
+void layer_text(const layer_spec *spec, buf *out)
+{
+    buf_fmt(out, "%s(", kinds[spec->kind]);
+    if (spec->kind == LAYER_DENSE)
+        buf_fmt(out, "%zu", spec->units);
+    else if (spec->kind == LAYER_DROPOUT)
+        buf_fmt(out, "%g", (double)spec->rate);
+    for (int i = 0; spec->kind == LAYER_FLATTEN && i < spec->dims; i++)
+        buf_fmt(out, "%s%zu", i ? ", " : "", spec->shape[i]);
+    buf_char(out, ')');
+}

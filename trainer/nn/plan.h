@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// A model as the machine sees it: only Dense layers are left, each with the place of its weights in
+// one run of floats and its buffers. It owns the buffers; weights are given to it.
+//
+// How the work is split. A thread owns units, never samples, so that every number is computed by
+// the same operations in the same order whatever the number of threads:
+//
+//   wide layer (more than 16 units)      a panel of 64 units belongs to one thread: it computes
+//   their
+//                                        outputs and alone touches their weights and moments
+//   narrow layer (up to 16 units)        a slice of 64 inputs belongs to one thread; the slices'
+//                                        partial sums are added in their order
+//
+// Panel i of a layer and slice i of the next belong to the same thread, so from a wide layer to a
+// narrow one nothing is waited for: 784-128-10 needs a single barrier in a training step.
+#pragma once
+#include "trainer/cpu/ops.h"
+#include "trainer/nn/layer.h"
+
+typedef struct plan_layer {
+    size_t spec; // index of the Dense among the model's layers
+    size_t inputs, units;
+    activation f;
+    bool bias, narrow;
+    bool own;      // every thread has its own complete y (narrow layers and the last)
+    size_t panels; // of 64 units
+    size_t slices; // of 64 inputs
+    size_t
+        weights; // where panel 0 starts: panel p is (inputs, width) from weights + p·inputs·64 on
+    size_t biases; // (units), rounded up to 16
+    float dropout; // rate of the Dropout after it, 0: none
+    size_t ld;     // of y, out, d and mask
+
+    float *partial; // narrow: [slice][row][16]; last and wide: (rows, ld)
+    float *y;       // f(x·W + b): (rows, ld), or [thread] of it where `own`
+    float *out;     // after Dropout; y itself where there is none
+    float *mask;    // Dropout's factors, like y
+    float *d;       // dLoss/d(x·W + b): (rows, ld); of the last layer [thread] of it
+} plan_layer;
+
+// What each thread has of its own.
+typedef struct plan_thread {
+    const void **row; // the batch's rows where they lie
+    float *x;         // the batch as floats: (rows, ldx)
+    void *turned;     // or turned by tiles: see sparse_rows
+    float *flipped;   // a transposed block of weights: 64 × 64
+    float *log_sum;   // (rows)
+    float value[256]; // scale·b for every byte b
+} plan_thread;
+
+typedef struct plan {
+    size_t n;
+    plan_layer *layer;
+    size_t inputs, outputs;
+    size_t values;       // floats in the run of weights, padding included
+    float input_dropout; // rate of a Dropout before the first Dense
+    uint8_t *seen;       // [panel][input] of the first layer
+    size_t seen_size;
+
+    size_t rows, ldx; // room of the buffers
+    int threads;
+    plan_thread *thread;
+} plan;
+
+// Lays out checked layers (model.c checks). Buffers come with plan_reserve.
+plan *plan_new(const layer_spec *layers, size_t n, size_t inputs);
+void plan_free(plan *p);
+// Buffers for batches of up to `rows` rows on so many threads. -1 when there is no memory.
+int plan_reserve(plan *p, size_t rows, int threads, err *e);
+
+static inline size_t plan_width(const plan_layer *l, size_t panel)
+{
+    size_t left = l->units - panel * PANEL;
+    return left < PANEL ? (left + 15) / 16 * 16 : PANEL;
+}
+
+// Offset of panel p's weights.
+static inline size_t plan_panel(const plan_layer *l, size_t panel)
+{
+    return l->weights + panel * l->inputs * PANEL;
+}
+
+static inline size_t plan_slice_inputs(const plan_layer *l, size_t slice)
+{
+    size_t left = l->inputs - slice * PANEL;
+    return left < PANEL ? left : PANEL;
+}
+
+// Where weight (input k, unit u) is.
+static inline size_t plan_weight(const plan_layer *l, size_t k, size_t u)
+{
+    size_t panel = u / PANEL;
+    return plan_panel(l, panel) + k * plan_width(l, panel) + u % PANEL;
+}

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/nn/step.h"
+
+#include "trainer/data/order.h"
+#include "trainer/nn/objective.h"
+
+#include <string.h>
+
+// What one thread needs to know of the step it takes part in.
+struct worker {
+    step *s;
+    plan *plan;
+    const cpu_ops *cpu;
+    plan_thread *own;
+    int thread;
+    sparse_rows input; // with s->sparse
+};
+
+static const float no_bias[PANEL] __attribute__((aligned(64)));
+
+static bool is_mine(const struct worker *w, size_t part)
+{
+    return part % (size_t)w->plan->threads == (size_t)w->thread;
+}
+
+static size_t copy_of(const struct worker *w, const plan_layer *l)
+{
+    return l->own ? (size_t)w->thread * w->plan->rows * l->ld : 0;
+}
+
+// The batch as this thread reads it: pointers to its rows, and those turned on their side for the
+// gradient; or its values as floats. Each thread does it for itself, which costs less than fetching
+// the result from another core.
+static void gather(struct worker *w)
+{
+    step *s = w->s;
+    plan_thread *own = w->own;
+    size_t inputs = w->plan->inputs;
+    bool bytes = s->x->type == TENSOR_U8;
+    for (size_t r = 0; r < s->n; r++)
+        own->row[r] = tensor_row_data(s->x, s->rows[r]);
+    if (s->sparse) {
+        w->input = (sparse_rows){.row = own->row,
+            .value = own->value,
+            .bytes = bytes,
+            .inputs = inputs,
+            .turned = own->turned};
+        if (s->train && bytes)
+            turn_u8(own->turned, (const uint8_t *const *)own->row, s->n, inputs);
+        else if (s->train)
+            turn_f32(own->turned, (const float *const *)own->row, s->n, inputs);
+        return;
+    }
+    for (size_t r = 0; r < s->n; r++) {
+        float *x = own->x + r * w->plan->ldx;
+        if (bytes)
+            w->cpu->expand(x, own->row[r], inputs, s->x->scale);
+        else if (s->x->type == TENSOR_F32)
+            memcpy(x, own->row[r], inputs * sizeof *x);
+        else
+            for (size_t k = 0; k < inputs; k++)
+                x[k] = (float)((const int64_t *)own->row[r])[k];
+    }
+}
+
+// Dropout's factors for columns [from, to): a pure function of step, layer and place, so that it
+// does not matter which thread asks.
+static void make_mask(const struct worker *w, size_t layer, float rate, float *mask, size_t ld,
+    size_t from, size_t to)
+{
+    uint64_t seed = random_from(w->s->noise, layer).at;
+    uint64_t limit = (uint64_t)((double)rate * 0x1p32);
+    float kept = 1 / (1 - rate);
+    for (size_t r = 0; r < w->s->n; r++)
+        for (size_t c = from; c < to; c++) {
+            uint64_t z = random_mix(seed + (r * (1u << 20) + c) * 0x9e3779b97f4a7c15u);
+            mask[r * ld + c] = (z >> 32) < limit ? 0 : kept;
+        }
+}
+
+static void apply_mask(
+    float *out, const float *in, const float *mask, size_t ld, size_t rows, size_t from, size_t to)
+{
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = from; c < to; c++)
+            out[r * ld + c] = in[r * ld + c] * mask[r * ld + c];
+}
+
+static void drop_inputs(const struct worker *w)
+{
+    plan *p = w->plan;
+    if (!(p->input_dropout > 0) || !w->s->train)
+        return;
+    // The turned buffer has room for the mask: a row of it is as long, and it is not in use.
+    float *mask = w->own->turned;
+    for (size_t r = 0; r < w->s->n; r++) {
+        struct step one = *w->s;
+        struct worker row = *w;
+        one.n = 1;
+        one.noise += r;
+        row.s = &one;
+        make_mask(&row, p->n, p->input_dropout, mask, 0, 0, p->inputs);
+        apply_mask(w->own->x + r * p->ldx, w->own->x + r * p->ldx, mask, 0, 1, 0, p->inputs);
+    }
+}
+
+// Activation and Dropout of columns [from, to), in the copy that starts at `at`.
+static void finish(const struct worker *w, size_t i, size_t at, size_t from, size_t to)
+{
+    plan_layer *l = &w->plan->layer[i];
+    size_t n = w->s->n;
+    w->cpu->activate(l->f, l->y + at + from, l->ld, n, to - from);
+    if (l->out == l->y)
+        return;
+    if (w->s->train) {
+        make_mask(w, i, l->dropout, l->mask + at, l->ld, from, to);
+        apply_mask(l->out + at, l->y + at, l->mask + at, l->ld, n, from, to);
+    } else {
+        for (size_t r = 0; r < n; r++)
+            memcpy(l->out + at + r * l->ld + from, l->y + at + r * l->ld + from,
+                (to - from) * sizeof *l->out);
+    }
+}
+
+// The input of layer i as floats; not for the first when it is sparse.
+static const float *input_of(const struct worker *w, size_t i, size_t *ld)
+{
+    if (i == 0) {
+        *ld = w->plan->ldx;
+        return w->own->x;
+    }
+    const plan_layer *before = &w->plan->layer[i - 1];
+    *ld = before->ld;
+    return before->out + copy_of(w, before);
+}
+
+static void multiply(struct worker *w, size_t i, product *p, size_t from)
+{
+    if (i == 0 && w->s->sparse) {
+        w->input.from = from;
+        w->cpu->multiply_sparse(p, &w->input);
+        return;
+    }
+    p->x = input_of(w, i, &p->ldx) + from;
+    w->cpu->multiply(p);
+}
+
+static void forward_wide(struct worker *w, size_t i)
+{
+    plan_layer *l = &w->plan->layer[i];
+    float *y = l->own ? l->partial : l->y;
+    for (size_t panel = 0; panel < l->panels; panel++) {
+        if (!is_mine(w, panel))
+            continue;
+        size_t c = panel * PANEL, width = plan_width(l, panel);
+        multiply(w, i,
+            &(product){.y = y + c,
+                .ldy = l->ld,
+                .w = w->s->values.w + plan_panel(l, panel),
+                .bias = l->bias ? w->s->values.w + l->biases + c : no_bias,
+                .rows = w->s->n,
+                .inputs = l->inputs,
+                .width = width},
+            0);
+        if (!l->own)
+            finish(w, i, 0, c, c + width);
+    }
+}
+
+static void forward_narrow(struct worker *w, size_t i)
+{
+    plan_layer *l = &w->plan->layer[i];
+    for (size_t slice = 0; slice < l->slices; slice++) {
+        if (!is_mine(w, slice))
+            continue;
+        multiply(w, i,
+            &(product){.y = l->partial + slice * w->plan->rows * NARROW,
+                .ldy = NARROW,
+                .w = w->s->values.w + l->weights + slice * PANEL * NARROW,
+                .bias = slice == 0 && l->bias ? w->s->values.w + l->biases : no_bias,
+                .rows = w->s->n,
+                .inputs = plan_slice_inputs(l, slice),
+                .width = NARROW},
+            slice * PANEL);
+    }
+}
+
+// This thread's own complete x·W + b, from the parts that all threads have computed.
+static void collect(const struct worker *w, size_t i)
+{
+    plan_layer *l = &w->plan->layer[i];
+    float *y = l->y + copy_of(w, l);
+    size_t n = w->s->n;
+    if (!l->narrow) {
+        memcpy(y, l->partial, n * l->ld * sizeof *y);
+        return;
+    }
+    for (size_t r = 0; r < n; r++) {
+        const float *part = l->partial + r * NARROW;
+        float *to = y + r * l->ld;
+        memcpy(to, part, NARROW * sizeof *to);
+        for (size_t slice = 1; slice < l->slices; slice++) {
+            part += w->plan->rows * NARROW;
+            for (size_t c = 0; c < NARROW; c++)
+                to[c] += part[c];
+        }
+    }
+}
+
+static void forward(struct worker *w, size_t i)
+{
+    plan_layer *l = &w->plan->layer[i];
+    bool last = i + 1 == w->plan->n;
+    if (i > 0 && !l->narrow && !w->plan->layer[i - 1].own)
+        pool_barrier(w->s->pool); // it reads every panel of the layer before
+    if (l->narrow)
+        forward_narrow(w, i);
+    else
+        forward_wide(w, i);
+    if (!l->own)
+        return;
+    pool_barrier(w->s->pool);
+    collect(w, i);
+    if (!last)
+        finish(w, i, copy_of(w, l), 0, plan_width(l, 0));
+}
+
+// The last layer's outputs go to the caller, or to the loss.
+static void conclude(struct worker *w)
+{
+    step *s = w->s;
+    plan_layer *l = &w->plan->layer[w->plan->n - 1];
+    float *z = l->y + copy_of(w, l);
+    if (s->out) {
+        if (w->thread > 0)
+            return;
+        if (l->f == ACTIVATION_SOFTMAX)
+            w->cpu->softmax(z, l->ld, s->n, l->units, NULL);
+        else
+            w->cpu->activate(l->f, z, l->ld, s->n, (l->units + 15) / 16 * 16);
+        for (size_t r = 0; r < s->n; r++)
+            memcpy(s->out + r * l->units, z + r * l->ld, l->units * sizeof *z);
+        return;
+    }
+    if (!s->train && w->thread > 0)
+        return;
+    objective o = {.cpu = w->cpu,
+        .loss = s->loss,
+        .f = l->f,
+        .z = z,
+        .d = l->d + copy_of(w, l),
+        .ld = l->ld,
+        .rows = s->n,
+        .units = l->units,
+        .y = s->y,
+        .row = s->rows,
+        .log_sum = w->own->log_sum};
+    objective_run(&o, w->thread == 0);
+    if (w->thread == 0) {
+        s->loss_sum = o.loss_sum;
+        s->correct = o.correct;
+    }
+}
+
+// dLoss/d(output of the layer before) for one slice of 64 of its units, then through its Dropout
+// and activation: d = Σ over panels of d[i]·Wᵀ. The weights are transposed block by block, so that
+// the kernel of the forward direction does it.
+static void backward_slice(const struct worker *w, size_t i, const float *d, size_t slice)
+{
+    plan_layer *l = &w->plan->layer[i], *before = l - 1;
+    size_t c = slice * PANEL, n = plan_slice_inputs(l, slice), width = plan_width(before, slice);
+    float *to = before->d + c, *flipped = w->own->flipped;
+    for (size_t panel = 0; panel < l->panels; panel++) {
+        size_t columns = l->units - panel * PANEL < PANEL ? l->units - panel * PANEL : PANEL;
+        const float *weights = w->s->values.w + plan_weight(l, c, panel * PANEL);
+        if (n < width)
+            memset(flipped, 0, columns * width * sizeof *flipped);
+        transpose_f32(flipped, width, weights, plan_width(l, panel), n, columns);
+        // The first panel starts from 0, the others add to it.
+        if (panel == 0)
+            for (size_t r = 0; r < w->s->n; r++)
+                memset(to + r * before->ld, 0, width * sizeof *to);
+        w->cpu->multiply(&(product){.y = to,
+            .ldy = before->ld,
+            .x = d + panel * PANEL,
+            .ldx = l->ld,
+            .w = flipped,
+            .rows = w->s->n,
+            .inputs = columns,
+            .width = width});
+    }
+    size_t at = copy_of(w, before);
+    if (before->mask)
+        apply_mask(before->d, before->d, before->mask + at, before->ld, w->s->n, c, c + width);
+    w->cpu->derive(before->f, to, before->ld, before->y + at + c, before->ld, w->s->n, width);
+}
+
+// The gradient of one panel (or of a narrow layer's slice), from input `from` on.
+static void train_part(struct worker *w, size_t i, gradient *g, size_t from, size_t panel)
+{
+    if (i == 0 && w->s->sparse) {
+        w->input.from = from;
+        w->input.seen = w->plan->seen + panel * w->plan->inputs;
+        w->cpu->train_sparse(g, &w->input);
+        return;
+    }
+    g->x = input_of(w, i, &g->ldx) + from;
+    w->cpu->train(g);
+}
+
+static void train_bias(const struct worker *w, const plan_layer *l, const float *d, size_t panel)
+{
+    if (l->bias)
+        w->cpu->train_bias(&w->s->rule, params_at(&w->s->values, l->biases + panel * PANEL),
+            d + panel * PANEL, l->ld, w->s->n, plan_width(l, panel));
+}
+
+static void backward_narrow(struct worker *w, size_t i, const float *d)
+{
+    plan_layer *l = &w->plan->layer[i];
+    for (size_t slice = 0; slice < l->slices; slice++) {
+        if (!is_mine(w, slice))
+            continue;
+        if (i > 0)
+            backward_slice(w, i, d, slice);
+        train_part(w, i,
+            &(gradient){.to = params_at(&w->s->values, l->weights + slice * PANEL * NARROW),
+                .d = d,
+                .ldd = l->ld,
+                .rows = w->s->n,
+                .inputs = plan_slice_inputs(l, slice),
+                .width = NARROW,
+                .rule = &w->s->rule},
+            slice * PANEL, 0);
+    }
+    if (is_mine(w, 0))
+        train_bias(w, l, d, 0);
+}
+
+static void backward_wide(struct worker *w, size_t i, const float *d)
+{
+    plan_layer *l = &w->plan->layer[i];
+    if (i > 0) {
+        for (size_t slice = 0; slice < l->slices; slice++)
+            if (is_mine(w, slice))
+                backward_slice(w, i, d, slice);
+        pool_barrier(w->s->pool); // from here on the weights change
+    }
+    for (size_t panel = 0; panel < l->panels; panel++) {
+        if (!is_mine(w, panel))
+            continue;
+        train_part(w, i,
+            &(gradient){.to = params_at(&w->s->values, plan_panel(l, panel)),
+                .d = d + panel * PANEL,
+                .ldd = l->ld,
+                .rows = w->s->n,
+                .inputs = l->inputs,
+                .width = plan_width(l, panel),
+                .rule = &w->s->rule},
+            0, panel);
+        train_bias(w, l, d, panel);
+    }
+}
+
+static void backward(struct worker *w, size_t i)
+{
+    plan_layer *l = &w->plan->layer[i];
+    bool last = i + 1 == w->plan->n;
+    const float *d = l->d + (last ? copy_of(w, l) : 0);
+    // Panels of d were computed by their owners; whoever needs all of them waits. The first layer,
+    // when it is wide, needs only its own.
+    if (!last && (l->narrow || i > 0))
+        pool_barrier(w->s->pool);
+    if (l->narrow)
+        backward_narrow(w, i, d);
+    else
+        backward_wide(w, i, d);
+}
+
+static void work(void *ctx, int thread)
+{
+    step *s = ctx;
+    struct worker w = {
+        .s = s, .plan = s->plan, .cpu = s->cpu, .own = &s->plan->thread[thread], .thread = thread};
+    gather(&w);
+    drop_inputs(&w);
+    for (size_t i = 0; i < s->plan->n; i++)
+        forward(&w, i);
+    conclude(&w);
+    for (size_t i = s->plan->n; s->train && i-- > 0;)
+        backward(&w, i);
+}
+
+void step_run(step *s)
+{
+    s->loss_sum = s->correct = 0;
+    for (int t = 0; s->sparse && t < s->plan->threads; t++)
+        for (int b = 0; b < 256; b++)
+            s->plan->thread[t].value[b] = s->x->scale * (float)b;
+    pool_run(s->pool, work, s);
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/nn/train.h"
+
+#include "base/mem.h"
+#include "trainer/nn/internal.h"
+#include "trainer/nn/objective.h"
+#include "trainer/nn/step.h"
+
+#include <math.h>
+#include <string.h>
+
+// Above this share of non-zeros the dense kernels are faster: doc/trainer.md.
+static const double dense_from = 0.7;
+enum { DENSITY_ROWS = 256 };
+
+// The share of numbers that are not 0, from rows spread over all of x.
+static double density(const tensor *x)
+{
+    size_t rows = tensor_rows(x), width = tensor_row_size(x), other = 0;
+    size_t stride = rows / DENSITY_ROWS + 1, looked = 0;
+    for (size_t r = 0; r < rows; r += stride, looked++) {
+        const void *row = tensor_row_data(x, r);
+        for (size_t k = 0; k < width; k++)
+            other += x->type == TENSOR_U8 ? ((const uint8_t *)row)[k] != 0
+                                          : ((const float *)row)[k] != 0;
+    }
+    return looked ? (double)other / (double)(looked * width) : 1;
+}
+
+// As many threads as there is work for: one for each panel of the widest layer.
+static int useful_threads(const model *m)
+{
+    size_t parts = 1;
+    int want = m->spec.threads ? m->spec.threads : pool_cores();
+    for (size_t i = 0; i < m->plan->n; i++) {
+        const plan_layer *l = &m->plan->layer[i];
+        size_t here = l->narrow ? l->slices : l->panels;
+        parts = here > parts ? here : parts;
+    }
+    return (size_t)want < parts ? want : (int)parts;
+}
+
+static void start_threads(model *m)
+{
+    int want = useful_threads(m);
+    if (m->pool && pool_threads(m->pool) == want)
+        return;
+    pool_free(m->pool);
+    m->pool = pool_new(want);
+}
+
+int model_prepare(model *m, const tensor *x, const tensor *y, model_data *out, err *e)
+{
+    if (!m->compiled)
+        return err_set(e, ERR_USAGE, "the model was not compiled: call compile first");
+    if (x->dims < 2 || !tensor_rows(x)) {
+        AUTO_BUF shape = {0};
+        tensor_shape_text(x, &shape);
+        return err_set(
+            e, ERR_USAGE, "x must have rows of numbers, its shape is %s", buf_cstr(&shape));
+    }
+    if (tensor_rows(x) > UINT32_MAX)
+        return err_set(e, ERR_LIMIT, "x has %zu rows, more than 2^32", tensor_rows(x));
+    if (model_build(m, x->dims - 1, x->shape + 1, e) < 0)
+        return -1;
+    if (y && tensor_rows(y) != tensor_rows(x))
+        return err_set(
+            e, ERR_USAGE, "x has %zu rows, but y has %zu", tensor_rows(x), tensor_rows(y));
+    if (y && objective_check_targets(m->spec.loss, m->plan->outputs, y, e) < 0)
+        return -1;
+    bool values = x->type == TENSOR_U8 || x->type == TENSOR_F32;
+    bool sparse = m->spec.input == INPUT_BY_DENSITY ? values && density(x) < dense_from
+                                                    : values && m->spec.input == INPUT_SPARSE;
+    *out = (model_data){.x = x, .y = y, .sparse = sparse};
+    start_threads(m);
+    return 0;
+}
+
+static params params_of(const model *m)
+{
+    return (params){.w = m->w,
+        .m = m->slots > 0 ? m->slot : NULL,
+        .v = m->slots > 1 ? m->slot + m->plan->values : NULL,
+        .g = m->g};
+}
+
+// Constants of step number m->steps.
+static update rule_of(const model *m)
+{
+    const optimizer_spec *o = &m->spec.optimizer;
+    double t = (double)m->steps;
+    if (o->kind == OPTIMIZER_ADAM)
+        return (update){.rule = UPDATE_ADAM,
+            .rate =
+                (float)(o->learning_rate * sqrt(1 - pow(o->beta_2, t)) / (1 - pow(o->beta_1, t))),
+            .beta_1 = (float)o->beta_1,
+            .beta_2 = (float)o->beta_2,
+            .epsilon = (float)o->epsilon};
+    return (update){.rule = !(o->momentum > 0) ? UPDATE_SGD
+                            : o->nesterov      ? UPDATE_NESTEROV
+                                               : UPDATE_MOMENTUM,
+        .rate = (float)o->learning_rate,
+        .beta_1 = (float)o->momentum};
+}
+
+static int run(model *m, const model_data *data, const uint32_t *rows, size_t n, step *s, err *e)
+{
+    if (plan_reserve(m->plan, n, pool_threads(m->pool), e) < 0)
+        return -1;
+    s->plan = m->plan;
+    s->cpu = m->cpu;
+    s->pool = m->pool;
+    s->values = params_of(m);
+    s->loss = m->spec.loss;
+    s->from_logits = m->spec.from_logits;
+    s->sparse = data->sparse && !(s->train && m->plan->input_dropout > 0);
+    s->x = data->x;
+    s->y = data->y;
+    s->rows = rows;
+    s->n = n;
+    step_run(s);
+    return 0;
+}
+
+// Gradients are kept instead of used.
+static int keep_gradients(
+    model *m, const model_data *data, const uint32_t *rows, size_t n, step *s, err *e)
+{
+    if (!m->g && !(m->g = model_floats(m->plan->values)))
+        return err_set(e, ERR_LIMIT, "no memory for the gradients");
+    s->rule = (update){.rule = UPDATE_STORE};
+    return run(m, data, rows, n, s, e);
+}
+
+// Every weight follows its gradient, on all threads: it does not matter how they are split.
+struct follow {
+    const model *m;
+    update rule;
+};
+
+static void follow(void *ctx, int thread)
+{
+    const struct follow *f = ctx;
+    size_t threads = (size_t)pool_threads(f->m->pool), lines = f->m->plan->values / 16;
+    size_t from = lines * (size_t)thread / threads * 16;
+    size_t to = lines * ((size_t)thread + 1) / threads * 16;
+    params values = params_of(f->m);
+    f->m->cpu->update(&f->rule, params_at(&values, from), f->m->g + from, to - from);
+}
+
+// The fused kernels use a gradient while it is in registers; with ranks it has to be averaged
+// first.
+static int train_shared(
+    model *m, const model_data *data, const uint32_t *rows, size_t n, step *s, err *e)
+{
+    update rule = s->rule;
+    if (keep_gradients(m, data, rows, n, s, e) < 0)
+        return -1;
+    if (m->spec.allreduce(m->spec.allreduce_ctx, m->g, m->plan->values, "gradients", e) < 0)
+        return -1;
+    pool_run(m->pool, follow, &(struct follow){m, rule});
+    return 0;
+}
+
+int model_train_batch(
+    model *m, const model_data *data, const uint32_t *rows, size_t n, batch_result *r, err *e)
+{
+    m->steps++;
+    step s = {.train = true, .rule = rule_of(m), .noise = m->seed + (uint64_t)m->steps * 1000003};
+    int status =
+        m->spec.allreduce ? train_shared(m, data, rows, n, &s, e) : run(m, data, rows, n, &s, e);
+    *r = (batch_result){s.loss_sum, s.correct};
+    return status;
+}
+
+int model_test_batch(
+    model *m, const model_data *data, const uint32_t *rows, size_t n, batch_result *r, err *e)
+{
+    step s = {0};
+    int status = run(m, data, rows, n, &s, e);
+    *r = (batch_result){s.loss_sum, s.correct};
+    return status;
+}
+
+int model_predict_batch(
+    model *m, const model_data *data, const uint32_t *rows, size_t n, float *out, err *e)
+{
+    return run(m, data, rows, n, &(step){.out = out}, e);
+}
+
+int model_gradient(
+    model *m, const model_data *data, const uint32_t *rows, size_t n, const float **values, err *e)
+{
+    step s = {.train = true, .noise = m->seed + (uint64_t)m->steps * 1000003};
+    if (keep_gradients(m, data, rows, n, &s, e) < 0)
+        return -1;
+    *values = m->g;
+    return 0;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// A model batch by batch, below fit.h: data that was checked once, then step after step. Tensors
+// are borrowed.
+#pragma once
+#include "trainer/nn/model.h"
+
+typedef struct model_data {
+    const tensor *x, *y; // y NULL: only to predict
+    bool sparse;         // skipping zeros of x is worth it
+} model_data;
+
+typedef struct batch_result {
+    double loss_sum; // over the rows
+    double correct;  // rows predicted right
+} batch_result;
+
+// Builds the model if need be, checks shapes and labels, and measures how many zeros x has.
+int model_prepare(model *m, const tensor *x, const tensor *y, model_data *out, err *e);
+// One optimizer step on these rows. -1 only when the allreduce fails or memory is short.
+int model_train_batch(
+    model *m, const model_data *data, const uint32_t *rows, size_t n, batch_result *r, err *e);
+// Loss and metric without a step.
+int model_test_batch(
+    model *m, const model_data *data, const uint32_t *rows, size_t n, batch_result *r, err *e);
+// Outputs, (n, outputs).
+int model_predict_batch(
+    model *m, const model_data *data, const uint32_t *rows, size_t n, float *out, err *e);
+
+// The gradient of the mean loss over these rows for each weight, in the layout of
+// model_weight_values; nothing is changed. For tests.
+int model_gradient(
+    model *m, const model_data *data, const uint32_t *rows, size_t n, const float **values, err *e);

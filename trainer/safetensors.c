@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/safetensors.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+enum { LENGTH_SIZE = 8, HEADER_MAX = 100 * 1000 * 1000 };
+
+//  X(spelling, bytes)
+#define DTYPES(X)                                                                                  \
+    X("BOOL", 1)                                                                                   \
+    X("U8", 1)                                                                                     \
+    X("I8", 1)                                                                                     \
+    X("I16", 2)                                                                                    \
+    X("U16", 2)                                                                                    \
+    X("F16", 2)                                                                                    \
+    X("BF16", 2)                                                                                   \
+    X("I32", 4)                                                                                    \
+    X("U32", 4)                                                                                    \
+    X("F32", 4)                                                                                    \
+    X("I64", 8)                                                                                    \
+    X("U64", 8)                                                                                    \
+    X("F64", 8)
+
+static const struct {
+    const char *name;
+    size_t size;
+} dtypes[] = {
+#define X(name, size) {name, size},
+    DTYPES(X)
+#undef X
+};
+
+static const char *const own_dtypes[] = {
+    [TENSOR_F32] = "F32", [TENSOR_U8] = "U8", [TENSOR_I64] = "I64"};
+
+// A tensor's entry of the header, checked by itself.
+struct entry {
+    const char *name, *dtype;
+    int dims;
+    size_t shape[TENSOR_MAX_DIMS];
+    size_t from, to;
+};
+
+static bool read_size(const cJSON *j, size_t *out)
+{
+    int64_t n;
+    if (!j || !json_int(j, &n) || n < 0)
+        return false;
+    *out = (size_t)n;
+    return true;
+}
+
+// The bytes that dtype and shape ask for; false when they are not sane.
+static bool needed(const cJSON *j, struct entry *en, size_t *bytes)
+{
+    const cJSON *item, *shape = json_get(j, "shape");
+    *bytes = 0;
+    en->dtype = json_str_or(j, "dtype", "");
+    for (size_t i = 0; i < ARRAY_LEN(dtypes); i++)
+        if (strcmp(dtypes[i].name, en->dtype) == 0)
+            *bytes = dtypes[i].size;
+    if (!*bytes || !cJSON_IsArray(shape))
+        return false;
+    cJSON_ArrayForEach(item, shape)
+    {
+        size_t size;
+        if (en->dims == TENSOR_MAX_DIMS || !read_size(item, &size) ||
+            __builtin_mul_overflow(*bytes, size, bytes))
+            return false;
+        en->shape[en->dims++] = size;
+    }
+    return true;
+}
+
+static int read_entry(const cJSON *j, size_t limit, struct entry *en, err *e)
+{
+    const cJSON *offsets = json_get(j, "data_offsets");
+    size_t bytes;
+    *en = (struct entry){.name = j->string};
+    if (!needed(j, en, &bytes))
+        return err_set(e, ERR_CORRUPT, "tensor \"%s\" has a bad dtype or shape", en->name);
+    if (cJSON_GetArraySize(offsets) != 2 || !read_size(cJSON_GetArrayItem(offsets, 0), &en->from) ||
+        !read_size(cJSON_GetArrayItem(offsets, 1), &en->to) || en->from > en->to)
+        return err_set(e, ERR_CORRUPT, "tensor \"%s\" has bad offsets", en->name);
+    if (en->to > limit)
+        return err_set(
+            e, ERR_CORRUPT, "truncated: tensor \"%s\" ends after the last byte", en->name);
+    if (en->to - en->from != bytes)
+        return err_set(e, ERR_CORRUPT, "tensor \"%s\" has %zu bytes, its shape needs %zu", en->name,
+            en->to - en->from, bytes);
+    return 0;
+}
+
+static bool is_metadata(const cJSON *j)
+{
+    return strcmp(j->string, "__metadata__") == 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    return x->from != y->from ? (x->from < y->from ? -1 : 1) : (x->to > y->to) - (x->to < y->to);
+}
+
+// All entries are sane, and together they cover the data from end to end.
+static int check_entries(const safetensors *s, err *e)
+{
+    AUTO_FREE struct entry *all = mem_array((size_t)cJSON_GetArraySize(s->header) + 1, sizeof *all);
+    size_t n = 0, at = 0;
+    const cJSON *j;
+    cJSON_ArrayForEach(j, s->header)
+    {
+        if (!is_metadata(j) && read_entry(j, s->n, &all[n++], e) < 0)
+            return -1;
+    }
+    qsort(all, n, sizeof *all, by_place);
+    for (size_t i = 0; i < n; at = all[i++].to)
+        if (all[i].from != at)
+            return err_set(
+                e, ERR_CORRUPT, "tensor \"%s\" overlaps another or leaves a hole", all[i].name);
+    if (at != s->n)
+        return err_set(e, ERR_CORRUPT, "there are %zu bytes after the last tensor", s->n - at);
+    return 0;
+}
+
+static uint64_t little_endian_64(const uint8_t *p)
+{
+    uint64_t n = 0;
+    for (int i = LENGTH_SIZE; i-- > 0;)
+        n = n << 8 | p[i];
+    return n;
+}
+
+int safetensors_open(safetensors *s, const void *bytes, size_t n, err *e)
+{
+    *s = (safetensors){0};
+    if (n < LENGTH_SIZE)
+        return err_set(e, ERR_CORRUPT, "not safetensors: %zu bytes are too short", n);
+    uint64_t length = little_endian_64(bytes);
+    if (length > HEADER_MAX || length > n - LENGTH_SIZE)
+        return err_set(e, ERR_CORRUPT, "not safetensors, or truncated: a header of %llu bytes",
+            (unsigned long long)length);
+    const char *text = (const char *)bytes + LENGTH_SIZE;
+    if (length == 0 || text[0] != '{')
+        return err_set(e, ERR_CORRUPT, "not safetensors: the header is no JSON object");
+    s->header = json_parse(text, length, e);
+    if (!s->header) {
+        if (e)
+            e->code = ERR_CORRUPT;
+        return err_wrap(e, "the safetensors header");
+    }
+    s->data = text + length;
+    s->n = n - LENGTH_SIZE - length;
+    if (check_entries(s, e) == 0)
+        return 0;
+    safetensors_done(s);
+    return -1;
+}
+
+void safetensors_done(safetensors *s)
+{
+    cJSON_Delete(s->header);
+    *s = (safetensors){0};
+}
+
+const char *safetensors_text(const safetensors *s, const char *key)
+{
+    return json_str(json_get(s->header, "__metadata__"), key);
+}
+
+bool safetensors_has(const safetensors *s, const char *name)
+{
+    return json_get(s->header, name) != NULL;
+}
+
+tensor *safetensors_get(const safetensors *s, const char *name, err *e)
+{
+    const cJSON *j = json_get(s->header, name);
+    struct entry en;
+    if (!j || is_metadata(j)) {
+        err_set(e, ERR_CORRUPT, "tensor \"%s\" is missing", name);
+        return NULL;
+    }
+    if (read_entry(j, s->n, &en, e) < 0)
+        return NULL;
+    for (size_t type = 0; type < ARRAY_LEN(own_dtypes); type++)
+        if (strcmp(own_dtypes[type], en.dtype) == 0)
+            return tensor_from((tensor_type)type, en.dims, en.shape, s->data + en.from, e);
+    err_set(e, ERR_CORRUPT, "tensor \"%s\" has dtype %s; F32, U8 and I64 are read", name, en.dtype);
+    return NULL;
+}
+
+void safetensors_begin(safetensors_writer *w)
+{
+    *w = (safetensors_writer){.header = cJSON_CreateObject()};
+}
+
+void safetensors_add_text(safetensors_writer *w, const char *key, const char *text)
+{
+    json_set_str(json_object_at(w->header, "__metadata__"), key, text);
+}
+
+void safetensors_add(safetensors_writer *w, const char *name, const tensor *t)
+{
+    cJSON *j = json_object_at(w->header, name);
+    json_set_str(j, "dtype", own_dtypes[t->type]);
+    cJSON *shape = json_array_at(j, "shape"), *offsets = json_array_at(j, "data_offsets");
+    for (int i = 0; i < t->dims; i++)
+        cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)t->shape[i]));
+    cJSON_AddItemToArray(offsets, cJSON_CreateNumber((double)w->data.len));
+    for (size_t r = 0; r < tensor_rows(t); r++)
+        buf_add(&w->data, tensor_row_data(t, r), tensor_row_size(t) * tensor_type_size(t->type));
+    cJSON_AddItemToArray(offsets, cJSON_CreateNumber((double)w->data.len));
+}
+
+void safetensors_finish(safetensors_writer *w, buf *out)
+{
+    AUTO_BUF header = {0};
+    json_print(&header, w->header);
+    while (header.len % LENGTH_SIZE) // the data starts aligned
+        buf_char(&header, ' ');
+    for (int i = 0; i < LENGTH_SIZE; i++)
+        buf_char(out, (char)(header.len >> (8 * i) & 0xff));
+    buf_add(out, header.data, header.len);
+    buf_add(out, w->data.data, w->data.len);
+    buf_done(&w->data);
+    cJSON_Delete(w->header);
+    *w = (safetensors_writer){0};
+}

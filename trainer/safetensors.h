@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// The safetensors container: named tensors and text metadata in one run of bytes. Reading checks
+// everything first and then borrows the bytes; writing appends to a buf.
+// https://huggingface.co/docs/safetensors: the format, and what readers must refuse.
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "trainer/tensor/tensor.h"
+
+typedef struct safetensors {
+    cJSON *header;
+    const char *data; // after the header
+    size_t n;
+} safetensors;
+
+// ERR_CORRUPT says what is wrong: lengths, JSON, dtypes, shapes, offsets that overlap or leave
+// holes.
+int safetensors_open(safetensors *s, const void *bytes, size_t n, err *e);
+void safetensors_done(safetensors *s);
+// A text of __metadata__, borrowed; NULL when it is not there.
+const char *safetensors_text(const safetensors *s, const char *key);
+bool safetensors_has(const safetensors *s, const char *name);
+// A copy of a tensor of dtype F32, U8 or I64. ERR_CORRUPT when it is missing or of another dtype.
+tensor *safetensors_get(const safetensors *s, const char *name, err *e);
+
+// Writing: add all, then finish.
+typedef struct safetensors_writer {
+    cJSON *header;
+    buf data;
+} safetensors_writer;
+
+void safetensors_begin(safetensors_writer *w);
+void safetensors_add_text(safetensors_writer *w, const char *key, const char *text);
+void safetensors_add(safetensors_writer *w, const char *name, const tensor *t);
+// Appends the container to out and frees the writer.
+void safetensors_finish(safetensors_writer *w, buf *out);

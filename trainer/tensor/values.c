@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// Reading single values, reductions, and tensors as text.
+#include "trainer/tensor/tensor.h"
+
+#include <math.h>
+
+// NumPy shortens at 1000 elements to 3 on each side; so do we.
+enum { FORMAT_ALL = 1000, FORMAT_EDGE = 3 };
+
+double tensor_at(const tensor *t, size_t i)
+{
+    size_t width = tensor_row_size(t);
+    const void *row = tensor_row_data(t, i / width);
+    switch (t->type) {
+    case TENSOR_U8:
+        return (double)((float)((const uint8_t *)row)[i % width] * t->scale);
+    case TENSOR_I64:
+        return (double)((const int64_t *)row)[i % width];
+    default:
+        return (double)((const float *)row)[i % width];
+    }
+}
+
+int tensor_set(tensor *t, size_t i, double value, err *e)
+{
+    size_t width = tensor_row_size(t);
+    if (i >= tensor_count(t))
+        return err_set(e, ERR_USAGE, "index %zu is out of range: the tensor has %zu elements", i,
+            tensor_count(t));
+    void *row = (void *)tensor_row_data(t, i / width);
+    if (t->type == TENSOR_U8)
+        return err_set(e, ERR_USAGE, "a u8 tensor is read-only");
+    if (t->type == TENSOR_F32)
+        ((float *)row)[i % width] = (float)value;
+    else if (value >= -0x1p63 && value < 0x1p63)
+        ((int64_t *)row)[i % width] = (int64_t)value;
+    else
+        return err_set(e, ERR_USAGE, "%g is no 64-bit integer", value);
+    return 0;
+}
+
+// The first greatest of elements [from, to), as an offset from `from`.
+static int64_t argmax(const tensor *t, size_t from, size_t to)
+{
+    size_t best = from;
+    for (size_t i = from + 1; i < to; i++)
+        if (tensor_at(t, i) > tensor_at(t, best))
+            best = i;
+    return (int64_t)(best - from);
+}
+
+int64_t tensor_argmax(const tensor *t, err *e)
+{
+    if (!tensor_count(t))
+        return err_set(e, ERR_USAGE, "argmax: the tensor is empty");
+    return argmax(t, 0, tensor_count(t));
+}
+
+tensor *tensor_argmax_rows(const tensor *t, err *e)
+{
+    size_t width = tensor_row_size(t), n = tensor_rows(t);
+    if (!width || !t->dims) {
+        err_set(e, ERR_USAGE, "argmax: the rows are empty");
+        return NULL;
+    }
+    tensor *out = tensor_new(TENSOR_I64, 1, &n, e);
+    for (size_t i = 0; out && i < n; i++)
+        ((int64_t *)out->data)[i] = argmax(t, i * width, (i + 1) * width);
+    return out;
+}
+
+double tensor_sum(const tensor *t)
+{
+    double sum = 0;
+    for (size_t i = 0; i < tensor_count(t); i++)
+        sum += tensor_at(t, i);
+    return sum;
+}
+
+double tensor_min(const tensor *t)
+{
+    double least = INFINITY;
+    for (size_t i = 0; i < tensor_count(t); i++)
+        least = fmin(least, tensor_at(t, i));
+    return least;
+}
+
+double tensor_max(const tensor *t)
+{
+    double most = -INFINITY;
+    for (size_t i = 0; i < tensor_count(t); i++)
+        most = fmax(most, tensor_at(t, i));
+    return most;
+}
+
+void shape_text(int dims, const size_t *shape, buf *out)
+{
+    buf_char(out, '(');
+    for (int i = 0; i < dims; i++)
+        buf_fmt(out, "%s%zu", i ? ", " : "", shape[i]);
+    buf_str(out, dims == 1 ? ",)" : ")");
+}
+
+void tensor_shape_text(const tensor *t, buf *out)
+{
+    shape_text(t->dims, t->shape, out);
+}
+
+// The block of dimension `dim` whose first element has number `at`.
+static void format_block(const tensor *t, int dim, size_t at, buf *out)
+{
+    if (dim == t->dims) {
+        buf_fmt(out, tensor_is_integer(t) ? "%.0f" : "%.6g", tensor_at(t, at));
+        return;
+    }
+    size_t n = t->shape[dim], block = 1;
+    for (int d = dim + 1; d < t->dims; d++)
+        block *= t->shape[d];
+    buf_char(out, '[');
+    for (size_t i = 0; i < n; i++) {
+        if (tensor_count(t) > FORMAT_ALL && n > 2 * FORMAT_EDGE && i == FORMAT_EDGE) {
+            buf_str(out, ", ...");
+            i = n - FORMAT_EDGE;
+        }
+        if (i) {
+            buf_str(out, dim == t->dims - 1 ? ", " : ",\n");
+            for (int d = 0; dim < t->dims - 1 && d <= dim; d++)
+                buf_char(out, ' ');
+        }
+        format_block(t, dim + 1, at + i * block, out);
+    }
+    buf_char(out, ']');
+}
+
+void tensor_format(const tensor *t, buf *out)
+{
+    format_block(t, 0, 0, out);
+}
