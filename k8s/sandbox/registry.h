@@ -27,9 +27,11 @@ struct registry_header {
     const char *name;
     char value[512];
 };
+enum { REGISTRY_HEADERS = 8 };
 struct registry_response {
     int status;
-    struct registry_header headers[8]; // Content-Type, Location, Docker-Content-Digest, Range …
+    struct registry_header
+        headers[REGISTRY_HEADERS]; // Content-Type, Location, Docker-Content-Digest, Range …
     size_t header_n;
     buf body; // what is sent, when fd is -1
     int fd;   // else length bytes from offset of this descriptor (the server closes it)
