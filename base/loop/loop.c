@@ -145,11 +145,6 @@ void loop_timer_stop(loop_timer *t)
     uv_timer_stop(&t->uv);
 }
 
-void loop_timer_unref(loop_timer *t)
-{
-    uv_unref((uv_handle_t *)&t->uv);
-}
-
 void loop_timer_free(loop_timer *t)
 {
     if (t)
@@ -227,7 +222,6 @@ loop_signal *loop_signal_new(
         err_errno(e, -code, "cannot catch signal %d", signum);
         return NULL;
     }
-    uv_unref((uv_handle_t *)&s->uv);
     return s;
 }
 

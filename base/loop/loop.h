@@ -11,9 +11,9 @@
 typedef struct loop loop;
 
 loop *loop_new(err *e);
-// After the run; every handle on it must have been freed.
+// After the run; every handle on it must have been freed. Reaps children that were let go.
 void loop_free(loop *l);
-// Until loop_stop, or until nothing is left that could call back.
+// Until loop_stop: also an idle loop runs on, since another thread may post.
 void loop_run(loop *l);
 void loop_stop(loop *l);
 // Calls fn(arg) on the loop's thread, in order of posting. From any thread, at any time.
@@ -26,8 +26,6 @@ loop_timer *loop_timer_new(loop *l, void (*fn)(void *arg), void *arg);
 void loop_timer_start(loop_timer *t, uint64_t delay_ms, uint64_t repeat_ms);
 void loop_timer_stop(loop_timer *t);
 void loop_timer_free(loop_timer *t); // NULL is fine
-// A timer that does not keep loop_run going by itself.
-void loop_timer_unref(loop_timer *t);
 
 // Readiness of a descriptor that stays the caller's (for curl and the like).
 enum { LOOP_READ = 1, LOOP_WRITE = 2, LOOP_ERROR = 4 };

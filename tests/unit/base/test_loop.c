@@ -221,11 +221,10 @@ TEST(freeing_a_child_kills_its_group)
     CHECK_OK(w.c, e);
     usleep(50000);
     child_free(w.c);
-    loop_run(w.l); // until it is reaped
+    watched_done(&w); // returns when it is reaped
     CHECK_INT(w.ends, 0);
     usleep(400000);
     CHECK(!path_exists(file));
-    watched_done(&w);
 }
 
 struct pair {
@@ -242,6 +241,7 @@ static void on_closed(void *arg, const err *reason)
     stream_close(p->server);
     stream_close(p->client);
     listener_close(p->listening);
+    loop_stop(p->l);
 }
 
 static void server_data(void *arg, const char *bytes, size_t n)
@@ -278,8 +278,6 @@ TEST(a_megabyte_goes_through_a_socket_and_back)
     AUTO_FREE char *path = path_join(tap_dir(), "s");
     p.listening = listener_open(p.l, path, on_accept, &p, &e);
     CHECK_OK(p.listening, e);
-    CHECK(!listener_open(p.l, path, on_accept, &p, &e));
-    CHECK_INT(e.code, ERR_EXISTS);
     p.client = stream_connect(p.l, path, &client_ops, &p, &e);
     CHECK_OK(p.client, e);
     AUTO_FREE char *megabyte = mem_alloc(1000000);
@@ -290,6 +288,25 @@ TEST(a_megabyte_goes_through_a_socket_and_back)
     CHECK(!path_exists(path));
     buf_done(&p.got);
     loop_free(p.l);
+}
+
+TEST(a_socket_somebody_listens_on_is_not_taken_and_a_stale_one_is)
+{
+    loop *l = new_loop();
+    err e = {0};
+    AUTO_FREE char *path = path_join(tap_dir(), "s");
+    listener *first = listener_open(l, path, on_accept, NULL, &e);
+    CHECK_OK(first, e);
+    CHECK(!listener_open(l, path, on_accept, NULL, &e));
+    CHECK_INT(e.code, ERR_EXISTS);
+    AUTO_FREE char *stale = path_join(tap_dir(), "t");
+    CHECK(rename(path, stale) == 0);
+    listener_close(first);
+    CHECK(path_exists(stale));
+    listener *second = listener_open(l, stale, on_accept, NULL, &e);
+    CHECK_OK(second, e);
+    listener_close(second);
+    loop_free(l);
 }
 
 int main(void)
