@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+#include "script/journal/text.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/journal/spool.h"
+
+#include <string.h>
+
+enum { DEFAULT_LIMIT = 1 << 20 };
+
+// Columns of UTF-8 text, counting a code point as one.
+static size_t columns_of(const char *s)
+{
+    size_t n = 0;
+    for (; *s; s++)
+        n += (*s & 0xc0) != 0x80;
+    return n;
+}
+
+static const cJSON *table_of(const cJSON *data)
+{
+    for (const cJSON *part = data ? data->child : NULL; part; part = part->next)
+        if (cJSON_IsArray(json_get(part, "columns")) && cJSON_IsArray(json_get(part, "rows")))
+            return part;
+    return NULL;
+}
+
+static const char *column_name(const cJSON *column)
+{
+    return cJSON_IsString(column) ? column->valuestring : json_str_or(column, "name", "");
+}
+
+static char *cell_text(const cJSON *value)
+{
+    if (!value || cJSON_IsNull(value))
+        return mem_strdup("");
+    return cJSON_IsString(value) ? mem_strdup(value->valuestring) : json_to_str(value);
+}
+
+static char *row_cell(const cJSON *row, const cJSON *column, int i)
+{
+    const cJSON *cells = json_get(row, "cells");
+    return cell_text(cells ? cJSON_GetArrayItem(cells, i) : json_get(row, column_name(column)));
+}
+
+static void print_row(char **cells, const size_t *widths, size_t n, buf *out)
+{
+    size_t used = n;
+    while (used > 0 && !*cells[used - 1])
+        used--;
+    for (size_t i = 0; i < used; i++) {
+        buf_str(out, cells[i]);
+        size_t pad = i + 1 < used ? widths[i] - columns_of(cells[i]) + 3 : 0;
+        buf_fmt(out, "%*s", (int)pad, "");
+    }
+    buf_char(out, '\n');
+}
+
+bool bundle_table(const cJSON *data, buf *out)
+{
+    const cJSON *table = table_of(data);
+    if (!table)
+        return false;
+    const cJSON *columns = json_get(table, "columns"), *rows = json_get(table, "rows"), *row;
+    size_t n = (size_t)cJSON_GetArraySize(columns), m = (size_t)cJSON_GetArraySize(rows) + 1;
+    char **cells = mem_array(n * m + 1, sizeof *cells);
+    AUTO_FREE size_t *widths = mem_array(n + 1, sizeof *widths);
+    for (size_t i = 0; i < n; i++)
+        cells[i] = mem_strdup(column_name(cJSON_GetArrayItem(columns, (int)i)));
+    size_t at = n;
+    cJSON_ArrayForEach(row, rows)
+    {
+        for (size_t i = 0; i < n; i++)
+            cells[at++] = row_cell(row, cJSON_GetArrayItem(columns, (int)i), (int)i);
+    }
+    for (size_t i = 0; i < at; i++)
+        if (columns_of(cells[i]) > widths[i % n])
+            widths[i % n] = columns_of(cells[i]);
+    for (size_t i = 0; n && i < at; i += n)
+        print_row(cells + i, widths, n, out);
+    for (size_t i = 0; i < at; i++)
+        free(cells[i]);
+    free(cells);
+    return true;
+}
+
+// Length of the escape sequence at s (CSI, OSC, or two bytes).
+static size_t escape_length(const char *s, size_t n)
+{
+    if (n < 2)
+        return n;
+    size_t i = 2;
+    if (s[1] == '[') {
+        while (i < n && (s[i] < 0x40 || s[i] > 0x7e))
+            i++;
+        return i < n ? i + 1 : n;
+    }
+    if (s[1] != ']')
+        return 2;
+    while (i < n && s[i] != '\a' && s[i] != '\033')
+        i++;
+    return i < n ? i + 1 + (s[i] == '\033' && i + 1 < n) : n;
+}
+
+void text_settle(const char *text, size_t n, buf *out)
+{
+    size_t line = out->len; // where the present line starts
+    bool returned = false;  // a carriage return came, and nothing after it
+    for (size_t i = 0; i < n;) {
+        char c = text[i];
+        if (c == '\033') {
+            i += escape_length(text + i, n - i);
+            continue;
+        }
+        i++;
+        if (c == '\r') {
+            returned = true;
+            continue;
+        }
+        if (c == '\n') {
+            buf_char(out, '\n');
+            line = out->len;
+        } else if ((unsigned char)c >= 0x20 || c == '\t') {
+            if (returned)
+                out->len = line;
+            buf_char(out, c);
+        }
+        returned = false;
+    }
+    if (out->data)
+        out->data[out->len] = '\0';
+}
+
+static size_t limit_or_default(size_t limit)
+{
+    return limit ? limit : DEFAULT_LIMIT;
+}
+
+// Head and tail of `n` bytes, each half of what is allowed, cut at lines where there are some.
+static void cut(const char *text, size_t n, size_t limit, buf *out)
+{
+    if (n <= limit) {
+        buf_add(out, text, n);
+        return;
+    }
+    size_t head = limit / 2, tail = n - limit / 2;
+    while (head > limit / 4 && text[head - 1] != '\n')
+        head--;
+    while (tail < n - limit / 4 && text[tail - 1] != '\n')
+        tail++;
+    buf_add(out, text, head);
+    buf_fmt(out, "%s[… %zu bytes left out …]\n", head && text[head - 1] != '\n' ? "\n" : "",
+        tail - head);
+    buf_add(out, text + tail, n - tail);
+}
+
+static int spooled_bytes(const struct output *o, const char *dir, size_t limit, buf *out, err *e)
+{
+    spool *s = spool_open(dir, o->spool, e);
+    if (!s)
+        return -1;
+    int result;
+    uint64_t n = o->to - o->from, half = limit / 2;
+    if (o->to < o->from || n <= limit) {
+        result = spool_read(s, o->from, o->to, out, e);
+    } else {
+        result = spool_read(s, o->from, o->from + half, out, e);
+        buf_fmt(out, "\n[… %llu bytes left out …]\n", (unsigned long long)(n - 2 * half));
+        if (result == 0)
+            result = spool_read(s, o->to - half, o->to, out, e);
+    }
+    spool_close(s);
+    return result;
+}
+
+int output_bytes(const struct output *o, const char *spool_dir, size_t limit, buf *out, err *e)
+{
+    limit = limit_or_default(limit);
+    if (!o->spool) {
+        cut(o->text, o->text_n, limit, out);
+        return 0;
+    }
+    AUTO_BUF bytes = {0};
+    if (spooled_bytes(o, spool_dir, limit, &bytes, e) < 0)
+        return -1;
+    utf8_clean(out, buf_cstr(&bytes), bytes.len);
+    return 0;
+}
+
+static void end_line(buf *out, size_t start)
+{
+    if (out->len > start && out->data[out->len - 1] != '\n')
+        buf_char(out, '\n');
+}
+
+static void error_text(const struct output *o, buf *out)
+{
+    int64_t line = json_int_or(o->data, "line", 0);
+    if (line)
+        buf_fmt(out, "line %lld: ", (long long)line);
+    buf_str(out, o->text);
+    const cJSON *entry;
+    cJSON_ArrayForEach(entry, json_get(o->data, "traceback"))
+    {
+        if (cJSON_IsString(entry))
+            buf_fmt(out, "\n  %s", entry->valuestring);
+    }
+}
+
+int output_text(const struct output *o, const char *spool_dir, size_t limit, buf *out, err *e)
+{
+    size_t start = out->len;
+    if (o->kind == OUTPUT_STREAM) {
+        AUTO_BUF bytes = {0};
+        if (output_bytes(o, spool_dir, limit, &bytes, e) < 0)
+            return -1;
+        text_settle(buf_cstr(&bytes), bytes.len, out);
+    } else if (o->kind == OUTPUT_ERROR) {
+        error_text(o, out);
+    } else if (!bundle_table(o->data, out)) {
+        const char *text = json_str_or(o->data, "text/plain", "");
+        text_settle(text, strlen(text), out);
+    }
+    end_line(out, start);
+    return 0;
+}
