@@ -43,3 +43,9 @@ char *cli_socket_dir(struct cli *cli, err *e); // /tmp/firesteel-UID, 0700, owne
 char *cli_data_dir(struct cli *cli);           // $XDG_DATA_HOME/firesteel
 char *cli_images_dir(struct cli *cli);         // its images/
 char *cli_state_dir(struct cli *cli);          // $XDG_STATE_HOME/firesteel
+// Where a notebook works: `cwd` (--cwd) when given, made if need be; else the notebook's folder;
+// else, when nothing can be written there, a folder of its own below the state folder (*moved).
+// New.
+char *cli_work_folder(struct cli *cli, const char *cwd, const char *notebook, bool *moved, err *e);
+// A notebook's name without folder and extension; "" for NULL. New.
+char *cli_notebook_name(const char *notebook);

@@ -142,7 +142,10 @@ bool notebook_find(const notebook *nb, const char *id, size_t *at)
 
 void notebook_cell_name(const notebook *nb, size_t i, buf *out)
 {
-    buf_fmt(out, "cell %zu", i + 1);
+    size_t number = 0;
+    for (size_t k = 0; k <= i; k++)
+        number += nb->cells[k]->kind == CELL_CODE;
+    buf_fmt(out, "cell %zu", number);
     if (nb->cells[i]->title)
         buf_fmt(out, " (%s)", nb->cells[i]->title);
 }

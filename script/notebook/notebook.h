@@ -45,7 +45,7 @@ size_t notebook_count(const notebook *nb);
 const cell *notebook_cell(const notebook *nb, size_t i);
 // Index by id; false if there is none.
 bool notebook_find(const notebook *nb, const char *id, size_t *i);
-// "cell 3 (Deploy)", for messages.
+// "cell 3 (Deploy)", for messages; numbers count code cells, as Jupyter's In [3] does.
 void notebook_cell_name(const notebook *nb, size_t i, buf *out);
 
 // The first thing that would keep a cell from being executed: an unknown option, a wrong value, a

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+#include "cli/cli.h"
+
+#include "base/digest.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *cli_getenv(const struct cli *cli, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *const *v = cli->env; v && *v; v++)
+        if (strncmp(*v, name, n) == 0 && (*v)[n] == '=')
+            return (*v)[n + 1] ? *v + n + 1 : NULL;
+    return NULL;
+}
+
+static void print_error(struct cli *cli, const char *text)
+{
+    bool colour = cli->err_tty && !cli_getenv(cli, "NO_COLOR");
+    fflush(stdout);
+    fprintf(stderr, "%sfiresteel:%s %s\n", colour ? "\033[31m" : "", colour ? "\033[0m" : "", text);
+}
+
+int cli_error(struct cli *cli, const err *e)
+{
+    print_error(cli, e->text);
+    return err_exit_code(e->code);
+}
+
+int cli_usage(struct cli *cli, const struct verb *verb, const char *fmt, ...)
+{
+    AUTO_BUF text = {0};
+    va_list args;
+    va_start(args, fmt);
+    buf_vfmt(&text, fmt, args);
+    va_end(args);
+    print_error(cli, text.data);
+    fprintf(stderr, "Usage: firesteel %s %.*s\n`firesteel %s --help` tells more.\n", verb->name,
+        (int)strcspn(verb->usage, "\n"), verb->usage, verb->name);
+    return 2;
+}
+
+// The folder of our own executable.
+static char *own_folder(void)
+{
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n <= 0)
+        return mem_strdup(".");
+    path[n] = '\0';
+    return path_dirname(path);
+}
+
+char *cli_program(struct cli *cli, const char *name, err *e)
+{
+    AUTO_FREE char *folder = own_folder();
+    AUTO_FREE char *beside = path_join(folder, name);
+    if (access(beside, X_OK) == 0)
+        return STEAL(beside);
+    AUTO_FREE char *installed = path_join(LIBEXECDIR, name);
+    if (access(installed, X_OK) == 0)
+        return STEAL(installed);
+    err_set(e, ERR_NOT_FOUND, "%s is not there: neither %s nor %s", name, beside, installed);
+    return NULL;
+}
+
+char *cli_socket_dir(struct cli *cli, err *e)
+{
+    AUTO_FREE char *dir = str_fmt("/tmp/firesteel-%u", (unsigned)geteuid());
+    struct stat st;
+    if (mkdir(dir, 0700) < 0 && errno != EEXIST) {
+        err_errno(e, errno, "cannot make %s", dir);
+        return NULL;
+    }
+    // Somebody else may have made it first: /tmp is everybody's.
+    if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
+        (st.st_mode & 077)) {
+        err_set(e, ERR_FORBIDDEN, "%s is not a folder of yours alone (mode 0700); remove it", dir);
+        return NULL;
+    }
+    return STEAL(dir);
+}
+
+// $VARIABLE/firesteel, or ~/FALLBACK/firesteel.
+static char *xdg(struct cli *cli, const char *variable, const char *fallback)
+{
+    const char *base = cli_getenv(cli, variable), *home = cli_getenv(cli, "HOME");
+    if (base && *base == '/')
+        return path_join(base, "firesteel");
+    return str_fmt("%s/%s/firesteel", home ? home : "/tmp", fallback);
+}
+
+char *cli_data_dir(struct cli *cli)
+{
+    return xdg(cli, "XDG_DATA_HOME", ".local/share");
+}
+
+char *cli_images_dir(struct cli *cli)
+{
+    AUTO_FREE char *data = cli_data_dir(cli);
+    return path_join(data, "images");
+}
+
+char *cli_state_dir(struct cli *cli)
+{
+    return xdg(cli, "XDG_STATE_HOME", ".local/state");
+}
+
+char *cli_notebook_name(const char *notebook)
+{
+    char *name = path_basename(notebook);
+    char *dot = strrchr(name, '.');
+    if (dot && dot != name)
+        *dot = '\0';
+    return name;
+}
+
+char *cli_work_folder(struct cli *cli, const char *cwd, const char *notebook, bool *moved, err *e)
+{
+    *moved = false;
+    if (cwd) {
+        if (path_make_dirs(cwd, 0777, e) < 0)
+            return NULL;
+        return path_absolute(cwd, e);
+    }
+    AUTO_FREE char *path = path_absolute(notebook, e);
+    if (!path)
+        return NULL;
+    AUTO_FREE char *folder = path_dirname(path);
+    if (access(folder, W_OK) == 0)
+        return STEAL(folder);
+    char hex[SHA256_HEX];
+    sha256_hex(path, strlen(path), hex);
+    AUTO_FREE char *state = cli_state_dir(cli), *name = cli_notebook_name(notebook);
+    AUTO_FREE char *own = str_fmt("%s/%s-%.8s", state, name, hex);
+    *moved = true;
+    if (path_make_dirs(own, 0700, e) < 0) {
+        err_wrap(
+            e, "%s cannot be written, and neither can the folder for that case; say --cwd", folder);
+        return NULL;
+    }
+    return STEAL(own);
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// The command line: finds the verb and hands over. Nothing heavy is linked in (no Lua, no curl), so
+// that `firesteel --version` and completion answer at once.
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cli/cli.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static const struct verb *const verbs[] = {
+    &run_verb,
+    &runs_verb,
+    &show_verb,
+    &export_verb,
+    &ls_verb,
+    &stop_verb,
+};
+
+static void print_usage(FILE *to)
+{
+    fprintf(to, "firesteel: notebooks for models and clusters, in a terminal\n\n"
+                "Usage: firesteel VERB …\n\n");
+    for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+        fprintf(to, "  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
+    fprintf(to,
+        "\n`firesteel VERB --help` tells a verb's options; `firesteel --version` the version.\n");
+}
+
+static const struct verb *find_verb(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+        if (str_eq(verbs[i]->name, name))
+            return verbs[i];
+    return NULL;
+}
+
+static int no_workbench(const char *notebook)
+{
+    fprintf(stderr,
+        "firesteel: opening a notebook needs the terminal workbench, which is not in this "
+        "version.\n"
+        "Run it instead: firesteel run %s\n",
+        notebook);
+    return 2;
+}
+
+static int unknown_verb(const char *name)
+{
+    const char *best = NULL;
+    size_t least = strlen(name) / 2 + 1;
+    for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+        size_t distance = str_distance(name, verbs[i]->name);
+        if (distance < least)
+            least = distance, best = verbs[i]->name;
+    }
+    fprintf(stderr, "firesteel: unknown verb %s", name);
+    if (best)
+        fprintf(stderr, "; did you mean `firesteel %s`?\n", best);
+    else
+        fprintf(stderr, "; `firesteel --help` lists them\n");
+    return 2;
+}
+
+static void look_around(struct cli *cli)
+{
+    struct winsize size = {0};
+    const char *term = cli_getenv(cli, "TERM"), *columns = cli_getenv(cli, "COLUMNS");
+    int64_t width = 0;
+    cli->out_tty = isatty(STDOUT_FILENO) == 1;
+    cli->err_tty = isatty(STDERR_FILENO) == 1;
+    cli->colour = cli->out_tty && !cli_getenv(cli, "NO_COLOR") && term && !str_eq(term, "dumb");
+    setlocale(LC_CTYPE, "");
+    cli->utf8 = str_eq(nl_langinfo(CODESET), "UTF-8");
+    if (cli->out_tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        width = size.ws_col;
+    else if (columns)
+        str_to_int(columns, &width);
+    cli->width = width >= 20 && width < 10000 ? (int)width : 80;
+}
+
+// A verb's own help is what it prints for --help.
+static int help(struct cli *cli, int argc, char **argv)
+{
+    const struct verb *verb = argc > 2 ? find_verb(argv[2]) : NULL;
+    if (verb)
+        return verb->run(cli, 2, (char *[]){argv[2], (char *)"--help", NULL});
+    if (argc > 2)
+        return unknown_verb(argv[2]);
+    print_usage(stdout);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : NULL;
+    if (str_eq(name, "--version") || str_eq(name, "version")) {
+        printf("firesteel %s\n", FIRESTEEL_VERSION);
+        return 0;
+    }
+    if (!name) {
+        print_usage(stderr);
+        return 2;
+    }
+    struct cli cli = {.env = (const char *const *)environ, .cwd = getcwd(NULL, 0)};
+    look_around(&cli);
+    int code;
+    const struct verb *verb = find_verb(name);
+    if (verb)
+        code = verb->run(&cli, argc - 1, argv + 1);
+    else if (str_eq(name, "help") || str_eq(name, "--help") || str_eq(name, "-h"))
+        code = help(&cli, argc, argv);
+    else if (str_ends(name, ".lua") || str_ends(name, ".ipynb") ||
+             (path_exists(name) && !path_is_dir(name)))
+        code = no_workbench(name);
+    else
+        code = unknown_verb(name);
+    free(cli.cwd);
+    // A full disk or a closed pipe shows only when the buffer goes out.
+    if (fflush(stdout) != 0 && code == 0) {
+        perror("firesteel: cannot write to standard output");
+        code = 1;
+    }
+    return code;
+}

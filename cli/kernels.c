@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#include "cli/kernels.h"
+
+#include "base/loop/loop.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/protocol/client.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ANSWER_MS = 2000 };
+
+struct asking {
+    loop *loop;
+    struct kernel *kernel;
+    client *client;
+    size_t *waiting;
+};
+
+static void answered(struct asking *a)
+{
+    client_close(STEAL(a->client));
+    if (--*a->waiting == 0)
+        loop_stop(a->loop);
+}
+
+static void on_event(void *arg, message_type type, const cJSON *message)
+{
+    struct asking *a = arg;
+    if (type != MESSAGE_welcome)
+        return;
+    a->kernel->run = mem_strdup(json_str(message, "run"));
+    a->kernel->cwd = mem_strdup(json_str(message, "cwd"));
+    a->kernel->state = mem_strdup(json_str(message, "state"));
+    a->kernel->pid = (int)json_int_or(message, "pid", 0);
+    answered(a);
+}
+
+static void on_closed(void *arg, const err *reason)
+{
+    answered(arg);
+}
+
+static const struct client_ops callbacks = {.event = on_event, .closed = on_closed};
+
+static void on_timeout(void *arg)
+{
+    loop_stop(arg);
+}
+
+static void list_sockets(const char *dir, struct kernels *out)
+{
+    DIR *d = opendir(dir);
+    for (struct dirent *entry; d && (entry = readdir(d));) {
+        if (!str_ends(entry->d_name, ".sock"))
+            continue;
+        out->list = mem_resize(out->list, out->n + 1, sizeof *out->list);
+        out->list[out->n++] = (struct kernel){.socket = str_fmt("%s/%s", dir, entry->d_name)};
+    }
+    if (d)
+        closedir(d);
+}
+
+static void drop(struct kernels *k, size_t i)
+{
+    struct kernel *one = &k->list[i];
+    free(one->socket);
+    free(one->run);
+    free(one->cwd);
+    free(one->state);
+    memmove(one, one + 1, (--k->n - i) * sizeof *one);
+}
+
+int kernels_find(struct cli *cli, struct kernels *out, err *e)
+{
+    *out = (struct kernels){0};
+    AUTO_FREE char *dir = cli_socket_dir(cli, e);
+    loop *l = dir ? loop_new(e) : NULL;
+    if (!l)
+        return -1;
+    list_sockets(dir, out);
+    struct asking *all = mem_array(out->n + 1, sizeof *all);
+    size_t waiting = 0;
+    for (size_t i = out->n; i-- > 0;) {
+        err why = {0};
+        all[i] = (struct asking){l, &out->list[i], NULL, &waiting};
+        all[i].client = client_open(l, out->list[i].socket, &callbacks, &all[i], &why);
+        if (all[i].client) {
+            waiting++;
+            client_hello(all[i].client, -1, false);
+        } else if (why.code == ERR_UNAVAILABLE) {
+            unlink(out->list[i].socket); // left by a killed kernel
+        }
+    }
+    loop_timer *timer = loop_timer_new(l, on_timeout, l);
+    loop_timer_start(timer, ANSWER_MS, 0);
+    if (waiting)
+        loop_run(l);
+    for (size_t i = 0; i < out->n; i++)
+        client_close(all[i].client);
+    loop_timer_free(timer);
+    free(all);
+    loop_free(l);
+    for (size_t i = out->n; i-- > 0;)
+        if (!out->list[i].run)
+            drop(out, i);
+    return 0;
+}
+
+void kernels_done(struct kernels *k)
+{
+    while (k->n)
+        drop(k, k->n - 1);
+    free(k->list);
+    *k = (struct kernels){0};
+}
+
+const struct kernel *kernels_get(const struct kernels *k, const char *name, err *e)
+{
+    const struct kernel *found = NULL;
+    size_t hits = 0;
+    bool any = !name || !*name;
+    for (size_t i = 0; i < k->n; i++) {
+        if (!any && str_eq(k->list[i].run, name))
+            return &k->list[i];
+        if (!any && !str_starts(k->list[i].run, name))
+            continue;
+        found = &k->list[i];
+        hits++;
+    }
+    if (hits == 1)
+        return found;
+    if (hits == 0 && any)
+        err_set(e, ERR_NOT_FOUND, "no kernel is running");
+    else if (hits == 0)
+        err_set(
+            e, ERR_NOT_FOUND, "no kernel runs %s; `firesteel ls` lists those that are alive", name);
+    else
+        err_set(e, ERR_USAGE, "%zu kernels are running; say which (`firesteel ls`)", hits);
+    return NULL;
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// firesteel ls: the kernels that are alive.
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/kernels.h"
+#include "cli/options.h"
+#include "cli/print.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int list(struct cli *cli)
+{
+    struct kernels k;
+    err e = {0};
+    if (kernels_find(cli, &k, &e) < 0)
+        return cli_error(cli, &e);
+    size_t width = 3;
+    for (size_t i = 0; i < k.n; i++)
+        width = strlen(k.list[i].run) > width ? strlen(k.list[i].run) : width;
+    if (k.n)
+        printf("%s%-*s  %7s  %-12s  %s%s\n", tone(cli, TONE_BOLD), (int)width, "RUN", "PID",
+            "STATE", "FOLDER", tone(cli, TONE_PLAIN));
+    else
+        fprintf(stderr, "No kernel is running\n");
+    for (size_t i = 0; i < k.n; i++)
+        printf("%-*s  %7d  %-12s  %s\n", (int)width, k.list[i].run, k.list[i].pid, k.list[i].state,
+            k.list[i].cwd);
+    kernels_done(&k);
+    return 0;
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+    const struct option options[] = {{0}};
+    char **rest = NULL;
+    int code;
+    if (options_parse(cli, &ls_verb, options, argc, argv, &rest, &code) == 0)
+        code = rest ? cli_usage(cli, &ls_verb, "it takes no argument: %s", rest[0]) : list(cli);
+    if (rest)
+        strv_free(rest);
+    return code;
+}
+
+const struct verb ls_verb = {
+    .name = "ls",
+    .summary = "list the kernels that are alive",
+    .usage = "",
+    .run = run,
+};

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: MIT
+// firesteel run: a kernel of its own for one notebook, from the first cell to the last.
+//
+//   firesteel run ──socket pair── guard ── kernel        INT, TERM, HUP → interrupt, again →
+//   shutdown,
+//       fold ← events ─────────────────────┘             again → kill; the guard clears up and its
+//       └─ printer │ json │ junit, and the report        exit code is ours
+#include "base/clock.h"
+#include "base/loop/loop.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/junit.h"
+#include "cli/options.h"
+#include "cli/print.h"
+#include "script/journal/export.h"
+#include "script/journal/reader.h"
+#include "script/journal/writer.h"
+#include "script/notebook/params.h"
+#include "script/protocol/client.h"
+#include "script/protocol/launch.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum form { FORM_PLAIN, FORM_JSON, FORM_JUNIT };
+enum { PATIENCE_MS = 10000 }; // after an interrupt, before the next stronger means
+
+struct run {
+    struct cli *cli;
+    enum form form;
+    bool detach;
+    const char *report;
+    loop *loop;
+    client *client;
+    fold *fold;
+    printer *printer;
+    loop_timer *patience;
+    loop_signal *signals[3];
+    int interrupts;
+    pid_t guard, kernel;
+    char *spool_dir;
+    bool welcome, ended;
+    err lost; // why the connection ended, if it should not have
+};
+
+static void interrupt(struct run *r)
+{
+    static const message_type means[] = {MESSAGE_interrupt, MESSAGE_shutdown};
+    int step = r->interrupts++;
+    if (step < 2 && r->client)
+        client_send(r->client, message_new(means[step]));
+    else if (r->kernel > 0)
+        kill(r->kernel, SIGKILL); // its guard takes down the rest
+    loop_timer_start(r->patience, PATIENCE_MS, 0);
+}
+
+static void on_signal(void *arg, int signum)
+{
+    struct run *r = arg;
+    if (r->form == FORM_PLAIN) {
+        printer_clear(r->printer);
+        static const char *const said[] = {
+            "interrupting; once more stops the kernel", "stopping", "killing it"};
+        fprintf(stderr, "firesteel: %s\n", said[r->interrupts < 2 ? r->interrupts : 2]);
+    }
+    interrupt(r);
+}
+
+static void on_patience(void *arg)
+{
+    interrupt(arg);
+}
+
+static void on_welcome(struct run *r, const cJSON *message)
+{
+    r->welcome = true;
+    r->kernel = (pid_t)json_int_or(message, "pid", 0);
+    const char *file = json_str_or(message, "journal", "");
+    size_t n = strlen(file);
+    r->spool_dir = mem_strndup(file, n > 6 ? n - 6 : n); // without ".jsonl"
+    printer_spools(r->printer, r->spool_dir);
+    if (r->detach) {
+        printf("%s\n", json_str_or(message, "run", ""));
+        loop_stop(r->loop);
+    }
+}
+
+static void print_json(const cJSON *event)
+{
+    AUTO_BUF line = {0};
+    json_print(&line, event);
+    buf_char(&line, '\n');
+    fwrite(line.data, 1, line.len, stdout);
+    fflush(stdout);
+}
+
+static void on_event(void *arg, message_type type, const cJSON *message)
+{
+    struct run *r = arg;
+    if (type == MESSAGE_welcome) {
+        on_welcome(r, message);
+        return;
+    }
+    if (!json_get(message, "seq"))
+        return; // an answer to us alone, not part of the run
+    fold_event(r->fold, message, NULL);
+    if (r->form == FORM_JSON)
+        print_json(message);
+    else if (r->form == FORM_PLAIN)
+        printer_event(r->printer, message);
+    if (type == MESSAGE_end)
+        r->ended = true;
+    if (ferror(stdout) && r->interrupts == 0)
+        interrupt(r); // nobody reads any more
+}
+
+static void on_closed(void *arg, const err *reason)
+{
+    struct run *r = arg;
+    r->lost = *reason;
+    loop_stop(r->loop);
+}
+
+static const struct client_ops client_callbacks = {.event = on_event, .closed = on_closed};
+
+// What is wrong with the notebook or its parameters is said before anything is started.
+static int check(const char *path, char *const *given, err *e)
+{
+    notebook *nb = notebook_load(path, e);
+    if (!nb)
+        return -1;
+    struct params params = {.cell = -1};
+    int result = notebook_check(nb, e);
+    if (result < 0)
+        err_wrap(e, "%s", path);
+    if (result == 0 && (result = params_find(nb, &params, e)) < 0)
+        err_wrap(e, "%s", path);
+    for (char *const *p = given; result == 0 && p && *p; p++)
+        result = params_give(&params, *p, e);
+    params_done(&params);
+    notebook_free(nb);
+    return result;
+}
+
+static bool listen_to_signals(struct run *r, err *e)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+        if (!(r->signals[i] = loop_signal_new(r->loop, signals[i], on_signal, r, e)))
+            return false;
+    return true;
+}
+
+static void close_all(struct run *r)
+{
+    client_close(r->client);
+    for (size_t i = 0; i < ARRAY_LEN(r->signals); i++)
+        loop_signal_free(r->signals[i]);
+    loop_timer_free(r->patience);
+    if (r->loop)
+        loop_free(r->loop);
+    printer_free(r->printer);
+    fold_free(r->fold);
+    free(r->spool_dir);
+}
+
+// Waits for the guard: when it has ended, nothing of the kernel is left.
+static int wait_for(pid_t guard)
+{
+    int status;
+    while (waitpid(guard, &status, 0) < 0)
+        if (errno != EINTR)
+            return 1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+static int write_report(struct run *r)
+{
+    enum export_format format;
+    AUTO_BUF text = {0};
+    err e = {0};
+    if (!r->report || !export_format(r->report, &format))
+        return 0;
+    if (export_run(r->fold, r->spool_dir, format, 0, &text, &e) < 0 ||
+        path_write(r->report, text.data, text.len, 0644, &e) < 0) {
+        err_wrap(&e, "the report %s", r->report);
+        return cli_error(r->cli, &e);
+    }
+    return 0;
+}
+
+static int finish(struct run *r, int code)
+{
+    if (r->form == FORM_PLAIN && r->ended) {
+        print_summary(r->cli, r->fold);
+    } else if (r->form == FORM_JUNIT) {
+        AUTO_BUF xml = {0};
+        junit_print(r->fold, r->spool_dir, &xml);
+        fwrite(xml.data, 1, xml.len, stdout);
+    } else if (r->ended && code && fold_message(r->fold)) {
+        fprintf(stderr, "firesteel: %s\n", fold_message(r->fold));
+    }
+    if (!r->ended) {
+        err e = {0};
+        err_set(&e, ERR_FAILED, "the kernel ended before the run did%s%s", r->lost.code ? ": " : "",
+            r->lost.text);
+        if (fold_run(r->fold))
+            err_set(&e, ERR_FAILED, "%s\n`firesteel show %s` shows what was journaled", e.text,
+                fold_run(r->fold));
+        cli_error(r->cli, &e);
+        code = code ? code : 1;
+        if (r->interrupts)
+            code = 130;
+    }
+    int reported = write_report(r);
+    return code ? code : reported;
+}
+
+static int conduct(struct run *r, const struct launch *launch, err *e)
+{
+    int fd;
+    r->fold = fold_new();
+    r->printer = printer_new(r->cli, r->fold);
+    r->loop = loop_new(e);
+    if (!r->loop || !listen_to_signals(r, e) || launch_kernel(launch, &r->guard, &fd, e) < 0)
+        return cli_error(r->cli, e);
+    r->patience = loop_timer_new(r->loop, on_patience, r);
+    r->client = client_from_fd(r->loop, fd, &client_callbacks, r, e);
+    if (!r->client) {
+        kill(r->guard, SIGTERM);
+        return cli_error(r->cli, e);
+    }
+    client_hello(r->client, 0, !r->detach);
+    loop_run(r->loop);
+    if (r->detach && r->welcome)
+        return 0;
+    int code = wait_for(r->guard);
+    return finish(r, code);
+}
+
+struct run_options {
+    const char *output, *report, *cwd, *timeout, *resume, *context, *namespace_, *kubeconfig,
+        *memory;
+    char **allow, **parameters;
+    bool sandbox, detach;
+};
+
+static int check_options(struct cli *cli, const struct run_options *o, struct run *r)
+{
+    static const char *const outputs[] = {"plain", "json", "junit"};
+    static const char *const classes[] = {"cluster", "destructive"};
+    enum export_format format;
+    err e = {0};
+    int64_t ns;
+    size_t i = 0;
+    while (o->output && i < ARRAY_LEN(outputs) && !str_eq(o->output, outputs[i]))
+        i++;
+    if (i == ARRAY_LEN(outputs))
+        return cli_usage(cli, &run_verb, "--output %s: it is plain, json or junit", o->output);
+    r->form = (enum form)i;
+    if (o->report && !export_format(o->report, &format))
+        return cli_usage(cli, &run_verb, "--report %s: the name ends in .ipynb or .md", o->report);
+    if (o->timeout && duration_parse(o->timeout, &ns, &e) < 0)
+        return cli_usage(cli, &run_verb, "--timeout: %s", e.text);
+    if (o->sandbox && (o->context || o->kubeconfig))
+        return cli_usage(cli, &run_verb, "--sandbox has a cluster of its own: leave --context out");
+    if (o->sandbox && o->detach)
+        return cli_usage(
+            cli, &run_verb, "--detach needs a cluster that stays: `firesteel sandbox up`");
+    for (char **list = o->allow; list && *list; list++) {
+        char **words = strv_split(*list, ',');
+        bool known = true;
+        for (char **w = words; *w; w++)
+            known =
+                known && (str_eq(*w, classes[0]) || str_eq(*w, classes[1]) || str_eq(*w, "local"));
+        strv_free(words);
+        if (!known)
+            return cli_usage(
+                cli, &run_verb, "--allow %s: it is cluster, destructive, or both", *list);
+    }
+    return 0;
+}
+
+static char *joined(char *const *list)
+{
+    buf out = {0};
+    for (char *const *p = list; p && *p; p++)
+        buf_fmt(&out, "%s%s", out.len ? "," : "", *p);
+    return out.data ? buf_take(&out) : NULL;
+}
+
+static int start(struct cli *cli, const struct run_options *o, const char *file, struct run *r)
+{
+    err e = {0};
+    if (check(file, o->parameters, &e) < 0) {
+        e.code = ERR_USAGE; // nothing was run
+        return cli_error(cli, &e);
+    }
+    bool moved;
+    AUTO_FREE char *cwd = cli_work_folder(cli, o->cwd, file, &moved, &e);
+    AUTO_FREE char *program = cwd ? cli_program(cli, "firesteel-kernel", &e) : NULL;
+    AUTO_FREE char *sockets = program ? cli_socket_dir(cli, &e) : NULL;
+    AUTO_FREE char *path = sockets ? path_absolute(file, &e) : NULL;
+    AUTO_FREE char *resume = path && o->resume ? journal_find(cwd, o->resume, &e) : NULL;
+    if (e.code)
+        return cli_error(cli, &e);
+    if (moved)
+        fprintf(stderr, "firesteel: the notebook's folder cannot be written; working in %s\n", cwd);
+    AUTO_FREE char *name = cli_notebook_name(file), *images = cli_images_dir(cli);
+    AUTO_FREE char *run = resume ? mem_strdup(resume) : journal_run_name(name, clock_wall());
+    AUTO_FREE char *socket = str_fmt("%s/%s.sock", sockets, run);
+    AUTO_FREE char *allow = joined(o->allow), *data = NULL;
+    const char *given_data = cli_getenv(cli, "FIRESTEEL_DATA");
+    data = mem_strdup(given_data                     ? given_data
+                      : path_is_dir(DATADIR "/data") ? DATADIR "/data"
+                                                     : NULL);
+    return conduct(r,
+        &(struct launch){
+            .program = program,
+            .notebook = path,
+            .name = name,
+            .cwd = cwd,
+            .run = resume ? NULL : run,
+            .resume = resume,
+            .socket = socket,
+            .allow = allow,
+            .timeout = o->timeout,
+            .memory = o->memory,
+            .context = o->context,
+            .namespace_ = o->namespace_,
+            .kubeconfig = o->kubeconfig,
+            .images = images,
+            .data = data,
+            .parameters = (const char *const *)o->parameters,
+            .headless = true,
+            .detach = o->detach,
+            .sandbox = o->sandbox,
+        },
+        &e);
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+    struct run_options o = {0};
+    const struct option options[] = {
+        {"param", 'p', "NAME=VALUE", "a parameter of the notebook; may be repeated",
+            .list = &o.parameters},
+        {"allow", 0, "CLASSES", "effects that are granted: cluster,destructive", .list = &o.allow},
+        {"sandbox", 0, NULL, "run against a private cluster that ends with the run",
+            .given = &o.sandbox},
+        {"context", 0, "NAME", "context of the kubeconfig", .text = &o.context},
+        {"namespace", 'n', "NAME", "namespace", .text = &o.namespace_},
+        {"kubeconfig", 0, "FILE", "another kubeconfig", .text = &o.kubeconfig},
+        {"output", 'o', "plain|json|junit", "what is printed; json: the journal's events",
+            .text = &o.output},
+        {"report", 0, "FILE", "write the run as FILE.ipynb or FILE.md, also when it fails",
+            .text = &o.report},
+        {"cwd", 0, "DIR", "working folder, instead of the notebook's own", .text = &o.cwd},
+        {"timeout", 0, "DURATION", "of the whole run: 90s, 15m, 2h", .text = &o.timeout},
+        {"memory", 0, "SIZE", "limit of the cells' memory: 512M, 2G", .text = &o.memory},
+        {"resume", 0, "RUN", "go on with a run: effects it did are verified, not repeated",
+            .text = &o.resume},
+        {"detach", 0, NULL, "print the run's name and leave it running", .given = &o.detach},
+        {0},
+    };
+    char **rest = NULL;
+    int code;
+    struct run r = {.cli = cli};
+    if (options_parse(cli, &run_verb, options, argc, argv, &rest, &code) == 0) {
+        size_t n = rest ? strv_len(rest) : 0;
+        r.detach = o.detach;
+        r.report = o.report;
+        if (n != 1)
+            code = cli_usage(cli, &run_verb, n ? "one notebook at a time" : "which notebook?");
+        else if ((code = check_options(cli, &o, &r)) == 0)
+            code = start(cli, &o, rest[0], &r);
+    }
+    close_all(&r);
+    if (rest)
+        strv_free(rest);
+    if (o.allow)
+        strv_free(o.allow);
+    if (o.parameters)
+        strv_free(o.parameters);
+    return code;
+}
+
+const struct verb run_verb = {
+    .name = "run",
+    .summary = "run a notebook from the first cell to the last, without asking",
+    .usage =
+        "NOTEBOOK [-p NAME=VALUE]… [--sandbox | --context NAME] [--allow cluster,destructive]\n\n"
+        "Exit code: 0 all cells passed, 1 a cell failed, 2 wrong usage, 3 refused (see --allow),\n"
+        "4 out of time, 130 interrupted.",
+    .run = run,
+};

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// firesteel show: a run from its journal, with all output, long after and without a cluster.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/print.h"
+#include "script/journal/fold.h"
+#include "script/journal/reader.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void print_head(struct cli *cli, const fold *f)
+{
+    AUTO_BUF when = {0};
+    clock_rfc3339(&when, fold_started(f), CLOCK_SECONDS);
+    const cJSON *first = fold_first(f);
+    printf("%s%s%s, started %s", tone(cli, TONE_BOLD), fold_run(f) ? fold_run(f) : "?",
+        tone(cli, TONE_PLAIN), buf_cstr(&when));
+    if (first && json_str(first, "host"))
+        printf(" on %s", json_str(first, "host"));
+    printf("\n");
+    const cJSON *parameters = first ? json_get(first, "parameters") : NULL;
+    for (const cJSON *p = parameters ? parameters->child : NULL; p; p = p->next) {
+        AUTO_FREE char *value = json_to_str(p);
+        printf("  %s = %s\n", p->string, value);
+    }
+}
+
+static void print_ledger(const fold *f)
+{
+    for (size_t i = 0; i < fold_ledger_count(f); i++) {
+        const struct ledger_entry *l = fold_ledger(f, i);
+        const char *state = l->undone     ? "gone"
+                            : l->failed   ? "failed"
+                            : l->verified ? "verified"
+                            : l->outcome  ? "done"
+                                          : "unknown";
+        printf("%4lld  %-11s  %-8s  %s%s\n", (long long)l->entry, l->effect ? l->effect : "", state,
+            l->what      ? l->what
+            : l->binding ? l->binding
+                         : "",
+            ledger_left_over(l) ? "  (left over)" : "");
+    }
+}
+
+static int show(struct cli *cli, const char *folder, const char *name, bool ledger)
+{
+    err e = {0}, bad = {0};
+    AUTO_FREE char *run = journal_find(folder, name, &e);
+    if (!run)
+        return cli_error(cli, &e);
+    AUTO_FREE char *path = journal_file(folder, run);
+    fold *f = fold_file(path, &bad, &e);
+    if (!f)
+        return cli_error(cli, &e);
+    AUTO_FREE char *spools = mem_strndup(path, strlen(path) - strlen(".jsonl"));
+    if (ledger) {
+        print_ledger(f);
+    } else {
+        print_head(cli, f);
+        for (size_t i = 0; i < fold_count(f); i++)
+            print_cell(cli, f, i, spools);
+        print_summary(cli, f);
+    }
+    if (fold_corrupt(f))
+        fprintf(stderr,
+            "firesteel: %zu lines of the journal are damaged and left out; the first: %s\n",
+            fold_corrupt(f), bad.text);
+    bool damaged = fold_corrupt(f) > 0;
+    fold_free(f);
+    return damaged ? 1 : 0;
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+    const char *cwd = NULL;
+    bool ledger = false;
+    const struct option options[] = {
+        {"ledger", 0, NULL, "the effects it had, instead of its cells", .given = &ledger},
+        {"cwd", 0, "DIR", "working folder of the run, instead of this one", .text = &cwd},
+        {0},
+    };
+    char **rest = NULL;
+    int code;
+    if (options_parse(cli, &show_verb, options, argc, argv, &rest, &code) == 0) {
+        if (rest && strv_len(rest) > 1)
+            code = cli_usage(cli, &show_verb, "one run at a time");
+        else
+            code = show(cli, cwd ? cwd : ".", rest ? rest[0] : NULL, ledger);
+    }
+    if (rest)
+        strv_free(rest);
+    return code;
+}
+
+const struct verb show_verb = {
+    .name = "show",
+    .summary = "show a run with its output, from the journal",
+    .usage =
+        "[RUN]\n\nRUN is a name from `firesteel runs`, or its beginning; without it, the newest.",
+    .run = run,
+};
