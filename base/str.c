@@ -267,3 +267,15 @@ size_t str_distance(const char *a, const char *b)
     }
     return row[m];
 }
+
+const char *str_nearest(const char *word, const char *const *names)
+{
+    size_t n = strlen(word), least = (n + 2) / 3 + (n <= 3) + 1;
+    const char *best = NULL;
+    for (; *names; names++) {
+        size_t distance = str_distance(word, *names);
+        if (distance < least)
+            least = distance, best = *names;
+    }
+    return best;
+}

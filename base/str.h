@@ -47,3 +47,5 @@ char **strv_add(char **strings, const char *s) __attribute__((warn_unused_result
 
 // How alike two words are, as an edit distance: for "did you mean".
 size_t str_distance(const char *a, const char *b);
+// The name that `word` may have been meant for, of a NULL-terminated list; NULL when none is near.
+const char *str_nearest(const char *word, const char *const *names);

@@ -52,13 +52,10 @@ static int no_workbench(const char *notebook)
 
 static int unknown_verb(const char *name)
 {
-    const char *best = NULL;
-    size_t least = strlen(name) / 2 + 1;
-    for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
-        size_t distance = str_distance(name, verbs[i]->name);
-        if (distance < least)
-            least = distance, best = verbs[i]->name;
-    }
+    const char *names[ARRAY_LEN(verbs) + 1] = {0};
+    for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+        names[i] = verbs[i]->name;
+    const char *best = str_nearest(name, names);
     fprintf(stderr, "firesteel: unknown verb %s", name);
     if (best)
         fprintf(stderr, "; did you mean `firesteel %s`?\n", best);

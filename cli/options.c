@@ -29,15 +29,11 @@ static void print_help(const struct verb *verb, const struct option *options)
 static int unknown_option(
     struct cli *cli, const struct verb *verb, const struct option *options, const char *argument)
 {
-    size_t n = strcspn(argument, "=");
-    AUTO_FREE char *given = mem_strndup(argument, n);
-    const char *best = NULL;
-    size_t least = n / 2 + 1;
-    for (const struct option *o = options; o->name; o++) {
-        size_t distance = str_distance(given + strspn(given, "-"), o->name);
-        if (distance < least)
-            least = distance, best = o->name;
-    }
+    AUTO_FREE char *given = mem_strndup(argument, strcspn(argument, "="));
+    const char *names[64] = {0};
+    for (size_t i = 0; options[i].name && i + 1 < ARRAY_LEN(names); i++)
+        names[i] = options[i].name;
+    const char *best = str_nearest(given + strspn(given, "-"), names);
     if (best)
         return cli_usage(cli, verb, "unknown option %s; did you mean --%s?", given, best);
     return cli_usage(cli, verb, "unknown option %s", given);

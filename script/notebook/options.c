@@ -36,19 +36,6 @@ static int set_capture(struct cell_options *o, const cJSON *value, err *e)
     return name ? 0 : err_set(e, ERR_USAGE, "\"%s\" is no name of a Lua variable", o->capture);
 }
 
-// The nearest of `names` when it is near enough to be what was meant, else NULL.
-static const char *nearest(const char *word, const char *const *names)
-{
-    const char *best = NULL;
-    size_t least = strlen(word) / 2 + 1;
-    for (; *names; names++) {
-        size_t distance = str_distance(word, *names);
-        if (distance < least)
-            least = distance, best = *names;
-    }
-    return best;
-}
-
 static int one_of(const char *word, const char *const *names, err *e)
 {
     AUTO_BUF list = {0};
@@ -57,7 +44,7 @@ static int one_of(const char *word, const char *const *names, err *e)
             return 0;
         buf_fmt(&list, "%s%s", list.len ? ", " : "", *name);
     }
-    const char *near = nearest(word, names);
+    const char *near = str_nearest(word, names);
     if (near)
         return err_set(e, ERR_USAGE, "\"%s\" is not known; did you mean \"%s\"?", word, near);
     return err_set(e, ERR_USAGE, "\"%s\" is not known; it is one of %s", word, buf_cstr(&list));
@@ -163,7 +150,7 @@ static void unknown_option(const char *name, err *e)
         names[i] = table[i].name;
         buf_fmt(&list, "%s%s", i ? ", " : "", names[i]);
     }
-    const char *near = nearest(name, names);
+    const char *near = str_nearest(name, names);
     if (near)
         err_set(e, ERR_USAGE, "unknown option %s; did you mean %s?", name, near);
     else

@@ -47,16 +47,9 @@ static const char *after_space(const char *s)
 static int unknown_magic(const char *magic, err *e)
 {
     static const char *const known[] = {
-        "%%writefile", "%%bash", "%%sh", "%%capture", "%%lua", "%env"};
-    size_t n = strcspn(magic, " \t\n");
-    AUTO_FREE char *name = mem_strndup(magic, n);
-    const char *best = NULL;
-    size_t least = n / 2 + 1;
-    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-        size_t distance = str_distance(name, known[i]);
-        if (distance < least)
-            least = distance, best = known[i];
-    }
+        "%%writefile", "%%bash", "%%sh", "%%capture", "%%lua", "%env", NULL};
+    AUTO_FREE char *name = mem_strndup(magic, strcspn(magic, " \t\n"));
+    const char *best = str_nearest(name, known);
     if (best)
         return err_set(e, ERR_USAGE, "unknown magic %s; did you mean %s?", name, best);
     return err_set(e, ERR_USAGE,
