@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/dist/executor.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "trainer/dist/message.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RETRY_MS = 100, STOP_MS = 3000, ARGUMENTS_MAX = 64 };
+
+static void sleep_ms(long ms)
+{
+    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000 * 1000}, NULL);
+}
+
+// The driver's pod may come later than this one: its name unknown, its port closed.
+static int call_driver(const struct executor_options *o, err *e)
+{
+    int64_t deadline = clock_mono() + o->start_timeout;
+    for (;;) {
+        int fd = net_dial(o->driver, e);
+        if (fd >= 0 && peer_introduce(fd, o->secret, PEER_EXECUTOR, 0, deadline, e) == 0)
+            return fd;
+        bool wrong_secret = fd >= 0 && e->code == ERR_UNAUTHORIZED;
+        if (fd >= 0)
+            close(fd);
+        if (atomic_load(o->stop))
+            return err_set(e, ERR_CANCELLED, "interrupted");
+        if (wrong_secret || e->code == ERR_USAGE)
+            return -1;
+        if (clock_mono() > deadline) {
+            err_wrap(e, "Timed out waiting for the driver to start: no answer within %g s",
+                (double)o->start_timeout / (double)CLOCK_SEC);
+            e->code = ERR_TIMEOUT;
+            return -1;
+        }
+        sleep_ms(RETRY_MS);
+    }
+}
+
+// hydra_pmi_proxy with the arguments of a RUN message, in a group of its own.
+static pid_t start_proxy(const char *proxy, const message *m, err *e)
+{
+    const char *argv[ARGUMENTS_MAX + 2] = {proxy};
+    size_t n = 1;
+    for (const char *at = m->body; at < m->body + m->n && n <= ARGUMENTS_MAX;
+        at += strlen(at) + 1) // the buffer ends in a NUL
+        argv[n++] = at;
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0) {
+        setpgid(0, 0);
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (getppid() == parent)
+            execv(proxy, (char *const *)argv);
+        _exit(127);
+    }
+    if (pid < 0)
+        return err_errno(e, errno, "cannot start %s", proxy);
+    setpgid(pid, pid);
+    return pid;
+}
+
+static int exit_code(int status)
+{
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static void end_proxy(pid_t pid)
+{
+    int status;
+    bool reaped = false;
+    kill(-pid, SIGTERM);
+    for (int waited = 0; waited < STOP_MS; waited += 2) {
+        reaped = reaped || waitpid(pid, &status, WNOHANG) == pid;
+        if (reaped && kill(-pid, 0) && errno == ESRCH)
+            return;
+        sleep_ms(2);
+    }
+    kill(-pid, SIGKILL);
+    if (!reaped)
+        waitpid(pid, &status, 0);
+}
+
+// Runs one proxy to its end, which it reports; a driver that goes away ends it.
+static int run_proxy(const struct executor_options *o, int fd, const message *m, err *e)
+{
+    pid_t pid = start_proxy(o->proxy, m, e);
+    if (pid < 0)
+        return -1;
+    int pidfd = pidfd_open(pid, 0), result = 0;
+    struct pollfd fds[] = {{.fd = pidfd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
+    while (!fds[0].revents && !fds[1].revents && !atomic_load(o->stop))
+        poll(fds, 2, 200);
+    if (fds[0].revents) {
+        int status = 0;
+        waitpid(pid, &status, 0);
+        kill(-pid, SIGKILL); // ranks that the proxy left behind
+        uint8_t body[4];
+        put_u32(body, (uint32_t)exit_code(status));
+        result = message_send(fd, MESSAGE_RAN, body, sizeof body, e);
+    } else {
+        end_proxy(pid);
+        result = atomic_load(o->stop)
+                     ? err_set(e, ERR_CANCELLED, "interrupted")
+                     : err_set(e, ERR_UNAVAILABLE, "the driver ended while its ranks ran here");
+    }
+    close(pidfd);
+    return result;
+}
+
+// The next message; looks at `stop` now and then.
+static int next_message(const struct executor_options *o, int fd, buf *in, message *m, err *e)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    while (poll(&p, 1, 200) <= 0) {
+        if (atomic_load(o->stop))
+            return err_set(e, ERR_CANCELLED, "interrupted");
+    }
+    return message_receive(fd, in, m, 0, e);
+}
+
+static int serve(const struct executor_options *o, int fd, err *e)
+{
+    AUTO_BUF in = {0};
+    message m;
+    for (;;) {
+        if (next_message(o, fd, &in, &m, e))
+            return e->code == ERR_CANCELLED ? -1 : err_wrap(e, "lost the driver %s", o->driver);
+        if (m.kind == MESSAGE_END)
+            return 0;
+        if (m.kind != MESSAGE_RUN)
+            return err_set(e, ERR_INVALID, "the driver sent %s, which is not for executors",
+                message_name(m.kind));
+        if (run_proxy(o, fd, &m, e))
+            return -1;
+    }
+}
+
+int executor_run(const struct executor_options *o, err *e)
+{
+    int fd = call_driver(o, e);
+    if (fd < 0)
+        return -1;
+    int result = serve(o, fd, e);
+    close(fd);
+    return result;
+}

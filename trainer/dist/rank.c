@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/dist/rank.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+static const int64_t PATIENCE = 60 * CLOCK_SEC;
+
+struct rank_link {
+    int fd;
+    buf in;
+    pthread_mutex_t sending;
+};
+
+static void link_free(rank_link *l)
+{
+    if (l->fd >= 0)
+        close(l->fd);
+    buf_done(&l->in);
+    pthread_mutex_destroy(&l->sending);
+    free(l);
+}
+
+rank_link *rank_open(const char *address, const char *secret, int number, err *e)
+{
+    rank_link *l = mem_alloc(sizeof *l);
+    pthread_mutex_init(&l->sending, NULL);
+    l->fd = net_dial(address, e);
+    if (l->fd < 0 || peer_introduce(l->fd, secret, PEER_RANK, (uint32_t)number,
+                         clock_mono() + PATIENCE, e)) {
+        err_wrap(e, "rank %d", number);
+        link_free(l);
+        return NULL;
+    }
+    return l;
+}
+
+int rank_job(rank_link *l, struct place *place, const void **function, size_t *n, err *e)
+{
+    message m;
+    if (message_receive(l->fd, &l->in, &m, clock_mono() + PATIENCE, e))
+        return -1;
+    if (m.kind != MESSAGE_JOB)
+        return err_set(e, ERR_INVALID, "the driver sent %s instead of a job", message_name(m.kind));
+    if (place_get(place, m.body, m.n, e))
+        return -1;
+    *function = m.body + PLACE_SIZE;
+    *n = m.n - PLACE_SIZE;
+    return 0;
+}
+
+// The driver says nothing more but STOP; the end of the connection means the same.
+static void *watch(void *arg)
+{
+    char byte;
+    while (read(((rank_link *)arg)->fd, &byte, 1) < 0) {
+    }
+    _exit(1);
+}
+
+int rank_watch(rank_link *l, err *e)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all); // signals are the main thread's
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int number = pthread_create(&thread, NULL, watch, l);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (number)
+        return err_errno(e, number, "cannot watch the driver");
+    pthread_detach(thread);
+    return 0;
+}
+
+int rank_send(rank_link *l, message_kind kind, const void *body, size_t n, err *e)
+{
+    pthread_mutex_lock(&l->sending);
+    int result = message_send(l->fd, kind, body, n, e);
+    pthread_mutex_unlock(&l->sending);
+    return result;
+}
+
+void rank_wait_for_end(rank_link *l)
+{
+    for (;;)
+        pause();
+}
