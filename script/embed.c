@@ -36,8 +36,8 @@ int main(int argc, char **argv)
     fputs("#include \"script/embed.h\"\n", out);
     for (int i = 3; i < argc; i++)
         write_bytes(out, argv[i], (size_t)i);
-    fprintf(out, "extern const struct lua_source %s[];\nconst struct lua_source %s[] = {\n", argv[1],
-        argv[1]);
+    fprintf(out, "extern const struct lua_source %s[];\nconst struct lua_source %s[] = {\n",
+        argv[1], argv[1]);
     for (int i = 3; i < argc; i++)
         write_entry(out, argv[i], (size_t)i);
     fputs("    {0},\n};\n", out);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Collective operations among the ranks of a job, as one table: a job of one needs nothing, a larger
-// one loads MPI as a plug-in, so that a machine without MPI trains alone and says what is missing.
-// A table lives until the process ends. One thread calls it; every rank makes the same calls.
+// Collective operations among the ranks of a job, as one table: a job of one needs nothing, a
+// larger one loads MPI as a plug-in, so that a machine without MPI trains alone and says what is
+// missing. A table lives until the process ends. One thread calls it; every rank makes the same
+// calls.
 #pragma once
 #include "base/err.h"
 

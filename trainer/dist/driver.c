@@ -530,8 +530,8 @@ static int start(driver *d, struct run *r, err *e)
             return -1;
     }
     bool v6 = strchr(host, ':');
-    AUTO_FREE char *address = str_fmt("FIRESTEEL_DRIVER=%s%s%s:%d", v6 ? "[" : "", host,
-        v6 ? "]" : "", net_port(d->listener));
+    AUTO_FREE char *address = str_fmt(
+        "FIRESTEEL_DRIVER=%s%s%s:%d", v6 ? "[" : "", host, v6 ? "]" : "", net_port(d->listener));
     AUTO_FREE char *secret = str_fmt("FIRESTEEL_SECRET=%s", d->secret);
     // Pods do not share /dev/shm, and know the secret from their manifest.
     const char *const here[] = {address, secret, NULL};

@@ -66,7 +66,8 @@ driver *driver_open(const struct driver_options *options, err *e);
 void driver_close(driver *d);
 
 int driver_default_np(const driver *d); // executors × slots, or 1
-// Runs a job of two ranks or more. Returns 0 when every rank has sent its result; -1 with e, and what a rank said in
-// `result`, when not: no rank is left then. result is job_result_done's either way.
+// Runs a job of two ranks or more. Returns 0 when every rank has sent its result; -1 with e, and
+// what a rank said in `result`, when not: no rank is left then. result is job_result_done's either
+// way.
 int driver_run(driver *d, const struct job *job, struct job_result *result, err *e);
 void job_result_done(struct job_result *r);

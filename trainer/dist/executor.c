@@ -54,7 +54,7 @@ static pid_t start_proxy(const char *proxy, const message *m, err *e)
     const char *argv[ARGUMENTS_MAX + 2] = {proxy};
     size_t n = 1;
     for (const char *at = m->body; at < m->body + m->n && n <= ARGUMENTS_MAX;
-        at += strlen(at) + 1) // the buffer ends in a NUL
+         at += strlen(at) + 1) // the buffer ends in a NUL
         argv[n++] = at;
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) {

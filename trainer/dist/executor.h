@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An executor: the process of a pod that waits for the driver's launcher and runs the proxies it asks
-// for; the proxies start the ranks here. It lends cores, and nothing else of the pod.
+// An executor: the process of a pod that waits for the driver's launcher and runs the proxies it
+// asks for; the proxies start the ranks here. It lends cores, and nothing else of the pod.
 #pragma once
 #include "base/err.h"
 
@@ -10,10 +10,11 @@
 struct executor_options {
     const char *driver; // "HOST:PORT"
     const char *secret;
-    const char *proxy;      // path of hydra_pmi_proxy
-    int64_t start_timeout;  // ns: how long the driver may take to answer
+    const char *proxy;       // path of hydra_pmi_proxy
+    int64_t start_timeout;   // ns: how long the driver may take to answer
     const atomic_bool *stop; // set by a signal's handler: ERR_CANCELLED
 };
 
-// Until the driver has nothing more to do: 0. Errors: TIMEOUT when it never answered, UNAVAILABLE when it went away.
+// Until the driver has nothing more to do: 0. Errors: TIMEOUT when it never answered, UNAVAILABLE
+// when it went away.
 int executor_run(const struct executor_options *options, err *e);

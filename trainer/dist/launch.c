@@ -35,8 +35,8 @@ static char **arguments(const struct launch_spec *spec)
     if (spec->executors) {
         AUTO_FREE char *hosts = host_list(spec);
         // Pods have their environment from their manifest: the driver's stays here.
-        const char *const more[] = {"-launcher", "manual", "-localhost", spec->localhost,
-            "-genvnone", "-hosts", hosts};
+        const char *const more[] = {
+            "-launcher", "manual", "-localhost", spec->localhost, "-genvnone", "-hosts", hosts};
         for (size_t i = 0; i < ARRAY_LEN(more); i++)
             argv = strv_add(argv, more[i]);
         for (size_t i = 0; spec->env[i]; i++) {
@@ -52,8 +52,8 @@ static char **arguments(const struct launch_spec *spec)
 }
 
 // In the child; only what is safe after fork, reporting errno through `report`.
-static _Noreturn void become_mpiexec(char **argv, char *const *env, int out, int err_fd, int report,
-    pid_t parent)
+static _Noreturn void become_mpiexec(
+    char **argv, char *const *env, int out, int err_fd, int report, pid_t parent)
 {
     // A group of its own, so that Ctrl-C reaches the driver alone, and an end with the driver's.
     setpgid(0, 0);

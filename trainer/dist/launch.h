@@ -3,7 +3,8 @@
 // Launchers only start processes; what is said travels over message.h. The caller owns the launch.
 //
 //   here       mpiexec -n 4 firesteel-worker --rank
-//   executors  mpiexec -launcher manual … prints a line for each host and waits for the proxies to call:
+//   executors  mpiexec -launcher manual … prints a line for each host and waits for the proxies to
+//   call:
 //              HYDRA_LAUNCH: /usr/bin/hydra_pmi_proxy --control-port HOST:PORT … --proxy-id 0
 //              HYDRA_LAUNCH_END
 #pragma once
@@ -38,7 +39,7 @@ bool launch_ended(launch *l);
 void launch_stop(launch *l);
 void launch_close(launch *l); // stops it too
 
-// The text of mpiexec's stdout so far → arguments of each proxy, each ended by a NUL, in `lines` (room for
-// `n`). Returns how many there are (and consumes the lines), 0 when more text is needed, -1 when what it
-// printed is not that.
+// The text of mpiexec's stdout so far → arguments of each proxy, each ended by a NUL, in `lines`
+// (room for `n`). Returns how many there are (and consumes the lines), 0 when more text is needed,
+// -1 when what it printed is not that.
 int launch_parse_proxies(buf *text, buf *lines, size_t n, err *e);

@@ -244,8 +244,8 @@ static void driver_proof(const char *secret, const uint8_t challenge[NONCE_SIZE]
     hmac_sha256(secret, strlen(secret), text.data, text.len, mac);
 }
 
-int peer_introduce(int fd, const char *secret, peer_role role, uint32_t number, int64_t deadline,
-    err *e)
+int peer_introduce(
+    int fd, const char *secret, peer_role role, uint32_t number, int64_t deadline, err *e)
 {
     AUTO_BUF in = {0};
     message m;
@@ -264,7 +264,8 @@ int peer_introduce(int fd, const char *secret, peer_role role, uint32_t number, 
     if (message_receive(fd, &in, &m, deadline, e)) {
         if (e && e->code == ERR_UNAVAILABLE)
             return err_set(e, ERR_UNAUTHORIZED,
-                "the driver has closed the connection: is FIRESTEEL_SECRET the same on both sides?");
+                "the driver has closed the connection: is FIRESTEEL_SECRET the same on both "
+                "sides?");
         return -1;
     }
     driver_proof(secret, challenge, &h, proof);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// What driver, ranks and executors say to each other over TCP, and how each proves that it knows the
-// job's secret before anything else is read. Descriptors are the caller's; doc/distributed.md tells the story.
+// What driver, ranks and executors say to each other over TCP, and how each proves that it knows
+// the job's secret before anything else is read. Descriptors are the caller's; doc/distributed.md
+// tells the story.
 //
 //   1 byte   kind      4 bytes  length, little-endian      length bytes
 //
 //   driver                                   rank or executor
 //     CHALLENGE  nonce_d (32)            →
 //                                        ←   HELLO    nonce_p (32), role (1), number (4),
-//                                                     HMAC(secret, "firesteel peer" nonce_d nonce_p role number)
+//                                                     HMAC(secret, "firesteel peer" nonce_d nonce_p
+//                                                     role number)
 //     WELCOME    HMAC(secret, "firesteel driver" nonce_p nonce_d)   →
 #pragma once
 #include "base/buf.h"
@@ -23,17 +25,17 @@ enum { MESSAGE_HEADER = 5, NONCE_SIZE = 32 };
     X(CHALLENGE, 32)                                                                               \
     X(HELLO, 69)                                                                                   \
     X(WELCOME, 32)                                                                                 \
-    X(JOB, 1 << 30)           /* to a rank: place in the job, then the packed function */          \
-    X(STOP, 0)                /* to a rank: end now */                                             \
-    X(STDOUT, 1 << 16)        /* from a rank: text */                                              \
+    X(JOB, 1 << 30)    /* to a rank: place in the job, then the packed function */                 \
+    X(STOP, 0)         /* to a rank: end now */                                                    \
+    X(STDOUT, 1 << 16) /* from a rank: text */                                                     \
     X(STDERR, 1 << 16)                                                                             \
-    X(EVENT, 1 << 16)         /* from a rank: one JSON object */                                   \
-    X(RESULT, 1 << 30)        /* from a rank: packed values */                                     \
-    X(FAILURE, 1 << 20)       /* from a rank: message and traceback */                             \
-    X(EXIT, 4)                /* from a rank: os.exit's code */                                    \
-    X(RUN, 1 << 14)           /* to an executor: arguments of hydra_pmi_proxy, a NUL after each */ \
-    X(RAN, 4)                 /* from an executor: the proxy's exit code */                        \
-    X(END, 0)                 /* to an executor: nothing more will come */
+    X(EVENT, 1 << 16)   /* from a rank: one JSON object */                                         \
+    X(RESULT, 1 << 30)  /* from a rank: packed values */                                           \
+    X(FAILURE, 1 << 20) /* from a rank: message and traceback */                                   \
+    X(EXIT, 4)          /* from a rank: os.exit's code */                                          \
+    X(RUN, 1 << 14)     /* to an executor: arguments of hydra_pmi_proxy, a NUL after each */       \
+    X(RAN, 4)           /* from an executor: the proxy's exit code */                              \
+    X(END, 0)           /* to an executor: nothing more will come */
 
 typedef enum message_kind {
 #define X(name, limit) MESSAGE_##name,
@@ -55,8 +57,8 @@ int message_parse(const buf *in, message *m, err *e);
 void message_put(buf *out, message_kind kind, const void *body, size_t n);
 // Blocking, for ends that have nothing else to do. A body beyond the limit is ERR_LIMIT.
 int message_send(int fd, message_kind kind, const void *body, size_t n, err *e);
-// Reads one message into `in` (cleared first); deadline: clock_mono() ns or 0. An end that closed is
-// ERR_UNAVAILABLE.
+// Reads one message into `in` (cleared first); deadline: clock_mono() ns or 0. An end that closed
+// is ERR_UNAVAILABLE.
 int message_receive(int fd, buf *in, message *m, int64_t deadline, err *e);
 
 // 4 bytes, little-endian.
@@ -73,10 +75,10 @@ int net_host(int fd, bool peer, char *host, size_t size, err *e);
 
 typedef enum peer_role { PEER_RANK = 'r', PEER_EXECUTOR = 'x' } peer_role;
 // The dialling end: proves the secret, and that the driver knows it. `number` is the rank.
-int peer_introduce(int fd, const char *secret, peer_role role, uint32_t number, int64_t deadline,
-    err *e);
-// The driver's end, without blocking: the body of CHALLENGE, then of WELCOME for a HELLO that is right
-// (ERR_UNAUTHORIZED when it is not).
+int peer_introduce(
+    int fd, const char *secret, peer_role role, uint32_t number, int64_t deadline, err *e);
+// The driver's end, without blocking: the body of CHALLENGE, then of WELCOME for a HELLO that is
+// right (ERR_UNAUTHORIZED when it is not).
 void peer_challenge(uint8_t nonce[NONCE_SIZE]);
 int peer_check(const char *secret, const uint8_t nonce[NONCE_SIZE], const message *hello,
     peer_role *role, uint32_t *number, uint8_t welcome[32], err *e);

@@ -81,8 +81,10 @@ static int piece(size_t left)
 
 static int mpi_allreduce(void *values, size_t n, comm_type type, comm_op op, err *e)
 {
-    static const MPI_Op ops[] = {
-        [COMM_SUM] = MPI_SUM, [COMM_MIN] = MPI_MIN, [COMM_MAX] = MPI_MAX, [COMM_PRODUCT] = MPI_PROD};
+    static const MPI_Op ops[] = {[COMM_SUM] = MPI_SUM,
+        [COMM_MIN] = MPI_MIN,
+        [COMM_MAX] = MPI_MAX,
+        [COMM_PRODUCT] = MPI_PROD};
     static const struct {
         MPI_Datatype type;
         size_t size;
@@ -91,8 +93,8 @@ static int mpi_allreduce(void *values, size_t n, comm_type type, comm_op op, err
     for (char *at = values; n > 0;) {
         MPI_Request request;
         int count = piece(n);
-        if (check(MPI_Iallreduce(MPI_IN_PLACE, at, count, types[type].type, ops[op],
-                      MPI_COMM_WORLD, &request),
+        if (check(MPI_Iallreduce(
+                      MPI_IN_PLACE, at, count, types[type].type, ops[op], MPI_COMM_WORLD, &request),
                 "allreduce", e) ||
             wait_for(&request, "allreduce", e))
             return -1;
@@ -107,7 +109,8 @@ static int mpi_broadcast(void *bytes, size_t n, int root, err *e)
     for (char *at = bytes; n > 0;) {
         MPI_Request request;
         int count = piece(n);
-        if (check(MPI_Ibcast(at, count, MPI_BYTE, root, MPI_COMM_WORLD, &request), "broadcast", e) ||
+        if (check(
+                MPI_Ibcast(at, count, MPI_BYTE, root, MPI_COMM_WORLD, &request), "broadcast", e) ||
             wait_for(&request, "broadcast", e))
             return -1;
         at += count;

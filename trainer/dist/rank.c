@@ -30,8 +30,8 @@ rank_link *rank_open(const char *address, const char *secret, int number, err *e
     rank_link *l = mem_alloc(sizeof *l);
     pthread_mutex_init(&l->sending, NULL);
     l->fd = net_dial(address, e);
-    if (l->fd < 0 || peer_introduce(l->fd, secret, PEER_RANK, (uint32_t)number,
-                         clock_mono() + PATIENCE, e)) {
+    if (l->fd < 0 ||
+        peer_introduce(l->fd, secret, PEER_RANK, (uint32_t)number, clock_mono() + PATIENCE, e)) {
         err_wrap(e, "rank %d", number);
         link_free(l);
         return NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A rank's side: it calls the driver, gets its place and its function, and sends what it has to say.
-// The link is owned by who opened it; rank_send may be called from any thread.
+// A rank's side: it calls the driver, gets its place and its function, and sends what it has to
+// say. The link is owned by who opened it; rank_send may be called from any thread.
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"

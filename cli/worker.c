@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT
+// firesteel-worker: runs a trainer file as the driver of its job, or is one of the job's ranks, or
+// lends a pod's cores to a driver as an executor.
+#include "script/worker/worker.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "trainer/dist/executor.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char usage[] =
+    "usage: firesteel-worker [--np N] SCRIPT.lua [ARGUMENT...]\n"
+    "       firesteel-worker --executor HOST:PORT     (in a pod: lends its cores to that driver)\n"
+    "\n"
+    "Runs a trainer file in Lua 5.4 with the modules hvd, nn, data and args.\n"
+    "  --np N      processes that hvd.run starts when it is not told (FIRESTEEL_NP; default 1)\n"
+    "  --version\n"
+    "\n"
+    "FIRESTEEL_DATA names a folder with data sets (mnist/). More than one process needs mpiexec.\n";
+
+enum { EXIT_USAGE = 2, DEFAULT_PORT = 7337, DEFAULT_START_TIMEOUT = 600 };
+
+static atomic_bool stop;
+static volatile sig_atomic_t stop_signal;
+static worker *volatile running;
+
+static const char *env(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+static int fail(const char *text, int code)
+{
+    fflush(stdout);
+    fprintf(stderr, "firesteel-worker: %s\n", text);
+    return code;
+}
+
+// The first one ends training at the next batch; a second one ends the process.
+static void on_stop(int number)
+{
+    atomic_store(&stop, true);
+    stop_signal = number;
+    if (running)
+        worker_interrupt(running);
+}
+
+static sigset_t stop_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    return set;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_stop, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+// Where this executable is, so that what belongs to it is found in a build folder, in an image and
+// where it was installed.
+static char *program_path(void)
+{
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    return n > 0 ? mem_strndup(path, (size_t)n) : mem_strdup("firesteel-worker");
+}
+
+static char *first_existing(const char *const *folders, const char *name)
+{
+    for (; *folders; folders++) {
+        AUTO_FREE char *path = path_join(*folders, name);
+        if (access(path, X_OK) == 0 || (str_ends(name, ".so") && access(path, R_OK) == 0))
+            return STEAL(path);
+    }
+    return NULL;
+}
+
+// Beside us, then in PATH; NULL when it is nowhere.
+static char *find_program(const char *folder, const char *name)
+{
+    const char *const beside[] = {folder, NULL};
+    AUTO_FREE char *found = first_existing(beside, name);
+    if (found)
+        return STEAL(found);
+    char **path = strv_split(env("PATH") ? env("PATH") : "/usr/bin:/bin", ':');
+    found = first_existing((const char *const *)path, name);
+    strv_free(path);
+    return STEAL(found);
+}
+
+static char *find_plugin(const char *folder)
+{
+    AUTO_FREE char *lib = path_join(folder, "lib");
+    AUTO_FREE char *build = path_join(folder, "../trainer/dist");
+    const char *const folders[] = {lib, folder, build, LIBEXECDIR, NULL};
+    char *found = first_existing(folders, "firesteel-mpi.so");
+    return found ? found : path_join(LIBEXECDIR, "firesteel-mpi.so");
+}
+
+static char **data_folders(const char *folder)
+{
+    AUTO_FREE char *share = path_join(folder, "../share/firesteel/data");
+    AUTO_FREE char *build = path_join(folder, "../../recipes/data");
+    char **folders = strv_add(NULL, "data");
+    if (env("FIRESTEEL_DATA"))
+        folders = strv_add(folders, env("FIRESTEEL_DATA"));
+    return strv_add(strv_add(strv_add(folders, share), DATADIR "/data"), build);
+}
+
+static int core_count(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+// An integer from the environment or a command line: false, with a message, when it is none.
+static bool read_int(const char *what, const char *text, int least, int most, int *value)
+{
+    int64_t n;
+    if (text && (!str_to_int(text, &n) || n < least || n > most)) {
+        fprintf(stderr, "firesteel-worker: %s must be an integer from %d to %d, got \"%s\"\n", what,
+            least, most, text);
+        return false;
+    }
+    if (text)
+        *value = (int)n;
+    return true;
+}
+
+// Events go to a descriptor, or as marked lines to stdout, where a pod's log carries them.
+static void write_event(void *ctx, const char *json, size_t n)
+{
+    int fd = *(const int *)ctx;
+    AUTO_BUF line = {0};
+    if (fd < 0)
+        buf_str(&line, "@firesteel ");
+    buf_add(&line, json, n);
+    buf_char(&line, '\n');
+    if (fd >= 0) {
+        fd_write_all(fd, line.data, line.len, NULL);
+        return;
+    }
+    fwrite(line.data, 1, line.len, stdout);
+    fflush(stdout);
+}
+
+struct places {
+    char *program, *folder, *plugin, *mpiexec, *proxy, **data;
+};
+
+static struct places find_places(void)
+{
+    struct places p = {.program = program_path()};
+    p.folder = path_dirname(p.program);
+    p.plugin = find_plugin(p.folder);
+    p.mpiexec = find_program(p.folder, "mpiexec.hydra");
+    if (!p.mpiexec)
+        p.mpiexec = find_program(p.folder, "mpiexec");
+    p.proxy = find_program(p.folder, "hydra_pmi_proxy");
+    p.data = data_folders(p.folder);
+    return p;
+}
+
+static void free_places(struct places *p)
+{
+    char *all[] = {p->program, p->folder, p->plugin, p->mpiexec, p->proxy};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        free(all[i]);
+    strv_free(p->data);
+}
+
+static bool read_environment(struct worker_options *o, int *events_fd)
+{
+    int timeout = DEFAULT_START_TIMEOUT;
+    const char *events = env("FIRESTEEL_EVENTS");
+    struct driver_options *d = &o->driver;
+    d->slots = 1;
+    d->port = DEFAULT_PORT;
+    d->bind = env("FIRESTEEL_DRIVER_BIND") ? env("FIRESTEEL_DRIVER_BIND") : "0.0.0.0";
+    d->secret = env("FIRESTEEL_SECRET");
+    if (!read_int("FIRESTEEL_NP", env("FIRESTEEL_NP"), 1, 4096, &o->np) ||
+        !read_int("FIRESTEEL_EXECUTORS", env("FIRESTEEL_EXECUTORS"), 0, 4096, &d->executors) ||
+        !read_int(
+            "FIRESTEEL_EXECUTOR_CORES", env("FIRESTEEL_EXECUTOR_CORES"), 1, 4096, &d->slots) ||
+        !read_int("FIRESTEEL_DRIVER_PORT", env("FIRESTEEL_DRIVER_PORT"), 0, 65535, &d->port) ||
+        !read_int("HOROVOD_SPARK_START_TIMEOUT", env("HOROVOD_SPARK_START_TIMEOUT"), 1, 1 << 30,
+            &timeout))
+        return false;
+    o->start_timeout = timeout * CLOCK_SEC;
+    if (d->executors && !d->secret) {
+        fail("FIRESTEEL_EXECUTORS needs FIRESTEEL_SECRET, the same as the executors have", 0);
+        return false;
+    }
+    if (events && !str_eq(events, "stdout") &&
+        !read_int("FIRESTEEL_EVENTS", events, 0, 1 << 20, events_fd))
+        return false;
+    if (events) {
+        o->event = write_event;
+        o->event_ctx = events_fd;
+    }
+    return true;
+}
+
+static int run_script(worker *w, const char *script, char **args)
+{
+    err e;
+    AUTO_BUF failure = {0};
+    running = w;
+    int result = worker_run(w, script, args, &failure, &e);
+    running = NULL;
+    if (stop_signal)
+        return fail("interrupted", 128 + stop_signal);
+    return result ? fail(buf_cstr(&failure), 1) : 0;
+}
+
+static int run_driver(const struct places *places, int np, const char *script, char **args)
+{
+    err e;
+    sigset_t signals = stop_signals();
+    int events_fd = -1;
+    struct worker_options options = {
+        .plugin = places->plugin,
+        .data_folders = (const char *const *)places->data,
+        .driver = {.mpiexec = places->mpiexec,
+            .worker = places->program,
+            .cores = core_count(),
+            .stop = &stop,
+            .stop_signals = &signals},
+        .exit = exit,
+        .terminal = isatty(STDOUT_FILENO),
+        .stop = &stop,
+    };
+    if (!read_environment(&options, &events_fd))
+        return EXIT_USAGE;
+    options.np = np ? np : options.np;
+    worker *w = worker_new(&options, &e);
+    if (!w)
+        return fail(e.text, 1);
+    int code = run_script(w, script, args);
+    worker_free(w);
+    return code;
+}
+
+// What a rank prints travels to the driver.
+struct rank_stream {
+    rank_link *link;
+    message_kind kind;
+};
+
+static ssize_t write_rank_text(void *cookie, const char *bytes, size_t n)
+{
+    const struct rank_stream *s = cookie;
+    const size_t most = 1 << 16;
+    for (size_t sent = 0; sent < n; sent += most) {
+        size_t piece = n - sent < most ? n - sent : most;
+        if (rank_send(s->link, s->kind, bytes + sent, piece, NULL))
+            return 0;
+    }
+    return (ssize_t)n;
+}
+
+static FILE *rank_stream_open(struct rank_stream *s)
+{
+    FILE *f = fopencookie(s, "w", (cookie_io_functions_t){.write = write_rank_text});
+    if (!f)
+        abort();
+    setvbuf(f, NULL, _IOLBF, BUFSIZ);
+    return f;
+}
+
+static int run_rank(const struct places *places)
+{
+    err e;
+    int number = -1;
+    // PMI_RANK is what hydra, MPICH's and others' process manager, gives.
+    if (!env("FIRESTEEL_DRIVER") || !env("FIRESTEEL_SECRET") || !env("PMI_RANK") ||
+        !read_int("PMI_RANK", env("PMI_RANK"), 0, 1 << 20, &number))
+        return fail("--rank is for mpiexec, started by a driver", EXIT_USAGE);
+    rank_link *link = rank_open(env("FIRESTEEL_DRIVER"), env("FIRESTEEL_SECRET"), number, &e);
+    if (!link)
+        return fail(e.text, 1);
+    static struct rank_stream out, error;
+    out = (struct rank_stream){link, MESSAGE_STDOUT};
+    error = (struct rank_stream){link, MESSAGE_STDERR};
+    stdout = rank_stream_open(&out);
+    stderr = rank_stream_open(&error);
+    struct worker_options options = {
+        .plugin = places->plugin,
+        .data_folders = (const char *const *)places->data,
+        .exit = _exit,
+        .stop = &stop,
+    };
+    worker *w = worker_new(&options, &e);
+    if (!w || worker_run_rank(w, link, &e)) {
+        dprintf(STDERR_FILENO, "firesteel-worker: rank %d: %s\n", number, e.text);
+        return 1;
+    }
+    worker_free(w);
+    return 0;
+}
+
+static int run_executor(const struct places *places, const char *address)
+{
+    err e;
+    int timeout = DEFAULT_START_TIMEOUT;
+    if (!env("FIRESTEEL_SECRET"))
+        return fail("--executor needs FIRESTEEL_SECRET, the same as the driver has", EXIT_USAGE);
+    if (!places->proxy)
+        return fail("--executor needs hydra_pmi_proxy (Debian: apt install mpich)", 1);
+    if (!read_int("HOROVOD_SPARK_START_TIMEOUT", env("HOROVOD_SPARK_START_TIMEOUT"), 1, 1 << 30,
+            &timeout))
+        return EXIT_USAGE;
+    struct executor_options options = {
+        .driver = address,
+        .secret = env("FIRESTEEL_SECRET"),
+        .proxy = places->proxy,
+        .start_timeout = timeout * CLOCK_SEC,
+        .stop = &stop,
+    };
+    if (executor_run(&options, &e) == 0)
+        return 0;
+    return stop_signal ? 128 + stop_signal : fail(e.text, err_exit_code(e.code));
+}
+
+static int run(const struct places *places, int argc, char **argv)
+{
+    int at = 1, np = 0;
+    if (argc == 2 && str_eq(argv[1], "--rank"))
+        return run_rank(places);
+    catch_signals();
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
+    if (argc == 3 && str_eq(argv[1], "--executor"))
+        return run_executor(places, argv[2]);
+    for (; at < argc && argv[at][0] == '-'; at++) {
+        const char *value = NULL;
+        if (str_starts(argv[at], "--np="))
+            value = argv[at] + strlen("--np=");
+        else if (str_eq(argv[at], "--np") && at + 1 < argc)
+            value = argv[++at];
+        if (!value) {
+            fprintf(stderr, "firesteel-worker: unknown option %s\n%s", argv[at], usage);
+            return EXIT_USAGE;
+        }
+        if (!read_int("--np", value, 1, 4096, &np))
+            return EXIT_USAGE;
+    }
+    if (at == argc) {
+        fputs(usage, stderr);
+        return EXIT_USAGE;
+    }
+    return run_driver(places, np, argv[at], argv + at + 1);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && (str_eq(argv[1], "--help") || str_eq(argv[1], "-h")))
+        return fputs(usage, stdout) < 0;
+    if (argc == 2 && str_eq(argv[1], "--version"))
+        return puts("firesteel-worker " FIRESTEEL_VERSION) < 0;
+    struct places places = find_places();
+    int code = run(&places, argc, argv);
+    free_places(&places);
+    return code;
+}

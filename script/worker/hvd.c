@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: MIT
+// The module `hvd`, its part in C: the place in the job, collective operations, and run. Errors and
+// names are Horovod's (horovod/common/basics.py, controller.cc).
+#include "base/clock.h"
+#include "base/mem.h"
+#include "script/worker/model.h"
+#include "script/worker/pack.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { OP_AVERAGE = 0, OP_SUM = 1, OP_MIN = 3, OP_MAX = 4, OP_PRODUCT = 5 };
+
+static worker *initialized(lua_State *L)
+{
+    worker *w = worker_of(L);
+    if (!w->comm)
+        luaL_error(L, "Horovod has not been initialized; use hvd.init().");
+    return w;
+}
+
+static const struct comm_ops *open_comm(worker *w, err *e)
+{
+    if (w->place.size <= 1)
+        return comm_single();
+    const struct comm_ops *ops = comm_load(w->options.plugin, e);
+    if (!ops || ops->init(e))
+        return NULL;
+    w->mpi = ops;
+    if (ops->rank() == w->place.rank && ops->size() == w->place.size)
+        return ops;
+    err_set(e, ERR_INVALID,
+        "MPI says rank %d of %d where the launcher said %d of %d: mpiexec and the MPI library of "
+        "the plug-in differ",
+        ops->rank(), ops->size(), w->place.rank, w->place.size);
+    return NULL;
+}
+
+static int hvd_init(lua_State *L)
+{
+    err e;
+    worker *w = worker_of(L);
+    if (!w->comm && !(w->comm = open_comm(w, &e)))
+        raise_err(L, &e);
+    return 0;
+}
+
+static int hvd_shutdown(lua_State *L)
+{
+    worker_of(L)->comm = NULL; // MPI itself ends with the rank: it cannot start twice
+    return 0;
+}
+
+static int hvd_is_initialized(lua_State *L)
+{
+    lua_pushboolean(L, worker_of(L)->comm != NULL);
+    return 1;
+}
+
+#define PLACES(X) X(rank) X(size) X(local_rank) X(local_size) X(cross_rank) X(cross_size)
+#define X(field)                                                                                   \
+    static int hvd_##field(lua_State *L)                                                           \
+    {                                                                                              \
+        lua_pushinteger(L, initialized(L)->place.field);                                           \
+        return 1;                                                                                  \
+    }
+PLACES(X)
+#undef X
+
+int worker_allreduce(void *ctx, float *values, size_t n, const char *name, err *e)
+{
+    const worker *w = ctx;
+    if (w->comm->allreduce(values, n, COMM_F32, COMM_SUM, e))
+        return -1;
+    float scale = 1.0f / (float)w->place.size;
+    for (size_t i = 0; i < n; i++)
+        values[i] *= scale;
+    return 0;
+}
+
+// What every rank is about to do, compared before it is done: a difference would hang or mix bytes.
+struct plan {
+    int64_t what; // index of plan_names
+    int64_t type; // tensor_type; -1: a number
+    int64_t op, root;
+    int64_t dims, shape[TENSOR_MAX_DIMS];
+};
+static const char *const plan_names[] = {"ALLREDUCE", "BROADCAST", "ALLGATHER"};
+enum { ALLREDUCE, BROADCAST, ALLGATHER };
+
+static struct plan plan_of(int what, const tensor *t, int op, int root)
+{
+    struct plan p = {.what = what, .type = t ? (int64_t)t->type : -1, .op = op, .root = root};
+    p.dims = t ? t->dims : 0;
+    for (int i = 0; i < p.dims; i++)
+        p.shape[i] = (int64_t)t->shape[i];
+    return p;
+}
+
+static void plan_shape(const struct plan *p, buf *out)
+{
+    size_t shape[TENSOR_MAX_DIMS];
+    for (int i = 0; i < p->dims; i++)
+        shape[i] = (size_t)p->shape[i];
+    shape_text((int)p->dims, shape, out);
+}
+
+static int compare(const struct plan *a, const struct plan *b, err *e)
+{
+    AUTO_BUF mine = {0}, theirs = {0};
+    const char *type_a = a->type < 0 ? "number" : tensor_type_name((tensor_type)a->type);
+    const char *type_b = b->type < 0 ? "number" : tensor_type_name((tensor_type)b->type);
+    if (a->what != b->what)
+        return err_set(e, ERR_USAGE,
+            "Mismatched collective operations: One rank did an %s, but another rank did an %s.",
+            plan_names[a->what], plan_names[b->what]);
+    if (a->type != b->type)
+        return err_set(e, ERR_USAGE,
+            "Mismatched data types: One rank had type %s, but another rank had type %s.", type_a,
+            type_b);
+    if (a->root != b->root)
+        return err_set(e, ERR_USAGE,
+            "Mismatched %s root ranks: One rank specified root rank %d, but another rank specified "
+            "root rank %d.",
+            plan_names[a->what], (int)a->root, (int)b->root);
+    if (a->op != b->op)
+        return err_set(e, ERR_USAGE,
+            "Mismatched reduction operations: One rank specified %d, but another rank specified "
+            "%d.",
+            (int)a->op, (int)b->op);
+    int first = a->what == ALLGATHER; // its first dimension may differ
+    size_t rest = sizeof a->shape - (size_t)first * sizeof a->shape[0];
+    if (a->dims == b->dims && memcmp(a->shape + first, b->shape + first, rest) == 0)
+        return 0;
+    plan_shape(a, &mine);
+    plan_shape(b, &theirs);
+    return err_set(e, ERR_USAGE,
+        "Mismatched %s tensor shapes: One rank sent a tensor of shape %s, but another rank sent a "
+        "tensor of shape %s.",
+        plan_names[a->what], mine.data, theirs.data);
+}
+
+// Every rank compares all plans with rank 0's, so that all of them fail or none. plans: room for
+// size.
+static int agree(const worker *w, const struct plan *mine, struct plan *plans, err *e)
+{
+    int size = w->place.size;
+    size_t *counts = mem_array((size_t)size, sizeof *counts);
+    for (int r = 0; r < size; r++)
+        counts[r] = sizeof *mine;
+    int result = w->comm->allgather(mine, plans, counts, e);
+    free(counts);
+    for (int r = 1; r < size && result == 0; r++)
+        result = compare(&plans[0], &plans[r], e);
+    return result;
+}
+
+static int agree_only(const worker *w, const struct plan *mine, err *e)
+{
+    struct plan *plans = mem_array((size_t)w->place.size, sizeof *plans);
+    int result = agree(w, mine, plans, e);
+    free(plans);
+    return result;
+}
+
+// A copy without gaps in a type that travels: F32, or I64 for integers.
+static tensor *travelling(const tensor *t, err *e)
+{
+    if (!tensor_is_integer(t))
+        return tensor_to_f32(t, e);
+    tensor *copy = tensor_new(TENSOR_I64, t->dims, t->shape, e);
+    for (size_t i = 0; copy && i < tensor_count(t); i++)
+        ((int64_t *)copy->data)[i] = (int64_t)tensor_at(t, i);
+    return copy;
+}
+
+static const comm_op comm_ops_of[] = {[OP_AVERAGE] = COMM_SUM,
+    [OP_SUM] = COMM_SUM,
+    [OP_MIN] = COMM_MIN,
+    [OP_MAX] = COMM_MAX,
+    [OP_PRODUCT] = COMM_PRODUCT};
+
+static int read_op(lua_State *L, int arg)
+{
+    lua_Integer op = OP_AVERAGE;
+    if (lua_istable(L, arg)) {
+        check_field_names(L, arg, "hvd.allreduce", "name op");
+        op = opt_int_field(L, arg, "hvd.allreduce", "op", OP_AVERAGE);
+    } else {
+        op = luaL_optinteger(L, arg, OP_AVERAGE);
+    }
+    luaL_argcheck(L, op >= 0 && op <= OP_PRODUCT && op != 2, arg,
+        "op must be hvd.Average, Sum, Min, Max or Product");
+    return (int)op;
+}
+
+static int allreduce_number(lua_State *L, worker *w, int op)
+{
+    err e;
+    double value = luaL_checknumber(L, 1);
+    bool integer = lua_isinteger(L, 1) && op != OP_AVERAGE;
+    struct plan plan = plan_of(ALLREDUCE, NULL, op, 0);
+    if (agree_only(w, &plan, &e) || w->comm->allreduce(&value, 1, COMM_F64, comm_ops_of[op], &e))
+        raise_err(L, &e);
+    if (op == OP_AVERAGE)
+        value /= w->place.size;
+    if (integer && fabs(value) < 0x1p53)
+        lua_pushinteger(L, (lua_Integer)value);
+    else
+        lua_pushnumber(L, value);
+    return 1;
+}
+
+// hvd.allreduce(number or tensor, {op = hvd.Average})
+static int hvd_allreduce(lua_State *L)
+{
+    err e;
+    worker *w = initialized(L);
+    int op = read_op(L, 2);
+    const tensor *given = test_tensor(L, 1);
+    if (!given)
+        return allreduce_number(L, w, op);
+    push_tensor(L, travelling(given, &e), &e);
+    tensor *t = check_tensor(L, -1);
+    struct plan plan = plan_of(ALLREDUCE, t, op, 0);
+    size_t n = tensor_count(t);
+    bool floats = t->type == TENSOR_F32;
+    luaL_argcheck(L, floats || op != OP_AVERAGE, 1, "integers have no average: use op = hvd.Sum");
+    if (agree_only(w, &plan, &e) ||
+        w->comm->allreduce(t->data, n, floats ? COMM_F32 : COMM_I64, comm_ops_of[op], &e))
+        raise_err(L, &e);
+    for (size_t i = 0; op == OP_AVERAGE && i < n; i++)
+        ((float *)t->data)[i] /= (float)w->place.size;
+    return 1;
+}
+
+static int read_root(lua_State *L, const worker *w, int arg)
+{
+    lua_Integer root = luaL_optinteger(L, arg, 0);
+    luaL_argcheck(L, root >= 0 && root < w->place.size, arg, "no such rank");
+    return (int)root;
+}
+
+// Packs at the root, sends, unpacks elsewhere; pushes the value. Nothing raises in here.
+static int broadcast_object(lua_State *L, worker *w, int index, int root, err *e)
+{
+    buf bytes = {0};
+    bool mine = w->place.rank == root;
+    int result = mine ? pack_values(L, index, 1, &bytes, e) : 0;
+    int64_t n = result ? -1 : (int64_t)bytes.len; // the others must learn of a failure
+    if (w->comm->broadcast(&n, sizeof n, root, e))
+        result = -1;
+    else if (n < 0 && !mine)
+        result = err_set(e, ERR_FAILED, "rank %d could not send its value", root);
+    if (result == 0 && !mine) {
+        buf_reserve(&bytes, (size_t)n);
+        bytes.len = (size_t)n;
+    }
+    if (result == 0)
+        result = w->comm->broadcast(bytes.data, (size_t)n, root, e);
+    if (result == 0 && mine)
+        lua_pushvalue(L, index);
+    else if (result == 0)
+        result = unpack_values(L, bytes.data, bytes.len, true, e) < 0 ? -1 : 0;
+    buf_done(&bytes);
+    return result;
+}
+
+static int hvd_broadcast_object(lua_State *L)
+{
+    err e;
+    worker *w = initialized(L);
+    luaL_checkany(L, 1);
+    if (broadcast_object(L, w, 1, read_root(L, w, 2), &e))
+        raise_err(L, &e);
+    return 1;
+}
+
+// hvd.broadcast(number or tensor, root_rank)
+static int hvd_broadcast(lua_State *L)
+{
+    err e;
+    worker *w = initialized(L);
+    int root = read_root(L, w, 2);
+    const tensor *given = test_tensor(L, 1);
+    if (!given) {
+        luaL_checknumber(L, 1);
+        struct plan plan = plan_of(BROADCAST, NULL, 0, root);
+        if (agree_only(w, &plan, &e) || broadcast_object(L, w, 1, root, &e))
+            raise_err(L, &e);
+        return 1;
+    }
+    push_tensor(L, travelling(given, &e), &e);
+    tensor *t = check_tensor(L, -1);
+    struct plan plan = plan_of(BROADCAST, t, 0, root);
+    if (agree_only(w, &plan, &e) ||
+        w->comm->broadcast(t->data, tensor_count(t) * tensor_type_size(t->type), root, &e))
+        raise_err(L, &e);
+    return 1;
+}
+
+// The tensors of all ranks one after another along their first dimension.
+static tensor *gather(const worker *w, const tensor *t, err *e)
+{
+    struct plan mine = plan_of(ALLGATHER, t, 0, 0);
+    size_t size = (size_t)w->place.size, shape[TENSOR_MAX_DIMS] = {0};
+    struct plan *plans = mem_array(size, sizeof *plans);
+    size_t *counts = mem_array(size, sizeof *counts);
+    tensor *all = NULL;
+    if (agree(w, &mine, plans, e) == 0) {
+        memcpy(shape, t->shape, sizeof shape);
+        shape[0] = 0;
+        for (size_t r = 0; r < size; r++) {
+            shape[0] += (size_t)plans[r].shape[0];
+            counts[r] = (size_t)plans[r].shape[0] * tensor_row_size(t) * tensor_type_size(t->type);
+        }
+        all = tensor_new(t->type, t->dims, shape, e);
+        if (all && w->comm->allgather(t->data, all->data, counts, e)) {
+            tensor_free(all);
+            all = NULL;
+        }
+    }
+    free(counts);
+    free(plans);
+    return all;
+}
+
+// hvd.allgather(tensor or number): a number counts as a tensor of one.
+static int hvd_allgather(lua_State *L)
+{
+    err e;
+    worker *w = initialized(L);
+    const tensor *given = test_tensor(L, 1);
+    if (given) {
+        luaL_argcheck(L, given->dims > 0, 1, "a tensor without dimensions cannot be gathered");
+        push_tensor(L, travelling(given, &e), &e);
+    } else {
+        bool integer = lua_isinteger(L, 1);
+        float f = (float)luaL_checknumber(L, 1);
+        int64_t i = integer ? lua_tointeger(L, 1) : 0;
+        push_tensor(L,
+            tensor_from(integer ? TENSOR_I64 : TENSOR_F32, 1, &(size_t){1},
+                integer ? (void *)&i : (void *)&f, &e),
+            &e);
+    }
+    push_tensor(L, gather(w, check_tensor(L, -1), &e), &e);
+    return 1;
+}
+
+// hvd.allgather_object(value) → a list with every rank's value, by rank
+static int hvd_allgather_object(lua_State *L)
+{
+    err e;
+    worker *w = initialized(L);
+    luaL_checkany(L, 1);
+    lua_createtable(L, w->place.size, 0);
+    for (int r = 0; r < w->place.size; r++) {
+        if (broadcast_object(L, w, 1, r, &e))
+            raise_err(L, &e);
+        lua_rawseti(L, -2, r + 1);
+    }
+    return 1;
+}
+
+static int hvd_barrier(lua_State *L)
+{
+    err e;
+    if (initialized(L)->comm->barrier(&e))
+        raise_err(L, &e);
+    return 0;
+}
+
+// hvd.broadcast_model(model, root_rank): weights, then the optimizer's state.
+static int hvd_broadcast_model(lua_State *L)
+{
+    err e;
+    size_t n;
+    worker *w = initialized(L);
+    model *m = check_model(L, 1);
+    int root = read_root(L, w, 2);
+    float *weights = model_weight_values(m, &n);
+    int result = w->comm->broadcast(weights, n * sizeof *weights, root, &e);
+    float *slots = model_slot_values(m, &n);
+    if (result == 0 && slots)
+        result = w->comm->broadcast(slots, n * sizeof *slots, root, &e);
+    int64_t steps = model_steps(m);
+    if (result == 0)
+        result = w->comm->broadcast(&steps, sizeof steps, root, &e);
+    if (result)
+        raise_err(L, &e);
+    model_set_steps(m, steps);
+    model_written(m);
+    return 0;
+}
+
+int open_hvd(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        {"init", hvd_init},
+        {"shutdown", hvd_shutdown},
+        {"is_initialized", hvd_is_initialized},
+#define X(field) {#field, hvd_##field},
+        PLACES(X)
+#undef X
+            {"allreduce", hvd_allreduce},
+        {"broadcast", hvd_broadcast},
+        {"broadcast_object", hvd_broadcast_object},
+        {"broadcast_model", hvd_broadcast_model},
+        {"allgather", hvd_allgather},
+        {"allgather_object", hvd_allgather_object},
+        {"barrier", hvd_barrier},
+        {"run", hvd_run},
+        {NULL, NULL},
+    };
+    luaL_newlib(L, functions);
+    return 1;
+}

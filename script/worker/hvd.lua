@@ -1,0 +1,128 @@
+-- SPDX-License-Identifier: MIT
+-- The module `hvd`, its part in Lua: Horovod's optimizer wrapper and callbacks, with its formulas
+-- (horovod/_keras/callbacks.py). `core` is the part in C (script/worker/hvd.c).
+local core = ...
+local hvd = core
+
+local Results = {}
+Results.__index = Results
+
+-- results:rank(0) → all that the function returned on that rank
+function Results:rank(rank)
+  local values = self.all[rank + 1]
+  if not values then error(("there is no rank %s: the ranks are 0 to %d"):format(rank, #self.all - 1), 2) end
+  return table.unpack(values, 1, values.n)
+end
+
+function Results:__len()
+  return #self.all
+end
+
+-- hvd.run(fn, { np =, args =, start_timeout = }): fn(args…) on np ranks. The results are in the order of
+-- the ranks: results[1] is the first value that rank 0 returned, results:rank(0) all of them.
+local run = core.run
+function hvd.run(fn, options)
+  local results = { all = run(fn, options) }
+  for i, values in ipairs(results.all) do results[i] = values[1] end
+  return setmetatable(results, Results)
+end
+
+-- The numbers of horovod/common/basics.py.
+hvd.Average, hvd.Sum, hvd.Min, hvd.Max, hvd.Product = 0, 1, 3, 4, 5
+
+-- The optimizer whose gradients are averaged over all ranks before they are applied.
+function hvd.DistributedOptimizer(optimizer)
+  if type(optimizer) ~= "table" or not (getmetatable(optimizer) or {}).class then
+    error("hvd.DistributedOptimizer: expects an optimizer, as nn.Adam { learning_rate = 0.001 }", 2)
+  end
+  hvd.size() -- an error before hvd.init()
+  local wrapped = {}
+  for key, value in pairs(optimizer) do wrapped[key] = value end
+  wrapped.distributed = true
+  return setmetatable(wrapped, getmetatable(optimizer))
+end
+
+local Broadcast = {}
+Broadcast.__index = Broadcast
+
+-- All variables from root_rank to all others, once, at the end of the first batch.
+function hvd.BroadcastGlobalVariablesCallback(root_rank)
+  return setmetatable({ root_rank = root_rank or 0, done = false }, Broadcast)
+end
+
+function Broadcast:on_train_batch_end()
+  if self.done then return end
+  hvd.broadcast_model(self.model, self.root_rank)
+  self.done = true
+end
+
+local Average = {}
+Average.__index = Average
+
+-- Each metric of an epoch averaged over the ranks, in the order of their names.
+function hvd.MetricAverageCallback()
+  return setmetatable({}, Average)
+end
+
+function Average:on_epoch_end(_, logs)
+  local names = {}
+  for name in pairs(logs) do names[#names + 1] = name end
+  table.sort(names)
+  for _, name in ipairs(names) do logs[name] = hvd.allreduce(logs[name]) end
+end
+
+local Warmup = {}
+Warmup.__index = Warmup
+
+-- From initial_lr / size up to initial_lr over warmup_epochs (Goyal et al., arXiv 1706.02677).
+function hvd.LearningRateWarmupCallback(options)
+  if type(options) ~= "table" or type(options.initial_lr) ~= "number" then
+    error("hvd.LearningRateWarmupCallback: expects { initial_lr = number, … }", 2)
+  end
+  local known = { initial_lr = true, warmup_epochs = true, momentum_correction = true, steps_per_epoch = true, verbose = true }
+  for name in pairs(options) do
+    if not known[name] then
+      error(("hvd.LearningRateWarmupCallback: unknown option '%s'; known are initial_lr, momentum_correction, steps_per_epoch, verbose, warmup_epochs"):format(tostring(name)), 2)
+    end
+  end
+  return setmetatable({
+    initial_lr = options.initial_lr,
+    warmup_epochs = options.warmup_epochs or 5,
+    momentum_correction = options.momentum_correction ~= false,
+    steps_per_epoch = options.steps_per_epoch,
+    verbose = options.verbose or 0,
+    epoch = 0,
+  }, Warmup)
+end
+
+function Warmup:on_epoch_begin(epoch)
+  self.epoch = epoch
+end
+
+function Warmup:on_train_batch_begin(batch)
+  if self.epoch >= self.warmup_epochs then return end
+  local model, size, steps = self.model, hvd.size(), self.steps_per_epoch or self.params.steps
+  local progress = self.epoch + batch / steps + 1 / steps
+  local old = model.learning_rate
+  local new = self.initial_lr * (1 / size) * (progress * (size - 1) / self.warmup_epochs + 1)
+  model.learning_rate = new
+  if self.momentum_correction and model.momentum ~= 0 then
+    self.restore_momentum = model.momentum
+    model.momentum = model.momentum * new / old
+  end
+end
+
+function Warmup:on_train_batch_end()
+  if self.restore_momentum then
+    self.model.momentum, self.restore_momentum = self.restore_momentum, nil
+  end
+end
+
+function Warmup:on_epoch_end(epoch, logs)
+  logs.lr = self.model.learning_rate
+  if epoch == self.warmup_epochs - 1 and self.verbose > 0 and hvd.rank() == 0 then
+    io.stdout:write(("\nEpoch %d: finished gradual learning rate warmup to %g.\n"):format(epoch + 1, self.model.learning_rate))
+  end
+end
+
+return hvd

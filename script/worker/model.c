@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: MIT
+// Models in Lua: nn.Sequential, nn.load, and the methods that do not train. Layers and optimizers
+// come as the objects that nn.lua makes.
+#include "script/worker/model.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "trainer/checkpoint.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char type_name[] = "model";
+
+struct lua_model *check_lua_model(lua_State *L, int arg)
+{
+    struct lua_model *box = luaL_checkudata(L, arg, type_name);
+    luaL_argcheck(L, box->m, arg, "the model is closed");
+    return box;
+}
+
+model *check_model(lua_State *L, int arg)
+{
+    return check_lua_model(L, arg)->m;
+}
+
+model *test_model(lua_State *L, int arg)
+{
+    struct lua_model *box = luaL_testudata(L, arg, type_name);
+    return box ? box->m : NULL;
+}
+
+void push_model(lua_State *L, model *m, const err *e)
+{
+    if (!m)
+        raise_err(L, e);
+    struct lua_model *box = lua_newuserdatauv(L, sizeof *box, 0);
+    *box = (struct lua_model){.m = m};
+    luaL_setmetatable(L, type_name);
+}
+
+static int close_model(lua_State *L)
+{
+    struct lua_model *box = luaL_checkudata(L, 1, type_name);
+    model_free(box->m);
+    box->m = NULL;
+    return 0;
+}
+
+static void read_shape(lua_State *L, int table, const char *what, layer_spec *spec)
+{
+    if (lua_getfield(L, table, "input_shape") != LUA_TNIL) {
+        lua_Integer n = luaL_len(L, -1);
+        if (n > TENSOR_MAX_DIMS)
+            luaL_error(L, "%s: input_shape has more than %d dimensions", what, TENSOR_MAX_DIMS);
+        spec->dims = (int)n;
+        for (int i = 0; i < n; i++) {
+            lua_geti(L, -1, i + 1);
+            lua_Integer size = lua_tointeger(L, -1);
+            if (size < 1)
+                luaL_error(L, "%s: input_shape must be positive integers, got %s", what,
+                    luaL_tolstring(L, -1, NULL));
+            spec->shape[i] = (size_t)size;
+            lua_pop(L, 1);
+        }
+    }
+    lua_pop(L, 1);
+}
+
+static void read_dense(lua_State *L, int table, layer_spec *spec)
+{
+    err e;
+    spec->units = (size_t)opt_int_field(L, table, "Dense", "units", 0);
+    spec->inputs = (size_t)opt_int_field(L, table, "Dense", "input_dim", 0);
+    spec->no_bias = !opt_bool_field(L, table, "Dense", "use_bias", true);
+    read_shape(L, table, "Dense", spec);
+    if (spec->dims == 1 && !spec->inputs)
+        spec->inputs = spec->shape[0];
+    else if (spec->dims > 1)
+        luaL_error(L, "Dense: inputs have one dimension; put nn.Flatten before it");
+    spec->dims = 0;
+    const char *function = opt_string_field(L, table, "Dense", "activation");
+    if (function && activation_parse(function, &spec->activation, &e))
+        luaL_error(L, "Dense: %s", e.text);
+}
+
+static void read_layer(lua_State *L, int table, layer_spec *spec)
+{
+    err e;
+    const char *class = opt_string_field(L, table, "layer", "class");
+    if (!class || layer_kind_parse(class, &spec->kind, &e))
+        luaL_error(L, "Sequential: %s", class ? e.text : "an item that is no layer");
+    const char *name = opt_string_field(L, table, class, "name");
+    snprintf(spec->name, sizeof spec->name, "%s", name ? name : "");
+    if (spec->kind == LAYER_DENSE)
+        read_dense(L, table, spec);
+    else if (spec->kind == LAYER_FLATTEN)
+        read_shape(L, table, class, spec);
+    else if (spec->kind == LAYER_DROPOUT)
+        spec->rate = (float)opt_number_field(L, table, class, "rate", 0);
+}
+
+// nn.Sequential{ layer, …, seed = 42 }
+static int sequential(lua_State *L)
+{
+    err e;
+    luaL_checktype(L, 1, LUA_TTABLE);
+    check_field_names(L, 1, "Sequential", "seed name");
+    lua_Integer n = luaL_len(L, 1);
+    if (n < 1 || n > 1000)
+        return luaL_error(L, "Sequential: expects layers, got %d", (int)n);
+    layer_spec *specs = lua_newuserdatauv(L, (size_t)n * sizeof *specs, 0);
+    memset(specs, 0, (size_t)n * sizeof *specs);
+    for (lua_Integer i = 0; i < n; i++) {
+        if (lua_geti(L, 1, i + 1) != LUA_TTABLE)
+            return luaL_error(
+                L, "Sequential: item %d is a %s, not a layer", (int)i + 1, luaL_typename(L, -1));
+        read_layer(L, lua_gettop(L), &specs[i]);
+        lua_pop(L, 1);
+    }
+    uint64_t seed = (uint64_t)opt_int_field(L, 1, "Sequential", "seed", MODEL_SEED);
+    push_model(L, model_new(specs, (size_t)n, seed, &e), &e);
+    return 1;
+}
+
+static optimizer_spec read_optimizer(lua_State *L, int index, bool *distributed)
+{
+    err e;
+    optimizer_kind kind;
+    bool is_table = lua_istable(L, index);
+    const char *name =
+        is_table ? opt_string_field(L, index, "compile", "class") : lua_tostring(L, index);
+    if (!name)
+        luaL_error(L, "compile: optimizer must be a name or an optimizer, got %s",
+            luaL_typename(L, index));
+    if (optimizer_parse(name, &kind, &e))
+        raise_err(L, &e);
+    optimizer_spec o = optimizer_default(kind);
+    if (!is_table)
+        return o;
+    o.learning_rate = opt_number_field(L, index, name, "learning_rate", o.learning_rate);
+    o.momentum = opt_number_field(L, index, name, "momentum", o.momentum);
+    o.nesterov = opt_bool_field(L, index, name, "nesterov", o.nesterov);
+    o.beta_1 = opt_number_field(L, index, name, "beta_1", o.beta_1);
+    o.beta_2 = opt_number_field(L, index, name, "beta_2", o.beta_2);
+    o.epsilon = opt_number_field(L, index, name, "epsilon", o.epsilon);
+    *distributed = opt_bool_field(L, index, name, "distributed", false);
+    return o;
+}
+
+static bool read_metrics(lua_State *L, int table)
+{
+    bool accuracy = false;
+    int type = lua_getfield(L, table, "metrics");
+    lua_Integer n = type == LUA_TTABLE ? luaL_len(L, -1) : 0;
+    if (type != LUA_TTABLE && type != LUA_TNIL)
+        luaL_error(L, "compile: metrics must be a list of names");
+    for (lua_Integer i = 1; i <= n; i++) {
+        lua_geti(L, -1, i);
+        const char *name = lua_tostring(L, -1);
+        if (!name || (strcmp(name, "accuracy") != 0 && strcmp(name, "acc") != 0))
+            luaL_error(
+                L, "compile: unknown metric '%s'; known is: accuracy", luaL_tolstring(L, -1, NULL));
+        accuracy = true;
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    return accuracy;
+}
+
+static int compile(lua_State *L)
+{
+    err e;
+    worker *w = worker_of(L);
+    model *m = check_model(L, 1);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    check_field_names(L, 2, "compile", "from_logits loss metrics optimizer threads");
+    compile_spec spec = {.threads = w->link ? w->place.threads : 0};
+    bool distributed = false;
+    if (lua_getfield(L, 2, "optimizer") == LUA_TNIL)
+        lua_pushstring(L, "Adam");
+    spec.optimizer = read_optimizer(L, lua_gettop(L), &distributed);
+    const char *loss = opt_string_field(L, 2, "compile", "loss");
+    if (!loss)
+        return luaL_error(L, "compile: which loss? loss = \"sparse_categorical_crossentropy\"");
+    if (loss_parse(loss, &spec.loss, &e))
+        raise_err(L, &e);
+    spec.from_logits = opt_bool_field(L, 2, "compile", "from_logits", false);
+    spec.accuracy = read_metrics(L, 2);
+    spec.threads = (int)opt_int_field(L, 2, "compile", "threads", spec.threads);
+    if (distributed && w->place.size > 1) {
+        spec.allreduce = worker_allreduce;
+        spec.allreduce_ctx = w;
+    }
+    if (model_compile(m, &spec, &e))
+        raise_err(L, &e);
+    return 0;
+}
+
+static int summary(lua_State *L)
+{
+    buf text = {0};
+    model_summary(check_model(L, 1), &text);
+    fwrite(buf_cstr(&text), 1, text.len, stdout);
+    buf_done(&text);
+    return 0;
+}
+
+// model:save(path, {include_optimizer = true})
+static int save(lua_State *L)
+{
+    err e;
+    const model *m = check_model(L, 1);
+    const char *path = luaL_checkstring(L, 2);
+    checkpoint_options options = {.optimizer = true};
+    if (lua_istable(L, 3))
+        options.optimizer = opt_bool_field(L, 3, "save", "include_optimizer", true);
+    if (checkpoint_write(m, path, options, &e))
+        raise_err(L, &e);
+    return 0;
+}
+
+// Is it a checkpoint's bytes rather than a path? Its header is JSON after 8 bytes of length.
+static bool is_checkpoint(const char *text, size_t n)
+{
+    return memchr(text, 0, n) || (n > 8 && text[8] == '{');
+}
+
+static int load_weights(lua_State *L)
+{
+    err e;
+    size_t n;
+    model *m = check_model(L, 1);
+    const char *text = luaL_checklstring(L, 2, &n);
+    buf file = {0};
+    bool in_file = !is_checkpoint(text, n);
+    int result = in_file ? path_read(text, &file, 0, &e) : 0;
+    if (result == 0)
+        result = in_file ? checkpoint_restore(m, file.data, file.len, &e)
+                         : checkpoint_restore(m, text, n, &e);
+    buf_done(&file);
+    if (result)
+        raise_err(L, &e);
+    return 0;
+}
+
+// nn.load(path or bytes) → model
+static int load(lua_State *L)
+{
+    err e;
+    size_t n;
+    const char *text = luaL_checklstring(L, 1, &n);
+    push_model(
+        L, is_checkpoint(text, n) ? checkpoint_decode(text, n, &e) : checkpoint_read(text, &e), &e);
+    return 1;
+}
+
+static int get_weights(lua_State *L)
+{
+    err e;
+    const model *m = check_model(L, 1);
+    lua_newtable(L);
+    for (size_t i = 0; i < model_weight_count(m); i++) {
+        push_tensor(L, model_weight(m, i, &e), &e);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+static int set_weights(lua_State *L)
+{
+    err e;
+    model *m = check_model(L, 1);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    size_t n = model_weight_count(m);
+    if ((size_t)luaL_len(L, 2) != n)
+        return luaL_error(
+            L, "set_weights: the model has %d weights, got %d", (int)n, (int)luaL_len(L, 2));
+    for (size_t i = 0; i < n; i++) {
+        lua_geti(L, 2, (lua_Integer)i + 1);
+        if (model_set_weight(m, i, check_tensor(L, -1), &e))
+            raise_err(L, &e);
+        lua_pop(L, 1);
+    }
+    return 0;
+}
+
+static int count_params(lua_State *L)
+{
+    err e;
+    const model *m = check_model(L, 1);
+    size_t n = 0;
+    for (size_t i = 0; i < model_weight_count(m); i++) {
+        tensor *t = model_weight(m, i, &e);
+        n += t ? tensor_count(t) : 0;
+        tensor_free(t);
+    }
+    lua_pushinteger(L, (lua_Integer)n);
+    return 1;
+}
+
+static const luaL_Reg methods[] = {
+    {"compile", compile},
+    {"fit", model_fit_method},
+    {"evaluate", model_evaluate_method},
+    {"predict", model_predict_method},
+    {"summary", summary},
+    {"save", save},
+    {"load_weights", load_weights},
+    {"get_weights", get_weights},
+    {"set_weights", set_weights},
+    {"count_params", count_params},
+    {NULL, NULL},
+};
+
+// Properties: model.learning_rate, momentum, stop_training, cpu, threads.
+static int get(lua_State *L)
+{
+    struct lua_model *box = check_lua_model(L, 1);
+    const char *name = luaL_checkstring(L, 2);
+    lua_pushvalue(L, 2);
+    if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL)
+        return 1;
+    if (strcmp(name, "learning_rate") == 0)
+        lua_pushnumber(L, model_learning_rate(box->m));
+    else if (strcmp(name, "momentum") == 0)
+        lua_pushnumber(L, model_momentum(box->m));
+    else if (strcmp(name, "stop_training") == 0)
+        lua_pushboolean(L, box->stop_training);
+    else if (strcmp(name, "cpu") == 0)
+        lua_pushstring(L, model_cpu(box->m));
+    else if (strcmp(name, "threads") == 0)
+        lua_pushinteger(L, model_threads(box->m));
+    else
+        return luaL_error(L, "a model has no '%s'", name);
+    return 1;
+}
+
+static int set(lua_State *L)
+{
+    err e = {0};
+    struct lua_model *box = check_lua_model(L, 1);
+    const char *name = luaL_checkstring(L, 2);
+    int result = 0;
+    if (strcmp(name, "learning_rate") == 0)
+        result = model_set_learning_rate(box->m, luaL_checknumber(L, 3), &e);
+    else if (strcmp(name, "momentum") == 0)
+        result = model_set_momentum(box->m, luaL_checknumber(L, 3), &e);
+    else if (strcmp(name, "stop_training") == 0)
+        box->stop_training = lua_toboolean(L, 3);
+    else
+        return luaL_error(L, "a model has no '%s' that can be set", name);
+    if (result)
+        raise_err(L, &e);
+    return 0;
+}
+
+int open_nn(lua_State *L)
+{
+    static const luaL_Reg meta[] = {
+        {"__gc", close_model}, {"__close", close_model}, {"__newindex", set}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"Sequential", sequential}, {"load", load}, {NULL, NULL}};
+    luaL_newmetatable(L, type_name);
+    luaL_setfuncs(L, meta, 0);
+    luaL_newlib(L, methods);
+    lua_pushcclosure(L, get, 1);
+    lua_setfield(L, -2, "__index");
+    lua_pop(L, 1);
+    luaL_newlib(L, functions);
+    return 1;
+}

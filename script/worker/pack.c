@@ -1,0 +1,631 @@
+// SPDX-License-Identifier: MIT
+#include "script/worker/pack.h"
+
+#include "base/mem.h"
+#include "script/worker/state.h"
+#include "trainer/checkpoint.h"
+
+#include <lualib.h>
+#include <string.h>
+
+enum { DEPTH_MAX = 180 };
+static const char base_globals[] = "firesteel.base_globals";
+
+void pack_remember_globals(lua_State *L)
+{
+    lua_newtable(L);
+    lua_pushglobaltable(L);
+    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+        lua_pushvalue(L, -2);
+        lua_pushboolean(L, 1);
+        lua_rawset(L, -6);
+    }
+    lua_pop(L, 1);
+    lua_setfield(L, LUA_REGISTRYINDEX, base_globals);
+}
+
+void pack_push_own_globals(lua_State *L)
+{
+    lua_newtable(L);
+    lua_getfield(L, LUA_REGISTRYINDEX, base_globals);
+    lua_pushglobaltable(L);
+    for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+        lua_pushvalue(L, -2);
+        if (lua_type(L, -1) == LUA_TSTRING && lua_rawget(L, -5) == LUA_TNIL) {
+            lua_pushvalue(L, -3);
+            lua_rawseti(L, -7, (lua_Integer)lua_rawlen(L, -7) + 1);
+        }
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 2);
+}
+
+// Packing runs inside lua_pcall, so it may raise; `out` and `path` belong to who called that.
+//   stack   NAMES  C function, module, … → "module\0field"
+//           SEEN   table, function, tensor → its number
+struct packer {
+    buf *out;
+    buf path; // where we are: "function 'train' (trainer.lua:4), upvalue 'model'"
+    int first, n;
+    int names, seen;
+    lua_Integer objects, cells;
+};
+
+static void put_number(buf *out, uint64_t value, int bytes)
+{
+    for (int i = 0; i < bytes; i++)
+        buf_char(out, (char)(value >> (8 * i)));
+}
+
+static void put_bytes(lua_State *L, struct packer *p, const void *bytes, size_t n)
+{
+    if (n > UINT32_MAX)
+        luaL_error(L, "a string of %d GiB is too long to travel", (int)(n >> 30));
+    put_number(p->out, n, 4);
+    buf_add(p->out, bytes, n);
+}
+
+// The names of everything in the loaded modules; of the globals only those that all processes have.
+static void collect_names(lua_State *L)
+{
+    lua_newtable(L);
+    int names = lua_gettop(L);
+    lua_getfield(L, LUA_REGISTRYINDEX, base_globals);
+    lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    for (lua_pushnil(L); lua_next(L, names + 2); lua_settop(L, names + 3)) {
+        if (lua_type(L, names + 3) != LUA_TSTRING)
+            continue;
+        bool globals = strcmp(lua_tostring(L, names + 3), LUA_GNAME) == 0;
+        if (!globals) {
+            lua_pushvalue(L, names + 4);
+            lua_pushvalue(L, names + 3);
+            lua_rawset(L, names);
+        }
+        if (!lua_istable(L, names + 4))
+            continue;
+        for (lua_pushnil(L); lua_next(L, names + 4); lua_settop(L, names + 5)) {
+            int type = lua_type(L, names + 6);
+            if (lua_type(L, names + 5) != LUA_TSTRING ||
+                (type != LUA_TFUNCTION && type != LUA_TTABLE && type != LUA_TUSERDATA))
+                continue;
+            lua_pushvalue(L, names + 5);
+            if (globals && lua_rawget(L, names + 1) == LUA_TNIL)
+                continue;
+            lua_pushvalue(L, names + 6);
+            if (lua_rawget(L, names) != LUA_TNIL)
+                continue; // the first name will do
+            lua_pushvalue(L, names + 6);
+            lua_pushvalue(L, names + 3);
+            lua_pushlstring(L, "", 1);
+            lua_pushvalue(L, names + 5);
+            lua_concat(L, 3);
+            lua_rawset(L, names);
+        }
+    }
+    lua_settop(L, names);
+}
+
+static void put_value(lua_State *L, struct packer *p, int index, int depth);
+
+// A part of the path for as long as the caller is inside; the length before it.
+static size_t enter(struct packer *p, const char *fmt, ...)
+{
+    size_t before = p->path.len;
+    if (before)
+        buf_str(&p->path, ", ");
+    va_list args;
+    va_start(args, fmt);
+    buf_vfmt(&p->path, fmt, args);
+    va_end(args);
+    return before;
+}
+
+static void leave(struct packer *p, size_t before)
+{
+    p->path.len = before;
+    if (p->path.data)
+        p->path.data[before] = 0;
+}
+
+static _Noreturn void refuse(lua_State *L, struct packer *p, int index, const char *remedy)
+{
+    const char *what = luaL_tolstring(L, index, NULL);
+    luaL_error(L, "%s: %s cannot travel to another process%s", buf_cstr(&p->path), what, remedy);
+    __builtin_unreachable();
+}
+
+static void remember(lua_State *L, struct packer *p, int index)
+{
+    lua_pushvalue(L, index);
+    lua_pushinteger(L, p->objects++);
+    lua_rawset(L, p->seen);
+}
+
+// Already there, or known by a name?
+static bool put_known(lua_State *L, struct packer *p, int index)
+{
+    lua_pushglobaltable(L);
+    bool globals = lua_rawequal(L, -1, index);
+    lua_pop(L, 1);
+    if (globals) {
+        buf_char(p->out, 'E');
+        return true;
+    }
+    lua_pushvalue(L, index);
+    if (lua_rawget(L, p->seen) == LUA_TNUMBER) {
+        buf_char(p->out, 'R');
+        put_number(p->out, (uint64_t)lua_tointeger(L, -1), 4);
+        lua_pop(L, 1);
+        return true;
+    }
+    lua_pop(L, 1);
+    lua_pushvalue(L, index);
+    bool named = lua_rawget(L, p->names) == LUA_TSTRING;
+    if (named) {
+        size_t n;
+        const char *name = lua_tolstring(L, -1, &n);
+        buf_char(p->out, 'M');
+        put_bytes(L, p, name, n);
+    }
+    lua_pop(L, 1);
+    return named;
+}
+
+static void put_table(lua_State *L, struct packer *p, int index, int depth)
+{
+    remember(L, p, index);
+    buf_char(p->out, 'T');
+    if (lua_getmetatable(L, index)) {
+        size_t before = enter(p, "its metatable");
+        put_value(L, p, lua_gettop(L), depth);
+        leave(p, before);
+        lua_pop(L, 1);
+    } else {
+        buf_char(p->out, 'n');
+    }
+    for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
+        int key = lua_gettop(L) - 1;
+        size_t before = lua_type(L, key) == LUA_TSTRING
+                            ? enter(p, "field '%s'", lua_tostring(L, key))
+                        : lua_isinteger(L, key) ? enter(p, "item %lld", lua_tointeger(L, key))
+                                                : enter(p, "a key");
+        put_value(L, p, key, depth);
+        put_value(L, p, key + 1, depth);
+        leave(p, before);
+    }
+    buf_char(p->out, 'e');
+}
+
+static int write_bytecode(lua_State *L, const void *bytes, size_t n, void *out)
+{
+    buf_add(out, bytes, n);
+    return 0;
+}
+
+static void put_upvalue(lua_State *L, struct packer *p, int function, int i, int depth)
+{
+    void *id = lua_upvalueid(L, function, i);
+    if (lua_rawgetp(L, p->seen, id) == LUA_TNUMBER) {
+        buf_char(p->out, 'V');
+        put_number(p->out, (uint64_t)lua_tointeger(L, -1), 4);
+        lua_pop(L, 1);
+        return;
+    }
+    lua_pushinteger(L, p->cells++);
+    lua_rawsetp(L, p->seen, id);
+    buf_char(p->out, 'U');
+    const char *name = lua_getupvalue(L, function, i);
+    size_t before = enter(p, "upvalue '%s'", name && *name ? name : "?");
+    put_value(L, p, lua_gettop(L), depth);
+    leave(p, before);
+    lua_pop(L, 2); // value, and the nil that rawgetp pushed
+}
+
+static void put_function(lua_State *L, struct packer *p, int index, int depth)
+{
+    lua_Debug info;
+    lua_pushvalue(L, index);
+    lua_getinfo(L, ">Su", &info);
+    if (lua_iscfunction(L, index))
+        refuse(L, p, index, "");
+    size_t before = enter(p, "function at %s:%d", info.short_src, info.linedefined);
+    remember(L, p, index);
+    buf_char(p->out, 'F');
+    size_t at = p->out->len;
+    put_number(p->out, 0, 4);
+    lua_pushvalue(L, index);
+    lua_dump(L, write_bytecode, p->out, 0); // with its lines, for errors there
+    lua_pop(L, 1);
+    buf length = {0};
+    put_number(&length, p->out->len - at - 4, 4);
+    memcpy(p->out->data + at, length.data, 4);
+    buf_done(&length);
+    buf_char(p->out, (char)info.nups);
+    for (int i = 1; i <= info.nups; i++)
+        put_upvalue(L, p, index, i, depth);
+    leave(p, before);
+}
+
+static void put_tensor(lua_State *L, struct packer *p, int index, const tensor *t)
+{
+    remember(L, p, index);
+    buf_char(p->out, 'X');
+    buf_char(p->out, (char)t->type);
+    buf_char(p->out, (char)t->dims);
+    for (int i = 0; i < t->dims; i++)
+        put_number(p->out, t->shape[i], 8);
+    uint32_t scale;
+    memcpy(&scale, &t->scale, 4);
+    put_number(p->out, scale, 4);
+    size_t row = tensor_row_size(t) * tensor_type_size(t->type);
+    for (size_t i = 0; i < tensor_rows(t); i++)
+        buf_add(p->out, tensor_row_data(t, i), row);
+}
+
+static void put_model(lua_State *L, struct packer *p, int index, const model *m)
+{
+    err e;
+    buf bytes = {0};
+    remember(L, p, index);
+    buf_char(p->out, 'C');
+    if (checkpoint_encode(m, (checkpoint_options){.optimizer = true}, &bytes, &e)) {
+        buf_done(&bytes);
+        luaL_error(L, "%s: %s", buf_cstr(&p->path), e.text);
+    }
+    put_number(p->out, bytes.len, 4);
+    buf_add(p->out, bytes.data, bytes.len);
+    buf_done(&bytes);
+}
+
+static void put_userdata(lua_State *L, struct packer *p, int index)
+{
+    const tensor *t = test_tensor(L, index);
+    const model *m = t ? NULL : test_model(L, index);
+    if (t)
+        put_tensor(L, p, index, t);
+    else if (m)
+        put_model(L, p, index, m);
+    else
+        refuse(L, p, index,
+            luaL_testudata(L, index, LUA_FILEHANDLE) ? ": open it in the function" : "");
+}
+
+static void put_number_value(lua_State *L, struct packer *p, int index)
+{
+    if (lua_isinteger(L, index)) {
+        buf_char(p->out, 'i');
+        put_number(p->out, (uint64_t)lua_tointeger(L, index), 8);
+        return;
+    }
+    double d = lua_tonumber(L, index);
+    uint64_t bits;
+    memcpy(&bits, &d, 8);
+    buf_char(p->out, 'd');
+    put_number(p->out, bits, 8);
+}
+
+static void put_value(lua_State *L, struct packer *p, int index, int depth)
+{
+    luaL_checkstack(L, 12, "too many values");
+    if (depth >= DEPTH_MAX)
+        luaL_error(
+            L, "%.200s…: values are nested more than %d deep", buf_cstr(&p->path), DEPTH_MAX);
+    switch (lua_type(L, index)) {
+    case LUA_TNIL:
+        buf_char(p->out, 'n');
+        return;
+    case LUA_TBOOLEAN:
+        buf_char(p->out, lua_toboolean(L, index) ? 't' : 'f');
+        return;
+    case LUA_TNUMBER:
+        put_number_value(L, p, index);
+        return;
+    case LUA_TSTRING: {
+        size_t n;
+        const char *s = lua_tolstring(L, index, &n);
+        buf_char(p->out, 's');
+        put_bytes(L, p, s, n);
+        return;
+    }
+    default:
+        if (put_known(L, p, index))
+            return;
+    }
+    switch (lua_type(L, index)) {
+    case LUA_TTABLE:
+        put_table(L, p, index, depth + 1);
+        return;
+    case LUA_TFUNCTION:
+        put_function(L, p, index, depth + 1);
+        return;
+    case LUA_TUSERDATA:
+        put_userdata(L, p, index);
+        return;
+    default:
+        refuse(L, p, index, "");
+    }
+}
+
+static int pack_protected(lua_State *L)
+{
+    struct packer *p = lua_touserdata(L, 1);
+    int values = lua_gettop(L) - 1;
+    collect_names(L);
+    p->names = lua_gettop(L);
+    lua_newtable(L);
+    p->seen = lua_gettop(L);
+    put_number(p->out, (uint64_t)values, 4);
+    for (int i = 0; i < values; i++) {
+        size_t before = enter(p, "value %d", i + 1);
+        put_value(L, p, 2 + i, 0);
+        leave(p, before);
+    }
+    return 0;
+}
+
+int pack_values(lua_State *L, int first, int n, buf *out, err *e)
+{
+    struct packer p = {.out = out};
+    first = lua_absindex(L, first);
+    luaL_checkstack(L, n + 2, "too many values");
+    lua_pushcfunction(L, pack_protected);
+    lua_pushlightuserdata(L, &p);
+    for (int i = 0; i < n; i++)
+        lua_pushvalue(L, first + i);
+    int status = lua_pcall(L, n + 1, 0, 0);
+    buf_done(&p.path);
+    if (status == LUA_OK)
+        return 0;
+    err_set(e, ERR_USAGE, "%s", luaL_tolstring(L, -1, NULL));
+    lua_pop(L, 2);
+    return -1;
+}
+
+// Unpacking.
+//   stack   OBJECTS  number → table, function, tensor
+//           CELLS    number → {function, index}
+struct unpacker {
+    const char *at, *end;
+    bool trusted;
+    int objects, cells;
+    lua_Integer object_n, cell_n;
+};
+
+static const char *take(lua_State *L, struct unpacker *u, size_t n)
+{
+    if ((size_t)(u->end - u->at) < n)
+        luaL_error(L, "packed values are cut off");
+    const char *bytes = u->at;
+    u->at += n;
+    return bytes;
+}
+
+static uint64_t take_number(lua_State *L, struct unpacker *u, int bytes)
+{
+    const uint8_t *b = (const uint8_t *)take(L, u, (size_t)bytes);
+    uint64_t value = 0;
+    for (int i = 0; i < bytes; i++)
+        value |= (uint64_t)b[i] << (8 * i);
+    return value;
+}
+
+static void get_value(lua_State *L, struct unpacker *u, int depth);
+
+static void keep_object(lua_State *L, struct unpacker *u)
+{
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, u->objects, ++u->object_n);
+}
+
+static void get_table(lua_State *L, struct unpacker *u, int depth)
+{
+    lua_newtable(L);
+    int table = lua_gettop(L);
+    keep_object(L, u);
+    get_value(L, u, depth);
+    bool has_metatable = lua_istable(L, -1);
+    if (!has_metatable && !lua_isnil(L, -1))
+        luaL_error(L, "packed values are damaged: a metatable that is no table");
+    int metatable = lua_gettop(L);
+    while (*take(L, u, 1) != 'e') {
+        u->at--;
+        get_value(L, u, depth);
+        get_value(L, u, depth);
+        if (lua_isnil(L, -2) || lua_tonumber(L, -2) != lua_tonumber(L, -2))
+            luaL_error(L, "packed values are damaged: a key that is no key");
+        lua_rawset(L, table);
+    }
+    if (has_metatable && u->trusted)
+        lua_setmetatable(L, table);
+    else
+        lua_settop(L, metatable - 1);
+}
+
+static void get_upvalue(lua_State *L, struct unpacker *u, int function, int i, int depth)
+{
+    char kind = *take(L, u, 1);
+    if (kind == 'U') {
+        lua_createtable(L, 2, 0);
+        lua_pushvalue(L, function);
+        lua_rawseti(L, -2, 1);
+        lua_pushinteger(L, i);
+        lua_rawseti(L, -2, 2);
+        lua_rawseti(L, u->cells, ++u->cell_n);
+        get_value(L, u, depth);
+        lua_setupvalue(L, function, i);
+        return;
+    }
+    if (kind != 'V' ||
+        lua_rawgeti(L, u->cells, (lua_Integer)take_number(L, u, 4) + 1) != LUA_TTABLE)
+        luaL_error(L, "packed values are damaged: an upvalue");
+    lua_rawgeti(L, -1, 1);
+    lua_rawgeti(L, -2, 2);
+    lua_upvaluejoin(L, function, i, -2, (int)lua_tointeger(L, -1));
+    lua_pop(L, 3);
+}
+
+static void get_function(lua_State *L, struct unpacker *u, int depth)
+{
+    if (!u->trusted)
+        luaL_error(L, "packed values hold a function, which is not accepted here");
+    size_t n = (size_t)take_number(L, u, 4);
+    if (luaL_loadbufferx(L, take(L, u, n), n, "=packed", "b") != LUA_OK)
+        lua_error(L);
+    int function = lua_gettop(L);
+    keep_object(L, u);
+    int upvalues = (int)take_number(L, u, 1);
+    for (int i = 1; i <= upvalues; i++) {
+        if (!lua_upvalueid(L, function, i))
+            luaL_error(L, "packed values are damaged: too many upvalues");
+        get_upvalue(L, u, function, i, depth);
+    }
+}
+
+static void get_tensor(lua_State *L, struct unpacker *u)
+{
+    err e;
+    size_t shape[TENSOR_MAX_DIMS];
+    unsigned type = (unsigned)take_number(L, u, 1), dims = (unsigned)take_number(L, u, 1);
+    if (type > TENSOR_I64 || dims > TENSOR_MAX_DIMS)
+        luaL_error(L, "packed values are damaged: a tensor");
+    size_t size = tensor_type_size((tensor_type)type);
+    for (unsigned i = 0; i < dims; i++) {
+        shape[i] = (size_t)take_number(L, u, 8);
+        if (__builtin_mul_overflow(size, shape[i], &size))
+            luaL_error(L, "packed values are damaged: a tensor's shape");
+    }
+    uint32_t bits = (uint32_t)take_number(L, u, 4);
+    float scale;
+    memcpy(&scale, &bits, 4);
+    const char *bytes = take(L, u, size);
+    tensor *t = tensor_from((tensor_type)type, (int)dims, shape, bytes, &e);
+    if (t && type == TENSOR_U8 && scale != 1) {
+        tensor *scaled = tensor_scaled(t, scale, &e);
+        tensor_free(t);
+        t = scaled;
+    }
+    push_tensor(L, t, &e);
+    keep_object(L, u);
+}
+
+static void get_model(lua_State *L, struct unpacker *u)
+{
+    err e;
+    size_t n = (size_t)take_number(L, u, 4);
+    model *m = checkpoint_decode(take(L, u, n), n, &e);
+    push_model(L, m, &e);
+    keep_object(L, u);
+}
+
+// "module" or "module\0field".
+static void get_named(lua_State *L, struct unpacker *u)
+{
+    size_t n = (size_t)take_number(L, u, 4);
+    lua_pushlstring(L, take(L, u, n), n);
+    const char *name = lua_tostring(L, -1);
+    bool is_field = strlen(name) < n;
+    if (!u->trusted)
+        luaL_error(L, "packed values hold a module, which is not accepted here");
+    lua_getglobal(L, "require");
+    lua_pushstring(L, name);
+    lua_call(L, 1, 1);
+    if (is_field) {
+        const char *field = name + strlen(name) + 1;
+        if (!lua_istable(L, -1) || lua_getfield(L, -1, field) == LUA_TNIL)
+            luaL_error(L, "module '%s' has no '%s' in this process", name, field);
+        lua_remove(L, -2);
+    }
+    lua_remove(L, -2);
+}
+
+static double take_double(lua_State *L, struct unpacker *u)
+{
+    uint64_t bits = take_number(L, u, 8);
+    double d;
+    memcpy(&d, &bits, 8);
+    return d;
+}
+
+static void get_value(lua_State *L, struct unpacker *u, int depth)
+{
+    luaL_checkstack(L, 12, "too many values");
+    if (depth > DEPTH_MAX)
+        luaL_error(L, "packed values are nested more than %d deep", DEPTH_MAX);
+    char kind = *take(L, u, 1);
+    switch (kind) {
+    case 'n':
+        lua_pushnil(L);
+        break;
+    case 'f':
+    case 't':
+        lua_pushboolean(L, kind == 't');
+        break;
+    case 'i':
+        lua_pushinteger(L, (lua_Integer)take_number(L, u, 8));
+        break;
+    case 'd':
+        lua_pushnumber(L, take_double(L, u));
+        break;
+    case 's': {
+        size_t n = (size_t)take_number(L, u, 4);
+        lua_pushlstring(L, take(L, u, n), n);
+        break;
+    }
+    case 'R':
+        if (lua_rawgeti(L, u->objects, (lua_Integer)take_number(L, u, 4) + 1) == LUA_TNIL)
+            luaL_error(L, "packed values are damaged: an object that is not there");
+        break;
+    case 'T':
+        get_table(L, u, depth + 1);
+        break;
+    case 'F':
+        get_function(L, u, depth + 1);
+        break;
+    case 'X':
+        get_tensor(L, u);
+        break;
+    case 'C':
+        get_model(L, u);
+        break;
+    case 'M':
+        get_named(L, u);
+        break;
+    case 'E':
+        lua_pushglobaltable(L);
+        break;
+    default:
+        luaL_error(L, "packed values are damaged: unknown kind %d", kind);
+    }
+}
+
+static int unpack_protected(lua_State *L)
+{
+    struct unpacker *u = lua_touserdata(L, 1);
+    lua_newtable(L);
+    u->objects = lua_gettop(L);
+    lua_newtable(L);
+    u->cells = lua_gettop(L);
+    int values = (int)take_number(L, u, 4);
+    // Each value has a byte at least.
+    if (values < 0 || values > u->end - u->at || values > 1000)
+        luaL_error(L, "packed values are damaged: %d of them", values);
+    luaL_checkstack(L, values, "too many values");
+    for (int i = 0; i < values; i++)
+        get_value(L, u, 0);
+    if (u->at != u->end)
+        luaL_error(L, "packed values are damaged: more bytes than values");
+    return values;
+}
+
+int unpack_values(lua_State *L, const void *bytes, size_t n, bool trusted, err *e)
+{
+    struct unpacker u = {.at = bytes, .end = (const char *)bytes + n, .trusted = trusted};
+    int before = lua_gettop(L);
+    lua_pushcfunction(L, unpack_protected);
+    lua_pushlightuserdata(L, &u);
+    if (lua_pcall(L, 1, LUA_MULTRET, 0) == LUA_OK)
+        return lua_gettop(L) - before;
+    err_set(e, ERR_INVALID, "%s", luaL_tolstring(L, -1, NULL));
+    lua_settop(L, before);
+    return -1;
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+// hvd.run, both ends: the driver packs a function and starts ranks; a rank unpacks and calls it.
+//
+//   packed job     fn, args, arg, names of the script's own globals
+//   packed result  what fn returned
+//
+// hvd.run returns a list with a table {n =, …} of what fn returned, for each rank; hvd.lua wraps
+// it.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "script/worker/model.h"
+#include "script/worker/pack.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// Turns the values above `before` into a table {n = count, …}.
+static void pack_results(lua_State *L, int before)
+{
+    int n = lua_gettop(L) - before;
+    lua_createtable(L, n, 1);
+    lua_insert(L, before + 1);
+    for (int i = n; i >= 1; i--)
+        lua_rawseti(L, before + 1, i);
+    lua_pushinteger(L, n);
+    lua_setfield(L, before + 1, "n");
+}
+
+static int push_args(lua_State *L, int list)
+{
+    lua_Integer n = 0;
+    if (lua_istable(L, list)) {
+        lua_getfield(L, list, "n"); // as table.pack makes it, for nils among them
+        n = lua_isinteger(L, -1) ? lua_tointeger(L, -1) : luaL_len(L, list);
+        lua_pop(L, 1);
+    }
+    luaL_checkstack(L, (int)n + 1, "too many arguments");
+    for (lua_Integer i = 1; i <= n; i++)
+        lua_geti(L, list, i);
+    return (int)n;
+}
+
+// One rank: here, as if it had been started for it, and without MPI.
+static int run_here(lua_State *L, worker *w, int args)
+{
+    const struct comm_ops *comm = w->comm;
+    w->comm = NULL;
+    lua_createtable(L, 1, 0);
+    int before = lua_gettop(L);
+    lua_pushvalue(L, 1);
+    int n = push_args(L, args);
+    lua_call(L, n, LUA_MULTRET);
+    pack_results(L, before);
+    lua_rawseti(L, before, 1);
+    w->comm = comm;
+    return 1;
+}
+
+static void show_text(void *ctx, int stream, const char *bytes, size_t n)
+{
+    fwrite(bytes, 1, n, stream == 1 ? stdout : stderr);
+}
+
+static void pass_event(void *ctx, int rank, const char *json, size_t n)
+{
+    const worker *w = ctx;
+    if (rank == 0 && w->options.event)
+        w->options.event(w->options.event_ctx, json, n);
+}
+
+static int pack_job(lua_State *L, int args, buf *out, err *e)
+{
+    int first = lua_gettop(L) + 1;
+    lua_pushvalue(L, 1);
+    lua_pushvalue(L, args);
+    lua_getglobal(L, "arg");
+    pack_push_own_globals(L);
+    int result = pack_values(L, first, 4, out, e);
+    lua_settop(L, first - 1);
+    return result;
+}
+
+static int push_results(lua_State *L, const struct job_result *r, err *e)
+{
+    lua_createtable(L, r->np, 0);
+    for (int rank = 0; rank < r->np; rank++) {
+        int before = lua_gettop(L);
+        if (unpack_values(L, r->results[rank].data, r->results[rank].len, true, e) < 0)
+            return err_wrap(e, "the result of rank %d", rank);
+        pack_results(L, before);
+        lua_rawseti(L, -2, rank + 1);
+    }
+    return 0;
+}
+
+// What a failed rank said, whole, with where hvd.run was called.
+static _Noreturn void raise_failure(lua_State *L, const struct job_result *r, const err *e)
+{
+    luaL_where(L, 1);
+    if (r->failed_rank >= 0) {
+        lua_pushfstring(L, "rank %d failed: ", r->failed_rank);
+        lua_pushlstring(L, buf_cstr(&r->failure), r->failure.len);
+        lua_concat(L, 3);
+    } else {
+        lua_pushstring(L, e->text);
+        lua_concat(L, 2);
+    }
+    lua_error(L);
+    __builtin_unreachable();
+}
+
+// A result that is freed with the Lua value around it, whatever raises meanwhile.
+static int close_result(lua_State *L)
+{
+    job_result_done(lua_touserdata(L, 1));
+    return 0;
+}
+
+static struct job_result *new_result(lua_State *L)
+{
+    struct job_result *r = lua_newuserdatauv(L, sizeof *r, 0);
+    memset(r, 0, sizeof *r);
+    if (luaL_newmetatable(L, "hvd.job_result")) {
+        lua_pushcfunction(L, close_result);
+        lua_setfield(L, -2, "__gc");
+    }
+    lua_setmetatable(L, -2);
+    return r;
+}
+
+static int run_ranks(lua_State *L, worker *w, int np, int args, int64_t start_timeout)
+{
+    err e;
+    buf packed = {0};
+    struct job_result *result = new_result(L);
+    driver *d = worker_driver(w, &e);
+    int code = d ? pack_job(L, args, &packed, &e) : -1;
+    if (code == 0) {
+        struct job job = {
+            .np = np,
+            .function = packed.data,
+            .function_n = packed.len,
+            .start_timeout = start_timeout,
+            .sink = {.ctx = w, .text = show_text, .event = pass_event},
+        };
+        fflush(stdout); // what was printed before comes before what the ranks print
+        code = driver_run(d, &job, result, &e);
+        buf_done(&packed);
+        if (result->exit_code >= 0 && code)
+            worker_end(w, result->exit_code);
+        if (code)
+            raise_failure(L, result, &e);
+        code = push_results(L, result, &e);
+    }
+    buf_done(&packed);
+    if (code)
+        raise_err(L, &e);
+    return 1;
+}
+
+int hvd_run(lua_State *L)
+{
+    err e;
+    worker *w = worker_of(L);
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    lua_settop(L, 2);
+    if (lua_isnil(L, 2)) {
+        lua_newtable(L);
+        lua_replace(L, 2);
+    }
+    luaL_checktype(L, 2, LUA_TTABLE);
+    if (w->link)
+        return luaL_error(
+            L, "hvd.run: this is rank %d already; only the driver starts ranks", w->place.rank);
+    check_field_names(L, 2, "hvd.run", "args np start_timeout");
+    driver *d = worker_driver(w, &e);
+    if (!d)
+        raise_err(L, &e);
+    int np = w->options.np > 0 ? w->options.np : driver_default_np(d);
+    np = (int)opt_int_field(L, 2, "hvd.run", "np", np);
+    luaL_argcheck(L, np >= 1 && np <= 4096, 2, "np must be from 1 to 4096");
+    double seconds = opt_number_field(
+        L, 2, "hvd.run", "start_timeout", (double)w->options.start_timeout / (double)CLOCK_SEC);
+    luaL_argcheck(L, seconds > 0 && seconds < 1e9, 2, "start_timeout must be positive");
+    int type = lua_getfield(L, 2, "args");
+    luaL_argcheck(L, type == LUA_TTABLE || type == LUA_TNIL, 2, "args must be a list");
+    return np == 1 ? run_here(L, w, 3)
+                   : run_ranks(L, w, np, 3, (int64_t)(seconds * (double)CLOCK_SEC));
+}
+
+// (set of names) reading a global that only the script had set
+static int missing_global(lua_State *L)
+{
+    lua_pushvalue(L, 2);
+    if (lua_rawget(L, lua_upvalueindex(1)) == LUA_TNIL)
+        return 1;
+    return luaL_error(L,
+        "global '%s' was set by the script, and is not there in rank %d: make it local, so that it "
+        "travels with the function, or pass it in args",
+        lua_tostring(L, 2), worker_of(L)->place.rank);
+}
+
+// The list of names at `list`; changes reading of globals.
+static void watch_globals(lua_State *L, int list)
+{
+    lua_Integer n = luaL_len(L, list);
+    lua_pushglobaltable(L);
+    lua_createtable(L, 0, 1);
+    lua_createtable(L, 0, (int)n);
+    for (lua_Integer i = 1; i <= n; i++) {
+        lua_geti(L, list, i);
+        lua_pushboolean(L, 1);
+        lua_rawset(L, -3);
+    }
+    lua_pushcclosure(L, missing_global, 1);
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, -2);
+    lua_pop(L, 1);
+}
+
+// The function's results above the bottom of the stack, or -1 with a message on top.
+static int call_function(lua_State *L, const void *function, size_t n)
+{
+    err e;
+    lua_settop(L, 0);
+    int values = unpack_values(L, function, n, true, &e);
+    if (values != 4) {
+        lua_pushstring(L, values < 0 ? e.text : "the driver sent no job");
+        return -1;
+    }
+    watch_globals(L, 4);
+    lua_settop(L, 3);
+    lua_setglobal(L, "arg");
+    lua_pushcfunction(L, traceback);
+    lua_insert(L, 1); // traceback, fn, args
+    lua_pushvalue(L, 2);
+    int count = push_args(L, 3);
+    if (lua_pcall(L, count, LUA_MULTRET, 1) != LUA_OK)
+        return -1;
+    return lua_gettop(L) - 3;
+}
+
+static int send_failure(worker *w, const char *text, size_t n, err *e)
+{
+    enum { LIMIT = 1 << 20 };
+    return rank_send(w->link, MESSAGE_FAILURE, text, n < LIMIT ? n : LIMIT, e);
+}
+
+int worker_run_rank(worker *w, rank_link *link, err *e)
+{
+    const void *function;
+    size_t n;
+    w->link = link;
+    if (rank_job(link, &w->place, &function, &n, e))
+        return -1;
+    buf result = {0};
+    int count = call_function(w->L, function, n);
+    int code = count < 0 ? -1 : pack_values(w->L, 4, count, &result, e);
+    fflush(stdout);
+    fflush(stderr);
+    if (code == 0)
+        code = rank_send(link, MESSAGE_RESULT, result.data, result.len, e);
+    buf_done(&result);
+    if (code) {
+        size_t length;
+        if (count >= 0)
+            lua_pushfstring(w->L, "what the function returned: %s", e->text);
+        const char *text = luaL_tolstring(w->L, -1, &length);
+        send_failure(w, text, length, e);
+        rank_wait_for_end(link);
+    }
+    if (w->mpi)
+        w->mpi->finalize();
+    return 0;
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+// Tensors in Lua: userdata around a view. They count from 0 with half-open slices, as NumPy does.
+#include "base/mem.h"
+#include "script/worker/state.h"
+
+#include <string.h>
+
+static const char type_name[] = "tensor";
+
+void raise_err(lua_State *L, const err *e)
+{
+    luaL_error(L, "%s", e->text);
+    __builtin_unreachable();
+}
+
+void push_tensor(lua_State *L, tensor *t, const err *e)
+{
+    if (!t)
+        raise_err(L, e);
+    // A full Lua stack or heap here would lose the tensor: memory is the process's end anyway.
+    tensor **box = lua_newuserdatauv(L, sizeof *box, 0);
+    *box = t;
+    luaL_setmetatable(L, type_name);
+}
+
+tensor *test_tensor(lua_State *L, int arg)
+{
+    tensor **box = luaL_testudata(L, arg, type_name);
+    return box ? *box : NULL;
+}
+
+tensor *check_tensor(lua_State *L, int arg)
+{
+    tensor **box = luaL_checkudata(L, arg, type_name);
+    luaL_argcheck(L, *box, arg, "the tensor is closed");
+    return *box;
+}
+
+tensor *field_tensor(lua_State *L, int table, const char *what, const char *field, bool required)
+{
+    lua_getfield(L, table, field);
+    tensor *t = test_tensor(L, -1);
+    if (!t && (required || !lua_isnil(L, -1)))
+        luaL_error(L, "%s: '%s' must be a tensor, got %s", what, field, luaL_typename(L, -1));
+    lua_pop(L, 1); // the table keeps it
+    return t;
+}
+
+static int tensor_close(lua_State *L)
+{
+    tensor **box = luaL_checkudata(L, 1, type_name);
+    tensor_free(*box);
+    *box = NULL;
+    return 0;
+}
+
+static void push_number(lua_State *L, const tensor *t, size_t i)
+{
+    double value = tensor_at(t, i);
+    if (tensor_is_integer(t))
+        lua_pushinteger(L, (lua_Integer)value);
+    else
+        lua_pushnumber(L, value);
+}
+
+static int slice(lua_State *L)
+{
+    err e;
+    const tensor *t = check_tensor(L, 1);
+    lua_Integer from = luaL_optinteger(L, 2, 0);
+    lua_Integer to = luaL_optinteger(L, 3, (lua_Integer)tensor_rows(t));
+    push_tensor(L, tensor_slice(t, from, to, &e), &e);
+    return 1;
+}
+
+static int shard(lua_State *L)
+{
+    err e;
+    const tensor *t = check_tensor(L, 1);
+    int rank = (int)luaL_checkinteger(L, 2), size = (int)luaL_checkinteger(L, 3);
+    luaL_argcheck(L, size > 0 && rank >= 0 && rank < size, 2, "rank must be in [0, size)");
+    push_tensor(L, tensor_shard(t, rank, size, &e), &e);
+    return 1;
+}
+
+static int reshape(lua_State *L)
+{
+    err e;
+    const tensor *t = check_tensor(L, 1);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    int64_t shape[TENSOR_MAX_DIMS];
+    lua_Integer dims = luaL_len(L, 2);
+    luaL_argcheck(L, dims <= TENSOR_MAX_DIMS, 2, "too many dimensions");
+    for (int i = 0; i < dims; i++) {
+        lua_geti(L, 2, i + 1);
+        shape[i] = luaL_checkinteger(L, -1);
+        lua_pop(L, 1);
+    }
+    push_tensor(L, tensor_reshape(t, (int)dims, shape, &e), &e);
+    return 1;
+}
+
+// argmax() over all elements; argmax(1) or argmax(-1) row by row.
+static int argmax(lua_State *L)
+{
+    err e;
+    const tensor *t = check_tensor(L, 1);
+    if (!lua_isnoneornil(L, 2)) {
+        lua_Integer axis = luaL_checkinteger(L, 2);
+        luaL_argcheck(L, t->dims == 2 && (axis == 1 || axis == -1), 2,
+            "only the last axis of a tensor of two dimensions");
+        push_tensor(L, tensor_argmax_rows(t, &e), &e);
+        return 1;
+    }
+    int64_t index = tensor_argmax(t, &e);
+    if (index < 0)
+        raise_err(L, &e);
+    lua_pushinteger(L, index);
+    return 1;
+}
+
+static int sum(lua_State *L)
+{
+    lua_pushnumber(L, tensor_sum(check_tensor(L, 1)));
+    return 1;
+}
+
+static int mean(lua_State *L)
+{
+    const tensor *t = check_tensor(L, 1);
+    lua_pushnumber(L, tensor_sum(t) / (double)tensor_count(t));
+    return 1;
+}
+
+static int least(lua_State *L)
+{
+    lua_pushnumber(L, tensor_min(check_tensor(L, 1)));
+    return 1;
+}
+
+static int greatest(lua_State *L)
+{
+    lua_pushnumber(L, tensor_max(check_tensor(L, 1)));
+    return 1;
+}
+
+static int item(lua_State *L)
+{
+    const tensor *t = check_tensor(L, 1);
+    if (tensor_count(t) != 1)
+        return luaL_error(
+            L, "only a tensor of one element is a number; this one has %d", (int)tensor_count(t));
+    push_number(L, t, 0);
+    return 1;
+}
+
+// Elements from `at` on as nested tables; Lua's tables count from 1.
+static size_t push_nested(lua_State *L, const tensor *t, int dim, size_t at)
+{
+    if (dim == t->dims) {
+        push_number(L, t, at);
+        return at + 1;
+    }
+    luaL_checkstack(L, 3, NULL);
+    lua_createtable(L, (int)t->shape[dim], 0);
+    for (size_t i = 0; i < t->shape[dim]; i++) {
+        at = push_nested(L, t, dim + 1, at);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return at;
+}
+
+static int totable(lua_State *L)
+{
+    push_nested(L, check_tensor(L, 1), 0, 0);
+    return 1;
+}
+
+static int to_string(lua_State *L)
+{
+    const tensor *t = check_tensor(L, 1);
+    buf text = {0};
+    tensor_format(t, &text);
+    lua_pushlstring(L, buf_cstr(&text), text.len);
+    buf_done(&text);
+    return 1;
+}
+
+static int length(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer)tensor_rows(check_tensor(L, 1)));
+    return 1;
+}
+
+static const luaL_Reg methods[] = {
+    {"slice", slice},
+    {"shard", shard},
+    {"reshape", reshape},
+    {"argmax", argmax},
+    {"sum", sum},
+    {"mean", mean},
+    {"min", least},
+    {"max", greatest},
+    {"item", item},
+    {"totable", totable},
+    {NULL, NULL},
+};
+
+// t[i]: a number, or row i as a tensor; t.shape, t.dtype; methods.
+static int get(lua_State *L)
+{
+    err e;
+    const tensor *t = check_tensor(L, 1);
+    if (lua_type(L, 2) == LUA_TNUMBER) {
+        tensor *row = tensor_row(t, luaL_checkinteger(L, 2), &e);
+        if (row && row->dims > 0) {
+            push_tensor(L, row, &e);
+            return 1;
+        }
+        if (!row)
+            raise_err(L, &e);
+        push_number(L, row, 0);
+        tensor_free(row);
+        return 1;
+    }
+    const char *name = luaL_checkstring(L, 2);
+    if (strcmp(name, "shape") == 0) {
+        lua_createtable(L, t->dims, 0);
+        for (int i = 0; i < t->dims; i++) {
+            lua_pushinteger(L, (lua_Integer)t->shape[i]);
+            lua_rawseti(L, -2, i + 1);
+        }
+        return 1;
+    }
+    if (strcmp(name, "dtype") == 0) {
+        lua_pushstring(L, t->scale != 1 ? "f32" : tensor_type_name(t->type));
+        return 1;
+    }
+    lua_pushvalue(L, 2);
+    if (lua_rawget(L, lua_upvalueindex(1)) == LUA_TNIL)
+        return luaL_error(L, "a tensor has no '%s'", name);
+    return 1;
+}
+
+int open_tensor(lua_State *L)
+{
+    static const luaL_Reg meta[] = {
+        {"__gc", tensor_close},
+        {"__close", tensor_close},
+        {"__len", length},
+        {"__tostring", to_string},
+        {NULL, NULL},
+    };
+    luaL_newmetatable(L, type_name);
+    luaL_setfuncs(L, meta, 0);
+    luaL_newlib(L, methods);
+    lua_pushcclosure(L, get, 1);
+    lua_setfield(L, -2, "__index");
+    lua_pop(L, 1);
+    return 0;
+}

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: MIT
+// model:fit, evaluate and predict: tables of options to trainer/fit.h, callbacks back into Lua.
+//
+// model_fit holds memory while it calls us, so nothing may raise through it: callbacks run in
+// lua_pcall, and their error is raised when model_fit has returned.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "script/worker/model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const int64_t PROGRESS_INTERVAL = CLOCK_SEC / 5;
+
+// Keras's methods; batch methods have an older name, too.
+//  X(field, name, old name)
+#define METHODS(X)                                                                                 \
+    X(train_begin, "on_train_begin", NULL)                                                         \
+    X(train_end, "on_train_end", NULL)                                                             \
+    X(epoch_begin, "on_epoch_begin", NULL)                                                         \
+    X(epoch_end, "on_epoch_end", NULL)                                                             \
+    X(batch_begin, "on_train_batch_begin", "on_batch_begin")                                       \
+    X(batch_end, "on_train_batch_end", "on_batch_end")
+
+enum method {
+#define X(field, name, old) METHOD_##field,
+    METHODS(X)
+#undef X
+        METHOD_COUNT
+};
+
+static const char *const method_names[][2] = {
+#define X(field, name, old) {name, old},
+    METHODS(X)
+#undef X
+};
+
+struct training {
+    lua_State *L;
+    worker *worker;
+    struct lua_model *model;
+    const fit_spec *spec;
+    int callbacks; // stack index of the list
+    bool has[METHOD_COUNT];
+    bool raised; // the error is on top of the stack
+    int epoch;
+    int64_t last_progress;
+    // The call under way.
+    enum method method;
+    lua_Integer number; // epoch or batch; -1: none
+    logs *logs;         // may be changed by the callbacks
+    const logs *shown;  // may not
+};
+
+static void push_logs(lua_State *L, const logs *l)
+{
+    lua_createtable(L, 0, l ? (int)l->n : 0);
+    for (size_t i = 0; l && i < l->n; i++) {
+        lua_pushnumber(L, l->items[i].value);
+        lua_setfield(L, -2, l->items[i].name);
+    }
+}
+
+// What callbacks changed or added; what is new comes in the order of Lua's table, last.
+static void read_logs(lua_State *L, int table, logs *l)
+{
+    for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
+        if (lua_type(L, -2) == LUA_TSTRING && lua_type(L, -1) == LUA_TNUMBER)
+            logs_set(l, lua_tostring(L, -2), lua_tonumber(L, -1));
+    }
+}
+
+static bool get_method(lua_State *L, int callback, enum method method)
+{
+    if (lua_getfield(L, callback, method_names[method][0]) != LUA_TNIL)
+        return true;
+    lua_pop(L, 1);
+    if (method_names[method][1] && lua_getfield(L, callback, method_names[method][1]) != LUA_TNIL)
+        return true;
+    lua_settop(L, callback);
+    return false;
+}
+
+// Calls one method of all callbacks. (training, callbacks)
+static int call_protected(lua_State *L)
+{
+    struct training *t = lua_touserdata(L, 1);
+    push_logs(L, t->logs ? t->logs : t->shown);
+    lua_Integer n = luaL_len(L, 2);
+    for (lua_Integer i = 1; i <= n; i++) {
+        lua_settop(L, 3);
+        lua_geti(L, 2, i);
+        if (!get_method(L, 4, t->method))
+            continue;
+        lua_pushvalue(L, 4);
+        if (t->number >= 0)
+            lua_pushinteger(L, t->number);
+        lua_pushvalue(L, 3);
+        lua_call(L, t->number >= 0 ? 3 : 2, 0);
+    }
+    if (t->logs)
+        read_logs(L, 3, t->logs);
+    return 0;
+}
+
+static int call(
+    struct training *t, enum method method, lua_Integer number, logs *l, const logs *shown, err *e)
+{
+    if (t->has[method]) {
+        lua_State *L = t->L;
+        t->method = method;
+        t->number = number;
+        t->logs = l;
+        t->shown = shown;
+        lua_pushcfunction(L, call_protected);
+        lua_pushlightuserdata(L, t);
+        lua_pushvalue(L, t->callbacks);
+        if (lua_pcall(L, 2, 0, 0) != LUA_OK) {
+            t->raised = true;
+            return err_set(e, ERR_FAILED, "a callback failed");
+        }
+    }
+    return t->model->stop_training ? 1 : 0;
+}
+
+static int train_begin(void *ctx, err *e)
+{
+    return call(ctx, METHOD_train_begin, -1, NULL, NULL, e);
+}
+
+static int train_end(void *ctx, err *e)
+{
+    return call(ctx, METHOD_train_end, -1, NULL, NULL, e);
+}
+
+static int epoch_begin(void *ctx, int epoch, err *e)
+{
+    struct training *t = ctx;
+    t->epoch = epoch;
+    return call(t, METHOD_epoch_begin, epoch, NULL, NULL, e);
+}
+
+static cJSON *metrics_json(const logs *l)
+{
+    cJSON *metrics = cJSON_CreateObject();
+    for (size_t i = 0; i < l->n; i++)
+        cJSON_AddNumberToObject(metrics, l->items[i].name, l->items[i].value);
+    return metrics;
+}
+
+static int epoch_end(void *ctx, int epoch, logs *l, err *e)
+{
+    struct training *t = ctx;
+    int result = call(t, METHOD_epoch_end, epoch, l, NULL, e);
+    if (result < 0)
+        return -1;
+    cJSON *event = cJSON_CreateObject();
+    json_set_str(event, "event", "epoch");
+    json_set_int(event, "rank", t->worker->place.rank);
+    json_set_int(event, "epoch", epoch + 1);
+    json_set_int(event, "epochs", t->spec->epochs);
+    json_set(event, "lr", cJSON_CreateNumber(model_learning_rate(t->model->m)));
+    json_set(event, "metrics", metrics_json(l));
+    worker_event(t->worker, event);
+    return result;
+}
+
+static int batch_begin(void *ctx, size_t batch, err *e)
+{
+    return call(ctx, METHOD_batch_begin, (lua_Integer)batch, NULL, NULL, e);
+}
+
+static void tell_progress(struct training *t, size_t batch, const logs *l)
+{
+    int64_t now = clock_mono();
+    if (now - t->last_progress < PROGRESS_INTERVAL)
+        return;
+    t->last_progress = now;
+    cJSON *event = cJSON_CreateObject();
+    json_set_str(event, "event", "progress");
+    json_set_int(event, "step", (int64_t)batch + 1);
+    json_set_int(event, "steps", (int64_t)fit_steps(t->spec));
+    json_set_int(event, "epoch", t->epoch + 1);
+    json_set(event, "metrics", metrics_json(l));
+    worker_event(t->worker, event);
+}
+
+static int batch_end(void *ctx, size_t batch, const logs *l, err *e)
+{
+    struct training *t = ctx;
+    tell_progress(t, batch, l);
+    return call(t, METHOD_batch_end, (lua_Integer)batch, NULL, l, e);
+}
+
+static void print_text(void *ctx, const char *text, size_t n)
+{
+    fwrite(text, 1, n, stdout);
+    if (n && text[n - 1] != '\n')
+        fflush(stdout); // a progress bar
+}
+
+// x and y: items 1 and 2 of a table.
+static void data_pair(lua_State *L, int table, const char *what, const tensor **x, const tensor **y)
+{
+    const tensor **wanted[] = {x, y};
+    for (int i = 0; i < 2; i++) {
+        lua_geti(L, table, i + 1);
+        *wanted[i] = test_tensor(L, -1);
+        if (!*wanted[i])
+            luaL_error(L, "%s: item %d, the %s, must be a tensor, got %s", what, i + 1,
+                i ? "labels y" : "inputs x", luaL_typename(L, -1));
+        lua_pop(L, 1); // the table keeps it
+    }
+}
+
+static int64_t at_least(
+    lua_State *L, int table, const char *field, int64_t least, int64_t otherwise)
+{
+    int64_t value = opt_int_field(L, table, "fit", field, otherwise);
+    if (value < least)
+        luaL_error(L, "fit: '%s' must be at least %d, got %d", field, (int)least, (int)value);
+    return value;
+}
+
+static void read_fit_options(lua_State *L, int table, worker *w, fit_spec *spec)
+{
+    check_field_names(L, table, "fit",
+        "batch_size callbacks epochs initial_epoch seed shuffle steps_per_epoch "
+        "validation_batch_size validation_data verbose x y");
+    data_pair(L, table, "fit", &spec->x, &spec->y);
+    spec->batch_size = (size_t)at_least(L, table, "batch_size", 1, 32);
+    spec->epochs = (int)at_least(L, table, "epochs", 1, 1);
+    spec->initial_epoch = (int)at_least(L, table, "initial_epoch", 0, 0);
+    spec->val_batch_size = (size_t)at_least(L, table, "validation_batch_size", 0, 0);
+    spec->steps_per_epoch = (size_t)at_least(L, table, "steps_per_epoch", 0, 0);
+    spec->seed = (uint64_t)opt_int_field(L, table, "fit", "seed", 0);
+    spec->no_shuffle = !opt_bool_field(L, table, "fit", "shuffle", true);
+    spec->verbose = (int)opt_int_field(L, table, "fit", "verbose", w->options.terminal ? 1 : 2);
+    if (lua_getfield(L, table, "validation_data") != LUA_TNIL) {
+        luaL_argcheck(L, lua_istable(L, -1), table, "validation_data must be a table {x, y}");
+        data_pair(L, lua_gettop(L), "fit: validation_data", &spec->val_x, &spec->val_y);
+    }
+    lua_pop(L, 1);
+}
+
+// Pushes the list of callbacks, each told its model and the numbers of this training.
+static void prepare_callbacks(lua_State *L, int table, struct training *t)
+{
+    if (lua_getfield(L, table, "callbacks") == LUA_TNIL) {
+        lua_pop(L, 1);
+        lua_newtable(L);
+    }
+    luaL_argcheck(L, lua_istable(L, -1), table, "callbacks must be a list of callbacks");
+    t->callbacks = lua_gettop(L);
+    lua_createtable(L, 0, 3);
+    lua_pushinteger(L, t->spec->epochs);
+    lua_setfield(L, -2, "epochs");
+    lua_pushinteger(L, (lua_Integer)fit_steps(t->spec));
+    lua_setfield(L, -2, "steps");
+    lua_pushinteger(L, t->spec->verbose);
+    lua_setfield(L, -2, "verbose");
+    int params = lua_gettop(L);
+    lua_Integer n = luaL_len(L, t->callbacks);
+    for (lua_Integer i = 1; i <= n; i++) {
+        if (lua_geti(L, t->callbacks, i) != LUA_TTABLE)
+            luaL_error(L, "fit: callback %d is a %s, not a callback", (int)i, luaL_typename(L, -1));
+        lua_pushvalue(L, 1);
+        lua_setfield(L, -2, "model");
+        lua_pushvalue(L, params);
+        lua_setfield(L, -2, "params");
+        for (enum method m = 0; m < METHOD_COUNT; m++) {
+            if (get_method(L, params + 1, m))
+                t->has[m] = true;
+            lua_settop(L, params + 1);
+        }
+        lua_settop(L, params);
+    }
+}
+
+// {history = {loss = {…}, …}, epoch = {0, 1, …}}, as Keras's History.
+static void push_history(lua_State *L, const history *h)
+{
+    lua_createtable(L, 0, 2);
+    lua_newtable(L);
+    for (size_t i = 0; i < h->n; i++) {
+        for (size_t k = 0; k < h->epochs[i].n; k++) {
+            if (lua_getfield(L, -1, h->epochs[i].items[k].name) == LUA_TNIL) {
+                lua_pop(L, 1);
+                lua_newtable(L);
+                lua_pushvalue(L, -1);
+                lua_setfield(L, -3, h->epochs[i].items[k].name);
+            }
+            lua_pushnumber(L, h->epochs[i].items[k].value);
+            lua_rawseti(L, -2, (lua_Integer)i + 1);
+            lua_pop(L, 1);
+        }
+    }
+    lua_setfield(L, -2, "history");
+    lua_createtable(L, (int)h->n, 0);
+    for (size_t i = 0; i < h->n; i++) {
+        lua_pushinteger(L, h->epoch[i]);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_setfield(L, -2, "epoch");
+}
+
+int model_fit_method(lua_State *L)
+{
+    err e;
+    worker *w = worker_of(L);
+    struct lua_model *box = check_lua_model(L, 1);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    fit_spec spec = {.sink = {.text = print_text}, .stop = w->options.stop};
+    read_fit_options(L, 2, w, &spec);
+    struct training t = {.L = L, .worker = w, .model = box, .spec = &spec};
+    prepare_callbacks(L, 2, &t);
+    box->stop_training = false;
+    bool tells = w->options.event || w->link;
+    spec.callbacks = (fit_callbacks){
+        .ctx = &t,
+        .train_begin = train_begin,
+        .train_end = train_end,
+        .epoch_begin = epoch_begin,
+        .epoch_end = epoch_end,
+        .train_batch_begin = t.has[METHOD_batch_begin] ? batch_begin : NULL,
+        .train_batch_end = t.has[METHOD_batch_end] || tells ? batch_end : NULL,
+    };
+    t.last_progress = clock_mono();
+    history h = {0};
+    int result = model_fit(box->m, &spec, &h, &e);
+    if (result) {
+        history_done(&h);
+        if (t.raised)
+            return lua_error(L);
+        raise_err(L, &e);
+    }
+    push_history(L, &h);
+    history_done(&h);
+    return 1;
+}
+
+// evaluate{x, y, batch_size=, verbose=, return_dict=} → loss, metrics…
+int model_evaluate_method(lua_State *L)
+{
+    err e;
+    logs l = {0};
+    worker *w = worker_of(L);
+    struct lua_model *box = check_lua_model(L, 1);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    check_field_names(L, 2, "evaluate", "batch_size return_dict verbose x y");
+    evaluate_spec spec = {.sink = {.text = print_text}, .stop = w->options.stop};
+    data_pair(L, 2, "evaluate", &spec.x, &spec.y);
+    spec.batch_size = (size_t)opt_int_field(L, 2, "evaluate", "batch_size", 32);
+    spec.verbose = (int)opt_int_field(L, 2, "evaluate", "verbose", w->options.terminal ? 1 : 2);
+    bool as_table = opt_bool_field(L, 2, "evaluate", "return_dict", false);
+    if (model_evaluate(box->m, &spec, &l, &e))
+        raise_err(L, &e);
+    cJSON *event = cJSON_CreateObject();
+    json_set_str(event, "event", "evaluate");
+    json_set(event, "metrics", metrics_json(&l));
+    worker_event(w, event);
+    if (as_table) {
+        push_logs(L, &l);
+        return 1;
+    }
+    for (size_t i = 0; i < l.n; i++)
+        lua_pushnumber(L, l.items[i].value);
+    return (int)l.n;
+}
+
+int model_predict_method(lua_State *L)
+{
+    err e;
+    struct lua_model *box = check_lua_model(L, 1);
+    if (lua_istable(L, 2))
+        lua_geti(L, 2, 1);
+    const tensor *x = check_tensor(L, lua_istable(L, 2) ? 3 : 2);
+    push_tensor(L, model_predict(box->m, x, worker_of(L)->options.stop, &e), &e);
+    return 1;
+}

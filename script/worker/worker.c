@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+#include "script/worker/worker.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "script/embed.h"
+#include "script/worker/pack.h"
+#include "script/worker/state.h"
+
+#include <lualib.h>
+#include <stdio.h>
+#include <string.h>
+
+extern const struct lua_source worker_sources[];
+
+int traceback(lua_State *L)
+{
+    const char *text = lua_tostring(L, 1);
+    if (!text && luaL_callmeta(L, 1, "__tostring"))
+        text = lua_tostring(L, -1);
+    if (!text)
+        text = lua_pushfstring(L, "(the error is a %s)", luaL_typename(L, 1));
+    luaL_traceback(L, L, text, 1);
+    return 1;
+}
+
+void worker_event(worker *w, cJSON *event)
+{
+    AUTO_BUF text = {0};
+    bool wanted = w->link ? w->place.rank == 0 : w->options.event != NULL;
+    if (wanted) {
+        json_print(&text, event);
+        if (w->link)
+            rank_send(w->link, MESSAGE_EVENT, text.data, text.len, NULL);
+        else
+            w->options.event(w->options.event_ctx, text.data, text.len);
+    }
+    cJSON_Delete(event);
+}
+
+// require "nn": the part in C, then the part in Lua that builds on it. Upvalue: the module's index.
+static const struct module {
+    const char *name;
+    lua_CFunction open; // NULL: all of it is Lua
+    bool has_lua;
+} modules[] = {
+    {"args", NULL, true},
+    {"data", open_data, false},
+    {"hvd", open_hvd, true},
+    {"nn", open_nn, true},
+};
+
+static int load_module(lua_State *L)
+{
+    const struct module *m = lua_touserdata(L, lua_upvalueindex(1));
+    lua_settop(L, 0);
+    if (!m->has_lua)
+        return m->open(L);
+    const struct lua_source *source = worker_sources;
+    while (strcmp(source->name, m->name) != 0)
+        source++;
+    lua_pushfstring(L, "=%s", m->name);
+    if (luaL_loadbuffer(L, source->text, source->n, lua_tostring(L, 1)) != LUA_OK)
+        return lua_error(L);
+    if (m->open)
+        m->open(L);
+    lua_call(L, m->open ? 1 : 0, 1);
+    return 1;
+}
+
+static void preload_modules(lua_State *L)
+{
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+    for (size_t i = 0; i < ARRAY_LEN(modules); i++) {
+        lua_pushlightuserdata(L, (void *)&modules[i]);
+        lua_pushcclosure(L, load_module, 1);
+        lua_setfield(L, -2, modules[i].name);
+    }
+    lua_pop(L, 1);
+}
+
+void worker_end(worker *w, int code)
+{
+    fflush(NULL);
+    if (w->link) {
+        uint8_t body[4];
+        put_u32(body, (uint32_t)code);
+        rank_send(w->link, MESSAGE_EXIT, body, sizeof body, NULL);
+        rank_wait_for_end(w->link);
+    }
+    driver_close(w->driver);
+    w->driver = NULL;
+    w->options.exit(code);
+    __builtin_unreachable();
+}
+
+int worker_exit(lua_State *L)
+{
+    int code = lua_isboolean(L, 1) ? !lua_toboolean(L, 1) : (int)luaL_optinteger(L, 1, 0);
+    worker_end(worker_of(L), code);
+}
+
+static int set_up(lua_State *L)
+{
+    luaL_openlibs(L);
+    open_tensor(L);
+    preload_modules(L);
+    // Tensors and models are known before anybody requires their module: they arrive in results.
+    open_nn(L);
+    lua_settop(L, 0);
+    lua_getglobal(L, "os");
+    lua_pushcfunction(L, worker_exit);
+    lua_setfield(L, -2, "exit");
+    lua_newtable(L);
+    lua_setglobal(L, "arg");
+    pack_remember_globals(L);
+    return 0;
+}
+
+driver *worker_driver(worker *w, err *e)
+{
+    if (!w->driver)
+        w->driver = driver_open(&w->options.driver, e);
+    return w->driver;
+}
+
+worker *worker_new(const struct worker_options *options, err *e)
+{
+    worker *w = mem_alloc(sizeof *w);
+    *w = (worker){.options = *options, .place = place_of(0, 1, 0, 0), .L = luaL_newstate()};
+    if (!w->L)
+        abort();
+    *(worker **)lua_getextraspace(w->L) = w;
+    lua_pushcfunction(w->L, set_up);
+    if (lua_pcall(w->L, 0, 0, 0) != LUA_OK) {
+        err_set(e, ERR_FAILED, "cannot start Lua: %s", lua_tostring(w->L, -1));
+        worker_free(w);
+        return NULL;
+    }
+    // Executors call at any time: somebody must listen from the start.
+    if (options->driver.executors && !worker_driver(w, e)) {
+        worker_free(w);
+        return NULL;
+    }
+    return w;
+}
+
+void worker_free(worker *w)
+{
+    if (!w)
+        return;
+    lua_close(w->L);
+    driver_close(w->driver);
+    free(w);
+}
+
+static void stop_hook(lua_State *L, lua_Debug *where)
+{
+    luaL_error(L, "interrupted");
+}
+
+// The hook stays, so that a pcall in the script does not go on.
+void worker_interrupt(worker *w)
+{
+    lua_sethook(w->L, stop_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+}
+
+// Modules beside the script can be required, wherever it was started from.
+static void add_script_folder(lua_State *L, const char *folder)
+{
+    lua_getglobal(L, "package");
+    lua_pushfstring(L, "%s/?.lua;%s/?/init.lua;", folder, folder);
+    lua_getfield(L, -2, "path");
+    lua_concat(L, 2);
+    lua_setfield(L, -2, "path");
+    lua_pop(L, 1);
+}
+
+static void set_arg(lua_State *L, const char *script, char *const *args)
+{
+    lua_newtable(L);
+    lua_pushstring(L, script);
+    lua_rawseti(L, -2, 0);
+    for (int i = 0; args[i]; i++) {
+        lua_pushstring(L, args[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_setglobal(L, "arg");
+}
+
+int worker_run(worker *w, const char *script, char *const *args, buf *failure, err *e)
+{
+    lua_State *L = w->L;
+    char *folder = path_dirname(script);
+    add_script_folder(L, folder);
+    free(folder);
+    set_arg(L, script, args);
+    lua_pushcfunction(L, traceback);
+    int status = luaL_loadfile(L, script);
+    int n = 0;
+    for (; status == LUA_OK && args[n]; n++)
+        lua_pushstring(L, args[n]);
+    if (status == LUA_OK)
+        status = lua_pcall(L, n, 0, 1);
+    fflush(stdout);
+    if (status == LUA_OK)
+        return 0;
+    size_t length;
+    const char *text = lua_tolstring(L, -1, &length);
+    buf_add(failure, text, length);
+    return err_set(e, ERR_FAILED, "%s failed", script);
+}

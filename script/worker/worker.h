@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// The worker: a Lua 5.4 interpreter with the modules hvd, nn, data and args, that runs a trainer
+// file as the driver, or one function as a rank. Who made it frees it; one thread uses it.
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+#include "trainer/dist/driver.h"
+#include "trainer/dist/rank.h"
+
+#include <stdatomic.h>
+
+struct worker_options {
+    int np;                // what hvd.run starts when it is not told; 0: the driver's default
+    int64_t start_timeout; // ns, for ranks and executors
+    const char *plugin;    // path of firesteel-mpi.so
+    const char *const *data_folders; // where data sets are looked for, NULL at the end
+    struct driver_options driver;
+    // One JSON object (FIRESTEEL_EVENTS), without a newline; NULL: nobody listens.
+    void (*event)(void *ctx, const char *json, size_t n);
+    void *event_ctx;
+    void (*exit)(int code);  // os.exit, after ranks and executors were told
+    bool terminal;           // stdout is one: fit shows a progress bar unless told otherwise
+    const atomic_bool *stop; // set by a signal's handler
+};
+
+typedef struct worker worker;
+
+worker *worker_new(const struct worker_options *options, err *e);
+// Ends ranks, tells executors.
+void worker_free(worker *w);
+
+// Runs the file; args become `arg`. On an error message and traceback are in `failure`.
+int worker_run(worker *w, const char *script, char *const *args, buf *failure, err *e);
+// Runs the job of a rank: its result or its failure has been sent when this returns 0.
+int worker_run_rank(worker *w, rank_link *link, err *e);
+
+// From a signal's handler: makes the running Lua code raise.
+void worker_interrupt(worker *w);
