@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "k8s/image/auth.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <string.h>
+#include <strings.h>
+
+// Challenges: scheme SP name=value, name="quoted \" value", …
+
+#define TOKEN "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+static const char *skip(const char *p)
+{
+    return p + strspn(p, " \t,");
+}
+
+static char *take_value(const char **p)
+{
+    buf value = {0};
+    buf_reserve(&value, 1);
+    if (**p != '"') {
+        size_t n = strcspn(*p, " \t,");
+        buf_add(&value, *p, n);
+        *p += n;
+        return buf_take(&value);
+    }
+    for (++*p; **p && **p != '"'; ++*p) {
+        if (**p == '\\' && (*p)[1])
+            ++*p;
+        buf_char(&value, **p);
+    }
+    *p += **p == '"';
+    return buf_take(&value);
+}
+
+static void set_parameter(auth_challenge *c, const char *name, size_t n, char *value)
+{
+    char **place = n == 5 && strncasecmp(name, "realm", n) == 0     ? &c->realm
+                   : n == 7 && strncasecmp(name, "service", n) == 0 ? &c->service
+                   : n == 5 && strncasecmp(name, "scope", n) == 0   ? &c->scope
+                                                                    : NULL;
+    if (place && !*place)
+        *place = STEAL(value);
+    free(value);
+}
+
+// One challenge; the place where the next one begins.
+static const char *parse_one(const char *p, auth_challenge *c)
+{
+    size_t n = strspn(p, TOKEN);
+    c->scheme = n == 6 && strncasecmp(p, "bearer", n) == 0  ? AUTH_BEARER
+                : n == 5 && strncasecmp(p, "basic", n) == 0 ? AUTH_BASIC
+                                                            : AUTH_OTHER;
+    p = skip(p + n);
+    while ((n = strspn(p, TOKEN)) && p[n] == '=') {
+        const char *name = p;
+        p += n + 1;
+        set_parameter(c, name, n, take_value(&p));
+        p = skip(p);
+    }
+    return p;
+}
+
+void auth_challenge_parse(const char *header, auth_challenge *c)
+{
+    *c = (auth_challenge){0};
+    for (const char *p = skip(header); *p;) {
+        auth_challenge one = {0};
+        const char *next = parse_one(p, &one);
+        if (one.scheme > c->scheme) {
+            auth_challenge worse = *c;
+            *c = one;
+            one = worse;
+        }
+        auth_challenge_done(&one);
+        p = next > p ? next : p + 1;
+    }
+}
+
+void auth_challenge_done(auth_challenge *c)
+{
+    free(c->realm);
+    free(c->service);
+    free(c->scope);
+    *c = (auth_challenge){0};
+}
+
+// docker's config.json
+
+// Keys are hosts, or for Docker Hub and old files URLs: "https://index.docker.io/v1/".
+static bool same_host(const char *key, const char *host)
+{
+    const char *scheme = strstr(key, "://"), *p = scheme ? scheme + 3 : key;
+    size_t n = strcspn(p, "/");
+    return strlen(host) == n && strncasecmp(p, host, n) == 0;
+}
+
+static const cJSON *find_host(const cJSON *object, const char *host)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, object)
+    {
+        if (same_host(item->string, host))
+            return item;
+    }
+    return str_eq(host, "docker.io") || str_eq(host, "registry-1.docker.io")
+               ? find_host(object, "index.docker.io")
+               : NULL;
+}
+
+static int decode(const char *host, const char *auth, auth_credentials *c, err *e)
+{
+    AUTO_BUF text = {0};
+    char *colon = NULL;
+    if (base64_decode(&text, auth, strlen(auth), NULL) == 0 && text.len)
+        colon = memchr(text.data, ':', text.len);
+    if (!colon)
+        return err_set(e, ERR_INVALID,
+            "docker's config.json: “auth” of %s is not base64 of user:password", host);
+    c->user = mem_strndup(text.data, (size_t)(colon - text.data));
+    c->password = mem_strdup(colon + 1);
+    return 0;
+}
+
+int auth_find(const cJSON *config, const char *host, auth_credentials *c, err *e)
+{
+    *c = (auth_credentials){0};
+    const cJSON *helper = find_host(json_get(config, "credHelpers"), host);
+    const char *name =
+        cJSON_IsString(helper) ? helper->valuestring : json_str(config, "credsStore");
+    if (name && *name) {
+        if (name[strcspn(name, "/ ")])
+            return err_set(
+                e, ERR_INVALID, "docker's config.json: “%.100s” is no helper's name", name);
+        c->helper = str_fmt("docker-credential-%s", name);
+        return 0;
+    }
+    const cJSON *entry = find_host(json_get(config, "auths"), host);
+    const char *identity = json_str(entry, "identitytoken"), *auth = json_str(entry, "auth");
+    if (identity && *identity) {
+        c->user = mem_strdup("<token>");
+        c->password = mem_strdup(identity);
+        return 0;
+    }
+    return auth && *auth ? decode(host, auth, c, e) : 0;
+}
+
+void auth_credentials_done(auth_credentials *c)
+{
+    free(c->user);
+    free(c->password);
+    free(c->helper);
+    *c = (auth_credentials){0};
+}
