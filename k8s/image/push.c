@@ -193,9 +193,8 @@ static int answer_challenge(struct session *s, const struct http_response *r, er
         use_basic(s);
         return 0;
     }
-    return err_set(e, ERR_UNAUTHORIZED, "the registry %s wants %s", s->remote->host,
-        s->remote->user || s->remote->token ? "other credentials"
-                                            : "credentials: log in with docker, podman or skopeo");
+    return err_set(e, ERR_UNAUTHORIZED,
+        "the registry %s wants credentials: log in with docker, podman or skopeo", s->remote->host);
 }
 
 // Errors in the registry's own words
@@ -215,18 +214,22 @@ static int refused(const struct session *s, const char *what, const struct http_
         message ? message : "");
 }
 
+// A request, with credentials once the registry asks for them.
 static int exchange(struct session *s, struct step *step, struct http_response *r, err *e)
 {
     if (send_once(s, step, r, e))
         return -1;
     if (r->status != 401)
         return 0;
-    if (answer_challenge(s, r, e)) {
-        http_response_done(r);
-        return -1;
-    }
+    int status = answer_challenge(s, r, e);
     http_response_done(r);
-    return send_once(s, step, r, e);
+    if (status || send_once(s, step, r, e))
+        return -1;
+    if (r->status != 401)
+        return 0;
+    http_response_done(r);
+    return err_set(
+        e, ERR_UNAUTHORIZED, "the registry %s does not take these credentials", s->remote->host);
 }
 
 // Blobs
@@ -317,7 +320,7 @@ static int push_patiently(
 {
     err why = {0};
     for (int i = 0; i < TRIES; i++) {
-        if (i && canceller_sleep(s->remote->canceller, (CLOCK_SEC / 4) << (2 * i), e))
+        if (i && canceller_sleep(s->remote->canceller, (CLOCK_SEC / 16) << (2 * i), e))
             return -1;
         if (push_blob(s, d, out, &why) == 0)
             return 0;
@@ -373,6 +376,15 @@ static void session_begin(struct session *s)
         use_bearer(s, s->remote->token);
 }
 
+// Is there a registry, and does it know us? One that is away is not worth patience yet.
+static int greet(struct session *s, err *e)
+{
+    CLEANUP(http_response_done) struct http_response r = {0};
+    if (exchange(s, &(struct step){.method = "GET", .url = "/v2/", .fd = -1}, &r, e))
+        return -1;
+    return r.status == 200 ? 0 : refused(s, "a greeting", &r, e);
+}
+
 int image_push(const image_store *store, const oci_descriptor *manifest,
     const struct image_remote *remote, const char *name, const char *tag, const char *mount_from,
     struct image_pushed *out, err *e)
@@ -383,8 +395,8 @@ int image_push(const image_store *store, const oci_descriptor *manifest,
     AUTO_BUF text = {0};
     session_begin(&s);
     if (image_store_read(store, &manifest->digest, &text, MANIFEST_LIMIT, e) ||
-        oci_manifest_parse(text.data, text.len, &m, e) || push_blobs(&s, &m, out, e) ||
-        put_manifest(&s, manifest, &text, tag, e))
+        oci_manifest_parse(text.data, text.len, &m, e) || greet(&s, e) ||
+        push_blobs(&s, &m, out, e) || put_manifest(&s, manifest, &text, tag, e))
         return err_wrap(e, "push %s:%s", name, tag);
     return 0;
 }
