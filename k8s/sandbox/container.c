@@ -456,6 +456,7 @@ void container_restart(struct container *c)
         c->run > 1 ? str_fmt("%s/logs/%s.%d", c->pod->dir, c->name, c->run - 1) : NULL;
     if (old)
         path_remove(old, NULL); // logs of the latest two runs are kept
+    c->image_told = false;      // kubelets tell of the image before each start
     if (first) {
         c->backoff = BACKOFF_FIRST;
         c->retry_at = 0;

@@ -37,7 +37,7 @@ struct kubelet {
     struct container_host host;
     struct runtime runtime;
     controller *controller;
-    char *dir;
+    char *dir, *roots; // of pods, of unpacked images
     struct pod *pods;
 };
 
@@ -451,14 +451,16 @@ kubelet *kubelet_open(sandbox *s, const struct pods_options *o, err *e)
 {
     kubelet *k = mem_alloc(sizeof *k);
     k->dir = path_join(sandbox_dir(s), "pods");
-    AUTO_FREE char *cache = path_join(sandbox_dir(s), "roots");
+    k->roots = path_join(sandbox_dir(s), "roots");
     k->host = (struct container_host){.loop = sandbox_loop(s),
         .store = sandbox_store(s),
         .logs = sandbox_logs(s),
         .runtime = &k->runtime};
-    if (path_make_dirs(k->dir, 0700, e) || path_make_dirs(cache, 0700, e) ||
-        !(k->host.images = podimages_open(k->host.loop, o->images, cache, pull_finished, k, e))) {
+    if (path_make_dirs(k->dir, 0700, e) || path_make_dirs(k->roots, 0700, e) ||
+        !(k->host.images =
+                podimages_open(k->host.loop, o->images, k->roots, pull_finished, k, e))) {
         free(k->dir);
+        free(k->roots);
         free(k);
         return NULL;
     }
@@ -504,7 +506,9 @@ void kubelet_close(kubelet *k)
         pod_free(k->pods);
     podimages_close(k->host.images);
     path_remove(k->dir, NULL);
+    path_remove(k->roots, NULL);
     runtime_done(&k->runtime);
     free(k->dir);
+    free(k->roots);
     free(k);
 }

@@ -93,8 +93,14 @@ static int mount_overlay(char *const *o, err *e)
     if (write_proc("/proc/self/uid_map", uids, e) ||
         write_proc("/proc/self/setgroups", "deny", e) || write_proc("/proc/self/gid_map", gids, e))
         return err_wrap(e, "cannot map the user");
-    AUTO_FREE char *layers =
-        str_fmt("lowerdir=%s,upperdir=%s,workdir=%s,userxattr", o[0], o[1], o[2]);
+    // By descriptor: commas and colons in a path would end the option they stand in.
+    int fds[3];
+    for (int i = 0; i < 3; i++)
+        if ((fds[i] = open(o[i], O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
+            return err_errno(e, errno, "%s", o[i]);
+    AUTO_FREE char *layers = str_fmt("lowerdir=/proc/self/fd/%d,upperdir=/proc/self/fd/%d,"
+                                     "workdir=/proc/self/fd/%d,userxattr",
+        fds[0], fds[1], fds[2]);
     if (mount("overlay", o[3], "overlay", 0, layers) < 0)
         return err_errno(e, errno, "cannot mount an overlay on %s", o[0]);
     return 0;

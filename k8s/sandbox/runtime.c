@@ -126,9 +126,11 @@ static char **add_bwrap(
     char **argv, const struct runtime *r, const struct runtime_spec *s, const char *root)
 {
     ADD(argv, r->bwrap, root ? "--bind" : "--ro-bind", root ? root : "/", "/");
-    ADD(argv, "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp");
+    ADD(argv, "--proc", "/proc", "--dev", "/dev");
     if (root)
-        ADD(argv, "--ro-bind-try", "/sys", "/sys");
+        ADD(argv, "--tmpfs", "/tmp", "--ro-bind-try", "/sys", "/sys", "--dir", s->cwd);
+    else
+        ADD(argv, "--bind", "/tmp", "/tmp");
     for (size_t i = 0; i < s->mount_n; i++)
         ADD(argv, s->mounts[i].read_only ? "--ro-bind" : "--bind", s->mounts[i].source,
             s->mounts[i].target);

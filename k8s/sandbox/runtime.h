@@ -3,7 +3,7 @@
 // A runtime belongs to the kubelet; it starts nothing but its probes.
 //
 //   image      PROGRAM --pod --overlay … -- bwrap --bind MERGED / … -- COMMAND
-//   host       PROGRAM --pod … -- bwrap --ro-bind / / --tmpfs /tmp … -- COMMAND
+//   host       PROGRAM --pod … -- bwrap --ro-bind / / --bind /tmp /tmp … -- COMMAND
 //   host, on a machine without user namespaces: PROGRAM --pod --guard … -- COMMAND
 #pragma once
 #include "base/err.h"

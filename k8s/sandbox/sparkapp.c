@@ -437,24 +437,32 @@ static int clear(sparkapps *a, cJSON *app, enum spark_state next, err *e)
     return enter(a, app, next, NULL, e);
 }
 
+// Deletes the application when its time to live is over.
+static void expire(sparkapps *a, const cJSON *app, err *e)
+{
+    int64_t seconds, now = store_now(a->store);
+    if (!json_int(json_path(app, "spec.timeToLiveSeconds"), &seconds))
+        return;
+    int64_t due = object_time(json_get(app, "status"), "terminationTime") + seconds * CLOCK_SEC;
+    bool gone;
+    struct store_delete how = {.uid = object_uid(app), .grace = -1};
+    if (seconds <= 0 || due <= now)
+        store_delete(a->store, KIND(SPARKAPPLICATIONS), object_namespace(app), object_name(app),
+            &how, &gone, e);
+    else
+        controller_add_after(a->controller, object_namespace(app), object_name(app), due - now);
+}
+
 // COMPLETED, FAILED: late news of executors, and the time to live.
 static int rest(sparkapps *a, cJSON *app, err *e)
 {
-    const cJSON *ttl = json_path(app, "spec.timeToLiveSeconds");
-    int64_t seconds = 0, now = store_now(a->store);
-    if (ttl && json_int(ttl, &seconds)) {
-        int64_t due = object_time(json_get(app, "status"), "terminationTime") + seconds * CLOCK_SEC;
-        AUTO_FREE char *ns = mem_strdup(object_namespace(app)),
-                       *name = mem_strdup(object_name(app));
-        if (seconds <= 0 || due <= now) {
-            bool gone;
-            store_delete(a->store, KIND(SPARKAPPLICATIONS), ns, name, NULL, &gone, e);
-            cJSON_Delete(app);
-            return 0;
-        }
-        controller_add_after(a->controller, ns, name, due - now);
-    }
-    cJSON_Delete(app);
+    const snapshot *found = driver_of(a, app);
+    CLEANUP(snapshot_unref_at) snapshot *driver = found ? snapshot_ref(found) : NULL;
+    expire(a, app, e);
+    note_executors(a, app, driver ? driver->json : NULL, true);
+    if (!store_update(a->store, KIND(SPARKAPPLICATIONS), app, STORE_STATUS, false, e) &&
+        e->code != ERR_NOT_FOUND)
+        return -1;
     return 0;
 }
 
