@@ -186,8 +186,6 @@ void header_print(const cJSON *metadata, const char *front, bool non_ascii, buf 
     }
     if (!hidden || front)
         buf_str(out, "-- ---\n\n");
-    else if (out->len)
-        buf_char(out, '\n');
 }
 
 bool jupyter_language(const char *name)

@@ -185,6 +185,7 @@ notebook *notebook_parse_ipynb(const char *text, size_t n, err *e)
     const cJSON *metadata = json_get(j, "metadata");
     nb->metadata =
         cJSON_IsObject(metadata) ? cJSON_Duplicate(metadata, true) : cJSON_CreateObject();
+    nb->json = cJSON_IsTrue(json_path(nb->metadata, "jupytext.cell_metadata_json"));
     AUTO_FREE char *front = take_front(nb);
     buf header = {0};
     header_print(nb->metadata, front, has_non_ascii(nb), &header);
@@ -210,6 +211,22 @@ static cJSON *lines_of(const char *text)
     return lines;
 }
 
+// Keys in order, as Jupyter writes them: jupytext takes the order of options from there.
+static cJSON *by_key(cJSON *object)
+{
+    cJSON *sorted = cJSON_CreateObject();
+    while (object->child) {
+        cJSON *least = object->child;
+        for (cJSON *item = least->next; item; item = item->next)
+            if (strcmp(item->string, least->string) < 0)
+                least = item;
+        AUTO_FREE char *key = mem_strdup(least->string);
+        json_set(sorted, key, cJSON_DetachItemViaPointer(object, least));
+    }
+    cJSON_Delete(object);
+    return sorted;
+}
+
 static cJSON *cell_metadata(const notebook *nb, const cell *c, bool last)
 {
     cJSON *metadata = cJSON_Duplicate(c->kept->metadata, true);
@@ -225,7 +242,7 @@ static cJSON *cell_metadata(const notebook *nb, const cell *c, bool last)
         cJSON_DeleteItemFromObjectCaseSensitive(metadata, "language");
         cJSON_DeleteItemFromObjectCaseSensitive(metadata, "magic_args");
     }
-    return metadata;
+    return by_key(metadata);
 }
 
 static cJSON *cell_lines(const cell *c)
@@ -295,7 +312,7 @@ static void name_cell_metadata(const notebook *nb, cJSON *metadata)
     for (size_t i = 0; i < nb->n; i++) {
         AUTO_JSON *all = cell_metadata(nb, nb->cells[i], i + 1 == nb->n);
         for (const cJSON *item = all->child; item; item = item->next) {
-            if (json_get(seen, item->string))
+            if (json_get(seen, item->string) || str_eq(item->string, "lines_to_next_cell"))
                 continue;
             json_set_bool(seen, item->string, true);
             buf_fmt(&keys, "%s,", item->string);
@@ -317,6 +334,8 @@ cJSON *notebook_to_ipynb(const notebook *nb, notebook_outputs_fn *outputs, void 
         cJSON_AddItemToArray(cells, print_one(nb, i, outputs, arg));
     name_cell_metadata(nb, metadata);
     cJSON *jupytext = json_object_at(metadata, "jupytext");
+    if (nb->json)
+        json_set_bool(jupytext, "cell_metadata_json", true);
     cJSON_DeleteItemFromObjectCaseSensitive(jupytext, "text_representation");
     if (!jupytext->child)
         cJSON_DeleteItemFromObjectCaseSensitive(metadata, "jupytext");

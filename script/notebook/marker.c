@@ -262,22 +262,46 @@ static int by_key(const void *a, const void *b)
     return strcmp((*(cJSON *const *)a)->string, (*(cJSON *const *)b)->string);
 }
 
-static void print_options(const cJSON *metadata, buf *out)
+// The options in their order; what jupytext keeps elsewhere is left out. New; *n entries.
+static const cJSON **sorted_options(const cJSON *metadata, size_t *n)
 {
-    size_t n = (size_t)cJSON_GetArraySize(metadata), kept = 0;
-    AUTO_FREE const cJSON **sorted = mem_array(n, sizeof *sorted);
+    const cJSON **sorted = mem_array((size_t)cJSON_GetArraySize(metadata) + 1, sizeof *sorted);
+    *n = 0;
     for (const cJSON *item = metadata->child; item; item = item->next)
         if (!str_eq(item->string, "region_name") && !str_eq(item->string, "cell_depth") &&
             !str_eq(item->string, "lines_to_next_cell"))
-            sorted[kept++] = item;
-    qsort(sorted, kept, sizeof *sorted, by_key);
-    for (size_t i = 0; i < kept; i++) {
-        buf_fmt(out, "%s%s=", out->len ? " " : "", sorted[i]->string);
-        python_json(sorted[i], out);
-    }
+            sorted[(*n)++] = item;
+    qsort(sorted, *n, sizeof *sorted, by_key);
+    return sorted;
 }
 
-void marker_print(const cell *c, buf *out)
+static void print_options(const cJSON *metadata, bool json, buf *out)
+{
+    size_t n;
+    AUTO_FREE const cJSON **sorted = sorted_options(metadata, &n);
+    if (n && json)
+        buf_fmt(out, "%s{", out->len ? " " : "");
+    for (size_t i = 0; i < n; i++) {
+        if (json) {
+            buf_str(out, i ? ", " : "");
+            python_json_string(sorted[i]->string, out);
+            buf_str(out, ": ");
+        } else {
+            buf_fmt(out, "%s%s=", out->len ? " " : "", sorted[i]->string);
+        }
+        python_json(sorted[i], out);
+    }
+    if (n && json)
+        buf_char(out, '}');
+}
+
+bool marker_is_json(const char *text)
+{
+    const char *options = title_end(text, text + strlen(text));
+    return *options == '{';
+}
+
+void marker_print(const cell *c, bool json, buf *out)
 {
     const cJSON *metadata = c->kept->metadata;
     int64_t depth = json_int_or(metadata, "cell_depth", 0);
@@ -288,5 +312,5 @@ void marker_print(const cell *c, buf *out)
     if (c->kind != CELL_CODE)
         buf_fmt(out, "%s[%s]", out->len ? " " : "",
             json_str_or(metadata, "region_name", cell_kind_name(c->kind)));
-    print_options(metadata, out);
+    print_options(metadata, json, out);
 }

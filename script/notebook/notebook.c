@@ -98,7 +98,7 @@ void cell_mark_json(cell *c, cell_kind kind, char *title, cJSON *metadata)
     options_read(c);
     take_id(c);
     buf marker = {0};
-    marker_print(c, &marker);
+    marker_print(c, false, &marker);
     c->marker = marker.data ? buf_take(&marker) : mem_strdup("");
 }
 

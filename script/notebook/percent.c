@@ -214,7 +214,9 @@ static void read_cells(notebook *nb, const struct lines *ls, size_t from)
             size_t after = text ? skip_fence(ls, to) : 0;
             to = after ? after : to + 1;
         }
-        notebook_add(nb, read_cell(ls, from, to));
+        cell *c = read_cell(ls, from, to);
+        nb->json = nb->json || marker_is_json(c->marker);
+        notebook_add(nb, c);
         from = to;
     }
 }
@@ -267,10 +269,10 @@ static void print_lines(const char *text, bool commented, const char *newline, b
 }
 
 // jupytext indents the marker as far as the first line of code.
-static void print_marker(const cell *c, const char *newline, buf *out)
+static void print_marker(const notebook *nb, const cell *c, const char *newline, buf *out)
 {
     AUTO_BUF marker = {0};
-    marker_print(c, &marker);
+    marker_print(c, nb->json, &marker);
     size_t indent = cell_is_commented(c) ? 0 : strspn(c->source, " \t");
     if (c->source[indent] && c->source[indent] != '\n')
         buf_add(out, c->source, indent);
@@ -281,7 +283,7 @@ static void print_marker(const cell *c, const char *newline, buf *out)
 static void print_cell(const notebook *nb, const cell *c, buf *out)
 {
     const char *newline = nb->crlf ? "\r\n" : "\n";
-    print_marker(c, newline, out);
+    print_marker(nb, c, newline, out);
     bool commented = cell_is_commented(c);
     if (!*c->source && !commented)
         return;

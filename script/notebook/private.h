@@ -12,6 +12,7 @@ struct notebook {
     size_t header_n;
     cJSON *metadata; // an .ipynb's own; NULL: it comes from the header
     bool crlf;       // lines end so
+    bool json;       // options are written as one JSON object (in jupytext, all of a file or none)
     cell **cells;
     size_t n;
 };
@@ -30,7 +31,8 @@ struct cell_kept {
 // marker.c: "Title [markdown] a=1 b=[\"x\"]" to and from JSON. Parsing never fails: what cannot be
 // read is told in *problem (new, or NULL).
 cJSON *marker_parse(const char *text, cell_kind *kind, char **title, char **problem);
-void marker_print(const cell *c, buf *out);
+void marker_print(const cell *c, bool json, buf *out);
+bool marker_is_json(const char *text);
 
 // options.c: fills c->options from c->kept->metadata; the first fault goes to c->problem.
 void options_read(cell *c);
