@@ -102,7 +102,8 @@ static void param_done(struct param *p)
     *p = (struct param){0};
 }
 
-// `name = literal`, with or without "local", ";" and a comment.
+// `name = literal`, perhaps with ";" and a comment. A local is seen by its own cell only: no
+// parameter.
 static bool read_param(const char *line, struct param *out)
 {
     const char *p = skip_space(line), *name = p;

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "script/notebook/notebook.h"
+#include "tests/support/tap.h"
+
+static notebook *parse(const char *text)
+{
+    err e = {0};
+    notebook *nb = notebook_parse(text, strlen(text), &e);
+    CHECK_OK(nb, e);
+    return nb;
+}
+
+static void check_text(const notebook *nb, const char *want)
+{
+    AUTO_BUF text = {0};
+    notebook_print(nb, &text);
+    CHECK_STR(buf_cstr(&text), want);
+}
+
+// What cannot be read must be said with these words.
+static void check_refused(const char *text, size_t n, const char *words)
+{
+    err e = {0};
+    notebook *nb = notebook_parse(text, n, &e);
+    CHECK(!nb);
+    CHECK_INT(e.code, ERR_INVALID);
+    CHECK_HAS(e.text, words);
+}
+
+static void check_fault(const char *text, const char *words)
+{
+    err e = {0};
+    notebook *nb = parse(text);
+    CHECK_INT(notebook_check(nb, &e), -1);
+    CHECK_INT(e.code, ERR_USAGE);
+    CHECK_HAS(e.text, words);
+    notebook_free(nb);
+}
+
+static const char recipe[] = "-- ---\n"
+                             "-- jupyter:\n"
+                             "--   kernelspec: {name: firesteel}\n"
+                             "-- ---\n"
+                             "\n"
+                             "-- %% [markdown]\n"
+                             "-- # Title\n"
+                             "--\n"
+                             "-- text\n"
+                             "\n"
+                             "-- %% The trainer file=\"trainer.lua\" tags=[\"a\", \"b\"]\n"
+                             "local x = 1\n"
+                             "-- %env stays a comment\n"
+                             "\n"
+                             "\n"
+                             "-- %% Versions id=\"v\" timeout=\"1m30s\" effects=\"cluster\"\n"
+                             "-- %env A=b\n"
+                             "print(2)\n"
+                             "\n"
+                             "-- %% m language=\"yaml\" template=\"app.yaml\"\n"
+                             "-- a:\n"
+                             "--   b: 1\n"
+                             "--no space\n";
+
+TEST(cells_and_their_options_are_read)
+{
+    notebook *nb = parse(recipe);
+    CHECK_INT(notebook_count(nb), 4);
+    const cell *c = notebook_cell(nb, 0);
+    CHECK_INT(c->kind, CELL_MARKDOWN);
+    CHECK_STR(c->source, "# Title\n\ntext");
+    c = notebook_cell(nb, 1);
+    CHECK_STR(c->title, "The trainer");
+    CHECK_STR(c->options.file, "trainer.lua");
+    CHECK(cell_has_tag(c, "b") && !cell_has_tag(c, "c"));
+    CHECK_STR(c->source, "local x = 1\n-- %env stays a comment");
+    CHECK_INT(c->line, 11);
+    CHECK_INT(c->first_line, 12);
+    c = notebook_cell(nb, 2);
+    CHECK_STR(c->id, "v");
+    CHECK(c->options.timeout_ns == INT64_C(90000000000));
+    CHECK_STR(c->options.effects[0], "cluster");
+    CHECK_STR(c->source, "%env A=b\nprint(2)");
+    c = notebook_cell(nb, 3);
+    CHECK_STR(c->options.language, "yaml");
+    CHECK_STR(c->source, "a:\n  b: 1\nno space");
+    notebook_free(nb);
+}
+
+TEST(what_is_not_edited_keeps_its_bytes)
+{
+    static const char *const texts[] = {recipe, "", "\n\n", "x = 1", "-- %%", "--%%\nx\n",
+        "-- %% a\r\nx\r\n\r\n-- %% b\r\n", "\xef\xbb\xbf-- %% bom\nx\n",
+        "  -- %% indented   \n  x\n\n\n\n\n-- %%%% deep\n", "-- %% t {\"file\": \"a\"}\nx\n",
+        "-- %% bad =\"option\"\nx\n",
+        "#!/usr/bin/lua\n-- coding: utf-8\n-- ---\n-- a: b\n-- ---\nx\n",
+        "-- ---\n-- never closed\n"};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        notebook *nb = parse(texts[i]);
+        check_text(nb, texts[i]);
+        notebook_free(nb);
+    }
+}
+
+TEST(an_edited_cell_is_written_as_jupytext_writes)
+{
+    notebook *nb = parse("-- %% keep   id=\"x\"  tags=[\"a\",\"b\"]\nx = 1\n\n--%% other   "
+                         "timeout='30s' id='y'\ny = 1\n");
+    notebook_replace(nb, 1, "y = 2\n%env A=b\ns = [[\n%d\n]]");
+    check_text(nb, "-- %% keep   id=\"x\"  tags=[\"a\",\"b\"]\nx = 1\n\n"
+                   "-- %% other id=\"y\" timeout=\"30s\"\ny = 2\n-- %env A=b\ns = [[\n%d\n]]\n");
+    notebook_set_marker(nb, 0, "renamed tags=[\"\u00e9\"]");
+    check_text(nb, "-- %% renamed tags=[\"\\u00e9\"]\nx = 1\n\n"
+                   "-- %% other id=\"y\" timeout=\"30s\"\ny = 2\n-- %env A=b\ns = [[\n%d\n]]\n");
+    CHECK_STR(notebook_cell(nb, 0)->id, "x"); // it keeps its id, though the marker lost it
+    notebook_free(nb);
+}
+
+TEST(edits_are_operations_on_a_list)
+{
+    notebook *nb = parse("-- %% a\na = 1\n\n-- %% b\nb = 1\n\n-- %% c\nc = 1\n");
+    AUTO_FREE char *id = mem_strdup(notebook_cell(nb, 2)->id);
+    notebook_move(nb, 2, 0);
+    check_text(nb, "-- %% c\nc = 1\n\n-- %% a\na = 1\n\n-- %% b\nb = 1\n");
+    CHECK_STR(notebook_cell(nb, 0)->id, id);
+    notebook_insert(nb, 3, "[markdown]", "# end\n\nx");
+    check_text(nb, "-- %% c\nc = 1\n\n-- %% a\na = 1\n\n-- %% b\nb = 1\n\n-- %% [markdown]\n-- # "
+                   "end\n--\n-- x\n");
+    notebook_delete(nb, 3);
+    notebook_delete(nb, 2);
+    check_text(nb, "-- %% c\nc = 1\n\n-- %% a\na = 1\n");
+    notebook_split(nb, 0, 0);
+    CHECK_INT(notebook_count(nb), 3);
+    CHECK_STR(notebook_cell(nb, 0)->source, "");
+    CHECK_STR(notebook_cell(nb, 1)->source, "c = 1");
+    CHECK_STR(notebook_cell(nb, 0)->title, "c");
+    CHECK(!notebook_cell(nb, 1)->title);
+    while (notebook_count(nb))
+        notebook_delete(nb, 0);
+    check_text(nb, "");
+    notebook_free(nb);
+}
+
+TEST(a_file_without_a_marker_is_one_cell)
+{
+    notebook *nb = parse("print(1)\nprint(2)");
+    CHECK_INT(notebook_count(nb), 1);
+    CHECK_STR(notebook_cell(nb, 0)->source, "print(1)\nprint(2)");
+    notebook_insert(nb, 1, "", "print(3)");
+    check_text(nb, "print(1)\nprint(2)\n\n-- %%\nprint(3)\n");
+    notebook_move(nb, 0, 1);
+    check_text(nb, "-- %%\nprint(3)\n\n-- %%\nprint(1)\nprint(2)\n");
+    notebook_free(nb);
+}
+
+TEST(line_ends_of_windows_stay)
+{
+    notebook *nb = parse("-- %% a\r\nx = 1\r\ny = 2\r\n\r\n-- %% b\r\n");
+    CHECK_STR(notebook_cell(nb, 0)->source, "x = 1\ny = 2");
+    notebook_replace(nb, 0, "x = 3\nz = 4");
+    check_text(nb, "-- %% a\r\nx = 3\r\nz = 4\r\n\r\n-- %% b\r\n");
+    notebook_free(nb);
+}
+
+TEST(markers_in_a_fenced_block_are_text)
+{
+    notebook *nb = parse("-- %% [markdown]\n-- ```mermaid\n-- %% comment\n-- ```\n\n-- %%\nx\n");
+    CHECK_INT(notebook_count(nb), 2);
+    CHECK_STR(notebook_cell(nb, 0)->source, "```mermaid\n%% comment\n```");
+    notebook_free(nb);
+}
+
+TEST(ids_are_the_same_in_every_process_and_unique)
+{
+    notebook *a = parse("-- %%\nx\n\n-- %%\nx\n\n-- %%\ny\n"), *b = parse("-- %%\ny\n\n-- %%\nx\n");
+    CHECK(!str_eq(notebook_cell(a, 0)->id, notebook_cell(a, 1)->id));
+    CHECK_STR(notebook_cell(a, 0)->id, notebook_cell(b, 1)->id);
+    CHECK_STR(notebook_cell(a, 2)->id, notebook_cell(b, 0)->id);
+    notebook_free(a);
+    notebook_free(b);
+}
+
+TEST(what_is_no_notebook_is_said)
+{
+    check_refused("a\n\0b", 4, "line 2 has a NUL byte");
+    check_refused("a\nb\xff", 4, "line 2 is not UTF-8 (byte 0xff)");
+    err e = {0};
+    CHECK(!notebook_load("/nonexistent/x.lua", &e));
+    CHECK_INT(e.code, ERR_NOT_FOUND);
+    CHECK(!notebook_parse_ipynb("{\"cells\": 1}", 12, &e));
+    CHECK_HAS(e.text, "no list of cells");
+    CHECK(!notebook_parse_ipynb("{\"cells\": [], \"nbformat\": 3}", 28, &e));
+    CHECK_HAS(e.text, "nbformat is 3");
+    CHECK(!notebook_parse_ipynb("{\"cells\": [", 11, &e));
+    static const char bad[] =
+        "{\"nbformat\": 4, \"cells\": [{\"cell_type\": \"soup\", \"source\": \"\"}]}";
+    CHECK(!notebook_parse_ipynb(bad, strlen(bad), &e));
+    CHECK_HAS(e.text, "cell 1: cell_type is soup");
+}
+
+TEST(faults_of_a_marker_have_a_line_and_a_remedy)
+{
+    check_fault(
+        "x\n-- %% a tmeout=\"1s\"\n", "line 2: unknown option tmeout; did you mean timeout?");
+    check_fault("-- %% a colour=\"red\"\n", "unknown option colour; there are file, template");
+    check_fault("-- %% a timeout=10m\n", "the value of timeout needs quotes: timeout=\"10m\"");
+    check_fault("-- %% a timeout=30\n", "timeout=\"30s\"");
+    check_fault("-- %% a effects=\"clutser\"\n", "did you mean \"cluster\"?");
+    check_fault("-- %% a language=\"yml\"\n", "did you mean \"yaml\"?");
+    check_fault("-- %% a capture=\"2x\"\n", "no name of a Lua variable");
+    check_fault("-- %% a file=\"x\" template=\"y\"\n", "either file= or template=");
+    check_fault("-- %% a file=\"x\n", "does not end");
+    check_fault("-- %% a tags=[\"x\"\n", "does not end");
+    check_fault("-- %% a file=\"x\" file=\"y\"\n", "given twice");
+    check_fault("-- %% [markdown] file=\"x\"\n", "for code cells");
+    check_fault("-- %% id=\"x\"\n-- %% id=\"x\"\n",
+        "line 2: the id \"x\" is that of the cell at line 1 too");
+    check_fault("-- %% a\n\n-- %foo\n", "line 3: unknown magic %foo");
+    check_fault("-- %% y language=\"yaml\"\n-- a: b\n", "say file=");
+}
+
+TEST(other_tools_options_are_kept)
+{
+    err e = {0};
+    const char *text = "-- %% a slideshow={\"slide_type\": \"skip\"} jp-x=true name=\"n\"\nx\n";
+    notebook *nb = parse(text);
+    CHECK_OK(notebook_check(nb, &e) == 0, e);
+    notebook_replace(nb, 0, "y");
+    check_text(nb, "-- %% a jp-x=true name=\"n\" slideshow={\"slide_type\": \"skip\"}\ny\n");
+    notebook_free(nb);
+}
+
+TEST(ipynb_opens_and_saves_without_loss)
+{
+    static const char text[] = "{\"cells\": [{\"cell_type\": \"code\", \"id\": \"one\", "
+                               "\"execution_count\": 3, \"metadata\": {\"title\": \"T\", "
+                               "\"mine\": 1}, \"source\": [\"%%bash\\n\", \"echo hi\"], "
+                               "\"outputs\": [{\"output_type\": \"stream\", \"name\": "
+                               "\"stdout\", \"text\": [\"hi\\n\"]}]}], \"metadata\": "
+                               "{\"kernelspec\": {\"name\": \"firesteel\", \"language\": "
+                               "\"lua\"}, \"other\": {}}, \"nbformat\": 4, \"nbformat_minor\": 5}";
+    err e = {0};
+    notebook *nb = notebook_parse_ipynb(text, strlen(text), &e);
+    CHECK_OK(nb, e);
+    CHECK_OK(notebook_check(nb, &e) == 0, e);
+    const cell *c = notebook_cell(nb, 0);
+    CHECK_STR(c->id, "one");
+    CHECK_STR(c->options.language, "bash");
+    CHECK_STR(c->source, "echo hi");
+    AUTO_JSON *j = notebook_to_ipynb(nb, NULL, NULL);
+    CHECK_STR(json_path_str(j, "cells[0].source[0]"), "%%bash\n");
+    CHECK_STR(json_path_str(j, "cells[0].outputs[0].text[0]"), "hi\n");
+    CHECK_INT(json_int_or(json_path(j, "cells[0].metadata"), "mine", 0), 1);
+    CHECK_INT(json_int_or(json_path(j, "cells[0]"), "execution_count", 0), 3);
+    CHECK(json_path(j, "metadata.other"));
+    AUTO_BUF lua = {0};
+    notebook_print(nb, &lua);
+    CHECK_HAS(lua.data, "-- %% T language=\"bash\"\n-- echo hi\n");
+    CHECK_HAS(lua.data, "--     name: firesteel\n");
+    notebook_free(nb);
+}
+
+TEST(files_are_told_apart_by_their_names)
+{
+    AUTO_FREE char *lua = path_join(tap_dir(), "a.lua"), *ipynb = path_join(tap_dir(), "a.ipynb");
+    err e = {0};
+    notebook *nb = parse(recipe);
+    CHECK_OK(notebook_save(nb, lua, &e) == 0, e);
+    CHECK_OK(notebook_save(nb, ipynb, &e) == 0, e);
+    notebook_free(nb);
+    notebook *again = notebook_load(ipynb, &e);
+    CHECK_OK(again, e);
+    CHECK_INT(notebook_count(again), 4);
+    CHECK_STR(notebook_cell(again, 1)->source, "local x = 1\n-- %env stays a comment");
+    notebook_free(again);
+    CHECK_OK(path_write(ipynb, "[", 1, 0644, &e) == 0, e);
+    CHECK(!notebook_load(ipynb, &e));
+    CHECK_HAS(e.text, "a.ipynb is not a notebook");
+}
+
+int main(void)
+{
+    return tap_run();
+}

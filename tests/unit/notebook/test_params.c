@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include "base/mem.h"
+#include "script/notebook/params.h"
+#include "tests/support/tap.h"
+
+static const char text[] = "-- %% tags=[\"parameters\"]\n"
+                           "epochs = 5 -- how often\n"
+                           "rate = 1e-3\n"
+                           "name = \"a\\\"b\" ; -- a comment\n"
+                           "base = nil\n"
+                           "fast = true\n"
+                           "list = {1}\n"
+                           "sum = 1 + 2\n"
+                           "epochs == 5\n"
+                           "big = 0x10\n"
+                           "\n"
+                           "-- %% rest\n"
+                           "print(epochs)\n";
+
+static notebook *nb;
+static struct params ps;
+
+static void load(void)
+{
+    err e = {0};
+    params_done(&ps);
+    notebook_free(nb);
+    nb = notebook_parse(text, strlen(text), &e);
+    CHECK_OK(nb, e);
+    CHECK_OK(params_find(nb, &ps, &e) == 0, e);
+}
+
+static void check_refused(const char *assignment, const char *words)
+{
+    err e = {0};
+    CHECK_INT(params_give(&ps, assignment, &e), -1);
+    CHECK_INT(e.code, ERR_USAGE);
+    CHECK_HAS(e.text, words);
+}
+
+TEST(literals_of_the_tagged_cell_are_parameters)
+{
+    load();
+    CHECK_INT(ps.n, 6);
+    CHECK_STR(ps.list[0].name, "epochs");
+    CHECK_STR(ps.list[0].literal, "5");
+    CHECK_STR(ps.list[0].comment, "how often");
+    CHECK_INT(ps.list[1].type, PARAM_NUMBER);
+    CHECK_STR(ps.list[2].value->valuestring, "a\"b");
+    CHECK_INT(ps.list[3].type, PARAM_NIL);
+    CHECK_INT(ps.list[4].type, PARAM_BOOLEAN);
+    CHECK_NEAR(ps.list[5].value->valuedouble, 16, 0);
+}
+
+TEST(given_values_become_a_cell_after_it)
+{
+    err e = {0};
+    load();
+    CHECK_OK(params_give(&ps, "epochs=1", &e) == 0, e);
+    CHECK_OK(params_give(&ps, "epochs=2", &e) == 0, e); // the last one holds
+    CHECK_OK(params_give(&ps, "name=x = \"y\"\n", &e) == 0, e);
+    CHECK_OK(params_give(&ps, "base=spark:3", &e) == 0, e);
+    CHECK_OK(params_give(&ps, "fast=false", &e) == 0, e);
+    CHECK_OK(params_inject(&ps, nb, &e) == 0, e);
+    CHECK_INT(notebook_count(nb), 3);
+    const cell *c = notebook_cell(nb, 1);
+    CHECK(cell_has_tag(c, "injected-parameters"));
+    CHECK_STR(
+        c->source, "epochs = 2\nname = \"x = \\\"y\\\"\\n\"\nbase = \"spark:3\"\nfast = false");
+    AUTO_JSON *values = params_values(&ps);
+    AUTO_FREE char *json = json_to_str(values);
+    CHECK_STR(json, "{\"epochs\":2,\"rate\":0.001,\"name\":\"x = "
+                    "\\\"y\\\"\\n\",\"base\":\"spark:3\",\"fast\":false,\"big\":16}");
+    CHECK_OK(params_inject(&ps, nb, &e) == 0, e); // again: replaced, not added
+    CHECK_INT(notebook_count(nb), 3);
+}
+
+TEST(nothing_given_changes_nothing)
+{
+    err e = {0};
+    load();
+    CHECK_OK(params_inject(&ps, nb, &e) == 0, e);
+    CHECK_INT(notebook_count(nb), 2);
+}
+
+TEST(wrong_names_and_types_are_refused)
+{
+    load();
+    check_refused("epoch=1", "no such parameter; there are epochs (number), rate (number)");
+    check_refused("epochs=many", "it is a number, as 5, not \"many\"");
+    check_refused("epochs=1 or os.exit()", "it is a number");
+    check_refused("fast=1", "true or false");
+    check_refused("epochs", "NAME=VALUE");
+    err e = {0};
+    notebook *plain = notebook_parse("x = 1\n", 6, &e);
+    struct params none;
+    CHECK_OK(params_find(plain, &none, &e) == 0, e);
+    CHECK_INT(params_give(&none, "x=1", &e), -1);
+    CHECK_HAS(e.text, "no cell is tagged");
+    notebook_free(plain);
+}
+
+int main(void)
+{
+    int code = tap_run();
+    params_done(&ps);
+    notebook_free(nb);
+    return code;
+}
