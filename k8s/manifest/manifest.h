@@ -5,6 +5,8 @@
 #include "base/err.h"
 #include "base/json.h"
 
+#include <stdbool.h>
+
 #define LABEL_MANAGED_BY "app.kubernetes.io/managed-by"
 #define LABEL_RUN        "firesteel/run"
 
@@ -14,9 +16,10 @@
 cJSON *manifest_parse(const char *name, const char *text, size_t n, err *e);
 // The same for a tree that came from Lua: one object, or an array of objects.
 cJSON *manifest_from_json(const cJSON *value, err *e);
-// Marks an object as this run's: labels managed-by=firesteel and firesteel/run=RUN on it and on the
-// pods it will lead to (pod templates, driver, executor, replica specs). Labels that are there
-// stay.
-void manifest_label(cJSON *object, const char *run);
+// Marks an object as this run's: labels managed-by=firesteel and firesteel/run=RUN. with_pods: also
+// on the pods that it will lead to, for kinds that run once (jobs, applications): a template that
+// changes with each run would roll out a Deployment again, and is refused where it may not change.
+// Labels that are there stay.
+void manifest_label(cJSON *object, const char *run, bool with_pods);
 // A label value made of any text: what a label cannot hold becomes '-', and at most 63 bytes stay.
 char *manifest_label_value(const char *text);
