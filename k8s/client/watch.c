@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: MIT
+#include "k8s/client/watch.h"
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "k8s/client/frames.h"
+#include "k8s/client/request.h"
+#include "k8s/client/status.h"
+
+#include <search.h>
+#include <string.h>
+
+enum { WATCH_S = 300, PAGE = 500, STEADY_S = 2 };
+
+// What is known of an object: enough to see a change, and to tell of its end.
+struct known {
+    char *uid, *version;
+    cJSON *stub; // kind and metadata
+    unsigned round;
+};
+
+struct watch {
+    client *client;
+    struct resource resource;
+    char *ns, *labels, *fields, *what;
+    const struct watch_ops *ops;
+    void *arg;
+
+    char *version;   // to watch from; NULL: list first
+    char *next_page; // of the list under way
+    unsigned round;  // of the list under way: who is not of it in the end is gone
+    void *tree;      // of struct known, by uid (tsearch)
+    operation *operation;
+    loop_timer *timer;
+    unsigned attempt; // failures in a row
+    bool is_away;
+    int64_t heard, started;
+    struct frames frames;
+    err error;         // what a frame said
+    bool busy, closed; // in a callback; closed there
+};
+
+static void begin(watch *w);
+
+static int by_uid(const void *a, const void *b)
+{
+    return strcmp(((const struct known *)a)->uid, ((const struct known *)b)->uid);
+}
+
+static void known_free(void *p)
+{
+    struct known *k = p;
+    free(k->uid);
+    free(k->version);
+    cJSON_Delete(k->stub);
+    free(k);
+}
+
+static void watch_free(watch *w)
+{
+    tdestroy(w->tree, known_free);
+    frames_done(&w->frames);
+    free(w->ns);
+    free(w->labels);
+    free(w->fields);
+    free(w->what);
+    free(w->version);
+    free(w->next_page);
+    free(w);
+}
+
+void watch_close(watch *w)
+{
+    if (!w || w->closed)
+        return;
+    operation_cancel(STEAL(w->operation));
+    loop_timer_free(STEAL(w->timer));
+    w->closed = true;
+    if (!w->busy)
+        watch_free(w);
+}
+
+// Calls the owner; -1 when the watch was closed there, and is to be left alone.
+static int tell(watch *w, enum watch_change change, const cJSON *object)
+{
+    w->ops->event(w->arg, change, object);
+    return w->closed ? -1 : 0;
+}
+
+static int tell_away(watch *w, const err *reason)
+{
+    w->is_away = reason->code != ERR_NONE;
+    if (w->ops->away)
+        w->ops->away(w->arg, reason);
+    return w->closed ? -1 : 0;
+}
+
+static int heard(watch *w)
+{
+    static const err none = {0};
+    w->heard = clock_mono();
+    return w->is_away ? tell_away(w, &none) : 0;
+}
+
+static struct known *find(watch *w, const char *uid)
+{
+    struct known key = {.uid = (char *)uid};
+    struct known **at = tfind(&key, &w->tree, by_uid);
+    return at ? *at : NULL;
+}
+
+static cJSON *stub_of(const cJSON *object)
+{
+    static const char *const parts[] = {"apiVersion", "kind"};
+    static const char *const words[] = {"name", "namespace", "uid", "resourceVersion"};
+    cJSON *stub = cJSON_CreateObject();
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        json_set_str(stub, parts[i], json_str(object, parts[i]));
+    const cJSON *from = json_get(object, "metadata");
+    cJSON *to = json_object_at(stub, "metadata");
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        json_set_str(to, words[i], json_str(from, words[i]));
+    if (json_get(from, "labels"))
+        json_set(to, "labels", cJSON_Duplicate(json_get(from, "labels"), 1));
+    return stub;
+}
+
+static void remember(watch *w, struct known *k, const char *uid, const cJSON *object)
+{
+    if (!k) {
+        k = mem_alloc(sizeof *k);
+        k->uid = mem_strdup(uid);
+        tsearch(k, &w->tree, by_uid);
+    }
+    free(k->version);
+    cJSON_Delete(k->stub);
+    k->version = mem_strdup(json_path_str(object, "metadata.resourceVersion"));
+    k->stub = stub_of(object);
+    k->round = w->round;
+}
+
+static void forget(watch *w, struct known *k)
+{
+    tdelete(k, &w->tree, by_uid);
+    known_free(k);
+}
+
+// An object that a list or a frame shows as being there.
+static int present(watch *w, const cJSON *object)
+{
+    const char *uid = json_path_str(object, "metadata.uid");
+    const char *version = json_path_str(object, "metadata.resourceVersion");
+    if (!uid)
+        return 0;
+    struct known *k = find(w, uid);
+    bool changed = !k || !str_eq(k->version, version);
+    enum watch_change change = k ? WATCH_MODIFIED : WATCH_ADDED;
+    if (k)
+        k->round = w->round;
+    if (!changed)
+        return 0;
+    remember(w, k, uid, object);
+    return tell(w, change, object);
+}
+
+static int absent(watch *w, const cJSON *object)
+{
+    const char *uid = json_path_str(object, "metadata.uid");
+    struct known *k = uid ? find(w, uid) : NULL;
+    if (!k)
+        return 0;
+    forget(w, k);
+    return tell(w, WATCH_DELETED, object);
+}
+
+struct outdated {
+    unsigned round;
+    struct known *any;
+};
+
+static void look_outdated(const void *node, VISIT visit, void *arg)
+{
+    struct outdated *o = arg;
+    struct known *k = *(struct known *const *)node;
+    if ((visit == postorder || visit == leaf) && k->round != o->round)
+        o->any = k;
+}
+
+// Those that the list which has just ended did not show.
+static int drop_outdated(watch *w)
+{
+    for (;;) {
+        struct outdated o = {.round = w->round};
+        twalk_r(w->tree, look_outdated, &o);
+        if (!o.any)
+            return 0;
+        AUTO_JSON *stub = STEAL(o.any->stub);
+        forget(w, o.any);
+        if (tell(w, WATCH_DELETED, stub) != 0)
+            return -1;
+    }
+}
+
+static void set_version(watch *w, const char *version)
+{
+    free(w->version);
+    w->version = mem_strdup(version);
+}
+
+static void on_timer(void *arg)
+{
+    begin(arg);
+}
+
+static void again(watch *w, int64_t ns)
+{
+    loop_timer_start(w->timer, (uint64_t)(ns / CLOCK_MS), 0);
+}
+
+static int failed(watch *w, const err *reason)
+{
+    if (reason->code == ERR_GONE) { // too old to go on from: a new list tells what was missed
+        set_version(w, NULL);
+        again(w, w->attempt++ ? back_off(w->attempt) : 0);
+        return 0;
+    }
+    if (tell_away(w, reason) != 0)
+        return -1;
+    again(w, back_off(w->attempt++));
+    return 0;
+}
+
+// Bad: what is neither answer nor refusal, as a body cut in the middle that looked whole.
+static int list_done(watch *w, struct http_response *r, err *e)
+{
+    AUTO_JSON *list = json_parse(buf_cstr(&r->body), r->body.len, e);
+    if (!list) {
+        e->code = ERR_UNAVAILABLE;
+        return err_wrap(e, "%s: the server's answer is no JSON", w->what);
+    }
+    if (heard(w) != 0)
+        return 1;
+    const char *kind = json_str(list, "kind"), *version = json_str(list, "apiVersion");
+    AUTO_FREE char *item_kind =
+        kind && str_ends(kind, "List") ? mem_strndup(kind, strlen(kind) - 4) : NULL;
+    cJSON *item;
+    cJSON_ArrayForEach(item, json_get(list, "items"))
+    {
+        if (!json_str(item, "kind")) // lists leave it out of their items
+            json_set_str(item, "kind", item_kind);
+        if (!json_str(item, "apiVersion"))
+            json_set_str(item, "apiVersion", version);
+        if (present(w, item) != 0)
+            return 1;
+    }
+    const char *list_version = json_path_str(list, "metadata.resourceVersion");
+    if (!list_version)
+        return err_set(e, ERR_UNAVAILABLE, "%s: the list has no resourceVersion", w->what);
+    free(w->next_page);
+    w->next_page = mem_strdup(json_path_str(list, "metadata.continue"));
+    if (!w->next_page || !*w->next_page) {
+        free(STEAL(w->next_page));
+        set_version(w, list_version);
+        w->attempt = 0;
+        if (drop_outdated(w) != 0)
+            return 1;
+        if (w->ops->synced)
+            w->ops->synced(w->arg);
+        if (w->closed)
+            return 1;
+    }
+    begin(w);
+    return 0;
+}
+
+static int on_frame(void *arg, const char *text, size_t n)
+{
+    watch *w = arg;
+    AUTO_JSON *frame = json_parse(text, n, &w->error);
+    if (!frame) {
+        w->error.code = ERR_UNAVAILABLE;
+        err_wrap(&w->error, "%s: a frame is no JSON", w->what);
+        return 1;
+    }
+    const char *type = json_str_or(frame, "type", "");
+    const cJSON *object = json_get(frame, "object");
+    if (str_eq(type, "ERROR")) {
+        status_object_error(object, w->what, client_who(w->client), &w->error);
+        return 1;
+    }
+    const char *version = json_path_str(object, "metadata.resourceVersion");
+    if (version)
+        set_version(w, version);
+    w->attempt = 0;
+    if (heard(w) != 0)
+        return -1;
+    int result = 0;
+    if (str_eq(type, "ADDED") || str_eq(type, "MODIFIED"))
+        result = present(w, object);
+    else if (str_eq(type, "DELETED"))
+        result = absent(w, object);
+    return result;
+}
+
+static void settle(watch *w)
+{
+    w->busy = false;
+    if (w->closed)
+        watch_free(w);
+}
+
+static void on_data(void *arg, const char *bytes, size_t n)
+{
+    watch *w = arg;
+    w->busy = true;
+    int result = frames_feed(&w->frames, bytes, n, on_frame, w, &w->error);
+    if (result != 0 && !w->closed) { // a frame that ends this watch: 410, or nonsense
+        operation_cancel(STEAL(w->operation));
+        failed(w, &w->error);
+    }
+    settle(w);
+}
+
+static void judge(watch *w, struct http_response *r, const err *e)
+{
+    err why = *e;
+    if (why.code == ERR_NONE && r->status / 100 != 2)
+        status_error(r, w->what, client_who(w->client), &why);
+    else if (why.code != ERR_NONE)
+        err_wrap(&why, "%s", w->what);
+    else if (!w->version) {
+        if (list_done(w, r, &why) >= 0)
+            return;
+    } else if (clock_mono() - w->started > STEADY_S * CLOCK_SEC) {
+        begin(w); // the server ends each watch some time; that is no failure
+        return;
+    } else {
+        again(w, back_off(w->attempt++)); // ended at once: do not spin
+        return;
+    }
+    if (why.code == ERR_GONE)
+        free(STEAL(w->next_page));
+    failed(w, &why);
+}
+
+static void on_done(void *arg, struct http_response *r, const err *e)
+{
+    watch *w = arg;
+    w->operation = NULL;
+    w->busy = true;
+    judge(w, r, e);
+    settle(w);
+}
+
+static const struct http_stream_ops list_ops = {.done = on_done};
+static const struct http_stream_ops frame_ops = {.data = on_data, .done = on_done};
+
+static void add_query(buf *path, const char *name, const char *value)
+{
+    if (!value || !*value)
+        return;
+    buf_fmt(path, "&%s=", name);
+    url_escape(path, value);
+}
+
+static void begin(watch *w)
+{
+    AUTO_FREE char *base = resource_path(&w->resource, w->ns, NULL, NULL);
+    AUTO_BUF path = {0};
+    if (w->version) {
+        uint8_t dice;
+        random_bytes(&dice, 1);
+        int seconds = WATCH_S + dice; // so that a server's many watches do not end together
+        buf_fmt(&path, "%s?watch=1&allowWatchBookmarks=true&timeoutSeconds=%d", base, seconds);
+        add_query(&path, "resourceVersion", w->version);
+    } else {
+        if (!w->next_page)
+            w->round++;
+        buf_fmt(&path, "%s?limit=%d", base, PAGE);
+        add_query(&path, "continue", w->next_page);
+    }
+    add_query(&path, "labelSelector", w->labels);
+    add_query(&path, "fieldSelector", w->fields);
+    frames_done(&w->frames);
+    w->started = clock_mono();
+    w->error = (err){0};
+    w->operation = operation_start(w->client,
+        &(struct request){.path = buf_cstr(&path),
+            .pool = HTTP_POOL_WATCHES,
+            .idle_timeout_ms = w->version ? (WATCH_S + 256 + 30) * 1000 : 60000,
+            .what = w->what},
+        w->version ? &frame_ops : &list_ops, w);
+}
+
+watch *watch_open(client *c, const struct watch_spec *spec, const struct watch_ops *ops, void *arg)
+{
+    watch *w = mem_alloc(sizeof *w);
+    w->client = c;
+    w->resource = *spec->resource;
+    w->ns = mem_strdup(spec->ns);
+    w->labels = mem_strdup(spec->labels);
+    w->fields = mem_strdup(spec->fields);
+    AUTO_FREE char *resource = resource_name(spec->resource);
+    w->what = str_fmt(
+        "watch %s%s%s", resource, spec->ns ? " in namespace " : "", spec->ns ? spec->ns : "");
+    w->ops = ops;
+    w->arg = arg;
+    w->timer = loop_timer_new(client_loop(c), on_timer, w);
+    begin(w);
+    return w;
+}
+
+int64_t watch_heard(const watch *w)
+{
+    return w->heard;
+}
