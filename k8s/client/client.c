@@ -158,7 +158,7 @@ static char *list_path(
     add_query(&full, "fieldSelector", q->fields);
     add_query(&full, "continue", next);
     if (q->table)
-        add_query(&full, "includeObject", "Metadata");
+        add_query(&full, "includeObject", q->objects ? "Object" : "Metadata");
     return buf_take(&full);
 }
 

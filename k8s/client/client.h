@@ -66,6 +66,7 @@ struct list_query {
     const char *labels, *fields; // selectors; NULL: none
     int limit;                   // of a page; 0: 500. All pages are read
     bool table;                  // a meta.k8s.io/v1 Table, as kubectl asks for
+    bool objects;                // its rows with their whole objects, not just metadata
 };
 
 cJSON *client_get(client *c, const struct patience *p, const struct resource *r, const char *ns,

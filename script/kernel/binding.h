@@ -99,6 +99,9 @@ void display_replace(display *d, cJSON *data); // the whole of it
 // Rows by uid: an object per row {"uid": …, cells…}; a row with "deleted": true goes. Sent at most
 // 10 times a second, with later states of a row replacing earlier ones.
 void display_rows(display *d, cJSON *rows);
+// Text that belongs to it, as a followed log has: goes to the output of its cell, spooled when it
+// is much.
+void display_text(display *d, const char *bytes, size_t n);
 void display_close(display *d, cJSON *last_data); // last_data may be NULL
 // Called on the loop's thread when the run ends while the display is live: stop feeding, and close.
 void display_on_end(display *d, void (*fn)(void *arg), void *arg);

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include "k8s/client/state.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+// Where a kind keeps its state, and which words are the end. Kinds that are not here: conditions.
+//  X(kind, path of the word, path of the cause, words of success, words of failure)
+#define STATE_KINDS(X)                                                                             \
+    X("SparkApplication", "status.applicationState.state", "status.applicationState.errorMessage", \
+        "COMPLETED", "FAILED")                                                                     \
+    X("Pod", "status.phase", "status.message", "Succeeded", "Failed")                              \
+    X("Workflow", "status.phase", "status.message", "Succeeded", "Failed,Error")                   \
+    X("Namespace", "status.phase", "status.message", "", "")                                       \
+    X("PersistentVolumeClaim", "status.phase", "status.message", "", "Lost")
+
+static const struct kind_state {
+    const char *kind, *path, *cause, *good, *bad;
+} kinds[] = {
+#define X(kind, path, cause, good, bad) {kind, path, cause, good, bad},
+    STATE_KINDS(X)
+#undef X
+};
+
+// The way to success, in order: who is further on has been at the earlier ones.
+static const char *const ways[][5] = {
+    {"SUBMITTED", "RUNNING", "SUCCEEDING", "COMPLETED", NULL},
+    {"Pending", "Running", "Succeeded", NULL},
+    {"Created", "Running", "Succeeded", NULL},
+    {"Running", "Complete", NULL},
+};
+
+static const struct kind_state *kind_state(const cJSON *object)
+{
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        if (str_eq(json_str(object, "kind"), kinds[i].kind))
+            return &kinds[i];
+    return NULL;
+}
+
+static bool in_list(const char *word, const char *list)
+{
+    char **words = strv_split(list, ',');
+    bool found = false;
+    for (char **w = words; *w; w++)
+        found = found || (**w && str_eq(*w, word));
+    strv_free(words);
+    return found;
+}
+
+static const cJSON *true_condition(const cJSON *object, const char *type)
+{
+    const cJSON *c;
+    cJSON_ArrayForEach(c, json_path(object, "status.conditions"))
+    {
+        if (str_eq(json_str(c, "status"), "True") &&
+            strcasecmp(json_str_or(c, "type", ""), type) == 0)
+            return c;
+    }
+    return NULL;
+}
+
+// Jobs, MPIJobs, TrainJobs, Deployments …: the condition that says most.
+static struct state from_conditions(const cJSON *object)
+{
+    static const struct {
+        const char *type;
+        enum outcome outcome;
+    } order[] = {{"Failed", OUTCOME_BAD}, {"Complete", OUTCOME_GOOD}, {"Succeeded", OUTCOME_GOOD},
+        {"Suspended", OUTCOME_OPEN}, {"Restarting", OUTCOME_OPEN}, {"Running", OUTCOME_OPEN},
+        {"Available", OUTCOME_OPEN}, {"Ready", OUTCOME_OPEN}, {"Created", OUTCOME_OPEN}};
+    struct state s = {0};
+    for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+        const cJSON *c = true_condition(object, order[i].type);
+        if (!c)
+            continue;
+        snprintf(s.text, sizeof s.text, "%s", order[i].type);
+        s.outcome = order[i].outcome;
+        s.cause = s.outcome == OUTCOME_BAD ? json_str(c, "message") : NULL;
+        return s;
+    }
+    const char *phase = json_path_str(object, "status.phase");
+    if (!phase)
+        phase = json_int_or(json_get(object, "status"), "active", 0) > 0 ? "Running" : "";
+    snprintf(s.text, sizeof s.text, "%s", phase);
+    return s;
+}
+
+// The first container that ended badly, or cannot start: a pod's status.message is mostly empty.
+static const char *pod_cause(const cJSON *pod)
+{
+    static const char *const lists[] = {"status.initContainerStatuses", "status.containerStatuses"};
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        const cJSON *s;
+        cJSON_ArrayForEach(s, json_path(pod, lists[i]))
+        {
+            const char *message = json_path_str(s, "state.terminated.message");
+            const char *reason = json_path_str(s, "state.terminated.reason");
+            if (json_int_or(json_path(s, "state.terminated"), "exitCode", 0) != 0)
+                return message && *message ? message : reason;
+        }
+    }
+    return NULL;
+}
+
+struct state state_of(const cJSON *object)
+{
+    const struct kind_state *k = kind_state(object);
+    if (!k)
+        return from_conditions(object);
+    struct state s = {0};
+    const char *word = json_path_str(object, k->path);
+    snprintf(s.text, sizeof s.text, "%s", word ? word : "");
+    s.outcome = in_list(s.text, k->good)  ? OUTCOME_GOOD
+                : in_list(s.text, k->bad) ? OUTCOME_BAD
+                                          : OUTCOME_OPEN;
+    const char *cause = json_path_str(object, k->cause);
+    s.cause = s.outcome != OUTCOME_BAD ? NULL : cause && *cause ? cause : pod_cause(object);
+    if (str_eq(k->kind, "Pod") && s.outcome == OUTCOME_OPEN) {
+        struct pod_row row;
+        pod_row(object, 0, &row);
+        snprintf(s.text, sizeof s.text, "%s", row.status);
+    }
+    return s;
+}
+
+static int place(const char *const *way, const char *word)
+{
+    for (int i = 0; way[i]; i++)
+        if (strcasecmp(way[i], word) == 0)
+            return i;
+    return -1;
+}
+
+bool state_reached(const cJSON *object, const char *state)
+{
+    struct state s = state_of(object);
+    const char *phase = json_path_str(object, "status.phase");
+    if (strcasecmp(s.text, state) == 0 || (phase && strcasecmp(phase, state) == 0) ||
+        true_condition(object, state))
+        return true;
+    for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+        int wanted = place(ways[i], state), is = place(ways[i], s.text);
+        if (wanted >= 0 && is > wanted)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// Tables as kubectl prints them: columns in capitals, three spaces between them. Plain functions.
+#pragma once
+#include "base/buf.h"
+#include "base/json.h"
+
+#include <stdint.h>
+
+// A meta.k8s.io/v1 Table as {"columns": ["NAME", …], "rows": [{"uid", "name", "namespace", "cells":
+// [text …]}]}; wide: also the columns of priority > 0. with_namespace: its column first.
+cJSON *table_from_server(const cJSON *table, bool wide, bool with_namespace);
+// The same for a list of objects, for a server that makes no Tables: NAME and AGE.
+cJSON *table_from_list(const cJSON *list, bool with_namespace, int64_t now_wall);
+void table_print(buf *out, const cJSON *table);
+// A pod as a row {"uid", "name", "namespace", "created", "cells": [NAME, READY, STATUS, RESTARTS,
+// AGE]}.
+cJSON *table_pod_row(const cJSON *pod, int64_t now_wall);
+cJSON *table_of_pods(void); // no rows yet
+// Events: LAST SEEN, TYPE, REASON, OBJECT, MESSAGE.
+cJSON *table_of_events(const cJSON *events, int64_t now_wall);
