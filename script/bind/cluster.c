@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#include "script/bind/cluster.h"
+
+#include "base/clock.h"
+#include "base/str.h"
+
+#include <string.h>
+
+static const char *setting(call *c, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *const *v = call_env(c); v && *v; v++)
+        if (strncmp(*v, name, n) == 0 && (*v)[n] == '=')
+            return *v + n + 1;
+    return NULL;
+}
+
+// Proxies' names are written in both cases; the lower one is the older.
+static const char *proxy_setting(call *c, const char *upper, const char *lower)
+{
+    const char *value = setting(c, upper);
+    return value && *value ? value : setting(c, lower);
+}
+
+static void *make_http(call *c, err *e)
+{
+    return http_new(call_loop(c), "firesteel/" FIRESTEEL_VERSION, e);
+}
+
+static void drop_http(void *h)
+{
+    http_free(h);
+}
+
+http *bind_http(call *c, err *e)
+{
+    return call_shared(c, "http", make_http, drop_http, e);
+}
+
+static void *make_client(call *c, err *e)
+{
+    http *h = bind_http(c, e);
+    const struct call_cluster *chosen = call_cluster(c);
+    if (!h)
+        return NULL;
+    return client_open(call_loop(c), h,
+        &(struct client_options){.kubeconfig_list = chosen ? chosen->kubeconfig : NULL,
+            .home = setting(c, "HOME"),
+            .context = chosen ? chosen->context : NULL,
+            .namespace_ = chosen ? chosen->namespace_ : NULL,
+            .service_host = setting(c, "KUBERNETES_SERVICE_HOST"),
+            .service_port = setting(c, "KUBERNETES_SERVICE_PORT"),
+            .https_proxy = proxy_setting(c, "HTTPS_PROXY", "https_proxy"),
+            .no_proxy = proxy_setting(c, "NO_PROXY", "no_proxy"),
+            .env = call_env(c)},
+        e);
+}
+
+static void drop_client(void *c)
+{
+    client_close(c);
+}
+
+static void register_secret(void *c, const char *secret)
+{
+    call_secret(c, secret);
+}
+
+client *bind_client(call *c, err *e)
+{
+    client *made = call_shared(c, "client", make_client, drop_client, e);
+    if (made)
+        client_secrets(made, register_secret, c);
+    return made;
+}
+
+static void say_away(void *arg, const err *reason, int64_t since)
+{
+    AUTO_BUF line = {0};
+    buf_fmt(&line, "%s; trying again for ", reason->text);
+    duration_format(&line, clock_mono() - since);
+    buf_char(&line, '\n');
+    call_output(arg, "stderr", line.data, line.len);
+}
+
+struct patience bind_patience(call *c)
+{
+    return (struct patience){
+        .canceller = call_canceller(c), .deadline = call_deadline(c), .away = say_away, .arg = c};
+}

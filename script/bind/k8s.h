@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// What the k8s bindings share: what a call is about, and references to objects as handles carry
+// them. Private to script/bind/k8s*.c.
+#pragma once
+#include "script/bind/cluster.h"
+
+// The object (or kind) that a call's arguments name: {"apiVersion", "kind"} or {"kind": "pods"},
+// with "namespace", "name", "uid". Strings are borrowed from the arguments and the client.
+struct target {
+    client *client;
+    struct patience patience;
+    const struct resource *resource;
+    const char *ns; // never NULL: the context's; has no meaning for cluster-wide kinds
+    const char *name, *uid;
+};
+// needs_name: without one it is ERR_USAGE.
+int k8s_target(call *c, const cJSON *args, bool needs_name, struct target *t, err *e);
+
+// {"apiVersion", "kind", "resource", "namespace", "name", "uid", "resourceVersion", "cluster"} of
+// an object of the server; NULL when the cluster cannot be told.
+cJSON *k8s_reference(struct target *t, const cJSON *object, err *e);
+// Does a recorded reference belong to the cluster that we talk to? 0, or -1 with ERR_REFUSED.
+int k8s_same_cluster(struct target *t, const cJSON *recorded, err *e);
+
+// The pods that an object leads to: a label selector (new), or a pod's name (new). `whole`: all of
+// them, else the one whose log says most (driver, launcher).
+struct pods_of {
+    char *labels, *pod;
+};
+int k8s_pods_of(const cJSON *object, bool whole, struct pods_of *out, err *e);
+void k8s_pods_done(struct pods_of *p);
+
+typedef int k8s_start(call *c, const cJSON *args, cJSON **result, err *e);
+k8s_start k8s_manifest, k8s_check, k8s_get, k8s_list, k8s_state, k8s_events, k8s_describe,
+    k8s_can_i, k8s_version, k8s_kinds, k8s_yaml, k8s_wait, k8s_reach, k8s_logs, k8s_watch;
+
+// Seconds or "10m" in the arguments, as a deadline that is no later than the cell's own.
+int k8s_deadline(call *c, const cJSON *args, struct patience *p, err *e);

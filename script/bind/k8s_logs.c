@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// k8s.logs: of a pod, of an application's driver, of all pods of an owner; read as a text, or
+// followed in a live display that the loop feeds.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "k8s/client/tail.h"
+#include "script/bind/k8s.h"
+
+#include <string.h>
+
+enum { TEXT_LIMIT = 8 << 20 };
+
+struct following {
+    display *display;
+    tail *tail;
+    client *client;
+    struct tail_spec spec; // whose strings are in `args`
+    cJSON *args;
+    struct pods_of pods;
+    char *ns;
+};
+
+// {"container", "all", "all_containers", "grep", "tail", "since", "previous", "follow"} with the
+// pods.
+static int read_spec(
+    const cJSON *args, const struct pods_of *pods, const char *ns, struct tail_spec *spec, err *e)
+{
+    int64_t since = 0;
+    const char *text = json_str(args, "since");
+    if (text && duration_parse(text, &since, e) != 0)
+        return err_wrap(e, "since");
+    bool whole = json_bool_or(args, "all", false);
+    *spec = (struct tail_spec){.ns = ns,
+        .pod = pods->pod,
+        .labels = pods->labels,
+        .container = json_str(args, "container"),
+        .grep = json_str(args, "grep"),
+        .all_containers = json_bool_or(args, "all_containers", false),
+        .follow = json_bool_or(args, "follow", false),
+        .previous = json_bool_or(args, "previous", false),
+        .prefix = json_bool_or(args, "prefix", whole),
+        .tail = json_int_or(args, "tail", -1),
+        .since_s = (since + CLOCK_SEC - 1) / CLOCK_SEC};
+    return 0;
+}
+
+static void following_free(struct following *f)
+{
+    tail_close(f->tail);
+    cJSON_Delete(f->args);
+    k8s_pods_done(&f->pods);
+    free(f->ns);
+    free(f);
+}
+
+static void finish(void *arg)
+{
+    struct following *f = arg;
+    display_close(f->display, NULL);
+    following_free(f);
+}
+
+static void show(struct following *f, const char *text, size_t n)
+{
+    AUTO_BUF line = {0};
+    buf_add(&line, text, n);
+    buf_char(&line, '\n');
+    display_text(f->display, line.data, line.len);
+}
+
+static void on_line(void *arg, enum log_kind kind, const char *text, size_t n)
+{
+    show(arg, text, n);
+}
+
+static void on_done(void *arg, const err *e)
+{
+    struct following *f = arg;
+    f->tail = NULL;
+    if (e->code != ERR_NONE)
+        show(f, e->text, strlen(e->text));
+    finish(f);
+}
+
+static const struct tail_ops tail_callbacks = {.line = on_line, .done = on_done};
+
+static void begin(void *arg)
+{
+    struct following *f = arg;
+    err e = {0};
+    display_on_end(f->display, finish, f);
+    f->tail = tail_open(f->client, &f->spec, &tail_callbacks, f, &e);
+    if (!f->tail)
+        on_done(f, &e);
+}
+
+static int follow(call *c, struct target *t, const cJSON *args, struct pods_of *pods, err *e)
+{
+    struct following *f = mem_alloc(sizeof *f);
+    f->client = t->client;
+    f->args = cJSON_Duplicate(args, 1);
+    f->ns = mem_strdup(t->ns);
+    f->pods = *pods;
+    *pods = (struct pods_of){0};
+    if (read_spec(f->args, &f->pods, f->ns, &f->spec, e) != 0) {
+        following_free(f);
+        return -1;
+    }
+    cJSON *data = cJSON_CreateObject();
+    json_set_str(data, "text/plain", "");
+    cJSON *log = json_object_at(data, "application/vnd.firesteel.log+json");
+    json_set_str(log, "pod", f->pods.pod);
+    json_set_str(log, "selector", f->pods.labels);
+    f->display = call_display(c, data, true);
+    loop_post(call_loop(c), begin, f);
+    return 0;
+}
+
+int k8s_logs(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    struct target t;
+    struct pods_of pods = {0};
+    if (k8s_target(c, args, false, &t, e) != 0)
+        return -1;
+    if (t.name) {
+        AUTO_JSON *object = client_get(t.client, &t.patience, t.resource, t.ns, t.name, e);
+        if (!object || k8s_pods_of(object, json_bool_or(args, "all", false), &pods, e) != 0)
+            return -1;
+    } else if (json_str(args, "selector")) {
+        pods.labels = mem_strdup(json_str(args, "selector"));
+    } else {
+        return err_set(e, ERR_USAGE, "logs of what? A pod's name, or selector=");
+    }
+    int code = 0;
+    AUTO_BUF text = {0};
+    struct tail_spec spec;
+    if (json_bool_or(args, "follow", false))
+        code = follow(c, &t, args, &pods, e);
+    else if ((code = read_spec(args, &pods, t.ns, &spec, e)) == 0)
+        code = tail_read(t.client, &t.patience, &spec, TEXT_LIMIT, &text, e);
+    k8s_pods_done(&pods);
+    if (code == 0 && !json_bool_or(args, "follow", false))
+        *result = cJSON_CreateString(buf_cstr(&text));
+    return code;
+}

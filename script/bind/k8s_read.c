@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+// The k8s bindings that read: manifests, objects, lists, events, descriptions, permissions.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/yaml.h"
+#include "k8s/client/describe.h"
+#include "k8s/client/events.h"
+#include "k8s/client/state.h"
+#include "k8s/client/table.h"
+#include "k8s/manifest/manifest.h"
+#include "script/bind/k8s.h"
+
+#include <string.h>
+
+enum { MANIFEST_LIMIT = 32 << 20 };
+
+// What a Secret holds is not to be seen: its data as they are, and decoded.
+static void register_secrets(call *c, const cJSON *object)
+{
+    if (!str_eq(json_str(object, "kind"), "Secret"))
+        return;
+    const cJSON *value;
+    cJSON_ArrayForEach(value, json_get(object, "stringData"))
+    {
+        if (cJSON_IsString(value))
+            call_secret(c, value->valuestring);
+    }
+    cJSON_ArrayForEach(value, json_get(object, "data"))
+    {
+        AUTO_BUF bytes = {0};
+        if (!cJSON_IsString(value))
+            continue;
+        call_secret(c, value->valuestring);
+        if (base64_decode(&bytes, value->valuestring, strlen(value->valuestring), NULL) == 0)
+            call_secret(c, buf_cstr(&bytes));
+    }
+}
+
+// A manifest's file: in the working folder, else beside the notebook.
+static int read_file(call *c, const char *name, buf *text, err *e)
+{
+    const struct call_paths *paths = call_paths(c);
+    AUTO_FREE char *here = path_join(call_cwd(c), name);
+    AUTO_FREE char *there =
+        paths && paths->notebook_dir ? path_join(paths->notebook_dir, name) : NULL;
+    const char *path = !path_exists(here) && there && path_exists(there) ? there : here;
+    return path_read(path, text, MANIFEST_LIMIT, e);
+}
+
+int k8s_manifest(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    const char *file = json_str(args, "file"), *given = json_str(args, "text");
+    AUTO_BUF text = {0};
+    AUTO_JSON *objects = NULL;
+    if (file) {
+        if (read_file(c, file, &text, e) != 0)
+            return -1;
+        objects = manifest_parse(file, buf_cstr(&text), text.len, e);
+    } else if (given) {
+        objects = manifest_parse("the manifest", given, strlen(given), e);
+    } else {
+        objects = manifest_from_json(json_get(args, "value"), e);
+    }
+    if (!objects)
+        return -1;
+    const cJSON *o;
+    cJSON_ArrayForEach(o, objects)
+    {
+        register_secrets(c, o);
+    }
+    *result = STEAL(objects);
+    return 0;
+}
+
+int k8s_yaml(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    AUTO_JSON *value = cJSON_Duplicate(json_get(args, "value"), 1);
+    cJSON *m = (cJSON *)json_get(value, "metadata");
+    cJSON_DeleteItemFromObjectCaseSensitive(m, "managedFields");
+    AUTO_BUF text = {0};
+    yaml_print(&text, value);
+    *result = cJSON_CreateString(buf_cstr(&text));
+    return 0;
+}
+
+// Would the server take it? {"object", "verb": "create" | "apply"}; sent as a dry run.
+int k8s_check(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    const cJSON *given = json_get(args, "object");
+    struct target t;
+    if (k8s_target(c, given, false, &t, e) != 0)
+        return -1;
+    AUTO_JSON *object = cJSON_Duplicate(given, 1);
+    bool applied = str_eq(json_str(args, "verb"), "apply");
+    manifest_label(object, call_run(c), !applied);
+    *result = applied ? client_apply(t.client, &t.patience, t.resource, object,
+                            json_bool_or(args, "force", false), true, e)
+                      : client_create(t.client, &t.patience, t.resource, object, true, e);
+    return *result ? 0 : -1;
+}
+
+int k8s_get(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    struct target t;
+    if (k8s_target(c, args, true, &t, e) != 0)
+        return -1;
+    *result = client_get(t.client, &t.patience, t.resource, t.ns, t.name, e);
+    if (*result)
+        register_secrets(c, *result);
+    return *result ? 0 : -1;
+}
+
+// The objects of a Table's rows, as items.
+static cJSON *items_of(cJSON *table, const struct resource *r)
+{
+    cJSON *items = cJSON_CreateArray(), *row;
+    cJSON_ArrayForEach(row, json_get(table, "rows"))
+    {
+        cJSON *object = cJSON_Duplicate(json_get(row, "object"), 1);
+        if (!object)
+            continue;
+        json_set_str(object, "apiVersion", r->api_version);
+        json_set_str(object, "kind", r->kind);
+        cJSON_AddItemToArray(items, object);
+    }
+    return items;
+}
+
+static void set_table(cJSON *result, cJSON *table)
+{
+    AUTO_BUF text = {0};
+    if (cJSON_GetArraySize(json_get(table, "rows")))
+        table_print(&text, table);
+    else
+        buf_str(&text, "No resources found\n");
+    json_set(result, "table", table);
+    json_set_str(result, "text", buf_cstr(&text));
+}
+
+int k8s_list(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    struct target t;
+    if (k8s_target(c, args, false, &t, e) != 0)
+        return -1;
+    bool all = json_bool_or(args, "all_namespaces", false);
+    struct list_query q = {.labels = json_str(args, "selector"),
+        .fields = json_str(args, "field_selector"),
+        .table = true,
+        .objects = true};
+    AUTO_JSON *list = client_list(t.client, &t.patience, t.resource, all ? NULL : t.ns, &q, e);
+    if (!list)
+        return -1;
+    bool is_table = str_eq(json_str(list, "kind"), "Table");
+    *result = cJSON_CreateObject();
+    json_set_str(*result, "kind", t.resource->kind);
+    json_set(*result, "items",
+        is_table ? items_of(list, t.resource)
+                 : cJSON_DetachItemFromObjectCaseSensitive(list, "items"));
+    const cJSON *item;
+    cJSON_ArrayForEach(item, json_get(*result, "items"))
+    {
+        register_secrets(c, item);
+    }
+    set_table(*result, is_table ? table_from_server(list, json_bool_or(args, "wide", false), all)
+                                : table_from_list(*result, all, clock_wall()));
+    return 0;
+}
+
+int k8s_state(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    struct target t;
+    if (k8s_target(c, args, true, &t, e) != 0)
+        return -1;
+    AUTO_JSON *object = client_get(t.client, &t.patience, t.resource, t.ns, t.name, e);
+    if (!object)
+        return -1;
+    struct state s = state_of(object);
+    *result = cJSON_CreateObject();
+    json_set_str(*result, "state", s.text);
+    json_set_bool(*result, "ended", s.outcome != OUTCOME_OPEN);
+    json_set_bool(*result, "failed", s.outcome == OUTCOME_BAD);
+    json_set_str(*result, "cause", s.cause);
+    return 0;
+}
+
+int k8s_events(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    struct target t;
+    AUTO_JSON *about = cJSON_Duplicate(args, 1);
+    if (!json_str(about, "kind"))
+        json_set_str(about, "kind", "events");
+    if (k8s_target(c, about, false, &t, e) != 0)
+        return -1;
+    bool one = t.name != NULL;
+    AUTO_JSON *events =
+        client_events(t.client, &t.patience, one && !t.resource->namespaced ? NULL : t.ns,
+            one ? t.resource->kind : NULL, t.name, one ? t.uid : NULL, e);
+    if (!events)
+        return -1;
+    *result = cJSON_CreateObject();
+    set_table(*result, table_of_events(events, clock_wall()));
+    json_set(*result, "items", STEAL(events));
+    return 0;
+}
+
+int k8s_describe(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    struct target t;
+    if (k8s_target(c, args, true, &t, e) != 0)
+        return -1;
+    AUTO_JSON *object = client_get(t.client, &t.patience, t.resource, t.ns, t.name, e);
+    if (!object)
+        return -1;
+    // Who may not read events still gets the object described.
+    AUTO_JSON *events = client_events(t.client, &t.patience, t.resource->namespaced ? t.ns : NULL,
+        t.resource->kind, t.name, json_path_str(object, "metadata.uid"), NULL);
+    AUTO_BUF text = {0};
+    describe(&text, object, events, clock_wall());
+    *result = cJSON_CreateString(buf_cstr(&text));
+    return 0;
+}
+
+int k8s_can_i(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    struct target t;
+    const char *verb = json_str(args, "verb");
+    if (!verb)
+        return err_set(e, ERR_USAGE, "can_i needs a verb, as \"create\"");
+    if (k8s_target(c, args, false, &t, e) != 0)
+        return -1;
+    AUTO_FREE char *reason = NULL;
+    int allowed = client_can_i(t.client, &t.patience, verb, t.resource, t.ns, t.name,
+        json_str(args, "subresource"), &reason, e);
+    if (allowed < 0)
+        return -1;
+    *result = cJSON_CreateObject();
+    json_set_bool(*result, "allowed", allowed);
+    json_set_str(*result, "reason", reason);
+    return 0;
+}
+
+int k8s_version(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    client *k = bind_client(c, e);
+    struct patience p = bind_patience(c);
+    if (!k || !(*result = client_version(k, &p, e)))
+        return -1;
+    json_set_str(*result, "server", client_config(k)->server);
+    json_set_str(*result, "context", client_config(k)->context);
+    json_set_str(*result, "namespace", client_config(k)->namespace_);
+    return 0;
+}
+
+static bool add_kind(void *arg, const struct resource *r)
+{
+    cJSON *kind = cJSON_CreateObject();
+    json_set_str(kind, "name", r->plural);
+    json_set_str(kind, "apiVersion", r->api_version);
+    json_set_str(kind, "kind", r->kind);
+    json_set_bool(kind, "namespaced", r->namespaced);
+    if (r->short_names)
+        json_set(kind, "shortNames", cJSON_Duplicate(r->short_names, 1));
+    cJSON_AddItemToArray(arg, kind);
+    return true;
+}
+
+int k8s_kinds(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    client *k = bind_client(c, e);
+    struct patience p = bind_patience(c);
+    if (!k)
+        return -1;
+    AUTO_JSON *kinds = cJSON_CreateArray();
+    if (client_resources(k, &p, add_kind, kinds, e) != 0)
+        return -1;
+    *result = STEAL(kinds);
+    return 0;
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/bind/k8s.h"
+
+#include <string.h>
+
+int k8s_target(call *c, const cJSON *args, bool needs_name, struct target *t, err *e)
+{
+    *t = (struct target){.client = bind_client(c, e), .patience = bind_patience(c)};
+    if (!t->client)
+        return -1;
+    const char *version = json_str(args, "apiVersion"), *kind = json_str(args, "kind");
+    t->name = json_str(args, "name");
+    t->uid = json_str(args, "uid");
+    t->ns = json_str_or(args, "namespace", client_config(t->client)->namespace_);
+    t->resource = version ? client_resource_of(t->client, &t->patience, version, kind, e)
+                          : client_resource(t->client, &t->patience, kind, e);
+    if (!t->resource)
+        return -1;
+    if (needs_name && (!t->name || !*t->name))
+        return err_set(e, ERR_USAGE, "the name of a %s is needed", t->resource->singular);
+    return 0;
+}
+
+cJSON *k8s_reference(struct target *t, const cJSON *object, err *e)
+{
+    const cJSON *identity = client_identity(t->client, &t->patience, e);
+    if (!identity)
+        return NULL;
+    const cJSON *m = json_get(object, "metadata");
+    AUTO_FREE char *resource = resource_name(t->resource);
+    cJSON *ref = cJSON_CreateObject();
+    json_set_str(ref, "apiVersion", t->resource->api_version);
+    json_set_str(ref, "kind", t->resource->kind);
+    json_set_str(ref, "resource", resource);
+    json_set_str(ref, "namespace", json_str(m, "namespace"));
+    json_set_str(ref, "name", json_str(m, "name"));
+    json_set_str(ref, "uid", json_str(m, "uid"));
+    json_set_str(ref, "resourceVersion", json_str(m, "resourceVersion"));
+    json_set(ref, "cluster", cJSON_Duplicate(identity, 1));
+    return ref;
+}
+
+// The same cluster has the same kube-system; where that may not be read, the same address and
+// authority.
+static bool is_same(const cJSON *a, const cJSON *b)
+{
+    const char *x = json_str_or(a, "uid", ""), *y = json_str_or(b, "uid", "");
+    if (*x && *y)
+        return str_eq(x, y);
+    return str_eq(json_str(a, "server"), json_str(b, "server")) &&
+           str_eq(json_str(a, "ca"), json_str(b, "ca"));
+}
+
+int k8s_same_cluster(struct target *t, const cJSON *recorded, err *e)
+{
+    const cJSON *then = json_get(recorded, "cluster");
+    const cJSON *now = client_identity(t->client, &t->patience, e);
+    if (!now)
+        return -1;
+    if (is_same(then, now))
+        return 0;
+    return err_set(e, ERR_REFUSED,
+        "%s %s was made on another cluster (%s) than the one of context %s (%s): choose its "
+        "context",
+        json_str_or(recorded, "kind", "the object"), json_str_or(recorded, "name", ""),
+        json_str_or(then, "server", "unknown"), client_config(t->client)->context,
+        json_str_or(now, "server", ""));
+}
+
+static char *selector_of(const cJSON *labels)
+{
+    AUTO_BUF text = {0};
+    const cJSON *l;
+    cJSON_ArrayForEach(l, labels)
+    {
+        if (cJSON_IsString(l))
+            buf_fmt(&text, "%s%s=%s", text.len ? "," : "", l->string, l->valuestring);
+    }
+    return text.len ? buf_take(&text) : NULL;
+}
+
+int k8s_pods_of(const cJSON *object, bool whole, struct pods_of *out, err *e)
+{
+    const char *kind = json_str_or(object, "kind", ""),
+               *name = json_path_str(object, "metadata.name");
+    *out = (struct pods_of){0};
+    if (str_eq(kind, "Pod")) {
+        out->pod = mem_strdup(name);
+    } else if (str_eq(kind, "SparkApplication")) {
+        const char *driver = json_path_str(object, "status.driverInfo.podName");
+        if (driver && *driver && !whole)
+            out->pod = mem_strdup(driver);
+        else
+            out->labels = str_fmt(
+                "sparkoperator.k8s.io/app-name=%s%s", name, whole ? "" : ",spark-role=driver");
+    } else if (str_eq(kind, "MPIJob")) {
+        out->labels = str_fmt("training.kubeflow.org/job-name=%s%s", name,
+            whole ? "" : ",training.kubeflow.org/job-role=launcher");
+    } else if (str_eq(kind, "Job")) {
+        out->labels = str_fmt("batch.kubernetes.io/job-name=%s", name);
+    } else {
+        const cJSON *match = json_path(object, "spec.selector.matchLabels");
+        out->labels = selector_of(match ? match : json_path(object, "spec.selector"));
+    }
+    if (!out->pod && !out->labels)
+        return err_set(e, ERR_USAGE, "%s %s leads to no pods that are known here", kind, name);
+    return 0;
+}
+
+void k8s_pods_done(struct pods_of *p)
+{
+    free(p->labels);
+    free(p->pod);
+}
+
+int k8s_deadline(call *c, const cJSON *args, struct patience *p, err *e)
+{
+    const cJSON *timeout = json_get(args, "timeout");
+    int64_t ns;
+    if (!timeout || cJSON_IsNull(timeout))
+        return 0;
+    if (cJSON_IsNumber(timeout))
+        ns = (int64_t)(timeout->valuedouble * (double)CLOCK_SEC);
+    else if (!cJSON_IsString(timeout))
+        return err_set(e, ERR_USAGE, "a time-out is written \"10m\" or as a number of seconds");
+    else if (duration_parse(timeout->valuestring, &ns, e) != 0)
+        return err_wrap(e, "timeout");
+    int64_t deadline = clock_mono() + ns;
+    if (!p->deadline || deadline < p->deadline)
+        p->deadline = deadline;
+    return 0;
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+// k8s.watch: a table below a cell that stays true, fed by the loop: an object and the pods that it
+// leads to, or the objects of a selector. Lua is gone from it when the call returns.
+//
+//   watch of the object ──┐
+//                         ├──> rows by uid ──> display_rows (at most 10 a second, the kernel's)
+//   watch of its pods ────┘         └──> the whole as text, when the server goes, and at the end
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "k8s/client/request.h"
+#include "k8s/client/state.h"
+#include "k8s/client/table.h"
+#include "k8s/client/watch.h"
+#include "script/bind/k8s.h"
+
+#include <string.h>
+
+struct live;
+
+// One of the two watches.
+struct part {
+    struct live *live;
+    struct resource resource;
+    char *ns, *labels, *fields;
+    watch *watch;
+    bool pods; // rows as pods have them, else a line of state
+};
+
+struct live {
+    display *display;
+    struct part parts[2];
+    int count;
+    char *uid;    // of the object that it is about; NULL: a selector's
+    cJSON *table; // {"columns", "rows"} as it is shown
+    char *note;   // why it may be old; NULL: it is not
+    loop *loop;
+    client *client;
+};
+
+static const char mime[] = "application/vnd.firesteel.pods+json";
+
+static cJSON *bundle(const struct live *l)
+{
+    cJSON *data = cJSON_CreateObject();
+    AUTO_BUF text = {0};
+    table_print(&text, l->table);
+    if (l->note)
+        buf_fmt(&text, "-- %s --\n", l->note);
+    json_set_str(data, "text/plain", buf_cstr(&text));
+    cJSON *table = cJSON_Duplicate(l->table, 1);
+    json_set_str(table, "note", l->note);
+    json_set(data, mime, table);
+    return data;
+}
+
+static void live_free(void *arg)
+{
+    struct live *l = arg;
+    for (int i = 0; i < l->count; i++) {
+        watch_close(l->parts[i].watch);
+        free(l->parts[i].ns);
+        free(l->parts[i].labels);
+        free(l->parts[i].fields);
+    }
+    cJSON_Delete(l->table);
+    free(l->uid);
+    free(l->note);
+    free(l);
+}
+
+static void finish(void *arg)
+{
+    struct live *l = arg;
+    display_close(l->display, bundle(l));
+    live_free(l);
+}
+
+// An object as a row of the pods' table: KIND/NAME, its state in the place of a pod's status.
+static cJSON *object_row(const struct part *p, const cJSON *object)
+{
+    cJSON *row = cJSON_CreateObject(), *cells = json_array_at(row, "cells");
+    const cJSON *m = json_get(object, "metadata");
+    struct state s = state_of(object);
+    AUTO_BUF age = {0};
+    object_age(&age, object, clock_wall());
+    AUTO_FREE char *name = str_fmt("%s/%s", p->resource.singular, json_str_or(m, "name", ""));
+    json_set_str(row, "uid", json_str(m, "uid"));
+    json_set_str(row, "name", json_str(m, "name"));
+    json_set_str(row, "namespace", json_str(m, "namespace"));
+    json_set_str(row, "created", json_str(m, "creationTimestamp"));
+    const char *texts[] = {name, "", *s.text ? s.text : "-", "", buf_cstr(&age)};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        cJSON_AddItemToArray(cells, cJSON_CreateString(texts[i]));
+    return row;
+}
+
+static void keep_row(struct live *l, const cJSON *row, bool deleted)
+{
+    cJSON *rows = json_array_at(l->table, "rows"), *r;
+    cJSON_ArrayForEach(r, rows)
+    {
+        if (str_eq(json_str(r, "uid"), json_str(row, "uid")))
+            break;
+    }
+    if (r && deleted)
+        cJSON_Delete(cJSON_DetachItemViaPointer(rows, r));
+    else if (r)
+        cJSON_ReplaceItemViaPointer(rows, r, cJSON_Duplicate(row, 1));
+    else if (!deleted)
+        cJSON_AddItemToArray(rows, cJSON_Duplicate(row, 1));
+}
+
+static void on_event(void *arg, enum watch_change change, const cJSON *object)
+{
+    struct part *p = arg;
+    struct live *l = p->live;
+    bool deleted = change == WATCH_DELETED;
+    cJSON *row = p->pods ? table_pod_row(object, clock_wall()) : object_row(p, object);
+    if (deleted && l->uid && str_eq(json_str(row, "uid"), l->uid)) {
+        cJSON_Delete(row); // what the display is about is gone: the last it showed stays
+        finish(l);
+        return;
+    }
+    keep_row(l, row, deleted);
+    if (deleted)
+        json_set_bool(row, "deleted", true);
+    cJSON *rows = cJSON_CreateArray();
+    cJSON_AddItemToArray(rows, row);
+    display_rows(l->display, rows);
+}
+
+static void on_synced(void *arg)
+{
+    struct part *p = arg;
+    struct live *l = p->live;
+    const cJSON *r;
+    if (p->pods || !l->uid)
+        return;
+    cJSON_ArrayForEach(r, json_get(l->table, "rows"))
+    {
+        if (str_eq(json_str(r, "uid"), l->uid))
+            return;
+    }
+    finish(l); // gone before we could look
+}
+
+static void on_away(void *arg, const err *reason)
+{
+    struct live *l = ((struct part *)arg)->live;
+    free(STEAL(l->note));
+    if (reason->code != ERR_NONE) {
+        AUTO_BUF age = {0};
+        int64_t heard = watch_heard(((struct part *)arg)->watch);
+        duration_age(&age, heard ? clock_mono() - heard : 0);
+        l->note = str_fmt("%s old: %s", buf_cstr(&age), reason->text);
+    }
+    display_replace(l->display, bundle(l));
+}
+
+static const struct watch_ops watch_callbacks = {
+    .event = on_event, .synced = on_synced, .away = on_away};
+
+static void add_part(struct live *l, const struct resource *r, bool pods, const char *ns,
+    const char *labels, const char *fields)
+{
+    struct part *p = &l->parts[l->count++];
+    *p = (struct part){.live = l, .resource = *r, .pods = pods};
+    p->ns = mem_strdup(r->namespaced ? ns : NULL);
+    p->labels = mem_strdup(labels);
+    p->fields = mem_strdup(fields);
+}
+
+static void begin(void *arg)
+{
+    struct live *l = arg;
+    display_on_end(l->display, finish, l);
+    for (int i = 0; i < l->count; i++) {
+        struct part *p = &l->parts[i];
+        p->watch = watch_open(l->client,
+            &(struct watch_spec){
+                .resource = &p->resource, .ns = p->ns, .labels = p->labels, .fields = p->fields},
+            &watch_callbacks, p);
+    }
+}
+
+static int add_object(struct live *l, struct target *t, err *e)
+{
+    AUTO_JSON *object = client_get(t->client, &t->patience, t->resource, t->ns, t->name, e);
+    if (!object)
+        return -1;
+    const struct resource *pod = client_resource(t->client, &t->patience, "pods", e);
+    if (!pod)
+        return -1;
+    bool is_pod = str_eq(t->resource->kind, "Pod") && !*t->resource->group;
+    AUTO_FREE char *field = str_fmt("metadata.name=%s", t->name);
+    l->uid = mem_strdup(json_path_str(object, "metadata.uid"));
+    add_part(l, t->resource, is_pod, t->ns, NULL, field);
+    cJSON *row = is_pod ? table_pod_row(object, clock_wall()) : object_row(&l->parts[0], object);
+    keep_row(l, row, false);
+    cJSON_Delete(row);
+    struct pods_of pods;
+    if (!is_pod && k8s_pods_of(object, true, &pods, NULL) == 0) {
+        add_part(l, pod, true, t->ns, pods.labels, NULL);
+        k8s_pods_done(&pods);
+    }
+    return 0;
+}
+
+// {"kind", "name" | "selector", …}: returns at once, when the table stands.
+int k8s_watch(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    struct target t;
+    if (k8s_target(c, args, false, &t, e) != 0)
+        return -1;
+    struct live *l = mem_alloc(sizeof *l);
+    l->loop = call_loop(c);
+    l->client = t.client;
+    l->table = table_of_pods();
+    if (t.name) {
+        if (add_object(l, &t, e) != 0) {
+            live_free(l);
+            return -1;
+        }
+    } else {
+        bool pods = str_eq(t.resource->kind, "Pod") && !*t.resource->group;
+        bool all = json_bool_or(args, "all_namespaces", false);
+        add_part(l, t.resource, pods, all ? NULL : t.ns, json_str(args, "selector"),
+            json_str(args, "field_selector"));
+    }
+    l->display = call_display(c, bundle(l), true);
+    loop_post(l->loop, begin, l);
+    *result = NULL;
+    return 0;
+}

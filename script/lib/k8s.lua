@@ -1,0 +1,267 @@
+-- SPDX-License-Identifier: MIT
+-- k8s: the cluster of the chosen context, any kind that it has. Objects are handles: what a verb returns
+-- can be watched, waited for, described, read and deleted.
+local core = ...
+
+k8s = {}
+
+local object = { __name = "Kubernetes object" } -- methods of handles
+local list = { __name = "Kubernetes list" }
+
+local function usage(format, ...)
+  core.fail("error", format:format(...))
+end
+
+-- What a handle is about: of a reference {kind, name, …} or a whole object {kind, metadata = {name, …}}.
+local function reference(handle)
+  local m = rawget(handle, "metadata") or {}
+  return {
+    apiVersion = rawget(handle, "apiVersion"),
+    kind = rawget(handle, "kind"),
+    name = rawget(handle, "name") or m.name,
+    namespace = rawget(handle, "namespace") or m.namespace,
+    uid = rawget(handle, "uid") or m.uid,
+    cluster = rawget(handle, "cluster"),
+  }
+end
+
+local function is_handle(value)
+  return type(value) == "table" and getmetatable(value) == object
+end
+
+local function as_handle(value)
+  return type(value) == "table" and setmetatable(value, object) or value
+end
+
+-- Options of a call beside what it is about; a misspelt one is an error, not a surprise.
+local function with_options(args, options, known, what)
+  for key, value in pairs(options or {}) do
+    if type(key) == "string" then
+      if not known[key] then
+        local names = {}
+        for name in pairs(known) do names[#names + 1] = name end
+        table.sort(names)
+        usage("%s has no option %s; it has %s", what, key, table.concat(names, ", "))
+      end
+      args[key] = value
+    end
+  end
+  return args
+end
+
+local function set(words)
+  local result = {}
+  for word in words:gmatch "%S+" do result[word] = true end
+  return result
+end
+
+-- (handle, options), ("pods", "name", options), ("pods", options), ("pod/name", options)
+local function about(what, kind, name, options, known)
+  if is_handle(kind) then return with_options(reference(kind), name, known, what) end
+  if type(kind) ~= "string" then usage('%s expects a handle, or a kind such as "pods"', what) end
+  if type(name) == "table" then name, options = nil, name end
+  local left, right = kind:match "^([^/]+)/(.+)$"
+  if left and not name then kind, name = left, right end
+  return with_options({ kind = kind, name = name }, options, known, what)
+end
+
+local function objects_of(source, what)
+  if is_handle(source) then usage("%s expects a manifest: a file, its text, or a table", what) end
+  if type(source) == "string" then
+    local text = source:find "\n" or source:find "^%s*[{%[]"
+    return core.call("k8s.manifest", text and { text = source } or { file = source })
+  end
+  if type(source) ~= "table" then usage("%s expects a manifest: a file, its text, or a table", what) end
+  return core.call("k8s.manifest", { value = source })
+end
+
+local function each_object(verb, source, options)
+  local handles = setmetatable({}, list)
+  for i, o in ipairs(objects_of(source, verb)) do
+    if options.namespace then o.metadata.namespace = o.metadata.namespace or options.namespace end
+    handles[i] = as_handle(core.call(verb, { object = o, force = options.force }))
+  end
+  if #handles == 1 then return handles[1] end
+  return handles
+end
+
+-- k8s.create "sparkapp.yaml", k8s.create { apiVersion = …, kind = … } → a handle; of several objects: a list of them.
+function k8s.create(source, options)
+  return each_object("k8s.create", source, with_options({}, options, set "namespace", "k8s.create"))
+end
+
+-- The same by server-side apply; force = true takes fields over from other managers.
+function k8s.apply(source, options)
+  return each_object("k8s.apply", source, with_options({}, options, set "namespace force", "k8s.apply"))
+end
+
+-- Would the server take it? A dry run; raises what the server has against it. verb = "create" or "apply".
+function k8s.check(source, options)
+  options = with_options({}, options, set "verb force", "k8s.check")
+  for _, o in ipairs(objects_of(source, "k8s.check")) do
+    core.call("k8s.check", { object = o, verb = options.verb, force = options.force })
+  end
+  return true
+end
+
+local list_options = set "namespace all_namespaces selector field_selector wide"
+
+-- k8s.list("pods", { selector = "app=x", all_namespaces = true }) → { object, … }; shows as kubectl's table.
+function k8s.list(kind, options)
+  local result = core.call("k8s.list", about("k8s.list", kind, nil, options, list_options))
+  local handles = setmetatable({}, list)
+  for i, o in ipairs(result.items) do handles[i] = as_handle(o) end
+  rawset(handles, "table", result.table)
+  rawset(handles, "text", result.text)
+  return handles
+end
+
+-- k8s.get("pods", "name") → the whole object; without a name the list.
+function k8s.get(kind, name, options)
+  if type(name) == "table" or (name == nil and not is_handle(kind) and not tostring(kind):find "/") then
+    return k8s.list(kind, type(name) == "table" and name or options)
+  end
+  return as_handle(core.call("k8s.get", about("k8s.get", kind, name, options, set "namespace")))
+end
+
+-- k8s.patch(handle, { spec = … }), k8s.patch("pods", "name", patch): type = "merge", "strategic" or "json".
+function k8s.patch(kind, ...)
+  local args, patch, options
+  if is_handle(kind) then
+    args, patch, options = reference(kind), ...
+  else
+    local name
+    name, patch, options = ...
+    args = { kind = kind, name = name }
+  end
+  if type(patch) ~= "table" then usage "k8s.patch expects the patch as a table" end
+  args = with_options(args, options, set "namespace type subresource", "k8s.patch")
+  args.patch = patch
+  return as_handle(core.call("k8s.patch", args).object)
+end
+
+-- Deletes and waits until it is gone; wait = false does not wait.
+function k8s.delete(kind, name, options)
+  core.call("k8s.delete",
+    about("k8s.delete", kind, name, options, set "namespace wait timeout propagation grace"))
+end
+
+-- Leaves a live table below the cell, and returns at once.
+function k8s.watch(kind, name, options)
+  core.call("k8s.watch",
+    about("k8s.watch", kind, name, options, set "namespace all_namespaces selector field_selector"))
+end
+
+-- k8s.wait { handle, "condition=Ready", timeout = "1m" }, and "jsonpath={.status.x}=y", "delete", "create".
+-- (kubectl's word for it is a keyword in Lua.) Returns the object as it was then.
+function k8s.wait(options)
+  if type(options) ~= "table" or not is_handle(options[1]) or type(options[2]) ~= "string" then
+    usage('k8s.wait expects a handle and what to wait for: k8s.wait { handle, "condition=Ready", timeout = "1m" }')
+  end
+  local args = with_options(reference(options[1]), options, set "timeout", "k8s.wait")
+  args["for"] = options[2]
+  return as_handle(core.call("k8s.wait", args))
+end
+
+local log_options = set [[namespace selector container all all_containers grep tail since previous follow prefix]]
+
+-- The log as a text; follow = true leaves it live below the cell instead. all = true: of every pod, merged by time.
+function k8s.logs(kind, name, options)
+  if type(kind) == "string" and type(name) ~= "string" and not kind:find "/" and not (name or {}).selector then
+    kind, name, options = "pods", kind, name -- k8s.logs("mnist-driver", {…}), as kubectl has it
+  end
+  return core.call("k8s.logs", about("k8s.logs", kind, name, options, log_options))
+end
+
+local function events_result(result)
+  local events = setmetatable(result.items, list)
+  rawset(events, "table", result.table)
+  rawset(events, "text", result.text)
+  return events
+end
+
+-- Events of an object, or, without one, of the namespace.
+function k8s.events(kind, name, options)
+  if kind == nil then return events_result(core.call("k8s.events", {})) end
+  return events_result(core.call("k8s.events", about("k8s.events", kind, name, options, set "namespace")))
+end
+
+function k8s.describe(kind, name, options)
+  return core.call("k8s.describe", about("k8s.describe", kind, name, options, set "namespace"))
+end
+
+-- k8s.can_i("create", "sparkapplications", { namespace = … }) → true or false, and what the server says
+function k8s.can_i(verb, kind, options)
+  local args = about("k8s.can_i", kind, nil, options, set "namespace name subresource")
+  args.verb = verb
+  local answer = core.call("k8s.can_i", args)
+  return answer.allowed, answer.reason
+end
+
+function k8s.version() return core.call("k8s.version", {}) end
+function k8s.kinds() return core.call("k8s.kinds", {}) end
+function k8s.yaml(value) return core.call("k8s.yaml", { value = value }) end
+
+object.__index = object
+
+function object:refresh() return k8s.get(self) end
+function object:status() return k8s.get(self).status or {} end
+function object:describe() return k8s.describe(self) end
+function object:logs(options) return k8s.logs(self, options) end
+function object:events() return k8s.events(self) end
+function object:delete(options) return k8s.delete(self, options) end
+function object:patch(patch, options) return k8s.patch(self, patch, options) end
+function object:yaml() return k8s.yaml(k8s.get(self)) end
+
+function object:watch()
+  k8s.watch(self)
+  return self
+end
+
+-- Its state in a word ("RUNNING"), and whether it has ended.
+function object:state()
+  local s = core.call("k8s.state", reference(self))
+  return s.state, s.ended, s.cause
+end
+
+-- handle:wait("condition=Ready", "1m")
+function object:wait(what, timeout)
+  return k8s.wait { self, what, timeout = timeout }
+end
+
+-- Waits for a state; an end in another one is an error at once, with its cause. What expect(x):reaches calls.
+function object:reaches(state, timeout)
+  local args = reference(self)
+  args.state, args.timeout = state, timeout
+  return core.call("k8s.reach", args).state
+end
+
+function object.__tostring(o)
+  local r = reference(o)
+  local kind = rawget(o, "resource") or tostring(r.kind):lower()
+  return kind .. "/" .. tostring(r.name)
+end
+
+function object.__display(o)
+  -- A whole object is shown as what it holds, a reference as its name.
+  return rawget(o, "metadata") and k8s.yaml(o) or tostring(o)
+end
+
+list.__index = list
+
+function list.__tostring(l)
+  if rawget(l, "text") then return (l.text:gsub("\n$", "")) end
+  local names = {}
+  for i, o in ipairs(l) do names[i] = tostring(o) end
+  return table.concat(names, "\n")
+end
+
+function list.__display(l)
+  local bundle = { ["text/plain"] = tostring(l) }
+  bundle["application/vnd.firesteel.table+json"] = rawget(l, "table")
+  return bundle
+end
+
+function list:delete(options)
+  for i = #self, 1, -1 do self[i]:delete(options) end
+end
