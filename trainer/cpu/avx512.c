@@ -12,6 +12,7 @@ typedef __m512 v;
 
 #define V static inline __attribute__((always_inline))
 
+// clang-format off: a table of one-liners
 V v v_load(const float *p)
 {
     return _mm512_load_ps(p);
@@ -90,6 +91,8 @@ V uint64_t v_nonzero_f32(const void *p)
     }
     return set;
 }
+
+// clang-format on
 
 #include "trainer/cpu/kernels.inc"
 #include "trainer/cpu/rows.inc"

@@ -12,6 +12,7 @@ typedef int32_t vi __attribute__((vector_size(16)));
 
 #define V static inline __attribute__((always_inline))
 
+// clang-format off: a table of one-liners
 V v v_load(const float *p)
 {
     return *(const v *)p;
@@ -100,6 +101,8 @@ V uint64_t v_nonzero_f32(const void *p)
         set |= (uint64_t)(((const float *)p)[i] != 0) << i;
     return set;
 }
+
+// clang-format on
 
 #include "trainer/cpu/kernels.inc"
 #include "trainer/cpu/rows.inc"

@@ -15,6 +15,8 @@
 #include <emmintrin.h>
 #endif
 
+// A spin of some 100 µs is longer than any wait within a step. With more threads than cores the one
+// that is waited for may need this very core, so nobody spins.
 enum { CACHE_LINE = 64, THREADS_MAX = 256, SPINS = 4000 };
 
 // A number that others wait to see changed. `sleepers` spares the waker a system call.
@@ -24,7 +26,7 @@ struct gate {
 };
 
 struct pool {
-    int threads;
+    int threads, spins;
     void (*fn)(void *ctx, int thread);
     void *ctx;
     bool quit;
@@ -52,9 +54,9 @@ static void relax(void)
 #endif
 }
 
-static void gate_wait(struct gate *g, unsigned seen)
+static void gate_wait(struct gate *g, unsigned seen, int spins)
 {
-    for (int i = 0; i < SPINS; i++) {
+    for (int i = 0; i < spins; i++) {
         if (atomic_load_explicit(&g->turn, memory_order_acquire) != seen)
             return;
         relax();
@@ -98,7 +100,7 @@ void pool_barrier(pool *p)
         return;
     unsigned seen = atomic_load_explicit(&p->barrier.turn, memory_order_acquire);
     if (atomic_fetch_add(&p->arrived, 1) + 1 < p->threads) {
-        gate_wait(&p->barrier, seen);
+        gate_wait(&p->barrier, seen, p->spins);
         return;
     }
     atomic_store_explicit(&p->arrived, 0, memory_order_relaxed);
@@ -111,7 +113,7 @@ static void *help(void *arg)
     free(arg);
     flush_denormals();
     for (unsigned turn = 0;; turn++) {
-        gate_wait(&h.pool->start, turn);
+        gate_wait(&h.pool->start, turn, h.pool->spins);
         if (h.pool->quit)
             return NULL;
         h.pool->fn(h.pool->ctx, h.thread);
@@ -144,8 +146,8 @@ pool *pool_new(int threads)
     pool *p = aligned_alloc(CACHE_LINE, (sizeof *p + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
     if (!p)
         abort();
-    *p = (pool){.threads = 1};
     int want = threads < 1 ? 1 : threads > THREADS_MAX ? THREADS_MAX : threads;
+    *p = (pool){.threads = 1, .spins = want > pool_cores() ? 0 : SPINS};
     while (p->threads < want) {
         struct helper *h = mem_alloc(sizeof *h);
         *h = (struct helper){p, p->threads};

@@ -4,7 +4,7 @@
 //   {"layers": [{"type": "Flatten", "name": "flatten", "shape": [28, 28]},
 //               {"type": "Dense", "name": "dense", "units": 128, "inputs": 784, "activation":
 //               "relu"}, …],
-//    "seed": 42, "steps": 938, "loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"],
+//    "seed": 3, "steps": 938, "loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"],
 //    "optimizer": {"type": "Adam", "learning_rate": 0.001, …}}
 #pragma once
 #include "base/json.h"

@@ -26,8 +26,6 @@ struct model {
     pool *pool;
 };
 
-// Zeroed floats on a cache line; sizes were checked when the model was laid out.
-float *model_floats(size_t n);
 // Gives a built model its weights, and a compiled one its slots.
 void model_init_weights(model *m);
 int model_init_slots(model *m, err *e);

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "trainer/nn/objective.h"
+#include "trainer/tensor/memory.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -117,7 +118,7 @@ static int lay_out(model *m, size_t inputs, err *e)
     if (connect_layers(m, inputs, e) < 0)
         return -1;
     m->plan = plan_new(m->layer, m->n, inputs);
-    m->w = model_floats(m->plan->values);
+    m->w = memory_array(m->plan->values, sizeof *m->w);
     if (!m->w)
         return err_set(e, ERR_LIMIT, "no memory for %zu weights", m->plan->values);
     model_init_weights(m);

@@ -2,6 +2,7 @@
 #include "trainer/nn/plan.h"
 
 #include "base/mem.h"
+#include "trainer/tensor/memory.h"
 
 #include <string.h>
 
@@ -91,15 +92,13 @@ void plan_free(plan *p)
     free(p);
 }
 
-// a·b·c zeroed floats on a cache line, NULL when that is too much.
+// a·b·c zeroed floats, NULL when that is too much.
 static float *floats(size_t a, size_t b, size_t c)
 {
     size_t n;
-    if (__builtin_mul_overflow(a, b, &n) || __builtin_mul_overflow(n, c, &n) || n > PTRDIFF_MAX / 8)
-        return NULL;
-    size_t bytes = round_up(n * sizeof(float) + 1, 64);
-    float *f = aligned_alloc(64, bytes);
-    return f ? memset(f, 0, bytes) : NULL;
+    return __builtin_mul_overflow(a, b, &n) || __builtin_mul_overflow(n, c, &n)
+               ? NULL
+               : memory_array(n, sizeof(float));
 }
 
 static bool reserve_layer(plan_layer *l, size_t rows, size_t threads, bool last)

@@ -28,6 +28,14 @@ static size_t copy_of(const struct worker *w, const plan_layer *l)
     return l->own ? (size_t)w->thread * w->plan->rows * l->ld : 0;
 }
 
+// Shuffled rows lie anywhere in memory: all are asked for before the first is needed.
+static void fetch_rows(const void *const *row, size_t n, size_t bytes)
+{
+    for (size_t r = 0; r < n; r++)
+        for (size_t at = 0; at < bytes; at += 64)
+            __builtin_prefetch((const char *)row[r] + at, 0, 2);
+}
+
 // The batch as this thread reads it: pointers to its rows, and those turned on their side for the
 // gradient; or its values as floats. Each thread does it for itself, which costs less than fetching
 // the result from another core.
@@ -39,6 +47,7 @@ static void gather(struct worker *w)
     bool bytes = s->x->type == TENSOR_U8;
     for (size_t r = 0; r < s->n; r++)
         own->row[r] = tensor_row_data(s->x, s->rows[r]);
+    fetch_rows(own->row, s->n, inputs * tensor_type_size(s->x->type));
     if (s->sparse) {
         w->input = (sparse_rows){.row = own->row,
             .value = own->value,

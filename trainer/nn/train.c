@@ -5,6 +5,7 @@
 #include "trainer/nn/internal.h"
 #include "trainer/nn/objective.h"
 #include "trainer/nn/step.h"
+#include "trainer/tensor/memory.h"
 
 #include <math.h>
 #include <string.h>
@@ -126,7 +127,7 @@ static int run(model *m, const model_data *data, const uint32_t *rows, size_t n,
 static int keep_gradients(
     model *m, const model_data *data, const uint32_t *rows, size_t n, step *s, err *e)
 {
-    if (!m->g && !(m->g = model_floats(m->plan->values)))
+    if (!m->g && !(m->g = memory_array(m->plan->values, sizeof *m->g)))
         return err_set(e, ERR_LIMIT, "no memory for the gradients");
     s->rule = (update){.rule = UPDATE_STORE};
     return run(m, data, rows, n, s, e);
@@ -188,12 +189,13 @@ int model_predict_batch(
     return run(m, data, rows, n, &(step){.out = out}, e);
 }
 
-int model_gradient(
-    model *m, const model_data *data, const uint32_t *rows, size_t n, const float **values, err *e)
+int model_gradient(model *m, const model_data *data, const uint32_t *rows, size_t n,
+    batch_result *r, const float **values, err *e)
 {
     step s = {.train = true, .noise = m->seed + (uint64_t)m->steps * 1000003};
     if (keep_gradients(m, data, rows, n, &s, e) < 0)
         return -1;
+    *r = (batch_result){s.loss_sum, s.correct};
     *values = m->g;
     return 0;
 }

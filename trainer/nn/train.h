@@ -26,7 +26,7 @@ int model_test_batch(
 int model_predict_batch(
     model *m, const model_data *data, const uint32_t *rows, size_t n, float *out, err *e);
 
-// The gradient of the mean loss over these rows for each weight, in the layout of
-// model_weight_values; nothing is changed. For tests.
-int model_gradient(
-    model *m, const model_data *data, const uint32_t *rows, size_t n, const float **values, err *e);
+// The loss as training sees it, and the gradient of its mean over these rows for each weight, in
+// the layout of model_weight_values; nothing is changed. For tests.
+int model_gradient(model *m, const model_data *data, const uint32_t *rows, size_t n,
+    batch_result *r, const float **values, err *e);

@@ -4,16 +4,10 @@
 
 #include "base/mem.h"
 #include "trainer/data/order.h"
+#include "trainer/tensor/memory.h"
 
 #include <math.h>
 #include <string.h>
-
-float *model_floats(size_t n)
-{
-    size_t bytes = (n * sizeof(float) + 64) / 64 * 64;
-    float *f = aligned_alloc(64, bytes);
-    return f ? memset(f, 0, bytes) : NULL;
-}
 
 // Glorot and Bengio 2010: uniform in ±√(6 / (inputs + units)). Numbers are drawn in the order of
 // the kernel's shape (inputs, units), so they do not depend on how weights lie in memory.
@@ -38,7 +32,7 @@ int model_init_slots(model *m, err *e)
 {
     free(m->slot);
     m->slots = slots_of(&m->spec.optimizer);
-    m->slot = model_floats(m->slots * m->plan->values);
+    m->slot = memory_array(m->slots * m->plan->values, sizeof *m->slot);
     memset(m->plan->seen, 0, m->plan->seen_size);
     return m->slot ? 0 : err_set(e, ERR_LIMIT, "no memory for the optimizer's state");
 }

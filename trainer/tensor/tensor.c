@@ -2,13 +2,11 @@
 #include "trainer/tensor/tensor.h"
 
 #include "base/mem.h"
+#include "trainer/tensor/memory.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-
-// Elements start on a cache line, so that kernels may use aligned loads on whole tensors.
-enum { MEMORY_ALIGN = 64 };
 
 struct tensor_memory {
     atomic_int views;
@@ -65,13 +63,11 @@ tensor *tensor_new(tensor_type type, int dims, const size_t *shape, err *e)
     size_t bytes = 0;
     if (shape_bytes(type, dims, shape, &bytes, e) < 0)
         return NULL;
-    size_t room = (bytes + MEMORY_ALIGN) / MEMORY_ALIGN * MEMORY_ALIGN; // one byte at least
-    void *data = aligned_alloc(MEMORY_ALIGN, room);
+    void *data = memory_new(bytes);
     if (!data) {
         err_set(e, ERR_LIMIT, "no memory for a tensor of %zu bytes", bytes);
         return NULL;
     }
-    memset(data, 0, room);
     tensor *t = mem_alloc(sizeof *t);
     *t = (tensor){.type = type, .dims = dims, .stride = row_size(dims, shape), .scale = 1};
     for (int i = 0; i < dims; i++)

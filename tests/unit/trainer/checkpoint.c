@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/checkpoint.h"
+#include "base/path.h"
+#include "tests/support/tap.h"
+#include "trainer/fit.h"
+#include "trainer/safetensors.h"
+
+#include <stdlib.h>
+
+enum { N = 40 };
+
+static const layer_spec layers[] = {{.kind = LAYER_FLATTEN, .dims = 2, .shape = {2, 3}},
+    {.kind = LAYER_DENSE, .units = 70, .activation = ACTIVATION_RELU, .name = "hidden"},
+    {.kind = LAYER_DROPOUT, .rate = 0.25f},
+    {.kind = LAYER_DENSE, .units = 3, .activation = ACTIVATION_SOFTMAX, .no_bias = true}};
+
+static tensor *x, *y;
+
+static void make_data(void)
+{
+    err e;
+    x = tensor_new(TENSOR_F32, 3, (size_t[]){N, 2, 3}, &e);
+    y = tensor_new(TENSOR_I64, 1, (size_t[]){N}, &e);
+    for (size_t i = 0; i < N; i++) {
+        tensor_set(x, i * 6 + i % 5, 1, &e);
+        tensor_set(y, i, (double)(i % 3), &e);
+    }
+}
+
+static void free_data(void)
+{
+    tensor_free(x);
+    tensor_free(y);
+}
+
+static void train(model *m, int from, int to)
+{
+    err e;
+    fit_spec fit = {.x = x, .y = y, .batch_size = 16, .initial_epoch = from, .epochs = to};
+    CHECK_OK(model_fit(m, &fit, NULL, &e) == 0, e);
+}
+
+static model *new_model(optimizer_kind kind)
+{
+    err e;
+    model *m = model_new(layers, 4, 11, &e);
+    compile_spec c = {.optimizer = optimizer_default(kind), .accuracy = true};
+    c.optimizer.momentum = 0.5;
+    CHECK_OK(m && model_compile(m, &c, &e) == 0, e);
+    return m;
+}
+
+static buf encode(const model *m, bool optimizer)
+{
+    err e;
+    buf b = {0};
+    CHECK_OK(checkpoint_encode(m, (checkpoint_options){.optimizer = optimizer}, &b, &e) == 0, e);
+    return b;
+}
+
+static void check_equal(model *a, model *b)
+{
+    size_t n, other;
+    float *wa = model_weight_values(a, &n), *wb = model_weight_values(b, &other);
+    CHECK_INT(n, other);
+    CHECK(memcmp(wa, wb, n * sizeof *wa) == 0);
+}
+
+static void check_resume(optimizer_kind kind)
+{
+    err e;
+    make_data();
+    model *m = new_model(kind);
+    train(m, 0, 2);
+    buf bytes = encode(m, true);
+    model *again = checkpoint_decode(bytes.data, bytes.len, &e);
+    CHECK_OK(again, e);
+    check_equal(m, again);
+    CHECK_INT(model_steps(again), model_steps(m));
+    train(m, 2, 4);
+    train(again, 2, 4);
+    check_equal(m, again);
+    buf_done(&bytes);
+    model_free(m);
+    model_free(again);
+    free_data();
+}
+
+TEST(training_goes_on_as_if_never_saved)
+{
+    check_resume(OPTIMIZER_ADAM);
+    check_resume(OPTIMIZER_SGD);
+}
+
+TEST(the_configuration_comes_back)
+{
+    err e;
+    model *m = new_model(OPTIMIZER_SGD);
+    buf bytes = encode(m, false);
+    model *again = checkpoint_decode(bytes.data, bytes.len, &e);
+    CHECK_OK(again, e);
+    CHECK_INT(model_layer_count(again), 4);
+    CHECK_STR(model_layer(again, 1)->name, "hidden");
+    CHECK_INT(model_layer(again, 1)->units, 70);
+    CHECK_INT(model_layer(again, 1)->activation, ACTIVATION_RELU);
+    CHECK_NEAR((double)model_layer(again, 2)->rate, 0.25, 0);
+    CHECK(model_layer(again, 3)->no_bias);
+    CHECK_INT(model_seed(again), 11);
+    CHECK_NEAR(model_momentum(again), 0.5, 0);
+    CHECK_INT(model_compiled(again)->loss, LOSS_SPARSE_CATEGORICAL_CROSSENTROPY);
+    CHECK(model_compiled(again)->accuracy);
+    buf_done(&bytes);
+    model_free(m);
+    model_free(again);
+}
+
+TEST(files_are_replaced_as_a_whole)
+{
+    err e;
+    char *path = path_join(tap_dir(), "c.safetensors");
+    model *m = new_model(OPTIMIZER_ADAM);
+    CHECK_OK(checkpoint_write(m, path, (checkpoint_options){0}, &e) == 0, e);
+    CHECK_OK(checkpoint_write(m, path, (checkpoint_options){0}, &e) == 0, e);
+    model *again = checkpoint_read(path, &e);
+    CHECK_OK(again, e);
+    check_equal(m, again);
+    char *nowhere = path_join(tap_dir(), "no/such/folder/c");
+    CHECK(checkpoint_write(m, nowhere, (checkpoint_options){0}, &e) < 0);
+    CHECK_HAS(e.text, "writing the checkpoint");
+    CHECK(!checkpoint_read(nowhere, &e));
+    CHECK_INT(e.code, ERR_NOT_FOUND);
+    free(path), free(nowhere);
+    model_free(m);
+    model_free(again);
+}
+
+TEST(weights_go_into_a_model_of_the_same_layers_only)
+{
+    err e;
+    model *m = new_model(OPTIMIZER_ADAM), *other = model_new(layers, 4, 99, &e);
+    buf bytes = encode(m, true);
+    CHECK_OK(checkpoint_restore(other, bytes.data, bytes.len, &e) == 0, e);
+    check_equal(m, other);
+    layer_spec changed[4];
+    memcpy(changed, layers, sizeof layers);
+    changed[1].units = 71;
+    model *wide = model_new(changed, 4, 1, &e);
+    CHECK(checkpoint_restore(wide, bytes.data, bytes.len, &e) < 0);
+    CHECK_STR(e.text, "hidden/kernel expects shape (6, 71), got (6, 70)");
+    model *unbuilt = model_new(changed + 1, 1, 1, &e);
+    CHECK(checkpoint_restore(unbuilt, bytes.data, bytes.len, &e) < 0);
+    CHECK(checkpoint_encode(unbuilt, (checkpoint_options){0}, &bytes, &e) < 0);
+    CHECK_HAS(e.text, "no weights yet");
+    buf_done(&bytes);
+    model_free(m), model_free(other), model_free(wide), model_free(unbuilt);
+}
+
+TEST(every_truncation_is_refused)
+{
+    err e;
+    model *m = new_model(OPTIMIZER_ADAM);
+    buf bytes = encode(m, false);
+    for (size_t n = 0; n < bytes.len; n += n < 1500 ? 1 : 97) {
+        char *part = malloc(n + 1); // exactly as long, so that a sanitizer sees a read too far
+        memcpy(part, bytes.data, n);
+        CHECK(!checkpoint_decode(part, n, &e));
+        CHECK_INT(e.code, ERR_CORRUPT);
+        free(part);
+    }
+    buf_done(&bytes);
+    model_free(m);
+}
+
+static void container(buf *out, const char *header, size_t data)
+{
+    size_t n = strlen(header);
+    buf_clear(out);
+    for (int i = 0; i < 8; i++)
+        buf_char(out, (char)(n >> (8 * i) & 0xff));
+    buf_str(out, header);
+    for (size_t i = 0; i < data; i++)
+        buf_char(out, 0);
+}
+
+TEST(bad_containers_are_named)
+{
+    static const struct {
+        const char *header;
+        size_t data;
+        const char *message;
+    } cases[] = {
+        {"", 0, "the header is no JSON object"},
+        {"[]", 0, "the header is no JSON object"},
+        {"{\"a\": ", 0, "the safetensors header"},
+        {"{\"a\": 1}", 0, "tensor \"a\" has a bad dtype or shape"},
+        {"{\"a\":{\"dtype\":\"F31\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4,
+            "bad dtype or shape"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[0,4]}}", 4,
+            "bad dtype or shape"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[4294967296,4294967296],\"data_offsets\":[0,4]}}", 4,
+            "bad dtype or shape"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,0]}}", 4, "bad offsets"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0]}}", 4, "bad offsets"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,4]}}", 4,
+            "has 4 bytes, its shape needs 8"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 4,
+            "truncated: tensor \"a\""},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}", 8,
+            "overlaps another or leaves a hole"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"
+         "\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
+            4, "overlaps another"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 5,
+            "1 bytes after the last tensor"},
+    };
+    buf b = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        err e = {0};
+        safetensors s;
+        container(&b, cases[i].header, cases[i].data);
+        CHECK(safetensors_open(&s, b.data, b.len, &e) < 0);
+        CHECK_INT(e.code, ERR_CORRUPT);
+        CHECK_HAS(e.text, cases[i].message);
+    }
+    buf_done(&b);
+}
+
+static void check_config(const char *config, err_code code, const char *message)
+{
+    safetensors_writer w;
+    buf b = {0};
+    err e = {0};
+    safetensors_begin(&w);
+    safetensors_add_text(&w, "format", "firesteel");
+    safetensors_add_text(&w, "config", config);
+    safetensors_finish(&w, &b);
+    CHECK(!checkpoint_decode(b.data, b.len, &e));
+    CHECK_HAS(e.text, message);
+    CHECK_INT(e.code, code);
+    buf_done(&b);
+}
+
+TEST(bad_configurations_are_named)
+{
+    check_config("{", ERR_INVALID, "the checkpoint's configuration");
+    check_config("{}", ERR_INVALID, "no list \"layers\"");
+    check_config("{\"layers\": [{\"type\": \"Conv2D\"}]}", ERR_USAGE,
+        "layers[0]: unknown layer \"Conv2D\" (known: Flatten, Dense, Dropout)");
+    check_config("{\"layers\": [{\"type\": \"Dense\", \"units\": 10}]}", ERR_CORRUPT,
+        "need more weights than the file has");
+    check_config("{\"layers\": [{\"type\": \"Dense\", \"units\": 1000000, \"inputs\": 1000000}]}",
+        ERR_CORRUPT, "need more weights than the file has");
+}
+
+TEST(another_programs_file_is_told_apart)
+{
+    safetensors_writer w;
+    buf b = {0};
+    err e;
+    safetensors_begin(&w);
+    safetensors_add_text(&w, "format", "pt");
+    safetensors_finish(&w, &b);
+    CHECK(!checkpoint_decode(b.data, b.len, &e));
+    CHECK_HAS(e.text, "of another program");
+    CHECK(!checkpoint_decode("PK\3\4 a zip file", 16, &e));
+    CHECK_HAS(e.text, "not safetensors");
+    buf_done(&b);
+}
+
+int main(void)
+{
+    return tap_run();
+}

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+// Every instruction set's kernels against the formulas in double, at sizes that hit every
+// remainder.
+#include "tests/support/tap.h"
+#include "trainer/cpu/ops.h"
+#include "trainer/cpu/pool.h"
+#include "trainer/data/order.h"
+#include "trainer/tensor/memory.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+static float *random_floats(size_t n, uint64_t seed, float zeros)
+{
+    random_state r = random_from(seed, 0);
+    float *f = memory_array(n, sizeof *f);
+    for (size_t i = 0; i < n; i++) {
+        float value = 2 * random_unit(&r) - 1;
+        f[i] = random_unit(&r) < zeros ? 0 : value;
+    }
+    return f;
+}
+
+// Calls fn once for every instruction set that this machine has; a missing one is said aloud.
+static void each_cpu(void (*fn)(const cpu_ops *cpu))
+{
+    for (size_t i = 0; cpu_nth(i); i++) {
+        if (cpu_nth(i)->usable())
+            fn(cpu_nth(i));
+        else
+            printf("# this machine has no %s\n", cpu_nth(i)->name);
+    }
+}
+
+static const size_t sizes[][3] = { // rows, inputs, width
+    {64, 784, 64}, {1, 1, 16}, {7, 65, 48}, {33, 130, 32}, {13, 64, 16}, {66, 63, 64}};
+
+static void check_multiply(const cpu_ops *cpu)
+{
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        size_t rows = sizes[s][0], inputs = sizes[s][1], width = sizes[s][2], ldx = inputs + 3;
+        float *x = random_floats(rows * ldx, 1, 0.5f), *w = random_floats(inputs * width, 2, 0);
+        float *bias = random_floats(width, 3, 0), *y = random_floats(rows * 80, 4, 0);
+        for (int add = 0; add < 2; add++) {
+            product p = {.y = y, .x = x, .w = w, .bias = add ? NULL : bias, .ldy = 80, .ldx = ldx};
+            p.rows = rows, p.inputs = inputs, p.width = width;
+            cpu->multiply(&p);
+        }
+        for (size_t r = 0; r < rows; r++)
+            for (size_t c = 0; c < width; c++) {
+                double sum = 0;
+                for (size_t k = 0; k < inputs; k++)
+                    sum += (double)x[r * ldx + k] * (double)w[k * width + c];
+                CHECK_NEAR((double)y[r * 80 + c], (double)bias[c] + 2 * sum, 2e-4);
+            }
+        free(x), free(w), free(bias), free(y);
+    }
+}
+
+TEST(multiply)
+{
+    each_cpu(check_multiply);
+}
+
+static void check_train(const cpu_ops *cpu)
+{
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        size_t rows = sizes[s][0], inputs = sizes[s][1], width = sizes[s][2], ldx = inputs + 3;
+        float *x = random_floats(rows * ldx, 1, 0.5f), *d = random_floats(rows * 80, 2, 0);
+        float *g = memory_array(inputs * width, sizeof *g);
+        update rule = {.rule = UPDATE_STORE};
+        gradient job = {.to = {.g = g}, .x = x, .d = d, .ldx = ldx, .ldd = 80, .rule = &rule};
+        job.rows = rows, job.inputs = inputs, job.width = width;
+        cpu->train(&job);
+        for (size_t k = 0; k < inputs; k++)
+            for (size_t c = 0; c < width; c++) {
+                double sum = 0;
+                for (size_t r = 0; r < rows; r++)
+                    sum += (double)x[r * ldx + k] * (double)d[r * 80 + c];
+                CHECK_NEAR((double)g[k * width + c], sum, 2e-5);
+            }
+        float *out = memory_array(64, sizeof *out);
+        cpu->train_bias(&rule, (params){.g = out}, d, 80, rows, width);
+        for (size_t c = 0; c < width; c++) {
+            double sum = 0;
+            for (size_t r = 0; r < rows; r++)
+                sum += (double)d[r * 80 + c];
+            CHECK_NEAR((double)out[c], sum, 2e-5);
+        }
+        free(x), free(d), free(g), free(out);
+    }
+}
+
+TEST(train_stores_the_gradient)
+{
+    each_cpu(check_train);
+}
+
+// Sparse kernels read the same batch as floats and as bytes; both must equal the dense ones to the
+// last bit, so that the choice by density never changes a result.
+static void check_sparse_type(
+    const cpu_ops *cpu, bool bytes, size_t rows, size_t inputs, size_t width)
+{
+    size_t tiles = (rows + TILE - 1) / TILE;
+    uint8_t *b = calloc(rows, inputs);
+    float *x = memory_array(rows * inputs, sizeof *x), value[256];
+    float *random = random_floats(rows * inputs, 5, 0.8f), *w = random_floats(inputs * width, 6, 0);
+    float *bias = random_floats(width, 7, 0), *d = random_floats(rows * 80, 8, 0);
+    const void **row = calloc(rows, sizeof *row);
+    void *turned = memory_array(tiles * TILE * inputs, sizeof(float));
+    for (int i = 0; i < 256; i++)
+        value[i] = (float)i * (1 / 255.0f);
+    for (size_t i = 0; i < rows * inputs; i++) {
+        b[i] = (uint8_t)(fabsf(random[i]) * 255);
+        x[i] = bytes ? value[b[i]] : random[i];
+    }
+    for (size_t r = 0; r < rows; r++)
+        row[r] = bytes ? (void *)(b + r * inputs) : x + r * inputs;
+    if (bytes)
+        turn_u8(turned, (const uint8_t *const *)row, rows, inputs);
+    else
+        turn_f32(turned, (const float *const *)row, rows, inputs);
+    uint8_t *seen = calloc(inputs, 1);
+    sparse_rows in = {.row = row,
+        .value = value,
+        .bytes = bytes,
+        .inputs = inputs,
+        .turned = turned,
+        .seen = seen};
+
+    float *y[2], *g[2];
+    update rule = {.rule = UPDATE_STORE};
+    for (int sparse = 0; sparse < 2; sparse++) {
+        y[sparse] = memory_array(rows * 80, sizeof(float));
+        g[sparse] = memory_array(inputs * width, sizeof(float));
+        product p = {.y = y[sparse], .x = x, .w = w, .bias = bias, .ldy = 80, .ldx = inputs};
+        p.rows = rows, p.inputs = inputs, p.width = width;
+        gradient job = {.to = {.g = g[sparse]}, .x = x, .d = d, .ldx = inputs, .ldd = 80};
+        job.rows = rows, job.inputs = inputs, job.width = width, job.rule = &rule;
+        if (sparse) {
+            cpu->multiply_sparse(&p, &in);
+            cpu->train_sparse(&job, &in);
+        } else {
+            cpu->multiply(&p);
+            cpu->train(&job);
+        }
+    }
+    for (size_t i = 0; i < rows * 80; i++)
+        CHECK_NEAR((double)y[1][i], (double)y[0][i], 0);
+    for (size_t i = 0; i < inputs * width; i++)
+        CHECK_NEAR((double)g[1][i], (double)g[0][i], 0);
+    free(b), free(x), free(random), free(w), free(bias), free(d), free(row), free(turned),
+        free(seen);
+    for (int i = 0; i < 2; i++)
+        free(y[i]), free(g[i]);
+}
+
+static void check_sparse(const cpu_ops *cpu)
+{
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        check_sparse_type(cpu, true, sizes[s][0], sizes[s][1], sizes[s][2]);
+        check_sparse_type(cpu, false, sizes[s][0], sizes[s][1], sizes[s][2]);
+    }
+    check_sparse_type(cpu, true, 200, 100, 64);
+}
+
+TEST(sparse_equals_dense_to_the_last_bit)
+{
+    each_cpu(check_sparse);
+}
+
+// One step of a rule in double, from the formulas of nn/optimizer.h.
+static void update_reference(const update *u, double *w, double *m, double *v, double g)
+{
+    double rate = (double)u->rate, b1 = (double)u->beta_1, b2 = (double)u->beta_2;
+    if (u->rule == UPDATE_SGD) {
+        *w -= rate * g;
+    } else if (u->rule == UPDATE_ADAM) {
+        *m = b1 * *m + (1 - b1) * g;
+        *v = b2 * *v + (1 - b2) * g * g;
+        *w -= rate * *m / (sqrt(*v) + (double)u->epsilon);
+    } else {
+        *m = b1 * *m - rate * g;
+        *w += u->rule == UPDATE_NESTEROV ? b1 * *m - rate * g : *m;
+    }
+}
+
+static void check_update(const cpu_ops *cpu)
+{
+    enum { N = 48 };
+    static const update_rule rules[] = {UPDATE_SGD, UPDATE_MOMENTUM, UPDATE_NESTEROV, UPDATE_ADAM};
+    for (size_t i = 0; i < 4; i++) {
+        update u = {
+            .rule = rules[i], .rate = 0.01f, .beta_1 = 0.9f, .beta_2 = 0.99f, .epsilon = 1e-7f};
+        float *w = random_floats(N, 1, 0), *m = memory_array(N, 4), *v = memory_array(N, 4);
+        double wd[N], md[N] = {0}, vd[N] = {0};
+        for (size_t j = 0; j < N; j++)
+            wd[j] = (double)w[j];
+        for (uint64_t step = 0; step < 5; step++) {
+            float *g = random_floats(N, 10 + step, 0.1f);
+            cpu->update(&u, (params){.w = w, .m = m, .v = v}, g, N);
+            for (size_t j = 0; j < N; j++)
+                update_reference(&u, &wd[j], &md[j], &vd[j], (double)g[j]);
+            free(g);
+        }
+        for (size_t j = 0; j < N; j++)
+            CHECK_NEAR((double)w[j], wd[j], 1e-6);
+        free(w), free(m), free(v);
+    }
+}
+
+TEST(update_rules_follow_their_formulas)
+{
+    each_cpu(check_update);
+}
+
+static void check_activations(const cpu_ops *cpu)
+{
+    enum { N = 96 };
+    static const activation all[] = {
+        ACTIVATION_LINEAR, ACTIVATION_RELU, ACTIVATION_SIGMOID, ACTIVATION_TANH};
+    for (size_t a = 0; a < 4; a++) {
+        float *y = memory_array(N, 4), *d = memory_array(N, 4);
+        for (int i = 0; i < N; i++)
+            y[i] = (float)(i - 48) * 0.37f, d[i] = 1;
+        cpu->activate(all[a], y, N, 1, N);
+        cpu->derive(all[a], d, N, y, N, 1, N);
+        for (int i = 0; i < N; i++) {
+            double z = (double)((float)(i - 48) * 0.37f), want = z, slope = 1;
+            if (all[a] == ACTIVATION_RELU)
+                want = z > 0 ? z : 0, slope = z > 0;
+            else if (all[a] == ACTIVATION_SIGMOID)
+                want = 1 / (1 + exp(-z)), slope = want * (1 - want);
+            else if (all[a] == ACTIVATION_TANH)
+                want = tanh(z), slope = 1 - want * want;
+            CHECK_NEAR((double)y[i], want, 3e-7);
+            CHECK_NEAR((double)d[i], slope, 1e-6);
+        }
+        free(y), free(d);
+    }
+}
+
+TEST(activations_and_their_slopes)
+{
+    each_cpu(check_activations);
+}
+
+static void check_softmax(const cpu_ops *cpu)
+{
+    float *z = memory_array(2 * 32, 4), log_sum[2];
+    for (int i = 0; i < 17; i++)
+        z[i] = 1000 + (float)i, z[32 + i] = (float)i * -3;
+    cpu->softmax(z, 32, 2, 17, log_sum);
+    for (int r = 0; r < 2; r++) {
+        double sum = 0, total = 0;
+        for (int i = 0; i < 17; i++)
+            sum += exp(r ? i * -3 : i - 16);
+        for (int i = 0; i < 17; i++) {
+            CHECK_NEAR((double)z[32 * r + i], exp(r ? i * -3 : i - 16) / sum, 2e-7);
+            total += (double)z[32 * r + i];
+        }
+        CHECK_NEAR(total, 1, 1e-6);
+        CHECK_NEAR((double)log_sum[r], (r ? 0 : 1016) + log(sum), 1e-4);
+        for (int i = 17; i < 32; i++)
+            CHECK_NEAR((double)z[32 * r + i], 0, 0);
+    }
+    free(z);
+}
+
+TEST(softmax_does_not_overflow)
+{
+    each_cpu(check_softmax);
+}
+
+static void check_expand(const cpu_ops *cpu)
+{
+    uint8_t in[37];
+    float *out = memory_array(37, 4);
+    for (int i = 0; i < 37; i++)
+        in[i] = (uint8_t)(i * 7);
+    cpu->expand(out, in, 37, 0.5f);
+    for (int i = 0; i < 37; i++)
+        CHECK_NEAR((double)out[i], (double)in[i] / 2, 0);
+    free(out);
+}
+
+TEST(expand)
+{
+    each_cpu(check_expand);
+}
+
+TEST(unknown_instruction_set_lists_the_known)
+{
+    err e;
+    CHECK(!cpu_choose("mmx", &e));
+    CHECK_HAS(e.text, "unknown instruction set \"mmx\" (known: ");
+    CHECK_HAS(e.text, "plain");
+    CHECK_STR(cpu_choose("plain", &e)->name, "plain");
+    CHECK(cpu_choose(NULL, &e)->usable());
+}
+
+struct meeting {
+    pool *pool;
+    atomic_int before, wrong;
+};
+
+static void meet(void *ctx, int thread)
+{
+    struct meeting *m = ctx;
+    for (int round = 1; round <= 100; round++) {
+        atomic_fetch_add(&m->before, 1);
+        pool_barrier(m->pool);
+        if (atomic_load(&m->before) != round * pool_threads(m->pool))
+            atomic_fetch_add(&m->wrong, 1);
+        pool_barrier(m->pool);
+    }
+}
+
+TEST(nobody_passes_a_barrier_alone)
+{
+    for (int threads = 1; threads <= 8; threads++) {
+        struct meeting m = {.pool = pool_new(threads)};
+        CHECK_INT(pool_threads(m.pool), threads);
+        for (int run = 0; run < 5; run++) {
+            atomic_store(&m.before, 0);
+            pool_run(m.pool, meet, &m);
+        }
+        CHECK_INT(atomic_load(&m.wrong), 0);
+        pool_free(m.pool);
+    }
+}
+
+int main(void)
+{
+    return tap_run();
+}

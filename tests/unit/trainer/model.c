@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: MIT
+#include "tests/support/tap.h"
+#include "trainer/data/order.h"
+#include "trainer/fit.h"
+#include "trainer/nn/train.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define FLATTEN(...)                                                                               \
+    {                                                                                              \
+        .kind = LAYER_FLATTEN, .dims = 2, .shape = { __VA_ARGS__ }                                 \
+    }
+#define DENSE(n, f)                                                                                \
+    {                                                                                              \
+        .kind = LAYER_DENSE, .units = n, .activation = ACTIVATION_##f                              \
+    }
+
+static const layer_spec mlp[] = {FLATTEN(8, 9), DENSE(150, RELU), DENSE(10, SOFTMAX)};
+
+enum { N = 96 };
+
+// N rows of bytes in the shape (8, 9), three quarters zeros, with classes that depend on them.
+static tensor *rows_x(void)
+{
+    err e;
+    random_state r = random_from(1, 1);
+    tensor *t = tensor_new(TENSOR_U8, 3, (size_t[]){N, 8, 9}, &e);
+    for (size_t i = 0; i < tensor_count(t); i++) {
+        uint8_t value = (uint8_t)random_next(&r);
+        ((uint8_t *)t->data)[i] = random_unit(&r) < 0.75f ? 0 : value;
+    }
+    tensor *scaled = tensor_scaled(t, 1 / 255.0f, &e);
+    tensor_free(t);
+    return scaled;
+}
+
+static tensor *rows_y(void)
+{
+    err e;
+    tensor *t = tensor_new(TENSOR_U8, 1, (size_t[]){N}, &e);
+    for (size_t i = 0; i < N; i++)
+        ((uint8_t *)t->data)[i] = (uint8_t)(i % 10);
+    return t;
+}
+
+static model *compiled(const layer_spec *layers, size_t n, compile_spec spec)
+{
+    err e;
+    model *m = model_new(layers, n, 7, &e);
+    if (!spec.optimizer.learning_rate)
+        spec.optimizer = optimizer_default(OPTIMIZER_ADAM);
+    spec.accuracy = true;
+    CHECK_OK(m && model_compile(m, &spec, &e) == 0, e);
+    return m;
+}
+
+static void check_refused(const layer_spec *layers, size_t n, const char *message)
+{
+    err e = {0};
+    CHECK(!model_new(layers, n, 1, &e));
+    CHECK_INT(e.code, ERR_USAGE);
+    CHECK_HAS(e.text, message);
+}
+
+#define REFUSED(message, ...)                                                                      \
+    check_refused(                                                                                 \
+        (layer_spec[]){__VA_ARGS__}, sizeof((layer_spec[]){__VA_ARGS__}) / sizeof *mlp, message)
+
+TEST(layers_that_do_not_go_together)
+{
+    check_refused(NULL, 0, "a model needs a Dense layer");
+    REFUSED("Dense(0) must have between", DENSE(0, RELU));
+    REFUSED(
+        "Dense(3) has softmax, which is for the last layer", DENSE(3, SOFTMAX), DENSE(3, SOFTMAX));
+    REFUSED("Dropout(1) must have a rate", {.kind = LAYER_DROPOUT, .rate = 1}, DENSE(3, SOFTMAX));
+    REFUSED(
+        "Dropout(0.5) cannot be the last", DENSE(3, RELU), {.kind = LAYER_DROPOUT, .rate = 0.5f});
+    REFUSED("Dense(10) expects 100 inputs, got 128",
+        {.kind = LAYER_DENSE, .units = 128, .inputs = 784},
+        {.kind = LAYER_DENSE, .units = 10, .inputs = 100});
+    REFUSED("two layers have the name \"a\"", {.kind = LAYER_DENSE, .units = 2, .name = "a"},
+        {.kind = LAYER_DENSE, .units = 2, .name = "a"});
+}
+
+static void check_data(model *m, const tensor *x, const tensor *y, const char *message)
+{
+    err e = {0};
+    model_data data;
+    CHECK(model_prepare(m, x, y, &data, &e) < 0);
+    CHECK_INT(e.code, ERR_USAGE);
+    CHECK_STR(e.text, message);
+}
+
+TEST(data_that_does_not_fit)
+{
+    err e;
+    model *m = compiled((layer_spec[]){FLATTEN(28, 28), DENSE(128, RELU), DENSE(10, SOFTMAX)}, 3,
+        (compile_spec){0});
+    tensor *x = tensor_new(TENSOR_F32, 2, (size_t[]){4, 785}, &e);
+    tensor *good = tensor_new(TENSOR_F32, 3, (size_t[]){4, 28, 28}, &e);
+    tensor *y = tensor_new(TENSOR_I64, 1, (size_t[]){4}, &e);
+    tensor *three = tensor_slice(y, 0, 3, &e);
+    tensor *wide = tensor_new(TENSOR_F32, 2, (size_t[]){4, 10}, &e);
+    check_data(m, x, y, "Dense(128) expects 784 inputs, got 785 (rows of shape (785,))");
+    check_data(m, good, three, "x has 4 rows, but y has 3");
+    check_data(
+        m, good, wide, "sparse_categorical_crossentropy expects y of shape (n, 1), got (4, 10)");
+    check_data(m, y, y, "x must have rows of numbers, its shape is (4,)");
+    tensor_set(y, 2, 10, &e);
+    check_data(
+        m, good, y, "label 10 at index 2 is out of range: the model has 10 classes (0 to 9)");
+    tensor_set(y, 2, -1, &e);
+    check_data(
+        m, good, y, "label -1 at index 2 is out of range: the model has 10 classes (0 to 9)");
+    model *flat = compiled((layer_spec[]){DENSE(10, SOFTMAX)}, 1, (compile_spec){0});
+    check_data(
+        flat, good, y, "Dense(10) expects rows of one dimension, got (28, 28): put Flatten before");
+    model *raw = model_new(mlp, 3, 1, &e);
+    check_data(raw, good, y, "the model was not compiled: call compile first");
+    tensor_free(x), tensor_free(good), tensor_free(y), tensor_free(three), tensor_free(wide);
+    model_free(m), model_free(flat), model_free(raw);
+}
+
+TEST(loss_and_last_layer_must_go_together)
+{
+    err e;
+    model *m = model_new((layer_spec[]){DENSE(10, RELU)}, 1, 1, &e);
+    compile_spec c = {.optimizer = optimizer_default(OPTIMIZER_ADAM)};
+    CHECK(model_compile(m, &c, &e) < 0);
+    CHECK_STR(e.text,
+        "sparse_categorical_crossentropy needs softmax as the last layer's activation "
+        "(or from_logits), not relu");
+    c.loss = LOSS_MEAN_SQUARED_ERROR;
+    c.optimizer.learning_rate = -1;
+    CHECK(model_compile(m, &c, &e) < 0);
+    CHECK_HAS(e.text, "learning_rate must be at least 0, not -1");
+    c.optimizer.learning_rate = 1;
+    c.cpu = "mmx";
+    CHECK(model_compile(m, &c, &e) < 0);
+    CHECK_HAS(e.text, "unknown instruction set");
+    model_free(m);
+}
+
+TEST(names_are_found_or_listed)
+{
+    err e;
+    activation a;
+    loss_kind l;
+    optimizer_kind o;
+    layer_kind k;
+    CHECK(activation_parse("none", &a, &e) == 0 && a == ACTIVATION_LINEAR);
+    CHECK(loss_parse("mse", &l, &e) == 0 && l == LOSS_MEAN_SQUARED_ERROR);
+    CHECK(optimizer_parse("adam", &o, &e) == 0 && o == OPTIMIZER_ADAM);
+    CHECK(layer_kind_parse("Dense", &k, &e) == 0 && k == LAYER_DENSE);
+    CHECK(activation_parse("gelu", &a, &e) < 0);
+    CHECK_STR(e.text, "unknown activation \"gelu\" (known: linear, relu, sigmoid, tanh, softmax)");
+    CHECK(optimizer_parse("adagrad", &o, &e) < 0);
+    CHECK_STR(e.text, "unknown optimizer \"adagrad\" (known: SGD, Adam)");
+}
+
+TEST(weights_are_read_and_written_by_name)
+{
+    err e;
+    buf name = {0};
+    model *m = compiled(mlp, 3, (compile_spec){0});
+    static const char *const names[] = {
+        "dense/kernel", "dense/bias", "dense_1/kernel", "dense_1/bias"};
+    CHECK_INT(model_weight_count(m), 4);
+    for (size_t i = 0; i < 4; i++) {
+        buf_clear(&name);
+        model_weight_name(m, i, &name);
+        CHECK_STR(buf_cstr(&name), names[i]);
+    }
+    tensor *w = model_weight(m, 0, &e);
+    CHECK_INT(w->shape[0], 72);
+    CHECK_INT(w->shape[1], 150);
+    double limit = sqrt(6.0 / (72 + 150));
+    CHECK(tensor_max(w) <= limit && tensor_max(w) > 0.99 * limit);
+    CHECK(tensor_min(w) >= -limit && tensor_min(w) < -0.99 * limit);
+    CHECK_NEAR(tensor_sum(w) / 72 / 150, 0, 0.01);
+    for (size_t i = 0; i < tensor_count(w); i++)
+        tensor_set(w, i, (double)i, &e);
+    CHECK_OK(model_set_weight(m, 0, w, &e) == 0, e);
+    tensor *again = model_weight(m, 0, &e);
+    CHECK(memcmp(w->data, again->data, tensor_count(w) * 4) == 0);
+    CHECK(model_set_weight(m, 1, w, &e) < 0);
+    CHECK_STR(e.text, "dense/bias expects shape (150,), got (72, 150)");
+    CHECK(!model_weight(m, 4, &e));
+    CHECK_HAS(e.text, "no weight number 4");
+    tensor_free(w), tensor_free(again);
+    buf_done(&name);
+    model_free(m);
+}
+
+TEST(summary_counts_parameters)
+{
+    buf out = {0};
+    model *m = compiled(mlp, 3, (compile_spec){0});
+    model_summary(m, &out);
+    CHECK_HAS(buf_cstr(&out), "dense (Dense)                (None, 150)               10950\n");
+    CHECK_HAS(buf_cstr(&out), "Total params: 12460\n");
+    buf_done(&out);
+    model_free(m);
+}
+
+// Weights after some epochs, as bytes.
+static float *trained(
+    const layer_spec *layers, size_t n, compile_spec spec, size_t batch, size_t *count)
+{
+    err e;
+    model *m = compiled(layers, n, spec);
+    tensor *x = rows_x(), *y = rows_y();
+    fit_spec fit = {.x = x, .y = y, .batch_size = batch, .epochs = 3};
+    CHECK_OK(model_fit(m, &fit, NULL, &e) == 0, e);
+    float *w = model_weight_values(m, count);
+    float *copy = malloc(*count * sizeof *copy);
+    memcpy(copy, w, *count * sizeof *copy);
+    tensor_free(x), tensor_free(y);
+    model_free(m);
+    return copy;
+}
+
+static void check_same(
+    const layer_spec *layers, size_t n, compile_spec a, compile_spec b, double within)
+{
+    size_t count;
+    float *x = trained(layers, n, a, 20, &count), *y = trained(layers, n, b, 20, &count);
+    double most = 0;
+    for (size_t i = 0; i < count; i++)
+        most = fmax(most, fabs((double)x[i] - (double)y[i]));
+    CHECK_NEAR(most, 0, within);
+    if (within <= 0)
+        CHECK(memcmp(x, y, count * sizeof *x) == 0);
+    free(x), free(y);
+}
+
+static const layer_spec deep[] = {FLATTEN(8, 9), DENSE(130, RELU),
+    {.kind = LAYER_DROPOUT, .rate = 0.2f}, DENSE(12, TANH), DENSE(200, RELU),
+    {.kind = LAYER_DROPOUT, .rate = 0.5f}, DENSE(70, SIGMOID), DENSE(20, SOFTMAX)};
+
+TEST(any_number_of_threads_gives_the_same_bits)
+{
+    for (int threads = 2; threads <= 5; threads++) {
+        check_same(mlp, 3, (compile_spec){.threads = 1}, (compile_spec){.threads = threads}, 0);
+        check_same(deep, 8, (compile_spec){.threads = 1}, (compile_spec){.threads = threads}, 0);
+    }
+    check_same((layer_spec[]){FLATTEN(8, 9), DENSE(10, SOFTMAX)}, 2, (compile_spec){.threads = 1},
+        (compile_spec){.threads = 2}, 0);
+}
+
+TEST(sparse_and_dense_input_give_the_same_bits)
+{
+    check_same(
+        mlp, 3, (compile_spec){.input = INPUT_DENSE}, (compile_spec){.input = INPUT_SPARSE}, 0);
+    check_same((layer_spec[]){FLATTEN(8, 9), DENSE(10, SOFTMAX)}, 2,
+        (compile_spec){.input = INPUT_DENSE}, (compile_spec){.input = INPUT_SPARSE}, 0);
+}
+
+TEST(instruction_sets_agree)
+{
+    check_same(deep, 8, (compile_spec){.cpu = "plain"}, (compile_spec){0}, 2e-3);
+    check_same(mlp, 3, (compile_spec){.cpu = "plain"}, (compile_spec){0}, 2e-4);
+}
+
+static int alone(void *ctx, float *values, size_t n, const char *name, err *e)
+{
+    ++*(int *)ctx;
+    CHECK_STR(name, "gradients");
+    return 0;
+}
+
+TEST(an_allreduce_of_one_changes_nothing)
+{
+    int calls = 0;
+    check_same(
+        deep, 8, (compile_spec){0}, (compile_spec){.allreduce = alone, .allreduce_ctx = &calls}, 0);
+    CHECK_INT(calls, 3 * 5);
+    compile_spec sgd = {
+        .optimizer = {.kind = OPTIMIZER_SGD, .learning_rate = 0.05, .momentum = 0.9}};
+    compile_spec same = sgd;
+    same.allreduce = alone;
+    same.allreduce_ctx = &calls;
+    check_same(mlp, 3, sgd, same, 0);
+}
+
+static int fails(void *ctx, float *values, size_t n, const char *name, err *e)
+{
+    return err_set(e, ERR_UNAVAILABLE, "rank 1 is gone");
+}
+
+TEST(a_failing_allreduce_ends_the_training)
+{
+    err e;
+    model *m = compiled(mlp, 3, (compile_spec){.allreduce = fails});
+    tensor *x = rows_x(), *y = rows_y();
+    history h;
+    CHECK(model_fit(m, &(fit_spec){.x = x, .y = y}, &h, &e) < 0);
+    CHECK_STR(e.text, "rank 1 is gone");
+    history_done(&h);
+    tensor_free(x), tensor_free(y);
+    model_free(m);
+}
+
+// Two ranks in one process: each adds its values, waits, and takes the mean.
+struct ranks {
+    pthread_barrier_t meet;
+    float *sum;
+};
+
+struct rank {
+    struct ranks *all;
+    int number;
+    float *weights;
+    size_t count;
+};
+
+static int average(void *ctx, float *values, size_t n, const char *name, err *e)
+{
+    struct rank *r = ctx;
+    if (r->number == 0)
+        memcpy(r->all->sum, values, n * sizeof *values);
+    pthread_barrier_wait(&r->all->meet);
+    for (size_t i = 0; r->number == 1 && i < n; i++)
+        r->all->sum[i] = (r->all->sum[i] + values[i]) / 2;
+    pthread_barrier_wait(&r->all->meet);
+    memcpy(values, r->all->sum, n * sizeof *values);
+    pthread_barrier_wait(&r->all->meet);
+    return 0;
+}
+
+static void *run_rank(void *arg)
+{
+    struct rank *r = arg;
+    err e;
+    model *m = model_new(mlp, 3, 7, &e);
+    compile_spec spec = {.optimizer = optimizer_default(OPTIMIZER_ADAM), .threads = 1};
+    if (r->all) {
+        spec.allreduce = average;
+        spec.allreduce_ctx = r;
+    }
+    tensor *x = rows_x(), *y = rows_y();
+    tensor *xs = tensor_shard(x, r->all ? r->number : 0, r->all ? 2 : 1, &e);
+    tensor *ys = tensor_shard(y, r->all ? r->number : 0, r->all ? 2 : 1, &e);
+    fit_spec fit = {
+        .x = xs, .y = ys, .batch_size = r->all ? 16 : 32, .epochs = 4, .no_shuffle = true};
+    if (model_compile(m, &spec, &e) == 0 && model_fit(m, &fit, NULL, &e) == 0) {
+        float *w = model_weight_values(m, &r->count);
+        r->weights = malloc(r->count * sizeof *w);
+        memcpy(r->weights, w, r->count * sizeof *w);
+    }
+    tensor_free(x), tensor_free(y), tensor_free(xs), tensor_free(ys);
+    model_free(m);
+    return NULL;
+}
+
+TEST(two_ranks_with_half_batches_are_one_with_whole_ones)
+{
+    struct ranks all = {.sum = malloc(1 << 20)};
+    struct rank rank[2] = {{&all, 0}, {&all, 1}}, single = {0};
+    pthread_t thread[2];
+    pthread_barrier_init(&all.meet, NULL, 2);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&thread[i], NULL, run_rank, &rank[i]);
+    for (int i = 0; i < 2; i++)
+        pthread_join(thread[i], NULL);
+    run_rank(&single);
+    CHECK(single.weights && rank[0].weights && rank[1].weights);
+    CHECK(memcmp(rank[0].weights, rank[1].weights, rank[0].count * sizeof(float)) == 0);
+    for (size_t i = 0; i < single.count; i++)
+        CHECK_NEAR((double)rank[0].weights[i], (double)single.weights[i], 1e-5);
+    free(all.sum), free(single.weights), free(rank[0].weights), free(rank[1].weights);
+    pthread_barrier_destroy(&all.meet);
+}
+
+TEST(momentum_cannot_be_switched_on_later)
+{
+    err e;
+    model *m = compiled(mlp, 3, (compile_spec){.optimizer = optimizer_default(OPTIMIZER_SGD)});
+    CHECK_INT(model_slot_count(m), 0);
+    CHECK(model_set_momentum(m, 0.5, &e) < 0);
+    CHECK_OK(model_set_learning_rate(m, 0.5, &e) == 0, e);
+    CHECK_NEAR(model_learning_rate(m), 0.5, 0);
+    CHECK(model_set_learning_rate(m, -0.5, &e) < 0);
+    CHECK_NEAR(model_learning_rate(m), 0.5, 0);
+    model_free(m);
+}
+
+TEST(threads_are_as_many_as_there_is_work_for)
+{
+    err e;
+    model_data data;
+    model *m = compiled(mlp, 3, (compile_spec){.threads = 64});
+    tensor *x = rows_x();
+    CHECK_OK(model_prepare(m, x, NULL, &data, &e) == 0, e);
+    CHECK(data.sparse);
+    CHECK_INT(model_threads(m), 3); // 150 units: three panels of 64
+    tensor_free(x);
+    model_free(m);
+}
+
+int main(void)
+{
+    return tap_run();
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/tensor/memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { HUGE_PAGE = 2 << 20, HUGE_FROM = HUGE_PAGE / 8 };
+
+void *memory_new(size_t bytes)
+{
+    size_t align = bytes >= HUGE_FROM ? HUGE_PAGE : MEMORY_LINE;
+    if (bytes > PTRDIFF_MAX - 2 * (size_t)HUGE_PAGE)
+        return NULL;
+    size_t room = (bytes + align) / align * align;
+    void *p = aligned_alloc(align, room);
+    if (p && align == HUGE_PAGE)
+        madvise(p, room, MADV_HUGEPAGE); // only a wish
+    return p ? memset(p, 0, room) : NULL;
+}
+
+void *memory_array(size_t count, size_t size)
+{
+    size_t bytes;
+    return __builtin_mul_overflow(count, size, &bytes) ? NULL : memory_new(bytes);
+}
