@@ -10,6 +10,7 @@ enum kind_flags {
     KIND_HAS_LOG = 4,        // pods
     KIND_HAS_GENERATION = 8, // metadata.generation counts changes of the spec
     KIND_IS_CUSTOM = 16,     // no strategic merge patch (415), merged as plain JSON
+    KIND_IS_REVIEW = 32,     // only POST, and nothing is kept
 };
 
 enum kind_id {

@@ -62,8 +62,8 @@ enum store_part {
     STORE_STATUS, // as a PUT of /status: only .status (and labels, annotations not) is taken
     STORE_ALL,    // for controllers: both
 };
-// Sets uid, creationTimestamp, resourceVersion, generation, and the name for a generateName. The
-// namespace must exist. STORE_MAIN drops .status where the kind has a /status.
+// Sets uid (if store_identify has not), creationTimestamp, resourceVersion, generation, and the
+// name for a generateName. The namespace must exist.
 const snapshot *store_create(
     store *s, const struct kind *k, cJSON *json, enum store_part part, bool dry_run, err *e);
 // Replaces by metadata.namespace and name. A resourceVersion or uid in it must be the current one;
@@ -71,6 +71,10 @@ const snapshot *store_create(
 // object that is being deleted removes it; the last snapshot is returned.
 const snapshot *store_update(
     store *s, const struct kind *k, cJSON *json, enum store_part part, bool dry_run, err *e);
+
+// Gives a new object its uid, and its name if that is to be generated, ahead of store_create: for
+// what refers to them in the object itself.
+void store_identify(cJSON *json);
 
 enum store_propagation { STORE_BACKGROUND, STORE_FOREGROUND, STORE_ORPHAN };
 struct store_delete {
