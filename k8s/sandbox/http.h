@@ -49,8 +49,11 @@ bool http_is_authorized(const http_exchange *x);
 // The answer, once. Headers first. The body of a HEAD is counted but not sent.
 void http_set_header(http_exchange *x, const char *name, const char *value);
 void http_respond(http_exchange *x, int code, const char *type, const void *bytes, size_t n);
-// From an open file's start to `size`; the descriptor is taken.
-void http_respond_file(http_exchange *x, int code, const char *type, int fd, uint64_t size);
+// `size` bytes of an open file from `offset`; the descriptor is taken.
+void http_respond_file(
+    http_exchange *x, int code, const char *type, int fd, uint64_t offset, uint64_t size);
+// To a HEAD: the length a GET would send.
+void http_respond_length(http_exchange *x, int code, const char *type, uint64_t size);
 // From a source, in chunks, without a length.
 enum { HTTP_END = -1, HTTP_BROKEN = -2 };
 struct http_source {

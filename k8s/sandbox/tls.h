@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// A certificate authority of one's own and a server certificate by it for loopback, made in memory
+// with GnuTLS (ECDSA P-256, a few milliseconds). PEM texts, the caller's to free with tls_done.
+#pragma once
+#include "base/err.h"
+
+#include <stdint.h>
+
+struct tls {
+    char *ca;          // certificate of the authority
+    char *certificate; // of the server: 127.0.0.1, ::1, localhost
+    char *key;         // of the server
+};
+// Valid from an hour before `now` (wall ns) for ten years.
+int tls_make(struct tls *t, int64_t now, err *e);
+void tls_done(struct tls *t);
