@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 // 0 when the command exits with 0; its output is dropped.
-static int try_command(char *const *argv)
+static int try_command(const char *const *argv)
 {
     pid_t child = fork();
     if (child == 0) {
@@ -25,7 +25,7 @@ static int try_command(char *const *argv)
         dup2(null, 0);
         dup2(null, 1);
         dup2(null, 2);
-        execv(argv[0], argv);
+        execv(argv[0], (char *const *)argv);
         _exit(127);
     }
     int status = -1;
@@ -62,7 +62,7 @@ static bool probe_overlay(const struct runtime *r, const char *dir)
         paths[i] = path_join(probe, parts[i]);
         path_make_dirs(paths[i], 0700, NULL);
     }
-    char *argv[] = {r->program, "--pod", "--overlay", paths[0], paths[1], paths[2], paths[3], "--",
+    const char *argv[] = {r->program, "--pod", "--overlay", paths[0], paths[1], paths[2], paths[3], "--",
         r->bwrap, "--ro-bind", "/", "/", "--unshare-pid", "true", NULL};
     bool works = try_command(argv) == 0;
     for (size_t i = 0; i < 4; i++)
@@ -78,7 +78,7 @@ void runtime_probe(struct runtime *r, const char *program, const char *dir, cons
         r->why = mem_strdup("bubblewrap is not installed (Debian's package: bubblewrap)");
         return;
     }
-    char *argv[] = {r->bwrap, "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "--dev",
+    const char *argv[] = {r->bwrap, "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "--dev",
         "/dev", "true", NULL};
     if (try_command(argv) != 0) {
         free(r->bwrap);

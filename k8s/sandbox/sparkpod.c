@@ -109,7 +109,7 @@ static int memory_mib(const cJSON *app, const cJSON *role, int64_t *mib, err *e)
 
 static int set_resources(const cJSON *app, const cJSON *role, cJSON *container, err *e)
 {
-    int64_t mib;
+    int64_t mib = 0;
     if (memory_mib(app, role, &mib, e))
         return -1;
     cJSON *resources = json_object_at(container, "resources");
