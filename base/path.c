@@ -116,7 +116,11 @@ static int remove_at(int at, const char *name, int depth)
         return 0;
     if (errno != EISDIR && errno != EPERM)
         return -1;
-    int fd = depth < 256 ? openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    int fd = depth < 256 ? openat(at, name, flags) : -1;
+    // A folder of ours that nobody may read, as overlayfs leaves one behind.
+    if (fd < 0 && errno == EACCES && fchmodat(at, name, 0700, 0) == 0)
+        fd = openat(at, name, flags);
     if (fd < 0)
         return -1;
     DIR *dir = fdopendir(fd);
