@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#include "base/mem.h"
+#include "base/path.h"
+#include "script/journal/fold.h"
+#include "script/journal/reader.h"
+#include "script/journal/text.h"
+#include "tests/unit/journal/sample.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+static fold *sample_fold(void)
+{
+    err e = {0};
+    AUTO_FREE char *run = sample_write(), *file = journal_file(tap_dir(), run);
+    fold *f = fold_file(file, NULL, &e);
+    CHECK_OK(f, e);
+    return f;
+}
+
+static void check_output(const struct output *o, const char *want)
+{
+    err e = {0};
+    AUTO_BUF text = {0};
+    CHECK_OK(output_text(o, NULL, 0, &text, &e) == 0, e);
+    CHECK_STR(buf_cstr(&text), want);
+}
+
+static void event(fold *f, const char *text)
+{
+    err e = {0};
+    AUTO_JSON *j = json_parse(text, strlen(text), &e);
+    CHECK_OK(j, e);
+    CHECK_OK(fold_event(f, j, &e) == 0, e);
+}
+
+TEST(a_run_is_what_its_events_say)
+{
+    fold *f = sample_fold();
+    CHECK_INT(fold_state(f), RUN_FAILED);
+    CHECK_INT(fold_exit(f), 1);
+    CHECK_INT(fold_seq(f), 1 + sizeof sample_events / sizeof *sample_events);
+    CHECK_INT(fold_count(f), 4);
+    CHECK_INT(fold_corrupt(f), 0);
+    CHECK(fold_duration(f) > 0 && fold_started(f) <= fold_last(f));
+    const struct run_cell *one = fold_cell_by_id(f, "one", NULL);
+    CHECK_INT(one->state, STATE_OK);
+    CHECK_INT(one->count, 1);
+    CHECK(one->started && one->ended >= one->started);
+    CHECK_INT(one->n_outputs, 4);
+    check_output(&one->outputs[0], "100%\nd\u00e9j\u00e0 vu\n");
+    check_output(&one->outputs[1], "warning\n");
+    CHECK_STR(one->outputs[1].name, "stderr");
+    check_output(&one->outputs[2], "NAME    STATUS\npod-a   Running\n");
+    CHECK(!one->outputs[2].live);
+    check_output(&one->outputs[3], "42\n");
+    CHECK(one->outputs[3].result);
+    const struct run_cell *two = fold_cell_by_id(f, "two", NULL);
+    CHECK_INT(two->state, STATE_FAILED);
+    check_output(&two->outputs[0], "line 1: no\n  in main chunk\n");
+    CHECK_INT(fold_cell_by_id(f, "three", NULL)->state, STATE_CANCELLED);
+    fold_free(f);
+}
+
+TEST(the_ledger_knows_what_is_left)
+{
+    fold *f = sample_fold();
+    CHECK_INT(fold_ledger_count(f), 1);
+    const struct ledger_entry *l = fold_ledger(f, 0);
+    CHECK_STR(l->what, "create Pod a");
+    CHECK(l->outcome && !l->failed && ledger_left_over(l));
+    CHECK_STR(json_str(l->result, "uid"), "u1");
+    event(f, "{\"type\":\"ledger\",\"entry\":1,\"phase\":\"undone\"}");
+    CHECK_INT(fold_left_overs(f), 0);
+    fold_free(f);
+}
+
+TEST(a_cell_that_runs_again_starts_anew)
+{
+    fold *f = sample_fold();
+    event(f, "{\"type\":\"state\",\"cell\":\"one\",\"state\":\"running\",\"count\":3}");
+    const struct run_cell *one = fold_cell_by_id(f, "one", NULL);
+    CHECK_INT(one->n_outputs, 0);
+    CHECK_INT(one->state, STATE_RUNNING);
+    CHECK_INT(one->count, 3);
+    event(
+        f, "{\"type\":\"update\",\"id\":1,\"rows\":[{\"uid\":\"c\"}]}"); // of what is gone: no harm
+    fold_free(f);
+}
+
+TEST(edits_are_followed)
+{
+    fold *f = sample_fold();
+    event(f, "{\"type\":\"edited\",\"rev\":2,\"change\":\"insert\",\"cell\":\"new\",\"after\":"
+             "\"one\",\"source\":\"x\",\"marker\":\"New\"}");
+    CHECK_INT(fold_count(f), 5);
+    CHECK_STR(fold_cell(f, 2)->id, "new");
+    event(f,
+        "{\"type\":\"edited\",\"rev\":3,\"change\":\"move\",\"cell\":\"new\",\"after\":\"three\"}");
+    CHECK_STR(fold_cell(f, 4)->id, "new");
+    event(f, "{\"type\":\"edited\",\"rev\":4,\"change\":\"move\",\"cell\":\"new\"}");
+    CHECK_STR(fold_cell(f, 0)->id, "new");
+    event(f, "{\"type\":\"edited\",\"rev\":5,\"change\":\"edit\",\"cell\":\"one\",\"source\":"
+             "\"print(2)\"}");
+    CHECK_INT(fold_cell_by_id(f, "one", NULL)->n_outputs, 4); // the id keeps the outputs
+    event(f, "{\"type\":\"edited\",\"rev\":6,\"change\":\"delete\",\"cell\":\"one\"}");
+    CHECK(!fold_cell_by_id(f, "one", NULL));
+    AUTO_BUF text = {0};
+    notebook_print(fold_notebook(f), &text);
+    CHECK_HAS(text.data, "-- %% New\nx\n");
+    fold_free(f);
+}
+
+TEST(a_resumed_run_is_the_same_run)
+{
+    fold *f = sample_fold();
+    event(f, "{\"type\":\"resumed\",\"seq\":22,\"mono\":5,\"pid\":2,\"host\":\"h\",\"notebook\":\"-"
+             "- %% First id=\\\"one\\\"\\nx\\n\"}");
+    CHECK_INT(fold_state(f), RUN_RUNNING);
+    CHECK_INT(fold_exit(f), -1);
+    CHECK_INT(fold_count(f), 1);
+    CHECK_INT(fold_cell(f, 0)->n_outputs, 0);
+    CHECK_INT(fold_ledger_count(f), 1);
+    event(f, "{\"type\":\"end\",\"mono\":1000000005,\"exit\":0,\"outcome\":\"ok\"}");
+    CHECK_INT(fold_state(f), RUN_OK);
+    CHECK(fold_duration(f) > 1000000000);
+    fold_free(f);
+}
+
+TEST(a_journal_cut_anywhere_still_folds)
+{
+    err e = {0};
+    AUTO_FREE char *run = sample_write(), *file = journal_file(tap_dir(), run);
+    AUTO_FREE char *copy = path_join(tap_dir(), "cut.jsonl");
+    AUTO_BUF text = {0};
+    CHECK_OK(path_read(file, &text, 0, &e) == 0, e);
+    CHECK_OK(path_write(copy, text.data, text.len, 0600, &e) == 0, e);
+    size_t whole = 1 + sizeof sample_events / sizeof *sample_events;
+    for (size_t n = text.len; n-- > 0;) {
+        if (text.data[n] == '\n')
+            whole--;
+        CHECK_INT(truncate(copy, (off_t)n), 0);
+        fold *f = fold_file(copy, NULL, &e);
+        CHECK_OK(f, e);
+        CHECK_INT(fold_seq(f), whole);
+        CHECK_INT(fold_corrupt(f), 0);
+        CHECK_INT(fold_state(f), RUN_RUNNING);
+        fold_free(f);
+    }
+}
+
+TEST(damaged_lines_are_counted_and_passed_over)
+{
+    err e = {0}, bad = {0};
+    AUTO_FREE char *run = sample_write(), *file = journal_file(tap_dir(), run);
+    AUTO_BUF text = {0};
+    CHECK_OK(path_read(file, &text, 0, &e) == 0, e);
+    char *second = strchr(text.data, '\n') + 1;
+    memset(second, 'x', 5);
+    CHECK_OK(path_write(file, text.data, text.len, 0600, &e) == 0, e);
+    fold *f = fold_file(file, &bad, &e);
+    CHECK_OK(f, e);
+    CHECK_INT(fold_corrupt(f), 1);
+    CHECK_HAS(bad.text, "line 2 is damaged");
+    CHECK_INT(fold_state(f), RUN_FAILED);
+    fold_free(f);
+}
+
+TEST(nonsense_is_no_crash)
+{
+    static const char *const events[] = {"{}", "{\"type\":5}", "{\"type\":\"state\"}",
+        "{\"type\":\"state\",\"cell\":\"x\",\"state\":\"odd\"}", "{\"type\":\"stream\"}",
+        "{\"type\":\"display\",\"cell\":\"x\"}",
+        "{\"type\":\"update\",\"id\":0,\"rows\":[1,{},{\"uid\":5}]}",
+        "{\"type\":\"update\",\"id\":0,\"rows\":{\"a\":1}}", "{\"type\":\"run\"}",
+        "{\"type\":\"document\",\"text\":\"a\",\"cells\":[1]}", "{\"type\":\"ledger\"}",
+        "{\"type\":\"end\"}", "{\"type\":\"error\",\"cell\":\"x\"}",
+        "{\"type\":\"stream\",\"cell\":\"x\",\"spool\":\"s\",\"from\":9,\"to\":3}",
+        "{\"type\":\"edited\",\"change\":\"insert\",\"cell\":\"z\",\"after\":\"none\"}",
+        "{\"type\":\"edited\",\"change\":\"move\",\"cell\":\"z\",\"after\":\"z\"}"};
+    fold *f = fold_new();
+    for (size_t i = 0; i < ARRAY_LEN(events); i++) {
+        AUTO_JSON *j = json_parse(events[i], strlen(events[i]), NULL);
+        CHECK(j);
+        fold_event(f, j, NULL);
+    }
+    fold_free(f);
+}
+
+int main(void)
+{
+    return tap_run();
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "script/journal/reader.h"
+#include "tests/unit/journal/sample.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char *file_of(const char *run)
+{
+    return journal_file(tap_dir(), run);
+}
+
+TEST(records_are_numbered_and_stamped)
+{
+    err e = {0};
+    AUTO_FREE char *run = sample_write(), *file = file_of(run);
+    reader *r = reader_open(file, &e);
+    CHECK_OK(r, e);
+    cJSON *record;
+    int64_t seq = 0, mono = 0;
+    int result;
+    while ((result = reader_next(r, &record, &e)) == 1) {
+        CHECK_INT(json_int_or(record, "seq", 0), ++seq);
+        CHECK_INT(reader_line_number(r), seq);
+        CHECK(json_int_or(record, "mono", 0) >= mono);
+        CHECK_INT(strlen(json_str_or(record, "wall", "")), strlen("2026-01-02T03:04:05.000006Z"));
+        mono = json_int_or(record, "mono", 0);
+        cJSON_Delete(record);
+    }
+    CHECK_OK(result == 0, e);
+    CHECK_INT(seq, 1 + (int64_t)ARRAY_LEN(sample_events));
+    CHECK(!reader_torn(r));
+    reader_close(r);
+}
+
+TEST(the_folder_is_private_and_ignored)
+{
+    AUTO_FREE char *run = sample_write(), *file = file_of(run);
+    AUTO_FREE char *dir = path_join(tap_dir(), ".firesteel"),
+                   *ignore = path_join(dir, ".gitignore");
+    struct stat st;
+    CHECK_INT(stat(dir, &st), 0);
+    CHECK_INT(st.st_mode & 0777, 0700);
+    CHECK_INT(stat(file, &st), 0);
+    CHECK_INT(st.st_mode & 0777, 0600);
+    CHECK(st.st_size > 0 && st.st_blocks * 512 < 64 << 10); // what was reserved is given back
+    CHECK(path_exists(ignore));
+}
+
+TEST(names_of_runs)
+{
+    AUTO_FREE char *name = journal_run_name("a b/../c", 1767323045 * INT64_C(1000000000));
+    CHECK(str_starts(name, "a-b-..-c-20260102-030405-"));
+    AUTO_FREE char *hidden = journal_run_name(".x", 0);
+    CHECK(str_starts(hidden, "-x-"));
+}
+
+TEST(a_torn_last_line_is_cut_off_and_the_run_goes_on)
+{
+    err e = {0};
+    AUTO_FREE char *run = sample_write(), *file = file_of(run);
+    struct stat st;
+    CHECK_INT(stat(file, &st), 0);
+    CHECK_INT(truncate(file, st.st_size - 3), 0);
+    reader *r = reader_open(file, &e);
+    cJSON *record;
+    size_t n = 0;
+    while (reader_next(r, &record, &e) == 1) {
+        n++;
+        cJSON_Delete(record);
+    }
+    CHECK_INT(n, ARRAY_LEN(sample_events));
+    CHECK(reader_torn(r));
+    journal *j = journal_continue(tap_dir(), run, NULL, &e);
+    CHECK_OK(j, e);
+    CHECK_INT(journal_seq(j), n);
+    sample_append(j, "{\"type\":\"resumed\",\"pid\":1}");
+    reader_close(r);
+    r = reader_open(file, &e);
+    while (reader_next(r, &record, &e) == 1) {
+        if (reader_line_number(r) == n + 1)
+            CHECK_STR(json_str(record, "type"), "resumed");
+        cJSON_Delete(record);
+    }
+    CHECK_INT(reader_line_number(r), n + 1);
+    reader_close(r);
+    journal_close(j);
+}
+
+TEST(damage_in_the_middle_is_reported_with_its_line)
+{
+    err e = {0};
+    AUTO_FREE char *run = sample_write(), *file = file_of(run);
+    AUTO_BUF text = {0};
+    CHECK_OK(path_read(file, &text, 0, &e) == 0, e);
+    char *third = strchr(strchr(text.data, '\n') + 1, '\n') + 1;
+    third[4] = '\0';
+    CHECK_OK(path_write(file, text.data, text.len, 0600, &e) == 0, e);
+    reader *r = reader_open(file, &e);
+    cJSON *record;
+    size_t good = 0, bad = 0;
+    int result;
+    while ((result = reader_next(r, &record, &e)) != 0) {
+        good += result > 0;
+        bad += result < 0;
+        if (result < 0) {
+            CHECK_INT(e.code, ERR_CORRUPT);
+            CHECK_HAS(e.text, "line 3 is damaged");
+        }
+        cJSON_Delete(record);
+    }
+    CHECK_INT(bad, 1);
+    CHECK_INT(good, ARRAY_LEN(sample_events));
+    reader_close(r);
+}
+
+static void check_refused(const char *text, const char *words)
+{
+    err e = {0};
+    AUTO_FREE char *file = path_join(tap_dir(), "x.jsonl");
+    CHECK_OK(path_write(file, text, strlen(text), 0600, &e) == 0, e);
+    reader *r = reader_open(file, &e);
+    cJSON *record;
+    CHECK_INT(reader_next(r, &record, &e), -1);
+    CHECK_INT(e.code, ERR_INVALID);
+    CHECK_HAS(e.text, words);
+    CHECK_INT(reader_next(r, &record, &e), -1);
+    reader_close(r);
+}
+
+TEST(a_newer_version_and_what_is_no_journal_are_refused)
+{
+    check_refused("{\"type\":\"run\",\"format\":2}\n",
+        "newer firesteel (journal format 2; this one reads 1)");
+    check_refused("{\"type\":\"state\"}\n", "not a journal");
+    check_refused("{}\n", "not a journal");
+}
+
+TEST(one_writer_at_a_time)
+{
+    err e = {0};
+    AUTO_FREE char *run = sample_write(), *file = file_of(run);
+    CHECK(!journal_is_written(file));
+    journal *j = journal_continue(tap_dir(), run, NULL, &e);
+    CHECK_OK(j, e);
+    CHECK(journal_is_written(file));
+    CHECK(!journal_continue(tap_dir(), run, NULL, &e));
+    CHECK_INT(e.code, ERR_CONFLICT);
+    AUTO_FREE char *pid = str_fmt("(process %d)", (int)getpid());
+    CHECK_HAS(e.text, pid);
+    journal_close(j);
+    CHECK(!journal_is_written(file));
+}
+
+TEST(runs_are_found_by_name_beginning_and_age)
+{
+    err e = {0};
+    AUTO_FREE char *dir = path_join(tap_dir(), ".firesteel");
+    CHECK_OK(path_make_dirs(dir, 0700, &e) == 0, e);
+    static const char *const runs[] = {
+        "b-20260102-000000-aaaa", "a-20260103-000000-bbbb", "a-20260101-000000-cccc"};
+    for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
+        AUTO_FREE char *file = file_of(runs[i]);
+        CHECK_OK(path_write(file, "", 0, 0600, &e) == 0, e);
+    }
+    char **list = journal_list(tap_dir(), &e);
+    CHECK_INT(strv_len(list), 3);
+    CHECK_STR(list[0], runs[1]);
+    CHECK_STR(list[2], runs[2]);
+    strv_free(list);
+    AUTO_FREE char *newest = journal_find(tap_dir(), NULL, &e),
+                   *by_start = journal_find(tap_dir(), "b", &e);
+    CHECK_STR(newest, runs[1]);
+    CHECK_STR(by_start, runs[0]);
+    CHECK(!journal_find(tap_dir(), "a", &e));
+    CHECK_HAS(e.text, "2 runs start with a");
+    CHECK(!journal_find(tap_dir(), "c", &e));
+    CHECK_HAS(e.text, "there is no run c");
+    CHECK(!journal_find("/nonexistent", "", &e));
+}
+
+TEST(secrets_do_not_reach_the_file)
+{
+    err e = {0};
+    mask *m = mask_new();
+    mask_add(m, "hunter2-hunter2", 15);
+    journal *j =
+        journal_create(&(struct journal_spec){.folder = tap_dir(), .name = "s", .mask = m}, &e);
+    CHECK_OK(j, e);
+    sample_append(j, "{\"type\":\"stream\",\"text\":\"is hunter2-hunter2\"}");
+    AUTO_BUF text = {0};
+    CHECK_OK(path_read(journal_path(j), &text, 0, &e) == 0, e);
+    CHECK_HAS(text.data, "is [secret]");
+    CHECK(!strstr(text.data, "hunter2"));
+    journal_close(j);
+    mask_free(m);
+}
+
+// In a child, so that the limit is nobody else's; a file at its limit stands for a full disk.
+static int fill_up(const char *folder)
+{
+    err e = {0};
+    signal(SIGXFSZ, SIG_IGN);
+    journal *j = journal_create(&(struct journal_spec){.folder = folder, .name = "full"}, &e);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){8 << 10, 8 << 10});
+    cJSON *event = cJSON_CreateObject();
+    json_set_str(event, "type", "stream");
+    json_set_str(event, "text", "some text that is appended until there is no room");
+    int written = 0;
+    while (j && journal_append(j, event, NULL, &e))
+        written++;
+    cJSON_Delete(event);
+    struct stat st;
+    stat(journal_path(j), &st);
+    AUTO_BUF text = {0};
+    path_read(journal_path(j), &text, 0, NULL);
+    bool whole = text.len > 0 && text.data[text.len - 1] == '\n';
+    journal_close(j);
+    return written > 20 && whole && strstr(e.text, "cannot write the journal") ? 0 : 1;
+}
+
+TEST(a_write_that_fails_leaves_whole_lines)
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(fill_up(tap_dir()));
+    int status;
+    CHECK_INT(waitpid(pid, &status, 0), pid);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+int main(void)
+{
+    return tap_run();
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "base/mem.h"
+#include "base/path.h"
+#include "script/journal/spool.h"
+#include "tests/support/tap.h"
+
+#include <unistd.h>
+
+static void append(spool *s, const char *text, int64_t wall)
+{
+    err e = {0};
+    CHECK_OK(spool_append(s, text, strlen(text), wall, &e) == 0, e);
+}
+
+static void check_read(spool *s, uint64_t from, uint64_t to, const char *want)
+{
+    err e = {0};
+    AUTO_BUF out = {0};
+    CHECK_OK(spool_read(s, from, to, &out, &e) == 0, e);
+    CHECK_STR(buf_cstr(&out), want);
+}
+
+// 3000 lines of 100 bytes, one append each, a second apart.
+static void fill(spool *s)
+{
+    for (int i = 0; i < 3000; i++) {
+        char line[101];
+        snprintf(line, sizeof line, "%-99d\n", i);
+        append(s, line, i * INT64_C(1000000000));
+    }
+}
+
+TEST(ranges_are_read_while_it_is_written)
+{
+    err e = {0};
+    AUTO_FREE char *dir = path_join(tap_dir(), "run");
+    spool *w = spool_create(dir, "out-1", &e);
+    CHECK_OK(w, e);
+    append(w, "one\ntwo\nthr", 1);
+    spool *r = spool_open(dir, "out-1", &e);
+    CHECK_OK(r, e);
+    check_read(r, 4, 8, "two\n");
+    CHECK_INT(spool_lines(r), 2);
+    append(w, "ee\n", 2);
+    CHECK_INT(spool_size(r), 14);
+    CHECK_INT(spool_lines(r), 3);
+    check_read(r, 8, 1000, "three\n");
+    check_read(r, 1000, 2000, "");
+    spool_close(r);
+    spool_close(w);
+}
+
+TEST(lines_and_times_are_found_through_the_index)
+{
+    err e = {0};
+    spool *s = spool_create(tap_dir(), "big", &e);
+    CHECK_OK(s, e);
+    fill(s);
+    for (uint64_t line = 0; line < 3000; line += 7) {
+        uint64_t offset;
+        CHECK_OK(spool_find_line(s, line, &offset, &e) == 0, e);
+        CHECK_INT(offset, line * 100);
+    }
+    uint64_t offset;
+    CHECK_INT(spool_find_line(s, 3001, &offset, &e), -1);
+    CHECK_HAS(e.text, "only 3000 lines");
+    CHECK_INT(spool_find_time(s, 0), 0);
+    uint64_t later = spool_find_time(s, 1500 * INT64_C(1000000000));
+    CHECK(later >= 150000 && later < 150000 + 2 * 65536);
+    CHECK_INT(spool_find_time(s, 9000 * INT64_C(1000000000)), 300000);
+    spool_close(s);
+}
+
+TEST(a_spool_goes_on_after_a_crash)
+{
+    err e = {0};
+    spool *s = spool_create(tap_dir(), "x", &e);
+    CHECK_OK(s, e);
+    fill(s);
+    spool_close(s);
+    AUTO_FREE char *file = path_join(tap_dir(), "x"), *index = path_join(tap_dir(), "x.idx");
+    CHECK_INT(truncate(file, 70050), 0); // behind it stand index entries
+    CHECK_INT(truncate(index, 24 * 4 + 5), 0);
+    s = spool_create(tap_dir(), "x", &e);
+    CHECK_OK(s, e);
+    CHECK_INT(spool_size(s), 70050);
+    CHECK_INT(spool_lines(s), 700);
+    append(s, "!\nlast\n", 1);
+    uint64_t offset;
+    CHECK_OK(spool_find_line(s, 701, &offset, &e) == 0, e);
+    check_read(s, offset, offset + 5, "last\n");
+    spool_close(s);
+}
+
+TEST(names_stay_in_their_folder)
+{
+    err e = {0};
+    CHECK(!spool_create(tap_dir(), "../x", &e));
+    CHECK(!spool_open(tap_dir(), "", &e));
+    CHECK(!spool_open(tap_dir(), "none", &e));
+    CHECK_INT(e.code, ERR_NOT_FOUND);
+}
+
+int main(void)
+{
+    return tap_run();
+}
