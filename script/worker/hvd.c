@@ -247,7 +247,7 @@ static int broadcast_object(lua_State *L, worker *w, int index, int root, err *e
 {
     buf bytes = {0};
     bool mine = w->place.rank == root;
-    int result = mine ? pack_values(L, index, 1, &bytes, e) : 0;
+    int result = mine ? pack_values(L, index, 1, NULL, &bytes, e) : 0;
     int64_t n = result ? -1 : (int64_t)bytes.len; // the others must learn of a failure
     if (w->comm->broadcast(&n, sizeof n, root, e))
         result = -1;
@@ -410,9 +410,13 @@ int open_hvd(lua_State *L)
         {"allgather", hvd_allgather},
         {"allgather_object", hvd_allgather_object},
         {"barrier", hvd_barrier},
-        {"run", hvd_run},
         {NULL, NULL},
     };
     luaL_newlib(L, functions);
+    lua_newtable(L); // the class of what run returns; hvd.lua gives it its methods
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -3, "Results");
+    lua_pushcclosure(L, hvd_run, 1);
+    lua_setfield(L, -2, "run");
     return 1;
 }

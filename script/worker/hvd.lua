@@ -4,10 +4,11 @@
 local core = ...
 local hvd = core
 
-local Results = {}
+-- What hvd.run(fn, { np =, args =, start_timeout = }) returns, in the order of the ranks: results[1] is the
+-- first value that rank 0 returned, results:rank(0) all of them.
+local Results = hvd.Results
 Results.__index = Results
 
--- results:rank(0) → all that the function returned on that rank
 function Results:rank(rank)
   local values = self.all[rank + 1]
   if not values then error(("there is no rank %s: the ranks are 0 to %d"):format(rank, #self.all - 1), 2) end
@@ -16,15 +17,6 @@ end
 
 function Results:__len()
   return #self.all
-end
-
--- hvd.run(fn, { np =, args =, start_timeout = }): fn(args…) on np ranks. The results are in the order of
--- the ranks: results[1] is the first value that rank 0 returned, results:rank(0) all of them.
-local run = core.run
-function hvd.run(fn, options)
-  local results = { all = run(fn, options) }
-  for i, values in ipairs(results.all) do results[i] = values[1] end
-  return setmetatable(results, Results)
 end
 
 -- The numbers of horovod/common/basics.py.

@@ -46,7 +46,7 @@ void pack_push_own_globals(lua_State *L)
 struct packer {
     buf *out;
     buf path; // where we are: "function 'train' (trainer.lua:4), upvalue 'model'"
-    int first, n;
+    const char *const *value_names;
     int names, seen;
     lua_Integer objects, cells;
 };
@@ -356,16 +356,17 @@ static int pack_protected(lua_State *L)
     p->seen = lua_gettop(L);
     put_number(p->out, (uint64_t)values, 4);
     for (int i = 0; i < values; i++) {
-        size_t before = enter(p, "value %d", i + 1);
+        size_t before =
+            p->value_names ? enter(p, "%s", p->value_names[i]) : enter(p, "value %d", i + 1);
         put_value(L, p, 2 + i, 0);
         leave(p, before);
     }
     return 0;
 }
 
-int pack_values(lua_State *L, int first, int n, buf *out, err *e)
+int pack_values(lua_State *L, int first, int n, const char *const *names, buf *out, err *e)
 {
-    struct packer p = {.out = out};
+    struct packer p = {.out = out, .value_names = names};
     first = lua_absindex(L, first);
     luaL_checkstack(L, n + 2, "too many values");
     lua_pushcfunction(L, pack_protected);

@@ -20,8 +20,9 @@ void pack_remember_globals(lua_State *L);
 // Pushes a list of the names that were added since.
 void pack_push_own_globals(lua_State *L);
 
-// Packs the n values from `first`. ERR_USAGE names what cannot travel, and where it is.
-int pack_values(lua_State *L, int first, int n, buf *out, err *e);
+// Packs the n values from `first`. ERR_USAGE names what cannot travel, and where it is, by the
+// names of the values (NULL: by their number).
+int pack_values(lua_State *L, int first, int n, const char *const *names, buf *out, err *e);
 // Pushes the values; returns how many, or -1 with e and nothing pushed. Bytecode is only believed
 // when `trusted`: who sent it has proved the job's secret.
 int unpack_values(lua_State *L, const void *bytes, size_t n, bool trusted, err *e);

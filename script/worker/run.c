@@ -41,7 +41,7 @@ static int push_args(lua_State *L, int list)
 }
 
 // One rank: here, as if it had been started for it, and without MPI.
-static int run_here(lua_State *L, worker *w, int args)
+static void run_here(lua_State *L, worker *w, int args)
 {
     const struct comm_ops *comm = w->comm;
     w->comm = NULL;
@@ -53,7 +53,6 @@ static int run_here(lua_State *L, worker *w, int args)
     pack_results(L, before);
     lua_rawseti(L, before, 1);
     w->comm = comm;
-    return 1;
 }
 
 static void show_text(void *ctx, int stream, const char *bytes, size_t n)
@@ -75,7 +74,8 @@ static int pack_job(lua_State *L, int args, buf *out, err *e)
     lua_pushvalue(L, args);
     lua_getglobal(L, "arg");
     pack_push_own_globals(L);
-    int result = pack_values(L, first, 4, out, e);
+    static const char *const names[] = {"hvd.run", "args", "arg", "globals"};
+    int result = pack_values(L, first, 4, names, out, e);
     lua_settop(L, first - 1);
     return result;
 }
@@ -128,7 +128,7 @@ static struct job_result *new_result(lua_State *L)
     return r;
 }
 
-static int run_ranks(lua_State *L, worker *w, int np, int args, int64_t start_timeout)
+static void run_ranks(lua_State *L, worker *w, int np, int args, int64_t start_timeout)
 {
     err e;
     buf packed = {0};
@@ -155,6 +155,24 @@ static int run_ranks(lua_State *L, worker *w, int np, int args, int64_t start_ti
     buf_done(&packed);
     if (code)
         raise_err(L, &e);
+}
+
+// The list on top → hvd.Results (upvalue 1).
+static int wrap_results(lua_State *L)
+{
+    int all = lua_gettop(L);
+    lua_Integer n = luaL_len(L, all);
+    lua_createtable(L, (int)n, 1);
+    for (lua_Integer i = 1; i <= n; i++) {
+        lua_geti(L, all, i);
+        lua_geti(L, -1, 1);
+        lua_rawseti(L, all + 1, i);
+        lua_pop(L, 1);
+    }
+    lua_pushvalue(L, all);
+    lua_setfield(L, -2, "all");
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_setmetatable(L, -2);
     return 1;
 }
 
@@ -184,8 +202,11 @@ int hvd_run(lua_State *L)
     luaL_argcheck(L, seconds > 0 && seconds < 1e9, 2, "start_timeout must be positive");
     int type = lua_getfield(L, 2, "args");
     luaL_argcheck(L, type == LUA_TTABLE || type == LUA_TNIL, 2, "args must be a list");
-    return np == 1 ? run_here(L, w, 3)
-                   : run_ranks(L, w, np, 3, (int64_t)(seconds * (double)CLOCK_SEC));
+    if (np == 1)
+        run_here(L, w, 3);
+    else
+        run_ranks(L, w, np, 3, (int64_t)(seconds * (double)CLOCK_SEC));
+    return wrap_results(L);
 }
 
 // (set of names) reading a global that only the script had set
@@ -255,7 +276,7 @@ int worker_run_rank(worker *w, rank_link *link, err *e)
         return -1;
     buf result = {0};
     int count = call_function(w->L, function, n);
-    int code = count < 0 ? -1 : pack_values(w->L, 4, count, &result, e);
+    int code = count < 0 ? -1 : pack_values(w->L, 4, count, NULL, &result, e);
     fflush(stdout);
     fflush(stderr);
     if (code == 0)

@@ -23,6 +23,7 @@ struct worker {
     struct place place;          // this process's in its job
     const struct comm_ops *comm; // NULL before hvd.init
     const struct comm_ops *mpi;  // to be finalized at the end; NULL: never loaded
+    size_t tensor_bytes;         // made since Lua last looked for garbage
 };
 
 static inline worker *worker_of(lua_State *L)

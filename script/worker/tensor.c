@@ -13,10 +13,19 @@ void raise_err(lua_State *L, const err *e)
     __builtin_unreachable();
 }
 
+enum { GARBAGE_MAX = 64 << 20 };
+
 void push_tensor(lua_State *L, tensor *t, const err *e)
 {
     if (!t)
         raise_err(L, e);
+    // Lua sees a few bytes of each tensor, and would collect too late by itself.
+    worker *w = worker_of(L);
+    w->tensor_bytes += tensor_count(t) * tensor_type_size(t->type);
+    if (w->tensor_bytes > GARBAGE_MAX) {
+        w->tensor_bytes = 0;
+        lua_gc(L, LUA_GCCOLLECT);
+    }
     // A full Lua stack or heap here would lose the tensor: memory is the process's end anyway.
     tensor **box = lua_newuserdatauv(L, sizeof *box, 0);
     *box = t;

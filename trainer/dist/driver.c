@@ -51,6 +51,7 @@ struct run {
     struct job_result *result;
     launch launch;
     buf mpiexec; // its stdout before the proxies are known
+    buf banner;  // what hydra prints when a process was killed: it knows by what
     bool handed_out;
     int started, finished;
     int lost; // a rank that went without a word, -1: none
@@ -260,7 +261,7 @@ static int hear_stranger(driver *d, struct peer *p, const message *m, err *e)
 
 static void rank_failed(struct run *r, struct peer *p, const message *m)
 {
-    if (r->failed)
+    if (r->failed || r->lost >= 0) // a rank that lost its peer is not the cause
         return;
     r->result->failed_rank = p->rank;
     buf_add(&r->result->failure, m->body, m->n);
@@ -382,16 +383,31 @@ static void peer_gone(driver *d, size_t i, const err *why)
 
 // --- mpiexec's words
 
-static void mpiexec_text(struct run *r, int fd, int stream)
+static void mpiexec_words(struct run *r, int stream, const char *bytes, size_t got)
+{
+    const char *banner = stream == 1 ? memmem(bytes, got, "\n========================", 25) : NULL;
+    if (stream == 1 && !r->handed_out)
+        buf_add(&r->mpiexec, bytes, got);
+    else if (banner || (stream == 1 && r->banner.len && r->banner.len < LINE_MAX_BYTES))
+        buf_add(&r->banner, bytes, got);
+    else if (!r->failed)
+        r->job->sink.text(r->job->sink.ctx, stream, bytes, got);
+}
+
+// Reads what is there.
+static void hear_mpiexec(struct run *r)
 {
     char bytes[4096];
-    ssize_t got = read(fd, bytes, sizeof bytes);
-    if (got <= 0)
-        return;
-    if (stream == 1 && !r->handed_out)
-        buf_add(&r->mpiexec, bytes, (size_t)got);
-    else if (!r->failed)
-        r->job->sink.text(r->job->sink.ctx, stream, bytes, (size_t)got);
+    int *fds[] = {&r->launch.out, &r->launch.err};
+    for (int i = 0; i < 2; i++) {
+        ssize_t got;
+        while (*fds[i] >= 0 && (got = read(*fds[i], bytes, sizeof bytes)) > 0)
+            mpiexec_words(r, i + 1, bytes, (size_t)got);
+        if (*fds[i] >= 0 && got == 0) {
+            close(*fds[i]);
+            *fds[i] = -1;
+        }
+    }
 }
 
 static void hand_out(driver *d, struct run *r)
@@ -418,15 +434,14 @@ static void hand_out(driver *d, struct run *r)
     free(proxies);
 }
 
-static const char *cause(int code, char *text, size_t size)
+static const char *cause(const struct run *r, char *text, size_t size)
 {
-    if (code > 128 && code < 128 + 65)
-        snprintf(text, size, "killed by signal %d, %s", code - 128, strsignal(code - 128));
-    else if (code > 0 && code < 32 && sigabbrev_np(code))
-        snprintf(text, size, "mpiexec ended with %d: an exit code, or signal %s", code,
-            sigabbrev_np(code));
+    static const char word[] = "EXIT STRING: ";
+    const char *at = strstr(buf_cstr(&r->banner), word);
+    if (at)
+        snprintf(text, size, "%.*s", (int)strcspn(at + strlen(word), "\n"), at + strlen(word));
     else
-        snprintf(text, size, "mpiexec ended with exit code %d", code);
+        snprintf(text, size, "mpiexec ended with exit code %d", r->launch.code);
     return text;
 }
 
@@ -435,14 +450,16 @@ static void look_for_losses(driver *d, struct run *r)
 {
     char text[128];
     bool ended = launch_ended(&r->launch);
+    if (ended)
+        hear_mpiexec(r); // its last words
     if (r->failed || r->finished == r->job->np)
         return;
     if (r->lost >= 0 && (ended || clock_mono() > r->lost_at + CAUSE_PATIENCE))
         RUN_FAIL(r, ERR_FAILED, "rank %d ended without a result (%s)", r->lost,
-            ended ? cause(r->launch.code, text, sizeof text) : "its process is gone");
+            ended ? cause(r, text, sizeof text) : "its process is gone");
     else if (ended && count(d, RANK) == 0)
         RUN_FAIL(r, ERR_FAILED, "%d of %d ranks have started (%s)", r->started, r->job->np,
-            cause(r->launch.code, text, sizeof text));
+            cause(r, text, sizeof text));
 }
 
 // --- the loop
@@ -480,16 +497,8 @@ static int wait_once(driver *d, int64_t deadline, err *e)
     }
     if (fds[n].revents)
         accept_one(d);
-    if (r && fds[n + 1].revents)
-        mpiexec_text(r, r->launch.out, 1);
-    if (r && fds[n + 2].revents)
-        mpiexec_text(r, r->launch.err, 2);
-    for (int *end = r ? &r->launch.out : NULL, k = 0; end && k < 2; end = &r->launch.err, k++) {
-        if ((fds[n + 1 + (size_t)k].revents & (POLLHUP | POLLIN)) == POLLHUP) {
-            close(*end);
-            *end = -1;
-        }
-    }
+    if (r)
+        hear_mpiexec(r);
     free(fds);
     for (size_t i = d->n; i-- > 0;) {
         if (d->peers[i]->state == STRANGER && clock_mono() > d->peers[i]->deadline)
@@ -534,8 +543,11 @@ static int start(driver *d, struct run *r, err *e)
         "FIRESTEEL_DRIVER=%s%s%s:%d", v6 ? "[" : "", host, v6 ? "]" : "", net_port(d->listener));
     AUTO_FREE char *secret = str_fmt("FIRESTEEL_SECRET=%s", d->secret);
     // Pods do not share /dev/shm, and know the secret from their manifest.
-    const char *const here[] = {address, secret, NULL};
-    const char *const pods[] = {address, "MPIR_CVAR_NOLOCAL=1", "UCX_TLS=tcp,self", NULL};
+    // A rank that is gone is told once, by us, and not by UCX of every other rank.
+    const char *const here[] = {
+        address, secret, "UCX_HANDLE_ERRORS=none", "UCX_LOG_LEVEL=fatal", NULL};
+    const char *const pods[] = {address, "UCX_HANDLE_ERRORS=none", "UCX_LOG_LEVEL=fatal",
+        "MPIR_CVAR_NOLOCAL=1", "UCX_TLS=tcp,self", NULL};
     struct launch_spec spec = {
         .mpiexec = d->options.mpiexec,
         .worker = d->options.worker,
@@ -566,7 +578,8 @@ static int run_until_done(driver *d, struct run *r, int64_t deadline, err *e)
     return r->failed ? -1 : 0;
 }
 
-// Processes that have sent their results end by themselves; the others are told to.
+// Processes that have sent their results end by themselves; the others are told to. Executors have
+// ended theirs when they say so.
 static void end_processes(driver *d, struct run *r, bool ok)
 {
     int64_t deadline = clock_mono() + END_PATIENCE;
@@ -582,6 +595,9 @@ static void end_processes(driver *d, struct run *r, bool ok)
         peer_remove(d, i);
     }
     launch_close(&r->launch);
+    deadline = clock_mono() + END_PATIENCE;
+    while (any_busy(d) && clock_mono() < deadline && wait_once(d, deadline, NULL) == 0) {
+    }
 }
 
 int driver_run(driver *d, const struct job *job, struct job_result *result, err *e)
@@ -609,6 +625,7 @@ int driver_run(driver *d, const struct job *job, struct job_result *result, err 
     }
     d->run = NULL;
     buf_done(&run.mpiexec);
+    buf_done(&run.banner);
     return code;
 }
 

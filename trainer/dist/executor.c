@@ -91,31 +91,33 @@ static void end_proxy(pid_t pid)
         waitpid(pid, &status, 0);
 }
 
-// Runs one proxy to its end, which it reports; a driver that goes away ends it.
+static int report(int fd, int status, err *e)
+{
+    uint8_t body[4];
+    put_u32(body, (uint32_t)exit_code(status));
+    return message_send(fd, MESSAGE_RAN, body, sizeof body, e);
+}
+
+// Runs one proxy to its end, which it reports. A word of the driver, or its end, ends the proxy:
+// what it said is read next.
 static int run_proxy(const struct executor_options *o, int fd, const message *m, err *e)
 {
     pid_t pid = start_proxy(o->proxy, m, e);
     if (pid < 0)
         return -1;
-    int pidfd = pidfd_open(pid, 0), result = 0;
+    int pidfd = pidfd_open(pid, 0);
     struct pollfd fds[] = {{.fd = pidfd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
     while (!fds[0].revents && !fds[1].revents && !atomic_load(o->stop))
         poll(fds, 2, 200);
-    if (fds[0].revents) {
-        int status = 0;
-        waitpid(pid, &status, 0);
-        kill(-pid, SIGKILL); // ranks that the proxy left behind
-        uint8_t body[4];
-        put_u32(body, (uint32_t)exit_code(status));
-        result = message_send(fd, MESSAGE_RAN, body, sizeof body, e);
-    } else {
-        end_proxy(pid);
-        result = atomic_load(o->stop)
-                     ? err_set(e, ERR_CANCELLED, "interrupted")
-                     : err_set(e, ERR_UNAVAILABLE, "the driver ended while its ranks ran here");
-    }
     close(pidfd);
-    return result;
+    int status = 0;
+    if (!fds[0].revents) {
+        end_proxy(pid);
+        return atomic_load(o->stop) ? err_set(e, ERR_CANCELLED, "interrupted") : 0;
+    }
+    waitpid(pid, &status, 0);
+    kill(-pid, SIGKILL); // ranks that the proxy left behind
+    return report(fd, status, e);
 }
 
 // The next message; looks at `stop` now and then.

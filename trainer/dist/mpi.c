@@ -3,17 +3,19 @@
 //
 // Every operation is started without blocking and then tested. MPI's own waits spin, and where
 // ranks outnumber cores a spinning rank keeps the one it waits for off the core: a 0.1 ms allreduce
-// took 40 ms. So: spin while the answer may come at once, then give the core away, then sleep.
+// took 40 ms. So: give the core to whoever wants it between two tests, and sleep when it takes
+// long.
 #include "base/clock.h"
 #include "trainer/dist/comm.h"
 
 #include <limits.h>
 #include <mpi.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { SPIN_NS = 60 * 1000, YIELD_NS = 1000 * 1000, SLEEP_NS = 100 * 1000 };
+enum { YIELD_NS = 5000 * 1000, SLEEP_NS = 200 * 1000, CLOCK_EVERY = 32 };
 
 static int check(int code, const char *what, err *e)
 {
@@ -28,19 +30,21 @@ static int check(int code, const char *what, err *e)
 static int wait_for(MPI_Request *request, const char *what, err *e)
 {
     int64_t start = 0;
+    bool slow = false;
     for (unsigned tries = 0;; tries++) {
         int done = 0;
         if (check(MPI_Test(request, &done, MPI_STATUS_IGNORE), what, e))
             return -1;
         if (done)
             return 0;
-        if (tries % 16)
-            continue; // the clock costs as much as a test
-        int64_t now = clock_mono();
-        start = start ? start : now;
-        if (now - start > YIELD_NS)
+        if (tries % CLOCK_EVERY == 0) {
+            int64_t now = clock_mono();
+            start = start ? start : now;
+            slow = now - start > YIELD_NS;
+        }
+        if (slow)
             nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
-        else if (now - start > SPIN_NS)
+        else
             sched_yield();
     }
 }
