@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// The kernel's end of its clients' connections. The server owns listener, connections and what they
+// have not taken yet; it belongs to its loop's thread.
+//
+// Events are not queued for clients: each has a position in the journal's file, and what it has not
+// been sent is read from there as it reads on.
+//
+//   journal  ██████████████████████████████ ← server_event: the end has moved
+//                  ↑ a slow client    ↑ the others
+//
+// So a client that does not read costs its socket's buffer and nothing more, and loses nothing.
+#pragma once
+#include "base/loop/loop.h"
+#include "script/protocol/message.h"
+
+typedef struct server server;
+typedef struct peer peer;
+
+struct server_ops {
+    // Its first message; then it gets welcome and document, and events on from server_greet.
+    void (*hello)(void *arg, peer *p, const cJSON *message);
+    // Any later one, already checked.
+    void (*message)(void *arg, peer *p, message_type type, const cJSON *message);
+    void (*gone)(void *arg, bool owner); // a greeted client; owner: it had said so in hello
+};
+
+server *server_new(loop *l, const struct server_ops *ops, void *arg);
+// Closes everything; what is queued is dropped. See server_drain.
+void server_free(server *s);
+// Listens at a path whose folder is made (0700) if need be. Errors: ERR_FORBIDDEN when the folder
+// is not ours alone.
+int server_listen(server *s, const char *path, err *e);
+// Takes over a connected descriptor.
+int server_adopt(server *s, int fd, err *e);
+// The journal that events are read from.
+int server_follow(server *s, const char *journal, err *e);
+// The journal has grown by one line, these bytes.
+void server_event(server *s, const char *line, size_t n);
+size_t server_clients(const server *s);          // greeted and still there
+bool server_has(const server *s, const peer *p); // is it still there?
+// Calls done(arg) when every client has taken all there is, or after ms milliseconds.
+void server_drain(server *s, uint64_t ms, void (*done)(void *arg), void *arg);
+
+// Sends a message to one client, and takes it.
+void server_send(peer *p, cJSON *message);
+// Events after number `from` follow (0: all, -1: only new ones).
+void server_greet(peer *p, int64_t from);
+// Replies to a message, if it has an id: {"ok": true} with the fields of `more` (taken, may be
+// NULL).
+void server_reply(peer *p, const cJSON *message, cJSON *more);
+void server_refuse(peer *p, const cJSON *message, const err *why);
