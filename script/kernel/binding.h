@@ -49,8 +49,7 @@ struct binding {
 };
 
 // The tables of script/bind, one a file, ended by a record without a name.
-extern const struct binding shell_bindings[], trainer_bindings[], image_bindings[], k8s_bindings[],
-    display_bindings[], spark_bindings[];
+extern const struct binding shell_bindings[], trainer_bindings[], image_bindings[], k8s_bindings[];
 
 // Services for bindings. All of them may be used from the Lua thread only, except where said.
 loop *call_loop(call *c);
@@ -85,7 +84,10 @@ void *call_shared(
 void call_secret(call *c, const char *secret);
 // Text to the cell's output; name is "stdout" or "stderr". From any thread.
 void call_output(call *c, const char *name, const char *bytes, size_t n);
-// Records what an effect has made before it is complete, so that clean finds it.
+// Records what an effect is about to make, or has made so far, so that clean finds it whatever
+// happens next: before a request {identity, resource, namespace, name}, later with the uid. It is
+// on the disk when this returns. What comes without a uid may not be there: undo then looks, and
+// removes only what carries this run's label.
 void call_ledger_partial(call *c, const cJSON *made);
 // Says that what an earlier effect of the run made is there no more: those whose result has this
 // uid ("uid", or "metadata": {"uid"}) leave the ledger. For deletes.

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/display.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/protocol/message.h"
+
+enum { UPDATE_MS = 100 };
+
+struct display {
+    kernel *kernel;
+    int64_t id;
+    char *cell;
+    // The loop's thread:
+    struct display *next;
+    cJSON *data, *rows; // not sent yet: the whole, and changes after it
+    int64_t sent;       // mono ns
+    bool scheduled;
+    loop_timer *timer;
+    void (*on_end)(void *arg);
+    void *on_end_arg;
+};
+
+// Something to do to a display on the loop's thread. By pointer for bindings, which hold a display
+// until they close it; by number for Lua.
+struct task {
+    kernel *kernel;
+    display *display;
+    int64_t id;
+    void (*fn)(display *d, struct task *t);
+    cJSON *data;
+    void (*on_end)(void *arg);
+    void *on_end_arg;
+};
+
+static display *find(const kernel *k, int64_t id)
+{
+    display *d = k->displays;
+    while (d && d->id != id)
+        d = d->next;
+    return d;
+}
+
+static void perform(void *arg)
+{
+    struct task *t = arg;
+    display *d = t->display ? t->display : find(t->kernel, t->id);
+    if (d)
+        t->fn(d, t);
+    cJSON_Delete(t->data);
+    free(t);
+}
+
+static void post(struct task task)
+{
+    struct task *t = mem_dup(&task, sizeof task);
+    if (loop_is_current(t->kernel->loop))
+        perform(t);
+    else
+        loop_post(t->kernel->loop, perform, t);
+}
+
+static void send_pending(display *d, bool closed)
+{
+    if (!d->data && !d->rows && !closed)
+        return;
+    cJSON *event = message_new(MESSAGE_update);
+    json_set_int(event, "id", d->id);
+    if (d->data)
+        json_set(event, "data", STEAL(d->data));
+    if (d->rows)
+        json_set(event, "rows", STEAL(d->rows));
+    if (closed)
+        json_set_bool(event, "closed", true);
+    d->sent = clock_mono();
+    kernel_emit(d->kernel, event);
+}
+
+static void on_timer(void *arg)
+{
+    display *d = arg;
+    d->scheduled = false;
+    send_pending(d, false);
+}
+
+static void schedule(display *d)
+{
+    if (d->scheduled)
+        return;
+    d->scheduled = true;
+    int64_t passed = (clock_mono() - d->sent) / CLOCK_MS;
+    loop_timer_start(d->timer, passed >= UPDATE_MS ? 0 : (uint64_t)(UPDATE_MS - passed), 0);
+}
+
+static void enter(display *d, struct task *t)
+{
+    d->timer = loop_timer_new(d->kernel->loop, on_timer, d);
+    d->sent = clock_mono();
+    d->next = d->kernel->displays;
+    d->kernel->displays = d;
+}
+
+static void replace(display *d, struct task *t)
+{
+    cJSON_Delete(d->data);
+    cJSON_Delete(STEAL(d->rows)); // they were changes of what is replaced
+    d->data = STEAL(t->data);
+    schedule(d);
+}
+
+// A row's newer state takes the place of the one that waits.
+static void add_row(display *d, cJSON *row)
+{
+    const char *uid = json_str(row, "uid");
+    for (cJSON *old = d->rows->child; old; old = old->next) {
+        if (!str_eq(json_str(old, "uid"), uid))
+            continue;
+        cJSON_ReplaceItemViaPointer(d->rows, old, row);
+        return;
+    }
+    cJSON_AddItemToArray(d->rows, row);
+}
+
+static void change_rows(display *d, struct task *t)
+{
+    if (!d->rows)
+        d->rows = cJSON_CreateArray();
+    while (t->data->child)
+        add_row(d, cJSON_DetachItemViaPointer(t->data, t->data->child));
+    schedule(d);
+}
+
+static void finish(display *d, struct task *t)
+{
+    for (display **at = &d->kernel->displays; *at; at = &(*at)->next) {
+        if (*at != d)
+            continue;
+        *at = d->next;
+        break;
+    }
+    if (t->data)
+        replace(d, t);
+    send_pending(d, true);
+    loop_timer_free(d->timer);
+    free(d->cell);
+    free(d);
+}
+
+static void set_on_end(display *d, struct task *t)
+{
+    d->on_end = t->on_end;
+    d->on_end_arg = t->on_end_arg;
+}
+
+static int64_t emit_display(kernel *k, const char *in_cell, cJSON *data, const char *flag)
+{
+    int64_t id = atomic_fetch_add(&k->last_display, 1) + 1;
+    cJSON *event = message_new(MESSAGE_display);
+    json_set_str(event, "cell", in_cell);
+    json_set_int(event, "id", id);
+    json_set(event, "data", data);
+    if (flag)
+        json_set_bool(event, flag, true);
+    kernel_emit(k, event);
+    return id;
+}
+
+display *display_new(kernel *k, const char *in_cell, cJSON *data, bool live)
+{
+    int64_t id = emit_display(k, in_cell, data, live ? "live" : NULL);
+    if (!live)
+        return NULL;
+    display *d = mem_alloc(sizeof *d);
+    d->kernel = k;
+    d->id = id;
+    d->cell = mem_strdup(in_cell);
+    post((struct task){.kernel = k, .display = d, .fn = enter});
+    return d;
+}
+
+void display_result(kernel *k, const char *in_cell, cJSON *data)
+{
+    emit_display(k, in_cell, data, "result");
+}
+
+int64_t display_id(const display *d)
+{
+    return d->id;
+}
+
+void display_update(kernel *k, int64_t id, cJSON *data, bool close)
+{
+    post((struct task){.kernel = k, .id = id, .fn = close ? finish : replace, .data = data});
+}
+
+void display_replace(display *d, cJSON *data)
+{
+    post((struct task){.kernel = d->kernel, .display = d, .fn = replace, .data = data});
+}
+
+void display_rows(display *d, cJSON *rows)
+{
+    post((struct task){.kernel = d->kernel, .display = d, .fn = change_rows, .data = rows});
+}
+
+void display_text(display *d, const char *bytes, size_t n)
+{
+    outbox_text(d->kernel->outbox, d->cell, "stdout", bytes, n);
+}
+
+void display_close(display *d, cJSON *last_data)
+{
+    post((struct task){.kernel = d->kernel, .display = d, .fn = finish, .data = last_data});
+}
+
+void display_on_end(display *d, void (*fn)(void *arg), void *arg)
+{
+    post((struct task){
+        .kernel = d->kernel, .display = d, .fn = set_on_end, .on_end = fn, .on_end_arg = arg});
+}
+
+size_t displays_live(const kernel *k)
+{
+    size_t n = 0;
+    for (const display *d = k->displays; d; d = d->next)
+        n++;
+    return n;
+}
+
+void displays_end(kernel *k)
+{
+    while (k->displays) {
+        display *d = k->displays;
+        void (*on_end)(void *arg) = STEAL(d->on_end);
+        if (on_end)
+            on_end(d->on_end_arg); // stops feeding it, and closes it
+        if (k->displays == d)
+            display_close(d, NULL);
+    }
+}

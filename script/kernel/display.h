@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// What cells leave to look at, and its live updates: at most ten a second, the later state of a row
+// in place of the earlier. A live display belongs to the kernel from display_new until
+// display_close.
+//
+// The functions that feed one are in binding.h. They may be called on both threads: what comes from
+// the Lua thread is posted to the loop's, where the display lives.
+#pragma once
+#include "script/kernel/state.h"
+
+// Emits the display; takes data. NULL unless it is live.
+display *display_new(kernel *k, const char *in_cell, cJSON *data, bool live);
+// The same for the value of a cell's last expression.
+void display_result(kernel *k, const char *in_cell, cJSON *data);
+int64_t display_id(const display *d);
+// For Lua, which holds numbers: replaces the data (NULL: leaves it) of a live display, and closes
+// it; one that is closed already is left alone. Takes data.
+void display_update(kernel *k, int64_t id, cJSON *data, bool close);
+// On the loop's thread: how many are live; end them all.
+size_t displays_live(const kernel *k);
+void displays_end(kernel *k);

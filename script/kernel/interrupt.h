@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// Stopping Lua from another thread: a signal to the Lua thread sets a hook on whatever coroutine
+// runs, and the hook raises. An interrupt belongs to the interpreter that it stops.
+//
+// No hook is set while nothing is to be stopped (a permanent one costs 1.8×). What runs is known
+// because resume is ours; and since pcall, xpcall and resume are ours too, none of them swallows
+// the error. What it cannot reach: a C function that does not return (a pathological string.find),
+// and a loop in a finalizer, for which Lua has no hooks.
+#pragma once
+#include "base/loop/loop.h"
+
+#include <lua.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+typedef struct interrupt {
+    _Atomic(lua_State *) running; // the coroutine that runs, NULL outside of cells
+    atomic_bool stopping;         // set until the cell is over: every error goes through to its top
+    canceller *waits;             // ends what the Lua thread waits for; borrowed
+} interrupt;
+
+// On the Lua thread, once: its signal handler, and the functions that know about it: coroutine.*,
+// pcall, xpcall, and debug without sethook. `i` must outlive L.
+void interrupt_install(interrupt *i, lua_State *L);
+// On the Lua thread, around everything that may be interrupted.
+void interrupt_enter(interrupt *i, lua_State *L);
+void interrupt_leave(interrupt *i);
+// From any thread, as often as it takes: `thread` is the Lua thread.
+void interrupt_send(interrupt *i, unsigned long thread);

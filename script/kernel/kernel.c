@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/kernel.h"
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "script/journal/reader.h"
+#include "script/kernel/call.h"
+#include "script/kernel/display.h"
+#include "script/kernel/filewatch.h"
+#include "script/kernel/guard.h"
+#include "script/kernel/interp.h"
+#include "script/kernel/life.h"
+#include "script/kernel/requests.h"
+#include "script/kernel/running.h"
+#include "script/kernel/sandbox.h"
+#include "script/notebook/params.h"
+#include "script/protocol/message.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static void on_journal_error(void *arg)
+{
+    kernel *k = arg;
+    AUTO_FREE char *why = mem_strdup(k->journal_error.text);
+    if (k->running)
+        life_abandon(k, 1);
+    else
+        life_end(k, 1, why);
+}
+
+// Takes the event. The first that cannot be journaled ends the run: nothing may be shown that is
+// not kept.
+static void deliver(kernel *k, cJSON *event)
+{
+    size_t n;
+    err e = {0};
+    const char *line = k->journal_error.code ? NULL : journal_append(k->journal, event, &n, &e);
+    if (line)
+        server_event(k->server, line, n);
+    else if (!k->journal_error.code) {
+        k->journal_error = e;
+        loop_post(k->loop, on_journal_error, k);
+    }
+    cJSON_Delete(event);
+}
+
+static void on_stream_event(void *arg, cJSON *event)
+{
+    deliver(arg, event);
+}
+
+static void on_text(void *arg, const char *cell_id, const char *name, const char *bytes, size_t n)
+{
+    kernel *k = arg;
+    outputs_text(k->outputs, cell_id, name, bytes, n);
+}
+
+static void on_event(void *arg, cJSON *event)
+{
+    kernel *k = arg;
+    outputs_settle(k->outputs); // what was printed before it is referred to before it
+    deliver(k, event);
+}
+
+static const struct outbox_ops outbox_callbacks = {.text = on_text, .event = on_event};
+
+void kernel_emit(kernel *k, cJSON *event)
+{
+    outbox_event(k->outbox, event);
+}
+
+struct record {
+    kernel *kernel;
+    cJSON *event;
+    err error;
+};
+
+static void start_record(loop_pending *pending, void *arg)
+{
+    struct record *r = arg;
+    outbox_event(r->kernel->outbox, r->event);
+    outbox_flush(r->kernel->outbox);
+    r->error = r->kernel->journal_error;
+    loop_call_finish(pending);
+}
+
+int kernel_record(kernel *k, cJSON *event, err *e)
+{
+    static const struct loop_call_ops ops = {.start = start_record};
+    struct record r = {.kernel = k, .event = event};
+    loop_call(
+        k->loop, NULL, &ops, &r, 0, NULL); // an interrupt does not keep a fact out of the journal
+    if (!r.error.code)
+        return 0;
+    if (e)
+        *e = r.error;
+    return -1;
+}
+
+struct capture {
+    kernel *kernel;
+    const char *cell_id;
+    buf *captured;
+};
+
+static void start_capture(loop_pending *pending, void *arg)
+{
+    struct capture *c = arg;
+    outbox_flush(c->kernel->outbox);
+    outputs_end(c->kernel->outputs, c->cell_id, c->captured);
+    loop_call_finish(pending);
+}
+
+void kernel_take_capture(kernel *k, const char *cell_id, buf *captured)
+{
+    static const struct loop_call_ops ops = {.start = start_capture};
+    struct capture c = {k, cell_id, captured};
+    loop_call(k->loop, NULL, &ops, &c, 0, NULL);
+}
+
+// The notebook, from its file or from a journal whose kernel was restarted, with the parameters
+// given.
+static notebook *load_notebook(const struct kernel_options *o, bool *saved, err *e)
+{
+    *saved = true;
+    if (!o->recover)
+        return notebook_load(o->notebook, e);
+    fold *f = fold_file(o->recover, NULL, e);
+    if (!f)
+        return NULL;
+    AUTO_BUF text = {0};
+    notebook_print(fold_notebook(f), &text);
+    fold_free(f);
+    *saved = false;
+    return notebook_parse(buf_cstr(&text), text.len, e);
+}
+
+static int give_parameters(const struct kernel_options *o, notebook *nb, cJSON **values, err *e)
+{
+    struct params params;
+    if (params_find(nb, &params, e) < 0)
+        return -1;
+    int result = 0;
+    for (const char *const *p = o->parameters; result == 0 && p && *p; p++)
+        result = params_give(&params, *p, e);
+    if (result == 0 && o->parameters && *o->parameters)
+        result = params_inject(&params, nb, e);
+    *values = result == 0 ? params_values(&params) : NULL;
+    params_done(&params);
+    return result;
+}
+
+static int open_document(kernel *k, cJSON **parameters, err *e)
+{
+    const struct kernel_options *o = k->options;
+    bool saved;
+    notebook *nb = load_notebook(o, &saved, e);
+    if (!nb)
+        return -1;
+    if ((o->headless && notebook_check(nb, e) < 0) || give_parameters(o, nb, parameters, e) < 0) {
+        notebook_free(nb);
+        return -1;
+    }
+    k->document = document_new(nb, o->notebook, saved);
+    return 0;
+}
+
+static cJSON *versions(void)
+{
+    cJSON *v = cJSON_CreateObject();
+    json_set_str(v, "firesteel", FIRESTEEL_VERSION);
+    json_set_str(v, "lua", LUA_RELEASE);
+    json_set_str(v, "cjson", cJSON_Version());
+    return v;
+}
+
+static cJSON *first_event(const kernel *k, message_type type, cJSON *parameters)
+{
+    AUTO_BUF text = {0};
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    notebook_print(document_notebook(k->document), &text);
+    cJSON *event = message_new(type);
+    json_set_int(event, "pid", getpid());
+    json_set_str(event, "host", host);
+    json_set_str(event, "notebook", buf_cstr(&text));
+    json_set(event, "parameters", parameters);
+    if (type == MESSAGE_resumed)
+        return event;
+    json_set_int(event, "format", JOURNAL_FORMAT);
+    json_set_str(event, "run", k->run);
+    json_set_str(event, "path", document_path(k->document));
+    json_set_str(event, "cwd", k->options->cwd);
+    json_set(event, "versions", versions());
+    json_set_str(event, "salt", k->salt);
+    json_set_bool(event, "headless", k->options->headless);
+    return event;
+}
+
+static bool is_undoable(void *arg, const char *binding)
+{
+    const struct binding *b = binding_find(arg, binding);
+    return b && b->undo;
+}
+
+// What the journal to go on with knows.
+static int load_past(kernel *k, err *e)
+{
+    const struct kernel_options *o = k->options;
+    AUTO_FREE char *path = journal_file(o->cwd, o->resume);
+    fold *f = fold_file(path, NULL, e);
+    if (!f)
+        return err_wrap(e, "cannot resume %s", o->resume);
+    ledger_load(k->ledger, f, is_undoable, (void *)o);
+    snprintf(k->salt, sizeof k->salt, "%s", json_str_or(fold_first(f), "salt", ""));
+    atomic_store(&k->last_display, (long long)fold_seq(f)); // more than it had displays
+    fold_free(f);
+    k->resuming = true;
+    return 0;
+}
+
+static int open_journal(kernel *k, cJSON *parameters, err *e)
+{
+    const struct kernel_options *o = k->options;
+    struct journal_spec spec = {.folder = o->cwd, .name = o->name, .run = o->run, .mask = k->mask};
+    bool resumes = o->resume != NULL;
+    random_hex(k->salt, 16);
+    if (resumes && load_past(k, e) < 0) {
+        cJSON_Delete(parameters);
+        return -1;
+    }
+    k->journal =
+        resumes ? journal_continue(o->cwd, o->resume, k->mask, e) : journal_create(&spec, e);
+    if (!k->journal || server_follow(k->server, journal_path(k->journal), e) < 0) {
+        cJSON_Delete(parameters);
+        return -1;
+    }
+    k->run = mem_strdup(journal_run(k->journal));
+    outputs_place(k->outputs, journal_spool_dir(k->journal), journal_seq(k->journal) + 1);
+    deliver(k, first_event(k, resumes ? MESSAGE_resumed : MESSAGE_run, parameters));
+    if (k->journal_error.code && e)
+        *e = k->journal_error;
+    return k->journal_error.code ? -1 : 0;
+}
+
+// A kubeconfig for children of cells that do not declare the cluster: its credentials come from
+// ourselves, who refuse with the line to add. It is constant, so runs in one folder share it.
+static const char refusing[] =
+    "{\"apiVersion\":\"v1\",\"kind\":\"Config\",\"current-context\":\"undeclared\","
+    "\"contexts\":[{\"name\":\"undeclared\",\"context\":{\"cluster\":\"undeclared\",\"user\":"
+    "\"undeclared\"}}],"
+    "\"clusters\":[{\"name\":\"undeclared\",\"cluster\":{\"server\":\"https://127.0.0.1:1\"}}],"
+    "\"users\":[{\"name\":\"undeclared\",\"user\":{\"exec\":{"
+    "\"apiVersion\":\"client.authentication.k8s.io/v1\",\"interactiveMode\":\"Never\","
+    "\"args\":[\"--refuse-credentials\"]}}}]}";
+
+static int write_refusing_kubeconfig(kernel *k, err *e)
+{
+    AUTO_FREE char *folder = path_dirname(journal_path(k->journal));
+    AUTO_JSON *text = json_parse(refusing, strlen(refusing), NULL);
+    cJSON *exec = (cJSON *)json_path(text, "users[0].user.exec");
+    json_set_str(exec, "command", k->options->self);
+    AUTO_BUF bytes = {0};
+    json_print(&bytes, text);
+    k->refusing_kubeconfig = path_join(folder, "no-cluster.kubeconfig");
+    if (path_exists(k->refusing_kubeconfig))
+        return 0;
+    return path_write(k->refusing_kubeconfig, bytes.data, bytes.len, 0600, e);
+}
+
+static void on_file_changed(void *arg)
+{
+    kernel *k = arg;
+    cJSON *event = NULL;
+    if (document_refresh(k->document, &event))
+        kernel_emit(k, event);
+}
+
+static void on_signal(void *arg, int signum)
+{
+    life_shutdown(arg);
+}
+
+static void on_run_timeout(void *arg)
+{
+    kernel *k = arg;
+    k->run_timed_out = true;
+    running_interrupt(k, FAILURE_TIMEOUT);
+}
+
+static void on_sandbox_ready(kernel *k, const char *kubeconfig, const err *why)
+{
+    if (!kubeconfig) {
+        life_end(k, 1, why->text);
+        return;
+    }
+    k->sandbox_kubeconfig = mem_strdup(kubeconfig);
+    k->cluster.kubeconfig = k->sandbox_kubeconfig;
+    k->cluster.context = NULL;
+    k->waiting_for_sandbox = false;
+    running_go_on(k);
+}
+
+static int open_sandbox(kernel *k, err *e)
+{
+    if (!k->options->sandbox)
+        return 0;
+    k->waiting_for_sandbox = true;
+    k->sandbox = sandbox_start(k, on_sandbox_ready, e);
+    return k->sandbox ? 0 : -1;
+}
+
+static void watch_signals(kernel *k)
+{
+    static const int signums[ARRAY_LEN(k->signals)] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < ARRAY_LEN(signums); i++)
+        k->signals[i] = loop_signal_new(k->loop, signums[i], on_signal, k, NULL);
+}
+
+static int open_clients(kernel *k, err *e)
+{
+    const struct kernel_options *o = k->options;
+    if (o->socket && server_listen(k->server, o->socket, e) < 0)
+        return -1;
+    return o->client_fd >= 0 ? server_adopt(k->server, o->client_fd, e) : 0;
+}
+
+static int open_all(kernel *k, err *e)
+{
+    const struct kernel_options *o = k->options;
+    cJSON *parameters = NULL;
+    if (!(k->gate = gate_new(o->allow, o->headless, e)) || open_document(k, &parameters, e) < 0)
+        return -1;
+    if (open_journal(k, parameters, e) < 0 || write_refusing_kubeconfig(k, e) < 0 ||
+        open_sandbox(k, e) < 0)
+        return -1;
+    k->interp = interp_new(k, o->memory, e);
+    if (!k->interp || open_clients(k, e) < 0)
+        return -1;
+    watch_signals(k);
+    if (o->timeout_ns) {
+        k->run_timer = loop_timer_new(k->loop, on_run_timeout, k);
+        loop_timer_start(k->run_timer, (uint64_t)(o->timeout_ns / CLOCK_MS), 0);
+    }
+    if (!o->headless && o->notebook)
+        k->watch = filewatch_open(k->loop, o->notebook, on_file_changed, k);
+    return 0;
+}
+
+static kernel *kernel_new(const struct kernel_options *o, err *e)
+{
+    loop *l = loop_new(e);
+    if (!l)
+        return NULL;
+    kernel *k = mem_alloc(sizeof *k);
+    k->options = o;
+    k->loop = l;
+    k->started = clock_mono();
+    k->mask = mask_new();
+    mask_add_env(k->mask, o->env);
+    k->outbox = outbox_new(l, &outbox_callbacks, k);
+    k->outputs = outputs_new(l, k->mask, on_stream_event, k);
+    k->waits = canceller_new();
+    k->ledger = ledger_new();
+    k->server = server_new(l, &requests_ops, k);
+    k->env = strv_dup(o->env);
+    k->paths = o->paths;
+    k->cluster = o->cluster;
+    k->notebook_dir = path_dirname(o->notebook ? o->notebook : "notebook.lua");
+    k->paths.notebook_dir = k->notebook_dir;
+    return k;
+}
+
+static void free_timers(kernel *k)
+{
+    loop_timer_free(k->run_timer);
+    loop_timer_free(k->cell_timer);
+    loop_timer_free(k->idle_timer);
+    for (size_t i = 0; i < ARRAY_LEN(k->signals); i++)
+        if (k->signals[i])
+            loop_signal_free(k->signals[i]);
+}
+
+static void drop_sandbox(kernel *k)
+{
+    k->sandbox = NULL;
+}
+
+// In an order in which nothing is used after it is gone; shared objects may still use the loop.
+static void kernel_free(kernel *k)
+{
+    interp_free(k->interp);
+    sandbox_stop(k->sandbox, drop_sandbox, k);
+    filewatch_close(k->watch);
+    call_drop_shared(k);
+    server_free(k->server);
+    free_timers(k);
+    running_free(k);
+    outputs_free(k->outputs);
+    outbox_free(k->outbox);
+    journal_close(k->journal);
+    document_free(k->document);
+    gate_free(k->gate);
+    ledger_free(k->ledger);
+    canceller_free(k->waits);
+    mask_free(k->mask);
+    loop_free(k->loop);
+    strv_free(k->env);
+    free(k->refusing_kubeconfig);
+    free(k->sandbox_kubeconfig);
+    free(k->notebook_dir);
+    free(k->run);
+    free(k);
+}
+
+int kernel_run(const struct kernel_options *options, err *e)
+{
+    kernel *k = kernel_new(options, e);
+    if (!k)
+        return -1;
+    if (open_all(k, e) < 0) {
+        kernel_free(k);
+        return -1;
+    }
+    if (options->headless && options->detach)
+        life_begin(k);
+    loop_run(k->loop);
+    int exit_code = k->exit;
+    if (k->abandoned) { // the Lua thread still uses all of it; the process is about to end
+        server_free(k->server);
+        journal_close(k->journal);
+    } else
+        kernel_free(k);
+    return exit_code;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// The ledger: what effects this run has had, and, when it is resumed, what those before it had. It
+// owns its entries; it belongs to the Lua thread while a cell runs, to the loop's thread between
+// cells.
+//
+// The journal has the same as events; this is what the kernel needs of it to decide.
+#pragma once
+#include "base/json.h"
+#include "script/journal/fold.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct entry {
+    int64_t number;
+    int64_t ordinal;                           // of the effect call in its cell's execution
+    char *source, *binding, *arguments, *what; // as in the event
+    cJSON *result;                             // NULL: no outcome
+    cJSON *made;                               // so far, when it ended midway; or NULL
+    bool masked;                               // result is not what the binding gave
+    bool failed, undone;
+    bool undoable; // its binding has an undo
+    bool fresh;    // done or verified since this kernel started
+};
+
+typedef struct ledger ledger;
+ledger *ledger_new(void);
+void ledger_free(ledger *l);
+// Takes over what a journal knows; `undoable` tells of a binding's name.
+void ledger_load(
+    ledger *l, const fold *f, bool (*undoable)(void *arg, const char *binding), void *arg);
+// A new entry, numbered; its strings are copied.
+struct entry *ledger_add(ledger *l, const char *source, int64_t ordinal, const char *binding,
+    const char *arguments, const char *what);
+struct entry *ledger_entry(ledger *l, int64_t number);
+// The entry of the same call in an earlier kernel, not yet verified or done again; NULL if none.
+struct entry *ledger_find(
+    ledger *l, const char *source, int64_t ordinal, const char *binding, const char *arguments);
+// Is there something of it to remove: made, or perhaps made, not undone, and undoable?
+bool entry_is_left(const struct entry *e);
+// What the entry tells for undo: its result, or what was made midway; NULL: an intent alone.
+const cJSON *entry_recorded(const struct entry *e);
+size_t ledger_left(const ledger *l);
+// Entries that are left and not fresh, newest first: fn returns 0 to go on. Returns fn's last
+// value.
+int ledger_each_stale(ledger *l, int (*fn)(void *arg, struct entry *e), void *arg);
+// Marks those whose result has this uid as undone; calls fn for each.
+void ledger_gone(ledger *l, const char *uid, void (*fn)(void *arg, struct entry *e), void *arg);

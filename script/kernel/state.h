@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// What the parts of one kernel share, and which thread each of it belongs to. Only script/kernel
+// includes this.
+//
+//   loop thread: clients, journal, document, outputs, children, displays        kernel.c,
+//   requests.c, running.c Lua thread:  cells, bindings, gate, ledger interp.c, cells.c, call.c
+//
+// An execution, with gate and ledger, is handed over and back through posts and a lock; so both
+// threads see them, never at once.
+#pragma once
+#include "base/loop/loop.h"
+#include "script/journal/mask.h"
+#include "script/journal/writer.h"
+#include "script/kernel/document.h"
+#include "script/kernel/execution.h"
+#include "script/kernel/gate.h"
+#include "script/kernel/kernel.h"
+#include "script/kernel/ledger.h"
+#include "script/kernel/outbox.h"
+#include "script/kernel/outputs.h"
+#include "script/protocol/server.h"
+
+#include <stdatomic.h>
+
+typedef struct interp interp;
+typedef struct kernel kernel;
+
+struct shared_object; // what bindings share, call.c
+struct waiting_ask;   // a question that was asked, asks.c
+
+struct kernel {
+    // Set before the Lua thread starts, constant after it.
+    const struct kernel_options *options;
+    loop *loop;
+    outbox *outbox;
+    mask *mask;       // locks inside
+    canceller *waits; // of the Lua thread
+    char *run, salt[33];
+    char *notebook_dir;
+    struct call_cluster
+        cluster; // kubeconfig: the sandbox's, once it is ready (before the first cell)
+    struct call_paths paths;
+    char *refusing_kubeconfig; // for children of cells that do not declare cluster
+
+    // The Lua thread while a cell runs, the loop's between cells.
+    gate *gate;
+    ledger *ledger;
+    bool resuming; // every effect so far was verified
+    char **env;    // of children: the environment, with %env
+    struct shared_object *shared;
+
+    // The loop's thread.
+    journal *journal;
+    err journal_error; // the first: the run stops
+    server *server;
+    document *document;
+    outputs *outputs;
+    interp *interp;
+    struct queue_item *queue; // cells to execute
+    execution *running;
+    struct waiting_ask *asks;
+    int64_t last_ask;
+    atomic_llong last_display;
+    struct display *displays; // live ones
+    struct sandbox *sandbox;
+    char *sandbox_kubeconfig;
+    loop_timer *run_timer, *cell_timer, *idle_timer;
+    loop_signal *signals[3];
+    struct filewatch *watch;
+    int64_t started;
+    long executed;
+    struct {
+        int ok, failed, cancelled;
+    } counts;
+    bool started_all;         // a headless run has queued its cells: it ends when they are done
+    bool waiting_for_sandbox; // nothing is executed before it is ready
+    bool said_busy, wedged, run_timed_out;
+    bool end_when_idle; // shutdown was asked for while a cell ran
+    bool stopping;      // the run is over: nothing is started any more
+    bool abandoned;     // the Lua thread does not come back: it goes with the process
+    int stop_reason;    // enum failure: why the running cell was stopped
+    int exit;           // of the run, or GUARD_RESTART
+};
+
+// Any thread: an event, in order with all others.
+void kernel_emit(kernel *k, cJSON *event);
+// The Lua thread: the same, and returns when it is in the journal. -1: it could not be written.
+int kernel_record(kernel *k, cJSON *event, err *e);
+// The Lua thread: everything that was printed is delivered; what the running cell's capture holds
+// is appended.
+void kernel_take_capture(kernel *k, const char *cell, buf *captured);
+// The Lua thread: asks a person and waits. The answer is new; NULL when interrupted.
+char *kernel_ask(kernel *k, const char *question, const char *const *choices, bool secret, err *e);
+// The loop's thread: what runs has not stopped for seconds.
+void kernel_wedged(kernel *k);
+// The loop's thread: an execution is back.
+void kernel_executed(kernel *k, execution *x);
