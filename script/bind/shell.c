@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+// sh: commands of this machine; file.write: a cell's text as a file. Both are local, and verified
+// on a resume by exit and hashes.
+#include "base/digest.h"
+#include "base/env.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "script/bind/process.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SHOWN = 60 }; // bytes of a command in messages
+
+// Words, as an array that borrows them; ERR_USAGE when there is none.
+static const char **read_words(const cJSON *args, err *e)
+{
+    const cJSON *list = json_get(args, "words");
+    const char *command = json_str(args, "command");
+    int n = list ? cJSON_GetArraySize(list) : 3;
+    if (!command && n == 0) {
+        err_set(e, ERR_USAGE, "sh: there is no command");
+        return NULL;
+    }
+    const char **words = mem_array((size_t)n + 1, sizeof *words);
+    if (!list) {
+        words[0] = "sh";
+        words[1] = "-c";
+        words[2] = command ? command : "";
+        return words;
+    }
+    int i = 0;
+    for (const cJSON *word = list->child; word; word = word->next) {
+        if (!cJSON_IsString(word)) {
+            err_set(e, ERR_USAGE, "sh: word %d of the command is not a string", i + 1);
+            free(words);
+            return NULL;
+        }
+        words[i++] = word->valuestring;
+    }
+    return words;
+}
+
+// The first line of the command, cut.
+static char *title(const cJSON *args)
+{
+    const char *given = json_str(args, "title"), *command = json_str(args, "command");
+    AUTO_BUF text = {0};
+    if (given || command)
+        buf_str(&text, given ? given : command);
+    else
+        for (const cJSON *w = json_get(args, "words") ? json_get(args, "words")->child : NULL; w;
+             w = w->next)
+            buf_fmt(&text, "%s%s", text.len ? " " : "", cJSON_IsString(w) ? w->valuestring : "?");
+    size_t n = strcspn(buf_cstr(&text), "\n");
+    bool cut = n < text.len || n > SHOWN;
+    if (n > SHOWN)
+        n = SHOWN;
+    n -= utf8_partial(buf_cstr(&text), n);
+    return str_fmt("%.*s%s", (int)n, buf_cstr(&text), cut ? "…" : "");
+}
+
+static char **environment(call *c, const cJSON *args)
+{
+    char **env = strv_dup(call_env(c));
+    const cJSON *extra = json_get(args, "env");
+    for (const cJSON *v = extra ? extra->child : NULL; v; v = v->next) {
+        AUTO_FREE char *value = cJSON_IsString(v) ? mem_strdup(v->valuestring)
+                                : cJSON_IsNull(v) ? NULL
+                                                  : json_to_str(v);
+        env = env_set(env, v->string, value);
+    }
+    return env;
+}
+
+static char *folder(call *c, const cJSON *args)
+{
+    return path_join(call_cwd(c), json_str_or(args, "cwd", "."));
+}
+
+static cJSON *shell_result(const struct process_result *r, const char *at, const cJSON *args)
+{
+    cJSON *result = cJSON_CreateObject();
+    json_set_int(result, "code", r->code);
+    if (r->signal)
+        json_set_int(result, "signal", r->signal);
+    json_set_str(result, "output", buf_cstr(&r->output));
+    cJSON *files = process_hash_files(at, json_get(args, "inputs"));
+    cJSON *outputs = process_hash_files(at, json_get(args, "outputs"));
+    while (outputs->child)
+        cJSON_AddItemToObject(
+            files, outputs->child->string, cJSON_DetachItemViaPointer(outputs, outputs->child));
+    cJSON_Delete(outputs);
+    if (files->child)
+        json_set(result, "files", files);
+    else
+        cJSON_Delete(files);
+    return result;
+}
+
+static int check_exit(const cJSON *args, const struct process_result *r, err *e)
+{
+    AUTO_FREE char *what = title(args);
+    if (r->code == 0 || !json_bool_or(args, "check", true))
+        return 0;
+    if (r->signal)
+        return err_set(e, ERR_FAILED, "`%s` was ended by signal %d (%s)", what, r->signal,
+            strsignal(r->signal));
+    return err_set(e, ERR_FAILED, "`%s` exited with %d (check = false allows that)", what, r->code);
+}
+
+static int shell_start(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    AUTO_FREE const char **words = read_words(args, e);
+    if (!words)
+        return -1;
+    AUTO_FREE char *at = folder(c, args);
+    char **env = environment(c, args);
+    const char *input = json_str(args, "input");
+    struct process_spec spec = {.argv = words,
+        .env = (const char *const *)env,
+        .cwd = at,
+        .input = input,
+        .input_n = input ? strlen(input) : 0,
+        .quiet = json_bool_or(args, "quiet", false)};
+    struct process_result r;
+    int done = process_run(c, &spec, &r, e);
+    strv_free(env);
+    if (done == 0)
+        done = check_exit(args, &r, e);
+    if (done == 0)
+        *result = shell_result(&r, at, args);
+    buf_done(&r.output);
+    return done;
+}
+
+// It ended well, and its declared files are as it left them; then its output is shown again.
+static int shell_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
+{
+    AUTO_FREE char *at = folder(c, args);
+    if (!recorded || json_int_or(recorded, "code", -1) != 0 ||
+        !process_files_same(at, json_get(recorded, "files")))
+        return 0;
+    const char *output = json_str_or(recorded, "output", "");
+    if (!json_bool_or(args, "quiet", false))
+        call_output(c, "stdout", output, strlen(output));
+    return 1;
+}
+
+static char *shell_describe(call *c, const cJSON *args)
+{
+    AUTO_FREE char *what = title(args);
+    return str_fmt("run `%s`", what);
+}
+
+static int append_to(const char *path, const char *text, err *e)
+{
+    FILE *f = fopen(path, "ae");
+    if (!f)
+        return err_errno(e, errno, "cannot append to %s", path);
+    bool failed = fputs(text, f) < 0;
+    if ((fclose(f) != 0) | failed)
+        return err_errno(e, errno, "cannot append to %s", path);
+    return 0;
+}
+
+static int file_start(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    const char *name = json_str(args, "path"), *text = json_str(args, "text");
+    if (!name || !*name || !text)
+        return err_set(e, ERR_USAGE, "file.write needs a path and a text");
+    AUTO_FREE char *path = path_join(call_cwd(c), name);
+    bool append = json_bool_or(args, "append", false), there = path_exists(path);
+    AUTO_FREE char *parent = path_dirname(path);
+    if (path_make_dirs(parent, 0777, e) < 0)
+        return err_wrap(e, "cannot write %s", name);
+    int done = append ? append_to(path, text, e) : path_write(path, text, strlen(text), 0666, e);
+    char hex[SHA256_HEX];
+    if (done < 0 || sha256_file(path, hex, e) < 0)
+        return -1;
+    *result = cJSON_CreateObject();
+    json_set_str(*result, "path", name);
+    json_set_str(*result, "sha256", hex);
+    json_set_str(*result, "verb", append ? "Appended to" : there ? "Overwrote" : "Wrote");
+    return 0;
+}
+
+static int file_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
+{
+    char hex[SHA256_HEX], wanted[SHA256_HEX];
+    const char *text = json_str_or(args, "text", "");
+    AUTO_FREE char *path = path_join(call_cwd(c), json_str_or(args, "path", ""));
+    sha256_hex(text, strlen(text), wanted);
+    // An intent alone: was it written before the kernel died?
+    const char *expected = recorded                              ? json_str(recorded, "sha256")
+                           : json_bool_or(args, "append", false) ? NULL
+                                                                 : wanted;
+    if (!expected || sha256_file(path, hex, NULL) < 0 || !str_eq(hex, expected))
+        return 0;
+    *result = cJSON_CreateObject();
+    json_set_str(*result, "path", json_str(args, "path"));
+    json_set_str(*result, "sha256", hex);
+    json_set_str(*result, "verb", "Kept");
+    return 1;
+}
+
+static char *file_describe(call *c, const cJSON *args)
+{
+    return str_fmt("write %s", json_str_or(args, "path", "a file"));
+}
+
+const struct binding shell_bindings[] = {
+    {.name = "sh",
+        .effect = EFFECT_LOCAL,
+        .start = shell_start,
+        .verify = shell_verify,
+        .describe = shell_describe},
+    {.name = "file.write",
+        .effect = EFFECT_LOCAL,
+        .start = file_start,
+        .verify = file_verify,
+        .describe = file_describe},
+    {0},
+};

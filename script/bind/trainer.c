@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+// trainer.run: firesteel-worker on a trainer file, its events as live progress and as the result's
+// metrics.
+//
+//   firesteel-worker trainer.lua ARGS     FIRESTEEL_EVENTS=3, FIRESTEEL_NP=np
+//     stdout, stderr → the cell's output
+//     3 → {"event": "progress" | "epoch" | "evaluate", …} lines → display, history, metrics
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/env.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "script/bind/process.h"
+
+#include <string.h>
+
+#define PROGRESS "application/vnd.firesteel.progress+json"
+enum { EVENTS_FD = 3, LINE_MAX = 1 << 20 };
+
+// What the worker has told so far. Written on the loop's thread while the Lua thread waits.
+struct progress {
+    call *call;
+    display *display;
+    buf line;
+    cJSON *metrics; // the last value of each
+    cJSON *history; // the epoch events
+    int64_t epoch, epochs, step, steps;
+};
+
+static void metric_text(buf *text, const cJSON *metrics)
+{
+    for (const cJSON *m = metrics ? metrics->child : NULL; m; m = m->next)
+        if (cJSON_IsNumber(m))
+            buf_fmt(text, " - %s: %.4f", m->string, m->valuedouble);
+}
+
+// "epoch 1/5 - 120/938 - loss: 0.3325 - accuracy: 0.9046"
+static cJSON *progress_bundle(const struct progress *p, const cJSON *metrics)
+{
+    AUTO_BUF text = {0};
+    cJSON *data = cJSON_CreateObject(), *rich = json_object_at(data, PROGRESS);
+    buf_fmt(&text, "epoch %lld", (long long)p->epoch);
+    if (p->epochs)
+        buf_fmt(&text, "/%lld", (long long)p->epochs);
+    if (p->steps)
+        buf_fmt(&text, " - %lld/%lld", (long long)p->step, (long long)p->steps);
+    metric_text(&text, metrics);
+    json_set_str(data, "text/plain", buf_cstr(&text));
+    json_set_str(rich, "label", "epoch");
+    json_set_int(rich, "epoch", p->epoch);
+    json_set_int(rich, "epochs", p->epochs);
+    json_set_int(rich, "done", p->step);
+    json_set_int(rich, "total", p->steps);
+    if (metrics)
+        json_set(rich, "metrics", cJSON_Duplicate(metrics, true));
+    if (p->history->child)
+        json_set(rich, "history", cJSON_Duplicate(p->history, true));
+    return data;
+}
+
+static void show(struct progress *p, const cJSON *metrics)
+{
+    cJSON *data = progress_bundle(p, metrics);
+    if (p->display)
+        display_replace(p->display, data);
+    else
+        p->display = call_display(p->call, data, true);
+}
+
+static void note_metrics(struct progress *p, const cJSON *metrics)
+{
+    for (const cJSON *m = metrics ? metrics->child : NULL; m; m = m->next)
+        json_set(p->metrics, m->string, cJSON_Duplicate(m, true));
+}
+
+static void on_event(struct progress *p, const cJSON *event)
+{
+    const char *kind = json_str_or(event, "event", "");
+    const cJSON *metrics = json_get(event, "metrics");
+    if (str_eq(kind, "evaluate")) {
+        note_metrics(p, metrics);
+        return;
+    }
+    p->epoch = json_int_or(event, "epoch", p->epoch);
+    p->epochs = json_int_or(event, "epochs", p->epochs);
+    p->step = json_int_or(event, "step", p->step);
+    p->steps = json_int_or(event, "steps", p->steps);
+    if (str_eq(kind, "epoch")) {
+        p->step = p->steps;
+        note_metrics(p, metrics);
+        cJSON_AddItemToArray(p->history, cJSON_Duplicate(event, true));
+    }
+    show(p, metrics);
+}
+
+static void on_bytes(void *arg, const char *bytes, size_t n)
+{
+    struct progress *p = arg;
+    buf_add(&p->line, bytes, n);
+    for (char *newline; p->line.len && (newline = memchr(p->line.data, '\n', p->line.len));) {
+        size_t length = (size_t)(newline - p->line.data);
+        AUTO_JSON *event = json_parse(p->line.data, length, NULL);
+        if (cJSON_IsObject(event))
+            on_event(p, event);
+        buf_consume(&p->line, length + 1);
+    }
+    if (p->line.len > LINE_MAX) // not a worker of ours
+        buf_clear(&p->line);
+}
+
+static const char **command_line(const char *worker, const cJSON *args)
+{
+    const cJSON *words = json_get(args, "args");
+    const char **argv = mem_array((size_t)cJSON_GetArraySize(words) + 3, sizeof *argv);
+    int n = 0;
+    argv[n++] = worker;
+    argv[n++] = json_str(args, "script");
+    for (const cJSON *w = words ? words->child : NULL; w; w = w->next)
+        argv[n++] = cJSON_IsString(w) ? w->valuestring : "";
+    return argv;
+}
+
+static char **environment(call *c, const cJSON *args)
+{
+    char **env = strv_dup(call_env(c));
+    AUTO_FREE char *np = str_fmt("%lld", (long long)json_int_or(args, "np", 1));
+    env = env_set(env, "FIRESTEEL_EVENTS", "3");
+    env = env_set(env, "FIRESTEEL_NP", np);
+    const cJSON *extra = json_get(args, "env");
+    for (const cJSON *v = extra ? extra->child : NULL; v; v = v->next)
+        if (cJSON_IsString(v))
+            env = env_set(env, v->string, v->valuestring);
+    return env;
+}
+
+static int check_args(call *c, const cJSON *args, err *e)
+{
+    const char *script = json_str(args, "script");
+    int64_t np = json_int_or(args, "np", 1);
+    if (!call_paths(c)->worker)
+        return err_set(
+            e, ERR_NOT_FOUND, "firesteel-worker is not there; it belongs beside firesteel-kernel");
+    if (np < 1 || np > 4096)
+        return err_set(e, ERR_USAGE, "trainer.run: np must be at least 1, got %lld", (long long)np);
+    AUTO_FREE char *path = path_join(call_cwd(c), script);
+    if (!path_exists(path))
+        return err_set(
+            e, ERR_NOT_FOUND, "trainer.run: there is no file %s in the working folder", script);
+    return 0;
+}
+
+// Hashes of the trainer, and of what the call declares.
+static cJSON *files(call *c, const cJSON *args)
+{
+    AUTO_JSON *names = cJSON_CreateArray();
+    cJSON_AddItemToArray(names, cJSON_CreateString(json_str(args, "script")));
+    static const char *const lists[] = {"inputs", "outputs"};
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        const cJSON *list = json_get(args, lists[i]);
+        for (const cJSON *name = list ? list->child : NULL; name; name = name->next)
+            cJSON_AddItemToArray(names, cJSON_Duplicate(name, true));
+    }
+    return process_hash_files(call_cwd(c), names);
+}
+
+static int check_exit(const cJSON *args, const struct process_result *r, err *e)
+{
+    if (r->code == 0 || !json_bool_or(args, "check", true))
+        return 0;
+    if (r->signal)
+        return err_set(e, ERR_FAILED, "%s was ended by signal %d (%s)", json_str(args, "script"),
+            r->signal, strsignal(r->signal));
+    return err_set(e, ERR_FAILED,
+        "%s exited with %d (its output says why; check = false allows it)",
+        json_str(args, "script"), r->code);
+}
+
+static cJSON *job_result(
+    call *c, const cJSON *args, const struct process_result *r, struct progress *p)
+{
+    cJSON *result = cJSON_CreateObject();
+    json_set_int(result, "code", r->code);
+    if (r->signal)
+        json_set_int(result, "signal", r->signal);
+    json_set_str(result, "output", buf_cstr(&r->output));
+    json_set(result, "metrics", cJSON_Duplicate(p->metrics, true));
+    json_set(result, "history", cJSON_Duplicate(p->history, true));
+    json_set(result, "files", files(c, args));
+    return result;
+}
+
+static int trainer_start(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    if (check_args(c, args, e) < 0)
+        return -1;
+    struct progress p = {
+        .call = c, .metrics = cJSON_CreateObject(), .history = cJSON_CreateArray()};
+    AUTO_FREE const char **argv = command_line(call_paths(c)->worker, args);
+    char **env = environment(c, args);
+    struct process_spec spec = {.argv = argv,
+        .env = (const char *const *)env,
+        .cwd = call_cwd(c),
+        .extra_fd = EVENTS_FD,
+        .extra = on_bytes,
+        .arg = &p};
+    struct process_result r;
+    int done = process_run(c, &spec, &r, e);
+    strv_free(env);
+    if (p.display)
+        display_close(p.display, progress_bundle(&p, p.metrics));
+    if (done == 0)
+        done = check_exit(args, &r, e);
+    if (done == 0)
+        *result = job_result(c, args, &r, &p);
+    buf_done(&r.output);
+    buf_done(&p.line);
+    cJSON_Delete(p.metrics);
+    cJSON_Delete(p.history);
+    return done;
+}
+
+// It ended well, and trainer, inputs and declared outputs are what they were; its output is shown
+// again.
+static int trainer_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
+{
+    if (!recorded || json_int_or(recorded, "code", -1) != 0 ||
+        !process_files_same(call_cwd(c), json_get(recorded, "files")))
+        return 0;
+    const char *output = json_str_or(recorded, "output", "");
+    call_output(c, "stdout", output, strlen(output));
+    return 1;
+}
+
+static char *trainer_describe(call *c, const cJSON *args)
+{
+    return str_fmt("train with %s", json_str_or(args, "script", "a trainer"));
+}
+
+const struct binding trainer_bindings[] = {
+    {.name = "trainer.run",
+        .effect = EFFECT_LOCAL,
+        .start = trainer_start,
+        .verify = trainer_verify,
+        .describe = trainer_describe},
+    {0},
+};

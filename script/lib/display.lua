@@ -1,0 +1,202 @@
+-- SPDX-License-Identifier: MIT
+-- display: what a cell leaves to look at. Everything is a MIME bundle with text/plain, which plain output prints.
+local core = ...
+local KIND = "application/vnd.firesteel.%s+json"
+local DEPTH, ITEMS = 6, 200 -- of a table that is shown
+
+-- Tables as Lua writes them, keys in order, with limits.
+local function is_name(key)
+  return type(key) == "string" and key:match "^[%a_][%w_]*$"
+end
+
+local function sorted_keys(t)
+  local keys = {}
+  for key in pairs(t) do
+    if not (math.type(key) == "integer" and key >= 1 and key <= #t) then keys[#keys + 1] = key end
+  end
+  table.sort(keys, function(a, b)
+    if type(a) == type(b) and (type(a) == "string" or type(a) == "number") then return a < b end
+    return type(a) < type(b)
+  end)
+  return keys
+end
+
+local function inspect(value, depth, seen)
+  if type(value) == "string" then return ("%q"):format(value):gsub("\\\n", "\\n") .. "" end
+  if value == core.null then return "null" end
+  local meta = getmetatable(value)
+  if type(value) ~= "table" or (type(meta) == "table" and meta.__tostring) then return tostring(value) end
+  if seen[value] then return "{…}" end
+  if depth > DEPTH then return "{…}" end
+  seen[value] = true
+  local parts, length = {}, 0
+  local function add(text)
+    parts[#parts + 1] = text
+    length = length + #text + 2
+  end
+  for i = 1, math.min(#value, ITEMS) do add(inspect(value[i], depth + 1, seen)) end
+  for _, key in ipairs(sorted_keys(value)) do
+    if #parts >= ITEMS then
+      add "…"
+      break
+    end
+    local name = is_name(key) and key or "[" .. inspect(key, depth + 1, seen) .. "]"
+    add(name .. " = " .. inspect(value[key], depth + 1, seen))
+  end
+  seen[value] = nil
+  if #value > ITEMS then add "…" end
+  if length <= 76 then return "{" .. table.concat(parts, ", ") .. "}" end
+  local indent = ("  "):rep(depth)
+  return "{\n" .. indent .. table.concat(parts, ",\n" .. indent) .. "\n" .. ("  "):rep(depth - 1) .. "}"
+end
+
+-- The bundle of any value, or nil for what shows nothing.
+local function bundle(value)
+  local meta = getmetatable(value)
+  if type(meta) == "table" and meta.__display then
+    local shown = meta.__display(value)
+    return type(shown) == "string" and { ["text/plain"] = shown } or shown
+  end
+  if type(value) == "table" and type(value["text/plain"]) == "string" then return value end
+  if type(value) == "string" then return { ["text/plain"] = value } end
+  return { ["text/plain"] = inspect(value, 1, {}) }
+end
+
+function core.hooks.result(value)
+  local data = bundle(value)
+  if data then core.result(data) end
+end
+
+display = setmetatable({}, {
+  __call = function(_, value)
+    local data = bundle(value)
+    if data then core.display(data) end
+  end,
+})
+
+display.inspect = function(value) return inspect(value, 1, {}) end
+
+function display.markdown(text)
+  core.display { ["text/plain"] = text, ["text/markdown"] = text }
+end
+
+-- display.table(rows, {columns = {…}}): rows are lists, or tables by column name.
+local function cell_text(value)
+  if value == nil or value == core.null then return "" end
+  if math.type(value) == "float" then return ("%.6g"):format(value) end
+  return tostring(value)
+end
+
+local function table_columns(rows, columns)
+  if columns then return columns end
+  local first = rows[1] or {}
+  if #first > 0 then return nil end
+  return sorted_keys(first)
+end
+
+local function aligned(columns, rows)
+  local widths, lines = {}, {}
+  local all = columns and { columns } or {}
+  for _, row in ipairs(rows) do all[#all + 1] = row end
+  for _, row in ipairs(all) do
+    for i, text in ipairs(row) do widths[i] = math.max(widths[i] or 0, utf8.len(text) or #text) end
+  end
+  for _, row in ipairs(all) do
+    local parts = {}
+    for i, text in ipairs(row) do
+      parts[i] = i == #row and text or text .. (" "):rep(widths[i] - (utf8.len(text) or #text))
+    end
+    lines[#lines + 1] = table.concat(parts, "  ")
+  end
+  return table.concat(lines, "\n")
+end
+
+function display.table(rows, options)
+  local columns = table_columns(rows, options and options.columns)
+  local texts = core.array {}
+  for _, row in ipairs(rows) do
+    local line = core.array {}
+    for i = 1, columns and #columns or #row do
+      local value = row[i]
+      if value == nil and columns then value = row[columns[i]] end
+      line[i] = cell_text(value)
+    end
+    texts[#texts + 1] = line
+  end
+  core.display {
+    ["text/plain"] = aligned(columns, texts),
+    [KIND:format "table"] = { columns = columns and core.array { table.unpack(columns) }, rows = texts },
+  }
+end
+
+-- display.progress(total, label) → an object with :update(done, metrics) and :close().
+local progress = {}
+progress.__index = progress
+progress.__display = function() return nil end
+
+local function metrics_text(metrics)
+  local parts = {}
+  for _, name in ipairs(sorted_keys(metrics or {})) do
+    parts[#parts + 1] = ("%s: %s"):format(name, cell_text(metrics[name]))
+  end
+  return table.concat(parts, " - ")
+end
+
+local function progress_bundle(p)
+  local text = ("%s%d/%d"):format(p.label and p.label .. " " or "", p.done, p.total)
+  local metrics = metrics_text(p.metrics)
+  return {
+    ["text/plain"] = metrics ~= "" and text .. " - " .. metrics or text,
+    [KIND:format "progress"] = { label = p.label, done = p.done, total = p.total, metrics = p.metrics },
+  }
+end
+
+function display.progress(total, label)
+  local p = setmetatable({ total = total, label = label, done = 0 }, progress)
+  p.id = core.display(progress_bundle(p), true)
+  return p
+end
+
+function progress:update(done, metrics)
+  self.done, self.metrics = done, metrics or self.metrics
+  core.update(self.id, progress_bundle(self))
+end
+
+function progress:close()
+  core.update(self.id, progress_bundle(self), true)
+end
+progress.__close = progress.close
+
+-- display.plot{ {1, 2, 3}, name = {…}, title = "…" }: lines over their index.
+local BLOCKS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
+
+local function sparkline(values)
+  local low, high = math.huge, -math.huge
+  for _, v in ipairs(values) do low, high = math.min(low, v), math.max(high, v) end
+  local marks = {}
+  for i, v in ipairs(values) do
+    local level = high > low and (v - low) / (high - low) or 0.5
+    marks[i] = BLOCKS[1 + math.floor(level * (#BLOCKS - 1) + 0.5)]
+  end
+  return ("%s  %.4g … %.4g"):format(table.concat(marks), low, high)
+end
+
+function display.plot(data)
+  local series, lines = core.array {}, {}
+  if data.title then lines[1] = data.title end
+  local function add(name, values)
+    if type(values) ~= "table" or #values == 0 then
+      core.fail("error", ("display.plot: the series %s has no numbers"):format(name))
+    end
+    series[#series + 1] = { name = name, y = core.array { table.unpack(values) } }
+    lines[#lines + 1] = name .. "  " .. sparkline(values)
+  end
+  for i, values in ipairs(data) do add("series " .. i, values) end
+  for _, name in ipairs(sorted_keys(data)) do
+    if name ~= "title" then add(name, data[name]) end
+  end
+  core.display {
+    ["text/plain"] = table.concat(lines, "\n"),
+    [KIND:format "plot"] = { title = data.title, series = series },
+  }
+end

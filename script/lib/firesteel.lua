@@ -1,0 +1,53 @@
+-- SPDX-License-Identifier: MIT
+-- firesteel: what belongs to no module. `core` is what C gives to this library; cells do not see it.
+local core = ...
+
+firesteel = {
+  call = core.call,          -- call(binding, args): what everything with an effect goes through
+  array = core.array,        -- array{}: an empty JSON array
+  null = core.null,          -- an explicit JSON null
+  json = core.json,          -- json(value): its text
+  parse_json = core.parse,   -- parse_json(text): its value
+  duration = core.duration,  -- duration("1m30s"): 90.0
+  cwd = core.cwd,            -- the working folder
+  run = core.run,            -- the name of this run
+  version = core.version,
+}
+
+-- Waits; an interrupt ends it.
+function firesteel.sleep(duration)
+  core.sleep(core.duration(duration))
+end
+
+local function first_line(command)
+  local ok, result = pcall(sh, command, { check = false, quiet = true })
+  return ok and result.code == 0 and result.output:match "[^\n]+" or nil
+end
+
+-- The versions that a run depends on, one a line, as a requirements file lists them.
+function firesteel.versions()
+  local lines = {
+    "firesteel " .. core.version,
+    "lua " .. core.lua,
+    "cjson " .. core.cjson,
+  }
+  local worker = core.worker and first_line { core.worker, "--version" }
+  if worker then lines[#lines + 1] = worker end
+  local system = first_line { "uname", "-srm" }
+  if system then lines[#lines + 1] = system end
+  return table.concat(lines, "\n")
+end
+
+-- secret "NAME": the environment variable NAME, else an answer; what it returns never reaches journal or report.
+function secret(name)
+  if type(name) ~= "string" then core.fail("error", "secret expects the name of an environment variable") end
+  local value = core.getenv(name)
+  if not value then value = core.ask("the secret " .. name .. " (not in the environment)", true) end
+  core.mask(value)
+  return value
+end
+
+-- input "question": asks a person.
+function input(question)
+  return core.ask(question or "", false)
+end

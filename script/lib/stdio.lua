@@ -1,0 +1,173 @@
+-- SPDX-License-Identifier: MIT
+-- print, io and os as a cell may have them: output goes below the cell, effects go through the gate, and nothing
+-- ends or blocks the kernel.
+local core = ...
+local stock_io, stock_os = io, os
+local open, file_type, tmpfile = stock_io.open, stock_io.type, stock_io.tmpfile
+
+print = core.print
+
+-- Standard streams.
+local stream = {}
+stream.__index = stream
+stream.__name = "FILE*"
+
+local function output_stream(name)
+  return setmetatable({ name = name }, stream)
+end
+
+function stream:write(...)
+  for i = 1, select("#", ...) do
+    local piece = select(i, ...)
+    if type(piece) ~= "string" and type(piece) ~= "number" then
+      error("bad argument #" .. i .. " to 'write' (string expected, got " .. type(piece) .. ")", 2)
+    end
+    core.output(self.name, tostring(piece))
+  end
+  return self
+end
+
+function stream:flush() return self end
+function stream:setvbuf() return true end
+function stream:close() return nil, "a cell's output stays open" end
+function stream:seek() return nil, "a cell's output cannot seek" end
+function stream:read() return nil, "a cell's output cannot be read" end
+function stream:__tostring() return "file (" .. self.name .. ")" end
+
+local stdout, stderr = output_stream "stdout", output_stream "stderr"
+
+local no_input = "a cell has no standard input; ask with input \"question\""
+local stdin = setmetatable({}, {
+  __index = function() return function() core.fail("error", no_input) end end,
+  __name = "FILE*",
+  __tostring = function() return "file (stdin)" end,
+})
+
+local function is_relative(name)
+  return name:sub(1, 1) ~= "/"
+end
+
+-- Opens; what is read by a relative name may also stand beside the notebook.
+local function open_file(name, mode)
+  mode = mode or "r"
+  if mode:find "[wa+]" then core.gate("write " .. tostring(name)) end
+  local file, message, code = open(name, mode)
+  if not file and is_relative(name) and not mode:find "[wa+]" and core.notebook_dir then
+    file = open(core.notebook_dir .. "/" .. name, mode)
+  end
+  if file then return file end
+  return nil, message, code
+end
+
+io = {
+  stdout = stdout,
+  stderr = stderr,
+  stdin = stdin,
+  open = open_file,
+  write = function(...) return stdout:write(...) end,
+  read = function() core.fail("error", no_input) end,
+  tmpfile = tmpfile,
+}
+
+function io.lines(name, ...)
+  if name == nil then core.fail("error", no_input) end
+  local file, message = open_file(name)
+  if not file then error(message, 2) end
+  local formats = table.pack(...)
+  return function()
+    if not file then return nil end
+    local values = table.pack(file:read(table.unpack(formats, 1, formats.n)))
+    if values[1] == nil then
+      file:close()
+      file = nil
+    end
+    return table.unpack(values, 1, values.n)
+  end, nil, nil, nil
+end
+
+function io.close(file)
+  return (file or stdout):close()
+end
+
+function io.type(value)
+  local meta = getmetatable(value)
+  if value == stdin or meta == stream then return "file" end
+  return file_type(value)
+end
+
+function io.output(file)
+  if file == nil or file == stdout then return stdout end
+  core.fail("error", "io.output cannot be changed in a cell; open a file and write to it")
+end
+
+function io.input(file)
+  if file == nil then return stdin end
+  core.fail("error", "io.input cannot be changed in a cell; open a file and read from it")
+end
+
+-- A pipe from a command: it runs to its end first, and its output is read after.
+function io.popen(command, mode)
+  if mode and mode:find "w" then
+    core.fail("error", "io.popen for writing is not there; use sh(command, {input = text})")
+  end
+  local result = core.call("sh", { command = command, check = false, quiet = true })
+  local file = tmpfile()
+  file:write(result.output)
+  file:seek("set")
+  local handle = setmetatable({}, {
+    __name = "FILE*",
+    __index = function(_, key)
+      if key == "close" then
+        return function()
+          file:close()
+          return result.code == 0 or nil, "exit", result.code
+        end
+      end
+      return function(_, ...) return file[key](file, ...) end
+    end,
+  })
+  return handle
+end
+
+-- os: the same, without what would end the kernel.
+os = {
+  clock = stock_os.clock,
+  date = stock_os.date,
+  difftime = stock_os.difftime,
+  time = stock_os.time,
+  getenv = core.getenv,
+}
+
+function os.exit()
+  core.fail("error", "os.exit would end the kernel; a cell ends with `return`, and fails with error()")
+end
+
+function os.setlocale(locale)
+  return (locale == nil or locale == "" or locale == "C") and "C" or nil
+end
+
+function os.execute(command)
+  if command == nil then return true end
+  local result = core.call("sh", { command = command, check = false })
+  if result.code == 0 then return true, "exit", 0 end
+  return nil, result.signal and "signal" or "exit", result.signal or result.code
+end
+
+function os.remove(name)
+  core.gate("remove " .. tostring(name))
+  return stock_os.remove(name)
+end
+
+function os.rename(from, to)
+  core.gate("rename " .. tostring(from))
+  return stock_os.rename(from, to)
+end
+
+function os.tmpname()
+  core.gate "make a temporary file"
+  return stock_os.tmpname()
+end
+
+package.loaded.io, package.loaded.os = io, os
+package.path = "./?.lua;./?/init.lua;" ..
+  (core.notebook_dir and core.notebook_dir ~= core.cwd and core.notebook_dir .. "/?.lua;" or "") .. package.path

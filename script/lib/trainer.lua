@@ -1,0 +1,33 @@
+-- SPDX-License-Identifier: MIT
+-- trainer.run: a trainer file in a process of its own, in local mode.
+local core = ...
+
+local job = { __name = "training job" }
+job.__index = job
+job.__tostring = function(j) return j.output end
+-- Its output and progress stand below the cell already.
+job.__display = function() return nil end
+
+trainer = {}
+
+-- trainer.run{ "trainer.lua", np = 1, args = {…}, check = true, env = {}, inputs = {}, outputs = {} }
+--   → {code, output, metrics = {loss =, accuracy =, …}, history = {…}, files = {name = sha256}}
+-- A resumed run repeats it only when the trainer, an input or an output has changed.
+function trainer.run(options)
+  if type(options) == "string" then options = { options } end
+  if type(options) ~= "table" or type(options[1]) ~= "string" then
+    core.fail("error", 'trainer.run expects the file of a trainer: trainer.run { "trainer.lua", args = {…} }')
+  end
+  local args = { script = options[1] }
+  local known = { np = 1, args = 1, check = 1, env = 1, inputs = 1, outputs = 1 }
+  for key, value in pairs(options) do
+    if key ~= 1 then
+      if not known[key] then core.fail("error", ("trainer.run has no option %s"):format(tostring(key))) end
+      args[key] = value
+    end
+  end
+  local words = core.array {}
+  for i, word in ipairs(args.args or {}) do words[i] = tostring(word) end
+  args.args = words
+  return setmetatable(core.call("trainer.run", args), job)
+end
