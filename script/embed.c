@@ -2,21 +2,20 @@
 // A tool of the build: embed ARRAY OUT FILE.lua… writes a C file with the files' texts as
 // `const struct lua_source ARRAY[]` (script/embed.h), in the order given.
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-static void write_bytes(FILE *out, const char *path, size_t number)
+static int write_bytes(FILE *out, const char *path, size_t number)
 {
     FILE *in = fopen(path, "rb");
     if (!in) {
         perror(path);
-        exit(1);
+        return -1;
     }
     fprintf(out, "static const char text_%zu[] = {", number);
     for (int c, n = 0; (c = getc(in)) != EOF; n++)
         fprintf(out, "%s%d,", n % 24 ? "" : "\n", c < 128 ? c : c - 256);
     fputs("0};\n", out);
-    fclose(in);
+    return fclose(in);
 }
 
 static void write_entry(FILE *out, const char *path, size_t number)
@@ -34,8 +33,10 @@ int main(int argc, char **argv)
         return 2;
     }
     fputs("#include \"script/embed.h\"\n", out);
-    for (int i = 3; i < argc; i++)
-        write_bytes(out, argv[i], (size_t)i);
+    for (int i = 3; i < argc; i++) {
+        if (write_bytes(out, argv[i], (size_t)i))
+            return 1;
+    }
     fprintf(out, "extern const struct lua_source %s[];\nconst struct lua_source %s[] = {\n",
         argv[1], argv[1]);
     for (int i = 3; i < argc; i++)
