@@ -78,7 +78,7 @@ static void fields(buf *out, const cJSON *object, int level, const char *const *
             }
             indent(out, level);
             buf_fmt(out, "%s:", name);
-            if (is_tree(j)) {
+            if (cJSON_IsObject(j) || cJSON_IsArray(j)) {
                 buf_char(out, '\n');
                 if (cJSON_IsObject(j))
                     fields(out, j, level + 1, NULL);

@@ -329,7 +329,7 @@ static void keep(void *arg, enum log_kind kind, const char *text, size_t n)
     if (c->out->len < 2 * c->limit)
         return;
     size_t cut = c->out->len - c->limit;
-    const char *end = memchr(c->out->data + cut, '\n', c->out->len - cut);
+    const char *end = memchr(c->out->data + cut - 1, '\n', c->out->len - cut + 1);
     cut = (size_t)(end + 1 - c->out->data);
     for (const char *p = c->out->data; (p = memchr(p, '\n', (size_t)(c->out->data + cut - p))); p++)
         c->left_out++;

@@ -229,7 +229,8 @@ class Handler(BaseHTTPRequestHandler):
             if uid and uid != "uid-" + name:
                 return self.answer(409, status(409, f"the UID in the precondition ({uid}) does not match"))
             return self.answer(200, {"kind": "Status", "status": "Success"})
-        self.answer(200, pod(name, ns or "default"))
+        ended = {"phase": "Succeeded"} if name in LOGS else {}
+        self.answer(200, pod(name, ns or "default", **ended))
 
     def collection(self, ns, plural):
         if self.command == "POST":

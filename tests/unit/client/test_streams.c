@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+// Watches, logs and waits through everything that can befall a connection.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "k8s/client/tail.h"
+#include "k8s/client/wait.h"
+#include "k8s/client/watch.h"
+#include "tests/support/fake.h"
+#include "tests/support/tap.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+// What callbacks on the loop's thread told, a word or line each.
+struct story {
+    pthread_mutex_t lock;
+    buf text;
+    struct fake *fake;
+    const char *ns;
+    struct tail_spec spec;
+    watch *watch;
+    tail *tail;
+    bool ended;
+};
+
+static void tell(struct story *s, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    pthread_mutex_lock(&s->lock);
+    buf_vfmt(&s->text, fmt, args);
+    pthread_mutex_unlock(&s->lock);
+    va_end(args);
+}
+
+static bool has_told(struct story *s, const char *want)
+{
+    for (int i = 0; i < 800; i++) {
+        pthread_mutex_lock(&s->lock);
+        bool is = strcmp(buf_cstr(&s->text), want) == 0;
+        pthread_mutex_unlock(&s->lock);
+        if (is)
+            return true;
+        usleep(10000);
+    }
+    return false;
+}
+
+static void on_event(void *arg, enum watch_change change, const cJSON *object)
+{
+    static const char *const names[] = {"+", "~", "-"};
+    tell(arg, "%s%s ", names[change], json_path_str(object, "metadata.name"));
+}
+
+static void on_synced(void *arg)
+{
+    tell(arg, "synced ");
+}
+
+static const struct watch_ops watch_callbacks = {.event = on_event, .synced = on_synced};
+
+static void begin_watch(void *arg)
+{
+    static const struct resource pods = {
+        .group = "", .version = "v1", .plural = "pods", .kind = "Pod", .namespaced = true};
+    struct story *s = arg;
+    s->watch = watch_open(
+        s->fake->client, &(struct watch_spec){.resource = &pods, .ns = s->ns}, &watch_callbacks, s);
+}
+
+static void end_watch(void *arg)
+{
+    struct story *s = arg;
+    watch_close(s->watch);
+    s->ended = true;
+}
+
+static void check_watch(const char *ns, const char *want)
+{
+    struct story s = {.fake = fake_open(false), .ns = ns, .lock = PTHREAD_MUTEX_INITIALIZER};
+    loop_post(s.fake->loop, begin_watch, &s);
+    bool told = has_told(&s, want);
+    loop_post(s.fake->loop, end_watch, &s);
+    fake_close(s.fake);
+    CHECK_STR(buf_cstr(&s.text), want);
+    CHECK(told);
+    buf_done(&s.text);
+}
+
+TEST(a_watch_goes_on_from_its_bookmark)
+{
+    check_watch("w-resume", "+a synced +b ~a ");
+}
+
+TEST(after_410_a_new_list_tells_what_came_and_went)
+{
+    check_watch("w-gone", "+a synced +b -a synced +c ");
+}
+
+TEST(a_cut_watch_goes_on_without_a_new_list)
+{
+    check_watch("w-cut", "+a synced +b -a ");
+}
+
+TEST(half_a_frame_is_no_frame)
+{
+    check_watch("w-torn", "+a synced +b -b ");
+}
+
+static void on_line(void *arg, enum log_kind kind, const char *text, size_t n)
+{
+    if (kind != LOG_AWAY) // its words are the system's
+        tell(arg, "%s\n", text);
+}
+
+static void on_done(void *arg, const err *e)
+{
+    tell(arg, "done %s\n", err_name(e->code));
+}
+
+static const struct tail_ops tail_callbacks = {.line = on_line, .done = on_done};
+
+static void begin_tail(void *arg)
+{
+    struct story *s = arg;
+    err e;
+    s->tail = tail_open(s->fake->client, &s->spec, &tail_callbacks, s, &e);
+}
+
+static void check_follow(const char *pod, const char *want)
+{
+    struct story s = {.fake = fake_open(false), .lock = PTHREAD_MUTEX_INITIALIZER};
+    s.spec = (struct tail_spec){.ns = "default", .pod = pod, .follow = true, .tail = -1};
+    loop_post(s.fake->loop, begin_tail, &s);
+    bool told = has_told(&s, want);
+    CHECK_STR(buf_cstr(&s.text), want);
+    CHECK(told);
+    fake_close(s.fake);
+    buf_done(&s.text);
+}
+
+TEST(a_log_goes_on_after_a_cut_without_a_line_twice)
+{
+    check_follow("resume", "one\ntwo\ntwo again\nthree\ndone none\n");
+}
+
+TEST(a_gap_is_told_with_its_size)
+{
+    check_follow("gap", "one\n-- gap: lines of 4.0s may be missing here --\nfive\ndone none\n");
+}
+
+static char *read_log(const char *pod, const char *grep, size_t limit, err *e)
+{
+    struct fake *f = fake_open(false);
+    buf text = {0};
+    *e = (err){0};
+    tail_read(f->client, &f->patience,
+        &(struct tail_spec){.ns = "default", .pod = pod, .grep = grep, .tail = -1}, limit, &text,
+        e);
+    fake_close(f);
+    return buf_take(&text);
+}
+
+TEST(a_log_is_read_and_filtered)
+{
+    err e;
+    AUTO_FREE char *all = read_log("plain", NULL, 1 << 20, &e);
+    CHECK_STR(all, "one\ntwo\nthree\n");
+    AUTO_FREE char *some = read_log("plain", "^t", 1 << 20, &e);
+    CHECK_STR(some, "two\nthree\n");
+    AUTO_FREE char *newest = read_log("plain", NULL, 6, &e);
+    CHECK_STR(newest, "-- 2 earlier lines are left out: tail= or grep= choose --\nthree\n");
+    AUTO_FREE char *bad = read_log("plain", "(", 1 << 20, &e);
+    CHECK_INT(e.code, ERR_USAGE);
+    AUTO_FREE char *none = read_log("nobody", NULL, 1 << 20, &e);
+    CHECK_INT(e.code, ERR_NOT_FOUND);
+    CHECK_HAS(e.text, "pods \"nobody\" not found");
+}
+
+static int wait_in(const char *ns, const char *name, const char *words, int64_t ms, err *e)
+{
+    struct fake *f = fake_open(false);
+    *e = (err){0};
+    const struct resource *r = client_resource(f->client, &f->patience, "pods", e);
+    CHECK_OK(r, *e);
+    f->patience.deadline = clock_mono() + ms * CLOCK_MS;
+    int result = wait_for(f->client, &f->patience,
+        &(struct wait_spec){
+            .resource = r, .ns = ns, .name = name, .judge = wait_judge, .arg = (char *)words},
+        NULL, e);
+    fake_close(f);
+    return result;
+}
+
+TEST(waits_end_when_it_is_so_and_say_how_it_was_when_not)
+{
+    err e;
+    CHECK_OK(wait_in("x", "a", "jsonpath={.status.phase}=Running", 5000, &e) == 0, e);
+    CHECK_OK(wait_in("x", "nobody", "delete", 5000, &e) == 0, e);
+    CHECK(wait_in("x", "a", "condition=Ready", 300, &e) != 0);
+    CHECK_INT(e.code, ERR_TIMEOUT);
+    CHECK_HAS(e.text, "wait for pod a");
+    CHECK_HAS(e.text, "it is Running");
+    CHECK(wait_in("x", "a", "nonsense", 5000, &e) != 0);
+    CHECK_INT(e.code, ERR_USAGE);
+}
+
+int main(void)
+{
+    int result = tap_run();
+    fake_end();
+    return result;
+}

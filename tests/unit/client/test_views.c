@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: MIT
+// What people see of objects: states, pod columns, tables, descriptions; and the paths and merges
+// below.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/yaml.h"
+#include "k8s/client/describe.h"
+#include "k8s/client/frames.h"
+#include "k8s/client/jsonpath.h"
+#include "k8s/client/logs.h"
+#include "k8s/client/merge.h"
+#include "k8s/client/state.h"
+#include "k8s/client/table.h"
+#include "k8s/manifest/manifest.h"
+#include "tests/support/tap.h"
+
+static cJSON *yaml(const char *text)
+{
+    err e = {0};
+    cJSON *documents = yaml_parse(text, strlen(text), &e);
+    CHECK_OK(documents, e);
+    cJSON *first = cJSON_DetachItemFromArray(documents, 0);
+    cJSON_Delete(documents);
+    return first;
+}
+
+static const char *const now_text = "2026-01-02T04:00:00Z";
+
+static int64_t now(void)
+{
+    int64_t t = 0;
+    clock_parse_rfc3339(now_text, &t, NULL);
+    return t;
+}
+
+// Each as kubectl 1.34 prints it.
+TEST(pods_read_as_kubectl_shows_them)
+{
+    static const struct {
+        const char *pod, *columns;
+    } cases[] = {
+        {"{spec: {containers: [{name: a}]}, status: {phase: Pending}}", "0/1 Pending 0"},
+        {"{spec: {containers: [{name: a}]}, status: {phase: Pending, containerStatuses: [{name: a, "
+         "state: {waiting: {reason: ContainerCreating}}}]}}",
+            "0/1 ContainerCreating 0"},
+        {"{spec: {containers: [{name: a}, {name: b}]}, status: {phase: Running, containerStatuses: "
+         "[{name: a, ready: true, state: {running: {}}}, {name: b, ready: true, restartCount: 2, "
+         "state: "
+         "{running: {}}, lastState: {terminated: {finishedAt: '2026-01-02T03:55:00Z'}}}]}}",
+            "2/2 Running 2 (5m ago)"},
+        {"{spec: {containers: [{name: a}]}, status: {phase: Succeeded, containerStatuses: [{name: "
+         "a, "
+         "state: {terminated: {exitCode: 0, reason: Completed}}}]}}",
+            "0/1 Completed 0"},
+        {"{spec: {containers: [{name: a}]}, status: {phase: Failed, containerStatuses: [{name: a, "
+         "state: "
+         "{terminated: {exitCode: 3}}}]}}",
+            "0/1 ExitCode:3 0"},
+        {"{spec: {containers: [{name: a}]}, status: {phase: Failed, containerStatuses: [{name: a, "
+         "state: "
+         "{terminated: {exitCode: 137, signal: 9}}}]}}",
+            "0/1 Signal:9 0"},
+        {"{spec: {containers: [{name: a}], initContainers: [{name: i}, {name: j}]}, status: "
+         "{phase: "
+         "Pending, initContainerStatuses: [{name: i, state: {terminated: {exitCode: 0}}}, {name: "
+         "j, "
+         "state: {running: {}}}]}}",
+            "0/1 Init:1/2 0"},
+        {"{spec: {containers: [{name: a}], initContainers: [{name: i}]}, status: {phase: Pending, "
+         "initContainerStatuses: [{name: i, state: {terminated: {exitCode: 1, reason: Error}}}]}}",
+            "0/1 Init:Error 0"},
+        {"{spec: {containers: [{name: a}], initContainers: [{name: s, restartPolicy: Always}]}, "
+         "status: "
+         "{phase: Running, conditions: [{type: Initialized, status: 'True'}], "
+         "initContainerStatuses: "
+         "[{name: s, started: true, ready: true, state: {running: {}}}], containerStatuses: "
+         "[{name: a, "
+         "ready: true, state: {running: {}}}]}}",
+            "2/2 Running 0"},
+        {"{metadata: {deletionTimestamp: x}, spec: {containers: [{name: a}]}, status: {phase: "
+         "Running}}",
+            "0/1 Terminating 0"},
+        {"{metadata: {deletionTimestamp: x}, spec: {containers: [{name: a}]}, status: {phase: "
+         "Running, "
+         "reason: NodeLost}}",
+            "0/1 Unknown 0"},
+        {"{spec: {containers: [{name: a}, {name: b}]}, status: {phase: Running, conditions: "
+         "[{type: Ready, "
+         "status: 'False'}], containerStatuses: [{name: a, state: {terminated: {exitCode: 0, "
+         "reason: "
+         "Completed}}}, {name: b, ready: true, state: {running: {}}}]}}",
+            "1/2 NotReady 0"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_JSON *pod = yaml(cases[i].pod);
+        struct pod_row row;
+        pod_row(pod, now(), &row);
+        AUTO_FREE char *got = str_fmt("%s %s %s", row.ready, row.status, row.restarts);
+        CHECK_STR(got, cases[i].columns);
+    }
+}
+
+TEST(states_and_ends_of_kinds)
+{
+    static const struct {
+        const char *object, *state;
+        enum outcome outcome;
+        const char *cause;
+    } cases[] = {
+        {"{kind: SparkApplication, status: {applicationState: {state: RUNNING}}}", "RUNNING",
+            OUTCOME_OPEN, NULL},
+        {"{kind: SparkApplication}", "", OUTCOME_OPEN, NULL},
+        {"{kind: SparkApplication, status: {applicationState: {state: COMPLETED}}}", "COMPLETED",
+            OUTCOME_GOOD, NULL},
+        {"{kind: SparkApplication, status: {applicationState: {state: FAILED, errorMessage: why}}}",
+            "FAILED", OUTCOME_BAD, "why"},
+        {"{kind: SparkApplication, status: {applicationState: {state: SUBMISSION_FAILED}}}",
+            "SUBMISSION_FAILED", OUTCOME_OPEN, NULL},
+        {"{kind: Job, status: {active: 1}}", "Running", OUTCOME_OPEN, NULL},
+        {"{kind: Job, status: {conditions: [{type: Failed, status: 'True', message: too many}]}}",
+            "Failed", OUTCOME_BAD, "too many"},
+        {"{kind: MPIJob, status: {conditions: [{type: Created, status: 'True'}, {type: Running, "
+         "status: "
+         "'False'}, {type: Succeeded, status: 'True'}]}}",
+            "Succeeded", OUTCOME_GOOD, NULL},
+        {"{kind: Pod, status: {phase: Failed, containerStatuses: [{state: {terminated: {exitCode: "
+         "1, "
+         "reason: OOMKilled}}}]}}",
+            "Failed", OUTCOME_BAD, "OOMKilled"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_JSON *o = yaml(cases[i].object);
+        struct state s = state_of(o);
+        CHECK_STR(s.text, cases[i].state);
+        CHECK_INT(s.outcome, cases[i].outcome);
+        CHECK_STR(s.cause, cases[i].cause);
+    }
+}
+
+TEST(who_is_further_has_been_there)
+{
+    AUTO_JSON *done =
+        yaml("{kind: SparkApplication, status: {applicationState: {state: COMPLETED}}}");
+    AUTO_JSON *failed =
+        yaml("{kind: SparkApplication, status: {applicationState: {state: FAILED}}}");
+    AUTO_JSON *ready =
+        yaml("{kind: Deployment, status: {conditions: [{type: Available, status: 'True'}]}}");
+    CHECK(state_reached(done, "RUNNING"));
+    CHECK(state_reached(done, "completed"));
+    CHECK(!state_reached(failed, "RUNNING"));
+    CHECK(!state_reached(failed, "COMPLETED"));
+    CHECK(state_reached(ready, "Available"));
+}
+
+TEST(tables_are_printed_as_kubectl_does)
+{
+    AUTO_JSON *server = yaml("{columnDefinitions: [{name: Name}, {name: Status}, {name: IP, "
+                             "priority: 1}, {name: Age}], rows: "
+                             "[{cells: [a-long-name, Running, 10.0.0.1, 5s], object: {metadata: "
+                             "{uid: u}}}, {cells: [b, null, "
+                             "x, 12]}]}");
+    AUTO_JSON *table = table_from_server(server, false, false);
+    AUTO_BUF text = {0};
+    table_print(&text, table);
+    CHECK_STR(buf_cstr(&text), "NAME          STATUS    AGE\n"
+                               "a-long-name   Running   5s\n"
+                               "b                       12\n");
+    CHECK_STR(json_path_str(table, "rows[0].uid"), "u");
+    AUTO_JSON *wide = table_from_server(server, true, true);
+    CHECK_INT(cJSON_GetArraySize(json_get(wide, "columns")), 5);
+}
+
+TEST(descriptions_read_as_kubectl_s)
+{
+    AUTO_JSON *app =
+        yaml("{apiVersion: sparkoperator.k8s.io/v1beta2, kind: SparkApplication, metadata: {name: "
+             "mnist, namespace: default, uid: u-1, labels: {a: b, c: d}}, spec: {sparkVersion: "
+             "3.5.7, arguments: [x, y], driver: {cores: 1, coreLimit: 1200m}}, status: {}}");
+    AUTO_JSON *events =
+        yaml("[{type: Normal, reason: Submitted, count: 3, firstTimestamp: "
+             "'2026-01-02T03:50:00Z', lastTimestamp: '2026-01-02T03:59:55Z', source: {component: "
+             "spark}, message: it was}]");
+    AUTO_BUF text = {0};
+    describe(&text, app, events, now());
+    CHECK_STR(buf_cstr(&text), "Name:         mnist\n"
+                               "Namespace:    default\n"
+                               "Labels:       a=b\n"
+                               "              c=d\n"
+                               "Annotations:  <none>\n"
+                               "API Version:  sparkoperator.k8s.io/v1beta2\n"
+                               "Kind:         SparkApplication\n"
+                               "Metadata:\n"
+                               "  UID:  u-1\n"
+                               "Spec:\n"
+                               "  Spark Version:  3.5.7\n"
+                               "  Arguments:\n"
+                               "    x\n"
+                               "    y\n"
+                               "  Driver:\n"
+                               "    Cores:       1\n"
+                               "    Core Limit:  1200m\n"
+                               "Status:\n"
+                               "Events:\n"
+                               "  Type    Reason     Age               From   Message\n"
+                               "  ----    ------     ----              ----   -------\n"
+                               "  Normal  Submitted  5s (x3 over 10m)  spark  it was\n");
+}
+
+TEST(secrets_are_described_by_their_size)
+{
+    AUTO_JSON *secret = yaml("{kind: Secret, metadata: {name: s}, data: {password: aHVudGVyMg==}}");
+    AUTO_BUF text = {0};
+    describe(&text, secret, NULL, now());
+    CHECK_HAS(buf_cstr(&text), "password:  7 bytes");
+    CHECK(!strstr(buf_cstr(&text), "aHVudGVyMg"));
+}
+
+TEST(jsonpaths_lead_where_kubectl_s_do)
+{
+    AUTO_JSON *o = yaml("{a: {b: [1, {c: x}], 'd.e/f': y, t: true}}");
+    static const struct {
+        const char *path, *value;
+        int is;
+    } cases[] = {
+        {"{.a.b[0]}", "1", 1},
+        {"{.a.b[-1].c}", "x", 1},
+        {".a.b[*].c", "x", 1},
+        {"a.t", "true", 1},
+        {"{.a['d.e/f']}", "y", 1},
+        {"{.a.d\\.e/f}", "y", 1},
+        {"{.a.nothing.more}", "x", 0},
+        {"{.a.b[7]}", NULL, 0},
+        {"{.a.b}", NULL, 1},
+        {"{.a[}", NULL, -1},
+        {"{.a.b[?(@.c)]}", NULL, -1},
+        {"{.a..b}", NULL, -1},
+    };
+    err e = {0};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        if (jsonpath_is(o, cases[i].path, cases[i].value, &e) != cases[i].is)
+            tap_fail(__FILE__, __LINE__, "%s", cases[i].path);
+}
+
+static void add_merged(void *arg, const struct merge_line *line)
+{
+    buf_fmt(arg, "%d%.*s ", line->source, (int)line->n, line->text);
+}
+
+TEST(lines_are_merged_by_time_when_all_have_spoken)
+{
+    AUTO_BUF out = {0};
+    merge *m = merge_new(0, add_merged, &out);
+    int a = merge_add(m), b = merge_add(m);
+    merge_put(m, a, 10, "x", 1, 0);
+    merge_put(m, a, 30, "z", 1, 0);
+    CHECK_INT(merge_tick(m, 1000), 0);
+    CHECK_STR(buf_cstr(&out), "");
+    merge_put(m, b, 20, "y", 1, 1000);
+    merge_tick(m, 1000);
+    CHECK_STR(buf_cstr(&out), "0x 1y ");
+    merge_end(m, b);
+    merge_tick(m, 1000);
+    CHECK_STR(buf_cstr(&out), "0x 1y 0z ");
+    merge_free(m);
+}
+
+TEST(a_quiet_source_holds_the_others_up_for_the_window_only)
+{
+    AUTO_BUF out = {0};
+    merge *m = merge_new(500, add_merged, &out);
+    int a = merge_add(m), b = merge_add(m);
+    merge_put(m, a, 20, "y", 1, 100);
+    CHECK_INT(merge_tick(m, 200), 600);
+    merge_put(m, b, 10, "x", 1, 300);
+    CHECK_INT(merge_tick(m, 300), 600); // x is out at once: both have spoken; y waits for b again
+    CHECK_STR(buf_cstr(&out), "1x ");
+    CHECK_INT(merge_tick(m, 600), 0);
+    CHECK_STR(buf_cstr(&out), "1x 0y ");
+    CHECK_INT(merge_held(m, a), 0);
+    merge_free(m);
+}
+
+static int add_frame(void *arg, const char *text, size_t n)
+{
+    buf_fmt(arg, "[%.*s]", (int)n, text);
+    return 0;
+}
+
+TEST(frames_come_whole_however_they_are_cut)
+{
+    const char *text = "one\r\n\ntwo\nthree";
+    for (size_t cut = 0; cut <= strlen(text); cut++) {
+        struct frames f = {0};
+        AUTO_BUF out = {0};
+        CHECK_INT(frames_feed(&f, text, cut, add_frame, &out, NULL), 0);
+        CHECK_INT(frames_feed(&f, text + cut, strlen(text) - cut, add_frame, &out, NULL), 0);
+        frames_end(&f, add_frame, &out);
+        CHECK_STR(buf_cstr(&out), "[one][two][three]");
+        frames_done(&f);
+    }
+    struct frames f = {.limit = 4};
+    err e = {0};
+    CHECK_INT(frames_feed(&f, "12345", 5, add_frame, NULL, &e), -1);
+    CHECK_INT(e.code, ERR_LIMIT);
+    frames_done(&f);
+}
+
+TEST(stamps_are_taken_off_lines)
+{
+    int64_t stamp = 0;
+    size_t text;
+    const char *line = "1970-01-01T00:00:01.000000007Z hello";
+    CHECK(log_stamp(line, strlen(line), &stamp, &text));
+    CHECK_INT(stamp, 1000000007);
+    CHECK_STR(line + text, "hello");
+    CHECK(log_stamp("1970-01-01T00:00:01+00:00 x", 27, &stamp, &text));
+    CHECK(!log_stamp("no stamp here at all, only words", 32, &stamp, &text));
+    CHECK_INT(text, 0);
+}
+
+TEST(manifests_are_flattened_and_checked)
+{
+    static const struct {
+        const char *text, *error;
+    } cases[] = {
+        {"apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\nmetadata: {}",
+            "m: document 2 has no apiVersion"},
+        {"apiVersion: v1\nkind: Pod", "m (Pod) has no metadata.name"},
+        {"a: [1", "m: line "},
+        {"", "m: there is no object in it"},
+        {"just text", "m is no object"},
+    };
+    err e = {0};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CHECK(!manifest_parse("m", cases[i].text, strlen(cases[i].text), &e));
+        CHECK_HAS(e.text, cases[i].error);
+    }
+    const char *list =
+        "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A, metadata: {name: a}}\n"
+        "- {apiVersion: v1, kind: B, metadata: {generateName: b-}}\n---\n---\n"
+        "{apiVersion: v1, kind: C, metadata: {name: c}}\n";
+    AUTO_JSON *objects = manifest_parse("m", list, strlen(list), &e);
+    CHECK_OK(objects, e);
+    CHECK_INT(cJSON_GetArraySize(objects), 3);
+}
+
+TEST(objects_are_marked_as_the_run_s)
+{
+    AUTO_JSON *app =
+        yaml("{kind: SparkApplication, metadata: {name: a, labels: {firesteel/run: mine}}, spec: "
+             "{driver: {}, executor: {labels: {x: y}}}}");
+    manifest_label(app, "run 1/2", true);
+    CHECK_STR(json_str(json_path(app, "metadata.labels"), LABEL_RUN), "mine");
+    CHECK_STR(json_str(json_path(app, "metadata.labels"), LABEL_MANAGED_BY), "firesteel");
+    CHECK_STR(json_str(json_path(app, "spec.driver.labels"), LABEL_RUN), "run-1-2");
+    CHECK_STR(json_str(json_path(app, "spec.executor.labels"), "x"), "y");
+    AUTO_FREE char *value = manifest_label_value("--a b--");
+    CHECK_STR(value, "a-b");
+}
+
+int main(void)
+{
+    return tap_run();
+}
