@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
     err e;
     tensor *t = idx_parse(bytes, n, &e);
-    if (t && tensor_min(t) > tensor_max(t) && tensor_count(t))
+    if (t && tensor_sum(t) > 0 && tensor_count(t) == 0)
         abort();
     tensor_free(t);
     return 0;
