@@ -88,6 +88,8 @@ static void resume(http_exchange *x)
         return;
     x->suspended = false;
     MHD_resume_connection(x->connection);
+    // The daemon looks at it in its next run, for which its descriptor does not always ask.
+    loop_timer_start(x->server->timer, 0, 0);
 }
 
 static void on_sweep(void *arg)
