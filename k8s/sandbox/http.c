@@ -405,7 +405,6 @@ void http_close(http_server *s)
     if (!s)
         return;
     loop_poll_free(s->poll);
-    loop_timer_free(s->timer);
     loop_timer_free(s->sweep);
     // MHD refuses to stop with suspended connections.
     for (http_exchange *x = s->exchanges; x; x = x->next) {
@@ -416,6 +415,7 @@ void http_close(http_server *s)
         MHD_run(s->daemon);
         MHD_stop_daemon(s->daemon);
     }
+    loop_timer_free(s->timer); // resume starts it
     free(s->token);
     free(s);
 }
