@@ -161,7 +161,7 @@ static char *take_line(const char **rest, bool joins, int *extra)
         if (!joins || !line.len || line.data[line.len - 1] != '\\')
             break;
         line.len--;
-        ++*extra;
+        *extra += **rest != '\0';
     }
     return line.data ? buf_take(&line) : mem_strdup("");
 }

@@ -1,0 +1,5 @@
+-- %% a
+x = 1
+
+-- %% b tags=["parameters"]
+y = "z"

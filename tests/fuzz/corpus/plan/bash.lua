@@ -1,0 +1,3 @@
+%%capture out
+%%bash -eu
+echo hi

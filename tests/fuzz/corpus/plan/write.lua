@@ -1,0 +1,2 @@
+%%writefile -a $DIR/{name}.txt
+body
