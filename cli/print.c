@@ -216,11 +216,14 @@ void print_title(struct cli *cli, const fold *f, const char *id, buf *out)
 static void put_state(struct cli *cli, const struct run_cell *c)
 {
     AUTO_BUF took = {0};
-    duration_format(&took, c->mono_end - c->mono_start);
+    if (c->mono_end - c->mono_start >= CLOCK_MS) {
+        buf_char(&took, ' ');
+        duration_format(&took, c->mono_end - c->mono_start);
+    }
     enum tone t = c->state == STATE_OK       ? TONE_GOOD
                   : c->state == STATE_FAILED ? TONE_BAD
                                              : TONE_WARN;
-    printf("    %s%s%s %s%s%s\n", tone(cli, t), cell_state_name(c->state), tone(cli, TONE_DIM),
+    printf("    %s%s%s%s%s%s\n", tone(cli, t), cell_state_name(c->state), tone(cli, TONE_DIM),
         buf_cstr(&took), c->resumed ? ", verified" : "", tone(cli, TONE_PLAIN));
 }
 
@@ -388,7 +391,8 @@ void print_cell(struct cli *cli, const fold *f, size_t i, const char *spool_dir)
             "    %s%s%s\n", tone(cli, TONE_WARN), cell_state_name(c->state), tone(cli, TONE_PLAIN));
 }
 
-static void put_failure(struct cli *cli, const fold *f)
+// The first cell that failed: false if none did.
+static bool put_failure(struct cli *cli, const fold *f)
 {
     const notebook *nb = fold_notebook(f);
     for (size_t i = 0; i < fold_count(f); i++) {
@@ -405,8 +409,9 @@ static void put_failure(struct cli *cli, const fold *f)
         if (o && o->kind == OUTPUT_ERROR)
             buf_fmt(&text, ": %s", o->text);
         fprintf(stderr, "firesteel: %s\n", text.data);
-        return;
+        return true;
     }
+    return false;
 }
 
 void print_summary(struct cli *cli, const fold *f)
@@ -435,10 +440,10 @@ void print_summary(struct cli *cli, const fold *f)
     if (left)
         printf("%zu left over: firesteel clean %s\n", left, fold_run(f) ? fold_run(f) : "");
     fflush(stdout);
+    if (put_failure(cli, f))
+        return;
     if (fold_message(f) && state != RUN_OK)
         fprintf(stderr, "firesteel: %s\n", fold_message(f));
     else if (fold_error(f))
         fprintf(stderr, "firesteel: %s\n", fold_error(f)->text);
-    else
-        put_failure(cli, f);
 }

@@ -34,7 +34,7 @@ static const char *const sample_events[] = {
     "{\"type\":\"state\",\"cell\":\"one\",\"state\":\"ok\",\"ms\":3}",
     "{\"type\":\"state\",\"cell\":\"two\",\"state\":\"running\",\"count\":2}",
     "{\"type\":\"error\",\"cell\":\"two\",\"name\":\"error\",\"message\":\"no\",\"line\":1,"
-    "\"traceback\":[\"in main chunk\"]}",
+    "\"traceback\":[\"in f\",\"in the cell\"]}",
     "{\"type\":\"state\",\"cell\":\"two\",\"state\":\"failed\",\"ms\":1}",
     "{\"type\":\"a-later-version-knows\",\"x\":1}",
     "{\"type\":\"state\",\"cell\":\"three\",\"state\":\"cancelled\"}",

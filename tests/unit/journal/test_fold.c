@@ -57,7 +57,7 @@ TEST(a_run_is_what_its_events_say)
     CHECK(one->outputs[3].result);
     const struct run_cell *two = fold_cell_by_id(f, "two", NULL);
     CHECK_INT(two->state, STATE_FAILED);
-    check_output(&two->outputs[0], "line 1: no\n  in main chunk\n");
+    check_output(&two->outputs[0], "line 1: no\n  in f\n  in the cell\n");
     CHECK_INT(fold_cell_by_id(f, "three", NULL)->state, STATE_CANCELLED);
     fold_free(f);
 }
