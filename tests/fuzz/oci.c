@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Manifests, names, challenges and docker's configuration, all from one input: each parser takes
+// it.
+#include "k8s/image/oci.h"
+#include "base/mem.h"
+#include "k8s/image/auth.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+    err e = {0};
+    oci_manifest manifest;
+    if (oci_manifest_parse(bytes, n, &manifest, &e) == 0)
+        oci_manifest_done(&manifest);
+
+    AUTO_FREE char *text = mem_strndup((const char *)bytes, n);
+    oci_ref ref;
+    if (oci_ref_parse(text, &ref, &e) == 0) {
+        if (!oci_name_valid(ref.name))
+            abort();
+        oci_ref_done(&ref);
+    }
+    auth_challenge challenge;
+    auth_challenge_parse(text, &challenge);
+    auth_challenge_done(&challenge);
+
+    AUTO_JSON *config = json_parse((const char *)bytes, n, &e);
+    auth_credentials found;
+    if (config && auth_find(config, "example.org", &found, &e) == 0)
+        auth_credentials_done(&found);
+    return 0;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "k8s/image/auth.h"
+#include "tests/support/tap.h"
+
+static void check_challenge(
+    const char *header, int scheme, const char *realm, const char *service, const char *scope)
+{
+    auth_challenge c;
+    auth_challenge_parse(header, &c);
+    CHECK_INT(c.scheme, scheme);
+    CHECK_STR(c.realm, realm);
+    CHECK_STR(c.service, service);
+    CHECK_STR(c.scope, scope);
+    auth_challenge_done(&c);
+}
+
+TEST(challenges)
+{
+    check_challenge(
+        "Bearer realm=\"https://a/token\",service=\"s\",scope=\"repository:a/b:pull,push\"",
+        AUTH_BEARER, "https://a/token", "s", "repository:a/b:pull,push");
+    check_challenge("basic realm=plain", AUTH_BASIC, "plain", NULL, NULL);
+    check_challenge("BEARER  Realm = x", AUTH_BEARER, NULL, NULL, NULL);
+    check_challenge("Basic realm=\"say \\\"hi\\\"\"", AUTH_BASIC, "say \"hi\"", NULL, NULL);
+    // The better of several, in either order.
+    check_challenge("Basic realm=b, Bearer realm=t", AUTH_BEARER, "t", NULL, NULL);
+    check_challenge("Bearer realm=t, Basic realm=b", AUTH_BEARER, "t", NULL, NULL);
+    check_challenge("Negotiate, Basic realm=b", AUTH_BASIC, "b", NULL, NULL);
+    check_challenge("", AUTH_OTHER, NULL, NULL, NULL);
+    check_challenge("Bearer realm=\"cut", AUTH_BEARER, "cut", NULL, NULL);
+}
+
+static void check_found(
+    const char *json, const char *host, const char *user, const char *password, const char *helper)
+{
+    err e = {0};
+    auth_credentials c;
+    AUTO_JSON *config = json_parse(json, strlen(json), &e);
+    CHECK_OK(config && auth_find(config, host, &c, &e) == 0, e);
+    CHECK_STR(c.user, user);
+    CHECK_STR(c.password, password);
+    CHECK_STR(c.helper, helper);
+    auth_credentials_done(&c);
+}
+
+TEST(docker_config)
+{
+    const char *const auths = "{\"auths\":{\"example.org:5000\":{\"auth\":\"YWRhOmxvOnZl\"},"
+                              "\"https://index.docker.io/v1/\":{\"identitytoken\":\"tok\"}}}";
+    check_found(auths, "example.org:5000", "ada", "lo:ve", NULL);
+    check_found(auths, "example.org", NULL, NULL, NULL);
+    check_found(auths, "docker.io", "<token>", "tok", NULL);
+    check_found("{}", "example.org", NULL, NULL, NULL);
+    const char *const helpers =
+        "{\"credsStore\":\"desktop\",\"credHelpers\":{\"a.example\":\"gcr\"}}";
+    check_found(helpers, "a.example", NULL, NULL, "docker-credential-gcr");
+    check_found(helpers, "b.example", NULL, NULL, "docker-credential-desktop");
+}
+
+TEST(docker_configs_that_are_wrong)
+{
+    const char *const bad[] = {"{\"auths\":{\"a\":{\"auth\":\"!!\"}}}",
+        "{\"auths\":{\"a\":{\"auth\":\"YWRh\"}}}", "{\"credsStore\":\"../../bin/sh\"}"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        err e = {0};
+        auth_credentials c;
+        AUTO_JSON *config = json_parse(bad[i], strlen(bad[i]), &e);
+        CHECK_INT(auth_find(config, "a", &c, &e), -1);
+        CHECK_HAS(e.text, "docker's config.json");
+    }
+}
+
+int main(void)
+{
+    return tap_run();
+}
