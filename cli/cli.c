@@ -72,6 +72,31 @@ char *cli_program(struct cli *cli, const char *name, err *e)
     return NULL;
 }
 
+static char *find_in_path(struct cli *cli, const char *name)
+{
+    const char *path = cli_getenv(cli, "PATH");
+    char **dirs = strv_split(path ? path : "/usr/bin:/bin", ':'), *found = NULL;
+    for (size_t i = 0; dirs[i] && !found; i++) {
+        AUTO_FREE char *file = path_join(dirs[i], name);
+        if (*dirs[i] == '/' && access(file, X_OK) == 0)
+            found = STEAL(file);
+    }
+    strv_free(dirs);
+    return found;
+}
+
+char *cli_find(struct cli *cli, const char *const *places)
+{
+    AUTO_FREE char *folder = own_folder();
+    for (; *places; places++) {
+        AUTO_FREE char *file =
+            strchr(*places, '/') ? path_join(folder, *places) : find_in_path(cli, *places);
+        if (file && path_exists(file))
+            return STEAL(file);
+    }
+    return NULL;
+}
+
 char *cli_socket_dir(struct cli *cli, err *e)
 {
     AUTO_FREE char *dir = str_fmt("/tmp/firesteel-%u", (unsigned)geteuid());

@@ -38,6 +38,9 @@ const char *cli_getenv(const struct cli *cli, const char *name); // NULL when un
 
 // A program of ours ("firesteel-kernel"): beside our own executable, else in libexec. New.
 char *cli_program(struct cli *cli, const char *name, err *e);
+// The first of these places that exists: relative ones are below our own executable's folder, as in
+// a build folder; those without a slash are looked for in PATH. New; NULL: none.
+char *cli_find(struct cli *cli, const char *const *places);
 // The rules of design.md's "Where". All new.
 char *cli_socket_dir(struct cli *cli, err *e); // /tmp/firesteel-UID, 0700, owner checked
 char *cli_data_dir(struct cli *cli);           // $XDG_DATA_HOME/firesteel

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+// image.build and image.push. A build is verified by building again: it is deterministic and mostly
+// cached, so an equal digest says that no input has changed. A push is verified at the registry.
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "k8s/image/build.h"
+#include "k8s/image/index.h"
+#include "script/bind/remote.h"
+#include "script/kernel/binding.h"
+
+#include <string.h>
+
+static image_store *open_store(call *c, err *e)
+{
+    const char *dir = call_paths(c)->images;
+    if (dir)
+        return image_store_open(dir, e);
+    err_set(e, ERR_FAILED, "there is no place for images: neither XDG_DATA_HOME nor HOME is set");
+    return NULL;
+}
+
+static void store_free_at(image_store **s)
+{
+    image_store_free(*s);
+}
+#define AUTO_STORE CLEANUP(store_free_at) image_store
+
+static void say_size(buf *out, int64_t bytes)
+{
+    buf_fmt(out, "%.1f MB", (double)bytes / 1e6);
+}
+
+// image.build {tag, add: […], from?, created?} -> {ref, digest, size, layers: [{digest, size}]}
+
+struct build {
+    struct image_build spec;
+    char **add;
+    const char *dirs[3], *data_dirs[3];
+    char *share_data;
+};
+
+static void build_done(struct build *b)
+{
+    strv_free(b->add);
+    free(b->share_data);
+}
+
+static int read_add(const cJSON *list, struct build *b, err *e)
+{
+    b->add = mem_alloc(sizeof *b->add);
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list)
+    {
+        if (!cJSON_IsString(item))
+            return err_set(e, ERR_USAGE, "image.build: add takes names of files and folders");
+        b->add = strv_add(b->add, item->valuestring);
+    }
+    b->spec.add = (const char *const *)b->add;
+    return 0;
+}
+
+static int read_build(call *c, const cJSON *args, struct build *b, err *e)
+{
+    const struct call_paths *paths = call_paths(c);
+    size_t n = 0;
+    b->dirs[0] = call_cwd(c);
+    b->dirs[1] = paths->notebook_dir;
+    if (paths->data)
+        b->data_dirs[n++] = paths->data;
+    if (paths->share)
+        b->data_dirs[n++] = b->share_data = path_join(paths->share, "data");
+    b->spec = (struct image_build){
+        .from = json_str(args, "from"),
+        .tag = json_str(args, "tag"),
+        .created = json_int_or(args, "created", 0),
+        .dirs = b->dirs,
+        .data_dirs = b->data_dirs,
+        .worker = {paths->worker, paths->plugin, paths->mpiexec, paths->pmi_proxy,
+            paths->spark_main},
+    };
+    return read_add(json_get(args, "add"), b, e);
+}
+
+static cJSON *build_result(const struct image_built *built)
+{
+    cJSON *result = cJSON_CreateObject(), *layers = json_array_at(result, "layers");
+    json_set_str(result, "ref", built->ref);
+    json_set_str(result, "digest", built->manifest.digest.text);
+    json_set_int(result, "size", built->size);
+    for (size_t i = 0; i < built->content.layer_n; i++) {
+        cJSON *one = cJSON_CreateObject();
+        json_set_str(one, "digest", built->content.layers[i].digest.text);
+        json_set_int(one, "size", built->content.layers[i].size);
+        cJSON_AddItemToArray(layers, one);
+    }
+    return result;
+}
+
+static int run_build(call *c, const cJSON *args, struct image_built *built, err *e)
+{
+    CLEANUP(build_done) struct build b = {0};
+    AUTO_STORE *store = open_store(c, e);
+    return !store || read_build(c, args, &b, e) || image_build(store, &b.spec, built, e) ? -1 : 0;
+}
+
+static void tell_built(call *c, const struct image_built *built)
+{
+    AUTO_BUF line = {0};
+    buf_fmt(&line, "built %s %.19s (", built->ref, built->manifest.digest.text);
+    say_size(&line, built->size);
+    buf_fmt(&line, ", %zu layers, %zu new)\n", built->content.layer_n, built->new_layers);
+    call_output(c, "stdout", line.data, line.len);
+}
+
+static int build_start(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    struct image_built built;
+    if (run_build(c, args, &built, e))
+        return -1;
+    tell_built(c, &built);
+    *result = build_result(&built);
+    image_built_done(&built);
+    return 0;
+}
+
+static int build_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
+{
+    struct image_built built;
+    if (!recorded)
+        return 0; // doing it again costs little and ends in the same
+    if (run_build(c, args, &built, e))
+        return e && e->code == ERR_NOT_FOUND ? 0 : -1;
+    bool same = str_eq(built.manifest.digest.text, json_str(recorded, "digest"));
+    image_built_done(&built);
+    return same;
+}
+
+static int build_undo(call *c, const cJSON *recorded, err *e)
+{
+    oci_digest d;
+    const char *ref = json_str(recorded, "ref");
+    AUTO_STORE *store = open_store(c, e);
+    if (!store || oci_digest_parse(json_str(recorded, "digest"), &d, e))
+        return -1;
+    err why = {0};
+    if (!ref || image_store_untag(store, ref, &d, &why) == 0 || why.code == ERR_NOT_FOUND)
+        return 0; // it was rebuilt since, or untagged: not ours any more
+    return err_set(e, why.code, "%s", why.text);
+}
+
+static char *build_describe(call *c, const cJSON *args)
+{
+    return str_fmt("build image %s", json_str_or(args, "tag", "(no tag)"));
+}
+
+// image.push {ref, digest, to?, insecure?} -> the same with ref as the cluster pulls it
+
+static int find_remote(call *c, const cJSON *args, struct remote *r, err *e)
+{
+    const char *ref = json_str_or(args, "to", json_str_or(args, "ref", ""));
+    return remote_find(c, ref, json_bool_or(args, "insecure", false), r, e);
+}
+
+static cJSON *push_result(const struct remote *r, const cJSON *args)
+{
+    cJSON *result = cJSON_CreateObject();
+    const char *digest = json_str_or(args, "digest", "");
+    AUTO_FREE char *pinned = str_fmt("%s/%s@%s", r->to.host, r->name, digest);
+    json_set_str(result, "ref", r->ref);
+    json_set_str(result, "digest", digest);
+    json_set_str(result, "pinned", pinned);
+    json_set_str(result, "registry", r->to.host);
+    return result;
+}
+
+static void tell_pushed(call *c, const struct remote *r, const struct image_pushed *p)
+{
+    AUTO_BUF line = {0};
+    buf_fmt(&line, "pushed %s (%zu of %zu blobs sent, ", r->ref, p->sent,
+        p->sent + p->skipped + p->mounted);
+    say_size(&line, p->bytes);
+    buf_str(&line, ")\n");
+    call_output(c, "stdout", line.data, line.len);
+}
+
+static int push_start(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    oci_descriptor d;
+    struct image_pushed pushed;
+    CLEANUP(remote_done) struct remote r = {0};
+    AUTO_STORE *store = open_store(c, e);
+    if (!store || image_store_find(store, json_str_or(args, "digest", ""), &d, e) ||
+        find_remote(c, args, &r, e) ||
+        image_push(store, &d, &r.to, r.name, r.tag, NULL, &pushed, e))
+        return -1;
+    tell_pushed(c, &r, &pushed);
+    *result = push_result(&r, args);
+    return 0;
+}
+
+static int push_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
+{
+    err why = {0};
+    oci_digest there;
+    CLEANUP(remote_done) struct remote r = {0};
+    if (find_remote(c, args, &r, e))
+        return -1;
+    if (recorded && !str_eq(r.ref, json_str(recorded, "ref")))
+        return 0; // the cluster's registry is another one now
+    if (image_remote_head(&r.to, r.name, r.tag, &there, &why)) {
+        if (why.code == ERR_NOT_FOUND)
+            return 0;
+        return err_set(e, why.code, "%s", why.text);
+    }
+    if (!str_eq(there.text, json_str(args, "digest")))
+        return 0;
+    *result = push_result(&r, args);
+    return 1;
+}
+
+static char *push_describe(call *c, const cJSON *args)
+{
+    return str_fmt("push image %s", json_str_or(args, "to", json_str_or(args, "ref", "")));
+}
+
+// A pushed tag is not undone: others may run from it by now, and few registries allow it.
+const struct binding image_bindings[] = {
+    {"image.build", EFFECT_LOCAL, build_start, build_verify, build_undo, build_describe},
+    {"image.push", EFFECT_CLUSTER, push_start, push_verify, NULL, push_describe},
+    {0},
+};

@@ -1,0 +1,43 @@
+-- SPDX-License-Identifier: MIT
+-- image: container images of a trainer, its data and the worker, built here and pushed to where the cluster pulls.
+local core = ...
+
+local img = { __name = "image" }
+img.__index = img
+img.__tostring = function(i) return i.ref end
+img.__display = function(i) return ("%s %s"):format(i.ref, i.digest) end
+
+local function check(what, options, known)
+  for key in pairs(options) do
+    if not known[key] then core.fail("error", ("%s has no option %s"):format(what, tostring(key))) end
+  end
+end
+
+image = {}
+
+-- image.build{ from = "base:tag", add = {"trainer.lua", "data/mnist"}, tag = "name:tag" }
+--   → {ref, digest, size, layers = {{digest, size}, …}}, with :push()
+-- from: nil is the worker alone; an image of the local store, or what image.build returned. The names of `add` are
+-- looked for in the working folder, those in data/ also among the data that is installed; they go under /work.
+function image.build(options)
+  if type(options) ~= "table" or type(options.tag) ~= "string" then
+    core.fail("error", 'image.build expects a tag: image.build { add = {"trainer.lua"}, tag = "name:tag" }')
+  end
+  check("image.build", options, { from = 1, add = 1, tag = 1, created = 1 })
+  local from, add = options.from, core.array {}
+  if getmetatable(from) == img then from = from.digest end
+  for i, name in ipairs(options.add or {}) do add[i] = name end
+  local args = { from = from, add = add, tag = options.tag, created = options.created }
+  return setmetatable(core.call("image.build", args), img)
+end
+
+-- :push() → the image with `ref` as the cluster pulls it, and `pinned`, the same by digest. A tag that names no
+-- registry goes to the one of the cluster (the kubeconfig's extension firesteel/registry); to = "host/name:tag"
+-- names another. insecure = true: plain HTTP.
+function img:push(options)
+  if type(options) == "string" then options = { to = options } end
+  options = options or {}
+  check("push", options, { to = 1, insecure = 1 })
+  local args = { ref = self.ref, digest = self.digest, to = options.to, insecure = options.insecure }
+  return setmetatable(core.call("image.push", args), img)
+end
