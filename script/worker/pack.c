@@ -308,8 +308,7 @@ static void put_value(lua_State *L, struct packer *p, int index, int depth)
 {
     luaL_checkstack(L, 12, "too many values");
     if (depth >= DEPTH_MAX)
-        luaL_error(
-            L, "%.200s…: values are nested more than %d deep", buf_cstr(&p->path), DEPTH_MAX);
+        luaL_error(L, "values are nested more than %d deep", DEPTH_MAX);
     switch (lua_type(L, index)) {
     case LUA_TNIL:
         buf_char(p->out, 'n');

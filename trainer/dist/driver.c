@@ -54,7 +54,8 @@ struct run {
     buf banner;  // what hydra prints when a process was killed: it knows by what
     bool handed_out;
     int started, finished;
-    int lost; // a rank that went without a word, -1: none
+    uint32_t *pids; // of the ranks, where they run
+    int lost;       // a rank that went without a word, -1: none
     int64_t lost_at;
     bool failed;
     err why;
@@ -222,13 +223,15 @@ static bool rank_is_there(const driver *d, uint32_t rank)
 }
 
 // A rank has proved the secret: it gets its place and the function.
-static int welcome_rank(driver *d, struct peer *p, uint32_t rank, err *e)
+static int welcome_rank(driver *d, struct peer *p, const struct peer_id *id, err *e)
 {
     struct run *r = d->run;
+    uint32_t rank = id->number;
     if (!r || rank >= (uint32_t)r->job->np || rank_is_there(d, rank))
         return err_set(e, ERR_INVALID, "rank %u called, but is not awaited", rank);
     p->rank = (int)rank;
     p->state = RANK;
+    r->pids[rank] = id->pid;
     struct place place =
         place_of((int)rank, r->job->np, d->options.executors ? d->options.slots : 0,
             d->options.executors ? d->options.slots : d->options.cores);
@@ -245,14 +248,13 @@ static int welcome_rank(driver *d, struct peer *p, uint32_t rank, err *e)
 
 static int hear_stranger(driver *d, struct peer *p, const message *m, err *e)
 {
-    peer_role role;
-    uint32_t number;
+    struct peer_id id;
     uint8_t welcome[32];
-    if (peer_check(d->secret, p->nonce, m, &role, &number, welcome, e) ||
+    if (peer_check(d->secret, p->nonce, m, &id, welcome, e) ||
         message_send(p->fd, MESSAGE_WELCOME, welcome, sizeof welcome, e))
         return -1;
-    if (role == PEER_RANK)
-        return welcome_rank(d, p, number, e);
+    if (id.role == PEER_RANK)
+        return welcome_rank(d, p, &id, e);
     if (count(d, EXECUTOR) >= (size_t)d->options.executors)
         return err_set(e, ERR_INVALID, "more executors called than are awaited");
     p->state = EXECUTOR;
@@ -445,6 +447,17 @@ static const char *cause(const struct run *r, char *text, size_t size)
     return text;
 }
 
+// Hydra ends all ranks when one has gone; its banner has the process id of that one.
+static int first_lost(const struct run *r)
+{
+    const char *at = strstr(buf_cstr(&r->banner), "PID ");
+    uint32_t pid = at ? (uint32_t)strtoul(at + strlen("PID "), NULL, 10) : 0;
+    int rank = 0;
+    while (rank < r->job->np && r->pids[rank] != pid)
+        rank++;
+    return rank < r->job->np && pid ? rank : r->lost;
+}
+
 // Ranks or mpiexec that went without a word.
 static void look_for_losses(driver *d, struct run *r)
 {
@@ -454,6 +467,8 @@ static void look_for_losses(driver *d, struct run *r)
         hear_mpiexec(r); // its last words
     if (r->failed || r->finished == r->job->np)
         return;
+    if (ended && r->lost >= 0)
+        r->lost = first_lost(r);
     if (r->lost >= 0 && (ended || clock_mono() > r->lost_at + CAUSE_PATIENCE))
         RUN_FAIL(r, ERR_FAILED, "rank %d ended without a result (%s)", r->lost,
             ended ? cause(r, text, sizeof text) : "its process is gone");
@@ -617,6 +632,7 @@ int driver_run(driver *d, const struct job *job, struct job_result *result, err 
     if (await_executors(d, job, deadline, e))
         return -1;
     struct run run = {.job = job, .result = result, .lost = -1, .launch = {.out = -1, .err = -1}};
+    run.pids = mem_array((size_t)job->np, sizeof *run.pids);
     d->run = &run;
     int code = start(d, &run, e);
     if (code == 0) {
@@ -626,6 +642,7 @@ int driver_run(driver *d, const struct job *job, struct job_result *result, err 
     d->run = NULL;
     buf_done(&run.mpiexec);
     buf_done(&run.banner);
+    free(run.pids);
     return code;
 }
 

@@ -1,0 +1,435 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""firesteel-worker as a user runs it: the trainer of the MNIST recipe, arguments, ranks, executors, ends."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+from tap import BUILD, PATIENCE, SOURCE, Skip, eventually, processes, run, sh
+
+WORKER = os.path.join(BUILD, "cli", "firesteel-worker")
+RECIPE = os.path.join(SOURCE, "recipes", "10-mnist.lua")
+NUMBER = r"[0-9.]+(e-[0-9]+)?"
+EPOCH = (rf"/\d+ - \d+s - loss: {NUMBER} - accuracy: {NUMBER} - val_loss: {NUMBER} - "
+         rf"val_accuracy: {NUMBER} - lr: {NUMBER}")
+
+
+def trainer_of_recipe():
+    """The body of the cell that is written to trainer.lua, as the notebook has it."""
+    with open(RECIPE, encoding="utf-8") as f:
+        cells = re.split(r"^-- %%", f.read(), flags=re.M)
+    return next(c for c in cells if 'file="trainer.lua"' in c.split("\n")[0]).split("\n", 1)[1]
+
+
+def script(t, text, name="trainer.lua"):
+    folder = t.dir()
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+        f.write(text)
+    return folder
+
+
+def work(folder, *args, **rest):
+    return sh(WORKER, *args, cwd=folder, **rest)
+
+
+def need_mpi():
+    if not shutil.which("mpiexec"):
+        raise Skip("no mpiexec (Debian: apt install mpich)")
+
+
+def value(name, text):
+    return float(re.findall(rf"\b{name}: ({NUMBER})", text)[-1][0])
+
+
+def test_the_recipes_trainer(t):
+    done = work(script(t, trainer_of_recipe()), "trainer.lua", "--epochs=1")
+    assert done.code == 0, done
+    lines = done.out.splitlines()
+    assert lines[0] == "Expected prediction for index 100: 6", done
+    assert lines[-1] == "Model prediction for index 100: 6", done
+    assert any(re.fullmatch("938" + EPOCH, line) for line in lines), done
+    assert any(re.fullmatch(rf"313/313 - \d+s - loss: {NUMBER} - accuracy: {NUMBER}", line) for line in lines), done
+    assert value("val_accuracy", done.out) >= 0.945, done
+    assert "[1,0]" not in done.out
+
+
+def test_the_recipes_trainer_on_two_ranks(t):
+    need_mpi()
+    folder = script(t, trainer_of_recipe())
+    done = work(folder, "--np", "2", "trainer.lua", "--epochs=1")
+    assert done.code == 0, done
+    assert re.search(r"^\[1,0\]<stdout>:469" + EPOCH + "$", done.out, re.M), done
+    assert "[1,1]" not in done.out, done  # only rank 0 speaks
+    assert done.out.endswith("Model prediction for index 100: 6\n"), done
+    assert os.path.exists(os.path.join(folder, "checkpoint.safetensors"))
+
+
+SAME_STEPS = """
+local hvd, nn, data = require "hvd", require "nn", require "data"
+local function train(batch, seed)
+  hvd.init()
+  local mnist = data.mnist()
+  local x, y = mnist.train.x:slice(0, 6400), mnist.train.y:slice(0, 6400)
+  x, y = x:shard(hvd.rank(), hvd.size()), y:shard(hvd.rank(), hvd.size())
+  local model = nn.Sequential {
+    nn.Flatten { 28, 28 }, nn.Dense { 128, activation = "relu" }, nn.Dense { 10, activation = "softmax" },
+    seed = seed and seed + hvd.rank() }
+  model:compile { optimizer = hvd.DistributedOptimizer(nn.Adam()), loss = "sparse_categorical_crossentropy",
+    threads = tonumber(os.getenv "THREADS") }
+  model:fit { x, y, batch_size = batch, shuffle = false, verbose = 0,
+    callbacks = seed and { hvd.BroadcastGlobalVariablesCallback(0) } }
+  local sums = {}
+  for _, w in ipairs(model:get_weights()) do
+    for _, part in ipairs { w:sum(), w:max(), w:min() } do sums[#sums + 1] = part end
+  end
+  return sums, model:predict(mnist.test.x:slice(0, 50)):totable()
+end
+local np, seed = tonumber(arg[1]), tonumber(arg[2])
+local results = hvd.run(train, { np = np, args = { 64 // np, seed } })
+for rank = 0, np - 1 do
+  local sums, rows = results:rank(rank)
+  local all = {}
+  for _, v in ipairs(sums) do all[#all + 1] = ("%.17g"):format(v) end
+  for _, row in ipairs(rows) do for _, v in ipairs(row) do all[#all + 1] = ("%.17g"):format(v) end end
+  print(table.concat(all, " "))
+end
+"""
+
+
+def numbers(done):
+    assert done.code == 0, done
+    return [[float(v) for v in line.split()] for line in done.out.splitlines()]
+
+
+def test_two_ranks_of_32_train_as_one_of_64(t):
+    need_mpi()
+    folder = script(t, SAME_STEPS)
+    one, two = numbers(work(folder, "trainer.lua", "1")), numbers(work(folder, "trainer.lua", "2"))
+    assert two[0] == two[1], "the ranks differ"
+    predictions = slice(12, None)
+    worst = max(abs(a - b) for a, b in zip(one[0][predictions], two[0][predictions]))
+    assert worst <= 1e-5, worst
+
+
+def test_threads_change_no_bit(t):
+    folder = script(t, SAME_STEPS)
+    outs = {work(folder, "trainer.lua", "1", env={"THREADS": n}).out for n in ("1", "2", "3")}
+    assert len(outs) == 1 and "" not in outs
+
+
+def test_broadcast_makes_ranks_equal(t):
+    need_mpi()
+    two = numbers(work(script(t, SAME_STEPS), "trainer.lua", "2", "5"))
+    assert two[0] == two[1]
+
+
+ARGS = """
+local args = require "args" { learning_rate = 0.001, batch_size = 64, name = "x", quiet = false }
+print(args.learning_rate, args.batch_size, args.name, args.quiet)
+"""
+
+
+def test_arguments(t):
+    folder = script(t, ARGS)
+    for given, out in (((), "0.001\t64\tx\tfalse"),
+                       (("--learning-rate=1", "--batch_size", "32", "--name=a=b", "--quiet"),
+                        "1.0\t32\ta=b\ttrue"),
+                       (("--learning_rate", "5e-3", "--no-quiet"), "0.005\t64\tx\tfalse")):
+        done = work(folder, "trainer.lua", *given)
+        assert (done.code, done.out) == (0, out + "\n"), done
+
+
+def test_wrong_arguments(t):
+    folder = script(t, ARGS)
+    for given, why in ((("--batch_size=x",), "option --batch-size: 'x' is not an integer"),
+                       (("--batch-size=1.5",), "'1.5' is not an integer"),
+                       (("--epoch=1",), "unknown option --epoch; known are --batch-size, --learning-rate, --name, --quiet, --help"),
+                       (("--name",), "option --name needs a value"),
+                       (("1",), "unexpected argument '1'")):
+        done = work(folder, "trainer.lua", *given)
+        assert done.code == 2 and why in done.err and not done.out, done
+
+
+def test_help(t):
+    done = work(script(t, ARGS), "trainer.lua", "--help")
+    assert done.code == 0 and "--learning-rate=VALUE" in done.out and "default 0.001" in done.out, done
+    assert sh(WORKER, "--help").out.startswith("usage: firesteel-worker")
+    assert sh(WORKER, "--version").out.startswith("firesteel-worker ")
+    assert sh(WORKER).code == 2 and sh(WORKER, "--nope", "x.lua").code == 2
+
+
+def test_errors_have_place_and_traceback(t):
+    done = work(script(t, "local function f()\n  error 'boom'\nend\nf()\n"), "trainer.lua")
+    assert done.code == 1, done
+    assert "trainer.lua:2: boom" in done.err and "trainer.lua:4: in main chunk" in done.err, done
+    done = work(script(t, "local x = = 1\n"), "trainer.lua")
+    assert done.code == 1 and "trainer.lua:1: unexpected symbol" in done.err, done
+    done = work(t.dir(), "missing.lua")
+    assert done.code == 1 and "missing.lua" in done.err, done
+
+
+def test_exit_codes_pass(t):
+    for code, text in ((3, "os.exit(3)"), (0, "os.exit(true)"), (1, "os.exit(false)")):
+        done = work(script(t, f"print 'last words' {text}"), "trainer.lua")
+        assert (done.code, done.out) == (code, "last words\n"), done
+
+
+RANKS = """
+local hvd = require "hvd"
+local mode, shared = arg[1], { n = 1 }
+global = 1
+local function inner() error("boom") end
+local function work(a, b)
+  if mode == "early" then hvd.rank() end
+  hvd.init()
+  if mode == "global" then return global end
+  if mode == "ok" then
+    print("rank " .. hvd.rank())
+    return hvd.rank(), a, b, "bin\\0ary", shared
+  end
+  if hvd.rank() == 1 then
+    if mode == "error" then inner() end
+    if mode == "exit" then os.exit(3) end
+    if mode == "kill" then os.execute("kill -9 $PPID") end
+  end
+  if mode == "loop" then print "looping" while true do end end
+  if mode == "shape" then hvd.allreduce(require "data".tensor(hvd.rank() == 0 and {1} or {1, 2})) end
+  hvd.barrier()
+end
+local results = hvd.run(work, { np = tonumber(arg[2] or 2), args = { "x", 7 } })
+print(#results, results[1], results:rank(#results - 1))
+"""
+
+
+def test_results_come_in_rank_order(t):
+    need_mpi()
+    folder = script(t, RANKS)
+    for np in (2, 3):
+        done = work(folder, "trainer.lua", "ok", str(np))
+        assert done.code == 0, done
+        assert done.out.splitlines()[-1].startswith(f"{np}\t0\t{np - 1}\tx\t7\tbin\0ary\ttable: "), done
+        assert sorted(done.out.splitlines()[:-1]) == [f"[1,{r}]<stdout>:rank {r}" for r in range(np)], done
+
+
+def ranks_left(folder):
+    return [p for p in processes("firesteel-worker") if "--rank" in p and BUILD in p]
+
+
+def test_a_failed_rank_ends_the_job(t):
+    need_mpi()
+    folder = script(t, RANKS)
+    for mode, code, why in (("error", 1, "rank 1 failed: trainer.lua:5: boom"),
+                            ("exit", 3, ""),
+                            ("kill", 1, "rank 1 ended without a result (Killed (signal 9))"),
+                            ("early", 1, "Horovod has not been initialized; use hvd.init()."),
+                            ("shape", 1, "Mismatched ALLREDUCE tensor shapes: One rank sent a tensor of "
+                                         "shape (1,), but another rank sent a tensor of shape (2,)."),
+                            ("global", 1, "global 'global' was set by the script")):
+        done = work(folder, "trainer.lua", mode, timeout=30)
+        assert done.code == code and why in done.err, (mode, done)
+        if mode == "error":
+            assert "in upvalue 'inner'" in done.err and "in function 'hvd.run'" in done.err, done
+        assert not ranks_left(folder), mode
+
+
+def test_signals_end_all_ranks(t):
+    need_mpi()
+    folder = script(t, RANKS)
+    for number, code in ((signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)):
+        driver = subprocess.Popen([WORKER, "trainer.lua", "loop"], cwd=folder, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL)
+        assert b"looping" in driver.stdout.readline()
+        driver.send_signal(number)
+        assert driver.wait(10 * PATIENCE) == code, number
+        eventually(lambda: not ranks_left(folder), 5)
+        driver.stdout.close()
+
+
+def test_a_signal_stops_training(t):
+    folder = script(t, trainer_of_recipe())
+    driver = subprocess.Popen([WORKER, "trainer.lua", "--epochs=500"], cwd=folder, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True)
+    while "Epoch 2/500" not in driver.stdout.readline():
+        pass
+    driver.send_signal(signal.SIGINT)
+    _, err = driver.communicate(timeout=10 * PATIENCE)
+    assert driver.returncode == 130 and "interrupted" in err, (driver.returncode, err)
+
+
+def test_a_signal_is_not_caught_by_pcall(t):
+    folder = script(t, "print 'go'\nwhile true do pcall(function() while true do end end) end")
+    driver = subprocess.Popen([WORKER, "trainer.lua"], cwd=folder, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL)
+    driver.stdout.readline()
+    driver.terminate()
+    assert driver.wait(10 * PATIENCE) == 143
+    driver.stdout.close()
+
+
+def test_without_mpiexec(t):
+    folder = script(t, RANKS)
+    done = work(folder, "trainer.lua", "ok", "2", env={"PATH": "/nowhere"})
+    assert done.code == 1, done
+    assert "np=2 needs mpiexec (Debian: apt install mpich); np=1 needs nothing" in done.err, done
+    assert work(folder, "trainer.lua", "ok", "1", env={"PATH": "/nowhere"}).code == 0
+
+
+def test_damaged_data(t):
+    folder = script(t, 'require "data".mnist()')
+    os.makedirs(os.path.join(folder, "data"))
+    shutil.copytree(os.path.join(SOURCE, "recipes", "data", "mnist"), os.path.join(folder, "data", "mnist"))
+    damaged = os.path.join(folder, "data", "mnist", "t10k-labels-idx1-ubyte.gz")
+    with open(damaged, "r+b") as f:
+        f.seek(100)
+        f.write(b"\0\0\0\0")
+    done = work(folder, "trainer.lua")
+    assert done.code == 1 and "t10k-labels-idx1-ubyte.gz" in done.err and "trainer.lua:1:" in done.err, done
+
+
+def test_events(t):
+    folder = script(t, trainer_of_recipe())
+    read, write = os.pipe()
+    driver = subprocess.Popen([WORKER, "trainer.lua", "--epochs=2"], cwd=folder, stdout=subprocess.DEVNULL,
+                              env=dict(os.environ, FIRESTEEL_EVENTS=str(write)), pass_fds=[write])
+    os.close(write)
+    with os.fdopen(read) as f:
+        events = [json.loads(line) for line in f]
+    assert driver.wait() == 0
+    epochs = [e for e in events if e["event"] == "epoch"]
+    assert [(e["epoch"], e["epochs"], e["rank"]) for e in epochs] == [(1, 2, 0), (2, 2, 0)], events
+    assert set(epochs[0]["metrics"]) >= {"loss", "accuracy", "val_loss", "val_accuracy"}, events
+    assert events[-1]["event"] == "evaluate" and events[-1]["metrics"]["accuracy"] > 0.9, events
+    done = work(folder, "trainer.lua", "--epochs=1", env={"FIRESTEEL_EVENTS": "stdout"})
+    marked = [line for line in done.out.splitlines() if line.startswith("@firesteel ")]
+    assert json.loads(marked[-1][11:])["event"] == "evaluate", done
+
+
+def free_port():
+    import socket
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def start_executors(t, port, n, secret="s3cret", **env):
+    found = []
+    for _ in range(n):
+        e = subprocess.Popen([WORKER, "--executor", f"127.0.0.1:{port}"], stderr=subprocess.PIPE,
+                             stdout=subprocess.DEVNULL, text=True,
+                             env=dict(os.environ, FIRESTEEL_SECRET=secret, **env))
+        t.after(lambda e=e: (e.kill(), e.communicate()))
+        found.append(e)
+    return found
+
+
+def driver_env(port, executors, cores=1, **more):
+    return dict({"FIRESTEEL_EXECUTORS": str(executors), "FIRESTEEL_EXECUTOR_CORES": str(cores),
+                 "FIRESTEEL_DRIVER_BIND": "127.0.0.1", "FIRESTEEL_DRIVER_PORT": str(port),
+                 "FIRESTEEL_SECRET": "s3cret"}, **more)
+
+
+PLACES = """
+local hvd = require "hvd"
+local function f()
+  hvd.init()
+  return ("%d/%d local %d/%d cross %d/%d sum %d"):format(hvd.rank(), hvd.size(), hvd.local_rank(),
+    hvd.local_size(), hvd.cross_rank(), hvd.cross_size(), hvd.allreduce(hvd.rank(), hvd.Sum))
+end
+for job = 1, 2 do
+  for _, line in ipairs(hvd.run(f)) do print(line) end
+end
+"""
+
+
+def test_executors(t):
+    need_mpi()
+    folder, port = script(t, PLACES), free_port()
+    executors = start_executors(t, port, 2)
+    done = work(folder, "trainer.lua", env=driver_env(port, 2, 2))
+    assert done.code == 0, done
+    lines = ["0/4 local 0/2 cross 0/2 sum 6", "1/4 local 1/2 cross 0/2 sum 6",
+             "2/4 local 0/2 cross 1/2 sum 6", "3/4 local 1/2 cross 1/2 sum 6"]
+    assert done.out.splitlines() == lines * 2, done
+    assert [e.wait(10 * PATIENCE) for e in executors] == [0, 0]
+
+
+def test_executors_end_with_a_script_that_starts_no_ranks(t):
+    need_mpi()
+    port = free_port()
+    executors = start_executors(t, port, 1)
+    done = work(script(t, "os.execute 'sleep 0.5' os.exit(3)"), "trainer.lua", env=driver_env(port, 1))
+    assert done.code == 3, done
+    assert executors[0].wait(10 * PATIENCE) == 0
+
+
+def test_more_ranks_than_slots(t):
+    port = free_port()
+    done = work(script(t, "require 'hvd'.run(print, {np = 3})"), "trainer.lua", env=driver_env(port, 2),
+                timeout=20)
+    assert done.code == 1 and "Requested more processes (3) than there are available slots (2)" in done.err, done
+
+
+def test_executors_that_do_not_come(t):
+    need_mpi()
+    port = free_port()
+    done = work(script(t, "require 'hvd'.run(print, {start_timeout = 0.5})"), "trainer.lua",
+                env=driver_env(port, 2), timeout=20)
+    assert done.code == 1, done
+    assert "Timed out waiting for executors to start: 0 of 2 called within 0.5 s." in done.err, done
+
+
+def test_an_executor_with_another_secret(t):
+    need_mpi()
+    port = free_port()
+    wrong = start_executors(t, port, 1, secret="guess")
+    done = work(script(t, "require 'hvd'.run(print, {start_timeout = 2})"), "trainer.lua",
+                env=driver_env(port, 2), timeout=20)
+    assert done.code == 1 and "0 of 2 called" in done.err, done
+    assert wrong[0].wait(10 * PATIENCE) == 1
+    assert "FIRESTEEL_SECRET" in wrong[0].stderr.read()
+
+
+LOOP = 'require "hvd".run(function() require "hvd".init() print "looping" while true do end end)'
+
+
+def looping(t, port):
+    executors = start_executors(t, port, 2)
+    driver = subprocess.Popen([WORKER, "trainer.lua"], cwd=script(t, LOOP), stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, env=dict(os.environ, **driver_env(port, 2)))
+    t.after(lambda: (driver.kill(), driver.communicate()))
+    assert "looping" in driver.stdout.readline()
+    return driver, executors
+
+
+def test_a_lost_executor(t):
+    need_mpi()
+    driver, executors = looping(t, free_port())
+    executors[0].kill()
+    _, err = driver.communicate(timeout=20 * PATIENCE)
+    assert driver.returncode == 1, err
+    assert "was lost: its connection has ended" in err or "ended without a result" in err, err
+    assert executors[1].wait(20 * PATIENCE) == 0
+    eventually(lambda: not ranks_left(None), 10)
+
+
+def test_a_lost_driver(t):
+    need_mpi()
+    driver, executors = looping(t, free_port())
+    driver.kill()
+    assert [e.wait(20 * PATIENCE) for e in executors] == [1, 1]
+    assert "lost the driver" in executors[0].stderr.read()
+    eventually(lambda: not ranks_left(None), 10)
+
+
+def test_a_driver_that_does_not_come(t):
+    need_mpi()
+    e = start_executors(t, free_port(), 1, HOROVOD_SPARK_START_TIMEOUT="1")[0]
+    assert e.wait(20 * PATIENCE) == 4
+    assert "Timed out waiting for the driver to start" in e.stderr.read()
+
+
+run(globals())

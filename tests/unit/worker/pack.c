@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+// Lua values that travel: each case runs a chunk, packs what it returns, and looks at it in another
+// worker.
+#include "script/worker/pack.h"
+#include "base/mem.h"
+#include "script/worker/state.h"
+#include "tests/support/tap.h"
+
+static const char *const no_folders[] = {NULL};
+static atomic_bool never;
+
+static worker *new_worker(void)
+{
+    err e;
+    struct worker_options options = {.data_folders = no_folders, .stop = &never};
+    worker *w = worker_new(&options, &e);
+    CHECK_OK(w != NULL, e);
+    return w;
+}
+
+// Runs a chunk; its values are on the stack.
+static int run_chunk(worker *w, const char *text)
+{
+    lua_settop(w->L, 0);
+    if (luaL_loadbuffer(w->L, text, strlen(text), "=chunk") || lua_pcall(w->L, 0, LUA_MULTRET, 0))
+        tap_fail(__FILE__, __LINE__, "%s", lua_tostring(w->L, -1));
+    return lua_gettop(w->L);
+}
+
+// Packs what `from` returns in one worker; `check`, a function of it, must be true in another.
+static void travels(const char *from, const char *check)
+{
+    err e;
+    buf bytes = {0};
+    worker *here = new_worker(), *there = new_worker();
+    int n = run_chunk(here, from);
+    CHECK_OK(pack_values(here->L, 1, n, NULL, &bytes, &e) == 0, e);
+    worker_free(here);
+    CHECK_INT(run_chunk(there, check), 1);
+    int got = unpack_values(there->L, bytes.data, bytes.len, true, &e);
+    buf_done(&bytes);
+    CHECK_OK(got == n, e);
+    if (lua_pcall(there->L, n, 1, 0))
+        tap_fail(__FILE__, __LINE__, "%s", lua_tostring(there->L, -1));
+    CHECK(lua_toboolean(there->L, -1));
+    worker_free(there);
+}
+
+static void stays(const char *from, const char *why)
+{
+    err e;
+    buf bytes = {0};
+    worker *w = new_worker();
+    int n = run_chunk(w, from);
+    int result = pack_values(w->L, 1, n, NULL, &bytes, &e);
+    buf_done(&bytes);
+    worker_free(w);
+    CHECK_INT(result, -1);
+    CHECK_HAS(e.text, why);
+}
+
+TEST(plain_values_travel)
+{
+    travels("return nil, true, false, 42, -1.5, 'a\\0b', math.mininteger, 1/0",
+        "return function(a, b, c, d, e, f, g, h) return a == nil and b == true and c == false and "
+        "math.type(d) == 'integer' and d == 42 and e == -1.5 and f == 'a\\0b' and "
+        "g == math.mininteger and h == math.huge end");
+}
+
+TEST(tables_keep_cycles_and_shared_parts)
+{
+    travels("local s = {1} local t = {a = s, b = s} t.self = t return t",
+        "return function(t) return t.a == t.b and t.self == t and t.a[1] == 1 end");
+}
+
+TEST(metatables_travel)
+{
+    travels("local C = {} C.__index = C function C:get() return self.x end "
+            "return setmetatable({x = 7}, C)",
+        "return function(o) return o:get() == 7 end");
+}
+
+TEST(functions_travel_with_upvalues)
+{
+    travels(
+        "local k = 10 local function add(x) return x + k end return function(x) return add(x) end",
+        "return function(f) return f(5) == 15 end");
+}
+
+TEST(upvalues_stay_shared)
+{
+    travels("local n = 0 return function() n = n + 1 end, function() return n end",
+        "return function(bump, get) bump() bump() return get() == 2 end");
+}
+
+TEST(a_recursive_function_travels)
+{
+    travels("local function f(n) return n == 0 and 1 or n * f(n - 1) end return f",
+        "return function(f) return f(5) == 120 end");
+}
+
+TEST(globals_are_the_receivers)
+{
+    travels("return function() return math.floor(2.5), _G, print end",
+        "return function(f) local a, g, p = f() return a == 2 and g == _G and p == print end");
+}
+
+TEST(modules_and_their_functions_travel_by_name)
+{
+    travels("local hvd, insert = require 'hvd', table.insert "
+            "return function() local t = {} insert(t, hvd) return t[1] end, hvd.init, require "
+            "'nn'.Dense",
+        "return function(f, init, dense) return f() == require 'hvd' and init == require "
+        "'hvd'.init "
+        "and dense == require 'nn'.Dense end");
+}
+
+TEST(objects_of_nn_keep_their_class)
+{
+    travels("return require 'nn'.Dense { 3 }",
+        "return function(d) return getmetatable(d) == require 'nn'.Dense and d.units == 3 end");
+}
+
+TEST(tensors_and_models_travel)
+{
+    travels("local data, nn = require 'data', require 'nn' "
+            "local m = nn.Sequential { nn.Dense { 2, input_dim = 3 } } m:compile { loss = 'mse' } "
+            "local x = data.tensor({{1, 2, 3}}) return x, data.tensor({7}, {dtype = 'i64'}), m, "
+            "m:predict(x)",
+        "return function(x, i, m, y) return x[0][2] == 3 and math.type(i[0]) == 'integer' and "
+        "tostring(m:predict(x)) == tostring(y) end");
+}
+
+TEST(what_cannot_travel_is_named)
+{
+    stays("local fh = io.open('/dev/null') return function() return fh end",
+        "function at chunk:1, upvalue 'fh': file (");
+    stays("return {list = {1, {co = coroutine.create(print)}}}",
+        "field 'list', item 2, field 'co': thread");
+    stays("return string.gmatch('a', 'b')", "cannot travel to another process");
+}
+
+TEST(depth_is_bounded)
+{
+    stays("local t = {} for i = 1, 1000 do t = {t} end return t", "nested more than");
+}
+
+TEST(own_globals_are_told)
+{
+    worker *w = new_worker();
+    run_chunk(w, "mine = 1 function helper() end");
+    pack_push_own_globals(w->L);
+    lua_setglobal(w->L, "names");
+    run_chunk(w, "table.sort(names) return table.concat(names, ' ')");
+    CHECK_STR(lua_tostring(w->L, -1), "helper mine");
+    worker_free(w);
+}
+
+// Every cut and many flips of good bytes give an error or values, and nothing else.
+TEST(damaged_bytes_are_errors)
+{
+    err e;
+    buf bytes = {0};
+    worker *w = new_worker();
+    int n = run_chunk(
+        w, "local t = {1, 2.5, 'three', {x = require 'data'.tensor({1, 2})}} t.t = t return t, t");
+    CHECK_OK(pack_values(w->L, 1, n, NULL, &bytes, &e) == 0, e);
+    for (size_t cut = 0; cut < bytes.len; cut++)
+        CHECK_INT(unpack_values(w->L, bytes.data, cut, false, &e), -1);
+    for (size_t at = 0; at < bytes.len; at++) {
+        for (int bit = 0; bit < 8; bit++) {
+            bytes.data[at] ^= (char)(1 << bit);
+            int got = unpack_values(w->L, bytes.data, bytes.len, false, &e);
+            CHECK(got >= -1);
+            lua_settop(w->L, 0);
+            bytes.data[at] ^= (char)(1 << bit);
+        }
+    }
+    buf_done(&bytes);
+    worker_free(w);
+}
+
+TEST(bytecode_needs_trust)
+{
+    err e;
+    buf bytes = {0};
+    worker *w = new_worker();
+    int n = run_chunk(w, "return function() end");
+    CHECK_OK(pack_values(w->L, 1, n, NULL, &bytes, &e) == 0, e);
+    CHECK_INT(unpack_values(w->L, bytes.data, bytes.len, false, &e), -1);
+    CHECK_HAS(e.text, "a function, which is not accepted here");
+    buf_done(&bytes);
+    worker_free(w);
+}
+
+int main(void)
+{
+    return tap_run();
+}
