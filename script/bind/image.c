@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// image.build and image.push. A build is verified by building again: it is deterministic and mostly
-// cached, so an equal digest says that no input has changed. A push is verified at the registry.
+// image.build, image.push and the store's list. A build is verified by building again: it is
+// deterministic and mostly cached, so an equal digest says that no input has changed. A push is
+// verified at the registry.
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -10,6 +12,8 @@
 #include "script/kernel/binding.h"
 
 #include <string.h>
+
+enum { KEEP_SECONDS = 24 * 3600, MANIFEST_LIMIT = 4 << 20 };
 
 static image_store *open_store(call *c, err *e)
 {
@@ -25,6 +29,14 @@ static void store_free_at(image_store **s)
     image_store_free(*s);
 }
 #define AUTO_STORE CLEANUP(store_free_at) image_store
+
+// What nothing leads to any more goes after a day, so that the store does not grow with every
+// build.
+static void tidy(const image_store *s)
+{
+    struct image_gc removed;
+    image_store_gc(s, clock_wall() / CLOCK_SEC - KEEP_SECONDS, &removed, NULL);
+}
 
 static void say_size(buf *out, int64_t bytes)
 {
@@ -65,7 +77,7 @@ static int read_build(call *c, const cJSON *args, struct build *b, err *e)
     const struct call_paths *paths = call_paths(c);
     size_t n = 0;
     b->dirs[0] = call_cwd(c);
-    b->dirs[1] = paths->notebook_dir;
+    b->dirs[1] = str_eq(paths->notebook_dir, b->dirs[0]) ? NULL : paths->notebook_dir;
     if (paths->data)
         b->data_dirs[n++] = paths->data;
     if (paths->share)
@@ -101,7 +113,10 @@ static int run_build(call *c, const cJSON *args, struct image_built *built, err 
 {
     CLEANUP(build_done) struct build b = {0};
     AUTO_STORE *store = open_store(c, e);
-    return !store || read_build(c, args, &b, e) || image_build(store, &b.spec, built, e) ? -1 : 0;
+    if (!store || read_build(c, args, &b, e) || image_build(store, &b.spec, built, e))
+        return -1;
+    tidy(store);
+    return 0;
 }
 
 static void tell_built(call *c, const struct image_built *built)
@@ -134,19 +149,6 @@ static int build_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON
     bool same = str_eq(built.manifest.digest.text, json_str(recorded, "digest"));
     image_built_done(&built);
     return same;
-}
-
-static int build_undo(call *c, const cJSON *recorded, err *e)
-{
-    oci_digest d;
-    const char *ref = json_str(recorded, "ref");
-    AUTO_STORE *store = open_store(c, e);
-    if (!store || oci_digest_parse(json_str(recorded, "digest"), &d, e))
-        return -1;
-    err why = {0};
-    if (!ref || image_store_untag(store, ref, &d, &why) == 0 || why.code == ERR_NOT_FOUND)
-        return 0; // it was rebuilt since, or untagged: not ours any more
-    return err_set(e, why.code, "%s", why.text);
 }
 
 static char *build_describe(call *c, const cJSON *args)
@@ -224,9 +226,63 @@ static char *push_describe(call *c, const cJSON *args)
     return str_fmt("push image %s", json_str_or(args, "to", json_str_or(args, "ref", "")));
 }
 
-// A pushed tag is not undone: others may run from it by now, and few registries allow it.
+// image.list {} -> [{ref, digest, size}]; size: of its blobs, those it shares included
+
+static int64_t image_size(const image_store *s, const oci_descriptor *d)
+{
+    oci_manifest m;
+    AUTO_BUF text = {0};
+    if (image_store_read(s, &d->digest, &text, MANIFEST_LIMIT, NULL) ||
+        oci_manifest_parse(text.data, text.len, &m, NULL))
+        return d->size;
+    int64_t size = d->size + m.config.size;
+    for (size_t i = 0; i < m.layer_n; i++)
+        size += m.layers[i].size;
+    oci_manifest_done(&m);
+    return size;
+}
+
+static int list_start(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    struct image_tag *tags;
+    size_t n;
+    AUTO_STORE *store = open_store(c, e);
+    if (!store || image_store_tags(store, &tags, &n, e))
+        return -1;
+    *result = cJSON_CreateArray();
+    for (size_t i = 0; i < n; i++) {
+        cJSON *one = cJSON_CreateObject();
+        json_set_str(one, "ref", tags[i].ref);
+        json_set_str(one, "digest", tags[i].manifest.digest.text);
+        json_set_int(one, "size", image_size(store, &tags[i].manifest));
+        cJSON_AddItemToArray(*result, one);
+    }
+    image_tags_free(tags, n);
+    return 0;
+}
+
+// image.remove {ref} -> null
+
+static int remove_start(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    AUTO_STORE *store = open_store(c, e);
+    if (!store || image_store_untag(store, json_str_or(args, "ref", ""), NULL, e))
+        return -1;
+    tidy(store);
+    return 0;
+}
+
+static char *remove_describe(call *c, const cJSON *args)
+{
+    return str_fmt("remove image %s from the local store", json_str_or(args, "ref", ""));
+}
+
+// Neither is undone by a clean-up: a tag in the store is the output that was asked for, as a file
+// is (image.remove takes it away), and from a pushed one others may run by now.
 const struct binding image_bindings[] = {
-    {"image.build", EFFECT_LOCAL, build_start, build_verify, build_undo, build_describe},
+    {"image.build", EFFECT_LOCAL, build_start, build_verify, NULL, build_describe},
     {"image.push", EFFECT_CLUSTER, push_start, push_verify, NULL, push_describe},
+    {"image.list", EFFECT_PURE, list_start, NULL, NULL, NULL},
+    {"image.remove", EFFECT_LOCAL, remove_start, NULL, NULL, remove_describe},
     {0},
 };

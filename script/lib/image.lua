@@ -41,3 +41,17 @@ function img:push(options)
   local args = { ref = self.ref, digest = self.digest, to = options.to, insecure = options.insecure }
   return setmetatable(core.call("image.push", args), img)
 end
+
+-- image.list() → what the local store has: {{ref, digest, size}, …}, with :push()
+function image.list()
+  local images = core.call("image.list", {})
+  for i = 1, #images do setmetatable(images[i], img) end
+  return images
+end
+
+-- image.remove "name:tag": takes the tag away; what no other image shares goes with the next build a day later.
+function image.remove(ref)
+  if getmetatable(ref) == img then ref = ref.ref end
+  if type(ref) ~= "string" then core.fail("error", 'image.remove expects an image: image.remove "name:tag"') end
+  core.call("image.remove", { ref = ref })
+end
