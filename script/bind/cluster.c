@@ -2,17 +2,11 @@
 #include "script/bind/cluster.h"
 
 #include "base/clock.h"
-#include "base/str.h"
-
-#include <string.h>
+#include "base/env.h"
 
 static const char *setting(call *c, const char *name)
 {
-    size_t n = strlen(name);
-    for (const char *const *v = call_env(c); v && *v; v++)
-        if (strncmp(*v, name, n) == 0 && (*v)[n] == '=')
-            return *v + n + 1;
-    return NULL;
+    return env_get(call_env(c), name);
 }
 
 // Proxies' names are written in both cases; the lower one is the older.

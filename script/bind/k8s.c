@@ -57,16 +57,39 @@ static int prepare(
     return 0;
 }
 
+// What is about to be made, without a uid yet: should the answer to the request be lost, undo looks
+// whether it is there and this run's.
+static int announce(call *c, struct target *t, const cJSON *object, err *e)
+{
+    AUTO_JSON *intended = k8s_reference(t, object, e);
+    if (!intended)
+        return -1;
+    if (t->name)
+        call_ledger_partial(c, intended);
+    return 0;
+}
+
+// The server has said no, for certain: nothing of it is left anywhere.
+static void take_back(call *c, const err *e)
+{
+    if (e->code == ERR_UNAVAILABLE || e->code == ERR_TIMEOUT || e->code == ERR_CANCELLED)
+        return;
+    AUTO_JSON *nothing = cJSON_CreateNull();
+    call_ledger_partial(c, nothing);
+}
+
 static int create(call *c, const cJSON *args, cJSON **result, err *e)
 {
     struct target t;
     AUTO_JSON *object = NULL;
-    if (prepare(c, args, true, &t, &object, e) != 0 ||
-        !client_identity(t.client, &t.patience, e)) // known before there is something to record
+    if (prepare(c, args, true, &t, &object, e) != 0 || announce(c, &t, object, e) != 0)
         return -1;
-    AUTO_JSON *made = client_create(t.client, &t.patience, t.resource, object, false, e);
-    if (!made)
-        return -1;
+    err why = {0};
+    AUTO_JSON *made = client_create(t.client, &t.patience, t.resource, object, false, &why);
+    if (!made) {
+        take_back(c, &why);
+        return err_set(e, why.code, "%s", why.text);
+    }
     *result = k8s_reference(&t, made, e);
     return *result ? 0 : -1;
 }
@@ -138,8 +161,17 @@ static int undo_create(call *c, const cJSON *recorded, err *e)
 {
     struct target t;
     err why = {0};
+    AUTO_JSON *there = NULL;
     if (k8s_target(c, recorded, true, &t, e) != 0 || k8s_same_cluster(&t, recorded, e) != 0)
         return -1;
+    if (!t.uid) { // an intent whose outcome nobody heard
+        there = client_get(t.client, &t.patience, t.resource, t.ns, t.name, &why);
+        if (!there && why.code != ERR_NOT_FOUND)
+            return err_set(e, why.code, "%s", why.text);
+        if (!there || !is_ours(c, there))
+            return 0;
+        t.uid = json_path_str(there, "metadata.uid");
+    }
     if (remove_object(&t, NULL, -1, &why) == 0 || why.code == ERR_CONFLICT)
         return 0; // CONFLICT: another one has the name by now; ours is gone
     return err_set(e, why.code, "%s", why.text);

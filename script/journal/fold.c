@@ -476,7 +476,7 @@ static void set_json(cJSON **to, const cJSON *value)
     if (!value)
         return;
     cJSON_Delete(*to);
-    *to = cJSON_Duplicate(value, true);
+    *to = cJSON_IsNull(value) ? NULL : cJSON_Duplicate(value, true);
 }
 
 static int on_ledger(fold *f, const cJSON *r, err *e)

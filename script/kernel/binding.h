@@ -87,7 +87,7 @@ void call_output(call *c, const char *name, const char *bytes, size_t n);
 // Records what an effect is about to make, or has made so far, so that clean finds it whatever
 // happens next: before a request {identity, resource, namespace, name}, later with the uid. It is
 // on the disk when this returns. What comes without a uid may not be there: undo then looks, and
-// removes only what carries this run's label.
+// removes only what carries this run's label. A JSON null takes it back: it was refused.
 void call_ledger_partial(call *c, const cJSON *made);
 // Says that what an earlier effect of the run made is there no more: those whose result has this
 // uid ("uid", or "metadata": {"uid"}) leave the ledger. For deletes.

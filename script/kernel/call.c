@@ -367,7 +367,7 @@ void call_ledger_partial(call *c, const cJSON *made)
     if (!entry)
         return;
     cJSON_Delete(entry->made);
-    entry->made = cJSON_Duplicate(made, true);
+    entry->made = cJSON_IsNull(made) ? NULL : cJSON_Duplicate(made, true);
     cJSON *event = ledger_event(entry, "partial"), *copy = cJSON_Duplicate(made, true);
     mask_json(c->kernel->mask, copy);
     json_set(event, "made", copy);

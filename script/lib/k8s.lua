@@ -238,8 +238,8 @@ end
 
 function object.__tostring(o)
   local r = reference(o)
-  local kind = rawget(o, "resource") or tostring(r.kind):lower()
-  return kind .. "/" .. tostring(r.name)
+  local group = r.apiVersion and r.apiVersion:match "^(.+)/"
+  return tostring(r.kind):lower() .. (group and "." .. group or "") .. "/" .. tostring(r.name)
 end
 
 function object.__display(o)
