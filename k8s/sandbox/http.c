@@ -19,7 +19,13 @@
 // does what is ready. A connection that waits for us is suspended, which takes it out of that
 // epoll; so a client that left meanwhile is found by looking at suspended sockets every few
 // seconds.
-enum { SWEEP_MS = 5000, IDLE_SECONDS = 300, CONNECTION_MEMORY = 64 * 1024, CHUNK = 16 * 1024 };
+enum {
+    SWEEP_MS = 5000,
+    IDLE_SECONDS = 300,
+    CONNECTION_MEMORY = 128 * 1024,
+    CHUNK = 32 * 1024,
+    FRUITLESS_MAX = 8,
+};
 
 struct route {
     const char *prefix;
@@ -34,6 +40,9 @@ struct http_server {
     loop_timer *timer, *sweep;
     uint16_t port;
     char *token;
+    bool resumed;       // a connection waits for MHD_run to take it up again
+    bool moved;         // the last run called us back
+    unsigned fruitless; // runs in a row that did not
     struct route routes[8];
     size_t route_n;
     http_exchange *exchanges;
@@ -59,9 +68,15 @@ struct http_exchange {
 static void run(http_server *s)
 {
     MHD_UNSIGNED_LONG_LONG ms;
+    s->resumed = s->moved = false;
     MHD_run(s->daemon);
-    if (MHD_get_timeout(s->daemon, &ms) == MHD_YES)
-        loop_timer_start(s->timer, ms, 0);
+    s->fruitless = s->moved ? 0 : s->fruitless + 1;
+    if (s->resumed)
+        loop_timer_start(s->timer, 0, 0);
+    else if (MHD_get_timeout(s->daemon, &ms) == MHD_YES)
+        // While a client thinks about its part of a TLS handshake, MHD asks to be run at once,
+        // again and again.
+        loop_timer_start(s->timer, ms || s->fruitless < FRUITLESS_MAX ? ms : 1, 0);
     else
         loop_timer_stop(s->timer);
 }
@@ -89,6 +104,7 @@ static void resume(http_exchange *x)
     x->suspended = false;
     MHD_resume_connection(x->connection);
     // The daemon looks at it in its next run, for which its descriptor does not always ask.
+    x->server->resumed = true;
     loop_timer_start(x->server->timer, 0, 0);
 }
 
@@ -149,6 +165,7 @@ static void on_completed(
 {
     http_exchange *x = *con;
     *con = NULL;
+    ((http_server *)arg)->moved = true;
     if (!x)
         return;
     close_source(x);
@@ -169,6 +186,7 @@ static enum MHD_Result on_access(void *arg, struct MHD_Connection *c, const char
     const char *method, const char *version, const char *bytes, size_t *n, void **con)
 {
     http_exchange *x = *con;
+    ((http_server *)arg)->moved = true;
     if (!x) { // the head
         *con = x = exchange_new(arg, c, method, path);
         if (x->route)
@@ -273,10 +291,34 @@ void http_respond(http_exchange *x, int code, const char *type, const void *byte
     answer(x, code, type, MHD_create_response_from_buffer(n, (void *)bytes, MHD_RESPMEM_MUST_COPY));
 }
 
+// Bytes of a file, for MHD: its own reader of descriptors does not tell us that it moves.
+struct file_body {
+    http_server *server;
+    int fd;
+    uint64_t offset;
+};
+
+static ssize_t read_file(void *arg, uint64_t position, char *out, size_t max)
+{
+    struct file_body *f = arg;
+    f->server->moved = true;
+    ssize_t n = pread(f->fd, out, max, (off_t)(f->offset + position));
+    return n > 0 ? n : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static void close_file(void *arg)
+{
+    struct file_body *f = arg;
+    close(f->fd);
+    free(f);
+}
+
 void http_respond_file(
     http_exchange *x, int code, const char *type, int fd, uint64_t offset, uint64_t size)
 {
-    answer(x, code, type, MHD_create_response_from_fd_at_offset64(size, fd, offset));
+    struct file_body *f = mem_alloc(sizeof *f);
+    *f = (struct file_body){x->server, fd, offset};
+    answer(x, code, type, MHD_create_response_from_callback(size, CHUNK, read_file, f, close_file));
 }
 
 static ssize_t read_nothing(void *arg, uint64_t position, char *out, size_t max)
@@ -292,6 +334,7 @@ void http_respond_length(http_exchange *x, int code, const char *type, uint64_t 
 static ssize_t read_source(void *arg, uint64_t position, char *out, size_t max)
 {
     http_exchange *x = arg;
+    x->server->moved = true;
     ssize_t n = x->lost || !x->source.read ? HTTP_BROKEN : x->source.read(x->source_arg, out, max);
     if (n == HTTP_END)
         return MHD_CONTENT_READER_END_OF_STREAM;

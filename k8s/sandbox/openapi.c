@@ -56,7 +56,7 @@ static cJSON *reference(cJSON *schemas, const struct schema *s)
     cJSON *o = cJSON_CreateObject();
     if (s->type != SCHEMA_OBJECT) {
         json_set_str(o, "type", type_word(s->type));
-        if (s->type == SCHEMA_TIME)
+        if (s->type == SCHEMA_TIME || s->type == SCHEMA_MICRO_TIME)
             json_set_str(o, "format", "date-time");
         return o;
     }
@@ -83,19 +83,28 @@ static cJSON *property(cJSON *schemas, const struct schema_field *f)
     return o;
 }
 
-static void add_schema(cJSON *schemas, const struct schema *s)
+static void add_properties(cJSON *schemas, cJSON *o, const struct schema *s)
 {
-    if (json_get(schemas, s->name))
-        return;
-    cJSON *o = json_object_at(schemas, s->name);
-    json_set_str(o, "type", "object");
     for (size_t i = 0; i < s->n; i++) {
+        if (s->fields[i].shape == SHAPE_INLINE) {
+            add_properties(schemas, o, s->fields[i].type);
+            continue;
+        }
         json_set(
             json_object_at(o, "properties"), s->fields[i].name, property(schemas, &s->fields[i]));
         if (s->fields[i].required)
             cJSON_AddItemToArray(
                 json_array_at(o, "required"), cJSON_CreateString(s->fields[i].name));
     }
+}
+
+static void add_schema(cJSON *schemas, const struct schema *s)
+{
+    if (json_get(schemas, s->name))
+        return;
+    cJSON *o = json_object_at(schemas, s->name);
+    json_set_str(o, "type", "object");
+    add_properties(schemas, o, s);
 }
 
 static cJSON *group_version_kind(const struct kind *k)

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/yaml.h"
+#include "k8s/sandbox/protobuf.h"
 
 #include <string.h>
 
@@ -44,18 +45,26 @@ static cJSON *parse_yaml(const struct request *r, err *e)
     return cJSON_DetachItemFromArray(documents, 0);
 }
 
-cJSON *request_object(struct request *r)
+static cJSON *parse_body(const struct request *r, const struct schema *s, const char *type, err *e)
+{
+    if (has_type(type, "protobuf"))
+        return protobuf_decode(s, r->body.data, r->body.len, e);
+    if (has_type(type, "yaml"))
+        return parse_yaml(r, e);
+    return json_parse(buf_cstr(&r->body), r->body.len, e);
+}
+
+cJSON *request_object_as(struct request *r, const struct schema *s)
 {
     const char *type = http_header(r->x, "Content-Type");
     err e = {0};
-    bool yaml = has_type(type, "yaml");
-    if (has_type(type, "protobuf") || has_type(type, "cbor")) {
+    if ((has_type(type, "protobuf") && !s) || has_type(type, "cbor")) {
         reply_failure(r, 415, NULL,
             "the body of the request was in an unknown format - accepted media types include: "
             "application/json, application/yaml");
         return NULL;
     }
-    cJSON *json = yaml ? parse_yaml(r, &e) : json_parse(buf_cstr(&r->body), r->body.len, &e);
+    cJSON *json = parse_body(r, s, type, &e);
     if (json && !cJSON_IsObject(json)) {
         cJSON_Delete(json);
         json = NULL;
@@ -65,8 +74,13 @@ cJSON *request_object(struct request *r)
         reply_failure(r, 400, NULL,
             "the object provided is unrecognized (must be of type %s): couldn't get version/kind; "
             "%s parse error: %s",
-            r->kind ? r->kind->kind : "Status", yaml ? "yaml" : "json", e.text);
+            r->kind->kind, has_type(type, "yaml") ? "yaml" : "json", e.text);
     return json;
+}
+
+cJSON *request_object(struct request *r)
+{
+    return request_object_as(r, schema_of(r->kind));
 }
 
 void reply_text(struct request *r, int code, const char *type, const char *text, size_t n)

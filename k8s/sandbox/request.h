@@ -5,6 +5,7 @@
 #include "k8s/sandbox/http.h"
 #include "k8s/sandbox/logs.h"
 #include "k8s/sandbox/render.h"
+#include "k8s/sandbox/schema.h"
 #include "k8s/sandbox/status.h"
 #include "k8s/sandbox/store.h"
 
@@ -35,8 +36,10 @@ bool request_flag(const struct request *r, const char *name);
 bool request_is_dry_run(const struct request *r);
 // The manager's name for managedFields: the parameter, else the user agent's first word; new.
 char *request_manager(const struct request *r);
-// The body as an object: JSON or YAML. NULL after an answer was given (400, 415).
+// The body as an object: JSON, YAML, or protobuf of the request's kind or another schema. NULL
+// after an answer was given (400, 415).
 cJSON *request_object(struct request *r);
+cJSON *request_object_as(struct request *r, const struct schema *s);
 
 // Answers. JSON trees are taken.
 void reply_json(struct request *r, int code, cJSON *json);

@@ -62,8 +62,8 @@ static bool probe_overlay(const struct runtime *r, const char *dir)
         paths[i] = path_join(probe, parts[i]);
         path_make_dirs(paths[i], 0700, NULL);
     }
-    const char *argv[] = {r->program, "--pod", "--overlay", paths[0], paths[1], paths[2], paths[3], "--",
-        r->bwrap, "--ro-bind", "/", "/", "--unshare-pid", "true", NULL};
+    const char *argv[] = {r->program, "--pod", "--overlay", paths[0], paths[1], paths[2], paths[3],
+        "--", r->bwrap, "--ro-bind", "/", "/", "--unshare-pid", "true", NULL};
     bool works = try_command(argv) == 0;
     for (size_t i = 0; i < 4; i++)
         free(paths[i]);
@@ -78,8 +78,8 @@ void runtime_probe(struct runtime *r, const char *program, const char *dir, cons
         r->why = mem_strdup("bubblewrap is not installed (Debian's package: bubblewrap)");
         return;
     }
-    const char *argv[] = {r->bwrap, "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "--dev",
-        "/dev", "true", NULL};
+    const char *argv[] = {r->bwrap, "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc",
+        "--dev", "/dev", "true", NULL};
     if (try_command(argv) != 0) {
         free(r->bwrap);
         r->bwrap = NULL;

@@ -15,17 +15,21 @@
 static const struct schema schema_String = {"string", SCHEMA_STRING, NULL, 0};
 static const struct schema schema_Int = {"integer", SCHEMA_INT, NULL, 0};
 static const struct schema schema_Bool = {"boolean", SCHEMA_BOOL, NULL, 0};
+static const struct schema schema_Bytes = {"bytes", SCHEMA_BYTES, NULL, 0};
 static const struct schema schema_Quantity = {"Quantity", SCHEMA_QUANTITY, NULL, 0};
 static const struct schema schema_IntOrString = {"IntOrString", SCHEMA_INT_OR_STRING, NULL, 0};
 static const struct schema schema_Time = {"Time", SCHEMA_TIME, NULL, 0};
+static const struct schema schema_MicroTime = {"MicroTime", SCHEMA_MICRO_TIME, NULL, 0};
 static const struct schema schema_Any = {"object", SCHEMA_ANY, NULL, 0};
 
-#define FIELD(name, type)       {#name, &schema_##type, SHAPE_ONE, NULL, false},
-#define REQUIRED(name, type)    {#name, &schema_##type, SHAPE_ONE, NULL, true},
-#define LIST(name, type)        {#name, &schema_##type, SHAPE_LIST, NULL, false},
-#define SET(name, type)         {#name, &schema_##type, SHAPE_LIST, "", false},
-#define MERGE(name, type, keys) {#name, &schema_##type, SHAPE_LIST, keys, false},
-#define MAP(name, type)         {#name, &schema_##type, SHAPE_MAP, NULL, false},
+#define FIELD(n, name, type)       {n, #name, &schema_##type, SHAPE_ONE, NULL, false, false},
+#define OPTION(n, name, type)      {n, #name, &schema_##type, SHAPE_ONE, NULL, false, true},
+#define REQUIRED(n, name, type)    {n, #name, &schema_##type, SHAPE_ONE, NULL, true, false},
+#define LIST(n, name, type)        {n, #name, &schema_##type, SHAPE_LIST, NULL, false, false},
+#define SET(n, name, type)         {n, #name, &schema_##type, SHAPE_LIST, "", false, false},
+#define MERGE(n, name, type, keys) {n, #name, &schema_##type, SHAPE_LIST, keys, false, false},
+#define MAP(n, name, type)         {n, #name, &schema_##type, SHAPE_MAP, NULL, false, false},
+#define INLINE(n, type)            {n, NULL, &schema_##type, SHAPE_INLINE, NULL, false, false},
 #define TYPE(name, ...)                                                                            \
     static const struct schema_field fields_##name[] = {__VA_ARGS__};                              \
     static const struct schema schema_##name = {                                                   \
@@ -49,6 +53,9 @@ static const struct schema *const by_kind[KIND_COUNT] = {
     [KIND_ROLES] = &schema_Role,
     [KIND_ROLEBINDINGS] = &schema_RoleBinding,
     [KIND_SCHEDULEDSPARKAPPLICATIONS] = &schema_ScheduledSparkApplication,
+    [KIND_SELFSUBJECTACCESSREVIEWS] = &schema_SelfSubjectAccessReview,
+    [KIND_SELFSUBJECTREVIEWS] = &schema_SelfSubjectReview,
+    [KIND_SELFSUBJECTRULESREVIEWS] = &schema_SelfSubjectRulesReview,
     [KIND_SPARKAPPLICATIONS] = &schema_SparkApplication,
 };
 
@@ -62,10 +69,19 @@ const struct schema *schema_of(const struct kind *k)
 
 const struct schema_field *schema_field(const struct schema *s, const char *name)
 {
-    for (size_t i = 0; s && i < s->n; i++)
-        if (str_eq(s->fields[i].name, name))
-            return &s->fields[i];
+    for (size_t i = 0; s && i < s->n; i++) {
+        const struct schema_field *f = &s->fields[i];
+        if (f->shape == SHAPE_INLINE)
+            f = schema_field(f->type, name);
+        if (f && f->name && str_eq(f->name, name))
+            return f;
+    }
     return NULL;
+}
+
+const struct schema *schema_delete_options(void)
+{
+    return &schema_DeleteOptions;
 }
 
 // ---- checking
@@ -93,7 +109,9 @@ static bool fits(const struct schema *s, const cJSON *v)
     case SCHEMA_OBJECT:
         return cJSON_IsObject(v);
     case SCHEMA_STRING:
+    case SCHEMA_BYTES:
     case SCHEMA_TIME:
+    case SCHEMA_MICRO_TIME:
         return cJSON_IsString(v);
     case SCHEMA_INT:
         return json_int(v, &whole);

@@ -318,6 +318,8 @@ static void check_required(const struct schema *s, const cJSON *o, const char *a
 {
     for (size_t i = 0; s && i < s->n; i++) {
         const struct schema_field *f = &s->fields[i];
+        if (f->shape == SHAPE_INLINE)
+            continue;
         const cJSON *v = json_get(o, f->name);
         AUTO_FREE char *path = *at ? str_fmt("%s.%s", at, f->name) : mem_strdup(f->name);
         if (f->required && !v)

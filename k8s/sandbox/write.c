@@ -221,7 +221,7 @@ static bool read_delete_options(struct request *r, struct store_delete *how, cJS
     const char *propagation = http_query(r->x, "propagationPolicy");
     const char *grace = http_query(r->x, "gracePeriodSeconds");
     if (r->body.len) {
-        *body = request_object(r);
+        *body = request_object_as(r, schema_delete_options());
         if (!*body)
             return false;
         how->grace = json_int_or(*body, "gracePeriodSeconds", -1);
