@@ -78,10 +78,11 @@ static void wait_for(struct container *c, const char *reason, const char *messag
     c->state.message = c->message;
 }
 
-static int64_t next_backoff(struct container *c)
+// The delay for now; the one kept for the next time is twice as long.
+static int64_t next_delay(int64_t *backoff, int64_t first, int64_t max)
 {
-    int64_t delay = c->backoff ? c->backoff : BACKOFF_FIRST;
-    c->backoff = delay * 2 > BACKOFF_MAX ? BACKOFF_MAX : delay * 2;
+    int64_t delay = *backoff ? *backoff : first;
+    *backoff = delay * 2 > max ? max : delay * 2;
     return delay;
 }
 
@@ -100,7 +101,7 @@ static void pull_failed(struct container *c)
 {
     const char *why = c->image->why.text;
     c->why_backoff = pulls_never(c) ? "ErrImageNeverPull" : "ImagePullBackOff";
-    c->retry_at = clock_mono() + next_backoff(c);
+    c->retry_at = clock_mono() + next_delay(&c->pull_backoff, BACKOFF_FIRST, BACKOFF_MAX);
     if (pulls_never(c)) {
         AUTO_FREE char *text = str_fmt(
             "Container image \"%s\" is not present with pull policy of Never", c->image_ref);
@@ -150,7 +151,7 @@ static void pull_done(struct container *c)
     }
     set(&c->image_id, mem_strdup(i->id));
     c->state.image_id = c->image_id;
-    c->backoff = 0;
+    c->pull_backoff = 0;
     c->why_backoff = NULL;
 }
 
@@ -204,9 +205,7 @@ static void not_started(struct container *c, const char *reason, const char *why
     if (!str_eq(c->state.reason, reason) || !str_eq(c->message, why))
         EVENT(c, "Warning", "Failed", "Error: %s", why);
     wait_for(c, reason, why);
-    int64_t delay = c->backoff ? c->backoff : CLOCK_SEC;
-    c->backoff = delay * 2 > 30 * CLOCK_SEC ? 30 * CLOCK_SEC : delay * 2;
-    c->retry_at = clock_mono() + delay;
+    c->retry_at = clock_mono() + next_delay(&c->start_backoff, CLOCK_SEC, 30 * CLOCK_SEC);
     c->why_backoff = reason;
 }
 
@@ -354,7 +353,7 @@ static void running(struct container *c)
     c->state.started = clock_wall();
     c->state.ready = !c->init;
     c->why_backoff = NULL;
-    c->retry_at = 0;
+    c->retry_at = c->start_backoff = 0;
     EVENT(c, "Normal", "Started", "Started container %s", c->name);
 }
 
@@ -444,8 +443,8 @@ void container_restart(struct container *c)
 {
     struct container_state *s = &c->state;
     if (s->end.finished - s->end.started > BACKOFF_RESET)
-        c->backoff = 0;
-    bool first = !c->backoff;
+        c->crash_backoff = 0;
+    bool first = !c->crash_backoff;
     s->last = s->end;
     s->has_last = true;
     set(&c->last_message, STEAL(c->end_message));
@@ -458,13 +457,12 @@ void container_restart(struct container *c)
         path_remove(old, NULL); // logs of the latest two runs are kept
     c->image_told = false;      // kubelets tell of the image before each start
     if (first) {
-        c->backoff = BACKOFF_FIRST;
+        c->crash_backoff = BACKOFF_FIRST;
         c->retry_at = 0;
         wait_for(c, "ContainerCreating", NULL);
         return;
     }
-    int64_t delay = c->backoff;
-    c->backoff = delay * 2 > BACKOFF_MAX ? BACKOFF_MAX : delay * 2;
+    int64_t delay = next_delay(&c->crash_backoff, BACKOFF_FIRST, BACKOFF_MAX);
     c->retry_at = clock_mono() + delay;
     c->why_backoff = "CrashLoopBackOff";
     AUTO_BUF age = {0};

@@ -42,11 +42,13 @@ struct container {
     bool image_told; // the outcome of the pull is in the events
     child *child;
     podlog *log;
-    char *root_dir;          // of this run: what is removed after it
-    int inner;               // bwrap's first process in the pid namespace, 0 until it told
-    buf info;                // what it told
-    int run;                 // counts the starts: names of logs and folders
-    int64_t backoff;         // ns, doubled with each failure
+    char *root_dir; // of this run: what is removed after it
+    int inner;      // bwrap's first process in the pid namespace, 0 until it told
+    buf info;       // what it told
+    int run;        // counts the starts: names of logs and folders
+    // Delays in ns before the next try, doubled with each failure: of pulls, of starts, after
+    // crashes.
+    int64_t pull_backoff, start_backoff, crash_backoff;
     int64_t retry_at;        // mono ns: not before; 0: at once
     const char *why_backoff; // "CrashLoopBackOff", "ImagePullBackOff", … while it waits for that
     bool term_sent, kill_sent;
