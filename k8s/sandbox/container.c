@@ -368,6 +368,8 @@ static void no_program(struct container *c, const char *name)
         strchr(name, '/') ? "stat: no such file or directory"
                           : "executable file not found in $PATH");
     EVENT(c, "Warning", "Failed", "Error: %s", text);
+    AUTO_FREE char *log = container_log(c, false);
+    podlog_close(podlog_open(log, 0, NULL), 0); // it has one, with nothing in it
     c->state.started = 0;
     if (c->state.has_last)
         c->state.restarts++;
@@ -397,6 +399,7 @@ static void start(struct container *c)
     CLEANUP(volume_mounts_done) struct volume_mounts mounts = {0};
     c->run++;
     if (make_folders(c, &mounts, &e)) {
+        c->run--;
         not_started(c, "CreateContainerConfigError", e.text);
         return;
     }
@@ -419,10 +422,12 @@ static void start(struct container *c)
         .mount_n = mounts.n,
         .argv = argv};
     AUTO_STRV command = runtime_command(runtime, &how, &e);
-    if (!command || spawn(c, command, env, &e))
-        not_started(c, "CreateContainerError", e.text);
-    else
+    if (command && spawn(c, command, env, &e) == 0) {
         running(c);
+        return;
+    }
+    c->run--;
+    not_started(c, "CreateContainerError", e.text);
 }
 
 void container_advance(struct container *c)
@@ -528,7 +533,8 @@ void container_kill(struct container *c)
 
 char *container_log(const struct container *c, bool previous)
 {
-    int run = c->run - previous;
+    // While it waits for its next run, the latest one is both.
+    int run = c->run - (previous && c->state.phase != CONTAINER_WAITING);
     if (run < 1 || (previous && !c->state.has_last))
         return NULL;
     return str_fmt("%s/logs/%s.%d", c->pod->dir, c->name, run);
