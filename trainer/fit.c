@@ -43,17 +43,18 @@ static int check_stop(const atomic_bool *stop, err *e)
 }
 
 // Rows [from, to) in batches through `test`.
-static int test_rows(model *m, const model_data *data, size_t batch, const atomic_bool *stop,
+static int test_rows(model *m, const model_data *data, size_t size, const atomic_bool *stop,
     show *lines, struct sums *sums, err *e)
 {
     size_t n = tensor_rows(data->x), steps = 0;
-    AUTO_FREE uint32_t *rows = mem_array(batch, sizeof *rows);
-    for (size_t from = 0; from < n; from += batch) {
-        size_t here = n - from < batch ? n - from : batch;
+    AUTO_FREE uint32_t *rows = mem_array(size, sizeof *rows);
+    for (size_t from = 0; from < n; from += size) {
+        size_t here = n - from < size ? n - from : size;
         for (size_t i = 0; i < here; i++)
             rows[i] = (uint32_t)(from + i);
         batch_result r;
-        if (check_stop(stop, e) < 0 || model_test_batch(m, data, rows, here, &r, e) < 0)
+        if (check_stop(stop, e) < 0 ||
+            model_test_batch(m, data, &(batch){.rows = rows, .n = here}, &r, e) < 0)
             return -1;
         sums_add(sums, &r, here);
         if (lines && lines->verbose == 1) {
@@ -89,12 +90,14 @@ static int answer(struct fitting *f, int status)
 static int train_batch(struct fitting *f, size_t i, struct sums *sums, show *lines, err *e)
 {
     size_t n = tensor_rows(f->train.x), from = i * f->batch;
-    size_t here = n - from < f->batch ? n - from : f->batch;
+    batch b = {.rows = f->order + from};
+    b.n = n - from < f->batch ? n - from : f->batch;
+    b.next = n - from - b.n < f->batch ? n - from - b.n : f->batch;
     batch_result r;
     if (check_stop(f->spec->stop, e) < 0 || CALL(f, train_batch_begin, i, e) < 0 ||
-        model_train_batch(f->m, &f->train, f->order + from, here, &r, e) < 0)
+        model_train_batch(f->m, &f->train, &b, &r, e) < 0)
         return -1;
-    sums_add(sums, &r, here);
+    sums_add(sums, &r, b.n);
     if (!f->spec->callbacks.train_batch_end && f->spec->verbose != 1)
         return 0;
     logs l = {0};
@@ -108,8 +111,8 @@ static int validate(struct fitting *f, logs *l, err *e)
     struct sums sums = {0};
     if (!f->val.x)
         return 0;
-    size_t batch = f->spec->val_batch_size ? f->spec->val_batch_size : f->batch;
-    if (test_rows(f->m, &f->val, batch, f->spec->stop, NULL, &sums, e) < 0)
+    size_t size = f->spec->val_batch_size ? f->spec->val_batch_size : f->batch;
+    if (test_rows(f->m, &f->val, size, f->spec->stop, NULL, &sums, e) < 0)
         return -1;
     sums_log(&sums, f->m, "val_", l);
     return 0;
@@ -151,8 +154,8 @@ static int train_epoch(struct fitting *f, int epoch, int epochs, history *out, e
 
 size_t fit_steps(const fit_spec *spec)
 {
-    size_t batch = spec->batch_size ? spec->batch_size : BATCH_DEFAULT;
-    size_t all = (tensor_rows(spec->x) + batch - 1) / batch;
+    size_t size = spec->batch_size ? spec->batch_size : BATCH_DEFAULT;
+    size_t all = (tensor_rows(spec->x) + size - 1) / size;
     return spec->steps_per_epoch && spec->steps_per_epoch < all ? spec->steps_per_epoch : all;
 }
 
@@ -201,13 +204,13 @@ int model_evaluate(model *m, const evaluate_spec *spec, logs *out, err *e)
 {
     model_data data;
     struct sums sums = {0};
-    size_t batch = spec->batch_size ? spec->batch_size : BATCH_DEFAULT;
+    size_t size = spec->batch_size ? spec->batch_size : BATCH_DEFAULT;
     *out = (logs){0};
     if (model_prepare(m, spec->x, spec->y, &data, e) < 0)
         return -1;
     size_t n = tensor_rows(spec->x);
-    show lines = show_begin(spec->sink, spec->verbose, (n + batch - 1) / batch);
-    if (test_rows(m, &data, batch < n ? batch : n, spec->stop, &lines, &sums, e) < 0)
+    show lines = show_begin(spec->sink, spec->verbose, (n + size - 1) / size);
+    if (test_rows(m, &data, size < n ? size : n, spec->stop, &lines, &sums, e) < 0)
         return -1;
     sums_log(&sums, m, "", out);
     show_end(&lines, out);
@@ -227,7 +230,8 @@ tensor *model_predict(model *m, const tensor *x, const atomic_bool *stop, err *e
         for (size_t i = 0; i < here; i++)
             rows[i] = (uint32_t)(from + i);
         float *to = (float *)out->data + from * units;
-        if (check_stop(stop, e) < 0 || model_predict_batch(m, &data, rows, here, to, e) < 0) {
+        if (check_stop(stop, e) < 0 ||
+            model_predict_batch(m, &data, &(batch){.rows = rows, .n = here}, to, e) < 0) {
             tensor_free(out);
             return NULL;
         }

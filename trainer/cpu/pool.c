@@ -27,6 +27,7 @@ struct gate {
 
 struct pool {
     int threads, spins;
+    int running; // threads in the current run
     void (*fn)(void *ctx, int thread);
     void *ctx;
     bool quit;
@@ -96,10 +97,10 @@ static void restore_float_mode(unsigned mode)
 
 void pool_barrier(pool *p)
 {
-    if (p->threads == 1)
+    if (p->running == 1)
         return;
     unsigned seen = atomic_load_explicit(&p->barrier.turn, memory_order_acquire);
-    if (atomic_fetch_add(&p->arrived, 1) + 1 < p->threads) {
+    if (atomic_fetch_add(&p->arrived, 1) + 1 < p->running) {
         gate_wait(&p->barrier, seen, p->spins);
         return;
     }
@@ -121,12 +122,13 @@ static void *help(void *arg)
     }
 }
 
-void pool_run(pool *p, void (*fn)(void *ctx, int thread), void *ctx)
+void pool_run(pool *p, bool alone, void (*fn)(void *ctx, int thread), void *ctx)
 {
     unsigned mode = flush_denormals();
     p->fn = fn;
     p->ctx = ctx;
-    if (p->threads > 1)
+    p->running = alone ? 1 : p->threads;
+    if (p->running > 1)
         gate_open(&p->start);
     fn(ctx, 0);
     pool_barrier(p);

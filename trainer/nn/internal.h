@@ -5,6 +5,7 @@
 #include "trainer/cpu/pool.h"
 #include "trainer/nn/model.h"
 #include "trainer/nn/plan.h"
+#include "trainer/nn/tempo.h"
 
 enum { SLOTS_MAX = 2 };
 
@@ -24,6 +25,7 @@ struct model {
     compile_spec spec;
     const cpu_ops *cpu;
     pool *pool;
+    tempo tempo;
 };
 
 // Gives a built model its weights, and a compiled one its slots.

@@ -20,7 +20,7 @@ static const float no_bias[PANEL] __attribute__((aligned(64)));
 
 static bool is_mine(const struct worker *w, size_t part)
 {
-    return part % (size_t)w->plan->threads == (size_t)w->thread;
+    return w->s->alone || part % (size_t)w->plan->threads == (size_t)w->thread;
 }
 
 static size_t copy_of(const struct worker *w, const plan_layer *l)
@@ -28,12 +28,15 @@ static size_t copy_of(const struct worker *w, const plan_layer *l)
     return l->own ? (size_t)w->thread * w->plan->rows * l->ld : 0;
 }
 
-// Shuffled rows lie anywhere in memory: all are asked for before the first is needed.
-static void fetch_rows(const void *const *row, size_t n, size_t bytes)
+// Shuffled rows lie anywhere in memory: the next batch's are fetched while this one is computed.
+static void fetch_next(const step *s)
 {
-    for (size_t r = 0; r < n; r++)
+    size_t bytes = tensor_row_size(s->x) * tensor_type_size(s->x->type);
+    for (size_t r = s->n; r < s->n + s->next; r++) {
+        const char *row = tensor_row_data(s->x, s->rows[r]);
         for (size_t at = 0; at < bytes; at += 64)
-            __builtin_prefetch((const char *)row[r] + at, 0, 2);
+            __builtin_prefetch(row + at, 0, 2);
+    }
 }
 
 // The batch as this thread reads it: pointers to its rows, and those turned on their side for the
@@ -47,7 +50,6 @@ static void gather(struct worker *w)
     bool bytes = s->x->type == TENSOR_U8;
     for (size_t r = 0; r < s->n; r++)
         own->row[r] = tensor_row_data(s->x, s->rows[r]);
-    fetch_rows(own->row, s->n, inputs * tensor_type_size(s->x->type));
     if (s->sparse) {
         w->input = (sparse_rows){.row = own->row,
             .value = own->value,
@@ -392,6 +394,7 @@ static void work(void *ctx, int thread)
     struct worker w = {
         .s = s, .plan = s->plan, .cpu = s->cpu, .own = &s->plan->thread[thread], .thread = thread};
     gather(&w);
+    fetch_next(s);
     drop_inputs(&w);
     for (size_t i = 0; i < s->plan->n; i++)
         forward(&w, i);
@@ -406,5 +409,5 @@ void step_run(step *s)
     for (int t = 0; s->sparse && t < s->plan->threads; t++)
         for (int b = 0; b < 256; b++)
             s->plan->thread[t].value[b] = s->x->scale * (float)b;
-    pool_run(s->pool, work, s);
+    pool_run(s->pool, s->alone, work, s);
 }

@@ -18,10 +18,12 @@ typedef struct step {
     bool from_logits;
     bool train;  // forward and loss only when false
     bool sparse; // the input is worth skipping zeros
+    bool alone;  // on one thread: the results are the same
 
     const tensor *x, *y;  // y NULL: no loss, only outputs
     const uint32_t *rows; // which rows of x and y are the batch
     size_t n;
+    size_t next;    // so many rows after them are wanted soon
     uint64_t noise; // of this step's Dropout
 
     float *out;      // when not NULL: (n, outputs) of the batch

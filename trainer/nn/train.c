@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/nn/train.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "trainer/nn/internal.h"
 #include "trainer/nn/objective.h"
@@ -48,6 +49,7 @@ static void start_threads(model *m)
         return;
     pool_free(m->pool);
     m->pool = pool_new(want);
+    m->tempo = (tempo){0};
 }
 
 int model_prepare(model *m, const tensor *x, const tensor *y, model_data *out, err *e)
@@ -104,9 +106,9 @@ static update rule_of(const model *m)
         .beta_1 = (float)o->momentum};
 }
 
-static int run(model *m, const model_data *data, const uint32_t *rows, size_t n, step *s, err *e)
+static int run(model *m, const model_data *data, const batch *b, step *s, err *e)
 {
-    if (plan_reserve(m->plan, n, pool_threads(m->pool), e) < 0)
+    if (plan_reserve(m->plan, b->n, pool_threads(m->pool), e) < 0)
         return -1;
     s->plan = m->plan;
     s->cpu = m->cpu;
@@ -117,20 +119,24 @@ static int run(model *m, const model_data *data, const uint32_t *rows, size_t n,
     s->sparse = data->sparse && !(s->train && m->plan->input_dropout > 0);
     s->x = data->x;
     s->y = data->y;
-    s->rows = rows;
-    s->n = n;
+    s->rows = b->rows;
+    s->n = b->n;
+    s->next = b->next;
+    s->alone = m->tempo.alone;
+    int64_t began = clock_mono();
     step_run(s);
+    if (s->train && pool_threads(m->pool) > 1)
+        tempo_step(&m->tempo, clock_mono() - began);
     return 0;
 }
 
 // Gradients are kept instead of used.
-static int keep_gradients(
-    model *m, const model_data *data, const uint32_t *rows, size_t n, step *s, err *e)
+static int keep_gradients(model *m, const model_data *data, const batch *b, step *s, err *e)
 {
     if (!m->g && !(m->g = memory_array(m->plan->values, sizeof *m->g)))
         return err_set(e, ERR_LIMIT, "no memory for the gradients");
     s->rule = (update){.rule = UPDATE_STORE};
-    return run(m, data, rows, n, s, e);
+    return run(m, data, b, s, e);
 }
 
 // Every weight follows its gradient, on all threads: it does not matter how they are split.
@@ -142,7 +148,8 @@ struct follow {
 static void follow(void *ctx, int thread)
 {
     const struct follow *f = ctx;
-    size_t threads = (size_t)pool_threads(f->m->pool), lines = f->m->plan->values / 16;
+    size_t threads = f->m->tempo.alone ? 1 : (size_t)pool_threads(f->m->pool),
+           lines = f->m->plan->values / 16;
     size_t from = lines * (size_t)thread / threads * 16;
     size_t to = lines * ((size_t)thread + 1) / threads * 16;
     params values = params_of(f->m);
@@ -151,49 +158,44 @@ static void follow(void *ctx, int thread)
 
 // The fused kernels use a gradient while it is in registers; with ranks it has to be averaged
 // first.
-static int train_shared(
-    model *m, const model_data *data, const uint32_t *rows, size_t n, step *s, err *e)
+static int train_shared(model *m, const model_data *data, const batch *b, step *s, err *e)
 {
     update rule = s->rule;
-    if (keep_gradients(m, data, rows, n, s, e) < 0)
+    if (keep_gradients(m, data, b, s, e) < 0)
         return -1;
     if (m->spec.allreduce(m->spec.allreduce_ctx, m->g, m->plan->values, "gradients", e) < 0)
         return -1;
-    pool_run(m->pool, follow, &(struct follow){m, rule});
+    pool_run(m->pool, m->tempo.alone, follow, &(struct follow){m, rule});
     return 0;
 }
 
-int model_train_batch(
-    model *m, const model_data *data, const uint32_t *rows, size_t n, batch_result *r, err *e)
+int model_train_batch(model *m, const model_data *data, const batch *b, batch_result *r, err *e)
 {
     m->steps++;
     step s = {.train = true, .rule = rule_of(m), .noise = m->seed + (uint64_t)m->steps * 1000003};
-    int status =
-        m->spec.allreduce ? train_shared(m, data, rows, n, &s, e) : run(m, data, rows, n, &s, e);
+    int status = m->spec.allreduce ? train_shared(m, data, b, &s, e) : run(m, data, b, &s, e);
     *r = (batch_result){s.loss_sum, s.correct};
     return status;
 }
 
-int model_test_batch(
-    model *m, const model_data *data, const uint32_t *rows, size_t n, batch_result *r, err *e)
+int model_test_batch(model *m, const model_data *data, const batch *b, batch_result *r, err *e)
 {
     step s = {0};
-    int status = run(m, data, rows, n, &s, e);
+    int status = run(m, data, b, &s, e);
     *r = (batch_result){s.loss_sum, s.correct};
     return status;
 }
 
-int model_predict_batch(
-    model *m, const model_data *data, const uint32_t *rows, size_t n, float *out, err *e)
+int model_predict_batch(model *m, const model_data *data, const batch *b, float *out, err *e)
 {
-    return run(m, data, rows, n, &(step){.out = out}, e);
+    return run(m, data, b, &(step){.out = out}, e);
 }
 
-int model_gradient(model *m, const model_data *data, const uint32_t *rows, size_t n,
-    batch_result *r, const float **values, err *e)
+int model_gradient(
+    model *m, const model_data *data, const batch *b, batch_result *r, const float **values, err *e)
 {
     step s = {.train = true, .noise = m->seed + (uint64_t)m->steps * 1000003};
-    if (keep_gradients(m, data, rows, n, &s, e) < 0)
+    if (keep_gradients(m, data, b, &s, e) < 0)
         return -1;
     *r = (batch_result){s.loss_sum, s.correct};
     *values = m->g;

@@ -44,7 +44,7 @@ static double loss_of(model *m, const model_data *data, const uint32_t *rows, co
 {
     err e;
     batch_result r;
-    CHECK_OK(model_gradient(m, data, rows, ROWS, &r, g, &e) == 0, e);
+    CHECK_OK(model_gradient(m, data, &(batch){.rows = rows, .n = ROWS}, &r, g, &e) == 0, e);
     return r.loss_sum / ROWS;
 }
 

@@ -324,7 +324,7 @@ TEST(nobody_passes_a_barrier_alone)
         CHECK_INT(pool_threads(m.pool), threads);
         for (int run = 0; run < 5; run++) {
             atomic_store(&m.before, 0);
-            pool_run(m.pool, meet, &m);
+            pool_run(m.pool, false, meet, &m);
         }
         CHECK_INT(atomic_load(&m.wrong), 0);
         pool_free(m.pool);

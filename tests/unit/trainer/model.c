@@ -205,13 +205,12 @@ TEST(summary_counts_parameters)
 }
 
 // Weights after some epochs, as bytes.
-static float *trained(
-    const layer_spec *layers, size_t n, compile_spec spec, size_t batch, size_t *count)
+static float *trained(const layer_spec *layers, size_t n, compile_spec spec, size_t *count)
 {
     err e;
     model *m = compiled(layers, n, spec);
     tensor *x = rows_x(), *y = rows_y();
-    fit_spec fit = {.x = x, .y = y, .batch_size = batch, .epochs = 3};
+    fit_spec fit = {.x = x, .y = y, .batch_size = 20, .epochs = 3};
     CHECK_OK(model_fit(m, &fit, NULL, &e) == 0, e);
     float *w = model_weight_values(m, count);
     float *copy = malloc(*count * sizeof *copy);
@@ -225,7 +224,7 @@ static void check_same(
     const layer_spec *layers, size_t n, compile_spec a, compile_spec b, double within)
 {
     size_t count;
-    float *x = trained(layers, n, a, 20, &count), *y = trained(layers, n, b, 20, &count);
+    float *x = trained(layers, n, a, &count), *y = trained(layers, n, b, &count);
     double most = 0;
     for (size_t i = 0; i < count; i++)
         most = fmax(most, fabs((double)x[i] - (double)y[i]));
