@@ -16,6 +16,7 @@ struct printer {
     char *spool_dir;
     buf pending;      // output without its newline yet
     char *pending_of; // "cell stream" it belongs to
+    char *shown;      // the cell whose title was printed last
     bool drawn;       // is a line on the terminal that will be redrawn?
     cJSON *rows;      // last printed text of live rows: {"display/uid": text}
 };
@@ -42,6 +43,7 @@ void printer_free(printer *p)
         return;
     free(p->spool_dir);
     free(p->pending_of);
+    free(p->shown);
     buf_done(&p->pending);
     cJSON_Delete(p->rows);
     free(p);
@@ -162,22 +164,6 @@ static void put_spooled(printer *p, const cJSON *event)
     spool_close(s);
 }
 
-static void on_stream(printer *p, const cJSON *event)
-{
-    AUTO_FREE char *of =
-        str_fmt("%s %s", json_str_or(event, "cell", ""), json_str_or(event, "name", ""));
-    if (!str_eq(of, p->pending_of)) {
-        end_pending(p);
-        free(p->pending_of);
-        p->pending_of = STEAL(of);
-    }
-    const char *text = json_str(event, "text");
-    if (json_str(event, "spool"))
-        put_spooled(p, event);
-    else if (text)
-        put_output(p, text, strlen(text));
-}
-
 // Number of a code cell among code cells; 0 for others.
 static size_t code_number(const notebook *nb, const char *id, size_t *total, const cell **c)
 {
@@ -213,6 +199,37 @@ void print_title(struct cli *cli, const fold *f, const char *id, buf *out)
     buf_str(out, tone(cli, TONE_PLAIN));
 }
 
+// Live views of earlier cells go on: their title comes again before what they say.
+static void show_title(printer *p, const char *id, bool starts)
+{
+    if (!starts && str_eq(id, p->shown))
+        return;
+    end_pending(p);
+    AUTO_BUF title = {0};
+    print_title(p->cli, p->fold, id, &title);
+    put_text(p->cli, title.data, title.len, stdout);
+    printf("%s\n", starts ? "" : " (live)");
+    free(p->shown);
+    p->shown = mem_strdup(id);
+}
+
+static void on_stream(printer *p, const cJSON *event)
+{
+    AUTO_FREE char *of =
+        str_fmt("%s %s", json_str_or(event, "cell", ""), json_str_or(event, "name", ""));
+    if (!str_eq(of, p->pending_of)) {
+        end_pending(p);
+        free(p->pending_of);
+        p->pending_of = STEAL(of);
+    }
+    show_title(p, json_str_or(event, "cell", ""), false);
+    const char *text = json_str(event, "text");
+    if (json_str(event, "spool"))
+        put_spooled(p, event);
+    else if (text)
+        put_output(p, text, strlen(text));
+}
+
 static void put_state(struct cli *cli, const struct run_cell *c)
 {
     AUTO_BUF took = {0};
@@ -235,10 +252,7 @@ static void on_state(printer *p, const cJSON *event)
         return;
     end_pending(p);
     if (c->state == STATE_RUNNING) {
-        AUTO_BUF title = {0};
-        print_title(p->cli, p->fold, id, &title);
-        put_text(p->cli, title.data, title.len, stdout);
-        fputc('\n', stdout);
+        show_title(p, id, true);
     } else if (c->state != STATE_QUEUED && c->state != STATE_STALE) {
         put_state(p->cli, c);
     }
@@ -251,44 +265,101 @@ static const char *progress_text(const struct output *o)
                : NULL;
 }
 
+static const cJSON *table_of(const struct output *o)
+{
+    for (const cJSON *part = o->data ? o->data->child : NULL; part; part = part->next)
+        if (cJSON_IsArray(json_get(part, "columns")) && cJSON_IsArray(json_get(part, "rows")))
+            return part;
+    return NULL;
+}
+
+// A row in one line. Its age is left out, or every row would differ each second.
+static void row_text(const cJSON *table, const cJSON *row, buf *out)
+{
+    const cJSON *cells = json_get(row, "cells"), *columns = json_get(table, "columns"), *item;
+    int i = 0;
+    cJSON_ArrayForEach(item, cells)
+    {
+        const cJSON *column = cJSON_GetArrayItem(columns, i++);
+        const char *name =
+            cJSON_IsString(column) ? column->valuestring : json_str_or(column, "name", "");
+        if (cJSON_IsString(item) && *item->valuestring && strcasecmp(name, "age") != 0)
+            buf_fmt(out, "%s%s", out->len ? "   " : "", item->valuestring);
+    }
+    if (json_bool_or(row, "deleted", false))
+        buf_fmt(out, "%s(gone)", out->len ? "   " : "");
+}
+
+// Says what is new under this key; false when it was said already.
+static bool is_news(printer *p, const struct output *o, const char *key, const char *text)
+{
+    AUTO_FREE char *whole = str_fmt("%lld/%s", (long long)o->id, key);
+    if (str_eq(json_str(p->rows, whole), text))
+        return false;
+    json_set_str(p->rows, whole, text);
+    return true;
+}
+
+static void put_row(printer *p, const struct output *o, const char *below, const cJSON *row)
+{
+    AUTO_BUF text = {0};
+    row_text(table_of(o), row, &text);
+    if (!is_news(p, o, json_str_or(row, "uid", ""), buf_cstr(&text)) || !text.len)
+        return;
+    show_title(p, below, false);
+    end_pending(p);
+    put_lines(p->cli, text.data, text.len, TONE_PLAIN);
+}
+
+// The whole of a live table: only the rows that are news, and a changed note on its age.
+static void put_table(printer *p, const struct output *o, const char *below)
+{
+    const cJSON *table = table_of(o), *row;
+    cJSON_ArrayForEach(row, json_get(table, "rows"))
+    {
+        put_row(p, o, below, row);
+    }
+    const char *note = json_str_or(table, "note", "");
+    AUTO_FREE char *reason = mem_strdup(strchr(note, ':') ? strchr(note, ':') + 1 : note);
+    if (is_news(p, o, "note", reason) && *note) {
+        end_pending(p);
+        put_lines(p->cli, note, strlen(note), TONE_WARN);
+    }
+}
+
+// The cell that a display stands below; "" if none.
+static const char *cell_of(const printer *p, int64_t display)
+{
+    for (size_t i = 0; i < fold_count(p->fold); i++) {
+        const struct run_cell *c = fold_cell(p->fold, i);
+        for (size_t k = 0; k < c->n_outputs; k++)
+            if (c->outputs[k].kind == OUTPUT_DISPLAY && c->outputs[k].id == display)
+                return c->id;
+    }
+    return "";
+}
+
 static void on_display(printer *p, const cJSON *event)
 {
     const struct output *o = fold_display(p->fold, json_int_or(event, "id", -1));
     if (!o)
         return;
-    const char *progress = progress_text(o);
+    const char *progress = progress_text(o), *below = cell_of(p, o->id);
     if (progress && o->live) {
         draw(p, progress, strlen(progress));
         return;
     }
-    end_pending(p);
+    if (o->live && table_of(o)) {
+        put_table(p, o, below);
+        return;
+    }
     AUTO_BUF text = {0};
     output_text(o, p->spool_dir, 0, &text, NULL);
-    put_lines(p->cli, buf_cstr(&text), text.len, TONE_PLAIN);
-}
-
-// A changed row of a live table as one line, unless it reads as before. What only counts time is
-// left out, or every row would come again each second.
-static void put_row(printer *p, const struct output *o, const cJSON *row)
-{
-    AUTO_FREE char *key = str_fmt("%lld/%s", (long long)o->id, json_str_or(row, "uid", ""));
-    AUTO_BUF text = {0};
-    const cJSON *cells = json_get(row, "cells"), *parts = cells ? cells : row, *item;
-    cJSON_ArrayForEach(item, parts)
-    {
-        bool shown = cJSON_IsString(item) && *item->valuestring;
-        if (item->string && (str_eq(item->string, "uid") || strcasecmp(item->string, "age") == 0))
-            shown = false;
-        if (shown)
-            buf_fmt(&text, "%s%s", text.len ? "  " : "", item->valuestring);
-    }
-    if (json_bool_or(row, "deleted", false))
-        buf_str(&text, text.len ? "  (gone)" : "(gone)");
-    if (str_eq(json_str(p->rows, key), buf_cstr(&text)))
+    if (!text.len)
         return;
-    json_set_str(p->rows, key, buf_cstr(&text));
+    show_title(p, below, false);
     end_pending(p);
-    put_lines(p->cli, buf_cstr(&text), text.len, TONE_DIM);
+    put_lines(p->cli, text.data, text.len, TONE_PLAIN);
 }
 
 static void on_update(printer *p, const cJSON *event)
@@ -296,15 +367,15 @@ static void on_update(printer *p, const cJSON *event)
     const struct output *o = fold_display(p->fold, json_int_or(event, "id", -1));
     if (!o)
         return;
-    const char *progress = progress_text(o);
+    const char *below = cell_of(p, o->id);
     const cJSON *row;
     cJSON_ArrayForEach(row, json_get(event, "rows"))
     {
-        put_row(p, o, row);
+        put_row(p, o, below, row);
     }
-    if (progress && o->live)
-        draw(p, progress, strlen(progress));
-    else if (progress || (json_get(event, "data") && !json_get(event, "rows")))
+    if (json_get(event, "data") && table_of(o))
+        put_table(p, o, below);
+    else if (json_get(event, "data"))
         on_display(p, event);
 }
 

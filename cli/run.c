@@ -107,7 +107,7 @@ static void on_event(void *arg, message_type type, const cJSON *message)
         on_welcome(r, message);
         return;
     }
-    if (!json_get(message, "seq"))
+    if (!json_get(message, "seq") || r->detach)
         return; // an answer to us alone, not part of the run
     fold_event(r->fold, message, NULL);
     if (r->form == FORM_JSON)
@@ -225,6 +225,7 @@ static int finish(struct run *r, int code)
 static int conduct(struct run *r, const struct launch *launch, err *e)
 {
     int fd;
+    signal(SIGPIPE, SIG_IGN); // a reader that goes interrupts the run; it must not leave it behind
     r->fold = fold_new();
     r->printer = printer_new(r->cli, r->fold);
     r->loop = loop_new(e);

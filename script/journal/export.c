@@ -123,9 +123,12 @@ static void md_cell(struct export *x, const cell *c, buf *out)
     }
     if (c->title)
         buf_fmt(out, "### %s\n\n", c->title);
-    if (c->options.file || c->options.template_)
-        buf_fmt(out, "`%s`:\n\n", c->options.file ? c->options.file : c->options.template_);
-    fenced(c->options.language ? c->options.language : "lua", c->source, strlen(c->source), out);
+    const char *path = c->options.file ? c->options.file : c->options.template_;
+    const char *dot = path ? strrchr(path, '.') : NULL;
+    if (path)
+        buf_fmt(out, "`%s`:\n\n", path);
+    const char *language = c->options.language ? c->options.language : dot ? dot + 1 : "lua";
+    fenced(language, c->source, strlen(c->source), out);
     AUTO_BUF text = {0};
     for (size_t k = 0; rc && k < rc->n_outputs; k++)
         output_text(&rc->outputs[k], x->spool_dir, x->limit, &text, &x->failure);
@@ -135,7 +138,10 @@ static void md_cell(struct export *x, const cell *c, buf *out)
         return;
     AUTO_BUF took = {0};
     duration_format(&took, rc->mono_end - rc->mono_start);
-    buf_fmt(out, "*%s, %s*\n\n", cell_state_name(rc->state), buf_cstr(&took));
+    if (rc->started)
+        buf_fmt(out, "*%s, %s*\n\n", cell_state_name(rc->state), buf_cstr(&took));
+    else
+        buf_str(out, "*not run*\n\n");
 }
 
 static void md_head(const fold *f, buf *out)

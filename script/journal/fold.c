@@ -285,6 +285,8 @@ static int on_state(fold *f, const cJSON *r, err *e)
     } else if (state == STATE_OK || state == STATE_FAILED || state == STATE_CANCELLED) {
         c->ended = f->last;
         c->mono_end = f->mono_last;
+        if (!c->started)
+            c->mono_start = c->mono_end; // it never ran
         c->resumed = json_bool_or(r, "resumed", false);
     }
     return 0;
@@ -396,7 +398,9 @@ static int on_update(fold *f, const cJSON *r, err *e)
     if (json_get(r, "data")) {
         cJSON_Delete(o->data);
         o->data = cJSON_Duplicate(json_get(r, "data"), true);
+        o->rows_newer = false;
     }
+    o->rows_newer = o->rows_newer || json_get(r, "rows");
     for (const cJSON *row = json_get(r, "rows") ? json_get(r, "rows")->child : NULL; row;
          row = row->next)
         for (cJSON *part = o->data ? o->data->child : NULL; part; part = part->next)

@@ -56,13 +56,14 @@ struct output {
     uint64_t from, to;
     cJSON *data;       // DISPLAY: MIME bundle, updates folded in; ERROR: {traceback, line}
     bool live, result; // DISPLAY
+    bool rows_newer;   // DISPLAY: rows came after the last whole bundle: its text/plain is older
 };
 
 struct run_cell {
     char *id;
     enum cell_state state;
     long count;                   // execution count, 0: never
-    int64_t started, ended;       // wall ns, 0: not yet
+    int64_t started, ended;       // wall ns, 0: not yet (a cancelled one may only have ended)
     int64_t mono_start, mono_end; // for durations
     bool resumed;                 // every effect was verified, none repeated
     struct output *outputs;

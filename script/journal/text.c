@@ -218,7 +218,7 @@ int output_text(const struct output *o, const char *spool_dir, size_t limit, buf
         text_settle(buf_cstr(&bytes), bytes.len, out);
     } else if (o->kind == OUTPUT_ERROR) {
         error_text(o, out);
-    } else if (!bundle_table(o->data, out)) {
+    } else if (!o->rows_newer || !bundle_table(o->data, out)) {
         const char *text = json_str_or(o->data, "text/plain", "");
         text_settle(text, strlen(text), out);
     }
