@@ -444,44 +444,52 @@ void container_advance(struct container *c)
         start(c);
 }
 
-void container_restart(struct container *c)
+// The end of the latest run becomes that of the one before.
+static void keep_end(struct container *c)
 {
     struct container_state *s = &c->state;
-    if (s->end.finished - s->end.started > BACKOFF_RESET)
-        c->crash_backoff = 0;
-    bool first = !c->crash_backoff;
-    s->last = s->end;
-    s->has_last = true;
     set(&c->last_message, STEAL(c->end_message));
     set(&c->last_id, mem_strdup(c->id));
+    s->last = s->end;
     s->last.message = c->last_message;
     s->last_id = c->last_id;
-    AUTO_FREE char *old =
-        c->run > 1 ? str_fmt("%s/logs/%s.%d", c->pod->dir, c->name, c->run - 1) : NULL;
-    if (old)
-        path_remove(old, NULL); // logs of the latest two runs are kept
-    c->image_told = false;      // kubelets tell of the image before each start
-    if (first) {
-        c->crash_backoff = BACKOFF_FIRST;
-        c->retry_at = 0;
-        wait_for(c, "ContainerCreating", NULL);
-        return;
+    s->has_last = true;
+    if (c->run > 1) { // logs of two runs are kept
+        AUTO_FREE char *old = str_fmt("%s/logs/%s.%d", c->pod->dir, c->name, c->run - 1);
+        AUTO_FREE char *rotated = str_fmt("%s.1", old);
+        path_remove(old, NULL);
+        path_remove(rotated, NULL);
     }
-    int64_t delay = next_delay(&c->crash_backoff, BACKOFF_FIRST, BACKOFF_MAX);
-    c->retry_at = clock_mono() + delay;
-    c->why_backoff = "CrashLoopBackOff";
-    AUTO_BUF age = {0};
-    long long seconds = delay / CLOCK_SEC;
-    if (seconds >= 60)
-        buf_fmt(&age, "%lldm%llds", seconds / 60, seconds % 60);
-    else
-        buf_fmt(&age, "%llds", seconds);
+}
+
+static void wait_after_crash(struct container *c, int64_t delay)
+{
     const snapshot *o = c->pod->object;
+    long long seconds = delay / CLOCK_SEC;
+    AUTO_FREE char *time = seconds < 60 ? str_fmt("%llds", seconds)
+                                        : str_fmt("%lldm%llds", seconds / 60, seconds % 60);
+    AUTO_FREE char *text = str_fmt("back-off %s restarting failed container=%s pod=%s_%s(%s)", time,
+        c->name, o->name, o->ns, o->uid);
     EVENT(c, "Warning", "BackOff", "Back-off restarting failed container %s in pod %s_%s(%s)",
         c->name, o->name, o->ns, o->uid);
-    AUTO_FREE char *text = str_fmt("back-off %s restarting failed container=%s pod=%s_%s(%s)",
-        buf_cstr(&age), c->name, o->name, o->ns, o->uid);
+    c->retry_at = clock_mono() + delay;
+    c->why_backoff = "CrashLoopBackOff";
     wait_for(c, "CrashLoopBackOff", text);
+}
+
+void container_restart(struct container *c)
+{
+    if (c->state.end.finished - c->state.end.started > BACKOFF_RESET)
+        c->crash_backoff = 0;
+    keep_end(c);
+    c->image_told = false; // kubelets tell of the image before each start
+    if (c->crash_backoff) {
+        wait_after_crash(c, next_delay(&c->crash_backoff, BACKOFF_FIRST, BACKOFF_MAX));
+        return;
+    }
+    c->crash_backoff = BACKOFF_FIRST; // the first restart comes at once
+    c->retry_at = 0;
+    wait_for(c, "ContainerCreating", NULL);
 }
 
 bool container_is_running(const struct container *c)
