@@ -20,6 +20,7 @@ static const struct verb *const verbs[] = {
     &export_verb,
     &ls_verb,
     &stop_verb,
+    &sandbox_verb,
 };
 
 static void print_usage(FILE *to)

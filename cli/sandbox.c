@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+// firesteel sandbox up|down|status: one sandbox per user that outlives terminals and kernels. It is
+// found by its folder: the process that runs it holds a lock on DIR/pid, in which its number
+// stands.
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/yaml.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { STOP_SECONDS = 20, LOG_MAX = 64 * 1024 };
+
+struct place {
+    char *state, *dir, *kubeconfig, *log, *pid_file;
+};
+
+static void place_init(struct place *p, struct cli *cli)
+{
+    p->state = cli_state_dir(cli);
+    p->dir = path_join(p->state, "sandbox");
+    p->kubeconfig = path_join(p->dir, "kubeconfig");
+    p->log = path_join(p->dir, "log");
+    p->pid_file = path_join(p->dir, "pid");
+}
+
+static void place_done(struct place *p)
+{
+    free(p->state);
+    free(p->dir);
+    free(p->kubeconfig);
+    free(p->log);
+    free(p->pid_file);
+}
+
+// The number of the running sandbox; 0 when there is none.
+static pid_t running(const struct place *p)
+{
+    int fd = open(p->pid_file, O_RDONLY | O_CLOEXEC);
+    char text[24] = "";
+    int64_t pid = 0;
+    if (fd < 0)
+        return 0;
+    if (flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
+        read(fd, text, sizeof text - 1) > 0) {
+        text[strcspn(text, "\n")] = 0;
+        str_to_int(text, &pid);
+    }
+    close(fd);
+    return (pid_t)pid;
+}
+
+// Two at once take turns: the second finds what the first has done. Held until it is closed.
+static int take_turn(const struct place *p, err *e)
+{
+    AUTO_FREE char *path = path_join(p->state, "sandbox.lock");
+    if (path_make_dirs(p->state, 0700, e) != 0)
+        return -1;
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || flock(fd, LOCK_EX) != 0)
+        return err_errno(e, errno, "cannot lock %s", path);
+    return fd;
+}
+
+// ---- up
+
+struct start {
+    char *program, *images;
+    const char *port;
+    const char *const *env;
+};
+
+static void become_sandbox(const struct place *p, const struct start *s, int notify, int log)
+{
+    char number[16];
+    int null = open("/dev/null", O_RDWR);
+    setsid();
+    if (chdir("/") != 0)
+        _exit(126);
+    dup2(null, 0);
+    dup2(log, 1);
+    dup2(log, 2);
+    fcntl(notify, F_SETFD, 0);
+    snprintf(number, sizeof number, "%d", notify);
+    const char *argv[] = {s->program, "--dir", p->dir, "--images", s->images, "--notify-fd", number,
+        s->port ? "--port" : NULL, s->port, NULL};
+    execve(s->program, (char *const *)argv, (char *const *)s->env);
+    dprintf(2, "firesteel-sandbox: cannot run %s: %s\n", s->program, strerror(errno));
+    _exit(127);
+}
+
+// What the program said before it ended.
+static int report_failure(const struct place *p, err *e)
+{
+    static const char prefix[] = "firesteel-sandbox: ";
+    AUTO_BUF log = {0};
+    path_read(p->log, &log, LOG_MAX, NULL);
+    AUTO_FREE char *text = str_trim(buf_cstr(&log), log.len);
+    const char *last = strrchr(text, '\n');
+    last = last ? last + 1 : text;
+    if (str_starts(last, prefix))
+        last += sizeof prefix - 1;
+    return err_set(
+        e, ERR_FAILED, "the sandbox did not start: %s", *last ? last : "it ended without a word");
+}
+
+static int wait_ready(const struct place *p, int ready, pid_t child, err *e)
+{
+    char line[4096];
+    ssize_t n;
+    while ((n = read(ready, line, sizeof line)) < 0 && errno == EINTR)
+        ;
+    if (n > 0)
+        return 0;
+    waitpid(child, NULL, 0);
+    return report_failure(p, e);
+}
+
+static int start(const struct place *p, const struct start *s, err *e)
+{
+    int ends[2];
+    if (path_make_dirs(p->dir, 0700, e) != 0)
+        return -1;
+    int log = open(p->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (log < 0)
+        return err_errno(e, errno, "cannot write %s", p->log);
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        close(log);
+        return err_errno(e, errno, "cannot make a pipe");
+    }
+    pid_t child = fork();
+    if (child == 0)
+        become_sandbox(p, s, ends[1], log);
+    int failed = errno;
+    close(log);
+    close(ends[1]);
+    int code = child < 0 ? err_errno(e, failed, "cannot start a process")
+                         : wait_ready(p, ends[0], child, e);
+    close(ends[0]);
+    return code;
+}
+
+static void print_place(const struct place *p, pid_t pid)
+{
+    AUTO_BUF text = {0};
+    path_read(p->kubeconfig, &text, LOG_MAX, NULL);
+    AUTO_JSON *documents = yaml_parse(buf_cstr(&text), text.len, NULL);
+    const char *server = json_path_str(documents, "[0].clusters[0].cluster.server");
+    fprintf(stderr, "The sandbox is up: %s (process %d). It ends with: firesteel sandbox down\n",
+        server ? server : "", (int)pid);
+    printf("export KUBECONFIG='%s'\n", p->kubeconfig);
+}
+
+static int up(struct cli *cli, const struct place *p, const char *port)
+{
+    err e = {0};
+    struct start s = {.port = port, .env = cli->env, .images = cli_images_dir(cli)};
+    int code = 0, turn = take_turn(p, &e);
+    if (turn < 0)
+        code = -1;
+    else if (!running(p)) {
+        s.program = cli_program(cli, "firesteel-sandbox", &e);
+        code = s.program ? start(p, &s, &e) : -1;
+    }
+    if (code == 0)
+        print_place(p, running(p));
+    else
+        code = cli_error(cli, &e);
+    if (turn >= 0)
+        close(turn);
+    free(s.program);
+    free(s.images);
+    return code;
+}
+
+// ---- down, status
+
+static bool wait_gone(const struct place *p, int seconds)
+{
+    const struct timespec pause = {.tv_nsec = 20000000};
+    for (int i = 0; i < seconds * 50; i++) {
+        if (!running(p))
+            return true;
+        nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+static int down(struct cli *cli, const struct place *p)
+{
+    err e = {0};
+    int turn = take_turn(p, &e);
+    if (turn < 0)
+        return cli_error(cli, &e);
+    pid_t pid = running(p);
+    if (pid)
+        kill(pid, SIGTERM);
+    if (pid && !wait_gone(p, STOP_SECONDS)) {
+        kill(pid, SIGKILL); // its pods die with it
+        wait_gone(p, STOP_SECONDS);
+    }
+    int code = path_remove(p->dir, &e) == 0 ? 0 : cli_error(cli, &e);
+    if (code == 0)
+        fprintf(stderr,
+            pid ? "The sandbox and all it ran are gone; images stay\n" : "No sandbox is running\n");
+    close(turn);
+    return code;
+}
+
+static int status(const struct place *p)
+{
+    pid_t pid = running(p);
+    if (!pid) {
+        fprintf(stderr, "No sandbox is running; start one with: firesteel sandbox up\n");
+        return 1;
+    }
+    print_place(p, pid);
+    return 0;
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+    const char *port = NULL;
+    const struct option options[] = {
+        {"port", 0, "PORT", "listen there on 127.0.0.1 (default: any free port)", .text = &port},
+        {0},
+    };
+    char **rest = NULL;
+    int code;
+    if (options_parse(cli, &sandbox_verb, options, argc, argv, &rest, &code) != 0) {
+        strv_free(rest);
+        return code;
+    }
+    struct place p;
+    int64_t number;
+    place_init(&p, cli);
+    const char *what = strv_len(rest) == 1 ? rest[0] : "";
+    if (port && (!str_to_int(port, &number) || number < 0 || number > 65535))
+        code = cli_usage(cli, &sandbox_verb, "--port: not a port number: %s", port);
+    else if (str_eq(what, "up"))
+        code = up(cli, &p, port);
+    else if (str_eq(what, "down"))
+        code = down(cli, &p);
+    else if (str_eq(what, "status"))
+        code = status(&p);
+    else
+        code = cli_usage(cli, &sandbox_verb, "say up, down or status");
+    place_done(&p);
+    strv_free(rest);
+    return code;
+}
+
+const struct verb sandbox_verb = {
+    .name = "sandbox",
+    .summary = "a cluster of processes on this machine: up, down, status",
+    .usage = "up [--port PORT] | down | status",
+    .run = run,
+};
