@@ -7,6 +7,7 @@
 #include "k8s/client/events.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -57,40 +58,60 @@ static bool is_tree(const cJSON *j)
 }
 
 static void list_items(buf *out, const cJSON *array, int level);
+static void fields(buf *out, const cJSON *object, int level, const char *const *skip);
+
+static int by_key(const void *a, const void *b)
+{
+    return strcmp((*(const cJSON *const *)a)->string, (*(const cJSON *const *)b)->string);
+}
+
+// The members of an object in the order of their keys, without those to skip; a new array, ended by
+// NULL.
+static const cJSON **sorted(const cJSON *object, const char *const *skip)
+{
+    const cJSON **members = mem_array((size_t)cJSON_GetArraySize(object) + 1, sizeof(cJSON *));
+    size_t n = 0;
+    const cJSON *j;
+    cJSON_ArrayForEach(j, object)
+    {
+        bool skipped = false;
+        for (const char *const *s = skip; s && *s; s++)
+            skipped = skipped || str_eq(*s, j->string);
+        if (!skipped)
+            members[n++] = j;
+    }
+    qsort(members, n, sizeof *members, by_key);
+    return members;
+}
+
+static void field(buf *out, const cJSON *j, int level, size_t widest)
+{
+    AUTO_FREE char *name = words_of(j->string);
+    indent(out, level);
+    buf_fmt(out, "%s:", name);
+    if (!cJSON_IsObject(j) && !cJSON_IsArray(j)) {
+        buf_fmt(out, "%*s", (int)(widest - strlen(name) + 2), "");
+        scalar(out, j);
+    }
+    buf_char(out, '\n');
+    if (cJSON_IsObject(j))
+        fields(out, j, level + 1, NULL);
+    else if (cJSON_IsArray(j))
+        list_items(out, j, level + 1);
+}
 
 static void fields(buf *out, const cJSON *object, int level, const char *const *skip)
 {
+    const cJSON **members = sorted(object, skip);
     size_t widest = 0;
-    const cJSON *j;
-    for (int pass = 0; pass < 2; pass++) {
-        cJSON_ArrayForEach(j, object)
-        {
-            bool skipped = false;
-            for (const char *const *s = skip; s && *s; s++)
-                skipped = skipped || str_eq(*s, j->string);
-            if (skipped)
-                continue;
-            AUTO_FREE char *name = words_of(j->string);
-            if (pass == 0) {
-                if (!is_tree(j) && strlen(name) > widest)
-                    widest = strlen(name);
-                continue;
-            }
-            indent(out, level);
-            buf_fmt(out, "%s:", name);
-            if (cJSON_IsObject(j) || cJSON_IsArray(j)) {
-                buf_char(out, '\n');
-                if (cJSON_IsObject(j))
-                    fields(out, j, level + 1, NULL);
-                else
-                    list_items(out, j, level + 1);
-            } else {
-                buf_fmt(out, "%*s", (int)(widest - strlen(name) + 2), "");
-                scalar(out, j);
-                buf_char(out, '\n');
-            }
-        }
+    for (const cJSON **m = members; *m; m++) {
+        AUTO_FREE char *name = words_of((*m)->string);
+        if (!is_tree(*m) && strlen(name) > widest)
+            widest = strlen(name);
     }
+    for (const cJSON **m = members; *m; m++)
+        field(out, *m, level, widest);
+    free(members);
 }
 
 static void list_items(buf *out, const cJSON *array, int level)

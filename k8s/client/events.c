@@ -22,14 +22,18 @@ int64_t event_time(const cJSON *event)
     return 0;
 }
 
+// Stamps are whole seconds: within one, what was written first comes first, for which the versions
+// stand as long as they are numbers (they need not be).
 static int by_time(const void *a, const void *b)
 {
     const cJSON *x = *(cJSON *const *)a, *y = *(cJSON *const *)b;
     int64_t tx = event_time(x), ty = event_time(y);
-    if (tx != ty)
-        return tx < ty ? -1 : 1;
-    const char *nx = json_path_str(x, "metadata.name"), *ny = json_path_str(y, "metadata.name");
-    return strcmp(nx ? nx : "", ny ? ny : "");
+    const char *vx = json_path_str(x, "metadata.resourceVersion");
+    const char *vy = json_path_str(y, "metadata.resourceVersion");
+    int64_t nx = 0, ny = 0;
+    if (tx == ty && vx && vy && str_to_int(vx, &nx) && str_to_int(vy, &ny))
+        return (nx > ny) - (nx < ny);
+    return (tx > ty) - (tx < ty);
 }
 
 cJSON *events_sorted(cJSON *list)

@@ -34,5 +34,8 @@ typedef int k8s_start(call *c, const cJSON *args, cJSON **result, err *e);
 k8s_start k8s_manifest, k8s_check, k8s_get, k8s_list, k8s_state, k8s_events, k8s_describe,
     k8s_can_i, k8s_version, k8s_kinds, k8s_yaml, k8s_wait, k8s_reach, k8s_logs, k8s_watch;
 
+// A text for Lua, without its last line's end: print adds one.
+cJSON *k8s_text(const buf *text);
+
 // Seconds or "10m" in the arguments, as a deadline that is no later than the cell's own.
 int k8s_deadline(call *c, const cJSON *args, struct patience *p, err *e);

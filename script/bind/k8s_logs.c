@@ -141,6 +141,6 @@ int k8s_logs(call *c, const cJSON *args, cJSON **result, err *e)
         code = tail_read(t.client, &t.patience, &spec, TEXT_LIMIT, &text, e);
     k8s_pods_done(&pods);
     if (code == 0 && !json_bool_or(args, "follow", false))
-        *result = cJSON_CreateString(buf_cstr(&text));
+        *result = k8s_text(&text);
     return code;
 }

@@ -81,7 +81,7 @@ int k8s_yaml(call *c, const cJSON *args, cJSON **result, err *e)
     cJSON_DeleteItemFromObjectCaseSensitive(m, "managedFields");
     AUTO_BUF text = {0};
     yaml_print(&text, value);
-    *result = cJSON_CreateString(buf_cstr(&text));
+    *result = k8s_text(&text);
     return 0;
 }
 
@@ -218,7 +218,7 @@ int k8s_describe(call *c, const cJSON *args, cJSON **result, err *e)
         t.resource->kind, t.name, json_path_str(object, "metadata.uid"), NULL);
     AUTO_BUF text = {0};
     describe(&text, object, events, clock_wall());
-    *result = cJSON_CreateString(buf_cstr(&text));
+    *result = k8s_text(&text);
     return 0;
 }
 

@@ -133,3 +133,10 @@ int k8s_deadline(call *c, const cJSON *args, struct patience *p, err *e)
         p->deadline = deadline;
     return 0;
 }
+
+cJSON *k8s_text(const buf *text)
+{
+    size_t n = text->len;
+    AUTO_FREE char *copy = mem_strndup(buf_cstr(text), n && text->data[n - 1] == '\n' ? n - 1 : n);
+    return cJSON_CreateString(copy);
+}
