@@ -23,6 +23,7 @@ struct document {
     struct change *changes;
     size_t n_changes;
     char file_hash[SHA256_HEX]; // of the file as we read or wrote it, "" if never
+    char told_hash[SHA256_HEX]; // of the file as clients were told that it has changed
 };
 
 static void note_file(document *d)
@@ -288,7 +289,10 @@ int document_refresh(document *d, cJSON **event)
         return 0;
     if (d->saved && (*event = reload(d, NULL, NULL)))
         return 1;
-    note_file(d); // told once for each change
+    char now[SHA256_HEX];
+    if (sha256_file(d->path, now, NULL) < 0 || str_eq(now, d->told_hash))
+        return 0;
+    memcpy(d->told_hash, now, sizeof now);
     *event = message_new(MESSAGE_touched);
     json_set_str(*event, "path", d->path);
     return 2;

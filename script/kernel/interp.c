@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INSIST_MS = 100, WEDGED_SECONDS = 5, TRACEBACK_MAX = 30 };
+enum { INSIST_MS = 100, WEDGED_SECONDS = 5, TRACEBACK_MAX = 30, LEVELS_MAX = 500 };
 
 interp *interp_of(lua_State *L)
 {
@@ -71,11 +71,11 @@ int interp_raise(lua_State *L, enum failure as)
 static cJSON *frame_text(lua_State *L, lua_Debug *ar)
 {
     const char *where = *ar->what == 'm' ? "in the cell" : NULL;
-    AUTO_FREE char *text = where      ? str_fmt("%s:%d: %s", ar->short_src, ar->currentline, where)
-                           : ar->name ? str_fmt("%s:%d: in %s '%s'", ar->short_src, ar->currentline,
-                                            *ar->namewhat ? ar->namewhat : "function", ar->name)
-                                      : str_fmt("%s:%d: in a function from line %d", ar->short_src,
-                                            ar->currentline, ar->linedefined);
+    AUTO_FREE char *text =
+        where      ? str_fmt("%s:%d: %s", ar->short_src, ar->currentline, where)
+        : ar->name ? str_fmt("%s:%d: in function '%s'", ar->short_src, ar->currentline, ar->name)
+                   : str_fmt("%s:%d: in a function from line %d", ar->short_src, ar->currentline,
+                         ar->linedefined);
     return cJSON_CreateString(text);
 }
 
@@ -87,7 +87,8 @@ static int on_error(lua_State *L)
     cJSON_Delete(x->traceback);
     x->traceback = cJSON_CreateArray();
     x->line = 0;
-    for (int level = 1; lua_getstack(L, level, &ar); level++) {
+    // A level is found by walking to it, so an endless recursion is not looked at to its end.
+    for (int level = 1; level < LEVELS_MAX && lua_getstack(L, level, &ar); level++) {
         lua_getinfo(L, "nSl", &ar);
         if (!interp_is_user_frame(&ar))
             continue;
@@ -369,8 +370,7 @@ void interp_is_back(interp *in)
 {
     in->insisting = 0;
     loop_timer_stop(in->insist);
-    canceller_reset(in->kernel->waits);
-    atomic_store(&in->interrupt.stopping, false);
+    interrupt_reset(&in->interrupt);
 }
 
 void interp_free(interp *in)

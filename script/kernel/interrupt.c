@@ -15,10 +15,14 @@ static interrupt *interrupt_of(lua_State *L)
     return *(interrupt **)lua_getextraspace(L); // new coroutines get a copy of the main one's
 }
 
+// The first time it raises once, so that to-be-closed variables can still be closed. When that was
+// not the end of it, the hook stays and every instruction raises, whatever catches the error.
 static void stop_hook(lua_State *L, lua_Debug *ar)
 {
-    lua_sethook(L, NULL, 0, 0);
-    if (interrupt_of(L)->stopping) // else it came too late, for a cell that is over
+    interrupt *i = interrupt_of(L);
+    if (!i->stopping || i->sent < 2)
+        lua_sethook(L, NULL, 0, 0);
+    if (i->stopping) // else it came too late, for a cell that is over
         luaL_error(L, "interrupted");
 }
 
@@ -42,9 +46,17 @@ void interrupt_leave(interrupt *i)
 
 void interrupt_send(interrupt *i, unsigned long thread)
 {
+    atomic_fetch_add(&i->sent, 1);
     atomic_store(&i->stopping, true);
     canceller_cancel(i->waits);
     pthread_kill((pthread_t)thread, SIGUSR1);
+}
+
+void interrupt_reset(interrupt *i)
+{
+    atomic_store(&i->stopping, false);
+    atomic_store(&i->sent, 0);
+    canceller_reset(i->waits);
 }
 
 // An error that an interrupt raised goes on up, whoever caught it.
@@ -74,11 +86,26 @@ static int our_pcall(lua_State *L)
     return finish_pcall(L, status, 0);
 }
 
+// The message handler of xpcall. It runs inside the hook that raised, where Lua sets no hooks: a
+// user's handler could not be stopped there, so an interrupt does not call it.
+static int handle_message(lua_State *L)
+{
+    if (interrupt_of(L)->stopping)
+        return 1;
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, lua_gettop(L) - 1, 1);
+    return 1;
+}
+
 // Stack: f, handler, true, f, arguments…; the first two stay below the results.
 static int our_xpcall(lua_State *L)
 {
     int n = lua_gettop(L);
     luaL_checktype(L, 2, LUA_TFUNCTION);
+    lua_pushvalue(L, 2);
+    lua_pushcclosure(L, handle_message, 1);
+    lua_replace(L, 2);
     lua_pushboolean(L, 1);
     lua_pushvalue(L, 1);
     lua_rotate(L, 3, 2);

@@ -16,12 +16,15 @@
 typedef struct interrupt {
     _Atomic(lua_State *) running; // the coroutine that runs, NULL outside of cells
     atomic_bool stopping;         // set until the cell is over: every error goes through to its top
+    atomic_int sent;              // signals for this stop
     canceller *waits;             // ends what the Lua thread waits for; borrowed
 } interrupt;
 
 // On the Lua thread, once: its signal handler, and the functions that know about it: coroutine.*,
 // pcall, xpcall, and debug without sethook. `i` must outlive L.
 void interrupt_install(interrupt *i, lua_State *L);
+// Forgets a stop: what it was for is over.
+void interrupt_reset(interrupt *i);
 // On the Lua thread, around everything that may be interrupted.
 void interrupt_enter(interrupt *i, lua_State *L);
 void interrupt_leave(interrupt *i);

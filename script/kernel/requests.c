@@ -142,8 +142,8 @@ static int read_spool(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
     if (result < 0)
         return -1;
     *reply = cJSON_CreateObject();
-    json_set_int(*reply, "from", from);
-    json_set_int(*reply, "to", from + (int64_t)bytes.len);
+    json_set_int(*reply, "start", from);
+    json_set_int(*reply, "end", from + (int64_t)bytes.len);
     if (utf8_valid(buf_cstr(&bytes), bytes.len) && !memchr(buf_cstr(&bytes), 0, bytes.len))
         json_set_str(*reply, "text", buf_cstr(&bytes));
     else {

@@ -43,7 +43,7 @@ function core.hooks.complete(request)
   end
   for name in pairs(matches) do list[#list + 1] = name end
   table.sort(list)
-  return { matches = list, from = #before - #prefix, to = #before }
+  return { matches = list, start = #before - #prefix, ["end"] = #before }
 end
 
 function core.hooks.inspect(request)

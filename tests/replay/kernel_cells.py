@@ -1,0 +1,269 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Cells in a kernel: Lua and its values, output in order, files and templates, shell, errors with their lines."""
+import json
+import os
+
+from kernel import Kernel, cell
+from tap import run
+
+
+def read(*path):
+    with open(os.path.join(*path), "rb") as f:
+        return f.read()
+
+
+def test_value_of_the_last_expression(t):
+    k = Kernel(t)
+    assert k.run("1 + 2").value == "3"
+    assert k.run("x = 5\nx").value == "5"
+    assert k.run("local y = 4 -- why\ny * 2 -- this\n").value == "8"
+    assert k.run('"text"').value == "text"
+    assert k.run("{a = 1, 2, 'three'}").value == '{2, "three", a = 1}'
+    assert k.run("{\n  1,\n  2,\n}").value == "{1, 2}"
+    assert k.run("x = 1").value is None
+    assert k.run("nil").value is None
+    assert k.run("for i = 1, 2 do\n  print(i)\nend").value is None
+    assert k.run("local function f() return 7 end\nf()").value == "7"
+    assert k.run("return 9").value == "9"
+    assert k.run("x = 3\n-1").state == "ok"  # one statement, x = 2, as Lua reads it
+    assert k.run("x").value == "2"
+    assert k.run("goto done\n::done::").state == "ok"
+
+
+def test_output_keeps_its_order(t):
+    k = Kernel(t)
+    r = k.run('print("a", 1)\nio.write("b")\nio.stdout:write("c\\n", 2, "\\n")\nsh("echo d; echo e")\nprint "f"')
+    assert r.out == "a\t1\nbc\n2\nd\ne\nf\n", r.out
+    r = k.run('io.stderr:write("bad\\n")')
+    assert (r.out, r.err) == ("", "bad\n")
+    events = [e for e in k.events if e["type"] in ("stream", "display")]
+    r = k.run('print(1) display "x" print(2)')
+    order = [e.get("text") or e["data"]["text/plain"] for e in k.events if e["type"] in ("stream", "display")]
+    assert order[len(events):] == ["1\n", "x", "2\n"], order
+
+
+def test_output_that_is_not_utf8(t):
+    k = Kernel(t)
+    assert k.run(r'io.write("\xff\xc3") io.write("\xa4\n")').out == "\ufffdä\n"
+    assert k.run(r"""sh [[printf 'a\303'; sleep 0.1; printf '\244b\377\n']]""").out == "aäb\ufffd\n"
+    assert k.run(r"""sh [[printf 'a\000b\n']]""").state == "ok"
+
+
+def test_shell(t):
+    k = Kernel(t)
+    r = k.run('r = sh("echo one; echo two >&2; exit 3", {check = false})\nprint(r.code, #r.output)')
+    assert r.out == "one\n3\t8\n" and r.err == "two\n", r
+    r = k.run('\nsh "exit 4"')
+    assert r.state == "failed" and "`exit 4` exited with 4" in r.error["message"], r.error
+    assert r.error["line"] == 2
+    assert k.run('print(sh({"printf", "%s|", "a b", "$HOME"}, {quiet = true}).output)').out == "a b|$HOME|\n"
+    assert k.run('sh("cat", {input = "given"})').out == "given"
+    assert k.run('sh("echo $A", {env = {A = "x y"}})').out == "x y\n"
+    r = k.run('sh {"no-such-program"}')
+    assert "no-such-program" in r.error["message"], r.error
+    assert k.run("x = 3\n!echo {x * 2} $x $HOME_NOT").out.startswith("6 3")
+    assert k.run("%env FS_TEST=yes").state == "ok"
+    assert k.run('!echo $FS_TEST\nprint(os.getenv "FS_TEST")').out == "yes\nyes\n"
+    assert k.run("lines = !printf 'a\\nb\\n'\n#lines").value == "2"
+    r = k.run("for i in 1 2; do echo n$i; done", 'language="bash"')
+    assert r.out == "n1\nn2\n", r
+    assert k.run("exit 5", 'language="bash"').state == "failed"
+
+
+def test_stock_functions_know_the_cell(t):
+    k = Kernel(t)
+    for source, part in [("os.exit(1)", "os.exit would end the kernel"), ("io.read()", "no standard input"),
+                         ("io.stdin:read()", "no standard input"), ("io.output('x')", "cannot be changed")]:
+        r = k.run(source)
+        assert r.state == "failed" and part in r.error["message"], r
+    assert k.run('print(os.execute("exit 3"))').out == "nil\texit\t3\n"
+    assert k.run('for l in io.popen("echo a; echo b"):lines() do io.write(l, ";") end').out == "a;b;"
+    assert k.run('local f = io.open("w.txt", "w") f:write("hello\\n") f:close()\n'
+                 'for l in io.lines "w.txt" do print(l) end').out == "hello\n"
+    assert k.run('print(io.open "missing.txt")').out.startswith("nil\tmissing.txt: No such file")
+    assert k.run('print(io.type(io.stdout), io.type(1))').out == "file\tnil\n"
+    assert k.run("debug.sethook").value is None
+
+
+def test_files_and_templates(t):
+    k = Kernel(t)
+    body = "local a = 1 -- ü\n\nprint(a)"
+    r = k.run(body, 'The trainer file="sub/trainer.lua"')
+    assert r.state == "ok" and r.out == "Wrote sub/trainer.lua (3 lines)\n", r
+    assert read(k.cwd, "sub", "trainer.lua") == (body + "\n").encode()
+    k.run("n = 3 img = {ref = 'host/x:1'}")
+    r = k.run('image: ${img.ref}\nraw: $${x}\nn: ${n + 1}\nlist: ${ {1, "}", 2} }', 'language="yaml" template="a.yaml"')
+    assert r.state == "ok", r
+    assert read(k.cwd, "a.yaml") == b'image: host/x:1\nraw: ${x}\nn: 4\nlist: [1,"}",2]\n'
+    r = k.run("a: 1\nb: ${nothing}\n", 'template="b.yaml"')
+    assert (r.error["line"], r.error["message"]) == (2, "${nothing} is nil"), r.error
+    assert not os.path.exists(os.path.join(k.cwd, "b.yaml"))
+    r = k.run("a: ${1 +}\n", 'template="b.yaml"')
+    assert r.error["line"] == 1 and "is not a Lua expression" in r.error["message"], r.error
+    r = k.run("a: 1\n\nb: ${nothing.x}\n", 'template="b.yaml"')
+    assert r.error["line"] == 3 and "index a nil value" in r.error["message"], r.error
+    r = k.run("%%writefile c.txt\nplain\n")
+    assert r.state == "ok" and read(k.cwd, "c.txt") == b"plain\n", r
+    k.run("%%writefile -a c.txt\nmore\n")
+    assert read(k.cwd, "c.txt") == b"plain\nmore\n"
+
+
+def test_capture(t):
+    k = Kernel(t)
+    r = k.run('print "kept" sh "echo too"', 'capture="got"')
+    assert r.out == "" and r.state == "ok"
+    assert k.run("got").value == "kept\ntoo\n"
+
+
+def test_errors_have_their_place(t):
+    k = Kernel(t)
+    r = k.run("local x = 1\n\nx.y.z = 2", "Third")
+    assert r.error["line"] == 3 and r.error["name"] == "error", r.error
+    assert r.error["message"] == "attempt to index a nil value (field 'y')" or "index" in r.error["message"]
+    r = k.run("local x = \n= 2", "Broken")
+    assert (r.error["name"], r.error["line"]) == ("syntax", 2), r.error
+    k.run("function fails()\n  error('inside')\nend", "Library")
+    r = k.run("\nlocal function outer() fails() return 1 end\nouter()\n", "User")
+    assert r.error["line"] == 2 and r.error["message"] == "Library:2: inside", r.error
+    assert r.error["traceback"][0].startswith("Library:2: in function"), r.error
+    assert r.error["traceback"][-1] == "User:3: in the cell", r.error
+    assert not any("[C]" in f or "firesteel/" in f for f in r.error["traceback"]), r.error
+    r = k.run("error({code = 5})")
+    assert r.state == "failed"
+    r = k.run("error(setmetatable({}, {__tostring = function() return 'mine' end}))")
+    assert r.error["message"] == "mine"
+    assert k.run("1 + 1").value == "2"  # the kernel goes on
+    r = k.run("%nosuchmagic")
+    assert r.state == "failed" and "nosuchmagic" in r.error["message"], r
+
+
+def test_expectations_say_what_was_there(t):
+    k = Kernel(t)
+    assert k.run('expect("abc"):contains "b":lacks "x":matches "^a"\nexpect(0.5):at_least(0.5):near(0.5001, 1e-3)').state == "ok"
+    for source, message in [
+            ('expect("abc"):contains "x"', 'expected "abc" to contain "x"'),
+            ("expect(0.3):at_least(0.9)", "expected at least 0.9, got 0.3"),
+            ("expect({1, 2}):equals {1, 3}", "expected {1, 3}, got {1, 2}"),
+            ("expect(nil):at_most(1)", "expected a number, got nil"),
+            ("expect(1):reaches('x')", "expect(…):reaches needs an object of the cluster, got 1")]:
+        r = k.run("\n" + source)
+        assert r.error["message"] == message and r.error["line"] == 2, r.error
+    assert r.error["name"] == "error"
+    assert k.run("expect(1):equals(2)").error["name"] == "assertion"
+
+
+def test_displays(t):
+    k = Kernel(t)
+    r = k.run('display.table({{name = "a", n = 1}, {name = "bc", n = 2.5}}, {columns = {"name", "n"}})')
+    data = r.displays[0]["data"]
+    assert data["text/plain"] == "name  n\na     1\nbc    2.5", data
+    assert data["application/vnd.firesteel.table+json"] == {"columns": ["name", "n"], "rows": [["a", "1"], ["bc", "2.5"]]}
+    r = k.run('local p <close> = display.progress(100, "steps")\nfor i = 1, 100 do p:update(i, {loss = 1 / i}) end')
+    shown = r.displays[0]
+    updates = [e for e in k.events if e["type"] == "update" and e["id"] == shown["id"]]
+    k.wait(lambda e: e["type"] == "update" and e["id"] == shown["id"] and e.get("closed"))
+    updates = [e for e in k.events if e["type"] == "update" and e["id"] == shown["id"]]
+    assert shown["live"] and len(updates) < 20 and "100/100" in updates[-1]["data"]["text/plain"], updates
+    r = k.run("display.plot {loss = {3, 2, 1}}")
+    assert r.displays[0]["data"]["application/vnd.firesteel.plot+json"]["series"][0] == {"name": "loss", "y": [3, 2, 1]}
+
+
+def test_secrets_stay_out(t):
+    k = Kernel(t, env={"DB_PASSWORD": "hunter2hunter2"})
+    r = k.run('print(os.getenv "DB_PASSWORD")\ns = secret "DB_PASSWORD"\n#s')
+    assert r.out == "[secret]\n" and r.value == "14", r
+    assert k.run('sh [[printf hunter2; sleep 0.05; echo hunter2]]').out == "[secret]\n"
+    assert b"hunter2hunter2" not in read(k.journal())
+
+
+def test_parameters_are_injected(t):
+    notebook = cell("epochs = 5\nname = 'x'", 'tags=["parameters"]') + cell("print(epochs, name)")
+    k = Kernel(t, notebook, "--param", "epochs=7", "--param", "name=it's", headless=True)
+    assert k.finish() == 0, k.stderr
+    assert k.text() == "7\tit's\n"
+    assert k.of("run")[0]["parameters"] == {"epochs": 7, "name": "it's"}
+    k = Kernel(t, notebook, "--param", "epoch=7", headless=True)
+    assert k.finish() == 2 and "epochs" in k.stderr, k.stderr
+
+
+def test_complete_and_inspect(t):
+    k = Kernel(t)
+    k.run("training = {rate = 1, rank = 2}")
+    reply = k.ask(type="complete", source="x = training.ra", cursor=15)
+    assert reply["matches"] == ["rank", "rate"] and (reply["start"], reply["end"]) == (13, 15), reply
+    reply = k.ask(type="complete", source="trai", cursor=4)
+    assert "training" in reply["matches"] and "trainer" in reply["matches"]
+    reply = k.ask(type="inspect", source="training.rate", cursor=13)
+    assert "number" in reply["data"]["text/plain"]
+    assert not k.ask(type="inspect", source="nothing", cursor=3)["ok"]
+
+
+def test_document_is_edited_by_two_clients(t):
+    sock = os.path.join(t.dir(), "kernel.sock")
+    os.chmod(os.path.dirname(sock), 0o700)
+    k = Kernel(t, cell("a = 1", "A") + cell("b = 2", "B"), "--socket", sock)
+    from kernel import Connection
+    first, second = [c["id"] for c in k.cells()]
+    other = Connection.to(sock)
+    other.send(type="hello", version=1)
+    assert [c["id"] for c in other.wait(lambda e: e["type"] == "document")["cells"]] == [first, second]
+    assert k.ask(type="edit", rev=1, cell=first, source="a = 10")["ok"]
+    assert other.wait(lambda e: e["type"] == "edited")["source"] == "a = 10"
+    refused = other.ask(type="edit", rev=1, cell=first, source="a = 11")
+    assert not refused["ok"] and refused["error"]["code"] == "conflict", refused
+    assert other.ask(type="edit", rev=1, cell=second, source="b = 20")["ok"]
+    assert k.ask(type="move", rev=9, cell=second)["ok"]
+    rev = k.ask(type="insert", rev=9, after=first, source="c = 3", marker="C")["rev"]
+    assert k.ask(type="save", rev=rev)["ok"]
+    assert read(k.path).decode() == cell("b = 20", "B") + cell("a = 10", "A") + cell("c = 3", "C").rstrip("\n") + "\n", read(k.path)
+    with open(k.path, "a") as f:
+        f.write("\n-- %% D\nd = 4\n")
+    reloaded = k.wait(lambda e: e["type"] == "document" and e["rev"] > rev)
+    assert [c["title"] for c in reloaded["cells"]] == ["B", "A", "C", "D"]
+    k.ask(type="edit", rev=99, cell=reloaded["cells"][0]["id"], source="b = 21")
+    with open(k.path, "a") as f:
+        f.write("\n-- %% E\n")
+    k.wait(lambda e: e["type"] == "touched")
+    refused = k.ask(type="save", rev=99)
+    assert not refused["ok"] and "has changed since" in refused["error"]["message"]
+    assert k.ask(type="save", rev=99, force=True)["ok"]
+    other.close()
+
+
+def test_protocol_errors_are_answered(t):
+    k = Kernel(t, hello=False)
+    assert "first message must be hello" in k.ask(type="interrupt")["error"]["message"]
+    assert "version" in k.ask(type="hello")["error"]["message"]
+    assert k.ask(type="hello", version=1)["ok"]
+    assert 'is it "edit"?' in k.ask(type="edits")["error"]["message"]
+    assert '"rev"' in k.ask(type="edit", cell="x", source="")["error"]["message"]
+    assert k.ask(type="execute", cells=["nope"])["error"]["code"] == "not_found"
+    k.connection.sock.sendall(b"not json\n")
+    k.wait(lambda e: e["type"] == "reply" and not e["ok"] and "line 1" in e["error"]["message"])
+    assert k.run("1").value == "1"
+
+
+def test_attaching_later_sees_everything(t):
+    sock = os.path.join(t.dir(), "kernel.sock")
+    k = Kernel(t, "", "--socket", sock)
+    k.run("print 'before'")
+    from kernel import Connection
+    other = Connection.to(sock)
+    other.send(type="hello", version=1, **{"from": 0})
+    other.wait(lambda e: e["type"] == "stream" and e["text"] == "before\n")
+    seqs = [e["seq"] for e in other.events if "seq" in e and e["type"] != "welcome"]
+    assert seqs == list(range(1, len(seqs) + 1)), seqs
+    late = Connection.to(sock)
+    late.send(type="hello", version=1, **{"from": seqs[-1]})
+    k.run("print 'after'")
+    first = late.wait(lambda e: e["type"] not in ("welcome", "document", "reply"))
+    assert first["seq"] == seqs[-1] + 1 or first["seq"] > seqs[-1], first
+    with open(k.journal(), encoding="utf-8") as f:
+        lines = [json.loads(line) for line in f]
+    assert [e["seq"] for e in lines] == list(range(1, len(lines) + 1))
+    for connection in (other, late):
+        connection.close()
+
+
+run(globals())

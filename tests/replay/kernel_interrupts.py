@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What can be stopped is stopped, what cannot is said to be wedged; time-outs, memory, and the kernel goes on."""
+import os
+import time
+
+from kernel import Connection, Kernel, cell
+from tap import PATIENCE, eventually, processes, run
+
+
+def interrupt(k, source, marker="", after='print "started"\n', seconds=3):
+    """Runs a cell until it has printed, interrupts it, returns how long that took and the error."""
+    cell_id = k.insert(after + source, marker)
+    k.start(cell_id)
+    k.wait(lambda e: e["type"] == "stream" and e["cell"] == cell_id and "started" in e.get("text", ""))
+    time.sleep(0.05)
+    began = time.monotonic()
+    assert k.ask(type="interrupt")["ok"]
+    state = k.done(cell_id, seconds)
+    took = time.monotonic() - began
+    error = k.of("error", cell=cell_id)[0]
+    assert state["state"] == "cancelled" and error["name"] == "interrupted", (state, error)
+    assert took < 1 * PATIENCE, took
+    assert k.run("'still ' .. 'here'").value == "still here"
+    return error
+
+
+def test_loops(t):
+    k = Kernel(t)
+    error = interrupt(k, "while true do end")
+    assert error["line"] == 2, error
+    interrupt(k, "local function f() return f() end f()")
+    interrupt(k, "repeat local x = 1 until false")
+    interrupt(k, "for i = 1, math.huge do end")
+    interrupt(k, "::again:: goto again")
+
+
+def test_loops_that_catch_errors(t):
+    k = Kernel(t)
+    interrupt(k, "while true do pcall(function() while true do end end) end")
+    interrupt(k, "while true do xpcall(function() while true do end end, function() while true do end end) end")
+    interrupt(k, "pcall(function() pcall(function() while true do end end) while true do end end) while true do end")
+    interrupt(k, "while true do pcall(error, 'x') end")
+
+
+def test_coroutines(t):
+    k = Kernel(t)
+    interrupt(k, "coroutine.wrap(function() while true do end end)()")
+    interrupt(k, "local co = coroutine.create(function() while true do end end) while true do coroutine.resume(co) end")
+    interrupt(k, """local function nest(n)
+        return coroutine.wrap(function() if n == 0 then while true do coroutine.yield() end end
+          local inner = nest(n - 1) while true do pcall(inner) coroutine.yield() end end)
+      end
+      local outer = nest(5) while true do outer() end""")
+    interrupt(k, "pcall(coroutine.wrap(function() pcall(function() while true do end end) end)) while true do end")
+    interrupt(k, "for x in coroutine.wrap(function() while true do coroutine.yield(1) end end) do end")
+    interrupt(k, "local co = coroutine.wrap(function() local x <close> = setmetatable({}, {__close = function() while true do end end}) end) co()")
+
+
+def test_inside_functions_of_c(t):
+    k = Kernel(t)
+    interrupt(k, "table.sort({3, 2, 1, 5, 4}, function(a, b) while true do end end)")
+    interrupt(k, "local s = ('x'):rep(100) s:gsub('x', function() while true do end end)")
+    interrupt(k, "local t = setmetatable({}, {__index = function(t, k) while true do end end}) print(t.x)")
+    interrupt(k, "while true do load(function() while true do end end) end")
+    interrupt(k, "while true do tostring(setmetatable({}, {__tostring = function() while true do end end})) end")
+    interrupt(k, "while true do local s = ('ab'):rep(1000):find('b.-c') end")
+
+
+def test_waits_and_children(t):
+    k = Kernel(t)
+    interrupt(k, "firesteel.sleep '1h'")
+    interrupt(k, "pcall(firesteel.sleep, 3600) while true do end")
+    interrupt(k, "coroutine.wrap(function() pcall(firesteel.sleep, 3600) end)()")
+    interrupt(k, "sh 'echo waiting; sleep 3600'")
+    interrupt(k, "table.sort({3, 2, 1}, function(a, b) sh 'sleep 3600' end)")
+    interrupt(k, "sleep 3600", 'language="bash"', after="echo started\n")
+    eventually(lambda: not processes("sleep 3600"), 5)
+
+
+def test_a_child_that_does_not_listen(t):
+    k = Kernel(t)
+    cell_id = k.insert("""sh [[trap '' INT TERM; echo started; while :; do sleep 1234; done]]""")
+    k.start(cell_id)
+    k.wait(lambda e: e["type"] == "stream" and e["cell"] == cell_id)
+    k.ask(type="interrupt")
+    assert k.done(cell_id, 6)["state"] == "cancelled"
+    eventually(lambda: not processes("sleep 1234"), 5)
+
+
+def test_the_queue_is_forgotten(t):
+    k = Kernel(t)
+    first, second = k.insert("print 'started' while true do end"), k.insert("print 'second'")
+    k.ask(type="execute", cells=[first, second])
+    k.wait(lambda e: e["type"] == "stream" and e["cell"] == first)
+    k.ask(type="interrupt")
+    assert k.done(first)["state"] == "cancelled"
+    assert k.done(second)["state"] == "cancelled"
+    assert not k.of("stream", cell=second)
+
+
+def test_an_interrupt_too_late_harms_nothing(t):
+    k = Kernel(t)
+    for _ in range(30):
+        cell_id = k.insert("local n = 0 for i = 1, 20000 do n = n + i end print(n)")
+        k.start(cell_id)
+        k.send(type="interrupt")
+        k.done(cell_id)
+        assert k.run("2 + 2").value == "4"
+
+
+def wedge(t, source):
+    sock = os.path.join(t.dir(), "kernel.sock")
+    k = Kernel(t, cell("print 'one'", "One"), "--socket", sock)
+    k.execute(0)
+    k.ask(type="edit", rev=9, cell=k.cells()[0]["id"], source="print 'edited'")
+    cell_id = k.insert("print 'started'\n" + source, "Wedged")
+    k.start(cell_id)
+    k.wait(lambda e: e["type"] == "stream" and e["cell"] == cell_id)
+    k.ask(type="interrupt")
+    began = time.monotonic()
+    k.wait(lambda e: e["type"] == "kernel" and e["state"] == "wedged", 15)
+    assert time.monotonic() - began > 3
+    return k, sock, cell_id
+
+
+def test_wedged_in_a_pattern_and_restarted(t):
+    k, sock, cell_id = wedge(t, "return (('a'):rep(5000)):find(('.-'):rep(20) .. 'b')")
+    assert k.ask(type="execute", cells=[k.cells()[0]["id"]])["ok"]  # the loop still serves clients
+    old_pid, old_journal = k.pid(), k.journal()
+    assert k.ask(type="restart")["ok"]
+    k.wait(lambda e: e["type"] == "end")
+    eventually(lambda: not os.path.exists(f"/proc/{old_pid}"), 5)
+    again = eventually(lambda: attach(sock), 10)
+    t.after(again.close)
+    welcome = again.wait(lambda e: e["type"] == "welcome")
+    assert welcome["pid"] != old_pid and welcome["journal"] != old_journal
+    document = again.wait(lambda e: e["type"] == "document")
+    assert [c["source"] for c in document["cells"]][0] == "print 'edited'", document
+    again.ask(type="execute", cells=[document["cells"][0]["id"]])
+    again.wait(lambda e: e["type"] == "stream" and e["text"] == "edited\n")
+    again.send(type="shutdown")
+    assert k.process.wait(10) == 0
+
+
+def attach(sock):
+    try:
+        connection = Connection.to(sock)
+    except OSError:
+        return None
+    connection.send(type="hello", version=1)
+    try:
+        connection.wait(lambda e: e["type"] == "welcome", 2)
+    except (AssertionError, OSError):
+        return None
+    return connection
+
+
+def test_wedged_in_a_finalizer(t):
+    k, _, _ = wedge(t, "setmetatable({}, {__gc = function() while true do end end}) collectgarbage()")
+    assert k.ask(type="restart")["ok"]
+
+
+def test_time_out_of_a_cell(t):
+    notebook = cell("print 'before' while true do pcall(function() while true do end end) end", 'Slow timeout="300ms"')
+    k = Kernel(t, notebook + cell("print 'never'"), headless=True)
+    began = time.monotonic()
+    assert k.finish() == 4
+    assert time.monotonic() - began < 3 * PATIENCE
+    error = k.of("error")[0]
+    assert (error["name"], error["exit"]) == ("timeout", 4), error
+    assert error["message"] == 'the cell ran longer than its timeout="300ms"', error
+    assert k.of("end")[0]["outcome"] == "timeout" and "never" not in k.text()
+    k = Kernel(t, cell("sh 'sleep 60'", 'timeout="200ms"'), headless=True)
+    assert k.finish() == 4
+
+
+def test_time_out_of_the_run(t):
+    k = Kernel(t, cell("while true do firesteel.sleep '50ms' end"), "--timeout", "400ms", headless=True)
+    assert k.finish() == 4
+    assert "--timeout of 400ms" in k.of("error")[0]["message"]
+
+
+def test_time_out_of_a_wedged_cell(t):
+    k = Kernel(t, cell("return (('a'):rep(5000)):find(('.-'):rep(20) .. 'b')", 'timeout="100ms"'), headless=True)
+    assert k.finish(15) == 4
+    assert k.of("end")[0]["exit"] == 4
+
+
+def test_memory_is_capped(t):
+    k = Kernel(t, "", "--memory", "64M")
+    r = k.run("t = {} for i = 1, 1e9 do t[i] = ('x'):rep(1000) .. i end")
+    assert r.error["name"] == "memory" and "64 MiB" in r.error["message"] and "--memory" in r.error["message"], r.error
+    r = k.run("local s = ('x'):rep(1 << 40)")
+    assert r.state == "failed"
+    assert k.run("t = nil collectgarbage() return 'fine'").value == "fine"
+    r = k.run("print(pcall(string.rep, 'x', 100 << 20))")
+    assert r.out == "false\tnot enough memory\n", r
+
+
+def test_interrupting_a_headless_run(t):
+    k = Kernel(t, cell("print 'started' sh 'sleep 2345'"), headless=True)
+    k.wait(lambda e: e["type"] == "stream")
+    k.send(type="interrupt")
+    assert k.finish() == 130
+    assert k.of("end")[0]["outcome"] == "interrupted"
+    assert not processes("sleep 2345")
+
+
+def test_deep_recursion_is_an_error(t):
+    k = Kernel(t)
+    r = k.run("local function f(n) return 1 + f(n + 1) end\nf(1)")
+    assert r.state == "failed" and "stack overflow" in r.error["message"], r
+    assert len(r.error["traceback"]) <= 32
+    r = k.run("local t = {} t.t = t firesteel.json(t)")
+    assert "nested too deeply" in r.error["message"], r
+    assert k.run("1").value == "1"
+
+
+run(globals())
