@@ -149,18 +149,16 @@ int process_run(call *c, const struct process_spec *spec, struct process_result 
     return done;
 }
 
-cJSON *process_hash_files(const char *at, const cJSON *names)
+void process_hash_files(cJSON *files, const char *at, const cJSON *names)
 {
-    cJSON *files = cJSON_CreateObject();
     for (const cJSON *name = names ? names->child : NULL; name; name = name->next) {
         char hex[SHA256_HEX];
-        AUTO_FREE char *path = path_join(at, cJSON_GetStringValue(name));
-        bool there = cJSON_IsString(name) && sha256_file(path, hex, NULL) == 0;
-        if (cJSON_IsString(name))
-            json_set(
-                files, name->valuestring, there ? cJSON_CreateString(hex) : cJSON_CreateNull());
+        if (!cJSON_IsString(name))
+            continue;
+        AUTO_FREE char *path = path_join(at, name->valuestring);
+        bool there = sha256_file(path, hex, NULL) == 0;
+        json_set(files, name->valuestring, there ? cJSON_CreateString(hex) : cJSON_CreateNull());
     }
-    return files;
 }
 
 bool process_files_same(const char *at, const cJSON *recorded)

@@ -31,8 +31,8 @@ struct process_result {
 // each.
 int process_run(call *c, const struct process_spec *spec, struct process_result *result, err *e);
 
-// "files": {name: sha256} for the names in a JSON array, null for those that are not there. `at` is
-// the folder of relative names.
-cJSON *process_hash_files(const char *at, const cJSON *names);
+// Adds {name: sha256} to `files` for the names in a JSON array (NULL: none), null for those that
+// are not there. `at` is the folder of relative names.
+void process_hash_files(cJSON *files, const char *at, const cJSON *names);
 // Are they as `recorded` says?
 bool process_files_same(const char *at, const cJSON *recorded);

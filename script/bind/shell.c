@@ -87,16 +87,9 @@ static cJSON *shell_result(const struct process_result *r, const char *at, const
     if (r->signal)
         json_set_int(result, "signal", r->signal);
     json_set_str(result, "output", buf_cstr(&r->output));
-    cJSON *files = process_hash_files(at, json_get(args, "inputs"));
-    cJSON *outputs = process_hash_files(at, json_get(args, "outputs"));
-    while (outputs->child)
-        cJSON_AddItemToObject(
-            files, outputs->child->string, cJSON_DetachItemViaPointer(outputs, outputs->child));
-    cJSON_Delete(outputs);
-    if (files->child)
-        json_set(result, "files", files);
-    else
-        cJSON_Delete(files);
+    cJSON *files = json_object_at(result, "files");
+    process_hash_files(files, at, json_get(args, "inputs"));
+    process_hash_files(files, at, json_get(args, "outputs"));
     return result;
 }
 

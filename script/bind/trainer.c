@@ -150,20 +150,6 @@ static int check_args(call *c, const cJSON *args, err *e)
     return 0;
 }
 
-// Hashes of the trainer, and of what the call declares.
-static cJSON *files(call *c, const cJSON *args)
-{
-    AUTO_JSON *names = cJSON_CreateArray();
-    cJSON_AddItemToArray(names, cJSON_CreateString(json_str(args, "script")));
-    static const char *const lists[] = {"inputs", "outputs"};
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-        const cJSON *list = json_get(args, lists[i]);
-        for (const cJSON *name = list ? list->child : NULL; name; name = name->next)
-            cJSON_AddItemToArray(names, cJSON_Duplicate(name, true));
-    }
-    return process_hash_files(call_cwd(c), names);
-}
-
 static int check_exit(const cJSON *args, const struct process_result *r, err *e)
 {
     if (r->code == 0 || !json_bool_or(args, "check", true))
@@ -186,7 +172,13 @@ static cJSON *job_result(
     json_set_str(result, "output", buf_cstr(&r->output));
     json_set(result, "metrics", cJSON_Duplicate(p->metrics, true));
     json_set(result, "history", cJSON_Duplicate(p->history, true));
-    json_set(result, "files", files(c, args));
+    // The trainer's own hash, and those of what the call declares.
+    cJSON *files = json_object_at(result, "files");
+    AUTO_JSON *script = cJSON_CreateArray();
+    cJSON_AddItemToArray(script, cJSON_CreateString(json_str(args, "script")));
+    process_hash_files(files, call_cwd(c), script);
+    process_hash_files(files, call_cwd(c), json_get(args, "inputs"));
+    process_hash_files(files, call_cwd(c), json_get(args, "outputs"));
     return result;
 }
 

@@ -9,9 +9,10 @@
 #include <pthread.h>
 
 enum {
-    QUEUE_MAX = 1 << 20, // bytes of text that may wait; then the writing thread does
-    JOIN_MAX = 64 << 10, // neighbouring texts are joined up to this
-    LAZY_MS = 20,        // text alone waits so long for more
+    QUEUE_MAX = 1 << 20,  // bytes that may wait; then the writing thread does
+    JOIN_MAX = 64 << 10,  // neighbouring texts are joined up to this
+    LAZY_MS = 20,         // text alone waits so long for more
+    EVENT_COST = 4 << 10, // what an event counts as; few are bigger
 };
 
 struct item {
@@ -108,14 +109,20 @@ static void wake(outbox *o, bool urgent)
     loop_post(o->loop, on_wake, o);
 }
 
+// The loop's thread never waits: it is the one that makes room.
+static void lock_with_room(outbox *o)
+{
+    bool may_wait = !loop_is_current(o->loop);
+    pthread_mutex_lock(&o->lock);
+    while (may_wait && o->queued >= QUEUE_MAX)
+        pthread_cond_wait(&o->room, &o->lock);
+}
+
 void outbox_text(outbox *o, const char *cell, const char *name, const char *bytes, size_t n)
 {
     if (n == 0)
         return;
-    bool on_loop = loop_is_current(o->loop);
-    pthread_mutex_lock(&o->lock);
-    while (!on_loop && o->queued >= QUEUE_MAX)
-        pthread_cond_wait(&o->room, &o->lock);
+    lock_with_room(o);
     struct item *i = o->newest;
     bool joins = i && !i->event && str_eq(i->cell, cell) && str_eq(i->name, name) &&
                  i->text.len + n <= JOIN_MAX;
@@ -130,7 +137,7 @@ void outbox_text(outbox *o, const char *cell, const char *name, const char *byte
     bool full = o->queued >= JOIN_MAX;
     wake(o, full);
     pthread_mutex_unlock(&o->lock);
-    if (on_loop && full)
+    if (full && loop_is_current(o->loop))
         outbox_flush(o);
 }
 
@@ -138,8 +145,9 @@ void outbox_event(outbox *o, cJSON *event)
 {
     struct item *i = mem_alloc(sizeof *i);
     i->event = event;
-    pthread_mutex_lock(&o->lock);
+    lock_with_room(o);
     append(o, i);
+    o->queued += EVENT_COST;
     wake(o, true);
     pthread_mutex_unlock(&o->lock);
 }

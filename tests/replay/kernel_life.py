@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""How kernels live and die: nothing is left of them, no client slows them or makes them grow, idle costs nothing."""
+import glob
+import json
+import os
+import signal
+import subprocess
+import time
+
+from kernel import KERNEL, Connection, Kernel, cell
+from tap import PATIENCE, eventually, processes, run
+
+
+def status(pid, field):
+    with open(f"/proc/{pid}/status", encoding="utf-8") as f:
+        return int(next(line for line in f if line.startswith(field)).split()[1])
+
+
+def test_kill_9_leaves_nothing(t):
+    sock = os.path.join(t.dir(), "kernel.sock")
+    k = Kernel(t, cell("sh [[sleep 3456 & setsid sh -c 'sleep 3457; sleep 3458' & setsid setsid sleep 3459 & echo started; wait]]"),
+               "--socket", sock, headless=True)
+    k.wait(lambda e: e["type"] == "stream")
+    eventually(lambda: len(processes("sleep 345")) >= 3, 5)
+    began = time.monotonic()
+    os.kill(k.pid(), signal.SIGKILL)
+    assert k.process.wait(5) == 128 + 9
+    assert time.monotonic() - began < 1 * PATIENCE
+    assert not processes("sleep 345"), processes("sleep 345")
+    with open(k.journal(), encoding="utf-8") as f:  # every line is whole, or the last one is torn
+        lines = f.read().split("\n")
+    assert all(json.loads(line) for line in lines[:-1])
+
+
+def test_a_killed_guard_takes_the_kernel_with_it(t):
+    k = Kernel(t, cell("print 'started' sh 'sleep 4567'"), headless=True)
+    k.wait(lambda e: e["type"] == "stream")
+    pid = k.pid()
+    k.process.kill()
+    eventually(lambda: not os.path.exists(f"/proc/{pid}"), 8)
+    assert not processes("sleep 4567")
+
+
+def test_the_owner_goes_and_the_run_stops(t):
+    k = Kernel(t, cell("print 'started' sh 'sleep 5678'"), headless=True)
+    k.wait(lambda e: e["type"] == "stream")
+    journal = k.journal()
+    k.connection.close()
+    assert k.process.wait(10) == 130
+    assert not processes("sleep 5678")
+    with open(journal, encoding="utf-8") as f:
+        last = json.loads(f.read().rstrip("\n").split("\n")[-1])
+    assert (last["type"], last["exit"], last["outcome"]) == ("end", 130, "interrupted")
+
+
+def test_a_detached_run_goes_on(t):
+    k = Kernel(t, cell("firesteel.sleep '500ms' print 'done'"), "--detach", headless=True)
+    k.wait(lambda e: e["type"] == "welcome")
+    journal = k.journal()
+    k.connection.close()
+    assert k.process.wait(10) == 0
+    with open(journal, encoding="utf-8") as f:
+        assert any(json.loads(line).get("text") == "done\n" for line in f)
+
+
+def test_signals_stop_a_run(t):
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        k = Kernel(t, cell("print 'started' while true do end"), headless=True)
+        k.wait(lambda e: e["type"] == "stream")
+        k.process.send_signal(signum)
+        assert k.finish(10) == 130
+        assert k.of("end")[0]["exit"] == 130
+
+
+def test_leaves_no_socket_and_no_temporary_file(t):
+    before = set(glob.glob("/tmp/*"))
+    folder = t.dir()
+    sock = os.path.join(folder, "kernel.sock")
+    k = Kernel(t, cell("print(1) sh 'echo 2'"), "--socket", sock, headless=True, hello=False)
+    eventually(lambda: os.path.exists(sock), 5)
+    assert os.stat(sock).st_mode & 0o077 == 0
+    k.send(type="hello", version=1, owner=True)
+    assert k.finish() == 0
+    assert not os.path.exists(sock)
+    assert {p for p in set(glob.glob("/tmp/*")) - before if "firesteel-test-" not in p and "firesteel" in p} == set()
+    assert sorted(os.listdir(k.cwd)) == [".firesteel", "test.lua"]
+
+
+def test_a_socket_folder_others_may_enter_is_refused(t):
+    folder = t.dir()
+    os.chmod(folder, 0o755)
+    k = Kernel(t, "", "--socket", os.path.join(folder, "kernel.sock"), hello=False)
+    assert k.process.wait(10) == 1
+    assert "chmod 700" in k.process.stderr.read()
+
+
+def test_an_interactive_kernel_goes_with_its_last_client(t):
+    sock = os.path.join(t.dir(), "kernel.sock")
+    k = Kernel(t, "", "--socket", sock)
+    k.pid()
+    other = Connection.to(sock)
+    other.send(type="hello", version=1)
+    other.wait(lambda e: e["type"] == "welcome")
+    k.connection.close()
+    time.sleep(0.3)
+    assert k.process.poll() is None
+    other.close()
+    assert k.process.wait(5) == 0
+
+
+def test_it_stays_while_something_runs(t):
+    sock = os.path.join(t.dir(), "kernel.sock")
+    k = Kernel(t, "", "--socket", sock)
+    k.start(k.insert("print 'started' firesteel.sleep '1s' print 'ended'"))
+    k.wait(lambda e: e["type"] == "stream")
+    k.connection.close()
+    time.sleep(1.5)
+    assert k.process.poll() is None
+    other = Connection.to(sock)
+    other.send(type="hello", version=1)
+    other.wait(lambda e: e["type"] == "stream" and e["text"] == "ended\n")
+    other.send(type="shutdown")
+    assert k.process.wait(5) == 0
+
+
+def test_a_client_that_does_not_read(t):
+    """1 GB is printed while one client sleeps: the kernel stays small, and the client loses nothing."""
+    sock = os.path.join(t.dir(), "kernel.sock")
+    k = Kernel(t, "", "--socket", sock)
+    k.run("collectgarbage()")
+    sleepy = Connection.to(sock)
+    sleepy.send(type="hello", version=1)
+    cell_id = k.insert("local line = ('x'):rep(1023) .. '\\n' for i = 1, 1 << 20 do io.write(line) end")
+    k.start(cell_id)
+    peak = 0
+    while not k.of("state", cell=cell_id, state="ok"):
+        k.connection.read(0.1)
+        peak = max(peak, status(k.pid(), "RssAnon"))
+    assert peak < 50 << 10, peak
+    spooled = [e for e in k.events if e["type"] == "stream" and "spool" in e]
+    shown = sum(len(e["text"]) for e in k.events if e["type"] == "stream" and "text" in e)
+    assert shown + sum(e["to"] - e["from"] for e in spooled) == 1 << 30
+    assert shown <= 64 << 10 and len(spooled) < 1000, len(spooled)
+    reply = k.ask(type="read", stream=spooled[0]["spool"], **{"from": 0, "to": 2048})
+    assert reply["text"] == ("x" * 1023 + "\n") * 2
+    sleepy.wait(lambda e: e["type"] == "state" and e["cell"] == cell_id and e["state"] == "ok")
+    ours = [e["seq"] for e in k.events if "mono" in e]
+    theirs = [e["seq"] for e in sleepy.events if "mono" in e]
+    assert theirs[:len(ours)] == ours[:len(theirs)]
+    sleepy.close()
+
+
+def test_many_events_while_a_client_does_not_read(t):
+    sock = os.path.join(t.dir(), "kernel.sock")
+    k = Kernel(t, "", "--socket", sock)
+    k.run("collectgarbage()")
+    sleepy = Connection.to(sock)
+    sleepy.send(type="hello", version=1)
+    before = status(k.pid(), "RssAnon")
+    cell_id = k.insert("for i = 1, 100000 do display(('y'):rep(200)) end")
+    k.start(cell_id)
+    k.done(cell_id, 60)
+    assert status(k.pid(), "RssAnon") - before < 30 << 10, (before, status(k.pid(), "RssAnon"))
+    sleepy.wait(lambda e: e["type"] == "state" and e["cell"] == cell_id and e["state"] == "ok", 60)
+    assert sum(e["type"] == "display" and e["cell"] == cell_id for e in sleepy.events) == 100000
+    sleepy.close()
+
+
+def test_idle_costs_nothing(t):
+    k = Kernel(t)
+    k.run("print 'warm'")
+    time.sleep(0.5)
+    pid = k.pid()
+
+    def switches():
+        total = 0
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/status", encoding="utf-8") as f:
+                total += sum(int(line.split()[1]) for line in f if "voluntary_ctxt_switches" in line)
+        return total
+
+    before = switches()
+    time.sleep(2)
+    assert switches() - before <= 2, switches() - before
+    with open(f"/proc/{pid}/smaps_rollup", encoding="utf-8") as f:
+        private = sum(int(line.split()[1]) for line in f if line.startswith(("Private_Clean", "Private_Dirty")))
+    print(f"# idle: {private} kB private")
+    if "asan" not in KERNEL:
+        assert private < 10 << 10, private
+
+
+def test_no_space_left(t):
+    """A journal that cannot be written ends the run with the reason."""
+    small = t.dir()
+    if subprocess.call(["mount", "-t", "tmpfs", "-o", "size=256k", "none", small], stderr=subprocess.DEVNULL):
+        from tap import Skip
+        raise Skip("needs the right to mount")
+    t.after(lambda: subprocess.call(["umount", "-l", small]))
+    k = Kernel(t, cell("for i = 1, 100000 do display(('z'):rep(1000)) end"), headless=True, cwd=small)
+    assert k.finish() == 1
+    assert "no space left" in k.stderr, k.stderr
+
+
+run(globals())
