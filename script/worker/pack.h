@@ -14,6 +14,8 @@
 
 #include <lua.h>
 
+enum { PACK_DEPTH_MAX = 180 }; // of tables and functions in each other
+
 // Remembers which globals every process has: those that are there now. What a script adds is its
 // own.
 void pack_remember_globals(lua_State *L);

@@ -5,6 +5,7 @@
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
+#include "trainer/dist/place.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -47,16 +48,6 @@ struct job_result {
     buf failure;
     int exit_code; // a rank called os.exit with it; -1: none did
 };
-
-// A rank's place in the job, the start of JOB's body: six numbers of 4 bytes, threads last.
-struct place {
-    int rank, size, local_rank, local_size, cross_rank, cross_size, threads;
-};
-enum { PLACE_SIZE = 7 * 4 };
-void place_put(const struct place *p, char out[PLACE_SIZE]);
-int place_get(struct place *p, const void *bytes, size_t n, err *e);
-// Ranks fill hosts in order, `slots` on each (0: one host for all).
-struct place place_of(int rank, int np, int slots, int cores);
 
 typedef struct driver driver;
 

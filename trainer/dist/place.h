@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// A rank's place among the ranks of a job, as Horovod counts it. A plain value.
+#pragma once
+#include "base/err.h"
+
+#include <stddef.h>
+
+struct place {
+    int rank, size;
+    int local_rank, local_size; // among the ranks of its host
+    int cross_rank, cross_size; // among the hosts that have a rank with this local_rank
+    int threads;                // that it may use
+};
+
+// Ranks fill hosts in order, `slots` on each (0: one host for all); `cores` of a host are shared.
+struct place place_of(int rank, int np, int slots, int cores);
+
+// As bytes, the start of JOB's body: seven numbers of 4 bytes in the order above.
+enum { PLACE_SIZE = 7 * 4 };
+void place_put(const struct place *p, char out[PLACE_SIZE]);
+int place_get(struct place *p, const void *bytes, size_t n, err *e);
