@@ -96,7 +96,10 @@ int clock_parse_rfc3339(const char *text, int64_t *wall_ns, err *e)
         return err_set(e, ERR_INVALID, "not a time as RFC 3339 writes it: \"%.64s\"", text);
     tm.tm_year -= 1900;
     tm.tm_mon -= 1;
-    *wall_ns = ((int64_t)timegm(&tm) - offset) * CLOCK_SEC + nanos;
+    int64_t ns;
+    if (__builtin_mul_overflow((int64_t)timegm(&tm) - offset, CLOCK_SEC, &ns) ||
+        __builtin_add_overflow(ns, nanos, wall_ns))
+        return err_set(e, ERR_INVALID, "\"%.64s\" is out of range: 1678 to 2261 is not", text);
     return 0;
 }
 
