@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// What an API server streams: watch frames in any pieces, the objects in them as people see them,
+// and the stamps of log lines.
+#include "k8s/client/frames.h"
+
+#include "base/str.h"
+#include "k8s/client/describe.h"
+#include "k8s/client/jsonpath.h"
+#include "k8s/client/logs.h"
+#include "k8s/client/state.h"
+#include "k8s/client/status.h"
+#include "k8s/client/table.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <stdlib.h>
+
+static void look_at(const cJSON *object)
+{
+    err e;
+    AUTO_BUF text = {0};
+    struct pod_row row;
+    pod_row(object, 0, &row);
+    state_of(object);
+    state_reached(object, "RUNNING");
+    describe(&text, object, json_get(object, "items"), 0);
+    status_object_error(object, "fuzz", "nobody", &e);
+    jsonpath_is(object, json_str_or(object, "message", "{.a[*].b}"), "c", &e);
+    cJSON *table = table_from_server(object, true, true), *list = table_from_list(object, true, 0);
+    table_print(&text, table);
+    table_print(&text, list);
+    cJSON_Delete(table);
+    cJSON_Delete(list);
+}
+
+static int on_line(void *arg, const char *line, size_t n)
+{
+    size_t *told = arg, text;
+    int64_t stamp;
+    log_stamp(line, n, &stamp, &text);
+    if (n == 0 || text > n)
+        abort();
+    *told += n;
+    cJSON *frame = json_parse(line, n, NULL);
+    look_at(json_get(frame, "object"));
+    cJSON_Delete(frame);
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+    size_t whole = 0, pieces = 0, step = n ? bytes[0] % 7 + 1u : 1;
+    struct frames a = {0}, b = {.limit = 16, .split = true};
+    frames_feed(&a, (const char *)bytes, n, on_line, &whole, NULL);
+    frames_end(&a, on_line, &whole);
+    for (size_t i = 0; i < n; i += step)
+        frames_feed(
+            &b, (const char *)bytes + i, i + step < n ? step : n - i, on_line, &pieces, NULL);
+    frames_end(&b, on_line, &pieces);
+    if (pieces < whole / 2) // split lines may lose a '\r' each, never more
+        abort();
+    frames_done(&a);
+    frames_done(&b);
+    return 0;
+}
