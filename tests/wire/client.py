@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Notebooks against a real kube-apiserver (tests/support/apiserver) and against the sandbox: what the Lua module k8s
+does there, what kubectl sees of it, and what happens when the server goes away."""
+import glob
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+
+from tap import CACHE, FIRESTEEL, SOURCE, Skip, eventually, run, sh
+
+KUBECTL = shutil.which("kubectl")
+SCRIPT = os.path.join(SOURCE, "tests/support/apiserver")
+
+
+class Real:
+    """One kube-apiserver for all cases; controllers are played by the tests, with kubectl."""
+    folder = None
+
+    @classmethod
+    def up(cls):
+        if not KUBECTL:
+            raise Skip("kubectl is not installed")
+        if not cls.folder:
+            folder = tempfile.mkdtemp(prefix="firesteel-test-")
+            done = cls.script("up", folder)
+            if done.code == 77:
+                shutil.rmtree(folder)
+                raise Skip("no kube-apiserver in the cache: tests/support/apiserver build (a few minutes, once)")
+            assert done.code == 0, done
+            cls.folder = folder
+            cls.kubectl("apply", "-f", os.path.join(SOURCE, "tests/support/sparkapplication-crd.yaml"))
+            cls.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+            eventually(lambda: cls.kubectl("get", "sparkapp", code=None).code == 0)
+
+    @classmethod
+    def down(cls):
+        if cls.folder:
+            cls.script("down", cls.folder)
+            shutil.rmtree(cls.folder, ignore_errors=True)
+
+    @staticmethod
+    def script(verb, folder):
+        return sh(SCRIPT, verb, folder, env={"FIRESTEEL_CACHE": CACHE})
+
+    @classmethod
+    def kubectl(cls, *argv, input=None, code=0):
+        done = sh(KUBECTL, *argv, env={"KUBECONFIG": f"{cls.folder}/kubeconfig", "HOME": cls.folder}, input=input)
+        assert code is None or done.code == code, (argv, done)
+        return done
+
+    @classmethod
+    def status(cls, name, **status):
+        patch = json.dumps({"status": status})
+        cls.kubectl("patch", "sparkapp", name, "--subresource=status", "--type=merge", "-p", patch)
+
+    @classmethod
+    def state(cls, name, state, message=""):
+        cls.status(name, applicationState={"state": state, "errorMessage": message})
+
+
+class Notebook:
+    """A notebook's run; `cells` are Lua, in one cell that may do everything."""
+
+    def __init__(self, t, cells, *options, cluster=None):
+        Real.up() if cluster is None else None
+        self.dir = t.dir()
+        self.options = options
+        self.env = dict(os.environ, HOME=self.dir, KUBECONFIG=f"{Real.folder}/kubeconfig")
+        with open(f"{self.dir}/n.lua", "w") as f:
+            f.write('-- %% all effects="cluster,destructive"\n' + cells)
+        with open(f"{self.dir}/app.yaml", "w") as f:
+            f.write(APP)
+
+    def argv(self):
+        return [FIRESTEEL, "run", "n.lua", "--allow", "cluster,destructive", *self.options]
+
+    def run(self, code=0):
+        self.done = sh(*self.argv(), cwd=self.dir, env=self.env)
+        assert code is None or self.done.code == code, self.done
+        return self.done
+
+    def start(self):
+        self.process = subprocess.Popen(self.argv(), cwd=self.dir, env=self.env, text=True, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def end(self, code=0):
+        out, _ = self.process.communicate(timeout=60)
+        assert self.process.returncode == code, out
+        return out
+
+    def journal(self):
+        return [json.loads(line) for line in open(glob.glob(f"{self.dir}/.firesteel/*.jsonl")[0])]
+
+
+APP = """\
+apiVersion: sparkoperator.k8s.io/v1beta2
+kind: SparkApplication
+metadata: {name: NAME}
+spec:
+  type: Python
+  mode: cluster
+  image: x
+  sparkVersion: 3.5.7
+  mainApplicationFile: local:///opt/firesteel/spark.py
+  driver: {cores: 1, memory: 1g}
+  executor: {cores: 1, instances: 2, memory: 1g}
+"""
+
+
+def app(name):
+    return f"app = k8s.create [[{APP.replace('NAME', name)}]]\n"
+
+
+def test_tables_are_those_of_kubectl(t):
+    n = Notebook(t, 'print(k8s.get("namespaces", {field_selector = "metadata.name=kube-system"}))\n'
+                    'print(k8s.get("crd"))\nprint(k8s.get("services", {all_namespaces = true, wide = true}))')
+    out = n.run().out
+    for argv in (["ns", "kube-system"], ["crd"], ["services", "-A", "-o", "wide"]):
+        want = Real.kubectl("get", *argv).out
+        for line in want.splitlines():
+            words = line.split()[:-1] if argv[0] != "services" else line.split()[:5]  # ages move on
+            assert any(got.split()[:len(words)] == words for got in out.splitlines()), (line, out)
+
+
+def test_objects_are_made_changed_and_removed(t):
+    n = Notebook(t, """
+local cm = k8s.apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "made" }, data = { a = "1" } }
+print(cm, cm.created)
+cm = k8s.apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "made" }, data = { a = "2" } }
+print(cm.created, cm:refresh().data.a)
+cm:patch { data = { b = "x" } }
+print(cm:refresh().data.b)
+print(cm:yaml())
+local list = k8s.list("configmaps", { selector = "firesteel/run=" .. firesteel.run })
+print(#list, list[1].metadata.name)
+cm:delete()
+print(pcall(k8s.get, "configmaps", "made"))
+""")
+    out = n.run().out
+    for want in ("configmap/made\ttrue", "false\t2", "app.kubernetes.io/managed-by: firesteel", "1\tmade",
+                 'configmaps "made" not found'):
+        assert want in out, (want, out)
+    assert Real.kubectl("get", "cm", "made", code=1)
+
+
+def test_what_the_server_refuses_is_said_with_reason_and_remedy(t):
+    Real.up()
+    Real.kubectl("create", "configmap", "theirs", "--from-literal=a=1")
+    n = Notebook(t, """
+local pod = { apiVersion = "v1", kind = "Pod", metadata = { name = "UPPER" }, spec = { containers = { { name = "a", image = "b" } } } }
+print(pcall(k8s.create, pod))
+pod.metadata.name, pod.spec.containerz = "lower", {}
+print(pcall(k8s.create, pod))
+print(pcall(k8s.get, "podz", "x"))
+print(pcall(k8s.create, { apiVersion = "apps/v1beta1", kind = "Deployment", metadata = { name = "x" } }))
+print(pcall(k8s.create, { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "theirs" } }))
+print(pcall(k8s.apply, { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "theirs" }, data = { a = "2" } }))
+print(k8s.apply({ apiVersion = "v1", kind = "ConfigMap", metadata = { name = "theirs" }, data = { a = "2" } }, { force = true }))
+print(pcall(k8s.create, { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "x", namespace = "nowhere" } }))
+print(pcall(k8s.patch, "sparkapp", "none", {}, { type = "strategic" }))
+print(pcall(k8s.get, "pods", { selektor = "x" }))
+""")
+    out = n.run().out
+    Real.kubectl("delete", "cm", "theirs")
+    for want in ('Pod "UPPER" is invalid: metadata.name', 'unknown field "spec.containerz"', 'no kind "podz"; did you mean pods?',
+                 "no Deployment of apiVersion apps/v1beta1; it has it in apps/v1", "already exists: delete it first",
+                 '.data.a (conflict with "kubectl-create"', "force=true", "configmap/theirs",
+                 'namespaces "nowhere" not found', "k8s.list has no option selektor"):
+        assert want in out, (want, out)
+
+
+def test_a_dry_run_stores_nothing(t):
+    n = Notebook(t, 'print(k8s.check { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "dry" } })\n'
+                    'print(pcall(k8s.check, { apiVersion = "v1", kind = "Pod", metadata = { name = "dry" } }))')
+    out = n.run().out
+    assert "true" in out and "spec.containers: Required value" in out, out
+    Real.kubectl("get", "cm", "dry", code=1)
+
+
+def test_a_client_certificate_is_shown_and_a_stranger_is_refused(t):
+    out = Notebook(t, 'print(k8s.version().context, #k8s.list "namespaces" > 2)', "--context", "cert").run().out
+    assert "cert\ttrue" in out, out
+    n = Notebook(t, 'print(k8s.can_i("list", "pods"))\nprint(pcall(k8s.list, "pods"))\nk8s.create "app.yaml"',
+                 "--context", "user")
+    out = n.run(1).out
+    for want in ("false", 'User "user" cannot list resource "pods"', "context user, user user", "ask for a role",
+                 'User "user" cannot create resource "sparkapplications"'):
+        assert want in out, (want, out)
+
+
+def test_reaches_goes_through_the_states(t):
+    n = Notebook(t, app("good") + 'app:watch()\nprint("made")\nexpect(app):reaches("RUNNING", "20s")\nprint("was RUNNING")\n'
+                 'expect(app):reaches("COMPLETED", "20s")\nprint("was COMPLETED")\napp:delete()')
+    n.start()
+    eventually(lambda: Real.kubectl("get", "sparkapp", "good", code=None).code == 0)
+    for state in ("SUBMITTED", "RUNNING", "COMPLETED"):
+        Real.state("good", state)
+        time.sleep(0.3)
+    out = n.end()
+    assert "was RUNNING" in out and "was COMPLETED" in out, out
+    rows = [r for e in n.journal() if e["type"] == "update" for r in e.get("rows", [])]
+    assert {"SUBMITTED", "RUNNING", "COMPLETED"} <= {r["cells"][2] for r in rows if "cells" in r}, rows
+
+
+def test_failed_ends_a_wait_at_once_with_the_cause(t):
+    n = Notebook(t, app("bad") + 'expect(app):reaches("COMPLETED", "50s")')
+    n.start()
+    eventually(lambda: Real.kubectl("get", "sparkapp", "bad", code=None).code == 0)
+    Real.kubectl("create", "-f", "-", input=json.dumps({
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "bad.1", "namespace": "default"}, "type": "Warning",
+        "reason": "SparkApplicationFailed", "message": "SparkApplication bad failed", "lastTimestamp": "2026-01-02T03:04:05Z",
+        "involvedObject": {"kind": "SparkApplication", "name": "bad", "namespace": "default",
+                           "uid": Real.kubectl("get", "sparkapp", "bad", "-o", "jsonpath={.metadata.uid}").out}}))
+    start = time.monotonic()
+    Real.state("bad", "FAILED", "driver container failed with ExitCode: 3, Reason: Error")
+    out = n.end(1)
+    assert time.monotonic() - start < 10, out
+    assert "sparkapplication bad is FAILED, and will not reach COMPLETED: driver container failed with ExitCode: 3" in out, out
+    assert "SparkApplicationFailed: SparkApplication bad failed" in out, out
+    Real.kubectl("delete", "sparkapp", "bad")
+
+
+def test_a_wait_goes_on_when_the_server_comes_back(t):
+    n = Notebook(t, app("away") + 'expect(app):reaches("COMPLETED", "50s")\nprint "through"')
+    n.start()
+    eventually(lambda: Real.kubectl("get", "sparkapp", "away", code=None).code == 0)
+    time.sleep(0.5)
+    Real.script("away", Real.folder)
+    time.sleep(2)
+    assert Real.script("back", Real.folder).code == 0
+    eventually(lambda: Real.kubectl("get", "sparkapp", "away", code=None).code == 0)
+    Real.state("away", "COMPLETED")
+    out = n.end()
+    assert "through" in out and "away for" in out and "the server is back" in out, out
+    Real.kubectl("delete", "sparkapp", "away")
+
+
+def test_a_wait_says_why_it_was_in_vain(t):
+    n = Notebook(t, app("slow") + """
+print(pcall(app.reaches, app, "COMPLETED", "300ms"))
+print(pcall(app.wait, app, "condition=Ready", "300ms"))
+print(app:wait("jsonpath={.spec.sparkVersion}=3.5.7", "5s").metadata.name)
+app:delete { wait = false }
+app:wait("delete", "5s")
+print(pcall(app.reaches, app, "COMPLETED", "5s"))
+""")
+    out = n.run().out
+    for want in ("wait for sparkapplication slow: the time-out has passed; it is without a state", "slow\n", "it is not there"):
+        assert want in out, (want, out)
+
+
+def test_neither_tokens_nor_secrets_reach_the_journal(t):
+    n = Notebook(t, 's = k8s.create { apiVersion = "v1", kind = "Secret", metadata = { name = "s" }, stringData = { p = "correct-horse" } }\n'
+                    'print(s:refresh().data.p, "correct-horse", "admin-token")\nprint(s:describe())\ns:delete()')
+    out = n.run().out
+    text = out + "".join(open(p).read() for p in glob.glob(f"{n.dir}/.firesteel/*.jsonl"))
+    assert "p:  13 bytes" in out, out
+    # The cell's own source holds the two words; nothing that was printed or sent does.
+    printed = out + json.dumps([e for e in n.journal() if e["type"] not in ("run", "document", "resumed")])
+    for secret in ("correct-horse", "Y29ycmVjdC1ob3JzZQ", "admin-token"):
+        assert secret not in printed, (secret, printed)
+    assert "Y29ycmVjdC1ob3JzZQ" not in text
+
+
+SANDBOX_JOB = """
+job = k8s.create { apiVersion = "batch/v1", kind = "Job", metadata = { name = "NAME" }, spec = { parallelism = PODS, completions = PODS,
+  backoffLimit = 0, template = { spec = { restartPolicy = "Never", containers = { { name = "main", image = "host", command = { "sh", "-c", [[SCRIPT]] } } } } } } }
+"""
+
+
+def job(name, script, pods=1):
+    return SANDBOX_JOB.replace("NAME", name).replace("PODS", str(pods)).replace("SCRIPT", script)
+
+
+def sandboxed(t, cells):
+    n = Notebook(t, cells, "--sandbox", cluster="sandbox")
+    n.env.pop("KUBECONFIG")
+    return n
+
+
+def test_a_job_s_log_is_read_filtered_and_followed(t):
+    n = sandboxed(t, job("talk", "for i in 1 2 3 4 5; do echo line $i; sleep 0.2; done") + """
+job:watch()
+job:wait("jsonpath={.status.active}=1", "20s")
+job:logs { follow = true }
+expect(job):reaches("Complete", "30s")
+print("[" .. job:logs() .. "]")
+print("[" .. job:logs { grep = "[24]$" } .. "]")
+print("[" .. job:logs { tail = 1 } .. "]")
+print(#job:events() > 0, job:state())
+job:delete()
+""")
+    out = n.run().out
+    for want in ("[line 1", "[line 2", "line 4]", "[line 5]", "true\tComplete\ttrue"):
+        assert want in out.replace("\n    ", "\n"), (want, out)
+    told = "".join(e.get("text", "") for e in n.journal() if e["type"] == "stream")
+    assert told.startswith("line 1\nline 2\nline 3\nline 4\nline 5\n"), told
+
+
+def test_logs_of_many_pods_are_one_story(t):
+    n = sandboxed(t, job("many", "for i in 1 2 3 4 5 6 7 8; do date +%s%N; sleep 0.05; done", 3) + """
+expect(job):reaches("Complete", "40s")
+print(job:logs { all = true })
+job:delete()
+""")
+    out = n.run().out
+    lines = [line.strip().split(" | ") for line in out.splitlines() if " | " in line]
+    assert len(lines) == 24 and len({pod for pod, _ in lines}) == 3, out
+    stamps = [int(stamp) for _, stamp in lines]
+    late = [b - a for a, b in zip(stamps, stamps[1:]) if b < a]
+    assert all(x > -20_000_000 for x in late), late  # the runtime stamps a line some ms after it was written
+
+
+def test_a_job_that_fails_shows_its_last_words(t):
+    n = sandboxed(t, job("fail", "echo these are my last words; exit 3") + 'expect(job):reaches("Complete", "30s")')
+    out = n.run(1).out
+    assert "is Failed, and will not reach Complete" in out and "these are my last words" in out, out
+
+
+try:
+    run(globals())
+finally:
+    Real.down()
