@@ -36,6 +36,19 @@ struct credentials {
     size_t told;
 };
 
+static void add_secret(credentials *c, const char *text)
+{
+    if (!text || strlen(text) < 6)
+        return;
+    pthread_mutex_lock(&c->lock);
+    bool known = false;
+    for (char **s = c->secrets; *s; s++)
+        known = known || str_eq(*s, text);
+    if (!known)
+        c->secrets = strv_add(c->secrets, text);
+    pthread_mutex_unlock(&c->lock);
+}
+
 credentials *credentials_new(loop *l, http *h, const kubeconfig *k, const char *const *env)
 {
     credentials *c = mem_alloc(sizeof *c);
@@ -45,6 +58,9 @@ credentials *credentials_new(loop *l, http *h, const kubeconfig *k, const char *
     c->env = env ? strv_dup(env) : NULL;
     c->secrets = mem_array(1, sizeof *c->secrets);
     pthread_mutex_init(&c->lock, NULL);
+    add_secret(c, k->token);
+    add_secret(c, k->password);
+    add_secret(c, k->key_data);
     return c;
 }
 
@@ -78,19 +94,6 @@ void credentials_free(credentials *c)
     strv_free(c->secrets);
     pthread_mutex_destroy(&c->lock);
     free(c);
-}
-
-static void add_secret(credentials *c, const char *text)
-{
-    if (!text || strlen(text) < 6)
-        return;
-    pthread_mutex_lock(&c->lock);
-    bool known = false;
-    for (char **s = c->secrets; *s; s++)
-        known = known || str_eq(*s, text);
-    if (!known)
-        c->secrets = strv_add(c->secrets, text);
-    pthread_mutex_unlock(&c->lock);
 }
 
 void credentials_secrets(credentials *c, void (*fn)(void *arg, const char *secret), void *arg)

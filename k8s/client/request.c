@@ -8,6 +8,8 @@
 #include "k8s/client/private.h"
 #include "k8s/client/status.h"
 
+enum { ANSWER_MS = 60000 }; // a server's own limit for a request
+
 struct operation {
     client *client;
     struct request request; // its strings are the starter's until the stream has been opened
@@ -180,7 +182,10 @@ static int try_once(client *c, const struct patience *p, const struct request *r
     struct http_response *response, err *e)
 {
     *response = (struct http_response){0};
-    struct waiter w = {.client = c, .request = r, .response = response};
+    struct request timed = *r;
+    if (!timed.idle_timeout_ms)
+        timed.idle_timeout_ms = ANSWER_MS;
+    struct waiter w = {.client = c, .request = &timed, .response = response};
     if (loop_call(c->loop, p->canceller, &waiter_ops, &w, p->deadline, e) != 0)
         return err_wrap(e, "%s", r->what);
     if (w.error.code != ERR_NONE)

@@ -13,7 +13,7 @@ struct request {
     const char *body;   // must stay until done
     size_t body_n;
     http_pool pool;
-    int idle_timeout_ms; // see http_request
+    int idle_timeout_ms; // see http_request; request_do waits 60 s when it is 0
     bool repeatable;     // sent twice, it does no more than sent once
     const char *what;    // "list pods in namespace default": for errors
 };
