@@ -97,10 +97,11 @@ static void restore_float_mode(unsigned mode)
 
 void pool_barrier(pool *p)
 {
-    if (p->running == 1)
+    int running = p->running; // once arrived, the next run may begin and change it
+    if (running == 1)
         return;
     unsigned seen = atomic_load_explicit(&p->barrier.turn, memory_order_acquire);
-    if (atomic_fetch_add(&p->arrived, 1) + 1 < p->running) {
+    if (atomic_fetch_add(&p->arrived, 1) + 1 < running) {
         gate_wait(&p->barrier, seen, p->spins);
         return;
     }

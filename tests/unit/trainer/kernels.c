@@ -317,6 +317,24 @@ static void meet(void *ctx, int thread)
     }
 }
 
+static void count(void *ctx, int thread)
+{
+    struct meeting *m = ctx;
+    atomic_fetch_add(&m->before, 1);
+    pool_barrier(m->pool);
+}
+
+TEST(runs_alone_and_together_may_alternate)
+{
+    struct meeting m = {.pool = pool_new(3)};
+    for (int run = 0; run < 2000; run++) {
+        atomic_store(&m.before, 0);
+        pool_run(m.pool, run % 3 == 0, count, &m);
+        CHECK_INT(atomic_load(&m.before), run % 3 == 0 ? 1 : 3);
+    }
+    pool_free(m.pool);
+}
+
 TEST(nobody_passes_a_barrier_alone)
 {
     for (int threads = 1; threads <= 8; threads++) {
