@@ -94,6 +94,9 @@ int launch_kernel(const struct launch *options, pid_t *guard, int *client_fd, er
     // too.
     posix_spawn_file_actions_adddup2(&files, pair[1], CLIENT_FD);
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    for (int fd = STDOUT_FILENO; options->detach && fd <= STDERR_FILENO;
+         fd++) // $(… --detach) must end
+        posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_WRONLY, 0);
     int failed = posix_spawn(guard, options->program, &files, &attributes, argv, environ);
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);

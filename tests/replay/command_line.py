@@ -1,0 +1,433 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""firesteel run, runs, show, export, ls, stop, as a user meets them."""
+import glob
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import time
+import xml.etree.ElementTree as xml
+
+from tap import FIRESTEEL, PATIENCE, Skip, eventually, processes, run, sh
+
+SAMPLE = """\
+-- %% [markdown]
+-- # Sample
+
+-- %% Parameters tags=["parameters"]
+epochs = 1
+name = "ann"
+
+-- %% Hello
+print("hello " .. name, epochs)
+for i = 1, 3 do io.write("step " .. i .. "\\r") end
+io.write("all steps\\n")
+6 * 7
+
+-- %% Shell
+!echo from $name
+
+-- %% Note file="note.txt"
+a note
+"""
+FAILS = """\
+-- %% Fine
+x = nil
+
+-- %% Broken
+
+x.y = 1
+
+-- %% Never
+print("never")
+"""
+SLOW = """\
+-- %% Slow
+print("started")
+sh "sleep 60"
+"""
+
+
+def notebook(t, text, name="sample.lua"):
+    folder = t.dir()
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    return path
+
+
+def firesteel(*arguments, **options):
+    return sh(FIRESTEEL, *arguments, **options)
+
+
+def folder_of(path):
+    return os.path.dirname(path)
+
+
+def records(path):
+    (journal,) = glob.glob(folder_of(path) + "/.firesteel/*.jsonl")
+    with open(journal, encoding="utf-8") as f:
+        return [json.loads(line) for line in f]
+
+
+def start(path, *options, **rest):
+    process = subprocess.Popen([FIRESTEEL, "run", path, *options], stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               start_new_session=True, **rest)
+    line = ""
+    while "started" not in line:
+        line = process.stdout.readline()
+        assert line, "it ended before it started"
+    return process
+
+
+def nothing_runs(path):
+    eventually(lambda: not processes(folder_of(path)), 10)
+
+
+def test_cell_by_cell_in_a_pipe(t):
+    path = notebook(t, SAMPLE)
+    done = firesteel("run", path)
+    assert done.code == 0 and done.err == "", done
+    lines = [line for line in done.out.splitlines() if not line.startswith("    ok")]
+    assert lines[:-1] == ["[1/4] Parameters", "[2/4] Hello", "    hello ann\t1", "    all steps", "    42",
+                          "[3/4] Shell", "    from ann", "[4/4] Note", "    Wrote note.txt (1 line)"], done
+    assert lines[-1].startswith("ok: 4 cells ok in ") and "\033" not in done.out, done
+    with open(folder_of(path) + "/note.txt", encoding="utf-8") as f:
+        assert f.read() == "a note\n"
+
+
+def test_parameters(t):
+    path = notebook(t, SAMPLE)
+    done = firesteel("run", path, "-p", "epochs=3", "--param=name=b c")
+    assert "hello b c\t3" in done.out and done.code == 0, done
+    for wrong, said in [("epoch=1", "there are epochs (number), name (string)"),
+                        ("epochs=x", "it is a number"), ("epochs", "NAME=VALUE")]:
+        done = firesteel("run", path, "-p", wrong)
+        assert done.code == 2 and said in done.err, done
+    assert len(glob.glob(folder_of(path) + "/.firesteel/*.jsonl")) == 1  # nothing else was run
+
+
+def test_a_failure_has_its_cell_line_and_exit_code(t):
+    path = notebook(t, FAILS)
+    done = firesteel("run", path)
+    assert done.code == 1, done
+    assert "firesteel: cell 2 (Broken), line 2: attempt to index a nil value" in done.err, done
+    assert "[3/3] Never" not in done.out and "1 cells ok, 1 failed, 1 not run" in done.out, done
+
+
+def test_what_is_wrong_is_said_before_anything_runs(t):
+    folder = t.dir()
+    cases = [
+        ("none.lua", None, "No such file"),
+        ("nul.lua", "print(1)\0", "line 1 has a NUL byte"),
+        ("latin.lua", "-- %% a\n-- caf\udce9\n", "line 2 is not UTF-8"),
+        ("bad.ipynb", "{]", "is not a notebook"),
+        ("option.lua", "-- %% a\nx = 1\n\n-- %% b tmieout=\"1s\"\n", "line 4: unknown option tmieout; did you mean timeout?"),
+        ("magic.lua", "-- %% a\n\n-- %%bsah\nls\n", "line 3: unknown magic %%bsah; did you mean %%bash?"),
+    ]
+    for name, text, said in cases:
+        path = os.path.join(folder, name)
+        if text is not None:
+            with open(path, "wb") as f:
+                f.write(text.encode("utf-8", "surrogateescape"))
+        done = firesteel("run", path)
+        assert done.code == 2 and said in done.err and name in done.err, (name, done)
+    assert not os.path.exists(folder + "/.firesteel")
+
+
+def test_wrong_usage(t):
+    path = notebook(t, SAMPLE)
+    for arguments, said in [
+        (["rnu"], "did you mean `firesteel run`?"),
+        (["run"], "which notebook?"),
+        (["run", path, path], "one notebook at a time"),
+        (["run", path, "--alow", "cluster"], "did you mean --allow?"),
+        (["run", path, "--allow", "all"], "cluster, destructive"),
+        (["run", path, "--timeout", "5"], "--timeout"),
+        (["run", path, "-o", "xml"], "plain, json or junit"),
+        (["run", path, "--report", "x.pdf"], ".ipynb or .md"),
+        (["run", path, "-p"], "needs a value"),
+        (["run", path, "--sandbox=yes"], "takes no value"),
+        (["export"], "to which format?"),
+        (["show", "a", "b"], "one run"),
+        ([path], "firesteel run " + path),
+        ([], "Usage: firesteel VERB"),
+    ]:
+        done = firesteel(*arguments)
+        assert done.code == 2 and said in done.err, (arguments, done)
+
+
+def test_help_and_version(t):
+    done = firesteel("--version")
+    assert done.code == 0 and done.out.startswith("firesteel "), done
+    done = firesteel("--help")
+    assert done.code == 0 and "  run " in done.out and done.err == "", done
+    for verb in ["run", "runs", "show", "export", "ls", "stop"]:
+        done = firesteel(verb, "--help")
+        assert done.code == 0 and f"Usage: firesteel {verb}" in done.out and "--help" in done.out, done
+        assert firesteel("help", verb).out == done.out
+
+
+def test_json_is_the_journal(t):
+    path = notebook(t, SAMPLE)
+    done = firesteel("run", path, "-o", "json")
+    assert done.code == 0, done
+    events = [json.loads(line) for line in done.out.splitlines()]
+    assert events == records(path)
+    assert [e["seq"] for e in events] == list(range(1, len(events) + 1))
+    assert events[0]["type"] == "run" and events[-1]["type"] == "end"
+
+
+def test_junit(t):
+    path = notebook(t, FAILS.replace("x = nil", "x = nil print '<&>'"))
+    done = firesteel("run", path, "-o", "junit")
+    assert done.code == 1, done
+    suite = xml.fromstring(done.out)
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "1"), done
+    cases = suite.findall("testcase")
+    assert cases[0].find("system-out").text == "<&>\n"
+    assert "attempt to index" in cases[1].find("failure").get("message")
+    assert cases[2].find("skipped") is not None
+
+
+def test_reports_are_written_also_when_it_fails(t):
+    path = notebook(t, FAILS)
+    ipynb, md = folder_of(path) + "/r.ipynb", folder_of(path) + "/r.md"
+    assert firesteel("run", path, "--report", ipynb).code == 1
+    with open(ipynb, encoding="utf-8") as f:
+        cells = json.load(f)["cells"]
+    assert cells[1]["outputs"][0]["output_type"] == "error" and cells[1]["execution_count"] == 2
+    assert firesteel("run", path, "--report", md).code == 1
+    with open(md, encoding="utf-8") as f:
+        text = f.read()
+    assert "**failed**" in text and "attempt to index" in text and "*not run*" in text
+    done = firesteel("run", path, "--report", "/nonexistent/r.md")
+    assert done.code == 1 and "the report /nonexistent/r.md" in done.err, done
+
+
+def test_secrets_reach_neither_output_nor_journal_nor_report(t):
+    path = notebook(t, "-- %% a\nprint('x' .. os.getenv('API_TOKEN') .. 'x')\n!echo $API_TOKEN | base64\n")
+    report = folder_of(path) + "/r.ipynb"
+    done = firesteel("run", path, "--report", report, env={"API_TOKEN": "t0p-s3cret-t0p"})
+    assert done.code == 0 and "x[secret]x" in done.out and "[secret]" in done.out.split("x[secret]x")[1], done
+    for file in [report, *glob.glob(folder_of(path) + "/.firesteel/*.jsonl")]:
+        with open(file, encoding="utf-8") as f:
+            text = f.read()
+        assert "t0p-s3cret" not in text and "dDBwLXMzY3JldC" not in text, file
+    assert "t0p-s3cret" not in done.out
+
+
+def test_working_folders(t):
+    path = notebook(t, "-- %% a\nio.open('made.txt', 'w'):write('x'):close()\n")
+    there = t.dir() + "/new/folder"
+    assert firesteel("run", path, "--cwd", there).code == 0
+    assert os.path.exists(there + "/made.txt") and not os.path.exists(folder_of(path) + "/.firesteel")
+    done = firesteel("runs", "--cwd", there)
+    assert "sample-" in done.out and "ok" in done.out, done
+    assert oct(os.stat(there + "/.firesteel").st_mode & 0o777) == "0o700"
+
+
+def test_a_folder_that_cannot_be_written(t):
+    if os.geteuid() == 0:
+        user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    else:
+        user = []
+    folder, state = t.dir(), t.dir()
+    path = folder + "/ro.lua"
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("-- %% a\nprint(io.open('near.txt'):read('a'))\n")
+    with open(folder + "/near.txt", "w", encoding="utf-8") as f:
+        f.write("found it")
+    os.chmod(folder, 0o555)
+    os.chmod(state, 0o777)
+    t.after(lambda: os.chmod(folder, 0o755))
+    done = sh(*user, FIRESTEEL, "run", path, env={"XDG_STATE_HOME": state, "HOME": state})
+    if done.code in (126, 127) or "setpriv" in done.err:
+        raise Skip("another user cannot reach the programs of this build folder")
+    assert done.code == 0 and "cannot be written; working in " + state in done.err, done
+    assert "found it" in done.out, done
+
+
+def test_runs_and_show(t):
+    path = notebook(t, SAMPLE)
+    folder = folder_of(path)
+    empty = firesteel("runs", cwd=folder)
+    assert empty.code == 0 and "no runs" in empty.err, empty
+    printed = firesteel("run", path).out
+    done = firesteel("runs", cwd=folder)
+    header, row = done.out.splitlines()
+    assert header.split()[:3] == ["RUN", "STATE", "STARTED"] and row.split()[1] == "ok" and "4/4" in row, done
+    listed = json.loads(firesteel("runs", "-o", "json", cwd=folder).out)
+    assert listed[0]["state"] == "ok" and listed[0]["ok"] == 4, listed
+    for name in [[], ["sample"], [listed[0]["run"]]]:
+        shown = firesteel("show", *name, cwd=folder)
+        assert shown.code == 0 and printed in shown.out, (shown, printed)
+    ledger = firesteel("show", "--ledger", cwd=folder)
+    assert "local" in ledger.out and "write note.txt" in ledger.out, ledger
+    none = firesteel("show", "other", cwd=folder)
+    assert none.code == 1 and "there is no run other" in none.err, none
+
+
+def test_export(t):
+    path = notebook(t, SAMPLE)
+    folder = folder_of(path)
+    firesteel("run", path)
+    md = firesteel("export", "--to", "md", cwd=folder)
+    assert md.code == 0 and "hello ann\t1\nall steps\n42\n" in md.out, md
+    done = firesteel("export", "sample", "-o", "out.ipynb", cwd=folder)
+    assert done.code == 0 and done.out == "", done
+    with open(folder + "/out.ipynb", encoding="utf-8") as f:
+        cells = json.load(f)["cells"]
+    assert cells[2]["outputs"][-1]["data"]["text/plain"] == ["42"], cells[2]
+    again = firesteel("run", folder + "/out.ipynb", "--cwd", t.dir())
+    assert again.code == 0 and "hello ann\t1" in again.out, again
+
+
+def test_damage_and_newer_journals(t):
+    path = notebook(t, SAMPLE)
+    folder = folder_of(path)
+    firesteel("run", path)
+    (journal,) = glob.glob(folder + "/.firesteel/*.jsonl")
+    with open(journal, "rb") as f:
+        lines = f.read().splitlines(keepends=True)
+    with open(journal, "wb") as f:
+        f.writelines([lines[0], b"{damaged\n", *lines[2:-1], lines[-1][:20]])
+    done = firesteel("show", cwd=folder)
+    assert done.code == 1 and "1 lines of the journal are damaged" in done.err and "line 2" in done.err, done
+    assert "hello ann" in done.out, done
+    assert "killed" in firesteel("runs", cwd=folder).out  # its end is torn
+    with open(journal, "wb") as f:
+        f.write(lines[0].replace(b'"format":1', b'"format":7'))
+    for verb in (["show"], ["runs"], ["export", "--to", "md"]):
+        done = firesteel(*verb, cwd=folder)
+        assert done.code == 1 and "newer firesteel (journal format 7; this one reads 1)" in done.err, done
+
+
+def test_signals_interrupt_and_stop(t):
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        path = notebook(t, SLOW)
+        process = start(path)
+        process.send_signal(signum)
+        out = process.communicate(timeout=20 * PATIENCE)[0]
+        assert process.returncode == 130, (signum, process.returncode, out)
+        assert "interrupted: 0 cells ok" in out, out
+        nothing_runs(path)
+        assert records(path)[-1]["exit"] == 130
+
+
+def test_a_killed_client_takes_its_run_along(t):
+    path = notebook(t, SLOW)
+    process = start(path)
+    process.kill()
+    process.wait()
+    nothing_runs(path)
+    eventually(lambda: records(path)[-1]["type"] == "end", 10)
+    process.stdout.close()
+
+
+def test_a_reader_that_goes_interrupts(t):
+    path = notebook(t, "-- %% a\nprint 'started'\nwhile true do print(('x'):rep(100)) end\n")
+    process = start(path)
+    process.stdout.close()
+    assert process.wait(timeout=30 * PATIENCE) != 0
+    nothing_runs(path)
+
+
+def test_a_killed_kernel_is_told(t):
+    path = notebook(t, SLOW)
+    process = start(path)
+    os.kill(records(path)[0]["pid"], signal.SIGKILL)
+    out = process.communicate(timeout=20 * PATIENCE)[0]
+    assert process.returncode not in (0, 130) and "the kernel ended before the run did" in out, out
+    nothing_runs(path)
+    assert "killed" in firesteel("runs", cwd=folder_of(path)).out
+
+
+def test_timeouts(t):
+    path = notebook(t, SLOW)
+    done = firesteel("run", path, "--timeout", "1s")
+    assert done.code == 4 and "timeout" in done.out, done
+    done = firesteel("run", notebook(t, "-- %% a timeout=\"500ms\"\nwhile true do end\n"))
+    assert done.code == 4, done
+
+
+def test_effects_need_to_be_allowed(t):
+    path = notebook(t, "-- %% a\nprint 'before'\n\n-- %% b effects=\"cluster\"\nk8s.create {}\n")
+    done = firesteel("run", path)
+    assert done.code == 3 and "--allow" in done.err + done.out and "before" not in done.out, done
+
+
+def test_detached_runs_are_listed_and_stopped(t):
+    path = notebook(t, SLOW)
+    began = time.monotonic()
+    done = firesteel("run", path, "--detach")
+    name = done.out.strip()
+    assert done.code == 0 and name.startswith("sample-") and "\n" not in name, done
+    assert time.monotonic() - began < 10 * PATIENCE
+    row = eventually(lambda: [r for r in firesteel("ls").out.splitlines() if name in r], 10)
+    assert folder_of(path) in row[0], row
+    assert "running" in firesteel("runs", cwd=folder_of(path)).out
+    stopped = firesteel("stop", name)
+    assert stopped.code == 0 and "stopped" in stopped.out, stopped
+    nothing_runs(path)
+    assert name not in firesteel("ls").out
+    none = firesteel("stop", name)
+    assert none.code == 1 and "no kernel runs" in none.err, none
+
+
+def read_terminal(fd, process):
+    out = b""
+    while process.poll() is None or select.select([fd], [], [], 0.1)[0]:
+        if not select.select([fd], [], [], 0.1)[0]:
+            continue
+        try:
+            piece = os.read(fd, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        out += piece
+    return out.decode("utf-8", "replace")
+
+
+def on_terminal(path, **env):
+    ours, theirs = pty.openpty()
+    full = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | {"TERM": "xterm"} | env
+    process = subprocess.Popen([FIRESTEEL, "run", path], stdin=theirs, stdout=theirs, stderr=theirs,
+                               env=full, start_new_session=True)
+    os.close(theirs)
+    out = read_terminal(ours, process)
+    process.wait()
+    os.close(ours)
+    return out
+
+
+def test_a_terminal_has_colours_and_lines_redrawn(t):
+    path = notebook(t, "-- %% Caf\u00e9\n!for i in 1 2 3; do printf \"at $i\\r\"; sleep 0.2; done; echo all\n")
+    out = on_terminal(path, LC_ALL="C.UTF-8")
+    assert "\033[1m[1/1] Caf\u00e9\033[0m" in out and "\r\033[2K    at " in out, out
+    plain = on_terminal(path, NO_COLOR="1", LC_ALL="C")
+    assert "\033[1m" not in plain and "\033[3" not in plain and "Caf?" in plain, plain
+
+
+def test_output_that_is_not_utf8(t):
+    path = notebook(t, "-- %% a\n!printf 'caf\\351\\n'\nio.write('\\xff\\n')\n")
+    done = firesteel("run", path)
+    assert done.code == 0 and "caf\ufffd" in done.out and "    \ufffd\n" in done.out, done
+    assert all(e for e in records(path))
+
+
+def test_two_at_once(t):
+    path = notebook(t, SAMPLE)
+    both = [subprocess.Popen([FIRESTEEL, "run", path, "--cwd", t.dir()], stdout=subprocess.PIPE, text=True)
+            for _ in range(2)]
+    for process in both:
+        out = process.communicate(timeout=60)[0]
+        assert process.returncode == 0 and "4 cells ok" in out, out
+
+
+run(globals())
