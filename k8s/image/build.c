@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The worker's root without a base. ld.so looks in /lib, /usr/lib and their variants with a
-// machine's name; all of them lead to the one folder, so nothing needs a variable or a cache to be
-// found:
+// The worker brings its own ld.so and libraries, and its programs are told to use them: so the same
+// layer runs alone and on any base, whatever C library that has.
 //
-//   /lib, /lib64, /usr/lib, /usr/lib64 ──> /opt/firesteel/lib      libc.so.6, ld-linux-x86-64.so.2
-//   …
-//                                          /opt/firesteel/lib/x86_64-linux-gnu ──> .
+//   /opt/firesteel/firesteel-worker, mpiexec.hydra, hydra_pmi_proxy, spark.py
+//   /opt/firesteel/lib/ld-linux-x86-64.so.2, libc.so.6, firesteel-mpi.so, libmpich.so.12 …
 #include "k8s/image/build.h"
 
 #include "base/clock.h"
@@ -14,12 +12,13 @@
 #include "base/str.h"
 #include "k8s/image/closure.h"
 #include "k8s/image/index.h"
+#include "k8s/image/relocate.h"
 
 #include <string.h>
 
 #define HOME "opt/firesteel"
 
-enum { MANIFEST_LIMIT = 4 << 20 };
+enum { MANIFEST_LIMIT = 4 << 20, PROGRAM_LIMIT = 256 << 20 };
 
 // The worker's layer
 
@@ -34,73 +33,72 @@ static int add_libraries(layer *l, const struct closure *closure, err *e)
     return 0;
 }
 
-static int add_worker(layer *l, const struct image_worker *w, err *e)
+// A program that looks for ld.so and its libraries in the image's own folder.
+static int add_program(layer *l, const char *to, const char *source, struct closure *needs, err *e)
 {
-    const struct {
-        const char *source, *to;
-        bool is_elf;
-    } files[] = {
-        {w->program, HOME "/firesteel-worker", true},
-        {w->plugin, HOME "/lib/firesteel-mpi.so", true},
-        {w->mpiexec, HOME "/mpiexec.hydra", true},
-        {w->pmi_proxy, HOME "/hydra_pmi_proxy", true},
-        {w->spark_main, HOME "/spark.py", false},
-    };
-    struct closure needs = {0};
-    int status = w->program ? 0 : err_set(e, ERR_NOT_FOUND, "firesteel-worker is not installed");
-    for (size_t i = 0; i < ARRAY_LEN(files) && status == 0; i++)
-        if (files[i].source)
-            status = layer_file(l, files[i].to, files[i].source, e) ||
-                             (files[i].is_elf && closure_add(&needs, files[i].source, e))
-                         ? -1
-                         : 0;
-    if (status == 0)
-        status = add_libraries(l, &needs, e);
-    closure_done(&needs);
-    return status ? err_wrap(e, "the worker's layer") : 0;
+    AUTO_BUF program = {0};
+    if (path_read(source, &program, PROGRAM_LIMIT, e) || closure_add(needs, source, e))
+        return -1;
+    if (needs->interpreter) {
+        AUTO_FREE char *name = path_basename(needs->interpreter);
+        AUTO_FREE char *interpreter = str_fmt("/" HOME "/lib/%s", name);
+        if (relocate(&program, interpreter, "/" HOME "/lib", e))
+            return err_wrap(e, "%s", source);
+    }
+    layer_bytes(l, to, program.data, program.len, 0755);
+    return 0;
 }
+
+static int add_files(layer *l, const struct image_worker *w, struct closure *needs, err *e)
+{
+    if (!w->program)
+        return err_set(e, ERR_NOT_FOUND, "firesteel-worker is not installed");
+    if (add_program(l, HOME "/firesteel-worker", w->program, needs, e) ||
+        (w->mpiexec && add_program(l, HOME "/mpiexec.hydra", w->mpiexec, needs, e)) ||
+        (w->pmi_proxy && add_program(l, HOME "/hydra_pmi_proxy", w->pmi_proxy, needs, e)) ||
+        (w->plugin && (layer_file(l, HOME "/lib/firesteel-mpi.so", w->plugin, e) ||
+                          closure_add(needs, w->plugin, e))) ||
+        (w->spark_main && layer_file(l, HOME "/spark.py", w->spark_main, e)))
+        return -1;
+    return add_libraries(l, needs, e);
+}
+
+static int worker_layer(const image_store *s, const struct image_build *b, layer_result *r, err *e)
+{
+    layer *l = layer_new();
+    struct closure needs = {0};
+    int status = add_files(l, &b->worker, &needs, e) || layer_write(l, s, b->created, r, e)
+                     ? err_wrap(e, "the worker's layer")
+                     : 0;
+    closure_done(&needs);
+    layer_free(l);
+    return status;
+}
+
+// The root where there is no base
 
 static void add_text(layer *l, const char *path, const char *text)
 {
     layer_bytes(l, path, text, strlen(text), 0644);
 }
 
-static void add_root(layer *l)
+static int root_layer(const image_store *s, const struct image_build *b, layer_result *r, err *e)
 {
-    static const struct {
-        const char *path, *target;
-    } links[] = {
-        {"lib", HOME "/lib"},
-        {"lib64", HOME "/lib"},
-        {"usr/lib", "../" HOME "/lib"},
-        {"usr/lib64", "../" HOME "/lib"},
-        {HOME "/lib/x86_64-linux-gnu", "."},
-        {HOME "/lib/aarch64-linux-gnu", "."},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(links); i++)
-        layer_link(l, links[i].path, links[i].target);
-    static const char *const mount_points[] = {
-        "dev", "proc", "sys", "run", "bin", "usr/bin", "var"};
+    static const char *const mount_points[] = {"dev", "proc", "run", "sys", "usr/bin"};
+    layer *l = layer_new();
     for (size_t i = 0; i < ARRAY_LEN(mount_points); i++)
         layer_dir(l, mount_points[i], 0755);
     layer_dir(l, "root", 0700);
     layer_dir(l, "tmp", 01777);
     layer_dir(l, "var/tmp", 01777);
+    layer_link(l, "bin", "usr/bin");
     add_text(l, "etc/passwd",
         "root:x:0:0:root:/root:/sbin/nologin\n"
         "spark:x:185:0:spark:/work:/sbin/nologin\n"
         "nobody:x:65534:65534:nobody:/:/sbin/nologin\n");
     add_text(l, "etc/group", "root:x:0:\nnogroup:x:65534:\n");
     add_text(l, "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n");
-}
-
-static int worker_layer(const image_store *s, const struct image_build *b, layer_result *r, err *e)
-{
-    layer *l = layer_new();
-    if (!b->from)
-        add_root(l);
-    layer_dir(l, "work", 01777); // whoever the cluster makes us
-    int status = add_worker(l, &b->worker, e) || layer_write(l, s, b->created, r, e) ? -1 : 0;
+    int status = layer_write(l, s, b->created, r, e);
     layer_free(l);
     return status;
 }
@@ -160,9 +158,9 @@ static int add_entry(layer *l, const struct image_build *b, const char *entry, e
 static int files_layer(const image_store *s, const struct image_build *b, layer_result *r, err *e)
 {
     layer *l = layer_new();
-    layer_dir(l, "work", 01777);
+    layer_dir(l, "work", 01777); // whoever the cluster makes us
     int status = 0;
-    for (size_t i = 0; b->add[i] && status == 0; i++)
+    for (size_t i = 0; b->add && b->add[i] && status == 0; i++)
         if (add_entry(l, b, b->add[i], e))
             status = err_wrap(e, "add[%zu] “%s”", i + 1, b->add[i]);
     if (status == 0)
@@ -289,21 +287,27 @@ static int finish(const image_store *s, struct draft *d, struct image_built *out
     return oci_manifest_parse(text.data, text.len, &out->content, e);
 }
 
+typedef int make_layer(const image_store *s, const struct image_build *b, layer_result *r, err *e);
+
+static int build_layer(const image_store *s, const struct image_build *b, struct draft *d,
+    make_layer *make, const char *created_by, struct image_built *out, err *e)
+{
+    layer_result r;
+    if (make(s, b, &r, e))
+        return -1;
+    add_layer(d, &r, created_by);
+    out->new_layers += !r.cached;
+    return 0;
+}
+
 static int build_layers(const image_store *s, const struct image_build *b, struct draft *d,
     struct image_built *out, err *e)
 {
-    layer_result r;
-    if (worker_layer(s, b, &r, e))
-        return -1;
-    add_layer(d, &r, "firesteel: the worker");
-    out->new_layers += !r.cached;
-    if (!b->add || !b->add[0])
-        return 0;
-    if (files_layer(s, b, &r, e))
-        return -1;
-    add_layer(d, &r, "firesteel: files for /work");
-    out->new_layers += !r.cached;
-    return 0;
+    return (!b->from && build_layer(s, b, d, root_layer, "firesteel: a root", out, e)) ||
+                   build_layer(s, b, d, worker_layer, "firesteel: the worker", out, e) ||
+                   build_layer(s, b, d, files_layer, "firesteel: files for /work", out, e)
+               ? -1
+               : 0;
 }
 
 static void measure(struct image_built *out)

@@ -3,7 +3,7 @@
 // below. The same inputs give the same digest, on every run and machine. Results belong to the
 // caller.
 //
-//   layers   [base's layers …]   worker: /opt/firesteel, a minimal root (no base)   files: /work/…
+//   layers   the base's, or a minimal root   the worker: /opt/firesteel   the files: /work/…
 //   config   WorkingDir /work, Entrypoint /opt/firesteel/firesteel-worker (no base)
 #pragma once
 #include "k8s/image/layer.h"

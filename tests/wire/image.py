@@ -100,11 +100,29 @@ def test_a_base_that_skopeo_brought(t):
     assert copy.code == 0, copy
     more = tool("build", store=store, tag="more", **{"from": "example/base:3"}, add=[], dirs=[top],
                 worker={"program": WORKER})
-    assert len(more["layers"]) == 3, more
+    assert len(more["layers"]) == 5, more
     inspected = skopeo_inspect(f"oci:{store}:more:latest")
     assert inspected["Digest"] == more["digest"]
     root = tool("unpack", store=store, ref="more", cache=f"{top}/cache")["root"]
     assert os.path.exists(f"{root}/work/trainer.lua")
+
+
+def test_the_worker_runs_on_any_base(t):
+    need("bwrap")
+    top, store, image = built(t)
+    os.makedirs(f"{top}/strange/lib64")
+    os.makedirs(f"{top}/strange/usr/lib/x86_64-linux-gnu")
+    for place in "lib64/ld-linux-x86-64.so.2", "usr/lib/x86_64-linux-gnu/libc.so.6":
+        with open(f"{top}/strange/{place}", "w") as f:
+            f.write("another system's")
+    worker = os.path.join(BUILD, "cli", "firesteel-worker")
+    tool("build", store=store, tag="mine", add=[], dirs=[top], worker={"program": worker})
+    root = tool("unpack", store=store, ref="mine", cache=f"{top}/cache")["root"]
+    for base in root, f"{top}/strange":
+        os.makedirs(f"{base}/opt/firesteel", exist_ok=True)
+        done = sh("bwrap", "--unshare-all", "--clearenv", "--ro-bind", base, "/", "--ro-bind", f"{root}/opt/firesteel",
+                  "/opt/firesteel", "/opt/firesteel/firesteel-worker", "--version")
+        assert done.code == 0 and done.out.startswith("firesteel-worker "), done
 
 
 def test_collecting_leaves_what_skopeo_can_read(t):
@@ -149,13 +167,13 @@ def test_push_to_docker_registry(t):
     top, store, image = built(t)
     to = dict(store=store, ref="firesteel/test:1", host=registry.host, name="a/b", tag="1", plain=True)
     pushed = tool("push", **to)
-    assert pushed["digest"] == image["digest"] and pushed["sent"] == 3, pushed
+    assert pushed["digest"] == image["digest"] and pushed["sent"] == 4, pushed
     again = tool("push", **to)
-    assert again["sent"] == 0 and again["skipped"] == 3, again
+    assert again["sent"] == 0 and again["skipped"] == 4, again
     seen = skopeo_inspect("--tls-verify=false", f"docker://{registry.host}/a/b:1")
     assert seen["Digest"] == image["digest"], seen
     mounted = tool("push", **dict(to, name="c", mount_from="a/b"))
-    assert mounted["mounted"] == 3 and mounted["sent"] == 0, mounted
+    assert mounted["mounted"] == 4 and mounted["sent"] == 0, mounted
     assert tool("head", host=registry.host, name="c", tag="1", plain=True)["digest"] == image["digest"]
     # back again, by another tool: the content is the same
     copy = sh("skopeo", "copy", "--src-tls-verify=false", f"docker://{registry.host}/c:1", f"oci:{top}/back:x")
@@ -268,7 +286,7 @@ def test_tokens(t):
     fake = Fake(t)
     top, store, image = built(t)
     pushed = tool("push", **push_to(fake, store))
-    assert pushed["sent"] == 3 and len(fake.blobs) == 3 and "/v2/a/manifests/1" in fake.manifests, pushed
+    assert pushed["sent"] == 4 and len(fake.blobs) == 4 and "/v2/a/manifests/1" in fake.manifests, pushed
     tokens = [path for _, path, _ in fake.seen if path.startswith("/token")]
     assert tokens == ["/token?x=1&service=a%20service&scope=repository%3Aa%3Apull%2Cpush"], tokens
     error = fails("push", **push_to(fake, store, password="hate"))
@@ -279,8 +297,8 @@ def test_a_busy_registry_is_tried_again(t):
     fake = Fake(t)
     fake.failures = 2
     top, store, image = built(t)
-    assert tool("push", **push_to(fake, store))["sent"] == 3
-    assert len(fake.blobs) == 3
+    assert tool("push", **push_to(fake, store))["sent"] == 4
+    assert len(fake.blobs) == 4
 
 
 def test_what_the_registry_says_is_told(t):

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// Both strings go where nothing was: into the padding between the end of a segment and its page's.
+//
+//   file   … .rodata|······0······|.data …          ·: interpreter, library path
+//                   ^ p_filesz grows ^ page
+//
+//   PT_INTERP ──> interpreter            the kernel starts it in place of /lib64/ld-linux…
+//   DT_RPATH  ──> library path           it looks there first, also for what those libraries need
+//
+// DT_RPATH and not DT_RUNPATH, since only that one holds for libraries of libraries and for dlopen.
+// Its value counts from .dynstr, which it need not lie in.
+#include "k8s/image/relocate.h"
+
+#include <link.h>
+#include <stdint.h>
+#include <string.h>
+
+// The largest page that a kernel of this machine may use.
+#ifdef __x86_64__
+enum { PAGE = 4096 };
+#else
+enum { PAGE = 65536 };
+#endif
+
+struct image {
+    unsigned char *bytes;
+    size_t n;
+    ElfW(Phdr) * segments;
+    size_t segment_n;
+    ElfW(Dyn) * dynamic;
+    size_t dynamic_n;
+};
+
+static void *at(const struct image *x, uint64_t offset, uint64_t n)
+{
+    return offset <= x->n && n <= x->n - offset ? x->bytes + offset : NULL;
+}
+
+static ElfW(Phdr) * segment(const struct image *x, uint32_t type)
+{
+    for (size_t i = 0; i < x->segment_n; i++)
+        if (x->segments[i].p_type == type)
+            return &x->segments[i];
+    return NULL;
+}
+
+static int map(struct image *x, err *e)
+{
+    const ElfW(Ehdr) *h = at(x, 0, sizeof *h);
+    if (!h || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0 || h->e_phentsize != sizeof(ElfW(Phdr)) ||
+        h->e_phoff % _Alignof(ElfW(Phdr)))
+        return err_set(e, ERR_INVALID, "it is not an ELF program of this machine");
+    x->segment_n = h->e_phnum;
+    x->segments = at(x, h->e_phoff, h->e_phnum * sizeof(ElfW(Phdr)));
+    ElfW(Phdr) *d = x->segments ? segment(x, PT_DYNAMIC) : NULL;
+    if (d && d->p_offset % _Alignof(ElfW(Dyn)) == 0)
+        x->dynamic = at(x, d->p_offset, d->p_filesz);
+    if (!x->dynamic)
+        return err_set(e, ERR_INVALID, "its dynamic section is damaged");
+    x->dynamic_n = d->p_filesz / sizeof *x->dynamic;
+    return 0;
+}
+
+// How far a segment may grow, in the file and in memory, without touching another one.
+static uint64_t room(const struct image *x, const ElfW(Phdr) * s)
+{
+    uint64_t end = s->p_offset + s->p_filesz, file = x->n, memory = UINT64_MAX;
+    for (size_t i = 0; i < x->segment_n; i++) {
+        const ElfW(Phdr) *other = &x->segments[i];
+        if (other->p_type != PT_LOAD || other == s)
+            continue;
+        if (other->p_offset >= end && other->p_offset < file)
+            file = other->p_offset;
+        if (other->p_vaddr > s->p_vaddr && other->p_vaddr < memory)
+            memory = other->p_vaddr & ~(uint64_t)(PAGE - 1);
+    }
+    uint64_t in_memory = s->p_vaddr + s->p_memsz;
+    if (s->p_filesz != s->p_memsz || memory == UINT64_MAX || memory <= in_memory || file <= end)
+        return 0;
+    return file - end < memory - in_memory ? file - end : memory - in_memory;
+}
+
+static bool is_zero(const unsigned char *p, size_t n)
+{
+    for (; n > 0 && !*p; n--)
+        p++;
+    return n == 0;
+}
+
+// A segment with n unused bytes behind it.
+static ElfW(Phdr) * find_room(const struct image *x, size_t n)
+{
+    for (size_t i = 0; i < x->segment_n; i++) {
+        ElfW(Phdr) *s = &x->segments[i];
+        const unsigned char *end = at(x, s->p_offset + s->p_filesz, n);
+        if (s->p_type == PT_LOAD && room(x, s) >= n && end && is_zero(end, n))
+            return s;
+    }
+    return NULL;
+}
+
+// The entry for the library path: an old one, or one of the spare ones that linkers leave.
+static ElfW(Dyn) * path_entry(const struct image *x)
+{
+    for (size_t i = 0; i < x->dynamic_n; i++)
+        if (x->dynamic[i].d_tag == DT_RPATH || x->dynamic[i].d_tag == DT_RUNPATH)
+            return &x->dynamic[i];
+    for (size_t i = 0; i + 1 < x->dynamic_n; i++)
+        if (x->dynamic[i].d_tag == DT_NULL)
+            return &x->dynamic[i];
+    return NULL;
+}
+
+static const ElfW(Dyn) * strings(const struct image *x)
+{
+    for (size_t i = 0; i < x->dynamic_n; i++)
+        if (x->dynamic[i].d_tag == DT_STRTAB)
+            return &x->dynamic[i];
+    return NULL;
+}
+
+int relocate(buf *program, const char *interpreter, const char *library_path, err *e)
+{
+    struct image x = {.bytes = (unsigned char *)program->data, .n = program->len};
+    if (map(&x, e))
+        return -1;
+    ElfW(Phdr) *interp = segment(&x, PT_INTERP);
+    if (!interp)
+        return 0;
+    size_t first = strlen(interpreter) + 1, second = strlen(library_path) + 1;
+    ElfW(Phdr) *host = find_room(&x, first + second);
+    ElfW(Dyn) *path = path_entry(&x);
+    if (!host || !path || !strings(&x))
+        return err_set(e, ERR_INVALID, "it has no room for %s",
+            host ? "a library path" : "another interpreter");
+    uint64_t offset = host->p_offset + host->p_filesz, address = host->p_vaddr + host->p_filesz;
+    memcpy(x.bytes + offset, interpreter, first);
+    memcpy(x.bytes + offset + first, library_path, second);
+    host->p_filesz += first + second;
+    host->p_memsz = host->p_filesz;
+    interp->p_offset = offset;
+    interp->p_vaddr = interp->p_paddr = address;
+    interp->p_filesz = interp->p_memsz = first;
+    path->d_tag = DT_RPATH;
+    path->d_un.d_val = address + first - strings(&x)->d_un.d_ptr;
+    return 0;
+}

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The main file of a Spark application that runs a Firesteel trainer.
+
+    spark-submit … /opt/firesteel/spark.py trainer.lua --epochs=5
+
+The trainer runs here, in the driver, from top to bottom. The executors lend their cores: one task of a
+barrier stage for each, so that all run at once or none does, and each task is a worker that waits for
+what the driver's hvd.run wants to be started. Spark schedules; the ranks talk among themselves.
+"""
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+from pyspark.sql import SparkSession
+
+WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "firesteel-worker")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("", 0))
+        return s.getsockname()[1]
+
+
+def lend(driver, secret):
+    """A task: a worker that lends one core to the driver until that has no more to do."""
+    def task(_):
+        yield subprocess.call([WORKER, "--executor", driver], env=dict(os.environ, FIRESTEEL_SECRET=secret))
+    return task
+
+
+def slots(spark):
+    """How many tasks run at once when all executors are there."""
+    conf = spark.sparkContext.getConf()
+    executors = int(conf.get("spark.executor.instances", "0"))
+    cores = int(conf.get("spark.executor.cores", "1")) // int(conf.get("spark.task.cpus", "1"))
+    return executors * max(cores, 1) or spark.sparkContext.defaultParallelism
+
+
+def main(argv):
+    if not argv:
+        sys.exit("spark.py: the trainer's file is missing: spark.py TRAINER.lua [ARGUMENT...]")
+    spark = SparkSession.builder.appName(os.path.basename(argv[0])).getOrCreate()
+    n, secret = slots(spark), secrets.token_hex(32)
+    host, port = spark.conf.get("spark.driver.host"), free_port()
+    env = dict(os.environ, FIRESTEEL_EXECUTORS=str(n), FIRESTEEL_EXECUTOR_CORES="1", FIRESTEEL_SECRET=secret,
+               FIRESTEEL_DRIVER_PORT=str(port))
+    env.setdefault("FIRESTEEL_EVENTS", "stdout")  # metrics as marked lines of the driver's log
+    trainer = subprocess.Popen([WORKER] + argv, env=env)
+    signal.signal(signal.SIGTERM, lambda *_: trainer.terminate())
+
+    def lend_all():
+        tasks = spark.sparkContext.parallelize(range(n), n).barrier()
+        try:
+            tasks.mapPartitions(lend(f"{host}:{port}", secret)).collect()
+        except Exception as problem:  # without its executors the trainer would only wait
+            if trainer.poll() is None:
+                print(f"spark.py: {problem}", file=sys.stderr, flush=True)
+                trainer.terminate()
+
+    lending = threading.Thread(target=lend_all, daemon=True)
+    lending.start()
+    code = trainer.wait()
+    lending.join(30)  # the tasks end by themselves now
+    spark.stop()
+    sys.exit(code if code >= 0 else 128 - code)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "k8s/image/closure.h"
+#include "k8s/image/relocate.h"
+#include "tests/support/tap.h"
+
+#include <stdlib.h>
+
+static void copy(const char *from, const char *to, mode_t mode)
+{
+    err e = {0};
+    AUTO_BUF bytes = {0};
+    CHECK_OK(path_read(from, &bytes, 0, &e) == 0, e);
+    CHECK_OK(path_write(to, bytes.data, bytes.len, mode, &e) == 0, e);
+}
+
+// This program in a folder with all it needs; run there, it must use nothing else.
+TEST(a_relocated_program_uses_its_own_folder)
+{
+    err e = {0};
+    struct closure needs = {0};
+    CHECK_OK(closure_add(&needs, "/proc/self/exe", &e) == 0, e);
+    for (size_t i = 0; i < needs.n; i++) {
+        AUTO_FREE char *to = path_join(tap_dir(), needs.libraries[i].soname);
+        copy(needs.libraries[i].path, to, 0755);
+    }
+    AUTO_FREE char *name = path_basename(needs.interpreter), *ld = path_join(tap_dir(), name),
+                   *to = path_join(tap_dir(), "program"), *out = path_join(tap_dir(), "maps");
+    AUTO_BUF program = {0}, maps = {0};
+    CHECK_OK(path_read("/proc/self/exe", &program, 0, &e) == 0, e);
+    CHECK_OK(relocate(&program, ld, tap_dir(), &e) == 0, e);
+    CHECK_OK(path_write(to, program.data, program.len, 0755, &e) == 0, e);
+    AUTO_FREE char *command = str_fmt("env -i %s --maps > %s", to, out);
+    CHECK_INT(system(command), 0);
+    CHECK_OK(path_read(out, &maps, 0, &e) == 0, e);
+    for (size_t i = 0; i < needs.n; i++) {
+        AUTO_FREE char *own = path_join(tap_dir(), needs.libraries[i].soname);
+        CHECK_HAS(buf_cstr(&maps), own);
+    }
+    CHECK(!strstr(buf_cstr(&maps), "/lib/"));
+    closure_done(&needs);
+
+    // What was relocated can be so again.
+    CHECK_OK(relocate(&program, "/x/ld.so", "/x", &e) == 0, e);
+}
+
+TEST(what_cannot_be_relocated)
+{
+    err e = {0};
+    AUTO_BUF text = {0}, program = {0};
+    buf_str(&text, "#!/bin/sh\n");
+    CHECK_INT(relocate(&text, "/x", "/x", &e), -1);
+    CHECK_HAS(e.text, "not an ELF program");
+    CHECK_OK(path_read("/proc/self/exe", &program, 0, &e) == 0, e);
+    char *longest = mem_alloc(1 << 20);
+    memset(longest, 'x', (1 << 20) - 1);
+    CHECK_INT(relocate(&program, longest, "/x", &e), -1);
+    CHECK_HAS(e.text, "no room for another interpreter");
+    free(longest);
+}
+
+TEST(damaged_programs)
+{
+    err e = {0};
+    AUTO_BUF whole = {0};
+    CHECK_OK(path_read("/proc/self/exe", &whole, 0, &e) == 0, e);
+    for (size_t i = 0; i < 2048; i++) {
+        AUTO_BUF cut = {0};
+        buf_add(&cut, whole.data, whole.len - i * 8);
+        cut.data[i % 1024] = (char)~cut.data[i % 1024];
+        relocate(&cut, "/lib/ld.so", "/lib", NULL);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    AUTO_BUF maps = {0};
+    if (argc == 2 && strcmp(argv[1], "--maps") == 0)
+        return path_read("/proc/self/maps", &maps, 0, NULL) ? 1 : puts(buf_cstr(&maps)) < 0;
+    return tap_run();
+}
