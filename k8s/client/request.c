@@ -35,12 +35,21 @@ static void operation_free(operation *o)
     free(o);
 }
 
+// The operation is over before its starter hears of it: who waited may close the client then.
+static void finish(operation *o, struct http_response *response, const err *e)
+{
+    const struct http_stream_ops *ops = o->ops;
+    void *arg = o->arg;
+    operation_free(o);
+    ops->done(arg, response, e);
+}
+
 static void fail_now(void *arg)
 {
     operation *o = arg;
     struct http_response none = {0};
-    o->ops->done(o->arg, &none, &o->error);
-    operation_free(o);
+    err e = o->error;
+    finish(o, &none, &e);
 }
 
 static void fail_later(operation *o, const err *e)
@@ -65,8 +74,7 @@ static void on_done(void *arg, struct http_response *response, const err *e)
         credentials_get(o->client->credentials, &o->wait);
         return;
     }
-    o->ops->done(o->arg, response, e);
-    operation_free(o);
+    finish(o, response, e);
 }
 
 static const struct http_stream_ops keep_ops = {.done = on_done};

@@ -23,6 +23,8 @@ struct running {
     struct fake fake;
     pthread_t thread;
     loop_timer *stay;
+    client *clients[8]; // closed with it, when the loop has ended
+    int count;
 };
 
 static void start(struct server *s, bool legacy)
@@ -81,7 +83,11 @@ client *fake_client(struct fake *f, struct client_options options)
     AUTO_FREE char *path = path_join(f->dir, "kubeconfig");
     if (!options.kubeconfig)
         options.kubeconfig = path;
-    return client_open(f->loop, f->http, &options, &f->e);
+    struct running *r = (struct running *)f;
+    client *c = client_open(f->loop, f->http, &options, &f->e);
+    CHECK(r->count < (int)ARRAY_LEN(r->clients));
+    r->clients[r->count++] = c;
+    return c;
 }
 
 static void stop(void *l)
@@ -94,7 +100,8 @@ void fake_close(struct fake *f)
     struct running *r = (struct running *)f;
     loop_post(f->loop, stop, f->loop);
     pthread_join(r->thread, NULL);
-    client_close(f->client);
+    for (int i = 0; i < r->count; i++)
+        client_close(r->clients[i]);
     http_free(f->http);
     loop_timer_free(r->stay);
     loop_free(f->loop);

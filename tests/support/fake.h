@@ -16,7 +16,7 @@ struct fake {
 // legacy: a server without aggregated discovery. Starts the server on first use.
 struct fake *fake_open(bool legacy);
 void fake_close(struct fake *f);
-// A second client, with its own options (kubeconfig is the fake's when it is NULL).
+// A second client, with its own options (kubeconfig is the fake's when it is NULL); closed with it.
 client *fake_client(struct fake *f, struct client_options options);
 // Replaces a file in its folder.
 void fake_write(struct fake *f, const char *name, const char *text);

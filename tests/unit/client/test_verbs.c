@@ -112,7 +112,6 @@ TEST(a_server_that_is_away_is_named)
     CHECK(!client_version(c, &f->patience, &f->e));
     CHECK_INT(f->e.code, ERR_UNAVAILABLE);
     CHECK_HAS(f->e.text, "127.0.0.1:1: cannot connect (Connection refused)");
-    client_close(c);
     fake_close(f);
 }
 
@@ -130,7 +129,6 @@ TEST(certificates_are_verified)
     CHECK(!client_version(c, &f->patience, &f->e));
     CHECK_INT(f->e.code, ERR_FAILED);
     CHECK_HAS(f->e.text, "its certificate is not to be trusted");
-    client_close(c);
     fake_close(f);
 }
 
@@ -262,7 +260,6 @@ TEST(an_exec_plugin_is_run_once_and_again_when_its_token_is_refused)
     AUTO_FREE char *twice = fake_read(f, "plugin-runs");
     CHECK_STR(twice, "x\nx\n");
     fake_write(f, "accept-token", "good-token");
-    client_close(c);
     fake_close(f);
 }
 
