@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#include "tests/support/tap.h"
+#include "trainer/nn/tempo.h"
+
+// Runs n steps that cost `together` or `alone`; returns how many ran alone.
+static int run(tempo *t, int n, int64_t together, int64_t alone)
+{
+    int count = 0;
+    for (int i = 0; i < n; i++) {
+        count += t->alone;
+        tempo_step(t, t->alone ? alone : together);
+    }
+    return count;
+}
+
+TEST(the_faster_way_is_kept)
+{
+    tempo t = {0};
+    CHECK(run(&t, 10000, 50, 100) < 600);
+    tempo other = {0};
+    CHECK(run(&other, 10000, 100, 50) > 9400);
+}
+
+TEST(a_change_is_noticed)
+{
+    tempo t = {0};
+    run(&t, 10000, 50, 100);
+    CHECK(!t.alone);
+    run(&t, 5000, 300, 100); // the other core is taken by somebody else
+    CHECK(t.alone);
+    run(&t, 10000, 50, 100); // and given back
+    CHECK(!t.alone);
+}
+
+TEST(a_cold_first_window_is_not_believed)
+{
+    tempo t = {0};
+    run(&t, 32, 1000, 100);
+    CHECK(run(&t, 3000, 50, 100) < 400);
+}
+
+int main(void)
+{
+    return tap_run();
+}
