@@ -92,6 +92,28 @@ TEST(training_goes_on_as_if_never_saved)
     check_resume(OPTIMIZER_SGD);
 }
 
+// Adam goes on to move weights of an input that is 0 from now on; the skipping of inputs that were
+// never seen must not forget what a restored optimizer remembers.
+TEST(an_input_that_fell_silent_still_moves)
+{
+    err e;
+    make_data();
+    model *m = new_model(OPTIMIZER_ADAM);
+    train(m, 0, 2);
+    buf bytes = encode(m, true);
+    model *again = checkpoint_decode(bytes.data, bytes.len, &e);
+    CHECK_OK(again, e);
+    for (size_t i = 0; i < N; i++)
+        tensor_set(x, i * 6 + 4, 0, &e);
+    train(m, 2, 4);
+    train(again, 2, 4);
+    check_equal(m, again);
+    buf_done(&bytes);
+    model_free(m);
+    model_free(again);
+    free_data();
+}
+
 TEST(the_configuration_comes_back)
 {
     err e;

@@ -372,6 +372,31 @@ TEST(two_ranks_with_half_batches_are_one_with_whole_ones)
     pthread_barrier_destroy(&all.meet);
 }
 
+// Without the corrections for the start m/√v would be far from ±1.
+TEST(adams_first_step_is_the_learning_rate)
+{
+    err e;
+    size_t n;
+    model *m = compiled(
+        (layer_spec[]){FLATTEN(8, 9), DENSE(20, TANH), DENSE(10, SOFTMAX)}, 3, (compile_spec){0});
+    tensor *x = rows_x(), *y = rows_y();
+    float *w = model_weight_values(m, &n), *before = malloc(n * sizeof *w);
+    memcpy(before, w, n * sizeof *w);
+    fit_spec fit = {.x = x, .y = y, .batch_size = N};
+    CHECK_OK(model_fit(m, &fit, NULL, &e) == 0, e);
+    size_t moved = 0, whole = 0; // a tiny gradient moves less, by ε
+    for (size_t i = 0; i < n; i++) {
+        double step = fabs((double)(w[i] - before[i]));
+        moved += step > 0;
+        CHECK(step <= 0.00101);
+        whole += step > 0.00095;
+    }
+    CHECK(moved > 72 * 20 / 2 && whole * 10 > moved * 9);
+    free(before);
+    tensor_free(x), tensor_free(y);
+    model_free(m);
+}
+
 TEST(momentum_cannot_be_switched_on_later)
 {
     err e;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "tests/support/tap.h"
 #include "trainer/nn/tempo.h"
+#include "tests/support/tap.h"
 
 // Runs n steps that cost `together` or `alone`; returns how many ran alone.
 static int run(tempo *t, int n, int64_t together, int64_t alone)
