@@ -13,7 +13,7 @@ from tap import BUILD, CACHE, SOURCE, Skip, run, sh
 
 JUPYTEXT = os.path.join(CACHE, "venv", "bin", "jupytext")
 CONVERT = os.path.join(BUILD, "tests", "replay", "notebook-convert")
-SAMPLES = sorted(glob.glob(os.path.join(SOURCE, "tests", "replay", "notebooks", "*.lua")))
+SAMPLES = sorted(glob.glob(os.path.join(SOURCE, "tests", "fuzz", "corpus", "percent", "*.lua")))
 RECIPES = sorted(glob.glob(os.path.join(SOURCE, "recipes", "*.lua")))
 
 
