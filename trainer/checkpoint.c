@@ -73,16 +73,31 @@ int checkpoint_write(const model *m, const char *path, checkpoint_options option
     return 0;
 }
 
-static int restore_slots(model *m, const safetensors *s, err *e)
+// What is done with each tensor of a checkpoint: checked first, all of them, then written.
+typedef int (*visit_fn)(model *m, int slot, size_t weight, const tensor *t, err *e);
+
+static int check_one(model *m, int slot, size_t weight, const tensor *t, err *e)
+{
+    return model_check_weight(m, weight, t, e);
+}
+
+static int write_one(model *m, int slot, size_t weight, const tensor *t, err *e)
+{
+    return slot < 0 ? model_set_weight(m, weight, t, e)
+                    : model_set_slot(m, (size_t)slot, weight, t, e);
+}
+
+// Weights must be there (slot -1), optimizer state may.
+static int visit(model *m, const safetensors *s, visit_fn fn, err *e)
 {
     AUTO_BUF name = {0};
-    for (size_t slot = 0; slot < model_slot_count(m); slot++)
+    for (int slot = -1; slot < (int)model_slot_count(m); slot++)
         for (size_t i = 0; i < model_weight_count(m); i++) {
-            entry_name(m, model_slot_name(m, slot), i, &name);
-            if (!safetensors_has(s, buf_cstr(&name)))
+            entry_name(m, slot < 0 ? NULL : model_slot_name(m, (size_t)slot), i, &name);
+            if (slot >= 0 && !safetensors_has(s, buf_cstr(&name)))
                 continue;
             tensor *t = safetensors_get(s, buf_cstr(&name), e);
-            int status = t ? model_set_slot(m, slot, i, t, e) : -1;
+            int status = t ? fn(m, slot, i, t, e) : -1;
             tensor_free(t);
             if (status < 0)
                 return -1;
@@ -92,16 +107,7 @@ static int restore_slots(model *m, const safetensors *s, err *e)
 
 static int restore(model *m, const safetensors *s, err *e)
 {
-    AUTO_BUF name = {0};
-    for (size_t i = 0; i < model_weight_count(m); i++) {
-        entry_name(m, NULL, i, &name);
-        tensor *t = safetensors_get(s, buf_cstr(&name), e);
-        int status = t ? model_set_weight(m, i, t, e) : -1;
-        tensor_free(t);
-        if (status < 0)
-            return -1;
-    }
-    return restore_slots(m, s, e);
+    return visit(m, s, check_one, e) < 0 ? -1 : visit(m, s, write_one, e);
 }
 
 // Do the layers that the configuration tells have their weights in the file? Asked before memory is

@@ -104,6 +104,20 @@ static int by_place(const void *a, const void *b)
     return x->from != y->from ? (x->from < y->from ? -1 : 1) : (x->to > y->to) - (x->to < y->to);
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
+}
+
+static int check_names(struct entry *all, size_t n, err *e)
+{
+    qsort(all, n, sizeof *all, by_name);
+    for (size_t i = 1; i < n; i++)
+        if (strcmp(all[i - 1].name, all[i].name) == 0)
+            return err_set(e, ERR_CORRUPT, "there are two tensors \"%s\"", all[i].name);
+    return 0;
+}
+
 // All entries are sane, and together they cover the data from end to end.
 static int check_entries(const safetensors *s, err *e)
 {
@@ -115,6 +129,8 @@ static int check_entries(const safetensors *s, err *e)
         if (!is_metadata(j) && read_entry(j, s->n, &all[n++], e) < 0)
             return -1;
     }
+    if (check_names(all, n, e) < 0)
+        return -1;
     qsort(all, n, sizeof *all, by_place);
     for (size_t i = 0; i < n; at = all[i++].to)
         if (all[i].from != at)

@@ -79,6 +79,8 @@ void model_set_steps(model *m, int64_t steps);
 size_t model_weight_count(const model *m);
 void model_weight_name(const model *m, size_t i, buf *out);
 tensor *model_weight(const model *m, size_t i, err *e); // a copy, F32
+// Does the value fit weight i (and its slots)?
+int model_check_weight(const model *m, size_t i, const tensor *value, err *e);
 int model_set_weight(model *m, size_t i, const tensor *value, err *e);
 size_t model_slot_count(const model *m);
 const char *model_slot_name(const model *m, size_t slot); // "m", "v", "momentum"

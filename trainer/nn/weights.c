@@ -103,25 +103,35 @@ static tensor *read_run(const model *m, float *run, size_t i, err *e)
     return t;
 }
 
-static int write_run(model *m, float *run, size_t i, const tensor *value, err *e)
+int model_check_weight(const model *m, size_t i, const tensor *value, err *e)
 {
     bool bias;
-    const plan_layer *l = run ? find(m, i, &bias) : NULL;
+    const plan_layer *l = find(m, i, &bias);
     if (!l)
         return err_set(e, ERR_USAGE, "the model has no weight number %zu", i);
     size_t want[2] = {bias ? l->units : l->inputs, l->units};
     int dims = bias ? 1 : 2;
-    if (value->dims != dims || memcmp(value->shape, want, (size_t)dims * sizeof *want) != 0) {
-        AUTO_BUF name = {0}, wanted = {0}, have = {0};
-        model_weight_name(m, i, &name);
-        shape_text(dims, want, &wanted);
-        tensor_shape_text(value, &have);
-        return err_set(e, ERR_USAGE, "%s expects shape %s, got %s", buf_cstr(&name),
-            buf_cstr(&wanted), buf_cstr(&have));
-    }
+    if (value->dims == dims && memcmp(value->shape, want, (size_t)dims * sizeof *want) == 0)
+        return 0;
+    AUTO_BUF name = {0}, wanted = {0}, have = {0};
+    model_weight_name(m, i, &name);
+    shape_text(dims, want, &wanted);
+    tensor_shape_text(value, &have);
+    return err_set(e, ERR_USAGE, "%s expects shape %s, got %s", buf_cstr(&name), buf_cstr(&wanted),
+        buf_cstr(&have));
+}
+
+static int write_run(model *m, float *run, size_t i, const tensor *value, err *e)
+{
+    bool bias;
+    if (!run)
+        return err_set(e, ERR_USAGE, "the model has no such weights");
+    if (model_check_weight(m, i, value, e) < 0)
+        return -1;
     tensor *plain = tensor_to_f32(value, e);
     if (!plain)
         return -1;
+    const plan_layer *l = find(m, i, &bias);
     copy(l, bias, run, plain->data, true);
     tensor_free(plain);
     model_forget_unseen(m);

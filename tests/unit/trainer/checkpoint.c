@@ -159,6 +159,7 @@ TEST(files_are_replaced_as_a_whole)
 TEST(weights_go_into_a_model_of_the_same_layers_only)
 {
     err e;
+    size_t n;
     model *m = new_model(OPTIMIZER_ADAM), *other = model_new(layers, 4, 99, &e);
     buf bytes = encode(m, true);
     CHECK_OK(checkpoint_restore(other, bytes.data, bytes.len, &e) == 0, e);
@@ -169,12 +170,19 @@ TEST(weights_go_into_a_model_of_the_same_layers_only)
     model *wide = model_new(changed, 4, 1, &e);
     CHECK(checkpoint_restore(wide, bytes.data, bytes.len, &e) < 0);
     CHECK_STR(e.text, "hidden/kernel expects shape (6, 71), got (6, 70)");
+    memcpy(changed, layers, sizeof layers);
+    changed[3].units = 4;
+    model *late = model_new(changed, 4, 1, &e);
+    float kept = *model_weight_values(late, &n);
+    CHECK(checkpoint_restore(late, bytes.data, bytes.len, &e) < 0);
+    CHECK_STR(e.text, "dense/kernel expects shape (70, 4), got (70, 3)");
+    CHECK(*model_weight_values(late, &n) == kept); // nothing was changed before all was checked
     model *unbuilt = model_new(changed + 1, 1, 1, &e);
     CHECK(checkpoint_restore(unbuilt, bytes.data, bytes.len, &e) < 0);
     CHECK(checkpoint_encode(unbuilt, (checkpoint_options){0}, &bytes, &e) < 0);
     CHECK_HAS(e.text, "no weights yet");
     buf_done(&bytes);
-    model_free(m), model_free(other), model_free(wide), model_free(unbuilt);
+    model_free(m), model_free(other), model_free(wide), model_free(late), model_free(unbuilt);
 }
 
 TEST(every_truncation_is_refused)
@@ -234,6 +242,9 @@ TEST(bad_containers_are_named)
             4, "overlaps another"},
         {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 5,
             "1 bytes after the last tensor"},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"
+         "\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}",
+            8, "there are two tensors \"a\""},
     };
     buf b = {0};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

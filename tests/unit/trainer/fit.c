@@ -100,8 +100,9 @@ TEST(small_numbers_are_shown_with_an_exponent)
     logs_set(&l, "lr", 0.001);
     logs_set(&l, "tiny", 0.0009999);
     logs_set(&l, "loss", 12.5);
+    logs_set(&l, "lost", -(double)NAN);
     logs_format(&l, &out);
-    CHECK_STR(buf_cstr(&out), " - loss: 12.5000 - lr: 0.0010 - tiny: 9.9990e-04");
+    CHECK_STR(buf_cstr(&out), " - loss: 12.5000 - lr: 0.0010 - tiny: 9.9990e-04 - lost: nan");
     buf_done(&out);
 }
 
