@@ -68,7 +68,7 @@ size_t model_weight_count(const model *m)
 
 void model_weight_name(const model *m, size_t i, buf *out)
 {
-    bool bias;
+    bool bias = false;
     const plan_layer *l = find(m, i, &bias);
     if (l)
         buf_fmt(out, "%s/%s", m->layer[l->spec].name, bias ? "bias" : "kernel");
@@ -90,7 +90,7 @@ static void copy(const plan_layer *l, bool bias, float *run, float *plain, bool 
 
 static tensor *read_run(const model *m, float *run, size_t i, err *e)
 {
-    bool bias;
+    bool bias = false;
     const plan_layer *l = run ? find(m, i, &bias) : NULL;
     if (!l) {
         err_set(e, ERR_USAGE, "the model has no weight number %zu", i);
@@ -105,7 +105,7 @@ static tensor *read_run(const model *m, float *run, size_t i, err *e)
 
 int model_check_weight(const model *m, size_t i, const tensor *value, err *e)
 {
-    bool bias;
+    bool bias = false;
     const plan_layer *l = find(m, i, &bias);
     if (!l)
         return err_set(e, ERR_USAGE, "the model has no weight number %zu", i);
@@ -123,7 +123,7 @@ int model_check_weight(const model *m, size_t i, const tensor *value, err *e)
 
 static int write_run(model *m, float *run, size_t i, const tensor *value, err *e)
 {
-    bool bias;
+    bool bias = false;
     if (!run)
         return err_set(e, ERR_USAGE, "the model has no such weights");
     if (model_check_weight(m, i, value, e) < 0)
