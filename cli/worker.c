@@ -25,7 +25,7 @@ static const char usage[] =
     "\n"
     "FIRESTEEL_DATA names a folder with data sets (mnist/). More than one process needs mpiexec.\n";
 
-enum { EXIT_USAGE = 2, DEFAULT_PORT = 7337, DEFAULT_START_TIMEOUT = 600 };
+enum { EXIT_USAGE = 2, DEFAULT_PORT = 7337, DEFAULT_START_TIMEOUT = 600, STOP_SECONDS = 5 };
 
 static atomic_bool stop;
 static volatile sig_atomic_t stop_signal;
@@ -44,11 +44,19 @@ static int fail(const char *text, int code)
     return code;
 }
 
+// What does not listen to a stop (a loop in a coroutine, one long call) is not waited for: ranks
+// end with their driver.
+static void give_up(int number)
+{
+    _exit(128 + stop_signal);
+}
+
 // The first one ends training at the next batch; a second one ends the process.
 static void on_stop(int number)
 {
     atomic_store(&stop, true);
     stop_signal = number;
+    alarm(STOP_SECONDS);
     if (running)
         worker_interrupt(running);
 }
@@ -67,7 +75,7 @@ static void catch_signals(void)
     struct sigaction action = {.sa_handler = on_stop, .sa_flags = (int)SA_RESETHAND};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    signal(SIGPIPE, SIG_IGN);
+    signal(SIGALRM, give_up);
 }
 
 // Where this executable is, so that what belongs to it is found in a build folder, in an image and

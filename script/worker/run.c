@@ -40,11 +40,31 @@ static int push_args(lua_State *L, int list)
     return (int)n;
 }
 
+// What hvd.init had made of this process before, brought back when run ends, however.
+static int restore_comm(lua_State *L)
+{
+    worker_of(L)->comm = *(const struct comm_ops **)lua_touserdata(L, 1);
+    return 0;
+}
+
+static void keep_comm(lua_State *L, worker *w)
+{
+    const struct comm_ops **kept = lua_newuserdatauv(L, sizeof *kept, 0);
+    *kept = w->comm;
+    if (luaL_newmetatable(L, "hvd.comm")) {
+        lua_pushcfunction(L, restore_comm);
+        lua_setfield(L, -2, "__close");
+    }
+    lua_setmetatable(L, -2);
+    lua_toclose(L, -1);
+    w->comm = NULL;
+}
+
 // One rank: here, as if it had been started for it, and without MPI.
 static void run_here(lua_State *L, worker *w, int args)
 {
-    const struct comm_ops *comm = w->comm;
-    w->comm = NULL;
+    keep_comm(L, w);
+    int kept = lua_gettop(L);
     lua_createtable(L, 1, 0);
     int before = lua_gettop(L);
     lua_pushvalue(L, 1);
@@ -52,7 +72,7 @@ static void run_here(lua_State *L, worker *w, int args)
     lua_call(L, n, LUA_MULTRET);
     pack_results(L, before);
     lua_rawseti(L, before, 1);
-    w->comm = comm;
+    lua_closeslot(L, kept);
 }
 
 static void show_text(void *ctx, int stream, const char *bytes, size_t n)

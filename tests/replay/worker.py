@@ -270,6 +270,16 @@ def test_a_signal_is_not_caught_by_pcall(t):
     driver.stdout.close()
 
 
+def test_a_signal_ends_what_does_not_listen(t):
+    folder = script(t, "print 'go'\ncoroutine.wrap(function() while true do end end)()")
+    driver = subprocess.Popen([WORKER, "trainer.lua"], cwd=folder, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL)
+    driver.stdout.readline()
+    driver.terminate()
+    assert driver.wait(20 * PATIENCE) == 143
+    driver.stdout.close()
+
+
 def test_without_mpiexec(t):
     folder = script(t, RANKS)
     done = work(folder, "trainer.lua", "ok", "2", env={"PATH": "/nowhere"})

@@ -5,6 +5,7 @@
 #include "trainer/nn/objective.h"
 #include "trainer/tensor/memory.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -296,13 +297,12 @@ double model_momentum(const model *m)
 
 int model_set_momentum(model *m, double value, err *e)
 {
-    optimizer_spec changed = m->spec.optimizer;
-    changed.momentum = value;
-    if (optimizer_check(&changed, e) < 0)
-        return -1;
+    // A warm-up's correction (momentum × new rate / old rate) goes beyond 1 for a step.
+    if (!(value >= 0 && value < HUGE_VAL))
+        return err_set(e, ERR_USAGE, "momentum must be at least 0, not %g", value);
     if ((value > 0) != (m->spec.optimizer.momentum > 0))
         return err_set(e, ERR_USAGE, "momentum cannot be switched on or off after compile");
-    m->spec.optimizer = changed;
+    m->spec.optimizer.momentum = value;
     return 0;
 }
 

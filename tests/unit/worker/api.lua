@@ -1,0 +1,313 @@
+-- SPDX-License-Identifier: MIT
+-- The Lua API of a trainer file, tested by a trainer file: prints TAP. Run by firesteel-worker.
+local nn, data, hvd = require "nn", require "data", require "hvd"
+
+local cases = {}
+local function test(name, fn) cases[#cases + 1] = { name, fn } end
+
+local function same(got, want, what)
+  if got ~= want then error(("%s: got %s, want %s"):format(what or "value", tostring(got), tostring(want)), 2) end
+end
+
+local function near(got, want, tolerance)
+  if not (math.abs(got - want) <= (tolerance or 1e-9)) then error(("got %.17g, want %.17g"):format(got, want), 2) end
+end
+
+local function fails(why, fn, ...)
+  local ok, message = pcall(fn, ...)
+  if ok then error("should have failed: " .. why, 2) end
+  if not tostring(message):find(why, 1, true) then error(("got \"%s\", want \"%s\""):format(message, why), 2) end
+end
+
+local function folder()
+  local path = os.tmpname()
+  os.remove(path)
+  os.execute("mkdir -p " .. path)
+  return path
+end
+
+-- Two classes that a line separates; labels count from 0.
+local function points(n)
+  local x, y = {}, {}
+  for i = 1, n do
+    local a, b = (i * 37 % 101) / 101, (i * 53 % 97) / 97
+    x[i], y[i] = { a, b }, a > b and 1 or 0
+  end
+  return data.tensor(x), data.tensor(y, { dtype = "i64" })
+end
+
+local function model(options)
+  local m = nn.Sequential { nn.Dense { 8, activation = "relu", input_dim = 2 }, nn.Dense { 2, activation = "softmax" } }
+  options = options or {}
+  options.loss = options.loss or "sparse_categorical_crossentropy"
+  options.metrics = options.metrics or { "accuracy" }
+  m:compile(options)
+  return m
+end
+
+test("tensors count from 0 with half-open slices", function()
+  local t = data.tensor { { 1, 2 }, { 3, 4 }, { 5, 6 } }
+  same(#t, 3)
+  same(table.concat(t.shape, "x"), "3x2")
+  same(t.dtype, "f32")
+  same(t[0][1], 2.0)
+  same(t[-1][0], 5.0)
+  same(#t:slice(1, 3), 2)
+  same(#t:slice(1, 100), 2)
+  same(t:slice(1, 2)[0][0], 3.0)
+  same(t:shard(1, 2)[0][0], 3.0)
+  same(table.concat(t:reshape { 2, -1 }.shape, "x"), "2x3")
+  same(t:argmax(), 5)
+  same(t:argmax(1)[2], 1)
+  same(t:sum(), 21.0)
+  same(t:mean(), 3.5)
+  same(t:min(), 1.0)
+  same(t:max(), 6.0)
+  same(t:totable()[3][2], 6.0)
+  same(t[0]:slice(0, 1):item(), 1.0)
+  fails("out of range", function() return t[3] end)
+  fails("a tensor has no 'nothing'", function() return t.nothing end)
+end)
+
+test("integers stay integers", function()
+  local t = data.tensor({ 1, 2 }, { dtype = "i64" })
+  same(math.type(t[0]), "integer")
+  same(t.dtype, "i64")
+  fails("numbers with a fraction", data.tensor, { 1.5 }, { dtype = "i64" })
+end)
+
+test("uneven tables are refused", function()
+  fails("rows differ in length", data.tensor, { { 1, 2 }, { 3 } })
+  fails("a string among the numbers", data.tensor, { 1, "x" })
+end)
+
+test("mnist is found, and sharded", function()
+  local all, part = data.mnist(), data.mnist { rank = 1, size = 3 }
+  same(#all.train.x, 60000)
+  same(#all.test.y, 10000)
+  same(all.test.y[100], 6)
+  same(math.type(all.test.y[100]), "integer")
+  same(#part.train.x, 20000)
+  same(part.train.y[5], all.train.y[16])
+  near(all.train.x:slice(0, 100):max(), 1, 1e-6)
+  fails("rank 3 is not in [0, 3)", data.mnist, { rank = 3, size = 3 })
+  fails("/nowhere", data.mnist, { path = "/nowhere" })
+end)
+
+test("a model learns", function()
+  local x, y = points(400)
+  local m = model { optimizer = nn.Adam { learning_rate = 0.02 } }
+  local h = m:fit { x, y, epochs = 20, verbose = 0, validation_data = { x, y } }
+  same(#h.history.loss, 20)
+  same(#h.history.val_accuracy, 20)
+  same(h.epoch[1], 0)
+  local loss, accuracy = m:evaluate { x, y, verbose = 0 }
+  if accuracy < 0.95 then error("accuracy " .. accuracy) end
+  same(m:evaluate({ x, y, verbose = 0, return_dict = true }).loss, loss)
+  local p = m:predict(x)
+  same(table.concat(p.shape, "x"), "400x2")
+  same(p:argmax(1)[7], y[7])
+end)
+
+test("a checkpoint is the model", function()
+  local x, y = points(64)
+  local path = folder() .. "/m.safetensors"
+  local m = model()
+  m:fit { x, y, verbose = 0 }
+  m:save(path)
+  local bytes = nn.read_checkpoint(path)
+  local want = tostring(m:predict(x):slice(0, 3))
+  same(tostring(nn.load(path):predict(x):slice(0, 3)), want)
+  same(tostring(nn.load(bytes):predict(x):slice(0, 3)), want)
+  local other = model()
+  other:load_weights(bytes)
+  same(tostring(other:predict(x):slice(0, 3)), want)
+  other:set_weights(m:get_weights())
+  same(#m:get_weights(), 4)
+  same(m:count_params(), 2 * 8 + 8 + 8 * 2 + 2)
+  fails("nowhere", nn.load, "/nowhere/m.safetensors")
+  fails("nowhere", nn.read_checkpoint, "/nowhere/m.safetensors")
+  if pcall(nn.load, bytes:sub(1, 100)) then error("a cut-off checkpoint was believed") end
+end)
+
+test("a closed model is an error", function()
+  local kept
+  do
+    local m <close> = model()
+    kept = m
+  end
+  fails("the model is closed", function() kept:summary() end)
+end)
+
+test("shapes and labels that do not fit", function()
+  local m = nn.Sequential { nn.Flatten { 28, 28 }, nn.Dense { 128, activation = "relu" }, nn.Dense { 10, activation = "softmax" } }
+  m:compile { loss = "sparse_categorical_crossentropy" }
+  local row = {}
+  for i = 1, 785 do row[i] = 0 end
+  fails("785", m.fit, m, { data.tensor { row }, data.tensor({ 1 }, { dtype = "i64" }), verbose = 0 })
+  local x = points(4)
+  fails("7", function() model():fit { x, data.tensor({ 0, 1, 7, 0 }, { dtype = "i64" }), verbose = 0 } end)
+  fails("fit: item 2, the labels y, must be a tensor, got nil", function() model():fit { x } end)
+end)
+
+test("wrong options list the known ones", function()
+  fails("Dense: unknown option 'unit'; known are activation, input_dim, input_shape, name, units, use_bias", nn.Dense, { unit = 3 })
+  fails("Dense: units must be an integer, got x", nn.Dense, { "x" })
+  fails("Dense: units must be positive, got 0", nn.Dense, { 0 })
+  fails("Dense: how many units?", nn.Dense, {})
+  fails("relu", function() nn.Sequential { nn.Dense { 3, activation = "rely" } } end)
+  fails("Sequential: item 1 is a string, not a layer", nn.Sequential, { "dense" })
+  fails("compile: which loss?", function() nn.Sequential { nn.Dense { 1 } }:compile {} end)
+  fails("fit: unknown option 'epoch'; known are: batch_size", function() model():fit { epoch = 1 } end)
+  fails("fit: 'batch_size' must be at least 1, got 0", function() local x, y = points(4) model():fit { x, y, batch_size = 0 } end)
+  fails("unknown metric 'f1'", model, { metrics = { "f1" } })
+  fails("Adam", model, { optimizer = "Adamo" })
+  fails("unknown option 'rate'", hvd.LearningRateWarmupCallback, { initial_lr = 1, rate = 1 })
+end)
+
+test("callbacks see what Keras shows them", function()
+  local x, y = points(100)
+  local seen = {}
+  local function note(name) return function(self, number, logs)
+    seen[#seen + 1] = name .. (math.type(number) or "")
+    if name == "epoch_end" then logs.extra = 7 end
+    same(self.params.steps, 4)
+    same(getmetatable(self.model), getmetatable(model()))
+  end end
+  local callback = {}
+  for _, name in ipairs { "train_begin", "train_end", "epoch_begin", "epoch_end", "train_batch_begin", "train_batch_end" } do
+    callback["on_" .. name] = note(name)
+  end
+  local h = model():fit { x, y, batch_size = 32, epochs = 1, verbose = 0, callbacks = { callback } }
+  same(table.concat(seen, " "), "train_begin epoch_begininteger " .. ("train_batch_begininteger train_batch_endinteger "):rep(4)
+    .. "epoch_endinteger train_end")
+  same(h.history.extra[1], 7.0)
+end)
+
+test("an error in a callback comes out of fit", function()
+  local x, y = points(10)
+  fails("my error", function()
+    model():fit { x, y, verbose = 0, callbacks = { { on_train_batch_end = function() error "my error" end } } }
+  end)
+end)
+
+test("stop_training ends training", function()
+  local x, y = points(10)
+  local stop = nn.LambdaCallback { on_epoch_end = function(epoch) if epoch == 1 then STOP.stop_training = true end end }
+  STOP = model()
+  same(#STOP:fit({ x, y, epochs = 9, verbose = 0, callbacks = { stop } }).epoch, 2)
+  STOP = nil
+end)
+
+test("ModelCheckpoint keeps the best", function()
+  local x, y = points(50)
+  local path = folder()
+  local values = { 0.5, 0.7, 0.6 }
+  local set = { on_epoch_end = function(_, epoch, logs) logs.accuracy = values[epoch + 1] end }
+  local every = nn.ModelCheckpoint { path .. "/e{epoch:02d}-{accuracy:.2f}", monitor = "accuracy" }
+  local best = nn.ModelCheckpoint { path .. "/best{epoch}", monitor = "accuracy", save_best_only = true }
+  model():fit { x, y, epochs = 3, verbose = 0, callbacks = { set, every, best } }
+  for name, there in pairs { ["e01-0.50"] = true, ["e03-0.60"] = true, best1 = true, best2 = true, best3 = false } do
+    local f = io.open(path .. "/" .. name)
+    same(f ~= nil, there, name)
+    if f then f:close() end
+  end
+  fails("there is no metric 'val_loss' to monitor; this epoch has accuracy, loss", function()
+    model():fit { x, y, verbose = 0, callbacks = { nn.ModelCheckpoint { path .. "/x", save_best_only = true } } }
+  end)
+  fails("which file?", nn.ModelCheckpoint)
+end)
+
+test("EarlyStopping waits, stops, restores", function()
+  local x, y = points(50)
+  local values, at = { 0.9, 0.5, 0.6, 0.7, 0.8, 0.9 }, nil
+  local m = model()
+  local set = { on_epoch_end = function(_, epoch, logs)
+    logs.loss = values[epoch + 1]
+    if epoch == 1 then at = m:get_weights()[1]:sum() end
+  end }
+  local early = nn.EarlyStopping { "loss", patience = 2, restore_best_weights = true }
+  same(#m:fit({ x, y, epochs = 6, verbose = 0, callbacks = { set, early } }).epoch, 4)
+  near(m:get_weights()[1]:sum(), at, 1e-6)
+end)
+
+test("Horovod must be initialized", function()
+  hvd.shutdown()
+  fails("Horovod has not been initialized; use hvd.init().", hvd.rank)
+  fails("Horovod has not been initialized; use hvd.init().", hvd.allreduce, 1)
+  fails("Horovod has not been initialized; use hvd.init().", hvd.DistributedOptimizer, nn.Adam())
+end)
+
+test("a job of one", function()
+  hvd.init()
+  same(hvd.is_initialized(), true)
+  same(hvd.size() .. hvd.rank() .. hvd.local_size() .. hvd.local_rank() .. hvd.cross_size() .. hvd.cross_rank(), "101010")
+  same(hvd.allreduce(3), 3.0)
+  same(hvd.allreduce(3, hvd.Sum), 3)
+  same(hvd.allreduce(data.tensor { 1, 2 })[1], 2.0)
+  same(hvd.broadcast(data.tensor({ 5 }, { dtype = "i64" }), 0)[0], 5)
+  same(#hvd.allgather(data.tensor { 1, 2 }), 2)
+  same(hvd.allgather(7)[0], 7)
+  same(hvd.broadcast_object({ a = 1 }, 0).a, 1)
+  same(hvd.allgather_object("x")[1], "x")
+  hvd.barrier()
+  fails("no such rank", hvd.broadcast, 1, 1)
+  fails("integers have no average", hvd.allreduce, data.tensor({ 1 }, { dtype = "i64" }))
+end)
+
+test("run calls in place for one rank", function()
+  local results = hvd.run(function(a, b) hvd.init() return a, nil, b end, { np = 1, args = table.pack(1, 2) })
+  same(#results, 1)
+  same(results[1], 1)
+  same(select("#", results:rank(0)), 3)
+  same(select(3, results:rank(0)), 2)
+  fails("there is no rank 1: the ranks are 0 to 0", results.rank, results, 1)
+  fails("np must be from 1", hvd.run, print, { np = 0 })
+  fails("unknown option 'nproc'", hvd.run, print, { nproc = 2 })
+  fails("boom", hvd.run, function() error "boom" end)
+end)
+
+-- initial_lr/size · ((epoch + batch/steps + 1/steps)·(size-1)/warmup_epochs + 1), facts of Horovod
+test("the warm-up follows Horovod's formula", function()
+  local x, y = points(96)
+  local size, rates, momenta, at_end = hvd.size, {}, {}, {}
+  hvd.size = function() return 4 end
+  local m = model { optimizer = nn.SGD { learning_rate = 0.4, momentum = 0.9 } }
+  local warmup = hvd.LearningRateWarmupCallback { initial_lr = 0.4, warmup_epochs = 2 }
+  local watch = {
+    on_train_batch_begin = function() rates[#rates + 1], momenta[#momenta + 1] = m.learning_rate, m.momentum end,
+    on_train_batch_end = function() near(m.momentum, 0.9) end,
+    on_epoch_end = function(_, _, logs) at_end[#at_end + 1] = logs.lr end,
+  }
+  m:fit { x, y, batch_size = 32, epochs = 3, verbose = 0, callbacks = { warmup, watch } }
+  hvd.size = size
+  local old = 0.4
+  for i = 1, 9 do
+    local epoch, batch = (i - 1) // 3, (i - 1) % 3
+    local want = epoch < 2 and 0.4 / 4 * ((epoch + batch / 3 + 1 / 3) * 3 / 2 + 1) or 0.4
+    near(rates[i], want, 1e-7)
+    near(momenta[i], epoch < 2 and 0.9 * want / old or 0.9, 1e-6)
+    old = want
+  end
+  near(rates[6], 0.4, 1e-7)
+  near(at_end[3], 0.4, 1e-7)
+end)
+
+test("metrics are averaged in the logs", function()
+  local logs = { loss = 2, accuracy = 1 }
+  hvd.MetricAverageCallback():on_epoch_end(0, logs)
+  same(logs.loss, 2.0)
+end)
+
+io.stdout:setvbuf "line"
+print("1.." .. #cases)
+local failed = false
+for i, case in ipairs(cases) do
+  local ok, problem = xpcall(case[2], debug.traceback)
+  print((ok and "ok " or "not ok ") .. i .. " - " .. case[1])
+  if not ok then
+    failed = true
+    print("# " .. tostring(problem):gsub("\n", "\n# "))
+  end
+end
+os.exit(not failed)
