@@ -55,14 +55,14 @@ static int check_layer(const layer_spec *all, size_t n, size_t i, err *e)
 // dense, dense_1, …: Keras's names for what was not named.
 static int name_layers(layer_spec *l, size_t n, err *e)
 {
+    size_t made[LAYER_DROPOUT + 1] = {0}; // names so far, by kind
     for (size_t i = 0; i < n; i++) {
-        size_t same = 0;
-        for (size_t j = 0; j < i; j++)
-            same += l[j].kind == l[i].kind;
-        if (!l[i].name[0] && same)
-            snprintf(l[i].name, sizeof l[i].name, "%s_%zu", layer_kind_id(l[i].kind), same);
+        const char *id = layer_kind_id(l[i].kind);
+        size_t number = l[i].name[0] ? 0 : made[l[i].kind]++;
+        if (number)
+            snprintf(l[i].name, sizeof l[i].name, "%s_%zu", id, number);
         else if (!l[i].name[0])
-            snprintf(l[i].name, sizeof l[i].name, "%s", layer_kind_id(l[i].kind));
+            snprintf(l[i].name, sizeof l[i].name, "%s", id);
         for (size_t j = 0; j < i; j++)
             if (strcmp(l[j].name, l[i].name) == 0)
                 return err_set(e, ERR_USAGE, "two layers have the name \"%s\"", l[i].name);
