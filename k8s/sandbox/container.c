@@ -6,11 +6,9 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "k8s/sandbox/quantity.h"
+#include "k8s/sandbox/launch.h"
 #include "k8s/sandbox/sandbox.h"
-#include "k8s/sandbox/volumes.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,12 +17,6 @@
 #define BACKOFF_FIRST (10 * CLOCK_SEC)
 #define BACKOFF_MAX   (300 * CLOCK_SEC)
 #define BACKOFF_RESET (600 * CLOCK_SEC) // a run of this length forgets earlier failures
-
-static void free_strv(char ***v)
-{
-    strv_free(*v);
-}
-#define AUTO_STRV CLEANUP(free_strv) char **
 
 static void set(char **slot, char *value)
 {
@@ -226,7 +218,7 @@ static void output(void *arg, int fd, const char *bytes, size_t n)
 // What the container wrote to its termination message file, at most 4096 bytes; new or NULL.
 static char *termination_message(const struct container *c)
 {
-    AUTO_FREE char *path = path_join(c->root_dir, "termination-log");
+    AUTO_FREE char *path = launch_message_path(c->root_dir);
     AUTO_BUF text = {0}, clean = {0};
     path_read(path, &text, 4096, NULL);
     utf8_clean(&clean, buf_cstr(&text), text.len > 4096 ? 4096 : text.len);
@@ -260,77 +252,17 @@ static const cJSON *look_up(void *arg, const char *kind, const char *name)
     return found ? found->json : NULL;
 }
 
-static int64_t quantity_of(const cJSON *spec, const char *path, int64_t unit)
+static int spawn(struct container *c, const struct launch *l, err *e)
 {
-    const cJSON *value = json_path(spec, path);
-    AUTO_FREE char *text = value ? json_to_str(value) : NULL;
-    int64_t milli = 0;
-    if (!value || quantity_parse(value->valuestring ? value->valuestring : text, &milli, NULL))
-        return 0;
-    return (milli + unit - 1) / unit;
-}
-
-// "2,3": as many CPUs as the limit says, each container beginning where the one before ended. NULL
-// without a limit, or with one that gives all there are.
-static char *pick_cpus(struct container *c)
-{
-    int64_t wanted = quantity_of(container_spec(c), "resources.limits.cpu", 1000);
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    if (wanted <= 0 || wanted >= online)
-        return NULL;
-    AUTO_BUF list = {0};
-    for (int64_t i = 0; i < wanted; i++)
-        buf_fmt(&list, "%s%ld", i ? "," : "", c->pod->host->next_cpu++ % online);
-    return buf_take(&list);
-}
-
-// The folder of this run with its empty termination message, mounted where the pod wants it.
-static int make_folders(struct container *c, struct volume_mounts *mounts, err *e)
-{
-    AUTO_FREE char *log_dir = path_join(c->pod->dir, "logs");
-    AUTO_FREE char *hosts = path_join(c->pod->dir, "hosts");
-    AUTO_FREE char *volumes = path_join(c->pod->dir, "volumes");
-    set(&c->root_dir, str_fmt("%s/containers/%s.%d", c->pod->dir, c->name, c->run));
-    if (path_make_dirs(log_dir, 0700, e) || path_make_dirs(c->root_dir, 0700, e))
-        return -1;
-    const cJSON *spec = container_spec(c);
-    if (volumes_mounts(c->pod->object->json, spec, volumes, hosts, mounts, e))
-        return -1;
-    char *message = path_join(c->root_dir, "termination-log");
-    mounts->items = mem_resize(mounts->items, mounts->n + 1, sizeof *mounts->items);
-    mounts->items[mounts->n++] = (struct runtime_mount){.source = message,
-        .target = mem_strdup(json_str_or(spec, "terminationMessagePath", "/dev/termination-log"))};
-    return path_write(message, "", 0, 0666, e);
-}
-
-static char *working_dir(const struct container *c)
-{
-    const char *dir = json_str(container_spec(c), "workingDir");
-    if (!dir || !*dir)
-        dir = c->image->config.working_dir;
-    if (!dir || !*dir)
-        dir = c->image->is_host ? "/tmp" : "/";
-    return mem_strdup(dir);
-}
-
-static bool is_mounted(const struct volume_mounts *m, const char *path)
-{
-    for (size_t i = 0; i < m->n; i++)
-        if (str_starts(path, m->items[i].target))
-            return true;
-    return false;
-}
-
-static int spawn(struct container *c, char **argv, char **env, err *e)
-{
-    AUTO_FREE char *path = container_log(c, false);
+    AUTO_FREE char *path = container_log(c, false), *dir = path_dirname(path);
     c->inner = 0;
     c->term_sent = c->kill_sent = false;
     buf_clear(&c->info);
-    if (!(c->log = podlog_open(path, 0, e)))
+    if (path_make_dirs(dir, 0700, e) || !(c->log = podlog_open(path, 0, e)))
         return -1;
-    struct child_spec spec = {.argv = (const char *const *)argv,
-        .env = (const char *const *)env,
+    struct child_spec spec = {.argv = (const char *const *)l->command,
+        .env = (const char *const *)l->env,
+        .cwd = l->cwd,
         .extra_fd = c->pod->host->runtime->bwrap ? RUNTIME_INFO_FD : 0};
     c->child = child_spawn(c->pod->host->loop, &spec, &process_ops, c, e);
     if (c->child)
@@ -357,77 +289,49 @@ static void running(struct container *c)
     EVENT(c, "Normal", "Started", "Started container %s", c->name);
 }
 
-// runc's words for a program that is not there.
-static void no_program(struct container *c, const char *name)
+// A program that is not there: a run that is over before it began, with an empty log.
+static void never_ran(struct container *c, const char *why)
 {
-    AUTO_FREE char *text = str_fmt(
-        "failed to create containerd task: failed to create shim task: OCI runtime create failed: "
-        "runc create failed: unable to start container process: error during container init: "
-        "exec: \"%s\": %s: unknown",
-        name,
-        strchr(name, '/') ? "stat: no such file or directory"
-                          : "executable file not found in $PATH");
-    EVENT(c, "Warning", "Failed", "Error: %s", text);
-    AUTO_FREE char *log = container_log(c, false);
-    podlog_close(podlog_open(log, 0, NULL), 0); // it has one, with nothing in it
+    AUTO_FREE char *log = container_log(c, false), *dir = path_dirname(log);
+    path_make_dirs(dir, 0700, NULL);
+    podlog_close(podlog_open(log, 0, NULL), 0);
+    path_remove(c->root_dir, NULL);
+    EVENT(c, "Warning", "Failed", "Error: %s", why);
     c->state.started = 0;
     if (c->state.has_last)
         c->state.restarts++;
-    ended(c, 128, "StartError", text);
+    ended(c, 128, "StartError", why);
 }
 
 static void start(struct container *c)
 {
-    const struct runtime *runtime = c->pod->host->runtime;
-    const struct podimage *image = c->image;
-    const cJSON *spec = container_spec(c);
     err e = {0};
-    AUTO_STRV env = podenv_build(
-        c->pod->object->json, spec, (const char *const *)image->config.env, look_up, c, &e);
-    if (!env) {
-        not_started(c, "CreateContainerConfigError", e.text);
-        return;
-    }
-    if (!podenv_get(env, "HOME"))
-        env = strv_add(env, image->is_host ? "HOME=/tmp" : "HOME=/root");
-    AUTO_STRV argv = podenv_argv(spec, (const char *const *)image->config.entrypoint,
-        (const char *const *)image->config.cmd, env);
-    if (!*argv) {
-        not_started(c, "CreateContainerError", "failed to generate spec: no command specified");
-        return;
-    }
-    CLEANUP(volume_mounts_done) struct volume_mounts mounts = {0};
+    CLEANUP(launch_done) struct launch l = {0};
     c->run++;
-    if (make_folders(c, &mounts, &e)) {
-        c->run--;
-        not_started(c, "CreateContainerConfigError", e.text);
-        return;
-    }
-    EVENT(c, "Normal", "Created", "Created container: %s", c->name);
-    AUTO_FREE char *cwd = working_dir(c), *cpus = pick_cpus(c);
-    if (!is_mounted(&mounts, *argv) &&
-        !runtime_has_program(image->root, *argv, podenv_get(env, "PATH"), cwd)) {
-        no_program(c, *argv);
-        return;
-    }
-    AUTO_FREE char *hostname =
-        mem_strndup(podenv_get(env, "HOSTNAME"), 63); // the kernel's limit, as kubelets cut it
-    struct runtime_spec how = {.root = image->root,
-        .dir = c->root_dir,
-        .hostname = hostname,
-        .cwd = cwd,
-        .memory = quantity_of(spec, "resources.limits.memory", 1000),
-        .cpus = cpus,
-        .mounts = mounts.items,
-        .mount_n = mounts.n,
-        .argv = argv};
-    AUTO_STRV command = runtime_command(runtime, &how, &e);
-    if (command && spawn(c, command, env, &e) == 0) {
+    set(&c->root_dir, str_fmt("%s/containers/%s.%d", c->pod->dir, c->name, c->run));
+    struct launch_input in = {.pod = c->pod->object->json,
+        .container = container_spec(c),
+        .runtime = c->pod->host->runtime,
+        .image = c->image,
+        .lookup = look_up,
+        .arg = c,
+        .pod_dir = c->pod->dir,
+        .run_dir = c->root_dir,
+        .next_cpu = &c->pod->host->next_cpu};
+    enum launch_result result = launch_prepare(&in, &l, &e);
+    if (result == LAUNCH_OK || result == LAUNCH_START)
+        EVENT(c, "Normal", "Created", "Created container: %s", c->name);
+    if (result == LAUNCH_OK && spawn(c, &l, &e))
+        result = LAUNCH_CREATE;
+    if (result == LAUNCH_OK) {
         running(c);
-        return;
+    } else if (result == LAUNCH_START) {
+        never_ran(c, e.text);
+    } else {
+        path_remove(c->root_dir, NULL);
+        c->run--;
+        not_started(c, launch_reason(result), e.text);
     }
-    c->run--;
-    not_started(c, "CreateContainerError", e.text);
 }
 
 void container_advance(struct container *c)

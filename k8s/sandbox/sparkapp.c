@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/sandbox/controller.h"
-#include "k8s/sandbox/event.h"
+#include "k8s/sandbox/sparkexec.h"
 #include "k8s/sandbox/sparkpod.h"
 #include "k8s/sandbox/sparkstate.h"
 
@@ -33,38 +33,29 @@ static void snapshot_unref_at(snapshot **s)
         snapshot_unref(*s);
 }
 
-#define EVENT(a, app, type, ...)                                                                   \
-    event_record((a)->store, (struct event_source){"spark-application-controller", NULL},          \
-        KIND(SPARKAPPLICATIONS), app, NULL, type, __VA_ARGS__)
-
-static const char *state_reason(enum spark_state s)
+// The event of a state's beginning.
+static void tell_state(sparkapps *a, const snapshot *app, enum spark_state s)
 {
-    switch (s) {
-    case SPARK_PENDING_RERUN:
-        return "SparkApplicationPendingRerun";
-    case SPARK_SUSPENDING:
-        return "SparkApplicationSuspending";
-    case SPARK_SUSPENDED:
-        return "SparkApplicationSuspended";
-    case SPARK_RESUMING:
-        return "SparkApplicationResuming";
-    default:
-        return NULL;
-    }
-}
-
-static const char *state_words(enum spark_state s)
-{
-    switch (s) {
-    case SPARK_PENDING_RERUN:
-        return "pending rerun";
-    case SPARK_SUSPENDING:
-        return "suspending";
-    case SPARK_SUSPENDED:
-        return "suspended";
-    default:
-        return "resuming";
-    }
+    static const struct {
+        enum spark_state state;
+        const char *reason, *words;
+    } warnings[] = {
+        {SPARK_PENDING_RERUN, "SparkApplicationPendingRerun", "pending rerun"},
+        {SPARK_SUSPENDING, "SparkApplicationSuspending", "suspending"},
+        {SPARK_SUSPENDED, "SparkApplicationSuspended", "suspended"},
+        {SPARK_RESUMING, "SparkApplicationResuming", "resuming"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(warnings); i++)
+        if (warnings[i].state == s)
+            SPARK_EVENT(a->store, app->json, "Warning", warnings[i].reason,
+                "SparkApplication %s is %s", app->name, warnings[i].words);
+    if (s == SPARK_COMPLETED)
+        SPARK_EVENT(a->store, app->json, "Normal", "SparkApplicationCompleted",
+            "SparkApplication %s completed", app->name);
+    if (s == SPARK_FAILED)
+        SPARK_EVENT(a->store, app->json, "Warning", "SparkApplicationFailed",
+            "SparkApplication %s failed: %s", app->name,
+            json_str_or(json_path(app->json, "status.applicationState"), "errorMessage", ""));
 }
 
 // Writes `app` (taken) with a new state; the store's change brings us back for the next one.
@@ -85,16 +76,7 @@ static int enter(sparkapps *a, cJSON *app, enum spark_state s, const char *messa
     if (!now)
         return e->code == ERR_NOT_FOUND ? 0 : -1;
     snapshot *kept = snapshot_ref(now);
-    if (state_reason(s))
-        EVENT(a, kept->json, "Warning", state_reason(s), "SparkApplication %s is %s", kept->name,
-            state_words(s));
-    else if (s == SPARK_COMPLETED)
-        EVENT(a, kept->json, "Normal", "SparkApplicationCompleted", "SparkApplication %s completed",
-            kept->name);
-    else if (s == SPARK_FAILED)
-        EVENT(a, kept->json, "Warning", "SparkApplicationFailed", "SparkApplication %s failed: %s",
-            kept->name,
-            json_str_or(json_path(kept->json, "status.applicationState"), "errorMessage", ""));
+    tell_state(a, kept, s);
     snapshot_unref(kept);
     return 0;
 }
@@ -202,7 +184,7 @@ static int submit(sparkapps *a, cJSON *app, err *e)
     if (failed) {
         AUTO_FREE char *message =
             str_fmt("failed to submit spark application: failed to run spark-submit: %s", why.text);
-        EVENT(a, app, "Warning", "SparkApplicationSubmissionFailed",
+        SPARK_EVENT(a->store, app, "Warning", "SparkApplicationSubmissionFailed",
             "failed to submit SparkApplication %s: %s", object_name(app), message);
         return enter(a, app, SPARK_SUBMISSION_FAILED, message, e);
     }
@@ -210,7 +192,7 @@ static int submit(sparkapps *a, cJSON *app, err *e)
     json_set_str(status, "sparkApplicationId", l.app_selector);
     json_set_str(json_object_at(status, "driverInfo"), "podName", driver);
     json_set(status, "executorState", cJSON_CreateObject());
-    EVENT(a, app, "Normal", "SparkApplicationSubmitted",
+    SPARK_EVENT(a->store, app, "Normal", "SparkApplicationSubmitted",
         "SparkApplication %s was submitted successfully", object_name(app));
     return enter(a, app, SPARK_SUBMITTED, NULL, e);
 }
@@ -220,127 +202,6 @@ static const snapshot *driver_of(sparkapps *a, const cJSON *app)
     AUTO_FREE char *name = spark_driver_name(app);
     const snapshot *pod = store_get(a->store, KIND(PODS), object_namespace(app), name);
     return pod && str_eq(object_controller_uid(pod->json), object_uid(app)) ? pod : NULL;
-}
-
-static const cJSON *env_entry(const cJSON *pod, const char *name)
-{
-    const cJSON *entry;
-    cJSON_ArrayForEach(entry, json_path(pod, "spec.containers[0].env"))
-    {
-        if (str_eq(json_str(entry, "name"), name))
-            return entry;
-    }
-    return NULL;
-}
-
-// The driver asks for its executors once it runs, as Spark's does. All that is needed to know
-// stands in its pod. Executors are never replaced: an MPI job cannot use a late one.
-static int create_executors(sparkapps *a, const cJSON *app, const cJSON *driver, err *e)
-{
-    const char *port = json_str(env_entry(driver, "FIRESTEEL_DRIVER_PORT"), "value");
-    const char *selector = object_label(driver, "spark-app-selector");
-    AUTO_LIST existing = store_owned(a->store, KIND(PODS), object_uid(driver));
-    if (existing.n || !port || !selector)
-        return 0;
-    AUTO_FREE char *hash = mem_strndup(selector + strlen("spark-"), 16);
-    struct spark_launch l = {
-        .submission_id = object_label(driver, "sparkoperator.k8s.io/submission-id"),
-        .app_selector = selector,
-        .name_hash = hash,
-        .secret =
-            json_path_str(env_entry(driver, "FIRESTEEL_SECRET"), "valueFrom.secretKeyRef.name"),
-        .worker = json_path_str(driver, "spec.containers[0].command[0]"),
-        .port = (uint16_t)strtoul(port, NULL, 10)};
-    for (int64_t id = 1; id <= spark_executors(app); id++) {
-        cJSON *pod = spark_executor_pod(app, driver, &l, id, e);
-        if (!pod || (!store_create(a->store, KIND(PODS), pod, STORE_MAIN, false, e) &&
-                        e->code != ERR_EXISTS))
-            return -1;
-    }
-    return 0;
-}
-
-static void tell_executor(sparkapps *a, const cJSON *app, const cJSON *pod, const char *state)
-{
-    const char *name = object_name(pod);
-    const cJSON *end = json_path(pod, "status.containerStatuses[0].state.terminated");
-    if (str_eq(state, "PENDING"))
-        EVENT(a, app, "Normal", "SparkExecutorPending", "Executor %s is pending", name);
-    else if (str_eq(state, "RUNNING"))
-        EVENT(a, app, "Normal", "SparkExecutorRunning", "Executor %s is running", name);
-    else if (str_eq(state, "COMPLETED"))
-        EVENT(a, app, "Normal", "SparkExecutorCompleted", "Executor %s completed", name);
-    else
-        EVENT(a, app, "Warning", "SparkExecutorFailed",
-            "Executor %s failed with ExitCode: %lld, Reason: %s, Pod Message: %s", name,
-            (long long)json_int_or(end, "exitCode", 0), json_str_or(end, "reason", ""),
-            json_path_str(pod, "status.message") ? json_path_str(pod, "status.message") : "");
-}
-
-// Brings status.executorState up to date; executors that are gone keep an end that was seen.
-static void note_executors(sparkapps *a, cJSON *app, const cJSON *driver, bool over)
-{
-    cJSON *states = json_object_at(json_object_at(app, "status"), "executorState");
-    AUTO_LIST owned = {0};
-    if (driver)
-        owned = store_owned(a->store, KIND(PODS), object_uid(driver));
-    cJSON *known;
-    cJSON_ArrayForEach(known, states)
-    {
-        bool there = false;
-        for (size_t i = 0; i < owned.n; i++)
-            there |= str_eq(owned.items[i]->name, known->string);
-        bool ended =
-            str_eq(known->valuestring, "COMPLETED") || str_eq(known->valuestring, "FAILED");
-        if (!there && !ended)
-            cJSON_SetValuestring(known, over ? "FAILED" : "UNKNOWN");
-    }
-    for (size_t i = 0; i < owned.n; i++) {
-        const char *state = spark_executor_state(owned.items[i]->json);
-        const char *before = json_str(states, owned.items[i]->name);
-        if (str_eq(state, before))
-            continue;
-        json_set_str(states, owned.items[i]->name, state);
-        tell_executor(a, app, owned.items[i]->json, state);
-    }
-}
-
-static int delete_pod(sparkapps *a, const snapshot *pod, err *e)
-{
-    bool gone;
-    AUTO_FREE char *ns = mem_strdup(pod->ns), *name = mem_strdup(pod->name),
-                   *uid = mem_strdup(pod->uid);
-    struct store_delete how = {.uid = uid, .grace = -1};
-    if (object_is_deleting(pod->json) ||
-        store_delete(a->store, KIND(PODS), ns, name, &how, &gone, e) || e->code == ERR_NOT_FOUND ||
-        e->code == ERR_CONFLICT)
-        return 0;
-    return -1;
-}
-
-// When the driver has ended, Spark removes its executors (spec.executor.deleteOnTermination).
-static int remove_executors(sparkapps *a, const cJSON *app, const cJSON *driver, err *e)
-{
-    if (!driver || !json_bool_or(json_path(app, "spec.executor"), "deleteOnTermination", true))
-        return 0;
-    AUTO_LIST owned = store_owned(a->store, KIND(PODS), object_uid(driver));
-    for (size_t i = 0; i < owned.n; i++)
-        if (delete_pod(a, owned.items[i], e))
-            return -1;
-    return 0;
-}
-
-static bool have_executors_ended(sparkapps *a, const cJSON *driver)
-{
-    AUTO_LIST owned = {0};
-    if (driver)
-        owned = store_owned(a->store, KIND(PODS), object_uid(driver));
-    for (size_t i = 0; i < owned.n; i++) {
-        const char *state = spark_executor_state(owned.items[i]->json);
-        if (str_eq(state, "RUNNING") || str_eq(state, "PENDING"))
-            return false;
-    }
-    return true;
 }
 
 // SUBMITTED and RUNNING: what the driver pod says.
@@ -360,27 +221,28 @@ static int follow(sparkapps *a, cJSON *app, enum spark_state state, err *e)
             cJSON_Delete(app);
             return 0;
         }
-        EVENT(a, app, "Warning", "SparkDriverNotFound",
+        SPARK_EVENT(a->store, app, "Warning", "SparkDriverNotFound",
             "Driver pod %s not found after grace period 10s, marking application as Failing", name);
-        note_executors(a, app, NULL, true);
+        sparkexec_note(a->store, app, NULL, true);
         return enter(a, app, SPARK_FAILING, "driver pod not found", e);
     }
-    note_executors(a, app, pod, false);
+    sparkexec_note(a->store, app, pod, false);
     switch (is) {
     case DRIVER_RUNNING:
         if (state != SPARK_RUNNING)
-            EVENT(a, app, "Normal", "SparkDriverRunning", "Driver %s is running", name);
-        if (create_executors(a, app, pod, e)) {
+            SPARK_EVENT(
+                a->store, app, "Normal", "SparkDriverRunning", "Driver %s is running", name);
+        if (sparkexec_create(a->store, app, pod, e)) {
             cJSON_Delete(app);
             return -1;
         }
         return enter(a, app, SPARK_RUNNING, NULL, e);
     case DRIVER_SUCCEEDED:
-        EVENT(a, app, "Normal", "SparkDriverCompleted", "Driver %s completed", name);
+        SPARK_EVENT(a->store, app, "Normal", "SparkDriverCompleted", "Driver %s completed", name);
         return enter(a, app, SPARK_SUCCEEDING, NULL, e);
     case DRIVER_FAILED: {
         AUTO_FREE char *why = spark_driver_error(pod);
-        EVENT(a, app, "Warning", "SparkDriverFailed", "Driver %s failed", name);
+        SPARK_EVENT(a->store, app, "Warning", "SparkDriverFailed", "Driver %s failed", name);
         return enter(a, app, SPARK_FAILING, why, e);
     }
     default:
@@ -397,7 +259,7 @@ static int conclude(sparkapps *a, cJSON *app, enum spark_state state, err *e)
     int64_t now = store_now(a->store), due;
     bool again = spark_should_retry(app, state, &due);
     // Executors of a driver that succeeded end by themselves, within moments.
-    if (state == SPARK_SUCCEEDING && !have_executors_ended(a, pod))
+    if (state == SPARK_SUCCEEDING && !sparkexec_ended(a->store, pod))
         due = object_time(json_get(app, "status"), "terminationTime") + EXECUTOR_GRACE;
     else if (!again)
         due = 0;
@@ -406,8 +268,8 @@ static int conclude(sparkapps *a, cJSON *app, enum spark_state state, err *e)
         cJSON_Delete(app);
         return 0;
     }
-    note_executors(a, app, pod, false);
-    if (remove_executors(a, app, pod, e)) {
+    sparkexec_note(a->store, app, pod, false);
+    if (sparkexec_remove(a->store, app, pod, e)) {
         cJSON_Delete(app);
         return -1;
     }
@@ -423,7 +285,7 @@ static int clear(sparkapps *a, cJSON *app, enum spark_state next, err *e)
 {
     const snapshot *driver = driver_of(a, app);
     if (driver) {
-        int failed = delete_pod(a, driver, e);
+        int failed = sparkexec_delete_pod(a->store, driver, e);
         cJSON_Delete(app);
         return failed; // its end brings us back
     }
@@ -459,7 +321,7 @@ static int rest(sparkapps *a, cJSON *app, err *e)
     const snapshot *found = driver_of(a, app);
     CLEANUP(snapshot_unref_at) snapshot *driver = found ? snapshot_ref(found) : NULL;
     expire(a, app, e);
-    note_executors(a, app, driver ? driver->json : NULL, true);
+    sparkexec_note(a->store, app, driver ? driver->json : NULL, true);
     if (!store_update(a->store, KIND(SPARKAPPLICATIONS), app, STORE_STATUS, false, e) &&
         e->code != ERR_NOT_FOUND)
         return -1;
@@ -481,7 +343,7 @@ static int reconcile(void *arg, const char *ns, const char *name, err *e)
         return enter(a, app, SPARK_SUSPENDING, NULL, e);
     switch (state) {
     case SPARK_NEW:
-        EVENT(a, app, "Normal", "SparkApplicationAdded",
+        SPARK_EVENT(a->store, app, "Normal", "SparkApplicationAdded",
             "SparkApplication %s was added, enqueuing it for submission", name);
         return submit(a, app, e);
     case SPARK_SUBMITTED:
