@@ -33,7 +33,7 @@ def sandbox(t, env):
     up = sh(FIRESTEEL, "sandbox", "up", env=env)
     assert up.code == 0, up
     t.after(lambda: sh(FIRESTEEL, "sandbox", "down", env=env))
-    return re.search(r"KUBECONFIG=(\S+)", up.out).group(1)
+    return re.search(r"KUBECONFIG='?([^'\s]+)", up.out).group(1)
 
 
 def start(cwd, env, *options):
