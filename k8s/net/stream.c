@@ -168,6 +168,7 @@ static void set_connection(http_stream *s, const struct http_request *r)
     // A log of its own connection can be left unread without curl buffering it for us.
     curl_easy_setopt(c, CURLOPT_HTTP_VERSION,
         r->pool == HTTP_POOL_LOGS ? (long)CURL_HTTP_VERSION_1_1 : (long)CURL_HTTP_VERSION_2TLS);
+    curl_easy_setopt(c, CURLOPT_PIPEWAIT, 1L); // rather share a connection than open another
     curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(c, CURLOPT_PROXY, r->proxy ? r->proxy : ""); // "": not the environment's
     curl_easy_setopt(c, CURLOPT_NOPROXY, "");

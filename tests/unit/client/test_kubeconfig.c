@@ -140,7 +140,7 @@ TEST(errors_have_a_place_and_no_secrets)
 TEST(inside_a_pod_the_service_account_is_used)
 {
     err e = {0};
-    AUTO_FREE char *ns = write_file("namespace", "jobs\n");
+    free(write_file("namespace", "jobs\n"));
     kubeconfig *k = kubeconfig_load(&(struct client_options){.home = "/nowhere",
                                         .service_host = "fd00::1",
                                         .service_port = "443",
