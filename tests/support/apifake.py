@@ -9,6 +9,7 @@ flaky-N-X (N times 503, then it works) | big. Watches and logs follow scripts, s
 """
 import base64
 import collections
+import gzip
 import json
 import os
 import pathlib
@@ -135,6 +136,27 @@ class Handler(BaseHTTPRequestHandler):
             self.hang()
             self.close_connection = True
 
+    # What the tests of k8s/net ask for, without a token.
+    def _seen(self):
+        self.answer(200, LOG)
+
+    def _echo(self):
+        self.answer(200, {"method": self.command, "host": self.headers.get("Host"), "type": self.headers.get("Content-Type"),
+                          "agent": self.headers.get("User-Agent"), "body": self.body.decode()})
+
+    def _redirect(self):
+        self.answer(302, b"elsewhere", "text/plain", [("Location", "https://example.invalid/")])
+
+    def _gzip(self):
+        self.answer(200, gzip.compress(b"plain " * 1000), "text/plain", [("Content-Encoding", "gzip")])
+
+    def _large(self):
+        self.answer(200, b"0123456789abcdef" * (4 << 16), "application/octet-stream")
+
+    def _silent(self):
+        self.hang()
+        self.close_connection = True
+
     def authorized(self):
         want = (DIR / "accept-token").read_text().strip()
         return self.headers.get("Authorization") == "Bearer " + want
@@ -144,8 +166,8 @@ class Handler(BaseHTTPRequestHandler):
         self.body = self.rfile.read(n) if n else b""
         path, _, query = self.path.partition("?")
         self.query = dict(q.split("=", 1) for q in query.split("&") if "=" in q)
-        if path == "/_seen":
-            return self.answer(200, LOG)
+        if path.startswith("/_"):
+            return getattr(self, path[1:].replace("-", "_"))()
         LOG.append([self.command, self.path, dict(self.headers), self.body.decode("utf-8", "replace")])
         if not self.authorized():
             return self.answer(401, status(401, "Unauthorized"))
