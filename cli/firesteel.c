@@ -18,6 +18,7 @@ static const struct verb *const verbs[] = {
     &runs_verb,
     &show_verb,
     &export_verb,
+    &clean_verb,
     &ls_verb,
     &stop_verb,
     &sandbox_verb,

@@ -7,12 +7,15 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cli/cleaning.h"
 #include "cli/cli.h"
 #include "script/kernel/guard.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <malloc.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,48 +28,57 @@ static const struct binding *const bindings[] = {
     "this cell does not say that it uses the cluster: write effects=\"cluster\" on its marker "    \
     "line\n"
 
-// X(option, takes an argument, what it does)
-#define OPTIONS(X)                                                                                 \
-    X(notebook, 1, "FILE       the notebook")                                                      \
-    X(name, 1, "NAME           what its run is named after, when FILE is a copy")                  \
-    X(recover, 1, "JOURNAL     take the document from a journal instead")                          \
-    X(cwd, 1, "DIR             the working folder (else where it is started)")                     \
-    X(run, 1, "RUN             the run's name (else made of name and time)")                       \
-    X(resume, 1, "RUN          go on with a run of the working folder")                            \
-    X(socket, 1, "PATH         listen there for clients")                                          \
-    X(client_fd, 1, "FD        a connected client")                                                \
-    X(allow, 1, "EFFECTS       cluster,destructive: granted to a headless run")                    \
-    X(timeout, 1, "DURATION    of the whole run")                                                  \
-    X(memory, 1, "SIZE         cap of Lua's memory, as 512M or 4G (2G)")                           \
-    X(context, 1, "NAME        of the kubeconfig")                                                 \
-    X(namespace, 1, "NAME      of the cluster")                                                    \
-    X(kubeconfig, 1, "PATH     else $KUBECONFIG")                                                  \
-    X(images, 1, "DIR          the local image store")                                             \
-    X(data, 1, "DIR            where data sets are looked for, too")                               \
-    X(param, 1, "NAME=VALUE    a parameter of the notebook; any number")                           \
-    X(headless, 0, "           execute the notebook, then end")                                    \
-    X(detach, 0, "             headless, and outlive the client")                                  \
-    X(sandbox, 0, "            with a private sandbox")                                            \
-    X(refuse_credentials, 0, " the credential plug-in of cells that may not use the cluster")      \
-    X(help, 0, "               this")                                                              \
-    X(version, 0, "")
-
-enum kernel_option {
-    OPT_first = 256,
-#define X(name, argument, text) OPT_##name,
-    OPTIONS(X)
-#undef X
+struct arguments {
+    struct kernel_options options;
+    struct cleaning clean;
+    const char *cwd;
+    char **parameters;
+    bool sandbox, help, version, refuse_credentials;
 };
+
+// X(option, kind of its value, where it goes in struct arguments, what it does)
+#define OPTIONS(X)                                                                                 \
+    X(notebook, TEXT, options.notebook, "FILE       the notebook")                                 \
+    X(name, TEXT, options.name, "NAME           what its run is named after, when FILE is a copy") \
+    X(recover, TEXT, options.recover, "JOURNAL     take the document from a journal instead")      \
+    X(cwd, TEXT, cwd, "DIR             the working folder (else where it is started)")             \
+    X(run, TEXT, options.run, "RUN             the run's name (else made of name and time)")       \
+    X(resume, TEXT, options.resume, "RUN          go on with a run of the working folder")         \
+    X(socket, TEXT, options.socket, "PATH         listen there for clients")                       \
+    X(client_fd, NUMBER, options.client_fd, "FD        a connected client")                        \
+    X(allow, TEXT, options.allow, "EFFECTS       cluster,destructive: granted to a headless run")  \
+    X(timeout, DURATION, options.timeout_ns, "DURATION    of the whole run")                       \
+    X(memory, SIZE, options.memory, "SIZE         cap of Lua's memory, as 512M or 4G (2G)")        \
+    X(context, TEXT, options.cluster.context, "NAME        of the kubeconfig")                     \
+    X(namespace, TEXT, options.cluster.namespace_, "NAME      of the cluster")                     \
+    X(kubeconfig, TEXT, options.cluster.kubeconfig, "PATH     else $KUBECONFIG")                   \
+    X(images, TEXT, options.paths.images, "DIR          the local image store")                    \
+    X(data, TEXT, options.paths.data, "DIR            where data sets are looked for, too")        \
+    X(param, LIST, parameters, "NAME=VALUE    a parameter of the notebook; any number")            \
+    X(headless, FLAG, options.headless, "           execute the notebook, then end")               \
+    X(detach, FLAG, options.detach, "             headless, and outlive the client")               \
+    X(sandbox, FLAG, sandbox, "            with a private sandbox")                                \
+    X(clean, TEXT, clean.run, "RUN           list and remove what a run has left, instead")        \
+    X(dry_run, FLAG, clean.dry_run, "            with --clean: only list")                         \
+    X(yes, FLAG, clean.yes, "                with --clean: do not ask")                            \
+    X(refuse_credentials, FLAG, refuse_credentials,                                                \
+        " the credential plug-in of cells that may not use the cluster")                           \
+    X(help, FLAG, help, "               this")                                                     \
+    X(version, FLAG, version, "")
+
+enum kind { KIND_FLAG, KIND_TEXT, KIND_NUMBER, KIND_DURATION, KIND_SIZE, KIND_LIST };
 
 static const struct {
     const char *name;
-    int argument;
-    const char *text;
+    enum kind kind;
+    size_t offset; // in struct arguments
+    const char *help;
 } option_table[] = {
-#define X(name, argument, text) {#name, argument, text},
+#define X(name, kind, field, help) {#name, KIND_##kind, offsetof(struct arguments, field), help},
     OPTIONS(X)
 #undef X
 };
+enum { FIRST_OPTION = 256 }; // what getopt returns for the first of the table
 
 // "client_fd" as an identifier is "client-fd" as an option.
 static char *spelled(const char *name)
@@ -84,7 +96,7 @@ static int print_help(void)
            "Runs one notebook. People start it with `firesteel`.\n\n");
     for (size_t i = 0; i < ARRAY_LEN(option_table); i++) {
         AUTO_FREE char *name = spelled(option_table[i].name);
-        printf("  --%s %s\n", name, option_table[i].text);
+        printf("  --%s %s\n", name, option_table[i].help);
     }
     return 0;
 }
@@ -93,15 +105,13 @@ static struct option *long_options(void)
 {
     struct option *list = mem_array(ARRAY_LEN(option_table) + 1, sizeof *list);
     for (size_t i = 0; i < ARRAY_LEN(option_table); i++)
-        list[i] = (struct option){
-            spelled(option_table[i].name), option_table[i].argument, NULL, OPT_first + 1 + (int)i};
+        list[i] = (struct option){spelled(option_table[i].name), option_table[i].kind != KIND_FLAG,
+            NULL, FIRST_OPTION + (int)i};
     return list;
 }
 
-static int fail(err *e, const char *doing)
+static int fail(const err *e)
 {
-    if (doing)
-        err_wrap(e, "%s", doing);
     fprintf(stderr, "firesteel-kernel: %s\n", e->text);
     return err_exit_code(e->code);
 }
@@ -118,102 +128,48 @@ static int parse_size(const char *text, size_t *size, err *e)
     return 0;
 }
 
-struct arguments {
-    struct kernel_options options;
-    const char *cwd;
-    char **parameters;
-    bool sandbox, help, version, refuse;
-};
-
-static int parse_number(const char *name, const char *text, int *number, err *e)
+static int parse_number(const char *text, int *number, err *e)
 {
     int64_t value;
     if (!str_to_int(text, &value) || value < 0 || value > 1 << 20)
-        return err_set(e, ERR_USAGE, "--%s %s: a number is expected", name, text);
+        return err_set(e, ERR_USAGE, "%s is no number that fits", text);
     *number = (int)value;
     return 0;
 }
 
-static int take_option(struct arguments *a, int option, const char *value, err *e)
+static int take_option(struct arguments *a, size_t i, const char *value, err *e)
 {
-    struct kernel_options *o = &a->options;
-    switch (option) {
-    case OPT_notebook:
-        o->notebook = value;
+    void *target = (char *)a + option_table[i].offset;
+    switch (option_table[i].kind) {
+    case KIND_FLAG:
+        *(bool *)target = true;
         return 0;
-    case OPT_name:
-        o->name = value;
+    case KIND_TEXT:
+        *(const char **)target = value;
         return 0;
-    case OPT_recover:
-        o->recover = value;
-        return 0;
-    case OPT_cwd:
-        a->cwd = value;
-        return 0;
-    case OPT_run:
-        o->run = value;
-        return 0;
-    case OPT_resume:
-        o->resume = value;
-        return 0;
-    case OPT_socket:
-        o->socket = value;
-        return 0;
-    case OPT_client_fd:
-        return parse_number("client-fd", value, &o->client_fd, e);
-    case OPT_allow:
-        o->allow = value;
-        return 0;
-    case OPT_timeout:
-        return duration_parse(value, &o->timeout_ns, e);
-    case OPT_memory:
-        return parse_size(value, &o->memory, e);
-    case OPT_context:
-        o->cluster.context = value;
-        return 0;
-    case OPT_namespace:
-        o->cluster.namespace_ = value;
-        return 0;
-    case OPT_kubeconfig:
-        o->cluster.kubeconfig = value;
-        return 0;
-    case OPT_images:
-        o->paths.images = value;
-        return 0;
-    case OPT_data:
-        o->paths.data = value;
-        return 0;
-    case OPT_param:
-        a->parameters = strv_add(a->parameters, value);
-        return 0;
-    case OPT_headless:
-        o->headless = true;
-        return 0;
-    case OPT_detach:
-        o->detach = true;
-        return 0;
-    case OPT_sandbox:
-        a->sandbox = true;
-        return 0;
-    case OPT_refuse_credentials:
-        a->refuse = true;
-        return 0;
-    case OPT_help:
-        a->help = true;
-        return 0;
-    case OPT_version:
-        a->version = true;
+    case KIND_NUMBER:
+        return parse_number(value, target, e);
+    case KIND_DURATION:
+        return duration_parse(value, target, e);
+    case KIND_SIZE:
+        return parse_size(value, target, e);
+    case KIND_LIST:
+        *(char ***)target = strv_add(*(char ***)target, value);
         return 0;
     }
-    return err_set(e, ERR_USAGE, "wrong usage; --help tells more"); // getopt has said what
+    return -1;
 }
 
 static int parse_arguments(int argc, char **argv, struct arguments *a, err *e)
 {
     struct option *options = long_options();
     int result = 0, option;
-    while (result == 0 && (option = getopt_long(argc, argv, "", options, NULL)) != -1)
-        result = take_option(a, option, optarg, e);
+    while (result == 0 && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        if (option < FIRST_OPTION)
+            result = err_set(e, ERR_USAGE, "wrong usage; --help tells more"); // getopt said what
+        else if ((result = take_option(a, (size_t)(option - FIRST_OPTION), optarg, e)) < 0)
+            err_wrap(e, "%s", argv[optind - 1]);
+    }
     for (struct option *o = options; o->name; o++)
         free((char *)o->name);
     free(options);
@@ -253,64 +209,79 @@ static char *home_kubeconfig(struct cli *cli)
     return path;
 }
 
-static int run(struct cli *cli, struct arguments *a, const char *note)
+// What runs and cleaning have in common; changes to the working folder.
+static int prepare(struct cli *cli, struct arguments *a, err *e)
 {
     struct kernel_options *o = &a->options;
-    err e = {0};
-    if (!o->notebook)
-        return fail(&(err){ERR_USAGE, "--notebook is missing"}, NULL);
-    // Names on the command line are relative to where we are started; the working folder comes
-    // after.
-    AUTO_FREE char *notebook = path_absolute(o->notebook, &e);
-    AUTO_FREE char *socket = o->socket ? path_join(cli->cwd, o->socket) : NULL;
-    AUTO_FREE char *cwd = path_absolute(a->cwd ? a->cwd : ".", &e);
-    if ((!notebook && !*note) || !cwd || chdir(cwd) < 0)
-        return fail(&e, NULL);
-    AUTO_FREE char *name = cli_notebook_name(o->notebook);
-    o->notebook = notebook ? notebook : o->notebook;
-    o->socket = socket;
-    o->cwd = cwd;
-    o->name = o->name ? o->name : name;
-    o->recover = *note ? note : o->recover;
-    o->parameters = *note ? NULL : (const char *const *)a->parameters;
+    o->cwd = path_absolute(a->cwd ? a->cwd : ".", e);
+    if (!o->cwd)
+        return -1;
+    if (chdir(o->cwd) < 0)
+        return err_errno(e, errno, "the working folder %s", o->cwd);
     o->env = cli->env;
     o->bindings = bindings;
-    o->self = cli_program(cli, "firesteel-kernel", &e);
-    o->sandbox = a->sandbox ? cli_program(cli, "firesteel-sandbox", &e) : NULL;
-    if (!o->self || (a->sandbox && !o->sandbox))
-        return fail(&e, NULL);
+    o->self = cli_program(cli, "firesteel-kernel", e);
     if (!o->cluster.kubeconfig)
         o->cluster.kubeconfig = cli_getenv(cli, "KUBECONFIG");
     if (!o->cluster.kubeconfig)
         o->cluster.kubeconfig = home_kubeconfig(cli);
     find_paths(cli, &o->paths);
+    return o->self ? 0 : -1;
+}
+
+// note: the journal that a kernel before a restart left, "" for the first.
+static int run(struct cli *cli, struct arguments *a, const char *note)
+{
+    struct kernel_options *o = &a->options;
+    err e = {0};
+    if (!o->notebook)
+        return fail(&(err){ERR_USAGE, "--notebook is missing"});
+    // Names on the command line are relative to where we are started.
+    char *notebook = path_absolute(o->notebook, &e);
+    char *socket = o->socket ? path_join(cli->cwd, o->socket) : NULL;
+    if ((!notebook && !*note) || prepare(cli, a, &e) < 0)
+        return fail(&e);
+    if (!o->name)
+        o->name = cli_notebook_name(o->notebook);
+    if (notebook)
+        o->notebook = notebook;
+    o->socket = socket;
+    o->recover = *note ? note : o->recover;
+    o->parameters = *note ? NULL : (const char *const *)a->parameters;
+    o->sandbox = a->sandbox ? cli_program(cli, "firesteel-sandbox", &e) : NULL;
+    if (a->sandbox && !o->sandbox)
+        return fail(&e);
     int exit_code = kernel_run(o, &e);
-    return exit_code < 0 ? fail(&e, NULL) : exit_code;
+    return exit_code < 0 ? fail(&e) : exit_code;
+}
+
+static int clean(struct cli *cli, struct arguments *a)
+{
+    err e = {0};
+    return prepare(cli, a, &e) < 0 ? fail(&e) : cleaning_run(&a->options, &a->clean);
 }
 
 int main(int argc, char **argv)
 {
     err e = {0};
     struct arguments a = {.options = {.client_fd = -1, .memory = (size_t)2 << 30}};
-    char *folder = getcwd(NULL, 0);
-    struct cli cli = {.env = (const char *const *)environ, .cwd = folder};
+    struct cli cli = {.env = (const char *const *)environ, .cwd = getcwd(NULL, 0)};
     const char *note = "";
     if (parse_arguments(argc, argv, &a, &e) < 0)
-        return fail(&e, NULL);
+        return fail(&e);
     if (a.help)
         return print_help();
     if (a.version)
         return printf("firesteel-kernel %s\n", FIRESTEEL_VERSION) < 0;
-    if (a.refuse) {
+    if (a.refuse_credentials) {
         fputs(REFUSAL, stderr);
         return 1;
     }
-    if (guard_start(&note, &e) < 0)
-        return fail(&e, NULL);
     signal(SIGPIPE, SIG_IGN);
+    if (a.clean.run)
+        return clean(&cli, &a);
+    if (guard_start(&note, &e) < 0)
+        return fail(&e);
     mallopt(M_ARENA_MAX, 2); // two threads; the idle kernel stays small
-    int exit_code = run(&cli, &a, note);
-    strv_free(a.parameters);
-    free(folder);
-    return exit_code;
+    return run(&cli, &a, note);
 }

@@ -25,106 +25,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static void on_journal_error(void *arg)
-{
-    kernel *k = arg;
-    AUTO_FREE char *why = mem_strdup(k->journal_error.text);
-    if (k->running)
-        life_abandon(k, 1);
-    else
-        life_end(k, 1, why);
-}
-
-// Takes the event. The first that cannot be journaled ends the run: nothing may be shown that is
-// not kept.
-static void deliver(kernel *k, cJSON *event)
-{
-    size_t n;
-    err e = {0};
-    const char *line = k->journal_error.code ? NULL : journal_append(k->journal, event, &n, &e);
-    if (line)
-        server_event(k->server, line, n);
-    else if (!k->journal_error.code) {
-        k->journal_error = e;
-        loop_post(k->loop, on_journal_error, k);
-    }
-    cJSON_Delete(event);
-}
-
-static void on_stream_event(void *arg, cJSON *event)
-{
-    deliver(arg, event);
-}
-
-static void on_text(void *arg, const char *cell_id, const char *name, const char *bytes, size_t n)
-{
-    kernel *k = arg;
-    outputs_text(k->outputs, cell_id, name, bytes, n);
-}
-
-static void on_event(void *arg, cJSON *event)
-{
-    kernel *k = arg;
-    outputs_settle(k->outputs); // what was printed before it is referred to before it
-    deliver(k, event);
-}
-
-static const struct outbox_ops outbox_callbacks = {.text = on_text, .event = on_event};
-
-void kernel_emit(kernel *k, cJSON *event)
-{
-    outbox_event(k->outbox, event);
-}
-
-struct record {
-    kernel *kernel;
-    cJSON *event;
-    err error;
-};
-
-static void start_record(loop_pending *pending, void *arg)
-{
-    struct record *r = arg;
-    outbox_event(r->kernel->outbox, r->event);
-    outbox_flush(r->kernel->outbox);
-    r->error = r->kernel->journal_error;
-    loop_call_finish(pending);
-}
-
-int kernel_record(kernel *k, cJSON *event, err *e)
-{
-    static const struct loop_call_ops ops = {.start = start_record};
-    struct record r = {.kernel = k, .event = event};
-    loop_call(
-        k->loop, NULL, &ops, &r, 0, NULL); // an interrupt does not keep a fact out of the journal
-    if (!r.error.code)
-        return 0;
-    if (e)
-        *e = r.error;
-    return -1;
-}
-
-struct capture {
-    kernel *kernel;
-    const char *cell_id;
-    buf *captured;
-};
-
-static void start_capture(loop_pending *pending, void *arg)
-{
-    struct capture *c = arg;
-    outbox_flush(c->kernel->outbox);
-    outputs_end(c->kernel->outputs, c->cell_id, c->captured);
-    loop_call_finish(pending);
-}
-
-void kernel_take_capture(kernel *k, const char *cell_id, buf *captured)
-{
-    static const struct loop_call_ops ops = {.start = start_capture};
-    struct capture c = {k, cell_id, captured};
-    loop_call(k->loop, NULL, &ops, &c, 0, NULL);
-}
-
 // The notebook, from its file or from a journal whose kernel was restarted, with the parameters
 // given.
 static notebook *load_notebook(const struct kernel_options *o, bool *saved, err *e)
@@ -201,6 +101,8 @@ static cJSON *first_event(const kernel *k, message_type type, cJSON *parameters)
     json_set(event, "versions", versions());
     json_set_str(event, "salt", k->salt);
     json_set_bool(event, "headless", k->options->headless);
+    if (k->options->sandbox)
+        json_set_bool(event, "sandbox", true);
     return event;
 }
 
@@ -211,18 +113,20 @@ static bool is_undoable(void *arg, const char *binding)
 }
 
 // What the journal to go on with knows.
-static int load_past(kernel *k, err *e)
+int kernel_load_past(kernel *k, const char *run, err *e)
 {
     const struct kernel_options *o = k->options;
-    AUTO_FREE char *path = journal_file(o->cwd, o->resume);
+    AUTO_FREE char *path = journal_file(o->cwd, run);
     fold *f = fold_file(path, NULL, e);
     if (!f)
-        return err_wrap(e, "cannot resume %s", o->resume);
+        return err_wrap(e, "%s", run);
     ledger_load(k->ledger, f, is_undoable, (void *)o);
     snprintf(k->salt, sizeof k->salt, "%s", json_str_or(fold_first(f), "salt", ""));
     atomic_store(&k->last_display, (long long)fold_seq(f)); // more than it had displays
+    // What was made in a private sandbox went with it.
+    if (json_bool_or(fold_first(f), "sandbox", false))
+        ledger_forget_left(k->ledger);
     fold_free(f);
-    k->resuming = true;
     return 0;
 }
 
@@ -232,10 +136,11 @@ static int open_journal(kernel *k, cJSON *parameters, err *e)
     struct journal_spec spec = {.folder = o->cwd, .name = o->name, .run = o->run, .mask = k->mask};
     bool resumes = o->resume != NULL;
     random_hex(k->salt, 16);
-    if (resumes && load_past(k, e) < 0) {
+    if (resumes && kernel_load_past(k, o->resume, e) < 0) {
         cJSON_Delete(parameters);
         return -1;
     }
+    k->resuming = resumes;
     k->journal =
         resumes ? journal_continue(o->cwd, o->resume, k->mask, e) : journal_create(&spec, e);
     if (!k->journal || server_follow(k->server, journal_path(k->journal), e) < 0) {
@@ -244,7 +149,7 @@ static int open_journal(kernel *k, cJSON *parameters, err *e)
     }
     k->run = mem_strdup(journal_run(k->journal));
     outputs_place(k->outputs, journal_spool_dir(k->journal), journal_seq(k->journal) + 1);
-    deliver(k, first_event(k, resumes ? MESSAGE_resumed : MESSAGE_run, parameters));
+    kernel_deliver(k, first_event(k, resumes ? MESSAGE_resumed : MESSAGE_run, parameters));
     if (k->journal_error.code && e)
         *e = k->journal_error;
     return k->journal_error.code ? -1 : 0;
@@ -354,7 +259,7 @@ static int open_all(kernel *k, err *e)
     return 0;
 }
 
-static kernel *kernel_new(const struct kernel_options *o, err *e)
+kernel *kernel_new(const struct kernel_options *o, err *e)
 {
     loop *l = loop_new(e);
     if (!l)
@@ -365,8 +270,8 @@ static kernel *kernel_new(const struct kernel_options *o, err *e)
     k->started = clock_mono();
     k->mask = mask_new();
     mask_add_env(k->mask, o->env);
-    k->outbox = outbox_new(l, &outbox_callbacks, k);
-    k->outputs = outputs_new(l, k->mask, on_stream_event, k);
+    k->outbox = outbox_new(l, &kernel_outbox_ops, k);
+    k->outputs = outputs_new(l, k->mask, kernel_on_stream_event, k);
     k->waits = canceller_new();
     k->ledger = ledger_new();
     k->server = server_new(l, &requests_ops, k);
@@ -394,7 +299,7 @@ static void drop_sandbox(kernel *k)
 }
 
 // In an order in which nothing is used after it is gone; shared objects may still use the loop.
-static void kernel_free(kernel *k)
+void kernel_free(kernel *k)
 {
     interp_free(k->interp);
     sandbox_stop(k->sandbox, drop_sandbox, k);

@@ -108,6 +108,12 @@ size_t ledger_left(const ledger *l)
     return n;
 }
 
+void ledger_forget_left(ledger *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        l->entries[i]->undone |= entry_is_left(l->entries[i]);
+}
+
 int ledger_each_stale(ledger *l, int (*fn)(void *arg, struct entry *e), void *arg)
 {
     int result = 0;

@@ -41,6 +41,8 @@ bool entry_is_left(const struct entry *e);
 // What the entry tells for undo: its result, or what was made midway; NULL: an intent alone.
 const cJSON *entry_recorded(const struct entry *e);
 size_t ledger_left(const ledger *l);
+// All that is left has gone by itself.
+void ledger_forget_left(ledger *l);
 // Entries that are left and not fresh, newest first: fn returns 0 to go on. Returns fn's last
 // value.
 int ledger_each_stale(ledger *l, int (*fn)(void *arg, struct entry *e), void *arg);

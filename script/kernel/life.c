@@ -106,6 +106,8 @@ static void emit_end(kernel *k, const char *message)
     json_set_int(event, "ok", k->counts.ok);
     json_set_int(event, "failed", k->counts.failed);
     json_set_int(event, "cancelled", k->counts.cancelled);
+    if (k->options->sandbox)
+        ledger_forget_left(k->ledger);
     json_set_int(event, "left", (int64_t)ledger_left(k->ledger));
     kernel_emit(k, event);
     outbox_flush(k->outbox);

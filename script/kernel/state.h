@@ -82,6 +82,15 @@ struct kernel {
     int exit;           // of the run, or GUARD_RESTART
 };
 
+// The loop's thread: an event that is next in order; takes it.
+void kernel_deliver(kernel *k, cJSON *event);
+extern const struct outbox_ops kernel_outbox_ops;     // arg is the kernel
+void kernel_on_stream_event(void *arg, cJSON *event); // for outputs
+// A kernel without document, journal and Lua; what is opened in it is freed with it.
+kernel *kernel_new(const struct kernel_options *o, err *e);
+void kernel_free(kernel *k);
+// The ledger and the salt of a run whose journal is in the working folder.
+int kernel_load_past(kernel *k, const char *run, err *e);
 // Any thread: an event, in order with all others.
 void kernel_emit(kernel *k, cJSON *event);
 // The Lua thread: the same, and returns when it is in the journal. -1: it could not be written.

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// What comes out of the outbox: into the journal first, then to clients.
+#include "base/mem.h"
+#include "script/kernel/life.h"
+#include "script/kernel/state.h"
+
+static void on_journal_error(void *arg)
+{
+    kernel *k = arg;
+    AUTO_FREE char *why = mem_strdup(k->journal_error.text);
+    if (k->running)
+        life_abandon(k, 1);
+    else
+        life_end(k, 1, why);
+}
+
+// Takes the event. The first that cannot be journaled ends the run: nothing may be shown that is
+// not kept.
+void kernel_deliver(kernel *k, cJSON *event)
+{
+    size_t n;
+    err e = {0};
+    const char *line = k->journal_error.code ? NULL : journal_append(k->journal, event, &n, &e);
+    if (line)
+        server_event(k->server, line, n);
+    else if (!k->journal_error.code) {
+        k->journal_error = e;
+        loop_post(k->loop, on_journal_error, k);
+    }
+    cJSON_Delete(event);
+}
+
+void kernel_on_stream_event(void *arg, cJSON *event)
+{
+    kernel_deliver(arg, event);
+}
+
+static void on_text(void *arg, const char *cell_id, const char *name, const char *bytes, size_t n)
+{
+    kernel *k = arg;
+    outputs_text(k->outputs, cell_id, name, bytes, n);
+}
+
+static void on_event(void *arg, cJSON *event)
+{
+    kernel *k = arg;
+    outputs_settle(k->outputs); // what was printed before it is referred to before it
+    kernel_deliver(k, event);
+}
+
+const struct outbox_ops kernel_outbox_ops = {.text = on_text, .event = on_event};
+
+void kernel_emit(kernel *k, cJSON *event)
+{
+    outbox_event(k->outbox, event);
+}
+
+struct record {
+    kernel *kernel;
+    cJSON *event;
+    err error;
+};
+
+static void start_record(loop_pending *pending, void *arg)
+{
+    struct record *r = arg;
+    outbox_event(r->kernel->outbox, r->event);
+    outbox_flush(r->kernel->outbox);
+    r->error = r->kernel->journal_error;
+    loop_call_finish(pending);
+}
+
+int kernel_record(kernel *k, cJSON *event, err *e)
+{
+    static const struct loop_call_ops ops = {.start = start_record};
+    struct record r = {.kernel = k, .event = event};
+    loop_call(
+        k->loop, NULL, &ops, &r, 0, NULL); // an interrupt does not keep a fact out of the journal
+    if (!r.error.code)
+        return 0;
+    if (e)
+        *e = r.error;
+    return -1;
+}
+
+struct capture {
+    kernel *kernel;
+    const char *cell_id;
+    buf *captured;
+};
+
+static void start_capture(loop_pending *pending, void *arg)
+{
+    struct capture *c = arg;
+    outbox_flush(c->kernel->outbox);
+    outputs_end(c->kernel->outputs, c->cell_id, c->captured);
+    loop_call_finish(pending);
+}
+
+void kernel_take_capture(kernel *k, const char *cell_id, buf *captured)
+{
+    static const struct loop_call_ops ops = {.start = start_capture};
+    struct capture c = {k, cell_id, captured};
+    loop_call(k->loop, NULL, &ops, &c, 0, NULL);
+}
