@@ -35,6 +35,8 @@ struct outbox {
     struct item *first, **last, *newest;
     size_t queued;
     bool woken, urgent; // the loop has been told; there is more than text
+    int posted; // calls of on_wake that are still to come: the last one frees a closed outbox
+    bool closed;
 };
 
 static void item_free(struct item *i)
@@ -63,6 +65,13 @@ outbox *outbox_new(loop *l, const struct outbox_ops *ops, void *arg)
     return o;
 }
 
+static void destroy(outbox *o)
+{
+    pthread_cond_destroy(&o->room);
+    pthread_mutex_destroy(&o->lock);
+    free(o);
+}
+
 void outbox_free(outbox *o)
 {
     while (o->first) {
@@ -71,9 +80,9 @@ void outbox_free(outbox *o)
         item_free(i);
     }
     loop_timer_free(o->timer);
-    pthread_cond_destroy(&o->room);
-    pthread_mutex_destroy(&o->lock);
-    free(o);
+    o->closed = true;
+    if (o->posted == 0)
+        destroy(o);
 }
 
 // On the loop: text alone may wait a little, so that a loop of small prints becomes few events.
@@ -81,8 +90,13 @@ static void on_wake(void *arg)
 {
     outbox *o = arg;
     pthread_mutex_lock(&o->lock);
-    bool lazy = !o->urgent && o->queued < JOIN_MAX;
+    bool lazy = !o->urgent && o->queued < JOIN_MAX, last = --o->posted == 0;
     pthread_mutex_unlock(&o->lock);
+    if (o->closed) {
+        if (last)
+            destroy(o);
+        return;
+    }
     int64_t passed = clock_mono() - o->flushed;
     if (lazy && passed < LAZY_MS * CLOCK_MS)
         loop_timer_start(o->timer, (uint64_t)(LAZY_MS - passed / CLOCK_MS), 0);
@@ -106,6 +120,7 @@ static void wake(outbox *o, bool urgent)
     if (o->woken && !again)
         return;
     o->woken = true;
+    o->posted++;
     loop_post(o->loop, on_wake, o);
 }
 
