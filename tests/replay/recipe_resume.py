@@ -95,9 +95,9 @@ def test_killed_after_the_deploy_cell_and_resumed(t):
               env=env, timeout=400)
     assert done.code == 0, done
     assert "COMPLETED" in done.out and "Model prediction for index 100: 6" in done.out, done
-    created = [json.loads(line) for line in text_of(journal(cwd)).splitlines()
-               if '"ledger"' in line and '"k8s.create"' in line and first[0]["metadata"]["uid"] in line]
-    assert created, "the application that was resumed is the first one"
+    verified = [line for line in text_of(journal(cwd)).splitlines()
+                if '"ledger"' in line and '"verified"' in line and first[0]["metadata"]["uid"] in line]
+    assert verified, "the application that was resumed is the first one"
     assert not applications(env)
     empty = sh(FIRESTEEL, "clean", name, "--dry-run", cwd=cwd, env=env)
     assert empty.code == 0 and "SparkApplication" not in empty.out, empty
