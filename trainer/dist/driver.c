@@ -34,7 +34,7 @@ static void hear_mpiexec(struct run *r)
     char bytes[4096];
     int *fds[] = {&r->launch.out, &r->launch.err};
     for (int i = 0; i < 2; i++) {
-        ssize_t got;
+        ssize_t got = -1;
         while (*fds[i] >= 0 && (got = read(*fds[i], bytes, sizeof bytes)) > 0)
             mpiexec_words(r, i + 1, bytes, (size_t)got);
         if (*fds[i] >= 0 && got == 0) {
