@@ -57,7 +57,8 @@ struct http_stream {
     char *host; // for messages
     struct http_request request;
     char reason[CURL_ERROR_SIZE];
-    int64_t started; // clock_mono
+    int64_t started, heard; // clock_mono: of the last byte, either way
+    loop_timer *idle;       // looks whether that is too long ago; NULL: nobody minds
 
     struct http_response response;
     buf pending; // a 2xx body that was not handed out yet

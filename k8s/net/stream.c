@@ -23,6 +23,7 @@ static size_t collect_header(char *bytes, size_t size, size_t n, void *arg)
 {
     http_stream *s = arg;
     n *= size;
+    s->heard = clock_mono();
     if (n >= 5 && memcmp(bytes, "HTTP/", 5) == 0)
         buf_clear(&s->response.headers); // what came before was a 100 or a challenge
     else
@@ -34,6 +35,7 @@ static size_t collect_body(char *bytes, size_t size, size_t n, void *arg)
 {
     http_stream *s = arg;
     n *= size;
+    s->heard = clock_mono();
     if (s->ops->data && status_of(s) / 100 == 2) {
         if (s->paused) {
             s->held = true;
@@ -55,6 +57,7 @@ static size_t collect_body(char *bytes, size_t size, size_t n, void *arg)
 static size_t produce_body(char *out, size_t size, size_t n, void *arg)
 {
     http_stream *s = arg;
+    s->heard = clock_mono();
     ssize_t got = s->request.read(s->request.read_arg, out, size * n, &s->error);
     return got < 0 ? CURL_READFUNC_ABORT : (size_t)got;
 }
@@ -182,10 +185,6 @@ static void set_connection(http_stream *s, const struct http_request *r)
     curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS,
         (long)(r->connect_timeout_ms ? r->connect_timeout_ms : CONNECT_MS));
     curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, (long)r->timeout_ms);
-    if (r->idle_timeout_ms) {
-        curl_easy_setopt(c, CURLOPT_LOW_SPEED_LIMIT, 1L);
-        curl_easy_setopt(c, CURLOPT_LOW_SPEED_TIME, (long)(r->idle_timeout_ms + 999) / 1000);
-    }
     if (!r->no_compression)
         curl_easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "gzip");
 }
@@ -212,9 +211,28 @@ static int set_up(http_stream *s, const struct http_request *r, err *e)
     return 0;
 }
 
+// curl's own watch for slow transfers looks every second; a quiet stream is to cost nothing.
+static void on_idle(void *arg)
+{
+    http_stream *s = arg;
+    int64_t now = clock_mono(), ms = (now - s->heard) / CLOCK_MS;
+    if (s->paused)
+        s->heard = now; // that is not the server's doing
+    if (s->finished)
+        return;
+    if (s->paused || ms < s->request.idle_timeout_ms) {
+        int64_t left = s->request.idle_timeout_ms - (s->paused ? 0 : ms);
+        loop_timer_start(s->idle, (uint64_t)left, 0);
+        return;
+    }
+    err_set(&s->error, ERR_UNAVAILABLE, "%s: no answer for %.1f s", s->host, (double)ms / 1000);
+    stream_finished(s, CURLE_OPERATION_TIMEDOUT);
+}
+
 static void stream_free(http_stream *s)
 {
     http *h = s->http;
+    loop_timer_free(s->idle);
     if (s->is_ready) {
         http_stream **r = &h->ready;
         while (*r != s)
@@ -254,7 +272,7 @@ http_stream *http_stream_open(
     s->arg = arg;
     s->request = *r; // of which headers and strings are curl's copies by now: not used again
     s->host = url_host(r->url);
-    s->started = clock_mono();
+    s->started = s->heard = clock_mono();
     s->easy = curl_easy_init();
     if (!s->easy)
         err_set(e, ERR_FAILED, "libcurl has no memory");
@@ -267,6 +285,10 @@ http_stream *http_stream_open(
     if (s->next)
         s->next->link = &s->next;
     h->streams = s;
+    if (r->idle_timeout_ms) {
+        s->idle = loop_timer_new(h->loop, on_idle, s);
+        loop_timer_start(s->idle, (uint64_t)r->idle_timeout_ms, 0);
+    }
     curl_multi_add_handle(s->pool->multi, s->easy);
     return s;
 }

@@ -316,6 +316,18 @@ job:delete()
     assert all(x > -20_000_000 for x in late), late  # the runtime stamps a line some ms after it was written
 
 
+def test_pods_that_come_late_are_followed_too(t):
+    n = sandboxed(t, 'k8s.logs("pods", { selector = "batch.kubernetes.io/job-name=late", follow = true })\n'
+                  + job("late", "echo hello from late; sleep 1") + """
+expect(job):reaches("Complete", "30s")
+firesteel.sleep "1s"
+job:delete()
+""")
+    n.run()
+    told = "".join(e.get("text", "") for e in n.journal() if e["type"] == "stream")
+    assert told == "hello from late\n", told
+
+
 def test_a_job_that_fails_shows_its_last_words(t):
     n = sandboxed(t, job("fail", "echo these are my last words; exit 3") + 'expect(job):reaches("Complete", "30s")')
     out = n.run(1).out

@@ -163,6 +163,9 @@ TEST(what_does_not_answer_is_named)
     struct http_response r;
     CHECK_INT(ask(f, "/_silent", (struct http_request){.timeout_ms = 300}, &r), -1);
     CHECK_INT(f->e.code, ERR_TIMEOUT);
+    CHECK_INT(ask(f, "/_silent", (struct http_request){.idle_timeout_ms = 300}, &r), -1);
+    CHECK_INT(f->e.code, ERR_UNAVAILABLE);
+    CHECK_HAS(f->e.text, "no answer for 0.3 s");
     static const struct {
         const char *url, *text;
         err_code code;
