@@ -242,6 +242,7 @@ static int run_driver(const struct places *places, int np, const char *script, c
     int events_fd = -1;
     struct worker_options options = {
         .plugin = places->plugin,
+        .timeline = env("HOROVOD_TIMELINE"),
         .data_folders = (const char *const *)places->data,
         .driver = {.mpiexec = places->mpiexec,
             .worker = places->program,
@@ -308,6 +309,7 @@ static int run_rank(const struct places *places)
     stderr = rank_stream_open(&error);
     struct worker_options options = {
         .plugin = places->plugin,
+        .timeline = env("HOROVOD_TIMELINE"),
         .data_folders = (const char *const *)places->data,
         .exit = _exit,
         .stop = &stop,

@@ -3,6 +3,7 @@
 // names are Horovod's (horovod/common/basics.py, controller.cc).
 #include "base/clock.h"
 #include "base/mem.h"
+#include "script/worker/collective.h"
 #include "script/worker/model.h"
 #include "script/worker/pack.h"
 
@@ -43,6 +44,10 @@ static int hvd_init(lua_State *L)
     worker *w = worker_of(L);
     if (!w->comm && !(w->comm = open_comm(w, &e)))
         raise_err(L, &e);
+    const char *path = w->options.timeline;
+    if (path && w->place.rank == 0 && !w->timeline &&
+        !(w->timeline = timeline_open(path, clock_mono(), &e)))
+        raise_err(L, &e);
     return 0;
 }
 
@@ -71,97 +76,14 @@ PLACES(X)
 int worker_allreduce(void *ctx, float *values, size_t n, const char *name, err *e)
 {
     const worker *w = ctx;
+    struct collective op = collective_of_values(name, n);
     if (w->comm->allreduce(values, n, COMM_F32, COMM_SUM, e))
         return -1;
+    collective_end(w, &op);
     float scale = 1.0f / (float)w->place.size;
     for (size_t i = 0; i < n; i++)
         values[i] *= scale;
     return 0;
-}
-
-// What every rank is about to do, compared before it is done: a difference would hang or mix bytes.
-struct plan {
-    int64_t what; // index of plan_names
-    int64_t type; // tensor_type; -1: a number
-    int64_t op, root;
-    int64_t dims, shape[TENSOR_MAX_DIMS];
-};
-static const char *const plan_names[] = {"ALLREDUCE", "BROADCAST", "ALLGATHER"};
-enum { ALLREDUCE, BROADCAST, ALLGATHER };
-
-static struct plan plan_of(int what, const tensor *t, int op, int root)
-{
-    struct plan p = {.what = what, .type = t ? (int64_t)t->type : -1, .op = op, .root = root};
-    p.dims = t ? t->dims : 0;
-    for (int i = 0; i < p.dims; i++)
-        p.shape[i] = (int64_t)t->shape[i];
-    return p;
-}
-
-static void plan_shape(const struct plan *p, buf *out)
-{
-    size_t shape[TENSOR_MAX_DIMS];
-    for (int i = 0; i < p->dims; i++)
-        shape[i] = (size_t)p->shape[i];
-    shape_text((int)p->dims, shape, out);
-}
-
-static int compare(const struct plan *a, const struct plan *b, err *e)
-{
-    AUTO_BUF mine = {0}, theirs = {0};
-    const char *type_a = a->type < 0 ? "number" : tensor_type_name((tensor_type)a->type);
-    const char *type_b = b->type < 0 ? "number" : tensor_type_name((tensor_type)b->type);
-    if (a->what != b->what)
-        return err_set(e, ERR_USAGE,
-            "Mismatched collective operations: One rank did an %s, but another rank did an %s.",
-            plan_names[a->what], plan_names[b->what]);
-    if (a->type != b->type)
-        return err_set(e, ERR_USAGE,
-            "Mismatched data types: One rank had type %s, but another rank had type %s.", type_a,
-            type_b);
-    if (a->root != b->root)
-        return err_set(e, ERR_USAGE,
-            "Mismatched %s root ranks: One rank specified root rank %d, but another rank specified "
-            "root rank %d.",
-            plan_names[a->what], (int)a->root, (int)b->root);
-    if (a->op != b->op)
-        return err_set(e, ERR_USAGE,
-            "Mismatched reduction operations: One rank specified %d, but another rank specified "
-            "%d.",
-            (int)a->op, (int)b->op);
-    int first = a->what == ALLGATHER; // its first dimension may differ
-    size_t rest = sizeof a->shape - (size_t)first * sizeof a->shape[0];
-    if (a->dims == b->dims && memcmp(a->shape + first, b->shape + first, rest) == 0)
-        return 0;
-    plan_shape(a, &mine);
-    plan_shape(b, &theirs);
-    return err_set(e, ERR_USAGE,
-        "Mismatched %s tensor shapes: One rank sent a tensor of shape %s, but another rank sent a "
-        "tensor of shape %s.",
-        plan_names[a->what], mine.data, theirs.data);
-}
-
-// Every rank compares all plans with rank 0's, so that all of them fail or none. plans: room for
-// size.
-static int agree(const worker *w, const struct plan *mine, struct plan *plans, err *e)
-{
-    int size = w->place.size;
-    size_t *counts = mem_array((size_t)size, sizeof *counts);
-    for (int r = 0; r < size; r++)
-        counts[r] = sizeof *mine;
-    int result = w->comm->allgather(mine, plans, counts, e);
-    free(counts);
-    for (int r = 1; r < size && result == 0; r++)
-        result = compare(&plans[0], &plans[r], e);
-    return result;
-}
-
-static int agree_only(const worker *w, const struct plan *mine, err *e)
-{
-    struct plan *plans = mem_array((size_t)w->place.size, sizeof *plans);
-    int result = agree(w, mine, plans, e);
-    free(plans);
-    return result;
 }
 
 // A copy without gaps in a type that travels: F32, or I64 for integers.
@@ -195,14 +117,22 @@ static int read_op(lua_State *L, int arg)
     return (int)op;
 }
 
+// The name of a tensor in the timeline; borrowed from the table.
+static const char *read_name(lua_State *L, int arg)
+{
+    return lua_istable(L, arg) ? opt_string_field(L, arg, "hvd.allreduce", "name") : NULL;
+}
+
 static int allreduce_number(lua_State *L, worker *w, int op)
 {
     err e;
     double value = luaL_checknumber(L, 1);
     bool integer = lua_isinteger(L, 1) && op != OP_AVERAGE;
-    struct plan plan = plan_of(ALLREDUCE, NULL, op, 0);
-    if (agree_only(w, &plan, &e) || w->comm->allreduce(&value, 1, COMM_F64, comm_ops_of[op], &e))
+    struct collective c = collective_of(COLLECTIVE_ALLREDUCE, NULL, op, 0, read_name(L, 2));
+    if (collective_begin(w, &c, NULL, &e) ||
+        w->comm->allreduce(&value, 1, COMM_F64, comm_ops_of[op], &e))
         raise_err(L, &e);
+    collective_end(w, &c);
     if (op == OP_AVERAGE)
         value /= w->place.size;
     if (integer && fabs(value) < 0x1p53)
@@ -223,13 +153,14 @@ static int hvd_allreduce(lua_State *L)
         return allreduce_number(L, w, op);
     push_tensor(L, travelling(given, &e), &e);
     tensor *t = check_tensor(L, -1);
-    struct plan plan = plan_of(ALLREDUCE, t, op, 0);
+    struct collective c = collective_of(COLLECTIVE_ALLREDUCE, t, op, 0, read_name(L, 2));
     size_t n = tensor_count(t);
     bool floats = t->type == TENSOR_F32;
     luaL_argcheck(L, floats || op != OP_AVERAGE, 1, "integers have no average: use op = hvd.Sum");
-    if (agree_only(w, &plan, &e) ||
+    if (collective_begin(w, &c, NULL, &e) ||
         w->comm->allreduce(t->data, n, floats ? COMM_F32 : COMM_I64, comm_ops_of[op], &e))
         raise_err(L, &e);
+    collective_end(w, &c);
     for (size_t i = 0; op == OP_AVERAGE && i < n; i++)
         ((float *)t->data)[i] /= (float)w->place.size;
     return 1;
@@ -286,29 +217,31 @@ static int hvd_broadcast(lua_State *L)
     const tensor *given = test_tensor(L, 1);
     if (!given) {
         luaL_checknumber(L, 1);
-        struct plan plan = plan_of(BROADCAST, NULL, 0, root);
-        if (agree_only(w, &plan, &e) || broadcast_object(L, w, 1, root, &e))
+        struct collective c = collective_of(COLLECTIVE_BROADCAST, NULL, 0, root, NULL);
+        if (collective_begin(w, &c, NULL, &e) || broadcast_object(L, w, 1, root, &e))
             raise_err(L, &e);
+        collective_end(w, &c);
         return 1;
     }
     push_tensor(L, travelling(given, &e), &e);
     tensor *t = check_tensor(L, -1);
-    struct plan plan = plan_of(BROADCAST, t, 0, root);
-    if (agree_only(w, &plan, &e) ||
+    struct collective c = collective_of(COLLECTIVE_BROADCAST, t, 0, root, NULL);
+    if (collective_begin(w, &c, NULL, &e) ||
         w->comm->broadcast(t->data, tensor_count(t) * tensor_type_size(t->type), root, &e))
         raise_err(L, &e);
+    collective_end(w, &c);
     return 1;
 }
 
 // The tensors of all ranks one after another along their first dimension.
 static tensor *gather(const worker *w, const tensor *t, err *e)
 {
-    struct plan mine = plan_of(ALLGATHER, t, 0, 0);
+    struct collective c = collective_of(COLLECTIVE_ALLGATHER, t, 0, 0, NULL);
     size_t size = (size_t)w->place.size, shape[TENSOR_MAX_DIMS] = {0};
     struct plan *plans = mem_array(size, sizeof *plans);
     size_t *counts = mem_array(size, sizeof *counts);
     tensor *all = NULL;
-    if (agree(w, &mine, plans, e) == 0) {
+    if (collective_begin(w, &c, plans, e) == 0) {
         memcpy(shape, t->shape, sizeof shape);
         shape[0] = 0;
         for (size_t r = 0; r < size; r++) {
@@ -320,6 +253,7 @@ static tensor *gather(const worker *w, const tensor *t, err *e)
             tensor_free(all);
             all = NULL;
         }
+        collective_end(w, &c);
     }
     free(counts);
     free(plans);
@@ -380,6 +314,8 @@ static int hvd_broadcast_model(lua_State *L)
     model *m = check_model(L, 1);
     int root = read_root(L, w, 2);
     float *weights = model_weight_values(m, &n);
+    struct collective c = collective_of_values("variables", n);
+    c.plan.what = COLLECTIVE_BROADCAST;
     int result = w->comm->broadcast(weights, n * sizeof *weights, root, &e);
     float *slots = model_slot_values(m, &n);
     if (result == 0 && slots)
@@ -389,6 +325,7 @@ static int hvd_broadcast_model(lua_State *L)
         result = w->comm->broadcast(&steps, sizeof steps, root, &e);
     if (result)
         raise_err(L, &e);
+    collective_end(w, &c);
     model_set_steps(m, steps);
     model_written(m);
     return 0;

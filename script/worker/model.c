@@ -188,7 +188,7 @@ static int compile(lua_State *L)
     spec.from_logits = opt_bool_field(L, 2, "compile", "from_logits", false);
     spec.accuracy = read_metrics(L, 2);
     spec.threads = (int)opt_int_field(L, 2, "compile", "threads", spec.threads);
-    if (distributed && w->place.size > 1) {
+    if (distributed && (w->place.size > 1 || w->timeline)) {
         spec.allreduce = worker_allreduce;
         spec.allreduce_ctx = w;
     }

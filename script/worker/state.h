@@ -9,6 +9,7 @@
 #include "trainer/dist/comm.h"
 #include "trainer/dist/driver.h"
 #include "trainer/dist/rank.h"
+#include "trainer/dist/timeline.h"
 #include "trainer/fit.h"
 #include "trainer/tensor/tensor.h"
 
@@ -23,6 +24,7 @@ struct worker {
     struct place place;          // this process's in its job
     const struct comm_ops *comm; // NULL before hvd.init
     const struct comm_ops *mpi;  // to be finalized at the end; NULL: never loaded
+    timeline *timeline;          // in rank 0, when there is to be one
     size_t tensor_bytes;         // made since Lua last looked for garbage
 };
 

@@ -150,6 +150,7 @@ void worker_free(worker *w)
     if (!w)
         return;
     lua_close(w->L);
+    timeline_close(w->timeline);
     driver_close(w->driver);
     free(w);
 }

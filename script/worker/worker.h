@@ -13,6 +13,7 @@ struct worker_options {
     int np;                // what hvd.run starts when it is not told; 0: the driver's default
     int64_t start_timeout; // ns, for ranks and executors
     const char *plugin;    // path of firesteel-mpi.so
+    const char *timeline;  // path of Horovod's timeline; NULL: none
     const char *const *data_folders; // where data sets are looked for, NULL at the end
     struct driver_options driver;
     // One JSON object (FIRESTEEL_EVENTS), without a newline; NULL: nobody listens.

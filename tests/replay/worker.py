@@ -318,6 +318,22 @@ def test_events(t):
     assert json.loads(marked[-1][11:])["event"] == "evaluate", done
 
 
+def test_the_timeline_is_json_at_any_time(t):
+    need_mpi()
+    folder = script(t, trainer_of_recipe())
+    path = os.path.join(folder, "timeline.json")
+    done = work(folder, "--np", "2", "trainer.lua", "--epochs=1", env={"HOROVOD_TIMELINE": path})
+    assert done.code == 0, done
+    with open(path, encoding="utf-8") as f:
+        events = json.load(f)
+    named = [e["args"]["name"] for e in events if e.get("name") == "process_name"]
+    assert {"gradients", "variables"} <= set(named), named
+    assert sum(e.get("name") == "MPI_ALLREDUCE" for e in events) > 469
+    assert all(sum(e["ph"] == p for e in events) == sum(e["ph"] == "E" for e in events) for p in "B")
+    stamps = [e["ts"] for e in events if "ts" in e]
+    assert stamps == sorted(stamps)
+
+
 def free_port():
     import socket
     with socket.socket() as s:
