@@ -378,6 +378,26 @@ def test_spark_submit_that_is_not_installed(t):
     assert "spark-submit" in why.split(": ", 2)[2], why
 
 
+def test_spark_submit_runs_other_main_files(t):
+    home = t.dir()
+    os.mkdir(os.path.join(home, "bin"))
+    submit = os.path.join(home, "bin", "spark-submit")
+    with open(submit, "w") as f:
+        f.write('#!/bin/sh\necho "submitted $@"\necho "$COLOUR"\n')
+    os.chmod(submit, 0o755)
+    os.chmod(home, 0o755)
+    s = Sandbox(env={"SPARK_HOME": home})
+    t.after(s.remove)
+    s.create(app("pi", "host", ["10"], mainApplicationFile="local:///examples/pi.py",
+                 sparkConf={"spark.ui.enabled": "false"},
+                 driver={"memory": "512m", "env": [{"name": "COLOUR", "value": "red"}]}))
+    s.wait("sparkapplication", "pi", "status.applicationState.state", "COMPLETED")
+    assert s.logs("pi-driver") == ("submitted --master local[*] --name pi --driver-memory 512m "
+                                   "--conf spark.ui.enabled=false /examples/pi.py 10\nred\n")
+    mode = s.get("pod", "pi-driver")["metadata"]["annotations"]["firesteel/mode"]
+    assert mode == "spark-submit", mode
+
+
 def leaves_nothing(user=None, env=None):
     """Kills a sandbox with SIGKILL while a pod with daemons runs: nothing of it stays."""
     s = Sandbox(user, env)
