@@ -74,19 +74,26 @@ static void gather(struct worker *w)
     }
 }
 
-// Dropout's factors for columns [from, to): a pure function of step, layer and place, so that it
-// does not matter which thread asks.
-static void make_mask(const struct worker *w, size_t layer, float rate, float *mask, size_t ld,
-    size_t from, size_t to)
+// Where Dropout's factors come from: a pure function of step, layer, row and column, so that it
+// does not matter which thread asks for which part of them.
+struct noise {
+    uint64_t seed, limit;
+    float kept;
+};
+
+static struct noise noise_of(const step *s, size_t layer, float rate)
 {
-    uint64_t seed = random_from(w->s->noise, layer).at;
-    uint64_t limit = (uint64_t)((double)rate * 0x1p32);
-    float kept = 1 / (1 - rate);
-    for (size_t r = 0; r < w->s->n; r++)
-        for (size_t c = from; c < to; c++) {
-            uint64_t z = random_mix(seed + (r * (1u << 20) + c) * 0x9e3779b97f4a7c15u);
-            mask[r * ld + c] = (z >> 32) < limit ? 0 : kept;
-        }
+    return (struct noise){
+        random_from(s->noise, layer).at, (uint64_t)((double)rate * 0x1p32), 1 / (1 - rate)};
+}
+
+// Row r's factors for columns [from, to).
+static void make_mask(struct noise n, size_t r, float *mask, size_t from, size_t to)
+{
+    for (size_t c = from; c < to; c++) {
+        uint64_t z = random_mix(n.seed + ((r << 24) + c) * 0x9e3779b97f4a7c15u);
+        mask[c] = (z >> 32) < n.limit ? 0 : n.kept;
+    }
 }
 
 static void apply_mask(
@@ -99,19 +106,15 @@ static void apply_mask(
 
 static void drop_inputs(const struct worker *w)
 {
-    plan *p = w->plan;
+    const plan *p = w->plan;
     if (!(p->input_dropout > 0) || !w->s->train)
         return;
-    // The turned buffer has room for the mask: a row of it is as long, and it is not in use.
-    float *mask = w->own->turned;
+    struct noise n = noise_of(w->s, p->n, p->input_dropout);
+    float *mask = w->own->turned; // not in use, and as wide
     for (size_t r = 0; r < w->s->n; r++) {
-        struct step one = *w->s;
-        struct worker row = *w;
-        one.n = 1;
-        one.noise += r;
-        row.s = &one;
-        make_mask(&row, p->n, p->input_dropout, mask, 0, 0, p->inputs);
-        apply_mask(w->own->x + r * p->ldx, w->own->x + r * p->ldx, mask, 0, 1, 0, p->inputs);
+        float *x = w->own->x + r * p->ldx;
+        make_mask(n, r, mask, 0, p->inputs);
+        apply_mask(x, x, mask, 0, 1, 0, p->inputs);
     }
 }
 
@@ -124,7 +127,9 @@ static void finish(const struct worker *w, size_t i, size_t at, size_t from, siz
     if (l->out == l->y)
         return;
     if (w->s->train) {
-        make_mask(w, i, l->dropout, l->mask + at, l->ld, from, to);
+        struct noise noise = noise_of(w->s, i, l->dropout);
+        for (size_t r = 0; r < n; r++)
+            make_mask(noise, r, l->mask + at + r * l->ld, from, to);
         apply_mask(l->out + at, l->y + at, l->mask + at, l->ld, n, from, to);
     } else {
         for (size_t r = 0; r < n; r++)

@@ -18,14 +18,15 @@ void tempo_step(tempo *t, int64_t ns)
         t->windows = t->interval = INTERVAL_FIRST;
         return;
     }
-    bool faster_alone = t->took[1] < t->took[0];
+    // Several threads must be worth it: a tenth, which is beyond the noise.
+    bool better_alone = t->took[1] * 9 < t->took[0] * 10;
     if (t->windows > 0) {
         t->windows--;
-        t->alone = faster_alone;
+        t->alone = better_alone;
         return;
     }
     // Time to try the other way; when the last trial changed nothing, wait longer for the next.
     t->interval = t->interval < INTERVAL_MAX ? t->interval * 2 : INTERVAL_MAX;
     t->windows = t->interval;
-    t->alone = !faster_alone;
+    t->alone = !better_alone;
 }

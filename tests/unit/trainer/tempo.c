@@ -21,6 +21,12 @@ TEST(the_faster_way_is_kept)
     CHECK(run(&other, 10000, 100, 50) > 9400);
 }
 
+TEST(a_few_percent_are_not_worth_another_core)
+{
+    tempo t = {0};
+    CHECK(run(&t, 10000, 95, 100) > 9400);
+}
+
 TEST(a_change_is_noticed)
 {
     tempo t = {0};
