@@ -264,8 +264,10 @@ static int clean(struct cli *cli, struct arguments *a)
 int main(int argc, char **argv)
 {
     err e = {0};
-    struct arguments a = {.options = {.client_fd = -1, .memory = (size_t)2 << 30}};
-    struct cli cli = {.env = (const char *const *)environ, .cwd = getcwd(NULL, 0)};
+    // Static: what it points to lives as long as the process, and is no leak.
+    static struct arguments a = {.options = {.client_fd = -1, .memory = (size_t)2 << 30}};
+    static struct cli cli;
+    cli = (struct cli){.env = (const char *const *)environ, .cwd = getcwd(NULL, 0)};
     const char *note = "";
     if (parse_arguments(argc, argv, &a, &e) < 0)
         return fail(&e);
