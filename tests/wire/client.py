@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 
-from tap import CACHE, FIRESTEEL, SOURCE, Skip, eventually, run, sh
+from tap import BUILD, CACHE, FIRESTEEL, SOURCE, Skip, eventually, run, sh
 
 KUBECTL = shutil.which("kubectl")
 SCRIPT = os.path.join(SOURCE, "tests/support/apiserver")
@@ -265,6 +265,49 @@ def test_neither_tokens_nor_secrets_reach_the_journal(t):
     for secret in ("correct-horse", "Y29ycmVjdC1ob3JzZQ", "admin-token"):
         assert secret not in printed, (secret, printed)
     assert "Y29ycmVjdC1ob3JzZQ" not in text
+
+
+LEAVES = """
+a = k8s.create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "left" }, data = { a = "1" } }
+b = k8s.apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "left-too" }, data = { a = "1" } }
+c = k8s.apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "there-before" }, data = { b = "2" } }
+-- %% stop
+print(a:refresh().data.a)
+error("stop here")
+"""
+
+
+def other_cluster(t):
+    """A sandbox, as a cluster that is not the one where the run was."""
+    folder = t.dir()
+    read, write = os.pipe()
+    process = subprocess.Popen([os.path.join(BUILD, "cli/firesteel-sandbox"), "--private", "--dir", f"{folder}/s", "--images",
+                                f"{folder}/i", "--notify-fd", str(write)], pass_fds=[write], stdin=subprocess.DEVNULL)
+    os.close(write)
+    t.after(lambda: (os.close(read), process.wait(20)))
+    line = b""
+    while not line.endswith(b"\n"):
+        line += os.read(read, 1)
+    return json.loads(line)["kubeconfig"]
+
+
+def test_what_a_run_left_is_verified_by_resume_and_removed_by_clean_on_its_cluster(t):
+    n = Notebook(t, LEAVES)
+    Real.kubectl("create", "cm", "there-before", "--from-literal=a=1")
+    assert "3 left over" in n.run(1).out, n.done
+    run_name = os.path.basename(glob.glob(f"{n.dir}/.firesteel/*.jsonl")[0])[:-len(".jsonl")]
+    uid = Real.kubectl("get", "cm", "left", "-o", "jsonpath={.metadata.uid}").out
+    n.options = ("--resume", run_name)
+    assert "verified" in n.run(1).out, n.done
+    assert Real.kubectl("get", "cm", "left", "-o", "jsonpath={.metadata.uid}").out == uid
+    elsewhere = sh(FIRESTEEL, "clean", run_name, "--yes", cwd=n.dir, env=dict(n.env, KUBECONFIG=other_cluster(t)))
+    assert elsewhere.code == 3 and "another cluster" in elsewhere.err + elsewhere.out, elsewhere
+    Real.kubectl("get", "cm", "left", "left-too")
+    cleaned = sh(FIRESTEEL, "clean", run_name, "--yes", cwd=n.dir, env=n.env)
+    assert cleaned.code == 0, cleaned
+    Real.kubectl("get", "cm", "left", code=1)
+    Real.kubectl("get", "cm", "left-too", code=1)
+    Real.kubectl("delete", "cm", "there-before")  # it was not this run's: clean left it
 
 
 SANDBOX_JOB = """
