@@ -456,6 +456,7 @@ kubelet *kubelet_open(sandbox *s, const struct pods_options *o, err *e)
         .store = sandbox_store(s),
         .logs = sandbox_logs(s),
         .runtime = &k->runtime};
+    path_remove(k->dir, NULL); // what a sandbox that was killed has left there
     if (path_make_dirs(k->dir, 0700, e) || path_make_dirs(k->roots, 0700, e) ||
         !(k->host.images =
                 podimages_open(k->host.loop, o->images, k->roots, pull_finished, k, e))) {

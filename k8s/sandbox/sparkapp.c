@@ -81,15 +81,23 @@ static int enter(sparkapps *a, cJSON *app, enum spark_state s, const char *messa
     return 0;
 }
 
+// A port that nobody listens on, below those that the system gives to outgoing connections: between
+// here and the driver's bind only another random choice could take it.
 static uint16_t free_port(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t n = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (bind(fd, (struct sockaddr *)&address, n) == 0)
-        getsockname(fd, (struct sockaddr *)&address, &n);
-    close(fd);
-    return ntohs(address.sin_port);
+    uint16_t port = 0;
+    for (int tries = 0; tries < 100 && !port; tries++) {
+        uint16_t random;
+        random_bytes(&random, sizeof random);
+        random = (uint16_t)(20000 + random % 12000);
+        address.sin_port = htons(random);
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0)
+            port = random;
+        close(fd);
+    }
+    return port;
 }
 
 static char *new_uuid(void)

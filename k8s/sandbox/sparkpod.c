@@ -292,6 +292,7 @@ cJSON *spark_driver_pod(const cJSON *app, const struct spark_launch *l, err *e)
         add_env(env, "MPIR_CVAR_NOLOCAL", "1"); // each pod has a /dev/shm of its own
         add_env_from(env, "FIRESTEEL_SECRET", "secretKeyRef", l->secret, "secret");
     } else {
+        add_env(env, "SPARK_LOCAL_IP", "127.0.0.1"); // else it listens to the network
         set_submit(container, app, l);
     }
     add_user_env(env, json_path(app, "spec.driver"));
