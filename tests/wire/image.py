@@ -119,9 +119,10 @@ def test_the_worker_runs_on_any_base(t):
     tool("build", store=store, tag="mine", add=[], dirs=[top], worker={"program": worker})
     root = tool("unpack", store=store, ref="mine", cache=f"{top}/cache")["root"]
     for base in root, f"{top}/strange":
-        os.makedirs(f"{base}/opt/firesteel", exist_ok=True)
-        done = sh("bwrap", "--unshare-all", "--clearenv", "--ro-bind", base, "/", "--ro-bind", f"{root}/opt/firesteel",
-                  "/opt/firesteel", "/opt/firesteel/firesteel-worker", "--version")
+        for place in "opt/firesteel", "proc":
+            os.makedirs(f"{base}/{place}", exist_ok=True)
+        done = sh("bwrap", "--unshare-all", "--clearenv", "--ro-bind", base, "/", "--proc", "/proc", "--ro-bind",
+                  f"{root}/opt/firesteel", "/opt/firesteel", "/opt/firesteel/firesteel-worker", "--version")
         assert done.code == 0 and done.out.startswith("firesteel-worker "), done
 
 
