@@ -11,7 +11,7 @@ TEST(digests)
     CHECK_OK(oci_digest_parse(DIGEST, &d, &e) == 0, e);
     oci_digest empty = oci_digest_of("", 0);
     CHECK(oci_digest_equal(&d, &empty));
-    CHECK_STR(oci_digest_hex(&d), DIGEST + 7);
+    CHECK_STR(oci_digest_hex(&d), &DIGEST[7]);
     const char *const bad[] = {"", "sha256:", "sha512:abc", DIGEST "0",
         "sha256:E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855",
         "sha256:../../../../etc/passwd0000000000000000000000000000000000000000000"};
