@@ -16,8 +16,11 @@ struct podlog {
     char *path;
     int fd;
     size_t limit, written;
-    buf partial[2]; // unfinished lines of stdout and stderr
-    int64_t stamp;  // of the latest line; stamps never go back, so that --since-time misses nothing
+    buf partial[2];  // unfinished lines of stdout and stderr
+    buf entries;     // not yet in the file: one write for all that came at once
+    char second[24]; // of the latest stamp, "2026-01-02T03:04:05."
+    int64_t second_at;
+    int64_t stamp; // of the latest line; stamps never go back, so that --since-time misses nothing
 };
 
 static int open_file(const char *path)
@@ -48,18 +51,38 @@ static void rotate(podlog *l)
     l->written = 0; // if it failed, the next try is a whole file later
 }
 
-static void write_entry(podlog *l, int which, char tag, const char *text, size_t n, int64_t wall)
+static void flush(podlog *l)
+{
+    if (l->entries.len && fd_write_all(l->fd, l->entries.data, l->entries.len, NULL) == 0)
+        l->written += l->entries.len;
+    buf_clear(&l->entries);
+}
+
+// "2026-01-02T03:04:05.000000006Z"; the date is worked out once a second.
+static void add_stamp(podlog *l, int64_t wall)
 {
     l->stamp = wall > l->stamp ? wall : l->stamp + 1;
-    AUTO_BUF entry = {0};
-    clock_rfc3339(&entry, l->stamp, CLOCK_NANOS);
-    buf_fmt(&entry, " %s %c ", which ? "stderr" : "stdout", tag);
-    buf_add(&entry, text, n);
-    buf_char(&entry, '\n');
-    if (l->written + entry.len > l->limit)
+    int64_t second = l->stamp / CLOCK_SEC;
+    if (second != l->second_at || !l->second[0]) {
+        AUTO_BUF text = {0};
+        clock_rfc3339(&text, second * CLOCK_SEC, CLOCK_SECONDS);
+        snprintf(l->second, sizeof l->second, "%.19s.", buf_cstr(&text));
+        l->second_at = second;
+    }
+    buf_fmt(&l->entries, "%s%09dZ", l->second, (int)(l->stamp % CLOCK_SEC));
+}
+
+static void add_entry(podlog *l, int which, char tag, const char *text, size_t n, int64_t wall)
+{
+    enum { OVERHEAD = 64 }; // of an entry: more than its stamp and marks
+    if (l->written + l->entries.len + n + OVERHEAD > l->limit) {
+        flush(l);
         rotate(l);
-    if (fd_write_all(l->fd, entry.data, entry.len, NULL) == 0)
-        l->written += entry.len;
+    }
+    add_stamp(l, wall);
+    buf_fmt(&l->entries, " %s %c ", which ? "stderr" : "stdout", tag);
+    buf_add(&l->entries, text, n);
+    buf_char(&l->entries, '\n');
 }
 
 void podlog_write(podlog *l, int fd, const char *bytes, size_t n, int64_t wall)
@@ -71,19 +94,20 @@ void podlog_write(podlog *l, int fd, const char *bytes, size_t n, int64_t wall)
         size_t len = (size_t)(newline - bytes);
         if (partial->len) {
             buf_add(partial, bytes, len);
-            write_entry(l, which, 'F', partial->data, partial->len, wall);
+            add_entry(l, which, 'F', partial->data, partial->len, wall);
             buf_clear(partial);
         } else {
-            write_entry(l, which, 'F', bytes, len, wall);
+            add_entry(l, which, 'F', bytes, len, wall);
         }
         bytes += len + 1;
         n -= len + 1;
     }
     buf_add(partial, bytes, n);
     if (partial->len >= PODLOG_LINE) {
-        write_entry(l, which, 'P', partial->data, partial->len, wall);
+        add_entry(l, which, 'P', partial->data, partial->len, wall);
         buf_clear(partial);
     }
+    flush(l);
 }
 
 void podlog_close(podlog *l, int64_t wall)
@@ -92,9 +116,11 @@ void podlog_close(podlog *l, int64_t wall)
         return;
     for (int i = 0; i < 2; i++) {
         if (l->partial[i].len)
-            write_entry(l, i, 'P', l->partial[i].data, l->partial[i].len, wall);
+            add_entry(l, i, 'P', l->partial[i].data, l->partial[i].len, wall);
         buf_done(&l->partial[i]);
     }
+    flush(l);
+    buf_done(&l->entries);
     close(l->fd);
     free(l->path);
     free(l);
