@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { LINE_LIMIT = 1 << 20, QUIET_MS = 10 * 60 * 1000 };
+enum { LINE_LIMIT = 1 << 20, QUIET_MS = 10 * 60 * 1000, READ_TRIES = 6 };
 
 struct logs {
     client *client;
@@ -272,8 +272,14 @@ static void log_read(logs *l, struct http_response *r, const err *e)
         err_wrap(&why, "%s", l->what);
     else if (frames_end(&l->frames, on_line, l) != 0)
         return;
+    l->expect = l->begun;
+    l->overlap = false;
+    l->passed = 0;
     if (!l->follow) {
-        end(l, &why);
+        if (why.code == ERR_UNAVAILABLE && l->attempt < READ_TRIES)
+            again(l, back_off(l->attempt++));
+        else
+            end(l, &why);
         return;
     }
     bool refused = why.code == ERR_FORBIDDEN || (why.code == ERR_NOT_FOUND && !l->begun);
@@ -281,9 +287,6 @@ static void log_read(logs *l, struct http_response *r, const err *e)
         end(l, &why);
         return;
     }
-    l->expect = l->begun;
-    l->overlap = false;
-    l->passed = 0;
     bool waiting = r->status == 400; // its container has not started yet
     bool quiet = clock_mono() - l->started >= QUIET_MS * CLOCK_MS;
     l->cut = why.code != ERR_NONE && !waiting;

@@ -6,14 +6,14 @@
 
 #include <stdint.h>
 
-// A meta.k8s.io/v1 Table as {"columns": ["NAME", …], "rows": [{"uid", "name", "namespace", "cells":
-// [text …]}]}; wide: also the columns of priority > 0. with_namespace: its column first.
+// A meta.k8s.io/v1 Table with its texts only, which is what all these functions make:
+//   {"columns": ["NAME", …], "rows": [{"uid", "name", "namespace", "created", "cells": ["a", …]}]}
+// wide: also the columns of priority > 0. with_namespace: its column first.
 cJSON *table_from_server(const cJSON *table, bool wide, bool with_namespace);
 // The same for a list of objects, for a server that makes no Tables: NAME and AGE.
 cJSON *table_from_list(const cJSON *list, bool with_namespace, int64_t now_wall);
 void table_print(buf *out, const cJSON *table);
-// A pod as a row {"uid", "name", "namespace", "created", "cells": [NAME, READY, STATUS, RESTARTS,
-// AGE]}.
+// A pod as a row of table_of_pods: NAME, READY, STATUS, RESTARTS, AGE.
 cJSON *table_pod_row(const cJSON *pod, int64_t now_wall);
 cJSON *table_of_pods(void); // no rows yet
 // Events: LAST SEEN, TYPE, REASON, OBJECT, MESSAGE.

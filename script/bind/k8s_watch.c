@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/client/request.h"
 #include "k8s/client/state.h"
 #include "k8s/client/table.h"
 #include "k8s/client/watch.h"

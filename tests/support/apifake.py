@@ -86,6 +86,7 @@ LOGS = {
     "resume": [(line(5, 1, "one") + line(5, 2, "two"), "cut"),
                (line(5, 1, "one") + line(5, 2, "two") + line(5, 2, "two again") + line(6, 0, "three"), "close"),
                ("", "close")],
+    "reread": [(line(5, 1, "one") + line(5, 2, "two"), "cut"), (line(5, 2, "two") + line(6, 0, "three"), "close")],
     "gap": [(line(5, 1, "one"), "cut"), (line(9, 1, "five"), "close"), ("", "close")],
 }
 

@@ -171,6 +171,8 @@ TEST(a_log_is_read_and_filtered)
     CHECK_STR(some, "two\nthree\n");
     AUTO_FREE char *newest = read_log("plain", NULL, 6, &e);
     CHECK_STR(newest, "-- 2 earlier lines are left out: tail= or grep= choose --\nthree\n");
+    AUTO_FREE char *reread = read_log("reread", NULL, 1 << 20, &e);
+    CHECK_STR(reread, "one\ntwo\nthree\n");
     free(read_log("plain", "(", 1 << 20, &e));
     CHECK_INT(e.code, ERR_USAGE);
     free(read_log("nobody", NULL, 1 << 20, &e));
