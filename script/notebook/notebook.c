@@ -359,6 +359,8 @@ const cell *notebook_split(notebook *nb, size_t i, size_t offset)
     AUTO_FREE char *source = mem_strdup(nb->cells[i]->source);
     size_t n = strlen(source);
     const char *second = source + (offset < n ? offset : n);
+    while (second > source && (*second & 0xc0) == 0x80) // not within a character
+        second--;
     size_t first = (size_t)(second - source);
     while (first > 0 && source[first - 1] == '\n')
         first--;
