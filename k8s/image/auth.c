@@ -87,8 +87,6 @@ void auth_challenge_done(auth_challenge *c)
     *c = (auth_challenge){0};
 }
 
-// docker's config.json
-
 // Keys are hosts, or for Docker Hub and old files URLs: "https://index.docker.io/v1/".
 static bool same_host(const char *key, const char *host)
 {

@@ -20,8 +20,6 @@
 
 enum { MANIFEST_LIMIT = 4 << 20, PROGRAM_LIMIT = 256 << 20 };
 
-// The worker's layer
-
 static int add_libraries(layer *l, const struct closure *closure, err *e)
 {
     for (size_t i = 0; i < closure->n; i++) {
@@ -75,8 +73,6 @@ static int worker_layer(const image_store *s, const struct image_build *b, layer
     return status;
 }
 
-// The root where there is no base
-
 static void add_text(layer *l, const char *path, const char *text)
 {
     layer_bytes(l, path, text, strlen(text), 0644);
@@ -102,8 +98,6 @@ static int root_layer(const image_store *s, const struct image_build *b, layer_r
     layer_free(l);
     return status;
 }
-
-// The user's layer
 
 // "./a//b/" -> "a/b"
 static char *normal_name(const char *name)
@@ -168,8 +162,6 @@ static int files_layer(const image_store *s, const struct image_build *b, layer_
     layer_free(l);
     return status;
 }
-
-// Config and manifest, grown from the base's
 
 struct draft {
     cJSON *config, *manifest;

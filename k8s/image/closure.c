@@ -153,8 +153,6 @@ static int object_open(struct object *o, const char *path, err *e)
     return err_set(e, ERR_INVALID, "%s is not an ELF file of this machine", path);
 }
 
-// The search
-
 static bool is_library(const char *path)
 {
     struct object o;
@@ -260,8 +258,6 @@ static char *find_library(const struct object *needing, const char *inherited, c
         found = search_cache(name);
     return found ? found : search_defaults(name);
 }
-
-// The closure
 
 static bool has_library(const struct closure *c, const char *soname)
 {

@@ -149,8 +149,6 @@ int layer_tree(layer *l, const char *path, const char *source, err *e)
     return add_any(l, path, source, &st, e);
 }
 
-// Order
-
 static int compare_entries(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;

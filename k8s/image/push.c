@@ -39,8 +39,6 @@ static void session_done(struct session *s)
     buf_done(&s->authorization);
 }
 
-// Transport
-
 static ssize_t read_fd(void *arg, char *out, size_t n, err *e)
 {
     struct step *step = arg;
@@ -106,8 +104,6 @@ static int send_once(struct session *s, struct step *step, struct http_response 
     };
     return http_do(s->remote->http, s->remote->canceller, s->remote->deadline, &request, r, e);
 }
-
-// Credentials
 
 static void use_basic(struct session *s)
 {
@@ -197,8 +193,6 @@ static int answer_challenge(struct session *s, const struct http_response *r, er
         "the registry %s wants credentials: log in with docker, podman or skopeo", s->remote->host);
 }
 
-// Errors in the registry's own words
-
 static int refused(const struct session *s, const char *what, const struct http_response *r, err *e)
 {
     AUTO_JSON *json = json_parse(buf_cstr(&r->body), r->body.len, NULL);
@@ -231,8 +225,6 @@ static int exchange(struct session *s, struct step *step, struct http_response *
     return err_set(
         e, ERR_UNAUTHORIZED, "the registry %s does not take these credentials", s->remote->host);
 }
-
-// Blobs
 
 static char *blob_path(const struct session *s, const oci_digest *d)
 {
@@ -329,8 +321,6 @@ static int push_patiently(
     }
     return err_set(e, why.code, "%s", why.text);
 }
-
-// Manifests
 
 static int put_manifest(
     struct session *s, const oci_descriptor *d, const buf *text, const char *tag, err *e)

@@ -48,8 +48,6 @@ int image_store_lock(const image_store *s, err *e)
     return fd;
 }
 
-// Opening, and the layout's own files
-
 static int check_layout(const image_store *s, err *e)
 {
     AUTO_FREE char *path = in_store(s, "oci-layout");
@@ -110,8 +108,6 @@ const char *image_store_dir(const image_store *s)
 {
     return s->dir;
 }
-
-// Blobs
 
 char *image_store_blob_path(const image_store *s, const oci_digest *d)
 {

@@ -39,8 +39,6 @@ struct unpacking {
     int parent_fd; // … and its descriptor: entries mostly come folder by folder
 };
 
-// Names below the root
-
 static int open_in_root(int root, const char *path)
 {
     struct open_how how = {
@@ -111,8 +109,6 @@ static int remove_at(int dir, const char *name, err *e)
     AUTO_FREE char *path = str_fmt("/proc/self/fd/%d/%s", dir, name);
     return path_remove(path, e);
 }
-
-// Entries
 
 static int corrupt(struct archive *a, err *e)
 {
@@ -233,8 +229,6 @@ static int whiteout(struct unpacking *u, const char *path, err *e)
     return clear_dir(dir, e);
 }
 
-// Layers
-
 static struct archive *open_tar(int fd, err *e)
 {
     struct archive *a = archive_read_new();
@@ -293,8 +287,6 @@ int image_unpack_layer(int fd, const char *root, struct image_limits *left, err 
     close(u.root);
     return status;
 }
-
-// Images
 
 static int unpack_blob(
     const image_store *s, const oci_digest *d, const char *root, struct image_limits *left, err *e)

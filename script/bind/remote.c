@@ -21,8 +21,6 @@ static const char *setting(call *c, const char *name)
     return NULL;
 }
 
-// The cluster's registry
-
 // The context's kubeconfig; NULL without an error for people who push without a cluster.
 static const kubeconfig *cluster_config(call *c, err *e)
 {
@@ -58,8 +56,6 @@ static int trust_cluster(call *c, const kubeconfig *k, struct remote *r, err *e)
         r->token = str_trim(token.data, token.len);
     return 0;
 }
-
-// docker's configuration
 
 static int ask_helper(call *c, const char *host, auth_credentials *found, err *e)
 {
@@ -98,8 +94,6 @@ static int docker_credentials(call *c, struct remote *r, err *e)
     r->password = STEAL(found.password);
     return 0;
 }
-
-// The whole
 
 static bool is_loopback(const char *host)
 {

@@ -230,8 +230,6 @@ TEST(damaged_streams)
     close(fd);
 }
 
-// Whole images
-
 static image_store *store_with_image(struct image_built *built)
 {
     err e = {0};
