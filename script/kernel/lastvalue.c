@@ -45,12 +45,14 @@ static bool is_blank(const char *line, size_t n)
 
 // A tail that starts with a name cannot be the continuation of a statement that is complete before
 // it; one that starts with "(" or "-" can, and is taken only when the source as a whole is no
-// program.
-static bool may_start(const char *tail, bool program)
+// program, or nothing stands before it.
+static bool may_start(const char *source, size_t start, bool program)
 {
+    const char *tail = source + start;
     while (isspace((unsigned char)*tail))
         tail++;
-    return !program || isalpha((unsigned char)*tail) || *tail == '_';
+    return !program || isalpha((unsigned char)*tail) || *tail == '_' ||
+           strspn(source, " \t\r\n") >= start;
 }
 
 // Where the last expression starts; the source's length when there is none.
@@ -59,7 +61,7 @@ static size_t find_tail(lua_State *L, const char *source, bool program)
     size_t n = strlen(source), end = n;
     for (int lines = 0; end > 0 && lines < TAIL_LINES_MAX; lines++) {
         size_t start = line_start(source, end - 1);
-        if (!is_blank(source + start, end - start) && may_start(source + start, program) &&
+        if (!is_blank(source + start, end - start) && may_start(source, start, program) &&
             compiles(L, "return ", source + start, n - start) && compiles(L, "", source, start))
             return start;
         end = start;

@@ -28,9 +28,10 @@ static const char *load_expression(lua_State *L, const struct place *at, const c
 {
     const char *first = strchr(text, '}');
     const char *newline = strchr(text, '\n');
-    if (!first)
-        fail(
-            L, at, text, newline ? (size_t)(newline - text) : strlen(text), "has no closing brace");
+    if (!first) {
+        lua_pushlstring(L, text, newline ? (size_t)(newline - text) : strlen(text));
+        luaL_error(L, "%s:%d: ${%s has no closing brace", at->chunk, at->line, lua_tostring(L, -1));
+    }
     lua_pushfstring(L, "=%s", at->chunk);
     const char *chunk = lua_tostring(L, -1);
     for (const char *end = first; end; end = strchr(end + 1, '}')) {

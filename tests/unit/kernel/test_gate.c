@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+#include "base/mem.h"
+#include "script/kernel/gate.h"
+#include "script/kernel/ledger.h"
+#include "script/kernel/outbox.h"
+#include "tests/support/tap.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+static int answer; // what the person of these tests says
+static int asked;
+
+static int ask(void *arg, const char *question, err *e)
+{
+    asked++;
+    return answer;
+}
+
+static int pass(gate *g, unsigned declared, effect which, const char *scope, err *e)
+{
+    execution x = {.declared = declared};
+    struct gate_request r = {
+        .execution = &x, .effect = which, .what = "do it", .scope = scope, .ask = ask};
+    return gate_pass(g, &r, e);
+}
+
+static unsigned declared(const char *name)
+{
+    char *effects[] = {(char *)name, NULL};
+    return gate_declared(effects);
+}
+
+TEST(headless_gate)
+{
+    err e = {0};
+    gate *g = gate_new("cluster", true, &e);
+    CHECK_INT(pass(g, 0, EFFECT_PURE, "s", &e), 0);
+    CHECK_INT(pass(g, 0, EFFECT_LOCAL, "s", &e), 0);
+    CHECK_INT(pass(g, 0, EFFECT_CLUSTER, "s", &e), 0);
+    CHECK_INT(pass(g, 0, EFFECT_DESTRUCTIVE, "s", &e), -1);
+    CHECK_INT(e.code, ERR_REFUSED);
+    CHECK_STR(
+        e.text, "do it: the effect is destructive, which is not granted; add --allow destructive");
+    CHECK_INT(asked, 0);
+    gate_free(g);
+    CHECK(!gate_new("cluster,all", true, &e));
+    CHECK_INT(e.code, ERR_USAGE);
+    g = gate_new(" cluster , destructive", true, &e);
+    CHECK_INT(pass(g, 0, EFFECT_DESTRUCTIVE, "s", &e), 0);
+    gate_free(g);
+}
+
+TEST(declarations_narrow)
+{
+    err e = {0};
+    gate *g = gate_new("cluster,destructive", true, &e);
+    unsigned cluster = declared("cluster"), pure = declared("pure");
+    CHECK_INT(pass(g, cluster, EFFECT_LOCAL, "s", &e), 0);
+    CHECK_INT(pass(g, cluster, EFFECT_CLUSTER, "s", &e), 0);
+    CHECK_INT(pass(g, cluster, EFFECT_DESTRUCTIVE, "s", &e), -1);
+    CHECK_HAS(e.text, "write effects=\"cluster,destructive\" on its marker line");
+    CHECK_INT(pass(g, pure, EFFECT_LOCAL, "s", &e), -1);
+    CHECK_HAS(e.text, "write effects=\"local\"");
+    CHECK_INT(pass(g, pure, EFFECT_PURE, "s", &e), 0);
+    CHECK_INT(gate_declared(NULL), 0);
+    gate_free(g);
+}
+
+TEST(a_person_is_asked_once_for_a_scope)
+{
+    err e = {0};
+    gate *g = gate_new(NULL, false, &e);
+    asked = answer = 0;
+    CHECK_INT(pass(g, 0, EFFECT_CLUSTER, "one", &e), -1);
+    CHECK_HAS(e.text, "you said no");
+    answer = 1;
+    CHECK_INT(pass(g, 0, EFFECT_CLUSTER, "one", &e), 0);
+    CHECK_INT(pass(g, 0, EFFECT_CLUSTER, "one", &e), 0);
+    CHECK_INT(asked, 3);
+    answer = 2;
+    CHECK_INT(pass(g, 0, EFFECT_CLUSTER, "one", &e), 0);
+    CHECK_INT(pass(g, 0, EFFECT_CLUSTER, "one", &e), 0);
+    CHECK_INT(asked, 4);
+    CHECK_INT(pass(g, 0, EFFECT_CLUSTER, "two", &e), 0);
+    CHECK_INT(pass(g, 0, EFFECT_DESTRUCTIVE, "one", &e), 0);
+    CHECK_INT(asked, 6);
+    gate_free(g);
+}
+
+TEST(ledger_knows_what_is_left)
+{
+    ledger *l = ledger_new();
+    struct entry *made = ledger_add(l, "hash", 1, "k8s.create", "args", "create it");
+    struct entry *local = ledger_add(l, "hash", 2, "sh", "args", "run it");
+    made->undoable = true;
+    CHECK_INT(ledger_left(l), 1); // an intent alone: perhaps
+    made->failed = true;
+    CHECK_INT(ledger_left(l), 0);
+    made->failed = false;
+    made->result = json_parse("{\"metadata\":{\"uid\":\"u1\"}}", 27, NULL);
+    CHECK_INT(ledger_left(l), 1);
+    CHECK(ledger_find(l, "hash", 1, "k8s.create", "args") == made);
+    CHECK(!ledger_find(l, "hash", 1, "k8s.create", "other"));
+    CHECK(!ledger_find(l, "hash", 3, "sh", "args"));
+    local->fresh = true;
+    CHECK(!ledger_find(l, "hash", 2, "sh", "args"));
+    CHECK_INT(local->number, 2);
+    ledger_forget_left(l);
+    CHECK_INT(ledger_left(l), 0);
+    ledger_free(l);
+}
+
+struct received {
+    loop *loop;
+    buf text;
+    int events, texts;
+};
+
+static void on_text(void *arg, const char *cell_id, const char *name, const char *bytes, size_t n)
+{
+    struct received *r = arg;
+    r->texts++;
+    buf_add(&r->text, bytes, n);
+}
+
+static void on_event(void *arg, cJSON *event)
+{
+    struct received *r = arg;
+    r->events++;
+    buf_str(&r->text, json_str_or(event, "mark", ""));
+    if (json_bool_or(event, "last", false))
+        loop_stop(r->loop);
+    cJSON_Delete(event);
+}
+
+static const struct outbox_ops ops = {.text = on_text, .event = on_event};
+static outbox *box;
+
+static void *print_much(void *arg)
+{
+    for (int i = 0; i < 200000; i++) {
+        outbox_text(box, "c", "stdout", "0123456789abcdef", 16);
+        if (i % 50000 == 49999) {
+            cJSON *event = cJSON_CreateObject();
+            json_set_str(event, "mark", "|");
+            outbox_event(box, event);
+        }
+    }
+    cJSON *event = cJSON_CreateObject();
+    json_set_bool(event, "last", true);
+    outbox_event(box, event);
+    return NULL;
+}
+
+TEST(outbox_keeps_order_and_joins)
+{
+    err e = {0};
+    struct received r = {.loop = loop_new(&e)};
+    pthread_t thread;
+    box = outbox_new(r.loop, &ops, &r);
+    pthread_create(&thread, NULL, print_much, NULL);
+    loop_run(r.loop);
+    pthread_join(thread, NULL);
+    CHECK_INT(r.text.len, 200000 * 16 + 4);
+    CHECK_INT(r.events, 5);
+    CHECK(r.texts < 2000);
+    for (size_t i = 1; i <= 4; i++)
+        CHECK_INT(r.text.data[i * 800001 - 1], '|');
+    outbox_free(box);
+    buf_done(&r.text);
+    loop_free(r.loop);
+}
+
+int main(void)
+{
+    return tap_run();
+}

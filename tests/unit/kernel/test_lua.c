@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#include "base/mem.h"
+#include "script/kernel/lastvalue.h"
+#include "script/kernel/luajson.h"
+#include "script/kernel/template.h"
+#include "tests/support/tap.h"
+
+#include <lauxlib.h>
+#include <lualib.h>
+#include <stdlib.h>
+
+static lua_State *fresh(void)
+{
+    lua_State *L = luaL_newstate();
+    luaL_openlibs(L);
+    return L;
+}
+
+// What a cell's last expression gives, as text; "(nothing)" for nil, the message for what does not
+// compile.
+static char *value(const char *source, int skipped)
+{
+    lua_State *L = fresh();
+    if (lastvalue_load(L, source, skipped, "=cell") == LUA_OK)
+        lua_pcall(L, 0, 1, 0);
+    char *text = mem_strdup(lua_isnil(L, -1) ? "(nothing)" : luaL_tolstring(L, -1, NULL));
+    lua_close(L);
+    return text;
+}
+
+static void check_value(const char *source, const char *want)
+{
+    AUTO_FREE char *got = value(source, 0);
+    CHECK_STR(got, want);
+}
+
+TEST(last_expressions)
+{
+    check_value("1 + 2", "3");
+    check_value("x = 4\nx", "4");
+    check_value("x = 4\n\n\nx * 2 -- a comment\n\n-- another\n", "8");
+    check_value("tostring(5)", "5");
+    check_value("local t = {1,\n2}\n#t", "2");
+    check_value("(\"a\"):rep(3)", "aaa");
+    check_value("local s = \"a\"\ns:rep(\n  2\n)", "aa");
+    check_value("not true", "false");
+    check_value(
+        "function f() return 6 end f()", "(nothing)"); // one line, one statement after another
+    check_value("", "(nothing)");
+    check_value("-- only a comment", "(nothing)");
+}
+
+TEST(what_is_no_last_expression)
+{
+    check_value("x = 5", "(nothing)");
+    check_value("if true then\n  x = 1\nend", "(nothing)");
+    check_value("for i = 1, 3 do\n  tostring(i)\nend", "(nothing)");
+    check_value("return 7", "7");
+    check_value("x = 3\n-1\nassert(x == 2)", "true"); // assert returns its arguments
+    check_value(
+        "f = tostring\n(\"x\"):rep(2)", "(nothing)"); // a call over two lines, as Lua reads it
+    check_value("goto done\nx = 1\n::done::", "(nothing)");
+    check_value("do return 1 end", "1");
+}
+
+TEST(errors_keep_their_lines)
+{
+    check_value("x = 1\nx = = 2", "cell:2: unexpected symbol near '='");
+    check_value("x = 1\nnil .. 'a'", "cell:2: attempt to concatenate a nil value");
+    AUTO_FREE char *skipped = value("error('here')", 2);
+    CHECK_STR(skipped, "cell:3: here");
+    check_value("error('tail')", "cell:1: tail"); // no tail call that would lose the frame
+}
+
+static int fill(lua_State *L)
+{
+    template_fill(L, lua_tostring(L, 1), 0, "t");
+    return 1;
+}
+
+static void check_template(const char *text, const char *want)
+{
+    lua_State *L = fresh();
+    (void)luaL_dostring(L, "x = 3 f = 0.5 s = 'text' t = {a = {1, 2}} b = false\n"
+                           "o = setmetatable({}, {__tostring = function() return 'object' end})");
+    lua_pushcfunction(L, fill);
+    lua_pushstring(L, text);
+    lua_pcall(L, 1, 1, 0);
+    AUTO_FREE char *got = mem_strdup(lua_tostring(L, -1));
+    lua_close(L);
+    CHECK_STR(got, want);
+}
+
+TEST(templates)
+{
+    check_template("", "");
+    check_template("no $ at { all }", "no $ at { all }");
+    check_template("${x}${s}", "3text");
+    check_template("a ${x + 1} b ${f} c ${b} ${s:upper()} ${o}", "a 4 b 0.5 c false TEXT object");
+    check_template("$${x} $$${x}", "${x} $${x}");
+    check_template("${ {a = '}'} } ${'}'} ${({1, 2})[2]}", "{\"a\":\"}\"} } 2");
+    check_template("${t}", "{\"a\":[1,2]}");
+    check_template("1\n2 ${nope}", "t:2: ${nope} is nil");
+    check_template("1\n${s\n..s}\n${nope}", "t:4: ${nope} is nil");
+    check_template("${x", "t:1: ${x has no closing brace");
+    check_template("${1 +}", "t:1: ${1 +} is not a Lua expression");
+    check_template("${}", "t:1: ${} is not a Lua expression");
+    check_template("\n${x.y.z}", "t:2: attempt to index a number value (global 'x')");
+    check_template("${print}", "t:1: ${print} is a function");
+}
+
+static void check_json(const char *expression, const char *want)
+{
+    lua_State *L = fresh();
+    err e = {0};
+    AUTO_BUF source = {0};
+    buf_fmt(&source, "return %s", expression);
+    CHECK_INT(luaL_dostring(L, source.data), LUA_OK);
+    AUTO_JSON *tree = luajson_read(L, -1, &e);
+    AUTO_FREE char *got = tree ? json_to_str(tree) : mem_strdup(e.text);
+    lua_close(L);
+    CHECK_STR(got, want);
+}
+
+TEST(lua_to_json)
+{
+    check_json("nil", "null");
+    check_json("true", "true");
+    check_json("42", "42");
+    check_json("math.maxinteger", "9223372036854775807");
+    check_json("math.mininteger", "-9223372036854775808");
+    check_json("0.5", "0.5");
+    check_json("'a\"ü'", "\"a\\\"ü\"");
+    check_json("{}", "{}");
+    check_json("{1, {2}, 'x'}", "[1,[2],\"x\"]");
+    check_json("{a = {b = {1}}}", "{\"a\":{\"b\":[1]}}");
+    check_json("{[10] = 1}", "{\"10\":1}");
+    check_json("{a = {1, print}}", "a[2]: a function is not JSON");
+    check_json("0/0", "the value: JSON has no NaN and no infinity");
+    check_json("{x = 1/0}", "x: JSON has no NaN and no infinity");
+    check_json("'\\xff'", "the value: it is not UTF-8 text");
+    check_json("{[true] = 1}", "?: a key must be a string");
+}
+
+static void check_round_trip(const char *text)
+{
+    lua_State *L = fresh();
+    err e = {0};
+    AUTO_JSON *tree = json_parse(text, strlen(text), &e);
+    CHECK_OK(tree, e);
+    luajson_push(L, tree);
+    AUTO_JSON *again = luajson_read(L, -1, &e);
+    CHECK_OK(again, e);
+    AUTO_BUF got = {0};
+    json_print_canonical(&got, again);
+    lua_close(L);
+    CHECK_STR(buf_cstr(&got), text);
+}
+
+TEST(a_table_in_itself_is_refused)
+{
+    lua_State *L = fresh();
+    err e = {0};
+    CHECK_INT(luaL_dostring(L, "t = {} t.t = t return t"), LUA_OK);
+    CHECK(!luajson_read(L, -1, &e));
+    CHECK_HAS(e.text, "t.t.t.t");
+    CHECK_HAS(e.text, "it is nested too deeply, or contains itself");
+    lua_close(L);
+}
+
+TEST(json_to_lua_and_back)
+{
+    check_round_trip("[]");
+    check_round_trip("{}");
+    check_round_trip("{\"a\":[],\"b\":{},\"c\":[null,1]}");
+    check_round_trip("9007199254740993");
+    check_round_trip("[1,2.5,\"x\",true,false]");
+    check_round_trip("[[[[1]]]]");
+}
+
+int main(void)
+{
+    return tap_run();
+}
