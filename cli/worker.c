@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 static const char usage[] =
@@ -76,6 +77,8 @@ static void catch_signals(void)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGALRM, give_up);
+    // What a launcher leaves behind comes to us, to be ended and reaped.
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
 // Where this executable is, so that what belongs to it is found in a build folder, in an image and

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "script/worker/model.h"
+#include "script/worker/fields.h"
 
 #include <string.h>
 

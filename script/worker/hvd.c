@@ -4,8 +4,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "script/worker/collective.h"
-#include "script/worker/model.h"
+#include "script/worker/fields.h"
 #include "script/worker/pack.h"
+#include "script/worker/state.h"
 
 #include <math.h>
 #include <stdio.h>

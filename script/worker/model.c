@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "script/worker/fields.h"
 #include "trainer/checkpoint.h"
 
 #include <stdio.h>

@@ -8,8 +8,9 @@
 // it.
 #include "base/clock.h"
 #include "base/mem.h"
-#include "script/worker/model.h"
+#include "script/worker/fields.h"
 #include "script/worker/pack.h"
+#include "script/worker/state.h"
 
 #include <stdio.h>
 #include <string.h>

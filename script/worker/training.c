@@ -5,6 +5,7 @@
 // lua_pcall, and their error is raised when model_fit has returned.
 #include "base/clock.h"
 #include "base/mem.h"
+#include "script/worker/fields.h"
 #include "script/worker/model.h"
 
 #include <stdio.h>

@@ -224,7 +224,7 @@ def test_a_failed_rank_ends_the_job(t):
     folder = script(t, RANKS)
     for mode, code, why in (("error", 1, "rank 1 failed: trainer.lua:5: boom"),
                             ("exit", 3, ""),
-                            ("kill", 1, "rank 1 ended without a result (Killed (signal 9))"),
+                            ("kill", 1, " ended without a result (Killed (signal 9))"),
                             ("early", 1, "Horovod has not been initialized; use hvd.init()."),
                             ("shape", 1, "Mismatched ALLREDUCE tensor shapes: One rank sent a tensor of "
                                          "shape (1,), but another rank sent a tensor of shape (2,)."),
@@ -233,6 +233,8 @@ def test_a_failed_rank_ends_the_job(t):
         assert done.code == code and why in done.err, (mode, done)
         if mode == "error":
             assert "in upvalue 'inner'" in done.err and "in function 'hvd.run'" in done.err, done
+        if mode == "kill":  # on a busy machine nobody may know which rank was the first to go
+            assert re.search(r"rank (1|0 or 1|1 or 0) ended", done.err), done
         assert not ranks_left(folder), mode
 
 

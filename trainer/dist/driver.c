@@ -79,17 +79,6 @@ static const char *cause(const struct run *r, char *text, size_t size)
     return text;
 }
 
-// Hydra ends all ranks when one has gone; its banner has the process id of that one.
-static int first_lost(const struct run *r)
-{
-    const char *at = strstr(buf_cstr(&r->banner), "PID ");
-    uint32_t pid = at ? (uint32_t)strtoul(at + strlen("PID "), NULL, 10) : 0;
-    int rank = 0;
-    while (rank < r->job->np && r->pids[rank] != pid)
-        rank++;
-    return rank < r->job->np && pid ? rank : r->lost;
-}
-
 // Ranks or mpiexec that went without a word.
 static void look_for_losses(driver *d, struct run *r)
 {
@@ -99,10 +88,8 @@ static void look_for_losses(driver *d, struct run *r)
         hear_mpiexec(r); // its last words
     if (r->failed || r->finished == r->job->np)
         return;
-    if (ended && r->lost >= 0)
-        r->lost = first_lost(r);
-    if (r->lost >= 0 && (ended || clock_mono() > r->lost_at + CAUSE_PATIENCE))
-        RUN_FAIL(r, ERR_FAILED, "rank %d ended without a result (%s)", r->lost,
+    if (r->lost.len && (ended || clock_mono() > r->lost_at + CAUSE_PATIENCE))
+        RUN_FAIL(r, ERR_FAILED, "rank %s ended without a result (%s)", r->lost.data,
             ended ? cause(r, text, sizeof text) : "its process is gone");
     else if (ended && peers_count(d, RANK) == 0)
         RUN_FAIL(r, ERR_FAILED, "%d of %d ranks have started (%s)", r->started, r->job->np,
@@ -135,6 +122,7 @@ static int wait_once(driver *d, int64_t deadline, err *e)
         return err_set(e, ERR_CANCELLED, "interrupted");
     }
 
+    d->looks++;
     for (size_t i = n; ready > 0 && i-- > 0;) { // backwards: removal moves the last one here
         if (fds[i].revents)
             peers_read(d, i);
@@ -257,8 +245,7 @@ int driver_run(driver *d, const struct job *job, struct job_result *result, err 
     int64_t deadline = clock_mono() + job->start_timeout;
     if (await_executors(d, job, deadline, e))
         return -1;
-    struct run run = {.job = job, .result = result, .lost = -1, .launch = {.out = -1, .err = -1}};
-    run.pids = mem_array((size_t)job->np, sizeof *run.pids);
+    struct run run = {.job = job, .result = result, .launch = {.out = -1, .err = -1}};
     d->run = &run;
     int code = start(d, &run, e);
     if (code == 0) {
@@ -268,7 +255,7 @@ int driver_run(driver *d, const struct job *job, struct job_result *result, err 
     d->run = NULL;
     buf_done(&run.mpiexec);
     buf_done(&run.banner);
-    free(run.pids);
+    buf_done(&run.lost);
     return code;
 }
 

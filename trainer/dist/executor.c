@@ -2,26 +2,19 @@
 #include "trainer/dist/executor.h"
 
 #include "base/clock.h"
-#include "base/mem.h"
+#include "trainer/dist/group.h"
 #include "trainer/dist/message.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { RETRY_MS = 100, STOP_MS = 3000, ARGUMENTS_MAX = 64 };
-
-static void sleep_ms(long ms)
-{
-    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000 * 1000}, NULL);
-}
+enum { RETRY_MS = 100, LOOK_MS = 200, ARGUMENTS_MAX = 64 };
 
 // The driver's pod may come later than this one: its name unknown, its port closed.
 static int call_driver(const struct executor_options *o, err *e)
@@ -44,7 +37,7 @@ static int call_driver(const struct executor_options *o, err *e)
             e->code = ERR_TIMEOUT;
             return -1;
         }
-        sleep_ms(RETRY_MS);
+        nanosleep(&(struct timespec){.tv_nsec = RETRY_MS * 1000 * 1000}, NULL);
     }
 }
 
@@ -70,31 +63,10 @@ static pid_t start_proxy(const char *proxy, const message *m, err *e)
     return pid;
 }
 
-static int exit_code(int status)
-{
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-static void end_proxy(pid_t pid)
-{
-    int status;
-    bool reaped = false;
-    kill(-pid, SIGTERM);
-    for (int waited = 0; waited < STOP_MS; waited += 2) {
-        reaped = reaped || waitpid(pid, &status, WNOHANG) == pid;
-        if (reaped && kill(-pid, 0) && errno == ESRCH)
-            return;
-        sleep_ms(2);
-    }
-    kill(-pid, SIGKILL);
-    if (!reaped)
-        waitpid(pid, &status, 0);
-}
-
-static int report(int fd, int status, err *e)
+static int report(int fd, int code, err *e)
 {
     uint8_t body[4];
-    put_u32(body, (uint32_t)exit_code(status));
+    put_u32(body, (uint32_t)code);
     return message_send(fd, MESSAGE_RAN, body, sizeof body, e);
 }
 
@@ -108,23 +80,22 @@ static int run_proxy(const struct executor_options *o, int fd, const message *m,
     int pidfd = pidfd_open(pid, 0);
     struct pollfd fds[] = {{.fd = pidfd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
     while (!fds[0].revents && !fds[1].revents && !atomic_load(o->stop))
-        poll(fds, 2, 200);
+        poll(fds, 2, LOOK_MS);
     close(pidfd);
-    int status = 0;
-    if (!fds[0].revents) {
-        end_proxy(pid);
-        return atomic_load(o->stop) ? err_set(e, ERR_CANCELLED, "interrupted") : 0;
-    }
-    waitpid(pid, &status, 0);
-    kill(-pid, SIGKILL); // ranks that the proxy left behind
-    return report(fd, status, e);
+    int code = 0;
+    pid_t group = pid;
+    bool ended = group_reap(&pid, &code);
+    group_stop(group, &pid, &code); // a proxy that has ended may have left ranks behind
+    if (ended)
+        return report(fd, code, e);
+    return atomic_load(o->stop) ? err_set(e, ERR_CANCELLED, "interrupted") : 0;
 }
 
 // The next message; looks at `stop` now and then.
 static int next_message(const struct executor_options *o, int fd, buf *in, message *m, err *e)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
-    while (poll(&p, 1, 200) <= 0) {
+    while (poll(&p, 1, LOOK_MS) <= 0) {
         if (atomic_load(o->stop))
             return err_set(e, ERR_CANCELLED, "interrupted");
     }

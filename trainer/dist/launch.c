@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "trainer/dist/group.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,11 +14,7 @@
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-enum { STOP_MS = 3000 };
 
 // "executor-0:2,executor-1:2": names of our own, since two executors may have one address.
 static char *host_list(const struct launch_spec *spec)
@@ -133,34 +130,13 @@ int launch_start(launch *l, const struct launch_spec *spec, err *e)
 
 bool launch_ended(launch *l)
 {
-    int status;
-    if (l->pid > 0 && waitpid(l->pid, &status, WNOHANG) == l->pid) {
-        l->pid = 0;
-        l->code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    }
-    return l->pid <= 0;
-}
-
-// Waits until nothing of the group is left, as far as it can be told: at most `ms`.
-static bool group_gone(launch *l, int ms)
-{
-    for (int waited = 0; waited < ms; waited += 2) {
-        if (launch_ended(l) && kill(-l->group, 0) && errno == ESRCH)
-            return true;
-        nanosleep(&(struct timespec){.tv_nsec = 2 * 1000 * 1000}, NULL);
-    }
-    return false;
+    return group_reap(&l->pid, &l->code);
 }
 
 void launch_stop(launch *l)
 {
-    if (l->group <= 0)
-        return;
-    kill(-l->group, SIGTERM);
-    if (!group_gone(l, STOP_MS)) {
-        kill(-l->group, SIGKILL);
-        group_gone(l, STOP_MS);
-    }
+    if (l->group > 0)
+        group_stop(l->group, &l->pid, &l->code);
     l->group = 0;
 }
 

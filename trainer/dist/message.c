@@ -219,10 +219,10 @@ int net_host(int fd, bool peer, char *host, size_t size, err *e)
 struct hello {
     uint8_t nonce[NONCE_SIZE];
     uint8_t role;
-    uint8_t number[4], pid[4];
+    uint8_t number[4];
     uint8_t mac[SHA256_SIZE];
 };
-_Static_assert(sizeof(struct hello) == 73, "no padding");
+_Static_assert(sizeof(struct hello) == 69, "no padding");
 
 static void peer_proof(const char *secret, const uint8_t challenge[NONCE_SIZE],
     const struct hello *h, uint8_t mac[SHA256_SIZE])
@@ -258,7 +258,6 @@ int peer_introduce(
     struct hello h = {.role = (uint8_t)role};
     random_bytes(h.nonce, sizeof h.nonce);
     put_u32(h.number, number);
-    put_u32(h.pid, (uint32_t)getpid());
     peer_proof(secret, challenge, &h, h.mac);
     if (message_send(fd, MESSAGE_HELLO, &h, sizeof h, e))
         return -1;
@@ -293,7 +292,7 @@ int peer_check(const char *secret, const uint8_t nonce[NONCE_SIZE], const messag
     if (!digest_equal(h.mac, proof, sizeof proof) ||
         (h.role != PEER_RANK && h.role != PEER_EXECUTOR))
         return err_set(e, ERR_UNAUTHORIZED, "somebody called without the secret of this job");
-    *id = (struct peer_id){(peer_role)h.role, get_u32(h.number), get_u32(h.pid)};
+    *id = (struct peer_id){(peer_role)h.role, get_u32(h.number)};
     driver_proof(secret, nonce, &h, welcome);
     return 0;
 }

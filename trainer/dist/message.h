@@ -7,7 +7,7 @@
 //
 //   driver                                   rank or executor
 //     CHALLENGE  nonce_d (32)            →
-//                                        ←   HELLO    nonce_p (32), role (1), number (4), pid (4),
+//                                        ←   HELLO    nonce_p (32), role (1), number (4),
 //                                                     HMAC(secret, "firesteel peer" nonce_d nonce_p
 //                                                     role number)
 //     WELCOME    HMAC(secret, "firesteel driver" nonce_p nonce_d)   →
@@ -23,7 +23,7 @@ enum { MESSAGE_HEADER = 5, NONCE_SIZE = 32 };
 //  X(name, the largest body that is accepted)
 #define MESSAGES(X)                                                                                \
     X(CHALLENGE, 32)                                                                               \
-    X(HELLO, 73)                                                                                   \
+    X(HELLO, 69)                                                                                   \
     X(WELCOME, 32)                                                                                 \
     X(JOB, 1 << 30)    /* to a rank: place in the job, then the packed function */                 \
     X(STOP, 0)         /* to a rank: end now */                                                    \
@@ -74,10 +74,10 @@ int net_port(int fd);
 int net_host(int fd, bool peer, char *host, size_t size, err *e);
 
 typedef enum peer_role { PEER_RANK = 'r', PEER_EXECUTOR = 'x' } peer_role;
-// Who called: a rank by its number, an executor; with its process id there.
+// Who called: an executor, or a rank by its number.
 struct peer_id {
     peer_role role;
-    uint32_t number, pid;
+    uint32_t number;
 };
 // The dialling end: proves the secret, and that the driver knows it.
 int peer_introduce(

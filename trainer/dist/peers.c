@@ -131,7 +131,6 @@ static int welcome_rank(driver *d, struct peer *p, const struct peer_id *id, err
         return err_set(e, ERR_INVALID, "rank %u called, but is not awaited", rank);
     p->rank = (int)rank;
     p->state = RANK;
-    r->pids[rank] = id->pid;
     struct place place =
         place_of((int)rank, r->job->np, d->options.executors ? d->options.slots : 0,
             d->options.executors ? d->options.slots : d->options.cores);
@@ -163,7 +162,7 @@ static int hear_stranger(driver *d, struct peer *p, const message *m, err *e)
 
 static void rank_failed(struct run *r, struct peer *p, const message *m)
 {
-    if (r->failed || r->lost >= 0) // a rank that lost its peer is not the cause
+    if (r->failed || r->lost.len) // a rank that lost its peer is not the cause
         return;
     r->result->failed_rank = p->rank;
     buf_add(&r->result->failure, m->body, m->n);
@@ -258,6 +257,17 @@ static int read_peer(driver *d, struct peer *p, err *e)
     return 0;
 }
 
+// Hydra ends all ranks when one has gone, so those that are missed later are not the cause; of
+// those that are missed at once nobody knows.
+static void rank_lost(driver *d, struct run *r, int rank)
+{
+    if (r->lost.len && r->lost_look != d->looks)
+        return;
+    buf_fmt(&r->lost, "%s%d", r->lost.len ? " or " : "", rank);
+    r->lost_at = clock_mono();
+    r->lost_look = d->looks;
+}
+
 // A peer that is gone: a stranger does not matter, a rank may have done its part.
 static void peer_gone(driver *d, size_t i, const err *why)
 {
@@ -271,10 +281,8 @@ static void peer_gone(driver *d, size_t i, const err *why)
     if (gone.state == RANK && !gone.done) {
         if (why->code != ERR_UNAVAILABLE)
             RUN_FAIL(r, why->code, "lost rank %d: %s", gone.rank, why->text);
-        else if (r->lost < 0) {
-            r->lost = gone.rank;
-            r->lost_at = clock_mono();
-        }
+        else
+            rank_lost(d, r, gone.rank);
     }
     if (gone.state == EXECUTOR && r->finished < r->job->np)
         RUN_FAIL(r, ERR_UNAVAILABLE,

@@ -28,6 +28,7 @@ struct driver {
     struct peer **peers;
     size_t n;
     struct run *run; // the job under way
+    unsigned looks;  // how often the peers were looked at
 };
 
 struct run {
@@ -38,9 +39,9 @@ struct run {
     buf banner;  // what hydra prints when a process was killed: it knows by what
     bool handed_out;
     int started, finished;
-    uint32_t *pids; // of the ranks, where they run
-    int lost;       // a rank that went without a word, -1: none
+    buf lost; // ranks that went without a word, seen first: "1", "1, 0"
     int64_t lost_at;
+    unsigned lost_look; // the look at which that was
     bool failed;
     err why;
 };

@@ -4,8 +4,8 @@
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
-#include "trainer/dist/driver.h"
 #include "trainer/dist/message.h"
+#include "trainer/dist/place.h"
 
 typedef struct rank_link rank_link;
 
