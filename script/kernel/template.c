@@ -7,6 +7,7 @@
 
 #include <lauxlib.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,10 +57,16 @@ static void to_text(lua_State *L, const struct place *at, const char *expression
 {
     if (lua_isnil(L, -1))
         fail(L, at, expression, n, "is nil");
+    int type = lua_type(L, -1);
     bool prints_itself = luaL_getmetafield(L, -1, "__tostring") != LUA_TNIL;
     if (prints_itself)
         lua_pop(L, 1);
-    if (lua_istable(L, -1) && !prints_itself) {
+    if (!prints_itself && (type == LUA_TFUNCTION || type == LUA_TUSERDATA || type == LUA_TTHREAD)) {
+        char why[32];
+        snprintf(why, sizeof why, "is a %s", lua_typename(L, type));
+        fail(L, at, expression, n, why);
+    }
+    if (type == LUA_TTABLE && !prints_itself) {
         err e = {0};
         cJSON *tree = luajson_read(L, -1, &e);
         if (!tree)
