@@ -208,7 +208,8 @@ static void show_title(printer *p, const char *id, bool starts)
     AUTO_BUF title = {0};
     print_title(p->cli, p->fold, id, &title);
     put_text(p->cli, title.data, title.len, stdout);
-    printf("%s\n", starts ? "" : " (live)");
+    const struct run_cell *c = fold_cell_by_id(p->fold, id, NULL);
+    printf("%s\n", c && c->state != STATE_RUNNING ? " (live)" : "");
     free(p->shown);
     p->shown = mem_strdup(id);
 }
@@ -273,21 +274,44 @@ static const cJSON *table_of(const struct output *o)
     return NULL;
 }
 
-// A row in one line. Its age is left out, or every row would differ each second.
-static void row_text(const cJSON *table, const cJSON *row, buf *out)
+static const char *column_name(const cJSON *table, int i)
 {
-    const cJSON *cells = json_get(row, "cells"), *columns = json_get(table, "columns"), *item;
-    int i = 0;
-    cJSON_ArrayForEach(item, cells)
+    const cJSON *column = cJSON_GetArrayItem(json_get(table, "columns"), i);
+    return cJSON_IsString(column) ? column->valuestring : json_str_or(column, "name", "");
+}
+
+// The widest text that column i has by now.
+static size_t column_width(const cJSON *table, int i)
+{
+    size_t width = 0;
+    const cJSON *row;
+    cJSON_ArrayForEach(row, json_get(table, "rows"))
     {
-        const cJSON *column = cJSON_GetArrayItem(columns, i++);
-        const char *name =
-            cJSON_IsString(column) ? column->valuestring : json_str_or(column, "name", "");
-        if (cJSON_IsString(item) && *item->valuestring && strcasecmp(name, "age") != 0)
-            buf_fmt(out, "%s%s", out->len ? "   " : "", item->valuestring);
+        const cJSON *item = cJSON_GetArrayItem(json_get(row, "cells"), i);
+        size_t n = cJSON_IsString(item) ? strlen(item->valuestring) : 0;
+        width = n > width ? n : width;
+    }
+    return width;
+}
+
+// A row in one line. Its age is left out, or every row would differ each second.
+static void row_text(const cJSON *table, const cJSON *row, bool aligned, buf *out)
+{
+    const cJSON *item;
+    int i = -1, pad = 0;
+    cJSON_ArrayForEach(item, json_get(row, "cells"))
+    {
+        i++;
+        if (!cJSON_IsString(item) || strcasecmp(column_name(table, i), "age") == 0)
+            continue;
+        buf_fmt(out, "%*s%s", pad, "", item->valuestring);
+        size_t n = strlen(item->valuestring), width = aligned ? column_width(table, i) : n;
+        pad = (int)(width > n ? width - n : 0) + 3;
     }
     if (json_bool_or(row, "deleted", false))
-        buf_fmt(out, "%s(gone)", out->len ? "   " : "");
+        buf_fmt(out, "%*s(gone)", pad, "");
+    while (out->len && out->data[out->len - 1] == ' ')
+        out->data[--out->len] = '\0';
 }
 
 // Says what is new under this key; false when it was said already.
@@ -302,10 +326,11 @@ static bool is_news(printer *p, const struct output *o, const char *key, const c
 
 static void put_row(printer *p, const struct output *o, const char *below, const cJSON *row)
 {
-    AUTO_BUF text = {0};
-    row_text(table_of(o), row, &text);
-    if (!is_news(p, o, json_str_or(row, "uid", ""), buf_cstr(&text)) || !text.len)
+    AUTO_BUF news = {0}, text = {0};
+    row_text(table_of(o), row, false, &news);
+    if (!is_news(p, o, json_str_or(row, "uid", ""), buf_cstr(&news)) || !news.len)
         return;
+    row_text(table_of(o), row, true, &text);
     show_title(p, below, false);
     end_pending(p);
     put_lines(p->cli, text.data, text.len, TONE_PLAIN);

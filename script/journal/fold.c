@@ -473,6 +473,7 @@ static void on_intent(struct ledger_entry *l, const cJSON *r)
     set_string(&l->source, json_str(r, "source"));
     set_string(&l->arguments, json_str(r, "arguments"));
     l->ordinal = json_int_or(r, "ordinal", 0);
+    l->removable = json_bool_or(r, "undo", str_eq(l->effect, "cluster"));
 }
 
 static void set_json(cJSON **to, const cJSON *value)
@@ -688,13 +689,10 @@ const struct ledger_entry *fold_ledger(const fold *f, size_t i)
     return &f->ledger[i];
 }
 
-// Only what was made elsewhere stays behind: local effects are the run's own outputs, and a
-// destructive one leaves nothing. Without an outcome it may have been made.
+// Without an outcome it may have been made; one that failed midway left what it had made.
 bool ledger_left_over(const struct ledger_entry *l)
 {
-    if (!str_eq(l->effect, "cluster") || l->undone)
-        return false;
-    return !l->failed || l->made;
+    return l->removable && !l->undone && (!l->failed || l->made);
 }
 
 size_t fold_left_overs(const fold *f)

@@ -70,7 +70,8 @@ struct run_cell {
     size_t n_outputs;
 };
 
-// An effect call. What is left over: it was made (or may have been: no outcome) and not undone.
+// An effect call. What is left over: it was made (or may have been: no outcome), can be removed,
+// and was not.
 struct ledger_entry {
     int64_t entry, ordinal;
     char *cell, *binding, *effect, *what;
@@ -80,6 +81,7 @@ struct ledger_entry {
     cJSON *result;   // NULL until the outcome
     char *message;   // why it failed
     bool outcome, failed, verified, undone, masked;
+    bool removable; // there is a way to undo it
 };
 
 struct ask_entry {

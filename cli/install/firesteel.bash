@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+# Completion for bash. Verbs and options come from the program's own help, runs from the journals.
+_firesteel() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} verb=${COMP_WORDS[1]}
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        mapfile -t COMPREPLY < <(compgen -W "$(firesteel --help | sed -n 's/^  \([a-z]*\) .*/\1/p')" -- "$word")
+        return
+    fi
+    if [[ $before == --resume || ( $word != -* && $verb =~ ^(show|export|clean)$ && $before != -o ) ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(firesteel runs 2>/dev/null | sed '1d; s/ .*//')" -- "$word")
+    elif [[ $verb == stop && $word != -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(firesteel ls 2>/dev/null | sed '1d; s/ .*//')" -- "$word")
+    elif [[ $before == --allow ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "cluster destructive cluster,destructive" -- "$word")
+    elif [[ $before == --to ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "ipynb md" -- "$word")
+    elif [[ $verb == run && ( $before == -o || $before == --output ) ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "plain json junit" -- "$word")
+    elif [[ $word == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(firesteel "$verb" --help | grep -o -- '--[a-z-]*')" -- "$word")
+    elif [[ $verb == sandbox ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "up down status" -- "$word")
+    else
+        compopt -o default
+    fi
+}
+complete -F _firesteel firesteel
