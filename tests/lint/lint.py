@@ -35,9 +35,9 @@ LAYERS = {
                     "k8s/image/index.h"],
     "trainer": ["base/loop"],
     "tui/grid": [],
-    "tui/edit": [],
+    "tui/edit": ["tui/grid/utf8.h"],
     "tui/syntax": ["tui/grid"],
-    "tui/term": ["base/loop", "tui/grid"],
+    "tui/term": ["base/loop", "tui/grid", "tui/edit/key.h"],
     "tui/view": ["tui/grid", "tui/edit", "tui/syntax", "script/notebook", "script/journal",
                  "script/protocol"],
 }

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// Everything a person can do, once: names for the palette and for tests, and the help's words. Keys
+// are bound to actions in tables (keymap.h); a view does those it knows.
+#pragma once
+#include <stddef.h>
+
+// X(symbol, name, help)
+#define ACTIONS(X)                                                                                 \
+    /* running */                                                                                  \
+    X(RUN, "run", "run the cell")                                                                  \
+    X(RUN_ADVANCE, "run-advance", "run the cell and go to the next")                               \
+    X(RUN_INSERT, "run-insert", "run the cell and insert one below")                               \
+    X(RUN_ALL, "run-all", "run all cells")                                                         \
+    X(RUN_ABOVE, "run-above", "run the cells above")                                               \
+    X(RUN_BELOW, "run-below", "run this cell and those below")                                     \
+    X(INTERRUPT, "interrupt", "interrupt the kernel")                                              \
+    X(RESTART, "restart", "restart the kernel")                                                    \
+    /* modes and moving among cells */                                                             \
+    X(EDIT, "edit", "edit the cell")                                                               \
+    X(COMMAND, "command", "leave the cell, to command mode")                                       \
+    X(CELL_NEXT, "cell-next", "select the cell below")                                             \
+    X(CELL_PREVIOUS, "cell-previous", "select the cell above")                                     \
+    X(CELL_FIRST, "cell-first", "select the first cell")                                           \
+    X(CELL_LAST, "cell-last", "select the last cell")                                              \
+    X(EXTEND_NEXT, "extend-next", "extend the selection down")                                     \
+    X(EXTEND_PREVIOUS, "extend-previous", "extend the selection up")                               \
+    X(EXTEND_FIRST, "extend-first", "extend the selection to the first cell")                      \
+    X(EXTEND_LAST, "extend-last", "extend the selection to the last cell")                         \
+    X(PAGE_UP, "page-up", "a screen up")                                                           \
+    X(PAGE_DOWN, "page-down", "a screen down")                                                     \
+    X(SCROLL_UP, "scroll-up", "scroll up")                                                         \
+    X(SCROLL_DOWN, "scroll-down", "scroll down")                                                   \
+    /* the notebook's structure */                                                                 \
+    X(INSERT_ABOVE, "insert-above", "insert a cell above")                                         \
+    X(INSERT_BELOW, "insert-below", "insert a cell below")                                         \
+    X(CUT, "cut", "cut the selected cells")                                                        \
+    X(COPY, "copy", "copy the selected cells")                                                     \
+    X(PASTE_BELOW, "paste-below", "paste cells below")                                             \
+    X(PASTE_ABOVE, "paste-above", "paste cells above")                                             \
+    X(DELETE_CELL, "delete-cell", "delete the selected cells")                                     \
+    X(UNDO_CELL, "undo-cell", "undo a change of cells")                                            \
+    X(REDO_CELL, "redo-cell", "redo a change of cells")                                            \
+    X(MOVE_UP, "move-up", "move the cell up")                                                      \
+    X(MOVE_DOWN, "move-down", "move the cell down")                                                \
+    X(MERGE, "merge", "merge the selected cells, or with the one below")                           \
+    X(SPLIT, "split", "split the cell at the cursor")                                              \
+    X(TO_CODE, "to-code", "make it a code cell")                                                   \
+    X(TO_MARKDOWN, "to-markdown", "make it a text cell")                                           \
+    X(TO_RAW, "to-raw", "make it a raw cell")                                                      \
+    X(HEADING_1, "heading-1", "make it a heading")                                                 \
+    X(HEADING_2, "heading-2", "make it a heading of level 2")                                      \
+    X(HEADING_3, "heading-3", "make it a heading of level 3")                                      \
+    X(HEADING_4, "heading-4", "make it a heading of level 4")                                      \
+    X(HEADING_5, "heading-5", "make it a heading of level 5")                                      \
+    X(HEADING_6, "heading-6", "make it a heading of level 6")                                      \
+    X(FOLD_INPUT, "fold-input", "fold or unfold the input")                                        \
+    X(FOLD_OUTPUT, "fold-output", "fold or unfold the output")                                     \
+    X(CLEAR_OUTPUT, "clear-output", "clear the cell's output")                                     \
+    X(LINE_NUMBERS, "line-numbers", "show or hide line numbers")                                   \
+    /* editing text */                                                                             \
+    X(INSERT_NEWLINE, "newline", "new line, indented as this one")                                 \
+    X(INSERT_TAB, "tab", "complete, or indent")                                                    \
+    X(INSPECT, "inspect", "documentation of the name at the cursor; else unindent")                \
+    X(DELETE_BACK, "delete-back", "delete the character before")                                   \
+    X(DELETE_FORWARD, "delete-forward", "delete the character after")                              \
+    X(DELETE_WORD_BACK, "delete-word-back", "delete the word before")                              \
+    X(DELETE_WORD_FORWARD, "delete-word-forward", "delete the word after")                         \
+    X(KILL_LINE, "kill-line", "cut to the end of the line")                                        \
+    X(KILL_LINE_BACK, "kill-line-back", "cut to the start of the line")                            \
+    X(CUT_TEXT, "cut-text", "cut the selected text")                                               \
+    X(COPY_TEXT, "copy-text", "copy the selected text")                                            \
+    X(YANK, "yank", "insert what was cut last")                                                    \
+    X(UNDO, "undo", "undo")                                                                        \
+    X(REDO, "redo", "redo")                                                                        \
+    X(SELECT_ALL, "select-all", "select all text of the cell")                                     \
+    X(TOGGLE_COMMENT, "toggle-comment", "comment or uncomment the lines")                          \
+    X(MARK, "mark", "start or drop a selection at the cursor")                                     \
+    X(LEFT, "left", "a character left")                                                            \
+    X(RIGHT, "right", "a character right")                                                         \
+    X(UP, "up", "a line up, from the first to the cell above")                                     \
+    X(DOWN, "down", "a line down, from the last to the cell below")                                \
+    X(WORD_LEFT, "word-left", "a word left")                                                       \
+    X(WORD_RIGHT, "word-right", "a word right")                                                    \
+    X(LINE_START, "line-start", "to the start of the line")                                        \
+    X(LINE_END, "line-end", "to the end of the line")                                              \
+    X(TEXT_START, "text-start", "to the start of the cell")                                        \
+    X(TEXT_END, "text-end", "to the end of the cell")                                              \
+    X(SELECT_LEFT, "select-left", "select a character left")                                       \
+    X(SELECT_RIGHT, "select-right", "select a character right")                                    \
+    X(SELECT_UP, "select-up", "select a line up")                                                  \
+    X(SELECT_DOWN, "select-down", "select a line down")                                            \
+    X(SELECT_WORD_LEFT, "select-word-left", "select a word left")                                  \
+    X(SELECT_WORD_RIGHT, "select-word-right", "select a word right")                               \
+    X(SELECT_LINE_START, "select-line-start", "select to the start of the line")                   \
+    X(SELECT_LINE_END, "select-line-end", "select to the end of the line")                         \
+    /* the program */                                                                              \
+    X(SAVE, "save", "save the notebook")                                                           \
+    X(SEARCH, "search", "search")                                                                  \
+    X(SEARCH_NEXT, "search-next", "next match")                                                    \
+    X(SEARCH_PREVIOUS, "search-previous", "previous match")                                        \
+    X(EDITOR, "editor", "edit the cell in $EDITOR")                                                \
+    X(OPEN_OUTPUT, "open-output", "the cell's output on the full screen")                          \
+    X(PALETTE, "palette", "all actions by name")                                                   \
+    X(HELP, "help", "keys that work here")                                                         \
+    X(REDRAW, "redraw", "draw the screen anew")                                                    \
+    X(SUSPEND, "suspend", "suspend the program")                                                   \
+    X(QUIT, "quit", "leave; what runs goes on")                                                    \
+    /* tables and logs */                                                                          \
+    X(BACK, "back", "go back")                                                                     \
+    X(ROW_NEXT, "row-next", "select the row below")                                                \
+    X(ROW_PREVIOUS, "row-previous", "select the row above")                                        \
+    X(ROW_FIRST, "row-first", "to the first row")                                                  \
+    X(ROW_LAST, "row-last", "to the last row")                                                     \
+    X(OPEN, "open", "open the selected row")                                                       \
+    X(FILTER, "filter", "show only the rows that match")                                           \
+    X(DESCRIBE, "describe", "describe the object")                                                 \
+    X(LOGS, "logs", "logs of the pod")                                                             \
+    X(YAML, "yaml", "the object as YAML")                                                          \
+    X(DELETE_OBJECT, "delete-object", "delete the object, after a question")                       \
+    X(FOLLOW, "follow", "follow the end of the log, or stop")                                      \
+    X(WRAP, "wrap", "wrap long lines, or cut them")                                                \
+    X(SORT, "sort", "sort by the next column")                                                     \
+    X(ACCEPT, "accept", "yes")                                                                     \
+    X(DENY, "deny", "no")
+
+enum action {
+    ACT_NONE,
+#define X(symbol, name, help) ACT_##symbol,
+    ACTIONS(X)
+#undef X
+        ACTION_COUNT,
+};
+const char *action_name(enum action a); // "" for ACT_NONE
+const char *action_help(enum action a);
+enum action action_by_name(const char *name); // ACT_NONE when there is none

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Where a movement leads in a text. Pure: positions in, positions out.
+#pragma once
+#include "tui/edit/text.h"
+
+enum move {
+    MOVE_LEFT,
+    MOVE_RIGHT, // a character, over line ends
+    MOVE_WORD_LEFT,
+    MOVE_WORD_RIGHT, // to the start of a word, to behind a word
+    MOVE_UP,
+    MOVE_DOWN,
+    MOVE_PAGE_UP,
+    MOVE_PAGE_DOWN,
+    MOVE_LINE_START,
+    MOVE_LINE_END, // line start: first to the text's, then to column 0
+    MOVE_TEXT_START,
+    MOVE_TEXT_END,
+};
+// Vertical moves aim at screen column *goal, which other moves set. page: lines of a page.
+pos cursor_move(const text *t, pos p, enum move m, size_t page, int *goal);
+// Screen column of a position, and the position at (or left of) a column.
+int cursor_column(const text *t, pos p);
+pos cursor_at_column(const text *t, size_t line, int column);
+
+// The next place of `needle` after (or before) `from`, around the end. All-lower-case needles match
+// any case (ASCII). false when it is nowhere. *end is behind the match.
+bool cursor_search(
+    const text *t, pos from, const char *needle, bool backwards, pos *start, pos *end);
+// The word (a name with dots and colons, "k8s.create") that ends at or around p, for completion.
+void cursor_word(const text *t, pos p, pos *start, pos *end);

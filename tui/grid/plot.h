@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Small pictures drawn into a grid: curves in braille (2×4 dots a cell), progress bars, and
+// sparklines. They own nothing; `ascii` is for terminals without UTF-8 and draws with * # - only.
+#pragma once
+#include "tui/grid/grid.h"
+
+struct series {
+    const double *values; // NaN and infinities leave a gap
+    size_t n;
+    style style;
+    const char *name; // for the legend; NULL: none
+};
+// The finite range of all series, widened when it is flat. false when there is no finite value.
+bool plot_range(const struct series *series, size_t n, double *lo, double *hi);
+// Draws the curves over the whole area, value i at column i/(n-1); a single value is a dot at the
+// left. More values than dots are drawn as their range (min to max), so that no spike is lost.
+void plot_curves(
+    grid *g, rect area, const struct series *series, size_t n, double lo, double hi, bool ascii);
+// The same with the two ends of the y axis on the left (needs 12×3 cells, else only the curves)
+// and a legend "── loss 0.123" with last values in the top row.
+void plot_chart(grid *g, rect area, const struct series *series, size_t n, bool ascii);
+
+// A bar of w columns filled to fraction (clamped to 0…1) in eighths of a cell; NaN: unknown, an
+// empty bar.
+void plot_progress(grid *g, rect clip, int x, int y, int w, double fraction, style s, bool ascii);
+// One row of ▁…█, the newest values at the right.
+void plot_sparkline(
+    grid *g, rect clip, int x, int y, int w, const double *values, size_t n, style s, bool ascii);

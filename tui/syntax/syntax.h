@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// Highlighting, a line at a time: a line's spans follow from its bytes and from the state that the
+// line before ended in (inside of a long string, a here-document, a code fence). Views choose the
+// styles; nothing here fails, whatever the text.
+#pragma once
+#include "tui/grid/style.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+// X(symbol, name)
+#define SYNTAX_LANGUAGES(X)                                                                        \
+    X(PLAIN, "text")                                                                               \
+    X(LUA, "lua")                                                                                  \
+    X(YAML, "yaml")                                                                                \
+    X(BASH, "bash")                                                                                \
+    X(PYTHON, "python")                                                                            \
+    X(DOCKERFILE, "dockerfile")                                                                    \
+    X(MARKDOWN, "markdown")
+typedef enum syntax_language {
+#define X(symbol, name) SYNTAX_##symbol,
+    SYNTAX_LANGUAGES(X)
+#undef X
+        SYNTAX_LANGUAGE_COUNT,
+} syntax_language;
+
+enum syntax_class {
+    CLASS_TEXT,
+    CLASS_KEYWORD,
+    CLASS_CONSTANT,
+    CLASS_NUMBER,
+    CLASS_STRING,
+    CLASS_ESCAPE,
+    CLASS_COMMENT,
+    CLASS_FUNCTION,
+    CLASS_VARIABLE,
+    CLASS_KEY,
+    CLASS_OPERATOR,
+    CLASS_MAGIC,
+    CLASS_HEADING,
+    CLASS_EMPHASIS,
+    CLASS_STRONG,
+    CLASS_CODE,
+    CLASS_LINK,
+    CLASS_LIST,
+    CLASS_QUOTE,
+    CLASS_COUNT,
+};
+
+struct span {
+    size_t from, to; // bytes of the line
+    enum syntax_class class;
+};
+enum { SYNTAX_SPANS = 256 }; // the rest of a line with more of them stays plain
+
+// What is open at a line's end; 0 at a text's start.
+typedef uint64_t syntax_state;
+
+// Fills up to SYNTAX_SPANS spans, in order and without overlap (what is between is text); returns
+// the state for the next line.
+syntax_state syntax_line(syntax_language language, syntax_state state, const char *s, size_t n,
+    struct span *spans, size_t *count);
+
+// By name, or by a file's name ("trainer.lua", "Dockerfile", "app.yml"); PLAIN when unknown.
+syntax_language syntax_by_name(const char *name);
+syntax_language syntax_by_file(const char *path);
+// What starts a line comment, "" when nothing does; and by how many blanks one indents.
+const char *syntax_comment(syntax_language language);
+int syntax_indent(syntax_language language);
+// The style a class has by default, on dark and light backgrounds alike (ANSI colours).
+style syntax_style(enum syntax_class c);
+
+// The states at the starts of a text's lines, computed as far as they are asked for.
+typedef struct syntax_cache syntax_cache;
+typedef const char *syntax_source(const void *text, size_t line, size_t *n);
+syntax_cache *syntax_cache_new(void);
+void syntax_cache_free(syntax_cache *c);
+// Lines from here on may have changed (SIZE_MAX: none). Cheap.
+void syntax_cache_touch(syntax_cache *c, size_t line);
+// Spans of one line of a text that `source` reads (text_line has its shape).
+size_t syntax_cache_spans(syntax_cache *c, syntax_language language, syntax_source *source,
+    const void *text, size_t line, struct span *spans);
