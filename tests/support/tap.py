@@ -110,6 +110,7 @@ def run(namespace):
             print(f"not ok {number} - {label}")
             for line in traceback.format_exc().splitlines()[-60:]:
                 print(f"# {line}")
+            traceback.print_exc() # for runners that show a failed program's stderr only
         for cleanup in reversed(test.cleanups):
             try:
                 cleanup()
