@@ -150,12 +150,11 @@ int path_remove(const char *path, err *e)
     return 0;
 }
 
-static void close_at(int *fd)
+void fd_close_at(int *fd)
 {
     if (*fd >= 0)
         close(*fd);
 }
-#define AUTO_FD CLEANUP(close_at) int
 
 int path_read(const char *path, buf *out, size_t limit, err *e)
 {

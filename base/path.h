@@ -33,3 +33,6 @@ int path_read(const char *path, buf *out, size_t limit, err *e);
 int path_write(const char *path, const void *bytes, size_t n, mode_t mode, err *e);
 // Writes all n bytes to a descriptor.
 int fd_write_all(int fd, const void *bytes, size_t n, err *e);
+// close() for a descriptor that lives in a variable, unless it is negative: the target of AUTO_FD.
+void fd_close_at(int *fd);
+#define AUTO_FD __attribute__((cleanup(fd_close_at))) int

@@ -13,13 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void fd_close_at(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-}
-#define AUTO_FD CLEANUP(fd_close_at) int
-
 static int copy_bytes(int from, int to, const char *path, err *e)
 {
     if (ioctl(to, FICLONE, from) == 0)

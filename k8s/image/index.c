@@ -16,12 +16,6 @@
 
 enum { INDEX_LIMIT = 16 << 20, INDEX_DEPTH = 4 };
 
-static void fd_close_at(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-}
-
 static cJSON *read_index(const image_store *s, err *e)
 {
     AUTO_FREE char *path = path_join(image_store_dir(s), "index.json");
@@ -169,7 +163,7 @@ int image_store_tag(const image_store *s, const char *text, const oci_descriptor
     AUTO_FREE char *ref = tag_name(text, e);
     if (!ref)
         return -1;
-    CLEANUP(fd_close_at) int lock = image_store_lock(s, e);
+    AUTO_FD lock = image_store_lock(s, e);
     if (lock < 0 || check_whole(s, d, e))
         return err_wrap(e, "tag %s", ref);
     AUTO_JSON *index = read_index(s, e);
@@ -194,7 +188,7 @@ int image_store_untag(const image_store *s, const char *text, const oci_digest *
     AUTO_FREE char *ref = tag_name(text, e);
     if (!ref)
         return -1;
-    CLEANUP(fd_close_at) int lock = image_store_lock(s, e);
+    AUTO_FD lock = image_store_lock(s, e);
     AUTO_JSON *index = lock < 0 ? NULL : read_index(s, e);
     if (!index)
         return -1;
@@ -313,7 +307,7 @@ int image_store_gc(const image_store *s, int64_t before, struct image_gc *remove
     *removed = (struct image_gc){0};
     AUTO_FREE char *blobs = path_join(image_store_dir(s), "blobs/sha256");
     AUTO_FREE char *own = path_join(image_store_dir(s), ".firesteel");
-    CLEANUP(fd_close_at) int lock = image_store_lock(s, e);
+    AUTO_FD lock = image_store_lock(s, e);
     AUTO_JSON *index = lock < 0 ? NULL : read_index(s, e);
     if (!index)
         return -1;

@@ -25,13 +25,6 @@ static char *in_store(const image_store *s, const char *name)
     return path_join(s->dir, name);
 }
 
-static void fd_close_at(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-}
-#define AUTO_FD CLEANUP(fd_close_at) int
-
 int image_store_lock(const image_store *s, err *e)
 {
     AUTO_FREE char *path = in_store(s, ".firesteel/lock");

@@ -25,13 +25,6 @@
 
 enum { MANIFEST_LIMIT = 4 << 20, CHUNK = 128 << 10, DEPTH_LIMIT = 200 };
 
-static void fd_close_at(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-}
-#define AUTO_FD CLEANUP(fd_close_at) int
-
 struct unpacking {
     int root;
     struct image_limits *left;
