@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "script/journal/syncer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +29,7 @@ struct journal {
     uint64_t seq;
     off_t end, reserved;
     buf line;
+    syncer *syncer; // from the first end of a cell on
 };
 
 char *journal_run_name(const char *name, int64_t wall_ns)
@@ -180,6 +182,7 @@ void journal_close(journal *j)
 {
     if (!j)
         return;
+    syncer_close(j->syncer);
     if (j->fd >= 0) {
         // Gives back the reserved blocks; what cannot be done about it does no harm.
         if (ftruncate(j->fd, j->end) == 0)
@@ -218,16 +221,32 @@ static bool is_output(const char *type)
     return str_eq(type, "stream") || str_eq(type, "display") || str_eq(type, "update");
 }
 
-static bool is_milestone(const cJSON *event, const char *type)
+// Ledger entries are on the disk before anything is done because of them. The end of a cell is not
+// waited for: a power cut that takes it makes a resumed run look at the cell again, and no more.
+enum safety { SAFE_IN_FILE, SAFE_SOON, SAFE_NOW };
+
+static enum safety wanted_safety(const cJSON *event, const char *type)
 {
-    static const char *const ends[] = {"ok", "failed", "cancelled"};
-    if (str_eq(type, "run") || str_eq(type, "resumed") || str_eq(type, "ledger") ||
-        str_eq(type, "end"))
-        return true;
-    for (size_t i = 0; i < ARRAY_LEN(ends); i++)
-        if (str_eq(type, "state") && str_eq(json_str(event, "state"), ends[i]))
-            return true;
-    return false;
+    static const char *const now[] = {"run", "resumed", "ledger", "end"};
+    static const char *const soon[] = {"ok", "failed", "cancelled"};
+    for (size_t i = 0; i < ARRAY_LEN(now); i++)
+        if (str_eq(type, now[i]))
+            return SAFE_NOW;
+    for (size_t i = 0; i < ARRAY_LEN(soon); i++)
+        if (str_eq(type, "state") && str_eq(json_str(event, "state"), soon[i]))
+            return SAFE_SOON;
+    return SAFE_IN_FILE;
+}
+
+static int make_safe(journal *j, enum safety safety, err *e)
+{
+    if (safety == SAFE_SOON && !j->syncer)
+        j->syncer = syncer_open(j->fd, NULL);
+    if (safety == SAFE_SOON && j->syncer)
+        syncer_request(j->syncer);
+    else if (safety != SAFE_IN_FILE)
+        return journal_sync(j, e);
+    return 0;
 }
 
 static void stamp(journal *j, cJSON *event)
@@ -262,7 +281,7 @@ const char *journal_append(journal *j, cJSON *event, size_t *n, err *e)
     }
     j->end += (off_t)j->line.len;
     j->seq++;
-    if (is_milestone(event, type) && journal_sync(j, e) < 0)
+    if (make_safe(j, wanted_safety(event, type), e) < 0)
         return NULL;
     if (n)
         *n = j->line.len;
