@@ -346,18 +346,10 @@ static int put_manifest(
 
 static int push_blobs(struct session *s, const oci_manifest *m, struct image_pushed *out, err *e)
 {
-    int64_t total = m->config.size, done = 0;
     for (size_t i = 0; i < m->layer_n; i++)
-        total += m->layers[i].size;
-    for (size_t i = 0; i <= m->layer_n; i++) { // the config comes last
-        const oci_descriptor *d = i < m->layer_n ? &m->layers[i] : &m->config;
-        if (push_patiently(s, d, out, e))
+        if (push_patiently(s, &m->layers[i], out, e))
             return -1;
-        done += d->size;
-        if (s->remote->progress)
-            s->remote->progress(s->remote->arg, done, total);
-    }
-    return 0;
+    return push_patiently(s, &m->config, out, e);
 }
 
 static void session_begin(struct session *s)

@@ -16,9 +16,6 @@ struct image_remote {
     const char *user, *password; // for Basic and for fetching a token; NULL: anonymous
     const char *token;           // a bearer token to begin with; NULL: none
     const char *proxy;           // as in http_request; NULL: none
-    // Told after each blob: how many bytes of how many are there. May be NULL.
-    void (*progress)(void *arg, int64_t done, int64_t total);
-    void *arg;
 };
 
 struct image_pushed {
