@@ -190,6 +190,11 @@ static struct kube_exec *take_exec(const cJSON *exec, err *e)
         err_set(e, ERR_INVALID, "exec has apiVersion %s; v1 and v1beta1 are known", version);
         return NULL;
     }
+    if (str_eq(json_str(exec, "interactiveMode"), "Always")) {
+        err_set(e, ERR_INVALID,
+            "exec has interactiveMode Always, and there is no terminal for it here");
+        return NULL;
+    }
     struct kube_exec *x = mem_alloc(sizeof *x);
     x->api_version = mem_strdup(version);
     x->command = mem_strdup(command);
