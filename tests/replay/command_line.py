@@ -421,6 +421,17 @@ def test_output_that_is_not_utf8(t):
     assert all(e for e in records(path))
 
 
+def test_a_full_disk(t):
+    folder = t.dir()
+    path = notebook(t, "-- %% a\nfor i = 1, 100000 do print(i, ('x'):rep(90)) end\n")
+    script = f"mount -t tmpfs -o size=1M tmpfs {folder} && {FIRESTEEL} run {path} --cwd {folder}; " \
+             f"{FIRESTEEL} show --cwd {folder}"
+    done = sh("unshare", "--user", "--map-root-user", "--mount", "bash", "-c", script)
+    if "unshare" in done.err or "mount" in done.err:
+        raise Skip("no mount namespaces here: " + done.err.splitlines()[0])
+    assert done.out.count("No space left on device") >= 2, done.out[-3000:] + done.err
+
+
 def test_two_at_once(t):
     path = notebook(t, SAMPLE)
     both = [subprocess.Popen([FIRESTEEL, "run", path, "--cwd", t.dir()], stdout=subprocess.PIPE, text=True)
