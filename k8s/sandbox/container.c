@@ -342,6 +342,7 @@ void container_advance(struct container *c)
         pull_backoff(c);
         return;
     }
+    c->retry_at = 0; // it is now; a pull that goes on must not be asked for again and again
     if (str_eq(c->state.reason, "PodInitializing") && !c->init)
         c->state.reason = "ContainerCreating";
     if (has_image(c))
