@@ -68,20 +68,31 @@ static cJSON *changed_items(const struct schema_field *f, const cJSON *base, con
     return set;
 }
 
+// An empty object or list is a member itself, beside whatever others own inside it.
+static cJSON *changed_empty(const cJSON *base, const cJSON *v)
+{
+    if (base && cJSON_IsArray(base) == cJSON_IsArray(v))
+        return NULL;
+    cJSON *set = cJSON_CreateObject();
+    json_set(set, ".", cJSON_CreateObject());
+    return set;
+}
+
 static cJSON *changed_value(const struct schema_field *f, const cJSON *base, const cJSON *v)
 {
     cJSON *set = NULL;
-    if (cJSON_IsObject(v) && v->child)
-        set = fieldset_changed(inside(f), cJSON_IsObject(base) ? base : NULL, v);
-    else if (is_keyed(f, v) && v->child)
-        set = changed_items(f, base, v);
-    else
+    bool divides = cJSON_IsObject(v) || is_keyed(f, v);
+    if (!divides)
         return base && json_equal(base, v) ? NULL : cJSON_CreateObject();
-    if (set && !set->child) {
-        cJSON_Delete(set);
-        set = NULL;
-    }
-    return set;
+    if (!v->child)
+        return changed_empty(base, v);
+    if (cJSON_IsObject(v))
+        return fieldset_changed(inside(f), cJSON_IsObject(base) ? base : NULL, v);
+    set = changed_items(f, base, v);
+    if (set->child)
+        return set;
+    cJSON_Delete(set);
+    return NULL;
 }
 
 cJSON *fieldset_changed(const struct schema *s, const cJSON *base, const cJSON *o)

@@ -171,11 +171,25 @@ static cJSON *document(const struct request *r, const char *wanted)
     return NULL;
 }
 
+// kubectl falls back to version 2, in protobuf, for kinds it does not find: an empty document (a
+// gnostic Document whose field 1 says "2.0") lets it find out that there is no such kind.
+static void serve_v2(struct request *r)
+{
+    static const char document_v2[] = "\n\x03"
+                                      "2.0";
+    reply_text(r, 200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", document_v2,
+        sizeof document_v2 - 1);
+}
+
 bool openapi_serve(struct request *r, char *const *path)
 {
     static const char prefix[] = "/openapi/v3/";
     size_t n = strv_len(path);
-    if (n < 2 || !str_eq(path[0], "openapi") || !str_eq(path[1], "v3"))
+    if (n < 2 || !str_eq(path[0], "openapi"))
+        return false;
+    if (n == 2 && str_eq(path[1], "v2"))
+        return serve_v2(r), true;
+    if (!str_eq(path[1], "v3"))
         return false;
     cJSON *o = n == 2 ? index_of(r) : document(r, http_path(r->x) + sizeof prefix - 1);
     if (o)

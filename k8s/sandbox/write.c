@@ -95,10 +95,11 @@ void verb_update(struct request *r)
 
 // ---- patch
 
+// About the patch, not about the object: kubectl would print no more than the object's name.
 static void fail_patch(struct request *r, const err *e)
 {
-    int code = e->code == ERR_CONFLICT ? 409 : e->code == ERR_INVALID ? 422 : 400;
-    reply_failure(r, code, NULL, "%s", e->text);
+    int code = e->code == ERR_INVALID ? 422 : 400;
+    reply_json(r, code, status_failure(code, NULL, e->text, NULL, NULL, NULL));
 }
 
 // The object after the patch, new; NULL after an answer.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A firesteel-sandbox of its own folder and the real kubectl for it, for tests in Python."""
+import atexit
 import json
 import os
 import shutil
@@ -28,6 +29,7 @@ class Sandbox:
             [PROGRAM, "--dir", os.path.join(self.dir, "run"), "--images",
              os.path.join(self.dir, "images"), "--notify-fd", str(write)],
             pass_fds=[write], stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
+        atexit.register(self.kill)
         os.close(write)
         with os.fdopen(read) as ready:
             line = ready.readline()
@@ -56,6 +58,11 @@ class Sandbox:
 
     def json(self, *argv):
         return json.loads(self.kubectl("get", *argv, "-o", "json").out)
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        shutil.rmtree(self.dir, ignore_errors=True)
 
     def stop(self):
         """Ends it and returns what it said."""
