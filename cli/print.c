@@ -189,6 +189,8 @@ void print_title(struct cli *cli, const fold *f, const char *id, buf *out)
     buf_fmt(out, "%s[%zu/%zu] ", tone(cli, TONE_BOLD), number, total);
     if (c && c->title) {
         buf_str(out, c->title);
+    } else if (c && cell_has_tag(c, "parameters")) {
+        buf_str(out, "Parameters");
     } else if (c) { // the first line that says something
         const char *line = c->source + strspn(c->source, " \t\n");
         size_t n = strcspn(line, "\n"), limit = (size_t)cli->width - 16;
@@ -294,7 +296,20 @@ static size_t column_width(const cJSON *table, int i)
     return width;
 }
 
-// A row in one line. Its age is left out, or every row would differ each second.
+// Of a table with a status, name and status are what people follow; of others all but the age, or
+// every row would differ each second.
+static bool column_shown(const cJSON *table, int i)
+{
+    bool has_status = false;
+    for (int k = 0; k < cJSON_GetArraySize(json_get(table, "columns")); k++)
+        has_status = has_status || strcasecmp(column_name(table, k), "status") == 0;
+    const char *name = column_name(table, i);
+    if (has_status)
+        return strcasecmp(name, "name") == 0 || strcasecmp(name, "status") == 0;
+    return strcasecmp(name, "age") != 0;
+}
+
+// A row in one line.
 static void row_text(const cJSON *table, const cJSON *row, bool aligned, buf *out)
 {
     const cJSON *item;
@@ -302,7 +317,7 @@ static void row_text(const cJSON *table, const cJSON *row, bool aligned, buf *ou
     cJSON_ArrayForEach(item, json_get(row, "cells"))
     {
         i++;
-        if (!cJSON_IsString(item) || strcasecmp(column_name(table, i), "age") == 0)
+        if (!cJSON_IsString(item) || !column_shown(table, i))
             continue;
         buf_fmt(out, "%*s%s", pad, "", item->valuestring);
         size_t n = strlen(item->valuestring), width = aligned ? column_width(table, i) : n;
@@ -374,6 +389,8 @@ static void on_display(printer *p, const cJSON *event)
         draw(p, progress, strlen(progress));
         return;
     }
+    if (progress && !p->cli->out_tty)
+        return; // its end says nothing that the output has not said
     if (o->live && table_of(o)) {
         put_table(p, o, below);
         return;
