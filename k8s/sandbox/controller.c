@@ -36,9 +36,10 @@ static void schedule(controller *c)
             earliest = i->due;
     if (earliest == INT64_MAX)
         loop_timer_stop(c->timer);
-    else // rounded up: an early look would find nothing due
+    else // rounded up: an early look would find nothing due; at least 1 ms, so that the server has
+         // a turn
         loop_timer_start(c->timer,
-            earliest <= now ? 0 : (uint64_t)((earliest - now + CLOCK_MS - 1) / CLOCK_MS), 0);
+            earliest <= now ? 1 : (uint64_t)((earliest - now + CLOCK_MS - 1) / CLOCK_MS), 0);
 }
 
 static struct item *find(controller *c, const char *ns, const char *name)

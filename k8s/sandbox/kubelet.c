@@ -299,17 +299,21 @@ static int64_t grace_of(const struct pod *p)
     return json_int_or(json_get(o, "metadata"), "deletionGracePeriodSeconds", grace);
 }
 
-// The pod is being deleted: its last status is written, then the object goes.
+// The pod is being deleted: its last status is written, then the object goes, or stays while a
+// finalizer holds it.
 static int finish_deletion(struct pod *p, err *e)
 {
     if (write_status(p, e))
         return -1;
-    bool gone;
+    bool gone = false;
     struct store_delete now = {.uid = p->uid, .grace = 0};
-    if (!store_delete(p->kubelet->host.store, KIND(PODS), p->ns, p->name, &now, &gone, e) &&
-        e->code != ERR_NOT_FOUND && e->code != ERR_CONFLICT)
-        return -1;
-    pod_free(p);
+    if (!store_delete(p->kubelet->host.store, KIND(PODS), p->ns, p->name, &now, &gone, e)) {
+        if (e->code != ERR_NOT_FOUND && e->code != ERR_CONFLICT)
+            return -1;
+        gone = true;
+    }
+    if (gone)
+        pod_free(p);
     return 0;
 }
 

@@ -572,11 +572,16 @@ static int check_delete(const snapshot *old, const struct store_delete *how, err
     return conflict(e, old->kind, old->name, why);
 }
 
-// A second delete of what is on its way out can only shorten the grace.
-static bool changes_nothing(const snapshot *old, int64_t grace)
+// A second delete of what is on its way out can only shorten the grace; at grace 0 finalizers alone
+// hold it back, and asking again does not move them.
+static bool changes_nothing(store *s, const snapshot *old, int64_t grace)
 {
-    return object_is_deleting(old->json) && !is_finished(old->json) &&
-           json_int_or(json_get(old->json, "metadata"), "deletionGracePeriodSeconds", 0) <= grace;
+    if (!object_is_deleting(old->json))
+        return false;
+    int64_t left = json_int_or(json_get(old->json, "metadata"), "deletionGracePeriodSeconds", 0);
+    if (left > grace)
+        return false;
+    return left ? !is_finished(old->json) : !may_go(s, old->kind, old->json);
 }
 
 static const snapshot *begin_delete(
@@ -584,7 +589,7 @@ static const snapshot *begin_delete(
 {
     int64_t grace = grace_of(old, how);
     *gone = false;
-    if (changes_nothing(old, grace))
+    if (changes_nothing(s, old, grace))
         return keep(s, old);
     cJSON *json = cJSON_Duplicate(old->json, true);
     if (how->propagation == STORE_FOREGROUND && has_blocking_dependents(s, old->uid))

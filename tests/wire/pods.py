@@ -265,6 +265,22 @@ def test_deletion_is_graceful_then_not(t):
     assert ("Killing", "Stopping container main") in s.events("polite")
 
 
+def test_a_finalizer_holds_a_pod_back_quietly(t):
+    s = shared()
+    held = pod("held", shell("sleep 100"), terminationGracePeriodSeconds=1)
+    held["metadata"]["finalizers"] = ["example.org/hold"]
+    s.create(held)
+    s.wait("pod", "held", "status.phase", "Running")
+    s.kubectl("delete", "pod", "held", "--wait=false")
+    eventually(lambda: not s.get("pod", "held")["status"]["containerStatuses"][0]["state"].get("running"))
+    time.sleep(0.3)
+    version = s.get("pod", "held")["metadata"]["resourceVersion"]
+    time.sleep(0.5)
+    assert s.get("pod", "held")["metadata"]["resourceVersion"] == version  # nothing rewrites it for ever
+    s.kubectl("patch", "pod", "held", "-p", '{"metadata":{"finalizers":null}}')
+    assert "NotFound" in s.kubectl("get", "pod", "held", code=1).err
+
+
 def test_deadline_of_a_pod(t):
     s = shared()
     s.create(pod("slow", shell("sleep 4321"), activeDeadlineSeconds=1, terminationGracePeriodSeconds=1))
