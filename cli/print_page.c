@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+// A run on paper: titles, output, states and the summary, for what has happened.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/print_private.h"
+#include "script/journal/text.h"
+
+#include <string.h>
+
+const char *tone(const struct cli *cli, enum tone t)
+{
+    static const char *const codes[] = {
+        "\033[0m", "\033[1m", "\033[2m", "\033[32m", "\033[31m", "\033[33m"};
+    return cli->colour ? codes[t] : "";
+}
+
+void put_text(const struct cli *cli, const char *text, size_t n, FILE *to)
+{
+    if (cli->utf8) {
+        fwrite(text, 1, n, to);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        if ((text[i] & 0xc0) != 0x80)
+            fputc(text[i] & 0x80 ? '?' : text[i], to);
+}
+
+void put_lines(const struct cli *cli, const char *text, size_t n, enum tone t)
+{
+    const char *end = text + n;
+    while (text < end) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        const char *stop = newline ? newline : end;
+        if (stop > text) {
+            fputs(t == TONE_PLAIN ? "    " : tone(cli, t), stdout);
+            if (t != TONE_PLAIN)
+                fputs("    ", stdout);
+            put_text(cli, text, (size_t)(stop - text), stdout);
+            if (t != TONE_PLAIN)
+                fputs(tone(cli, TONE_PLAIN), stdout);
+        }
+        fputc('\n', stdout);
+        text = stop + 1;
+    }
+}
+
+// Number of a code cell among code cells; 0 for others.
+static size_t code_number(const notebook *nb, const char *id, size_t *total, const cell **c)
+{
+    size_t number = 0;
+    *total = 0;
+    *c = NULL;
+    for (size_t i = 0; i < notebook_count(nb); i++) {
+        const cell *one = notebook_cell(nb, i);
+        if (one->kind != CELL_CODE)
+            continue;
+        ++*total;
+        if (str_eq(one->id, id))
+            number = *total, *c = one;
+    }
+    return number;
+}
+
+void print_title(struct cli *cli, const fold *f, const char *id, buf *out)
+{
+    size_t total;
+    const cell *c;
+    size_t number = code_number(fold_notebook(f), id, &total, &c);
+    buf_fmt(out, "%s[%zu/%zu] ", tone(cli, TONE_BOLD), number, total);
+    if (c && c->title) {
+        buf_str(out, c->title);
+    } else if (c && cell_has_tag(c, "parameters")) {
+        buf_str(out, "Parameters");
+    } else if (c) { // the first line that says something
+        const char *line = c->source + strspn(c->source, " \t\n");
+        size_t n = strcspn(line, "\n"), limit = (size_t)cli->width - 16;
+        while (n > limit || (n > 0 && (line[n] & 0xc0) == 0x80))
+            n--;
+        buf_add(out, line, n);
+    }
+    buf_str(out, tone(cli, TONE_PLAIN));
+}
+
+void put_state(struct cli *cli, const struct run_cell *c)
+{
+    AUTO_BUF took = {0};
+    if (c->mono_end - c->mono_start >= CLOCK_MS) {
+        buf_char(&took, ' ');
+        duration_format(&took, c->mono_end - c->mono_start);
+    }
+    enum tone t = c->state == STATE_OK       ? TONE_GOOD
+                  : c->state == STATE_FAILED ? TONE_BAD
+                                             : TONE_WARN;
+    printf("    %s%s%s%s%s%s\n", tone(cli, t), cell_state_name(c->state), tone(cli, TONE_DIM),
+        buf_cstr(&took), c->resumed ? ", verified" : "", tone(cli, TONE_PLAIN));
+}
+
+void put_error(struct cli *cli, const struct output *o)
+{
+    AUTO_BUF text = {0};
+    buf_fmt(&text, "%s: ", o->name);
+    output_text(o, NULL, 0, &text, NULL);
+    put_lines(cli, text.data, text.len, TONE_BAD);
+}
+
+const cJSON *table_of(const struct output *o)
+{
+    for (const cJSON *part = o->data ? o->data->child : NULL; part; part = part->next)
+        if (cJSON_IsArray(json_get(part, "columns")) && cJSON_IsArray(json_get(part, "rows")))
+            return part;
+    return NULL;
+}
+
+static const char *column_name(const cJSON *table, int i)
+{
+    const cJSON *column = cJSON_GetArrayItem(json_get(table, "columns"), i);
+    return cJSON_IsString(column) ? column->valuestring : json_str_or(column, "name", "");
+}
+
+// The widest text that column i has by now.
+static size_t column_width(const cJSON *table, int i)
+{
+    size_t width = 0;
+    const cJSON *row;
+    cJSON_ArrayForEach(row, json_get(table, "rows"))
+    {
+        const cJSON *item = cJSON_GetArrayItem(json_get(row, "cells"), i);
+        size_t n = cJSON_IsString(item) ? strlen(item->valuestring) : 0;
+        width = n > width ? n : width;
+    }
+    return width;
+}
+
+// Of a table with a status, name and status are what people follow; of others all but the age, or
+// every row would differ each second.
+static bool column_shown(const cJSON *table, int i)
+{
+    bool has_status = false;
+    for (int k = 0; k < cJSON_GetArraySize(json_get(table, "columns")); k++)
+        has_status = has_status || strcasecmp(column_name(table, k), "status") == 0;
+    const char *name = column_name(table, i);
+    if (has_status)
+        return strcasecmp(name, "name") == 0 || strcasecmp(name, "status") == 0;
+    return strcasecmp(name, "age") != 0;
+}
+
+void row_text(const cJSON *table, const cJSON *row, bool aligned, buf *out)
+{
+    const cJSON *item;
+    int i = -1, pad = 0;
+    cJSON_ArrayForEach(item, json_get(row, "cells"))
+    {
+        i++;
+        if (!cJSON_IsString(item) || !column_shown(table, i))
+            continue;
+        buf_fmt(out, "%*s%s", pad, "", item->valuestring);
+        size_t n = strlen(item->valuestring), width = aligned ? column_width(table, i) : n;
+        pad = (int)(width > n ? width - n : 0) + 3;
+    }
+    if (json_bool_or(row, "deleted", false))
+        buf_fmt(out, "%*s(gone)", pad, "");
+    while (out->len && out->data[out->len - 1] == ' ')
+        out->data[--out->len] = '\0';
+}
+
+void print_cell(struct cli *cli, const fold *f, size_t i, const char *spool_dir)
+{
+    const struct run_cell *c = fold_cell(f, i);
+    size_t total;
+    const cell *doc;
+    if (!code_number(fold_notebook(f), c->id, &total, &doc) && !c->n_outputs)
+        return;
+    AUTO_BUF title = {0};
+    print_title(cli, f, c->id, &title);
+    put_text(cli, title.data, title.len, stdout);
+    fputc('\n', stdout);
+    for (size_t k = 0; k < c->n_outputs; k++) {
+        const struct output *o = &c->outputs[k];
+        AUTO_BUF text = {0};
+        err e = {0};
+        if (o->kind == OUTPUT_ERROR)
+            put_error(cli, o);
+        else if (output_text(o, spool_dir, 0, &text, &e) < 0)
+            printf("    %s[%s]%s\n", tone(cli, TONE_WARN), e.text, tone(cli, TONE_PLAIN));
+        else
+            put_lines(cli, buf_cstr(&text), text.len, TONE_PLAIN);
+    }
+    if (c->ended && c->started)
+        put_state(cli, c);
+    else if (c->state != STATE_IDLE)
+        printf(
+            "    %s%s%s\n", tone(cli, TONE_WARN), cell_state_name(c->state), tone(cli, TONE_PLAIN));
+}
+
+// The first cell that failed: false if none did.
+static bool put_failure(struct cli *cli, const fold *f)
+{
+    const notebook *nb = fold_notebook(f);
+    for (size_t i = 0; i < fold_count(f); i++) {
+        const struct run_cell *c = fold_cell(f, i);
+        size_t at;
+        if (c->state != STATE_FAILED || !notebook_find(nb, c->id, &at))
+            continue;
+        const struct output *o = c->n_outputs ? &c->outputs[c->n_outputs - 1] : NULL;
+        AUTO_BUF text = {0};
+        notebook_cell_name(nb, at, &text);
+        int64_t line = o && o->kind == OUTPUT_ERROR ? json_int_or(o->data, "line", 0) : 0;
+        if (line)
+            buf_fmt(&text, ", line %lld", (long long)line);
+        if (o && o->kind == OUTPUT_ERROR)
+            buf_fmt(&text, ": %s", o->text);
+        fprintf(stderr, "firesteel: %s\n", text.data);
+        return true;
+    }
+    return false;
+}
+
+void print_summary(struct cli *cli, const fold *f)
+{
+    size_t ok = 0, failed = 0, rest = 0;
+    for (size_t i = 0; i < fold_count(f); i++) {
+        const struct run_cell *c = fold_cell(f, i);
+        size_t total;
+        const cell *doc;
+        bool code = code_number(fold_notebook(f), c->id, &total, &doc) > 0;
+        ok += c->state == STATE_OK && code;
+        failed += c->state == STATE_FAILED;
+        rest += code && c->state != STATE_OK && c->state != STATE_FAILED;
+    }
+    AUTO_BUF took = {0};
+    duration_format(&took, fold_duration(f));
+    enum run_state state = fold_state(f);
+    enum tone t = state == RUN_OK ? TONE_GOOD : state == RUN_RUNNING ? TONE_WARN : TONE_BAD;
+    printf("%s%s%s: %zu cells ok", tone(cli, t), run_state_name(state), tone(cli, TONE_PLAIN), ok);
+    if (failed)
+        printf(", %zu failed", failed);
+    if (rest)
+        printf(", %zu not run", rest);
+    printf(" in %s (run %s)\n", buf_cstr(&took), fold_run(f) ? fold_run(f) : "?");
+    size_t left = fold_left_overs(f);
+    if (left)
+        printf("%zu left over: firesteel clean %s\n", left, fold_run(f) ? fold_run(f) : "");
+    fflush(stdout);
+    if (put_failure(cli, f))
+        return;
+    if (fold_message(f) && state != RUN_OK)
+        fprintf(stderr, "firesteel: %s\n", fold_message(f));
+    else if (fold_error(f))
+        fprintf(stderr, "firesteel: %s\n", fold_error(f)->text);
+}

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: MIT
+// What each kind of event does to the state of a run: one function a type, and their table.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/journal/fold_private.h"
+
+#include <string.h>
+
+static void set_string(char **to, const char *value)
+{
+    char *copy = mem_strdup(value);
+    free(*to);
+    *to = copy;
+}
+
+static struct run_cell *find_cell(fold *f, const char *id)
+{
+    for (size_t i = 0; i < f->n_cells; i++)
+        if (str_eq(f->cells[i].id, id))
+            return &f->cells[i];
+    return NULL;
+}
+
+static struct run_cell *cell_at(fold *f, const char *id)
+{
+    struct run_cell *c = find_cell(f, id);
+    if (c)
+        return c;
+    f->cells = mem_resize(f->cells, f->n_cells + 1, sizeof *f->cells);
+    c = &f->cells[f->n_cells++];
+    *c = (struct run_cell){.id = mem_strdup(id)};
+    return c;
+}
+
+// Puts the cells into the document's order; new ones are idle, and what has left the document goes.
+static void follow_document(fold *f)
+{
+    size_t n = notebook_count(f->nb);
+    struct run_cell *cells = mem_array(n + 1, sizeof *cells);
+    for (size_t i = 0; i < n; i++) {
+        const char *id = notebook_cell(f->nb, i)->id;
+        struct run_cell *old = find_cell(f, id);
+        if (old)
+            cells[i] = *old, *old = (struct run_cell){0};
+        else
+            cells[i].id = mem_strdup(id);
+    }
+    for (size_t i = 0; i < f->n_cells; i++)
+        fold_cell_done(&f->cells[i]);
+    free(f->cells);
+    f->cells = cells;
+    f->n_cells = n;
+}
+
+static int set_document(fold *f, const char *text, const cJSON *cells, err *e)
+{
+    if (!text)
+        return err_set(e, ERR_INVALID, "a document without its text");
+    notebook *nb = notebook_parse(text, strlen(text), e);
+    if (!nb)
+        return err_wrap(e, "the document in the journal");
+    size_t n = (size_t)cJSON_GetArraySize(cells), i = 0;
+    AUTO_FREE const char **ids = mem_array(n + 1, sizeof *ids);
+    for (const cJSON *c = cells ? cells->child : NULL; c; c = c->next)
+        ids[i++] = cJSON_IsString(c) ? c->valuestring : json_str_or(c, "id", "");
+    if (n && n == notebook_count(nb))
+        notebook_set_ids(nb, ids, n, NULL);
+    notebook_free(f->nb);
+    f->nb = nb;
+    follow_document(f);
+    return 0;
+}
+
+static int on_run(fold *f, const cJSON *r, err *e)
+{
+    cJSON_Delete(f->first);
+    f->first = cJSON_Duplicate(r, true);
+    set_string(&f->run, json_str(r, "run"));
+    f->started = f->last;
+    f->mono_start = f->mono_last;
+    return set_document(f, json_str(r, "notebook"), NULL, e);
+}
+
+// Another kernel goes on: its cells run again, from the top.
+static int on_resumed(fold *f, const cJSON *r, err *e)
+{
+    f->mono_start = f->mono_last;
+    f->state = RUN_RUNNING;
+    f->exit = -1;
+    free(STEAL(f->message));
+    fold_output_done(&f->error);
+    f->has_error = false;
+    for (size_t i = 0; i < f->n_cells; i++) {
+        fold_clear_outputs(&f->cells[i]);
+        f->cells[i] = (struct run_cell){.id = f->cells[i].id};
+    }
+    return set_document(f, json_str(r, "notebook"), NULL, e);
+}
+
+static int on_document(fold *f, const cJSON *r, err *e)
+{
+    return set_document(f, json_str(r, "text"), json_get(r, "cells"), e);
+}
+
+static void insert_cell(fold *f, const cJSON *r, const char *id)
+{
+    size_t at = 0;
+    const char *after = json_str(r, "after");
+    if (after && notebook_find(f->nb, after, &at))
+        at++;
+    notebook_insert(f->nb, at, json_str_or(r, "marker", ""), json_str_or(r, "source", ""));
+    size_t n = notebook_count(f->nb);
+    AUTO_FREE const char **ids = mem_array(n, sizeof *ids);
+    for (size_t i = 0; i < n; i++)
+        ids[i] = i == at ? id : notebook_cell(f->nb, i)->id;
+    // The ids are the notebook's own until they are set: copies keep them alive.
+    char **copies = strv_dup((const char *const[]){NULL});
+    for (size_t i = 0; i < n; i++)
+        copies = strv_add(copies, ids[i]);
+    notebook_set_ids(f->nb, (const char *const *)copies, n, NULL);
+    strv_free(copies);
+}
+
+static void move_cell(fold *f, const cJSON *r, size_t from)
+{
+    size_t to = 0;
+    const char *after = json_str(r, "after");
+    if (after && notebook_find(f->nb, after, &to))
+        to += to < from;
+    notebook_move(f->nb, from, to);
+}
+
+static int on_edited(fold *f, const cJSON *r, err *e)
+{
+    const char *change = json_str_or(r, "change", ""), *id = json_str(r, "cell");
+    size_t i;
+    bool known = id && notebook_find(f->nb, id, &i);
+    if (str_eq(change, "insert") && id && !known)
+        insert_cell(f, r, id);
+    else if (str_eq(change, "move") && known)
+        move_cell(f, r, i);
+    else if (str_eq(change, "delete") && known)
+        notebook_delete(f->nb, i);
+    else if (str_eq(change, "edit") && known) {
+        if (json_str(r, "source"))
+            notebook_replace(f->nb, i, json_str(r, "source"));
+        if (json_str(r, "marker"))
+            notebook_set_marker(f->nb, i, json_str(r, "marker"));
+    }
+    follow_document(f);
+    return 0;
+}
+
+static int on_state(fold *f, const cJSON *r, err *e)
+{
+    const char *name = json_str_or(r, "state", ""), *id = json_str(r, "cell");
+    enum cell_state state = STATE_IDLE;
+    while (state <= STATE_STALE && !str_eq(name, cell_state_name(state)))
+        state++;
+    if (!id || state > STATE_STALE)
+        return err_set(e, ERR_INVALID, "a state without a cell, or unknown: \"%s\"", name);
+    struct run_cell *c = cell_at(f, id);
+    c->state = state;
+    if (state == STATE_RUNNING) {
+        fold_clear_outputs(c);
+        c->count = (long)json_int_or(r, "count", c->count + 1);
+        c->started = f->last;
+        c->ended = 0;
+        c->mono_start = c->mono_end = f->mono_last;
+    } else if (state == STATE_OK || state == STATE_FAILED || state == STATE_CANCELLED) {
+        c->ended = f->last;
+        c->mono_end = f->mono_last;
+        if (!c->started)
+            c->mono_start = c->mono_end; // it never ran
+        c->resumed = json_bool_or(r, "resumed", false);
+    }
+    return 0;
+}
+
+static struct output *new_output(struct run_cell *c, enum output_kind kind)
+{
+    c->outputs = mem_resize(c->outputs, c->n_outputs + 1, sizeof *c->outputs);
+    struct output *o = &c->outputs[c->n_outputs++];
+    *o = (struct output){.kind = kind};
+    return o;
+}
+
+// Goes on with the output before it when that is text of the same stream.
+static void add_text(struct run_cell *c, const char *name, const char *text)
+{
+    struct output *last = c->n_outputs ? &c->outputs[c->n_outputs - 1] : NULL;
+    if (last && last->kind == OUTPUT_STREAM && last->text && str_eq(last->name, name)) {
+        size_t more = strlen(text);
+        last->text = mem_resize(last->text, last->text_n + more + 1, 1);
+        memcpy(last->text + last->text_n, text, more + 1);
+        last->text_n += more;
+        return;
+    }
+    struct output *o = new_output(c, OUTPUT_STREAM);
+    o->name = mem_strdup(name);
+    o->text = mem_strdup(text);
+    o->text_n = strlen(text);
+}
+
+static void add_spooled(struct run_cell *c, const char *name, const cJSON *r)
+{
+    const char *spool = json_str(r, "spool");
+    uint64_t from = (uint64_t)json_int_or(r, "from", 0), to = (uint64_t)json_int_or(r, "to", 0);
+    struct output *last = c->n_outputs ? &c->outputs[c->n_outputs - 1] : NULL;
+    if (last && last->kind == OUTPUT_STREAM && str_eq(last->spool, spool) &&
+        str_eq(last->name, name) && last->to == from) {
+        last->to = to;
+        return;
+    }
+    struct output *o = new_output(c, OUTPUT_STREAM);
+    o->name = mem_strdup(name);
+    o->spool = mem_strdup(spool);
+    o->from = from;
+    o->to = to;
+}
+
+static int on_stream(fold *f, const cJSON *r, err *e)
+{
+    const char *id = json_str(r, "cell"), *name = json_str_or(r, "name", "stdout");
+    if (!id)
+        return err_set(e, ERR_INVALID, "a stream without a cell");
+    struct run_cell *c = cell_at(f, id);
+    if (json_str(r, "spool"))
+        add_spooled(c, name, r);
+    else if (json_str(r, "text"))
+        add_text(c, name, json_str(r, "text"));
+    return 0;
+}
+
+static int on_display(fold *f, const cJSON *r, err *e)
+{
+    const char *id = json_str(r, "cell");
+    if (!id)
+        return err_set(e, ERR_INVALID, "a display without a cell");
+    struct output *o = new_output(cell_at(f, id), OUTPUT_DISPLAY);
+    o->id = json_int_or(r, "id", 0);
+    o->data = cJSON_Duplicate(json_get(r, "data"), true);
+    o->live = json_bool_or(r, "live", false);
+    o->result = json_bool_or(r, "result", false);
+    return 0;
+}
+
+// Rows by uid: a known one is replaced or goes, a new one is added at the end.
+static void fold_row(cJSON *rows, const cJSON *row)
+{
+    const char *uid = json_str(row, "uid");
+    cJSON *old = NULL, *item;
+    cJSON_ArrayForEach(item, rows)
+    {
+        if (uid && str_eq(json_str(item, "uid"), uid))
+            old = item;
+    }
+    bool deleted = json_bool_or(row, "deleted", false);
+    if (old && deleted)
+        cJSON_Delete(cJSON_DetachItemViaPointer(rows, old));
+    else if (old)
+        cJSON_ReplaceItemViaPointer(rows, old, cJSON_Duplicate(row, true));
+    else if (!deleted)
+        cJSON_AddItemToArray(rows, cJSON_Duplicate(row, true));
+}
+
+static int on_update(fold *f, const cJSON *r, err *e)
+{
+    struct output *o = fold_find_display(f, json_int_or(r, "id", -1));
+    if (!o)
+        return 0; // of a cell that has started anew
+    if (json_get(r, "data")) {
+        cJSON_Delete(o->data);
+        o->data = cJSON_Duplicate(json_get(r, "data"), true);
+        o->rows_newer = false;
+    }
+    o->rows_newer = o->rows_newer || json_get(r, "rows");
+    for (const cJSON *row = json_get(r, "rows") ? json_get(r, "rows")->child : NULL; row;
+         row = row->next)
+        for (cJSON *part = o->data ? o->data->child : NULL; part; part = part->next)
+            if (cJSON_IsObject(part) && cJSON_IsArray(json_get(part, "rows")))
+                fold_row((cJSON *)json_get(part, "rows"), row);
+    if (json_bool_or(r, "closed", false))
+        o->live = false;
+    return 0;
+}
+
+static int on_error(fold *f, const cJSON *r, err *e)
+{
+    const char *id = json_str(r, "cell");
+    struct output *o;
+    if (id) {
+        o = new_output(cell_at(f, id), OUTPUT_ERROR);
+    } else {
+        fold_output_done(&f->error);
+        f->has_error = true;
+        o = &f->error;
+        o->kind = OUTPUT_ERROR;
+    }
+    o->name = mem_strdup(json_str_or(r, "name", "error"));
+    o->text = mem_strdup(json_str_or(r, "message", ""));
+    o->text_n = strlen(o->text);
+    o->data = cJSON_CreateObject();
+    static const char *const fields[] = {"line", "traceback", "exit"};
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+        if (json_get(r, fields[i]))
+            json_set(o->data, fields[i], cJSON_Duplicate(json_get(r, fields[i]), true));
+    return 0;
+}
+
+static int on_ask(fold *f, const cJSON *r, err *e)
+{
+    f->asks = mem_resize(f->asks, f->n_asks + 1, sizeof *f->asks);
+    f->asks[f->n_asks++] = (struct ask_entry){
+        .ask = json_int_or(r, "ask", 0),
+        .cell = mem_strdup(json_str(r, "cell")),
+        .question = mem_strdup(json_str_or(r, "question", "")),
+    };
+    return 0;
+}
+
+static int on_answered(fold *f, const cJSON *r, err *e)
+{
+    for (size_t i = 0; i < f->n_asks; i++)
+        if (f->asks[i].ask == json_int_or(r, "ask", -1))
+            f->asks[i].answered = true;
+    return 0;
+}
+
+static struct ledger_entry *ledger_at(fold *f, int64_t entry)
+{
+    for (size_t i = 0; i < f->n_ledger; i++)
+        if (f->ledger[i].entry == entry)
+            return &f->ledger[i];
+    f->ledger = mem_resize(f->ledger, f->n_ledger + 1, sizeof *f->ledger);
+    struct ledger_entry *l = &f->ledger[f->n_ledger++];
+    *l = (struct ledger_entry){.entry = entry};
+    return l;
+}
+
+static void on_intent(struct ledger_entry *l, const cJSON *r)
+{
+    set_string(&l->cell, json_str(r, "cell"));
+    set_string(&l->binding, json_str(r, "binding"));
+    set_string(&l->effect, json_str(r, "effect"));
+    set_string(&l->what, json_str(r, "what"));
+    set_string(&l->source, json_str(r, "source"));
+    set_string(&l->arguments, json_str(r, "arguments"));
+    l->ordinal = json_int_or(r, "ordinal", 0);
+    l->removable = json_bool_or(r, "undo", str_eq(l->effect, "cluster"));
+}
+
+static void set_json(cJSON **to, const cJSON *value)
+{
+    if (!value)
+        return;
+    cJSON_Delete(*to);
+    *to = cJSON_IsNull(value) ? NULL : cJSON_Duplicate(value, true);
+}
+
+static int on_ledger(fold *f, const cJSON *r, err *e)
+{
+    struct ledger_entry *l = ledger_at(f, json_int_or(r, "entry", 0));
+    const char *phase = json_str_or(r, "phase", "");
+    if (str_eq(phase, "intent"))
+        on_intent(l, r);
+    else if (str_eq(phase, "undone"))
+        l->undone = true;
+    else if (str_eq(phase, "outcome"))
+        l->outcome = true;
+    else if (str_eq(phase, "verified"))
+        l->outcome = l->verified = true;
+    else if (str_eq(phase, "failed"))
+        l->failed = true;
+    set_json(&l->made, json_get(r, "made"));
+    set_json(&l->result, json_get(r, "result"));
+    if (json_str(r, "message"))
+        set_string(&l->message, json_str(r, "message"));
+    l->masked = l->masked || json_bool_or(r, "masked", false);
+    return 0;
+}
+
+static int on_end(fold *f, const cJSON *r, err *e)
+{
+    const char *outcome = json_str_or(r, "outcome", "");
+    f->state = RUN_STOPPED;
+    for (enum run_state s = RUN_OK; s <= RUN_STOPPED; s++)
+        if (str_eq(outcome, run_state_name(s)))
+            f->state = s;
+    f->exit = (int)json_int_or(r, "exit", 1);
+    set_string(&f->message, json_str(r, "message"));
+    return 0;
+}
+
+static const struct {
+    const char *type;
+    int (*fold)(fold *f, const cJSON *record, err *e);
+} handlers[] = {
+    {"run", on_run},
+    {"resumed", on_resumed},
+    {"document", on_document},
+    {"edited", on_edited},
+    {"state", on_state},
+    {"stream", on_stream},
+    {"display", on_display},
+    {"update", on_update},
+    {"error", on_error},
+    {"ask", on_ask},
+    {"answered", on_answered},
+    {"ledger", on_ledger},
+    {"end", on_end},
+};
+
+static void take_times(fold *f, const cJSON *r, bool new_kernel)
+{
+    int64_t wall, mono = json_int_or(r, "mono", f->mono_last);
+    if (json_str(r, "wall") && clock_parse_rfc3339(json_str(r, "wall"), &wall, NULL) == 0)
+        f->last = wall;
+    if (new_kernel && f->mono_last > f->mono_start)
+        f->earlier += f->mono_last - f->mono_start;
+    f->mono_last = mono;
+    f->seq = (uint64_t)json_int_or(r, "seq", (int64_t)f->seq);
+}
+
+int fold_event(fold *f, const cJSON *record, err *e)
+{
+    const char *type = json_str_or(record, "type", "");
+    bool resumed = str_eq(type, "resumed");
+    take_times(f, record, resumed);
+    if (!f->started)
+        f->started = f->last, f->mono_start = f->mono_last;
+    for (size_t i = 0; i < ARRAY_LEN(handlers); i++)
+        if (str_eq(type, handlers[i].type))
+            return handlers[i].fold(f, record, e);
+    return 0;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// What fold.c and fold_events.c share: the fold's fields. Nobody else includes it.
+#pragma once
+#include "script/journal/fold.h"
+
+struct fold {
+    char *run;
+    notebook *nb;
+    cJSON *first; // the "run" record
+    enum run_state state;
+    int exit;
+    char *message;
+    struct output error; // of the run as a whole; kind OUTPUT_ERROR when there is one
+    bool has_error;
+    int64_t started, last;         // wall ns
+    int64_t mono_start, mono_last; // of the present kernel
+    int64_t earlier;               // ns that earlier kernels ran
+    uint64_t seq;
+    size_t corrupt;
+    // In the document's order; cells that only events know stand behind them.
+    struct run_cell *cells;
+    size_t n_cells;
+    struct ledger_entry *ledger;
+    size_t n_ledger;
+    struct ask_entry *asks;
+    size_t n_asks;
+};
+
+void fold_clear_outputs(struct run_cell *c);
+void fold_output_done(struct output *o);
+void fold_cell_done(struct run_cell *c);
+struct output *fold_find_display(const fold *f, int64_t id);
