@@ -318,12 +318,10 @@ static int run_rank(const struct places *places)
         .stop = &stop,
     };
     worker *w = worker_new(&options, &e);
-    if (!w || worker_run_rank(w, link, &e)) {
-        dprintf(STDERR_FILENO, "firesteel-worker: rank %d: %s\n", number, e.text);
-        return 1;
-    }
-    worker_free(w);
-    return 0;
+    if (w)
+        worker_run_rank(w, link, &e);
+    dprintf(STDERR_FILENO, "firesteel-worker: rank %d: %s\n", number, e.text);
+    return 1;
 }
 
 static int run_executor(const struct places *places, const char *address)

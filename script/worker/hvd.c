@@ -29,7 +29,6 @@ static const struct comm_ops *open_comm(worker *w, err *e)
     const struct comm_ops *ops = comm_load(w->options.plugin, e);
     if (!ops || ops->init(e))
         return NULL;
-    w->mpi = ops;
     if (ops->rank() == w->place.rank && ops->size() == w->place.size)
         return ops;
     err_set(e, ERR_INVALID,

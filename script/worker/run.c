@@ -288,30 +288,38 @@ static int send_failure(worker *w, const char *text, size_t n, err *e)
     return rank_send(w->link, MESSAGE_FAILURE, text, n < LIMIT ? n : LIMIT, e);
 }
 
+// Packs what the function returned, or sends why there is nothing to pack: 1, or what that
+// returned.
+static int pack_result(worker *w, int count, buf *result, err *e)
+{
+    if (count >= 0 && pack_values(w->L, 4, count, NULL, result, e) == 0)
+        return 1;
+    if (count >= 0)
+        lua_pushfstring(w->L, "what the function returned: %s", e->text);
+    size_t n;
+    const char *text = luaL_tolstring(w->L, -1, &n);
+    fflush(NULL);
+    return send_failure(w, text, n, e);
+}
+
 int worker_run_rank(worker *w, rank_link *link, err *e)
 {
     const void *function;
     size_t n;
     w->link = link;
-    if (rank_job(link, &w->place, &function, &n, e))
+    if (rank_job(link, &w->place, &function, &n, e) || rank_watch(link, e))
         return -1;
     buf result = {0};
-    int count = call_function(w->L, function, n);
-    int code = count < 0 ? -1 : pack_values(w->L, 4, count, NULL, &result, e);
-    fflush(stdout);
-    fflush(stderr);
-    if (code == 0)
+    int code = pack_result(w, call_function(w->L, function, n), &result, e);
+    if (code == 1) {
+        worker_close(w); // finalizers and files, while there is still time
+        fflush(NULL);
         code = rank_send(link, MESSAGE_RESULT, result.data, result.len, e);
-    buf_done(&result);
-    if (code) {
-        size_t length;
-        if (count >= 0)
-            lua_pushfstring(w->L, "what the function returned: %s", e->text);
-        const char *text = luaL_tolstring(w->L, -1, &length);
-        send_failure(w, text, length, e);
-        rank_wait_for_end(link);
+        if (code && e->code == ERR_LIMIT)
+            code = send_failure(w, e->text, strlen(e->text), e);
     }
-    if (w->mpi)
-        w->mpi->finalize();
-    return 0;
+    buf_done(&result);
+    if (code == 0)
+        rank_wait_for_end(link);
+    return -1;
 }

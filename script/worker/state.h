@@ -23,7 +23,6 @@ struct worker {
     rank_link *link;             // in a rank
     struct place place;          // this process's in its job
     const struct comm_ops *comm; // NULL before hvd.init
-    const struct comm_ops *mpi;  // to be finalized at the end; NULL: never loaded
     timeline *timeline;          // in rank 0, when there is to be one
     size_t tensor_bytes;         // made since Lua last looked for garbage
 };
@@ -57,6 +56,8 @@ tensor *field_tensor(lua_State *L, int table, const char *what, const char *fiel
 int hvd_run(lua_State *L);
 // The driver, made when it is first needed.
 driver *worker_driver(worker *w, err *e);
+// Ends Lua, with its finalizers, and the timeline.
+void worker_close(worker *w);
 // os.exit: tells ranks and executors, then ends this process.
 int worker_exit(lua_State *L);
 _Noreturn void worker_end(worker *w, int code);

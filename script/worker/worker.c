@@ -145,12 +145,20 @@ worker *worker_new(const struct worker_options *options, err *e)
     return w;
 }
 
+void worker_close(worker *w)
+{
+    if (w->L)
+        lua_close(w->L);
+    timeline_close(w->timeline);
+    w->L = NULL;
+    w->timeline = NULL;
+}
+
 void worker_free(worker *w)
 {
     if (!w)
         return;
-    lua_close(w->L);
-    timeline_close(w->timeline);
+    worker_close(w);
     driver_close(w->driver);
     free(w);
 }

@@ -32,7 +32,8 @@ void worker_free(worker *w);
 
 // Runs the file; args become `arg`. On an error message and traceback are in `failure`.
 int worker_run(worker *w, const char *script, char *const *args, buf *failure, err *e);
-// Runs the job of a rank: its result or its failure has been sent when this returns 0.
+// Runs the job of a rank; the driver ends this process when it has every rank's result. Returns
+// only when there is no job, or nobody to tell.
 int worker_run_rank(worker *w, rank_link *link, err *e);
 
 // From a signal's handler: makes the running Lua code raise.

@@ -40,10 +40,6 @@ static int single_barrier(err *e)
     return 0;
 }
 
-static void single_finalize(void)
-{
-}
-
 const struct comm_ops *comm_single(void)
 {
     static const struct comm_ops ops = {
@@ -55,7 +51,6 @@ const struct comm_ops *comm_single(void)
         .broadcast = single_broadcast,
         .allgather = single_allgather,
         .barrier = single_barrier,
-        .finalize = single_finalize,
     };
     return &ops;
 }

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum { BANNER_MAX = 1 << 14 };
-static const int64_t END_PATIENCE = 10 * CLOCK_SEC;  // for processes that have finished
+static const int64_t END_PATIENCE = 5 * CLOCK_SEC;   // for processes that have finished
 static const int64_t CAUSE_PATIENCE = 1 * CLOCK_SEC; // for mpiexec to tell why a rank is gone
 
 static void mpiexec_words(struct run *r, int stream, const char *bytes, size_t got)
@@ -173,10 +173,13 @@ static int start(driver *d, struct run *r, err *e)
     AUTO_FREE char *secret = str_fmt("FIRESTEEL_SECRET=%s", d->secret);
     // Pods do not share /dev/shm, and know the secret from their manifest.
     // A rank that is gone is told once, by us, and not by UCX of every other rank.
+    // Over TCP a rendezvous costs more than the copy it saves, and two ranks need one exchange.
     const char *const here[] = {
         address, secret, "UCX_HANDLE_ERRORS=none", "UCX_LOG_LEVEL=fatal", NULL};
     const char *const pods[] = {address, "UCX_HANDLE_ERRORS=none", "UCX_LOG_LEVEL=fatal",
-        "MPIR_CVAR_NOLOCAL=1", "UCX_TLS=tcp,self", NULL};
+        "MPIR_CVAR_NOLOCAL=1", "UCX_TLS=tcp,self", "UCX_RNDV_THRESH=inf",
+        r->job->np == 2 ? "MPIR_CVAR_IALLREDUCE_INTRA_ALGORITHM=sched_recursive_doubling" : NULL,
+        NULL};
     struct launch_spec spec = {
         .mpiexec = d->options.mpiexec,
         .worker = d->options.worker,
@@ -207,21 +210,22 @@ static int run_until_done(driver *d, struct run *r, int64_t deadline, err *e)
     return r->failed ? -1 : 0;
 }
 
-// Processes that have sent their results end by themselves; the others are told to. Executors have
-// ended theirs when they say so.
-static void end_processes(driver *d, struct run *r, bool ok)
+// All ranks end now: either every result is there, or none matters any more. Launchers and proxies
+// follow by themselves, and what does not is ended.
+static void end_processes(driver *d, struct run *r)
 {
-    int64_t deadline = clock_mono() + END_PATIENCE;
-    while (ok && !launch_ended(&r->launch) && clock_mono() < deadline) {
-        if (wait_once(d, deadline, NULL))
-            break;
-    }
     r->failed = true; // what still comes is not shown
+    for (size_t i = 0; i < d->n; i++) {
+        if (d->peers[i]->state == RANK)
+            message_send(d->peers[i]->fd, MESSAGE_STOP, NULL, 0, NULL);
+    }
+    int64_t deadline = clock_mono() + END_PATIENCE;
+    while (
+        !launch_ended(&r->launch) && clock_mono() < deadline && wait_once(d, deadline, NULL) == 0) {
+    }
     for (size_t i = d->n; i-- > 0;) {
-        if (d->peers[i]->state != RANK)
-            continue;
-        message_send(d->peers[i]->fd, MESSAGE_STOP, NULL, 0, NULL);
-        peers_remove(d, i);
+        if (d->peers[i]->state == RANK)
+            peers_remove(d, i);
     }
     launch_close(&r->launch);
     deadline = clock_mono() + END_PATIENCE;
@@ -250,7 +254,7 @@ int driver_run(driver *d, const struct job *job, struct job_result *result, err 
     int code = start(d, &run, e);
     if (code == 0) {
         code = run_until_done(d, &run, deadline, e);
-        end_processes(d, &run, code == 0);
+        end_processes(d, &run);
     }
     d->run = NULL;
     buf_done(&run.mpiexec);

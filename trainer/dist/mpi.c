@@ -146,15 +146,6 @@ static int mpi_barrier(err *e)
                : 0;
 }
 
-static void mpi_finalize(void)
-{
-    int began = 0, ended = 0;
-    MPI_Initialized(&began);
-    MPI_Finalized(&ended);
-    if (began && !ended)
-        MPI_Finalize();
-}
-
 extern const struct comm_ops firesteel_comm;
 const struct comm_ops firesteel_comm = {
     .version = COMM_VERSION,
@@ -165,5 +156,4 @@ const struct comm_ops firesteel_comm = {
     .broadcast = mpi_broadcast,
     .allgather = mpi_allgather,
     .barrier = mpi_barrier,
-    .finalize = mpi_finalize,
 };

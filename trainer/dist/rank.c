@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -53,13 +54,15 @@ int rank_job(rank_link *l, struct place *place, const void **function, size_t *n
     return 0;
 }
 
-// The driver says nothing more but STOP; the end of the connection means the same.
+// The driver says nothing more but STOP: all is well, or decided. Without a word it is gone.
 static void *watch(void *arg)
 {
     char byte;
-    while (read(((rank_link *)arg)->fd, &byte, 1) < 0) {
-    }
-    _exit(1);
+    ssize_t n;
+    do {
+        n = read(((rank_link *)arg)->fd, &byte, 1);
+    } while (n < 0 && errno == EINTR);
+    _exit(n == 1 ? 0 : 1);
 }
 
 int rank_watch(rank_link *l, err *e)
