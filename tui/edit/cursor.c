@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+#include "tui/edit/cursor.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "tui/grid/utf8.h"
+
+#include <ctype.h>
+#include <string.h>
+
+// Letters, digits and underscores; anything beyond ASCII counts as a letter.
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
+}
+
+static pos left(const text *t, pos p)
+{
+    size_t n;
+    const char *line = text_line(t, p.line, &n);
+    if (p.byte > 0)
+        return (pos){p.line, p.byte - grapheme_len_before(line, p.byte)};
+    if (p.line == 0)
+        return p;
+    text_line(t, p.line - 1, &n);
+    return (pos){p.line - 1, n};
+}
+
+static pos right(const text *t, pos p)
+{
+    size_t n;
+    const char *line = text_line(t, p.line, &n);
+    if (p.byte < n)
+        return (pos){p.line, p.byte + grapheme_len(line + p.byte, n - p.byte)};
+    return p.line + 1 < text_lines(t) ? (pos){p.line + 1, 0} : p;
+}
+
+static pos word_left(const text *t, pos p)
+{
+    if (p.byte == 0)
+        p = left(t, p);
+    const char *line = text_line(t, p.line, NULL);
+    while (p.byte > 0 && !is_word(line[p.byte - 1]))
+        p.byte--;
+    while (p.byte > 0 && is_word(line[p.byte - 1]))
+        p.byte--;
+    return p;
+}
+
+static pos word_right(const text *t, pos p)
+{
+    size_t n;
+    text_line(t, p.line, &n);
+    if (p.byte == n)
+        p = right(t, p);
+    const char *line = text_line(t, p.line, &n);
+    while (p.byte < n && !is_word(line[p.byte]))
+        p.byte++;
+    while (p.byte < n && is_word(line[p.byte]))
+        p.byte++;
+    return p;
+}
+
+int cursor_column(const text *t, pos p)
+{
+    return text_width(text_line(t, p.line, NULL), p.byte, 0);
+}
+
+pos cursor_at_column(const text *t, size_t line, int column)
+{
+    size_t n;
+    const char *s = text_line(t, line, &n);
+    int width;
+    size_t byte = column > 0 ? text_fit(s, n, column, &width) : 0;
+    return (pos){line, byte};
+}
+
+static pos vertical(const text *t, pos p, bool down, size_t lines, int *goal)
+{
+    if (*goal < 0)
+        *goal = cursor_column(t, p);
+    size_t last = text_lines(t) - 1;
+    if (down)
+        p.line = last - p.line < lines ? last : p.line + lines;
+    else
+        p.line = p.line < lines ? 0 : p.line - lines;
+    return cursor_at_column(t, p.line, *goal);
+}
+
+static pos line_start(const text *t, pos p)
+{
+    const char *line = text_line(t, p.line, NULL);
+    size_t indent = strspn(line, " \t");
+    return (pos){p.line, p.byte == indent ? 0 : indent};
+}
+
+static pos horizontal(const text *t, pos p, enum move m)
+{
+    size_t n;
+    switch (m) {
+    case MOVE_LEFT:
+        return left(t, p);
+    case MOVE_RIGHT:
+        return right(t, p);
+    case MOVE_WORD_LEFT:
+        return word_left(t, p);
+    case MOVE_WORD_RIGHT:
+        return word_right(t, p);
+    case MOVE_LINE_START:
+        return line_start(t, p);
+    case MOVE_LINE_END:
+        text_line(t, p.line, &n);
+        return (pos){p.line, n};
+    case MOVE_TEXT_START:
+        return (pos){0, 0};
+    case MOVE_TEXT_END:
+        return text_end(t);
+    default:
+        return p;
+    }
+}
+
+pos cursor_move(const text *t, pos p, enum move m, size_t page, int *goal)
+{
+    switch (m) {
+    case MOVE_UP:
+    case MOVE_DOWN:
+        return vertical(t, p, m == MOVE_DOWN, 1, goal);
+    case MOVE_PAGE_UP:
+    case MOVE_PAGE_DOWN:
+        return vertical(t, p, m == MOVE_PAGE_DOWN, page ? page : 1, goal);
+    default:
+        p = horizontal(t, p, m);
+        *goal = -1; // asked for again when a vertical move needs it
+        return p;
+    }
+}
+
+static bool any_upper(const char *s)
+{
+    for (; *s; s++)
+        if (isupper((unsigned char)*s))
+            return true;
+    return false;
+}
+
+static bool matches_at(const char *s, const char *needle, bool exact)
+{
+    for (; *needle; s++, needle++)
+        if (exact ? *s != *needle : tolower((unsigned char)*s) != *needle)
+            return false;
+    return true;
+}
+
+// The first match in a line that starts in [from, to), or the last.
+static bool find_in_line(const text *t, size_t line, size_t from, size_t to, const char *needle,
+    bool backwards, size_t *at)
+{
+    size_t n, length = strlen(needle);
+    const char *s = text_line(t, line, &n);
+    bool exact = any_upper(needle), found = false;
+    for (size_t i = from; i < to && i + length <= n; i++)
+        if (matches_at(s + i, needle, exact)) {
+            *at = i;
+            found = true;
+            if (!backwards)
+                return true;
+        }
+    return found;
+}
+
+bool cursor_search(
+    const text *t, pos from, const char *needle, bool backwards, pos *start, pos *end)
+{
+    size_t lines = text_lines(t);
+    for (size_t i = 0; *needle && i <= lines; i++) {
+        // The line of `from` comes twice: its near part first, its far part last.
+        size_t line = (backwards ? from.line + lines - i % lines : from.line + i) % lines;
+        size_t low = 0, high = SIZE_MAX, at;
+        if (i == 0)
+            *(backwards ? &high : &low) = from.byte;
+        if (i == lines)
+            *(backwards ? &low : &high) = from.byte;
+        if (find_in_line(t, line, low, high, needle, backwards, &at)) {
+            *start = (pos){line, at};
+            *end = (pos){line, at + strlen(needle)};
+            return true;
+        }
+    }
+    return false;
+}
+
+void cursor_word(const text *t, pos p, pos *start, pos *end)
+{
+    size_t n;
+    const char *line = text_line(t, p.line, &n);
+    *start = *end = p;
+    while (
+        start->byte > 0 && (is_word(line[start->byte - 1]) || strchr(".:", line[start->byte - 1])))
+        start->byte--;
+    while (end->byte < n && is_word(line[end->byte]))
+        end->byte++;
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "tui/grid/layout.h"
+
+#include "tui/grid/utf8.h"
+
+static int at_least(const struct column *c)
+{
+    return c->min < c->want ? c->min : c->want;
+}
+
+static int sum(const int *widths, size_t n, int gap)
+{
+    int total = 0;
+    for (size_t i = 0; i < n; i++)
+        total += widths[i] + (i ? gap : 0);
+    return total;
+}
+
+// Takes `excess` columns away, one at a time from the widest that can still give.
+static void shrink(const struct column *columns, size_t n, int *widths, int excess)
+{
+    while (excess > 0) {
+        size_t widest = n;
+        for (size_t i = 0; i < n; i++)
+            if (widths[i] > at_least(&columns[i]) && (widest == n || widths[i] > widths[widest]))
+                widest = i;
+        if (widest == n)
+            return;
+        widths[widest]--;
+        excess--;
+    }
+}
+
+static void grow(const struct column *columns, size_t n, int *widths, int room)
+{
+    int weights = 0;
+    for (size_t i = 0; i < n; i++)
+        weights += columns[i].weight;
+    for (size_t i = 0; i < n && weights > 0; i++) {
+        int share = room * columns[i].weight / weights;
+        widths[i] += share;
+        room -= share;
+        weights -= columns[i].weight;
+    }
+}
+
+void layout_columns(const struct column *columns, size_t n, int gap, int total, int *widths)
+{
+    for (size_t i = 0; i < n; i++)
+        widths[i] = columns[i].want;
+    int excess = sum(widths, n, gap) - total;
+    if (excess <= 0) {
+        grow(columns, n, widths, -excess);
+        return;
+    }
+    shrink(columns, n, widths, excess);
+    size_t shown = n;
+    while (shown > 1 && sum(widths, shown, gap) > total)
+        widths[--shown] = 0;
+    if (shown == 1 && widths[0] > total)
+        widths[0] = total > 0 ? total : 0;
+    else if (shown && shown < n) // the last that is shown may take what the hidden ones left
+        widths[shown - 1] += total - sum(widths, shown, gap);
+}
+
+size_t layout_wrap(const char *s, size_t n, int columns)
+{
+    int width;
+    size_t fits = text_fit(s, n, columns, &width);
+    if (fits == n)
+        return n;
+    if (fits == 0)
+        return grapheme_len(s, n);
+    for (size_t at = fits + (s[fits] == ' '); at > 1; at--)
+        if (s[at - 1] == ' ')
+            return at;
+    return fits;
+}
