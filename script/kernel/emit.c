@@ -1,26 +1,25 @@
 // SPDX-License-Identifier: MIT
 // What comes out of the outbox: into the journal first, then to clients.
-#include "base/mem.h"
 #include "script/kernel/life.h"
+#include "script/kernel/running.h"
 #include "script/kernel/state.h"
 
 static void on_journal_error(void *arg)
 {
     kernel *k = arg;
-    AUTO_FREE char *why = mem_strdup(k->journal_error.text);
     if (k->running)
-        life_abandon(k, 1);
+        running_interrupt(k, FAILURE_ERROR);
     else
-        life_end(k, 1, why);
+        life_end(k, 1, k->journal_error.text);
 }
 
-// Takes the event. The first that cannot be journaled ends the run: nothing may be shown that is
-// not kept.
+// The first event that cannot be journaled stops the run: nothing is shown that is not kept. Those
+// that say so after it find room in what the journal keeps for last words.
 void kernel_deliver(kernel *k, cJSON *event)
 {
     size_t n;
     err e = {0};
-    const char *line = k->journal_error.code ? NULL : journal_append(k->journal, event, &n, &e);
+    const char *line = journal_append(k->journal, event, &n, &e);
     if (line)
         server_event(k->server, line, n);
     else if (!k->journal_error.code) {

@@ -18,8 +18,10 @@ static volatile sig_atomic_t guarded = -1; // the kernel's pid, for the signal h
 
 static void pass_on(int signum)
 {
+    int before = errno;
     if (guarded > 0)
         kill(guarded, signum);
+    errno = before;
 }
 
 static void install_handlers(void)

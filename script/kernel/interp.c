@@ -349,12 +349,15 @@ void interp_execute(interp *in, execution *x)
     pthread_mutex_unlock(&in->lock);
 }
 
-void interp_ask(interp *in, struct interp_question question)
+bool interp_ask(interp *in, struct interp_question question)
 {
     pthread_mutex_lock(&in->lock);
-    in->question = mem_dup(&question, sizeof question);
+    bool free_slot = !in->question;
+    if (free_slot)
+        in->question = mem_dup(&question, sizeof question);
     pthread_cond_signal(&in->wake);
     pthread_mutex_unlock(&in->lock);
+    return free_slot;
 }
 
 void interp_stop_running(interp *in)

@@ -49,7 +49,8 @@ struct interp_question {
     void (*reply)(void *arg, cJSON *result);
     void *arg;
 };
-void interp_ask(interp *in, struct interp_question question);
+// false, and nothing is taken, while another one waits.
+bool interp_ask(interp *in, struct interp_question question);
 // Ends the thread, which must be idle, and frees it.
 void interp_free(interp *in);
 

@@ -188,7 +188,9 @@ void outbox_flush(outbox *o)
     o->flushing = true;
     loop_timer_stop(o->timer);
     o->flushed = clock_mono();
-    for (struct item *i = take_all(o), *next; i; i = next ? next : take_all(o)) {
+    // Only what is there now: a thread that never stops writing must not keep the loop from its
+    // work.
+    for (struct item *i = take_all(o), *next; i; i = next) {
         next = i->next;
         if (i->event)
             o->ops->event(o->arg, STEAL(i->event));

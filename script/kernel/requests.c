@@ -121,9 +121,14 @@ static int look_up(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
         return err_set(e, ERR_UNAVAILABLE, "a cell is running");
     struct lookup *l = mem_alloc(sizeof *l);
     *l = (struct lookup){k, p, cJSON_Duplicate(m, true)};
-    const char *hook = message_name(message_type_of(m));
-    interp_ask(
-        k->interp, (struct interp_question){hook, cJSON_Duplicate(m, true), on_looked_up, l});
+    struct interp_question question = {
+        message_name(message_type_of(m)), cJSON_Duplicate(m, true), on_looked_up, l};
+    if (!interp_ask(k->interp, question)) {
+        cJSON_Delete(question.args);
+        cJSON_Delete(l->message);
+        free(l);
+        return err_set(e, ERR_UNAVAILABLE, "another question is being answered");
+    }
     return 1; // the reply follows
 }
 

@@ -176,6 +176,8 @@ static void explain_stop(kernel *k, execution *x)
     free(x->message);
     if (x->failure == FAILURE_INTERRUPTED)
         x->message = mem_strdup("interrupted");
+    else if (x->failure == FAILURE_ERROR)
+        x->message = mem_strdup(k->journal_error.text);
     else if (k->run_timed_out) {
         duration_format(&limit, k->options->timeout_ns);
         x->message = str_fmt("the run took longer than its --timeout of %s", buf_cstr(&limit));

@@ -14,7 +14,8 @@ int running_queue_all(kernel *k, err *e);
 void running_go_on(kernel *k);
 // The kernel gives the running cell up: reports it as failed, as it will not come back.
 void running_abandon(kernel *k);
-// Stops the running cell and forgets the queue. why: FAILURE_INTERRUPTED or FAILURE_TIMEOUT.
+// Stops the running cell and forgets the queue. why: FAILURE_INTERRUPTED, FAILURE_TIMEOUT, or
+// FAILURE_ERROR when the journal cannot be written.
 void running_interrupt(kernel *k, enum failure why);
 bool running_busy(const kernel *k);
 void running_say_state(kernel *k, const char *state, const char *message);

@@ -191,7 +191,7 @@ class Connection:
         until = time.monotonic() + seconds * PATIENCE
         while self.open and time.monotonic() < until:
             self.read(until - time.monotonic())
-        assert not self.open, f"the kernel is still there after {seconds} s: {self.events[-5:]}"
+        assert not self.open, f"the kernel is still there after {seconds} s: {str(self.events[-5:])[-1000:]}"
 
     def close(self):
         self.open = False
