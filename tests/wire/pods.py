@@ -312,11 +312,12 @@ def test_job_completes(t):
 
 def test_job_suspends_and_expires(t):
     s = shared()
-    s.create(job("rests", "true", suspend=True, ttlSecondsAfterFinished=1))
+    s.create(job("rests", "true", suspend=True))
     eventually(lambda: ("Suspended", "Job suspended") in s.events("rests"))
     assert not s.kubectl("get", "pods", "-l", "job-name=rests", "-o", "name").out
     s.kubectl("patch", "job", "rests", "-p", '{"spec":{"suspend":false}}')
     s.kubectl("wait", "--for=condition=complete", "job/rests", "--timeout=30s")
+    s.kubectl("patch", "job", "rests", "-p", '{"spec":{"ttlSecondsAfterFinished":0}}')
     eventually(lambda: s.kubectl("get", "job", "rests", code=None).code == 1)
 
 
