@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """spark.py under real PySpark, as an image holds it: the trainer in Spark's driver, ranks over MPI on the cores that
-a barrier stage lends. Skipped where there is no spark-submit (pip install pyspark==3.5.7) or no Java."""
+a barrier stage lends. Skipped where there is no spark-submit (tests/support/tool-pyspark) or no Java."""
 import json
 import os
 import shutil
 
-from tap import BUILD, SOURCE, Skip, processes, run, sh
+from tap import BUILD, CACHE, SOURCE, Skip, processes, run, sh
 
 TOOL = os.path.join(BUILD, "tests", "wire", "image-tool")
 TRAINER = """
@@ -19,13 +19,13 @@ if arg[1] == "fail" then os.exit(3) end
 
 
 def spark_submit():
-    candidates = [shutil.which("spark-submit"), os.path.join(os.environ.get("FIRESTEEL_PYSPARK", ""), "bin/spark-submit")]
+    candidates = [shutil.which("spark-submit"), os.path.join(CACHE, "pyspark", "bin", "spark-submit")]
     found = [c for c in candidates if c and os.path.exists(c)]
     for program in ["java", "bwrap", "mpiexec.hydra"]:
         if not shutil.which(program):
             raise Skip(f"{program} is not installed")
     if not found:
-        raise Skip("there is no spark-submit in PATH or $FIRESTEEL_PYSPARK/bin")
+        raise Skip("there is no spark-submit in PATH or the tests' cache")
     return found[0]
 
 
