@@ -2,31 +2,10 @@
 // The module `data`: data sets and tensors made in Lua.
 #include "base/mem.h"
 #include "base/path.h"
+#include "script/worker/fields.h"
 #include "script/worker/state.h"
 #include "trainer/data/idx.h"
 #include "trainer/data/mnist.h"
-
-static const char *opt_field(lua_State *L, int table, const char *name)
-{
-    if (!lua_istable(L, table))
-        return NULL;
-    lua_getfield(L, table, name);
-    const char *value = lua_tostring(L, -1); // the table keeps it
-    lua_pop(L, 1);
-    return value;
-}
-
-static int int_field(lua_State *L, int table, const char *name, int otherwise)
-{
-    if (!lua_istable(L, table) || lua_getfield(L, table, name) == LUA_TNIL)
-        return otherwise;
-    int is_integer;
-    lua_Integer value = lua_tointegerx(L, -1, &is_integer);
-    if (!is_integer)
-        luaL_error(
-            L, "data.mnist: '%s' must be an integer, got %s", name, luaL_tolstring(L, -1, NULL));
-    return (int)value;
-}
 
 // The first folder that has it, new; NULL with all places in e.
 static char *find_folder(const worker *w, const char *name, err *e)
@@ -45,38 +24,77 @@ static char *find_folder(const worker *w, const char *name, err *e)
     return NULL;
 }
 
-static int load(const worker *w, mnist *m, const char *path, int rank, int size, err *e)
+static const char cache_name[] = "data.mnist"; // folder → {train_x, train_y, test_x, test_y}
+
+// Pushes the whole data set of a folder: unpacking it takes longer than an epoch, so it is kept.
+static void push_whole(lua_State *L, const char *folder)
 {
-    AUTO_FREE char *folder = path ? mem_strdup(path) : find_folder(w, "mnist", e);
-    return folder ? mnist_load(m, folder, rank, size, e) : -1;
+    err e;
+    mnist m;
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, cache_name);
+    if (lua_getfield(L, -1, folder) == LUA_TNIL) {
+        lua_pop(L, 1);
+        if (mnist_load(&m, folder, 0, 1, &e))
+            raise_err(L, &e);
+        tensor *parts[] = {m.train_x, m.train_y, m.test_x, m.test_y};
+        lua_createtable(L, ARRAY_LEN(parts), 0);
+        for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+            push_tensor(L, parts[i], NULL);
+            lua_rawseti(L, -2, (lua_Integer)i + 1);
+        }
+        lua_pushvalue(L, -1);
+        lua_setfield(L, -3, folder);
+    }
+    lua_remove(L, -2);
 }
 
-static void push_part(lua_State *L, tensor *x, tensor *y)
+// {x =, y =}: the rank's rows of items i and i + 1 of the table on top.
+static void push_part(lua_State *L, int i, int rank, int size)
 {
+    static const char *const names[] = {"x", "y"};
+    err e;
+    int whole = lua_gettop(L);
     lua_createtable(L, 0, 2);
-    push_tensor(L, x, NULL);
-    lua_setfield(L, -2, "x");
-    push_tensor(L, y, NULL);
-    lua_setfield(L, -2, "y");
+    for (int k = 0; k < 2; k++) {
+        lua_rawgeti(L, whole, i + k);
+        push_tensor(L, tensor_shard(check_tensor(L, -1), rank, size, &e), &e);
+        lua_setfield(L, whole + 1, names[k]);
+        lua_pop(L, 1);
+    }
 }
 
 // data.mnist{rank=, size=, path=} → {train = {x, y}, test = {x, y}}
 static int data_mnist(lua_State *L)
 {
     err e;
-    mnist m;
-    if (!lua_isnoneornil(L, 1))
-        luaL_checktype(L, 1, LUA_TTABLE);
-    int rank = int_field(L, 1, "rank", 0), size = int_field(L, 1, "size", 1);
+    lua_settop(L, 1);
+    if (lua_isnil(L, 1)) {
+        lua_newtable(L);
+        lua_replace(L, 1);
+    }
+    luaL_checktype(L, 1, LUA_TTABLE);
+    check_field_names(L, 1, "data.mnist", "path rank size");
+    int rank = (int)opt_int_field(L, 1, "data.mnist", "rank", 0);
+    int size = (int)opt_int_field(L, 1, "data.mnist", "size", 1);
     if (size < 1 || rank < 0 || rank >= size)
         return luaL_error(L, "data.mnist: rank %d is not in [0, %d)", rank, size);
-    if (load(worker_of(L), &m, opt_field(L, 1, "path"), rank, size, &e))
-        raise_err(L, &e);
+    const char *path = opt_string_field(L, 1, "data.mnist", "path");
+    if (!path) {
+        char *folder = find_folder(worker_of(L), "mnist", &e);
+        if (!folder)
+            raise_err(L, &e);
+        path = lua_pushstring(L, folder);
+        free(folder);
+    }
+    push_whole(L, path);
+    int whole = lua_gettop(L);
     lua_createtable(L, 0, 2);
-    push_part(L, m.train_x, m.train_y);
-    lua_setfield(L, -2, "train");
-    push_part(L, m.test_x, m.test_y);
-    lua_setfield(L, -2, "test");
+    lua_pushvalue(L, whole);
+    push_part(L, 1, rank, size);
+    lua_setfield(L, whole + 1, "train");
+    push_part(L, 3, rank, size);
+    lua_setfield(L, whole + 1, "test");
+    lua_settop(L, whole + 1);
     return 1;
 }
 

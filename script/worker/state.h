@@ -49,8 +49,6 @@ int open_data(lua_State *L);
 void push_tensor(lua_State *L, tensor *t, const err *e);
 tensor *check_tensor(lua_State *L, int arg);
 tensor *test_tensor(lua_State *L, int arg); // NULL when it is something else
-// A table's field that is a tensor; raises "WHAT: …".
-tensor *field_tensor(lua_State *L, int table, const char *what, const char *field, bool required);
 
 // hvd.run(fn, {np =, args =, start_timeout =}) (run.c).
 int hvd_run(lua_State *L);

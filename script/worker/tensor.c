@@ -45,16 +45,6 @@ tensor *check_tensor(lua_State *L, int arg)
     return *box;
 }
 
-tensor *field_tensor(lua_State *L, int table, const char *what, const char *field, bool required)
-{
-    lua_getfield(L, table, field);
-    tensor *t = test_tensor(L, -1);
-    if (!t && (required || !lua_isnil(L, -1)))
-        luaL_error(L, "%s: '%s' must be a tensor, got %s", what, field, luaL_typename(L, -1));
-    lua_pop(L, 1); // the table keeps it
-    return t;
-}
-
 static int tensor_close(lua_State *L)
 {
     tensor **box = luaL_checkudata(L, 1, type_name);

@@ -77,14 +77,16 @@ static int run_proxy(const struct executor_options *o, int fd, const message *m,
     pid_t pid = start_proxy(o->proxy, m, e);
     if (pid < 0)
         return -1;
-    int pidfd = pidfd_open(pid, 0);
-    struct pollfd fds[] = {{.fd = pidfd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
-    while (!fds[0].revents && !fds[1].revents && !atomic_load(o->stop))
-        poll(fds, 2, LOOK_MS);
-    close(pidfd);
-    int code = 0;
     pid_t group = pid;
-    bool ended = group_reap(&pid, &code);
+    int code = 0, pidfd = pidfd_open(pid, 0); // -1 where there are none: then the looks must do
+    struct pollfd fds[] = {{.fd = fd, .events = POLLIN}, {.fd = pidfd, .events = POLLIN}};
+    bool ended = false;
+    while (!ended && !fds[0].revents && !atomic_load(o->stop)) {
+        poll(fds, 2, LOOK_MS);
+        ended = group_reap(&pid, &code);
+    }
+    if (pidfd >= 0)
+        close(pidfd);
     group_stop(group, &pid, &code); // a proxy that has ended may have left ranks behind
     if (ended)
         return report(fd, code, e);

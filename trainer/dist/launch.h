@@ -3,8 +3,8 @@
 // Launchers only start processes; what is said travels over message.h. The caller owns the launch.
 //
 //   here       mpiexec -n 4 firesteel-worker --rank
-//   executors  mpiexec -launcher manual … prints a line for each host and waits for the proxies to
-//   call:
+//   executors  mpiexec -launcher manual … prints a line for each host, and waits for the calls of
+//              what they start:
 //              HYDRA_LAUNCH: /usr/bin/hydra_pmi_proxy --control-port HOST:PORT … --proxy-id 0
 //              HYDRA_LAUNCH_END
 #pragma once

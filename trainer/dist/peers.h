@@ -39,7 +39,7 @@ struct run {
     buf banner;  // what hydra prints when a process was killed: it knows by what
     bool handed_out;
     int started, finished;
-    buf lost; // ranks that went without a word, seen first: "1", "1, 0"
+    buf lost; // ranks that went without a word, seen first: "1", "1 or 0"
     int64_t lost_at;
     unsigned lost_look; // the look at which that was
     bool failed;
