@@ -3,7 +3,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/sandbox/defaults.h"
 
 #include <stdio.h>
 #include <sys/utsname.h>
@@ -32,7 +31,6 @@ static cJSON *object_new(const struct kind *k, const char *ns, const char *name)
 // What is there already stays as it is.
 static void add(store *s, const struct kind *k, cJSON *o)
 {
-    defaults_set(s, k, o, NULL);
     store_create(s, k, o, STORE_ALL, false, NULL);
 }
 

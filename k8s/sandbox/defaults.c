@@ -148,10 +148,9 @@ static void pod(cJSON *json, const cJSON *old)
     flag(spec, "enableServiceLinks", true);
     number(spec, "priority", 0);
     text(spec, "preemptionPolicy", "PreemptLowerPriority");
-    cJSON *status = cJSON_CreateObject();
-    json_set_str(status, "phase", "Pending");
-    json_set_str(status, "qosClass", qos_class(spec));
-    json_set(json, "status", status);
+    cJSON *status = json_object_at(json, "status");
+    text(status, "phase", "Pending");
+    text(status, "qosClass", qos_class(spec));
 }
 
 // ---- jobs

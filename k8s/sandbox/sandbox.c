@@ -9,6 +9,7 @@
 #include "base/yaml.h"
 #include "k8s/sandbox/api.h"
 #include "k8s/sandbox/bootstrap.h"
+#include "k8s/sandbox/defaults.h"
 #include "k8s/sandbox/tls.h"
 #include "k8s/sandbox/watch.h"
 
@@ -49,12 +50,19 @@ static void wake(void *arg)
     s->dispatch_posted = true;
 }
 
+static void complete(void *arg, const struct kind *k, cJSON *json)
+{
+    sandbox *s = arg;
+    defaults_set(s->store, k, json, NULL);
+}
+
 static int open_parts(sandbox *s, const struct sandbox_options *o, err *e)
 {
     if (path_make_dirs(s->dir, 0700, e) != 0 || tls_make(&s->tls, clock_wall(), e) != 0)
         return -1;
     random_hex(s->token, 32);
-    s->store = store_new(&(struct store_options){.now = now, .wake = wake, .arg = s});
+    s->store = store_new(
+        &(struct store_options){.now = now, .wake = wake, .complete = complete, .arg = s});
     s->kinds = kinds_new();
     s->logs = logs_new(s->store);
     s->bootstrap = bootstrap_new(

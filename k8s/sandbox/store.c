@@ -338,6 +338,8 @@ const snapshot *store_create(
         cJSON_Delete(json);
         return NULL;
     }
+    if (s->o.complete)
+        s->o.complete(s->o.arg, k, json);
     object_set_time(meta, "creationTimestamp", store_now(s));
     forget(meta, "deletionTimestamp");
     forget(meta, "deletionGracePeriodSeconds");

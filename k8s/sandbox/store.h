@@ -28,6 +28,8 @@ void snapshot_unref(const snapshot *s);
 struct store_options {
     int64_t (*now)(void *arg); // wall ns
     void (*wake)(void *arg);   // there is something to dispatch; may be NULL
+    // Fills in the defaults of a new object, whoever makes it; may be NULL.
+    void (*complete)(void *arg, const struct kind *k, cJSON *json);
     void *arg;
     size_t history; // entries kept for watches, 0: 2048
 };
