@@ -104,6 +104,18 @@ static const cJSON *value_at(cJSON *root, const char *pointer)
     return parent && word ? child_of(parent, word) : NULL;
 }
 
+// Not cJSON_InsertItemInArray: Debian's 1.7.15 refuses every place but the first.
+static void insert(cJSON *array, int at, cJSON *value)
+{
+    cJSON *behind = cJSON_CreateArray(), *item;
+    while ((item = cJSON_DetachItemFromArray(array, at)))
+        cJSON_AddItemToArray(behind, item);
+    cJSON_AddItemToArray(array, value);
+    while ((item = cJSON_DetachItemFromArray(behind, 0)))
+        cJSON_AddItemToArray(array, item);
+    cJSON_Delete(behind);
+}
+
 static int add(cJSON *root, const char *op, const char *pointer, cJSON *value, err *e)
 {
     char *last;
@@ -113,8 +125,7 @@ static int add(cJSON *root, const char *op, const char *pointer, cJSON *value, e
     if (cJSON_IsObject(parent)) {
         json_set(parent, word, value);
     } else if (i >= 0) {
-        if (!cJSON_InsertItemInArray(parent, i, value))
-            cJSON_AddItemToArray(parent, value);
+        insert(parent, i, value);
     } else {
         cJSON_Delete(value);
         return missing(e, op, pointer);

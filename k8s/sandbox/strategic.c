@@ -100,38 +100,33 @@ static int position(const cJSON *list, const cJSON *item)
     return -1;
 }
 
-// $setElementOrder: the named items in that order; others stay before whom they stood before.
-static void reorder(const struct schema_field *f, cJSON *list, const cJSON *order)
+static void move_copy(cJSON *to, const cJSON *item)
 {
-    cJSON *was = cJSON_CreateArray(), *rest = cJSON_CreateArray();
-    const cJSON *o;
-    while (list->child) {
-        cJSON *item = cJSON_DetachItemFromArray(list, 0);
-        cJSON_AddItemToArray(was, item);
-    }
-    // `was` keeps all positions; what is placed is copied out of it.
-    cJSON *item;
-    cJSON_ArrayForEach(item, was)
-    {
-        bool named = find_item(order, f->keys, item);
-        cJSON_AddItemToArray(rest, cJSON_CreateBool(named));
-    }
-    int next = 0, n = cJSON_GetArraySize(was);
+    cJSON_AddItemToArray(to, cJSON_Duplicate(item, true));
+}
+
+// $setElementOrder: the named items in that order; of the others, each stays before whom it stood
+// before. Items from `old_n` on are new, and stood before nobody.
+static void reorder(const struct schema_field *f, cJSON *list, const cJSON *order, int old_n)
+{
+    cJSON *was = cJSON_Duplicate(list, true);
+    const cJSON *o, *other = was->child;
+    while (list->child)
+        cJSON_DeleteItemFromArray(list, 0);
     cJSON_ArrayForEach(o, order)
     {
         cJSON *found = find_item(was, f->keys, o);
-        if (!found)
-            continue;
-        for (int at = position(was, found); next < at; next++)
-            if (!cJSON_IsTrue(cJSON_GetArrayItem(rest, next)))
-                cJSON_AddItemToArray(list, cJSON_Duplicate(cJSON_GetArrayItem(was, next), true));
-        cJSON_AddItemToArray(list, cJSON_Duplicate(found, true));
+        int at = found ? position(was, found) : -1;
+        for (; at >= 0 && at < old_n && other != found; other = other->next)
+            if (!find_item(order, f->keys, other))
+                move_copy(list, other);
+        if (found)
+            move_copy(list, found);
     }
-    for (; next < n; next++)
-        if (!cJSON_IsTrue(cJSON_GetArrayItem(rest, next)))
-            cJSON_AddItemToArray(list, cJSON_Duplicate(cJSON_GetArrayItem(was, next), true));
+    for (; other; other = other->next)
+        if (!find_item(order, f->keys, other))
+            move_copy(list, other);
     cJSON_Delete(was);
-    cJSON_Delete(rest);
 }
 
 static void delete_values(cJSON *list, const cJSON *values)
@@ -176,7 +171,9 @@ static void retain_keys(cJSON *target, const cJSON *keys)
     }
 }
 
-static void apply_list_directives(const struct schema *s, cJSON *target, const cJSON *patch)
+// sizes: how many items the lists had before the merge.
+static void apply_list_directives(
+    const struct schema *s, cJSON *target, const cJSON *sizes, const cJSON *patch)
 {
     const cJSON *p;
     cJSON_ArrayForEach(p, patch)
@@ -189,8 +186,17 @@ static void apply_list_directives(const struct schema *s, cJSON *target, const c
         if (str_starts(p->string, DELETE_FROM))
             delete_values(list, p);
         else if (str_starts(p->string, SET_ORDER) && f && f->keys)
-            reorder(f, list, p);
+            reorder(f, list, p, (int)json_int_or(sizes, name + 1, 0));
     }
+}
+
+static cJSON *list_sizes(const cJSON *o)
+{
+    cJSON *sizes = cJSON_CreateObject();
+    const cJSON *v;
+    cJSON_ArrayForEach(v, o) if (cJSON_IsArray(v))
+        json_set_int(sizes, v->string, cJSON_GetArraySize(v));
+    return sizes;
 }
 
 static int merge_object(const struct schema *s, cJSON *target, const cJSON *patch, err *e)
@@ -204,10 +210,11 @@ static int merge_object(const struct schema *s, cJSON *target, const cJSON *patc
     if (what && !str_eq(what, "replace") && !str_eq(what, "merge"))
         return err_set(e, ERR_USAGE, "unknown patch type: %s", what);
     retain_keys(target, json_get(patch, "$retainKeys"));
+    AUTO_JSON *sizes = list_sizes(target);
     const cJSON *p;
     cJSON_ArrayForEach(p, patch) if (p->string[0] != '$' && merge_field(schema_field(s, p->string),
                                                                 target, p, e) != 0) return -1;
-    apply_list_directives(s, target, patch);
+    apply_list_directives(s, target, sizes, patch);
     return 0;
 }
 
