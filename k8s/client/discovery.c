@@ -207,7 +207,8 @@ static const struct kind *look_up(const client *c, const char *word, const char 
     return NULL;
 }
 
-// The names nearest to a word, ", did you mean pods or podtemplates?"; new, may be "".
+// The names nearest to a word, "; did you mean pods or podtemplates?", as kinds where it is spelled
+// like one; new, may be "".
 static char *near_names(const client *c, const char *word)
 {
     AUTO_BUF names = {0};
@@ -219,9 +220,10 @@ static char *near_names(const client *c, const char *word)
             if (str_distance(typed, k->plural) > d && str_distance(typed, k->singular) > d &&
                 str_distance(typed, kind) > d)
                 continue;
-            if (names.len && strstr(buf_cstr(&names), k->plural))
+            const char *name = isupper((unsigned char)*word) ? k->kind : k->plural;
+            if (names.len && strstr(buf_cstr(&names), name))
                 continue; // another version of it
-            buf_fmt(&names, "%s%s", shown++ ? " or " : "; did you mean ", k->plural);
+            buf_fmt(&names, "%s%s", shown++ ? " or " : "; did you mean ", name);
         }
     }
     if (names.len)
