@@ -221,19 +221,20 @@ static bool is_output(const char *type)
     return str_eq(type, "stream") || str_eq(type, "display") || str_eq(type, "update");
 }
 
-// Ledger entries are on the disk before anything is done because of them. The end of a cell is not
-// waited for: a power cut that takes it makes a resumed run look at the cell again, and no more.
+// Ledger entries are on the disk, with all before them, before anything is done because of them.
+// The end of a cell is not waited for: a power cut that takes it makes a resumed run look at the
+// cell again.
 enum safety { SAFE_IN_FILE, SAFE_SOON, SAFE_NOW };
 
 static enum safety wanted_safety(const cJSON *event, const char *type)
 {
-    static const char *const now[] = {"run", "resumed", "ledger", "end"};
-    static const char *const soon[] = {"ok", "failed", "cancelled"};
-    for (size_t i = 0; i < ARRAY_LEN(now); i++)
-        if (str_eq(type, now[i]))
-            return SAFE_NOW;
-    for (size_t i = 0; i < ARRAY_LEN(soon); i++)
-        if (str_eq(type, "state") && str_eq(json_str(event, "state"), soon[i]))
+    static const char *const ends[] = {"ok", "failed", "cancelled"};
+    if (str_eq(type, "ledger"))
+        return SAFE_NOW;
+    if (str_eq(type, "run") || str_eq(type, "resumed") || str_eq(type, "end"))
+        return SAFE_SOON;
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+        if (str_eq(type, "state") && str_eq(json_str(event, "state"), ends[i]))
             return SAFE_SOON;
     return SAFE_IN_FILE;
 }

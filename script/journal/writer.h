@@ -37,8 +37,8 @@ char *journal_run_name(const char *name, int64_t wall_ns);
 
 // Appends `event` (its "type" set; it gains seq, wall and mono; it stays the caller's). Returns the
 // line as written, with its newline, borrowed until the next call: what clients are sent. Ledger
-// entries, the first record and the end are synced (fdatasync); ends of cells soon after, in the
-// background; others reach the file only.
+// entries are synced (fdatasync), with all before them; the first record, ends of cells and the end
+// soon after, in the background, and by journal_close; others reach the file only.
 // NULL: ERR_NO_SPACE or ERR_IO; what was half written is cut off again, and the run should stop.
 const char *journal_append(journal *j, cJSON *event, size_t *n, err *e);
 int journal_sync(journal *j, err *e);
