@@ -9,10 +9,10 @@
 struct grid {
     int w, h;
     int cursor_x, cursor_y;
-    cell *cells; // row by row
+    grid_cell *cells; // row by row
 };
 
-static const cell blank = {.points = {' '}, .width = 1};
+static const grid_cell blank = {.points = {' '}, .width = 1};
 
 rect rect_clip(rect r, rect by)
 {
@@ -51,12 +51,12 @@ rect grid_area(const grid *g)
     return (rect){0, 0, g->w, g->h};
 }
 
-static cell *at(const grid *g, int x, int y)
+static grid_cell *at(const grid *g, int x, int y)
 {
     return &g->cells[(size_t)y * (size_t)g->w + (size_t)x];
 }
 
-const cell *grid_at(const grid *g, int x, int y)
+const grid_cell *grid_at(const grid *g, int x, int y)
 {
     return x >= 0 && y >= 0 && x < g->w && y < g->h ? at(g, x, y) : NULL;
 }
@@ -70,6 +70,14 @@ void grid_copy(grid *to, const grid *from)
     to->cursor_y = from->cursor_y;
 }
 
+void grid_blit(grid *to, rect clip, int x, int y, const grid *from, int row)
+{
+    rect line = rect_clip((rect){x, y, from->w, 1}, rect_clip(clip, grid_area(to)));
+    if (row < 0 || row >= from->h || line.w == 0 || line.h == 0)
+        return;
+    memcpy(at(to, line.x, y), at(from, line.x - x, row), (size_t)line.w * sizeof *to->cells);
+}
+
 void grid_clear(grid *g)
 {
     for (size_t i = 0; i < (size_t)g->w * (size_t)g->h; i++)
@@ -80,24 +88,25 @@ void grid_clear(grid *g)
 // Makes room at (x, y): the other half of a wide character that loses one half becomes blank.
 static void part(grid *g, int x, int y)
 {
-    cell *c = at(g, x, y);
+    grid_cell *c = at(g, x, y);
     if (c->width == 0 && x > 0)
-        *at(g, x - 1, y) = (cell){.points = {' '}, .width = 1, .style = at(g, x - 1, y)->style};
+        *at(g, x - 1, y) =
+            (grid_cell){.points = {' '}, .width = 1, .style = at(g, x - 1, y)->style};
     if (c->width == 2 && x + 1 < g->w)
-        *at(g, x + 1, y) = (cell){.points = {' '}, .width = 1, .style = c->style};
+        *at(g, x + 1, y) = (grid_cell){.points = {' '}, .width = 1, .style = c->style};
 }
 
 static void set(grid *g, int x, int y, uint32_t point, int width, style st)
 {
     part(g, x, y);
-    *at(g, x, y) = (cell){.points = {point}, .width = (uint8_t)width, .style = st};
+    *at(g, x, y) = (grid_cell){.points = {point}, .width = (uint8_t)width, .style = st};
     if (width < 2)
         return;
     part(g, x + 1, y);
-    *at(g, x + 1, y) = (cell){.width = 0, .style = st};
+    *at(g, x + 1, y) = (grid_cell){.width = 0, .style = st};
 }
 
-static void add_mark(cell *c, uint32_t mark)
+static void add_mark(grid_cell *c, uint32_t mark)
 {
     for (int i = 1; i < CELL_POINTS; i++)
         if (!c->points[i]) {
@@ -238,7 +247,7 @@ bool grid_cursor(const grid *g, int *x, int *y)
     return g->cursor_x >= 0;
 }
 
-static bool cell_equal(const cell *a, const cell *b)
+static bool cell_equal(const grid_cell *a, const grid_cell *b)
 {
     return a->width == b->width && style_equal(a->style, b->style) &&
            memcmp(a->points, b->points, sizeof a->points) == 0;
@@ -278,7 +287,7 @@ void grid_row_text(const grid *g, int y, buf *out)
 {
     size_t start = out->len, end = start;
     for (int x = 0; x < g->w && y >= 0 && y < g->h; x++) {
-        const cell *c = at(g, x, y);
+        const grid_cell *c = at(g, x, y);
         for (int i = 0; i < CELL_POINTS && c->points[i]; i++) {
             char bytes[4];
             buf_add(out, bytes, utf8_encode(c->points[i], bytes));

@@ -16,11 +16,11 @@
 
 enum { CELL_POINTS = 4 }; // a base and up to 3 marks; more marks are dropped
 
-typedef struct cell {
+typedef struct grid_cell {
     uint32_t points[CELL_POINTS]; // zero-terminated when shorter; a blank is ' '; a tail has none
     style style;
     uint8_t width; // 1 or 2; 0 is the tail of the wide one to the left
-} cell;
+} grid_cell;
 
 typedef struct rect {
     int x, y, w, h;
@@ -30,12 +30,15 @@ rect rect_clip(rect r, rect by);
 typedef struct grid grid;
 grid *grid_new(int w, int h); // blank
 void grid_free(grid *g);
-void grid_resize(grid *g, int w, int h);          // and blanks it
-rect grid_area(const grid *g);                    // {0, 0, w, h}
-const cell *grid_at(const grid *g, int x, int y); // NULL outside
+void grid_resize(grid *g, int w, int h);               // and blanks it
+rect grid_area(const grid *g);                         // {0, 0, w, h}
+const grid_cell *grid_at(const grid *g, int x, int y); // NULL outside
 void grid_copy(grid *to, const grid *from);
 
 void grid_clear(grid *g);
+// Copies a whole row of another grid to (x, y): for what is drawn once and shown again. Wide
+// characters must not stand across the edges of the clip.
+void grid_blit(grid *to, rect clip, int x, int y, const grid *from, int row);
 // Fills with one character of width 1.
 void grid_fill(grid *g, rect area, uint32_t point, style s);
 // Draws one line of UTF-8 with its first column at (x, y), which may lie left of `clip`. Tabs go to

@@ -24,7 +24,7 @@ static const uint8_t braille_bits[4][2] = {{1, 8}, {2, 16}, {4, 32}, {64, 128}};
 static void dot(const struct canvas *c, int x, int y, style s)
 {
     int cx = c->area.x + x / c->dots_x, cy = c->area.y + y / c->dots_y;
-    const cell *was = grid_at(c->g, cx, cy);
+    const grid_cell *was = grid_at(c->g, cx, cy);
     if (!was)
         return;
     uint32_t point = '*';
