@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/sandbox/defaults.h"
 
 #include <string.h>
 
@@ -158,10 +157,4 @@ void controller_free(controller *c)
     while (c->items)
         drop(c, c->items);
     free(c);
-}
-
-const snapshot *controller_create_pod(store *s, cJSON *pod, err *e)
-{
-    defaults_set(s, KIND(PODS), pod, NULL);
-    return store_create(s, KIND(PODS), pod, STORE_ALL, false, e);
 }

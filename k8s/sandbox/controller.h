@@ -28,6 +28,3 @@ void controller_free(controller *c); // NULL is fine
 void controller_add(controller *c, const char *ns, const char *name);
 // Looks at it not later than after `delay` ns.
 void controller_add_after(controller *c, const char *ns, const char *name, int64_t delay);
-// Creates a pod as if it had come to the API server: with its defaults and phase Pending. Takes
-// `pod`.
-const snapshot *controller_create_pod(store *s, cJSON *pod, err *e);

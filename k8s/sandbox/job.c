@@ -57,7 +57,8 @@ static cJSON *new_pod(const cJSON *job)
 static int create_pods(jobs *j, const cJSON *job, int64_t n, err *e)
 {
     for (; n > 0; n--) {
-        const snapshot *pod = controller_create_pod(j->store, new_pod(job), e);
+        const snapshot *pod =
+            store_create(j->store, KIND(PODS), new_pod(job), STORE_MAIN, false, e);
         if (!pod) {
             EVENT(j, job, "Warning", "FailedCreate", "Error creating: %s", e->text);
             return -1;

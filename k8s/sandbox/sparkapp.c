@@ -173,7 +173,7 @@ static int create_driver(sparkapps *a, const cJSON *app, const struct spark_laun
     cJSON *pod = spark_driver_pod(app, l, e);
     if (!pod)
         return -1;
-    return controller_create_pod(a->store, pod, e) ? 0 : -1;
+    return store_create(a->store, KIND(PODS), pod, STORE_MAIN, false, e) ? 0 : -1;
 }
 
 static int submit(sparkapps *a, cJSON *app, err *e)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "k8s/sandbox/sparkexec.h"
-#include "k8s/sandbox/controller.h"
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -39,7 +38,8 @@ int sparkexec_create(store *s, const cJSON *app, const cJSON *driver, err *e)
         .port = (uint16_t)strtoul(port, NULL, 10)};
     for (int64_t id = 1; id <= spark_executors(app); id++) {
         cJSON *pod = spark_executor_pod(app, driver, &l, id, e);
-        if (!pod || (!controller_create_pod(s, pod, e) && e->code != ERR_EXISTS))
+        if (!pod ||
+            (!store_create(s, KIND(PODS), pod, STORE_MAIN, false, e) && e->code != ERR_EXISTS))
             return -1;
     }
     return 0;
