@@ -9,10 +9,9 @@ import subprocess
 import time
 
 from kernel import KERNEL, Connection, Kernel, cell
-from tap import PATIENCE, Skip, eventually, processes, run
+from tap import PATIENCE, SANITIZED, Skip, eventually, processes, run
 
 
-SANITIZED = "asan" in KERNEL or "tsan" in KERNEL  # their memory is not ours to judge
 
 
 def status(pid, field):

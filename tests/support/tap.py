@@ -20,6 +20,7 @@ CACHE = os.environ.get("FIRESTEEL_CACHE", os.path.expanduser("~/.cache/firesteel
 FIRESTEEL = os.path.join(BUILD, "cli", "firesteel")
 # sanitizers and busy machines make everything slower; no test depends on how fast
 PATIENCE = float(os.environ.get("FIRESTEEL_PATIENCE", "1"))
+SANITIZED = bool(os.environ.get("FIRESTEEL_SANITIZED"))
 
 
 class Skip(Exception):
