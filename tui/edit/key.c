@@ -79,7 +79,7 @@ key key_parse(const char *s, size_t n, size_t *len)
     return key_normal(code | mods);
 }
 
-void key_name(key k, char out[KEY_NAME_SIZE])
+void key_print(key k, char out[KEY_NAME_SIZE])
 {
     char *at = out;
     for (size_t i = 0; i < ARRAY_LEN(modifiers); i++)

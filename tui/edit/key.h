@@ -55,6 +55,6 @@ key key_normal(key k);
 key key_parse(const char *s, size_t n, size_t *len);
 // Writes its name, NUL-terminated.
 enum { KEY_NAME_SIZE = 32 };
-void key_name(key k, char out[KEY_NAME_SIZE]);
+void key_print(key k, char out[KEY_NAME_SIZE]);
 // The character it types, or 0: no Ctrl, Alt or named key (Enter and Tab are named keys).
 uint32_t key_character(key k);

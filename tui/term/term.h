@@ -14,7 +14,6 @@ struct term_options {
     int in, out;      // descriptors of the tty
     bool utf8;        // the locale's encoding is UTF-8
     bool no_color;    // NO_COLOR is set and not empty
-    bool true_color;  // COLORTERM is truecolor or 24bit
     int escape_ms;    // how long Esc waits for the rest of a key; 0: 25
 };
 
@@ -34,7 +33,7 @@ void term_close(term *t); // NULL is fine
 
 int term_fd(const term *t);     // readable when term_read has news; may be polled, is non-blocking
 bool term_ascii(const term *t); // draw with ASCII only (plots); the rest is brought down here
-int term_colors(const term *t); // 0, 8, 16, 256 or 1 << 24
+int term_colors(const term *t); // 0, 8, 16, 88, 256 or 1 << 24
 void term_size(const term *t, int *w, int *h);
 
 // Shows the grid. Its size may differ from the terminal's for the moment of a resize.

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: MIT
+// The real terminal. curses draws: it knows the terminals, and sends little. Keys are read past it
+// (input.c), because its getch waits for the rest of a key and knows neither pastes nor modifiers.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "tui/term/draw.h"
+#include "tui/term/input.h"
+#include "tui/term/ops.h"
+#include "tui/term/restore.h"
+
+#include <curses.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+struct real {
+    term base;
+    int in, out; // in is ours to close, out is the caller's
+    bool owns_in;
+    FILE *out_file, *in_file;
+    SCREEN *screen;
+    struct draw draw;
+    grid *shown; // what curses has been told
+    bool is_shown, is_away, resize_due, gone;
+    int w, h, cursor;
+    input *input;
+    int64_t heard; // when bytes came last, clock_mono
+    int escape_ms;
+    struct termios modes; // as they were before
+    buf begin, end;       // what we send beside curses when the terminal is taken and given back
+};
+
+static struct real *real_of(const term *t)
+{
+    return (struct real *)t;
+}
+
+// A capability without its padding ("$<5>"), which no terminal in use needs.
+static void add_capability(buf *out, const char *name)
+{
+    const char *s = tigetstr(name);
+    if (!s || s == (const char *)-1)
+        return;
+    while (*s) {
+        const char *close = s[0] == '$' && s[1] == '<' ? strchr(s, '>') : NULL;
+        if (close)
+            s = close + 1;
+        else
+            buf_char(out, *s++);
+    }
+}
+
+// Bracketed paste is ignored where it is not known, but a real VT might print it. xterm and tmux
+// tell Shift-Enter from Enter when asked to (modifyOtherKeys).
+static void find_strings(struct real *r, const char *type)
+{
+    bool has_paste = !str_starts(type, "vt") && !str_starts(type, "ansi");
+    bool has_modify = str_starts(type, "xterm") || str_starts(type, "tmux");
+    add_capability(&r->begin, "smkx");
+    buf_str(&r->begin, has_paste ? "\x1b[?2004h" : "");
+    buf_str(&r->begin, has_modify ? "\x1b[>4;1m" : "");
+    buf_str(&r->end, has_modify ? "\x1b[>4m" : "");
+    buf_str(&r->end, has_paste ? "\x1b[?2004l" : "");
+    add_capability(&r->end, "rmkx");
+}
+
+// All that gives a terminal back, also what endwin would send.
+static void arm(struct real *r)
+{
+    AUTO_BUF all = {0};
+    buf_add(&all, r->end.data, r->end.len);
+    add_capability(&all, "sgr0");
+    add_capability(&all, "cnorm");
+    add_capability(&all, "rmcup");
+    restore_arm(r->out, buf_cstr(&all), all.len, &r->modes);
+}
+
+// The terminal's own sequences, with the modified ones that terminfo names "kUP5".
+static void find_keys(input *in)
+{
+    static const struct {
+        const char *name;
+        key key;
+    } plain[] = {{"kcuu1", FK_UP}, {"kcud1", FK_DOWN}, {"kcub1", FK_LEFT}, {"kcuf1", FK_RIGHT},
+        {"khome", FK_HOME}, {"kend", FK_END}, {"kpp", FK_PGUP}, {"knp", FK_PGDN},
+        {"kich1", FK_INSERT}, {"kdch1", FK_DELETE}, {"kcbt", FK_TAB | KEY_SHIFT},
+        {"kent", FK_ENTER}, {"kf1", FK_F1}, {"kf2", FK_F2}, {"kf3", FK_F3}, {"kf4", FK_F4},
+        {"kf5", FK_F5}, {"kf6", FK_F6}, {"kf7", FK_F7}, {"kf8", FK_F8}, {"kf9", FK_F9},
+        {"kf10", FK_F10}, {"kf11", FK_F11}, {"kf12", FK_F12}};
+    static const struct {
+        const char *name;
+        key key;
+    } modified[] = {{"kUP", FK_UP}, {"kDN", FK_DOWN}, {"kLFT", FK_LEFT}, {"kRIT", FK_RIGHT},
+        {"kHOM", FK_HOME}, {"kEND", FK_END}, {"kPRV", FK_PGUP}, {"kNXT", FK_PGDN},
+        {"kDC", FK_DELETE}};
+    for (size_t i = 0; i < ARRAY_LEN(plain); i++) {
+        const char *s = tigetstr(plain[i].name);
+        if (s && s != (const char *)-1)
+            input_add_key(in, s, plain[i].key);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(modified); i++)
+        for (unsigned m = 2; m <= 8; m++) {
+            char name[16];
+            snprintf(name, sizeof name, m == 2 ? "%s" : "%s%u", modified[i].name, m);
+            const char *s = tigetstr(name);
+            key mods = ((m - 1) & 1 ? KEY_SHIFT : 0) | ((m - 1) & 2 ? KEY_ALT : 0) |
+                       ((m - 1) & 4 ? KEY_CTRL : 0);
+            if (s && s != (const char *)-1)
+                input_add_key(in, s, modified[i].key | mods);
+        }
+}
+
+// Sends bytes beside curses, whose own are all out after a refresh.
+static void send(const struct real *r, const buf *bytes)
+{
+    if (bytes->len)
+        fd_write_all(r->out, bytes->data, bytes->len, NULL);
+}
+
+static bool ask_size(const struct real *r, int *w, int *h)
+{
+    struct winsize size;
+    if (ioctl(r->out, TIOCGWINSZ, &size) != 0 || !size.ws_col || !size.ws_row)
+        return false;
+    *w = size.ws_col;
+    *h = size.ws_row;
+    return true;
+}
+
+static void real_close(term *t)
+{
+    struct real *r = real_of(t);
+    if (r->screen) {
+        if (!r->is_away) {
+            send(r, &r->end);
+            endwin();
+        }
+        restore_disarm();
+        delscreen(r->screen);
+    }
+    if (r->out_file)
+        fclose(r->out_file);
+    if (r->in_file)
+        fclose(r->in_file);
+    if (r->owns_in)
+        close(r->in);
+    grid_free(r->shown);
+    input_free(r->input);
+    buf_done(&r->begin);
+    buf_done(&r->end);
+    free(r);
+}
+
+static int real_fd(const term *t)
+{
+    return real_of(t)->in;
+}
+
+static bool real_ascii(const term *t)
+{
+    return real_of(t)->draw.ascii;
+}
+
+static int real_colors(const term *t)
+{
+    return real_of(t)->draw.colors;
+}
+
+static void real_size(const term *t, int *w, int *h)
+{
+    *w = real_of(t)->w;
+    *h = real_of(t)->h;
+}
+
+struct run_arg {
+    struct real *r;
+    const grid *g;
+};
+
+static void draw_run(void *arg, int x, int y, int n)
+{
+    const struct run_arg *a = arg;
+    for (int i = x; i < x + n && i < a->r->w && y < a->r->h; i++)
+        draw_cell(&a->r->draw, i, y, grid_at(a->g, i, y));
+}
+
+static void real_present(term *t, const grid *g)
+{
+    struct real *r = real_of(t);
+    if (r->is_away || r->gone)
+        return;
+    rect size = grid_area(g), had = grid_area(r->shown);
+    if (!r->is_shown || size.w != had.w || size.h != had.h) {
+        erase();
+        grid_resize(r->shown, 0, 0); // everything differs from that
+        r->is_shown = true;
+    }
+    struct run_arg arg = {r, g};
+    grid_diff(r->shown, g, draw_run, &arg);
+    grid_copy(r->shown, g);
+    int x, y, cursor = grid_cursor(g, &x, &y);
+    if (cursor && x < r->w && y < r->h)
+        move(y, x);
+    if (cursor != r->cursor)
+        curs_set(r->cursor = cursor);
+    refresh();
+}
+
+static void real_redraw(term *t)
+{
+    struct real *r = real_of(t);
+    r->is_shown = false;
+    clearok(curscr, TRUE);
+}
+
+static void real_bell(term *t)
+{
+    if (!real_of(t)->is_away)
+        beep();
+}
+
+// Reads what there is; false when that is nothing.
+static bool hear(struct real *r)
+{
+    struct pollfd fd = {.fd = r->in, .events = POLLIN};
+    char bytes[4096];
+    if (r->gone || poll(&fd, 1, 0) <= 0)
+        return false;
+    ssize_t n = read(r->in, bytes, sizeof bytes);
+    if (n > 0) {
+        input_feed(r->input, bytes, (size_t)n);
+        r->heard = clock_mono();
+    } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+        r->gone = true;
+    }
+    return n > 0;
+}
+
+static bool is_late(const struct real *r)
+{
+    return clock_mono() - r->heard >= r->escape_ms * CLOCK_MS;
+}
+
+static struct term_event real_read(term *t)
+{
+    struct real *r = real_of(t);
+    if (r->is_away)
+        return (struct term_event){.kind = EVENT_NONE};
+    if (r->resize_due) {
+        r->resize_due = false;
+        return (struct term_event){.kind = EVENT_RESIZE, .w = r->w, .h = r->h};
+    }
+    struct term_event ev;
+    do {
+        ev = input_next(r->input, false);
+    } while (ev.kind == EVENT_NONE && hear(r));
+    if (ev.kind == EVENT_NONE && input_is_waiting(r->input) && is_late(r))
+        ev = input_next(r->input, true);
+    if (ev.kind == EVENT_NONE && r->gone)
+        ev.kind = EVENT_CLOSED;
+    return ev;
+}
+
+static int real_wait_ms(const term *t)
+{
+    const struct real *r = real_of(t);
+    if (!input_is_waiting(r->input))
+        return -1;
+    int64_t left = r->escape_ms * CLOCK_MS - (clock_mono() - r->heard);
+    return left > 0 ? (int)(left / CLOCK_MS) + 1 : 0;
+}
+
+static void real_resized(term *t)
+{
+    struct real *r = real_of(t);
+    int w, h;
+    if (!ask_size(r, &w, &h) || (w == r->w && h == r->h))
+        return;
+    r->w = w;
+    r->h = h;
+    r->resize_due = true;
+    if (r->is_away)
+        return;
+    resizeterm(h, w);
+    real_redraw(t); // terminals move what is on them when they change, each in its own way
+}
+
+static void real_leave(term *t)
+{
+    struct real *r = real_of(t);
+    if (r->is_away)
+        return;
+    send(r, &r->end);
+    endwin();
+    r->is_away = true;
+    restore_disarm();
+}
+
+static int real_enter(term *t, err *e)
+{
+    struct real *r = real_of(t);
+    if (!r->is_away)
+        return 0;
+    r->is_away = false;
+    arm(r);
+    int w, h;
+    if (ask_size(r, &w, &h) && (w != r->w || h != r->h)) {
+        r->w = w;
+        r->h = h;
+        r->resize_due = true;
+    }
+    resizeterm(r->h, r->w);
+    real_redraw(t);
+    if (reset_prog_mode() == ERR || refresh() == ERR)
+        return err_set(e, ERR_IO, "cannot take the terminal again");
+    send(r, &r->begin);
+    return 0;
+}
+
+static int real_suspend(term *t, err *e)
+{
+    real_leave(t);
+    kill(0, SIGTSTP); // the whole job, as the terminal's driver does; goes on at SIGCONT
+    return real_enter(t, e);
+}
+
+static const struct term_ops real_ops = {
+    .close = real_close,
+    .fd = real_fd,
+    .ascii = real_ascii,
+    .colors = real_colors,
+    .size = real_size,
+    .present = real_present,
+    .redraw = real_redraw,
+    .bell = real_bell,
+    .read = real_read,
+    .wait_ms = real_wait_ms,
+    .resized = real_resized,
+    .leave = real_leave,
+    .enter = real_enter,
+    .suspend = real_suspend,
+};
+
+// A description of our own for reading: the loop makes it non-blocking, and one shared with stdout
+// would make curses's writes fail half-way. Where the tty has no name (another mount namespace)
+// the shared one has to do.
+static void open_input(struct real *r, int fd)
+{
+    char name[256];
+    r->in = ttyname_r(fd, name, sizeof name) == 0
+                ? open(name, O_RDONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK)
+                : -1;
+    r->owns_in = r->in >= 0;
+    if (!r->owns_in)
+        r->in = fd;
+}
+
+// curses takes over signals in newterm; only the loop and restore.c shall have them.
+static const int taken[] = {SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
+static int start_curses(struct real *r, const char *type, err *e)
+{
+    struct sigaction before[ARRAY_LEN(taken)];
+    for (size_t i = 0; i < ARRAY_LEN(taken); i++)
+        sigaction(taken[i], NULL, &before[i]);
+    use_env(FALSE); // LINES and COLUMNS of the environment are old after a resize
+    use_tioctl(TRUE);
+    r->out_file = fdopen(fcntl(r->out, F_DUPFD_CLOEXEC, 3), "w");
+    r->in_file = fdopen(fcntl(r->in, F_DUPFD_CLOEXEC, 3), "r");
+    if (!r->out_file || !r->in_file)
+        return err_errno(e, errno, "terminal");
+    r->screen = newterm(type, r->out_file, r->in_file);
+    for (size_t i = 0; i < ARRAY_LEN(taken); i++)
+        sigaction(taken[i], &before[i], NULL);
+    if (!r->screen)
+        return err_set(e, ERR_NOT_FOUND,
+            "the terminal type \"%s\" is not known here; set TERM to xterm-256color, screen, linux "
+            "or vt100, or install ncurses-term",
+            type);
+    return 0;
+}
+
+static int check_type(const char *type, err *e)
+{
+    const char *move_to = tigetstr("cup");
+    if (move_to && move_to != (const char *)-1)
+        return 0;
+    return err_set(e, ERR_USAGE,
+        "the terminal type \"%s\" cannot place a cursor; `firesteel run` needs no terminal", type);
+}
+
+static void set_up(struct real *r, const struct term_options *o)
+{
+    raw();
+    noecho();
+    nonl();
+    idlok(stdscr, TRUE); // scroll with the terminal's own means where that is shorter
+    leaveok(stdscr, FALSE);
+    draw_init(&r->draw, o->utf8, !o->no_color);
+    if (ask_size(r, &r->w, &r->h))
+        resizeterm(r->h, r->w);
+    else
+        getmaxyx(stdscr, r->h, r->w);
+    find_strings(r, o->type);
+    find_keys(r->input);
+    arm(r);
+    curs_set(0);
+    refresh();
+    send(r, &r->begin);
+}
+
+term *term_open(const struct term_options *o, err *e)
+{
+    if (!o->type || !*o->type) {
+        err_set(e, ERR_USAGE, "TERM is not set: say which terminal this is, as TERM=xterm");
+        return NULL;
+    }
+    struct termios modes;
+    if (!isatty(o->out) || tcgetattr(o->in, &modes) != 0) {
+        err_set(e, ERR_USAGE, "not a terminal; `firesteel run` needs none");
+        return NULL;
+    }
+    struct real *r = mem_alloc(sizeof *r);
+    r->base.ops = &real_ops;
+    r->out = o->out;
+    r->modes = modes;
+    r->escape_ms = o->escape_ms > 0 ? o->escape_ms : 25;
+    r->input = input_new();
+    r->shown = grid_new(0, 0);
+    r->cursor = -1;
+    open_input(r, o->in);
+    if (start_curses(r, o->type, e) != 0 || check_type(o->type, e) != 0) {
+        r->is_away = true; // nothing has been sent yet
+        if (r->screen)
+            tcsetattr(o->out, TCSANOW, &modes);
+        real_close(&r->base);
+        return NULL;
+    }
+    set_up(r, o);
+    return &r->base;
+}

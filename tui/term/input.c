@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+#include "tui/term/input.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "tui/grid/utf8.h"
+
+#include <string.h>
+
+enum { ESC = 0x1B, LONGEST = 64, PASTE_LIMIT = 16 << 20 };
+
+struct own_key {
+    char sequence[INPUT_SEQUENCE];
+    size_t n;
+    key key;
+};
+
+struct input {
+    buf bytes;
+    buf paste; // lent to the caller when complete
+    bool pasting;
+    struct own_key *own;
+    size_t own_n;
+};
+
+input *input_new(void)
+{
+    return mem_alloc(sizeof(input));
+}
+
+void input_free(input *in)
+{
+    if (!in)
+        return;
+    buf_done(&in->bytes);
+    buf_done(&in->paste);
+    free(in->own);
+    free(in);
+}
+
+void input_add_key(input *in, const char *sequence, key k)
+{
+    size_t n = strlen(sequence);
+    if (n < 2 || n >= INPUT_SEQUENCE || sequence[0] != ESC)
+        return; // single bytes mean the same everywhere
+    in->own = mem_resize(in->own, in->own_n + 1, sizeof *in->own);
+    in->own[in->own_n] = (struct own_key){.n = n, .key = k};
+    memcpy(in->own[in->own_n++].sequence, sequence, n);
+}
+
+void input_feed(input *in, const char *bytes, size_t n)
+{
+    buf_add(&in->bytes, bytes, n);
+}
+
+bool input_is_waiting(const input *in)
+{
+    return in->bytes.len > 0 && !in->pasting;
+}
+
+// What the parsers below found: a key of `n` bytes; n bytes of nothing (key 0); or, with n = 0, the
+// start of something longer.
+struct found {
+    key key;
+    size_t n;
+};
+static const struct found more = {0, 0};
+
+// xterm's modifier parameter: 1 + shift + 2 alt + 4 ctrl + 8 meta.
+static key modifiers(unsigned parameter)
+{
+    unsigned bits = parameter ? parameter - 1 : 0;
+    return (bits & 1 ? KEY_SHIFT : 0) | (bits & 10 ? KEY_ALT : 0) | (bits & 4 ? KEY_CTRL : 0);
+}
+
+static key letter_key(char final)
+{
+    static const struct {
+        char letter;
+        key key;
+    } table[] = {{'A', FK_UP}, {'B', FK_DOWN}, {'C', FK_RIGHT}, {'D', FK_LEFT}, {'H', FK_HOME},
+        {'F', FK_END}, {'P', FK_F1}, {'Q', FK_F2}, {'R', FK_F3}, {'S', FK_F4}, {'M', FK_ENTER}};
+    for (size_t i = 0; i < ARRAY_LEN(table); i++)
+        if (table[i].letter == final)
+            return table[i].key;
+    return 0;
+}
+
+// The VT220's numbers, "\e[5~", with xterm's and rxvt's.
+static key number_key(unsigned number)
+{
+    static const key table[] = {[1] = FK_HOME,
+        [2] = FK_INSERT,
+        [3] = FK_DELETE,
+        [4] = FK_END,
+        [5] = FK_PGUP,
+        [6] = FK_PGDN,
+        [7] = FK_HOME,
+        [8] = FK_END,
+        [11] = FK_F1,
+        [12] = FK_F2,
+        [13] = FK_F3,
+        [14] = FK_F4,
+        [15] = FK_F5,
+        [17] = FK_F6,
+        [18] = FK_F7,
+        [19] = FK_F8,
+        [20] = FK_F9,
+        [21] = FK_F10,
+        [23] = FK_F11,
+        [24] = FK_F12};
+    return number < ARRAY_LEN(table) ? table[number] : 0;
+}
+
+static key coded_key(unsigned code)
+{
+    switch (code) {
+    case '\r':
+    case 57414: // kitty's keypad Enter
+        return FK_ENTER;
+    case '\t':
+        return FK_TAB;
+    case ESC:
+        return FK_ESC;
+    case 8:
+    case 127:
+        return FK_BACKSPACE;
+    default:
+        return code >= ' ' && code < 0x110000 && point_width(code) > 0 ? code : 0;
+    }
+}
+
+static key csi_key(const unsigned p[4], char final)
+{
+    key k;
+    switch (final) {
+    case '~':
+        if (p[0] == 27) // modifyOtherKeys
+            return (k = coded_key(p[2])) ? key_normal(k | modifiers(p[1])) : 0;
+        k = number_key(p[0]);
+        break;
+    case 'u':
+        k = coded_key(p[0]);
+        break;
+    case 'Z':
+        return FK_TAB | KEY_SHIFT;
+    case 'M': // a mouse's report in the old form; we never ask for one
+        return 0;
+    default:
+        k = letter_key(final);
+    }
+    return k ? key_normal(k | modifiers(p[1])) : 0;
+}
+
+// "\e[" parameters final. Private sequences ("\e[?…", "\e[>…") are answers, not keys.
+static struct found parse_csi(const char *s, size_t n)
+{
+    if (n > 2 && s[2] == '[') // the Linux console's F1–F5: "\e[[A"
+        return n < 4                        ? more
+               : s[3] >= 'A' && s[3] <= 'E' ? (struct found){FK_F1 + (key)(s[3] - 'A'), 4}
+                                            : (struct found){0, 4};
+    unsigned p[4] = {0}, count = 0;
+    bool private = false;
+    for (size_t i = 2; i < n && i < LONGEST; i++) {
+        if (s[i] >= '0' && s[i] <= '9') {
+            if (count < 4 && p[count] < 1000000)
+                p[count] = p[count] * 10 + (unsigned)(s[i] - '0');
+        } else if (s[i] == ';') {
+            count++;
+        } else if (s[i] >= 0x20 && s[i] < 0x40) {
+            private = true;
+        } else if (s[i] >= 0x40 && s[i] < 0x7F) {
+            return (struct found){private ? 0 : csi_key(p, s[i]), i + 1};
+        } else {
+            return (struct found){0, i}; // a control byte or more text: it was cut off
+        }
+    }
+    return n < LONGEST ? more : (struct found){0, LONGEST};
+}
+
+static struct found parse_ss3(const char *s, size_t n)
+{
+    if (n < 3)
+        return more;
+    key k = letter_key(s[2]);
+    if (!k && s[2] >= 'j' && s[2] <= 'y') // the keypad in application mode
+        k = (key) "*+,-./0123456789"[s[2] - 'j'];
+    return (struct found){k, 3};
+}
+
+static struct found parse_plain(const char *s, size_t n)
+{
+    unsigned char c = (unsigned char)s[0];
+    if (c == 0)
+        return (struct found){' ' | KEY_CTRL, 1};
+    if (c == '\r' || c == '\n')
+        return (struct found){FK_ENTER, 1};
+    if (c == 0x7F)
+        return (struct found){FK_BACKSPACE, 1};
+    if (c < 0x20) // C-a … C-z, C-\ C-] C-^ C-_
+        return (struct found){key_normal((c <= 26 ? c + 'a' - 1u : c + 64u) | KEY_CTRL), 1};
+    size_t len;
+    if (!utf8_len(s, n))
+        return utf8_partial(s, n) == n ? more : (struct found){0, 1};
+    key k = utf8_decode(s, n, &len);
+    return (struct found){point_width(k) < 0 ? 0 : k, len};
+}
+
+static struct found parse_own(const input *in, const char *s, size_t n, bool *begins)
+{
+    struct found best = {0, 0};
+    for (size_t i = 0; i < in->own_n; i++) {
+        const struct own_key *own = &in->own[i];
+        size_t common = n < own->n ? n : own->n;
+        if (memcmp(s, own->sequence, common) != 0)
+            continue;
+        if (n < own->n)
+            *begins = true;
+        else if (own->n > best.n)
+            best = (struct found){own->key, own->n};
+    }
+    return best;
+}
+
+static struct found parse_escape(const input *in, const char *s, size_t n)
+{
+    bool begins = false;
+    struct found own = parse_own(in, s, n, &begins);
+    if (own.n && !begins)
+        return own;
+    if (n < 2)
+        return more;
+    if (s[1] == '[' || s[1] == 'O') {
+        struct found f = s[1] == '[' ? parse_csi(s, n) : parse_ss3(s, n);
+        return f.n ? f : more;
+    }
+    // Alt sends Esc before the key; before a sequence, too (rxvt).
+    struct found f = s[1] == ESC ? parse_escape(in, s + 1, n - 1) : parse_plain(s + 1, n - 1);
+    if (!f.n)
+        return more;
+    return (struct found){f.key ? f.key | KEY_ALT : 0, f.n + 1};
+}
+
+// Nothing more comes: the first byte is a key of its own, "\eO" and "\e[" are Alt with a letter.
+static struct found parse_late(const char *s, size_t n)
+{
+    if (*s != ESC)
+        return (struct found){0, 1};
+    if (n == 2 && s[1] != ESC)
+        return (struct found){(key)(unsigned char)s[1] | KEY_ALT, 2};
+    return (struct found){n > 2 ? 0 : FK_ESC, n > 2 ? n : 1};
+}
+
+static const char paste_begin[] = "\x1b[200~", paste_end[] = "\x1b[201~";
+enum { MARK = sizeof paste_begin - 1 };
+
+// Moves what was pasted over, up to its end, or to what may be the start of the end.
+static bool take_paste(input *in)
+{
+    const char *end = in->bytes.len ? memmem(in->bytes.data, in->bytes.len, paste_end, MARK) : NULL;
+    size_t n = end ? (size_t)(end - in->bytes.data) : in->bytes.len;
+    if (!end)
+        for (size_t tail = n < MARK ? n : MARK - 1; tail; tail--)
+            if (memcmp(in->bytes.data + n - tail, paste_end, tail) == 0) {
+                n -= tail;
+                break;
+            }
+    if (in->paste.len + n <= PASTE_LIMIT && n)
+        buf_add(&in->paste, in->bytes.data, n);
+    buf_consume(&in->bytes, n + (end ? MARK : 0));
+    return end != NULL;
+}
+
+struct term_event input_next(input *in, bool late)
+{
+    for (;;) {
+        if (in->pasting) {
+            if (!take_paste(in))
+                return (struct term_event){.kind = EVENT_NONE};
+            in->pasting = false;
+            return (struct term_event){
+                .kind = EVENT_PASTE, .text = buf_cstr(&in->paste), .n = in->paste.len};
+        }
+        if (!in->bytes.len)
+            return (struct term_event){.kind = EVENT_NONE};
+        const char *s = in->bytes.data;
+        size_t n = in->bytes.len;
+        if (n >= MARK && memcmp(s, paste_begin, MARK) == 0) {
+            buf_consume(&in->bytes, MARK);
+            buf_clear(&in->paste);
+            in->pasting = true;
+            continue;
+        }
+        struct found f = *s == ESC ? parse_escape(in, s, n) : parse_plain(s, n);
+        if (!f.n && late)
+            f = parse_late(s, n);
+        if (!f.n)
+            return (struct term_event){.kind = EVENT_NONE};
+        buf_consume(&in->bytes, f.n);
+        if (f.key)
+            return (struct term_event){.kind = EVENT_KEY, .key = f.key};
+    }
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// What terminals send for keys and pastes, as events: xterm's and its relatives' sequences, the
+// Linux console's, those that terminfo adds, CSI u and modifyOtherKeys. Pure; owns bytes that wait
+// for the rest of their sequence.
+#pragma once
+#include "tui/term/term.h"
+
+typedef struct input input;
+input *input_new(void);
+void input_free(input *in);
+// A sequence of the terminal's own (from terminfo); shorter than INPUT_SEQUENCE bytes.
+enum { INPUT_SEQUENCE = 16 };
+void input_add_key(input *in, const char *sequence, key k);
+
+void input_feed(input *in, const char *bytes, size_t n);
+// The next key or paste; EVENT_NONE when there is none yet. `late`: nothing more will come for what
+// is waiting, so that an Esc is an Esc. Sequences that nobody knows are dropped.
+struct term_event input_next(input *in, bool late);
+bool input_is_waiting(
+    const input *in); // bytes are held that a later input_next may turn into a key

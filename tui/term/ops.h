@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// What a terminal is to term.c: the real one and the fake one end in such a table. Private to
+// tui/term.
+#pragma once
+#include "tui/term/term.h"
+
+struct term_ops {
+    void (*close)(term *t);
+    int (*fd)(const term *t);
+    bool (*ascii)(const term *t);
+    int (*colors)(const term *t);
+    void (*size)(const term *t, int *w, int *h);
+    void (*present)(term *t, const grid *g);
+    void (*redraw)(term *t);
+    void (*bell)(term *t);
+    struct term_event (*read)(term *t);
+    int (*wait_ms)(const term *t);
+    void (*resized)(term *t);
+    void (*leave)(term *t);
+    int (*enter)(term *t, err *e);
+    int (*suspend)(term *t, err *e);
+};
+
+struct term {
+    const struct term_ops *ops;
+};
