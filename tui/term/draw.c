@@ -126,7 +126,7 @@ static chtype ascii_of(uint32_t point)
     return '?';
 }
 
-static void draw_ascii(int x, int y, const cell *c, attr_t attrs, int pair)
+static void draw_ascii(int x, int y, const grid_cell *c, attr_t attrs, int pair)
 {
     attr_set(attrs, 0, &pair);
     mvaddch(y, x, ascii_of(c->points[0]));
@@ -134,7 +134,7 @@ static void draw_ascii(int x, int y, const cell *c, attr_t attrs, int pair)
         addch(' ');
 }
 
-void draw_cell(const struct draw *d, int x, int y, const cell *c)
+void draw_cell(const struct draw *d, int x, int y, const grid_cell *c)
 {
     if (!c->width)
         return;

@@ -13,4 +13,4 @@ struct draw {
 // After newterm. wanted_colors: false for NO_COLOR.
 void draw_init(struct draw *d, bool utf8, bool wanted_colors);
 // Draws the cell at (x, y) of curses's stdscr.
-void draw_cell(const struct draw *d, int x, int y, const cell *c);
+void draw_cell(const struct draw *d, int x, int y, const grid_cell *c);
