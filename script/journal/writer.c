@@ -28,6 +28,7 @@ struct journal {
     mask *mask;
     uint64_t seq;
     off_t end, reserved;
+    bool writable; // it is locked, and its end is known
     buf line;
     syncer *syncer; // from the first end of a cell on
 };
@@ -133,9 +134,10 @@ journal *journal_create(const struct journal_spec *spec, err *e)
     }
     if (j->fd < 0)
         err_errno(e, errno, "cannot make the journal %s", j->path);
-    else if (lock(j, e) == 0 && reserve(j, LAST_WORDS))
+    else if (lock(j, e) == 0 && reserve(j, LAST_WORDS)) {
+        j->writable = true;
         return j;
-    else if (j->fd >= 0 && unlink(j->path) == 0)
+    } else if (j->fd >= 0 && unlink(j->path) == 0)
         err_set(e, ERR_NO_SPACE, "no space left for the journal %s", j->path);
     journal_close(j);
     return NULL;
@@ -170,6 +172,7 @@ journal *journal_continue(const char *folder, const char *run, mask *secrets, er
     if (j->fd < 0)
         err_errno(e, errno, "there is no run %s here (%s)", run, j->path);
     else if (lock(j, e) == 0 && find_end(j, e) == 0) {
+        j->writable = true;
         if (ftruncate(j->fd, j->end) == 0 && reserve(j, LAST_WORDS))
             return j;
         err_errno(e, errno, "cannot go on with %s", j->path);
@@ -183,12 +186,12 @@ void journal_close(journal *j)
     if (!j)
         return;
     syncer_close(j->syncer);
-    if (j->fd >= 0) {
-        // Gives back the reserved blocks; what cannot be done about it does no harm.
-        if (ftruncate(j->fd, j->end) == 0)
-            fdatasync(j->fd);
+    // Gives back the reserved blocks; what cannot be done about it does no harm. A journal that is
+    // somebody else's, or whose end is not known, is left as it is.
+    if (j->writable && ftruncate(j->fd, j->end) == 0)
+        fdatasync(j->fd);
+    if (j->fd >= 0)
         close(j->fd);
-    }
     free(j->run);
     free(j->path);
     free(j->spool_dir);

@@ -150,8 +150,12 @@ TEST(one_writer_at_a_time)
     journal *j = journal_continue(tap_dir(), run, NULL, &e);
     CHECK_OK(j, e);
     CHECK(journal_is_written(file));
+    AUTO_BUF before = {0}, after = {0};
+    CHECK_OK(path_read(file, &before, 0, &e) == 0, e);
     CHECK(!journal_continue(tap_dir(), run, NULL, &e));
     CHECK_INT(e.code, ERR_CONFLICT);
+    CHECK_OK(path_read(file, &after, 0, &e) == 0, e);
+    CHECK(before.len > 0 && after.len == before.len); // who is refused changes nothing
     AUTO_FREE char *pid = str_fmt("(process %d)", (int)getpid());
     CHECK_HAS(e.text, pid);
     journal_close(j);

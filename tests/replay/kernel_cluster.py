@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Effects on a cluster (a sandbox): refused, asked for, verified, undone, and left alone when they are a stranger's."""
+import json
+import os
+import re
+import signal
+
+from kernel import Kernel, cell
+from tap import FIRESTEEL, run, sh
+
+CREATE = cell('first = k8s.create {apiVersion = "v1", kind = "ConfigMap", metadata = {name = "first"}, data = {a = "1"}}\n'
+              'print(first.uid)', 'First effects="cluster"')
+SECOND = cell('second = k8s.create {apiVersion = "v1", kind = "ConfigMap", metadata = {name = "second"}, data = {a = "1"}}',
+              'Second effects="cluster"')
+STOP = cell("assert(io.open 'go')", "Stop")
+GRANTED = ("--allow", "cluster,destructive")
+
+
+def sandbox(t):
+    """A sandbox of its own; the environment that leads to it."""
+    env = {"HOME": t.dir(), "XDG_STATE_HOME": "", "XDG_DATA_HOME": ""}
+    up = sh(FIRESTEEL, "sandbox", "up", env=env)
+    assert up.code == 0, up
+    t.after(lambda: sh(FIRESTEEL, "sandbox", "down", env=env))
+    return dict(env, KUBECONFIG=re.search(r"KUBECONFIG='?([^'\s]+)", up.out).group(1))
+
+
+def uids(t, env):
+    """What is there, as a kernel sees it."""
+    k = Kernel(t, "", env=env)
+    r = k.run("for _, c in ipairs(k8s.list 'configmaps') do print(c.metadata.name, c.metadata.uid) end")
+    assert r.state == "ok", r
+    found = dict(line.split("\t") for line in r.out.splitlines())
+    found.pop("kube-root-ca.crt", None)
+    return found
+
+
+def go(k):
+    with open(os.path.join(k.cwd, "go"), "w", encoding="utf-8"):
+        pass
+
+
+def stopped_run(t, env, notebook):
+    k = Kernel(t, notebook, *GRANTED, headless=True, env=env)
+    assert k.finish() == 1 and "go: No such file" in k.of("error")[0]["message"], k.of("error")
+    return k
+
+
+def resume(t, k, env, notebook, *allow):
+    again = Kernel(t, notebook, "--resume", k.of("welcome")[0]["run"], *allow, headless=True, env=env, cwd=k.cwd)
+    again.finish()
+    return again
+
+
+def test_nothing_happens_without_a_grant(t):
+    env = sandbox(t)
+    k = Kernel(t, cell('k8s.create {apiVersion = "v1", kind = "ConfigMap", metadata = {name = "x"}}'), headless=True, env=env)
+    assert k.finish() == 3
+    assert "create ConfigMap x" in k.of("error")[0]["message"] and "add --allow cluster" in k.of("error")[0]["message"]
+    k = Kernel(t, cell('k8s.delete("configmap", "kube-root-ca.crt")', 'effects="cluster"'), *GRANTED, headless=True, env=env)
+    assert k.finish() == 3
+    assert 'write effects="cluster,destructive" on its marker line' in k.of("error")[0]["message"], k.of("error")
+    assert not uids(t, env)
+
+
+def test_a_person_is_asked(t):
+    env = sandbox(t)
+    k = Kernel(t, "", env=env)
+    for name, answer, state in [("a", "no", "failed"), ("b", "yes", "ok"), ("c", "always", "ok"), ("d", None, "ok")]:
+        cell_id = k.insert(f'k8s.create {{apiVersion = "v1", kind = "ConfigMap", metadata = {{name = "{name}"}}}}')
+        k.start(cell_id)
+        if answer:
+            ask = k.wait(lambda e: e["type"] == "ask" and e["cell"] == cell_id)
+            assert f"create ConfigMap {name}" in ask["question"] and ask["choices"] == ["yes", "always", "no"], ask
+            assert k.ask(type="answer", ask=ask["ask"], value=answer)["ok"]
+        assert k.done(cell_id)["state"] == state
+    assert sorted(uids(t, env)) == ["b", "c", "d"]
+
+
+def test_resume_verifies_by_uid(t):
+    env = sandbox(t)
+    k = stopped_run(t, env, CREATE + STOP + SECOND)
+    before = uids(t, env)
+    go(k)
+    again = resume(t, k, env, CREATE + STOP + SECOND, *GRANTED)
+    assert again.code == 0, again.of("error")
+    after = uids(t, env)
+    assert after["first"] == before["first"] and "second" in after
+    assert set(again.text().split()) == {before["first"]}
+
+
+def test_what_was_left_is_removed_before_it_is_made_again(t):
+    env = sandbox(t)
+    k = stopped_run(t, env, CREATE + SECOND + STOP)
+    before = uids(t, env)
+    go(k)
+    edited = CREATE + SECOND.replace('a = "1"', 'a = "2"') + STOP
+    refused = resume(t, k, env, edited, "--allow", "cluster")
+    assert refused.code == 3, refused.of("error")
+    message = refused.of("error")[-1]["message"]
+    assert "create ConfigMap second" in message and "--allow destructive" in message, message
+    assert uids(t, env) == before
+    again = resume(t, k, env, edited, *GRANTED)
+    assert again.code == 0, again.of("error")
+    after = uids(t, env)
+    assert after["first"] == before["first"] and after["second"] != before["second"]
+
+
+def test_an_object_that_is_gone_is_made_again(t):
+    env = sandbox(t)
+    k = stopped_run(t, env, CREATE + STOP)
+    before = uids(t, env)
+    other = Kernel(t, cell('k8s.delete("configmap", "first")', 'effects="destructive"'), *GRANTED, headless=True, env=env)
+    assert other.finish() == 0, other.of("error")
+    go(k)
+    again = resume(t, k, env, CREATE + STOP, *GRANTED)
+    assert again.code == 0, again.of("error")
+    assert uids(t, env)["first"] != before["first"]
+
+
+def test_clean(t):
+    env = sandbox(t)
+    k = stopped_run(t, env, CREATE + SECOND + STOP)
+    name = k.of("welcome")[0]["run"]
+    listed = sh(FIRESTEEL, "clean", name, "--dry-run", cwd=k.cwd, env=env)
+    assert listed.code == 0 and listed.out.count("create ConfigMap") == 2, listed
+    unasked = sh(FIRESTEEL, "clean", name, cwd=k.cwd, env=env)
+    assert unasked.code == 3 and "--yes" in unasked.err, unasked
+    stranger = sandbox(t)
+    refused = sh(FIRESTEEL, "clean", name, "--yes", cwd=k.cwd, env=stranger)
+    assert refused.code == 3, refused
+    assert sorted(uids(t, env)) == ["first", "second"]
+    done = sh(FIRESTEEL, "clean", name, "--yes", cwd=k.cwd, env=env)
+    assert done.code == 0 and done.out.count("removed:") == 2, done
+    assert not uids(t, env)
+    again = sh(FIRESTEEL, "clean", name, cwd=k.cwd, env=env)
+    assert again.code == 0 and "nothing is left" in again.out, again
+
+
+def test_a_name_that_somebody_else_took_is_left_alone(t):
+    env = sandbox(t)
+    k = stopped_run(t, env, CREATE + STOP)
+    script = cell('k8s.delete("configmap", "first")\n'
+                  'k8s.create {apiVersion = "v1", kind = "ConfigMap", metadata = {name = "first"}}',
+                  'effects="cluster,destructive"')
+    other = Kernel(t, script, *GRANTED, headless=True, env=env)
+    assert other.finish() == 0, other.of("error")
+    theirs = uids(t, env)
+    done = sh(FIRESTEEL, "clean", k.of("welcome")[0]["run"], "--yes", cwd=k.cwd, env=env)
+    assert done.code == 0, done
+    assert uids(t, env) == theirs
+
+
+def test_a_run_that_is_alive_is_not_cleaned(t):
+    env = sandbox(t)
+    k = Kernel(t, CREATE + cell("firesteel.sleep '1m'"), *GRANTED, headless=True, env=env)
+    k.wait(lambda e: e["type"] == "ledger" and e["phase"] == "outcome")
+    name = k.of("welcome")[0]["run"]
+    refused = sh(FIRESTEEL, "clean", name, "--yes", cwd=k.cwd, env=env)
+    assert refused.code == 1 and "process" in refused.err, refused
+    os.kill(k.pid(), signal.SIGKILL)
+    k.process.wait(10)
+    done = sh(FIRESTEEL, "clean", name, "--yes", cwd=k.cwd, env=env)
+    assert done.code == 0 and not uids(t, env), done
+
+
+def temporary_folders():
+    return {p for p in os.listdir("/tmp") if p.startswith("firesteel-sandbox-")}
+
+
+def test_a_private_sandbox_goes_with_the_run(t):
+    env = {"HOME": t.dir()}
+    before = temporary_folders()
+    k = Kernel(t, CREATE, "--sandbox", *GRANTED, headless=True, env=env)
+    assert k.finish() == 0, k.of("error")
+    assert k.of("end")[0]["left"] == 0 and k.of("run")[0]["sandbox"]
+    done = sh(FIRESTEEL, "clean", k.of("welcome")[0]["run"], cwd=k.cwd, env=env)
+    assert done.code == 0 and "nothing is left" in done.out, done
+    k = Kernel(t, CREATE + STOP, "--sandbox", *GRANTED, headless=True, env=env)
+    assert k.finish() == 1
+    go(k)
+    again = resume(t, k, env, CREATE + STOP, "--sandbox", *GRANTED)
+    assert again.code == 0, again.of("error")
+    with open(k.journal(), encoding="utf-8") as f:
+        assert sum(json.loads(line).get("phase") == "intent" for line in f) == 2
+    assert temporary_folders() <= before, temporary_folders() - before
+
+
+run(globals())
