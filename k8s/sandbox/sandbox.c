@@ -27,7 +27,8 @@ struct sandbox {
     http_server *http;
     bootstrap *bootstrap;
     struct api_context api;
-    bool dispatch_posted;
+    loop_timer *dispatcher; // at once, but not inside of what changed the store
+    bool is_due;
 };
 
 static int64_t now(void *arg)
@@ -38,16 +39,16 @@ static int64_t now(void *arg)
 static void dispatch(void *arg)
 {
     sandbox *s = arg;
-    s->dispatch_posted = false;
+    s->is_due = false;
     store_dispatch(s->store);
 }
 
 static void wake(void *arg)
 {
     sandbox *s = arg;
-    if (!s->dispatch_posted)
-        loop_post(s->loop, dispatch, s);
-    s->dispatch_posted = true;
+    if (!s->is_due)
+        loop_timer_start(s->dispatcher, 0, 0);
+    s->is_due = true;
 }
 
 static void complete(void *arg, const struct kind *k, cJSON *json)
@@ -81,6 +82,7 @@ sandbox *sandbox_open(loop *l, const struct sandbox_options *o, err *e)
 {
     sandbox *s = mem_alloc(sizeof *s);
     s->loop = l;
+    s->dispatcher = loop_timer_new(l, dispatch, s);
     s->dir = mem_strdup(o->dir);
     s->version = mem_strdup(o->version);
     s->kubeconfig = path_join(o->dir, "kubeconfig");
@@ -99,6 +101,7 @@ void sandbox_close(sandbox *s)
     bootstrap_free(s->bootstrap);
     logs_free(s->logs);
     store_free(s->store);
+    loop_timer_free(s->dispatcher);
     kinds_free(s->kinds);
     tls_done(&s->tls);
     unlink(s->kubeconfig);
