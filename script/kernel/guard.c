@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "script/kernel/guard.h"
 
+#include "base/path.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -13,7 +15,14 @@
 #include <time.h>
 #include <unistd.h>
 
-static char *shared_note;                  // one page that guard and kernel share
+enum { LEAVINGS_MAX = 4 };
+
+// What kernel and guard share: the kernel writes, the guard reads when the kernel has ended.
+static struct shared {
+    char note[GUARD_NOTE_MAX];
+    char leavings[LEAVINGS_MAX][1024];
+    int n_leavings;
+} * shared;
 static volatile sig_atomic_t guarded = -1; // the kernel's pid, for the signal handler
 
 static void pass_on(int signum)
@@ -90,11 +99,10 @@ static int wait_for_kernel(pid_t kernel)
 
 int guard_start(const char **note, err *e)
 {
-    shared_note =
-        mmap(NULL, GUARD_NOTE_MAX, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared_note == MAP_FAILED)
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
         return err_errno(e, errno, "cannot share memory with the guard");
-    *note = shared_note;
+    *note = shared->note;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     for (;;) {
         pid_t self = getpid(), kernel = fork();
@@ -113,6 +121,8 @@ int guard_start(const char **note, err *e)
         int status = wait_for_kernel(kernel);
         guarded = -1;
         end_descendants();
+        while (shared->n_leavings > 0)
+            path_remove(shared->leavings[--shared->n_leavings], NULL);
         if (!WIFEXITED(status))
             _exit(128 + WTERMSIG(status));
         if (WEXITSTATUS(status) != GUARD_RESTART)
@@ -122,5 +132,13 @@ int guard_start(const char **note, err *e)
 
 void guard_leave_note(const char *text)
 {
-    snprintf(shared_note, GUARD_NOTE_MAX, "%s", text);
+    snprintf(shared->note, sizeof shared->note, "%s", text);
+}
+
+void guard_remove_at_end(const char *path)
+{
+    if (!shared || shared->n_leavings == LEAVINGS_MAX || strlen(path) >= sizeof *shared->leavings)
+        return;
+    strcpy(shared->leavings[shared->n_leavings], path);
+    shared->n_leavings++; // after the path: the guard may look at any moment after a kill
 }

@@ -22,3 +22,6 @@ enum {
 int guard_start(const char **note, err *e);
 // From the kernel: what the next one is to find.
 void guard_leave_note(const char *text);
+// From the kernel: a socket or a temporary folder that the guard removes when the kernel has ended
+// without doing so. A few at most.
+void guard_remove_at_end(const char *path);

@@ -232,8 +232,11 @@ static void watch_signals(kernel *k)
 static int open_clients(kernel *k, err *e)
 {
     const struct kernel_options *o = k->options;
-    if (o->socket && server_listen(k->server, o->socket, e) < 0)
-        return -1;
+    if (o->socket) {
+        if (server_listen(k->server, o->socket, e) < 0)
+            return -1;
+        guard_remove_at_end(o->socket);
+    }
     return o->client_fd >= 0 ? server_adopt(k->server, o->client_fd, e) : 0;
 }
 

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "script/kernel/guard.h"
 
 #include <signal.h>
 #include <string.h>
@@ -95,6 +96,8 @@ struct sandbox *sandbox_start(
     s->kernel = k;
     s->ready = ready;
     s->dir = path_make_temp("/tmp", "firesteel-sandbox-", e);
+    if (s->dir)
+        guard_remove_at_end(s->dir);
     const char *argv[] = {o->sandbox, "--private", "--dir", s->dir, "--images", k->paths.images,
         "--notify-fd", "3", NULL};
     struct child_spec spec = {

@@ -185,6 +185,12 @@ def test_a_private_sandbox_goes_with_the_run(t):
     with open(k.journal(), encoding="utf-8") as f:
         assert sum(json.loads(line).get("phase") == "intent" for line in f) == 2
     assert temporary_folders() <= before, temporary_folders() - before
+    k = Kernel(t, CREATE + cell("firesteel.sleep '1m'"), "--sandbox", *GRANTED, headless=True, env=env)
+    k.wait(lambda e: e["type"] == "ledger" and e["phase"] == "outcome")
+    assert temporary_folders() > before
+    os.kill(k.pid(), signal.SIGKILL)
+    assert k.process.wait(10) == 128 + 9
+    assert temporary_folders() <= before, temporary_folders() - before
 
 
 run(globals())

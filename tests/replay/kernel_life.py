@@ -30,6 +30,7 @@ def test_kill_9_leaves_nothing(t):
     assert k.process.wait(5) == 128 + 9
     assert time.monotonic() - began < 1 * PATIENCE
     assert not processes("sleep 345"), processes("sleep 345")
+    assert not os.path.exists(sock)
     with open(k.journal(), encoding="utf-8") as f:  # every line is whole, or the last one is torn
         lines = f.read().split("\n")
     assert all(json.loads(line) for line in lines[:-1])
