@@ -286,12 +286,43 @@ static void answer(http_exchange *x, int code, const char *type, struct MHD_Resp
     resume(x);
 }
 
-void http_respond(http_exchange *x, int code, const char *type, const void *bytes, size_t n)
+// A body is handed out by our own readers, a piece at a time, so that we know that it moves.
+struct memory_body {
+    http_server *server;
+    char *bytes;
+    size_t n;
+};
+
+static ssize_t read_memory(void *arg, uint64_t position, char *out, size_t max)
 {
-    answer(x, code, type, MHD_create_response_from_buffer(n, (void *)bytes, MHD_RESPMEM_MUST_COPY));
+    struct memory_body *m = arg;
+    size_t n = m->n - (size_t)position;
+    n = n < max ? n : max;
+    m->server->moved = true;
+    memcpy(out, m->bytes + position, n);
+    return (ssize_t)n;
 }
 
-// Bytes of a file, for MHD: its own reader of descriptors does not tell us that it moves.
+static void close_memory(void *arg)
+{
+    struct memory_body *m = arg;
+    free(m->bytes);
+    free(m);
+}
+
+void http_respond(http_exchange *x, int code, const char *type, const void *bytes, size_t n)
+{
+    if (n <= CHUNK) {
+        answer(x, code, type,
+            MHD_create_response_from_buffer(n, (void *)bytes, MHD_RESPMEM_MUST_COPY));
+        return;
+    }
+    struct memory_body *m = mem_alloc(sizeof *m);
+    *m = (struct memory_body){x->server, mem_dup(bytes, n), n};
+    answer(
+        x, code, type, MHD_create_response_from_callback(n, CHUNK, read_memory, m, close_memory));
+}
+
 struct file_body {
     http_server *server;
     int fd;

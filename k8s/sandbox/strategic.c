@@ -111,13 +111,14 @@ static void reorder(const struct schema_field *f, cJSON *list, const cJSON *orde
 {
     cJSON *was = cJSON_Duplicate(list, true);
     const cJSON *o, *other = was->child;
+    int next = 0; // the place of `other`
     while (list->child)
         cJSON_DeleteItemFromArray(list, 0);
     cJSON_ArrayForEach(o, order)
     {
         cJSON *found = find_item(was, f->keys, o);
         int at = found ? position(was, found) : -1;
-        for (; at >= 0 && at < old_n && other != found; other = other->next)
+        for (; next < at && at < old_n; next++, other = other->next)
             if (!find_item(order, f->keys, other))
                 move_copy(list, other);
         if (found)

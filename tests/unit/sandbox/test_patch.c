@@ -154,6 +154,13 @@ TEST(strategic_merge_patch)
         "{'volumes': [{'name': 'v', 'hostPath': {'path': '/'}}]}");
 }
 
+TEST(strategic_merge_patch_reorders)
+{
+    check_strategic("{'containers': [{'name': 'a'}, {'name': 's'}, {'name': 'b'}]}",
+        "{'$setElementOrder/containers': [{'name': 'b'}, {'name': 'a'}, {'name': 'gone'}]}",
+        "{'containers': [{'name': 's'}, {'name': 'b'}, {'name': 'a'}]}");
+}
+
 TEST(strategic_merge_patch_needs_its_keys)
 {
     err e = {0};

@@ -204,7 +204,7 @@ TEST(protobuf_requests)
         "\"ns\"},\"data\":{\"x\":\"1\"},\"binaryData\":{\"b\":\"/w==\"}}");
     for (size_t n = 0; n < sizeof bytes - 1; n++) { // cut anywhere: an answer or an error, no harm
         AUTO_FREE char *part = mem_dup(bytes, n + 1);
-        AUTO_JSON *cut = protobuf_decode(schema_of(KIND(CONFIGMAPS)), part, n, &e);
+        cJSON_Delete(protobuf_decode(schema_of(KIND(CONFIGMAPS)), part, n, &e));
     }
 }
 
