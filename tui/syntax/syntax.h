@@ -72,11 +72,11 @@ style syntax_style(enum syntax_class c);
 
 // The states at the starts of a text's lines, computed as far as they are asked for.
 typedef struct syntax_cache syntax_cache;
-typedef const char *syntax_source(const void *text, size_t line, size_t *n);
+typedef const char *syntax_source(const void *arg, size_t line, size_t *n);
 syntax_cache *syntax_cache_new(void);
 void syntax_cache_free(syntax_cache *c);
 // Lines from here on may have changed (SIZE_MAX: none). Cheap.
 void syntax_cache_touch(syntax_cache *c, size_t line);
 // Spans of one line of a text that `source` reads (text_line has its shape).
 size_t syntax_cache_spans(syntax_cache *c, syntax_language language, syntax_source *source,
-    const void *text, size_t line, struct span *spans);
+    const void *arg, size_t line, struct span *spans);
