@@ -58,8 +58,9 @@ void life_client_gone(kernel *k, bool owner)
     }
     if (server_clients(k->server) > 0)
         return;
-    // Closing the workbench leaves the kernel running only for something.
-    if (running_busy(k) || displays_live(k) > 0)
+    // Closing the workbench leaves the kernel running only for something; a visitor changes
+    // nothing.
+    if (!owner || running_busy(k) || displays_live(k) > 0)
         life_idle(k);
     else
         life_end(k, 0, NULL);

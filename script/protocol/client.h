@@ -25,7 +25,7 @@ client *client_from_fd(loop *l, int fd, const struct client_ops *ops, void *arg,
 void client_close(client *c); // NULL is fine; also from its callbacks
 
 // from: the last event already seen, 0 for all, -1 for only new ones.
-// owner: a headless kernel ends its run when this client goes.
+// owner: the kernel is here for this client; one that only looks (ls, stop) is none.
 void client_hello(client *c, int64_t from, bool owner);
 // Sends a message, which it takes; without an answer.
 void client_send(client *c, cJSON *message);

@@ -74,11 +74,11 @@ static void check_drained(server *s)
 static void peer_gone(peer *p)
 {
     server *s = p->server;
-    bool greeted = p->greeted, owner = p->owner;
+    bool counts = p->greeted || p->owner, owner = p->owner;
     p->dead = true;
     if (!p->handling)
         peer_free(p);
-    if (greeted)
+    if (counts)
         s->ops->gone(s->arg, owner);
     check_drained(s);
 }
@@ -134,7 +134,7 @@ static int on_line(void *arg, const char *line, size_t n, err *ignored)
             p, message, &(err){ERR_INVALID, "this kernel speaks version 1 of the protocol"});
     else if (type == MESSAGE_hello) {
         p->said_hello = true;
-        p->owner = json_bool_or(message, "owner", false);
+        p->owner |= json_bool_or(message, "owner", false);
         p->server->ops->hello(p->server->arg, p, message);
     } else
         p->server->ops->message(p->server->arg, p, type, message);
@@ -228,6 +228,7 @@ int server_listen(server *s, const char *path, err *e)
 int server_adopt(server *s, int fd, err *e)
 {
     peer *p = peer_new(s);
+    p->owner = true;
     p->stream = stream_from_fd(s->loop, fd, &peer_ops, p, e);
     if (p->stream)
         return 0;

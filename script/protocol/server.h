@@ -21,7 +21,7 @@ struct server_ops {
     void (*hello)(void *arg, peer *p, const cJSON *message);
     // Any later one, already checked.
     void (*message)(void *arg, peer *p, message_type type, const cJSON *message);
-    void (*gone)(void *arg, bool owner); // a greeted client; owner: it had said so in hello
+    void (*gone)(void *arg, bool owner); // a greeted client, or an owner that never said hello
 };
 
 server *server_new(loop *l, const struct server_ops *ops, void *arg);
@@ -30,7 +30,7 @@ void server_free(server *s);
 // Listens at a path whose folder is made (0700) if need be. Errors: ERR_FORBIDDEN when the folder
 // is not ours alone.
 int server_listen(server *s, const char *path, err *e);
-// Takes over a connected descriptor.
+// Takes over a connected descriptor: the owner's.
 int server_adopt(server *s, int fd, err *e);
 // The journal that events are read from.
 int server_follow(server *s, const char *journal, err *e);

@@ -103,13 +103,25 @@ def test_an_interactive_kernel_goes_with_its_last_client(t):
     k = Kernel(t, "", "--socket", sock)
     k.pid()
     other = Connection.to(sock)
-    other.send(type="hello", version=1)
+    other.send(type="hello", version=1, owner=True)
     other.wait(lambda e: e["type"] == "welcome")
     k.connection.close()
+    visitor = Connection.to(sock)
+    visitor.send(type="hello", version=1, **{"from": -1})
+    visitor.wait(lambda e: e["type"] == "welcome")
+    visitor.close()
     time.sleep(0.3)
     assert k.process.poll() is None
     other.close()
     assert k.process.wait(5) == 0
+
+
+def test_an_owner_that_never_says_hello(t):
+    for headless, code in ((True, 130), (False, 0)):
+        k = Kernel(t, "", headless=headless, hello=False)
+        time.sleep(0.2)
+        k.connection.close()
+        assert k.process.wait(5) == code
 
 
 def test_it_stays_while_something_runs(t):
