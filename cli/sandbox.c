@@ -72,8 +72,6 @@ static int take_turn(const struct place *p, err *e)
     return fd;
 }
 
-// ---- up
-
 struct start {
     char *program, *images;
     const char *port;
@@ -182,8 +180,6 @@ static int up(struct cli *cli, const struct place *p, const char *port)
     free(s.images);
     return code;
 }
-
-// ---- down, status
 
 static bool wait_gone(const struct place *p, int seconds)
 {

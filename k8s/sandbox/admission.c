@@ -48,8 +48,6 @@ static bool place(struct request *r, cJSON *json)
     return true;
 }
 
-// ---- unknown fields and wrong types
-
 static void warn_unknown(struct request *r, char *const *unknown)
 {
     for (size_t i = 0; unknown && unknown[i]; i++) {
@@ -104,8 +102,6 @@ static bool check_fields(struct request *r, cJSON *json)
     schema_report_done(&report);
     return ok;
 }
-
-// ---- the rest
 
 static bool has_account(struct request *r, const cJSON *json, const cJSON *old)
 {

@@ -44,8 +44,6 @@ static void done(void *state)
     free(r);
 }
 
-// ---- the form of the answer
-
 // The first media type of the Accept header that is known; false when there is none (406).
 static bool negotiate(struct request *r)
 {
@@ -75,14 +73,13 @@ static bool negotiate(struct request *r)
     return known;
 }
 
-// ---- paths: /api/v1/… and /apis/GROUP/VERSION/…, then [namespaces/NS/]RESOURCE[/NAME[/SUB]]
-
 static void set(char **at, const char *value)
 {
     free(*at);
     *at = mem_strdup(value);
 }
 
+// /api/v1/… and /apis/GROUP/VERSION/…, then [namespaces/NS/]RESOURCE[/NAME[/SUB]].
 static bool find_target(struct request *r, char **path)
 {
     size_t n = strv_len(path);

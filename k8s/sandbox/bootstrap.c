@@ -44,8 +44,6 @@ static void on_namespace(bootstrap *b, const char *ns)
     add(b->store, KIND(CONFIGMAPS), ca);
 }
 
-// ---- custom resource definitions
-
 static void establish(bootstrap *b, const snapshot *crd)
 {
     cJSON *o = cJSON_Duplicate(crd->json, true);
@@ -99,8 +97,6 @@ static void on_change(void *arg, const struct store_event *ev)
     else if (ev->object->kind == KIND(CRDS))
         on_crd(b, ev);
 }
-
-// ---- the node
 
 static void set_resources(cJSON *status, const char *key)
 {

@@ -30,8 +30,6 @@ static cJSON *member(cJSON *o, const char *key)
     return (cJSON *)json_get(o, key);
 }
 
-// ---- pods
-
 // Always for an image without a tag or tagged latest, unless it is named by digest.
 static const char *pull_policy(const char *image)
 {
@@ -153,8 +151,6 @@ static void pod(cJSON *json, const cJSON *old)
     text(status, "qosClass", qos_class(spec));
 }
 
-// ---- jobs
-
 static void own_selector(cJSON *json)
 {
     cJSON *spec = member(json, "spec"),
@@ -191,8 +187,6 @@ static void job(cJSON *json, const cJSON *old)
     if (!json_bool_or(spec, "manualSelector", false))
         cJSON_DeleteItemFromObjectCaseSensitive(spec, "manualSelector");
 }
-
-// ---- services
 
 static bool is_taken(const store *s, const char *address)
 {
@@ -242,8 +236,6 @@ static void service(const store *s, cJSON *json, const cJSON *old)
         json_set(json_object_at(json, "status"), "loadBalancer", cJSON_CreateObject());
 }
 
-// ---- the rest of core
-
 static void secret(cJSON *json)
 {
     text(json, "type", "Opaque");
@@ -268,8 +260,6 @@ static void namespace(cJSON *json, const cJSON *old)
     if (!old)
         json_set_str(json_object_at(json, "status"), "phase", "Active");
 }
-
-// ---- operators
 
 // A role's size, unless sparkConf says it.
 static void spark_role(cJSON *spec, const char *role)

@@ -35,8 +35,7 @@ static cJSON *comma_list(const char *text)
     return a;
 }
 
-// ---- the plain form: APIVersions, APIGroupList, APIResourceList
-
+// The plain form: APIVersions, APIGroupList, APIResourceList.
 static cJSON *list_new(const char *kind, const char *api)
 {
     cJSON *l = cJSON_CreateObject();
@@ -112,8 +111,6 @@ static cJSON *group_list(const struct request *r)
     return l;
 }
 
-// ---- the aggregated form: one answer for all groups, versions and resources
-
 static cJSON *response_kind(const struct kind *k)
 {
     cJSON *o = cJSON_CreateObject();
@@ -151,6 +148,7 @@ static cJSON *aggregated_resource(const struct kind *k)
     return o;
 }
 
+// The aggregated form: one answer for all groups, versions and resources.
 static cJSON *aggregated(const struct request *r, const char *form, bool core)
 {
     AUTO_FREE char *api = str_fmt("apidiscovery.k8s.io/%s", form);

@@ -42,8 +42,6 @@ static cJSON *find_item(const struct schema_field *f, const cJSON *list, const c
     return NULL;
 }
 
-// ---- what changed
-
 static cJSON *changed_value(const struct schema_field *f, const cJSON *base, const cJSON *v);
 
 static cJSON *changed_items(const struct schema_field *f, const cJSON *base, const cJSON *list)
@@ -111,8 +109,6 @@ cJSON *fieldset_changed(const struct schema *s, const cJSON *base, const cJSON *
     cJSON_Delete(set);
     return NULL;
 }
-
-// ---- sets
 
 bool fieldset_is_empty(const cJSON *set)
 {
@@ -198,8 +194,6 @@ void fieldset_each(const cJSON *set, void (*fn)(void *arg, const char *path), vo
     path.data[0] = 0;
     each(set, &path, fn, arg);
 }
-
-// ---- objects by sets
 
 static void remove_from_list(const struct schema_field *f, cJSON *list, const cJSON *set)
 {

@@ -40,6 +40,8 @@ struct http_server {
     loop_timer *timer, *sweep;
     uint16_t port;
     char *token;
+    bool closing;       // no new requests
+    bool sweeping;      // the sweep's timer runs
     bool resumed;       // a connection waits for MHD_run to take it up again
     bool moved;         // the last run called us back
     unsigned fruitless; // runs in a row that did not
@@ -93,6 +95,9 @@ static void on_timer(void *arg)
 
 static void suspend(http_exchange *x)
 {
+    if (!x->server->sweeping)
+        loop_timer_start(x->server->sweep, SWEEP_MS, SWEEP_MS);
+    x->server->sweeping = true;
     x->suspended = true;
     MHD_suspend_connection(x->connection);
 }
@@ -111,9 +116,11 @@ static void resume(http_exchange *x)
 static void on_sweep(void *arg)
 {
     http_server *s = arg;
+    bool any = false;
     for (http_exchange *x = s->exchanges; x; x = x->next) {
         if (!x->suspended)
             continue;
+        any = true;
         const union MHD_ConnectionInfo *info =
             MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         struct pollfd p = {.fd = info ? info->connect_fd : -1, .events = POLLRDHUP};
@@ -122,9 +129,11 @@ static void on_sweep(void *arg)
             resume(x);
         }
     }
+    if (!any) { // nothing to look at: no wake-ups
+        loop_timer_stop(s->sweep);
+        s->sweeping = false;
+    }
 }
-
-// ---- requests
 
 static const struct route *find_route(const http_server *s, const char *path)
 {
@@ -186,9 +195,12 @@ static enum MHD_Result on_access(void *arg, struct MHD_Connection *c, const char
     const char *method, const char *version, const char *bytes, size_t *n, void **con)
 {
     http_exchange *x = *con;
-    ((http_server *)arg)->moved = true;
+    http_server *s = arg;
+    s->moved = true;
+    if (s->closing)
+        return MHD_NO;
     if (!x) { // the head
-        *con = x = exchange_new(arg, c, method, path);
+        *con = x = exchange_new(s, c, method, path);
         if (x->route)
             x->state = x->route->handler->begin(x->route->arg, x);
         else
@@ -267,8 +279,6 @@ bool http_is_authorized(const http_exchange *x)
     const char *colon = b.len ? memchr(b.data, ':', b.len) : NULL;
     return colon && is_token(x, colon + 1, b.len - (size_t)(colon + 1 - b.data));
 }
-
-// ---- answers
 
 void http_set_header(http_exchange *x, const char *name, const char *value)
 {
@@ -391,8 +401,6 @@ void http_wake(http_exchange *x)
         resume(x);
 }
 
-// ---- the server
-
 void http_route(http_server *s, const char *prefix, const struct http_handler *h, void *arg)
 {
     if (s->route_n < ARRAY_LEN(s->routes))
@@ -470,7 +478,6 @@ http_server *http_open(loop *l, const struct http_options *o, err *e)
         http_close(s);
         return NULL;
     }
-    loop_timer_start(s->sweep, SWEEP_MS, SWEEP_MS);
     return s;
 }
 
@@ -478,8 +485,8 @@ void http_close(http_server *s)
 {
     if (!s)
         return;
+    s->closing = true;
     loop_poll_free(s->poll);
-    loop_timer_free(s->sweep);
     // MHD refuses to stop with suspended connections.
     for (http_exchange *x = s->exchanges; x; x = x->next) {
         x->lost = true;
@@ -489,7 +496,8 @@ void http_close(http_server *s)
         MHD_run(s->daemon);
         MHD_stop_daemon(s->daemon);
     }
-    loop_timer_free(s->timer); // resume starts it
+    loop_timer_free(s->timer); // until here resume starts it
+    loop_timer_free(s->sweep);
     free(s->token);
     free(s);
 }

@@ -62,8 +62,7 @@ void logs_wake(logs *l, const char *pod_uid)
     }
 }
 
-// ---- entries: "STAMP STREAM F|P TEXT\n"
-
+// "STAMP STREAM F|P TEXT"
 struct entry {
     const char *stamp, *stream, *text;
     size_t text_n;
@@ -111,8 +110,6 @@ static void parse(struct log_stream *s)
     }
     buf_consume(&s->in, at);
 }
-
-// ---- the file
 
 // A log that grew too big was renamed, and goes on in a new file of the old name.
 static bool reopen(struct log_stream *s)
@@ -175,8 +172,6 @@ static off_t tail_offset(struct log_stream *s, int64_t lines)
     buf_clear(&s->in);
     return start;
 }
-
-// ---- the answer
 
 static ssize_t read_log(void *arg, char *out, size_t max)
 {

@@ -40,8 +40,6 @@ static cJSON *changed(
     return fieldset_changed(schema_of(k), before, after);
 }
 
-// ---- entries of metadata.managedFields
-
 static bool is_entry(const cJSON *entry, struct managed_writer w, const char *operation)
 {
     return str_eq(json_str(entry, "manager"), w.manager) &&
@@ -133,8 +131,6 @@ void managed_update(const struct kind *k, const cJSON *old, cJSON *json, struct 
     if (old)
         drop_missing(k, list, json);
 }
-
-// ---- apply
 
 struct conflict_list {
     cJSON **causes;

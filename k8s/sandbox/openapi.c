@@ -30,8 +30,6 @@ static cJSON *index_of(const struct request *r)
     return o;
 }
 
-// ---- schemas
-
 static const char *type_word(enum schema_type t)
 {
     switch (t) {

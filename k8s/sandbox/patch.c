@@ -6,8 +6,7 @@
 
 #include <string.h>
 
-// ---- RFC 7386
-
+// RFC 7386
 static void merge_into(cJSON *target, const cJSON *patch)
 {
     const cJSON *p;
@@ -33,8 +32,6 @@ cJSON *patch_merge(const cJSON *object, const cJSON *patch)
         merge_into(result, patch);
     return result;
 }
-
-// ---- RFC 6902, with pointers of RFC 6901
 
 // "~1" is "/", "~0" is "~".
 static char *unescape(const char *s, size_t n)
@@ -165,6 +162,7 @@ static int test(cJSON *root, const char *pointer, const cJSON *value, err *e)
         pointer);
 }
 
+// RFC 6902
 static int operate(cJSON *root, const cJSON *o, err *e)
 {
     const char *op = json_str_or(o, "op", ""), *path = json_str(o, "path");

@@ -61,8 +61,6 @@ static void labels_cell(cJSON *row, const cJSON *map)
     text_or_none(row, buf_cstr(&b));
 }
 
-// ---- pods: the algorithm of printPod
-
 static const char *state_text(const cJSON *terminated, char *out, size_t n)
 {
     int64_t signal = json_int_or(terminated, "signal", 0);
@@ -169,6 +167,7 @@ static void view_containers(struct pod_view *v, const cJSON *pod)
     }
 }
 
+// The algorithm of printPod.
 static struct pod_view view_pod(const cJSON *pod)
 {
     struct pod_view v = {.total = cJSON_GetArraySize(json_path(pod, "spec.containers"))};
@@ -210,8 +209,6 @@ static void pod_cells(cJSON *row, const cJSON *o, int64_t now)
     text_or_none(row, json_path_str(o, "status.nominatedNodeName"));
     text(row, "<none>");
 }
-
-// ---- jobs
 
 static bool has_condition(const cJSON *o, const char *type)
 {
@@ -280,8 +277,6 @@ static void job_cells(cJSON *row, const cJSON *o, int64_t now)
     labels_cell(row, json_path(o, "spec.selector.matchLabels"));
 }
 
-// ---- events
-
 static const char *first_of(const char *a, const char *b)
 {
     return a && *a ? a : b;
@@ -320,8 +315,6 @@ static void event_cells(cJSON *row, const cJSON *o, int64_t now)
     number(row, count ? count : 1);
     name(row, o);
 }
-
-// ---- the small ones
 
 static void configmap_cells(cJSON *row, const cJSON *o, int64_t now)
 {

@@ -64,8 +64,6 @@ static bool read_token(struct reader *r, struct token *t)
     return false;
 }
 
-// ---- the special types
-
 static cJSON *text_of(struct reader r)
 {
     AUTO_BUF b = {0};
@@ -127,8 +125,6 @@ static cJSON *quantity_of(struct reader r)
     struct small s;
     return read_small(r, &s) ? text_of(s.text) : NULL;
 }
-
-// ---- by schema
 
 static bool decode_message(const struct schema *s, struct reader r, cJSON *o, int depth);
 
@@ -232,8 +228,6 @@ static bool decode_message(const struct schema *s, struct reader r, cJSON *o, in
     return true;
 }
 
-// ---- the envelope: Unknown {typeMeta {apiVersion = 1, kind = 2} = 1, raw = 2}
-
 static bool read_type(struct reader r, cJSON *o)
 {
     struct token t;
@@ -246,6 +240,7 @@ static bool read_type(struct reader r, cJSON *o)
     return true;
 }
 
+// Unknown {typeMeta {apiVersion = 1, kind = 2} = 1, raw = 2}
 static bool decode_envelope(const struct schema *s, struct reader r, cJSON *o)
 {
     struct token t;

@@ -111,8 +111,6 @@ void sandbox_close(sandbox *s)
     free(s);
 }
 
-// ---- kubeconfig
-
 // {name: NAME, KEY: {…}}, the only entry of a list.
 static cJSON *entry(cJSON *config, const char *list, const char *key)
 {

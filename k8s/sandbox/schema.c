@@ -84,8 +84,6 @@ const struct schema *schema_delete_options(void)
     return &schema_DeleteOptions;
 }
 
-// ---- checking
-
 static const char *word_for(const cJSON *v)
 {
     if (cJSON_IsString(v))

@@ -40,8 +40,6 @@ static selector *add(selector ***end, const char *key, size_t n, enum operation 
     return s;
 }
 
-// ---- labels: a small scanner over one requirement at a time
-
 static const char *skip_space(const char *p)
 {
     while (isspace((unsigned char)*p))
@@ -147,8 +145,6 @@ selector *selector_from_json(const cJSON *json)
     return list;
 }
 
-// ---- fields
-
 static const struct {
     int kind; // KIND_COUNT: any
     const char *field;
@@ -221,8 +217,6 @@ selector *selector_parse_fields(const struct kind *k, const char *text, err *e)
     }
     return list;
 }
-
-// ---- matching
 
 static bool is_among(char **values, const char *value)
 {

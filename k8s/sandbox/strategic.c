@@ -40,8 +40,6 @@ static cJSON *plain(const cJSON *patch)
     return copy;
 }
 
-// ---- lists
-
 // The item of a list that `like` names: by the merge key, or, of scalars, by value.
 static cJSON *find_item(const cJSON *list, const char *key, const cJSON *like)
 {
@@ -139,8 +137,6 @@ static void delete_values(cJSON *list, const cJSON *values)
         cJSON_Delete(item ? cJSON_DetachItemViaPointer(list, item) : NULL);
     }
 }
-
-// ---- objects
 
 static int merge_field(const struct schema_field *f, cJSON *target, const cJSON *p, err *e)
 {

@@ -18,8 +18,6 @@ void table_age(buf *out, const char *time, int64_t now)
         duration_age(out, now > then ? now - then : 0);
 }
 
-// ---- JSONPath, as far as printer columns go: .name  ['name']  [0]  [?(@.type=="Ready")]
-
 // The end of a name in dotted form; "\." is a dot within it.
 static char *dotted_name(const char **path)
 {
@@ -65,6 +63,7 @@ static const cJSON *bracket(const cJSON *o, const char *inside)
     return str_to_int(inside, &i) && cJSON_IsArray(o) ? cJSON_GetArrayItem(o, (int)i) : NULL;
 }
 
+// As far as printer columns go: .name  ['name']  [0]  [?(@.type=="Ready")]
 const cJSON *table_jsonpath(const cJSON *o, const char *path)
 {
     while (o && *path) {
@@ -85,8 +84,6 @@ const cJSON *table_jsonpath(const cJSON *o, const char *path)
     }
     return o;
 }
-
-// ---- columns
 
 static cJSON *column_json(const struct column *c)
 {
@@ -129,8 +126,7 @@ cJSON *table_columns(const struct kind *k)
     return columns;
 }
 
-// ---- cells by path, as the API server does it for custom resources
-
+// As the API server does it for custom resources.
 static cJSON *path_cell(const struct column *c, const cJSON *object, int64_t now)
 {
     const cJSON *v = table_jsonpath(object, c->path);

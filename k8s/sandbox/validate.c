@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-// ---- names
-
 static bool is_alnum(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
@@ -125,8 +123,6 @@ static void check_labels(const cJSON *json, cJSON **causes)
     }
 }
 
-// ---- values
-
 static void check_enum(const cJSON *o, const char *key, const char *prefix,
     const char *const *values, size_t n, cJSON **causes)
 {
@@ -234,8 +230,6 @@ static void check_pod_spec(const cJSON *spec, const char *at, cJSON **causes)
     }
     CHECK_ENUM(spec, "restartPolicy", at, causes, "Always", "OnFailure", "Never");
 }
-
-// ---- kinds
 
 // A copy of a pod's spec without what may be changed, so that the rest can be compared.
 static cJSON *fixed_part(const cJSON *spec)
@@ -366,8 +360,7 @@ void validate(const struct kind *k, const cJSON *json, const cJSON *old, cJSON *
         check_spark_spec(json_path(json, "spec.template"), "spec.template", causes);
 }
 
-// ---- the Spark operator's webhook (internal/webhook/sparkapplication_validator.go)
-
+// internal/webhook/sparkapplication_validator.go of the operator
 static const char *refused_key(const char *key, const char *value, const char *ns)
 {
     static const struct {

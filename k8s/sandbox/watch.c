@@ -191,6 +191,8 @@ void verb_watch(struct request *r)
     w->render.as_yaml = false;
     w->ns = mem_strdup(r->ns);
     w->bookmarks = request_flag(r, "allowWatchBookmarks");
+    if (!all->first)
+        loop_timer_start(all->bookmarks, BOOKMARK_MS, BOOKMARK_MS);
     w->next = all->first;
     if (w->next)
         w->next->at = &w->next;
@@ -220,6 +222,8 @@ static void on_change(void *arg, const struct store_event *ev)
 static void on_bookmarks(void *arg)
 {
     struct watches *all = arg;
+    if (!all->first)
+        loop_timer_stop(all->bookmarks);
     for (struct watch *w = all->first, *next; w; w = next) {
         next = w->next;
         w->bookmark_due = w->bookmarks;
@@ -232,7 +236,6 @@ struct watches *watches_new(loop *l, store *s)
     struct watches *all = mem_alloc(sizeof *all);
     all->observer = store_observe(s, on_change, all);
     all->bookmarks = loop_timer_new(l, on_bookmarks, all);
-    loop_timer_start(all->bookmarks, BOOKMARK_MS, BOOKMARK_MS);
     return all;
 }
 

@@ -93,8 +93,6 @@ void verb_update(struct request *r)
     cJSON_Delete(json);
 }
 
-// ---- patch
-
 // About the patch, not about the object: kubectl would print no more than the object's name.
 static void fail_patch(struct request *r, const err *e)
 {
@@ -204,8 +202,6 @@ void verb_patch(struct request *r)
     managed_update(r->stored, old->json, json, writer_of(r, manager));
     store_changed_object(r, old, json);
 }
-
-// ---- delete
 
 static enum store_propagation propagation_named(const char *name)
 {

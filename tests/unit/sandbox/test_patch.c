@@ -170,8 +170,6 @@ TEST(strategic_merge_patch_needs_its_keys)
     CHECK_HAS(e.text, "does not contain declared merge key: name");
 }
 
-// ---- who owns what
-
 static cJSON *fields(const char *object)
 {
     AUTO_JSON *o = parse(object);
