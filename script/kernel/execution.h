@@ -32,7 +32,7 @@ typedef struct execution {
     char *cell;         // its id
     char *chunk;        // what Lua calls it in messages: its title, or "cell 3"
     char hash[65];      // SHA-256 of its source
-    struct plan plan;   //
+    struct plan plan;   // what running it means
     int64_t timeout_ns; // 0: none
     unsigned declared;  // effects it declares, as bits; 0: it declares none
     long count;         // the how-manieth execution of the run

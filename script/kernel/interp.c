@@ -12,8 +12,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { INSIST_MS = 100, WEDGED_SECONDS = 5, TRACEBACK_MAX = 30, LEVELS_MAX = 500 };
+enum {
+    INSIST_MS = 100,
+    ANSWER_MS = 1000, // for complete and inspect
+    WEDGED_SECONDS = 5,
+    END_SECONDS = 2, // for finalizers when the state is closed
+    TRACEBACK_MAX = 30,
+    LEVELS_MAX = 500,
+};
 
 interp *interp_of(lua_State *L)
 {
@@ -207,6 +215,7 @@ static void post_executed(void *arg)
 }
 
 struct answered {
+    interp *interp;
     struct interp_question *question;
     cJSON *result;
 };
@@ -214,6 +223,7 @@ struct answered {
 static void post_answered(void *arg)
 {
     struct answered *done = arg;
+    interp_is_back(done->interp);
     done->question->reply(done->question->arg, done->result);
     cJSON_Delete(done->result);
     cJSON_Delete(done->question->args);
@@ -235,12 +245,15 @@ static int ask_hook(lua_State *L)
 static void answer(interp *in, struct interp_question *q)
 {
     lua_State *L = in->L;
+    struct answered *done = mem_alloc(sizeof *done);
+    *done = (struct answered){.interp = in, .question = q};
+    interrupt_enter(&in->interrupt, L); // a user's __tostring may be in it
     lua_pushcfunction(L, ask_hook);
     lua_pushlightuserdata(L, q);
-    struct answered *done = mem_alloc(sizeof *done);
-    done->question = q;
     if (lua_pcall(L, 1, 1, 0) == LUA_OK)
         done->result = luajson_read(L, -1, NULL);
+    interrupt_leave(&in->interrupt);
+    lua_sethook(L, NULL, 0, 0);
     lua_settop(L, 0);
     loop_post(in->kernel->loop, post_answered, done);
 }
@@ -352,12 +365,16 @@ void interp_execute(interp *in, execution *x)
 bool interp_ask(interp *in, struct interp_question question)
 {
     pthread_mutex_lock(&in->lock);
-    bool free_slot = !in->question;
-    if (free_slot)
+    bool taken = !in->question && !in->insisting;
+    if (taken)
         in->question = mem_dup(&question, sizeof question);
     pthread_cond_signal(&in->wake);
     pthread_mutex_unlock(&in->lock);
-    return free_slot;
+    if (taken) {
+        in->insisting = clock_mono();
+        loop_timer_start(in->insist, ANSWER_MS, INSIST_MS);
+    }
+    return taken;
 }
 
 void interp_stop_running(interp *in)
@@ -376,15 +393,24 @@ void interp_is_back(interp *in)
     interrupt_reset(&in->interrupt);
 }
 
-void interp_free(interp *in)
+bool interp_end(interp *in)
 {
     if (!in)
-        return;
+        return true;
     pthread_mutex_lock(&in->lock);
     in->quit = true;
     pthread_cond_signal(&in->wake);
     pthread_mutex_unlock(&in->lock);
-    pthread_join(in->thread, NULL);
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += END_SECONDS;
+    return pthread_timedjoin_np(in->thread, NULL, &until) == 0;
+}
+
+void interp_free(interp *in)
+{
+    if (!in)
+        return;
     loop_timer_free(in->insist);
     pthread_cond_destroy(&in->wake);
     pthread_mutex_destroy(&in->lock);

@@ -49,10 +49,13 @@ struct interp_question {
     void (*reply)(void *arg, cJSON *result);
     void *arg;
 };
-// false, and nothing is taken, while another one waits.
+// false, and nothing is taken, while another one is being answered. One that takes long is
+// interrupted.
 bool interp_ask(interp *in, struct interp_question question);
-// Ends the thread, which must be idle, and frees it.
-void interp_free(interp *in);
+// Closes the state and ends the thread; false when a finalizer keeps it: then it goes with the
+// process, and all that it may use stays. NULL is fine.
+bool interp_end(interp *in);
+void interp_free(interp *in); // after it has ended
 
 // The Lua thread, for the files that make up the state:
 

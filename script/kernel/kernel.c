@@ -334,6 +334,7 @@ int kernel_run(const struct kernel_options *options, err *e)
     if (!k)
         return -1;
     if (open_all(k, e) < 0) {
+        interp_end(k->interp);
         kernel_free(k);
         return -1;
     }
@@ -341,7 +342,9 @@ int kernel_run(const struct kernel_options *options, err *e)
         life_begin(k);
     loop_run(k->loop);
     int exit_code = k->exit;
-    if (k->abandoned) { // the Lua thread still uses all of it; the process is about to end
+    if (k->abandoned ||
+        !interp_end(
+            k->interp)) { // the Lua thread still uses all of it; the process is about to end
         server_free(k->server);
         journal_close(k->journal);
     } else

@@ -2,8 +2,10 @@
 // What the parts of one kernel share, and which thread each of it belongs to. Only script/kernel
 // includes this.
 //
-//   loop thread: clients, journal, document, outputs, children, displays        kernel.c,
-//   requests.c, running.c Lua thread:  cells, bindings, gate, ledger interp.c, cells.c, call.c
+//   loop thread   clients, journal, document, outputs, displays
+//                 kernel.c, requests.c, running.c, life.c
+//   Lua thread    cells, bindings, gate, ledger
+//                 interp.c, cells.c, call.c
 //
 // An execution, with gate and ledger, is handed over and back through posts and a lock; so both
 // threads see them, never at once.
@@ -37,8 +39,7 @@ struct kernel {
     canceller *waits; // of the Lua thread
     char *run, salt[33];
     char *notebook_dir;
-    struct call_cluster
-        cluster; // kubeconfig: the sandbox's, once it is ready (before the first cell)
+    struct call_cluster cluster; // with a sandbox: its, from before the first cell on
     struct call_paths paths;
     char *refusing_kubeconfig; // for children of cells that do not declare cluster
 

@@ -161,6 +161,20 @@ def test_wedged_in_a_finalizer(t):
     assert k.ask(type="restart")["ok"]
 
 
+def test_finalizers_do_not_keep_a_kernel(t):
+    k = Kernel(t, cell("keep = setmetatable({}, {__gc = function() while true do end end})"), headless=True)
+    began = time.monotonic()
+    assert k.finish() == 0
+    assert time.monotonic() - began < 6 * PATIENCE
+
+
+def test_inspecting_what_does_not_end(t):
+    k = Kernel(t)
+    k.run("bad = setmetatable({}, {__tostring = function() while true do end end})")
+    assert not k.ask(type="inspect", source="bad", cursor=3)["ok"]
+    assert k.run("1 + 1").value == "2"
+
+
 def test_time_out_of_a_cell(t):
     notebook = cell("print 'before' while true do pcall(function() while true do end end) end", 'Slow timeout="300ms"')
     k = Kernel(t, notebook + cell("print 'never'"), headless=True)
