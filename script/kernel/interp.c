@@ -339,6 +339,7 @@ interp *interp_new(kernel *k, size_t memory, err *e)
     pthread_mutex_init(&in->lock, NULL);
     pthread_cond_init(&in->wake, NULL);
     in->insist = loop_timer_new(k->loop, on_insist, in);
+    interrupt_prepare();
     // Signals are the loop thread's, but the one that interrupts.
     sigset_t all, before;
     sigfillset(&all);

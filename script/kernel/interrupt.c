@@ -227,12 +227,15 @@ static int our_close(lua_State *L)
 static const luaL_Reg coroutine_functions[] = {
     {"create", our_create}, {"resume", our_resume}, {"wrap", our_wrap}, {"close", our_close}, {0}};
 
+void interrupt_prepare(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGUSR1, &action, NULL);
+}
+
 void interrupt_install(interrupt *i, lua_State *L)
 {
     *(interrupt **)lua_getextraspace(L) = mine = i;
-    struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGUSR1, &action, NULL);
-
     lua_getglobal(L, LUA_COLIBNAME);
     luaL_setfuncs(L, coroutine_functions, 0);
     lua_pop(L, 1);

@@ -20,7 +20,10 @@ typedef struct interrupt {
     canceller *waits;             // ends what the Lua thread waits for; borrowed
 } interrupt;
 
-// On the Lua thread, once: its signal handler, and the functions that know about it: coroutine.*,
+// Before the Lua thread starts: the signal's handler, which is the process's. Until the thread has
+// called interrupt_install the signal does nothing.
+void interrupt_prepare(void);
+// On the Lua thread, once: the functions that know about it: coroutine.*,
 // pcall, xpcall, and debug without sethook. `i` must outlive L.
 void interrupt_install(interrupt *i, lua_State *L);
 // Forgets a stop: what it was for is over.
