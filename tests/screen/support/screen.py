@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""A program on an emulated terminal, driven from a test: see screen-run.c for the commands.
+
+    with Screen([program, "notebook.lua"], term="screen", size="80x24") as s:
+        s.wait("In [1]"); s.keys("Enter C-e"); print("\\n".join(s.screen()))
+"""
+import os
+import subprocess
+
+
+class Failed(AssertionError):
+    """A wait that was not fulfilled, with the screen as it stood."""
+
+
+class Screen:
+    def __init__(self, command, term="xterm-256color", size="80x24", seconds=20, env=None,
+                 record=None, cwd=None):
+        helper = os.path.join(os.environ["FIRESTEEL_BUILD"], "tests/screen/screen-run")
+        options = ["-t", term, "-s", size, "-w", str(seconds)] + (["-r", record] if record else [])
+        environment = {**os.environ, "LC_ALL": "C.UTF-8", **(env or {})}
+        self.process = subprocess.Popen(
+            [helper] + options + [str(word) for word in command], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True, encoding="utf-8", cwd=cwd,
+            env={name: value for name, value in environment.items() if value is not None})
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait(30)
+        self.process.stdout.close()
+
+    def do(self, *words):
+        """Gives a command; its answer as a list of lines."""
+        self.process.stdin.write(" ".join(words) + "\n")
+        self.process.stdin.flush()
+        lines = []
+        for line in self.process.stdout:
+            if line == ".\n":
+                if lines and lines[0].startswith("failed:"):
+                    raise Failed("\n".join(lines))
+                return lines
+            lines.append(line.rstrip("\n"))
+        raise Failed("screen-run ended: " + "\n".join(lines))
+
+    def keys(self, names):
+        self.do("keys", names)
+
+    def type(self, text):
+        self.do("type", text.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t"))
+
+    def paste(self, text):
+        self.do("paste", text.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t"))
+
+    def send(self, data):
+        """Bytes as they are."""
+        self.do("bytes", "".join(f"\\x{byte:02x}" for byte in data))
+
+    def wait(self, text):
+        self.do("wait", text)
+
+    def gone(self, text):
+        self.do("gone", text)
+
+    def quiet(self, milliseconds=100):
+        self.do("quiet", str(milliseconds))
+
+    def resize(self, size):
+        self.do("resize", size)
+
+    def signal(self, name):
+        self.do("signal", name)
+
+    def screen(self):
+        """The rows, without trailing blanks."""
+        return [row[1:] for row in self.do("screen")]
+
+    def styles(self):
+        """The rows, each after "|", and after a row its runs: "  0-4 fg=4 bold"."""
+        return self.do("styles")
+
+    def cursor(self):
+        """(x, y, visible)"""
+        _, x, y, visible = self.do("cursor")[0].split()
+        return int(x), int(y), visible == "visible"
+
+    def sent(self):
+        """Bytes sent since it was asked last."""
+        return int(self.do("sent")[0])
+
+    def tty(self):
+        return self.do("tty")[0]
+
+    def exit(self):
+        """Waits for the program's end: "exit 0", "signal 11"."""
+        return self.do("exit")[-1]
