@@ -19,6 +19,7 @@ static const struct verb *const verbs[] = {
     &show_verb,
     &export_verb,
     &clean_verb,
+    &attach_verb,
     &ls_verb,
     &stop_verb,
     &sandbox_verb,
@@ -27,7 +28,8 @@ static const struct verb *const verbs[] = {
 static void print_usage(FILE *to)
 {
     fprintf(to, "firesteel: notebooks for models and clusters, in a terminal\n\n"
-                "Usage: firesteel VERB …\n\n");
+                "Usage: firesteel NOTEBOOK      opens it in the workbench\n"
+                "       firesteel VERB …\n\n");
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
         fprintf(to, "  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
     fprintf(to,
@@ -40,16 +42,6 @@ static const struct verb *find_verb(const char *name)
         if (str_eq(verbs[i]->name, name))
             return verbs[i];
     return NULL;
-}
-
-static int no_workbench(const char *notebook)
-{
-    fprintf(stderr,
-        "firesteel: opening a notebook needs the terminal workbench, which is not in this "
-        "version.\n"
-        "Run it instead: firesteel run %s\n",
-        notebook);
-    return 2;
 }
 
 static int unknown_verb(const char *name)
@@ -116,7 +108,7 @@ int main(int argc, char **argv)
         code = help(&cli, argc, argv);
     else if (str_ends(name, ".lua") || str_ends(name, ".ipynb") ||
              (path_exists(name) && !path_is_dir(name)))
-        code = no_workbench(name);
+        code = open_verb.run(&cli, argc, argv);
     else
         code = unknown_verb(name);
     free(cli.cwd);

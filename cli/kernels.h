@@ -7,6 +7,7 @@ struct kernel {
     char *socket;
     char *run, *cwd, *state; // what it said; NULL: it did not answer
     int pid;
+    bool headless;
 };
 struct kernels {
     struct kernel *list;

@@ -66,6 +66,7 @@ struct run_cell {
     int64_t started, ended;       // wall ns, 0: not yet (a cancelled one may only have ended)
     int64_t mono_start, mono_end; // for durations
     bool resumed;                 // every effect was verified, none repeated
+    char hash[65];                // SHA-256 of the source that ran last, "" if none
     struct output *outputs;
     size_t n_outputs;
 };

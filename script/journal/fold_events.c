@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "script/journal/fold_private.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void set_string(char **to, const char *value)
@@ -165,6 +166,7 @@ static int on_state(fold *f, const cJSON *r, err *e)
     if (state == STATE_RUNNING) {
         fold_clear_outputs(c);
         c->count = (long)json_int_or(r, "count", c->count + 1);
+        snprintf(c->hash, sizeof c->hash, "%s", json_str_or(r, "hash", ""));
         c->started = f->last;
         c->ended = 0;
         c->mono_start = c->mono_end = f->mono_last;

@@ -97,6 +97,8 @@ int launch_kernel(const struct launch *options, pid_t *guard, int *client_fd, er
     for (int fd = STDOUT_FILENO; options->detach && fd <= STDERR_FILENO;
          fd++) // $(… --detach) must end
         posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_WRONLY, 0);
+    for (int fd = STDOUT_FILENO; options->output && fd <= STDERR_FILENO; fd++)
+        posix_spawn_file_actions_adddup2(&files, options->output, fd);
     int failed = posix_spawn(guard, options->program, &files, &attributes, argv, environ);
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);

@@ -24,6 +24,7 @@ struct launch {
     const char *images;                            // --images: the local image store
     const char *data;                              // --data: where data sets are looked for
     const char *const *parameters;                 // --param NAME=VALUE, NULL-terminated
+    int output;    // descriptor for what it prints itself; 0: the caller's own
     bool headless; // --headless: executes the notebook after the owner's hello, then ends
     bool detach;   // --detach: headless, but starts at once and outlives its client
     bool sandbox;  // --sandbox: a private one

@@ -39,7 +39,7 @@ LAYERS = {
     "tui/syntax": ["tui/grid"],
     "tui/term": ["base/loop", "tui/grid", "tui/edit/key.h"],
     "tui/view": ["tui/grid", "tui/edit", "tui/syntax", "script/notebook", "script/journal",
-                 "script/protocol"],
+                 "script/protocol", "base/loop"],
 }
 # protocol's client and server speak over the loop
 LAYERS["script/protocol"].append("base/loop")

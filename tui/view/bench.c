@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: MIT
+#include "tui/view/bench.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "tui/view/view.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SEND_AFTER_MS = 500, SPIN_MS = 1000 };
+
+bench *bench_new(const struct bench_about *about, const struct bench_ops *ops, void *arg)
+{
+    bench *b = mem_alloc(sizeof *b);
+    *b = (bench){.ops = ops,
+        .arg = arg,
+        .path = mem_strdup(about->path),
+        .target = mem_strdup(about->target),
+        .temporary = mem_strdup(about->temporary),
+        .ascii = about->ascii,
+        .fold = fold_new(),
+        .rev = 1,
+        .saved = true,
+        .state = mem_strdup("starting"),
+        .dirty = true};
+    notebook_push(b);
+    return b;
+}
+
+void bench_free(bench *b)
+{
+    if (!b)
+        return;
+    while (b->top)
+        view_pop(b->top);
+    slots_free(b);
+    fold_free(b->fold);
+    fold_free(b->incoming);
+    cJSON_Delete(b->document);
+    cJSON_Delete(b->ask);
+    cJSON_Delete(b->cells);
+    for (size_t i = 0; i < b->n_changes; i++) {
+        struct change *c = &b->changes[i];
+        free(c->id);
+        free(c->after);
+        free(c->marker);
+        free(c->source);
+    }
+    free(b->changes);
+    buf_done(&b->clipboard);
+    buf_done(&b->search);
+    buf_done(&b->farewell);
+    grid_free(b->scratch);
+    free(b->path);
+    free(b->target);
+    free(b->temporary);
+    free(b->run);
+    free(b->state);
+    free(b->spool_dir);
+    free(b->select);
+    free(b);
+}
+
+void *view_push(bench *b, const struct view_ops *ops, size_t size)
+{
+    view *v = mem_alloc(size);
+    *v = (view){ops, b, b->top};
+    b->top = v;
+    b->input = (struct key_input){0};
+    b->dirty = true;
+    return v;
+}
+
+void view_pop(view *v)
+{
+    bench *b = v->bench;
+    for (view **at = &b->top; *at; at = &(*at)->below) {
+        if (*at != v)
+            continue;
+        *at = v->below;
+        break;
+    }
+    if (v->ops->done)
+        v->ops->done(v);
+    free(v);
+    b->dirty = true;
+}
+
+static void say(bench *b, bool error, const char *fmt, va_list args)
+{
+    vsnprintf(b->say, sizeof b->say, fmt, args);
+    b->said_error = error;
+    b->dirty = true;
+}
+
+void bench_say(bench *b, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    say(b, false, fmt, args);
+    va_end(args);
+}
+
+void bench_complain(bench *b, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    say(b, true, fmt, args);
+    va_end(args);
+}
+
+static void set_state(bench *b, const char *state)
+{
+    char *copy = mem_strdup(state);
+    free(b->state);
+    b->state = copy;
+    b->dirty = true;
+}
+
+bool bench_busy(const bench *b)
+{
+    return !str_eq(b->state, "idle") && !str_eq(b->state, "gone") && !str_eq(b->state, "starting");
+}
+
+int bench_show(bench *b, const char *words, size_t n, err *e)
+{
+    AUTO_JSON *record = message_new(MESSAGE_run);
+    AUTO_FREE char *copy = mem_strndup(words, n);
+    json_set_str(record, "notebook", copy);
+    json_set_str(record, "run", "");
+    if (fold_event(b->fold, record, e) < 0)
+        return -1;
+    slots_follow(b);
+    return 0;
+}
+
+void bench_connect(bench *b, client *c)
+{
+    b->client = c;
+    b->restarting = false;
+    client_hello(c, 0, false);
+}
+
+void bench_lost(bench *b, const char *why)
+{
+    b->client = NULL;
+    set_state(b, b->restarting ? "restarting" : "gone");
+    if (!b->restarting)
+        bench_complain(b, "%s", why);
+}
+
+bool bench_restarting(const bench *b)
+{
+    return b->restarting;
+}
+
+// A kernel introduces itself: what it has seen so far comes next, and what is shown stays until
+// all of it is here.
+static void on_welcome(bench *b, const cJSON *m)
+{
+    const char *journal = json_str_or(m, "journal", "");
+    size_t n = strlen(journal);
+    free(b->spool_dir);
+    free(b->run);
+    b->spool_dir = mem_strndup(journal, n > 6 ? n - 6 : n); // without ".jsonl"
+    b->run = mem_strdup(json_str(m, "run"));
+    b->read_only = json_bool_or(m, "headless", false);
+    set_state(b, json_str_or(m, "state", "idle"));
+    fold_free(b->incoming);
+    b->incoming = fold_new();
+    b->caught_up = (uint64_t)json_int_or(m, "seq", 0);
+    cJSON_Delete(STEAL(b->ask));
+}
+
+static void catch_up(bench *b)
+{
+    fold_free(b->fold);
+    b->fold = STEAL(b->incoming);
+    if (b->document)
+        fold_event(b->fold, b->document, NULL);
+    for (size_t i = 0; i < b->n_slots; i++)
+        b->slots[i]->version++;
+    slots_follow(b);
+    remote_flush(b);
+    b->dirty = true;
+}
+
+static void on_document(bench *b, const cJSON *m)
+{
+    b->rev = json_int_or(m, "rev", b->rev);
+    b->saved = json_bool_or(m, "saved", true);
+    if (json_str(m, "path")) {
+        free(b->path);
+        b->path = mem_strdup(json_str(m, "path"));
+    }
+    if (json_get(m, "seq"))
+        return; // a reload: the fold has it
+    cJSON_Delete(b->document);
+    b->document = cJSON_Duplicate(m, true);
+    if (b->incoming && fold_seq(b->incoming) >= b->caught_up)
+        catch_up(b);
+}
+
+static void on_edited(bench *b, const cJSON *m)
+{
+    int64_t rev = json_int_or(m, "rev", 0);
+    b->rev = rev > b->rev ? rev : b->rev;
+    b->saved = str_eq(json_str(m, "change"), "save");
+    if (b->saved)
+        bench_say(b, "saved %s", json_str_or(m, "path", ""));
+}
+
+static void on_ask(bench *b, const cJSON *m)
+{
+    cJSON_Delete(b->ask);
+    b->ask = cJSON_Duplicate(m, true);
+}
+
+static void on_answered(bench *b, const cJSON *m)
+{
+    if (b->ask && json_int_or(b->ask, "ask", 0) == json_int_or(m, "ask", -1))
+        cJSON_Delete(STEAL(b->ask));
+}
+
+static void on_kernel(bench *b, const cJSON *m)
+{
+    const char *state = json_str_or(m, "state", "");
+    b->restarting = b->restarting || str_eq(state, "restarting");
+    set_state(b, state);
+    if (str_eq(state, "wedged"))
+        bench_complain(b, "the cell cannot be interrupted: 00 restarts the kernel");
+}
+
+// What happened to a cell's output makes it be drawn anew.
+static void touch(bench *b, const cJSON *m)
+{
+    struct slot *s = slot_by_id(b, json_str(m, "cell"), NULL);
+    if (s) {
+        s->version++;
+        return;
+    }
+    const struct output *o = fold_display(b->fold, json_int_or(m, "id", -1));
+    for (size_t i = 0; o && i < b->n_slots; i++) {
+        const struct run_cell *c = slot_run(b, i);
+        if (c && o >= c->outputs && o < c->outputs + c->n_outputs)
+            b->slots[i]->version++;
+    }
+}
+
+static void on_event(bench *b, message_type type, const cJSON *m)
+{
+    bool past = b->incoming != NULL;
+    err e = {0};
+    if (fold_event(past ? b->incoming : b->fold, m, &e) < 0)
+        bench_complain(b, "%s", e.text);
+    if (type == MESSAGE_ask)
+        on_ask(b, m);
+    else if (type == MESSAGE_answered)
+        on_answered(b, m);
+    if (past) {
+        if (fold_seq(b->incoming) >= b->caught_up && b->document)
+            catch_up(b);
+        return;
+    }
+    if (type == MESSAGE_edited)
+        on_edited(b, m);
+    else if (type == MESSAGE_kernel)
+        on_kernel(b, m);
+    if (type == MESSAGE_edited || type == MESSAGE_document)
+        slots_follow(b);
+    touch(b, m);
+}
+
+void bench_message(bench *b, message_type type, const cJSON *m)
+{
+    if (type == MESSAGE_welcome)
+        on_welcome(b, m);
+    else if (type == MESSAGE_document)
+        on_document(b, m);
+    else if (type == MESSAGE_touched)
+        bench_complain(b, "the file has changed underneath; saving asks before it overwrites it");
+    if (json_get(m, "seq"))
+        on_event(b, type, m);
+    if (b->ask && !b->incoming && b->top->ops->keys == &notebook_keys)
+        ask_push(b);
+    b->dirty = true;
+}
+
+static unsigned mode_of(view *v)
+{
+    return v->ops->mode ? v->ops->mode(v) : MODE_VIEW;
+}
+
+static bool bench_own(bench *b, enum action a)
+{
+    switch ((int)a) {
+    case ACT_REDRAW:
+        b->ops->redraw(b->arg);
+        b->dirty = true;
+        return true;
+    case ACT_SUSPEND:
+        b->ops->suspend(b->arg);
+        b->dirty = true;
+        return true;
+    case ACT_HELP:
+        help_push(b);
+        return true;
+    case ACT_QUIT:
+        leave_push(b);
+        return true;
+    case ACT_BACK:
+        if (b->top->below)
+            view_pop(b->top);
+        return true;
+    }
+    return false;
+}
+
+bool bench_act(bench *b, enum action a)
+{
+    b->dirty = true;
+    return b->top->ops->act(b->top, a) || bench_own(b, a);
+}
+
+void bench_key(bench *b, key k)
+{
+    view *v = b->top;
+    const struct keymap *maps[] = {v->ops->keys};
+    bool pending = b->input.n > 0;
+    b->dirty = true;
+    b->say[0] = '\0';
+    enum action a = keymap_feed(&b->input, maps, 1, mode_of(v), k);
+    if (a != ACT_NONE)
+        bench_act(b, a);
+    else if (b->input.n == 0 && !pending && v->ops->type)
+        v->ops->type(v, k);
+}
+
+void bench_paste(bench *b, const char *words, size_t n)
+{
+    if (b->top->ops->paste)
+        b->top->ops->paste(b->top, words, n);
+    b->dirty = true;
+}
+
+void bench_flush(bench *b)
+{
+    if (b->client)
+        remote_flush(b);
+}
+
+static void draw_from(view *v, grid *g, rect area)
+{
+    if (v->ops->overlay && v->below)
+        draw_from(v->below, g, area);
+    grid_set_cursor(g, -1, -1);
+    v->ops->draw(v, g, area);
+}
+
+bool bench_draw(bench *b, grid *g)
+{
+    rect area = grid_area(g);
+    if (!b->dirty && area.w == b->w && area.h == b->h)
+        return false;
+    b->w = area.w;
+    b->h = area.h;
+    b->dirty = false;
+    grid_clear(g);
+    if (area.h < 2 || area.w < 10)
+        return true;
+    draw_from(b->top, g, (rect){0, 0, area.w, area.h - 1});
+    status_draw(b, g, (rect){0, area.h - 1, area.w, 1}, mode_of(b->top), b->top->ops->name);
+    return true;
+}
+
+void bench_redraw(bench *b)
+{
+    b->dirty = true;
+}
+
+int bench_wait_ms(const bench *b)
+{
+    if (b->edited_at) {
+        int64_t left = b->edited_at + SEND_AFTER_MS * CLOCK_MS - clock_mono();
+        return left > 0 ? (int)(left / CLOCK_MS) + 1 : 0;
+    }
+    return str_eq(b->state, "busy") ? SPIN_MS : -1; // the running cell's clock
+}
+
+void bench_tick(bench *b)
+{
+    if (b->edited_at && clock_mono() >= b->edited_at + SEND_AFTER_MS * CLOCK_MS)
+        remote_flush(b);
+    b->dirty = true;
+}
+
+const char *bench_farewell(const bench *b)
+{
+    return b->farewell.len ? buf_cstr(&b->farewell) : NULL;
+}
+
+const char *bench_run(const bench *b)
+{
+    return b->run;
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: MIT
+#include "tui/view/canvas.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "tui/grid/layout.h"
+#include "tui/grid/plot.h"
+#include "tui/grid/utf8.h"
+#include "tui/view/view.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PLOT_ROWS = 8, SERIES = 8, GAP = 2, BAR = 24, COLUMNS = 32 };
+#define KIND(name) "application/vnd.firesteel." name "+json"
+
+static rect area_of(const struct canvas *c)
+{
+    rect all = grid_area(c->grid);
+    return (rect){0, 0, c->w, all.h};
+}
+
+// The rest of one screen row of a styled line, from byte `from`; returns where the next one starts.
+static size_t put_row(
+    struct canvas *c, const struct ansi_line *line, size_t from, style base, bool draw)
+{
+    size_t n = line->n - from;
+    size_t fit = n ? layout_wrap(line->text + from, n, c->w) : 0;
+    int x = 0;
+    for (size_t i = 0; draw && i < line->spans_n; i++) {
+        const struct ansi_span *s = &line->spans[i];
+        size_t a = s->from > from ? s->from : from, z = s->to < from + fit ? s->to : from + fit;
+        if (a < z)
+            x += grid_put(
+                c->grid, area_of(c), x, c->y, line->text + a, z - a, style_over(base, s->style));
+    }
+    c->y += draw;
+    return from + fit;
+}
+
+static int rows_of(struct canvas *c, const struct ansi_line *line)
+{
+    int rows = 0;
+    size_t at = 0;
+    do
+        at = put_row(c, line, at, (style){0}, false), rows++;
+    while (at < line->n);
+    return rows;
+}
+
+void canvas_ansi(
+    struct canvas *c, const char *bytes, size_t n, style base, int limit, const char *more)
+{
+    ansi_text *t = ansi_text_new(limit ? (size_t)limit : 0);
+    ansi_text_feed(t, bytes, n);
+    size_t lines = ansi_text_lines(t), first = lines;
+    int rows = 0;
+    while (first > 0) {
+        struct ansi_line line = ansi_text_line(t, first - 1);
+        int more_rows = rows_of(c, &line);
+        if (limit && rows + more_rows > limit && rows > 0)
+            break;
+        rows += more_rows;
+        first--;
+    }
+    size_t hidden = first + ansi_text_dropped(t);
+    if (more || hidden)
+        canvas_line(c, LOOK_DIM, "⋮ %s%zu more line%s above; O shows all", more ? more : "", hidden,
+            hidden == 1 ? "" : "s");
+    for (size_t i = first; i < lines; i++) {
+        struct ansi_line line = ansi_text_line(t, i);
+        size_t at = 0;
+        do
+            at = put_row(c, &line, at, base, true);
+        while (at < line.n);
+    }
+    ansi_text_free(t);
+}
+
+void canvas_line(struct canvas *c, style st, const char *fmt, ...)
+{
+    AUTO_BUF words = {0};
+    va_list args;
+    va_start(args, fmt);
+    buf_vfmt(&words, fmt, args);
+    va_end(args);
+    grid_put_short(c->grid, area_of(c), 0, c->y++, c->w, buf_cstr(&words), words.len, st);
+}
+
+static const char *column_name(const cJSON *columns, int i)
+{
+    const cJSON *column = cJSON_GetArrayItem(columns, i);
+    return cJSON_IsString(column) ? column->valuestring : json_str_or(column, "name", "");
+}
+
+static void entry(const cJSON *columns, const cJSON *row, int i, buf *out)
+{
+    const cJSON *cells = cJSON_IsArray(row) ? row : json_get(row, "cells");
+    const cJSON *value =
+        cells ? cJSON_GetArrayItem(cells, i) : json_get(row, column_name(columns, i));
+    buf_clear(out);
+    if (cJSON_IsString(value))
+        buf_str(out, value->valuestring);
+    else if (value && !cJSON_IsNull(value))
+        json_print(out, value);
+    for (size_t k = 0; k < out->len; k++)
+        if ((unsigned char)out->data[k] < ' ')
+            out->data[k] = ' ';
+}
+
+// Words that say how something is have the colour that says so.
+static style word_style(const char *word)
+{
+    static const char *const good[] = {"Running", "RUNNING", "COMPLETED", "Completed", "Succeeded",
+        "True", "ok", "Ready"},
+                             *const bad[] = {"FAILED", "Failed", "Error", "OOMKilled",
+                                 "CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull",
+                                 "SUBMISSION_FAILED"},
+                             *const wait[] = {"Pending", "ContainerCreating", "SUBMITTED",
+                                 "Terminating", "PENDING_RERUN", "Warning"};
+    for (size_t i = 0; i < ARRAY_LEN(good); i++)
+        if (str_eq(word, good[i]))
+            return LOOK_GOOD;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        if (str_eq(word, bad[i]))
+            return LOOK_ERROR;
+    for (size_t i = 0; i < ARRAY_LEN(wait); i++)
+        if (str_eq(word, wait[i]))
+            return LOOK_WARN;
+    return (style){0};
+}
+
+void canvas_table(struct canvas *c, const cJSON *table, int limit)
+{
+    const cJSON *columns = json_get(table, "columns"), *rows = json_get(table, "rows"), *row;
+    int n = columns && columns->child ? cJSON_GetArraySize(columns)
+                                      : cJSON_GetArraySize(rows ? rows->child : NULL);
+    n = n < COLUMNS ? n : COLUMNS;
+    struct column layout[COLUMNS] = {0};
+    int widths[COLUMNS], left = 0;
+    AUTO_BUF words = {0};
+    for (int i = 0; i < n; i++) {
+        const char *name = column_name(columns, i);
+        layout[i].want = text_width(name, strlen(name), 0);
+    }
+    cJSON_ArrayForEach(row, rows)
+    {
+        for (int i = 0; i < n; i++) {
+            entry(columns, row, i, &words);
+            int w = text_width(buf_cstr(&words), words.len, 0);
+            layout[i].want = w > layout[i].want ? w : layout[i].want;
+        }
+    }
+    for (int i = 0; i < n; i++)
+        layout[i].min = layout[i].want < 6 ? layout[i].want : 6;
+    layout_columns(layout, (size_t)n, GAP, c->w, widths);
+    for (int i = 0, x = 0; columns && columns->child && i < n; x += widths[i++] + GAP) {
+        const char *name = column_name(columns, i);
+        grid_put_short(c->grid, area_of(c), x, c->y, widths[i], name, strlen(name), LOOK_BOLD);
+    }
+    c->y += columns && columns->child;
+    cJSON_ArrayForEach(row, rows)
+    {
+        if (limit && left++ >= limit)
+            continue;
+        for (int i = 0, x = 0; i < n; x += widths[i++] + GAP) {
+            entry(columns, row, i, &words);
+            grid_put_short(c->grid, area_of(c), x, c->y, widths[i], buf_cstr(&words), words.len,
+                word_style(buf_cstr(&words)));
+        }
+        c->y++;
+    }
+    if (limit && left > limit)
+        canvas_line(c, LOOK_DIM, "⋮ %d more rows; O shows all", left - limit);
+    if (json_str(table, "note"))
+        canvas_line(c, LOOK_WARN, "%s", json_str(table, "note"));
+}
+
+static void metrics_text(const cJSON *metrics, buf *out)
+{
+    const cJSON *m;
+    cJSON_ArrayForEach(m, metrics)
+    {
+        if (cJSON_IsNumber(m))
+            buf_fmt(out, "  %s %.4f", m->string, m->valuedouble);
+    }
+}
+
+static const style series_styles[SERIES] = {{.fg = COLOR_INDEX(4)}, {.fg = COLOR_INDEX(3)},
+    {.fg = COLOR_INDEX(2)}, {.fg = COLOR_INDEX(5)}, {.fg = COLOR_INDEX(6)}, {.fg = COLOR_INDEX(1)},
+    {.fg = COLOR_INDEX(7)}, {.attrs = ATTR_BOLD}};
+
+// Curves of a training job: those that share a range share a picture (losses, accuracies).
+static void history(struct canvas *c, const cJSON *epochs, const char *suffix, int x, int w)
+{
+    int n = cJSON_GetArraySize(epochs);
+    struct series series[2] = {0};
+    double *values = mem_array((size_t)n * 2 + 1, sizeof *values);
+    size_t used = 0;
+    for (size_t k = 0; k < 2; k++) {
+        AUTO_FREE char *name = str_fmt("%s%s", k ? "val_" : "", suffix);
+        double *y = values + k * (size_t)n;
+        const cJSON *e = epochs->child;
+        bool any = false;
+        for (int i = 0; i < n; i++, e = e->next) {
+            const cJSON *v = json_get(json_get(e, "metrics"), name);
+            y[i] = cJSON_IsNumber(v) ? v->valuedouble : NAN;
+            any = any || cJSON_IsNumber(v);
+        }
+        if (any)
+            series[used++] = (struct series){y, (size_t)n, series_styles[k], STEAL(name)};
+    }
+    rect area = {x, c->y, w, PLOT_ROWS};
+    if (used)
+        plot_chart(c->grid, rect_clip(area, area_of(c)), series, used, c->ascii);
+    for (size_t k = 0; k < used; k++)
+        free((char *)series[k].name);
+    free(values);
+}
+
+void canvas_progress(struct canvas *c, const cJSON *p, bool live)
+{
+    int64_t done = json_int_or(p, "done", 0), total = json_int_or(p, "total", 0);
+    int64_t epoch = json_int_or(p, "epoch", 0), epochs = json_int_or(p, "epochs", 0);
+    AUTO_BUF words = {0}, tail = {0};
+    if (json_str(p, "label"))
+        buf_fmt(&words, "%s ", json_str(p, "label"));
+    if (epoch)
+        buf_fmt(&words, "%lld/%lld ", (long long)epoch, (long long)epochs);
+    int x = grid_put(c->grid, area_of(c), 0, c->y, buf_cstr(&words), words.len, LOOK_BOLD);
+    int bar = c->w - x < 3 * BAR ? c->w / 4 : BAR;
+    double fraction = total > 0 ? (double)done / (double)total : NAN;
+    plot_progress(
+        c->grid, area_of(c), x, c->y, bar, fraction, live ? LOOK_ACCENT : LOOK_GOOD, c->ascii);
+    buf_fmt(&tail, " %lld/%lld", (long long)done, (long long)total);
+    metrics_text(json_get(p, "metrics"), &tail);
+    grid_put_short(
+        c->grid, area_of(c), x + bar, c->y, c->w - x - bar, buf_cstr(&tail), tail.len, (style){0});
+    c->y++;
+    const cJSON *epochs_done = json_get(p, "history");
+    if (cJSON_GetArraySize(epochs_done) < 2)
+        return;
+    int half = c->w >= 60 ? (c->w - GAP) / 2 : c->w;
+    history(c, epochs_done, "loss", 0, half);
+    if (half < c->w)
+        history(c, epochs_done, "accuracy", half + GAP, half);
+    c->y += PLOT_ROWS;
+}
+
+void canvas_plot(struct canvas *c, const cJSON *plot)
+{
+    const cJSON *list = json_get(plot, "series"), *s;
+    struct series series[SERIES];
+    size_t n = 0;
+    cJSON_ArrayForEach(s, list)
+    {
+        const cJSON *y = json_get(s, "y"), *v;
+        if (n == SERIES)
+            break;
+        double *values = mem_array((size_t)cJSON_GetArraySize(y) + 1, sizeof *values);
+        size_t count = 0;
+        cJSON_ArrayForEach(v, y)
+        {
+            values[count++] = cJSON_IsNumber(v) ? v->valuedouble : NAN;
+        }
+        series[n] = (struct series){values, count, series_styles[n], json_str(s, "name")};
+        n++;
+    }
+    if (json_str(plot, "title"))
+        canvas_line(c, LOOK_BOLD, "%s", json_str(plot, "title"));
+    rect area = {0, c->y, c->w, PLOT_ROWS + 2};
+    plot_chart(c->grid, rect_clip(area, area_of(c)), series, n, c->ascii);
+    c->y += area.h;
+    while (n > 0)
+        free((double *)series[--n].values);
+}
+
+static void canvas_markdown(struct canvas *c, const char *words)
+{
+    syntax_state state = 0;
+    struct span spans[SYNTAX_SPANS];
+    while (*words) {
+        size_t n = strcspn(words, "\n"), count;
+        state = syntax_line(SYNTAX_MARKDOWN, state, words, n, spans, &count);
+        grid_put(c->grid, area_of(c), 0, c->y, words, n, (style){0});
+        for (size_t i = 0; i < count; i++)
+            grid_put(c->grid, area_of(c), text_width(words, spans[i].from, 0), c->y,
+                words + spans[i].from, spans[i].to - spans[i].from, syntax_style(spans[i].class));
+        c->y++;
+        words += n + (words[n] == '\n');
+    }
+}
+
+void canvas_bundle(struct canvas *c, const cJSON *bundle, bool live, int limit)
+{
+    const char *plain = json_str_or(bundle, "text/plain", "");
+    const cJSON *table = json_get(bundle, KIND("pods"));
+    table = table ? table : json_get(bundle, KIND("events"));
+    table = table ? table : json_get(bundle, KIND("table"));
+    if (cJSON_IsArray(json_get(table, "rows")))
+        canvas_table(c, table, limit);
+    else if (json_get(bundle, KIND("progress")))
+        canvas_progress(c, json_get(bundle, KIND("progress")), live);
+    else if (json_get(bundle, KIND("plot")))
+        canvas_plot(c, json_get(bundle, KIND("plot")));
+    else if (json_str(bundle, "text/markdown"))
+        canvas_markdown(c, json_str(bundle, "text/markdown"));
+    else
+        canvas_ansi(c, plain, strlen(plain), (style){0}, limit, NULL);
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// One cell in rows: its title line, its source, its output, an empty row. Nothing is owned.
+#pragma once
+#include "tui/view/view.h"
+
+struct cell_look {
+    bool selected, editing, numbers;
+    int scroll; // columns that the source is shifted to the left
+};
+enum { CELL_INDENT = 2 }; // columns before the text: the mark of the selected cell
+
+int cellview_rows(bench *b, size_t i, int width);
+// Rows before a line of its source.
+int cellview_source_row(bench *b, size_t i, size_t line);
+// Draws row `row` of cell i at the screen row y of the area.
+void cellview_draw(
+    bench *b, grid *g, rect area, size_t i, int row, int y, const struct cell_look *look);
+// Columns that line numbers take.
+int cellview_numbers(bench *b, size_t i, bool numbers);

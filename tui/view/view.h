@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// What views are made of, and what they share. A view is one small file that ends in its table of
+// operations and keys; it knows the bench, never another view, and nothing of Kubernetes.
+//
+//   bench ── top ──> help ──> notebook        keys go to the top; views below an overlay are drawn
+//     │                                       first
+//     ├── fold      the run, from the kernel's events
+//     └── slots     one for each cell: its text as it is edited here, and its drawn output
+#pragma once
+#include "script/journal/fold.h"
+#include "tui/edit/edit.h"
+#include "tui/edit/keymap.h"
+#include "tui/syntax/syntax.h"
+#include "tui/view/bench.h"
+
+typedef struct view view;
+struct view_ops {
+    const char *name; // for the status line and the help
+    const struct keymap *keys;
+    bool overlay;              // what is below shows around it
+    unsigned (*mode)(view *v); // of its keys; NULL: MODE_VIEW
+    void (*draw)(view *v, grid *g, rect area);
+    // Does an action; false: not one of its own, or without effect.
+    bool (*act)(view *v, enum action a);
+    // A key that is bound to nothing, and pasted text; may be NULL.
+    void (*type)(view *v, key k);
+    void (*paste)(view *v, const char *words, size_t n);
+    void (*done)(view *v); // frees what it has beside itself; may be NULL
+};
+struct view {
+    const struct view_ops *ops;
+    bench *bench;
+    view *below;
+};
+
+// A cell as it is shown: by id, in the document's order.
+struct slot {
+    char *id;
+    edit *edit;
+    syntax_cache *syntax;
+    syntax_language language;
+    uint64_t sent;    // revision of the text that the kernel has
+    unsigned version; // counts what happened to its output
+    bool input_folded, output_folded;
+    grid *output; // drawn, for `drawn_version` and `drawn_width`
+    unsigned drawn_version;
+    int drawn_width;
+};
+
+// A change of the document's structure that can be taken back.
+enum change_kind { CHANGE_INSERTED, CHANGE_DELETED, CHANGE_MOVED };
+struct change {
+    enum change_kind kind;
+    char *id, *after, *marker, *source; // those that its kind needs
+};
+
+struct bench {
+    const struct bench_ops *ops;
+    void *arg;
+    char *path, *target, *temporary;
+    bool ascii;
+
+    fold *fold;
+    fold *incoming;  // of a kernel whose past is still coming in; else NULL
+    cJSON *document; // its document, which that past leads to
+    uint64_t caught_up;
+    struct slot **slots;
+    size_t n_slots;
+
+    client *client;
+    int64_t rev;
+    bool saved, read_only, restarting;
+    char *run, *state, *spool_dir;
+    cJSON *ask; // the open question's event, or NULL
+    struct change *changes;
+    size_t n_changes;
+    char *select; // id of a cell to be selected as soon as it is there
+
+    view *top;
+    struct key_input input;
+    buf clipboard; // text
+    cJSON *cells;  // cut or copied cells: [{marker, source}…]
+    buf search;
+    char say[240];
+    bool said_error, dirty;
+    int64_t edited_at; // mono ns of the last typed change, 0: all is sent
+    int w, h;
+    grid *scratch;
+    buf farewell;
+};
+
+// bench.c
+void *view_push(bench *b, const struct view_ops *ops, size_t size); // zeroed but for its head
+void view_pop(view *v);                                             // and frees it
+void bench_say(bench *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void bench_complain(bench *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+bool bench_act(bench *b, enum action a); // by the views from the top, then the bench itself
+bool bench_busy(const bench *b);
+
+// slots.c
+void slots_follow(bench *b); // after the document has changed
+void slots_free(bench *b);
+struct slot *slot_by_id(bench *b, const char *id, size_t *i);
+bool slot_unsent(const struct slot *s);
+const cell *slot_cell(const bench *b, size_t i);
+const struct run_cell *slot_run(const bench *b, size_t i);
+
+// remote.c: what the kernel is asked for. All say it when there is none.
+bool remote_ready(bench *b, bool change); // else says why not
+void remote_flush(bench *b);
+void remote_execute(bench *b, size_t from, size_t to); // cells [from, to)
+void remote_interrupt(bench *b);
+void remote_restart(bench *b);
+void remote_save(bench *b, bool force);
+void remote_insert(bench *b, size_t at, const char *marker, const char *source, bool note);
+void remote_delete(bench *b, size_t at, bool note);
+void remote_move(bench *b, size_t from, size_t to);
+void remote_marker(bench *b, size_t at, const char *marker);
+void remote_undo(bench *b);
+void remote_answer(bench *b, int64_t ask, const char *value);
+
+// output.c: a slot's output, drawn anew when it has changed; NULL: it has none.
+const grid *output_grid(bench *b, size_t i, int width);
+
+// The views.
+void notebook_push(bench *b);
+void help_push(bench *b);
+void ask_push(bench *b);
+enum prompt { PROMPT_PALETTE, PROMPT_SEARCH };
+void prompt_push(bench *b, enum prompt what);
+void leave_push(bench *b);
+void page_push(bench *b, size_t at);
+void status_draw(bench *b, grid *g, rect area, unsigned mode, const char *place);
+
+// Looks that views share.
+#define LOOK_DIM      ((style){.attrs = ATTR_DIM})
+#define LOOK_BOLD     ((style){.attrs = ATTR_BOLD})
+#define LOOK_ERROR    ((style){.fg = COLOR_INDEX(1), .attrs = ATTR_BOLD})
+#define LOOK_GOOD     ((style){.fg = COLOR_INDEX(2)})
+#define LOOK_WARN     ((style){.fg = COLOR_INDEX(3)})
+#define LOOK_ACCENT   ((style){.fg = COLOR_INDEX(6)})
+#define LOOK_SELECTED ((style){.attrs = ATTR_REVERSE})
