@@ -47,6 +47,7 @@ struct workbench {
     char *socket; // of its kernel, for after a restart
     int tries;
     bool frame_waits, leaving;
+    bool watching; // somebody else's run
     int kernel_output; // what a kernel of ours prints itself: why it could not start
     err failed;
 };
@@ -187,7 +188,7 @@ static void reconnect(void *arg)
     err e = {0};
     w->client = w->socket ? client_open(w->loop, w->socket, &client_callbacks, w, &e) : NULL;
     if (w->client)
-        bench_connect(w->bench, w->client);
+        bench_connect(w->bench, w->client, !w->watching);
     else if (++w->tries < RECONNECT_TRIES)
         loop_timer_start(w->reconnect, RECONNECT_MS, 0);
     else
@@ -304,7 +305,7 @@ static void close_screen(struct workbench *w)
 static int work(struct workbench *w)
 {
     if (w->client)
-        bench_connect(w->bench, w->client);
+        bench_connect(w->bench, w->client, !w->watching);
     present(w);
     loop_run(w->loop);
     return w->failed.code ? -1 : 0;
@@ -466,6 +467,7 @@ static int attach(struct workbench *w, const char *name)
         return cli_error(w->cli, &e);
     const struct kernel *k = choose(w->cli, &all, name, &e);
     w->socket = mem_strdup(k ? k->socket : NULL);
+    w->watching = k && k->headless;
     kernels_done(&all);
     if (!w->socket || open_screen(w, &(struct bench_about){0}, &e) < 0)
         return cli_error(w->cli, &e);

@@ -71,6 +71,11 @@ int64_t document_rev(const document *d)
     return d->rev;
 }
 
+bool document_saved(const document *d)
+{
+    return d->saved;
+}
+
 const char *document_path(const document *d)
 {
     return d->path;

@@ -18,6 +18,7 @@ typedef struct document document;
 document *document_new(notebook *nb, const char *path, bool saved);
 void document_free(document *d);
 const notebook *document_notebook(const document *d);
+bool document_saved(const document *d); // is its file the same?
 int64_t document_rev(const document *d);
 const char *document_path(const document *d); // or NULL
 

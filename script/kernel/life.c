@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/kernel/display.h"
+#include "script/kernel/document.h"
 #include "script/kernel/guard.h"
 #include "script/kernel/running.h"
 #include "script/kernel/sandbox.h"
@@ -34,8 +35,12 @@ void life_begin(kernel *k)
 static void on_idle(void *arg)
 {
     kernel *k = arg;
-    if (!running_busy(k) && server_clients(k->server) == 0 && displays_live(k) == 0)
+    if (server_clients(k->server) > 0)
+        return;
+    if (!running_busy(k) && displays_live(k) == 0 && document_saved(k->document))
         life_end(k, 0, NULL);
+    else
+        life_idle(k);
 }
 
 void life_idle(kernel *k)
@@ -58,9 +63,9 @@ void life_client_gone(kernel *k, bool owner)
     }
     if (server_clients(k->server) > 0)
         return;
-    // Closing the workbench leaves the kernel running only for something; a visitor changes
-    // nothing.
-    if (!owner || running_busy(k) || displays_live(k) > 0)
+    // Closing the workbench leaves the kernel running only for something, which what is not saved is
+    // too; a visitor changes nothing.
+    if (!owner || running_busy(k) || displays_live(k) > 0 || !document_saved(k->document))
         life_idle(k);
     else
         life_end(k, 0, NULL);

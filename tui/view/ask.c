@@ -37,7 +37,7 @@ static void draw(view *view_, grid *g, rect area)
     rect rest;
     bool free_text = q && !json_get(q, "choices");
     if (!q) {
-        dialog_draw(g, area, " Question ", "It has been answered.", "Esc closes", NULL);
+        dialog_draw(g, area, "Question", "It has been answered.", "Esc closes", NULL);
         return;
     }
     AUTO_BUF keys = {0};
@@ -46,7 +46,7 @@ static void draw(view *view_, grid *g, rect area)
     else
         buf_fmt(&keys, "%s%sn no   Esc later", has_choice(q, "yes") ? "y yes, once   " : "",
             has_choice(q, "always") ? "a always in this place   " : "");
-    dialog_draw(g, area, free_text ? " The cell asks " : " May this cell do it? ",
+    dialog_draw(g, area, free_text ? "The cell asks" : "May this cell do it?",
         json_str_or(q, "question", ""), buf_cstr(&keys), free_text ? &rest : NULL);
     if (!free_text)
         return;
@@ -78,7 +78,7 @@ static bool act(view *view_, enum action a)
     struct ask_view *v = (struct ask_view *)view_;
     bench *b = v->head.bench;
     if (a == ACT_BACK && question(v))
-        bench_say(b, "the cell waits for an answer: any key brings the question back");
+        bench_say(b, "the cell waits for an answer");
     if (a == ACT_INTERRUPT) {
         remote_interrupt(b);
         view_pop(view_);

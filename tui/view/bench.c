@@ -137,11 +137,11 @@ int bench_show(bench *b, const char *words, size_t n, err *e)
     return 0;
 }
 
-void bench_connect(bench *b, client *c)
+void bench_connect(bench *b, client *c, bool owner)
 {
     b->client = c;
     b->restarting = false;
-    client_hello(c, 0, false);
+    client_hello(c, 0, owner);
 }
 
 void bench_lost(bench *b, const char *why)

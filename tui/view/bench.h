@@ -31,8 +31,10 @@ bench *bench_new(const struct bench_about *about, const struct bench_ops *ops, v
 void bench_free(bench *b);
 // The notebook as its file has it, to be drawn before a kernel answers.
 int bench_show(bench *b, const char *words, size_t n, err *e);
-// Says hello and speaks to this kernel from now on; NULL: to none, and `why` is shown.
-void bench_connect(bench *b, client *c);
+// Says hello and speaks to this kernel from now on. owner: a kernel with nothing to do ends when it
+// is left (a headless run, which is only watched, would be stopped).
+void bench_connect(bench *b, client *c, bool owner);
+// It is gone; why is shown.
 void bench_lost(bench *b, const char *why);
 void bench_message(bench *b, message_type type, const cJSON *message);
 // Has the kernel said that it restarts? Then it is to be connected to again.

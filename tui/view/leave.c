@@ -14,7 +14,7 @@ static void go(bench *b, bool stop)
 
 static void draw(view *v, grid *g, rect area)
 {
-    dialog_draw(g, area, " Unsaved changes ", "The notebook has changes that are not in its file.",
+    dialog_draw(g, area, "Unsaved changes", "The notebook has changes that are not in its file.",
         "s save and leave   d discard them   Esc stay", NULL);
 }
 
