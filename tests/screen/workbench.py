@@ -1,0 +1,309 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The workbench by keys, on an emulated terminal: what is drawn, what runs, how it is left."""
+import os
+import signal
+import time
+
+from screen import Screen
+from tap import FIRESTEEL, eventually, run, sh
+
+NOTEBOOK = """-- %% [markdown]
+-- # A small notebook
+
+-- %% First
+print("hello \\27[31mred\\27[0m \\27]0;title\\7world")
+6 * 7
+
+-- %% Broken
+local x = nil
+print(x.y)
+
+-- %% Slow
+for i = 1, 400 do print("line " .. i) sh "sleep 0.05" end
+"""
+RESTORED = "cooked main paste-off"
+
+
+def folder(t, text=NOTEBOOK, name="small.lua"):
+    where = t.dir()
+    with open(os.path.join(where, name), "w") as f:
+        f.write(text)
+    t.after(lambda: stop_all(where))
+    return where
+
+
+def kernels(where):
+    return [line for line in sh(FIRESTEEL, "ls").out.splitlines() if line.endswith(where)]
+
+
+def stop_all(where):
+    for line in kernels(where):
+        sh(FIRESTEEL, "stop", line.split()[0])
+
+
+def workbench(where, *argv, **options):
+    s = Screen([FIRESTEEL, *(argv or ["small.lua"])], cwd=where, **options)
+    s.wait("idle") if not argv or argv[0] != "attach" else None
+    return s
+
+
+def text(s):
+    return "\n".join(s.screen())
+
+
+def leave(s):
+    s.keys("q")
+    code = s.exit()
+    assert code == "exit 0", code
+    assert s.tty() == RESTORED, s.tty()
+
+
+def test_opens_a_notebook_and_gives_the_terminal_back(t):
+    where = folder(t)
+    with workbench(where) as s:
+        rows = s.screen()
+        assert rows[0] == "▌ # A small notebook", rows[0]
+        assert rows[2].startswith(" [ ] First ───"), rows[2]
+        assert "small.lua" in rows[23] and "COMMAND" in rows[23], rows[23]
+        leave(s)
+    eventually(lambda: not kernels(where))
+
+
+def test_edits_and_runs_a_cell(t):
+    with workbench(folder(t)) as s:
+        s.keys("j Enter")
+        s.wait("EDIT")
+        s.keys("C-Home")
+        s.type('print("typed " .. 2^10)\n')
+        s.keys("C-e")
+        s.wait("typed 1024.0")
+        s.wait("hello red world")
+        s.wait("│ 42")
+        s.wait("[1] First")
+        assert any("fg=1" in line for line in s.do("styles")), "the program's red is shown"
+        assert "small.lua +" in text(s)
+        s.keys("C-s")
+        s.wait("saved")
+        leave(s)
+
+
+def test_saves_what_was_typed_and_nothing_else(t):
+    where = folder(t)
+    with workbench(where) as s:
+        s.keys("G Enter")
+        s.wait("EDIT")
+        s.keys("C-Home")
+        s.type("-- x\n")
+        s.keys("Esc")
+        s.wait("COMMAND")
+        s.keys("C-s")
+        s.wait("saved")
+        leave(s)
+    with open(os.path.join(where, "small.lua")) as f:
+        assert f.read() == NOTEBOOK.replace("for i", "-- x\nfor i")
+
+
+def test_an_error_is_marked_at_its_line(t):
+    with workbench(folder(t)) as s:
+        s.keys("j j C-r")
+        s.wait("error in line 2")
+        rows = s.screen()
+        assert " ✗print(x.y)" in rows, rows
+        assert any("failed" in row and "Broken" in row for row in rows)
+        leave(s)
+
+
+def test_interrupt_and_run_all(t):
+    with workbench(folder(t)) as s:
+        s.keys("G C-e")
+        s.wait("line 3")
+        assert "[*] Slow" in text(s)
+        s.keys("i i")
+        s.wait("interrupted")
+        s.wait("idle")
+        s.keys("R")
+        s.wait("cancelled")
+        leave(s)
+
+
+def test_cells_come_go_move_and_come_back(t):
+    with workbench(folder(t)) as s:
+        s.keys("j b")
+        s.quiet()
+        s.keys("Enter")
+        s.wait("EDIT")
+        s.type("new = 1")
+        s.keys("Esc")
+        s.wait("COMMAND")
+        s.keys("d d")
+        s.gone("new = 1")
+        s.keys("z")
+        s.wait("new = 1")
+        s.keys("g g j d d")
+        s.gone("First")
+        s.keys("z")
+        s.wait("First")
+        s.keys("M-Down")
+        s.quiet()
+        rows = s.screen()
+        first = next(i for i, row in enumerate(rows) if "] First" in row)
+        new = next(i for i, row in enumerate(rows) if "new = 1" in row)
+        assert new < first, rows
+        s.keys("m")
+        s.quiet()
+        s.keys("y q")
+        s.wait("Unsaved")
+        s.keys("d")
+        assert s.exit() == "exit 0"
+        assert s.tty() == RESTORED
+
+
+def test_restart_forgets_values_and_goes_on(t):
+    with workbench(folder(t, "x = (x or 0) + 1\nx\n")) as s:
+        s.keys("C-e")
+        s.wait("│ 1")
+        s.keys("C-e")
+        s.wait("│ 2")
+        s.keys("0 0")
+        s.gone("│ 2")
+        s.wait("idle")
+        s.keys("C-e")
+        s.wait("│ 1")
+        leave(s)
+
+
+def test_help_palette_and_search(t):
+    with workbench(folder(t)) as s:
+        s.keys("?")
+        s.wait("run the cell and go to the next")
+        s.keys("q")
+        s.gone("Among cells")
+        s.keys(":")
+        s.type("run-a")
+        s.wait("run-all")
+        s.keys("Esc")
+        s.gone("run-all")
+        s.keys("/")
+        s.type("sleep")
+        s.keys("Enter")
+        s.quiet()
+        row = next(r for r in s.screen() if "Slow" in r)
+        assert row.startswith("▌"), row
+        s.keys(": q Enter")
+        assert s.exit() == "exit 0"
+
+
+def test_output_on_the_full_screen(t):
+    with workbench(folder(t, 'for i = 1, 200 do print("line " .. i) end\n')) as s:
+        s.keys("C-e")
+        s.wait("more lines above")
+        s.keys("O g")
+        s.wait("of 200 lines")
+        assert "line 1" in s.screen()[1]
+        s.keys("/")
+        s.type("line 77")
+        s.keys("Enter")
+        s.wait("Output  77")
+        s.keys("G")
+        s.wait("line 200")
+        s.keys("q")
+        s.gone("of 200 lines")
+        leave(s)
+
+
+def test_an_editor_of_ones_own(t):
+    with workbench(folder(t, "x = 1\n"), env={"EDITOR": "sed -i s/1/23/"}) as s:
+        s.keys("e")
+        s.wait("x = 23")
+        s.keys("C-s")
+        s.wait("saved")
+        leave(s)
+
+
+def test_a_question_of_a_cell(t):
+    with workbench(folder(t, 'input "your name?"\n')) as s:
+        s.keys("C-e")
+        s.wait("your name?")
+        s.type("Ada")
+        s.keys("Enter")
+        s.wait("│ Ada")
+        leave(s)
+
+
+def test_a_hang_up_loses_nothing(t):
+    where = folder(t)
+    with workbench(where) as s:
+        s.keys("G C-e")
+        s.wait("line 2")
+        s.keys("j a")
+        s.quiet(50)
+        s.keys("Enter")
+        s.type("unsaved = 1")
+        s.wait("unsaved = 1")
+        s.signal("HUP")
+        s.exit()
+    time.sleep(0.3)
+    assert "busy" in kernels(where)[0]
+    with workbench(where, "attach") as s:
+        s.wait("unsaved = 1")
+        s.keys("G O g")
+        s.wait("lines")
+        assert any(row.startswith("line 1") for row in s.screen()), "what was printed meanwhile"
+        s.keys("q i i")
+        s.wait("interrupted")
+        s.keys("C-s")
+        s.wait("saved")
+        s.wait("idle")
+        s.quiet()
+        leave(s)
+    eventually(lambda: not kernels(where))
+
+
+def test_opening_again_finds_the_kernel_and_its_output(t):
+    where = folder(t)
+    with workbench(where) as s:
+        s.keys("G C-e")
+        s.wait("line 2")
+        s.keys("q")
+        s.wait("goes on")
+        s.exit()
+    with Screen([FIRESTEEL, "small.lua"], cwd=where) as s:
+        s.wait("busy")
+        s.wait("[*] Slow")
+        s.keys("G")
+        s.wait("line")
+        s.keys("i i")
+        s.wait("idle")
+        leave(s)
+
+
+def test_two_clients_see_the_same_document(t):
+    where = folder(t)
+    with workbench(where) as a, Screen([FIRESTEEL, "small.lua"], cwd=where) as b:
+        b.wait("idle")
+        a.keys("j Enter C-Home")
+        a.type("-- from a\n")
+        b.wait("-- from a")
+        a.keys("C-e")
+        b.wait("│ 42")
+        a.keys("C-s")
+        a.wait("saved")
+        leave(a)
+        leave(b)
+
+
+def test_terminals_and_sizes(t):
+    where = folder(t)
+    for term, size in [("vt100", "80x24"), ("linux", "80x24"), ("screen", "40x10"),
+                       ("xterm-256color", "132x50"), ("tmux-256color", "40x10")]:
+        with workbench(where, term=term, size=size) as s:
+            s.keys("j C-e")
+            s.wait("hello red world")
+            s.resize("60x12")
+            s.quiet()
+            s.wait("small.lua")
+            leave(s)
+
+
+run(globals())
