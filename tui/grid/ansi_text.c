@@ -123,6 +123,24 @@ static void splice(struct line *l, size_t from, size_t to, const char *s, size_t
     *l = fresh;
 }
 
+// Replaces as many columns as come in; what is left of a wide
+// character or a tab becomes blanks.
+static void write_over(ansi_text *t, struct line *l, const char *s, size_t n, style st)
+{
+    AUTO_BUF fresh = {0};
+    buf_add(&fresh, s, n);
+    int columns = text_width(s, n, 0);
+    size_t to = t->at;
+    while (to < l->text.len && columns > 0) {
+        size_t len = grapheme_len(l->text.data + to, l->text.len - to);
+        columns -= text_width(l->text.data + to, len, 0);
+        to += len;
+    }
+    for (; columns < 0; columns++)
+        buf_char(&fresh, ' ');
+    splice(l, t->at, to, fresh.data, fresh.len, st);
+}
+
 static void on_text(void *arg, const char *s, size_t n, style st)
 {
     ansi_text *t = arg;
@@ -130,11 +148,8 @@ static void on_text(void *arg, const char *s, size_t n, style st)
     if (t->at == l->text.len) {
         buf_add(&l->text, s, n);
         add_span(l, t->at, t->at + n, st);
-    } else { // written over, as many columns as come in
-        int columns;
-        size_t rest = l->text.len - t->at;
-        size_t over = text_fit(l->text.data + t->at, rest, text_width(s, n, 0), &columns);
-        splice(l, t->at, t->at + over, s, n, st);
+    } else {
+        write_over(t, l, s, n, st);
     }
     t->at += n;
 }

@@ -15,6 +15,10 @@ static const char *const keywords[] = {"if", "then", "elif", "else", "fi", "for"
     "break", "continue", "local", "export", "readonly", "declare", "unset", "set", "shift", "trap",
     "source", "eval", "exec", NULL};
 
+// Behind these comes a name, not a command.
+static const char *const before_names[] = {"for", "select", "case", "function", "export", "local",
+    "readonly", "declare", "unset", "in", "source", NULL};
+
 static uint32_t hash(const char *s, size_t n)
 {
     uint32_t h = 2166136261u; // FNV-1a
@@ -88,13 +92,14 @@ static void word(struct scan *sc, bool *is_command)
         return; // "A=1 cmd": the command is still to come
     }
     bool is_keyword = *is_command && scan_in(sc, n, keywords);
+    bool names_follow = is_keyword && scan_in(sc, n, before_names);
     while (scan_peek(sc, n) && strchr("-./", scan_peek(sc, n))) { // spark-submit, ./run.sh
         n++;
         while (scan_is_name(scan_peek(sc, n)))
             n++;
     }
     scan_take(sc, n, is_keyword ? CLASS_KEYWORD : *is_command ? CLASS_FUNCTION : CLASS_TEXT);
-    *is_command = is_keyword;
+    *is_command = is_keyword && !names_follow;
 }
 
 static void symbol(struct scan *sc, bool *is_command)

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// Bytes of keyboards as events, and the terminal in memory.
+#include "tests/support/tap.h"
+#include "tui/term/input.h"
+
+static const char *events(input *in, const char *bytes, size_t n, bool late)
+{
+    static buf out;
+    buf_clear(&out);
+    input_feed(in, bytes, n);
+    for (struct term_event ev; (ev = input_next(in, late)).kind != EVENT_NONE;) {
+        char name[KEY_NAME_SIZE];
+        if (ev.kind == EVENT_KEY) {
+            key_print(ev.key, name);
+            buf_fmt(&out, "%s ", name);
+        } else {
+            buf_fmt(&out, "<%.*s> ", (int)ev.n, ev.text);
+        }
+    }
+    return buf_cstr(&out);
+}
+
+static void check(const char *bytes, const char *want)
+{
+    input *in = input_new();
+    CHECK_STR(events(in, bytes, strlen(bytes), true), want);
+    input_free(in);
+    in = input_new(); // byte by byte
+    AUTO_BUF all = {0};
+    for (size_t i = 0; i < strlen(bytes); i++)
+        buf_str(&all, events(in, bytes + i, 1, false));
+    buf_str(&all, events(in, "", 0, true));
+    CHECK_STR(buf_cstr(&all), want);
+    input_free(in);
+}
+
+TEST(characters_and_controls)
+{
+    check("aé漢 ", "a é 漢 Space ");
+    check("\x01\r\t\x7f\x1c\x1f", "C-a Enter Tab Backspace C-\\ C-_ ");
+    input *in = input_new();
+    CHECK_STR(events(in, "\0", 1, false), "C-Space ");
+    input_free(in);
+}
+
+TEST(sequences_of_xterm_linux_and_vt100)
+{
+    check("\x1b[A\x1bOB\x1b[H\x1bOF", "Up Down Home End ");
+    check("\x1b[5~\x1b[6;5~\x1b[3~\x1b[1~", "PgUp C-PgDn Delete Home ");
+    check("\x1b[1;2A\x1b[1;3B\x1b[1;6C\x1b[1;8D", "S-Up M-Down C-S-Right C-M-S-Left ");
+    check("\x1bOP\x1b[15~\x1b[24~\x1b[[A\x1b[[E", "F1 F5 F12 F1 F5 ");
+    check("\x1b[Z\x1bOM", "S-Tab Enter ");
+    check("\x1bOp\x1bOk", "0 + "); // the keypad
+}
+
+TEST(keys_that_were_asked_for)
+{
+    check("\x1b[27;2;13~\x1b[27;5;101~", "S-Enter C-e ");
+    check("\x1b[13;5u\x1b[97;3u\x1b[127;5u", "C-Enter M-a C-Backspace ");
+}
+
+TEST(alt_is_escape_before_a_key)
+{
+    check("\x1bx\x1b\r\x1b\x7f\x1bé", "M-x M-Enter M-Backspace M-é ");
+    check("\x1b\x1b[A", "M-Up ");
+    check("\x1b[", "M-[ ");
+    check("\x1b", "Esc ");
+    check("\x1b\x1b", "Esc Esc ");
+}
+
+TEST(what_nobody_knows_is_dropped)
+{
+    check("a\x1b[?1;2cb\x1b[<0;10;10Mc\x1b[200;1$yd\x1b[99~e", "a b c d e ");
+    check("a\x1b[12\nb", "a Enter b ");
+    check("a\xff\xc3(b", "a ( b ");
+}
+
+TEST(a_paste_is_one_event_whatever_is_in_it)
+{
+    check("\x1b[200~a\x1b[A\nq\x1b[201~b", "<a\x1b[A\nq> b ");
+    input *in = input_new();
+    CHECK_STR(events(in, "\x1b[200~long", 10, true), "");
+    CHECK(!input_is_waiting(in)); // no time-out ends a paste
+    CHECK_STR(events(in, "er\x1b[20", 6, true), "");
+    CHECK_STR(events(in, "1~", 2, true), "<longer> ");
+    input_free(in);
+}
+
+TEST(a_terminals_own_sequences_win)
+{
+    input *in = input_new();
+    input_add_key(in, "\x1b[11^", FK_F1 | KEY_CTRL);
+    input_add_key(in, "\x1b[b", FK_DOWN | KEY_SHIFT);
+    CHECK_STR(events(in, "\x1b[11^\x1b[b\x1b[11~", 13, false), "C-F1 S-Down F1 ");
+    input_free(in);
+}
+
+TEST(the_terminal_in_memory)
+{
+    term *t = term_fake_open(20, 5);
+    term_fake_type(t, "a C-e");
+    term_fake_paste(t, "text");
+    term_fake_resize(t, 10, 2);
+    struct term_event ev = term_read(t);
+    CHECK(ev.kind == EVENT_KEY && ev.key == 'a');
+    ev = term_read(t);
+    CHECK(ev.kind == EVENT_KEY && ev.key == ('e' | KEY_CTRL));
+    ev = term_read(t);
+    CHECK(ev.kind == EVENT_PASTE && ev.n == 4);
+    ev = term_read(t);
+    CHECK(ev.kind == EVENT_RESIZE && ev.w == 10);
+    CHECK(term_read(t).kind == EVENT_NONE);
+    grid *g = grid_new(10, 2);
+    grid_print(g, grid_area(g), 0, 0, (style){0}, "shown");
+    term_present(t, g);
+    CHECK_INT(grid_at(term_fake_grid(t), 4, 0)->points[0], 'n');
+    CHECK_INT(term_fake_presents(t), 1);
+    grid_free(g);
+    term_close(t);
+}
+
+int main(void)
+{
+    return tap_run();
+}
