@@ -124,7 +124,7 @@ void utf8_clean(buf *out, const char *s, size_t n)
     size_t from = 0;
     for (size_t i = 0; i < n;) {
         size_t len = utf8_len(s + i, n - i);
-        if (len) {
+        if (len && s[i]) {
             i += len;
             continue;
         }

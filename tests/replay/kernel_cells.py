@@ -47,7 +47,8 @@ def test_output_that_is_not_utf8(t):
     k = Kernel(t)
     assert k.run(r'io.write("\xff\xc3") io.write("\xa4\n")').out == "\ufffdä\n"
     assert k.run(r"""sh [[printf 'a\303'; sleep 0.1; printf '\244b\377\n']]""").out == "aäb\ufffd\n"
-    assert k.run(r"""sh [[printf 'a\000b\n']]""").state == "ok"
+    assert k.run(r"""sh [[printf 'a\000b\n']]""").out == "a\ufffdb\n"
+    assert k.run(r'print("a\0b") print "c"').out == "a\ufffdb\nc\n"
 
 
 def test_shell(t):

@@ -44,6 +44,9 @@ TEST(utf8_accepts_and_refuses_as_rfc3629)
     AUTO_BUF out = {0};
     utf8_clean(&out, "a\xff\xe2\x82z", 5);
     CHECK_STR(out.data, "a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdz");
+    buf_clear(&out);
+    utf8_clean(&out, "a\0z", 3);
+    CHECK_STR(buf_cstr(&out), "a\xef\xbf\xbdz");
     CHECK_INT(utf8_partial("a\xe2\x82", 3), 2);
     CHECK_INT(utf8_partial("a\xe2\x82\xac", 4), 0);
     CHECK_INT(utf8_partial("\xff", 1), 0);
