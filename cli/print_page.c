@@ -232,7 +232,8 @@ void print_summary(struct cli *cli, const fold *f)
     duration_format(&took, fold_duration(f));
     enum run_state state = fold_state(f);
     enum tone t = state == RUN_OK ? TONE_GOOD : state == RUN_RUNNING ? TONE_WARN : TONE_BAD;
-    printf("%s%s%s: %zu cells ok", tone(cli, t), run_state_name(state), tone(cli, TONE_PLAIN), ok);
+    printf("%s%s%s: %zu %s ok", tone(cli, t), run_state_name(state), tone(cli, TONE_PLAIN), ok,
+        ok == 1 ? "cell" : "cells");
     if (failed)
         printf(", %zu failed", failed);
     if (rest)

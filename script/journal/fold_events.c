@@ -80,7 +80,7 @@ static int on_run(fold *f, const cJSON *r, err *e)
     set_string(&f->run, json_str(r, "run"));
     f->started = f->last;
     f->mono_start = f->mono_last;
-    return set_document(f, json_str(r, "notebook"), NULL, e);
+    return set_document(f, json_str(r, "notebook"), json_get(r, "cells"), e);
 }
 
 // Another kernel goes on: its cells run again, from the top.
@@ -96,7 +96,7 @@ static int on_resumed(fold *f, const cJSON *r, err *e)
         fold_clear_outputs(&f->cells[i]);
         f->cells[i] = (struct run_cell){.id = f->cells[i].id};
     }
-    return set_document(f, json_str(r, "notebook"), NULL, e);
+    return set_document(f, json_str(r, "notebook"), json_get(r, "cells"), e);
 }
 
 static int on_document(fold *f, const cJSON *r, err *e)

@@ -17,6 +17,7 @@
 #include "script/kernel/requests.h"
 #include "script/kernel/running.h"
 #include "script/kernel/sandbox.h"
+#include "script/kernel/secrets.h"
 #include "script/notebook/params.h"
 #include "script/protocol/message.h"
 
@@ -68,6 +69,7 @@ static int open_document(kernel *k, cJSON **parameters, err *e)
         notebook_free(nb);
         return -1;
     }
+    secrets_register(k->mask, nb);
     k->document = document_new(nb, o->notebook, saved);
     return 0;
 }
@@ -81,6 +83,14 @@ static cJSON *versions(void)
     return v;
 }
 
+static cJSON *cell_ids(const notebook *nb)
+{
+    cJSON *ids = cJSON_CreateArray();
+    for (size_t i = 0; i < notebook_count(nb); i++)
+        cJSON_AddItemToArray(ids, cJSON_CreateString(notebook_cell(nb, i)->id));
+    return ids;
+}
+
 static cJSON *first_event(const kernel *k, message_type type, cJSON *parameters)
 {
     AUTO_BUF text = {0};
@@ -91,6 +101,7 @@ static cJSON *first_event(const kernel *k, message_type type, cJSON *parameters)
     json_set_int(event, "pid", getpid());
     json_set_str(event, "host", host);
     json_set_str(event, "notebook", buf_cstr(&text));
+    json_set(event, "cells", cell_ids(document_notebook(k->document)));
     json_set(event, "parameters", parameters);
     if (type == MESSAGE_resumed)
         return event;

@@ -116,7 +116,7 @@ def test_a_failure_has_its_cell_line_and_exit_code(t):
     done = firesteel("run", path)
     assert done.code == 1, done
     assert "firesteel: cell 2 (Broken), line 2: attempt to index a nil value" in done.err, done
-    assert "[3/3] Never" not in done.out and "1 cells ok, 1 failed, 1 not run" in done.out, done
+    assert "[3/3] Never" not in done.out and "1 cell ok, 1 failed, 1 not run" in done.out, done
 
 
 def test_what_is_wrong_is_said_before_anything_runs(t):
@@ -219,6 +219,19 @@ def test_secrets_reach_neither_output_nor_journal_nor_report(t):
             text = f.read()
         assert "t0p-s3cret" not in text and "dDBwLXMzY3JldC" not in text, file
     assert "t0p-s3cret" not in done.out
+
+
+def test_a_secret_in_the_source_is_masked_and_its_cell_keeps_its_output(t):
+    path = notebook(t, "-- %% a\n%env API_TOKEN=t0p-s3cret\n-- %% b\nprint 't0p-s3cret'\nprint 'done'\n")
+    report = folder_of(path) + "/r.md"
+    done = firesteel("run", path, "--report", report)
+    assert done.code == 0 and "t0p-s3cret" not in done.out, done
+    for file in [report, *glob.glob(folder_of(path) + "/.firesteel/*.jsonl")]:
+        with open(file, encoding="utf-8") as f:
+            text = f.read()
+        assert "t0p-s3cret" not in text and "done\n" in text.replace("\\n", "\n"), (file, text)
+    shown = firesteel("show", cwd=folder_of(path)).out
+    assert "[2/2] b\n    [secret]\n    done\n    ok" in shown and "[0/" not in shown, shown
 
 
 def test_working_folders(t):
