@@ -309,6 +309,8 @@ static int start(struct cli *cli, const struct run_options *o, const char *file,
     AUTO_FREE char *sockets = program ? cli_socket_dir(cli, &e) : NULL;
     AUTO_FREE char *path = sockets ? path_absolute(file, &e) : NULL;
     AUTO_FREE char *resume = path && o->resume ? journal_find(cwd, o->resume, &e) : NULL;
+    if (!cwd || (path && o->resume && !resume))
+        e.code = ERR_USAGE; // as above
     if (e.code)
         return cli_error(cli, &e);
     if (moved)

@@ -42,7 +42,7 @@ static void print_ledger(const fold *f)
             l->what      ? l->what
             : l->binding ? l->binding
                          : "",
-            ledger_left_over(l) ? "  (left over)" : "");
+            fold_left_overs(f) && ledger_left_over(l) ? "  (left over)" : "");
     }
 }
 

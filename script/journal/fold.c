@@ -244,6 +244,8 @@ bool ledger_left_over(const struct ledger_entry *l)
 size_t fold_left_overs(const fold *f)
 {
     size_t n = 0;
+    if (json_bool_or(f->first, "sandbox", false)) // a private one, and all in it went with the run
+        return 0;
     for (size_t i = 0; i < f->n_ledger; i++)
         n += ledger_left_over(&f->ledger[i]);
     return n;

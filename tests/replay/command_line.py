@@ -152,6 +152,8 @@ def test_wrong_usage(t):
         (["run", path, "--report", "x.pdf"], ".ipynb or .md"),
         (["run", path, "-p"], "needs a value"),
         (["run", path, "--sandbox=yes"], "takes no value"),
+        (["run", path, "--resume", "gone"], "there is no run gone"),
+        (["run", path, "--cwd", path], "Not a directory"),
         (["export"], "to which format?"),
         (["show", "a", "b"], "one run"),
         ([path], "firesteel run " + path),

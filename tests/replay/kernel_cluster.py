@@ -177,6 +177,8 @@ def test_a_private_sandbox_goes_with_the_run(t):
     assert k.of("end")[0]["left"] == 0 and k.of("run")[0]["sandbox"]
     done = sh(FIRESTEEL, "clean", k.of("welcome")[0]["run"], cwd=k.cwd, env=env)
     assert done.code == 0 and "nothing is left" in done.out, done
+    runs = json.loads(sh(FIRESTEEL, "runs", "-o", "json", cwd=k.cwd, env=env).out)
+    assert [r["left"] for r in runs] == [0], runs
     k = Kernel(t, CREATE + STOP, "--sandbox", *GRANTED, headless=True, env=env)
     assert k.finish() == 1
     go(k)
