@@ -222,11 +222,23 @@ static int finish(struct run *r, int code)
     return code ? code : reported;
 }
 
+// The fold to start with: of a run that is resumed, what it did before is known and not shown
+// again.
+static fold *fold_before(const struct run *r, const struct launch *launch, err *e)
+{
+    if (!launch->resume || r->form == FORM_JSON) // JSON is the whole journal
+        return fold_new();
+    AUTO_FREE char *path = journal_file(launch->cwd, launch->resume);
+    return fold_file(path, NULL, e);
+}
+
 static int conduct(struct run *r, const struct launch *launch, err *e)
 {
     int fd;
     signal(SIGPIPE, SIG_IGN); // a reader that goes interrupts the run; it must not leave it behind
-    r->fold = fold_new();
+    r->fold = fold_before(r, launch, e);
+    if (!r->fold)
+        return cli_error(r->cli, e);
     r->printer = printer_new(r->cli, r->fold);
     r->loop = loop_new(e);
     if (!r->loop || !listen_to_signals(r, e) || launch_kernel(launch, &r->guard, &fd, e) < 0)
@@ -237,7 +249,7 @@ static int conduct(struct run *r, const struct launch *launch, err *e)
         kill(r->guard, SIGTERM);
         return cli_error(r->cli, e);
     }
-    client_hello(r->client, 0, !r->detach);
+    client_hello(r->client, (int64_t)fold_seq(r->fold), !r->detach);
     loop_run(r->loop);
     if (r->detach && r->welcome)
         return 0;

@@ -156,8 +156,8 @@ def test_wrong_usage(t):
         (["run", path, "--cwd", path], "Not a directory"),
         (["export"], "to which format?"),
         (["show", "a", "b"], "one run"),
-        ([path], "firesteel run " + path),
-        ([], "Usage: firesteel VERB"),
+        ([path], "`firesteel run` needs none"),
+        ([], "Usage: firesteel "),
     ]:
         done = firesteel(*arguments)
         assert done.code == 2 and said in done.err, (arguments, done)
@@ -265,6 +265,19 @@ def test_a_folder_that_cannot_be_written(t):
         raise Skip("another user cannot reach the programs of this build folder")
     assert done.code == 0 and "cannot be written; working in " + state in done.err, done
     assert "found it" in done.out, done
+
+
+def test_a_resumed_run_shows_only_what_is_new(t):
+    path = notebook(t, "-- %% First\nprint 'one'\n-- %% Second\nerror 'not yet'\n")
+    assert firesteel("run", path).code == 1
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("-- %% First\nprint 'one'\n-- %% Second\nprint 'two'\n")
+    done = firesteel("run", path, "--resume", "sample")
+    lines = [line for line in done.out.splitlines() if not line.startswith("    ok")]
+    assert done.code == 0 and lines[:-1] == ["[1/2] First", "    one", "[2/2] Second", "    two"], done
+    assert lines[-1].startswith("ok: 2 cells ok") and "two" in firesteel("show", cwd=folder_of(path)).out, done
+    events = firesteel("run", path, "--resume", "sample", "-o", "json").out.splitlines()
+    assert [json.loads(e)["seq"] for e in events] == list(range(1, len(events) + 1)), events
 
 
 def test_runs_and_show(t):
