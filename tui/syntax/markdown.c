@@ -86,20 +86,27 @@ static bool emphasis(struct scan *sc)
     return true;
 }
 
+// How far ahead the text is found, from `from` on; 0 when it is not.
+static size_t find(const struct scan *sc, size_t from, const char *text)
+{
+    struct scan ahead = *sc;
+    for (ahead.at += from; ahead.at < ahead.n; ahead.at++)
+        if (scan_is(&ahead, text))
+            return ahead.at - sc->at;
+    return 0;
+}
+
 // "[text](where)" and "<https://…>".
 static bool link(struct scan *sc)
 {
-    const char *rest = sc->s + sc->at, *end = NULL;
-    size_t left = sc->n - sc->at;
-    if (*rest == '[') {
-        const char *middle = memmem(rest, left, "](", 2);
-        end = middle ? memchr(middle, ')', left - (size_t)(middle - rest)) : NULL;
-    } else if (*rest == '<' && left > 8 && memmem(rest, left < 12 ? left : 12, "://", 3)) {
-        end = memchr(rest, '>', left);
-    }
+    size_t middle = 0, end = 0;
+    if (scan_peek(sc, 0) == '[' && (middle = find(sc, 1, "](")))
+        end = find(sc, middle, ")");
+    else if (scan_peek(sc, 0) == '<' && (middle = find(sc, 1, "://")) && middle < 12)
+        end = find(sc, middle, ">");
     if (end)
-        scan_take(sc, (size_t)(end - rest) + 1, CLASS_LINK);
-    return end != NULL;
+        scan_take(sc, end + 1, CLASS_LINK);
+    return end != 0;
 }
 
 static void inline_text(struct scan *sc)
