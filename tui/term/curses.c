@@ -280,8 +280,9 @@ static void real_resized(term *t)
 {
     struct real *r = real_of(t);
     int w, h;
-    if (!ask_size(r, &w, &h) || (w == r->w && h == r->h))
+    if (!ask_size(r, &w, &h))
         return;
+    // Also when it is what it was: it may have been smaller in between, and lost what was cut off.
     r->w = w;
     r->h = h;
     r->resize_due = true;

@@ -46,7 +46,7 @@ void term_bell(term *t);
 // milliseconds even without input: an Esc is waiting for what may follow it.
 struct term_event term_read(term *t);
 int term_wait_ms(const term *t);
-// On SIGWINCH: an EVENT_RESIZE follows if the size has changed.
+// On SIGWINCH: an EVENT_RESIZE follows, and everything must be presented again.
 void term_resized(term *t);
 
 // Gives the tty back for a while (an editor, a shell) and takes it again.
