@@ -31,3 +31,11 @@ function trainer.run(options)
   args.args = words
   return setmetatable(core.call("trainer.run", args), job)
 end
+
+-- The trainer's own modules are in the worker, where trainer files run; a cell that asks for one is told so.
+for _, name in ipairs { "nn", "hvd", "data", "args" } do
+  package.preload[name] = function()
+    core.fail("error", ("module '%s' belongs to trainer files: write them in a cell with file=\"trainer.lua\", and run "
+      .. "that with trainer.run { \"trainer.lua\" }"):format(name))
+  end
+end

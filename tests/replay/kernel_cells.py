@@ -28,6 +28,7 @@ def test_value_of_the_last_expression(t):
     assert k.run("return 9").value == "9"
     assert k.run("x = 3\n-1").state == "ok"  # one statement, x = 2, as Lua reads it
     assert k.run("x").value == "2"
+    assert k.run("io.write 'shown'").value is None
     assert k.run("goto done\n::done::").state == "ok"
 
 
@@ -130,6 +131,8 @@ def test_errors_have_their_place(t):
     assert r.error["traceback"][0].startswith("Library:2: in function"), r.error
     assert r.error["traceback"][-1] == "User:3: in the cell", r.error
     assert not any("[C]" in f or "firesteel/" in f for f in r.error["traceback"]), r.error
+    r = k.run('\nlocal nn = require "nn"')
+    assert r.error["line"] == 2 and "belongs to trainer files" in r.error["message"], r.error
     r = k.run("error({code = 5})")
     assert r.state == "failed"
     r = k.run("error(setmetatable({}, {__tostring = function() return 'mine' end}))")
