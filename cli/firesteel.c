@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "cli/cli.h"
 
+#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
@@ -87,12 +88,35 @@ static int help(struct cli *cli, int argc, char **argv)
     return 0;
 }
 
+// A closed standard descriptor would be given to the next file that is opened, and be written to.
+static void open_standard_descriptors(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
+// A full disk or a closed pipe may show only when the buffer goes out.
+static int check_output(int code)
+{
+    bool lost = fflush(stdout) != 0 || ferror(stdout);
+    if (lost && code == 0) {
+        fprintf(stderr, "firesteel: cannot write to standard output\n");
+        code = 1;
+    }
+    return code;
+}
+
 int main(int argc, char **argv)
 {
+    open_standard_descriptors();
     const char *name = argc > 1 ? argv[1] : NULL;
     if (str_eq(name, "--version") || str_eq(name, "version")) {
         printf("firesteel %s\n", FIRESTEEL_VERSION);
-        return 0;
+        return check_output(0);
     }
     if (!name) {
         print_usage(stderr);
@@ -112,10 +136,5 @@ int main(int argc, char **argv)
     else
         code = unknown_verb(name);
     free(cli.cwd);
-    // A full disk or a closed pipe shows only when the buffer goes out.
-    if (fflush(stdout) != 0 && code == 0) {
-        perror("firesteel: cannot write to standard output");
-        code = 1;
-    }
-    return code;
+    return check_output(code);
 }

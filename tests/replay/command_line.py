@@ -460,6 +460,15 @@ def test_a_full_disk(t):
     assert done.out.count("No space left on device") >= 2, done.out[-3000:] + done.err
 
 
+def test_without_standard_output(t):
+    path = notebook(t, "-- %% a\nprint 'x'\n!echo y > y.txt\n")
+    done = sh("bash", "-c", '"$0" run "$1" <&- >&- 2>&-', FIRESTEEL, path)
+    assert done.code == 0 and records(path)[-1]["exit"] == 0, done
+    for verb in ["--version", "--help", "runs", "show"]:
+        done = sh("bash", "-c", '"$0" "$1" > /dev/full', FIRESTEEL, verb, cwd=folder_of(path))
+        assert done.code == 1 and "cannot write to standard output" in done.err, (verb, done)
+
+
 def test_two_at_once(t):
     path = notebook(t, SAMPLE)
     both = [subprocess.Popen([FIRESTEEL, "run", path, "--cwd", t.dir()], stdout=subprocess.PIPE, text=True)
