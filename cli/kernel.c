@@ -247,6 +247,8 @@ static int run(struct cli *cli, struct arguments *a, const char *note)
         o->notebook = notebook;
     o->socket = socket;
     o->recover = *note ? note : o->recover;
+    if (*note)
+        o->run = o->resume = NULL; // a restart is another run
     o->parameters = *note ? NULL : (const char *const *)a->parameters;
     o->sandbox = a->sandbox ? cli_program(cli, "firesteel-sandbox", &e) : NULL;
     if (a->sandbox && !o->sandbox)

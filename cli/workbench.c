@@ -33,6 +33,13 @@ enum {
     RECONNECT_TRIES = 200,
 };
 
+// A connection to a kernel. After a restart the old one stays open until the new one has begun, for
+// the next kernel takes over the socket pair of its first client and would miss it.
+struct link {
+    struct workbench *workbench;
+    client *client;
+};
+
 struct workbench {
     struct cli *cli;
     struct term_options terminal;
@@ -40,14 +47,14 @@ struct workbench {
     term *term;
     bench *bench;
     grid *grid;
-    client *client;
+    struct link *link, *old;
     loop_poll *input;
     loop_timer *frame, *wake, *escape, *leave, *reconnect;
     loop_signal *signals[4];
     char *socket; // of its kernel, for after a restart
     int tries;
     bool frame_waits, leaving;
-    bool watching; // somebody else's run
+    bool watching;     // somebody else's run
     int kernel_output; // what a kernel of ours prints itself: why it could not start
     err failed;
 };
@@ -143,13 +150,29 @@ static void on_signal(void *arg, int signum)
     read_terminal(w);
 }
 
-static void reconnect(void *arg);
+static void link_free(struct link *l)
+{
+    if (l)
+        client_close(l->client);
+    free(l);
+}
 
 static void on_message(void *arg, message_type type, const cJSON *message)
 {
-    struct workbench *w = arg;
+    struct link *l = arg;
+    struct workbench *w = l->workbench;
+    if (l != w->link)
+        return;
     w->tries = 0;
     bench_message(w->bench, type, message);
+    if (type == MESSAGE_welcome && !bench_restarting(w->bench))
+        link_free(STEAL(w->old));
+    if (type == MESSAGE_end && bench_restarting(w->bench)) {
+        link_free(w->old);
+        w->old = STEAL(w->link);
+        bench_lost(w->bench, "");
+        loop_timer_start(w->reconnect, RECONNECT_MS, 0);
+    }
     present_soon(w);
 }
 
@@ -167,12 +190,16 @@ static void last_words(struct workbench *w, char *out, size_t size)
 
 static void on_closed(void *arg, const err *reason)
 {
-    struct workbench *w = arg;
+    struct link *l = arg;
+    struct workbench *w = l->workbench;
     char why[600];
-    w->client = NULL;
+    if (l != w->link)
+        return;
+    link_free(STEAL(w->link));
     last_words(w, why, sizeof why);
     bool restarting = bench_restarting(w->bench);
-    bench_lost(w->bench, *why              ? why
+    bench_lost(w->bench, restarting        ? ""
+                         : *why            ? why
                          : reason->text[0] ? reason->text
                                            : "the kernel has ended; open the notebook again");
     if (restarting && !w->leaving)
@@ -182,25 +209,43 @@ static void on_closed(void *arg, const err *reason)
 
 static const struct client_ops client_callbacks = {.event = on_message, .closed = on_closed};
 
+static int link_open(struct workbench *w, int fd, err *e)
+{
+    struct link *l = mem_alloc(sizeof *l);
+    l->workbench = w;
+    l->client = fd >= 0 ? client_from_fd(w->loop, fd, &client_callbacks, l, e)
+                        : client_open(w->loop, w->socket, &client_callbacks, l, e);
+    if (l->client) {
+        w->link = l;
+        return 0;
+    }
+    free(l);
+    return -1;
+}
+
 static void reconnect(void *arg)
 {
     struct workbench *w = arg;
     err e = {0};
-    w->client = w->socket ? client_open(w->loop, w->socket, &client_callbacks, w, &e) : NULL;
-    if (w->client)
-        bench_connect(w->bench, w->client, !w->watching);
+    if (w->link)
+        return;
+    if (w->socket && link_open(w, -1, &e) == 0)
+        bench_connect(w->bench, w->link->client, !w->watching);
     else if (++w->tries < RECONNECT_TRIES)
         loop_timer_start(w->reconnect, RECONNECT_MS, 0);
-    else
-        bench_lost(w->bench, e.text);
+    else {
+        char why[600];
+        last_words(w, why, sizeof why);
+        bench_lost(w->bench, *why ? why : e.text);
+    }
     present_soon(w);
 }
 
 static void quit(void *arg, bool stop_kernel)
 {
     struct workbench *w = arg;
-    if (stop_kernel && w->client)
-        client_send(w->client, message_new(MESSAGE_shutdown));
+    if (stop_kernel && w->link)
+        client_send(w->link->client, message_new(MESSAGE_shutdown));
     leave(w);
 }
 
@@ -281,7 +326,8 @@ static int open_screen(struct workbench *w, const struct bench_about *about, err
 
 static void close_screen(struct workbench *w)
 {
-    client_close(w->client);
+    link_free(w->link);
+    link_free(w->old);
     loop_timer *timers[] = {w->frame, w->wake, w->escape, w->leave, w->reconnect};
     for (size_t i = 0; i < ARRAY_LEN(timers); i++)
         loop_timer_free(timers[i]);
@@ -304,8 +350,7 @@ static void close_screen(struct workbench *w)
 
 static int work(struct workbench *w)
 {
-    if (w->client)
-        bench_connect(w->bench, w->client, !w->watching);
+    bench_connect(w->bench, w->link->client, !w->watching);
     present(w);
     loop_run(w->loop);
     return w->failed.code ? -1 : 0;
@@ -378,8 +423,7 @@ static int launch(struct workbench *w, const struct open_options *o, const char 
                           .sandbox = o->sandbox},
             &guard, &fd, e) < 0)
         return -1;
-    w->client = client_from_fd(w->loop, fd, &client_callbacks, w, e);
-    return w->client ? 0 : -1;
+    return link_open(w, fd, e);
 }
 
 // The file first, so that there is something to see before any kernel answers.
@@ -401,12 +445,12 @@ static int open_notebook(struct workbench *w, const struct open_options *o, cons
         present(w);
     w->socket = living_kernel(w->cli, name, cwd);
     if (w->socket)
-        w->client = client_open(w->loop, w->socket, &client_callbacks, w, &e);
+        link_open(w, -1, &e);
     else
         launch(w, o, path, name, cwd, &e);
-    if (!w->client || work(w) < 0) {
+    if (!w->link || work(w) < 0) {
         term_close(STEAL(w->term));
-        return cli_error(w->cli, w->client ? &w->failed : &e);
+        return cli_error(w->cli, e.code ? &e : &w->failed);
     }
     return 0;
 }
@@ -471,10 +515,9 @@ static int attach(struct workbench *w, const char *name)
     kernels_done(&all);
     if (!w->socket || open_screen(w, &(struct bench_about){0}, &e) < 0)
         return cli_error(w->cli, &e);
-    w->client = client_open(w->loop, w->socket, &client_callbacks, w, &e);
-    if (!w->client || work(w) < 0) {
+    if (link_open(w, -1, &e) < 0 || work(w) < 0) {
         term_close(STEAL(w->term));
-        return cli_error(w->cli, w->client ? &w->failed : &e);
+        return cli_error(w->cli, e.code ? &e : &w->failed);
     }
     return 0;
 }

@@ -134,4 +134,6 @@ void ask_push(bench *b)
 {
     struct ask_view *v = view_push(b, &ops, sizeof *v);
     v->ask = json_int_or(b->ask, "ask", 0);
+    free(b->select); // the cell that asks is what there is to look at
+    b->select = mem_strdup(json_str(b->ask, "cell"));
 }

@@ -140,15 +140,15 @@ int bench_show(bench *b, const char *words, size_t n, err *e)
 void bench_connect(bench *b, client *c, bool owner)
 {
     b->client = c;
-    b->restarting = false;
     client_hello(c, 0, owner);
 }
 
 void bench_lost(bench *b, const char *why)
 {
     b->client = NULL;
-    set_state(b, b->restarting ? "restarting" : "gone");
-    if (!b->restarting)
+    set_state(b, *why ? "gone" : "restarting");
+    b->restarting = b->restarting && !*why;
+    if (*why)
         bench_complain(b, "%s", why);
 }
 
@@ -168,6 +168,7 @@ static void on_welcome(bench *b, const cJSON *m)
     b->spool_dir = mem_strndup(journal, n > 6 ? n - 6 : n); // without ".jsonl"
     b->run = mem_strdup(json_str(m, "run"));
     b->read_only = json_bool_or(m, "headless", false);
+    b->restarting = b->restarting && str_eq(json_str(m, "state"), "stopping"); // the old one
     set_state(b, json_str_or(m, "state", "idle"));
     fold_free(b->incoming);
     b->incoming = fold_new();

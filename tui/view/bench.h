@@ -34,7 +34,7 @@ int bench_show(bench *b, const char *words, size_t n, err *e);
 // Says hello and speaks to this kernel from now on. owner: a kernel with nothing to do ends when it
 // is left (a headless run, which is only watched, would be stopped).
 void bench_connect(bench *b, client *c, bool owner);
-// It is gone; why is shown.
+// It is gone; why is shown. "": another one comes, after a restart.
 void bench_lost(bench *b, const char *why);
 void bench_message(bench *b, message_type type, const cJSON *message);
 // Has the kernel said that it restarts? Then it is to be connected to again.
