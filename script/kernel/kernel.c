@@ -39,7 +39,9 @@ static notebook *load_notebook(const struct kernel_options *o, bool *saved, err 
     AUTO_BUF text = {0};
     notebook_print(fold_notebook(f), &text);
     fold_free(f);
-    *saved = false;
+    AUTO_BUF file = {0};
+    *saved = path_read(o->notebook, &file, 0, NULL) == 0 && file.len == text.len &&
+             memcmp(file.data, text.data, text.len) == 0;
     return notebook_parse(buf_cstr(&text), text.len, e);
 }
 

@@ -63,8 +63,8 @@ void life_client_gone(kernel *k, bool owner)
     }
     if (server_clients(k->server) > 0)
         return;
-    // Closing the workbench leaves the kernel running only for something, which what is not saved is
-    // too; a visitor changes nothing.
+    // Closing the workbench leaves the kernel running only for something, which what is not saved
+    // is too; a visitor changes nothing.
     if (!owner || running_busy(k) || displays_live(k) > 0 || !document_saved(k->document))
         life_idle(k);
     else
