@@ -122,7 +122,7 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "C-z", ACT_SUSPEND},
 };
 static const struct keymap keys = KEYMAP(bindings);
-static const struct view_ops ops = {.name = "question",
+const struct view_ops ask_view_ops = {.name = "question",
     .keys = &keys,
     .overlay = true,
     .draw = draw,
@@ -132,7 +132,7 @@ static const struct view_ops ops = {.name = "question",
 
 void ask_push(bench *b)
 {
-    struct ask_view *v = view_push(b, &ops, sizeof *v);
+    struct ask_view *v = view_push(b, &ask_view_ops, sizeof *v);
     v->ask = json_int_or(b->ask, "ask", 0);
     free(b->select); // the cell that asks is what there is to look at
     b->select = mem_strdup(json_str(b->ask, "cell"));

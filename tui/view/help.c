@@ -95,14 +95,36 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "F1", ACT_BACK},
 };
 static const struct keymap keys = KEYMAP(bindings);
-static const struct view_ops ops = {.name = "help", .keys = &keys, .draw = draw, .act = act};
+const struct view_ops help_view_ops = {.name = "help", .keys = &keys, .draw = draw, .act = act};
 
 void help_push(bench *b)
 {
     const struct keymap *of = b->top->ops->keys;
     bool two = b->top->ops->mode != NULL;
-    struct help_view *v = view_push(b, &ops, sizeof *v);
+    struct help_view *v = view_push(b, &help_view_ops, sizeof *v);
     v->n = v->n_first = keymap_help(of, two ? MODE_COMMAND : MODE_VIEW, v->lines, LINES);
     if (two)
         v->n += keymap_help(of, MODE_EDIT, v->lines + v->n, LINES);
+}
+
+static void document(buf *out, const char *title, const struct keymap *map, unsigned mode)
+{
+    struct help_line lines[LINES];
+    size_t n = keymap_help(map, mode, lines, LINES);
+    buf_fmt(out, "\n### %s\n\n| keys | |\n|---|---|\n", title);
+    for (size_t i = 0; i < n; i++) {
+        buf_str(out, "| `");
+        for (const char *c = lines[i].keys; *c; c++)
+            buf_fmt(out, *c == '|' ? "\\%c" : "%c", *c);
+        buf_fmt(out, "` | %s |\n", action_help(lines[i].action));
+    }
+}
+
+void bench_document_keys(buf *out)
+{
+    document(out, "Among cells", &notebook_keys, MODE_COMMAND);
+    document(out, "While editing a cell", &notebook_keys, MODE_EDIT);
+    document(out, "In a cell's output on the full screen", page_view_ops.keys, MODE_VIEW);
+    document(out, "In the palette and the search", prompt_view_ops.keys, MODE_VIEW);
+    document(out, "In the help", help_view_ops.keys, MODE_VIEW);
 }

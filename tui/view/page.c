@@ -190,13 +190,13 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "Esc", ACT_BACK},
 };
 static const struct keymap keys = KEYMAP(bindings);
-static const struct view_ops ops = {
+const struct view_ops page_view_ops = {
     .name = "output", .keys = &keys, .draw = draw, .act = act, .done = done};
 
 void page_push(bench *b, size_t at)
 {
     const struct run_cell *r = slot_run(b, at);
-    struct page_view *v = view_push(b, &ops, sizeof *v);
+    struct page_view *v = view_push(b, &page_view_ops, sizeof *v);
     v->cell = mem_strdup(b->slots[at]->id);
     v->follow = r && r->state == STATE_RUNNING;
     v->wrap = true;

@@ -173,7 +173,7 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "C-l", ACT_REDRAW},
 };
 static const struct keymap keys = KEYMAP(bindings);
-static const struct view_ops ops = {.name = "palette",
+const struct view_ops prompt_view_ops = {.name = "palette",
     .keys = &keys,
     .overlay = true,
     .draw = draw,
@@ -184,7 +184,7 @@ static const struct view_ops ops = {.name = "palette",
 
 void prompt_push(bench *b, enum prompt what)
 {
-    struct prompt_view *v = view_push(b, &ops, sizeof *v);
+    struct prompt_view *v = view_push(b, &prompt_view_ops, sizeof *v);
     v->what = what;
     find(v);
 }

@@ -132,6 +132,9 @@ void leave_push(bench *b);
 void page_push(bench *b, size_t at);
 void status_draw(bench *b, grid *g, rect area, unsigned mode, const char *place);
 
+// For the documentation, which is made from their keys.
+extern const struct view_ops page_view_ops, help_view_ops, prompt_view_ops, ask_view_ops;
+
 // Looks that views share.
 #define LOOK_DIM      ((style){.attrs = ATTR_DIM})
 #define LOOK_BOLD     ((style){.attrs = ATTR_BOLD})
