@@ -29,10 +29,22 @@ void kernel_deliver(kernel *k, cJSON *event)
     cJSON_Delete(event);
 }
 
-void kernel_on_stream_event(void *arg, cJSON *event)
+static void on_stream_event(void *arg, cJSON *event)
 {
     kernel_deliver(arg, event);
 }
+
+// A run whose output cannot be kept has failed, as one whose events cannot.
+static void on_stream_lost(void *arg, const err *why)
+{
+    kernel *k = arg;
+    if (k->journal_error.code)
+        return;
+    k->journal_error = *why;
+    loop_post(k->loop, on_journal_error, k);
+}
+
+const struct outputs_ops kernel_outputs_ops = {.emit = on_stream_event, .lost = on_stream_lost};
 
 static void on_text(void *arg, const char *cell_id, const char *name, const char *bytes, size_t n)
 {

@@ -287,7 +287,7 @@ kernel *kernel_new(const struct kernel_options *o, err *e)
     k->mask = mask_new();
     mask_add_env(k->mask, o->env);
     k->outbox = outbox_new(l, &kernel_outbox_ops, k);
-    k->outputs = outputs_new(l, k->mask, kernel_on_stream_event, k);
+    k->outputs = outputs_new(l, k->mask, &kernel_outputs_ops, k);
     k->waits = canceller_new();
     k->ledger = ledger_new();
     k->server = server_new(l, &requests_ops, k);

@@ -28,7 +28,7 @@ struct sink {
 struct outputs {
     loop *loop;
     mask *mask;
-    void (*emit)(void *arg, cJSON *event);
+    const struct outputs_ops *ops;
     void *arg;
     char *spool_dir;
     uint64_t next_spool;
@@ -43,10 +43,10 @@ static void on_timer(void *arg)
     outputs_settle(arg);
 }
 
-outputs *outputs_new(loop *l, mask *m, void (*emit)(void *arg, cJSON *event), void *arg)
+outputs *outputs_new(loop *l, mask *m, const struct outputs_ops *ops, void *arg)
 {
     outputs *o = mem_alloc(sizeof *o);
-    *o = (outputs){.loop = l, .mask = m, .emit = emit, .arg = arg};
+    *o = (outputs){.loop = l, .mask = m, .ops = ops, .arg = arg};
     o->timer = loop_timer_new(l, on_timer, o);
     return o;
 }
@@ -101,7 +101,7 @@ static void emit_text(outputs *o, struct sink *s, bool all)
     s->shown += n;
     cJSON *event = stream_event(s);
     json_set_str(event, "text", buf_cstr(&text));
-    o->emit(o->arg, event);
+    o->ops->emit(o->arg, event);
 }
 
 static void tell_spooled(outputs *o, struct sink *s)
@@ -113,16 +113,17 @@ static void tell_spooled(outputs *o, struct sink *s)
     json_set_int(event, "from", (int64_t)s->told);
     json_set_int(event, "to", (int64_t)s->spooled);
     s->told = s->spooled;
-    o->emit(o->arg, event);
+    o->ops->emit(o->arg, event);
 }
 
-// Says once why a stream's rest is not there, in the stream itself.
+// Says once why a stream's rest is not there, in the stream itself too.
 static void fail(outputs *o, struct sink *s, const err *e)
 {
     s->failed = true;
     tell_spooled(o, s);
     buf_fmt(&s->carry, "\n[firesteel: the rest of this output is lost: %s]\n", e->text);
     emit_text(o, s, true);
+    o->ops->lost(o->arg, e);
 }
 
 static void spool_bytes(outputs *o, struct sink *s, const char *bytes, size_t n)

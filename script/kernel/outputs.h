@@ -12,8 +12,12 @@
 
 typedef struct outputs outputs;
 
-// emit(arg, event) gets stream events, which it takes. Spools are named after `first`, …
-outputs *outputs_new(loop *l, mask *m, void (*emit)(void *arg, cJSON *event), void *arg);
+struct outputs_ops {
+    void (*emit)(void *arg, cJSON *event);   // a stream event, which it takes
+    void (*lost)(void *arg, const err *why); // the rest of a stream cannot be kept
+};
+
+outputs *outputs_new(loop *l, mask *m, const struct outputs_ops *ops, void *arg);
 void outputs_free(outputs *o);
 // The run's spool folder, and a number that no earlier spool of the run has in its name.
 void outputs_place(outputs *o, const char *spool_dir, uint64_t first);

@@ -85,8 +85,8 @@ struct kernel {
 
 // The loop's thread: an event that is next in order; takes it.
 void kernel_deliver(kernel *k, cJSON *event);
-extern const struct outbox_ops kernel_outbox_ops;     // arg is the kernel
-void kernel_on_stream_event(void *arg, cJSON *event); // for outputs
+extern const struct outbox_ops kernel_outbox_ops; // arg is the kernel
+extern const struct outputs_ops kernel_outputs_ops;
 // A kernel without document, journal and Lua; what is opened in it is freed with it.
 kernel *kernel_new(const struct kernel_options *o, err *e);
 void kernel_free(kernel *k);

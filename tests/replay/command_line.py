@@ -458,6 +458,7 @@ def test_a_full_disk(t):
     if "unshare" in done.err or "mount" in done.err:
         raise Skip("no mount namespaces here: " + done.err.splitlines()[0])
     assert done.out.count("No space left on device") >= 2, done.out[-3000:] + done.err
+    assert "failed: 0 cells ok, 1 failed" in done.out, done.out[-3000:]
 
 
 def test_without_standard_output(t):
