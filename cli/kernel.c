@@ -282,6 +282,7 @@ int main(int argc, char **argv)
         return 1;
     }
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); // a file over the limit is an error of its write, as a full disk is
     if (a.clean.run)
         return clean(&cli, &a);
     if (guard_start(&note, &e) < 0)

@@ -461,6 +461,12 @@ def test_a_full_disk(t):
     assert "failed: 0 cells ok, 1 failed" in done.out, done.out[-3000:]
 
 
+def test_a_limit_of_file_sizes(t):
+    path = notebook(t, "-- %% a\nfor i = 1, 100000 do print(i, ('x'):rep(90)) end\n")
+    done = sh("bash", "-c", f"ulimit -f 1024; {FIRESTEEL} run {path} | tail -c 1000; exit ${{PIPESTATUS[0]}}")
+    assert done.code == 1 and "File too large" in done.out, done
+
+
 def test_without_standard_output(t):
     path = notebook(t, "-- %% a\nprint 'x'\n!echo y > y.txt\n")
     done = sh("bash", "-c", '"$0" run "$1" <&- >&- 2>&-', FIRESTEEL, path)
