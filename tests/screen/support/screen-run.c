@@ -359,7 +359,9 @@ static bool resize(struct run *r, const char *size)
 {
     if (sscanf(size, "%dx%d", &r->w, &r->h) != 2)
         return fail(r, "not a size:", size);
-    vterm_set_size(r->vt, r->h, r->w);
+    // libvterm 0.1 writes outside of its memory when a wide character does not fit in a line: the
+    // program is told the size, its terminal stays a little larger.
+    vterm_set_size(r->vt, r->h < 5 ? 5 : r->h, r->w < 20 ? 20 : r->w);
     struct winsize ws = {.ws_col = (unsigned short)r->w, .ws_row = (unsigned short)r->h};
     ioctl(r->pty, TIOCSWINSZ, &ws); // and SIGWINCH
     return true;
