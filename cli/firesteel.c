@@ -133,6 +133,8 @@ int main(int argc, char **argv)
     else if (str_ends(name, ".lua") || str_ends(name, ".ipynb") ||
              (path_exists(name) && !path_is_dir(name)))
         code = open_verb.run(&cli, argc, argv);
+    else if (name[0] == '-' && argc > 2) // options before the notebook
+        code = open_verb.run(&cli, argc, argv);
     else
         code = unknown_verb(name);
     free(cli.cwd);

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """The workbench by keys, on an emulated terminal: what is drawn, what runs, how it is left."""
 import os
-import signal
+import shutil
 import time
 
 from screen import Screen
-from tap import FIRESTEEL, eventually, run, sh
+from tap import FIRESTEEL, SOURCE, eventually, run, sh
 
 NOTEBOOK = """-- %% [markdown]
 -- # A small notebook
@@ -199,8 +199,8 @@ def test_output_on_the_full_screen(t):
         s.keys("C-e")
         s.wait("more lines above")
         s.keys("O g")
-        s.wait("of 200 lines")
-        assert "line 1" in s.screen()[1]
+        s.wait("Output  1–")
+        eventually(lambda: "line 1" in s.screen()[1])
         s.keys("/")
         s.type("line 77")
         s.keys("Enter")
@@ -248,8 +248,8 @@ def test_a_hang_up_loses_nothing(t):
     with workbench(where, "attach") as s:
         s.wait("unsaved = 1")
         s.keys("G O g")
-        s.wait("lines")
-        assert any(row.startswith("line 1") for row in s.screen()), "what was printed meanwhile"
+        s.wait("Output  1–")
+        eventually(lambda: any(row.startswith("line 1") for row in s.screen()))
         s.keys("q i i")
         s.wait("interrupted")
         s.keys("C-s")
@@ -304,6 +304,25 @@ def test_terminals_and_sizes(t):
             s.quiet()
             s.wait("small.lua")
             leave(s)
+
+
+def test_the_whole_recipe_by_keys(t):
+    where = t.dir()
+    shutil.copy(os.path.join(SOURCE, "recipes/10-mnist.lua"), where)
+    t.after(lambda: stop_all(where))
+    with Screen([FIRESTEEL, "--sandbox", "10-mnist.lua"], cwd=where, seconds=90) as s:
+        s.wait("idle")
+        s.keys("R")
+        s.wait("push image firesteel/mnist:latest?")
+        s.keys("a")
+        s.wait("delete SparkApplication mnist")
+        s.keys("y")
+        s.wait("● idle")
+        s.keys("G")
+        s.wait("[12] Clean up")
+        assert "Model prediction for index 100: 6" in text(s)
+        leave(s)
+    eventually(lambda: not kernels(where))
 
 
 run(globals())
