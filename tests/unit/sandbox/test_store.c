@@ -339,7 +339,7 @@ TEST(history_is_trimmed_and_says_so)
     int64_t start = store_version(s);
     store_watch *slow = store_watch_new(s, NULL, NULL, start, &e);
     for (int i = 0; i < 50; i++) {
-        char text[8];
+        char text[16];
         snprintf(text, sizeof text, "%d", i);
         store_update(s, KIND(CONFIGMAPS), changed(s, KIND(CONFIGMAPS), "a", "x", text), STORE_ALL,
             false, NULL);
