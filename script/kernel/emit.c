@@ -98,6 +98,7 @@ struct capture {
     kernel *kernel;
     const char *cell_id;
     buf *captured;
+    bool show;
 };
 
 static void start_capture(loop_pending *pending, void *arg)
@@ -105,12 +106,14 @@ static void start_capture(loop_pending *pending, void *arg)
     struct capture *c = arg;
     outbox_flush(c->kernel->outbox);
     outputs_end(c->kernel->outputs, c->cell_id, c->captured);
+    if (c->show && c->captured->len)
+        outputs_text(c->kernel->outputs, c->cell_id, "stdout", c->captured->data, c->captured->len);
     loop_call_finish(pending);
 }
 
-void kernel_take_capture(kernel *k, const char *cell_id, buf *captured)
+void kernel_take_capture(kernel *k, const char *cell_id, bool show, buf *captured)
 {
     static const struct loop_call_ops ops = {.start = start_capture};
-    struct capture c = {k, cell_id, captured};
+    struct capture c = {k, cell_id, captured, show};
     loop_call(k->loop, NULL, &ops, &c, 0, NULL);
 }

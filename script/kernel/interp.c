@@ -168,7 +168,7 @@ static void store_capture(interp *in, execution *x)
     if (!x->plan.capture)
         return;
     AUTO_BUF text = {0};
-    kernel_take_capture(in->kernel, x->cell, &text);
+    kernel_take_capture(in->kernel, x->cell, x->failure != FAILURE_NONE, &text);
     if (!*x->plan.capture)
         return;
     lua_State *L = in->L;

@@ -97,8 +97,8 @@ void kernel_emit(kernel *k, cJSON *event);
 // The Lua thread: the same, and returns when it is in the journal. -1: it could not be written.
 int kernel_record(kernel *k, cJSON *event, err *e);
 // The Lua thread: everything that was printed is delivered; what the running cell's capture holds
-// is appended.
-void kernel_take_capture(kernel *k, const char *cell, buf *captured);
+// is appended. `show`: it becomes output of the cell after all, as what explains a failure.
+void kernel_take_capture(kernel *k, const char *cell, bool show, buf *captured);
 // The Lua thread: asks a person and waits. The answer is new; NULL when interrupted.
 char *kernel_ask(kernel *k, const char *question, const char *const *choices, bool secret, err *e);
 // The loop's thread: what runs has not stopped for seconds.

@@ -116,6 +116,8 @@ def test_capture(t):
     r = k.run('print "kept" sh "echo too"', 'capture="got"')
     assert r.out == "" and r.state == "ok"
     assert k.run("got").value == "kept\ntoo\n"
+    r = k.run('print "why" error "that"', 'capture="got"')  # what explains a failure is shown
+    assert r.out == "why\n" and r.state == "failed", r
 
 
 def test_errors_have_their_place(t):
