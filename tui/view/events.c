@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// What a kernel says, from its welcome to its end: events go into the fold, and what they change on
+// the screen is drawn anew. While the past of a run comes in, what is shown stays as it is.
+#include "base/mem.h"
+#include "base/str.h"
+#include "tui/view/view.h"
+
+#include <string.h>
+
+static void set_state(bench *b, const char *state)
+{
+    char *copy = mem_strdup(state);
+    free(b->state);
+    b->state = copy;
+    b->dirty = true;
+}
+
+void bench_connect(bench *b, client *c, bool owner)
+{
+    b->client = c;
+    client_hello(c, 0, owner);
+}
+
+void bench_lost(bench *b, const char *why)
+{
+    b->client = NULL;
+    set_state(b, *why ? "gone" : "restarting");
+    b->restarting = b->restarting && !*why;
+    if (*why)
+        bench_complain(b, "%s", why);
+}
+
+bool bench_restarting(const bench *b)
+{
+    return b->restarting;
+}
+
+// A kernel introduces itself: what it has seen so far comes next, and what is shown stays until
+// all of it is here.
+static void on_welcome(bench *b, const cJSON *m)
+{
+    const char *journal = json_str_or(m, "journal", "");
+    size_t n = strlen(journal);
+    free(b->spool_dir);
+    free(b->run);
+    b->spool_dir = mem_strndup(journal, n > 6 ? n - 6 : n); // without ".jsonl"
+    b->run = mem_strdup(json_str(m, "run"));
+    b->read_only = json_bool_or(m, "headless", false);
+    b->restarting = b->restarting && str_eq(json_str(m, "state"), "stopping"); // the old one
+    set_state(b, json_str_or(m, "state", "idle"));
+    fold_free(b->incoming);
+    b->incoming = fold_new();
+    b->caught_up = (uint64_t)json_int_or(m, "seq", 0);
+    cJSON_Delete(STEAL(b->ask));
+}
+
+static void catch_up(bench *b)
+{
+    fold_free(b->fold);
+    b->fold = STEAL(b->incoming);
+    if (b->document)
+        fold_event(b->fold, b->document, NULL);
+    for (size_t i = 0; i < b->n_slots; i++)
+        b->slots[i]->version++;
+    slots_follow(b);
+    remote_flush(b);
+    b->dirty = true;
+}
+
+static void on_document(bench *b, const cJSON *m)
+{
+    b->rev = json_int_or(m, "rev", b->rev);
+    b->saved = json_bool_or(m, "saved", true);
+    if (json_str(m, "path")) {
+        free(b->path);
+        b->path = mem_strdup(json_str(m, "path"));
+    }
+    if (json_get(m, "seq"))
+        return; // a reload: the fold has it
+    cJSON_Delete(b->document);
+    b->document = cJSON_Duplicate(m, true);
+    if (b->incoming && fold_seq(b->incoming) >= b->caught_up)
+        catch_up(b);
+}
+
+static void on_edited(bench *b, const cJSON *m)
+{
+    int64_t rev = json_int_or(m, "rev", 0);
+    b->rev = rev > b->rev ? rev : b->rev;
+    b->saved = str_eq(json_str(m, "change"), "save");
+    if (b->saved)
+        bench_say(b, "saved %s", json_str_or(m, "path", ""));
+}
+
+static void on_ask(bench *b, const cJSON *m)
+{
+    cJSON_Delete(b->ask);
+    b->ask = cJSON_Duplicate(m, true);
+}
+
+static void on_answered(bench *b, const cJSON *m)
+{
+    if (b->ask && json_int_or(b->ask, "ask", 0) == json_int_or(m, "ask", -1))
+        cJSON_Delete(STEAL(b->ask));
+}
+
+static void on_kernel(bench *b, const cJSON *m)
+{
+    const char *state = json_str_or(m, "state", "");
+    b->restarting = b->restarting || str_eq(state, "restarting");
+    set_state(b, state);
+    if (str_eq(state, "wedged"))
+        bench_complain(b, "the cell cannot be interrupted: 00 restarts the kernel");
+}
+
+// What happened to a cell's output makes it be drawn anew.
+static void touch(bench *b, const cJSON *m)
+{
+    struct slot *s = slot_by_id(b, json_str(m, "cell"), NULL);
+    if (s) {
+        s->version++;
+        return;
+    }
+    const struct output *o = fold_display(b->fold, json_int_or(m, "id", -1));
+    for (size_t i = 0; o && i < b->n_slots; i++) {
+        const struct run_cell *c = slot_run(b, i);
+        if (c && o >= c->outputs && o < c->outputs + c->n_outputs)
+            b->slots[i]->version++;
+    }
+}
+
+static void on_event(bench *b, message_type type, const cJSON *m)
+{
+    bool past = b->incoming != NULL;
+    err e = {0};
+    if (fold_event(past ? b->incoming : b->fold, m, &e) < 0)
+        bench_complain(b, "%s", e.text);
+    if (type == MESSAGE_ask)
+        on_ask(b, m);
+    else if (type == MESSAGE_answered)
+        on_answered(b, m);
+    if (past) {
+        if (fold_seq(b->incoming) >= b->caught_up && b->document)
+            catch_up(b);
+        return;
+    }
+    if (type == MESSAGE_edited)
+        on_edited(b, m);
+    else if (type == MESSAGE_kernel)
+        on_kernel(b, m);
+    if (type == MESSAGE_edited || type == MESSAGE_document)
+        slots_follow(b);
+    touch(b, m);
+}
+
+void bench_message(bench *b, message_type type, const cJSON *m)
+{
+    if (type == MESSAGE_welcome)
+        on_welcome(b, m);
+    else if (type == MESSAGE_document)
+        on_document(b, m);
+    else if (type == MESSAGE_touched)
+        bench_complain(b, "the file has changed underneath; saving asks before it overwrites it");
+    if (json_get(m, "seq"))
+        on_event(b, type, m);
+    if (b->ask && !b->incoming && b->top->ops->keys == &notebook_keys)
+        ask_push(b);
+    b->dirty = true;
+}
