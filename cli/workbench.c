@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: MIT
-// firesteel NOTEBOOK, firesteel attach: the workbench on a terminal, beside a kernel that outlives
-// it.
-//
 //   terminal ── term ── keys ──> bench ──> client ── socket ── kernel
 //       └────── grid <── draw ─────┘ <── messages ──┘
+#include "cli/workbench.h"
+
 #include "base/clock.h"
 #include "base/loop/loop.h"
 #include "base/mem.h"
-#include "base/path.h"
 #include "base/str.h"
-#include "cli/cli.h"
-#include "cli/kernels.h"
-#include "cli/options.h"
-#include "script/journal/writer.h"
-#include "script/notebook/notebook.h"
-#include "script/protocol/launch.h"
 #include "tui/term/term.h"
-#include "tui/view/bench.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -36,7 +27,7 @@ enum {
 // A connection to a kernel. After a restart the old one stays open until the new one has begun, for
 // the next kernel takes over the socket pair of its first client and would miss it.
 struct link {
-    struct workbench *workbench;
+    workbench *workbench;
     client *client;
 };
 
@@ -59,7 +50,7 @@ struct workbench {
     err failed;
 };
 
-static void present(struct workbench *w)
+static void present(workbench *w)
 {
     int columns, rows;
     term_size(w->term, &columns, &rows);
@@ -76,12 +67,12 @@ static void present(struct workbench *w)
 
 static void on_frame(void *arg)
 {
-    struct workbench *w = arg;
+    workbench *w = arg;
     w->frame_waits = false;
     present(w);
 }
 
-static void present_soon(struct workbench *w)
+static void present_soon(workbench *w)
 {
     if (!w->frame_waits)
         loop_timer_start(w->frame, FRAME_MS, 0);
@@ -90,18 +81,18 @@ static void present_soon(struct workbench *w)
 
 static void on_wake(void *arg)
 {
-    struct workbench *w = arg;
+    workbench *w = arg;
     bench_tick(w->bench);
     present(w);
 }
 
 static void on_leave(void *arg)
 {
-    loop_stop(((struct workbench *)arg)->loop);
+    loop_stop(((workbench *)arg)->loop);
 }
 
 // What was typed and not sent goes to the kernel first.
-static void leave(struct workbench *w)
+static void leave(workbench *w)
 {
     if (w->leaving)
         return;
@@ -112,7 +103,7 @@ static void leave(struct workbench *w)
 
 static void read_terminal(void *arg)
 {
-    struct workbench *w = arg;
+    workbench *w = arg;
     for (;;) {
         struct term_event event = term_read(w->term);
         if (event.kind == EVENT_NONE || w->leaving)
@@ -141,7 +132,7 @@ static void on_input(void *arg, int events)
 
 static void on_signal(void *arg, int signum)
 {
-    struct workbench *w = arg;
+    workbench *w = arg;
     if (signum != SIGWINCH) {
         leave(w);
         return;
@@ -160,7 +151,7 @@ static void link_free(struct link *l)
 static void on_message(void *arg, message_type type, const cJSON *message)
 {
     struct link *l = arg;
-    struct workbench *w = l->workbench;
+    workbench *w = l->workbench;
     if (l != w->link)
         return;
     w->tries = 0;
@@ -177,7 +168,7 @@ static void on_message(void *arg, message_type type, const cJSON *message)
 }
 
 // Why a kernel of ours ended: the last line that it printed.
-static void last_words(struct workbench *w, char *out, size_t size)
+static void last_words(workbench *w, char *out, size_t size)
 {
     char text[600] = "";
     ssize_t n = w->kernel_output > 0 ? pread(w->kernel_output, text, sizeof text - 1, 0) : 0;
@@ -191,7 +182,7 @@ static void last_words(struct workbench *w, char *out, size_t size)
 static void on_closed(void *arg, const err *reason)
 {
     struct link *l = arg;
-    struct workbench *w = l->workbench;
+    workbench *w = l->workbench;
     char why[600];
     if (l != w->link)
         return;
@@ -209,7 +200,7 @@ static void on_closed(void *arg, const err *reason)
 
 static const struct client_ops client_callbacks = {.event = on_message, .closed = on_closed};
 
-static int link_open(struct workbench *w, int fd, err *e)
+static int link_open(workbench *w, int fd, err *e)
 {
     struct link *l = mem_alloc(sizeof *l);
     l->workbench = w;
@@ -225,7 +216,7 @@ static int link_open(struct workbench *w, int fd, err *e)
 
 static void reconnect(void *arg)
 {
-    struct workbench *w = arg;
+    workbench *w = arg;
     err e = {0};
     if (w->link)
         return;
@@ -243,7 +234,7 @@ static void reconnect(void *arg)
 
 static void quit(void *arg, bool stop_kernel)
 {
-    struct workbench *w = arg;
+    workbench *w = arg;
     if (stop_kernel && w->link)
         client_send(w->link->client, message_new(MESSAGE_shutdown));
     leave(w);
@@ -251,7 +242,7 @@ static void quit(void *arg, bool stop_kernel)
 
 static void suspend(void *arg)
 {
-    struct workbench *w = arg;
+    workbench *w = arg;
     err e = {0};
     if (term_suspend(w->term, &e) < 0) {
         w->failed = e;
@@ -261,13 +252,13 @@ static void suspend(void *arg)
 
 static void redraw(void *arg)
 {
-    term_redraw(((struct workbench *)arg)->term);
+    term_redraw(((workbench *)arg)->term);
 }
 
 // The editor has the terminal, and this process waits for it; the kernel goes on meanwhile.
 static int edit_file(void *arg, const char *path, err *e)
 {
-    struct workbench *w = arg;
+    workbench *w = arg;
     const char *editor = cli_getenv(w->cli, "VISUAL");
     editor = editor ? editor : cli_getenv(w->cli, "EDITOR");
     AUTO_FREE char *command = str_fmt("%s \"$1\"", editor ? editor : "vi");
@@ -293,7 +284,8 @@ static int edit_file(void *arg, const char *path, err *e)
 static const struct bench_ops bench_callbacks = {
     .quit = quit, .suspend = suspend, .redraw = redraw, .edit_file = edit_file};
 
-static int open_screen(struct workbench *w, const struct bench_about *about, err *e)
+// What close does not find yet it leaves alone.
+static int open_screen(workbench *w, const struct bench_about *about, err *e)
 {
     static const int signals[] = {SIGHUP, SIGTERM, SIGINT, SIGWINCH};
     signal(SIGPIPE, SIG_IGN);
@@ -324,8 +316,20 @@ static int open_screen(struct workbench *w, const struct bench_about *about, err
     return 0;
 }
 
-static void close_screen(struct workbench *w)
+workbench *workbench_open(struct cli *cli, const struct bench_about *about, err *e)
 {
+    workbench *w = mem_alloc(sizeof *w);
+    w->cli = cli;
+    if (open_screen(w, about, e) == 0)
+        return w;
+    workbench_close(w);
+    return NULL;
+}
+
+void workbench_close(workbench *w)
+{
+    if (!w)
+        return;
     link_free(w->link);
     link_free(w->old);
     loop_timer *timers[] = {w->frame, w->wake, w->escape, w->leave, w->reconnect};
@@ -346,210 +350,43 @@ static void close_screen(struct workbench *w)
     if (w->kernel_output > 0)
         close(w->kernel_output);
     free(w->socket);
+    free(w);
 }
 
-static int work(struct workbench *w)
+void workbench_show(workbench *w, const char *words, size_t n)
 {
-    bench_connect(w->bench, w->link->client, !w->watching);
-    present(w);
-    loop_run(w->loop);
-    return w->failed.code ? -1 : 0;
+    err e = {0};
+    if (bench_show(w->bench, words, n, &e) == 0)
+        present(w);
 }
 
-struct open_options {
-    const char *cwd, *context, *namespace_, *kubeconfig, *memory;
-    char **parameters;
-    bool sandbox;
-};
-
-static char *target_name(const struct open_options *o)
+int workbench_join(workbench *w, const char *socket, bool watching, err *e)
 {
-    if (o->sandbox)
-        return mem_strdup("sandbox");
-    if (!o->context && !o->namespace_)
-        return NULL;
-    return str_fmt("%s%s%s", o->context ? o->context : "", o->context && o->namespace_ ? "/" : "",
-        o->namespace_ ? o->namespace_ : "");
+    w->socket = mem_strdup(socket);
+    w->watching = watching;
+    return link_open(w, -1, e);
 }
 
-// The kernel that has this notebook open already: its run is named after it, in the same folder.
-static char *living_kernel(struct cli *cli, const char *name, const char *cwd)
+int workbench_launch(workbench *w, const struct launch *kernel, err *e)
 {
-    struct kernels all;
-    char *found = NULL;
-    AUTO_FREE char *like = journal_run_name(name, clock_wall());
-    AUTO_FREE char *prefix = str_fmt("%s-", name);
-    if (kernels_find(cli, &all, NULL) < 0)
-        return NULL;
-    for (size_t i = 0; i < all.n && !found; i++)
-        if (!all.list[i].headless && str_eq(all.list[i].cwd, cwd) &&
-            str_starts(all.list[i].run, prefix) && strlen(all.list[i].run) == strlen(like))
-            found = mem_strdup(all.list[i].socket);
-    kernels_done(&all);
-    return found;
-}
-
-static int launch(struct workbench *w, const struct open_options *o, const char *path,
-    const char *name, const char *cwd, err *e)
-{
-    struct cli *cli = w->cli;
+    struct launch options = *kernel;
     pid_t guard;
     int fd;
-    AUTO_FREE char *program = cli_program(cli, "firesteel-kernel", e);
-    AUTO_FREE char *sockets = program ? cli_socket_dir(cli, e) : NULL;
-    if (!sockets)
-        return -1;
-    AUTO_FREE char *run = journal_run_name(name, clock_wall());
-    AUTO_FREE char *images = cli_images_dir(cli);
-    const char *data = cli_getenv(cli, "FIRESTEEL_DATA");
-    w->socket = str_fmt("%s/%s.sock", sockets, run);
+    w->socket = mem_strdup(kernel->socket);
     w->kernel_output = memfd_create("kernel", MFD_CLOEXEC);
-    if (launch_kernel(&(struct launch){.program = program,
-                          .notebook = path,
-                          .name = name,
-                          .cwd = cwd,
-                          .run = run,
-                          .socket = w->socket,
-                          .memory = o->memory,
-                          .context = o->context,
-                          .namespace_ = o->namespace_,
-                          .kubeconfig = o->kubeconfig,
-                          .images = images,
-                          .data = data                           ? data
-                                  : path_is_dir(DATADIR "/data") ? DATADIR "/data"
-                                                                 : NULL,
-                          .parameters = (const char *const *)o->parameters,
-                          .output = w->kernel_output > 0 ? w->kernel_output : 0,
-                          .sandbox = o->sandbox},
-            &guard, &fd, e) < 0)
+    options.output = w->kernel_output > 0 ? w->kernel_output : 0;
+    if (launch_kernel(&options, &guard, &fd, e) < 0)
         return -1;
     return link_open(w, fd, e);
 }
 
-// The file first, so that there is something to see before any kernel answers.
-static int open_notebook(struct workbench *w, const struct open_options *o, const char *file)
+int workbench_run(workbench *w, err *e)
 {
-    err e = {0};
-    AUTO_BUF printed = {0};
-    bool moved;
-    notebook *nb = notebook_load(file, &e);
-    AUTO_FREE char *path = nb ? path_absolute(file, &e) : NULL;
-    AUTO_FREE char *cwd = path ? cli_work_folder(w->cli, o->cwd, file, &moved, &e) : NULL;
-    AUTO_FREE char *name = cli_notebook_name(file), *target = target_name(o);
-    if (nb)
-        notebook_print(nb, &printed);
-    notebook_free(nb);
-    if (!cwd || open_screen(w, &(struct bench_about){.path = path, .target = target}, &e) < 0)
-        return cli_error(w->cli, &e);
-    if (bench_show(w->bench, buf_cstr(&printed), printed.len, &e) == 0)
-        present(w);
-    w->socket = living_kernel(w->cli, name, cwd);
-    if (w->socket)
-        link_open(w, -1, &e);
-    else
-        launch(w, o, path, name, cwd, &e);
-    if (!w->link || work(w) < 0) {
-        term_close(STEAL(w->term));
-        return cli_error(w->cli, e.code ? &e : &w->failed);
-    }
-    return 0;
+    bench_connect(w->bench, w->link->client, !w->watching);
+    present(w);
+    loop_run(w->loop);
+    if (!w->failed.code)
+        return 0;
+    *e = w->failed;
+    return -1;
 }
-
-static int open_run(struct cli *cli, int argc, char **argv)
-{
-    struct open_options o = {0};
-    const struct option options[] = {
-        {"param", 'p', "NAME=VALUE", "a parameter of the notebook; may be repeated",
-            .list = &o.parameters},
-        {"sandbox", 0, NULL, "with a private cluster that ends with the kernel",
-            .given = &o.sandbox},
-        {"context", 0, "NAME", "context of the kubeconfig", .text = &o.context},
-        {"namespace", 'n', "NAME", "namespace", .text = &o.namespace_},
-        {"kubeconfig", 0, "FILE", "another kubeconfig", .text = &o.kubeconfig},
-        {"cwd", 0, "DIR", "working folder, instead of the notebook's own", .text = &o.cwd},
-        {"memory", 0, "SIZE", "limit of the cells' memory: 512M, 2G", .text = &o.memory},
-        {0},
-    };
-    char **rest = NULL;
-    int code;
-    struct workbench w = {.cli = cli};
-    if (options_parse(cli, &open_verb, options, argc, argv, &rest, &code) == 0) {
-        if (!rest || strv_len(rest) != 1)
-            code = cli_usage(cli, &open_verb, rest ? "one notebook at a time" : "which notebook?");
-        else if (o.sandbox && (o.context || o.kubeconfig))
-            code = cli_usage(
-                cli, &open_verb, "--sandbox has a cluster of its own: leave --context out");
-        else
-            code = open_notebook(&w, &o, rest[0]);
-    }
-    close_screen(&w);
-    if (rest)
-        strv_free(rest);
-    if (o.parameters)
-        strv_free(o.parameters);
-    return code;
-}
-
-// Without a name: the newest of this folder, else the only one there is.
-static const struct kernel *choose(
-    struct cli *cli, const struct kernels *all, const char *name, err *e)
-{
-    const struct kernel *newest = NULL;
-    for (size_t i = 0; i < all->n && !name; i++)
-        if (str_eq(all->list[i].cwd, cli->cwd) &&
-            (!newest || strcmp(all->list[i].run + strlen(all->list[i].run) - 20,
-                            newest->run + strlen(newest->run) - 20) > 0))
-            newest = &all->list[i];
-    return newest ? newest : kernels_get(all, name, e);
-}
-
-static int attach(struct workbench *w, const char *name)
-{
-    err e = {0};
-    struct kernels all;
-    if (kernels_find(w->cli, &all, &e) < 0)
-        return cli_error(w->cli, &e);
-    const struct kernel *k = choose(w->cli, &all, name, &e);
-    w->socket = mem_strdup(k ? k->socket : NULL);
-    w->watching = k && k->headless;
-    kernels_done(&all);
-    if (!w->socket || open_screen(w, &(struct bench_about){0}, &e) < 0)
-        return cli_error(w->cli, &e);
-    if (link_open(w, -1, &e) < 0 || work(w) < 0) {
-        term_close(STEAL(w->term));
-        return cli_error(w->cli, e.code ? &e : &w->failed);
-    }
-    return 0;
-}
-
-static int attach_run(struct cli *cli, int argc, char **argv)
-{
-    const struct option options[] = {{0}};
-    char **rest = NULL;
-    int code;
-    struct workbench w = {.cli = cli};
-    if (options_parse(cli, &attach_verb, options, argc, argv, &rest, &code) == 0) {
-        if (rest && strv_len(rest) > 1)
-            code = cli_usage(cli, &attach_verb, "one run at a time");
-        else
-            code = attach(&w, rest ? rest[0] : NULL);
-    }
-    close_screen(&w);
-    if (rest)
-        strv_free(rest);
-    return code;
-}
-
-const struct verb open_verb = {
-    .name = "NOTEBOOK",
-    .summary = "open a notebook in the workbench",
-    .usage = "[-p NAME=VALUE]… [--sandbox | --context NAME] [-n NAMESPACE]\n\n"
-             "Opens the notebook; its kernel goes on when the terminal goes. ? shows the keys.",
-    .run = open_run,
-};
-const struct verb attach_verb = {
-    .name = "attach",
-    .summary = "open the workbench on a kernel that is alive",
-    .usage = "[RUN]\n\nWithout RUN: this folder's newest, or the only one there is.",
-    .run = attach_run,
-};
