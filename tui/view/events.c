@@ -133,6 +133,7 @@ static void on_event(bench *b, message_type type, const cJSON *m)
 {
     bool past = b->incoming != NULL;
     err e = {0};
+    b->events++;
     if (fold_event(past ? b->incoming : b->fold, m, &e) < 0)
         bench_complain(b, "%s", e.text);
     if (type == MESSAGE_ask)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A cell's whole output on the full screen: paged, followed, searched. What is spooled is read from
-// the spool as far as it is kept here: the last bytes of it.
+// Something long on the full screen: a cell's whole output, one display, or a text. Paged,
+// followed, searched. What is spooled is read from the spool as far as it is kept here: the last
+// bytes of it.
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/spool.h"
@@ -15,7 +16,10 @@ enum { KEPT = 4 << 20 };
 
 struct page_view {
     view head;
-    char *cell;
+    char *title;
+    char *cell;      // whose output it is, or
+    int64_t display; // a display's id, or
+    char *words;     // a text as it is
     unsigned version;
     ansi_text *text;
     size_t top;
@@ -23,23 +27,50 @@ struct page_view {
     int h, shift;
 };
 
+// A log that a display refers to is the log's bytes; any other display is its text.
+static int display_bytes(bench *b, const struct output *o, buf *out, err *e)
+{
+    const cJSON *log = json_get(o->data, "application/vnd.firesteel.log+json");
+    if (!log)
+        return output_text(o, b->spool_dir, KEPT, out, e);
+    struct output stream = {.kind = OUTPUT_STREAM,
+        .spool = (char *)json_str_or(log, "spool", ""),
+        .from = (uint64_t)json_int_or(log, "from", 0),
+        .to = (uint64_t)json_int_or(log, "to", 0)};
+    return output_bytes(&stream, b->spool_dir, KEPT, out, e);
+}
+
+static void add_output(bench *b, const struct output *o, buf *all)
+{
+    err e = {0};
+    int got = o->kind == OUTPUT_STREAM    ? output_bytes(o, b->spool_dir, KEPT, all, &e)
+              : o->kind == OUTPUT_DISPLAY ? display_bytes(b, o, all, &e)
+                                          : output_text(o, b->spool_dir, KEPT, all, &e);
+    if (got < 0)
+        buf_fmt(all, "%s\n", e.text);
+}
+
+static unsigned version_now(const struct page_view *v)
+{
+    const struct slot *s = v->cell ? slot_by_id(v->head.bench, v->cell, NULL) : NULL;
+    return s ? s->version : v->display ? v->head.bench->events : 1;
+}
+
 static void load(struct page_view *v)
 {
     bench *b = v->head.bench;
-    struct slot *s = slot_by_id(b, v->cell, NULL);
-    const struct run_cell *r = fold_cell_by_id(b->fold, v->cell, NULL);
-    if (!s || s->version == v->version)
+    const struct run_cell *r = v->cell ? fold_cell_by_id(b->fold, v->cell, NULL) : NULL;
+    const struct output *display = v->display ? fold_display(b->fold, v->display) : NULL;
+    if (version_now(v) == v->version)
         return;
-    v->version = s->version;
+    v->version = version_now(v);
     AUTO_BUF all = {0};
-    for (size_t i = 0; r && i < r->n_outputs; i++) {
-        err e = {0};
-        const struct output *o = &r->outputs[i];
-        int got = o->kind == OUTPUT_STREAM ? output_bytes(o, b->spool_dir, KEPT, &all, &e)
-                                           : output_text(o, b->spool_dir, KEPT, &all, &e);
-        if (got < 0)
-            buf_fmt(&all, "%s\n", e.text);
-    }
+    for (size_t i = 0; r && i < r->n_outputs; i++)
+        add_output(b, &r->outputs[i], &all);
+    if (display)
+        add_output(b, display, &all);
+    if (v->words)
+        buf_str(&all, v->words);
     ansi_text_free(v->text);
     v->text = ansi_text_new(0);
     ansi_text_feed(v->text, buf_cstr(&all), all.len);
@@ -76,7 +107,7 @@ static void draw(view *view_, grid *g, rect area)
     if (v->follow || v->top > last)
         v->top = last;
     rect body = {area.x, area.y + 1, area.w, area.h - 1};
-    grid_print(g, area, area.x + 1, area.y, LOOK_BOLD, "Output  %zu–%zu of %zu lines%s%s",
+    grid_print(g, area, area.x + 1, area.y, LOOK_BOLD, "%s  %zu–%zu of %zu lines%s%s", v->title,
         n ? v->top + 1 : 0, v->top + (size_t)body.h < n ? v->top + (size_t)body.h : n, n,
         v->follow ? "  following" : "", v->wrap ? "  wrapped" : "");
     int y = body.y;
@@ -161,7 +192,9 @@ static void done(view *view_)
 {
     struct page_view *v = (struct page_view *)view_;
     ansi_text_free(v->text);
+    free(v->title);
     free(v->cell);
+    free(v->words);
 }
 
 static const struct binding bindings[] = {
@@ -193,11 +226,33 @@ static const struct keymap keys = KEYMAP(bindings);
 const struct view_ops page_view_ops = {
     .name = "output", .keys = &keys, .draw = draw, .act = act, .done = done};
 
+static struct page_view *push(bench *b, const char *title)
+{
+    struct page_view *v = view_push(b, &page_view_ops, sizeof *v);
+    v->title = mem_strdup(title);
+    v->wrap = true;
+    return v;
+}
+
 void page_push(bench *b, size_t at)
 {
     const struct run_cell *r = slot_run(b, at);
-    struct page_view *v = view_push(b, &page_view_ops, sizeof *v);
+    struct page_view *v = push(b, "Output");
     v->cell = mem_strdup(b->slots[at]->id);
     v->follow = r && r->state == STATE_RUNNING;
-    v->wrap = true;
+}
+
+void page_push_display(bench *b, int64_t display)
+{
+    const struct output *o = fold_display(b->fold, display);
+    const cJSON *log = o ? json_get(o->data, "application/vnd.firesteel.log+json") : NULL;
+    struct page_view *v = push(b, json_str_or(log, "title", "Output"));
+    v->display = display;
+    v->follow = o && o->live;
+}
+
+void page_push_text(bench *b, const char *title, const char *words)
+{
+    struct page_view *v = push(b, title);
+    v->words = mem_strdup(words);
 }

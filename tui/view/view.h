@@ -61,6 +61,7 @@ struct bench {
     bool ascii;
 
     fold *fold;
+    unsigned events; // counts those that went into it
     fold *incoming;  // of a kernel whose past is still coming in; else NULL
     cJSON *document; // its document, which that past leads to
     uint64_t caught_up;
@@ -129,7 +130,9 @@ void ask_push(bench *b);
 enum prompt { PROMPT_PALETTE, PROMPT_SEARCH };
 void prompt_push(bench *b, enum prompt what);
 void leave_push(bench *b);
-void page_push(bench *b, size_t at);
+void page_push(bench *b, size_t at); // all that a cell has left
+void page_push_display(bench *b, int64_t display);
+void page_push_text(bench *b, const char *title, const char *words);
 void status_draw(bench *b, grid *g, rect area, unsigned mode, const char *place);
 
 // For the documentation, which is made from their keys.
