@@ -196,7 +196,7 @@ static request_fn *const requests[] = {
     [MESSAGE_inspect] = look_up,
     [MESSAGE_read] = read_spool,
     [MESSAGE_act] = not_yet,
-    [MESSAGE_input] = not_yet,
+    [MESSAGE_clear] = not_yet,
     [MESSAGE_resize] = resize,
     [MESSAGE_shutdown] = shut_down,
 };
