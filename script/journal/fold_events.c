@@ -288,6 +288,17 @@ static int on_update(fold *f, const cJSON *r, err *e)
     return 0;
 }
 
+static int on_cleared(fold *f, const cJSON *r, err *e)
+{
+    const char *id = json_str(r, "cell");
+    if (!id)
+        return err_set(e, ERR_INVALID, "cleared without a cell");
+    struct run_cell *c = find_cell(f, id);
+    if (c)
+        fold_clear_outputs(c);
+    return 0;
+}
+
 static int on_error(fold *f, const cJSON *r, err *e)
 {
     const char *id = json_str(r, "cell");
@@ -407,6 +418,7 @@ static const struct {
     {"stream", on_stream},
     {"display", on_display},
     {"update", on_update},
+    {"cleared", on_cleared},
     {"error", on_error},
     {"ask", on_ask},
     {"answered", on_answered},

@@ -386,5 +386,5 @@ void call_ledger_gone(call *c, const char *uid)
 
 display *call_display(call *c, cJSON *data, bool live)
 {
-    return display_new(c->kernel, call_cell(c), data, live);
+    return display_new_held(c->kernel, call_cell(c), data, live);
 }

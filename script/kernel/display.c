@@ -12,6 +12,7 @@ struct display {
     kernel *kernel;
     int64_t id;
     char *cell;
+    bool held; // somebody has the pointer: it is there until he closes it
     // The loop's thread:
     struct display *next;
     cJSON *data, *rows; // not sent yet: the whole, and changes after it
@@ -166,17 +167,25 @@ static int64_t emit_display(kernel *k, const char *in_cell, cJSON *data, const c
     return id;
 }
 
-display *display_new(kernel *k, const char *in_cell, cJSON *data, bool live)
+static display *begin(kernel *k, const char *in_cell, cJSON *data, bool live, bool held)
 {
     int64_t id = emit_display(k, in_cell, data, live ? "live" : NULL);
     if (!live)
         return NULL;
     display *d = mem_alloc(sizeof *d);
-    d->kernel = k;
-    d->id = id;
-    d->cell = mem_strdup(in_cell);
+    *d = (display){.kernel = k, .id = id, .cell = mem_strdup(in_cell), .held = held};
     post((struct task){.kernel = k, .display = d, .fn = enter});
     return d;
+}
+
+display *display_new(kernel *k, const char *in_cell, cJSON *data, bool live)
+{
+    return begin(k, in_cell, data, live, false);
+}
+
+display *display_new_held(kernel *k, const char *in_cell, cJSON *data, bool live)
+{
+    return begin(k, in_cell, data, live, true);
 }
 
 void display_result(kernel *k, const char *in_cell, cJSON *data)
@@ -228,14 +237,46 @@ size_t displays_live(const kernel *k)
     return n;
 }
 
+// Stops feeding it, and closes it.
+static void end(display *d)
+{
+    kernel *k = d->kernel;
+    int64_t id = d->id;
+    void (*on_end)(void *arg) = STEAL(d->on_end);
+    if (on_end)
+        on_end(d->on_end_arg);
+    if (find(k, id))
+        display_close(d, NULL);
+}
+
 void displays_end(kernel *k)
 {
-    while (k->displays) {
-        display *d = k->displays;
-        void (*on_end)(void *arg) = STEAL(d->on_end);
-        if (on_end)
-            on_end(d->on_end_arg); // stops feeding it, and closes it
-        if (k->displays == d)
-            display_close(d, NULL);
+    while (k->displays)
+        end(k->displays);
+}
+
+static bool is_endable(const display *d)
+{
+    return d->on_end || !d->held;
+}
+
+void displays_end_of(kernel *k, const char *in_cell)
+{
+    for (display *d = k->displays, *next; d; d = next) {
+        next = d->next;
+        if (is_endable(d) && str_eq(d->cell, in_cell))
+            end(d);
     }
+}
+
+int display_stop(kernel *k, int64_t id, err *e)
+{
+    display *d = find(k, id);
+    if (!d)
+        return err_set(e, ERR_NOT_FOUND, "display %lld is not live any more", (long long)id);
+    if (!is_endable(d))
+        return err_set(
+            e, ERR_USAGE, "display %lld ends with its cell; interrupt that", (long long)id);
+    end(d);
+    return 0;
 }

@@ -10,6 +10,8 @@
 
 // Emits the display; takes data. NULL unless it is live.
 display *display_new(kernel *k, const char *in_cell, cJSON *data, bool live);
+// The same for a binding, which keeps the pointer until it closes it.
+display *display_new_held(kernel *k, const char *in_cell, cJSON *data, bool live);
 // The same for the value of a cell's last expression.
 void display_result(kernel *k, const char *in_cell, cJSON *data);
 int64_t display_id(const display *d);
@@ -19,3 +21,7 @@ void display_update(kernel *k, int64_t id, cJSON *data, bool close);
 // On the loop's thread: how many are live; end them all.
 size_t displays_live(const kernel *k);
 void displays_end(kernel *k);
+// Ends those of a cell that go on by themselves; what a running call feeds is the call's to end.
+void displays_end_of(kernel *k, const char *in_cell);
+// Ends one. Errors: ERR_NOT_FOUND when it is not live.
+int display_stop(kernel *k, int64_t id, err *e);

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "script/journal/spool.h"
 #include "script/kernel/asks.h"
+#include "script/kernel/display.h"
 #include "script/kernel/interp.h"
 #include "script/kernel/life.h"
 #include "script/kernel/running.h"
@@ -132,6 +133,34 @@ static int look_up(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
     return 1; // the reply follows
 }
 
+static void clear_cell(kernel *k, const char *cell_id)
+{
+    displays_end_of(k, cell_id);
+    cJSON *event = message_new(MESSAGE_cleared);
+    json_set_str(event, "cell", cell_id);
+    kernel_emit(k, event);
+}
+
+static int clear(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
+{
+    const notebook *nb = document_notebook(k->document);
+    const cJSON *ids = json_get(m, "cells"), *id;
+    size_t i;
+    cJSON_ArrayForEach(id, ids)
+    {
+        if (!cJSON_IsString(id) || !notebook_find(nb, id->valuestring, &i))
+            return err_set(e, ERR_NOT_FOUND, "there is no cell %s",
+                cJSON_IsString(id) ? id->valuestring : "of that id");
+    }
+    cJSON_ArrayForEach(id, ids)
+    {
+        clear_cell(k, id->valuestring);
+    }
+    for (i = 0; !ids && i < notebook_count(nb); i++)
+        clear_cell(k, notebook_cell(nb, i)->id);
+    return 0;
+}
+
 static int read_spool(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 {
     int64_t from = json_int_or(m, "from", 0), to = json_int_or(m, "to", 0);
@@ -176,9 +205,11 @@ static int shut_down(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
     return 0;
 }
 
-static int not_yet(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
+static int act(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 {
-    return err_set(e, ERR_NOT_FOUND, "nothing here takes %s", json_str(m, "type"));
+    if (str_eq(json_str(m, "action"), "stop"))
+        return display_stop(k, json_int_or(m, "display", 0), e);
+    return err_set(e, ERR_NOT_FOUND, "nothing here takes %s", json_str(m, "action"));
 }
 
 static request_fn *const requests[] = {
@@ -195,8 +226,8 @@ static request_fn *const requests[] = {
     [MESSAGE_complete] = look_up,
     [MESSAGE_inspect] = look_up,
     [MESSAGE_read] = read_spool,
-    [MESSAGE_act] = not_yet,
-    [MESSAGE_clear] = not_yet,
+    [MESSAGE_act] = act,
+    [MESSAGE_clear] = clear,
     [MESSAGE_resize] = resize,
     [MESSAGE_shutdown] = shut_down,
 };

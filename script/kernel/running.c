@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/kernel/display.h"
 #include "script/kernel/interp.h"
 #include "script/kernel/life.h"
 #include "script/protocol/message.h"
@@ -140,6 +141,7 @@ static void begin(kernel *k, execution *x)
     x->count = ++k->executed;
     x->started = clock_mono();
     k->stop_reason = FAILURE_NONE;
+    displays_end_of(k, x->cell); // of its execution before
     emit_running(k, x);
     outbox_flush(k->outbox);
     outputs_begin(k->outputs, x->cell, x->plan.capture != NULL);

@@ -88,6 +88,19 @@ TEST(a_cell_that_runs_again_starts_anew)
     fold_free(f);
 }
 
+TEST(what_is_cleared_is_dropped_and_the_rest_stays)
+{
+    fold *f = sample_fold();
+    event(f, "{\"type\":\"cleared\",\"cell\":\"one\"}");
+    event(f, "{\"type\":\"cleared\",\"cell\":\"nobody\"}");
+    const struct run_cell *one = fold_cell_by_id(f, "one", NULL);
+    CHECK_INT(one->n_outputs, 0);
+    CHECK_INT(one->state, STATE_OK);
+    CHECK_INT(one->count, 1);
+    CHECK(fold_cell_by_id(f, "two", NULL)->n_outputs > 0);
+    fold_free(f);
+}
+
 TEST(edits_are_followed)
 {
     fold *f = sample_fold();
