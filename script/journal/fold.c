@@ -6,6 +6,8 @@
 #include "script/journal/fold_private.h"
 #include "script/journal/reader.h"
 
+#include <string.h>
+
 static const char *const cell_state_names[] = {
 #define X(name, text) text,
     CELL_STATES(X)
@@ -37,7 +39,7 @@ void fold_output_done(struct output *o)
     *o = (struct output){0};
 }
 
-void fold_clear_outputs(struct run_cell *c)
+static void outputs_done(struct run_cell *c)
 {
     for (size_t i = 0; i < c->n_outputs; i++)
         fold_output_done(&c->outputs[i]);
@@ -46,9 +48,17 @@ void fold_clear_outputs(struct run_cell *c)
     c->n_outputs = 0;
 }
 
+void fold_clear_outputs(fold *f, struct run_cell *c)
+{
+    for (size_t i = 0; i < c->n_outputs; i++)
+        if (c->outputs[i].kind == OUTPUT_DISPLAY)
+            hashmap_remove(f->by_display, &c->outputs[i].id, sizeof c->outputs[i].id);
+    outputs_done(c);
+}
+
 void fold_cell_done(struct run_cell *c)
 {
-    fold_clear_outputs(c);
+    outputs_done(c);
     free(c->id);
 }
 
@@ -56,6 +66,8 @@ fold *fold_new(void)
 {
     fold *f = mem_alloc(sizeof *f);
     f->nb = notebook_new();
+    f->by_id = hashmap_new();
+    f->by_display = hashmap_new();
     f->exit = -1;
     return f;
 }
@@ -86,6 +98,8 @@ void fold_free(fold *f)
         free(f->asks[i].question);
     }
     free(f->cells);
+    hashmap_free(f->by_id);
+    hashmap_free(f->by_display);
     free(f->ledger);
     free(f->asks);
     free(f->run);
@@ -96,14 +110,21 @@ void fold_free(fold *f)
     free(f);
 }
 
+struct run_cell *fold_find_cell(const fold *f, const char *id)
+{
+    size_t at;
+    return id && hashmap_get(f->by_id, id, strlen(id), &at) ? &f->cells[at] : NULL;
+}
+
 struct output *fold_find_display(const fold *f, int64_t id)
 {
-    for (size_t i = f->n_cells; i-- > 0;)
-        for (size_t k = f->cells[i].n_outputs; k-- > 0;) {
-            struct output *o = &f->cells[i].outputs[k];
-            if (o->kind == OUTPUT_DISPLAY && o->id == id)
-                return o;
-        }
+    size_t at;
+    if (!hashmap_get(f->by_display, &id, sizeof id, &at))
+        return NULL;
+    struct run_cell *c = &f->cells[at];
+    for (size_t k = c->n_outputs; k-- > 0;)
+        if (c->outputs[k].kind == OUTPUT_DISPLAY && c->outputs[k].id == id)
+            return &c->outputs[k];
     return NULL;
 }
 
@@ -210,19 +231,21 @@ const struct run_cell *fold_cell(const fold *f, size_t i)
 
 const struct run_cell *fold_cell_by_id(const fold *f, const char *id, size_t *at)
 {
-    for (size_t i = 0; i < f->n_cells; i++) {
-        if (!str_eq(f->cells[i].id, id))
-            continue;
-        if (at)
-            *at = i;
-        return &f->cells[i];
-    }
-    return NULL;
+    const struct run_cell *c = fold_find_cell(f, id);
+    if (c && at)
+        *at = (size_t)(c - f->cells);
+    return c;
 }
 
 const struct output *fold_display(const fold *f, int64_t id)
 {
     return fold_find_display(f, id);
+}
+
+const struct run_cell *fold_display_cell(const fold *f, int64_t id)
+{
+    size_t at;
+    return hashmap_get(f->by_display, &id, sizeof id, &at) ? &f->cells[at] : NULL;
 }
 
 size_t fold_ledger_count(const fold *f)

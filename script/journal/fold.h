@@ -56,6 +56,7 @@ struct output {
     uint64_t from, to;
     cJSON *data;       // DISPLAY: MIME bundle, updates folded in; ERROR: {traceback, line}
     bool live, result; // DISPLAY
+    unsigned updates;  // DISPLAY: how many it has had
     bool rows_newer;   // DISPLAY: rows came after the last whole bundle: its text/plain is older
 };
 
@@ -117,8 +118,9 @@ size_t fold_corrupt(const fold *f); // lines that could not be read
 size_t fold_count(const fold *f);
 const struct run_cell *fold_cell(const fold *f, size_t i);
 const struct run_cell *fold_cell_by_id(const fold *f, const char *id, size_t *i);
-// The display of an id, wherever it is; NULL if none.
+// The display of an id, wherever it is, and the cell it is below; NULL if none.
 const struct output *fold_display(const fold *f, int64_t id);
+const struct run_cell *fold_display_cell(const fold *f, int64_t id);
 // Ledger.
 size_t fold_ledger_count(const fold *f);
 const struct ledger_entry *fold_ledger(const fold *f, size_t i);

@@ -15,23 +15,25 @@ static void set_string(char **to, const char *value)
     *to = copy;
 }
 
-static struct run_cell *find_cell(fold *f, const char *id)
-{
-    for (size_t i = 0; i < f->n_cells; i++)
-        if (str_eq(f->cells[i].id, id))
-            return &f->cells[i];
-    return NULL;
-}
-
 static struct run_cell *cell_at(fold *f, const char *id)
 {
-    struct run_cell *c = find_cell(f, id);
+    struct run_cell *c = fold_find_cell(f, id);
     if (c)
         return c;
+    hashmap_set(f->by_id, id, strlen(id), f->n_cells);
     f->cells = mem_resize(f->cells, f->n_cells + 1, sizeof *f->cells);
     c = &f->cells[f->n_cells++];
     *c = (struct run_cell){.id = mem_strdup(id)};
     return c;
+}
+
+static void index_cell(fold *f, size_t at)
+{
+    const struct run_cell *c = &f->cells[at];
+    hashmap_set(f->by_id, c->id, strlen(c->id), at);
+    for (size_t i = 0; i < c->n_outputs; i++)
+        if (c->outputs[i].kind == OUTPUT_DISPLAY)
+            hashmap_set(f->by_display, &c->outputs[i].id, sizeof c->outputs[i].id, at);
 }
 
 // Puts the cells into the document's order; new ones are idle, and what has left the document goes.
@@ -41,8 +43,8 @@ static void follow_document(fold *f)
     struct run_cell *cells = mem_array(n + 1, sizeof *cells);
     for (size_t i = 0; i < n; i++) {
         const char *id = notebook_cell(f->nb, i)->id;
-        struct run_cell *old = find_cell(f, id);
-        if (old)
+        struct run_cell *old = fold_find_cell(f, id);
+        if (old && old->id)
             cells[i] = *old, *old = (struct run_cell){0};
         else
             cells[i].id = mem_strdup(id);
@@ -52,6 +54,10 @@ static void follow_document(fold *f)
     free(f->cells);
     f->cells = cells;
     f->n_cells = n;
+    hashmap_clear(f->by_id);
+    hashmap_clear(f->by_display);
+    for (size_t i = n; i-- > 0;) // of two with one id the first is found
+        index_cell(f, i);
 }
 
 static int set_document(fold *f, const char *text, const cJSON *cells, err *e)
@@ -93,7 +99,7 @@ static int on_resumed(fold *f, const cJSON *r, err *e)
     fold_output_done(&f->error);
     f->has_error = false;
     for (size_t i = 0; i < f->n_cells; i++) {
-        fold_clear_outputs(&f->cells[i]);
+        fold_clear_outputs(f, &f->cells[i]);
         f->cells[i] = (struct run_cell){.id = f->cells[i].id};
     }
     return set_document(f, json_str(r, "notebook"), json_get(r, "cells"), e);
@@ -148,6 +154,7 @@ static int on_edited(fold *f, const cJSON *r, err *e)
             notebook_replace(f->nb, i, json_str(r, "source"));
         if (json_str(r, "marker"))
             notebook_set_marker(f->nb, i, json_str(r, "marker"));
+        return 0; // all cells are where they were
     }
     follow_document(f);
     return 0;
@@ -164,7 +171,7 @@ static int on_state(fold *f, const cJSON *r, err *e)
     struct run_cell *c = cell_at(f, id);
     c->state = state;
     if (state == STATE_RUNNING) {
-        fold_clear_outputs(c);
+        fold_clear_outputs(f, c);
         c->count = (long)json_int_or(r, "count", c->count + 1);
         snprintf(c->hash, sizeof c->hash, "%s", json_str_or(r, "hash", ""));
         c->started = f->last;
@@ -177,6 +184,14 @@ static int on_state(fold *f, const cJSON *r, err *e)
             c->mono_start = c->mono_end; // it never ran
         c->resumed = json_bool_or(r, "resumed", false);
     }
+    return 0;
+}
+
+static int on_cleared(fold *f, const cJSON *r, err *e)
+{
+    struct run_cell *c = fold_find_cell(f, json_str(r, "cell"));
+    if (c)
+        fold_clear_outputs(f, c);
     return 0;
 }
 
@@ -240,8 +255,10 @@ static int on_display(fold *f, const cJSON *r, err *e)
     const char *id = json_str(r, "cell");
     if (!id)
         return err_set(e, ERR_INVALID, "a display without a cell");
-    struct output *o = new_output(cell_at(f, id), OUTPUT_DISPLAY);
+    struct run_cell *c = cell_at(f, id);
+    struct output *o = new_output(c, OUTPUT_DISPLAY);
     o->id = json_int_or(r, "id", 0);
+    hashmap_set(f->by_display, &o->id, sizeof o->id, (size_t)(c - f->cells));
     o->data = cJSON_Duplicate(json_get(r, "data"), true);
     o->live = json_bool_or(r, "live", false);
     o->result = json_bool_or(r, "result", false);
@@ -272,6 +289,7 @@ static int on_update(fold *f, const cJSON *r, err *e)
     struct output *o = fold_find_display(f, json_int_or(r, "id", -1));
     if (!o)
         return 0; // of a cell that has started anew
+    o->updates++;
     if (json_get(r, "data")) {
         cJSON_Delete(o->data);
         o->data = cJSON_Duplicate(json_get(r, "data"), true);
@@ -415,6 +433,7 @@ static const struct {
     {"document", on_document},
     {"edited", on_edited},
     {"state", on_state},
+    {"cleared", on_cleared},
     {"stream", on_stream},
     {"display", on_display},
     {"update", on_update},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What fold.c and fold_events.c share: the fold's fields. Nobody else includes it.
 #pragma once
+#include "base/hashmap.h"
 #include "script/journal/fold.h"
 
 struct fold {
@@ -20,13 +21,16 @@ struct fold {
     // In the document's order; cells that only events know stand behind them.
     struct run_cell *cells;
     size_t n_cells;
+    hashmap *by_id;      // index of a cell in `cells`
+    hashmap *by_display; // index of the cell that a display's id is in
     struct ledger_entry *ledger;
     size_t n_ledger;
     struct ask_entry *asks;
     size_t n_asks;
 };
 
-void fold_clear_outputs(struct run_cell *c);
+void fold_clear_outputs(fold *f, struct run_cell *c);
 void fold_output_done(struct output *o);
 void fold_cell_done(struct run_cell *c);
+struct run_cell *fold_find_cell(const fold *f, const char *id);
 struct output *fold_find_display(const fold *f, int64_t id);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Figures beside peers, in one run: start, idle kernel, overhead per cell, training.
+"""Figures beside peers, in one run: start, idle kernel, the workbench's answers, overhead per cell, training.
 
-usage: bench.py [-n RUNS] [SECTION…]      sections: start idle cells epoch local
+usage: bench.py [-n RUNS] [SECTION…]      sections: start screen idle cells epoch local
 
 Prints a table of medians and of ratios pair by pair (A B A B …), because machines are noisy. Peers are
 used where they are: nbclient and JAX in $FIRESTEEL_CACHE/bench-venv (`bench.py setup` makes it), vis and
@@ -133,6 +133,11 @@ def section_idle(cwd, runs):
         run.wait(10)
 
 
+def section_screen(cwd, runs):
+    subprocess.run([sys.executable, os.path.join(HERE, "screen.py"), "-n", str(runs)], check=False,
+                   env=dict(os.environ, FIRESTEEL_BUILD=BUILD))
+
+
 def section_epoch(cwd, runs):
     script = os.path.join(HERE, "epoch.py")
     subprocess.run([sys.executable, script, "-n", str(runs)], check=False,
@@ -150,7 +155,7 @@ def section_local(cwd, runs):
     print(f"{'  Keras 2.12 + Horovod 0.28 + Spark':34}  20.7 s, measured once elsewhere")
 
 
-SECTIONS = {"start": section_start, "idle": section_idle, "cells": section_cells,
+SECTIONS = {"start": section_start, "screen": section_screen, "idle": section_idle, "cells": section_cells,
             "epoch": section_epoch, "local": section_local}
 
 

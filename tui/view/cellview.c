@@ -6,7 +6,6 @@
 #include "tui/view/cellview.h"
 
 #include "base/clock.h"
-#include "base/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "tui/grid/utf8.h"
@@ -48,17 +47,13 @@ int cellview_numbers(bench *b, size_t i, bool numbers)
 }
 
 // Has it been changed since it ran?
-static bool is_stale(const struct slot *s, const struct run_cell *r)
+static bool is_stale(struct slot *s, const struct run_cell *r)
 {
     if (r->state == STATE_STALE)
         return true;
     if (!r->hash[0] || r->state == STATE_RUNNING || r->state == STATE_QUEUED)
         return false;
-    AUTO_BUF source = {0};
-    char hash[SHA256_HEX];
-    text_all(edit_text(s->edit), &source);
-    sha256_hex(buf_cstr(&source), source.len, hash);
-    return !str_eq(hash, r->hash);
+    return slot_changed(s, r->hash);
 }
 
 static bool is_live(const struct run_cell *r)
@@ -69,7 +64,7 @@ static bool is_live(const struct run_cell *r)
     return false;
 }
 
-static style state_text(const struct slot *s, const struct run_cell *r, char *out, size_t size)
+static style state_text(struct slot *s, const struct run_cell *r, char *out, size_t size)
 {
     if (r && (r->state == STATE_QUEUED || r->state == STATE_RUNNING)) {
         snprintf(out, size, "[*]");

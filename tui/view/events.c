@@ -116,17 +116,11 @@ static void on_kernel(bench *b, const cJSON *m)
 // What happened to a cell's output makes it be drawn anew.
 static void touch(bench *b, const cJSON *m)
 {
-    struct slot *s = slot_by_id(b, json_str(m, "cell"), NULL);
-    if (s) {
+    const char *id = json_str(m, "cell");
+    const struct run_cell *c = id ? NULL : fold_display_cell(b->fold, json_int_or(m, "id", -1));
+    struct slot *s = slot_by_id(b, c ? c->id : id, NULL);
+    if (s)
         s->version++;
-        return;
-    }
-    const struct output *o = fold_display(b->fold, json_int_or(m, "id", -1));
-    for (size_t i = 0; o && i < b->n_slots; i++) {
-        const struct run_cell *c = slot_run(b, i);
-        if (c && o >= c->outputs && o < c->outputs + c->n_outputs)
-            b->slots[i]->version++;
-    }
 }
 
 static void on_event(bench *b, message_type type, const cJSON *m)
@@ -149,7 +143,9 @@ static void on_event(bench *b, message_type type, const cJSON *m)
         on_edited(b, m);
     else if (type == MESSAGE_kernel)
         on_kernel(b, m);
-    if (type == MESSAGE_edited || type == MESSAGE_document)
+    if (type == MESSAGE_edited && str_eq(json_str(m, "change"), "edit"))
+        slots_follow_cell(b, json_str(m, "cell"));
+    else if (type == MESSAGE_edited || type == MESSAGE_document)
         slots_follow(b);
     touch(b, m);
 }

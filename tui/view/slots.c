@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The cells as they are shown and edited here. The fold has the kernel's document; what a person
 // types is in the slot's text first, and in the fold when the kernel has said so.
+#include "base/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "tui/view/view.h"
@@ -23,20 +24,20 @@ void slots_free(bench *b)
     for (size_t i = 0; i < b->n_slots; i++)
         slot_free(b->slots[i]);
     free(b->slots);
+    hashmap_free(b->slot_at);
     b->slots = NULL;
     b->n_slots = 0;
+    b->slot_at = NULL;
 }
 
 struct slot *slot_by_id(bench *b, const char *id, size_t *at)
 {
-    for (size_t i = 0; id && i < b->n_slots; i++) {
-        if (!b->slots[i] || !str_eq(b->slots[i]->id, id))
-            continue; // NULL: it has gone into the new list already
-        if (at)
-            *at = i;
-        return b->slots[i];
-    }
-    return NULL;
+    size_t i;
+    if (!id || !b->slot_at || !hashmap_get(b->slot_at, id, strlen(id), &i))
+        return NULL;
+    if (at)
+        *at = i;
+    return b->slots[i];
 }
 
 const cell *slot_cell(const bench *b, size_t i)
@@ -100,16 +101,41 @@ static void follow_cell(struct slot *s, const cell *c)
 void slots_follow(bench *b)
 {
     const notebook *nb = fold_notebook(b->fold);
-    size_t n = notebook_count(nb);
+    size_t n = notebook_count(nb), was;
     struct slot **slots = mem_array(n + 1, sizeof(struct slot *));
+    hashmap *at = hashmap_new();
     for (size_t i = 0; i < n; i++) {
         const cell *c = notebook_cell(nb, i);
-        size_t was;
-        slots[i] = slot_by_id(b, c->id, &was) ? STEAL(b->slots[was]) : slot_new(c);
+        slots[i] = slot_by_id(b, c->id, &was) ? STEAL(b->slots[was]) : NULL;
+        if (!slots[i]) // or a second one with that id
+            slots[i] = slot_new(c);
         follow_cell(slots[i], c);
+        hashmap_set(at, c->id, strlen(c->id), i);
     }
     slots_free(b);
     b->slots = slots;
+    b->slot_at = at;
     b->n_slots = n;
     b->dirty = true;
+}
+
+void slots_follow_cell(bench *b, const char *id)
+{
+    size_t at;
+    struct slot *s = slot_by_id(b, id, &at);
+    if (s)
+        follow_cell(s, slot_cell(b, at));
+    b->dirty = true;
+}
+
+bool slot_changed(struct slot *s, const char *hash)
+{
+    const text *t = edit_text(s->edit);
+    if (s->hashed != text_revision(t) || !s->hash[0]) {
+        AUTO_BUF source = {0};
+        text_all(t, &source);
+        sha256_hex(buf_cstr(&source), source.len, s->hash);
+        s->hashed = text_revision(t);
+    }
+    return !str_eq(s->hash, hash);
 }

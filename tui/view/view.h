@@ -7,6 +7,8 @@
 //     ├── fold      the run, from the kernel's events
 //     └── slots     one for each cell: its text as it is edited here, and its drawn output
 #pragma once
+#include "base/digest.h"
+#include "base/hashmap.h"
 #include "script/journal/fold.h"
 #include "tui/edit/edit.h"
 #include "tui/edit/keymap.h"
@@ -39,7 +41,9 @@ struct slot {
     edit *edit;
     syntax_cache *syntax;
     syntax_language language;
-    uint64_t sent;    // revision of the text that the kernel has
+    uint64_t sent;   // revision of the text that the kernel has
+    uint64_t hashed; // revision of the text whose hash this is
+    char hash[SHA256_HEX];
     unsigned version; // counts what happened to its output
     bool input_folded, output_folded;
     grid *output; // drawn, for `drawn_version` and `drawn_width`
@@ -67,6 +71,7 @@ struct bench {
     uint64_t caught_up;
     struct slot **slots;
     size_t n_slots;
+    hashmap *slot_at; // index of a cell's slot by its id
 
     client *client;
     int64_t rev;
@@ -99,10 +104,12 @@ bool bench_act(bench *b, enum action a); // by the views from the top, then the 
 bool bench_busy(const bench *b);
 
 // slots.c
-void slots_follow(bench *b); // after the document has changed
+void slots_follow(bench *b);                      // after the document has changed
+void slots_follow_cell(bench *b, const char *id); // after only this cell's text has
 void slots_free(bench *b);
 struct slot *slot_by_id(bench *b, const char *id, size_t *i);
 bool slot_unsent(const struct slot *s);
+bool slot_changed(struct slot *s, const char *hash); // is its text another than the one hashed?
 const cell *slot_cell(const bench *b, size_t i);
 const struct run_cell *slot_run(const bench *b, size_t i);
 

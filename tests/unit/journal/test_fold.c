@@ -124,6 +124,32 @@ TEST(edits_are_followed)
     fold_free(f);
 }
 
+TEST(displays_are_found_wherever_their_cell_went)
+{
+    fold *f = sample_fold();
+    event(f,
+        "{\"type\":\"edited\",\"rev\":2,\"change\":\"move\",\"cell\":\"one\",\"after\":\"three\"}");
+    event(f, "{\"type\":\"display\",\"cell\":\"two\",\"id\":70,\"data\":{\"text/plain\":\"a\"}}");
+    event(f, "{\"type\":\"display\",\"cell\":\"of no document\",\"id\":71,\"data\":{}}");
+    CHECK_STR(fold_display_cell(f, 1)->id, "one");
+    CHECK_STR(fold_display_cell(f, 70)->id, "two");
+    CHECK_STR(fold_display_cell(f, 71)->id, "of no document");
+    event(f, "{\"type\":\"update\",\"id\":70,\"data\":{\"text/plain\":\"b\"}}");
+    CHECK_STR(json_str(fold_display(f, 70)->data, "text/plain"), "b");
+    CHECK_INT(fold_display(f, 70)->updates, 1);
+    event(f, "{\"type\":\"edited\",\"rev\":3,\"change\":\"move\",\"cell\":\"two\"}");
+    CHECK_STR(fold_display_cell(f, 70)->id, "two");
+    size_t at;
+    CHECK(fold_cell_by_id(f, "two", &at) && at == 0);
+    event(f, "{\"type\":\"cleared\",\"cell\":\"two\"}");
+    CHECK(!fold_display(f, 70) && !fold_display_cell(f, 70));
+    CHECK_INT(fold_cell_by_id(f, "two", NULL)->n_outputs, 0);
+    CHECK_INT(fold_cell_by_id(f, "two", NULL)->state, STATE_FAILED);
+    event(f, "{\"type\":\"edited\",\"rev\":4,\"change\":\"delete\",\"cell\":\"one\"}");
+    CHECK(!fold_display(f, 1));
+    fold_free(f);
+}
+
 TEST(a_resumed_run_is_the_same_run)
 {
     fold *f = sample_fold();

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// Open addressing with linear probing, at most three quarters full. An entry stands at its hash's
+// place or behind it, with no free place between; removing moves those behind up, so nothing is
+// ever marked as deleted.
+#include "base/hashmap.h"
+
+#include "base/mem.h"
+
+#include <stdint.h>
+#include <string.h>
+
+enum { FIRST_SIZE = 16 };
+
+struct entry {
+    void *key; // NULL: free
+    size_t n, value;
+    uint64_t hash;
+};
+
+struct hashmap {
+    struct entry *entries;
+    size_t size, count; // size: a power of two
+};
+
+// FNV-1a, and its high bits mixed into the low ones that are used.
+static uint64_t hash_of(const unsigned char *key, size_t n)
+{
+    uint64_t h = 0xcbf29ce484222325;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ key[i]) * 0x100000001b3;
+    return h ^ h >> 32;
+}
+
+hashmap *hashmap_new(void)
+{
+    hashmap *m = mem_alloc(sizeof *m);
+    m->size = FIRST_SIZE;
+    m->entries = mem_array(m->size, sizeof *m->entries);
+    return m;
+}
+
+void hashmap_clear(hashmap *m)
+{
+    for (size_t i = 0; i < m->size; i++) {
+        free(m->entries[i].key);
+        m->entries[i] = (struct entry){0};
+    }
+    m->count = 0;
+}
+
+void hashmap_free(hashmap *m)
+{
+    if (!m)
+        return;
+    hashmap_clear(m);
+    free(m->entries);
+    free(m);
+}
+
+// Where the key is, or the free place where it belongs.
+static size_t place(const hashmap *m, const void *key, size_t n, uint64_t hash)
+{
+    size_t i = hash & (m->size - 1);
+    for (;; i = (i + 1) & (m->size - 1)) {
+        const struct entry *e = &m->entries[i];
+        if (!e->key || (e->hash == hash && e->n == n && memcmp(e->key, key, n) == 0))
+            return i;
+    }
+}
+
+static void grow(hashmap *m)
+{
+    struct entry *old = m->entries;
+    size_t size = m->size;
+    m->size *= 2;
+    m->entries = mem_array(m->size, sizeof *m->entries);
+    for (size_t i = 0; i < size; i++)
+        if (old[i].key)
+            m->entries[place(m, old[i].key, old[i].n, old[i].hash)] = old[i];
+    free(old);
+}
+
+void hashmap_set(hashmap *m, const void *key, size_t n, size_t value)
+{
+    uint64_t hash = hash_of(key, n);
+    struct entry *e = &m->entries[place(m, key, n, hash)];
+    if (e->key) {
+        e->value = value;
+        return;
+    }
+    if (4 * (m->count + 1) > 3 * m->size) {
+        grow(m);
+        e = &m->entries[place(m, key, n, hash)];
+    }
+    *e = (struct entry){.key = mem_alloc(n + 1), .n = n, .value = value, .hash = hash};
+    memcpy(e->key, key, n);
+    m->count++;
+}
+
+bool hashmap_get(const hashmap *m, const void *key, size_t n, size_t *value)
+{
+    const struct entry *e = &m->entries[place(m, key, n, hash_of(key, n))];
+    if (e->key)
+        *value = e->value;
+    return e->key != NULL;
+}
+
+bool hashmap_remove(hashmap *m, const void *key, size_t n)
+{
+    size_t mask = m->size - 1, hole = place(m, key, n, hash_of(key, n));
+    if (!m->entries[hole].key)
+        return false;
+    free(m->entries[hole].key);
+    for (size_t i = (hole + 1) & mask; m->entries[i].key; i = (i + 1) & mask) {
+        size_t home = m->entries[i].hash & mask;
+        if (((i - home) & mask) < ((i - hole) & mask))
+            continue; // it would come to stand before its home
+        m->entries[hole] = m->entries[i];
+        hole = i;
+    }
+    m->entries[hole] = (struct entry){0};
+    m->count--;
+    return true;
+}
+
+size_t hashmap_count(const hashmap *m)
+{
+    return m->count;
+}

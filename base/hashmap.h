@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// A hash table from keys to numbers: where something is that is kept elsewhere. It copies its keys,
+// which are any bytes.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct hashmap hashmap;
+
+hashmap *hashmap_new(void);
+void hashmap_free(hashmap *m); // NULL is fine
+// Sets a key's value, whether it was there or not.
+void hashmap_set(hashmap *m, const void *key, size_t n, size_t value);
+bool hashmap_get(const hashmap *m, const void *key, size_t n, size_t *value);
+bool hashmap_remove(hashmap *m, const void *key, size_t n); // false: it was not there
+void hashmap_clear(hashmap *m);
+size_t hashmap_count(const hashmap *m);

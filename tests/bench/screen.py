@@ -1,0 +1,302 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The workbench on a pseudo-terminal, beside vis, vim and htop: first screen, idling, memory, answers
+to keys, bytes. Prints a table: ours, the peers', the limit. A peer that is not there is said.
+
+usage: screen.py [-n RUNS]      FIRESTEEL_BUILD says where the programs are
+"""
+import argparse
+import fcntl
+import os
+import pty
+import select
+import shutil
+import signal
+import statistics
+import struct
+import subprocess
+import tempfile
+import termios
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.environ.get("FIRESTEEL_BUILD", os.path.join(ROOT, "build"))
+FIRESTEEL = os.path.join(BUILD, "cli", "firesteel")
+VIM = ["vim", "-u", "NONE", "-i", "NONE", "-n"]
+LINES = 1000000
+CELLS = 2000
+
+
+class Program:
+    """A program on a terminal of 80x24; what it sends is counted and kept since the last key."""
+
+    def __init__(self, argv, cwd):
+        self.started = time.perf_counter()
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(cwd)
+            os.environ.update(TERM="xterm-256color", LC_ALL="C.UTF-8")
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+            os.execvp(argv[0], argv)
+        os.set_blocking(self.fd, False)
+        self.got, self.last = b"", self.started
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.close(self.fd)
+        try:
+            os.kill(self.pid, signal.SIGTERM)
+        except ProcessLookupError:
+            pass
+        os.waitpid(self.pid, 0)
+
+    def read(self, seconds):
+        """What comes next, if anything does in that time."""
+        if not select.select([self.fd], [], [], seconds)[0]:
+            return False
+        while True:
+            try:
+                chunk = os.read(self.fd, 1 << 16)
+            except (BlockingIOError, OSError):
+                return True
+            self.got += chunk
+            self.last = time.perf_counter()
+
+    def until(self, text, seconds=120):
+        """Reads until `text` has come; seconds from the start, or from the last key, to then."""
+        end = time.perf_counter() + seconds
+        while text.encode() not in self.got:
+            if time.perf_counter() > end:
+                raise SystemExit(f"no {text!r} came in {seconds} s; the last: {self.got[-300:]!r}")
+            self.read(0.5)
+        return self.last - self.started
+
+    def quiet(self, seconds=0.2):
+        while self.read(seconds):
+            pass
+
+    def key(self, keys, quiet=0.06):
+        """Seconds from the write of a key to the last byte of its answer."""
+        self.got = b""
+        self.started = self.last = time.perf_counter()
+        os.write(self.fd, keys.encode())
+        self.read(1)
+        while self.read(quiet):
+            pass
+        return self.last - self.started
+
+    def send(self, keys):
+        self.got = b""
+        self.started = time.perf_counter()
+        os.write(self.fd, keys.encode())
+
+
+def descendants(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as f:
+        direct = [int(child) for child in f.read().split()]
+    return [pid] + [d for child in direct for d in descendants(child)]
+
+
+def private_mib(pid):
+    total = 0
+    for each in descendants(pid):
+        with open(f"/proc/{each}/smaps_rollup", encoding="utf-8") as f:
+            total += sum(int(line.split()[1]) for line in f if line.startswith("Private_"))
+    return total / 1024
+
+
+def switches(pid):
+    total = 0
+    for each in descendants(pid):
+        for task in os.listdir(f"/proc/{each}/task"):
+            with open(f"/proc/{each}/task/{task}/status", encoding="utf-8") as f:
+                total += sum(int(line.split()[1]) for line in f if "ctxt_switches" in line)
+    return total
+
+
+def median(values):
+    return statistics.median(values)
+
+
+def row(what, ours, peers, limit):
+    print(f"{what:44}{ours:>14}   {peers:32}{limit}", flush=True)
+
+
+def ms(seconds):
+    return f"{seconds * 1e3:.2f} ms"
+
+
+def have(program):
+    if shutil.which(program):
+        return True
+    print(f"{program} is not there and is left out")
+    return False
+
+
+def first_screen(cwd, runs):
+    """Both show the file's name in their last row: with it the screen is whole."""
+    shutil.copy(os.path.join(ROOT, "recipes", "10-mnist.lua"), cwd)
+
+    def once(argv):
+        with Program(argv + ["10-mnist.lua"], cwd) as p:
+            seconds = p.until("10-mnist.lua", 10)
+            p.quiet(0.3 if argv == [FIRESTEEL] else 0.05)
+            return seconds
+
+    ours, theirs = [], []
+    vis = have("vis")
+    for i in range(runs * 4 + 1):
+        a, b = once([FIRESTEEL]), once(["vis"]) if vis else None
+        if i:
+            ours.append(a)
+            theirs.append(b)
+    if vis:
+        ratio = median([a / b for a, b in zip(ours, theirs)])
+        row("first screen of recipes/10-mnist.lua", ms(median(ours)), f"vis {ms(median(theirs))}",
+            f"ratio {ratio:.2f}, limit 3")
+    else:
+        row("first screen of recipes/10-mnist.lua", ms(median(ours)), "", "")
+
+
+def idle(cwd):
+    def wakes(argv, ready):
+        with Program(argv, cwd) as p:
+            p.until(ready, 20)
+            p.quiet(0.7)
+            before = switches(p.pid)
+            time.sleep(5)
+            return switches(p.pid) - before
+
+    peers = []
+    if have("vim"):
+        peers.append(f"vim {wakes(VIM + ['10-mnist.lua'], 'mnist')}")
+    if have("htop"):
+        peers.append(f"htop {wakes(['htop'], 'CPU')}")
+    row("context switches in 5 s, idle", str(wakes([FIRESTEEL, "10-mnist.lua"], "idle")), ", ".join(peers),
+        "limit 0")
+
+
+def memory(cwd):
+    with open(f"{cwd}/cells200.lua", "w", encoding="utf-8") as f:
+        for i in range(200):
+            f.write(f'-- %% Cell {i}\nfor k = 1, 5 do print("cell {i} line " .. k) end\n{i} * 2\n\n')
+    with Program([FIRESTEEL, "cells200.lua"], cwd) as p:
+        p.until("idle", 20)
+        p.send("R")
+        p.until("busy", 20)
+        p.until("idle", 60)
+        for keys in ("G", "g", "g") + (" ",) * 60:
+            p.key(keys, 0.01)
+        row("private memory, 200 cells that have run", f"{private_mib(p.pid):.1f} MiB", "", "limit 12")
+
+
+def answers(p, keys, runs, between=None):
+    times = []
+    for _ in range(runs):
+        for key in keys:
+            times.append(p.key(key))
+        if between:
+            p.key(between)
+    return times
+
+
+def keys_and_bytes(cwd, runs):
+    with open(f"{cwd}/big.lua", "w", encoding="utf-8") as f:
+        f.write(f'-- %% Log\nfor i = 1, {LINES} do print("2026-01-01T00:00:00Z worker-" .. i % 7 .. '
+                '" step " .. i .. " loss 0.123456 accuracy 0.98") end\n\n')
+        f.write('-- %% More\nfor i = 1, 1e9 do print("more " .. i); if i % 20 == 0 then sh "sleep 0.01" end end\n\n')
+        for i in range(CELLS - 2):
+            f.write(f'-- %% Cell {i}\n-- some words\nx{i} = {i}\nprint("cell {i}")\n\n')
+    with open(f"{cwd}/big.log", "w", encoding="utf-8") as f:
+        for i in range(1, LINES + 1):
+            f.write(f"2026-01-01T00:00:00Z worker-{i % 7} step {i} loss 0.123456 accuracy 0.98\n")
+    limit = "limit 5 ms"
+    moves, pages, ends = ["j", "j", "k", "j"], ["\x06", "\x06", "\x02", "\x06"], ["G", "gg"]
+    vim = {"moves": "", "pages": "", "ends": "", "type": "", "bytes": ""}
+    if have("vim"):
+        with Program(VIM + ["big.log"], cwd) as p:
+            p.quiet(0.5)
+            vim["pages"] = f"vim {ms(median(answers(p, pages, runs)))}"
+            vim["ends"] = f"vim {ms(median(answers(p, ends, runs)))}"
+            vim["moves"] = f"vim {ms(median(answers(p, moves, runs)))}"
+            p.key("i")
+            vim["type"] = f"vim {ms(median([p.key('x') for _ in range(runs * 4)]))}"
+            vim["bytes"] = f"vim {len(p.got)}"
+    with Program([FIRESTEEL, "big.lua"], cwd) as p:
+        p.until("idle", 20)
+        p.send("\x05")
+        p.until("busy", 20)
+        p.until("idle", 120)
+        p.quiet(0.5)
+        for name, keys, peer in (("move among cells", ["j", "j", "k", "j"], vim["moves"]),
+                                 ("a screen down and up", [" ", " ", "\x1b[5~", " "], vim["pages"]),
+                                 ("to the last cell and back", ["G", "gg"], vim["ends"])):
+            row(f"{CELLS} cells: {name}", ms(median(answers(p, keys, runs))), peer, limit)
+        p.key("gg")
+        for _ in range(5):
+            p.key("j")
+        p.key("\r")
+        typed = [p.key("x") for _ in range(runs * 4)]
+        row(f"{CELLS} cells: type a character", ms(median(typed)), vim["type"], limit)
+        row("  bytes sent for it", str(len(p.got)), vim["bytes"], "limit 100")
+        p.key("\x1b", 0.2)
+        p.key("gg")
+        p.key("O", 0.3)
+        for name, keys, peer in (("a row down and up", moves, vim["moves"]),
+                                 ("a screen down and up", [" ", " ", "\x1b[5~", " "], vim["pages"]),
+                                 ("to its end and its start", ["G", "g"], vim["ends"])):
+            row(f"log of {LINES} lines: {name}", ms(median(answers(p, keys, runs))), peer, limit)
+        p.key("g")
+        search = []
+        for _ in range(runs):
+            p.key("g")
+            p.key("/")
+            p.key(f"step {LINES} loss")
+            search.append(p.key("\r", 0.3))
+        row(f"log of {LINES} lines: search its last line", ms(median(search)), "", "limit 100 ms")
+        p.key("q")
+        p.key("j")
+        p.send("\x05")
+        p.until("busy", 20)
+        time.sleep(1)
+        p.read(0)
+        p.send("O")
+        p.until("following", 10)
+        followed = []
+        for _ in range(runs * 2):
+            p.send("w")
+            time.sleep(0.1)
+            p.read(0)
+            p.send("w")
+            p.until("wrapped", 5)
+            followed.append(p.last - p.started)
+        row("log that grows, followed: wrap", ms(median(followed)), "", limit)
+        p.key("\x03")
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("-n", type=int, default=5)
+    parser.add_argument("only", nargs="*", choices=[[], "first", "idle", "memory", "keys"])
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="firesteel-bench-") as cwd:
+        wanted = options.only or ["first", "idle", "memory", "keys"]
+        row("", "firesteel", "peers", "")
+        if "first" in wanted:
+            first_screen(cwd, options.n)
+        shutil.copy(os.path.join(ROOT, "recipes", "10-mnist.lua"), cwd)
+        if "idle" in wanted:
+            idle(cwd)
+        if "memory" in wanted:
+            memory(cwd)
+        if "keys" in wanted:
+            keys_and_bytes(cwd, options.n)
+        for line in subprocess.run([FIRESTEEL, "ls"], capture_output=True, text=True).stdout.splitlines():
+            if cwd in line:
+                subprocess.run([FIRESTEEL, "stop", line.split()[0]], check=False)
+
+
+main()

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "base/hashmap.h"
+#include "tests/support/tap.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+TEST(hashmap_keys_are_bytes_and_are_copied)
+{
+    hashmap *m = hashmap_new();
+    char key[] = "cell";
+    size_t at = 0;
+    hashmap_set(m, key, 4, 7);
+    key[0] = 'h';
+    CHECK(hashmap_get(m, "cell", 4, &at));
+    CHECK_INT(at, 7);
+    CHECK(!hashmap_get(m, "hell", 4, &at));
+    CHECK(!hashmap_get(m, "cel", 3, &at));
+    hashmap_set(m, "cell", 4, 8);
+    hashmap_set(m, "", 0, 9);
+    hashmap_set(m, "a\0b", 3, 10);
+    CHECK(hashmap_get(m, "cell", 4, &at) && at == 8);
+    CHECK(hashmap_get(m, "", 0, &at) && at == 9);
+    CHECK(hashmap_get(m, "a\0b", 3, &at) && at == 10);
+    CHECK(!hashmap_get(m, "a\0c", 3, &at));
+    CHECK_INT(hashmap_count(m), 3);
+    hashmap_clear(m);
+    CHECK_INT(hashmap_count(m), 0);
+    CHECK(!hashmap_get(m, "cell", 4, &at));
+    hashmap_free(m);
+    hashmap_free(NULL);
+}
+
+// Beside an array that says what must be there, through many random sets and removals.
+TEST(hashmap_agrees_with_an_array)
+{
+    enum { KEYS = 512, STEPS = 200000 };
+    static int there[KEYS];
+    hashmap *m = hashmap_new();
+    uint32_t random = 1;
+    size_t count = 0, wrong = 0;
+    for (int step = 0; step < STEPS; step++) {
+        random = random * 1664525 + 1013904223;
+        int64_t key = random >> 8 & (KEYS - 1);
+        if (random >> 30) {
+            count += !there[key];
+            there[key] = step + 1;
+            hashmap_set(m, &key, sizeof key, (size_t)step + 1);
+        } else {
+            wrong += hashmap_remove(m, &key, sizeof key) != (there[key] != 0);
+            count -= there[key] != 0;
+            there[key] = 0;
+        }
+        int64_t other = random >> 17 & (KEYS - 1);
+        size_t value = 0;
+        bool got = hashmap_get(m, &other, sizeof other, &value);
+        wrong += got != (there[other] != 0) || (got && value != (size_t)there[other]);
+        wrong += hashmap_count(m) != count;
+    }
+    CHECK_INT(wrong, 0);
+    hashmap_free(m);
+}
+
+int main(void)
+{
+    return tap_run();
+}
