@@ -187,14 +187,6 @@ static int on_state(fold *f, const cJSON *r, err *e)
     return 0;
 }
 
-static int on_cleared(fold *f, const cJSON *r, err *e)
-{
-    struct run_cell *c = fold_find_cell(f, json_str(r, "cell"));
-    if (c)
-        fold_clear_outputs(f, c);
-    return 0;
-}
-
 static struct output *new_output(struct run_cell *c, enum output_kind kind)
 {
     c->outputs = mem_resize(c->outputs, c->n_outputs + 1, sizeof *c->outputs);
@@ -311,9 +303,9 @@ static int on_cleared(fold *f, const cJSON *r, err *e)
     const char *id = json_str(r, "cell");
     if (!id)
         return err_set(e, ERR_INVALID, "cleared without a cell");
-    struct run_cell *c = find_cell(f, id);
+    struct run_cell *c = fold_find_cell(f, id);
     if (c)
-        fold_clear_outputs(c);
+        fold_clear_outputs(f, c);
     return 0;
 }
 
@@ -433,7 +425,6 @@ static const struct {
     {"document", on_document},
     {"edited", on_edited},
     {"state", on_state},
-    {"cleared", on_cleared},
     {"stream", on_stream},
     {"display", on_display},
     {"update", on_update},
