@@ -76,9 +76,15 @@ bool path_is_dir(const char *path)
 char *path_absolute(const char *path, err *e)
 {
     char *real = realpath(path, NULL);
-    if (!real)
-        err_errno(e, errno, "%s", path);
-    return real;
+    if (real)
+        return real;
+    int why = errno;
+    AUTO_FREE char *folder = path_dirname(path), *name = path_basename(path);
+    AUTO_FREE char *there = why == ENOENT && *name ? realpath(folder, NULL) : NULL;
+    if (there)
+        return path_join(there, name);
+    err_errno(e, why, "%s", path);
+    return NULL;
 }
 
 int path_make_dirs(const char *path, mode_t mode, err *e)
@@ -203,21 +209,45 @@ static int sync_folder(const char *dir)
     return fd < 0 ? -1 : fsync(fd);
 }
 
-int path_write(const char *path, const void *bytes, size_t n, mode_t mode, err *e)
+// like: the file whose owner it takes over; NULL: nobody's. mode is final.
+static int replace(
+    const char *path, const void *bytes, size_t n, mode_t mode, const struct stat *like, err *e)
 {
     AUTO_FREE char *dir = path_dirname(path);
     AUTO_FREE char *temp = str_fmt("%s.XXXXXX.tmp", path);
     AUTO_FD fd = mkostemps(temp, 4, O_CLOEXEC);
     if (fd < 0)
         return err_errno(e, errno, "cannot write %s", path);
-    mode_t mask = umask(0);
-    umask(mask);
+    // Only root may give a file away; anybody else keeps it, as an editor would.
+    if (like && fchown(fd, like->st_uid, like->st_gid) < 0)
+        mode &= (mode_t)~(S_ISUID | S_ISGID);
     if (fd_write_all(fd, bytes, n, e) < 0 ||
-        ((fchmod(fd, mode & ~mask) < 0 || fsync(fd) < 0 || rename(temp, path) < 0) &&
+        ((fchmod(fd, mode) < 0 || fsync(fd) < 0 || rename(temp, path) < 0) &&
             err_errno(e, errno, "cannot write") < 0)) {
         unlink(temp);
         return err_wrap(e, "%s", path);
     }
     sync_folder(dir); // some file systems cannot; the file itself is safe
     return 0;
+}
+
+static mode_t masked(mode_t mode)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    return mode & ~mask;
+}
+
+int path_write(const char *path, const void *bytes, size_t n, mode_t mode, err *e)
+{
+    return replace(path, bytes, n, masked(mode), NULL, e);
+}
+
+int path_update(const char *path, const void *bytes, size_t n, mode_t mode, err *e)
+{
+    struct stat was;
+    AUTO_FREE char *real = realpath(path, NULL);
+    if (!real || stat(real, &was) < 0)
+        return path_write(path, bytes, n, mode, e);
+    return replace(real, bytes, n, was.st_mode & 07777, &was, e);
 }

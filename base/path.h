@@ -17,7 +17,7 @@ char *path_basename(const char *path); // without trailing slashes
 bool path_is_below(const char *path);
 bool path_exists(const char *path);
 bool path_is_dir(const char *path);
-char *path_absolute(const char *path, err *e); // realpath of what exists
+char *path_absolute(const char *path, err *e); // realpath; the last name need not exist
 
 // mkdir -p with `mode` for what is made.
 int path_make_dirs(const char *path, mode_t mode, err *e);
@@ -31,6 +31,9 @@ int path_read(const char *path, buf *out, size_t limit, err *e);
 // Replaces the file as a whole: temporary file beside it, write, fsync, rename, fsync of the
 // folder. After an error the old content stands.
 int path_write(const char *path, const void *bytes, size_t n, mode_t mode, err *e);
+// The same for a person's own file: it keeps its mode and owner, and a symbolic link stays one. mode
+// is for a file that is not there yet.
+int path_update(const char *path, const void *bytes, size_t n, mode_t mode, err *e);
 // Writes all n bytes to a descriptor.
 int fd_write_all(int fd, const void *bytes, size_t n, err *e);
 // close() for a descriptor that lives in a variable, unless it is negative: the target of AUTO_FD.

@@ -94,7 +94,7 @@ static int open_notebook(struct cli *cli, const struct open_options *o, const ch
     err e = {0};
     AUTO_BUF printed = {0};
     bool moved;
-    notebook *nb = notebook_load(file, &e);
+    notebook *nb = notebook_open(file, &e);
     AUTO_FREE char *path = nb ? path_absolute(file, &e) : NULL;
     AUTO_FREE char *cwd = path ? cli_work_folder(cli, o->cwd, file, &moved, &e) : NULL;
     AUTO_FREE char *name = cli_notebook_name(file), *target = target_name(o);

@@ -32,7 +32,7 @@ static notebook *load_notebook(const struct kernel_options *o, bool *saved, err 
 {
     *saved = true;
     if (!o->recover)
-        return notebook_load(o->notebook, e);
+        return o->headless ? notebook_load(o->notebook, e) : notebook_open(o->notebook, e);
     fold *f = fold_file(o->recover, NULL, e);
     if (!f)
         return NULL;

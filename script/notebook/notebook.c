@@ -201,6 +201,15 @@ notebook *notebook_load(const char *path, err *e)
     return nb;
 }
 
+notebook *notebook_open(const char *path, err *e)
+{
+    AUTO_FREE char *folder = path_dirname(path);
+    bool may_begin = str_ends(path, ".lua") || is_ipynb(path);
+    if (may_begin && !path_exists(path) && path_is_dir(folder))
+        return notebook_parse("", 0, e);
+    return notebook_load(path, e);
+}
+
 int notebook_save(const notebook *nb, const char *path, err *e)
 {
     AUTO_BUF text = {0};
@@ -211,7 +220,7 @@ int notebook_save(const notebook *nb, const char *path, err *e)
     } else {
         notebook_print(nb, &text);
     }
-    return path_write(path, buf_cstr(&text), text.len, 0644, e);
+    return path_update(path, buf_cstr(&text), text.len, 0644, e);
 }
 
 int notebook_check(const notebook *nb, err *e)

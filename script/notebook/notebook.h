@@ -29,10 +29,12 @@ void notebook_free(notebook *nb);
 // what is no notebook (NUL bytes, bad UTF-8, bad JSON). Wrong options and magics are
 // notebook_check's.
 notebook *notebook_load(const char *path, err *e);
+// The same to be edited: where there is no such .lua or .ipynb yet, an empty one that saving makes.
+notebook *notebook_open(const char *path, err *e);
 // Text of the percent format. A text without a marker is one cell.
 notebook *notebook_parse(const char *text, size_t n, err *e);
 notebook *notebook_parse_ipynb(const char *text, size_t n, err *e);
-// By extension, replacing the file as a whole.
+// By extension, replacing the file as a whole; its mode, its owner and a link to it stay.
 int notebook_save(const notebook *nb, const char *path, err *e);
 void notebook_print(const notebook *nb, buf *out);
 

@@ -118,6 +118,37 @@ TEST(path_write_replaces_whole_files)
     CHECK_HAS(e.text, "/nowhere/at/all");
 }
 
+TEST(path_update_keeps_what_a_file_is)
+{
+    err e = {0};
+    AUTO_FREE char *file = path_join(tap_dir(), "mine"), *link = path_join(tap_dir(), "to-mine"),
+                   *fresh = path_join(tap_dir(), "fresh");
+    struct stat st;
+    CHECK_OK(path_write(file, "one", 3, 0600, &e) == 0, e);
+    CHECK(chmod(file, 0640) == 0 && symlink("mine", link) == 0);
+    CHECK_OK(path_update(link, "two", 3, 0644, &e) == 0, e);
+    CHECK(lstat(link, &st) == 0 && S_ISLNK(st.st_mode));
+    CHECK(stat(file, &st) == 0);
+    CHECK_INT(st.st_mode & 0777, 0640);
+    AUTO_BUF text = {0};
+    CHECK_OK(path_read(file, &text, 0, &e) == 0, e);
+    CHECK_STR(text.data, "two");
+    CHECK_OK(path_update(fresh, "x", 1, 0600, &e) == 0, e);
+    CHECK(stat(fresh, &st) == 0);
+    CHECK_INT(st.st_mode & 0777, 0600);
+}
+
+TEST(a_path_is_absolute_before_its_file_exists)
+{
+    err e = {0};
+    AUTO_FREE char *path = path_join(tap_dir(), "./not-yet"),
+                   *absolute = path_absolute(path, &e), *want = path_join(tap_dir(), "not-yet"),
+                   *nowhere = path_absolute("/no/such/place", &e);
+    CHECK_STR(absolute, want);
+    CHECK(!nowhere);
+    CHECK_HAS(e.text, "/no/such/place");
+}
+
 TEST(path_remove_does_not_follow_links)
 {
     err e = {0};
