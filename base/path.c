@@ -220,7 +220,7 @@ static int replace(
         return err_errno(e, errno, "cannot write %s", path);
     // Only root may give a file away; anybody else keeps it, as an editor would.
     if (like && fchown(fd, like->st_uid, like->st_gid) < 0)
-        mode &= (mode_t)~(S_ISUID | S_ISGID);
+        mode &= (mode_t) ~(S_ISUID | S_ISGID);
     if (fd_write_all(fd, bytes, n, e) < 0 ||
         ((fchmod(fd, mode) < 0 || fsync(fd) < 0 || rename(temp, path) < 0) &&
             err_errno(e, errno, "cannot write") < 0)) {

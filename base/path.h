@@ -31,8 +31,8 @@ int path_read(const char *path, buf *out, size_t limit, err *e);
 // Replaces the file as a whole: temporary file beside it, write, fsync, rename, fsync of the
 // folder. After an error the old content stands.
 int path_write(const char *path, const void *bytes, size_t n, mode_t mode, err *e);
-// The same for a person's own file: it keeps its mode and owner, and a symbolic link stays one. mode
-// is for a file that is not there yet.
+// The same for a person's own file: it keeps its mode and owner, and a symbolic link stays one.
+// mode is for a file that is not there yet.
 int path_update(const char *path, const void *bytes, size_t n, mode_t mode, err *e);
 // Writes all n bytes to a descriptor.
 int fd_write_all(int fd, const void *bytes, size_t n, err *e);

@@ -141,8 +141,8 @@ TEST(path_update_keeps_what_a_file_is)
 TEST(a_path_is_absolute_before_its_file_exists)
 {
     err e = {0};
-    AUTO_FREE char *path = path_join(tap_dir(), "./not-yet"),
-                   *absolute = path_absolute(path, &e), *want = path_join(tap_dir(), "not-yet"),
+    AUTO_FREE char *path = path_join(tap_dir(), "./not-yet"), *absolute = path_absolute(path, &e),
+                   *want = path_join(tap_dir(), "not-yet"),
                    *nowhere = path_absolute("/no/such/place", &e);
     CHECK_STR(absolute, want);
     CHECK(!nowhere);
