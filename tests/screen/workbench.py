@@ -224,7 +224,7 @@ def test_an_editor_of_ones_own(t):
 def test_a_question_of_a_cell(t):
     with workbench(folder(t, 'input "your name?"\n')) as s:
         s.keys("C-e")
-        s.wait("The cell asks")
+        s.wait("cell 1 asks")
         s.type("Ada")
         s.keys("Enter")
         s.wait("│ Ada")

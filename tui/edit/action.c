@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tui/edit/action.h"
 
+#include "base/mem.h"
 #include "base/str.h"
 
 static const struct {
@@ -19,6 +20,27 @@ const char *action_name(enum action a)
 const char *action_help(enum action a)
 {
     return (unsigned)a < ACTION_COUNT ? actions[a].help : "";
+}
+
+// Actions stand in groups, each from its first to the next one's.
+static const struct {
+    enum action first;
+    const char *title;
+} groups[] = {
+    {ACT_RUN, "Running"},
+    {ACT_EDIT, "Modes and moving"},
+    {ACT_INSERT_ABOVE, "Cells"},
+    {ACT_INSERT_NEWLINE, "Editing text"},
+    {ACT_SAVE, "The program"},
+    {ACT_BACK, "Rows and pages"},
+};
+
+const char *action_group(enum action a)
+{
+    const char *title = "";
+    for (size_t i = 0; i < ARRAY_LEN(groups) && a >= groups[i].first; i++)
+        title = groups[i].title;
+    return title;
 }
 
 enum action action_by_name(const char *name)

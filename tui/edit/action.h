@@ -105,22 +105,28 @@
     X(REDRAW, "redraw", "draw the screen anew")                                                    \
     X(SUSPEND, "suspend", "suspend the program")                                                   \
     X(QUIT, "quit", "leave; what runs goes on")                                                    \
-    /* tables and logs */                                                                          \
+    X(ANSWER, "answer", "answer the open question")                                                \
+    /* rows: tables, logs, lists */                                                                \
     X(BACK, "back", "go back")                                                                     \
     X(ROW_NEXT, "row-next", "select the row below")                                                \
     X(ROW_PREVIOUS, "row-previous", "select the row above")                                        \
     X(ROW_FIRST, "row-first", "to the first row")                                                  \
     X(ROW_LAST, "row-last", "to the last row")                                                     \
     X(OPEN, "open", "open the selected row")                                                       \
+    X(SHIFT_LEFT, "shift-left", "look further to the left")                                        \
+    X(SHIFT_RIGHT, "shift-right", "look further to the right")                                     \
+    X(VIEW_NEXT, "view-next", "the cell's next output")                                            \
+    X(VIEW_PREVIOUS, "view-previous", "the cell's previous output")                                \
     X(FILTER, "filter", "show only the rows that match")                                           \
+    X(SORT, "sort", "sort by the next column")                                                     \
+    X(SORT_REVERSE, "sort-reverse", "sort the other way round")                                    \
     X(DESCRIBE, "describe", "describe the object")                                                 \
     X(LOGS, "logs", "logs of the pod")                                                             \
     X(YAML, "yaml", "the object as YAML")                                                          \
     X(DELETE_OBJECT, "delete-object", "delete the object, after a question")                       \
     X(FOLLOW, "follow", "follow the end of the log, or stop")                                      \
     X(WRAP, "wrap", "wrap long lines, or cut them")                                                \
-    X(SORT, "sort", "sort by the next column")                                                     \
-    X(ACCEPT, "accept", "yes")                                                                     \
+    X(ACCEPT, "accept", "take what is typed or selected")                                          \
     X(DENY, "deny", "no")
 
 enum action {
@@ -132,4 +138,5 @@ enum action {
 };
 const char *action_name(enum action a); // "" for ACT_NONE
 const char *action_help(enum action a);
+const char *action_group(enum action a);      // the section above that it stands in: "Running"
 enum action action_by_name(const char *name); // ACT_NONE when there is none

@@ -111,24 +111,41 @@ static void add_keys(char *out, size_t size, const char *keys)
     memcpy(out + used, keys, n + 1);
 }
 
-size_t keymap_help(const struct keymap *map, unsigned mode, struct help_line *lines, size_t max)
+static bool bound_in(const struct keymap *map, const struct binding *b, unsigned mode)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < map->n; i++) {
-        const struct binding *b = &map->bindings[i];
-        if (!(b->modes & mode))
-            continue;
-        size_t line = 0;
-        while (line < n && lines[line].action != b->action)
-            line++;
-        if (line == n) {
-            if (n == max)
-                return n;
-            lines[n++] = (struct help_line){.action = b->action};
+    for (size_t i = 0; i < map->n; i++)
+        if (map->bindings[i].modes & mode && str_eq(map->bindings[i].keys, b->keys))
+            return true;
+    return false;
+}
+
+static size_t add_help(const struct binding *b, struct help_line *lines, size_t used, size_t max)
+{
+    size_t line = 0;
+    while (line < used && lines[line].action != b->action)
+        line++;
+    if (line == max)
+        return used;
+    if (line == used)
+        lines[used++] = (struct help_line){.action = b->action};
+    add_keys(lines[line].keys, sizeof lines[line].keys, b->keys);
+    return used;
+}
+
+size_t keymap_help(
+    const struct keymap *const *maps, size_t n, unsigned mode, struct help_line *lines, size_t max)
+{
+    size_t used = 0;
+    for (size_t m = 0; m < n; m++)
+        for (size_t i = 0; i < maps[m]->n; i++) {
+            const struct binding *b = &maps[m]->bindings[i];
+            bool hidden = !(b->modes & mode);
+            for (size_t k = 0; k < m && !hidden; k++)
+                hidden = bound_in(maps[k], b, mode);
+            if (!hidden)
+                used = add_help(b, lines, used, max);
         }
-        add_keys(lines[line].keys, sizeof lines[line].keys, b->keys);
-    }
-    return n;
+    return used;
 }
 
 void keymap_keys(const struct keymap *map, unsigned mode, enum action a, char *out, size_t size)

@@ -6,8 +6,8 @@
 #include "tui/edit/action.h"
 #include "tui/edit/key.h"
 
-// Bits, so that a binding may hold in several modes; views may use bits from MODE_VIEW on.
-enum mode { MODE_COMMAND = 1, MODE_EDIT = 2, MODE_VIEW = 4 };
+// Bits, so that a binding may hold in several modes. LINE: a filter or an answer is typed.
+enum mode { MODE_COMMAND = 1, MODE_EDIT = 2, MODE_VIEW = 4, MODE_LINE = 8 };
 
 struct binding {
     unsigned modes;
@@ -25,6 +25,10 @@ struct keymap {
 
 // Jupyter's keys and their fallbacks for terminals, for the notebook view: both modes.
 extern const struct keymap notebook_keys;
+// What all views of rows share: moving among them, help, going back.
+extern const struct keymap scroll_keys;
+// And what all single lines share that something is typed in; they work in any view in MODE_LINE.
+extern const struct keymap line_keys;
 
 // The keys typed so far of a sequence; {0} is none.
 enum { KEYMAP_SEQUENCE = 4 };
@@ -48,7 +52,9 @@ struct help_line {
     enum action action;
     char keys[80];
 };
-// Fills lines in the order of the table, each action once; returns how many (at most `max`).
-size_t keymap_help(const struct keymap *map, unsigned mode, struct help_line *lines, size_t max);
+// Fills lines in the order of the tables, each action once and without the keys that an earlier map
+// has for something else; returns how many (at most `max`).
+size_t keymap_help(
+    const struct keymap *const *maps, size_t n, unsigned mode, struct help_line *lines, size_t max);
 // The first keys of an action for hints, "C-e"; "" when it has none.
 void keymap_keys(const struct keymap *map, unsigned mode, enum action a, char *out, size_t size);

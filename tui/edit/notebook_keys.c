@@ -130,6 +130,7 @@ static const struct binding bindings[] = {
     {MODE_COMMAND, "N", ACT_SEARCH_PREVIOUS},
     {MODE_COMMAND, ":", ACT_PALETTE},
     {BOTH, "C-p", ACT_PALETTE},
+    {MODE_COMMAND, "A", ACT_ANSWER},
     {MODE_COMMAND, "?", ACT_HELP},
     {BOTH, "F1", ACT_HELP},
     {BOTH, "C-l", ACT_REDRAW},

@@ -1,75 +1,167 @@
 // SPDX-License-Identifier: MIT
-// A question of the kernel: an effect to be allowed, or a text that a cell wants.
+// A question of the kernel: an effect to be allowed, or a text that a cell wants. Esc puts it off;
+// it stays open, and A comes back to it.
 #include "base/mem.h"
 #include "base/str.h"
-#include "tui/grid/utf8.h"
 #include "tui/view/dialog.h"
+#include "tui/view/line.h"
 
 #include <string.h>
 
 struct ask_view {
     view head;
     int64_t ask;
-    buf answer;
+    line *answer;
+    struct scroll scroll;
 };
+
+static cJSON *find(const bench *b, int64_t ask)
+{
+    cJSON *q = b->asks->child;
+    while (q && json_int_or(q, "ask", 0) != ask)
+        q = q->next;
+    return q;
+}
 
 static const cJSON *question(const struct ask_view *v)
 {
-    const bench *b = v->head.bench;
-    return b->ask && json_int_or(b->ask, "ask", 0) == v->ask ? b->ask : NULL;
+    return find(v->head.bench, v->ask);
 }
 
-static bool has_choice(const cJSON *q, const char *value)
+static bool is_text(const cJSON *q)
 {
-    const cJSON *c;
-    cJSON_ArrayForEach(c, json_get(q, "choices"))
+    return !json_get(q, "choices");
+}
+
+// The choice that begins with this character, whatever its case; NULL when none does.
+static const char *choice_of(const cJSON *q, uint32_t c)
+{
+    const cJSON *choice;
+    c = c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+    cJSON_ArrayForEach(choice, json_get(q, "choices"))
     {
-        if (cJSON_IsString(c) && str_eq(c->valuestring, value))
-            return true;
+        if (cJSON_IsString(choice) && (uint32_t)(unsigned char)*choice->valuestring == c)
+            return choice->valuestring;
     }
-    return false;
+    return NULL;
+}
+
+static void choice_keys(const cJSON *q, bool brief, buf *out)
+{
+    static const struct {
+        const char *choice, *words;
+    } known[] = {{"yes", "yes, once"}, {"always", "always in this place"}};
+    const cJSON *choice;
+    cJSON_ArrayForEach(choice, json_get(q, "choices"))
+    {
+        const char *words = choice->valuestring;
+        bool lasting = choice_of(q, 'a') != NULL;
+        for (size_t i = 0; i < ARRAY_LEN(known) && !brief && lasting; i++)
+            if (str_eq(words, known[i].choice))
+                words = known[i].words;
+        buf_fmt(out, "%c %s%s", *choice->valuestring, words, brief ? "  " : "   ");
+    }
+    buf_str(out, "Esc later");
+}
+
+// The cell that asks, as its title row has it.
+static char *title_of(bench *b, const cJSON *q)
+{
+    size_t at;
+    if (!slot_by_id(b, json_str(q, "cell"), &at))
+        return mem_strdup(json_get(q, "effect") ? "May this be done?" : "A question");
+    AUTO_BUF name = {0};
+    if (slot_cell(b, at)->title)
+        buf_str(&name, slot_cell(b, at)->title);
+    else
+        notebook_cell_name(fold_notebook(b->fold), at, &name);
+    return is_text(q) ? str_fmt("%s asks", buf_cstr(&name))
+                      : str_fmt("%s: may it do this?", buf_cstr(&name));
+}
+
+static void add_row(
+    struct dialog_row *rows, size_t *n, const char *label, const char *words, style look)
+{
+    if (words && *words)
+        rows[(*n)++] = (struct dialog_row){label, words, look};
+}
+
+// What it is about, each in a row of its own: {class, context, namespace, sandbox, objects}.
+static size_t effect_rows(const cJSON *effect, const char *context, struct dialog_row *rows)
+{
+    const char *class = json_str(effect, "class");
+    bool bad = str_eq(class, "destructive");
+    const cJSON *object;
+    size_t n = 0, first;
+    add_row(rows, &n, "effect", class, bad ? LOOK_ERROR : LOOK_WARN);
+    add_row(rows, &n, "context", context, (style){0});
+    add_row(rows, &n, "namespace", json_str(effect, "namespace"), (style){0});
+    first = n;
+    cJSON_ArrayForEach(object, json_get(effect, "objects"))
+    {
+        add_row(rows, &n, n == first ? "objects" : "",
+            cJSON_IsString(object) ? object->valuestring : json_str(object, "name"),
+            bad ? LOOK_ERROR : LOOK_BOLD);
+    }
+    return n;
+}
+
+static void draw_question(struct ask_view *v, const cJSON *q, grid *g, rect area)
+{
+    const cJSON *effect = json_get(q, "effect");
+    size_t most = 5 + (size_t)cJSON_GetArraySize(json_get(effect, "objects")), n = 0;
+    AUTO_FREE struct dialog_row *rows = mem_array(most, sizeof *rows);
+    AUTO_FREE char *title = title_of(v->head.bench, q);
+    AUTO_FREE char *context = str_fmt("%s%s", json_str_or(effect, "context", ""),
+        json_bool_or(effect, "sandbox", false) ? " (the run's own sandbox)" : "");
+    AUTO_BUF keys = {0}, brief = {0};
+    add_row(rows, &n, NULL, json_str_or(q, "question", ""), (style){0});
+    n += effect_rows(effect, context, rows + n);
+    if (is_text(q))
+        buf_str(&keys, "Enter answers   Esc later");
+    else
+        choice_keys(q, false, &keys);
+    if (!is_text(q))
+        choice_keys(q, true, &brief);
+    rect input = dialog_show(g, area,
+        &(struct dialog){.title = title,
+            .rows = rows,
+            .n = n,
+            .keys = buf_cstr(&keys),
+            .short_keys = brief.len ? buf_cstr(&brief) : NULL,
+            .frame = str_eq(json_str(effect, "class"), "destructive") ? LOOK_ERROR : LOOK_ACCENT,
+            .input = is_text(q),
+            .scroll = &v->scroll});
+    if (!is_text(q))
+        return;
+    int x = grid_print(g, input, input.x, input.y, LOOK_ACCENT, "> ");
+    line_draw(v->answer, g, (rect){input.x + x, input.y, input.w - x, 1},
+        json_bool_or(q, "secret", false));
+}
+
+static unsigned mode(view *view_)
+{
+    const cJSON *q = question((struct ask_view *)view_);
+    return q && is_text(q) ? MODE_LINE : MODE_VIEW;
 }
 
 static void draw(view *view_, grid *g, rect area)
 {
     struct ask_view *v = (struct ask_view *)view_;
     const cJSON *q = question(v);
-    rect rest;
-    bool free_text = q && !json_get(q, "choices");
-    if (!q) {
-        dialog_draw(g, area, "Question", "It has been answered.", "Esc closes", NULL);
-        return;
-    }
-    AUTO_BUF keys = {0};
-    if (free_text)
-        buf_str(&keys, "Enter answers, Esc leaves it open");
+    if (q)
+        draw_question(v, q, g, area);
     else
-        buf_fmt(&keys, "%s%sn no   Esc later", has_choice(q, "yes") ? "y yes, once   " : "",
-            has_choice(q, "always") ? "a always in this place   " : "");
-    dialog_draw(g, area, free_text ? "The cell asks" : "May this cell do it?",
-        json_str_or(q, "question", ""), buf_cstr(&keys), free_text ? &rest : NULL);
-    if (!free_text)
-        return;
-    int x = grid_print(g, rest, rest.x, rest.y, LOOK_ACCENT, "> ");
-    const char *words = buf_cstr(&v->answer);
-    for (const char *c = words; json_bool_or(q, "secret", false) && *c;)
-        x += grid_print(g, rest, rest.x + x, rest.y, (style){0}, "*"),
-            c += grapheme_len(c, strlen(c));
-    if (!json_bool_or(q, "secret", false))
-        x += grid_put(g, rest, rest.x + x, rest.y, words, v->answer.len, (style){0});
-    grid_set_cursor(g, rest.x + x, rest.y);
+        dialog_draw(g, area, "Question", "It has been answered.", "Esc closes", NULL);
 }
 
 static void answer(struct ask_view *v, const char *value)
 {
     bench *b = v->head.bench;
-    int64_t ask = v->ask;
-    AUTO_FREE char *copy = mem_strdup(value);
-    if (question(v) && json_get(b->ask, "choices") && !has_choice(b->ask, value))
+    if (!remote_ready(b, false))
         return;
-    if (question(v))
-        remote_answer(b, ask, copy);
-    cJSON_Delete(STEAL(b->ask));
+    remote_answer(b, v->ask, value);
+    cJSON_Delete(cJSON_DetachItemViaPointer(b->asks, find(b, v->ask)));
     view_pop(&v->head);
 }
 
@@ -77,14 +169,22 @@ static bool act(view *view_, enum action a)
 {
     struct ask_view *v = (struct ask_view *)view_;
     bench *b = v->head.bench;
-    if (a == ACT_BACK && question(v))
-        bench_say(b, "the cell waits for an answer");
-    if (a == ACT_INTERRUPT) {
+    cJSON *q = find(b, v->ask);
+    if (a == ACT_BACK && q) {
+        json_set_bool(q, "later", true);
+        bench_say(b, "it waits for an answer: A asks again");
+    } else if (a == ACT_INTERRUPT) {
         remote_interrupt(b);
         view_pop(view_);
         return true;
+    } else if (a == ACT_ACCEPT) {
+        if (q && is_text(q))
+            answer(v, line_text(v->answer));
+        return true;
     }
-    return false;
+    if (q && is_text(q))
+        return line_act(v->answer, a, &b->clipboard, json_bool_or(q, "secret", false));
+    return scroll_act(&v->scroll, a);
 }
 
 static void type(view *view_, key k)
@@ -92,32 +192,36 @@ static void type(view *view_, key k)
     struct ask_view *v = (struct ask_view *)view_;
     const cJSON *q = question(v);
     uint32_t c = key_character(k);
-    char words[4];
     if (!q)
         view_pop(view_);
-    else if (json_get(q, "choices") && (c == 'y' || c == 'a' || c == 'n'))
-        answer(v, c == 'y' ? "yes" : c == 'a' ? "always" : "no");
-    else if (json_get(q, "choices"))
-        return;
-    else if (k == FK_ENTER)
-        answer(v, buf_cstr(&v->answer));
-    else if (k == FK_BACKSPACE && v->answer.len) {
-        v->answer.len = grapheme_len_before(v->answer.data, v->answer.len) > v->answer.len
-                            ? 0
-                            : v->answer.len - grapheme_len_before(v->answer.data, v->answer.len);
-        v->answer.data[v->answer.len] = '\0';
-    } else if (c)
-        buf_add(&v->answer, words, utf8_encode(c, words));
+    else if (is_text(q))
+        line_type(v->answer, k);
+    else if (c == 'j' || c == 'k')
+        scroll_act(&v->scroll, c == 'j' ? ACT_ROW_NEXT : ACT_ROW_PREVIOUS);
+    else if (c && choice_of(q, c))
+        answer(v, choice_of(q, c));
+}
+
+static void paste(view *view_, const char *words, size_t n)
+{
+    struct ask_view *v = (struct ask_view *)view_;
+    const cJSON *q = question(v);
+    if (q && is_text(q))
+        line_paste(v->answer, words, n);
 }
 
 static void done(view *view_)
 {
-    buf_done(&((struct ask_view *)view_)->answer);
+    line_free(((struct ask_view *)view_)->answer);
 }
 
 static const struct binding bindings[] = {
+    {MODE_VIEW, "Down", ACT_ROW_NEXT},
+    {MODE_VIEW, "Up", ACT_ROW_PREVIOUS},
+    {MODE_VIEW, "PgDn", ACT_PAGE_DOWN},
+    {MODE_VIEW, "PgUp", ACT_PAGE_UP},
     {MODE_VIEW, "Esc", ACT_BACK},
-    {MODE_VIEW, "C-c", ACT_INTERRUPT},
+    {MODE_VIEW | MODE_LINE, "C-c", ACT_INTERRUPT},
     {MODE_VIEW, "C-l", ACT_REDRAW},
     {MODE_VIEW, "C-z", ACT_SUSPEND},
 };
@@ -125,15 +229,34 @@ static const struct keymap keys = KEYMAP(bindings);
 const struct view_ops ask_view_ops = {.name = "question",
     .keys = &keys,
     .overlay = true,
+    .mode = mode,
     .draw = draw,
     .act = act,
     .type = type,
+    .paste = paste,
     .done = done};
 
-void ask_push(bench *b)
+// Dialogs and lines that are typed in are not interrupted: a question that comes up under a typing
+// hand would be answered by it.
+static bool may_interrupt(bench *b)
 {
+    return !b->top->ops->overlay && view_mode(b->top) != MODE_EDIT;
+}
+
+bool ask_offer(bench *b, bool again)
+{
+    cJSON *q = b->asks->child;
+    while (q && json_bool_or(q, "later", false) && !again)
+        q = q->next;
+    if (!q || b->incoming || (!again && !may_interrupt(b)))
+        return q != NULL;
+    json_set_bool(q, "later", false);
     struct ask_view *v = view_push(b, &ask_view_ops, sizeof *v);
-    v->ask = json_int_or(b->ask, "ask", 0);
-    free(b->select); // the cell that asks is what there is to look at
-    b->select = mem_strdup(json_str(b->ask, "cell"));
+    v->ask = json_int_or(q, "ask", 0);
+    v->answer = line_new("");
+    if (json_str(q, "cell")) { // the cell that asks is what there is to look at
+        free(b->select);
+        b->select = mem_strdup(json_str(q, "cell"));
+    }
+    return true;
 }

@@ -22,6 +22,7 @@ bench *bench_new(const struct bench_about *about, const struct bench_ops *ops, v
         .temporary = mem_strdup(about->temporary),
         .ascii = about->ascii,
         .fold = fold_new(),
+        .asks = cJSON_CreateArray(),
         .rev = 1,
         .saved = true,
         .state = mem_strdup("starting"),
@@ -40,7 +41,7 @@ void bench_free(bench *b)
     fold_free(b->fold);
     fold_free(b->incoming);
     cJSON_Delete(b->document);
-    cJSON_Delete(b->ask);
+    cJSON_Delete(b->asks);
     cJSON_Delete(b->cells);
     for (size_t i = 0; i < b->n_changes; i++) {
         struct change *c = &b->changes[i];
@@ -129,9 +130,23 @@ int bench_show(bench *b, const char *words, size_t n, err *e)
     return 0;
 }
 
-static unsigned mode_of(view *v)
+unsigned view_mode(view *v)
 {
     return v->ops->mode ? v->ops->mode(v) : MODE_VIEW;
+}
+
+void view_keys(const struct view_ops *ops, unsigned mode, enum action a, char *out, size_t size)
+{
+    keymap_keys(ops->keys, mode, a, out, size);
+    if (size && !*out && ops->more)
+        keymap_keys(ops->more, mode, a, out, size);
+}
+
+bool view_binds(const struct view_ops *ops, enum action a)
+{
+    char keys[40];
+    view_keys(ops, ~0u, a, keys, sizeof keys);
+    return *keys;
 }
 
 static bool bench_own(bench *b, enum action a)
@@ -151,6 +166,10 @@ static bool bench_own(bench *b, enum action a)
     case ACT_QUIT:
         leave_push(b);
         return true;
+    case ACT_ANSWER:
+        if (!ask_offer(b, true))
+            bench_say(b, "no question is open");
+        return true;
     case ACT_BACK:
         if (b->top->below)
             view_pop(b->top);
@@ -168,15 +187,17 @@ bool bench_act(bench *b, enum action a)
 void bench_key(bench *b, key k)
 {
     view *v = b->top;
-    const struct keymap *maps[] = {v->ops->keys};
+    const struct keymap *more = v->ops->more ? v->ops->more : &line_keys;
+    const struct keymap *maps[] = {v->ops->keys, more, &line_keys};
     bool pending = b->input.n > 0;
     b->dirty = true;
     b->say[0] = '\0';
-    enum action a = keymap_feed(&b->input, maps, 1, mode_of(v), k);
+    enum action a = keymap_feed(&b->input, maps, ARRAY_LEN(maps), view_mode(v), k);
     if (a != ACT_NONE)
         bench_act(b, a);
     else if (b->input.n == 0 && !pending && v->ops->type)
         v->ops->type(v, k);
+    ask_offer(b, false); // what was typed when it came may be over
 }
 
 void bench_paste(bench *b, const char *words, size_t n)
@@ -212,7 +233,7 @@ bool bench_draw(bench *b, grid *g)
     if (area.h < 2 || area.w < 10)
         return true;
     draw_from(b->top, g, (rect){0, 0, area.w, area.h - 1});
-    status_draw(b, g, (rect){0, area.h - 1, area.w, 1}, mode_of(b->top), b->top->ops->name);
+    status_draw(b, g, (rect){0, area.h - 1, area.w, 1}, view_mode(b->top), b->top->ops->name);
     return true;
 }
 
@@ -227,7 +248,10 @@ int bench_wait_ms(const bench *b)
         int64_t left = b->edited_at + SEND_AFTER_MS * CLOCK_MS - clock_mono();
         return left > 0 ? (int)(left / CLOCK_MS) + 1 : 0;
     }
-    return str_eq(b->state, "busy") ? SPIN_MS : -1; // the running cell's clock
+    int wait = b->top->ops->wait_ms ? b->top->ops->wait_ms(b->top) : -1;
+    if (str_eq(b->state, "busy")) // the running cell's clock
+        wait = wait >= 0 && wait < SPIN_MS ? wait : SPIN_MS;
+    return wait;
 }
 
 void bench_tick(bench *b)

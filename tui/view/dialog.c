@@ -2,39 +2,86 @@
 #include "tui/view/dialog.h"
 
 #include "tui/grid/layout.h"
+#include "tui/grid/utf8.h"
 
 #include <string.h>
 
-enum { WIDTH = 68 };
+enum { WIDTH = 68, GAP = 2 };
 
-static int wrapped(grid *g, rect area, int y, const char *words, bool draw)
+static int width(const char *s)
 {
-    int rows = 0;
-    while (*words) {
+    return text_width(s, strlen(s), 0);
+}
+
+static int label_width(const struct dialog *d)
+{
+    int widest = 0;
+    for (size_t i = 0; i < d->n; i++)
+        if (d->rows[i].label && width(d->rows[i].label) + GAP > widest)
+            widest = width(d->rows[i].label) + GAP;
+    return widest;
+}
+
+// A row's lines from `y` on, which may lie outside of `clip`; returns how many they are.
+static int put_row(grid *g, rect clip, int y, int labels, const struct dialog_row *row)
+{
+    int x = row->label ? labels : 0, rows = 0;
+    const char *words = row->text;
+    if (row->label)
+        grid_put(g, clip, clip.x, y, row->label, strlen(row->label), LOOK_DIM);
+    do {
         size_t line = strcspn(words, "\n");
-        size_t n = line ? layout_wrap(words, line, area.w) : 0;
-        if (draw)
-            grid_put(g, area, area.x, y + rows, words, n, (style){0});
+        size_t n = line ? layout_wrap(words, line, clip.w - x) : 0;
+        grid_put(g, clip, clip.x + x, y + rows, words, n, row->look);
         rows++;
         words += n;
         words += n == line && *words == '\n';
-    }
+    } while (*words);
     return rows;
+}
+
+static int put_rows(grid *g, rect clip, int y, const struct dialog *d)
+{
+    int labels = label_width(d), from = y;
+    for (size_t i = 0; i < d->n; i++)
+        y += put_row(g, clip, y, labels, &d->rows[i]);
+    return y - from;
+}
+
+rect dialog_show(grid *g, rect area, const struct dialog *d)
+{
+    int w = area.w - 2 < WIDTH ? area.w - 2 : WIDTH;
+    int n = put_rows(g, (rect){0, 0, w - 4, 0}, 0, d), below = 1 + d->input;
+    bool air = n + 2 + below + 1 <= area.h; // a blank row before the keys
+    int h = n + 2 + below + air;
+    h = h > area.h ? area.h : h;
+    rect box = {area.x + (area.w - w) / 2, area.y + (area.h - h) / 2, w, h};
+    rect inside = {box.x + 2, box.y + 1, w - 4, h - 2 - below - air};
+    struct scroll fixed = {0}, *scroll = d->scroll ? d->scroll : &fixed;
+    scroll_fit_text(scroll, (size_t)n, inside.h);
+    grid_fill(g, box, ' ', (style){0});
+    grid_box(g, box, d->frame, d->title);
+    put_rows(g, inside, inside.y - (int)scroll->top, d);
+    if (n > inside.h)
+        grid_print(g, box, box.x + 2, box.y + h - 1, d->frame, " %zu-%zu of %d, j k ",
+            scroll->top + 1, scroll->top + (size_t)inside.h, n);
+    rect last = {inside.x, box.y + h - 2, inside.w, 1};
+    const char *keys = d->short_keys && width(d->keys) > last.w ? d->short_keys : d->keys;
+    grid_put_short(g, last, last.x, last.y, last.w, keys, strlen(keys), LOOK_ACCENT);
+    return d->input ? (rect){inside.x, last.y - 1, inside.w, 1} : (rect){0};
 }
 
 void dialog_draw(
     grid *g, rect area, const char *title, const char *words, const char *keys, rect *rest)
 {
-    int w = area.w - 2 < WIDTH ? area.w - 2 : WIDTH;
-    int rows = wrapped(g, (rect){0, 0, w - 4, 0}, 0, words, false);
-    int h = rows + 4 + (rest != NULL);
-    h = h > area.h ? area.h : h;
-    rect box = {area.x + (area.w - w) / 2, area.y + (area.h - h) / 2, w, h};
-    rect inside = {box.x + 2, box.y + 1, w - 4, h - 2};
-    grid_fill(g, box, ' ', (style){0});
-    grid_box(g, box, LOOK_ACCENT, title);
-    wrapped(g, inside, inside.y, words, true);
+    struct dialog_row row = {.text = words};
+    rect free_row = dialog_show(g, area,
+        &(struct dialog){.title = title,
+            .rows = &row,
+            .n = 1,
+            .keys = keys,
+            .frame = LOOK_ACCENT,
+            .input = rest != NULL});
     if (rest)
-        *rest = (rect){inside.x, box.y + h - 3, inside.w, 1};
-    grid_put_short(g, inside, inside.x, box.y + h - 2, inside.w, keys, strlen(keys), LOOK_ACCENT);
+        *rest = free_row;
 }

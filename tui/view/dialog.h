@@ -1,9 +1,26 @@
 // SPDX-License-Identifier: MIT
 // A framed box in the middle of the screen with a question in it. Nothing is owned.
 #pragma once
+#include "tui/view/scroll.h"
 #include "tui/view/view.h"
 
-// Draws it with `text` wrapped, and `keys` as the last row; *rest (may be NULL) gets a free row
-// between them.
+// A row of it: "context  kind-dev". Without a label it is a text of its own. Long ones are wrapped.
+struct dialog_row {
+    const char *label, *text;
+    style look;
+};
+struct dialog {
+    const char *title;
+    const struct dialog_row *rows;
+    size_t n;
+    const char *keys, *short_keys; // the last row; the short one (or NULL) where it is too long
+    style frame;
+    bool input;            // a free row stands before the keys
+    struct scroll *scroll; // when not all fits; NULL: its end is cut
+};
+// Returns the free row, {0} without one.
+rect dialog_show(grid *g, rect area, const struct dialog *d);
+
+// The same for a plain text; *rest (may be NULL) gets the free row.
 void dialog_draw(
     grid *g, rect area, const char *title, const char *text, const char *keys, rect *rest);

@@ -51,7 +51,16 @@ static void on_welcome(bench *b, const cJSON *m)
     fold_free(b->incoming);
     b->incoming = fold_new();
     b->caught_up = (uint64_t)json_int_or(m, "seq", 0);
-    cJSON_Delete(STEAL(b->ask));
+    cJSON_Delete(b->asks);
+    b->asks = cJSON_CreateArray();
+}
+
+// Views that keep something of the run by themselves are told what has come.
+static void tell_views(bench *b, const cJSON *event)
+{
+    for (view *v = b->top; v; v = v->below)
+        if (v->ops->heard)
+            v->ops->heard(v, event);
 }
 
 static void catch_up(bench *b)
@@ -63,6 +72,7 @@ static void catch_up(bench *b)
     for (size_t i = 0; i < b->n_slots; i++)
         b->slots[i]->version++;
     slots_follow(b);
+    tell_views(b, NULL);
     remote_flush(b);
     b->dirty = true;
 }
@@ -94,14 +104,16 @@ static void on_edited(bench *b, const cJSON *m)
 
 static void on_ask(bench *b, const cJSON *m)
 {
-    cJSON_Delete(b->ask);
-    b->ask = cJSON_Duplicate(m, true);
+    cJSON_AddItemToArray(b->asks, cJSON_Duplicate(m, true));
 }
 
 static void on_answered(bench *b, const cJSON *m)
 {
-    if (b->ask && json_int_or(b->ask, "ask", 0) == json_int_or(m, "ask", -1))
-        cJSON_Delete(STEAL(b->ask));
+    cJSON *ask = b->asks->child;
+    while (ask && json_int_or(ask, "ask", 0) != json_int_or(m, "ask", -1))
+        ask = ask->next;
+    if (ask)
+        cJSON_Delete(cJSON_DetachItemViaPointer(b->asks, ask));
 }
 
 static void on_kernel(bench *b, const cJSON *m)
@@ -148,6 +160,7 @@ static void on_event(bench *b, message_type type, const cJSON *m)
     else if (type == MESSAGE_edited || type == MESSAGE_document)
         slots_follow(b);
     touch(b, m);
+    tell_views(b, m);
 }
 
 void bench_message(bench *b, message_type type, const cJSON *m)
@@ -160,7 +173,6 @@ void bench_message(bench *b, message_type type, const cJSON *m)
         bench_complain(b, "the file has changed underneath; saving asks before it overwrites it");
     if (json_get(m, "seq"))
         on_event(b, type, m);
-    if (b->ask && !b->incoming && b->top->ops->keys == &notebook_keys)
-        ask_push(b);
+    ask_offer(b, false);
     b->dirty = true;
 }

@@ -1,41 +1,95 @@
 // SPDX-License-Identifier: MIT
-// The keys of the view below, from its own table: what the help says is what works.
+// The keys of the view below, from its own tables, in the groups of their actions: what the help
+// says is what works. Two columns where there is room; / finds.
+#include "base/mem.h"
+#include "tui/view/filter.h"
+#include "tui/view/scroll.h"
 #include "tui/view/view.h"
 
 #include <string.h>
 
-enum { LINES = 128 };
+enum { LINES = 160, TWO_COLUMNS = 110 };
 
+// A row is a key's, or a heading over those after it.
+struct row {
+    const char *heading;
+    struct help_line keys;
+    bool editing; // of edit mode
+};
 struct help_view {
     view head;
-    struct help_line lines[2 * LINES];
-    size_t n, n_first; // of the first mode, before those of edit mode
-    size_t top;
-    int h;
+    struct row *rows;
+    size_t n;
+    struct filter filter;
+    struct scroll scroll;
 };
 
-static size_t rows(const struct help_view *v)
+static size_t view_help(
+    const struct view_ops *ops, unsigned mode, struct help_line *lines, size_t max)
 {
-    return v->n + 2 * (v->n > v->n_first) + 2;
+    const struct keymap *maps[] = {ops->keys, ops->more};
+    return keymap_help(maps, ops->more ? 2 : 1, mode, lines, max);
 }
 
-static void draw_row(struct help_view *v, grid *g, rect area, size_t row, int y)
+static void add_row(struct help_view *v, struct row row)
 {
-    bool two = v->n > v->n_first;
-    if (row == 0 || (two && row == v->n_first + 2)) {
-        grid_print(g, area, area.x + 2, y, LOOK_BOLD, "%s",
-            row   ? "While editing a cell"
-            : two ? "Among cells (Esc comes here)"
-                  : "Keys");
+    v->rows = mem_resize(v->rows, v->n + 1, sizeof *v->rows);
+    v->rows[v->n++] = row;
+}
+
+static bool matches(const struct help_view *v, const struct help_line *l)
+{
+    AUTO_BUF words = {0};
+    buf_fmt(&words, "%s %s %s", l->keys, action_name(l->action), action_help(l->action));
+    return filter_match(filter_text(&v->filter), buf_cstr(&words));
+}
+
+// Groups in the order of their first key; each group's keys stay together.
+static void add_groups(struct help_view *v, const struct view_ops *ops, unsigned mode)
+{
+    struct help_line lines[LINES];
+    size_t n = view_help(ops, mode, lines, LINES);
+    bool editing = mode == MODE_EDIT;
+    for (size_t i = 0; i < n; i++) {
+        const char *group = action_group(lines[i].action);
+        size_t before = 0;
+        while (before < i && action_group(lines[before].action) != group)
+            before++;
+        if (before < i)
+            continue; // it is there
+        size_t heading = v->n;
+        add_row(v, (struct row){.heading = group, .editing = editing});
+        for (size_t k = i; k < n; k++)
+            if (action_group(lines[k].action) == group && matches(v, &lines[k]))
+                add_row(v, (struct row){.keys = lines[k], .editing = editing});
+        if (v->n == heading + 1)
+            v->n = heading; // nothing of it matches
+    }
+}
+
+static void find(struct help_view *v)
+{
+    const struct view_ops *ops = v->head.below->ops;
+    v->n = 0;
+    if (ops->keys != &notebook_keys) {
+        add_groups(v, ops, MODE_VIEW);
         return;
     }
-    size_t i = row - 1 - (row > v->n_first + 1 ? 2 : 0);
-    if (row == v->n_first + 1 || i >= v->n)
+    add_groups(v, ops, MODE_COMMAND);
+    add_groups(v, ops, MODE_EDIT);
+}
+
+static void draw_row(const struct row *row, grid *g, rect area, int y)
+{
+    if (row->heading) {
+        grid_print(g, area, area.x + 1, y, LOOK_BOLD, "%s%s", row->heading,
+            row->editing ? ", while editing" : "");
         return;
-    int keys = area.w >= 60 ? 26 : 16;
-    const struct help_line *l = &v->lines[i];
-    grid_put_short(g, area, area.x + 2, y, keys - 1, l->keys, strlen(l->keys), LOOK_ACCENT);
+    }
+    int keys = area.w >= 70 ? 22 : area.w >= 50 ? 18 : 13;
+    const struct help_line *l = &row->keys;
     const char *words = action_help(l->action);
+    grid_put_short(g, area, area.x + 2, y, keys - 1, l->keys, strlen(l->keys), LOOK_ACCENT);
     grid_put_short(
         g, area, area.x + 2 + keys, y, area.w - keys - 2, words, strlen(words), (style){0});
 }
@@ -43,74 +97,92 @@ static void draw_row(struct help_view *v, grid *g, rect area, size_t row, int y)
 static void draw(view *view_, grid *g, rect area)
 {
     struct help_view *v = (struct help_view *)view_;
-    v->h = area.h;
-    size_t last = rows(v) > (size_t)area.h ? rows(v) - (size_t)area.h : 0;
-    v->top = v->top > last ? last : v->top;
-    for (int y = 0; y < area.h && v->top + (size_t)y < rows(v); y++)
-        draw_row(v, g, area, v->top + (size_t)y, area.y + y);
+    bool two = area.w >= TWO_COLUMNS;
+    size_t half = two ? (v->n + 1) / 2 : v->n;
+    rect body = {area.x, area.y + 1, two ? area.w / 2 : area.w, area.h - 1};
+    rect right = {area.x + body.w, body.y, area.w - body.w, body.h};
+    scroll_fit_text(&v->scroll, half, body.h);
+    int x =
+        grid_print(g, area, area.x + 1, area.y, LOOK_ACCENT, "Keys: %s", v->head.below->ops->name);
+    if (*filter_text(&v->filter))
+        grid_print(g, area, area.x + x + 2, area.y, LOOK_WARN, " /%s", filter_text(&v->filter));
+    if (v->n == 0)
+        grid_print(g, body, body.x + 1, body.y, LOOK_DIM, "no key does that");
+    for (size_t i = 0; i < (size_t)body.h && v->scroll.top + i < half; i++) {
+        size_t at = v->scroll.top + i;
+        draw_row(&v->rows[at], g, body, body.y + (int)i);
+        if (two && at + half < v->n)
+            draw_row(&v->rows[at + half], g, right, body.y + (int)i);
+    }
+    filter_draw(&v->filter, g, (rect){area.x, area.y + area.h - 1, area.w, 1});
+}
+
+static unsigned mode(view *v)
+{
+    return filter_mode(&((struct help_view *)v)->filter);
 }
 
 static bool act(view *view_, enum action a)
 {
     struct help_view *v = (struct help_view *)view_;
-    size_t page = v->h > 2 ? (size_t)v->h - 2 : 1;
-    switch ((int)a) {
-    case ACT_ROW_NEXT:
-        v->top++;
-        return true;
-    case ACT_ROW_PREVIOUS:
-        v->top -= v->top > 0;
-        return true;
-    case ACT_PAGE_DOWN:
-        v->top += page;
-        return true;
-    case ACT_PAGE_UP:
-        v->top -= v->top < page ? v->top : page;
-        return true;
-    case ACT_ROW_FIRST:
-        v->top = 0;
-        return true;
-    case ACT_ROW_LAST:
-        v->top = rows(v);
+    if (filter_act(&v->filter, a, &view_->bench->clipboard)) {
+        find(v);
         return true;
     }
-    return false;
+    return scroll_act(&v->scroll, a);
+}
+
+static void type(view *view_, key k)
+{
+    struct help_view *v = (struct help_view *)view_;
+    if (!v->filter.typing)
+        return;
+    line_type(v->filter.line, k);
+    find(v);
+}
+
+static void paste(view *view_, const char *words, size_t n)
+{
+    struct help_view *v = (struct help_view *)view_;
+    if (!v->filter.typing)
+        return;
+    line_paste(v->filter.line, words, n);
+    find(v);
+}
+
+static void done(view *view_)
+{
+    struct help_view *v = (struct help_view *)view_;
+    filter_done(&v->filter);
+    free(v->rows);
 }
 
 static const struct binding bindings[] = {
-    {MODE_VIEW, "j", ACT_ROW_NEXT},
-    {MODE_VIEW, "Down", ACT_ROW_NEXT},
-    {MODE_VIEW, "k", ACT_ROW_PREVIOUS},
-    {MODE_VIEW, "Up", ACT_ROW_PREVIOUS},
-    {MODE_VIEW, "Space", ACT_PAGE_DOWN},
-    {MODE_VIEW, "PgDn", ACT_PAGE_DOWN},
-    {MODE_VIEW, "PgUp", ACT_PAGE_UP},
-    {MODE_VIEW, "g", ACT_ROW_FIRST},
-    {MODE_VIEW, "G", ACT_ROW_LAST},
-    {MODE_VIEW, "C-l", ACT_REDRAW},
-    {MODE_VIEW, "C-z", ACT_SUSPEND},
-    {MODE_VIEW, "q", ACT_BACK},
-    {MODE_VIEW, "Esc", ACT_BACK},
+    {MODE_VIEW, "/", ACT_FILTER},
     {MODE_VIEW, "?", ACT_BACK},
     {MODE_VIEW, "F1", ACT_BACK},
 };
 static const struct keymap keys = KEYMAP(bindings);
-const struct view_ops help_view_ops = {.name = "help", .keys = &keys, .draw = draw, .act = act};
+const struct view_ops help_view_ops = {.name = "help",
+    .keys = &keys,
+    .more = &scroll_keys,
+    .mode = mode,
+    .draw = draw,
+    .act = act,
+    .type = type,
+    .paste = paste,
+    .done = done};
 
 void help_push(bench *b)
 {
-    const struct keymap *of = b->top->ops->keys;
-    bool two = b->top->ops->mode != NULL;
     struct help_view *v = view_push(b, &help_view_ops, sizeof *v);
-    v->n = v->n_first = keymap_help(of, two ? MODE_COMMAND : MODE_VIEW, v->lines, LINES);
-    if (two)
-        v->n += keymap_help(of, MODE_EDIT, v->lines + v->n, LINES);
+    find(v);
 }
 
-static void document(buf *out, const char *title, const struct keymap *map, unsigned mode)
+static void document(buf *out, const char *title, const struct view_ops *ops, unsigned mode)
 {
     struct help_line lines[LINES];
-    size_t n = keymap_help(map, mode, lines, LINES);
+    size_t n = view_help(ops, mode, lines, LINES);
     buf_fmt(out, "\n### %s\n\n| keys | |\n|---|---|\n", title);
     for (size_t i = 0; i < n; i++) {
         buf_str(out, "| `");
@@ -122,9 +194,13 @@ static void document(buf *out, const char *title, const struct keymap *map, unsi
 
 void bench_document_keys(buf *out)
 {
-    document(out, "Among cells", &notebook_keys, MODE_COMMAND);
-    document(out, "While editing a cell", &notebook_keys, MODE_EDIT);
-    document(out, "In a cell's output on the full screen", page_view_ops.keys, MODE_VIEW);
-    document(out, "In the palette and the search", prompt_view_ops.keys, MODE_VIEW);
-    document(out, "In the help", help_view_ops.keys, MODE_VIEW);
+    static const struct view_ops cells = {.keys = &notebook_keys}, typed = {.keys = &line_keys};
+    document(out, "Among cells", &cells, MODE_COMMAND);
+    document(out, "While editing a cell", &cells, MODE_EDIT);
+    document(out, "In a cell's output on the full screen", &page_view_ops, MODE_VIEW);
+    document(out, "In the palette and the search", &prompt_view_ops, MODE_VIEW);
+    document(out, "When a cell asks", &ask_view_ops, MODE_VIEW);
+    document(out, "In a line that is typed: a filter, an answer", &typed, MODE_LINE);
+    document(out, "In the list of `firesteel attach`", &pick_view_ops, MODE_VIEW);
+    document(out, "In the help", &help_view_ops, MODE_VIEW);
 }

@@ -30,15 +30,6 @@ static enum action alias(const char *line)
     return ACT_NONE;
 }
 
-static bool bound(const view *below, enum action a)
-{
-    const struct keymap *m = below->ops->keys;
-    for (size_t i = 0; i < m->n; i++)
-        if (m->bindings[i].action == a)
-            return true;
-    return false;
-}
-
 // Names that begin so come before those that contain it, and these before its help's words.
 static int rank(const char *line, enum action a)
 {
@@ -58,7 +49,7 @@ static void find(struct prompt_view *v)
         v->hits[v->n_hits++] = alias(line);
     for (int r = 0; r < 3; r++)
         for (enum action a = 1; a < ACTION_COUNT; a++)
-            if (bound(v->head.below, a) && a != alias(line) && rank(line, a) == r)
+            if (view_binds(v->head.below->ops, a) && a != alias(line) && rank(line, a) == r)
                 v->hits[v->n_hits++] = a;
 }
 
@@ -75,7 +66,7 @@ static void draw(view *view_, grid *g, rect area)
     for (int i = 0; i < shown; i++, y++) {
         enum action a = v->hits[first + (size_t)i];
         char hint[40] = "";
-        keymap_keys(v->head.below->ops->keys, ~0u, a, hint, sizeof hint);
+        view_keys(v->head.below->ops, ~0u, a, hint, sizeof hint);
         int name = area.w < 60 ? 16 : 22;
         grid_put_short(
             g, area, area.x + 2, y, name - 2, action_name(a), strlen(action_name(a)), LOOK_ACCENT);

@@ -248,3 +248,32 @@ void remote_answer(bench *b, int64_t ask, const char *value)
     json_set_str(m, "value", value);
     client_request(b->client, m, on_reply, b);
 }
+
+struct acting {
+    bench *bench;
+    void (*done)(bench *b, const cJSON *reply);
+};
+
+static void on_acted(void *arg, const cJSON *reply)
+{
+    struct acting *a = arg;
+    on_reply(a->bench, reply);
+    if (json_bool_or(reply, "ok", false))
+        a->done(a->bench, reply);
+    a->bench->dirty = true;
+    free(a);
+}
+
+void remote_act(bench *b, int64_t display, const char *action, const char *row,
+    void (*done)(bench *b, const cJSON *reply))
+{
+    if (!remote_ready(b, false))
+        return;
+    cJSON *m = message_new(MESSAGE_act);
+    json_set_int(m, "display", display);
+    json_set_str(m, "action", action);
+    json_set_str(m, "row", row);
+    struct acting *a = mem_alloc(sizeof *a);
+    *a = (struct acting){b, done};
+    client_request(b->client, m, on_acted, a);
+}

@@ -17,8 +17,9 @@
 
 typedef struct view view;
 struct view_ops {
-    const char *name; // for the status line and the help
-    const struct keymap *keys;
+    const char *name;          // for the status line and the help
+    const struct keymap *keys; // its own, and after them those it shares with others (may be NULL)
+    const struct keymap *more;
     bool overlay;              // what is below shows around it
     unsigned (*mode)(view *v); // of its keys; NULL: MODE_VIEW
     void (*draw)(view *v, grid *g, rect area);
@@ -27,6 +28,11 @@ struct view_ops {
     // A key that is bound to nothing, and pasted text; may be NULL.
     void (*type)(view *v, key k);
     void (*paste)(view *v, const char *words, size_t n);
+    // An event of the run that is in the fold now; NULL: all of the fold is new. May be NULL.
+    void (*heard)(view *v, const cJSON *event);
+    // Milliseconds until it wants to be drawn again though nothing happens (an age that grows); -1
+    // or NULL: it does not.
+    int (*wait_ms)(const view *v);
     void (*done)(view *v); // frees what it has beside itself; may be NULL
 };
 struct view {
@@ -77,7 +83,7 @@ struct bench {
     int64_t rev;
     bool saved, read_only, restarting;
     char *run, *state, *spool_dir;
-    cJSON *ask; // the open question's event, or NULL
+    cJSON *asks; // the events of the open questions, oldest first; "later": true once put off
     struct change *changes;
     size_t n_changes;
     char *select; // id of a cell to be selected as soon as it is there
@@ -102,6 +108,10 @@ void bench_say(bench *b, const char *fmt, ...) __attribute__((format(printf, 2, 
 void bench_complain(bench *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool bench_act(bench *b, enum action a); // by the views from the top, then the bench itself
 bool bench_busy(const bench *b);
+unsigned view_mode(view *v); // of its keys, MODE_VIEW when it has none of its own
+// The first keys of an action in a view, for hints; "" when it has none.
+void view_keys(const struct view_ops *ops, unsigned mode, enum action a, char *out, size_t size);
+bool view_binds(const struct view_ops *ops, enum action a);
 
 // slots.c
 void slots_follow(bench *b);                      // after the document has changed
@@ -126,6 +136,10 @@ void remote_move(bench *b, size_t from, size_t to);
 void remote_marker(bench *b, size_t at, const char *marker);
 void remote_undo(bench *b);
 void remote_answer(bench *b, int64_t ask, const char *value);
+// Asks a display to do something, with a row of it ("uid", may be NULL). `done` gets a good reply
+// (an error is said already) while the workbench lives, whatever view is on top by then.
+void remote_act(bench *b, int64_t display, const char *action, const char *row,
+    void (*done)(bench *b, const cJSON *reply));
 
 // output.c: a slot's output, drawn anew when it has changed; NULL: it has none.
 const grid *output_grid(bench *b, size_t i, int width);
@@ -133,17 +147,31 @@ const grid *output_grid(bench *b, size_t i, int width);
 // The views.
 void notebook_push(bench *b);
 void help_push(bench *b);
-void ask_push(bench *b);
+// The oldest open question comes up, unless something is typed; or, when `again`, one that was put
+// off too. false: there is none.
+bool ask_offer(bench *b, bool again);
 enum prompt { PROMPT_PALETTE, PROMPT_SEARCH };
 void prompt_push(bench *b, enum prompt what);
 void leave_push(bench *b);
 void page_push(bench *b, size_t at); // all that a cell has left
 void page_push_display(bench *b, int64_t display);
 void page_push_text(bench *b, const char *title, const char *words);
+// A live table on the full screen, with a cursor, a filter, an order and the actions it names.
+void table_push(bench *b, int64_t display);
+// Progress and curves on the full screen.
+void chart_push(bench *b, int64_t display);
+
+// open.c: what a cell has left, one thing at a time on the full screen: its displays, and all of it
+// as a text. display 0 stands for the text.
+void open_output(bench *b, const char *cell);                           // the richest of them
+bool open_turn(view *v, const char *cell, int64_t display, int step);   // v gives way to another
+void open_place(bench *b, const char *cell, int64_t display, buf *out); // "2 of 3", "" of one
+
 void status_draw(bench *b, grid *g, rect area, unsigned mode, const char *place);
 
 // For the documentation, which is made from their keys.
-extern const struct view_ops page_view_ops, help_view_ops, prompt_view_ops, ask_view_ops;
+extern const struct view_ops page_view_ops, help_view_ops, prompt_view_ops, ask_view_ops,
+    pick_view_ops;
 
 // Looks that views share.
 #define LOOK_DIM      ((style){.attrs = ATTR_DIM})

@@ -133,7 +133,8 @@ TEST(every_jupyter_key_is_bound)
 TEST(help_is_the_table_with_each_action_once)
 {
     struct help_line lines[128];
-    size_t n = keymap_help(&notebook_keys, MODE_COMMAND, lines, 128);
+    const struct keymap *maps[] = {&notebook_keys};
+    size_t n = keymap_help(maps, 1, MODE_COMMAND, lines, 128);
     CHECK(n > 50 && n < 128);
     CHECK_INT(lines[0].action, ACT_RUN_ADVANCE);
     CHECK_STR(lines[0].keys, "C-r, S-Enter");

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include "tui/view/filter.h"
+
+#include "base/mem.h"
+#include "tui/edit/keymap.h"
+
+#include <string.h>
+
+void filter_done(struct filter *f)
+{
+    line_free(STEAL(f->line));
+    f->typing = false;
+}
+
+const char *filter_text(const struct filter *f)
+{
+    return f->line ? line_text(f->line) : "";
+}
+
+unsigned filter_mode(const struct filter *f)
+{
+    return f->typing ? MODE_LINE : MODE_VIEW;
+}
+
+bool filter_act(struct filter *f, enum action a, buf *clipboard)
+{
+    if (a == ACT_FILTER && !f->typing) {
+        f->line = f->line ? f->line : line_new("");
+        f->typing = true;
+        return true;
+    }
+    if (a == ACT_BACK && f->line) {
+        filter_done(f);
+        return true;
+    }
+    if (!f->typing)
+        return false;
+    if (a == ACT_ACCEPT) {
+        f->typing = false;
+        if (!*filter_text(f))
+            filter_done(f);
+        return true;
+    }
+    return line_act(f->line, a, clipboard, false);
+}
+
+void filter_draw(struct filter *f, grid *g, rect row)
+{
+    if (!f->typing)
+        return;
+    grid_fill(g, row, ' ', (style){0});
+    grid_print(g, row, row.x, row.y, (style){.attrs = ATTR_BOLD}, "/");
+    line_draw(f->line, g, (rect){row.x + 1, row.y, row.w - 1, 1}, false);
+}
+
+bool filter_match(const char *pattern, const char *words)
+{
+    bool turned = *pattern == '!';
+    pattern += turned;
+    return !*pattern || (strcasestr(words, pattern) != NULL) != turned;
+}
