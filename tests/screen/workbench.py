@@ -5,58 +5,9 @@ import os
 import shutil
 import time
 
+from bench import NOTEBOOK, RESTORED, folder, kernels, leave, stop_all, text, workbench
 from screen import Screen
-from tap import FIRESTEEL, SOURCE, eventually, run, sh
-
-NOTEBOOK = """-- %% [markdown]
--- # A small notebook
-
--- %% First
-print("hello \\27[31mred\\27[0m \\27]0;title\\7world")
-6 * 7
-
--- %% Broken
-local x = nil
-print(x.y)
-
--- %% Slow
-for i = 1, 400 do print("line " .. i) sh "sleep 0.05" end
-"""
-RESTORED = "cooked main paste-off"
-
-
-def folder(t, text=NOTEBOOK, name="small.lua"):
-    where = t.dir()
-    with open(os.path.join(where, name), "w") as f:
-        f.write(text)
-    t.after(lambda: stop_all(where))
-    return where
-
-
-def kernels(where):
-    return [line for line in sh(FIRESTEEL, "ls").out.splitlines() if line.endswith(where)]
-
-
-def stop_all(where):
-    for line in kernels(where):
-        sh(FIRESTEEL, "stop", line.split()[0])
-
-
-def workbench(where, *argv, **options):
-    s = Screen([FIRESTEEL, *(argv or ["small.lua"])], cwd=where, **options)
-    s.wait("idle") if not argv or argv[0] != "attach" else None
-    return s
-
-
-def text(s):
-    return "\n".join(s.screen())
-
-
-def leave(s):
-    s.keys("q")
-    code = s.exit()
-    assert code == "exit 0", code
-    assert s.tty() == RESTORED, s.tty()
+from tap import FIRESTEEL, SOURCE, eventually, run
 
 
 def test_opens_a_notebook_and_gives_the_terminal_back(t):

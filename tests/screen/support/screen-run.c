@@ -2,7 +2,9 @@
 // Runs a program on an emulated terminal (libvterm) and does what it is told on stdin, a command a
 // line. Each answer ends with a line "."; a wait that fails prints the screen and ends with 1.
 //
-//   screen-run [-t TERM] [-s 80x24] [-w SECONDS] [-r FILE.cast] PROGRAM [ARGUMENT…]
+//   screen-run [-t TERM] [-s 80x24] [-w SECONDS] [-r FILE.cast] [-l FILE] PROGRAM [ARGUMENT…]
+//
+// -r records an asciicast, -l keeps every byte that the program sends.
 //
 //   keys i i S-Enter C-e     presses keys by their names
 //   type local x = 1         types characters as they are; \n and \t in it are Enter and Tab
@@ -14,14 +16,16 @@
 //   cursor                   "cursor X Y visible|hidden"
 //   sent                     bytes the program has sent since it was asked last
 //   resize 40x10 · signal HUP
+//   mark NAME                a marker in the recording
 //   tty                      what a shell would find: "cooked|raw main|alternate
-//   paste-on|paste-off" exit                     waits for the end: "exit CODE" or "signal NUMBER"
+//                            paste-on|paste-off keys-on|keys-off" (modifyOtherKeys)
+//   exit                     waits for the end: "exit CODE" or "signal NUMBER"
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "tests/screen/support/cast.h"
 #include "tui/edit/key.h"
 #include "tui/grid/utf8.h"
 
@@ -42,13 +46,14 @@ struct run {
     int w, h;
     VTerm *vt;
     VTermScreen *screen;
-    bool cursor_visible, alternate, paste, ended;
+    bool cursor_visible, alternate, paste, modify, ended;
     int status;
     VTermPos cursor;
     size_t sent;
-    int64_t started, heard;
+    int64_t heard;
     int64_t patience; // ns
-    FILE *record;
+    cast *record;
+    FILE *log;
 };
 
 static int on_cursor(VTermPos pos, VTermPos old, int visible, void *user)
@@ -94,33 +99,22 @@ static void start(struct run *r, const char *type, char **argv)
     vterm_screen_enable_altscreen(r->screen, 1);
     vterm_screen_reset(r->screen, 1);
     r->cursor_visible = true;
-    r->started = r->heard = clock_mono();
+    r->heard = clock_mono();
 }
 
-static void record(struct run *r, const char *bytes, size_t n)
+// libvterm keeps the mode of pastes to itself, and knows no modifyOtherKeys.
+static void note_modes(struct run *r, const char *bytes, size_t n)
 {
-    if (!r->record)
-        return;
-    AUTO_BUF clean = {0};
-    utf8_clean(&clean, bytes, n);
-    cJSON *text = cJSON_CreateString(buf_cstr(&clean));
-    char *quoted = cJSON_PrintUnformatted(text);
-    fprintf(r->record, "[%.6f, \"o\", %s]\n",
-        (double)(clock_mono() - r->started) / (double)CLOCK_SEC, quoted);
-    free(quoted);
-    cJSON_Delete(text);
-}
-
-// libvterm keeps the mode of pastes to itself.
-static void note_paste(struct run *r, const char *bytes, size_t n)
-{
-    const char on[] = "\x1b[?2004h", off[] = "\x1b[?2004l";
-    for (size_t i = 0; i + 8 <= n; i++) {
-        if (memcmp(bytes + i, on, 8) == 0)
-            r->paste = true;
-        if (memcmp(bytes + i, off, 8) == 0)
-            r->paste = false;
-    }
+    const struct {
+        const char *sequence;
+        bool *mode, value;
+    } table[] = {{"\x1b[?2004h", &r->paste, true}, {"\x1b[?2004l", &r->paste, false},
+        {"\x1b[>4;1m", &r->modify, true}, {"\x1b[>4m", &r->modify, false}};
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < ARRAY_LEN(table); k++)
+            if (n - i >= strlen(table[k].sequence) &&
+                memcmp(bytes + i, table[k].sequence, strlen(table[k].sequence)) == 0)
+                *table[k].mode = table[k].value;
 }
 
 // Takes what the program sends for up to ms; false when its terminal has closed.
@@ -137,10 +131,12 @@ static bool listen(struct run *r, int ms)
     }
     r->heard = clock_mono();
     r->sent += (size_t)n;
-    note_paste(r, bytes, (size_t)n);
+    note_modes(r, bytes, (size_t)n);
     vterm_input_write(r->vt, bytes, (size_t)n);
     vterm_screen_flush_damage(r->screen);
-    record(r, bytes, (size_t)n);
+    cast_output(r->record, bytes, (size_t)n);
+    if (r->log)
+        fwrite(bytes, 1, (size_t)n, r->log);
     return true;
 }
 
@@ -364,6 +360,7 @@ static bool resize(struct run *r, const char *size)
     vterm_set_size(r->vt, r->h < 5 ? 5 : r->h, r->w < 20 ? 20 : r->w);
     struct winsize ws = {.ws_col = (unsigned short)r->w, .ws_row = (unsigned short)r->h};
     ioctl(r->pty, TIOCSWINSZ, &ws); // and SIGWINCH
+    cast_resize(r->record, r->w, r->h);
     return true;
 }
 
@@ -382,8 +379,8 @@ static void print_tty(struct run *r)
     struct termios modes = {0};
     tcgetattr(r->pty, &modes);
     bool cooked = modes.c_lflag & ICANON && modes.c_lflag & ECHO;
-    printf("%s %s %s\n", cooked ? "cooked" : "raw", r->alternate ? "alternate" : "main",
-        r->paste ? "paste-on" : "paste-off");
+    printf("%s %s %s %s\n", cooked ? "cooked" : "raw", r->alternate ? "alternate" : "main",
+        r->paste ? "paste-on" : "paste-off", r->modify ? "keys-on" : "keys-off");
 }
 
 static bool obey(struct run *r, const char *command, const char *rest)
@@ -414,6 +411,8 @@ static bool obey(struct run *r, const char *command, const char *rest)
         r->sent = 0;
     } else if (str_eq(command, "tty")) {
         print_tty(r);
+    } else if (str_eq(command, "mark")) {
+        cast_mark(r->record, rest);
     } else {
         return fail(r, "no such command:", command);
     }
@@ -453,34 +452,38 @@ static void finish(struct run *r)
         waitpid(r->pid, &r->status, 0);
     }
     vterm_free(r->vt);
-    if (r->record)
-        fclose(r->record);
+    cast_close(r->record);
+    if (r->log)
+        fclose(r->log);
 }
 
 static int usage(void)
 {
-    fputs("usage: screen-run [-t TERM] [-s 80x24] [-w SECONDS] [-r FILE.cast] PROGRAM…\n", stderr);
+    fputs("usage: screen-run [-t TERM] [-s 80x24] [-w SECONDS] [-r FILE.cast] [-l FILE] PROGRAM…\n",
+        stderr);
     return 2;
 }
 
 int main(int argc, char **argv)
 {
     struct run r = {.w = 80, .h = 24, .patience = 10 * CLOCK_SEC};
-    const char *type = "xterm-256color";
-    for (int option; (option = getopt(argc, argv, "+t:s:w:r:")) != -1;) {
+    const char *type = "xterm-256color", *record = NULL;
+    for (int option; (option = getopt(argc, argv, "+t:s:w:r:l:")) != -1;) {
         if (option == 't')
             type = optarg;
         else if (option == 'w')
             r.patience = atoi(optarg) * CLOCK_SEC;
         else if (option == 'r')
-            r.record = fopen(optarg, "w");
+            record = optarg;
+        else if (option == 'l')
+            r.log = fopen(optarg, "w");
         else if (option != 's' || sscanf(optarg, "%dx%d", &r.w, &r.h) != 2)
             return usage();
     }
     if (optind == argc)
         return usage();
-    if (r.record)
-        fprintf(r.record, "{\"version\": 2, \"width\": %d, \"height\": %d}\n", r.w, r.h);
+    if (record && !(r.record = cast_open(record, r.w, r.h)))
+        perror(record);
     signal(SIGPIPE, SIG_IGN);
     start(&r, type, argv + optind);
     bool ok = obey_all(&r);

@@ -14,9 +14,11 @@ class Failed(AssertionError):
 
 class Screen:
     def __init__(self, command, term="xterm-256color", size="80x24", seconds=20, env=None,
-                 record=None, cwd=None):
+                 record=None, log=None, cwd=None):
         helper = os.path.join(os.environ["FIRESTEEL_BUILD"], "tests/screen/screen-run")
-        options = ["-t", term, "-s", size, "-w", str(seconds)] + (["-r", record] if record else [])
+        patience = float(os.environ.get("FIRESTEEL_PATIENCE", "1"))
+        options = ["-t", term, "-s", size, "-w", str(int(seconds * patience))]
+        options += (["-r", record] if record else []) + (["-l", log] if log else [])
         environment = {**os.environ, "LC_ALL": "C.UTF-8", **(env or {})}
         self.process = subprocess.Popen(
             [helper] + options + [str(word) for word in command], stdin=subprocess.PIPE,
@@ -72,6 +74,10 @@ class Screen:
     def signal(self, name):
         self.do("signal", name)
 
+    def mark(self, name):
+        """A marker in the recording."""
+        self.do("mark", name)
+
     def screen(self):
         """The rows, without trailing blanks."""
         return [row[1:] for row in self.do("screen")]
@@ -90,6 +96,7 @@ class Screen:
         return int(self.do("sent")[0])
 
     def tty(self):
+        """What a shell would find: "cooked main paste-off keys-off" is as it should be."""
         return self.do("tty")[0]
 
     def exit(self):

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""Notebooks that tests open in the workbench, and what they do with it again and again."""
+import os
+
+from screen import Screen
+from tap import FIRESTEEL, sh
+
+# A text, a cell that prints and has a value, one that fails, and one that takes long.
+NOTEBOOK = """-- %% [markdown]
+-- # A small notebook
+
+-- %% First
+print("hello \\27[31mred\\27[0m \\27]0;title\\7world")
+6 * 7
+
+-- %% Broken
+local x = nil
+print(x.y)
+
+-- %% Slow
+for i = 1, 400 do print("line " .. i) sh "sleep 0.05" end
+"""
+RESTORED = "cooked main paste-off keys-off"
+
+
+def folder(t, text=NOTEBOOK, name="small.lua"):
+    """A fresh folder with a notebook; its kernels end with the case."""
+    where = t.dir()
+    with open(os.path.join(where, name), "w", encoding="utf-8") as f:
+        f.write(text)
+    t.after(lambda: stop_all(where))
+    return where
+
+
+def kernels(where):
+    return [line for line in sh(FIRESTEEL, "ls").out.splitlines() if line.endswith(where)]
+
+
+def stop_all(where):
+    for line in kernels(where):
+        sh(FIRESTEEL, "stop", line.split()[0])
+
+
+def workbench(where, *argv, **options):
+    """The workbench on small.lua, its kernel waiting; or another verb."""
+    s = Screen([FIRESTEEL, *(argv or ["small.lua"])], cwd=where, **options)
+    if not argv or argv[0] != "attach":
+        s.wait("idle")
+    return s
+
+
+def text(s):
+    return "\n".join(s.screen())
+
+
+def leave(s):
+    s.keys("q")
+    code = s.exit()
+    assert code == "exit 0", code
+    assert s.tty() == RESTORED, s.tty()
