@@ -57,8 +57,10 @@ static void present(workbench *w)
     rect now = grid_area(w->grid);
     if (now.w != columns || now.h != rows)
         grid_resize(w->grid, columns, rows);
-    if (bench_draw(w->bench, w->grid))
-        term_present(w->term, w->grid);
+    do {
+        if (bench_draw(w->bench, w->grid))
+            term_present(w->term, w->grid);
+    } while (!w->leaving && bench_go_on(w->bench));
     int wait = bench_wait_ms(w->bench);
     loop_timer_stop(w->wake);
     if (wait >= 0)
@@ -281,8 +283,13 @@ static int edit_file(void *arg, const char *path, err *e)
     return 0;
 }
 
+static void changed(void *arg)
+{
+    present_soon(arg);
+}
+
 static const struct bench_ops bench_callbacks = {
-    .quit = quit, .suspend = suspend, .redraw = redraw, .edit_file = edit_file};
+    .quit = quit, .suspend = suspend, .redraw = redraw, .changed = changed, .edit_file = edit_file};
 
 // What close does not find yet it leaves alone.
 static int open_screen(workbench *w, const struct bench_about *about, err *e)

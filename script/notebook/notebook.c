@@ -203,10 +203,11 @@ notebook *notebook_load(const char *path, err *e)
 
 notebook *notebook_open(const char *path, err *e)
 {
+    static const char fresh[] = "-- %%\n";
     AUTO_FREE char *folder = path_dirname(path);
     bool may_begin = str_ends(path, ".lua") || is_ipynb(path);
     if (may_begin && !path_exists(path) && path_is_dir(folder))
-        return notebook_parse("", 0, e);
+        return notebook_parse(fresh, sizeof fresh - 1, e);
     return notebook_load(path, e);
 }
 

@@ -29,7 +29,8 @@ void notebook_free(notebook *nb);
 // what is no notebook (NUL bytes, bad UTF-8, bad JSON). Wrong options and magics are
 // notebook_check's.
 notebook *notebook_load(const char *path, err *e);
-// The same to be edited: where there is no such .lua or .ipynb yet, an empty one that saving makes.
+// The same to be edited: where there is no such .lua or .ipynb yet, one with an empty cell that
+// saving makes.
 notebook *notebook_open(const char *path, err *e);
 // Text of the percent format. A text without a marker is one cell.
 notebook *notebook_parse(const char *text, size_t n, err *e);

@@ -38,6 +38,7 @@ void bench_free(bench *b)
     while (b->top)
         view_pop(b->top);
     slots_free(b);
+    typeahead_free(b);
     fold_free(b->fold);
     fold_free(b->incoming);
     cJSON_Delete(b->document);
@@ -184,7 +185,7 @@ bool bench_act(bench *b, enum action a)
     return b->top->ops->act(b->top, a) || bench_own(b, a);
 }
 
-void bench_key(bench *b, key k)
+void bench_key_now(bench *b, key k)
 {
     view *v = b->top;
     const struct keymap *more = v->ops->more ? v->ops->more : &line_keys;
@@ -200,7 +201,7 @@ void bench_key(bench *b, key k)
     ask_offer(b, false); // what was typed when it came may be over
 }
 
-void bench_paste(bench *b, const char *words, size_t n)
+void bench_paste_now(bench *b, const char *words, size_t n)
 {
     if (b->top->ops->paste)
         b->top->ops->paste(b->top, words, n);
@@ -248,6 +249,8 @@ int bench_wait_ms(const bench *b)
         int64_t left = b->edited_at + SEND_AFTER_MS * CLOCK_MS - clock_mono();
         return left > 0 ? (int)(left / CLOCK_MS) + 1 : 0;
     }
+    if (b->n_held)
+        return typeahead_wait_ms(b);
     int wait = b->top->ops->wait_ms ? b->top->ops->wait_ms(b->top) : -1;
     if (str_eq(b->state, "busy")) // the running cell's clock
         wait = wait >= 0 && wait < SPIN_MS ? wait : SPIN_MS;

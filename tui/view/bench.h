@@ -17,6 +17,7 @@ struct bench_ops {
     void (*quit)(void *arg, bool stop_kernel);
     void (*suspend)(void *arg);
     void (*redraw)(void *arg);
+    void (*changed)(void *arg); // there is something to draw, beside a key or a message
     // Lets a person change a file in $EDITOR; the screen is theirs meanwhile.
     int (*edit_file)(void *arg, const char *path, err *e);
 };
@@ -42,6 +43,9 @@ bool bench_restarting(const bench *b);
 
 void bench_key(bench *b, key k);
 void bench_paste(bench *b, const char *words, size_t n);
+// Does the next key that had to wait for the kernel; false when none is due. To be called after
+// what came is drawn, until it is false.
+bool bench_go_on(bench *b);
 // Sends what was typed and not sent yet: at a hang-up.
 void bench_flush(bench *b);
 

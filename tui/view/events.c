@@ -51,6 +51,7 @@ static void on_welcome(bench *b, const cJSON *m)
     fold_free(b->incoming);
     b->incoming = fold_new();
     b->caught_up = (uint64_t)json_int_or(m, "seq", 0);
+    b->made = b->seen = 0; // a kernel after a restart counts anew
     cJSON_Delete(b->asks);
     b->asks = cJSON_CreateArray();
 }
@@ -72,6 +73,7 @@ static void catch_up(bench *b)
     for (size_t i = 0; i < b->n_slots; i++)
         b->slots[i]->version++;
     slots_follow(b);
+    b->seen = b->rev;
     tell_views(b, NULL);
     remote_flush(b);
     b->dirty = true;
@@ -97,6 +99,7 @@ static void on_edited(bench *b, const cJSON *m)
 {
     int64_t rev = json_int_or(m, "rev", 0);
     b->rev = rev > b->rev ? rev : b->rev;
+    b->seen = rev > b->seen ? rev : b->seen;
     b->saved = str_eq(json_str(m, "change"), "save");
     if (b->saved)
         bench_say(b, "saved %s", json_str_or(m, "path", ""));

@@ -23,6 +23,7 @@ static void on_reply(void *arg, const cJSON *reply)
 {
     bench *b = arg;
     const cJSON *error = json_get(reply, "error");
+    b->ops->changed(b->arg);
     if (!reply || json_bool_or(reply, "ok", false))
         return;
     bench_complain(b, "%s", json_str_or(error, "message", "the kernel said no"));
@@ -40,11 +41,29 @@ static void on_edit_reply(void *arg, const cJSON *reply)
     }
 }
 
-static void send_change(bench *b, cJSON *m)
+static void send_edit(bench *b, cJSON *m)
 {
     json_set_int(m, "rev", b->rev++);
     b->saved = false;
     client_request(b->client, m, on_edit_reply, b);
+}
+
+static void on_changed(void *arg, const cJSON *reply)
+{
+    bench *b = arg;
+    int64_t rev = json_int_or(reply, "rev", 0);
+    on_edit_reply(b, reply);
+    b->asked -= b->asked > 0;
+    b->made = json_bool_or(reply, "ok", false) && rev > b->made ? rev : b->made;
+}
+
+// A change of which cells there are: what is typed next waits for it (typeahead.c).
+static void send_change(bench *b, cJSON *m, void (*reply)(void *arg, const cJSON *reply), void *arg)
+{
+    json_set_int(m, "rev", b->rev++);
+    b->saved = false;
+    b->asked++;
+    client_request(b->client, m, reply, arg);
 }
 
 static void send_text(bench *b, struct slot *s)
@@ -55,7 +74,7 @@ static void send_text(bench *b, struct slot *s)
     cJSON *m = message_new(MESSAGE_edit);
     json_set_str(m, "cell", s->id);
     json_set_str(m, "source", buf_cstr(&source));
-    send_change(b, m);
+    send_edit(b, m);
 }
 
 void remote_flush(bench *b)
@@ -129,7 +148,7 @@ static void on_inserted(void *arg, const cJSON *reply)
 {
     struct inserting *in = arg;
     bench *b = in->bench;
-    on_edit_reply(b, reply);
+    on_changed(b, reply);
     const char *id = json_str(reply, "cell");
     if (id && in->note)
         note_change(b, CHANGE_INSERTED, id);
@@ -155,10 +174,9 @@ void remote_insert(bench *b, size_t at, const char *marker, const char *source, 
     set_after(b, m, at);
     json_set_str(m, "source", source);
     json_set_str(m, "marker", marker);
-    json_set_int(m, "rev", b->rev++);
     struct inserting *in = mem_alloc(sizeof *in);
     *in = (struct inserting){b, note};
-    client_request(b->client, m, on_inserted, in);
+    send_change(b, m, on_inserted, in);
 }
 
 void remote_delete(bench *b, size_t at, bool note)
@@ -177,7 +195,7 @@ void remote_delete(bench *b, size_t at, bool note)
     s->sent = text_revision(edit_text(s->edit)); // nothing of it is sent any more
     cJSON *m = message_new(MESSAGE_delete);
     json_set_str(m, "cell", s->id);
-    send_change(b, m);
+    send_change(b, m, on_changed, b);
 }
 
 // to: its index afterwards.
@@ -186,7 +204,7 @@ static void send_move(bench *b, const char *id, const char *after)
     cJSON *m = message_new(MESSAGE_move);
     json_set_str(m, "cell", id);
     json_set_str(m, "after", after);
-    send_change(b, m);
+    send_change(b, m, on_changed, b);
 }
 
 void remote_move(bench *b, size_t from, size_t to)
@@ -211,7 +229,7 @@ void remote_marker(bench *b, size_t at, const char *marker)
     json_set_str(m, "cell", s->id);
     json_set_str(m, "source", buf_cstr(&source));
     json_set_str(m, "marker", marker);
-    send_change(b, m);
+    send_edit(b, m);
 }
 
 void remote_undo(bench *b)

@@ -88,6 +88,12 @@ struct bench {
     size_t n_changes;
     char *select; // id of a cell to be selected as soon as it is there
 
+    unsigned asked;     // changes of the structure that the kernel has not answered
+    int64_t made, seen; // newest revision that it answered with, and that is shown
+    int64_t held_at;    // mono ns, when the first of `held` came
+    struct typed *held; // keys and pastes that wait for these changes
+    size_t n_held;
+
     view *top;
     struct key_input input;
     buf clipboard; // text
@@ -112,6 +118,13 @@ unsigned view_mode(view *v); // of its keys, MODE_VIEW when it has none of its o
 // The first keys of an action in a view, for hints; "" when it has none.
 void view_keys(const struct view_ops *ops, unsigned mode, enum action a, char *out, size_t size);
 bool view_binds(const struct view_ops *ops, enum action a);
+
+void bench_key_now(bench *b, key k);
+void bench_paste_now(bench *b, const char *words, size_t n);
+
+// typeahead.c, which has bench_key, bench_paste and bench_go_on
+int typeahead_wait_ms(const bench *b); // -1: nothing waits
+void typeahead_free(bench *b);
 
 // slots.c
 void slots_follow(bench *b);                      // after the document has changed

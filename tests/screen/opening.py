@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Opening: notebooks that are not there yet, keys that come before the kernel is done."""
+import os
+import stat
+
+from screen import Screen
+from tap import FIRESTEEL, run, sh
+
+NOTEBOOK = "-- %% A\nx = 1\n\n-- %% B\nprint(x + 1)\n"
+
+
+def folder(t, **files):
+    where = t.dir()
+    for name, text in files.items():
+        with open(os.path.join(where, name + ".lua"), "w") as f:
+            f.write(text)
+    t.after(lambda: [sh(FIRESTEEL, "stop", line.split()[0])
+                     for line in sh(FIRESTEEL, "ls").out.splitlines() if line.endswith(where)])
+    return where
+
+
+def read(where, name):
+    with open(os.path.join(where, name)) as f:
+        return f.read()
+
+
+def test_a_notebook_that_is_not_there_yet(t):
+    where = folder(t)
+    with Screen([FIRESTEEL, "fresh.lua"], cwd=where) as s:
+        s.wait("idle")
+        s.keys("Enter")
+        s.type("print(6 * 7)")
+        s.keys("C-e")
+        s.wait("│ 42")
+        assert not os.path.exists(os.path.join(where, "fresh.lua")), "only saving makes it"
+        s.keys("s")
+        s.wait("saved")
+        s.keys("q")
+        assert s.exit() == "exit 0"
+    assert "print(6 * 7)" in read(where, "fresh.lua")
+    assert sh(FIRESTEEL, "run", "fresh.lua", cwd=where).code == 0
+
+
+def test_a_wrong_name_is_no_new_notebook(t):
+    with Screen([FIRESTEEL, "nowhere/a.lua"], cwd=folder(t)) as s:
+        assert s.exit() == "exit 1"
+        assert "No such file" in "\n".join(s.screen())
+
+
+def test_saving_keeps_mode_and_link(t):
+    where = folder(t, real=NOTEBOOK)
+    os.chmod(os.path.join(where, "real.lua"), 0o600)
+    os.symlink("real.lua", os.path.join(where, "link.lua"))
+    with Screen([FIRESTEEL, "link.lua"], cwd=where) as s:
+        s.wait("idle")
+        s.keys("d d")
+        s.gone("x = 1")
+        s.keys("s")
+        s.wait("saved")
+        s.keys("q")
+        s.exit()
+    assert os.path.islink(os.path.join(where, "link.lua"))
+    assert stat.S_IMODE(os.stat(os.path.join(where, "real.lua")).st_mode) == 0o600
+    assert read(where, "real.lua") == "-- %% B\nprint(x + 1)\n"
+
+
+def test_keys_in_one_packet_wait_for_the_cell_they_are_meant_for(t):
+    where = folder(t, small=NOTEBOOK)
+    with Screen([FIRESTEEL, "small.lua"], cwd=where) as s:
+        s.wait("idle")
+        s.send(b"Gb\ry = 2\x1b[A")  # insert below, edit it, type, up
+        s.wait("y = 2")
+        s.keys("Esc")
+        s.wait("COMMAND")
+        s.send(b"ggddddbb\rz = 3")
+        s.wait("z = 3")
+        s.keys("Esc s")
+        s.wait("saved")
+        s.keys("q")
+        assert s.exit() == "exit 0"
+    assert read(where, "small.lua") == "-- %%\ny = 2\n\n-- %%\n\n-- %%\nz = 3\n", read(where, "small.lua")
+
+
+def test_keys_before_the_kernel_answers_are_done(t):
+    where = folder(t, small=NOTEBOOK)
+    with Screen(["sh", "-c", f"sleep 0.3; exec {FIRESTEEL} --sandbox small.lua"], cwd=where) as s:
+        s.keys("R")  # the terminal has it before the program reads
+        s.wait("│ 2")
+        s.keys("q")
+        assert s.exit() == "exit 0"
+
+
+run(globals())
