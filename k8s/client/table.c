@@ -109,9 +109,20 @@ cJSON *table_from_list(const cJSON *list, bool with_namespace, int64_t now)
     return table;
 }
 
+// Which column grows with the row's "created", and which stay when there is no room for all.
+static void set_looks(cJSON *table, const char *age, const char *const *keep)
+{
+    json_set_str(table, "age", age);
+    for (; *keep; keep++)
+        cJSON_AddItemToArray(json_array_at(table, "keep"), cJSON_CreateString(*keep));
+}
+
 cJSON *table_of_pods(void)
 {
-    return new_table((const char *const[]){"NAME", "READY", "STATUS", "RESTARTS", "AGE", NULL});
+    cJSON *table =
+        new_table((const char *const[]){"NAME", "READY", "STATUS", "RESTARTS", "AGE", NULL});
+    set_looks(table, "AGE", (const char *const[]){"NAME", "STATUS", NULL});
+    return table;
 }
 
 cJSON *table_pod_row(const cJSON *pod, int64_t now)
@@ -133,6 +144,7 @@ cJSON *table_of_events(const cJSON *events, int64_t now)
 {
     cJSON *table =
         new_table((const char *const[]){"LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE", NULL});
+    set_looks(table, NULL, (const char *const[]){"REASON", "MESSAGE", NULL});
     const cJSON *event;
     cJSON_ArrayForEach(event, events)
     {

@@ -8,6 +8,7 @@
 
 // A meta.k8s.io/v1 Table with its texts only, which is what all these functions make:
 //   {"columns": ["NAME", …], "rows": [{"uid", "name", "namespace", "created", "cells": ["a", …]}]}
+// and, for views: "age": the column that grows with "created"; "keep": those that stay when narrow.
 // wide: also the columns of priority > 0. with_namespace: its column first.
 cJSON *table_from_server(const cJSON *table, bool wide, bool with_namespace);
 // The same for a list of objects, for a server that makes no Tables: NAME and AGE.

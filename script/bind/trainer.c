@@ -25,7 +25,8 @@ struct progress {
     buf line;
     cJSON *metrics; // the last value of each
     cJSON *history; // the epoch events
-    int64_t epoch, epochs, step, steps;
+    int64_t epoch, epochs, first, step, steps;
+    double elapsed; // seconds
 };
 
 static void metric_text(buf *text, const cJSON *metrics)
@@ -52,6 +53,8 @@ static cJSON *progress_bundle(const struct progress *p, const cJSON *metrics)
     json_set_int(rich, "epochs", p->epochs);
     json_set_int(rich, "done", p->step);
     json_set_int(rich, "total", p->steps);
+    json_set_int(rich, "first", p->first);
+    json_set(rich, "elapsed", cJSON_CreateNumber(p->elapsed));
     if (metrics)
         json_set(rich, "metrics", cJSON_Duplicate(metrics, true));
     if (p->history->child)
@@ -86,6 +89,9 @@ static void on_event(struct progress *p, const cJSON *event)
     p->epochs = json_int_or(event, "epochs", p->epochs);
     p->step = json_int_or(event, "step", p->step);
     p->steps = json_int_or(event, "steps", p->steps);
+    p->first = json_int_or(event, "first", p->first);
+    if (cJSON_IsNumber(json_get(event, "elapsed")))
+        p->elapsed = json_get(event, "elapsed")->valuedouble;
     if (str_eq(kind, "epoch")) {
         p->step = p->steps;
         note_metrics(p, metrics);

@@ -147,12 +147,14 @@ local function progress_bundle(p)
   local metrics = metrics_text(p.metrics)
   return {
     ["text/plain"] = metrics ~= "" and text .. " - " .. metrics or text,
-    [KIND:format "progress"] = { label = p.label, done = p.done, total = p.total, metrics = p.metrics },
+    [KIND:format "progress"] = {
+      label = p.label, done = p.done, total = p.total, metrics = p.metrics, elapsed = core.now() - p.started,
+    },
   }
 end
 
 function display.progress(total, label)
-  local p = setmetatable({ total = total, label = label, done = 0 }, progress)
+  local p = setmetatable({ total = total, label = label, done = 0, started = core.now() }, progress)
   p.id = core.display(progress_bundle(p), true)
   return p
 end

@@ -45,7 +45,7 @@ struct training {
     bool has[METHOD_COUNT];
     bool raised; // the error is on top of the stack
     int epoch;
-    int64_t last_progress;
+    int64_t started, last_progress; // mono ns
     // The call under way.
     enum method method;
     lua_Integer number; // epoch or batch; -1: none
@@ -149,17 +149,29 @@ static cJSON *metrics_json(const logs *l)
     return metrics;
 }
 
+// What every event of the training says: where it stands among how much, and since when it runs.
+static cJSON *new_event(const struct training *t, const char *name)
+{
+    cJSON *event = cJSON_CreateObject();
+    json_set_str(event, "event", name);
+    json_set_int(event, "epoch", t->epoch + 1);
+    json_set_int(event, "epochs", t->spec->epochs);
+    json_set_int(event, "first", t->spec->initial_epoch + 1);
+    json_set_int(event, "steps", (int64_t)fit_steps(t->spec));
+    double elapsed = (double)(clock_mono() - t->started) / (double)CLOCK_SEC;
+    json_set(event, "elapsed", cJSON_CreateNumber(elapsed));
+    return event;
+}
+
 static int epoch_end(void *ctx, int epoch, logs *l, err *e)
 {
     struct training *t = ctx;
     int result = call(t, METHOD_epoch_end, epoch, l, NULL, e);
     if (result < 0)
         return -1;
-    cJSON *event = cJSON_CreateObject();
-    json_set_str(event, "event", "epoch");
+    t->epoch = epoch;
+    cJSON *event = new_event(t, "epoch");
     json_set_int(event, "rank", t->worker->place.rank);
-    json_set_int(event, "epoch", epoch + 1);
-    json_set_int(event, "epochs", t->spec->epochs);
     json_set(event, "lr", cJSON_CreateNumber(model_learning_rate(t->model->m)));
     json_set(event, "metrics", metrics_json(l));
     worker_event(t->worker, event);
@@ -177,11 +189,8 @@ static void tell_progress(struct training *t, size_t batch, const logs *l)
     if (now - t->last_progress < PROGRESS_INTERVAL)
         return;
     t->last_progress = now;
-    cJSON *event = cJSON_CreateObject();
-    json_set_str(event, "event", "progress");
+    cJSON *event = new_event(t, "progress");
     json_set_int(event, "step", (int64_t)batch + 1);
-    json_set_int(event, "steps", (int64_t)fit_steps(t->spec));
-    json_set_int(event, "epoch", t->epoch + 1);
     json_set(event, "metrics", metrics_json(l));
     worker_event(t->worker, event);
 }
@@ -326,7 +335,7 @@ int model_fit_method(lua_State *L)
         .train_batch_begin = t.has[METHOD_batch_begin] ? batch_begin : NULL,
         .train_batch_end = t.has[METHOD_batch_end] || tells ? batch_end : NULL,
     };
-    t.last_progress = clock_mono();
+    t.started = t.last_progress = clock_mono();
     history h = {0};
     int result = model_fit(box->m, &spec, &h, &e);
     if (result) {

@@ -6,6 +6,8 @@
 #include "tui/grid/layout.h"
 #include "tui/grid/plot.h"
 #include "tui/grid/utf8.h"
+#include "tui/view/progress.h"
+#include "tui/view/tablevalue.h"
 #include "tui/view/view.h"
 
 #include <math.h>
@@ -13,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PLOT_ROWS = 8, SERIES = 8, GAP = 2, BAR = 24, COLUMNS = 32 };
+enum { PLOT_ROWS = 8, SERIES = 8, GAP = 2, BAR = 24, BAR_LEAST = 6, COLUMNS = 32 };
 #define KIND(name) "application/vnd.firesteel." name "+json"
 
 static rect area_of(const struct canvas *c)
@@ -89,66 +91,23 @@ void canvas_line(struct canvas *c, style st, const char *fmt, ...)
     grid_put_short(c->grid, area_of(c), 0, c->y++, c->w, buf_cstr(&words), words.len, st);
 }
 
-static const char *column_name(const cJSON *columns, int i)
+// Widths are those of the rows that are drawn: what a table costs is what is seen of it.
+static void measure(struct canvas *c, const cJSON *table, int n, int limit, int *widths)
 {
-    const cJSON *column = cJSON_GetArrayItem(columns, i);
-    return cJSON_IsString(column) ? column->valuestring : json_str_or(column, "name", "");
-}
-
-static void entry(const cJSON *columns, const cJSON *row, int i, buf *out)
-{
-    const cJSON *cells = cJSON_IsArray(row) ? row : json_get(row, "cells");
-    const cJSON *value =
-        cells ? cJSON_GetArrayItem(cells, i) : json_get(row, column_name(columns, i));
-    buf_clear(out);
-    if (cJSON_IsString(value))
-        buf_str(out, value->valuestring);
-    else if (value && !cJSON_IsNull(value))
-        json_print(out, value);
-    for (size_t k = 0; k < out->len; k++)
-        if ((unsigned char)out->data[k] < ' ')
-            out->data[k] = ' ';
-}
-
-// Words that say how something is have the colour that says so.
-static style word_style(const char *word)
-{
-    static const char *const good[] = {"Running", "RUNNING", "COMPLETED", "Completed", "Succeeded",
-        "True", "ok", "Ready"},
-                             *const bad[] = {"FAILED", "Failed", "Error", "OOMKilled",
-                                 "CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull",
-                                 "SUBMISSION_FAILED"},
-                             *const wait[] = {"Pending", "ContainerCreating", "SUBMITTED",
-                                 "Terminating", "PENDING_RERUN", "Warning"};
-    for (size_t i = 0; i < ARRAY_LEN(good); i++)
-        if (str_eq(word, good[i]))
-            return LOOK_GOOD;
-    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-        if (str_eq(word, bad[i]))
-            return LOOK_ERROR;
-    for (size_t i = 0; i < ARRAY_LEN(wait); i++)
-        if (str_eq(word, wait[i]))
-            return LOOK_WARN;
-    return (style){0};
-}
-
-void canvas_table(struct canvas *c, const cJSON *table, int limit)
-{
-    const cJSON *columns = json_get(table, "columns"), *rows = json_get(table, "rows"), *row;
-    int n = columns && columns->child ? cJSON_GetArraySize(columns)
-                                      : cJSON_GetArraySize(rows ? rows->child : NULL);
-    n = n < COLUMNS ? n : COLUMNS;
+    const cJSON *columns = json_get(table, "columns"), *row;
     struct column layout[COLUMNS] = {0};
-    int widths[COLUMNS], left = 0;
     AUTO_BUF words = {0};
     for (int i = 0; i < n; i++) {
-        const char *name = column_name(columns, i);
+        const char *name = table_column(columns, i);
         layout[i].want = text_width(name, strlen(name), 0);
     }
-    cJSON_ArrayForEach(row, rows)
+    int rows = 0;
+    cJSON_ArrayForEach(row, json_get(table, "rows"))
     {
+        if (limit && rows++ == limit)
+            break;
         for (int i = 0; i < n; i++) {
-            entry(columns, row, i, &words);
+            table_entry(columns, row, i, &words);
             int w = text_width(buf_cstr(&words), words.len, 0);
             layout[i].want = w > layout[i].want ? w : layout[i].want;
         }
@@ -156,24 +115,37 @@ void canvas_table(struct canvas *c, const cJSON *table, int limit)
     for (int i = 0; i < n; i++)
         layout[i].min = layout[i].want < 6 ? layout[i].want : 6;
     layout_columns(layout, (size_t)n, GAP, c->w, widths);
-    for (int i = 0, x = 0; columns && columns->child && i < n; x += widths[i++] + GAP) {
-        const char *name = column_name(columns, i);
-        grid_put_short(c->grid, area_of(c), x, c->y, widths[i], name, strlen(name), LOOK_BOLD);
+}
+
+static void put_cells(
+    struct canvas *c, const cJSON *columns, const cJSON *row, int n, const int *widths)
+{
+    AUTO_BUF words = {0};
+    for (int i = 0, x = 0; i < n; x += widths[i++] + GAP) {
+        if (row)
+            table_entry(columns, row, i, &words);
+        else
+            buf_clear(&words), buf_str(&words, table_column(columns, i));
+        grid_put_short(c->grid, area_of(c), x, c->y, widths[i], buf_cstr(&words), words.len,
+            row ? table_look(buf_cstr(&words)) : LOOK_BOLD);
     }
-    c->y += columns && columns->child;
-    cJSON_ArrayForEach(row, rows)
+    c->y++;
+}
+
+void canvas_table(struct canvas *c, const cJSON *table, int limit)
+{
+    const cJSON *columns = json_get(table, "columns"), *row;
+    int n = table_width(table, COLUMNS), widths[COLUMNS], rows = 0;
+    measure(c, table, n, limit, widths);
+    if (columns && columns->child)
+        put_cells(c, columns, NULL, n, widths);
+    cJSON_ArrayForEach(row, json_get(table, "rows"))
     {
-        if (limit && left++ >= limit)
-            continue;
-        for (int i = 0, x = 0; i < n; x += widths[i++] + GAP) {
-            entry(columns, row, i, &words);
-            grid_put_short(c->grid, area_of(c), x, c->y, widths[i], buf_cstr(&words), words.len,
-                word_style(buf_cstr(&words)));
-        }
-        c->y++;
+        if (!limit || rows++ < limit)
+            put_cells(c, columns, row, n, widths);
     }
-    if (limit && left > limit)
-        canvas_line(c, LOOK_DIM, "⋮ %d more rows; O shows all", left - limit);
+    if (limit && rows > limit)
+        canvas_line(c, LOOK_DIM, "⋮ %d more rows; O shows all", rows - limit);
     if (json_str(table, "note"))
         canvas_line(c, LOOK_WARN, "%s", json_str(table, "note"));
 }
@@ -191,6 +163,11 @@ static void metrics_text(const cJSON *metrics, buf *out)
 static const style series_styles[SERIES] = {{.fg = COLOR_INDEX(4)}, {.fg = COLOR_INDEX(3)},
     {.fg = COLOR_INDEX(2)}, {.fg = COLOR_INDEX(5)}, {.fg = COLOR_INDEX(6)}, {.fg = COLOR_INDEX(1)},
     {.fg = COLOR_INDEX(7)}, {.attrs = ATTR_BOLD}};
+
+static int plot_rows(const struct canvas *c)
+{
+    return c->plot_rows ? c->plot_rows : PLOT_ROWS;
+}
 
 // Curves of a training job: those that share a range share a picture (losses, accuracies).
 static void history(struct canvas *c, const cJSON *epochs, const char *suffix, int x, int w)
@@ -212,7 +189,7 @@ static void history(struct canvas *c, const cJSON *epochs, const char *suffix, i
         if (any)
             series[used++] = (struct series){y, (size_t)n, series_styles[k], STEAL(name)};
     }
-    rect area = {x, c->y, w, PLOT_ROWS};
+    rect area = {x, c->y, w, plot_rows(c)};
     if (used)
         plot_chart(c->grid, rect_clip(area, area_of(c)), series, used, c->ascii);
     for (size_t k = 0; k < used; k++)
@@ -220,33 +197,70 @@ static void history(struct canvas *c, const cJSON *epochs, const char *suffix, i
     free(values);
 }
 
+// "938/938  41.2k/s  1m05s left", and of what has ended how long it took.
+static void progress_words(const struct progress *p, const cJSON *json, bool live, buf *out)
+{
+    int64_t done = json_int_or(json, "done", 0), total = json_int_or(json, "total", 0);
+    buf_fmt(out, " %lld", (long long)done);
+    if (total > 0)
+        buf_fmt(out, "/%lld", (long long)total);
+    if (!isnan(progress_rate(p))) {
+        buf_str(out, "  ");
+        progress_rate_text(out, progress_rate(p));
+    }
+    if (live && progress_left(p) >= 0) { // not while unknown
+        buf_str(out, "  ");
+        progress_time_text(out, progress_left(p));
+        buf_str(out, " left");
+    } else if (!live && !isnan(p->elapsed)) {
+        buf_str(out, "  in ");
+        progress_time_text(out, p->elapsed);
+    }
+}
+
+static void progress_bar(struct canvas *c, const cJSON *json, bool live)
+{
+    struct progress p = progress_read(json);
+    int64_t epoch = json_int_or(json, "epoch", 0), epochs = json_int_or(json, "epochs", 0);
+    AUTO_BUF label = {0}, words = {0}, metrics = {0};
+    if (json_str(json, "label"))
+        buf_fmt(&label, "%s ", json_str(json, "label"));
+    if (epoch && epochs)
+        buf_fmt(&label, "%lld/%lld ", (long long)epoch, (long long)epochs);
+    else if (epoch)
+        buf_fmt(&label, "%lld ", (long long)epoch);
+    progress_words(&p, json, live, &words);
+    metrics_text(json_get(json, "metrics"), &metrics);
+    int x = grid_put_short(
+        c->grid, area_of(c), 0, c->y, c->w / 3, buf_cstr(&label), label.len, LOOK_BOLD);
+    int need = text_width(buf_cstr(&words), words.len, 0), bar = c->w - x - need;
+    bar = bar > BAR ? BAR : bar < BAR_LEAST ? BAR_LEAST : bar;
+    plot_progress(c->grid, area_of(c), x, c->y, bar, progress_fraction(&p),
+        live ? LOOK_ACCENT : LOOK_GOOD, c->ascii);
+    x += bar;
+    x += grid_put_short(
+        c->grid, area_of(c), x, c->y, c->w - x, buf_cstr(&words), words.len, (style){0});
+    if (x + text_width(buf_cstr(&metrics), metrics.len, 0) > c->w && metrics.len) {
+        c->y++; // a row of their own
+        x = 0;
+    }
+    grid_put_short(
+        c->grid, area_of(c), x, c->y, c->w - x, buf_cstr(&metrics), metrics.len, (style){0});
+    c->y++;
+}
+
 void canvas_progress(struct canvas *c, const cJSON *p, bool live)
 {
-    int64_t done = json_int_or(p, "done", 0), total = json_int_or(p, "total", 0);
-    int64_t epoch = json_int_or(p, "epoch", 0), epochs = json_int_or(p, "epochs", 0);
-    AUTO_BUF words = {0}, tail = {0};
-    if (json_str(p, "label"))
-        buf_fmt(&words, "%s ", json_str(p, "label"));
-    if (epoch)
-        buf_fmt(&words, "%lld/%lld ", (long long)epoch, (long long)epochs);
-    int x = grid_put(c->grid, area_of(c), 0, c->y, buf_cstr(&words), words.len, LOOK_BOLD);
-    int bar = c->w - x < 3 * BAR ? c->w / 4 : BAR;
-    double fraction = total > 0 ? (double)done / (double)total : NAN;
-    plot_progress(
-        c->grid, area_of(c), x, c->y, bar, fraction, live ? LOOK_ACCENT : LOOK_GOOD, c->ascii);
-    buf_fmt(&tail, " %lld/%lld", (long long)done, (long long)total);
-    metrics_text(json_get(p, "metrics"), &tail);
-    grid_put_short(
-        c->grid, area_of(c), x + bar, c->y, c->w - x - bar, buf_cstr(&tail), tail.len, (style){0});
-    c->y++;
+    progress_bar(c, p, live);
     const cJSON *epochs_done = json_get(p, "history");
     if (cJSON_GetArraySize(epochs_done) < 2)
         return;
     int half = c->w >= 60 ? (c->w - GAP) / 2 : c->w;
     history(c, epochs_done, "loss", 0, half);
-    if (half < c->w)
-        history(c, epochs_done, "accuracy", half + GAP, half);
-    c->y += PLOT_ROWS;
+    if (half == c->w)
+        c->y += plot_rows(c);
+    history(c, epochs_done, "accuracy", half < c->w ? half + GAP : 0, half);
+    c->y += plot_rows(c);
 }
 
 void canvas_plot(struct canvas *c, const cJSON *plot)
@@ -270,7 +284,7 @@ void canvas_plot(struct canvas *c, const cJSON *plot)
     }
     if (json_str(plot, "title"))
         canvas_line(c, LOOK_BOLD, "%s", json_str(plot, "title"));
-    rect area = {0, c->y, c->w, PLOT_ROWS + 2};
+    rect area = {0, c->y, c->w, c->plot_rows ? c->plot_rows : PLOT_ROWS + 2};
     plot_chart(c->grid, rect_clip(area, area_of(c)), series, n, c->ascii);
     c->y += area.h;
     while (n > 0)

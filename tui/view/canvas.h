@@ -11,6 +11,7 @@ struct canvas {
     int w; // columns to draw in
     int y; // the next row
     bool ascii;
+    int plot_rows; // of each plot; 0: as they stand below a cell
 };
 
 // A program's output. Of more than `limit` rows only the last are drawn, under a row that says so
@@ -21,7 +22,7 @@ void canvas_line(struct canvas *c, style st, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 // {"columns": [name | {"name"}…], "rows": [[…] | {"cells": […]} | {name: …}…], "note"}
 void canvas_table(struct canvas *c, const cJSON *table, int limit);
-// {"label", "done", "total", "epoch", "epochs", "metrics", "history": [{"metrics"}…]}
+// {"label", "done", "total", "epoch", "epochs", "elapsed", "metrics", "history": [{"metrics"}…]}
 void canvas_progress(struct canvas *c, const cJSON *p, bool live);
 // {"title", "series": [{"name", "y": […]}…]}
 void canvas_plot(struct canvas *c, const cJSON *plot);

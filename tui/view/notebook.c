@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "tui/grid/utf8.h"
 #include "tui/view/cellview.h"
+#include "tui/view/open.h"
 #include "tui/view/structure.h"
 
 #include <string.h>
@@ -285,7 +286,7 @@ static bool act_looking(struct notebook_view *v, enum action a)
         return true;
     case ACT_OPEN_OUTPUT:
         if (s)
-            page_push(b, v->at);
+            open_output(b, s->id);
         return true;
     case ACT_PALETTE:
         prompt_push(b, PROMPT_PALETTE);

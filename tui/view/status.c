@@ -58,10 +58,14 @@ void status_draw(bench *b, grid *g, rect area, unsigned mode, const char *place)
         b->read_only ? " (watching)" : "");
     if (b->target)
         x += grid_print(g, area, x, area.y, bar, "  ⎈ %s", b->target);
+    AUTO_BUF own = {0};
+    if (b->top->ops->hint)
+        b->top->ops->hint(b->top, &own);
     const char *hint = b->say[0]             ? b->say
                        : b->input.n          ? ""
                        : mode & MODE_EDIT    ? "Esc leaves, C-e runs"
                        : mode & MODE_COMMAND ? "? help"
+                       : own.len             ? buf_cstr(&own)
                                              : "q back";
     int room = area.w - right - x - 3;
     if (b->say[0] && room < text_width(hint, strlen(hint), 0)) { // what is said comes first

@@ -33,7 +33,8 @@ struct view_ops {
     // Milliseconds until it wants to be drawn again though nothing happens (an age that grows); -1
     // or NULL: it does not.
     int (*wait_ms)(const view *v);
-    void (*done)(view *v); // frees what it has beside itself; may be NULL
+    void (*hint)(const view *v, buf *out); // its keys in a few words, for the status line; or NULL
+    void (*done)(view *v);                 // frees what it has beside itself; may be NULL
 };
 struct view {
     const struct view_ops *ops;
@@ -174,17 +175,11 @@ void table_push(bench *b, int64_t display);
 // Progress and curves on the full screen.
 void chart_push(bench *b, int64_t display);
 
-// open.c: what a cell has left, one thing at a time on the full screen: its displays, and all of it
-// as a text. display 0 stands for the text.
-void open_output(bench *b, const char *cell);                           // the richest of them
-bool open_turn(view *v, const char *cell, int64_t display, int step);   // v gives way to another
-void open_place(bench *b, const char *cell, int64_t display, buf *out); // "2 of 3", "" of one
-
 void status_draw(bench *b, grid *g, rect area, unsigned mode, const char *place);
 
 // For the documentation, which is made from their keys.
 extern const struct view_ops page_view_ops, help_view_ops, prompt_view_ops, ask_view_ops,
-    pick_view_ops;
+    pick_view_ops, table_view_ops, chart_view_ops;
 
 // Looks that views share.
 #define LOOK_DIM      ((style){.attrs = ATTR_DIM})

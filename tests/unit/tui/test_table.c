@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT
+// Tables while they change: rows by uid, filter, order, widths, columns in little room; and what
+// progress says of the time that is left.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "tests/support/tap.h"
+#include "tui/view/filter.h"
+#include "tui/view/progress.h"
+#include "tui/view/scroll.h"
+#include "tui/view/tabledata.h"
+#include "tui/view/tablelayout.h"
+#include "tui/view/tablevalue.h"
+
+static tabledata *load(const char *text)
+{
+    AUTO_JSON *table = json_parse(text, strlen(text), NULL);
+    tabledata *t = tabledata_new();
+    tabledata_load(t, table);
+    return t;
+}
+
+static void change(tabledata *t, const char *text)
+{
+    AUTO_JSON *rows = json_parse(text, strlen(text), NULL);
+    tabledata_change(t, rows);
+}
+
+// The first entries of the rows that are shown, in order.
+static const char *names(const tabledata *t)
+{
+    static char out[200];
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < tabledata_count(t); i++)
+        used += (size_t)snprintf(
+            out + used, sizeof out - used, "%s%s", i ? " " : "", tabledata_at(t, i)->cells[0]);
+    return out;
+}
+
+static const char pods[] =
+    "{\"columns\":[\"NAME\",\"READY\",\"STATUS\",\"RESTARTS\",\"AGE\"],\"age\":\"AGE\","
+    "\"keep\":[\"NAME\",\"STATUS\"],\"rows\":["
+    "{\"uid\":\"1\",\"created\":\"2026-01-01T00:00:09Z\",\"cells\":"
+    "[\"web-10\",\"1/1\",\"Running\",\"10\",\"1s\"]},"
+    "{\"uid\":\"2\",\"created\":\"2026-01-01T00:00:01Z\",\"cells\":"
+    "[\"web-9\",\"0/1\",\"Pending\",\"9 (2m ago)\",\"9s\"]},"
+    "{\"uid\":\"3\",\"created\":\"2026-01-01T00:00:05Z\",\"cells\":"
+    "[\"db-0\",\"1/2\",\"Running\",\"0\",\"5s\"]}]}";
+
+TEST(rows_stay_as_they_came_until_they_are_ordered)
+{
+    tabledata *t = load(pods);
+    CHECK_STR(names(t), "web-10 web-9 db-0");
+    tabledata_sort(t, 0, false);
+    CHECK_STR(names(t), "db-0 web-9 web-10"); // numbers in names count
+    tabledata_sort(t, 3, false);
+    CHECK_STR(names(t), "db-0 web-9 web-10"); // 0, 9 (2m ago), 10
+    tabledata_sort(t, 4, false);
+    CHECK_STR(names(t), "web-10 db-0 web-9"); // by when it was made, not by the text
+    tabledata_sort(t, 4, true);
+    CHECK_STR(names(t), "web-9 db-0 web-10");
+    tabledata_sort(t, 1, false);
+    CHECK_STR(names(t), "web-9 db-0 web-10"); // 0, a half, 1
+    tabledata_sort(t, -1, false);
+    CHECK_STR(names(t), "web-10 web-9 db-0");
+    tabledata_free(t);
+}
+
+TEST(changes_come_go_and_find_their_place)
+{
+    tabledata *t = load(pods);
+    tabledata_sort(t, 0, false);
+    change(t, "[{\"uid\":\"4\",\"cells\":[\"web-1\",\"1/1\",\"Running\",\"0\",\"0s\"]},"
+              "{\"uid\":\"1\",\"cells\":[\"a\",\"1/1\",\"Failed\",\"10\",\"1s\"]}]");
+    CHECK_STR(names(t), "a db-0 web-1 web-9");
+    CHECK_INT(tabledata_find(t, "4"), 2);
+    change(t, "[{\"uid\":\"3\",\"deleted\":true},{\"uid\":\"nobody\",\"deleted\":true}]");
+    CHECK_STR(names(t), "a web-1 web-9");
+    CHECK_INT(tabledata_total(t), 3);
+    CHECK(tabledata_find(t, "3") == SIZE_MAX);
+    tabledata_sort(t, -1, false);
+    CHECK_STR(names(t), "a web-9 web-1"); // a changed row is where it was
+    tabledata_free(t);
+}
+
+TEST(a_filter_holds_while_rows_change)
+{
+    tabledata *t = load(pods);
+    tabledata_filter(t, "RUN");
+    CHECK_STR(names(t), "web-10 db-0");
+    change(t, "[{\"uid\":\"2\",\"cells\":[\"web-9\",\"1/1\",\"Running\",\"9\",\"9s\"]},"
+              "{\"uid\":\"3\",\"cells\":[\"db-0\",\"0/2\",\"Error\",\"0\",\"5s\"]}]");
+    CHECK_STR(names(t), "web-10 web-9");
+    CHECK(tabledata_find(t, "3") == SIZE_MAX);
+    tabledata_filter(t, "!running");
+    CHECK_STR(names(t), "db-0");
+    tabledata_filter(t, "!");
+    CHECK_INT(tabledata_count(t), 3);
+    tabledata_filter(t, "");
+    CHECK_STR(names(t), "web-10 web-9 db-0");
+    tabledata_free(t);
+}
+
+TEST(widths_shrink_when_the_widest_goes)
+{
+    tabledata *t = load(pods);
+    CHECK_INT(tabledata_width(t, 0), 6);
+    change(t, "[{\"uid\":\"5\",\"cells\":[\"a-very-long-name\",\"\",\"\",\"\",\"\"]}]");
+    CHECK_INT(tabledata_width(t, 0), 16);
+    change(t, "[{\"uid\":\"5\",\"deleted\":true}]");
+    CHECK_INT(tabledata_width(t, 0), 6);
+    CHECK_INT(tabledata_width(t, 3), 10); // "9 (2m ago)"
+    tabledata_free(t);
+}
+
+TEST(what_matters_stays_in_little_room)
+{
+    struct table_layout l;
+    tabledata *t = load(pods);
+    change(t, "[{\"uid\":\"6\",\"cells\":[\"mnist-2be6ff204f460192-exec-1\",\"1/1\","
+              "\"ContainerCreating\",\"0\",\"1s\"]}]");
+    table_layout(t, 80, 0, &l);
+    for (int i = 0; i < 5; i++)
+        CHECK_INT(l.w[i], tabledata_width(t, i));
+    table_layout(t, 80, 3, &l);
+    CHECK_INT(l.shift, 0); // all of it is there
+    table_layout(t, 38, 0, &l);
+    CHECK(l.w[0] >= 12 && l.w[2] >= 12);
+    CHECK_INT(l.w[4], 0);
+    CHECK(l.x[2] + l.w[2] <= 38);
+    table_layout(t, 10, 0, &l);
+    CHECK_INT(l.w[0], 10);
+    CHECK_INT(l.w[2], 0);
+    tabledata_free(t);
+}
+
+TEST(shifted_everything_is_seen_in_the_end)
+{
+    struct table_layout l;
+    tabledata *t = load(pods);
+    change(t, "[{\"uid\":\"6\",\"cells\":[\"mnist-2be6ff204f460192-exec-1\",\"1/1\","
+              "\"ContainerCreating\",\"0\",\"1s\"]}]");
+    table_layout(t, 38, 1, &l);
+    CHECK_INT(l.shift, 1);
+    CHECK_INT(l.pinned, 19);
+    CHECK_INT(l.w[2], 17);
+    table_layout(t, 38, 1000, &l);
+    CHECK(l.shift > 1 && l.shift < 10);
+    CHECK(l.x[4] + l.w[4] <= 38 && l.x[4] >= l.pinned);
+    tabledata_free(t);
+}
+
+TEST(tables_of_all_shapes)
+{
+    tabledata *t = load("{\"rows\":[[\"a\",1],[\"b\",2.5]]}");
+    CHECK_STR(names(t), "a b");
+    CHECK_STR(tabledata_at(t, 1)->cells[1], "2.5");
+    tabledata_free(t);
+    t = load("{\"columns\":[{\"name\":\"x\"}],\"rows\":[{\"x\":\"one\\ntwo\"},{\"y\":1}]}");
+    CHECK_STR(tabledata_at(t, 0)->cells[0], "one two");
+    CHECK_STR(tabledata_at(t, 1)->cells[0], "");
+    change(t, "[{\"cells\":[\"no uid\"]}]");
+    CHECK_INT(tabledata_total(t), 3);
+    tabledata_free(t);
+}
+
+TEST(entries_are_worth_their_value)
+{
+    static const struct {
+        const char *words;
+        double worth;
+    } good[] = {{"12", 12}, {"3.5", 3.5}, {"-1", -1}, {"40%", 40}, {"1/2", 0.5}, {"0/0", 0},
+        {"2m10s", 130}, {"4d", 4 * 86400}, {"3h5m", 3 * 3600 + 300}, {"250ms", 0.25},
+        {"512Mi", 512 * 1048576.0}, {"2 (5m ago)", 2}};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        double worth;
+        CHECK(table_worth(good[i].words, &worth));
+        CHECK_NEAR(worth, good[i].worth, 1e-9);
+    }
+    static const char *const none[] = {
+        "", "abc", "3 blind mice", "12:30", "1.2.3", "1x", "<none>", "1/", "-"};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        double worth;
+        if (table_worth(none[i], &worth))
+            tap_fail(__FILE__, __LINE__, "\"%s\" is worth %g", none[i], worth);
+    }
+}
+
+TEST(states_have_colours_and_sentences_none)
+{
+    CHECK(table_look("Running").fg != table_look("Pending").fg);
+    CHECK(table_look("Init:CrashLoopBackOff").fg == table_look("FAILED").fg);
+    CHECK(table_look("ContainerCreating").fg == table_look("Warning").fg);
+    CHECK_INT(table_look("Error: it failed with a backoff").fg, 0);
+    CHECK_INT(table_look("my-error-pod").fg, 0);
+}
+
+TEST(filters_match_any_case_or_turn_round)
+{
+    CHECK(filter_match("", "x"));
+    CHECK(filter_match("!", "x"));
+    CHECK(filter_match("RuN", "is running"));
+    CHECK(!filter_match("!run", "is running"));
+    CHECK(filter_match("!stop", "is running"));
+}
+
+TEST(a_place_stays_within_its_rows)
+{
+    struct scroll s = {0};
+    scroll_fit(&s, 100, 10);
+    CHECK(scroll_act(&s, ACT_ROW_LAST));
+    scroll_fit(&s, 100, 10);
+    CHECK_INT(s.top, 90);
+    scroll_fit(&s, 5, 10); // most rows have gone
+    CHECK_INT(s.at, 4);
+    CHECK_INT(s.top, 0);
+    scroll_fit(&s, 0, 10);
+    CHECK_INT(s.at, 0);
+    CHECK(scroll_act(&s, ACT_ROW_NEXT));
+    CHECK_INT(s.at, 0);
+    CHECK(!scroll_act(&s, ACT_SAVE));
+    s = (struct scroll){0};
+    scroll_fit_text(&s, 30, 10);
+    scroll_act(&s, ACT_ROW_LAST);
+    scroll_fit_text(&s, 30, 10);
+    CHECK_INT(s.top, 20);
+}
+
+static struct progress progress(const char *text)
+{
+    AUTO_JSON *json = json_parse(text, strlen(text), NULL);
+    return progress_read(json);
+}
+
+TEST(time_left_is_that_of_all_epochs)
+{
+    struct progress p = progress("{\"done\":100,\"total\":1000,\"epoch\":2,\"epochs\":5,"
+                                 "\"first\":1,\"elapsed\":11}");
+    CHECK_NEAR(progress_fraction(&p), 0.22, 1e-9);
+    CHECK_NEAR(progress_rate(&p), 100, 1e-9);
+    CHECK_NEAR(progress_left(&p), 39, 1e-9);
+    p = progress("{\"done\":0,\"total\":10,\"elapsed\":0}");
+    CHECK(isnan(progress_left(&p)));
+    p = progress("{\"done\":3,\"total\":10}");
+    CHECK(isnan(progress_left(&p)) && isnan(progress_rate(&p)));
+    p = progress("{\"done\":5,\"elapsed\":1}");
+    CHECK(isnan(progress_fraction(&p)) && isnan(progress_left(&p)));
+    // one that went on with epoch 3 has not done the first two in its time
+    p = progress("{\"done\":10,\"total\":10,\"epoch\":3,\"epochs\":4,\"first\":3,\"elapsed\":5}");
+    CHECK_NEAR(progress_left(&p), 5, 1e-9);
+    p = progress("{\"done\":20,\"total\":10,\"elapsed\":5}");
+    CHECK_NEAR(progress_left(&p), 0, 1e-9);
+}
+
+TEST(times_and_rates_are_short)
+{
+    AUTO_BUF out = {0};
+    progress_time_text(&out, 9.04);
+    buf_char(&out, ' ');
+    progress_time_text(&out, 59.4);
+    buf_char(&out, ' ');
+    progress_time_text(&out, 65);
+    buf_char(&out, ' ');
+    progress_time_text(&out, 1e12);
+    buf_char(&out, ' ');
+    progress_rate_text(&out, 0.314);
+    buf_char(&out, ' ');
+    progress_rate_text(&out, 45);
+    buf_char(&out, ' ');
+    progress_rate_text(&out, 41234);
+    CHECK_STR(buf_cstr(&out), "9.0s 59s 1m05s years 0.31/s 45/s 41.2k/s");
+}
+
+// Ten updates a second must cost next to nothing with many rows, filtered and ordered.
+TEST(a_change_costs_the_same_with_many_rows)
+{
+    enum { ROWS = 5000, CHANGES = 1000 };
+    AUTO_BUF text = {0};
+    buf_str(&text, "{\"columns\":[\"NAME\",\"STATUS\",\"AGE\"],\"rows\":[");
+    for (int i = 0; i < ROWS; i++)
+        buf_fmt(&text, "%s{\"uid\":\"u%d\",\"cells\":[\"pod-%d\",\"Running\",\"%dm\"]}",
+            i ? "," : "", i, (i * 7919) % ROWS, i);
+    buf_str(&text, "]}");
+    tabledata *t = load(buf_cstr(&text));
+    tabledata_sort(t, 0, false);
+    tabledata_filter(t, "running");
+    int64_t start = clock_mono();
+    for (int i = 0; i < CHANGES; i++) {
+        AUTO_BUF row = {0};
+        struct table_layout l;
+        buf_fmt(&row, "[{\"uid\":\"u%d\",\"cells\":[\"pod-%d\",\"Running\",\"0s\"]}]",
+            (i * 31) % ROWS, (i * 17) % ROWS);
+        change(t, buf_cstr(&row));
+        table_layout(t, 80, 0, &l);
+        CHECK(tabledata_at(t, 0) != NULL);
+    }
+    double ms = (double)(clock_mono() - start) / (double)CLOCK_MS / CHANGES;
+    CHECK_INT(tabledata_count(t), ROWS);
+    for (size_t i = 1; i < ROWS; i++)
+        CHECK(strverscmp(tabledata_at(t, i - 1)->cells[0], tabledata_at(t, i)->cells[0]) <= 0);
+    printf("# %.3f ms a change of %d rows\n", ms, ROWS);
+    CHECK(ms < 5);
+    tabledata_free(t);
+}
+
+int main(void)
+{
+    return tap_run();
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#include "tui/view/open.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+enum { THINGS = 64 };
+#define KIND(name) "application/vnd.firesteel." name "+json"
+
+// The views that fit, in the order of what is looked at first.
+enum fit { FIT_TEXT, FIT_LOG, FIT_CHART, FIT_TABLE };
+
+struct thing {
+    int64_t display; // 0: all of it as a text
+    enum fit fit;
+    bool live, actions;
+};
+struct things {
+    const char *cell;
+    struct thing list[THINGS];
+    size_t n;
+};
+
+static const struct {
+    const char *mime, *name;
+    enum fit fit;
+} kinds[] = {
+    {KIND("pods"), "pods", FIT_TABLE},
+    {KIND("events"), "events", FIT_TABLE},
+    {KIND("table"), "table", FIT_TABLE},
+    {KIND("progress"), "progress", FIT_CHART},
+    {KIND("plot"), "plot", FIT_CHART},
+    {KIND("log"), "log", FIT_LOG},
+};
+
+static size_t kind_of(const cJSON *bundle)
+{
+    size_t i = 0;
+    while (i < ARRAY_LEN(kinds) && !json_get(bundle, kinds[i].mime))
+        i++;
+    bool elsewhere = i < ARRAY_LEN(kinds) && kinds[i].fit == FIT_LOG &&
+                     !json_get(json_get(bundle, kinds[i].mime), "spool");
+    return elsewhere ? ARRAY_LEN(kinds) : i; // its lines are the cell's own
+}
+
+const cJSON *open_table(const cJSON *bundle)
+{
+    size_t i = kind_of(bundle);
+    const cJSON *table = i < ARRAY_LEN(kinds) ? json_get(bundle, kinds[i].mime) : NULL;
+    return cJSON_IsArray(json_get(table, "rows")) ? table : NULL;
+}
+
+const char *open_name(const cJSON *bundle)
+{
+    size_t i = kind_of(bundle);
+    return i < ARRAY_LEN(kinds) ? kinds[i].name : "output";
+}
+
+static bool has(const struct run_cell *r, int64_t display)
+{
+    for (size_t i = 0; r && i < r->n_outputs; i++)
+        if (r->outputs[i].kind == OUTPUT_DISPLAY && r->outputs[i].id == display)
+            return true;
+    return false;
+}
+
+static const struct run_cell *find_cell(const bench *b, const char *id, int64_t display)
+{
+    if (id)
+        return fold_cell_by_id(b->fold, id, NULL);
+    for (size_t i = 0; i < fold_count(b->fold); i++)
+        if (has(fold_cell(b->fold, i), display))
+            return fold_cell(b->fold, i);
+    return NULL;
+}
+
+static void find_things(const struct run_cell *r, struct things *all)
+{
+    *all = (struct things){.cell = r ? r->id : NULL};
+    bool other = false;
+    for (size_t i = 0; r && i < r->n_outputs; i++) {
+        const struct output *o = &r->outputs[i];
+        size_t kind = o->kind == OUTPUT_DISPLAY ? kind_of(o->data) : ARRAY_LEN(kinds);
+        if (kind == ARRAY_LEN(kinds) || all->n == THINGS - 1) {
+            other = true;
+            continue;
+        }
+        all->list[all->n++] = (struct thing){.display = o->id,
+            .fit = kinds[kind].fit,
+            .live = o->live,
+            .actions = json_get(open_table(o->data), "actions") != NULL};
+    }
+    if (other || all->n != 1)
+        all->list[all->n++] = (struct thing){.fit = FIT_TEXT};
+}
+
+static int worth(const struct thing *t)
+{
+    return t->live ? 10 + (int)t->fit : t->actions ? 5 : t->fit == FIT_TEXT ? 4 : (int)t->fit;
+}
+
+static void push(bench *b, const char *id, const struct thing *t)
+{
+    size_t at;
+    if (t->fit == FIT_TABLE)
+        table_push(b, t->display);
+    else if (t->fit == FIT_CHART)
+        chart_push(b, t->display);
+    else if (t->display)
+        page_push_display(b, t->display);
+    else if (slot_by_id(b, id, &at))
+        page_push(b, at);
+}
+
+void open_output(bench *b, const char *id)
+{
+    struct things all;
+    size_t best = 0;
+    find_things(find_cell(b, id, 0), &all);
+    for (size_t i = 1; i < all.n; i++)
+        if (worth(&all.list[i]) > worth(&all.list[best]))
+            best = i;
+    push(b, id, &all.list[best]);
+}
+
+static size_t index_of(const struct things *all, int64_t display)
+{
+    size_t i = 0;
+    while (i < all->n && all->list[i].display != display)
+        i++;
+    return i;
+}
+
+bool open_turn(view *v, const char *id, int64_t display, int step)
+{
+    struct things all;
+    bench *b = v->bench;
+    find_things(find_cell(b, id, display), &all);
+    size_t at = index_of(&all, display);
+    if (at == all.n || all.n < 2) {
+        bench_say(b, "the cell has nothing else to show");
+        return true;
+    }
+    AUTO_FREE char *own = mem_strdup(all.cell);
+    size_t next = (at + all.n + (size_t)(step < 0 ? all.n - 1 : 1)) % all.n;
+    push(b, own, &all.list[next]);
+    view_pop(v);
+    return true;
+}
+
+void open_place(bench *b, const char *id, int64_t display, buf *out)
+{
+    struct things all;
+    find_things(find_cell(b, id, display), &all);
+    size_t at = index_of(&all, display);
+    if (all.n > 1 && at < all.n)
+        buf_fmt(out, "  %zu of %zu", at + 1, all.n);
+}

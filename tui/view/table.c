@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: MIT
+// A table display on the full screen: a cursor that stays with its row while rows change, a filter,
+// an order, and the actions that the display names. It knows displays, not what they are about.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "tui/grid/utf8.h"
+#include "tui/view/filter.h"
+#include "tui/view/open.h"
+#include "tui/view/scroll.h"
+#include "tui/view/tablelayout.h"
+#include "tui/view/tablevalue.h"
+
+#include <string.h>
+
+enum { TICK_MS = 1000 };
+
+struct table_view {
+    view head;
+    int64_t display;
+    tabledata *data;
+    char *uid; // of the row with the cursor
+    struct scroll scroll;
+    struct filter filter;
+    int shift;
+    int64_t frozen; // wall ns since when nothing is heard of the rows: ages stand still; 0: live
+};
+
+// What the keys ask a display for.
+static const struct {
+    enum action action;
+    const char *name;
+} actions[] = {
+    {ACT_DESCRIBE, "describe"},
+    {ACT_LOGS, "logs"},
+    {ACT_YAML, "yaml"},
+    {ACT_DELETE_OBJECT, "delete"},
+};
+
+static const struct output *output_of(const struct table_view *v)
+{
+    return fold_display(v->head.bench->fold, v->display);
+}
+
+static const cJSON *table_of(const struct table_view *v)
+{
+    const struct output *o = output_of(v);
+    return o ? open_table(o->data) : NULL;
+}
+
+static void remember_row(struct table_view *v)
+{
+    const struct table_row *r = tabledata_at(v->data, v->scroll.at);
+    free(v->uid);
+    v->uid = mem_strdup(r ? r->uid : NULL);
+}
+
+// The cursor goes where its row has gone; a row that is no more leaves it to the next one.
+static void follow_row(struct table_view *v)
+{
+    size_t at = v->uid && *v->uid ? tabledata_find(v->data, v->uid) : SIZE_MAX;
+    if (at != SIZE_MAX)
+        v->scroll.at = at;
+    size_t n = tabledata_count(v->data);
+    v->scroll.at = v->scroll.at < n ? v->scroll.at : n ? n - 1 : 0;
+    remember_row(v);
+}
+
+static void note_age(struct table_view *v)
+{
+    const struct output *o = output_of(v);
+    bool live = o && o->live && !json_str(table_of(v), "note");
+    v->frozen = live ? 0 : v->frozen ? v->frozen : clock_wall();
+}
+
+static void load(struct table_view *v)
+{
+    const cJSON *table = table_of(v);
+    if (table)
+        tabledata_load(v->data, table);
+    note_age(v);
+    follow_row(v);
+}
+
+static void heard(view *view_, const cJSON *event)
+{
+    struct table_view *v = (struct table_view *)view_;
+    if (event &&
+        (!str_eq(json_str(event, "type"), "update") || json_int_or(event, "id", -1) != v->display))
+        return;
+    if (!event || json_get(event, "data")) {
+        load(v);
+        return;
+    }
+    tabledata_change(v->data, json_get(event, "rows"));
+    note_age(v);
+    follow_row(v);
+}
+
+static void draw_title(struct table_view *v, grid *g, rect area)
+{
+    const struct output *o = output_of(v);
+    const char *pattern = filter_text(&v->filter), *note = json_str(table_of(v), "note");
+    size_t n = tabledata_count(v->data), total = tabledata_total(v->data);
+    bool reverse;
+    int sort = tabledata_sorted(v->data, &reverse);
+    AUTO_BUF place = {0}, words = {0};
+    open_place(v->head.bench, NULL, v->display, &place);
+    int x = area.x + 1;
+    x += grid_print(
+        g, area, x, area.y, LOOK_BOLD, "%s%s", o ? open_name(o->data) : "gone", buf_cstr(&place));
+    if (o && !o->live)
+        x += grid_print(g, area, x, area.y, LOOK_DIM, "  ended");
+    if (note)
+        x += grid_print(g, area, x, area.y, LOOK_ERROR, "  %s", note);
+    if (*pattern)
+        x += grid_print(g, area, x, area.y, LOOK_WARN, "  /%s  %zu of %zu", pattern, n, total);
+    else
+        buf_fmt(&words, "  %zu", total);
+    if (sort >= 0)
+        buf_fmt(&words, "  by %s %s", tabledata_column(v->data, sort), reverse ? "↓" : "↑");
+    grid_put_short(g, area, x, area.y, area.x + area.w - x, buf_cstr(&words), words.len, LOOK_DIM);
+}
+
+// Names often differ at their end: what is too long loses its middle.
+static void put_name(grid *g, rect clip, int x, int y, int w, const char *name, style st)
+{
+    size_t n = strlen(name);
+    int width = text_width(name, n, 0), tail = (w - 1) / 2, fits;
+    if (width <= w || w < 8) {
+        grid_put_short(g, clip, x, y, w, name, n, st);
+        return;
+    }
+    size_t head = text_fit(name, n, w - 1 - tail, &fits), from = n;
+    while (from > head && text_width(name + from, n - from, 0) < tail)
+        from -= grapheme_len_before(name, from);
+    x += grid_put(g, clip, x, y, name, head, st);
+    x += grid_print(g, clip, x, y, st, "…");
+    grid_put(g, clip, x, y, name + from, n - from, st);
+}
+
+static void put_cell(struct table_view *v, grid *g, rect body, const struct table_layout *l,
+    const struct table_row *r, int column, int y)
+{
+    AUTO_BUF age = {0};
+    const char *words = r->cells[column];
+    int64_t now = v->frozen ? v->frozen : clock_wall();
+    const struct output *o = output_of(v);
+    if (column == tabledata_age(v->data) && r->created && o && o->live) {
+        duration_age(&age, now > r->created ? now - r->created : 0);
+        words = buf_cstr(&age);
+    }
+    style st = column == 0 ? (style){0} : table_look(words);
+    rect clip = body;
+    if (l->pinned && column > 0) {
+        clip.x += l->pinned + TABLE_GAP;
+        clip.w -= l->pinned + TABLE_GAP;
+    }
+    if (column == 0)
+        put_name(g, clip, body.x + l->x[0], y, l->w[0], words, st);
+    else
+        grid_put_short(g, clip, body.x + l->x[column], y, l->w[column], words, strlen(words), st);
+}
+
+static void draw_header(struct table_view *v, grid *g, rect body, const struct table_layout *l)
+{
+    bool reverse;
+    int sort = tabledata_sorted(v->data, &reverse);
+    for (int i = tabledata_columns(v->data) - 1; i >= 0; i--) {
+        const char *name = tabledata_column(v->data, i);
+        style st = i == sort ? style_over(LOOK_BOLD, LOOK_ACCENT) : LOOK_BOLD;
+        if (l->pinned && i == 0) // over what was shifted beneath it
+            grid_fill(g, (rect){body.x, body.y, l->pinned + TABLE_GAP, 1}, ' ', (style){0});
+        if (l->w[i])
+            grid_put_short(g, body, body.x + l->x[i], body.y, l->w[i], name, strlen(name), st);
+    }
+}
+
+static void draw_rows(struct table_view *v, grid *g, rect body, const struct table_layout *l)
+{
+    for (int y = 0; y < body.h; y++) {
+        size_t i = v->scroll.top + (size_t)y;
+        const struct table_row *r = tabledata_at(v->data, i);
+        if (!r)
+            return;
+        for (int k = 0; k < tabledata_columns(v->data); k++)
+            if (l->w[k])
+                put_cell(v, g, body, l, r, k, body.y + y);
+        if (i == v->scroll.at)
+            grid_restyle(g, (rect){body.x - 1, body.y + y, body.w + 2, 1}, LOOK_SELECTED);
+    }
+}
+
+static void draw(view *view_, grid *g, rect area)
+{
+    struct table_view *v = (struct table_view *)view_;
+    struct table_layout l;
+    rect body = {area.x + 1, area.y + 1, area.w - 2, area.h - 1};
+    rect rows = {body.x, body.y + 1, body.w, body.h - 1 - v->filter.typing};
+    table_layout(v->data, body.w, v->shift, &l);
+    v->shift = l.shift;
+    scroll_fit(&v->scroll, tabledata_count(v->data), rows.h);
+    draw_title(v, g, area);
+    draw_header(v, g, body, &l);
+    draw_rows(v, g, rows, &l);
+    if (tabledata_count(v->data) == 0)
+        grid_print(g, rows, rows.x, rows.y, LOOK_DIM, "%s",
+            tabledata_total(v->data) ? "nothing matches; Esc shows all" : "nothing here yet");
+    filter_draw(&v->filter, g, (rect){area.x, area.y + area.h - 1, area.w, 1});
+}
+
+static bool offers(const struct table_view *v, const char *name)
+{
+    const cJSON *a;
+    cJSON_ArrayForEach(a, json_get(table_of(v), "actions"))
+    {
+        if (cJSON_IsString(a) && str_eq(a->valuestring, name))
+            return true;
+    }
+    return false;
+}
+
+// What a display has answered opens above the table, unless that has been left meanwhile.
+static void on_acted(bench *b, const cJSON *reply)
+{
+    if (b->top->ops != &table_view_ops)
+        return;
+    b->say[0] = '\0';
+    if (json_str(reply, "text"))
+        page_push_text(b, json_str_or(reply, "title", ""), json_str(reply, "text"));
+    else if (json_get(reply, "display"))
+        page_push_display(b, json_int_or(reply, "display", 0));
+}
+
+static void do_action(struct table_view *v, const char *name)
+{
+    bench *b = v->head.bench;
+    const struct table_row *r = tabledata_at(v->data, v->scroll.at);
+    if (!offers(v, name)) {
+        bench_say(b, "this table has no %s", name);
+    } else if (!r || !*r->uid) {
+        bench_say(b, "there is no row to %s", name);
+    } else if (remote_ready(b, false)) {
+        bench_say(b, "%s %s …", name, r->name);
+        remote_act(b, v->display, name, r->uid, on_acted);
+    }
+}
+
+static bool act_on_row(struct table_view *v, enum action a)
+{
+    if (a == ACT_OPEN) {
+        do_action(v, offers(v, "logs") ? "logs" : "describe");
+        return true;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(actions); i++)
+        if (actions[i].action == a) {
+            do_action(v, actions[i].name);
+            return true;
+        }
+    return false;
+}
+
+static void sort(struct table_view *v, bool turn)
+{
+    bool reverse;
+    int at = tabledata_sorted(v->data, &reverse);
+    if (turn && at >= 0)
+        tabledata_sort(v->data, at, !reverse);
+    else
+        tabledata_sort(v->data, at + 1 < tabledata_columns(v->data) ? at + 1 : -1, false);
+    follow_row(v);
+}
+
+static void refilter(struct table_view *v)
+{
+    tabledata_filter(v->data, filter_text(&v->filter));
+    follow_row(v);
+}
+
+static bool act(view *view_, enum action a)
+{
+    struct table_view *v = (struct table_view *)view_;
+    if (filter_act(&v->filter, a, &view_->bench->clipboard)) {
+        refilter(v);
+        return true;
+    }
+    if (a == ACT_VIEW_NEXT || a == ACT_VIEW_PREVIOUS)
+        return open_turn(view_, NULL, v->display, a == ACT_VIEW_NEXT ? 1 : -1);
+    if (a == ACT_SORT || a == ACT_SORT_REVERSE)
+        sort(v, a == ACT_SORT_REVERSE);
+    else if (a == ACT_SHIFT_LEFT || a == ACT_SHIFT_RIGHT)
+        v->shift = a == ACT_SHIFT_RIGHT ? v->shift + 1 : v->shift ? v->shift - 1 : 0;
+    else if (a == ACT_INTERRUPT)
+        remote_interrupt(view_->bench);
+    else if (!act_on_row(v, a)) {
+        bool moved = scroll_act(&v->scroll, a);
+        remember_row(v);
+        return moved;
+    }
+    return true;
+}
+
+static unsigned mode(view *v)
+{
+    return filter_mode(&((struct table_view *)v)->filter);
+}
+
+static void type(view *view_, key k)
+{
+    struct table_view *v = (struct table_view *)view_;
+    if (!v->filter.typing)
+        return;
+    line_type(v->filter.line, k);
+    refilter(v);
+}
+
+static void paste(view *view_, const char *words, size_t n)
+{
+    struct table_view *v = (struct table_view *)view_;
+    if (!v->filter.typing)
+        return;
+    line_paste(v->filter.line, words, n);
+    refilter(v);
+}
+
+// Ages grow while it is looked at.
+static int wait_ms(const view *view_)
+{
+    const struct table_view *v = (const struct table_view *)view_;
+    bool grows = tabledata_age(v->data) >= 0 && tabledata_count(v->data) && !v->frozen;
+    return grows ? TICK_MS : -1;
+}
+
+static void hint(const view *view_, buf *out)
+{
+    const struct table_view *v = (const struct table_view *)view_;
+    for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
+        char keys[24];
+        view_keys(view_->ops, MODE_VIEW, actions[i].action, keys, sizeof keys);
+        if (offers(v, actions[i].name))
+            buf_fmt(out, "%s %s  ", keys, actions[i].name);
+    }
+    buf_str(out, "/ filter  q back");
+}
+
+static void done(view *view_)
+{
+    struct table_view *v = (struct table_view *)view_;
+    filter_done(&v->filter);
+    tabledata_free(v->data);
+    free(v->uid);
+}
+
+static const struct binding bindings[] = {
+    {MODE_VIEW, "Enter", ACT_OPEN},
+    {MODE_VIEW, "l", ACT_LOGS},
+    {MODE_VIEW, "d", ACT_DESCRIBE},
+    {MODE_VIEW, "y", ACT_YAML},
+    {MODE_VIEW, "C-d", ACT_DELETE_OBJECT},
+    {MODE_VIEW, "/", ACT_FILTER},
+    {MODE_VIEW, "s", ACT_SORT},
+    {MODE_VIEW, "S", ACT_SORT_REVERSE},
+    {MODE_VIEW, "Left", ACT_SHIFT_LEFT},
+    {MODE_VIEW, "Right", ACT_SHIFT_RIGHT},
+    {MODE_VIEW, "Tab", ACT_VIEW_NEXT},
+    {MODE_VIEW, "S-Tab", ACT_VIEW_PREVIOUS},
+    {MODE_VIEW, "C-c", ACT_INTERRUPT},
+};
+static const struct keymap keys = KEYMAP(bindings);
+const struct view_ops table_view_ops = {.name = "table",
+    .keys = &keys,
+    .more = &scroll_keys,
+    .mode = mode,
+    .draw = draw,
+    .act = act,
+    .type = type,
+    .paste = paste,
+    .heard = heard,
+    .wait_ms = wait_ms,
+    .hint = hint,
+    .done = done};
+
+void table_push(bench *b, int64_t display)
+{
+    struct table_view *v = view_push(b, &table_view_ops, sizeof *v);
+    v->display = display;
+    v->data = tabledata_new();
+    load(v);
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// The entries of a table display: their text, what they are worth in an order, and their colour.
+// Tables come in three shapes, as displays do (display.lua, k8s/client/table.h):
+//   {"columns": [name | {"name"}…], "rows": [[…] | {"cells": […]} | {name: …}…]}
+#pragma once
+#include "base/json.h"
+#include "tui/grid/style.h"
+
+const char *table_column(const cJSON *columns, int i); // its name, "" when there is none
+// Text without control characters.
+void table_entry(const cJSON *columns, const cJSON *row, int i, buf *out);
+// How many columns a table has, of at most `most`.
+int table_width(const cJSON *table, int most);
+// "12", "3.5", "40%", "1/2", "512Mi", "3h5m", "4 (2m ago)" as numbers that order as they should;
+// false for anything else.
+bool table_worth(const char *words, double *worth);
+// Words that say how something is have the colour that says so.
+style table_look(const char *words);
