@@ -127,6 +127,8 @@
     X(FOLLOW, "follow", "follow the end of the log, or stop")                                      \
     X(WRAP, "wrap", "wrap long lines, or cut them")                                                \
     X(ACCEPT, "accept", "take what is typed or selected")                                          \
+    X(YES, "yes", "yes, this once")                                                                \
+    X(ALWAYS, "always", "yes, and always in this place")                                           \
     X(DENY, "deny", "no")
 
 enum action {

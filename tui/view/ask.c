@@ -33,11 +33,10 @@ static bool is_text(const cJSON *q)
     return !json_get(q, "choices");
 }
 
-// The choice that begins with this character, whatever its case; NULL when none does.
+// The choice that begins with this character; NULL when none does.
 static const char *choice_of(const cJSON *q, uint32_t c)
 {
     const cJSON *choice;
-    c = c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
     cJSON_ArrayForEach(choice, json_get(q, "choices"))
     {
         if (cJSON_IsString(choice) && (uint32_t)(unsigned char)*choice->valuestring == c)
@@ -182,9 +181,16 @@ static bool act(view *view_, enum action a)
             answer(v, line_text(v->answer));
         return true;
     }
+    if (!q && a != ACT_BACK) {
+        view_pop(view_);
+        return true;
+    }
     if (q && is_text(q))
         return line_act(v->answer, a, &b->clipboard, json_bool_or(q, "secret", false));
-    return scroll_act(&v->scroll, a);
+    uint32_t c = a == ACT_YES ? 'y' : a == ACT_ALWAYS ? 'a' : a == ACT_DENY ? 'n' : 0;
+    if (c && choice_of(q, c))
+        answer(v, choice_of(q, c));
+    return c || scroll_act(&v->scroll, a);
 }
 
 static void type(view *view_, key k)
@@ -196,8 +202,6 @@ static void type(view *view_, key k)
         view_pop(view_);
     else if (is_text(q))
         line_type(v->answer, k);
-    else if (c == 'j' || c == 'k')
-        scroll_act(&v->scroll, c == 'j' ? ACT_ROW_NEXT : ACT_ROW_PREVIOUS);
     else if (c && choice_of(q, c))
         answer(v, choice_of(q, c));
 }
@@ -216,7 +220,12 @@ static void done(view *view_)
 }
 
 static const struct binding bindings[] = {
+    {MODE_VIEW, "y", ACT_YES},
+    {MODE_VIEW, "a", ACT_ALWAYS},
+    {MODE_VIEW, "n", ACT_DENY},
+    {MODE_VIEW, "j", ACT_ROW_NEXT},
     {MODE_VIEW, "Down", ACT_ROW_NEXT},
+    {MODE_VIEW, "k", ACT_ROW_PREVIOUS},
     {MODE_VIEW, "Up", ACT_ROW_PREVIOUS},
     {MODE_VIEW, "PgDn", ACT_PAGE_DOWN},
     {MODE_VIEW, "PgUp", ACT_PAGE_UP},

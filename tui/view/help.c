@@ -198,6 +198,8 @@ void bench_document_keys(buf *out)
     document(out, "Among cells", &cells, MODE_COMMAND);
     document(out, "While editing a cell", &cells, MODE_EDIT);
     document(out, "In a cell's output on the full screen", &page_view_ops, MODE_VIEW);
+    document(out, "In a table on the full screen", &table_view_ops, MODE_VIEW);
+    document(out, "In progress and curves on the full screen", &chart_view_ops, MODE_VIEW);
     document(out, "In the palette and the search", &prompt_view_ops, MODE_VIEW);
     document(out, "When a cell asks", &ask_view_ops, MODE_VIEW);
     document(out, "In a line that is typed: a filter, an answer", &typed, MODE_LINE);
