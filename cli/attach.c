@@ -3,37 +3,44 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/cli.h"
-#include "cli/kernels.h"
+#include "cli/offers.h"
 #include "cli/options.h"
 #include "cli/workbench.h"
 
-#include <string.h>
-
-// Without a name: the newest of this folder, else the only one there is.
-static const struct kernel *choose(
-    struct cli *cli, const struct kernels *all, const char *name, err *e)
+// Without a name: the newest of this folder, else the only one there is; NULL with *several when it
+// is for the person to say.
+static const struct kernel *choose(struct cli *cli, const struct offers *all,
+    const struct kernels *kernels, const char *name, bool *several, err *e)
 {
-    const struct kernel *newest = NULL;
     for (size_t i = 0; i < all->n && !name; i++)
-        if (str_eq(all->list[i].cwd, cli->cwd) &&
-            (!newest || strcmp(all->list[i].run + strlen(all->list[i].run) - 20,
-                            newest->run + strlen(newest->run) - 20) > 0))
-            newest = &all->list[i];
-    return newest ? newest : kernels_get(all, name, e);
+        if (str_eq(all->list[i].folder, cli->cwd))
+            return all->list[i].kernel;
+    *several = !name && all->n > 1;
+    return *several ? NULL : kernels_get(kernels, name, e);
 }
 
 static int attach(struct cli *cli, const char *name)
 {
     err e = {0};
-    struct kernels all;
-    if (kernels_find(cli, &all, &e) < 0)
+    struct kernels kernels;
+    struct offers all = {0};
+    bool several = false;
+    if (kernels_find(cli, &kernels, &e) < 0)
         return cli_error(cli, &e);
-    const struct kernel *k = choose(cli, &all, name, &e);
-    workbench *w = k ? workbench_open(cli, &(struct bench_about){0}, &e) : NULL;
-    bool ok = w && workbench_join(w, k->socket, k->headless, &e) == 0 && workbench_run(w, &e) == 0;
+    offers_kernels(&all, &kernels);
+    const struct kernel *k = choose(cli, &all, &kernels, name, &several, &e);
+    workbench *w = k || several ? workbench_open(cli, &(struct bench_about){0}, &e) : NULL;
+    if (w && several) {
+        AUTO_FREE struct pick_row *rows = offers_rows(&all);
+        int row = workbench_pick(w, "Kernels that are alive", rows, all.n);
+        k = row >= 0 ? all.list[row].kernel : NULL;
+    }
+    if (w && k && workbench_join(w, k->socket, k->headless, &e) == 0)
+        workbench_run(w, &e);
     workbench_close(w);
-    kernels_done(&all);
-    return ok ? 0 : cli_error(cli, &e);
+    offers_done(&all);
+    kernels_done(&kernels);
+    return e.code ? cli_error(cli, &e) : 0;
 }
 
 static int attach_run(struct cli *cli, int argc, char **argv)
@@ -55,6 +62,7 @@ static int attach_run(struct cli *cli, int argc, char **argv)
 const struct verb attach_verb = {
     .name = "attach",
     .summary = "open the workbench on a kernel that is alive",
-    .usage = "[RUN]\n\nWithout RUN: this folder's newest, or the only one there is.",
+    .usage = "[RUN]\n\nWithout RUN: this folder's newest, or the only one there is, or a list to "
+             "choose from.",
     .run = attach_run,
 };

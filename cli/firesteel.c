@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 static const struct verb *const verbs[] = {
+    &new_verb,
     &run_verb,
     &runs_verb,
     &show_verb,
@@ -29,7 +30,7 @@ static const struct verb *const verbs[] = {
 static void print_usage(FILE *to)
 {
     fprintf(to, "firesteel: notebooks for models and clusters, in a terminal\n\n"
-                "Usage: firesteel NOTEBOOK      opens it in the workbench\n"
+                "Usage: firesteel [NOTEBOOK]    opens it in the workbench; without a name, a list\n"
                 "       firesteel VERB …\n\n");
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
         fprintf(to, "  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
@@ -118,22 +119,22 @@ int main(int argc, char **argv)
         printf("firesteel %s\n", FIRESTEEL_VERSION);
         return check_output(0);
     }
-    if (!name) {
-        print_usage(stderr);
-        return 2;
-    }
     struct cli cli = {.env = (const char *const *)environ, .cwd = getcwd(NULL, 0)};
     look_around(&cli);
-    int code;
-    const struct verb *verb = find_verb(name);
-    if (verb)
+    int code = 2;
+    const struct verb *verb = name ? find_verb(name) : NULL;
+    if (!name && !(cli.out_tty && isatty(STDIN_FILENO)))
+        print_usage(stderr);
+    else if (!name)
+        code = open_verb.run(&cli, argc, argv);
+    else if (verb)
         code = verb->run(&cli, argc - 1, argv + 1);
     else if (str_eq(name, "help") || str_eq(name, "--help") || str_eq(name, "-h"))
         code = help(&cli, argc, argv);
     else if (str_ends(name, ".lua") || str_ends(name, ".ipynb") ||
              (path_exists(name) && !path_is_dir(name)))
         code = open_verb.run(&cli, argc, argv);
-    else if (name[0] == '-' && argc > 2) // options before the notebook
+    else if (name[0] == '-') // options before the notebook, or without one
         code = open_verb.run(&cli, argc, argv);
     else
         code = unknown_verb(name);

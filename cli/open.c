@@ -5,7 +5,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/cli.h"
-#include "cli/kernels.h"
+#include "cli/offers.h"
 #include "cli/options.h"
 #include "cli/workbench.h"
 #include "script/journal/writer.h"
@@ -46,9 +46,32 @@ static char *living_kernel(struct cli *cli, const char *name, const char *cwd)
     return found;
 }
 
+// A notebook, found and read; all of it ours to free.
 struct place {
-    const char *path, *name, *cwd;
+    char *path, *name, *cwd;
+    buf text;
 };
+
+static void place_done(struct place *p)
+{
+    free(p->path);
+    free(p->name);
+    free(p->cwd);
+    buf_done(&p->text);
+}
+
+static int place_find(struct place *p, struct cli *cli, const char *cwd, const char *file, err *e)
+{
+    bool moved;
+    notebook *nb = notebook_open(file, e);
+    *p = (struct place){.name = cli_notebook_name(file)};
+    p->path = nb ? path_absolute(file, e) : NULL;
+    p->cwd = p->path ? cli_work_folder(cli, cwd, file, &moved, e) : NULL;
+    if (nb)
+        notebook_print(nb, &p->text);
+    notebook_free(nb);
+    return p->cwd ? 0 : -1;
+}
 
 static int launch(
     workbench *w, struct cli *cli, const struct open_options *o, const struct place *at, err *e)
@@ -89,27 +112,68 @@ static int connect_kernel(
 }
 
 // The file first, so that there is something to see before any kernel answers.
+static int open_place(
+    workbench *w, struct cli *cli, const struct open_options *o, const struct place *at, err *e)
+{
+    workbench_show(w, at->path, buf_cstr(&at->text), at->text.len);
+    return connect_kernel(w, cli, o, at, e) == 0 ? workbench_run(w, e) : -1;
+}
+
 static int open_notebook(struct cli *cli, const struct open_options *o, const char *file)
 {
     err e = {0};
-    AUTO_BUF printed = {0};
-    bool moved;
-    notebook *nb = notebook_open(file, &e);
-    AUTO_FREE char *path = nb ? path_absolute(file, &e) : NULL;
-    AUTO_FREE char *cwd = path ? cli_work_folder(cli, o->cwd, file, &moved, &e) : NULL;
-    AUTO_FREE char *name = cli_notebook_name(file), *target = target_name(o);
-    if (nb)
-        notebook_print(nb, &printed);
-    notebook_free(nb);
-    workbench *w =
-        cwd ? workbench_open(cli, &(struct bench_about){.path = path, .target = target}, &e) : NULL;
-    if (!w)
-        return cli_error(cli, &e);
-    workbench_show(w, buf_cstr(&printed), printed.len);
-    bool ok = connect_kernel(w, cli, o, &(struct place){path, name, cwd}, &e) == 0 &&
-              workbench_run(w, &e) == 0;
+    struct place at;
+    workbench *w = NULL;
+    AUTO_FREE char *target = target_name(o);
+    if (place_find(&at, cli, o->cwd, file, &e) == 0 &&
+        (w = workbench_open(cli, &(struct bench_about){.target = target}, &e)))
+        open_place(w, cli, o, &at, &e);
     workbench_close(w);
-    return ok ? 0 : cli_error(cli, &e);
+    place_done(&at);
+    return e.code ? cli_error(cli, &e) : 0;
+}
+
+static int open_offer(
+    workbench *w, struct cli *cli, const struct open_options *o, const struct offer *offer, err *e)
+{
+    if (offer->kernel) {
+        if (workbench_join(w, offer->kernel->socket, offer->kernel->headless, e) < 0)
+            return -1;
+        return workbench_run(w, e);
+    }
+    if (offer->kind == OFFER_RECIPE && !path_exists(offer->notebook) &&
+        recipe_copy(offer->path, offer->notebook, e) < 0)
+        return -1;
+    struct place at;
+    const char *file = offer->kind == OFFER_RECIPE ? offer->notebook : offer->path;
+    int result = place_find(&at, cli, o->cwd, file, e);
+    if (result == 0)
+        result = open_place(w, cli, o, &at, e);
+    place_done(&at);
+    return result;
+}
+
+// Without a name: what there is to open.
+static int open_any(struct cli *cli, const struct open_options *o)
+{
+    err e = {0};
+    struct kernels kernels;
+    struct offers all = {0};
+    if (kernels_find(cli, &kernels, &e) < 0)
+        return cli_error(cli, &e);
+    offers_kernels(&all, &kernels);
+    offers_notebooks(&all, cli->cwd);
+    offers_recipes(&all, cli);
+    AUTO_FREE char *target = target_name(o);
+    AUTO_FREE struct pick_row *rows = offers_rows(&all);
+    workbench *w = workbench_open(cli, &(struct bench_about){.target = target}, &e);
+    int row = w ? workbench_pick(w, "Open a notebook", rows, all.n) : -1;
+    if (row >= 0)
+        open_offer(w, cli, o, &all.list[row], &e);
+    workbench_close(w);
+    offers_done(&all);
+    kernels_done(&kernels);
+    return e.code ? cli_error(cli, &e) : 0;
 }
 
 static int open_run(struct cli *cli, int argc, char **argv)
@@ -130,13 +194,13 @@ static int open_run(struct cli *cli, int argc, char **argv)
     char **rest = NULL;
     int code;
     if (options_parse(cli, &open_verb, options, argc, argv, &rest, &code) == 0) {
-        if (!rest || strv_len(rest) != 1)
-            code = cli_usage(cli, &open_verb, rest ? "one notebook at a time" : "which notebook?");
+        if (rest && strv_len(rest) != 1)
+            code = cli_usage(cli, &open_verb, "one notebook at a time");
         else if (o.sandbox && (o.context || o.kubeconfig))
             code = cli_usage(
                 cli, &open_verb, "--sandbox has a cluster of its own: leave --context out");
         else
-            code = open_notebook(cli, &o, rest[0]);
+            code = rest ? open_notebook(cli, &o, rest[0]) : open_any(cli, &o);
     }
     if (rest)
         strv_free(rest);
@@ -146,9 +210,10 @@ static int open_run(struct cli *cli, int argc, char **argv)
 }
 
 const struct verb open_verb = {
-    .name = "NOTEBOOK",
+    .name = "[NOTEBOOK]",
     .summary = "open a notebook in the workbench",
     .usage = "[-p NAME=VALUE]… [--sandbox | --context NAME] [-n NAMESPACE]\n\n"
-             "Opens the notebook; its kernel goes on when the terminal goes. ? shows the keys.",
+             "Opens the notebook; its kernel goes on when the terminal goes. ? shows the keys.\n"
+             "Without a name: a list of living kernels, notebooks of this folder, and recipes.",
     .run = open_run,
 };

@@ -46,6 +46,7 @@ struct workbench {
     int tries;
     bool frame_waits, leaving;
     bool watching;     // somebody else's run
+    int picked;        // row of a list
     int kernel_output; // what a kernel of ours prints itself: why it could not start
     err failed;
 };
@@ -360,10 +361,26 @@ void workbench_close(workbench *w)
     free(w);
 }
 
-void workbench_show(workbench *w, const char *words, size_t n)
+static void on_picked(void *arg, size_t row)
+{
+    workbench *w = arg;
+    w->picked = (int)row;
+    loop_stop(w->loop);
+}
+
+int workbench_pick(workbench *w, const char *title, const struct pick_row *rows, size_t n)
+{
+    w->picked = -1;
+    pick_push(w->bench, title, rows, n, on_picked, w);
+    present(w);
+    loop_run(w->loop);
+    return w->picked;
+}
+
+void workbench_show(workbench *w, const char *path, const char *words, size_t n)
 {
     err e = {0};
-    if (bench_show(w->bench, words, n, &e) == 0)
+    if (bench_show(w->bench, path, words, n, &e) == 0)
         present(w);
 }
 

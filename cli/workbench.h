@@ -4,7 +4,7 @@
 #pragma once
 #include "cli/cli.h"
 #include "script/protocol/launch.h"
-#include "tui/view/bench.h"
+#include "tui/view/pick.h"
 
 typedef struct workbench workbench;
 
@@ -13,8 +13,10 @@ workbench *workbench_open(struct cli *cli, const struct bench_about *about, err 
 // Gives the terminal back and says what goes on; NULL is fine.
 void workbench_close(workbench *w);
 
+// Lets a person choose a row of a list: -1 when they left instead.
+int workbench_pick(workbench *w, const char *title, const struct pick_row *rows, size_t n);
 // The notebook's text on the screen, before any kernel has answered.
-void workbench_show(workbench *w, const char *words, size_t n);
+void workbench_show(workbench *w, const char *path, const char *words, size_t n);
 // Connects to a kernel that is alive. watching: a headless run, which is not stopped by our
 // leaving.
 int workbench_join(workbench *w, const char *socket, bool watching, err *e);

@@ -9,7 +9,7 @@ _firesteel() {
     fi
     if [[ $before == --resume || ( $word != -* && $verb =~ ^(show|export|clean)$ && $before != -o ) ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(firesteel runs 2>/dev/null | sed '1d; s/ .*//')" -- "$word")
-    elif [[ $verb == stop && $word != -* ]]; then
+    elif [[ ( $verb == stop || $verb == attach ) && $word != -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(firesteel ls 2>/dev/null | sed '1d; s/ .*//')" -- "$word")
     elif [[ $before == --allow ]]; then
         mapfile -t COMPREPLY < <(compgen -W "cluster destructive cluster,destructive" -- "$word")

@@ -33,6 +33,13 @@ struct journal {
     syncer *syncer; // from the first end of a cell on
 };
 
+char *journal_run_notebook(const char *run)
+{
+    enum { STAMP = sizeof "-20261231-235959-0123" - 1 };
+    size_t n = strlen(run);
+    return mem_strndup(run, n > STAMP ? n - STAMP : n);
+}
+
 char *journal_run_name(const char *name, int64_t wall_ns)
 {
     AUTO_FREE char *clean = mem_strdup(*name ? name : "notebook");

@@ -34,6 +34,7 @@ const char *journal_spool_dir(const journal *j); // .firesteel/RUN, not made yet
 uint64_t journal_seq(const journal *j);          // of the last record
 // "mnist-20260102-030405-1a2b"; what is not [A-Za-z0-9._-] in name becomes "-".
 char *journal_run_name(const char *name, int64_t wall_ns);
+char *journal_run_notebook(const char *run); // its name in that; new
 
 // Appends `event` (its "type" set; it gains seq, wall and mono; it stays the caller's). Returns the
 // line as written, with its newline, borrowed until the next call: what clients are sent. Ledger

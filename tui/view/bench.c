@@ -17,7 +17,6 @@ bench *bench_new(const struct bench_about *about, const struct bench_ops *ops, v
     bench *b = mem_alloc(sizeof *b);
     *b = (bench){.ops = ops,
         .arg = arg,
-        .path = mem_strdup(about->path),
         .target = mem_strdup(about->target),
         .temporary = mem_strdup(about->temporary),
         .ascii = about->ascii,
@@ -119,8 +118,10 @@ bool bench_busy(const bench *b)
     return !str_eq(b->state, "idle") && !str_eq(b->state, "gone") && !str_eq(b->state, "starting");
 }
 
-int bench_show(bench *b, const char *words, size_t n, err *e)
+int bench_show(bench *b, const char *path, const char *words, size_t n, err *e)
 {
+    free(b->path);
+    b->path = mem_strdup(path);
     AUTO_JSON *record = message_new(MESSAGE_run);
     AUTO_FREE char *copy = mem_strndup(words, n);
     json_set_str(record, "notebook", copy);

@@ -22,7 +22,6 @@ struct bench_ops {
     int (*edit_file)(void *arg, const char *path, err *e);
 };
 struct bench_about {
-    const char *path;      // of the notebook
     const char *target;    // the cluster in a few words, "sandbox", "kind-dev/ml"; NULL: none said
     bool ascii;            // plots without braille
     const char *temporary; // a folder for files that are open in $EDITOR
@@ -31,7 +30,7 @@ struct bench_about {
 bench *bench_new(const struct bench_about *about, const struct bench_ops *ops, void *arg);
 void bench_free(bench *b);
 // The notebook as its file has it, to be drawn before a kernel answers.
-int bench_show(bench *b, const char *words, size_t n, err *e);
+int bench_show(bench *b, const char *path, const char *words, size_t n, err *e);
 // Says hello and speaks to this kernel from now on. owner: a kernel with nothing to do ends when it
 // is left (a headless run, which is only watched, would be stopped).
 void bench_connect(bench *b, client *c, bool owner);

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+#include "cli/offers.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "script/journal/writer.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static struct offer *add(struct offers *o, enum offer_kind kind, const struct stat *st)
+{
+    int64_t when = st->st_mtim.tv_sec * CLOCK_SEC + st->st_mtim.tv_nsec;
+    o->list = mem_resize(o->list, o->n + 1, sizeof *o->list);
+    struct offer *new = &o->list[o->n++];
+    AUTO_BUF age = {0};
+    duration_age(&age, clock_wall() - when);
+    *new = (struct offer){.kind = kind, .when = when, .age = mem_strdup(buf_cstr(&age))};
+    return new;
+}
+
+static int newer(const void *a, const void *b)
+{
+    int64_t x = ((const struct offer *)a)->when, y = ((const struct offer *)b)->when;
+    return (x < y) - (x > y);
+}
+
+static void sort_from(struct offers *o, size_t first)
+{
+    if (o->n > first)
+        qsort(o->list + first, o->n - first, sizeof *o->list, newer);
+}
+
+void offers_kernels(struct offers *o, const struct kernels *k)
+{
+    size_t first = o->n;
+    for (size_t i = 0; i < k->n; i++) {
+        struct stat st = {0};
+        stat(k->list[i].socket, &st);
+        struct offer *new = add(o, OFFER_KERNEL, &st);
+        new->kernel = &k->list[i];
+        new->notebook = journal_run_notebook(k->list[i].run);
+        new->folder = mem_strdup(k->list[i].cwd);
+    }
+    sort_from(o, first);
+}
+
+// A cell's marker near the beginning makes a Lua file a notebook that is worth a row.
+static bool is_notebook(const char *path)
+{
+    char head[16 << 10];
+    FILE *f = str_ends(path, ".lua") ? fopen(path, "re") : NULL;
+    if (!f)
+        return str_ends(path, ".ipynb");
+    size_t n = fread(head, 1, sizeof head - 1, f);
+    head[n] = '\0';
+    fclose(f);
+    return str_starts(head, "-- %%") || strstr(head, "\n-- %%");
+}
+
+static bool is_open(const struct offers *o, const char *name, const char *folder)
+{
+    for (size_t i = 0; i < o->n; i++)
+        if (o->list[i].kind == OFFER_KERNEL && str_eq(o->list[i].folder, folder) &&
+            str_starts(name, o->list[i].notebook) && name[strlen(o->list[i].notebook)] == '.')
+            return true;
+    return false;
+}
+
+static void add_files(struct offers *o, enum offer_kind kind, const char *folder)
+{
+    size_t first = o->n;
+    DIR *d = opendir(folder);
+    for (struct dirent *entry; d && (entry = readdir(d));) {
+        AUTO_FREE char *path = path_join(folder, entry->d_name);
+        struct stat st;
+        if (entry->d_name[0] == '.' || stat(path, &st) < 0 || !S_ISREG(st.st_mode) ||
+            !is_notebook(path) || is_open(o, entry->d_name, folder))
+            continue;
+        struct offer *new = add(o, kind, &st);
+        new->notebook = mem_strdup(entry->d_name);
+        new->folder = mem_strdup(kind == OFFER_RECIPE ? "copied here" : folder);
+        new->path = STEAL(path);
+    }
+    if (d)
+        closedir(d);
+    sort_from(o, first);
+}
+
+void offers_notebooks(struct offers *o, const char *folder)
+{
+    add_files(o, OFFER_NOTEBOOK, folder);
+}
+
+static char *recipes_folder(struct cli *cli)
+{
+    static const char *const places[] = {"../../recipes", DATADIR "/recipes", NULL};
+    return cli_find(cli, places);
+}
+
+void offers_recipes(struct offers *o, struct cli *cli)
+{
+    AUTO_FREE char *folder = recipes_folder(cli);
+    if (folder)
+        add_files(o, OFFER_RECIPE, folder);
+}
+
+void offers_done(struct offers *o)
+{
+    for (size_t i = 0; i < o->n; i++) {
+        free(o->list[i].path);
+        free(o->list[i].notebook);
+        free(o->list[i].folder);
+        free(o->list[i].age);
+    }
+    free(o->list);
+    *o = (struct offers){0};
+}
+
+struct pick_row *offers_rows(const struct offers *o)
+{
+    struct pick_row *rows = mem_array(o->n + 1, sizeof *rows);
+    for (size_t i = 0; i < o->n; i++) {
+        const struct offer *one = &o->list[i];
+        rows[i] = (struct pick_row){.notebook = one->notebook,
+            .state = one->kernel                 ? one->kernel->state
+                     : one->kind == OFFER_RECIPE ? "recipe"
+                                                 : "",
+            .age = one->kind == OFFER_RECIPE ? "" : one->age,
+            .folder = one->folder,
+            .run = one->kernel ? one->kernel->run : ""};
+    }
+    return rows;
+}
+
+char *recipe_find(struct cli *cli, const char *name, err *e)
+{
+    struct offers all = {0};
+    AUTO_BUF names = {0};
+    char *found = NULL;
+    offers_recipes(&all, cli);
+    for (size_t i = 0; i < all.n; i++) {
+        buf_fmt(&names, "%s%s", i ? ", " : "", all.list[i].notebook);
+        if (!found && strstr(all.list[i].notebook, name))
+            found = mem_strdup(all.list[i].path);
+    }
+    if (!found && all.n)
+        err_set(e, ERR_NOT_FOUND, "there is no recipe %s; there are: %s", name, buf_cstr(&names));
+    else if (!found)
+        err_set(e, ERR_NOT_FOUND, "no recipes are installed");
+    offers_done(&all);
+    return found;
+}
+
+int recipe_copy(const char *recipe, const char *path, err *e)
+{
+    AUTO_BUF text = {0};
+    if (path_exists(path))
+        return err_set(e, ERR_USAGE, "%s is there already; say another name", path);
+    if (path_read(recipe, &text, 0, e) < 0)
+        return -1;
+    return path_write(path, text.data, text.len, 0644, e);
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// What can be opened, as a list to choose from: kernels that are alive, notebooks of a folder,
+// recipes that ship with firesteel.
+#pragma once
+#include "cli/kernels.h"
+#include "tui/view/pick.h"
+
+enum offer_kind { OFFER_KERNEL, OFFER_NOTEBOOK, OFFER_RECIPE };
+struct offer {
+    enum offer_kind kind;
+    const struct kernel *kernel; // of a KERNEL; borrowed
+    char *path;                  // of a NOTEBOOK or RECIPE
+    char *notebook, *folder, *age;
+    int64_t when; // wall ns: started or changed
+};
+struct offers {
+    struct offer *list;
+    size_t n;
+};
+
+void offers_kernels(struct offers *o, const struct kernels *k); // newest first
+// *.ipynb, and *.lua that have a cell marker; newest first, those that a kernel has open left out.
+void offers_notebooks(struct offers *o, const char *folder);
+void offers_recipes(struct offers *o, struct cli *cli);
+void offers_done(struct offers *o);
+// Rows for pick_push, which live as long as the offers do. New.
+struct pick_row *offers_rows(const struct offers *o);
+
+// A recipe that ships with firesteel, by its name or a part of it ("10-mnist", "mnist"). New.
+char *recipe_find(struct cli *cli, const char *name, err *e);
+// Copies one to a path that must not exist yet, with its modes of a person's own file.
+int recipe_copy(const char *recipe, const char *path, err *e);

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Opening without a name: lists of living kernels, notebooks and recipes."""
+import os
+
+from screen import Screen
+from tap import FIRESTEEL, run, sh
+
+NOTEBOOK = "-- %% A\nfor i = 1, 1000 do print('line ' .. i) sh 'sleep 0.1' end\n"
+
+
+def folder(t, *names):
+    where = t.dir()
+    for name in names:
+        with open(os.path.join(where, name), "w") as f:
+            f.write(NOTEBOOK)
+    t.after(lambda: [sh(FIRESTEEL, "stop", line.split()[0]) for line in kernels(where)])
+    return where
+
+
+def kernels(where):
+    return [line for line in sh(FIRESTEEL, "ls").out.splitlines() if line.endswith(where)]
+
+
+def leave_running(where, name):
+    with Screen([FIRESTEEL, name], cwd=where) as s:
+        s.wait("idle")
+        s.keys("C-e")
+        s.wait("line 1")
+        s.keys("q")
+        s.wait("goes on")
+        s.exit()
+
+
+def row_of(s, text):
+    return next(row for row in s.screen() if text in row)
+
+
+def test_attach_shows_a_list_when_several_are_alive_elsewhere(t):
+    where, elsewhere = folder(t, "first.lua", "second.lua"), t.dir()
+    leave_running(where, "first.lua")
+    leave_running(where, "second.lua")
+    with Screen([FIRESTEEL, "attach"], cwd=elsewhere, size="120x24") as s:
+        s.wait("Kernels that are alive")
+        rows = [row for row in s.screen() if where in row]
+        assert [row.split()[0] for row in rows] == ["second", "first"], rows
+        assert all("busy" in row for row in rows), rows
+        while "first" not in selected(s) or where not in selected(s):
+            s.keys("j")
+        s.keys("Enter")
+        s.wait("first.lua")
+        s.wait("[*] A")
+        s.keys("i i")
+        s.wait("interrupted")
+        s.keys("q")
+        assert s.exit() == "exit 0"
+
+
+def selected(s):
+    row, rows = "", []
+    for line in s.styles():
+        if line.startswith("|"):
+            row = line
+        elif "reverse" in line:
+            rows.append(row)
+    return rows[0]
+
+
+def test_attach_takes_this_folders_newest(t):
+    where = folder(t, "first.lua", "second.lua")
+    leave_running(where, "first.lua")
+    leave_running(where, "second.lua")
+    with Screen([FIRESTEEL, "attach"], cwd=where) as s:
+        s.wait("second.lua")
+        s.keys("q")
+        s.exit()
+
+
+def test_leaving_the_list_changes_nothing(t):
+    with Screen([FIRESTEEL], cwd=folder(t, "first.lua")) as s:
+        s.wait("Open a notebook")
+        assert "first.lua" in "\n".join(s.screen())
+        s.keys("q")
+        assert s.exit() == "exit 0"
+
+
+def test_a_recipe_is_copied_and_opened(t):
+    where = folder(t)
+    with Screen([FIRESTEEL, "--sandbox"], cwd=where) as s:
+        s.wait("Open a notebook")
+        assert "recipe" in row_of(s, "10-mnist.lua")
+        s.keys("G Enter")
+        s.wait("MNIST with Horovod on Spark")
+        s.wait("idle")
+        s.keys("q")
+        assert s.exit() == "exit 0"
+    assert os.path.exists(os.path.join(where, "10-mnist.lua"))
+
+
+def test_new_copies_a_recipe_once(t):
+    where = folder(t)
+    made = sh(FIRESTEEL, "new", "mnist", cwd=where)
+    assert made.code == 0 and "firesteel --sandbox 10-mnist.lua" in made.out, made
+    again = sh(FIRESTEEL, "new", "mnist", cwd=where)
+    assert again.code == 2 and "is there already" in again.err, again
+    assert sh(FIRESTEEL, "new", "mnist", "mine.lua", cwd=where).code == 0
+    wrong = sh(FIRESTEEL, "new", "nothing", cwd=where)
+    assert wrong.code == 1 and "there are: 10-mnist.lua" in wrong.err, wrong
+
+
+def test_without_a_terminal_it_is_usage(t):
+    bare = sh(FIRESTEEL, cwd=folder(t))
+    assert bare.code == 2 and "Usage: firesteel" in bare.err, bare
+
+
+run(globals())
