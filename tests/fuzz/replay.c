@@ -2,6 +2,8 @@
 // Feeds a fuzz target its corpus, as TAP: each file as it is, cut off at every length, and with
 // bytes changed. What it looks for is a crash, a sanitizer's report, or a target that does not end.
 //   replay-NAME FOLDER…
+#include "tests/fuzz/random.h"
+
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,7 +13,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
-enum { CUTS = 400, CHANGES = 2000, FILE_MAX = 1 << 20 };
+// How often, which a target with much to do for each input may set lower.
+#ifndef CUTS
+#define CUTS 400
+#endif
+#ifndef CHANGES
+#define CHANGES 2000
+#endif
+enum { FILE_MAX = 1 << 20 };
 
 // The input lies in memory that ends where it ends, so that reading on is noticed.
 static void feed(const uint8_t *bytes, size_t n)
@@ -22,31 +31,23 @@ static void feed(const uint8_t *bytes, size_t n)
     free(copy);
 }
 
-static uint64_t next(uint64_t *state)
-{
-    uint64_t z = *state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 // One to four bytes become something else: a bit flipped, any value, or one that is often special.
 static void change(uint8_t *bytes, size_t n, uint64_t *state)
 {
     static const uint8_t special[] = {0, 1, 0x7f, 0x80, 0xff, '"', '{', '}', '[', '9', '-', '\\'};
-    for (uint64_t left = next(state) % 4 + 1; left > 0; left--) {
+    for (uint64_t left = random_next(state) % 4 + 1; left > 0; left--) {
         // Headers matter more than data: half of the changes fall into the first bytes.
-        size_t range = next(state) % 2 && n > 512 ? 512 : n;
-        uint8_t *at = &bytes[next(state) % range];
-        switch (next(state) % 3) {
+        size_t range = random_next(state) % 2 && n > 512 ? 512 : n;
+        uint8_t *at = &bytes[random_next(state) % range];
+        switch (random_next(state) % 3) {
         case 0:
-            *at ^= (uint8_t)(1u << next(state) % 8);
+            *at ^= (uint8_t)(1u << random_next(state) % 8);
             break;
         case 1:
-            *at = (uint8_t)next(state);
+            *at = (uint8_t)random_next(state);
             break;
         default:
-            *at = special[next(state) % sizeof special];
+            *at = special[random_next(state) % sizeof special];
         }
     }
 }

@@ -160,7 +160,8 @@ static void on_event(bench *b, message_type type, const cJSON *m)
         on_kernel(b, m);
     if (type == MESSAGE_edited && str_eq(json_str(m, "change"), "edit"))
         slots_follow_cell(b, json_str(m, "cell"));
-    else if (type == MESSAGE_edited || type == MESSAGE_document)
+    else if (type == MESSAGE_edited || type == MESSAGE_document || type == MESSAGE_run ||
+             type == MESSAGE_resumed)
         slots_follow(b);
     touch(b, m);
     tell_views(b, m);

@@ -86,19 +86,26 @@ static void keep_cursor(struct notebook_view *v)
     show_rows(v, v->at, cellview_source_row(b, v->at, p.line), 1);
 }
 
-static void settle(struct notebook_view *v)
+// Cells may have gone since the last picture.
+static void clamp(struct notebook_view *v)
 {
     bench *b = v->head.bench;
     size_t last = b->n_slots ? b->n_slots - 1 : 0;
+    v->at = v->at > last ? last : v->at;
+    v->mark = v->mark > last ? last : v->mark;
+    v->top = v->top > last ? last : v->top;
+    v->editing = v->editing && b->n_slots;
+}
+
+static void settle(struct notebook_view *v)
+{
+    bench *b = v->head.bench;
     if (b->select && slot_by_id(b, b->select, &v->at)) {
         v->mark = v->at;
         v->keep = true;
         free(STEAL(b->select));
     }
-    v->at = v->at > last ? last : v->at;
-    v->mark = v->mark > last ? last : v->mark;
-    v->top = v->top > last ? last : v->top;
-    v->editing = v->editing && b->n_slots;
+    clamp(v);
     if (b->n_slots == 0)
         return;
     scroll_by(v, 0);
@@ -367,6 +374,7 @@ static bool act_structure(struct notebook_view *v, enum action a)
 static bool act(view *view_, enum action a)
 {
     struct notebook_view *v = (struct notebook_view *)view_;
+    clamp(v);
     if (act_running(v, a))
         return true;
     if (v->editing && a != ACT_COMMAND && a != ACT_SEARCH && a != ACT_PALETTE && act_editing(v, a))
@@ -383,6 +391,7 @@ static bool act(view *view_, enum action a)
 static void typed(struct notebook_view *v, const char *words, size_t n, bool pasted)
 {
     bench *b = v->head.bench;
+    clamp(v);
     if (!v->editing)
         return;
     struct slot *s = b->slots[v->at];
