@@ -116,17 +116,7 @@ static void insert_cell(fold *f, const cJSON *r, const char *id)
     const char *after = json_str(r, "after");
     if (after && notebook_find(f->nb, after, &at))
         at++;
-    notebook_insert(f->nb, at, json_str_or(r, "marker", ""), json_str_or(r, "source", ""));
-    size_t n = notebook_count(f->nb);
-    AUTO_FREE const char **ids = mem_array(n, sizeof *ids);
-    for (size_t i = 0; i < n; i++)
-        ids[i] = i == at ? id : notebook_cell(f->nb, i)->id;
-    // The ids are the notebook's own until they are set: copies keep them alive.
-    char **copies = strv_dup((const char *const[]){NULL});
-    for (size_t i = 0; i < n; i++)
-        copies = strv_add(copies, ids[i]);
-    notebook_set_ids(f->nb, (const char *const *)copies, n, NULL);
-    strv_free(copies);
+    notebook_insert_as(f->nb, at, id, json_str_or(r, "marker", ""), json_str_or(r, "source", ""));
 }
 
 static void move_cell(fold *f, const cJSON *r, size_t from)

@@ -159,16 +159,21 @@ static cJSON *edit(document *d, const cJSON *m, err *e)
 
 static cJSON *insert(document *d, const cJSON *m, err *e)
 {
-    size_t at;
+    size_t at, taken;
+    const char *id = json_str(m, "as");
     if (find_place(d, m, &at, e) < 0)
         return NULL;
+    if (id && notebook_find(d->notebook, id, &taken)) {
+        err_set(e, ERR_EXISTS, "there is a cell %s already", id);
+        return NULL;
+    }
     const char *marker = json_str_or(m, "marker", ""), *source = json_str(m, "source");
-    const cell *c = notebook_insert(d->notebook, at, marker, source);
+    const cell *c = notebook_insert_as(d->notebook, at, id, marker, source);
     note_change(d, c->id);
     cJSON *event = edited_event(d, "insert", c->id);
     json_set_str(event, "after", json_str(m, "after"));
     json_set_str(event, "source", source);
-    json_set_str(event, "marker", marker);
+    json_set_str(event, "marker", c->marker);
     return event;
 }
 
@@ -215,6 +220,10 @@ static cJSON *save(document *d, const cJSON *m, err *e)
     if (str_eq(path, d->path) && file_changed(d) && !json_bool_or(m, "force", false)) {
         err_set(e, ERR_CONFLICT, "%s has changed since it was opened; reload it, or save by force",
             path);
+        return NULL;
+    }
+    if (!str_eq(path, d->path) && path_exists(path) && !json_bool_or(m, "force", false)) {
+        err_set(e, ERR_EXISTS, "%s is there already", path);
         return NULL;
     }
     if (notebook_save(d->notebook, path, e) < 0)

@@ -301,14 +301,36 @@ static void forget_text(cell *c)
     c->kept->marked = true;
 }
 
+static void drop_id(cell *c)
+{
+    cJSON_DeleteItemFromObjectCaseSensitive(c->kept->metadata, "id");
+    c->id_kept = false;
+    free(STEAL(c->id));
+    free(c->marker);
+    buf marker = {0};
+    marker_print(c, false, &marker);
+    c->marker = marker.data ? buf_take(&marker) : mem_strdup("");
+}
+
 const cell *notebook_insert(notebook *nb, size_t at, const char *marker, const char *source)
 {
+    return notebook_insert_as(nb, at, NULL, marker, source);
+}
+
+const cell *notebook_insert_as(
+    notebook *nb, size_t at, const char *id, const char *marker, const char *source)
+{
+    size_t taken;
     cell *c = cell_new(), *was = last_of(nb);
     free(c->source);
     c->source = mem_strdup(source);
     c->kept->marked = true;
     c->kept->blank = 1;
     cell_mark(c, marker);
+    if (c->id && notebook_find(nb, c->id, &taken))
+        drop_id(c);
+    if (!c->id && id && !notebook_find(nb, id, &taken))
+        c->id = mem_strdup(id);
     put(nb, at, c);
     settle(nb, was);
     return c;

@@ -58,6 +58,10 @@ int notebook_check(const notebook *nb, err *e);
 // Edits. Positions are 0-based; `at` may be the count. A marker is what stands after "%%":
 // "Title option=\"value\"", "[markdown]". What is wrong in it is the cell's `problem`.
 const cell *notebook_insert(notebook *nb, size_t at, const char *marker, const char *source);
+// The same with an id for the cell, unless one has it or the marker names its own; NULL: any. An id
+// in the marker that a cell has already is taken out of it: that is a copy.
+const cell *notebook_insert_as(
+    notebook *nb, size_t at, const char *id, const char *marker, const char *source);
 const cell *notebook_replace(notebook *nb, size_t i, const char *source);
 const cell *notebook_set_marker(notebook *nb, size_t i, const char *marker);
 void notebook_move(notebook *nb, size_t from, size_t to); // to: its index afterwards

@@ -237,6 +237,20 @@ def test_document_is_edited_by_two_clients(t):
     other.close()
 
 
+def test_a_deleted_cell_comes_back_as_itself_and_saving_overwrites_no_other_file(t):
+    k = Kernel(t, cell("a = 1", "A") + cell("b = 2", "B"))
+    first, second = [c["id"] for c in k.cells()]
+    assert k.ask(**{"type": "insert", "rev": 1, "source": "x", "as": second})["error"]["code"] == "exists"
+    assert k.ask(type="delete", rev=1, cell=second)["ok"]
+    back = {"type": "insert", "rev": 2, "after": first, "source": "b = 2", "marker": "B", "as": second}
+    assert k.ask(**back)["cell"] == second
+    other = os.path.join(os.path.dirname(k.path), "other.lua")
+    assert k.ask(type="save", rev=3, path=other)["ok"]
+    assert read(other).decode() == cell("a = 1", "A") + cell("b = 2", "B").rstrip("\n") + "\n"
+    assert k.ask(type="save", rev=3, path=k.path)["error"]["code"] == "exists"
+    assert k.ask(type="save", rev=3, path=k.path, force=True)["ok"]
+
+
 def test_protocol_errors_are_answered(t):
     k = Kernel(t, hello=False)
     assert "first message must be hello" in k.ask(type="interrupt")["error"]["message"]

@@ -280,6 +280,22 @@ TEST(files_are_told_apart_by_their_names)
     CHECK_HAS(e.text, "a.ipynb is not a notebook");
 }
 
+TEST(a_cell_comes_back_with_its_id_and_a_copy_gets_another)
+{
+    const char *text = "-- %% A id=\"one\"\na = 1\n\n-- %% B\nb = 2\n";
+    err e = {0};
+    notebook *nb = notebook_parse(text, strlen(text), &e);
+    AUTO_FREE char *second = mem_strdup(notebook_cell(nb, 1)->id);
+    notebook_delete(nb, 1);
+    CHECK_STR(notebook_insert_as(nb, 1, second, "B", "b = 2")->id, second);
+    CHECK(strcmp(notebook_insert_as(nb, 2, second, "B", "b = 2")->id, second) != 0);
+    const cell *copy = notebook_insert_as(nb, 3, NULL, "A id=\"one\"", "a = 1");
+    CHECK(strcmp(copy->id, "one") != 0);
+    CHECK_STR(copy->marker, "A");
+    CHECK(notebook_check(nb, &e) == 0);
+    notebook_free(nb);
+}
+
 int main(void)
 {
     return tap_run();
