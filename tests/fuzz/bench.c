@@ -281,9 +281,7 @@ static void message(struct storm *s, const char *line, size_t n)
 
 static void begin(struct storm *s)
 {
-    s->bench = bench_new(
-        &(struct bench_about){.path = "/w/notebook.lua", .target = "kind/dev", .temporary = "/tmp"},
-        &ops, s);
+    s->bench = bench_new(&(struct bench_about){.target = "kind/dev", .temporary = "/tmp"}, &ops, s);
     s->term = term_fake_open(80, 24);
     s->grid = grid_new(80, 24);
     bench_connect(s->bench, &s->kernel, true);
