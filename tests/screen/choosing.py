@@ -40,7 +40,7 @@ def test_attach_shows_a_list_when_several_are_alive_elsewhere(t):
     where, elsewhere = folder(t, "first.lua", "second.lua"), t.dir()
     leave_running(where, "first.lua")
     leave_running(where, "second.lua")
-    with Screen([FIRESTEEL, "attach"], cwd=elsewhere, size="120x24") as s:
+    with Screen([FIRESTEEL, "attach"], cwd=elsewhere, size="200x40") as s:
         s.wait("Kernels that are alive")
         rows = [row for row in s.screen() if where in row]
         assert [row.split()[0] for row in rows] == ["second", "first"], rows
