@@ -22,6 +22,7 @@ client *client_open(loop *l, http *h, const struct client_options *options, err 
     c->k = k;
     c->credentials = credentials_new(l, h, k, options->env);
     AUTO_FREE char *host = url_host(k->server);
+    pthread_mutex_init(&c->lock, NULL);
     c->who = str_fmt(
         "context %s%s%s at %s", k->context, k->user ? ", user " : "", k->user ? k->user : "", host);
     return c;
@@ -36,6 +37,7 @@ void client_close(client *c)
     cJSON_Delete(c->identity);
     kinds_free(c->kinds);
     kinds_free(c->stale);
+    pthread_mutex_destroy(&c->lock);
     free(c->who);
     free(c);
 }
@@ -100,10 +102,31 @@ static void add_query(buf *path, const char *name, const char *value)
     url_escape(path, value);
 }
 
+static const cJSON *known_identity(client *c)
+{
+    pthread_mutex_lock(&c->lock);
+    const cJSON *known = c->identity;
+    pthread_mutex_unlock(&c->lock);
+    return known;
+}
+
+// The first to learn it is right for all; it is never replaced.
+static const cJSON *remember_identity(client *c, cJSON *identity)
+{
+    pthread_mutex_lock(&c->lock);
+    if (!c->identity)
+        c->identity = STEAL(identity);
+    const cJSON *known = c->identity;
+    pthread_mutex_unlock(&c->lock);
+    cJSON_Delete(identity);
+    return known;
+}
+
 const cJSON *client_identity(client *c, const struct patience *p, err *e)
 {
-    if (c->identity)
-        return c->identity;
+    const cJSON *known = known_identity(c);
+    if (known)
+        return known;
     AUTO_BUF ca = {0};
     if (c->k->ca_data)
         buf_add(&ca, c->k->ca_data, c->k->ca_data_n);
@@ -122,12 +145,12 @@ const cJSON *client_identity(client *c, const struct patience *p, err *e)
         err_set(e, why.code, "%s", why.text);
         return NULL;
     }
-    c->identity = cJSON_CreateObject();
-    json_set_str(c->identity, "server", c->k->server);
-    json_set_str(c->identity, "ca", digest);
+    cJSON *identity = cJSON_CreateObject();
+    json_set_str(identity, "server", c->k->server);
+    json_set_str(identity, "ca", digest);
     const char *uid = json_path_str(system, "metadata.uid");
-    json_set_str(c->identity, "uid", uid ? uid : "");
-    return c->identity;
+    json_set_str(identity, "uid", uid ? uid : "");
+    return remember_identity(c, identity);
 }
 
 cJSON *client_version(client *c, const struct patience *p, err *e)

@@ -2,7 +2,7 @@
 // One context of a Kubernetes cluster: its kinds, and the verbs on any of them.
 // A client belongs to its maker and outlives nothing: watches and logs on it are closed before it.
 //
-// Every blocking function takes a `patience` and is called from one other thread than the loop's;
+// Every blocking function takes a `patience` and is called from other threads than the loop's;
 // it does its work there by loop_call. Requests that may be sent twice (reads, deletes with a uid,
 // applies) are tried again, with jittered back-off, while the server is away or says 429 or 5xx: up
 // to patience.retry_ns. Objects are cJSON trees as the server writes them, new and the caller's.

@@ -162,12 +162,22 @@ static int discover(client *c, const struct patience *p, err *e)
             return -1;
         }
     }
+    pthread_mutex_lock(&c->lock);
     struct kind **old = &c->stale; // somebody may still hold a resource of them
     while (*old)
         old = &(*old)->next;
     *old = c->kinds;
     c->kinds = f.first;
+    pthread_mutex_unlock(&c->lock);
     return 0;
+}
+
+static bool knows_kinds(client *c)
+{
+    pthread_mutex_lock(&c->lock);
+    bool known = c->kinds != NULL;
+    pthread_mutex_unlock(&c->lock);
+    return known;
 }
 
 // "deploy.apps", "sparkapplications.v1beta2.sparkoperator.k8s.io": do the words after the first
@@ -194,7 +204,7 @@ static bool has_short_name(const struct kind *k, const char *word)
     return false;
 }
 
-static const struct kind *look_up(const client *c, const char *word, const char *rest)
+static const struct kind *search(const client *c, const char *word, const char *rest)
 {
     for (const struct kind *k = c->kinds; k; k = k->next)
         if (fits_group(k, rest) &&
@@ -205,6 +215,14 @@ static const struct kind *look_up(const client *c, const char *word, const char 
         if (fits_group(k, rest) && has_short_name(k, word))
             return k;
     return NULL;
+}
+
+static const struct kind *look_up(client *c, const char *word, const char *rest)
+{
+    pthread_mutex_lock(&c->lock);
+    const struct kind *k = search(c, word, rest);
+    pthread_mutex_unlock(&c->lock);
+    return k;
 }
 
 // The names nearest to a word, "; did you mean pods or podtemplates?", as kinds where it is spelled
@@ -231,9 +249,11 @@ static char *near_names(const client *c, const char *word)
     return buf_take(&names);
 }
 
-static int unknown(const client *c, const char *word, err *e)
+static int unknown(client *c, const char *word, err *e)
 {
+    pthread_mutex_lock(&c->lock);
     AUTO_FREE char *near = near_names(c, word);
+    pthread_mutex_unlock(&c->lock);
     return err_set(e, ERR_NOT_FOUND, "the server has no kind \"%s\"%s", word, near ? near : "");
 }
 
@@ -246,7 +266,7 @@ const struct resource *client_resource(
     }
     const char *dot = strchr(name, '.');
     AUTO_FREE char *word = mem_strndup(name, dot ? (size_t)(dot - name) : strlen(name));
-    for (bool fresh = !c->kinds;; fresh = true) {
+    for (bool fresh = !knows_kinds(c);; fresh = true) {
         if (fresh && discover(c, p, e) != 0)
             return NULL;
         const struct kind *k = look_up(c, word, dot ? dot + 1 : NULL);
@@ -259,24 +279,35 @@ const struct resource *client_resource(
     }
 }
 
+// The kind of that version, or NULL; *other: there is one of another version.
+static const struct kind *look_up_version(
+    client *c, const char *api_version, const char *kind, bool *other)
+{
+    *other = false;
+    pthread_mutex_lock(&c->lock);
+    const struct kind *k = c->kinds;
+    while (k && !(str_eq(k->kind, kind) && str_eq(k->api_version, api_version))) {
+        *other |= str_eq(k->kind, kind);
+        k = k->next;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return k;
+}
+
 const struct resource *client_resource_of(
     client *c, const struct patience *p, const char *api_version, const char *kind, err *e)
 {
-    for (bool fresh = !c->kinds;; fresh = true) {
+    for (bool fresh = !knows_kinds(c);; fresh = true) {
         if (fresh && discover(c, p, e) != 0)
             return NULL;
-        bool other_version = false;
-        for (const struct kind *k = c->kinds; k; k = k->next) {
-            if (!str_eq(k->kind, kind))
-                continue;
-            if (str_eq(k->api_version, api_version))
-                return &k->r;
-            other_version = true;
-        }
+        bool other_version;
+        const struct kind *k = look_up_version(c, api_version, kind, &other_version);
+        if (k)
+            return &k->r;
         if (!fresh)
             continue;
         if (other_version) {
-            const struct kind *k = look_up(c, kind, NULL);
+            k = look_up(c, kind, NULL);
             err_set(e, ERR_NOT_FOUND, "the server has no %s of apiVersion %s; it has it in %s",
                 kind, api_version, k ? k->api_version : "another");
         } else {
@@ -291,7 +322,9 @@ int client_resources(client *c, const struct patience *p,
 {
     if (discover(c, p, e) != 0)
         return -1;
+    pthread_mutex_lock(&c->lock);
     for (const struct kind *k = c->kinds; k && fn(arg, &k->r); k = k->next)
         ;
+    pthread_mutex_unlock(&c->lock);
     return 0;
 }

@@ -4,6 +4,8 @@
 #include "k8s/client/credentials.h"
 #include "k8s/client/request.h"
 
+#include <pthread.h>
+
 struct kind { // a resource, and the strings it shows
     struct resource r;
     char *group, *version, *plural, *singular, *kind, *api_version;
@@ -17,9 +19,10 @@ struct client {
     kubeconfig *k;
     credentials *credentials;
     char *who;
-    cJSON *identity;
-    struct kind *kinds; // NULL: not asked for yet
-    struct kind *stale; // of earlier discoveries: somebody may hold one
+    pthread_mutex_t lock; // the next three: what was learnt of the server stays
+    cJSON *identity;      // NULL: not asked for yet
+    struct kind *kinds;   // NULL: not asked for yet
+    struct kind *stale;   // of earlier discoveries: somebody may hold one
 };
 
 void kinds_free(struct kind *first);
