@@ -220,6 +220,8 @@ static int prepare(struct cli *cli, struct arguments *a, err *e)
         return err_errno(e, errno, "the working folder %s", o->cwd);
     o->env = cli->env;
     o->bindings = bindings;
+    o->actions = k8s_actions;
+    o->where = k8s_where;
     o->self = cli_program(cli, "firesteel-kernel", e);
     if (!o->cluster.kubeconfig)
         o->cluster.kubeconfig = cli_getenv(cli, "KUBECONFIG");

@@ -242,6 +242,8 @@ static void on_display(printer *p, const cJSON *event)
     }
     if (progress && !p->cli->out_tty)
         return; // its end says nothing that the output has not said
+    if (json_get(o->data, "application/vnd.firesteel.log+json"))
+        return; // somebody who watches the run reads it
     if (o->live && table_of(o)) {
         put_table(p, o, below);
         return;

@@ -26,7 +26,7 @@ struct reader { // one container's log
 struct tail {
     client *client;
     char *ns, *container;
-    bool all_containers, follow, previous, prefix, has_grep;
+    bool all_containers, follow, previous, prefix, prefix_many, one_pod, has_grep;
     regex_t grep;
     int64_t tail, since_s;
     const struct tail_ops *ops;
@@ -136,7 +136,7 @@ static void on_merged(void *arg, const struct merge_line *m)
     enum log_kind kind = (enum log_kind)m->text[0];
     const struct reader *r = reader_of(t, m->source);
     AUTO_BUF line = {0};
-    if (t->prefix)
+    if (t->prefix || (t->prefix_many && t->readers->next))
         buf_fmt(&line, "%s | ", r->prefix);
     if (kind != LOG_LINE)
         buf_str(&line, "-- ");
@@ -245,7 +245,9 @@ static void on_pod(void *arg, enum watch_change change, const cJSON *pod)
 static void on_synced(void *arg)
 {
     tail *t = arg;
-    if (!t->follow)
+    if (t->one_pod && !t->readers)
+        err_set(&t->error, ERR_NOT_FOUND, "the pod is not there any more");
+    if (!t->follow || t->one_pod)
         tail_finish(t);
 }
 
@@ -289,6 +291,8 @@ tail *tail_open(
     t->follow = spec->follow && !spec->previous;
     t->previous = spec->previous;
     t->prefix = spec->prefix;
+    t->prefix_many = spec->prefix_many;
+    t->one_pod = spec->pod != NULL;
     t->tail = spec->tail;
     t->since_s = spec->since_s;
     t->ops = ops;

@@ -11,12 +11,14 @@ struct tail_spec {
     const char *grep;            // an extended regular expression; NULL: all lines
     bool all_containers, follow, previous;
     bool prefix;           // the pod's name before each line
+    bool prefix_many;      // the same when several containers are read
     int64_t tail, since_s; // as in logs_spec
 };
 struct tail_ops {
     // A line without its end, with its prefix. Marks (kind != LOG_LINE) pass the filter.
     void (*line)(void *arg, enum log_kind kind, const char *text, size_t n);
-    // All was read; when followed: nobody writes any more. The tail is gone after it.
+    // All was read; when followed: nobody writes any more, which a selector never knows. The tail
+    // is gone after it.
     void (*done)(void *arg, const err *e);
 };
 typedef struct tail tail;

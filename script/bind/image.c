@@ -151,9 +151,9 @@ static int build_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON
     return same;
 }
 
-static char *build_describe(call *c, const cJSON *args)
+static void build_describe(call *c, const cJSON *args, struct about *about)
 {
-    return str_fmt("build image %s", json_str_or(args, "tag", "(no tag)"));
+    about->what = str_fmt("build image %s", json_str_or(args, "tag", "(no tag)"));
 }
 
 // image.push {ref, digest, to?, insecure?} -> the same with ref as the cluster pulls it
@@ -221,9 +221,11 @@ static int push_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON 
     return 1;
 }
 
-static char *push_describe(call *c, const cJSON *args)
+static void push_describe(call *c, const cJSON *args, struct about *about)
 {
-    return str_fmt("push image %s", json_str_or(args, "to", json_str_or(args, "ref", "")));
+    const char *image = json_str_or(args, "to", json_str_or(args, "ref", ""));
+    about->what = str_fmt("push image %s", image);
+    about->object = str_fmt("image %s", image);
 }
 
 // image.list {} -> [{ref, digest, size}]; size: of its blobs, those it shares included
@@ -272,9 +274,9 @@ static int remove_start(call *c, const cJSON *args, cJSON **result, err *e)
     return 0;
 }
 
-static char *remove_describe(call *c, const cJSON *args)
+static void remove_describe(call *c, const cJSON *args, struct about *about)
 {
-    return str_fmt("remove image %s from the local store", json_str_or(args, "ref", ""));
+    about->what = str_fmt("remove image %s from the local store", json_str_or(args, "ref", ""));
 }
 
 // Neither is undone by a clean-up: a tag in the store is the output that was asked for, as a file

@@ -11,30 +11,32 @@
 #include <string.h>
 
 // "create SparkApplication mnist in namespace default of context kind".
-static char *sentence(call *c, const char *verb, const char *kind, const char *name, const char *ns)
+static void sentence(call *c, const char *verb, const char *kind, const char *name, const char *ns,
+    struct about *about)
 {
     client *k = bind_client(c, NULL);
     const kubeconfig *config = k ? client_config(k) : NULL;
     if (!ns && config)
         ns = config->namespace_;
-    return str_fmt("%s %s %s%s%s%s%s", verb, kind ? kind : "an object", name ? name : "",
-        ns ? " in namespace " : "", ns ? ns : "", config ? " of context " : "",
-        config ? config->context : "");
+    about->object = str_fmt("%s %s", kind ? kind : "an object", name ? name : "");
+    about->what = str_fmt("%s %s%s%s%s%s", verb, about->object, ns ? " in namespace " : "",
+        ns ? ns : "", config ? " of context " : "", config ? config->context : "");
+    about->namespace_ = mem_strdup(ns);
+    about->context = mem_strdup(config ? config->context : NULL);
 }
 
-static char *about_object(call *c, const cJSON *args, const char *verb)
+static void about_object(call *c, const cJSON *args, const char *verb, struct about *about)
 {
     const cJSON *o = json_get(args, "object");
     const char *name = json_path_str(o, "metadata.name");
-    return sentence(c, verb, json_str(o, "kind"),
-        name ? name : json_path_str(o, "metadata.generateName"),
-        json_path_str(o, "metadata.namespace"));
+    sentence(c, verb, json_str(o, "kind"), name ? name : json_path_str(o, "metadata.generateName"),
+        json_path_str(o, "metadata.namespace"), about);
 }
 
-static char *about_reference(call *c, const cJSON *args, const char *verb)
+static void about_reference(call *c, const cJSON *args, const char *verb, struct about *about)
 {
-    return sentence(
-        c, verb, json_str(args, "kind"), json_str(args, "name"), json_str(args, "namespace"));
+    sentence(c, verb, json_str(args, "kind"), json_str(args, "name"), json_str(args, "namespace"),
+        about);
 }
 
 // What the object of a create or apply leads to: its kind, and a copy with our labels.
@@ -257,24 +259,24 @@ static int verify_delete(call *c, const cJSON *args, const cJSON *recorded, cJSO
     return why.code == ERR_NOT_FOUND ? 1 : err_set(e, why.code, "%s", why.text);
 }
 
-static char *about_create(call *c, const cJSON *args)
+static void about_create(call *c, const cJSON *args, struct about *about)
 {
-    return about_object(c, args, "create");
+    about_object(c, args, "create", about);
 }
 
-static char *about_apply(call *c, const cJSON *args)
+static void about_apply(call *c, const cJSON *args, struct about *about)
 {
-    return about_object(c, args, "apply");
+    about_object(c, args, "apply", about);
 }
 
-static char *about_patch(call *c, const cJSON *args)
+static void about_patch(call *c, const cJSON *args, struct about *about)
 {
-    return about_reference(c, args, "patch");
+    about_reference(c, args, "patch", about);
 }
 
-static char *about_delete(call *c, const cJSON *args)
+static void about_delete(call *c, const cJSON *args, struct about *about)
 {
-    return about_reference(c, args, "delete");
+    about_reference(c, args, "delete", about);
 }
 
 const struct binding k8s_bindings[] = {
@@ -311,5 +313,14 @@ const struct binding k8s_bindings[] = {
     {.name = "k8s.reach", .effect = EFFECT_PURE, .start = k8s_reach},
     {.name = "k8s.logs", .effect = EFFECT_PURE, .start = k8s_logs},
     {.name = "k8s.watch", .effect = EFFECT_PURE, .start = k8s_watch},
+    {0},
+};
+
+// What is done to rows of objects, by a key.
+const struct display_action k8s_actions[] = {
+    {"describe", "k8s.describe", NULL},
+    {"yaml", "k8s.yaml", NULL},
+    {"logs", "k8s.logs", "{\"follow\":true,\"all_containers\":true,\"own\":true}"},
+    {"delete", "k8s.delete", "{\"wait\":false}"},
     {0},
 };

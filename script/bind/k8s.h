@@ -19,6 +19,9 @@ int k8s_target(call *c, const cJSON *args, bool needs_name, struct target *t, er
 // {"apiVersion", "kind", "resource", "namespace", "name", "uid", "resourceVersion", "cluster"} of
 // an object of the server; NULL when the cluster cannot be told.
 cJSON *k8s_reference(struct target *t, const cJSON *object, err *e);
+// The object of a target, if it is still the one: by its uid, where that is given. What it holds
+// that is secret is registered.
+cJSON *k8s_object(call *c, struct target *t, err *e);
 // Does a recorded reference belong to the cluster that we talk to? 0, or -1 with ERR_REFUSED.
 int k8s_same_cluster(struct target *t, const cJSON *recorded, err *e);
 
@@ -33,6 +36,10 @@ void k8s_pods_done(struct pods_of *p);
 typedef int k8s_start(call *c, const cJSON *args, cJSON **result, err *e);
 k8s_start k8s_manifest, k8s_check, k8s_get, k8s_list, k8s_state, k8s_events, k8s_describe,
     k8s_can_i, k8s_version, k8s_kinds, k8s_yaml, k8s_wait, k8s_reach, k8s_logs, k8s_watch;
+
+// What rows stand for, and what can be done to them (doc/displays.md). r NULL: pods.
+cJSON *k8s_about(const struct resource *r);
+void k8s_take_actions(cJSON *table, const struct resource *r);
 
 // A text for Lua, without its last line's end: print adds one.
 cJSON *k8s_text(const buf *text);

@@ -19,6 +19,7 @@ struct following {
     cJSON *args;
     struct pods_of pods;
     char *ns;
+    bool own; // the display is the log, else its text goes below the cell
 };
 
 // {"container", "all", "all_containers", "grep", "tail", "since", "previous", "follow"} with the
@@ -40,6 +41,7 @@ static int read_spec(
         .follow = json_bool_or(args, "follow", false),
         .previous = json_bool_or(args, "previous", false),
         .prefix = json_bool_or(args, "prefix", whole),
+        .prefix_many = json_bool_or(args, "own", false),
         .tail = json_int_or(args, "tail", -1),
         .since_s = (since + CLOCK_SEC - 1) / CLOCK_SEC};
     return 0;
@@ -78,7 +80,9 @@ static void on_done(void *arg, const err *e)
 {
     struct following *f = arg;
     f->tail = NULL;
-    if (e->code != ERR_NONE)
+    if (e->code != ERR_NONE && f->own)
+        display_note(f->display, e->text);
+    else if (e->code != ERR_NONE)
         show(f, e->text, strlen(e->text));
     finish(f);
 }
@@ -95,7 +99,19 @@ static void begin(void *arg)
         on_done(f, &e);
 }
 
-static int follow(call *c, struct target *t, const cJSON *args, struct pods_of *pods, err *e)
+// What stays live, while the text goes below the cell.
+static display *show_nothing(call *c, const struct following *f)
+{
+    cJSON *data = cJSON_CreateObject();
+    json_set_str(data, "text/plain", "");
+    cJSON *log = json_object_at(data, "application/vnd.firesteel.log+json");
+    json_set_str(log, "pod", f->pods.pod);
+    json_set_str(log, "selector", f->pods.labels);
+    return call_display(c, data, true);
+}
+
+static int follow(
+    call *c, struct target *t, const cJSON *args, struct pods_of *pods, cJSON **result, err *e)
 {
     struct following *f = mem_alloc(sizeof *f);
     f->client = t->client;
@@ -107,12 +123,16 @@ static int follow(call *c, struct target *t, const cJSON *args, struct pods_of *
         following_free(f);
         return -1;
     }
-    cJSON *data = cJSON_CreateObject();
-    json_set_str(data, "text/plain", "");
-    cJSON *log = json_object_at(data, "application/vnd.firesteel.log+json");
-    json_set_str(log, "pod", f->pods.pod);
-    json_set_str(log, "selector", f->pods.labels);
-    f->display = call_display(c, data, true);
+    f->own = json_bool_or(args, "own", false);
+    f->display = f->own ? call_log(c, json_str_or(args, "name", "log"), e) : show_nothing(c, f);
+    if (!f->display) {
+        following_free(f);
+        return -1;
+    }
+    if (f->own) {
+        *result = cJSON_CreateObject();
+        json_set_int(*result, "display", display_id(f->display));
+    }
     loop_post(call_loop(c), begin, f);
     return 0;
 }
@@ -124,7 +144,7 @@ int k8s_logs(call *c, const cJSON *args, cJSON **result, err *e)
     if (k8s_target(c, args, false, &t, e) != 0)
         return -1;
     if (t.name) {
-        AUTO_JSON *object = client_get(t.client, &t.patience, t.resource, t.ns, t.name, e);
+        AUTO_JSON *object = k8s_object(c, &t, e);
         if (!object || k8s_pods_of(object, json_bool_or(args, "all", false), &pods, e) != 0)
             return -1;
     } else if (json_str(args, "selector")) {
@@ -136,7 +156,7 @@ int k8s_logs(call *c, const cJSON *args, cJSON **result, err *e)
     AUTO_BUF text = {0};
     struct tail_spec spec;
     if (json_bool_or(args, "follow", false))
-        code = follow(c, &t, args, &pods, e);
+        code = follow(c, &t, args, &pods, result, e);
     else if ((code = read_spec(args, &pods, t.ns, &spec, e)) == 0)
         code = tail_read(t.client, &t.patience, &spec, TEXT_LIMIT, &text, e);
     k8s_pods_done(&pods);

@@ -74,9 +74,27 @@ int k8s_manifest(call *c, const cJSON *args, cJSON **result, err *e)
     return 0;
 }
 
+cJSON *k8s_object(call *c, struct target *t, err *e)
+{
+    AUTO_JSON *object = client_get(t->client, &t->patience, t->resource, t->ns, t->name, e);
+    if (!object)
+        return NULL;
+    if (t->uid && !str_eq(json_path_str(object, "metadata.uid"), t->uid)) {
+        err_set(e, ERR_NOT_FOUND, "%s %s in namespace %s is gone; there is another one of its name",
+            t->resource->singular, t->name, t->ns);
+        return NULL;
+    }
+    register_secrets(c, object);
+    return STEAL(object);
+}
+
+// {"value": an object}, or the reference to one.
 int k8s_yaml(call *c, const cJSON *args, cJSON **result, err *e)
 {
+    struct target t;
     AUTO_JSON *value = cJSON_Duplicate(json_get(args, "value"), 1);
+    if (!value && (k8s_target(c, args, true, &t, e) != 0 || !(value = k8s_object(c, &t, e))))
+        return -1;
     cJSON *m = (cJSON *)json_get(value, "metadata");
     cJSON_DeleteItemFromObjectCaseSensitive(m, "managedFields");
     AUTO_BUF text = {0};
@@ -210,7 +228,7 @@ int k8s_describe(call *c, const cJSON *args, cJSON **result, err *e)
     struct target t;
     if (k8s_target(c, args, true, &t, e) != 0)
         return -1;
-    AUTO_JSON *object = client_get(t.client, &t.patience, t.resource, t.ns, t.name, e);
+    AUTO_JSON *object = k8s_object(c, &t, e);
     if (!object)
         return -1;
     // Who may not read events still gets the object described.

@@ -134,6 +134,21 @@ int k8s_deadline(call *c, const cJSON *args, struct patience *p, err *e)
     return 0;
 }
 
+cJSON *k8s_about(const struct resource *r)
+{
+    cJSON *about = cJSON_CreateObject();
+    json_set_str(about, "apiVersion", r ? r->api_version : "v1");
+    json_set_str(about, "kind", r ? r->kind : "Pod");
+    return about;
+}
+
+void k8s_take_actions(cJSON *table, const struct resource *r)
+{
+    static const char *const actions[] = {"describe", "logs", "yaml", "delete"};
+    json_set(table, "actions", cJSON_CreateStringArray(actions, ARRAY_LEN(actions)));
+    json_set(table, "about", k8s_about(r));
+}
+
 cJSON *k8s_text(const buf *text)
 {
     size_t n = text->len;

@@ -34,6 +34,7 @@ static void on_away(void *arg, const err *reason)
     struct waiting *w = arg;
     int64_t now = clock_mono();
     AUTO_BUF text = {0};
+    call_server_away(w->call, reason);
     if (reason->code == ERR_NONE) {
         buf_str(&text, "the server is back after ");
         duration_format(&text, now - w->away_since);

@@ -88,6 +88,7 @@ static cJSON *object_row(const struct part *p, const cJSON *object)
     json_set_str(row, "name", json_str(m, "name"));
     json_set_str(row, "namespace", json_str(m, "namespace"));
     json_set_str(row, "created", json_str(m, "creationTimestamp"));
+    json_set(row, "about", k8s_about(&p->resource));
     const char *texts[] = {name, "", *s.text ? s.text : "-", "", buf_cstr(&age)};
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         cJSON_AddItemToArray(cells, cJSON_CreateString(texts[i]));
@@ -147,14 +148,16 @@ static void on_synced(void *arg)
 static void on_away(void *arg, const err *reason)
 {
     struct live *l = ((struct part *)arg)->live;
+    int64_t heard = watch_heard(((struct part *)arg)->watch);
     free(STEAL(l->note));
     if (reason->code != ERR_NONE) {
         AUTO_BUF age = {0};
-        int64_t heard = watch_heard(((struct part *)arg)->watch);
         duration_age(&age, heard ? clock_mono() - heard : 0);
         l->note = str_fmt("%s old: %s", buf_cstr(&age), reason->text);
     }
     display_replace(l->display, bundle(l));
+    if (reason->code != ERR_FORBIDDEN) // which is an answer
+        display_away(l->display, reason, heard ? clock_wall() - (clock_mono() - heard) : 0);
 }
 
 static const struct watch_ops watch_callbacks = {
@@ -216,6 +219,7 @@ int k8s_watch(call *c, const cJSON *args, cJSON **result, err *e)
     l->loop = call_loop(c);
     l->client = t.client;
     l->table = table_of_pods();
+    k8s_take_actions(l->table, NULL);
     if (t.name) {
         if (add_object(l, &t, e) != 0) {
             live_free(l);
@@ -224,6 +228,7 @@ int k8s_watch(call *c, const cJSON *args, cJSON **result, err *e)
     } else {
         bool pods = str_eq(t.resource->kind, "Pod") && !*t.resource->group;
         bool all = json_bool_or(args, "all_namespaces", false);
+        call_asks_server(c, false); // not yet
         add_part(l, t.resource, pods, all ? NULL : t.ns, json_str(args, "selector"),
             json_str(args, "field_selector"));
     }

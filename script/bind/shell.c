@@ -142,10 +142,10 @@ static int shell_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON
     return 1;
 }
 
-static char *shell_describe(call *c, const cJSON *args)
+static void shell_describe(call *c, const cJSON *args, struct about *about)
 {
     AUTO_FREE char *what = title(args);
-    return str_fmt("run `%s`", what);
+    about->what = str_fmt("run `%s`", what);
 }
 
 static int append_to(const char *path, const char *text, err *e)
@@ -199,9 +199,9 @@ static int file_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON 
     return 1;
 }
 
-static char *file_describe(call *c, const cJSON *args)
+static void file_describe(call *c, const cJSON *args, struct about *about)
 {
-    return str_fmt("write %s", json_str_or(args, "path", "a file"));
+    about->what = str_fmt("write %s", json_str_or(args, "path", "a file"));
 }
 
 const struct binding shell_bindings[] = {

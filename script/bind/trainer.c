@@ -230,9 +230,9 @@ static int trainer_verify(call *c, const cJSON *args, const cJSON *recorded, cJS
     return 1;
 }
 
-static char *trainer_describe(call *c, const cJSON *args)
+static void trainer_describe(call *c, const cJSON *args, struct about *about)
 {
-    return str_fmt("train with %s", json_str_or(args, "script", "a trainer"));
+    about->what = str_fmt("train with %s", json_str_or(args, "script", "a trainer"));
 }
 
 const struct binding trainer_bindings[] = {

@@ -3,85 +3,81 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/kernel/running.h"
 #include "script/protocol/message.h"
 
-// One question under way; it lives on the Lua thread's stack, which waits for it.
 struct waiting_ask {
-    kernel *kernel;
     int64_t number;
-    const char *question;
-    const char *const *choices;
+    char **choices; // NULL: any text
     bool secret;
-    char *answer;
-    loop_pending *pending;
+    void (*fn)(void *arg, const char *answer);
+    void *arg;
     struct waiting_ask *next;
 };
 
-static void say_state(kernel *k, const char *state)
+int64_t asks_open(
+    kernel *k, const struct question *q, void (*fn)(void *arg, const char *answer), void *arg)
 {
-    cJSON *event = message_new(MESSAGE_kernel);
-    json_set_str(event, "state", state);
-    if (k->running)
-        json_set_str(event, "cell", k->running->cell);
-    kernel_emit(k, event);
-}
-
-static void start_ask(loop_pending *pending, void *arg)
-{
-    struct waiting_ask *a = arg;
-    kernel *k = a->kernel;
-    a->pending = pending;
-    a->number = ++k->last_ask;
-    a->next = k->asks;
+    struct waiting_ask *a = mem_alloc(sizeof *a);
+    *a = (struct waiting_ask){.number = ++k->last_ask,
+        .choices = q->choices ? strv_dup(q->choices) : NULL,
+        .secret = q->secret,
+        .fn = fn,
+        .arg = arg,
+        .next = k->asks};
     k->asks = a;
+    const char *in_cell = q->cell ? q->cell : k->running ? k->running->cell : NULL;
     cJSON *event = message_new(MESSAGE_ask);
     json_set_int(event, "ask", a->number);
-    json_set_str(event, "question", a->question);
-    for (const char *const *c = a->choices; c && *c; c++)
+    json_set_str(event, "question", q->text);
+    for (const char *const *c = q->choices; c && *c; c++)
         cJSON_AddItemToArray(json_array_at(event, "choices"), cJSON_CreateString(*c));
-    if (k->running)
-        json_set_str(event, "cell", k->running->cell);
+    json_set_str(event, "cell", in_cell);
+    if (q->effect)
+        json_set(event, "effect", cJSON_Duplicate(q->effect, true));
     if (a->secret)
         json_set_bool(event, "secret", true);
     kernel_emit(k, event);
-    say_state(k, "asking");
+    running_say_state(k, "asking", NULL);
+    return a->number;
 }
 
-static void finish_ask(struct waiting_ask *a)
+static struct waiting_ask *find(const kernel *k, int64_t number)
 {
-    for (struct waiting_ask **at = &a->kernel->asks; *at; at = &(*at)->next) {
-        if (*at != a)
-            continue;
-        *at = a->next;
-        break;
-    }
-    say_state(a->kernel, "busy");
-    loop_call_finish(a->pending);
+    struct waiting_ask *a = k->asks;
+    while (a && a->number != number)
+        a = a->next;
+    return a;
 }
 
-static void cancel_ask(loop_pending *pending, void *arg)
+// answer NULL: it was taken back.
+static void finish(kernel *k, struct waiting_ask *a, const char *answer)
 {
-    finish_ask(arg);
+    struct waiting_ask **at = &k->asks;
+    while (*at != a)
+        at = &(*at)->next;
+    *at = a->next;
+    cJSON *event = message_new(MESSAGE_answered);
+    json_set_int(event, "ask", a->number);
+    if (!a->secret)
+        json_set_str(event, "value", answer);
+    kernel_emit(k, event);
+    running_say_state(k, k->asks ? "asking" : running_busy(k) ? "busy" : "idle", NULL);
+    a->fn(a->arg, answer);
+    strv_free(a->choices);
+    free(a);
 }
 
-char *kernel_ask(kernel *k, const char *question, const char *const *choices, bool secret, err *e)
+void asks_take_back(kernel *k, int64_t number)
 {
-    static const struct loop_call_ops ops = {.start = start_ask, .cancel = cancel_ask};
-    if (k->options->headless) {
-        err_set(e, ERR_REFUSED, "%s: nobody can be asked in a headless run", question);
-        return NULL;
-    }
-    struct waiting_ask ask = {
-        .kernel = k, .question = question, .choices = choices, .secret = secret};
-    if (loop_call(k->loop, k->waits, &ops, &ask, 0, e) == 0)
-        return ask.answer;
-    free(ask.answer);
-    return NULL;
+    struct waiting_ask *a = find(k, number);
+    if (a)
+        finish(k, a, NULL);
 }
 
 static bool is_choice(const struct waiting_ask *a, const char *value)
 {
-    for (const char *const *c = a->choices; c && *c; c++)
+    for (char **c = a->choices; c && *c; c++)
         if (str_eq(*c, value))
             return true;
     return !a->choices;
@@ -89,19 +85,54 @@ static bool is_choice(const struct waiting_ask *a, const char *value)
 
 int asks_answer(kernel *k, int64_t number, const char *value, err *e)
 {
-    struct waiting_ask *a = k->asks;
-    while (a && a->number != number)
-        a = a->next;
+    struct waiting_ask *a = find(k, number);
     if (!a)
         return err_set(e, ERR_NOT_FOUND, "no question %lld waits", (long long)number);
     if (!is_choice(a, value))
         return err_set(e, ERR_INVALID, "\"%s\" is none of the answers to choose from", value);
-    cJSON *event = message_new(MESSAGE_answered);
-    json_set_int(event, "ask", number);
-    if (!a->secret)
-        json_set_str(event, "value", value);
-    kernel_emit(k, event);
-    a->answer = mem_strdup(value);
-    finish_ask(a);
+    finish(k, a, value);
     return 0;
+}
+
+// The Lua thread, which waits for an answer.
+struct asking {
+    kernel *kernel;
+    const struct question *question;
+    int64_t number;
+    char *answer;
+    loop_pending *pending;
+};
+
+static void on_answer(void *arg, const char *answer)
+{
+    struct asking *a = arg;
+    a->answer = mem_strdup(answer);
+    loop_call_finish(a->pending);
+}
+
+static void start_ask(loop_pending *pending, void *arg)
+{
+    struct asking *a = arg;
+    a->pending = pending;
+    a->number = asks_open(a->kernel, a->question, on_answer, a);
+}
+
+static void cancel_ask(loop_pending *pending, void *arg)
+{
+    struct asking *a = arg;
+    asks_take_back(a->kernel, a->number);
+}
+
+char *kernel_ask(kernel *k, const struct question *q, err *e)
+{
+    static const struct loop_call_ops ops = {.start = start_ask, .cancel = cancel_ask};
+    if (k->options->headless) {
+        err_set(e, ERR_REFUSED, "%s: nobody can be asked in a headless run", q->text);
+        return NULL;
+    }
+    struct asking asking = {.kernel = k, .question = q};
+    if (loop_call(k->loop, k->waits, &ops, &asking, 0, e) == 0)
+        return asking.answer;
+    free(asking.answer);
+    return NULL;
 }

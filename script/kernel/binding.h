@@ -7,13 +7,15 @@
 //        ▲                         resume: known call → verify(call, args, recorded)
 //        └─ handle from JSON <──── ledger: outcome ◄── result as JSON
 //
-// The functions run on the Lua thread, block through call_* only, and return soon after the call's
-// canceller is pulled. Results are JSON without secrets; a handle is rebuilt from its JSON alone.
+// The functions run on the Lua thread, or on that of the actions (below), block through call_*
+// only, and return soon after the call's canceller is pulled. Results are JSON without secrets; a
+// handle is rebuilt from its JSON alone.
 #pragma once
 #include "base/err.h"
 #include "base/json.h"
 #include "base/loop/loop.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define EFFECTS(X)                                                                                 \
@@ -31,6 +33,14 @@ typedef enum effect {
 // What a binding sees of the running call; opaque, the kernel's.
 typedef struct call call;
 
+// What a call would touch, for the gate, the question and the ledger. Strings are new, NULL where
+// there is nothing to say.
+struct about {
+    char *what;   // "create SparkApplication mnist in namespace default of context kind"
+    char *object; // "SparkApplication mnist"
+    char *context, *namespace_; // NULL: those of the cluster that was chosen
+};
+
 struct binding {
     const char *name; // "k8s.create", as Lua sees it
     effect effect;
@@ -43,20 +53,32 @@ struct binding {
     int (*verify)(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e);
     // Removes what `recorded` tells; what is gone already is no error. NULL: nothing to undo.
     int (*undo)(call *c, const cJSON *recorded, err *e);
-    // What it would touch, for the gate, the dialog and the ledger: "create SparkApplication mnist
-    // in namespace default". NULL: the name and the arguments say it.
-    char *(*describe)(call *c, const cJSON *args);
+    // What it would touch. NULL: the name says it.
+    void (*describe)(call *c, const cJSON *args, struct about *about);
 };
 
 // The tables of script/bind, one a file, ended by a record without a name.
 extern const struct binding shell_bindings[], trainer_bindings[], image_bindings[], k8s_bindings[];
 
-// Services for bindings. All of them may be used from the Lua thread only, except where said.
+// An action: what a client may have done to a row of a table, by a key and while a cell runs. It is
+// a call of a binding, with what the row stands for as arguments (its `about`, namespace, name and
+// uid) and these. Tables whose rows take actions list them in their JSON (doc/displays.md).
+struct display_action {
+    const char *name;    // "describe"
+    const char *binding; // "k8s.describe"; its result is a text, {"display": number}, or anything
+    const char *more;    // further arguments, as JSON; NULL: none
+};
+extern const struct display_action k8s_actions[]; // ended by one without a name
+// The context that a kubeconfig says, {context, namespace, server}; new, NULL: none can be found.
+cJSON *k8s_where(call *c);
+
+// Services for bindings. All of them may be used from the call's thread only, except where said.
 loop *call_loop(call *c);
 canceller *call_canceller(call *c);
 int64_t call_deadline(call *c); // clock_mono() ns of the cell's time-out, 0 for none
+bool call_is_action(call *c);   // somebody waits at a key: answer soon, also that it cannot be done
 const char *call_cwd(call *c);  // the working folder: relative names are relative to it
-const char *call_cell(call *c); // id of the executing cell
+const char *call_cell(call *c); // id of the executing cell, or of the one with the display
 const char *call_run(call *c);  // name of this run: goes into labels
 const char *const *call_env(
     call *c); // environment for children: %env and the gate's KUBECONFIG in it
@@ -80,6 +102,10 @@ const struct call_cluster *call_cluster(call *c);
 // use by `make`, freed by `drop` on the loop's thread at the end.
 void *call_shared(
     call *c, const char *key, void *(*make)(call *c, err *e), void (*drop)(void *), err *e);
+// For the status line: this call talks to the cluster's server (whether it was heard, the kernel
+// sees from how the call ends); and it cannot be heard now, while the call goes on trying.
+void call_asks_server(call *c, bool does);
+void call_server_away(call *c, const err *reason);
 // Registers bytes that must not reach journal, spools or reports.
 void call_secret(call *c, const char *secret);
 // Text to the cell's output; name is "stdout" or "stderr". From any thread.
@@ -97,13 +123,21 @@ void call_ledger_gone(call *c, const char *uid);
 // A live one outlives the call, and is fed from the loop's thread until it is closed.
 typedef struct display display;
 display *call_display(call *c, cJSON *data, bool live);
+// A live log: what display_text brings is spooled, and shown as the display itself.
+display *call_log(call *c, const char *title, err *e);
+int64_t display_id(const display *d);
 void display_replace(display *d, cJSON *data); // the whole of it
 // Rows by uid: an object per row {"uid": …, cells…}; a row with "deleted": true goes. Sent at most
 // 10 times a second, with later states of a row replacing earlier ones.
 void display_rows(display *d, cJSON *rows);
-// Text that belongs to it, as a followed log has: goes to the output of its cell, spooled when it
-// is much.
+// Text that belongs to it: of a log, more of it (on the loop's thread); of others, output of their
+// cell.
 void display_text(display *d, const char *bytes, size_t n);
+// On the loop's thread, before a log is closed: why it is not all of it.
+void display_note(display *d, const char *note);
 void display_close(display *d, cJSON *last_data); // last_data may be NULL
+// On the loop's thread: what feeds it cannot be heard (code ERR_NONE: is heard again), and when it
+// was last, wall ns, 0: never. For the status line; the display itself says it in its data.
+void display_away(display *d, const err *reason, int64_t heard_wall);
 // Called on the loop's thread when the run ends while the display is live: stop feeding, and close.
 void display_on_end(display *d, void (*fn)(void *arg), void *arg);

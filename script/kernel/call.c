@@ -3,27 +3,13 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
-#include "base/env.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "script/kernel/display.h"
+#include "script/kernel/asks.h"
+#include "script/kernel/place.h"
 #include "script/protocol/message.h"
 
 #include <string.h>
-
-struct call {
-    kernel *kernel;
-    execution *execution; // NULL outside of cells (clean)
-    struct entry *entry;  // NULL for pure calls
-    char **env;           // made on first use
-};
-
-struct shared_object {
-    char *key;
-    void *object;
-    void (*drop)(void *object);
-    struct shared_object *next;
-};
 
 const struct binding *binding_find(const struct kernel_options *o, const char *name)
 {
@@ -43,6 +29,20 @@ static cJSON *ledger_event(const struct entry *entry, const char *phase)
     return event;
 }
 
+static struct call call_of(kernel *k, execution *x)
+{
+    return (struct call){.kernel = k,
+        .execution = x,
+        .cell = x ? x->cell : "",
+        .waits = k->waits,
+        .deadline = x && x->timeout_ns ? x->started + x->timeout_ns : 0};
+}
+
+void call_done(struct call *c)
+{
+    strv_free(c->env);
+}
+
 static int record(kernel *k, cJSON *event, err *e)
 {
     int result = kernel_record(k, event, e);
@@ -53,7 +53,7 @@ static int record_intent(struct call *c, const struct binding *b, err *e)
 {
     const struct entry *entry = c->entry;
     cJSON *event = ledger_event(entry, "intent");
-    json_set_str(event, "cell", c->execution->cell);
+    json_set_str(event, "cell", c->cell);
     json_set_str(event, "source", entry->source);
     json_set_int(event, "ordinal", entry->ordinal);
     json_set_str(event, "binding", b->name);
@@ -69,12 +69,12 @@ static int record_outcome(struct call *c, const char *phase, const cJSON *result
 {
     struct entry *entry = c->entry;
     cJSON *copy = result ? cJSON_Duplicate(result, true) : cJSON_CreateNull();
-    cJSON_Delete(entry->result);
-    entry->result = cJSON_Duplicate(copy, true);
-    entry->masked = mask_json(c->kernel->mask, copy);
+    cJSON *whole = cJSON_Duplicate(copy, true);
+    bool masked = mask_json(c->kernel->mask, copy);
+    entry_set_result(c->kernel->ledger, entry, whole, masked);
     cJSON *event = ledger_event(entry, phase);
     json_set(event, "result", copy);
-    if (entry->masked)
+    if (masked)
         json_set_bool(event, "masked", true);
     return record(c->kernel, event, e);
 }
@@ -90,7 +90,7 @@ static void record_failure(struct call *c, const err *why)
 {
     if (c->entry->undoable && is_uncertain(why))
         return;
-    c->entry->failed = true;
+    entry_set_failed(c->kernel->ledger, c->entry);
     cJSON *event = ledger_event(c->entry, "failed");
     json_set_str(event, "message", why->text);
     kernel_emit(c->kernel, event);
@@ -105,55 +105,69 @@ static void arguments_hash(
     sha256_hex(text.data, text.len, hex);
 }
 
-static char *describe(struct call *c, const struct binding *b, const cJSON *args)
+struct about call_about(struct call *c, const struct binding *b, const cJSON *args)
 {
-    char *what = b->describe ? b->describe(c, args) : NULL;
-    return what ? what : mem_strdup(b->name);
+    struct about about = {0};
+    if (b->describe)
+        b->describe(c, args, &about);
+    if (!about.what)
+        about.what = mem_strdup(b->name);
+    return about;
 }
 
-static int ask_gate(void *arg, const char *question, err *e)
+void about_done(struct about *about)
+{
+    free(about->what);
+    free(about->object);
+    free(about->context);
+    free(about->namespace_);
+}
+
+static int ask_gate(void *arg, const struct question *question, err *e)
 {
     static const char *const choices[] = {"yes", "always", "no", NULL};
-    AUTO_FREE char *answer = kernel_ask(arg, question, choices, false, e);
+    struct question q = *question;
+    q.choices = choices;
+    AUTO_FREE char *answer = kernel_ask(arg, &q, e);
     if (!answer)
         return -1;
     return str_eq(answer, "always") ? 2 : str_eq(answer, "yes");
 }
 
-static char *scope(const kernel *k, const cJSON *args)
+static int pass_gate(kernel *k, const execution *x, effect which, const struct about *about, err *e)
 {
-    const char *context = json_str_or(args, "context", k->cluster.context);
-    const char *namespace_ = json_str_or(args, "namespace", k->cluster.namespace_);
-    return str_fmt("context %s, namespace %s", context ? context : "of the kubeconfig",
-        namespace_ ? namespace_ : "default");
-}
-
-static int pass_gate(
-    kernel *k, const execution *x, effect which, const char *what, const cJSON *args, err *e)
-{
-    AUTO_FREE char *where = scope(k, args);
-    struct gate_request request = {
-        .execution = x, .effect = which, .what = what, .scope = where, .ask = ask_gate, .arg = k};
+    bool elsewhere = which == EFFECT_CLUSTER || which == EFFECT_DESTRUCTIVE; // else never asked for
+    AUTO_JSON *details = elsewhere ? place_effect(k->place, which, about) : NULL;
+    AUTO_FREE char *where = elsewhere ? place_text(details) : NULL;
+    struct gate_request request = {.execution = x,
+        .effect = which,
+        .what = about->what,
+        .scope = where,
+        .says_where = about->context != NULL,
+        .details = details,
+        .ask = ask_gate,
+        .arg = k};
     return gate_pass(k->gate, &request, e);
 }
 
 int call_local_gate(kernel *k, execution *x, const char *what, err *e)
 {
-    return pass_gate(k, x, EFFECT_LOCAL, what, NULL, e);
+    return pass_gate(k, x, EFFECT_LOCAL, &(struct about){.what = (char *)what}, e);
 }
 
 int call_undo(kernel *k, execution *x, struct entry *entry, err *e)
 {
-    struct call c = {.kernel = k, .execution = x, .entry = entry};
+    struct call c = call_of(k, x);
     const struct binding *b = binding_find(k->options, entry->binding);
     const cJSON *recorded = entry_recorded(entry);
     int result = 0;
+    c.entry = entry;
     if (recorded)
         result = b->undo(&c, recorded, e);
-    strv_free(c.env);
+    call_done(&c);
     if (result < 0)
         return err_wrap(e, "cannot remove what is left of \"%s\"", entry->what);
-    entry->undone = true;
+    entry_set_undone(k->ledger, entry);
     return record(k, ledger_event(entry, "undone"), e);
 }
 
@@ -225,18 +239,18 @@ static int do_effect(struct call *c, const struct binding *b, const cJSON *args,
     cJSON **result, err *e)
 {
     kernel *k = c->kernel;
-    execution *x = c->execution;
+    execution *x = c->execution; // NULL: an action, which no resumed run repeats
     char hash[SHA256_HEX];
     arguments_hash(k, b->name, args, hash);
-    x->effects++;
-    if (k->resuming) {
+    if (x)
+        x->effects++;
+    if (x && k->resuming) {
         int done = resume_or_go_on(c, b, args, hash, result, e);
         if (done != 0)
             return done < 0 ? -1 : 0;
     }
-    c->entry = ledger_add(k->ledger, x->hash, x->effects, b->name, hash, what);
-    c->entry->fresh = true;
-    c->entry->undoable = b->undo != NULL;
+    c->entry = ledger_add(
+        k->ledger, x ? x->hash : "", x ? x->effects : 0, b->name, hash, what, b->undo != NULL);
     if (record_intent(c, b, e) < 0)
         return -1;
     if (b->start(c, args, result, e) < 0) {
@@ -246,119 +260,42 @@ static int do_effect(struct call *c, const struct binding *b, const cJSON *args,
     return record_outcome(c, "outcome", *result, e);
 }
 
+static int perform(struct call *c, const struct binding *b, const cJSON *args, const char *what,
+    cJSON **result, err *e)
+{
+    err why = {0};
+    *result = NULL;
+    int done = b->effect == EFFECT_PURE ? b->start(c, args, result, &why)
+                                        : do_effect(c, b, args, what, result, &why);
+    if (c->asked_server && (done == 0 || why.code == ERR_UNAVAILABLE))
+        place_heard(c->kernel->place, done == 0 ? NULL : &why, clock_wall());
+    if (done == 0)
+        return 0;
+    cJSON_Delete(STEAL(*result));
+    return err_set(e, why.code, "%s", why.text);
+}
+
 int call_binding(
     kernel *k, execution *x, const char *name, const cJSON *args, cJSON **result, err *e)
 {
     const struct binding *b = binding_find(k->options, name);
+    *result = NULL;
     if (!b)
         return err_set(e, ERR_USAGE, "there is no binding \"%s\"", name);
-    struct call c = {.kernel = k, .execution = x};
-    AUTO_FREE char *what = describe(&c, b, args);
-    int done = pass_gate(k, x, b->effect, what, args, e);
-    *result = NULL;
+    struct call c = call_of(k, x);
+    struct about about = call_about(&c, b, args);
+    int done = pass_gate(k, x, b->effect, &about, e);
     if (done == 0)
-        done = b->effect == EFFECT_PURE ? b->start(&c, args, result, e)
-                                        : do_effect(&c, b, args, what, result, e);
-    strv_free(c.env);
-    if (done < 0) {
-        cJSON_Delete(*result);
-        *result = NULL;
-    }
+        done = perform(&c, b, args, about.what, result, e);
+    about_done(&about);
+    call_done(&c);
     return done;
 }
 
-loop *call_loop(call *c)
+int call_action(struct call *c, const struct binding *b, const cJSON *args, const char *what,
+    cJSON **result, err *e)
 {
-    return c->kernel->loop;
-}
-
-canceller *call_canceller(call *c)
-{
-    return c->kernel->waits;
-}
-
-int64_t call_deadline(call *c)
-{
-    const execution *x = c->execution;
-    return x && x->timeout_ns ? x->started + x->timeout_ns : 0;
-}
-
-const char *call_cwd(call *c)
-{
-    return c->kernel->options->cwd;
-}
-
-const char *call_cell(call *c)
-{
-    return c->execution ? c->execution->cell : "";
-}
-
-const char *call_run(call *c)
-{
-    return c->kernel->run;
-}
-
-const struct call_paths *call_paths(call *c)
-{
-    return &c->kernel->paths;
-}
-
-const struct call_cluster *call_cluster(call *c)
-{
-    return &c->kernel->cluster;
-}
-
-char **call_child_env(kernel *k, const execution *x)
-{
-    char **env = strv_dup((const char *const *)k->env);
-    unsigned elsewhere = 1u << EFFECT_CLUSTER | 1u << EFFECT_DESTRUCTIVE;
-    if (!x || !(x->declared & elsewhere))
-        return env_set(env, "KUBECONFIG", k->refusing_kubeconfig);
-    return k->cluster.kubeconfig ? env_set(env, "KUBECONFIG", k->cluster.kubeconfig) : env;
-}
-
-const char *const *call_env(call *c)
-{
-    if (!c->env)
-        c->env = call_child_env(c->kernel, c->execution);
-    return (const char *const *)c->env;
-}
-
-void *call_shared(
-    call *c, const char *key, void *(*make)(call *c, err *e), void (*drop)(void *), err *e)
-{
-    kernel *k = c->kernel;
-    for (struct shared_object *s = k->shared; s; s = s->next)
-        if (str_eq(s->key, key))
-            return s->object;
-    void *object = make(c, e);
-    if (!object)
-        return NULL;
-    struct shared_object *s = mem_alloc(sizeof *s);
-    *s = (struct shared_object){mem_strdup(key), object, drop, k->shared};
-    k->shared = s;
-    return object;
-}
-
-void call_drop_shared(kernel *k)
-{
-    while (k->shared) {
-        struct shared_object *s = k->shared;
-        k->shared = s->next;
-        s->drop(s->object);
-        free(s->key);
-        free(s);
-    }
-}
-
-void call_secret(call *c, const char *secret)
-{
-    mask_add(c->kernel->mask, secret, strlen(secret));
-}
-
-void call_output(call *c, const char *name, const char *bytes, size_t n)
-{
-    outbox_text(c->kernel->outbox, call_cell(c), name, bytes, n);
+    return perform(c, b, args, what, result, e);
 }
 
 void call_ledger_partial(call *c, const cJSON *made)
@@ -366,8 +303,8 @@ void call_ledger_partial(call *c, const cJSON *made)
     struct entry *entry = c->entry;
     if (!entry)
         return;
-    cJSON_Delete(entry->made);
-    entry->made = cJSON_IsNull(made) ? NULL : cJSON_Duplicate(made, true);
+    entry_set_made(
+        c->kernel->ledger, entry, cJSON_IsNull(made) ? NULL : cJSON_Duplicate(made, true));
     cJSON *event = ledger_event(entry, "partial"), *copy = cJSON_Duplicate(made, true);
     mask_json(c->kernel->mask, copy);
     json_set(event, "made", copy);
@@ -382,9 +319,4 @@ static void settle_gone(void *arg, struct entry *entry)
 void call_ledger_gone(call *c, const char *uid)
 {
     ledger_gone(c->kernel->ledger, uid, settle_gone, c->kernel);
-}
-
-display *call_display(call *c, cJSON *data, bool live)
-{
-    return display_new_held(c->kernel, call_cell(c), data, live);
 }

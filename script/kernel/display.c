@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/kernel/actions.h"
+#include "script/kernel/logdisplay.h"
 #include "script/protocol/message.h"
 
 enum { UPDATE_MS = 100 };
@@ -16,6 +18,8 @@ struct display {
     // The loop's thread:
     struct display *next;
     cJSON *data, *rows; // not sent yet: the whole, and changes after it
+    log_display *log;   // what it is, or NULL
+    bool grown, whole;  // the log: since it was sent; nothing is missing in it
     int64_t sent;       // mono ns
     bool scheduled;
     loop_timer *timer;
@@ -64,6 +68,11 @@ static void post(struct task task)
 
 static void send_pending(display *d, bool closed)
 {
+    if (d->grown || (closed && d->log)) {
+        cJSON_Delete(d->data);
+        d->data = log_display_bundle(d->log);
+        d->grown = false;
+    }
     if (!d->data && !d->rows && !closed)
         return;
     cJSON *event = message_new(MESSAGE_update);
@@ -142,7 +151,12 @@ static void finish(display *d, struct task *t)
     }
     if (t->data)
         replace(d, t);
+    if (d->log)
+        log_display_end(d->log);
     send_pending(d, true);
+    if (d->log)
+        actions_log_closed(d->kernel->actions, d->id, d->whole);
+    log_display_free(d->log);
     loop_timer_free(d->timer);
     free(d->cell);
     free(d);
@@ -154,9 +168,13 @@ static void set_on_end(display *d, struct task *t)
     d->on_end_arg = t->on_end_arg;
 }
 
-static int64_t emit_display(kernel *k, const char *in_cell, cJSON *data, const char *flag)
+static int64_t next_id(kernel *k)
 {
-    int64_t id = atomic_fetch_add(&k->last_display, 1) + 1;
+    return atomic_fetch_add(&k->last_display, 1) + 1;
+}
+
+static void emit_display(kernel *k, int64_t id, const char *in_cell, cJSON *data, const char *flag)
+{
     cJSON *event = message_new(MESSAGE_display);
     json_set_str(event, "cell", in_cell);
     json_set_int(event, "id", id);
@@ -164,18 +182,26 @@ static int64_t emit_display(kernel *k, const char *in_cell, cJSON *data, const c
     if (flag)
         json_set_bool(event, flag, true);
     kernel_emit(k, event);
-    return id;
+}
+
+static display *make(kernel *k, int64_t id, const char *in_cell, bool held, log_display *log)
+{
+    display *d = mem_alloc(sizeof *d);
+    *d = (display){.kernel = k,
+        .id = id,
+        .cell = mem_strdup(in_cell),
+        .held = held,
+        .log = log,
+        .whole = true};
+    post((struct task){.kernel = k, .display = d, .fn = enter});
+    return d;
 }
 
 static display *begin(kernel *k, const char *in_cell, cJSON *data, bool live, bool held)
 {
-    int64_t id = emit_display(k, in_cell, data, live ? "live" : NULL);
-    if (!live)
-        return NULL;
-    display *d = mem_alloc(sizeof *d);
-    *d = (display){.kernel = k, .id = id, .cell = mem_strdup(in_cell), .held = held};
-    post((struct task){.kernel = k, .display = d, .fn = enter});
-    return d;
+    int64_t id = next_id(k);
+    emit_display(k, id, in_cell, data, live ? "live" : NULL);
+    return live ? make(k, id, in_cell, held, NULL) : NULL;
 }
 
 display *display_new(kernel *k, const char *in_cell, cJSON *data, bool live)
@@ -188,9 +214,19 @@ display *display_new_held(kernel *k, const char *in_cell, cJSON *data, bool live
     return begin(k, in_cell, data, live, true);
 }
 
+display *display_new_log(kernel *k, const char *in_cell, const char *title, err *e)
+{
+    int64_t id = next_id(k);
+    log_display *log = log_display_new(journal_spool_dir(k->journal), id, title, k->mask, e);
+    if (!log)
+        return NULL;
+    emit_display(k, id, in_cell, log_display_bundle(log), "live");
+    return make(k, id, in_cell, true, log);
+}
+
 void display_result(kernel *k, const char *in_cell, cJSON *data)
 {
-    emit_display(k, in_cell, data, "result");
+    emit_display(k, next_id(k), in_cell, data, "result");
 }
 
 int64_t display_id(const display *d)
@@ -215,7 +251,25 @@ void display_rows(display *d, cJSON *rows)
 
 void display_text(display *d, const char *bytes, size_t n)
 {
+    if (d->log) {
+        log_display_add(d->log, bytes, n);
+        d->grown = true;
+        schedule(d);
+        return;
+    }
     outbox_text(d->kernel->outbox, d->cell, "stdout", bytes, n);
+}
+
+void display_note(display *d, const char *note)
+{
+    d->whole = false;
+    if (d->log)
+        log_display_note(d->log, note);
+}
+
+void display_away(display *d, const err *reason, int64_t heard_wall)
+{
+    place_heard(d->kernel->place, reason, heard_wall);
 }
 
 void display_close(display *d, cJSON *last_data)
@@ -227,6 +281,11 @@ void display_on_end(display *d, void (*fn)(void *arg), void *arg)
 {
     post((struct task){
         .kernel = d->kernel, .display = d, .fn = set_on_end, .on_end = fn, .on_end_arg = arg});
+}
+
+bool display_is_live(const kernel *k, int64_t id)
+{
+    return find(k, id) != NULL;
 }
 
 size_t displays_live(const kernel *k)
@@ -242,6 +301,7 @@ static void end(display *d)
 {
     kernel *k = d->kernel;
     int64_t id = d->id;
+    d->whole = false;
     void (*on_end)(void *arg) = STEAL(d->on_end);
     if (on_end)
         on_end(d->on_end_arg);

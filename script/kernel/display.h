@@ -14,7 +14,9 @@ display *display_new(kernel *k, const char *in_cell, cJSON *data, bool live);
 display *display_new_held(kernel *k, const char *in_cell, cJSON *data, bool live);
 // The same for the value of a cell's last expression.
 void display_result(kernel *k, const char *in_cell, cJSON *data);
-int64_t display_id(const display *d);
+// A live log with a spool of its own; see call_log.
+display *display_new_log(kernel *k, const char *in_cell, const char *title, err *e);
+bool display_is_live(const kernel *k, int64_t id);
 // For Lua, which holds numbers: replaces the data (NULL: leaves it) of a live display, and closes
 // it; one that is closed already is left alone. Takes data.
 void display_update(kernel *k, int64_t id, cJSON *data, bool close);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What comes out of the outbox: into the journal first, then to clients.
+#include "script/kernel/actions.h"
 #include "script/kernel/life.h"
 #include "script/kernel/running.h"
 #include "script/kernel/state.h"
@@ -55,6 +56,7 @@ static void on_text(void *arg, const char *cell_id, const char *name, const char
 static void on_event(void *arg, cJSON *event)
 {
     kernel *k = arg;
+    actions_event(k->actions, event);
     outputs_settle(k->outputs); // what was printed before it is referred to before it
     kernel_deliver(k, event);
 }

@@ -125,13 +125,18 @@ static bool is_scope_granted(const gate *g, const char *scope)
     return false;
 }
 
+char *gate_question(effect which, const char *what, const char *where)
+{
+    return str_fmt("%s? (%s%s%s)", what, names[which], where ? ", " : "", where ? where : "");
+}
+
 static int ask(gate *g, const struct gate_request *r, err *e)
 {
     AUTO_FREE char *scope = str_fmt("%s %s", names[r->effect], r->scope);
     if (is_scope_granted(g, scope))
         return 0;
-    AUTO_FREE char *question = str_fmt("%s? (%s, %s)", r->what, names[r->effect], r->scope);
-    int answer = r->ask(r->arg, question, e);
+    AUTO_FREE char *text = gate_question(r->effect, r->what, r->says_where ? NULL : r->scope);
+    int answer = r->ask(r->arg, &(struct question){.text = text, .effect = r->details}, e);
     if (answer < 0)
         return -1;
     if (answer == 0)
@@ -139,6 +144,12 @@ static int ask(gate *g, const struct gate_request *r, err *e)
     if (answer == 2)
         g->scopes = strv_add(g->scopes, scope);
     return 0;
+}
+
+static int refuse(const char *what, effect which, err *e)
+{
+    return err_set(e, ERR_REFUSED, "%s: the effect is %s, which is not granted; add --allow %s",
+        what, names[which], names[which]);
 }
 
 int gate_pass(gate *g, const struct gate_request *r, err *e)
@@ -150,6 +161,10 @@ int gate_pass(gate *g, const struct gate_request *r, err *e)
         return 0;
     if (!g->headless && r->ask)
         return ask(g, r, e);
-    return err_set(e, ERR_REFUSED, "%s: the effect is %s, which is not granted; add --allow %s",
-        r->what, names[r->effect], names[r->effect]);
+    return refuse(r->what, r->effect, e);
+}
+
+int gate_action(const gate *g, effect which, const char *what, err *e)
+{
+    return !g->headless || g->allowed & 1u << which ? 0 : refuse(what, which, e);
 }

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "script/kernel/binding.h"
 #include "script/kernel/execution.h"
+#include "script/kernel/question.h"
 
 #include <stdbool.h>
 
@@ -28,13 +29,20 @@ unsigned gate_declared(char *const *effects);
 int gate_check_notebook(const gate *g, const notebook *nb, err *e);
 
 struct gate_request {
-    const execution *execution; // NULL: an action of a live view
+    const execution *execution; // NULL: of no cell
     effect effect;
-    const char *what;  // "create Job pi in namespace default"
-    const char *scope; // context and namespace: what an answer holds for
+    const char *what;     // "create Job pi in namespace default"
+    const char *scope;    // context and namespace: what an answer holds for
+    bool says_where;      // `what` has them in it
+    const cJSON *details; // of the question, for those who show more than its text
     // Asks a person: 1 yes, 2 yes for the whole scope, 0 no, -1 on an error (interrupted).
-    int (*ask)(void *arg, const char *question, err *e);
+    int (*ask)(void *arg, const struct question *q, err *e);
     void *arg;
 };
 // 0, or -1: ERR_REFUSED with the line to add or the option to give.
 int gate_pass(gate *g, const struct gate_request *r, err *e);
+// For an action of a live view, on the loop's thread: 0 when it may be had after a person said yes
+// to this very one, -1 when not (a headless run, where it was not granted).
+int gate_action(const gate *g, effect which, const char *what, err *e);
+// "create Job pi? (cluster, context kind, namespace default)"; where NULL: `what` says it. New.
+char *gate_question(effect which, const char *what, const char *where);

@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "script/journal/reader.h"
+#include "script/kernel/actions.h"
 #include "script/kernel/call.h"
 #include "script/kernel/display.h"
 #include "script/kernel/filewatch.h"
@@ -223,6 +224,7 @@ static void on_sandbox_ready(kernel *k, const char *kubeconfig, const err *why)
     k->cluster.kubeconfig = k->sandbox_kubeconfig;
     k->cluster.context = NULL;
     k->waiting_for_sandbox = false;
+    place_find(k->place);
     running_go_on(k);
 }
 
@@ -265,6 +267,8 @@ static int open_all(kernel *k, err *e)
     k->interp = interp_new(k, o->memory, e);
     if (!k->interp || open_clients(k, e) < 0)
         return -1;
+    if (!o->sandbox)
+        place_find(k->place);
     watch_signals(k);
     if (o->timeout_ns) {
         k->run_timer = loop_timer_new(k->loop, on_run_timeout, k);
@@ -273,6 +277,15 @@ static int open_all(kernel *k, err *e)
     if (!o->headless && o->notebook)
         k->watch = filewatch_open(k->loop, o->notebook, on_file_changed, k);
     return 0;
+}
+
+static void init_recursive(pthread_mutex_t *m)
+{
+    pthread_mutexattr_t kind;
+    pthread_mutexattr_init(&kind);
+    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(m, &kind);
+    pthread_mutexattr_destroy(&kind);
 }
 
 kernel *kernel_new(const struct kernel_options *o, err *e)
@@ -291,6 +304,9 @@ kernel *kernel_new(const struct kernel_options *o, err *e)
     k->waits = canceller_new();
     k->ledger = ledger_new();
     k->server = server_new(l, &requests_ops, k);
+    k->place = place_new(k);
+    k->actions = actions_new(k);
+    init_recursive(&k->shared_lock);
     k->env = strv_dup(o->env);
     k->paths = o->paths;
     k->cluster = o->cluster;
@@ -318,6 +334,7 @@ static void drop_sandbox(kernel *k)
 void kernel_free(kernel *k)
 {
     interp_free(k->interp);
+    actions_free(k->actions);
     sandbox_stop(k->sandbox, drop_sandbox, k);
     filewatch_close(k->watch);
     call_drop_shared(k);
@@ -330,6 +347,8 @@ void kernel_free(kernel *k)
     document_free(k->document);
     gate_free(k->gate);
     ledger_free(k->ledger);
+    place_free(k->place);
+    pthread_mutex_destroy(&k->shared_lock);
     canceller_free(k->waits);
     mask_free(k->mask);
     loop_free(k->loop);
@@ -338,6 +357,7 @@ void kernel_free(kernel *k)
     free(k->sandbox_kubeconfig);
     free(k->notebook_dir);
     free(k->run);
+    free(k->last_words);
     free(k);
 }
 

@@ -23,6 +23,10 @@ struct kernel_options {
     const char *self;              // path of firesteel-kernel: refuses credentials to children
     const char *sandbox; // path of firesteel-sandbox when a private one is wanted, else NULL
     const struct binding *const *bindings; // tables, NULL-terminated
+    const struct display_action *actions;  // of displays, ended by one without a name
+    // Which cluster it is, {context, namespace, server}, without a word on the network; new, NULL
+    // when none can be found.
+    cJSON *(*where)(call *c);
     struct call_paths paths;
     struct call_cluster cluster;
     int client_fd;      // a connected client, -1: none

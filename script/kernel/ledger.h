@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The ledger: what effects this run has had, and, when it is resumed, what those before it had. It
-// owns its entries; it belongs to the Lua thread while a cell runs, to the loop's thread between
-// cells.
+// owns its entries, which stay where they are.
+//
+// Cells and actions of live views have effects at the same time, from a thread each. So the ledger
+// locks inside, an entry's call alone changes it, through entry_set_*, and `undone` is whoever's.
 //
 // The journal has the same as events; this is what the kernel needs of it to decide.
 #pragma once
@@ -29,22 +31,26 @@ void ledger_free(ledger *l);
 // Takes over what a journal knows; `undoable` tells of a binding's name.
 void ledger_load(
     ledger *l, const fold *f, bool (*undoable)(void *arg, const char *binding), void *arg);
-// A new entry, numbered; its strings are copied.
+// A new entry, numbered and fresh; its strings are copied.
 struct entry *ledger_add(ledger *l, const char *source, int64_t ordinal, const char *binding,
-    const char *arguments, const char *what);
-struct entry *ledger_entry(ledger *l, int64_t number);
+    const char *arguments, const char *what, bool undoable);
 // The entry of the same call in an earlier kernel, not yet verified or done again; NULL if none.
 struct entry *ledger_find(
     ledger *l, const char *source, int64_t ordinal, const char *binding, const char *arguments);
+// What became of it. Takes result and made; made NULL: nothing.
+void entry_set_result(ledger *l, struct entry *e, cJSON *result, bool masked);
+void entry_set_made(ledger *l, struct entry *e, cJSON *made);
+void entry_set_failed(ledger *l, struct entry *e);
+void entry_set_undone(ledger *l, struct entry *e);
 // Is there something of it to remove: made, or perhaps made, not undone, and undoable?
 bool entry_is_left(const struct entry *e);
 // What the entry tells for undo: its result, or what was made midway; NULL: an intent alone.
 const cJSON *entry_recorded(const struct entry *e);
-size_t ledger_left(const ledger *l);
+size_t ledger_left(ledger *l);
 // All that is left has gone by itself.
 void ledger_forget_left(ledger *l);
 // Entries that are left and not fresh, newest first: fn returns 0 to go on. Returns fn's last
 // value.
 int ledger_each_stale(ledger *l, int (*fn)(void *arg, struct entry *e), void *arg);
-// Marks those whose result has this uid as undone; calls fn for each.
+// Marks those whose result has this uid as undone; calls fn for each, under the lock.
 void ledger_gone(ledger *l, const char *uid, void (*fn)(void *arg, struct entry *e), void *arg);

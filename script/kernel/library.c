@@ -229,7 +229,8 @@ static int core_ask(lua_State *L)
 {
     interp *in = interp_of(L);
     const char *question = luaL_checkstring(L, 1);
-    char *answer = kernel_ask(in->kernel, question, NULL, lua_toboolean(L, 2), &in->raised);
+    struct question q = {.text = question, .secret = lua_toboolean(L, 2)};
+    char *answer = kernel_ask(in->kernel, &q, &in->raised);
     if (!answer)
         return raise_call(L);
     if (lua_toboolean(L, 2))

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/kernel/actions.h"
 #include "script/kernel/display.h"
 #include "script/kernel/document.h"
 #include "script/kernel/guard.h"
@@ -102,12 +103,12 @@ static const char *outcome(int exit_code)
     return "failed";
 }
 
-static void emit_end(kernel *k, const char *message)
+static void emit_end(kernel *k)
 {
     cJSON *event = message_new(MESSAGE_end);
     json_set_int(event, "exit", k->exit == GUARD_RESTART ? 0 : k->exit);
     json_set_str(event, "outcome", outcome(k->exit));
-    json_set_str(event, "message", message);
+    json_set_str(event, "message", k->last_words);
     json_set(event, "ms", cJSON_CreateNumber((double)(clock_mono() - k->started) / CLOCK_MS));
     json_set_int(event, "ok", k->counts.ok);
     json_set_int(event, "failed", k->counts.failed);
@@ -131,17 +132,22 @@ static void after_sandbox(kernel *k)
     server_drain(k->server, DRAIN_MS, stop_loop, k);
 }
 
+static void after_actions(kernel *k)
+{
+    displays_end(k);
+    emit_end(k);
+    sandbox_stop(k->sandbox, after_sandbox, k);
+}
+
 void life_end(kernel *k, int exit_code, const char *message)
 {
     if (k->stopping)
         return;
     k->stopping = true;
     k->exit = exit_code;
-    AUTO_FREE char *text = mem_strdup(message);
+    k->last_words = mem_strdup(message);
     running_say_state(k, exit_code == GUARD_RESTART ? "restarting" : "stopping", NULL);
-    displays_end(k);
-    emit_end(k, text);
-    sandbox_stop(k->sandbox, after_sandbox, k);
+    actions_stop(k->actions, after_actions);
 }
 
 void life_abandon(kernel *k, int exit_code)

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/spool.h"
+#include "script/kernel/actions.h"
 #include "script/kernel/asks.h"
 #include "script/kernel/display.h"
 #include "script/kernel/interp.h"
@@ -63,6 +64,8 @@ static int change(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
     *reply = cJSON_CreateObject();
     json_set_int(*reply, "rev", document_rev(k->document));
     json_set_str(*reply, "cell", json_str(event, "cell"));
+    if (message_type_of(m) == MESSAGE_delete)
+        displays_end_of(k, json_str(m, "cell"));
     kernel_emit(k, event);
     return 0;
 }
@@ -98,7 +101,7 @@ static int answer(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 // A question for Lua that a client waits for; the client may be gone when the answer comes.
 struct lookup {
     kernel *kernel;
-    peer *peer;
+    int64_t peer;
     cJSON *message;
 };
 
@@ -106,12 +109,11 @@ static void on_looked_up(void *arg, cJSON *result)
 {
     struct lookup *l = arg;
     err none = {ERR_NOT_FOUND, "nothing is known about it"};
-    if (!server_has(l->kernel->server, l->peer))
-        ;
-    else if (result && json_bool_or(result, "found", true))
-        server_reply(l->peer, l->message, cJSON_Duplicate(result, true));
-    else
-        server_refuse(l->peer, l->message, &none);
+    peer *p = server_peer(l->kernel->server, l->peer);
+    if (p && result && json_bool_or(result, "found", true))
+        server_reply(p, l->message, cJSON_Duplicate(result, true));
+    else if (p)
+        server_refuse(p, l->message, &none);
     cJSON_Delete(l->message);
     free(l);
 }
@@ -121,7 +123,7 @@ static int look_up(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
     if (running_busy(k))
         return err_set(e, ERR_UNAVAILABLE, "a cell is running");
     struct lookup *l = mem_alloc(sizeof *l);
-    *l = (struct lookup){k, p, cJSON_Duplicate(m, true)};
+    *l = (struct lookup){k, server_number(p), cJSON_Duplicate(m, true)};
     struct interp_question question = {
         message_name(message_type_of(m)), cJSON_Duplicate(m, true), on_looked_up, l};
     if (!interp_ask(k->interp, question)) {
@@ -207,9 +209,7 @@ static int shut_down(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 
 static int act(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 {
-    if (str_eq(json_str(m, "action"), "stop"))
-        return display_stop(k, json_int_or(m, "display", 0), e);
-    return err_set(e, ERR_NOT_FOUND, "nothing here takes %s", json_str(m, "action"));
+    return actions_act(k->actions, p, m, e);
 }
 
 static request_fn *const requests[] = {
@@ -245,7 +245,9 @@ static void on_message(void *arg, peer *p, message_type type, const cJSON *messa
 
 static void on_gone(void *arg, bool owner)
 {
-    life_client_gone(arg, owner);
+    kernel *k = arg;
+    actions_client_gone(k->actions);
+    life_client_gone(k, owner);
 }
 
 const struct server_ops requests_ops = {.hello = on_hello, .message = on_message, .gone = on_gone};

@@ -6,6 +6,8 @@
 //                 kernel.c, requests.c, running.c, life.c
 //   Lua thread    cells, bindings, gate, ledger
 //                 interp.c, cells.c, call.c
+//   actions'      bindings that clients call through displays
+//                 actions.c
 //
 // An execution, with gate and ledger, is handed over and back through posts and a lock; so both
 // threads see them, never at once.
@@ -20,14 +22,17 @@
 #include "script/kernel/ledger.h"
 #include "script/kernel/outbox.h"
 #include "script/kernel/outputs.h"
+#include "script/kernel/place.h"
 #include "script/protocol/server.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 typedef struct interp interp;
+typedef struct actions actions;
 typedef struct kernel kernel;
 
-struct shared_object; // what bindings share, call.c
+struct shared_object; // what bindings share, services.c
 struct waiting_ask;   // a question that was asked, asks.c
 
 struct kernel {
@@ -45,10 +50,14 @@ struct kernel {
 
     // The Lua thread while a cell runs, the loop's between cells.
     gate *gate;
-    ledger *ledger;
-    bool resuming; // every effect so far was verified
-    char **env;    // of children: the environment, with %env
+    ledger *ledger; // locks inside: actions have effects, too
+    bool resuming;  // every effect so far was verified
+    char **env;     // of children: the environment, with %env
+
+    // Any thread.
+    pthread_mutex_t shared_lock;
     struct shared_object *shared;
+    place *place;
 
     // The loop's thread.
     journal *journal;
@@ -63,6 +72,7 @@ struct kernel {
     int64_t last_ask;
     atomic_llong last_display;
     struct display *displays; // live ones
+    actions *actions;
     struct sandbox *sandbox;
     char *sandbox_kubeconfig;
     loop_timer *run_timer, *cell_timer, *idle_timer;
@@ -81,6 +91,7 @@ struct kernel {
     bool abandoned;     // the Lua thread does not come back: it goes with the process
     int stop_reason;    // enum failure: why the running cell was stopped
     int exit;           // of the run, or GUARD_RESTART
+    char *last_words;   // why it ends; NULL: in order
 };
 
 // The loop's thread: an event that is next in order; takes it.
@@ -100,7 +111,7 @@ int kernel_record(kernel *k, cJSON *event, err *e);
 // is appended. `show`: it becomes output of the cell after all, as what explains a failure.
 void kernel_take_capture(kernel *k, const char *cell, bool show, buf *captured);
 // The Lua thread: asks a person and waits. The answer is new; NULL when interrupted.
-char *kernel_ask(kernel *k, const char *question, const char *const *choices, bool secret, err *e);
+char *kernel_ask(kernel *k, const struct question *q, err *e);
 // The loop's thread: what runs has not stopped for seconds.
 void kernel_wedged(kernel *k);
 // The loop's thread: an execution is back.

@@ -25,6 +25,7 @@ struct peer {
     bool said_hello, greeted, owner, dead;
     bool handling; // in a callback for its bytes: freed after it
     int64_t at;    // position in the journal of the first byte it was not sent
+    int64_t number;
     struct peer *next;
 };
 
@@ -34,6 +35,7 @@ struct server {
     void *arg;
     listener *listener;
     struct peer *peers;
+    int64_t last_number;
     int journal; // -1 before server_follow
     int64_t size;
     loop_timer *drain_timer;
@@ -169,6 +171,7 @@ static peer *peer_new(server *s)
 {
     peer *p = mem_alloc(sizeof *p);
     p->server = s;
+    p->number = ++s->last_number;
     p->next = s->peers;
     s->peers = p;
     return p;
@@ -266,12 +269,17 @@ size_t server_clients(const server *s)
     return n;
 }
 
-bool server_has(const server *s, const peer *p)
+int64_t server_number(const peer *p)
 {
-    for (const peer *each = s->peers; each; each = each->next)
-        if (each == p)
-            return !each->dead;
-    return false;
+    return p->number;
+}
+
+peer *server_peer(const server *s, int64_t number)
+{
+    peer *p = s->peers;
+    while (p && p->number != number)
+        p = p->next;
+    return p && !p->dead ? p : NULL;
 }
 
 static void on_drain_timer(void *arg)

@@ -36,8 +36,11 @@ int server_adopt(server *s, int fd, err *e);
 int server_follow(server *s, const char *journal, err *e);
 // The journal has grown by one line, these bytes.
 void server_event(server *s, const char *line, size_t n);
-size_t server_clients(const server *s);          // greeted and still there
-bool server_has(const server *s, const peer *p); // is it still there?
+size_t server_clients(const server *s); // greeted and still there
+// A client that may be gone when something is ready for it: its number, which no other has, and the
+// client of a number, NULL when it is gone.
+int64_t server_number(const peer *p);
+peer *server_peer(const server *s, int64_t number);
 // Calls done(arg) when every client has taken all there is, or after ms milliseconds.
 void server_drain(server *s, uint64_t ms, void (*done)(void *arg), void *arg);
 

@@ -11,9 +11,10 @@
 static int answer; // what the person of these tests says
 static int asked;
 
-static int ask(void *arg, const char *question, err *e)
+static int ask(void *arg, const struct question *q, err *e)
 {
     asked++;
+    CHECK_HAS(q->text, "do it? (");
     return answer;
 }
 
@@ -88,22 +89,39 @@ TEST(a_person_is_asked_once_for_a_scope)
     gate_free(g);
 }
 
+TEST(an_action_is_refused_where_nobody_granted_it)
+{
+    err e = {0};
+    gate *g = gate_new("cluster", true, &e);
+    CHECK_INT(gate_action(g, EFFECT_CLUSTER, "do it", &e), 0);
+    CHECK_INT(gate_action(g, EFFECT_DESTRUCTIVE, "do it", &e), -1);
+    CHECK_INT(e.code, ERR_REFUSED);
+    CHECK_HAS(e.text, "--allow destructive");
+    gate_free(g);
+    g = gate_new(NULL, false, &e);
+    CHECK_INT(gate_action(g, EFFECT_DESTRUCTIVE, "do it", &e), 0); // who acts is asked
+    gate_free(g);
+    AUTO_FREE char *with = gate_question(EFFECT_CLUSTER, "do it", "context c, namespace n");
+    AUTO_FREE char *without = gate_question(EFFECT_CLUSTER, "do it in c", NULL);
+    CHECK_STR(with, "do it? (cluster, context c, namespace n)");
+    CHECK_STR(without, "do it in c? (cluster)");
+}
+
 TEST(ledger_knows_what_is_left)
 {
     ledger *l = ledger_new();
-    struct entry *made = ledger_add(l, "hash", 1, "k8s.create", "args", "create it");
-    struct entry *local = ledger_add(l, "hash", 2, "sh", "args", "run it");
-    made->undoable = true;
+    struct entry *made = ledger_add(l, "hash", 1, "k8s.create", "args", "create it", true);
+    struct entry *local = ledger_add(l, "hash", 2, "sh", "args", "run it", false);
+    made->fresh = false;          // of the run that is resumed
     CHECK_INT(ledger_left(l), 1); // an intent alone: perhaps
-    made->failed = true;
+    entry_set_failed(l, made);
     CHECK_INT(ledger_left(l), 0);
     made->failed = false;
-    made->result = json_parse("{\"metadata\":{\"uid\":\"u1\"}}", 27, NULL);
+    entry_set_result(l, made, json_parse("{\"metadata\":{\"uid\":\"u1\"}}", 27, NULL), false);
     CHECK_INT(ledger_left(l), 1);
     CHECK(ledger_find(l, "hash", 1, "k8s.create", "args") == made);
     CHECK(!ledger_find(l, "hash", 1, "k8s.create", "other"));
     CHECK(!ledger_find(l, "hash", 3, "sh", "args"));
-    local->fresh = true;
     CHECK(!ledger_find(l, "hash", 2, "sh", "args"));
     CHECK_INT(local->number, 2);
     ledger_forget_left(l);

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// A log that is a display: its bytes are masked and spooled, and its bundle says how far they
+// reach. It belongs to its display, on the loop's thread.
+//
+//   feed ──mask──> spool (what views read)
+//            └───> the last lines (what its text says in the end)
+#pragma once
+#include "base/err.h"
+#include "base/json.h"
+#include "script/journal/mask.h"
+
+typedef struct log_display log_display;
+
+// Of the number's display, in the run's spool folder. From any thread; nobody has it yet.
+log_display *log_display_new(
+    const char *spool_dir, int64_t number, const char *title, mask *m, err *e);
+void log_display_free(log_display *l);
+// What cannot be kept any more is left out, and the note says why.
+void log_display_add(log_display *l, const char *bytes, size_t n);
+void log_display_note(log_display *l, const char *note);
+// Nothing will be added.
+void log_display_end(log_display *l);
+cJSON *log_display_bundle(const log_display *l);

@@ -1,0 +1,388 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a client has done to rows of a table, by a key: described, printed, its log followed, deleted; while cells run."""
+import json
+import os
+import re
+
+from kernel import Connection, Kernel, cell
+from tap import FIRESTEEL, eventually, run, sh
+
+LOG = "application/vnd.firesteel.log+json"
+PODS = "application/vnd.firesteel.pods+json"
+
+
+def sandbox(t):
+    env = {"HOME": t.dir(), "XDG_STATE_HOME": "", "XDG_DATA_HOME": ""}
+    up = sh(FIRESTEEL, "sandbox", "up", env=env)
+    assert up.code == 0, up
+    t.after(lambda: sh(FIRESTEEL, "sandbox", "down", env=env))
+    return dict(env, KUBECONFIG=re.search(r"KUBECONFIG='?([^'\s]+)", up.out).group(1))
+
+
+def pod(name, script="exec sleep 600", **more):
+    """A cell that makes a pod of this machine."""
+    spec = dict({"restartPolicy": "Never",
+                 "containers": [{"name": "main", "image": "host", "command": ["sh", "-c", script]}]}, **more)
+    manifest = json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"of": "test"}},
+                           "spec": spec})
+    return cell(f"k8s.create [==[{manifest}]==]", f'Make {name} effects="cluster"')
+
+
+WATCH = cell('k8s.watch("pods", {selector = "of=test"})', "Watch")
+
+
+class Table:
+    """The table that a kernel's last cell shows, and what can be done to it."""
+
+    def __init__(self, kernel, connection=None):
+        self.connection = connection or kernel.connection
+        self.id = self.connection.wait(lambda e: e["type"] == "display" and PODS in e["data"])["id"]
+
+    def shown(self):
+        rows = {}
+        for e in self.connection.events:
+            if e.get("id") != self.id or e["type"] not in ("display", "update"):
+                continue
+            if "data" in e:
+                rows = {r["uid"]: r for r in e["data"][PODS]["rows"]}
+            for r in e.get("rows", []):
+                rows.pop(r["uid"], None)
+                if not r.get("deleted"):
+                    rows[r["uid"]] = r
+        return rows
+
+    def row(self, name, status=None):
+        """The uid of a row, when it is there (with this status)."""
+        def there(_):
+            return any(r["name"] == name and (not status or status in r["cells"]) for r in self.shown().values())
+        self.connection.wait(there)
+        return next(uid for uid, r in self.shown().items() if r["name"] == name)
+
+    def act(self, action, row=None, **more):
+        return self.connection.ask(type="act", display=self.id, action=action, **({"row": row} if row else {}), **more)
+
+    def start(self, action, row):
+        """Without waiting: a function that gives the reply."""
+        c = self.connection
+        number, c.next_id = c.next_id, c.next_id + 1
+        c.send(id=number, type="act", display=self.id, action=action, row=row)
+        return lambda: c.wait(lambda e: e["type"] == "reply" and e["to"] == number)
+
+
+def granted(k):
+    """Runs cells and says yes to all that they ask."""
+    for c in k.cells():
+        k.start(c["id"])
+    seen = set()
+    for c in k.cells():
+        def over(e):
+            if e["type"] == "ask" and e["ask"] not in seen:
+                seen.add(e["ask"])
+                k.send(type="answer", ask=e["ask"], value="yes")
+            return e["type"] == "state" and e["cell"] == c["id"] and e["state"] in ("ok", "failed", "cancelled")
+        done = k.wait(over)
+        assert done["state"] == "ok", k.of("error")
+    return k
+
+
+def log_of(connection, number):
+    return [e["data"][LOG] for e in connection.events
+            if e["type"] in ("display", "update") and e.get("id") == number and "data" in e]
+
+
+def spooled(k, number):
+    log = log_of(k.connection, number)[-1]
+    reply = k.ask(type="read", stream=log["spool"], **{"from": log["from"]}, to=log["to"])
+    assert reply["ok"], reply
+    return reply["text"]
+
+
+def test_describe_and_yaml_while_a_cell_runs(t):
+    k = granted(Kernel(t, pod("one") + WATCH, env=sandbox(t)))
+    table = Table(k)
+    row = table.row("one", "Running")
+    shown = [e["data"][PODS] for e in k.of("display") if PODS in e["data"]][0]
+    assert shown["actions"] == ["describe", "logs", "yaml", "delete"], shown
+    busy = k.insert("firesteel.sleep '1m'")
+    k.start(busy)
+    k.wait(lambda e: e["type"] == "state" and e["cell"] == busy and e["state"] == "running")
+    described = table.act("describe", row)
+    assert described["ok"] and described["title"] == "describe one", described
+    assert re.search(r"^Name: +one$", described["text"], re.M) and "Events:" in described["text"], described["text"]
+    yaml = table.act("yaml", row)
+    assert yaml["ok"] and "kind: Pod" in yaml["text"] and "uid: " + row in yaml["text"], yaml
+    assert "managedFields" not in yaml["text"]
+    assert k.ask(type="interrupt")["ok"] and k.done(busy)["state"] == "cancelled"
+
+
+def test_what_cannot_be_done_is_refused_with_the_reason(t):
+    k = granted(Kernel(t, pod("one") + WATCH, env=sandbox(t)))
+    table = Table(k)
+    row = table.row("one")
+
+    def refused(words, **message):
+        reply = k.ask(type="act", **message)
+        assert not reply["ok"] and words in reply["error"]["message"], reply
+
+    refused("no action \"dance\"", display=table.id, action="dance", row=row)
+    refused("takes no actions", display=9999, action="describe", row=row)
+    refused("not in the table any more", display=table.id, action="describe", row="no-such-uid")
+    refused("Its uid is needed", display=table.id, action="describe")
+    watch = k.cells()[1]["id"]
+    events = len(k.events)
+    k.start(watch)
+    k.wait(lambda e: e["type"] == "state" and e["cell"] == watch and e["state"] == "ok" and e not in k.events[:events])
+    refused("its cell ran again", display=table.id, action="describe", row=row)
+    assert k.ask(type="clear", cells=[watch])["ok"]
+    latest = [e for e in k.of("display") if PODS in e["data"]][-1]["id"]
+    refused("was cleared", display=latest, action="describe", row=row)
+
+
+def test_an_action_outlives_the_watch_but_not_the_object(t):
+    env = sandbox(t)
+    k = granted(Kernel(t, pod("one") + WATCH, env=env))
+    table = Table(k)
+    row = table.row("one", "Running")
+    assert table.act("stop")["ok"]
+    k.wait(lambda e: e["type"] == "update" and e["id"] == table.id and e.get("closed"))
+    assert table.act("describe", row)["ok"]
+    again = k.insert('k8s.delete("pod", "one", {grace = 0})')
+    k.start(again)
+    k.send(type="answer", ask=k.wait(lambda e: e["type"] == "ask" and e["cell"] == again)["ask"], value="yes")
+    assert k.done(again)["state"] == "ok", k.of("error")
+    gone = table.act("describe", row)
+    assert not gone["ok"] and "not found" in gone["error"]["message"] and "one" in gone["error"]["message"], gone
+    other = granted(Kernel(t, pod("one"), env=env))
+    stranger = table.act("yaml", row)
+    assert not stranger["ok"] and "another one of its name" in stranger["error"]["message"], stranger
+    kept = table.start("delete", row)
+    k.send(type="answer", ask=k.wait(lambda e: e["type"] == "ask" and "one" in e["question"] and
+                                     e.get("cell") == k.cells()[1]["id"])["ask"], value="yes")
+    assert not kept()["ok"], kept()
+    assert other.run("print(k8s.get('pod', 'one').status.phase)").state == "ok"
+
+
+def test_the_rows_of_an_object_and_its_pods(t):
+    job = json.dumps({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "work"}, "spec": {"template": {"spec": {
+        "restartPolicy": "Never", "containers": [{"name": "main", "image": "host",
+                                                  "command": ["sh", "-c", "echo from the job; exec sleep 600"]}]}}}})
+    k = granted(Kernel(t, cell(f'job = k8s.create [==[{job}]==]\njob:watch()', 'effects="cluster"'), env=sandbox(t)))
+    table = Table(k)
+    owner = table.row("work")
+    described = table.act("describe", owner)
+    assert described["ok"] and "batch/v1" in described["text"] and "kind: Job" in table.act("yaml", owner)["text"], described
+    k.wait(lambda e: len(table.shown()) == 2)
+    one = next(r for uid, r in table.shown().items() if uid != owner)
+    assert re.search(rf"^Name: +{one['name']}$", table.act("describe", one["uid"])["text"], re.M)
+    opened = table.act("logs", owner)
+    assert opened["ok"], opened
+    k.wait(lambda e: log_of(k.connection, opened["display"])[-1]["to"] > 0)
+    assert "from the job" in spooled(k, opened["display"])
+    reply = table.start("delete", owner)
+    ask = k.wait(lambda e: e["type"] == "ask" and "delete Job work" in e["question"])
+    k.send(type="answer", ask=ask["ask"], value="yes")
+    assert reply()["ok"], reply()
+    k.wait(lambda e: e["type"] == "update" and e["id"] == table.id and e.get("closed"))
+    gone = table.act("describe", owner)
+    assert not gone["ok"] and "work" in gone["error"]["message"] and "not found" in gone["error"]["message"], gone
+
+
+def test_a_log_grows_and_ends(t):
+    stop = os.path.join(t.dir(), "stop")
+    k = granted(Kernel(t, pod("talks", f"i=0; while [ ! -e {stop} ]; do i=$((i+1)); echo tick $i; sleep 0.05; done; echo bye") +
+                       WATCH, env=sandbox(t)))
+    table = Table(k)
+    row = table.row("talks", "Running")
+    first, twice = table.start("logs", row), table.start("logs", row)
+    number = first()["display"]
+    assert twice()["display"] == number and table.act("logs", row)["display"] == number
+    display = k.of("display", id=number)[0]
+    watch = k.cells()[1]["id"]
+    assert display["cell"] == watch and display["live"] and display["data"][LOG]["title"] == "talks", display
+    k.wait(lambda e: len({log["to"] for log in log_of(k.connection, number)}) >= 5)
+    assert spooled(k, number).startswith("tick 1\ntick 2\n")
+    assert not k.of("stream", cell=watch)
+    with open(stop, "w", encoding="utf-8"):
+        pass
+    closed = k.wait(lambda e: e["type"] == "update" and e["id"] == number and e.get("closed"))
+    text = spooled(k, number)
+    assert text.endswith("\nbye\n") and [line for line in text.split("\n")[:-2]] == \
+        [f"tick {i + 1}" for i in range(text.count("\n") - 1)], text
+    plain = closed["data"]["text/plain"]
+    assert plain.startswith("talks: ") and plain.endswith(text[-200:].split("\n", 1)[1]) and len(plain.split("\n")) <= 22, plain
+    assert table.act("logs", row)["display"] == number  # it has ended in order: there is no more to read
+    name, cwd = k.of("welcome")[0]["run"], k.cwd
+    assert k.ask(type="shutdown")["ok"]
+    k.finish()
+    for kind in ("md", "ipynb"):
+        exported = sh(FIRESTEEL, "export", name, "--to", kind, cwd=cwd)
+        assert exported.code == 0 and "bye" in exported.out and "tick" in exported.out, exported
+
+
+def test_a_log_is_stopped_and_opened_again(t):
+    k = granted(Kernel(t, pod("talks", "while :; do echo tick; sleep 0.05; done") + WATCH, env=sandbox(t)))
+    table = Table(k)
+    row = table.row("talks", "Running")
+    number = table.act("logs", row)["display"]
+    assert k.ask(type="act", display=number, action="stop")["ok"]
+    k.wait(lambda e: e["type"] == "update" and e["id"] == number and e.get("closed"))
+    again = table.act("logs", row)["display"]
+    assert again != number
+    k.wait(lambda e: log_of(k.connection, again)[-1]["to"] > 0)
+    assert k.ask(type="shutdown")["ok"]
+    k.finish()
+    assert k.of("update", id=again, closed=True) and k.of("end")
+
+
+def test_the_logs_of_all_containers(t):
+    say = [{"name": name, "image": "host", "command": ["sh", "-c", f"echo from {name}"]} for name in ("left", "right")]
+    k = granted(Kernel(t, pod("two", containers=say) + WATCH, env=sandbox(t)))
+    table = Table(k)
+    number = table.act("logs", table.row("two", "Completed"))["display"]
+    k.wait(lambda e: e["type"] == "update" and e["id"] == number and e.get("closed"))
+    assert sorted(spooled(k, number).splitlines()) == ["two/left | from left", "two/right | from right"]
+
+
+def test_deleting_asks_and_is_in_the_ledger(t):
+    env = sandbox(t)
+    k = granted(Kernel(t, pod("one") + pod("two") + WATCH, env=env))
+    table = Table(k)
+    one, two = table.row("one", "Running"), table.row("two", "Running")
+    watch = k.cells()[2]["id"]
+
+    def ask(reply, answer):
+        seen = {e["ask"] for e in k.of("answered")}
+        question = k.wait(lambda e: e["type"] == "ask" and e["ask"] not in seen)
+        assert k.ask(type="answer", ask=question["ask"], value=answer)["ok"]
+        return question, reply()
+
+    question, reply = ask(table.start("delete", one), "no")
+    assert question["choices"] == ["yes", "no"] and question["cell"] == watch, question
+    assert question["question"] == "delete Pod one in namespace default of context firesteel-sandbox? (destructive)", question
+    assert question["effect"] == {"class": "destructive", "context": "firesteel-sandbox", "namespace": "default",
+                                  "sandbox": False, "objects": ["Pod one"]}, question
+    assert not reply["ok"] and "you said no" in reply["error"]["message"], reply
+    assert not [e for e in k.of("ledger") if e.get("binding") == "k8s.delete"]
+    busy = k.insert("firesteel.sleep '1m'")
+    k.start(busy)
+    _, reply = ask(table.start("delete", one), "yes")
+    assert reply["ok"], reply
+    k.wait(lambda e: any(r["uid"] == one and r.get("deleted") for r in e.get("rows", [])))
+    intent = next(e for e in k.of("ledger") if e.get("binding") == "k8s.delete")
+    assert intent["cell"] == watch and intent["effect"] == "destructive" and "delete Pod one" in intent["what"], intent
+    assert [e["phase"] for e in k.of("ledger", entry=intent["entry"])] == ["intent", "outcome"]
+    made = next(e for e in k.of("ledger", phase="outcome") if e.get("result", {}).get("uid") == one)
+    assert [e["phase"] for e in k.of("ledger", entry=made["entry"])][-1] == "undone"
+    assert k.ask(type="interrupt")["ok"]
+    k.done(busy)
+    # "always" said to a cell is not an answer to a key.
+    cell_id = k.insert('k8s.delete("pod", "nobody")')
+    k.start(cell_id)
+    k.send(type="answer", ask=k.wait(lambda e: e["type"] == "ask" and e["cell"] == cell_id)["ask"], value="always")
+    k.done(cell_id)
+    question, reply = ask(table.start("delete", two), "no")
+    assert "Pod two" in question["question"] and not reply["ok"], reply
+    assert k.run("print(k8s.get('pod', 'two').metadata.uid)").out.strip() == two
+    with open(k.journal(), encoding="utf-8") as f:
+        journaled = [json.loads(line) for line in f]
+    assert [e["phase"] for e in journaled if e.get("entry") == intent["entry"]] == ["intent", "outcome"]
+
+
+def test_two_clients(t):
+    sock = os.path.join(t.dir(), "kernel.sock")
+    k = granted(Kernel(t, pod("one", "echo hello; exec sleep 600") + WATCH, "--socket", sock, env=sandbox(t)))
+    table = Table(k)
+    row = table.row("one", "Running")
+    other = Connection.to(sock)
+    other.send(type="hello", version=1)
+    theirs = Table(k, other)
+    assert theirs.row("one", "Running") == row
+    assert theirs.act("describe", row)["text"].split("Events:")[0] == table.act("describe", row)["text"].split("Events:")[0]
+    mine, number = table.act("logs", row)["display"], theirs.act("logs", row)["display"]
+    assert mine == number
+    other.wait(lambda e: log_of(other, number)[-1]["to"] > 0 if log_of(other, number) else False)
+    # Whoever answers first has answered; the question of one who is gone is taken back.
+    reply = table.start("delete", row)
+    ask = other.wait(lambda e: e["type"] == "ask" and "delete Pod one" in e["question"])
+    assert other.ask(type="answer", ask=ask["ask"], value="no")["ok"]
+    assert not reply()["ok"]
+    late = k.ask(type="answer", ask=ask["ask"], value="yes")
+    assert not late["ok"] and "no question" in late["error"]["message"], late
+    theirs.start("delete", row)
+    ask = k.wait(lambda e: e["type"] == "ask" and e["ask"] > ask["ask"])
+    other.close()
+    taken = k.wait(lambda e: e["type"] == "answered" and e["ask"] == ask["ask"])
+    assert "value" not in taken, taken
+    assert k.of("kernel")[-1]["state"] == "idle"
+    assert k.run("print(k8s.get('pod', 'one').metadata.uid)").out.strip() == row
+
+
+def test_a_headless_run_is_only_watched(t):
+    env = sandbox(t)
+    script = pod("one") + cell('k8s.watch("pods", {selector = "of=test"}) firesteel.sleep "5m"')
+
+    def attach(*allow):
+        sock = os.path.join(t.dir(), "kernel.sock")
+        if os.path.exists(sock):
+            os.unlink(sock)
+        k = Kernel(t, script, "--socket", sock, *allow, headless=True, env=env)
+        k.wait(lambda e: e["type"] == "display" and PODS in e["data"])
+        watcher = Connection.to(sock)
+        watcher.send(type="hello", version=1)
+        table = Table(k, watcher)
+        return k, table, table.row("one", "Running")
+
+    k, table, row = attach("--allow", "cluster")
+    assert table.act("describe", row)["ok"]
+    refused = table.act("delete", row)
+    assert not refused["ok"] and "--allow destructive" in refused["error"]["message"], refused
+    assert not k.of("ask")
+    k.process.terminate()
+    k.process.wait(20)
+    sh_delete = Kernel(t, cell('k8s.delete("pod", "one", {grace = 0})', 'effects="destructive"'), "--allow", "destructive",
+                       headless=True, env=env)
+    assert sh_delete.finish() == 0, sh_delete.of("error")
+    k, table, row = attach("--allow", "cluster,destructive")
+    reply = table.start("delete", row)
+    ask = table.connection.wait(lambda e: e["type"] == "ask")
+    table.connection.send(type="answer", ask=ask["ask"], value="yes")
+    assert reply()["ok"], reply()
+
+
+def test_secrets_are_masked(t):
+    secret = json.dumps({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "key", "labels": {"of": "test"}},
+                         "stringData": {"password": "correct-horse-battery"}})
+    k = granted(Kernel(t, cell(f"k8s.create [==[{secret}]==]", 'effects="cluster"') +
+                       cell('k8s.watch("secrets", {selector = "of=test"})'), env=sandbox(t)))
+    table = Table(k)
+    row = table.row("key")
+    yaml = table.act("yaml", row)
+    assert yaml["ok"] and "kind: Secret" in yaml["text"] and "[secret]" in yaml["text"], yaml
+    assert "Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5" not in yaml["text"] and "correct-horse" not in yaml["text"], yaml
+    logs = table.act("logs", row)
+    assert not logs["ok"] and "leads to no pods" in logs["error"]["message"], logs
+
+
+def test_the_status_line_knows_the_cluster(t):
+    env = sandbox(t)
+    k = Kernel(t, pod("one") + WATCH, env=env)
+    first = k.wait(lambda e: e["type"] == "cluster")
+    assert first["context"] == "firesteel-sandbox" and first["namespace"] == "default", first
+    assert first["server"].startswith("https://127.0.0.1:") and not first["sandbox"] and "away" not in first, first
+    granted(k)
+    table = Table(k)
+    row = table.row("one", "Running")
+    assert len(k.of("cluster")) == 1, k.of("cluster")
+    assert sh(FIRESTEEL, "sandbox", "down", env=env).code == 0
+    away = k.wait(lambda e: e["type"] == "cluster" and "away" in e)
+    assert away["context"] == "firesteel-sandbox" and away["heard"] > 0 and away["away"], away
+    reply = table.act("describe", row)
+    assert not reply["ok"] and reply["error"]["code"] == "unavailable", reply
+    assert len(k.of("cluster")) == 2, k.of("cluster")
+    other = Kernel(t, cell("print 'no cluster here'"), env={"HOME": t.dir(), "KUBECONFIG": os.path.join(t.dir(), "none")})
+    other.execute(0)
+    assert not other.of("cluster")
+
+
+run(globals())
