@@ -129,16 +129,35 @@ void plot_curves(
         curve(&c, &series[i], lo, hi);
 }
 
-static void legend(grid *g, rect row, const struct series *series, size_t n)
+// "── loss 0.0735  ── validation 0.0831"; where there is no room with shorter names and fewer
+// digits.
+static const struct legend_size {
+    const char *line;
+    int name, digits;
+} legend_sizes[] = {{"──", 99, 4}, {"──", 5, 3}, {"─", 3, 3}, {"─", 3, 2}};
+
+static int put_legend(grid *g, rect clip, rect row, const struct series *series, size_t n,
+    const struct legend_size *size)
 {
     int x = row.x;
     for (size_t i = 0; i < n; i++) {
         if (!series[i].name || !series[i].n)
             continue;
-        x += grid_print(g, row, x, row.y, series[i].style, "──");
-        x += grid_print(g, row, x, row.y, (style){0}, " %s %.4g  ", series[i].name,
-            series[i].values[series[i].n - 1]);
+        x += x > row.x ? 2 : 0;
+        x += grid_print(g, clip, x, row.y, series[i].style, "%s", size->line);
+        x += grid_print(g, clip, x, row.y, (style){0}, " %.*s %.*g", size->name, series[i].name,
+            size->digits, series[i].values[series[i].n - 1]);
     }
+    return x - row.x;
+}
+
+static void legend(grid *g, rect row, const struct series *series, size_t n)
+{
+    size_t i = 0;
+    while (i + 1 < ARRAY_LEN(legend_sizes) &&
+           put_legend(g, (rect){0}, row, series, n, &legend_sizes[i]) > row.w)
+        i++;
+    put_legend(g, row, row, series, n, &legend_sizes[i]);
 }
 
 void plot_chart(grid *g, rect area, const struct series *series, size_t n, bool ascii)

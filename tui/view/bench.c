@@ -42,6 +42,7 @@ void bench_free(bench *b)
     fold_free(b->incoming);
     cJSON_Delete(b->document);
     cJSON_Delete(b->asks);
+    cJSON_Delete(b->cluster);
     cJSON_Delete(b->cells);
     for (size_t i = 0; i < b->n_changes; i++) {
         struct change *c = &b->changes[i];
@@ -253,13 +254,15 @@ int bench_wait_ms(const bench *b)
     if (b->n_held)
         return typeahead_wait_ms(b);
     int wait = b->top->ops->wait_ms ? b->top->ops->wait_ms(b->top) : -1;
-    if (str_eq(b->state, "busy")) // the running cell's clock
+    if (str_eq(b->state, "busy") || status_ticks(b)) // the running cell's clock, the data's age
         wait = wait >= 0 && wait < SPIN_MS ? wait : SPIN_MS;
     return wait;
 }
 
 void bench_tick(bench *b)
 {
+    for (size_t i = 0; i < b->n_slots; i++)
+        b->slots[i]->version += b->slots[i]->ages;
     if (b->edited_at && clock_mono() >= b->edited_at + SEND_AFTER_MS * CLOCK_MS)
         remote_flush(b);
     b->dirty = true;

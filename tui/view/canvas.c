@@ -92,7 +92,7 @@ void canvas_line(struct canvas *c, style st, const char *fmt, ...)
 }
 
 // Widths are those of the rows that are drawn: what a table costs is what is seen of it.
-static void measure(struct canvas *c, const cJSON *table, int n, int limit, int *widths)
+static void measure(struct canvas *c, const cJSON *table, int age, int n, int limit, int *widths)
 {
     const cJSON *columns = json_get(table, "columns"), *row;
     struct column layout[COLUMNS] = {0};
@@ -112,17 +112,21 @@ static void measure(struct canvas *c, const cJSON *table, int n, int limit, int 
             layout[i].want = w > layout[i].want ? w : layout[i].want;
         }
     }
+    if (age >= 0 && layout[age].want < AGE_WIDTH)
+        layout[age].want = AGE_WIDTH;
     for (int i = 0; i < n; i++)
         layout[i].min = layout[i].want < 6 ? layout[i].want : 6;
     layout_columns(layout, (size_t)n, GAP, c->w, widths);
 }
 
 static void put_cells(
-    struct canvas *c, const cJSON *columns, const cJSON *row, int n, const int *widths)
+    struct canvas *c, const cJSON *columns, const cJSON *row, int age, int n, const int *widths)
 {
     AUTO_BUF words = {0};
     for (int i = 0, x = 0; i < n; x += widths[i++] + GAP) {
-        if (row)
+        if (row && i == age && table_age(row, c->now, &words))
+            c->aged = true;
+        else if (row)
             table_entry(columns, row, i, &words);
         else
             buf_clear(&words), buf_str(&words, table_column(columns, i));
@@ -132,17 +136,19 @@ static void put_cells(
     c->y++;
 }
 
-void canvas_table(struct canvas *c, const cJSON *table, int limit)
+void canvas_table(struct canvas *c, const cJSON *table, bool live, int limit)
 {
+    bool heard = live && c->now && !json_str(table, "note"); // else ages stand still
+    int age = heard ? table_age_column(table) : -1;
     const cJSON *columns = json_get(table, "columns"), *row;
     int n = table_width(table, COLUMNS), widths[COLUMNS], rows = 0;
-    measure(c, table, n, limit, widths);
+    measure(c, table, age, n, limit, widths);
     if (columns && columns->child)
-        put_cells(c, columns, NULL, n, widths);
+        put_cells(c, columns, NULL, -1, n, widths);
     cJSON_ArrayForEach(row, json_get(table, "rows"))
     {
         if (!limit || rows++ < limit)
-            put_cells(c, columns, row, n, widths);
+            put_cells(c, columns, row, age, n, widths);
     }
     if (limit && rows > limit)
         canvas_line(c, LOOK_DIM, "⋮ %d more rows; O shows all", rows - limit);
@@ -157,6 +163,8 @@ static void metrics_text(const cJSON *metrics, buf *out)
     {
         if (cJSON_IsNumber(m))
             buf_fmt(out, "  %s %.4f", m->string, m->valuedouble);
+        else if (cJSON_IsNull(m)) // JSON's way to write it
+            buf_fmt(out, "  %s NaN", m->string);
     }
 }
 
@@ -187,13 +195,12 @@ static void history(struct canvas *c, const cJSON *epochs, const char *suffix, i
             any = any || cJSON_IsNumber(v);
         }
         if (any)
-            series[used++] = (struct series){y, (size_t)n, series_styles[k], STEAL(name)};
+            series[used++] =
+                (struct series){y, (size_t)n, series_styles[k], k ? "validation" : suffix};
     }
     rect area = {x, c->y, w, plot_rows(c)};
     if (used)
         plot_chart(c->grid, rect_clip(area, area_of(c)), series, used, c->ascii);
-    for (size_t k = 0; k < used; k++)
-        free((char *)series[k].name);
     free(values);
 }
 
@@ -314,7 +321,7 @@ void canvas_bundle(struct canvas *c, const cJSON *bundle, bool live, int limit)
     table = table ? table : json_get(bundle, KIND("events"));
     table = table ? table : json_get(bundle, KIND("table"));
     if (cJSON_IsArray(json_get(table, "rows")))
-        canvas_table(c, table, limit);
+        canvas_table(c, table, live, limit);
     else if (json_get(bundle, KIND("progress")))
         canvas_progress(c, json_get(bundle, KIND("progress")), live);
     else if (json_get(bundle, KIND("plot")))

@@ -12,6 +12,8 @@ struct canvas {
     int y; // the next row
     bool ascii;
     int plot_rows; // of each plot; 0: as they stand below a cell
+    int64_t now;   // wall ns: ages of live tables are counted up to it; 0: they are as they came
+    bool aged;     // out: something in it shows an age
 };
 
 // A program's output. Of more than `limit` rows only the last are drawn, under a row that says so
@@ -21,7 +23,7 @@ void canvas_ansi(
 void canvas_line(struct canvas *c, style st, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 // {"columns": [name | {"name"}…], "rows": [[…] | {"cells": […]} | {name: …}…], "note"}
-void canvas_table(struct canvas *c, const cJSON *table, int limit);
+void canvas_table(struct canvas *c, const cJSON *table, bool live, int limit);
 // {"label", "done", "total", "epoch", "epochs", "elapsed", "metrics", "history": [{"metrics"}…]}
 void canvas_progress(struct canvas *c, const cJSON *p, bool live);
 // {"title", "series": [{"name", "y": […]}…]}

@@ -52,6 +52,7 @@ static void on_welcome(bench *b, const cJSON *m)
     b->incoming = fold_new();
     b->caught_up = (uint64_t)json_int_or(m, "seq", 0);
     b->made = b->seen = 0; // a kernel after a restart counts anew
+    cJSON_Delete(STEAL(b->cluster));
     cJSON_Delete(b->asks);
     b->asks = cJSON_CreateArray();
 }
@@ -119,6 +120,12 @@ static void on_answered(bench *b, const cJSON *m)
         cJSON_Delete(cJSON_DetachItemViaPointer(b->asks, ask));
 }
 
+static void on_cluster(bench *b, const cJSON *m)
+{
+    cJSON_Delete(b->cluster);
+    b->cluster = cJSON_Duplicate(m, true);
+}
+
 static void on_kernel(bench *b, const cJSON *m)
 {
     const char *state = json_str_or(m, "state", "");
@@ -149,6 +156,8 @@ static void on_event(bench *b, message_type type, const cJSON *m)
         on_ask(b, m);
     else if (type == MESSAGE_answered)
         on_answered(b, m);
+    else if (type == MESSAGE_cluster)
+        on_cluster(b, m);
     if (past) {
         if (fold_seq(b->incoming) >= b->caught_up && b->document)
             catch_up(b);

@@ -18,8 +18,9 @@ struct notebook_view {
     bool editing, numbers;
     size_t top; // the first cell on the screen, and how many of its rows are above it
     int top_row;
-    bool keep;  // the selected cell is kept on the screen
-    int scroll; // columns, of the cell that is edited
+    size_t last; // the last cell on the screen
+    bool keep;   // the selected cell is kept on the screen
+    int scroll;  // columns, of the cell that is edited
     rect area;
 };
 
@@ -131,6 +132,7 @@ static void draw(view *view_, grid *g, rect area)
             .editing = v->editing && i == v->at,
             .numbers = v->numbers,
             .scroll = v->editing && i == v->at ? v->scroll : 0};
+        v->last = i;
         for (int n = rows(v, i); row < n && y < area.y + area.h; row++, y++)
             cellview_draw(b, g, area, i, row, y, &look);
     }
@@ -416,11 +418,23 @@ static void paste(view *v, const char *words, size_t n)
     typed((struct notebook_view *)v, words, n, true);
 }
 
+// A table that is live and on the screen shows ages.
+static int wait_ms(const view *view_)
+{
+    const struct notebook_view *v = (const struct notebook_view *)view_;
+    const bench *b = view_->bench;
+    for (size_t i = v->top; i < b->n_slots && i <= v->last; i++)
+        if (b->slots[i]->ages && !b->slots[i]->output_folded)
+            return 1000;
+    return -1;
+}
+
 static const struct view_ops ops = {
     .name = "notebook",
     .keys = &notebook_keys,
     .mode = mode,
     .draw = draw,
+    .wait_ms = wait_ms,
     .act = act,
     .type = type,
     .paste = paste,

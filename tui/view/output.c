@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a cell has left below it, drawn once and kept until something happens to it. Only the end
 // of much output is drawn here; the page (page.c) shows all of it.
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/spool.h"
@@ -79,6 +80,7 @@ const grid *output_grid(bench *b, size_t i, int width)
     if (s->drawn_version == s->version && s->drawn_width == width)
         return s->output;
     s->drawn_version = s->version;
+    s->ages = false;
     s->drawn_width = width;
     grid_free(STEAL(s->output));
     if (!run || run->n_outputs == 0 || width < 1)
@@ -86,9 +88,10 @@ const grid *output_grid(bench *b, size_t i, int width)
     if (!b->scratch)
         b->scratch = grid_new(width, ROWS_MAX);
     grid_resize(b->scratch, width, ROWS_MAX);
-    struct canvas c = {.grid = b->scratch, .w = width, .ascii = b->ascii};
+    struct canvas c = {.grid = b->scratch, .w = width, .ascii = b->ascii, .now = clock_wall()};
     for (size_t k = 0; k < run->n_outputs && c.y < ROWS_MAX; k++)
         draw_output(b, &c, &run->outputs[k]);
+    s->ages = c.aged;
     int rows = c.y < ROWS_MAX ? c.y : ROWS_MAX;
     if (rows == 0)
         return NULL;

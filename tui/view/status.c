@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The last row: mode, file, cluster, kernel; or what was said last.
+// The last row: mode, file, cluster and hints from the left, the kernel from the right; or what was
+// said last, until the next key. Where there is no room for all of it, hints go first, then the
+// names get shorter, the cluster's last: what is about to be changed is always to be seen.
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "tui/grid/utf8.h"
@@ -7,74 +10,179 @@
 
 #include <string.h>
 
-static const char *mode_name(const bench *b, unsigned mode, const char *place)
+enum { NARROW = 60, NAME_LEAST = 6, CLUSTER_LEAST = 12 };
+static const style bar = {.attrs = ATTR_REVERSE};
+
+static int width(const char *s)
 {
-    return mode & MODE_EDIT ? "EDIT" : mode & MODE_COMMAND ? "COMMAND" : place;
+    return text_width(s, strlen(s), 0);
+}
+
+static void add_mode(const bench *b, unsigned mode, const char *place, int columns, buf *out)
+{
+    bool narrow = columns < NARROW;
+    const char *name = mode & MODE_EDIT      ? "EDIT"
+                       : mode & MODE_COMMAND ? (narrow ? "CMD" : "COMMAND")
+                                             : place;
+    buf_fmt(out, narrow ? " %s " : " %-8s ", name);
+    for (size_t i = 0; i < b->input.n; i++) { // the start of a sequence
+        char key_name[KEY_NAME_SIZE];
+        key_print(b->input.keys[i], key_name);
+        buf_fmt(out, "%s ", key_name);
+    }
 }
 
 static style state_style(const bench *b)
 {
-    static const style bar = {.attrs = ATTR_REVERSE};
     style st = bar;
-    if (str_eq(b->state, "busy") || str_eq(b->state, "asking"))
-        st.fg = COLOR_INDEX(3);
-    else if (str_eq(b->state, "gone") || str_eq(b->state, "wedged"))
-        st.fg = COLOR_INDEX(1);
-    else
-        st.fg = COLOR_INDEX(2);
+    bool bad = str_eq(b->state, "gone") || str_eq(b->state, "wedged");
+    bool works = str_eq(b->state, "busy") || str_eq(b->state, "asking");
+    st.fg = bad ? COLOR_INDEX(1) : works ? COLOR_INDEX(3) : COLOR_INDEX(2);
     return st;
 }
 
 static size_t waiting(const bench *b)
 {
     size_t n = 0;
-    for (size_t i = 0; i < fold_count(b->fold); i++)
-        n += fold_cell(b->fold, i)->state == STATE_QUEUED;
+    for (size_t i = 0; i < b->n_slots; i++) {
+        const struct run_cell *r = slot_run(b, i);
+        n += r && r->state == STATE_QUEUED;
+    }
     return n;
 }
 
 static void kernel_text(const bench *b, buf *out)
 {
     size_t n = waiting(b);
-    buf_fmt(out, " ● %s", b->state);
+    buf_fmt(out, " ● %s", b->asks->child && !str_eq(b->state, "gone") ? "asking" : b->state);
     if (n)
         buf_fmt(out, " +%zu", n);
     buf_str(out, " ");
 }
 
+bool status_ticks(const bench *b)
+{
+    return json_str(b->cluster, "away") != NULL;
+}
+
+// "12s old: connection refused"
+static void away_text(const bench *b, bool narrow, buf *out)
+{
+    const char *why = json_str(b->cluster, "away");
+    int64_t heard = json_int_or(b->cluster, "heard", 0), now = clock_wall();
+    if (!why)
+        return;
+    buf_str(out, narrow ? " " : " data ");
+    if (heard)
+        duration_age(out, now > heard ? now - heard : 0);
+    buf_str(out, heard ? " old" : "server away");
+    if (!narrow)
+        buf_fmt(out, ": %s", why);
+    buf_str(out, " ");
+}
+
+static void cluster_text(const bench *b, buf *out)
+{
+    const char *context = json_str(b->cluster, "context"), *ns = json_str(b->cluster, "namespace");
+    if (json_bool_or(b->cluster, "sandbox", false))
+        context = "sandbox";
+    if (context && *context)
+        buf_fmt(out, "%s%s%s", context, ns && *ns ? "/" : "", ns && *ns ? ns : "");
+    else if (b->target)
+        buf_str(out, b->target);
+}
+
+static void hint_text(const bench *b, unsigned mode, buf *out)
+{
+    if (b->input.n)
+        return;
+    if (b->asks->child && !b->top->ops->overlay)
+        buf_str(out,
+            mode & MODE_EDIT ? "Esc, then A answers the question  " : "A answers the question  ");
+    if (mode & MODE_EDIT)
+        buf_str(out, "Esc leaves, C-e runs");
+    else if (mode & MODE_COMMAND)
+        buf_str(out, "? help");
+    else if (mode & MODE_LINE)
+        buf_str(out, "Enter keeps it, Esc clears it");
+    else if (b->top->ops->hint)
+        b->top->ops->hint(b->top, out);
+    else
+        buf_str(out, "q back");
+}
+
+// The names in `room` columns: the file's gives way first.
+static void share(int room, int *name, int *cluster)
+{
+    int excess = *name + *cluster - room;
+    if (excess > 0 && *name > NAME_LEAST) {
+        int give = *name - NAME_LEAST < excess ? *name - NAME_LEAST : excess;
+        *name -= give;
+        excess -= give;
+    }
+    if (excess > 0 && *cluster > CLUSTER_LEAST) {
+        int give = *cluster - CLUSTER_LEAST < excess ? *cluster - CLUSTER_LEAST : excess;
+        *cluster -= give;
+        excess -= give;
+    }
+    if (excess > 0)
+        *name = *name > excess ? *name - excess : 0;
+}
+
+static void put(grid *g, rect area, int *x, int w, const char *words, style st)
+{
+    *x += grid_put_short(g, area, *x, area.y, w, words, strlen(words), st);
+}
+
+// What was said last, over the names where it does not fit beside them.
+static void draw_said(const bench *b, grid *g, rect area, int x)
+{
+    style st = b->said_error ? style_over(bar, LOOK_ERROR) : bar;
+    grid_fill(g, (rect){x - 1, area.y, area.x + area.w - x + 1, 1}, ' ', bar);
+    grid_put_short(g, area, x, area.y, area.x + area.w - x, b->say, strlen(b->say), st);
+}
+
+static void draw_left(bench *b, grid *g, rect area, unsigned mode, const char *place)
+{
+    AUTO_BUF head = {0}, cluster = {0}, hint = {0};
+    const char *slash = strrchr(b->path ? b->path : "", '/');
+    const char *file = slash ? slash + 1 : b->path ? b->path : "untitled";
+    AUTO_FREE char *marks = str_fmt("%s%s", !b->saved || b->edited_at ? " +" : "",
+        b->read_only ? (area.w < NARROW ? " (ro)" : " (watching)") : "");
+    int x = area.x;
+    add_mode(b, mode, place, area.w, &head);
+    cluster_text(b, &cluster);
+    hint_text(b, mode, &hint);
+    put(g, area, &x, area.w, buf_cstr(&head), style_over(bar, LOOK_BOLD));
+    int symbol = cluster.len ? 4 : 0; // "  ⎈ "
+    int room = area.w - x - width(marks) - symbol;
+    int name_w = width(file), cluster_w = width(buf_cstr(&cluster));
+    share(room, &name_w, &cluster_w);
+    put(g, area, &x, name_w, file, bar);
+    put(g, area, &x, area.w, marks, bar);
+    if (cluster.len) {
+        put(g, area, &x, symbol, "  ⎈ ", bar);
+        put(g, area, &x, cluster_w, buf_cstr(&cluster), bar);
+    }
+    room = area.x + area.w - x - 2;
+    if (b->say[0])
+        draw_said(b, g, area, width(b->say) <= room ? x + 2 : area.x + 1);
+    else if (hint.len && room >= 6)
+        grid_put_short(g, area, x + 2, area.y, room, buf_cstr(&hint), hint.len, bar);
+}
+
 void status_draw(bench *b, grid *g, rect area, unsigned mode, const char *place)
 {
-    static const style bar = {.attrs = ATTR_REVERSE};
-    AUTO_BUF kernel = {0};
+    AUTO_BUF kernel = {0}, away = {0};
     kernel_text(b, &kernel);
-    const char *slash = strrchr(b->path ? b->path : "", '/');
-    const char *name = slash ? slash + 1 : b->path ? b->path : "untitled";
-    int right = text_width(buf_cstr(&kernel), kernel.len, 0);
-    bool unsaved = !b->saved || b->edited_at;
+    away_text(b, area.w < NARROW, &away);
+    int right = width(buf_cstr(&kernel)), age = width(buf_cstr(&away));
+    age = age > area.w / 2 ? area.w / 2 : age;
     grid_fill(g, area, ' ', bar);
-    int x = grid_print(
-        g, area, 0, area.y, style_over(bar, LOOK_BOLD), " %-8s", mode_name(b, mode, place));
-    x += grid_print(g, area, x, area.y, bar, " %s%s%s", name, unsaved ? " +" : "",
-        b->read_only ? " (watching)" : "");
-    if (b->target)
-        x += grid_print(g, area, x, area.y, bar, "  ⎈ %s", b->target);
-    AUTO_BUF own = {0};
-    if (b->top->ops->hint)
-        b->top->ops->hint(b->top, &own);
-    const char *hint = b->say[0]             ? b->say
-                       : b->input.n          ? ""
-                       : mode & MODE_EDIT    ? "Esc leaves, C-e runs"
-                       : mode & MODE_COMMAND ? "? help"
-                       : own.len             ? buf_cstr(&own)
-                                             : "q back";
-    int room = area.w - right - x - 3;
-    if (b->say[0] && room < text_width(hint, strlen(hint), 0)) { // what is said comes first
-        x = 0;
-        room = area.w - right - 2;
-        grid_fill(g, area, ' ', bar);
-    }
-    style look = b->said_error && b->say[0] ? style_over(bar, LOOK_ERROR) : bar;
-    if (room > 4)
-        grid_put_short(g, area, x + 2, area.y, room, hint, strlen(hint), look);
-    grid_put(g, area, area.w - right, area.y, buf_cstr(&kernel), kernel.len, state_style(b));
+    grid_put(
+        g, area, area.x + area.w - right, area.y, buf_cstr(&kernel), kernel.len, state_style(b));
+    rect left = {area.x, area.y, area.w - right - age, 1};
+    grid_put_short(g, area, left.x + left.w, area.y, age, buf_cstr(&away), away.len,
+        style_over(bar, LOOK_ERROR));
+    draw_left(b, g, left, mode, place);
 }

@@ -153,8 +153,8 @@ static void put_cell(struct table_view *v, grid *g, rect body, const struct tabl
     style st = column == 0 ? (style){0} : table_look(words);
     rect clip = body;
     if (l->pinned && column > 0) {
-        clip.x += l->pinned + TABLE_GAP;
-        clip.w -= l->pinned + TABLE_GAP;
+        clip.x += l->pinned + l->gap;
+        clip.w -= l->pinned + l->gap;
     }
     if (column == 0)
         put_name(g, clip, body.x + l->x[0], y, l->w[0], words, st);
@@ -170,7 +170,7 @@ static void draw_header(struct table_view *v, grid *g, rect body, const struct t
         const char *name = tabledata_column(v->data, i);
         style st = i == sort ? style_over(LOOK_BOLD, LOOK_ACCENT) : LOOK_BOLD;
         if (l->pinned && i == 0) // over what was shifted beneath it
-            grid_fill(g, (rect){body.x, body.y, l->pinned + TABLE_GAP, 1}, ' ', (style){0});
+            grid_fill(g, (rect){body.x, body.y, l->pinned + l->gap, 1}, ' ', (style){0});
         if (l->w[i])
             grid_put_short(g, body, body.x + l->x[i], body.y, l->w[i], name, strlen(name), st);
     }

@@ -273,11 +273,10 @@ static void unlink_row(tabledata *t, struct table_row *r)
 static void load_columns(tabledata *t, const cJSON *table)
 {
     const cJSON *columns = json_get(table, "columns"), *keep = json_get(table, "keep"), *k;
-    const char *age = json_str(table, "age");
     drop_columns(t);
     t->n_columns = table_width(table, TABLE_COLUMNS);
     t->columns = mem_array((size_t)t->n_columns + 1, sizeof *t->columns);
-    t->age = -1;
+    t->age = table_age_column(table);
     for (int i = 0; i < t->n_columns; i++) {
         struct column_of *c = &t->columns[i];
         c->name = mem_strdup(table_column(columns, i));
@@ -286,8 +285,6 @@ static void load_columns(tabledata *t, const cJSON *table)
         {
             c->keep = c->keep || str_eq(k->valuestring, c->name);
         }
-        if (age && str_eq(age, c->name))
-            t->age = i;
     }
 }
 
@@ -353,10 +350,11 @@ const char *tabledata_column(const tabledata *t, int column)
 int tabledata_width(const tabledata *t, int column)
 {
     const struct column_of *c = &t->columns[column];
-    int w = WIDTHS - 1;
+    int w = WIDTHS - 1, least = column == t->age ? AGE_WIDTH : 0;
     while (w > 0 && c->widths[w] == 0)
         w--;
-    return w > c->name_width ? w : c->name_width;
+    least = c->name_width > least ? c->name_width : least;
+    return w > least ? w : least;
 }
 
 bool tabledata_keeps(const tabledata *t, int column)

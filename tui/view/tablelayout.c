@@ -3,7 +3,7 @@
 
 #include "tui/grid/layout.h"
 
-enum { KEPT_LEAST = 12, OTHER_LEAST = 8 };
+enum { KEPT_LEAST = 12, OTHER_LEAST = 8, NARROW = 60 };
 
 static int least(const tabledata *t, int column)
 {
@@ -22,15 +22,15 @@ static int least_important(const tabledata *t, const bool *shown)
     return -1;
 }
 
-static void choose(const tabledata *t, int width, bool *shown)
+static void choose(const tabledata *t, int width, int gap, bool *shown)
 {
     int n = tabledata_columns(t);
     for (int i = 0; i < n; i++)
         shown[i] = true;
     for (;;) {
-        int need = -TABLE_GAP, out;
+        int need = -gap, out;
         for (int i = 0; i < n; i++)
-            need += shown[i] ? least(t, i) + TABLE_GAP : 0;
+            need += shown[i] ? least(t, i) + gap : 0;
         if (need <= width || (out = least_important(t, shown)) < 0)
             return;
         shown[out] = false;
@@ -43,28 +43,28 @@ static void fit(const tabledata *t, int width, struct table_layout *out)
     struct column columns[TABLE_COLUMNS];
     int widths[TABLE_COLUMNS], n = tabledata_columns(t), x = 0;
     size_t used = 0;
-    choose(t, width, shown);
+    choose(t, width, out->gap, shown);
     for (int i = 0; i < n; i++)
         if (shown[i])
             columns[used++] = (struct column){.min = least(t, i), .want = tabledata_width(t, i)};
-    layout_columns(columns, used, TABLE_GAP, width, widths);
+    layout_columns(columns, used, out->gap, width, widths);
     used = 0;
     for (int i = 0; i < n; i++) {
         out->x[i] = x;
         out->w[i] = shown[i] ? widths[used++] : 0;
-        x += out->w[i] ? out->w[i] + TABLE_GAP : 0;
+        x += out->w[i] ? out->w[i] + out->gap : 0;
     }
 }
 
 void table_layout(const tabledata *t, int width, int shift, struct table_layout *out)
 {
     int n = tabledata_columns(t), first = n ? tabledata_width(t, 0) : 0, all = 0;
-    *out = (struct table_layout){0};
+    *out = (struct table_layout){.gap = width < NARROW ? 1 : 2};
     fit(t, width, out);
     out->pinned = first < width / 2 ? first : width / 2;
     for (int i = 1; i < n; i++)
-        all += tabledata_width(t, i) + (i > 1 ? TABLE_GAP : 0);
-    int room = width - out->pinned - TABLE_GAP;
+        all += tabledata_width(t, i) + (i > 1 ? out->gap : 0);
+    int room = width - out->pinned - out->gap;
     bool whole = true; // is everything there already?
     for (int i = 0; i < n; i++)
         whole = whole && out->w[i] >= tabledata_width(t, i);
@@ -76,9 +76,9 @@ void table_layout(const tabledata *t, int width, int shift, struct table_layout 
         return;
     }
     out->w[0] = out->pinned;
-    for (int i = 1, x = out->pinned + TABLE_GAP - (out->shift - 1) * TABLE_STEP; i < n; i++) {
+    for (int i = 1, x = out->pinned + out->gap - (out->shift - 1) * TABLE_STEP; i < n; i++) {
         out->x[i] = x;
         out->w[i] = tabledata_width(t, i);
-        x += out->w[i] + TABLE_GAP;
+        x += out->w[i] + out->gap;
     }
 }

@@ -7,11 +7,12 @@
 #pragma once
 #include "tui/view/tabledata.h"
 
-enum { TABLE_GAP = 2, TABLE_STEP = 8 };
+enum { TABLE_STEP = 8 };
 
 struct table_layout {
     int x[TABLE_COLUMNS]; // from the left edge, which may lie beyond it
     int w[TABLE_COLUMNS]; // 0: hidden
+    int gap;              // blanks between two
     int pinned;           // columns of the screen that the first one keeps when shifted, else 0
     int shift;            // as asked for, at most as far as there is something to see
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tui/view/tablevalue.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "tui/view/view.h"
@@ -37,6 +38,27 @@ void table_entry(const cJSON *columns, const cJSON *row, int i, buf *out)
     for (size_t k = 0; k < out->len; k++)
         if ((unsigned char)out->data[k] < ' ')
             out->data[k] = ' ';
+}
+
+int table_age_column(const cJSON *table)
+{
+    const cJSON *columns = json_get(table, "columns");
+    const char *age = json_str(table, "age");
+    int n = age ? cJSON_GetArraySize(columns) : 0, i = 0;
+    while (i < n && !str_eq(table_column(columns, i), age))
+        i++;
+    return i < n ? i : -1;
+}
+
+bool table_age(const cJSON *row, int64_t now, buf *out)
+{
+    int64_t created;
+    const char *words = json_str(row, "created");
+    if (!words || clock_parse_rfc3339(words, &created, NULL) != 0)
+        return false;
+    buf_clear(out);
+    duration_age(out, now > created ? now - created : 0);
+    return true;
 }
 
 // Seconds or bytes in a unit; 0 for what is none. "m" is a minute: ages are in tables, millicores

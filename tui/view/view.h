@@ -54,6 +54,7 @@ struct slot {
     unsigned version; // counts what happened to its output
     bool input_folded, output_folded;
     grid *output; // drawn, for `drawn_version` and `drawn_width`
+    bool ages;    // it shows ages, which grow
     unsigned drawn_version;
     int drawn_width;
 };
@@ -84,7 +85,8 @@ struct bench {
     int64_t rev;
     bool saved, read_only, restarting;
     char *run, *state, *spool_dir;
-    cJSON *asks; // the events of the open questions, oldest first; "later": true once put off
+    cJSON *asks;    // the events of the open questions, oldest first; "later": true once put off
+    cJSON *cluster; // the newest "cluster" event, or NULL
     struct change *changes;
     size_t n_changes;
     char *select; // id of a cell to be selected as soon as it is there
@@ -175,6 +177,7 @@ void table_push(bench *b, int64_t display);
 // Progress and curves on the full screen.
 void chart_push(bench *b, int64_t display);
 
+bool status_ticks(const bench *b); // it shows an age
 void status_draw(bench *b, grid *g, rect area, unsigned mode, const char *place);
 
 // For the documentation, which is made from their keys.

@@ -126,6 +126,8 @@ TEST(what_matters_stays_in_little_room)
     CHECK_INT(l.shift, 0); // all of it is there
     table_layout(t, 38, 0, &l);
     CHECK(l.w[0] >= 12 && l.w[2] >= 12);
+    CHECK_INT(l.w[1], 5);
+    CHECK_INT(l.w[3], 0);
     CHECK_INT(l.w[4], 0);
     CHECK(l.x[2] + l.w[2] <= 38);
     table_layout(t, 10, 0, &l);
