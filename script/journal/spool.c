@@ -222,6 +222,11 @@ static bool not_past_line(const struct entry *entry, const void *key)
     return entry->lines < *(const uint64_t *)key; // an entry may start within line `lines`
 }
 
+static bool not_past_offset(const struct entry *entry, const void *key)
+{
+    return entry->offset <= *(const uint64_t *)key;
+}
+
 static bool not_past_time(const struct entry *entry, const void *key)
 {
     return entry->wall < *(const int64_t *)key;
@@ -242,16 +247,35 @@ int spool_find_line(spool *s, uint64_t line, uint64_t *offset, err *e)
             return err_errno(e, errno, "cannot read the spool %s", s->name);
         if (got == 0)
             break;
-        for (ssize_t i = 0; i < got; i++) {
-            if (bytes[i] != '\n' || ++start.lines < line)
+        const char *end = bytes + got, *at = bytes;
+        while ((at = memchr(at, '\n', (size_t)(end - at)))) {
+            at++;
+            if (++start.lines < line)
                 continue;
-            *offset = start.offset + (uint64_t)i + 1;
+            *offset = start.offset + (uint64_t)(at - bytes);
             return 0;
         }
         start.offset += (uint64_t)got;
     }
     return err_set(
         e, ERR_NOT_FOUND, "%s has only %llu lines", s->name, (unsigned long long)start.lines);
+}
+
+uint64_t spool_line_at(spool *s, uint64_t offset)
+{
+    struct entry at = {0};
+    last_entry(s, not_past_offset, &offset, &at);
+    char bytes[1 << 14];
+    while (at.offset < offset) {
+        uint64_t left = offset - at.offset;
+        ssize_t got = pread(
+            s->fd, bytes, left < sizeof bytes ? (size_t)left : sizeof bytes, (off_t)at.offset);
+        if (got <= 0)
+            break;
+        at.lines += count_lines(bytes, (size_t)got);
+        at.offset += (uint64_t)got;
+    }
+    return at.lines;
 }
 
 uint64_t spool_find_time(spool *s, int64_t wall_ns)

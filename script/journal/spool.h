@@ -29,6 +29,9 @@ uint64_t spool_size(spool *s);
 uint64_t spool_lines(spool *s);
 // Appends bytes [from, to) to out, cut at the end of the file.
 int spool_read(spool *s, uint64_t from, uint64_t to, buf *out, err *e);
-// Offset of the start of a line (0-based); of the first indexed piece at or after a time.
+// Offset of the start of a line (0-based).
 int spool_find_line(spool *s, uint64_t line, uint64_t *offset, err *e);
+// Whole lines before an offset: the line that it is in.
+uint64_t spool_line_at(spool *s, uint64_t offset);
+// Offset of the first indexed piece at or after a time.
 uint64_t spool_find_time(spool *s, int64_t wall_ns);

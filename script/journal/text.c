@@ -103,30 +103,35 @@ static size_t escape_length(const char *s, size_t n)
     return i < n ? i + 1 + (s[i] == '\033' && i + 1 < n) : n;
 }
 
+static size_t plain_length(const char *s, size_t n)
+{
+    size_t i = 0;
+    while (i < n && ((unsigned char)s[i] >= 0x20 || s[i] == '\t'))
+        i++;
+    return i;
+}
+
 void text_settle(const char *text, size_t n, buf *out)
 {
     size_t line = out->len; // where the present line starts
     bool returned = false;  // a carriage return came, and nothing after it
     for (size_t i = 0; i < n;) {
+        size_t plain = plain_length(text + i, n - i);
+        if (plain > 0) {
+            if (returned)
+                out->len = line;
+            buf_add(out, text + i, plain);
+            returned = false;
+            i += plain;
+            continue;
+        }
         char c = text[i];
-        if (c == '\033') {
-            i += escape_length(text + i, n - i);
-            continue;
-        }
-        i++;
-        if (c == '\r') {
-            returned = true;
-            continue;
-        }
+        i += c == '\033' ? escape_length(text + i, n - i) : 1;
         if (c == '\n') {
             buf_char(out, '\n');
             line = out->len;
-        } else if ((unsigned char)c >= 0x20 || c == '\t') {
-            if (returned)
-                out->len = line;
-            buf_char(out, c);
         }
-        returned = false;
+        returned = c == '\r' || (returned && c == '\033');
     }
     if (out->data)
         out->data[out->len] = '\0';

@@ -33,19 +33,39 @@ static size_t extended_color(const struct ansi *a, size_t i, size_t count, color
     return left;
 }
 
+static const struct {
+    unsigned on, off;
+    uint32_t attr;
+} attributes[] = {{1, 22, ATTR_BOLD}, {2, 22, ATTR_DIM}, {3, 23, ATTR_ITALIC},
+    {4, 24, ATTR_UNDERLINE}, {5, 25, ATTR_BLINK}, {7, 27, ATTR_REVERSE}, {9, 29, ATTR_STRIKE}};
+
 static void set_attribute(style *s, unsigned p)
 {
-    static const struct {
-        unsigned on, off;
-        uint32_t attr;
-    } table[] = {{1, 22, ATTR_BOLD}, {2, 22, ATTR_DIM}, {3, 23, ATTR_ITALIC},
-        {4, 24, ATTR_UNDERLINE}, {5, 25, ATTR_BLINK}, {7, 27, ATTR_REVERSE}, {9, 29, ATTR_STRIKE}};
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        if (p == table[i].on)
-            s->attrs |= table[i].attr;
-        if (p == table[i].off)
-            s->attrs &= ~table[i].attr;
+    for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++) {
+        if (p == attributes[i].on)
+            s->attrs |= attributes[i].attr;
+        if (p == attributes[i].off)
+            s->attrs &= ~attributes[i].attr;
     }
+}
+
+static void select_color(buf *out, unsigned ground, color c)
+{
+    if (c >> 24 == COLOR_INDEX(0) >> 24)
+        buf_fmt(out, ";%u;5;%u", ground, c & 0xff);
+    else if (c != COLOR_NONE)
+        buf_fmt(out, ";%u;2;%u;%u;%u", ground, c >> 16 & 0xff, c >> 8 & 0xff, c & 0xff);
+}
+
+void ansi_select(buf *out, style st)
+{
+    buf_str(out, "\033[0");
+    for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++)
+        if (st.attrs & attributes[i].attr)
+            buf_fmt(out, ";%u", attributes[i].on);
+    select_color(out, 38, st.fg);
+    select_color(out, 48, st.bg);
+    buf_char(out, 'm');
 }
 
 static size_t skip_subparams(const struct ansi *a, size_t i, size_t count)

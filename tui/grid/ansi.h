@@ -23,6 +23,8 @@ struct ansi_ops {
     void (*text)(void *arg, const char *s, size_t n, style st); // valid UTF-8, no control byte
     void (*control)(void *arg, char c); // '\n', '\r', '\b', '\t', or 'K' for erase to line's end
 };
+// Appends the sequence that makes what follows look so, whatever was before.
+void ansi_select(buf *out, style st);
 void ansi_feed(struct ansi *a, const char *bytes, size_t n, const struct ansi_ops *ops, void *arg);
 
 // Output as lines, with returns and backspaces applied as a terminal would (so a progress bar

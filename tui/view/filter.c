@@ -49,7 +49,7 @@ void filter_draw(struct filter *f, grid *g, rect row)
     if (!f->typing)
         return;
     grid_fill(g, row, ' ', (style){0});
-    grid_print(g, row, row.x, row.y, (style){.attrs = ATTR_BOLD}, "/");
+    grid_print(g, row, row.x, row.y, (style){.attrs = ATTR_BOLD}, "%s", f->mark ? f->mark : "/");
     line_draw(f->line, g, (rect){row.x + 1, row.y, row.w - 1, 1}, false);
 }
 

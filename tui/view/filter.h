@@ -7,6 +7,7 @@
 struct filter {
     line *line; // NULL: none
     bool typing;
+    const char *mark; // what stands before it; NULL: "/"
 };
 
 void filter_done(struct filter *f);

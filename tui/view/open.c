@@ -56,22 +56,9 @@ const char *open_name(const cJSON *bundle)
     return i < ARRAY_LEN(kinds) ? kinds[i].name : "output";
 }
 
-static bool has(const struct run_cell *r, int64_t display)
-{
-    for (size_t i = 0; r && i < r->n_outputs; i++)
-        if (r->outputs[i].kind == OUTPUT_DISPLAY && r->outputs[i].id == display)
-            return true;
-    return false;
-}
-
 static const struct run_cell *find_cell(const bench *b, const char *id, int64_t display)
 {
-    if (id)
-        return fold_cell_by_id(b->fold, id, NULL);
-    for (size_t i = 0; i < fold_count(b->fold); i++)
-        if (has(fold_cell(b->fold, i), display))
-            return fold_cell(b->fold, i);
-    return NULL;
+    return id ? fold_cell_by_id(b->fold, id, NULL) : fold_display_cell(b->fold, display);
 }
 
 static void find_things(const struct run_cell *r, struct things *all)

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Something long on the full screen: a cell's whole output, one display, or a text. Paged,
-// followed, searched. What is spooled is read from the spool as far as it is kept here: the last
-// bytes of it.
+// Something long on the full screen: all that a cell has left, one display, or a text. Paged,
+// followed, searched, filtered; what is spooled stays in the spool, and only what is on the screen
+// is read from it.
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "script/journal/spool.h"
 #include "script/journal/text.h"
-#include "tui/grid/ansi.h"
-#include "tui/grid/layout.h"
-#include "tui/view/view.h"
+#include "tui/grid/utf8.h"
+#include "tui/view/filter.h"
+#include "tui/view/open.h"
+#include "tui/view/pane.h"
 
 #include <string.h>
 
-enum { KEPT = 4 << 20 };
+enum { SLICE_MS = 3 }; // of filter and search, between two looks at the keys
+#define LOG "application/vnd.firesteel.log+json"
 
 struct page_view {
     view head;
@@ -21,216 +23,317 @@ struct page_view {
     int64_t display; // a display's id, or
     char *words;     // a text as it is
     unsigned version;
-    ansi_text *text;
-    size_t top;
-    bool follow, wrap;
-    int h, shift;
+    struct pane pane;
+    struct filter filter;
+    char *applied; // the pattern that the lines are filtered by
+    struct needle searched, filtered;
+    bool follow, working;
 };
 
 // A log that a display refers to is the log's bytes; any other display is its text.
-static int display_bytes(bench *b, const struct output *o, buf *out, err *e)
+static void add_display(struct page_view *v, const struct output *o)
 {
-    const cJSON *log = json_get(o->data, "application/vnd.firesteel.log+json");
-    if (!log)
-        return output_text(o, b->spool_dir, KEPT, out, e);
-    struct output stream = {.kind = OUTPUT_STREAM,
-        .spool = (char *)json_str_or(log, "spool", ""),
-        .from = (uint64_t)json_int_or(log, "from", 0),
-        .to = (uint64_t)json_int_or(log, "to", 0)};
-    return output_bytes(&stream, b->spool_dir, KEPT, out, e);
+    bench *b = v->head.bench;
+    const cJSON *log = json_get(o->data, LOG);
+    if (json_str(log, "spool")) {
+        lines_add_spool(v->pane.lines, b->spool_dir, json_str(log, "spool"),
+            (uint64_t)json_int_or(log, "from", 0), (uint64_t)json_int_or(log, "to", 0), (style){0});
+        const char *note = json_str_or(log, "note", "");
+        lines_add_text(v->pane.lines, note, strlen(note), LOOK_WARN);
+        return;
+    }
+    AUTO_BUF shown = {0};
+    output_text(o, b->spool_dir, 0, &shown, NULL);
+    lines_add_text(v->pane.lines, buf_cstr(&shown), shown.len, (style){0});
 }
 
-static void add_output(bench *b, const struct output *o, buf *all)
+static void add_output(struct page_view *v, const struct output *o)
 {
-    err e = {0};
-    int got = o->kind == OUTPUT_STREAM    ? output_bytes(o, b->spool_dir, KEPT, all, &e)
-              : o->kind == OUTPUT_DISPLAY ? display_bytes(b, o, all, &e)
-                                          : output_text(o, b->spool_dir, KEPT, all, &e);
-    if (got < 0)
-        buf_fmt(all, "%s\n", e.text);
+    style base = str_eq(o->name, "stderr") ? LOOK_WARN : (style){0};
+    if (o->kind == OUTPUT_DISPLAY) {
+        add_display(v, o);
+    } else if (o->kind == OUTPUT_STREAM && o->spool) {
+        lines_add_spool(v->pane.lines, v->head.bench->spool_dir, o->spool, o->from, o->to, base);
+    } else if (o->kind == OUTPUT_STREAM) {
+        lines_add_text(v->pane.lines, o->text, o->text_n, base);
+    } else {
+        AUTO_BUF shown = {0};
+        output_text(o, NULL, 0, &shown, NULL);
+        lines_add_text(v->pane.lines, buf_cstr(&shown), shown.len, LOOK_ERROR);
+    }
 }
 
 static unsigned version_now(const struct page_view *v)
 {
+    const bench *b = v->head.bench;
     const struct slot *s = v->cell ? slot_by_id(v->head.bench, v->cell, NULL) : NULL;
-    return s ? s->version : v->display ? v->head.bench->events : 1;
+    const struct output *o = v->display ? fold_display(b->fold, v->display) : NULL;
+    return s ? s->version : o ? 1 + o->updates : v->words ? 1 : 0;
 }
 
 static void load(struct page_view *v)
 {
     bench *b = v->head.bench;
+    unsigned now = version_now(v);
+    if (now == v->version)
+        return;
+    v->version = now;
     const struct run_cell *r = v->cell ? fold_cell_by_id(b->fold, v->cell, NULL) : NULL;
     const struct output *display = v->display ? fold_display(b->fold, v->display) : NULL;
-    if (version_now(v) == v->version)
-        return;
-    v->version = version_now(v);
-    AUTO_BUF all = {0};
+    lines_begin(v->pane.lines);
     for (size_t i = 0; r && i < r->n_outputs; i++)
-        add_output(b, &r->outputs[i], &all);
+        add_output(v, &r->outputs[i]);
     if (display)
-        add_output(b, display, &all);
+        add_display(v, display);
     if (v->words)
-        buf_str(&all, v->words);
-    ansi_text_free(v->text);
-    v->text = ansi_text_new(0);
-    ansi_text_feed(v->text, buf_cstr(&all), all.len);
+        lines_add_text(v->pane.lines, v->words, strlen(v->words), (style){0});
+    lines_end(v->pane.lines);
 }
 
-static int draw_line(struct page_view *v, grid *g, rect area, size_t i, int y)
+static void tell_found(struct page_view *v)
 {
-    struct ansi_line line = ansi_text_line(v->text, i);
-    int rows = 0;
-    size_t from = 0;
-    do {
-        size_t n = line.n - from;
-        size_t fit = v->wrap && n ? layout_wrap(line.text + from, n, area.w) : n;
-        int x = area.x - v->shift;
-        for (size_t k = 0; k < line.spans_n; k++) {
-            const struct ansi_span *s = &line.spans[k];
-            size_t a = s->from > from ? s->from : from, z = s->to < from + fit ? s->to : from + fit;
-            if (a < z)
-                x += grid_put(g, area, x, y + rows, line.text + a, z - a, s->style);
-        }
-        from += fit;
-        rows++;
-    } while (from < line.n);
-    return rows;
+    uint64_t hit;
+    enum searched what = lines_searched(v->pane.lines, &hit);
+    if (what == SEARCH_NOWHERE)
+        bench_say(v->head.bench, "“%s” is nowhere", buf_cstr(&v->head.bench->search));
+    if (what != SEARCH_FOUND)
+        return;
+    if (!pane_shows(&v->pane, hit))
+        pane_to(&v->pane, hit);
+    v->pane.hit = hit;
+}
+
+// Goes on with filter and search for a while.
+static void work(struct page_view *v)
+{
+    int64_t until = clock_mono() + SLICE_MS * CLOCK_MS;
+    do
+        v->working = lines_work(v->pane.lines);
+    while (v->working && clock_mono() < until);
+    tell_found(v);
+}
+
+static void draw_title(struct page_view *v, grid *g, rect area)
+{
+    AUTO_BUF words = {0};
+    const struct pane *p = &v->pane;
+    const char *pattern = filter_text(&v->filter);
+    unsigned long long n = lines_count(p->lines), all = lines_total(p->lines);
+    buf_fmt(&words, "%s  %llu–%llu of %llu lines", v->title, n ? (unsigned long long)p->top + 1 : 0,
+        n ? (unsigned long long)p->last + 1 : 0, n);
+    if (*pattern)
+        buf_fmt(&words, " %s “%s”, of %llu", *pattern == '!' ? "without" : "with",
+            pattern + (*pattern == '!'), all);
+    if (v->working)
+        buf_fmt(&words, "  looking %d%%", lines_percent(p->lines));
+    else if (n)
+        buf_fmt(&words, "  %llu%%", ((unsigned long long)p->last + 1) * 100 / n);
+    buf_fmt(&words, "%s%s", v->follow ? "  following" : "", p->wrap ? "  wrapped" : "");
+    if (!v->words)
+        open_place(v->head.bench, v->cell, v->display, &words);
+    grid_put_short(g, area, area.x + 1, area.y, area.w - 1, buf_cstr(&words), words.len, LOOK_BOLD);
 }
 
 static void draw(view *view_, grid *g, rect area)
 {
     struct page_view *v = (struct page_view *)view_;
+    rect body = {area.x, area.y + 1, area.w, area.h - 1 - v->filter.typing};
     load(v);
-    v->h = area.h;
-    size_t n = v->text ? ansi_text_lines(v->text) : 0;
-    size_t last = n > (size_t)area.h - 1 ? n - (size_t)area.h + 1 : 0;
-    if (v->follow || v->top > last)
-        v->top = last;
-    rect body = {area.x, area.y + 1, area.w, area.h - 1};
-    grid_print(g, area, area.x + 1, area.y, LOOK_BOLD, "%s  %zu–%zu of %zu lines%s%s", v->title,
-        n ? v->top + 1 : 0, v->top + (size_t)body.h < n ? v->top + (size_t)body.h : n, n,
-        v->follow ? "  following" : "", v->wrap ? "  wrapped" : "");
-    int y = body.y;
-    for (size_t i = v->top; i < n && y < body.y + body.h; i++)
-        y += draw_line(v, g, body, i, y);
-    if (n == 0)
-        grid_print(g, body, body.x + 1, body.y, LOOK_DIM, "nothing yet");
+    work(v);
+    v->pane.area = body;
+    if (v->follow)
+        pane_to_end(&v->pane);
+    pane_draw(&v->pane, g, body);
+    draw_title(v, g, area);
+    if (lines_count(v->pane.lines) == 0 && !v->working)
+        grid_print(g, body, body.x + 1, body.y, LOOK_DIM, "%s",
+            lines_total(v->pane.lines) ? "no line matches" : "nothing yet");
+    filter_draw(&v->filter, g, (rect){area.x, area.y + area.h - 1, area.w, 1});
 }
 
-static bool search(struct page_view *v, bool backwards)
+// From what was found last, when it is still on the screen, else from the first row on.
+static void search(struct page_view *v, bool backwards)
 {
-    bench *b = v->head.bench;
-    size_t n = ansi_text_lines(v->text), needle = b->search.len;
-    for (size_t step = 1; needle && step < n; step++) {
-        size_t i = (v->top + (backwards ? n - step : step)) % n;
-        struct ansi_line line = ansi_text_line(v->text, i);
-        AUTO_FREE char *words = mem_strndup(line.text, line.n);
-        if (!strcasestr(words, buf_cstr(&b->search)))
-            continue;
-        v->top = i;
-        v->follow = false;
-        return true;
+    const buf *words = &v->head.bench->search;
+    struct pane *p = &v->pane;
+    uint64_t n = lines_count(p->lines), from = p->hit;
+    if (!pane_shows(p, from))
+        from = backwards ? p->top : p->top ? p->top - 1 : n ? n - 1 : 0;
+    needle_set(&v->searched, buf_cstr(words), words->len);
+    p->marked[0] = &v->searched;
+    v->follow = false;
+    lines_search(p->lines, buf_cstr(words), from, backwards);
+}
+
+// The line on top stays there when all lines are shown again.
+static void refilter(struct page_view *v)
+{
+    struct pane *p = &v->pane;
+    struct numbered_line at;
+    const char *pattern = filter_text(&v->filter);
+    bool turned = *pattern == '!';
+    if (str_eq(pattern, v->applied))
+        return;
+    uint64_t top = lines_get(p->lines, p->top, &at) ? at.number : 0;
+    free(v->applied);
+    v->applied = mem_strdup(pattern);
+    needle_set(&v->filtered, pattern + turned, strlen(pattern + turned));
+    p->marked[1] = turned ? NULL : &v->filtered;
+    p->hit = UINT64_MAX;
+    lines_filter(p->lines, pattern);
+    pane_to(p, pattern[turned] ? 0 : top);
+}
+
+static bool move(struct page_view *v, enum action a)
+{
+    struct pane *p = &v->pane;
+    int page = p->area.h > 2 ? p->area.h - 1 : 1;
+    switch ((int)a) {
+    case ACT_ROW_NEXT:
+        pane_scroll(p, 1);
+        break;
+    case ACT_ROW_PREVIOUS:
+        pane_scroll(p, -1);
+        break;
+    case ACT_PAGE_DOWN:
+        pane_scroll(p, page);
+        break;
+    case ACT_PAGE_UP:
+        pane_scroll(p, -page);
+        break;
+    case ACT_ROW_FIRST:
+        pane_to(p, 0);
+        break;
+    case ACT_ROW_LAST:
+        pane_to_end(p);
+        return true; // and goes on to follow
+    default:
+        return false;
     }
-    bench_say(b, "“%s” is nowhere", buf_cstr(&b->search));
+    v->follow = false;
     return true;
 }
 
 static bool act(view *view_, enum action a)
 {
     struct page_view *v = (struct page_view *)view_;
-    size_t page = v->h > 2 ? (size_t)v->h - 2 : 1, up = 0;
+    struct pane *p = &v->pane;
+    if (filter_act(&v->filter, a, &view_->bench->clipboard)) {
+        refilter(v);
+        return true;
+    }
     switch ((int)a) {
-    case ACT_ROW_NEXT:
-        v->top++;
-        break;
-    case ACT_ROW_PREVIOUS:
-        up = 1;
-        break;
-    case ACT_PAGE_DOWN:
-        v->top += page;
-        break;
-    case ACT_PAGE_UP:
-        up = page;
-        break;
-    case ACT_ROW_FIRST:
-        up = v->top;
-        break;
-    case ACT_ROW_LAST:
-        v->top = SIZE_MAX / 2;
-        return true;
-    case ACT_LEFT:
-        v->shift = v->shift > 8 ? v->shift - 8 : 0;
-        return true;
-    case ACT_RIGHT:
-        v->shift += 8;
+    case ACT_SHIFT_LEFT:
+    case ACT_SHIFT_RIGHT:
+        pane_shift(p, a == ACT_SHIFT_LEFT ? -1 : 1);
         return true;
     case ACT_FOLLOW:
         v->follow = !v->follow;
         return true;
     case ACT_WRAP:
-        v->wrap = !v->wrap;
-        v->shift = 0;
+        p->wrap = !p->wrap;
+        p->shift = p->row = 0;
+        return true;
+    case ACT_LINE_NUMBERS:
+        p->numbers = !p->numbers;
         return true;
     case ACT_SEARCH:
-        prompt_push(v->head.bench, PROMPT_SEARCH);
+        prompt_push(view_->bench, PROMPT_SEARCH);
         return true;
     case ACT_SEARCH_NEXT:
     case ACT_SEARCH_PREVIOUS:
-        return search(v, a == ACT_SEARCH_PREVIOUS);
-    case ACT_INTERRUPT:
-        remote_interrupt(v->head.bench);
+        search(v, a == ACT_SEARCH_PREVIOUS);
         return true;
-    default:
-        return false;
+    case ACT_VIEW_NEXT:
+    case ACT_VIEW_PREVIOUS:
+        return !v->words && open_turn(view_, v->cell, v->display, a == ACT_VIEW_NEXT ? 1 : -1);
+    case ACT_INTERRUPT:
+        remote_interrupt(view_->bench);
+        return true;
     }
-    v->top -= up < v->top ? up : v->top;
-    v->follow = false;
-    return true;
+    return move(v, a);
+}
+
+static unsigned mode(view *v)
+{
+    return filter_mode(&((struct page_view *)v)->filter);
+}
+
+static void type(view *view_, key k)
+{
+    struct page_view *v = (struct page_view *)view_;
+    if (!v->filter.typing)
+        return;
+    line_type(v->filter.line, k);
+    refilter(v);
+}
+
+static void paste(view *view_, const char *words, size_t n)
+{
+    struct page_view *v = (struct page_view *)view_;
+    if (!v->filter.typing)
+        return;
+    line_paste(v->filter.line, words, n);
+    refilter(v);
+}
+
+static int wait_ms(const view *v)
+{
+    return ((const struct page_view *)v)->working ? 1 : -1;
+}
+
+static void hint(const view *v, buf *out)
+{
+    buf_str(out, "/ search  & filter  f follow  w wrap  q back");
 }
 
 static void done(view *view_)
 {
     struct page_view *v = (struct page_view *)view_;
-    ansi_text_free(v->text);
+    lines_free(v->pane.lines);
+    filter_done(&v->filter);
+    needle_done(&v->searched);
+    needle_done(&v->filtered);
+    free(v->applied);
     free(v->title);
     free(v->cell);
     free(v->words);
 }
 
 static const struct binding bindings[] = {
-    {MODE_VIEW, "j", ACT_ROW_NEXT},
-    {MODE_VIEW, "Down", ACT_ROW_NEXT},
-    {MODE_VIEW, "k", ACT_ROW_PREVIOUS},
-    {MODE_VIEW, "Up", ACT_ROW_PREVIOUS},
-    {MODE_VIEW, "Space", ACT_PAGE_DOWN},
-    {MODE_VIEW, "PgDn", ACT_PAGE_DOWN},
-    {MODE_VIEW, "PgUp", ACT_PAGE_UP},
-    {MODE_VIEW, "g", ACT_ROW_FIRST},
-    {MODE_VIEW, "G", ACT_ROW_LAST},
-    {MODE_VIEW, "Left", ACT_LEFT},
-    {MODE_VIEW, "Right", ACT_RIGHT},
-    {MODE_VIEW, "f", ACT_FOLLOW},
-    {MODE_VIEW, "w", ACT_WRAP},
     {MODE_VIEW, "/", ACT_SEARCH},
     {MODE_VIEW, "n", ACT_SEARCH_NEXT},
     {MODE_VIEW, "N", ACT_SEARCH_PREVIOUS},
+    {MODE_VIEW, "&", ACT_FILTER},
+    {MODE_VIEW, "f", ACT_FOLLOW},
+    {MODE_VIEW, "w", ACT_WRAP},
+    {MODE_VIEW, "L", ACT_LINE_NUMBERS},
+    {MODE_VIEW, "Left", ACT_SHIFT_LEFT},
+    {MODE_VIEW, "Right", ACT_SHIFT_RIGHT},
+    {MODE_VIEW, "Tab", ACT_VIEW_NEXT},
+    {MODE_VIEW, "S-Tab", ACT_VIEW_PREVIOUS},
     {MODE_VIEW, "C-c", ACT_INTERRUPT},
-    {MODE_VIEW, "C-l", ACT_REDRAW},
-    {MODE_VIEW, "C-z", ACT_SUSPEND},
-    {MODE_VIEW, "?", ACT_HELP},
-    {MODE_VIEW, "F1", ACT_HELP},
-    {MODE_VIEW, "q", ACT_BACK},
-    {MODE_VIEW, "Esc", ACT_BACK},
 };
 static const struct keymap keys = KEYMAP(bindings);
-const struct view_ops page_view_ops = {
-    .name = "output", .keys = &keys, .draw = draw, .act = act, .done = done};
+const struct view_ops page_view_ops = {.name = "output",
+    .keys = &keys,
+    .more = &scroll_keys,
+    .mode = mode,
+    .draw = draw,
+    .act = act,
+    .type = type,
+    .paste = paste,
+    .wait_ms = wait_ms,
+    .hint = hint,
+    .done = done};
 
 static struct page_view *push(bench *b, const char *title)
 {
     struct page_view *v = view_push(b, &page_view_ops, sizeof *v);
     v->title = mem_strdup(title);
-    v->wrap = true;
+    v->pane = (struct pane){.lines = lines_new(), .wrap = true, .hit = UINT64_MAX};
+    v->applied = mem_strdup("");
+    v->filter.mark = "&";
     return v;
 }
 
@@ -245,14 +348,38 @@ void page_push(bench *b, size_t at)
 void page_push_display(bench *b, int64_t display)
 {
     const struct output *o = fold_display(b->fold, display);
-    const cJSON *log = o ? json_get(o->data, "application/vnd.firesteel.log+json") : NULL;
+    const cJSON *log = o ? json_get(o->data, LOG) : NULL;
     struct page_view *v = push(b, json_str_or(log, "title", "Output"));
     v->display = display;
     v->follow = o && o->live;
 }
 
+// Colours a text as its language has it: what follows reads programs' colours anyway.
+static void colour(syntax_language language, const char *words, buf *out)
+{
+    syntax_state state = 0;
+    struct span spans[SYNTAX_SPANS];
+    while (*words) {
+        size_t n = strcspn(words, "\n"), count, at = 0;
+        state = syntax_line(language, state, words, n, spans, &count);
+        for (size_t i = 0; i < count; i++) {
+            buf_add(out, words + at, spans[i].from - at);
+            ansi_select(out, syntax_style(spans[i].class));
+            buf_add(out, words + spans[i].from, spans[i].to - spans[i].from);
+            buf_str(out, "\033[m");
+            at = spans[i].to;
+        }
+        buf_add(out, words + at, n - at);
+        buf_add(out, "\n", words[n] == '\n');
+        words += n + (words[n] == '\n');
+    }
+}
+
 void page_push_text(bench *b, const char *title, const char *words)
 {
     struct page_view *v = push(b, title);
-    v->words = mem_strdup(words);
+    bool yaml = str_starts(words, "apiVersion:") || syntax_by_file(title) == SYNTAX_YAML;
+    AUTO_BUF shown = {0};
+    colour(yaml ? SYNTAX_YAML : SYNTAX_PLAIN, words, &shown);
+    v->words = mem_strdup(buf_cstr(&shown));
 }

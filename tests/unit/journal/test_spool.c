@@ -71,6 +71,19 @@ TEST(lines_and_times_are_found_through_the_index)
     spool_close(s);
 }
 
+TEST(an_offset_says_in_which_line_it_is)
+{
+    err e = {0};
+    spool *s = spool_create(tap_dir(), "lines", &e);
+    CHECK_OK(s, e);
+    fill(s);
+    for (uint64_t offset = 0; offset < 300000; offset += 37)
+        CHECK_INT(spool_line_at(s, offset), offset / 100);
+    CHECK_INT(spool_line_at(s, 300000), 3000);
+    CHECK_INT(spool_line_at(s, 999999), 3000);
+    spool_close(s);
+}
+
 TEST(a_spool_goes_on_after_a_crash)
 {
     err e = {0};

@@ -40,6 +40,23 @@ TEST(colours_and_attributes)
     check("\x1b[31mred\nstill\x1b[m\n", "<1000001,0,0>red|<1000001,0,0>still|");
 }
 
+TEST(a_selected_look_is_read_back)
+{
+    static const style looks[] = {{0}, {.fg = COLOR_INDEX(3)}, {.attrs = ATTR_BOLD | ATTR_STRIKE},
+        {COLOR_INDEX(200), COLOR_INDEX(0), ATTR_REVERSE | ATTR_DIM | ATTR_ITALIC},
+        {COLOR_RGB(1, 2, 3), COLOR_RGB(250, 0, 9), ATTR_UNDERLINE | ATTR_BLINK}};
+    for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++) {
+        AUTO_BUF bytes = {0};
+        buf_str(&bytes, "\x1b[1;31;44m"); // all that was goes
+        ansi_select(&bytes, looks[i]);
+        buf_char(&bytes, 'x');
+        ansi_text *t = ansi_text_new(0);
+        ansi_text_feed(t, bytes.data, bytes.len);
+        CHECK(style_equal(ansi_text_line(t, 0).spans[0].style, looks[i]));
+        ansi_text_free(t);
+    }
+}
+
 TEST(everything_else_is_dropped)
 {
     check("a\x1b[2Jb\x1b[10;20Hc\x1b[?1049hd\n", "abcd|");

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+#include "tui/view/lines.h"
+
+#include "base/mem.h"
+#include "tui/view/lines_private.h"
+
+#include <string.h>
+
+lines *lines_new(void)
+{
+    lines *l = mem_alloc(sizeof *l);
+    l->last.i = NO_LINE;
+    return l;
+}
+
+static void part_done(struct part *p)
+{
+    source_free(p->source);
+    free(p->marks);
+    *p = (struct part){0};
+}
+
+void lines_free(lines *l)
+{
+    if (!l)
+        return;
+    for (size_t i = 0; i < l->n_parts; i++)
+        part_done(&l->parts[i]);
+    free(l->parts);
+    free(l->near.matches);
+    buf_done(&l->near.bytes);
+    buf_done(&l->far.bytes);
+    buf_done(&l->settled);
+    needle_done(&l->filter);
+    needle_done(&l->search.what);
+    ansi_text_free(l->text);
+    free(l);
+}
+
+void lines_begin(lines *l)
+{
+    l->kept = 0;
+}
+
+static source *present(lines *l)
+{
+    return l->kept < l->n_parts ? l->parts[l->kept].source : NULL;
+}
+
+// The next part, emptied when it is another one now.
+static struct part *next_part(lines *l, bool same, style base)
+{
+    if (l->kept == l->n_parts) {
+        l->parts = mem_resize(l->parts, l->n_parts + 1, sizeof *l->parts);
+        l->parts[l->n_parts++] = (struct part){0};
+    }
+    struct part *p = &l->parts[l->kept++];
+    if (!same) {
+        l->search.state = SEARCH_IDLE; // its places are no more
+        part_done(p);
+    }
+    p->base = base;
+    return p;
+}
+
+void lines_add_text(lines *l, const char *bytes, size_t n, style base)
+{
+    source *was = present(l);
+    struct part *p = next_part(l, was && source_follow_text(was, bytes, n), base);
+    if (!p->source)
+        p->source = source_of_text(bytes, n);
+}
+
+void lines_add_spool(
+    lines *l, const char *dir, const char *spool, uint64_t from, uint64_t to, style base)
+{
+    err e = {0};
+    source *was = present(l);
+    struct part *p = next_part(l, was && source_follow_spool(was, spool, from, to), base);
+    if (!p->source)
+        p->source = source_of_spool(dir ? dir : "", spool, from, to, &e);
+    if (!p->source)
+        p->source = source_of_text(e.text, strlen(e.text));
+}
+
+void lines_end(lines *l)
+{
+    if (l->n_parts > l->kept)
+        l->search.state = SEARCH_IDLE;
+    while (l->n_parts > l->kept)
+        part_done(&l->parts[--l->n_parts]);
+    l->total = 0;
+    l->filtering = false;
+    for (size_t i = 0; i < l->n_parts; i++) {
+        struct part *p = &l->parts[i];
+        p->first = l->total;
+        l->total += source_lines(p->source);
+        l->filtering = l->filtering || (l->filter.n && p->looked < source_size(p->source));
+    }
+    l->last.i = NO_LINE;
+    l->near.n = 0;
+}
+
+void lines_filter(lines *l, const char *pattern)
+{
+    l->turned = *pattern == '!';
+    needle_set(&l->filter, pattern + l->turned, strlen(pattern + l->turned));
+    for (size_t i = 0; i < l->n_parts; i++) {
+        struct part *p = &l->parts[i];
+        free(p->marks);
+        *p = (struct part){.source = p->source, .base = p->base, .first = p->first};
+    }
+    l->search.state = SEARCH_IDLE;
+    l->filtering = l->filter.n > 0;
+    l->last.i = NO_LINE;
+    l->near.n = 0;
+}
+
+uint64_t lines_total(const lines *l)
+{
+    return l->total;
+}
+
+uint64_t lines_count(const lines *l)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; l->filter.n && i < l->n_parts; i++)
+        n += l->parts[i].matches + l->parts[i].rest;
+    return l->filter.n ? n : l->total;
+}
+
+// Reads whole lines from a line's start on; of one that is longer than a piece, its start.
+void lines_read_piece(lines *l, struct piece *b, size_t part, uint64_t offset)
+{
+    source *s = l->parts[part].source;
+    free(b->matches);
+    buf_clear(&b->bytes);
+    source_read(s, offset, PIECE, &b->bytes);
+    size_t n = b->bytes.len;
+    *b = (struct piece){
+        .bytes = b->bytes, .part = part, .offset = offset, .n = n, .next = offset + n};
+    if (b->next < source_size(s) && n > 0) {
+        const char *last = memrchr(b->bytes.data, '\n', n);
+        b->n = last ? (size_t)(last + 1 - b->bytes.data) : n;
+        b->cut = !last;
+        uint64_t next = last ? 0 : source_find_line(s, source_line_at(s, offset) + 1);
+        b->next = next > offset + b->n ? next : offset + b->n;
+    }
+    const char *bytes = buf_cstr(&b->bytes);
+    b->plain =
+        !memchr(bytes, '\033', b->n) && !memchr(bytes, '\r', b->n) && !memchr(bytes, '\b', b->n);
+}
+
+uint64_t lines_after(lines *l, size_t part, uint64_t offset)
+{
+    source *s = l->parts[part].source;
+    return offset ? source_find_line(s, source_line_at(s, offset - 1) + 1) : 0;
+}
+
+// The piece around a line: it begins a while before it, for scrolling upwards.
+static void come_near(lines *l, struct place at)
+{
+    const struct piece *b = &l->near;
+    if (b->n && b->part == at.part && at.offset >= b->offset && at.offset < b->offset + b->n)
+        return;
+    uint64_t lead = at.offset > PIECE / 4 ? lines_after(l, at.part, at.offset - PIECE / 4) : 0;
+    lines_read_piece(l, &l->near, at.part, lead < at.offset ? lead : at.offset);
+    if (at.offset >= b->offset + b->n)
+        lines_read_piece(l, &l->near, at.part, at.offset);
+}
+
+static void find_line(lines *l, uint64_t i)
+{
+    size_t part = 0;
+    while (part + 1 < l->n_parts && l->parts[part + 1].first <= i)
+        part++;
+    struct part *p = &l->parts[part];
+    bool next = l->last.i != NO_LINE && l->last.i + 1 == i && l->last.place.part == part;
+    l->last.number = i - p->first;
+    l->last.place =
+        (struct place){part, next ? l->last.next : source_find_line(p->source, l->last.number)};
+}
+
+const struct mark *lines_mark(
+    const struct part *p, bool (*before)(const struct mark *, uint64_t), uint64_t key)
+{
+    size_t low = 0, high = p->n_marks;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (before(&p->marks[middle], key))
+            low = middle;
+        else
+            high = middle;
+    }
+    return &p->marks[low];
+}
+
+static bool has_match(const struct mark *m, uint64_t match)
+{
+    return m->before <= match;
+}
+
+// The matches of the piece that begins at a mark.
+static void list_matches(lines *l, size_t part, const struct mark *m)
+{
+    struct piece *b = &l->near;
+    struct cursor c = {.line = m->line};
+    if (b->n && b->matches && b->part == part && b->offset == m->offset)
+        return;
+    lines_read_piece(l, b, part, m->offset);
+    while (lines_next_match(l, b, &l->filter, l->turned, &c)) {
+        if ((b->n_matches & (b->n_matches - 1)) == 0) // a power of two: full
+            b->matches =
+                mem_resize(b->matches, b->n_matches ? 2 * b->n_matches : 1, sizeof *b->matches);
+        b->matches[b->n_matches++] = (struct match){(uint32_t)c.from, c.number};
+    }
+}
+
+static bool find_match(lines *l, uint64_t i)
+{
+    uint64_t left = i;
+    size_t part = 0;
+    while (left >= l->parts[part].matches + l->parts[part].rest) {
+        left -= l->parts[part].matches + l->parts[part].rest;
+        part++;
+    }
+    struct part *p = &l->parts[part];
+    if (left == p->matches) { // the unfinished line
+        l->last.place = (struct place){part, p->scanned};
+        l->last.number = p->scanned_lines;
+        return true;
+    }
+    const struct mark *m = lines_mark(p, has_match, left);
+    list_matches(l, part, m);
+    if (left - m->before >= l->near.n_matches)
+        return false; // the file is not what it was
+    const struct match *match = &l->near.matches[left - m->before];
+    l->last.place = (struct place){part, m->offset + match->from};
+    l->last.number = match->number;
+    return true;
+}
+
+bool lines_get(lines *l, uint64_t i, struct numbered_line *out)
+{
+    if (i >= lines_count(l))
+        return false;
+    if (!l->filter.n)
+        find_line(l, i);
+    else if (!find_match(l, i))
+        return false;
+    struct place at = l->last.place;
+    come_near(l, at);
+    const struct piece *b = &l->near;
+    size_t skip = (size_t)(at.offset - b->offset), n = skip < b->n ? b->n - skip : 0;
+    const char *bytes = buf_cstr(&b->bytes) + skip, *end = n ? memchr(bytes, '\n', n) : NULL;
+    n = end ? (size_t)(end - bytes) : n;
+    l->last.i = i;
+    l->last.next = end ? at.offset + n + 1 : b->next;
+    ansi_text_free(l->text);
+    l->text = ansi_text_new(0);
+    ansi_text_feed(l->text, bytes, n);
+    *out = (struct numbered_line){.text = ansi_text_line(l->text, 0),
+        .base = l->parts[at.part].base,
+        .number = l->parts[at.part].first + l->last.number,
+        .cut = b->cut ? b->next - at.offset - n : 0};
+    return true;
+}

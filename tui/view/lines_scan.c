@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+// Filter and search go through a part piece by piece, so that a key is answered between two. Where
+// colours or returns are in a piece its lines are compared as they are shown.
+#include "base/mem.h"
+#include "script/journal/text.h"
+#include "tui/view/lines_private.h"
+
+#include <string.h>
+
+static uint64_t newlines(const char *at, size_t n)
+{
+    uint64_t count = 0;
+    for (const char *end = at + n; (at = memchr(at, '\n', (size_t)(end - at))); at++)
+        count++;
+    return count;
+}
+
+static bool matches(
+    lines *l, const struct piece *b, const struct needle *x, bool turned, size_t from, size_t n)
+{
+    const char *line = b->bytes.data + from;
+    if (!b->plain) {
+        buf_clear(&l->settled);
+        text_settle(line, n, &l->settled);
+        line = buf_cstr(&l->settled);
+        n = l->settled.len;
+    }
+    return (needle_find(x, line, n) != NULL) != turned;
+}
+
+// Straight to the line that holds the next place; where none does, to the end.
+static void leap(const struct piece *b, const struct needle *x, struct cursor *c)
+{
+    const char *at = b->bytes.data + c->at, *hit = needle_find(x, at, b->n - c->at);
+    const char *line = hit ? memrchr(at, '\n', (size_t)(hit - at)) : b->bytes.data + b->n - 1;
+    if (!line)
+        return;
+    size_t passed = (size_t)(line + 1 - at);
+    c->line += newlines(at, passed);
+    c->at += passed;
+}
+
+bool lines_next_match(
+    lines *l, const struct piece *b, const struct needle *x, bool turned, struct cursor *c)
+{
+    while (c->at < b->n) {
+        if (b->plain && !turned)
+            leap(b, x, c);
+        if (c->at == b->n)
+            break;
+        const char *line = b->bytes.data + c->at, *end = memchr(line, '\n', b->n - c->at);
+        c->from = c->at;
+        c->n = end ? (size_t)(end - line) : b->n - c->at;
+        c->number = c->line++;
+        c->at += c->n + (end != NULL);
+        if (matches(l, b, x, turned, c->from, c->n))
+            return true;
+    }
+    return false;
+}
+
+static bool ends_unfinished(source *s)
+{
+    AUTO_BUF last = {0};
+    source_read(s, source_size(s) - 1, 1, &last);
+    return last.len && last.data[0] != '\n';
+}
+
+static void add_mark(struct part *p, uint64_t offset)
+{
+    if ((p->n_marks & (p->n_marks - 1)) == 0) // a power of two: full
+        p->marks = mem_resize(p->marks, p->n_marks ? 2 * p->n_marks : 1, sizeof *p->marks);
+    p->marks[p->n_marks++] = (struct mark){offset, p->scanned_lines, p->matches};
+}
+
+// Counts the matches of the next piece. An unfinished last line is looked at each time it grows.
+static void filter_piece(lines *l, size_t part)
+{
+    struct part *p = &l->parts[part];
+    struct piece *b = &l->far;
+    struct cursor c = {.line = p->scanned_lines};
+    uint64_t count = 0;
+    lines_read_piece(l, b, part, p->scanned);
+    bool unfinished = b->next >= source_size(p->source) && ends_unfinished(p->source);
+    size_t all = b->n;
+    const char *last = unfinished && !b->cut && all ? memrchr(b->bytes.data, '\n', all) : NULL;
+    b->n = last ? (size_t)(last + 1 - b->bytes.data) : unfinished ? 0 : all;
+    while (lines_next_match(l, b, &l->filter, l->turned, &c))
+        count++;
+    if (count)
+        add_mark(p, b->offset);
+    p->matches += count;
+    p->scanned_lines += b->cut && !unfinished ? 1 : newlines(buf_cstr(&b->bytes), b->n);
+    p->scanned = unfinished ? p->scanned + b->n : b->next;
+    p->looked = all ? b->next : source_size(p->source); // it can end before its size says so
+    c.at = b->n;
+    b->n = all;
+    p->rest = unfinished && lines_next_match(l, b, &l->filter, l->turned, &c);
+}
+
+static void filter_on(lines *l)
+{
+    for (size_t i = 0; i < l->n_parts; i++)
+        if (l->parts[i].looked < source_size(l->parts[i].source)) {
+            filter_piece(l, i);
+            return;
+        }
+    l->filtering = false;
+}
+
+static int compare(struct place a, struct place b)
+{
+    return a.part != b.part       ? (a.part > b.part) - (a.part < b.part)
+           : a.offset != b.offset ? (a.offset > b.offset) - (a.offset < b.offset)
+                                  : 0;
+}
+
+static bool starts_before(const struct mark *m, uint64_t offset)
+{
+    return m->offset <= offset;
+}
+
+// The number of a line that is shown, by its place.
+static uint64_t index_of(lines *l, struct place at)
+{
+    struct part *p = &l->parts[at.part];
+    if (!l->filter.n)
+        return p->first + source_line_at(p->source, at.offset);
+    uint64_t i = 0;
+    for (size_t k = 0; k < at.part; k++)
+        i += l->parts[k].matches + l->parts[k].rest;
+    if (p->n_marks == 0 || at.offset >= p->scanned)
+        return i + p->matches;
+    const struct mark *m = lines_mark(p, starts_before, at.offset);
+    struct cursor c = {0};
+    struct piece *b = &l->far;
+    lines_read_piece(l, b, at.part, m->offset);
+    for (i += m->before; lines_next_match(l, b, &l->filter, l->turned, &c); i++)
+        if (b->offset + c.from >= at.offset)
+            break;
+    return i;
+}
+
+// Is what it came upon on its way around still before the place where it began?
+static void found(lines *l, struct place at)
+{
+    struct search *s = &l->search;
+    int side = compare(at, s->start);
+    if (s->wrapped && (s->backwards ? side < 0 : side > 0)) {
+        s->state = SEARCH_NOWHERE;
+        return;
+    }
+    s->hit = index_of(l, at);
+    s->state = SEARCH_FOUND;
+}
+
+static bool passes(lines *l, const struct piece *b, const struct cursor *c)
+{
+    return !l->filter.n || matches(l, b, &l->filter, l->turned, c->from, c->n);
+}
+
+static void look_on(lines *l)
+{
+    struct search *s = &l->search;
+    if (s->at.offset >= source_size(l->parts[s->at.part].source)) {
+        bool around = s->at.part + 1 == l->n_parts;
+        s->state = around && s->wrapped ? SEARCH_NOWHERE : SEARCH_GOES_ON;
+        s->wrapped = s->wrapped || around;
+        s->at = (struct place){around ? 0 : s->at.part + 1, 0};
+        return;
+    }
+    struct piece *b = &l->far;
+    struct cursor c = {0};
+    lines_read_piece(l, b, s->at.part, s->at.offset);
+    while (lines_next_match(l, b, &s->what, false, &c))
+        if (passes(l, b, &c)) {
+            found(l, (struct place){s->at.part, b->offset + c.from});
+            return;
+        }
+    s->at.offset = b->n ? b->next : source_size(l->parts[s->at.part].source);
+    if (s->wrapped && compare(s->at, s->start) > 0)
+        s->state = SEARCH_NOWHERE;
+}
+
+static void look_back(lines *l)
+{
+    struct search *s = &l->search;
+    if (s->at.offset == 0) {
+        bool around = s->at.part == 0;
+        s->state = around && s->wrapped ? SEARCH_NOWHERE : SEARCH_GOES_ON;
+        s->wrapped = s->wrapped || around;
+        s->at.part = around ? l->n_parts - 1 : s->at.part - 1;
+        s->at.offset = source_size(l->parts[s->at.part].source);
+        return;
+    }
+    source *from = l->parts[s->at.part].source;
+    uint64_t end = s->at.offset, start = end > PIECE ? lines_after(l, s->at.part, end - PIECE) : 0;
+    if (start >= end) // within one long line
+        start = source_find_line(from, source_line_at(from, end - 1));
+    start = start < end ? start : 0;
+    struct piece *b = &l->far;
+    struct cursor c = {0};
+    uint64_t last = NO_LINE;
+    lines_read_piece(l, b, s->at.part, start);
+    while (lines_next_match(l, b, &s->what, false, &c) && b->offset + c.from < end)
+        if (passes(l, b, &c))
+            last = b->offset + c.from;
+    s->at.offset = start;
+    if (last != NO_LINE)
+        found(l, (struct place){s->at.part, last});
+    else if (s->wrapped && compare(s->at, s->start) <= 0)
+        s->state = SEARCH_NOWHERE;
+}
+
+void lines_search(lines *l, const char *text, uint64_t i, bool backwards)
+{
+    struct search *s = &l->search;
+    struct numbered_line line;
+    s->state = SEARCH_IDLE;
+    if (!text || !*text)
+        return;
+    needle_set(&s->what, text, strlen(text));
+    s->backwards = backwards;
+    s->wrapped = false;
+    s->state = SEARCH_NOWHERE;
+    if (l->n_parts == 0 || !lines_get(l, i, &line))
+        return;
+    s->start = s->at = l->last.place;
+    s->at.offset = backwards ? s->at.offset : l->last.next;
+    s->state = SEARCH_GOES_ON;
+}
+
+enum searched lines_searched(lines *l, uint64_t *i)
+{
+    enum searched state = l->search.state;
+    if (state == SEARCH_FOUND)
+        *i = l->search.hit;
+    if (state != SEARCH_GOES_ON)
+        l->search.state = SEARCH_IDLE;
+    return state;
+}
+
+bool lines_work(lines *l)
+{
+    if (l->filtering)
+        filter_on(l);
+    else if (l->search.state == SEARCH_GOES_ON && l->search.backwards)
+        look_back(l);
+    else if (l->search.state == SEARCH_GOES_ON)
+        look_on(l);
+    return l->filtering || l->search.state == SEARCH_GOES_ON;
+}
+
+int lines_percent(const lines *l)
+{
+    uint64_t done = 0, all = 0;
+    for (size_t i = 0; i < l->n_parts; i++) {
+        uint64_t size = source_size(l->parts[i].source);
+        done += l->filtering             ? l->parts[i].looked
+                : i < l->search.at.part  ? size
+                : i == l->search.at.part ? l->search.at.offset
+                                         : 0;
+        all += size;
+    }
+    return all ? (int)(done * 100 / all) : 100;
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+#include "tui/view/pane.h"
+
+#include "tui/grid/layout.h"
+#include "tui/grid/utf8.h"
+#include "tui/view/view.h"
+
+#include <string.h>
+
+static const style look_hit = {.fg = COLOR_INDEX(3), .attrs = ATTR_REVERSE | ATTR_BOLD};
+static const style looks[] = {{.attrs = ATTR_REVERSE}, {.attrs = ATTR_UNDERLINE | ATTR_BOLD}};
+
+// Columns of the numbers and the blank behind them.
+static int gutter(const struct pane *p)
+{
+    int columns = 2;
+    for (uint64_t n = lines_total(p->lines); n > 9; n /= 10)
+        columns++;
+    return p->numbers && columns < p->area.w / 2 ? columns : 0;
+}
+
+static int width(const struct pane *p)
+{
+    int w = p->area.w - gutter(p);
+    return w > 0 ? w : 1;
+}
+
+static int rows_of(struct pane *p, uint64_t i)
+{
+    struct numbered_line n;
+    int rows = 0, w = width(p);
+    if (!p->wrap || !lines_get(p->lines, i, &n))
+        return 1;
+    size_t from = 0;
+    do {
+        from += n.text.n > from ? layout_wrap(n.text.text + from, n.text.n - from, w) : 0;
+        rows++;
+    } while (from < n.text.n);
+    return rows;
+}
+
+void pane_scroll(struct pane *p, int64_t rows)
+{
+    uint64_t n = lines_count(p->lines);
+    if (!p->wrap) {
+        uint64_t up = rows < 0 ? (uint64_t)-rows : 0;
+        p->top = up ? p->top - (up < p->top ? up : p->top) : p->top + (uint64_t)rows;
+        p->row = 0;
+        return;
+    }
+    int64_t row = p->row + rows;
+    while (row < 0 && p->top > 0)
+        row += rows_of(p, --p->top);
+    for (int high; row > 0 && p->top + 1 < n && row >= (high = rows_of(p, p->top)); p->top++)
+        row -= high;
+    p->row = row > 0 ? (int)row : 0;
+}
+
+void pane_to(struct pane *p, uint64_t line)
+{
+    p->top = line;
+    p->row = 0;
+}
+
+void pane_to_end(struct pane *p)
+{
+    int rows = 0;
+    p->top = lines_count(p->lines);
+    while (p->top > 0 && rows < p->area.h)
+        rows += rows_of(p, --p->top);
+    p->row = rows > p->area.h ? rows - p->area.h : 0;
+}
+
+bool pane_shows(const struct pane *p, uint64_t line)
+{
+    return line >= p->top && line <= p->last && (line > p->top || p->row == 0);
+}
+
+void pane_shift(struct pane *p, int direction)
+{
+    int step = p->area.w / 2;
+    p->wrap = false;
+    p->shift += direction * step;
+    p->shift = p->shift > 0 ? p->shift : 0;
+}
+
+// Marks the words in a row that shows a line's bytes [a, z) from column x on.
+static void mark(const struct pane *p, grid *g, rect area, int x, int y,
+    const struct numbered_line *n, size_t a, size_t z, bool hit)
+{
+    const char *line = n->text.text, *end = line + n->text.n;
+    for (int k = 1; k >= 0; k--) {
+        const struct needle *what = p->marked[k];
+        const char *at = line;
+        while (what && what->n && (at = needle_find(what, at, (size_t)(end - at)))) {
+            size_t from = (size_t)(at - line), to = from + what->n;
+            at += what->n;
+            from = from > a ? from : a;
+            to = to < z ? to : z;
+            if (from >= to)
+                continue;
+            int left = text_width(line + a, from - a, 0);
+            rect where = {x + left, y, text_width(line + a, to - a, 0) - left, 1};
+            grid_restyle(g, rect_clip(where, area), k == 0 && hit ? look_hit : looks[k]);
+        }
+    }
+}
+
+static void draw_row(const struct pane *p, grid *g, rect area, int y, const struct numbered_line *n,
+    size_t a, size_t z, bool hit)
+{
+    int start = area.x - (p->wrap ? 0 : p->shift), x = start;
+    for (size_t k = 0; k < n->text.spans_n; k++) {
+        const struct ansi_span *s = &n->text.spans[k];
+        size_t from = s->from > a ? s->from : a, to = s->to < z ? s->to : z;
+        if (from < to)
+            x += grid_put(
+                g, area, x, y, n->text.text + from, to - from, style_over(n->base, s->style));
+    }
+    mark(p, g, area, start, y, n, a, z, hit);
+    if (n->cut && z == n->text.n)
+        grid_print(g, area, x, y, LOOK_WARN, " ⋯ %llu KiB more in this line",
+            (unsigned long long)(n->cut >> 10));
+    bool more = !p->wrap && x > area.x + area.w;
+    if (more)
+        grid_print(g, area, area.x + area.w - 1, y, LOOK_DIM, "›");
+}
+
+// Draws a line from its row `skip` on; returns the rows it took.
+static int draw_line(struct pane *p, grid *g, rect area, uint64_t i, int skip)
+{
+    struct numbered_line n;
+    int rows = 0, left = gutter(p);
+    if (!lines_get(p->lines, i, &n))
+        return 1; // the file is not what it was
+    rect body = rect_clip((rect){area.x + left, area.y, area.w - left, area.h}, area);
+    if (left && skip == 0)
+        grid_print(
+            g, area, area.x, area.y, LOOK_DIM, "%*llu", left - 1, (unsigned long long)n.number + 1);
+    size_t from = 0;
+    do {
+        size_t rest = n.text.n - from;
+        size_t fit = p->wrap && rest ? layout_wrap(n.text.text + from, rest, width(p)) : rest;
+        if (rows >= skip)
+            draw_row(p, g, body, area.y + rows - skip, &n, from, from + fit, i == p->hit);
+        from += fit;
+        rows++;
+    } while (from < n.text.n && rows - skip < area.h);
+    return rows - skip;
+}
+
+// Is there enough from the top on to fill the rectangle?
+static bool fills(struct pane *p)
+{
+    int rows = -p->row;
+    uint64_t n = lines_count(p->lines);
+    for (uint64_t i = p->top; i < n && rows < p->area.h; i++)
+        rows += rows_of(p, i);
+    return rows >= p->area.h;
+}
+
+void pane_draw(struct pane *p, grid *g, rect area)
+{
+    uint64_t n = lines_count(p->lines);
+    p->area = area;
+    if (!fills(p))
+        pane_to_end(p);
+    p->last = p->top;
+    int y = 0, skip = p->row;
+    for (uint64_t i = p->top; i < n && y < area.h; i++, skip = 0) {
+        y += draw_line(p, g, (rect){area.x, area.y + y, area.w, area.h - y}, i, skip);
+        p->last = i;
+    }
+}
