@@ -40,8 +40,8 @@
     X(DELETE_CELL, "delete-cell", "delete the selected cells")                                     \
     X(UNDO_CELL, "undo-cell", "undo a change of cells")                                            \
     X(REDO_CELL, "redo-cell", "redo a change of cells")                                            \
-    X(MOVE_UP, "move-up", "move the cell up")                                                      \
-    X(MOVE_DOWN, "move-down", "move the cell down")                                                \
+    X(MOVE_UP, "move-up", "move the selected cells up")                                            \
+    X(MOVE_DOWN, "move-down", "move the selected cells down")                                      \
     X(MERGE, "merge", "merge the selected cells, or with the one below")                           \
     X(SPLIT, "split", "split the cell at the cursor")                                              \
     X(TO_CODE, "to-code", "make it a code cell")                                                   \
@@ -55,7 +55,8 @@
     X(HEADING_6, "heading-6", "make it a heading of level 6")                                      \
     X(FOLD_INPUT, "fold-input", "fold or unfold the input")                                        \
     X(FOLD_OUTPUT, "fold-output", "fold or unfold the output")                                     \
-    X(CLEAR_OUTPUT, "clear-output", "clear the cell's output")                                     \
+    X(CLEAR_OUTPUT, "clear-output", "clear the selected cells' output")                            \
+    X(CLEAR_ALL, "clear-all", "clear all outputs")                                                 \
     X(LINE_NUMBERS, "line-numbers", "show or hide line numbers")                                   \
     /* editing text */                                                                             \
     X(INSERT_NEWLINE, "newline", "new line, indented as this one")                                 \
@@ -95,6 +96,9 @@
     X(SELECT_LINE_END, "select-line-end", "select to the end of the line")                         \
     /* the program */                                                                              \
     X(SAVE, "save", "save the notebook")                                                           \
+    X(SAVE_AS, "save-as", "save under another name")                                               \
+    X(OVERWRITE, "overwrite", "save over what is there")                                           \
+    X(RELOAD, "reload", "read the file again; what is unsaved is lost")                            \
     X(SEARCH, "search", "search")                                                                  \
     X(SEARCH_NEXT, "search-next", "next match")                                                    \
     X(SEARCH_PREVIOUS, "search-previous", "previous match")                                        \
@@ -106,6 +110,10 @@
     X(SUSPEND, "suspend", "suspend the program")                                                   \
     X(QUIT, "quit", "leave; what runs goes on")                                                    \
     X(ANSWER, "answer", "answer the open question")                                                \
+    X(SAVE_QUIT, "save-quit", "save and leave")                                                    \
+    X(DISCARD_QUIT, "discard-quit", "leave, and lose what is unsaved")                             \
+    X(KEEP_QUIT, "keep-quit", "leave; what is unsaved stays in the kernel")                        \
+    X(STOP, "stop", "stop the kernel and leave")                                                   \
     /* rows: tables, logs, lists */                                                                \
     X(BACK, "back", "go back")                                                                     \
     X(ROW_NEXT, "row-next", "select the row below")                                                \

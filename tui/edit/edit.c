@@ -130,17 +130,8 @@ void edit_insert(edit *e, const char *s, size_t n)
 
 void edit_paste(edit *e, const char *s, size_t n)
 {
-    AUTO_BUF valid = {0}, clean = {0};
-    utf8_clean(&valid, s, n);
-    for (size_t i = 0; i < valid.len; i++) {
-        char c = valid.data[i];
-        if (c == '\r')
-            buf_char(&clean, '\n');
-        else if (c == '\n' && i && valid.data[i - 1] == '\r')
-            continue;
-        else if (c == '\t' || c == '\n' || ((unsigned char)c >= 0x20 && c != 0x7F))
-            buf_char(&clean, c);
-    }
+    AUTO_BUF clean = {0};
+    text_clean(s, n, &clean);
     undo_group_begin(e->undo);
     edit_insert(e, buf_cstr(&clean), clean.len);
     undo_group_end(e->undo);

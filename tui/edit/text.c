@@ -158,6 +158,21 @@ void text_all(const text *t, buf *out)
     text_copy(t, (pos){0, 0}, text_end(t), out);
 }
 
+void text_clean(const char *s, size_t n, buf *out)
+{
+    AUTO_BUF valid = {0};
+    utf8_clean(&valid, s, n);
+    for (size_t i = 0; i < valid.len; i++) {
+        char c = valid.data[i];
+        if (c == '\r')
+            buf_char(out, '\n');
+        else if (c == '\n' && i && valid.data[i - 1] == '\r')
+            continue;
+        else if (c == '\t' || c == '\n' || ((unsigned char)c >= 0x20 && c != 0x7F))
+            buf_char(out, c);
+    }
+}
+
 uint64_t text_revision(const text *t)
 {
     return t->revision;

@@ -36,6 +36,9 @@ void text_delete(text *t, pos from, pos to);
 // Appends the bytes between two positions; all of it.
 void text_copy(const text *t, pos from, pos to, buf *out);
 void text_all(const text *t, buf *out);
+// Appends text from outside as it may come in: CR LF and CR become newlines, other control bytes
+// but tabs are dropped, broken UTF-8 becomes U+FFFD.
+void text_clean(const char *s, size_t n, buf *out);
 // Counts every change; and the first line that changed since it was last asked (for highlighting):
 // SIZE_MAX when none.
 uint64_t text_revision(const text *t);

@@ -22,6 +22,7 @@ bench *bench_new(const struct bench_about *about, const struct bench_ops *ops, v
         .ascii = about->ascii,
         .fold = fold_new(),
         .asks = cJSON_CreateArray(),
+        .history = history_new(),
         .rev = 1,
         .saved = true,
         .state = mem_strdup("starting"),
@@ -44,14 +45,7 @@ void bench_free(bench *b)
     cJSON_Delete(b->asks);
     cJSON_Delete(b->cluster);
     cJSON_Delete(b->cells);
-    for (size_t i = 0; i < b->n_changes; i++) {
-        struct change *c = &b->changes[i];
-        free(c->id);
-        free(c->after);
-        free(c->marker);
-        free(c->source);
-    }
-    free(b->changes);
+    history_free(b->history);
     buf_done(&b->clipboard);
     buf_done(&b->search);
     buf_done(&b->farewell);
@@ -114,6 +108,14 @@ void bench_complain(bench *b, const char *fmt, ...)
     va_end(args);
 }
 
+void bench_select(bench *b, const char *id)
+{
+    char *copy = mem_strdup(id);
+    free(b->select);
+    b->select = copy;
+    b->dirty = true;
+}
+
 bool bench_busy(const bench *b)
 {
     return !str_eq(b->state, "idle") && !str_eq(b->state, "gone") && !str_eq(b->state, "starting");
@@ -163,12 +165,6 @@ static bool bench_own(bench *b, enum action a)
         b->ops->suspend(b->arg);
         b->dirty = true;
         return true;
-    case ACT_HELP:
-        help_push(b);
-        return true;
-    case ACT_QUIT:
-        leave_push(b);
-        return true;
     case ACT_ANSWER:
         if (!ask_offer(b, true))
             bench_say(b, "no question is open");
@@ -178,7 +174,7 @@ static bool bench_own(bench *b, enum action a)
             view_pop(b->top);
         return true;
     }
-    return false;
+    return command_act(b, a);
 }
 
 bool bench_act(bench *b, enum action a)

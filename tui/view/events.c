@@ -99,8 +99,11 @@ static void on_document(bench *b, const cJSON *m)
 static void on_edited(bench *b, const cJSON *m)
 {
     int64_t rev = json_int_or(m, "rev", 0);
+    struct slot *s = slot_by_id(b, json_str(m, "cell"), NULL);
     b->rev = rev > b->rev ? rev : b->rev;
     b->seen = rev > b->seen ? rev : b->seen;
+    if (s && str_eq(json_str(m, "change"), "edit"))
+        s->echoes -= s->echoes > 0;
     b->saved = str_eq(json_str(m, "change"), "save");
     if (b->saved)
         bench_say(b, "saved %s", json_str_or(m, "path", ""));

@@ -192,17 +192,39 @@ static void document(buf *out, const char *title, const struct view_ops *ops, un
     }
 }
 
+// Where keys work, as it is told in the documentation and in the palette.
+static const struct view_ops cells_ops = {.keys = &notebook_keys}, typed_ops = {.keys = &line_keys};
+static const struct {
+    const char *title;
+    const struct view_ops *ops;
+    unsigned mode;
+} places[] = {
+    {"Among cells", &cells_ops, MODE_COMMAND},
+    {"While editing a cell", &cells_ops, MODE_EDIT},
+    {"In a cell's output on the full screen", &page_view_ops, MODE_VIEW},
+    {"In a table on the full screen", &table_view_ops, MODE_VIEW},
+    {"In progress and curves on the full screen", &chart_view_ops, MODE_VIEW},
+    {"In the palette and the search", &prompt_view_ops, MODE_VIEW},
+    {"When a cell asks", &ask_view_ops, MODE_VIEW},
+    {"When something is unsaved", &leave_view_ops, MODE_VIEW},
+    {"When the file has changed", &conflict_view_ops, MODE_VIEW},
+    {"In a line that is typed: a filter, an answer", &typed_ops, MODE_LINE},
+    {"In the list of `firesteel attach`", &pick_view_ops, MODE_VIEW},
+    {"In the help", &help_view_ops, MODE_VIEW},
+};
+
+const char *help_place(enum action a, char *out, size_t size)
+{
+    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+        view_keys(places[i].ops, places[i].mode, a, out, size);
+        if (*out)
+            return places[i].title;
+    }
+    return NULL;
+}
+
 void bench_document_keys(buf *out)
 {
-    static const struct view_ops cells = {.keys = &notebook_keys}, typed = {.keys = &line_keys};
-    document(out, "Among cells", &cells, MODE_COMMAND);
-    document(out, "While editing a cell", &cells, MODE_EDIT);
-    document(out, "In a cell's output on the full screen", &page_view_ops, MODE_VIEW);
-    document(out, "In a table on the full screen", &table_view_ops, MODE_VIEW);
-    document(out, "In progress and curves on the full screen", &chart_view_ops, MODE_VIEW);
-    document(out, "In the palette and the search", &prompt_view_ops, MODE_VIEW);
-    document(out, "When a cell asks", &ask_view_ops, MODE_VIEW);
-    document(out, "In a line that is typed: a filter, an answer", &typed, MODE_LINE);
-    document(out, "In the list of `firesteel attach`", &pick_view_ops, MODE_VIEW);
-    document(out, "In the help", &help_view_ops, MODE_VIEW);
+    for (size_t i = 0; i < ARRAY_LEN(places); i++)
+        document(out, places[i].title, places[i].ops, places[i].mode);
 }

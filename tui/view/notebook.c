@@ -87,11 +87,16 @@ static void keep_cursor(struct notebook_view *v)
     show_rows(v, v->at, cellview_source_row(b, v->at, p.line), 1);
 }
 
-// Cells may have gone since the last picture.
-static void clamp(struct notebook_view *v)
+// What is to be selected, and cells may have gone since the last picture.
+static void follow_cells(struct notebook_view *v)
 {
     bench *b = v->head.bench;
     size_t last = b->n_slots ? b->n_slots - 1 : 0;
+    if (b->select && slot_by_id(b, b->select, &v->at)) {
+        v->mark = v->at;
+        v->keep = true;
+        free(STEAL(b->select));
+    }
     v->at = v->at > last ? last : v->at;
     v->mark = v->mark > last ? last : v->mark;
     v->top = v->top > last ? last : v->top;
@@ -101,12 +106,7 @@ static void clamp(struct notebook_view *v)
 static void settle(struct notebook_view *v)
 {
     bench *b = v->head.bench;
-    if (b->select && slot_by_id(b, b->select, &v->at)) {
-        v->mark = v->at;
-        v->keep = true;
-        free(STEAL(b->select));
-    }
-    clamp(v);
+    follow_cells(v);
     if (b->n_slots == 0)
         return;
     scroll_by(v, 0);
@@ -178,18 +178,12 @@ static void run_cells(struct notebook_view *v, size_t from, size_t to)
     remote_execute(v->head.bench, from, to);
 }
 
-static void run_selected(struct notebook_view *v)
-{
-    size_t lo = v->at < v->mark ? v->at : v->mark, hi = v->at < v->mark ? v->mark : v->at;
-    run_cells(v, lo, hi + 1);
-}
-
 static void advance(struct notebook_view *v, bool insert)
 {
     bench *b = v->head.bench;
     edit_cell(v, false);
     if (insert || v->at + 1 >= b->n_slots)
-        remote_insert(b, v->at + 1, "", "", true);
+        structure_insert(b, v->at + 1);
     else
         select_cell(v, v->at + 1, false);
 }
@@ -197,21 +191,19 @@ static void advance(struct notebook_view *v, bool insert)
 static bool act_running(struct notebook_view *v, enum action a)
 {
     bench *b = v->head.bench;
+    size_t lo = v->at < v->mark ? v->at : v->mark, hi = v->at < v->mark ? v->mark : v->at;
     switch ((int)a) {
     case ACT_RUN:
-        run_selected(v);
+        run_cells(v, lo, hi + 1);
         edit_cell(v, false);
         return true;
     case ACT_RUN_ADVANCE:
-        run_selected(v);
+        run_cells(v, lo, hi + 1);
         advance(v, false);
         return true;
     case ACT_RUN_INSERT:
-        run_selected(v);
+        run_cells(v, lo, hi + 1);
         advance(v, true);
-        return true;
-    case ACT_RUN_ALL:
-        run_cells(v, 0, b->n_slots);
         return true;
     case ACT_RUN_ABOVE:
         run_cells(v, 0, v->at);
@@ -219,14 +211,8 @@ static bool act_running(struct notebook_view *v, enum action a)
     case ACT_RUN_BELOW:
         run_cells(v, v->at, b->n_slots);
         return true;
-    case ACT_INTERRUPT:
-        remote_interrupt(b);
-        return true;
-    case ACT_RESTART:
-        remote_restart(b);
-        return true;
-    case ACT_SAVE:
-        remote_save(b, false);
+    case ACT_CLEAR_OUTPUT:
+        remote_clear(b, lo, hi + 1);
         return true;
     }
     return false;
@@ -298,10 +284,10 @@ static bool act_looking(struct notebook_view *v, enum action a)
             open_output(b, s->id);
         return true;
     case ACT_PALETTE:
-        prompt_push(b, PROMPT_PALETTE);
+        prompt_push(b, PROMPT_PALETTE, "");
         return true;
     case ACT_SEARCH:
-        prompt_push(b, PROMPT_SEARCH);
+        prompt_push(b, PROMPT_SEARCH, "");
         return true;
     }
     return false;
@@ -343,6 +329,7 @@ static bool act_editing(struct notebook_view *v, enum action a)
     edit_set_page(s->edit, v->area.h > 2 ? (size_t)v->area.h - 2 : 1);
     if (a == ACT_SPLIT) {
         structure_split(b, v->at);
+        v->keep = true;
         return true;
     }
     bool done = edit_act(s->edit, a, &b->clipboard);
@@ -363,12 +350,11 @@ static bool act_editing(struct notebook_view *v, enum action a)
 
 static bool act_structure(struct notebook_view *v, enum action a)
 {
-    bench *b = v->head.bench;
-    size_t lo = v->at < v->mark ? v->at : v->mark, hi = v->at < v->mark ? v->mark : v->at;
-    size_t at = structure_act(b, a, lo, hi);
-    if (at == SIZE_MAX)
+    struct selection s = {v->at, v->mark};
+    if (!structure_act(v->head.bench, a, &s))
         return false;
-    v->at = v->mark = at;
+    v->at = s.at;
+    v->mark = s.mark;
     v->keep = true;
     return true;
 }
@@ -376,7 +362,7 @@ static bool act_structure(struct notebook_view *v, enum action a)
 static bool act(view *view_, enum action a)
 {
     struct notebook_view *v = (struct notebook_view *)view_;
-    clamp(v);
+    follow_cells(v);
     if (act_running(v, a))
         return true;
     if (v->editing && a != ACT_COMMAND && a != ACT_SEARCH && a != ACT_PALETTE && act_editing(v, a))
@@ -393,7 +379,7 @@ static bool act(view *view_, enum action a)
 static void typed(struct notebook_view *v, const char *words, size_t n, bool pasted)
 {
     bench *b = v->head.bench;
-    clamp(v);
+    follow_cells(v);
     if (!v->editing)
         return;
     struct slot *s = b->slots[v->at];

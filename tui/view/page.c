@@ -238,7 +238,7 @@ static bool act(view *view_, enum action a)
         p->numbers = !p->numbers;
         return true;
     case ACT_SEARCH:
-        prompt_push(view_->bench, PROMPT_SEARCH);
+        prompt_push(view_->bench, PROMPT_SEARCH, "");
         return true;
     case ACT_SEARCH_NEXT:
     case ACT_SEARCH_PREVIOUS:

@@ -1,56 +1,95 @@
 // SPDX-License-Identifier: MIT
-// A line to type in at the bottom: the palette of all actions, and the search.
+// A line to type in at the bottom: the palette of all actions, which takes vi's commands too, and
+// the search.
 #include "base/mem.h"
 #include "base/str.h"
-#include "tui/grid/utf8.h"
+#include "tui/view/line.h"
 #include "tui/view/view.h"
 
+#include <ctype.h>
 #include <string.h>
 
 enum { SHOWN = 10 };
 
+// COMMAND stands in the list for the line itself, when it is one of command.c's.
+enum { COMMAND = ACT_NONE };
+
 struct prompt_view {
     view head;
     enum prompt what;
-    buf line;
+    line *line;
     enum action hits[ACTION_COUNT];
     size_t n_hits, at;
 };
 
-// Vi's words for what people type without thinking.
-static enum action alias(const char *line)
+// How well a name fits what is typed: the least is the best, RANKS is not at all.
+enum rank { WHOLE, PREFIX, WORD_PREFIX, INSIDE, SCATTERED, IN_HELP, RANKS };
+
+static bool scattered(const char *typed, const char *name)
 {
-    static const struct {
-        const char *name;
-        enum action action;
-    } aliases[] = {{"w", ACT_SAVE}, {"q", ACT_QUIT}, {"quit", ACT_QUIT}, {"h", ACT_HELP}};
-    for (size_t i = 0; i < ARRAY_LEN(aliases); i++)
-        if (str_eq(line, aliases[i].name))
-            return aliases[i].action;
-    return ACT_NONE;
+    for (; *typed && *name; name++)
+        typed += *typed == *name;
+    return !*typed;
 }
 
-// Names that begin so come before those that contain it, and these before its help's words.
-static int rank(const char *line, enum action a)
+static enum rank rank(const char *typed, enum action a)
 {
-    return str_starts(action_name(a), line)   ? 0
-           : strstr(action_name(a), line)     ? 1
-           : strcasestr(action_help(a), line) ? 2
-                                              : 3;
+    const char *name = action_name(a), *found = strstr(name, typed);
+    if (str_eq(typed, name))
+        return WHOLE;
+    if (found == name)
+        return PREFIX;
+    for (const char *at = found; at; at = strstr(at + 1, typed))
+        if (at[-1] == '-')
+            return WORD_PREFIX;
+    return found                                         ? INSIDE
+           : strcasestr(action_help(a), typed)           ? IN_HELP
+           : strlen(typed) > 1 && scattered(typed, name) ? SCATTERED
+                                                         : RANKS;
+}
+
+// Can it be done where the palette was called?
+static bool works(const struct prompt_view *v, enum action a)
+{
+    return view_binds(v->head.below->ops, a) || command_does(a);
 }
 
 static void find(struct prompt_view *v)
 {
-    const char *line = buf_cstr(&v->line);
+    const char *typed = line_text(v->line);
     v->n_hits = v->at = 0;
     if (v->what != PROMPT_PALETTE)
         return;
-    if (alias(line))
-        v->hits[v->n_hits++] = alias(line);
-    for (int r = 0; r < 3; r++)
-        for (enum action a = 1; a < ACTION_COUNT; a++)
-            if (view_binds(v->head.below->ops, a) && a != alias(line) && rank(line, a) == r)
-                v->hits[v->n_hits++] = a;
+    if (command_help(typed))
+        v->hits[v->n_hits++] = (enum action)COMMAND;
+    for (int elsewhere = 0; elsewhere < 2; elsewhere++)
+        for (enum rank r = 0; r < RANKS; r++)
+            for (enum action a = 1; a < ACTION_COUNT; a++)
+                if (works(v, a) == !elsewhere && rank(typed, a) == r)
+                    v->hits[v->n_hits++] = a;
+}
+
+static void draw_hit(const struct prompt_view *v, grid *g, rect row, enum action a)
+{
+    char keys[40] = "";
+    const char *place = NULL, *help = a ? action_help(a) : command_help(line_text(v->line));
+    const char *name = a ? action_name(a) : line_text(v->line);
+    bool here = !a || works(v, a);
+    int names = row.w < 60 ? 16 : 22, hints = here || row.w < 60 ? 11 : 30;
+    AUTO_BUF hint = {0};
+    if (a)
+        view_keys(v->head.below->ops, ~0u, a, keys, sizeof keys);
+    if (a && !*keys)
+        place = help_place(a, keys, sizeof keys);
+    buf_str(&hint, keys);
+    if (place && !here)
+        buf_fmt(&hint, "  %c%s", tolower((unsigned char)*place), place + 1);
+    grid_put_short(
+        g, row, row.x + 2, row.y, names - 2, name, strlen(name), here ? LOOK_ACCENT : LOOK_DIM);
+    grid_put_short(g, row, row.x + names, row.y, row.w - names - hints - 1, help, strlen(help),
+        here ? (style){0} : LOOK_DIM);
+    grid_put_short(
+        g, row, row.x + row.w - hints, row.y, hints - 1, buf_cstr(&hint), hint.len, LOOK_DIM);
 }
 
 static void draw(view *view_, grid *g, rect area)
@@ -64,39 +103,47 @@ static void draw(view *view_, grid *g, rect area)
     if (shown)
         grid_hline(g, area, area.x, y - 1, area.w, LOOK_ACCENT);
     for (int i = 0; i < shown; i++, y++) {
-        enum action a = v->hits[first + (size_t)i];
-        char hint[40] = "";
-        view_keys(v->head.below->ops, ~0u, a, hint, sizeof hint);
-        int name = area.w < 60 ? 16 : 22;
-        grid_put_short(
-            g, area, area.x + 2, y, name - 2, action_name(a), strlen(action_name(a)), LOOK_ACCENT);
-        const char *help = action_help(a);
-        grid_put_short(
-            g, area, area.x + name, y, area.w - name - 12, help, strlen(help), (style){0});
-        grid_put_short(g, area, area.x + area.w - 11, y, 10, hint, strlen(hint), LOOK_DIM);
+        rect row = {area.x, y, area.w, 1};
+        draw_hit(v, g, row, v->hits[first + (size_t)i]);
         if (first + (size_t)i == v->at)
-            grid_restyle(g, (rect){area.x, y, area.w, 1}, LOOK_SELECTED);
+            grid_restyle(g, row, LOOK_SELECTED);
     }
     int x = grid_print(g, area, area.x, y, LOOK_BOLD, "%s", v->what == PROMPT_SEARCH ? "/" : ":");
-    x += grid_put(g, area, area.x + x, y, buf_cstr(&v->line), v->line.len, (style){0});
-    grid_set_cursor(g, area.x + x, y);
+    line_draw(v->line, g, (rect){area.x + x, y, area.w - x, 1}, false);
+}
+
+static void do_action(bench *b, enum action a)
+{
+    char keys[40];
+    if (bench_act(b, a))
+        return;
+    const char *place = help_place(a, keys, sizeof keys);
+    if (place)
+        bench_complain(b, "%s works elsewhere: %s, %s", action_name(a), keys, place);
+    else
+        bench_complain(b, "%s does nothing here", action_name(a));
 }
 
 static void finish(struct prompt_view *v)
 {
     bench *b = v->head.bench;
-    enum action a = v->what == PROMPT_SEARCH ? ACT_SEARCH_NEXT
-                    : v->n_hits              ? v->hits[v->at]
-                                             : ACT_NONE;
-    if (v->what == PROMPT_SEARCH && v->line.len) {
-        buf_clear(&b->search);
-        buf_str(&b->search, buf_cstr(&v->line));
-    }
-    if (a == ACT_NONE)
-        bench_complain(b, "there is no action %s", buf_cstr(&v->line));
+    AUTO_FREE char *typed = mem_strdup(line_text(v->line));
+    bool search = v->what == PROMPT_SEARCH, any = v->n_hits > 0;
+    enum action a = any ? v->hits[v->at] : ACT_NONE;
     view_pop(&v->head);
-    if (a != ACT_NONE)
-        bench_act(b, a);
+    if (search) {
+        if (*typed) {
+            buf_clear(&b->search);
+            buf_str(&b->search, typed);
+        }
+        bench_act(b, ACT_SEARCH_NEXT);
+    } else if (!any) {
+        bench_complain(b, "there is no action %s", typed);
+    } else if (a == ACT_NONE) {
+        command_run(b, typed);
+    } else {
+        do_action(b, a);
+    }
 }
 
 static bool act(view *view_, enum action a)
@@ -107,75 +154,70 @@ static bool act(view *view_, enum action a)
         finish(v);
         return true;
     case ACT_ROW_NEXT:
-        v->at += v->at + 1 < v->n_hits;
+        v->at = v->n_hits ? (v->at + 1) % v->n_hits : 0;
         return true;
     case ACT_ROW_PREVIOUS:
-        v->at -= v->at > 0;
-        return true;
-    case ACT_KILL_LINE_BACK:
-        buf_clear(&v->line);
-        find(v);
+        v->at = v->n_hits ? (v->at + v->n_hits - 1) % v->n_hits : 0;
         return true;
     case ACT_DELETE_BACK:
-        if (v->line.len == 0) {
+        if (!*line_text(v->line)) {
             view_pop(view_);
             return true;
         }
-        v->line.len -= grapheme_len_before(v->line.data, v->line.len);
-        v->line.data[v->line.len] = '\0';
-        find(v);
-        return true;
+        break;
     }
-    return false;
+    if (!line_act(v->line, a, &view_->bench->clipboard, false))
+        return false;
+    find(v);
+    return true;
 }
 
 static void paste(view *view_, const char *words, size_t n)
 {
     struct prompt_view *v = (struct prompt_view *)view_;
-    buf_add(&v->line, words, strcspn(words, "\r\n") < n ? strcspn(words, "\r\n") : n);
+    line_paste(v->line, words, n);
     find(v);
 }
 
 static void type(view *view_, key k)
 {
-    char words[4];
-    uint32_t c = key_character(k);
     struct prompt_view *v = (struct prompt_view *)view_;
-    if (!c)
-        return;
-    buf_add(&v->line, words, utf8_encode(c, words));
+    line_type(v->line, k);
     find(v);
+}
+
+static unsigned mode(view *v)
+{
+    return MODE_VIEW | MODE_LINE;
 }
 
 static void done(view *view_)
 {
-    buf_done(&((struct prompt_view *)view_)->line);
+    line_free(((struct prompt_view *)view_)->line);
 }
 
 static const struct binding bindings[] = {
-    {MODE_VIEW, "Enter", ACT_ACCEPT},
     {MODE_VIEW, "Tab", ACT_ROW_NEXT},
     {MODE_VIEW, "Down", ACT_ROW_NEXT},
+    {MODE_VIEW, "S-Tab", ACT_ROW_PREVIOUS},
     {MODE_VIEW, "Up", ACT_ROW_PREVIOUS},
-    {MODE_VIEW, "Backspace", ACT_DELETE_BACK},
-    {MODE_VIEW, "C-u", ACT_KILL_LINE_BACK},
-    {MODE_VIEW, "Esc", ACT_BACK},
     {MODE_VIEW, "C-c", ACT_BACK},
-    {MODE_VIEW, "C-l", ACT_REDRAW},
 };
 static const struct keymap keys = KEYMAP(bindings);
 const struct view_ops prompt_view_ops = {.name = "palette",
     .keys = &keys,
     .overlay = true,
+    .mode = mode,
     .draw = draw,
     .act = act,
     .type = type,
     .paste = paste,
     .done = done};
 
-void prompt_push(bench *b, enum prompt what)
+void prompt_push(bench *b, enum prompt what, const char *words)
 {
     struct prompt_view *v = view_push(b, &prompt_view_ops, sizeof *v);
     v->what = what;
+    v->line = line_new(words);
     find(v);
 }

@@ -23,58 +23,60 @@ static void on_reply(void *arg, const cJSON *reply)
 {
     bench *b = arg;
     const cJSON *error = json_get(reply, "error");
+    if (reply && !json_bool_or(reply, "ok", false))
+        bench_complain(b, "%s", json_str_or(error, "message", "the kernel said no"));
+    b->dirty = true;
     b->ops->changed(b->arg);
-    if (!reply || json_bool_or(reply, "ok", false))
-        return;
-    bench_complain(b, "%s", json_str_or(error, "message", "the kernel said no"));
-    b->rev = json_int_or(reply, "rev", b->rev);
+}
+
+// What others wrote is shown instead of what was refused.
+static void on_refused(bench *b)
+{
+    for (size_t i = 0; i < b->n_slots; i++) {
+        b->slots[i]->sent = text_revision(edit_text(b->slots[i]->edit));
+        b->slots[i]->echoes = 0;
+    }
+    slots_follow(b);
 }
 
 static void on_edit_reply(void *arg, const cJSON *reply)
 {
     bench *b = arg;
     on_reply(b, reply);
-    if (reply && !json_bool_or(reply, "ok", false)) {
-        for (size_t i = 0; i < b->n_slots; i++) // what others wrote is shown
-            b->slots[i]->sent = text_revision(edit_text(b->slots[i]->edit));
-        slots_follow(b);
-    }
-}
-
-static void send_edit(bench *b, cJSON *m)
-{
-    json_set_int(m, "rev", b->rev++);
-    b->saved = false;
-    client_request(b->client, m, on_edit_reply, b);
+    if (reply && !json_bool_or(reply, "ok", false))
+        on_refused(b);
 }
 
 static void on_changed(void *arg, const cJSON *reply)
 {
     bench *b = arg;
     int64_t rev = json_int_or(reply, "rev", 0);
-    on_edit_reply(b, reply);
     b->asked -= b->asked > 0;
-    b->made = json_bool_or(reply, "ok", false) && rev > b->made ? rev : b->made;
+    b->made = rev > b->made ? rev : b->made;
+    on_edit_reply(b, reply);
+    if (!b->asked && reply && !json_bool_or(reply, "ok", false))
+        b->rev = b->seen > b->made ? b->seen : b->made;
 }
 
-// A change of which cells there are: what is typed next waits for it (typeahead.c).
-static void send_change(bench *b, cJSON *m, void (*reply)(void *arg, const cJSON *reply), void *arg)
+// A change of the cells: what is typed next waits for it (typeahead.c).
+static void send_change(bench *b, cJSON *m)
 {
     json_set_int(m, "rev", b->rev++);
     b->saved = false;
     b->asked++;
-    client_request(b->client, m, reply, arg);
+    client_request(b->client, m, on_changed, b);
 }
 
-static void send_text(bench *b, struct slot *s)
+static cJSON *edit_message(struct slot *s)
 {
     AUTO_BUF source = {0};
     text_all(edit_text(s->edit), &source);
     s->sent = text_revision(edit_text(s->edit));
+    s->echoes++;
     cJSON *m = message_new(MESSAGE_edit);
     json_set_str(m, "cell", s->id);
     json_set_str(m, "source", buf_cstr(&source));
-    send_edit(b, m);
+    return m;
 }
 
 void remote_flush(bench *b)
@@ -82,24 +84,46 @@ void remote_flush(bench *b)
     b->edited_at = 0;
     if (!b->client || b->read_only)
         return;
-    for (size_t i = 0; i < b->n_slots; i++)
-        if (slot_unsent(b->slots[i]))
-            send_text(b, b->slots[i]);
+    for (size_t i = 0; i < b->n_slots; i++) {
+        if (!slot_unsent(b->slots[i]))
+            continue;
+        cJSON *m = edit_message(b->slots[i]);
+        json_set_int(m, "rev", b->rev++);
+        b->saved = false;
+        client_request(b->client, m, on_edit_reply, b);
+    }
 }
 
-void remote_execute(bench *b, size_t from, size_t to)
+static void add_cells(bench *b, cJSON *m, size_t from, size_t to)
 {
-    if (!remote_ready(b, true))
-        return;
-    remote_flush(b);
-    cJSON *m = message_new(MESSAGE_execute), *ids = json_array_at(m, "cells");
+    cJSON *ids = json_array_at(m, "cells");
     for (size_t i = from; i < to && i < b->n_slots; i++)
         if (slot_cell(b, i)->kind == CELL_CODE)
             cJSON_AddItemToArray(ids, cJSON_CreateString(b->slots[i]->id));
-    if (ids->child)
+}
+
+bool remote_execute(bench *b, size_t from, size_t to)
+{
+    if (!remote_ready(b, true))
+        return false;
+    remote_flush(b);
+    cJSON *m = message_new(MESSAGE_execute);
+    add_cells(b, m, from, to);
+    bool any = json_get(m, "cells")->child != NULL;
+    if (any)
         client_request(b->client, m, on_reply, b);
     else
         cJSON_Delete(m);
+    return any;
+}
+
+void remote_clear(bench *b, size_t from, size_t to)
+{
+    if (!remote_ready(b, true))
+        return;
+    cJSON *m = message_new(MESSAGE_clear);
+    add_cells(b, m, from, to);
+    client_request(b->client, m, on_reply, b);
 }
 
 void remote_interrupt(bench *b)
@@ -119,142 +143,64 @@ void remote_restart(bench *b)
     bench_say(b, "restarting the kernel");
 }
 
-void remote_save(bench *b, bool force)
+void remote_insert(
+    bench *b, const char *id, const char *after, const char *marker, const char *source)
 {
-    if (!remote_ready(b, true))
-        return;
-    remote_flush(b);
-    cJSON *m = message_new(MESSAGE_save);
-    json_set_int(m, "rev", b->rev);
-    if (force)
-        json_set_bool(m, "force", true);
-    client_request(b->client, m, on_reply, b);
-}
-
-static struct change *note_change(bench *b, enum change_kind kind, const char *id)
-{
-    b->changes = mem_resize(b->changes, b->n_changes + 1, sizeof *b->changes);
-    struct change *c = &b->changes[b->n_changes++];
-    *c = (struct change){.kind = kind, .id = mem_strdup(id)};
-    return c;
-}
-
-struct inserting {
-    bench *bench;
-    bool note;
-};
-
-static void on_inserted(void *arg, const cJSON *reply)
-{
-    struct inserting *in = arg;
-    bench *b = in->bench;
-    on_changed(b, reply);
-    const char *id = json_str(reply, "cell");
-    if (id && in->note)
-        note_change(b, CHANGE_INSERTED, id);
-    if (id) {
-        free(b->select);
-        b->select = mem_strdup(id);
-        b->dirty = true;
-    }
-    free(in);
-}
-
-static void set_after(bench *b, cJSON *m, size_t at)
-{
-    if (at > 0 && at <= b->n_slots)
-        json_set_str(m, "after", b->slots[at - 1]->id);
-}
-
-void remote_insert(bench *b, size_t at, const char *marker, const char *source, bool note)
-{
-    if (!remote_ready(b, true))
-        return;
     cJSON *m = message_new(MESSAGE_insert);
-    set_after(b, m, at);
+    json_set_str(m, "as", id);
+    json_set_str(m, "after", after);
     json_set_str(m, "source", source);
     json_set_str(m, "marker", marker);
-    struct inserting *in = mem_alloc(sizeof *in);
-    *in = (struct inserting){b, note};
-    send_change(b, m, on_inserted, in);
+    send_change(b, m);
 }
 
-void remote_delete(bench *b, size_t at, bool note)
+void remote_delete(bench *b, size_t i)
 {
-    if (!remote_ready(b, true) || at >= b->n_slots)
-        return;
-    struct slot *s = b->slots[at];
-    if (note) {
-        AUTO_BUF source = {0};
-        text_all(edit_text(s->edit), &source);
-        struct change *c = note_change(b, CHANGE_DELETED, s->id);
-        c->after = mem_strdup(at > 0 ? b->slots[at - 1]->id : NULL);
-        c->marker = mem_strdup(slot_cell(b, at)->marker);
-        c->source = mem_strdup(buf_cstr(&source));
-    }
+    struct slot *s = b->slots[i];
     s->sent = text_revision(edit_text(s->edit)); // nothing of it is sent any more
     cJSON *m = message_new(MESSAGE_delete);
     json_set_str(m, "cell", s->id);
-    send_change(b, m, on_changed, b);
+    send_change(b, m);
 }
 
-// to: its index afterwards.
-static void send_move(bench *b, const char *id, const char *after)
+void remote_move(bench *b, const char *id, const char *after)
 {
     cJSON *m = message_new(MESSAGE_move);
     json_set_str(m, "cell", id);
     json_set_str(m, "after", after);
-    send_change(b, m, on_changed, b);
+    send_change(b, m);
 }
 
-void remote_move(bench *b, size_t from, size_t to)
+void remote_edit(bench *b, size_t i, const char *marker)
 {
-    if (!remote_ready(b, true) || from >= b->n_slots || to >= b->n_slots || from == to)
-        return;
-    struct change *c = note_change(b, CHANGE_MOVED, b->slots[from]->id);
-    c->after = mem_strdup(from > 0 ? b->slots[from - 1]->id : NULL);
-    size_t at = to > from ? to + 1 : to;
-    send_move(b, b->slots[from]->id, at > 0 ? b->slots[at - 1]->id : NULL);
-}
-
-void remote_marker(bench *b, size_t at, const char *marker)
-{
-    if (!remote_ready(b, true))
-        return;
-    struct slot *s = b->slots[at];
-    AUTO_BUF source = {0};
-    text_all(edit_text(s->edit), &source);
-    s->sent = text_revision(edit_text(s->edit));
-    cJSON *m = message_new(MESSAGE_edit);
-    json_set_str(m, "cell", s->id);
-    json_set_str(m, "source", buf_cstr(&source));
+    cJSON *m = edit_message(b->slots[i]);
     json_set_str(m, "marker", marker);
-    send_edit(b, m);
+    send_change(b, m);
 }
 
-void remote_undo(bench *b)
+// A request whose reply somebody waits for, whatever view is on top by then.
+struct asking {
+    bench *bench;
+    void (*done)(bench *b, void *arg, const cJSON *reply);
+    void *arg;
+};
+
+static void on_asked(void *arg, const cJSON *reply)
 {
-    size_t at = 0;
-    if (!remote_ready(b, true))
-        return;
-    if (b->n_changes == 0) {
-        bench_say(b, "no change of cells to undo");
-        return;
-    }
-    struct change c = b->changes[--b->n_changes];
-    if (c.kind == CHANGE_DELETED) {
-        if (c.after && slot_by_id(b, c.after, &at))
-            at++;
-        remote_insert(b, at, c.marker, c.source, false);
-    } else if (c.kind == CHANGE_MOVED) {
-        send_move(b, c.id, c.after);
-    } else if (slot_by_id(b, c.id, &at)) {
-        remote_delete(b, at, false);
-    }
-    free(c.id);
-    free(c.after);
-    free(c.marker);
-    free(c.source);
+    struct asking *a = arg;
+    bench *b = a->bench;
+    a->done(b, a->arg, reply);
+    free(a);
+    b->dirty = true;
+    b->ops->changed(b->arg);
+}
+
+void remote_ask(
+    bench *b, cJSON *message, void (*done)(bench *b, void *arg, const cJSON *reply), void *arg)
+{
+    struct asking *a = mem_alloc(sizeof *a);
+    *a = (struct asking){b, done, arg};
+    client_request(b->client, message, on_asked, a);
 }
 
 void remote_answer(bench *b, int64_t ask, const char *value)

@@ -89,7 +89,7 @@ static void follow_cell(struct slot *s, const cell *c)
 {
     s->language = language_of(c);
     edit_set_language(s->edit, syntax_comment(s->language), syntax_indent(s->language));
-    if (slot_unsent(s))
+    if (slot_unsent(s) || s->echoes)
         return;
     AUTO_BUF now = {0};
     text_all(edit_text(s->edit), &now);

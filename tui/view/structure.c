@@ -27,42 +27,62 @@ static void copy_cells(bench *b, size_t lo, size_t hi)
     }
 }
 
-static void delete_cells(bench *b, size_t lo, size_t hi)
+static const char *id_before(const bench *b, size_t i)
 {
-    for (size_t i = hi + 1; i-- > lo;) // from the last: each knows who stands before it
-        remote_delete(b, i, true);
+    return i > 0 && i <= b->n_slots ? b->slots[i - 1]->id : NULL;
 }
 
-// From the last on: all come to stand behind the same cell.
+static void delete_cells(bench *b, const char *what, size_t lo, size_t hi)
+{
+    history_begin(b, what, NULL);
+    for (size_t i = hi + 1; i-- > lo;) // from the last: each knows who stands before it
+        history_delete(b, i);
+    history_end(b);
+}
+
+void structure_insert(bench *b, size_t at)
+{
+    history_begin(b, "insert", NULL);
+    bench_select(b, history_insert(b, id_before(b, at), "", ""));
+    history_end(b);
+}
+
 static void paste_cells(bench *b, size_t at)
 {
-    for (int i = cJSON_GetArraySize(b->cells); i-- > 0;) {
-        const cJSON *c = cJSON_GetArrayItem(b->cells, i);
-        remote_insert(b, at, json_str_or(c, "marker", ""), json_str_or(c, "source", ""), true);
+    const cJSON *c;
+    const char *after = id_before(b, at);
+    if (!b->cells) {
+        bench_say(b, "no cells were cut or copied");
+        return;
     }
-}
-
-static void replace_source(bench *b, size_t i, const char *source)
-{
-    struct slot *s = b->slots[i];
-    edit_act(s->edit, ACT_SELECT_ALL, &b->clipboard);
-    edit_insert(s->edit, source, strlen(source));
+    history_begin(b, "paste", NULL);
+    cJSON_ArrayForEach(c, b->cells)
+    {
+        after =
+            history_insert(b, after, json_str_or(c, "marker", ""), json_str_or(c, "source", ""));
+    }
+    history_end(b);
+    bench_select(b, after);
 }
 
 static void merge(bench *b, size_t lo, size_t hi)
 {
     if (lo == hi)
         hi = lo + 1;
-    if (hi >= b->n_slots || !remote_ready(b, true))
+    if (hi >= b->n_slots) {
+        bench_say(b, "there is no cell below to merge with");
         return;
+    }
     AUTO_BUF all = {0}, one = {0};
     for (size_t i = lo; i <= hi; i++) {
         source_of(b, i, &one);
         buf_fmt(&all, "%s%s", i > lo ? "\n" : "", buf_cstr(&one));
     }
-    replace_source(b, lo, buf_cstr(&all));
-    remote_flush(b);
-    delete_cells(b, lo + 1, hi);
+    history_begin(b, "merge", NULL);
+    history_edit(b, lo, slot_cell(b, lo)->marker, buf_cstr(&all));
+    for (size_t i = hi; i > lo; i--)
+        history_delete(b, i);
+    history_end(b);
 }
 
 void structure_split(bench *b, size_t at)
@@ -77,32 +97,49 @@ void structure_split(bench *b, size_t at)
     while (first.len && first.data[first.len - 1] == '\n')
         first.data[--first.len] = '\0';
     const char *behind = buf_cstr(&rest);
-    replace_source(b, at, buf_cstr(&first));
-    remote_flush(b);
-    const char *marker = slot_cell(b, at)->kind == CELL_MARKDOWN ? "[markdown]" : "";
-    remote_insert(b, at + 1, marker, behind + strspn(behind, "\n"), true);
+    cell_kind kind = slot_cell(b, at)->kind;
+    history_begin(b, "split", NULL);
+    history_edit(b, at, slot_cell(b, at)->marker, buf_cstr(&first));
+    const char *id = history_insert(b, s->id,
+        kind == CELL_MARKDOWN ? "[markdown]"
+        : kind == CELL_RAW    ? "[raw]"
+                              : "",
+        behind + strspn(behind, "\n"));
+    bench_select(b, id);
+    history_end(b);
 }
 
 // "[markdown]", "[raw]" or neither before the title and options of a marker.
-static void change_kind(bench *b, size_t at, const char *kind)
+static char *marker_as(const char *marker, const char *kind)
 {
-    const char *marker = slot_cell(b, at)->marker;
     const char *end = marker[0] == '[' ? strchr(marker, ']') : NULL;
     const char *rest = end ? end + 1 : marker;
     rest += strspn(rest, " ");
-    AUTO_FREE char *changed = str_fmt("%s%s%s", kind, *kind && *rest ? " " : "", rest);
-    remote_marker(b, at, changed);
+    return str_fmt("%s%s%s", kind, *kind && *rest ? " " : "", rest);
 }
 
+static void change_kind(bench *b, size_t at, const char *kind)
+{
+    AUTO_BUF source = {0};
+    const char *was = slot_cell(b, at)->marker;
+    AUTO_FREE char *marker = marker_as(was, kind);
+    source_of(b, at, &source);
+    if (!str_eq(marker, was))
+        history_edit(b, at, marker, buf_cstr(&source));
+}
+
+// The first line becomes the heading, whatever heading it was.
 static void heading(bench *b, size_t at, int level)
 {
     AUTO_BUF source = {0}, all = {0};
     source_of(b, at, &source);
     const char *words = buf_cstr(&source);
-    words += strspn(words, "#");
-    buf_fmt(&all, "%.*s %s", level, "######", words + strspn(words, " "));
-    replace_source(b, at, buf_cstr(&all));
-    change_kind(b, at, "[markdown]");
+    size_t marks = strspn(words, "#");
+    if (marks <= 6 && (words[marks] == ' ' || !words[marks] || words[marks] == '\n'))
+        words += marks + strspn(words + marks, " ");
+    AUTO_FREE char *marker = marker_as(slot_cell(b, at)->marker, "[markdown]");
+    buf_fmt(&all, "%.*s %s", level, "######", words);
+    history_edit(b, at, marker, buf_cstr(&all));
 }
 
 // The cell in a file of its own, in $EDITOR, and back.
@@ -117,14 +154,18 @@ static void edit_outside(bench *b, size_t at)
     AUTO_FREE char *dir = path_make_temp(b->temporary, "firesteel-", &e);
     AUTO_FREE char *path = dir ? str_fmt("%s/cell%s", dir, endings[s->language]) : NULL;
     source_of(b, at, &source);
+    AUTO_FREE char *was = mem_strdup(buf_cstr(&source));
     buf_char(&source, '\n');
     if (path && path_write(path, source.data, source.len, 0600, &e) == 0 &&
         b->ops->edit_file(b->arg, path, &e) == 0 && path_read(path, &back, 0, &e) == 0) {
         while (back.len && back.data[back.len - 1] == '\n')
             back.data[--back.len] = '\0';
-        edit_act(s->edit, ACT_SELECT_ALL, &b->clipboard);
-        edit_paste(s->edit, buf_cstr(&back), back.len);
-        remote_flush(b);
+        AUTO_BUF clean = {0};
+        text_clean(buf_cstr(&back), back.len, &clean);
+        history_begin(b, "editor", NULL);
+        if (!str_eq(buf_cstr(&clean), was))
+            history_edit(b, at, slot_cell(b, at)->marker, buf_cstr(&clean));
+        history_end(b);
     }
     if (e.code)
         bench_complain(b, "%s", e.text);
@@ -132,74 +173,106 @@ static void edit_outside(bench *b, size_t at)
         path_remove(dir, NULL);
 }
 
-static size_t act_type(bench *b, enum action a, size_t at)
+static bool act_type(bench *b, enum action a, size_t lo, size_t hi)
 {
-    if (a >= ACT_HEADING_1 && a <= ACT_HEADING_6)
-        heading(b, at, (int)(a - ACT_HEADING_1) + 1);
-    else if (a == ACT_TO_CODE)
-        change_kind(b, at, "");
-    else if (a == ACT_TO_MARKDOWN)
-        change_kind(b, at, "[markdown]");
-    else if (a == ACT_TO_RAW)
-        change_kind(b, at, "[raw]");
+    const char *kind = a == ACT_TO_CODE ? "" : a == ACT_TO_MARKDOWN ? "[markdown]" : "[raw]";
+    bool is_heading = a >= ACT_HEADING_1 && a <= ACT_HEADING_6;
+    if (!is_heading && a != ACT_TO_CODE && a != ACT_TO_MARKDOWN && a != ACT_TO_RAW)
+        return false;
+    history_begin(b, is_heading ? "heading" : "change of type", NULL);
+    for (size_t i = lo; i <= hi; i++)
+        if (is_heading)
+            heading(b, i, (int)(a - ACT_HEADING_1) + 1);
+        else
+            change_kind(b, i, kind);
+    history_end(b);
+    return true;
+}
+
+// The whole selection goes by one: that is its neighbour going to its other side.
+static struct selection act_moving(bench *b, enum action a, struct selection s)
+{
+    size_t lo = selection_lo(s), hi = selection_hi(s);
+    bool up = a == ACT_MOVE_UP;
+    if (up ? lo == 0 : hi + 1 >= b->n_slots)
+        return s;
+    history_begin(b, "move", b->slots[s.at]->id);
+    if (up)
+        history_move(b, lo - 1, b->slots[hi]->id);
     else
-        return SIZE_MAX;
-    return at;
+        history_move(b, hi + 1, id_before(b, lo));
+    history_end(b);
+    return up ? (struct selection){s.at - 1, s.mark - 1} : (struct selection){s.at + 1, s.mark + 1};
 }
 
-static size_t act_moving(bench *b, enum action a, size_t at)
-{
-    if (a == ACT_MOVE_UP && at > 0) {
-        remote_move(b, at, at - 1);
-        return at - 1;
-    }
-    if (a == ACT_MOVE_DOWN && at + 1 < b->n_slots) {
-        remote_move(b, at, at + 1);
-        return at + 1;
-    }
-    return a == ACT_MOVE_UP || a == ACT_MOVE_DOWN ? at : SIZE_MAX;
-}
-
-size_t structure_act(bench *b, enum action a, size_t lo, size_t hi)
+static bool act_anywhere(bench *b, enum action a, size_t lo, size_t hi)
 {
     switch ((int)a) {
     case ACT_UNDO_CELL:
-        remote_undo(b);
-        return lo;
+        history_undo(b);
+        return true;
+    case ACT_REDO_CELL:
+        history_redo(b);
+        return true;
     case ACT_INSERT_ABOVE:
-        remote_insert(b, lo, "", "", true);
-        return lo;
+        structure_insert(b, lo);
+        return true;
     case ACT_INSERT_BELOW:
-        remote_insert(b, b->n_slots ? hi + 1 : 0, "", "", true);
-        return hi;
+        structure_insert(b, b->n_slots ? hi + 1 : 0);
+        return true;
     case ACT_PASTE_ABOVE:
         paste_cells(b, lo);
-        return lo;
+        return true;
     case ACT_PASTE_BELOW:
         paste_cells(b, b->n_slots ? hi + 1 : 0);
-        return hi;
+        return true;
     }
-    if (hi >= b->n_slots)
-        return SIZE_MAX;
+    return false;
+}
+
+static bool act_on_cells(bench *b, enum action a, size_t lo, size_t hi)
+{
     switch ((int)a) {
     case ACT_CUT:
         copy_cells(b, lo, hi);
-        delete_cells(b, lo, hi);
-        return lo;
-    case ACT_COPY:
-        copy_cells(b, lo, hi);
-        bench_say(b, "%zu cell%s copied", hi - lo + 1, hi > lo ? "s" : "");
-        return hi;
+        delete_cells(b, "cut", lo, hi);
+        return true;
     case ACT_DELETE_CELL:
-        delete_cells(b, lo, hi);
-        return lo;
+        delete_cells(b, "delete", lo, hi);
+        return true;
     case ACT_MERGE:
         merge(b, lo, hi);
-        return lo;
+        return true;
     case ACT_EDITOR:
         edit_outside(b, lo);
-        return lo;
+        return true;
     }
-    size_t at = act_moving(b, a, lo);
-    return at != SIZE_MAX ? at : act_type(b, a, lo);
+    return act_type(b, a, lo, hi);
+}
+
+static bool is_change(enum action a)
+{
+    return (a >= ACT_INSERT_ABOVE && a <= ACT_HEADING_6 && a != ACT_SPLIT) || a == ACT_EDITOR;
+}
+
+bool structure_act(bench *b, enum action a, struct selection *s)
+{
+    size_t lo = selection_lo(*s), hi = selection_hi(*s);
+    bool any = hi < b->n_slots;
+    if (!is_change(a))
+        return false;
+    if (a == ACT_COPY && any) {
+        copy_cells(b, lo, hi);
+        bench_say(b, "%zu cell%s copied", hi - lo + 1, hi > lo ? "s" : "");
+        return true;
+    }
+    if (!remote_ready(b, true))
+        return true;
+    if ((a == ACT_MOVE_UP || a == ACT_MOVE_DOWN) && any) {
+        *s = act_moving(b, a, *s);
+        return true;
+    }
+    if (act_anywhere(b, a, lo, hi) || (any && act_on_cells(b, a, lo, hi)))
+        *s = (struct selection){lo, lo};
+    return true;
 }

@@ -1,8 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Changes of the notebook's structure: which messages an action on the cells lo…hi becomes.
+// Changes of the notebook's structure: which steps of its history an action on the selected cells
+// becomes.
 #pragma once
 #include "tui/view/view.h"
 
-// Returns the cell to be selected after it, SIZE_MAX when the action is none of these.
-size_t structure_act(bench *b, enum action a, size_t lo, size_t hi);
-void structure_split(bench *b, size_t at); // at the cursor
+// The selected cell, and the other end of the selection: the same when it is one cell.
+struct selection {
+    size_t at, mark;
+};
+static inline size_t selection_lo(struct selection s)
+{
+    return s.at < s.mark ? s.at : s.mark;
+}
+static inline size_t selection_hi(struct selection s)
+{
+    return s.at < s.mark ? s.mark : s.at;
+}
+
+// false: the action is none of these. Else *s is what is to be selected.
+bool structure_act(bench *b, enum action a, struct selection *s);
+void structure_insert(bench *b, size_t at); // an empty cell, which gets selected
+void structure_split(bench *b, size_t at);  // at the cursor

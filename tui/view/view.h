@@ -14,6 +14,7 @@
 #include "tui/edit/keymap.h"
 #include "tui/syntax/syntax.h"
 #include "tui/view/bench.h"
+#include "tui/view/history.h"
 
 typedef struct view view;
 struct view_ops {
@@ -49,6 +50,7 @@ struct slot {
     syntax_cache *syntax;
     syntax_language language;
     uint64_t sent;   // revision of the text that the kernel has
+    unsigned echoes; // texts of ours that the kernel has not told yet
     uint64_t hashed; // revision of the text whose hash this is
     char hash[SHA256_HEX];
     unsigned version; // counts what happened to its output
@@ -57,13 +59,6 @@ struct slot {
     bool ages;    // it shows ages, which grow
     unsigned drawn_version;
     int drawn_width;
-};
-
-// A change of the document's structure that can be taken back.
-enum change_kind { CHANGE_INSERTED, CHANGE_DELETED, CHANGE_MOVED };
-struct change {
-    enum change_kind kind;
-    char *id, *after, *marker, *source; // those that its kind needs
 };
 
 struct bench {
@@ -87,8 +82,7 @@ struct bench {
     char *run, *state, *spool_dir;
     cJSON *asks;    // the events of the open questions, oldest first; "later": true once put off
     cJSON *cluster; // the newest "cluster" event, or NULL
-    struct change *changes;
-    size_t n_changes;
+    struct history *history;
     char *select; // id of a cell to be selected as soon as it is there
 
     unsigned asked;     // changes of the structure that the kernel has not answered
@@ -121,6 +115,7 @@ unsigned view_mode(view *v); // of its keys, MODE_VIEW when it has none of its o
 // The first keys of an action in a view, for hints; "" when it has none.
 void view_keys(const struct view_ops *ops, unsigned mode, enum action a, char *out, size_t size);
 bool view_binds(const struct view_ops *ops, enum action a);
+void bench_select(bench *b, const char *id); // that cell, as soon as it is there
 
 void bench_key_now(bench *b, key k);
 void bench_paste_now(bench *b, const char *words, size_t n);
@@ -142,20 +137,35 @@ const struct run_cell *slot_run(const bench *b, size_t i);
 // remote.c: what the kernel is asked for. All say it when there is none.
 bool remote_ready(bench *b, bool change); // else says why not
 void remote_flush(bench *b);
-void remote_execute(bench *b, size_t from, size_t to); // cells [from, to)
+// Cells [from, to); false when none of them can be executed.
+bool remote_execute(bench *b, size_t from, size_t to);
+void remote_clear(bench *b, size_t from, size_t to);
 void remote_interrupt(bench *b);
 void remote_restart(bench *b);
-void remote_save(bench *b, bool force);
-void remote_insert(bench *b, size_t at, const char *marker, const char *source, bool note);
-void remote_delete(bench *b, size_t at, bool note);
-void remote_move(bench *b, size_t from, size_t to);
-void remote_marker(bench *b, size_t at, const char *marker);
-void remote_undo(bench *b);
+// Changes of the cells, by way of history.h.
+void remote_insert(
+    bench *b, const char *id, const char *after, const char *marker, const char *source);
+void remote_delete(bench *b, size_t i);
+void remote_move(bench *b, const char *id, const char *after);
+void remote_edit(bench *b, size_t i, const char *marker); // with the text of its slot
+// Takes the message; `done` gets the reply, NULL when the kernel went first.
+void remote_ask(
+    bench *b, cJSON *message, void (*done)(bench *b, void *arg, const cJSON *reply), void *arg);
 void remote_answer(bench *b, int64_t ask, const char *value);
 // Asks a display to do something, with a row of it ("uid", may be NULL). `done` gets a good reply
 // (an error is said already) while the workbench lives, whatever view is on top by then.
 void remote_act(bench *b, int64_t display, const char *action, const char *row,
     void (*done)(bench *b, const cJSON *reply));
+
+// saving.c: the document and its file. path: another file, NULL: its own; force: whatever is there.
+void save_document(bench *b, const char *path, bool force, bool leave);
+void reload_document(bench *b, bool leave);
+void leave_now(bench *b, bool stop); // what goes on is told in the farewell
+// command.c: a line as vi has them, ":w NAME"; false: it is none.
+bool command_run(bench *b, const char *line);
+const char *command_help(const char *line); // NULL: it is none
+bool command_act(bench *b, enum action a);  // what works wherever one is
+bool command_does(enum action a);           // is it one of these?
 
 // output.c: a slot's output, drawn anew when it has changed; NULL: it has none.
 const grid *output_grid(bench *b, size_t i, int width);
@@ -163,12 +173,15 @@ const grid *output_grid(bench *b, size_t i, int width);
 // The views.
 void notebook_push(bench *b);
 void help_push(bench *b);
+// The first place in which an action has keys, and these keys; NULL: in none.
+const char *help_place(enum action a, char *keys, size_t size);
 // The oldest open question comes up, unless something is typed; or, when `again`, one that was put
 // off too. false: there is none.
 bool ask_offer(bench *b, bool again);
 enum prompt { PROMPT_PALETTE, PROMPT_SEARCH };
-void prompt_push(bench *b, enum prompt what);
+void prompt_push(bench *b, enum prompt what, const char *line); // with that typed already
 void leave_push(bench *b);
+void conflict_push(bench *b, const char *path, bool exists, bool leave);
 void page_push(bench *b, size_t at); // all that a cell has left
 void page_push_display(bench *b, int64_t display);
 void page_push_text(bench *b, const char *title, const char *words);
@@ -182,7 +195,7 @@ void status_draw(bench *b, grid *g, rect area, unsigned mode, const char *place)
 
 // For the documentation, which is made from their keys.
 extern const struct view_ops page_view_ops, help_view_ops, prompt_view_ops, ask_view_ops,
-    pick_view_ops, table_view_ops, chart_view_ops;
+    pick_view_ops, table_view_ops, chart_view_ops, leave_view_ops, conflict_view_ops;
 
 // Looks that views share.
 #define LOOK_DIM      ((style){.attrs = ATTR_DIM})

@@ -4,16 +4,30 @@
 #include "tests/support/tap.h"
 #include "tui/view/view.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 TEST(tables_are_well_formed)
 {
     const struct keymap *maps[] = {&notebook_keys, page_view_ops.keys, help_view_ops.keys,
         prompt_view_ops.keys, ask_view_ops.keys, &scroll_keys, &line_keys, table_view_ops.keys,
-        chart_view_ops.keys, pick_view_ops.keys};
+        chart_view_ops.keys, pick_view_ops.keys, leave_view_ops.keys, conflict_view_ops.keys};
     for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++) {
         AUTO_BUF why = {0};
         CHECK(keymap_check(maps[i], &why));
         CHECK_STR(buf_cstr(&why), "");
     }
+}
+
+// What the page has between the first table's title and its end gives way to `keys`.
+static void write_page(const buf *page, const buf *keys)
+{
+    err e = {0};
+    AUTO_BUF out = {0};
+    const char *words = buf_cstr(page), *from = strstr(words, "\n### Among cells");
+    buf_add(&out, words, from ? (size_t)(from - words) : page->len);
+    buf_str(&out, buf_cstr(keys));
+    CHECK_OK(path_write(WORKBENCH_PAGE, out.data, out.len, 0644, &e) == 0, e);
 }
 
 TEST(the_page_has_the_keys_as_they_are)
@@ -22,7 +36,11 @@ TEST(the_page_has_the_keys_as_they_are)
     err e = {0};
     bench_document_keys(&keys);
     CHECK_OK(path_read(WORKBENCH_PAGE, &page, 0, &e) == 0, e);
-    CHECK_HAS(buf_cstr(&page), buf_cstr(&keys));
+    if (getenv("FIRESTEEL_WRITE"))
+        write_page(&page, &keys);
+    else if (!strstr(buf_cstr(&page), buf_cstr(&keys)))
+        tap_fail(__FILE__, __LINE__,
+            "doc/workbench.md is old: FIRESTEEL_WRITE=1 test-tui-keys writes its tables");
 }
 
 int main(void)

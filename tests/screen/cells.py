@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The notebook view by keys: its structure with undo and redo, what is saved, completion, Markdown,
+and what the gutter says. Every change is checked in the file that saving it leaves."""
+import os
+import re
+
+from screen import Screen
+from tap import FIRESTEEL, eventually, run, sh
+
+CELLS = """-- %% [markdown]
+-- # Title
+
+-- %% One
+a = 1
+
+-- %% Two
+b = 2
+
+-- %% Three
+c = 3
+"""
+
+
+def folder(t, text=CELLS, name="cells.lua"):
+    where = t.dir()
+    with open(os.path.join(where, name), "w") as f:
+        f.write(text)
+    t.after(lambda: stop_all(where))
+    return where
+
+
+def kernels(where):
+    return [line for line in sh(FIRESTEEL, "ls").out.splitlines() if line.endswith(where)]
+
+
+def stop_all(where):
+    for line in kernels(where):
+        sh(FIRESTEEL, "stop", line.split()[0])
+
+
+def workbench(where, **options):
+    s = Screen([FIRESTEEL, "cells.lua"], cwd=where, **options)
+    s.wait("idle")
+    return s
+
+
+def text(s):
+    return "\n".join(s.screen())
+
+
+def read(where, name="cells.lua"):
+    with open(os.path.join(where, name)) as f:
+        return f.read()
+
+
+def write(where, text, name="cells.lua"):
+    with open(os.path.join(where, name), "w") as f:
+        f.write(text)
+
+
+def saved(s, where):
+    """The file after saving, each cell as "marker|source", a list."""
+    s.keys("Esc")
+    s.gone("saved")
+    s.keys("C-s")
+    s.wait("saved")
+    cells = re.split(r"^-- %% ?", read(where), flags=re.M)[1:]
+    return ["|".join(cell.rstrip("\n").split("\n", 1)) for cell in cells]
+
+
+def leave(s):
+    s.keys("q")
+    code = s.exit()
+    assert code == "exit 0", code
+
+
+START = ["[markdown]|-- # Title", "One|a = 1", "Two|b = 2", "Three|c = 3"]
+
+
+def there_and_back(t, keys, expected, text=CELLS, start=None):
+    """What keys do to the file, that z takes it back as one step, and that Z does it again."""
+    where = folder(t, text)
+    start = start or START
+    with workbench(where) as s:
+        for batch in keys:
+            s.keys(batch)
+        got = saved(s, where)
+        assert got == expected, got
+        s.keys("z")
+        s.wait("undone")
+        got = saved(s, where)
+        assert got == start, ("undone", got)
+        s.keys("Z")
+        s.wait("done again")
+        got = saved(s, where)
+        assert got == expected, ("done again", got)
+        s.keys("z")
+        s.wait("undone")
+        got = saved(s, where)
+        assert got == start, ("undone again", got)
+        leave(s)
+
+
+def test_insert_above_and_below(t):
+    there_and_back(t, ["j a"], START[:1] + [""] + START[1:])
+    there_and_back(t, ["j b"], START[:2] + [""] + START[2:])
+
+
+def test_cut_and_paste(t):
+    where = folder(t)
+    with workbench(where) as s:
+        s.keys("j x G v")
+        got = saved(s, where)
+        assert got == [START[0], START[2], START[3], START[1]], got
+        s.keys("k k V")
+        got = saved(s, where)
+        assert got == [START[0], START[1], START[2], START[3], START[1]], got
+        s.keys("z")
+        s.wait("undone: paste")
+        s.keys("z z")
+        s.wait("undone: cut")
+        got = saved(s, where)
+        assert got == START, got
+        s.keys("z")
+        s.wait("no change of cells to undo")
+        s.keys("Z Z Z")
+        s.wait("done again: paste")
+        got = saved(s, where)
+        assert got == [START[0], START[1], START[2], START[3], START[1]], got
+        leave(s)
+
+
+def test_several_cells_are_cut_and_pasted(t):
+    there_and_back(t, ["j J x"], [START[0], START[3]])
+    there_and_back(t, ["j J c G v"], START + START[1:3])
+    there_and_back(t, ["j J d d"], [START[0], START[3]])
+
+
+def test_a_move_takes_the_whole_selection(t):
+    there_and_back(t, ["j J M-Down"], [START[0], START[3], START[1], START[2]])
+    there_and_back(t, ["G K M-Up"], [START[0], START[2], START[3], START[1]])
+    where = folder(t)
+    with workbench(where) as s:
+        s.keys("j J M-Down M-Down M-Up M-Up M-Up M-Up")
+        got = saved(s, where)
+        assert got == [START[1], START[2], START[0], START[3]], got
+        rows = [row for row in s.screen() if row.startswith("▌") and "]" in row]
+        assert len(rows) == 2, rows
+        leave(s)
+
+
+def test_merge(t):
+    there_and_back(t, ["j M"], [START[0], "One|a = 1\nb = 2", START[3]])
+    there_and_back(t, ["j J J M"], [START[0], "One|a = 1\nb = 2\nc = 3"])
+
+
+def test_split(t):
+    there_and_back(t, ["j Enter C-End Left Left Left C-\\ Esc"],
+                   [START[0], "One|a ", "|= 1", START[2], START[3]])
+    two = "-- %% One\na = 1\nb = 2\n"
+    there_and_back(t, ["Enter Down C-\\ Esc"], ["One|a = 1", "|b = 2"], two,
+                   ["One|a = 1\nb = 2"])
+
+
+def test_types(t):
+    there_and_back(t, ["j m"], [START[0], "One [markdown]|-- a = 1"] + START[2:])
+    there_and_back(t, ["j r"], [START[0], "One [raw]|-- a = 1"] + START[2:])
+    there_and_back(t, ["y"], ["|# Title"] + START[1:])
+    there_and_back(t, ["j J m"], [START[0], "One [markdown]|-- a = 1", "Two [markdown]|-- b = 2",
+                                  START[3]])
+
+
+def test_headings(t):
+    where = folder(t)
+    with workbench(where) as s:
+        for level in range(1, 7):
+            s.keys(str(level))
+            got = saved(s, where)
+            assert got[0] == "[markdown]|-- " + "#" * level + " Title", got
+        s.keys("z z z z z")
+        got = saved(s, where)
+        assert got == START, got
+        leave(s)
+    there_and_back(t, ["j 2"], [START[0], "One [markdown]|-- ## a = 1"] + START[2:])
+
+
+def test_an_editor_is_one_step(t):
+    where = folder(t)
+    with workbench(where, env={"VISUAL": None, "EDITOR": "sed -i s/1/42/"}) as s:
+        s.keys("j e")
+        s.wait("a = 42")
+        assert saved(s, where)[1] == "One|a = 42"
+        s.keys("z")
+        s.wait("undone: editor")
+        assert saved(s, where) == START
+        leave(s)
+
+
+def test_an_editor_that_fails_changes_nothing(t):
+    where = folder(t)
+    write(where, "#!/bin/sh\necho gone >$2; printf '\\033[2J\\033[31mmess'; exit 3\n", "mess")
+    os.chmod(os.path.join(where, "mess"), 0o755)
+    with workbench(where, env={"VISUAL": "./mess x",
+                               "EDITOR": "true"}) as s:
+        s.keys("j e")
+        s.wait("the cell is as it was")
+        rows = s.screen()
+        assert any(row.startswith("▌ a = 1") for row in rows), rows
+        assert not any("mess" in row for row in rows[:-1]), rows
+        leave(s)
+    assert read(where) == CELLS
+
+
+def test_typed_ahead_keys_meet_the_cells_they_were_meant_for(t):
+    where = folder(t)
+    with workbench(where) as s:
+        s.keys("j d d d d")
+        got = saved(s, where)
+        assert got == [START[0], START[3]], got
+        s.keys("z z b Enter")
+        s.type("new = 1")
+        s.keys("Esc x j v")
+        got = saved(s, where)
+        assert got == START + ["|new = 1"], got
+        leave(s)
+
+
+def test_undo_of_text_survives_leaving_and_running(t):
+    where = folder(t)
+    with workbench(where) as s:
+        s.keys("j Enter C-End")
+        s.type("0 + 5")
+        s.keys("Esc C-e")
+        s.wait("[1]")
+        s.keys("Enter M-z M-z M-z")
+        s.wait("a = 1")
+        s.keys("M-z Esc")
+        assert saved(s, where) == START
+        s.keys("Enter M-Z M-Z M-Z Esc")
+        assert saved(s, where)[1] == "One|a = 10 + 5"
+        leave(s)
+
+
+def test_an_undo_that_does_not_fit_any_more_is_said(t):
+    where = folder(t)
+    with workbench(where) as a, Screen([FIRESTEEL, "cells.lua"], cwd=where) as b:
+        b.wait("idle")
+        a.keys("j M")
+        a.gone("Two")
+        b.gone("Two")
+        b.keys("j Enter C-Home")
+        b.type("z = 0\n")
+        b.keys("Esc")
+        a.wait("z = 0")
+        a.keys("z")
+        a.wait("cannot undo merge")
+        got = saved(a, where)
+        assert got == [START[0], "One|z = 0\na = 1\nb = 2", START[3]], got
+        a.keys("z")
+        a.wait("forgotten")
+        a.keys("g g j M-Down")
+        a.quiet()
+        b.keys("g g j j d d")
+        a.gone("z = 0")
+        a.keys("z")
+        a.wait("cannot undo move")
+        assert saved(a, where) == [START[0], START[3]]
+        leave(b)
+        leave(a)
+
+
+run(globals())

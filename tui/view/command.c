@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+// Lines that people type without thinking, as vi has them, and the actions that work wherever one
+// is, because they are about the program and not about a view.
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "tui/view/view.h"
+
+#include <ctype.h>
+#include <string.h>
+
+// A name on the command line is relative to the shell's folder.
+static char *absolute(const char *name)
+{
+    err e = {0};
+    AUTO_FREE char *here = path_absolute(".", &e);
+    return path_join(here, name);
+}
+
+static void write_file(bench *b, const char *name, bool force, bool leave)
+{
+    AUTO_FREE char *path = *name ? absolute(name) : NULL;
+    save_document(b, path, force, leave);
+}
+
+static void do_write(bench *b, const char *name, bool force)
+{
+    write_file(b, name, force, false);
+}
+
+static void do_write_quit(bench *b, const char *name, bool force)
+{
+    write_file(b, name, force, true);
+}
+
+static void do_exit(bench *b, const char *name, bool force)
+{
+    if (b->saved && !b->edited_at)
+        leave_now(b, false);
+    else
+        write_file(b, name, force, true);
+}
+
+static void do_quit(bench *b, const char *name, bool force)
+{
+    if (force && b->client && !b->read_only && (!b->saved || b->edited_at))
+        reload_document(b, true);
+    else
+        leave_push(b);
+}
+
+static void do_reload(bench *b, const char *name, bool force)
+{
+    if (force || (b->saved && !b->edited_at))
+        reload_document(b, false);
+    else
+        bench_complain(b, "there are unsaved changes: :e! loses them");
+}
+
+static void do_stop(bench *b, const char *name, bool force)
+{
+    if (force || b->read_only || (b->saved && !b->edited_at))
+        leave_now(b, true);
+    else
+        bench_complain(b, "there are unsaved changes: :w saves, :stop! loses them");
+}
+
+static void do_help(bench *b, const char *name, bool force)
+{
+    help_push(b);
+}
+
+static const struct command {
+    const char *name;
+    bool takes_name;
+    void (*run)(bench *b, const char *name, bool force);
+    const char *help;
+} commands[] = {
+    {"w", true, do_write, "save; w NAME: under another name; w!: over what is there"},
+    {"wq", true, do_write_quit, "save and leave"},
+    {"x", true, do_exit, "save what is unsaved and leave"},
+    {"q", false, do_quit, "leave; q!: and lose what is unsaved"},
+    {"quit", false, do_quit, "leave"},
+    {"e", false, do_reload, "read the file again; e!: and lose what is unsaved"},
+    {"stop", false, do_stop, "stop the kernel and leave"},
+    {"h", false, do_help, "keys that work here"},
+};
+
+struct line {
+    const struct command *command;
+    size_t number; // of a cell, 0: none
+    const char *rest;
+    bool force;
+};
+
+static bool parse(const char *words, struct line *out)
+{
+    *out = (struct line){0};
+    size_t n = strspn(words, "0123456789");
+    int64_t number;
+    if (n && !words[n] && str_to_int(words, &number)) {
+        out->number = number < 1 ? 1 : (size_t)number;
+        return true;
+    }
+    n = 0;
+    while (isalpha((unsigned char)words[n]))
+        n++;
+    for (size_t i = 0; i < ARRAY_LEN(commands) && !out->command; i++)
+        if (strlen(commands[i].name) == n && memcmp(commands[i].name, words, n) == 0)
+            out->command = &commands[i];
+    if (!out->command)
+        return false;
+    out->force = words[n] == '!';
+    n += out->force;
+    out->rest = words + n + strspn(words + n, " ");
+    return !*out->rest || (out->command->takes_name && words[n] == ' ');
+}
+
+const char *command_help(const char *words)
+{
+    struct line line;
+    if (!parse(words, &line))
+        return NULL;
+    return line.command ? line.command->help : "go to that cell";
+}
+
+bool command_run(bench *b, const char *words)
+{
+    struct line line;
+    if (!parse(words, &line))
+        return false;
+    if (line.command) {
+        AUTO_FREE char *name = str_trim(line.rest, strlen(line.rest));
+        line.command->run(b, name, line.force);
+    } else if (b->n_slots) {
+        bench_select(b, b->slots[(line.number < b->n_slots ? line.number : b->n_slots) - 1]->id);
+    }
+    return true;
+}
+
+static void run_all(bench *b)
+{
+    remote_execute(b, 0, b->n_slots);
+}
+
+static void clear_all(bench *b)
+{
+    remote_clear(b, 0, b->n_slots);
+}
+
+static void palette(bench *b)
+{
+    prompt_push(b, PROMPT_PALETTE, "");
+}
+
+static void save(bench *b)
+{
+    save_document(b, NULL, false, false);
+}
+
+static void save_as(bench *b)
+{
+    prompt_push(b, PROMPT_PALETTE, "w ");
+}
+
+static void overwrite(bench *b)
+{
+    save_document(b, NULL, true, false);
+}
+
+static void reload(bench *b)
+{
+    do_reload(b, "", false);
+}
+
+static void save_quit(bench *b)
+{
+    save_document(b, NULL, false, true);
+}
+
+static void discard_quit(bench *b)
+{
+    do_quit(b, "", true);
+}
+
+static void keep_quit(bench *b)
+{
+    remote_flush(b);
+    leave_now(b, false);
+}
+
+static void stop(bench *b)
+{
+    do_stop(b, "", false);
+}
+
+static const struct {
+    enum action action;
+    void (*run)(bench *b);
+} anywhere[] = {
+    {ACT_RUN_ALL, run_all},
+    {ACT_INTERRUPT, remote_interrupt},
+    {ACT_RESTART, remote_restart},
+    {ACT_CLEAR_ALL, clear_all},
+    {ACT_PALETTE, palette},
+    {ACT_SAVE, save},
+    {ACT_SAVE_AS, save_as},
+    {ACT_OVERWRITE, overwrite},
+    {ACT_RELOAD, reload},
+    {ACT_HELP, help_push},
+    {ACT_QUIT, leave_push},
+    {ACT_SAVE_QUIT, save_quit},
+    {ACT_DISCARD_QUIT, discard_quit},
+    {ACT_KEEP_QUIT, keep_quit},
+    {ACT_STOP, stop},
+};
+
+bool command_does(enum action a)
+{
+    for (size_t i = 0; i < ARRAY_LEN(anywhere); i++)
+        if (anywhere[i].action == a)
+            return true;
+    return a == ACT_REDRAW || a == ACT_SUSPEND || a == ACT_ANSWER || a == ACT_BACK;
+}
+
+bool command_act(bench *b, enum action a)
+{
+    for (size_t i = 0; i < ARRAY_LEN(anywhere); i++) {
+        if (anywhere[i].action != a)
+            continue;
+        anywhere[i].run(b);
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// Saving would overwrite what somebody else wrote: whose is kept is asked, and nothing is lost by
+// thinking it over.
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "tui/view/dialog.h"
+
+struct conflict_view {
+    view head;
+    char *path; // another file than the document's own, or NULL
+    bool exists, leave;
+};
+
+static void draw(view *view_, grid *g, rect area)
+{
+    struct conflict_view *v = (struct conflict_view *)view_;
+    const char *path = v->path ? v->path : v->head.bench->path;
+    AUTO_FREE char *name = path_basename(path ? path : "");
+    AUTO_FREE char *words =
+        v->exists ? str_fmt("%s is there already.\n\no  overwrite it\nn  save under another "
+                            "name\nEsc  later",
+                        name)
+                  : str_fmt("%s was changed by another program since it was read.\n\n"
+                            "o  overwrite it with what is here\n"
+                            "r  read it again, and lose what is unsaved here\n"
+                            "n  save under another name\nEsc  later",
+                        name);
+    dialog_draw(g, area, v->exists ? "Another file" : "The file has changed", words, "", NULL);
+}
+
+static bool act(view *view_, enum action a)
+{
+    struct conflict_view *v = (struct conflict_view *)view_;
+    bench *b = v->head.bench;
+    bool leave = v->leave;
+    AUTO_FREE char *path = mem_strdup(v->path);
+    if (a == ACT_OVERWRITE) {
+        view_pop(view_);
+        save_document(b, path, true, leave);
+    } else if (a == ACT_RELOAD && !v->exists) {
+        view_pop(view_);
+        reload_document(b, leave);
+    } else if (a == ACT_SAVE_AS) {
+        view_pop(view_);
+        prompt_push(b, PROMPT_PALETTE, "w ");
+    } else {
+        return a == ACT_RELOAD;
+    }
+    return true;
+}
+
+static void done(view *view_)
+{
+    free(((struct conflict_view *)view_)->path);
+}
+
+static const struct binding bindings[] = {
+    {MODE_VIEW, "o", ACT_OVERWRITE},
+    {MODE_VIEW, "r", ACT_RELOAD},
+    {MODE_VIEW, "n", ACT_SAVE_AS},
+    {MODE_VIEW, "Esc", ACT_BACK},
+    {MODE_VIEW, "q", ACT_BACK},
+    {MODE_VIEW, "C-c", ACT_BACK},
+    {MODE_VIEW, "C-l", ACT_REDRAW},
+    {MODE_VIEW, "C-z", ACT_SUSPEND},
+};
+static const struct keymap keys = KEYMAP(bindings);
+const struct view_ops conflict_view_ops = {
+    .name = "saving", .keys = &keys, .overlay = true, .draw = draw, .act = act, .done = done};
+
+void conflict_push(bench *b, const char *path, bool exists, bool leave)
+{
+    struct conflict_view *v = view_push(b, &conflict_view_ops, sizeof *v);
+    v->path = mem_strdup(path);
+    v->exists = exists;
+    v->leave = leave;
+}

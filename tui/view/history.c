@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT
+#include "tui/view/history.h"
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "tui/view/view.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { STEPS_KEPT = 200 };
+
+// What stood there before, and what stands there since; ids outlive their cells.
+enum op_kind { OP_INSERT, OP_DELETE, OP_MOVE, OP_EDIT };
+struct place {
+    char *after, *marker, *source;
+    size_t at; // when the cell before it is gone
+};
+struct op {
+    enum op_kind kind;
+    char *id;
+    struct place was, is; // INSERT has no `was`, DELETE no `is`
+};
+struct step {
+    char *what, *about;
+    struct op *ops;
+    size_t n;
+};
+struct history {
+    struct step *steps;
+    size_t n, done; // steps[done…n) are undone
+    bool open;
+    const struct step *refused; // what was just refused: asked for again, it is forgotten
+    unsigned ids;
+};
+
+struct history *history_new(void)
+{
+    return mem_alloc(sizeof(struct history));
+}
+
+static void place_done(struct place *p)
+{
+    free(p->after);
+    free(p->marker);
+    free(p->source);
+}
+
+static void step_done(struct step *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        free(s->ops[i].id);
+        place_done(&s->ops[i].was);
+        place_done(&s->ops[i].is);
+    }
+    free(s->ops);
+    free(s->what);
+    free(s->about);
+}
+
+static void drop(struct history *h, size_t at)
+{
+    step_done(&h->steps[at]);
+    h->n--;
+    memmove(h->steps + at, h->steps + at + 1, (h->n - at) * sizeof *h->steps);
+    h->done -= h->done > at;
+}
+
+void history_free(struct history *h)
+{
+    if (!h)
+        return;
+    while (h->n)
+        drop(h, h->n - 1);
+    free(h->steps);
+    free(h);
+}
+
+void history_begin(bench *b, const char *what, const char *about)
+{
+    struct history *h = b->history;
+    remote_flush(b);
+    while (h->n > h->done)
+        drop(h, h->n - 1);
+    if (h->n == STEPS_KEPT)
+        drop(h, 0);
+    h->steps = mem_resize(h->steps, h->n + 1, sizeof *h->steps);
+    h->steps[h->n++] = (struct step){.what = mem_strdup(what), .about = mem_strdup(about)};
+    h->done = h->n;
+    h->refused = NULL;
+}
+
+void history_end(bench *b)
+{
+    struct history *h = b->history;
+    if (h->n && h->steps[h->n - 1].n == 0)
+        drop(h, h->n - 1);
+}
+
+static struct op *note(bench *b, enum op_kind kind, const char *id)
+{
+    struct history *h = b->history;
+    struct step *s = &h->steps[h->n - 1];
+    s->ops = mem_resize(s->ops, s->n + 1, sizeof *s->ops);
+    s->ops[s->n] = (struct op){.kind = kind, .id = mem_strdup(id)};
+    return &s->ops[s->n++];
+}
+
+// Where a cell stands and what is in it.
+static struct place place_of(bench *b, size_t i)
+{
+    AUTO_BUF source = {0};
+    text_all(edit_text(b->slots[i]->edit), &source);
+    return (struct place){.after = mem_strdup(i > 0 ? b->slots[i - 1]->id : NULL),
+        .marker = mem_strdup(slot_cell(b, i)->marker),
+        .source = mem_strdup(buf_cstr(&source)),
+        .at = i};
+}
+
+static struct place place_new(const char *after, const char *marker, const char *source)
+{
+    return (struct place){
+        .after = mem_strdup(after), .marker = mem_strdup(marker), .source = mem_strdup(source)};
+}
+
+// An id that no cell of any client has.
+static void fresh_id(bench *b, char out[9])
+{
+    char hex[SHA256_HEX];
+    AUTO_BUF seed = {0};
+    buf_fmt(&seed, "%lld %lld %u", (long long)clock_mono(), (long long)getpid(), b->history->ids++);
+    sha256_hex(seed.data, seed.len, hex);
+    memcpy(out, hex, 8);
+    out[8] = '\0';
+}
+
+const char *history_insert(bench *b, const char *after, const char *marker, const char *source)
+{
+    char id[9];
+    fresh_id(b, id);
+    struct op *op = note(b, OP_INSERT, id);
+    op->is = place_new(after, marker, source);
+    op->is.at = slot_by_id(b, after, &op->is.at) ? op->is.at + 1 : 0;
+    remote_insert(b, op->id, after, marker, source);
+    return op->id;
+}
+
+void history_delete(bench *b, size_t i)
+{
+    struct op *op = note(b, OP_DELETE, b->slots[i]->id);
+    op->was = place_of(b, i);
+    remote_delete(b, i);
+}
+
+void history_move(bench *b, size_t i, const char *after)
+{
+    struct op *op = note(b, OP_MOVE, b->slots[i]->id);
+    op->was = place_of(b, i);
+    op->is = place_new(after, NULL, NULL);
+    remote_move(b, op->id, after);
+}
+
+// The text changes in the cell's own editor, so that its own undo knows it, too.
+static void write_cell(bench *b, size_t i, const char *marker, const char *source)
+{
+    struct slot *s = b->slots[i];
+    AUTO_BUF now = {0};
+    text_all(edit_text(s->edit), &now);
+    if (!str_eq(buf_cstr(&now), source)) {
+        edit_select(s->edit, (pos){0}, text_end(edit_text(s->edit)));
+        edit_insert(s->edit, source, strlen(source));
+    }
+    remote_edit(b, i, marker);
+}
+
+void history_edit(bench *b, size_t i, const char *marker, const char *source)
+{
+    struct op *op = note(b, OP_EDIT, b->slots[i]->id);
+    op->was = place_of(b, i);
+    op->is = place_new(NULL, marker, source);
+    write_cell(b, i, marker, source);
+}
+
+// Is the cell still as a change left it?
+static bool fits(bench *b, const struct op *op, bool back, const char **why)
+{
+    size_t i;
+    bool there = slot_by_id(b, op->id, &i) != NULL;
+    bool makes = back ? op->kind == OP_DELETE : op->kind == OP_INSERT;
+    *why = there ? "it is there" : "its cell is gone";
+    if (makes || !there)
+        return makes && !there;
+    const struct place *to = back ? &op->was : &op->is, *then = back ? &op->is : &op->was;
+    *why = "the cell it stood after is gone";
+    if (op->kind == OP_MOVE)
+        return !to->after || slot_by_id(b, to->after, NULL);
+    if (op->kind != OP_EDIT)
+        return true;
+    struct place now = place_of(b, i);
+    bool same = str_eq(now.source, then->source) && str_eq(now.marker, then->marker);
+    place_done(&now);
+    *why = "its cell has been edited since";
+    return same;
+}
+
+static void remove_cell(bench *b, struct op *op, struct place *kept)
+{
+    size_t i;
+    if (!slot_by_id(b, op->id, &i))
+        return;
+    struct place now = place_of(b, i); // with what was typed since: doing it again brings that back
+    free(now.after);
+    now.after = STEAL(kept->after);
+    now.at = kept->at;
+    place_done(kept);
+    *kept = now;
+    remote_delete(b, i);
+}
+
+static void apply(bench *b, struct op *op, bool back)
+{
+    struct place *to = back ? &op->was : &op->is, *from = back ? &op->is : &op->was;
+    size_t i;
+    if (op->kind == OP_MOVE)
+        remote_move(b, op->id, to->after);
+    else if (op->kind == OP_EDIT && slot_by_id(b, op->id, &i))
+        write_cell(b, i, to->marker, to->source);
+    else if (op->kind == (back ? OP_DELETE : OP_INSERT))
+        remote_insert(b, op->id, to->after, to->marker, to->source);
+    else
+        remove_cell(b, op, from);
+}
+
+// Cells that the step itself brings back may be what others stand after.
+static bool made_by(const struct step *s, const char *id)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (str_eq(s->ops[i].id, id) &&
+            (s->ops[i].kind == OP_DELETE || s->ops[i].kind == OP_INSERT))
+            return true;
+    return false;
+}
+
+// What stood after a cell that is gone comes to stand where that was.
+static void find_places(bench *b, struct step *s, bool back)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        struct place *to = back ? &s->ops[i].was : &s->ops[i].is;
+        if (!to->after || slot_by_id(b, to->after, NULL) || made_by(s, to->after))
+            continue;
+        size_t at = to->at < b->n_slots ? to->at : b->n_slots;
+        free(to->after);
+        to->after = mem_strdup(at > 0 ? b->slots[at - 1]->id : NULL);
+    }
+}
+
+static bool step_fits(bench *b, const struct step *s, bool back)
+{
+    struct history *h = b->history;
+    const char *why;
+    for (size_t i = 0; i < s->n; i++) {
+        if (fits(b, &s->ops[i], back, &why))
+            continue;
+        bool again = h->refused == s;
+        h->refused = again ? NULL : s;
+        bench_complain(b, "%s %s: %s%s", back ? "cannot undo" : "cannot redo", s->what, why,
+            again  ? "; forgotten"
+            : back ? "; z again forgets it"
+                   : "; Z again forgets it");
+        if (again)
+            drop(h, (size_t)(s - h->steps));
+        return false;
+    }
+    return true;
+}
+
+static void take_step(bench *b, bool back)
+{
+    struct history *h = b->history;
+    if (!remote_ready(b, true))
+        return;
+    if (back ? h->done == 0 : h->done == h->n) {
+        bench_say(b, "no change of cells to %s", back ? "undo" : "redo");
+        return;
+    }
+    struct step *s = &h->steps[back ? h->done - 1 : h->done];
+    if (!step_fits(b, s, back))
+        return;
+    remote_flush(b);
+    find_places(b, s, back);
+    for (size_t i = 0; i < s->n; i++)
+        apply(b, &s->ops[back ? s->n - 1 - i : i], back);
+    h->done = back ? h->done - 1 : h->done + 1;
+    h->refused = NULL;
+    bench_select(b, s->about ? s->about : s->ops[0].id);
+    bench_say(b, "%s: %s", back ? "undone" : "done again", s->what);
+}
+
+void history_undo(bench *b)
+{
+    take_step(b, true);
+}
+
+void history_redo(bench *b)
+{
+    take_step(b, false);
+}

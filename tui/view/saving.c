@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// The document and its file: saving, reading again, and leaving, which all end with what the kernel
+// replies. What another program wrote meanwhile is asked about (conflict.c), never overwritten.
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "tui/view/view.h"
+
+struct saving {
+    char *path;
+    bool leave;
+};
+
+static void on_saved(bench *b, void *arg, const cJSON *reply)
+{
+    struct saving *s = arg;
+    const cJSON *error = json_get(reply, "error");
+    const char *code = json_str_or(error, "code", "");
+    bool exists = str_eq(code, "exists");
+    if (json_bool_or(reply, "ok", false)) {
+        if (s->leave)
+            leave_now(b, false);
+    } else if (exists || str_eq(code, "conflict")) {
+        conflict_push(b, s->path, exists, s->leave);
+    } else {
+        bench_complain(b, "not saved: %s", json_str_or(error, "message", "the kernel has gone"));
+    }
+    free(s->path);
+    free(s);
+}
+
+void save_document(bench *b, const char *path, bool force, bool leave)
+{
+    if (!remote_ready(b, true))
+        return;
+    remote_flush(b);
+    struct saving *s = mem_alloc(sizeof *s);
+    *s = (struct saving){mem_strdup(path), leave};
+    cJSON *m = message_new(MESSAGE_save);
+    json_set_int(m, "rev", INT64_C(1) << 53); // the document as it is, whoever changed it last
+    json_set_str(m, "path", path);
+    if (force)
+        json_set_bool(m, "force", true);
+    remote_ask(b, m, on_saved, s);
+}
+
+static void on_reloaded(bench *b, void *arg, const cJSON *reply)
+{
+    bool *leave = arg;
+    if (!json_bool_or(reply, "ok", false))
+        bench_complain(b, "not read again: %s",
+            json_str_or(json_get(reply, "error"), "message", "the kernel has gone"));
+    else if (*leave)
+        leave_now(b, false);
+    else
+        bench_say(b, "read again from its file");
+    free(leave);
+}
+
+void reload_document(bench *b, bool leave)
+{
+    if (!remote_ready(b, true))
+        return;
+    b->edited_at = 0;
+    for (size_t i = 0; i < b->n_slots; i++) // nothing of what was typed is sent any more
+        b->slots[i]->sent = text_revision(edit_text(b->slots[i]->edit));
+    bool *after = mem_alloc(sizeof *after);
+    *after = leave;
+    remote_ask(b, message_new(MESSAGE_reload), on_reloaded, after);
+}
+
+static size_t live_displays(const bench *b)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < fold_count(b->fold); i++) {
+        const struct run_cell *c = fold_cell(b->fold, i);
+        for (size_t k = 0; k < c->n_outputs; k++)
+            n += c->outputs[k].live;
+    }
+    return n;
+}
+
+static void reason(buf *out, const char *fmt, size_t n)
+{
+    buf_str(out, out->len ? ", " : "");
+    buf_fmt(out, "%zu %s%s", n, fmt, n == 1 ? "" : "s");
+}
+
+void leave_now(bench *b, bool stop)
+{
+    AUTO_BUF why = {0};
+    size_t live = live_displays(b);
+    buf_clear(&b->farewell);
+    if (bench_busy(b))
+        buf_str(&why, str_eq(b->state, "asking") ? "a cell asks" : "a cell runs");
+    if (live)
+        reason(&why, "live display", live);
+    if (!b->saved)
+        buf_fmt(&why, "%sunsaved changes", why.len ? ", " : "");
+    if (b->client && b->run && why.len && !stop)
+        buf_fmt(&b->farewell,
+            "%s goes on (%s); `firesteel attach %s` comes back to it, `firesteel stop %s` ends it",
+            b->run, buf_cstr(&why), b->run, b->run);
+    b->ops->quit(b->arg, stop);
+}
