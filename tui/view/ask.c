@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 // A question of the kernel: an effect to be allowed, or a text that a cell wants. Esc puts it off;
 // it stays open, and A comes back to it.
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "tui/view/dialog.h"
 #include "tui/view/line.h"
 
 #include <string.h>
+
+enum { PAUSE_MS = 400 };
 
 struct ask_view {
     view head;
@@ -245,19 +248,37 @@ const struct view_ops ask_view_ops = {.name = "question",
     .paste = paste,
     .done = done};
 
-// Dialogs and lines that are typed in are not interrupted: a question that comes up under a typing
-// hand would be answered by it.
-static bool may_interrupt(bench *b)
+// A question that comes up under a typing hand would be answered by it: it waits for a pause, and
+// for the end of a dialog or of editing.
+static bool may_interrupt(const bench *b)
 {
     return !b->top->ops->overlay && view_mode(b->top) != MODE_EDIT;
 }
 
-bool ask_offer(bench *b, bool again)
+static int64_t pause_left(const bench *b)
+{
+    int64_t left = b->typed_at + PAUSE_MS * CLOCK_MS - clock_mono();
+    return left > 0 ? left : 0;
+}
+
+static cJSON *next_question(const bench *b, bool again)
 {
     cJSON *q = b->asks->child;
     while (q && json_bool_or(q, "later", false) && !again)
         q = q->next;
-    if (!q || b->incoming || (!again && !may_interrupt(b)))
+    return q;
+}
+
+int ask_wait_ms(const bench *b)
+{
+    bool due = !b->incoming && may_interrupt(b) && next_question(b, false);
+    return due ? (int)(pause_left(b) / CLOCK_MS) + 1 : -1;
+}
+
+bool ask_offer(bench *b, bool again)
+{
+    cJSON *q = next_question(b, again);
+    if (!q || b->incoming || (!again && (!may_interrupt(b) || pause_left(b) > 0)))
         return q != NULL;
     json_set_bool(q, "later", false);
     struct ask_view *v = view_push(b, &ask_view_ops, sizeof *v);

@@ -189,6 +189,7 @@ void bench_key_now(bench *b, key k)
     const struct keymap *more = v->ops->more ? v->ops->more : &line_keys;
     const struct keymap *maps[] = {v->ops->keys, more, &line_keys};
     bool pending = b->input.n > 0;
+    b->typed_at = clock_mono();
     b->dirty = true;
     b->say[0] = '\0';
     enum action a = keymap_feed(&b->input, maps, ARRAY_LEN(maps), view_mode(v), k);
@@ -241,26 +242,34 @@ void bench_redraw(bench *b)
     b->dirty = true;
 }
 
+static int sooner(int a, int b)
+{
+    return a < 0 ? b : b < 0 ? a : a < b ? a : b;
+}
+
+static int send_wait_ms(const bench *b)
+{
+    int64_t left = b->edited_at + SEND_AFTER_MS * CLOCK_MS - clock_mono();
+    return !b->edited_at ? -1 : left > 0 ? (int)(left / CLOCK_MS) + 1 : 0;
+}
+
 int bench_wait_ms(const bench *b)
 {
-    if (b->edited_at) {
-        int64_t left = b->edited_at + SEND_AFTER_MS * CLOCK_MS - clock_mono();
-        return left > 0 ? (int)(left / CLOCK_MS) + 1 : 0;
-    }
-    if (b->n_held)
-        return typeahead_wait_ms(b);
     int wait = b->top->ops->wait_ms ? b->top->ops->wait_ms(b->top) : -1;
-    if (str_eq(b->state, "busy") || status_ticks(b)) // the running cell's clock, the data's age
-        wait = wait >= 0 && wait < SPIN_MS ? wait : SPIN_MS;
-    return wait;
+    wait = sooner(wait, send_wait_ms(b));
+    wait = sooner(wait, typeahead_wait_ms(b));
+    wait = sooner(wait, ask_wait_ms(b));
+    bool ticks = str_eq(b->state, "busy") || status_ticks(b); // a cell's clock, the data's age
+    return ticks ? sooner(wait, SPIN_MS) : wait;
 }
 
 void bench_tick(bench *b)
 {
     for (size_t i = 0; i < b->n_slots; i++)
         b->slots[i]->version += b->slots[i]->ages;
-    if (b->edited_at && clock_mono() >= b->edited_at + SEND_AFTER_MS * CLOCK_MS)
+    if (send_wait_ms(b) == 0)
         remote_flush(b);
+    ask_offer(b, false);
     b->dirty = true;
 }
 

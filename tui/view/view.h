@@ -99,6 +99,7 @@ struct bench {
     char say[240];
     bool said_error, dirty;
     int64_t edited_at; // mono ns of the last typed change, 0: all is sent
+    int64_t typed_at;  // mono ns of the last key
     int w, h;
     grid *scratch;
     buf farewell;
@@ -178,6 +179,7 @@ const char *help_place(enum action a, char *keys, size_t size);
 // The oldest open question comes up, unless something is typed; or, when `again`, one that was put
 // off too. false: there is none.
 bool ask_offer(bench *b, bool again);
+int ask_wait_ms(const bench *b); // until a question is to be offered, -1: none is
 enum prompt { PROMPT_PALETTE, PROMPT_SEARCH };
 void prompt_push(bench *b, enum prompt what, const char *line); // with that typed already
 void leave_push(bench *b);
