@@ -270,4 +270,122 @@ def test_an_undo_that_does_not_fit_any_more_is_said(t):
         leave(a)
 
 
+
+LUA = """-- %% One
+for i, n in ipairs {"one", "two", "three"} do _G["alpha_" .. n] = i end
+"""
+
+
+def editing(t, text=LUA, **options):
+    where = folder(t, text)
+    s = workbench(where, **options)
+    s.keys("C-e")
+    s.wait("[1]")
+    s.keys("Enter C-End Enter")
+    s.wait("EDIT")
+    return s
+
+
+def test_completion_narrows_goes_round_and_is_accepted(t):
+    with editing(t) as s:
+        s.type("x = al\t")
+        s.wait("alpha_three")
+        assert "x = alpha_" in text(s), "what all names begin with is there at once"
+        s.type("t")
+        s.gone("alpha_one ")
+        s.keys("Backspace")
+        s.wait(" alpha_two")
+        s.keys("Tab Tab Tab S-Tab Enter")
+        s.wait("x = alpha_two")
+        s.keys("Esc")
+        s.wait("COMMAND")
+        leave_unsaved(s)
+
+
+def test_completion_of_one_name_and_of_none(t):
+    with editing(t) as s:
+        s.type("alpha_tw\t")
+        s.wait("alpha_two")
+        s.type(" = string.for\t")
+        s.wait("alpha_two = string.format")
+        s.type("('%d', 1)\nnope_\t")
+        s.wait("no name is known")
+        s.type("\n\tindented\t")
+        s.wait("  indented")
+        s.keys("Esc")
+        leave_unsaved(s)
+
+
+def test_completion_closes_for_what_is_no_name(t):
+    with editing(t) as s:
+        s.type("alpha_\t")
+        s.wait("alpha_three")
+        s.keys("Esc")
+        s.gone("alpha_three ")
+        s.wait("EDIT")
+        s.type("one + alpha_\t")
+        s.wait(" alpha_three")
+        s.type("two + 1")
+        s.wait("alpha_one + alpha_two + 1")
+        s.keys("C-e")
+        s.wait("│ 4")
+        s.keys("Esc")
+        leave_unsaved(s)
+
+
+def test_completion_on_small_screens_stays_within(t):
+    with editing(t, LUA + "x = 0\n" * 30, size="40x10") as s:
+        s.type(" " * 30 + "alpha_\t")
+        s.wait("alpha_three")
+        rows = s.screen()
+        x, y, visible = s.cursor()
+        assert visible
+        at = next(i for i, row in enumerate(rows) if "alpha_three" in row)
+        assert at < y, ("above the cursor, for there is no room below", at, y)
+        s.keys("Esc Esc")
+        leave_unsaved(s)
+
+
+def test_documentation_of_a_name(t):
+    with editing(t) as s:
+        s.type("string.format")
+        s.keys("S-Tab")
+        s.wait("What it is")
+        s.wait("function")
+        s.type("(")
+        s.gone("What it is")
+        s.wait("string.format(")
+        s.type("'', alpha_one")
+        s.keys("S-Tab")
+        s.wait("alpha_one: number")
+        s.keys("Esc")
+        s.gone("What it is")
+        s.wait("EDIT")
+        s.type("\n    x")
+        s.keys("Home S-Tab")
+        s.quiet()
+        assert any(re.match(r"▌ ( {2})?x$", row) for row in s.screen()), s.screen()
+        s.keys("Esc")
+        leave_unsaved(s)
+
+
+def test_no_completion_while_a_cell_runs(t):
+    with editing(t, LUA + "\n-- %% Slow\nsh 'sleep 30'\n") as s:
+        s.keys("Esc j C-e")
+        s.wait("● busy")
+        s.keys("k Enter C-End Enter")
+        s.type("alpha_\t")
+        s.wait("no completion now: a cell is running")
+        s.keys("Esc i i")
+        s.wait("idle")
+        leave_unsaved(s)
+
+
+def leave_unsaved(s):
+    s.keys("q")
+    s.wait("Unsaved")
+    s.keys("d")
+    assert s.exit() == "exit 0"
+
+
 run(globals())

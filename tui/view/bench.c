@@ -217,6 +217,8 @@ static void draw_from(view *v, grid *g, rect area)
 {
     if (v->ops->overlay && v->below)
         draw_from(v->below, g, area);
+    if (!grid_cursor(g, &v->bench->caret_x, &v->bench->caret_y))
+        v->bench->caret_x = v->bench->caret_y = -1;
     grid_set_cursor(g, -1, -1);
     v->ops->draw(v, g, area);
 }

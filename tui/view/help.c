@@ -206,6 +206,8 @@ static const struct {
     {"In progress and curves on the full screen", &chart_view_ops, MODE_VIEW},
     {"In the palette and the search", &prompt_view_ops, MODE_VIEW},
     {"When a cell asks", &ask_view_ops, MODE_VIEW},
+    {"In the list of names while completing", &complete_view_ops, MODE_VIEW},
+    {"In the documentation of a name", &inspect_view_ops, MODE_VIEW},
     {"When something is unsaved", &leave_view_ops, MODE_VIEW},
     {"When the file has changed", &conflict_view_ops, MODE_VIEW},
     {"In a line that is typed: a filter, an answer", &typed_ops, MODE_LINE},

@@ -332,7 +332,8 @@ static bool act_editing(struct notebook_view *v, enum action a)
         v->keep = true;
         return true;
     }
-    bool done = edit_act(s->edit, a, &b->clipboard);
+    bool looks = (a == ACT_INSERT_TAB || a == ACT_INSPECT) && lookup_ask(b, s, a == ACT_INSPECT);
+    bool done = looks || edit_act(s->edit, a, &b->clipboard);
     if (!done && (a == ACT_UP || a == ACT_DOWN)) {
         size_t to = a == ACT_UP ? (v->at ? v->at - 1 : 0) : v->at + 1;
         if (to == v->at || to >= b->n_slots)

@@ -85,7 +85,7 @@ struct bench {
     struct history *history;
     char *select; // id of a cell to be selected as soon as it is there
 
-    unsigned asked;     // changes of the structure that the kernel has not answered
+    unsigned asked;     // what the kernel has not answered and typing waits for
     int64_t made, seen; // newest revision that it answered with, and that is shown
     int64_t held_at;    // mono ns, when the first of `held` came
     struct typed *held; // keys and pastes that wait for these changes
@@ -101,6 +101,7 @@ struct bench {
     int64_t edited_at; // mono ns of the last typed change, 0: all is sent
     int64_t typed_at;  // mono ns of the last key
     int w, h;
+    int caret_x, caret_y; // the cursor of the view below the one on top, x < 0: it has none
     grid *scratch;
     buf farewell;
 };
@@ -168,6 +169,10 @@ const char *command_help(const char *line); // NULL: it is none
 bool command_act(bench *b, enum action a);  // what works wherever one is
 bool command_does(enum action a);           // is it one of these?
 
+// lookup.c: asks the kernel about the name before the cursor: its completions, or what it is.
+// false: there is none, or the cell is not Lua.
+bool lookup_ask(bench *b, struct slot *s, bool inspect);
+
 // output.c: a slot's output, drawn anew when it has changed; NULL: it has none.
 const grid *output_grid(bench *b, size_t i, int width);
 
@@ -183,6 +188,8 @@ int ask_wait_ms(const bench *b); // until a question is to be offered, -1: none 
 enum prompt { PROMPT_PALETTE, PROMPT_SEARCH };
 void prompt_push(bench *b, enum prompt what, const char *line); // with that typed already
 void leave_push(bench *b);
+void complete_push(bench *b, struct slot *s, pos from, const cJSON *matches);
+void inspect_push(bench *b, const char *words);
 void conflict_push(bench *b, const char *path, bool exists, bool leave);
 void page_push(bench *b, size_t at); // all that a cell has left
 void page_push_display(bench *b, int64_t display);
@@ -197,7 +204,8 @@ void status_draw(bench *b, grid *g, rect area, unsigned mode, const char *place)
 
 // For the documentation, which is made from their keys.
 extern const struct view_ops page_view_ops, help_view_ops, prompt_view_ops, ask_view_ops,
-    pick_view_ops, table_view_ops, chart_view_ops, leave_view_ops, conflict_view_ops;
+    pick_view_ops, table_view_ops, chart_view_ops, leave_view_ops, conflict_view_ops,
+    complete_view_ops, inspect_view_ops;
 
 // Looks that views share.
 #define LOOK_DIM      ((style){.attrs = ATTR_DIM})

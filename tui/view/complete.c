@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+// Names that could stand at the cursor, in a list beside it. Typing narrows it; what belongs to no
+// name closes it and goes on to the cell.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "tui/grid/utf8.h"
+#include "tui/view/scroll.h"
+#include "tui/view/view.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { ROWS = 8, WIDTH = 40 };
+
+struct complete_view {
+    view head;
+    char *cell;
+    pos from; // where the name begins
+    char **names;
+    size_t n;
+    const char **shown; // those that begin with what is typed
+    struct scroll scroll;
+};
+
+// What is typed of the name, in the slot's line; NULL when the cell is not as it was.
+static const char *typed(const struct complete_view *v, struct slot **slot, size_t *n)
+{
+    *slot = slot_by_id(v->head.bench, v->cell, NULL);
+    pos at = *slot ? edit_cursor((*slot)->edit) : (pos){0};
+    if (!*slot || at.line != v->from.line || at.byte < v->from.byte)
+        return NULL;
+    *n = at.byte - v->from.byte;
+    return text_line(edit_text((*slot)->edit), at.line, NULL) + v->from.byte;
+}
+
+// false: none is left, or there is no place for it.
+static bool narrow(struct complete_view *v)
+{
+    struct slot *s;
+    size_t n, left = 0;
+    const char *words = typed(v, &s, &n);
+    for (size_t i = 0; words && i < v->n; i++)
+        if (strncmp(v->names[i], words, n) == 0)
+            v->shown[left++] = v->names[i];
+    v->scroll.at = v->scroll.top = 0;
+    v->scroll.n = left;
+    return left > 0;
+}
+
+static void insert(bench *b, struct slot *s, const char *words, size_t n)
+{
+    edit_insert(s->edit, words, n);
+    b->edited_at = clock_mono();
+    b->dirty = true;
+}
+
+static void accept(struct complete_view *v)
+{
+    struct slot *s;
+    size_t n;
+    const char *name = v->scroll.n ? v->shown[v->scroll.at] : NULL;
+    if (name && typed(v, &s, &n))
+        insert(v->head.bench, s, name + n, strlen(name) - n);
+    view_pop(&v->head);
+}
+
+static int widest(const struct complete_view *v)
+{
+    int w = 0;
+    for (size_t i = 0; i < v->scroll.n; i++) {
+        int one = text_width(v->shown[i], strlen(v->shown[i]), 0);
+        w = one > w ? one : w;
+    }
+    return w < WIDTH ? w : WIDTH;
+}
+
+// Below the cursor where there is room for it, else above, and within the screen.
+static rect place(const struct complete_view *v, rect area, int typed_columns)
+{
+    const bench *b = v->head.bench;
+    int n = v->scroll.n < ROWS ? (int)v->scroll.n : ROWS, w = widest(v) + 2;
+    int below = area.y + area.h - b->caret_y - 1, above = b->caret_y - area.y;
+    bool down = below >= n || below >= above;
+    n = n < (down ? below : above) ? n : down ? below : above;
+    w = w < area.w ? w : area.w;
+    int x = b->caret_x - typed_columns - 1;
+    x = x + w > area.x + area.w ? area.x + area.w - w : x;
+    return (rect){x < area.x ? area.x : x, down ? b->caret_y + 1 : b->caret_y - n, w, n};
+}
+
+static void draw(view *view_, grid *g, rect area)
+{
+    struct complete_view *v = (struct complete_view *)view_;
+    const bench *b = v->head.bench;
+    struct slot *s;
+    size_t n;
+    const char *words = typed(v, &s, &n);
+    if (!words || b->caret_x < 0)
+        return;
+    rect box = place(v, area, text_width(words, n, 0));
+    scroll_fit(&v->scroll, v->scroll.n, box.h);
+    for (int y = 0; y < box.h && v->scroll.top + (size_t)y < v->scroll.n; y++) {
+        size_t i = v->scroll.top + (size_t)y;
+        style look = i == v->scroll.at ? LOOK_BOLD : LOOK_SELECTED;
+        rect row = {box.x, box.y + y, box.w, 1};
+        grid_fill(g, row, ' ', look);
+        grid_put_short(g, row, row.x + 1, row.y, row.w - 2, v->shown[i], strlen(v->shown[i]), look);
+    }
+    grid_set_cursor(g, b->caret_x, b->caret_y);
+}
+
+static void delete_back(struct complete_view *v)
+{
+    struct slot *s;
+    size_t n;
+    if (typed(v, &s, &n) && edit_act(s->edit, ACT_DELETE_BACK, &v->head.bench->clipboard))
+        v->head.bench->edited_at = clock_mono();
+    if (!narrow(v))
+        view_pop(&v->head);
+}
+
+static bool act(view *view_, enum action a)
+{
+    struct complete_view *v = (struct complete_view *)view_;
+    if (a == ACT_ACCEPT || (a == ACT_ROW_NEXT && v->scroll.n == 1)) {
+        accept(v);
+        return true;
+    }
+    if (a == ACT_DELETE_BACK) {
+        delete_back(v);
+        return true;
+    }
+    bool last = v->scroll.at + 1 == v->scroll.n;
+    if (a == ACT_ROW_NEXT && last)
+        a = ACT_ROW_FIRST;
+    else if (a == ACT_ROW_PREVIOUS && v->scroll.at == 0)
+        a = ACT_ROW_LAST;
+    return scroll_act(&v->scroll, a);
+}
+
+static void type(view *view_, key k)
+{
+    struct complete_view *v = (struct complete_view *)view_;
+    bench *b = v->head.bench;
+    uint32_t c = key_character(k);
+    struct slot *s;
+    size_t n;
+    char words[4];
+    if (c < 0x80 && (isalnum((int)c) || c == '_') && typed(v, &s, &n)) {
+        insert(b, s, words, utf8_encode(c, words));
+        if (!narrow(v))
+            view_pop(view_);
+        return;
+    }
+    view_pop(view_);
+    bench_key_now(b, k);
+}
+
+static void paste(view *view_, const char *words, size_t n)
+{
+    bench *b = view_->bench;
+    view_pop(view_);
+    bench_paste_now(b, words, n);
+}
+
+static void done(view *view_)
+{
+    struct complete_view *v = (struct complete_view *)view_;
+    for (size_t i = 0; i < v->n; i++)
+        free(v->names[i]);
+    free(v->names);
+    free(v->shown);
+    free(v->cell);
+}
+
+static const struct binding bindings[] = {
+    {MODE_VIEW, "Tab", ACT_ROW_NEXT},
+    {MODE_VIEW, "Down", ACT_ROW_NEXT},
+    {MODE_VIEW, "S-Tab", ACT_ROW_PREVIOUS},
+    {MODE_VIEW, "Up", ACT_ROW_PREVIOUS},
+    {MODE_VIEW, "PgDn", ACT_PAGE_DOWN},
+    {MODE_VIEW, "PgUp", ACT_PAGE_UP},
+    {MODE_VIEW, "Enter", ACT_ACCEPT},
+    {MODE_VIEW, "Backspace", ACT_DELETE_BACK},
+    {MODE_VIEW, "Esc", ACT_BACK},
+    {MODE_VIEW, "C-c", ACT_BACK},
+};
+static const struct keymap keys = KEYMAP(bindings);
+const struct view_ops complete_view_ops = {.name = "names",
+    .keys = &keys,
+    .overlay = true,
+    .draw = draw,
+    .act = act,
+    .type = type,
+    .paste = paste,
+    .done = done};
+
+// What all names begin with.
+static size_t common(char *const *names, size_t n)
+{
+    size_t same = n ? strlen(names[0]) : 0;
+    for (size_t i = 1; i < n; i++) {
+        size_t k = 0;
+        while (k < same && names[i][k] == names[0][k])
+            k++;
+        same = k;
+    }
+    return same;
+}
+
+void complete_push(bench *b, struct slot *s, pos from, const cJSON *matches)
+{
+    const cJSON *m;
+    size_t n = 0, given = edit_cursor(s->edit).byte - from.byte;
+    const char *words = text_line(edit_text(s->edit), from.line, NULL) + from.byte;
+    char **names = mem_array((size_t)cJSON_GetArraySize(matches) + 1, sizeof *names);
+    cJSON_ArrayForEach(m, matches)
+    {
+        if (cJSON_IsString(m) && strncmp(m->valuestring, words, given) == 0)
+            names[n++] = mem_strdup(m->valuestring);
+    }
+    size_t same = common(names, n);
+    if (n == 0)
+        bench_say(b, "no name is known that begins so");
+    if (n && same > given)
+        insert(b, s, names[0] + given, same - given);
+    if (n > 1) {
+        struct complete_view *v = view_push(b, &complete_view_ops, sizeof *v);
+        v->cell = mem_strdup(s->id);
+        v->from = from;
+        v->names = names;
+        v->n = n;
+        v->shown = mem_array(n, sizeof *v->shown);
+        narrow(v);
+        return;
+    }
+    free(n ? names[0] : NULL);
+    free(names);
+}

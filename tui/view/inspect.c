@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// What a name is, in a box beside the cursor: it can be scrolled when it is long, and any other key
+// closes it and goes on to the cell.
+#include "base/mem.h"
+#include "tui/view/dialog.h"
+
+struct inspect_view {
+    view head;
+    char *words;
+    struct scroll scroll;
+};
+
+static void draw(view *view_, grid *g, rect area)
+{
+    struct inspect_view *v = (struct inspect_view *)view_;
+    const bench *b = v->head.bench;
+    int x = b->caret_x, y = b->caret_y, below = area.y + area.h - y - 1, above = y - area.y;
+    if (y >= 0 && below >= above)
+        area = (rect){area.x, y + 1, area.w, below};
+    else if (y >= 0)
+        area.h = above;
+    struct dialog_row row = {.text = v->words};
+    dialog_show(g, area,
+        &(struct dialog){.title = "What it is",
+            .rows = &row,
+            .n = 1,
+            .keys = "Esc closes",
+            .frame = LOOK_ACCENT,
+            .scroll = &v->scroll});
+    grid_set_cursor(g, x, y);
+}
+
+static bool act(view *view_, enum action a)
+{
+    return scroll_act(&((struct inspect_view *)view_)->scroll, a);
+}
+
+static void type(view *view_, key k)
+{
+    bench *b = view_->bench;
+    view_pop(view_);
+    bench_key_now(b, k);
+}
+
+static void paste(view *view_, const char *words, size_t n)
+{
+    bench *b = view_->bench;
+    view_pop(view_);
+    bench_paste_now(b, words, n);
+}
+
+static void done(view *view_)
+{
+    free(((struct inspect_view *)view_)->words);
+}
+
+static const struct binding bindings[] = {
+    {MODE_VIEW, "Down", ACT_ROW_NEXT},
+    {MODE_VIEW, "Up", ACT_ROW_PREVIOUS},
+    {MODE_VIEW, "PgDn", ACT_PAGE_DOWN},
+    {MODE_VIEW, "PgUp", ACT_PAGE_UP},
+    {MODE_VIEW, "Esc", ACT_BACK},
+    {MODE_VIEW, "C-c", ACT_BACK},
+};
+static const struct keymap keys = KEYMAP(bindings);
+const struct view_ops inspect_view_ops = {.name = "documentation",
+    .keys = &keys,
+    .overlay = true,
+    .draw = draw,
+    .act = act,
+    .type = type,
+    .paste = paste,
+    .done = done};
+
+void inspect_push(bench *b, const char *words)
+{
+    struct inspect_view *v = view_push(b, &inspect_view_ops, sizeof *v);
+    v->words = mem_strdup(words);
+}

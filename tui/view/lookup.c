@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// What Lua knows about the name at the cursor: its completions, or what it is. The kernel is asked,
+// and what is typed next waits for it; an answer that comes too late is for nobody.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "tui/view/view.h"
+
+#include <ctype.h>
+#include <string.h>
+
+struct question {
+    char *cell;
+    uint64_t revision;
+    pos at;
+};
+
+// Is there a name before the cursor, in a cell that is Lua?
+static bool asks(struct slot *s)
+{
+    pos from, to, at = edit_cursor(s->edit);
+    const char *line = text_line(edit_text(s->edit), at.line, NULL);
+    if (s->language != SYNTAX_LUA || edit_selection(s->edit, &from, &to) || !at.byte)
+        return false;
+    char before = line[at.byte - 1];
+    return isalnum((unsigned char)before) || before == '_' || before == '.' || before == ':';
+}
+
+static size_t offset(const text *t, pos at)
+{
+    size_t bytes = at.byte, n;
+    for (size_t i = 0; i < at.line; i++) {
+        text_line(t, i, &n);
+        bytes += n + 1;
+    }
+    return bytes;
+}
+
+// The slot it was asked for, still as it was; NULL: it has gone on.
+static struct slot *still(bench *b, const struct question *q)
+{
+    struct slot *s = slot_by_id(b, q->cell, NULL);
+    bool same = s && text_revision(edit_text(s->edit)) == q->revision &&
+                pos_compare(edit_cursor(s->edit), q->at) == 0;
+    return same && b->top->ops->keys == &notebook_keys && view_mode(b->top) == MODE_EDIT ? s : NULL;
+}
+
+static bool refused(bench *b, const cJSON *reply, const char *what)
+{
+    const cJSON *error = json_get(reply, "error");
+    if (json_bool_or(reply, "ok", false))
+        return false;
+    if (str_eq(json_str(error, "code"), "unavailable"))
+        bench_complain(b, "no %s now: %s", what, json_str_or(error, "message", ""));
+    else
+        bench_say(b, "%s", json_str_or(error, "message", "the kernel has gone"));
+    return true;
+}
+
+static void on_completions(bench *b, void *arg, const cJSON *reply)
+{
+    struct question *q = arg;
+    b->asked -= b->asked > 0;
+    struct slot *s = still(b, q);
+    if (s && !refused(b, reply, "completion")) {
+        int64_t start = json_int_or(reply, "start", 0), end = json_int_or(reply, "end", 0);
+        size_t typed = end > start ? (size_t)(end - start) : 0;
+        if (typed <= q->at.byte)
+            complete_push(b, s, (pos){q->at.line, q->at.byte - typed}, json_get(reply, "matches"));
+    }
+    free(q->cell);
+    free(q);
+}
+
+static void on_inspected(bench *b, void *arg, const cJSON *reply)
+{
+    struct question *q = arg;
+    b->asked -= b->asked > 0;
+    if (still(b, q) && !refused(b, reply, "documentation")) {
+        const cJSON *data = json_get(reply, "data");
+        inspect_push(b, json_str_or(data, "text/plain", ""));
+    }
+    free(q->cell);
+    free(q);
+}
+
+bool lookup_ask(bench *b, struct slot *s, bool inspect)
+{
+    if (!asks(s))
+        return false;
+    if (!remote_ready(b, false))
+        return true;
+    AUTO_BUF source = {0};
+    const text *t = edit_text(s->edit);
+    struct question *q = mem_alloc(sizeof *q);
+    *q = (struct question){mem_strdup(s->id), text_revision(t), edit_cursor(s->edit)};
+    text_all(t, &source);
+    cJSON *m = message_new(inspect ? MESSAGE_inspect : MESSAGE_complete);
+    json_set_str(m, "source", buf_cstr(&source));
+    json_set_int(m, "cursor", (int64_t)offset(t, q->at));
+    b->asked++;
+    remote_ask(b, m, inspect ? on_inspected : on_completions, q);
+    return true;
+}
