@@ -40,6 +40,8 @@ k8s_start k8s_manifest, k8s_check, k8s_get, k8s_list, k8s_state, k8s_events, k8s
 // What rows stand for, and what can be done to them (doc/displays.md). r NULL: pods.
 cJSON *k8s_about(const struct resource *r);
 void k8s_take_actions(cJSON *table, const struct resource *r);
+// Rows of events stand for the objects that they are about, which are not deleted from there.
+void k8s_take_event_actions(cJSON *table, const cJSON *events);
 
 // A text for Lua, without its last line's end: print adds one.
 cJSON *k8s_text(const buf *text);

@@ -181,8 +181,10 @@ int k8s_list(call *c, const cJSON *args, cJSON **result, err *e)
     {
         register_secrets(c, item);
     }
-    set_table(*result, is_table ? table_from_server(list, json_bool_or(args, "wide", false), all)
-                                : table_from_list(*result, all, clock_wall()));
+    cJSON *table = is_table ? table_from_server(list, json_bool_or(args, "wide", false), all)
+                            : table_from_list(*result, all, clock_wall());
+    k8s_take_actions(table, t.resource);
+    set_table(*result, table);
     return 0;
 }
 
@@ -218,7 +220,9 @@ int k8s_events(call *c, const cJSON *args, cJSON **result, err *e)
     if (!events)
         return -1;
     *result = cJSON_CreateObject();
-    set_table(*result, table_of_events(events, clock_wall()));
+    cJSON *table = table_of_events(events, clock_wall());
+    k8s_take_event_actions(table, events);
+    set_table(*result, table);
     json_set(*result, "items", STEAL(events));
     return 0;
 }

@@ -149,6 +149,21 @@ void k8s_take_actions(cJSON *table, const struct resource *r)
     json_set(table, "about", k8s_about(r));
 }
 
+void k8s_take_event_actions(cJSON *table, const cJSON *events)
+{
+    static const char *const actions[] = {"describe", "logs", "yaml"};
+    static const char *const fields[] = {"apiVersion", "kind", "namespace", "name", "uid"};
+    cJSON *row = json_array_at(table, "rows")->child;
+    for (const cJSON *e = events->child; e && row; e = e->next, row = row->next) {
+        const cJSON *object = json_get(e, "involvedObject");
+        cJSON *about = json_object_at(row, "about");
+        cJSON_AddNullToObject(about, "uid"); // else it would be the event's
+        for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+            json_set_str(about, fields[i], json_str(object, fields[i]));
+    }
+    json_set(table, "actions", cJSON_CreateStringArray(actions, ARRAY_LEN(actions)));
+}
+
 cJSON *k8s_text(const buf *text)
 {
     size_t n = text->len;

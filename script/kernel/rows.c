@@ -240,10 +240,15 @@ cJSON *rows_subject(const rows *r, int64_t display, const char *action, const ch
         return NULL;
     }
     const struct row *row = &t->rows[at];
-    cJSON *subject = cJSON_Duplicate(row->about ? row->about : t->about, true);
+    const cJSON *about = row->about ? row->about : t->about, *field;
+    cJSON *subject = cJSON_CreateObject();
     json_set_str(subject, "namespace", row->ns);
     json_set_str(subject, "name", row->name);
     json_set_str(subject, "uid", row->uid);
+    cJSON_ArrayForEach(field, about)
+    {
+        json_set(subject, field->string, cJSON_Duplicate(field, true));
+    }
     *in_cell = t->cell;
     return subject;
 }

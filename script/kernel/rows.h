@@ -13,8 +13,8 @@ typedef struct rows rows;
 rows *rows_new(void);
 void rows_free(rows *r);
 void rows_event(rows *r, const cJSON *event);
-// A row, as arguments of the binding that is to do something to it: its `about`, namespace, name,
-// uid; new. *in_cell: below which it stands, borrowed. Errors: ERR_NOT_FOUND for what is not there,
-// ERR_USAGE for an action that its table does not list.
+// A row, as arguments of the binding that is to do something to it: namespace, name, uid, and its
+// `about`, which wins; new. *in_cell: below which it stands, borrowed. Errors: ERR_NOT_FOUND for
+// what is not there, ERR_USAGE for an action that its table does not list.
 cJSON *rows_subject(const rows *r, int64_t display, const char *action, const char *uid,
     const char **in_cell, err *e);

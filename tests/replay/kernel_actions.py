@@ -188,6 +188,28 @@ def test_the_rows_of_an_object_and_its_pods(t):
     assert not gone["ok"] and "work" in gone["error"]["message"] and "not found" in gone["error"]["message"], gone
 
 
+def test_values_that_are_tables_take_actions_too(t):
+    k = granted(Kernel(t, pod("one", "echo hello"), env=sandbox(t)))
+    kind = "application/vnd.firesteel.table+json"
+    eventually(lambda: "Completed" in k.run("print(k8s.list 'pods')").out, 20)
+    for source in ("k8s.list 'pods'", "k8s.events('pod', 'one')"):
+        shown = [d for d in k.run(source).displays if kind in d["data"]][-1]
+        table, rows = shown["data"][kind], shown["data"][kind]["rows"]
+        assert rows and "describe" in table["actions"], table
+
+        def act(action):
+            return k.ask(type="act", display=shown["id"], action=action, row=rows[0]["uid"])
+
+        described = act("describe")
+        assert described["ok"] and re.search(r"^Name: +one$", described["text"], re.M), described
+        assert "kind: Pod" in act("yaml")["text"]
+        number = act("logs")["display"]
+        k.wait(lambda e: e["type"] == "update" and e["id"] == number and e.get("closed"))
+        assert spooled(k, number) == "hello\n"
+    refused = act("delete")
+    assert not refused["ok"] and "do not take \"delete\"" in refused["error"]["message"], refused
+
+
 def test_a_log_grows_and_ends(t):
     stop = os.path.join(t.dir(), "stop")
     k = granted(Kernel(t, pod("talks", f"i=0; while [ ! -e {stop} ]; do i=$((i+1)); echo tick $i; sleep 0.05; done; echo bye") +
