@@ -8,6 +8,7 @@
 #include "cli/offers.h"
 #include "cli/options.h"
 #include "cli/workbench.h"
+#include "script/journal/lock.h"
 #include "script/journal/writer.h"
 #include "script/notebook/notebook.h"
 
@@ -27,23 +28,6 @@ static char *target_name(const struct open_options *o)
         return NULL;
     return str_fmt("%s%s%s", o->context ? o->context : "", o->context && o->namespace_ ? "/" : "",
         o->namespace_ ? o->namespace_ : "");
-}
-
-// The kernel that has this notebook open already: its run is named after it, in the same folder.
-static char *living_kernel(struct cli *cli, const char *name, const char *cwd)
-{
-    struct kernels all;
-    char *found = NULL;
-    AUTO_FREE char *like = journal_run_name(name, clock_wall());
-    AUTO_FREE char *prefix = str_fmt("%s-", name);
-    if (kernels_find(cli, &all, NULL) < 0)
-        return NULL;
-    for (size_t i = 0; i < all.n && !found; i++)
-        if (!all.list[i].headless && str_eq(all.list[i].cwd, cwd) &&
-            str_starts(all.list[i].run, prefix) && strlen(all.list[i].run) == strlen(like))
-            found = mem_strdup(all.list[i].socket);
-    kernels_done(&all);
-    return found;
 }
 
 // A notebook, found and read; all of it ours to free.
@@ -71,6 +55,20 @@ static int place_find(struct place *p, struct cli *cli, const char *cwd, const c
         notebook_print(nb, &p->text);
     notebook_free(nb);
     return p->cwd ? 0 : -1;
+}
+
+// The socket of the kernel that has this notebook open already. Who asks for another working folder
+// than that kernel's is not taken there: a kernel of his own will say who has it.
+static char *living_kernel(const struct place *at, bool this_folder)
+{
+    struct lock_holder who;
+    if (!document_lock_holder(at->path, at->cwd, &who))
+        return NULL;
+    bool joins =
+        who.socket && path_exists(who.socket) && (!this_folder || str_eq(who.cwd, at->cwd));
+    char *socket = joins ? mem_strdup(who.socket) : NULL;
+    lock_holder_done(&who);
+    return socket;
 }
 
 static int launch(
@@ -107,7 +105,7 @@ static int launch(
 static int connect_kernel(
     workbench *w, struct cli *cli, const struct open_options *o, const struct place *at, err *e)
 {
-    AUTO_FREE char *socket = living_kernel(cli, at->name, at->cwd);
+    AUTO_FREE char *socket = living_kernel(at, o->cwd != NULL);
     return socket ? workbench_join(w, socket, false, e) : launch(w, cli, o, at, e);
 }
 

@@ -57,12 +57,12 @@ char *journal_run_name(const char *name, int64_t wall_ns)
     return str_fmt("%.100s-%s-%s", clean, stamp, digits);
 }
 
-static int make_folder(const char *folder, char **out, err *e)
+int journal_folder(const char *folder, err *e)
 {
-    *out = path_join(folder, ".firesteel");
-    if (path_make_dirs(*out, 0700, e) < 0)
+    AUTO_FREE char *hidden = path_join(folder, ".firesteel");
+    if (path_make_dirs(hidden, 0700, e) < 0)
         return -1;
-    AUTO_FREE char *ignore = path_join(*out, ".gitignore");
+    AUTO_FREE char *ignore = path_join(hidden, ".gitignore");
     if (path_exists(ignore))
         return 0;
     static const char text[] = "# Runs of firesteel: journals and what they spooled.\n*\n";
@@ -126,8 +126,8 @@ static bool reserve(journal *j, off_t want)
 
 journal *journal_create(const struct journal_spec *spec, err *e)
 {
-    AUTO_FREE char *dir = NULL;
-    if (make_folder(spec->folder, &dir, e) < 0)
+    AUTO_FREE char *dir = path_join(spec->folder, ".firesteel");
+    if (journal_folder(spec->folder, e) < 0)
         return NULL;
     journal *j = NULL;
     for (int tries = 0; tries < 16 && !(j && j->fd >= 0); tries++) {

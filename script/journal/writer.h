@@ -21,6 +21,8 @@ struct journal_spec {
     mask *mask;         // may be NULL
 };
 enum { JOURNAL_FORMAT = 1 };
+// Makes FOLDER/.firesteel with its .gitignore, where they are not there yet.
+int journal_folder(const char *folder, err *e);
 // Errors: ERR_FORBIDDEN for a folder that cannot be written, ERR_NO_SPACE.
 journal *journal_create(const struct journal_spec *spec, err *e);
 // Continues a run: a torn last line is cut off, numbering goes on. It is locked against a second

@@ -394,6 +394,7 @@ static int act_on_row(
 {
     int64_t number = json_int_or(message, "display", 0);
     const char *row = json_str(message, "row"), *in_cell = "";
+    outbox_flush(a->kernel->outbox); // what has happened to the rows by now
     cJSON *args = rows_subject(a->rows, number, action->name, row, &in_cell, e);
     if (!args)
         return -1;

@@ -77,6 +77,19 @@ static int open_document(kernel *k, cJSON **parameters, err *e)
     return 0;
 }
 
+int kernel_lock(kernel *k, const char *path, document_lock **lock, err *e)
+{
+    const struct kernel_options *o = k->options;
+    *lock = NULL;
+    if (o->headless || !path)
+        return 0;
+    *lock = document_lock_take(path,
+        &(struct lock_holder){
+            .run = (char *)o->run, .cwd = (char *)o->cwd, .socket = (char *)o->socket},
+        e);
+    return *lock ? 0 : -1;
+}
+
 static cJSON *versions(void)
 {
     cJSON *v = cJSON_CreateObject();
@@ -261,6 +274,10 @@ static int open_all(kernel *k, err *e)
     cJSON *parameters = NULL;
     if (!(k->gate = gate_new(o->allow, o->headless, e)) || open_document(k, &parameters, e) < 0)
         return -1;
+    if (kernel_lock(k, o->notebook, &k->lock, e) < 0) {
+        cJSON_Delete(parameters);
+        return -1;
+    }
     if (open_journal(k, parameters, e) < 0 || write_refusing_kubeconfig(k, e) < 0 ||
         open_sandbox(k, e) < 0)
         return -1;
@@ -345,6 +362,7 @@ void kernel_free(kernel *k)
     outbox_free(k->outbox);
     journal_close(k->journal);
     document_free(k->document);
+    document_lock_release(k->lock);
     gate_free(k->gate);
     ledger_free(k->ledger);
     place_free(k->place);
@@ -380,6 +398,7 @@ int kernel_run(const struct kernel_options *options, err *e)
             k->interp)) { // the Lua thread still uses all of it; the process is about to end
         server_free(k->server);
         journal_close(k->journal);
+        document_lock_release(k->lock);
     } else
         kernel_free(k);
     return exit_code;

@@ -146,6 +146,8 @@ void life_end(kernel *k, int exit_code, const char *message)
     k->stopping = true;
     k->exit = exit_code;
     k->last_words = mem_strdup(message);
+    if (exit_code != GUARD_RESTART) // nothing changes the document any more: the next may have it
+        document_lock_release(STEAL(k->lock));
     running_say_state(k, exit_code == GUARD_RESTART ? "restarting" : "stopping", NULL);
     actions_stop(k->actions, after_actions);
 }

@@ -56,9 +56,26 @@ static void on_hello(void *arg, peer *p, const cJSON *message)
         life_begin(k);
 }
 
+// Saving under another name makes that the document: it must be free.
+static int lock_other(kernel *k, const cJSON *m, document_lock **other, err *e)
+{
+    const char *path = message_type_of(m) == MESSAGE_save ? json_str(m, "path") : NULL;
+    if (!path || (k->lock && document_lock_is_of(k->lock, path)))
+        path = NULL;
+    return kernel_lock(k, path, other, e);
+}
+
 static int change(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 {
+    document_lock *other;
+    if (k->stopping)
+        return err_set(e, ERR_UNAVAILABLE, "the run is over");
+    if (lock_other(k, m, &other, e) < 0)
+        return -1;
     cJSON *event = document_change(k->document, json_str(m, "type"), m, e);
+    document_lock_release(event && other ? k->lock : other);
+    if (event && other)
+        k->lock = other;
     if (!event)
         return -1;
     *reply = cJSON_CreateObject();

@@ -13,6 +13,7 @@
 // threads see them, never at once.
 #pragma once
 #include "base/loop/loop.h"
+#include "script/journal/lock.h"
 #include "script/journal/mask.h"
 #include "script/journal/writer.h"
 #include "script/kernel/document.h"
@@ -64,6 +65,7 @@ struct kernel {
     err journal_error; // the first: the run stops
     server *server;
     document *document;
+    document_lock *lock; // of its file; NULL in a headless run
     outputs *outputs;
     interp *interp;
     struct queue_item *queue; // cells to execute
@@ -101,6 +103,8 @@ extern const struct outputs_ops kernel_outputs_ops;
 // A kernel without document, journal and Lua; what is opened in it is freed with it.
 kernel *kernel_new(const struct kernel_options *o, err *e);
 void kernel_free(kernel *k);
+// Locks the document of a path, for editing; *lock is NULL where there is nothing to lock.
+int kernel_lock(kernel *k, const char *path, document_lock **lock, err *e);
 // The ledger and the salt of a run whose journal is in the working folder.
 int kernel_load_past(kernel *k, const char *run, err *e);
 // Any thread: an event, in order with all others.

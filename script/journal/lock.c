@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+#include "script/journal/lock.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "script/journal/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum { TRIES = 5, LIMIT = 64 << 10 };
+
+struct document_lock {
+    char *path; // NULL: there can be none
+    char *text; // what we wrote
+    char *cwd;
+};
+
+// When a process began, in ticks since boot; 0: there is none. Its name, in brackets, may hold
+// anything.
+static int64_t started(int64_t pid)
+{
+    AUTO_FREE char *path = str_fmt("/proc/%lld/stat", (long long)pid);
+    AUTO_BUF stat = {0};
+    if (path_read(path, &stat, LIMIT, NULL) < 0)
+        return 0;
+    const char *rest = strrchr(buf_cstr(&stat), ')');
+    unsigned long long ticks = 0;
+    if (rest)
+        sscanf(rest + 1,
+            " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+            &ticks);
+    return (int64_t)ticks;
+}
+
+static void host_name(char host[256])
+{
+    *host = '\0';
+    gethostname(host, 255);
+    host[255] = '\0';
+}
+
+// The folder and the name of a document's lock, by its real path: links lead to the same one.
+static int find_place(const char *document, const char *cwd, char **folder, char **path)
+{
+    AUTO_FREE char *real = path_absolute(document, NULL);
+    if (!real)
+        return -1;
+    AUTO_FREE char *own = path_dirname(real);
+    AUTO_FREE char *name = path_basename(real);
+    *folder = mem_strdup(access(own, W_OK) == 0 || !cwd ? own : cwd);
+    *path = str_fmt("%s/.firesteel/%s.lock", *folder, name);
+    return 0;
+}
+
+void lock_holder_done(struct lock_holder *who)
+{
+    free(who->host);
+    free(who->run);
+    free(who->cwd);
+    free(who->socket);
+    *who = (struct lock_holder){0};
+}
+
+static bool read_holder(const char *path, struct lock_holder *who)
+{
+    AUTO_BUF text = {0};
+    *who = (struct lock_holder){0};
+    if (path_read(path, &text, LIMIT, NULL) < 0)
+        return false;
+    AUTO_JSON *j = json_parse(buf_cstr(&text), text.len, NULL);
+    *who = (struct lock_holder){.host = mem_strdup(json_str_or(j, "host", "")),
+        .run = mem_strdup(json_str(j, "run")),
+        .cwd = mem_strdup(json_str_or(j, "cwd", "")),
+        .socket = mem_strdup(json_str(j, "socket")),
+        .pid = json_int_or(j, "pid", 0),
+        .start = json_int_or(j, "start", 0)};
+    return true;
+}
+
+static bool is_here(const struct lock_holder *who)
+{
+    char host[256];
+    host_name(host);
+    return str_eq(who->host, host);
+}
+
+// What is not JSON names no process: somebody's disk was full, and nobody is there.
+static bool is_stale(const struct lock_holder *who)
+{
+    return !who->pid || (is_here(who) && (!who->start || started(who->pid) != who->start));
+}
+
+bool document_lock_holder(const char *document, const char *cwd, struct lock_holder *who)
+{
+    AUTO_FREE char *folder = NULL, *path = NULL;
+    if (find_place(document, cwd, &folder, &path) < 0 || !read_holder(path, who))
+        return false;
+    if (!is_stale(who))
+        return true;
+    lock_holder_done(who);
+    return false;
+}
+
+static char *text_of(const struct lock_holder *me)
+{
+    char host[256];
+    host_name(host);
+    AUTO_JSON *j = cJSON_CreateObject();
+    json_set_str(j, "host", host);
+    json_set_int(j, "pid", getpid());
+    json_set_int(j, "start", started(getpid()));
+    json_set_str(j, "run", me->run);
+    json_set_str(j, "cwd", me->cwd);
+    json_set_str(j, "socket", me->socket);
+    return json_to_str(j);
+}
+
+static int refuse(const char *document, const char *path, const struct lock_holder *who, err *e)
+{
+    AUTO_FREE char *name = path_basename(document);
+    AUTO_FREE char *attach = who->run ? str_fmt("`firesteel attach %s` joins it", who->run)
+                                      : mem_strdup("`firesteel ls` shows it");
+    if (is_here(who))
+        return err_set(e, ERR_CONFLICT, "%s is open already, in process %lld on %s%s%s: %s", name,
+            (long long)who->pid, who->host, who->run ? ", run " : "", who->run ? who->run : "",
+            attach);
+    return err_set(e, ERR_CONFLICT,
+        "%s is open already, in process %lld on %s%s%s: %s there; if that machine is gone, remove "
+        "%s",
+        name, (long long)who->pid, who->host, who->run ? ", run " : "", who->run ? who->run : "",
+        attach, path);
+}
+
+// Removes a lock that is stale; whoever looks at it at the same time waits, and looks again.
+static void remove_stale(const char *path)
+{
+    struct lock_holder who;
+    AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || flock(fd, LOCK_EX) < 0)
+        return;
+    if (read_holder(path, &who) && is_stale(&who))
+        unlink(path);
+    lock_holder_done(&who);
+}
+
+// link() makes it whole or not at all, also on a network's disk.
+static int try_take(const char *document, const char *path, const char *text, err *e)
+{
+    AUTO_FREE char *mine = str_fmt("%s.%ld", path, (long)getpid());
+    if (path_write(mine, text, strlen(text), 0600, e) < 0)
+        return -1;
+    for (int i = 0; i < TRIES; i++) {
+        struct lock_holder who;
+        if (link(mine, path) == 0) {
+            unlink(mine);
+            return 0;
+        }
+        if (errno != EEXIST)
+            break;
+        if (read_holder(path, &who) && !is_stale(&who)) {
+            unlink(mine);
+            refuse(document, path, &who, e);
+            lock_holder_done(&who);
+            return -1;
+        }
+        lock_holder_done(&who);
+        remove_stale(path);
+    }
+    int why = errno;
+    unlink(mine);
+    return err_errno(e, why, "cannot lock %s", document);
+}
+
+document_lock *document_lock_take(const char *document, const struct lock_holder *me, err *e)
+{
+    document_lock *l = mem_alloc(sizeof *l);
+    AUTO_FREE char *folder = NULL, *path = NULL;
+    if (find_place(document, me->cwd, &folder, &path) < 0 || journal_folder(folder, NULL) < 0)
+        return l; // the journal, which goes there too, says why
+    l->cwd = mem_strdup(me->cwd);
+    l->text = text_of(me);
+    if (try_take(document, path, l->text, e) < 0) {
+        document_lock_release(l);
+        return NULL;
+    }
+    l->path = STEAL(path);
+    return l;
+}
+
+void document_lock_release(document_lock *l)
+{
+    AUTO_BUF text = {0};
+    if (!l)
+        return;
+    if (l->path && path_read(l->path, &text, LIMIT, NULL) == 0 && str_eq(buf_cstr(&text), l->text))
+        unlink(l->path);
+    free(l->path);
+    free(l->text);
+    free(l->cwd);
+    free(l);
+}
+
+bool document_lock_is_of(const document_lock *l, const char *document)
+{
+    AUTO_FREE char *folder = NULL, *path = NULL;
+    return find_place(document, l->cwd, &folder, &path) == 0 && str_eq(l->path, path);
+}
