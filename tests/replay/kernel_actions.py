@@ -336,7 +336,7 @@ def test_two_clients(t):
     other.close()
     taken = k.wait(lambda e: e["type"] == "answered" and e["ask"] == ask["ask"])
     assert "value" not in taken, taken
-    assert k.of("kernel")[-1]["state"] == "idle"
+    k.wait(lambda e: e["type"] == "kernel" and e["state"] == "idle" and e["seq"] > taken["seq"])
     assert k.run("print(k8s.get('pod', 'one').metadata.uid)").out.strip() == row
 
 
