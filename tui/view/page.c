@@ -13,7 +13,10 @@
 
 #include <string.h>
 
-enum { SLICE_MS = 3 }; // of filter and search, between two looks at the keys
+enum {
+    SLICE_MS = 3,     // of filter and search, between two looks at the keys
+    PATIENCE_MS = 50, // with a search, when the next one is asked for already
+};
 #define LOG "application/vnd.firesteel.log+json"
 
 struct page_view {
@@ -104,9 +107,9 @@ static void tell_found(struct page_view *v)
 }
 
 // Goes on with filter and search for a while.
-static void work(struct page_view *v)
+static void work(struct page_view *v, int ms)
 {
-    int64_t until = clock_mono() + SLICE_MS * CLOCK_MS;
+    int64_t until = clock_mono() + ms * CLOCK_MS;
     do
         v->working = lines_work(v->pane.lines);
     while (v->working && clock_mono() < until);
@@ -139,7 +142,7 @@ static void draw(view *view_, grid *g, rect area)
     struct page_view *v = (struct page_view *)view_;
     rect body = {area.x, area.y + 1, area.w, area.h - 1 - v->filter.typing};
     load(v);
-    work(v);
+    work(v, SLICE_MS);
     v->pane.area = body;
     if (v->follow)
         pane_to_end(&v->pane);
@@ -156,8 +159,9 @@ static void search(struct page_view *v, bool backwards)
 {
     const buf *words = &v->head.bench->search;
     struct pane *p = &v->pane;
+    work(v, PATIENCE_MS);
     uint64_t n = lines_count(p->lines), from = p->hit;
-    if (!pane_shows(p, from))
+    if (!pane_shows(p, from) && p->top != from)
         from = backwards ? p->top : p->top ? p->top - 1 : n ? n - 1 : 0;
     needle_set(&v->searched, buf_cstr(words), words->len);
     p->marked[0] = &v->searched;
@@ -218,6 +222,7 @@ static bool act(view *view_, enum action a)
 {
     struct page_view *v = (struct page_view *)view_;
     struct pane *p = &v->pane;
+    load(v);
     if (filter_act(&v->filter, a, &view_->bench->clipboard)) {
         refilter(v);
         return true;

@@ -58,7 +58,7 @@ void pane_scroll(struct pane *p, int64_t rows)
 
 void pane_to(struct pane *p, uint64_t line)
 {
-    p->top = line;
+    p->top = p->last = line;
     p->row = 0;
 }
 
@@ -69,6 +69,7 @@ void pane_to_end(struct pane *p)
     while (p->top > 0 && rows < p->area.h)
         rows += rows_of(p, --p->top);
     p->row = rows > p->area.h ? rows - p->area.h : 0;
+    p->last = p->top;
 }
 
 bool pane_shows(const struct pane *p, uint64_t line)
@@ -118,11 +119,14 @@ static void draw_row(const struct pane *p, grid *g, rect area, int y, const stru
                 g, area, x, y, n->text.text + from, to - from, style_over(n->base, s->style));
     }
     mark(p, g, area, start, y, n, a, z, hit);
-    if (n->cut && z == n->text.n)
-        grid_print(g, area, x, y, LOOK_WARN, " ⋯ %llu KiB more in this line",
+    if (n->cut && z == n->text.n) { // over its end, when there is no room behind it
+        enum { ROOM = 24 };
+        int right = area.x + area.w - ROOM;
+        grid_print(g, area, x < right ? x : right, y, LOOK_WARN, " ⋯ %llu KiB are left out ",
             (unsigned long long)(n->cut >> 10));
-    bool more = !p->wrap && x > area.x + area.w;
-    if (more)
+        return;
+    }
+    if (!p->wrap && x > area.x + area.w)
         grid_print(g, area, area.x + area.w - 1, y, LOOK_DIM, "›");
 }
 

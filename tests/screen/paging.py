@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Outputs on the full screen: large ones paged from the spool, searched, filtered, followed."""
+import glob
+import os
+import re
+
+from screen import Screen
+from tap import FIRESTEEL, eventually, run, sh
+
+ROWS = 300000
+MANY = f'for i = 1, {ROWS} do print("row " .. i .. (i % 1000 == 0 and " Mark" or "")) end\n'
+GROWING = 'for i = 1, 1e9 do print("step " .. i); if i % 50 == 0 then sh "sleep 0.05" end end\n'
+
+
+def opened(t, text, wait="idle", size="80x24", **options):
+    where = t.dir()
+    with open(os.path.join(where, "page.lua"), "w", encoding="utf-8") as f:
+        f.write(text)
+    t.after(lambda: stop_all(where))
+    s = Screen([FIRESTEEL, "page.lua"], cwd=where, size=size, **options)
+    s.where = where
+    s.wait("idle")
+    s.keys("C-e")
+    s.wait("[1]" if wait == "idle" else "[*]")
+    s.wait(wait)
+    return s
+
+
+def stop_all(where):
+    for line in sh(FIRESTEEL, "ls").out.splitlines():
+        if line.endswith(where):
+            sh(FIRESTEEL, "stop", line.split()[0])
+
+
+def title(s):
+    """(first, last, count) of "Output  1–22 of 300000 lines"."""
+    found = re.search(r"(\d+)–(\d+) of (\d+) lines", s.screen()[0])
+    return tuple(int(n) for n in found.groups()) if found else (0, 0, 0)
+
+
+def body(s):
+    return s.screen()[1:-1]
+
+
+def shows(s, *rows, at=0):
+    """Waits until the body has these rows from row `at` on."""
+    eventually(lambda: body(s)[at:at + len(rows)] == list(rows))
+
+
+def line(s, words):
+    """Types a search or a filter, whose key was pressed."""
+    s.type(words)
+    s.keys("Enter")
+
+
+def leave(s):
+    s.keys("q")
+    s.wait("? help")
+    s.keys("q")
+    assert s.exit() == "exit 0"
+
+
+def test_every_line_can_be_reached(t):
+    with opened(t, MANY) as s:
+        s.keys("O")
+        s.wait(f"of {ROWS} lines")
+        s.keys("g")
+        s.wait("Output  1–22")
+        shows(s, *[f"row {i}" for i in range(1, 23)])
+        s.keys("G")
+        s.wait(f"Output  {ROWS - 21}–{ROWS}")
+        shows(s, f"row {ROWS} Mark", at=21)
+        s.keys("j j")
+        s.quiet()
+        assert title(s) == (ROWS - 21, ROWS, ROWS), title(s)
+        s.keys("PgUp")
+        s.wait(f"Output  {ROWS - 42}–")
+        s.keys("k")
+        s.wait(f"Output  {ROWS - 43}–{ROWS - 22} ")
+        shows(s, f"row {ROWS - 43}")
+        s.keys("g PgDn Space")
+        s.wait("Output  43–64 ")
+        s.keys("L")
+        s.wait("    43 row 43")
+        leave(s)
+
+
+def test_a_search_finds_what_is_far(t):
+    with opened(t, MANY) as s:
+        s.keys("O g /")
+        line(s, "ROW 123456")
+        s.wait("Output  123456–")
+        shows(s, "row 123456")
+        styles = s.styles()
+        at = next(i for i, row in enumerate(styles) if row == "|row 123456")
+        assert "0-9" in styles[at + 1] and "reverse" in styles[at + 1], styles[at:at + 2]
+        s.keys("/")
+        line(s, "mark")
+        s.wait("Output  124000–")
+        s.keys("n")
+        s.wait("Output  125000–")
+        s.keys("N N N")
+        s.wait("Output  122000–")
+        s.keys("g N")
+        s.wait(f"{ROWS} of {ROWS} lines")
+        s.keys("n")
+        s.wait("Output  1000–")
+        s.keys("/")
+        line(s, "not there")
+        s.wait("“not there” is nowhere")
+        leave(s)
+
+
+def test_a_filter_shows_what_matches(t):
+    with opened(t, MANY) as s:
+        s.keys("O g &")
+        s.type("7777")
+        matching = [i for i in range(1, ROWS + 1) if "7777" in str(i)]
+        s.wait(f"of {len(matching)} lines with “7777”, of {ROWS}")
+        shows(s, *[f"row {i}" for i in matching[:21]])
+        s.keys("Enter G")
+        s.wait(f"–{len(matching)} of")
+        shows(s, f"row {matching[-1]}", at=21)
+        s.keys("/")
+        line(s, "row 97777")
+        shows(s, "row 97777")
+        s.keys("g L")
+        s.wait(f"  {matching[0]} row {matching[0]}")
+        s.keys("j j")
+        s.quiet()
+        s.keys("Esc")  # all lines again, and the one on top stays there
+        s.wait(f"Output  {matching[2]}–")
+        s.keys("&")
+        line(s, "!row 1")
+        without = [i for i in range(1, ROWS + 1) if not str(i).startswith("1")]
+        s.wait(f"of {len(without)} lines without “row 1”")
+        s.keys("& C-u")
+        s.type("x")
+        s.wait("no line matches")
+        s.keys("Esc")
+        s.wait(f"of {ROWS} lines")
+        leave(s)
+
+
+def in_order(rows):
+    numbers = [int(row.split()[1]) for row in rows]
+    return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+def test_a_log_that_grows_is_followed(t):
+    with opened(t, GROWING, wait="busy") as s:
+        s.wait("more lines above")
+        s.keys("O")
+        s.wait("following")
+        first = title(s)
+        eventually(lambda: title(s)[1] > first[1] + 300)
+        eventually(lambda: in_order([row for row in body(s) if row]))
+        s.keys("g")
+        s.gone("following")
+        count = title(s)[2]
+        eventually(lambda: title(s)[2] > count + 200)
+        shows(s, "step 1", "step 2")
+        s.keys("f &")
+        line(s, "00")
+        s.wait("with “00”")
+        count = title(s)[2]
+        eventually(lambda: title(s)[2] > count + 20)
+        eventually(lambda: all("00" in row for row in body(s)) and title(s)[1] == title(s)[2])
+        s.keys("Esc C-c")
+        s.wait("idle")
+        s.keys("G")
+        s.wait("interrupted")
+        leave(s)
+
+
+def test_sizes_and_wide_characters(t):
+    text = 'for i = 1, 3000 do print(i .. ("漢字é"):rep(20) .. " end " .. i) end\n' \
+           'print("tab\\there")\n'
+    with opened(t, text, size="40x10") as s:
+        s.keys("O g")
+        s.wait("end 2")
+        s.quiet()
+        rows = body(s)
+        assert "".join(rows[:3]).replace(" ", "") == "1" + "漢字é" * 20 + "end1", rows
+        s.keys("j")  # a row, within the first line
+        shows(s, *rows[1:7])
+        s.keys("k w")
+        eventually(lambda: [row[0] for row in body(s)] == [str(i) for i in range(1, 9)])
+        eventually(lambda: all(row.endswith("›") for row in body(s)))
+        s.keys("Right")  # by half a screen: 20 columns, of which é takes one and 漢 two
+        shows(s, "é" + "漢字é" * 7 + "漢 ›")
+        s.keys("Left G")
+        eventually(lambda: body(s)[7].split() == ["tab", "here"])
+        s.resize("130x30")
+        s.wait("end 3000")
+        eventually(lambda: title(s) == (2974, 3001, 3001))
+        s.resize("40x10")
+        eventually(lambda: title(s)[1:] == (2981, 3001))
+        s.keys("w G")
+        eventually(lambda: body(s)[7].split() == ["tab", "here"] and body(s)[6].endswith("end 3000"))
+        leave(s)
+
+
+def test_outputs_of_all_kinds_are_one_text(t):
+    text = 'print("\\27[31mred\\27[0m\\27]0;x\\7!")\nsh "echo wrong >&2"\ndisplay { 1, 2 }\n' \
+           f'{MANY}error "at the end"\n'
+    with opened(t, text, wait="failed") as s:
+        s.wait("idle")
+        s.keys("O G")
+        s.wait("line 5: ")
+        s.keys("g")
+        shows(s, "red!", "wrong", "{1, 2}", "row 1")
+        assert any("0-2 fg=1" in row for row in s.styles()), s.styles()
+        s.keys("/")
+        line(s, "at the end")
+        s.wait("at the end")
+        s.keys("/")
+        line(s, "row 299999")
+        s.wait("row 299999")
+        leave(s)
+
+
+def test_a_long_line_and_a_lost_spool(t):
+    text = 'print(("x"):rep(400000) .. "END")\nprint "after"\n'
+    with opened(t, text) as s:
+        s.keys("O g w")
+        shows(s, "after", at=1)
+        assert title(s) == (1, 2, 2), s.screen()
+        s.keys("w G")
+        s.wait("KiB are left out")
+        leave(s)
+    with opened(t, MANY) as s:
+        for file in glob.glob(os.path.join(s.where, ".firesteel", "*", "out-*")):
+            os.remove(file)
+        s.keys("O G")
+        s.wait("cannot open the spool")
+        leave(s)
+
+
+run(globals())
