@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// Markdown as it is read, compared as rows of text with their looks.
+#include "base/mem.h"
+#include "tests/support/tap.h"
+#include "tui/grid/utf8.h"
+#include "tui/syntax/markdown_layout.h"
+
+#include <string.h>
+
+static void show(const char *source, int width, bool ascii, buf *out)
+{
+    markdown *m = markdown_new(source, strlen(source), width, ascii);
+    for (size_t i = 0; i < markdown_lines(m); i++) {
+        struct ansi_line line = markdown_line(m, i);
+        buf_add(out, line.text, line.n);
+        buf_char(out, '\n');
+    }
+    markdown_free(m);
+}
+
+static void check(const char *source, int width, const char *want)
+{
+    AUTO_BUF got = {0};
+    show(source, width, false, &got);
+    CHECK_STR(buf_cstr(&got), want);
+}
+
+TEST(paragraphs_are_wrapped_and_separated)
+{
+    check("one two\nthree four\n\n\nfive", 10, "one two\nthree four\n\nfive\n");
+    check("漢字漢字 漢字", 6, "漢字漢\n字\n漢字\n");
+    check("a  \nb\\\nc", 20, "a\nb\nc\n");
+    check("", 20, "");
+}
+
+TEST(headings)
+{
+    check("# One #\ntext\n## Two\n\n####### no\nSetext\n---\nX\n=", 20,
+        "One\n\ntext\n\nTwo\n\n####### no Setext\n\nX\n");
+    check("#", 10, "\n");
+    check("#no", 10, "#no\n");
+}
+
+TEST(lists_nest_and_are_numbered)
+{
+    check("- a\n- b\n  - c\n    goes on\n- d", 30, "• a\n• b\n  ◦ c goes on\n• d\n");
+    check("9. nine\n10. ten and more words", 14, "9. nine\n10. ten and\n    more words\n");
+    check("- one\n\n  two\n\nthree", 20, "• one\n\n  two\n\nthree\n");
+    check("- a\n-\n- b", 20, "• a\n•\n• b\n");
+}
+
+TEST(quotes_and_rules)
+{
+    check("> a\n> b\n>> c\n\nd", 10, "│ a b\n│ │ c\n\nd\n");
+    check("a\n\n***\nb", 6, "a\n\n──────\nb\n");
+    check("> lazy\ngoes on", 20, "│ lazy goes on\n");
+}
+
+TEST(code_keeps_its_lines)
+{
+    check("```lua\nlocal x\n  y\n```\nz", 20, "  local x\n    y\n\nz\n");
+    check("a\n\n    code\n     b\n", 20, "a\n\n  code\n   b\n");
+    check("~~~\nopen", 20, "  open\n");
+    check("> ```\n> in\n\nout", 20, "│   in\n\nout\n");
+}
+
+TEST(tables_are_aligned)
+{
+    check("| a | long |\n|:-:|-----:|\n| 1 | 2 |\n| x \\| y | `c` |\nafter", 40,
+        "  a   │ long\n──────┼─────\n  1   │    2\nx | y │    c\n\nafter\n");
+    check("| a | b |\n|---|---|\n| one two three | x |\n", 12,
+        "a        │ b\n─────────┼──\none two  │ x\nthree    │\n");
+    check("a | b\nno table", 20, "a | b no table\n");
+}
+
+TEST(inline_text)
+{
+    check("*a* **b** `c*` \\*d\\* snake_case 2 * 3", 60, "a b c* *d* snake_case 2 * 3\n");
+    check("[text](http://x) <https://y> ![pic](p.png) [no] (x)", 80,
+        "text (http://x) https://y pic (p.png) [no] (x)\n");
+    check("***both*** **open *in* it** *not closed", 60, "both open in it *not closed\n");
+}
+
+// The looks of a one-row text: a letter for each byte.
+static void looks(const char *source, char *out)
+{
+    markdown *m = markdown_new(source, strlen(source), 80, false);
+    struct ansi_line line = markdown_line(m, 0);
+    for (size_t i = 0; i < line.spans_n; i++)
+        for (size_t k = line.spans[i].from; k < line.spans[i].to; k++) {
+            style s = line.spans[i].style;
+            out[k] = s.attrs & ATTR_UNDERLINE                     ? 'u'
+                     : s.attrs & ATTR_DIM                         ? 'd'
+                     : (s.attrs & (ATTR_BOLD | ATTR_ITALIC)) == 5 ? 'B'
+                     : s.attrs & ATTR_BOLD                        ? 'b'
+                     : s.attrs & ATTR_ITALIC                      ? 'i'
+                     : s.fg                                       ? 'c'
+                                                                  : '.';
+        }
+    out[line.n] = '\0';
+    markdown_free(m);
+}
+
+TEST(looks_nest)
+{
+    char out[100];
+    looks("a *b* **c *d* e** `f` g", out);
+    CHECK_STR(out, "..i.bbBbb.c..");
+    looks("[go](x) on", out);
+    CHECK_STR(out, "uudddd...");
+    looks("*a_b_c* _d e_", out);
+    CHECK_STR(out, "iiiii.iii");
+}
+
+TEST(ascii_has_no_other_characters)
+{
+    AUTO_BUF got = {0};
+    show("- a\n> b\n\n---\n\n|a|b|\n|-|-|\n|c|d|", 20, true, &got);
+    for (size_t i = 0; i < got.len; i++)
+        CHECK((unsigned char)got.data[i] < 0x80);
+    CHECK_HAS(buf_cstr(&got), "- a\n");
+}
+
+TEST(rows_know_their_source)
+{
+    const char *source = "# T\n\nlong words here\nmore\n\n| a | b |\n|---|---|\n| c | d |\nend";
+    markdown *m = markdown_new(source, strlen(source), 10, false);
+    struct ansi_line last = markdown_line(m, markdown_lines(m) - 1);
+    CHECK_INT((int)last.n, 3);
+    CHECK_INT((int)markdown_source(m, markdown_lines(m) - 1), 8);
+    CHECK_INT((int)markdown_source(m, 0), 0);
+    CHECK_INT((int)markdown_source(m, 2), 2);
+    markdown_free(m);
+}
+
+int main(void)
+{
+    return tap_run();
+}
