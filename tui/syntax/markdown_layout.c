@@ -395,6 +395,7 @@ static void expand(const char *s, size_t n, buf *out)
 {
     size_t i = 0;
     buf_clear(out);
+    n -= n && s[n - 1] == '\r';
     for (; i < n && (s[i] == ' ' || s[i] == '\t'); i++)
         do
             buf_char(out, ' ');

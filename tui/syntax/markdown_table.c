@@ -21,6 +21,14 @@ static size_t line_length(const char *s, size_t n)
     return newline ? (size_t)(newline - s) : n;
 }
 
+static size_t run_of(const char *s, size_t n, char c)
+{
+    size_t k = 0;
+    while (k < n && s[k] == c)
+        k++;
+    return k;
+}
+
 static void trim(const char **s, size_t *n)
 {
     while (*n && (**s == ' ' || **s == '\t'))
@@ -73,7 +81,7 @@ static bool delimiters(const char *s, size_t n, enum side *sides, size_t *count)
         const char *c = e.at[i];
         size_t left = e.n[i] && c[0] == ':', right = e.n[i] > 1 && c[e.n[i] - 1] == ':';
         size_t dashes = e.n[i] - left - right;
-        if (!dashes || strspn(c + left, "-") < dashes)
+        if (!dashes || run_of(c + left, dashes, '-') < dashes)
             return false;
         sides[i] = left && right ? SIDE_MIDDLE : right ? SIDE_RIGHT : SIDE_LEFT;
     }
@@ -205,7 +213,7 @@ size_t markdown_table(struct layout *l, const char *s, size_t n)
 {
     struct table t = {0};
     struct entries head, row;
-    size_t first = line_length(s, n), lines = 2, indent = strspn(s, " ");
+    size_t first = line_length(s, n), lines = 2, indent = run_of(s, n, ' ');
     if (l->words.len || l->quotes || first >= n || !split(s, first, &head))
         return 0;
     size_t at = first + 1, second = line_length(s + at, n - at);

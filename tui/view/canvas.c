@@ -6,6 +6,7 @@
 #include "tui/grid/layout.h"
 #include "tui/grid/plot.h"
 #include "tui/grid/utf8.h"
+#include "tui/syntax/markdown_layout.h"
 #include "tui/view/progress.h"
 #include "tui/view/tablevalue.h"
 #include "tui/view/view.h"
@@ -300,18 +301,15 @@ void canvas_plot(struct canvas *c, const cJSON *plot)
 
 static void canvas_markdown(struct canvas *c, const char *words)
 {
-    syntax_state state = 0;
-    struct span spans[SYNTAX_SPANS];
-    while (*words) {
-        size_t n = strcspn(words, "\n"), count;
-        state = syntax_line(SYNTAX_MARKDOWN, state, words, n, spans, &count);
-        grid_put(c->grid, area_of(c), 0, c->y, words, n, (style){0});
-        for (size_t i = 0; i < count; i++)
-            grid_put(c->grid, area_of(c), text_width(words, spans[i].from, 0), c->y,
-                words + spans[i].from, spans[i].to - spans[i].from, syntax_style(spans[i].class));
-        c->y++;
-        words += n + (words[n] == '\n');
+    markdown *m = markdown_new(words, strlen(words), c->w, c->ascii);
+    for (size_t i = 0; i < markdown_lines(m); i++) {
+        struct ansi_line line = markdown_line(m, i);
+        size_t at = 0;
+        do
+            at = put_row(c, &line, at, (style){0}, true);
+        while (at < line.n);
     }
+    markdown_free(m);
 }
 
 void canvas_bundle(struct canvas *c, const cJSON *bundle, bool live, int limit)
