@@ -263,6 +263,8 @@ static int core_duration(lua_State *L)
     return 1;
 }
 
+extern const struct lua_source lib_sources[]; // script/lib, in the order it runs in
+
 static int core_sleep(lua_State *L)
 {
     interp *in = interp_of(L);
@@ -276,6 +278,18 @@ static int core_now(lua_State *L)
 {
     lua_pushnumber(L, (double)clock_mono() / CLOCK_SEC);
     return 1;
+}
+
+// source(name) → the text of a file of script/lib, or nil.
+static int core_source(lua_State *L)
+{
+    const char *name = luaL_optstring(L, 1, "");
+    for (const struct lua_source *s = lib_sources; s->name; s++)
+        if (str_eq(s->name, name)) {
+            lua_pushlstring(L, s->text, s->n);
+            return 1;
+        }
+    return 0;
 }
 
 static const luaL_Reg core_functions[] = {
@@ -298,6 +312,7 @@ static const luaL_Reg core_functions[] = {
     {"duration", core_duration},
     {"sleep", core_sleep},
     {"now", core_now},
+    {"source", core_source},
     {0},
 };
 
@@ -324,9 +339,13 @@ static void push_core(lua_State *L)
     lua_pushvalue(L, -1);
     lua_setfield(L, LUA_REGISTRYINDEX, INTERP_HOOKS);
     lua_setfield(L, -2, "hooks");
+    // What completion knows of the API's functions: names of their options, methods of what they
+    // return.
+    lua_newtable(L);
+    lua_setfield(L, -2, "options");
+    lua_newtable(L);
+    lua_setfield(L, -2, "returns");
 }
-
-extern const struct lua_source lib_sources[]; // script/lib, in the order it runs in
 
 void library_open(lua_State *L)
 {

@@ -138,7 +138,7 @@ static void on_looked_up(void *arg, cJSON *result)
 static int look_up(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 {
     if (running_busy(k))
-        return err_set(e, ERR_UNAVAILABLE, "a cell is running");
+        return err_set(e, ERR_UNAVAILABLE, "a cell is running; names can be looked up after it");
     struct lookup *l = mem_alloc(sizeof *l);
     *l = (struct lookup){k, server_number(p), cJSON_Duplicate(m, true)};
     struct interp_question question = {

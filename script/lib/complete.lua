@@ -1,65 +1,224 @@
 -- SPDX-License-Identifier: MIT
--- Completion and inspection: what stands at a place of a cell's source. Nothing is called, only looked up.
+-- Completion and inspection: what stands at a place of a cell's source. Nothing is called, only looked up: values of
+-- cells that ran, names that the cell itself declares, options of the API, and what its sources say of a function.
 local core = ...
+
+local KEYWORDS = "and break do else elseif end false for function goto if in local nil not or repeat return then true "
+  .. "until while"
+
+-- Places in a source.
+
+-- What is open at the end of a text: brackets that are not closed, innermost last, each with the name that was called;
+-- and whether the end is in a string or a comment.
+local function open_brackets(text)
+  local stack, at = {}, 1
+  while at <= #text do
+    local long = text:match("^%-%-%[(=*)%[", at) or text:match("^%[(=*)%[", at)
+    local char = text:sub(at, at)
+    if long then
+      local _, stop = text:find("]" .. long .. "]", at, true)
+      if not stop then return stack, true end
+      at = stop
+    elseif text:find("^%-%-", at) then
+      at = text:find("\n", at, true)
+      if not at then return stack, true end
+    elseif char == '"' or char == "'" then
+      at = text:find("[" .. char .. "\\\n]", at + 1)
+      while at and text:sub(at, at) == "\\" do at = text:find("[" .. char .. "\\\n]", at + 2) end
+      if not at then return stack, true end
+    elseif char == "(" or char == "{" then
+      local called = text:sub(1, at - 1):match "([%a_][%w_.:]*)%s*$"
+      local outer = stack[#stack]
+      if char == "{" and not called and outer and outer.char == "(" then called = outer.called end
+      stack[#stack + 1] = { char = char, called = called, at = at }
+    elseif char == ")" or char == "}" then
+      stack[#stack] = nil
+    end
+    at = at + 1
+  end
+  return stack, false
+end
+
+-- Names that a source declares before a place.
+local function declared(text)
+  local names = {}
+  local function add(list)
+    for name in list:gmatch "[%a_][%w_]*" do names[name] = true end
+  end
+  for list in text:gmatch "%f[%w_]local%s+([%a_][%w_, \t]*)" do
+    if not list:find "^function%f[^%w_]" then add(list) end
+  end
+  for name in text:gmatch "%f[%w_]local%s+function%s+([%a_][%w_]*)" do names[name] = true end
+  for list in text:gmatch "%f[%w_]function%s*[%w_.:]*%s*(%b())" do add(list) end
+  for list in text:gmatch "%f[%w_]for%s+([%a_][%w_, \t]*)%s+in%f[^%w_]" do add(list) end
+  for name in text:gmatch "%f[%w_]for%s+([%a_][%w_]*)%s*=" do names[name] = true end
+  return names
+end
+
+-- Values.
+
+local function members(value)
+  return type(value) == "string" and string or type(value) == "table" and value or nil
+end
+
+local function index_of(value)
+  local meta = type(value) == "table" and getmetatable(value)
+  return type(meta) == "table" and type(meta.__index) == "table" and meta.__index or nil
+end
+
+local function field(value, name)
+  while members(value) do
+    local found = rawget(members(value), name)
+    if found ~= nil then return found end
+    value = index_of(value)
+  end
+end
 
 local function lookup(path)
   local value = _G
   for name in path:gmatch "[^.:]+" do
-    if type(value) == "string" then value = string end
-    if type(value) ~= "table" then return nil end
-    local found = rawget(value, name)
-    local meta = getmetatable(value)
-    if found == nil and type(meta) == "table" and type(meta.__index) == "table" then found = meta.__index[name] end
-    value = found
+    value = field(value, name)
+    if value == nil then return nil end
   end
   return value
 end
 
-local function add_names(value, prefix, matches, seen)
-  if type(value) == "string" then value = string end
-  if type(value) ~= "table" or seen[value] then return end
-  seen[value] = true
-  for name in next, value do
-    if type(name) == "string" and name:sub(1, #prefix) == prefix and name:match "^[%a_][%w_]*$" then
-      matches[name] = true
+-- What "NAME(…)" before a dot or colon gives, as far as the API says.
+local function returned(before)
+  local called = before:match "([%a_][%w_.:]*)%s*%b()%s*[.:][%w_]*$" or before:match "([%a_][%w_.:]*)%s*%b{}%s*[.:][%w_]*$"
+  local fn = called and lookup(called)
+  return fn and core.returns[fn]
+end
+
+-- This file is the last to run: what tables there are by now are modules.
+local modules = {}
+for _, value in pairs(_G) do
+  if type(value) == "table" then modules[value] = true end
+end
+
+local function kind_of(value)
+  return modules[value] and "module" or type(value)
+end
+
+-- Matches: a set of names with their kinds.
+local function add_members(value, prefix, matches, only)
+  while members(value) do
+    for name, member in next, members(value) do
+      if type(name) == "string" and name:sub(1, #prefix) == prefix and name:match "^[%a_][%w_]*$" and name:sub(1, 2) ~= "__"
+        and not matches[name] and (not only or type(member) == only) then
+        matches[name] = only and "method" or kind_of(member)
+      end
     end
+    value = index_of(value)
   end
-  local meta = getmetatable(value)
-  if type(meta) == "table" then add_names(meta.__index, prefix, matches, seen) end
+end
+
+local function add_words(words, kind, prefix, matches)
+  for name in pairs(words) do
+    if name:sub(1, #prefix) == prefix and name ~= prefix then matches[name] = kind end
+  end
+end
+
+-- Options stand where a key does: after the bracket or a comma of a call's table.
+local function options_at(before, prefix, stack)
+  local frame, head = stack[#stack], before:sub(1, #before - #prefix)
+  if not frame or frame.char ~= "{" or not frame.called or not head:find "[{,;]%s*$" then return {} end
+  local fn = lookup(frame.called)
+  return fn and core.options[fn] or {}
+end
+
+local keywords = {}
+for word in KEYWORDS:gmatch "%a+" do keywords[word] = true end
+
+local function add_free(before, prefix, stack, matches)
+  add_members(_G, prefix, matches)
+  add_words(keywords, "keyword", prefix, matches)
+  add_words(declared(before:sub(1, #before - #prefix)), "local", prefix, matches)
+  add_words(options_at(before, prefix, stack), "option", prefix, matches)
 end
 
 function core.hooks.complete(request)
   local before = request.source:sub(1, request.cursor)
   local word = before:match "[%a_][%w_.:]*$" or ""
-  local path, prefix = word:match "^(.*)[.:]([%w_]*)$"
-  if not path then path, prefix = "", word end
-  local matches, list = {}, core.array {}
-  add_names(path == "" and _G or lookup(path), prefix, matches, {})
-  if path == "" then
-    for name in ("and break do else elseif end false for function goto if in local nil not or repeat return then true until while")
-      :gmatch "%a+" do
-      if name:sub(1, #prefix) == prefix then matches[name] = true end
-    end
+  local path, mark, prefix = word:match "^(.*)([.:])([%w_]*)$"
+  local stack, quoted = open_brackets(before)
+  local matches, names, kinds = {}, core.array {}, core.array {}
+  if not path then prefix = word end
+  local after = before:sub(1, #before - #word):match "[.:]%s*$"
+  if quoted then
+    prefix = ""
+  elseif path then
+    add_members(lookup(path), prefix, matches, mark == ":" and "function" or nil)
+  elseif after then
+    add_members(returned(before), prefix, matches, after:sub(1, 1) == ":" and "function" or nil)
+  else
+    add_free(before, prefix, stack, matches)
   end
-  for name in pairs(matches) do list[#list + 1] = name end
-  table.sort(list)
-  return { matches = list, start = #before - #prefix, ["end"] = #before }
+  for name in pairs(matches) do names[#names + 1] = name end
+  table.sort(names)
+  for i, name in ipairs(names) do kinds[i] = matches[name] end
+  return { matches = names, kinds = kinds, start = #before - #prefix, ["end"] = #before }
 end
 
+-- What the API's sources say above a function.
+local function comment(info)
+  local text = core.source(info.source:match "^@firesteel/(.+)%.lua$")
+  if not text then return nil end
+  local lines = {}
+  for line in text:gmatch "([^\n]*)\n" do
+    if #lines == info.linedefined - 1 then break end
+    lines[#lines + 1] = line:match "^%-%- ?(.*)$" or false
+  end
+  local first = #lines
+  while first > 0 and lines[first] do first = first - 1 end
+  return first < #lines and table.concat(lines, "\n", first + 1) or nil
+end
+
+local function signature(name, fn, info)
+  local parameters = {}
+  for i = 1, info.nparams do
+    local parameter = debug.getlocal(fn, i)
+    if not (i == 1 and parameter == "self" and name:find ":") then parameters[#parameters + 1] = parameter end
+  end
+  if info.isvararg then parameters[#parameters + 1] = "…" end
+  return ("%s(%s)"):format(name, table.concat(parameters, ", "))
+end
+
+local function describe_function(name, fn)
+  local info = debug.getinfo(fn, "Su")
+  local parts = { signature(name, fn, info) }
+  parts[#parts + 1] = comment(info)
+  local options = {}
+  for option in pairs(core.options[fn] or {}) do options[#options + 1] = option end
+  table.sort(options)
+  if #options > 0 then parts[#parts + 1] = "options: " .. table.concat(options, ", ") end
+  if info.what == "C" then
+    parts[#parts + 1] = "a function of Lua's library"
+  elseif not info.source:find "^@firesteel/" then
+    parts[#parts + 1] = ("from %s:%d"):format(info.short_src, info.linedefined)
+  end
+  return table.concat(parts, "\n")
+end
+
+local function describe(name, value)
+  if type(value) == "function" then return describe_function(name, value) end
+  local meta = type(value) == "table" and getmetatable(value)
+  local kind = type(meta) == "table" and rawget(meta, "__name") or kind_of(value)
+  return ("%s: %s\n%s"):format(name, kind, display.inspect(value))
+end
+
+-- The name at the cursor, else that of the call that it stands in.
 function core.hooks.inspect(request)
   local before, after = request.source:sub(1, request.cursor), request.source:sub(request.cursor + 1)
   local word = (before:match "[%a_][%w_.:]*$" or "") .. (after:match "^[%w_]*" or "")
   local value = word ~= "" and lookup(word) or nil
-  if value == nil then return { found = false } end
-  local text
-  if type(value) == "function" then
-    local info = debug.getinfo(value, "Su")
-    local names = {}
-    for i = 1, info.nparams do names[i] = debug.getlocal(value, i) end
-    if info.isvararg then names[#names + 1] = "…" end
-    text = ("%s(%s)\nfunction from %s:%d"):format(word, table.concat(names, ", "), info.short_src, info.linedefined)
-  else
-    text = ("%s: %s\n%s"):format(word, type(value), display.inspect(value))
+  if value == nil and word ~= "" and returned(before) then value = field(returned(before), word) end
+  if value == nil then
+    local stack = open_brackets(before)
+    local frame = stack[#stack]
+    word = frame and frame.called or ""
+    value = word ~= "" and lookup(word) or nil
   end
-  return { found = true, data = { ["text/plain"] = text } }
+  if value == nil then return { found = false } end
+  return { found = true, data = { ["text/plain"] = describe(word, value) } }
 end

@@ -202,3 +202,6 @@ function display.plot(data)
     [KIND:format "plot"] = { title = data.title, series = series },
   }
 end
+
+core.returns[display.progress] = progress
+core.options[display.table] = { columns = 1 }

@@ -13,6 +13,8 @@ function expect(...)
   return setmetatable({ value = (...) }, expectation)
 end
 
+core.returns[expect] = expectation
+
 local function shown(value)
   local text = type(value) == "string" and ("%q"):format(value):gsub("\\\n", "\\n") or display.inspect(value)
   if #text > SHOWN then

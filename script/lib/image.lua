@@ -15,6 +15,8 @@ end
 
 image = {}
 
+local build_options, push_options = { from = 1, add = 1, tag = 1, created = 1 }, { to = 1, insecure = 1 }
+
 -- image.build{ from = "base:tag", add = {"trainer.lua", "data/mnist"}, tag = "name:tag" }
 --   → {ref, digest, size, layers = {{digest, size}, …}}, with :push()
 -- from: nil is the worker alone; an image of the local store, or what image.build returned. The names of `add` are
@@ -23,7 +25,7 @@ function image.build(options)
   if type(options) ~= "table" or type(options.tag) ~= "string" then
     core.fail("error", 'image.build expects a tag: image.build { add = {"trainer.lua"}, tag = "name:tag" }')
   end
-  check("image.build", options, { from = 1, add = 1, tag = 1, created = 1 })
+  check("image.build", options, build_options)
   local from, add = options.from, core.array {}
   if getmetatable(from) == img then from = from.digest end
   for i, name in ipairs(options.add or {}) do add[i] = name end
@@ -37,7 +39,7 @@ end
 function img:push(options)
   if type(options) == "string" then options = { to = options } end
   options = options or {}
-  check("push", options, { to = 1, insecure = 1 })
+  check("push", options, push_options)
   local args = { ref = self.ref, digest = self.digest, to = options.to, insecure = options.insecure }
   return setmetatable(core.call("image.push", args), img)
 end
@@ -55,3 +57,6 @@ function image.remove(ref)
   if type(ref) ~= "string" then core.fail("error", 'image.remove expects an image: image.remove "name:tag"') end
   core.call("image.remove", { ref = ref })
 end
+
+core.options[image.build], core.options[img.push] = build_options, push_options
+core.returns[image.build], core.returns[img.push] = img, img

@@ -55,6 +55,23 @@ local function set(words)
   return result
 end
 
+-- The options of each function.
+local takes = {
+  create = set "namespace",
+  apply = set "namespace force",
+  check = set "verb force",
+  list = set "namespace all_namespaces selector field_selector wide",
+  get = set "namespace",
+  patch = set "namespace type subresource",
+  delete = set "namespace wait timeout propagation grace",
+  watch = set "namespace all_namespaces selector field_selector",
+  wait = set "timeout",
+  logs = set [[namespace selector container all all_containers grep tail since previous follow prefix]],
+  events = set "namespace",
+  describe = set "namespace",
+  can_i = set "namespace name subresource",
+}
+
 -- (handle, options), ("pods", "name", options), ("pods", options), ("pod/name", options)
 local function about(what, kind, name, options, known)
   if is_handle(kind) then return with_options(reference(kind), name, known, what) end
@@ -87,28 +104,26 @@ end
 
 -- k8s.create "sparkapp.yaml", k8s.create { apiVersion = …, kind = … } → a handle; of several objects: a list of them.
 function k8s.create(source, options)
-  return each_object("k8s.create", source, with_options({}, options, set "namespace", "k8s.create"))
+  return each_object("k8s.create", source, with_options({}, options, takes.create, "k8s.create"))
 end
 
 -- The same by server-side apply; force = true takes fields over from other managers.
 function k8s.apply(source, options)
-  return each_object("k8s.apply", source, with_options({}, options, set "namespace force", "k8s.apply"))
+  return each_object("k8s.apply", source, with_options({}, options, takes.apply, "k8s.apply"))
 end
 
 -- Would the server take it? A dry run; raises what the server has against it. verb = "create" or "apply".
 function k8s.check(source, options)
-  options = with_options({}, options, set "verb force", "k8s.check")
+  options = with_options({}, options, takes.check, "k8s.check")
   for _, o in ipairs(objects_of(source, "k8s.check")) do
     core.call("k8s.check", { object = o, verb = options.verb, force = options.force })
   end
   return true
 end
 
-local list_options = set "namespace all_namespaces selector field_selector wide"
-
 -- k8s.list("pods", { selector = "app=x", all_namespaces = true }) → { object, … }; shows as kubectl's table.
 function k8s.list(kind, options)
-  local result = core.call("k8s.list", about("k8s.list", kind, nil, options, list_options))
+  local result = core.call("k8s.list", about("k8s.list", kind, nil, options, takes.list))
   local handles = setmetatable({}, list)
   for i, o in ipairs(result.items) do handles[i] = as_handle(o) end
   rawset(handles, "table", result.table)
@@ -121,7 +136,7 @@ function k8s.get(kind, name, options)
   if type(name) == "table" or (name == nil and not is_handle(kind) and not tostring(kind):find "/") then
     return k8s.list(kind, type(name) == "table" and name or options)
   end
-  return as_handle(core.call("k8s.get", about("k8s.get", kind, name, options, set "namespace")))
+  return as_handle(core.call("k8s.get", about("k8s.get", kind, name, options, takes.get)))
 end
 
 -- k8s.patch(handle, { spec = … }), k8s.patch("pods", "name", patch): type = "merge", "strategic" or "json".
@@ -135,7 +150,7 @@ function k8s.patch(kind, ...)
     args = { kind = kind, name = name }
   end
   if type(patch) ~= "table" then usage "k8s.patch expects the patch as a table" end
-  args = with_options(args, options, set "namespace type subresource", "k8s.patch")
+  args = with_options(args, options, takes.patch, "k8s.patch")
   args.patch = patch
   return as_handle(core.call("k8s.patch", args).object)
 end
@@ -143,13 +158,13 @@ end
 -- Deletes and waits until it is gone; wait = false does not wait.
 function k8s.delete(kind, name, options)
   core.call("k8s.delete",
-    about("k8s.delete", kind, name, options, set "namespace wait timeout propagation grace"))
+    about("k8s.delete", kind, name, options, takes.delete))
 end
 
 -- Leaves a live table below the cell, and returns at once.
 function k8s.watch(kind, name, options)
   core.call("k8s.watch",
-    about("k8s.watch", kind, name, options, set "namespace all_namespaces selector field_selector"))
+    about("k8s.watch", kind, name, options, takes.watch))
 end
 
 -- k8s.wait { handle, "condition=Ready", timeout = "1m" }, and "jsonpath={.status.x}=y", "delete", "create".
@@ -158,19 +173,17 @@ function k8s.wait(options)
   if type(options) ~= "table" or not is_handle(options[1]) or type(options[2]) ~= "string" then
     usage('k8s.wait expects a handle and what to wait for: k8s.wait { handle, "condition=Ready", timeout = "1m" }')
   end
-  local args = with_options(reference(options[1]), options, set "timeout", "k8s.wait")
+  local args = with_options(reference(options[1]), options, takes.wait, "k8s.wait")
   args["for"] = options[2]
   return as_handle(core.call("k8s.wait", args))
 end
-
-local log_options = set [[namespace selector container all all_containers grep tail since previous follow prefix]]
 
 -- The log as a text; follow = true leaves it live below the cell instead. all = true: of every pod, merged by time.
 function k8s.logs(kind, name, options)
   if type(kind) == "string" and type(name) ~= "string" and not kind:find "/" and not (name or {}).selector then
     kind, name, options = "pods", kind, name -- k8s.logs("mnist-driver", {…}), as kubectl has it
   end
-  return core.call("k8s.logs", about("k8s.logs", kind, name, options, log_options))
+  return core.call("k8s.logs", about("k8s.logs", kind, name, options, takes.logs))
 end
 
 local function events_result(result)
@@ -183,16 +196,16 @@ end
 -- Events of an object, or, without one, of the namespace.
 function k8s.events(kind, name, options)
   if kind == nil then return events_result(core.call("k8s.events", {})) end
-  return events_result(core.call("k8s.events", about("k8s.events", kind, name, options, set "namespace")))
+  return events_result(core.call("k8s.events", about("k8s.events", kind, name, options, takes.events)))
 end
 
 function k8s.describe(kind, name, options)
-  return core.call("k8s.describe", about("k8s.describe", kind, name, options, set "namespace"))
+  return core.call("k8s.describe", about("k8s.describe", kind, name, options, takes.describe))
 end
 
 -- k8s.can_i("create", "sparkapplications", { namespace = … }) → true or false, and what the server says
 function k8s.can_i(verb, kind, options)
-  local args = about("k8s.can_i", kind, nil, options, set "namespace name subresource")
+  local args = about("k8s.can_i", kind, nil, options, takes.can_i)
   args.verb = verb
   local answer = core.call("k8s.can_i", args)
   return answer.allowed, answer.reason
@@ -265,3 +278,12 @@ end
 function list:delete(options)
   for i = #self, 1, -1 do self[i]:delete(options) end
 end
+
+for name, options in pairs(takes) do
+  core.options[k8s[name]] = options
+  if object[name] and name ~= "wait" then core.options[object[name]] = options end
+end
+for _, fn in ipairs { k8s.create, k8s.apply, k8s.get, k8s.patch, k8s.wait, object.refresh, object.patch, object.watch } do
+  core.returns[fn] = object
+end
+core.returns[k8s.list], core.returns[k8s.events], core.returns[object.events] = list, list, list

@@ -27,6 +27,8 @@ function sh(command, options)
   return setmetatable(core.call("sh", args), result_meta)
 end
 
+core.options[sh] = { check = 1, env = 1, cwd = 1, input = 1, quiet = 1, inputs = 1, outputs = 1 }
+
 local magic = {}
 firesteel.magic = magic
 

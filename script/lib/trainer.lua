@@ -10,6 +10,8 @@ job.__display = function() return nil end
 
 trainer = {}
 
+local known = { np = 1, args = 1, check = 1, env = 1, inputs = 1, outputs = 1 }
+
 -- trainer.run{ "trainer.lua", np = 1, args = {…}, check = true, env = {}, inputs = {}, outputs = {} }
 --   → {code, output, metrics = {loss =, accuracy =, …}, history = {…}, files = {name = sha256}}
 -- A resumed run repeats it only when the trainer, an input or an output has changed.
@@ -19,7 +21,6 @@ function trainer.run(options)
     core.fail("error", 'trainer.run expects the file of a trainer: trainer.run { "trainer.lua", args = {…} }')
   end
   local args = { script = options[1] }
-  local known = { np = 1, args = 1, check = 1, env = 1, inputs = 1, outputs = 1 }
   for key, value in pairs(options) do
     if key ~= 1 then
       if not known[key] then core.fail("error", ("trainer.run has no option %s"):format(tostring(key))) end
@@ -31,6 +32,8 @@ function trainer.run(options)
   args.args = words
   return setmetatable(core.call("trainer.run", args), job)
 end
+
+core.options[trainer.run] = known
 
 -- The trainer's own modules are in the worker, where trainer files run; a cell that asks for one is told so.
 for _, name in ipairs { "nn", "hvd", "data", "args" } do

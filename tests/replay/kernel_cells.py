@@ -193,16 +193,66 @@ def test_parameters_are_injected(t):
     assert k.finish() == 2 and "epochs" in k.stderr, k.stderr
 
 
+def completed(k, source, after=""):
+    reply = k.ask(type="complete", source=source + after, cursor=len(source.encode()))
+    assert reply["ok"] and len(reply["matches"]) == len(reply["kinds"]), reply
+    assert source.encode()[reply["start"]:reply["end"]].decode() == source[len(source) - (reply["end"] - reply["start"]):]
+    return dict(zip(reply["matches"], reply["kinds"]))
+
+
+def inspected(k, source):
+    reply = k.ask(type="inspect", source=source, cursor=len(source))
+    assert reply["ok"], reply
+    return reply["data"]["text/plain"]
+
+
 def test_complete_and_inspect(t):
     k = Kernel(t)
-    k.run("training = {rate = 1, rank = 2}")
+    k.run("training = {rate = 1, rank = 2, name = 'x', go = function(self, speed) end}")
     reply = k.ask(type="complete", source="x = training.ra", cursor=15)
     assert reply["matches"] == ["rank", "rate"] and (reply["start"], reply["end"]) == (13, 15), reply
-    reply = k.ask(type="complete", source="trai", cursor=4)
-    assert "training" in reply["matches"] and "trainer" in reply["matches"]
-    reply = k.ask(type="inspect", source="training.rate", cursor=13)
-    assert "number" in reply["data"]["text/plain"]
+    assert completed(k, "training.", "rest") == {"rank": "number", "rate": "number", "name": "string", "go": "function"}
+    assert completed(k, "training:") == {"go": "method"}
+    found = completed(k, "trai")
+    assert found == {"training": "table", "trainer": "module"}, found
+    assert completed(k, "k8s.li") == {"list": "function"} and completed(k, "x = k8") == {"k8s": "module"}
+    assert completed(k, "training.name:up") == {"upper": "method"}
+    assert "number" in inspected(k, "training.rate")
+    assert inspected(k, "training:go").startswith("training:go(speed)\n")
     assert not k.ask(type="inspect", source="nothing", cursor=3)["ok"]
+
+
+def test_completion_knows_the_cell_and_the_api(t):
+    k = Kernel(t)
+    source = "local alpha, almost = 1, 2\nlocal function although(alarm) end\nfor album in pairs {} do\n  al"
+    found = completed(k, source)
+    assert found == {n: "local" for n in ("alpha", "almost", "although", "alarm", "album")}, found
+    assert completed(k, "whi") == {"while": "keyword"}
+    assert completed(k, "k8s.list('pods', { sel") == {"selector": "option", "select": "function"}
+    assert "np" in completed(k, "trainer.run { 'trainer.lua', n") and "np" not in completed(k, "trainer.run { 'a', np = n")
+    assert "selector" not in completed(k, "k8s.list('pods', { selector = sel")
+    assert completed(k, "expect(1):at_l") == {"at_least": "method"}
+    methods = completed(k, "k8s.get('pod', 'one'):")
+    assert methods["describe"] == methods["delete"] == "method" and "__name" not in methods, methods
+    assert completed(k, "print('k8s.") == {} and completed(k, "x = 1 -- tra") == {} and completed(k, "[[ tra") == {}
+    assert completed(k, "print('it\\'s', tru") == {"true": "keyword"}
+    shown = inspected(k, "k8s.list")
+    assert shown.startswith("k8s.list(kind, options)\nk8s.list(\"pods\", {") and "options: all_namespaces, " in shown, shown
+    assert inspected(k, "trainer.run { 'trainer.lua', np = ").startswith("trainer.run(options)\ntrainer.run{")
+    assert inspected(k, "expect(1):near").startswith("near(") or "near" in inspected(k, "expect(1):near")
+    assert "library" in inspected(k, "string.format")
+    assert k.run("app = setmetatable({}, {__index = function() error 'asked' end, __tostring = function() return 'an app' end})").state == "ok"
+    assert completed(k, "app.") == {} and "an app" in inspected(k, "app")
+
+
+def test_names_cannot_be_looked_up_while_a_cell_runs(t):
+    k = Kernel(t)
+    busy = k.insert("firesteel.sleep '1m'")
+    k.start(busy)
+    for what in ("complete", "inspect"):
+        reply = k.ask(type=what, source="k8s.", cursor=4)
+        assert not reply["ok"] and "a cell is running" in reply["error"]["message"], reply
+    assert k.ask(type="interrupt")["ok"]
 
 
 def test_document_is_edited_by_two_clients(t):
