@@ -172,13 +172,18 @@ progress.__close = progress.close
 -- display.plot{ {1, 2, 3}, name = {…}, title = "…" }: lines over their index.
 local BLOCKS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
 
+-- A loss that ran away leaves a gap: JSON has no NaN.
+local function finite(v) return v == v and math.abs(v) < math.huge end
+
 local function sparkline(values)
   local low, high = math.huge, -math.huge
-  for _, v in ipairs(values) do low, high = math.min(low, v), math.max(high, v) end
+  for _, v in ipairs(values) do
+    if finite(v) then low, high = math.min(low, v), math.max(high, v) end
+  end
   local marks = {}
   for i, v in ipairs(values) do
-    local level = high > low and (v - low) / (high - low) or 0.5
-    marks[i] = BLOCKS[1 + math.floor(level * (#BLOCKS - 1) + 0.5)]
+    local level = high > low and finite(v) and (v - low) / (high - low) or 0.5
+    marks[i] = finite(v) and BLOCKS[1 + math.floor(level * (#BLOCKS - 1) + 0.5)] or " "
   end
   return ("%s  %.4g … %.4g"):format(table.concat(marks), low, high)
 end
@@ -190,7 +195,9 @@ function display.plot(data)
     if type(values) ~= "table" or #values == 0 then
       core.fail("error", ("display.plot: the series %s has no numbers"):format(name))
     end
-    series[#series + 1] = { name = name, y = core.array { table.unpack(values) } }
+    local y = core.array {}
+    for i, v in ipairs(values) do y[i] = finite(v) and v or core.null end
+    series[#series + 1] = { name = name, y = y }
     lines[#lines + 1] = name .. "  " .. sparkline(values)
   end
   for i, values in ipairs(data) do add("series " .. i, values) end

@@ -154,7 +154,7 @@ static void draw(view *view_, grid *g, rect area)
     if (q)
         draw_question(v, q, g, area);
     else
-        dialog_draw(g, area, "Question", "It has been answered.", "Esc closes", NULL);
+        dialog_draw(g, area, "Question", "It waits for no answer any more.", "Esc closes", NULL);
 }
 
 static void answer(struct ask_view *v, const char *value)
@@ -176,6 +176,8 @@ static bool act(view *view_, enum action a)
         json_set_bool(q, "later", true);
         bench_say(b, "it waits for an answer: A asks again");
     } else if (a == ACT_INTERRUPT) {
+        if (q)
+            json_set_bool(q, "later", true); // it goes with the cell
         remote_interrupt(b);
         view_pop(view_);
         return true;

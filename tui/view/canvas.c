@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PLOT_ROWS = 8, SERIES = 8, GAP = 2, BAR = 24, BAR_LEAST = 6, COLUMNS = 32 };
+enum { PLOT_ROWS = 8, SERIES = 8, GAP = 2, BAR = 24, BAR_LEAST = 6, NARROW = 50, COLUMNS = 32 };
 #define KIND(name) "application/vnd.firesteel." name "+json"
 
 static rect area_of(const struct canvas *c)
@@ -231,7 +231,7 @@ static void progress_bar(struct canvas *c, const cJSON *json, bool live)
     struct progress p = progress_read(json);
     int64_t epoch = json_int_or(json, "epoch", 0), epochs = json_int_or(json, "epochs", 0);
     AUTO_BUF label = {0}, words = {0}, metrics = {0};
-    if (json_str(json, "label"))
+    if (json_str(json, "label") && (!epochs || c->w >= NARROW))
         buf_fmt(&label, "%s ", json_str(json, "label"));
     if (epoch && epochs)
         buf_fmt(&label, "%lld/%lld ", (long long)epoch, (long long)epochs);

@@ -187,7 +187,7 @@ void bench_message(bench *b, message_type type, const cJSON *m)
         on_document(b, m);
     else if (type == MESSAGE_touched)
         bench_complain(b, "the file has changed underneath; saving asks before it overwrites it");
-    if (json_get(m, "seq"))
+    if (type != MESSAGE_welcome && json_get(m, "seq")) // a welcome's is that of the newest event
         on_event(b, type, m);
     ask_offer(b, false);
     b->dirty = true;

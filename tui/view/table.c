@@ -116,7 +116,7 @@ static void draw_title(struct table_view *v, grid *g, rect area)
     if (*pattern)
         x += grid_print(g, area, x, area.y, LOOK_WARN, "  /%s  %zu of %zu", pattern, n, total);
     else
-        buf_fmt(&words, "  %zu", total);
+        buf_fmt(&words, "  %zu row%s", total, total == 1 ? "" : "s");
     if (sort >= 0)
         buf_fmt(&words, "  by %s %s", tabledata_column(v->data, sort), reverse ? "↓" : "↑");
     grid_put_short(g, area, x, area.y, area.x + area.w - x, buf_cstr(&words), words.len, LOOK_DIM);
@@ -334,13 +334,14 @@ static int wait_ms(const view *view_)
 static void hint(const view *view_, buf *out)
 {
     const struct table_view *v = (const struct table_view *)view_;
+    buf_str(out, "? keys");
     for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
         char keys[24];
         view_keys(view_->ops, MODE_VIEW, actions[i].action, keys, sizeof keys);
         if (offers(v, actions[i].name))
-            buf_fmt(out, "%s %s  ", keys, actions[i].name);
+            buf_fmt(out, "  %s %s", keys, actions[i].name);
     }
-    buf_str(out, "/ filter  q back");
+    buf_str(out, "  / filter  q back");
 }
 
 static void done(view *view_)

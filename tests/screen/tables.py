@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Live tables on the full screen, by keys, against a sandbox whose pods are processes: filter, order,
+describe, YAML, logs, delete, changes while one looks; and progress, questions, status line, help."""
+import os
+import signal
+
+from bench import folder, kernels, leave, text, workbench
+from tap import eventually, processes, run
+
+PODS = """-- %% Deploy effects="cluster"
+local function pod(name, script)
+  k8s.apply { apiVersion = "v1", kind = "Pod", metadata = { name = name, labels = { app = "many" } },
+    spec = { restartPolicy = "Never", containers = { { name = "main", image = "host",
+      command = { "sh", "-c", script } } } } }
+end
+pod("alpha", "while sleep 1; do :; done")
+pod("beta", "for i in $(seq 1 40); do echo line $i of beta; done; while sleep 1; do :; done")
+pod("gamma-with-a-very-long-name-0f1e2d3c4b-worker", "exit 3")
+k8s.watch("pods", { selector = "app=many" })
+
+-- %% More effects="cluster"
+k8s.apply { apiVersion = "v1", kind = "Pod", metadata = { name = "delta", labels = { app = "many" } },
+  spec = { restartPolicy = "Never", containers = { { name = "main", image = "host",
+    command = { "sh", "-c", "while sleep 1; do :; done" } } } } }
+
+-- %% Less effects="destructive"
+k8s.delete("pod", "alpha")
+"""
+
+
+def deployed(t, **options):
+    """The pods' table on the full screen, all three as they will be."""
+    where = folder(t, PODS)
+    s = workbench(where, "small.lua", "--sandbox", seconds=40, **options)
+    s.where = where
+    s.keys("C-e")
+    s.wait("may it do this?")
+    s.keys("a")
+    s.wait("[●]")
+    s.keys("O")
+    s.wait("3 rows")
+    s.wait("Error")
+    return s
+
+
+def names(s):
+    """First words of the table's rows, in their order."""
+    rows = s.screen()
+    start = next(i for i, row in enumerate(rows) if row.startswith(" NAME"))
+    return [row.split()[0] for row in rows[start + 1:-1] if row.strip() and not row.startswith("/")]
+
+
+def selected(s):
+    """The name in the row with the cursor: the one in reverse but the last, the status line."""
+    row, found = "", None
+    for line in s.styles():
+        if line.startswith("|"):
+            row = line[1:]
+        elif "reverse" in line and found is None and row.startswith(" "):
+            found = row.split()[0]
+    return found
+
+
+def cursor_on(s, name):
+    eventually(lambda: selected(s) == name)
+
+
+def order(s, *wanted):
+    eventually(lambda: names(s) == list(wanted))
+
+
+def test_rows_are_filtered_ordered_and_followed(t):
+    with deployed(t) as s:
+        long = "gamma-with-a-very-long-name-0f1e2d3c4b-worker"
+        order(s, "alpha", "beta", long)
+        s.keys("/")
+        s.type("RUNNING")
+        s.wait("2 of 3")
+        order(s, "alpha", "beta")
+        s.keys("C-u")
+        s.type("!running")
+        s.wait("1 of 3")
+        order(s, long)
+        s.keys("Enter Esc")
+        s.wait("3 rows")
+        s.keys("s S")
+        s.wait("by NAME ↓")
+        order(s, long, "beta", "alpha")
+        s.keys("G")
+        cursor_on(s, "alpha")
+        s.keys("S")
+        s.wait("by NAME ↑")
+        order(s, "alpha", "beta", long)
+        cursor_on(s, "alpha")  # it stays with its row
+        s.keys("s s")
+        s.wait("by STATUS")
+        order(s, long, "alpha", "beta")  # Error before Running
+        s.keys("q q")
+
+
+def test_what_can_be_done_to_a_row(t):
+    with deployed(t) as s:
+        s.wait("d describe")  # the keys are in the status line
+        s.keys("j d")
+        s.wait("describe beta")
+        s.wait("Namespace:    default")
+        s.keys("q y")
+        s.wait("kind: Pod")
+        s.keys("q l")
+        s.wait("line 40 of beta")
+        s.keys("Esc")
+        s.wait(" NAME")
+        s.keys("Enter")
+        s.wait("line 40 of beta")
+        s.keys("q")
+        s.wait(" NAME")
+        cursor_on(s, "beta")
+        s.keys("C-d")
+        s.wait("destructive")
+        for part in ("delete Pod beta", "context    firesteel-sandbox", "namespace  default", "objects    Pod beta"):
+            assert part in text(s), text(s)
+        s.keys("n")
+        s.gone("destructive")
+        assert "beta" in names(s)
+        s.keys("C-d")
+        s.wait("destructive")
+        s.keys("y")
+        s.wait("2 rows")
+        assert "beta" not in names(s)
+        cursor_on(s, "gamma-with-a-very-long-name-0f1e2d3c4b-worker")  # the next row
+        s.keys("q q")
+
+
+def test_rows_come_and_go_while_one_looks(t):
+    with deployed(t) as s:
+        s.keys("j")
+        with workbench(s.where, "small.lua", seconds=40) as other:
+            other.keys("j C-e")
+            s.wait("4 rows")
+            cursor_on(s, "beta")
+            other.keys("j C-e")
+            other.wait("may it do this?")
+            s.wait("destructive")  # a question comes up over the table as well
+            other.keys("y")
+            s.gone("destructive")
+            s.wait("3 rows")
+            assert names(s)[0] == "beta", text(s)
+            cursor_on(s, "beta")
+            other.keys("q")
+            other.exit()
+        s.keys("q q")
+
+
+def test_a_small_screen_keeps_what_matters(t):
+    with deployed(t, size="40x10") as s:
+        assert "STATUS" in text(s) and "Running" in text(s), text(s)
+        assert "gamma" in text(s) and "worker" in text(s), "a name loses its middle: " + text(s)
+        for _ in range(8):
+            s.keys("Right")
+        s.wait("AGE")
+        assert "NAME" in text(s) and "STATUS" not in text(s), text(s)
+        s.keys("Left Left Left Left Left Left Left Left C-d")
+        s.wait("j k")  # the dialog scrolls
+        assert "delete Pod alpha" in text(s)
+        s.keys("G")
+        s.keys("PgDn")
+        s.wait("Pod alpha")
+        assert "y yes" in text(s), text(s)
+        s.keys("n")
+        s.gone("y yes")
+        s.keys("q q")
+
+
+def sandbox_of(where):
+    """The process id of the private sandbox of this folder's kernel: a descendant of its guard."""
+    kernel = kernels(where)[0].split()[1]
+    for line in processes("firesteel-sandbox"):
+        pid = parent = line.split(":")[0]
+        while parent not in ("0", "1", kernel):
+            with open(f"/proc/{parent}/stat", encoding="ascii") as f:
+                parent = f.read().rpartition(")")[2].split()[1]
+        if parent == kernel:
+            return int(pid)
+    return None
+
+
+def test_a_server_that_is_away_is_told(t):
+    with deployed(t) as s:
+        os.kill(eventually(lambda: sandbox_of(s.where)), signal.SIGKILL)
+        s.wait(" old")
+        assert names(s)[0] == "alpha", "what was known stays"
+        s.keys("q q")
+
+
+OUTPUTS = """-- %% Several
+print("a line of text")
+display.table({{"x", 10}, {"y", 9}}, {columns = {"NAME", "N"}})
+display.plot { loss = {3, 2, 1, 0/0, 1/0, 0.5}, title = "a curve" }
+
+-- %% Bar
+local p = display.progress(10, "work")
+for i = 1, 10 do p:update(i) sh "sleep 0.3" end
+p:close()
+
+-- %% Trained
+display { ["text/plain"] = "x", ["application/vnd.firesteel.progress+json"] = {
+  label = "epoch", epoch = 2, epochs = 4, done = 5, total = 10, elapsed = 3,
+  metrics = { loss = 0.25, accuracy = 0.9 },
+  history = { { metrics = { loss = 0.9, val_loss = 1.0, accuracy = 0.5 } },
+              { metrics = { loss = 0.5, val_loss = 0.7, accuracy = 0.8 } } } } }
+"""
+
+
+def test_a_key_goes_round_what_a_cell_has_left(t):
+    with workbench(folder(t, OUTPUTS)) as s:
+        s.keys("C-e")
+        s.wait("[1] Several")
+        s.keys("O")
+        s.wait("Output")
+        s.keys("Tab")
+        s.wait("table  1 of 3")
+        s.keys("s s")
+        s.wait("by N ↑")
+        order(s, "y", "x")  # 9 comes before 10
+        s.keys("d")
+        s.wait("this table has no describe")
+        s.keys("Tab")
+        s.wait("plot  2 of 3")
+        s.keys("S-Tab")
+        s.wait("table  1 of 3")
+        s.keys("S-Tab")
+        s.wait("a line of text")
+        s.keys("q")
+        s.wait("COMMAND")
+        leave(s)
+
+
+def test_progress_says_what_is_left(t):
+    with workbench(folder(t, OUTPUTS)) as s:
+        s.keys("j C-e")
+        s.wait("s left")
+        s.wait("10/10")
+        s.wait("in 3")  # how long it took
+        leave(s)
+
+
+def test_progress_and_curves_without_unicode_and_in_little_room(t):
+    with workbench(folder(t, OUTPUTS), term="vt100", size="40x24", env={"LC_ALL": "C"}) as s:
+        s.keys("j j C-e")
+        s.wait("5/10")
+        s.wait("idle")
+        screen = text(s)
+        assert "####" in screen and "loss 0.2500" in screen, screen
+        assert "*" in screen and screen.isascii() or "│" in screen, screen
+        assert "?" not in screen.replace("? help", ""), screen
+        s.keys("O")
+        s.wait("progress")
+        assert "validation" in text(s) or "val" in text(s), text(s)
+        s.keys("q")
+        leave(s)
+
+
+ASKING = """-- %% Name
+print("hello " .. input "your name?")
+
+-- %% Secret
+local token = secret "APP_TOKEN"
+print(#token)
+"""
+
+
+def test_answers_are_edited_put_off_and_secret(t):
+    with workbench(folder(t, ASKING), env={"APP_TOKEN": None}) as s:
+        s.keys("C-e")
+        s.wait("Name asks")
+        s.type("Wrold")
+        s.keys("Esc")
+        s.wait("A asks again")
+        s.keys("j")
+        s.wait("A answers the question")
+        assert "asking" in s.screen()[-1], text(s)
+        s.keys("A")
+        s.wait("Name asks")
+        s.type("world")
+        s.keys("C-a")
+        s.type("new ")
+        s.keys("C-e C-w")
+        s.paste("pasted\nand no more")
+        s.wait("> new pasted")
+        s.keys("Enter")
+        s.wait("hello new pasted")
+        s.wait("idle")
+        s.keys("j C-e")
+        s.wait("Secret asks")
+        s.type("hunter22")
+        s.wait("> ********")
+        assert "hunter22" not in text(s)
+        s.keys("Left Backspace Enter")
+        s.wait("│ 7")
+        leave(s)
+
+
+def test_a_question_waits_until_nothing_is_typed(t):
+    with workbench(folder(t, ASKING)) as s:
+        s.keys("j C-e k Enter")
+        s.wait("EDIT")
+        s.keys("Esc")
+        s.wait("Secret asks")
+        s.keys("C-c")
+        s.wait("interrupted")
+        leave(s)
+
+
+def test_the_help_is_found_in(t):
+    with workbench(folder(t)) as s:
+        s.keys("?")
+        s.wait("Running")
+        s.keys("/")
+        s.type("line numbers")
+        s.gone("interrupt the kernel")
+        assert "show or hide line numbers" in text(s), text(s)
+        s.keys("Esc")
+        s.wait("interrupt the kernel")
+        s.keys("q")
+        s.wait("COMMAND")
+        s.resize("130x30")
+        s.keys("?")
+        s.wait("Running, while editing")
+        s.keys("q")
+        leave(s)
+
+
+run(globals())
