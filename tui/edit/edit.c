@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "tui/edit/indent.h"
 #include "tui/grid/utf8.h"
 
 #include <ctype.h>
@@ -16,8 +17,7 @@ struct edit {
     bool marking;   // movements go on selecting (ACT_MARK)
     int goal;       // screen column of vertical movements, -1: the cursor's
     size_t page;
-    const char *comment;
-    int indent;
+    struct edit_language language;
 };
 
 edit *edit_new(const char *s, size_t n)
@@ -27,8 +27,7 @@ edit *edit_new(const char *s, size_t n)
     e->undo = undo_new();
     e->goal = -1;
     e->page = 10;
-    e->comment = "--";
-    e->indent = 4;
+    e->language = (struct edit_language){"--", "", "", 4};
     text_set(e->text, s, n);
     return e;
 }
@@ -87,10 +86,11 @@ void edit_set_page(edit *e, size_t lines)
     e->page = lines;
 }
 
-void edit_set_language(edit *e, const char *comment, int indent)
+void edit_set_language(edit *e, const struct edit_language *language)
 {
-    e->comment = comment;
-    e->indent = indent > 0 ? indent : 4;
+    e->language = *language;
+    if (e->language.indent <= 0)
+        e->language.indent = 4;
 }
 
 // The one place where the text changes.
@@ -137,31 +137,16 @@ void edit_paste(edit *e, const char *s, size_t n)
     undo_group_end(e->undo);
 }
 
-static bool ends_with_word(const char *s, size_t n, const char *word)
+void edit_type(edit *e, const char *s, size_t n)
 {
-    size_t length = strlen(word);
-    if (n < length || memcmp(s + n - length, word, length) != 0)
-        return false;
-    return n == length || !isalnum((unsigned char)word[0]) ||
-           !(isalnum((unsigned char)s[n - length - 1]) || s[n - length - 1] == '_');
-}
-
-// Does a block begin at the end of this line? The words are Lua's, bash's and Python's together:
-// what opens in one of them hardly ends a line in another.
-static bool opens_block(const char *s, size_t n)
-{
-    static const char *const words[] = {
-        "then", "do", "else", "repeat", "{", "(", "[", ":", "|", NULL};
-    while (n && (s[n - 1] == ' ' || s[n - 1] == '\t'))
-        n--;
-    for (const char *const *w = words; *w; w++)
-        if (ends_with_word(s, n, *w))
-            return true;
-    if (!n || s[n - 1] != ')')
-        return false;
-    AUTO_FREE char *line = mem_strndup(s, n); // "function f(x)", "x = function()"
-    const char *open = strstr(line, "function");
-    return open && !strstr(open, "end");
+    edit_insert(e, s, n);
+    pos at = e->cursor;
+    size_t length, excess = indent_excess(&e->language, e->text, at.line);
+    text_line(e->text, at.line, &length);
+    if (excess == 0 || at.byte != length)
+        return;
+    replace(e, (pos){at.line, 0}, (pos){at.line, excess}, "", 0);
+    edit_set_cursor(e, (pos){at.line, at.byte - excess});
 }
 
 void edit_newline(edit *e)
@@ -173,8 +158,8 @@ void edit_newline(edit *e)
     AUTO_BUF fresh = {0};
     buf_char(&fresh, '\n');
     buf_add(&fresh, line, indent < from.byte ? indent : from.byte);
-    if (opens_block(line, from.byte))
-        for (int i = 0; i < e->indent; i++)
+    if (indent_opens(e->language.opens, line, from.byte))
+        for (int i = 0; i < e->language.indent; i++)
             buf_char(&fresh, ' ');
     replace(e, from, to, fresh.data, fresh.len);
 }
@@ -209,7 +194,7 @@ static void indent_line(edit *e, size_t line, void *arg)
     size_t n;
     text_line(e->text, line, &n);
     AUTO_BUF blanks = {0};
-    for (int i = 0; i < e->indent; i++)
+    for (int i = 0; i < e->language.indent; i++)
         buf_char(&blanks, ' ');
     if (n)
         replace(e, (pos){line, 0}, (pos){line, 0}, blanks.data, blanks.len);
@@ -224,7 +209,7 @@ void edit_indent(edit *e)
     }
     int column = cursor_column(e->text, e->cursor);
     AUTO_BUF blanks = {0};
-    for (int i = column % e->indent; i < e->indent; i++)
+    for (int i = column % e->language.indent; i < e->language.indent; i++)
         buf_char(&blanks, ' ');
     edit_insert(e, blanks.data, blanks.len);
 }
@@ -233,8 +218,8 @@ static void unindent_line(edit *e, size_t line, void *arg)
 {
     const char *s = text_line(e->text, line, NULL);
     size_t n = *s == '\t' ? 1 : strspn(s, " ");
-    if (n > (size_t)e->indent)
-        n = (size_t)e->indent;
+    if (n > (size_t)e->language.indent)
+        n = (size_t)e->language.indent;
     if (n)
         replace(e, (pos){line, 0}, (pos){line, n}, "", 0);
 }
@@ -256,7 +241,7 @@ static void look_at_line(edit *e, size_t line, void *arg)
     size_t indent = strspn(s, " \t");
     if (!s[indent])
         return;
-    r->remove = r->remove && str_starts(s + indent, e->comment);
+    r->remove = r->remove && str_starts(s + indent, e->language.comment);
     if (indent < r->indent)
         r->indent = indent;
 }
@@ -265,7 +250,7 @@ static void comment_line(edit *e, size_t line, void *arg)
 {
     const struct comment_range *r = arg;
     const char *s = text_line(e->text, line, NULL);
-    size_t indent = strspn(s, " \t"), length = strlen(e->comment);
+    size_t indent = strspn(s, " \t"), length = strlen(e->language.comment);
     if (!s[indent])
         return;
     if (r->remove) {
@@ -273,14 +258,14 @@ static void comment_line(edit *e, size_t line, void *arg)
         replace(e, (pos){line, indent}, (pos){line, indent + length + blank}, "", 0);
         return;
     }
-    AUTO_FREE char *mark = str_fmt("%s ", e->comment);
+    AUTO_FREE char *mark = str_fmt("%s ", e->language.comment);
     replace(e, (pos){line, r->indent}, (pos){line, r->indent}, mark, length + 1);
 }
 
 void edit_toggle_comment(edit *e)
 {
     struct comment_range r = {.remove = true, .indent = SIZE_MAX};
-    if (!*e->comment)
+    if (!*e->language.comment)
         return;
     each_line(e, look_at_line, &r);
     if (r.indent != SIZE_MAX)
@@ -323,7 +308,7 @@ static bool backspace(edit *e)
 {
     pos from, to;
     const char *line = text_line(e->text, e->cursor.line, NULL);
-    size_t step = (size_t)e->indent, at = e->cursor.byte;
+    size_t step = (size_t)e->language.indent, at = e->cursor.byte;
     if (edit_selection(e, &from, &to) || !at || at % step || strspn(line, " ") < at)
         return delete_by(e, MOVE_LEFT, NULL);
     replace(e, (pos){e->cursor.line, at - step}, e->cursor, "", 0);

@@ -4,6 +4,7 @@
 #pragma once
 #include "tui/edit/action.h"
 #include "tui/edit/cursor.h"
+#include "tui/edit/indent.h"
 #include "tui/edit/undo.h"
 
 typedef struct edit edit;
@@ -17,15 +18,16 @@ pos edit_cursor(const edit *e);
 void edit_set_cursor(edit *e, pos p); // ends a selection
 // true and its ends in order when something is selected.
 bool edit_selection(const edit *e, pos *from, pos *to);
-void edit_select(edit *e, pos from, pos to); // the cursor goes to `to`
-void edit_set_page(edit *e, size_t lines);   // for page movements
-// Characters that start a line comment ("--", "#"); and by how many blanks to indent. Borrowed.
-void edit_set_language(edit *e, const char *comment, int indent);
+void edit_select(edit *e, pos from, pos to);                           // the cursor goes to `to`
+void edit_set_page(edit *e, size_t lines);                             // for page movements
+void edit_set_language(edit *e, const struct edit_language *language); // its words are borrowed
 
 void edit_move(edit *e, enum move m, bool select);
 // Inserts in place of the selection. Pasted text: CR LF and CR become newlines, other control
 // bytes but tabs are dropped, broken UTF-8 becomes U+FFFD; one undo step.
 void edit_insert(edit *e, const char *s, size_t n);
+// The same for what a person types: a line that only closes a block moves out to where it belongs.
+void edit_type(edit *e, const char *s, size_t n);
 void edit_paste(edit *e, const char *s, size_t n);
 // A new line with this one's indentation, deeper after "function …", "then", "do", "{", "(", ":".
 void edit_newline(edit *e);

@@ -14,17 +14,19 @@ static syntax_state plain(struct scan *sc, syntax_state state)
 }
 
 static const struct {
-    const char *name, *comment;
-    int indent;
+    const char *name;
     syntax_state (*line)(struct scan *sc, syntax_state state);
+    struct syntax_writing writing;
 } languages[SYNTAX_LANGUAGE_COUNT] = {
-    [SYNTAX_PLAIN] = {"text", "", 4, plain},
-    [SYNTAX_LUA] = {"lua", "--", 2, syntax_lua},
-    [SYNTAX_YAML] = {"yaml", "#", 2, syntax_yaml},
-    [SYNTAX_BASH] = {"bash", "#", 2, syntax_bash},
-    [SYNTAX_PYTHON] = {"python", "#", 4, syntax_python},
-    [SYNTAX_DOCKERFILE] = {"dockerfile", "#", 4, syntax_dockerfile},
-    [SYNTAX_MARKDOWN] = {"markdown", "", 2, syntax_markdown},
+    [SYNTAX_PLAIN] = {"text", plain, {"", "", "", 4}},
+    [SYNTAX_LUA] = {"lua", syntax_lua,
+        {"--", "function then do else repeat { ( [", "end else elseif until } ) ]", 2}},
+    [SYNTAX_YAML] = {"yaml", syntax_yaml, {"#", ": | > |- >- { [", "} ]", 2}},
+    [SYNTAX_BASH] = {"bash", syntax_bash,
+        {"#", "then do else in { (", "fi done else elif esac } )", 2}},
+    [SYNTAX_PYTHON] = {"python", syntax_python, {"#", ": { ( [", "} ) ]", 4}},
+    [SYNTAX_DOCKERFILE] = {"dockerfile", syntax_dockerfile, {"#", "", "", 4}},
+    [SYNTAX_MARKDOWN] = {"markdown", syntax_markdown, {"", "", "", 2}},
 };
 
 syntax_state syntax_line(syntax_language language, syntax_state state, const char *s, size_t n,
@@ -64,14 +66,9 @@ syntax_language syntax_by_file(const char *path)
     return dot ? syntax_by_name(dot + 1) : SYNTAX_PLAIN;
 }
 
-const char *syntax_comment(syntax_language language)
+const struct syntax_writing *syntax_writing(syntax_language language)
 {
-    return languages[language].comment;
-}
-
-int syntax_indent(syntax_language language)
-{
-    return languages[language].indent;
+    return &languages[language].writing;
 }
 
 // Only the eight colours that can be read on light and dark grounds, and attributes, so that mono

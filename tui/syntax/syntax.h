@@ -64,9 +64,14 @@ syntax_state syntax_line(syntax_language language, syntax_state state, const cha
 // By name, or by a file's name ("trainer.lua", "Dockerfile", "app.yml"); PLAIN when unknown.
 syntax_language syntax_by_name(const char *name);
 syntax_language syntax_by_file(const char *path);
-// What starts a line comment, "" when nothing does; and by how many blanks one indents.
-const char *syntax_comment(syntax_language language);
-int syntax_indent(syntax_language language);
+// How lines of the language are written, for the editor: what starts a line comment; the words at a
+// line's end after which the next one is indented, "then do"; those that alone on a line end that;
+// and by how many blanks.
+struct syntax_writing {
+    const char *comment, *opens, *closes;
+    int indent;
+};
+const struct syntax_writing *syntax_writing(syntax_language language);
 // The style a class has by default, on dark and light backgrounds alike (ANSI colours).
 style syntax_style(enum syntax_class c);
 

@@ -387,7 +387,7 @@ static void typed(struct notebook_view *v, const char *words, size_t n, bool pas
     if (pasted)
         edit_paste(s->edit, words, n);
     else
-        edit_insert(s->edit, words, n);
+        edit_type(s->edit, words, n);
     b->edited_at = clock_mono();
     v->keep = true;
 }

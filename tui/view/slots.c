@@ -88,7 +88,8 @@ static struct slot *slot_new(const cell *c)
 static void follow_cell(struct slot *s, const cell *c)
 {
     s->language = language_of(c);
-    edit_set_language(s->edit, syntax_comment(s->language), syntax_indent(s->language));
+    const struct syntax_writing *w = syntax_writing(s->language);
+    edit_set_language(s->edit, &(struct edit_language){w->comment, w->opens, w->closes, w->indent});
     if (slot_unsent(s) || s->echoes)
         return;
     AUTO_BUF now = {0};

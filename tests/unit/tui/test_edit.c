@@ -28,7 +28,7 @@ static void type(edit *e, const char *s)
         if (*s == '\n')
             edit_act(e, ACT_INSERT_NEWLINE, &clipboard);
         else
-            edit_insert(e, s, 1);
+            edit_type(e, s, 1);
 }
 
 static bool act(edit *e, enum action a)
@@ -84,12 +84,29 @@ TEST(deletions_join_and_come_back)
     edit_free(e);
 }
 
+static const struct edit_language lua = {"--", "function then do else { (", "end else }", 2};
+
+TEST(a_line_that_only_closes_stands_below_what_opened)
+{
+    edit *e = with("");
+    edit_set_language(e, &lua);
+    type(e, "if x then\ny = {\n1,\n}\nelse\nz()\nend\nendless");
+    CHECK_STR(all(e), "if x then\n  y = {\n    1,\n  }\nelse\n  z()\nend\nendless");
+    edit_reset(e, "", 0);
+    type(e, "for i = 1, 2 do\nend");
+    CHECK_STR(all(e), "for i = 1, 2 do\nend");
+    edit_reset(e, "", 0);
+    type(e, "if x then\ny()\nz = e");
+    CHECK_STR(all(e), "if x then\n  y()\n  z = e");
+    edit_free(e);
+}
+
 TEST(new_lines_are_indented)
 {
     edit *e = with("");
-    edit_set_language(e, "--", 2);
+    edit_set_language(e, &lua);
     type(e, "function f(x)\nreturn x\nend");
-    CHECK_STR(all(e), "function f(x)\n  return x\n  end");
+    CHECK_STR(all(e), "function f(x)\n  return x\nend");
     edit_reset(e, "", 0);
     type(e, "if x then\ny = {\n1");
     CHECK_STR(all(e), "if x then\n  y = {\n    1");
@@ -172,7 +189,7 @@ TEST(lines_are_indented_and_commented_together)
 {
     edit *e = with("a\n\n  b");
     act(e, ACT_SELECT_ALL);
-    edit_set_language(e, "#", 2);
+    edit_set_language(e, &(struct edit_language){"#", ": |", "", 2});
     edit_indent(e);
     CHECK_STR(all(e), "  a\n\n    b");
     edit_unindent(e);

@@ -143,7 +143,7 @@ TEST(languages_have_names)
     CHECK_INT(syntax_by_file("a/b.yml"), SYNTAX_YAML);
     CHECK_INT(syntax_by_file("trainer.lua"), SYNTAX_LUA);
     CHECK_INT(syntax_by_file("none"), SYNTAX_PLAIN);
-    CHECK_STR(syntax_comment(SYNTAX_LUA), "--");
+    CHECK_STR(syntax_writing(SYNTAX_LUA)->comment, "--");
 }
 
 int main(void)
