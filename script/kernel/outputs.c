@@ -7,8 +7,11 @@
 #include "script/journal/spool.h"
 #include "script/protocol/message.h"
 
+#include <string.h>
+
 enum {
-    INLINE_MAX = 64 << 10,  // text of one stream that goes into events; the rest is spooled
+    INLINE_MAX = 60 << 10,  // text of one stream that goes into events; the rest is spooled,
+    LINE_REST = 4 << 10,    // but for the rest of the line: a spool has whole lines
     CAPTURE_MAX = 16 << 20, // of a captured cell
     REFERENCE_MS = 100,     // at most so often a reference
 };
@@ -20,6 +23,7 @@ struct sink {
     mask_stream mask;
     buf carry;    // the start of a UTF-8 sequence
     size_t shown; // bytes in events so far
+    bool in_line; // what is in events ends within a line
     spool *spool;
     uint64_t spooled, told; // bytes in it; of these, those that an event refers to
     struct sink *next;
@@ -97,6 +101,7 @@ static void emit_text(outputs *o, struct sink *s, bool all)
         return;
     AUTO_BUF text = {0};
     utf8_clean(&text, s->carry.data, n);
+    s->in_line = s->carry.data[n - 1] != '\n';
     buf_consume(&s->carry, n);
     s->shown += n;
     cJSON *event = stream_event(s);
@@ -155,13 +160,26 @@ static void spool_bytes(outputs *o, struct sink *s, const char *bytes, size_t n)
     }
 }
 
+// The rest of a line whose start is in events.
+static size_t line_rest(const struct sink *s, const char *bytes, size_t n)
+{
+    const char *end = s->in_line ? memchr(bytes, '\n', n < LINE_REST ? n : LINE_REST) : NULL;
+    return end ? (size_t)(end + 1 - bytes) : 0;
+}
+
 static void deliver(outputs *o, struct sink *s, const char *bytes, size_t n)
 {
     if (s->captured) {
         size_t room = o->capture.len < CAPTURE_MAX ? CAPTURE_MAX - o->capture.len : 0;
         buf_add(&o->capture, bytes, n < room ? n : room);
-    } else if (s->spool || s->failed || s->shown + s->carry.len + n > INLINE_MAX) {
+    } else if (s->spool || s->failed) {
         spool_bytes(o, s, bytes, n);
+    } else if (s->shown + s->carry.len + n > INLINE_MAX) {
+        size_t rest = line_rest(s, bytes, n);
+        buf_add(&s->carry, bytes, rest);
+        emit_text(o, s, rest > 0);
+        if (n > rest)
+            spool_bytes(o, s, bytes + rest, n - rest);
     } else {
         buf_add(&s->carry, bytes, n);
         emit_text(o, s, false);

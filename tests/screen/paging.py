@@ -56,6 +56,10 @@ def line(s, words):
 
 def leave(s):
     s.keys("q")
+    leave_notebook(s)
+
+
+def leave_notebook(s):
     s.wait("? help")
     s.keys("q")
     assert s.exit() == "exit 0"
@@ -219,6 +223,35 @@ def test_outputs_of_all_kinds_are_one_text(t):
         line(s, "row 299999")
         s.wait("row 299999")
         leave(s)
+
+
+def test_lines_are_whole_where_the_spool_begins(t):
+    with opened(t, 'sh "seq 1 200000"\n') as s:
+        s.wait("200000")
+        s.keys("O")
+        s.wait("of 200000 lines")
+        leave(s)
+
+
+def test_below_the_cell_stands_the_end(t):
+    with opened(t, MANY) as s:
+        s.wait(f"⋮ {ROWS - 24} more lines above; O shows all")
+        s.keys("PgDn")
+        s.wait(f"│ row {ROWS} Mark")
+        leave_notebook(s)
+    with opened(t, 'for i = 1, 300 do print(i); display(i * 1000) end\n\n-- %%\n' * 2) as s:
+        s.keys("g g G g g")  # what was drawn and forgotten is drawn again
+        s.wait("⋮ ")
+        s.wait("more outputs above; O shows all")
+        for _ in range(30):
+            if "│ 300000" in "\n".join(s.screen()):
+                break
+            s.keys("PgDn")
+            s.quiet()
+        s.wait("│ 300000")
+        s.keys("PgUp " * 30)
+        s.wait("more outputs above")
+        leave_notebook(s)
 
 
 def test_a_long_line_and_a_lost_spool(t):

@@ -54,7 +54,7 @@ static int rows_of(struct canvas *c, const struct ansi_line *line)
 }
 
 void canvas_ansi(
-    struct canvas *c, const char *bytes, size_t n, style base, int limit, const char *more)
+    struct canvas *c, const char *bytes, size_t n, style base, int limit, uint64_t before)
 {
     ansi_text *t = ansi_text_new(limit ? (size_t)limit : 0);
     ansi_text_feed(t, bytes, n);
@@ -68,10 +68,10 @@ void canvas_ansi(
         rows += more_rows;
         first--;
     }
-    size_t hidden = first + ansi_text_dropped(t);
-    if (more || hidden)
-        canvas_line(c, LOOK_DIM, "⋮ %s%zu more line%s above; O shows all", more ? more : "", hidden,
-            hidden == 1 ? "" : "s");
+    unsigned long long hidden = before + first + ansi_text_dropped(t);
+    if (hidden)
+        canvas_line(
+            c, LOOK_DIM, "⋮ %llu more line%s above; O shows all", hidden, hidden == 1 ? "" : "s");
     for (size_t i = first; i < lines; i++) {
         struct ansi_line line = ansi_text_line(t, i);
         size_t at = 0;
@@ -327,5 +327,5 @@ void canvas_bundle(struct canvas *c, const cJSON *bundle, bool live, int limit)
     else if (json_str(bundle, "text/markdown"))
         canvas_markdown(c, json_str(bundle, "text/markdown"));
     else
-        canvas_ansi(c, plain, strlen(plain), (style){0}, limit, NULL);
+        canvas_ansi(c, plain, strlen(plain), (style){0}, limit, 0);
 }

@@ -16,10 +16,10 @@ struct canvas {
     bool aged;     // out: something in it shows an age
 };
 
-// A program's output. Of more than `limit` rows only the last are drawn, under a row that says so
-// (with `more` in it: what else there is, may be NULL). limit 0: all.
+// A program's output. Of more than `limit` rows only the last are drawn, under a row that says how
+// many lines there are above, with the `before` that are not even in the bytes. limit 0: all.
 void canvas_ansi(
-    struct canvas *c, const char *bytes, size_t n, style base, int limit, const char *more);
+    struct canvas *c, const char *bytes, size_t n, style base, int limit, uint64_t before);
 void canvas_line(struct canvas *c, style st, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 // {"columns": [name | {"name"}…], "rows": [[…] | {"cells": […]} | {name: …}…], "note"}

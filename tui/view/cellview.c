@@ -25,15 +25,15 @@ static int source_rows(const struct slot *s)
     return s->input_folded ? 1 : (int)text_lines(edit_text(s->edit));
 }
 
-static int output_rows(bench *b, size_t i, int width)
+static int shown_rows(bench *b, size_t i, int width)
 {
-    const grid *out = output_grid(b, i, width - OUTPUT_INDENT);
-    return !out ? 0 : b->slots[i]->output_folded ? 1 : grid_area(out).h;
+    int rows = output_rows(b, i, width - OUTPUT_INDENT);
+    return rows && b->slots[i]->output_folded ? 1 : rows;
 }
 
 int cellview_rows(bench *b, size_t i, int width)
 {
-    return title_rows(b, i) + source_rows(b->slots[i]) + output_rows(b, i, width) + 1;
+    return title_rows(b, i) + source_rows(b->slots[i]) + shown_rows(b, i, width) + 1;
 }
 
 int cellview_source_row(bench *b, size_t i, size_t line)
@@ -218,7 +218,7 @@ void cellview_draw(
 {
     struct slot *s = b->slots[i];
     int titles = title_rows(b, i), sources = source_rows(s);
-    int outputs = output_rows(b, i, area.w);
+    int outputs = shown_rows(b, i, area.w);
     if (row < titles)
         draw_title(b, g, area, i, y, look->selected);
     else if (row < titles + sources && s->input_folded)

@@ -136,6 +136,7 @@ static void draw(view *view_, grid *g, rect area)
         for (int n = rows(v, i); row < n && y < area.y + area.h; row++, y++)
             cellview_draw(b, g, area, i, row, y, &look);
     }
+    output_forget(b, v->top, v->last + 1);
     if (b->n_slots == 0)
         grid_print(g, area, area.x + CELL_INDENT, area.y, LOOK_DIM,
             "No cells yet: b inserts one, ? shows all keys");

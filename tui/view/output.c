@@ -12,19 +12,37 @@
 
 enum { STREAM_ROWS = 24, TABLE_ROWS = 30, ROWS_MAX = 400, TAIL_BYTES = 16 << 10 };
 
-static void draw_spooled(bench *b, struct canvas *c, const struct output *o, style base)
+// Where the last whole lines of a text begin that are worth drawing.
+static size_t tail_start(const char *bytes, size_t n, bool from_line)
+{
+    size_t start = n > TAIL_BYTES ? n - TAIL_BYTES : 0;
+    const char *newline = n ? memchr(bytes + start, '\n', n - start) : NULL;
+    if (start == 0 && from_line)
+        return 0;
+    return newline && newline + 1 < bytes + n ? (size_t)(newline + 1 - bytes) : start;
+}
+
+static uint64_t count_lines(const char *at, size_t n)
+{
+    uint64_t lines = 0;
+    for (const char *end = at + n; n && (at = memchr(at, '\n', (size_t)(end - at))); at++)
+        lines++;
+    return lines;
+}
+
+static void draw_spooled(
+    bench *b, struct canvas *c, const char *name, uint64_t from, uint64_t to, style base)
 {
     err e = {0};
-    uint64_t from = o->to - o->from > TAIL_BYTES ? o->to - TAIL_BYTES : o->from;
-    spool *s = b->spool_dir ? spool_open(b->spool_dir, o->spool, &e) : NULL;
+    uint64_t near = to > from && to - from > TAIL_BYTES ? to - TAIL_BYTES : from;
+    spool *s = spool_open(b->spool_dir ? b->spool_dir : "", name, &e);
     AUTO_BUF bytes = {0};
-    if (s && spool_read(s, from, o->to, &bytes, &e) == 0) {
-        const char *start = buf_cstr(&bytes), *newline = strchr(start, '\n');
-        size_t skip = from > o->from && newline ? (size_t)(newline + 1 - start) : 0;
-        AUTO_FREE char *more =
-            from > o->from ? str_fmt("%llu KiB and ", (unsigned long long)((from - o->from) >> 10))
-                           : NULL;
-        canvas_ansi(c, start + skip, bytes.len - skip, base, STREAM_ROWS, more);
+    if (s && spool_read(s, near, to, &bytes, &e) == 0) {
+        size_t start = tail_start(bytes.data, bytes.len, near == from);
+        uint64_t before = near == from && start == 0
+                              ? 0
+                              : spool_line_at(s, near + start) - spool_line_at(s, from);
+        canvas_ansi(c, buf_cstr(&bytes) + start, bytes.len - start, base, STREAM_ROWS, before);
     } else {
         canvas_line(c, LOOK_ERROR, "%s", e.text);
     }
@@ -35,10 +53,30 @@ static void draw_stream(bench *b, struct canvas *c, const struct output *o)
 {
     style base = str_eq(o->name, "stderr") ? LOOK_WARN : (style){0};
     if (o->spool) {
-        draw_spooled(b, c, o, base);
+        draw_spooled(b, c, o->spool, o->from, o->to, base);
         return;
     }
-    canvas_ansi(c, o->text, o->text_n, base, STREAM_ROWS, NULL);
+    size_t start = tail_start(o->text, o->text_n, true);
+    canvas_ansi(
+        c, o->text + start, o->text_n - start, base, STREAM_ROWS, count_lines(o->text, start));
+}
+
+static void draw_log(bench *b, struct canvas *c, const cJSON *log, bool live)
+{
+    canvas_line(c, LOOK_BOLD, "%s%s", json_str_or(log, "title", "log"), live ? " ●" : "");
+    draw_spooled(b, c, json_str_or(log, "spool", ""), (uint64_t)json_int_or(log, "from", 0),
+        (uint64_t)json_int_or(log, "to", 0), (style){0});
+    if (json_str(log, "note"))
+        canvas_line(c, LOOK_WARN, "%s", json_str(log, "note"));
+}
+
+static void draw_display(bench *b, struct canvas *c, const struct output *o)
+{
+    const cJSON *log = json_get(o->data, "application/vnd.firesteel.log+json");
+    if (json_str(log, "spool"))
+        draw_log(b, c, log, o->live);
+    else
+        canvas_bundle(c, o->data, o->live, TABLE_ROWS);
 }
 
 static void draw_error(struct canvas *c, const struct output *o)
@@ -49,7 +87,7 @@ static void draw_error(struct canvas *c, const struct output *o)
     if (line)
         buf_fmt(&words, " in line %lld", (long long)line);
     canvas_line(c, LOOK_ERROR, "%s", buf_cstr(&words));
-    canvas_ansi(c, o->text, o->text_n, (style){.fg = COLOR_INDEX(1)}, 0, NULL);
+    canvas_ansi(c, o->text, o->text_n, (style){.fg = COLOR_INDEX(1)}, 0, 0);
     const cJSON *frame, *trace = json_get(o->data, "traceback");
     if (cJSON_GetArraySize(trace) > 1)
         cJSON_ArrayForEach(frame, trace)
@@ -65,7 +103,7 @@ static void draw_output(bench *b, struct canvas *c, const struct output *o)
         draw_stream(b, c, o);
         break;
     case OUTPUT_DISPLAY:
-        canvas_bundle(c, o->data, o->live, TABLE_ROWS);
+        draw_display(b, c, o);
         break;
     case OUTPUT_ERROR:
         draw_error(c, o);
@@ -73,30 +111,87 @@ static void draw_output(bench *b, struct canvas *c, const struct output *o)
     }
 }
 
+// Draws the outputs from the one at `from` on, as far as there is room.
+static void draw_from(bench *b, struct canvas *c, const struct run_cell *run, size_t from)
+{
+    c->y = 0;
+    if (from > 0)
+        canvas_line(
+            c, LOOK_DIM, "⋮ %zu more output%s above; O shows all", from, from == 1 ? "" : "s");
+    for (size_t k = from; k < run->n_outputs && c->y < ROWS_MAX; k++)
+        draw_output(b, c, &run->outputs[k]);
+}
+
+// The first output from which on all others have room; the last one, if it has not.
+static size_t first_with_room(bench *b, struct canvas *c, const struct run_cell *run)
+{
+    int rows = 1;
+    size_t k = run->n_outputs;
+    while (k > 0 && rows < ROWS_MAX) {
+        c->y = 0;
+        draw_output(b, c, &run->outputs[--k]);
+        rows += c->y;
+    }
+    return rows > ROWS_MAX && k + 1 < run->n_outputs ? k + 1 : k;
+}
+
+static void draw_all(bench *b, struct canvas *c, const struct run_cell *run)
+{
+    draw_from(b, c, run, 0);
+    if (c->y < ROWS_MAX || run->n_outputs < 2)
+        return;
+    size_t from = first_with_room(b, c, run);
+    grid_clear(c->grid);
+    draw_from(b, c, run, from);
+}
+
+// A whole drawing is cut out of one large grid, which is blank between two.
+static void draw_slot(bench *b, struct slot *s, const struct run_cell *run, int width)
+{
+    if (!b->scratch)
+        b->scratch = grid_new(width, ROWS_MAX);
+    if (grid_area(b->scratch).w != width)
+        grid_resize(b->scratch, width, ROWS_MAX);
+    struct canvas c = {.grid = b->scratch, .w = width, .ascii = b->ascii, .now = clock_wall()};
+    draw_all(b, &c, run);
+    s->ages = c.aged;
+    s->rows = c.y < ROWS_MAX ? c.y : ROWS_MAX;
+    rect used = {0, 0, width, s->rows};
+    if (s->rows)
+        s->output = grid_new(width, s->rows);
+    for (int y = 0; y < s->rows; y++)
+        grid_blit(s->output, used, 0, y, b->scratch, y);
+    grid_fill(b->scratch, used, ' ', (style){0});
+}
+
 const grid *output_grid(bench *b, size_t i, int width)
 {
     struct slot *s = b->slots[i];
     const struct run_cell *run = slot_run(b, i);
-    if (s->drawn_version == s->version && s->drawn_width == width)
+    bool same = s->drawn_version == s->version && s->drawn_width == width;
+    if (same && (s->output || !s->rows))
         return s->output;
     s->drawn_version = s->version;
-    s->ages = false;
     s->drawn_width = width;
+    s->ages = false;
+    s->rows = 0;
     grid_free(STEAL(s->output));
-    if (!run || run->n_outputs == 0 || width < 1)
-        return NULL;
-    if (!b->scratch)
-        b->scratch = grid_new(width, ROWS_MAX);
-    grid_resize(b->scratch, width, ROWS_MAX);
-    struct canvas c = {.grid = b->scratch, .w = width, .ascii = b->ascii, .now = clock_wall()};
-    for (size_t k = 0; k < run->n_outputs && c.y < ROWS_MAX; k++)
-        draw_output(b, &c, &run->outputs[k]);
-    s->ages = c.aged;
-    int rows = c.y < ROWS_MAX ? c.y : ROWS_MAX;
-    if (rows == 0)
-        return NULL;
-    s->output = grid_new(width, rows);
-    for (int y = 0; y < rows; y++)
-        grid_blit(s->output, (rect){0, 0, width, rows}, 0, y, b->scratch, y);
+    if (run && run->n_outputs && width > 0)
+        draw_slot(b, s, run, width);
     return s->output;
+}
+
+int output_rows(bench *b, size_t i, int width)
+{
+    const struct slot *s = b->slots[i];
+    if (s->drawn_version != s->version || s->drawn_width != width)
+        output_grid(b, i, width);
+    return s->rows;
+}
+
+void output_forget(bench *b, size_t from, size_t to)
+{
+    for (size_t i = 0; i < b->n_slots; i++)
+        if (i < from || i >= to)
+            grid_free(STEAL(b->slots[i]->output));
 }

@@ -59,6 +59,7 @@ struct slot {
     bool ages;    // it shows ages, which grow
     unsigned drawn_version;
     int drawn_width;
+    int rows; // of what is drawn
 };
 
 struct bench {
@@ -173,8 +174,11 @@ bool command_does(enum action a);           // is it one of these?
 // false: there is none, or the cell is not Lua.
 bool lookup_ask(bench *b, struct slot *s, bool inspect);
 
-// output.c: a slot's output, drawn anew when it has changed; NULL: it has none.
+// output.c: a slot's output, drawn anew when it has changed; NULL: it has none. Its rows are known
+// after it is forgotten, too.
 const grid *output_grid(bench *b, size_t i, int width);
+int output_rows(bench *b, size_t i, int width);
+void output_forget(bench *b, size_t from, size_t to); // all but those of the slots [from, to)
 
 // The views.
 void notebook_push(bench *b);
