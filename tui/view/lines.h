@@ -44,6 +44,7 @@ bool lines_get(lines *l, uint64_t i, struct numbered_line *out); // false: there
 // lines_work finds it.
 void lines_search(lines *l, const char *text, uint64_t i, bool backwards);
 enum searched { SEARCH_IDLE, SEARCH_GOES_ON, SEARCH_FOUND, SEARCH_NOWHERE };
+bool lines_searching(const lines *l);
 // What has become of the search; a result is told once.
 enum searched lines_searched(lines *l, uint64_t *i);
 // Goes on with filter and search by one piece. false: nothing is left to do.

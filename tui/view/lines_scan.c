@@ -230,6 +230,11 @@ void lines_search(lines *l, const char *text, uint64_t i, bool backwards)
     s->state = SEARCH_GOES_ON;
 }
 
+bool lines_searching(const lines *l)
+{
+    return l->search.state == SEARCH_GOES_ON;
+}
+
 enum searched lines_searched(lines *l, uint64_t *i)
 {
     enum searched state = l->search.state;

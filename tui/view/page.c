@@ -13,10 +13,7 @@
 
 #include <string.h>
 
-enum {
-    SLICE_MS = 3,     // of filter and search, between two looks at the keys
-    PATIENCE_MS = 50, // with a search, when the next one is asked for already
-};
+enum { SLICE_MS = 3 }; // of filter and search, between two looks at the keys
 #define LOG "application/vnd.firesteel.log+json"
 
 struct page_view {
@@ -31,6 +28,7 @@ struct page_view {
     char *applied; // the pattern that the lines are filtered by
     struct needle searched, filtered;
     bool follow, working;
+    int again; // searches asked for while one goes on: so many further, negative: back
 };
 
 // A log that a display refers to is the log's bytes; any other display is its text.
@@ -93,27 +91,45 @@ static void load(struct page_view *v)
     lines_end(v->pane.lines);
 }
 
+// From what was found last, when it is still on the screen, else from the first row on.
+static void search_on(struct page_view *v, bool backwards)
+{
+    struct pane *p = &v->pane;
+    uint64_t n = lines_count(p->lines), from = p->hit;
+    if (!pane_shows(p, from) && p->top != from)
+        from = backwards ? p->top : p->top ? p->top - 1 : n ? n - 1 : 0;
+    lines_search(p->lines, buf_cstr(&v->head.bench->search), from, backwards);
+    v->working = true;
+}
+
 static void tell_found(struct page_view *v)
 {
     uint64_t hit;
     enum searched what = lines_searched(v->pane.lines, &hit);
-    if (what == SEARCH_NOWHERE)
+    if (what == SEARCH_NOWHERE) {
         bench_say(v->head.bench, "“%s” is nowhere", buf_cstr(&v->head.bench->search));
+        v->again = 0;
+    }
     if (what != SEARCH_FOUND)
         return;
     if (!pane_shows(&v->pane, hit))
         pane_to(&v->pane, hit);
     v->pane.hit = hit;
+    if (v->again == 0)
+        return;
+    bool backwards = v->again < 0;
+    v->again += backwards ? 1 : -1;
+    search_on(v, backwards);
 }
 
 // Goes on with filter and search for a while.
-static void work(struct page_view *v, int ms)
+static void work(struct page_view *v)
 {
-    int64_t until = clock_mono() + ms * CLOCK_MS;
-    do
+    int64_t until = clock_mono() + SLICE_MS * CLOCK_MS;
+    do {
         v->working = lines_work(v->pane.lines);
-    while (v->working && clock_mono() < until);
-    tell_found(v);
+        tell_found(v);
+    } while (v->working && clock_mono() < until);
 }
 
 static void draw_title(struct page_view *v, grid *g, rect area)
@@ -142,7 +158,7 @@ static void draw(view *view_, grid *g, rect area)
     struct page_view *v = (struct page_view *)view_;
     rect body = {area.x, area.y + 1, area.w, area.h - 1 - v->filter.typing};
     load(v);
-    work(v, SLICE_MS);
+    work(v);
     v->pane.area = body;
     if (v->follow)
         pane_to_end(&v->pane);
@@ -154,19 +170,19 @@ static void draw(view *view_, grid *g, rect area)
     filter_draw(&v->filter, g, (rect){area.x, area.y + area.h - 1, area.w, 1});
 }
 
-// From what was found last, when it is still on the screen, else from the first row on.
 static void search(struct page_view *v, bool backwards)
 {
     const buf *words = &v->head.bench->search;
-    struct pane *p = &v->pane;
-    work(v, PATIENCE_MS);
-    uint64_t n = lines_count(p->lines), from = p->hit;
-    if (!pane_shows(p, from) && p->top != from)
-        from = backwards ? p->top : p->top ? p->top - 1 : n ? n - 1 : 0;
-    needle_set(&v->searched, buf_cstr(words), words->len);
-    p->marked[0] = &v->searched;
+    bool same = v->searched.text && strcasecmp(v->searched.text, buf_cstr(words)) == 0;
     v->follow = false;
-    lines_search(p->lines, buf_cstr(words), from, backwards);
+    if (same && lines_searching(v->pane.lines)) {
+        v->again += backwards ? -1 : 1;
+        return;
+    }
+    needle_set(&v->searched, buf_cstr(words), words->len);
+    v->pane.marked[0] = &v->searched;
+    v->again = 0;
+    search_on(v, backwards);
 }
 
 // The line on top stays there when all lines are shown again.

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// A spool and its index as they may lie on a disk: whatever is in them, lines that are given are
+// clean, and filter and search come to an end. The input: a byte that says how long the index is,
+// the index, the bytes.
+#include "tui/view/lines.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static void check_lines(lines *l)
+{
+    struct numbered_line line;
+    uint64_t n = lines_count(l);
+    for (uint64_t i = 0; i < n && i < 300; i++) {
+        if (!lines_get(l, i * 7919 % n, &line))
+            continue; // the index lies
+        if (!utf8_valid(line.text.text, line.text.n))
+            abort();
+        for (size_t k = 0; k < line.text.n; k++)
+            if ((unsigned char)line.text.text[k] < 0x20 && line.text.text[k] != '\t')
+                abort();
+    }
+    lines_get(l, n, &line);
+}
+
+static void put(const char *path, const uint8_t *bytes, size_t n)
+{
+    FILE *f = fopen(path, "w");
+    if (!f || fwrite(bytes, 1, n, f) != n || fclose(f) != 0)
+        abort();
+}
+
+static void work(lines *l)
+{
+    int steps = 0;
+    while (lines_work(l))
+        if (++steps > 10000)
+            abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    static const char *const patterns[] = {"", "a", "!a", "\xc3", "e\x1b"};
+    char dir[] = "/tmp/firesteel-fuzz-XXXXXX";
+    size_t index = n ? 1 + (size_t)data[0] * 24 : 0;
+    index = index < n ? index : n;
+    if (!mkdtemp(dir))
+        return 0;
+    AUTO_FREE char *bytes_at = path_join(dir, "s"), *index_at = path_join(dir, "s.idx");
+    put(bytes_at, data + index, n - index);
+    put(index_at, data + (n > 0), index - (index > 0));
+    lines *l = lines_new();
+    for (size_t i = 0; i < ARRAY_LEN(patterns); i++) {
+        uint64_t hit, from = i * 3, size = n - index + i; // more than there is, too
+        lines_filter(l, patterns[i]);
+        lines_begin(l);
+        lines_add_spool(l, dir, "s", from, from + size, (style){0});
+        lines_add_text(l, (const char *)data, n, (style){0});
+        lines_end(l);
+        work(l);
+        check_lines(l);
+        lines_search(l, "e", i, i % 2);
+        work(l);
+        if (lines_searched(l, &hit) == SEARCH_GOES_ON)
+            abort();
+    }
+    lines_free(l);
+    unlink(bytes_at);
+    unlink(index_at);
+    rmdir(dir);
+    return 0;
+}
