@@ -89,6 +89,8 @@ static style remark(const cell *c, const struct run_cell *r, buf *out)
     const char *file = c->options.file ? c->options.file : c->options.template_;
     if (c->problem)
         buf_fmt(out, "%s  ", c->problem);
+    if (c->kind == CELL_RAW)
+        buf_str(out, "raw  ");
     if (file)
         buf_fmt(out, "%s  ", file);
     else if (c->options.language)
@@ -116,10 +118,7 @@ static void draw_title(bench *b, grid *g, rect area, size_t i, int y, bool selec
     style look = state_text(b->slots[i], r, state, sizeof state);
     AUTO_BUF right = {0};
     style right_look = remark(c, r, &right);
-    const char *title = c->title                        ? c->title
-                        : cell_has_tag(c, "parameters") ? "Parameters"
-                        : c->kind == CELL_RAW           ? "raw"
-                                                        : "";
+    const char *title = c->title ? c->title : cell_has_tag(c, "parameters") ? "Parameters" : "";
     int x = area.x + 1;
     x += grid_put(g, area, x, y, state, strlen(state), look) + 1;
     int room = area.x + area.w - x;

@@ -13,8 +13,9 @@
 
 struct notebook_view {
     view head;
-    size_t at;   // the selected cell
-    size_t mark; // the other end of the selection, the same when it is one cell
+    size_t at;    // the selected cell
+    char *anchor; // its id
+    size_t mark;  // the other end of the selection, the same when it is one cell
     bool editing, numbers;
     size_t top; // the first cell on the screen, and how many of its rows are above it
     int top_row;
@@ -87,11 +88,30 @@ static void keep_cursor(struct notebook_view *v)
     show_rows(v, v->at, cellview_source_row(b, v->at, p.line), 1);
 }
 
-// What is to be selected, and cells may have gone since the last picture.
+// Remembers which cell is selected: others insert and move cells, too.
+static void anchor(struct notebook_view *v)
+{
+    bench *b = v->head.bench;
+    const char *id = v->at < b->n_slots ? b->slots[v->at]->id : NULL;
+    if (v->anchor && id && str_eq(v->anchor, id))
+        return;
+    free(v->anchor);
+    v->anchor = mem_strdup(id);
+}
+
+// What is to be selected, where the selected cell stands now, and that it may have gone.
 static void follow_cells(struct notebook_view *v)
 {
     bench *b = v->head.bench;
-    size_t last = b->n_slots ? b->n_slots - 1 : 0;
+    size_t last = b->n_slots ? b->n_slots - 1 : 0, now;
+    if (v->anchor && slot_by_id(b, v->anchor, &now)) {
+        size_t mark = v->mark + now - v->at; // may wrap around
+        v->mark = mark <= last ? mark : now;
+        v->at = now;
+    } else if (v->anchor && v->editing) {
+        v->editing = false;
+        bench_say(b, "the cell has been deleted");
+    }
     if (b->select && slot_by_id(b, b->select, &v->at)) {
         v->mark = v->at;
         v->keep = true;
@@ -101,6 +121,7 @@ static void follow_cells(struct notebook_view *v)
     v->mark = v->mark > last ? last : v->mark;
     v->top = v->top > last ? last : v->top;
     v->editing = v->editing && b->n_slots;
+    anchor(v);
 }
 
 static void settle(struct notebook_view *v)
@@ -304,8 +325,10 @@ static bool search(struct notebook_view *v, bool backwards)
         size_t i = (v->at + (backwards ? b->n_slots - step % b->n_slots : step)) % b->n_slots;
         struct slot *s = b->slots[i];
         const text *t = edit_text(s->edit);
-        pos from = step == 0 ? edit_cursor(s->edit) : backwards ? text_end(t) : (pos){0};
-        pos start, end;
+        pos start, end, from = backwards ? text_end(t) : (pos){0};
+        if (step == 0) // what was found last is selected
+            from =
+                backwards && edit_selection(s->edit, &start, &end) ? start : edit_cursor(s->edit);
         if (!cursor_search(t, from, buf_cstr(&b->search), backwards, &start, &end))
             continue;
         int side = pos_compare(start, from);
@@ -361,10 +384,8 @@ static bool act_structure(struct notebook_view *v, enum action a)
     return true;
 }
 
-static bool act(view *view_, enum action a)
+static bool act_here(struct notebook_view *v, enum action a)
 {
-    struct notebook_view *v = (struct notebook_view *)view_;
-    follow_cells(v);
     if (act_running(v, a))
         return true;
     if (v->editing && a != ACT_COMMAND && a != ACT_SEARCH && a != ACT_PALETTE && act_editing(v, a))
@@ -376,6 +397,17 @@ static bool act(view *view_, enum action a)
     if (v->editing && a != ACT_MOVE_UP && a != ACT_MOVE_DOWN)
         return false;
     return act_moving(v, a) || act_structure(v, a);
+}
+
+static bool act(view *view_, enum action a)
+{
+    struct notebook_view *v = (struct notebook_view *)view_;
+    follow_cells(v);
+    bool done = act_here(v, a);
+    if (a != ACT_MOVE_UP &&
+        a != ACT_MOVE_DOWN) // then it stays that cell, wherever it comes to stand
+        anchor(v);
+    return done;
 }
 
 static void typed(struct notebook_view *v, const char *words, size_t n, bool pasted)
@@ -417,6 +449,11 @@ static int wait_ms(const view *view_)
     return -1;
 }
 
+static void done(view *v)
+{
+    free(((struct notebook_view *)v)->anchor);
+}
+
 static const struct view_ops ops = {
     .name = "notebook",
     .keys = &notebook_keys,
@@ -426,6 +463,7 @@ static const struct view_ops ops = {
     .act = act,
     .type = type,
     .paste = paste,
+    .done = done,
 };
 
 void notebook_push(bench *b)

@@ -312,7 +312,9 @@ static bool press(struct run *r, const char *names)
                              (k & KEY_ALT ? VTERM_MOD_ALT : 0) |
                              (k & KEY_CTRL ? VTERM_MOD_CTRL : 0);
         key code = k & KEY_CODE;
-        if (code >= 0x110000)
+        if (code < 0x110000 && k & KEY_SHIFT && k & KEY_CTRL) // libvterm drops the Shift
+            dprintf(r->pty, "\x1b[%u;6u", code);
+        else if (code >= 0x110000)
             vterm_keyboard_key(r->vt, vterm_key(code), mods);
         else
             vterm_keyboard_unichar(r->vt, code, mods);

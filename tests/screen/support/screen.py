@@ -20,6 +20,7 @@ class Screen:
         options = ["-t", term, "-s", size, "-w", str(int(seconds * patience))]
         options += (["-r", record] if record else []) + (["-l", log] if log else [])
         environment = {**os.environ, "LC_ALL": "C.UTF-8", **(env or {})}
+        self.cwd = cwd
         self.process = subprocess.Popen(
             [helper] + options + [str(word) for word in command], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, text=True, encoding="utf-8", cwd=cwd,

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// Prints the tables of all keys as the program has them: for the test that presses each of them.
+#include "tui/view/bench.h"
+
+#include <stdio.h>
+
+int main(void)
+{
+    AUTO_BUF keys = {0};
+    bench_document_keys(&keys);
+    fputs(buf_cstr(&keys), stdout);
+    return 0;
+}

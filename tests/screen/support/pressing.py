@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT
+"""Pressing keys and looking at what came of it.
+
+A case is the keys that shall do the same, what is done before they are pressed, and after PRESS what
+must be seen then:
+
+    ("s C-s", "d d", lacks("Beta"), PRESS, sees("saved"))
+
+A string is keys; typed("…") types; anything else is a condition, a function of the screen that must
+become true. `cases` runs them all, each key on a screen of its own, and names those that failed.
+"""
+import os
+import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+from golden import parse
+from tap import BUILD, eventually
+
+PRESS = object()
+
+
+class On:
+    """First in a case: it has a screen of its own, which this function opens."""
+
+    def __init__(self, opened):
+        self.opened = opened
+
+
+def program_tables():
+    """{place: [key, …]} as the program has them."""
+    tables, place = {}, None
+    out = subprocess.run([os.path.join(BUILD, "tests/screen/key-tables")], check=True, text=True,
+                         stdout=subprocess.PIPE, encoding="utf-8").stdout
+    for line in out.splitlines():
+        if line.startswith("### "):
+            place = tables.setdefault(line[4:], [])
+        elif line.startswith("| `"):
+            place += line[3:line.index("` |")].replace("\\|", "|").split(", ")
+    return tables
+
+
+def condition(fn):
+    """A condition's words are its name and arguments, for when it fails."""
+    def made(*args):
+        def holds(s):
+            return fn(s, *args)
+        holds.__name__ = holds.__doc__ = f"{fn.__name__}{args}"
+        return holds
+    return made
+
+
+def typed(words):
+    def do(s):
+        s.type(words)
+        return True
+    do.__name__ = f"typed({words!r})"
+    return do
+
+
+def text(s):
+    return "\n".join(s.screen()[:-1])
+
+
+@condition
+def sees(s, *words):
+    return all(word in text(s) for word in words)
+
+
+@condition
+def lacks(s, *words):
+    return not any(word in text(s) for word in words)
+
+
+@condition
+def status(s, *words):
+    last = s.screen()[-1]
+    return all(word in last for word in words)
+
+
+@condition
+def selected(s, *titles):
+    """The bar stands beside these, and beside no other title."""
+    rows = [row for row in s.screen() if re.match(r"▌(\[|.?#)", row)]
+    return len(rows) == len(titles) and all(t in row for t, row in zip(titles, rows))
+
+
+@condition
+def titles(s, *words):
+    """The titles of all cells, from above."""
+    rows = [row for row in s.screen() if re.match(r"[▌ ](\[|.?#)", row)]
+    return len(rows) == len(words) and all(w in row for w, row in zip(words, rows))
+
+
+@condition
+def row(s, y, words):
+    """A row of the screen is just this, but for its margin."""
+    return s.screen()[y].strip("▌│ ") == words
+
+
+@condition
+def cursor(s, x, y):
+    return s.cursor() == (x, y, True)
+
+
+@condition
+def reversed_text(s, words):
+    """What is shown in reverse above the status line; blanks do not count."""
+    rows = parse(s.styles())[:-1]
+    shown = "".join(c for r in rows for c, style in r if "reverse" in style)
+    return shown.replace(" ", "") == words.replace(" ", "")
+
+
+@condition
+def chosen(s, words):
+    """The row in reverse has these words."""
+    rows = parse(s.styles())[:-1]
+    return any(words in "".join(c for c, _ in r) and any("reverse" in style for _, style in r) for r in rows)
+
+
+@condition
+def chosen_row(s, y):
+    rows = parse(s.styles())[:-1]
+    return [i for i, r in enumerate(rows) if any("reverse" in style for _, style in r)] == [y % len(rows)]
+
+
+@condition
+def top(s, words):
+    """The first row below the heading begins so."""
+    return s.screen()[1].strip().startswith(words)
+
+
+def tty_of(s):
+    """The terminal's name, by what runs on it."""
+    pid = str(s.process.pid)
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+        return os.readlink(f"/proc/{f.read().split()[0]}/fd/0")
+
+
+def garbage(s):
+    """Something else writes on the terminal."""
+    with open(tty_of(s), "w", encoding="ascii") as tty:
+        tty.write("\x1b[3;3H*garbage*")
+    return eventually(lambda: "*garbage*" in "\n".join(s.screen()))
+
+
+REDRAWN = (garbage, PRESS, lacks("*garbage*"))
+
+
+def press_one(opened, key, steps):
+    if isinstance(steps[0], On):
+        opened, steps = steps[0].opened, steps[1:]
+    with opened() as s:
+        for step in steps if PRESS in steps else (PRESS, *steps):
+            if step is PRESS:
+                s.keys(key)
+            elif isinstance(step, str):
+                s.keys(step)
+            else:
+                until(s, step)
+
+
+def until(s, step):
+    def holds():
+        return step(s)
+    holds.__doc__ = step.__name__
+    try:
+        eventually(holds, 10)
+    except AssertionError as why:
+        raise AssertionError("\n".join([str(why)] + [row for row in s.screen() if row])) from None
+
+
+def attempt(place, opened, key, steps):
+    try:
+        press_one(opened, key, steps)
+        return None
+    except Exception as why:
+        return f"{place}: {key}: {why}"
+
+
+def cases(place, opened, table):
+    """Presses every key; the table must have just those that the program has in this place."""
+    jobs = [(place, opened, key, tuple(steps)) for keys, *steps in table for key in keys.split(", ")]
+    has, wanted = {job[2] for job in jobs}, set(program_tables()[place])
+    assert has == wanted, f"{place}: without a case {wanted - has}; not a key {has - wanted}"
+    only = os.environ.get("KEY")
+    with ThreadPoolExecutor(3) as pool:
+        chosen = [job for job in jobs if only in (None, job[2])]
+        failed = [why for why in pool.map(lambda job: attempt(*job), chosen) if why]
+    assert not failed, "\n" + "\n".join(failed)
