@@ -117,6 +117,7 @@ def test_two_clients_have_cursors_of_their_own(t):
         a.keys("Enter C-End")
         b.keys("j Enter C-End")
         b.wait("EDIT")
+        b.quiet()
         at = b.cursor()
         a.type(" -- from a")
         b.wait("x = 1 -- from a")

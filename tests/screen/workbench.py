@@ -204,7 +204,7 @@ def test_a_hang_up_loses_nothing(t):
         s.keys("q i i")
         s.wait("interrupted")
         s.keys("C-s")
-        s.wait("saved")
+        s.wait("saved /")
         s.wait("idle")
         s.quiet()
         leave(s)
