@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "k8s/client/tail.h"
 #include "script/bind/k8s.h"
+#include "script/bind/training.h"
 
 #include <string.h>
 
@@ -71,9 +72,28 @@ static void show(struct following *f, const char *text, size_t n)
     display_text(f->display, line.data, line.len);
 }
 
+// What a trainer tells of itself is shown as progress, not as text.
 static void on_line(void *arg, enum log_kind kind, const char *text, size_t n)
 {
-    show(arg, text, n);
+    AUTO_JSON *event = training_line(text, n);
+    if (!event)
+        show(arg, text, n);
+}
+
+static void drop_events(buf *text)
+{
+    AUTO_BUF kept = {0};
+    for (const char *line = buf_cstr(text), *end = line + text->len; line < end;) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        size_t n = (size_t)((newline ? newline : end) - line);
+        AUTO_JSON *event = training_line(line, n);
+        if (!event)
+            buf_add(&kept, line, n + (newline != NULL));
+        line += n + 1;
+    }
+    buf_done(text);
+    *text = (buf){kept.data, kept.len, kept.cap};
+    kept = (buf){0};
 }
 
 static void on_done(void *arg, const err *e)
@@ -160,7 +180,9 @@ int k8s_logs(call *c, const cJSON *args, cJSON **result, err *e)
     else if ((code = read_spec(args, &pods, t.ns, &spec, e)) == 0)
         code = tail_read(t.client, &t.patience, &spec, TEXT_LIMIT, &text, e);
     k8s_pods_done(&pods);
-    if (code == 0 && !json_bool_or(args, "follow", false))
+    if (code == 0 && !json_bool_or(args, "follow", false)) {
+        drop_events(&text);
         *result = k8s_text(&text);
+    }
     return code;
 }

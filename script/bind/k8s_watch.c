@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // k8s.watch: a table below a cell that stays true, fed by the loop: an object and the pods that it
-// leads to, or the objects of a selector. Lua is gone from it when the call returns.
+// leads to, or the objects of a selector. Lua is gone from it when the call returns. What trains in
+// the pods shows its progress beside it.
 //
 //   watch of the object ──┐
 //                         ├──> rows by uid ──> display_rows (at most 10 a second, the kernel's)
@@ -11,7 +12,7 @@
 #include "k8s/client/state.h"
 #include "k8s/client/table.h"
 #include "k8s/client/watch.h"
-#include "script/bind/k8s.h"
+#include "script/bind/k8s_training.h"
 
 #include <string.h>
 
@@ -35,6 +36,9 @@ struct live {
     char *note;   // why it may be old; NULL: it is not
     loop *loop;
     client *client;
+    struct pods_of main; // of the object: whose log says most; empty: nobody's
+    char *ns;
+    job_training *training; // from the first pod on
 };
 
 static const char mime[] = "application/vnd.firesteel.pods+json";
@@ -62,6 +66,9 @@ static void live_free(void *arg)
         free(l->parts[i].labels);
         free(l->parts[i].fields);
     }
+    job_training_close(l->training);
+    k8s_pods_done(&l->main);
+    free(l->ns);
     cJSON_Delete(l->table);
     free(l->uid);
     free(l->note);
@@ -71,6 +78,7 @@ static void live_free(void *arg)
 static void finish(void *arg)
 {
     struct live *l = arg;
+    job_training_close(STEAL(l->training));
     display_close(l->display, bundle(l));
     live_free(l);
 }
@@ -123,6 +131,8 @@ static void on_event(void *arg, enum watch_change change, const cJSON *object)
         return;
     }
     keep_row(l, row, deleted);
+    if (p->pods && (l->main.pod || l->main.labels))
+        l->training = job_training_open(l->client, l->display, l->ns, &l->main);
     if (deleted)
         json_set_bool(row, "deleted", true);
     cJSON *rows = cJSON_CreateArray();
@@ -206,6 +216,9 @@ static int add_object(struct live *l, struct target *t, err *e)
         add_part(l, pod, true, t->ns, pods.labels, NULL);
         k8s_pods_done(&pods);
     }
+    l->ns = mem_strdup(t->ns);
+    if (k8s_pods_of(object, false, &l->main, NULL) != 0)
+        l->main = (struct pods_of){0};
     return 0;
 }
 

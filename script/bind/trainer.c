@@ -12,92 +12,29 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "script/bind/process.h"
+#include "script/bind/training.h"
 
 #include <string.h>
 
-#define PROGRESS "application/vnd.firesteel.progress+json"
 enum { EVENTS_FD = 3, LINE_MAX = 1 << 20 };
 
 // What the worker has told so far. Written on the loop's thread while the Lua thread waits.
 struct progress {
     call *call;
     display *display;
+    training *training;
     buf line;
-    cJSON *metrics; // the last value of each
-    cJSON *history; // the epoch events
-    int64_t epoch, epochs, first, step, steps;
-    double elapsed; // seconds
 };
 
-static void metric_text(buf *text, const cJSON *metrics)
+static void on_event(struct progress *p, const cJSON *event)
 {
-    for (const cJSON *m = metrics ? metrics->child : NULL; m; m = m->next)
-        if (cJSON_IsNumber(m))
-            buf_fmt(text, " - %s: %.4f", m->string, m->valuedouble);
-}
-
-// "epoch 1/5 - 120/938 - loss: 0.3325 - accuracy: 0.9046"
-static cJSON *progress_bundle(const struct progress *p, const cJSON *metrics)
-{
-    AUTO_BUF text = {0};
-    cJSON *data = cJSON_CreateObject(), *rich = json_object_at(data, PROGRESS);
-    buf_fmt(&text, "epoch %lld", (long long)p->epoch);
-    if (p->epochs)
-        buf_fmt(&text, "/%lld", (long long)p->epochs);
-    if (p->steps)
-        buf_fmt(&text, " - %lld/%lld", (long long)p->step, (long long)p->steps);
-    metric_text(&text, metrics);
-    json_set_str(data, "text/plain", buf_cstr(&text));
-    json_set_str(rich, "label", "epoch");
-    json_set_int(rich, "epoch", p->epoch);
-    json_set_int(rich, "epochs", p->epochs);
-    json_set_int(rich, "done", p->step);
-    json_set_int(rich, "total", p->steps);
-    json_set_int(rich, "first", p->first);
-    json_set(rich, "elapsed", cJSON_CreateNumber(p->elapsed));
-    if (metrics)
-        json_set(rich, "metrics", cJSON_Duplicate(metrics, true));
-    if (p->history->child)
-        json_set(rich, "history", cJSON_Duplicate(p->history, true));
-    return data;
-}
-
-static void show(struct progress *p, const cJSON *metrics)
-{
-    cJSON *data = progress_bundle(p, metrics);
+    if (!training_event(p->training, event))
+        return;
+    cJSON *data = training_bundle(p->training);
     if (p->display)
         display_replace(p->display, data);
     else
         p->display = call_display(p->call, data, true);
-}
-
-static void note_metrics(struct progress *p, const cJSON *metrics)
-{
-    for (const cJSON *m = metrics ? metrics->child : NULL; m; m = m->next)
-        json_set(p->metrics, m->string, cJSON_Duplicate(m, true));
-}
-
-static void on_event(struct progress *p, const cJSON *event)
-{
-    const char *kind = json_str_or(event, "event", "");
-    const cJSON *metrics = json_get(event, "metrics");
-    if (str_eq(kind, "evaluate")) {
-        note_metrics(p, metrics);
-        return;
-    }
-    p->epoch = json_int_or(event, "epoch", p->epoch);
-    p->epochs = json_int_or(event, "epochs", p->epochs);
-    p->step = json_int_or(event, "step", p->step);
-    p->steps = json_int_or(event, "steps", p->steps);
-    p->first = json_int_or(event, "first", p->first);
-    if (cJSON_IsNumber(json_get(event, "elapsed")))
-        p->elapsed = json_get(event, "elapsed")->valuedouble;
-    if (str_eq(kind, "epoch")) {
-        p->step = p->steps;
-        note_metrics(p, metrics);
-        cJSON_AddItemToArray(p->history, cJSON_Duplicate(event, true));
-    }
-    show(p, metrics);
 }
 
 static void on_bytes(void *arg, const char *bytes, size_t n)
@@ -176,8 +113,8 @@ static cJSON *job_result(
     if (r->signal)
         json_set_int(result, "signal", r->signal);
     json_set_str(result, "output", buf_cstr(&r->output));
-    json_set(result, "metrics", cJSON_Duplicate(p->metrics, true));
-    json_set(result, "history", cJSON_Duplicate(p->history, true));
+    json_set(result, "metrics", cJSON_Duplicate(training_metrics(p->training), true));
+    json_set(result, "history", cJSON_Duplicate(training_history(p->training), true));
     // The trainer's own hash, and those of what the call declares.
     cJSON *files = json_object_at(result, "files");
     AUTO_JSON *script = cJSON_CreateArray();
@@ -192,8 +129,7 @@ static int trainer_start(call *c, const cJSON *args, cJSON **result, err *e)
 {
     if (check_args(c, args, e) < 0)
         return -1;
-    struct progress p = {
-        .call = c, .metrics = cJSON_CreateObject(), .history = cJSON_CreateArray()};
+    struct progress p = {.call = c, .training = training_new()};
     AUTO_FREE const char **argv = command_line(call_paths(c)->worker, args);
     char **env = environment(c, args);
     struct process_spec spec = {.argv = argv,
@@ -206,15 +142,14 @@ static int trainer_start(call *c, const cJSON *args, cJSON **result, err *e)
     int done = process_run(c, &spec, &r, e);
     strv_free(env);
     if (p.display)
-        display_close(p.display, progress_bundle(&p, p.metrics));
+        display_close(p.display, training_bundle(p.training));
     if (done == 0)
         done = check_exit(args, &r, e);
     if (done == 0)
         *result = job_result(c, args, &r, &p);
     buf_done(&r.output);
     buf_done(&p.line);
-    cJSON_Delete(p.metrics);
-    cJSON_Delete(p.history);
+    training_free(p.training);
     return done;
 }
 

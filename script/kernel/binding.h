@@ -123,6 +123,8 @@ void call_ledger_gone(call *c, const char *uid);
 // A live one outlives the call, and is fed from the loop's thread until it is closed.
 typedef struct display display;
 display *call_display(call *c, cJSON *data, bool live);
+// On the loop's thread: another live one below the same cell.
+display *display_beside(const display *d, cJSON *data);
 // A live log: what display_text brings is spooled, and shown as the display itself.
 display *call_log(call *c, const char *title, err *e);
 int64_t display_id(const display *d);

@@ -214,6 +214,11 @@ display *display_new_held(kernel *k, const char *in_cell, cJSON *data, bool live
     return begin(k, in_cell, data, live, true);
 }
 
+display *display_beside(const display *d, cJSON *data)
+{
+    return begin(d->kernel, d->cell, data, true, d->held);
+}
+
 display *display_new_log(kernel *k, const char *in_cell, const char *title, err *e)
 {
     int64_t id = next_id(k);

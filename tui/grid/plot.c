@@ -134,7 +134,7 @@ void plot_curves(
 static const struct legend_size {
     const char *line;
     int name, digits;
-} legend_sizes[] = {{"──", 99, 4}, {"──", 5, 3}, {"─", 3, 3}, {"─", 3, 2}};
+} legend_sizes[] = {{"──", 99, 4}, {"─", 5, 4}, {"─", 5, 3}, {"─", 3, 2}};
 
 static int put_legend(grid *g, rect clip, rect row, const struct series *series, size_t n,
     const struct legend_size *size)

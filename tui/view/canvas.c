@@ -8,6 +8,7 @@
 #include "tui/grid/utf8.h"
 #include "tui/syntax/markdown_layout.h"
 #include "tui/view/progress.h"
+#include "tui/view/tablelayout.h"
 #include "tui/view/tablevalue.h"
 #include "tui/view/view.h"
 
@@ -16,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PLOT_ROWS = 8, SERIES = 8, GAP = 2, BAR = 24, BAR_LEAST = 6, NARROW = 50, COLUMNS = 32 };
+enum { PLOT_ROWS = 8, SERIES = 8, GAP = 2, BAR = 24, BAR_LEAST = 6, NARROW = 50 };
 #define KIND(name) "application/vnd.firesteel." name "+json"
 
 static rect area_of(const struct canvas *c)
@@ -93,14 +94,14 @@ void canvas_line(struct canvas *c, style st, const char *fmt, ...)
 }
 
 // Widths are those of the rows that are drawn: what a table costs is what is seen of it.
-static void measure(struct canvas *c, const cJSON *table, int age, int n, int limit, int *widths)
+static void measure(const cJSON *table, int age, int n, int limit, struct table_column *out)
 {
     const cJSON *columns = json_get(table, "columns"), *row;
-    struct column layout[COLUMNS] = {0};
     AUTO_BUF words = {0};
     for (int i = 0; i < n; i++) {
         const char *name = table_column(columns, i);
-        layout[i].want = text_width(name, strlen(name), 0);
+        int w = text_width(name, strlen(name), 0), least = i == age ? AGE_WIDTH : 0;
+        out[i] = (struct table_column){w > least ? w : least, table_keeps(table, name)};
     }
     int rows = 0;
     cJSON_ArrayForEach(row, json_get(table, "rows"))
@@ -110,29 +111,33 @@ static void measure(struct canvas *c, const cJSON *table, int age, int n, int li
         for (int i = 0; i < n; i++) {
             table_entry(columns, row, i, &words);
             int w = text_width(buf_cstr(&words), words.len, 0);
-            layout[i].want = w > layout[i].want ? w : layout[i].want;
+            out[i].width = w > out[i].width ? w : out[i].width;
         }
     }
-    if (age >= 0 && layout[age].want < AGE_WIDTH)
-        layout[age].want = AGE_WIDTH;
-    for (int i = 0; i < n; i++)
-        layout[i].min = layout[i].want < 6 ? layout[i].want : 6;
-    layout_columns(layout, (size_t)n, GAP, c->w, widths);
 }
 
-static void put_cells(
-    struct canvas *c, const cJSON *columns, const cJSON *row, int age, int n, const int *widths)
+static void put_header(struct canvas *c, const cJSON *columns, int n, const struct table_layout *l)
+{
+    for (int i = 0; i < n; i++)
+        if (l->w[i])
+            table_put(c->grid, area_of(c), l->x[i], c->y, l->w[i], table_column(columns, i), false,
+                LOOK_BOLD);
+    c->y++;
+}
+
+static void put_cells(struct canvas *c, const cJSON *columns, const cJSON *row, int age, int n,
+    const struct table_layout *l)
 {
     AUTO_BUF words = {0};
-    for (int i = 0, x = 0; i < n; x += widths[i++] + GAP) {
-        if (row && i == age && table_age(row, c->now, &words))
+    for (int i = 0; i < n; i++) {
+        if (!l->w[i])
+            continue;
+        if (i == age && table_age(row, c->now, &words))
             c->aged = true;
-        else if (row)
-            table_entry(columns, row, i, &words);
         else
-            buf_clear(&words), buf_str(&words, table_column(columns, i));
-        grid_put_short(c->grid, area_of(c), x, c->y, widths[i], buf_cstr(&words), words.len,
-            row ? table_look(buf_cstr(&words)) : LOOK_BOLD);
+            table_entry(columns, row, i, &words);
+        style st = i ? table_look(buf_cstr(&words)) : (style){0};
+        table_put(c->grid, area_of(c), l->x[i], c->y, l->w[i], buf_cstr(&words), i == 0, st);
     }
     c->y++;
 }
@@ -142,14 +147,17 @@ void canvas_table(struct canvas *c, const cJSON *table, bool live, int limit)
     bool heard = live && c->now && !json_str(table, "note"); // else ages stand still
     int age = heard ? table_age_column(table) : -1;
     const cJSON *columns = json_get(table, "columns"), *row;
-    int n = table_width(table, COLUMNS), widths[COLUMNS], rows = 0;
-    measure(c, table, age, n, limit, widths);
+    struct table_column measured[TABLE_COLUMNS];
+    struct table_layout l;
+    int n = table_width(table, TABLE_COLUMNS), rows = 0;
+    measure(table, age, n, limit, measured);
+    table_layout(measured, n, c->w, 0, &l);
     if (columns && columns->child)
-        put_cells(c, columns, NULL, -1, n, widths);
+        put_header(c, columns, n, &l);
     cJSON_ArrayForEach(row, json_get(table, "rows"))
     {
         if (!limit || rows++ < limit)
-            put_cells(c, columns, row, age, n, widths);
+            put_cells(c, columns, row, age, n, &l);
     }
     if (limit && rows > limit)
         canvas_line(c, LOOK_DIM, "⋮ %d more rows; O shows all", rows - limit);
@@ -257,17 +265,34 @@ static void progress_bar(struct canvas *c, const cJSON *json, bool live)
     c->y++;
 }
 
+static bool told(const cJSON *epochs, const char *metric)
+{
+    const cJSON *e;
+    cJSON_ArrayForEach(e, epochs)
+    {
+        if (cJSON_IsNumber(json_get(json_get(e, "metrics"), metric)))
+            return true;
+    }
+    return false;
+}
+
 void canvas_progress(struct canvas *c, const cJSON *p, bool live)
 {
+    AUTO_BUF evaluated = {0};
     progress_bar(c, p, live);
+    metrics_text(json_get(p, "evaluated"), &evaluated);
+    if (evaluated.len)
+        canvas_line(c, (style){0}, "evaluated%s", buf_cstr(&evaluated));
     const cJSON *epochs_done = json_get(p, "history");
     if (cJSON_GetArraySize(epochs_done) < 2)
         return;
-    int half = c->w >= 60 ? (c->w - GAP) / 2 : c->w;
+    bool two = told(epochs_done, "accuracy"), beside = two && c->w >= 60;
+    int half = beside ? (c->w - GAP) / 2 : c->w;
     history(c, epochs_done, "loss", 0, half);
-    if (half == c->w)
+    if (two && !beside)
         c->y += plot_rows(c);
-    history(c, epochs_done, "accuracy", half < c->w ? half + GAP : 0, half);
+    if (two)
+        history(c, epochs_done, "accuracy", beside ? half + GAP : 0, half);
     c->y += plot_rows(c);
 }
 

@@ -4,11 +4,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "tui/grid/utf8.h"
 #include "tui/view/filter.h"
 #include "tui/view/open.h"
 #include "tui/view/scroll.h"
-#include "tui/view/tablelayout.h"
+#include "tui/view/tabledata.h"
 #include "tui/view/tablevalue.h"
 
 #include <string.h>
@@ -122,23 +121,6 @@ static void draw_title(struct table_view *v, grid *g, rect area)
     grid_put_short(g, area, x, area.y, area.x + area.w - x, buf_cstr(&words), words.len, LOOK_DIM);
 }
 
-// Names often differ at their end: what is too long loses its middle.
-static void put_name(grid *g, rect clip, int x, int y, int w, const char *name, style st)
-{
-    size_t n = strlen(name);
-    int width = text_width(name, n, 0), tail = (w - 1) / 2, fits;
-    if (width <= w || w < 8) {
-        grid_put_short(g, clip, x, y, w, name, n, st);
-        return;
-    }
-    size_t head = text_fit(name, n, w - 1 - tail, &fits), from = n;
-    while (from > head && text_width(name + from, n - from, 0) < tail)
-        from -= grapheme_len_before(name, from);
-    x += grid_put(g, clip, x, y, name, head, st);
-    x += grid_print(g, clip, x, y, st, "…");
-    grid_put(g, clip, x, y, name + from, n - from, st);
-}
-
 static void put_cell(struct table_view *v, grid *g, rect body, const struct table_layout *l,
     const struct table_row *r, int column, int y)
 {
@@ -156,10 +138,7 @@ static void put_cell(struct table_view *v, grid *g, rect body, const struct tabl
         clip.x += l->pinned + l->gap;
         clip.w -= l->pinned + l->gap;
     }
-    if (column == 0)
-        put_name(g, clip, body.x + l->x[0], y, l->w[0], words, st);
-    else
-        grid_put_short(g, clip, body.x + l->x[column], y, l->w[column], words, strlen(words), st);
+    table_put(g, clip, body.x + l->x[column], y, l->w[column], words, column == 0, st);
 }
 
 static void draw_header(struct table_view *v, grid *g, rect body, const struct table_layout *l)
@@ -195,9 +174,11 @@ static void draw(view *view_, grid *g, rect area)
 {
     struct table_view *v = (struct table_view *)view_;
     struct table_layout l;
+    struct table_column columns[TABLE_COLUMNS];
     rect body = {area.x + 1, area.y + 1, area.w - 2, area.h - 1};
     rect rows = {body.x, body.y + 1, body.w, body.h - 1 - v->filter.typing};
-    table_layout(v->data, body.w, v->shift, &l);
+    tabledata_measure(v->data, columns);
+    table_layout(columns, tabledata_columns(v->data), body.w, v->shift, &l);
     v->shift = l.shift;
     scroll_fit(&v->scroll, tabledata_count(v->data), rows.h);
     draw_title(v, g, area);

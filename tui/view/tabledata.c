@@ -272,7 +272,7 @@ static void unlink_row(tabledata *t, struct table_row *r)
 
 static void load_columns(tabledata *t, const cJSON *table)
 {
-    const cJSON *columns = json_get(table, "columns"), *keep = json_get(table, "keep"), *k;
+    const cJSON *columns = json_get(table, "columns");
     drop_columns(t);
     t->n_columns = table_width(table, TABLE_COLUMNS);
     t->columns = mem_array((size_t)t->n_columns + 1, sizeof *t->columns);
@@ -281,10 +281,7 @@ static void load_columns(tabledata *t, const cJSON *table)
         struct column_of *c = &t->columns[i];
         c->name = mem_strdup(table_column(columns, i));
         c->name_width = text_width(c->name, strlen(c->name), 0);
-        cJSON_ArrayForEach(k, keep)
-        {
-            c->keep = c->keep || str_eq(k->valuestring, c->name);
-        }
+        c->keep = table_keeps(table, c->name);
     }
 }
 
@@ -357,9 +354,10 @@ int tabledata_width(const tabledata *t, int column)
     return w > least ? w : least;
 }
 
-bool tabledata_keeps(const tabledata *t, int column)
+void tabledata_measure(const tabledata *t, struct table_column *out)
 {
-    return t->columns[column].keep;
+    for (int i = 0; i < t->n_columns; i++)
+        out[i] = (struct table_column){tabledata_width(t, i), t->columns[i].keep};
 }
 
 int tabledata_age(const tabledata *t)

@@ -7,12 +7,10 @@
 //   widths: how many entries of a column are how wide, so that the widest is known at any time
 #pragma once
 #include "base/json.h"
+#include "tui/view/tablelayout.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum { TABLE_COLUMNS = 32 };
 
 struct table_row {
     struct table_row *next; // of its hash
@@ -37,7 +35,7 @@ void tabledata_change(tabledata *t, const cJSON *rows);
 int tabledata_columns(const tabledata *t);
 const char *tabledata_column(const tabledata *t, int column);
 int tabledata_width(const tabledata *t, int column); // of its widest entry or its name
-bool tabledata_keeps(const tabledata *t, int column);
+void tabledata_measure(const tabledata *t, struct table_column *out); // all of them
 int tabledata_age(const tabledata *t); // the column of ages, -1: none
 
 size_t tabledata_total(const tabledata *t);

@@ -2,52 +2,54 @@
 #include "tui/view/tablelayout.h"
 
 #include "tui/grid/layout.h"
+#include "tui/grid/utf8.h"
 
-enum { KEPT_LEAST = 12, OTHER_LEAST = 8, NARROW = 60 };
+#include <string.h>
 
-static int least(const tabledata *t, int column)
+enum { KEPT_LEAST = 12, OTHER_LEAST = 8, NAME_LEAST = 8, NARROW = 60 };
+
+static int least(const struct table_column *columns, int i)
 {
-    int want = tabledata_width(t, column);
-    int most = column == 0 || tabledata_keeps(t, column) ? KEPT_LEAST : OTHER_LEAST;
+    int want = columns[i].width;
+    int most = i == 0 || columns[i].keep ? KEPT_LEAST : OTHER_LEAST;
     return want < most ? want : most;
 }
 
 // The rightmost column that may go; without any to keep, the rightmost of all.
-static int least_important(const tabledata *t, const bool *shown)
+static int least_important(const struct table_column *columns, int n, const bool *shown)
 {
     for (int pass = 0; pass < 2; pass++)
-        for (int i = tabledata_columns(t) - 1; i > 0; i--)
-            if (shown[i] && (pass || !tabledata_keeps(t, i)))
+        for (int i = n - 1; i > 0; i--)
+            if (shown[i] && (pass || !columns[i].keep))
                 return i;
     return -1;
 }
 
-static void choose(const tabledata *t, int width, int gap, bool *shown)
+static void choose(const struct table_column *columns, int n, int width, int gap, bool *shown)
 {
-    int n = tabledata_columns(t);
     for (int i = 0; i < n; i++)
         shown[i] = true;
     for (;;) {
         int need = -gap, out;
         for (int i = 0; i < n; i++)
-            need += shown[i] ? least(t, i) + gap : 0;
-        if (need <= width || (out = least_important(t, shown)) < 0)
+            need += shown[i] ? least(columns, i) + gap : 0;
+        if (need <= width || (out = least_important(columns, n, shown)) < 0)
             return;
         shown[out] = false;
     }
 }
 
-static void fit(const tabledata *t, int width, struct table_layout *out)
+static void fit(const struct table_column *columns, int n, int width, struct table_layout *out)
 {
     bool shown[TABLE_COLUMNS];
-    struct column columns[TABLE_COLUMNS];
-    int widths[TABLE_COLUMNS], n = tabledata_columns(t), x = 0;
+    struct column some[TABLE_COLUMNS] = {0};
+    int widths[TABLE_COLUMNS], x = 0;
     size_t used = 0;
-    choose(t, width, out->gap, shown);
+    choose(columns, n, width, out->gap, shown);
     for (int i = 0; i < n; i++)
         if (shown[i])
-            columns[used++] = (struct column){.min = least(t, i), .want = tabledata_width(t, i)};
-    layout_columns(columns, used, out->gap, width, widths);
+            some[used++] = (struct column){.min = least(columns, i), .want = columns[i].width};
+    layout_columns(some, used, out->gap, width, widths);
     used = 0;
     for (int i = 0; i < n; i++) {
         out->x[i] = x;
@@ -56,18 +58,19 @@ static void fit(const tabledata *t, int width, struct table_layout *out)
     }
 }
 
-void table_layout(const tabledata *t, int width, int shift, struct table_layout *out)
+void table_layout(
+    const struct table_column *columns, int n, int width, int shift, struct table_layout *out)
 {
-    int n = tabledata_columns(t), first = n ? tabledata_width(t, 0) : 0, all = 0;
+    int first = n ? columns[0].width : 0, all = 0;
     *out = (struct table_layout){.gap = width < NARROW ? 1 : 2};
-    fit(t, width, out);
+    fit(columns, n, width, out);
     out->pinned = first < width / 2 ? first : width / 2;
     for (int i = 1; i < n; i++)
-        all += tabledata_width(t, i) + (i > 1 ? out->gap : 0);
+        all += columns[i].width + (i > 1 ? out->gap : 0);
     int room = width - out->pinned - out->gap;
     bool whole = true; // is everything there already?
     for (int i = 0; i < n; i++)
-        whole = whole && out->w[i] >= tabledata_width(t, i);
+        whole = whole && out->w[i] >= columns[i].width;
     int most =
         whole || room < 1 ? 0 : 1 + (all > room ? (all - room + TABLE_STEP - 1) / TABLE_STEP : 0);
     out->shift = shift < most ? shift : most;
@@ -78,7 +81,23 @@ void table_layout(const tabledata *t, int width, int shift, struct table_layout 
     out->w[0] = out->pinned;
     for (int i = 1, x = out->pinned + out->gap - (out->shift - 1) * TABLE_STEP; i < n; i++) {
         out->x[i] = x;
-        out->w[i] = tabledata_width(t, i);
+        out->w[i] = columns[i].width;
         x += out->w[i] + out->gap;
     }
+}
+
+void table_put(grid *g, rect clip, int x, int y, int w, const char *words, bool is_name, style st)
+{
+    size_t n = strlen(words);
+    int tail = (w - 1) / 2, fits;
+    if (!is_name || text_width(words, n, 0) <= w || w < NAME_LEAST) {
+        grid_put_short(g, clip, x, y, w, words, n, st);
+        return;
+    }
+    size_t head = text_fit(words, n, w - 1 - tail, &fits), from = n;
+    while (from > head && text_width(words + from, n - from, 0) < tail)
+        from -= grapheme_len_before(words, from);
+    x += grid_put(g, clip, x, y, words, head, st);
+    x += grid_print(g, clip, x, y, st, "…");
+    grid_put(g, clip, x, y, words + from, n - from, st);
 }

@@ -40,6 +40,17 @@ void table_entry(const cJSON *columns, const cJSON *row, int i, buf *out)
             out->data[k] = ' ';
 }
 
+bool table_keeps(const cJSON *table, const char *column)
+{
+    const cJSON *k;
+    cJSON_ArrayForEach(k, json_get(table, "keep"))
+    {
+        if (cJSON_IsString(k) && str_eq(k->valuestring, column))
+            return true;
+    }
+    return false;
+}
+
 int table_age_column(const cJSON *table)
 {
     const cJSON *columns = json_get(table, "columns");

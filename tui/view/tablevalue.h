@@ -11,6 +11,8 @@ const char *table_column(const cJSON *columns, int i); // its name, "" when ther
 void table_entry(const cJSON *columns, const cJSON *row, int i, buf *out);
 // How many columns a table has, of at most `most`.
 int table_width(const cJSON *table, int most);
+// Does a column of this name stay when there is no room for all? ("keep" has them.)
+bool table_keeps(const cJSON *table, const char *column);
 // The column that says how old a row is ("age" has its name), -1: none; and that age of a row by
 // its "created", false when it has none.
 enum { AGE_WIDTH = 5 }; // "2m10s": a column that does not jump while they grow

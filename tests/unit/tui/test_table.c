@@ -25,6 +25,13 @@ static void change(tabledata *t, const char *text)
     tabledata_change(t, rows);
 }
 
+static void lay_out(const tabledata *t, int width, int shift, struct table_layout *out)
+{
+    struct table_column columns[TABLE_COLUMNS];
+    tabledata_measure(t, columns);
+    table_layout(columns, tabledata_columns(t), width, shift, out);
+}
+
 // The first entries of the rows that are shown, in order.
 static const char *names(const tabledata *t)
 {
@@ -119,18 +126,18 @@ TEST(what_matters_stays_in_little_room)
     tabledata *t = load(pods);
     change(t, "[{\"uid\":\"6\",\"cells\":[\"mnist-2be6ff204f460192-exec-1\",\"1/1\","
               "\"ContainerCreating\",\"0\",\"1s\"]}]");
-    table_layout(t, 80, 0, &l);
+    lay_out(t, 80, 0, &l);
     for (int i = 0; i < 5; i++)
         CHECK_INT(l.w[i], tabledata_width(t, i));
-    table_layout(t, 80, 3, &l);
+    lay_out(t, 80, 3, &l);
     CHECK_INT(l.shift, 0); // all of it is there
-    table_layout(t, 38, 0, &l);
+    lay_out(t, 38, 0, &l);
     CHECK(l.w[0] >= 12 && l.w[2] >= 12);
     CHECK_INT(l.w[1], 5);
     CHECK_INT(l.w[3], 0);
     CHECK_INT(l.w[4], 0);
     CHECK(l.x[2] + l.w[2] <= 38);
-    table_layout(t, 10, 0, &l);
+    lay_out(t, 10, 0, &l);
     CHECK_INT(l.w[0], 10);
     CHECK_INT(l.w[2], 0);
     tabledata_free(t);
@@ -142,11 +149,11 @@ TEST(shifted_everything_is_seen_in_the_end)
     tabledata *t = load(pods);
     change(t, "[{\"uid\":\"6\",\"cells\":[\"mnist-2be6ff204f460192-exec-1\",\"1/1\","
               "\"ContainerCreating\",\"0\",\"1s\"]}]");
-    table_layout(t, 38, 1, &l);
+    lay_out(t, 38, 1, &l);
     CHECK_INT(l.shift, 1);
     CHECK_INT(l.pinned, 19);
     CHECK_INT(l.w[2], 17);
-    table_layout(t, 38, 1000, &l);
+    lay_out(t, 38, 1000, &l);
     CHECK(l.shift > 1 && l.shift < 10);
     CHECK(l.x[4] + l.w[4] <= 38 && l.x[4] >= l.pinned);
     tabledata_free(t);
@@ -293,7 +300,7 @@ TEST(a_change_costs_the_same_with_many_rows)
         buf_fmt(&row, "[{\"uid\":\"u%d\",\"cells\":[\"pod-%d\",\"Running\",\"0s\"]}]",
             (i * 31) % ROWS, (i * 17) % ROWS);
         change(t, buf_cstr(&row));
-        table_layout(t, 80, 0, &l);
+        lay_out(t, 80, 0, &l);
         CHECK(tabledata_at(t, 0) != NULL);
     }
     double ms = (double)(clock_mono() - start) / (double)CLOCK_MS / CHANGES;
