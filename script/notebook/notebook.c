@@ -104,7 +104,9 @@ void cell_mark_json(cell *c, cell_kind kind, char *title, cJSON *metadata)
 
 notebook *notebook_new(void)
 {
-    return mem_alloc(sizeof(notebook));
+    notebook *nb = mem_alloc(sizeof *nb);
+    nb->by_id = hashmap_new();
+    return nb;
 }
 
 void notebook_free(notebook *nb)
@@ -114,6 +116,7 @@ void notebook_free(notebook *nb)
     for (size_t i = 0; i < nb->n; i++)
         cell_free(nb->cells[i]);
     free(nb->cells);
+    hashmap_free(nb->by_id);
     free(nb->header);
     cJSON_Delete(nb->metadata);
     free(nb);
@@ -129,15 +132,27 @@ const cell *notebook_cell(const notebook *nb, size_t i)
     return nb->cells[i];
 }
 
+static void index_cell(const notebook *nb, size_t i)
+{
+    size_t first;
+    const char *id = nb->cells[i]->id;
+    if (!hashmap_get(nb->by_id, id, strlen(id), &first))
+        hashmap_set(nb->by_id, id, strlen(id), i);
+}
+
+static void index_cells(notebook *nb)
+{
+    nb->moved = false;
+    hashmap_clear(nb->by_id);
+    for (size_t i = 0; i < nb->n; i++)
+        index_cell(nb, i);
+}
+
 bool notebook_find(const notebook *nb, const char *id, size_t *at)
 {
-    for (size_t i = 0; i < nb->n; i++) {
-        if (!str_eq(nb->cells[i]->id, id))
-            continue;
-        *at = i;
-        return true;
-    }
-    return false;
+    if (nb->moved)
+        index_cells((notebook *)nb); // what is seen of it stays the same
+    return id && hashmap_get(nb->by_id, id, strlen(id), at);
 }
 
 void notebook_cell_name(const notebook *nb, size_t i, buf *out)
@@ -175,7 +190,10 @@ static void put(notebook *nb, size_t at, cell *c)
     nb->cells = mem_resize(nb->cells, nb->n + 1, sizeof *nb->cells);
     memmove(nb->cells + at + 1, nb->cells + at, (nb->n - at) * sizeof *nb->cells);
     nb->cells[at] = c;
+    nb->moved = nb->moved || at < nb->n;
     nb->n++;
+    if (!nb->moved)
+        index_cell(nb, at);
 }
 
 void notebook_add(notebook *nb, cell *c)
@@ -356,6 +374,7 @@ const cell *notebook_set_marker(notebook *nb, size_t i, const char *marker)
     AUTO_FREE char *copy = mem_strdup(marker);
     cell_mark(c, copy);
     forget_text(c);
+    nb->moved = true; // it may bring an id
     return c;
 }
 
@@ -367,6 +386,7 @@ void notebook_move(notebook *nb, size_t from, size_t to)
     else
         memmove(nb->cells + to + 1, nb->cells + to, (from - to) * sizeof *nb->cells);
     nb->cells[to] = c;
+    nb->moved = true;
     // A first cell without a marker line would be read as part of what now stands before it.
     for (size_t i = 1; i < nb->n; i++)
         if (!nb->cells[i]->kept->marked)
@@ -380,6 +400,7 @@ void notebook_delete(notebook *nb, size_t i)
     if (was == nb->cells[i])
         was = NULL;
     cell_free(nb->cells[i]);
+    nb->moved = true;
     nb->n--;
     memmove(nb->cells + i, nb->cells + i + 1, (nb->n - i) * sizeof *nb->cells);
     if (!was)
@@ -413,5 +434,6 @@ int notebook_set_ids(notebook *nb, const char *const *ids, size_t n, err *e)
         free(nb->cells[i]->id);
         nb->cells[i]->id = mem_strdup(ids[i]);
     }
+    nb->moved = true;
     return 0;
 }

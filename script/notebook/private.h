@@ -2,6 +2,7 @@
 // What the files of this folder share: the notebook's fields, and the steps between text and cells.
 // Nobody outside includes it.
 #pragma once
+#include "base/hashmap.h"
 #include "script/notebook/notebook.h"
 
 #include <stdint.h>
@@ -15,6 +16,8 @@ struct notebook {
     bool json;       // options are written as one JSON object (in jupytext, all of a file or none)
     cell **cells;
     size_t n;
+    hashmap *by_id; // index of the first cell with an id
+    bool moved;     // it is to be made anew when it is asked next
 };
 
 struct cell_kept {
