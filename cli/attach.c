@@ -27,7 +27,7 @@ static int attach(struct cli *cli, const char *name)
     bool several = false;
     if (kernels_find(cli, &kernels, &e) < 0)
         return cli_error(cli, &e);
-    offers_kernels(&all, &kernels);
+    offers_kernels(&all, &kernels, cli->cwd);
     const struct kernel *k = choose(cli, &all, &kernels, name, &several, &e);
     workbench *w = k || several ? workbench_open(cli, &(struct bench_about){0}, &e) : NULL;
     if (w && several) {

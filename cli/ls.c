@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/cli.h"
-#include "cli/kernels.h"
+#include "cli/offers.h"
 #include "cli/options.h"
 #include "cli/print.h"
 
@@ -24,9 +24,13 @@ static int list(struct cli *cli)
             "STATE", "FOLDER", tone(cli, TONE_PLAIN));
     else
         fprintf(stderr, "No kernel is running\n");
-    for (size_t i = 0; i < k.n; i++)
-        printf("%-*s  %7d  %-12s  %s\n", (int)width, k.list[i].run, k.list[i].pid, k.list[i].state,
-            k.list[i].cwd);
+    struct offers sorted = {0};
+    offers_kernels(&sorted, &k, cli->cwd);
+    for (size_t i = 0; i < sorted.n; i++) {
+        const struct kernel *one = sorted.list[i].kernel;
+        printf("%-*s  %7d  %-12s  %s\n", (int)width, one->run, one->pid, one->state, one->cwd);
+    }
+    offers_done(&sorted);
     kernels_done(&k);
     return 0;
 }

@@ -24,21 +24,28 @@ static struct offer *add(struct offers *o, enum offer_kind kind, const struct st
     return new;
 }
 
-static int newer(const void *a, const void *b)
+// What is of this folder comes first, and what is alive before what is not.
+static int rank(const struct offer *o)
 {
-    int64_t x = ((const struct offer *)a)->when, y = ((const struct offer *)b)->when;
-    return (x < y) - (x > y);
+    return o->kind == OFFER_NOTEBOOK ? 1 : o->kind == OFFER_RECIPE ? 3 : o->here ? 0 : 2;
 }
 
-static void sort_from(struct offers *o, size_t first)
+static int compare(const void *a_, const void *b_)
 {
-    if (o->n > first)
-        qsort(o->list + first, o->n - first, sizeof *o->list, newer);
+    const struct offer *a = a_, *b = b_;
+    if (rank(a) != rank(b))
+        return rank(a) - rank(b);
+    return (a->when < b->when) - (a->when > b->when);
 }
 
-void offers_kernels(struct offers *o, const struct kernels *k)
+static void sort(struct offers *o)
 {
-    size_t first = o->n;
+    if (o->n)
+        qsort(o->list, o->n, sizeof *o->list, compare);
+}
+
+void offers_kernels(struct offers *o, const struct kernels *k, const char *cwd)
+{
     for (size_t i = 0; i < k->n; i++) {
         struct stat st = {0};
         stat(k->list[i].socket, &st);
@@ -46,8 +53,9 @@ void offers_kernels(struct offers *o, const struct kernels *k)
         new->kernel = &k->list[i];
         new->notebook = journal_run_notebook(k->list[i].run);
         new->folder = mem_strdup(k->list[i].cwd);
+        new->here = str_eq(k->list[i].cwd, cwd);
     }
-    sort_from(o, first);
+    sort(o);
 }
 
 // A cell's marker near the beginning makes a Lua file a notebook that is worth a row.
@@ -74,7 +82,6 @@ static bool is_open(const struct offers *o, const char *name, const char *folder
 
 static void add_files(struct offers *o, enum offer_kind kind, const char *folder)
 {
-    size_t first = o->n;
     DIR *d = opendir(folder);
     for (struct dirent *entry; d && (entry = readdir(d));) {
         AUTO_FREE char *path = path_join(folder, entry->d_name);
@@ -89,7 +96,7 @@ static void add_files(struct offers *o, enum offer_kind kind, const char *folder
     }
     if (d)
         closedir(d);
-    sort_from(o, first);
+    sort(o);
 }
 
 void offers_notebooks(struct offers *o, const char *folder)

@@ -12,14 +12,17 @@ struct offer {
     char *path;                  // of a NOTEBOOK or RECIPE
     char *notebook, *folder, *age;
     int64_t when; // wall ns: started or changed
+    bool here;    // in this folder
 };
 struct offers {
     struct offer *list;
     size_t n;
 };
 
-void offers_kernels(struct offers *o, const struct kernels *k); // newest first
-// *.ipynb, and *.lua that have a cell marker; newest first, those that a kernel has open left out.
+// Each adds to the list, which stays in its order: kernels of the folder `cwd`, notebooks, other
+// kernels, recipes; the newest first.
+void offers_kernels(struct offers *o, const struct kernels *k, const char *cwd);
+// *.ipynb, and *.lua that have a cell marker; those that a kernel in the list has open left out.
 void offers_notebooks(struct offers *o, const char *folder);
 void offers_recipes(struct offers *o, struct cli *cli);
 void offers_done(struct offers *o);

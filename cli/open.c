@@ -159,7 +159,7 @@ static int open_any(struct cli *cli, const struct open_options *o)
     struct offers all = {0};
     if (kernels_find(cli, &kernels, &e) < 0)
         return cli_error(cli, &e);
-    offers_kernels(&all, &kernels);
+    offers_kernels(&all, &kernels, cli->cwd);
     offers_notebooks(&all, cli->cwd);
     offers_recipes(&all, cli);
     AUTO_FREE char *target = target_name(o);
