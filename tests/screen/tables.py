@@ -122,12 +122,12 @@ def test_what_can_be_done_to_a_row(t):
             assert part in text(s), text(s)
         s.keys("n")
         s.gone("destructive")
-        assert "beta" in names(s)
+        eventually(lambda: "beta" in names(s))
         s.keys("C-d")
         s.wait("destructive")
         s.keys("y")
         s.wait("2 rows")
-        assert "beta" not in names(s)
+        eventually(lambda: "beta" not in names(s))
         cursor_on(s, "gamma-with-a-very-long-name-0f1e2d3c4b-worker")  # the next row
         s.keys("q q")
 

@@ -65,20 +65,17 @@ bool status_ticks(const bench *b)
     return json_str(b->cluster, "away") != NULL;
 }
 
-// "12s old: connection refused"
-static void away_text(const bench *b, bool narrow, buf *out)
+void status_away(const bench *b, bool brief, buf *out)
 {
     const char *why = json_str(b->cluster, "away");
     int64_t heard = json_int_or(b->cluster, "heard", 0), now = clock_wall();
     if (!why)
         return;
-    buf_str(out, narrow ? " " : " data ");
     if (heard)
         duration_age(out, now > heard ? now - heard : 0);
     buf_str(out, heard ? " old" : "server away");
-    if (!narrow)
+    if (!brief)
         buf_fmt(out, ": %s", why);
-    buf_str(out, " ");
 }
 
 static void cluster_text(const bench *b, buf *out)
@@ -175,14 +172,14 @@ void status_draw(bench *b, grid *g, rect area, unsigned mode, const char *place)
 {
     AUTO_BUF kernel = {0}, away = {0};
     kernel_text(b, &kernel);
-    away_text(b, area.w < NARROW, &away);
-    int right = width(buf_cstr(&kernel)), age = width(buf_cstr(&away));
+    status_away(b, area.w < NARROW, &away);
+    int right = width(buf_cstr(&kernel)), age = away.len ? width(buf_cstr(&away)) + 2 : 0;
     age = age > area.w / 2 ? area.w / 2 : age;
     grid_fill(g, area, ' ', bar);
     grid_put(
         g, area, area.x + area.w - right, area.y, buf_cstr(&kernel), kernel.len, state_style(b));
     rect left = {area.x, area.y, area.w - right - age, 1};
-    grid_put_short(g, area, left.x + left.w, area.y, age, buf_cstr(&away), away.len,
+    grid_put_short(g, area, left.x + left.w + 1, area.y, age - 2, buf_cstr(&away), away.len,
         style_over(bar, LOOK_ERROR));
     draw_left(b, g, left, mode, place);
 }

@@ -103,7 +103,7 @@ static void draw_title(struct table_view *v, grid *g, rect area)
     size_t n = tabledata_count(v->data), total = tabledata_total(v->data);
     bool reverse;
     int sort = tabledata_sorted(v->data, &reverse);
-    AUTO_BUF place = {0}, words = {0};
+    AUTO_BUF place = {0}, words = {0}, away = {0};
     open_place(v->head.bench, NULL, v->display, &place);
     int x = area.x + 1;
     x += grid_print(
@@ -111,7 +111,9 @@ static void draw_title(struct table_view *v, grid *g, rect area)
     if (o && !o->live)
         x += grid_print(g, area, x, area.y, LOOK_DIM, "  ended");
     if (note)
-        x += grid_print(g, area, x, area.y, LOOK_ERROR, "  %s", note);
+        status_away(v->head.bench, false, &away); // which goes on counting
+    if (note)
+        x += grid_print(g, area, x, area.y, LOOK_ERROR, "  %s", away.len ? buf_cstr(&away) : note);
     if (*pattern)
         x += grid_print(g, area, x, area.y, LOOK_WARN, "  /%s  %zu of %zu", pattern, n, total);
     else

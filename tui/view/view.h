@@ -203,7 +203,8 @@ void table_push(bench *b, int64_t display);
 // Progress and curves on the full screen.
 void chart_push(bench *b, int64_t display);
 
-bool status_ticks(const bench *b); // it shows an age
+bool status_ticks(const bench *b);                      // it shows an age
+void status_away(const bench *b, bool brief, buf *out); // "12s old: refused", "" when it is not
 void status_draw(bench *b, grid *g, rect area, unsigned mode, const char *place);
 
 // For the documentation, which is made from their keys.
