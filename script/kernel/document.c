@@ -30,6 +30,7 @@ static void note_file(document *d)
 {
     if (!d->path || sha256_file(d->path, d->file_hash, NULL) < 0)
         d->file_hash[0] = '\0';
+    d->told_hash[0] = '\0'; // the same change again is news again
 }
 
 document *document_new(notebook *nb, const char *path, bool saved)

@@ -381,6 +381,332 @@ def test_no_completion_while_a_cell_runs(t):
         leave_unsaved(s)
 
 
+
+PROSE = """-- %% [markdown]
+-- # Title
+--
+-- Some *words* and a [link](http://x).
+--
+-- - one
+-- - two
+--
+-- | a | bb |
+-- |--:|:--|
+-- | 1 | 2 |
+
+-- %% Long
+x = "{long}"
+y = {{ (1 + 2) }}
+
+-- %% Wrong template="app.yaml"
+a: 1
+b: ${{nothing.here}}
+""".format(long="x" * 100)
+
+
+def test_text_cells_are_read_until_they_are_edited(t):
+    with workbench(folder(t, PROSE)) as s:
+        rows = s.screen()
+        assert rows[:10] == ["▌ Title", "▌", "▌ Some words and a link (http://x).", "▌", "▌ • one",
+                             "▌ • two", "▌", "▌ a │ bb", "▌ ──┼───", "▌ 1 │ 2"], rows
+        s.keys("Enter")
+        s.wait("# Title")
+        s.wait("| 1 | 2 |")
+        s.keys("Esc")
+        s.gone("# Title")
+        s.resize("40x10")
+        s.wait("▌ • one")
+        leave(s)
+
+
+def test_long_lines_say_that_they_go_on(t):
+    with workbench(folder(t, PROSE)) as s:
+        row = next(row for row in s.screen() if "xxx" in row)
+        assert row.endswith("x›") and len(row) == 80, row
+        s.keys("j Enter End")
+        s.wait("xxx\"")
+        row = next(row for row in s.screen() if "xxx" in row)
+        assert row.startswith("▌ ‹x"), row
+        s.keys("Home")
+        s.wait("x = \"xxx")
+        s.keys("Esc")
+        leave(s)
+    with Screen(["env", "LC_ALL=C", FIRESTEEL, "cells.lua"], cwd=folder(t, PROSE)) as s:
+        s.wait("idle")
+        assert re.search(r"x\n?>", text(s)), text(s)
+        leave(s)
+
+
+def look_at(s, word):
+    """The looks of the row with the word: [(from, to, names)…]"""
+    lines = s.styles()
+    at = next(i for i, line in enumerate(lines) if line.startswith("|") and word in line)
+    runs = []
+    for line in lines[at + 1:]:
+        if line.startswith("|"):
+            break
+        where, names = line.split(maxsplit=1)
+        runs.append(tuple(int(n) for n in where.split("-")) + (names,))
+    return runs
+
+
+def test_brackets_at_the_cursor_are_marked(t):
+    with workbench(folder(t, PROSE)) as s:
+        s.keys("j Enter Down End")
+        s.wait("EDIT")
+        row = next(row for row in s.screen() if "y = {" in row)
+        opening, closing = row.index("{"), row.index("}")
+        eventually(lambda: {(a, b) for a, b, names in look_at(s, "y = {") if "underline" in names}
+                   == {(opening, opening), (closing, closing)})
+        s.keys("Esc")
+        leave(s)
+
+
+def test_an_error_is_marked_until_the_line_changes(t):
+    with workbench(folder(t, PROSE)) as s:
+        s.keys("G C-e")
+        s.wait("in line 2")
+        s.wait("✗b: ${nothing.here}")
+        assert any("underline" in names for _, _, names in look_at(s, "✗b:"))
+        s.keys("Enter C-Home Enter")
+        s.wait("EDIT")
+        s.gone("✗b")
+        s.keys("Esc")
+        leave_unsaved(s)
+
+
+def test_states_in_the_gutter(t):
+    text = """-- %% A
+sh "sleep 30"
+
+-- %% B
+input "name?"
+
+-- %% C
+1
+"""
+    with workbench(folder(t, text)) as s:
+        s.keys("R")
+        s.wait("● busy")
+        eventually(lambda: any("fg=3" in names for _, _, names in look_at(s, "] A")))
+        rows = s.screen()
+        assert any(row.startswith("▌[*] A") and re.search(r" \d+s$", row) for row in rows), rows
+        assert any(row.startswith(" [*] C") and row.endswith("queued") for row in rows), rows
+        assert not any("fg=3" in names for _, _, names in look_at(s, "] C"))
+        s.keys("i i")
+        s.wait("cancelled")
+        s.wait("idle")
+        s.keys("g g j C-e")
+        s.wait("[?] B")
+        s.wait("B asks")
+        s.type("x")
+        s.keys("Enter")
+        s.wait("│ x")
+        s.keys("j C-e")
+        s.wait("[3] C")
+        s.keys("Enter")
+        s.type("1 + ")
+        s.wait("[3~] C")
+        s.keys("Esc D")
+        s.gone("│ 1")
+        s.keys(":")
+        s.type("clear-all")
+        s.keys("Enter")
+        s.gone("│ x")
+        leave_unsaved(s)
+
+
+def test_running_cells_are_followed_until_one_moves(t):
+    cells = "".join(f"-- %% Cell {i}\nprint(string.rep('line {i}\\n', 12)) sh 'sleep 0.3'\n\n" for i in range(9))
+    with workbench(folder(t, cells)) as s:
+        s.keys("R")
+        s.wait("▌[*] Cell 3")
+        s.wait("▌[*] Cell 7")
+        s.wait("idle")
+        s.wait("▌[9] Cell 8")
+        s.keys("g g R")
+        s.wait("▌[*] Cell 2")
+        s.keys("g g")
+        s.wait("● idle")
+        s.wait("▌[10] Cell 0")
+        leave(s)
+
+
+def test_search_marks_all_and_says_when_it_went_around(t):
+    with workbench(folder(t, "-- %% A\none = 1\n\n-- %% B\ntwo = one + one\n")) as s:
+        s.keys("/")
+        s.type("ONE")
+        s.keys("Enter")
+        s.wait("“ONE” is nowhere")
+        s.keys("/")
+        s.type("one")
+        s.keys("Enter")
+        s.wait("▌[ ] B")
+        marked = [names for _, _, names in look_at(s, "one = 1")]
+        assert any("reverse" in names for names in marked), marked
+        s.keys("n n")
+        s.wait("went around to the start")
+        s.wait("▌[ ] A")
+        s.keys("N")
+        s.wait("went around to the end")
+        s.keys("Esc")
+        eventually(lambda: not any("reverse" in names for _, _, names in look_at(s, "one = 1")))
+        leave(s)
+
+
+def test_folding_a_selection_and_back(t):
+    with workbench(folder(t)) as s:
+        s.keys("j J h")
+        s.wait("a = 1 ⋯ 1 line")
+        s.wait("b = 2 ⋯ 1 line")
+        s.keys("h")
+        s.gone("⋯")
+        leave(s)
+
+
+def test_saving_asks_before_it_overwrites(t):
+    where = folder(t)
+    with workbench(where) as s:
+        s.keys("j d d")
+        s.gone("One")
+        write(where, CELLS + "\n-- %% From outside\n")
+        s.wait("changed underneath")
+        s.keys("s")
+        s.wait("The file has changed")
+        s.keys("Esc")
+        assert "From outside" in read(where)
+        s.keys("s")
+        s.wait("The file has changed")
+        s.keys("o")
+        s.gone("The file has changed")
+        s.wait("saved")
+        assert "From outside" not in read(where) and "One" not in read(where)
+        s.keys("d d")
+        s.gone("Two")
+        write(where, CELLS + "\n-- %% From outside\n")
+        s.wait("changed underneath")
+        s.keys("s")
+        s.wait("The file has changed")
+        s.keys("r")
+        s.wait("From outside")
+        s.wait("One")
+        leave(s)
+
+
+def test_saving_under_a_name(t):
+    where = folder(t)
+    write(where, "mine", "other.lua")
+    with workbench(where) as s:
+        s.keys("j d d :")
+        s.type("w other.lua")
+        s.keys("Enter")
+        s.wait("is there already")
+        s.keys("n")
+        s.wait(":w")
+        s.type("third.lua")
+        s.keys("Enter")
+        s.wait("saved")
+        assert read(where, "other.lua") == "mine" and read(where) == CELLS
+        assert "One" not in read(where, "third.lua")
+        s.keys(":")
+        s.type("w! other.lua")
+        s.keys("Enter")
+        s.wait("other.lua  ")
+        assert "Two" in read(where, "other.lua")
+        leave(s)
+
+
+def test_lines_as_vi_has_them(t):
+    where = folder(t)
+    with workbench(where) as s:
+        s.keys(": 3 Enter")
+        s.wait("▌[ ] Two")
+        s.keys("d d")
+        s.gone("Two")
+        s.keys(":")
+        s.type("e")
+        s.keys("Enter")
+        s.wait(":e! loses them")
+        s.keys(":")
+        s.type("e!")
+        s.keys("Enter")
+        s.wait("Two")
+        s.keys("d d :")
+        s.type("q!")
+        s.keys("Enter")
+        assert s.exit() == "exit 0"
+    assert read(where) == CELLS
+    eventually(lambda: not kernels(where))
+    with workbench(where) as s:
+        s.keys("j d d :")
+        s.type("wq")
+        s.keys("Enter")
+        assert s.exit() == "exit 0"
+    assert "One" not in read(where)
+    with workbench(where) as s:
+        s.keys(": x Enter")
+        assert s.exit() == "exit 0"
+    with workbench(where) as s:
+        s.keys("d d :")
+        s.type("stop!")
+        s.keys("Enter")
+        assert s.exit() == "exit 0"
+    eventually(lambda: not kernels(where))
+
+
+def test_leaving_discards_keeps_or_saves(t):
+    where = folder(t, CELLS + "\n-- %% Slow\nsh 'sleep 60'\n")
+    before = read(where)
+    with workbench(where) as s:
+        s.keys("G C-e")
+        s.wait("● busy")
+        s.keys("g g j d d")
+        s.gone("One")
+        s.keys("q")
+        s.wait("Unsaved")
+        s.keys("d")
+        assert s.exit() == "exit 0"
+        assert "goes on (a cell runs)" in text(s), text(s)
+    with Screen([FIRESTEEL, "cells.lua"], cwd=where) as s:
+        s.wait("● busy")
+        s.wait("One")
+        assert "cells.lua +" not in text(s)
+        s.keys("g g j d d")
+        s.gone("One")
+        s.keys("q k")
+        assert s.exit() == "exit 0"
+        assert "a cell runs, unsaved changes" in text(s).replace("\n", ""), text(s)
+    assert read(where) == before
+    with Screen([FIRESTEEL, "cells.lua"], cwd=where) as s:
+        s.wait("● busy")
+        s.wait("cells.lua +")
+        s.keys("i i")
+        s.wait("idle")
+        s.keys("q s")
+        assert s.exit() == "exit 0"
+    assert "One" not in read(where)
+    eventually(lambda: not kernels(where))
+
+
+def test_the_palette_has_every_action_and_says_where_it_works(t):
+    with workbench(folder(t)) as s:
+        s.keys(":")
+        s.type("logs")
+        s.wait("logs of the pod")
+        s.keys("Enter")
+        s.wait("works elsewhere")
+        s.keys(":")
+        s.type("above")
+        s.wait("run-above")
+        rows = [row for row in s.screen() if "-above" in row]
+        assert rows, s.screen()
+        s.keys("Esc :")
+        s.type("rn-ab")
+        s.wait("run-above")
+        s.keys("Esc")
+        leave(s)
+
+
 def leave_unsaved(s):
     s.keys("q")
     s.wait("Unsaved")

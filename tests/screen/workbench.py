@@ -14,7 +14,7 @@ def test_opens_a_notebook_and_gives_the_terminal_back(t):
     where = folder(t)
     with workbench(where) as s:
         rows = s.screen()
-        assert rows[0] == "▌ # A small notebook", rows[0]
+        assert rows[0] == "▌ A small notebook", rows[0]
         assert rows[2].startswith(" [ ] First ───"), rows[2]
         assert "small.lua" in rows[23] and "COMMAND" in rows[23], rows[23]
         leave(s)

@@ -102,6 +102,7 @@
     X(SEARCH, "search", "search")                                                                  \
     X(SEARCH_NEXT, "search-next", "next match")                                                    \
     X(SEARCH_PREVIOUS, "search-previous", "previous match")                                        \
+    X(SEARCH_CLEAR, "search-clear", "hide what the search has marked")                             \
     X(EDITOR, "editor", "edit the cell in $EDITOR")                                                \
     X(OPEN_OUTPUT, "open-output", "the cell's output on the full screen")                          \
     X(PALETTE, "palette", "all actions by name")                                                   \

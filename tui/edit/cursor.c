@@ -201,3 +201,58 @@ void cursor_word(const text *t, pos p, pos *start, pos *end)
     while (end->byte < n && is_word(line[end->byte]))
         end->byte++;
 }
+
+// The bracket that stands there, 0: none; *other is its partner, *back where that is looked for.
+static char bracket_at(const text *t, pos p, char *other, bool *back)
+{
+    static const char pairs[] = "()[]{}";
+    size_t n;
+    const char *line = text_line(t, p.line, &n), *found;
+    if (p.byte >= n || !(found = strchr(pairs, line[p.byte])) || !*found)
+        return 0;
+    *back = (found - pairs) % 2;
+    *other = *back ? found[-1] : found[1];
+    return *found;
+}
+
+static bool step(const text *t, pos *p, bool back)
+{
+    size_t n;
+    text_line(t, p->line, &n);
+    if (back ? p->byte > 0 : p->byte + 1 < n) {
+        p->byte += back ? (size_t)-1 : 1;
+        return true;
+    }
+    do {
+        if (back ? p->line == 0 : p->line + 1 >= text_lines(t))
+            return false;
+        p->line += back ? (size_t)-1 : 1;
+        text_line(t, p->line, &n);
+    } while (!n);
+    p->byte = back ? n - 1 : 0;
+    return true;
+}
+
+bool cursor_bracket(const text *t, pos p, pos *here, pos *there)
+{
+    enum { FAR = 8000 };
+    char other, own;
+    bool back;
+    *here = p;
+    if (!(own = bracket_at(t, p, &other, &back))) {
+        if (!p.byte)
+            return false;
+        here->byte--;
+        if (!(own = bracket_at(t, *here, &other, &back)))
+            return false;
+    }
+    int depth = 1;
+    *there = *here;
+    for (int left = FAR; left > 0 && step(t, there, back); left--) {
+        char c = text_line(t, there->line, NULL)[there->byte];
+        depth += (c == own) - (c == other);
+        if (!depth)
+            return true;
+    }
+    return false;
+}

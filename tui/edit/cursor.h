@@ -27,5 +27,7 @@ pos cursor_at_column(const text *t, size_t line, int column);
 // any case (ASCII). false when it is nowhere. *end is behind the match.
 bool cursor_search(
     const text *t, pos from, const char *needle, bool backwards, pos *start, pos *end);
+// The bracket at p, or just before it, and the one that belongs to it, within a few thousand bytes.
+bool cursor_bracket(const text *t, pos p, pos *here, pos *there);
 // The word (a name with dots and colons, "k8s.create") that ends at or around p, for completion.
 void cursor_word(const text *t, pos p, pos *start, pos *end);

@@ -128,6 +128,7 @@ static const struct binding bindings[] = {
     {BOTH, "C-f", ACT_SEARCH},
     {MODE_COMMAND, "n", ACT_SEARCH_NEXT},
     {MODE_COMMAND, "N", ACT_SEARCH_PREVIOUS},
+    {MODE_COMMAND, "Esc", ACT_SEARCH_CLEAR},
     {MODE_COMMAND, ":", ACT_PALETTE},
     {BOTH, "C-p", ACT_PALETTE},
     {MODE_COMMAND, "A", ACT_ANSWER},

@@ -261,7 +261,7 @@ int bench_wait_ms(const bench *b)
     wait = sooner(wait, send_wait_ms(b));
     wait = sooner(wait, typeahead_wait_ms(b));
     wait = sooner(wait, ask_wait_ms(b));
-    bool ticks = str_eq(b->state, "busy") || status_ticks(b); // a cell's clock, the data's age
+    bool ticks = bench_busy(b) || status_ticks(b); // a cell's clock, the data's age
     return ticks ? sooner(wait, SPIN_MS) : wait;
 }
 

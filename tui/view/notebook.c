@@ -1,36 +1,20 @@
 // SPDX-License-Identifier: MIT
 // The notebook: cells one below the other, one of them selected, or edited. What is drawn starts at
 // row `top_row` of cell `top` and ends with the screen, so its length costs nothing.
+#include "tui/view/notebook.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "tui/grid/utf8.h"
-#include "tui/view/cellview.h"
-#include "tui/view/open.h"
-#include "tui/view/structure.h"
 
 #include <string.h>
-
-struct notebook_view {
-    view head;
-    size_t at;    // the selected cell
-    char *anchor; // its id
-    size_t mark;  // the other end of the selection, the same when it is one cell
-    bool editing, numbers;
-    size_t top; // the first cell on the screen, and how many of its rows are above it
-    int top_row;
-    size_t last; // the last cell on the screen
-    bool keep;   // the selected cell is kept on the screen
-    int scroll;  // columns, of the cell that is edited
-    rect area;
-};
 
 static int rows(struct notebook_view *v, size_t i)
 {
     return cellview_rows(v->head.bench, i, v->area.w);
 }
 
-static void scroll_by(struct notebook_view *v, int n)
+void notebook_scroll(struct notebook_view *v, int n)
 {
     bench *b = v->head.bench;
     v->top_row += n;
@@ -56,8 +40,7 @@ static int screen_row(struct notebook_view *v, size_t i, int row)
     return y + row;
 }
 
-// Scrolls as little as is needed to have these rows of a cell on the screen, the first above all.
-static void show_rows(struct notebook_view *v, size_t i, int from, int n)
+void notebook_show(struct notebook_view *v, size_t i, int from, int n)
 {
     int y = screen_row(v, i, from);
     if (y >= 0 && y + n <= v->area.h)
@@ -69,7 +52,7 @@ static void show_rows(struct notebook_view *v, size_t i, int from, int n)
     }
     v->top = i;
     v->top_row = from + n;
-    scroll_by(v, -v->area.h);
+    notebook_scroll(v, -v->area.h);
 }
 
 static void keep_cursor(struct notebook_view *v)
@@ -78,14 +61,14 @@ static void keep_cursor(struct notebook_view *v)
     struct slot *s = b->slots[v->at];
     pos p = edit_cursor(s->edit);
     int column = cursor_column(edit_text(s->edit), p);
-    int room = v->area.w - CELL_INDENT - cellview_numbers(b, v->at, v->numbers) - 1;
-    if (column < v->scroll)
-        v->scroll = column;
+    int room = v->area.w - CELL_INDENT - cellview_numbers(b, v->at, v->numbers) - 2;
+    if (column < v->scroll + 1)
+        v->scroll = column > 0 ? column - 1 : 0;
     if (column - v->scroll > room)
         v->scroll = column - room;
     if (v->scroll && column <= room / 2)
         v->scroll = 0;
-    show_rows(v, v->at, cellview_source_row(b, v->at, p.line), 1);
+    notebook_show(v, v->at, cellview_source_row(b, v->at, v->area.w, p.line), 1);
 }
 
 // Remembers which cell is selected: others insert and move cells, too.
@@ -100,7 +83,7 @@ static void anchor(struct notebook_view *v)
 }
 
 // What is to be selected, where the selected cell stands now, and that it may have gone.
-static void follow_cells(struct notebook_view *v)
+void notebook_follow(struct notebook_view *v)
 {
     bench *b = v->head.bench;
     size_t last = b->n_slots ? b->n_slots - 1 : 0, now;
@@ -121,23 +104,26 @@ static void follow_cells(struct notebook_view *v)
     v->mark = v->mark > last ? last : v->mark;
     v->top = v->top > last ? last : v->top;
     v->editing = v->editing && b->n_slots;
+    b->edited = v->editing ? b->slots[v->at] : NULL;
     anchor(v);
 }
 
 static void settle(struct notebook_view *v)
 {
     bench *b = v->head.bench;
-    follow_cells(v);
+    notebook_follow(v);
     if (b->n_slots == 0)
         return;
-    scroll_by(v, 0);
+    notebook_scroll(v, 0);
     if (!v->keep)
         return;
     int n = rows(v, v->at) - 1;
     if (v->editing)
         keep_cursor(v);
+    else if (v->follow && n > v->area.h) // what it has printed last
+        notebook_show(v, v->at, n - v->area.h, v->area.h);
     else if (n <= v->area.h || screen_row(v, v->at, 0) < 0 || screen_row(v, v->at, 3) >= v->area.h)
-        show_rows(v, v->at, 0, n);
+        notebook_show(v, v->at, 0, n);
 }
 
 static void draw(view *view_, grid *g, rect area)
@@ -153,6 +139,10 @@ static void draw(view *view_, grid *g, rect area)
             .editing = v->editing && i == v->at,
             .numbers = v->numbers,
             .scroll = v->editing && i == v->at ? v->scroll : 0};
+        edit *e = b->slots[i]->edit;
+        if (look.editing)
+            look.paired =
+                cursor_bracket(edit_text(e), edit_cursor(e), &look.pair[0], &look.pair[1]);
         v->last = i;
         for (int n = rows(v, i); row < n && y < area.y + area.h; row++, y++)
             cellview_draw(b, g, area, i, row, y, &look);
@@ -168,244 +158,12 @@ static unsigned mode(view *v)
     return ((struct notebook_view *)v)->editing ? MODE_EDIT : MODE_COMMAND;
 }
 
-static void select_cell(struct notebook_view *v, size_t i, bool extend)
-{
-    bench *b = v->head.bench;
-    v->at = i < b->n_slots ? i : b->n_slots ? b->n_slots - 1 : 0;
-    if (!extend)
-        v->mark = v->at;
-    v->keep = true;
-    v->scroll = 0;
-}
-
-static void edit_cell(struct notebook_view *v, bool on)
-{
-    bench *b = v->head.bench;
-    if (on && b->read_only) {
-        remote_ready(b, true);
-        return;
-    }
-    v->editing = on && b->n_slots;
-    v->mark = v->at;
-    v->scroll = 0;
-    v->keep = true;
-    if (v->editing)
-        b->slots[v->at]->input_folded = false;
-    else
-        remote_flush(b);
-}
-
-static void run_cells(struct notebook_view *v, size_t from, size_t to)
-{
-    remote_execute(v->head.bench, from, to);
-}
-
-static void advance(struct notebook_view *v, bool insert)
-{
-    bench *b = v->head.bench;
-    edit_cell(v, false);
-    if (insert || v->at + 1 >= b->n_slots)
-        structure_insert(b, v->at + 1);
-    else
-        select_cell(v, v->at + 1, false);
-}
-
-static bool act_running(struct notebook_view *v, enum action a)
-{
-    bench *b = v->head.bench;
-    size_t lo = v->at < v->mark ? v->at : v->mark, hi = v->at < v->mark ? v->mark : v->at;
-    switch ((int)a) {
-    case ACT_RUN:
-        run_cells(v, lo, hi + 1);
-        edit_cell(v, false);
-        return true;
-    case ACT_RUN_ADVANCE:
-        run_cells(v, lo, hi + 1);
-        advance(v, false);
-        return true;
-    case ACT_RUN_INSERT:
-        run_cells(v, lo, hi + 1);
-        advance(v, true);
-        return true;
-    case ACT_RUN_ABOVE:
-        run_cells(v, 0, v->at);
-        return true;
-    case ACT_RUN_BELOW:
-        run_cells(v, v->at, b->n_slots);
-        return true;
-    case ACT_CLEAR_OUTPUT:
-        remote_clear(b, lo, hi + 1);
-        return true;
-    }
-    return false;
-}
-
-static bool act_moving(struct notebook_view *v, enum action a)
-{
-    bench *b = v->head.bench;
-    bool extend = a == ACT_EXTEND_NEXT || a == ACT_EXTEND_PREVIOUS || a == ACT_EXTEND_FIRST ||
-                  a == ACT_EXTEND_LAST;
-    int page = v->area.h > 2 ? v->area.h - 2 : 1;
-    switch ((int)a) {
-    case ACT_CELL_NEXT:
-    case ACT_EXTEND_NEXT:
-        select_cell(v, v->at + 1, extend);
-        return true;
-    case ACT_CELL_PREVIOUS:
-    case ACT_EXTEND_PREVIOUS:
-        select_cell(v, v->at ? v->at - 1 : 0, extend);
-        return true;
-    case ACT_CELL_FIRST:
-    case ACT_EXTEND_FIRST:
-        select_cell(v, 0, extend);
-        return true;
-    case ACT_CELL_LAST:
-    case ACT_EXTEND_LAST:
-        select_cell(v, b->n_slots, extend);
-        return true;
-    case ACT_PAGE_UP:
-    case ACT_PAGE_DOWN:
-    case ACT_SCROLL_UP:
-    case ACT_SCROLL_DOWN:
-        if (v->editing)
-            return false;
-        v->keep = false;
-        scroll_by(v, a == ACT_PAGE_UP     ? -page
-                     : a == ACT_PAGE_DOWN ? page
-                     : a == ACT_SCROLL_UP ? -1
-                                          : 1);
-        return true;
-    }
-    return false;
-}
-
-static bool act_looking(struct notebook_view *v, enum action a)
-{
-    bench *b = v->head.bench;
-    struct slot *s = b->n_slots ? b->slots[v->at] : NULL;
-    switch ((int)a) {
-    case ACT_EDIT:
-        edit_cell(v, true);
-        return true;
-    case ACT_COMMAND:
-        edit_cell(v, false);
-        return true;
-    case ACT_LINE_NUMBERS:
-        v->numbers = !v->numbers;
-        return true;
-    case ACT_FOLD_INPUT:
-        if (s)
-            s->input_folded = !s->input_folded;
-        return true;
-    case ACT_FOLD_OUTPUT:
-        if (s)
-            s->output_folded = !s->output_folded;
-        return true;
-    case ACT_OPEN_OUTPUT:
-        if (s)
-            open_output(b, s->id);
-        return true;
-    case ACT_PALETTE:
-        prompt_push(b, PROMPT_PALETTE, "");
-        return true;
-    case ACT_SEARCH:
-        prompt_push(b, PROMPT_SEARCH, "");
-        return true;
-    }
-    return false;
-}
-
-// From the cursor on through all cells and around.
-static bool search(struct notebook_view *v, bool backwards)
-{
-    bench *b = v->head.bench;
-    if (b->search.len == 0 || b->n_slots == 0)
-        return false;
-    for (size_t step = 0; step <= b->n_slots; step++) {
-        size_t i = (v->at + (backwards ? b->n_slots - step % b->n_slots : step)) % b->n_slots;
-        struct slot *s = b->slots[i];
-        const text *t = edit_text(s->edit);
-        pos start, end, from = backwards ? text_end(t) : (pos){0};
-        if (step == 0) // what was found last is selected
-            from =
-                backwards && edit_selection(s->edit, &start, &end) ? start : edit_cursor(s->edit);
-        if (!cursor_search(t, from, buf_cstr(&b->search), backwards, &start, &end))
-            continue;
-        int side = pos_compare(start, from);
-        if (step == 0 && (backwards ? side >= 0 : side <= 0) && b->n_slots > 1)
-            continue; // it went around in this cell: others come first
-        select_cell(v, i, false);
-        s->input_folded = false;
-        edit_select(s->edit, start, end);
-        show_rows(v, i, cellview_source_row(b, i, start.line), 1);
-        return true;
-    }
-    bench_say(b, "“%s” is nowhere", buf_cstr(&b->search));
-    return true;
-}
-
-static bool act_editing(struct notebook_view *v, enum action a)
-{
-    bench *b = v->head.bench;
-    struct slot *s = b->slots[v->at];
-    uint64_t was = text_revision(edit_text(s->edit));
-    v->keep = true;
-    edit_set_page(s->edit, v->area.h > 2 ? (size_t)v->area.h - 2 : 1);
-    if (a == ACT_SPLIT) {
-        structure_split(b, v->at);
-        v->keep = true;
-        return true;
-    }
-    bool looks = (a == ACT_INSERT_TAB || a == ACT_INSPECT) && lookup_ask(b, s, a == ACT_INSPECT);
-    bool done = looks || edit_act(s->edit, a, &b->clipboard);
-    if (!done && (a == ACT_UP || a == ACT_DOWN)) {
-        size_t to = a == ACT_UP ? (v->at ? v->at - 1 : 0) : v->at + 1;
-        if (to == v->at || to >= b->n_slots)
-            return true;
-        remote_flush(b);
-        select_cell(v, to, false);
-        struct slot *next = b->slots[to];
-        edit_set_cursor(next->edit, a == ACT_UP ? text_end(edit_text(next->edit)) : (pos){0});
-        return true;
-    }
-    if (text_revision(edit_text(s->edit)) != was)
-        b->edited_at = clock_mono();
-    return done;
-}
-
-static bool act_structure(struct notebook_view *v, enum action a)
-{
-    struct selection s = {v->at, v->mark};
-    if (!structure_act(v->head.bench, a, &s))
-        return false;
-    v->at = s.at;
-    v->mark = s.mark;
-    v->keep = true;
-    return true;
-}
-
-static bool act_here(struct notebook_view *v, enum action a)
-{
-    if (act_running(v, a))
-        return true;
-    if (v->editing && a != ACT_COMMAND && a != ACT_SEARCH && a != ACT_PALETTE && act_editing(v, a))
-        return true;
-    if (act_looking(v, a))
-        return true;
-    if (a == ACT_SEARCH_NEXT || a == ACT_SEARCH_PREVIOUS)
-        return search(v, a == ACT_SEARCH_PREVIOUS);
-    if (v->editing && a != ACT_MOVE_UP && a != ACT_MOVE_DOWN)
-        return false;
-    return act_moving(v, a) || act_structure(v, a);
-}
-
 static bool act(view *view_, enum action a)
 {
     struct notebook_view *v = (struct notebook_view *)view_;
-    follow_cells(v);
-    bool done = act_here(v, a);
-    if (a != ACT_MOVE_UP &&
-        a != ACT_MOVE_DOWN) // then it stays that cell, wherever it comes to stand
+    notebook_follow(v);
+    bool done = notebook_act(v, a);
+    if (a != ACT_MOVE_UP && a != ACT_MOVE_DOWN) // it stays that cell, wherever it comes to stand
         anchor(v);
     return done;
 }
@@ -413,7 +171,7 @@ static bool act(view *view_, enum action a)
 static void typed(struct notebook_view *v, const char *words, size_t n, bool pasted)
 {
     bench *b = v->head.bench;
-    follow_cells(v);
+    notebook_follow(v);
     if (!v->editing)
         return;
     struct slot *s = b->slots[v->at];
@@ -436,6 +194,16 @@ static void type(view *v, key k)
 static void paste(view *v, const char *words, size_t n)
 {
     typed((struct notebook_view *)v, words, n, true);
+}
+
+// Of several cells that run, the one that does is looked at.
+static void heard(view *view_, const cJSON *event)
+{
+    struct notebook_view *v = (struct notebook_view *)view_;
+    bool runs =
+        str_eq(json_str(event, "type"), "state") && str_eq(json_str(event, "state"), "running");
+    if (runs && v->follow && !v->editing)
+        bench_select(view_->bench, json_str(event, "cell"));
 }
 
 // A table that is live and on the screen shows ages.
@@ -463,6 +231,7 @@ static const struct view_ops ops = {
     .act = act,
     .type = type,
     .paste = paste,
+    .heard = heard,
     .done = done,
 };
 

@@ -18,6 +18,7 @@ static void on_saved(bench *b, void *arg, const cJSON *reply)
     const char *code = json_str_or(error, "code", "");
     bool exists = str_eq(code, "exists");
     if (json_bool_or(reply, "ok", false)) {
+        b->saved = true; // the event that says so may come later
         if (s->leave)
             leave_now(b, false);
     } else if (exists || str_eq(code, "conflict")) {
@@ -46,8 +47,9 @@ void save_document(bench *b, const char *path, bool force, bool leave)
 
 static void on_reloaded(bench *b, void *arg, const cJSON *reply)
 {
-    bool *leave = arg;
-    if (!json_bool_or(reply, "ok", false))
+    bool *leave = arg, done = json_bool_or(reply, "ok", false);
+    b->saved = b->saved || done;
+    if (!done)
         bench_complain(b, "not read again: %s",
             json_str_or(json_get(reply, "error"), "message", "the kernel has gone"));
     else if (*leave)

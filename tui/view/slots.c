@@ -4,6 +4,7 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "tui/syntax/markdown_layout.h"
 #include "tui/view/view.h"
 
 #include <string.h>
@@ -14,6 +15,7 @@ static void slot_free(struct slot *s)
         return;
     edit_free(s->edit);
     syntax_cache_free(s->syntax);
+    markdown_free(s->rendered);
     grid_free(s->output);
     free(s->id);
     free(s);

@@ -55,6 +55,9 @@ struct slot {
     char hash[SHA256_HEX];
     unsigned version; // counts what happened to its output
     bool input_folded, output_folded;
+    struct markdown *rendered; // a text cell as it is read, of this revision in this width
+    uint64_t rendered_text;
+    int rendered_width;
     grid *output; // drawn, for `drawn_version` and `drawn_width`
     bool ages;    // it shows ages, which grow
     unsigned drawn_version;
@@ -97,6 +100,8 @@ struct bench {
     buf clipboard; // text
     cJSON *cells;  // cut or copied cells: [{marker, source}…]
     buf search;
+    bool marks;                // what is searched for is marked
+    const struct slot *edited; // in the notebook; only compared, never followed
     char say[240];
     bool said_error, dirty;
     int64_t edited_at; // mono ns of the last typed change, 0: all is sent

@@ -136,6 +136,31 @@ TEST(a_word_has_its_dots)
     text_free(t);
 }
 
+TEST(brackets_belong_together)
+{
+    text *t = with("f(a[1], {\n\n})\nx)");
+    pos here, there;
+    CHECK(cursor_bracket(t, (pos){0, 1}, &here, &there));
+    CHECK_POS(there, 2, 1);
+    CHECK(cursor_bracket(t, (pos){2, 2}, &here, &there)); // behind it
+    CHECK_POS(here, 2, 1);
+    CHECK_POS(there, 0, 1);
+    CHECK(cursor_bracket(t, (pos){0, 5}, &here, &there));
+    CHECK_POS(there, 0, 3);
+    CHECK(cursor_bracket(t, (pos){0, 8}, &here, &there));
+    CHECK_POS(there, 2, 0);
+    CHECK(!cursor_bracket(t, (pos){3, 1}, &here, &there)); // it has no partner
+    CHECK(!cursor_bracket(t, (pos){1, 0}, &here, &there));
+    text_free(t);
+}
+
+TEST(text_from_outside_is_cleaned)
+{
+    AUTO_BUF out = {0};
+    text_clean("a\r\nb\rc\033[1m\t\xff", 12, &out);
+    CHECK_STR(buf_cstr(&out), "a\nb\nc[1m\t\uFFFD");
+}
+
 int main(void)
 {
     return tap_run();

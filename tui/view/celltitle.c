@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// The title line of a cell: its state, its name, and at the right what it is and how it went.
+#include "base/clock.h"
+#include "base/str.h"
+#include "tui/grid/utf8.h"
+#include "tui/view/cellview.h"
+
+#include <stdio.h>
+#include <string.h>
+
+// Has it been changed since it ran?
+static bool is_stale(struct slot *s, const struct run_cell *r)
+{
+    if (r->state == STATE_STALE)
+        return true;
+    return r->hash[0] && slot_changed(s, r->hash);
+}
+
+static bool is_live(const struct run_cell *r)
+{
+    for (size_t i = 0; i < r->n_outputs; i++)
+        if (r->outputs[i].live)
+            return true;
+    return false;
+}
+
+static bool is_asking(const bench *b, const char *id)
+{
+    const cJSON *q;
+    cJSON_ArrayForEach(q, b->asks)
+    {
+        if (str_eq(json_str(q, "cell"), id))
+            return true;
+    }
+    return false;
+}
+
+// [?] it waits for an answer; [*] bright: it runs, dim: it waits for its turn.
+static style state_text(const bench *b, size_t i, char *out, size_t size)
+{
+    struct slot *s = b->slots[i];
+    const struct run_cell *r = slot_run(b, i);
+    bool runs = r && r->state == STATE_RUNNING, asks = runs && is_asking(b, s->id);
+    if (runs || (r && r->state == STATE_QUEUED)) {
+        snprintf(out, size, asks ? "[?]" : "[*]");
+        return runs ? style_over(LOOK_WARN, LOOK_BOLD) : LOOK_DIM;
+    }
+    if (r && is_live(r)) {
+        snprintf(out, size, "[●]");
+        return LOOK_ACCENT;
+    }
+    if (!r || r->count == 0) {
+        snprintf(out, size, "[ ]");
+        return LOOK_DIM;
+    }
+    snprintf(out, size, "[%ld%s]", r->count, is_stale(s, r) ? "~" : "");
+    return r->state == STATE_FAILED ? LOOK_ERROR : LOOK_GOOD;
+}
+
+static void add_elapsed(const struct run_cell *r, buf *out)
+{
+    int64_t seconds = (clock_wall() - r->started) / CLOCK_SEC;
+    if (seconds < 1)
+        buf_str(out, "0s");
+    else
+        duration_format(out, seconds * CLOCK_SEC);
+    buf_str(out, "  ");
+}
+
+// What stands at the right end: file, language, effects, and how it went.
+static style remark(const cell *c, const struct run_cell *r, buf *out)
+{
+    const char *file = c->options.file ? c->options.file : c->options.template_;
+    if (c->problem)
+        buf_fmt(out, "%s  ", c->problem);
+    if (c->kind == CELL_RAW)
+        buf_str(out, "raw  ");
+    if (file)
+        buf_fmt(out, "%s  ", file);
+    else if (c->options.language)
+        buf_fmt(out, "%s  ", c->options.language);
+    for (char **e = c->options.effects; e && *e; e++)
+        buf_fmt(out, "%s  ", *e);
+    if (!r)
+        return LOOK_DIM;
+    if (r->state == STATE_QUEUED || r->state == STATE_FAILED || r->state == STATE_CANCELLED)
+        buf_fmt(out, "%s  ", cell_state_name(r->state));
+    if (r->state == STATE_RUNNING) {
+        add_elapsed(r, out);
+    } else if (r->ended && r->mono_end > r->mono_start) {
+        duration_format(out, r->mono_end - r->mono_start);
+        buf_str(out, "  ");
+    }
+    return r->state == STATE_FAILED ? LOOK_ERROR : LOOK_DIM;
+}
+
+void celltitle_draw(bench *b, grid *g, rect area, size_t i, int y, bool selected)
+{
+    const cell *c = slot_cell(b, i);
+    char state[32];
+    style look = state_text(b, i, state, sizeof state);
+    AUTO_BUF right = {0};
+    style right_look = remark(c, slot_run(b, i), &right);
+    const char *title = c->title ? c->title : cell_has_tag(c, "parameters") ? "Parameters" : "";
+    int x = area.x + 1;
+    x += grid_put(g, area, x, y, state, strlen(state), look) + 1;
+    int room = area.x + area.w - x;
+    int wide = text_width(buf_cstr(&right), right.len, 0);
+    wide = wide > room / 2 ? room / 2 : wide;
+    int w = grid_put_short(g, area, x, y, room - wide - 1, title, strlen(title), LOOK_BOLD);
+    x += w + (w > 0);
+    style line = selected ? LOOK_ACCENT : LOOK_DIM;
+    grid_hline(g, area, x, y, area.x + area.w - wide - x - (wide > 0), line);
+    grid_put_short(
+        g, area, area.x + area.w - wide, y, wide, buf_cstr(&right), right.len, right_look);
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+// What the notebook's actions do to the selection, to the cells and to their text.
+#include "base/clock.h"
+#include "base/str.h"
+#include "tui/view/notebook.h"
+#include "tui/view/open.h"
+
+static void select_cell(struct notebook_view *v, size_t i, bool extend)
+{
+    bench *b = v->head.bench;
+    v->at = i < b->n_slots ? i : b->n_slots ? b->n_slots - 1 : 0;
+    v->follow = false;
+    if (!extend)
+        v->mark = v->at;
+    v->keep = true;
+    v->scroll = 0;
+}
+
+static void edit_cell(struct notebook_view *v, bool on)
+{
+    bench *b = v->head.bench;
+    if (on && b->read_only) {
+        remote_ready(b, true);
+        return;
+    }
+    v->editing = on && b->n_slots;
+    b->edited = v->editing ? b->slots[v->at] : NULL;
+    v->follow = v->follow && !on;
+    v->mark = v->at;
+    v->scroll = 0;
+    v->keep = true;
+    if (v->editing)
+        b->slots[v->at]->input_folded = false;
+    else
+        remote_flush(b);
+}
+
+// Several cells are followed as they run.
+static void run_cells(struct notebook_view *v, size_t from, size_t to)
+{
+    bool any = remote_execute(v->head.bench, from, to);
+    v->follow = any && to > from + 1;
+    v->keep = v->keep || v->follow;
+}
+
+static void advance(struct notebook_view *v, bool insert)
+{
+    bench *b = v->head.bench;
+    edit_cell(v, false);
+    if (insert || v->at + 1 >= b->n_slots)
+        structure_insert(b, v->at + 1);
+    else
+        select_cell(v, v->at + 1, false);
+}
+
+static bool act_running(struct notebook_view *v, enum action a)
+{
+    bench *b = v->head.bench;
+    size_t lo = v->at < v->mark ? v->at : v->mark, hi = v->at < v->mark ? v->mark : v->at;
+    switch ((int)a) {
+    case ACT_RUN:
+        run_cells(v, lo, hi + 1);
+        edit_cell(v, false);
+        return true;
+    case ACT_RUN_ADVANCE:
+        run_cells(v, lo, hi + 1);
+        advance(v, false);
+        return true;
+    case ACT_RUN_INSERT:
+        run_cells(v, lo, hi + 1);
+        advance(v, true);
+        return true;
+    case ACT_RUN_ALL:
+        run_cells(v, 0, b->n_slots);
+        return true;
+    case ACT_RUN_ABOVE:
+        run_cells(v, 0, v->at);
+        return true;
+    case ACT_RUN_BELOW:
+        run_cells(v, v->at, b->n_slots);
+        return true;
+    case ACT_CLEAR_OUTPUT:
+        remote_clear(b, lo, hi + 1);
+        return true;
+    }
+    return false;
+}
+
+static bool act_moving(struct notebook_view *v, enum action a)
+{
+    bench *b = v->head.bench;
+    bool extend = a == ACT_EXTEND_NEXT || a == ACT_EXTEND_PREVIOUS || a == ACT_EXTEND_FIRST ||
+                  a == ACT_EXTEND_LAST;
+    int page = v->area.h > 2 ? v->area.h - 2 : 1;
+    switch ((int)a) {
+    case ACT_CELL_NEXT:
+    case ACT_EXTEND_NEXT:
+        select_cell(v, v->at + 1, extend);
+        return true;
+    case ACT_CELL_PREVIOUS:
+    case ACT_EXTEND_PREVIOUS:
+        select_cell(v, v->at ? v->at - 1 : 0, extend);
+        return true;
+    case ACT_CELL_FIRST:
+    case ACT_EXTEND_FIRST:
+        select_cell(v, 0, extend);
+        return true;
+    case ACT_CELL_LAST:
+    case ACT_EXTEND_LAST:
+        select_cell(v, b->n_slots, extend);
+        return true;
+    case ACT_PAGE_UP:
+    case ACT_PAGE_DOWN:
+    case ACT_SCROLL_UP:
+    case ACT_SCROLL_DOWN:
+        if (v->editing)
+            return false;
+        v->keep = v->follow = false;
+        notebook_scroll(v, a == ACT_PAGE_UP     ? -page
+                           : a == ACT_PAGE_DOWN ? page
+                           : a == ACT_SCROLL_UP ? -1
+                                                : 1);
+        return true;
+    }
+    return false;
+}
+
+// All of the selection becomes what its first cell was not.
+static void fold_cells(struct notebook_view *v, bool input)
+{
+    bench *b = v->head.bench;
+    size_t lo = v->at < v->mark ? v->at : v->mark, hi = v->at < v->mark ? v->mark : v->at;
+    for (size_t i = lo; i <= hi && i < b->n_slots; i++) {
+        struct slot *first = b->slots[lo], *s = b->slots[i];
+        if (input)
+            s->input_folded = i == lo ? !s->input_folded : first->input_folded;
+        else
+            s->output_folded = i == lo ? !s->output_folded : first->output_folded;
+    }
+    v->keep = true;
+}
+
+static bool act_looking(struct notebook_view *v, enum action a)
+{
+    bench *b = v->head.bench;
+    struct slot *s = b->n_slots ? b->slots[v->at] : NULL;
+    switch ((int)a) {
+    case ACT_EDIT:
+        edit_cell(v, true);
+        return true;
+    case ACT_COMMAND:
+        edit_cell(v, false);
+        return true;
+    case ACT_LINE_NUMBERS:
+        v->numbers = !v->numbers;
+        return true;
+    case ACT_FOLD_INPUT:
+    case ACT_FOLD_OUTPUT:
+        fold_cells(v, a == ACT_FOLD_INPUT);
+        return true;
+    case ACT_SEARCH_CLEAR:
+        b->marks = false;
+        return true;
+    case ACT_OPEN_OUTPUT:
+        if (s)
+            open_output(b, s->id);
+        return true;
+    case ACT_PALETTE:
+        prompt_push(b, PROMPT_PALETTE, "");
+        return true;
+    case ACT_SEARCH:
+        prompt_push(b, PROMPT_SEARCH, "");
+        return true;
+    }
+    return false;
+}
+
+// The next place in cell i, NULL-terminated by *start: false when there is none on this side of
+// the cursor, which the cell has that the search starts in.
+static bool search_cell(
+    struct notebook_view *v, size_t i, bool first, bool backwards, pos *start, pos *end)
+{
+    const bench *b = v->head.bench;
+    struct slot *s = b->slots[i];
+    const text *t = edit_text(s->edit);
+    pos from = backwards ? text_end(t) : (pos){0}, to;
+    if (first && !(edit_selection(s->edit, &from, &to) && backwards)) // else before what it found
+        from = edit_cursor(s->edit);
+    if (!cursor_search(t, from, buf_cstr(&b->search), backwards, start, end))
+        return false;
+    int side = pos_compare(*start, from);
+    return !first || (backwards ? side < 0 : side > 0); // else it went around
+}
+
+// From the cursor on through all cells, and around.
+static bool search(struct notebook_view *v, bool backwards)
+{
+    bench *b = v->head.bench;
+    size_t n = b->n_slots;
+    b->marks = b->search.len > 0;
+    for (size_t step = 0; b->marks && n && step <= n; step++) {
+        size_t i = (v->at + (backwards ? n - step % n : step)) % n;
+        pos start, end;
+        if (!search_cell(v, i, step == 0, backwards, &start, &end))
+            continue;
+        bool around = step == n || (backwards ? i > v->at : i < v->at);
+        if (around)
+            bench_say(b, "the search went around to the %s", backwards ? "end" : "start");
+        if (i != v->at)
+            select_cell(v, i, false);
+        b->slots[i]->input_folded = false;
+        edit_select(b->slots[i]->edit, start, end);
+        v->mark = v->at;
+        v->keep = v->editing;
+        notebook_show(v, i, cellview_source_row(b, i, v->area.w, start.line), 1);
+        return true;
+    }
+    if (b->marks)
+        bench_say(b, "“%s” is nowhere", buf_cstr(&b->search));
+    else
+        bench_say(b, "nothing is searched for yet: / searches");
+    return true;
+}
+
+static bool act_editing(struct notebook_view *v, enum action a)
+{
+    bench *b = v->head.bench;
+    struct slot *s = b->slots[v->at];
+    uint64_t was = text_revision(edit_text(s->edit));
+    v->keep = true;
+    edit_set_page(s->edit, v->area.h > 2 ? (size_t)v->area.h - 2 : 1);
+    if (a == ACT_SPLIT) {
+        structure_split(b, v->at);
+        v->keep = true;
+        return true;
+    }
+    bool looks = (a == ACT_INSERT_TAB || a == ACT_INSPECT) && lookup_ask(b, s, a == ACT_INSPECT);
+    bool done = looks || edit_act(s->edit, a, &b->clipboard);
+    if (!done && (a == ACT_UP || a == ACT_DOWN)) {
+        size_t to = a == ACT_UP ? (v->at ? v->at - 1 : 0) : v->at + 1;
+        if (to == v->at || to >= b->n_slots)
+            return true;
+        remote_flush(b);
+        select_cell(v, to, false);
+        struct slot *next = b->slots[to];
+        next->input_folded = false;
+        edit_set_cursor(next->edit, a == ACT_UP ? text_end(edit_text(next->edit)) : (pos){0});
+        return true;
+    }
+    if (text_revision(edit_text(s->edit)) != was)
+        b->edited_at = clock_mono();
+    return done;
+}
+
+static bool act_structure(struct notebook_view *v, enum action a)
+{
+    struct selection s = {v->at, v->mark};
+    if (!structure_act(v->head.bench, a, &s))
+        return false;
+    v->at = s.at;
+    v->mark = s.mark;
+    v->keep = true;
+    return true;
+}
+
+bool notebook_act(struct notebook_view *v, enum action a)
+{
+    if (act_running(v, a))
+        return true;
+    if (v->editing && a != ACT_COMMAND && a != ACT_SEARCH && a != ACT_PALETTE && act_editing(v, a))
+        return true;
+    if (act_looking(v, a))
+        return true;
+    if (a == ACT_SEARCH_NEXT || a == ACT_SEARCH_PREVIOUS)
+        return search(v, a == ACT_SEARCH_PREVIOUS);
+    if (v->editing && a != ACT_MOVE_UP && a != ACT_MOVE_DOWN)
+        return false;
+    return act_moving(v, a) || act_structure(v, a);
+}
