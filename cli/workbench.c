@@ -266,14 +266,21 @@ static int edit_file(void *arg, const char *path, err *e)
     editor = editor ? editor : cli_getenv(w->cli, "EDITOR");
     AUTO_FREE char *command = str_fmt("%s \"$1\"", editor ? editor : "vi");
     int status = -1;
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, quit_key;
     term_leave(w->term);
+    sigaction(SIGINT, &ignore, &interrupt); // Ctrl-C is the editor's
+    sigaction(SIGQUIT, &ignore, &quit_key);
     pid_t pid = fork();
     if (pid == 0) {
+        signal(SIGINT, SIG_DFL);
+        signal(SIGQUIT, SIG_DFL);
         execl("/bin/sh", "sh", "-c", command, "sh", path, (char *)NULL);
         _exit(127);
     }
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
+    sigaction(SIGINT, &interrupt, NULL);
+    sigaction(SIGQUIT, &quit_key, NULL);
     int entered = term_enter(w->term, e);
     term_redraw(w->term);
     if (entered < 0)

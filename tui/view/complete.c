@@ -13,13 +13,17 @@
 
 enum { ROWS = 8, WIDTH = 40 };
 
+struct name {
+    char *text, *kind;
+};
+
 struct complete_view {
     view head;
     char *cell;
     pos from; // where the name begins
-    char **names;
+    struct name *names;
     size_t n;
-    const char **shown; // those that begin with what is typed
+    const struct name **shown; // those that begin with what is typed
     struct scroll scroll;
 };
 
@@ -41,8 +45,8 @@ static bool narrow(struct complete_view *v)
     size_t n, left = 0;
     const char *words = typed(v, &s, &n);
     for (size_t i = 0; words && i < v->n; i++)
-        if (strncmp(v->names[i], words, n) == 0)
-            v->shown[left++] = v->names[i];
+        if (strncmp(v->names[i].text, words, n) == 0)
+            v->shown[left++] = &v->names[i];
     v->scroll.at = v->scroll.top = 0;
     v->scroll.n = left;
     return left > 0;
@@ -59,17 +63,24 @@ static void accept(struct complete_view *v)
 {
     struct slot *s;
     size_t n;
-    const char *name = v->scroll.n ? v->shown[v->scroll.at] : NULL;
+    const char *name = v->scroll.n ? v->shown[v->scroll.at]->text : NULL;
     if (name && typed(v, &s, &n))
         insert(v->head.bench, s, name + n, strlen(name) - n);
     view_pop(&v->head);
 }
 
+static int columns(const char *s)
+{
+    return text_width(s, strlen(s), 0);
+}
+
+// Of names, each with its kind at the right.
 static int widest(const struct complete_view *v)
 {
     int w = 0;
     for (size_t i = 0; i < v->scroll.n; i++) {
-        int one = text_width(v->shown[i], strlen(v->shown[i]), 0);
+        const struct name *name = v->shown[i];
+        int one = columns(name->text) + (*name->kind ? 2 + columns(name->kind) : 0);
         w = one > w ? one : w;
     }
     return w < WIDTH ? w : WIDTH;
@@ -105,7 +116,13 @@ static void draw(view *view_, grid *g, rect area)
         style look = i == v->scroll.at ? LOOK_BOLD : LOOK_SELECTED;
         rect row = {box.x, box.y + y, box.w, 1};
         grid_fill(g, row, ' ', look);
-        grid_put_short(g, row, row.x + 1, row.y, row.w - 2, v->shown[i], strlen(v->shown[i]), look);
+        const struct name *name = v->shown[i];
+        int kind = columns(name->kind);
+        int w = grid_put_short(
+            g, row, row.x + 1, row.y, row.w - 2, name->text, strlen(name->text), look);
+        if (w + kind + 3 < row.w)
+            grid_put(g, row, row.x + row.w - 1 - kind, row.y, name->kind, strlen(name->kind),
+                style_over(look, LOOK_DIM));
     }
     grid_set_cursor(g, b->caret_x, b->caret_y);
 }
@@ -164,12 +181,19 @@ static void paste(view *view_, const char *words, size_t n)
     bench_paste_now(b, words, n);
 }
 
+static void free_names(struct name *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(names[i].text);
+        free(names[i].kind);
+    }
+    free(names);
+}
+
 static void done(view *view_)
 {
     struct complete_view *v = (struct complete_view *)view_;
-    for (size_t i = 0; i < v->n; i++)
-        free(v->names[i]);
-    free(v->names);
+    free_names(v->names, v->n);
     free(v->shown);
     free(v->cell);
 }
@@ -197,44 +221,55 @@ const struct view_ops complete_view_ops = {.name = "names",
     .done = done};
 
 // What all names begin with.
-static size_t common(char *const *names, size_t n)
+static size_t common(const struct name *names, size_t n)
 {
-    size_t same = n ? strlen(names[0]) : 0;
+    size_t same = n ? strlen(names[0].text) : 0;
     for (size_t i = 1; i < n; i++) {
         size_t k = 0;
-        while (k < same && names[i][k] == names[0][k])
+        while (k < same && names[i].text[k] == names[0].text[k])
             k++;
         same = k;
     }
     return same;
 }
 
-void complete_push(bench *b, struct slot *s, pos from, const cJSON *matches)
+// Those of the reply that go on with what is typed.
+static struct name *read_names(
+    const cJSON *matches, const cJSON *kinds, const char *words, size_t n, size_t *count)
 {
-    const cJSON *m;
-    size_t n = 0, given = edit_cursor(s->edit).byte - from.byte;
-    const char *words = text_line(edit_text(s->edit), from.line, NULL) + from.byte;
-    char **names = mem_array((size_t)cJSON_GetArraySize(matches) + 1, sizeof *names);
+    const cJSON *m, *kind = kinds ? kinds->child : NULL;
+    struct name *names = mem_array((size_t)cJSON_GetArraySize(matches) + 1, sizeof *names);
+    *count = 0;
     cJSON_ArrayForEach(m, matches)
     {
-        if (cJSON_IsString(m) && strncmp(m->valuestring, words, given) == 0)
-            names[n++] = mem_strdup(m->valuestring);
+        if (cJSON_IsString(m) && strncmp(m->valuestring, words, n) == 0)
+            names[(*count)++] = (struct name){mem_strdup(m->valuestring),
+                mem_strdup(cJSON_IsString(kind) ? kind->valuestring : "")};
+        kind = kind ? kind->next : NULL;
     }
+    return names;
+}
+
+void complete_push(bench *b, struct slot *s, pos from, const cJSON *reply)
+{
+    size_t n, given = edit_cursor(s->edit).byte - from.byte;
+    const char *words = text_line(edit_text(s->edit), from.line, NULL) + from.byte;
+    struct name *names =
+        read_names(json_get(reply, "matches"), json_get(reply, "kinds"), words, given, &n);
     size_t same = common(names, n);
     if (n == 0)
         bench_say(b, "no name is known that begins so");
     if (n && same > given)
-        insert(b, s, names[0] + given, same - given);
-    if (n > 1) {
-        struct complete_view *v = view_push(b, &complete_view_ops, sizeof *v);
-        v->cell = mem_strdup(s->id);
-        v->from = from;
-        v->names = names;
-        v->n = n;
-        v->shown = mem_array(n, sizeof *v->shown);
-        narrow(v);
+        insert(b, s, names[0].text + given, same - given);
+    if (n < 2) {
+        free_names(names, n);
         return;
     }
-    free(n ? names[0] : NULL);
-    free(names);
+    struct complete_view *v = view_push(b, &complete_view_ops, sizeof *v);
+    v->cell = mem_strdup(s->id);
+    v->from = from;
+    v->names = names;
+    v->n = n;
+    v->shown = mem_array(n, sizeof *v->shown);
+    narrow(v);
 }

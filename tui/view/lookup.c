@@ -66,7 +66,7 @@ static void on_completions(bench *b, void *arg, const cJSON *reply)
         int64_t start = json_int_or(reply, "start", 0), end = json_int_or(reply, "end", 0);
         size_t typed = end > start ? (size_t)(end - start) : 0;
         if (typed <= q->at.byte)
-            complete_push(b, s, (pos){q->at.line, q->at.byte - typed}, json_get(reply, "matches"));
+            complete_push(b, s, (pos){q->at.line, q->at.byte - typed}, reply);
     }
     free(q->cell);
     free(q);

@@ -273,7 +273,5 @@ bool notebook_act(struct notebook_view *v, enum action a)
         return true;
     if (a == ACT_SEARCH_NEXT || a == ACT_SEARCH_PREVIOUS)
         return search(v, a == ACT_SEARCH_PREVIOUS);
-    if (v->editing && a != ACT_MOVE_UP && a != ACT_MOVE_DOWN)
-        return false;
-    return act_moving(v, a) || act_structure(v, a);
+    return (!v->editing && act_moving(v, a)) || act_structure(v, a);
 }

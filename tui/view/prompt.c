@@ -48,10 +48,14 @@ static enum rank rank(const char *typed, enum action a)
                                                          : RANKS;
 }
 
-// Can it be done where the palette was called?
+// Can it be done where the palette was called? In a cell that is edited, what is done among cells
+// can, too.
 static bool works(const struct prompt_view *v, enum action a)
 {
-    return view_binds(v->head.below->ops, a) || command_does(a);
+    char keys[40];
+    unsigned mode = view_mode(v->head.below);
+    view_keys(v->head.below->ops, mode & MODE_EDIT ? ~0u : mode, a, keys, sizeof keys);
+    return *keys || command_does(a);
 }
 
 static void find(struct prompt_view *v)

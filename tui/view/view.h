@@ -197,7 +197,7 @@ int ask_wait_ms(const bench *b); // until a question is to be offered, -1: none 
 enum prompt { PROMPT_PALETTE, PROMPT_SEARCH };
 void prompt_push(bench *b, enum prompt what, const char *line); // with that typed already
 void leave_push(bench *b);
-void complete_push(bench *b, struct slot *s, pos from, const cJSON *matches);
+void complete_push(bench *b, struct slot *s, pos from, const cJSON *reply);
 void inspect_push(bench *b, const char *words);
 void conflict_push(bench *b, const char *path, bool exists, bool leave);
 void page_push(bench *b, size_t at); // all that a cell has left
