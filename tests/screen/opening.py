@@ -91,4 +91,21 @@ def test_keys_before_the_kernel_answers_are_done(t):
         assert s.exit() == "exit 0"
 
 
+def test_a_long_message_is_read_whole(t):
+    where = folder(t, small=NOTEBOOK)
+    deep = "a-folder-with-a-long-name/" * 3 + "copy.lua"
+    with Screen([FIRESTEEL, "small.lua"], cwd=where, size="60x12") as s:
+        s.wait("idle")
+        s.keys(":")
+        s.type(f"w {deep}")
+        s.keys("Enter")
+        s.wait("No such file")
+        whole = "".join(row.strip() for row in s.screen())
+        assert deep in whole and "small.lua" in s.screen()[-1], s.screen()
+        s.keys("j")
+        s.gone("No such file")
+        s.keys("q")
+        assert s.exit() == "exit 0"
+
+
 run(globals())

@@ -5,12 +5,13 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "tui/grid/layout.h"
 #include "tui/grid/utf8.h"
 #include "tui/view/view.h"
 
 #include <string.h>
 
-enum { NARROW = 60, NAME_LEAST = 6, CLUSTER_LEAST = 12 };
+enum { NARROW = 60, NAME_LEAST = 6, CLUSTER_LEAST = 12, SAID_ROWS = 6 };
 static const style bar = {.attrs = ATTR_REVERSE};
 
 static int width(const char *s)
@@ -131,12 +132,28 @@ static void put(grid *g, rect area, int *x, int w, const char *words, style st)
     *x += grid_put_short(g, area, *x, area.y, w, words, strlen(words), st);
 }
 
-// What was said last, over the names where it does not fit beside them.
+// What was said last: beside the names, or over them, or, when it is longer than that, in rows of
+// its own above (which the next key takes away).
 static void draw_said(const bench *b, grid *g, rect area, int x)
 {
     style st = b->said_error ? style_over(bar, LOOK_ERROR) : bar;
-    grid_fill(g, (rect){x - 1, area.y, area.x + area.w - x + 1, 1}, ' ', bar);
-    grid_put_short(g, area, x, area.y, area.x + area.w - x, b->say, strlen(b->say), st);
+    size_t n = strlen(b->say), at = 0, fit;
+    int rows = 0;
+    if (width(b->say) < area.w) {
+        grid_fill(g, (rect){x - 1, area.y, area.x + area.w - x + 1, 1}, ' ', bar);
+        grid_put_short(g, area, x, area.y, area.x + area.w - x, b->say, n, st);
+        return;
+    }
+    rect all = grid_area(g);
+    for (; at < n && rows < SAID_ROWS; at += fit, rows++)
+        fit = layout_wrap(b->say + at, n - at, all.w - 2);
+    rect above = rect_clip((rect){0, area.y - rows, all.w, rows}, all);
+    grid_fill(g, above, ' ', bar);
+    at = 0;
+    for (int y = area.y - rows; y < area.y; at += fit, y++) {
+        fit = layout_wrap(b->say + at, n - at, all.w - 2);
+        grid_put(g, all, 1, y, b->say + at, fit, st);
+    }
 }
 
 static void draw_left(bench *b, grid *g, rect area, unsigned mode, const char *place)
@@ -154,7 +171,9 @@ static void draw_left(bench *b, grid *g, rect area, unsigned mode, const char *p
     int symbol = cluster.len ? 4 : 0; // "  ⎈ "
     int room = area.w - x - width(marks) - symbol;
     int name_w = width(file), cluster_w = width(buf_cstr(&cluster));
-    share(room, &name_w, &cluster_w);
+    // Away from the notebook, what can be done here says more than where one is.
+    bool elsewhere = b->top->ops->hint && !(mode & (MODE_COMMAND | MODE_EDIT));
+    share(room - (elsewhere ? width(buf_cstr(&hint)) + 2 : 0), &name_w, &cluster_w);
     put(g, area, &x, name_w, file, bar);
     put(g, area, &x, area.w, marks, bar);
     if (cluster.len) {

@@ -10,7 +10,8 @@
 //   type local x = 1         types characters as they are; \n and \t in it are Enter and Tab
 //   paste a\nb               pastes, bracketed when the program asked for that
 //   bytes \x1b[A             sends bytes as they are
-//   wait TEXT · gone TEXT    until the screen shows the text, or does not any more
+//   wait TEXT · gone TEXT    until the screen shows the text, or does not any more, and the
+//                            picture that it came with is whole
 //   quiet MILLISECONDS       until nothing has been drawn for that long
 //   screen · styles          the rows after "|", with runs of attributes after each in `styles`
 //   cursor                   "cursor X Y visible|hidden"
@@ -39,6 +40,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vterm.h>
+
+enum { SETTLED_MS = 8, PICTURE_MS = 100 };
 
 struct run {
     int pty;
@@ -237,6 +240,15 @@ static bool fail(struct run *r, const char *why, const char *what)
     return false;
 }
 
+// The rest of the picture that has begun to come, so that what is read next is all of it.
+static void take_picture(struct run *r)
+{
+    int64_t until = clock_mono() + PICTURE_MS * CLOCK_MS;
+    while (clock_mono() - r->heard < SETTLED_MS * CLOCK_MS && clock_mono() < until)
+        if (!listen(r, 2))
+            return;
+}
+
 static bool wait_text(struct run *r, const char *text, bool wanted)
 {
     int64_t until = clock_mono() + r->patience;
@@ -246,6 +258,7 @@ static bool wait_text(struct run *r, const char *text, bool wanted)
         if (!listen(r, 20) && shows(r, text) != wanted)
             return fail(r, "the program ended before:", text);
     }
+    take_picture(r);
     return true;
 }
 
