@@ -90,6 +90,16 @@ static void cluster_text(const bench *b, buf *out)
         buf_str(out, b->target);
 }
 
+static void back_text(const struct view_ops *ops, unsigned mode, buf *out)
+{
+    char key[40];
+    keymap_keys(ops->keys, mode, ACT_BACK, key, sizeof key);
+    if (!key[0] && ops->more)
+        keymap_keys(ops->more, mode, ACT_BACK, key, sizeof key);
+    if (key[0])
+        buf_fmt(out, "%s back", key);
+}
+
 static void hint_text(const bench *b, unsigned mode, buf *out)
 {
     if (b->input.n)
@@ -106,7 +116,7 @@ static void hint_text(const bench *b, unsigned mode, buf *out)
     else if (b->top->ops->hint)
         b->top->ops->hint(b->top, out);
     else
-        buf_str(out, "q back");
+        back_text(b->top->ops, mode, out);
 }
 
 // The names in `room` columns: the file's gives way first.
