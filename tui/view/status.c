@@ -92,12 +92,12 @@ static void cluster_text(const bench *b, buf *out)
 
 static void back_text(const struct view_ops *ops, unsigned mode, buf *out)
 {
-    char key[40];
-    keymap_keys(ops->keys, mode, ACT_BACK, key, sizeof key);
-    if (!key[0] && ops->more)
-        keymap_keys(ops->more, mode, ACT_BACK, key, sizeof key);
-    if (key[0])
-        buf_fmt(out, "%s back", key);
+    char name[40];
+    keymap_keys(ops->keys, mode, ACT_BACK, name, sizeof name);
+    if (!name[0] && ops->more)
+        keymap_keys(ops->more, mode, ACT_BACK, name, sizeof name);
+    if (name[0])
+        buf_fmt(out, "%s back", name);
 }
 
 static void hint_text(const bench *b, unsigned mode, buf *out)
