@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 struct needle {
@@ -20,7 +21,7 @@ struct needle {
 struct mask {
     pthread_mutex_t lock;
     struct needle *first[256];
-    bool any;
+    atomic_bool any; // read without the lock
 };
 
 mask *mask_new(void)

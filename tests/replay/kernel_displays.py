@@ -13,9 +13,10 @@ def test_clear_drops_what_cells_left(t):
     refused = k.ask(type="clear", cells=[first, "nobody"])
     assert not refused["ok"] and "nobody" in refused["error"]["message"] and not k.of("cleared"), refused
     assert k.ask(type="clear", cells=[first])["ok"]
-    assert [e["cell"] for e in k.of("cleared")] == [first]
+    assert k.wait(lambda e: e["type"] == "cleared")["cell"] == first
     assert not k.of("update", id=live, closed=True)
     assert k.ask(type="clear")["ok"]
+    k.wait(lambda e: e["type"] == "cleared" and e["cell"] == second)
     assert [e["cell"] for e in k.of("cleared")] == [first, first, second]
     k.wait(lambda e: e["type"] == "update" and e["id"] == live and e.get("closed"))
     assert k.run("p:update(1) p:close()").state == "ok"  # a closed one is left alone
