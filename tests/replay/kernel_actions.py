@@ -4,6 +4,9 @@
 import json
 import os
 import re
+import socket
+import threading
+import time
 
 from kernel import Connection, Kernel, cell
 from tap import FIRESTEEL, eventually, run, sh
@@ -384,6 +387,88 @@ def test_secrets_are_masked(t):
     assert "Y29ycmVjdC1ob3JzZS1iYXR0ZXJ5" not in yaml["text"] and "correct-horse" not in yaml["text"], yaml
     logs = table.act("logs", row)
     assert not logs["ok"] and "leads to no pods" in logs["error"]["message"], logs
+
+
+class Wire:
+    """A wire to a server that can be cut, and mended."""
+
+    def __init__(self, port):
+        self.to, self.open, self.listener = port, set(), None
+        self.port = self.mend(0)
+
+    def mend(self, port=None):
+        self.listener = socket.create_server(("127.0.0.1", self.port if port is None else port))
+        threading.Thread(target=self.accept, args=(self.listener,), daemon=True).start()
+        return self.listener.getsockname()[1]
+
+    def accept(self, listener):
+        while True:
+            try:
+                here = listener.accept()[0]
+            except OSError:
+                return
+            there = socket.create_connection(("127.0.0.1", self.to))
+            self.open |= {here, there}
+            for a, b in ((here, there), (there, here)):
+                threading.Thread(target=self.carry, args=(a, b), daemon=True).start()
+
+    def carry(self, a, b):
+        try:
+            while data := a.recv(1 << 16):
+                b.sendall(data)
+        except OSError:
+            pass
+        self.hang_up(a, b)
+
+    def hang_up(self, *ends):
+        for end in ends:
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def cut(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.hang_up(*self.open)
+        self.open.clear()
+
+
+def test_the_cluster_goes_away_and_comes_back(t):
+    env = sandbox(t)
+    with open(env["KUBECONFIG"], encoding="utf-8") as f:
+        config = f.read()
+    wire = Wire(int(re.search(r"https://127.0.0.1:(\d+)", config)[1]))
+    t.after(wire.cut)
+    wired = os.path.join(t.dir(), "kubeconfig")
+    with open(wired, "w", encoding="utf-8") as f:
+        f.write(re.sub(r"https://127.0.0.1:\d+", f"https://127.0.0.1:{wire.port}", config))
+    k = granted(Kernel(t, pod("one") + WATCH, env=dict(env, KUBECONFIG=wired)))
+    table = Table(k)
+    row = table.row("one", "Running")
+    began = time.time_ns()
+    wire.cut()
+    away = k.wait(lambda e: e["type"] == "cluster" and "away" in e)
+    assert away["context"] == "firesteel-sandbox" and str(wire.port) in away["server"], away
+    assert 0 < away["heard"] < time.time_ns() and away["heard"] > began - 60 * 10**9, away
+    reply = table.act("describe", row)
+    assert not reply["ok"] and reply["error"]["code"] == "unavailable", reply
+    wire.mend()
+    back = k.wait(lambda e: e["type"] == "cluster" and e["seq"] > away["seq"], 40)
+    assert "away" not in back and back["heard"] >= away["heard"], back
+    assert table.act("describe", row)["ok"]
+    assert [("away" in e) for e in k.of("cluster")] == [False, True, False], k.of("cluster")
+
+
+def test_a_private_sandbox_is_said_to_be_one(t):
+    k = Kernel(t, cell('k8s.create {apiVersion = "v1", kind = "ConfigMap", metadata = {name = "x"}}'), "--sandbox",
+               env={"HOME": t.dir()})
+    k.start(k.cells()[0]["id"])
+    ask = k.wait(lambda e: e["type"] == "ask")
+    assert ask["effect"] == {"class": "cluster", "context": "firesteel-sandbox", "namespace": "default", "sandbox": True,
+                             "objects": ["ConfigMap x"]}, ask
+    cluster = k.of("cluster")
+    assert len(cluster) == 1 and cluster[0]["sandbox"] and cluster[0]["context"] == "firesteel-sandbox", cluster
 
 
 def test_the_status_line_knows_the_cluster(t):
