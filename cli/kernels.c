@@ -9,9 +9,11 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { ANSWER_MS = 2000 };
+enum { ANSWER_MS = 2000, BEGIN_S = 5 };
 
 struct asking {
     loop *loop;
@@ -65,6 +67,13 @@ static void list_sockets(const char *dir, struct kernels *out)
         closedir(d);
 }
 
+// A kernel that has just begun has bound its socket and does not listen yet.
+static bool is_old(const char *socket)
+{
+    struct stat st;
+    return stat(socket, &st) == 0 && time(NULL) - st.st_mtime > BEGIN_S;
+}
+
 static void drop(struct kernels *k, size_t i)
 {
     struct kernel *one = &k->list[i];
@@ -92,7 +101,7 @@ int kernels_find(struct cli *cli, struct kernels *out, err *e)
         if (all[i].client) {
             waiting++;
             client_hello(all[i].client, -1, false);
-        } else if (why.code == ERR_UNAVAILABLE) {
+        } else if (why.code == ERR_UNAVAILABLE && is_old(out->list[i].socket)) {
             unlink(out->list[i].socket); // left by a killed kernel
         }
     }
