@@ -59,6 +59,13 @@ static void fail_later(operation *o, const err *e)
     loop_timer_start(o->later, 0, 0);
 }
 
+static void on_head(void *arg)
+{
+    operation *o = arg;
+    if (o->ops->head)
+        o->ops->head(o->arg);
+}
+
 static void on_data(void *arg, const char *bytes, size_t n)
 {
     operation *o = arg;
@@ -78,7 +85,7 @@ static void on_done(void *arg, struct http_response *response, const err *e)
 }
 
 static const struct http_stream_ops keep_ops = {.done = on_done};
-static const struct http_stream_ops data_ops = {.data = on_data, .done = on_done};
+static const struct http_stream_ops data_ops = {.head = on_head, .data = on_data, .done = on_done};
 
 static void send_it(operation *o, const struct access *access)
 {

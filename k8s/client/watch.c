@@ -311,6 +311,15 @@ static void settle(watch *w)
         watch_free(w);
 }
 
+// The server has taken the watch: nothing has happened since, or it will tell.
+static void on_head(void *arg)
+{
+    watch *w = arg;
+    w->busy = true;
+    heard(w);
+    settle(w);
+}
+
 static void on_data(void *arg, const char *bytes, size_t n)
 {
     watch *w = arg;
@@ -355,7 +364,7 @@ static void on_done(void *arg, struct http_response *r, const err *e)
 }
 
 static const struct http_stream_ops list_ops = {.done = on_done};
-static const struct http_stream_ops frame_ops = {.data = on_data, .done = on_done};
+static const struct http_stream_ops frame_ops = {.head = on_head, .data = on_data, .done = on_done};
 
 static void add_query(buf *path, const char *name, const char *value)
 {

@@ -92,6 +92,9 @@ int http_download(http *h, canceller *c, int64_t deadline, const struct http_req
 // and reader must stay until done.
 typedef struct http_stream http_stream;
 struct http_stream_ops {
+    // The head of a successful (2xx) answer has come; its body may be long in coming. May be NULL.
+    // The stream may be closed from here.
+    void (*head)(void *arg);
     // Bytes of a successful (2xx) body, decompressed. NULL: they are kept in the response, as those
     // of any other status are. The stream may be closed from here.
     void (*data)(void *arg, const char *bytes, size_t n);

@@ -49,6 +49,7 @@ struct http_stream {
     http_stream *next, **link; // in http.streams
     http_stream *ready_next;
     bool is_ready, paused, held, finished; // held: curl was told to wait
+    bool head;                             // has come, and was not told yet
     const struct http_stream_ops *ops;
     void *arg;
 

@@ -28,6 +28,10 @@ static size_t collect_header(char *bytes, size_t size, size_t n, void *arg)
         buf_clear(&s->response.headers); // what came before was a 100 or a challenge
     else
         buf_add(&s->response.headers, bytes, n);
+    if (n <= 2 && s->ops->head && status_of(s) / 100 == 2) { // the empty line
+        s->head = true;
+        stream_ready(s);
+    }
     return n;
 }
 
@@ -394,6 +398,12 @@ void stream_serve(http_stream *s)
 {
     http *h = s->http;
     h->serving = s;
+    if (s->head) {
+        s->head = false;
+        s->ops->head(s->arg);
+        if (h->serving != s)
+            return; // closed by its owner
+    }
     if (s->pending.len && !s->paused) {
         AUTO_BUF bytes = s->pending;
         s->pending = (buf){0};

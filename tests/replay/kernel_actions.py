@@ -454,7 +454,7 @@ def test_the_cluster_goes_away_and_comes_back(t):
     reply = table.act("describe", row)
     assert not reply["ok"] and reply["error"]["code"] == "unavailable", reply
     wire.mend()
-    back = k.wait(lambda e: e["type"] == "cluster" and e["seq"] > away["seq"], 40)
+    back = k.wait(lambda e: e["type"] == "cluster" and e["seq"] > away["seq"], 15)
     assert "away" not in back and back["heard"] >= away["heard"], back
     assert table.act("describe", row)["ok"]
     assert [("away" in e) for e in k.of("cluster")] == [False, True, False], k.of("cluster")
