@@ -5,8 +5,8 @@
 usage: bench.py [-n RUNS] [SECTION…]      sections: start screen idle cells epoch local
 
 Prints a table of medians and of ratios pair by pair (A B A B …), because machines are noisy. Peers are
-used where they are: nbclient and JAX in $FIRESTEEL_CACHE/bench-venv (`bench.py setup` makes it), vis and
-lua from Debian. What is not there is said and left out.
+used where they are: nbclient and JAX in $FIRESTEEL_CACHE/bench-venv (`bench.py setup` makes it), vis, vim, htop
+and lua from Debian (`.ci/install bench`). What is not there is said and left out.
 """
 import argparse
 import os

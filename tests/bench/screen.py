@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The workbench on a pseudo-terminal, beside vis, vim and htop: first screen, idling, memory, answers
-to keys, bytes. Prints a table: ours, the peers', the limit. A peer that is not there is said.
+to keys, bytes. Prints a table: ours, the peers', the limit. A peer that is not there is said and left out.
 
-usage: screen.py [-n RUNS]      FIRESTEEL_BUILD says where the programs are
+usage: screen.py [-n RUNS] [first] [idle] [memory] [keys]      FIRESTEEL_BUILD says where the programs are
 """
 import argparse
 import fcntl
@@ -138,8 +138,6 @@ def have(program):
 
 def first_screen(cwd, runs):
     """Both show the file's name in their last row: with it the screen is whole."""
-    shutil.copy(os.path.join(ROOT, "recipes", "10-mnist.lua"), cwd)
-
     def once(argv):
         with Program(argv + ["10-mnist.lua"], cwd) as p:
             seconds = p.until("10-mnist.lua", 10)
@@ -161,14 +159,18 @@ def first_screen(cwd, runs):
         row("first screen of recipes/10-mnist.lua", ms(median(ours)), "", "")
 
 
-def idle(cwd):
+def idle(cwd, runs):
+    """The least of three times: `firesteel ls` of somebody else wakes every kernel."""
     def wakes(argv, ready):
+        counts = []
         with Program(argv, cwd) as p:
             p.until(ready, 20)
             p.quiet(0.7)
-            before = switches(p.pid)
-            time.sleep(5)
-            return switches(p.pid) - before
+            for _ in range(3):
+                before = switches(p.pid)
+                time.sleep(5)
+                counts.append(switches(p.pid) - before)
+        return min(counts)
 
     peers = []
     if have("vim"):
@@ -179,124 +181,142 @@ def idle(cwd):
         "limit 0")
 
 
-def memory(cwd):
+def memory(cwd, runs):
     with open(f"{cwd}/cells200.lua", "w", encoding="utf-8") as f:
         for i in range(200):
             f.write(f'-- %% Cell {i}\nfor k = 1, 5 do print("cell {i} line " .. k) end\n{i} * 2\n\n')
     with Program([FIRESTEEL, "cells200.lua"], cwd) as p:
         p.until("idle", 20)
         p.send("R")
-        p.until("busy", 20)
-        p.until("idle", 60)
+        p.quiet(1.5)
         for keys in ("G", "g", "g") + (" ",) * 60:
             p.key(keys, 0.01)
         row("private memory, 200 cells that have run", f"{private_mib(p.pid):.1f} MiB", "", "limit 12")
 
 
-def answers(p, keys, runs, between=None):
-    times = []
+def answers(p, keys, runs, quiet=0.06):
+    """Milliseconds, the median over some runs of each of the keys in turn."""
+    return ms(median([p.key(key, quiet) for _ in range(runs) for key in keys]))
+
+
+MOVES = {"a row down and up": ["j", "j", "k", "j"]}
+FIRESTEEL_PAGES = {"a screen down and up": [" ", " ", "\x1b[5~", " "]}
+VIM_PAGES = {"a screen down and up": ["\x06", "\x06", "\x02", "\x06"]}
+LIMIT = "limit 5 ms"
+
+
+def big_files(cwd):
+    line = "2026-01-01T00:00:00Z worker-{} step {} loss 0.123456 accuracy 0.98"
+    with open(f"{cwd}/big.log", "w", encoding="utf-8") as f:
+        f.writelines(line.format(i % 7, i) + "\n" for i in range(1, LINES + 1))
+    with open(f"{cwd}/big.lua", "w", encoding="utf-8") as f:
+        lua = line.format('" .. i % 7 .. "', '" .. i .. "')
+        f.write(f'-- %% Log\nfor i = 1, {LINES} do print("{lua}") end\n\n'
+                '-- %% More\nfor i = 1, 1e9 do\n    print("more " .. i)\n'
+                '    if i % 20 == 0 then sh "sleep 0.01" end\nend\n\n')
+        for i in range(CELLS - 2):
+            f.write(f'-- %% Cell {i}\n-- some words\nx{i} = {i}\nprint("cell {i}")\n\n')
+
+
+def vim(cwd, runs):
+    """What the same takes in vim, on the same lines."""
+    figures = {}
+    if not have("vim"):
+        return figures
+    with Program(VIM + ["big.log"], cwd) as p:
+        p.quiet(0.5)
+        for name, keys in {**MOVES, **VIM_PAGES, "to the end and the start": ["G", "gg"]}.items():
+            figures[name] = "vim " + answers(p, keys, runs)
+        p.key("i")
+        figures["type"] = "vim " + answers(p, "x", runs * 4)
+        figures["bytes"] = f"vim {len(p.got)}"
+    return figures
+
+
+def among_cells(p, peer, runs):
+    for name, keys in {**MOVES, **FIRESTEEL_PAGES, "to the end and the start": ["G", "gg"]}.items():
+        row(f"{CELLS} cells: {name}", answers(p, keys, runs), peer.get(name, ""), LIMIT)
+    p.key("gg")
+    for _ in range(5):
+        p.key("j")
+    p.key("\r")
+    row(f"{CELLS} cells: type a character", answers(p, "x", runs * 4), peer.get("type", ""), LIMIT)
+    row("  bytes sent for it", str(len(p.got)), peer.get("bytes", ""), "limit 100")
+    p.key("\x1b", 0.2)
+
+
+def in_the_log(p, peer, runs):
+    p.key("gg")
+    p.key("O", 0.3)
+    for name, keys in {**MOVES, **FIRESTEEL_PAGES, "to the end and the start": ["G", "g"]}.items():
+        row(f"{LINES} lines: {name}", answers(p, keys, runs), peer.get(name, ""), LIMIT)
+    searches, filters = [], []
     for _ in range(runs):
-        for key in keys:
-            times.append(p.key(key))
-        if between:
-            p.key(between)
-    return times
+        p.key("g")
+        p.key("/")
+        p.key(f"step {LINES} loss")
+        searches.append(p.key("\r", 0.3))
+        p.key("g")
+        filters.append(p.key("&worker-3", 0.3))
+        p.key("\x1b")
+    row(f"{LINES} lines: search the last", ms(median(searches)), "", "limit 100 ms")
+    row(f"{LINES} lines: filter, eight letters typed", ms(median(filters)), "", "")
+    p.key("q")
+
+
+def in_a_log_that_grows(p, runs):
+    p.key("j")
+    p.key("\x05", 0.05)
+    p.send("O")
+    p.until("following", 10)
+    wraps = []
+    for _ in range(runs * 2):
+        p.send("w")
+        time.sleep(0.1)
+        p.read(0)
+        p.send("w")
+        wraps.append(p.until("wrapped", 5))
+    row("a log that grows, followed: wrap", ms(median(wraps)), "", LIMIT)
+    row("a log that grows: a screen up and down", answers(p, ["\x1b[5~", " "], runs * 2, 0.008), "", LIMIT)
+    p.key("\x03")
 
 
 def keys_and_bytes(cwd, runs):
-    with open(f"{cwd}/big.lua", "w", encoding="utf-8") as f:
-        f.write(f'-- %% Log\nfor i = 1, {LINES} do print("2026-01-01T00:00:00Z worker-" .. i % 7 .. '
-                '" step " .. i .. " loss 0.123456 accuracy 0.98") end\n\n')
-        f.write('-- %% More\nfor i = 1, 1e9 do print("more " .. i); if i % 20 == 0 then sh "sleep 0.01" end end\n\n')
-        for i in range(CELLS - 2):
-            f.write(f'-- %% Cell {i}\n-- some words\nx{i} = {i}\nprint("cell {i}")\n\n')
-    with open(f"{cwd}/big.log", "w", encoding="utf-8") as f:
-        for i in range(1, LINES + 1):
-            f.write(f"2026-01-01T00:00:00Z worker-{i % 7} step {i} loss 0.123456 accuracy 0.98\n")
-    limit = "limit 5 ms"
-    moves, pages, ends = ["j", "j", "k", "j"], ["\x06", "\x06", "\x02", "\x06"], ["G", "gg"]
-    vim = {"moves": "", "pages": "", "ends": "", "type": "", "bytes": ""}
-    if have("vim"):
-        with Program(VIM + ["big.log"], cwd) as p:
-            p.quiet(0.5)
-            vim["pages"] = f"vim {ms(median(answers(p, pages, runs)))}"
-            vim["ends"] = f"vim {ms(median(answers(p, ends, runs)))}"
-            vim["moves"] = f"vim {ms(median(answers(p, moves, runs)))}"
-            p.key("i")
-            vim["type"] = f"vim {ms(median([p.key('x') for _ in range(runs * 4)]))}"
-            vim["bytes"] = f"vim {len(p.got)}"
+    big_files(cwd)
+    peer = vim(cwd, runs)
     with Program([FIRESTEEL, "big.lua"], cwd) as p:
         p.until("idle", 20)
-        p.send("\x05")
-        p.until("busy", 20)
-        p.until("idle", 120)
         p.quiet(0.5)
-        for name, keys, peer in (("move among cells", ["j", "j", "k", "j"], vim["moves"]),
-                                 ("a screen down and up", [" ", " ", "\x1b[5~", " "], vim["pages"]),
-                                 ("to the last cell and back", ["G", "gg"], vim["ends"])):
-            row(f"{CELLS} cells: {name}", ms(median(answers(p, keys, runs))), peer, limit)
-        p.key("gg")
-        for _ in range(5):
-            p.key("j")
-        p.key("\r")
-        typed = [p.key("x") for _ in range(runs * 4)]
-        row(f"{CELLS} cells: type a character", ms(median(typed)), vim["type"], limit)
-        row("  bytes sent for it", str(len(p.got)), vim["bytes"], "limit 100")
-        p.key("\x1b", 0.2)
-        p.key("gg")
-        p.key("O", 0.3)
-        for name, keys, peer in (("a row down and up", moves, vim["moves"]),
-                                 ("a screen down and up", [" ", " ", "\x1b[5~", " "], vim["pages"]),
-                                 ("to its end and its start", ["G", "g"], vim["ends"])):
-            row(f"log of {LINES} lines: {name}", ms(median(answers(p, keys, runs))), peer, limit)
-        p.key("g")
-        search = []
-        for _ in range(runs):
-            p.key("g")
-            p.key("/")
-            p.key(f"step {LINES} loss")
-            search.append(p.key("\r", 0.3))
-        row(f"log of {LINES} lines: search its last line", ms(median(search)), "", "limit 100 ms")
-        p.key("q")
-        p.key("j")
         p.send("\x05")
-        p.until("busy", 20)
-        time.sleep(1)
-        p.read(0)
-        p.send("O")
-        p.until("following", 10)
-        followed = []
-        for _ in range(runs * 2):
-            p.send("w")
-            time.sleep(0.1)
-            p.read(0)
-            p.send("w")
-            p.until("wrapped", 5)
-            followed.append(p.last - p.started)
-        row("log that grows, followed: wrap", ms(median(followed)), "", limit)
-        p.key("\x03")
+        p.quiet(1.5)
+        among_cells(p, peer, runs)
+        in_the_log(p, peer, runs)
+        in_a_log_that_grows(p, runs)
+
+
+def stop_kernels(cwd):
+    listed = subprocess.run([FIRESTEEL, "ls"], capture_output=True, text=True).stdout
+    for line in listed.splitlines():
+        if cwd in line:
+            subprocess.run([FIRESTEEL, "stop", line.split()[0]], check=False, capture_output=True)
+
+
+PARTS = {"first": first_screen, "idle": idle, "memory": memory, "keys": keys_and_bytes}
 
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("-n", type=int, default=5)
-    parser.add_argument("only", nargs="*", choices=[[], "first", "idle", "memory", "keys"])
+    parser.add_argument("parts", nargs="*")
     options = parser.parse_args()
+    row("", "firesteel", "peers", "")
     with tempfile.TemporaryDirectory(prefix="firesteel-bench-") as cwd:
-        wanted = options.only or ["first", "idle", "memory", "keys"]
-        row("", "firesteel", "peers", "")
-        if "first" in wanted:
-            first_screen(cwd, options.n)
         shutil.copy(os.path.join(ROOT, "recipes", "10-mnist.lua"), cwd)
-        if "idle" in wanted:
-            idle(cwd)
-        if "memory" in wanted:
-            memory(cwd)
-        if "keys" in wanted:
-            keys_and_bytes(cwd, options.n)
-        for line in subprocess.run([FIRESTEEL, "ls"], capture_output=True, text=True).stdout.splitlines():
-            if cwd in line:
-                subprocess.run([FIRESTEEL, "stop", line.split()[0]], check=False)
+        try:
+            for name in options.parts or PARTS:
+                PARTS[name](cwd, options.n)
+        finally:
+            stop_kernels(cwd)
 
 
 main()
