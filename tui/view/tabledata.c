@@ -233,8 +233,8 @@ static struct table_row *row_new(const tabledata *t, const cJSON *columns, const
     }
     uid = texts.len;
     buf_add(&texts, json_str_or(json, "uid", ""), strlen(json_str_or(json, "uid", "")) + 1);
-    name = texts.len;
-    buf_str(&texts, json_str_or(json, "name", t->n_columns ? texts.data : ""));
+    name = json_str(json, "name") || !t->n_columns ? texts.len : at[0];
+    buf_str(&texts, json_str_or(json, "name", ""));
     struct table_row *r = mem_alloc(sizeof *r + texts.len + 1);
     char *own = memcpy(r + 1, texts.data, texts.len + 1);
     for (int i = 0; i < t->n_columns; i++)

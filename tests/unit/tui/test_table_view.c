@@ -26,10 +26,18 @@ void client_hello(client *c, int64_t from, bool owner)
 {
 }
 
+static void forget(client *c)
+{
+    if (c->reply)
+        c->reply(c->arg, NULL);
+    cJSON_Delete(c->request);
+    *c = (client){0};
+}
+
 void client_request(
     client *c, cJSON *message, void (*reply)(void *arg, const cJSON *reply), void *arg)
 {
-    cJSON_Delete(c->request);
+    forget(c);
     *c = (client){message, reply, arg};
 }
 
@@ -136,9 +144,9 @@ static void open_stage(struct stage *s)
 
 static void close_stage(struct stage *s)
 {
+    forget(&s->kernel);
     bench_free(s->bench);
     grid_free(s->grid);
-    cJSON_Delete(s->kernel.request);
 }
 
 static void update(struct stage *s, int i, const char *status)
@@ -196,6 +204,7 @@ TEST(an_answer_that_comes_late_does_not_come_up)
     press(&s, "d q");
     AUTO_JSON *reply = json_parse("{\"ok\":true,\"text\":\"Name: x\",\"title\":\"x\"}", 41, NULL);
     s.kernel.reply(s.kernel.arg, reply);
+    s.kernel.reply = NULL;
     draw(&s);
     CHECK_HAS(row(&s, 0), "A");
     CHECK(strstr(row(&s, 0), "Name: x") == NULL);
