@@ -60,6 +60,7 @@ static struct part *next_part(lines *l, bool same, style base)
         part_done(p);
     }
     p->base = base;
+    p->version = 0;
     return p;
 }
 
@@ -83,18 +84,32 @@ void lines_add_spool(
         p->source = source_of_text(e.text, strlen(e.text));
 }
 
+bool lines_keep(lines *l, uint64_t version)
+{
+    bool same = l->kept < l->n_parts && l->parts[l->kept].version == version;
+    l->kept += same;
+    return same;
+}
+
+void lines_set_version(lines *l, uint64_t version)
+{
+    l->parts[l->kept - 1].version = version;
+}
+
 void lines_end(lines *l)
 {
     if (l->n_parts > l->kept)
         l->search.state = SEARCH_IDLE;
     while (l->n_parts > l->kept)
         part_done(&l->parts[--l->n_parts]);
-    l->total = 0;
+    l->total = l->matches = 0;
     l->filtering = false;
+    l->filtered = 0;
     for (size_t i = 0; i < l->n_parts; i++) {
         struct part *p = &l->parts[i];
         p->first = l->total;
         l->total += source_lines(p->source);
+        l->matches += p->matches + p->rest;
         l->filtering = l->filtering || (l->filter.n && p->looked < source_size(p->source));
     }
     l->last.i = NO_LINE;
@@ -108,8 +123,10 @@ void lines_filter(lines *l, const char *pattern)
     for (size_t i = 0; i < l->n_parts; i++) {
         struct part *p = &l->parts[i];
         free(p->marks);
-        *p = (struct part){.source = p->source, .base = p->base, .first = p->first};
+        *p = (struct part){
+            .source = p->source, .base = p->base, .version = p->version, .first = p->first};
     }
+    l->matches = l->filtered = 0;
     l->search.state = SEARCH_IDLE;
     l->filtering = l->filter.n > 0;
     l->last.i = NO_LINE;
@@ -123,10 +140,7 @@ uint64_t lines_total(const lines *l)
 
 uint64_t lines_count(const lines *l)
 {
-    uint64_t n = 0;
-    for (size_t i = 0; l->filter.n && i < l->n_parts; i++)
-        n += l->parts[i].matches + l->parts[i].rest;
-    return l->filter.n ? n : l->total;
+    return l->filter.n ? l->matches : l->total;
 }
 
 // Reads whole lines from a line's start on; of one that is longer than a piece, its start.
@@ -171,9 +185,14 @@ static void come_near(lines *l, struct place at)
 
 static void find_line(lines *l, uint64_t i)
 {
-    size_t part = 0;
-    while (part + 1 < l->n_parts && l->parts[part + 1].first <= i)
-        part++;
+    size_t part = 0, high = l->n_parts;
+    while (high - part > 1) {
+        size_t middle = part + (high - part) / 2;
+        if (l->parts[middle].first <= i)
+            part = middle;
+        else
+            high = middle;
+    }
     struct part *p = &l->parts[part];
     bool next = l->last.i != NO_LINE && l->last.i + 1 == i && l->last.place.part == part;
     l->last.number = i - p->first;

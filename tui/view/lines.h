@@ -25,6 +25,10 @@ void lines_add_text(lines *l, const char *bytes, size_t n, style base);
 // One that cannot be opened is a line that says why.
 void lines_add_spool(
     lines *l, const char *dir, const char *spool, uint64_t from, uint64_t to, style base);
+// For what is costly to make into a text: does the next part have this version (not 0)? Then it
+// stays. Else it is added, and then given its version.
+bool lines_keep(lines *l, uint64_t version);
+void lines_set_version(lines *l, uint64_t version);
 void lines_end(lines *l);
 
 // A pattern as in filter.h: letters A to Z match any case, "!x" those without x, "" and "!" all.

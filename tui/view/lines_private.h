@@ -16,7 +16,8 @@ struct mark {
 struct part {
     source *source;
     style base;
-    uint64_t first; // number of its first line
+    uint64_t version; // 0: none
+    uint64_t first;   // number of its first line
     struct mark *marks;
     size_t n_marks;
     // Filtered so far: whole lines, of which so many match; and whether the unfinished last line,
@@ -62,10 +63,11 @@ struct search {
 
 struct lines {
     struct part *parts;
-    size_t n_parts, kept; // kept: those that are known already, between begin and end
-    uint64_t total;
+    size_t n_parts, kept;    // kept: those that are known already, between begin and end
+    uint64_t total, matches; // matches: so far, of the filter
     struct needle filter;
     bool turned, filtering;
+    size_t filtered; // parts before it are
     struct search search;
     struct piece near, far; // around the last line asked for; of filter and search
     struct {

@@ -80,6 +80,7 @@ static void filter_piece(lines *l, size_t part)
     struct piece *b = &l->far;
     struct cursor c = {.line = p->scanned_lines};
     uint64_t count = 0;
+    l->matches -= p->matches + p->rest;
     lines_read_piece(l, b, part, p->scanned);
     bool unfinished = b->next >= source_size(p->source) && ends_unfinished(p->source);
     size_t all = b->n;
@@ -96,15 +97,19 @@ static void filter_piece(lines *l, size_t part)
     c.at = b->n;
     b->n = all;
     p->rest = unfinished && lines_next_match(l, b, &l->filter, l->turned, &c);
+    l->matches += p->matches + p->rest;
 }
 
 static void filter_on(lines *l)
 {
-    for (size_t i = 0; i < l->n_parts; i++)
-        if (l->parts[i].looked < source_size(l->parts[i].source)) {
-            filter_piece(l, i);
+    while (l->filtered < l->n_parts) {
+        const struct part *p = &l->parts[l->filtered];
+        if (p->looked < source_size(p->source)) {
+            filter_piece(l, l->filtered);
             return;
         }
+        l->filtered++;
+    }
     l->filtering = false;
 }
 

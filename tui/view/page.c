@@ -43,9 +43,13 @@ static void add_display(struct page_view *v, const struct output *o)
         lines_add_text(v->pane.lines, note, strlen(note), LOOK_WARN);
         return;
     }
+    uint64_t version = ((uint64_t)o->id << 32 | o->updates) + 1;
+    if (lines_keep(v->pane.lines, version))
+        return;
     AUTO_BUF shown = {0};
     output_text(o, b->spool_dir, 0, &shown, NULL);
     lines_add_text(v->pane.lines, buf_cstr(&shown), shown.len, (style){0});
+    lines_set_version(v->pane.lines, version);
 }
 
 static void add_output(struct page_view *v, const struct output *o)
