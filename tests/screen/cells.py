@@ -707,6 +707,22 @@ def test_the_palette_has_every_action_and_says_where_it_works(t):
         leave(s)
 
 
+def test_without_a_kernel_everything_says_so(t):
+    where = folder(t)
+    with workbench(where) as s:
+        s.keys("j b c")
+        s.quiet()
+        stop_all(where)
+        s.wait("● gone")
+        for keys in ["M-Enter", "a", "b", "x", "v", "V", "M", "z", "Z", "m", "1", "d d", "M-Up", "e",
+                     "D", "R", "C-e", "s", "0 0", "i i", "Enter"]:
+            s.keys(keys)
+            s.wait("there is no kernel")
+            s.keys("Esc")
+            s.gone("there is no kernel")
+        leave(s)
+
+
 def leave_unsaved(s):
     s.keys("q")
     s.wait("Unsaved")

@@ -71,8 +71,10 @@ static void catch_up(bench *b)
     b->fold = STEAL(b->incoming);
     if (b->document)
         fold_event(b->fold, b->document, NULL);
-    for (size_t i = 0; i < b->n_slots; i++)
+    for (size_t i = 0; i < b->n_slots; i++) {
         b->slots[i]->version++;
+        b->slots[i]->echoes = 0; // what was on its way is in it, or never will be
+    }
     slots_follow(b);
     b->seen = b->rev;
     tell_views(b, NULL);

@@ -12,8 +12,9 @@
 bool remote_ready(bench *b, bool change)
 {
     if (!b->client)
-        bench_complain(b, str_eq(b->state, "starting") ? "the kernel is starting"
-                                                       : "there is no kernel: 00 starts one");
+        bench_complain(b, str_eq(b->state, "starting")
+                              ? "the kernel is starting"
+                              : "there is no kernel any more: open the notebook again");
     else if (change && b->read_only)
         bench_complain(b, "a headless run is only watched");
     return b->client && !(change && b->read_only);

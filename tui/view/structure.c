@@ -42,6 +42,8 @@ static void delete_cells(bench *b, const char *what, size_t lo, size_t hi)
 
 void structure_insert(bench *b, size_t at)
 {
+    if (!remote_ready(b, true))
+        return;
     history_begin(b, "insert", NULL);
     bench_select(b, history_insert(b, id_before(b, at), "", ""));
     history_end(b);
