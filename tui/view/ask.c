@@ -73,6 +73,8 @@ static char *title_of(bench *b, const cJSON *q)
     if (!slot_by_id(b, json_str(q, "cell"), &at))
         return mem_strdup(json_get(q, "effect") ? "May this be done?" : "A question");
     AUTO_BUF name = {0};
+    if (!is_text(q) && !choice_of(q, 'a')) // nothing that lasts: a person's own key asks
+        return mem_strdup("Do this?");
     if (slot_cell(b, at)->title)
         buf_str(&name, slot_cell(b, at)->title);
     else

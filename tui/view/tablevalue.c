@@ -7,6 +7,7 @@
 #include "tui/view/view.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 const char *table_column(const cJSON *columns, int i)
@@ -97,7 +98,7 @@ bool table_worth(const char *words, double *worth)
     for (const char *s = words; *s;) {
         char *end;
         double number = strtod(s, &end);
-        if (end == s)
+        if (end == s || !isfinite(number)) // "-nan" has no place in an order
             return false;
         size_t n = 0;
         while (end[n] && !isdigit((unsigned char)end[n]) && !strchr(" /.-", end[n]))

@@ -90,6 +90,22 @@ TEST(changes_come_go_and_find_their_place)
     tabledata_free(t);
 }
 
+TEST(what_is_no_number_has_a_place_too)
+{
+    tabledata *t = load("{\"columns\":[\"N\",\"X\"],\"rows\":["
+                        "{\"uid\":\"1\",\"cells\":[\"a\",\"1\"]},"
+                        "{\"uid\":\"2\",\"cells\":[\"b\",\"-nan\"]},"
+                        "{\"uid\":\"3\",\"cells\":[\"c\",\"2\"]},"
+                        "{\"uid\":\"4\",\"cells\":[\"d\",\"\"]}]}");
+    tabledata_sort(t, 1, false);
+    CHECK_STR(names(t), "a c b d");
+    change(t, "[{\"uid\":\"3\",\"cells\":[\"c\",\"-nan\"]},{\"uid\":\"1\",\"deleted\":true}]");
+    CHECK_STR(names(t), "b c d");
+    change(t, "[{\"uid\":\"2\",\"deleted\":true},{\"uid\":\"3\",\"cells\":[\"c\",\"0\"]}]");
+    CHECK_STR(names(t), "c d");
+    tabledata_free(t);
+}
+
 TEST(a_filter_holds_while_rows_change)
 {
     tabledata *t = load(pods);
@@ -186,8 +202,8 @@ TEST(entries_are_worth_their_value)
         CHECK(table_worth(good[i].words, &worth));
         CHECK_NEAR(worth, good[i].worth, 1e-9);
     }
-    static const char *const none[] = {
-        "", "abc", "3 blind mice", "12:30", "1.2.3", "1x", "<none>", "1/", "-"};
+    static const char *const none[] = {"", "abc", "3 blind mice", "12:30", "1.2.3", "1x", "<none>",
+        "1/", "-", "-nan", "-inf", "1e999", "nan"};
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
         double worth;
         if (table_worth(none[i], &worth))
