@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""One document, one kernel: opened by another path it is the same run, from another folder it is told who has it."""
+import os
+import re
+import time
+
+from bench import folder, kernels, leave, text, workbench
+from screen import Screen
+from tap import FIRESTEEL, eventually, run
+
+ASKS = '-- %% Asks\nprint("got " .. input "your name")\n'
+
+
+def test_another_path_leads_to_the_same_kernel(t):
+    where, elsewhere = folder(t), t.dir()
+    link = os.path.join(elsewhere, "by-another-name.lua")
+    os.symlink(os.path.join(where, "small.lua"), link)
+    with workbench(where) as s:
+        s.keys("j C-e")
+        s.wait("[1] First")
+        with Screen([FIRESTEEL, link], cwd=elsewhere) as other:
+            other.wait("[1] First")
+            other.wait("│ 42")
+            assert len(kernels(where)) == 1 and not kernels(elsewhere), (kernels(where), kernels(elsewhere))
+            other.keys("q")
+            assert other.exit() == "exit 0"
+        s.keys("C-e")
+        s.wait("[2] First")
+        leave(s)
+
+
+def test_another_folder_is_told_who_has_it(t):
+    where, elsewhere = folder(t), t.dir()
+    with workbench(where) as s:
+        name = kernels(where)[0].split()[0]
+        with Screen([FIRESTEEL, os.path.join(where, "small.lua"), "--cwd", elsewhere], cwd=elsewhere, size="160x24") as other:
+            other.wait("is open already")
+            shown = text(other)
+            assert re.search(r"process \d+ on \S+", shown) and f"firesteel attach {name}" in shown, shown
+            other.keys("q")
+            assert other.exit() == "exit 0"
+        s.keys("j C-e")
+        s.wait("[1] First")
+        leave(s)
+
+
+def test_the_time_goes_on_while_a_cell_asks(t):
+    where = folder(t, ASKS)
+    with workbench(where) as s:
+        began = time.monotonic()
+        s.keys("C-e")
+        s.wait("your name")
+        eventually(lambda: re.search(r"Asks ─.* ([2-9]|\d\d)\.0s", text(s)), 10)
+        assert time.monotonic() - began >= 2
+        with Screen([FIRESTEEL, "attach"], cwd=where) as other:
+            other.wait("your name")
+            other.type("Ada")
+            other.keys("Enter")
+            other.wait("got Ada")
+            s.wait("got Ada")
+            took = re.search(r"Asks.* ([\d.]+)s", text(s))
+            assert took and 2 <= float(took[1]) <= time.monotonic() - began + 0.1, text(s)
+            other.keys("q")
+            assert other.exit() == "exit 0"
+        s.wait("waits for no answer any more")
+        s.keys("Esc")
+        s.wait("COMMAND")
+        leave(s)
+
+
+run(globals())
