@@ -125,6 +125,28 @@ cJSON *table_of_pods(void)
     return table;
 }
 
+void table_count_ages(cJSON *table, int64_t now)
+{
+    const char *name = json_str(table, "age");
+    const cJSON *row,
+        *column = json_get(table, "columns") ? json_get(table, "columns")->child : NULL;
+    int at = 0;
+    for (; name && column && !str_eq(column->valuestring, name); column = column->next)
+        at++;
+    if (!name || !column)
+        return;
+    cJSON_ArrayForEach(row, json_get(table, "rows"))
+    {
+        int64_t created;
+        AUTO_BUF age = {0};
+        if (clock_parse_rfc3339(json_str_or(row, "created", ""), &created, NULL) != 0)
+            continue;
+        duration_age(&age, now > created ? now - created : 0);
+        cJSON_ReplaceItemInArray(
+            json_array_at((cJSON *)row, "cells"), at, cJSON_CreateString(buf_cstr(&age)));
+    }
+}
+
 cJSON *table_pod_row(const cJSON *pod, int64_t now)
 {
     struct pod_row text;

@@ -13,6 +13,8 @@
 cJSON *table_from_server(const cJSON *table, bool wide, bool with_namespace);
 // The same for a list of objects, for a server that makes no Tables: NAME and AGE.
 cJSON *table_from_list(const cJSON *list, bool with_namespace, int64_t now_wall);
+// Counts the ages of a table of pods up to now: rows keep what was so when they last changed.
+void table_count_ages(cJSON *table, int64_t now_wall);
 void table_print(buf *out, const cJSON *table);
 // A pod as a row of table_of_pods: NAME, READY, STATUS, RESTARTS, AGE.
 cJSON *table_pod_row(const cJSON *pod, int64_t now_wall);

@@ -47,6 +47,8 @@ static cJSON *bundle(const struct live *l)
 {
     cJSON *data = cJSON_CreateObject();
     AUTO_BUF text = {0};
+    if (!l->note) // else what is known is as old as the note says
+        table_count_ages(l->table, clock_wall());
     table_print(&text, l->table);
     if (l->note)
         buf_fmt(&text, "-- %s --\n", l->note);

@@ -169,11 +169,10 @@ void plot_chart(grid *g, rect area, const struct series *series, size_t n, bool 
         plot_curves(g, area, series, n, lo, hi, ascii);
         return;
     }
-    enum { AXIS = 8 }; // "1.234e+05" is cut, everything a metric has is not
-    rect plot = {area.x + AXIS, area.y + 1, area.w - AXIS, area.h - 1};
+    rect plot = {area.x + PLOT_AXIS, area.y + 1, area.w - PLOT_AXIS, area.h - 1};
     style dim = {.attrs = ATTR_DIM};
     legend(g, (rect){plot.x, area.y, plot.w, 1}, series, n);
-    rect axis = {area.x, plot.y, AXIS - 1, plot.h};
+    rect axis = {area.x, plot.y, PLOT_AXIS - 1, plot.h};
     grid_print(g, axis, axis.x, axis.y, dim, "%6.3g", hi);
     grid_print(g, axis, axis.x, axis.y + axis.h - 1, dim, "%6.3g", lo);
     grid_vline(g, area, plot.x - 1, plot.y, plot.h, dim);

@@ -16,6 +16,7 @@ bool plot_range(const struct series *series, size_t n, double *lo, double *hi);
 // left. More values than dots are drawn as their range (min to max), so that no spike is lost.
 void plot_curves(
     grid *g, rect area, const struct series *series, size_t n, double lo, double hi, bool ascii);
+enum { PLOT_AXIS = 8 }; // columns: "1.234e+05" is cut, everything a metric has is not
 // The same with the two ends of the y axis on the left (needs 12×3 cells, else only the curves)
 // and a legend "── loss 0.123" with last values in the top row.
 void plot_chart(grid *g, rect area, const struct series *series, size_t n, bool ascii);

@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PLOT_ROWS = 8, SERIES = 8, GAP = 2, BAR = 24, BAR_LEAST = 6, NARROW = 50 };
+enum { PLOT_ROWS = 8, SERIES = 8, GAP = 2, BAR = 24, BAR_LEAST = 6, AXIS_LEAST = 8, NARROW = 50 };
 #define KIND(name) "application/vnd.firesteel." name "+json"
 
 static rect area_of(const struct canvas *c)
@@ -186,6 +186,20 @@ static int plot_rows(const struct canvas *c)
     return c->plot_rows ? c->plot_rows : PLOT_ROWS;
 }
 
+// Its first and last epoch, below the curves.
+static void epoch_axis(struct canvas *c, const cJSON *epochs, rect row)
+{
+    const cJSON *last = cJSON_GetArrayItem(epochs, cJSON_GetArraySize(epochs) - 1);
+    AUTO_BUF words = {0};
+    buf_fmt(&words, "epoch %lld", (long long)json_int_or(last, "epoch", 0));
+    int w = text_width(buf_cstr(&words), words.len, 0);
+    if (row.w < PLOT_AXIS + w + 4 || !json_get(last, "epoch"))
+        return;
+    grid_print(c->grid, area_of(c), row.x + PLOT_AXIS, row.y, LOOK_DIM, "%lld",
+        (long long)json_int_or(epochs->child, "epoch", 0));
+    grid_put(c->grid, area_of(c), row.x + row.w - w, row.y, buf_cstr(&words), words.len, LOOK_DIM);
+}
+
 // Curves of a training job: those that share a range share a picture (losses, accuracies).
 static void history(struct canvas *c, const cJSON *epochs, const char *suffix, int x, int w)
 {
@@ -208,6 +222,10 @@ static void history(struct canvas *c, const cJSON *epochs, const char *suffix, i
                 (struct series){y, (size_t)n, series_styles[k], k ? "validation" : suffix};
     }
     rect area = {x, c->y, w, plot_rows(c)};
+    if (used && area.h >= AXIS_LEAST && c->plot_rows) {
+        epoch_axis(c, epochs, (rect){x, c->y + area.h - 1, w, 1});
+        area.h--;
+    }
     if (used)
         plot_chart(c->grid, rect_clip(area, area_of(c)), series, used, c->ascii);
     free(values);

@@ -359,6 +359,19 @@ TEST(objects_are_marked_as_the_run_s)
     CHECK_STR(value, "a-b");
 }
 
+TEST(ages_are_counted_when_they_are_shown)
+{
+    AUTO_JSON *table = table_of_pods();
+    const char *row =
+        "{\"created\":\"1970-01-01T00:00:10Z\",\"cells\":[\"a\",\"1/1\",\"x\",\"0\",\"0s\"]}";
+    cJSON_AddItemToArray(json_array_at(table, "rows"), json_parse(row, strlen(row), NULL));
+    cJSON_AddItemToArray(json_array_at(table, "rows"), json_parse("{\"cells\":[\"b\"]}", 15, NULL));
+    table_count_ages(table, 100 * CLOCK_SEC);
+    CHECK_STR(json_path(table, "rows[0].cells[4]")->valuestring, "90s");
+    CHECK_STR(json_path(table, "rows[0].cells[0]")->valuestring, "a");
+    CHECK_INT(cJSON_GetArraySize(json_path(table, "rows[1].cells")), 1);
+}
+
 int main(void)
 {
     return tap_run();
