@@ -7,9 +7,9 @@
 #include "script/kernel/asks.h"
 #include "script/kernel/call.h"
 #include "script/kernel/display.h"
+#include "script/kernel/hand.h"
 #include "script/kernel/rows.h"
 
-#include <signal.h>
 #include <string.h>
 
 static const int64_t patience = 10 * CLOCK_SEC; // of somebody at a key
@@ -33,8 +33,7 @@ struct job {
     int64_t ask; // the question that has to be answered first; 0: none
     cJSON *result;
     err error;
-    struct job *next;  // of all that are under way
-    struct job *after; // in the thread's queue
+    struct job *next; // of all that are under way
 };
 
 // A display that an action on a row has opened: for the same action it is the same one.
@@ -52,22 +51,8 @@ struct actions {
     struct opened *opened;
     void (*stopped)(kernel *k);
     canceller *waits;
-    bool has_thread;
-    pthread_t thread;
-    pthread_mutex_t lock; // the next three
-    pthread_cond_t wake;
-    struct job *queue;
-    bool quit;
+    hand *hand;
 };
-
-actions *actions_new(kernel *k)
-{
-    actions *a = mem_alloc(sizeof *a);
-    *a = (actions){.kernel = k, .rows = rows_new(), .waits = canceller_new()};
-    pthread_mutex_init(&a->lock, NULL);
-    pthread_cond_init(&a->wake, NULL);
-    return a;
-}
 
 static void opened_free(struct opened *o)
 {
@@ -101,12 +86,7 @@ void actions_free(actions *a)
 {
     if (!a)
         return;
-    pthread_mutex_lock(&a->lock);
-    a->quit = true;
-    pthread_cond_signal(&a->wake);
-    pthread_mutex_unlock(&a->lock);
-    if (a->has_thread)
-        pthread_join(a->thread, NULL);
+    hand_free(a->hand);
     while (a->jobs)
         job_free(a->jobs);
     while (a->opened) {
@@ -114,8 +94,6 @@ void actions_free(actions *a)
         a->opened = o->next;
         opened_free(o);
     }
-    pthread_cond_destroy(&a->wake);
-    pthread_mutex_destroy(&a->lock);
     canceller_free(a->waits);
     rows_free(a->rows);
     free(a);
@@ -224,71 +202,43 @@ static void on_called(void *arg)
     check_stopped(a);
 }
 
-static struct job *next_job(actions *a)
+static void call_it(void *arg)
 {
-    pthread_mutex_lock(&a->lock);
-    while (!a->quit && !a->queue)
-        pthread_cond_wait(&a->wake, &a->lock);
-    struct job *j = a->queue;
-    if (j)
-        a->queue = j->after;
-    pthread_mutex_unlock(&a->lock);
-    return j;
+    struct job *j = arg;
+    struct call c = {.kernel = j->actions->kernel,
+        .cell = j->cell,
+        .waits = j->actions->waits,
+        .deadline = clock_mono() + patience,
+        .is_action = true};
+    call_action(&c, j->binding, j->args, j->what, &j->result, &j->error);
+    call_done(&c);
 }
 
-static void *thread_main(void *arg)
+actions *actions_new(kernel *k)
 {
-    actions *a = arg;
-    struct job *j;
-    while ((j = next_job(a))) {
-        struct call c = {.kernel = a->kernel,
-            .cell = j->cell,
-            .waits = a->waits,
-            .deadline = clock_mono() + patience,
-            .is_action = true};
-        call_action(&c, j->binding, j->args, j->what, &j->result, &j->error);
-        call_done(&c);
-        loop_post(a->kernel->loop, on_called, j);
-    }
-    return NULL;
+    actions *a = mem_alloc(sizeof *a);
+    *a = (actions){.kernel = k,
+        .rows = rows_new(),
+        .waits = canceller_new(),
+        .hand = hand_new(k->loop, call_it, on_called)};
+    return a;
 }
 
-static int start_thread(actions *a, err *e)
+static int call_soon(struct job *j, err *e)
 {
-    if (a->has_thread)
-        return 0;
-    sigset_t all, before; // signals are the loop thread's
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&a->thread, NULL, thread_main, a);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    a->has_thread = failed == 0;
-    return failed ? err_errno(e, failed, "cannot start a thread") : 0;
-}
-
-static void call_soon(struct job *j)
-{
-    actions *a = j->actions;
     j->ask = 0;
-    pthread_mutex_lock(&a->lock);
-    struct job **last = &a->queue;
-    while (*last)
-        last = &(*last)->after;
-    *last = j;
-    pthread_cond_signal(&a->wake);
-    pthread_mutex_unlock(&a->lock);
+    return hand_give(j->actions->hand, j, e);
 }
 
 static void on_answer(void *arg, const char *answer)
 {
     struct job *j = arg;
     actions *a = j->actions;
-    if (str_eq(answer, "yes")) {
-        call_soon(j);
+    if (str_eq(answer, "yes") && call_soon(j, &j->error) == 0)
         return;
-    }
-    err_set(&j->error, ERR_REFUSED, "%s: %s", j->what,
-        answer ? "you said no" : "the question was taken back");
+    if (!str_eq(answer, "yes"))
+        err_set(&j->error, ERR_REFUSED, "%s: %s", j->what,
+            answer ? "you said no" : "the question was taken back");
     finish(j);
     check_stopped(a);
 }
@@ -313,16 +263,11 @@ static int ask_first(struct job *j, const struct about *about, err *e)
 static int begin(struct job *j, err *e)
 {
     effect which = j->binding->effect;
-    if (start_thread(j->actions, e) < 0)
-        return -1;
     struct call c = {.kernel = j->actions->kernel, .cell = j->cell, .is_action = true};
     struct about about = call_about(&c, j->binding, j->args);
     j->what = mem_strdup(about.what);
-    int result = 0;
-    if (which == EFFECT_PURE || which == EFFECT_LOCAL)
-        call_soon(j);
-    else
-        result = ask_first(j, &about, e);
+    bool is_here = which == EFFECT_PURE || which == EFFECT_LOCAL;
+    int result = is_here ? call_soon(j, e) : ask_first(j, &about, e);
     about_done(&about);
     call_done(&c);
     return result;
