@@ -44,6 +44,7 @@ struct workbench {
     loop_signal *signals[4];
     char *socket; // of its kernel, for after a restart
     int tries;
+    int64_t framed; // mono ns of the last picture of what came in
     bool frame_waits, leaving;
     bool watching;     // somebody else's run
     int picked;        // row of a list
@@ -72,13 +73,16 @@ static void on_frame(void *arg)
 {
     workbench *w = arg;
     w->frame_waits = false;
+    w->framed = clock_mono();
     present(w);
 }
 
+// With the messages that come together, and not too soon after the last time.
 static void present_soon(workbench *w)
 {
+    int64_t left = w->framed + FRAME_MS * CLOCK_MS - clock_mono();
     if (!w->frame_waits)
-        loop_timer_start(w->frame, FRAME_MS, 0);
+        loop_timer_start(w->frame, left > CLOCK_MS ? (uint64_t)(left / CLOCK_MS) : 1, 0);
     w->frame_waits = true;
 }
 

@@ -236,6 +236,7 @@ def vim(cwd, runs):
 def among_cells(p, peer, runs):
     for name, keys in {**MOVES, **FIRESTEEL_PAGES, "to the end and the start": ["G", "gg"]}.items():
         row(f"{CELLS} cells: {name}", answers(p, keys, runs), peer.get(name, ""), LIMIT)
+    row(f"{CELLS} cells: insert one, delete it", answers(p, ["b", "dd"], runs), "", LIMIT)
     p.key("gg")
     for _ in range(5):
         p.key("j")
