@@ -81,14 +81,14 @@ def status(s, *words):
 @condition
 def selected(s, *titles):
     """The bar stands beside these, and beside no other title."""
-    rows = [row for row in s.screen() if re.match(r"▌(\[|.?#)", row)]
+    rows = [row for row in s.screen() if re.match(r"▌(\[| *(# )?Alpha)", row)]
     return len(rows) == len(titles) and all(t in row for t, row in zip(titles, rows))
 
 
 @condition
 def titles(s, *words):
     """The titles of all cells, from above."""
-    rows = [row for row in s.screen() if re.match(r"[▌ ](\[|.?#)", row)]
+    rows = [row for row in s.screen() if re.match(r"[▌ ](\[| *(# )?Alpha)", row)]
     return len(rows) == len(words) and all(w in row for w, row in zip(words, rows))
 
 
@@ -116,6 +116,12 @@ def chosen(s, words):
     """The row in reverse has these words."""
     rows = parse(s.styles())[:-1]
     return any(words in "".join(c for c, _ in r) and any("reverse" in style for _, style in r) for r in rows)
+
+
+@condition
+def bold(s, words):
+    rows = parse(s.styles())[:-1]
+    return any("".join(c for c, style in r if "bold" in style).startswith(words) for r in rows)
 
 
 @condition

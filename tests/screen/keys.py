@@ -1,0 +1,458 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Every key of the help is pressed, and what a person sees then is looked at. The program's own tables
+say which keys there are: a key without a case fails."""
+import os
+
+from bench import folder, stop_all, workbench
+from pressing import (On, PRESS, REDRAWN, bold, cases, chosen, chosen_row, cursor, lacks, program_tables, reversed_text,
+                      row, sees, selected, status, titles, top, typed)
+from screen import Screen
+from tap import FIRESTEEL, run
+
+CELLS = """-- %% [markdown]
+-- # Alpha
+
+-- %% Beta
+print("out" .. " beta")
+
+-- %% Gamma
+print("out" .. " gamma")
+
+-- %% Delta
+print("out" .. " delta")
+"""
+LONG = "\n".join(f"-- %% Cell {i}\nx = {i}\n" for i in range(1, 21))
+SLOW = '-- %% Slow\nfor i = 1, 400 do print("line " .. i) sh "sleep 0.05" end\n'
+CODE = """-- %% Beta
+print("out" .. " beta")
+  two = "words here"
+last = 1
+
+-- %% Gamma
+print("out" .. " gamma")
+"""
+OUTPUT = """-- %% Long
+print("begin " .. ("x"):rep(200) .. " finish")
+for i = 2, 200 do print(i % 50 == 0 and "mark " .. i or "line " .. i) end
+display.table { { NAME = "a", STATUS = "Running" } }
+"""
+TABLE = """-- %% Table
+display.plot { { 1, 2, 3 }, title = "curve" }
+local rows = {}
+for i = 1, 40 do
+  rows[i] = { A = "row " .. i, Z = "end " .. (50 - i) }
+  for c in ("BCDEFGHIJK"):gmatch "." do rows[i][c] = c:rep(12) end
+end
+display.table(rows)
+"""
+PODS = """-- %% Pods
+for _, name in ipairs { "alpha", "beta" } do
+  k8s.apply { apiVersion = "v1", kind = "Pod", metadata = { name = name }, spec = { restartPolicy = "Never",
+    containers = { { name = "c", image = "host", command = { "sh", "-c", "echo words of $HOSTNAME; sleep 100" } } } } }
+end
+k8s.watch "pods"
+"""
+MAPS = """-- %% Two maps
+for _, name in ipairs { "first", "second" } do
+  k8s.create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = name } }
+end
+print("made " .. "both")
+"""
+ASKS = 'print("be" .. "fore")\ninput "name?"\n'
+HELP = (status(" help"), sees("Keys"))
+
+
+def go(s, keys):
+    """Presses keys, or waits for words, to get to a place."""
+    for key in keys:
+        s.wait(key[5:]) if key.startswith("wait ") else s.keys(key)
+    return s
+
+
+def opened(t, text, *keys, sandbox=False, **options):
+    """A function that opens a notebook and goes to a place in it."""
+    argv = ["--sandbox", "small.lua"] if sandbox else ["small.lua"]
+    return lambda: go(workbench(folder(t, text), *argv, **options), keys)
+
+
+def suspended(t, text, place, *keys, program="small.lua"):
+    """The same from a shell, which Ctrl-Z gives the terminal to and fg comes back from."""
+    def begin():
+        shell = ["bash", "--norc", "--noprofile", "-i"]
+        s = Screen(shell, cwd=folder(t, text), env={"PS1": "shell> "})
+        s.wait("shell>")
+        s.type(f"{FIRESTEEL} {program}\n")
+        s.wait("idle" if program.endswith(".lua") else "●")
+        go(s, keys).wait(place)
+        return s
+    return begin
+
+
+def shelled(place):
+    """After C-z: the shell has the terminal, fg gives the place back."""
+    def stopped(s):
+        return "Stopped" in "\n".join(s.screen()) and s.tty() == "raw main paste-on keys-off"
+
+    return (PRESS, stopped, typed("fg\n"), status(place))
+
+
+def test_every_place_is_here(t):
+    places = {name[5:].replace("_", " ") for name in globals() if name.startswith("test_")}
+    wanted = {"".join(c for c in place.lower() if c.isalnum() or c == " ") for place in program_tables()}
+    assert wanted <= places, wanted - places
+
+
+def test_among_cells(t):
+    begin = opened(t, CELLS, "j", "wait ▌[ ] Beta")
+    cases("Among cells", begin, [
+        ("C-r, S-Enter", sees("out beta"), selected("Gamma")),
+        ("C-e, C-Enter", sees("out beta"), selected("Beta")),
+        ("M-Enter", sees("out beta"), titles("Alpha", "Beta", "[ ] ─", "Gamma", "Delta")),
+        ("R", sees("out beta", "out gamma", "out delta")),
+        ("g a", "j", selected("Gamma"), PRESS, sees("out beta"), lacks("out gamma")),
+        ("g b", "j", selected("Gamma"), PRESS, sees("out gamma", "out delta"), lacks("out beta")),
+        ("0 0", "C-e", sees("out beta"), PRESS, lacks("out beta"), status("idle")),
+        ("Enter", status("EDIT"), cursor(2, 3)),
+        ("j, Down", selected("Gamma")),
+        ("k, Up", selected("Alpha")),
+        ("g g, Home", "j", selected("Gamma"), PRESS, selected("Alpha")),
+        ("G, End", selected("Delta")),
+        ("J, S-Down", selected("Beta", "Gamma")),
+        ("K, S-Up", selected("Alpha", "Beta")),
+        ("S-Home", "j", PRESS, selected("Alpha", "Beta", "Gamma")),
+        ("S-End", selected("Beta", "Gamma", "Delta")),
+        ("a", titles("Alpha", "[ ] ─", "Beta", "Gamma", "Delta")),
+        ("b", titles("Alpha", "Beta", "[ ] ─", "Gamma", "Delta")),
+        ("x", titles("Alpha", "Gamma", "Delta"), "v", titles("Alpha", "Gamma", "Beta", "Delta")),
+        ("c", PRESS, "j v", titles("Alpha", "Beta", "Gamma", "Beta", "Delta")),
+        ("v", "c G", PRESS, titles("Alpha", "Beta", "Gamma", "Delta", "Beta")),
+        ("V", "c G", PRESS, titles("Alpha", "Beta", "Gamma", "Beta", "Delta")),
+        ("d d", titles("Alpha", "Gamma", "Delta")),
+        ("z", "d d", titles("Alpha", "Gamma", "Delta"), PRESS, titles("Alpha", "Beta", "Gamma", "Delta")),
+        ("Z", "d d", lacks("Beta"), "z", sees("Beta"), PRESS, titles("Alpha", "Gamma", "Delta")),
+        ("M-Up, C-S-Up", titles("Beta", "Alpha", "Gamma", "Delta"), selected("Beta")),
+        ("M-Down, C-S-Down", titles("Alpha", "Gamma", "Beta", "Delta"), selected("Beta")),
+        ("M", titles("Alpha", "Beta", "Delta"), sees("out\" .. \" beta", "out\" .. \" gamma")),
+        ("y", "m", lacks("] Beta"), PRESS, sees("] Beta")),
+        ("m", lacks("] Beta")),
+        ("r", sees("raw")),
+        ("1", lacks("] Beta"), "Enter", sees(" # print")), ("2", lacks("] Beta"), "Enter", sees(" ## print")), ("3", lacks("] Beta"), "Enter", sees(" ### print")),
+        ("4", lacks("] Beta"), "Enter", sees(" #### print")), ("5", lacks("] Beta"), "Enter", sees(" ##### print")), ("6", lacks("] Beta"), "Enter", sees(" ###### print")),
+        ("h", sees("⋯")),
+        ("o", "C-e", sees("out beta"), PRESS, lacks("out beta")),
+        ("O", "C-e", sees("out beta"), PRESS, status(" output"), sees("out beta")),
+        ("D", "C-e", sees("out beta"), PRESS, lacks("out beta")),
+        ("L", sees("1 print")),
+        ("s, C-s", "d d", lacks("Beta"), PRESS, status("saved")),
+        ("/, C-f", typed("delta"), "Enter", selected("Delta")),
+        ("n", "/", typed("out"), "Enter", selected("Beta"), PRESS, selected("Gamma")),
+        ("N", "G /", typed("out"), "Enter", PRESS, selected("Gamma")),
+        (":, C-p", status(" palette"), sees("run-all")),
+        ("?, F1", *HELP),
+        ("q, C-q", lambda s: s.exit() == "exit 0"),
+        ("Esc", "/", typed("gamma"), "Enter", reversed_text("gamma"), PRESS, reversed_text("")),
+        ("C-l", *REDRAWN),
+        ("i i, C-c", On(opened(t, SLOW, "C-e", "wait line 2")), sees("interrupted")),
+        ("PgDn, Space", On(opened(t, LONG)), lacks("Cell 1 ")),
+        ("PgUp, S-Space", On(opened(t, LONG, "G", "wait Cell 20")), lacks("Cell 20")),
+        ("]", On(opened(t, LONG)), lacks("Cell 1 "), sees("x = 1")),
+        ("[", On(opened(t, LONG, "] ]")), lacks("x = 1\n"), PRESS, sees("x = 1\n")),
+        ("e", On(opened(t, CELLS, "j", env={"EDITOR": "sed -i s/beta/edited/"})), sees("out\" .. \" edited")),
+        ("A", On(opened(t, "input 'name?'\n", "C-e", "wait asks", "Esc")), lacks(">"), PRESS, sees("asks")),
+        ("C-z", On(suspended(t, CELLS, "COMMAND")), *shelled("COMMAND")),
+    ])
+
+
+def test_while_editing_a_cell(t):
+    # row 1: print("out" .. " beta")    row 2:   two = "words here"    row 3: last = 1
+    first, second = 'print("out" .. " beta")', 'two = "words here"'
+    begin = opened(t, CODE, "Enter", "wait EDIT", "C-Home")
+    cases("While editing a cell", begin, [
+        ("C-r, S-Enter", sees("out beta"), selected("Gamma"), status("COMMAND")),
+        ("C-e, C-Enter", sees("out beta"), selected("Beta"), status("COMMAND")),
+        ("M-Enter", sees("out beta"), titles("Beta", "[ ] ─", "Gamma")),
+        ("C-c", On(opened(t, SLOW, "C-e", "wait line 2", "Enter")), sees("interrupted")),
+        ("Esc", status("COMMAND")),
+        ("M-Down, C-S-Down", titles("Gamma", "Beta")),
+        ("M-Up, C-S-Up", "Esc j Enter", status("EDIT"), PRESS, titles("Gamma", "Beta")),
+        ("C-\\, C-S--", "Down", PRESS, titles("Beta", "[ ] ─", "Gamma"), row(4, second)),
+        ("Enter", "Down End", PRESS, typed("new"), row(3, "new"), cursor(7, 3)),
+        ("Tab", typed("prin"), PRESS, sees("print")),
+        ("S-Tab", "Down", cursor(2, 2), PRESS, row(2, second), cursor(2, 2)),
+        ("Backspace", "Right Right", PRESS, row(1, "p" + first[2:]), cursor(3, 1)),
+        ("Delete, C-d", row(1, first[1:]), cursor(2, 1)),
+        ("C-w, M-Backspace", "Down End", PRESS, row(2, 'two = "words')),
+        ("C-Delete, M-d", row(1, first[5:])),
+        ("C-k", "Right Right", PRESS, row(1, "pr")),
+        ("C-u", "Right Right", PRESS, row(1, first[2:])),
+        ("C-x", "S-Right S-Right", PRESS, row(1, first[2:]), "C-v", row(1, first)),
+        ("M-c", "S-Right S-Right", PRESS, "Home C-v", row(1, "pr" + first)),
+        ("C-v", "C-k", row(1, ""), PRESS, row(1, first), PRESS, row(1, first + first)),
+        ("C-_, M-z", typed("x"), row(1, "x" + first), PRESS, row(1, first)),
+        ("C-y, M-Z", typed("x"), "C-_", row(1, first), PRESS, row(1, "x" + first)),
+        ("C-a", PRESS, reversed_text(first + "  " + second + "last = 1")),
+        ("C-Space", PRESS, "Right Right", reversed_text("pr"), PRESS, reversed_text("")),
+        ("C-/, M-/", PRESS, row(1, "-- " + first), PRESS, row(1, first)),
+        ("Left", "Right Right", PRESS, cursor(3, 1)),
+        ("Right", cursor(3, 1)),
+        ("Up", "Down", PRESS, cursor(2, 1)),
+        ("Down", cursor(2, 2)),
+        ("C-Left, M-b", "End", cursor(25, 1), PRESS, cursor(19, 1)),
+        ("C-Right, M-f", cursor(7, 1)),
+        ("Home", "Right Right", PRESS, cursor(2, 1)),
+        ("End", cursor(25, 1)),
+        ("C-Home, M-<", "Down Down Right", cursor(3, 3), PRESS, cursor(2, 1)),
+        ("C-End, M->", cursor(10, 3)),
+        ("PgUp", "Down Down", PRESS, cursor(2, 1)),
+        ("PgDn", cursor(2, 3)),
+        ("S-Left", "Right Right", PRESS, reversed_text("r"), cursor(3, 1)),
+        ("S-Right", reversed_text("p"), cursor(3, 1)),
+        ("S-Up", "Down", PRESS, reversed_text(first)),
+        ("S-Down", reversed_text(first)),
+        ("C-S-Left", "End", PRESS, reversed_text('beta")')),
+        ("C-S-Right", reversed_text("print")),
+        ("S-Home", "Right Right", PRESS, reversed_text("pr")),
+        ("S-End", reversed_text(first)),
+        ("C-s", typed("x"), PRESS, status("saved")),
+        ("C-f", typed("last"), "Enter", cursor(6, 3)),
+        ("C-p", status(" palette"), sees("run-all")),
+        ("F1", *HELP),
+        ("C-l", *REDRAWN),
+        ("C-z", On(suspended(t, CODE, "EDIT", "Enter")), *shelled("EDIT")),
+        ("C-q", lambda s: s.exit() == "exit 0"),
+    ])
+
+
+def test_in_a_cells_output_on_the_full_screen(t):
+    begin = opened(t, OUTPUT, "C-e", "wait │ line 19", "O", "wait output ", "g", "wait begin")
+    cases("In a cell's output on the full screen", begin, [
+        ("/", typed("line 77"), "Enter", sees("line 77\n")),
+        ("n", "/", typed("mark"), "Enter", sees("mark 50"), PRESS, sees("mark 100")),
+        ("N", "/", typed("mark"), "Enter", sees("mark 50"), "n", sees("mark 100"), PRESS, sees("mark 50")),
+        ("&", typed("mark"), "Enter", sees("mark 50\n", "mark 100\n"), lacks("line 2\n")),
+        ("f", lacks("following"), PRESS, sees("following", "line 199")),
+        ("w", sees("finish"), PRESS, lacks("finish"), PRESS, sees("finish")),
+        ("L", sees("1 begin", "2 line 2")),
+        ("Right", "w", lacks("finish"), PRESS, lacks("begin")),
+        ("Left", "w Right", lacks("begin"), PRESS, sees("begin")),
+        ("Tab", status(" table"), sees("NAME")),
+        ("S-Tab", "Tab", status(" table"), PRESS, status(" output")),
+        ("C-c", On(opened(t, SLOW, "C-e", "wait line 2", "O", "wait output ")), PRESS, "q", sees("interrupted")),
+        ("j, Down", "w", PRESS, top("line 2")),
+        ("k, Up", "w j", top("line 2"), PRESS, top("begin")),
+        ("Space, PgDn", lacks("line 30"), PRESS, sees("line 30"), lacks("begin")),
+        ("b, PgUp", "Space", lacks("begin"), PRESS, sees("begin")),
+        ("g, Home", "G", lacks("begin"), PRESS, sees("begin")),
+        ("G, End", sees("line 199")),
+        ("A", On(opened(t, ASKS, "C-e", "wait asks", "Esc", "O", "wait output ")), lacks("asks"), PRESS, sees("asks")),
+        ("C-l", *REDRAWN),
+        ("C-z", On(suspended(t, OUTPUT, " output", "C-e", "wait │ line 19", "O")), *shelled(" output")),
+        ("?, F1", *HELP),
+        ("q, Esc", status("COMMAND")),
+    ])
+
+
+def test_in_a_table_on_the_full_screen(t):
+    begin = opened(t, TABLE, "C-e", "wait │ row 1", "O", "wait output ", "Tab Tab", "wait table ")
+    pods = On(opened(t, PODS, "C-e", "wait may it do", "a", "wait beta   1/1", "O", "wait table ", sandbox=True))
+    cases("In a table on the full screen", begin, [
+        ("Enter, l", pods, sees("words of alpha"), status(" output")),
+        ("d", pods, sees("describe alpha", "Namespace:")),
+        ("y", pods, sees("apiVersion: v1")),
+        ("C-d", pods, sees("delete Pod alpha"), "y", lacks("alpha")),
+        ("/", typed("row 7"), "Enter", chosen("row 7"), lacks("row 1")),
+        ("s", chosen("row 1 "), *[PRESS] * 12, "g", chosen("row 40")),
+        ("S", "s s", PRESS, sees("A")),
+        ("Right", sees("BBBB"), *[PRESS] * 4, lacks("BBBB")),
+        ("Left", "Right Right Right Right", lacks("BBBB"), *[PRESS] * 4, sees("BBBB")),
+        ("Tab", status(" output")),
+        ("S-Tab", status(" chart")),
+        ("C-c", On(opened(t, TABLE + SLOW[SLOW.index("for"):], "C-e", "wait │ row 1", "O", "wait output ", "Tab Tab", "wait table ")), "q", sees("✗for")),
+        ("j, Down", chosen("row 2")),
+        ("k, Up", "j j", chosen("row 3"), PRESS, chosen("row 2")),
+        ("Space, PgDn", lacks("row 25"), PRESS, PRESS, sees("row 25")),
+        ("b, PgUp", "G", lacks("row 5 "), PRESS, PRESS, sees("row 5 ")),
+        ("g, Home", "G", chosen("row 40"), PRESS, chosen("row 1")),
+        ("G, End", chosen("row 40")),
+        ("A", On(opened(t, TABLE + ASKS, "C-e", "wait asks", "Esc", "O", "wait output ", "Tab Tab", "wait table ")), lacks("asks"), PRESS, sees("asks")),
+        ("C-l", *REDRAWN),
+        ("C-z", On(suspended(t, TABLE, " table", "C-e", "wait │ row 1", "O", "Tab Tab")), *shelled(" table")),
+        ("?, F1", *HELP),
+        ("q, Esc", status("COMMAND")),
+    ])
+
+
+def test_in_progress_and_curves_on_the_full_screen(t):
+    chart = 'display.plot { { 1, 2, 3 }, title = "curve" }\ndisplay.table { { NAME = "a" } }\n'
+    begin = opened(t, chart, "C-e", "wait │ NAME", "O", "wait output ", "Tab", "wait chart ")
+    cases("In progress and curves on the full screen", begin, [
+        ("Tab", status(" table")),
+        ("S-Tab", status(" output")),
+        ("C-c", On(opened(t, chart + SLOW[SLOW.index("for"):], "C-e", "wait line 2", "O", "wait output ", "Tab", "wait chart ")), "q", sees("interrupted")),
+        ("A", On(opened(t, chart + ASKS, "C-e", "wait asks", "Esc", "O", "wait output ", "Tab", "wait chart ")), lacks("asks"), PRESS, sees("asks")),
+        ("C-l", *REDRAWN),
+        ("C-z", On(suspended(t, chart, " chart", "C-e", "wait │ NAME", "O", "Tab")), *shelled(" chart")),
+        ("?, F1", *HELP),
+        ("q, Esc", status("COMMAND")),
+    ])
+
+
+def test_in_the_palette_and_the_search(t):
+    begin = opened(t, CELLS, "j", ":", "wait palette")
+    cases("In the palette and the search", begin, [
+        ("Tab, Down", chosen("run "), PRESS, chosen("run-advance")),
+        ("S-Tab, Up", "Down Down", chosen("run-insert"), PRESS, chosen("run-advance")),
+        ("C-c", status("COMMAND")),
+    ])
+
+
+def test_when_a_cell_asks(t):
+    begin = opened(t, MAPS, "C-e", "wait may it do this?", sandbox=True)
+    small = On(opened(t, MAPS, "C-e", "wait may it do", sandbox=True, size="40x10"))
+    cases("When a cell asks", begin, [
+        ("y", sees("ConfigMap first"), PRESS, sees("ConfigMap second")),
+        ("a", sees("made both")),
+        ("n", sees("said no")),
+        ("j, Down", small, lacks("objects"), PRESS, PRESS, PRESS, PRESS, sees("objects")),
+        ("k, Up", small, "j j j j", lacks("create"), PRESS, PRESS, PRESS, PRESS, sees("create")),
+        ("PgDn", small, lacks("objects"), PRESS, sees("objects")),
+        ("PgUp", small, "PgDn", lacks("create"), PRESS, sees("create")),
+        ("Esc", lacks("may it do this?"), status("A asks again")),
+        ("C-c", sees("interrupted")),
+        ("C-l", *REDRAWN),
+        ("C-z", On(suspended(t, MAPS, "question", "C-e", program="--sandbox small.lua")), *shelled("question")),
+    ])
+
+
+def test_in_the_list_of_names_while_completing(t):
+    begin = opened(t, "x = 1\n", "Enter C-End Enter k 8 s . Tab", "wait apply")
+    cases("In the list of names while completing", begin, [
+        ("Tab, Down", bold("apply"), PRESS, bold("can_i")),
+        ("S-Tab, Up", "Down", bold("can_i"), PRESS, bold("apply")),
+        ("PgDn", bold("apply"), PRESS, bold("get")),
+        ("PgUp", "PgDn", bold("get"), PRESS, bold("apply")),
+        ("Enter", row(2, "k8s.apply")),
+        ("Backspace", row(2, "k8s")),
+        ("Esc, C-c", lacks("apply"), status("EDIT")),
+    ])
+
+
+def test_in_the_documentation_of_a_name(t):
+    begin = opened(t, "k8s.wait\n", "Enter C-End Left Left S-Tab", "wait What it is", size="40x10")
+    cases("In the documentation of a name", begin, [
+        ("Down", sees("k8s.wait(options)"), PRESS, lacks("k8s.wait(options)")),
+        ("Up", "Down", lacks("k8s.wait(options)"), PRESS, sees("k8s.wait(options)")),
+        ("PgDn", sees("k8s.wait(options)"), PRESS, lacks("k8s.wait(options)")),
+        ("PgUp", "PgDn", lacks("k8s.wait(options)"), PRESS, sees("k8s.wait(options)")),
+        ("Esc, C-c", lacks("What it is"), status("EDIT")),
+    ])
+
+
+def test_when_something_is_unsaved(t):
+    begin = opened(t, CELLS, "j d d", "wait small.lua +", "q", "wait leaving")
+    cases("When something is unsaved", begin, [
+        ("s", lambda s: s.exit() == "exit 0"),
+        ("d", lambda s: s.exit() == "exit 0"),
+        ("k", lambda s: s.exit() == "exit 0"),
+        ("Esc, C-c", status("COMMAND")),
+        ("C-l", *REDRAWN),
+        ("C-z", On(suspended(t, CELLS, "leaving", "d d", "wait small.lua +", "q")), *shelled("leaving")),
+    ])
+
+
+def test_when_the_file_has_changed(t):
+    def changed(s):
+        """Saves what somebody else has written meanwhile."""
+        with open(os.path.join(s.cwd, "small.lua"), "a", encoding="utf-8") as f:
+            f.write("\n-- %% Other\n")
+        s.keys("s")
+        s.wait("has changed")
+        return s
+
+    unsaved = "j d d", "wait small.lua +"
+    cases("When the file has changed", lambda: changed(opened(t, CELLS, *unsaved)()), [
+        ("o", status("saved")),
+        ("r", titles("Alpha", "Beta", "Gamma", "Delta", "Other")),
+        ("n", typed("other.lua"), "Enter", status("saved", "other.lua")),
+        ("Esc, q, C-c", lacks("has changed"), status("COMMAND", "small.lua +")),
+        ("C-l", *REDRAWN),
+        ("C-z", On(lambda: changed(suspended(t, CELLS, "COMMAND", *unsaved)())), *shelled("saving")),
+    ])
+
+
+def test_in_a_line_that_is_typed_a_filter_an_answer(t):
+    def line(after, before=()):
+        """What the line is after the key and an X."""
+        return (*before, PRESS, typed("X"), sees("> " + after))
+
+    begin = opened(t, 'print("<" .. input "name?" .. ">")\n', "C-e", "wait asks", "o n e Space t w o", "wait > one two")
+    cases("In a line that is typed: a filter, an answer", begin, [
+        ("Enter", sees("<one two>")),
+        ("Left", *line("one twXo")),
+        ("Right", *line("one twoX", ("Left",))),
+        ("C-Left, M-b", *line("one Xtwo")),
+        ("C-Right, M-f", *line("oneX two", ("Home",))),
+        ("Home, C-a", *line("Xone two")),
+        ("End, C-e", *line("one twoX", ("Home",))),
+        ("Backspace", *line("one twX")),
+        ("Delete, C-d", *line("Xne two", ("Home",))),
+        ("C-w, M-Backspace", *line("one X")),
+        ("M-d", *line("X two", ("Home",))),
+        ("C-u", *line("X")),
+        ("C-k", *line("X", ("Home",))),
+        ("C-v, C-y", *line("one twoX", ("C-u", lacks("> one")))),
+        ("C-_", *line("one twoX", ("C-u",))),
+        ("C-l", *REDRAWN),
+        ("C-z", On(suspended(t, "input 'name?'\n", "question", "C-e")), *shelled("question")),
+        ("Esc", lacks("> one"), status("A asks again")),
+    ])
+
+
+def test_in_the_list_of_firesteel_attach(t):
+    for where in (folder(t, SLOW), folder(t, SLOW)):
+        with workbench(where) as s:
+            s.keys("C-e")
+            s.wait("line 2")
+            s.signal("HUP")
+            s.exit()
+
+    def begin():
+        s = Screen([FIRESTEEL, "attach"], cwd=t.dir())
+        s.wait("busy")
+        return s
+
+    cases("In the list of `firesteel attach`", begin, [
+        ("Enter", status("COMMAND")),
+        ("C-c, q, Esc", lambda s: s.exit() == "exit 0"),
+        ("j, Down", chosen_row(2), PRESS, chosen_row(3)),
+        ("k, Up", "j", chosen_row(3), PRESS, chosen_row(2)),
+        ("Space, PgDn", chosen_row(2), PRESS, lambda s: not chosen_row(2)(s)),
+        ("b, PgUp", "G", lambda s: not chosen_row(2)(s), PRESS, chosen_row(2)),
+        ("g, Home", "G", lambda s: not chosen_row(2)(s), PRESS, chosen_row(2)),
+        ("G, End", lambda s: not chosen_row(2)(s)),
+        ("A", status("no question")),
+        ("C-l", *REDRAWN),
+        ("C-z", On(suspended(t, SLOW, " attach", program="attach")), *shelled(" attach")),
+        ("?, F1", *HELP),
+    ])
+
+
+def test_in_the_help(t):
+    begin = opened(t, CELLS, "?", "wait help ")
+    cases("In the help", begin, [
+        ("/", typed("merge"), "Enter", sees("merge the selected"), lacks("undo a change")),
+        ("?, F1, q, Esc", status("COMMAND")),
+        ("j, Down", sees(" Running"), PRESS, lacks(" Running")),
+        ("k, Up", "j", lacks(" Running"), PRESS, sees(" Running")),
+        ("Space, PgDn", lacks("run the cell and go")),
+        ("b, PgUp", "Space", lacks("run the cell and go"), PRESS, sees("run the cell and go")),
+        ("g, Home", "G", lacks("run the cell and go"), PRESS, sees("run the cell and go")),
+        ("G, End", lacks("run the cell and go")),
+        ("A", On(opened(t, ASKS, "C-e", "wait asks", "Esc", "?", "wait help ")), lacks("asks"), PRESS, sees("asks")),
+        ("C-l", *REDRAWN),
+        ("C-z", On(suspended(t, CELLS, "help ", "?")), *shelled("help ")),
+    ])
+
+
+run(globals())
