@@ -89,7 +89,7 @@ void fold_free(fold *f)
 {
     if (!f)
         return;
-    for (size_t i = 0; i < f->n_cells; i++)
+    for (size_t i = 0; i < f->n_cells + f->n_gone; i++)
         fold_cell_done(&f->cells[i]);
     for (size_t i = 0; i < f->n_ledger; i++)
         ledger_done(&f->ledger[i]);
@@ -232,20 +232,24 @@ const struct run_cell *fold_cell(const fold *f, size_t i)
 const struct run_cell *fold_cell_by_id(const fold *f, const char *id, size_t *at)
 {
     const struct run_cell *c = fold_find_cell(f, id);
-    if (c && at)
-        *at = (size_t)(c - f->cells);
+    size_t i = c ? (size_t)(c - f->cells) : f->n_cells;
+    if (i >= f->n_cells)
+        return NULL; // it has left the document
+    if (at)
+        *at = i;
     return c;
 }
 
 const struct output *fold_display(const fold *f, int64_t id)
 {
-    return fold_find_display(f, id);
+    return fold_display_cell(f, id) ? fold_find_display(f, id) : NULL;
 }
 
 const struct run_cell *fold_display_cell(const fold *f, int64_t id)
 {
     size_t at;
-    return hashmap_get(f->by_display, &id, sizeof id, &at) ? &f->cells[at] : NULL;
+    bool there = hashmap_get(f->by_display, &id, sizeof id, &at) && at < f->n_cells;
+    return there ? &f->cells[at] : NULL;
 }
 
 size_t fold_ledger_count(const fold *f)

@@ -114,7 +114,8 @@ int64_t fold_last(const fold *f);               // wall ns of the last record
 int64_t fold_duration(const fold *f);           // monotonic ns, summed over resumes
 uint64_t fold_seq(const fold *f);
 size_t fold_corrupt(const fold *f); // lines that could not be read
-// Cells, in the document's order.
+// Cells, in the document's order. One that leaves the document is no longer among them; when it
+// comes back (deleting it was undone), what it had left comes with it.
 size_t fold_count(const fold *f);
 const struct run_cell *fold_cell(const fold *f, size_t i);
 const struct run_cell *fold_cell_by_id(const fold *f, const char *id, size_t *i);

@@ -15,18 +15,6 @@ static void set_string(char **to, const char *value)
     *to = copy;
 }
 
-static struct run_cell *cell_at(fold *f, const char *id)
-{
-    struct run_cell *c = fold_find_cell(f, id);
-    if (c)
-        return c;
-    hashmap_set(f->by_id, id, strlen(id), f->n_cells);
-    f->cells = mem_resize(f->cells, f->n_cells + 1, sizeof *f->cells);
-    c = &f->cells[f->n_cells++];
-    *c = (struct run_cell){.id = mem_strdup(id)};
-    return c;
-}
-
 static void index_cell(fold *f, size_t at)
 {
     const struct run_cell *c = &f->cells[at];
@@ -36,11 +24,46 @@ static void index_cell(fold *f, size_t at)
             hashmap_set(f->by_display, &c->outputs[i].id, sizeof c->outputs[i].id, at);
 }
 
-// Puts the cells into the document's order; new ones are idle, and what has left the document goes.
+static struct run_cell *cell_at(fold *f, const char *id)
+{
+    struct run_cell *c = fold_find_cell(f, id);
+    if (c)
+        return c;
+    size_t at = f->n_cells++, last = at + f->n_gone;
+    f->cells = mem_resize(f->cells, last + 1, sizeof *f->cells);
+    if (f->n_gone) { // the first of those makes room for it
+        f->cells[last] = f->cells[at];
+        index_cell(f, last);
+    }
+    f->cells[at] = (struct run_cell){.id = mem_strdup(id)};
+    hashmap_set(f->by_id, id, strlen(id), at);
+    return &f->cells[at];
+}
+
+// What has left the document may come back, when deleting it is undone: what it had left stays. Of
+// many the last ones that left.
+static void keep_gone(fold *f, struct run_cell *cells, size_t n)
+{
+    enum { GONE_KEPT = 50 };
+    size_t total = f->n_cells + f->n_gone, left = 0;
+    for (size_t i = 0; i < total; i++)
+        left += f->cells[i].id && f->cells[i].n_outputs;
+    f->n_gone = 0;
+    for (size_t k = 0; k < total; k++) { // those that left earlier come first
+        size_t i = (f->n_cells + k) % total;
+        struct run_cell *c = &f->cells[i];
+        if (!c->id || !c->n_outputs || left-- > GONE_KEPT)
+            fold_cell_done(c);
+        else
+            cells[n + f->n_gone++] = *c;
+    }
+}
+
+// Puts the cells into the document's order; new ones are idle.
 static void follow_document(fold *f)
 {
     size_t n = notebook_count(f->nb);
-    struct run_cell *cells = mem_array(n + 1, sizeof *cells);
+    struct run_cell *cells = mem_array(n + f->n_cells + f->n_gone + 1, sizeof *cells);
     for (size_t i = 0; i < n; i++) {
         const char *id = notebook_cell(f->nb, i)->id;
         struct run_cell *old = fold_find_cell(f, id);
@@ -49,14 +72,13 @@ static void follow_document(fold *f)
         else
             cells[i].id = mem_strdup(id);
     }
-    for (size_t i = 0; i < f->n_cells; i++)
-        fold_cell_done(&f->cells[i]);
+    keep_gone(f, cells, n);
     free(f->cells);
     f->cells = cells;
     f->n_cells = n;
     hashmap_clear(f->by_id);
     hashmap_clear(f->by_display);
-    for (size_t i = n; i-- > 0;) // of two with one id the first is found
+    for (size_t i = n + f->n_gone; i-- > 0;) // of two with one id the first is found
         index_cell(f, i);
 }
 
@@ -98,7 +120,7 @@ static int on_resumed(fold *f, const cJSON *r, err *e)
     free(STEAL(f->message));
     fold_output_done(&f->error);
     f->has_error = false;
-    for (size_t i = 0; i < f->n_cells; i++) {
+    for (size_t i = 0; i < f->n_cells + f->n_gone; i++) {
         fold_clear_outputs(f, &f->cells[i]);
         f->cells[i] = (struct run_cell){.id = f->cells[i].id};
     }

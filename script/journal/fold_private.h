@@ -18,9 +18,10 @@ struct fold {
     int64_t earlier;               // ns that earlier kernels ran
     uint64_t seq;
     size_t corrupt;
-    // In the document's order; cells that only events know stand behind them.
+    // In the document's order; cells that only events know stand behind them, and behind these
+    // those that have left the document with something below them.
     struct run_cell *cells;
-    size_t n_cells;
+    size_t n_cells, n_gone;
     hashmap *by_id;      // index of a cell in `cells`
     hashmap *by_display; // index of the cell that a display's id is in
     struct ledger_entry *ledger;

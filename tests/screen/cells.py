@@ -707,6 +707,23 @@ def test_the_palette_has_every_action_and_says_where_it_works(t):
         leave(s)
 
 
+def test_a_deleted_cell_comes_back_with_its_output(t):
+    with workbench(folder(t, "-- %% A\nprint 'precious'\n\n-- %% B\n2\n")) as s:
+        s.keys("C-e")
+        s.wait("│ precious")
+        s.keys("d d")
+        s.gone("precious")
+        s.keys("z")
+        s.wait("│ precious")
+        s.wait("▌[1] A")
+        s.keys("M")
+        s.gone("B")
+        s.keys("z")
+        s.wait("[ ] B")
+        s.wait("│ precious")
+        leave_unsaved(s)
+
+
 def test_without_a_kernel_everything_says_so(t):
     where = folder(t)
     with workbench(where) as s:

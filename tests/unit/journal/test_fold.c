@@ -124,6 +124,27 @@ TEST(edits_are_followed)
     fold_free(f);
 }
 
+TEST(a_cell_that_comes_back_has_what_it_had_left)
+{
+    fold *f = sample_fold();
+    event(f, "{\"type\":\"display\",\"cell\":\"one\",\"id\":70,\"live\":true,\"data\":{\"text/"
+             "plain\":\"a\"}}");
+    size_t outputs = fold_cell_by_id(f, "one", NULL)->n_outputs;
+    event(f, "{\"type\":\"edited\",\"rev\":2,\"change\":\"delete\",\"cell\":\"one\"}");
+    CHECK(!fold_cell_by_id(f, "one", NULL) && !fold_display(f, 70));
+    event(f, "{\"type\":\"update\",\"id\":70,\"data\":{\"text/plain\":\"b\"}}");
+    event(
+        f, "{\"type\":\"stream\",\"cell\":\"of no document\",\"name\":\"stdout\",\"text\":\"x\"}");
+    CHECK_STR(fold_cell(f, fold_count(f) - 1)->id, "of no document");
+    event(f, "{\"type\":\"edited\",\"rev\":3,\"change\":\"insert\",\"cell\":\"one\",\"source\":"
+             "\"print(1)\",\"marker\":\"\"}");
+    CHECK_STR(fold_cell(f, 0)->id, "one");
+    CHECK_INT(fold_cell(f, 0)->n_outputs, outputs);
+    CHECK_INT(fold_cell(f, 0)->count, 1);
+    CHECK_STR(json_str(fold_display(f, 70)->data, "text/plain"), "b");
+    fold_free(f);
+}
+
 TEST(displays_are_found_wherever_their_cell_went)
 {
     fold *f = sample_fold();
