@@ -221,6 +221,17 @@ static void paste(view *view_, const char *words, size_t n)
         line_paste(v->answer, words, n);
 }
 
+static void hint(const view *view_, buf *out)
+{
+    const cJSON *q = question((const struct ask_view *)view_);
+    if (q && is_text(q))
+        buf_str(out, "Enter answers  Esc later");
+    else if (q)
+        choice_keys(q, true, out);
+    else
+        buf_str(out, "Esc closes");
+}
+
 static void done(view *view_)
 {
     line_free(((struct ask_view *)view_)->answer);
@@ -250,6 +261,7 @@ const struct view_ops ask_view_ops = {.name = "question",
     .act = act,
     .type = type,
     .paste = paste,
+    .hint = hint,
     .done = done};
 
 // A question that comes up under a typing hand would be answered by it: it waits for a pause, and

@@ -111,7 +111,7 @@ static void hint_text(const bench *b, unsigned mode, buf *out)
         buf_str(out, "Esc leaves, C-e runs");
     else if (mode & MODE_COMMAND)
         buf_str(out, "? help");
-    else if (mode & MODE_LINE)
+    else if (mode & MODE_LINE && !b->top->ops->overlay)
         buf_str(out, "Enter keeps it, Esc clears it");
     else if (b->top->ops->hint)
         b->top->ops->hint(b->top, out);
