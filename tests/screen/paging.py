@@ -110,6 +110,8 @@ def test_a_search_finds_what_is_far(t):
         s.wait(f"{ROWS} of {ROWS} lines")
         s.keys("n")
         s.wait("Output  1000–")
+        s.send(b"g/mark\rnn")  # as a slow line brings it: one packet
+        s.wait("Output  3000–")
         s.keys("/")
         line(s, "not there")
         s.wait("“not there” is nowhere")
