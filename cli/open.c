@@ -71,8 +71,9 @@ static char *living_kernel(const struct place *at, bool this_folder)
     return socket;
 }
 
-static int launch(
-    workbench *w, struct cli *cli, const struct open_options *o, const struct place *at, err *e)
+// recover: a journal whose document the kernel begins with instead of the file's; NULL: none.
+static int launch(workbench *w, struct cli *cli, const struct open_options *o,
+    const struct place *at, const char *recover, err *e)
 {
     AUTO_FREE char *program = cli_program(cli, "firesteel-kernel", e);
     AUTO_FREE char *sockets = program ? cli_socket_dir(cli, e) : NULL;
@@ -89,6 +90,7 @@ static int launch(
             .cwd = at->cwd,
             .run = run,
             .socket = socket,
+            .recover = recover,
             .memory = o->memory,
             .context = o->context,
             .namespace_ = o->namespace_,
@@ -97,7 +99,7 @@ static int launch(
             .data = data                           ? data
                     : path_is_dir(DATADIR "/data") ? DATADIR "/data"
                                                    : NULL,
-            .parameters = (const char *const *)o->parameters,
+            .parameters = recover ? NULL : (const char *const *)o->parameters,
             .sandbox = o->sandbox},
         e);
 }
@@ -106,13 +108,27 @@ static int connect_kernel(
     workbench *w, struct cli *cli, const struct open_options *o, const struct place *at, err *e)
 {
     AUTO_FREE char *socket = living_kernel(at, o->cwd != NULL);
-    return socket ? workbench_join(w, socket, false, e) : launch(w, cli, o, at, e);
+    return socket ? workbench_join(w, socket, false, e) : launch(w, cli, o, at, NULL, e);
+}
+
+struct starting {
+    struct cli *cli;
+    const struct open_options *options;
+    const struct place *at;
+};
+
+static int start_again(void *arg, workbench *w, const char *recover, err *e)
+{
+    const struct starting *s = arg;
+    return launch(w, s->cli, s->options, s->at, recover, e);
 }
 
 // The file first, so that there is something to see before any kernel answers.
 static int open_place(
     workbench *w, struct cli *cli, const struct open_options *o, const struct place *at, err *e)
 {
+    struct starting again = {cli, o, at};
+    workbench_starter(w, start_again, &again);
     workbench_show(w, at->path, buf_cstr(&at->text), at->text.len);
     return connect_kernel(w, cli, o, at, e) == 0 ? workbench_run(w, e) : -1;
 }

@@ -6,7 +6,9 @@
 #include "base/clock.h"
 #include "base/loop/loop.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/str.h"
+#include "script/journal/writer.h"
 #include "tui/term/term.h"
 
 #include <errno.h>
@@ -46,8 +48,11 @@ struct workbench {
     int tries;
     int64_t framed; // mono ns of the last picture of what came in
     bool frame_waits, leaving;
-    bool watching;     // somebody else's run
-    int picked;        // row of a list
+    bool watching; // somebody else's run
+    int picked;    // row of a list
+    int (*starter)(void *arg, workbench *w, const char *recover, err *e);
+    void *starter_arg;
+    char *recovering;  // folder of the document that another kernel is to begin with
     int kernel_output; // what a kernel of ours prints itself: why it could not start
     err failed;
 };
@@ -63,7 +68,7 @@ static void present(workbench *w)
         if (bench_draw(w->bench, w->grid))
             term_present(w->term, w->grid);
     } while (!w->leaving && bench_go_on(w->bench));
-    int wait = bench_wait_ms(w->bench);
+    int wait = w->leaving ? -1 : bench_wait_ms(w->bench);
     loop_timer_stop(w->wake);
     if (wait >= 0)
         loop_timer_start(w->wake, (uint64_t)wait, 0);
@@ -155,6 +160,13 @@ static void link_free(struct link *l)
     free(l);
 }
 
+static void forget_recovered(workbench *w)
+{
+    if (w->recovering)
+        path_remove(w->recovering, NULL);
+    free(STEAL(w->recovering));
+}
+
 static void on_message(void *arg, message_type type, const cJSON *message)
 {
     struct link *l = arg;
@@ -163,8 +175,10 @@ static void on_message(void *arg, message_type type, const cJSON *message)
         return;
     w->tries = 0;
     bench_message(w->bench, type, message);
-    if (type == MESSAGE_welcome && !bench_restarting(w->bench))
+    if (type == MESSAGE_welcome && !bench_restarting(w->bench)) {
         link_free(STEAL(w->old));
+        forget_recovered(w);
+    }
     if (type == MESSAGE_end && bench_restarting(w->bench)) {
         link_free(w->old);
         w->old = STEAL(w->link);
@@ -278,6 +292,7 @@ static int edit_file(void *arg, const char *path, err *e)
     if (pid == 0) {
         signal(SIGINT, SIG_DFL);
         signal(SIGQUIT, SIG_DFL);
+        signal(SIGPIPE, SIG_DFL);
         execl("/bin/sh", "sh", "-c", command, "sh", path, (char *)NULL);
         _exit(127);
     }
@@ -295,13 +310,45 @@ static int edit_file(void *arg, const char *path, err *e)
     return 0;
 }
 
+// The document goes over in a journal of one record, as a kernel reads it after a restart.
+static int start_kernel(void *arg, const char *words, size_t n, err *e)
+{
+    workbench *w = arg;
+    const char *tmp = cli_getenv(w->cli, "TMPDIR");
+    AUTO_BUF line = {0};
+    AUTO_JSON *record = message_new(MESSAGE_run);
+    AUTO_FREE char *text = mem_strndup(words, n);
+    if (!w->starter)
+        return err_set(e, ERR_UNAVAILABLE,
+            "the kernel that was attached to is gone: :w saves, and opening the notebook starts "
+            "one");
+    json_set_int(record, "format", JOURNAL_FORMAT);
+    json_set_str(record, "run", "");
+    json_set_str(record, "notebook", text);
+    json_print(&line, record);
+    buf_char(&line, '\n');
+    forget_recovered(w);
+    w->recovering = path_make_temp(tmp ? tmp : "/tmp", "firesteel-", e);
+    AUTO_FREE char *path = w->recovering ? str_fmt("%s/document.jsonl", w->recovering) : NULL;
+    if (!path || path_write(path, line.data, line.len, 0600, e) < 0 ||
+        w->starter(w->starter_arg, w, path, e) < 0)
+        return -1;
+    w->watching = false;
+    bench_connect(w->bench, w->link->client, true);
+    return 0;
+}
+
 static void changed(void *arg)
 {
     present_soon(arg);
 }
 
-static const struct bench_ops bench_callbacks = {
-    .quit = quit, .suspend = suspend, .redraw = redraw, .changed = changed, .edit_file = edit_file};
+static const struct bench_ops bench_callbacks = {.quit = quit,
+    .suspend = suspend,
+    .redraw = redraw,
+    .changed = changed,
+    .start = start_kernel,
+    .edit_file = edit_file};
 
 // What close does not find yet it leaves alone.
 static int open_screen(workbench *w, const struct bench_about *about, err *e)
@@ -369,6 +416,7 @@ void workbench_close(workbench *w)
     if (w->kernel_output > 0)
         close(w->kernel_output);
     free(w->socket);
+    forget_recovered(w);
     free(w);
 }
 
@@ -402,12 +450,22 @@ int workbench_join(workbench *w, const char *socket, bool watching, err *e)
     return link_open(w, -1, e);
 }
 
+void workbench_starter(
+    workbench *w, int (*start)(void *arg, workbench *w, const char *recover, err *e), void *arg)
+{
+    w->starter = start;
+    w->starter_arg = arg;
+}
+
 int workbench_launch(workbench *w, const struct launch *kernel, err *e)
 {
     struct launch options = *kernel;
     pid_t guard;
     int fd;
+    free(w->socket);
     w->socket = mem_strdup(kernel->socket);
+    if (w->kernel_output > 0)
+        close(w->kernel_output);
     w->kernel_output = memfd_create("kernel", MFD_CLOEXEC);
     options.output = w->kernel_output > 0 ? w->kernel_output : 0;
     if (launch_kernel(&options, &guard, &fd, e) < 0)

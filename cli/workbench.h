@@ -22,5 +22,9 @@ void workbench_show(workbench *w, const char *path, const char *words, size_t n)
 int workbench_join(workbench *w, const char *socket, bool watching, err *e);
 // Starts one; what it prints is kept, to say why when it ends.
 int workbench_launch(workbench *w, const struct launch *kernel, err *e);
+// How to start another one when that has died, with the document of a journal. None: it is not
+// done.
+void workbench_starter(
+    workbench *w, int (*start)(void *arg, workbench *w, const char *recover, err *e), void *arg);
 // After one of these two: until the person leaves or the terminal goes away.
 int workbench_run(workbench *w, err *e);

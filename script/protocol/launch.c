@@ -29,6 +29,7 @@ static char **command_line(const struct launch *o)
         {"--cwd", o->cwd},
         {"--run", o->run},
         {"--resume", o->resume},
+        {"--recover", o->recover},
         {"--socket", o->socket},
         {"--journal", o->journal},
         {"--allow", o->allow},

@@ -15,6 +15,7 @@ struct launch {
     const char *cwd;      // --cwd: the working folder
     const char *run;      // --run: name of the run; none: the kernel makes one
     const char *resume;   // --resume: name of the run to go on with
+    const char *recover;  // --recover: a journal whose document is taken instead of the file's
     const char *socket;   // --socket: path to listen on for others; none: no listening
     const char *journal;  // --journal: folder for the journal; none: CWD/.firesteel
     const char *allow;    // --allow: "cluster,destructive"

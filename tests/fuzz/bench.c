@@ -181,6 +181,11 @@ static void nothing(void *arg)
 {
 }
 
+static int start_kernel(void *arg, const char *words_, size_t n, err *e)
+{
+    return err_set(e, ERR_UNAVAILABLE, "none starts");
+}
+
 static int edit_file(void *arg, const char *path, err *e)
 {
     const char *written = any_words(arg);
@@ -193,6 +198,7 @@ static const struct bench_ops ops = {.quit = quit,
     .suspend = nothing,
     .redraw = nothing,
     .changed = nothing,
+    .start = start_kernel,
     .edit_file = edit_file};
 
 // A key sequence that is bound where the bench is.

@@ -108,4 +108,57 @@ def test_a_long_message_is_read_whole(t):
         assert s.exit() == "exit 0"
 
 
+def kill_kernel(where):
+    pid = next(line.split()[1] for line in sh(FIRESTEEL, "ls").out.splitlines() if line.endswith(where))
+    os.kill(int(pid), 9)
+
+
+def test_a_dead_kernel_takes_no_text_along_and_another_one_goes_on(t):
+    where = folder(t, small=NOTEBOOK)
+    with Screen([FIRESTEEL, "small.lua"], cwd=where) as s:
+        s.wait("idle")
+        s.keys("C-e G Enter")
+        s.type("late = 5\n")
+        kill_kernel(where)
+        s.wait("● gone")
+        s.type("later = 6\n")
+        s.keys("Esc")
+        s.wait("COMMAND")
+        s.keys("0 0")
+        s.wait("● idle")
+        assert "late = 5" in "\n".join(s.screen()) and "later = 6" in "\n".join(s.screen())
+        s.keys("R")
+        s.wait("[2] B")
+        s.keys("s")
+        s.wait("saved")
+        s.keys("q")
+        assert s.exit() == "exit 0"
+    assert "late = 5\nlater = 6" in read(where, "small.lua")
+
+
+def test_without_a_kernel_the_text_can_be_saved(t):
+    where = folder(t, small=NOTEBOOK)
+    with Screen([FIRESTEEL, "small.lua"], cwd=where) as s:
+        s.wait("idle")
+        kill_kernel(where)
+        s.wait("● gone")
+        s.keys("Enter")
+        s.type("kept = 1\n")
+        s.keys("Esc")
+        s.wait("COMMAND")
+        s.keys("q")
+        s.wait("Unsaved changes")
+        s.keys("s")
+        assert s.exit() == "exit 0"
+    assert read(where, "small.lua").startswith("-- %% A\nkept = 1\nx = 1"), read(where, "small.lua")
+
+
+def test_leaving_while_keys_wait(t):
+    where = folder(t, small=NOTEBOOK)
+    with Screen([FIRESTEEL, "small.lua"], cwd=where) as s:
+        s.wait("idle")
+        s.send(b"bqkxxx")
+        assert s.exit() == "exit 0"
+
+
 run(globals())

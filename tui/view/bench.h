@@ -17,6 +17,8 @@ struct bench_ops {
     void (*quit)(void *arg, bool stop_kernel);
     void (*suspend)(void *arg);
     void (*redraw)(void *arg);
+    // Starts another kernel, the last one having died, with this text as the document.
+    int (*start)(void *arg, const char *words, size_t n, err *e);
     void (*changed)(void *arg); // there is something to draw, beside a key or a message
     // Lets a person change a file in $EDITOR; the screen is theirs meanwhile.
     int (*edit_file)(void *arg, const char *path, err *e);

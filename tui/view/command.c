@@ -43,7 +43,7 @@ static void do_exit(bench *b, const char *name, bool force)
 
 static void do_quit(bench *b, const char *name, bool force)
 {
-    if (force && b->client && !b->read_only && (!b->saved || b->edited_at))
+    if (force && !b->read_only && (!b->saved || b->edited_at))
         reload_document(b, true);
     else
         leave_push(b);

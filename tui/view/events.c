@@ -24,6 +24,8 @@ void bench_connect(bench *b, client *c, bool owner)
 void bench_lost(bench *b, const char *why)
 {
     b->client = NULL;
+    cJSON_Delete(b->asks);
+    b->asks = cJSON_CreateArray(); // nobody waits for an answer any more
     set_state(b, *why ? "gone" : "restarting");
     b->restarting = b->restarting && !*why;
     if (*why)
@@ -90,6 +92,8 @@ static void on_document(bench *b, const cJSON *m)
         free(b->path);
         b->path = mem_strdup(json_str(m, "path"));
     }
+    if (b->saved)
+        orphan_note_file(b);
     if (json_get(m, "seq"))
         return; // a reload: the fold has it
     cJSON_Delete(b->document);
@@ -107,6 +111,8 @@ static void on_edited(bench *b, const cJSON *m)
     if (s && str_eq(json_str(m, "change"), "edit"))
         s->echoes -= s->echoes > 0;
     b->saved = str_eq(json_str(m, "change"), "save");
+    if (b->saved)
+        orphan_note_file(b);
     if (b->saved)
         bench_say(b, "saved %s", json_str_or(m, "path", ""));
 }

@@ -5,13 +5,16 @@
 
 static void draw(view *v, grid *g, rect area)
 {
-    dialog_draw(g, area, "Unsaved changes",
-        "The notebook has changes that are not in its file.\n\n"
-        "s  save and leave\n"
-        "d  discard them and leave\n"
-        "k  leave; they stay in the kernel\n"
-        "Esc  stay",
-        "", NULL);
+    static const char with[] = "The notebook has changes that are not in its file.\n\n"
+                               "s  save and leave\n"
+                               "d  discard them and leave\n"
+                               "k  leave; they stay in the kernel\n"
+                               "Esc  stay",
+                      without[] = "The kernel has gone, and these changes are not in the file.\n\n"
+                                  "s  save and leave\n"
+                                  "d  discard them and leave\n"
+                                  "Esc  stay";
+    dialog_draw(g, area, "Unsaved changes", v->bench->client ? with : without, "", NULL);
 }
 
 static bool act(view *v, enum action a)
@@ -40,7 +43,8 @@ const struct view_ops leave_view_ops = {
 void leave_push(bench *b)
 {
     remote_flush(b);
-    if (b->saved || b->read_only || !b->client)
+    bool unsaved = b->client ? !b->saved : orphan_unsaved(b);
+    if (!unsaved || b->read_only)
         leave_now(b, false);
     else
         view_push(b, &leave_view_ops, sizeof(view));

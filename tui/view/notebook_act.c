@@ -19,7 +19,7 @@ static void select_cell(struct notebook_view *v, size_t i, bool extend)
 static void edit_cell(struct notebook_view *v, bool on)
 {
     bench *b = v->head.bench;
-    if (on && (b->read_only || str_eq(b->state, "gone"))) { // it would lead nowhere
+    if (on && b->read_only) { // it would lead nowhere
         remote_ready(b, true);
         return;
     }

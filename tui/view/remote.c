@@ -12,9 +12,8 @@
 bool remote_ready(bench *b, bool change)
 {
     if (!b->client)
-        bench_complain(b, str_eq(b->state, "starting")
-                              ? "the kernel is starting"
-                              : "there is no kernel any more: open the notebook again");
+        bench_complain(b, str_eq(b->state, "starting") ? "the kernel is starting"
+                                                       : "there is no kernel: 00 starts one");
     else if (change && b->read_only)
         bench_complain(b, "a headless run is only watched");
     return b->client && !(change && b->read_only);
@@ -137,6 +136,10 @@ void remote_interrupt(bench *b)
 
 void remote_restart(bench *b)
 {
+    if (!b->client && str_eq(b->state, "gone")) {
+        orphan_start(b);
+        return;
+    }
     if (!remote_ready(b, true))
         return;
     remote_flush(b);

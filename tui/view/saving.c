@@ -32,6 +32,11 @@ static void on_saved(bench *b, void *arg, const cJSON *reply)
 
 void save_document(bench *b, const char *path, bool force, bool leave)
 {
+    if (!b->client && str_eq(b->state, "gone")) {
+        if (orphan_save(b, path, force) && leave)
+            leave_now(b, false);
+        return;
+    }
     if (!remote_ready(b, true))
         return;
     remote_flush(b);
@@ -61,6 +66,10 @@ static void on_reloaded(bench *b, void *arg, const cJSON *reply)
 
 void reload_document(bench *b, bool leave)
 {
+    if (!b->client && leave) { // what is unsaved goes with the workbench
+        leave_now(b, false);
+        return;
+    }
     if (!remote_ready(b, true))
         return;
     b->edited_at = 0;

@@ -104,8 +104,9 @@ struct bench {
     const struct slot *edited; // in the notebook; only compared, never followed
     char say[240];
     bool said_error, dirty;
-    int64_t edited_at; // mono ns of the last typed change, 0: all is sent
-    int64_t typed_at;  // mono ns of the last key
+    int64_t edited_at;  // mono ns of the last typed change, 0: all is sent
+    int64_t file_stamp; // of the document's file when it was the same, wall ns
+    int64_t typed_at;   // mono ns of the last key
     int w, h;
     int caret_x, caret_y; // the cursor of the view below the one on top, x < 0: it has none
     grid *scratch;
@@ -127,6 +128,12 @@ void bench_select(bench *b, const char *id); // that cell, as soon as it is ther
 
 void bench_key_now(bench *b, key k);
 void bench_paste_now(bench *b, const char *words, size_t n);
+
+// orphan.c, for when the kernel has gone
+void orphan_note_file(bench *b); // as it is now, it is the document's
+bool orphan_unsaved(bench *b);
+bool orphan_save(bench *b, const char *path, bool force); // path NULL: its own
+void orphan_start(bench *b);
 
 // typeahead.c, which has bench_key, bench_paste and bench_go_on
 int typeahead_wait_ms(const bench *b); // -1: nothing waits

@@ -49,6 +49,11 @@ static void quit(void *arg, bool stop)
 {
 }
 
+static int start_kernel(void *arg, const char *words_, size_t n, err *e)
+{
+    return err_set(e, ERR_UNAVAILABLE, "none starts");
+}
+
 static int edit_file(void *arg, const char *path, err *e)
 {
     return 0;
@@ -57,6 +62,7 @@ static int edit_file(void *arg, const char *path, err *e)
 static const struct bench_ops ops = {.quit = quit,
     .suspend = nothing,
     .redraw = nothing,
+    .start = start_kernel,
     .edit_file = edit_file,
     .changed = nothing};
 

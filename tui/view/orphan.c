@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// What can be done when the kernel has gone, so that nothing that was typed goes with it: the
+// document as it is shown is put together here, and saved, or given to another kernel.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "tui/view/view.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+static int64_t stamp_of(const char *path)
+{
+    struct stat st;
+    return path && stat(path, &st) == 0 ? st.st_mtim.tv_sec * CLOCK_SEC + st.st_mtim.tv_nsec : 0;
+}
+
+void orphan_note_file(bench *b)
+{
+    b->file_stamp = stamp_of(b->path);
+}
+
+// What is in the slots becomes the fold's, as a kernel's word would make it.
+static const notebook *compose(bench *b)
+{
+    for (size_t i = 0; i < b->n_slots; i++) {
+        AUTO_BUF source = {0};
+        text_all(edit_text(b->slots[i]->edit), &source);
+        if (str_eq(buf_cstr(&source), slot_cell(b, i)->source))
+            continue;
+        AUTO_JSON *edited = message_new(MESSAGE_edited);
+        json_set_int(edited, "rev", b->rev);
+        json_set_str(edited, "change", "edit");
+        json_set_str(edited, "cell", b->slots[i]->id);
+        json_set_str(edited, "source", buf_cstr(&source));
+        fold_event(b->fold, edited, NULL);
+        b->saved = false;
+    }
+    return fold_notebook(b->fold);
+}
+
+bool orphan_unsaved(bench *b)
+{
+    compose(b);
+    return !b->saved;
+}
+
+bool orphan_save(bench *b, const char *path, bool force)
+{
+    err e = {0};
+    const notebook *nb = compose(b);
+    int64_t now = stamp_of(path ? path : b->path);
+    if (b->read_only || !(path || b->path))
+        bench_complain(b, "a run that is only watched is not saved");
+    else if (!force && now && (path ? true : now != b->file_stamp))
+        bench_complain(b, "%s %s: :w! overwrites it, :w NAME saves under another name",
+            path ? path : b->path, path ? "is there already" : "has changed meanwhile");
+    else if (notebook_save(nb, path ? path : b->path, &e) < 0)
+        bench_complain(b, "not saved: %s", e.text);
+    else {
+        b->saved = true;
+        orphan_note_file(b);
+        bench_say(b, "saved %s, without a kernel", path ? path : b->path);
+        return true;
+    }
+    return false;
+}
+
+void orphan_start(bench *b)
+{
+    err e = {0};
+    AUTO_BUF words = {0};
+    if (b->read_only) {
+        bench_complain(b, "the run that was watched is over");
+        return;
+    }
+    notebook_print(compose(b), &words);
+    if (b->ops->start(b->arg, buf_cstr(&words), words.len, &e) < 0)
+        bench_complain(b, "%s", e.text);
+    else
+        bench_say(b, "another kernel starts");
+}
