@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "tui/grid/ansi.h"
 #include "tui/syntax/scan.h"
 
 #include <string.h>
@@ -146,4 +147,24 @@ size_t syntax_cache_spans(syntax_cache *c, syntax_language language, syntax_sour
     if (c->known == line + 1)
         remember(c, after);
     return count;
+}
+
+void syntax_colour(syntax_language language, const char *words, buf *out)
+{
+    syntax_state state = 0;
+    struct span spans[SYNTAX_SPANS];
+    while (*words) {
+        size_t n = strcspn(words, "\n"), count, at = 0;
+        state = syntax_line(language, state, words, n, spans, &count);
+        for (size_t i = 0; i < count; i++) {
+            buf_add(out, words + at, spans[i].from - at);
+            ansi_select(out, syntax_style(spans[i].class));
+            buf_add(out, words + spans[i].from, spans[i].to - spans[i].from);
+            buf_str(out, "\033[m");
+            at = spans[i].to;
+        }
+        buf_add(out, words + at, n - at);
+        buf_add(out, "\n", words[n] == '\n');
+        words += n + (words[n] == '\n');
+    }
 }

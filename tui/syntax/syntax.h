@@ -3,6 +3,7 @@
 // line before ended in (inside of a long string, a here-document, a code fence). Views choose the
 // styles; nothing here fails, whatever the text.
 #pragma once
+#include "base/buf.h"
 #include "tui/grid/style.h"
 
 #include <stddef.h>
@@ -60,6 +61,9 @@ typedef uint64_t syntax_state;
 // the state for the next line.
 syntax_state syntax_line(syntax_language language, syntax_state state, const char *s, size_t n,
     struct span *spans, size_t *count);
+
+// Appends a text with the sequences that give it its colours (grid/ansi.h reads them).
+void syntax_colour(syntax_language language, const char *words, buf *out);
 
 // By name, or by a file's name ("trainer.lua", "Dockerfile", "app.yml"); PLAIN when unknown.
 syntax_language syntax_by_name(const char *name);

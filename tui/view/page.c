@@ -379,32 +379,11 @@ void page_push_display(bench *b, int64_t display)
     v->follow = o && o->live;
 }
 
-// Colours a text as its language has it: what follows reads programs' colours anyway.
-static void colour(syntax_language language, const char *words, buf *out)
-{
-    syntax_state state = 0;
-    struct span spans[SYNTAX_SPANS];
-    while (*words) {
-        size_t n = strcspn(words, "\n"), count, at = 0;
-        state = syntax_line(language, state, words, n, spans, &count);
-        for (size_t i = 0; i < count; i++) {
-            buf_add(out, words + at, spans[i].from - at);
-            ansi_select(out, syntax_style(spans[i].class));
-            buf_add(out, words + spans[i].from, spans[i].to - spans[i].from);
-            buf_str(out, "\033[m");
-            at = spans[i].to;
-        }
-        buf_add(out, words + at, n - at);
-        buf_add(out, "\n", words[n] == '\n');
-        words += n + (words[n] == '\n');
-    }
-}
-
 void page_push_text(bench *b, const char *title, const char *words)
 {
     struct page_view *v = push(b, title);
     bool yaml = str_starts(words, "apiVersion:") || syntax_by_file(title) == SYNTAX_YAML;
     AUTO_BUF shown = {0};
-    colour(yaml ? SYNTAX_YAML : SYNTAX_PLAIN, words, &shown);
+    syntax_colour(yaml ? SYNTAX_YAML : SYNTAX_PLAIN, words, &shown);
     v->words = mem_strdup(buf_cstr(&shown));
 }
