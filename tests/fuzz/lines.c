@@ -2,7 +2,7 @@
 // A spool and its index as they may lie on a disk: whatever is in them, lines that are given are
 // clean, and filter and search come to an end. The input: a byte that says how long the index is,
 // the index, the bytes.
-#include "tui/view/lines.h"
+#include "tui/part/lines.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/path.h"

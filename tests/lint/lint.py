@@ -38,7 +38,9 @@ LAYERS = {
     "tui/edit": ["tui/grid/utf8.h"],
     "tui/syntax": ["tui/grid"],
     "tui/term": ["base/loop", "tui/grid", "tui/edit/key.h"],
-    "tui/view": ["tui/grid", "tui/edit", "tui/syntax", "script/notebook", "script/journal",
+    "tui/part": ["tui/grid", "tui/edit", "tui/syntax", "script/journal/spool.h",
+                 "script/journal/text.h"],
+    "tui/view": ["tui/grid", "tui/edit", "tui/syntax", "tui/part", "script/notebook", "script/journal",
                  "script/protocol", "base/loop"],
 }
 # protocol's client and server speak over the loop

@@ -4,8 +4,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "tui/view/dialog.h"
-#include "tui/view/line.h"
+#include "tui/part/dialog.h"
+#include "tui/part/line.h"
+#include "tui/view/view.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A display that draws itself on the full screen: progress and its curves, a plot.
-#include "tui/view/canvas.h"
+#include "tui/part/canvas.h"
 #include "tui/view/open.h"
 
 enum { HEAD_ROWS = 3 };

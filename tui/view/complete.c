@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "tui/grid/utf8.h"
-#include "tui/view/scroll.h"
+#include "tui/part/scroll.h"
 #include "tui/view/view.h"
 
 #include <ctype.h>

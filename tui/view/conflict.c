@@ -4,7 +4,8 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "tui/view/dialog.h"
+#include "tui/part/dialog.h"
+#include "tui/view/view.h"
 
 struct conflict_view {
     view head;

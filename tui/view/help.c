@@ -2,8 +2,8 @@
 // The keys of the view below, from its own tables, in the groups of their actions: what the help
 // says is what works. Two columns where there is room; / finds.
 #include "base/mem.h"
-#include "tui/view/filter.h"
-#include "tui/view/scroll.h"
+#include "tui/part/filter.h"
+#include "tui/part/scroll.h"
 #include "tui/view/view.h"
 
 #include <string.h>

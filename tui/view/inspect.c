@@ -2,7 +2,8 @@
 // What a name is, in a box beside the cursor: it can be scrolled when it is long, and any other key
 // closes it and goes on to the cell.
 #include "base/mem.h"
-#include "tui/view/dialog.h"
+#include "tui/part/dialog.h"
+#include "tui/view/view.h"
 
 struct inspect_view {
     view head;

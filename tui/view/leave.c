@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Leaving: at once when there is nothing to decide; else what is unsaved is asked about. What runs
 // goes on, and the shell is told how to come back.
-#include "tui/view/dialog.h"
+#include "tui/part/dialog.h"
+#include "tui/view/view.h"
 
 static void draw(view *v, grid *g, rect area)
 {

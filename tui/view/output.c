@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/spool.h"
-#include "tui/view/canvas.h"
+#include "tui/part/canvas.h"
 #include "tui/view/view.h"
 
 #include <string.h>

@@ -7,9 +7,9 @@
 #include "base/str.h"
 #include "script/journal/text.h"
 #include "tui/grid/utf8.h"
-#include "tui/view/filter.h"
+#include "tui/part/filter.h"
+#include "tui/part/pane.h"
 #include "tui/view/open.h"
-#include "tui/view/pane.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "tui/grid/layout.h"
 #include "tui/grid/utf8.h"
-#include "tui/view/scroll.h"
+#include "tui/part/scroll.h"
 #include "tui/view/view.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 // the search.
 #include "base/mem.h"
 #include "base/str.h"
-#include "tui/view/line.h"
+#include "tui/part/line.h"
 #include "tui/view/view.h"
 
 #include <ctype.h>

@@ -4,11 +4,11 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "tui/view/filter.h"
+#include "tui/part/filter.h"
+#include "tui/part/scroll.h"
+#include "tui/part/tabledata.h"
+#include "tui/part/tablevalue.h"
 #include "tui/view/open.h"
-#include "tui/view/scroll.h"
-#include "tui/view/tabledata.h"
-#include "tui/view/tablevalue.h"
 
 #include <string.h>
 

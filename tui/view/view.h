@@ -12,6 +12,7 @@
 #include "script/journal/fold.h"
 #include "tui/edit/edit.h"
 #include "tui/edit/keymap.h"
+#include "tui/part/look.h"
 #include "tui/syntax/syntax.h"
 #include "tui/view/bench.h"
 #include "tui/view/history.h"
@@ -223,12 +224,3 @@ void status_draw(bench *b, grid *g, rect area, unsigned mode, const char *place)
 extern const struct view_ops page_view_ops, help_view_ops, prompt_view_ops, ask_view_ops,
     pick_view_ops, table_view_ops, chart_view_ops, leave_view_ops, conflict_view_ops,
     complete_view_ops, inspect_view_ops;
-
-// Looks that views share.
-#define LOOK_DIM      ((style){.attrs = ATTR_DIM})
-#define LOOK_BOLD     ((style){.attrs = ATTR_BOLD})
-#define LOOK_ERROR    ((style){.fg = COLOR_INDEX(1), .attrs = ATTR_BOLD})
-#define LOOK_GOOD     ((style){.fg = COLOR_INDEX(2)})
-#define LOOK_WARN     ((style){.fg = COLOR_INDEX(3)})
-#define LOOK_ACCENT   ((style){.fg = COLOR_INDEX(6)})
-#define LOOK_SELECTED ((style){.attrs = ATTR_REVERSE})

@@ -4,7 +4,7 @@
 #include "base/str.h"
 #include "script/journal/spool.h"
 #include "tests/support/tap.h"
-#include "tui/view/lines.h"
+#include "tui/part/lines.h"
 
 static uint32_t random_state;
 

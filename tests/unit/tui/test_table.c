@@ -4,12 +4,12 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "tests/support/tap.h"
-#include "tui/view/filter.h"
-#include "tui/view/progress.h"
-#include "tui/view/scroll.h"
-#include "tui/view/tabledata.h"
-#include "tui/view/tablelayout.h"
-#include "tui/view/tablevalue.h"
+#include "tui/part/filter.h"
+#include "tui/part/progress.h"
+#include "tui/part/scroll.h"
+#include "tui/part/tabledata.h"
+#include "tui/part/tablelayout.h"
+#include "tui/part/tablevalue.h"
 
 static tabledata *load(const char *text)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tui/view/tablelayout.h"
+#include "tui/part/tablelayout.h"
 
 #include "tui/grid/layout.h"
 #include "tui/grid/utf8.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "tui/view/tabledata.h"
+#include "tui/part/tabledata.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "tui/grid/utf8.h"
-#include "tui/view/filter.h"
-#include "tui/view/tablevalue.h"
+#include "tui/part/filter.h"
+#include "tui/part/tablevalue.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #pragma once
 #include "base/needle.h"
 #include "tui/grid/grid.h"
-#include "tui/view/lines.h"
+#include "tui/part/lines.h"
 
 struct pane {
     lines *lines;

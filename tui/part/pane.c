@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "tui/view/pane.h"
+#include "tui/part/pane.h"
 
 #include "tui/grid/layout.h"
 #include "tui/grid/utf8.h"
-#include "tui/view/view.h"
+#include "tui/part/look.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "tui/view/lines.h"
+#include "tui/part/lines.h"
 
 #include "base/mem.h"
-#include "tui/view/lines_private.h"
+#include "tui/part/lines_private.h"
 
 #include <string.h>
 

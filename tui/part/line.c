@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tui/view/line.h"
+#include "tui/part/line.h"
 
 #include "base/mem.h"
 #include "tui/edit/edit.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tui/view/progress.h"
+#include "tui/part/progress.h"
 
 #include "base/clock.h"
 

@@ -7,7 +7,7 @@
 //   widths: how many entries of a column are how wide, so that the widest is known at any time
 #pragma once
 #include "base/json.h"
-#include "tui/view/tablelayout.h"
+#include "tui/part/tablelayout.h"
 
 #include <stddef.h>
 #include <stdint.h>

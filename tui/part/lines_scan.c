@@ -3,7 +3,7 @@
 // colours or returns are in a piece its lines are compared as they are shown.
 #include "base/mem.h"
 #include "script/journal/text.h"
-#include "tui/view/lines_private.h"
+#include "tui/part/lines_private.h"
 
 #include <string.h>
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A framed box in the middle of the screen with a question in it. Nothing is owned.
 #pragma once
-#include "tui/view/scroll.h"
-#include "tui/view/view.h"
+#include "tui/grid/grid.h"
+#include "tui/grid/style.h"
+#include "tui/part/scroll.h"
 
 // A row of it: "context  kind-dev". Without a label it is a text of its own. Long ones are wrapped.
 struct dialog_row {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tui/view/filter.h"
+#include "tui/part/filter.h"
 
 #include "base/mem.h"
 #include "tui/edit/keymap.h"

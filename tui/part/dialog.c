@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "tui/view/dialog.h"
+#include "tui/part/dialog.h"
+
+#include "tui/part/look.h"
 
 #include "tui/grid/layout.h"
 #include "tui/grid/utf8.h"

@@ -3,7 +3,7 @@
 //   lines            0 | 1 | 2 |         | n-1
 //
 // A spool's index counts from the file's start: `before` newlines stand in front of the range.
-#include "tui/view/source.h"
+#include "tui/part/source.h"
 
 #include "base/mem.h"
 #include "base/str.h"

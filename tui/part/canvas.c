@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include "tui/view/canvas.h"
+#include "tui/part/canvas.h"
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "tui/grid/layout.h"
 #include "tui/grid/plot.h"
 #include "tui/grid/utf8.h"
+#include "tui/part/look.h"
+#include "tui/part/progress.h"
+#include "tui/part/tablelayout.h"
+#include "tui/part/tablevalue.h"
 #include "tui/syntax/markdown_layout.h"
-#include "tui/view/progress.h"
-#include "tui/view/tablelayout.h"
-#include "tui/view/tablevalue.h"
-#include "tui/view/view.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 // The line after "/" in a view of rows: typed, kept with Enter, cleared with Esc. The view shows
 // what matches; a filter that begins with ! shows what does not. It owns its text.
 #pragma once
-#include "tui/view/line.h"
+#include "tui/part/line.h"
 
 struct filter {
     line *line; // NULL: none

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "tui/view/tablevalue.h"
+#include "tui/part/tablevalue.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "tui/view/view.h"
+#include "tui/part/look.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tui/view/scroll.h"
+#include "tui/part/scroll.h"
 
 static size_t at_most(size_t n, size_t most)
 {

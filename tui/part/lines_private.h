@@ -3,8 +3,8 @@
 // it.
 #pragma once
 #include "base/needle.h"
-#include "tui/view/lines.h"
-#include "tui/view/source.h"
+#include "tui/part/lines.h"
+#include "tui/part/source.h"
 
 enum { PIECE = 256 << 10 };
 #define NO_LINE UINT64_MAX
