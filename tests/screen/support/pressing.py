@@ -136,16 +136,16 @@ def top(s, words):
     return s.screen()[1].strip().startswith(words)
 
 
-def tty_of(s):
-    """The terminal's name, by what runs on it."""
+def pid_of(s):
+    """The program on the screen."""
     pid = str(s.process.pid)
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
-        return os.readlink(f"/proc/{f.read().split()[0]}/fd/0")
+        return int(f.read().split()[0])
 
 
 def garbage(s):
     """Something else writes on the terminal."""
-    with open(tty_of(s), "w", encoding="ascii") as tty:
+    with open(f"/proc/{pid_of(s)}/fd/0", "w", encoding="ascii") as tty:
         tty.write("\x1b[3;3H*garbage*")
     return eventually(lambda: "*garbage*" in "\n".join(s.screen()))
 
