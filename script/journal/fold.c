@@ -93,15 +93,10 @@ void fold_free(fold *f)
         fold_cell_done(&f->cells[i]);
     for (size_t i = 0; i < f->n_ledger; i++)
         ledger_done(&f->ledger[i]);
-    for (size_t i = 0; i < f->n_asks; i++) {
-        free(f->asks[i].cell);
-        free(f->asks[i].question);
-    }
     free(f->cells);
     hashmap_free(f->by_id);
     hashmap_free(f->by_display);
     free(f->ledger);
-    free(f->asks);
     free(f->run);
     free(f->message);
     fold_output_done(&f->error);
@@ -276,12 +271,4 @@ size_t fold_left_overs(const fold *f)
     for (size_t i = 0; i < f->n_ledger; i++)
         n += ledger_left_over(&f->ledger[i]);
     return n;
-}
-
-const struct ask_entry *fold_open_ask(const fold *f)
-{
-    for (size_t i = 0; i < f->n_asks; i++)
-        if (!f->asks[i].answered)
-            return &f->asks[i];
-    return NULL;
 }

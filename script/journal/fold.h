@@ -86,12 +86,6 @@ struct ledger_entry {
     bool removable; // there is a way to undo it
 };
 
-struct ask_entry {
-    int64_t ask;
-    char *cell, *question;
-    bool answered;
-};
-
 typedef struct fold fold;
 
 fold *fold_new(void);
@@ -127,4 +121,3 @@ size_t fold_ledger_count(const fold *f);
 const struct ledger_entry *fold_ledger(const fold *f, size_t i);
 bool ledger_left_over(const struct ledger_entry *l);
 size_t fold_left_overs(const fold *f);
-const struct ask_entry *fold_open_ask(const fold *f); // the oldest unanswered, or NULL

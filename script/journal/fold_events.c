@@ -344,25 +344,6 @@ static int on_error(fold *f, const cJSON *r, err *e)
     return 0;
 }
 
-static int on_ask(fold *f, const cJSON *r, err *e)
-{
-    f->asks = mem_resize(f->asks, f->n_asks + 1, sizeof *f->asks);
-    f->asks[f->n_asks++] = (struct ask_entry){
-        .ask = json_int_or(r, "ask", 0),
-        .cell = mem_strdup(json_str(r, "cell")),
-        .question = mem_strdup(json_str_or(r, "question", "")),
-    };
-    return 0;
-}
-
-static int on_answered(fold *f, const cJSON *r, err *e)
-{
-    for (size_t i = 0; i < f->n_asks; i++)
-        if (f->asks[i].ask == json_int_or(r, "ask", -1))
-            f->asks[i].answered = true;
-    return 0;
-}
-
 static struct ledger_entry *ledger_at(fold *f, int64_t entry)
 {
     for (size_t i = 0; i < f->n_ledger; i++)
@@ -442,8 +423,6 @@ static const struct {
     {"update", on_update},
     {"cleared", on_cleared},
     {"error", on_error},
-    {"ask", on_ask},
-    {"answered", on_answered},
     {"ledger", on_ledger},
     {"end", on_end},
 };

@@ -26,8 +26,6 @@ struct fold {
     hashmap *by_display; // index of the cell that a display's id is in
     struct ledger_entry *ledger;
     size_t n_ledger;
-    struct ask_entry *asks;
-    size_t n_asks;
 };
 
 void fold_clear_outputs(fold *f, struct run_cell *c);

@@ -227,11 +227,6 @@ static bool not_past_offset(const struct entry *entry, const void *key)
     return entry->offset <= *(const uint64_t *)key;
 }
 
-static bool not_past_time(const struct entry *entry, const void *key)
-{
-    return entry->wall < *(const int64_t *)key;
-}
-
 int spool_find_line(spool *s, uint64_t line, uint64_t *offset, err *e)
 {
     struct entry start = {0};
@@ -276,16 +271,4 @@ uint64_t spool_line_at(spool *s, uint64_t offset)
         at.offset += (uint64_t)got;
     }
     return at.lines;
-}
-
-uint64_t spool_find_time(spool *s, int64_t wall_ns)
-{
-    struct entry before = {0}, next;
-    size_t n = entry_count(s);
-    if (!last_entry(s, not_past_time, &wall_ns, &before))
-        return 0;
-    for (size_t i = 0; i < n; i++) // the one after it
-        if (entry_at(s, i, &next) && next.offset > before.offset)
-            return next.offset;
-    return spool_size(s);
 }

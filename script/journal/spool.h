@@ -33,5 +33,3 @@ int spool_read(spool *s, uint64_t from, uint64_t to, buf *out, err *e);
 int spool_find_line(spool *s, uint64_t line, uint64_t *offset, err *e);
 // Whole lines before an offset: the line that it is in.
 uint64_t spool_line_at(spool *s, uint64_t offset);
-// Offset of the first indexed piece at or after a time.
-uint64_t spool_find_time(spool *s, int64_t wall_ns);

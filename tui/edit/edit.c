@@ -272,16 +272,6 @@ void edit_toggle_comment(edit *e)
         each_line(e, comment_line, &r);
 }
 
-bool edit_search(edit *e, const char *needle, bool backwards)
-{
-    pos from, to, start, end;
-    edit_selection(e, &from, &to);
-    if (!cursor_search(e->text, backwards ? from : to, needle, backwards, &start, &end))
-        return false;
-    edit_select(e, start, end);
-    return true;
-}
-
 // Deletes the selection, or from the cursor as far as a movement leads.
 static bool delete_by(edit *e, enum move m, buf *clipboard)
 {

@@ -35,8 +35,6 @@ void edit_newline(edit *e);
 void edit_indent(edit *e);
 void edit_unindent(edit *e);
 void edit_toggle_comment(edit *e);
-// The next match gets selected; false when there is none.
-bool edit_search(edit *e, const char *needle, bool backwards);
 
 // Does an action of editing (moves, deletions, clipboard, undo …); false when it is none of these
 // or had no effect (so that the view may go to the next cell on "down" in the last line).

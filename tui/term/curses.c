@@ -219,12 +219,6 @@ static void real_redraw(term *t)
     clearok(curscr, TRUE);
 }
 
-static void real_bell(term *t)
-{
-    if (!real_of(t)->is_away)
-        beep();
-}
-
 // Reads what there is; false when that is nothing.
 static bool hear(struct real *r)
 {
@@ -339,7 +333,6 @@ static const struct term_ops real_ops = {
     .size = real_size,
     .present = real_present,
     .redraw = real_redraw,
-    .bell = real_bell,
     .read = real_read,
     .wait_ms = real_wait_ms,
     .resized = real_resized,

@@ -138,7 +138,6 @@ static const struct term_ops fake_ops = {
     .size = fake_size,
     .present = fake_present,
     .redraw = fake_nothing,
-    .bell = fake_nothing,
     .read = fake_read,
     .wait_ms = fake_wait_ms,
     .resized = fake_nothing,

@@ -12,7 +12,6 @@ struct term_ops {
     void (*size)(const term *t, int *w, int *h);
     void (*present)(term *t, const grid *g);
     void (*redraw)(term *t);
-    void (*bell)(term *t);
     struct term_event (*read)(term *t);
     int (*wait_ms)(const term *t);
     void (*resized)(term *t);

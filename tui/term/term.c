@@ -39,11 +39,6 @@ void term_redraw(term *t)
     t->ops->redraw(t);
 }
 
-void term_bell(term *t)
-{
-    t->ops->bell(t);
-}
-
 struct term_event term_read(term *t)
 {
     return t->ops->read(t);

@@ -39,7 +39,6 @@ void term_size(const term *t, int *w, int *h);
 // Shows the grid. Its size may differ from the terminal's for the moment of a resize.
 void term_present(term *t, const grid *g);
 void term_redraw(term *t); // the next present draws everything: something else wrote to the tty
-void term_bell(term *t);
 
 // The next event without waiting; EVENT_NONE when there is none now. EVENT_CLOSED: the terminal is
 // gone. Call until EVENT_NONE. Then, when term_wait_ms is not -1, call again after that many

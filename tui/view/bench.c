@@ -280,7 +280,3 @@ const char *bench_farewell(const bench *b)
     return b->farewell.len ? buf_cstr(&b->farewell) : NULL;
 }
 
-const char *bench_run(const bench *b)
-{
-    return b->run;
-}

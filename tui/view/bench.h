@@ -58,6 +58,5 @@ int bench_wait_ms(const bench *b);
 void bench_tick(bench *b);
 // A line for the shell when it is left: what goes on. NULL: nothing does.
 const char *bench_farewell(const bench *b);
-const char *bench_run(const bench *b); // name of the run, NULL while unknown
 // All keys as Markdown tables, for doc/workbench.md.
 void bench_document_keys(buf *out);

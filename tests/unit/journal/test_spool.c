@@ -50,7 +50,7 @@ TEST(ranges_are_read_while_it_is_written)
     spool_close(w);
 }
 
-TEST(lines_and_times_are_found_through_the_index)
+TEST(lines_are_found_through_the_index)
 {
     err e = {0};
     spool *s = spool_create(tap_dir(), "big", &e);
@@ -64,10 +64,6 @@ TEST(lines_and_times_are_found_through_the_index)
     uint64_t offset;
     CHECK_INT(spool_find_line(s, 3001, &offset, &e), -1);
     CHECK_HAS(e.text, "only 3000 lines");
-    CHECK_INT(spool_find_time(s, 0), 0);
-    uint64_t later = spool_find_time(s, 1500 * INT64_C(1000000000));
-    CHECK(later >= 150000 && later < 150000 + 2 * 65536);
-    CHECK_INT(spool_find_time(s, 9000 * INT64_C(1000000000)), 300000);
     spool_close(s);
 }
 

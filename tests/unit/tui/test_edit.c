@@ -217,20 +217,6 @@ TEST(what_has_no_effect_says_so)
     edit_free(e);
 }
 
-TEST(a_found_text_is_selected)
-{
-    edit *e = with("x = 1\ny = x");
-    pos from, to;
-    CHECK(edit_search(e, "x", false));
-    CHECK(edit_selection(e, &from, &to) && from.line == 0);
-    CHECK(edit_search(e, "x", false));
-    CHECK(edit_selection(e, &from, &to) && from.line == 1);
-    CHECK(edit_search(e, "x", true));
-    CHECK(edit_selection(e, &from, &to) && from.line == 0);
-    CHECK(!edit_search(e, "zz", false));
-    edit_free(e);
-}
-
 // Whatever is done, undoing all of it gives the beginning, and doing it again the end.
 TEST(random_edits_are_undone_and_redone)
 {
