@@ -279,4 +279,3 @@ const char *bench_farewell(const bench *b)
 {
     return b->farewell.len ? buf_cstr(&b->farewell) : NULL;
 }
-
