@@ -9,10 +9,11 @@
 
 #include <string.h>
 
-// When a cell was changed last; cells without one were never changed.
+// When a cell was changed last, and by whom; cells without one were never changed.
 struct change {
     char *cell;
     int64_t rev;
+    const void *by;
 };
 
 struct document {
@@ -82,26 +83,26 @@ const char *document_path(const document *d)
     return d->path;
 }
 
-static int64_t changed_at(const document *d, const char *id)
+static struct change *change_of(const document *d, const char *id)
 {
     for (size_t i = 0; i < d->n_changes; i++)
         if (str_eq(d->changes[i].cell, id))
-            return d->changes[i].rev;
-    return 0;
+            return &d->changes[i];
+    return NULL;
 }
 
-static void note_change(document *d, const char *id)
+static void note_change(document *d, const char *id, const void *by)
 {
+    struct change *c = change_of(d, id);
     d->saved = false;
     d->rev++;
-    for (size_t i = 0; i < d->n_changes; i++) {
-        if (!str_eq(d->changes[i].cell, id))
-            continue;
-        d->changes[i].rev = d->rev;
-        return;
+    if (!c) {
+        d->changes = mem_resize(d->changes, d->n_changes + 1, sizeof *d->changes);
+        c = &d->changes[d->n_changes++];
+        c->cell = mem_strdup(id);
     }
-    d->changes = mem_resize(d->changes, d->n_changes + 1, sizeof *d->changes);
-    d->changes[d->n_changes++] = (struct change){mem_strdup(id), d->rev};
+    c->rev = d->rev;
+    c->by = by;
 }
 
 static int find_cell(const document *d, const char *id, size_t *i, err *e)
@@ -110,13 +111,16 @@ static int find_cell(const document *d, const char *id, size_t *i, err *e)
                                              : err_set(e, ERR_NOT_FOUND, "there is no cell %s", id);
 }
 
-// The cell a message names, unless somebody has changed it since the revision the message knows.
-static int find_unchanged(const document *d, const cJSON *message, size_t *i, err *e)
+// The cell a message names, unless somebody else has changed it since the revision the message
+// knows.
+static int find_unchanged(
+    const document *d, const cJSON *message, const void *by, size_t *i, err *e)
 {
     const char *id = json_str(message, "cell");
-    if (changed_at(d, id) > json_int_or(message, "rev", 0))
+    const struct change *c = change_of(d, id);
+    if (c && c->by != by && c->rev > json_int_or(message, "rev", 0))
         return err_set(e, ERR_CONFLICT, "cell %s was changed by another client (revision %lld)", id,
-            (long long)changed_at(d, id));
+            (long long)c->rev);
     return find_cell(d, id, i, e);
 }
 
@@ -142,23 +146,23 @@ static cJSON *edited_event(const document *d, const char *change, const char *id
     return event;
 }
 
-static cJSON *edit(document *d, const cJSON *m, err *e)
+static cJSON *edit(document *d, const cJSON *m, const void *by, err *e)
 {
     size_t i;
-    if (find_unchanged(d, m, &i, e) < 0)
+    if (find_unchanged(d, m, by, &i, e) < 0)
         return NULL;
     const char *marker = json_str(m, "marker"), *source = json_str(m, "source");
     if (marker)
         notebook_set_marker(d->notebook, i, marker);
     const cell *c = notebook_replace(d->notebook, i, source);
-    note_change(d, c->id);
+    note_change(d, c->id, by);
     cJSON *event = edited_event(d, "edit", c->id);
     json_set_str(event, "source", source);
     json_set_str(event, "marker", marker);
     return event;
 }
 
-static cJSON *insert(document *d, const cJSON *m, err *e)
+static cJSON *insert(document *d, const cJSON *m, const void *by, err *e)
 {
     size_t at, taken;
     const char *id = json_str(m, "as");
@@ -170,7 +174,7 @@ static cJSON *insert(document *d, const cJSON *m, err *e)
     }
     const char *marker = json_str_or(m, "marker", ""), *source = json_str(m, "source");
     const cell *c = notebook_insert_as(d->notebook, at, id, marker, source);
-    note_change(d, c->id);
+    note_change(d, c->id, by);
     cJSON *event = edited_event(d, "insert", c->id);
     json_set_str(event, "after", json_str(m, "after"));
     json_set_str(event, "source", source);
@@ -178,24 +182,24 @@ static cJSON *insert(document *d, const cJSON *m, err *e)
     return event;
 }
 
-static cJSON *move(document *d, const cJSON *m, err *e)
+static cJSON *move(document *d, const cJSON *m, const void *by, err *e)
 {
     size_t from, to;
-    if (find_unchanged(d, m, &from, e) < 0 || find_place(d, m, &to, e) < 0)
+    if (find_unchanged(d, m, by, &from, e) < 0 || find_place(d, m, &to, e) < 0)
         return NULL;
     notebook_move(d->notebook, from, to > from ? to - 1 : to);
-    note_change(d, json_str(m, "cell"));
+    note_change(d, json_str(m, "cell"), by);
     cJSON *event = edited_event(d, "move", json_str(m, "cell"));
     json_set_str(event, "after", json_str(m, "after"));
     return event;
 }
 
-static cJSON *delete (document *d, const cJSON *m, err *e)
+static cJSON *delete (document *d, const cJSON *m, const void *by, err *e)
 {
     size_t i;
-    if (find_unchanged(d, m, &i, e) < 0)
+    if (find_unchanged(d, m, by, &i, e) < 0)
         return NULL;
-    note_change(d, json_str(m, "cell"));
+    note_change(d, json_str(m, "cell"), by);
     notebook_delete(d->notebook, i);
     return edited_event(d, "delete", json_str(m, "cell"));
 }
@@ -207,7 +211,7 @@ static bool file_changed(const document *d)
            !str_eq(now, d->file_hash);
 }
 
-static cJSON *save(document *d, const cJSON *m, err *e)
+static cJSON *save(document *d, const cJSON *m, const void *by, err *e)
 {
     const char *path = json_str_or(m, "path", d->path);
     if (!path) {
@@ -239,7 +243,7 @@ static cJSON *save(document *d, const cJSON *m, err *e)
     return event;
 }
 
-static cJSON *reload(document *d, const cJSON *m, err *e)
+static cJSON *reload(document *d, const cJSON *m, const void *by, err *e)
 {
     if (!d->path) {
         err_set(e, ERR_USAGE, "this notebook has no file yet");
@@ -257,16 +261,16 @@ static cJSON *reload(document *d, const cJSON *m, err *e)
     return document_event(d);
 }
 
-cJSON *document_change(document *d, const char *type, const cJSON *message, err *e)
+cJSON *document_change(document *d, const char *type, const cJSON *message, const void *by, err *e)
 {
     static const struct {
         const char *type;
-        cJSON *(*fn)(document *d, const cJSON *m, err *e);
+        cJSON *(*fn)(document *d, const cJSON *m, const void *by, err *e);
     } changes[] = {{"edit", edit}, {"insert", insert}, {"move", move}, {"delete", delete},
         {"save", save}, {"reload", reload}};
     for (size_t i = 0; i < ARRAY_LEN(changes); i++)
         if (str_eq(changes[i].type, type))
-            return changes[i].fn(d, message, e);
+            return changes[i].fn(d, message, by, e);
     err_set(e, ERR_INVALID, "%s is no change of a document", type);
     return NULL;
 }
@@ -302,7 +306,7 @@ int document_refresh(document *d, cJSON **event)
 {
     if (!file_changed(d))
         return 0;
-    if (d->saved && (*event = reload(d, NULL, NULL)))
+    if (d->saved && (*event = reload(d, NULL, NULL, NULL)))
         return 1;
     char now[SHA256_HEX];
     if (sha256_file(d->path, now, NULL) < 0 || str_eq(now, d->told_hash))

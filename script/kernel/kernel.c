@@ -27,6 +27,16 @@
 #include <string.h>
 #include <unistd.h>
 
+// Clients go on with the cells that they know.
+static void keep_ids(notebook *nb, const notebook *from)
+{
+    size_t n = notebook_count(from);
+    AUTO_FREE const char **ids = mem_array(n + 1, sizeof *ids);
+    for (size_t i = 0; i < n; i++)
+        ids[i] = notebook_cell(from, i)->id;
+    notebook_set_ids(nb, ids, n, NULL);
+}
+
 // The notebook, from its file or from a journal whose kernel was restarted, with the parameters
 // given.
 static notebook *load_notebook(const struct kernel_options *o, bool *saved, err *e)
@@ -39,11 +49,14 @@ static notebook *load_notebook(const struct kernel_options *o, bool *saved, err 
         return NULL;
     AUTO_BUF text = {0};
     notebook_print(fold_notebook(f), &text);
+    notebook *nb = notebook_parse(buf_cstr(&text), text.len, e);
+    if (nb)
+        keep_ids(nb, fold_notebook(f));
     fold_free(f);
     AUTO_BUF file = {0};
     *saved = path_read(o->notebook, &file, 0, NULL) == 0 && file.len == text.len &&
              memcmp(file.data, text.data, text.len) == 0;
-    return notebook_parse(buf_cstr(&text), text.len, e);
+    return nb;
 }
 
 static int give_parameters(const struct kernel_options *o, notebook *nb, cJSON **values, err *e)

@@ -4,6 +4,7 @@
 and what the gutter says. Every change is checked in the file that saving it leaves."""
 import os
 import re
+import time
 
 from screen import Screen
 from tap import FIRESTEEL, eventually, run, sh
@@ -564,6 +565,12 @@ def test_folding_a_selection_and_back(t):
         leave(s)
 
 
+def answer(s, key):
+    """What was typed ahead decides nothing: a dialog is answered after a pause."""
+    time.sleep(0.5)
+    s.keys(key)
+
+
 def test_saving_asks_before_it_overwrites(t):
     where = folder(t)
     with workbench(where) as s:
@@ -577,7 +584,7 @@ def test_saving_asks_before_it_overwrites(t):
         assert "From outside" in read(where)
         s.keys("s")
         s.wait("The file has changed")
-        s.keys("o")
+        answer(s, "o")
         s.gone("The file has changed")
         s.wait("saved")
         assert "From outside" not in read(where) and "One" not in read(where)
@@ -587,7 +594,7 @@ def test_saving_asks_before_it_overwrites(t):
         s.wait("changed underneath")
         s.keys("s")
         s.wait("The file has changed")
-        s.keys("r")
+        answer(s, "r")
         s.wait("From outside")
         s.wait("One")
         leave(s)
@@ -601,7 +608,7 @@ def test_saving_under_a_name(t):
         s.type("w other.lua")
         s.keys("Enter")
         s.wait("is there already")
-        s.keys("n")
+        answer(s, "n")
         s.wait(":w")
         s.type("third.lua")
         s.keys("Enter")
@@ -722,6 +729,74 @@ def test_a_deleted_cell_comes_back_with_its_output(t):
         s.wait("[ ] B")
         s.wait("│ precious")
         leave_unsaved(s)
+
+
+def test_two_clients_in_one_cell_lose_nothing(t):
+    where = folder(t)
+    with workbench(where) as a, Screen([FIRESTEEL, "cells.lua"], cwd=where) as b:
+        b.wait("idle")
+        a.keys("j Enter C-End")
+        b.keys("j Enter C-Home")
+        a.wait("EDIT")
+        b.wait("EDIT")
+        a.type(" + 1")
+        b.type("local ")  # before a's text is there
+        a.wait("a = 1 + 1")
+        b.keys("Esc")
+        a.keys("Esc")
+        a.quiet()
+        eventually(lambda: row_of(a) == row_of(b))
+        won = row_of(a)
+        assert won in ("a = 1 + 1", "local a = 1"), won
+        loser = b if won == "a = 1 + 1" else a
+        loser.wait("another client has changed this cell")
+        loser.keys("Enter M-z")
+        loser.wait("local a = 1" if loser is b else "a = 1 + 1")
+        loser.keys("Esc")
+        eventually(lambda: row_of(a) == row_of(b) != won)
+        loser.keys("C-s")
+        loser.wait("saved")
+        leave(a)
+        leave(b)
+
+
+def row_of(s):
+    return next((row[1:].strip() for row in s.screen() if "a = 1" in row), None)
+
+
+def test_what_is_typed_survives_that_its_cell_is_deleted(t):
+    where = folder(t)
+    with workbench(where) as a, Screen([FIRESTEEL, "cells.lua"], cwd=where) as b:
+        b.wait("idle")
+        a.keys("j Enter C-End")
+        a.type(" + precious")
+        b.wait("precious")
+        b.keys("j d d")
+        a.wait("stands in a new one")
+        a.type("xxdd")
+        a.wait("a = 1 + preciousxxdd")
+        a.wait("EDIT")
+        a.keys("Esc")
+        b.wait("preciousxxdd")
+        assert saved(a, where) == [START[0], "|a = 1 + preciousxxdd", START[2], START[3]]
+        leave(b)
+        leave(a)
+
+
+def test_what_is_typed_at_a_restart_stays(t):
+    where = folder(t)
+    with workbench(where) as s:
+        s.keys("j Enter C-End")
+        s.type(" + 1")
+        s.keys("Esc 0 0 Enter")
+        s.type(" + 2")
+        s.quiet(300)
+        s.wait("a = 1 + 1 + 2")
+        s.wait("idle")
+        s.wait("EDIT")
+        s.keys("Esc")
+        assert saved(s, where)[1] == "One|a = 1 + 1 + 2"
+        leave(s)
 
 
 def test_without_a_kernel_everything_says_so(t):

@@ -56,6 +56,7 @@ void bench_free(bench *b)
     free(b->run);
     free(b->state);
     free(b->spool_dir);
+    free(b->rescue);
     free(b->select);
     free(b);
 }

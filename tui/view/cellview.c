@@ -14,7 +14,8 @@ static int title_rows(bench *b, size_t i)
 
 static int shown_rows(bench *b, size_t i, int width)
 {
-    int rows = output_rows(b, i, width - OUTPUT_INDENT);
+    bool code = slot_cell(b, i)->kind == CELL_CODE; // what it left as one comes back with it
+    int rows = code ? output_rows(b, i, width - OUTPUT_INDENT) : 0;
     return rows && b->slots[i]->output_folded ? 1 : rows;
 }
 

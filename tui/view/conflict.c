@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Saving would overwrite what somebody else wrote: whose is kept is asked, and nothing is lost by
 // thinking it over.
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -11,7 +12,16 @@ struct conflict_view {
     view head;
     char *path; // another file than the document's own, or NULL
     bool exists, leave;
+    int64_t quiet; // mono ns since when no key came: what was typed ahead decides nothing
 };
+enum { PAUSE_MS = 400 };
+
+static bool too_early(struct conflict_view *v)
+{
+    int64_t was = v->quiet;
+    v->quiet = clock_mono();
+    return v->quiet - was < PAUSE_MS * CLOCK_MS;
+}
 
 static void draw(view *view_, grid *g, rect area)
 {
@@ -36,6 +46,9 @@ static bool act(view *view_, enum action a)
     bench *b = v->head.bench;
     bool leave = v->leave;
     AUTO_FREE char *path = mem_strdup(v->path);
+    bool decides = a == ACT_OVERWRITE || a == ACT_RELOAD || a == ACT_SAVE_AS;
+    if (decides && too_early(v))
+        return true;
     if (a == ACT_OVERWRITE) {
         view_pop(view_);
         save_document(b, path, true, leave);
@@ -49,6 +62,11 @@ static bool act(view *view_, enum action a)
         return a == ACT_RELOAD;
     }
     return true;
+}
+
+static void type(view *view_, key k)
+{
+    too_early((struct conflict_view *)view_);
 }
 
 static void done(view *view_)
@@ -67,8 +85,13 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "C-z", ACT_SUSPEND},
 };
 static const struct keymap keys = KEYMAP(bindings);
-const struct view_ops conflict_view_ops = {
-    .name = "saving", .keys = &keys, .overlay = true, .draw = draw, .act = act, .done = done};
+const struct view_ops conflict_view_ops = {.name = "saving",
+    .keys = &keys,
+    .overlay = true,
+    .draw = draw,
+    .act = act,
+    .type = type,
+    .done = done};
 
 void conflict_push(bench *b, const char *path, bool exists, bool leave)
 {
@@ -76,4 +99,5 @@ void conflict_push(bench *b, const char *path, bool exists, bool leave)
     v->path = mem_strdup(path);
     v->exists = exists;
     v->leave = leave;
+    v->quiet = clock_mono();
 }

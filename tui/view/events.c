@@ -3,7 +3,7 @@
 // the screen is drawn anew. While the past of a run comes in, what is shown stays as it is.
 #include "base/mem.h"
 #include "base/str.h"
-#include "tui/view/view.h"
+#include "tui/view/structure.h"
 
 #include <string.h>
 
@@ -73,12 +73,14 @@ static void catch_up(bench *b)
     b->fold = STEAL(b->incoming);
     if (b->document)
         fold_event(b->fold, b->document, NULL);
+    b->seen = b->rev;
     for (size_t i = 0; i < b->n_slots; i++) {
-        b->slots[i]->version++;
-        b->slots[i]->echoes = 0; // what was on its way is in it, or never will be
+        struct slot *s = b->slots[i];
+        s->version++;
+        s->asked = 0; // what was on its way is in it, or never will be
+        s->base = s->made = 0;
     }
     slots_follow(b);
-    b->seen = b->rev;
     tell_views(b, NULL);
     remote_flush(b);
     b->dirty = true;
@@ -94,8 +96,10 @@ static void on_document(bench *b, const cJSON *m)
     }
     if (b->saved)
         orphan_note_file(b);
-    if (json_get(m, "seq"))
-        return; // a reload: the fold has it
+    if (json_get(m, "seq")) { // a reload: the fold has it
+        b->seen = b->rev;
+        return;
+    }
     cJSON_Delete(b->document);
     b->document = cJSON_Duplicate(m, true);
     if (b->incoming && fold_seq(b->incoming) >= b->caught_up)
@@ -105,16 +109,16 @@ static void on_document(bench *b, const cJSON *m)
 static void on_edited(bench *b, const cJSON *m)
 {
     int64_t rev = json_int_or(m, "rev", 0);
-    struct slot *s = slot_by_id(b, json_str(m, "cell"), NULL);
     b->rev = rev > b->rev ? rev : b->rev;
     b->seen = rev > b->seen ? rev : b->seen;
-    if (s && str_eq(json_str(m, "change"), "edit"))
-        s->echoes -= s->echoes > 0;
     b->saved = str_eq(json_str(m, "change"), "save");
-    if (b->saved)
-        orphan_note_file(b);
-    if (b->saved)
-        bench_say(b, "saved %s", json_str_or(m, "path", ""));
+    if (!b->saved)
+        return;
+    char *path = mem_strdup(json_str_or(m, "path", b->path));
+    free(b->path);
+    b->path = path;
+    orphan_note_file(b);
+    bench_say(b, "saved %s", path);
 }
 
 static void on_ask(bench *b, const cJSON *m)
@@ -183,6 +187,7 @@ static void on_event(bench *b, message_type type, const cJSON *m)
     else if (type == MESSAGE_edited || type == MESSAGE_document || type == MESSAGE_run ||
              type == MESSAGE_resumed)
         slots_follow(b);
+    structure_rescue(b);
     touch(b, m);
     tell_views(b, m);
 }

@@ -91,7 +91,7 @@ void notebook_follow(struct notebook_view *v)
         size_t mark = v->mark + now - v->at; // may wrap around
         v->mark = mark <= last ? mark : now;
         v->at = now;
-    } else if (v->anchor && v->editing) {
+    } else if (v->anchor && v->editing && !b->select) {
         v->editing = false;
         bench_say(b, "the cell has been deleted");
     }
@@ -99,6 +99,9 @@ void notebook_follow(struct notebook_view *v)
         v->mark = v->at;
         v->keep = true;
         free(STEAL(b->select));
+        if (b->rescued && v->editing)
+            edit_set_cursor(b->slots[v->at]->edit, b->rescue_cursor);
+        b->rescued = false;
     }
     v->at = v->at > last ? last : v->at;
     v->mark = v->mark > last ? last : v->mark;

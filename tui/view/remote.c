@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the kernel is asked for. Messages are handled in the order they are sent, so a revision can
-// be counted ahead: each of our changes makes one.
+// What the kernel is asked for. A change names the revision it is based on; where another client
+// has changed the cell since, the kernel refuses it.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -29,54 +29,81 @@ static void on_reply(void *arg, const cJSON *reply)
     b->ops->changed(b->arg);
 }
 
-// What others wrote is shown instead of what was refused.
-static void on_refused(bench *b)
-{
-    for (size_t i = 0; i < b->n_slots; i++) {
-        b->slots[i]->sent = text_revision(edit_text(b->slots[i]->edit));
-        b->slots[i]->echoes = 0;
-    }
-    slots_follow(b);
-}
-
-static void on_edit_reply(void *arg, const cJSON *reply)
-{
-    bench *b = arg;
-    on_reply(b, reply);
-    if (reply && !json_bool_or(reply, "ok", false))
-        on_refused(b);
-}
-
 static void on_changed(void *arg, const cJSON *reply)
 {
     bench *b = arg;
     int64_t rev = json_int_or(reply, "rev", 0);
     b->asked -= b->asked > 0;
     b->made = rev > b->made ? rev : b->made;
-    on_edit_reply(b, reply);
-    if (!b->asked && reply && !json_bool_or(reply, "ok", false))
-        b->rev = b->seen > b->made ? b->seen : b->made;
+    on_reply(b, reply);
 }
 
 // A change of the cells: what is typed next waits for it (typeahead.c).
 static void send_change(bench *b, cJSON *m)
 {
-    json_set_int(m, "rev", b->rev++);
+    json_set_int(m, "rev", b->seen);
     b->saved = false;
     b->asked++;
     client_request(b->client, m, on_changed, b);
 }
 
-static cJSON *edit_message(struct slot *s)
+struct editing {
+    bench *bench;
+    char *cell;
+    bool waited_for; // by what is typed next
+};
+
+// The kernel has another client's text, which is shown; undo brings back what was typed here.
+static void give_way(bench *b, struct slot *s)
+{
+    s->sent = text_revision(edit_text(s->edit));
+    s->contested = true;
+    bench_complain(b, "another client has changed this cell: M-z in it brings back yours");
+    slots_follow_cell(b, s->id);
+}
+
+static void on_edited(void *arg, const cJSON *reply)
+{
+    struct editing *e = arg;
+    bench *b = e->bench;
+    struct slot *s = slot_by_id(b, e->cell, NULL);
+    const char *code = json_str_or(json_get(reply, "error"), "code", "unavailable");
+    int64_t rev = json_int_or(reply, "rev", 0);
+    bool done = json_bool_or(reply, "ok", false);
+    if (e->waited_for) {
+        b->asked -= b->asked > 0;
+        b->made = rev > b->made ? rev : b->made;
+    }
+    on_reply(b, reply);
+    if (s)
+        s->asked -= s->asked > 0;
+    if (s && done)
+        s->base = s->made = rev;
+    else if (s && str_eq(code, "unavailable")) // the kernel stops: the next one gets it
+        s->sent = UINT64_MAX;
+    else if (s)
+        give_way(b, s);
+    free(e->cell);
+    free(e);
+}
+
+static void send_edit(bench *b, struct slot *s, const char *marker)
 {
     AUTO_BUF source = {0};
     text_all(edit_text(s->edit), &source);
     s->sent = text_revision(edit_text(s->edit));
-    s->echoes++;
+    s->asked++;
+    s->contested = false;
     cJSON *m = message_new(MESSAGE_edit);
+    json_set_int(m, "rev", s->base);
     json_set_str(m, "cell", s->id);
     json_set_str(m, "source", buf_cstr(&source));
-    return m;
+    json_set_str(m, "marker", marker);
+    b->saved = false;
+    b->asked += marker != NULL;
+    struct editing *e = mem_alloc(sizeof *e);
+    *e = (struct editing){b, mem_strdup(s->id), marker != NULL};
+    client_request(b->client, m, on_edited, e);
 }
 
 void remote_flush(bench *b)
@@ -84,14 +111,9 @@ void remote_flush(bench *b)
     b->edited_at = 0;
     if (!b->client || b->read_only)
         return;
-    for (size_t i = 0; i < b->n_slots; i++) {
-        if (!slot_unsent(b->slots[i]))
-            continue;
-        cJSON *m = edit_message(b->slots[i]);
-        json_set_int(m, "rev", b->rev++);
-        b->saved = false;
-        client_request(b->client, m, on_edit_reply, b);
-    }
+    for (size_t i = 0; i < b->n_slots; i++)
+        if (slot_unsent(b->slots[i]))
+            send_edit(b, b->slots[i], NULL);
 }
 
 static void add_cells(bench *b, cJSON *m, size_t from, size_t to)
@@ -177,9 +199,7 @@ void remote_move(bench *b, const char *id, const char *after)
 
 void remote_edit(bench *b, size_t i, const char *marker)
 {
-    cJSON *m = edit_message(b->slots[i]);
-    json_set_str(m, "marker", marker);
-    send_change(b, m);
+    send_edit(b, b->slots[i], marker);
 }
 
 // A request whose reply somebody waits for, whatever view is on top by then.

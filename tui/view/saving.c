@@ -14,6 +14,7 @@ struct saving {
 static void on_saved(bench *b, void *arg, const cJSON *reply)
 {
     struct saving *s = arg;
+    b->asked -= b->asked > 0;
     const cJSON *error = json_get(reply, "error");
     const char *code = json_str_or(error, "code", "");
     bool exists = str_eq(code, "exists");
@@ -21,6 +22,10 @@ static void on_saved(bench *b, void *arg, const cJSON *reply)
         b->saved = true; // the event that says so may come later
         if (s->leave)
             leave_now(b, false);
+    } else if ((exists || str_eq(code, "conflict")) && view_mode(b->top) == MODE_EDIT) {
+        bench_complain(b, exists
+                              ? "not saved: that file is there already"
+                              : "not saved: the file has changed; leave the cell and save again");
     } else if (exists || str_eq(code, "conflict")) {
         conflict_push(b, s->path, exists, s->leave);
     } else {
@@ -47,6 +52,7 @@ void save_document(bench *b, const char *path, bool force, bool leave)
     json_set_str(m, "path", path);
     if (force)
         json_set_bool(m, "force", true);
+    b->asked++; // what is typed next waits
     remote_ask(b, m, on_saved, s);
 }
 

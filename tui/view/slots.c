@@ -86,19 +86,50 @@ static struct slot *slot_new(const cell *c)
     return s;
 }
 
-// The kernel's text wins, unless something typed here is not sent yet.
-static void follow_cell(struct slot *s, const cell *c)
+static void take_text(struct slot *s, const char *words)
+{
+    size_t n = strlen(words);
+    pos at = edit_cursor(s->edit);
+    if (!s->contested) {
+        edit_reset(s->edit, words, n);
+        return;
+    }
+    edit_select(s->edit, (pos){0}, text_end(edit_text(s->edit)));
+    edit_insert(s->edit, words, n);
+    edit_set_cursor(s->edit, at);
+}
+
+// The kernel's text wins, unless something typed here is not sent yet, or not answered.
+static void follow_cell(bench *b, struct slot *s, const cell *c)
 {
     s->language = language_of(c);
     const struct syntax_writing *w = syntax_writing(s->language);
     edit_set_language(s->edit, &(struct edit_language){w->comment, w->opens, w->closes, w->indent});
-    if (slot_unsent(s) || s->echoes)
+    if (slot_unsent(s) || s->asked || b->seen < s->made)
         return;
     AUTO_BUF now = {0};
     text_all(edit_text(s->edit), &now);
     if (!str_eq(buf_cstr(&now), c->source))
-        edit_reset(s->edit, c->source, strlen(c->source));
+        take_text(s, c->source);
     s->sent = text_revision(edit_text(s->edit));
+    s->base = b->seen;
+}
+
+// What is typed in a cell that another client deletes is kept, for a new one (structure.c).
+static void keep_typed(bench *b)
+{
+    for (size_t i = 0; i < b->n_slots; i++) {
+        if (!b->slots[i] || b->slots[i] != b->edited)
+            continue;
+        AUTO_BUF words = {0};
+        text_all(edit_text(b->edited->edit), &words);
+        free(b->rescue);
+        b->rescue = mem_strdup(buf_cstr(&words));
+        b->rescue_at = i;
+        b->rescue_cursor = edit_cursor(b->edited->edit);
+        b->edited = NULL;
+        return;
+    }
 }
 
 void slots_follow(bench *b)
@@ -112,9 +143,10 @@ void slots_follow(bench *b)
         slots[i] = slot_by_id(b, c->id, &was) ? STEAL(b->slots[was]) : NULL;
         if (!slots[i]) // or a second one with that id
             slots[i] = slot_new(c);
-        follow_cell(slots[i], c);
+        follow_cell(b, slots[i], c);
         hashmap_set(at, c->id, strlen(c->id), i);
     }
+    keep_typed(b);
     slots_free(b);
     b->slots = slots;
     b->slot_at = at;
@@ -127,7 +159,7 @@ void slots_follow_cell(bench *b, const char *id)
     size_t at;
     struct slot *s = slot_by_id(b, id, &at);
     if (s)
-        follow_cell(s, slot_cell(b, at));
+        follow_cell(b, s, slot_cell(b, at));
     b->dirty = true;
 }
 

@@ -20,4 +20,6 @@ static inline size_t selection_hi(struct selection s)
 // false: the action is none of these. Else *s is what is to be selected.
 bool structure_act(bench *b, enum action a, struct selection *s);
 void structure_insert(bench *b, size_t at); // an empty cell, which gets selected
-void structure_split(bench *b, size_t at);  // at the cursor
+// What was typed in a cell that another client has deleted comes to stand in a new one.
+void structure_rescue(bench *b);
+void structure_split(bench *b, size_t at); // at the cursor

@@ -51,7 +51,10 @@ struct slot {
     syntax_cache *syntax;
     syntax_language language;
     uint64_t sent;   // revision of the text that the kernel has
-    unsigned echoes; // texts of ours that the kernel has not told yet
+    unsigned asked;  // texts of ours that the kernel has not answered
+    int64_t base;    // revision of the kernel's text that this one is based on
+    int64_t made;    // revision that the kernel made of our last one: older news are passed over
+    bool contested;  // somebody else's text came instead of ours, which undo brings back
     uint64_t hashed; // revision of the text whose hash this is
     char hash[SHA256_HEX];
     unsigned version; // counts what happened to its output
@@ -88,6 +91,10 @@ struct bench {
     cJSON *asks;    // the events of the open questions, oldest first; "later": true once put off
     cJSON *cluster; // the newest "cluster" event, or NULL
     struct history *history;
+    char *rescue; // text of the cell that was edited here and deleted by another client
+    size_t rescue_at;
+    pos rescue_cursor;
+    bool rescued; // it is in the new cell that gets selected
     char *select; // id of a cell to be selected as soon as it is there
 
     unsigned asked;     // what the kernel has not answered and typing waits for
