@@ -293,6 +293,7 @@ static int edit_file(void *arg, const char *path, err *e)
         signal(SIGINT, SIG_DFL);
         signal(SIGQUIT, SIG_DFL);
         signal(SIGPIPE, SIG_DFL);
+        signal(SIGPIPE, SIG_DFL);
         execl("/bin/sh", "sh", "-c", command, "sh", path, (char *)NULL);
         _exit(127);
     }

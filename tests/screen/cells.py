@@ -671,6 +671,11 @@ def test_leaving_discards_keeps_or_saves(t):
         s.gone("One")
         s.keys("q")
         s.wait("Unsaved")
+        s.wait("Esc stays")
+        s.resize("40x10")
+        s.wait("k  leave")
+        s.wait("Esc  stay")
+        s.resize("80x24")
         s.keys("d")
         assert s.exit() == "exit 0"
         assert "goes on (a cell runs)" in text(s), text(s)

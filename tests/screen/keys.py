@@ -3,6 +3,7 @@
 """Every key of the help is pressed, and what a person sees then is looked at. The program's own tables
 say which keys there are: a key without a case fails."""
 import os
+import time
 
 from bench import folder, stop_all, workbench
 from pressing import (On, PRESS, REDRAWN, bold, cases, chosen, chosen_row, cursor, lacks, program_tables, reversed_text,
@@ -368,6 +369,7 @@ def test_when_the_file_has_changed(t):
             f.write("\n-- %% Other\n")
         s.keys("s")
         s.wait("has changed")
+        time.sleep(0.5)  # keys that come at once are typed ahead and decide nothing
         return s
 
     unsaved = "j d d", "wait small.lua +"

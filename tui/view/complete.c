@@ -198,6 +198,11 @@ static void done(view *view_)
     free(v->cell);
 }
 
+static void hint(const view *v, buf *out)
+{
+    buf_str(out, "Tab the next, Enter takes it, Esc closes");
+}
+
 static const struct binding bindings[] = {
     {MODE_VIEW, "Tab", ACT_ROW_NEXT},
     {MODE_VIEW, "Down", ACT_ROW_NEXT},
@@ -218,6 +223,7 @@ const struct view_ops complete_view_ops = {.name = "names",
     .act = act,
     .type = type,
     .paste = paste,
+    .hint = hint,
     .done = done};
 
 // What all names begin with.

@@ -28,16 +28,17 @@ static void draw(view *view_, grid *g, rect area)
     struct conflict_view *v = (struct conflict_view *)view_;
     const char *path = v->path ? v->path : v->head.bench->path;
     AUTO_FREE char *name = path_basename(path ? path : "");
-    AUTO_FREE char *words =
-        v->exists ? str_fmt("%s is there already.\n\no  overwrite it\nn  save under another "
-                            "name\nEsc  later",
-                        name)
-                  : str_fmt("%s was changed by another program since it was read.\n\n"
-                            "o  overwrite it with what is here\n"
-                            "r  read it again, and lose what is unsaved here\n"
-                            "n  save under another name\nEsc  later",
-                        name);
-    dialog_draw(g, area, v->exists ? "Another file" : "The file has changed", words, "", NULL);
+    AUTO_FREE char *words = str_fmt(v->exists ? "%s is there already.\no  overwrite it\n"
+                                              : "o  overwrite %s\n"
+                                                "r  read it again; what is unsaved is lost\n",
+        name);
+    AUTO_FREE char *all = str_fmt("%sn  save under another name\nEsc  later", words);
+    dialog_draw(g, area, v->exists ? "Another file" : "The file has changed", all, "", NULL);
+}
+
+static void hint(const view *v, buf *out)
+{
+    buf_str(out, "Esc decides later");
 }
 
 static bool act(view *view_, enum action a)
@@ -91,6 +92,7 @@ const struct view_ops conflict_view_ops = {.name = "saving",
     .draw = draw,
     .act = act,
     .type = type,
+    .hint = hint,
     .done = done};
 
 void conflict_push(bench *b, const char *path, bool exists, bool leave)

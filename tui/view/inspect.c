@@ -55,6 +55,11 @@ static void done(view *view_)
     free(((struct inspect_view *)view_)->words);
 }
 
+static void hint(const view *v, buf *out)
+{
+    buf_str(out, "Esc closes");
+}
+
 static const struct binding bindings[] = {
     {MODE_VIEW, "Down", ACT_ROW_NEXT},
     {MODE_VIEW, "Up", ACT_ROW_PREVIOUS},
@@ -71,6 +76,7 @@ const struct view_ops inspect_view_ops = {.name = "documentation",
     .act = act,
     .type = type,
     .paste = paste,
+    .hint = hint,
     .done = done};
 
 void inspect_push(bench *b, const char *words)

@@ -6,16 +6,20 @@
 
 static void draw(view *v, grid *g, rect area)
 {
-    static const char with[] = "The notebook has changes that are not in its file.\n\n"
-                               "s  save and leave\n"
+    static const char with[] = "s  save and leave\n"
                                "d  discard them and leave\n"
                                "k  leave; they stay in the kernel\n"
                                "Esc  stay",
-                      without[] = "The kernel has gone, and these changes are not in the file.\n\n"
+                      without[] = "The kernel has gone.\n"
                                   "s  save and leave\n"
                                   "d  discard them and leave\n"
                                   "Esc  stay";
     dialog_draw(g, area, "Unsaved changes", v->bench->client ? with : without, "", NULL);
+}
+
+static void hint(const view *v, buf *out)
+{
+    buf_str(out, "Esc stays");
 }
 
 static bool act(view *v, enum action a)
@@ -39,7 +43,7 @@ static const struct binding bindings[] = {
 };
 static const struct keymap keys = KEYMAP(bindings);
 const struct view_ops leave_view_ops = {
-    .name = "leaving", .keys = &keys, .overlay = true, .draw = draw, .act = act};
+    .name = "leaving", .keys = &keys, .overlay = true, .draw = draw, .act = act, .hint = hint};
 
 void leave_push(bench *b)
 {

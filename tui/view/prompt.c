@@ -200,6 +200,13 @@ static void done(view *view_)
     line_free(((struct prompt_view *)view_)->line);
 }
 
+static void hint(const view *v, buf *out)
+{
+    const struct prompt_view *p = (const struct prompt_view *)v;
+    buf_str(out, p->what == PROMPT_SEARCH ? "Enter searches, Esc closes"
+                                          : "Enter does it, Tab the next, Esc closes");
+}
+
 static const struct binding bindings[] = {
     {MODE_VIEW, "Tab", ACT_ROW_NEXT},
     {MODE_VIEW, "Down", ACT_ROW_NEXT},
@@ -216,6 +223,7 @@ const struct view_ops prompt_view_ops = {.name = "palette",
     .act = act,
     .type = type,
     .paste = paste,
+    .hint = hint,
     .done = done};
 
 void prompt_push(bench *b, enum prompt what, const char *words)
