@@ -47,7 +47,7 @@ struct workbench {
     char *socket; // of its kernel, for after a restart
     int tries;
     int64_t framed; // mono ns of the last picture of what came in
-    bool frame_waits, leaving;
+    bool frame_waits, leaving, welcomed;
     bool watching; // somebody else's run
     int picked;    // row of a list
     int (*starter)(void *arg, workbench *w, const char *recover, err *e);
@@ -174,6 +174,7 @@ static void on_message(void *arg, message_type type, const cJSON *message)
     if (l != w->link)
         return;
     w->tries = 0;
+    w->welcomed = w->welcomed || type == MESSAGE_welcome;
     bench_message(w->bench, type, message);
     if (type == MESSAGE_welcome && !bench_restarting(w->bench)) {
         link_free(STEAL(w->old));
@@ -197,7 +198,9 @@ static void last_words(workbench *w, char *out, size_t size)
         n--;
     text[n > 0 ? n : 0] = '\0';
     const char *line = strrchr(text, '\n');
-    snprintf(out, size, "%s", line ? line + 1 : text);
+    const char *words = line ? line + 1 : text;
+    const char *own = "firesteel-kernel: ";
+    snprintf(out, size, "%s", words + (str_starts(words, own) ? strlen(own) : 0));
 }
 
 static void on_closed(void *arg, const err *reason)
@@ -210,6 +213,11 @@ static void on_closed(void *arg, const err *reason)
     link_free(STEAL(w->link));
     last_words(w, why, sizeof why);
     bool restarting = bench_restarting(w->bench);
+    if (!w->welcomed && *why) { // there has been nothing to look at yet, or to lose
+        err_set(&w->failed, ERR_FAILED, "%s", why);
+        leave(w);
+        return;
+    }
     bench_lost(w->bench, restarting        ? ""
                          : *why            ? why
                          : reason->text[0] ? reason->text

@@ -65,8 +65,11 @@ void life_client_gone(kernel *k, bool owner)
     if (server_clients(k->server) > 0)
         return;
     // Closing the workbench leaves the kernel running only for something, which what is not saved
-    // is too; a visitor changes nothing.
-    if (!owner || running_busy(k) || displays_live(k) > 0 || !document_saved(k->document))
+    // is too; a visitor changes nothing. After a restart the client that began it all may be gone
+    // for long, and the others have yet to come.
+    bool awaited = k->options->recover && !k->greeted;
+    if (!owner || awaited || running_busy(k) || displays_live(k) > 0 ||
+        !document_saved(k->document))
         life_idle(k);
     else
         life_end(k, 0, NULL);

@@ -50,6 +50,7 @@ static void on_hello(void *arg, peer *p, const cJSON *message)
     server_send(p, document_event(k->document));
     server_greet(p, json_int_or(message, "from", 0));
     server_reply(p, message, NULL);
+    k->greeted = true;
     if (k->idle_timer)
         loop_timer_stop(k->idle_timer);
     if (!k->options->detach)

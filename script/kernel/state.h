@@ -77,6 +77,7 @@ struct kernel {
     actions *actions;
     struct sandbox *sandbox;
     char *sandbox_kubeconfig;
+    bool greeted; // a client has said hello
     loop_timer *run_timer, *cell_timer, *idle_timer;
     loop_signal *signals[3];
     struct filewatch *watch;

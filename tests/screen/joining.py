@@ -38,8 +38,7 @@ def test_another_folder_is_told_who_has_it(t):
             other.wait("is open already")
             shown = text(other)
             assert re.search(r"process \d+ on \S+", shown) and f"firesteel attach {name}" in shown, shown
-            other.keys("q")
-            assert other.exit() == "exit 0"
+            assert other.exit() == "exit 1"
         s.keys("j C-e")
         s.wait("[1] First")
         leave(s)
@@ -67,6 +66,44 @@ def test_the_time_goes_on_while_a_cell_asks(t):
         s.keys("Esc")
         s.wait("COMMAND")
         leave(s)
+
+
+def test_a_client_that_came_later_can_restart(t):
+    where = folder(t)
+    with workbench(where) as s:
+        s.keys("G C-e")
+        s.wait("line 1")
+        s.keys("q")
+        s.wait("goes on")
+        s.exit()
+    with Screen([FIRESTEEL, "attach"], cwd=where) as s, Screen([FIRESTEEL, "attach"], cwd=where) as other:
+        s.wait("● busy")
+        other.wait("● busy")
+        s.keys("0 0")
+        for each in (s, other):
+            each.wait("● idle")
+            each.gone("[*] Slow")
+        s.keys("j C-e")
+        other.wait("[1] First")
+        leave(other)
+        leave(s)
+
+
+def test_who_only_watches_a_run_does_not_end_it(t):
+    where = folder(t, "for i = 1, 1000 do print('line ' .. i) sh 'sleep 0.05' end\n")
+    with Screen([FIRESTEEL, "run", "small.lua"], cwd=where) as runs:
+        runs.wait("line 2")
+        with Screen([FIRESTEEL, "attach"], cwd=where) as s:
+            s.wait("(watching)")
+            for keys in ("C-c", "i i"):
+                s.keys(keys)
+                s.wait("only watched")
+            s.keys("q")
+            s.exit()
+        seen = runs.screen()
+        eventually(lambda: runs.screen() != seen)
+        runs.signal("INT")
+        assert runs.exit() == "exit 130"
 
 
 run(globals())

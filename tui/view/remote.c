@@ -15,7 +15,7 @@ bool remote_ready(bench *b, bool change)
         bench_complain(b, str_eq(b->state, "starting") ? "the kernel is starting"
                                                        : "there is no kernel: 00 starts one");
     else if (change && b->read_only)
-        bench_complain(b, "a headless run is only watched");
+        bench_complain(b, "a headless run is only watched; :stop ends it");
     return b->client && !(change && b->read_only);
 }
 
@@ -150,7 +150,7 @@ void remote_clear(bench *b, size_t from, size_t to)
 
 void remote_interrupt(bench *b)
 {
-    if (!remote_ready(b, false))
+    if (!remote_ready(b, true))
         return;
     client_request(b->client, message_new(MESSAGE_interrupt), on_reply, b);
     bench_say(b, "interrupting");
