@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Needles are the secrets and their base64 spellings, in a list for each first byte. At every place
-// of a text the longest needle that fits is replaced; a stream holds back what may still become
-// one, so chunks and the whole give the same result.
+// Needles are the secrets in all their spellings: as they are, as texts escape them, in base64. At
+// every place of a text the longest needle that fits is replaced; a stream holds back what may
+// still become one, so chunks and the whole give the same result.
+//
+//   text  … p a s s w …
+//           └┬┘         pairs: does any needle begin with these two bytes? Nearly always not.
+//           └──┬──┘     buckets: the needles that begin with four bytes of this hash
 #include "script/journal/mask.h"
 
 #include "base/mem.h"
@@ -10,17 +14,22 @@
 #include <ctype.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <string.h>
+
+enum { KEY = 4, BUCKET_BITS = 12 };
 
 struct needle {
     char *bytes;
-    size_t n;
-    struct needle *next; // of the same first byte, longest first
+    size_t n;            // at least KEY
+    struct needle *next; // of the same bucket, longest first
 };
 
 struct mask {
     pthread_mutex_t lock;
-    struct needle *first[256];
+    unsigned char first[256];       // does any needle begin with it?
+    unsigned char pairs[65536 / 8]; // the same of two bytes, a bit each
+    struct needle *buckets[1 << BUCKET_BITS];
     atomic_bool any; // read without the lock
 };
 
@@ -35,10 +44,10 @@ void mask_free(mask *m)
 {
     if (!m)
         return;
-    for (int i = 0; i < 256; i++) {
-        while (m->first[i]) {
-            struct needle *n = m->first[i];
-            m->first[i] = n->next;
+    for (size_t i = 0; i < ARRAY_LEN(m->buckets); i++) {
+        while (m->buckets[i]) {
+            struct needle *n = m->buckets[i];
+            m->buckets[i] = n->next;
             explicit_bzero(n->bytes, n->n);
             free(n->bytes);
             free(n);
@@ -48,9 +57,21 @@ void mask_free(mask *m)
     free(m);
 }
 
+static size_t bucket_of(const char *bytes)
+{
+    uint32_t key;
+    memcpy(&key, bytes, sizeof key);
+    return (uint32_t)(key * 2654435761u) >> (32 - BUCKET_BITS); // Knuth's multiplicative hash
+}
+
+static size_t pair_of(const char *bytes)
+{
+    return (size_t)(unsigned char)bytes[0] << 8 | (unsigned char)bytes[1];
+}
+
 static void add_needle(mask *m, const char *bytes, size_t n)
 {
-    struct needle **at = &m->first[(unsigned char)*bytes];
+    struct needle **at = &m->buckets[bucket_of(bytes)];
     while (*at && (*at)->n >= n) {
         if ((*at)->n == n && !memcmp((*at)->bytes, bytes, n))
             return;
@@ -59,6 +80,8 @@ static void add_needle(mask *m, const char *bytes, size_t n)
     struct needle *new = mem_alloc(sizeof *new);
     *new = (struct needle){mem_dup(bytes, n), n, *at};
     *at = new;
+    m->first[(unsigned char)*bytes] = true;
+    m->pairs[pair_of(bytes) / 8] |= (unsigned char)(1u << pair_of(bytes) % 8);
     m->any = true;
 }
 
@@ -83,12 +106,77 @@ static void add_base64(mask *m, const char *secret, size_t n)
     }
 }
 
+// How printers write the inside of a string: JSON as most do; Go's encoder (kubectl's annotations),
+// which also keeps HTML's characters out; Python's, which keeps to ASCII; and Lua's %q, by which
+// cells show tables.
+enum dialect { DIALECT_JSON, DIALECT_GO, DIALECT_PYTHON, DIALECT_LUA, DIALECT_COUNT };
+
+// Of a valid sequence of several bytes.
+static uint32_t code_point(const char *s, size_t size)
+{
+    uint32_t c = (unsigned char)*s & (0x7Fu >> size);
+    for (size_t i = 1; i < size; i++)
+        c = c << 6 | ((unsigned char)s[i] & 0x3Fu);
+    return c;
+}
+
+static void add_utf16(buf *out, uint32_t c)
+{
+    if (c >= 0x10000)
+        buf_fmt(out, "\\u%04x\\u%04x", 0xD7C0 + (c >> 10), 0xDC00 + (c & 0x3FF));
+    else
+        buf_fmt(out, "\\u%04x", c);
+}
+
+static void escape_byte(enum dialect d, unsigned char c, unsigned char next, buf *out)
+{
+    static const char names[] = "btn?fr";
+    if (c == '"' || c == '\\')
+        buf_fmt(out, "\\%c", c);
+    else if (c == '\n' || (d != DIALECT_LUA && c >= '\b' && c <= '\r' && c != '\v'))
+        buf_fmt(out, "\\%c", names[c - '\b']);
+    else if (d == DIALECT_LUA && (c < 0x20 || c == 0x7F))
+        buf_fmt(out, next >= '0' && next <= '9' ? "\\%03u" : "\\%u", c);
+    else if (c < 0x20 || (d == DIALECT_GO && strchr("&<>", c)))
+        buf_fmt(out, "\\u%04x", c);
+    else
+        buf_char(out, (char)c);
+}
+
+static void escape(enum dialect d, const char *s, size_t n, buf *out)
+{
+    for (size_t i = 0; i < n;) {
+        size_t size = utf8_len(s + i, n - i);
+        uint32_t c = size > 1 ? code_point(s + i, size) : 0;
+        if (size > 1 && (d == DIALECT_PYTHON || (d == DIALECT_GO && (c | 1) == 0x2029)))
+            add_utf16(out, c);
+        else if (size > 1)
+            buf_add(out, s + i, size);
+        else
+            escape_byte(d, (unsigned char)s[i], i + 1 < n ? (unsigned char)s[i + 1] : 0, out);
+        i += size > 1 ? size : 1;
+    }
+}
+
+// A spelling and, where they differ, how a text spells it when it quotes it `depth` times: JSON
+// within a string of JSON or YAML is twice.
+static void add_spellings(mask *m, const char *s, size_t n, int depth)
+{
+    add_needle(m, s, n);
+    add_base64(m, s, n);
+    for (enum dialect d = 0; d < DIALECT_COUNT && depth > 0; d++) {
+        AUTO_BUF text = {0};
+        escape(d, s, n, &text);
+        if (text.len != n || memcmp(text.data, s, n) != 0)
+            add_spellings(m, text.data, text.len, depth - 1);
+        explicit_bzero(text.data, text.len);
+    }
+}
+
 static void add_value(mask *m, const char *secret, size_t n)
 {
-    if (n < MASK_MIN)
-        return;
-    add_needle(m, secret, n);
-    add_base64(m, secret, n);
+    if (n >= MASK_MIN)
+        add_spellings(m, secret, n, 2);
 }
 
 void mask_add(mask *m, const char *secret, size_t n)
@@ -134,12 +222,25 @@ void mask_add_env(mask *m, const char *const *env)
     }
 }
 
+static bool may_start(const mask *m, const char *p, size_t left)
+{
+    if (left < 2)
+        return m->first[(unsigned char)*p];
+    return m->pairs[pair_of(p) / 8] >> pair_of(p) % 8 & 1;
+}
+
 // The longest needle at p; *partial: p may be the start of a longer one that more bytes would show.
 static size_t match(const mask *m, const char *p, const char *end, bool *partial)
 {
     size_t left = (size_t)(end - p);
     *partial = false;
-    for (const struct needle *n = m->first[(unsigned char)*p]; n; n = n->next) {
+    if (left < KEY) {
+        *partial = may_start(m, p, left);
+        return 0;
+    }
+    if (!may_start(m, p, left))
+        return 0;
+    for (const struct needle *n = m->buckets[bucket_of(p)]; n; n = n->next) {
         if (n->n > left)
             *partial = *partial || memcmp(n->bytes, p, left) == 0;
         else if (memcmp(n->bytes, p, n->n) == 0)

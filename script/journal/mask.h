@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Secrets, and how they are kept out of journal, spools, reports and terminals: every registered
-// value is replaced by "[secret]", raw and as base64 at its three alignments.
+// value is replaced by "[secret]", as it is, as strings of JSON and Lua escape it (also one within
+// the other), and as base64 at its three alignments.
 // A mask owns copies of its secrets; any thread may add and apply (it locks inside).
 #pragma once
 #include "base/buf.h"

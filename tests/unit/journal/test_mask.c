@@ -51,13 +51,45 @@ TEST(base64_is_found_at_every_alignment)
     mask_free(m);
 }
 
+// What a printer writes of a secret in quotes is the secret, too.
+TEST(escaped_spellings_are_replaced)
+{
+    mask *m = mask_new();
+    static const char odd[] = "pq\"as\\s&w<0>rd\t1";
+    mask_add(m, odd, strlen(odd));
+    check(m, "pq\"as\\s&w<0>rd\t1", "[secret]");
+    check(m, "{\"a\":\"pq\\\"as\\\\s&w<0>rd\\t1\"}", "{\"a\":\"[secret]\"}");
+    check(m, "{token = \"pq\\\"as\\\\s&w<0>rd\\0091\"}", "{token = \"[secret]\"}");
+    check(m, "pq\\\"as\\\\s\\u0026w\\u003c0\\u003erd\\t1", "[secret]");
+    check(m, "pq\\\\\\\"as\\\\\\\\s\\\\u0026w\\\\u003c0\\\\u003erd\\\\t1", "[secret]");
+    check(m, "pq\\\\\\\"as\\\\\\\\s&w<0>rd\\\\t1", "[secret]");
+    mask_add(m, "caf\xC3\xA9 \xF0\x9F\x94\x91 au lait", 18);
+    check(m, "\"caf\\u00e9 \\ud83d\\udd11 au lait\"", "\"[secret]\"");
+    mask_add(m, "line one\nline two", 17);
+    check(m, "x: \"line one\\nline two\"", "x: \"[secret]\"");
+    mask_free(m);
+}
+
+TEST(base64_of_an_escaped_secret_is_replaced)
+{
+    mask *m = mask_new();
+    mask_add(m, "hunter\"2\"hunter", 15);
+    static const char auth[] = "{\"auths\":{\"password\":\"hunter\\\"2\\\"hunter\"}}";
+    AUTO_BUF text = {0}, out = {0};
+    base64_encode(&text, auth, strlen(auth));
+    CHECK(mask_text(m, text.data, text.len, &out));
+    mask_free(m);
+}
+
 TEST(chunks_of_a_stream_give_what_the_whole_gives)
 {
     mask *m = one_secret();
     mask_add(m, "hunter2-h", 9); // a prefix of the other
     mask_add(m, "2-hunter2!!", 11);
+    mask_add(m, "say \"hi\" to", 11);
     static const char text[] =
-        "x hunter2-hunter2 hunter2-h hunter2-hunterX 2-hunter2!! hunter2-hunte";
+        "x hunter2-hunter2 hunter2-h hunter2-hunterX 2-hunter2!! say \\\"hi\\\" to say\"hi "
+        "hunter2-hunte";
     AUTO_BUF whole = {0};
     mask_text(m, text, strlen(text), &whole);
     for (size_t a = 0; a <= strlen(text); a++) {
