@@ -85,22 +85,22 @@ bool bundle_table(const cJSON *data, buf *out)
     return true;
 }
 
-// Length of the escape sequence at s (CSI, OSC, or two bytes).
+// Length of the escape sequence at s (CSI, OSC, or two bytes). None spans lines.
 static size_t escape_length(const char *s, size_t n)
 {
     if (n < 2)
         return n;
     size_t i = 2;
     if (s[1] == '[') {
-        while (i < n && (s[i] < 0x40 || s[i] > 0x7e))
+        while (i < n && s[i] != '\n' && (s[i] < 0x40 || s[i] > 0x7e))
             i++;
-        return i < n ? i + 1 : n;
+        return i < n && s[i] != '\n' ? i + 1 : i;
     }
     if (s[1] != ']')
-        return 2;
-    while (i < n && s[i] != '\a' && s[i] != '\033')
+        return s[1] == '\n' ? 1 : 2;
+    while (i < n && s[i] != '\n' && s[i] != '\a' && s[i] != '\033')
         i++;
-    return i < n ? i + 1 + (s[i] == '\033' && i + 1 < n) : n;
+    return i < n && s[i] != '\n' ? i + 1 + (s[i] == '\033' && i + 1 < n) : i;
 }
 
 static size_t plain_length(const char *s, size_t n)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The states follow ECMA-48 as DEC's parsers do (vt100.net/emu/dec_ansi_parser): a sequence ends at
 // its final byte, a string (OSC, DCS, APC, PM, SOS) at ST, BEL or CAN; ESC starts anew wherever it
-// stands.
+// stands. Unlike there a newline ends each of them: what was cut off hides no more than its line.
 #include "tui/grid/ansi.h"
 
 #include "base/str.h"
@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { GROUND, ESCAPE, ESCAPE_MORE, CSI, CSI_SKIP, STRING, STRING_ESCAPE };
+enum { REACH = 16 << 10 };
 enum { ESC = 0x1B, BEL = 0x07, CAN = 0x18, SUB = 0x1A };
 
 static const style plain = {0};
@@ -151,6 +152,9 @@ static void sequence_byte(struct ansi *a, unsigned char c, const struct ansi_ops
 {
     if (c == CAN || c == SUB) {
         a->state = GROUND;
+    } else if (c == '\n') {
+        a->state = GROUND;
+        ops->control(arg, '\n');
     } else if (c == ESC) {
         a->state = a->state == STRING || a->state == STRING_ESCAPE ? STRING_ESCAPE : ESCAPE;
     } else if (a->state == STRING) {
@@ -162,10 +166,7 @@ static void sequence_byte(struct ansi *a, unsigned char c, const struct ansi_ops
         else
             escape_byte(a, c);
     } else if (c < 0x20) {
-        if (c == '\n') { // a sequence never spans lines: it was cut off
-            a->state = GROUND;
-            ops->control(arg, '\n');
-        }
+        return;
     } else if (a->state == ESCAPE) {
         escape_byte(a, c);
     } else if (a->state == CSI) {
@@ -239,4 +240,30 @@ void ansi_feed(struct ansi *a, const char *bytes, size_t n, const struct ansi_op
             ground_control(a, bytes[end], ops, arg);
         i = end + 1;
     }
+}
+
+static void no_text(void *arg, const char *s, size_t n, style st)
+{
+}
+
+static void no_control(void *arg, char c)
+{
+}
+
+style ansi_after(style before, const char *bytes, size_t n)
+{
+    static const struct ansi_ops ops = {.text = no_text, .control = no_control};
+    struct ansi a = {.style = before};
+    const char *end = bytes + n;
+    while (bytes < end && (bytes = memchr(bytes, ESC, (size_t)(end - bytes))))
+        do
+            ansi_feed(&a, bytes++, 1, &ops, NULL);
+        while (bytes < end && a.state != GROUND);
+    return a.style;
+}
+
+size_t ansi_reach(uint64_t offset)
+{
+    uint64_t start = offset - offset % REACH;
+    return (size_t)(offset - (start > REACH ? start - REACH : 0));
 }

@@ -6,6 +6,8 @@
 #include "base/buf.h"
 #include "tui/grid/style.h"
 
+#include <stdint.h>
+
 enum { ANSI_PARAMS = 16 };
 
 // The parser's state between chunks; {0} is its start. A plain value: copy it to remember a place
@@ -25,6 +27,12 @@ struct ansi_ops {
 };
 // Appends the sequence that makes what follows look so, whatever was before.
 void ansi_select(buf *out, style st);
+// A look that a line leaves on goes on in the next one, as on a terminal. What it is after so many
+// bytes of whole lines:
+style ansi_after(style before, const char *bytes, size_t n);
+// How many bytes before an offset in a stream are looked at for that, so that what is read from
+// the middle looks the same whichever way one came there: 16 to 32 KiB.
+size_t ansi_reach(uint64_t offset);
 void ansi_feed(struct ansi *a, const char *bytes, size_t n, const struct ansi_ops *ops, void *arg);
 
 // Output as lines, with returns and backspaces applied as a terminal would (so a progress bar

@@ -113,6 +113,7 @@ void lines_end(lines *l)
         l->filtering = l->filtering || (l->filter.n && p->looked < source_size(p->source));
     }
     l->last.i = NO_LINE;
+    l->look.known = false;
     l->near.n = 0;
 }
 
@@ -259,6 +260,31 @@ static bool find_match(lines *l, uint64_t i)
     return true;
 }
 
+// The look that earlier lines have left on at the start of a line of the piece at hand.
+static style look_before(lines *l, struct place at)
+{
+    const struct piece *b = &l->near;
+    uint64_t from = at.offset - ansi_reach(at.offset), start = from;
+    style look = {0};
+    if (l->look.known && l->look.part == at.part && l->look.from == from &&
+        l->look.offset <= at.offset) {
+        start = l->look.offset;
+        look = l->look.at_offset;
+    }
+    size_t n = (size_t)(at.offset - start);
+    AUTO_BUF read = {0};
+    bool is_near = start >= b->offset && at.offset <= b->offset + b->n;
+    if (!is_near)
+        source_read(l->parts[at.part].source, start, n, &read);
+    l->look.at_offset = is_near ? ansi_after(look, b->bytes.data + (start - b->offset), n)
+                                : ansi_after(look, buf_cstr(&read), read.len);
+    l->look.part = at.part;
+    l->look.from = from;
+    l->look.offset = at.offset;
+    l->look.known = true;
+    return l->look.at_offset;
+}
+
 bool lines_get(lines *l, uint64_t i, struct numbered_line *out)
 {
     if (i >= lines_count(l))
@@ -277,6 +303,9 @@ bool lines_get(lines *l, uint64_t i, struct numbered_line *out)
     l->last.next = end ? at.offset + n + 1 : b->next;
     ansi_text_free(l->text);
     l->text = ansi_text_new(0);
+    AUTO_BUF look = {0};
+    ansi_select(&look, look_before(l, at));
+    ansi_text_feed(l->text, look.data, look.len);
     ansi_text_feed(l->text, bytes, n);
     *out = (struct numbered_line){.text = ansi_text_line(l->text, 0),
         .base = l->parts[at.part].base,

@@ -75,6 +75,12 @@ struct lines {
         struct place place;
         uint64_t number, next; // in its part; where the next one starts
     } last;
+    struct {
+        size_t part;
+        uint64_t from, offset; // looked at from here on, until there
+        style at_offset;
+        bool known;
+    } look; // what earlier lines have left on
     ansi_text *text;
     buf settled;
 };

@@ -37,9 +37,9 @@ static attr_t attributes(uint32_t attrs)
 {
     static const struct {
         uint32_t ours;
-        attr_t theirs;
+        attr_t theirs; // nothing blinks: one could not read beside it
     } table[] = {{ATTR_BOLD, A_BOLD}, {ATTR_DIM, A_DIM}, {ATTR_ITALIC, A_ITALIC},
-        {ATTR_UNDERLINE, A_UNDERLINE}, {ATTR_BLINK, A_BLINK}, {ATTR_REVERSE, A_REVERSE}};
+        {ATTR_UNDERLINE, A_UNDERLINE}, {ATTR_BLINK, A_BOLD}, {ATTR_REVERSE, A_REVERSE}};
     attr_t out = A_NORMAL;
     for (size_t i = 0; i < ARRAY_LEN(table); i++)
         if (attrs & table[i].ours)

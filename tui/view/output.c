@@ -30,6 +30,16 @@ static uint64_t count_lines(const char *at, size_t n)
     return lines;
 }
 
+// Lines of a stream, with what earlier ones have left on.
+static void draw_lines(struct canvas *c, const char *bytes, size_t n, const char *earlier,
+    size_t earlier_n, style base, uint64_t before)
+{
+    AUTO_BUF shown = {0};
+    ansi_select(&shown, ansi_after((style){0}, earlier, earlier_n));
+    buf_add(&shown, bytes, n);
+    canvas_ansi(c, shown.data, shown.len, base, STREAM_ROWS, before);
+}
+
 static void draw_spooled(
     bench *b, struct canvas *c, const char *name, uint64_t from, uint64_t to, style base)
 {
@@ -42,7 +52,11 @@ static void draw_spooled(
         uint64_t before = near == from && start == 0
                               ? 0
                               : spool_line_at(s, near + start) - spool_line_at(s, from);
-        canvas_ansi(c, buf_cstr(&bytes) + start, bytes.len - start, base, STREAM_ROWS, before);
+        uint64_t at = near + start;
+        AUTO_BUF earlier = {0};
+        spool_read(s, at - ansi_reach(at - from), at, &earlier, NULL);
+        draw_lines(c, buf_cstr(&bytes) + start, bytes.len - start, buf_cstr(&earlier), earlier.len,
+            base, before);
     } else {
         canvas_line(c, LOOK_ERROR, "%s", e.text);
     }
@@ -57,8 +71,9 @@ static void draw_stream(bench *b, struct canvas *c, const struct output *o)
         return;
     }
     size_t start = tail_start(o->text, o->text_n, true);
-    canvas_ansi(
-        c, o->text + start, o->text_n - start, base, STREAM_ROWS, count_lines(o->text, start));
+    size_t reach = ansi_reach(start);
+    draw_lines(c, o->text + start, o->text_n - start, o->text + start - reach, reach, base,
+        count_lines(o->text, start));
 }
 
 static void draw_log(bench *b, struct canvas *c, const cJSON *log, bool live)

@@ -56,9 +56,10 @@ TEST(markdown_reads_as_a_page)
 TEST(terminal_codes_settle)
 {
     AUTO_BUF out = {0};
-    static const char text[] = "a\r\nbar\rfoo\n\033[31mred\033[0m\033]0;title\a!\n\bx\r";
+    static const char text[] = "a\r\nbar\rfoo\n\033[31mred\033[0m\033]0;title\a!\n\bx\n"
+                               "b\033]0;cut off\nc\033[3\nd\r";
     text_settle(text, sizeof text - 1, &out);
-    CHECK_STR(buf_cstr(&out), "a\nfoo\nred!\nx");
+    CHECK_STR(buf_cstr(&out), "a\nfoo\nred!\nx\nb\nc\nd");
 }
 
 TEST(long_output_is_cut_in_the_middle)

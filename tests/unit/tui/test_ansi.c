@@ -57,6 +57,18 @@ TEST(a_selected_look_is_read_back)
     }
 }
 
+TEST(what_is_left_on_is_found_in_any_bytes)
+{
+    static const char text[] = "a\x1b[1mb\nc\x1b]0;\x1b[2m\nd\x1b[31me\x1b[\n\xc3";
+    const style want = {.fg = COLOR_INDEX(1), .attrs = ATTR_BOLD | ATTR_DIM};
+    CHECK(style_equal(ansi_after((style){0}, text, sizeof text - 1), want));
+    CHECK(style_equal(ansi_after(want, "no change", 9), want));
+    CHECK(style_equal(ansi_after(want, "x\x1b[my", 5), (style){0}));
+    for (uint64_t at = 0; at < 200000; at += 777)
+        CHECK(ansi_reach(at) <= at && ansi_reach(at) < 32 << 10 &&
+              (ansi_reach(at) == at || ansi_reach(at) >= 16 << 10));
+}
+
 TEST(everything_else_is_dropped)
 {
     check("a\x1b[2Jb\x1b[10;20Hc\x1b[?1049hd\n", "abcd|");
@@ -73,6 +85,8 @@ TEST(everything_else_is_dropped)
           "31mb\xc2\x85\n",
         "a31mb|");                  // C1
     check("a\x1b[31\nb\n", "a|b|"); // cut off in mid-sequence
+    check("a\x1b]0;x\nb\n", "a|b|");
+    check("a\x1bPq\x1b\nb\x1b\nc\n", "a|b|c|");
     check("\x1b[999999999999999999;;;;;;;;;;;;;;;;;;;;;;;;;1mx\n", "x|");
     const char nul[] = "a\0b\x07"
                        "c\n";

@@ -266,6 +266,48 @@ TEST(a_line_without_end_is_cut_and_passed)
     end(&w);
 }
 
+static style look_of(lines *l, uint64_t i)
+{
+    struct numbered_line line;
+    return lines_get(l, i, &line) && line.text.spans_n ? line.text.spans[0].style : (style){0};
+}
+
+// Red is left on in line 10, bold in line 3000: whichever way a line is come to it looks the same.
+TEST(a_look_that_is_left_on_goes_on)
+{
+    enum { LINES = 6000 };
+    err e = {0};
+    spool *s = spool_create(tap_dir(), "looks", &e);
+    CHECK_OK(s, e);
+    AUTO_BUF bytes = {0};
+    for (int i = 0; i < LINES; i++)
+        buf_fmt(&bytes, "%sline %d of a stream%s\n", i == 3000 ? "\033[1m" : "", i,
+            i == 10 ? "\033[31m" : "");
+    CHECK_OK(spool_append(s, bytes.data, bytes.len, 1, &e) == 0, e);
+    lines *l = lines_new();
+    lines_begin(l);
+    lines_add_spool(l, tap_dir(), "looks", 0, spool_size(s), (style){0});
+    lines_add_text(l, "another\n", 8, (style){0});
+    lines_end(l);
+    static style forwards[LINES];
+    for (int i = 0; i < LINES; i++)
+        forwards[i] = look_of(l, (uint64_t)i);
+    size_t wrong = 0;
+    random_state = 5;
+    for (int i = LINES; i-- > 0;) {
+        uint64_t any = roll(LINES);
+        wrong += !style_equal(look_of(l, (uint64_t)i), forwards[i]);
+        wrong += !style_equal(look_of(l, any), forwards[any]);
+    }
+    CHECK_INT(wrong, 0);
+    CHECK(forwards[10].fg == 0 && forwards[11].fg == COLOR_INDEX(1));
+    CHECK(forwards[700].fg == COLOR_INDEX(1) && forwards[3200].attrs == ATTR_BOLD);
+    CHECK(forwards[5999].fg == 0); // too far away to be known
+    CHECK(look_of(l, LINES).fg == 0);
+    lines_free(l);
+    spool_close(s);
+}
+
 TEST(a_million_lines_are_searched_and_filtered_at_once)
 {
     enum { LINES = 1000000 };
