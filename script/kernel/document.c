@@ -13,7 +13,7 @@
 struct change {
     char *cell;
     int64_t rev;
-    const void *by;
+    int64_t by;
 };
 
 struct document {
@@ -91,7 +91,7 @@ static struct change *change_of(const document *d, const char *id)
     return NULL;
 }
 
-static void note_change(document *d, const char *id, const void *by)
+static void note_change(document *d, const char *id, int64_t by)
 {
     struct change *c = change_of(d, id);
     d->saved = false;
@@ -113,8 +113,7 @@ static int find_cell(const document *d, const char *id, size_t *i, err *e)
 
 // The cell a message names, unless somebody else has changed it since the revision the message
 // knows.
-static int find_unchanged(
-    const document *d, const cJSON *message, const void *by, size_t *i, err *e)
+static int find_unchanged(const document *d, const cJSON *message, int64_t by, size_t *i, err *e)
 {
     const char *id = json_str(message, "cell");
     const struct change *c = change_of(d, id);
@@ -146,7 +145,7 @@ static cJSON *edited_event(const document *d, const char *change, const char *id
     return event;
 }
 
-static cJSON *edit(document *d, const cJSON *m, const void *by, err *e)
+static cJSON *edit(document *d, const cJSON *m, int64_t by, err *e)
 {
     size_t i;
     if (find_unchanged(d, m, by, &i, e) < 0)
@@ -162,7 +161,7 @@ static cJSON *edit(document *d, const cJSON *m, const void *by, err *e)
     return event;
 }
 
-static cJSON *insert(document *d, const cJSON *m, const void *by, err *e)
+static cJSON *insert(document *d, const cJSON *m, int64_t by, err *e)
 {
     size_t at, taken;
     const char *id = json_str(m, "as");
@@ -182,7 +181,7 @@ static cJSON *insert(document *d, const cJSON *m, const void *by, err *e)
     return event;
 }
 
-static cJSON *move(document *d, const cJSON *m, const void *by, err *e)
+static cJSON *move(document *d, const cJSON *m, int64_t by, err *e)
 {
     size_t from, to;
     if (find_unchanged(d, m, by, &from, e) < 0 || find_place(d, m, &to, e) < 0)
@@ -194,7 +193,7 @@ static cJSON *move(document *d, const cJSON *m, const void *by, err *e)
     return event;
 }
 
-static cJSON *delete (document *d, const cJSON *m, const void *by, err *e)
+static cJSON *delete (document *d, const cJSON *m, int64_t by, err *e)
 {
     size_t i;
     if (find_unchanged(d, m, by, &i, e) < 0)
@@ -211,7 +210,7 @@ static bool file_changed(const document *d)
            !str_eq(now, d->file_hash);
 }
 
-static cJSON *save(document *d, const cJSON *m, const void *by, err *e)
+static cJSON *save(document *d, const cJSON *m, int64_t by, err *e)
 {
     const char *path = json_str_or(m, "path", d->path);
     if (!path) {
@@ -243,7 +242,7 @@ static cJSON *save(document *d, const cJSON *m, const void *by, err *e)
     return event;
 }
 
-static cJSON *reload(document *d, const cJSON *m, const void *by, err *e)
+static cJSON *reload(document *d, const cJSON *m, int64_t by, err *e)
 {
     if (!d->path) {
         err_set(e, ERR_USAGE, "this notebook has no file yet");
@@ -261,11 +260,11 @@ static cJSON *reload(document *d, const cJSON *m, const void *by, err *e)
     return document_event(d);
 }
 
-cJSON *document_change(document *d, const char *type, const cJSON *message, const void *by, err *e)
+cJSON *document_change(document *d, const char *type, const cJSON *message, int64_t by, err *e)
 {
     static const struct {
         const char *type;
-        cJSON *(*fn)(document *d, const cJSON *m, const void *by, err *e);
+        cJSON *(*fn)(document *d, const cJSON *m, int64_t by, err *e);
     } changes[] = {{"edit", edit}, {"insert", insert}, {"move", move}, {"delete", delete},
         {"save", save}, {"reload", reload}};
     for (size_t i = 0; i < ARRAY_LEN(changes); i++)
@@ -306,7 +305,7 @@ int document_refresh(document *d, cJSON **event)
 {
     if (!file_changed(d))
         return 0;
-    if (d->saved && (*event = reload(d, NULL, NULL, NULL)))
+    if (d->saved && (*event = reload(d, NULL, 0, NULL)))
         return 1;
     char now[SHA256_HEX];
     if (sha256_file(d->path, now, NULL) < 0 || str_eq(now, d->told_hash))

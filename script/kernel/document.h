@@ -25,7 +25,7 @@ const char *document_path(const document *d); // or NULL
 // Does what a message (edit, insert, move, delete, save, reload) says. Returns the event to journal
 // and send ("edited", or "document" after a reload), or NULL: ERR_CONFLICT, ERR_NOT_FOUND,
 // ERR_INVALID, …. `by` tells clients apart: one's own changes are no conflict.
-cJSON *document_change(document *d, const char *type, const cJSON *message, const void *by, err *e);
+cJSON *document_change(document *d, const char *type, const cJSON *message, int64_t by, err *e);
 // The "document" event: the whole of it.
 cJSON *document_event(const document *d);
 // The file was touched: 0 nothing new, 1 reloaded (*event to journal), 2 changed under unsaved

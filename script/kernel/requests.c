@@ -73,7 +73,7 @@ static int change(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
         return err_set(e, ERR_UNAVAILABLE, "the run is over");
     if (lock_other(k, m, &other, e) < 0)
         return -1;
-    cJSON *event = document_change(k->document, json_str(m, "type"), m, p, e);
+    cJSON *event = document_change(k->document, json_str(m, "type"), m, server_number(p), e);
     document_lock_release(event && other ? k->lock : other);
     if (event && other)
         k->lock = other;

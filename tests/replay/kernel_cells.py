@@ -287,6 +287,25 @@ def test_document_is_edited_by_two_clients(t):
     other.close()
 
 
+def test_a_client_that_comes_later_overwrites_nothing_it_has_not_seen(t):
+    sock = os.path.join(t.dir(), "kernel.sock")
+    os.chmod(os.path.dirname(sock), 0o700)
+    k = Kernel(t, cell("a = 1", "A"), "--socket", sock)
+    from kernel import Connection
+    first = k.cells()[0]["id"]
+    for text in ["a = 2", "a = 3"]:  # each by a client of its own, which knows what was before
+        other = Connection.to(sock)
+        other.send(type="hello", version=1)
+        rev = other.wait(lambda e: e["type"] == "document")["rev"]
+        refused = other.ask(type="edit", rev=0, cell=first, source="from the file")
+        assert text == "a = 2" or refused["error"]["code"] == "conflict", refused
+        if not refused["ok"]:
+            assert other.ask(type="edit", rev=rev, cell=first, source=text)["ok"]
+        assert other.ask(type="edit", rev=0, cell=first, source=text)["ok"], "one's own is no conflict"
+        other.close()
+    assert k.ask(type="edit", rev=0, cell=first, source="x")["error"]["code"] == "conflict"
+
+
 def test_a_deleted_cell_comes_back_as_itself_and_saving_overwrites_no_other_file(t):
     k = Kernel(t, cell("a = 1", "A") + cell("b = 2", "B"))
     first, second = [c["id"] for c in k.cells()]
