@@ -144,10 +144,11 @@ def pid_of(s):
 
 
 def garbage(s):
-    """Something else writes on the terminal."""
+    """Something else writes on the terminal, until it shows: the program may be drawing."""
     with open(f"/proc/{pid_of(s)}/fd/0", "w", encoding="ascii") as tty:
         tty.write("\x1b[3;3H*garbage*")
-    return eventually(lambda: "*garbage*" in "\n".join(s.screen()))
+    s.quiet(20)
+    return "*garbage*" in "\n".join(s.screen())
 
 
 REDRAWN = (garbage, PRESS, lacks("*garbage*"))

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The whole recipe by keys is recorded, the recording plays to the same screens, and the still in the
+README is what the program draws. FIRESTEEL_UPDATE=1 writes doc/recipe.cast and doc/workbench.svg anew."""
+import json
+import os
+import re
+import shutil
+import sys
+
+from bench import leave
+from screen import Screen
+from still import svg
+from tap import BUILD, FIRESTEEL, SOURCE, run
+
+CAST = os.path.join(BUILD, "tests/screen/recipe.cast")
+STILL = os.path.join(SOURCE, "doc/workbench.svg")
+KEPT = os.path.join(SOURCE, "doc/recipe.cast")
+# Plays a recording up to a marker, as fast as it can, and waits.
+PLAYER = """
+import json, sys, tty
+tty.setraw(0)
+for line in list(open(sys.argv[1], encoding="utf-8"))[1:]:
+    _, kind, text = json.loads(line)
+    if kind == "m" and text == sys.argv[2]:
+        break
+    if kind == "o":
+        sys.stdout.write(text)
+sys.stdout.flush()
+sys.stdin.read(1)
+"""
+
+
+def record():
+    """Runs the recipe by keys; the screens at its markers, {name: answer to `styles`}."""
+    screens = {}
+
+    def mark(s, name):
+        s.quiet(300)
+        screens[name] = s.styles()
+        s.mark(name)
+
+    where = os.path.join(BUILD, "tests/screen/recipe")
+    shutil.rmtree(where, ignore_errors=True)
+    os.makedirs(where)
+    shutil.copy(os.path.join(SOURCE, "recipes/10-mnist.lua"), where)
+    with Screen([FIRESTEEL, "--sandbox", "10-mnist.lua"], cwd=where, seconds=90, record=CAST) as s:
+        s.wait("idle")
+        mark(s, "the notebook")
+        for _ in range(6):
+            s.keys("j")
+            s.quiet(150)
+        s.keys("R")
+        s.wait("push image firesteel/mnist:latest?")
+        mark(s, "a cell asks")
+        s.keys("a")
+        s.wait("delete SparkApplication mnist")
+        mark(s, "before something is removed")
+        s.keys("y")
+        s.wait("● idle")
+        s.keys("g g")
+        for _ in range(8):
+            s.keys("j")
+            s.quiet(100)
+        mark(s, "trained")
+        s.keys("G")
+        s.wait("[12] Clean up")
+        s.wait("Model prediction for index 100: 6")
+        mark(s, "the end")
+        leave(s)
+    return screens
+
+
+def test_the_recording_plays_to_the_same_screens(t):
+    screens = record()
+    with open(CAST, encoding="utf-8") as f:
+        head, *events = [json.loads(line) for line in f]
+    assert head["version"] == 2 and (head["width"], head["height"]) == (80, 24), head
+    times = [event[0] for event in events]
+    assert times == sorted(times) and {event[1] for event in events} <= {"o", "r", "m"}
+    for name, drawn in screens.items():
+        with Screen([sys.executable, "-c", PLAYER, CAST, name]) as s:
+            s.quiet(300)
+            assert s.styles() == drawn, (name, s.screen())
+    if os.environ.get("FIRESTEEL_UPDATE"):
+        shutil.copy(CAST, KEPT)
+        with open(STILL, "w", encoding="utf-8") as f:
+            f.write(svg(screens["trained"], 80))
+    the_still_is_of(screens["trained"])
+
+
+def comparable(picture):
+    """Its words without numbers and times, and without lines whose length depends on them."""
+    words = re.findall(r">([^<>]*)</text>", picture)
+    bare = [re.sub(r"\d[\d.]*(ms|s|k)?(/s)?|[─█░▉-▏\u2800-\u28ff\s]+", "", word) for word in words]
+    return [word for word in bare if word]
+
+
+def the_still_is_of(drawn):
+    with open(STILL, encoding="utf-8") as f:
+        kept = f.read()
+    assert comparable(kept) == comparable(svg(drawn, 80)), "doc/workbench.svg is not what the program draws"
+
+
+def test_the_kept_recording_is_whole_and_small(t):
+    with open(KEPT, encoding="utf-8") as f:
+        head, *events = [json.loads(line) for line in f]
+    assert head["version"] == 2 and os.path.getsize(KEPT) < 200_000
+    assert [event[2] for event in events if event[1] == "m"][-1] == "the end"
+
+
+run(globals())
