@@ -46,13 +46,22 @@ static void on_socket(void *arg, int events)
     act(w->pool, w->fd, what); // w may be gone after this
 }
 
+// An http is made on any thread, but its timers belong to the loop's: they come with the first use.
+static void start_timer(
+    loop_timer **timer, loop *l, uint64_t delay_ms, void (*fn)(void *arg), void *arg)
+{
+    if (!*timer)
+        *timer = loop_timer_new(l, fn, arg);
+    loop_timer_start(*timer, delay_ms, 0);
+}
+
 static int curl_wants_timer(CURLM *multi, long ms, void *arg)
 {
     struct pool *p = arg;
-    if (ms < 0)
+    if (ms >= 0)
+        start_timer(&p->timer, p->http->loop, (uint64_t)ms, on_timer, p);
+    else if (p->timer)
         loop_timer_stop(p->timer);
-    else
-        loop_timer_start(p->timer, (uint64_t)ms, 0);
     return 0;
 }
 
@@ -94,7 +103,6 @@ static int pool_init(struct pool *p, http *h, err *e)
     p->multi = curl_multi_init();
     if (!p->multi)
         return err_set(e, ERR_FAILED, "libcurl does not start");
-    p->timer = loop_timer_new(h->loop, on_timer, p);
     curl_multi_setopt(p->multi, CURLMOPT_SOCKETFUNCTION, curl_wants_socket);
     curl_multi_setopt(p->multi, CURLMOPT_SOCKETDATA, p);
     curl_multi_setopt(p->multi, CURLMOPT_TIMERFUNCTION, curl_wants_timer);
@@ -116,7 +124,6 @@ http *http_new(loop *l, const char *user_agent, err *e)
     http *h = mem_alloc(sizeof *h);
     h->loop = l;
     h->user_agent = mem_strdup(user_agent);
-    h->serve_timer = loop_timer_new(l, serve_later, h);
     pthread_mutex_init(&h->tls_lock, NULL);
     for (int i = 0; i < HTTP_POOL_COUNT; i++) {
         if (pool_init(&h->pools[i], h, e) != 0) {
@@ -171,5 +178,5 @@ void stream_ready(http_stream *s)
     while (*end)
         end = &(*end)->ready_next;
     *end = s;
-    loop_timer_start(h->serve_timer, 0, 0);
+    start_timer(&h->serve_timer, h->loop, 0, serve_later, h);
 }

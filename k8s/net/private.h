@@ -27,7 +27,7 @@ void tls_free_all(struct http_tls *first);
 struct pool {
     http *http;
     CURLM *multi;
-    loop_timer *timer; // curl's own
+    loop_timer *timer; // curl's own; NULL before it wants one
 };
 
 struct http {
