@@ -150,13 +150,11 @@ void client_close(client *c)
 {
     if (!c)
         return;
-    if (c->dispatching) {
-        c->closed = true;
-        return;
-    }
-    c->dispatching = true;
+    bool in_callback = c->dispatching;
+    c->dispatching = c->closed = true;
     forget_requests(c);
-    destroy(c);
+    if (!in_callback)
+        destroy(c);
 }
 
 void client_hello(client *c, int64_t from, bool owner)
@@ -181,7 +179,7 @@ void client_send(client *c, cJSON *message)
 void client_request(
     client *c, cJSON *message, void (*reply)(void *arg, const cJSON *reply), void *arg)
 {
-    if (!c->stream) {
+    if (!c->stream || c->closed) {
         cJSON_Delete(message);
         reply(arg, NULL);
         return;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
 #include "base/path.h"
+#include "script/protocol/client.h"
 #include "script/protocol/frame.h"
 #include "script/protocol/message.h"
 #include "tests/support/tap.h"
 
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 // The page is written by this test when FIRESTEEL_WRITE is set, and compared otherwise.
 static const char intro[] =
@@ -128,6 +131,54 @@ TEST(frames_stop_and_are_limited)
     free(big);
     frame_reader_done(&r);
     buf_done(&lines.text);
+}
+
+struct asked {
+    loop *loop;
+    client *client;
+    int answered, unanswered;
+};
+
+static void on_event(void *arg, message_type type, const cJSON *message)
+{
+}
+
+static void on_closed(void *arg, const err *reason)
+{
+}
+
+static void on_reply(void *arg, const cJSON *reply)
+{
+    struct asked *a = arg;
+    a->answered += reply != NULL;
+    a->unanswered += reply == NULL;
+    if (!reply)
+        return;
+    client_close(a->client);
+    client_request(a->client, message_new(MESSAGE_interrupt), on_reply, a);
+    loop_stop(a->loop);
+}
+
+// Also when it is closed in the reply to another one.
+TEST(every_request_is_told_its_end)
+{
+    static const struct client_ops ops = {.event = on_event, .closed = on_closed};
+    err e = {0};
+    int ends[2];
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) == 0);
+    struct asked a = {.loop = loop_new(&e)};
+    CHECK_OK(a.loop, e);
+    a.client = client_from_fd(a.loop, ends[0], &ops, &a, &e);
+    CHECK_OK(a.client, e);
+    for (int i = 0; i < 3; i++)
+        client_request(a.client, message_new(MESSAGE_interrupt), on_reply, &a);
+    static const char reply[] = "{\"type\":\"reply\",\"to\":2,\"ok\":true}\n";
+    CHECK_INT(write(ends[1], reply, strlen(reply)), (long)strlen(reply));
+    loop_run(a.loop);
+    CHECK_INT(a.answered, 1);
+    CHECK_INT(a.unanswered, 3);
+    loop_free(a.loop);
+    close(ends[1]);
 }
 
 int main(void)
