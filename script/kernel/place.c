@@ -40,7 +40,9 @@ static bool is_sandbox(const place *p)
     return p->kernel->options->sandbox != NULL;
 }
 
-static void emit(const place *p)
+// To be emitted with the lock open: the outbox may make a thread wait for the loop's, which may
+// wait for the lock.
+static cJSON *event_of(const place *p)
 {
     cJSON *event = message_new(MESSAGE_cluster);
     json_set_str(event, "context", json_str(p->cluster, "context"));
@@ -50,7 +52,13 @@ static void emit(const place *p)
     json_set_str(event, "away", p->away);
     if (p->heard)
         json_set_int(event, "heard", p->heard);
-    kernel_emit(p->kernel, event);
+    return event;
+}
+
+static void emit(const place *p, cJSON *event)
+{
+    if (event)
+        kernel_emit(p->kernel, event);
 }
 
 // Asks the kubeconfig; true when that changes what is known.
@@ -72,9 +80,9 @@ static bool look(place *p)
 void place_find(place *p)
 {
     pthread_mutex_lock(&p->lock);
-    if (look(p))
-        emit(p);
+    cJSON *event = look(p) ? event_of(p) : NULL;
     pthread_mutex_unlock(&p->lock);
+    emit(p, event);
 }
 
 void place_heard(place *p, const err *away, int64_t heard_wall)
@@ -90,9 +98,9 @@ void place_heard(place *p, const err *away, int64_t heard_wall)
     }
     if (!p->cluster)
         changed |= look(p); // the kubeconfig has come since the start
-    if (changed)
-        emit(p);
+    cJSON *event = changed ? event_of(p) : NULL;
     pthread_mutex_unlock(&p->lock);
+    emit(p, event);
 }
 
 cJSON *place_effect(place *p, effect which, const struct about *about)
