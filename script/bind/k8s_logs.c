@@ -113,9 +113,10 @@ static void begin(void *arg)
 {
     struct following *f = arg;
     err e = {0};
-    display_on_end(f->display, finish, f);
     f->tail = tail_open(f->client, &f->spec, &tail_callbacks, f, &e);
-    if (!f->tail)
+    if (f->tail)
+        display_on_end(f->display, finish, f); // at once, when the run is over meanwhile
+    else
         on_done(f, &e);
 }
 

@@ -188,7 +188,6 @@ static void add_part(struct live *l, const struct resource *r, bool pods, const 
 static void begin(void *arg)
 {
     struct live *l = arg;
-    display_on_end(l->display, finish, l);
     for (int i = 0; i < l->count; i++) {
         struct part *p = &l->parts[i];
         p->watch = watch_open(l->client,
@@ -196,6 +195,7 @@ static void begin(void *arg)
                 .resource = &p->resource, .ns = p->ns, .labels = p->labels, .fields = p->fields},
             &watch_callbacks, p);
     }
+    display_on_end(l->display, finish, l); // at once, when the run is over meanwhile
 }
 
 static int add_object(struct live *l, struct target *t, err *e)

@@ -50,7 +50,9 @@ static display *find(const kernel *k, int64_t id)
 static void perform(void *arg)
 {
     struct task *t = arg;
-    display *d = t->display ? t->display : find(t->kernel, t->id);
+    display *d = t->display, *of_lua = d ? NULL : find(t->kernel, t->id);
+    if (of_lua && !of_lua->held) // a binding's goes only when it says so
+        d = of_lua;
     if (d)
         t->fn(d, t);
     cJSON_Delete(t->data);
@@ -162,10 +164,25 @@ static void finish(display *d, struct task *t)
     free(d);
 }
 
+// Stops feeding it, and closes it.
+static void end(display *d)
+{
+    kernel *k = d->kernel;
+    int64_t id = d->id;
+    d->whole = false;
+    void (*on_end)(void *arg) = STEAL(d->on_end);
+    if (on_end)
+        on_end(d->on_end_arg);
+    if (find(k, id))
+        display_close(d, NULL);
+}
+
 static void set_on_end(display *d, struct task *t)
 {
     d->on_end = t->on_end;
     d->on_end_arg = t->on_end_arg;
+    if (d->kernel->stopping) // all that were there have been ended, or will be
+        end(d);
 }
 
 static int64_t next_id(kernel *k)
@@ -197,26 +214,25 @@ static display *make(kernel *k, int64_t id, const char *in_cell, bool held, log_
     return d;
 }
 
-static display *begin(kernel *k, const char *in_cell, cJSON *data, bool live, bool held)
+int64_t display_new(kernel *k, const char *in_cell, cJSON *data, bool live)
 {
     int64_t id = next_id(k);
     emit_display(k, id, in_cell, data, live ? "live" : NULL);
-    return live ? make(k, id, in_cell, held, NULL) : NULL;
-}
-
-display *display_new(kernel *k, const char *in_cell, cJSON *data, bool live)
-{
-    return begin(k, in_cell, data, live, false);
+    if (live)
+        make(k, id, in_cell, false, NULL);
+    return live ? id : 0;
 }
 
 display *display_new_held(kernel *k, const char *in_cell, cJSON *data, bool live)
 {
-    return begin(k, in_cell, data, live, true);
+    int64_t id = next_id(k);
+    emit_display(k, id, in_cell, data, live ? "live" : NULL);
+    return live ? make(k, id, in_cell, true, NULL) : NULL;
 }
 
 display *display_beside(const display *d, cJSON *data)
 {
-    return begin(d->kernel, d->cell, data, true, d->held);
+    return display_new_held(d->kernel, d->cell, data, true);
 }
 
 display *display_new_log(kernel *k, const char *in_cell, const char *title, err *e)
@@ -301,28 +317,25 @@ size_t displays_live(const kernel *k)
     return n;
 }
 
-// Stops feeding it, and closes it.
-static void end(display *d)
+static bool is_endable(const display *d)
 {
-    kernel *k = d->kernel;
-    int64_t id = d->id;
-    d->whole = false;
-    void (*on_end)(void *arg) = STEAL(d->on_end);
-    if (on_end)
-        on_end(d->on_end_arg);
-    if (find(k, id))
-        display_close(d, NULL);
+    return d->on_end || !d->held;
+}
+
+static display *first_endable(const kernel *k)
+{
+    display *d = k->displays;
+    while (d && !is_endable(d))
+        d = d->next;
+    return d;
 }
 
 void displays_end(kernel *k)
 {
-    while (k->displays)
-        end(k->displays);
-}
-
-static bool is_endable(const display *d)
-{
-    return d->on_end || !d->held;
+    for (display *d; (d = first_endable(k));)
+        end(d);
+    for (display *d = k->displays; d; d = d->next)
+        send_pending(d, true);
 }
 
 void displays_end_of(kernel *k, const char *in_cell)

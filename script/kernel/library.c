@@ -202,10 +202,10 @@ static cJSON *check_bundle(lua_State *L, int index)
 static int core_display(lua_State *L)
 {
     interp *in = interp_of(L);
-    display *d = display_new(in->kernel, running_cell(in), check_bundle(L, 1), lua_toboolean(L, 2));
-    if (!d)
+    int64_t id = display_new(in->kernel, running_cell(in), check_bundle(L, 1), lua_toboolean(L, 2));
+    if (!id)
         return 0;
-    lua_pushinteger(L, display_id(d));
+    lua_pushinteger(L, id);
     return 1;
 }
 
