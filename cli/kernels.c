@@ -3,6 +3,7 @@
 
 #include "base/loop/loop.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "script/protocol/client.h"
 
@@ -54,14 +55,19 @@ static void on_timeout(void *arg)
     loop_stop(arg);
 }
 
+static void add_socket(struct kernels *out, const char *dir, const char *name)
+{
+    out->list = mem_resize(out->list, out->n + 1, sizeof *out->list);
+    out->list[out->n++] = (struct kernel){.socket = path_join(dir, name)};
+}
+
 static void list_sockets(const char *dir, struct kernels *out)
 {
     DIR *d = opendir(dir);
     for (struct dirent *entry; d && (entry = readdir(d));) {
         if (!str_ends(entry->d_name, ".sock"))
             continue;
-        out->list = mem_resize(out->list, out->n + 1, sizeof *out->list);
-        out->list[out->n++] = (struct kernel){.socket = str_fmt("%s/%s", dir, entry->d_name)};
+        add_socket(out, dir, entry->d_name);
     }
     if (d)
         closedir(d);
@@ -84,14 +90,12 @@ static void drop(struct kernels *k, size_t i)
     memmove(one, one + 1, (--k->n - i) * sizeof *one);
 }
 
-int kernels_find(struct cli *cli, struct kernels *out, err *e)
+// Fills in what they say, and drops those that say nothing.
+static int ask_all(struct kernels *out, err *e)
 {
-    *out = (struct kernels){0};
-    AUTO_FREE char *dir = cli_socket_dir(cli, e);
-    loop *l = dir ? loop_new(e) : NULL;
+    loop *l = loop_new(e);
     if (!l)
         return -1;
-    list_sockets(dir, out);
     struct asking *all = mem_array(out->n + 1, sizeof *all);
     size_t waiting = 0;
     for (size_t i = out->n; i-- > 0;) {
@@ -118,6 +122,23 @@ int kernels_find(struct cli *cli, struct kernels *out, err *e)
         if (!out->list[i].run)
             drop(out, i);
     return 0;
+}
+
+int kernels_find(struct cli *cli, struct kernels *out, err *e)
+{
+    *out = (struct kernels){0};
+    AUTO_FREE char *dir = cli_socket_dir(cli, e);
+    if (!dir)
+        return -1;
+    list_sockets(dir, out);
+    return ask_all(out, e);
+}
+
+int kernels_ask(const char *socket, struct kernels *out, err *e)
+{
+    *out = (struct kernels){0};
+    add_socket(out, "", socket);
+    return ask_all(out, e);
 }
 
 void kernels_done(struct kernels *k)

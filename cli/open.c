@@ -13,6 +13,9 @@
 #include "script/notebook/notebook.h"
 
 #include <string.h>
+#include <time.h>
+
+enum { ENDING_MS = 3000, STEP_MS = 20 };
 
 struct open_options {
     const char *cwd, *context, *namespace_, *kubeconfig, *memory;
@@ -57,18 +60,33 @@ static int place_find(struct place *p, struct cli *cli, const char *cwd, const c
     return p->cwd ? 0 : -1;
 }
 
-// The socket of the kernel that has this notebook open already. Who asks for another working folder
-// than that kernel's is not taken there: a kernel of his own will say who has it.
+// Does a kernel listen there, for a while longer?
+static bool stays(const char *socket)
+{
+    struct kernels one;
+    bool yes =
+        kernels_ask(socket, &one, NULL) == 0 && one.n && !str_eq(one.list[0].state, "stopping");
+    kernels_done(&one);
+    return yes;
+}
+
+// The socket of the kernel that has this notebook open already; one that is just ending is waited
+// for. Who asks for another working folder than that kernel's is not taken there: a kernel of his
+// own will say who has it.
 static char *living_kernel(const struct place *at, bool this_folder)
 {
-    struct lock_holder who;
-    if (!document_lock_holder(at->path, at->cwd, &who))
-        return NULL;
-    bool joins =
-        who.socket && path_exists(who.socket) && (!this_folder || str_eq(who.cwd, at->cwd));
-    char *socket = joins ? mem_strdup(who.socket) : NULL;
-    lock_holder_done(&who);
-    return socket;
+    for (int waited = 0; waited < ENDING_MS; waited += STEP_MS) {
+        struct lock_holder who;
+        if (!document_lock_holder(at->path, at->cwd, &who))
+            return NULL;
+        bool joins = who.socket && (!this_folder || str_eq(who.cwd, at->cwd));
+        AUTO_FREE char *socket = joins ? mem_strdup(who.socket) : NULL;
+        lock_holder_done(&who);
+        if (!socket || stays(socket))
+            return STEAL(socket);
+        nanosleep(&(struct timespec){.tv_nsec = STEP_MS * CLOCK_MS}, NULL);
+    }
+    return NULL;
 }
 
 // recover: a journal whose document the kernel begins with instead of the file's; NULL: none.

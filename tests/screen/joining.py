@@ -89,6 +89,17 @@ def test_a_client_that_came_later_can_restart(t):
         leave(s)
 
 
+def test_opening_while_the_last_kernel_is_ending(t):
+    where = folder(t)
+    for _ in range(5):  # it ends at some moment of the next one's start
+        with Screen([FIRESTEEL, "small.lua"], cwd=where) as s:
+            s.wait("● idle")
+            s.keys("j C-e")
+            s.wait("[1] First")
+            s.keys("q")
+            assert s.exit() == "exit 0"
+
+
 def test_who_only_watches_a_run_does_not_end_it(t):
     where = folder(t, "for i = 1, 1000 do print('line ' .. i) sh 'sleep 0.05' end\n")
     with Screen([FIRESTEEL, "run", "small.lua"], cwd=where) as runs:
