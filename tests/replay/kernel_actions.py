@@ -142,6 +142,17 @@ def test_what_cannot_be_done_is_refused_with_the_reason(t):
     refused("was cleared", display=latest, action="describe", row=row)
 
 
+def test_a_watch_is_closed_by_nobody_else(t):
+    k = granted(Kernel(t, pod("one") + WATCH, env=sandbox(t)))
+    table = Table(k)
+    row = table.row("one")
+    assert k.run(f"p = display.progress(3) p.id = {table.id} p:update(1) p:close()").state == "ok"
+    assert k.ask(type="act", display=table.id, action="stop")["ok"]
+    last = k.wait(lambda e: e["type"] == "update" and e["id"] == table.id and e.get("closed"))
+    assert row in [r["uid"] for r in last["data"][PODS]["rows"]], last
+    assert len(k.of("update", id=table.id, closed=True)) == 1
+
+
 def test_an_action_outlives_the_watch_but_not_the_object(t):
     env = sandbox(t)
     k = granted(Kernel(t, pod("one") + WATCH, env=env))
