@@ -8,6 +8,7 @@
 //   watch of its pods ────┘         └──> the whole as text, when the server goes, and at the end
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/rowset.h"
 #include "base/str.h"
 #include "k8s/client/state.h"
 #include "k8s/client/table.h"
@@ -33,6 +34,7 @@ struct live {
     int count;
     char *uid;    // of the object that it is about; NULL: a selector's
     cJSON *table; // {"columns", "rows"} as it is shown
+    rowset *rows; // of it
     char *note;   // why it may be old; NULL: it is not
     loop *loop;
     client *client;
@@ -71,6 +73,7 @@ static void live_free(void *arg)
     job_training_close(l->training);
     k8s_pods_done(&l->main);
     free(l->ns);
+    rowset_free(l->rows);
     cJSON_Delete(l->table);
     free(l->uid);
     free(l->note);
@@ -107,18 +110,10 @@ static cJSON *object_row(const struct part *p, const cJSON *object)
 
 static void keep_row(struct live *l, const cJSON *row, bool deleted)
 {
-    cJSON *rows = json_array_at(l->table, "rows"), *r;
-    cJSON_ArrayForEach(r, rows)
-    {
-        if (str_eq(json_str(r, "uid"), json_str(row, "uid")))
-            break;
-    }
-    if (r && deleted)
-        cJSON_Delete(cJSON_DetachItemViaPointer(rows, r));
-    else if (r)
-        cJSON_ReplaceItemViaPointer(rows, r, cJSON_Duplicate(row, 1));
-    else if (!deleted)
-        cJSON_AddItemToArray(rows, cJSON_Duplicate(row, 1));
+    if (deleted)
+        rowset_drop(l->rows, json_str(row, "uid"));
+    else
+        rowset_put(l->rows, cJSON_Duplicate(row, 1));
 }
 
 static void on_event(void *arg, enum watch_change change, const cJSON *object)
@@ -146,15 +141,8 @@ static void on_synced(void *arg)
 {
     struct part *p = arg;
     struct live *l = p->live;
-    const cJSON *r;
-    if (p->pods || !l->uid)
-        return;
-    cJSON_ArrayForEach(r, json_get(l->table, "rows"))
-    {
-        if (str_eq(json_str(r, "uid"), l->uid))
-            return;
-    }
-    finish(l); // gone before we could look
+    if (!p->pods && l->uid && !rowset_get(l->rows, l->uid))
+        finish(l); // gone before we could look
 }
 
 static void on_away(void *arg, const err *reason)
@@ -234,6 +222,7 @@ int k8s_watch(call *c, const cJSON *args, cJSON **result, err *e)
     l->loop = call_loop(c);
     l->client = t.client;
     l->table = table_of_pods();
+    l->rows = rowset_new(json_array_at(l->table, "rows"));
     k8s_take_actions(l->table, NULL);
     if (t.name) {
         if (add_object(l, &t, e) != 0) {

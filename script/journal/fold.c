@@ -35,6 +35,7 @@ void fold_output_done(struct output *o)
     free(o->name);
     free(o->text);
     free(o->spool);
+    rowset_free(o->rows);
     cJSON_Delete(o->data);
     *o = (struct output){0};
 }

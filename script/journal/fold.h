@@ -54,10 +54,11 @@ struct output {
     size_t text_n; // its length
     char *spool;   // STREAM: name of the spool, bytes [from, to)
     uint64_t from, to;
-    cJSON *data;       // DISPLAY: MIME bundle, updates folded in; ERROR: {traceback, line}
-    bool live, result; // DISPLAY
-    unsigned updates;  // DISPLAY: how many it has had
-    bool rows_newer;   // DISPLAY: rows came after the last whole bundle: its text/plain is older
+    cJSON *data;         // DISPLAY: MIME bundle, updates folded in; ERROR: {traceback, line}
+    bool live, result;   // DISPLAY
+    unsigned updates;    // DISPLAY: how many it has had
+    struct rowset *rows; // DISPLAY: of its table, once rows have come; the fold's own
+    bool rows_newer;     // DISPLAY: rows came after the last whole bundle: its text/plain is older
 };
 
 struct run_cell {

@@ -269,23 +269,30 @@ static int on_display(fold *f, const cJSON *r, err *e)
     return 0;
 }
 
-// Rows by uid: a known one is replaced or goes, a new one is added at the end.
-static void fold_row(cJSON *rows, const cJSON *row)
+// The part of a bundle that is a table.
+static cJSON *rows_of(const cJSON *data)
 {
-    const char *uid = json_str(row, "uid");
-    cJSON *old = NULL, *item;
-    cJSON_ArrayForEach(item, rows)
+    const cJSON *part;
+    cJSON_ArrayForEach(part, data)
     {
-        if (uid && str_eq(json_str(item, "uid"), uid))
-            old = item;
+        if (cJSON_IsObject(part) && cJSON_IsArray(json_get(part, "rows")))
+            return (cJSON *)json_get(part, "rows");
     }
-    bool deleted = json_bool_or(row, "deleted", false);
-    if (old && deleted)
-        cJSON_Delete(cJSON_DetachItemViaPointer(rows, old));
-    else if (old)
-        cJSON_ReplaceItemViaPointer(rows, old, cJSON_Duplicate(row, true));
-    else if (!deleted)
-        cJSON_AddItemToArray(rows, cJSON_Duplicate(row, true));
+    return NULL;
+}
+
+static void fold_rows(struct output *o, const cJSON *changes)
+{
+    const cJSON *row;
+    o->rows_newer = true;
+    if (!o->rows && !rows_of(o->data))
+        return;
+    if (!o->rows)
+        o->rows = rowset_new(rows_of(o->data));
+    cJSON_ArrayForEach(row, changes)
+    {
+        rowset_change(o->rows, row);
+    }
 }
 
 static int on_update(fold *f, const cJSON *r, err *e)
@@ -295,16 +302,13 @@ static int on_update(fold *f, const cJSON *r, err *e)
         return 0; // of a cell that has started anew
     o->updates++;
     if (json_get(r, "data")) {
+        rowset_free(STEAL(o->rows));
         cJSON_Delete(o->data);
         o->data = cJSON_Duplicate(json_get(r, "data"), true);
         o->rows_newer = false;
     }
-    o->rows_newer = o->rows_newer || json_get(r, "rows");
-    for (const cJSON *row = json_get(r, "rows") ? json_get(r, "rows")->child : NULL; row;
-         row = row->next)
-        for (cJSON *part = o->data ? o->data->child : NULL; part; part = part->next)
-            if (cJSON_IsObject(part) && cJSON_IsArray(json_get(part, "rows")))
-                fold_row((cJSON *)json_get(part, "rows"), row);
+    if (json_get(r, "rows"))
+        fold_rows(o, json_get(r, "rows"));
     if (json_bool_or(r, "closed", false))
         o->live = false;
     return 0;

@@ -2,6 +2,7 @@
 // What fold.c and fold_events.c share: the fold's fields. Nobody else includes it.
 #pragma once
 #include "base/hashmap.h"
+#include "base/rowset.h"
 #include "script/journal/fold.h"
 
 struct fold {

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/rowset.h"
 #include "base/str.h"
 #include "script/kernel/actions.h"
 #include "script/kernel/logdisplay.h"
@@ -18,6 +19,7 @@ struct display {
     // The loop's thread:
     struct display *next;
     cJSON *data, *rows; // not sent yet: the whole, and changes after it
+    rowset *by_uid;     // of `rows`
     log_display *log;   // what it is, or NULL
     bool grown, whole;  // the log: since it was sent; nothing is missing in it
     int64_t sent;       // mono ns
@@ -68,6 +70,12 @@ static void post(struct task task)
         loop_post(t->kernel->loop, perform, t);
 }
 
+static cJSON *take_rows(display *d)
+{
+    rowset_free(STEAL(d->by_uid));
+    return STEAL(d->rows);
+}
+
 static void send_pending(display *d, bool closed)
 {
     if (d->grown || (closed && d->log)) {
@@ -82,7 +90,7 @@ static void send_pending(display *d, bool closed)
     if (d->data)
         json_set(event, "data", STEAL(d->data));
     if (d->rows)
-        json_set(event, "rows", STEAL(d->rows));
+        json_set(event, "rows", take_rows(d));
     if (closed)
         json_set_bool(event, "closed", true);
     d->sent = clock_mono();
@@ -116,30 +124,20 @@ static void enter(display *d, struct task *t)
 static void replace(display *d, struct task *t)
 {
     cJSON_Delete(d->data);
-    cJSON_Delete(STEAL(d->rows)); // they were changes of what is replaced
+    cJSON_Delete(take_rows(d)); // they were changes of what is replaced
     d->data = STEAL(t->data);
     schedule(d);
 }
 
 // A row's newer state takes the place of the one that waits.
-static void add_row(display *d, cJSON *row)
-{
-    const char *uid = json_str(row, "uid");
-    for (cJSON *old = d->rows->child; old; old = old->next) {
-        if (!str_eq(json_str(old, "uid"), uid))
-            continue;
-        cJSON_ReplaceItemViaPointer(d->rows, old, row);
-        return;
-    }
-    cJSON_AddItemToArray(d->rows, row);
-}
-
 static void change_rows(display *d, struct task *t)
 {
-    if (!d->rows)
+    if (!d->rows) {
         d->rows = cJSON_CreateArray();
+        d->by_uid = rowset_new(d->rows);
+    }
     while (t->data->child)
-        add_row(d, cJSON_DetachItemViaPointer(t->data, t->data->child));
+        rowset_put(d->by_uid, cJSON_DetachItemViaPointer(t->data, t->data->child));
     schedule(d);
 }
 

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/rowset.h"
+#include "base/str.h"
+#include "tests/support/tap.h"
+
+static cJSON *row(const char *uid, int value)
+{
+    cJSON *r = cJSON_CreateObject();
+    json_set_str(r, "uid", uid);
+    json_set_int(r, "n", value);
+    return r;
+}
+
+static void change(rowset *s, const char *text)
+{
+    AUTO_JSON *r = json_parse(text, strlen(text), NULL);
+    CHECK(r);
+    rowset_change(s, r);
+}
+
+static void check(const cJSON *rows, const char *want)
+{
+    AUTO_FREE char *text = json_to_str(rows);
+    CHECK_STR(text, want);
+}
+
+TEST(rows_are_replaced_where_they_are)
+{
+    static const char start[] = "[{\"uid\":\"a\",\"n\":1},{\"n\":2},{\"uid\":\"b\",\"n\":3}]";
+    AUTO_JSON *rows = json_parse(start, strlen(start), NULL);
+    CHECK(rows);
+    rowset *s = rowset_new(rows);
+    rowset_put(s, row("a", 4));
+    rowset_put(s, row("c", 5));
+    check(rows,
+        "[{\"uid\":\"a\",\"n\":4},{\"n\":2},{\"uid\":\"b\",\"n\":3},{\"uid\":\"c\",\"n\":5}]");
+    rowset_drop(s, json_str(rowset_get(s, "b"), "uid"));
+    rowset_drop(s, "b");
+    rowset_drop(s, NULL);
+    CHECK(!rowset_get(s, "b") && !rowset_get(s, "d"));
+    change(s, "{\"uid\":\"a\",\"deleted\":true}");
+    change(s, "{\"uid\":\"never\",\"deleted\":true}");
+    change(s, "{\"uid\":\"c\",\"n\":6}");
+    change(s, "{\"uid\":\"a\",\"n\":7}");
+    change(s, "{\"n\":8}");
+    change(s, "5");
+    check(rows, "[{\"n\":2},{\"uid\":\"c\",\"n\":6},{\"uid\":\"a\",\"n\":7},{\"n\":8},5]");
+    rowset_free(s);
+}
+
+// A table of pods is fed row by row.
+static int64_t feed(int n)
+{
+    AUTO_JSON *rows = cJSON_CreateArray();
+    rowset *s = rowset_new(rows);
+    int64_t start = clock_mono();
+    for (int i = 0; i < 3 * n; i++) {
+        AUTO_FREE char *uid = str_fmt("0b7c4f0e-3d4c-4d7e-9f2e-%012d", i % n);
+        rowset_put(s, row(uid, i));
+    }
+    int64_t took = clock_mono() - start;
+    CHECK_INT(cJSON_GetArraySize(rows), n);
+    rowset_free(s);
+    return took;
+}
+
+TEST(many_rows_cost_what_they_are)
+{
+    CHECK(feed(50000) < 5 * CLOCK_SEC); // by looking at each: minutes
+}
+
+int main(void)
+{
+    return tap_run();
+}
