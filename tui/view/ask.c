@@ -57,6 +57,8 @@ static void choice_keys(const cJSON *q, bool brief, buf *out)
     const cJSON *choice;
     cJSON_ArrayForEach(choice, json_get(q, "choices"))
     {
+        if (!cJSON_IsString(choice) || !*choice->valuestring)
+            continue; // no key chooses it
         const char *words = choice->valuestring;
         bool lasting = choice_of(q, 'a') != NULL;
         for (size_t i = 0; i < ARRAY_LEN(known) && !brief && lasting; i++)

@@ -37,6 +37,13 @@ bool bench_restarting(const bench *b)
     return b->restarting;
 }
 
+// What was said to go on is over.
+static void say_over(bench *b, const char *goes_on, const char *over)
+{
+    if (str_eq(b->say, goes_on))
+        bench_say(b, "%s", over);
+}
+
 // A kernel introduces itself: what it has seen so far comes next, and what is shown stays until
 // all of it is here.
 static void on_welcome(bench *b, const cJSON *m)
@@ -50,6 +57,8 @@ static void on_welcome(bench *b, const cJSON *m)
     b->read_only = json_bool_or(m, "headless", false);
     b->restarting = b->restarting && str_eq(json_str(m, "state"), "stopping"); // the old one
     set_state(b, json_str_or(m, "state", "idle"));
+    if (!str_eq(b->state, "stopping"))
+        say_over(b, SAYS_RESTARTING, "restarted: nothing has run yet");
     fold_free(b->incoming);
     b->incoming = fold_new();
     b->caught_up = (uint64_t)json_int_or(m, "seq", 0);
@@ -146,6 +155,8 @@ static void on_kernel(bench *b, const cJSON *m)
     const char *state = json_str_or(m, "state", "");
     b->restarting = b->restarting || str_eq(state, "restarting");
     set_state(b, state);
+    if (str_eq(state, "idle"))
+        say_over(b, SAYS_INTERRUPTING, "interrupted");
     if (str_eq(state, "wedged"))
         bench_complain(b, "the cell cannot be interrupted: 00 restarts the kernel");
 }

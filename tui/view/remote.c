@@ -148,12 +148,21 @@ void remote_clear(bench *b, size_t from, size_t to)
     client_request(b->client, m, on_reply, b);
 }
 
+// What ran is said to be interrupted when it is (events.c).
+static void on_interrupt(void *arg, const cJSON *reply)
+{
+    bench *b = arg;
+    if (str_eq(b->state, "idle") && str_eq(b->say, SAYS_INTERRUPTING))
+        bench_say(b, "nothing runs");
+    on_reply(b, reply);
+}
+
 void remote_interrupt(bench *b)
 {
     if (!remote_ready(b, true))
         return;
-    client_request(b->client, message_new(MESSAGE_interrupt), on_reply, b);
-    bench_say(b, "interrupting");
+    client_request(b->client, message_new(MESSAGE_interrupt), on_interrupt, b);
+    bench_say(b, SAYS_INTERRUPTING);
 }
 
 void remote_restart(bench *b)
@@ -166,7 +175,7 @@ void remote_restart(bench *b)
         return;
     remote_flush(b);
     client_request(b->client, message_new(MESSAGE_restart), on_reply, b);
-    bench_say(b, "restarting the kernel");
+    bench_say(b, SAYS_RESTARTING);
 }
 
 void remote_insert(

@@ -163,6 +163,9 @@ void remote_flush(bench *b);
 // Cells [from, to); false when none of them can be executed.
 bool remote_execute(bench *b, size_t from, size_t to);
 void remote_clear(bench *b, size_t from, size_t to);
+// What is said meanwhile; events.c says the end of it.
+#define SAYS_INTERRUPTING "interrupting"
+#define SAYS_RESTARTING   "restarting the kernel"
 void remote_interrupt(bench *b);
 void remote_restart(bench *b);
 // Changes of the cells, by way of history.h.
