@@ -11,7 +11,7 @@ import sys
 from bench import leave
 from screen import Screen
 from still import svg
-from tap import BUILD, FIRESTEEL, SOURCE, run
+from tap import BUILD, FIRESTEEL, SOURCE, eventually, run
 
 CAST = os.path.join(BUILD, "tests/screen/recipe.cast")
 STILL = os.path.join(SOURCE, "doc/workbench.svg")
@@ -56,13 +56,25 @@ def record():
         s.keys("a")
         s.wait("delete SparkApplication mnist")
         mark(s, "before something is removed")
+        s.keys("Esc")  # later
+        s.quiet(300)
+        s.keys("g g /")
+        s.quiet(300)
+        s.type("app:watch")
+        s.quiet(300)
+        s.keys("Enter")
+        s.quiet(300)
+        s.keys("Esc")
+        while "Deploy" not in s.screen()[0]:
+            s.keys("]")
+            s.quiet(50)
+        eventually(lambda: "exec-" not in "".join(s.screen()[:9]))  # the executors' pods go by themselves
+        mark(s, "trained")
+        s.keys("A")
+        s.wait("delete SparkApplication mnist")
+        s.quiet(300)
         s.keys("y")
         s.wait("● idle")
-        s.keys("g g")
-        for _ in range(8):
-            s.keys("j")
-            s.quiet(100)
-        mark(s, "trained")
         s.keys("G")
         s.wait("[12] Clean up")
         s.wait("Model prediction for index 100: 6")
