@@ -55,9 +55,8 @@ void client_request(
 }
 
 static const char *const words[] = {"", "x",
-    "漢字 e\xcc\x81 \xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f"
-    "\x91\xa7 \xf0\x9f\x87\xa9\xf0\x9f\x87\xaa",
-    "\x1b[2J\x1b]0;title\x07", "a\tb\r\nc\x7f\x01", "\xcc\x81",
+    "漢字 e\xcc\x81 \xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7",
+    "\xf0\x9f\x87\xa9\xf0\x9f\x87\xaa", "\x1b[2J\x1b]0;title\x07", "a\tb\r\nc\x7f\x01", "\xcc\x81",
     "local t = { [1] = \"two\" } -- three\n\n\nfor", "\xe2\x80\xae right to left",
     "………………………………………………………………………………………………………………………………………………………………………………"};
 
