@@ -40,8 +40,9 @@ static void draw_lines(struct canvas *c, const char *bytes, size_t n, const char
     canvas_ansi(c, shown.data, shown.len, base, STREAM_ROWS, before);
 }
 
-static void draw_spooled(
-    bench *b, struct canvas *c, const char *name, uint64_t from, uint64_t to, style base)
+// earlier_lines: of the stream that came before it was spooled.
+static void draw_spooled(bench *b, struct canvas *c, const char *name, uint64_t from, uint64_t to,
+    style base, uint64_t earlier_lines)
 {
     err e = {0};
     uint64_t near = to > from && to - from > TAIL_BYTES ? to - TAIL_BYTES : from;
@@ -56,18 +57,31 @@ static void draw_spooled(
         AUTO_BUF earlier = {0};
         spool_read(s, at - ansi_reach(at - from), at, &earlier, NULL);
         draw_lines(c, buf_cstr(&bytes) + start, bytes.len - start, buf_cstr(&earlier), earlier.len,
-            base, before);
+            base, before + earlier_lines);
     } else {
         canvas_line(c, LOOK_ERROR, "%s", e.text);
     }
     spool_close(s);
 }
 
-static void draw_stream(bench *b, struct canvas *c, const struct output *o)
+// A text that goes on in a spool which alone fills the room: then that has the stream's end.
+static bool goes_on(const struct run_cell *run, size_t k)
 {
+    const struct output *o = &run->outputs[k], *next = o + 1;
+    return k + 1 < run->n_outputs && o->kind == OUTPUT_STREAM && !o->spool &&
+           next->kind == OUTPUT_STREAM && next->spool && str_eq(o->name, next->name) &&
+           next->to - next->from > TAIL_BYTES;
+}
+
+static void draw_stream(bench *b, struct canvas *c, const struct run_cell *run, size_t k)
+{
+    const struct output *o = &run->outputs[k];
     style base = str_eq(o->name, "stderr") ? LOOK_WARN : (style){0};
+    if (goes_on(run, k))
+        return;
     if (o->spool) {
-        draw_spooled(b, c, o->spool, o->from, o->to, base);
+        uint64_t lines = k > 0 && goes_on(run, k - 1) ? count_lines(o[-1].text, o[-1].text_n) : 0;
+        draw_spooled(b, c, o->spool, o->from, o->to, base, lines);
         return;
     }
     size_t start = tail_start(o->text, o->text_n, true);
@@ -80,7 +94,7 @@ static void draw_log(bench *b, struct canvas *c, const cJSON *log, bool live)
 {
     canvas_line(c, LOOK_BOLD, "%s%s", json_str_or(log, "title", "log"), live ? " ●" : "");
     draw_spooled(b, c, json_str_or(log, "spool", ""), (uint64_t)json_int_or(log, "from", 0),
-        (uint64_t)json_int_or(log, "to", 0), (style){0});
+        (uint64_t)json_int_or(log, "to", 0), (style){0}, 0);
     if (json_str(log, "note"))
         canvas_line(c, LOOK_WARN, "%s", json_str(log, "note"));
 }
@@ -111,11 +125,12 @@ static void draw_error(struct canvas *c, const struct output *o)
         }
 }
 
-static void draw_output(bench *b, struct canvas *c, const struct output *o)
+static void draw_output(bench *b, struct canvas *c, const struct run_cell *run, size_t k)
 {
+    const struct output *o = &run->outputs[k];
     switch (o->kind) {
     case OUTPUT_STREAM:
-        draw_stream(b, c, o);
+        draw_stream(b, c, run, k);
         break;
     case OUTPUT_DISPLAY:
         draw_display(b, c, o);
@@ -134,7 +149,7 @@ static void draw_from(bench *b, struct canvas *c, const struct run_cell *run, si
         canvas_line(
             c, LOOK_DIM, "⋮ %zu more output%s above; O shows all", from, from == 1 ? "" : "s");
     for (size_t k = from; k < run->n_outputs && c->y < ROWS_MAX; k++)
-        draw_output(b, c, &run->outputs[k]);
+        draw_output(b, c, run, k);
 }
 
 // The first output from which on all others have room; the last one, if it has not.
@@ -144,7 +159,7 @@ static size_t first_with_room(bench *b, struct canvas *c, const struct run_cell 
     size_t k = run->n_outputs;
     while (k > 0 && rows < ROWS_MAX) {
         c->y = 0;
-        draw_output(b, c, &run->outputs[--k]);
+        draw_output(b, c, run, --k);
         rows += c->y;
     }
     return rows > ROWS_MAX && k + 1 < run->n_outputs ? k + 1 : k;
