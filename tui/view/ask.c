@@ -113,6 +113,15 @@ static size_t effect_rows(const cJSON *effect, const char *context, struct dialo
     return n;
 }
 
+// What class and place an effect has stands behind the question, for who knows only that text; here
+// they have rows of their own.
+static char *question_words(const cJSON *q)
+{
+    const char *all = json_str_or(q, "question", "");
+    const char *end = json_get(q, "effect") ? strstr(all, "? (") : NULL;
+    return mem_strndup(all, end ? (size_t)(end + 1 - all) : strlen(all));
+}
+
 static void draw_question(struct ask_view *v, const cJSON *q, grid *g, rect area)
 {
     const cJSON *effect = json_get(q, "effect");
@@ -122,7 +131,8 @@ static void draw_question(struct ask_view *v, const cJSON *q, grid *g, rect area
     AUTO_FREE char *context = str_fmt("%s%s", json_str_or(effect, "context", ""),
         json_bool_or(effect, "sandbox", false) ? " (the run's own sandbox)" : "");
     AUTO_BUF keys = {0}, brief = {0};
-    add_row(rows, &n, NULL, json_str_or(q, "question", ""), (style){0});
+    AUTO_FREE char *words = question_words(q);
+    add_row(rows, &n, NULL, words, (style){0});
     n += effect_rows(effect, context, rows + n);
     if (is_text(q))
         buf_str(&keys, "Enter answers   Esc later");
