@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/offers.h"
 #include "cli/options.h"
+#include "cli/recovery.h"
 #include "cli/workbench.h"
 #include "script/journal/lock.h"
 #include "script/journal/writer.h"
@@ -122,13 +123,6 @@ static int launch(workbench *w, struct cli *cli, const struct open_options *o,
         e);
 }
 
-static int connect_kernel(
-    workbench *w, struct cli *cli, const struct open_options *o, const struct place *at, err *e)
-{
-    AUTO_FREE char *socket = living_kernel(at, o->cwd != NULL);
-    return socket ? workbench_join(w, socket, false, e) : launch(w, cli, o, at, NULL, e);
-}
-
 struct starting {
     struct cli *cli;
     const struct open_options *options;
@@ -141,14 +135,52 @@ static int start_again(void *arg, workbench *w, const char *recover, err *e)
     return launch(w, s->cli, s->options, s->at, recover, e);
 }
 
-// The file first, so that there is something to see before any kernel answers.
+// What the status line says of a killed run; NULL: nothing.
+static char *about_recovery(const struct recovery *found, bool back)
+{
+    const char *run = found->run;
+    if (!run)
+        return NULL;
+    if (!back)
+        return str_fmt(
+            "unsaved changes of %s are left, since -p is given: `firesteel show %s`", run, run);
+    if (!found->hidden)
+        return str_fmt("unsaved changes of %s are back; :e! drops them", run);
+    return str_fmt("unsaved changes of %s are back, but in %zu cell%s with secrets; :e! drops them",
+        run, found->hidden, found->hidden == 1 ? "" : "s");
+}
+
+// Parameters are for the file's text: with some given the unsaved text is left, and that is said.
+static int begin(workbench *w, struct cli *cli, const struct open_options *o,
+    const struct place *at, const struct recovery *found, err *e)
+{
+    bool back = found->run && !o->parameters;
+    AUTO_FREE char *words = about_recovery(found, back);
+    const buf *text = back ? &found->words : &at->text;
+    workbench_show(w, at->path, buf_cstr(text), text->len);
+    if (words)
+        workbench_say(w, words);
+    return back ? workbench_start(w, buf_cstr(text), text->len, e) : launch(w, cli, o, at, NULL, e);
+}
+
+// The text first, so that there is something to see before any kernel answers.
 static int open_place(
     workbench *w, struct cli *cli, const struct open_options *o, const struct place *at, err *e)
 {
     struct starting again = {cli, o, at};
+    struct recovery found = {0};
+    AUTO_FREE char *socket = living_kernel(at, o->cwd != NULL);
+    int result;
     workbench_starter(w, start_again, &again);
-    workbench_show(w, at->path, buf_cstr(&at->text), at->text.len);
-    return connect_kernel(w, cli, o, at, e) == 0 ? workbench_run(w, e) : -1;
+    if (socket) {
+        workbench_show(w, at->path, buf_cstr(&at->text), at->text.len);
+        result = workbench_join(w, socket, false, e);
+    } else {
+        recovery_find(at->path, at->name, at->cwd, &at->text, &found);
+        result = begin(w, cli, o, at, &found, e);
+    }
+    recovery_done(&found);
+    return result == 0 ? workbench_run(w, e) : -1;
 }
 
 static int open_notebook(struct cli *cli, const struct open_options *o, const char *file)

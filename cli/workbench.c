@@ -319,28 +319,14 @@ static int edit_file(void *arg, const char *path, err *e)
     return 0;
 }
 
-// The document goes over in a journal of one record, as a kernel reads it after a restart.
 static int start_kernel(void *arg, const char *words, size_t n, err *e)
 {
     workbench *w = arg;
-    const char *tmp = cli_getenv(w->cli, "TMPDIR");
-    AUTO_BUF line = {0};
-    AUTO_JSON *record = message_new(MESSAGE_run);
-    AUTO_FREE char *text = mem_strndup(words, n);
     if (!w->starter)
         return err_set(e, ERR_UNAVAILABLE,
             "the kernel that was attached to is gone: :w saves, and opening the notebook starts "
             "one");
-    json_set_int(record, "format", JOURNAL_FORMAT);
-    json_set_str(record, "run", "");
-    json_set_str(record, "notebook", text);
-    json_print(&line, record);
-    buf_char(&line, '\n');
-    forget_recovered(w);
-    w->recovering = path_make_temp(tmp ? tmp : "/tmp", "firesteel-", e);
-    AUTO_FREE char *path = w->recovering ? str_fmt("%s/document.jsonl", w->recovering) : NULL;
-    if (!path || path_write(path, line.data, line.len, 0600, e) < 0 ||
-        w->starter(w->starter_arg, w, path, e) < 0)
+    if (workbench_start(w, words, n, e) < 0)
         return -1;
     w->watching = false;
     bench_connect(w->bench, w->link->client, true);
@@ -464,6 +450,31 @@ void workbench_starter(
 {
     w->starter = start;
     w->starter_arg = arg;
+}
+
+// The document goes over in a journal of one record, as a kernel reads it after a restart.
+int workbench_start(workbench *w, const char *words, size_t n, err *e)
+{
+    const char *tmp = cli_getenv(w->cli, "TMPDIR");
+    AUTO_BUF line = {0};
+    AUTO_JSON *record = message_new(MESSAGE_run);
+    AUTO_FREE char *text = mem_strndup(words, n);
+    json_set_int(record, "format", JOURNAL_FORMAT);
+    json_set_str(record, "run", "");
+    json_set_str(record, "notebook", text);
+    json_print(&line, record);
+    buf_char(&line, '\n');
+    forget_recovered(w);
+    w->recovering = path_make_temp(tmp ? tmp : "/tmp", "firesteel-", e);
+    AUTO_FREE char *path = w->recovering ? str_fmt("%s/document.jsonl", w->recovering) : NULL;
+    if (!path || path_write(path, line.data, line.len, 0600, e) < 0)
+        return -1;
+    return w->starter(w->starter_arg, w, path, e);
+}
+
+void workbench_say(workbench *w, const char *words)
+{
+    bench_notice(w->bench, words);
 }
 
 int workbench_launch(workbench *w, const struct launch *kernel, err *e)

@@ -26,5 +26,8 @@ int workbench_launch(workbench *w, const struct launch *kernel, err *e);
 // done.
 void workbench_starter(
     workbench *w, int (*start)(void *arg, workbench *w, const char *recover, err *e), void *arg);
-// After one of these two: until the person leaves or the terminal goes away.
+// Has the starter start one with this text as the document, instead of the file's.
+int workbench_start(workbench *w, const char *words, size_t n, err *e);
+void workbench_say(workbench *w, const char *words); // in the last row, until a key
+// After one of these three: until the person leaves or the terminal goes away.
 int workbench_run(workbench *w, err *e);

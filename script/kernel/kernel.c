@@ -141,6 +141,8 @@ static cJSON *first_event(const kernel *k, message_type type, cJSON *parameters)
     json_set(event, "versions", versions());
     json_set_str(event, "salt", k->salt);
     json_set_bool(event, "headless", k->options->headless);
+    if (!document_saved(k->document)) // nor has the file what a killed run before this one left
+        json_set_bool(event, "unsaved", true);
     if (k->options->sandbox)
         json_set_bool(event, "sandbox", true);
     return event;

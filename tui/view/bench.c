@@ -117,6 +117,11 @@ void bench_select(bench *b, const char *id)
     b->dirty = true;
 }
 
+void bench_notice(bench *b, const char *words)
+{
+    bench_say(b, "%s", words);
+}
+
 bool bench_busy(const bench *b)
 {
     return !str_eq(b->state, "idle") && !str_eq(b->state, "gone") && !str_eq(b->state, "starting");

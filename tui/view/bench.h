@@ -53,6 +53,7 @@ void bench_flush(bench *b);
 // Draws if anything has changed since the last time; a resized grid counts as a change.
 bool bench_draw(bench *b, grid *g);
 void bench_redraw(bench *b);
+void bench_notice(bench *b, const char *words); // in the last row, until a key
 // Milliseconds until bench_tick is wanted, -1: not at all.
 int bench_wait_ms(const bench *b);
 void bench_tick(bench *b);

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What is typed is never lost and never goes to a wrong place, whatever other clients and the
+kernel do meanwhile: two workbenches on one kernel."""
+import os
+import time
+
+from screen import Screen
+from tap import FIRESTEEL, run, sh
+
+NOTEBOOK = "-- %% One\na = 1\n\n-- %% Two\nb = 2\n"
+
+
+def folder(t, text=NOTEBOOK):
+    where = t.dir()
+    with open(os.path.join(where, "a.lua"), "w") as f:
+        f.write(text)
+    t.after(lambda: [sh(FIRESTEEL, "stop", line.split()[0])
+                     for line in sh(FIRESTEEL, "ls").out.splitlines() if line.endswith(where)])
+    return where
+
+
+def opened(where):
+    s = Screen([FIRESTEEL, "a.lua"], cwd=where)
+    s.wait("idle")
+    return s
+
+
+def text(s):
+    return "\n".join(s.screen())
+
+
+def save(s, where):
+    """Saves as soon as there is a kernel that does it."""
+    was, deadline = read(where), time.monotonic() + 60
+    while read(where) == was and time.monotonic() < deadline:
+        s.keys("s")
+        time.sleep(0.1)
+
+
+def read(where):
+    with open(os.path.join(where, "a.lua")) as f:
+        return f.read()
+
+
+def test_two_who_type_into_one_cell_lose_nothing(t):
+    where = folder(t)
+    with opened(where) as a, opened(where) as b:
+        a.keys("Enter")
+        b.keys("Enter C-End")
+        b.type(" -- THEIRS")
+        a.type("xy")  # not sent yet when the other's comes
+        b.keys("Esc")
+        a.wait("THEIRS")
+        a.wait("another client has changed this cell")
+        assert "xya" not in text(a), text(a)
+        a.keys("M-z")
+        a.wait("xya = 1")
+        b.wait("xya = 1")  # it was A's own decision
+
+
+def test_restarting_while_typing_goes_on_in_the_same_cell(t):
+    where = folder(t)
+    with opened(where) as a:
+        a.keys("Enter")
+        a.type("11")
+        a.keys("Esc")
+        a.wait("COMMAND")
+        a.keys("0 0 Enter")
+        a.type("xxdd")
+        a.type("yy")
+        a.wait("11xxddyya = 1")
+        a.keys("Esc")
+        a.wait("COMMAND")
+        save(a, where)
+    assert read(where) == "-- %% One\n11xxddyya = 1\n\n-- %% Two\nb = 2\n", read(where)
+
+
+def test_text_typed_before_the_kernel_is_there_does_not_hide_what_it_holds(t):
+    where = folder(t)
+    with opened(where) as a:
+        a.keys("Enter C-End")
+        a.type(" + PRECIOUS")
+        a.keys("Esc")
+        a.wait("COMMAND")
+        a.keys("q k")
+        assert a.exit() == "exit 0"
+    with Screen(["sh", "-c", f"sleep 0.3; exec {FIRESTEEL} a.lua"], cwd=where) as a:
+        a.send(b"\rzz")  # the terminal has it before the program reads
+        a.wait("idle")
+        a.wait("PRECIOUS")
+        a.keys("Esc s")
+        a.wait("saved")
+    assert "PRECIOUS" in read(where), read(where)
+
+
+def kill_kernel(where):
+    pid = next(line.split()[1] for line in sh(FIRESTEEL, "ls").out.splitlines() if line.endswith(where))
+    os.kill(int(pid), 9)
+
+
+def leave_killed(s, where):
+    """As after a power loss: kernel and workbench go, and what was sent is in the journal."""
+    s.keys("Esc")
+    s.wait("COMMAND")
+    s.wait("a.lua +")
+    kill_kernel(where)
+    s.wait("● gone")
+    s.process.kill()
+    s.process.wait()
+
+
+def test_unsaved_text_of_a_killed_kernel_is_back(t):
+    where = folder(t)
+    with opened(where) as a:
+        a.keys("Enter")
+        a.type("late = 5\n")
+        leave_killed(a, where)
+    with opened(where) as a:
+        a.wait("late = 5")
+        a.wait("are back; :e! drops them")
+        a.keys("G Enter")
+        a.type("z")
+        a.wait("zb = 2")
+        leave_killed(a, where)
+    with opened(where) as a:  # killed once more
+        a.wait("late = 5")
+        a.wait("zb = 2")
+        leave_killed(a, where)
+    with opened(where) as a:  # and with nothing typed in between
+        a.wait("zb = 2")
+        a.keys("s")
+        a.wait("saved")
+        a.keys("q")
+        a.exit()
+    assert read(where) == "-- %% One\nlate = 5\na = 1\n\n-- %% Two\nzb = 2\n", read(where)
+    with opened(where) as a:
+        assert "are back" not in text(a) and "a.lua +" not in text(a), text(a)
+
+
+def test_recovered_text_can_be_dropped(t):
+    where = folder(t)
+    with open(os.path.join(where, "a-b.lua"), "w") as f:
+        f.write(NOTEBOOK)
+    with opened(where) as a:
+        a.keys("Enter")
+        a.type("late = 5\n")
+        leave_killed(a, where)
+    with Screen([FIRESTEEL, "a-b.lua"], cwd=where) as other:
+        other.wait("idle")
+        assert "late = 5" not in text(other), text(other)
+        other.keys("q")
+        assert other.exit() == "exit 0"
+    with opened(where) as a:
+        a.wait("are back")
+        a.keys(":")
+        a.type("e!")
+        a.keys("Enter")
+        a.gone("late = 5")
+        a.keys("q")
+        assert a.exit() == "exit 0"
+    with opened(where) as a:
+        assert "late = 5" not in text(a), text(a)
+
+
+def test_a_file_newer_than_the_killed_run_stays(t):
+    where = folder(t)
+    with opened(where) as a:
+        a.keys("Enter")
+        a.type("late = 5\n")
+        leave_killed(a, where)
+    with open(os.path.join(where, "a.lua"), "w") as f:
+        f.write("-- %% One\nanother = 1\n")
+    with opened(where) as a:
+        a.wait("another = 1")
+        assert "late = 5" not in text(a) and "are back" not in text(a), text(a)
+
+
+def test_a_secret_is_not_replaced_by_its_mask(t):
+    where = folder(t, '-- %% One\nkey = "hunter22hunter"\n\n-- %% Two\nb = 2\n')
+    os.environ["A_TOKEN"] = "hunter22hunter"
+    t.after(lambda: os.environ.pop("A_TOKEN"))
+    with opened(where) as a:
+        a.keys("Enter")
+        a.type("late = 5\n")
+        leave_killed(a, where)
+    with opened(where) as a:
+        a.wait("late = 5")
+        a.wait("hunter22hunter")
+        a.keys("s")
+        a.wait("saved")
+        a.keys("q")
+        a.exit()
+    assert read(where) == '-- %% One\nlate = 5\nkey = "hunter22hunter"\n\n-- %% Two\nb = 2\n', read(where)
+    with opened(where) as a:
+        a.keys("Enter Down End")
+        a.type(" -- or hunter22hunter")
+        leave_killed(a, where)
+    with opened(where) as a:  # that line cannot be told from its mask: the cell is the file's
+        a.wait("but in 1 cell")
+        assert "[secret]" not in text(a) and '"hunter22hunter"' in text(a), text(a)
+
+
+run(globals())
