@@ -783,7 +783,7 @@ def test_what_is_typed_survives_that_its_cell_is_deleted(t):
         a.wait("EDIT")
         a.keys("Esc")
         b.wait("preciousxxdd")
-        assert saved(a, where) == [START[0], "|a = 1 + preciousxxdd", START[2], START[3]]
+        assert saved(a, where) == [START[0], START[1] + " + preciousxxdd", START[2], START[3]]
         leave(b)
         leave(a)
 

@@ -76,6 +76,19 @@ def test_restarting_while_typing_goes_on_in_the_same_cell(t):
     assert read(where) == "-- %% One\n11xxddyya = 1\n\n-- %% Two\nb = 2\n", read(where)
 
 
+def test_a_cell_that_comes_back_keeps_title_and_kind(t):
+    where = folder(t, "-- %% Words [markdown]\n-- a\n\n-- %% Two\nb = 2\n")
+    with opened(where) as a, opened(where) as b:
+        a.keys("Enter")
+        a.type("mine")
+        b.wait("minea")
+        b.send(b"dd")
+        a.wait("stands in a new one")
+        a.keys("Esc s")
+        a.wait("saved")
+    assert read(where) == "-- %% Words [markdown]\n-- minea\n\n-- %% Two\nb = 2\n", read(where)
+
+
 def test_text_typed_before_the_kernel_is_there_does_not_hide_what_it_holds(t):
     where = folder(t)
     with opened(where) as a:

@@ -57,6 +57,7 @@ void bench_free(bench *b)
     free(b->state);
     free(b->spool_dir);
     free(b->rescue);
+    free(b->rescue_marker);
     free(b->select);
     free(b);
 }

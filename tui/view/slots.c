@@ -18,6 +18,7 @@ static void slot_free(struct slot *s)
     markdown_free(s->rendered);
     grid_free(s->output);
     free(s->id);
+    free(s->marker);
     free(s);
 }
 
@@ -103,6 +104,10 @@ static void take_text(struct slot *s, const char *words)
 static void follow_cell(bench *b, struct slot *s, const cell *c)
 {
     s->language = language_of(c);
+    if (!str_eq(s->marker, c->marker)) {
+        free(s->marker);
+        s->marker = mem_strdup(c->marker);
+    }
     const struct syntax_writing *w = syntax_writing(s->language);
     edit_set_language(s->edit, &(struct edit_language){w->comment, w->opens, w->closes, w->indent});
     if (slot_unsent(s) || s->asked || b->seen < s->made)
@@ -125,6 +130,8 @@ static void keep_typed(bench *b)
         text_all(edit_text(b->edited->edit), &words);
         free(b->rescue);
         b->rescue = mem_strdup(buf_cstr(&words));
+        free(b->rescue_marker);
+        b->rescue_marker = mem_strdup(b->edited->marker);
         b->rescue_at = i;
         b->rescue_cursor = edit_cursor(b->edited->edit);
         b->edited = NULL;

@@ -52,11 +52,12 @@ void structure_insert(bench *b, size_t at)
 void structure_rescue(bench *b)
 {
     AUTO_FREE char *words = STEAL(b->rescue);
+    AUTO_FREE char *marker = STEAL(b->rescue_marker);
     if (!words || !b->client || b->read_only)
         return;
     size_t at = b->rescue_at < b->n_slots ? b->rescue_at : b->n_slots;
     history_begin(b, "insert", NULL);
-    bench_select(b, history_insert(b, id_before(b, at), "", words));
+    bench_select(b, history_insert(b, id_before(b, at), marker ? marker : "", words));
     b->rescued = true;
     history_end(b);
     bench_complain(b, "another client has deleted this cell: what is typed stands in a new one");

@@ -47,6 +47,7 @@ struct view {
 // A cell as it is shown: by id, in the document's order.
 struct slot {
     char *id;
+    char *marker;
     edit *edit;
     syntax_cache *syntax;
     syntax_language language;
@@ -92,6 +93,7 @@ struct bench {
     cJSON *cluster; // the newest "cluster" event, or NULL
     struct history *history;
     char *rescue; // text of the cell that was edited here and deleted by another client
+    char *rescue_marker;
     size_t rescue_at;
     pos rescue_cursor;
     bool rescued; // it is in the new cell that gets selected
