@@ -214,4 +214,24 @@ def test_a_secret_is_not_replaced_by_its_mask(t):
         assert "[secret]" not in text(a) and '"hunter22hunter"' in text(a), text(a)
 
 
+def test_a_file_that_is_written_under_the_cursor_leaves_one_cell_there(t):
+    where = folder(t)
+    with opened(where) as a:
+        a.keys("G Enter")
+        a.wait("EDIT")
+        with open(os.path.join(where, "a.lua"), "w") as f:
+            f.write("-- %% Zero\nz = 0\n\n" + NOTEBOOK.replace("b = 2", "b = 22") + "\n-- %% Three\nc = 3\n")
+        a.wait("c = 3")
+        a.quiet(200)
+        assert text(a).count("] Two") == 1 and "EDIT" in text(a), text(a)
+        a.type("-- typed ")
+        a.wait("-- typed ")
+        a.keys("Esc")
+        a.wait("COMMAND")
+        save(a, where)
+        assert read(where).count("%%") == 4 and "-- typed " in read(where), read(where)
+        a.keys("q")
+        assert a.exit() == "exit 0"
+
+
 run(globals())

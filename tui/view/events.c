@@ -196,8 +196,11 @@ static void on_event(bench *b, message_type type, const cJSON *m)
     if (type == MESSAGE_edited && str_eq(json_str(m, "change"), "edit"))
         slots_follow_cell(b, json_str(m, "cell"));
     else if (type == MESSAGE_edited || type == MESSAGE_document || type == MESSAGE_run ||
-             type == MESSAGE_resumed)
+             type == MESSAGE_resumed) {
+        b->reloading = type == MESSAGE_document;
         slots_follow(b);
+        b->reloading = false;
+    }
     structure_rescue(b);
     touch(b, m);
     tell_views(b, m);

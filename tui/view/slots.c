@@ -120,12 +120,31 @@ static void follow_cell(bench *b, struct slot *s, const cell *c)
     s->base = b->seen;
 }
 
+// Who is in a cell that the file has otherwise now, and has typed nothing there that is unsent,
+// goes on in the one with its title, else in the one that stands in its place.
+static bool follow_place(bench *b, struct slot *const *slots, size_t n, size_t i)
+{
+    if (!b->reloading || slot_unsent(b->edited) || n == 0)
+        return false;
+    size_t to = i < n ? i : n - 1;
+    for (size_t k = 0; k < n; k++)
+        if (b->edited->marker && *b->edited->marker && str_eq(slots[k]->marker, b->edited->marker))
+            to = k;
+    free(b->select);
+    b->select = mem_strdup(slots[to]->id);
+    return true;
+}
+
 // What is typed in a cell that another client deletes is kept, for a new one (structure.c).
-static void keep_typed(bench *b)
+static void keep_typed(bench *b, struct slot *const *slots, size_t n)
 {
     for (size_t i = 0; i < b->n_slots; i++) {
         if (!b->slots[i] || b->slots[i] != b->edited)
             continue;
+        if (follow_place(b, slots, n, i)) {
+            b->edited = NULL;
+            return;
+        }
         AUTO_BUF words = {0};
         text_all(edit_text(b->edited->edit), &words);
         free(b->rescue);
@@ -153,7 +172,7 @@ void slots_follow(bench *b)
         follow_cell(b, slots[i], c);
         hashmap_set(at, c->id, strlen(c->id), i);
     }
-    keep_typed(b);
+    keep_typed(b, slots, n);
     slots_free(b);
     b->slots = slots;
     b->slot_at = at;

@@ -96,8 +96,9 @@ struct bench {
     char *rescue_marker;
     size_t rescue_at;
     pos rescue_cursor;
-    bool rescued; // it is in the new cell that gets selected
-    char *select; // id of a cell to be selected as soon as it is there
+    bool rescued;   // it is in the new cell that gets selected
+    bool reloading; // the whole document is another one: its file was read again
+    char *select;   // id of a cell to be selected as soon as it is there
 
     unsigned asked;     // what the kernel has not answered and typing waits for
     int64_t made, seen; // newest revision that it answered with, and that is shown
