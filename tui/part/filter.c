@@ -44,6 +44,20 @@ bool filter_act(struct filter *f, enum action a, buf *clipboard)
     return line_act(f->line, a, clipboard, false);
 }
 
+bool filter_type(struct filter *f, key k)
+{
+    if (f->typing)
+        line_type(f->line, k);
+    return f->typing;
+}
+
+bool filter_paste(struct filter *f, const char *words, size_t n)
+{
+    if (f->typing)
+        line_paste(f->line, words, n);
+    return f->typing;
+}
+
 void filter_draw(struct filter *f, grid *g, rect row)
 {
     if (!f->typing)

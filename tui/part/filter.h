@@ -16,6 +16,9 @@ unsigned filter_mode(const struct filter *f);    // MODE_LINE while it is typed,
 // FILTER opens it, ACCEPT and BACK end the typing, BACK clears what is kept; and the keys of a line
 // while it is typed. false: not an action of it.
 bool filter_act(struct filter *f, enum action a, buf *clipboard);
+// What is typed goes into it while it is open; true when that changed the pattern.
+bool filter_type(struct filter *f, key k);
+bool filter_paste(struct filter *f, const char *words, size_t n);
 // Draws "/text" in the row while it is typed.
 void filter_draw(struct filter *f, grid *g, rect row);
 // Does a text match the pattern? Letters A to Z match any case; "!" in front turns it round, and

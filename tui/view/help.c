@@ -135,19 +135,15 @@ static bool act(view *view_, enum action a)
 static void type(view *view_, key k)
 {
     struct help_view *v = (struct help_view *)view_;
-    if (!v->filter.typing)
-        return;
-    line_type(v->filter.line, k);
-    find(v);
+    if (filter_type(&v->filter, k))
+        find(v);
 }
 
 static void paste(view *view_, const char *words, size_t n)
 {
     struct help_view *v = (struct help_view *)view_;
-    if (!v->filter.typing)
-        return;
-    line_paste(v->filter.line, words, n);
-    find(v);
+    if (filter_paste(&v->filter, words, n))
+        find(v);
 }
 
 static void done(view *view_)

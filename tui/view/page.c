@@ -287,19 +287,15 @@ static unsigned mode(view *v)
 static void type(view *view_, key k)
 {
     struct page_view *v = (struct page_view *)view_;
-    if (!v->filter.typing)
-        return;
-    line_type(v->filter.line, k);
-    refilter(v);
+    if (filter_type(&v->filter, k))
+        refilter(v);
 }
 
 static void paste(view *view_, const char *words, size_t n)
 {
     struct page_view *v = (struct page_view *)view_;
-    if (!v->filter.typing)
-        return;
-    line_paste(v->filter.line, words, n);
-    refilter(v);
+    if (filter_paste(&v->filter, words, n))
+        refilter(v);
 }
 
 static int wait_ms(const view *v)

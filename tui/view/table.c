@@ -291,19 +291,15 @@ static unsigned mode(view *v)
 static void type(view *view_, key k)
 {
     struct table_view *v = (struct table_view *)view_;
-    if (!v->filter.typing)
-        return;
-    line_type(v->filter.line, k);
-    refilter(v);
+    if (filter_type(&v->filter, k))
+        refilter(v);
 }
 
 static void paste(view *view_, const char *words, size_t n)
 {
     struct table_view *v = (struct table_view *)view_;
-    if (!v->filter.typing)
-        return;
-    line_paste(v->filter.line, words, n);
-    refilter(v);
+    if (filter_paste(&v->filter, words, n))
+        refilter(v);
 }
 
 // Ages grow while it is looked at.
