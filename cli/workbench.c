@@ -8,15 +8,14 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cli/editor.h"
 #include "script/journal/writer.h"
 #include "tui/term/term.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -288,35 +287,15 @@ static void redraw(void *arg)
 static int edit_file(void *arg, const char *path, err *e)
 {
     workbench *w = arg;
-    const char *editor = cli_getenv(w->cli, "VISUAL");
-    editor = editor ? editor : cli_getenv(w->cli, "EDITOR");
-    AUTO_FREE char *command = str_fmt("%s \"$1\"", editor ? editor : "vi");
-    int status = -1;
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, quit_key;
     term_leave(w->term);
-    sigaction(SIGINT, &ignore, &interrupt); // Ctrl-C is the editor's
-    sigaction(SIGQUIT, &ignore, &quit_key);
-    pid_t pid = fork();
-    if (pid == 0) {
-        signal(SIGINT, SIG_DFL);
-        signal(SIGQUIT, SIG_DFL);
-        signal(SIGPIPE, SIG_DFL);
-        signal(SIGPIPE, SIG_DFL);
-        execl("/bin/sh", "sh", "-c", command, "sh", path, (char *)NULL);
-        _exit(127);
-    }
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    sigaction(SIGINT, &interrupt, NULL);
-    sigaction(SIGQUIT, &quit_key, NULL);
-    int entered = term_enter(w->term, e);
+    int edited = editor_run(w->cli, path, e);
+    err why = {0};
+    int entered = term_enter(w->term, &why);
     term_redraw(w->term);
-    if (entered < 0)
-        return -1;
-    if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        return err_set(
-            e, ERR_FAILED, "%s did not end well; the cell is as it was", editor ? editor : "vi");
-    return 0;
+    if (entered == 0)
+        return edited;
+    *e = why;
+    return -1;
 }
 
 static int start_kernel(void *arg, const char *words, size_t n, err *e)
