@@ -154,13 +154,6 @@ void view_keys(const struct view_ops *ops, unsigned mode, enum action a, char *o
         keymap_keys(ops->more, mode, a, out, size);
 }
 
-bool view_binds(const struct view_ops *ops, enum action a)
-{
-    char keys[40];
-    view_keys(ops, ~0u, a, keys, sizeof keys);
-    return *keys;
-}
-
 static bool bench_own(bench *b, enum action a)
 {
     switch ((int)a) {

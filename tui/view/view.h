@@ -134,7 +134,6 @@ bool bench_busy(const bench *b);
 unsigned view_mode(view *v); // of its keys, MODE_VIEW when it has none of its own
 // The first keys of an action in a view, for hints; "" when it has none.
 void view_keys(const struct view_ops *ops, unsigned mode, enum action a, char *out, size_t size);
-bool view_binds(const struct view_ops *ops, enum action a);
 void bench_select(bench *b, const char *id); // that cell, as soon as it is there
 
 void bench_key_now(bench *b, key k);
