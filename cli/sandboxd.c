@@ -4,11 +4,11 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "k8s/sandbox/podinit.h"
+#include "k8s/sandbox/api/registry_route.h"
+#include "k8s/sandbox/api/sandbox.h"
+#include "k8s/sandbox/nodes/podinit.h"
 #include "k8s/sandbox/pods.h"
-#include "k8s/sandbox/registry.h"
-#include "k8s/sandbox/registry_route.h"
-#include "k8s/sandbox/sandbox.h"
+#include "k8s/sandbox/registry/registry.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,9 +2,9 @@
 #include "k8s/sandbox/pods.h"
 
 #include "base/mem.h"
-#include "k8s/sandbox/job.h"
-#include "k8s/sandbox/kubelet.h"
-#include "k8s/sandbox/sparkapp.h"
+#include "k8s/sandbox/nodes/job.h"
+#include "k8s/sandbox/nodes/kubelet.h"
+#include "k8s/sandbox/spark/sparkapp.h"
 
 struct pods {
     kubelet *kubelet;

@@ -3,14 +3,8 @@
 // and the controllers of Jobs, SparkApplications and MPIJobs. Opened by the program after
 // sandbox_open, closed before sandbox_close; it owns all processes, and no process outlives it.
 #pragma once
-#include "k8s/sandbox/sandbox.h"
+#include "k8s/sandbox/nodes/kubelet.h"
 
-struct pods_options {
-    const char *images;  // folder of the local image store
-    const char *program; // this executable, which `--pod` makes a container's starter (podinit.h)
-    const char *worker;  // firesteel-worker, for SparkApplications of image `host`; may be NULL
-    const char *const *env; // environment of this process: PATH to find bwrap and spark-submit
-};
 typedef struct pods pods;
 // Its folders are made under sandbox_dir. Errors: the folders; a machine without user namespaces or
 // bwrap is no error: pods of image `host` run unconfined there, others say in an event why they do

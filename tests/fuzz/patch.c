@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // An object and a patch of it, on two lines: all patches of the API, field checks, and what
 // changed.
-#include "k8s/sandbox/patch.h"
+#include "k8s/sandbox/api/patch.h"
 #include "base/mem.h"
-#include "k8s/sandbox/fieldset.h"
-#include "k8s/sandbox/managed.h"
+#include "k8s/sandbox/api/fieldset.h"
+#include "k8s/sandbox/api/managed.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

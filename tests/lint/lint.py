@@ -31,8 +31,13 @@ LAYERS = {
     "k8s/client": ["base/loop", "k8s/net", "k8s/manifest"],
     "k8s/manifest": [],
     "k8s/image": ["base/loop", "k8s/net"],
-    "k8s/sandbox": ["base/loop", "k8s/image/store.h", "k8s/image/unpack.h", "k8s/image/oci.h",
-                    "k8s/image/index.h"],
+    "k8s/sandbox": ["base/loop", "k8s/sandbox/nodes", "k8s/sandbox/spark"],
+    "k8s/sandbox/store": [],
+    "k8s/sandbox/registry": ["k8s/image/store.h", "k8s/image/oci.h", "k8s/image/index.h"],
+    "k8s/sandbox/api": ["base/loop", "k8s/sandbox/store", "k8s/sandbox/registry/registry.h"],
+    "k8s/sandbox/nodes": ["base/loop", "k8s/sandbox/store", "k8s/sandbox/api", "k8s/image/store.h",
+                          "k8s/image/unpack.h", "k8s/image/oci.h", "k8s/image/index.h"],
+    "k8s/sandbox/spark": ["base/loop", "k8s/sandbox/store", "k8s/sandbox/nodes"],
     "trainer": ["base/loop"],
     "tui/grid": [],
     "tui/edit": ["tui/grid/utf8.h"],
@@ -48,7 +53,7 @@ LAYERS["script/protocol"].append("base/loop")
 # a library's header -> the one folder (or file) that may name it
 OWNERS = {
     "uv.h": "base/loop/", "curl/curl.h": "k8s/net/", "mpi.h": "trainer/dist/",
-    "yaml.h": "base/yaml.c", "microhttpd.h": "k8s/sandbox/", "curses.h": "tui/term/",
+    "yaml.h": "base/yaml.c", "microhttpd.h": "k8s/sandbox/api/http.c", "curses.h": "tui/term/",
     "ncurses.h": "tui/term/",
 }
 LUA_FOLDERS = ("script/kernel/", "script/worker/", "script/lib/", "cli/", "tests/")

@@ -2,10 +2,10 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/sandbox/jobplan.h"
-#include "k8s/sandbox/object.h"
-#include "k8s/sandbox/sparkpod.h"
-#include "k8s/sandbox/sparkstate.h"
+#include "k8s/sandbox/nodes/jobplan.h"
+#include "k8s/sandbox/spark/sparkpod.h"
+#include "k8s/sandbox/spark/sparkstate.h"
+#include "k8s/sandbox/store/object.h"
 #include "tests/support/tap.h"
 
 static cJSON *parse(const char *text)

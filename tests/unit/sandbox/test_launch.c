@@ -2,10 +2,10 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "k8s/sandbox/launch.h"
-#include "k8s/sandbox/podinit.h"
-#include "k8s/sandbox/schedule.h"
-#include "k8s/sandbox/volumes.h"
+#include "k8s/sandbox/nodes/launch.h"
+#include "k8s/sandbox/nodes/podinit.h"
+#include "k8s/sandbox/nodes/schedule.h"
+#include "k8s/sandbox/nodes/volumes.h"
 #include "tests/support/tap.h"
 
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "k8s/sandbox/object.h"
-#include "k8s/sandbox/podlog.h"
-#include "k8s/sandbox/podstatus.h"
+#include "k8s/sandbox/nodes/podlog.h"
+#include "k8s/sandbox/nodes/podstatus.h"
+#include "k8s/sandbox/store/object.h"
 #include "tests/support/tap.h"
 
 static cJSON *parse(const char *text)

@@ -3,7 +3,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "k8s/image/index.h"
-#include "k8s/sandbox/registry.h"
+#include "k8s/sandbox/registry/registry.h"
 #include "tests/support/tap.h"
 
 #include <unistd.h>

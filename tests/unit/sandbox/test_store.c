@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/sandbox/event.h"
-#include "k8s/sandbox/store.h"
+#include "k8s/sandbox/store/event.h"
+#include "k8s/sandbox/store/store.h"
 #include "tests/support/tap.h"
 
 #include <stdlib.h>

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#include "k8s/sandbox/api/admission.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "k8s/sandbox/api/defaults.h"
+#include "k8s/sandbox/api/schema.h"
+#include "k8s/sandbox/api/validate.h"
+
+#include <string.h>
+
+static bool check_type(struct request *r, cJSON *json)
+{
+    AUTO_FREE char *api = kind_api_version(r->stored);
+    const char *given_api = json_str(json, "apiVersion"), *given = json_str(json, "kind");
+    if (given_api && !str_eq(given_api, api))
+        reply_failure(r, 400, NULL,
+            "the API version in the data (%s) does not match the expected API version (%s)",
+            given_api, api);
+    else if (given && !str_eq(given, r->stored->kind))
+        reply_failure(r, 400, NULL,
+            "%s in version \"%s\" cannot be handled as a %s: no kind \"%s\" is registered for the "
+            "internal version of group \"%s\"",
+            given, r->kind->version, r->kind->kind, given, r->kind->group);
+    else {
+        json_set_str(json, "apiVersion", api);
+        json_set_str(json, "kind", r->stored->kind);
+        return true;
+    }
+    return false;
+}
+
+static bool place(struct request *r, cJSON *json)
+{
+    cJSON *meta = json_object_at(json, "metadata");
+    const char *given = json_str(meta, "namespace");
+    if (!(r->kind->flags & KIND_NAMESPACED)) {
+        cJSON_DeleteItemFromObjectCaseSensitive(meta, "namespace");
+        return true;
+    }
+    if (given && *given && !str_eq(given, r->ns)) {
+        reply_failure(r, 400, NULL,
+            "the namespace of the provided object does not match the namespace sent on the "
+            "request");
+        return false;
+    }
+    json_set_str(meta, "namespace", r->ns);
+    return true;
+}
+
+static void warn_unknown(struct request *r, char *const *unknown)
+{
+    for (size_t i = 0; unknown && unknown[i]; i++) {
+        AUTO_FREE char *warning = str_fmt("299 - \"unknown field \\\"%s\\\"\"", unknown[i]);
+        http_set_header(r->x, "Warning", warning);
+    }
+}
+
+static void refuse_unknown(struct request *r, char *const *unknown)
+{
+    AUTO_BUF list = {0};
+    for (size_t i = 0; unknown[i]; i++)
+        buf_fmt(&list, "%sunknown field \"%s\"", i ? ", " : "", unknown[i]);
+    if (r->kind->flags & KIND_IS_CUSTOM)
+        reply_failure(r, 400, NULL, "strict decoding error: %s", buf_cstr(&list));
+    else
+        reply_failure(r, 400, NULL,
+            "%s in version \"%s\" cannot be handled as a %s: strict decoding error: %s",
+            r->kind->kind, r->kind->version, r->kind->kind, buf_cstr(&list));
+}
+
+static void refuse_types(struct request *r, const cJSON *json, cJSON *causes)
+{
+    if (r->kind->flags & KIND_IS_CUSTOM) {
+        reply_invalid(r, object_name(json), causes);
+        return;
+    }
+    AUTO_BUF list = {0};
+    const cJSON *c;
+    cJSON_ArrayForEach(c, causes) buf_fmt(
+        &list, "%s%s: %s", list.len ? ", " : "", json_str(c, "field"), json_str(c, "message"));
+    reply_failure(r, 400, NULL, "%s in version \"%s\" cannot be handled as a %s: %s", r->kind->kind,
+        r->kind->version, r->kind->kind, buf_cstr(&list));
+    cJSON_Delete(causes);
+}
+
+static bool check_fields(struct request *r, cJSON *json)
+{
+    struct schema_report report;
+    const char *mode = http_query(r->x, "fieldValidation");
+    bool ok = true;
+    schema_check(schema_of(r->stored), json, true, &report);
+    if (report.mistyped) {
+        refuse_types(r, json, STEAL(report.mistyped));
+        ok = false;
+    } else if (report.unknown && str_eq(mode, "Strict")) {
+        refuse_unknown(r, report.unknown);
+        ok = false;
+    } else if (!str_eq(mode, "Ignore")) {
+        warn_unknown(r, report.unknown);
+    }
+    schema_report_done(&report);
+    return ok;
+}
+
+static bool has_account(struct request *r, const cJSON *json, const cJSON *old)
+{
+    const char *account = json_path_str(json, "spec.serviceAccountName");
+    if (r->stored != KIND(PODS) || old || !account ||
+        !store_get(r->api->store, KIND(NAMESPACES), "", r->ns) ||
+        store_get(r->api->store, KIND(SERVICEACCOUNTS), r->ns, account))
+        return true;
+    reply_failure(r, 403, NULL,
+        "pods \"%s\" is forbidden: error looking up service account %s/%s: serviceaccount \"%s\" "
+        "not found",
+        object_name(json), r->ns, account, account);
+    return false;
+}
+
+static void forget(cJSON *json, const char *key)
+{
+    cJSON_DeleteItemFromObjectCaseSensitive(json_object_at(json, "metadata"), key);
+}
+
+bool admit(struct request *r, cJSON *json, const cJSON *old)
+{
+    if (!cJSON_IsObject(json_object_at(json, "metadata")) || !check_type(r, json) ||
+        !place(r, json) || !check_fields(r, json))
+        return false;
+    if (str_eq(r->subresource, "status"))
+        return true;
+    if (!old) { // the server's own fields are not the client's to give
+        forget(json, "uid");
+        forget(json, "resourceVersion");
+        forget(json, "creationTimestamp");
+        store_identify(json);
+        if (r->stored->flags & KIND_HAS_STATUS)
+            cJSON_DeleteItemFromObjectCaseSensitive(json, "status");
+    }
+    cJSON *causes = NULL;
+    err e = {0};
+    defaults_set(r->api->store, r->stored, json, old);
+    validate(r->stored, json, old, &causes);
+    if (causes) {
+        reply_invalid(r, object_name(json), causes);
+        return false;
+    }
+    bool same_spec =
+        old && json_get(old, "spec") && json_equal(json_get(old, "spec"), json_get(json, "spec"));
+    if (!same_spec && !validate_spark(r->stored, json, &e)) {
+        reply_failure(r, 403, NULL,
+            "admission webhook \"validate-sparkapplication.sparkoperator.k8s.io\" denied the "
+            "request: %s",
+            e.text);
+        return false;
+    }
+    return has_account(r, json, old);
+}

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+// /openapi/v3: the schema of each group and version, enough for kubectl's validation and `explain`.
+#pragma once
+#include "k8s/sandbox/api/request.h"
+
+// Answers if the path is /openapi/…; false if it is not.
+bool openapi_serve(struct request *r, char *const *path);

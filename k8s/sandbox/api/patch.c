@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+#include "k8s/sandbox/api/patch.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <string.h>
+
+// RFC 7386
+static void merge_into(cJSON *target, const cJSON *patch)
+{
+    const cJSON *p;
+    cJSON_ArrayForEach(p, patch)
+    {
+        cJSON *old = (cJSON *)json_get(target, p->string);
+        if (cJSON_IsNull(p)) {
+            cJSON_DeleteItemFromObjectCaseSensitive(target, p->string);
+        } else if (cJSON_IsObject(p)) {
+            if (!cJSON_IsObject(old))
+                json_set(target, p->string, cJSON_CreateObject());
+            merge_into((cJSON *)json_get(target, p->string), p);
+        } else {
+            json_set(target, p->string, cJSON_Duplicate(p, true));
+        }
+    }
+}
+
+cJSON *patch_merge(const cJSON *object, const cJSON *patch)
+{
+    cJSON *result = cJSON_Duplicate(cJSON_IsObject(patch) ? object : patch, true);
+    if (cJSON_IsObject(patch))
+        merge_into(result, patch);
+    return result;
+}
+
+// "~1" is "/", "~0" is "~".
+static char *unescape(const char *s, size_t n)
+{
+    char *out = mem_strndup(s, n), *to = out;
+    for (const char *p = out; *p; p++) {
+        bool escaped = p[0] == '~' && (p[1] == '0' || p[1] == '1');
+        *to++ = escaped ? (*++p == '0' ? '~' : '/') : *p;
+    }
+    *to = 0;
+    return out;
+}
+
+// An array index, or -1: "-" is the end where that may be meant, `n` items are there.
+static int index_of(const char *word, int n, bool may_append)
+{
+    int64_t i;
+    if (may_append && str_eq(word, "-"))
+        return n;
+    bool fits = str_to_int(word, &i) && i >= 0 && (may_append ? i <= n : i < n);
+    return fits && (word[0] != '0' || !word[1]) ? (int)i : -1;
+}
+
+static cJSON *child_of(cJSON *parent, const char *word)
+{
+    if (cJSON_IsObject(parent))
+        return (cJSON *)json_get(parent, word);
+    if (!cJSON_IsArray(parent))
+        return NULL;
+    int i = index_of(word, cJSON_GetArraySize(parent), false);
+    return i < 0 ? NULL : cJSON_GetArrayItem(parent, i);
+}
+
+// Where a pointer leads: its parent, and the last word (new).
+static cJSON *find_parent(cJSON *root, const char *pointer, char **last)
+{
+    cJSON *at = root;
+    *last = NULL;
+    while (at && *pointer == '/') {
+        size_t n = strcspn(pointer + 1, "/");
+        AUTO_FREE char *word = unescape(pointer + 1, n);
+        pointer += 1 + n;
+        if (!*pointer) {
+            *last = STEAL(word);
+            return at;
+        }
+        at = child_of(at, word);
+    }
+    return NULL;
+}
+
+static int missing(err *e, const char *op, const char *pointer)
+{
+    return err_set(e, ERR_INVALID,
+        "the server rejected our request due to an error in our request: %s operation does not "
+        "apply: doc is missing path: %s",
+        op, pointer);
+}
+
+static const cJSON *value_at(cJSON *root, const char *pointer)
+{
+    char *last;
+    if (!*pointer)
+        return root;
+    cJSON *parent = find_parent(root, pointer, &last);
+    AUTO_FREE char *word = last;
+    return parent && word ? child_of(parent, word) : NULL;
+}
+
+// Not cJSON_InsertItemInArray: Debian's 1.7.15 refuses every place but the first.
+static void insert(cJSON *array, int at, cJSON *value)
+{
+    cJSON *behind = cJSON_CreateArray(), *item;
+    while ((item = cJSON_DetachItemFromArray(array, at)))
+        cJSON_AddItemToArray(behind, item);
+    cJSON_AddItemToArray(array, value);
+    while ((item = cJSON_DetachItemFromArray(behind, 0)))
+        cJSON_AddItemToArray(array, item);
+    cJSON_Delete(behind);
+}
+
+static int add(cJSON *root, const char *op, const char *pointer, cJSON *value, err *e)
+{
+    char *last;
+    cJSON *parent = find_parent(root, pointer, &last);
+    AUTO_FREE char *word = last;
+    int i = cJSON_IsArray(parent) && word ? index_of(word, cJSON_GetArraySize(parent), true) : -1;
+    if (cJSON_IsObject(parent)) {
+        json_set(parent, word, value);
+    } else if (i >= 0) {
+        insert(parent, i, value);
+    } else {
+        cJSON_Delete(value);
+        return missing(e, op, pointer);
+    }
+    return 0;
+}
+
+static cJSON *take(cJSON *root, const char *op, const char *pointer, err *e)
+{
+    cJSON *found = *pointer ? (cJSON *)value_at(root, pointer) : NULL;
+    if (!found) {
+        missing(e, op, pointer);
+        return NULL;
+    }
+    char *last;
+    cJSON *parent = find_parent(root, pointer, &last);
+    free(last);
+    return cJSON_DetachItemViaPointer(parent, found);
+}
+
+static int replace(cJSON *root, const char *pointer, const cJSON *value, err *e)
+{
+    cJSON *old = take(root, "replace", pointer, e);
+    if (!old)
+        return -1;
+    cJSON_Delete(old);
+    return add(root, "replace", pointer, cJSON_Duplicate(value, true), e);
+}
+
+static int test(cJSON *root, const char *pointer, const cJSON *value, err *e)
+{
+    const cJSON *found = value_at(root, pointer);
+    if (found && json_equal(found, value))
+        return 0;
+    return err_set(e, ERR_INVALID,
+        "the server rejected our request due to an error in our request: testing value %s failed",
+        pointer);
+}
+
+// RFC 6902
+static int operate(cJSON *root, const cJSON *o, err *e)
+{
+    const char *op = json_str_or(o, "op", ""), *path = json_str(o, "path");
+    const char *from = json_str(o, "from");
+    const cJSON *value = json_get(o, "value");
+    bool copies = str_eq(op, "copy"), moves = str_eq(op, "move");
+    bool valued = str_eq(op, "add") || str_eq(op, "replace") || str_eq(op, "test");
+    if (!path || (valued && !value) || ((copies || moves) && !from))
+        return err_set(
+            e, ERR_USAGE, "invalid JSON patch: %s operation without path, value or from", op);
+    if (str_eq(op, "add"))
+        return add(root, op, path, cJSON_Duplicate(value, true), e);
+    if (str_eq(op, "replace"))
+        return replace(root, path, value, e);
+    if (str_eq(op, "test"))
+        return test(root, path, value, e);
+    if (copies) {
+        const cJSON *source = value_at(root, from);
+        return source ? add(root, op, path, cJSON_Duplicate(source, true), e)
+                      : missing(e, op, from);
+    }
+    if (!moves && !str_eq(op, "remove"))
+        return err_set(e, ERR_USAGE, "invalid JSON patch: unexpected operation: %s", op);
+    cJSON *taken = take(root, op, moves ? from : path, e);
+    if (!taken || moves)
+        return taken ? add(root, op, path, taken, e) : -1;
+    cJSON_Delete(taken);
+    return 0;
+}
+
+cJSON *patch_json(const cJSON *object, const cJSON *operations, err *e)
+{
+    if (!cJSON_IsArray(operations)) {
+        err_set(e, ERR_USAGE, "error decoding patch: a JSON patch is a list of operations");
+        return NULL;
+    }
+    cJSON *result = cJSON_Duplicate(object, true);
+    const cJSON *o;
+    cJSON_ArrayForEach(o, operations) if (operate(result, o, e) != 0)
+    {
+        cJSON_Delete(result);
+        return NULL;
+    }
+    return result;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// The sandbox as a whole: an API server over a store, with its certificate, token and kubeconfig.
+// Controllers and the registry are given to it by the program; it owns store, server and logs.
+#pragma once
+#include "base/loop/loop.h"
+#include "k8s/sandbox/api/http.h"
+#include "k8s/sandbox/api/logs.h"
+#include "k8s/sandbox/store/store.h"
+
+struct sandbox_options {
+    const char *dir;     // certificates, kubeconfig and the pods' folders; made if need be, 0700
+    const char *version; // firesteel's
+    uint16_t port;       // 0: any free one
+};
+typedef struct sandbox sandbox;
+// Listening, with the first objects (namespaces, node, service accounts) in the store. The
+// kubeconfig is written by sandbox_ready.
+sandbox *sandbox_open(loop *l, const struct sandbox_options *o, err *e);
+void sandbox_close(sandbox *s);
+// Writes DIR/kubeconfig (0600), after controllers and registry are in place.
+int sandbox_ready(sandbox *s, err *e);
+
+loop *sandbox_loop(const sandbox *s);
+store *sandbox_store(const sandbox *s);
+kinds *sandbox_kinds(const sandbox *s);
+logs *sandbox_logs(const sandbox *s);
+http_server *sandbox_http(const sandbox *s); // for http_route
+const char *sandbox_dir(const sandbox *s);
+const char *sandbox_kubeconfig(const sandbox *s); // path
+#define SANDBOX_NODE "firesteel-sandbox"          // the one node's name

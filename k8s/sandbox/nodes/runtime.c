@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+#include "k8s/sandbox/nodes/runtime.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "k8s/image/unpack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// 0 when the command exits with 0; its output is dropped.
+static int try_command(const char *const *argv)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        int null = open("/dev/null", O_RDWR);
+        dup2(null, 0);
+        dup2(null, 1);
+        dup2(null, 2);
+        execv(argv[0], (char *const *)argv);
+        _exit(127);
+    }
+    int status = -1;
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
+}
+
+static char *find_in_path(const char *name, const char *const *env)
+{
+    const char *path = "/usr/local/bin:/usr/bin:/bin";
+    for (; env && *env; env++)
+        if (str_starts(*env, "PATH="))
+            path = *env + strlen("PATH=");
+    char **folders = strv_split(path, ':');
+    char *found = NULL;
+    for (char **f = folders; *f && !found; f++) {
+        AUTO_FREE char *candidate = path_join(*f, name);
+        if (**f == '/' && access(candidate, X_OK) == 0)
+            found = STEAL(candidate);
+    }
+    strv_free(folders);
+    return found;
+}
+
+static bool probe_overlay(const struct runtime *r, const char *dir)
+{
+    AUTO_FREE char *probe = path_make_temp(dir, "probe-", NULL);
+    if (!probe)
+        return false;
+    static const char *const parts[] = {"lower", "upper", "work", "merged"};
+    char *paths[4];
+    for (size_t i = 0; i < 4; i++) {
+        paths[i] = path_join(probe, parts[i]);
+        path_make_dirs(paths[i], 0700, NULL);
+    }
+    const char *argv[] = {r->program, "--pod", "--overlay", paths[0], paths[1], paths[2], paths[3],
+        "--", r->bwrap, "--ro-bind", "/", "/", "--unshare-pid", "true", NULL};
+    bool works = try_command(argv) == 0;
+    for (size_t i = 0; i < 4; i++)
+        free(paths[i]);
+    path_remove(probe, NULL);
+    return works;
+}
+
+void runtime_probe(struct runtime *r, const char *program, const char *dir, const char *const *env)
+{
+    *r = (struct runtime){.program = mem_strdup(program), .bwrap = find_in_path("bwrap", env)};
+    if (!r->bwrap) {
+        r->why = mem_strdup("bubblewrap is not installed (Debian's package: bubblewrap)");
+        return;
+    }
+    const char *argv[] = {r->bwrap, "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc",
+        "--dev", "/dev", "true", NULL};
+    if (try_command(argv) != 0) {
+        free(r->bwrap);
+        r->bwrap = NULL;
+        r->why = mem_strdup("this machine does not let users make namespaces "
+                            "(sysctl user.max_user_namespaces, kernel.unprivileged_userns_clone)");
+        return;
+    }
+    r->overlay = probe_overlay(r, dir);
+}
+
+void runtime_done(struct runtime *r)
+{
+    free(r->program);
+    free(r->bwrap);
+    free(r->why);
+}
+
+static char **add(char **argv, const char *const *words)
+{
+    for (; *words; words++)
+        argv = strv_add(argv, *words);
+    return argv;
+}
+#define ADD(argv, ...) ((argv) = add((argv), (const char *const[]){__VA_ARGS__, NULL}))
+
+// The writable root of an image: layered where that works, else a copy. Returns what to bind on /.
+static char *make_root(const struct runtime *r, const struct runtime_spec *s, char ***argv, err *e)
+{
+    AUTO_FREE char *merged = path_join(s->dir, "root");
+    if (!r->overlay) {
+        if (!path_exists(merged) && image_copy_tree(s->root, merged, e))
+            return NULL;
+        return STEAL(merged);
+    }
+    AUTO_FREE char *upper = path_join(s->dir, "upper"), *work = path_join(s->dir, "work");
+    if (path_make_dirs(merged, 0755, e) || path_make_dirs(upper, 0755, e) ||
+        path_make_dirs(work, 0755, e))
+        return NULL;
+    ADD(*argv, "--overlay", s->root, upper, work, merged);
+    return STEAL(merged);
+}
+
+static char **add_bwrap(
+    char **argv, const struct runtime *r, const struct runtime_spec *s, const char *root)
+{
+    ADD(argv, r->bwrap, root ? "--bind" : "--ro-bind", root ? root : "/", "/");
+    ADD(argv, "--proc", "/proc", "--dev", "/dev");
+    if (root)
+        ADD(argv, "--tmpfs", "/tmp", "--ro-bind-try", "/sys", "/sys", "--dir", s->cwd);
+    else
+        ADD(argv, "--bind", "/tmp", "/tmp");
+    for (size_t i = 0; i < s->mount_n; i++)
+        ADD(argv, s->mounts[i].read_only ? "--ro-bind" : "--bind", s->mounts[i].source,
+            s->mounts[i].target);
+    AUTO_FREE char *info = str_fmt("%d", RUNTIME_INFO_FD);
+    ADD(argv, "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--hostname", s->hostname);
+    ADD(argv, "--die-with-parent", "--new-session", "--info-fd", info, "--chdir", s->cwd, "--");
+    return argv;
+}
+
+char **runtime_command(const struct runtime *r, const struct runtime_spec *s, err *e)
+{
+    if (s->root && !r->bwrap) {
+        err_set(e, ERR_FAILED, "only pods of image \"host\" run here: %s", r->why);
+        return NULL;
+    }
+    AUTO_FREE char *parent = str_fmt("%d", (int)getpid());
+    AUTO_FREE char *memory = str_fmt("%lld", (long long)s->memory);
+    char **argv = strv_dup((const char *const[]){r->program, "--pod", "--parent", parent, NULL});
+    if (s->memory)
+        ADD(argv, "--data", memory);
+    if (s->cpus)
+        ADD(argv, "--cpus", s->cpus);
+    AUTO_FREE char *root = NULL;
+    if (s->root && !(root = make_root(r, s, &argv, e))) {
+        strv_free(argv);
+        return NULL;
+    }
+    if (!r->bwrap)
+        ADD(argv, "--guard");
+    ADD(argv, "--");
+    if (r->bwrap)
+        argv = add_bwrap(argv, r, s, root);
+    return add(argv, (const char *const *)s->argv);
+}
+
+static bool is_program(int root, const char *path)
+{
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
+    int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof how);
+    if (fd < 0)
+        return errno == ENOSYS; // before Linux 5.6: the start itself will tell
+    struct stat st;
+    bool yes = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 0111);
+    close(fd);
+    return yes;
+}
+
+bool runtime_has_program(const char *root, const char *name, const char *path, const char *cwd)
+{
+    int fd = open(root ? root : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool found = false;
+    if (strchr(name, '/')) {
+        AUTO_FREE char *full = path_join(cwd, name);
+        found = is_program(fd, full);
+    } else {
+        char **folders = strv_split(path, ':');
+        for (char **f = folders; *f && !found; f++) {
+            AUTO_FREE char *full = path_join(*f, name);
+            found = is_program(fd, full);
+        }
+        strv_free(folders);
+    }
+    close(fd);
+    return found;
+}
