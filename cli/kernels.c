@@ -25,7 +25,7 @@ struct asking {
 
 static void answered(struct asking *a)
 {
-    client_close(STEAL(a->client));
+    client_free(STEAL(a->client));
     if (--*a->waiting == 0)
         loop_stop(a->loop);
 }
@@ -101,7 +101,7 @@ static int ask_all(struct kernels *out, err *e)
     for (size_t i = out->n; i-- > 0;) {
         err why = {0};
         all[i] = (struct asking){l, &out->list[i], NULL, &waiting};
-        all[i].client = client_open(l, out->list[i].socket, &callbacks, &all[i], &why);
+        all[i].client = client_connect(l, out->list[i].socket, &callbacks, &all[i], &why);
         if (all[i].client) {
             waiting++;
             client_hello(all[i].client, -1, false);
@@ -114,7 +114,7 @@ static int ask_all(struct kernels *out, err *e)
     if (waiting)
         loop_run(l);
     for (size_t i = 0; i < out->n; i++)
-        client_close(all[i].client);
+        client_free(all[i].client);
     loop_timer_free(timer);
     free(all);
     loop_free(l);

@@ -159,7 +159,7 @@ static bool listen_to_signals(struct run *r, err *e)
 
 static void close_all(struct run *r)
 {
-    client_close(r->client);
+    client_free(r->client);
     for (size_t i = 0; i < ARRAY_LEN(r->signals); i++)
         loop_signal_free(r->signals[i]);
     loop_timer_free(r->patience);

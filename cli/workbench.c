@@ -155,7 +155,7 @@ static void on_signal(void *arg, int signum)
 static void link_free(struct link *l)
 {
     if (l)
-        client_close(l->client);
+        client_free(l->client);
     free(l);
 }
 
@@ -233,7 +233,7 @@ static int link_open(workbench *w, int fd, err *e)
     struct link *l = mem_alloc(sizeof *l);
     l->workbench = w;
     l->client = fd >= 0 ? client_from_fd(w->loop, fd, &client_callbacks, l, e)
-                        : client_open(w->loop, w->socket, &client_callbacks, l, e);
+                        : client_connect(w->loop, w->socket, &client_callbacks, l, e);
     if (l->client) {
         w->link = l;
         return 0;

@@ -193,7 +193,7 @@ int model_fit(model *m, const fit_spec *spec, history *out, err *e)
     return train_epochs(&f, out, e);
 }
 
-void history_done(history *h)
+void fit_history_done(history *h)
 {
     free(h->epoch);
     free(h->epochs);

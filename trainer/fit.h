@@ -51,9 +51,9 @@ typedef struct history {
 
 // The steps of an epoch: ceil(rows / batch_size), or steps_per_epoch.
 size_t fit_steps(const fit_spec *spec);
-// Trains. `out` (may be NULL) is filled as far as it got, on errors too; history_done frees it.
+// Trains. `out` (may be NULL) is filled as far as it got, on errors too; fit_history_done frees it.
 int model_fit(model *m, const fit_spec *spec, history *out, err *e);
-void history_done(history *h);
+void fit_history_done(history *h);
 
 typedef struct evaluate_spec {
     const tensor *x, *y;

@@ -35,8 +35,8 @@ void client_close(client *c)
     credentials_free(c->credentials);
     kubeconfig_free(c->k);
     cJSON_Delete(c->identity);
-    kinds_free(c->kinds);
-    kinds_free(c->stale);
+    client_kinds_free(c->kinds);
+    client_kinds_free(c->stale);
     pthread_mutex_destroy(&c->lock);
     free(c->who);
     free(c);

@@ -24,7 +24,7 @@ struct finding {
     struct kind *first, **end;
 };
 
-void kinds_free(struct kind *first)
+void client_kinds_free(struct kind *first)
 {
     while (first) {
         struct kind *k = first;
@@ -158,7 +158,7 @@ static int discover(client *c, const struct patience *p, err *e)
         else if (answer)
             result = add_legacy(&f, answer, e);
         if (result != 0) {
-            kinds_free(f.first);
+            client_kinds_free(f.first);
             return -1;
         }
     }

@@ -25,4 +25,4 @@ struct client {
     struct kind *stale;   // of earlier discoveries: somebody may hold one
 };
 
-void kinds_free(struct kind *first);
+void client_kinds_free(struct kind *first);

@@ -143,7 +143,7 @@ static int look_up(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
     struct lookup *l = mem_alloc(sizeof *l);
     *l = (struct lookup){k, server_number(p), cJSON_Duplicate(m, true)};
     struct interp_question question = {
-        message_name(message_type_of(m)), cJSON_Duplicate(m, true), on_looked_up, l};
+        message_type_name(message_type_of(m)), cJSON_Duplicate(m, true), on_looked_up, l};
     if (!interp_ask(k->interp, question)) {
         cJSON_Delete(question.args);
         cJSON_Delete(l->message);

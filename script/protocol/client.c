@@ -114,7 +114,7 @@ static client *client_new(const struct client_ops *ops, void *arg)
     return c;
 }
 
-client *client_open(loop *l, const char *socket, const struct client_ops *ops, void *arg, err *e)
+client *client_connect(loop *l, const char *socket, const struct client_ops *ops, void *arg, err *e)
 {
     struct stat st;
     if (stat(socket, &st) < 0) {
@@ -146,7 +146,7 @@ client *client_from_fd(loop *l, int fd, const struct client_ops *ops, void *arg,
     return NULL;
 }
 
-void client_close(client *c)
+void client_free(client *c)
 {
     if (!c)
         return;

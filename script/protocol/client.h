@@ -2,7 +2,7 @@
 // The client's end of a kernel's socket: sends messages, hands out what comes back.
 // A client is owned by who opened it and belongs to its loop's thread.
 //
-//   client_open(…) → client_hello(c, 0) → event(welcome), event(document), event(run),
+//   client_connect(…) → client_hello(c, 0) → event(welcome), event(document), event(run),
 //   event(state), …
 #pragma once
 #include "base/loop/loop.h"
@@ -19,10 +19,11 @@ struct client_ops {
 
 // Connects to a kernel's socket; ERR_NOT_FOUND or ERR_UNAVAILABLE when there is no kernel,
 // ERR_FORBIDDEN when the socket is somebody else's.
-client *client_open(loop *l, const char *socket, const struct client_ops *ops, void *arg, err *e);
+client *client_connect(
+    loop *l, const char *socket, const struct client_ops *ops, void *arg, err *e);
 // Takes over a connected descriptor, as launch_kernel returns it.
 client *client_from_fd(loop *l, int fd, const struct client_ops *ops, void *arg, err *e);
-void client_close(client *c); // NULL is fine; also from its callbacks
+void client_free(client *c); // NULL is fine; also from its callbacks
 
 // from: the last event already seen, 0 for all, -1 for only new ones.
 // owner: the kernel is here for this client; one that only looks (ls, stop) is none.

@@ -50,7 +50,7 @@ static const char *const kind_names[] = {[KIND_STR] = "string",
     [KIND_ARR] = "array",
     [KIND_ANY] = "any"};
 
-const char *message_name(message_type type)
+const char *message_type_name(message_type type)
 {
     return messages[type].name;
 }

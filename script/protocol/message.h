@@ -23,7 +23,7 @@ typedef enum message_type {
 
 typedef enum message_direction { MESSAGE_IN, MESSAGE_OUT, MESSAGE_EVENT } message_direction;
 
-const char *message_name(message_type type);
+const char *message_type_name(message_type type);
 message_direction message_direction_of(message_type type);
 // The type of a tree, MESSAGE_NONE when it has none that is known.
 message_type message_type_of(const cJSON *message);

@@ -349,7 +349,7 @@ void server_reply(peer *p, const cJSON *message, cJSON *more)
         return;
     }
     cJSON *reply = more ? more : cJSON_CreateObject();
-    json_set_str(reply, "type", message_name(MESSAGE_reply));
+    json_set_str(reply, "type", message_type_name(MESSAGE_reply));
     json_set_int(reply, "to", id);
     json_set_bool(reply, "ok", true);
     server_send(p, reply);

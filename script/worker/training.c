@@ -339,13 +339,13 @@ int model_fit_method(lua_State *L)
     history h = {0};
     int result = model_fit(box->m, &spec, &h, &e);
     if (result) {
-        history_done(&h);
+        fit_history_done(&h);
         if (t.raised)
             return lua_error(L);
         raise_err(L, &e);
     }
     push_history(L, &h);
-    history_done(&h);
+    fit_history_done(&h);
     return 1;
 }
 

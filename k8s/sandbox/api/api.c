@@ -47,7 +47,7 @@ static void done(void *state)
 // The first media type of the Accept header that is known; false when there is none (406).
 static bool negotiate(struct request *r)
 {
-    const char *accept = http_header(r->x, "Accept");
+    const char *accept = http_request_header(r->x, "Accept");
     if (!accept || !*accept)
         return true;
     char **types = strv_split(accept, ',');

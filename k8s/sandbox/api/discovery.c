@@ -178,7 +178,7 @@ static cJSON *aggregated(const struct request *r, const char *form, bool core)
 // "v2", "v2beta1", or NULL when the client does not ask for the aggregated form first.
 static const char *aggregated_form(const struct request *r)
 {
-    const char *accept = http_header(r->x, "Accept");
+    const char *accept = http_request_header(r->x, "Accept");
     if (!accept || !strstr(accept, "as=APIGroupDiscoveryList"))
         return NULL;
     const char *end = strchr(accept, ',');

@@ -235,7 +235,7 @@ const char *http_path(const http_exchange *x)
     return x->path;
 }
 
-const char *http_header(const http_exchange *x, const char *name)
+const char *http_request_header(const http_exchange *x, const char *name)
 {
     return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
 }
@@ -268,7 +268,7 @@ static bool is_token(const http_exchange *x, const char *text, size_t n)
 
 bool http_is_authorized(const http_exchange *x)
 {
-    const char *value = http_header(x, "Authorization");
+    const char *value = http_request_header(x, "Authorization");
     if (value && strncasecmp(value, "Bearer ", 7) == 0)
         return is_token(x, value + 7, strlen(value + 7));
     if (!value || strncasecmp(value, "Basic ", 6) != 0)

@@ -40,9 +40,9 @@ void http_route(http_server *s, const char *prefix, const struct http_handler *h
 
 // The request. Strings are borrowed until `done`; header names match in any case.
 const char *http_method(const http_exchange *x);
-const char *http_path(const http_exchange *x);                     // decoded, without the query
-const char *http_header(const http_exchange *x, const char *name); // NULL if none
-const char *http_query(const http_exchange *x, const char *name);  // decoded; NULL if none
+const char *http_path(const http_exchange *x); // decoded, without the query
+const char *http_request_header(const http_exchange *x, const char *name); // NULL if none
+const char *http_query(const http_exchange *x, const char *name);          // decoded; NULL if none
 // Does it carry the token: as Bearer, or as the password of Basic with any user (registries)?
 bool http_is_authorized(const http_exchange *x);
 

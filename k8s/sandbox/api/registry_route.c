@@ -13,7 +13,7 @@ struct route_state {
 
 static const char *header(void *arg, const char *name)
 {
-    return http_header(arg, name);
+    return http_request_header(arg, name);
 }
 
 static const char *query(void *arg, const char *name)

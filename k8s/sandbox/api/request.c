@@ -24,7 +24,7 @@ char *request_manager(const struct request *r)
     const char *given = http_query(r->x, "fieldManager");
     if (given && *given)
         return mem_strdup(given);
-    const char *agent = http_header(r->x, "User-Agent");
+    const char *agent = http_request_header(r->x, "User-Agent");
     return agent && *agent ? mem_strndup(agent, strcspn(agent, "/ ")) : mem_strdup("unknown");
 }
 
@@ -56,7 +56,7 @@ static cJSON *parse_body(const struct request *r, const struct schema *s, const 
 
 cJSON *request_object_as(struct request *r, const struct schema *s)
 {
-    const char *type = http_header(r->x, "Content-Type");
+    const char *type = http_request_header(r->x, "Content-Type");
     err e = {0};
     if ((has_type(type, "protobuf") && !s) || has_type(type, "cbor")) {
         reply_failure(r, 415, NULL,

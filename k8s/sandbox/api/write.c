@@ -178,7 +178,7 @@ static void apply(struct request *r)
 
 void verb_patch(struct request *r)
 {
-    const char *type = http_header(r->x, "Content-Type");
+    const char *type = http_request_header(r->x, "Content-Type");
     if (!knows_patch(r, type ? type : ""))
         return;
     if (str_starts(type, "application/apply-patch")) {

@@ -154,7 +154,7 @@ static void on_reply(void *arg, const cJSON *reply)
     a->unanswered += reply == NULL;
     if (!reply)
         return;
-    client_close(a->client);
+    client_free(a->client);
     client_request(a->client, message_new(MESSAGE_interrupt), on_reply, a);
     loop_stop(a->loop);
 }

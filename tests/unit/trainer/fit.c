@@ -88,7 +88,7 @@ TEST(lines_are_keras_lines)
     double first, last;
     CHECK(logs_get(&h.epochs[0], "loss", &first) && logs_get(&h.epochs[1], "loss", &last));
     CHECK(last < first);
-    history_done(&h);
+    fit_history_done(&h);
     teardown(&f);
 }
 
@@ -207,7 +207,7 @@ TEST(callbacks_come_in_order_and_change_the_line)
     CHECK_HAS(buf_cstr(&f.text), " - lr: 0.0500\n");
     CHECK(logs_get(&h.epochs[1], "lr", &lr));
     CHECK_NEAR(lr, 0.05, 0);
-    history_done(&h);
+    fit_history_done(&h);
     teardown(&f);
 }
 
@@ -222,7 +222,7 @@ TEST(a_callback_stops_the_training)
     CHECK_OK(model_fit(f.m, &spec, &h, &e) == 0, e);
     CHECK_STR(buf_cstr(&f.calls), "<e0b0Bb1Bb2BE0>");
     CHECK_INT(h.n, 1);
-    history_done(&h);
+    fit_history_done(&h);
     teardown(&f);
 }
 

@@ -55,7 +55,7 @@ TEST(five_epochs_reach_97_percent)
     CHECK_NEAR(value(&l, "loss"), value(&h.epochs[4], "val_loss"), 1e-6);
     tensor_free(image);
     tensor_free(p);
-    history_done(&h);
+    fit_history_done(&h);
     model_free(m);
     mnist_done(&d);
 }
@@ -69,7 +69,7 @@ static double first_epoch(const mnist *d, const char *cpu)
     fit.batch_size = 64;
     CHECK_OK(model_fit(m, &fit, &h, &e) == 0, e);
     double accuracy = value(&h.epochs[0], "val_accuracy");
-    history_done(&h);
+    fit_history_done(&h);
     model_free(m);
     return accuracy;
 }

@@ -296,7 +296,7 @@ TEST(a_failing_allreduce_ends_the_training)
     history h;
     CHECK(model_fit(m, &(fit_spec){.x = x, .y = y}, &h, &e) < 0);
     CHECK_STR(e.text, "rank 1 is gone");
-    history_done(&h);
+    fit_history_done(&h);
     tensor_free(x), tensor_free(y);
     model_free(m);
 }

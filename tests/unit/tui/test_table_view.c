@@ -81,7 +81,7 @@ static void say(struct stage *s, message_type type, const char *fmt, ...)
     buf_vfmt(&words, fmt, args);
     va_end(args);
     cJSON *m = json_parse(words.data, words.len, NULL);
-    json_set_str(m, "type", message_name(type));
+    json_set_str(m, "type", message_type_name(type));
     if (message_direction_of(type) == MESSAGE_EVENT && s->seq >= 0)
         json_set_int(m, "seq", ++s->seq);
     bench_message(s->bench, type, m);
