@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/cleaning.h"
 
-#include "script/kernel/clean.h"
+#include "script/kernel/session/clean.h"
 
 #include <stdio.h>
 #include <string.h>

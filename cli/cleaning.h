@@ -2,7 +2,7 @@
 // `firesteel clean`, the part that runs in firesteel-kernel, where the bindings are: lists what a
 // run has left, asks, removes. Prints; owns nothing.
 #pragma once
-#include "script/kernel/kernel.h"
+#include "script/kernel/session/kernel.h"
 
 struct cleaning {
     const char *run;

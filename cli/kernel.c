@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // firesteel-kernel: options to values, the guard first, then the kernel. People start it through
 // `firesteel`.
-#include "script/kernel/kernel.h"
+#include "script/kernel/session/kernel.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "cli/cleaning.h"
 #include "cli/cli.h"
-#include "script/kernel/guard.h"
+#include "script/kernel/process/guard.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -3,7 +3,7 @@
 // the context that was chosen. Both belong to the kernel (call_shared); these borrow.
 #pragma once
 #include "k8s/client/client.h"
-#include "script/kernel/binding.h"
+#include "script/kernel/effects/binding.h"
 
 http *bind_http(call *c, err *e);
 // Its credentials are registered as secrets. No request is sent by this.

@@ -9,7 +9,7 @@
 #include "k8s/image/build.h"
 #include "k8s/image/index.h"
 #include "script/bind/remote.h"
-#include "script/kernel/binding.h"
+#include "script/kernel/effects/binding.h"
 
 #include <string.h>
 

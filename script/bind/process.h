@@ -3,7 +3,7 @@
 // result, an interrupt ends it. Blocks the Lua thread; the caller owns the result.
 #pragma once
 #include "base/buf.h"
-#include "script/kernel/binding.h"
+#include "script/kernel/effects/binding.h"
 
 #include <stdbool.h>
 

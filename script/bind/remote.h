@@ -3,7 +3,7 @@
 // A remote owns its strings and borrows the kernel's http; remote_done when the call ends.
 #pragma once
 #include "k8s/image/push.h"
-#include "script/kernel/binding.h"
+#include "script/kernel/effects/binding.h"
 
 struct remote {
     struct image_remote to;

@@ -23,7 +23,7 @@ LAYERS = {
     "script/journal": ["script/notebook"],
     "script/protocol": ["script/journal"],
     "script/kernel": ["base/loop", "script/embed.h", "script/notebook", "script/journal", "script/protocol"],
-    "script/bind": ["base/loop", "script/kernel/binding.h", "k8s/net", "k8s/client", "k8s/manifest",
+    "script/bind": ["base/loop", "script/kernel/effects/binding.h", "k8s/net", "k8s/client", "k8s/manifest",
                     "k8s/image"],
     "script/lib": [],
     "script/worker": ["base/loop", "script/embed.h", "trainer"],

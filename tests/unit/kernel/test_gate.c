@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
-#include "script/kernel/gate.h"
-#include "script/kernel/ledger.h"
-#include "script/kernel/outbox.h"
+#include "script/kernel/effects/gate.h"
+#include "script/kernel/effects/ledger.h"
+#include "script/kernel/port/outbox.h"
 #include "tests/support/tap.h"
 
 #include <pthread.h>

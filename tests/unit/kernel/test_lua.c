@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
-#include "script/kernel/lastvalue.h"
-#include "script/kernel/luajson.h"
-#include "script/kernel/template.h"
+#include "script/kernel/cells/lastvalue.h"
+#include "script/kernel/cells/luajson.h"
+#include "script/kernel/cells/template.h"
 #include "tests/support/tap.h"
 
 #include <lauxlib.h>

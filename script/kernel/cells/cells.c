@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// Running one cell by its plan: Lua, a file, a template, a script. All of it runs in interp.c's
+// protected call and may raise; so what must be freed lives in Lua strings or in the execution.
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/kernel/cells/interp.h"
+#include "script/kernel/cells/lastvalue.h"
+#include "script/kernel/cells/template.h"
+
+#include <lauxlib.h>
+#include <string.h>
+
+static void get_hook(lua_State *L, const char *name)
+{
+    lua_getfield(L, LUA_REGISTRYINDEX, INTERP_HOOKS);
+    lua_getfield(L, -1, name);
+    lua_remove(L, -2);
+}
+
+static void run_lua(lua_State *L, execution *x)
+{
+    const struct plan *p = &x->plan;
+    lua_pushfstring(L, "=%s", x->chunk);
+    const char *chunk = lua_tostring(L, -1);
+    if (lastvalue_load(L, p->text, p->skipped, chunk) != LUA_OK) {
+        x->failure = FAILURE_SYNTAX;
+        lua_error(L);
+    }
+    lua_call(L, 0, 1);
+    if (lua_isnil(L, -1))
+        return;
+    get_hook(L, "result");
+    lua_insert(L, -2);
+    lua_call(L, 1, 0);
+}
+
+// Pushes the path that a file or template cell writes to.
+static void push_path(lua_State *L, execution *x)
+{
+    const struct plan *p = &x->plan;
+    if (!p->path_lua) {
+        lua_pushstring(L, p->path);
+        return;
+    }
+    lua_pushfstring(L, "return %s", p->path_lua);
+    lua_pushfstring(L, "=%s", x->chunk);
+    if (luaL_loadbuffer(L, lua_tostring(L, -2), lua_rawlen(L, -2), lua_tostring(L, -1)) != LUA_OK) {
+        x->failure = FAILURE_SYNTAX;
+        lua_error(L);
+    }
+    lua_call(L, 0, 1);
+    luaL_tolstring(L, -1, NULL);
+}
+
+// Stack: the text on top.
+static void write_file(lua_State *L, execution *x)
+{
+    int text = lua_gettop(L);
+    get_hook(L, "write");
+    push_path(L, x);
+    lua_insert(L, text + 2);
+    lua_settop(L, text + 2);
+    lua_pushvalue(L, text);
+    lua_pushboolean(L, x->plan.append);
+    lua_call(L, 3, 0);
+}
+
+static void run_plan(lua_State *L, execution *x)
+{
+    const struct plan *p = &x->plan;
+    switch (p->kind) {
+    case PLAN_NOTHING:
+        break;
+    case PLAN_LUA:
+        run_lua(L, x);
+        break;
+    case PLAN_FILE:
+        lua_pushstring(L, p->text);
+        write_file(L, x);
+        break;
+    case PLAN_TEMPLATE:
+        template_fill(L, p->text, p->skipped, x->chunk);
+        write_file(L, x);
+        break;
+    case PLAN_BASH:
+        get_hook(L, "bash");
+        lua_pushstring(L, p->text);
+        lua_call(L, 1, 0);
+        break;
+    }
+}
+
+int cells_run(lua_State *L)
+{
+    run_plan(L, lua_touserdata(L, 1));
+    return 0;
+}

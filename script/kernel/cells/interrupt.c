@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/cells/interrupt.h"
+
+#include <lauxlib.h>
+#include <lualib.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+// The signal handler runs on the Lua thread and has no other way to find its interrupt.
+static _Thread_local interrupt *mine;
+
+static interrupt *interrupt_of(lua_State *L)
+{
+    return *(interrupt **)lua_getextraspace(L); // new coroutines get a copy of the main one's
+}
+
+// The first time it raises once, so that to-be-closed variables can still be closed. When that was
+// not the end of it, the hook stays and every instruction raises, whatever catches the error.
+static void stop_hook(lua_State *L, lua_Debug *ar)
+{
+    interrupt *i = interrupt_of(L);
+    if (!i->stopping || i->sent < 2)
+        lua_sethook(L, NULL, 0, 0);
+    if (i->stopping) // else it came too late, for a cell that is over
+        luaL_error(L, "interrupted");
+}
+
+// Lua's own program does the same in its handler of SIGINT: lua_sethook is made for it.
+static void on_signal(int signum)
+{
+    lua_State *L = mine ? atomic_load(&mine->running) : NULL;
+    if (L)
+        lua_sethook(L, stop_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+}
+
+void interrupt_enter(interrupt *i, lua_State *L)
+{
+    atomic_store(&i->running, L);
+}
+
+void interrupt_leave(interrupt *i)
+{
+    atomic_store(&i->running, NULL);
+}
+
+void interrupt_send(interrupt *i, unsigned long thread)
+{
+    atomic_fetch_add(&i->sent, 1);
+    atomic_store(&i->stopping, true);
+    canceller_cancel(i->waits);
+    pthread_kill((pthread_t)thread, SIGUSR1);
+}
+
+void interrupt_reset(interrupt *i)
+{
+    atomic_store(&i->stopping, false);
+    atomic_store(&i->sent, 0);
+    canceller_reset(i->waits);
+}
+
+// An error that an interrupt raised goes on up, whoever caught it.
+static void pass_interrupt(lua_State *L, bool failed)
+{
+    if (failed && interrupt_of(L)->stopping)
+        lua_error(L);
+}
+
+static int finish_pcall(lua_State *L, int status, lua_KContext extra)
+{
+    if (status != LUA_OK && status != LUA_YIELD) {
+        pass_interrupt(L, true);
+        lua_pushboolean(L, 0);
+        lua_pushvalue(L, -2);
+        return 2;
+    }
+    return lua_gettop(L) - (int)extra;
+}
+
+static int our_pcall(lua_State *L)
+{
+    luaL_checkany(L, 1);
+    lua_pushboolean(L, 1);
+    lua_insert(L, 1);
+    int status = lua_pcallk(L, lua_gettop(L) - 2, LUA_MULTRET, 0, 0, finish_pcall);
+    return finish_pcall(L, status, 0);
+}
+
+// The message handler of xpcall. It runs inside the hook that raised, where Lua sets no hooks: a
+// user's handler could not be stopped there, so an interrupt does not call it.
+static int handle_message(lua_State *L)
+{
+    if (interrupt_of(L)->stopping)
+        return 1;
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, lua_gettop(L) - 1, 1);
+    return 1;
+}
+
+// Stack: f, handler, true, f, arguments…; the first two stay below the results.
+static int our_xpcall(lua_State *L)
+{
+    int n = lua_gettop(L);
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    lua_pushvalue(L, 2);
+    lua_pushcclosure(L, handle_message, 1);
+    lua_replace(L, 2);
+    lua_pushboolean(L, 1);
+    lua_pushvalue(L, 1);
+    lua_rotate(L, 3, 2);
+    int status = lua_pcallk(L, n - 2, LUA_MULTRET, 2, 2, finish_pcall);
+    return finish_pcall(L, status, 2);
+}
+
+static lua_State *check_coroutine(lua_State *L)
+{
+    lua_State *co = lua_tothread(L, 1);
+    luaL_argexpected(L, co, 1, "coroutine");
+    return co;
+}
+
+// Resumes with n arguments from the top of L; returns how many results are on L's top, or -1 and
+// the error there. For its time `running` is the coroutine.
+static int resume(lua_State *L, lua_State *co, int n)
+{
+    if (!lua_checkstack(co, n)) {
+        lua_pushliteral(L, "too many arguments to resume");
+        return -1;
+    }
+    lua_xmove(L, co, n);
+    interrupt *i = interrupt_of(L);
+    int results = 0;
+    atomic_store(&i->running, co);
+    int status = lua_resume(co, L, n, &results);
+    atomic_store(&i->running, L);
+    if (status != LUA_OK && status != LUA_YIELD) {
+        lua_xmove(co, L, 1);
+        return -1;
+    }
+    if (!lua_checkstack(L, results + 1)) {
+        lua_pop(co, results);
+        lua_pushliteral(L, "too many results to resume");
+        return -1;
+    }
+    lua_xmove(co, L, results);
+    return results;
+}
+
+static int our_resume(lua_State *L)
+{
+    lua_State *co = check_coroutine(L);
+    int n = resume(L, co, lua_gettop(L) - 1);
+    pass_interrupt(L, n < 0);
+    lua_pushboolean(L, n >= 0);
+    int values = n < 0 ? 1 : n;
+    lua_insert(L, -(values + 1));
+    return values + 1;
+}
+
+// Closes a coroutine, whose to-be-closed variables run code.
+static int close_coroutine(lua_State *L, lua_State *co)
+{
+    interrupt *i = interrupt_of(L);
+    atomic_store(&i->running, co);
+    int status = lua_resetthread(co);
+    atomic_store(&i->running, L);
+    return status;
+}
+
+static int wrapped(lua_State *L)
+{
+    lua_State *co = lua_tothread(L, lua_upvalueindex(1));
+    int n = resume(L, co, lua_gettop(L));
+    if (n >= 0)
+        return n;
+    int status = lua_status(co);
+    if (status != LUA_OK && status != LUA_YIELD) {
+        close_coroutine(L, co); // the error object stays the first one
+        if (lua_gettop(co) > 0)
+            lua_settop(co, 0);
+    }
+    if (status != LUA_ERRMEM && lua_type(L, -1) == LUA_TSTRING) {
+        luaL_where(L, 1);
+        lua_insert(L, -2);
+        lua_concat(L, 2);
+    }
+    return lua_error(L);
+}
+
+static int our_create(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TFUNCTION);
+    lua_State *co = lua_newthread(L);
+    lua_pushvalue(L, 1);
+    lua_xmove(L, co, 1);
+    return 1;
+}
+
+static int our_wrap(lua_State *L)
+{
+    our_create(L);
+    lua_pushcclosure(L, wrapped, 1);
+    return 1;
+}
+
+static int our_close(lua_State *L)
+{
+    lua_State *co = check_coroutine(L);
+    lua_Debug ar;
+    bool suspended =
+        lua_status(co) == LUA_YIELD || (lua_status(co) == LUA_OK && !lua_getstack(co, 0, &ar));
+    bool dead = lua_status(co) != LUA_OK && lua_status(co) != LUA_YIELD;
+    if (co == L || (!suspended && !dead))
+        return luaL_error(L, "cannot close a running coroutine");
+    int status = close_coroutine(L, co);
+    if (status == LUA_OK) {
+        lua_pushboolean(L, 1);
+        return 1;
+    }
+    lua_pushboolean(L, 0);
+    lua_xmove(co, L, 1);
+    pass_interrupt(L, true);
+    return 2;
+}
+
+static const luaL_Reg coroutine_functions[] = {
+    {"create", our_create}, {"resume", our_resume}, {"wrap", our_wrap}, {"close", our_close}, {0}};
+
+void interrupt_prepare(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGUSR1, &action, NULL);
+}
+
+void interrupt_install(interrupt *i, lua_State *L)
+{
+    *(interrupt **)lua_getextraspace(L) = mine = i;
+    lua_getglobal(L, LUA_COLIBNAME);
+    luaL_setfuncs(L, coroutine_functions, 0);
+    lua_pop(L, 1);
+    lua_register(L, "pcall", our_pcall);
+    lua_register(L, "xpcall", our_xpcall);
+    lua_getglobal(L, LUA_DBLIBNAME);
+    lua_pushnil(L);
+    lua_setfield(L, -2, "sethook");
+    lua_pop(L, 1);
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/cells/lastvalue.h"
+
+#include "base/buf.h"
+
+#include <ctype.h>
+#include <lauxlib.h>
+#include <stdbool.h>
+#include <string.h>
+
+enum { TAIL_LINES_MAX = 100 };
+#define VALUE "_value_" // the local that takes the last expression
+
+// Without to-be-freed variables across calls that raise: loading does not raise.
+static int load(lua_State *L, const buf *text, const char *chunk)
+{
+    return luaL_loadbufferx(L, buf_cstr(text), text->len, chunk, "t");
+}
+
+static bool compiles(lua_State *L, const char *before, const char *text, size_t n)
+{
+    AUTO_BUF whole = {0};
+    buf_str(&whole, before);
+    buf_add(&whole, text, n);
+    bool good = load(L, &whole, "=?") == LUA_OK;
+    lua_pop(L, 1);
+    return good;
+}
+
+static size_t line_start(const char *source, size_t end)
+{
+    while (end > 0 && source[end - 1] != '\n')
+        end--;
+    return end;
+}
+
+static bool is_blank(const char *line, size_t n)
+{
+    while (n > 0 && isspace((unsigned char)*line)) {
+        line++;
+        n--;
+    }
+    return n == 0 || (n >= 2 && line[0] == '-' && line[1] == '-');
+}
+
+// A tail that starts with a name cannot be the continuation of a statement that is complete before
+// it; one that starts with "(" or "-" can, and is taken only when the source as a whole is no
+// program, or nothing stands before it.
+static bool may_start(const char *source, size_t start, bool program)
+{
+    const char *tail = source + start;
+    while (isspace((unsigned char)*tail))
+        tail++;
+    return !program || isalpha((unsigned char)*tail) || *tail == '_' ||
+           strspn(source, " \t\r\n") >= start;
+}
+
+// Where the last expression starts; the source's length when there is none.
+static size_t find_tail(lua_State *L, const char *source, bool program)
+{
+    size_t n = strlen(source), end = n;
+    for (int lines = 0; end > 0 && lines < TAIL_LINES_MAX; lines++) {
+        size_t start = line_start(source, end - 1);
+        if (!is_blank(source + start, end - start) && may_start(source, start, program) &&
+            compiles(L, "return ", source + start, n - start) && compiles(L, "", source, start))
+            return start;
+        end = start;
+    }
+    return n;
+}
+
+int lastvalue_load(lua_State *L, const char *source, int skipped, const char *chunk)
+{
+    AUTO_BUF text = {0};
+    for (int i = 0; i < skipped; i++)
+        buf_char(&text, '\n');
+    size_t head = text.len;
+    buf_str(&text, source);
+    int status = load(L, &text, chunk);
+    size_t tail = find_tail(L, source, status == LUA_OK);
+    if (tail == strlen(source))
+        return status;
+    buf_clear(&text);
+    for (size_t i = 0; i < head; i++)
+        buf_char(&text, '\n');
+    buf_str(&text, "local " VALUE "; ");
+    buf_add(&text, source, tail);
+    buf_fmt(&text, VALUE " = %s\nreturn " VALUE, source + tail);
+    if (load(L, &text, chunk) == LUA_OK) {
+        lua_remove(L, -2);
+        return LUA_OK;
+    }
+    lua_pop(L, 1); // a label or an attribute that does not like it: as it was written, then
+    return status;
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/cells/luajson.h"
+
+#include "base/str.h"
+
+#include <lauxlib.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DEPTH_MAX = 200, PATH_MAX_LEN = 200 };
+static const char array_mark[] = "firesteel.array";
+
+// Where we are in the value, for messages: "args.spec[2]".
+struct walk {
+    lua_State *L;
+    char path[PATH_MAX_LEN];
+    int depth;
+    err *e;
+};
+
+static cJSON *refuse(struct walk *w, const char *why)
+{
+    err_set(w->e, ERR_USAGE, "%s: %s", w->path[0] ? w->path : "the value", why);
+    return NULL;
+}
+
+static cJSON *read_value(struct walk *w, int index);
+
+void luajson_mark_array(lua_State *L)
+{
+    luaL_newmetatable(L, array_mark);
+    lua_setmetatable(L, -2);
+}
+
+static bool is_marked(lua_State *L, int index)
+{
+    if (!lua_getmetatable(L, index))
+        return false;
+    luaL_getmetatable(L, array_mark);
+    bool same = lua_rawequal(L, -1, -2);
+    lua_pop(L, 2);
+    return same;
+}
+
+// An array has the keys 1..n and no other; an empty table is an object unless it is marked.
+static bool is_array(lua_State *L, int index, lua_Integer *n)
+{
+    *n = (lua_Integer)lua_rawlen(L, index);
+    if (*n == 0)
+        return is_marked(L, index);
+    lua_Integer keys = 0;
+    for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
+        if (!lua_isinteger(L, -2)) {
+            lua_pop(L, 2);
+            return false;
+        }
+        keys++;
+    }
+    return keys == *n;
+}
+
+static cJSON *read_array(struct walk *w, int index, lua_Integer n)
+{
+    cJSON *array = cJSON_CreateArray();
+    size_t length = strlen(w->path);
+    for (lua_Integer i = 1; i <= n; i++) {
+        snprintf(w->path + length, sizeof w->path - length, "[%lld]", (long long)i);
+        lua_rawgeti(w->L, index, i);
+        cJSON *item = read_value(w, lua_gettop(w->L));
+        lua_pop(w->L, 1);
+        if (!item) {
+            cJSON_Delete(array);
+            return NULL;
+        }
+        cJSON_AddItemToArray(array, item);
+    }
+    w->path[length] = '\0';
+    return array;
+}
+
+// Keys in order, so that the same table gives the same text.
+static cJSON *read_object(struct walk *w, int index)
+{
+    lua_State *L = w->L;
+    cJSON *object = cJSON_CreateObject();
+    size_t length = strlen(w->path);
+    for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
+        char number[32];
+        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+        if (lua_isinteger(L, -2)) {
+            snprintf(number, sizeof number, "%lld", (long long)lua_tointeger(L, -2));
+            key = number;
+        }
+        snprintf(
+            w->path + length, sizeof w->path - length, "%s%s", length ? "." : "", key ? key : "?");
+        cJSON *item = key ? read_value(w, lua_gettop(L)) : refuse(w, "a key must be a string");
+        if (!item) {
+            lua_pop(L, 2);
+            cJSON_Delete(object);
+            return NULL;
+        }
+        cJSON_AddItemToObject(object, key, item);
+    }
+    w->path[length] = '\0';
+    return object;
+}
+
+static cJSON *read_table(struct walk *w, int index)
+{
+    if (++w->depth > DEPTH_MAX || !lua_checkstack(w->L, 6))
+        return refuse(w, "it is nested too deeply, or contains itself");
+    lua_Integer n;
+    cJSON *table = is_array(w->L, index, &n) ? read_array(w, index, n) : read_object(w, index);
+    w->depth--;
+    return table;
+}
+
+static cJSON *read_number(struct walk *w, int index)
+{
+    if (lua_isinteger(w->L, index))
+        return json_new_int(lua_tointeger(w->L, index));
+    double number = lua_tonumber(w->L, index);
+    return isfinite(number) ? cJSON_CreateNumber(number)
+                            : refuse(w, "JSON has no NaN and no infinity");
+}
+
+static cJSON *read_string(struct walk *w, int index)
+{
+    size_t n;
+    const char *s = lua_tolstring(w->L, index, &n);
+    if (!utf8_valid(s, n) || strlen(s) != n)
+        return refuse(w, "it is not UTF-8 text");
+    return cJSON_CreateString(s);
+}
+
+static cJSON *read_value(struct walk *w, int index)
+{
+    switch (lua_type(w->L, index)) {
+    case LUA_TNIL:
+        return cJSON_CreateNull();
+    case LUA_TBOOLEAN:
+        return cJSON_CreateBool(lua_toboolean(w->L, index));
+    case LUA_TNUMBER:
+        return read_number(w, index);
+    case LUA_TSTRING:
+        return read_string(w, index);
+    case LUA_TTABLE:
+        return read_table(w, index);
+    case LUA_TLIGHTUSERDATA:
+        if (!lua_touserdata(w->L, index))
+            return cJSON_CreateNull();
+        break;
+    }
+    char why[64];
+    snprintf(why, sizeof why, "a %s is not JSON", luaL_typename(w->L, index));
+    return refuse(w, why);
+}
+
+cJSON *luajson_read(lua_State *L, int index, err *e)
+{
+    struct walk w = {.L = L, .e = e};
+    return read_value(&w, lua_absindex(L, index));
+}
+
+static void push_nested(lua_State *L, const cJSON *j)
+{
+    if (cJSON_IsNull(j))
+        lua_pushlightuserdata(L, NULL);
+    else
+        luajson_push(L, j);
+}
+
+static void push_array(lua_State *L, const cJSON *j)
+{
+    lua_newtable(L);
+    lua_Integer n = 0;
+    for (const cJSON *item = j->child; item; item = item->next) {
+        push_nested(L, item);
+        lua_rawseti(L, -2, ++n);
+    }
+    luajson_mark_array(L);
+}
+
+static void push_object(lua_State *L, const cJSON *j)
+{
+    lua_newtable(L);
+    for (const cJSON *item = j->child; item; item = item->next) {
+        if (cJSON_IsNull(item))
+            continue;
+        luajson_push(L, item);
+        lua_setfield(L, -2, item->string);
+    }
+}
+
+void luajson_push(lua_State *L, const cJSON *j)
+{
+    int64_t integer;
+    luaL_checkstack(L, 6, "JSON is nested too deeply");
+    if (!j || cJSON_IsNull(j))
+        lua_pushnil(L);
+    else if (cJSON_IsBool(j))
+        lua_pushboolean(L, cJSON_IsTrue(j));
+    else if (json_int(j, &integer))
+        lua_pushinteger(L, integer);
+    else if (cJSON_IsNumber(j))
+        lua_pushnumber(L, j->valuedouble);
+    else if (cJSON_IsString(j))
+        lua_pushstring(L, j->valuestring);
+    else if (cJSON_IsArray(j))
+        push_array(L, j);
+    else
+        push_object(L, j);
+}

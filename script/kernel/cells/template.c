@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/cells/template.h"
+
+#include "base/json.h"
+#include "base/str.h"
+#include "script/kernel/cells/luajson.h"
+
+#include <lauxlib.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct place {
+    const char *chunk;
+    int line;
+};
+
+static int fail(
+    lua_State *L, const struct place *at, const char *expression, size_t n, const char *why)
+{
+    lua_pushlstring(L, expression, n);
+    return luaL_error(L, "%s:%d: ${%s} %s", at->chunk, at->line, lua_tostring(L, -1), why);
+}
+
+// Pushes the function of the shortest expression that compiles and ends before a "}"; returns where
+// that is. "}" in strings and tables is met by trying the next one.
+static const char *load_expression(lua_State *L, const struct place *at, const char *text)
+{
+    const char *first = strchr(text, '}');
+    const char *newline = strchr(text, '\n');
+    if (!first) {
+        lua_pushlstring(L, text, newline ? (size_t)(newline - text) : strlen(text));
+        luaL_error(L, "%s:%d: ${%s has no closing brace", at->chunk, at->line, lua_tostring(L, -1));
+    }
+    lua_pushfstring(L, "=%s", at->chunk);
+    const char *chunk = lua_tostring(L, -1);
+    for (const char *end = first; end; end = strchr(end + 1, '}')) {
+        luaL_Buffer source;
+        luaL_buffinit(L, &source);
+        for (int i = 1; i < at->line; i++)
+            luaL_addchar(&source, '\n');
+        luaL_addstring(&source, "return ");
+        luaL_addlstring(&source, text, (size_t)(end - text));
+        luaL_pushresult(&source);
+        int status = luaL_loadbufferx(L, lua_tostring(L, -1), lua_rawlen(L, -1), chunk, "t");
+        if (status == LUA_OK && end > text)
+            return end;
+        lua_pop(L, 2);
+    }
+    fail(L, at, text, (size_t)(first - text), "is not a Lua expression");
+    return NULL;
+}
+
+// The value on top of the stack becomes the text of it.
+static void to_text(lua_State *L, const struct place *at, const char *expression, size_t n)
+{
+    if (lua_isnil(L, -1))
+        fail(L, at, expression, n, "is nil");
+    int type = lua_type(L, -1);
+    bool prints_itself = luaL_getmetafield(L, -1, "__tostring") != LUA_TNIL;
+    if (prints_itself)
+        lua_pop(L, 1);
+    if (!prints_itself && (type == LUA_TFUNCTION || type == LUA_TUSERDATA || type == LUA_TTHREAD)) {
+        char why[32];
+        snprintf(why, sizeof why, "is a %s", lua_typename(L, type));
+        fail(L, at, expression, n, why);
+    }
+    if (type == LUA_TTABLE && !prints_itself) {
+        err e = {0};
+        cJSON *tree = luajson_read(L, -1, &e);
+        if (!tree)
+            fail(L, at, expression, n, e.text);
+        char *json = json_to_str(tree);
+        cJSON_Delete(tree);
+        lua_pushstring(L, json);
+        free(json);
+    } else
+        luaL_tolstring(L, -1, NULL);
+}
+
+// Pushes the text of the expression that starts at `text`; returns what follows its brace.
+static const char *push_expression(lua_State *L, const struct place *at, const char *text)
+{
+    int top = lua_gettop(L);
+    const char *end = load_expression(L, at, text);
+    lua_call(L, 0, 1);
+    to_text(L, at, text, (size_t)(end - text));
+    lua_replace(L, top + 1);
+    lua_settop(L, top + 1);
+    return end + 1;
+}
+
+void template_fill(lua_State *L, const char *text, int skipped, const char *chunk)
+{
+    struct place at = {chunk, 1 + skipped};
+    lua_newtable(L); // the pieces, joined at the end
+    lua_Integer n = 0;
+    while (*text) {
+        const char *dollar = strstr(text, "${");
+        const char *end = dollar ? dollar : text + strlen(text);
+        bool literal = dollar && dollar > text && dollar[-1] == '$';
+        lua_pushlstring(L, text, (size_t)(end - text) - (literal ? 1 : 0));
+        lua_rawseti(L, -2, ++n);
+        for (; text < end; text++)
+            at.line += *text == '\n';
+        if (!dollar)
+            break;
+        if (literal) {
+            lua_pushliteral(L, "${");
+            text = dollar + 2;
+        } else {
+            const char *after = push_expression(L, &at, dollar + 2);
+            for (text = dollar; text < after; text++)
+                at.line += *text == '\n';
+        }
+        lua_rawseti(L, -2, ++n);
+    }
+    int pieces = lua_gettop(L);
+    luaL_Buffer whole;
+    luaL_buffinit(L, &whole);
+    for (lua_Integer i = 1; i <= n; i++) {
+        lua_rawgeti(L, pieces, i);
+        luaL_addvalue(&whole);
+    }
+    luaL_pushresult(&whole);
+}

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/effects/actions.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/kernel/effects/call.h"
+#include "script/kernel/effects/hand.h"
+#include "script/kernel/effects/rows.h"
+#include "script/kernel/port/asks.h"
+#include "script/kernel/port/display.h"
+
+#include <string.h>
+
+static const int64_t patience = 10 * CLOCK_SEC; // of somebody at a key
+
+// Who is to hear how it went; a second one who asks for the same meanwhile joins the first.
+struct waiter {
+    int64_t peer;
+    cJSON *message;
+    struct waiter *next;
+};
+
+// An action under way. The loop's thread has it but for the time of its call.
+struct job {
+    actions *actions;
+    const struct display_action *action;
+    const struct binding *binding;
+    int64_t display;
+    char *row, *cell, *what, *title;
+    cJSON *args;
+    struct waiter *waiters;
+    int64_t ask; // the question that has to be answered first; 0: none
+    cJSON *result;
+    err error;
+    struct job *next; // of all that are under way
+};
+
+// A display that an action on a row has opened: for the same action it is the same one.
+struct opened {
+    const struct display_action *action;
+    int64_t from, display;
+    char *row, *cell;
+    struct opened *next;
+};
+
+struct actions {
+    kernel *kernel;
+    rows *rows;
+    struct job *jobs;
+    struct opened *opened;
+    void (*stopped)(kernel *k);
+    canceller *waits;
+    hand *hand;
+};
+
+static void opened_free(struct opened *o)
+{
+    free(o->row);
+    free(o->cell);
+    free(o);
+}
+
+static void job_free(struct job *j)
+{
+    struct job **at = &j->actions->jobs;
+    while (*at != j)
+        at = &(*at)->next;
+    *at = j->next;
+    while (j->waiters) {
+        struct waiter *w = j->waiters;
+        j->waiters = w->next;
+        cJSON_Delete(w->message);
+        free(w);
+    }
+    free(j->row);
+    free(j->cell);
+    free(j->what);
+    free(j->title);
+    cJSON_Delete(j->args);
+    cJSON_Delete(j->result);
+    free(j);
+}
+
+void actions_free(actions *a)
+{
+    if (!a)
+        return;
+    hand_free(a->hand);
+    while (a->jobs)
+        job_free(a->jobs);
+    while (a->opened) {
+        struct opened *o = a->opened;
+        a->opened = o->next;
+        opened_free(o);
+    }
+    canceller_free(a->waits);
+    rows_free(a->rows);
+    free(a);
+}
+
+static void forget_opened(
+    actions *a, bool (*is_it)(const struct opened *o, const void *of), const void *of)
+{
+    for (struct opened **at = &a->opened; *at;) {
+        struct opened *o = *at;
+        if (!is_it(o, of)) {
+            at = &o->next;
+            continue;
+        }
+        *at = o->next;
+        opened_free(o);
+    }
+}
+
+static bool is_display(const struct opened *o, const void *of)
+{
+    return o->display == *(const int64_t *)of;
+}
+
+static bool is_in_cell(const struct opened *o, const void *of)
+{
+    return str_eq(o->cell, of);
+}
+
+void actions_log_closed(actions *a, int64_t number, bool whole)
+{
+    if (!whole)
+        forget_opened(a, is_display, &number);
+}
+
+void actions_event(actions *a, const cJSON *event)
+{
+    message_type type = message_type_of(event);
+    rows_event(a->rows, event);
+    if (type == MESSAGE_cleared ||
+        (type == MESSAGE_state && str_eq(json_str(event, "state"), "running")))
+        forget_opened(a, is_in_cell, json_str(event, "cell"));
+}
+
+static cJSON *reply_of(const struct job *j)
+{
+    cJSON *reply = cJSON_CreateObject();
+    if (cJSON_IsString(j->result)) {
+        json_set_str(reply, "title", j->title);
+        json_set_str(reply, "text", j->result->valuestring);
+    } else if (json_get(j->result, "display")) {
+        json_set_int(reply, "display", json_int_or(j->result, "display", 0));
+    }
+    mask_json(j->actions->kernel->mask, reply);
+    return reply;
+}
+
+// Tells all who wait. What it has shown is on its way to them before.
+static void finish(struct job *j)
+{
+    kernel *k = j->actions->kernel;
+    AUTO_JSON *reply = reply_of(j);
+    outbox_flush(k->outbox);
+    for (struct waiter *w = j->waiters; w; w = w->next) {
+        peer *p = server_peer(k->server, w->peer);
+        if (!p)
+            continue;
+        if (j->error.code)
+            server_refuse(p, w->message, &j->error);
+        else
+            server_reply(p, w->message, cJSON_Duplicate(reply, true));
+    }
+    job_free(j);
+}
+
+static void remember_opened(struct job *j)
+{
+    actions *a = j->actions;
+    int64_t number = json_int_or(j->result, "display", 0);
+    if (!number || !display_is_live(a->kernel, number))
+        return;
+    struct opened *o = mem_alloc(sizeof *o);
+    *o = (struct opened){.action = j->action,
+        .from = j->display,
+        .display = number,
+        .row = mem_strdup(j->row),
+        .cell = mem_strdup(j->cell),
+        .next = a->opened};
+    a->opened = o;
+}
+
+static void check_stopped(actions *a)
+{
+    void (*fn)(kernel * k) = a->jobs ? NULL : STEAL(a->stopped);
+    if (fn)
+        fn(a->kernel);
+}
+
+static void on_called(void *arg)
+{
+    struct job *j = arg;
+    actions *a = j->actions;
+    if (!j->error.code)
+        remember_opened(j);
+    finish(j);
+    check_stopped(a);
+}
+
+static void call_it(void *arg)
+{
+    struct job *j = arg;
+    struct call c = {.kernel = j->actions->kernel,
+        .cell = j->cell,
+        .waits = j->actions->waits,
+        .deadline = clock_mono() + patience,
+        .is_action = true};
+    call_action(&c, j->binding, j->args, j->what, &j->result, &j->error);
+    call_done(&c);
+}
+
+actions *actions_new(kernel *k)
+{
+    actions *a = mem_alloc(sizeof *a);
+    *a = (actions){.kernel = k,
+        .rows = rows_new(),
+        .waits = canceller_new(),
+        .hand = hand_new(k->loop, call_it, on_called)};
+    return a;
+}
+
+static int call_soon(struct job *j, err *e)
+{
+    j->ask = 0;
+    return hand_give(j->actions->hand, j, e);
+}
+
+static void on_answer(void *arg, const char *answer)
+{
+    struct job *j = arg;
+    actions *a = j->actions;
+    if (str_eq(answer, "yes") && call_soon(j, &j->error) == 0)
+        return;
+    if (!str_eq(answer, "yes"))
+        err_set(&j->error, ERR_REFUSED, "%s: %s", j->what,
+            answer ? "you said no" : "the question was taken back");
+    finish(j);
+    check_stopped(a);
+}
+
+// Every one is asked for: the answer to a cell's question is none to a key that was pressed.
+static int ask_first(struct job *j, const struct about *about, err *e)
+{
+    static const char *const choices[] = {"yes", "no", NULL};
+    kernel *k = j->actions->kernel;
+    if (gate_action(k->gate, j->binding->effect, j->what, e) < 0)
+        return -1;
+    AUTO_JSON *details = place_effect(k->place, j->binding->effect, about);
+    AUTO_FREE char *where = place_text(details);
+    AUTO_FREE char *text =
+        gate_question(j->binding->effect, j->what, about->context ? NULL : where);
+    j->ask = asks_open(k,
+        &(struct question){.text = text, .choices = choices, .effect = details, .cell = j->cell},
+        on_answer, j);
+    return 0;
+}
+
+static int begin(struct job *j, err *e)
+{
+    effect which = j->binding->effect;
+    struct call c = {.kernel = j->actions->kernel, .cell = j->cell, .is_action = true};
+    struct about about = call_about(&c, j->binding, j->args);
+    j->what = mem_strdup(about.what);
+    bool is_here = which == EFFECT_PURE || which == EFFECT_LOCAL;
+    int result = is_here ? call_soon(j, e) : ask_first(j, &about, e);
+    about_done(&about);
+    call_done(&c);
+    return result;
+}
+
+static void join(actions *a, struct job *j, peer *p, const cJSON *message)
+{
+    struct waiter *w = mem_alloc(sizeof *w);
+    *w = (struct waiter){server_number(p), cJSON_Duplicate(message, true), j->waiters};
+    j->waiters = w;
+}
+
+static const struct display_action *find_action(const kernel *k, const char *name)
+{
+    const struct display_action *a = k->options->actions;
+    while (a && a->name && !str_eq(a->name, name))
+        a++;
+    return a && a->name ? a : NULL;
+}
+
+// What the row stands for, and what the action has beside it.
+static void add_more(cJSON *args, const struct display_action *action)
+{
+    AUTO_JSON *more = action->more ? json_parse(action->more, strlen(action->more), NULL) : NULL;
+    while (more && more->child) {
+        cJSON *item = cJSON_DetachItemViaPointer(more, more->child);
+        json_set(args, item->string, item);
+    }
+}
+
+static struct job *job_new(actions *a, const struct display_action *action, int64_t number,
+    const char *row, const char *in_cell, cJSON *args)
+{
+    struct job *j = mem_alloc(sizeof *j);
+    *j = (struct job){.actions = a,
+        .action = action,
+        .binding = binding_find(a->kernel->options, action->binding),
+        .display = number,
+        .row = mem_strdup(row),
+        .cell = mem_strdup(in_cell),
+        .title = str_fmt("%s %s", action->name, json_str_or(args, "name", "")),
+        .args = args,
+        .next = a->jobs};
+    add_more(args, action);
+    return a->jobs = j;
+}
+
+// The display that this action has opened before; 0: none.
+static int64_t find_opened(
+    const actions *a, const struct display_action *action, int64_t number, const char *row)
+{
+    for (const struct opened *o = a->opened; o; o = o->next)
+        if (o->action == action && o->from == number && str_eq(o->row, row))
+            return o->display;
+    return 0;
+}
+
+static struct job *find_job(
+    const actions *a, const struct display_action *action, int64_t number, const char *row)
+{
+    struct job *j = a->jobs;
+    while (j && !(j->action == action && j->display == number && str_eq(j->row, row)))
+        j = j->next;
+    return j;
+}
+
+static int act_on_row(
+    actions *a, peer *p, const cJSON *message, const struct display_action *action, err *e)
+{
+    int64_t number = json_int_or(message, "display", 0);
+    const char *row = json_str(message, "row"), *in_cell = "";
+    outbox_flush(a->kernel->outbox); // what has happened to the rows by now
+    cJSON *args = rows_subject(a->rows, number, action->name, row, &in_cell, e);
+    if (!args)
+        return -1;
+    int64_t opened = find_opened(a, action, number, row);
+    struct job *j = find_job(a, action, number, row);
+    if (opened) {
+        cJSON *reply = cJSON_CreateObject();
+        json_set_int(reply, "display", opened);
+        server_reply(p, message, reply);
+    } else if (j) {
+        join(a, j, p, message);
+    } else {
+        j = job_new(a, action, number, row, in_cell, STEAL(args));
+        join(a, j, p, message);
+        if (begin(j, e) < 0) {
+            job_free(j);
+            return -1;
+        }
+    }
+    cJSON_Delete(args);
+    return 1;
+}
+
+int actions_act(actions *a, peer *p, const cJSON *message, err *e)
+{
+    const char *name = json_str(message, "action");
+    if (str_eq(name, "stop"))
+        return display_stop(a->kernel, json_int_or(message, "display", 0), e);
+    const struct display_action *action = find_action(a->kernel, name);
+    if (!action)
+        return err_set(e, ERR_USAGE, "there is no action \"%s\"", name);
+    if (a->kernel->stopping)
+        return err_set(e, ERR_UNAVAILABLE, "the run is over");
+    return act_on_row(a, p, message, action, e);
+}
+
+static bool is_wanted(const struct job *j)
+{
+    for (const struct waiter *w = j->waiters; w; w = w->next)
+        if (server_peer(j->actions->kernel->server, w->peer))
+            return true;
+    return false;
+}
+
+// Takes questions back: all of them, or those that nobody waits for.
+static void take_back(actions *a, bool all)
+{
+    for (struct job *j = a->jobs, *next; j; j = next) {
+        next = j->next;
+        if (j->ask && (all || !is_wanted(j)))
+            asks_take_back(a->kernel, j->ask);
+    }
+}
+
+void actions_client_gone(actions *a)
+{
+    take_back(a, false);
+}
+
+void actions_stop(actions *a, void (*fn)(kernel *k))
+{
+    take_back(a, true);
+    canceller_cancel(a->waits);
+    a->stopped = fn;
+    check_stopped(a);
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// What clients have done to rows of displays, without Lua and while a cell runs: calls of bindings
+// on a thread of their own, one after another.
+//
+//   act ──> rows: what does the row stand for? ──> gate, question ──> thread: binding ──> reply
+//
+// It belongs to the kernel, on the loop's thread; the thread starts with the first action.
+#pragma once
+#include "script/kernel/session/state.h"
+
+actions *actions_new(kernel *k);
+// Before the loop ends: answers who still waits, then calls fn.
+void actions_stop(actions *a, void (*fn)(kernel *k));
+void actions_free(actions *a);
+// An event on its way into the journal.
+void actions_event(actions *a, const cJSON *event);
+// A client's act: 0, 1 when its reply follows, -1.
+int actions_act(actions *a, peer *p, const cJSON *message, err *e);
+// A client has gone: what only it asked for is not asked any more.
+void actions_client_gone(actions *a);
+// A log that an action opened is closed; `whole`: there is no more to come, ever.
+void actions_log_closed(actions *a, int64_t number, bool whole);

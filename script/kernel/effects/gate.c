@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/effects/gate.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <string.h>
+
+enum {
+    PURE = 1 << EFFECT_PURE,
+    LOCAL = 1 << EFFECT_LOCAL,
+    CLUSTER = 1 << EFFECT_CLUSTER,
+    DESTRUCTIVE = 1 << EFFECT_DESTRUCTIVE,
+};
+
+static const char *const names[] = {
+#define X(name, text) text,
+    EFFECTS(X)
+#undef X
+};
+
+struct gate {
+    unsigned allowed;
+    bool headless;
+    char **scopes; // "cluster CONTEXT/NAMESPACE": answered with yes for all of it
+};
+
+const char *effect_name(effect which)
+{
+    return names[which];
+}
+
+static unsigned effect_bit(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (str_eq(names[i], name))
+            return 1u << i;
+    return 0;
+}
+
+gate *gate_new(const char *allow, bool headless, err *e)
+{
+    gate *g = mem_alloc(sizeof *g);
+    g->headless = headless;
+    g->allowed = PURE | LOCAL;
+    char **words = strv_split(allow ? allow : "", ',');
+    bool good = true;
+    for (char **w = words; good && *w; w++) {
+        AUTO_FREE char *word = str_trim(*w, strlen(*w));
+        unsigned bit = effect_bit(word);
+        g->allowed |= bit;
+        if (*word && !bit) {
+            err_set(e, ERR_USAGE, "--allow %s: no such effect (known: cluster, destructive)", word);
+            good = false;
+        }
+    }
+    strv_free(words);
+    if (good)
+        return g;
+    gate_free(g);
+    return NULL;
+}
+
+void gate_free(gate *g)
+{
+    if (!g)
+        return;
+    strv_free(g->scopes);
+    free(g);
+}
+
+unsigned gate_declared(char *const *effects)
+{
+    if (!effects)
+        return 0;
+    unsigned bits = PURE;
+    for (; *effects; effects++)
+        bits |= effect_bit(*effects);
+    return bits & (CLUSTER | DESTRUCTIVE) ? bits | LOCAL : bits;
+}
+
+int gate_check_notebook(const gate *g, const notebook *nb, err *e)
+{
+    if (!g->headless)
+        return 0;
+    unsigned missing = 0;
+    AUTO_BUF cells = {0}, option = {0};
+    for (size_t i = 0; i < notebook_count(nb); i++) {
+        unsigned lacks = gate_declared(notebook_cell(nb, i)->options.effects) & ~g->allowed;
+        if (!lacks)
+            continue;
+        missing |= lacks;
+        buf_str(&cells, cells.len ? ", " : "");
+        notebook_cell_name(nb, i, &cells);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if ((missing | g->allowed) & (CLUSTER | DESTRUCTIVE) & 1u << i)
+            buf_fmt(&option, "%s%s", option.len ? "," : "", names[i]);
+    if (!missing)
+        return 0;
+    return err_set(e, ERR_REFUSED,
+        "effects that are not granted are declared by %s; add --allow %s", buf_cstr(&cells),
+        buf_cstr(&option));
+}
+
+static int refuse_undeclared(const struct gate_request *r, err *e)
+{
+    const execution *x = r->execution;
+    AUTO_BUF effects = {0};
+    for (size_t i = EFFECT_LOCAL; i < ARRAY_LEN(names); i++)
+        if ((x->declared | 1u << r->effect) & 1u << i &&
+            (i != EFFECT_LOCAL || r->effect == EFFECT_LOCAL))
+            buf_fmt(&effects, "%s%s", effects.len ? "," : "", names[i]);
+    return err_set(e, ERR_REFUSED,
+        "%s: the effect is %s, which this cell does not declare; write effects=\"%s\" on its "
+        "marker line",
+        r->what, names[r->effect], buf_cstr(&effects));
+}
+
+static bool is_scope_granted(const gate *g, const char *scope)
+{
+    for (char **s = g->scopes; s && *s; s++)
+        if (str_eq(*s, scope))
+            return true;
+    return false;
+}
+
+char *gate_question(effect which, const char *what, const char *where)
+{
+    return str_fmt("%s? (%s%s%s)", what, names[which], where ? ", " : "", where ? where : "");
+}
+
+static int ask(gate *g, const struct gate_request *r, err *e)
+{
+    AUTO_FREE char *scope = str_fmt("%s %s", names[r->effect], r->scope);
+    if (is_scope_granted(g, scope))
+        return 0;
+    AUTO_FREE char *text = gate_question(r->effect, r->what, r->says_where ? NULL : r->scope);
+    int answer = r->ask(r->arg, &(struct question){.text = text, .effect = r->details}, e);
+    if (answer < 0)
+        return -1;
+    if (answer == 0)
+        return err_set(e, ERR_REFUSED, "%s: you said no", r->what);
+    if (answer == 2)
+        g->scopes = strv_add(g->scopes, scope);
+    return 0;
+}
+
+static int refuse(const char *what, effect which, err *e)
+{
+    return err_set(e, ERR_REFUSED, "%s: the effect is %s, which is not granted; add --allow %s",
+        what, names[which], names[which]);
+}
+
+int gate_pass(gate *g, const struct gate_request *r, err *e)
+{
+    unsigned bit = 1u << r->effect;
+    if (r->execution && r->execution->declared && !(r->execution->declared & bit))
+        return refuse_undeclared(r, e);
+    if (g->allowed & bit)
+        return 0;
+    if (!g->headless && r->ask)
+        return ask(g, r, e);
+    return refuse(r->what, r->effect, e);
+}
+
+int gate_action(const gate *g, effect which, const char *what, err *e)
+{
+    return !g->headless || g->allowed & 1u << which ? 0 : refuse(what, which, e);
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/effects/hand.h"
+
+#include "base/mem.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+struct task {
+    hand *hand;
+    void *job;
+    struct task *next;
+};
+
+struct hand {
+    loop *loop;
+    void (*work)(void *job);
+    void (*done)(void *job);
+    bool has_thread;
+    pthread_t thread;
+    pthread_mutex_t lock; // the next three
+    pthread_cond_t wake;
+    struct task *tasks;
+    bool quit;
+};
+
+hand *hand_new(loop *l, void (*work)(void *job), void (*done)(void *job))
+{
+    hand *h = mem_alloc(sizeof *h);
+    *h = (hand){.loop = l, .work = work, .done = done};
+    pthread_mutex_init(&h->lock, NULL);
+    pthread_cond_init(&h->wake, NULL);
+    return h;
+}
+
+void hand_free(hand *h)
+{
+    if (!h)
+        return;
+    pthread_mutex_lock(&h->lock);
+    h->quit = true;
+    pthread_cond_signal(&h->wake);
+    pthread_mutex_unlock(&h->lock);
+    if (h->has_thread)
+        pthread_join(h->thread, NULL);
+    while (h->tasks) {
+        struct task *t = h->tasks;
+        h->tasks = t->next;
+        free(t);
+    }
+    pthread_cond_destroy(&h->wake);
+    pthread_mutex_destroy(&h->lock);
+    free(h);
+}
+
+static void on_done(void *arg)
+{
+    struct task *t = arg;
+    void (*done)(void *job) = t->hand->done;
+    void *job = t->job;
+    free(t);
+    done(job);
+}
+
+static struct task *next_task(hand *h)
+{
+    pthread_mutex_lock(&h->lock);
+    while (!h->quit && !h->tasks)
+        pthread_cond_wait(&h->wake, &h->lock);
+    struct task *t = h->quit ? NULL : h->tasks;
+    if (t)
+        h->tasks = t->next;
+    pthread_mutex_unlock(&h->lock);
+    return t;
+}
+
+static void *thread_main(void *arg)
+{
+    hand *h = arg;
+    struct task *t;
+    while ((t = next_task(h))) {
+        h->work(t->job);
+        loop_post(h->loop, on_done, t);
+    }
+    return NULL;
+}
+
+static int start(hand *h, err *e)
+{
+    sigset_t all, before; // signals are the loop thread's
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&h->thread, NULL, thread_main, h);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    h->has_thread = failed == 0;
+    return failed ? err_errno(e, failed, "cannot start a thread") : 0;
+}
+
+int hand_give(hand *h, void *job, err *e)
+{
+    if (!h->has_thread && start(h, e) < 0)
+        return -1;
+    struct task *t = mem_alloc(sizeof *t);
+    *t = (struct task){.hand = h, .job = job};
+    pthread_mutex_lock(&h->lock);
+    struct task **last = &h->tasks;
+    while (*last)
+        last = &(*last)->next;
+    *last = t;
+    pthread_cond_signal(&h->wake);
+    pthread_mutex_unlock(&h->lock);
+    return 0;
+}

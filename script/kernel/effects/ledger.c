@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/effects/ledger.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <pthread.h>
+
+struct ledger {
+    pthread_mutex_t lock;
+    struct entry **entries; // pointers, so that callers may keep them
+    size_t n;
+    int64_t last; // number
+};
+
+ledger *ledger_new(void)
+{
+    ledger *l = mem_alloc(sizeof *l);
+    pthread_mutex_init(&l->lock, NULL);
+    return l;
+}
+
+static void entry_free(struct entry *e)
+{
+    free(e->source);
+    free(e->binding);
+    free(e->arguments);
+    free(e->what);
+    cJSON_Delete(e->result);
+    cJSON_Delete(e->made);
+    free(e);
+}
+
+void ledger_free(ledger *l)
+{
+    if (!l)
+        return;
+    for (size_t i = 0; i < l->n; i++)
+        entry_free(l->entries[i]);
+    free(l->entries);
+    pthread_mutex_destroy(&l->lock);
+    free(l);
+}
+
+struct entry *ledger_add(ledger *l, const char *source, int64_t ordinal, const char *binding,
+    const char *arguments, const char *what, bool undoable)
+{
+    struct entry *e = mem_alloc(sizeof *e);
+    *e = (struct entry){.ordinal = ordinal,
+        .source = mem_strdup(source),
+        .binding = mem_strdup(binding),
+        .arguments = mem_strdup(arguments),
+        .what = mem_strdup(what),
+        .undoable = undoable,
+        .fresh = true};
+    pthread_mutex_lock(&l->lock);
+    e->number = ++l->last;
+    l->entries = mem_resize(l->entries, l->n + 1, sizeof *l->entries);
+    l->entries[l->n++] = e;
+    pthread_mutex_unlock(&l->lock);
+    return e;
+}
+
+void ledger_load(
+    ledger *l, const fold *f, bool (*undoable)(void *arg, const char *binding), void *arg)
+{
+    for (size_t i = 0; i < fold_ledger_count(f); i++) {
+        const struct ledger_entry *known = fold_ledger(f, i);
+        struct entry *e = ledger_add(l, known->source, known->ordinal, known->binding,
+            known->arguments, known->what, undoable(arg, known->binding));
+        e->fresh = false;
+        e->number = known->entry;
+        if (known->entry > l->last)
+            l->last = known->entry;
+        e->result = known->outcome && known->result ? cJSON_Duplicate(known->result, true) : NULL;
+        e->made = known->made ? cJSON_Duplicate(known->made, true) : NULL;
+        e->masked = known->masked;
+        e->failed = known->failed;
+        e->undone = known->undone;
+    }
+}
+
+struct entry *ledger_find(
+    ledger *l, const char *source, int64_t ordinal, const char *binding, const char *arguments)
+{
+    struct entry *found = NULL;
+    pthread_mutex_lock(&l->lock);
+    for (size_t i = l->n; !found && i-- > 0;) {
+        struct entry *e = l->entries[i];
+        if (!e->fresh && !e->undone && e->ordinal == ordinal && str_eq(e->source, source) &&
+            str_eq(e->binding, binding) && str_eq(e->arguments, arguments))
+            found = e;
+    }
+    pthread_mutex_unlock(&l->lock);
+    return found;
+}
+
+void entry_set_result(ledger *l, struct entry *e, cJSON *result, bool masked)
+{
+    pthread_mutex_lock(&l->lock);
+    cJSON_Delete(e->result);
+    e->result = result;
+    e->masked = masked;
+    pthread_mutex_unlock(&l->lock);
+}
+
+void entry_set_made(ledger *l, struct entry *e, cJSON *made)
+{
+    pthread_mutex_lock(&l->lock);
+    cJSON_Delete(e->made);
+    e->made = made;
+    pthread_mutex_unlock(&l->lock);
+}
+
+void entry_set_failed(ledger *l, struct entry *e)
+{
+    pthread_mutex_lock(&l->lock);
+    e->failed = true;
+    pthread_mutex_unlock(&l->lock);
+}
+
+void entry_set_undone(ledger *l, struct entry *e)
+{
+    pthread_mutex_lock(&l->lock);
+    e->undone = true;
+    pthread_mutex_unlock(&l->lock);
+}
+
+bool entry_is_left(const struct entry *e)
+{
+    return e->undoable && !e->undone && (!e->failed || e->made);
+}
+
+const cJSON *entry_recorded(const struct entry *e)
+{
+    return e->result ? e->result : e->made;
+}
+
+size_t ledger_left(ledger *l)
+{
+    size_t n = 0;
+    pthread_mutex_lock(&l->lock);
+    for (size_t i = 0; i < l->n; i++)
+        n += entry_is_left(l->entries[i]);
+    pthread_mutex_unlock(&l->lock);
+    return n;
+}
+
+void ledger_forget_left(ledger *l)
+{
+    pthread_mutex_lock(&l->lock);
+    for (size_t i = 0; i < l->n; i++)
+        l->entries[i]->undone |= entry_is_left(l->entries[i]);
+    pthread_mutex_unlock(&l->lock);
+}
+
+// The next one down from `i` that is left and not fresh; NULL: none.
+static struct entry *next_stale(ledger *l, size_t *i)
+{
+    struct entry *found = NULL;
+    pthread_mutex_lock(&l->lock);
+    if (*i > l->n)
+        *i = l->n;
+    while (!found && *i > 0) {
+        struct entry *e = l->entries[--*i];
+        if (!e->fresh && entry_is_left(e))
+            found = e;
+    }
+    pthread_mutex_unlock(&l->lock);
+    return found;
+}
+
+int ledger_each_stale(ledger *l, int (*fn)(void *arg, struct entry *e), void *arg)
+{
+    int result = 0;
+    struct entry *e;
+    for (size_t i = SIZE_MAX; result == 0 && (e = next_stale(l, &i));)
+        result = fn(arg, e);
+    return result;
+}
+
+static const char *uid_of(const cJSON *recorded)
+{
+    const char *uid = json_str(recorded, "uid");
+    return uid ? uid : json_path_str(recorded, "metadata.uid");
+}
+
+void ledger_gone(ledger *l, const char *uid, void (*fn)(void *arg, struct entry *e), void *arg)
+{
+    pthread_mutex_lock(&l->lock);
+    for (size_t i = 0; i < l->n; i++) {
+        struct entry *e = l->entries[i];
+        if (e->undone || !e->undoable || !str_eq(uid_of(entry_recorded(e)), uid))
+            continue;
+        e->undone = true;
+        fn(arg, e);
+    }
+    pthread_mutex_unlock(&l->lock);
+}

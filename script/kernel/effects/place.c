@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/effects/place.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/kernel/effects/call.h"
+#include "script/protocol/message.h"
+
+#include <pthread.h>
+
+struct place {
+    kernel *kernel;
+    pthread_mutex_t lock;
+    cJSON *cluster; // {context, namespace, server}; NULL: not known
+    char *away;     // why; NULL: it can be heard
+    int64_t heard;  // wall ns, 0: never
+};
+
+place *place_new(kernel *k)
+{
+    place *p = mem_alloc(sizeof *p);
+    p->kernel = k;
+    pthread_mutex_init(&p->lock, NULL);
+    return p;
+}
+
+void place_free(place *p)
+{
+    if (!p)
+        return;
+    pthread_mutex_destroy(&p->lock);
+    cJSON_Delete(p->cluster);
+    free(p->away);
+    free(p);
+}
+
+static bool is_sandbox(const place *p)
+{
+    return p->kernel->options->sandbox != NULL;
+}
+
+// To be emitted with the lock open: the outbox may make a thread wait for the loop's, which may
+// wait for the lock.
+static cJSON *event_of(const place *p)
+{
+    cJSON *event = message_new(MESSAGE_cluster);
+    json_set_str(event, "context", json_str(p->cluster, "context"));
+    json_set_str(event, "namespace", json_str(p->cluster, "namespace"));
+    json_set_str(event, "server", json_str(p->cluster, "server"));
+    json_set_bool(event, "sandbox", is_sandbox(p));
+    json_set_str(event, "away", p->away);
+    if (p->heard)
+        json_set_int(event, "heard", p->heard);
+    return event;
+}
+
+static void emit(const place *p, cJSON *event)
+{
+    if (event)
+        kernel_emit(p->kernel, event);
+}
+
+// Asks the kubeconfig; true when that changes what is known.
+static bool look(place *p)
+{
+    kernel *k = p->kernel;
+    struct call c = {.kernel = k, .cell = "", .is_action = true};
+    cJSON *found = k->options->where ? k->options->where(&c) : NULL;
+    call_done(&c);
+    if (!found || json_equal(found, p->cluster)) {
+        cJSON_Delete(found);
+        return false;
+    }
+    cJSON_Delete(p->cluster);
+    p->cluster = found;
+    return true;
+}
+
+void place_find(place *p)
+{
+    pthread_mutex_lock(&p->lock);
+    cJSON *event = look(p) ? event_of(p) : NULL;
+    pthread_mutex_unlock(&p->lock);
+    emit(p, event);
+}
+
+void place_heard(place *p, const err *away, int64_t heard_wall)
+{
+    bool is_away = away && away->code != ERR_NONE;
+    pthread_mutex_lock(&p->lock);
+    bool changed = is_away != (p->away != NULL);
+    if (heard_wall > p->heard)
+        p->heard = heard_wall;
+    if (changed) {
+        free(p->away);
+        p->away = is_away ? mem_strdup(away->text) : NULL;
+    }
+    if (!p->cluster)
+        changed |= look(p); // the kubeconfig has come since the start
+    cJSON *event = changed ? event_of(p) : NULL;
+    pthread_mutex_unlock(&p->lock);
+    emit(p, event);
+}
+
+cJSON *place_effect(place *p, effect which, const struct about *about)
+{
+    cJSON *details = cJSON_CreateObject();
+    pthread_mutex_lock(&p->lock);
+    if (!p->cluster)
+        look(p);
+    const char *context = about->context ? about->context : json_str(p->cluster, "context");
+    const char *ns = about->namespace_ ? about->namespace_ : json_str(p->cluster, "namespace");
+    json_set_str(details, "class", effect_name(which));
+    json_set_str(details, "context", context);
+    json_set_str(details, "namespace", ns);
+    pthread_mutex_unlock(&p->lock);
+    json_set_bool(details, "sandbox", is_sandbox(p));
+    cJSON *objects = json_array_at(details, "objects");
+    if (about->object)
+        cJSON_AddItemToArray(objects, cJSON_CreateString(about->object));
+    return details;
+}
+
+char *place_text(const cJSON *details)
+{
+    return str_fmt("context %s, namespace %s", json_str_or(details, "context", "of the kubeconfig"),
+        json_str_or(details, "namespace", "default"));
+}

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/port/display.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/rowset.h"
+#include "base/str.h"
+#include "script/kernel/effects/actions.h"
+#include "script/kernel/port/logdisplay.h"
+#include "script/protocol/message.h"
+
+enum { UPDATE_MS = 100 };
+
+struct display {
+    kernel *kernel;
+    int64_t id;
+    char *cell;
+    bool held; // somebody has the pointer: it is there until he closes it
+    // The loop's thread:
+    struct display *next;
+    cJSON *data, *rows; // not sent yet: the whole, and changes after it
+    rowset *by_uid;     // of `rows`
+    log_display *log;   // what it is, or NULL
+    bool grown, whole;  // the log: since it was sent; nothing is missing in it
+    int64_t sent;       // mono ns
+    bool scheduled;
+    loop_timer *timer;
+    void (*on_end)(void *arg);
+    void *on_end_arg;
+};
+
+// Something to do to a display on the loop's thread. By pointer for bindings, which hold a display
+// until they close it; by number for Lua.
+struct task {
+    kernel *kernel;
+    display *display;
+    int64_t id;
+    void (*fn)(display *d, struct task *t);
+    cJSON *data;
+    void (*on_end)(void *arg);
+    void *on_end_arg;
+};
+
+static display *find(const kernel *k, int64_t id)
+{
+    display *d = k->displays;
+    while (d && d->id != id)
+        d = d->next;
+    return d;
+}
+
+static void perform(void *arg)
+{
+    struct task *t = arg;
+    display *d = t->display, *of_lua = d ? NULL : find(t->kernel, t->id);
+    if (of_lua && !of_lua->held) // a binding's goes only when it says so
+        d = of_lua;
+    if (d)
+        t->fn(d, t);
+    cJSON_Delete(t->data);
+    free(t);
+}
+
+static void post(struct task task)
+{
+    struct task *t = mem_dup(&task, sizeof task);
+    if (loop_is_current(t->kernel->loop))
+        perform(t);
+    else
+        loop_post(t->kernel->loop, perform, t);
+}
+
+static cJSON *take_rows(display *d)
+{
+    rowset_free(STEAL(d->by_uid));
+    return STEAL(d->rows);
+}
+
+static void send_pending(display *d, bool closed)
+{
+    if (d->grown || (closed && d->log)) {
+        cJSON_Delete(d->data);
+        d->data = log_display_bundle(d->log);
+        d->grown = false;
+    }
+    if (!d->data && !d->rows && !closed)
+        return;
+    cJSON *event = message_new(MESSAGE_update);
+    json_set_int(event, "id", d->id);
+    if (d->data)
+        json_set(event, "data", STEAL(d->data));
+    if (d->rows)
+        json_set(event, "rows", take_rows(d));
+    if (closed)
+        json_set_bool(event, "closed", true);
+    d->sent = clock_mono();
+    kernel_emit(d->kernel, event);
+}
+
+static void on_timer(void *arg)
+{
+    display *d = arg;
+    d->scheduled = false;
+    send_pending(d, false);
+}
+
+static void schedule(display *d)
+{
+    if (d->scheduled)
+        return;
+    d->scheduled = true;
+    int64_t passed = (clock_mono() - d->sent) / CLOCK_MS;
+    loop_timer_start(d->timer, passed >= UPDATE_MS ? 0 : (uint64_t)(UPDATE_MS - passed), 0);
+}
+
+static void enter(display *d, struct task *t)
+{
+    d->timer = loop_timer_new(d->kernel->loop, on_timer, d);
+    d->sent = clock_mono();
+    d->next = d->kernel->displays;
+    d->kernel->displays = d;
+}
+
+static void replace(display *d, struct task *t)
+{
+    cJSON_Delete(d->data);
+    cJSON_Delete(take_rows(d)); // they were changes of what is replaced
+    d->data = STEAL(t->data);
+    schedule(d);
+}
+
+// A row's newer state takes the place of the one that waits.
+static void change_rows(display *d, struct task *t)
+{
+    if (!d->rows) {
+        d->rows = cJSON_CreateArray();
+        d->by_uid = rowset_new(d->rows);
+    }
+    while (t->data->child)
+        rowset_put(d->by_uid, cJSON_DetachItemViaPointer(t->data, t->data->child));
+    schedule(d);
+}
+
+static void finish(display *d, struct task *t)
+{
+    for (display **at = &d->kernel->displays; *at; at = &(*at)->next) {
+        if (*at != d)
+            continue;
+        *at = d->next;
+        break;
+    }
+    if (t->data)
+        replace(d, t);
+    if (d->log)
+        log_display_end(d->log);
+    send_pending(d, true);
+    if (d->log)
+        actions_log_closed(d->kernel->actions, d->id, d->whole);
+    log_display_free(d->log);
+    loop_timer_free(d->timer);
+    free(d->cell);
+    free(d);
+}
+
+// Stops feeding it, and closes it.
+static void end(display *d)
+{
+    kernel *k = d->kernel;
+    int64_t id = d->id;
+    d->whole = false;
+    void (*on_end)(void *arg) = STEAL(d->on_end);
+    if (on_end)
+        on_end(d->on_end_arg);
+    if (find(k, id))
+        display_close(d, NULL);
+}
+
+static void set_on_end(display *d, struct task *t)
+{
+    d->on_end = t->on_end;
+    d->on_end_arg = t->on_end_arg;
+    if (d->kernel->stopping) // all that were there have been ended, or will be
+        end(d);
+}
+
+static int64_t next_id(kernel *k)
+{
+    return atomic_fetch_add(&k->last_display, 1) + 1;
+}
+
+static void emit_display(kernel *k, int64_t id, const char *in_cell, cJSON *data, const char *flag)
+{
+    cJSON *event = message_new(MESSAGE_display);
+    json_set_str(event, "cell", in_cell);
+    json_set_int(event, "id", id);
+    json_set(event, "data", data);
+    if (flag)
+        json_set_bool(event, flag, true);
+    kernel_emit(k, event);
+}
+
+static display *make(kernel *k, int64_t id, const char *in_cell, bool held, log_display *log)
+{
+    display *d = mem_alloc(sizeof *d);
+    *d = (display){.kernel = k,
+        .id = id,
+        .cell = mem_strdup(in_cell),
+        .held = held,
+        .log = log,
+        .whole = true};
+    post((struct task){.kernel = k, .display = d, .fn = enter});
+    return d;
+}
+
+int64_t display_new(kernel *k, const char *in_cell, cJSON *data, bool live)
+{
+    int64_t id = next_id(k);
+    emit_display(k, id, in_cell, data, live ? "live" : NULL);
+    if (live)
+        make(k, id, in_cell, false, NULL);
+    return live ? id : 0;
+}
+
+display *display_new_held(kernel *k, const char *in_cell, cJSON *data, bool live)
+{
+    int64_t id = next_id(k);
+    emit_display(k, id, in_cell, data, live ? "live" : NULL);
+    return live ? make(k, id, in_cell, true, NULL) : NULL;
+}
+
+display *display_beside(const display *d, cJSON *data)
+{
+    return display_new_held(d->kernel, d->cell, data, true);
+}
+
+display *display_new_log(kernel *k, const char *in_cell, const char *title, err *e)
+{
+    int64_t id = next_id(k);
+    log_display *log = log_display_new(journal_spool_dir(k->journal), id, title, k->mask, e);
+    if (!log)
+        return NULL;
+    emit_display(k, id, in_cell, log_display_bundle(log), "live");
+    return make(k, id, in_cell, true, log);
+}
+
+void display_result(kernel *k, const char *in_cell, cJSON *data)
+{
+    emit_display(k, next_id(k), in_cell, data, "result");
+}
+
+int64_t display_id(const display *d)
+{
+    return d->id;
+}
+
+void display_update(kernel *k, int64_t id, cJSON *data, bool close)
+{
+    post((struct task){.kernel = k, .id = id, .fn = close ? finish : replace, .data = data});
+}
+
+void display_replace(display *d, cJSON *data)
+{
+    post((struct task){.kernel = d->kernel, .display = d, .fn = replace, .data = data});
+}
+
+void display_rows(display *d, cJSON *rows)
+{
+    post((struct task){.kernel = d->kernel, .display = d, .fn = change_rows, .data = rows});
+}
+
+void display_text(display *d, const char *bytes, size_t n)
+{
+    if (d->log) {
+        log_display_add(d->log, bytes, n);
+        d->grown = true;
+        schedule(d);
+        return;
+    }
+    outbox_text(d->kernel->outbox, d->cell, "stdout", bytes, n);
+}
+
+void display_note(display *d, const char *note)
+{
+    d->whole = false;
+    if (d->log)
+        log_display_note(d->log, note);
+}
+
+void display_away(display *d, const err *reason, int64_t heard_wall)
+{
+    place_heard(d->kernel->place, reason, heard_wall);
+}
+
+void display_close(display *d, cJSON *last_data)
+{
+    post((struct task){.kernel = d->kernel, .display = d, .fn = finish, .data = last_data});
+}
+
+void display_on_end(display *d, void (*fn)(void *arg), void *arg)
+{
+    post((struct task){
+        .kernel = d->kernel, .display = d, .fn = set_on_end, .on_end = fn, .on_end_arg = arg});
+}
+
+bool display_is_live(const kernel *k, int64_t id)
+{
+    return find(k, id) != NULL;
+}
+
+size_t displays_live(const kernel *k)
+{
+    size_t n = 0;
+    for (const display *d = k->displays; d; d = d->next)
+        n++;
+    return n;
+}
+
+static bool is_endable(const display *d)
+{
+    return d->on_end || !d->held;
+}
+
+static display *first_endable(const kernel *k)
+{
+    display *d = k->displays;
+    while (d && !is_endable(d))
+        d = d->next;
+    return d;
+}
+
+void displays_end(kernel *k)
+{
+    for (display *d; (d = first_endable(k));)
+        end(d);
+    for (display *d = k->displays; d; d = d->next)
+        send_pending(d, true);
+}
+
+void displays_end_of(kernel *k, const char *in_cell)
+{
+    for (display *d = k->displays, *next; d; d = next) {
+        next = d->next;
+        if (is_endable(d) && str_eq(d->cell, in_cell))
+            end(d);
+    }
+}
+
+int display_stop(kernel *k, int64_t id, err *e)
+{
+    display *d = find(k, id);
+    if (!d)
+        return err_set(e, ERR_NOT_FOUND, "display %lld is not live any more", (long long)id);
+    if (!is_endable(d))
+        return err_set(
+            e, ERR_USAGE, "display %lld ends with its cell; interrupt that", (long long)id);
+    end(d);
+    return 0;
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/port/logdisplay.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/journal/spool.h"
+
+#include <string.h>
+
+enum { LAST_LINES = 20, LAST_BYTES = 4 << 10 };
+
+struct log_display {
+    char *title, *note;
+    spool *spool;
+    mask_stream mask;
+    uint64_t spooled, lines;
+    buf last; // at least the last LAST_BYTES of it
+    bool failed, ended;
+};
+
+log_display *log_display_new(
+    const char *spool_dir, int64_t number, const char *title, mask *m, err *e)
+{
+    AUTO_FREE char *name = str_fmt("log-%lld", (long long)number);
+    spool *s = spool_create(spool_dir, name, e);
+    if (!s)
+        return NULL;
+    log_display *l = mem_alloc(sizeof *l);
+    *l = (log_display){.title = mem_strdup(title), .spool = s, .spooled = spool_size(s)};
+    mask_stream_init(&l->mask, m);
+    return l;
+}
+
+void log_display_free(log_display *l)
+{
+    if (!l)
+        return;
+    spool_close(l->spool);
+    mask_stream_done(&l->mask);
+    buf_done(&l->last);
+    free(l->title);
+    free(l->note);
+    free(l);
+}
+
+static void keep_last(log_display *l, const buf *more)
+{
+    size_t skip = more->len > LAST_BYTES ? more->len - LAST_BYTES : 0;
+    buf_add(&l->last, more->data + skip, more->len - skip);
+    if (l->last.len > 2 * LAST_BYTES)
+        buf_consume(&l->last, l->last.len - LAST_BYTES);
+}
+
+static void deliver(log_display *l, const buf *masked)
+{
+    err e = {0};
+    if (!masked->len || l->failed)
+        return;
+    if (spool_append(l->spool, masked->data, masked->len, clock_wall(), &e) < 0) {
+        AUTO_FREE char *note = str_fmt("the rest of this log is lost: %s", e.text);
+        log_display_note(l, note);
+        l->failed = true;
+        return;
+    }
+    l->spooled += masked->len;
+    for (size_t i = 0; i < masked->len; i++)
+        l->lines += masked->data[i] == '\n';
+    keep_last(l, masked);
+}
+
+void log_display_add(log_display *l, const char *bytes, size_t n)
+{
+    AUTO_BUF masked = {0};
+    mask_stream_feed(&l->mask, bytes, n, &masked);
+    deliver(l, &masked);
+}
+
+void log_display_note(log_display *l, const char *note)
+{
+    free(l->note);
+    l->note = mem_strdup(note);
+}
+
+void log_display_end(log_display *l)
+{
+    AUTO_BUF masked = {0};
+    mask_stream_flush(&l->mask, &masked);
+    deliver(l, &masked);
+    l->ended = true;
+}
+
+// Where the last lines begin that are whole and few.
+static const char *last_lines(const log_display *l)
+{
+    const char *start = l->last.data, *at = start + l->last.len;
+    size_t lines = 0;
+    while (at > start && (at[-1] != '\n' || lines++ < LAST_LINES))
+        at--;
+    if (at == start && l->spooled > l->last.len) { // the first one is the end of a longer line
+        const char *newline = memchr(at, '\n', l->last.len);
+        at = newline ? newline + 1 : at;
+    }
+    return at;
+}
+
+cJSON *log_display_bundle(const log_display *l)
+{
+    AUTO_BUF raw = {0}, text = {0};
+    buf_fmt(&raw, "%s: %llu lines", l->title, (unsigned long long)l->lines);
+    buf_fmt(&raw, l->note ? " (%s)\n" : "\n", l->note);
+    if (l->ended && l->last.len) {
+        const char *from = last_lines(l);
+        buf_add(&raw, from, (size_t)(l->last.data + l->last.len - from));
+    }
+    utf8_clean(&text, raw.data, raw.len);
+    cJSON *data = cJSON_CreateObject();
+    json_set_str(data, "text/plain", buf_cstr(&text));
+    cJSON *log = json_object_at(data, "application/vnd.firesteel.log+json");
+    json_set_str(log, "title", l->title);
+    json_set_str(log, "spool", spool_name(l->spool));
+    json_set_int(log, "from", 0);
+    json_set_int(log, "to", (int64_t)l->spooled);
+    json_set_str(log, "note", l->note);
+    return data;
+}

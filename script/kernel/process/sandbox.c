@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/process/sandbox.h"
+
+#include "base/loop/child.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "script/kernel/process/guard.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NOTIFY_FD = 3, STOP_MS = 5000 };
+
+struct sandbox {
+    kernel *kernel;
+    child *child;
+    char *dir; // its private files, removed at the end
+    buf notice, last_words;
+    bool is_ready, ended;
+    void (*ready)(kernel *k, const char *kubeconfig, const err *why);
+    void (*stopped)(kernel *k);
+    loop_timer *patience;
+};
+
+// The first line on the notify pipe: {"kubeconfig": "PATH"}.
+static void on_notice(struct sandbox *s)
+{
+    char *newline = s->notice.data ? memchr(s->notice.data, '\n', s->notice.len) : NULL;
+    if (!newline || s->is_ready)
+        return;
+    err e = {0};
+    AUTO_JSON *notice = json_parse(s->notice.data, (size_t)(newline - s->notice.data), &e);
+    const char *kubeconfig = json_str(notice, "kubeconfig");
+    s->is_ready = true;
+    if (!kubeconfig)
+        err_set(&e, ERR_FAILED, "the sandbox did not say where its kubeconfig is");
+    s->ready(s->kernel, kubeconfig, kubeconfig ? NULL : &e);
+}
+
+static void on_output(void *arg, int fd, const char *bytes, size_t n)
+{
+    struct sandbox *s = arg;
+    if (fd == NOTIFY_FD) {
+        buf_add(&s->notice, bytes, n);
+        on_notice(s);
+    } else if (s->last_words.len < 4096)
+        buf_add(&s->last_words, bytes, n);
+}
+
+static void destroy(struct sandbox *s)
+{
+    child_free(s->child);
+    loop_timer_free(s->patience);
+    buf_done(&s->notice);
+    buf_done(&s->last_words);
+    if (s->dir)
+        path_remove(s->dir, NULL);
+    free(s->dir);
+    free(s);
+}
+
+static void on_exited(void *arg, int code, int signum)
+{
+    struct sandbox *s = arg;
+    s->ended = true;
+    if (s->stopped) {
+        void (*stopped)(kernel * k) = s->stopped;
+        kernel *k = s->kernel;
+        destroy(s);
+        stopped(k);
+    } else if (!s->is_ready) {
+        s->is_ready = true;
+        AUTO_FREE char *words = str_trim(buf_cstr(&s->last_words), s->last_words.len);
+        err e = {0};
+        err_set(
+            &e, ERR_FAILED, "the sandbox could not start: %s", *words ? words : "it said nothing");
+        s->ready(s->kernel, NULL, &e);
+    }
+}
+
+static void on_patience(void *arg)
+{
+    struct sandbox *s = arg;
+    child_kill(s->child, SIGKILL);
+}
+
+static const struct child_ops ops = {.output = on_output, .exited = on_exited};
+
+struct sandbox *sandbox_start(
+    kernel *k, void (*ready)(kernel *k, const char *kubeconfig, const err *why), err *e)
+{
+    const struct kernel_options *o = k->options;
+    struct sandbox *s = mem_alloc(sizeof *s);
+    s->kernel = k;
+    s->ready = ready;
+    s->dir = path_make_temp("/tmp", "firesteel-sandbox-", e);
+    if (s->dir)
+        guard_remove_at_end(s->dir);
+    const char *argv[] = {o->sandbox, "--private", "--dir", s->dir, "--images", k->paths.images,
+        "--notify-fd", "3", NULL};
+    struct child_spec spec = {
+        .argv = argv, .env = (const char *const *)k->env, .extra_fd = NOTIFY_FD};
+    s->child = s->dir && k->paths.images ? child_spawn(k->loop, &spec, &ops, s, e) : NULL;
+    if (s->child) {
+        s->patience = loop_timer_new(k->loop, on_patience, s);
+        return s;
+    }
+    destroy(s);
+    return NULL;
+}
+
+void sandbox_stop(struct sandbox *s, void (*stopped)(kernel *k), kernel *k)
+{
+    if (!s || s->ended) {
+        if (s)
+            destroy(s);
+        stopped(k);
+        return;
+    }
+    s->stopped = stopped;
+    child_kill(s->child, SIGTERM);
+    loop_timer_start(s->patience, STOP_MS, 0);
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/session/clean.h"
+
+#include "base/mem.h"
+#include "script/journal/reader.h"
+#include "script/kernel/effects/call.h"
+
+#include <pthread.h>
+
+struct found {
+    struct entry **list;
+    size_t n;
+};
+
+static int collect(void *arg, struct entry *entry)
+{
+    struct found *found = arg;
+    found->list = mem_resize(found->list, found->n + 1, sizeof(struct entry *));
+    found->list[found->n++] = entry;
+    return 0;
+}
+
+static void *run_loop(void *arg)
+{
+    loop_run(arg);
+    return NULL;
+}
+
+static void stop_loop(void *arg)
+{
+    loop_stop(arg);
+}
+
+// Undo blocks on the loop, so the loop gets a thread of its own for this time.
+static int remove_all(
+    kernel *k, const struct found *found, const struct clean_ops *ops, void *arg, err *e)
+{
+    pthread_t thread;
+    int failed = pthread_create(&thread, NULL, run_loop, k->loop);
+    if (failed)
+        return err_errno(e, failed, "cannot start a thread");
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < found->n; i++) {
+        result = call_undo(k, NULL, found->list[i], e);
+        if (result == 0)
+            ops->removed(arg, found->list[i]);
+    }
+    loop_post(k->loop, stop_loop, k->loop);
+    pthread_join(thread, NULL);
+    return result;
+}
+
+static int clean(kernel *k, const char *run, const struct clean_ops *ops, void *arg, err *e)
+{
+    struct found found = {0};
+    if (kernel_load_past(k, run, e) < 0)
+        return -1;
+    k->run = mem_strdup(run);
+    ledger_each_stale(k->ledger, collect, &found);
+    int result = 0;
+    if (ops->left(arg, found.list, found.n) && found.n > 0) {
+        k->journal = journal_continue(k->options->cwd, run, k->mask, e);
+        result = k->journal ? remove_all(k, &found, ops, arg, e) : -1;
+    }
+    free(found.list);
+    return result;
+}
+
+int kernel_clean(const struct kernel_options *options, const char *run, const struct clean_ops *ops,
+    void *arg, err *e)
+{
+    AUTO_FREE char *name = journal_find(options->cwd, run, e);
+    kernel *k = name ? kernel_new(options, e) : NULL;
+    if (!k)
+        return -1;
+    int result = clean(k, name, ops, arg, e);
+    kernel_free(k);
+    return result;
+}

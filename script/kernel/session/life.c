@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/session/life.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/kernel/effects/actions.h"
+#include "script/kernel/port/display.h"
+#include "script/kernel/process/guard.h"
+#include "script/kernel/process/sandbox.h"
+#include "script/kernel/session/document.h"
+#include "script/kernel/session/running.h"
+#include "script/protocol/message.h"
+
+enum {
+    DRAIN_MS = 2000,          // for clients to take the last events
+    IDLE_MS = 15 * 60 * 1000, // an idle kernel without clients goes after that
+};
+
+void life_begin(kernel *k)
+{
+    err e = {0};
+    if (k->started_all || !k->options->headless)
+        return;
+    k->started_all = true;
+    if (running_queue_all(k, &e) < 0) {
+        cJSON *event = message_new(MESSAGE_error);
+        json_set_str(event, "name", failure_name(FAILURE_REFUSED));
+        json_set_str(event, "message", e.text);
+        json_set_int(event, "exit", err_exit_code(e.code));
+        kernel_emit(k, event);
+        life_end(k, err_exit_code(e.code), e.text);
+    }
+}
+
+static void on_idle(void *arg)
+{
+    kernel *k = arg;
+    if (server_clients(k->server) > 0)
+        return;
+    if (!running_busy(k) && displays_live(k) == 0 && document_saved(k->document))
+        life_end(k, 0, NULL);
+    else
+        life_idle(k);
+}
+
+void life_idle(kernel *k)
+{
+    if (k->options->headless || server_clients(k->server) > 0)
+        return;
+    if (!k->idle_timer)
+        k->idle_timer = loop_timer_new(k->loop, on_idle, k);
+    loop_timer_start(k->idle_timer, IDLE_MS, 0);
+}
+
+void life_client_gone(kernel *k, bool owner)
+{
+    if (k->stopping)
+        return;
+    if (k->options->headless) {
+        if (owner && !k->options->detach)
+            life_shutdown(k);
+        return;
+    }
+    if (server_clients(k->server) > 0)
+        return;
+    // Closing the workbench leaves the kernel running only for something, which what is not saved
+    // is too; a visitor changes nothing. After a restart the client that began it all may be gone
+    // for long, and the others have yet to come.
+    bool awaited = k->options->recover && !k->greeted;
+    if (!owner || awaited || running_busy(k) || displays_live(k) > 0 ||
+        !document_saved(k->document))
+        life_idle(k);
+    else
+        life_end(k, 0, NULL);
+}
+
+void life_shutdown(kernel *k)
+{
+    if (k->stopping)
+        return;
+    if (running_busy(k) || k->started_all)
+        running_interrupt(k, FAILURE_INTERRUPTED);
+    if (!k->started_all && !running_busy(k))
+        life_end(k, k->options->headless ? failure_exit(FAILURE_INTERRUPTED) : 0, NULL);
+    else if (!k->options->headless)
+        k->end_when_idle = true;
+}
+
+static const char *outcome(int exit_code)
+{
+    switch (exit_code) {
+    case 0:
+        return "ok";
+    case 2:
+        return "usage";
+    case 3:
+        return "refused";
+    case 4:
+        return "timeout";
+    case 130:
+        return "interrupted";
+    case GUARD_RESTART:
+        return "stopped";
+    }
+    return "failed";
+}
+
+static void emit_end(kernel *k)
+{
+    cJSON *event = message_new(MESSAGE_end);
+    json_set_int(event, "exit", k->exit == GUARD_RESTART ? 0 : k->exit);
+    json_set_str(event, "outcome", outcome(k->exit));
+    json_set_str(event, "message", k->last_words);
+    json_set(event, "ms", cJSON_CreateNumber((double)(clock_mono() - k->started) / CLOCK_MS));
+    json_set_int(event, "ok", k->counts.ok);
+    json_set_int(event, "failed", k->counts.failed);
+    json_set_int(event, "cancelled", k->counts.cancelled);
+    if (k->options->sandbox)
+        ledger_forget_left(k->ledger);
+    json_set_int(event, "left", (int64_t)ledger_left(k->ledger));
+    kernel_emit(k, event);
+    outbox_flush(k->outbox);
+}
+
+static void stop_loop(void *arg)
+{
+    kernel *k = arg;
+    loop_stop(k->loop);
+}
+
+static void after_sandbox(kernel *k)
+{
+    k->sandbox = NULL;
+    server_drain(k->server, DRAIN_MS, stop_loop, k);
+}
+
+static void after_actions(kernel *k)
+{
+    displays_end(k);
+    emit_end(k);
+    sandbox_stop(k->sandbox, after_sandbox, k);
+}
+
+void life_end(kernel *k, int exit_code, const char *message)
+{
+    if (k->stopping)
+        return;
+    k->stopping = true;
+    k->exit = exit_code;
+    k->last_words = mem_strdup(message);
+    if (exit_code != GUARD_RESTART) // nothing changes the document any more: the next may have it
+        document_lock_release(STEAL(k->lock));
+    running_say_state(k, exit_code == GUARD_RESTART ? "restarting" : "stopping", NULL);
+    actions_stop(k->actions, after_actions);
+}
+
+void life_abandon(kernel *k, int exit_code)
+{
+    if (k->stopping)
+        return;
+    k->abandoned = k->running != NULL;
+    if (k->running)
+        running_abandon(k);
+    life_end(k, exit_code, "the cell that ran could not be interrupted");
+}
+
+void life_restart(kernel *k)
+{
+    guard_leave_note(journal_path(k->journal));
+    if (k->running)
+        life_abandon(k, GUARD_RESTART);
+    else
+        life_end(k, GUARD_RESTART, NULL);
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/session/requests.h"
+
+#include "base/env.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/journal/spool.h"
+#include "script/kernel/cells/interp.h"
+#include "script/kernel/effects/actions.h"
+#include "script/kernel/port/asks.h"
+#include "script/kernel/port/display.h"
+#include "script/kernel/session/life.h"
+#include "script/kernel/session/running.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { READ_MAX = 1 << 20 };
+
+// Each does what the message says: 0 and what the reply has beside "ok" (or NULL), or -1.
+typedef int request_fn(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e);
+
+static const char *state_name(const kernel *k)
+{
+    return k->stopping  ? "stopping"
+           : k->wedged  ? "wedged"
+           : k->asks    ? "asking"
+           : k->running ? "busy"
+                        : "idle";
+}
+
+static cJSON *welcome(const kernel *k)
+{
+    cJSON *m = message_new(MESSAGE_welcome);
+    json_set_int(m, "version", PROTOCOL_VERSION);
+    json_set_str(m, "run", k->run);
+    json_set_int(m, "pid", getpid());
+    json_set_str(m, "cwd", k->options->cwd);
+    json_set_str(m, "journal", journal_path(k->journal));
+    json_set_str(m, "state", state_name(k));
+    json_set_bool(m, "headless", k->options->headless);
+    json_set_int(m, "seq", (int64_t)journal_seq(k->journal));
+    return m;
+}
+
+static void on_hello(void *arg, peer *p, const cJSON *message)
+{
+    kernel *k = arg;
+    server_send(p, welcome(k));
+    server_send(p, document_event(k->document));
+    server_greet(p, json_int_or(message, "from", 0));
+    server_reply(p, message, NULL);
+    k->greeted = true;
+    if (k->idle_timer)
+        loop_timer_stop(k->idle_timer);
+    if (!k->options->detach)
+        life_begin(k);
+}
+
+// Saving under another name makes that the document: it must be free.
+static int lock_other(kernel *k, const cJSON *m, document_lock **other, err *e)
+{
+    const char *path = message_type_of(m) == MESSAGE_save ? json_str(m, "path") : NULL;
+    if (!path || (k->lock && document_lock_is_of(k->lock, path)))
+        path = NULL;
+    return kernel_lock(k, path, other, e);
+}
+
+static int change(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
+{
+    document_lock *other;
+    if (k->stopping)
+        return err_set(e, ERR_UNAVAILABLE, "the run is over");
+    if (lock_other(k, m, &other, e) < 0)
+        return -1;
+    cJSON *event = document_change(k->document, json_str(m, "type"), m, server_number(p), e);
+    document_lock_release(event && other ? k->lock : other);
+    if (event && other)
+        k->lock = other;
+    if (!event)
+        return -1;
+    *reply = cJSON_CreateObject();
+    json_set_int(*reply, "rev", document_rev(k->document));
+    json_set_str(*reply, "cell", json_str(event, "cell"));
+    if (message_type_of(m) == MESSAGE_delete)
+        displays_end_of(k, json_str(m, "cell"));
+    kernel_emit(k, event);
+    return 0;
+}
+
+static int execute(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
+{
+    const cJSON *ids = json_get(m, "cells");
+    if (k->stopping)
+        return err_set(e, ERR_UNAVAILABLE, "the run is over");
+    return ids ? running_queue(k, ids, e) : running_queue_all(k, e);
+}
+
+static int interrupt_cells(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
+{
+    running_interrupt(k, FAILURE_INTERRUPTED);
+    return 0;
+}
+
+static int restart(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
+{
+    if (k->options->headless)
+        return err_set(
+            e, ERR_USAGE, "a headless run cannot be restarted; `run --resume` goes on with it");
+    life_restart(k);
+    return 0;
+}
+
+static int answer(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
+{
+    return asks_answer(k, json_int_or(m, "ask", 0), json_str(m, "value"), e);
+}
+
+// A question for Lua that a client waits for; the client may be gone when the answer comes.
+struct lookup {
+    kernel *kernel;
+    int64_t peer;
+    cJSON *message;
+};
+
+static void on_looked_up(void *arg, cJSON *result)
+{
+    struct lookup *l = arg;
+    err none = {ERR_NOT_FOUND, "nothing is known about it"};
+    peer *p = server_peer(l->kernel->server, l->peer);
+    if (p && result && json_bool_or(result, "found", true))
+        server_reply(p, l->message, cJSON_Duplicate(result, true));
+    else if (p)
+        server_refuse(p, l->message, &none);
+    cJSON_Delete(l->message);
+    free(l);
+}
+
+static int look_up(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
+{
+    if (running_busy(k))
+        return err_set(e, ERR_UNAVAILABLE, "a cell is running; names can be looked up after it");
+    struct lookup *l = mem_alloc(sizeof *l);
+    *l = (struct lookup){k, server_number(p), cJSON_Duplicate(m, true)};
+    struct interp_question question = {
+        message_type_name(message_type_of(m)), cJSON_Duplicate(m, true), on_looked_up, l};
+    if (!interp_ask(k->interp, question)) {
+        cJSON_Delete(question.args);
+        cJSON_Delete(l->message);
+        free(l);
+        return err_set(e, ERR_UNAVAILABLE, "another question is being answered");
+    }
+    return 1; // the reply follows
+}
+
+static void clear_cell(kernel *k, const char *cell_id)
+{
+    displays_end_of(k, cell_id);
+    cJSON *event = message_new(MESSAGE_cleared);
+    json_set_str(event, "cell", cell_id);
+    kernel_emit(k, event);
+}
+
+static int clear(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
+{
+    const notebook *nb = document_notebook(k->document);
+    const cJSON *ids = json_get(m, "cells"), *id;
+    size_t i;
+    cJSON_ArrayForEach(id, ids)
+    {
+        if (!cJSON_IsString(id) || !notebook_find(nb, id->valuestring, &i))
+            return err_set(e, ERR_NOT_FOUND, "there is no cell %s",
+                cJSON_IsString(id) ? id->valuestring : "of that id");
+    }
+    cJSON_ArrayForEach(id, ids)
+    {
+        clear_cell(k, id->valuestring);
+    }
+    for (i = 0; !ids && i < notebook_count(nb); i++)
+        clear_cell(k, notebook_cell(nb, i)->id);
+    return 0;
+}
+
+static int read_spool(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
+{
+    int64_t from = json_int_or(m, "from", 0), to = json_int_or(m, "to", 0);
+    const char *name = json_str(m, "stream");
+    if (from < 0 || to < from || to - from > READ_MAX)
+        return err_set(e, ERR_USAGE, "at most 1 MiB is read at once");
+    spool *s = spool_open(journal_spool_dir(k->journal), name, e);
+    if (!s)
+        return -1;
+    AUTO_BUF bytes = {0};
+    int result = spool_read(s, (uint64_t)from, (uint64_t)to, &bytes, e);
+    spool_close(s);
+    if (result < 0)
+        return -1;
+    *reply = cJSON_CreateObject();
+    json_set_int(*reply, "start", from);
+    json_set_int(*reply, "end", from + (int64_t)bytes.len);
+    if (utf8_valid(buf_cstr(&bytes), bytes.len) && !memchr(buf_cstr(&bytes), 0, bytes.len))
+        json_set_str(*reply, "text", buf_cstr(&bytes));
+    else {
+        AUTO_BUF encoded = {0};
+        base64_encode(&encoded, bytes.data, bytes.len);
+        json_set_str(*reply, "base64", buf_cstr(&encoded));
+    }
+    return 0;
+}
+
+static int resize(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
+{
+    AUTO_FREE char *columns = str_fmt("%lld", (long long)json_int_or(m, "columns", 80));
+    AUTO_FREE char *rows = str_fmt("%lld", (long long)json_int_or(m, "rows", 24));
+    if (running_busy(k)) // the environment is the Lua thread's now
+        return 0;
+    k->env = env_set(k->env, "COLUMNS", columns);
+    k->env = env_set(k->env, "LINES", rows);
+    return 0;
+}
+
+static int shut_down(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
+{
+    life_shutdown(k);
+    return 0;
+}
+
+static int act(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
+{
+    return actions_act(k->actions, p, m, e);
+}
+
+static request_fn *const requests[] = {
+    [MESSAGE_edit] = change,
+    [MESSAGE_insert] = change,
+    [MESSAGE_move] = change,
+    [MESSAGE_delete] = change,
+    [MESSAGE_save] = change,
+    [MESSAGE_reload] = change,
+    [MESSAGE_execute] = execute,
+    [MESSAGE_interrupt] = interrupt_cells,
+    [MESSAGE_restart] = restart,
+    [MESSAGE_answer] = answer,
+    [MESSAGE_complete] = look_up,
+    [MESSAGE_inspect] = look_up,
+    [MESSAGE_read] = read_spool,
+    [MESSAGE_act] = act,
+    [MESSAGE_clear] = clear,
+    [MESSAGE_resize] = resize,
+    [MESSAGE_shutdown] = shut_down,
+};
+
+static void on_message(void *arg, peer *p, message_type type, const cJSON *message)
+{
+    cJSON *reply = NULL;
+    err e = {0};
+    int result = requests[type](arg, p, message, &reply, &e);
+    if (result < 0)
+        server_refuse(p, message, &e);
+    else if (result == 0)
+        server_reply(p, message, reply);
+}
+
+static void on_gone(void *arg, bool owner)
+{
+    kernel *k = arg;
+    actions_client_gone(k->actions);
+    life_client_gone(k, owner);
+}
+
+const struct server_ops requests_ops = {.hello = on_hello, .message = on_message, .gone = on_gone};

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/session/running.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/kernel/cells/interp.h"
+#include "script/kernel/port/display.h"
+#include "script/kernel/session/life.h"
+#include "script/protocol/message.h"
+
+#include <stdio.h>
+
+struct queue_item {
+    char *cell_id;
+    struct queue_item *next;
+};
+
+bool running_busy(const kernel *k)
+{
+    return k->running || k->queue;
+}
+
+void running_say_state(kernel *k, const char *state, const char *message)
+{
+    cJSON *event = message_new(MESSAGE_kernel);
+    json_set_str(event, "state", state);
+    if (k->running)
+        json_set_str(event, "cell", k->running->cell);
+    json_set_str(event, "message", message);
+    kernel_emit(k, event);
+}
+
+static cJSON *state_event(const char *cell_id, const char *state)
+{
+    cJSON *event = message_new(MESSAGE_state);
+    json_set_str(event, "cell", cell_id);
+    json_set_str(event, "state", state);
+    return event;
+}
+
+static bool is_queued(const kernel *k, const char *cell_id)
+{
+    for (const struct queue_item *q = k->queue; q; q = q->next)
+        if (str_eq(q->cell_id, cell_id))
+            return true;
+    return false;
+}
+
+static void enqueue(kernel *k, const char *cell_id)
+{
+    if (is_queued(k, cell_id))
+        return;
+    struct queue_item *item = mem_alloc(sizeof *item), **last = &k->queue;
+    item->cell_id = mem_strdup(cell_id);
+    while (*last)
+        last = &(*last)->next;
+    *last = item;
+    kernel_emit(k, state_event(cell_id, "queued"));
+}
+
+static char *dequeue(kernel *k)
+{
+    struct queue_item *item = k->queue;
+    k->queue = item->next;
+    char *cell_id = item->cell_id;
+    free(item);
+    return cell_id;
+}
+
+static void forget_queue(kernel *k)
+{
+    while (k->queue) {
+        AUTO_FREE char *cell_id = dequeue(k);
+        k->counts.cancelled++;
+        kernel_emit(k, state_event(cell_id, "cancelled"));
+    }
+}
+
+void running_free(kernel *k)
+{
+    while (k->queue)
+        free(dequeue(k));
+    execution_free(STEAL(k->running));
+}
+
+// Text and the like: nothing to run. What cannot even be planned is run, to fail where people look.
+static bool is_executable(const cell *c)
+{
+    struct plan p = {0};
+    bool executable = c->kind == CELL_CODE &&
+                      (c->problem || plan_cell(c, &p, NULL) < 0 || p.kind != PLAN_NOTHING);
+    plan_done(&p);
+    return executable;
+}
+
+int running_queue(kernel *k, const cJSON *ids, err *e)
+{
+    const notebook *nb = document_notebook(k->document);
+    size_t i;
+    for (const cJSON *id = ids->child; id; id = id->next)
+        if (!cJSON_IsString(id) || !notebook_find(nb, id->valuestring, &i))
+            return err_set(e, ERR_NOT_FOUND, "there is no cell %s",
+                cJSON_IsString(id) ? id->valuestring : "of that id");
+    for (const cJSON *id = ids->child; id; id = id->next)
+        if (notebook_find(nb, id->valuestring, &i) && is_executable(notebook_cell(nb, i)))
+            enqueue(k, id->valuestring);
+    running_go_on(k);
+    return 0;
+}
+
+int running_queue_all(kernel *k, err *e)
+{
+    const notebook *nb = document_notebook(k->document);
+    if (gate_check_notebook(k->gate, nb, e) < 0)
+        return -1;
+    for (size_t i = 0; i < notebook_count(nb); i++)
+        if (is_executable(notebook_cell(nb, i)))
+            enqueue(k, notebook_cell(nb, i)->id);
+    running_go_on(k);
+    return 0;
+}
+
+static void on_cell_timeout(void *arg)
+{
+    running_interrupt(arg, FAILURE_TIMEOUT);
+}
+
+static void emit_running(kernel *k, const execution *x)
+{
+    cJSON *event = state_event(x->cell, "running");
+    json_set_int(event, "count", x->count);
+    json_set_str(event, "hash", x->hash);
+    json_set_str(event, "title", x->chunk);
+    kernel_emit(k, event);
+}
+
+static void begin(kernel *k, execution *x)
+{
+    k->running = x;
+    x->count = ++k->executed;
+    x->started = clock_mono();
+    k->stop_reason = FAILURE_NONE;
+    displays_end_of(k, x->cell); // of its execution before
+    emit_running(k, x);
+    outbox_flush(k->outbox);
+    outputs_begin(k->outputs, x->cell, x->plan.capture != NULL);
+    if (x->timeout_ns) {
+        if (!k->cell_timer)
+            k->cell_timer = loop_timer_new(k->loop, on_cell_timeout, k);
+        loop_timer_start(k->cell_timer, (uint64_t)(x->timeout_ns / CLOCK_MS), 0);
+    }
+    interp_execute(k->interp, x);
+}
+
+static void emit_failure(kernel *k, const execution *x)
+{
+    cJSON *event = message_new(MESSAGE_error);
+    json_set_str(event, "cell", x->cell);
+    json_set_str(event, "name", failure_name(x->failure));
+    json_set_str(event, "message", x->message);
+    if (x->line > 0)
+        json_set_int(event, "line", x->line);
+    if (x->traceback)
+        json_set(event, "traceback", cJSON_Duplicate(x->traceback, true));
+    if (failure_exit(x->failure) != 1)
+        json_set_int(event, "exit", failure_exit(x->failure));
+    kernel_emit(k, event);
+}
+
+// An interrupt or a time-out is why it failed, whatever the error in the end was.
+static void explain_stop(kernel *k, execution *x)
+{
+    if (k->stop_reason == FAILURE_NONE || x->failure == FAILURE_NONE)
+        return;
+    x->failure = (enum failure)k->stop_reason;
+    AUTO_BUF limit = {0};
+    free(x->message);
+    if (x->failure == FAILURE_INTERRUPTED)
+        x->message = mem_strdup("interrupted");
+    else if (x->failure == FAILURE_ERROR)
+        x->message = mem_strdup(k->journal_error.text);
+    else if (k->run_timed_out) {
+        duration_format(&limit, k->options->timeout_ns);
+        x->message = str_fmt("the run took longer than its --timeout of %s", buf_cstr(&limit));
+    } else {
+        duration_format(&limit, x->timeout_ns);
+        x->message = str_fmt("the cell ran longer than its timeout=\"%s\"", buf_cstr(&limit));
+    }
+}
+
+static void emit_finished(kernel *k, const execution *x)
+{
+    bool stopped = x->failure == FAILURE_INTERRUPTED;
+    const char *state = x->failure == FAILURE_NONE ? "ok" : stopped ? "cancelled" : "failed";
+    cJSON *event = state_event(x->cell, state);
+    double ms = (double)(clock_mono() - x->started) / CLOCK_MS;
+    json_set(event, "ms", cJSON_CreateNumber(ms));
+    if (x->failure == FAILURE_NONE && x->effects > 0 && x->verified == x->effects)
+        json_set_bool(event, "resumed", true);
+    kernel_emit(k, event);
+}
+
+static void finish(kernel *k, execution *x)
+{
+    if (k->cell_timer)
+        loop_timer_stop(k->cell_timer);
+    explain_stop(k, x);
+    outbox_flush(k->outbox);
+    outputs_end(k->outputs, x->cell, NULL);
+    if (x->failure != FAILURE_NONE)
+        emit_failure(k, x);
+    emit_finished(k, x);
+    *(x->failure == FAILURE_NONE            ? &k->counts.ok
+        : x->failure == FAILURE_INTERRUPTED ? &k->counts.cancelled
+                                            : &k->counts.failed) += 1;
+    if (x->failure != FAILURE_NONE) {
+        forget_queue(k);
+        if (k->started_all)
+            life_end(k, failure_exit(x->failure), x->message);
+    }
+}
+
+void kernel_executed(kernel *k, execution *x)
+{
+    interp_is_back(k->interp);
+    finish(k, x);
+    k->running = NULL;
+    k->wedged = false;
+    execution_free(x);
+    running_go_on(k);
+}
+
+// A cell whose plan is wrong fails without running.
+static void fail_unplanned(kernel *k, size_t i, const err *why)
+{
+    const cell *c = notebook_cell(document_notebook(k->document), i);
+    execution x = {.cell = c->id,
+        .chunk = (char *)"",
+        .failure = FAILURE_SYNTAX,
+        .message = mem_strdup(why->text),
+        .started = clock_mono(),
+        .count = ++k->executed};
+    sscanf(why->text, "line %d", &x.line);
+    emit_running(k, &x);
+    finish(k, &x);
+    free(x.message);
+}
+
+void running_go_on(kernel *k)
+{
+    const notebook *nb = document_notebook(k->document);
+    if (!k->running && k->queue && !k->stopping && !k->said_busy) {
+        k->said_busy = true;
+        running_say_state(k, "busy", NULL);
+    }
+    while (!k->running && k->queue && !k->stopping && !k->waiting_for_sandbox) {
+        AUTO_FREE char *cell_id = dequeue(k);
+        size_t i;
+        err e = {0};
+        if (!notebook_find(nb, cell_id, &i)) // deleted since
+            continue;
+        execution *x = execution_new(nb, i, &e);
+        if (x)
+            begin(k, x);
+        else
+            fail_unplanned(k, i, &e);
+    }
+    if (running_busy(k) || k->stopping)
+        return;
+    if (k->said_busy) {
+        k->said_busy = false;
+        running_say_state(k, "idle", NULL);
+    }
+    if (k->started_all || k->end_when_idle)
+        life_end(k, 0, NULL);
+    else
+        life_idle(k);
+}
+
+void running_interrupt(kernel *k, enum failure why)
+{
+    forget_queue(k);
+    if (!k->running) {
+        if (k->started_all || k->waiting_for_sandbox)
+            life_end(k, failure_exit(why), "interrupted");
+        return;
+    }
+    if (k->stop_reason == FAILURE_NONE) {
+        k->stop_reason = why;
+        running_say_state(k, "interrupting", NULL);
+    }
+    interp_stop_running(k->interp);
+}
+
+void kernel_wedged(kernel *k)
+{
+    if (k->wedged)
+        return;
+    k->wedged = true;
+    running_say_state(k, "wedged",
+        "the cell does not react to the interrupt; a restart ends it, and keeps the document");
+    if (k->options->headless)
+        life_abandon(k, failure_exit((enum failure)k->stop_reason));
+}
+
+void running_abandon(kernel *k)
+{
+    execution *x = k->running; // the Lua thread still has it: only read what it does not write
+    execution shown = {.cell = x->cell,
+        .chunk = x->chunk,
+        .timeout_ns = x->timeout_ns,
+        .started = x->started,
+        .failure = FAILURE_ERROR,
+        .message = mem_strdup("ended by a restart of the kernel")};
+    finish(k, &shown);
+    free(shown.message);
+}

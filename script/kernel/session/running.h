@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// What runs, and what comes next: the queue of cells, the execution under way, interrupts and
+// time-outs, and the end of a headless run. All of it belongs to the loop's thread.
+#pragma once
+#include "script/kernel/session/state.h"
+
+// Queues cells by id; ERR_NOT_FOUND for one that is not there, and then none is queued.
+int running_queue(kernel *k, const cJSON *ids, err *e);
+// Queues all cells that can be executed. ERR_REFUSED when one declares what a headless run is not
+// granted.
+int running_queue_all(kernel *k, err *e);
+// Starts the next cell if there is one and nothing keeps it; else says that it is idle, or ends the
+// run.
+void running_go_on(kernel *k);
+// The kernel gives the running cell up: reports it as failed, as it will not come back.
+void running_abandon(kernel *k);
+// Stops the running cell and forgets the queue. why: FAILURE_INTERRUPTED, FAILURE_TIMEOUT, or
+// FAILURE_ERROR when the journal cannot be written.
+void running_interrupt(kernel *k, enum failure why);
+bool running_busy(const kernel *k);
+void running_say_state(kernel *k, const char *state, const char *message);
+void running_free(kernel *k); // the queue
