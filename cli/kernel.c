@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "cli/cleaning.h"
 #include "cli/cli.h"
+#include "script/bind/bindings.h"
 #include "script/kernel/process/guard.h"
 
 #include <errno.h>

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/env.h"
+#include "script/bind/bindings.h"
 
 static const char *setting(call *c, const char *name)
 {

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "k8s/image/build.h"
 #include "k8s/image/index.h"
+#include "script/bind/bindings.h"
 #include "script/bind/remote.h"
 #include "script/kernel/effects/binding.h"
 

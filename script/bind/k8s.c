@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "k8s/client/wait.h"
 #include "k8s/manifest/manifest.h"
+#include "script/bind/bindings.h"
 
 #include <string.h>
 

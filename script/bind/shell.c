@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "script/bind/bindings.h"
 #include "script/bind/process.h"
 
 #include <errno.h>

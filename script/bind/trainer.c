@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "script/bind/bindings.h"
 #include "script/bind/process.h"
 #include "script/bind/training.h"
 

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """The rules of the house that a compiler does not know, as TAP: layers, headers, texts.
 
-usage: lint.py SOURCE_ROOT [CC…]
+usage: lint.py SOURCE_ROOT BUILD_ROOT [CC…]
 """
+import json
 import os
 import re
 import shutil
@@ -11,8 +12,8 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-ROOT = sys.argv[1]
-CC = sys.argv[2:] or ["cc"]
+ROOT, BUILD = sys.argv[1:3]
+CC = sys.argv[3:] or ["cc"]
 os.chdir(ROOT)
 
 # folder -> the folders (longest prefix wins) it may include from, besides itself and base.
@@ -22,10 +23,17 @@ LAYERS = {
     "script/notebook": [],
     "script/journal": ["script/notebook"],
     "script/protocol": ["script/journal"],
-    "script/kernel": ["base/loop", "script/embed.h", "script/notebook", "script/journal", "script/protocol"],
-    "script/bind": ["base/loop", "script/kernel/effects/binding.h", "k8s/net", "k8s/client", "k8s/manifest",
-                    "k8s/image"],
-    "script/lib": [],
+    "script/kernel/port": ["base/loop", "script/notebook", "script/journal", "script/protocol"],
+    "script/kernel/process": ["base/loop"],
+    "script/kernel/effects": ["base/loop", "script/notebook", "script/journal", "script/protocol",
+                              "script/kernel/port"],
+    "script/kernel/cells": ["base/loop", "script/notebook", "script/journal", "script/protocol",
+                            "script/kernel/port", "script/kernel/effects", "script/lib/sources.h"],
+    "script/kernel/session": ["base/loop", "script/notebook", "script/journal", "script/protocol",
+                              "script/kernel"],
+    "script/bind": ["base/loop", "script/kernel/effects/binding.h", "script/kernel/port/display.h",
+                    "k8s/net", "k8s/client", "k8s/manifest", "k8s/image"],
+    "script/lib": ["script/embed.h"],
     "script/worker": ["base/loop", "script/embed.h", "trainer"],
     "k8s/net": ["base/loop"],
     "k8s/client": ["base/loop", "k8s/net", "k8s/manifest"],
@@ -37,7 +45,8 @@ LAYERS = {
     "k8s/sandbox/api": ["base/loop", "k8s/sandbox/store", "k8s/sandbox/registry/registry.h"],
     "k8s/sandbox/nodes": ["base/loop", "k8s/sandbox/store", "k8s/sandbox/api", "k8s/image/store.h",
                           "k8s/image/unpack.h", "k8s/image/oci.h", "k8s/image/index.h"],
-    "k8s/sandbox/spark": ["base/loop", "k8s/sandbox/store", "k8s/sandbox/nodes"],
+    "k8s/sandbox/spark": ["base/loop", "k8s/sandbox/store", "k8s/sandbox/api",
+                          "k8s/sandbox/nodes"],
     "trainer": ["base/loop"],
     "tui/grid": [],
     "tui/edit": ["tui/grid/utf8.h"],
@@ -56,7 +65,7 @@ OWNERS = {
     "yaml.h": "base/yaml.c", "microhttpd.h": "k8s/sandbox/api/http.c", "curses.h": "tui/term/",
     "ncurses.h": "tui/term/",
 }
-LUA_FOLDERS = ("script/kernel/", "script/worker/", "script/lib/", "cli/", "tests/")
+LUA_FOLDERS = ("script/kernel/cells/", "script/kernel/session/kernel.c", "script/worker/", "script/lib/", "cli/", "tests/")
 
 tests = []
 
@@ -117,6 +126,51 @@ def check_layers(sources):
     tap(not foreign_lua, "Lua is named in the kernel and the worker only", foreign_lua)
 
 
+def objects():
+    """(source, object file) of everything but the tests, as the build made them."""
+    for entry in json.load(open(os.path.join(BUILD, "compile_commands.json"), encoding="utf-8")):
+        source = os.path.relpath(os.path.join(entry["directory"], entry["file"]), ROOT)
+        object_file = os.path.join(entry["directory"], entry["output"])
+        if source.endswith(".c") and not source.startswith("tests/") and os.path.isfile(object_file):
+            yield source, object_file
+
+
+def symbols(object_file):
+    """External symbols of one object: (those it defines, those it uses)."""
+    listed = subprocess.run(["nm", "-gP", object_file], capture_output=True, text=True, check=True)
+    words = [line.split() for line in listed.stdout.splitlines()]
+    return ({w[0] for w in words if w[1] in "TDBRVW"}, {w[0] for w in words if w[1] == "U"})
+
+
+def may_use(layer, source):
+    """A symbol of a source may be used where some header of the source's folder may be named."""
+    folder = os.path.dirname(source) + "/"
+    return layer_of(source) in (layer, "base") or any(
+        source.startswith(a.rstrip("/") + "/") or os.path.dirname(a) + "/" == folder
+        for a in LAYERS[layer])
+
+
+def check_symbols():
+    """What includes cannot show: a declaration by hand of what an upper layer defines."""
+    defined, used = {}, {}
+    for source, object_file in objects():
+        ours, theirs = symbols(object_file)
+        used[source] = theirs
+        for name in ours:
+            defined.setdefault(name, set()).add(source)
+    programs = ("main", "environ")
+    twice = [f"{name}: {', '.join(sorted(where))}" for name, where in sorted(defined.items())
+             if len(where) > 1 and name not in programs]
+    upward = []
+    for source, names in sorted(used.items()):
+        layer = layer_of(source)
+        for name in sorted(names if layer else ()):
+            upward += [f"{source}: {name} of {there}" for there in defined.get(name, ())
+                       if layer_of(there) and not may_use(layer, there)]
+    tap(used and not twice, f"none of {len(defined)} external symbols is defined twice", twice)
+    tap(used and not upward, "no layer uses a symbol of one above it", upward)
+
+
 def check_headers(headers):
     def compile_alone(path):
         done = subprocess.run(
@@ -167,8 +221,9 @@ def check_prints(sources):
 
 
 c_files = files(".c", ".h", ".def")
-print("1..8")
+print("1..10")
 check_layers(c_files)
+check_symbols()
 check_headers([p for p in c_files if p.endswith(".h")])
 check_texts(files(".c", ".h", ".def", ".lua", ".py", ".md", ".build", ".sh"))
 check_format([p for p in c_files if not p.endswith(".def")])

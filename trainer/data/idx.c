@@ -43,7 +43,7 @@ struct header {
 static int read_header(source *s, struct header *h, err *e)
 {
     uint8_t magic[4], size[4];
-    if (source_read(s, magic, sizeof magic, e) < 0)
+    if (data_source_read(s, magic, sizeof magic, e) < 0)
         return -1;
     for (size_t i = 0; i < ARRAY_LEN(types); i++)
         if (types[i].code == magic[2])
@@ -56,7 +56,7 @@ static int read_header(source *s, struct header *h, err *e)
             TENSOR_MAX_DIMS);
     h->dims = magic[3];
     for (int i = 0; i < h->dims; i++) {
-        if (source_read(s, size, sizeof size, e) < 0)
+        if (data_source_read(s, size, sizeof size, e) < 0)
             return -1;
         h->shape[i] = big_endian_32(size);
     }
@@ -82,7 +82,7 @@ static int read_wide(source *s, const struct idx_type *type, tensor *t, err *e)
 {
     for (size_t i = 0; i < tensor_count(t); i++) {
         uint8_t raw[4];
-        if (source_read(s, raw, type->bytes, e) < 0)
+        if (data_source_read(s, raw, type->bytes, e) < 0)
             return -1;
         uint32_t bits = type->bytes == 2 ? (uint32_t)(raw[0] << 8 | raw[1]) : big_endian_32(raw);
         if (type->type == TENSOR_F32)
@@ -101,7 +101,7 @@ static tensor *read_tensor(source *s, err *e)
     tensor *t = tensor_new(h.type->type, h.dims, h.shape, e);
     if (!t)
         return NULL;
-    int status = h.type->type == TENSOR_U8 ? source_read(s, t->data, tensor_count(t), e)
+    int status = h.type->type == TENSOR_U8 ? data_source_read(s, t->data, tensor_count(t), e)
                                            : read_wide(s, h.type, t, e);
     if (status < 0 || source_end(s, e) < 0) {
         tensor_free(t);

@@ -58,7 +58,7 @@ static int gunzip(source *s, void *out, size_t n, size_t *got, err *e)
     return 0;
 }
 
-int source_read(source *s, void *out, size_t n, err *e)
+int data_source_read(source *s, void *out, size_t n, err *e)
 {
     size_t got = 0;
     if (s->gzip) {

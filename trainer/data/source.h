@@ -21,6 +21,6 @@ void source_done(source *s);
 // sizes before memory is asked for them.
 size_t source_bound(const source *s);
 // Reads exactly n bytes, or says CORRUPT: "gzip data is damaged …", "the file ends after 16 of …".
-int source_read(source *s, void *out, size_t n, err *e);
+int data_source_read(source *s, void *out, size_t n, err *e);
 // Is nothing left? CORRUPT when bytes follow, or when gzip's checksum at the end does not fit.
 int source_end(source *s, err *e);

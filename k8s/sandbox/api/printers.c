@@ -36,7 +36,7 @@ static void name(cJSON *row, const cJSON *o)
 static void since(cJSON *row, const char *time, int64_t now)
 {
     AUTO_BUF b = {0};
-    table_age(&b, time, now);
+    table_duration(&b, time, now);
     text(row, buf_cstr(&b));
 }
 

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-void table_age(buf *out, const char *time, int64_t now)
+void table_duration(buf *out, const char *time, int64_t now)
 {
     int64_t then;
     if (!time || clock_parse_rfc3339(time, &then, NULL) != 0)
@@ -134,7 +134,7 @@ static cJSON *path_cell(const struct column *c, const cJSON *object, int64_t now
         return cJSON_CreateNull();
     if (str_eq(c->type, "date")) {
         AUTO_BUF b = {0};
-        table_age(&b, cJSON_IsString(v) ? v->valuestring : NULL, now);
+        table_duration(&b, cJSON_IsString(v) ? v->valuestring : NULL, now);
         return cJSON_CreateString(buf_cstr(&b));
     }
     if (cJSON_IsNull(v)) // what Go's template says of a nil

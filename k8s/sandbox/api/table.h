@@ -9,7 +9,7 @@ cJSON *table_columns(const struct kind *k);
 // The cells of an object's row; new.
 cJSON *table_cells(const struct kind *k, const cJSON *object, int64_t now);
 // "5m", "<unknown>" for a time in RFC 3339 (or NULL), as seen at `now`.
-void table_age(buf *out, const char *time, int64_t now);
+void table_duration(buf *out, const char *time, int64_t now);
 // The value a JSONPath of printer columns names (".a.b[0].c", "['x/y']", "[?(@.type==\"T\")]");
 // NULL if none.
 const cJSON *table_jsonpath(const cJSON *object, const char *path);

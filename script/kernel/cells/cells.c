@@ -3,8 +3,8 @@
 // protected call and may raise; so what must be freed lives in Lua strings or in the execution.
 #include "base/mem.h"
 #include "base/str.h"
-#include "script/kernel/cells/interp.h"
 #include "script/kernel/cells/lastvalue.h"
+#include "script/kernel/cells/state.h"
 #include "script/kernel/cells/template.h"
 
 #include <lauxlib.h>

@@ -8,25 +8,6 @@
 
 #include <string.h>
 
-static const struct {
-    const char *name;
-    int exit;
-} failures[] = {
-#define X(name, text, exit) {text, exit},
-    FAILURES(X)
-#undef X
-};
-
-const char *failure_name(enum failure f)
-{
-    return failures[f].name;
-}
-
-int failure_exit(enum failure f)
-{
-    return failures[f].exit;
-}
-
 execution *execution_new(const notebook *nb, size_t i, err *e)
 {
     const cell *c = notebook_cell(nb, i);
@@ -39,11 +20,11 @@ execution *execution_new(const notebook *nb, size_t i, err *e)
         free(x);
         return NULL;
     }
-    x->cell = mem_strdup(c->id);
+    turn_init(&x->turn, c->id, 0);
     x->chunk = c->title && *c->title ? mem_strdup(c->title) : str_fmt("cell %zu", i + 1);
-    sha256_hex(c->source, strlen(c->source), x->hash);
+    sha256_hex(c->source, strlen(c->source), x->turn.source);
     x->timeout_ns = c->options.timeout_ns;
-    x->declared = gate_declared(c->options.effects);
+    x->turn.declared = gate_declared(c->options.effects);
     return x;
 }
 
@@ -52,7 +33,7 @@ void execution_free(execution *x)
     if (!x)
         return;
     plan_done(&x->plan);
-    free(x->cell);
+    turn_done(&x->turn);
     free(x->chunk);
     free(x->message);
     cJSON_Delete(x->traceback);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "script/kernel/cells/interp.h"
+#include "script/kernel/cells/state.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -75,6 +75,16 @@ int interp_raise(lua_State *L, enum failure as)
     return lua_error(L);
 }
 
+int interp_push_json(lua_State *L, cJSON *tree)
+{
+    interp *in = interp_of(L);
+    cJSON_Delete(in->held);
+    in->held = tree;
+    luajson_push(L, tree);
+    cJSON_Delete(STEAL(in->held));
+    return 1;
+}
+
 // One frame of a traceback, "Deploy:3: in function 'submit'".
 static cJSON *frame_text(lua_State *L, lua_Debug *ar)
 {
@@ -139,26 +149,31 @@ static enum failure classify(interp *in, int status, const char *message)
 static void describe_failure(interp *in, int status)
 {
     execution *x = in->running;
-    const char *message = lua_tostring(in->L, -1);
-    if (!message)
-        message = "an error without a text";
+    // on_error makes a string of every other; a number would need memory to become one.
+    bool has_text = lua_type(in->L, -1) == LUA_TSTRING;
+    const char *message = has_text ? lua_tostring(in->L, -1) : "an error without a text";
     x->failure = classify(in, status, message);
     if (x->failure == FAILURE_MEMORY && in->over_cap) {
-        AUTO_BUF text = {0};
-        buf_fmt(&text,
-            "the notebook's values need more than the %zu MiB that the kernel allows "
-            "(--memory); values that are no longer needed go when they are set to nil",
+        x->message = str_fmt("the notebook's values need more than the %zu MiB that the kernel "
+                             "allows (--memory); values that are no longer needed go when they "
+                             "are set to nil",
             in->cap >> 20);
-        x->message = buf_take(&text);
         return;
     }
     x->message = mem_strdup(strip_place(x, message));
 }
 
-// Stack: the name, the text.
-static int set_global(lua_State *L)
+struct capture {
+    const char *name;
+    buf text;
+};
+
+// Stack: the capture.
+static int set_captured(lua_State *L)
 {
-    lua_setglobal(L, lua_tostring(L, 1));
+    const struct capture *c = lua_touserdata(L, 1);
+    lua_pushlstring(L, c->text.data ? c->text.data : "", c->text.len);
+    lua_setglobal(L, c->name);
     return 0;
 }
 
@@ -167,25 +182,41 @@ static void store_capture(interp *in, execution *x)
 {
     if (!x->plan.capture)
         return;
-    AUTO_BUF text = {0};
-    kernel_take_capture(in->kernel, x->cell, x->failure != FAILURE_NONE, &text);
-    if (!*x->plan.capture)
-        return;
-    lua_State *L = in->L;
-    lua_pushcfunction(L, set_global);
-    lua_pushstring(L, x->plan.capture);
-    lua_pushlstring(L, buf_cstr(&text), text.len);
-    lua_pcall(L, 2, 0, 0);
+    struct capture c = {.name = x->plan.capture};
+    bool failed = x->failure != FAILURE_NONE;
+    port_take_capture(in->options->effects->spec.port, x->turn.cell, failed, &c.text);
+    if (*c.name) {
+        lua_pushcfunction(in->L, set_captured);
+        lua_pushlightuserdata(in->L, &c);
+        int status = lua_pcall(in->L, 1, 0, 0);
+        if (status != LUA_OK && !failed)
+            describe_failure(in, status);
+    }
+    buf_done(&c.text);
+}
+
+static void begin_turn(interp *in, turn *t)
+{
+    in->turn = t;
+    in->raised_as = FAILURE_NONE;
+    in->over_cap = false;
+    lua_settop(in->L, 0);
+    interrupt_enter(&in->interrupt, in->L, t);
+}
+
+static void end_turn(interp *in)
+{
+    interrupt_leave(&in->interrupt, in->L);
+    lua_settop(in->L, 0);
+    cJSON_Delete(STEAL(in->held));
+    in->turn = NULL;
 }
 
 static void run(interp *in, execution *x)
 {
     lua_State *L = in->L;
     in->running = x;
-    in->raised_as = FAILURE_NONE;
-    in->over_cap = false;
-    interrupt_enter(&in->interrupt, L);
-    lua_settop(L, 0);
+    begin_turn(in, &x->turn);
     lua_pushcfunction(L, on_error);
     lua_pushcfunction(L, cells_run);
     lua_pushlightuserdata(L, x);
@@ -193,69 +224,31 @@ static void run(interp *in, execution *x)
     if (status != LUA_OK)
         describe_failure(in, status);
     store_capture(in, x);
-    interrupt_leave(&in->interrupt);
-    lua_sethook(L, NULL, 0, 0);
-    lua_settop(L, 0);
-    cJSON_Delete(STEAL(in->held));
+    end_turn(in);
     if (x->failure == FAILURE_MEMORY)
         lua_gc(L, LUA_GCCOLLECT);
     in->running = NULL;
 }
 
-struct executed {
-    kernel *kernel;
-    execution *execution;
-};
-
-static void post_executed(void *arg)
-{
-    struct executed *done = arg;
-    kernel_executed(done->kernel, done->execution);
-    free(done);
-}
-
-struct answered {
-    interp *interp;
-    struct interp_question *question;
-    cJSON *result;
-};
-
-static void post_answered(void *arg)
-{
-    struct answered *done = arg;
-    interp_is_back(done->interp);
-    done->question->reply(done->question->arg, done->result);
-    cJSON_Delete(done->result);
-    cJSON_Delete(done->question->args);
-    free(done->question);
-    free(done);
-}
-
-// Stack: the question. Leaves the hook's result.
+// Stack: the lookup. Reading the answer may raise, too; what it has made by then is `held`.
 static int ask_hook(lua_State *L)
 {
-    const struct interp_question *q = lua_touserdata(L, 1);
+    struct lookup *l = lua_touserdata(L, 1);
     lua_getfield(L, LUA_REGISTRYINDEX, INTERP_HOOKS);
-    lua_getfield(L, -1, q->function);
-    luajson_push(L, q->args);
+    lua_getfield(L, -1, l->question.function);
+    luajson_push(L, l->question.args);
     lua_call(L, 1, 1);
-    return 1;
+    l->result = luajson_read(L, -1, NULL);
+    return 0;
 }
 
-static void answer(interp *in, struct interp_question *q)
+static void answer(interp *in, struct lookup *l)
 {
-    lua_State *L = in->L;
-    struct answered *done = mem_alloc(sizeof *done);
-    *done = (struct answered){.interp = in, .question = q};
-    interrupt_enter(&in->interrupt, L); // a user's __tostring may be in it
-    lua_pushcfunction(L, ask_hook);
-    lua_pushlightuserdata(L, q);
-    if (lua_pcall(L, 1, 1, 0) == LUA_OK)
-        done->result = luajson_read(L, -1, NULL);
-    interrupt_leave(&in->interrupt);
-    lua_sethook(L, NULL, 0, 0);
-    lua_settop(L, 0);
-    loop_post(in->kernel->loop, post_answered, done);
+    begin_turn(in, &l->turn); // a user's __tostring may be in it
+    lua_pushcfunction(in->L, ask_hook);
+    lua_pushlightuserdata(in->L, l);
+    lua_pcall(in->L, 1, 0, 0);
+    end_turn(in);
 }
 
 // Stack: nothing. Everything a cell sees is made here; it runs only our own code.
@@ -272,73 +265,150 @@ static int open_everything(lua_State *L)
 static void open_state(interp *in)
 {
     in->L = lua_newstate(allocate, in);
+    if (!in->L) {
+        err_set(&in->broken, ERR_FAILED, "Lua cannot start: its memory (--memory) is too small");
+        return;
+    }
     *(interp **)lua_getextraspace(in->L) = in;
     lua_gc(in->L, LUA_GCGEN, 0, 0);
     lua_pushcfunction(in->L, open_everything);
-    if (lua_pcall(in->L, 0, 0, 0) != LUA_OK)
-        err_set(
-            &in->broken, ERR_FAILED, "the kernel's library is broken: %s", lua_tostring(in->L, -1));
+    if (lua_pcall(in->L, 0, 0, 0) != LUA_OK) {
+        bool has_text = lua_type(in->L, -1) == LUA_TSTRING;
+        err_set(&in->broken, ERR_FAILED, "the kernel's library is broken: %s",
+            has_text ? lua_tostring(in->L, -1) : "?");
+    }
     lua_settop(in->L, 0);
 }
 
-// Waits for something to do; false: to quit.
-static bool next_job(interp *in, execution **x, struct interp_question **q)
+// Waits for something to do; false: to quit. A cell comes before a lookup.
+static bool next_turn(interp *in, execution **x, struct lookup **l)
 {
     pthread_mutex_lock(&in->lock);
-    while (!in->quit && !in->job && !in->question)
+    in->current = NULL;
+    while (!in->quit && !in->next_execution && !in->next_lookup)
         pthread_cond_wait(&in->wake, &in->lock);
-    *x = STEAL(in->job);
-    *q = *x ? NULL : STEAL(in->question);
+    *x = STEAL(in->next_execution);
+    *l = *x ? NULL : STEAL(in->next_lookup);
+    in->current = *x ? &(*x)->turn : *l ? &(*l)->turn : NULL;
     bool quit = in->quit;
     pthread_mutex_unlock(&in->lock);
     return !quit;
+}
+
+static bool anything_stopped(const interp *in)
+{
+    return (in->execution && turn_stopped(&in->execution->turn)) ||
+           (in->lookup && turn_stopped(&in->lookup->turn));
+}
+
+// A turn is back: it alone is over.
+static void settle(interp *in)
+{
+    in->told_wedged = false;
+    if (!anything_stopped(in))
+        loop_timer_stop(in->insist);
+}
+
+static void post_executed(void *arg)
+{
+    execution *x = arg;
+    interp *in = x->interp;
+    in->execution = NULL;
+    settle(in);
+    in->ops->executed(in->arg, x);
+}
+
+static void post_answered(void *arg)
+{
+    struct lookup *l = arg;
+    interp *in = l->interp;
+    in->lookup = NULL;
+    loop_timer_stop(in->patience);
+    settle(in);
+    l->question.reply(l->question.arg, l->result);
+    cJSON_Delete(l->result);
+    cJSON_Delete(l->question.args);
+    turn_done(&l->turn);
+    free(l);
+}
+
+static void execute(interp *in, execution *x)
+{
+    if (in->broken.code) {
+        x->failure = FAILURE_ERROR;
+        x->message = mem_strdup(in->broken.text);
+    } else
+        run(in, x);
 }
 
 static void *thread_main(void *arg)
 {
     interp *in = arg;
     execution *x;
-    struct interp_question *q;
+    struct lookup *l;
     open_state(in);
-    while (next_job(in, &x, &q)) {
-        if (q)
-            answer(in, q);
-        if (!x)
-            continue;
-        if (in->broken.code) {
-            x->failure = FAILURE_ERROR;
-            x->message = mem_strdup(in->broken.text);
-        } else
-            run(in, x);
-        struct executed *done = mem_alloc(sizeof *done);
-        *done = (struct executed){in->kernel, x};
-        loop_post(in->kernel->loop, post_executed, done);
+    while (next_turn(in, &x, &l)) {
+        loop *the_loop = in->options->effects->spec.loop;
+        if (x) {
+            execute(in, x);
+            loop_post(the_loop, post_executed, x);
+        } else {
+            if (!in->broken.code)
+                answer(in, l);
+            loop_post(the_loop, post_answered, l);
+        }
     }
-    lua_close(in->L);
+    if (in->L)
+        lua_close(in->L);
     return NULL;
+}
+
+// Signals the Lua thread if it is at a turn that has to stop.
+static void signal_stopped(interp *in)
+{
+    pthread_mutex_lock(&in->lock);
+    bool stops = in->current && turn_stopped(in->current);
+    pthread_mutex_unlock(&in->lock);
+    if (stops)
+        interrupt_send(in->thread);
+}
+
+static bool is_overdue(const turn *t)
+{
+    return turn_stopped(t) && clock_mono() - t->stopped_at >= WEDGED_SECONDS * CLOCK_SEC;
 }
 
 static void on_insist(void *arg)
 {
     interp *in = arg;
-    interrupt_send(&in->interrupt, in->thread);
-    int64_t since = clock_mono() - in->insisting;
-    if (since < WEDGED_SECONDS * CLOCK_SEC)
+    signal_stopped(in);
+    bool wedged = (in->execution && is_overdue(&in->execution->turn)) ||
+                  (in->lookup && is_overdue(&in->lookup->turn));
+    if (!wedged || in->told_wedged)
         return;
     // The waits that a call is in have had their cancel; a signal more often would not help.
     loop_timer_start(in->insist, 1000, 1000);
-    kernel_wedged(in->kernel);
+    in->told_wedged = true;
+    in->ops->wedged(in->arg);
 }
 
-interp *interp_new(kernel *k, size_t memory, err *e)
+static void stop(interp *in, turn *t, enum failure why)
 {
-    interp *in = mem_alloc(sizeof *in);
-    in->kernel = k;
-    in->cap = memory;
-    in->interrupt.waits = k->waits;
-    pthread_mutex_init(&in->lock, NULL);
-    pthread_cond_init(&in->wake, NULL);
-    in->insist = loop_timer_new(k->loop, on_insist, in);
+    if (!turn_stop(t, why))
+        return;
+    signal_stopped(in);
+    loop_timer_start(in->insist, INSIST_MS, INSIST_MS);
+}
+
+static void on_patience(void *arg)
+{
+    interp *in = arg;
+    if (in->lookup)
+        stop(in, &in->lookup->turn, FAILURE_TIMEOUT);
+}
+
+static int start_thread(interp *in)
+{
     interrupt_prepare();
     // Signals are the loop thread's, but the one that interrupts.
     sigset_t all, before;
@@ -347,51 +417,56 @@ interp *interp_new(kernel *k, size_t memory, err *e)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int failed = pthread_create(&in->thread, NULL, thread_main, in);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed;
+}
+
+interp *interp_new(const struct interp_options *o, const struct interp_ops *ops, void *arg, err *e)
+{
+    interp *in = mem_alloc(sizeof *in);
+    *in = (interp){.options = o, .ops = ops, .arg = arg, .cap = o->memory};
+    pthread_mutex_init(&in->lock, NULL);
+    pthread_cond_init(&in->wake, NULL);
+    in->insist = loop_timer_new(o->effects->spec.loop, on_insist, in);
+    in->patience = loop_timer_new(o->effects->spec.loop, on_patience, in);
+    int failed = start_thread(in);
     if (!failed)
         return in;
     err_errno(e, failed, "cannot start the Lua thread");
-    loop_timer_free(in->insist);
-    free(in);
+    interp_free(in);
     return NULL;
 }
 
 void interp_execute(interp *in, execution *x)
 {
+    x->interp = in;
+    in->execution = x;
     pthread_mutex_lock(&in->lock);
-    in->job = x;
+    in->next_execution = x;
     pthread_cond_signal(&in->wake);
     pthread_mutex_unlock(&in->lock);
+    if (in->lookup)
+        stop(in, &in->lookup->turn, FAILURE_INTERRUPTED);
+}
+
+void interp_stop(interp *in, execution *x, enum failure why)
+{
+    stop(in, &x->turn, why);
 }
 
 bool interp_ask(interp *in, struct interp_question question)
 {
+    if (in->lookup)
+        return false;
+    struct lookup *l = mem_alloc(sizeof *l);
+    *l = (struct lookup){.question = question, .interp = in};
+    turn_init(&l->turn, "", 0);
+    in->lookup = l;
     pthread_mutex_lock(&in->lock);
-    bool taken = !in->question && !in->insisting;
-    if (taken)
-        in->question = mem_dup(&question, sizeof question);
+    in->next_lookup = l;
     pthread_cond_signal(&in->wake);
     pthread_mutex_unlock(&in->lock);
-    if (taken) {
-        in->insisting = clock_mono();
-        loop_timer_start(in->insist, ANSWER_MS, INSIST_MS);
-    }
-    return taken;
-}
-
-void interp_stop_running(interp *in)
-{
-    if (in->insisting)
-        return;
-    in->insisting = clock_mono();
-    interrupt_send(&in->interrupt, in->thread);
-    loop_timer_start(in->insist, INSIST_MS, INSIST_MS);
-}
-
-void interp_is_back(interp *in)
-{
-    in->insisting = 0;
-    loop_timer_stop(in->insist);
-    interrupt_reset(&in->interrupt);
+    loop_timer_start(in->patience, ANSWER_MS, 0);
+    return true;
 }
 
 bool interp_end(interp *in)
@@ -413,6 +488,7 @@ void interp_free(interp *in)
     if (!in)
         return;
     loop_timer_free(in->insist);
+    loop_timer_free(in->patience);
     pthread_cond_destroy(&in->wake);
     pthread_mutex_destroy(&in->lock);
     free(in);

@@ -15,15 +15,29 @@ static interrupt *interrupt_of(lua_State *L)
     return *(interrupt **)lua_getextraspace(L); // new coroutines get a copy of the main one's
 }
 
+static bool has_to_stop(lua_State *L)
+{
+    const turn *t = interrupt_of(L)->turn;
+    return t && turn_stopped(t) != FAILURE_NONE;
+}
+
 // The first time it raises once, so that to-be-closed variables can still be closed. When that was
 // not the end of it, the hook stays and every instruction raises, whatever catches the error.
 static void stop_hook(lua_State *L, lua_Debug *ar)
 {
     interrupt *i = interrupt_of(L);
-    if (!i->stopping || i->sent < 2)
+    bool stops = has_to_stop(L); // else it came too late, for a turn that is over
+    if (!stops || !i->raised)
         lua_sethook(L, NULL, 0, 0);
-    if (i->stopping) // else it came too late, for a cell that is over
-        luaL_error(L, "interrupted");
+    if (!stops)
+        return;
+    i->raised = true;
+    luaL_error(L, "interrupted");
+}
+
+static void set_hook(lua_State *L)
+{
+    lua_sethook(L, stop_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
 // Lua's own program does the same in its handler of SIGINT: lua_sethook is made for it.
@@ -31,38 +45,34 @@ static void on_signal(int signum)
 {
     lua_State *L = mine ? atomic_load(&mine->running) : NULL;
     if (L)
-        lua_sethook(L, stop_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+        set_hook(L);
 }
 
-void interrupt_enter(interrupt *i, lua_State *L)
+void interrupt_enter(interrupt *i, lua_State *L, const turn *t)
 {
+    i->turn = t;
+    i->raised = false;
     atomic_store(&i->running, L);
+    if (has_to_stop(L))
+        set_hook(L);
 }
 
-void interrupt_leave(interrupt *i)
+void interrupt_leave(interrupt *i, lua_State *L)
 {
     atomic_store(&i->running, NULL);
+    i->turn = NULL;
+    lua_sethook(L, NULL, 0, 0);
 }
 
-void interrupt_send(interrupt *i, unsigned long thread)
+void interrupt_send(unsigned long thread)
 {
-    atomic_fetch_add(&i->sent, 1);
-    atomic_store(&i->stopping, true);
-    canceller_cancel(i->waits);
     pthread_kill((pthread_t)thread, SIGUSR1);
-}
-
-void interrupt_reset(interrupt *i)
-{
-    atomic_store(&i->stopping, false);
-    atomic_store(&i->sent, 0);
-    canceller_reset(i->waits);
 }
 
 // An error that an interrupt raised goes on up, whoever caught it.
 static void pass_interrupt(lua_State *L, bool failed)
 {
-    if (failed && interrupt_of(L)->stopping)
+    if (failed && has_to_stop(L))
         lua_error(L);
 }
 
@@ -90,7 +100,7 @@ static int our_pcall(lua_State *L)
 // user's handler could not be stopped there, so an interrupt does not call it.
 static int handle_message(lua_State *L)
 {
-    if (interrupt_of(L)->stopping)
+    if (has_to_stop(L))
         return 1;
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_insert(L, 1);

@@ -7,17 +7,17 @@
 // the error. What it cannot reach: a C function that does not return (a pathological string.find),
 // and a loop in a finalizer, for which Lua has no hooks.
 #pragma once
-#include "base/loop/loop.h"
+#include "script/kernel/effects/turn.h"
 
 #include <lua.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
 typedef struct interrupt {
-    _Atomic(lua_State *) running; // the coroutine that runs, NULL outside of cells
-    atomic_bool stopping;         // set until the cell is over: every error goes through to its top
-    atomic_int sent;              // signals for this stop
-    canceller *waits;             // ends what the Lua thread waits for; borrowed
+    _Atomic(lua_State *) running; // the coroutine that runs, NULL outside of turns
+    // The Lua thread:
+    const turn *turn; // that runs: while it has to stop, every error goes through to its top
+    bool raised;      // it was told so once already
 } interrupt;
 
 // Before the Lua thread starts: the signal's handler, which is the process's. Until the thread has
@@ -26,10 +26,10 @@ void interrupt_prepare(void);
 // On the Lua thread, once: the functions that know about it: coroutine.*,
 // pcall, xpcall, and debug without sethook. `i` must outlive L.
 void interrupt_install(interrupt *i, lua_State *L);
-// Forgets a stop: what it was for is over.
-void interrupt_reset(interrupt *i);
-// On the Lua thread, around everything that may be interrupted.
-void interrupt_enter(interrupt *i, lua_State *L);
-void interrupt_leave(interrupt *i);
-// From any thread, as often as it takes: `thread` is the Lua thread.
-void interrupt_send(interrupt *i, unsigned long thread);
+// On the Lua thread, around everything that may be interrupted. A turn that had to stop before it
+// came here stops at its first instruction.
+void interrupt_enter(interrupt *i, lua_State *L, const turn *t);
+void interrupt_leave(interrupt *i, lua_State *L);
+// From any thread, as often as it takes, after turn_stop: `thread` is the Lua thread. Without
+// effect on a turn that has not to stop.
+void interrupt_send(unsigned long thread);

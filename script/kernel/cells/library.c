@@ -6,11 +6,10 @@
 #include "base/env.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "script/embed.h"
-#include "script/kernel/cells/interp.h"
 #include "script/kernel/cells/luajson.h"
+#include "script/kernel/cells/state.h"
 #include "script/kernel/effects/call.h"
-#include "script/kernel/port/display.h"
+#include "script/lib/sources.h"
 
 #include <lauxlib.h>
 #include <lualib.h>
@@ -20,21 +19,11 @@
 static int raise_call(lua_State *L)
 {
     interp *in = interp_of(L);
-    const execution *x = in->running;
-    bool late = x && x->timeout_ns && clock_mono() >= x->started + x->timeout_ns;
+    const turn *t = in->turn;
+    bool late = t && t->deadline && clock_mono() >= t->deadline;
     if (in->raised.code == ERR_TIMEOUT && late)
         return interp_raise(L, FAILURE_TIMEOUT);
     return interp_raise(L, in->raised.code == ERR_REFUSED ? FAILURE_REFUSED : FAILURE_ERROR);
-}
-
-static int push_held(lua_State *L, cJSON *tree)
-{
-    interp *in = interp_of(L);
-    cJSON_Delete(in->held);
-    in->held = tree;
-    luajson_push(L, tree);
-    cJSON_Delete(STEAL(in->held));
-    return 1;
 }
 
 // call(name, args): a binding.
@@ -53,9 +42,10 @@ static int core_call(lua_State *L)
         return interp_raise(L, FAILURE_ERROR);
     }
     cJSON *result = NULL;
-    int done = call_binding(in->kernel, in->running, name, args, &result, &in->raised);
+    effects *fx = in->options->effects;
+    int done = call_binding(fx, in->turn, name, args, &result, &in->raised);
     cJSON_Delete(args);
-    return done < 0 ? raise_call(L) : push_held(L, result);
+    return done < 0 ? raise_call(L) : interp_push_json(L, result);
 }
 
 // fail(kind, message): an error of ours at the place in the user's code.
@@ -69,9 +59,19 @@ static int core_fail(lua_State *L)
     return interp_raise(L, failures[kind]);
 }
 
+static port *port_of(const interp *in)
+{
+    return in->options->effects->spec.port;
+}
+
+static displays *displays_of(const interp *in)
+{
+    return in->options->effects->spec.displays;
+}
+
 static const char *running_cell(const interp *in)
 {
-    return in->running ? in->running->cell : "";
+    return in->turn ? in->turn->cell : "";
 }
 
 // output(stream, text)
@@ -82,7 +82,7 @@ static int core_output(lua_State *L)
     const char *name = streams[luaL_checkoption(L, 1, NULL, streams)];
     size_t n;
     const char *text = luaL_checklstring(L, 2, &n);
-    outbox_text(in->kernel->outbox, running_cell(in), name, text, n);
+    port_text(port_of(in), running_cell(in), name, text, n);
     return 0;
 }
 
@@ -102,7 +102,7 @@ static int core_print(lua_State *L)
     size_t length;
     const char *text = lua_tolstring(L, -1, &length);
     interp *in = interp_of(L);
-    outbox_text(in->kernel->outbox, running_cell(in), "stdout", text, length);
+    port_text(port_of(in), running_cell(in), "stdout", text, length);
     return 0;
 }
 
@@ -111,7 +111,7 @@ static int core_gate(lua_State *L)
 {
     interp *in = interp_of(L);
     const char *what = luaL_checkstring(L, 1);
-    if (in->running && call_local_gate(in->kernel, in->running, what, &in->raised) < 0)
+    if (in->running && call_local_gate(in->options->effects, in->turn, what, &in->raised) < 0)
         return raise_call(L);
     return 0;
 }
@@ -119,27 +119,27 @@ static int core_gate(lua_State *L)
 // setenv(name, value or nil), getenv(name), environ() for children and os.getenv.
 static int core_setenv(lua_State *L)
 {
-    kernel *k = interp_of(L)->kernel;
+    effects *fx = interp_of(L)->options->effects;
     const char *name = luaL_checkstring(L, 1), *value = luaL_optstring(L, 2, NULL);
     luaL_argcheck(L, *name && !strchr(name, '='), 1, "not the name of a variable");
-    k->env = env_set(k->env, name, value);
+    fx->env = env_set(fx->env, name, value);
     if (value && mask_env_name(name))
-        mask_add(k->mask, value, strlen(value));
+        mask_add(port_mask(fx->spec.port), value, strlen(value));
     return 0;
 }
 
 static int core_getenv(lua_State *L)
 {
-    kernel *k = interp_of(L)->kernel;
-    lua_pushstring(L, env_get((const char *const *)k->env, luaL_checkstring(L, 1)));
+    effects *fx = interp_of(L)->options->effects;
+    lua_pushstring(L, env_get((const char *const *)fx->env, luaL_checkstring(L, 1)));
     return 1;
 }
 
 static int core_environ(lua_State *L)
 {
-    kernel *k = interp_of(L)->kernel;
+    effects *fx = interp_of(L)->options->effects;
     lua_newtable(L);
-    for (char **v = k->env; v && *v; v++) {
+    for (char **v = fx->env; v && *v; v++) {
         const char *equals = strchr(*v, '=');
         if (!equals)
             continue;
@@ -163,13 +163,13 @@ static int core_json(lua_State *L)
 {
     interp *in = interp_of(L);
     luaL_checkany(L, 1);
+    char **text = luajson_box(L);
     cJSON *tree = luajson_read(L, 1, &in->raised);
     if (!tree)
         return interp_raise(L, FAILURE_ERROR);
-    char *text = json_to_str(tree);
+    *text = json_to_str(tree);
     cJSON_Delete(tree);
-    lua_pushstring(L, text);
-    free(text);
+    lua_pushstring(L, *text);
     return 1;
 }
 
@@ -179,7 +179,7 @@ static int core_parse(lua_State *L)
     size_t n;
     const char *text = luaL_checklstring(L, 1, &n);
     cJSON *tree = json_parse(text, n, &in->raised);
-    return tree ? push_held(L, tree) : interp_raise(L, FAILURE_ERROR);
+    return tree ? interp_push_json(L, tree) : interp_raise(L, FAILURE_ERROR);
 }
 
 // Reads a MIME bundle at a stack index; raises unless it has text/plain.
@@ -202,7 +202,8 @@ static cJSON *check_bundle(lua_State *L, int index)
 static int core_display(lua_State *L)
 {
     interp *in = interp_of(L);
-    int64_t id = display_new(in->kernel, running_cell(in), check_bundle(L, 1), lua_toboolean(L, 2));
+    int64_t id =
+        displays_add(displays_of(in), running_cell(in), check_bundle(L, 1), lua_toboolean(L, 2));
     if (!id)
         return 0;
     lua_pushinteger(L, id);
@@ -212,7 +213,7 @@ static int core_display(lua_State *L)
 static int core_result(lua_State *L)
 {
     interp *in = interp_of(L);
-    display_result(in->kernel, running_cell(in), check_bundle(L, 1));
+    displays_add_result(displays_of(in), running_cell(in), check_bundle(L, 1));
     return 0;
 }
 
@@ -220,7 +221,7 @@ static int core_update(lua_State *L)
 {
     lua_Integer id = luaL_checkinteger(L, 1);
     cJSON *data = lua_isnoneornil(L, 2) ? NULL : check_bundle(L, 2);
-    display_update(interp_of(L)->kernel, id, data, lua_toboolean(L, 3));
+    displays_update(displays_of(interp_of(L)), id, data, lua_toboolean(L, 3));
     return 0;
 }
 
@@ -229,14 +230,16 @@ static int core_ask(lua_State *L)
 {
     interp *in = interp_of(L);
     const char *question = luaL_checkstring(L, 1);
-    struct question q = {.text = question, .secret = lua_toboolean(L, 2)};
-    char *answer = kernel_ask(in->kernel, &q, &in->raised);
-    if (!answer)
+    struct question q = {.text = question, .cell = running_cell(in), .secret = lua_toboolean(L, 2)};
+    if (!in->turn)
+        return luaL_error(L, "questions are asked from cells");
+    char **answer = luajson_box(L);
+    *answer = asks_person(in->options->effects->spec.asks, in->turn->waits, &q, &in->raised);
+    if (!*answer)
         return raise_call(L);
-    if (lua_toboolean(L, 2))
-        mask_add(in->kernel->mask, answer, strlen(answer));
-    lua_pushstring(L, answer);
-    free(answer);
+    if (q.secret)
+        mask_add(port_mask(port_of(in)), *answer, strlen(*answer));
+    lua_pushstring(L, *answer);
     return 1;
 }
 
@@ -244,7 +247,7 @@ static int core_mask(lua_State *L)
 {
     size_t n;
     const char *secret = luaL_checklstring(L, 1, &n);
-    mask_add(interp_of(L)->kernel->mask, secret, n);
+    mask_add(port_mask(port_of(interp_of(L))), secret, n);
     return 0;
 }
 
@@ -263,13 +266,13 @@ static int core_duration(lua_State *L)
     return 1;
 }
 
-extern const struct lua_source lib_sources[]; // script/lib, in the order it runs in
-
 static int core_sleep(lua_State *L)
 {
     interp *in = interp_of(L);
     int64_t ns = (int64_t)(luaL_checknumber(L, 1) * CLOCK_SEC);
-    if (canceller_sleep(in->kernel->waits, ns, &in->raised) < 0)
+    if (!in->turn)
+        return luaL_error(L, "waiting is done in cells");
+    if (canceller_sleep(in->turn->waits, ns, &in->raised) < 0)
         return raise_call(L);
     return 0;
 }
@@ -324,17 +327,17 @@ static void set_field(lua_State *L, const char *name, const char *value)
 
 static void push_core(lua_State *L)
 {
-    const kernel *k = interp_of(L)->kernel;
+    const struct interp_options *o = interp_of(L)->options;
     luaL_newlib(L, core_functions);
     lua_pushlightuserdata(L, NULL);
     lua_setfield(L, -2, "null");
     set_field(L, "version", FIRESTEEL_VERSION);
     set_field(L, "lua", LUA_RELEASE);
     set_field(L, "cjson", cJSON_Version());
-    set_field(L, "cwd", k->options->cwd);
-    set_field(L, "run", k->run);
-    set_field(L, "notebook_dir", k->notebook_dir);
-    set_field(L, "worker", k->paths.worker);
+    set_field(L, "cwd", o->effects->spec.cwd);
+    set_field(L, "run", o->effects->run);
+    set_field(L, "notebook_dir", o->notebook_dir);
+    set_field(L, "worker", o->effects->spec.paths.worker);
     lua_newtable(L);
     lua_pushvalue(L, -1);
     lua_setfield(L, LUA_REGISTRYINDEX, INTERP_HOOKS);

@@ -6,10 +6,11 @@
 #include <lauxlib.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { DEPTH_MAX = 200, PATH_MAX_LEN = 200 };
-static const char array_mark[] = "firesteel.array";
+static const char array_mark[] = "firesteel.array"; // its address is the key in the registry, too
 
 // Where we are in the value, for messages: "args.spec[2]".
 struct walk {
@@ -27,9 +28,18 @@ static cJSON *refuse(struct walk *w, const char *why)
 
 static cJSON *read_value(struct walk *w, int index);
 
+// cJSON and the journal hold text only. Lua's strings are bytes: what is no text is said by name.
+static bool is_text(const char *s, size_t n)
+{
+    return utf8_valid(s, n) && strlen(s) == n;
+}
+
 void luajson_mark_array(lua_State *L)
 {
-    luaL_newmetatable(L, array_mark);
+    if (luaL_newmetatable(L, array_mark)) {
+        lua_pushvalue(L, -1);
+        lua_rawsetp(L, LUA_REGISTRYINDEX, array_mark);
+    }
     lua_setmetatable(L, -2);
 }
 
@@ -37,7 +47,7 @@ static bool is_marked(lua_State *L, int index)
 {
     if (!lua_getmetatable(L, index))
         return false;
-    luaL_getmetatable(L, array_mark);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, array_mark); // by address: a name would need memory
     bool same = lua_rawequal(L, -1, -2);
     lua_pop(L, 2);
     return same;
@@ -87,14 +97,18 @@ static cJSON *read_object(struct walk *w, int index)
     size_t length = strlen(w->path);
     for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
         char number[32];
-        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+        size_t n = 0;
+        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tolstring(L, -2, &n) : NULL;
+        bool is_bad = key && !is_text(key, n);
         if (lua_isinteger(L, -2)) {
             snprintf(number, sizeof number, "%lld", (long long)lua_tointeger(L, -2));
             key = number;
         }
         snprintf(
             w->path + length, sizeof w->path - length, "%s%s", length ? "." : "", key ? key : "?");
-        cJSON *item = key ? read_value(w, lua_gettop(L)) : refuse(w, "a key must be a string");
+        cJSON *item = is_bad ? refuse(w, "a key is not UTF-8 text")
+                      : key  ? read_value(w, lua_gettop(L))
+                             : refuse(w, "a key must be a string");
         if (!item) {
             lua_pop(L, 2);
             cJSON_Delete(object);
@@ -129,7 +143,7 @@ static cJSON *read_string(struct walk *w, int index)
 {
     size_t n;
     const char *s = lua_tolstring(w->L, index, &n);
-    if (!utf8_valid(s, n) || strlen(s) != n)
+    if (!is_text(s, n))
         return refuse(w, "it is not UTF-8 text");
     return cJSON_CreateString(s);
 }
@@ -211,4 +225,22 @@ void luajson_push(lua_State *L, const cJSON *j)
         push_array(L, j);
     else
         push_object(L, j);
+}
+
+static int free_box(lua_State *L)
+{
+    free(*(char **)lua_touserdata(L, 1));
+    return 0;
+}
+
+char **luajson_box(lua_State *L)
+{
+    char **box = lua_newuserdatauv(L, sizeof *box, 0);
+    *box = NULL;
+    if (luaL_newmetatable(L, "firesteel.box")) {
+        lua_pushcfunction(L, free_box);
+        lua_setfield(L, -2, "__gc");
+    }
+    lua_setmetatable(L, -2);
+    return box;
 }

@@ -18,3 +18,6 @@ cJSON *luajson_read(lua_State *L, int index, err *e);
 void luajson_push(lua_State *L, const cJSON *j);
 // Marks the table on top of the stack as an array.
 void luajson_mark_array(lua_State *L);
+// Pushes a value that holds a text of malloc and frees it when Lua collects it, so that pushing the
+// text may raise: make the box, then the text in it, then push that.
+char **luajson_box(lua_State *L);

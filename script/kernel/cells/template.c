@@ -68,13 +68,13 @@ static void to_text(lua_State *L, const struct place *at, const char *expression
     }
     if (type == LUA_TTABLE && !prints_itself) {
         err e = {0};
-        cJSON *tree = luajson_read(L, -1, &e);
+        char **json = luajson_box(L);
+        cJSON *tree = luajson_read(L, -2, &e);
         if (!tree)
             fail(L, at, expression, n, e.text);
-        char *json = json_to_str(tree);
+        *json = json_to_str(tree);
         cJSON_Delete(tree);
-        lua_pushstring(L, json);
-        free(json);
+        lua_pushstring(L, *json);
     } else
         luaL_tolstring(L, -1, NULL);
 }

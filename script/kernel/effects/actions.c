@@ -7,8 +7,6 @@
 #include "script/kernel/effects/call.h"
 #include "script/kernel/effects/hand.h"
 #include "script/kernel/effects/rows.h"
-#include "script/kernel/port/asks.h"
-#include "script/kernel/port/display.h"
 
 #include <string.h>
 
@@ -26,8 +24,9 @@ struct job {
     actions *actions;
     const struct display_action *action;
     const struct binding *binding;
+    turn turn;
     int64_t display;
-    char *row, *cell, *what, *title;
+    char *row, *what, *title;
     cJSON *args;
     struct waiter *waiters;
     int64_t ask; // the question that has to be answered first; 0: none
@@ -45,12 +44,13 @@ struct opened {
 };
 
 struct actions {
-    kernel *kernel;
+    effects *effects;
+    server *server;
     rows *rows;
     struct job *jobs;
     struct opened *opened;
-    void (*stopped)(kernel *k);
-    canceller *waits;
+    void (*stopped)(void *arg);
+    void *stopped_arg;
     hand *hand;
 };
 
@@ -73,8 +73,8 @@ static void job_free(struct job *j)
         cJSON_Delete(w->message);
         free(w);
     }
+    turn_done(&j->turn);
     free(j->row);
-    free(j->cell);
     free(j->what);
     free(j->title);
     cJSON_Delete(j->args);
@@ -94,7 +94,6 @@ void actions_free(actions *a)
         a->opened = o->next;
         opened_free(o);
     }
-    canceller_free(a->waits);
     rows_free(a->rows);
     free(a);
 }
@@ -147,18 +146,18 @@ static cJSON *reply_of(const struct job *j)
     } else if (json_get(j->result, "display")) {
         json_set_int(reply, "display", json_int_or(j->result, "display", 0));
     }
-    mask_json(j->actions->kernel->mask, reply);
+    mask_json(port_mask(j->actions->effects->spec.port), reply);
     return reply;
 }
 
 // Tells all who wait. What it has shown is on its way to them before.
 static void finish(struct job *j)
 {
-    kernel *k = j->actions->kernel;
+    actions *a = j->actions;
     AUTO_JSON *reply = reply_of(j);
-    outbox_flush(k->outbox);
+    port_flush(a->effects->spec.port);
     for (struct waiter *w = j->waiters; w; w = w->next) {
-        peer *p = server_peer(k->server, w->peer);
+        peer *p = server_peer(a->server, w->peer);
         if (!p)
             continue;
         if (j->error.code)
@@ -173,23 +172,23 @@ static void remember_opened(struct job *j)
 {
     actions *a = j->actions;
     int64_t number = json_int_or(j->result, "display", 0);
-    if (!number || !display_is_live(a->kernel, number))
+    if (!number || !displays_is_live(a->effects->spec.displays, number))
         return;
     struct opened *o = mem_alloc(sizeof *o);
     *o = (struct opened){.action = j->action,
         .from = j->display,
         .display = number,
         .row = mem_strdup(j->row),
-        .cell = mem_strdup(j->cell),
+        .cell = mem_strdup(j->turn.cell),
         .next = a->opened};
     a->opened = o;
 }
 
 static void check_stopped(actions *a)
 {
-    void (*fn)(kernel * k) = a->jobs ? NULL : STEAL(a->stopped);
+    void (*fn)(void *arg) = a->jobs ? NULL : STEAL(a->stopped);
     if (fn)
-        fn(a->kernel);
+        fn(a->stopped_arg);
 }
 
 static void on_called(void *arg)
@@ -205,22 +204,19 @@ static void on_called(void *arg)
 static void call_it(void *arg)
 {
     struct job *j = arg;
-    struct call c = {.kernel = j->actions->kernel,
-        .cell = j->cell,
-        .waits = j->actions->waits,
-        .deadline = clock_mono() + patience,
-        .is_action = true};
+    struct call c = {.effects = j->actions->effects, .turn = &j->turn};
+    j->turn.deadline = clock_mono() + patience;
     call_action(&c, j->binding, j->args, j->what, &j->result, &j->error);
     call_done(&c);
 }
 
-actions *actions_new(kernel *k)
+actions *actions_new(effects *fx, server *s)
 {
     actions *a = mem_alloc(sizeof *a);
-    *a = (actions){.kernel = k,
+    *a = (actions){.effects = fx,
+        .server = s,
         .rows = rows_new(),
-        .waits = canceller_new(),
-        .hand = hand_new(k->loop, call_it, on_called)};
+        .hand = hand_new(fx->spec.loop, call_it, on_called)};
     return a;
 }
 
@@ -247,15 +243,16 @@ static void on_answer(void *arg, const char *answer)
 static int ask_first(struct job *j, const struct about *about, err *e)
 {
     static const char *const choices[] = {"yes", "no", NULL};
-    kernel *k = j->actions->kernel;
-    if (gate_action(k->gate, j->binding->effect, j->what, e) < 0)
+    effects *fx = j->actions->effects;
+    if (gate_action(fx->gate, j->binding->effect, j->what, e) < 0)
         return -1;
-    AUTO_JSON *details = place_effect(k->place, j->binding->effect, about);
+    AUTO_JSON *details = place_effect(fx->place, j->binding->effect, about);
     AUTO_FREE char *where = place_text(details);
     AUTO_FREE char *text =
         gate_question(j->binding->effect, j->what, about->context ? NULL : where);
-    j->ask = asks_open(k,
-        &(struct question){.text = text, .choices = choices, .effect = details, .cell = j->cell},
+    j->ask = asks_ask(fx->spec.asks,
+        &(struct question){
+            .text = text, .choices = choices, .effect = details, .cell = j->turn.cell},
         on_answer, j);
     return 0;
 }
@@ -263,7 +260,7 @@ static int ask_first(struct job *j, const struct about *about, err *e)
 static int begin(struct job *j, err *e)
 {
     effect which = j->binding->effect;
-    struct call c = {.kernel = j->actions->kernel, .cell = j->cell, .is_action = true};
+    struct call c = {.effects = j->actions->effects, .turn = &j->turn};
     struct about about = call_about(&c, j->binding, j->args);
     j->what = mem_strdup(about.what);
     bool is_here = which == EFFECT_PURE || which == EFFECT_LOCAL;
@@ -280,9 +277,9 @@ static void join(actions *a, struct job *j, peer *p, const cJSON *message)
     j->waiters = w;
 }
 
-static const struct display_action *find_action(const kernel *k, const char *name)
+static const struct display_action *find_action(const actions *all, const char *name)
 {
-    const struct display_action *a = k->options->actions;
+    const struct display_action *a = all->effects->spec.actions;
     while (a && a->name && !str_eq(a->name, name))
         a++;
     return a && a->name ? a : NULL;
@@ -304,13 +301,14 @@ static struct job *job_new(actions *a, const struct display_action *action, int6
     struct job *j = mem_alloc(sizeof *j);
     *j = (struct job){.actions = a,
         .action = action,
-        .binding = binding_find(a->kernel->options, action->binding),
+        .binding = effects_binding(a->effects, action->binding),
         .display = number,
         .row = mem_strdup(row),
-        .cell = mem_strdup(in_cell),
         .title = str_fmt("%s %s", action->name, json_str_or(args, "name", "")),
         .args = args,
         .next = a->jobs};
+    turn_init(&j->turn, in_cell, 0);
+    j->turn.is_action = true;
     add_more(args, action);
     return a->jobs = j;
 }
@@ -339,7 +337,7 @@ static int act_on_row(
 {
     int64_t number = json_int_or(message, "display", 0);
     const char *row = json_str(message, "row"), *in_cell = "";
-    outbox_flush(a->kernel->outbox); // what has happened to the rows by now
+    port_flush(a->effects->spec.port); // what has happened to the rows by now
     cJSON *args = rows_subject(a->rows, number, action->name, row, &in_cell, e);
     if (!args)
         return -1;
@@ -367,19 +365,17 @@ int actions_act(actions *a, peer *p, const cJSON *message, err *e)
 {
     const char *name = json_str(message, "action");
     if (str_eq(name, "stop"))
-        return display_stop(a->kernel, json_int_or(message, "display", 0), e);
-    const struct display_action *action = find_action(a->kernel, name);
+        return displays_stop(a->effects->spec.displays, json_int_or(message, "display", 0), e);
+    const struct display_action *action = find_action(a, name);
     if (!action)
         return err_set(e, ERR_USAGE, "there is no action \"%s\"", name);
-    if (a->kernel->stopping)
-        return err_set(e, ERR_UNAVAILABLE, "the run is over");
     return act_on_row(a, p, message, action, e);
 }
 
 static bool is_wanted(const struct job *j)
 {
     for (const struct waiter *w = j->waiters; w; w = w->next)
-        if (server_peer(j->actions->kernel->server, w->peer))
+        if (server_peer(j->actions->server, w->peer))
             return true;
     return false;
 }
@@ -390,7 +386,7 @@ static void take_back(actions *a, bool all)
     for (struct job *j = a->jobs, *next; j; j = next) {
         next = j->next;
         if (j->ask && (all || !is_wanted(j)))
-            asks_take_back(a->kernel, j->ask);
+            asks_take_back(a->effects->spec.asks, j->ask);
     }
 }
 
@@ -399,10 +395,12 @@ void actions_client_gone(actions *a)
     take_back(a, false);
 }
 
-void actions_stop(actions *a, void (*fn)(kernel *k))
+void actions_stop(actions *a, void (*fn)(void *arg), void *arg)
 {
     take_back(a, true);
-    canceller_cancel(a->waits);
+    for (struct job *j = a->jobs; j; j = j->next)
+        turn_stop(&j->turn, FAILURE_INTERRUPTED);
     a->stopped = fn;
+    a->stopped_arg = arg;
     check_stopped(a);
 }

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 // What clients have done to rows of displays, without Lua and while a cell runs: calls of bindings
-// on a thread of their own, one after another.
+// on a thread of their own, one after another, each a turn.
 //
 //   act ──> rows: what does the row stand for? ──> gate, question ──> thread: binding ──> reply
 //
-// It belongs to the kernel, on the loop's thread; the thread starts with the first action.
+// They belong to the session, on the loop's thread; the thread starts with the first action.
 #pragma once
-#include "script/kernel/session/state.h"
+#include "script/kernel/effects/effects.h"
+#include "script/protocol/server.h"
 
-actions *actions_new(kernel *k);
-// Before the loop ends: answers who still waits, then calls fn.
-void actions_stop(actions *a, void (*fn)(kernel *k));
+typedef struct actions actions;
+
+actions *actions_new(effects *fx, server *s);
+// Before the loop ends: answers who still waits, then calls fn(arg).
+void actions_stop(actions *a, void (*fn)(void *arg), void *arg);
 void actions_free(actions *a);
 // An event on its way into the journal.
 void actions_event(actions *a, const cJSON *event);

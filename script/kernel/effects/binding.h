@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/loop/loop.h"
+#include "script/kernel/port/display.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,9 +58,6 @@ struct binding {
     void (*describe)(call *c, const cJSON *args, struct about *about);
 };
 
-// The tables of script/bind, one a file, ended by a record without a name.
-extern const struct binding shell_bindings[], trainer_bindings[], image_bindings[], k8s_bindings[];
-
 // An action: what a client may have done to a row of a table, by a key and while a cell runs. It is
 // a call of a binding, with what the row stands for as arguments (its `about`, namespace, name and
 // uid) and these. Tables whose rows take actions list them in their JSON (doc/displays.md).
@@ -68,9 +66,6 @@ struct display_action {
     const char *binding; // "k8s.describe"; its result is a text, {"display": number}, or anything
     const char *more;    // further arguments, as JSON; NULL: none
 };
-extern const struct display_action k8s_actions[]; // ended by one without a name
-// The context that a kubeconfig says, {context, namespace, server}; new, NULL: none can be found.
-cJSON *k8s_where(call *c);
 
 // Services for bindings. All of them may be used from the call's thread only, except where said.
 loop *call_loop(call *c);
@@ -119,27 +114,9 @@ void call_ledger_partial(call *c, const cJSON *made);
 // uid ("uid", or "metadata": {"uid"}) leave the ledger. For deletes.
 void call_ledger_gone(call *c, const char *uid);
 
-// Displays: what a cell leaves below it. `data` is a MIME bundle that has "text/plain".
-// A live one outlives the call, and is fed from the loop's thread until it is closed.
-typedef struct display display;
+// Displays: what a cell leaves below it. `data` is a MIME bundle that has "text/plain". A live one
+// outlives the call, and is fed from the loop's thread until it is closed (display.h); NULL unless
+// it is live.
 display *call_display(call *c, cJSON *data, bool live);
-// On the loop's thread: another live one below the same cell.
-display *display_beside(const display *d, cJSON *data);
 // A live log: what display_text brings is spooled, and shown as the display itself.
 display *call_log(call *c, const char *title, err *e);
-int64_t display_id(const display *d);
-void display_replace(display *d, cJSON *data); // the whole of it
-// Rows by uid: an object per row {"uid": …, cells…}; a row with "deleted": true goes. Sent at most
-// 10 times a second, with later states of a row replacing earlier ones.
-void display_rows(display *d, cJSON *rows);
-// Text that belongs to it: of a log, more of it (on the loop's thread); of others, output of their
-// cell.
-void display_text(display *d, const char *bytes, size_t n);
-// On the loop's thread, before a log is closed: why it is not all of it.
-void display_note(display *d, const char *note);
-void display_close(display *d, cJSON *last_data); // last_data may be NULL
-// On the loop's thread: what feeds it cannot be heard (code ERR_NONE: is heard again), and when it
-// was last, wall ns, 0: never. For the status line; the display itself says it in its data.
-void display_away(display *d, const err *reason, int64_t heard_wall);
-// Called on the loop's thread when the run ends while the display is live: stop feeding, and close.
-void display_on_end(display *d, void (*fn)(void *arg), void *arg);

@@ -105,10 +105,10 @@ int gate_check_notebook(const gate *g, const notebook *nb, err *e)
 
 static int refuse_undeclared(const struct gate_request *r, err *e)
 {
-    const execution *x = r->execution;
+    const turn *t = r->turn;
     AUTO_BUF effects = {0};
     for (size_t i = EFFECT_LOCAL; i < ARRAY_LEN(names); i++)
-        if ((x->declared | 1u << r->effect) & 1u << i &&
+        if ((t->declared | 1u << r->effect) & 1u << i &&
             (i != EFFECT_LOCAL || r->effect == EFFECT_LOCAL))
             buf_fmt(&effects, "%s%s", effects.len ? "," : "", names[i]);
     return err_set(e, ERR_REFUSED,
@@ -155,7 +155,7 @@ static int refuse(const char *what, effect which, err *e)
 int gate_pass(gate *g, const struct gate_request *r, err *e)
 {
     unsigned bit = 1u << r->effect;
-    if (r->execution && r->execution->declared && !(r->execution->declared & bit))
+    if (r->turn && r->turn->declared && !(r->turn->declared & bit))
         return refuse_undeclared(r, e);
     if (g->allowed & bit)
         return 0;

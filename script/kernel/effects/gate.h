@@ -8,9 +8,10 @@
 //   granted
 #pragma once
 #include "base/err.h"
-#include "script/kernel/cells/execution.h"
 #include "script/kernel/effects/binding.h"
-#include "script/kernel/port/question.h"
+#include "script/kernel/effects/turn.h"
+#include "script/kernel/port/asks.h"
+#include "script/notebook/notebook.h"
 
 #include <stdbool.h>
 
@@ -29,7 +30,7 @@ unsigned gate_declared(char *const *effects);
 int gate_check_notebook(const gate *g, const notebook *nb, err *e);
 
 struct gate_request {
-    const execution *execution; // NULL: of no cell
+    const turn *turn; // NULL: of none that declares effects
     effect effect;
     const char *what;     // "create Job pi in namespace default"
     const char *scope;    // context and namespace: what an answer holds for

@@ -10,17 +10,17 @@
 #include <pthread.h>
 
 struct place {
-    kernel *kernel;
+    effects *effects;
     pthread_mutex_t lock;
     cJSON *cluster; // {context, namespace, server}; NULL: not known
     char *away;     // why; NULL: it can be heard
     int64_t heard;  // wall ns, 0: never
 };
 
-place *place_new(kernel *k)
+place *place_new(effects *fx)
 {
     place *p = mem_alloc(sizeof *p);
-    p->kernel = k;
+    p->effects = fx;
     pthread_mutex_init(&p->lock, NULL);
     return p;
 }
@@ -37,7 +37,7 @@ void place_free(place *p)
 
 static bool is_sandbox(const place *p)
 {
-    return p->kernel->options->sandbox != NULL;
+    return p->effects->spec.sandbox;
 }
 
 // To be emitted with the lock open: the outbox may make a thread wait for the loop's, which may
@@ -58,15 +58,16 @@ static cJSON *event_of(const place *p)
 static void emit(const place *p, cJSON *event)
 {
     if (event)
-        kernel_emit(p->kernel, event);
+        port_emit(p->effects->spec.port, event);
 }
 
 // Asks the kubeconfig; true when that changes what is known.
 static bool look(place *p)
 {
-    kernel *k = p->kernel;
-    struct call c = {.kernel = k, .cell = "", .is_action = true};
-    cJSON *found = k->options->where ? k->options->where(&c) : NULL;
+    effects *fx = p->effects;
+    turn nobodys = {.cell = (char *)"", .is_action = true};
+    struct call c = {.effects = fx, .turn = &nobodys};
+    cJSON *found = fx->spec.where ? fx->spec.where(&c) : NULL;
     call_done(&c);
     if (!found || json_equal(found, p->cluster)) {
         cJSON_Delete(found);

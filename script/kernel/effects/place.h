@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Where effects go: the cluster that the run talks to, and whether it can be heard. It tells
-// clients by `cluster` events, one for each change. Any thread; the kernel owns it.
+// clients by `cluster` events, one for each change. Any thread; the effects own it.
 #pragma once
 #include "base/err.h"
 #include "base/json.h"
 #include "script/kernel/effects/binding.h"
 
 typedef struct place place;
-typedef struct kernel kernel;
+typedef struct effects effects;
 
-place *place_new(kernel *k);
+place *place_new(effects *fx);
 void place_free(place *p);
 // The loop's thread: finds out which it is, without a word on the network, and tells. Again when it
 // was not known before, or is another one by now.

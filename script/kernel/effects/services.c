@@ -5,8 +5,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/kernel/effects/call.h"
-#include "script/kernel/effects/place.h"
-#include "script/kernel/port/display.h"
 
 #include <string.h>
 
@@ -19,71 +17,73 @@ struct shared_object {
 
 loop *call_loop(call *c)
 {
-    return c->kernel->loop;
+    return c->effects->spec.loop;
 }
 
 canceller *call_canceller(call *c)
 {
-    return c->waits;
+    return c->turn->waits;
 }
 
 int64_t call_deadline(call *c)
 {
-    return c->deadline;
+    return c->turn->deadline;
 }
 
 bool call_is_action(call *c)
 {
-    return c->is_action;
+    return c->turn->is_action;
 }
 
 const char *call_cwd(call *c)
 {
-    return c->kernel->options->cwd;
+    return c->effects->spec.cwd;
 }
 
 const char *call_cell(call *c)
 {
-    return c->cell;
+    return c->turn->cell;
 }
 
 const char *call_run(call *c)
 {
-    return c->kernel->run;
+    return c->effects->run;
 }
 
 const struct call_paths *call_paths(call *c)
 {
-    return &c->kernel->paths;
+    return &c->effects->spec.paths;
 }
 
 const struct call_cluster *call_cluster(call *c)
 {
-    return &c->kernel->cluster;
+    return &c->effects->spec.cluster;
 }
 
-char **call_child_env(kernel *k, const execution *x)
+// The environment, and a KUBECONFIG as the cell's declaration wants it.
+static char **child_env(const effects *fx, const turn *t)
 {
-    char **env = strv_dup((const char *const *)k->env);
+    char **env = strv_dup((const char *const *)fx->env);
     unsigned elsewhere = 1u << EFFECT_CLUSTER | 1u << EFFECT_DESTRUCTIVE;
-    if (!x || !(x->declared & elsewhere))
-        return env_set(env, "KUBECONFIG", k->refusing_kubeconfig);
-    return k->cluster.kubeconfig ? env_set(env, "KUBECONFIG", k->cluster.kubeconfig) : env;
+    const char *kubeconfig = fx->spec.cluster.kubeconfig;
+    if (!(t->declared & elsewhere))
+        return env_set(env, "KUBECONFIG", fx->refusing_kubeconfig);
+    return kubeconfig ? env_set(env, "KUBECONFIG", kubeconfig) : env;
 }
 
 // An action may run while the Lua thread has the environment: it gets the one of the start.
 const char *const *call_env(call *c)
 {
-    if (c->is_action)
-        return c->kernel->options->env;
+    if (c->turn->is_action)
+        return c->effects->spec.env;
     if (!c->env)
-        c->env = call_child_env(c->kernel, c->execution);
+        c->env = child_env(c->effects, c->turn);
     return (const char *const *)c->env;
 }
 
-static struct shared_object *find_shared(const kernel *k, const char *key)
+static struct shared_object *find_shared(const effects *fx, const char *key)
 {
-    struct shared_object *s = k->shared;
+    struct shared_object *s = fx->shared;
     while (s && !str_eq(s->key, key))
         s = s->next;
     return s;
@@ -93,24 +93,24 @@ static struct shared_object *find_shared(const kernel *k, const char *key)
 void *call_shared(
     call *c, const char *key, void *(*make)(call *c, err *e), void (*drop)(void *), err *e)
 {
-    kernel *k = c->kernel;
-    pthread_mutex_lock(&k->shared_lock);
-    struct shared_object *s = find_shared(k, key);
+    effects *fx = c->effects;
+    pthread_mutex_lock(&fx->shared_lock);
+    struct shared_object *s = find_shared(fx, key);
     void *object = s ? s->object : make(c, e);
     if (!s && object) {
         s = mem_alloc(sizeof *s);
-        *s = (struct shared_object){mem_strdup(key), object, drop, k->shared};
-        k->shared = s;
+        *s = (struct shared_object){mem_strdup(key), object, drop, fx->shared};
+        fx->shared = s;
     }
-    pthread_mutex_unlock(&k->shared_lock);
+    pthread_mutex_unlock(&fx->shared_lock);
     return object;
 }
 
-void call_drop_shared(kernel *k)
+void effects_drop_shared(effects *fx)
 {
-    while (k->shared) {
-        struct shared_object *s = k->shared;
-        k->shared = s->next;
+    while (fx->shared) {
+        struct shared_object *s = fx->shared;
+        fx->shared = s->next;
         s->drop(s->object);
         free(s->key);
         free(s);
@@ -119,22 +119,22 @@ void call_drop_shared(kernel *k)
 
 void call_secret(call *c, const char *secret)
 {
-    mask_add(c->kernel->mask, secret, strlen(secret));
+    mask_add(port_mask(c->effects->spec.port), secret, strlen(secret));
 }
 
 void call_output(call *c, const char *name, const char *bytes, size_t n)
 {
-    outbox_text(c->kernel->outbox, call_cell(c), name, bytes, n);
+    port_text(c->effects->spec.port, c->turn->cell, name, bytes, n);
 }
 
 display *call_display(call *c, cJSON *data, bool live)
 {
-    return display_new_held(c->kernel, call_cell(c), data, live);
+    return displays_add_held(c->effects->spec.displays, c->turn->cell, data, live);
 }
 
 display *call_log(call *c, const char *title, err *e)
 {
-    return display_new_log(c->kernel, call_cell(c), title, e);
+    return displays_add_log(c->effects->spec.displays, c->turn->cell, title, e);
 }
 
 void call_asks_server(call *c, bool does)
@@ -144,5 +144,5 @@ void call_asks_server(call *c, bool does)
 
 void call_server_away(call *c, const err *reason)
 {
-    place_heard(c->kernel->place, reason, 0);
+    place_heard(c->effects->place, reason, 0);
 }

@@ -3,7 +3,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "script/kernel/session/running.h"
 #include "script/protocol/message.h"
 
 struct waiting_ask {
@@ -15,88 +14,129 @@ struct waiting_ask {
     struct waiting_ask *next;
 };
 
-int64_t asks_open(
-    kernel *k, const struct question *q, void (*fn)(void *arg, const char *answer), void *arg)
+struct asks {
+    loop *loop;
+    port *port;
+    bool people;
+    void (*changed)(void *arg);
+    void *arg;
+    struct waiting_ask *first;
+    int64_t last;
+};
+
+asks *asks_new(loop *l, port *p, bool people, void (*changed)(void *arg), void *arg)
 {
-    struct waiting_ask *a = mem_alloc(sizeof *a);
-    *a = (struct waiting_ask){.number = ++k->last_ask,
+    asks *a = mem_alloc(sizeof *a);
+    *a = (asks){.loop = l, .port = p, .people = people, .changed = changed, .arg = arg};
+    return a;
+}
+
+static void waiting_free(struct waiting_ask *w)
+{
+    strv_free(w->choices);
+    free(w);
+}
+
+void asks_free(asks *a)
+{
+    while (a->first) {
+        struct waiting_ask *w = a->first;
+        a->first = w->next;
+        waiting_free(w);
+    }
+    free(a);
+}
+
+bool asks_open_now(const asks *a)
+{
+    return a->first != NULL;
+}
+
+static cJSON *event_of(int64_t number, const struct question *q)
+{
+    cJSON *event = message_new(MESSAGE_ask);
+    json_set_int(event, "ask", number);
+    json_set_str(event, "question", q->text);
+    for (const char *const *c = q->choices; c && *c; c++)
+        cJSON_AddItemToArray(json_array_at(event, "choices"), cJSON_CreateString(*c));
+    json_set_str(event, "cell", q->cell);
+    if (q->effect)
+        json_set(event, "effect", cJSON_Duplicate(q->effect, true));
+    if (q->secret)
+        json_set_bool(event, "secret", true);
+    return event;
+}
+
+int64_t asks_ask(
+    asks *a, const struct question *q, void (*fn)(void *arg, const char *answer), void *arg)
+{
+    struct waiting_ask *w = mem_alloc(sizeof *w);
+    *w = (struct waiting_ask){.number = ++a->last,
         .choices = q->choices ? strv_dup(q->choices) : NULL,
         .secret = q->secret,
         .fn = fn,
         .arg = arg,
-        .next = k->asks};
-    k->asks = a;
-    const char *in_cell = q->cell ? q->cell : k->running ? k->running->cell : NULL;
-    cJSON *event = message_new(MESSAGE_ask);
-    json_set_int(event, "ask", a->number);
-    json_set_str(event, "question", q->text);
-    for (const char *const *c = q->choices; c && *c; c++)
-        cJSON_AddItemToArray(json_array_at(event, "choices"), cJSON_CreateString(*c));
-    json_set_str(event, "cell", in_cell);
-    if (q->effect)
-        json_set(event, "effect", cJSON_Duplicate(q->effect, true));
-    if (a->secret)
-        json_set_bool(event, "secret", true);
-    kernel_emit(k, event);
-    running_say_state(k, "asking", NULL);
-    return a->number;
+        .next = a->first};
+    a->first = w;
+    port_emit(a->port, event_of(w->number, q));
+    a->changed(a->arg);
+    return w->number;
 }
 
-static struct waiting_ask *find(const kernel *k, int64_t number)
+static struct waiting_ask *find(const asks *a, int64_t number)
 {
-    struct waiting_ask *a = k->asks;
-    while (a && a->number != number)
-        a = a->next;
-    return a;
+    struct waiting_ask *w = a->first;
+    while (w && w->number != number)
+        w = w->next;
+    return w;
 }
 
 // answer NULL: it was taken back.
-static void finish(kernel *k, struct waiting_ask *a, const char *answer)
+static void finish(asks *a, struct waiting_ask *w, const char *answer)
 {
-    struct waiting_ask **at = &k->asks;
-    while (*at != a)
+    struct waiting_ask **at = &a->first;
+    while (*at != w)
         at = &(*at)->next;
-    *at = a->next;
+    *at = w->next;
     cJSON *event = message_new(MESSAGE_answered);
-    json_set_int(event, "ask", a->number);
-    if (!a->secret)
+    json_set_int(event, "ask", w->number);
+    if (!w->secret)
         json_set_str(event, "value", answer);
-    kernel_emit(k, event);
-    running_say_state(k, k->asks ? "asking" : running_busy(k) ? "busy" : "idle", NULL);
-    a->fn(a->arg, answer);
-    strv_free(a->choices);
-    free(a);
+    port_emit(a->port, event);
+    a->changed(a->arg);
+    w->fn(w->arg, answer);
+    waiting_free(w);
 }
 
-void asks_take_back(kernel *k, int64_t number)
+void asks_take_back(asks *a, int64_t number)
 {
-    struct waiting_ask *a = find(k, number);
-    if (a)
-        finish(k, a, NULL);
+    struct waiting_ask *w = find(a, number);
+    if (w)
+        finish(a, w, NULL);
 }
 
-static bool is_choice(const struct waiting_ask *a, const char *value)
+static bool is_choice(const struct waiting_ask *w, const char *value)
 {
-    for (char **c = a->choices; c && *c; c++)
+    for (char **c = w->choices; c && *c; c++)
         if (str_eq(*c, value))
             return true;
-    return !a->choices;
+    return !w->choices;
 }
 
-int asks_answer(kernel *k, int64_t number, const char *value, err *e)
+int asks_answer(asks *a, int64_t number, const char *value, err *e)
 {
-    struct waiting_ask *a = find(k, number);
-    if (!a)
+    struct waiting_ask *w = find(a, number);
+    if (!w)
         return err_set(e, ERR_NOT_FOUND, "no question %lld waits", (long long)number);
-    if (!is_choice(a, value))
+    if (!is_choice(w, value))
         return err_set(e, ERR_INVALID, "\"%s\" is none of the answers to choose from", value);
-    finish(k, a, value);
+    finish(a, w, value);
     return 0;
 }
 
-// The Lua thread, which waits for an answer.
+// Another thread, which waits for an answer.
 struct asking {
-    kernel *kernel;
+    asks *asks;
     const struct question *question;
     int64_t number;
     char *answer;
@@ -114,24 +154,24 @@ static void start_ask(loop_pending *pending, void *arg)
 {
     struct asking *a = arg;
     a->pending = pending;
-    a->number = asks_open(a->kernel, a->question, on_answer, a);
+    a->number = asks_ask(a->asks, a->question, on_answer, a);
 }
 
 static void cancel_ask(loop_pending *pending, void *arg)
 {
     struct asking *a = arg;
-    asks_take_back(a->kernel, a->number);
+    asks_take_back(a->asks, a->number);
 }
 
-char *kernel_ask(kernel *k, const struct question *q, err *e)
+char *asks_person(asks *a, canceller *waits, const struct question *q, err *e)
 {
     static const struct loop_call_ops ops = {.start = start_ask, .cancel = cancel_ask};
-    if (k->options->headless) {
+    if (!a->people) {
         err_set(e, ERR_REFUSED, "%s: nobody can be asked in a headless run", q->text);
         return NULL;
     }
-    struct asking asking = {.kernel = k, .question = q};
-    if (loop_call(k->loop, k->waits, &ops, &asking, 0, e) == 0)
+    struct asking asking = {.asks = a, .question = q};
+    if (loop_call(a->loop, waits, &ops, &asking, 0, e) == 0)
         return asking.answer;
     free(asking.answer);
     return NULL;

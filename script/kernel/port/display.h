@@ -1,31 +1,34 @@
 // SPDX-License-Identifier: MIT
-// What cells leave to look at, and its live updates: at most ten a second, the later state of a row
-// in place of the earlier. A live display belongs to the kernel from display_new until
-// display_close.
+// Feeding a live display, the view that a call leaves below its cell: what bindings see of it.
+// Whoever was given one keeps the pointer until display_close; the display itself belongs to the
+// kernel's displays (displays.h), and outlives the call that made it.
 //
-// The functions that feed one are in binding.h. They may be called on both threads: what comes from
-// the Lua thread is posted to the loop's, where the display lives.
+// `data` is a MIME bundle that has "text/plain". Where nothing else is said, a function may be
+// called from the loop's thread and from that of cells.
 #pragma once
-#include "script/kernel/session/state.h"
+#include "base/err.h"
+#include "base/json.h"
 
-// Emits the display; takes data. Returns its number; 0 unless it is live. The loop may end it at
-// once.
-int64_t display_new(kernel *k, const char *in_cell, cJSON *data, bool live);
-// The same for a binding, which keeps the pointer until it closes it; NULL unless it is live.
-display *display_new_held(kernel *k, const char *in_cell, cJSON *data, bool live);
-// The same for the value of a cell's last expression.
-void display_result(kernel *k, const char *in_cell, cJSON *data);
-// A live log with a spool of its own; see call_log.
-display *display_new_log(kernel *k, const char *in_cell, const char *title, err *e);
-bool display_is_live(const kernel *k, int64_t id);
-// For Lua, which holds numbers: replaces the data (NULL: leaves it) of a live display, and closes
-// it; one that is closed already, or a binding's, is left alone. Takes data.
-void display_update(kernel *k, int64_t id, cJSON *data, bool close);
-// On the loop's thread: how many are live; end them all, but for those of a call that does not come
-// back: they are said to be closed.
-size_t displays_live(const kernel *k);
-void displays_end(kernel *k);
-// Ends those of a cell that go on by themselves; what a running call feeds is the call's to end.
-void displays_end_of(kernel *k, const char *in_cell);
-// Ends one. Errors: ERR_NOT_FOUND when it is not live.
-int display_stop(kernel *k, int64_t id, err *e);
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct display display;
+
+// On the loop's thread: another live one below the same cell.
+display *display_beside(const display *d, cJSON *data);
+int64_t display_id(const display *d);
+void display_replace(display *d, cJSON *data); // the whole of it
+// Rows by uid: an object per row {"uid": …, cells…}; a row with "deleted": true goes. Sent at most
+// 10 times a second, with later states of a row replacing earlier ones.
+void display_rows(display *d, cJSON *rows);
+// Text that belongs to it: of a log, more of it (on the loop's thread); of others, output of their
+// cell.
+void display_text(display *d, const char *bytes, size_t n);
+// On the loop's thread, before a log is closed: why it is not all of it.
+void display_note(display *d, const char *note);
+void display_close(display *d, cJSON *last_data); // last_data may be NULL
+// On the loop's thread: what feeds it cannot be heard (code ERR_NONE: is heard again), and when it
+// was last, wall ns, 0: never. For the status line; the display itself says it in its data.
+void display_away(display *d, const err *reason, int64_t heard_wall);
+// Called on the loop's thread when the run ends while the display is live: stop feeding, and close.
+void display_on_end(display *d, void (*fn)(void *arg), void *arg);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "script/kernel/process/sandbox.h"
 
+#include "base/json.h"
 #include "base/loop/child.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -14,13 +15,13 @@
 enum { NOTIFY_FD = 3, STOP_MS = 5000 };
 
 struct sandbox {
-    kernel *kernel;
     child *child;
     char *dir; // its private files, removed at the end
     buf notice, last_words;
     bool is_ready, ended;
-    void (*ready)(kernel *k, const char *kubeconfig, const err *why);
-    void (*stopped)(kernel *k);
+    void (*ready)(void *arg, const char *kubeconfig, const err *why);
+    void (*stopped)(void *arg);
+    void *arg; // of whichever is to be called next
     loop_timer *patience;
 };
 
@@ -36,7 +37,7 @@ static void on_notice(struct sandbox *s)
     s->is_ready = true;
     if (!kubeconfig)
         err_set(&e, ERR_FAILED, "the sandbox did not say where its kubeconfig is");
-    s->ready(s->kernel, kubeconfig, kubeconfig ? NULL : &e);
+    s->ready(s->arg, kubeconfig, kubeconfig ? NULL : &e);
 }
 
 static void on_output(void *arg, int fd, const char *bytes, size_t n)
@@ -66,17 +67,17 @@ static void on_exited(void *arg, int code, int signum)
     struct sandbox *s = arg;
     s->ended = true;
     if (s->stopped) {
-        void (*stopped)(kernel * k) = s->stopped;
-        kernel *k = s->kernel;
+        void (*stopped)(void *arg) = s->stopped;
+        void *stopped_arg = s->arg;
         destroy(s);
-        stopped(k);
+        stopped(stopped_arg);
     } else if (!s->is_ready) {
         s->is_ready = true;
         AUTO_FREE char *words = str_trim(buf_cstr(&s->last_words), s->last_words.len);
         err e = {0};
         err_set(
             &e, ERR_FAILED, "the sandbox could not start: %s", *words ? words : "it said nothing");
-        s->ready(s->kernel, NULL, &e);
+        s->ready(s->arg, NULL, &e);
     }
 }
 
@@ -88,38 +89,37 @@ static void on_patience(void *arg)
 
 static const struct child_ops ops = {.output = on_output, .exited = on_exited};
 
-struct sandbox *sandbox_start(
-    kernel *k, void (*ready)(kernel *k, const char *kubeconfig, const err *why), err *e)
+struct sandbox *sandbox_start(const struct sandbox_spec *spec,
+    void (*ready)(void *arg, const char *kubeconfig, const err *why), void *arg, err *e)
 {
-    const struct kernel_options *o = k->options;
     struct sandbox *s = mem_alloc(sizeof *s);
-    s->kernel = k;
     s->ready = ready;
+    s->arg = arg;
     s->dir = path_make_temp("/tmp", "firesteel-sandbox-", e);
     if (s->dir)
         guard_remove_at_end(s->dir);
-    const char *argv[] = {o->sandbox, "--private", "--dir", s->dir, "--images", k->paths.images,
+    const char *argv[] = {spec->program, "--private", "--dir", s->dir, "--images", spec->images,
         "--notify-fd", "3", NULL};
-    struct child_spec spec = {
-        .argv = argv, .env = (const char *const *)k->env, .extra_fd = NOTIFY_FD};
-    s->child = s->dir && k->paths.images ? child_spawn(k->loop, &spec, &ops, s, e) : NULL;
+    struct child_spec how = {.argv = argv, .env = spec->env, .extra_fd = NOTIFY_FD};
+    s->child = s->dir && spec->images ? child_spawn(spec->loop, &how, &ops, s, e) : NULL;
     if (s->child) {
-        s->patience = loop_timer_new(k->loop, on_patience, s);
+        s->patience = loop_timer_new(spec->loop, on_patience, s);
         return s;
     }
     destroy(s);
     return NULL;
 }
 
-void sandbox_stop(struct sandbox *s, void (*stopped)(kernel *k), kernel *k)
+void sandbox_stop(struct sandbox *s, void (*stopped)(void *arg), void *arg)
 {
     if (!s || s->ended) {
         if (s)
             destroy(s);
-        stopped(k);
+        stopped(arg);
         return;
     }
     s->stopped = stopped;
+    s->arg = arg;
     child_kill(s->child, SIGTERM);
     loop_timer_start(s->patience, STOP_MS, 0);
 }

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "script/journal/reader.h"
 #include "script/kernel/effects/call.h"
+#include "script/kernel/session/state.h"
 
 #include <pthread.h>
 
@@ -40,11 +41,14 @@ static int remove_all(
     if (failed)
         return err_errno(e, failed, "cannot start a thread");
     int result = 0;
+    turn cleaning;
+    turn_init(&cleaning, "", 0);
     for (size_t i = 0; result == 0 && i < found->n; i++) {
-        result = call_undo(k, NULL, found->list[i], e);
+        result = call_undo(k->effects, &cleaning, found->list[i], e);
         if (result == 0)
             ops->removed(arg, found->list[i]);
     }
+    turn_done(&cleaning);
     loop_post(k->loop, stop_loop, k->loop);
     pthread_join(thread, NULL);
     return result;
@@ -55,12 +59,14 @@ static int clean(kernel *k, const char *run, const struct clean_ops *ops, void *
     struct found found = {0};
     if (kernel_load_past(k, run, e) < 0)
         return -1;
-    k->run = mem_strdup(run);
-    ledger_each_stale(k->ledger, collect, &found);
+    k->effects->run = mem_strdup(run);
+    ledger_each_stale(k->effects->ledger, collect, &found);
     int result = 0;
     if (ops->left(arg, found.list, found.n) && found.n > 0) {
-        k->journal = journal_continue(k->options->cwd, run, k->mask, e);
-        result = k->journal ? remove_all(k, &found, ops, arg, e) : -1;
+        journal *j = journal_continue(k->options->cwd, run, port_mask(k->port), e);
+        if (j)
+            port_open(k->port, j);
+        result = j ? remove_all(k, &found, ops, arg, e) : -1;
     }
     free(found.list);
     return result;

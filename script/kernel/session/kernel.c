@@ -8,10 +8,6 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "script/journal/reader.h"
-#include "script/kernel/cells/interp.h"
-#include "script/kernel/effects/actions.h"
-#include "script/kernel/effects/call.h"
-#include "script/kernel/port/display.h"
 #include "script/kernel/port/secrets.h"
 #include "script/kernel/process/guard.h"
 #include "script/kernel/process/sandbox.h"
@@ -19,9 +15,11 @@
 #include "script/kernel/session/life.h"
 #include "script/kernel/session/requests.h"
 #include "script/kernel/session/running.h"
+#include "script/kernel/session/state.h"
 #include "script/notebook/params.h"
 #include "script/protocol/message.h"
 
+#include <lua.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -85,7 +83,7 @@ static int open_document(kernel *k, cJSON **parameters, err *e)
         notebook_free(nb);
         return -1;
     }
-    secrets_register(k->mask, nb);
+    secrets_register(port_mask(k->port), nb);
     k->document = document_new(nb, o->notebook, saved);
     return 0;
 }
@@ -135,11 +133,11 @@ static cJSON *first_event(const kernel *k, message_type type, cJSON *parameters)
     if (type == MESSAGE_resumed)
         return event;
     json_set_int(event, "format", JOURNAL_FORMAT);
-    json_set_str(event, "run", k->run);
+    json_set_str(event, "run", k->effects->run);
     json_set_str(event, "path", document_path(k->document));
     json_set_str(event, "cwd", k->options->cwd);
     json_set(event, "versions", versions());
-    json_set_str(event, "salt", k->salt);
+    json_set_str(event, "salt", k->effects->salt);
     json_set_bool(event, "headless", k->options->headless);
     if (!document_saved(k->document)) // nor has the file what a killed run before this one left
         json_set_bool(event, "unsaved", true);
@@ -148,53 +146,46 @@ static cJSON *first_event(const kernel *k, message_type type, cJSON *parameters)
     return event;
 }
 
-static bool is_undoable(void *arg, const char *binding)
-{
-    const struct binding *b = binding_find(arg, binding);
-    return b && b->undo;
-}
-
 // What the journal to go on with knows.
 int kernel_load_past(kernel *k, const char *run, err *e)
 {
-    const struct kernel_options *o = k->options;
-    AUTO_FREE char *path = journal_file(o->cwd, run);
-    fold *f = fold_file(path, NULL, e);
-    if (!f)
+    AUTO_FREE char *path = journal_file(k->options->cwd, run);
+    fold *past = fold_file(path, NULL, e);
+    if (!past)
         return err_wrap(e, "%s", run);
-    ledger_load(k->ledger, f, is_undoable, (void *)o);
-    snprintf(k->salt, sizeof k->salt, "%s", json_str_or(fold_first(f), "salt", ""));
-    atomic_store(&k->last_display, (long long)fold_seq(f)); // more than it had displays
-    // What was made in a private sandbox went with it.
-    if (json_bool_or(fold_first(f), "sandbox", false))
-        ledger_forget_left(k->ledger);
-    fold_free(f);
+    effects_load_past(k->effects, past);
+    displays_skip(k->displays, (int64_t)fold_seq(past)); // more than it had displays
+    fold_free(past);
     return 0;
+}
+
+static journal *journal_of(kernel *k, err *e)
+{
+    const struct kernel_options *o = k->options;
+    mask *m = port_mask(k->port);
+    struct journal_spec spec = {.folder = o->cwd, .name = o->name, .run = o->run, .mask = m};
+    return o->resume ? journal_continue(o->cwd, o->resume, m, e) : journal_create(&spec, e);
 }
 
 static int open_journal(kernel *k, cJSON *parameters, err *e)
 {
     const struct kernel_options *o = k->options;
-    struct journal_spec spec = {.folder = o->cwd, .name = o->name, .run = o->run, .mask = k->mask};
     bool resumes = o->resume != NULL;
-    random_hex(k->salt, 16);
-    if (resumes && kernel_load_past(k, o->resume, e) < 0) {
+    random_hex(k->effects->salt, 16);
+    journal *j = resumes && kernel_load_past(k, o->resume, e) < 0 ? NULL : journal_of(k, e);
+    if (j)
+        port_open(k->port, j);
+    if (!j || server_follow(k->server, journal_path(j), e) < 0) {
         cJSON_Delete(parameters);
         return -1;
     }
-    k->resuming = resumes;
-    k->journal =
-        resumes ? journal_continue(o->cwd, o->resume, k->mask, e) : journal_create(&spec, e);
-    if (!k->journal || server_follow(k->server, journal_path(k->journal), e) < 0) {
-        cJSON_Delete(parameters);
-        return -1;
-    }
-    k->run = mem_strdup(journal_run(k->journal));
-    outputs_place(k->outputs, journal_spool_dir(k->journal), journal_seq(k->journal) + 1);
-    kernel_deliver(k, first_event(k, resumes ? MESSAGE_resumed : MESSAGE_run, parameters));
-    if (k->journal_error.code && e)
-        *e = k->journal_error;
-    return k->journal_error.code ? -1 : 0;
+    k->effects->resuming = resumes;
+    k->effects->run = mem_strdup(journal_run(j));
+    port_deliver(k->port, first_event(k, resumes ? MESSAGE_resumed : MESSAGE_run, parameters));
+    const err *why = port_error(k->port);
+    if (why->code && e)
+        *e = *why;
+    return why->code ? -1 : 0;
 }
 
 // A kubeconfig for children of cells that do not declare the cluster: its credentials come from
@@ -210,16 +201,16 @@ static const char refusing[] =
 
 static int write_refusing_kubeconfig(kernel *k, err *e)
 {
-    AUTO_FREE char *folder = path_dirname(journal_path(k->journal));
+    AUTO_FREE char *folder = path_dirname(journal_path(port_journal(k->port)));
     AUTO_JSON *text = json_parse(refusing, strlen(refusing), NULL);
     cJSON *exec = (cJSON *)json_path(text, "users[0].user.exec");
     json_set_str(exec, "command", k->options->self);
     AUTO_BUF bytes = {0};
     json_print(&bytes, text);
-    k->refusing_kubeconfig = path_join(folder, "no-cluster.kubeconfig");
-    if (path_exists(k->refusing_kubeconfig))
+    k->effects->refusing_kubeconfig = path_join(folder, "no-cluster.kubeconfig");
+    if (path_exists(k->effects->refusing_kubeconfig))
         return 0;
-    return path_write(k->refusing_kubeconfig, bytes.data, bytes.len, 0600, e);
+    return path_write(k->effects->refusing_kubeconfig, bytes.data, bytes.len, 0600, e);
 }
 
 static void on_file_changed(void *arg)
@@ -227,7 +218,7 @@ static void on_file_changed(void *arg)
     kernel *k = arg;
     cJSON *event = NULL;
     if (document_refresh(k->document, &event))
-        kernel_emit(k, event);
+        port_emit(k->port, event);
 }
 
 static void on_signal(void *arg, int signum)
@@ -242,26 +233,29 @@ static void on_run_timeout(void *arg)
     running_interrupt(k, FAILURE_TIMEOUT);
 }
 
-static void on_sandbox_ready(kernel *k, const char *kubeconfig, const err *why)
+static void on_sandbox_ready(void *arg, const char *kubeconfig, const err *why)
 {
+    kernel *k = arg;
     if (!kubeconfig) {
         life_end(k, 1, why->text);
         return;
     }
-    k->sandbox_kubeconfig = mem_strdup(kubeconfig);
-    k->cluster.kubeconfig = k->sandbox_kubeconfig;
-    k->cluster.context = NULL;
     k->waiting_for_sandbox = false;
-    place_find(k->place);
+    effects_use_sandbox(k->effects, kubeconfig);
     running_go_on(k);
 }
 
 static int open_sandbox(kernel *k, err *e)
 {
-    if (!k->options->sandbox)
+    const struct kernel_options *o = k->options;
+    if (!o->sandbox)
         return 0;
+    struct sandbox_spec spec = {.loop = k->loop,
+        .program = o->sandbox,
+        .images = o->paths.images,
+        .env = (const char *const *)k->effects->env};
     k->waiting_for_sandbox = true;
-    k->sandbox = sandbox_start(k, on_sandbox_ready, e);
+    k->sandbox = sandbox_start(&spec, on_sandbox_ready, k, e);
     return k->sandbox ? 0 : -1;
 }
 
@@ -287,7 +281,7 @@ static int open_all(kernel *k, err *e)
 {
     const struct kernel_options *o = k->options;
     cJSON *parameters = NULL;
-    if (!(k->gate = gate_new(o->allow, o->headless, e)) || open_document(k, &parameters, e) < 0)
+    if (open_document(k, &parameters, e) < 0)
         return -1;
     if (kernel_lock(k, o->notebook, &k->lock, e) < 0) {
         cJSON_Delete(parameters);
@@ -296,11 +290,11 @@ static int open_all(kernel *k, err *e)
     if (open_journal(k, parameters, e) < 0 || write_refusing_kubeconfig(k, e) < 0 ||
         open_sandbox(k, e) < 0)
         return -1;
-    k->interp = interp_new(k, o->memory, e);
+    k->interp = interp_new(&k->interp_options, &running_ops, k, e);
     if (!k->interp || open_clients(k, e) < 0)
         return -1;
     if (!o->sandbox)
-        place_find(k->place);
+        place_find(k->effects->place);
     watch_signals(k);
     if (o->timeout_ns) {
         k->run_timer = loop_timer_new(k->loop, on_run_timeout, k);
@@ -311,39 +305,98 @@ static int open_all(kernel *k, err *e)
     return 0;
 }
 
-static void init_recursive(pthread_mutex_t *m)
+static void on_event(void *arg, const cJSON *event)
 {
-    pthread_mutexattr_t kind;
-    pthread_mutexattr_init(&kind);
-    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(m, &kind);
-    pthread_mutexattr_destroy(&kind);
+    kernel *k = arg;
+    actions_event(k->actions, event);
 }
 
+static void on_journaled(void *arg, const char *line, size_t n)
+{
+    kernel *k = arg;
+    server_event(k->server, line, n);
+}
+
+static void on_broken(void *arg)
+{
+    kernel *k = arg;
+    if (k->running)
+        running_interrupt(k, FAILURE_ERROR);
+    else
+        life_end(k, 1, port_error(k->port)->text);
+}
+
+static const struct port_ops port_ops = {
+    .event = on_event, .journaled = on_journaled, .broken = on_broken};
+
+static void on_log_closed(void *arg, int64_t id, bool whole)
+{
+    kernel *k = arg;
+    actions_log_closed(k->actions, id, whole);
+}
+
+static void on_away(void *arg, const err *reason, int64_t heard_wall)
+{
+    kernel *k = arg;
+    place_heard(k->effects->place, reason, heard_wall);
+}
+
+static const struct displays_ops displays_ops = {.log_closed = on_log_closed, .away = on_away};
+
+static void on_asks_changed(void *arg)
+{
+    kernel *k = arg;
+    running_say_state(k,
+        asks_open_now(k->asks) ? "asking"
+        : running_busy(k)      ? "busy"
+                               : "idle",
+        NULL);
+}
+
+static effects *effects_of(const kernel *k, err *e)
+{
+    const struct kernel_options *o = k->options;
+    struct effects_spec spec = {.loop = k->loop,
+        .port = k->port,
+        .displays = k->displays,
+        .asks = k->asks,
+        .bindings = o->bindings,
+        .actions = o->actions,
+        .where = o->where,
+        .cwd = o->cwd,
+        .env = o->env,
+        .paths = o->paths,
+        .cluster = o->cluster,
+        .allow = o->allow,
+        .headless = o->headless,
+        .sandbox = o->sandbox != NULL};
+    spec.paths.notebook_dir = k->notebook_dir;
+    return effects_new(&spec, e);
+}
+
+// The parts that other threads know, below the session. What one tells upward needs the others, and
+// comes only when something runs.
 kernel *kernel_new(const struct kernel_options *o, err *e)
 {
     loop *l = loop_new(e);
     if (!l)
         return NULL;
     kernel *k = mem_alloc(sizeof *k);
-    k->options = o;
-    k->loop = l;
-    k->started = clock_mono();
-    k->mask = mask_new();
-    mask_add_env(k->mask, o->env);
-    k->outbox = outbox_new(l, &kernel_outbox_ops, k);
-    k->outputs = outputs_new(l, k->mask, &kernel_outputs_ops, k);
-    k->waits = canceller_new();
-    k->ledger = ledger_new();
-    k->server = server_new(l, &requests_ops, k);
-    k->place = place_new(k);
-    k->actions = actions_new(k);
-    init_recursive(&k->shared_lock);
-    k->env = strv_dup(o->env);
-    k->paths = o->paths;
-    k->cluster = o->cluster;
+    *k = (kernel){.options = o, .loop = l, .started = clock_mono()};
     k->notebook_dir = path_dirname(o->notebook ? o->notebook : "notebook.lua");
-    k->paths.notebook_dir = k->notebook_dir;
+    k->port = port_new(l, &port_ops, k);
+    mask_add_env(port_mask(k->port), o->env);
+    k->displays = displays_new(l, k->port, &displays_ops, k);
+    k->asks = asks_new(l, k->port, !o->headless, on_asks_changed, k);
+    k->effects = effects_of(k, e);
+    if (!k->effects) {
+        kernel_free(k);
+        return NULL;
+    }
+    k->server = server_new(l, &requests_ops, k);
+    k->actions = actions_new(k->effects, k->server);
+    k->interp_options = (struct interp_options){
+        .effects = k->effects, .memory = o->memory, .notebook_dir = k->notebook_dir};
     return k;
 }
 
@@ -357,39 +410,34 @@ static void free_timers(kernel *k)
             loop_signal_free(k->signals[i]);
 }
 
-static void drop_sandbox(kernel *k)
+static void drop_sandbox(void *arg)
 {
+    kernel *k = arg;
     k->sandbox = NULL;
 }
 
-// In an order in which nothing is used after it is gone; shared objects may still use the loop.
+// In an order in which nothing is used after it is gone; shared objects may still use the loop, and
+// what they close the displays and the port.
 void kernel_free(kernel *k)
 {
     interp_free(k->interp);
     actions_free(k->actions);
     sandbox_stop(k->sandbox, drop_sandbox, k);
     filewatch_close(k->watch);
-    call_drop_shared(k);
+    if (k->effects)
+        effects_drop_shared(k->effects);
     server_free(k->server);
     free_timers(k);
     running_free(k);
-    outputs_free(k->outputs);
-    outbox_free(k->outbox);
-    journal_close(k->journal);
     document_free(k->document);
     document_lock_release(k->lock);
-    gate_free(k->gate);
-    ledger_free(k->ledger);
-    place_free(k->place);
-    pthread_mutex_destroy(&k->shared_lock);
-    canceller_free(k->waits);
-    mask_free(k->mask);
+    if (k->effects)
+        effects_free(k->effects);
+    asks_free(k->asks);
+    displays_free(k->displays);
+    port_free(k->port);
     loop_free(k->loop);
-    strv_free(k->env);
-    free(k->refusing_kubeconfig);
-    free(k->sandbox_kubeconfig);
     free(k->notebook_dir);
-    free(k->run);
     free(k->last_words);
     free(k);
 }
@@ -412,7 +460,7 @@ int kernel_run(const struct kernel_options *options, err *e)
         !interp_end(
             k->interp)) { // the Lua thread still uses all of it; the process is about to end
         server_free(k->server);
-        journal_close(k->journal);
+        port_close(k->port);
         document_lock_release(k->lock);
     } else
         kernel_free(k);

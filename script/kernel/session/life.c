@@ -4,8 +4,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "script/kernel/effects/actions.h"
-#include "script/kernel/port/display.h"
 #include "script/kernel/process/guard.h"
 #include "script/kernel/process/sandbox.h"
 #include "script/kernel/session/document.h"
@@ -28,7 +26,7 @@ void life_begin(kernel *k)
         json_set_str(event, "name", failure_name(FAILURE_REFUSED));
         json_set_str(event, "message", e.text);
         json_set_int(event, "exit", err_exit_code(e.code));
-        kernel_emit(k, event);
+        port_emit(k->port, event);
         life_end(k, err_exit_code(e.code), e.text);
     }
 }
@@ -38,7 +36,7 @@ static void on_idle(void *arg)
     kernel *k = arg;
     if (server_clients(k->server) > 0)
         return;
-    if (!running_busy(k) && displays_live(k) == 0 && document_saved(k->document))
+    if (!running_busy(k) && displays_live(k->displays) == 0 && document_saved(k->document))
         life_end(k, 0, NULL);
     else
         life_idle(k);
@@ -68,7 +66,7 @@ void life_client_gone(kernel *k, bool owner)
     // is too; a visitor changes nothing. After a restart the client that began it all may be gone
     // for long, and the others have yet to come.
     bool awaited = k->options->recover && !k->greeted;
-    if (!owner || awaited || running_busy(k) || displays_live(k) > 0 ||
+    if (!owner || awaited || running_busy(k) || displays_live(k->displays) > 0 ||
         !document_saved(k->document))
         life_idle(k);
     else
@@ -117,10 +115,10 @@ static void emit_end(kernel *k)
     json_set_int(event, "failed", k->counts.failed);
     json_set_int(event, "cancelled", k->counts.cancelled);
     if (k->options->sandbox)
-        ledger_forget_left(k->ledger);
-    json_set_int(event, "left", (int64_t)ledger_left(k->ledger));
-    kernel_emit(k, event);
-    outbox_flush(k->outbox);
+        ledger_forget_left(k->effects->ledger);
+    json_set_int(event, "left", (int64_t)ledger_left(k->effects->ledger));
+    port_emit(k->port, event);
+    port_flush(k->port);
 }
 
 static void stop_loop(void *arg)
@@ -129,15 +127,17 @@ static void stop_loop(void *arg)
     loop_stop(k->loop);
 }
 
-static void after_sandbox(kernel *k)
+static void after_sandbox(void *arg)
 {
+    kernel *k = arg;
     k->sandbox = NULL;
     server_drain(k->server, DRAIN_MS, stop_loop, k);
 }
 
-static void after_actions(kernel *k)
+static void after_actions(void *arg)
 {
-    displays_end(k);
+    kernel *k = arg;
+    displays_end(k->displays);
     emit_end(k);
     sandbox_stop(k->sandbox, after_sandbox, k);
 }
@@ -152,7 +152,7 @@ void life_end(kernel *k, int exit_code, const char *message)
     if (exit_code != GUARD_RESTART) // nothing changes the document any more: the next may have it
         document_lock_release(STEAL(k->lock));
     running_say_state(k, exit_code == GUARD_RESTART ? "restarting" : "stopping", NULL);
-    actions_stop(k->actions, after_actions);
+    actions_stop(k->actions, after_actions, k);
 }
 
 void life_abandon(kernel *k, int exit_code)
@@ -167,7 +167,7 @@ void life_abandon(kernel *k, int exit_code)
 
 void life_restart(kernel *k)
 {
-    guard_leave_note(journal_path(k->journal));
+    guard_leave_note(journal_path(port_journal(k->port)));
     if (k->running)
         life_abandon(k, GUARD_RESTART);
     else

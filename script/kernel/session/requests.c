@@ -5,10 +5,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/spool.h"
-#include "script/kernel/cells/interp.h"
-#include "script/kernel/effects/actions.h"
-#include "script/kernel/port/asks.h"
-#include "script/kernel/port/display.h"
 #include "script/kernel/session/life.h"
 #include "script/kernel/session/running.h"
 
@@ -22,24 +18,24 @@ typedef int request_fn(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e
 
 static const char *state_name(const kernel *k)
 {
-    return k->stopping  ? "stopping"
-           : k->wedged  ? "wedged"
-           : k->asks    ? "asking"
-           : k->running ? "busy"
-                        : "idle";
+    return k->stopping              ? "stopping"
+           : k->wedged              ? "wedged"
+           : asks_open_now(k->asks) ? "asking"
+           : k->running             ? "busy"
+                                    : "idle";
 }
 
 static cJSON *welcome(const kernel *k)
 {
     cJSON *m = message_new(MESSAGE_welcome);
     json_set_int(m, "version", PROTOCOL_VERSION);
-    json_set_str(m, "run", k->run);
+    json_set_str(m, "run", k->effects->run);
     json_set_int(m, "pid", getpid());
     json_set_str(m, "cwd", k->options->cwd);
-    json_set_str(m, "journal", journal_path(k->journal));
+    json_set_str(m, "journal", journal_path(port_journal(k->port)));
     json_set_str(m, "state", state_name(k));
     json_set_bool(m, "headless", k->options->headless);
-    json_set_int(m, "seq", (int64_t)journal_seq(k->journal));
+    json_set_int(m, "seq", (int64_t)journal_seq(port_journal(k->port)));
     return m;
 }
 
@@ -83,8 +79,8 @@ static int change(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
     json_set_int(*reply, "rev", document_rev(k->document));
     json_set_str(*reply, "cell", json_str(event, "cell"));
     if (message_type_of(m) == MESSAGE_delete)
-        displays_end_of(k, json_str(m, "cell"));
-    kernel_emit(k, event);
+        displays_end_of(k->displays, json_str(m, "cell"));
+    port_emit(k->port, event);
     return 0;
 }
 
@@ -113,7 +109,7 @@ static int restart(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 
 static int answer(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 {
-    return asks_answer(k, json_int_or(m, "ask", 0), json_str(m, "value"), e);
+    return asks_answer(k->asks, json_int_or(m, "ask", 0), json_str(m, "value"), e);
 }
 
 // A question for Lua that a client waits for; the client may be gone when the answer comes.
@@ -155,10 +151,10 @@ static int look_up(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 
 static void clear_cell(kernel *k, const char *cell_id)
 {
-    displays_end_of(k, cell_id);
+    displays_end_of(k->displays, cell_id);
     cJSON *event = message_new(MESSAGE_cleared);
     json_set_str(event, "cell", cell_id);
-    kernel_emit(k, event);
+    port_emit(k->port, event);
 }
 
 static int clear(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
@@ -187,7 +183,7 @@ static int read_spool(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
     const char *name = json_str(m, "stream");
     if (from < 0 || to < from || to - from > READ_MAX)
         return err_set(e, ERR_USAGE, "at most 1 MiB is read at once");
-    spool *s = spool_open(journal_spool_dir(k->journal), name, e);
+    spool *s = spool_open(journal_spool_dir(port_journal(k->port)), name, e);
     if (!s)
         return -1;
     AUTO_BUF bytes = {0};
@@ -214,8 +210,8 @@ static int resize(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
     AUTO_FREE char *rows = str_fmt("%lld", (long long)json_int_or(m, "rows", 24));
     if (running_busy(k)) // the environment is the Lua thread's now
         return 0;
-    k->env = env_set(k->env, "COLUMNS", columns);
-    k->env = env_set(k->env, "LINES", rows);
+    k->effects->env = env_set(k->effects->env, "COLUMNS", columns);
+    k->effects->env = env_set(k->effects->env, "LINES", rows);
     return 0;
 }
 
@@ -227,6 +223,8 @@ static int shut_down(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 
 static int act(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 {
+    if (k->stopping)
+        return err_set(e, ERR_UNAVAILABLE, "the run is over");
     return actions_act(k->actions, p, m, e);
 }
 

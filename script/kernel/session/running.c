@@ -4,8 +4,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "script/kernel/cells/interp.h"
-#include "script/kernel/port/display.h"
 #include "script/kernel/session/life.h"
 #include "script/protocol/message.h"
 
@@ -26,9 +24,9 @@ void running_say_state(kernel *k, const char *state, const char *message)
     cJSON *event = message_new(MESSAGE_kernel);
     json_set_str(event, "state", state);
     if (k->running)
-        json_set_str(event, "cell", k->running->cell);
+        json_set_str(event, "cell", k->running->turn.cell);
     json_set_str(event, "message", message);
-    kernel_emit(k, event);
+    port_emit(k->port, event);
 }
 
 static cJSON *state_event(const char *cell_id, const char *state)
@@ -56,7 +54,7 @@ static void enqueue(kernel *k, const char *cell_id)
     while (*last)
         last = &(*last)->next;
     *last = item;
-    kernel_emit(k, state_event(cell_id, "queued"));
+    port_emit(k->port, state_event(cell_id, "queued"));
 }
 
 static char *dequeue(kernel *k)
@@ -73,7 +71,7 @@ static void forget_queue(kernel *k)
     while (k->queue) {
         AUTO_FREE char *cell_id = dequeue(k);
         k->counts.cancelled++;
-        kernel_emit(k, state_event(cell_id, "cancelled"));
+        port_emit(k->port, state_event(cell_id, "cancelled"));
     }
 }
 
@@ -112,7 +110,7 @@ int running_queue(kernel *k, const cJSON *ids, err *e)
 int running_queue_all(kernel *k, err *e)
 {
     const notebook *nb = document_notebook(k->document);
-    if (gate_check_notebook(k->gate, nb, e) < 0)
+    if (gate_check_notebook(k->effects->gate, nb, e) < 0)
         return -1;
     for (size_t i = 0; i < notebook_count(nb); i++)
         if (is_executable(notebook_cell(nb, i)))
@@ -128,11 +126,11 @@ static void on_cell_timeout(void *arg)
 
 static void emit_running(kernel *k, const execution *x)
 {
-    cJSON *event = state_event(x->cell, "running");
+    cJSON *event = state_event(x->turn.cell, "running");
     json_set_int(event, "count", x->count);
-    json_set_str(event, "hash", x->hash);
+    json_set_str(event, "hash", x->turn.source);
     json_set_str(event, "title", x->chunk);
-    kernel_emit(k, event);
+    port_emit(k->port, event);
 }
 
 static void begin(kernel *k, execution *x)
@@ -140,11 +138,10 @@ static void begin(kernel *k, execution *x)
     k->running = x;
     x->count = ++k->executed;
     x->started = clock_mono();
-    k->stop_reason = FAILURE_NONE;
-    displays_end_of(k, x->cell); // of its execution before
+    x->turn.deadline = x->timeout_ns ? x->started + x->timeout_ns : 0;
+    displays_end_of(k->displays, x->turn.cell); // of its execution before
     emit_running(k, x);
-    outbox_flush(k->outbox);
-    outputs_begin(k->outputs, x->cell, x->plan.capture != NULL);
+    port_begin_cell(k->port, x->turn.cell, x->plan.capture != NULL);
     if (x->timeout_ns) {
         if (!k->cell_timer)
             k->cell_timer = loop_timer_new(k->loop, on_cell_timeout, k);
@@ -156,7 +153,7 @@ static void begin(kernel *k, execution *x)
 static void emit_failure(kernel *k, const execution *x)
 {
     cJSON *event = message_new(MESSAGE_error);
-    json_set_str(event, "cell", x->cell);
+    json_set_str(event, "cell", x->turn.cell);
     json_set_str(event, "name", failure_name(x->failure));
     json_set_str(event, "message", x->message);
     if (x->line > 0)
@@ -165,21 +162,22 @@ static void emit_failure(kernel *k, const execution *x)
         json_set(event, "traceback", cJSON_Duplicate(x->traceback, true));
     if (failure_exit(x->failure) != 1)
         json_set_int(event, "exit", failure_exit(x->failure));
-    kernel_emit(k, event);
+    port_emit(k->port, event);
 }
 
 // An interrupt or a time-out is why it failed, whatever the error in the end was.
 static void explain_stop(kernel *k, execution *x)
 {
-    if (k->stop_reason == FAILURE_NONE || x->failure == FAILURE_NONE)
+    enum failure why = turn_stopped(&x->turn);
+    if (why == FAILURE_NONE || x->failure == FAILURE_NONE)
         return;
-    x->failure = (enum failure)k->stop_reason;
+    x->failure = why;
     AUTO_BUF limit = {0};
     free(x->message);
     if (x->failure == FAILURE_INTERRUPTED)
         x->message = mem_strdup("interrupted");
     else if (x->failure == FAILURE_ERROR)
-        x->message = mem_strdup(k->journal_error.text);
+        x->message = mem_strdup(port_error(k->port)->text);
     else if (k->run_timed_out) {
         duration_format(&limit, k->options->timeout_ns);
         x->message = str_fmt("the run took longer than its --timeout of %s", buf_cstr(&limit));
@@ -193,12 +191,12 @@ static void emit_finished(kernel *k, const execution *x)
 {
     bool stopped = x->failure == FAILURE_INTERRUPTED;
     const char *state = x->failure == FAILURE_NONE ? "ok" : stopped ? "cancelled" : "failed";
-    cJSON *event = state_event(x->cell, state);
+    cJSON *event = state_event(x->turn.cell, state);
     double ms = (double)(clock_mono() - x->started) / CLOCK_MS;
     json_set(event, "ms", cJSON_CreateNumber(ms));
-    if (x->failure == FAILURE_NONE && x->effects > 0 && x->verified == x->effects)
+    if (x->failure == FAILURE_NONE && x->turn.effects > 0 && x->turn.verified == x->turn.effects)
         json_set_bool(event, "resumed", true);
-    kernel_emit(k, event);
+    port_emit(k->port, event);
 }
 
 static void finish(kernel *k, execution *x)
@@ -206,8 +204,7 @@ static void finish(kernel *k, execution *x)
     if (k->cell_timer)
         loop_timer_stop(k->cell_timer);
     explain_stop(k, x);
-    outbox_flush(k->outbox);
-    outputs_end(k->outputs, x->cell, NULL);
+    port_end_cell(k->port, x->turn.cell);
     if (x->failure != FAILURE_NONE)
         emit_failure(k, x);
     emit_finished(k, x);
@@ -221,9 +218,9 @@ static void finish(kernel *k, execution *x)
     }
 }
 
-void kernel_executed(kernel *k, execution *x)
+static void on_executed(void *arg, execution *x)
 {
-    interp_is_back(k->interp);
+    kernel *k = arg;
     finish(k, x);
     k->running = NULL;
     k->wedged = false;
@@ -235,7 +232,7 @@ void kernel_executed(kernel *k, execution *x)
 static void fail_unplanned(kernel *k, size_t i, const err *why)
 {
     const cell *c = notebook_cell(document_notebook(k->document), i);
-    execution x = {.cell = c->id,
+    execution x = {.turn.cell = c->id,
         .chunk = (char *)"",
         .failure = FAILURE_SYNTAX,
         .message = mem_strdup(why->text),
@@ -286,33 +283,35 @@ void running_interrupt(kernel *k, enum failure why)
             life_end(k, failure_exit(why), "interrupted");
         return;
     }
-    if (k->stop_reason == FAILURE_NONE) {
-        k->stop_reason = why;
+    if (turn_stopped(&k->running->turn) == FAILURE_NONE)
         running_say_state(k, "interrupting", NULL);
-    }
-    interp_stop_running(k->interp);
+    interp_stop(k->interp, k->running, why);
 }
 
-void kernel_wedged(kernel *k)
+static void on_wedged(void *arg)
 {
+    kernel *k = arg;
     if (k->wedged)
         return;
     k->wedged = true;
     running_say_state(k, "wedged",
         "the cell does not react to the interrupt; a restart ends it, and keeps the document");
-    if (k->options->headless)
-        life_abandon(k, failure_exit((enum failure)k->stop_reason));
+    if (k->options->headless && k->running)
+        life_abandon(k, failure_exit(turn_stopped(&k->running->turn)));
 }
+
+const struct interp_ops running_ops = {.executed = on_executed, .wedged = on_wedged};
 
 void running_abandon(kernel *k)
 {
     execution *x = k->running; // the Lua thread still has it: only read what it does not write
-    execution shown = {.cell = x->cell,
+    execution shown = {.turn.cell = x->turn.cell,
         .chunk = x->chunk,
         .timeout_ns = x->timeout_ns,
         .started = x->started,
         .failure = FAILURE_ERROR,
         .message = mem_strdup("ended by a restart of the kernel")};
+    atomic_init(&shown.turn.stop, (int)turn_stopped(&x->turn));
     finish(k, &shown);
     free(shown.message);
 }

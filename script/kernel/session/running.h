@@ -19,4 +19,5 @@ void running_abandon(kernel *k);
 void running_interrupt(kernel *k, enum failure why);
 bool running_busy(const kernel *k);
 void running_say_state(kernel *k, const char *state, const char *message);
-void running_free(kernel *k); // the queue
+void running_free(kernel *k);               // the queue
+extern const struct interp_ops running_ops; // arg is the kernel

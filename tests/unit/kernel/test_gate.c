@@ -20,9 +20,9 @@ static int ask(void *arg, const struct question *q, err *e)
 
 static int pass(gate *g, unsigned declared, effect which, const char *scope, err *e)
 {
-    execution x = {.declared = declared};
+    turn x = {.declared = declared};
     struct gate_request r = {
-        .execution = &x, .effect = which, .what = "do it", .scope = scope, .ask = ask};
+        .turn = &x, .effect = which, .what = "do it", .scope = scope, .ask = ask};
     return gate_pass(g, &r, e);
 }
 

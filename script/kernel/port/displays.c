@@ -1,18 +1,30 @@
 // SPDX-License-Identifier: MIT
-#include "script/kernel/port/display.h"
+#include "script/kernel/port/displays.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rowset.h"
 #include "base/str.h"
-#include "script/kernel/effects/actions.h"
 #include "script/kernel/port/logdisplay.h"
 #include "script/protocol/message.h"
 
+#include <stdatomic.h>
+
 enum { UPDATE_MS = 100 };
 
+struct displays {
+    loop *loop;
+    port *port;
+    const struct displays_ops *ops;
+    void *arg;
+    atomic_llong last;
+    // The loop's thread:
+    display *first; // of the live ones
+    bool over;      // the run ends: nothing stays live
+};
+
 struct display {
-    kernel *kernel;
+    displays *all;
     int64_t id;
     char *cell;
     bool held; // somebody has the pointer: it is there until he closes it
@@ -32,7 +44,7 @@ struct display {
 // Something to do to a display on the loop's thread. By pointer for bindings, which hold a display
 // until they close it; by number for Lua.
 struct task {
-    kernel *kernel;
+    displays *all;
     display *display;
     int64_t id;
     void (*fn)(display *d, struct task *t);
@@ -41,9 +53,9 @@ struct task {
     void *on_end_arg;
 };
 
-static display *find(const kernel *k, int64_t id)
+static display *find(const displays *all, int64_t id)
 {
-    display *d = k->displays;
+    display *d = all->first;
     while (d && d->id != id)
         d = d->next;
     return d;
@@ -52,7 +64,7 @@ static display *find(const kernel *k, int64_t id)
 static void perform(void *arg)
 {
     struct task *t = arg;
-    display *d = t->display, *of_lua = d ? NULL : find(t->kernel, t->id);
+    display *d = t->display, *of_lua = d ? NULL : find(t->all, t->id);
     if (of_lua && !of_lua->held) // a binding's goes only when it says so
         d = of_lua;
     if (d)
@@ -64,10 +76,10 @@ static void perform(void *arg)
 static void post(struct task task)
 {
     struct task *t = mem_dup(&task, sizeof task);
-    if (loop_is_current(t->kernel->loop))
+    if (loop_is_current(t->all->loop))
         perform(t);
     else
-        loop_post(t->kernel->loop, perform, t);
+        loop_post(t->all->loop, perform, t);
 }
 
 static cJSON *take_rows(display *d)
@@ -94,7 +106,7 @@ static void send_pending(display *d, bool closed)
     if (closed)
         json_set_bool(event, "closed", true);
     d->sent = clock_mono();
-    kernel_emit(d->kernel, event);
+    port_emit(d->all->port, event);
 }
 
 static void on_timer(void *arg)
@@ -115,10 +127,10 @@ static void schedule(display *d)
 
 static void enter(display *d, struct task *t)
 {
-    d->timer = loop_timer_new(d->kernel->loop, on_timer, d);
+    d->timer = loop_timer_new(d->all->loop, on_timer, d);
     d->sent = clock_mono();
-    d->next = d->kernel->displays;
-    d->kernel->displays = d;
+    d->next = d->all->first;
+    d->all->first = d;
 }
 
 static void replace(display *d, struct task *t)
@@ -143,7 +155,7 @@ static void change_rows(display *d, struct task *t)
 
 static void finish(display *d, struct task *t)
 {
-    for (display **at = &d->kernel->displays; *at; at = &(*at)->next) {
+    for (display **at = &d->all->first; *at; at = &(*at)->next) {
         if (*at != d)
             continue;
         *at = d->next;
@@ -155,7 +167,7 @@ static void finish(display *d, struct task *t)
         log_display_end(d->log);
     send_pending(d, true);
     if (d->log)
-        actions_log_closed(d->kernel->actions, d->id, d->whole);
+        d->all->ops->log_closed(d->all->arg, d->id, d->whole);
     log_display_free(d->log);
     loop_timer_free(d->timer);
     free(d->cell);
@@ -165,13 +177,13 @@ static void finish(display *d, struct task *t)
 // Stops feeding it, and closes it.
 static void end(display *d)
 {
-    kernel *k = d->kernel;
+    displays *all = d->all;
     int64_t id = d->id;
     d->whole = false;
     void (*on_end)(void *arg) = STEAL(d->on_end);
     if (on_end)
         on_end(d->on_end_arg);
-    if (find(k, id))
+    if (find(all, id))
         display_close(d, NULL);
 }
 
@@ -179,16 +191,34 @@ static void set_on_end(display *d, struct task *t)
 {
     d->on_end = t->on_end;
     d->on_end_arg = t->on_end_arg;
-    if (d->kernel->stopping) // all that were there have been ended, or will be
+    if (d->all->over) // all that were there have been ended
         end(d);
 }
 
-static int64_t next_id(kernel *k)
+displays *displays_new(loop *l, port *p, const struct displays_ops *ops, void *arg)
 {
-    return atomic_fetch_add(&k->last_display, 1) + 1;
+    displays *all = mem_alloc(sizeof *all);
+    *all = (displays){.loop = l, .port = p, .ops = ops, .arg = arg};
+    return all;
 }
 
-static void emit_display(kernel *k, int64_t id, const char *in_cell, cJSON *data, const char *flag)
+void displays_free(displays *all)
+{
+    free(all);
+}
+
+void displays_skip(displays *all, int64_t id)
+{
+    atomic_store(&all->last, id);
+}
+
+static int64_t next_id(displays *all)
+{
+    return atomic_fetch_add(&all->last, 1) + 1;
+}
+
+static void emit_display(
+    displays *all, int64_t id, const char *in_cell, cJSON *data, const char *flag)
 {
     cJSON *event = message_new(MESSAGE_display);
     json_set_str(event, "cell", in_cell);
@@ -196,56 +226,53 @@ static void emit_display(kernel *k, int64_t id, const char *in_cell, cJSON *data
     json_set(event, "data", data);
     if (flag)
         json_set_bool(event, flag, true);
-    kernel_emit(k, event);
+    port_emit(all->port, event);
 }
 
-static display *make(kernel *k, int64_t id, const char *in_cell, bool held, log_display *log)
+static display *make(displays *all, int64_t id, const char *in_cell, bool held, log_display *log)
 {
     display *d = mem_alloc(sizeof *d);
-    *d = (display){.kernel = k,
-        .id = id,
-        .cell = mem_strdup(in_cell),
-        .held = held,
-        .log = log,
-        .whole = true};
-    post((struct task){.kernel = k, .display = d, .fn = enter});
+    *d = (display){
+        .all = all, .id = id, .cell = mem_strdup(in_cell), .held = held, .log = log, .whole = true};
+    post((struct task){.all = all, .display = d, .fn = enter});
     return d;
 }
 
-int64_t display_new(kernel *k, const char *in_cell, cJSON *data, bool live)
+int64_t displays_add(displays *all, const char *in_cell, cJSON *data, bool live)
 {
-    int64_t id = next_id(k);
-    emit_display(k, id, in_cell, data, live ? "live" : NULL);
+    int64_t id = next_id(all);
+    emit_display(all, id, in_cell, data, live ? "live" : NULL);
     if (live)
-        make(k, id, in_cell, false, NULL);
+        make(all, id, in_cell, false, NULL);
     return live ? id : 0;
 }
 
-display *display_new_held(kernel *k, const char *in_cell, cJSON *data, bool live)
+display *displays_add_held(displays *all, const char *in_cell, cJSON *data, bool live)
 {
-    int64_t id = next_id(k);
-    emit_display(k, id, in_cell, data, live ? "live" : NULL);
-    return live ? make(k, id, in_cell, true, NULL) : NULL;
+    int64_t id = next_id(all);
+    emit_display(all, id, in_cell, data, live ? "live" : NULL);
+    return live ? make(all, id, in_cell, true, NULL) : NULL;
 }
 
 display *display_beside(const display *d, cJSON *data)
 {
-    return display_new_held(d->kernel, d->cell, data, true);
+    return displays_add_held(d->all, d->cell, data, true);
 }
 
-display *display_new_log(kernel *k, const char *in_cell, const char *title, err *e)
+display *displays_add_log(displays *all, const char *in_cell, const char *title, err *e)
 {
-    int64_t id = next_id(k);
-    log_display *log = log_display_new(journal_spool_dir(k->journal), id, title, k->mask, e);
+    int64_t id = next_id(all);
+    log_display *log = log_display_new(
+        journal_spool_dir(port_journal(all->port)), id, title, port_mask(all->port), e);
     if (!log)
         return NULL;
-    emit_display(k, id, in_cell, log_display_bundle(log), "live");
-    return make(k, id, in_cell, true, log);
+    emit_display(all, id, in_cell, log_display_bundle(log), "live");
+    return make(all, id, in_cell, true, log);
 }
 
-void display_result(kernel *k, const char *in_cell, cJSON *data)
+void displays_add_result(displays *all, const char *in_cell, cJSON *data)
 {
-    emit_display(k, next_id(k), in_cell, data, "result");
+    emit_display(all, next_id(all), in_cell, data, "result");
 }
 
 int64_t display_id(const display *d)
@@ -253,19 +280,19 @@ int64_t display_id(const display *d)
     return d->id;
 }
 
-void display_update(kernel *k, int64_t id, cJSON *data, bool close)
+void displays_update(displays *all, int64_t id, cJSON *data, bool close)
 {
-    post((struct task){.kernel = k, .id = id, .fn = close ? finish : replace, .data = data});
+    post((struct task){.all = all, .id = id, .fn = close ? finish : replace, .data = data});
 }
 
 void display_replace(display *d, cJSON *data)
 {
-    post((struct task){.kernel = d->kernel, .display = d, .fn = replace, .data = data});
+    post((struct task){.all = d->all, .display = d, .fn = replace, .data = data});
 }
 
 void display_rows(display *d, cJSON *rows)
 {
-    post((struct task){.kernel = d->kernel, .display = d, .fn = change_rows, .data = rows});
+    post((struct task){.all = d->all, .display = d, .fn = change_rows, .data = rows});
 }
 
 void display_text(display *d, const char *bytes, size_t n)
@@ -276,7 +303,7 @@ void display_text(display *d, const char *bytes, size_t n)
         schedule(d);
         return;
     }
-    outbox_text(d->kernel->outbox, d->cell, "stdout", bytes, n);
+    port_text(d->all->port, d->cell, "stdout", bytes, n);
 }
 
 void display_note(display *d, const char *note)
@@ -288,29 +315,29 @@ void display_note(display *d, const char *note)
 
 void display_away(display *d, const err *reason, int64_t heard_wall)
 {
-    place_heard(d->kernel->place, reason, heard_wall);
+    d->all->ops->away(d->all->arg, reason, heard_wall);
 }
 
 void display_close(display *d, cJSON *last_data)
 {
-    post((struct task){.kernel = d->kernel, .display = d, .fn = finish, .data = last_data});
+    post((struct task){.all = d->all, .display = d, .fn = finish, .data = last_data});
 }
 
 void display_on_end(display *d, void (*fn)(void *arg), void *arg)
 {
     post((struct task){
-        .kernel = d->kernel, .display = d, .fn = set_on_end, .on_end = fn, .on_end_arg = arg});
+        .all = d->all, .display = d, .fn = set_on_end, .on_end = fn, .on_end_arg = arg});
 }
 
-bool display_is_live(const kernel *k, int64_t id)
+bool displays_is_live(const displays *all, int64_t id)
 {
-    return find(k, id) != NULL;
+    return find(all, id) != NULL;
 }
 
-size_t displays_live(const kernel *k)
+size_t displays_live(const displays *all)
 {
     size_t n = 0;
-    for (const display *d = k->displays; d; d = d->next)
+    for (const display *d = all->first; d; d = d->next)
         n++;
     return n;
 }
@@ -320,34 +347,35 @@ static bool is_endable(const display *d)
     return d->on_end || !d->held;
 }
 
-static display *first_endable(const kernel *k)
+static display *first_endable(const displays *all)
 {
-    display *d = k->displays;
+    display *d = all->first;
     while (d && !is_endable(d))
         d = d->next;
     return d;
 }
 
-void displays_end(kernel *k)
+void displays_end(displays *all)
 {
-    for (display *d; (d = first_endable(k));)
+    all->over = true;
+    for (display *d; (d = first_endable(all));)
         end(d);
-    for (display *d = k->displays; d; d = d->next)
+    for (display *d = all->first; d; d = d->next)
         send_pending(d, true);
 }
 
-void displays_end_of(kernel *k, const char *in_cell)
+void displays_end_of(displays *all, const char *in_cell)
 {
-    for (display *d = k->displays, *next; d; d = next) {
+    for (display *d = all->first, *next; d; d = next) {
         next = d->next;
         if (is_endable(d) && str_eq(d->cell, in_cell))
             end(d);
     }
 }
 
-int display_stop(kernel *k, int64_t id, err *e)
+int displays_stop(displays *all, int64_t id, err *e)
 {
-    display *d = find(k, id);
+    display *d = find(all, id);
     if (!d)
         return err_set(e, ERR_NOT_FOUND, "display %lld is not live any more", (long long)id);
     if (!is_endable(d))

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/effects/effects.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <stdio.h>
+
+// While one shared object is made, which holds the lock, another may be needed.
+static void init_recursive(pthread_mutex_t *m)
+{
+    pthread_mutexattr_t kind;
+    pthread_mutexattr_init(&kind);
+    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(m, &kind);
+    pthread_mutexattr_destroy(&kind);
+}
+
+effects *effects_new(const struct effects_spec *spec, err *e)
+{
+    gate *g = gate_new(spec->allow, spec->headless, e);
+    if (!g)
+        return NULL;
+    effects *fx = mem_alloc(sizeof *fx);
+    fx->spec = *spec;
+    fx->gate = g;
+    fx->env = strv_dup(spec->env);
+    fx->ledger = ledger_new();
+    fx->place = place_new(fx);
+    init_recursive(&fx->shared_lock);
+    return fx;
+}
+
+void effects_free(effects *fx)
+{
+    gate_free(fx->gate);
+    ledger_free(fx->ledger);
+    place_free(fx->place);
+    pthread_mutex_destroy(&fx->shared_lock);
+    strv_free(fx->env);
+    free(fx->run);
+    free(fx->refusing_kubeconfig);
+    free(fx->sandbox_kubeconfig);
+    free(fx);
+}
+
+static bool is_undoable(void *arg, const char *binding)
+{
+    const struct binding *b = effects_binding(arg, binding);
+    return b && b->undo;
+}
+
+void effects_load_past(effects *fx, const fold *past)
+{
+    ledger_load(fx->ledger, past, is_undoable, fx);
+    snprintf(fx->salt, sizeof fx->salt, "%s", json_str_or(fold_first(past), "salt", ""));
+    // What was made in a private sandbox went with it.
+    if (json_bool_or(fold_first(past), "sandbox", false))
+        ledger_forget_left(fx->ledger);
+}
+
+void effects_use_sandbox(effects *fx, const char *kubeconfig)
+{
+    fx->sandbox_kubeconfig = mem_strdup(kubeconfig);
+    fx->spec.cluster.kubeconfig = fx->sandbox_kubeconfig;
+    fx->spec.cluster.context = NULL;
+    place_find(fx->place);
+}
+
+const struct binding *effects_binding(const effects *fx, const char *name)
+{
+    for (const struct binding *const *table = fx->spec.bindings; *table; table++)
+        for (const struct binding *b = *table; b->name; b++)
+            if (str_eq(b->name, name))
+                return b;
+    return NULL;
+}

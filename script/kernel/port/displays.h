@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// What cells leave to look at, and its live updates: at most ten a second, the later state of a row
+// in place of the earlier. A live display belongs to these from displays_add until it is closed;
+// display.h has the functions that feed one.
+//
+// They may be added from any thread: what other threads do to one is posted to the loop's, where it
+// lives.
+#pragma once
+#include "script/kernel/port/display.h"
+#include "script/kernel/port/port.h"
+
+typedef struct displays displays;
+// All on the loop's thread.
+struct displays_ops {
+    // A live log is closed; `whole`: there is no more to come, ever.
+    void (*log_closed)(void *arg, int64_t id, bool whole);
+    // What feeds a display was heard, or cannot be; see display_away.
+    void (*away)(void *arg, const err *reason, int64_t heard_wall);
+};
+
+displays *displays_new(loop *l, port *p, const struct displays_ops *ops, void *arg);
+void displays_free(displays *all);
+// Numbers up to this one are taken, by an earlier kernel of the same run.
+void displays_skip(displays *all, int64_t id);
+
+// Emits the display; takes data. Returns its number; 0 unless it is live. The loop may end it at
+// once.
+int64_t displays_add(displays *all, const char *in_cell, cJSON *data, bool live);
+// The same for a binding, which keeps the pointer until it closes it; NULL unless it is live.
+display *displays_add_held(displays *all, const char *in_cell, cJSON *data, bool live);
+// The same for the value of a cell's last expression.
+void displays_add_result(displays *all, const char *in_cell, cJSON *data);
+// A live log with a spool of its own: what display_text brings is spooled, and shown as the display
+// itself.
+display *displays_add_log(displays *all, const char *in_cell, const char *title, err *e);
+// For Lua, which holds numbers: replaces the data (NULL: leaves it) of a live display, and closes
+// it; one that is closed already, or a binding's, is left alone. Takes data.
+void displays_update(displays *all, int64_t id, cJSON *data, bool close);
+
+// On the loop's thread:
+bool displays_is_live(const displays *all, int64_t id);
+size_t displays_live(const displays *all); // how many
+// Ends all, and from now on whatever comes: but for those of a call that does not come back, which
+// are only said to be closed.
+void displays_end(displays *all);
+// Ends those of a cell that go on by themselves; what a running call feeds is the call's to end.
+void displays_end_of(displays *all, const char *in_cell);
+// Ends one. Errors: ERR_NOT_FOUND when it is not live.
+int displays_stop(displays *all, int64_t id, err *e);

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/port/port.h"
+
+#include "base/mem.h"
+#include "script/kernel/port/outbox.h"
+#include "script/kernel/port/outputs.h"
+
+struct port {
+    loop *loop;
+    const struct port_ops *ops;
+    void *arg;
+    mask *mask;
+    outbox *outbox;
+    outputs *outputs; // the loop's thread
+    journal *journal; // the loop's thread
+    err error;        // the loop's thread: the first
+};
+
+static void tell_broken(void *arg)
+{
+    port *p = arg;
+    p->ops->broken(p->arg);
+}
+
+static void fail(port *p, const err *why)
+{
+    if (p->error.code)
+        return;
+    p->error = *why;
+    loop_post(p->loop, tell_broken, p);
+}
+
+// The first event that cannot be journaled stops the run: nothing is shown that is not kept. Those
+// that say so after it find room in what the journal keeps for last words.
+void port_deliver(port *p, cJSON *event)
+{
+    size_t n;
+    err e = {0};
+    const char *line = journal_append(p->journal, event, &n, &e);
+    if (line)
+        p->ops->journaled(p->arg, line, n);
+    else
+        fail(p, &e);
+    cJSON_Delete(event);
+}
+
+static void on_stream_event(void *arg, cJSON *event)
+{
+    port_deliver(arg, event);
+}
+
+// A run whose output cannot be kept has failed, as one whose events cannot.
+static void on_stream_lost(void *arg, const err *why)
+{
+    fail(arg, why);
+}
+
+static const struct outputs_ops outputs_ops = {.emit = on_stream_event, .lost = on_stream_lost};
+
+static void on_text(void *arg, const char *cell, const char *name, const char *bytes, size_t n)
+{
+    port *p = arg;
+    outputs_text(p->outputs, cell, name, bytes, n);
+}
+
+static void on_event(void *arg, cJSON *event)
+{
+    port *p = arg;
+    p->ops->event(p->arg, event);
+    outputs_settle(p->outputs); // what was printed before it is referred to before it
+    port_deliver(p, event);
+}
+
+static const struct outbox_ops outbox_ops = {.text = on_text, .event = on_event};
+
+port *port_new(loop *l, const struct port_ops *ops, void *arg)
+{
+    port *p = mem_alloc(sizeof *p);
+    *p = (port){.loop = l, .ops = ops, .arg = arg, .mask = mask_new()};
+    p->outbox = outbox_new(l, &outbox_ops, p);
+    p->outputs = outputs_new(l, p->mask, &outputs_ops, p);
+    return p;
+}
+
+void port_free(port *p)
+{
+    outputs_free(p->outputs);
+    outbox_free(p->outbox);
+    port_close(p);
+    mask_free(p->mask);
+    free(p);
+}
+
+void port_open(port *p, journal *j)
+{
+    p->journal = j;
+    outputs_place(p->outputs, journal_spool_dir(j), journal_seq(j) + 1);
+}
+
+void port_close(port *p)
+{
+    journal_close(STEAL(p->journal));
+}
+
+mask *port_mask(port *p)
+{
+    return p->mask;
+}
+
+const journal *port_journal(port *p)
+{
+    return p->journal;
+}
+
+const err *port_error(const port *p)
+{
+    return &p->error;
+}
+
+void port_emit(port *p, cJSON *event)
+{
+    outbox_event(p->outbox, event);
+}
+
+void port_text(port *p, const char *cell, const char *name, const char *bytes, size_t n)
+{
+    outbox_text(p->outbox, cell, name, bytes, n);
+}
+
+void port_flush(port *p)
+{
+    outbox_flush(p->outbox);
+}
+
+struct record {
+    port *port;
+    cJSON *event;
+    err error;
+};
+
+static void start_record(loop_pending *pending, void *arg)
+{
+    struct record *r = arg;
+    outbox_event(r->port->outbox, r->event);
+    outbox_flush(r->port->outbox);
+    r->error = r->port->error;
+    loop_call_finish(pending);
+}
+
+int port_record(port *p, cJSON *event, err *e)
+{
+    static const struct loop_call_ops ops = {.start = start_record};
+    struct record r = {.port = p, .event = event};
+    // An interrupt does not keep a fact out of the journal.
+    loop_call(p->loop, NULL, &ops, &r, 0, NULL);
+    if (!r.error.code)
+        return 0;
+    if (e)
+        *e = r.error;
+    return -1;
+}
+
+void port_begin_cell(port *p, const char *cell, bool captured)
+{
+    outbox_flush(p->outbox);
+    outputs_begin(p->outputs, cell, captured);
+}
+
+void port_end_cell(port *p, const char *cell)
+{
+    outbox_flush(p->outbox);
+    outputs_end(p->outputs, cell, NULL);
+}
+
+struct capture {
+    port *port;
+    const char *cell;
+    buf *captured;
+    bool show;
+};
+
+static void start_capture(loop_pending *pending, void *arg)
+{
+    struct capture *c = arg;
+    outbox_flush(c->port->outbox);
+    outputs_end(c->port->outputs, c->cell, c->captured);
+    if (c->show && c->captured->len)
+        outputs_text(c->port->outputs, c->cell, "stdout", c->captured->data, c->captured->len);
+    loop_call_finish(pending);
+}
+
+void port_take_capture(port *p, const char *cell, bool show, buf *captured)
+{
+    static const struct loop_call_ops ops = {.start = start_capture};
+    struct capture c = {p, cell, captured, show};
+    loop_call(p->loop, NULL, &ops, &c, 0, NULL);
+}
