@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/err.h"
 
+#include "base/str.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,12 +16,32 @@ static const struct {
 #undef X
 };
 
+// Every text of an error is made here, and so is UTF-8 whatever went into it: names of files are
+// bytes, servers say what they like, and a text that is too long is cut between characters.
+static void put_text(err *e, const char *text)
+{
+    size_t n = strlen(text), at = 0;
+    for (size_t i = 0; i < n;) {
+        size_t length = utf8_len(text + i, n - i);
+        const char *from = length ? text + i : UTF8_REPLACEMENT;
+        size_t size = length ? length : strlen(UTF8_REPLACEMENT);
+        if (at + size >= sizeof e->text)
+            break;
+        memcpy(e->text + at, from, size);
+        at += size;
+        i += length ? length : 1;
+    }
+    e->text[at] = '\0';
+}
+
 int err_vset(err *e, err_code code, const char *fmt, va_list args)
 {
     if (e) {
         char text[sizeof e->text]; // the arguments may point into e->text
-        vsnprintf(text, sizeof text, fmt, args);
-        memcpy(e->text, text, sizeof text);
+        int n = vsnprintf(text, sizeof text, fmt, args);
+        if (n >= (int)sizeof text)
+            text[sizeof text - 1 - utf8_partial(text, sizeof text - 1)] = '\0';
+        put_text(e, text);
         e->code = code;
     }
     return -1;

@@ -151,25 +151,45 @@ cJSON *json_parse(const char *text, size_t n, err *e)
     return j;
 }
 
+// How long the character at s is if it stands for itself in a string; 0: it does not.
+static size_t plain_length(const char *s, size_t n)
+{
+    unsigned char c = (unsigned char)*s;
+    if (c >= 0x80)
+        return utf8_len(s, n);
+    return c >= 0x20 && c != '"' && c != '\\' && c != 0x7f;
+}
+
+static void print_escape(buf *out, unsigned char c)
+{
+    static const char names[] = "btn?fr";
+    if (c >= 0x80) // no UTF-8
+        buf_str(out, UTF8_REPLACEMENT);
+    else if (c == '"' || c == '\\')
+        buf_fmt(out, "\\%c", c);
+    else if (c >= '\b' && c <= '\r' && c != '\v')
+        buf_fmt(out, "\\%c", names[c - '\b']);
+    else
+        buf_fmt(out, "\\u%04x", c);
+}
+
+// JSON is UTF-8 (RFC 8259, 8.1), and whoever reads it refuses the whole text for one other byte: so
+// no text is made with one, whatever was in the tree.
 static void print_string(buf *out, const char *s)
 {
+    size_t n = strlen(s), from = 0;
     buf_char(out, '"');
-    const char *from = s;
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c >= 0x20 && c != '"' && c != '\\' && c != 0x7f)
+    for (size_t i = 0; i < n;) {
+        size_t length = plain_length(s + i, n - i);
+        if (length) {
+            i += length;
             continue;
-        buf_add(out, from, (size_t)(s - from));
-        from = s + 1;
-        static const char names[] = "btn?fr";
-        if (c == '"' || c == '\\')
-            buf_fmt(out, "\\%c", c);
-        else if (c >= '\b' && c <= '\r' && c != '\v')
-            buf_fmt(out, "\\%c", names[c - '\b']);
-        else
-            buf_fmt(out, "\\u%04x", c);
+        }
+        buf_add(out, s + from, i - from);
+        print_escape(out, (unsigned char)s[i]);
+        from = ++i;
     }
-    buf_add(out, from, (size_t)(s - from));
+    buf_add(out, s + from, n - from);
     buf_char(out, '"');
 }
 

@@ -129,7 +129,7 @@ void utf8_clean(buf *out, const char *s, size_t n)
             continue;
         }
         buf_add(out, s + from, i - from);
-        buf_str(out, "\xef\xbf\xbd");
+        buf_str(out, UTF8_REPLACEMENT);
         from = ++i;
     }
     buf_add(out, s + from, n - from);

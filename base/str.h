@@ -28,6 +28,7 @@ size_t utf8_len(const char *s, size_t n);
 bool utf8_valid(const char *s, size_t n);
 // How many bytes at the end of s are the start of a sequence that more bytes may complete (0–3).
 size_t utf8_partial(const char *s, size_t n);
+#define UTF8_REPLACEMENT "\xef\xbf\xbd" // U+FFFD
 // Appends s with every invalid byte replaced by U+FFFD, and every NUL, which no C string and no
 // string of cJSON can hold.
 void utf8_clean(buf *out, const char *s, size_t n);

@@ -3,6 +3,7 @@
 
 #include "base/loop/stream.h"
 #include "base/mem.h"
+#include "script/journal/reader.h"
 #include "script/protocol/frame.h"
 
 #include <errno.h>
@@ -24,6 +25,8 @@ struct client {
     frame_reader frames;
     struct request *requests;
     int64_t last_id;
+    char *journal; // of the run, from the welcome on; NULL: there is nothing to catch up with
+    int64_t seen;  // number of the last event that was handed out
     bool dispatching, closed; // closed from a callback: freed after it
 };
 
@@ -49,6 +52,18 @@ static void forget_requests(client *c)
     }
 }
 
+// Where in the run this client is.
+static void note(client *c, message_type type, const cJSON *message)
+{
+    int64_t number = json_int_or(message, "seq", 0);
+    if (type == MESSAGE_welcome && !c->journal)
+        c->journal = mem_strdup(json_str(message, "journal"));
+    if (type != MESSAGE_welcome ? number > c->seen : c->seen < 0)
+        c->seen = number;
+    if (type == MESSAGE_end)
+        free(STEAL(c->journal));
+}
+
 static int handle(void *arg, const char *line, size_t n, err *e)
 {
     client *c = arg;
@@ -56,6 +71,7 @@ static int handle(void *arg, const char *line, size_t n, err *e)
     if (!message)
         return err_wrap(e, "the kernel sent what is not JSON");
     message_type type = message_type_of(message);
+    note(c, type, message);
     struct request *r =
         type == MESSAGE_reply ? take_request(c, json_int_or(message, "to", 0)) : NULL;
     if (r)
@@ -67,10 +83,34 @@ static int handle(void *arg, const char *line, size_t n, err *e)
     return c->closed ? -1 : 0;
 }
 
+static void hand_out(client *c, const cJSON *event)
+{
+    message_type type = message_type_of(event);
+    if (type == MESSAGE_NONE || json_int_or(event, "seq", 0) <= c->seen)
+        return;
+    note(c, type, event);
+    c->ops->event(c->arg, type, event);
+}
+
+// A kernel does not wait for ever for who reads slowly: what it had still to send is in the
+// journal.
+static void catch_up(client *c)
+{
+    reader *r = c->journal && c->seen >= 0 ? reader_open(c->journal, NULL) : NULL;
+    for (int got = 1; r && got > 0 && c->journal && !c->closed;) {
+        AUTO_JSON *event = NULL;
+        got = reader_next(r, &event, NULL);
+        if (got > 0)
+            hand_out(c, event);
+    }
+    reader_close(r);
+}
+
 static void destroy(client *c)
 {
     stream_close(c->stream);
     frame_reader_done(&c->frames);
+    free(c->journal);
     free(c);
 }
 
@@ -78,6 +118,7 @@ static void end(client *c, const err *reason)
 {
     stream_close(STEAL(c->stream));
     c->dispatching = true;
+    catch_up(c);
     forget_requests(c);
     if (!c->closed)
         c->ops->closed(c->arg, reason);
@@ -163,6 +204,7 @@ void client_hello(client *c, int64_t from, bool owner)
     json_set_int(hello, "version", PROTOCOL_VERSION);
     json_set_int(hello, "from", from);
     json_set_bool(hello, "owner", owner);
+    c->seen = from;
     client_send(c, hello);
 }
 

@@ -12,8 +12,9 @@ typedef struct client client;
 struct client_ops {
     // Every message from the kernel but replies to client_request. `message` is borrowed.
     void (*event)(void *arg, message_type type, const cJSON *message);
-    // The connection is over; reason->code is ERR_NONE for an orderly end. Close the client then or
-    // later; no callback after it.
+    // The connection is over; reason->code is ERR_NONE for an orderly end. What the kernel had
+    // journaled and not sent has come by `event` before. Close the client then or later; no
+    // callback after it.
     void (*closed)(void *arg, const err *reason);
 };
 

@@ -485,4 +485,20 @@ def test_two_at_once(t):
         assert process.returncode == 0 and "4 cells ok" in out, out
 
 
+def test_a_reader_that_pauses_gets_everything(t):
+    """The kernel does not wait for ever for who reads slowly; what it had still to send is in the journal."""
+    folder = t.dir()
+    with open(os.path.join(folder, "much.lua"), "w", encoding="utf-8") as f:
+        f.write("-- %% Much\nfor i = 1, 3000 do display(('%05d '):format(i):rep(100)) end\n"
+                "-- %% Last\nprint 'the end'\n")
+    run_it = subprocess.Popen([FIRESTEEL, "run", "much.lua"], cwd=folder, stdout=subprocess.PIPE, text=True)
+    t.after(run_it.kill)
+    journal = eventually(lambda: next(iter(glob.glob(os.path.join(folder, ".firesteel", "much-*.jsonl"))), None))
+    eventually(lambda: '"type":"end"' in open(journal, encoding="utf-8").read())
+    time.sleep(3)  # longer than the kernel waits for its clients
+    out, _ = run_it.communicate(timeout=60)
+    assert run_it.returncode == 0, run_it.returncode
+    assert all(f"{i:05d} {i:05d}" in out for i in range(1, 3001)) and "the end" in out
+
+
 run(globals())

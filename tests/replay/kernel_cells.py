@@ -52,6 +52,27 @@ def test_output_that_is_not_utf8(t):
     assert k.run(r'print("a\0b") print "c"').out == "a\ufffdb\nc\n"
 
 
+def test_errors_that_are_not_utf8(t):
+    """Lua's strings are bytes. What leaves the kernel is text: journal and clients read every line of it."""
+    k = Kernel(t)
+    assert k.run(r'error("caf\xe9")').error["message"] == "caf\ufffd"
+    assert k.run(r'assert(io.open("caf\xe9"))').error["message"].startswith("caf\ufffd: No such file")
+    long = k.run(r'firesteel.call("x" .. ("é"):rep(700), {})')  # is cut, and not within a character
+    assert "é" * 400 in long.error["message"] and "\ufffd" not in long.error["message"], long.error
+    assert k.run(r'error(setmetatable({}, {__tostring = function() return "\xff!" end}))').error["message"] == "\ufffd!"
+    refused = k.run(r'sh("echo \xe9")').error["message"]
+    assert "command" in refused and "is not UTF-8 text" in refused, refused
+    assert "a key is not UTF-8 text" in k.run(r'firesteel.json{["\xe9"] = 1}').error["message"]
+    name = os.fsencode(k.cwd) + b"/caf\xe9.txt"
+    with open(name, "w", encoding="utf-8") as f:
+        f.write("read")
+    assert k.run(r'io.open("caf\xe9.txt"):read "a"').value == "read"
+    assert k.run("sh 'ls caf*'").out == "caf\ufffd.txt\n"
+    with open(k.journal(), encoding="utf-8") as f:
+        lines = f.read().splitlines()
+    assert all(json.loads(line)["type"] for line in lines) and len(lines) > 20
+
+
 def test_shell(t):
     k = Kernel(t)
     r = k.run('r = sh("echo one; echo two >&2; exit 3", {check = false})\nprint(r.code, #r.output)')

@@ -43,6 +43,59 @@ def test_loops_that_catch_errors(t):
     interrupt(k, "while true do pcall(error, 'x') end")
 
 
+SLOW_TO_SHOW = """slow = setmetatable({}, {__tostring = function()
+  local till = os.time() + 60 while os.time() < till do pcall(function() while true do end end) end end})"""
+
+
+def ask_about_slow(k):
+    """A lookup whose answer takes a person's own __tostring, which does not end by itself."""
+    assert k.run(SLOW_TO_SHOW).state == "ok"
+    k.send(type="inspect", id=990, source="slow", cursor=2)
+    k.send(type="complete", id=991, source="slow.", cursor=5)
+    time.sleep(0.1)
+
+
+def test_an_interrupt_while_a_lookup_is_answered(t):
+    k = Kernel(t)
+    for _ in range(3):
+        ask_about_slow(k)
+        cell_id = k.insert("while true do end")
+        k.start(cell_id)
+        assert k.ask(type="interrupt")["ok"]  # the cell waits for the lookup, or has just begun
+        assert k.done(cell_id, 5)["state"] == "cancelled"
+    assert k.run("'still ' .. 'here'").value == "still here"
+
+
+def test_a_timeout_while_a_lookup_is_answered(t):
+    k = Kernel(t)
+    ask_about_slow(k)
+    cell_id = k.insert("while true do end", 'timeout="300ms"')
+    k.start(cell_id)
+    assert k.done(cell_id, 8)["state"] == "failed"
+    assert k.of("error", cell=cell_id)[0]["name"] == "timeout"
+
+
+def test_an_interrupt_of_one_cell_does_not_reach_the_next(t):
+    k = Kernel(t)
+    for _ in range(20):
+        first = k.insert("print 'on' while true do end")
+        k.start(first)
+        k.wait(lambda e: e["type"] == "stream" and e["cell"] == first)
+        k.send(type="interrupt")
+        second = k.insert("local n = 0 for i = 1, 1e6 do n = n + 1 end return n")
+        k.start(second)
+        assert k.done(first)["state"] == "cancelled"
+        assert k.done(second)["state"] == "ok"
+
+
+def test_a_capture_that_does_not_fit_into_memory(t):
+    k = Kernel(t, "", "--memory", "8M")
+    r = k.run("local line = ('x'):rep(1023) for i = 1, 15 * 1024 do print(line) end", 'capture="all"')
+    assert r.state == "failed" and r.error["name"] == "memory", r
+    assert "--memory" in r.error["message"], r.error
+    assert k.run("all").value is None and k.run("1 + 1").value == "2"
+
+
 def test_coroutines(t):
     k = Kernel(t)
     interrupt(k, "coroutine.wrap(function() while true do end end)()")

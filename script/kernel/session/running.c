@@ -211,11 +211,12 @@ static void finish(kernel *k, execution *x)
     *(x->failure == FAILURE_NONE            ? &k->counts.ok
         : x->failure == FAILURE_INTERRUPTED ? &k->counts.cancelled
                                             : &k->counts.failed) += 1;
-    if (x->failure != FAILURE_NONE) {
+    if (x->failure == FAILURE_NONE)
+        return;
+    if (!turn_stopped(&x->turn)) // else that was done when it was stopped, and these came after it
         forget_queue(k);
-        if (k->started_all)
-            life_end(k, failure_exit(x->failure), x->message);
-    }
+    if (k->started_all)
+        life_end(k, failure_exit(x->failure), x->message);
 }
 
 static void on_executed(void *arg, execution *x)

@@ -34,6 +34,31 @@ TEST(err_keeps_its_own_text_when_wrapped)
     CHECK_INT(err_exit_code(ERR_REFUSED), 3);
 }
 
+TEST(err_texts_are_utf8)
+{
+    err e = {0};
+    err_set(&e, ERR_FAILED, "%s", "caf\xe9 \xc3");
+    CHECK_STR(e.text, "caf\xef\xbf\xbd \xef\xbf\xbd");
+    err_errno(&e, ENOENT, "open %s", "\xff");
+    CHECK_HAS(e.text, "open \xef\xbf\xbd: No such");
+    for (int before = 0; before < 4; before++) { // cut at every place of a character of four bytes
+        AUTO_BUF text = {0};
+        buf_add(&text, "xxx", (size_t)before);
+        for (int i = 0; i < 300; i++)
+            buf_str(&text, "\xf0\x9f\x94\xa5");
+        err_set(&e, ERR_FAILED, "%s", buf_cstr(&text));
+        CHECK(utf8_valid(e.text, strlen(e.text)) && strlen(e.text) > 990);
+        CHECK(!strstr(e.text, "\xef\xbf\xbd"));
+        err_wrap(&e, "%s", buf_cstr(&text));
+        CHECK(utf8_valid(e.text, strlen(e.text)) && !strstr(e.text, "\xef\xbf\xbd"));
+    }
+    AUTO_BUF bad = {0}; // each byte of which becomes three
+    for (int i = 0; i < 2000; i++)
+        buf_char(&bad, '\xff');
+    err_set(&e, ERR_FAILED, "%s", buf_cstr(&bad));
+    CHECK(utf8_valid(e.text, strlen(e.text)) && strlen(e.text) > 990);
+}
+
 TEST(utf8_accepts_and_refuses_as_rfc3629)
 {
     CHECK_INT(utf8_len("\xf0\x9f\x94\xa5", 4), 4);

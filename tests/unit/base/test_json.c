@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "tests/support/tap.h"
 
 static char *round_trip(const char *text)
@@ -64,6 +65,22 @@ TEST(canonical_text_sorts_keys)
     AUTO_BUF out = {0};
     json_print_canonical(&out, a);
     CHECK_STR(out.data, "{\"c\":3,\"z\":{\"a\":2,\"b\":1}}");
+}
+
+TEST(what_is_printed_is_utf8)
+{
+    AUTO_JSON *j = cJSON_CreateObject();
+    json_set_str(j, "k\xe9y", "\xff caf\xe9 \xe2\x82");
+    json_set_str(j, "good", "\xf0\x9f\x94\xa5 \xc3\xa9");
+    AUTO_BUF out = {0}, sorted = {0};
+    json_print(&out, j);
+    CHECK_STR(out.data,
+        "{\"k\xef\xbf\xbdy\":\"\xef\xbf\xbd caf\xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd\","
+        "\"good\":\"\xf0\x9f\x94\xa5 \xc3\xa9\"}");
+    AUTO_JSON *again = json_parse(out.data, out.len, NULL);
+    CHECK(again);
+    json_print_canonical(&sorted, j);
+    CHECK(utf8_valid(sorted.data, sorted.len));
 }
 
 TEST(getters_and_setters)
