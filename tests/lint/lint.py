@@ -54,8 +54,10 @@ LAYERS = {
     "tui/term": ["base/loop", "tui/grid", "tui/edit/key.h"],
     "tui/part": ["tui/grid", "tui/edit", "tui/syntax", "script/journal/spool.h",
                  "script/journal/text.h"],
-    "tui/view": ["tui/grid", "tui/edit", "tui/syntax", "tui/part", "script/notebook", "script/journal",
-                 "script/protocol", "base/loop"],
+    "tui/bench": ["tui/grid", "tui/edit", "tui/syntax", "tui/part", "tui/view", "script/notebook",
+                  "script/journal", "script/protocol", "base/loop"],
+    "tui/view": ["tui/grid", "tui/edit", "tui/syntax", "tui/part", "tui/bench", "script/notebook",
+                 "script/journal", "script/protocol", "base/loop"],
 }
 # protocol's client and server speak over the loop
 LAYERS["script/protocol"].append("base/loop")

@@ -10,12 +10,12 @@
 #include "base/digest.h"
 #include "base/hashmap.h"
 #include "script/journal/fold.h"
+#include "tui/bench/bench.h"
+#include "tui/bench/history.h"
 #include "tui/edit/edit.h"
 #include "tui/edit/keymap.h"
 #include "tui/part/look.h"
 #include "tui/syntax/syntax.h"
-#include "tui/view/bench.h"
-#include "tui/view/history.h"
 
 typedef struct view view;
 struct view_ops {

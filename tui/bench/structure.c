@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tui/view/structure.h"
+#include "tui/bench/structure.h"
 
 #include "base/mem.h"
 #include "base/path.h"

@@ -3,7 +3,7 @@
 // the screen is drawn anew. While the past of a run comes in, what is shown stays as it is.
 #include "base/mem.h"
 #include "base/str.h"
-#include "tui/view/structure.h"
+#include "tui/bench/structure.h"
 
 #include <string.h>
 

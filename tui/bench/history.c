@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tui/view/history.h"
+#include "tui/bench/history.h"
 
 #include "base/clock.h"
 #include "base/digest.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tui/view/bench.h"
+#include "tui/bench/bench.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
