@@ -134,7 +134,7 @@ static void put_cell(struct table_view *v, grid *g, rect body, const struct tabl
         duration_age(&age, now > r->created ? now - r->created : 0);
         words = buf_cstr(&age);
     }
-    style st = column == 0 ? (style){0} : table_look(words);
+    style st = column == 0 ? (style){0} : tablevalue_look(words);
     rect clip = body;
     if (l->pinned && column > 0) {
         clip.x += l->pinned + l->gap;
