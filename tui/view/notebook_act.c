@@ -235,6 +235,7 @@ static bool act_editing(struct notebook_view *v, enum action a)
         return true;
     }
     bool looks = (a == ACT_INSERT_TAB || a == ACT_INSPECT) && lookup_ask(b, s, a == ACT_INSPECT);
+    a = a == ACT_INSPECT ? ACT_UNINDENT : a; // where there is no name
     bool done = looks || edit_act(s->edit, a, &b->clipboard);
     if (!done && (a == ACT_UP || a == ACT_DOWN)) {
         size_t to = a == ACT_UP ? (v->at ? v->at - 1 : 0) : v->at + 1;
