@@ -5,7 +5,7 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "tui/view/view.h"
+#include "tui/bench/bench_private.h"
 
 #include <string.h>
 #include <unistd.h>

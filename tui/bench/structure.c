@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "tui/bench/bench_private.h"
 
 #include <string.h>
 

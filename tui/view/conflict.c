@@ -5,8 +5,9 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "tui/bench/command.h"
 #include "tui/part/dialog.h"
-#include "tui/view/view.h"
+#include "tui/view/views.h"
 
 struct conflict_view {
     view head;
@@ -26,7 +27,7 @@ static bool too_early(struct conflict_view *v)
 static void draw(view *view_, grid *g, rect area)
 {
     struct conflict_view *v = (struct conflict_view *)view_;
-    const char *path = v->path ? v->path : v->head.bench->path;
+    const char *path = v->path ? v->path : bench_path(v->head.bench);
     AUTO_FREE char *name = path_basename(path ? path : "");
     AUTO_FREE char *words = str_fmt(v->exists ? "%s is there already.\no  overwrite it\n"
                                               : "o  overwrite %s\n"

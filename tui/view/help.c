@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "tui/part/filter.h"
 #include "tui/part/scroll.h"
-#include "tui/view/view.h"
+#include "tui/view/views.h"
 
 #include <string.h>
 
@@ -117,15 +117,15 @@ static void draw(view *view_, grid *g, rect area)
     filter_draw(&v->filter, g, (rect){area.x, area.y + area.h - 1, area.w, 1});
 }
 
-static unsigned mode(view *v)
+static unsigned mode(const view *v)
 {
-    return filter_mode(&((struct help_view *)v)->filter);
+    return filter_mode(&((const struct help_view *)v)->filter);
 }
 
 static bool act(view *view_, enum action a)
 {
     struct help_view *v = (struct help_view *)view_;
-    if (filter_act(&v->filter, a, &view_->bench->clipboard)) {
+    if (filter_act(&v->filter, a, bench_clipboard(view_->bench))) {
         find(v);
         return true;
     }

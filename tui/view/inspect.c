@@ -3,7 +3,7 @@
 // closes it and goes on to the cell.
 #include "base/mem.h"
 #include "tui/part/dialog.h"
-#include "tui/view/view.h"
+#include "tui/view/views.h"
 
 struct inspect_view {
     view head;
@@ -14,8 +14,9 @@ struct inspect_view {
 static void draw(view *view_, grid *g, rect area)
 {
     struct inspect_view *v = (struct inspect_view *)view_;
-    const bench *b = v->head.bench;
-    int x = b->caret_x, y = b->caret_y, below = area.y + area.h - y - 1, above = y - area.y;
+    int x, y;
+    bench_caret(v->head.bench, &x, &y);
+    int below = area.y + area.h - y - 1, above = y - area.y;
     if (y >= 0 && below >= above)
         area = (rect){area.x, y + 1, area.w, below};
     else if (y >= 0)
@@ -38,16 +39,12 @@ static bool act(view *view_, enum action a)
 
 static void type(view *view_, key k)
 {
-    bench *b = view_->bench;
-    view_pop(view_);
-    bench_key_now(b, k);
+    view_pop_key(view_, k);
 }
 
 static void paste(view *view_, const char *words, size_t n)
 {
-    bench *b = view_->bench;
-    view_pop(view_);
-    bench_paste_now(b, words, n);
+    view_pop_paste(view_, words, n);
 }
 
 static void done(view *view_)

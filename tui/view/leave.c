@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Leaving: at once when there is nothing to decide; else what is unsaved is asked about. What runs
-// goes on, and the shell is told how to come back.
+// What becomes of unsaved changes, asked when one leaves. What runs goes on, and the shell is told
+// how to come back.
+#include "tui/bench/command.h"
 #include "tui/part/dialog.h"
-#include "tui/view/view.h"
+#include "tui/view/views.h"
 
 static void draw(view *v, grid *g, rect area)
 {
@@ -14,7 +15,7 @@ static void draw(view *v, grid *g, rect area)
                                   "s  save and leave\n"
                                   "d  discard them and leave\n"
                                   "Esc  stay";
-    dialog_draw(g, area, "Unsaved changes", v->bench->client ? with : without, "", NULL);
+    dialog_draw(g, area, "Unsaved changes", bench_has_kernel(v->bench) ? with : without, "", NULL);
 }
 
 static void hint(const view *v, buf *out)
@@ -47,10 +48,5 @@ const struct view_ops leave_view_ops = {
 
 void leave_push(bench *b)
 {
-    remote_flush(b);
-    bool unsaved = b->client ? !b->saved : orphan_unsaved(b);
-    if (!unsaved || b->read_only)
-        leave_now(b, false);
-    else
-        view_push(b, &leave_view_ops, sizeof(view));
+    view_push(b, &leave_view_ops, sizeof(view));
 }

@@ -4,6 +4,8 @@
 #pragma once
 #include "tui/bench/structure.h"
 #include "tui/view/cellview.h"
+#include "tui/view/drawing.h"
+#include "tui/view/views.h"
 
 struct notebook_view {
     view head;

@@ -5,7 +5,7 @@
 #include "tui/grid/layout.h"
 #include "tui/grid/utf8.h"
 #include "tui/part/scroll.h"
-#include "tui/view/view.h"
+#include "tui/view/views.h"
 
 #include <string.h>
 
@@ -69,9 +69,8 @@ static void draw(view *view_, grid *g, rect area)
 static bool act(view *view_, enum action a)
 {
     struct pick_view *v = (struct pick_view *)view_;
-    bench *b = view_->bench;
     if (a == ACT_BACK) {
-        b->ops->quit(b->arg, false);
+        bench_quit(view_->bench);
         return true;
     }
     if (a != ACT_OPEN || v->scroll.n == 0)

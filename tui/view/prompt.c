@@ -3,8 +3,9 @@
 // the search.
 #include "base/mem.h"
 #include "base/str.h"
+#include "tui/bench/command.h"
 #include "tui/part/line.h"
-#include "tui/view/view.h"
+#include "tui/view/views.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -136,10 +137,8 @@ static void finish(struct prompt_view *v)
     enum action a = any ? v->hits[v->at] : ACT_NONE;
     view_pop(&v->head);
     if (search) {
-        if (*typed) {
-            buf_clear(&b->search);
-            buf_str(&b->search, typed);
-        }
+        if (*typed)
+            bench_search_for(b, typed);
         bench_act(b, ACT_SEARCH_NEXT);
     } else if (!any) {
         bench_complain(b, "there is no action %s", typed);
@@ -170,7 +169,7 @@ static bool act(view *view_, enum action a)
         }
         break;
     }
-    if (!line_act(v->line, a, &view_->bench->clipboard, false))
+    if (!line_act(v->line, a, bench_clipboard(view_->bench), false))
         return false;
     find(v);
     return true;
@@ -190,7 +189,7 @@ static void type(view *view_, key k)
     find(v);
 }
 
-static unsigned mode(view *v)
+static unsigned mode(const view *v)
 {
     return MODE_VIEW | MODE_LINE;
 }

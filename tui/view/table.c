@@ -4,11 +4,13 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "tui/bench/remote.h"
 #include "tui/part/filter.h"
 #include "tui/part/scroll.h"
 #include "tui/part/tabledata.h"
 #include "tui/part/tablevalue.h"
 #include "tui/view/open.h"
+#include "tui/view/views.h"
 
 #include <string.h>
 
@@ -38,7 +40,7 @@ static const struct {
 
 static const struct output *output_of(const struct table_view *v)
 {
-    return fold_display(v->head.bench->fold, v->display);
+    return fold_display(bench_fold(v->head.bench), v->display);
 }
 
 static const cJSON *table_of(const struct table_view *v)
@@ -111,7 +113,7 @@ static void draw_title(struct table_view *v, grid *g, rect area)
     if (o && !o->live)
         x += grid_print(g, area, x, area.y, LOOK_DIM, "  ended");
     if (note)
-        status_away(v->head.bench, false, &away); // which goes on counting
+        bench_away(v->head.bench, false, &away); // which goes on counting
     if (note)
         x += grid_print(g, area, x, area.y, LOOK_ERROR, "  %s", away.len ? buf_cstr(&away) : note);
     if (*pattern)
@@ -206,9 +208,9 @@ static bool offers(const struct table_view *v, const char *name)
 // What a display has answered opens above the table, unless that has been left meanwhile.
 static void on_acted(bench *b, const cJSON *reply)
 {
-    if (b->top->ops != &table_view_ops)
+    if (bench_top(b)->ops != &table_view_ops)
         return;
-    b->say[0] = '\0';
+    bench_hush(b);
     if (json_str(reply, "text"))
         page_push_text(b, json_str_or(reply, "title", ""), json_str(reply, "text"));
     else if (json_get(reply, "display"))
@@ -263,7 +265,7 @@ static void refilter(struct table_view *v)
 static bool act(view *view_, enum action a)
 {
     struct table_view *v = (struct table_view *)view_;
-    if (filter_act(&v->filter, a, &view_->bench->clipboard)) {
+    if (filter_act(&v->filter, a, bench_clipboard(view_->bench))) {
         refilter(v);
         return true;
     }
@@ -283,9 +285,9 @@ static bool act(view *view_, enum action a)
     return true;
 }
 
-static unsigned mode(view *v)
+static unsigned mode(const view *v)
 {
-    return filter_mode(&((struct table_view *)v)->filter);
+    return filter_mode(&((const struct table_view *)v)->filter);
 }
 
 static void type(view *view_, key k)
