@@ -177,6 +177,8 @@ static void draw_from(view *v, grid *g, rect area)
     if (!grid_cursor(g, &v->bench->caret_x, &v->bench->caret_y))
         v->bench->caret_x = v->bench->caret_y = -1;
     grid_set_cursor(g, -1, -1);
+    if (v->ops->settle)
+        v->ops->settle(v, area);
     v->ops->draw(v, g, area);
 }
 

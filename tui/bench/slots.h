@@ -16,7 +16,7 @@ struct slot *slot_at(const bench *b, size_t i);
 // *i (may be NULL) is where it stands. NULL: there is none, or no id.
 struct slot *slot_by_id(const bench *b, const char *id, size_t *i);
 const cell *slot_cell(const bench *b, size_t i);           // as the document has it
-const struct run_cell *slot_run(const bench *b, size_t i); // NULL: it has never run
+const struct run_cell *slot_run(const bench *b, size_t i); // NULL: no event tells of it
 
 const char *slot_id(const struct slot *s);
 edit *slot_edit(const struct slot *s); // after a change by a person: slot_typed

@@ -113,33 +113,57 @@ static char *question_words(const cJSON *q)
     return mem_strndup(all, end ? (size_t)(end + 1 - all) : strlen(all));
 }
 
-static void draw_question(struct ask_view *v, const cJSON *q, grid *g, rect area)
+// A question as a dialog, with what it borrows.
+struct asked {
+    struct dialog dialog;
+    struct dialog_row *rows;
+    char *title, *context, *words;
+    buf keys, brief;
+};
+
+static void asked_of(const struct ask_view *v, const cJSON *q, struct asked *a)
 {
     const cJSON *effect = json_get(q, "effect");
     size_t most = 5 + (size_t)cJSON_GetArraySize(json_get(effect, "objects")), n = 0;
-    AUTO_FREE struct dialog_row *rows = mem_array(most, sizeof *rows);
-    AUTO_FREE char *title = title_of(v->head.bench, q);
-    AUTO_FREE char *context = str_fmt("%s%s", json_str_or(effect, "context", ""),
-        json_bool_or(effect, "sandbox", false) ? " (the run's own sandbox)" : "");
-    AUTO_BUF keys = {0}, brief = {0};
-    AUTO_FREE char *words = question_words(q);
-    add_row(rows, &n, NULL, words, (style){0});
-    n += effect_rows(effect, context, rows + n);
+    *a = (struct asked){.rows = mem_array(most, sizeof *a->rows),
+        .title = title_of(v->head.bench, q),
+        .context = str_fmt("%s%s", json_str_or(effect, "context", ""),
+            json_bool_or(effect, "sandbox", false) ? " (the run's own sandbox)" : ""),
+        .words = question_words(q)};
+    add_row(a->rows, &n, NULL, a->words, (style){0});
+    n += effect_rows(effect, a->context, a->rows + n);
     if (is_text(q))
-        buf_str(&keys, "Enter answers   Esc later");
+        buf_str(&a->keys, "Enter answers   Esc later");
     else
-        choice_keys(q, false, &keys);
+        choice_keys(q, false, &a->keys);
     if (!is_text(q))
-        choice_keys(q, true, &brief);
-    rect input = dialog_show(g, area,
-        &(struct dialog){.title = title,
-            .rows = rows,
-            .n = n,
-            .keys = buf_cstr(&keys),
-            .short_keys = brief.len ? buf_cstr(&brief) : NULL,
-            .frame = str_eq(json_str(effect, "class"), "destructive") ? LOOK_ERROR : LOOK_ACCENT,
-            .input = is_text(q),
-            .scroll = &v->scroll});
+        choice_keys(q, true, &a->brief);
+    a->dialog = (struct dialog){.title = a->title,
+        .rows = a->rows,
+        .n = n,
+        .keys = buf_cstr(&a->keys),
+        .short_keys = a->brief.len ? buf_cstr(&a->brief) : NULL,
+        .frame = str_eq(json_str(effect, "class"), "destructive") ? LOOK_ERROR : LOOK_ACCENT,
+        .input = is_text(q),
+        .scroll = &v->scroll};
+}
+
+static void asked_done(struct asked *a)
+{
+    buf_done(&a->keys);
+    buf_done(&a->brief);
+    free(a->rows);
+    free(a->title);
+    free(a->context);
+    free(a->words);
+}
+
+static void draw_question(const struct ask_view *v, const cJSON *q, grid *g, rect area)
+{
+    struct asked a;
+    asked_of(v, q, &a);
+    rect input = dialog_show(g, area, &a.dialog);
+    asked_done(&a);
     if (!is_text(q))
         return;
     int x = grid_print(g, input, input.x, input.y, LOOK_ACCENT, "> ");
@@ -153,9 +177,21 @@ static unsigned mode(const view *view_)
     return q && is_text(q) ? MODE_LINE : MODE_VIEW;
 }
 
-static void draw(view *view_, grid *g, rect area)
+static void settle(view *view_, rect area)
 {
     struct ask_view *v = (struct ask_view *)view_;
+    const cJSON *q = question(v);
+    struct asked a;
+    if (!q)
+        return;
+    asked_of(v, q, &a);
+    dialog_settle(area, &a.dialog, &v->scroll);
+    asked_done(&a);
+}
+
+static void draw(const view *view_, grid *g, rect area)
+{
+    const struct ask_view *v = (const struct ask_view *)view_;
     const cJSON *q = question(v);
     if (q)
         draw_question(v, q, g, area);
@@ -236,6 +272,13 @@ static void done(view *view_)
     line_free(((struct ask_view *)view_)->answer);
 }
 
+void ask_push(bench *b, int64_t ask)
+{
+    struct ask_view *v = view_push(b, &ask_view_ops, sizeof *v);
+    v->ask = ask;
+    v->answer = line_new("");
+}
+
 static const struct binding bindings[] = {
     {MODE_VIEW, "y", ACT_YES},
     {MODE_VIEW, "a", ACT_ALWAYS},
@@ -256,16 +299,10 @@ const struct view_ops ask_view_ops = {.name = "question",
     .keys = &keys,
     .overlay = true,
     .mode = mode,
+    .settle = settle,
     .draw = draw,
     .act = act,
     .type = type,
     .paste = paste,
     .hint = hint,
     .done = done};
-
-void ask_push(bench *b, int64_t ask)
-{
-    struct ask_view *v = view_push(b, &ask_view_ops, sizeof *v);
-    v->ask = ask;
-    v->answer = line_new("");
-}

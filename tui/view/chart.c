@@ -12,9 +12,9 @@ struct chart_view {
     int64_t display;
 };
 
-static void draw(view *view_, grid *g, rect area)
+static void draw(const view *view_, grid *g, rect area)
 {
-    struct chart_view *v = (struct chart_view *)view_;
+    const struct chart_view *v = (const struct chart_view *)view_;
     bench *b = view_->bench;
     const struct output *o = fold_display(bench_fold(b), v->display);
     AUTO_BUF place = {0};
@@ -49,6 +49,12 @@ static bool act(view *v, enum action a)
     return true;
 }
 
+void chart_push(bench *b, int64_t display)
+{
+    struct chart_view *v = view_push(b, &chart_view_ops, sizeof *v);
+    v->display = display;
+}
+
 static const struct binding bindings[] = {
     {MODE_VIEW, "Tab", ACT_VIEW_NEXT},
     {MODE_VIEW, "S-Tab", ACT_VIEW_PREVIOUS},
@@ -63,9 +69,3 @@ static const struct binding bindings[] = {
 };
 static const struct keymap keys = KEYMAP(bindings);
 const struct view_ops chart_view_ops = {.name = "chart", .keys = &keys, .draw = draw, .act = act};
-
-void chart_push(bench *b, int64_t display)
-{
-    struct chart_view *v = view_push(b, &chart_view_ops, sizeof *v);
-    v->display = display;
-}

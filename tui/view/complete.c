@@ -84,32 +84,42 @@ static int widest(const struct complete_view *v)
     return w < WIDTH ? w : WIDTH;
 }
 
-// Below the cursor where there is room for it, else above, and within the screen.
-static rect place(const struct complete_view *v, rect area, int typed_columns)
+// Below the cursor where there is room for it, else above, and within the screen. false: there is
+// no cursor, or nothing is typed there any more.
+static bool place(const struct complete_view *v, rect area, rect *box)
 {
+    struct slot *s;
+    size_t length;
     int caret_x, caret_y;
-    bench_caret(v->head.bench, &caret_x, &caret_y);
+    const char *words = typed(v, &s, &length);
+    if (!words || !bench_caret(v->head.bench, &caret_x, &caret_y))
+        return false;
     int n = v->scroll.n < ROWS ? (int)v->scroll.n : ROWS, w = widest(v) + 2;
     int below = area.y + area.h - caret_y - 1, above = caret_y - area.y;
     bool down = below >= n || below >= above;
     n = n < (down ? below : above) ? n : down ? below : above;
     w = w < area.w ? w : area.w;
-    int x = caret_x - typed_columns - 1;
+    int x = caret_x - text_width(words, length, 0) - 1;
     x = x + w > area.x + area.w ? area.x + area.w - w : x;
-    return (rect){x < area.x ? area.x : x, down ? caret_y + 1 : caret_y - n, w, n};
+    *box = (rect){x < area.x ? area.x : x, down ? caret_y + 1 : caret_y - n, w, n};
+    return true;
 }
 
-static void draw(view *view_, grid *g, rect area)
+static void settle(view *view_, rect area)
 {
     struct complete_view *v = (struct complete_view *)view_;
-    struct slot *s;
-    size_t n;
+    rect box;
+    if (place(v, area, &box))
+        scroll_fit(&v->scroll, v->scroll.n, box.h);
+}
+
+static void draw(const view *view_, grid *g, rect area)
+{
+    const struct complete_view *v = (const struct complete_view *)view_;
     int caret_x, caret_y;
-    const char *words = typed(v, &s, &n);
-    if (!words || !bench_caret(v->head.bench, &caret_x, &caret_y))
+    rect box;
+    if (!place(v, area, &box))
         return;
-    rect box = place(v, area, text_width(words, n, 0));
-    scroll_fit(&v->scroll, v->scroll.n, box.h);
     for (int y = 0; y < box.h && v->scroll.top + (size_t)y < v->scroll.n; y++) {
         size_t i = v->scroll.top + (size_t)y;
         style look = i == v->scroll.at ? LOOK_BOLD : LOOK_SELECTED;
@@ -123,6 +133,7 @@ static void draw(view *view_, grid *g, rect area)
             grid_put(g, row, row.x + row.w - 1 - kind, row.y, name->kind, strlen(name->kind),
                 style_over(look, LOOK_DIM));
     }
+    bench_caret(v->head.bench, &caret_x, &caret_y);
     grid_set_cursor(g, caret_x, caret_y);
 }
 
@@ -199,29 +210,6 @@ static void hint(const view *v, buf *out)
     buf_str(out, "Tab the next, Enter takes it, Esc closes");
 }
 
-static const struct binding bindings[] = {
-    {MODE_VIEW, "Tab", ACT_ROW_NEXT},
-    {MODE_VIEW, "Down", ACT_ROW_NEXT},
-    {MODE_VIEW, "S-Tab", ACT_ROW_PREVIOUS},
-    {MODE_VIEW, "Up", ACT_ROW_PREVIOUS},
-    {MODE_VIEW, "PgDn", ACT_PAGE_DOWN},
-    {MODE_VIEW, "PgUp", ACT_PAGE_UP},
-    {MODE_VIEW, "Enter", ACT_ACCEPT},
-    {MODE_VIEW, "Backspace", ACT_DELETE_BACK},
-    {MODE_VIEW, "Esc", ACT_BACK},
-    {MODE_VIEW, "C-c", ACT_BACK},
-};
-static const struct keymap keys = KEYMAP(bindings);
-const struct view_ops complete_view_ops = {.name = "names",
-    .keys = &keys,
-    .overlay = true,
-    .draw = draw,
-    .act = act,
-    .type = type,
-    .paste = paste,
-    .hint = hint,
-    .done = done};
-
 // What all names begin with.
 static size_t common(const struct name *names, size_t n)
 {
@@ -275,3 +263,27 @@ void complete_push(bench *b, struct slot *s, pos from, const cJSON *reply)
     v->shown = mem_array(n, sizeof *v->shown);
     narrow(v);
 }
+
+static const struct binding bindings[] = {
+    {MODE_VIEW, "Tab", ACT_ROW_NEXT},
+    {MODE_VIEW, "Down", ACT_ROW_NEXT},
+    {MODE_VIEW, "S-Tab", ACT_ROW_PREVIOUS},
+    {MODE_VIEW, "Up", ACT_ROW_PREVIOUS},
+    {MODE_VIEW, "PgDn", ACT_PAGE_DOWN},
+    {MODE_VIEW, "PgUp", ACT_PAGE_UP},
+    {MODE_VIEW, "Enter", ACT_ACCEPT},
+    {MODE_VIEW, "Backspace", ACT_DELETE_BACK},
+    {MODE_VIEW, "Esc", ACT_BACK},
+    {MODE_VIEW, "C-c", ACT_BACK},
+};
+static const struct keymap keys = KEYMAP(bindings);
+const struct view_ops complete_view_ops = {.name = "names",
+    .keys = &keys,
+    .overlay = true,
+    .settle = settle,
+    .draw = draw,
+    .act = act,
+    .type = type,
+    .paste = paste,
+    .hint = hint,
+    .done = done};

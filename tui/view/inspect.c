@@ -11,24 +11,46 @@ struct inspect_view {
     struct scroll scroll;
 };
 
-static void draw(view *view_, grid *g, rect area)
+// On the side of the cursor that has more room.
+static rect place(const struct inspect_view *v, rect area)
 {
-    struct inspect_view *v = (struct inspect_view *)view_;
     int x, y;
     bench_caret(v->head.bench, &x, &y);
     int below = area.y + area.h - y - 1, above = y - area.y;
     if (y >= 0 && below >= above)
-        area = (rect){area.x, y + 1, area.w, below};
-    else if (y >= 0)
+        return (rect){area.x, y + 1, area.w, below};
+    if (y >= 0)
         area.h = above;
-    struct dialog_row row = {.text = v->words};
-    dialog_show(g, area,
-        &(struct dialog){.title = "What it is",
-            .rows = &row,
-            .n = 1,
-            .keys = "Esc closes",
-            .frame = LOOK_ACCENT,
-            .scroll = &v->scroll});
+    return area;
+}
+
+static struct dialog dialog_of(const struct inspect_view *v, struct dialog_row *row)
+{
+    *row = (struct dialog_row){.text = v->words};
+    return (struct dialog){.title = "What it is",
+        .rows = row,
+        .n = 1,
+        .keys = "Esc closes",
+        .frame = LOOK_ACCENT,
+        .scroll = &v->scroll};
+}
+
+static void settle(view *view_, rect area)
+{
+    struct inspect_view *v = (struct inspect_view *)view_;
+    struct dialog_row row;
+    struct dialog d = dialog_of(v, &row);
+    dialog_settle(place(v, area), &d, &v->scroll);
+}
+
+static void draw(const view *view_, grid *g, rect area)
+{
+    const struct inspect_view *v = (const struct inspect_view *)view_;
+    struct dialog_row row;
+    struct dialog d = dialog_of(v, &row);
+    int x, y;
+    dialog_show(g, place(v, area), &d);
+    bench_caret(v->head.bench, &x, &y);
     grid_set_cursor(g, x, y);
 }
 
@@ -57,6 +79,12 @@ static void hint(const view *v, buf *out)
     buf_str(out, "Esc closes");
 }
 
+void inspect_push(bench *b, const char *words)
+{
+    struct inspect_view *v = view_push(b, &inspect_view_ops, sizeof *v);
+    v->words = mem_strdup(words);
+}
+
 static const struct binding bindings[] = {
     {MODE_VIEW, "Down", ACT_ROW_NEXT},
     {MODE_VIEW, "Up", ACT_ROW_PREVIOUS},
@@ -69,15 +97,10 @@ static const struct keymap keys = KEYMAP(bindings);
 const struct view_ops inspect_view_ops = {.name = "documentation",
     .keys = &keys,
     .overlay = true,
+    .settle = settle,
     .draw = draw,
     .act = act,
     .type = type,
     .paste = paste,
     .hint = hint,
     .done = done};
-
-void inspect_push(bench *b, const char *words)
-{
-    struct inspect_view *v = view_push(b, &inspect_view_ops, sizeof *v);
-    v->words = mem_strdup(words);
-}

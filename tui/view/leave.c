@@ -5,7 +5,7 @@
 #include "tui/part/dialog.h"
 #include "tui/view/views.h"
 
-static void draw(view *v, grid *g, rect area)
+static void draw(const view *v, grid *g, rect area)
 {
     static const char with[] = "s  save and leave\n"
                                "d  discard them and leave\n"
@@ -33,6 +33,11 @@ static bool act(view *v, enum action a)
     return true;
 }
 
+void leave_push(bench *b)
+{
+    view_push(b, &leave_view_ops, sizeof(view));
+}
+
 static const struct binding bindings[] = {
     {MODE_VIEW, "s", ACT_SAVE_QUIT},
     {MODE_VIEW, "d", ACT_DISCARD_QUIT},
@@ -45,8 +50,3 @@ static const struct binding bindings[] = {
 static const struct keymap keys = KEYMAP(bindings);
 const struct view_ops leave_view_ops = {
     .name = "leaving", .keys = &keys, .overlay = true, .draw = draw, .act = act, .hint = hint};
-
-void leave_push(bench *b)
-{
-    view_push(b, &leave_view_ops, sizeof(view));
-}

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static int rows(struct notebook_view *v, size_t i)
+static int rows(const struct notebook_view *v, size_t i)
 {
     return cellview_rows(v->head.bench, i, v->area.w);
 }
@@ -26,7 +26,7 @@ void notebook_scroll(struct notebook_view *v, int n)
 }
 
 // Screen row of a cell's row; beyond the screen's height when it is below.
-static int screen_row(struct notebook_view *v, size_t i, int row)
+static int screen_row(const struct notebook_view *v, size_t i, int row)
 {
     if (i < v->top)
         return -1;
@@ -109,15 +109,9 @@ void notebook_follow(struct notebook_view *v)
     anchor(v);
 }
 
-static void settle(struct notebook_view *v)
+// What is to be kept on the screen comes there.
+static void keep_selected(struct notebook_view *v)
 {
-    bench *b = v->head.bench;
-    notebook_follow(v);
-    if (slot_count(b) == 0)
-        return;
-    notebook_scroll(v, 0);
-    if (!v->keep)
-        return;
     int n = rows(v, v->at) - 1;
     if (v->editing)
         keep_cursor(v);
@@ -127,12 +121,33 @@ static void settle(struct notebook_view *v)
         notebook_show(v, v->at, 0, n);
 }
 
-static void draw(view *view_, grid *g, rect area)
+// Of all the others' outputs, only the rows are remembered.
+static void find_last(struct notebook_view *v)
+{
+    bench *b = v->head.bench;
+    int y = -v->top_row;
+    for (size_t i = v->top; i < slot_count(b) && y < v->area.h; y += rows(v, i++))
+        v->last = i;
+    output_forget(b, v->top, v->last + 1);
+}
+
+static void settle(view *view_, rect area)
 {
     struct notebook_view *v = (struct notebook_view *)view_;
-    bench *b = v->head.bench;
     v->area = area;
-    settle(v);
+    notebook_follow(v);
+    if (slot_count(v->head.bench)) {
+        notebook_scroll(v, 0);
+        if (v->keep)
+            keep_selected(v);
+    }
+    find_last(v);
+}
+
+static void draw(const view *view_, grid *g, rect area)
+{
+    const struct notebook_view *v = (const struct notebook_view *)view_;
+    bench *b = v->head.bench;
     size_t lo = v->at < v->mark ? v->at : v->mark, hi = v->at < v->mark ? v->mark : v->at;
     int row = v->top_row, y = area.y;
     for (size_t i = v->top; i < slot_count(b) && y < area.y + area.h; i++, row = 0) {
@@ -144,11 +159,9 @@ static void draw(view *view_, grid *g, rect area)
         if (look.editing)
             look.paired =
                 cursor_bracket(edit_text(e), edit_cursor(e), &look.pair[0], &look.pair[1]);
-        v->last = i;
         for (int n = rows(v, i); row < n && y < area.y + area.h; row++, y++)
             cellview_draw(b, g, area, i, row, y, &look);
     }
-    output_forget(b, v->top, v->last + 1);
     if (slot_count(b) == 0)
         grid_print(g, area, area.x + CELL_INDENT, area.y, LOOK_DIM,
             "No cells yet: b inserts one, ? shows all keys");
@@ -223,10 +236,17 @@ static void done(view *v)
     free(((struct notebook_view *)v)->anchor);
 }
 
-static const struct view_ops ops = {
+void notebook_push(bench *b)
+{
+    struct notebook_view *v = view_push(b, &notebook_view_ops, sizeof *v);
+    v->keep = true;
+}
+
+const struct view_ops notebook_view_ops = {
     .name = "notebook",
     .keys = &notebook_keys,
     .mode = mode,
+    .settle = settle,
     .draw = draw,
     .wait_ms = wait_ms,
     .act = act,
@@ -235,9 +255,3 @@ static const struct view_ops ops = {
     .heard = heard,
     .done = done,
 };
-
-void notebook_push(bench *b)
-{
-    struct notebook_view *v = view_push(b, &ops, sizeof *v);
-    v->keep = true;
-}

@@ -139,7 +139,7 @@ static void work(struct page_view *v)
     } while (v->working && clock_mono() < until);
 }
 
-static void draw_title(struct page_view *v, grid *g, rect area)
+static void draw_title(const struct page_view *v, grid *g, rect area)
 {
     AUTO_BUF words = {0};
     const struct pane *p = &v->pane;
@@ -160,7 +160,7 @@ static void draw_title(struct page_view *v, grid *g, rect area)
     grid_put_short(g, area, area.x + 1, area.y, area.w - 1, buf_cstr(&words), words.len, LOOK_BOLD);
 }
 
-static void draw(view *view_, grid *g, rect area)
+static void settle(view *view_, rect area)
 {
     struct page_view *v = (struct page_view *)view_;
     rect body = {area.x, area.y + 1, area.w, area.h - 1 - v->filter.typing};
@@ -169,7 +169,14 @@ static void draw(view *view_, grid *g, rect area)
     v->pane.area = body;
     if (v->follow)
         pane_to_end(&v->pane);
-    pane_draw(&v->pane, g, body);
+    pane_settle(&v->pane, body);
+}
+
+static void draw(const view *view_, grid *g, rect area)
+{
+    const struct page_view *v = (const struct page_view *)view_;
+    rect body = v->pane.area;
+    pane_draw(&v->pane, g);
     draw_title(v, g, area);
     if (lines_count(v->pane.lines) == 0 && !v->working)
         grid_print(g, body, body.x + 1, body.y, LOOK_DIM, "%s",
@@ -324,33 +331,6 @@ static void done(view *view_)
     free(v->words);
 }
 
-static const struct binding bindings[] = {
-    {MODE_VIEW, "/", ACT_SEARCH},
-    {MODE_VIEW, "n", ACT_SEARCH_NEXT},
-    {MODE_VIEW, "N", ACT_SEARCH_PREVIOUS},
-    {MODE_VIEW, "&", ACT_FILTER},
-    {MODE_VIEW, "f", ACT_FOLLOW},
-    {MODE_VIEW, "w", ACT_WRAP},
-    {MODE_VIEW, "L", ACT_LINE_NUMBERS},
-    {MODE_VIEW, "Left", ACT_SHIFT_LEFT},
-    {MODE_VIEW, "Right", ACT_SHIFT_RIGHT},
-    {MODE_VIEW, "Tab", ACT_VIEW_NEXT},
-    {MODE_VIEW, "S-Tab", ACT_VIEW_PREVIOUS},
-    {MODE_VIEW, "C-c", ACT_INTERRUPT},
-};
-static const struct keymap keys = KEYMAP(bindings);
-const struct view_ops page_view_ops = {.name = "output",
-    .keys = &keys,
-    .more = &scroll_keys,
-    .mode = mode,
-    .draw = draw,
-    .act = act,
-    .type = type,
-    .paste = paste,
-    .wait_ms = wait_ms,
-    .hint = hint,
-    .done = done};
-
 static struct page_view *push(bench *b, const char *title)
 {
     struct page_view *v = view_push(b, &page_view_ops, sizeof *v);
@@ -386,3 +366,31 @@ void page_push_text(bench *b, const char *title, const char *words)
     syntax_colour(yaml ? SYNTAX_YAML : SYNTAX_PLAIN, words, &shown);
     v->words = mem_strdup(buf_cstr(&shown));
 }
+
+static const struct binding bindings[] = {
+    {MODE_VIEW, "/", ACT_SEARCH},
+    {MODE_VIEW, "n", ACT_SEARCH_NEXT},
+    {MODE_VIEW, "N", ACT_SEARCH_PREVIOUS},
+    {MODE_VIEW, "&", ACT_FILTER},
+    {MODE_VIEW, "f", ACT_FOLLOW},
+    {MODE_VIEW, "w", ACT_WRAP},
+    {MODE_VIEW, "L", ACT_LINE_NUMBERS},
+    {MODE_VIEW, "Left", ACT_SHIFT_LEFT},
+    {MODE_VIEW, "Right", ACT_SHIFT_RIGHT},
+    {MODE_VIEW, "Tab", ACT_VIEW_NEXT},
+    {MODE_VIEW, "S-Tab", ACT_VIEW_PREVIOUS},
+    {MODE_VIEW, "C-c", ACT_INTERRUPT},
+};
+static const struct keymap keys = KEYMAP(bindings);
+const struct view_ops page_view_ops = {.name = "output",
+    .keys = &keys,
+    .more = &scroll_keys,
+    .mode = mode,
+    .settle = settle,
+    .draw = draw,
+    .act = act,
+    .type = type,
+    .paste = paste,
+    .wait_ms = wait_ms,
+    .hint = hint,
+    .done = done};

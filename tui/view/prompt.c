@@ -97,9 +97,9 @@ static void draw_hit(const struct prompt_view *v, grid *g, rect row, enum action
         g, row, row.x + row.w - hints, row.y, hints - 1, buf_cstr(&hint), hint.len, LOOK_DIM);
 }
 
-static void draw(view *view_, grid *g, rect area)
+static void draw(const view *view_, grid *g, rect area)
 {
-    struct prompt_view *v = (struct prompt_view *)view_;
+    const struct prompt_view *v = (const struct prompt_view *)view_;
     int shown = v->n_hits < SHOWN ? (int)v->n_hits : SHOWN;
     shown = shown > area.h - 2 ? area.h - 2 : shown;
     size_t first = v->at >= (size_t)shown ? v->at - (size_t)shown + 1 : 0;
@@ -206,6 +206,14 @@ static void hint(const view *v, buf *out)
                                           : "Enter does it, Tab the next, Esc closes");
 }
 
+void prompt_push(bench *b, enum prompt what, const char *words)
+{
+    struct prompt_view *v = view_push(b, &prompt_view_ops, sizeof *v);
+    v->what = what;
+    v->line = line_new(words);
+    find(v);
+}
+
 static const struct binding bindings[] = {
     {MODE_VIEW, "Tab", ACT_ROW_NEXT},
     {MODE_VIEW, "Down", ACT_ROW_NEXT},
@@ -224,11 +232,3 @@ const struct view_ops prompt_view_ops = {.name = "palette",
     .paste = paste,
     .hint = hint,
     .done = done};
-
-void prompt_push(bench *b, enum prompt what, const char *words)
-{
-    struct prompt_view *v = view_push(b, &prompt_view_ops, sizeof *v);
-    v->what = what;
-    v->line = line_new(words);
-    find(v);
-}

@@ -28,7 +28,10 @@ struct view_ops {
     const struct keymap *more;
     bool overlay;                    // what is below shows around it
     unsigned (*mode)(const view *v); // of its keys; NULL: MODE_VIEW
-    void (*draw)(view *v, grid *g, rect area);
+    // Gets ready to be drawn there, when all that is below has been: takes in what has come, goes
+    // where the cursor is. May be NULL.
+    void (*settle)(view *v, rect area);
+    void (*draw)(const view *v, grid *g, rect area);
     // Does an action; false: not one of its own, or without effect.
     bool (*act)(view *v, enum action a);
     // A key that is bound to nothing, and pasted text; may be NULL.

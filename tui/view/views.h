@@ -31,6 +31,6 @@ void table_push(bench *b, int64_t display);
 void chart_push(bench *b, int64_t display);
 
 // For the documentation, which is made from their keys.
-extern const struct view_ops page_view_ops, help_view_ops, prompt_view_ops, ask_view_ops,
-    pick_view_ops, table_view_ops, chart_view_ops, leave_view_ops, conflict_view_ops,
+extern const struct view_ops notebook_view_ops, page_view_ops, help_view_ops, prompt_view_ops,
+    ask_view_ops, pick_view_ops, table_view_ops, chart_view_ops, leave_view_ops, conflict_view_ops,
     complete_view_ops, inspect_view_ops;
