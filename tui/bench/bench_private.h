@@ -11,6 +11,7 @@
 #include "tui/bench/history.h"
 #include "tui/bench/remote.h"
 #include "tui/edit/keymap.h"
+#include "tui/view/drawing.h"
 #include "tui/view/view.h"
 
 struct slot {
@@ -26,7 +27,7 @@ struct slot {
     uint64_t hashed; // revision of the text whose hash this is
     char hash[SHA256_HEX];
     unsigned version; // counts what happened to its output
-    struct drawing *drawing;
+    struct drawing drawing;
 };
 
 struct bench {

@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "tui/bench/bench_private.h"
-#include "tui/view/drawing.h"
 
 #include <string.h>
 
@@ -15,7 +14,7 @@ static void slot_free(struct slot *s)
     if (!s)
         return;
     edit_free(s->edit);
-    drawing_free(s->drawing);
+    drawing_done(&s->drawing);
     free(s->id);
     free(s->marker);
     free(s);
@@ -72,9 +71,16 @@ unsigned slot_version(const struct slot *s)
     return s->version;
 }
 
-struct drawing *slot_drawing(const struct slot *s)
+struct drawing *slot_drawing(struct slot *s)
 {
-    return s->drawing;
+    return &s->drawing;
+}
+
+void slot_forget_outputs(bench *b, size_t from, size_t to)
+{
+    for (size_t i = 0; i < b->n_slots; i++)
+        if ((i < from || i >= to) && b->slots[i]->drawing.output)
+            grid_free(STEAL(b->slots[i]->drawing.output));
 }
 
 void slot_typed(bench *b)
@@ -154,8 +160,8 @@ static struct slot *slot_new(const cell *c)
     struct slot *s = mem_alloc(sizeof *s);
     s->id = mem_strdup(c->id);
     s->edit = edit_new(c->source, strlen(c->source));
-    s->drawing = drawing_new();
     s->sent = text_revision(edit_text(s->edit));
+    drawing_init(&s->drawing);
     s->version = 1;
     return s;
 }
@@ -256,7 +262,7 @@ void slots_follow(bench *b)
 void slots_age(bench *b)
 {
     for (size_t i = 0; i < b->n_slots; i++)
-        b->slots[i]->version += b->slots[i]->drawing->ages;
+        b->slots[i]->version += b->slots[i]->drawing.ages;
 }
 
 void slots_follow_cell(bench *b, const char *id)

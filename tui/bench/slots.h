@@ -22,7 +22,8 @@ const char *slot_id(const struct slot *s);
 edit *slot_edit(const struct slot *s); // after a change by a person: slot_typed
 syntax_language slot_language(const struct slot *s);
 unsigned slot_version(const struct slot *s); // counts what happened to its output
-struct drawing *slot_drawing(const struct slot *s);
+struct drawing *slot_drawing(struct slot *s);
+void slot_forget_outputs(bench *b, size_t from, size_t to); // drawn ones, but of [from, to)
 bool slot_changed(struct slot *s, const char *hash); // is its text another than the one hashed?
 
 // A person has changed a text: it goes to the kernel when no more is typed for a while.

@@ -45,10 +45,8 @@ static style state_style(const bench *b)
 static size_t waiting(const bench *b)
 {
     size_t n = 0;
-    for (size_t i = 0; i < b->n_slots; i++) {
-        const struct run_cell *r = slot_run(b, i);
-        n += r && r->state == STATE_QUEUED;
-    }
+    for (size_t i = 0; i < fold_count(b->fold); i++)
+        n += fold_cell(b->fold, i)->state == STATE_QUEUED;
     return n;
 }
 

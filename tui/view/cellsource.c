@@ -23,7 +23,7 @@ int cellview_numbers(bench *b, size_t i, bool numbers)
 // A text cell as it is read, laid out when it or the width has changed; NULL: it shows its source.
 static const markdown *rendered(bench *b, size_t i, int width)
 {
-    const struct slot *s = slot_at(b, i);
+    struct slot *s = slot_at(b, i);
     struct drawing *d = slot_drawing(s);
     const text *t = edit_text(slot_edit(s));
     if (slot_cell(b, i)->kind != CELL_MARKDOWN || slot_is_edited(b, s))
@@ -42,7 +42,7 @@ static const markdown *rendered(bench *b, size_t i, int width)
 
 int cellsource_rows(bench *b, size_t i, int width)
 {
-    const struct slot *s = slot_at(b, i);
+    struct slot *s = slot_at(b, i);
     bool folded = slot_drawing(s)->input_folded;
     const markdown *m = folded ? NULL : rendered(b, i, width);
     return folded ? 1 : m ? (int)markdown_lines(m) : (int)text_lines(edit_text(slot_edit(s)));

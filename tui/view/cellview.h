@@ -33,4 +33,3 @@ void cellsource_draw(
 // after it is forgotten, too.
 const grid *output_grid(bench *b, size_t i, int width);
 int output_rows(bench *b, size_t i, int width);
-void output_forget(bench *b, size_t from, size_t to); // all but those of the cells [from, to)

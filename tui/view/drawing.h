@@ -20,5 +20,5 @@ struct drawing {
     int rows; // of what is drawn
 };
 
-struct drawing *drawing_new(void);
-void drawing_free(struct drawing *d); // NULL is fine
+void drawing_init(struct drawing *d);
+void drawing_done(struct drawing *d);

@@ -128,7 +128,7 @@ static void find_last(struct notebook_view *v)
     int y = -v->top_row;
     for (size_t i = v->top; i < slot_count(b) && y < v->area.h; y += rows(v, i++))
         v->last = i;
-    output_forget(b, v->top, v->last + 1);
+    slot_forget_outputs(b, v->top, v->last + 1);
 }
 
 static void settle(view *view_, rect area)

@@ -194,7 +194,7 @@ static void draw_slot(bench *b, struct drawing *d, const struct run_cell *run, i
 
 const grid *output_grid(bench *b, size_t i, int width)
 {
-    const struct slot *s = slot_at(b, i);
+    struct slot *s = slot_at(b, i);
     struct drawing *d = slot_drawing(s);
     const struct run_cell *run = slot_run(b, i);
     bool same = d->drawn_version == slot_version(s) && d->drawn_width == width;
@@ -212,16 +212,9 @@ const grid *output_grid(bench *b, size_t i, int width)
 
 int output_rows(bench *b, size_t i, int width)
 {
-    const struct slot *s = slot_at(b, i);
+    struct slot *s = slot_at(b, i);
     const struct drawing *d = slot_drawing(s);
     if (d->drawn_version != slot_version(s) || d->drawn_width != width)
         output_grid(b, i, width);
     return d->rows;
-}
-
-void output_forget(bench *b, size_t from, size_t to)
-{
-    for (size_t i = 0; i < slot_count(b); i++)
-        if (i < from || i >= to)
-            grid_free(STEAL(slot_drawing(slot_at(b, i))->output));
 }
