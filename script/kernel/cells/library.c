@@ -123,8 +123,8 @@ static int core_setenv(lua_State *L)
     const char *name = luaL_checkstring(L, 1), *value = luaL_optstring(L, 2, NULL);
     luaL_argcheck(L, *name && !strchr(name, '='), 1, "not the name of a variable");
     fx->env = env_set(fx->env, name, value);
-    if (value && mask_env_name(name))
-        mask_add(port_mask(fx->spec.port), value, strlen(value));
+    if (value)
+        mask_add_named(port_mask(fx->spec.port), name, value);
     return 0;
 }
 

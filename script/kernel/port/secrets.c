@@ -18,8 +18,7 @@ static void register_line(mask *m, const char *line, size_t n)
         return;
     const char *value = equals + 1 + strspn(equals + 1, " \t");
     *equals = '\0';
-    if (mask_env_name(name))
-        mask_add(m, value, strlen(value));
+    mask_add_named(m, name, value);
 }
 
 void secrets_register(mask *m, const notebook *nb)
