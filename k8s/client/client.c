@@ -20,7 +20,7 @@ client *client_open(loop *l, http *h, const struct client_options *options, err 
     c->loop = l;
     c->http = h;
     c->k = k;
-    c->credentials = credentials_new(l, h, k, options->env);
+    c->credentials = credentials_new(l, h, k, options->env, &options->secrets);
     AUTO_FREE char *host = url_host(k->server);
     pthread_mutex_init(&c->lock, NULL);
     c->who = str_fmt(
@@ -55,11 +55,6 @@ loop *client_loop(const client *c)
 const char *client_who(const client *c)
 {
     return c->who;
-}
-
-void client_secrets(client *c, void (*fn)(void *arg, const char *secret), void *arg)
-{
-    credentials_secrets(c->credentials, fn, arg);
 }
 
 char *resource_name(const struct resource *r)
