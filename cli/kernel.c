@@ -56,6 +56,7 @@ struct arguments {
     X(images, TEXT, options.paths.images, "DIR          the local image store")                    \
     X(data, TEXT, options.paths.data, "DIR            where data sets are looked for, too")        \
     X(param, LIST, parameters, "NAME=VALUE    a parameter of the notebook; any number")            \
+    X(params_fd, STRINGS, parameters, "FD        more of them, each with a NUL at its end")        \
     X(headless, FLAG, options.headless, "           execute the notebook, then end")               \
     X(detach, FLAG, options.detach, "             headless, and outlive the client")               \
     X(sandbox, FLAG, sandbox, "            with a private sandbox")                                \
@@ -67,7 +68,7 @@ struct arguments {
     X(help, FLAG, help, "               this")                                                     \
     X(version, FLAG, version, "")
 
-enum kind { KIND_FLAG, KIND_TEXT, KIND_NUMBER, KIND_DURATION, KIND_SIZE, KIND_LIST };
+enum kind { KIND_FLAG, KIND_TEXT, KIND_NUMBER, KIND_DURATION, KIND_SIZE, KIND_LIST, KIND_STRINGS };
 
 static const struct {
     const char *name;
@@ -138,6 +139,28 @@ static int parse_number(const char *text, int *number, err *e)
     return 0;
 }
 
+// All strings from a descriptor, which no child is to inherit.
+static int read_strings(const char *text, char ***list, err *e)
+{
+    int fd = -1;
+    AUTO_BUF all = {0};
+    if (parse_number(text, &fd, e) < 0)
+        return -1;
+    for (ssize_t n = 1; n > 0;) {
+        char bytes[4096];
+        n = read(fd, bytes, sizeof bytes);
+        if (n < 0 && errno != EINTR)
+            return err_errno(e, errno, "descriptor %d", fd);
+        buf_add(&all, bytes, n > 0 ? (size_t)n : 0);
+        n = n < 0 ? 1 : n;
+    }
+    close(fd);
+    for (size_t i = 0; i < all.len; i += strlen(all.data + i) + 1)
+        *list = strv_add(*list, buf_cstr(&all) + i);
+    explicit_bzero(all.data, all.len);
+    return 0;
+}
+
 static int take_option(struct arguments *a, size_t i, const char *value, err *e)
 {
     void *target = (char *)a + option_table[i].offset;
@@ -157,6 +180,8 @@ static int take_option(struct arguments *a, size_t i, const char *value, err *e)
     case KIND_LIST:
         *(char ***)target = strv_add(*(char ***)target, value);
         return 0;
+    case KIND_STRINGS:
+        return read_strings(value, target, e);
     }
     return -1;
 }

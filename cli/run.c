@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "cli/junit.h"
 #include "cli/options.h"
+#include "cli/parameters.h"
 #include "cli/print.h"
 #include "script/journal/export.h"
 #include "script/journal/reader.h"
@@ -311,7 +312,7 @@ static char *joined(char *const *list)
 static int start(struct cli *cli, const struct run_options *o, const char *file, struct run *r)
 {
     err e = {0};
-    if (check(file, o->parameters, &e) < 0) {
+    if (parameters_read(o->parameters, &e) < 0 || check(file, o->parameters, &e) < 0) {
         e.code = ERR_USAGE; // nothing was run
         return cli_error(cli, &e);
     }
@@ -364,7 +365,8 @@ static int run(struct cli *cli, int argc, char **argv)
 {
     struct run_options o = {0};
     const struct option options[] = {
-        {"param", 'p', "NAME=VALUE", "a parameter of the notebook; may be repeated",
+        {"param", 'p', "NAME=VALUE",
+            "a parameter of the notebook (NAME@FILE: a file has it); may be repeated",
             .list = &o.parameters},
         {"allow", 0, "CLASSES", "effects that are granted: cluster,destructive", .list = &o.allow},
         {"sandbox", 0, NULL, "run against a private cluster that ends with the run",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "script/protocol/launch.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -9,14 +10,42 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { CLIENT_FD = 3 }; // where the kernel finds its end of the pair
+enum {
+    CLIENT_FD = 3, // where the kernel finds its end of the pair
+    PARAMS_FD,     // and its parameters
+    FIRST_FREE,
+};
 
 static void strv_free_at(char ***v)
 {
     strv_free(*v);
+}
+
+static bool has_parameters(const struct launch *o)
+{
+    return o->parameters && *o->parameters;
+}
+
+// A file without a name that holds them, each with its NUL; -1 on error.
+static int parameters_file(const struct launch *o, err *e)
+{
+    AUTO_BUF text = {0};
+    for (const char *const *p = o->parameters; p && *p; p++)
+        buf_add(&text, *p, strlen(*p) + 1);
+    int made = memfd_create("parameters", MFD_CLOEXEC);
+    // Above those that the kernel's descriptors are put on.
+    int fd = made < 0 ? -1 : fcntl(made, F_DUPFD_CLOEXEC, FIRST_FREE);
+    if (fd < 0 || write(fd, text.data, text.len) != (ssize_t)text.len || lseek(fd, 0, SEEK_SET) < 0)
+        err_errno(e, errno, "cannot pass the parameters on");
+    explicit_bzero(text.data, text.len);
+    if (made >= 0)
+        close(made);
+    return fd;
 }
 
 static char **command_line(const struct launch *o)
@@ -57,10 +86,8 @@ static char **command_line(const struct launch *o)
     for (size_t i = 0; i < ARRAY_LEN(flags); i++)
         if (flags[i].given)
             argv = strv_add(argv, flags[i].name);
-    for (const char *const *p = o->parameters; p && *p; p++) {
-        argv = strv_add(argv, "--param");
-        argv = strv_add(argv, *p);
-    }
+    if (has_parameters(o))
+        argv = strv_add(argv, "--params-fd=4");
     return argv;
 }
 
@@ -82,8 +109,18 @@ int launch_kernel(const struct launch *options, pid_t *guard, int *client_fd, er
     if (!path_exists(options->program))
         return err_set(
             e, ERR_NOT_FOUND, "%s is not there; it belongs beside firesteel", options->program);
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-        return err_errno(e, errno, "cannot make a socket pair");
+    err why = {0};
+    int params = has_parameters(options) ? parameters_file(options, &why) : -1;
+    if (why.code) {
+        close(params);
+        *e = why;
+        return -1;
+    }
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+        err_errno(e, errno, "cannot make a socket pair");
+        close(params);
+        return -1;
+    }
 
     CLEANUP(strv_free_at) char **argv = command_line(options);
     posix_spawnattr_t attributes;
@@ -94,6 +131,8 @@ int launch_kernel(const struct launch *options, pid_t *guard, int *client_fd, er
     // dup2 onto itself would leave close-on-exec set: glibc's spawn clears it, POSIX now says so
     // too.
     posix_spawn_file_actions_adddup2(&files, pair[1], CLIENT_FD);
+    if (params >= 0)
+        posix_spawn_file_actions_adddup2(&files, params, PARAMS_FD);
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     for (int fd = STDOUT_FILENO; options->detach && fd <= STDERR_FILENO;
          fd++) // $(… --detach) must end
@@ -104,6 +143,7 @@ int launch_kernel(const struct launch *options, pid_t *guard, int *client_fd, er
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&attributes);
     close(pair[1]);
+    close(params);
     if (failed) {
         close(pair[0]);
         return err_errno(e, failed, "cannot start %s", options->program);
