@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "cli/cleaning.h"
 #include "cli/cli.h"
+#include "cli/say.h"
 #include "script/bind/bindings.h"
 #include "script/kernel/process/guard.h"
 
@@ -94,11 +95,11 @@ static char *spelled(const char *name)
 
 static int print_help(void)
 {
-    printf("Usage: firesteel-kernel --notebook FILE [OPTION]…\n"
-           "Runs one notebook. People start it with `firesteel`.\n\n");
+    say(stdout, "Usage: firesteel-kernel --notebook FILE [OPTION]…\n"
+                "Runs one notebook. People start it with `firesteel`.\n\n");
     for (size_t i = 0; i < ARRAY_LEN(option_table); i++) {
         AUTO_FREE char *name = spelled(option_table[i].name);
-        printf("  --%s %s\n", name, option_table[i].help);
+        say(stdout, "  --%s %s\n", name, option_table[i].help);
     }
     return 0;
 }
@@ -114,7 +115,7 @@ static struct option *long_options(void)
 
 static int fail(const err *e)
 {
-    fprintf(stderr, "firesteel-kernel: %s\n", e->text);
+    say(stderr, "firesteel-kernel: %s\n", e->text);
     return err_exit_code(e->code);
 }
 
@@ -303,10 +304,12 @@ int main(int argc, char **argv)
         return fail(&e);
     if (a.help)
         return print_help();
-    if (a.version)
-        return printf("firesteel-kernel %s\n", FIRESTEEL_VERSION) < 0;
+    if (a.version) {
+        say(stdout, "firesteel-kernel %s\n", FIRESTEEL_VERSION);
+        return 0;
+    }
     if (a.refuse_credentials) {
-        fputs(REFUSAL, stderr);
+        say(stderr, "%s", REFUSAL);
         return 1;
     }
     signal(SIGPIPE, SIG_IGN);

@@ -53,7 +53,7 @@ void printer_clear(printer *p)
 {
     if (!p->drawn)
         return;
-    fputs("\r\033[2K", stdout);
+    say_redraw();
     p->drawn = false;
 }
 
@@ -68,8 +68,9 @@ static void draw(printer *p, const char *text, size_t n)
         used += len ? len : 1;
         columns++;
     }
-    fputs("\r\033[2K    ", stdout);
-    put_text(p->cli, text, used, stdout);
+    say_redraw();
+    say(stdout, "    ");
+    say_text(p->cli, stdout, text, used);
     fflush(stdout);
     p->drawn = true;
 }
@@ -133,11 +134,9 @@ static void show_title(printer *p, const char *id, bool starts)
     if (!starts && str_eq(id, p->shown))
         return;
     end_pending(p);
-    AUTO_BUF title = {0};
-    print_title(p->cli, p->fold, id, &title);
-    put_text(p->cli, title.data, title.len, stdout);
+    print_title(p->cli, p->fold, id);
     const struct run_cell *c = fold_cell_by_id(p->fold, id, NULL);
-    printf("%s\n", c && c->state != STATE_RUNNING ? " (live)" : "");
+    say(stdout, "%s\n", c && c->state != STATE_RUNNING ? " (live)" : "");
     free(p->shown);
     p->shown = mem_strdup(id);
 }

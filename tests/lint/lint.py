@@ -235,8 +235,22 @@ def check_views(sources):
     tap(not bad, "no view looks into the bench", bad)
 
 
+# Programs that speak to other programs only: the worker to its driver, the sandbox to its log.
+OTHER_MAINS = ("cli/worker.c", "cli/sandboxd.c")
+
+
+def check_says(sources):
+    bad = []
+    for path in sources:
+        if not path.startswith("cli/") or path in OTHER_MAINS or path == "cli/say.c":
+            continue
+        for number, line in enumerate(open(path, encoding="utf-8"), 1):
+            if re.search(r"(?<![\w.>])(v?f?printf|f?puts|f?putc|putchar|fwrite)\s*\(", line):
+                bad.append(f"{path}:{number}: {line.strip()[:80]}")
+    tap(not bad, "what is said to people goes through cli/say.h", bad)
+
+
 c_files = files(".c", ".h", ".def")
-print("1..11")
 check_layers(c_files)
 check_symbols()
 check_headers([p for p in c_files if p.endswith(".h")])
@@ -244,4 +258,6 @@ check_texts(files(".c", ".h", ".def", ".lua", ".py", ".md", ".build", ".sh"))
 check_format([p for p in c_files if not p.endswith(".def")])
 check_prints([p for p in c_files if p.endswith(".c")])
 check_views([p for p in c_files if p.endswith(".c")])
+check_says([p for p in c_files if p.endswith(".c")])
+print(f"1..{len(tests)}")
 sys.exit(0 if all(tests) else 1)
