@@ -340,14 +340,11 @@ static enum verdict search_list(const struct scan *s, const struct place *list, 
 // text are of line breaks and quotes, which few secrets begin with.
 static bool is_idle(const struct scan *s)
 {
-    const char *at = s->special, *next = at + 1;
+    const char *at = s->special, *next = *at == '\\' ? mask_backslashes(at, s->end) : at + 1;
     if (s->mask->odd)
         return false;
-    if (*at == '\\') {
-        while (next < s->end && *next == '\\')
-            next++;
+    if (*at == '\\')
         return next < s->end && (!*next || !strchr(USUAL "eEuUx0123456789", *next));
-    }
     if (*at == '&')
         return next < s->end && *next != '#' && *next != 'a';
     return *at == '\n' || *at == '\r' || (*at == '\033' && at == s->p);

@@ -173,7 +173,7 @@ static void read_entity(struct readings *r)
 // The second half of a pair of surrogates: "\udd11", after as many backslashes as it likes.
 static bool low_half(const char *p, const char *end, uint32_t *low, const char **after)
 {
-    const char *u = skip(p, end, "\\");
+    const char *u = mask_backslashes(p, end);
     *after = u;
     if (u == end || u == p || *u != 'u')
         return false;
@@ -260,12 +260,13 @@ static void read_escaped(struct readings *r, const char *p)
 // Quoting doubles backslashes each time, so any number of them may stand before what they escape.
 static void read_backslashes(struct readings *r)
 {
-    const char *p = skip(r->start, r->end, "\\");
-    if (p == r->end) {
+    const char *p = mask_backslashes(r->start, r->end);
+    if (p - r->start < MASK_RUN && p == r->end) {
         add_open(r);
         return;
     }
-    read_escaped(r, p);
+    if (p - r->start < MASK_RUN)
+        read_escaped(r, p);
     for (size_t i = 0, n = r->n; i < n; i++)
         if (r->list[i].n == 1 && r->list[i].bytes[0] == '\033')
             read_colour(r, r->start + r->list[i].taken);

@@ -10,6 +10,7 @@
 enum {
     MASK_READINGS = 12, // at one place, at most
     MASK_GAP = 256,     // bytes between two of a value
+    MASK_RUN = 64,      // backslashes before what they escape
 };
 
 enum reading_kind {
@@ -40,6 +41,14 @@ static inline bool mask_is_special(char c)
         ['\r'] = true,
         ['\033'] = true};
     return special[(unsigned char)c];
+}
+// The end of the backslashes at p, or of the first MASK_RUN of them.
+static inline const char *mask_backslashes(const char *p, const char *end)
+{
+    const char *limit = end - p > MASK_RUN ? p + MASK_RUN : end;
+    while (p < limit && *p == '\\')
+        p++;
+    return p;
 }
 // All readings at p, where something special stands; the byte itself is the last one. bytes are
 // small letters.

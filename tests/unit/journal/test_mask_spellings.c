@@ -266,9 +266,9 @@ TEST(what_is_held_back_is_bounded)
         mask_stream_init(&s, m);
         AUTO_BUF out = {0};
         mask_stream_feed(&s, "correct-", 8, &out);
-        for (int k = 0; k < 20000; k++)
+        for (int k = 0; k < 2000; k++)
             mask_stream_feed(&s, fillers[i], strlen(fillers[i]), &out);
-        CHECK(s.held.len < 100000);
+        CHECK(s.held.len < 2000);
         mask_stream_done(&s);
         mask_free(m);
     }
