@@ -50,6 +50,36 @@ TEST(a_timer_repeats_until_freed)
     loop_free(t.l);
 }
 
+static void again_at_once(void *arg)
+{
+    struct ticker *t = arg;
+    t->count++;
+    loop_timer_start(t->timer, 0, 0);
+}
+
+static void readable(void *arg, int events)
+{
+    loop_stop(arg);
+}
+
+TEST(a_timer_that_is_always_due_lets_others_have_their_turn)
+{
+    struct ticker t = {.l = new_loop()};
+    int fds[2];
+    CHECK(pipe(fds) == 0 && write(fds[1], "x", 1) == 1);
+    loop_poll *poll = loop_poll_new(t.l, fds[0], readable, t.l, NULL);
+    loop_poll_set(poll, LOOP_READ);
+    t.timer = loop_timer_new(t.l, again_at_once, &t);
+    loop_timer_start(t.timer, 0, 0);
+    loop_run(t.l); // for ever, when the timer is all it looks at
+    CHECK(t.count < 1000);
+    loop_poll_free(poll);
+    loop_timer_free(t.timer);
+    loop_free(t.l);
+    close(fds[0]);
+    close(fds[1]);
+}
+
 static void *run_in_thread(void *l)
 {
     loop_run(l);
