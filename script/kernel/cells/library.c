@@ -269,7 +269,7 @@ static int core_duration(lua_State *L)
 static int core_sleep(lua_State *L)
 {
     interp *in = interp_of(L);
-    int64_t ns = (int64_t)(luaL_checknumber(L, 1) * CLOCK_SEC);
+    int64_t ns = clock_of_seconds(luaL_checknumber(L, 1));
     if (!in->turn)
         return luaL_error(L, "waiting is done in cells");
     if (canceller_sleep(in->turn->waits, ns, &in->raised) < 0)
