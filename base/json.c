@@ -14,8 +14,9 @@
 // (a raw 0xff), and afterwards that string becomes a cJSON_Raw item of the digits.
 enum { EXACT_DIGITS = 15, MARK = 0xff };
 
-// Is there an integer at p (of n bytes) with more digits than a double keeps? Its length, else 0: also
-// where a name has to stand, for which cJSON then refuses it. *skip: how far the number reaches.
+// Is there an integer at p (of n bytes) with more digits than a double keeps? Its length, else 0:
+// also where a name has to stand, for which cJSON then refuses it. *skip: how far the number
+// reaches.
 static size_t big_integer(const char *p, size_t n, size_t *skip)
 {
     size_t i = p[0] == '-', first = i;
@@ -26,7 +27,7 @@ static size_t big_integer(const char *p, size_t n, size_t *skip)
     for (; i < n && (strchr(".eE+-", p[i]) ? p[i] != '\0' : isdigit((unsigned char)p[i]) != 0); i++)
         is_integer = false;
     *skip = i ? i : 1;
-    while (after < n && p[after] && strchr(" \t\r\n", p[after]))
+    while (after < n && p[after] > 0 && p[after] <= ' ') // what cJSON takes for blanks
         after++;
     bool is_name = after < n && p[after] == ':';
     return is_integer && !is_name ? i : 0;
