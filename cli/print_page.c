@@ -106,13 +106,17 @@ static const char *column_name(const cJSON *table, int i)
     return cJSON_IsString(column) ? column->valuestring : json_str_or(column, "name", "");
 }
 
-// The widest text that column i has by now.
+// The widest text that column i has by now, of the rows that a screen could show: each row that is
+// printed asks.
 static size_t column_width(const cJSON *table, int i)
 {
-    size_t width = 0;
+    enum { ALIGNED = 100 };
+    size_t width = 0, rows = 0;
     const cJSON *row;
     cJSON_ArrayForEach(row, json_get(table, "rows"))
     {
+        if (rows++ == ALIGNED)
+            break;
         const cJSON *item = cJSON_GetArrayItem(json_get(row, "cells"), i);
         size_t n = cJSON_IsString(item) ? strlen(item->valuestring) : 0;
         width = n > width ? n : width;

@@ -2,6 +2,7 @@
 #include "tui/part/canvas.h"
 
 #include "base/mem.h"
+#include "base/rowset.h"
 #include "base/str.h"
 #include "tui/grid/layout.h"
 #include "tui/grid/plot.h"
@@ -161,6 +162,10 @@ void canvas_table(struct canvas *c, const cJSON *table, bool live, int limit)
     }
     if (limit && rows > limit)
         canvas_line(c, LOOK_DIM, "⋮ %d more rows; O shows all", rows - limit);
+    AUTO_BUF more = {0};
+    rowset_say_more(json_int_or(table, "more", 0), &more);
+    if (more.len)
+        canvas_line(c, LOOK_WARN, "%.*s", (int)more.len - 1, more.data);
     if (json_str(table, "note"))
         canvas_line(c, LOOK_WARN, "%s", json_str(table, "note"));
 }

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/rowset.h"
 #include "base/str.h"
 #include "tui/grid/utf8.h"
 #include "tui/part/filter.h"
@@ -318,7 +319,7 @@ void tabledata_change(tabledata *t, const cJSON *rows)
         struct table_row *was = uid ? find(t, uid) : NULL, *r = NULL;
         if (was)
             hide(t, was);
-        if (!json_bool_or(row, "deleted", false)) {
+        if (!json_bool_or(row, "deleted", false) && (was || t->total < ROWSET_TABLE)) {
             r = row_new(t, columns, row);
             r->number = was ? was->number : ++t->came;
         }

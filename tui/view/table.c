@@ -94,7 +94,8 @@ static void heard(view *view_, const cJSON *event)
         load(v);
         return;
     }
-    tabledata_change(v->data, json_get(event, "rows"));
+    if (json_get(event, "rows"))
+        tabledata_change(v->data, json_get(event, "rows"));
     note_age(v);
     follow_row(v);
 }
@@ -121,6 +122,8 @@ static void draw_title(const struct table_view *v, grid *g, rect area)
         x += grid_print(g, area, x, area.y, LOOK_WARN, "  /%s  %zu of %zu", pattern, n, total);
     else
         buf_fmt(&words, "  %zu row%s", total, total == 1 ? "" : "s");
+    if (json_int_or(table_of(v), "more", 0) > 0)
+        buf_fmt(&words, " and %lld more", (long long)json_int_or(table_of(v), "more", 0));
     if (sort >= 0)
         buf_fmt(&words, "  by %s %s", tabledata_column(v->data, sort), reverse ? "↓" : "↑");
     grid_put_short(g, area, x, area.y, area.x + area.w - x, buf_cstr(&words), words.len, LOOK_DIM);
