@@ -204,7 +204,7 @@ static int try_once(client *c, const struct patience *p, const struct request *r
     if (!timed.idle_timeout_ms)
         timed.idle_timeout_ms = ANSWER_MS;
     if (!timed.least_speed)
-        timed.least_speed = REQUEST_LEAST_SPEED;
+        timed.least_speed = HTTP_LEAST_SPEED;
     struct waiter w = {.client = c, .request = &timed, .response = response};
     if (loop_call(c->loop, p->canceller, &waiter_ops, &w, p->deadline, e) != 0)
         return err_wrap(e, "%s", r->what);

@@ -5,9 +5,6 @@
 #pragma once
 #include "k8s/client/client.h"
 
-// Bytes a second, below which a whole answer is no answer: it would take a minute for 6 KB.
-enum { REQUEST_LEAST_SPEED = 100 };
-
 struct request {
     const char *method; // NULL: GET
     const char *path;   // below the server, with its query
@@ -17,7 +14,7 @@ struct request {
     size_t body_n;
     http_pool pool;
     int idle_timeout_ms; // see http_request; request_do waits 60 s when it is 0
-    int least_speed;     // see http_request; request_do: REQUEST_LEAST_SPEED when it is 0
+    int least_speed;     // see http_request; request_do: HTTP_LEAST_SPEED when it is 0
     size_t limit;        // see http_request
     bool repeatable;     // sent twice, it does no more than sent once
     const char *what;    // "list pods in namespace default": for errors

@@ -588,7 +588,7 @@ static void begin(watch *w)
         &(struct request){.path = buf_cstr(&path),
             .pool = HTTP_POOL_WATCHES,
             .idle_timeout_ms = w->version ? (WATCH_S + 256 + 30) * 1000 : 60000,
-            .least_speed = w->version ? 0 : REQUEST_LEAST_SPEED,
+            .least_speed = w->version ? 0 : HTTP_LEAST_SPEED,
             .limit = page_limit,
             .what = w->what},
         w->version ? &frame_ops : &list_ops, w);

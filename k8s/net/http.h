@@ -38,6 +38,8 @@ typedef struct http_tls http_tls;
 const http_tls *http_tls_new(http *h, const struct http_tls_options *options, err *e);
 
 enum { HTTP_TURN = 128 << 10 };
+// Bytes a second, below which a whole answer is none: a minute for 6 KB.
+enum { HTTP_LEAST_SPEED = 100 };
 
 #define HTTP_POOLS(X) X(REQUESTS) X(WATCHES) X(LOGS)
 typedef enum http_pool {
