@@ -17,8 +17,8 @@ static inline void json_free_at(cJSON **j)
 #define AUTO_JSON __attribute__((cleanup(json_free_at))) cJSON
 
 // Parses exactly one value. Errors: ERR_INVALID with line and column; depth is limited to 1000.
-// Integers beyond ±2^53 stay exact, however long: they are kept as cJSON_Raw, and read by json_int if
-// they fit into 64 bits.
+// Integers beyond ±2^53 stay exact, however long: they are kept as cJSON_Raw, and read by json_int
+// if they fit into 64 bits.
 cJSON *json_parse(const char *text, size_t n, err *e);
 // Compact text on one line; valid UTF-8 is kept as it is.
 void json_print(buf *out, const cJSON *j);

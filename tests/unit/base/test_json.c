@@ -66,7 +66,8 @@ TEST(bad_text_is_told_with_its_place)
     } wrong[] = {{"{\"a\": 1,\n \"b\" 2}", "line 2, column 6"}, {"", "ends too early"},
         {"[1, 2", "ends too early"}, {"[1] x", "line 1, column 5"}, {"\"\xff\"", "UTF-8"},
         {"\"a\\u0000b\"", "\\u0000"}, {"\"a\nb\"", "control character"},
-        {"{1: 2}", "line 1, column"}, {"{12345678901234567 :1}", "line 1, column"}, {"[12345678901234567, x]", "column 21"}};
+        {"{1: 2}", "line 1, column"}, {"{12345678901234567 :1}", "line 1, column"},
+        {"[12345678901234567, x]", "column 21"}};
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
         err e = {0};
         AUTO_JSON *j = json_parse(wrong[i].text, strlen(wrong[i].text), &e);
