@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 _Static_assert(sizeof(struct sha256_ctx) <= sizeof(sha256), "nettle's context fits");
@@ -54,9 +55,14 @@ void sha256_hex(const void *bytes, size_t n, char hex[SHA256_HEX])
 
 int sha256_file(const char *path, char hex[SHA256_HEX], err *e)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return err_errno(e, errno, "cannot read %s", path);
+    if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) { // a pipe is waited for, a device never ends
+        close(fd);
+        return err_set(e, ERR_FAILED, "cannot read %s: it is no regular file", path);
+    }
     sha256 h;
     sha256_init(&h);
     char chunk[65536];

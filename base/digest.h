@@ -20,6 +20,7 @@ void sha256_final(sha256 *h, uint8_t digest[SHA256_SIZE]);
 // 64 lower-case hexadecimal digits and a NUL.
 void sha256_hex(const void *bytes, size_t n, char hex[SHA256_HEX]);
 void digest_hex(const uint8_t digest[SHA256_SIZE], char hex[SHA256_HEX]);
+// Of a regular file.
 int sha256_file(const char *path, char hex[SHA256_HEX], err *e);
 
 void hmac_sha256(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/path.h"
 
+#include "base/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
 
@@ -162,30 +163,36 @@ void fd_close_at(int *fd)
         close(*fd);
 }
 
-int path_read(const char *path, buf *out, size_t limit, err *e)
+int fd_read_all(int fd, buf *out, size_t limit, err *e)
 {
-    AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat st;
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return err_errno(e, errno, "cannot read %s", path);
+    if (fstat(fd, &st) < 0)
+        return err_errno(e, errno, "cannot read");
     if (S_ISDIR(st.st_mode))
-        return err_errno(e, EISDIR, "cannot read %s", path);
-    size_t before = out->len;
+        return err_errno(e, EISDIR, "cannot read");
+    size_t before = out->len, chunk = st.st_size > 65536 ? 1 << 20 : 65536;
     for (;;) {
-        size_t chunk = st.st_size > 65536 ? 1 << 20 : 65536;
         buf_reserve(out, chunk);
         ssize_t n = read(fd, out->data + out->len, chunk);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return err_errno(e, errno, "cannot read %s", path);
+            return err_errno(e, errno, "cannot read");
         out->len += (size_t)n;
         out->data[out->len] = '\0';
         if (limit && out->len - before > limit)
-            return err_set(e, ERR_LIMIT, "%s is larger than %zu bytes", path, limit);
+            return err_set(e, ERR_LIMIT, "it is larger than %zu bytes", limit);
         if (n == 0)
             return 0;
     }
+}
+
+int path_read(const char *path, buf *out, size_t limit, err *e)
+{
+    AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_errno(e, errno, "cannot read %s", path);
+    return fd_read_all(fd, out, limit, e) < 0 ? err_wrap(e, "%s", path) : 0;
 }
 
 int fd_write_all(int fd, const void *bytes, size_t n, err *e)
@@ -203,51 +210,154 @@ int fd_write_all(int fd, const void *bytes, size_t n, err *e)
     return 0;
 }
 
-static int sync_folder(const char *dir)
+int fd_sync_folder(int dir)
 {
-    AUTO_FD fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return fd < 0 ? -1 : fsync(fd);
+    if (fsync(dir) == 0 || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS)
+        return 0; // some file systems know no such thing
+    return -1;
 }
 
-// like: the file whose owner it takes over; NULL: nobody's. mode is final.
+// A folder that may be written and not read cannot be synced.
+static int sync_folder_of(const char *path)
+{
+    AUTO_FREE char *dir = path_dirname(path);
+    AUTO_FD fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? 0 : fd_sync_folder(fd);
+}
+
+// A new file beside path. Its mode is what open(2) makes of `mode`: to ask for the umask is to
+// change it for every other thread.
+static int open_temp(const char *path, mode_t mode, char **temp)
+{
+    for (int tries = 0; tries < 16; tries++) {
+        char digits[9];
+        random_hex(digits, 4);
+        free(*temp);
+        *temp = str_fmt("%s.%s.tmp", path, digits);
+        int fd = open(*temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+// Only root may give a file away; anybody else keeps it, as an editor would.
+static int take_over(int fd, const struct stat *like, mode_t mode)
+{
+    if (fchown(fd, like->st_uid, like->st_gid) < 0)
+        mode &= (mode_t) ~(S_ISUID | S_ISGID);
+    return fchmod(fd, mode);
+}
+
+// like: the file whose owner it takes over, with `mode` as it is; NULL: nobody's.
 static int replace(
     const char *path, const void *bytes, size_t n, mode_t mode, const struct stat *like, err *e)
 {
-    AUTO_FREE char *dir = path_dirname(path);
-    AUTO_FREE char *temp = str_fmt("%s.XXXXXX.tmp", path);
-    AUTO_FD fd = mkostemps(temp, 4, O_CLOEXEC);
+    AUTO_FREE char *temp = NULL;
+    AUTO_FD fd = open_temp(path, like ? 0600 : mode, &temp);
     if (fd < 0)
         return err_errno(e, errno, "cannot write %s", path);
-    // Only root may give a file away; anybody else keeps it, as an editor would.
-    if (like && fchown(fd, like->st_uid, like->st_gid) < 0)
-        mode &= (mode_t) ~(S_ISUID | S_ISGID);
     if (fd_write_all(fd, bytes, n, e) < 0 ||
-        ((fchmod(fd, mode) < 0 || fsync(fd) < 0 || rename(temp, path) < 0) &&
+        (((like && take_over(fd, like, mode) < 0) || fsync(fd) < 0 || rename(temp, path) < 0) &&
             err_errno(e, errno, "cannot write") < 0)) {
         unlink(temp);
         return err_wrap(e, "%s", path);
     }
-    sync_folder(dir); // some file systems cannot; the file itself is safe
+    if (sync_folder_of(path) < 0)
+        return err_errno(e, errno, "%s is written, but its folder cannot be synced", path);
     return 0;
 }
 
-static mode_t masked(mode_t mode)
+static const char *kind_of(mode_t mode)
 {
-    mode_t mask = umask(0);
-    umask(mask);
-    return mode & ~mask;
+    return S_ISDIR(mode)    ? "a folder"
+           : S_ISLNK(mode)  ? "a symbolic link"
+           : S_ISFIFO(mode) ? "a named pipe"
+           : S_ISSOCK(mode) ? "a socket"
+                            : "a device";
+}
+
+static int refuse_kind(const char *path, mode_t mode, err *e)
+{
+    return err_set(
+        e, ERR_EXISTS, "cannot write %s: it is %s, which is not replaced", path, kind_of(mode));
 }
 
 int path_write(const char *path, const void *bytes, size_t n, mode_t mode, err *e)
 {
-    return replace(path, bytes, n, masked(mode), NULL, e);
+    struct stat was;
+    if (lstat(path, &was) == 0 && !S_ISREG(was.st_mode))
+        return refuse_kind(path, was.st_mode, e);
+    return replace(path, bytes, n, mode, NULL, e);
+}
+
+// /dev/stdout and its like name what is open already: a file there is gone on with, not replaced.
+static int named_descriptor(const char *path)
+{
+    int64_t fd;
+    if (str_eq(path, "/dev/stdout"))
+        return STDOUT_FILENO;
+    if (str_eq(path, "/dev/stderr"))
+        return STDERR_FILENO;
+    bool named = str_starts(path, "/dev/fd/") && str_to_int(path + strlen("/dev/fd/"), &fd);
+    return named && fd >= 0 && fd <= INT_MAX ? (int)fd : -1;
+}
+
+static int refuse_missing(const char *path, err *e)
+{
+    char target[PATH_MAX];
+    ssize_t n = readlink(path, target, sizeof target - 1);
+    target[n > 0 ? n : 0] = '\0';
+    return err_set(e, ERR_NOT_FOUND,
+        "cannot write %s: it is a symbolic link to %s, which is not there; make that file, or "
+        "remove the link",
+        path, target);
+}
+
+// Into a device or a pipe, as a shell's ">" does; but it does not wait for a reader.
+static int write_into(const char *path, const void *bytes, size_t n, err *e)
+{
+    struct stat is;
+    AUTO_FD fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0 && errno == ENXIO)
+        return err_set(e, ERR_UNAVAILABLE, "cannot write %s: nobody reads from it", path);
+    if (fd < 0 || fstat(fd, &is) < 0 || fcntl(fd, F_SETFL, O_WRONLY) < 0)
+        return err_errno(e, errno, "cannot write %s", path);
+    if (!S_ISCHR(is.st_mode) && !S_ISFIFO(is.st_mode))
+        return refuse_kind(path, is.st_mode, e);
+    return fd_write_all(fd, bytes, n, e) < 0 ? err_wrap(e, "%s", path) : 0;
+}
+
+// The name that an open file has: what links led to. Where there is no /proc, by following them.
+static char *name_of(int fd, const char *path)
+{
+    char name[PATH_MAX];
+    AUTO_FREE char *link = str_fmt("/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, name, sizeof name - 1);
+    return n > 0 ? mem_strndup(name, (size_t)n) : realpath(path, NULL);
 }
 
 int path_update(const char *path, const void *bytes, size_t n, mode_t mode, err *e)
 {
     struct stat was;
-    AUTO_FREE char *real = realpath(path, NULL);
-    if (!real || stat(real, &was) < 0)
-        return path_write(path, bytes, n, mode, e);
-    return replace(real, bytes, n, was.st_mode & 07777, &was, e);
+    int named = named_descriptor(path);
+    if (named >= 0)
+        return fd_write_all(named, bytes, n, e) < 0 ? err_wrap(e, "%s", path) : 0;
+    // Opened, so that the system judges the links on the way (fs.protected_symlinks).
+    AUTO_FD at = open(path, O_PATH | O_CLOEXEC);
+    if (at < 0 && errno == ENOENT)
+        return lstat(path, &was) == 0 ? refuse_missing(path, e)
+                                      : replace(path, bytes, n, mode, NULL, e);
+    if (at < 0 || fstat(at, &was) < 0)
+        return err_errno(e, errno, "cannot write %s", path);
+    if (S_ISCHR(was.st_mode) || S_ISFIFO(was.st_mode))
+        return write_into(path, bytes, n, e);
+    if (!S_ISREG(was.st_mode))
+        return refuse_kind(path, was.st_mode, e);
+    AUTO_FREE char *real = name_of(at, path);
+    if (!real)
+        return err_errno(e, errno, "cannot write %s", path);
+    // Who asks for a private file gets one.
+    mode_t keeps = was.st_mode & (mode & 077 ? 07777 : 07700);
+    return replace(real, bytes, n, keeps, &was, e);
 }
