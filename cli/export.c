@@ -27,7 +27,7 @@ static int export(struct cli *cli, const char *folder, const char *name, enum ex
     AUTO_BUF text = {0};
     int result = export_run(f, spools, format, 0, &text, &e);
     if (result == 0 && file)
-        result = path_write(file, text.data, text.len, 0644, &e);
+        result = path_update(file, text.data, text.len, 0644, &e);
     else if (result == 0)
         say_file(text.data, text.len);
     fold_free(f);

@@ -186,7 +186,7 @@ static int write_report(struct run *r)
     if (!r->report || !export_format(r->report, &format))
         return 0;
     if (export_run(r->fold, r->spool_dir, format, 0, &text, &e) < 0 ||
-        path_write(r->report, text.data, text.len, 0644, &e) < 0) {
+        path_update(r->report, text.data, text.len, 0644, &e) < 0) {
         err_wrap(&e, "the report %s", r->report);
         return cli_error(r->cli, &e);
     }

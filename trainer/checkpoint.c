@@ -68,7 +68,7 @@ int checkpoint_write(const model *m, const char *path, checkpoint_options option
     AUTO_BUF bytes = {0};
     if (checkpoint_encode(m, options, &bytes, e) < 0)
         return -1;
-    if (path_write(path, bytes.data, bytes.len, 0644, e) < 0)
+    if (path_update(path, bytes.data, bytes.len, 0644, e) < 0)
         return err_wrap(e, "writing the checkpoint");
     return 0;
 }

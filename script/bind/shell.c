@@ -10,8 +10,10 @@
 #include "script/bind/process.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { SHOWN = 60 }; // bytes of a command in messages
 
@@ -149,14 +151,41 @@ static void shell_describe(call *c, const cJSON *args, struct about *about)
     about->what = str_fmt("run `%s`", what);
 }
 
-static int append_to(const char *path, const char *text, err *e)
+// What is appended is on the disk when the ledger says so; half of it is taken back.
+static int append_to(const char *path, const char *text, mode_t mode, err *e)
 {
-    FILE *f = fopen(path, "ae");
-    if (!f)
+    struct stat was;
+    AUTO_FD fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, mode);
+    if (fd < 0 || fstat(fd, &was) < 0)
         return err_errno(e, errno, "cannot append to %s", path);
-    bool failed = fputs(text, f) < 0;
-    if ((fclose(f) != 0) | failed)
-        return err_errno(e, errno, "cannot append to %s", path);
+    bool is_file = S_ISREG(was.st_mode);
+    if (is_file && !(mode & 077) && fchmod(fd, was.st_mode & 07700) < 0)
+        return err_errno(e, errno, "cannot make %s private", path);
+    if (!is_file)
+        fcntl(fd, F_SETFL, O_APPEND);
+    err why = {0};
+    if (fd_write_all(fd, text, strlen(text), &why) == 0 && is_file && fsync(fd) < 0)
+        err_errno(&why, errno, "cannot sync");
+    if (!why.code)
+        return 0;
+    if (is_file && ftruncate(fd, was.st_size) < 0)
+        err_wrap(&why, "part of it stays");
+    return err_set(e, why.code, "cannot append to %s: %s", path, why.text);
+}
+
+// A secret that a template filled in is nobody else's business.
+static int write_text(
+    call *c, const char *path, const char *text, bool append, char hex[SHA256_HEX], err *e)
+{
+    struct stat st;
+    mode_t mode = call_is_secret(c, text) ? 0600 : 0666;
+    int done =
+        append ? append_to(path, text, mode, e) : path_update(path, text, strlen(text), mode, e);
+    if (done < 0)
+        return -1;
+    if (append && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+        return sha256_file(path, hex, e);
+    sha256_hex(text, strlen(text), hex);
     return 0;
 }
 
@@ -170,9 +199,8 @@ static int file_start(call *c, const cJSON *args, cJSON **result, err *e)
     AUTO_FREE char *parent = path_dirname(path);
     if (path_make_dirs(parent, 0777, e) < 0)
         return err_wrap(e, "cannot write %s", name);
-    int done = append ? append_to(path, text, e) : path_write(path, text, strlen(text), 0666, e);
     char hex[SHA256_HEX];
-    if (done < 0 || sha256_file(path, hex, e) < 0)
+    if (write_text(c, path, text, append, hex, e) < 0)
         return -1;
     *result = cJSON_CreateObject();
     json_set_str(*result, "path", name);

@@ -7,6 +7,7 @@ import os
 import pty
 import select
 import signal
+import stat
 import subprocess
 import time
 import xml.etree.ElementTree as xml
@@ -313,6 +314,58 @@ def test_export(t):
     assert cells[2]["outputs"][-1]["data"]["text/plain"] == ["42"], cells[2]
     again = firesteel("run", folder + "/out.ipynb", "--cwd", t.dir())
     assert again.code == 0 and "hello ann\t1" in again.out, again
+
+
+def device(folder, name, minor):
+    """One of our own where we could replace the system's."""
+    path = f"{folder}/{name}"
+    try:
+        os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, minor))
+        with open(path, "wb"):
+            pass
+    except OSError:
+        if os.geteuid() == 0:
+            raise Skip("no device can be made here") from None
+        path = f"/dev/{name}"
+    return path
+
+
+def test_what_is_no_file_is_written_into(t):
+    path = notebook(t, SAMPLE)
+    folder = folder_of(path)
+    firesteel("run", path)
+    null = device(folder, "null", 3)
+    done = firesteel("export", "--to", "md", "-o", null, cwd=folder)
+    assert done.code == 0 and stat.S_ISCHR(os.stat(null).st_mode), done
+    with open(folder + "/out.md", "w", encoding="utf-8") as f:
+        f.write("before\n")
+    done = sh("bash", "-c", '"$0" export --to md -o /dev/stdout >> out.md', FIRESTEEL, cwd=folder)
+    assert done.code == 0, done
+    with open(folder + "/out.md", encoding="utf-8") as f:
+        text = f.read()
+    assert text.startswith("before\n") and "hello ann\t1\n" in text, text
+    done = sh("bash", "-c", '"$0" export --to md -o >(cat > piped.md; touch all)', FIRESTEEL, cwd=folder)
+    eventually(lambda: os.path.exists(folder + "/all"), 10)
+    with open(folder + "/piped.md", encoding="utf-8") as f:
+        assert done.code == 0 and "hello ann\t1\n" in f.read(), done
+    full = firesteel("export", "--to", "md", "-o", device(folder, "full", 7), cwd=folder)
+    assert full.code == 1 and "No space left" in full.err, full
+
+
+def test_a_report_goes_through_a_link_to_a_file(t):
+    path = notebook(t, SAMPLE)
+    folder = folder_of(path)
+    os.mkdir(folder + "/reports")
+    os.symlink("reports/real.md", folder + "/report.md")
+    done = firesteel("run", path, "--report", folder + "/report.md")
+    assert done.code == 1 and "a symbolic link to reports/real.md, which is not there" in done.err, done
+    assert os.path.islink(folder + "/report.md") and not os.listdir(folder + "/reports"), done
+    with open(folder + "/reports/real.md", "w", encoding="utf-8"):
+        pass
+    done = firesteel("run", path, "--report", folder + "/report.md")
+    assert done.code == 0 and os.path.islink(folder + "/report.md"), done
+    with open(folder + "/reports/real.md", encoding="utf-8") as f:
+        assert "hello ann\t1\n" in f.read()
 
 
 def test_damage_and_newer_journals(t):

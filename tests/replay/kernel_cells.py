@@ -132,6 +132,22 @@ def test_files_and_templates(t):
     assert read(k.cwd, "c.txt") == b"plain\nmore\n"
 
 
+def test_a_file_with_a_secret_is_private(t):
+    k = Kernel(t, env={"DB_PASSWORD": "hunter2-hunter2"})
+    k.run("p = os.getenv 'DB_PASSWORD'")
+    r = k.run("password: ${p}\n", 'language="yaml" template="secret.yaml"')
+    assert r.state == "ok" and b"hunter2-hunter2" in read(k.cwd, "secret.yaml"), r
+    with open(os.path.join(k.cwd, "log.txt"), "w", encoding="utf-8"):
+        os.chmod(f"{k.cwd}/log.txt", 0o644)
+    k.run("user: ann\n", 'language="yaml" template="plain.yaml"')
+    r = k.run("%%writefile -a log.txt\nhunter2-hunter2\n")
+    assert r.state == "ok", r
+    modes = {name: os.stat(os.path.join(k.cwd, name)).st_mode & 0o777 for name in ("secret.yaml", "log.txt", "plain.yaml")}
+    umask = os.umask(0o22)
+    os.umask(umask)
+    assert modes == {"secret.yaml": 0o600, "log.txt": 0o600, "plain.yaml": 0o666 & ~umask}, modes
+
+
 def test_capture(t):
     k = Kernel(t)
     r = k.run('print "kept" sh "echo too"', 'capture="got"')

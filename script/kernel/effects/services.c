@@ -133,6 +133,12 @@ call_secret_fn *call_secrets(call *c, void **arg)
     return keep_secret;
 }
 
+bool call_is_secret(call *c, const char *text)
+{
+    AUTO_BUF masked = {0};
+    return mask_text(port_mask(c->effects->spec.port), text, strlen(text), &masked);
+}
+
 void call_output(call *c, const char *name, const char *bytes, size_t n)
 {
     port_text(c->effects->spec.port, c->turn->cell, name, bytes, n);
