@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "script/journal/fold.h"
+#include "script/journal/hidden.h"
 #include "script/journal/mask.h"
 #include "script/journal/reader.h"
 #include "script/journal/writer.h"
@@ -23,7 +24,7 @@ static bool has_ended(const char *jsonl)
 {
     char tail[LAST_RECORD + 1];
     struct stat st;
-    int fd = open(jsonl, O_RDONLY | O_CLOEXEC);
+    int fd = hidden_open(jsonl, O_RDONLY, 0, NULL);
     ssize_t n = -1;
     if (fd >= 0 && fstat(fd, &st) == 0)
         n = pread(fd, tail, LAST_RECORD, st.st_size > LAST_RECORD ? st.st_size - LAST_RECORD : 0);

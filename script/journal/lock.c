@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "script/journal/writer.h"
+#include "script/journal/hidden.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +46,8 @@ static void host_name(char host[256])
     host[255] = '\0';
 }
 
-// The folder and the name of a document's lock, by its real path: links lead to the same one.
+// The working folder and the path of a document's lock, by its real path: links lead to the same
+// one.
 static int find_place(const char *document, const char *cwd, char **folder, char **path)
 {
     AUTO_FREE char *real = path_absolute(document, NULL);
@@ -68,11 +69,17 @@ void lock_holder_done(struct lock_holder *who)
     *who = (struct lock_holder){0};
 }
 
+static int read_lock(const char *path, buf *text)
+{
+    AUTO_FD fd = hidden_open(path, O_RDONLY, 0, NULL);
+    return fd < 0 ? -1 : fd_read_all(fd, text, LIMIT, NULL);
+}
+
 static bool read_holder(const char *path, struct lock_holder *who)
 {
     AUTO_BUF text = {0};
     *who = (struct lock_holder){0};
-    if (path_read(path, &text, LIMIT, NULL) < 0)
+    if (read_lock(path, &text) < 0)
         return false;
     AUTO_JSON *j = json_parse(buf_cstr(&text), text.len, NULL);
     *who = (struct lock_holder){.host = mem_strdup(json_str_or(j, "host", "")),
@@ -142,7 +149,7 @@ static int refuse(const char *document, const char *path, const struct lock_hold
 static void remove_stale(const char *path)
 {
     struct lock_holder who;
-    AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC);
+    AUTO_FD fd = hidden_open(path, O_RDONLY, 0, NULL);
     if (fd < 0 || flock(fd, LOCK_EX) < 0)
         return;
     if (read_holder(path, &who) && is_stale(&who))
@@ -151,21 +158,15 @@ static void remove_stale(const char *path)
 }
 
 // link() makes it whole or not at all, also on a network's disk.
-static int try_take(const char *document, const char *path, const char *text, err *e)
+static int link_lock(const char *document, const char *mine, const char *path, err *e)
 {
-    AUTO_FREE char *mine = str_fmt("%s.%ld", path, (long)getpid());
-    if (path_write(mine, text, strlen(text), 0600, e) < 0)
-        return -1;
     for (int i = 0; i < TRIES; i++) {
         struct lock_holder who;
-        if (link(mine, path) == 0) {
-            unlink(mine);
+        if (link(mine, path) == 0)
             return 0;
-        }
         if (errno != EEXIST)
             break;
         if (read_holder(path, &who) && !is_stale(&who)) {
-            unlink(mine);
             refuse(document, path, &who, e);
             lock_holder_done(&who);
             return -1;
@@ -173,16 +174,32 @@ static int try_take(const char *document, const char *path, const char *text, er
         lock_holder_done(&who);
         remove_stale(path);
     }
-    int why = errno;
+    return err_errno(e, errno, "cannot lock %s", document);
+}
+
+static int try_take(const char *document, const char *path, const char *text, err *e)
+{
+    AUTO_FREE char *mine = str_fmt("%s.%ld", path, (long)getpid());
+    unlink(mine); // a process of the same number left it
+    AUTO_FD fd = hidden_open(mine, O_WRONLY | O_CREAT | O_EXCL, 0600, e);
+    if (fd < 0)
+        return err_wrap(e, "cannot lock %s", document);
+    int result = fd_write_all(fd, text, strlen(text), e);
+    if (result == 0 && fsync(fd) < 0)
+        result = err_errno(e, errno, "%s", mine);
+    result =
+        result < 0 ? err_wrap(e, "cannot lock %s", document) : link_lock(document, mine, path, e);
     unlink(mine);
-    return err_errno(e, why, "cannot lock %s", document);
+    return result;
 }
 
 document_lock *document_lock_take(const char *document, const struct lock_holder *me, err *e)
 {
     document_lock *l = mem_alloc(sizeof *l);
     AUTO_FREE char *folder = NULL, *path = NULL;
-    if (find_place(document, me->cwd, &folder, &path) < 0 || journal_folder(folder, NULL) < 0)
+    AUTO_FD hidden = -1;
+    if (find_place(document, me->cwd, &folder, &path) < 0 ||
+        (hidden = hidden_make(folder, NULL)) < 0)
         return l; // the journal, which goes there too, says why
     l->cwd = mem_strdup(me->cwd);
     l->text = text_of(me);
@@ -199,7 +216,7 @@ void document_lock_release(document_lock *l)
     AUTO_BUF text = {0};
     if (!l)
         return;
-    if (l->path && path_read(l->path, &text, LIMIT, NULL) == 0 && str_eq(buf_cstr(&text), l->text))
+    if (l->path && read_lock(l->path, &text) == 0 && str_eq(buf_cstr(&text), l->text))
         unlink(l->path);
     free(l->path);
     free(l->text);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "script/journal/reader.h"
 
+#include "base/folder.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "script/journal/hidden.h"
 #include "script/journal/writer.h"
 
 #include <dirent.h>
@@ -22,17 +24,20 @@ struct reader {
     bool refused;
 };
 
-reader *reader_open(const char *path, err *e)
+static reader *reader_new(int fd, const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-        err_errno(e, errno, "cannot open the journal %s", path);
-        return NULL;
-    }
     reader *r = mem_alloc(sizeof *r);
     r->fd = fd;
     r->name = path_basename(path);
     return r;
+}
+
+reader *reader_open(const char *path, err *e)
+{
+    int fd = hidden_open(path, O_RDONLY, 0, e);
+    if (fd < 0)
+        return NULL;
+    return reader_new(fd, path);
 }
 
 void reader_close(reader *r)
@@ -124,16 +129,48 @@ bool reader_torn(const reader *r)
     return r->bytes.len > r->line_n;
 }
 
+enum { SECONDS = sizeof "20260102-030405" - 1 };
+
 struct found {
     char *run;
     char stamp[24]; // of the name: "20260102-030405-1a2b"
+    char *wall;     // of the first record, where the name leaves the order open; "": not known
 };
 
+// The name tells the second in which a run began; of one second the first records tell more.
 static int newest_first(const void *a, const void *b)
 {
     const struct found *x = a, *y = b;
-    int by_time = strcmp(y->stamp, x->stamp);
-    return by_time ? by_time : strcmp(x->run, y->run);
+    int by_second = strncmp(y->stamp, x->stamp, SECONDS);
+    int by_wall = by_second || !x->wall || !y->wall ? by_second : strcmp(y->wall, x->wall);
+    return by_wall ? by_wall : strcmp(x->run, y->run);
+}
+
+static char *first_wall(int dir, const char *run)
+{
+    AUTO_FREE char *name = str_fmt("%s.jsonl", run);
+    cJSON *record = NULL;
+    int fd = folder_file(dir, name, O_RDONLY, 0);
+    reader *r = fd >= 0 ? reader_new(fd, name) : NULL;
+    if (r && reader_next(r, &record, NULL) < 0)
+        record = NULL;
+    char *wall = mem_strdup(json_str_or(record, "wall", ""));
+    cJSON_Delete(record);
+    reader_close(r);
+    return wall;
+}
+
+static void sort(int dir, struct found *list, size_t n)
+{
+    qsort(list, n, sizeof *list, newest_first);
+    for (size_t i = 0; i + 1 < n; i++) {
+        if (strncmp(list[i].stamp, list[i + 1].stamp, SECONDS) != 0)
+            continue;
+        if (!list[i].wall)
+            list[i].wall = first_wall(dir, list[i].run);
+        list[i + 1].wall = first_wall(dir, list[i + 1].run);
+    }
+    qsort(list, n, sizeof *list, newest_first);
 }
 
 // "name-20260102-030405-1a2b.jsonl"
@@ -146,15 +183,17 @@ static bool is_journal(const char *file, struct found *out)
     out->run = mem_strndup(file, n - 6);
     memcpy(out->stamp, file + n - 6 - STAMP, STAMP);
     out->stamp[STAMP] = '\0';
+    out->wall = NULL;
     return true;
 }
 
 char **journal_list(const char *folder, err *e)
 {
-    AUTO_FREE char *dir = path_join(folder, ".firesteel");
-    DIR *d = opendir(dir);
-    if (!d && errno != ENOENT && errno != ENOTDIR) {
-        err_errno(e, errno, "cannot list %s", dir);
+    err why = {0};
+    int fd = hidden_look(folder, &why);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!d && why.code != ERR_NOT_FOUND) {
+        err_set(e, why.code, "%s", why.text);
         return NULL;
     }
     struct found *list = NULL;
@@ -166,13 +205,15 @@ char **journal_list(const char *folder, err *e)
         list = mem_resize(list, n + 1, sizeof *list);
         list[n++] = one;
     }
+    if (n)
+        sort(fd, list, n);
     if (d)
         closedir(d);
-    if (n)
-        qsort(list, n, sizeof *list, newest_first);
     char **runs = mem_array(n + 1, sizeof *runs);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         runs[i] = list[i].run;
+        free(list[i].wall);
+    }
     free(list);
     return runs;
 }
@@ -217,7 +258,7 @@ char *journal_find(const char *folder, const char *name, err *e)
 
 bool journal_is_written(const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = hidden_open(path, O_RDONLY, 0, NULL);
     if (fd < 0)
         return false;
     bool held = flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;

@@ -22,7 +22,8 @@ const char *reader_line(const reader *r, size_t *n);
 size_t reader_line_number(const reader *r); // 1-based
 bool reader_torn(const reader *r);          // are there bytes after the last newline?
 
-// Journals of a working folder, newest first: NULL-terminated run names. No folder: an empty list.
+// Journals of a working folder, newest first (by when their runs began): NULL-terminated names of
+// runs. No folder: an empty list.
 char **journal_list(const char *folder, err *e);
 char *journal_file(const char *folder, const char *run); // FOLDER/.firesteel/RUN.jsonl, new
 // A run by its whole name or a unique beginning, or "" or "last" for the newest.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "script/journal/spool.h"
 
+#include "base/folder.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "script/journal/hidden.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +24,7 @@ struct entry {
 struct spool {
     char *name;
     int fd, index_fd;
+    int folder;           // of the writer: the one that it is in
     uint64_t size, lines; // by now; of a reader: up to what it looked at
     uint64_t indexed;     // offset of the writer's last entry
     bool has_entry;
@@ -72,17 +75,24 @@ static void look(spool *s)
 
 static spool *spool_new(const char *dir, const char *name, int flags, err *e)
 {
-    AUTO_FREE char *path = path_join(dir, name), *index = str_fmt("%s.idx", path);
+    AUTO_FREE char *path = path_join(dir, name), *index = str_fmt("%s.idx", name);
+    AUTO_FD folder = hidden_folder_of(path, flags & O_CREAT, e);
+    if (folder < 0)
+        return NULL;
     spool *s = mem_alloc(sizeof *s);
     s->name = mem_strdup(name);
-    s->index_fd = -1;
-    s->fd = open(path, flags | O_CLOEXEC, 0600);
+    s->index_fd = s->folder = -1;
+    s->fd = folder_file(folder, name, flags, 0600);
     if (s->fd >= 0)
-        s->index_fd = open(index, flags | O_CLOEXEC, 0600);
+        s->index_fd = folder_file(folder, index, flags, 0600);
     if (s->index_fd < 0) {
         err_errno(e, errno, "cannot open the spool %s", path);
         spool_close(s);
         return NULL;
+    }
+    if (flags & O_CREAT) {
+        s->folder = folder;
+        folder = -1;
     }
     return s;
 }
@@ -98,8 +108,6 @@ spool *spool_create(const char *dir, const char *name, err *e)
         err_set(e, ERR_USAGE, "\"%s\" is no name for a spool: a-z, 0-9 and - only", name);
         return NULL;
     }
-    if (path_make_dirs(dir, 0700, e) < 0)
-        return NULL;
     spool *s = spool_new(dir, name, O_RDWR | O_CREAT | O_APPEND, e);
     if (!s)
         return NULL;
@@ -129,12 +137,22 @@ void spool_close(spool *s)
 {
     if (!s)
         return;
-    if (s->fd >= 0)
-        close(s->fd);
-    if (s->index_fd >= 0)
-        close(s->index_fd);
+    fd_close_at(&s->fd);
+    fd_close_at(&s->index_fd);
+    fd_close_at(&s->folder);
     free(s->name);
     free(s);
+}
+
+// The index can be lost without harm.
+void spool_end(spool *s, syncer *by)
+{
+    if (!s)
+        return;
+    syncer_give(by, s->fd);
+    syncer_give(by, s->folder);
+    s->fd = s->folder = -1;
+    spool_close(s);
 }
 
 const char *spool_name(const spool *s)

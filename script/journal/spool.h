@@ -9,6 +9,7 @@
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
+#include "script/journal/syncer.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,6 +23,9 @@ spool *spool_create(const char *dir, const char *name, err *e);
 int spool_append(spool *s, const void *bytes, size_t n, int64_t wall_ns, err *e);
 spool *spool_open(const char *dir, const char *name, err *e); // for reading
 void spool_close(spool *s);                                   // NULL is fine
+// What is written is complete: closes it, and has it brought to the disk with the journal that
+// refers to it. NULL is fine.
+void spool_end(spool *s, syncer *by);
 
 const char *spool_name(const spool *s);
 // Bytes and whole lines in it by now (a reader looks at the file again).

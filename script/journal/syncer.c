@@ -2,19 +2,64 @@
 #include "script/journal/syncer.h"
 
 #include "base/mem.h"
+#include "base/path.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct syncer {
     int fd;
     pthread_t thread;
     pthread_mutex_t lock;
-    pthread_cond_t wake;
+    pthread_cond_t wake, idle;
     bool wanted, quit;
+    uint64_t begun, done; // rounds
+    int *given;           // to sync, once, and close
+    size_t given_n;
+    int failed; // errno of the first sync that failed; 0: none
 };
+
+static int sync_given(int fd)
+{
+    struct stat st;
+    bool folder = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
+    int failed = (folder ? fd_sync_folder(fd) : fdatasync(fd)) < 0 ? errno : 0;
+    close(fd);
+    return failed;
+}
+
+// Without the lock: one round, of what was given and then of the file that refers to it.
+static int sync_all(int fd, const int *given, size_t n)
+{
+    int failed = 0;
+    for (size_t i = 0; i < n; i++) {
+        int number = sync_given(given[i]);
+        failed = failed ? failed : number;
+    }
+    if (fdatasync(fd) < 0 && !failed)
+        failed = errno;
+    return failed;
+}
+
+static void run_round(syncer *s)
+{
+    AUTO_FREE int *given = STEAL(s->given);
+    size_t n = s->given_n;
+    uint64_t round = ++s->begun;
+    s->given_n = 0;
+    s->wanted = false;
+    pthread_mutex_unlock(&s->lock);
+    int failed = sync_all(s->fd, given, n);
+    pthread_mutex_lock(&s->lock);
+    s->failed = s->failed ? s->failed : failed;
+    s->done = round;
+    pthread_cond_broadcast(&s->idle);
+}
 
 static void *thread_main(void *arg)
 {
@@ -25,10 +70,7 @@ static void *thread_main(void *arg)
             pthread_cond_wait(&s->wake, &s->lock);
         if (!s->wanted)
             break;
-        s->wanted = false;
-        pthread_mutex_unlock(&s->lock);
-        fdatasync(s->fd); // a disk that fails says so to the next write or synced record
-        pthread_mutex_lock(&s->lock);
+        run_round(s);
     }
     pthread_mutex_unlock(&s->lock);
     return NULL;
@@ -40,6 +82,7 @@ syncer *syncer_open(int fd, err *e)
     s->fd = fd;
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->wake, NULL);
+    pthread_cond_init(&s->idle, NULL);
     sigset_t all, before; // signals are for others
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -52,6 +95,14 @@ syncer *syncer_open(int fd, err *e)
     return NULL;
 }
 
+void syncer_give(syncer *s, int fd)
+{
+    pthread_mutex_lock(&s->lock);
+    s->given = mem_resize(s->given, s->given_n + 1, sizeof *s->given);
+    s->given[s->given_n++] = fd;
+    pthread_mutex_unlock(&s->lock);
+}
+
 void syncer_request(syncer *s)
 {
     pthread_mutex_lock(&s->lock);
@@ -60,16 +111,45 @@ void syncer_request(syncer *s)
     pthread_mutex_unlock(&s->lock);
 }
 
+static int tell(const syncer *s, err *e)
+{
+    return s->failed ? err_errno(e, s->failed, "the disk does not take it") : 0;
+}
+
+int syncer_wait(syncer *s, err *e)
+{
+    pthread_mutex_lock(&s->lock);
+    uint64_t round = s->begun + 1; // one that is under way may have begun before the last write
+    s->wanted = true;
+    pthread_cond_signal(&s->wake);
+    while (s->done < round)
+        pthread_cond_wait(&s->idle, &s->lock);
+    int result = tell(s, e);
+    pthread_mutex_unlock(&s->lock);
+    return result;
+}
+
+int syncer_check(syncer *s, err *e)
+{
+    pthread_mutex_lock(&s->lock);
+    int result = tell(s, e);
+    pthread_mutex_unlock(&s->lock);
+    return result;
+}
+
 void syncer_close(syncer *s)
 {
     if (!s)
         return;
     pthread_mutex_lock(&s->lock);
     s->quit = true;
+    s->wanted |= s->given_n > 0;
     pthread_cond_signal(&s->wake);
     pthread_mutex_unlock(&s->lock);
     pthread_join(s->thread, NULL);
     pthread_cond_destroy(&s->wake);
+    pthread_cond_destroy(&s->idle);
     pthread_mutex_destroy(&s->lock);
+    free(s->given);
     free(s);
 }

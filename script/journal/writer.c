@@ -3,9 +3,11 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/folder.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "script/journal/hidden.h"
 #include "script/journal/syncer.h"
 
 #include <errno.h>
@@ -30,7 +32,8 @@ struct journal {
     off_t end, reserved;
     bool writable; // it is locked, and its end is known
     buf line;
-    syncer *syncer; // from the first end of a cell on
+    syncer *syncer;
+    bool told; // a sync has failed, and who appends knows
 };
 
 char *journal_run_notebook(const char *run)
@@ -55,18 +58,6 @@ char *journal_run_name(const char *name, int64_t wall_ns)
     strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &tm);
     random_hex(digits, 2);
     return str_fmt("%.100s-%s-%s", clean, stamp, digits);
-}
-
-int journal_folder(const char *folder, err *e)
-{
-    AUTO_FREE char *hidden = path_join(folder, ".firesteel");
-    if (path_make_dirs(hidden, 0700, e) < 0)
-        return -1;
-    AUTO_FREE char *ignore = path_join(hidden, ".gitignore");
-    if (path_exists(ignore))
-        return 0;
-    static const char text[] = "# Runs of firesteel: journals and what they spooled.\n*\n";
-    return path_write(ignore, text, sizeof text - 1, 0644, e);
 }
 
 static journal *journal_new(const char *dir, const char *run, mask *secrets)
@@ -124,28 +115,52 @@ static bool reserve(journal *j, off_t want)
     return true;
 }
 
-journal *journal_create(const struct journal_spec *spec, err *e)
+// From here on it can be written; the entry of a new file is synced with its first record.
+static int begin(journal *j, int dir, bool is_new, err *e)
 {
-    AUTO_FREE char *dir = path_join(spec->folder, ".firesteel");
-    if (journal_folder(spec->folder, e) < 0)
-        return NULL;
-    journal *j = NULL;
-    for (int tries = 0; tries < 16 && !(j && j->fd >= 0); tries++) {
-        journal_close(j);
+    if (!reserve(j, LAST_WORDS))
+        return err_set(e, ERR_NO_SPACE, "no space left for the journal %s", j->path);
+    j->syncer = syncer_open(j->fd, e);
+    int entry = is_new && j->syncer ? fcntl(dir, F_DUPFD_CLOEXEC, 0) : -1;
+    if (!j->syncer)
+        return -1;
+    if (is_new && entry < 0)
+        return err_errno(e, errno, "cannot make the journal %s", j->path);
+    if (is_new)
+        syncer_give(j->syncer, entry);
+    j->writable = true;
+    return 0;
+}
+
+// A new file under a name that no other run has; with spec->run the name is decided already.
+static journal *make_file(const struct journal_spec *spec, int dir, err *e)
+{
+    AUTO_FREE char *folder = path_join(spec->folder, ".firesteel");
+    for (int tries = 0;; tries++) {
         AUTO_FREE char *run =
             spec->run ? mem_strdup(spec->run) : journal_run_name(spec->name, clock_wall());
-        j = journal_new(dir, run, spec->mask);
-        j->fd = open(j->path, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
-        if (j->fd < 0 && (errno != EEXIST || spec->run))
-            break;
+        journal *j = journal_new(folder, run, spec->mask);
+        AUTO_FREE char *name = path_basename(j->path);
+        j->fd = folder_file(dir, name, O_RDWR | O_CREAT | O_EXCL | O_APPEND, 0600);
+        if (j->fd >= 0)
+            return j;
+        bool taken = errno == EEXIST && !spec->run && tries < 16;
+        if (!taken)
+            err_errno(e, errno, "cannot make the journal %s", j->path);
+        journal_close(j);
+        if (!taken)
+            return NULL;
     }
-    if (j->fd < 0)
-        err_errno(e, errno, "cannot make the journal %s", j->path);
-    else if (lock(j, e) == 0 && reserve(j, LAST_WORDS)) {
-        j->writable = true;
+}
+
+journal *journal_create(const struct journal_spec *spec, err *e)
+{
+    AUTO_FD dir = hidden_make(spec->folder, e);
+    journal *j = dir < 0 ? NULL : make_file(spec, dir, e);
+    if (!j || (lock(j, e) == 0 && begin(j, dir, true, e) == 0))
         return j;
-    } else if (j->fd >= 0 && unlink(j->path) == 0)
-        err_set(e, ERR_NO_SPACE, "no space left for the journal %s", j->path);
+    AUTO_FREE char *name = path_basename(j->path);
+    unlinkat(dir, name, 0);
     journal_close(j);
     return NULL;
 }
@@ -154,8 +169,8 @@ journal *journal_create(const struct journal_spec *spec, err *e)
 static int find_end(journal *j, err *e)
 {
     AUTO_BUF text = {0};
-    if (path_read(j->path, &text, 0, e) < 0)
-        return -1;
+    if (fd_read_all(j->fd, &text, 0, e) < 0)
+        return err_wrap(e, "%s", j->path);
     size_t end = text.len;
     while (end > 0 && text.data[end - 1] != '\n')
         end--;
@@ -175,14 +190,15 @@ journal *journal_continue(const char *folder, const char *run, mask *secrets, er
 {
     AUTO_FREE char *dir = path_join(folder, ".firesteel");
     journal *j = journal_new(dir, run, secrets);
-    j->fd = open(j->path, O_RDWR | O_APPEND | O_CLOEXEC);
+    err why = {0};
+    j->fd = hidden_open(j->path, O_RDWR | O_APPEND, 0, &why);
     if (j->fd < 0)
-        err_errno(e, errno, "there is no run %s here (%s)", run, j->path);
+        err_set(e, why.code, "run %s cannot be gone on with: %s", run, why.text);
     else if (lock(j, e) == 0 && find_end(j, e) == 0) {
-        j->writable = true;
-        if (ftruncate(j->fd, j->end) == 0 && reserve(j, LAST_WORDS))
+        if (ftruncate(j->fd, j->end) < 0)
+            err_errno(e, errno, "cannot go on with %s", j->path);
+        else if (begin(j, -1, false, e) == 0)
             return j;
-        err_errno(e, errno, "cannot go on with %s", j->path);
     }
     journal_close(j);
     return NULL;
@@ -192,11 +208,11 @@ void journal_close(journal *j)
 {
     if (!j)
         return;
-    syncer_close(j->syncer);
     // Gives back the reserved blocks; what cannot be done about it does no harm. A journal that is
     // somebody else's, or whose end is not known, is left as it is.
     if (j->writable && ftruncate(j->fd, j->end) == 0)
-        fdatasync(j->fd);
+        syncer_request(j->syncer);
+    syncer_close(j->syncer);
     if (j->fd >= 0)
         close(j->fd);
     free(j->run);
@@ -231,17 +247,19 @@ static bool is_output(const char *type)
     return str_eq(type, "stream") || str_eq(type, "display") || str_eq(type, "update");
 }
 
-// Ledger entries are on the disk, with all before them, before anything is done because of them.
-// The end of a cell is not waited for: a power cut that takes it makes a resumed run look at the
-// cell again.
+// Ledger entries are on the disk, with all before them, before anything is done because of them;
+// and the end before anybody is told how the run ended. The end of a cell is not waited for: a
+// power cut that takes it makes a resumed run look at the cell again.
 enum safety { SAFE_IN_FILE, SAFE_SOON, SAFE_NOW };
 
-static enum safety wanted_safety(const cJSON *event, const char *type)
+static enum safety wanted_safety(const journal *j, const cJSON *event, const char *type)
 {
     static const char *const ends[] = {"ok", "failed", "cancelled"};
     if (str_eq(type, "ledger"))
         return SAFE_NOW;
-    if (str_eq(type, "run") || str_eq(type, "resumed") || str_eq(type, "end"))
+    if (str_eq(type, "end"))
+        return j->told ? SAFE_SOON : SAFE_NOW; // the last words of a run that failed for that
+    if (str_eq(type, "run") || str_eq(type, "resumed"))
         return SAFE_SOON;
     for (size_t i = 0; i < ARRAY_LEN(ends); i++)
         if (str_eq(type, "state") && str_eq(json_str(event, "state"), ends[i]))
@@ -251,12 +269,10 @@ static enum safety wanted_safety(const cJSON *event, const char *type)
 
 static int make_safe(journal *j, enum safety safety, err *e)
 {
-    if (safety == SAFE_SOON && !j->syncer)
-        j->syncer = syncer_open(j->fd, NULL);
-    if (safety == SAFE_SOON && j->syncer)
-        syncer_request(j->syncer);
-    else if (safety != SAFE_IN_FILE)
+    if (safety == SAFE_NOW)
         return journal_sync(j, e);
+    if (safety == SAFE_SOON)
+        syncer_request(j->syncer);
     return 0;
 }
 
@@ -269,6 +285,14 @@ static void stamp(journal *j, cJSON *event)
     json_set_int(event, "mono", clock_mono());
 }
 
+// What is not to be in the file after all, or only half, is cut off.
+static void cut_back(journal *j, off_t end, err *failure)
+{
+    j->end = end;
+    if (ftruncate(j->fd, end) < 0)
+        err_wrap(failure, "a line stays that does not count");
+}
+
 const char *journal_append(journal *j, cJSON *event, size_t *n, err *e)
 {
     if (j->mask)
@@ -278,22 +302,21 @@ const char *journal_append(journal *j, cJSON *event, size_t *n, err *e)
     json_print(&j->line, event);
     buf_char(&j->line, '\n');
     const char *type = json_str_or(event, "type", "");
+    off_t before = j->end;
     bool room = reserve(j, (off_t)j->line.len + LAST_WORDS);
     err failure = {0};
     if (!room && is_output(type))
         err_set(&failure, ERR_NO_SPACE, "no space left on the device");
-    else
-        fd_write_all(j->fd, j->line.data, j->line.len, &failure);
+    else if (fd_write_all(j->fd, j->line.data, j->line.len, &failure) == 0) {
+        j->end += (off_t)j->line.len;
+        make_safe(j, wanted_safety(j, event, type), &failure);
+    }
     if (failure.code) {
-        if (ftruncate(j->fd, j->end) < 0)
-            err_wrap(&failure, "a torn line stays");
+        cut_back(j, before, &failure);
         err_set(e, failure.code, "cannot write the journal %s: %s", j->path, failure.text);
         return NULL;
     }
-    j->end += (off_t)j->line.len;
     j->seq++;
-    if (make_safe(j, wanted_safety(event, type), e) < 0)
-        return NULL;
     if (n)
         *n = j->line.len;
     return j->line.data;
@@ -301,7 +324,21 @@ const char *journal_append(journal *j, cJSON *event, size_t *n, err *e)
 
 int journal_sync(journal *j, err *e)
 {
-    if (fdatasync(j->fd) < 0)
-        return err_errno(e, errno, "cannot sync the journal %s", j->path);
-    return 0;
+    if (syncer_wait(j->syncer, e) == 0)
+        return 0;
+    j->told = true;
+    return -1;
+}
+
+int journal_check(journal *j, err *e)
+{
+    if (syncer_check(j->syncer, e) == 0)
+        return 0;
+    j->told = true;
+    return err_wrap(e, "what the run leaves in %s may be lost", j->path);
+}
+
+struct syncer *journal_syncer(const journal *j)
+{
+    return j->syncer;
 }

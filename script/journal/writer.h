@@ -21,8 +21,6 @@ struct journal_spec {
     mask *mask;         // may be NULL
 };
 enum { JOURNAL_FORMAT = 1 };
-// Makes FOLDER/.firesteel with its .gitignore, where they are not there yet.
-int journal_folder(const char *folder, err *e);
 // Errors: ERR_FORBIDDEN for a folder that cannot be written, ERR_NO_SPACE.
 journal *journal_create(const struct journal_spec *spec, err *e);
 // Continues a run: a torn last line is cut off, numbering goes on. It is locked against a second
@@ -40,8 +38,14 @@ char *journal_run_notebook(const char *run); // its name in that; new
 
 // Appends `event` (its "type" set; it gains seq, wall and mono; it stays the caller's). Returns the
 // line as written, with its newline, borrowed until the next call: what clients are sent. Ledger
-// entries are synced (fdatasync), with all before them; the first record, ends of cells and the end
-// soon after, in the background, and by journal_close; others reach the file only.
-// NULL: ERR_NO_SPACE or ERR_IO; what was half written is cut off again, and the run should stop.
+// entries and the end are synced (fdatasync), with all before them; the first record and ends of
+// cells soon after, in the background; others reach the file only.
+// NULL: ERR_NO_SPACE or ERR_IO; the line is cut off again, and the run should stop. After a sync
+// that failed none succeeds: ledger entries are refused for good.
 const char *journal_append(journal *j, cJSON *event, size_t *n, err *e);
 int journal_sync(journal *j, err *e);
+// Has a sync in the background failed? Then what clients were told may not be on the disk, and the
+// run should stop; after that its end is accepted without a sync.
+int journal_check(journal *j, err *e);
+// Brings spools to the disk, with the journal that refers to them (syncer_give).
+struct syncer *journal_syncer(const journal *j);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "script/protocol/server.h"
 
+#include "base/folder.h"
 #include "base/loop/stream.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "script/journal/hidden.h"
 #include "script/protocol/frame.h"
 
 #include <errno.h>
@@ -217,11 +219,12 @@ int server_listen(server *s, const char *path, err *e)
 {
     AUTO_FREE char *folder = path_dirname(path);
     struct stat st;
-    if (path_make_dirs(folder, 0700, e) < 0)
+    AUTO_FD dir = folder_open_path(folder, 1, true, e);
+    if (dir < 0)
         return -1;
-    if (lstat(folder, &st) < 0)
+    if (fstat(dir, &st) < 0)
         return err_errno(e, errno, "%s", folder);
-    if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077))
+    if (st.st_mode & 077)
         return err_set(e, ERR_FORBIDDEN,
             "%s must be a folder of yours that nobody else may enter (chmod 700)", folder);
     s->listener = listener_open(s->loop, path, on_accepted, s, e);
@@ -242,8 +245,10 @@ int server_adopt(server *s, int fd, err *e)
 int server_follow(server *s, const char *journal, err *e)
 {
     struct stat st;
-    s->journal = open(journal, O_RDONLY | O_CLOEXEC);
-    if (s->journal < 0 || fstat(s->journal, &st) < 0)
+    s->journal = hidden_open(journal, O_RDONLY, 0, e);
+    if (s->journal < 0)
+        return -1;
+    if (fstat(s->journal, &st) < 0)
         return err_errno(e, errno, "cannot read %s", journal);
     s->size = st.st_size;
     return 0;

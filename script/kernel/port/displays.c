@@ -373,8 +373,7 @@ display *display_beside(const display *d, cJSON *data)
 display *displays_add_log(displays *all, const char *in_cell, const char *title, err *e)
 {
     int64_t id = next_id(all);
-    log_display *log = log_display_new(
-        journal_spool_dir(port_journal(all->port)), id, title, port_mask(all->port), e);
+    log_display *log = log_display_new(port_journal(all->port), id, title, port_mask(all->port), e);
     if (!log)
         return NULL;
     return make(all, id, in_cell, true, log_display_bundle(log), log);

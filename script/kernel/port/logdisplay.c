@@ -12,6 +12,7 @@ enum { LAST_LINES = 20, LAST_BYTES = 4 << 10 };
 
 struct log_display {
     char *title, *note;
+    const journal *journal;
     spool *spool;
     mask_stream mask;
     uint64_t spooled, lines;
@@ -19,15 +20,15 @@ struct log_display {
     bool failed, ended;
 };
 
-log_display *log_display_new(
-    const char *spool_dir, int64_t number, const char *title, mask *m, err *e)
+log_display *log_display_new(const journal *j, int64_t number, const char *title, mask *m, err *e)
 {
     AUTO_FREE char *name = str_fmt("log-%lld", (long long)number);
-    spool *s = spool_create(spool_dir, name, e);
+    spool *s = spool_create(journal_spool_dir(j), name, e);
     if (!s)
         return NULL;
     log_display *l = mem_alloc(sizeof *l);
-    *l = (log_display){.title = mem_strdup(title), .spool = s, .spooled = spool_size(s)};
+    *l = (log_display){
+        .title = mem_strdup(title), .journal = j, .spool = s, .spooled = spool_size(s)};
     mask_stream_init(&l->mask, m);
     return l;
 }
@@ -36,7 +37,7 @@ void log_display_free(log_display *l)
 {
     if (!l)
         return;
-    spool_close(l->spool);
+    spool_end(l->spool, journal_syncer(l->journal));
     mask_stream_done(&l->mask);
     buf_done(&l->last);
     free(l->title);

@@ -8,12 +8,12 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "script/journal/mask.h"
+#include "script/journal/writer.h"
 
 typedef struct log_display log_display;
 
-// Of the number's display, in the run's spool folder. From any thread; nobody has it yet.
-log_display *log_display_new(
-    const char *spool_dir, int64_t number, const char *title, mask *m, err *e);
+// Of the number's display, spooled beside the journal. From any thread; nobody has it yet.
+log_display *log_display_new(const journal *j, int64_t number, const char *title, mask *m, err *e);
 void log_display_free(log_display *l);
 // What cannot be kept any more is left out, and the note says why.
 void log_display_add(log_display *l, const char *bytes, size_t n);

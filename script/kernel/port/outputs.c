@@ -34,7 +34,7 @@ struct outputs {
     mask *mask;
     const struct outputs_ops *ops;
     void *arg;
-    char *spool_dir;
+    journal *journal;
     uint64_t next_spool;
     struct sink *sinks;
     buf capture; // of the running cell, both streams in order
@@ -55,11 +55,12 @@ outputs *outputs_new(loop *l, mask *m, const struct outputs_ops *ops, void *arg)
     return o;
 }
 
-static void sink_free(struct sink *s)
+static void sink_free(outputs *o, struct sink *s)
 {
     mask_stream_done(&s->mask);
     buf_done(&s->carry);
-    spool_close(s->spool);
+    if (s->spool)
+        spool_end(s->spool, journal_syncer(o->journal));
     free(s->cell);
     free(s);
 }
@@ -69,18 +70,16 @@ void outputs_free(outputs *o)
     while (o->sinks) {
         struct sink *s = o->sinks;
         o->sinks = s->next;
-        sink_free(s);
+        sink_free(o, s);
     }
     loop_timer_free(o->timer);
     buf_done(&o->capture);
-    free(o->spool_dir);
     free(o);
 }
 
-void outputs_place(outputs *o, const char *spool_dir, uint64_t first)
+void outputs_place(outputs *o, journal *j, uint64_t first)
 {
-    free(o->spool_dir);
-    o->spool_dir = mem_strdup(spool_dir);
+    o->journal = j;
     o->next_spool = first;
 }
 
@@ -138,7 +137,7 @@ static void spool_bytes(outputs *o, struct sink *s, const char *bytes, size_t n)
         return;
     if (!s->spool) {
         AUTO_FREE char *name = str_fmt("out-%llu-%s", (unsigned long long)o->next_spool++, s->name);
-        s->spool = spool_create(o->spool_dir, name, &e);
+        s->spool = spool_create(journal_spool_dir(o->journal), name, &e);
         if (!s->spool) {
             fail(o, s, &e);
             return;
@@ -246,7 +245,7 @@ void outputs_end(outputs *o, const char *cell, buf *captured)
         }
         finish_sink(o, s);
         *at = s->next;
-        sink_free(s);
+        sink_free(o, s);
     }
     if (captured)
         buf_add(captured, o->capture.data, o->capture.len);

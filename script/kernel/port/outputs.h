@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/loop/loop.h"
 #include "script/journal/mask.h"
+#include "script/journal/writer.h"
 
 #include <stdint.h>
 
@@ -19,8 +20,8 @@ struct outputs_ops {
 
 outputs *outputs_new(loop *l, mask *m, const struct outputs_ops *ops, void *arg);
 void outputs_free(outputs *o);
-// The run's spool folder, and a number that no earlier spool of the run has in its name.
-void outputs_place(outputs *o, const char *spool_dir, uint64_t first);
+// The journal, beside which spools are, and a number that no earlier one has in its name.
+void outputs_place(outputs *o, journal *j, uint64_t first);
 // A cell's execution begins: its streams count anew; captured ones are kept instead of shown.
 void outputs_begin(outputs *o, const char *cell, bool captured);
 void outputs_text(outputs *o, const char *cell, const char *name, const char *bytes, size_t n);

@@ -39,7 +39,7 @@ void port_deliver(port *p, cJSON *event)
     const char *line = journal_append(p->journal, event, &n, &e);
     if (line)
         p->ops->journaled(p->arg, line, n);
-    else
+    if (!line || journal_check(p->journal, &e) < 0)
         fail(p, &e);
     cJSON_Delete(event);
 }
@@ -94,7 +94,7 @@ void port_free(port *p)
 void port_open(port *p, journal *j)
 {
     p->journal = j;
-    outputs_place(p->outputs, journal_spool_dir(j), journal_seq(j) + 1);
+    outputs_place(p->outputs, j, journal_seq(j) + 1);
 }
 
 void port_close(port *p)

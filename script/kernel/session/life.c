@@ -134,11 +134,34 @@ static void after_sandbox(void *arg)
     server_drain(k->server, DRAIN_MS, stop_loop, k);
 }
 
+// A run has not ended well when its journal has not: what the end says is on the disk by then.
+static void fail_by_journal(kernel *k)
+{
+    if (k->exit != 0)
+        return;
+    k->exit = 1;
+    free(k->last_words);
+    k->last_words = mem_strdup(port_error(k->port)->text);
+}
+
+static void end_journal(kernel *k)
+{
+    port_flush(k->port);
+    bool failed = port_error(k->port)->code;
+    if (failed)
+        fail_by_journal(k);
+    emit_end(k);
+    if (failed || !port_error(k->port)->code)
+        return;
+    fail_by_journal(k); // the end itself could not be kept: it is another one
+    emit_end(k);
+}
+
 static void after_actions(void *arg)
 {
     kernel *k = arg;
     displays_end(k->displays);
-    emit_end(k);
+    end_journal(k);
     sandbox_stop(k->sandbox, after_sandbox, k);
 }
 

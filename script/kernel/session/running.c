@@ -248,6 +248,11 @@ static void fail_unplanned(kernel *k, size_t i, const err *why)
 void running_go_on(kernel *k)
 {
     const notebook *nb = document_notebook(k->document);
+    const err *lost = port_error(k->port);
+    if (lost->code && !k->running) { // nothing is done that is not kept
+        forget_queue(k);
+        life_end(k, 1, lost->text);
+    }
     if (!k->running && k->queue && !k->stopping && !k->said_busy) {
         k->said_busy = true;
         running_say_state(k, "busy", NULL);

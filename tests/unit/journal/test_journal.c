@@ -2,12 +2,17 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "script/journal/hidden.h"
 #include "script/journal/reader.h"
 #include "tests/unit/journal/sample.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -237,6 +242,150 @@ TEST(a_write_that_fails_leaves_whole_lines)
     int status;
     CHECK_INT(waitpid(pid, &status, 0), pid);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static atomic_int failing_syncs; // the next so many fail
+
+// Ours are called instead of the C library's. Linux tells of a failed write-back once, to one call.
+int fdatasync(int fd)
+{
+    if (atomic_load(&failing_syncs) == 0)
+        return (int)syscall(SYS_fdatasync, fd);
+    atomic_fetch_sub(&failing_syncs, 1);
+    errno = EIO;
+    return -1;
+}
+
+static atomic_int folders_synced;
+
+int fsync(int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+        atomic_fetch_add(&folders_synced, 1);
+    return (int)syscall(SYS_fsync, fd);
+}
+
+static journal *create(void)
+{
+    err e = {0};
+    journal *j = journal_create(&(struct journal_spec){.folder = tap_dir(), .name = "s"}, &e);
+    CHECK_OK(j, e);
+    return j;
+}
+
+static const char *append(journal *j, const char *text, err *e)
+{
+    AUTO_JSON *event = json_parse(text, strlen(text), NULL);
+    return journal_append(j, event, NULL, e);
+}
+
+TEST(a_sync_that_failed_in_the_background_is_not_forgotten)
+{
+    err e = {0};
+    journal *j = create();
+    sample_append(j, "{\"type\":\"ledger\",\"entry\":1}");
+    failing_syncs = 1;
+    sample_append(j, "{\"type\":\"state\",\"cell\":\"one\",\"state\":\"ok\"}");
+    while (failing_syncs)
+        usleep(1000);
+    for (int i = 0; i < 2; i++) { // the disk takes all that follows, but that one may be lost
+        e.code = ERR_NONE;
+        CHECK(!append(j, "{\"type\":\"ledger\",\"entry\":2}", &e));
+        CHECK_HAS(e.text, "Input/output error");
+    }
+    CHECK_INT(journal_check(j, &e), -1);
+    CHECK_HAS(e.text, "may be lost");
+    CHECK_INT(journal_seq(j), 2);
+    sample_append(j, "{\"type\":\"end\",\"exit\":1}"); // a last word, which is not relied on
+    CHECK_INT(journal_seq(j), 3);
+    journal_close(j);
+}
+
+TEST(an_end_that_is_not_on_the_disk_is_none)
+{
+    err e = {0};
+    journal *j = create();
+    CHECK_OK(journal_sync(j, &e) == 0, e);
+    failing_syncs = 1;
+    CHECK(!append(j, "{\"type\":\"end\",\"exit\":0}", &e));
+    CHECK_HAS(e.text, "Input/output error");
+    AUTO_BUF text = {0};
+    CHECK_OK(path_read(journal_path(j), &text, 0, &e) == 0, e);
+    CHECK_INT(text.len, 0);
+    sample_append(j, "{\"type\":\"end\",\"exit\":1}");
+    journal_close(j);
+}
+
+TEST(a_new_journal_has_its_entry_on_the_disk_before_the_ledger)
+{
+    folders_synced = 0;
+    journal *j = create();
+    CHECK_INT(folders_synced, 1); // the working folder, for .firesteel
+    sample_append(j, "{\"type\":\"ledger\",\"entry\":1}");
+    CHECK_INT(folders_synced, 2); // and .firesteel, for the journal
+    journal_close(j);
+}
+
+TEST(of_one_second_the_first_record_tells_the_newest)
+{
+    err e = {0};
+    AUTO_FD dir = hidden_make(tap_dir(), &e);
+    CHECK_OK(dir >= 0, e);
+    static const char *const runs[][2] = {{"a-20260102-000000-bbbb", "00.000002"},
+        {"a-20260102-000000-aaaa", "00.000001"}, {"b-20260102-000000-0000", "00.000003"},
+        {"a-20260102-000000-cccc", NULL}, {"a-20260101-235959-ffff", "59.000009"}};
+    for (size_t i = 0; i < ARRAY_LEN(runs); i++) {
+        AUTO_FREE char *file = file_of(runs[i][0]);
+        AUTO_FREE char *text =
+            str_fmt("{\"type\":\"run\",\"format\":1,\"seq\":1,\"wall\":\"2026-01-02T00:00:%sZ\"}\n",
+                runs[i][1]);
+        CHECK_OK(path_write(file, text, runs[i][1] ? strlen(text) : 0, 0600, &e) == 0, e);
+    }
+    static const int order[] = {2, 0, 1, 3, 4}; // one without a record has hardly begun
+    char **list = journal_list(tap_dir(), &e);
+    CHECK_INT(strv_len(list), ARRAY_LEN(order));
+    for (size_t i = 0; i < ARRAY_LEN(order); i++)
+        CHECK_STR(list[i], runs[order[i]][0]);
+    strv_free(list);
+    AUTO_FREE char *newest = journal_find(tap_dir(), NULL, &e);
+    CHECK_STR(newest, runs[2][0]);
+}
+
+TEST(a_folder_that_others_may_write_is_not_used)
+{
+    err e = {0};
+    AUTO_FREE char *run = sample_write(), *file = file_of(run),
+                   *dir = path_join(tap_dir(), ".firesteel");
+    CHECK_INT(chmod(dir, 0777), 0);
+    CHECK(!journal_create(&(struct journal_spec){.folder = tap_dir(), .name = "s"}, &e));
+    CHECK_INT(e.code, ERR_FORBIDDEN);
+    CHECK_HAS(e.text, dir);
+    CHECK(!journal_continue(tap_dir(), run, NULL, &e));
+    CHECK_INT(e.code, ERR_FORBIDDEN);
+    CHECK(!reader_open(file, &e));
+    CHECK_INT(e.code, ERR_FORBIDDEN);
+    CHECK(!journal_list(tap_dir(), &e));
+    CHECK_HAS(e.text, "chmod go-w");
+    CHECK_INT(chmod(dir, 0700), 0);
+    reader *r = reader_open(file, &e);
+    CHECK_OK(r, e);
+    reader_close(r);
+}
+
+TEST(links_below_the_folder_are_not_followed)
+{
+    err e = {0};
+    AUTO_FREE char *run = sample_write(), *file = file_of(run),
+                   *away = path_join(tap_dir(), "away");
+    CHECK(rename(file, away) == 0 && symlink(away, file) == 0);
+    CHECK(!reader_open(file, &e));
+    CHECK(!journal_continue(tap_dir(), run, NULL, &e));
+    AUTO_FREE char *dir = path_join(tap_dir(), ".firesteel"),
+                   *moved = path_join(tap_dir(), "moved");
+    CHECK(rename(dir, moved) == 0 && symlink("moved", dir) == 0);
+    CHECK(!journal_create(&(struct journal_spec){.folder = tap_dir(), .name = "s"}, &e));
+    CHECK_HAS(e.text, "is a symbolic link");
 }
 
 int main(void)

@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "script/journal/hidden.h"
 #include "script/journal/lock.h"
 #include "script/journal/writer.h"
 #include "tests/support/tap.h"
@@ -30,7 +31,8 @@ static void write_lock(const char *text)
 {
     err e = {0};
     AUTO_FREE char *path = lock_file();
-    CHECK_OK(journal_folder(tap_dir(), &e) == 0, e);
+    AUTO_FD dir = hidden_make(tap_dir(), &e);
+    CHECK_OK(dir >= 0, e);
     CHECK_OK(path_write(path, text, strlen(text), 0600, &e) == 0, e);
 }
 

@@ -4,6 +4,7 @@
 #include "script/journal/spool.h"
 #include "tests/support/tap.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void append(spool *s, const char *text, int64_t wall)
@@ -108,6 +109,23 @@ TEST(names_stay_in_their_folder)
     CHECK(!spool_open(tap_dir(), "", &e));
     CHECK(!spool_open(tap_dir(), "none", &e));
     CHECK_INT(e.code, ERR_NOT_FOUND);
+}
+
+TEST(a_link_in_a_spools_place_is_not_written_through)
+{
+    err e = {0};
+    AUTO_FREE char *mine = path_join(tap_dir(), "mine"), *dir = path_join(tap_dir(), "run"),
+                   *link = path_join(dir, "out-1"), *index = path_join(dir, "out-2.idx");
+    CHECK_OK(path_write(mine, "mine", 4, 0600, &e) == 0, e);
+    CHECK(mkdir(dir, 0700) == 0 && symlink(mine, link) == 0 && symlink(mine, index) == 0);
+    CHECK(!spool_create(dir, "out-1", &e));
+    CHECK(!spool_create(dir, "out-2", &e));
+    CHECK(!spool_open(dir, "out-1", &e));
+    CHECK(chmod(dir, 0770) == 0 && !spool_create(dir, "out-3", &e));
+    CHECK_INT(e.code, ERR_FORBIDDEN);
+    AUTO_BUF text = {0};
+    CHECK_OK(path_read(mine, &text, 0, &e) == 0, e);
+    CHECK_STR(buf_cstr(&text), "mine");
 }
 
 int main(void)
