@@ -2,13 +2,14 @@
 #include "cli/cli.h"
 
 #include "base/digest.h"
+#include "base/folder.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/say.h"
 
-#include <errno.h>
 #include <limits.h>
+#include <pwd.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -99,44 +100,59 @@ char *cli_find(struct cli *cli, const char *const *places)
 
 char *cli_socket_dir(struct cli *cli, err *e)
 {
-    AUTO_FREE char *dir = str_fmt("/tmp/firesteel-%u", (unsigned)geteuid());
+    AUTO_FREE char *name = str_fmt("firesteel-%u", (unsigned)geteuid());
+    AUTO_FREE char *path = path_join("/tmp", name);
     struct stat st;
-    if (mkdir(dir, 0700) < 0 && errno != EEXIST) {
-        err_errno(e, errno, "cannot make %s", dir);
+    AUTO_FD dir =
+        folder_open("/tmp", name, true, e); // /tmp is everybody's: it may be there already
+    if (dir < 0)
+        return NULL;
+    if (fstat(dir, &st) < 0 || (st.st_mode & 077)) {
+        err_set(e, ERR_FORBIDDEN, "%s may be entered by others; chmod 700 it", path);
         return NULL;
     }
-    // Somebody else may have made it first: /tmp is everybody's.
-    if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
-        (st.st_mode & 077)) {
-        err_set(e, ERR_FORBIDDEN, "%s is not a folder of yours alone (mode 0700); remove it", dir);
+    return STEAL(path);
+}
+
+// Without $HOME what the user database says; else our folder of /tmp, which nobody else can write.
+static char *home(struct cli *cli, err *e)
+{
+    const char *said = cli_getenv(cli, "HOME");
+    if (said && *said == '/')
+        return mem_strdup(said);
+    const struct passwd *user = getpwuid(geteuid());
+    const char *theirs = user && user->pw_dir ? user->pw_dir : "";
+    if (*theirs == '/' && path_is_dir(theirs) && access(theirs, W_OK) == 0)
+        return mem_strdup(theirs);
+    return cli_socket_dir(cli, e);
+}
+
+// $VARIABLE/firesteel, or ~/FALLBACK/firesteel; it may not be there yet.
+static char *xdg(struct cli *cli, const char *variable, const char *fallback, err *e)
+{
+    const char *said = cli_getenv(cli, variable);
+    AUTO_FREE char *below = said && *said == '/' ? NULL : home(cli, e);
+    if (!below && !(said && *said == '/'))
         return NULL;
-    }
-    return STEAL(dir);
+    AUTO_FREE char *path =
+        below ? str_fmt("%s/%s/firesteel", below, fallback) : path_join(said, "firesteel");
+    err why = {0};
+    AUTO_FD dir = folder_open_path(path, 1, false, &why);
+    if (dir >= 0 || why.code == ERR_NOT_FOUND)
+        return STEAL(path);
+    err_set(e, why.code, "%s (or set %s)", why.text, variable);
+    return NULL;
 }
 
-// $VARIABLE/firesteel, or ~/FALLBACK/firesteel.
-static char *xdg(struct cli *cli, const char *variable, const char *fallback)
+char *cli_images_dir(struct cli *cli, err *e)
 {
-    const char *base = cli_getenv(cli, variable), *home = cli_getenv(cli, "HOME");
-    if (base && *base == '/')
-        return path_join(base, "firesteel");
-    return str_fmt("%s/%s/firesteel", home ? home : "/tmp", fallback);
+    AUTO_FREE char *data = xdg(cli, "XDG_DATA_HOME", ".local/share", e);
+    return data ? path_join(data, "images") : NULL;
 }
 
-char *cli_data_dir(struct cli *cli)
+char *cli_state_dir(struct cli *cli, err *e)
 {
-    return xdg(cli, "XDG_DATA_HOME", ".local/share");
-}
-
-char *cli_images_dir(struct cli *cli)
-{
-    AUTO_FREE char *data = cli_data_dir(cli);
-    return path_join(data, "images");
-}
-
-char *cli_state_dir(struct cli *cli)
-{
-    return xdg(cli, "XDG_STATE_HOME", ".local/state");
+    return xdg(cli, "XDG_STATE_HOME", ".local/state", e);
 }
 
 char *cli_notebook_name(const char *notebook)
@@ -164,10 +180,11 @@ char *cli_work_folder(struct cli *cli, const char *cwd, const char *notebook, bo
         return STEAL(folder);
     char hex[SHA256_HEX];
     sha256_hex(path, strlen(path), hex);
-    AUTO_FREE char *state = cli_state_dir(cli), *name = cli_notebook_name(notebook);
-    AUTO_FREE char *own = str_fmt("%s/%s-%.8s", state, name, hex);
+    AUTO_FREE char *state = cli_state_dir(cli, e), *name = cli_notebook_name(notebook);
+    AUTO_FREE char *own = state ? str_fmt("%s/%s-%.8s", state, name, hex) : NULL;
+    AUTO_FD dir = own ? folder_open_path(own, 2, true, e) : -1;
     *moved = true;
-    if (path_make_dirs(own, 0700, e) < 0) {
+    if (dir < 0) {
         err_wrap(
             e, "%s cannot be written, and neither can the folder for that case; say --cwd", folder);
         return NULL;

@@ -43,9 +43,8 @@ char *cli_program(struct cli *cli, const char *name, err *e);
 char *cli_find(struct cli *cli, const char *const *places);
 // The rules of design.md's "Where". All new.
 char *cli_socket_dir(struct cli *cli, err *e); // /tmp/firesteel-UID, 0700, owner checked
-char *cli_data_dir(struct cli *cli);           // $XDG_DATA_HOME/firesteel
-char *cli_images_dir(struct cli *cli);         // its images/
-char *cli_state_dir(struct cli *cli);          // $XDG_STATE_HOME/firesteel
+char *cli_images_dir(struct cli *cli, err *e); // $XDG_DATA_HOME/firesteel/images
+char *cli_state_dir(struct cli *cli, err *e);  // $XDG_STATE_HOME/firesteel
 // Where a notebook works: `cwd` (--cwd) when given, made if need be; else the notebook's folder;
 // else, when nothing can be written there, a folder of its own below the state folder (*moved).
 // New.

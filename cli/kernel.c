@@ -222,7 +222,7 @@ static void find_paths(struct cli *cli, struct call_paths *p)
     p->spark_main = cli_find(cli, mains);
     p->share = cli_find(cli, shares);
     if (!p->images)
-        p->images = cli_images_dir(cli);
+        p->images = cli_images_dir(cli, NULL);
     if (!p->data)
         p->data = cli_getenv(cli, "FIRESTEEL_DATA");
 }
@@ -275,6 +275,9 @@ static int run(struct cli *cli, struct arguments *a, const char *note)
     if (notebook)
         o->notebook = notebook;
     o->socket = socket;
+    o->runtime = cli_socket_dir(cli, &e);
+    if (!o->runtime)
+        return fail(&e);
     o->recover = *note ? note : o->recover;
     if (*note)
         o->run = o->resume = NULL; // a restart is another run

@@ -73,6 +73,15 @@ static void list_sockets(const char *dir, struct kernels *out)
         closedir(d);
 }
 
+// What a kernel that was killed with its guard has left: its socket, and the kubeconfig beside it.
+static void remove_left(const char *socket)
+{
+    AUTO_FREE char *stem = mem_strndup(socket, strlen(socket) - strlen(".sock"));
+    AUTO_FREE char *kubeconfig = str_fmt("%s.kubeconfig", stem);
+    unlink(kubeconfig);
+    unlink(socket);
+}
+
 // A kernel that has just begun has bound its socket and does not listen yet.
 static bool is_old(const char *socket)
 {
@@ -106,7 +115,7 @@ static int ask_all(struct kernels *out, err *e)
             waiting++;
             client_hello(all[i].client, -1, false);
         } else if (why.code == ERR_UNAVAILABLE && is_old(out->list[i].socket)) {
-            unlink(out->list[i].socket); // left by a killed kernel
+            remove_left(out->list[i].socket);
         }
     }
     loop_timer *timer = loop_timer_new(l, on_timeout, l);

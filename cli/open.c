@@ -100,7 +100,9 @@ static int launch(workbench *w, struct cli *cli, const struct open_options *o,
     if (!sockets)
         return -1;
     AUTO_FREE char *run = journal_run_name(at->name, clock_wall());
-    AUTO_FREE char *images = cli_images_dir(cli);
+    AUTO_FREE char *images = cli_images_dir(cli, e);
+    if (!images)
+        return -1;
     AUTO_FREE char *socket = str_fmt("%s/%s.sock", sockets, run);
     const char *data = cli_getenv(cli, "FIRESTEEL_DATA");
     return workbench_launch(w,

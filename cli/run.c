@@ -204,7 +204,8 @@ static int finish(struct run *r, int code)
     } else if (r->ended && code && fold_message(r->fold)) {
         say(stderr, "firesteel: %s\n", fold_message(r->fold));
     }
-    if (!r->ended) {
+    bool never_began = !r->welcome && code > 0 && code < 128; // the kernel itself has said why
+    if (!r->ended && !never_began) {
         err e = {0};
         err_set(&e, ERR_FAILED, "the kernel ended before the run did%s%s", r->lost.code ? ": " : "",
             r->lost.text);
@@ -325,7 +326,9 @@ static int start(struct cli *cli, const struct run_options *o, const char *file,
         return cli_error(cli, &e);
     if (moved)
         say(stderr, "firesteel: the notebook's folder cannot be written; working in %s\n", cwd);
-    AUTO_FREE char *name = cli_notebook_name(file), *images = cli_images_dir(cli);
+    AUTO_FREE char *name = cli_notebook_name(file), *images = cli_images_dir(cli, &e);
+    if (!images)
+        return cli_error(cli, &e);
     AUTO_FREE char *run = resume ? mem_strdup(resume) : journal_run_name(name, clock_wall());
     AUTO_FREE char *socket = str_fmt("%s/%s.sock", sockets, run);
     AUTO_FREE char *allow = joined(o->allow), *data = NULL;

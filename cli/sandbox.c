@@ -2,6 +2,7 @@
 // firesteel sandbox up|down|status: one sandbox per user that outlives terminals and kernels. It is
 // found by its folder: the process that runs it holds a lock on DIR/pid, in which its number
 // stands.
+#include "base/folder.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -23,16 +24,27 @@
 enum { STOP_SECONDS = 20, LOG_MAX = 64 * 1024 };
 
 struct place {
-    char *state, *dir, *kubeconfig, *log, *pid_file;
+    char *state, *dir, *kubeconfig;
 };
 
-static void place_init(struct place *p, struct cli *cli)
+static int place_init(struct place *p, struct cli *cli, err *e)
 {
-    p->state = cli_state_dir(cli);
+    *p = (struct place){.state = cli_state_dir(cli, e)};
+    if (!p->state)
+        return -1;
     p->dir = path_join(p->state, "sandbox");
     p->kubeconfig = path_join(p->dir, "kubeconfig");
-    p->log = path_join(p->dir, "log");
-    p->pid_file = path_join(p->dir, "pid");
+    return 0;
+}
+
+// A file of the sandbox's folder, which is this user's alone; -1 also when the folder is not there.
+static int place_open(const struct place *p, const char *name, int flags, err *e)
+{
+    AUTO_FD dir = folder_open_path(p->dir, 2, flags & O_CREAT, e);
+    if (dir < 0)
+        return -1;
+    int fd = folder_file(dir, name, flags, 0600);
+    return fd < 0 ? err_errno(e, errno, "cannot open %s/%s", p->dir, name) : fd;
 }
 
 static void place_done(struct place *p)
@@ -40,14 +52,12 @@ static void place_done(struct place *p)
     free(p->state);
     free(p->dir);
     free(p->kubeconfig);
-    free(p->log);
-    free(p->pid_file);
 }
 
 // The number of the running sandbox; 0 when there is none.
 static pid_t running(const struct place *p)
 {
-    int fd = open(p->pid_file, O_RDONLY | O_CLOEXEC);
+    int fd = place_open(p, "pid", O_RDONLY, NULL);
     char text[24] = "";
     int64_t pid = 0;
     if (fd < 0)
@@ -64,12 +74,12 @@ static pid_t running(const struct place *p)
 // Two at once take turns: the second finds what the first has done. Held until it is closed.
 static int take_turn(const struct place *p, err *e)
 {
-    AUTO_FREE char *path = path_join(p->state, "sandbox.lock");
-    if (path_make_dirs(p->state, 0700, e) != 0)
+    AUTO_FD state = folder_open_path(p->state, 1, true, e);
+    if (state < 0)
         return -1;
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = folder_file(state, "sandbox.lock", O_RDWR | O_CREAT, 0600);
     if (fd < 0 || flock(fd, LOCK_EX) != 0)
-        return err_errno(e, errno, "cannot lock %s", path);
+        return err_errno(e, errno, "cannot lock %s/sandbox.lock", p->state);
     return fd;
 }
 
@@ -103,7 +113,9 @@ static int report_failure(const struct place *p, err *e)
 {
     static const char prefix[] = "firesteel-sandbox: ";
     AUTO_BUF log = {0};
-    path_read(p->log, &log, LOG_MAX, NULL);
+    AUTO_FD fd = place_open(p, "log", O_RDONLY, NULL);
+    if (fd >= 0)
+        fd_read_all(fd, &log, LOG_MAX, NULL);
     AUTO_FREE char *text = str_trim(buf_cstr(&log), log.len);
     const char *last = strrchr(text, '\n');
     last = last ? last + 1 : text;
@@ -128,11 +140,9 @@ static int wait_ready(const struct place *p, int ready, pid_t child, err *e)
 static int start(const struct place *p, const struct start *s, err *e)
 {
     int ends[2];
-    if (path_make_dirs(p->dir, 0700, e) != 0)
-        return -1;
-    int log = open(p->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int log = place_open(p, "log", O_WRONLY | O_CREAT | O_TRUNC, e);
     if (log < 0)
-        return err_errno(e, errno, "cannot write %s", p->log);
+        return -1;
     if (pipe2(ends, O_CLOEXEC) != 0) {
         close(log);
         return err_errno(e, errno, "cannot make a pipe");
@@ -152,7 +162,9 @@ static int start(const struct place *p, const struct start *s, err *e)
 static void print_place(const struct place *p, pid_t pid)
 {
     AUTO_BUF text = {0};
-    path_read(p->kubeconfig, &text, LOG_MAX, NULL);
+    AUTO_FD fd = place_open(p, "kubeconfig", O_RDONLY, NULL);
+    if (fd >= 0)
+        fd_read_all(fd, &text, LOG_MAX, NULL);
     AUTO_JSON *documents = yaml_parse(buf_cstr(&text), text.len, NULL);
     const char *server = json_path_str(documents, "[0].clusters[0].cluster.server");
     say(stderr, "The sandbox is up: %s (process %d). It ends with: firesteel sandbox down\n",
@@ -163,8 +175,8 @@ static void print_place(const struct place *p, pid_t pid)
 static int up(struct cli *cli, const struct place *p, const char *port)
 {
     err e = {0};
-    struct start s = {.port = port, .env = cli->env, .images = cli_images_dir(cli)};
-    int code = 0, turn = take_turn(p, &e);
+    struct start s = {.port = port, .env = cli->env, .images = cli_images_dir(cli, &e)};
+    int code = 0, turn = s.images ? take_turn(p, &e) : -1;
     if (turn < 0)
         code = -1;
     else if (!running(p)) {
@@ -240,10 +252,13 @@ static int run(struct cli *cli, int argc, char **argv)
     }
     struct place p;
     int64_t number;
-    place_init(&p, cli);
+    err e = {0};
+    int found = place_init(&p, cli, &e);
     const char *what = strv_len(rest) == 1 ? rest[0] : "";
     if (port && (!str_to_int(port, &number) || number < 0 || number > 65535))
         code = cli_usage(cli, &sandbox_verb, "--port: not a port number: %s", port);
+    else if (found < 0)
+        code = cli_error(cli, &e);
     else if (str_eq(what, "up"))
         code = up(cli, &p, port);
     else if (str_eq(what, "down"))

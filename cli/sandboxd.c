@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // firesteel-sandbox: the sandbox as a program. It serves until it is told to stop, or, when it is
 // private, until whoever started it is gone.
+#include "base/folder.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -87,9 +88,10 @@ static int parse_options(struct settings *s, int argc, char **argv)
 static int take_lock(struct program *p, err *e)
 {
     AUTO_FREE char *path = path_join(p->settings.dir, "pid");
-    if (path_make_dirs(p->settings.dir, 0700, e) != 0)
+    AUTO_FD dir = folder_open_path(p->settings.dir, 1, true, e);
+    if (dir < 0)
         return -1;
-    p->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    p->lock = folder_file(dir, "pid", O_RDWR | O_CREAT, 0600);
     if (p->lock < 0)
         return err_errno(e, errno, "cannot open %s", path);
     if (flock(p->lock, LOCK_EX | LOCK_NB) != 0)

@@ -2,6 +2,7 @@
 #include "k8s/image/store.h"
 
 #include "base/digest.h"
+#include "base/folder.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -62,6 +63,9 @@ static int create_file(const image_store *s, const char *name, const char *text,
 
 static int create_layout(const image_store *s, err *e)
 {
+    AUTO_FD own = folder_open_path(s->dir, 1, true, e); // what others may write is not trusted
+    if (own < 0)
+        return -1;
     AUTO_FREE char *blobs = in_store(s, "blobs/sha256");
     AUTO_FREE char *layers = in_store(s, ".firesteel/layers");
     if (path_make_dirs(blobs, 0755, e) || path_make_dirs(layers, 0755, e))

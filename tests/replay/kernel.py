@@ -62,6 +62,11 @@ class Kernel:
     def journal(self):
         return self.wait(lambda e: e["type"] == "welcome")["journal"]
 
+    def kubeconfig(self):
+        """What children of cells that declare no cluster get, while the kernel lives."""
+        run = self.wait(lambda e: e["type"] == "welcome")["run"]
+        return f"/tmp/firesteel-{os.geteuid()}/{run}.kubeconfig"
+
     def finish(self, seconds=30):
         """Everything until the kernel is gone; its exit code."""
         self.connection.drain(seconds)

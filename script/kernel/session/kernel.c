@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/folder.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -19,6 +20,8 @@
 #include "script/notebook/params.h"
 #include "script/protocol/message.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <lua.h>
 #include <signal.h>
 #include <stdio.h>
@@ -190,7 +193,8 @@ static int open_journal(kernel *k, cJSON *parameters, err *e)
 }
 
 // A kubeconfig for children of cells that do not declare the cluster: its credentials come from
-// ourselves, who refuse with the line to add. It is constant, so runs in one folder share it.
+// ourselves, who refuse with the line to add. It names a program to run, so it is made anew, in a
+// folder that nobody can put another one in place of.
 static const char refusing[] =
     "{\"apiVersion\":\"v1\",\"kind\":\"Config\",\"current-context\":\"undeclared\","
     "\"contexts\":[{\"name\":\"undeclared\",\"context\":{\"cluster\":\"undeclared\",\"user\":"
@@ -202,16 +206,22 @@ static const char refusing[] =
 
 static int write_refusing_kubeconfig(kernel *k, err *e)
 {
-    AUTO_FREE char *folder = path_dirname(journal_path(port_journal(k->port)));
+    AUTO_FREE char *name = str_fmt("%s.kubeconfig", k->effects->run);
+    AUTO_FD folder = folder_open_path(k->options->runtime, 1, true, e);
     AUTO_JSON *text = json_parse(refusing, strlen(refusing), NULL);
     cJSON *exec = (cJSON *)json_path(text, "users[0].user.exec");
     json_set_str(exec, "command", k->options->self);
     AUTO_BUF bytes = {0};
     json_print(&bytes, text);
-    k->effects->refusing_kubeconfig = path_join(folder, "no-cluster.kubeconfig");
-    if (path_exists(k->effects->refusing_kubeconfig))
-        return 0;
-    return path_write(k->effects->refusing_kubeconfig, bytes.data, bytes.len, 0600, e);
+    if (folder < 0)
+        return -1;
+    unlinkat(folder, name, 0); // a kernel that was killed with its guard left it
+    AUTO_FD file = folder_file(folder, name, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    const char *path = k->effects->refusing_kubeconfig = path_join(k->options->runtime, name);
+    if (file < 0)
+        return err_errno(e, errno, "cannot make %s", path);
+    guard_remove_at_end(path);
+    return fd_write_all(file, bytes.data, bytes.len, e) < 0 ? err_wrap(e, "%s", path) : 0;
 }
 
 static void on_file_changed(void *arg)
@@ -417,6 +427,12 @@ static void drop_sandbox(void *arg)
     k->sandbox = NULL;
 }
 
+static void remove_refusing_kubeconfig(kernel *k)
+{
+    if (k->effects && k->effects->refusing_kubeconfig)
+        unlink(k->effects->refusing_kubeconfig); // the guard may be gone
+}
+
 // In an order in which nothing is used after it is gone; shared objects may still use the loop, and
 // what they close the displays and the port.
 void kernel_free(kernel *k)
@@ -432,6 +448,7 @@ void kernel_free(kernel *k)
     running_free(k);
     document_free(k->document);
     document_lock_release(k->lock);
+    remove_refusing_kubeconfig(k);
     if (k->effects)
         effects_free(k->effects);
     asks_free(k->asks);
@@ -463,6 +480,7 @@ int kernel_run(const struct kernel_options *options, err *e)
         server_free(k->server);
         port_close(k->port);
         document_lock_release(k->lock);
+        remove_refusing_kubeconfig(k);
     } else
         kernel_free(k);
     return exit_code;

@@ -21,6 +21,7 @@ struct kernel_options {
     const char *const *parameters; // "NAME=VALUE", NULL-terminated; may be NULL
     const char *const *env;        // of the children
     const char *self;              // path of firesteel-kernel: refuses credentials to children
+    const char *runtime;           // a folder of this user's alone that no one else can replace
     const char *sandbox; // path of firesteel-sandbox when a private one is wanted, else NULL
     const struct binding *const *bindings; // tables, NULL-terminated
     const struct display_action *actions;  // of displays, ended by one without a name
