@@ -332,18 +332,46 @@ static int lock_cache(const char *cache, err *e)
     return fd;
 }
 
+enum { BOOT_MAX = 64 };
+
+// What tells one life of the machine from the next; nothing where there is no /proc.
+static void boot_id(buf *out)
+{
+    buf_clear(out);
+    path_read("/proc/sys/kernel/random/boot_id", out, BOOT_MAX, NULL);
+}
+
+// A tree is renamed into its place without a sync, which would take longer than to unpack it. Only
+// the machine's end can then have lost some of it: one of an earlier life is not trusted.
+static bool is_whole(const char *place, const char *root)
+{
+    AUTO_FREE char *path = path_join(place, "boot");
+    AUTO_BUF was = {0}, is = {0};
+    boot_id(&is);
+    return path_is_dir(root) && path_read(path, &was, BOOT_MAX, NULL) == 0 &&
+           str_eq(buf_cstr(&was), buf_cstr(&is));
+}
+
+static int write_boot(const char *place, err *e)
+{
+    AUTO_FREE char *path = path_join(place, "boot");
+    AUTO_BUF is = {0};
+    boot_id(&is);
+    return path_write(path, buf_cstr(&is), is.len, 0600, e);
+}
+
 // Under the cache's lock: what an unpacking that was killed left goes; then all or nothing.
 static int fill(const image_store *s, const oci_digest *manifest, const char *cache,
     const char *place, const struct image_limits *limits, err *e)
 {
     AUTO_FREE char *partial = path_join(cache, ".partial"), *root = path_join(partial, "rootfs");
-    if (path_remove(partial, e))
+    if (path_remove(partial, e) || path_remove(place, e))
         return -1;
     struct image_limits left = {
         limits && limits->bytes ? limits->bytes : INT64_C(32) << 30,
         limits && limits->files ? limits->files : 1000000,
     };
-    if (unpack_all(s, manifest, root, left, e) == 0) {
+    if (unpack_all(s, manifest, root, left, e) == 0 && write_boot(partial, e) == 0) {
         if (rename(partial, place) == 0)
             return 0;
         err_errno(e, errno, "cannot make %s", place);
@@ -357,11 +385,11 @@ char *image_unpack(const image_store *s, const oci_digest *manifest, const char 
 {
     AUTO_FREE char *place = path_join(cache, oci_digest_hex(manifest));
     char *root = path_join(place, "rootfs");
-    if (path_is_dir(root))
+    if (is_whole(place, root))
         return root;
     if (path_make_dirs(cache, 0700, e) == 0) {
         AUTO_FD lock = lock_cache(cache, e);
-        if (lock >= 0 && (path_is_dir(root) || fill(s, manifest, cache, place, limits, e) == 0))
+        if (lock >= 0 && (is_whole(place, root) || fill(s, manifest, cache, place, limits, e) == 0))
             return root;
     }
     free(root);

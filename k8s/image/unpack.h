@@ -12,8 +12,9 @@ struct image_limits {
 };
 
 // The root of the image below `cache` ("CACHE/HEX/rootfs"), unpacked on its first use; several
-// processes may ask at once. Its files are shared by all pods: bind it read-only, or copy.
-// Errors: ERR_CORRUPT (digest, tar, gzip), ERR_LIMIT, ERR_INVALID (another platform's image).
+// processes may ask at once. One that was unpacked before the machine started is unpacked again.
+// Its files are shared by all pods: bind it read-only, or copy. Errors: ERR_CORRUPT (digest, tar,
+// gzip), ERR_LIMIT, ERR_INVALID (another platform's image).
 char *image_unpack(const image_store *s, const oci_digest *manifest, const char *cache,
     const struct image_limits *limits, err *e);
 // One layer's tar stream (plain, gzip, zstd) from a file's descriptor onto the folder `root`:

@@ -246,6 +246,23 @@ static image_store *store_with_image(struct image_built *built)
     return s;
 }
 
+// What was unpacked before the machine started may be as a power cut left it.
+static void check_older(
+    const image_store *s, const oci_digest *image, const char *cache, const char *root)
+{
+    err e = {0};
+    struct stat st;
+    AUTO_FREE char *trainer = path_join(root, "work/t.lua"), *place = path_dirname(root),
+                   *boot = path_join(place, "boot");
+    CHECK_INT(truncate(trainer, 0), 0);
+    AUTO_FREE char *same = image_unpack(s, image, cache, NULL, &e);
+    CHECK(same && stat(trainer, &st) == 0 && st.st_size == 0);
+    CHECK_OK(path_write(boot, "another life\n", 13, 0600, &e) == 0, e);
+    AUTO_FREE char *again = image_unpack(s, image, cache, NULL, &e);
+    CHECK_OK(again, e);
+    CHECK(stat(trainer, &st) == 0 && st.st_size == 7);
+}
+
 TEST(several_processes_unpack_once)
 {
     err e = {0};
@@ -277,6 +294,7 @@ TEST(several_processes_unpack_once)
     CHECK(!c.cmd && !c.user);
     CHECK_HAS(c.env[0], "PATH=/opt/firesteel:");
     image_config_done(&c);
+    check_older(s, &built.manifest.digest, cache, root);
     image_built_done(&built);
     image_store_free(s);
 }
