@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { PART = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
+
 static int check(int fd, const char *path, err *e)
 {
     struct stat st;
@@ -51,12 +53,14 @@ static int open_error(int at, const char *name, int number)
 // The part `name` of the open folder `at`; path is its whole name, for messages.
 static int open_part(int at, const char *name, const char *path, bool make, err *e)
 {
-    bool made = make && mkdirat(at, name, 0700) == 0;
-    if (make && !made && errno != EEXIST)
-        return err_errno(e, errno, "cannot make the folder %s", path);
-    if (made && fd_sync_folder(at) < 0 && errno != EBADF) // a folder that may not be read
-        return err_errno(e, errno, "cannot sync the folder that %s is in", path);
-    AUTO_FD fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    AUTO_FD fd = openat(at, name, PART);
+    if (fd < 0 && errno == ENOENT && make) {
+        if (mkdirat(at, name, 0700) < 0 && errno != EEXIST)
+            return err_errno(e, errno, "cannot make the folder %s", path);
+        if (fd_sync_folder(at) < 0 && errno != EBADF) // a folder that may not be read
+            return err_errno(e, errno, "cannot sync the folder that %s is in", path);
+        fd = openat(at, name, PART);
+    }
     if (fd < 0)
         return explain(open_error(at, name, errno), path, e);
     if (check(fd, path, e) < 0)

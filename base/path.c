@@ -222,7 +222,7 @@ static int sync_folder_of(const char *path)
 {
     AUTO_FREE char *dir = path_dirname(path);
     AUTO_FD fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return fd < 0 ? 0 : fd_sync_folder(fd);
+    return fd < 0 ? (errno == EACCES ? 0 : -1) : fd_sync_folder(fd);
 }
 
 // A new file beside path. Its mode is what open(2) makes of `mode`: to ask for the umask is to

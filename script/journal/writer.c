@@ -33,7 +33,8 @@ struct journal {
     bool writable; // it is locked, and its end is known
     buf line;
     syncer *syncer;
-    bool told; // a sync has failed, and who appends knows
+    bool dirty; // there are records that no sync has waited for
+    bool told;  // a sync has failed, and who appends knows
 };
 
 char *journal_run_notebook(const char *run)
@@ -210,7 +211,7 @@ void journal_close(journal *j)
         return;
     // Gives back the reserved blocks; what cannot be done about it does no harm. A journal that is
     // somebody else's, or whose end is not known, is left as it is.
-    if (j->writable && ftruncate(j->fd, j->end) == 0)
+    if (j->writable && ftruncate(j->fd, j->end) == 0 && j->dirty)
         syncer_request(j->syncer);
     syncer_close(j->syncer);
     if (j->fd >= 0)
@@ -309,6 +310,7 @@ const char *journal_append(journal *j, cJSON *event, size_t *n, err *e)
         err_set(&failure, ERR_NO_SPACE, "no space left on the device");
     else if (fd_write_all(j->fd, j->line.data, j->line.len, &failure) == 0) {
         j->end += (off_t)j->line.len;
+        j->dirty = true;
         make_safe(j, wanted_safety(j, event, type), &failure);
     }
     if (failure.code) {
@@ -324,10 +326,14 @@ const char *journal_append(journal *j, cJSON *event, size_t *n, err *e)
 
 int journal_sync(journal *j, err *e)
 {
-    if (syncer_wait(j->syncer, e) == 0)
-        return 0;
-    j->told = true;
-    return -1;
+    struct stat st;
+    if (fstat(j->fd, &st) == 0 && st.st_nlink == 0) {
+        j->told = true;
+        return err_set(e, ERR_IO, "it was removed while the run went on");
+    }
+    j->told |= syncer_wait(j->syncer, e) < 0;
+    j->dirty = j->told;
+    return j->told ? -1 : 0;
 }
 
 int journal_check(journal *j, err *e)

@@ -5,6 +5,11 @@
 #include "script/kernel/port/outbox.h"
 #include "script/kernel/port/outputs.h"
 
+// A word to the session that is on its way; the port may be gone when it comes.
+struct telling {
+    port *port; // NULL: it is
+};
+
 struct port {
     loop *loop;
     const struct port_ops *ops;
@@ -14,12 +19,17 @@ struct port {
     outputs *outputs; // the loop's thread
     journal *journal; // the loop's thread
     err error;        // the loop's thread: the first
+    struct telling *telling;
 };
 
 static void tell_broken(void *arg)
 {
-    port *p = arg;
-    p->ops->broken(p->arg);
+    struct telling *t = arg;
+    if (t->port) {
+        t->port->telling = NULL;
+        t->port->ops->broken(t->port->arg);
+    }
+    free(t);
 }
 
 static void fail(port *p, const err *why)
@@ -27,7 +37,9 @@ static void fail(port *p, const err *why)
     if (p->error.code)
         return;
     p->error = *why;
-    loop_post(p->loop, tell_broken, p);
+    p->telling = mem_alloc(sizeof *p->telling);
+    p->telling->port = p;
+    loop_post(p->loop, tell_broken, p->telling);
 }
 
 // The first event that cannot be journaled stops the run: nothing is shown that is not kept. Those
@@ -44,9 +56,15 @@ void port_deliver(port *p, cJSON *event)
     cJSON_Delete(event);
 }
 
+// After what could not be kept nothing of what cells print is: there would be a gap that nobody
+// sees.
 static void on_stream_event(void *arg, cJSON *event)
 {
-    port_deliver(arg, event);
+    port *p = arg;
+    if (p->error.code)
+        cJSON_Delete(event);
+    else
+        port_deliver(p, event);
 }
 
 // A run whose output cannot be kept has failed, as one whose events cannot.
@@ -84,6 +102,8 @@ port *port_new(loop *l, const struct port_ops *ops, void *arg)
 
 void port_free(port *p)
 {
+    if (p->telling)
+        p->telling->port = NULL;
     outputs_free(p->outputs);
     outbox_free(p->outbox);
     port_close(p);

@@ -474,6 +474,11 @@ int kernel_run(const struct kernel_options *options, err *e)
         life_begin(k);
     loop_run(k->loop);
     int exit_code = k->exit;
+    if (k->unended && exit_code != GUARD_RESTART) {
+        exit_code = -1; // clients were not told
+        if (e)
+            *e = *port_error(k->port);
+    }
     if (k->abandoned ||
         !interp_end(
             k->interp)) { // the Lua thread still uses all of it; the process is about to end

@@ -144,17 +144,22 @@ static void fail_by_journal(kernel *k)
     k->last_words = mem_strdup(port_error(k->port)->text);
 }
 
+static bool end_is_kept(kernel *k)
+{
+    uint64_t before = journal_seq(port_journal(k->port));
+    emit_end(k);
+    return journal_seq(port_journal(k->port)) > before;
+}
+
 static void end_journal(kernel *k)
 {
     port_flush(k->port);
-    bool failed = port_error(k->port)->code;
-    if (failed)
+    if (port_error(k->port)->code)
         fail_by_journal(k);
-    emit_end(k);
-    if (failed || !port_error(k->port)->code)
+    if (end_is_kept(k))
         return;
-    fail_by_journal(k); // the end itself could not be kept: it is another one
-    emit_end(k);
+    fail_by_journal(k); // it is another end
+    k->unended = !end_is_kept(k);
 }
 
 static void after_actions(void *arg)

@@ -199,12 +199,24 @@ static void emit_finished(kernel *k, const execution *x)
     port_emit(k->port, event);
 }
 
+// What it printed could not be kept to the end.
+static void fail_by_journal(const kernel *k, execution *x)
+{
+    const err *lost = port_error(k->port);
+    if (!lost->code || x->failure != FAILURE_NONE)
+        return;
+    free(x->message);
+    x->failure = FAILURE_ERROR;
+    x->message = mem_strdup(lost->text);
+}
+
 static void finish(kernel *k, execution *x)
 {
     if (k->cell_timer)
         loop_timer_stop(k->cell_timer);
     explain_stop(k, x);
     port_end_cell(k->port, x->turn.cell);
+    fail_by_journal(k, x);
     if (x->failure != FAILURE_NONE)
         emit_failure(k, x);
     emit_finished(k, x);

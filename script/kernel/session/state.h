@@ -50,6 +50,7 @@ struct kernel {
     bool said_busy, wedged, run_timed_out;
     bool end_when_idle; // shutdown was asked for while a cell ran
     bool stopping;      // the run is over: nothing is started any more
+    bool unended;       // what it ended with could not be journaled
     bool abandoned;     // the Lua thread does not come back: it goes with the process
     int exit;           // of the run, or GUARD_RESTART
     char *last_words;   // why it ends; NULL: in order
