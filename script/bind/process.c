@@ -167,7 +167,7 @@ bool process_files_same(const char *at, const cJSON *recorded)
         char hex[SHA256_HEX];
         AUTO_FREE char *path = path_join(at, file->string);
         bool there = sha256_file(path, hex, NULL) == 0;
-        if (there ? !str_eq(hex, cJSON_GetStringValue(file)) : !cJSON_IsNull(file))
+        if (!there || !str_eq(hex, cJSON_GetStringValue(file)))
             return false;
     }
     return true;

@@ -34,5 +34,5 @@ int process_run(call *c, const struct process_spec *spec, struct process_result 
 // Adds {name: sha256} to `files` for the names in a JSON array (NULL: none), null for those that
 // are not there. `at` is the folder of relative names.
 void process_hash_files(cJSON *files, const char *at, const cJSON *names);
-// Are they as `recorded` says?
+// Are they all there, and as `recorded` says? One that was not there then is never the same.
 bool process_files_same(const char *at, const cJSON *recorded);

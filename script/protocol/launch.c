@@ -48,6 +48,13 @@ static int parameters_file(const struct launch *o, err *e)
     return fd;
 }
 
+static char **add_each(char **argv, const char *option, const char *const *values)
+{
+    for (; values && *values; values++)
+        argv = strv_add(strv_add(argv, option), *values);
+    return argv;
+}
+
 static char **command_line(const struct launch *o)
 {
     const struct {
@@ -73,7 +80,8 @@ static char **command_line(const struct launch *o)
     const struct {
         const char *name;
         bool given;
-    } flags[] = {{"--headless", o->headless}, {"--detach", o->detach}, {"--sandbox", o->sandbox}};
+    } flags[] = {{"--headless", o->headless}, {"--detach", o->detach}, {"--sandbox", o->sandbox},
+        {"--accept-drift", o->accept_drift}};
 
     char **argv = strv_add(NULL, o->program);
     argv = strv_add(argv, "--client-fd=3");
@@ -88,7 +96,7 @@ static char **command_line(const struct launch *o)
             argv = strv_add(argv, flags[i].name);
     if (has_parameters(o))
         argv = strv_add(argv, "--params-fd=4");
-    return argv;
+    return add_each(argv, "--redo", o->redo);
 }
 
 // A kernel starts with default signals, whatever its starter ignores or blocks.

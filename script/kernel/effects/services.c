@@ -50,6 +50,16 @@ const char *call_run(call *c)
     return c->effects->run;
 }
 
+bool call_is_hidden(const char *text)
+{
+    return strstr(text, MASK_TEXT) != NULL;
+}
+
+bool call_is_captured(call *c)
+{
+    return c->turn->captured;
+}
+
 const struct call_paths *call_paths(call *c)
 {
     return &c->effects->spec.paths;

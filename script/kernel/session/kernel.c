@@ -13,10 +13,10 @@
 #include "script/kernel/process/sandbox.h"
 #include "script/kernel/session/filewatch.h"
 #include "script/kernel/session/life.h"
+#include "script/kernel/session/past.h"
 #include "script/kernel/session/requests.h"
 #include "script/kernel/session/running.h"
 #include "script/kernel/session/state.h"
-#include "script/notebook/params.h"
 #include "script/protocol/message.h"
 
 #include <lua.h>
@@ -57,22 +57,25 @@ static notebook *load_notebook(const struct kernel_options *o, bool *saved, err 
     return nb;
 }
 
-static int give_parameters(const struct kernel_options *o, notebook *nb, cJSON **values, err *e)
+// What the run was given before holds, but for what it is given anew.
+static int give_parameters(
+    const struct kernel_options *o, notebook *nb, struct parameters *out, err *e)
 {
     struct params params;
     if (params_find(nb, &params, e) < 0)
         return -1;
-    int result = 0;
+    int result = past_give(o, &params, e);
     for (const char *const *p = o->parameters; result == 0 && p && *p; p++)
         result = params_give(&params, *p, e);
-    if (result == 0 && o->parameters && *o->parameters)
+    if (result == 0)
         result = params_inject(&params, nb, e);
-    *values = result == 0 ? params_values(&params) : NULL;
+    if (result == 0)
+        *out = (struct parameters){params_values(&params), params_given(&params)};
     params_done(&params);
     return result;
 }
 
-static int open_document(kernel *k, cJSON **parameters, err *e)
+static int open_document(kernel *k, struct parameters *parameters, err *e)
 {
     const struct kernel_options *o = k->options;
     bool saved;
@@ -84,7 +87,7 @@ static int open_document(kernel *k, cJSON **parameters, err *e)
         return -1;
     }
     secrets_register(port_mask(k->port), nb);
-    secrets_of_parameters(port_mask(k->port), *parameters);
+    secrets_of_parameters(port_mask(k->port), parameters->values);
     k->document = document_new(nb, o->notebook, saved);
     return 0;
 }
@@ -119,7 +122,8 @@ static cJSON *cell_ids(const notebook *nb)
     return ids;
 }
 
-static cJSON *first_event(const kernel *k, message_type type, cJSON *parameters)
+// parameters: taken.
+static cJSON *first_event(const kernel *k, message_type type, struct parameters *parameters)
 {
     AUTO_BUF text = {0};
     char host[256] = "";
@@ -130,7 +134,13 @@ static cJSON *first_event(const kernel *k, message_type type, cJSON *parameters)
     json_set_str(event, "host", host);
     json_set_str(event, "notebook", buf_cstr(&text));
     json_set(event, "cells", cell_ids(document_notebook(k->document)));
-    json_set(event, "parameters", parameters);
+    if (type == MESSAGE_resumed) {
+        AUTO_FREE char *message = past_message(k->options, parameters);
+        json_set_str(event, "message", message);
+    }
+    json_set(event, "parameters", STEAL(parameters->values));
+    json_set(event, "given", STEAL(parameters->given));
+    json_set_str(event, "kubeconfig", k->options->kubeconfig);
     if (type == MESSAGE_resumed)
         return event;
     json_set_int(event, "format", JOURNAL_FORMAT);
@@ -168,7 +178,7 @@ static journal *journal_of(kernel *k, err *e)
     return o->resume ? journal_continue(o->cwd, o->resume, m, e) : journal_create(&spec, e);
 }
 
-static int open_journal(kernel *k, cJSON *parameters, err *e)
+static int open_journal(kernel *k, struct parameters *parameters, err *e)
 {
     const struct kernel_options *o = k->options;
     bool resumes = o->resume != NULL;
@@ -176,10 +186,8 @@ static int open_journal(kernel *k, cJSON *parameters, err *e)
     journal *j = resumes && kernel_load_past(k, o->resume, e) < 0 ? NULL : journal_of(k, e);
     if (j)
         port_open(k->port, j);
-    if (!j || server_follow(k->server, journal_path(j), e) < 0) {
-        cJSON_Delete(parameters);
+    if (!j || server_follow(k->server, journal_path(j), e) < 0)
         return -1;
-    }
     k->effects->resuming = resumes;
     k->effects->run = mem_strdup(journal_run(j));
     port_deliver(k->port, first_event(k, resumes ? MESSAGE_resumed : MESSAGE_run, parameters));
@@ -281,14 +289,9 @@ static int open_clients(kernel *k, err *e)
 static int open_all(kernel *k, err *e)
 {
     const struct kernel_options *o = k->options;
-    cJSON *parameters = NULL;
-    if (open_document(k, &parameters, e) < 0)
-        return -1;
-    if (kernel_lock(k, o->notebook, &k->lock, e) < 0) {
-        cJSON_Delete(parameters);
-        return -1;
-    }
-    if (open_journal(k, parameters, e) < 0 || write_refusing_kubeconfig(k, e) < 0 ||
+    CLEANUP(parameters_done) struct parameters parameters = {0};
+    if (open_document(k, &parameters, e) < 0 || kernel_lock(k, o->notebook, &k->lock, e) < 0 ||
+        open_journal(k, &parameters, e) < 0 || write_refusing_kubeconfig(k, e) < 0 ||
         open_sandbox(k, e) < 0)
         return -1;
     k->interp = interp_new(&k->interp_options, &running_ops, k, e);
@@ -370,7 +373,8 @@ static effects *effects_of(const kernel *k, err *e)
         .cluster = o->cluster,
         .allow = o->allow,
         .headless = o->headless,
-        .sandbox = o->sandbox != NULL};
+        .sandbox = o->sandbox != NULL,
+        .accept_drift = o->accept_drift};
     spec.paths.notebook_dir = k->notebook_dir;
     return effects_new(&spec, e);
 }
