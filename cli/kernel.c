@@ -185,14 +185,10 @@ static void find_paths(struct cli *cli, struct call_paths *p)
 {
     static const char *const plugins[] = {
         "../trainer/dist/firesteel-mpi.so", LIBEXECDIR "/firesteel-mpi.so", NULL};
-    static const char *const mpiexecs[] = {"mpiexec.hydra", NULL}, *const proxies[] = {
-                                                                       "hydra_pmi_proxy", NULL};
     static const char *const mains[] = {"../../script/worker/spark.py", DATADIR "/spark.py", NULL};
     static const char *const shares[] = {"../../recipes", DATADIR, NULL};
     p->worker = cli_program(cli, "firesteel-worker", NULL);
     p->plugin = cli_find(cli, plugins);
-    p->mpiexec = cli_find(cli, mpiexecs);
-    p->pmi_proxy = cli_find(cli, proxies);
     p->spark_main = cli_find(cli, mains);
     p->share = cli_find(cli, shares);
     if (!p->images)

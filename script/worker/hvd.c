@@ -32,8 +32,9 @@ static const struct comm_ops *open_comm(worker *w, err *e)
     if (ops->rank() == w->place.rank && ops->size() == w->place.size)
         return ops;
     err_set(e, ERR_INVALID,
-        "MPI says rank %d of %d where the launcher said %d of %d: mpiexec and the MPI library of "
-        "the plug-in differ",
+        "MPI says rank %d of %d where the driver said %d of %d: the MPI library of the plug-in "
+        "does "
+        "not speak PMI-1",
         ops->rank(), ops->size(), w->place.rank, w->place.size);
     return NULL;
 }

@@ -21,7 +21,7 @@ if arg[1] == "fail" then os.exit(3) end
 def spark_submit():
     candidates = [shutil.which("spark-submit"), os.path.join(CACHE, "pyspark", "bin", "spark-submit")]
     found = [c for c in candidates if c and os.path.exists(c)]
-    for program in ["java", "bwrap", "mpiexec.hydra"]:
+    for program in ["java", "bwrap"]:
         if not shutil.which(program):
             raise Skip(f"{program} is not installed")
     if not found:
@@ -35,7 +35,6 @@ def submit(t, argument):
         f.write(TRAINER)
     built = sh(TOOL, "build", json.dumps({"store": f"{top}/images", "tag": "t", "add": [], "dirs": [top], "worker": {
         "program": f"{BUILD}/cli/firesteel-worker", "plugin": f"{BUILD}/trainer/dist/firesteel-mpi.so",
-        "mpiexec": shutil.which("mpiexec.hydra"), "pmi_proxy": shutil.which("hydra_pmi_proxy"),
         "spark_main": f"{SOURCE}/script/worker/spark.py"}}))
     assert built.code == 0, built
     root = sh(TOOL, "unpack", json.dumps({"store": f"{top}/images", "ref": "t", "cache": f"{top}/cache"}))

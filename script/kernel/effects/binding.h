@@ -79,11 +79,10 @@ const char *const *call_env(
     call *c); // environment for children: %env and the gate's KUBECONFIG in it
 // Where things are, as cli/ decided; NULL: not there.
 struct call_paths {
-    const char *worker, *plugin, *mpiexec, *pmi_proxy,
-        *spark_main;    // programs and what ships with them
-    const char *images; // the local image store
-    const char *share;  // installed share: data/mnist below it
-    const char *data;   // $FIRESTEEL_DATA
+    const char *worker, *plugin, *spark_main; // programs and what ships with them
+    const char *images;                       // the local image store
+    const char *share;                        // installed share: data/mnist below it
+    const char *data;                         // $FIRESTEEL_DATA
     const char *notebook_dir;
 };
 const struct call_paths *call_paths(call *c);
