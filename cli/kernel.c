@@ -4,6 +4,7 @@
 #include "script/kernel/session/kernel.h"
 
 #include "base/clock.h"
+#include "base/entry.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -284,6 +285,7 @@ int main(int argc, char **argv)
         fputs(REFUSAL, stderr);
         return 1;
     }
+    a.clean.run ? entry_join() : entry_serve(a.options.client_fd);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); // a file over the limit is an error of its write, as a full disk is
     if (a.clean.run)

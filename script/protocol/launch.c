@@ -3,12 +3,10 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/spawn.h"
 #include "base/str.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -64,16 +62,16 @@ static char **command_line(const struct launch *o)
     return argv;
 }
 
-// A kernel starts with default signals, whatever its starter ignores or blocks.
-static void fresh_signals(posix_spawnattr_t *attributes)
+static int start(const struct launch *o, char **argv, int client, pid_t *guard, err *e)
 {
-    sigset_t set;
-    sigfillset(&set);
-    posix_spawnattr_setsigdefault(attributes, &set);
-    sigemptyset(&set);
-    posix_spawnattr_setsigmask(attributes, &set);
-    posix_spawnattr_setflags(
-        attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    // Of a detached kernel nothing waits for an end of what we print to: $(… --detach) must end.
+    int output = o->output ? o->output : STDOUT_FILENO, error = o->output ? output : STDERR_FILENO;
+    struct spawn_fd fds[] = {{client, CLIENT_FD}, {output, STDOUT_FILENO}, {error, STDERR_FILENO}};
+    struct spawn_spec spec = {.argv = (const char *const *)argv,
+        .fds = fds,
+        .fd_n = o->detach && !o->output ? 1 : ARRAY_LEN(fds),
+        .place = SPAWN_SESSION};
+    return spawn(&spec, guard, e);
 }
 
 int launch_kernel(const struct launch *options, pid_t *guard, int *client_fd, err *e)
@@ -86,27 +84,11 @@ int launch_kernel(const struct launch *options, pid_t *guard, int *client_fd, er
         return err_errno(e, errno, "cannot make a socket pair");
 
     CLEANUP(strv_free_at) char **argv = command_line(options);
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_init(&attributes);
-    fresh_signals(&attributes);
-    posix_spawn_file_actions_init(&files);
-    // dup2 onto itself would leave close-on-exec set: glibc's spawn clears it, POSIX now says so
-    // too.
-    posix_spawn_file_actions_adddup2(&files, pair[1], CLIENT_FD);
-    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    for (int fd = STDOUT_FILENO; options->detach && fd <= STDERR_FILENO;
-         fd++) // $(… --detach) must end
-        posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_WRONLY, 0);
-    for (int fd = STDOUT_FILENO; options->output && fd <= STDERR_FILENO; fd++)
-        posix_spawn_file_actions_adddup2(&files, options->output, fd);
-    int failed = posix_spawn(guard, options->program, &files, &attributes, argv, environ);
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&attributes);
+    int result = start(options, argv, pair[1], guard, e);
     close(pair[1]);
-    if (failed) {
+    if (result < 0) {
         close(pair[0]);
-        return err_errno(e, failed, "cannot start %s", options->program);
+        return -1;
     }
     *client_fd = pair[0];
     return 0;
