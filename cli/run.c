@@ -151,8 +151,11 @@ static int check(const char *path, char *const *given, err *e)
 static bool listen_to_signals(struct run *r, err *e)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction hang_up;
+    sigaction(SIGHUP, NULL, &hang_up);
     for (size_t i = 0; i < ARRAY_LEN(signals); i++)
-        if (!(r->signals[i] = loop_signal_new(r->loop, signals[i], on_signal, r, e)))
+        if ((signals[i] != SIGHUP || hang_up.sa_handler != SIG_IGN) && // nohup's wish
+            !(r->signals[i] = loop_signal_new(r->loop, signals[i], on_signal, r, e)))
             return false;
     return true;
 }

@@ -3,12 +3,14 @@
 // lends a pod's cores to a driver as an executor.
 #include "script/worker/worker.h"
 #include "base/clock.h"
+#include "base/entry.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "trainer/dist/executor.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -219,6 +221,8 @@ static bool read_environment(struct worker_options *o, int *events_fd)
     if (events && !str_eq(events, "stdout") &&
         !read_int("FIRESTEEL_EVENTS", events, 0, 1 << 20, events_fd))
         return false;
+    if (*events_fd > STDERR_FILENO)
+        fcntl(*events_fd, F_SETFD, FD_CLOEXEC); // os.execute's children have nothing to tell there
     if (events) {
         o->event = write_event;
         o->event_ctx = events_fd;
@@ -382,6 +386,7 @@ int main(int argc, char **argv)
         return fputs(usage, stdout) < 0;
     if (argc == 2 && str_eq(argv[1], "--version"))
         return puts("firesteel-worker " FIRESTEEL_VERSION) < 0;
+    entry_join();
     struct places places = find_places();
     int code = run(&places, argc, argv);
     free_places(&places);
