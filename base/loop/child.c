@@ -16,7 +16,7 @@
 
 enum {
     LAST_OUTPUT_MS = 200,
-    KILLED_MS = 5000, // what a killed child has for its end; one we may not kill is left alone then
+    KILLED_MS = 1000, // what a killed child has for its end; one we may not kill is left alone then
     OUTPUTS = 3,
 };
 

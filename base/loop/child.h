@@ -36,6 +36,6 @@ void child_close_stdin(child *c);
 void child_pause(
     child *c, bool paused);            // stops reading its output: it blocks when the pipe is full
 void child_kill(child *c, int signum); // the whole group; no error if it has ended
-// NULL is fine; no callback after it. One that we may not kill (it is another user's by now) is left
-// to itself after 5 s.
+// NULL is fine; no callback after it. One that we may not kill (it is another user's by now) is
+// left to itself after a second.
 void child_free(child *c);
