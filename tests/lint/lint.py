@@ -220,12 +220,30 @@ def check_prints(sources):
     tap(not bad, "libraries do not print, exit or read the environment", bad)
 
 
+# Who forks or becomes another program without base/spawn.c: the guard is no other program, a pod's first process and
+# `clean` become theirs; the ranks of a job have a launcher of their own.
+STARTERS = ("base/spawn.c", "process/guard.c", "podinit.c", "cli/clean.c")
+
+
+def check_starts(sources):
+    bad = []
+    for path in sources:
+        if path.startswith(("tests/", "trainer/dist/")) or path.endswith(STARTERS):
+            continue
+        for number, line in enumerate(open(path, encoding="utf-8"), 1):
+            if re.search(r"(?<![\w.>])(v?fork|exec[vl]\w*|posix_spawnp?|uv_spawn|popen|system)\s*\(", line) \
+                    and not line.lstrip().startswith("//"):
+                bad.append(f"{path}:{number}: {line.strip()[:80]}")
+    tap(not bad, "children are started by base/spawn.c", bad)
+
+
 c_files = files(".c", ".h", ".def")
-print("1..10")
+print("1..11")
 check_layers(c_files)
 check_symbols()
 check_headers([p for p in c_files if p.endswith(".h")])
 check_texts(files(".c", ".h", ".def", ".lua", ".py", ".md", ".build", ".sh"))
 check_format([p for p in c_files if not p.endswith(".def")])
 check_prints([p for p in c_files if p.endswith(".c")])
+check_starts([p for p in c_files if p.endswith(".c")])
 sys.exit(0 if all(tests) else 1)
