@@ -110,6 +110,7 @@ int main(int argc, char **argv)
     }
     struct cli cli = {.env = (const char *const *)environ, .cwd = getcwd(NULL, 0)};
     look_around(&cli);
+    cli_sweep(&cli);
     int code = 2;
     const struct verb *verb = name ? find_verb(name) : NULL;
     if (!name && !(cli.out_tty && isatty(STDIN_FILENO)))

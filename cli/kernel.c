@@ -255,7 +255,8 @@ static int run(struct cli *cli, struct arguments *a, const char *note)
         o->run = o->resume = NULL; // a restart is another run
     o->parameters = *note ? NULL : (const char *const *)a->parameters;
     o->sandbox = a->sandbox ? cli_program(cli, "firesteel-sandbox", &e) : NULL;
-    if (a->sandbox && !o->sandbox)
+    o->runtime = cli_runtime_dir(cli, &e);
+    if (a->sandbox && (!o->sandbox || !o->runtime))
         return fail(&e);
     int exit_code = kernel_run(o, &e);
     return exit_code < 0 ? fail(&e) : exit_code;

@@ -321,7 +321,7 @@ static int start(struct cli *cli, const struct run_options *o, const char *file,
     bool moved;
     AUTO_FREE char *cwd = cli_work_folder(cli, o->cwd, file, &moved, &e);
     AUTO_FREE char *program = cwd ? cli_program(cli, "firesteel-kernel", &e) : NULL;
-    AUTO_FREE char *sockets = program ? cli_socket_dir(cli, &e) : NULL;
+    AUTO_FREE char *sockets = program ? cli_runtime_dir(cli, &e) : NULL;
     AUTO_FREE char *path = sockets ? path_absolute(file, &e) : NULL;
     AUTO_FREE char *resume = path && o->resume ? journal_find(cwd, o->resume, &e) : NULL;
     if (!cwd || (path && o->resume && !resume))

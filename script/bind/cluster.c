@@ -79,6 +79,8 @@ static void register_secret(void *c, const char *secret)
 
 client *bind_client(call *c, err *e)
 {
+    if (call_reach_cluster(c, e) < 0)
+        return NULL;
     client *made = call_shared(c, "client", make_client, drop_client, e);
     if (made)
         client_secrets(made, register_secret, c);

@@ -97,6 +97,10 @@ const struct call_cluster *call_cluster(call *c);
 // use by `make`, freed by `drop` on the loop's thread at the end.
 void *call_shared(
     call *c, const char *key, void *(*make)(call *c, err *e), void (*drop)(void *), err *e);
+// Before anything is sent to the cluster: -1 with the reason when it is gone for good, as a private
+// sandbox that has died. A call that waits for it when that happens is cancelled, and fails with
+// the same reason.
+int call_reach_cluster(call *c, err *e);
 // For the status line: this call talks to the cluster's server (whether it was heard, the kernel
 // sees from how the call ends); and it cannot be heard now, while the call goes on trying.
 void call_asks_server(call *c, bool does);
