@@ -6,10 +6,10 @@
 #include "base/owner.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cli/say.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,9 +25,9 @@ const char *cli_getenv(const struct cli *cli, const char *name)
 
 static void print_error(struct cli *cli, const char *text)
 {
-    bool colour = cli->err_tty && !cli_getenv(cli, "NO_COLOR");
     fflush(stdout);
-    fprintf(stderr, "%sfiresteel:%s %s\n", colour ? "\033[31m" : "", colour ? "\033[0m" : "", text);
+    say_program(cli);
+    say(stderr, "%s\n", text);
 }
 
 int cli_error(struct cli *cli, const err *e)
@@ -44,7 +44,7 @@ int cli_usage(struct cli *cli, const struct verb *verb, const char *fmt, ...)
     buf_vfmt(&text, fmt, args);
     va_end(args);
     print_error(cli, text.data);
-    fprintf(stderr, "Usage: firesteel %s %.*s\n`firesteel %s --help` tells more.\n", verb->name,
+    say(stderr, "Usage: firesteel %s %.*s\n`firesteel %s --help` tells more.\n", verb->name,
         (int)strcspn(verb->usage, "\n"), verb->usage, verb->name);
     return 2;
 }

@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/say.h"
 
 #include <langinfo.h>
 #include <locale.h>
@@ -29,12 +30,12 @@ static const struct verb *const verbs[] = {
 
 static void print_usage(FILE *to)
 {
-    fprintf(to, "firesteel: notebooks for models and clusters, in a terminal\n\n"
-                "Usage: firesteel [NOTEBOOK]    opens it in the workbench; without a name, a list\n"
-                "       firesteel VERB …\n\n");
+    say(to, "firesteel: notebooks for models and clusters, in a terminal\n\n"
+            "Usage: firesteel [NOTEBOOK]    opens it in the workbench; without a name, a list\n"
+            "       firesteel VERB …\n\n");
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-        fprintf(to, "  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
-    fprintf(to,
+        say(to, "  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
+    say(to,
         "\n`firesteel VERB --help` tells a verb's options; `firesteel --version` the version.\n");
 }
 
@@ -52,11 +53,11 @@ static int unknown_verb(const char *name)
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
         names[i] = verbs[i]->name;
     const char *best = str_nearest(name, names);
-    fprintf(stderr, "firesteel: unknown verb %s", name);
+    say(stderr, "firesteel: unknown verb %s", name);
     if (best)
-        fprintf(stderr, "; did you mean `firesteel %s`?\n", best);
+        say(stderr, "; did you mean `firesteel %s`?\n", best);
     else
-        fprintf(stderr, "; `firesteel --help` lists them\n");
+        say(stderr, "; `firesteel --help` lists them\n");
     return 2;
 }
 
@@ -94,7 +95,7 @@ static int check_output(int code)
 {
     bool lost = fflush(stdout) != 0 || ferror(stdout);
     if (lost && code == 0) {
-        fprintf(stderr, "firesteel: cannot write to standard output\n");
+        say(stderr, "firesteel: cannot write to standard output\n");
         code = 1;
     }
     return code;
@@ -105,7 +106,7 @@ int main(int argc, char **argv)
     entry_join();
     const char *name = argc > 1 ? argv[1] : NULL;
     if (str_eq(name, "--version") || str_eq(name, "version")) {
-        printf("firesteel %s\n", FIRESTEEL_VERSION);
+        say(stdout, "firesteel %s\n", FIRESTEEL_VERSION);
         return check_output(0);
     }
     struct cli cli = {.env = (const char *const *)environ, .cwd = getcwd(NULL, 0)};

@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "cli/junit.h"
 #include "cli/options.h"
+#include "cli/parameters.h"
 #include "cli/print.h"
 #include "script/journal/export.h"
 #include "script/journal/reader.h"
@@ -67,7 +68,7 @@ static void on_signal(void *arg, int signum)
         printer_clear(r->printer);
         static const char *const said[] = {
             "interrupting; once more stops the kernel", "stopping", "killing it"};
-        fprintf(stderr, "firesteel: %s\n", said[r->interrupts < 2 ? r->interrupts : 2]);
+        say(stderr, "firesteel: %s\n", said[r->interrupts < 2 ? r->interrupts : 2]);
     }
     interrupt(r);
 }
@@ -86,17 +87,14 @@ static void on_welcome(struct run *r, const cJSON *message)
     r->spool_dir = mem_strndup(file, n > 6 ? n - 6 : n); // without ".jsonl"
     printer_spools(r->printer, r->spool_dir);
     if (r->detach) {
-        printf("%s\n", json_str_or(message, "run", ""));
+        say(stdout, "%s\n", json_str_or(message, "run", ""));
         loop_stop(r->loop);
     }
 }
 
 static void print_json(const cJSON *event)
 {
-    AUTO_BUF line = {0};
-    json_print(&line, event);
-    buf_char(&line, '\n');
-    fwrite(line.data, 1, line.len, stdout);
+    say_json(event, 0);
     fflush(stdout);
 }
 
@@ -205,9 +203,9 @@ static int finish(struct run *r, int code)
     } else if (r->form == FORM_JUNIT) {
         AUTO_BUF xml = {0};
         junit_print(r->fold, r->spool_dir, &xml);
-        fwrite(xml.data, 1, xml.len, stdout);
+        say(stdout, "%s", buf_cstr(&xml));
     } else if (r->ended && code && fold_message(r->fold)) {
-        fprintf(stderr, "firesteel: %s\n", fold_message(r->fold));
+        say(stderr, "firesteel: %s\n", fold_message(r->fold));
     }
     if (!r->ended) {
         err e = {0};
@@ -314,7 +312,7 @@ static char *joined(char *const *list)
 static int start(struct cli *cli, const struct run_options *o, const char *file, struct run *r)
 {
     err e = {0};
-    if (check(file, o->parameters, &e) < 0) {
+    if (parameters_read(o->parameters, &e) < 0 || check(file, o->parameters, &e) < 0) {
         e.code = ERR_USAGE; // nothing was run
         return cli_error(cli, &e);
     }
@@ -329,7 +327,7 @@ static int start(struct cli *cli, const struct run_options *o, const char *file,
     if (e.code)
         return cli_error(cli, &e);
     if (moved)
-        fprintf(stderr, "firesteel: the notebook's folder cannot be written; working in %s\n", cwd);
+        say(stderr, "firesteel: the notebook's folder cannot be written; working in %s\n", cwd);
     AUTO_FREE char *name = cli_notebook_name(file), *images = cli_images_dir(cli);
     AUTO_FREE char *run = resume ? mem_strdup(resume) : journal_run_name(name, clock_wall());
     AUTO_FREE char *socket = str_fmt("%s/%s.sock", sockets, run);
@@ -367,7 +365,8 @@ static int run(struct cli *cli, int argc, char **argv)
 {
     struct run_options o = {0};
     const struct option options[] = {
-        {"param", 'p', "NAME=VALUE", "a parameter of the notebook; may be repeated",
+        {"param", 'p', "NAME=VALUE",
+            "a parameter of the notebook (NAME@FILE: a file has it); may be repeated",
             .list = &o.parameters},
         {"allow", 0, "CLASSES", "effects that are granted: cluster,destructive", .list = &o.allow},
         {"sandbox", 0, NULL, "run against a private cluster that ends with the run",

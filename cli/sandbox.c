@@ -9,6 +9,7 @@
 #include "base/yaml.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "cli/say.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -149,9 +150,9 @@ static void print_place(const struct place *p, pid_t pid)
     path_read(p->kubeconfig, &text, LOG_MAX, NULL);
     AUTO_JSON *documents = yaml_parse(buf_cstr(&text), text.len, NULL);
     const char *server = json_path_str(documents, "[0].clusters[0].cluster.server");
-    fprintf(stderr, "The sandbox is up: %s (process %d). It ends with: firesteel sandbox down\n",
+    say(stderr, "The sandbox is up: %s (process %d). It ends with: firesteel sandbox down\n",
         server ? server : "", (int)pid);
-    printf("export KUBECONFIG='%s'\n", p->kubeconfig);
+    say(stdout, "export KUBECONFIG='%s'\n", p->kubeconfig);
 }
 
 static int up(struct cli *cli, const struct place *p, const char *port)
@@ -202,7 +203,7 @@ static int down(struct cli *cli, const struct place *p)
     }
     int code = path_remove(p->dir, &e) == 0 ? 0 : cli_error(cli, &e);
     if (code == 0)
-        fprintf(stderr,
+        say(stderr,
             pid ? "The sandbox and all it ran are gone; images stay\n" : "No sandbox is running\n");
     close(turn);
     return code;
@@ -212,7 +213,7 @@ static int status(const struct place *p)
 {
     pid_t pid = running(p);
     if (!pid) {
-        fprintf(stderr, "No sandbox is running; start one with: firesteel sandbox up\n");
+        say(stderr, "No sandbox is running; start one with: firesteel sandbox up\n");
         return 1;
     }
     print_place(p, pid);

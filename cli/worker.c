@@ -213,7 +213,7 @@ static bool read_environment(struct worker_options *o, int *events_fd)
         !read_int("HOROVOD_SPARK_START_TIMEOUT", env("HOROVOD_SPARK_START_TIMEOUT"), 1, 1 << 30,
             &timeout))
         return false;
-    o->start_timeout = timeout * CLOCK_SEC;
+    o->start_timeout = clock_of_seconds((double)timeout);
     if (d->executors && !d->secret) {
         fail("FIRESTEEL_EXECUTORS needs FIRESTEEL_SECRET, the same as the executors have", 0);
         return false;
@@ -343,7 +343,7 @@ static int run_executor(const struct places *places, const char *address)
         .driver = address,
         .secret = env("FIRESTEEL_SECRET"),
         .proxy = places->proxy,
-        .start_timeout = timeout * CLOCK_SEC,
+        .start_timeout = clock_of_seconds((double)timeout),
         .stop = &stop,
     };
     if (executor_run(&options, &e) == 0)

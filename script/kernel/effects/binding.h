@@ -107,6 +107,9 @@ void call_asks_server(call *c, bool does);
 void call_server_away(call *c, const err *reason);
 // Registers bytes that must not reach journal, spools or reports.
 void call_secret(call *c, const char *secret);
+// The same for what lives longer than a call: a function for any thread, and what it gets first.
+typedef void call_secret_fn(void *arg, const char *secret);
+call_secret_fn *call_secrets(call *c, void **arg);
 // Text to the cell's output; name is "stdout" or "stderr". From any thread.
 void call_output(call *c, const char *name, const char *bytes, size_t n);
 // Records what an effect is about to make, or has made so far, so that clean finds it whatever

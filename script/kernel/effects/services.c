@@ -122,6 +122,17 @@ void call_secret(call *c, const char *secret)
     mask_add(port_mask(c->effects->spec.port), secret, strlen(secret));
 }
 
+static void keep_secret(void *arg, const char *secret)
+{
+    mask_add(arg, secret, strlen(secret));
+}
+
+call_secret_fn *call_secrets(call *c, void **arg)
+{
+    *arg = port_mask(c->effects->spec.port);
+    return keep_secret;
+}
+
 void call_output(call *c, const char *name, const char *bytes, size_t n)
 {
     port_text(c->effects->spec.port, c->turn->cell, name, bytes, n);

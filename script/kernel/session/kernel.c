@@ -85,6 +85,7 @@ static int open_document(kernel *k, cJSON **parameters, err *e)
         return -1;
     }
     secrets_register(port_mask(k->port), nb);
+    secrets_of_parameters(port_mask(k->port), *parameters);
     k->document = document_new(nb, o->notebook, saved);
     return 0;
 }
