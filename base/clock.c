@@ -2,6 +2,7 @@
 #include "base/clock.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,24 @@ int64_t clock_wall(void)
 int64_t clock_mono(void)
 {
     return read_clock(CLOCK_MONOTONIC);
+}
+
+int64_t clock_of_seconds(double seconds)
+{
+    double ns = seconds * (double)CLOCK_SEC;
+    if (isnan(ns))
+        return 0;
+    if (ns >= (double)INT64_MAX)
+        return INT64_MAX;
+    return ns <= (double)INT64_MIN ? INT64_MIN : (int64_t)ns;
+}
+
+int64_t clock_add(int64_t ns, int64_t more)
+{
+    int64_t sum;
+    if (__builtin_add_overflow(ns, more, &sum))
+        return more < 0 ? INT64_MIN : INT64_MAX;
+    return sum;
 }
 
 void clock_rfc3339(buf *out, int64_t wall_ns, enum clock_precision precision)

@@ -13,6 +13,11 @@
 int64_t clock_wall(void); // CLOCK_REALTIME, ns
 int64_t clock_mono(void); // CLOCK_MONOTONIC, ns
 
+// Times that others give are any number: these end where the type does, 292 years from now, instead
+// of wrapping. A deadline so far away is none.
+int64_t clock_of_seconds(double seconds); // ns; 0 for what is not a number
+int64_t clock_add(int64_t ns, int64_t more);
+
 // RFC 3339 in UTC: "2026-01-02T03:04:05Z"; with micros "….000006Z" (Kubernetes MicroTime); with
 // nanos "….000000006Z" (log stamps).
 enum clock_precision { CLOCK_SECONDS, CLOCK_MICROS, CLOCK_NANOS };

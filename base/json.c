@@ -10,27 +10,27 @@
 #include <string.h>
 
 // Integers that a double cannot hold. cJSON keeps numbers as doubles only, so the text is rewritten
-// before cJSON sees it: such a number becomes a string that starts with a mark no valid text has
+// before cJSON sees it: such a value becomes a string that starts with a mark no valid text has
 // (a raw 0xff), and afterwards that string becomes a cJSON_Raw item of the digits.
 enum { EXACT_DIGITS = 15, MARK = 0xff };
 
-// Is there an integer at p (of n bytes) with more digits than a double keeps? Its length, else 0.
-// *skip: how far the number reaches anyway.
+// Is there an integer at p (of n bytes) with more digits than a double keeps? Its length, else 0:
+// also where a name has to stand, for which cJSON then refuses it. *skip: how far the number
+// reaches.
 static size_t big_integer(const char *p, size_t n, size_t *skip)
 {
     size_t i = p[0] == '-', first = i;
     while (i < n && isdigit((unsigned char)p[i]))
         i++;
-    size_t digits = i - first;
-    bool is_integer = true;
+    size_t digits = i - first, after = i;
+    bool is_integer = digits > EXACT_DIGITS && p[first] != '0';
     for (; i < n && (strchr(".eE+-", p[i]) ? p[i] != '\0' : isdigit((unsigned char)p[i]) != 0); i++)
         is_integer = false;
     *skip = i ? i : 1;
-    int64_t value;
-    if (!is_integer || digits <= EXACT_DIGITS || digits > 19)
-        return 0;
-    AUTO_FREE char *text = mem_strndup(p, i);
-    return str_to_int(text, &value) ? i : 0;
+    while (after < n && p[after] > 0 && p[after] <= ' ') // what cJSON takes for blanks
+        after++;
+    bool is_name = after < n && p[after] == ':';
+    return is_integer && !is_name ? i : 0;
 }
 
 // Copies the text with its big integers marked; returns false when there is none.
@@ -377,10 +377,12 @@ const char *json_path_str(const cJSON *root, const char *path)
 
 void json_set(cJSON *object, const char *key, cJSON *item)
 {
-    if (json_get(object, key))
-        cJSON_ReplaceItemInObjectCaseSensitive(object, key, item);
-    else
+    if (!json_get(object, key)) {
         cJSON_AddItemToObject(object, key, item);
+        return;
+    }
+    AUTO_FREE char *name = mem_strdup(key); // which may be the item's own: cJSON frees that first
+    cJSON_ReplaceItemInObjectCaseSensitive(object, name, item);
 }
 
 void json_set_str(cJSON *object, const char *key, const char *value)

@@ -17,7 +17,8 @@ static inline void json_free_at(cJSON **j)
 #define AUTO_JSON __attribute__((cleanup(json_free_at))) cJSON
 
 // Parses exactly one value. Errors: ERR_INVALID with line and column; depth is limited to 1000.
-// Integers beyond ±2^53 stay exact: they are kept as cJSON_Raw and read by json_int.
+// Integers beyond ±2^53 stay exact, however long: they are kept as cJSON_Raw, and read by json_int
+// if they fit into 64 bits.
 cJSON *json_parse(const char *text, size_t n, err *e);
 // Compact text on one line; valid UTF-8 is kept as it is.
 void json_print(buf *out, const cJSON *j);
@@ -42,7 +43,7 @@ bool json_bool_or(const cJSON *object, const char *key, bool otherwise);
 // json_path, then its string; NULL if none.
 const char *json_path_str(const cJSON *root, const char *path);
 
-// Setters: replace or add; a NULL string sets nothing. They own `item`.
+// Setters: replace or add; a NULL string sets nothing. They own `item`, whose name `key` may be.
 void json_set(cJSON *object, const char *key, cJSON *item);
 void json_set_str(cJSON *object, const char *key, const char *value);
 void json_set_int(cJSON *object, const char *key, int64_t value);

@@ -9,6 +9,7 @@
 struct rowset {
     cJSON *rows;
     hashmap *by_uid; // addresses of items
+    size_t n, most;  // of rows; most 0: any number
 };
 
 static void note(rowset *s, const cJSON *row)
@@ -24,14 +25,15 @@ static cJSON *find(const rowset *s, const char *uid)
     return uid && hashmap_get(s->by_uid, uid, strlen(uid), &row) ? (cJSON *)row : NULL;
 }
 
-rowset *rowset_new(cJSON *rows)
+rowset *rowset_new(cJSON *rows, size_t most)
 {
     rowset *s = mem_alloc(sizeof *s);
     const cJSON *row;
-    *s = (rowset){.rows = rows, .by_uid = hashmap_new()};
+    *s = (rowset){.rows = rows, .by_uid = hashmap_new(), .most = most};
     cJSON_ArrayForEach(row, rows)
     {
         note(s, row);
+        s->n++;
     }
     return s;
 }
@@ -44,14 +46,21 @@ void rowset_free(rowset *s)
     free(s);
 }
 
-void rowset_put(rowset *s, cJSON *row)
+bool rowset_put(rowset *s, cJSON *row)
 {
     cJSON *old = find(s, json_str(row, "uid"));
-    if (old)
+    if (!old && s->most && s->n >= s->most) {
+        cJSON_Delete(row);
+        return false;
+    }
+    if (old) {
         cJSON_ReplaceItemViaPointer(s->rows, old, row);
-    else
+    } else {
         cJSON_AddItemToArray(s->rows, row);
+        s->n++;
+    }
     note(s, row);
+    return true;
 }
 
 void rowset_drop(rowset *s, const char *uid)
@@ -61,6 +70,19 @@ void rowset_drop(rowset *s, const char *uid)
         return;
     hashmap_remove(s->by_uid, uid, strlen(uid)); // first: the uid may be the row's own
     cJSON_Delete(cJSON_DetachItemViaPointer(s->rows, old));
+    s->n--;
+}
+
+cJSON *rowset_take_first(rowset *s)
+{
+    cJSON *row = s->rows->child;
+    const char *uid = json_str(row, "uid");
+    if (!row)
+        return NULL;
+    if (uid)
+        hashmap_remove(s->by_uid, uid, strlen(uid));
+    s->n--;
+    return cJSON_DetachItemViaPointer(s->rows, row);
 }
 
 const cJSON *rowset_get(const rowset *s, const char *uid)
@@ -74,4 +96,11 @@ void rowset_change(rowset *s, const cJSON *row)
         rowset_drop(s, json_str(row, "uid"));
     else
         rowset_put(s, cJSON_Duplicate(row, true));
+}
+
+void rowset_say_more(int64_t more, buf *out)
+{
+    if (more > 0)
+        buf_fmt(out, "… and %lld more object%s not shown\n", (long long)more,
+            more == 1 ? " is" : "s are");
 }

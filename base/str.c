@@ -122,6 +122,8 @@ size_t utf8_partial(const char *s, size_t n)
 void utf8_clean(buf *out, const char *s, size_t n)
 {
     size_t from = 0;
+    if (!n)
+        return; // s may be NULL
     for (size_t i = 0; i < n;) {
         size_t len = utf8_len(s + i, n - i);
         if (len && s[i]) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/cleaning.h"
+#include "cli/say.h"
 
 #include "script/kernel/session/clean.h"
 
@@ -16,7 +17,7 @@ struct state {
 static bool is_confirmed(size_t n)
 {
     char answer[16];
-    printf("Remove %s? [y/N] ", n == 1 ? "it" : "them");
+    say(stdout, "Remove %s? [y/N] ", n == 1 ? "it" : "them");
     fflush(stdout);
     return fgets(answer, sizeof answer, stdin) && (*answer == 'y' || *answer == 'Y');
 }
@@ -26,10 +27,10 @@ static int on_left(void *arg, struct entry *const *entries, size_t n)
     struct state *s = arg;
     s->found = n;
     for (size_t i = 0; i < n; i++)
-        printf("%s%s\n", entries[i]->what,
+        say(stdout, "%s%s\n", entries[i]->what,
             entry_recorded(entries[i]) && entries[i]->result ? "" : " (perhaps)");
     if (n == 0)
-        printf("nothing is left\n");
+        say(stdout, "nothing is left\n");
     if (n == 0 || s->what->dry_run)
         return 0;
     if (s->what->yes)
@@ -42,7 +43,7 @@ static void on_removed(void *arg, const struct entry *entry)
 {
     struct state *s = arg;
     s->removed++;
-    printf("removed: %s\n", entry->what);
+    say(stdout, "removed: %s\n", entry->what);
     fflush(stdout);
 }
 
@@ -52,12 +53,11 @@ int cleaning_run(const struct kernel_options *options, const struct cleaning *wh
     struct state s = {.what = what};
     err e = {0};
     if (kernel_clean(options, what->run, &ops, &s, &e) < 0) {
-        fprintf(stderr, "firesteel: %s\n", e.text);
+        say(stderr, "firesteel: %s\n", e.text);
         return err_exit_code(e.code);
     }
     if (s.unasked) {
-        fprintf(
-            stderr, "firesteel: nothing was removed: there is no terminal to ask on; add --yes\n");
+        say(stderr, "firesteel: nothing was removed: there is no terminal to ask on; add --yes\n");
         return 3;
     }
     return s.found == s.removed || what->dry_run ? 0 : 3;

@@ -3,12 +3,13 @@
 
 #include "base/digest.h"
 #include "base/mem.h"
+#include "base/owner.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cli/say.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,9 +25,9 @@ const char *cli_getenv(const struct cli *cli, const char *name)
 
 static void print_error(struct cli *cli, const char *text)
 {
-    bool colour = cli->err_tty && !cli_getenv(cli, "NO_COLOR");
     fflush(stdout);
-    fprintf(stderr, "%sfiresteel:%s %s\n", colour ? "\033[31m" : "", colour ? "\033[0m" : "", text);
+    say_program(cli);
+    say(stderr, "%s\n", text);
 }
 
 int cli_error(struct cli *cli, const err *e)
@@ -43,7 +44,7 @@ int cli_usage(struct cli *cli, const struct verb *verb, const char *fmt, ...)
     buf_vfmt(&text, fmt, args);
     va_end(args);
     print_error(cli, text.data);
-    fprintf(stderr, "Usage: firesteel %s %.*s\n`firesteel %s --help` tells more.\n", verb->name,
+    say(stderr, "Usage: firesteel %s %.*s\n`firesteel %s --help` tells more.\n", verb->name,
         (int)strcspn(verb->usage, "\n"), verb->usage, verb->name);
     return 2;
 }
@@ -97,21 +98,38 @@ char *cli_find(struct cli *cli, const char *const *places)
     return NULL;
 }
 
-char *cli_socket_dir(struct cli *cli, err *e)
+static char *runtime_path(struct cli *cli)
 {
-    AUTO_FREE char *dir = str_fmt("/tmp/firesteel-%u", (unsigned)geteuid());
+    const char *chosen = cli_getenv(cli, "FIRESTEEL_RUNTIME_DIR");
+    return chosen ? path_join(cli->cwd, chosen) : str_fmt("/tmp/firesteel-%u", (unsigned)geteuid());
+}
+
+// Somebody else may have made it first: /tmp is everybody's.
+static bool is_ours_alone(const char *dir)
+{
     struct stat st;
+    return lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+           !(st.st_mode & 077);
+}
+
+char *cli_runtime_dir(struct cli *cli, err *e)
+{
+    AUTO_FREE char *dir = runtime_path(cli);
     if (mkdir(dir, 0700) < 0 && errno != EEXIST) {
         err_errno(e, errno, "cannot make %s", dir);
         return NULL;
     }
-    // Somebody else may have made it first: /tmp is everybody's.
-    if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
-        (st.st_mode & 077)) {
-        err_set(e, ERR_FORBIDDEN, "%s is not a folder of yours alone (mode 0700); remove it", dir);
-        return NULL;
-    }
-    return STEAL(dir);
+    if (is_ours_alone(dir))
+        return STEAL(dir);
+    err_set(e, ERR_FORBIDDEN, "%s is not a folder of yours alone (mode 0700); remove it", dir);
+    return NULL;
+}
+
+void cli_sweep(struct cli *cli)
+{
+    AUTO_FREE char *dir = runtime_path(cli);
+    if (is_ours_alone(dir))
+        owner_sweep(dir);
 }
 
 // $VARIABLE/firesteel, or ~/FALLBACK/firesteel.

@@ -7,9 +7,9 @@
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "cli/say.h"
 #include "script/journal/reader.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static int export(struct cli *cli, const char *folder, const char *name, enum export_format format,
@@ -29,7 +29,7 @@ static int export(struct cli *cli, const char *folder, const char *name, enum ex
     if (result == 0 && file)
         result = path_write(file, text.data, text.len, 0644, &e);
     else if (result == 0)
-        fwrite(text.data, 1, text.len, stdout);
+        say_file(text.data, text.len);
     fold_free(f);
     return result < 0 ? cli_error(cli, &e) : 0;
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The command line: finds the verb and hands over. Nothing heavy is linked in (no Lua, no curl), so
 // that `firesteel --version` and completion answer at once.
+#include "base/entry.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/say.h"
 
-#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
@@ -29,12 +30,12 @@ static const struct verb *const verbs[] = {
 
 static void print_usage(FILE *to)
 {
-    fprintf(to, "firesteel: notebooks for models and clusters, in a terminal\n\n"
-                "Usage: firesteel [NOTEBOOK]    opens it in the workbench; without a name, a list\n"
-                "       firesteel VERB …\n\n");
+    say(to, "firesteel: notebooks for models and clusters, in a terminal\n\n"
+            "Usage: firesteel [NOTEBOOK]    opens it in the workbench; without a name, a list\n"
+            "       firesteel VERB …\n\n");
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-        fprintf(to, "  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
-    fprintf(to,
+        say(to, "  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
+    say(to,
         "\n`firesteel VERB --help` tells a verb's options; `firesteel --version` the version.\n");
 }
 
@@ -52,11 +53,11 @@ static int unknown_verb(const char *name)
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
         names[i] = verbs[i]->name;
     const char *best = str_nearest(name, names);
-    fprintf(stderr, "firesteel: unknown verb %s", name);
+    say(stderr, "firesteel: unknown verb %s", name);
     if (best)
-        fprintf(stderr, "; did you mean `firesteel %s`?\n", best);
+        say(stderr, "; did you mean `firesteel %s`?\n", best);
     else
-        fprintf(stderr, "; `firesteel --help` lists them\n");
+        say(stderr, "; `firesteel --help` lists them\n");
     return 2;
 }
 
@@ -89,23 +90,12 @@ static int help(struct cli *cli, int argc, char **argv)
     return 0;
 }
 
-// A closed standard descriptor would be given to the next file that is opened, and be written to.
-static void open_standard_descriptors(void)
-{
-    int fd;
-    do
-        fd = open("/dev/null", O_RDWR);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd > STDERR_FILENO)
-        close(fd);
-}
-
 // A full disk or a closed pipe may show only when the buffer goes out.
 static int check_output(int code)
 {
     bool lost = fflush(stdout) != 0 || ferror(stdout);
     if (lost && code == 0) {
-        fprintf(stderr, "firesteel: cannot write to standard output\n");
+        say(stderr, "firesteel: cannot write to standard output\n");
         code = 1;
     }
     return code;
@@ -113,14 +103,15 @@ static int check_output(int code)
 
 int main(int argc, char **argv)
 {
-    open_standard_descriptors();
+    entry_join();
     const char *name = argc > 1 ? argv[1] : NULL;
     if (str_eq(name, "--version") || str_eq(name, "version")) {
-        printf("firesteel %s\n", FIRESTEEL_VERSION);
+        say(stdout, "firesteel %s\n", FIRESTEEL_VERSION);
         return check_output(0);
     }
     struct cli cli = {.env = (const char *const *)environ, .cwd = getcwd(NULL, 0)};
     look_around(&cli);
+    cli_sweep(&cli);
     int code = 2;
     const struct verb *verb = name ? find_verb(name) : NULL;
     if (!name && !(cli.out_tty && isatty(STDIN_FILENO)))

@@ -4,11 +4,13 @@
 #include "script/kernel/session/kernel.h"
 
 #include "base/clock.h"
+#include "base/entry.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/cleaning.h"
 #include "cli/cli.h"
+#include "cli/say.h"
 #include "script/bind/bindings.h"
 #include "script/kernel/process/guard.h"
 
@@ -56,6 +58,7 @@ struct arguments {
     X(images, TEXT, options.paths.images, "DIR          the local image store")                    \
     X(data, TEXT, options.paths.data, "DIR            where data sets are looked for, too")        \
     X(param, LIST, parameters, "NAME=VALUE    a parameter of the notebook; any number")            \
+    X(params_fd, STRINGS, parameters, "FD        more of them, each with a NUL at its end")        \
     X(headless, FLAG, options.headless, "           execute the notebook, then end")               \
     X(detach, FLAG, options.detach, "             headless, and outlive the client")               \
     X(sandbox, FLAG, sandbox, "            with a private sandbox")                                \
@@ -67,7 +70,7 @@ struct arguments {
     X(help, FLAG, help, "               this")                                                     \
     X(version, FLAG, version, "")
 
-enum kind { KIND_FLAG, KIND_TEXT, KIND_NUMBER, KIND_DURATION, KIND_SIZE, KIND_LIST };
+enum kind { KIND_FLAG, KIND_TEXT, KIND_NUMBER, KIND_DURATION, KIND_SIZE, KIND_LIST, KIND_STRINGS };
 
 static const struct {
     const char *name;
@@ -93,11 +96,11 @@ static char *spelled(const char *name)
 
 static int print_help(void)
 {
-    printf("Usage: firesteel-kernel --notebook FILE [OPTION]…\n"
-           "Runs one notebook. People start it with `firesteel`.\n\n");
+    say(stdout, "Usage: firesteel-kernel --notebook FILE [OPTION]…\n"
+                "Runs one notebook. People start it with `firesteel`.\n\n");
     for (size_t i = 0; i < ARRAY_LEN(option_table); i++) {
         AUTO_FREE char *name = spelled(option_table[i].name);
-        printf("  --%s %s\n", name, option_table[i].help);
+        say(stdout, "  --%s %s\n", name, option_table[i].help);
     }
     return 0;
 }
@@ -113,7 +116,7 @@ static struct option *long_options(void)
 
 static int fail(const err *e)
 {
-    fprintf(stderr, "firesteel-kernel: %s\n", e->text);
+    say(stderr, "firesteel-kernel: %s\n", e->text);
     return err_exit_code(e->code);
 }
 
@@ -138,6 +141,28 @@ static int parse_number(const char *text, int *number, err *e)
     return 0;
 }
 
+// All strings from a descriptor, which no child is to inherit.
+static int read_strings(const char *text, char ***list, err *e)
+{
+    int fd = -1;
+    AUTO_BUF all = {0};
+    if (parse_number(text, &fd, e) < 0)
+        return -1;
+    for (ssize_t n = 1; n > 0;) {
+        char bytes[4096];
+        n = read(fd, bytes, sizeof bytes);
+        if (n < 0 && errno != EINTR)
+            return err_errno(e, errno, "descriptor %d", fd);
+        buf_add(&all, bytes, n > 0 ? (size_t)n : 0);
+        n = n < 0 ? 1 : n;
+    }
+    close(fd);
+    for (size_t i = 0; i < all.len; i += strlen(all.data + i) + 1)
+        *list = strv_add(*list, buf_cstr(&all) + i);
+    explicit_bzero(all.data, all.len);
+    return 0;
+}
+
 static int take_option(struct arguments *a, size_t i, const char *value, err *e)
 {
     void *target = (char *)a + option_table[i].offset;
@@ -157,6 +182,8 @@ static int take_option(struct arguments *a, size_t i, const char *value, err *e)
     case KIND_LIST:
         *(char ***)target = strv_add(*(char ***)target, value);
         return 0;
+    case KIND_STRINGS:
+        return read_strings(value, target, e);
     }
     return -1;
 }
@@ -250,7 +277,8 @@ static int run(struct cli *cli, struct arguments *a, const char *note)
         o->run = o->resume = NULL; // a restart is another run
     o->parameters = *note ? NULL : (const char *const *)a->parameters;
     o->sandbox = a->sandbox ? cli_program(cli, "firesteel-sandbox", &e) : NULL;
-    if (a->sandbox && !o->sandbox)
+    o->runtime = cli_runtime_dir(cli, &e);
+    if (a->sandbox && (!o->sandbox || !o->runtime))
         return fail(&e);
     int exit_code = kernel_run(o, &e);
     return exit_code < 0 ? fail(&e) : exit_code;
@@ -274,12 +302,15 @@ int main(int argc, char **argv)
         return fail(&e);
     if (a.help)
         return print_help();
-    if (a.version)
-        return printf("firesteel-kernel %s\n", FIRESTEEL_VERSION) < 0;
+    if (a.version) {
+        say(stdout, "firesteel-kernel %s\n", FIRESTEEL_VERSION);
+        return 0;
+    }
     if (a.refuse_credentials) {
-        fputs(REFUSAL, stderr);
+        say(stderr, "%s", REFUSAL);
         return 1;
     }
+    a.clean.run ? entry_join() : entry_serve(a.options.client_fd);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); // a file over the limit is an error of its write, as a full disk is
     if (a.clean.run)

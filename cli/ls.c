@@ -10,6 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
+static void print_head(const struct cli *cli, int width)
+{
+    say_tone(cli, TONE_BOLD);
+    say(stdout, "%-*s  %7s  %-12s  %s", width, "RUN", "PID", "STATE", "FOLDER");
+    say_tone(cli, TONE_PLAIN);
+    say(stdout, "\n");
+}
+
 static int list(struct cli *cli)
 {
     struct kernels k;
@@ -20,15 +28,14 @@ static int list(struct cli *cli)
     for (size_t i = 0; i < k.n; i++)
         width = strlen(k.list[i].run) > width ? strlen(k.list[i].run) : width;
     if (k.n)
-        printf("%s%-*s  %7s  %-12s  %s%s\n", tone(cli, TONE_BOLD), (int)width, "RUN", "PID",
-            "STATE", "FOLDER", tone(cli, TONE_PLAIN));
+        print_head(cli, (int)width);
     else
-        fprintf(stderr, "No kernel is running\n");
+        say(stderr, "No kernel is running\n");
     struct offers sorted = {0};
     offers_kernels(&sorted, &k, cli->cwd);
     for (size_t i = 0; i < sorted.n; i++) {
         const struct kernel *one = sorted.list[i].kernel;
-        printf("%-*s  %7d  %-12s  %s\n", (int)width, one->run, one->pid, one->state, one->cwd);
+        say(stdout, "%-*s  %7d  %-12s  %s\n", (int)width, one->run, one->pid, one->state, one->cwd);
     }
     offers_done(&sorted);
     kernels_done(&k);

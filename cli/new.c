@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/offers.h"
 #include "cli/options.h"
+#include "cli/say.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,8 +21,9 @@ static int copy(struct cli *cli, const char *name, const char *to)
                                                    : mem_strdup(to ? to : own);
     if (!recipe || recipe_copy(recipe, path, &e) < 0)
         return cli_error(cli, &e);
-    printf("%s; open it with `firesteel %s`, or with `firesteel --sandbox %s` where there is no "
-           "cluster\n",
+    say(stdout,
+        "%s; open it with `firesteel %s`, or with `firesteel --sandbox %s` where there is no "
+        "cluster\n",
         path, path, path);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/offers.h"
 #include "cli/options.h"
+#include "cli/parameters.h"
 #include "cli/recovery.h"
 #include "cli/workbench.h"
 #include "script/journal/lock.h"
@@ -95,7 +96,7 @@ static int launch(workbench *w, struct cli *cli, const struct open_options *o,
     const struct place *at, const char *recover, err *e)
 {
     AUTO_FREE char *program = cli_program(cli, "firesteel-kernel", e);
-    AUTO_FREE char *sockets = program ? cli_socket_dir(cli, e) : NULL;
+    AUTO_FREE char *sockets = program ? cli_runtime_dir(cli, e) : NULL;
     if (!sockets)
         return -1;
     AUTO_FREE char *run = journal_run_name(at->name, clock_wall());
@@ -244,7 +245,8 @@ static int open_run(struct cli *cli, int argc, char **argv)
 {
     struct open_options o = {0};
     const struct option options[] = {
-        {"param", 'p', "NAME=VALUE", "a parameter of the notebook; may be repeated",
+        {"param", 'p', "NAME=VALUE",
+            "a parameter of the notebook (NAME@FILE: a file has it); may be repeated",
             .list = &o.parameters},
         {"sandbox", 0, NULL, "with a private cluster that ends with the kernel",
             .given = &o.sandbox},
@@ -257,12 +259,15 @@ static int open_run(struct cli *cli, int argc, char **argv)
     };
     char **rest = NULL;
     int code;
+    err e = {0};
     if (options_parse(cli, &open_verb, options, argc, argv, &rest, &code) == 0) {
         if (rest && strv_len(rest) != 1)
             code = cli_usage(cli, &open_verb, "one notebook at a time");
         else if (o.sandbox && (o.context || o.kubeconfig))
             code = cli_usage(
                 cli, &open_verb, "--sandbox has a cluster of its own: leave --context out");
+        else if (parameters_read(o.parameters, &e) < 0)
+            code = cli_error(cli, &e);
         else
             code = rest ? open_notebook(cli, &o, rest[0]) : open_any(cli, &o);
     }

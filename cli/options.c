@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cli/options.h"
+#include "cli/say.h"
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -22,8 +23,8 @@ static void print_help(const struct verb *verb, const struct option *options)
 {
     AUTO_BUF help = {0};
     options_help(options, &help);
-    printf("firesteel %s: %s\n\nUsage: firesteel %s %s\n\nOptions:\n%s", verb->name, verb->summary,
-        verb->name, verb->usage, help.data);
+    say(stdout, "firesteel %s: %s\n\nUsage: firesteel %s %s\n\nOptions:\n%s", verb->name,
+        verb->summary, verb->name, verb->usage, help.data);
 }
 
 static int unknown_option(

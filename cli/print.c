@@ -2,7 +2,10 @@
 #include "cli/print.h"
 
 #include "base/clock.h"
+#include "base/digest.h"
+#include "base/hashmap.h"
 #include "base/mem.h"
+#include "base/rowset.h"
 #include "base/str.h"
 #include "cli/print_private.h"
 #include "script/journal/spool.h"
@@ -19,7 +22,7 @@ struct printer {
     char *pending_of; // "cell stream" it belongs to
     char *shown;      // the cell whose title was printed last
     bool drawn;       // is a line on the terminal that will be redrawn?
-    cJSON *rows;      // last printed text of live rows: {"display/uid": text}
+    hashmap *rows;    // digests of what was printed last of live rows, by "display/uid"
 };
 
 printer *printer_new(struct cli *cli, const fold *f)
@@ -27,7 +30,7 @@ printer *printer_new(struct cli *cli, const fold *f)
     printer *p = mem_alloc(sizeof *p);
     p->cli = cli;
     p->fold = f;
-    p->rows = cJSON_CreateObject();
+    p->rows = hashmap_new();
     return p;
 }
 
@@ -39,7 +42,7 @@ void printer_free(printer *p)
     free(p->pending_of);
     free(p->shown);
     buf_done(&p->pending);
-    cJSON_Delete(p->rows);
+    hashmap_free(p->rows);
     free(p);
 }
 
@@ -53,7 +56,7 @@ void printer_clear(printer *p)
 {
     if (!p->drawn)
         return;
-    fputs("\r\033[2K", stdout);
+    say_redraw();
     p->drawn = false;
 }
 
@@ -68,8 +71,9 @@ static void draw(printer *p, const char *text, size_t n)
         used += len ? len : 1;
         columns++;
     }
-    fputs("\r\033[2K    ", stdout);
-    put_text(p->cli, text, used, stdout);
+    say_redraw();
+    say(stdout, "    ");
+    say_text(p->cli, stdout, text, used);
     fflush(stdout);
     p->drawn = true;
 }
@@ -133,11 +137,9 @@ static void show_title(printer *p, const char *id, bool starts)
     if (!starts && str_eq(id, p->shown))
         return;
     end_pending(p);
-    AUTO_BUF title = {0};
-    print_title(p->cli, p->fold, id, &title);
-    put_text(p->cli, title.data, title.len, stdout);
+    print_title(p->cli, p->fold, id);
     const struct run_cell *c = fold_cell_by_id(p->fold, id, NULL);
-    printf("%s\n", c && c->state != STATE_RUNNING ? " (live)" : "");
+    say(stdout, "%s\n", c && c->state != STATE_RUNNING ? " (live)" : "");
     free(p->shown);
     p->shown = mem_strdup(id);
 }
@@ -184,22 +186,58 @@ static const char *progress_text(const struct output *o)
 static bool is_news(printer *p, const struct output *o, const char *key, const char *text)
 {
     AUTO_FREE char *whole = str_fmt("%lld/%s", (long long)o->id, key);
-    if (str_eq(json_str(p->rows, whole), text))
+    size_t was, digest;
+    uint8_t bytes[SHA256_SIZE];
+    sha256 h;
+    sha256_init(&h);
+    sha256_update(&h, text, strlen(text));
+    sha256_final(&h, bytes);
+    memcpy(&digest, bytes, sizeof digest);
+    if (hashmap_get(p->rows, whole, strlen(whole), &was) && was == digest)
         return false;
-    json_set_str(p->rows, whole, text);
+    hashmap_set(p->rows, whole, strlen(whole), digest);
     return true;
+}
+
+static void forget_news(printer *p, const struct output *o, const char *key)
+{
+    AUTO_FREE char *whole = str_fmt("%lld/%s", (long long)o->id, key);
+    hashmap_remove(p->rows, whole, strlen(whole));
 }
 
 static void put_row(printer *p, const struct output *o, const char *below, const cJSON *row)
 {
     AUTO_BUF news = {0}, text = {0};
     row_text(table_of(o), row, false, &news);
-    if (!is_news(p, o, json_str_or(row, "uid", ""), buf_cstr(&news)) || !news.len)
+    const char *uid = json_str_or(row, "uid", "");
+    bool is_new = is_news(p, o, uid, buf_cstr(&news));
+    if (json_bool_or(row, "deleted", false)) // what is gone needs no memory
+        forget_news(p, o, uid);
+    if (!is_new || !news.len)
         return;
     row_text(table_of(o), row, true, &text);
     show_title(p, below, false);
     end_pending(p);
     put_lines(p->cli, text.data, text.len, TONE_PLAIN);
+}
+
+// What is said of a live table as a whole, when it has changed: how old it is, and that there is
+// more (how much goes up and down, and is said at the end).
+static void put_table_notes(printer *p, const struct output *o, const cJSON *table)
+{
+    const char *note = json_str_or(table, "note", "");
+    AUTO_FREE char *reason = mem_strdup(strchr(note, ':') ? strchr(note, ':') + 1 : note);
+    if (is_news(p, o, "note", reason) && *note) {
+        end_pending(p);
+        put_lines(p->cli, note, strlen(note), TONE_WARN);
+    }
+    bool more = json_int_or(table, "more", 0) > 0;
+    if (is_news(p, o, "more", more ? "more" : "") && more) {
+        AUTO_BUF text = {0};
+        rowset_say_more(json_int_or(table, "more", 0), &text);
+        end_pending(p);
+        put_lines(p->cli, text.data, text.len, TONE_WARN);
+    }
 }
 
 // The whole of a live table: only the rows that are news, and a changed note on its age.
@@ -210,12 +248,7 @@ static void put_table(printer *p, const struct output *o, const char *below)
     {
         put_row(p, o, below, row);
     }
-    const char *note = json_str_or(table, "note", "");
-    AUTO_FREE char *reason = mem_strdup(strchr(note, ':') ? strchr(note, ':') + 1 : note);
-    if (is_news(p, o, "note", reason) && *note) {
-        end_pending(p);
-        put_lines(p->cli, note, strlen(note), TONE_WARN);
-    }
+    put_table_notes(p, o, table);
 }
 
 // The cell that a display stands below; "" if none.
@@ -270,6 +303,8 @@ static void on_update(printer *p, const cJSON *event)
     }
     if (json_get(event, "data") && table_of(o))
         put_table(p, o, below);
+    else if (json_get(event, "table") && table_of(o))
+        put_table_notes(p, o, table_of(o));
     else if (json_get(event, "data"))
         on_display(p, event);
 }

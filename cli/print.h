@@ -4,7 +4,7 @@
 // appear. Owned by its caller; it prints to stdout.
 #pragma once
 #include "base/json.h"
-#include "cli/cli.h"
+#include "cli/say.h"
 #include "script/journal/fold.h"
 
 typedef struct printer printer;
@@ -19,10 +19,6 @@ void printer_clear(printer *p); // takes an unfinished line off the terminal
 // One cell of a finished run, as the printer would have shown it.
 void print_cell(struct cli *cli, const fold *f, size_t i, const char *spool_dir);
 // "[3/12] Title" without a newline; numbers count code cells.
-void print_title(struct cli *cli, const fold *f, const char *id, buf *out);
+void print_title(struct cli *cli, const fold *f, const char *id);
 // How the run ended, in one line or a few: to stdout, and for a failure to stderr.
 void print_summary(struct cli *cli, const fold *f);
-
-// Colours by what they say; "" where there are none.
-enum tone { TONE_PLAIN, TONE_BOLD, TONE_DIM, TONE_GOOD, TONE_BAD, TONE_WARN };
-const char *tone(const struct cli *cli, enum tone t);

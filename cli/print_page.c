@@ -8,24 +8,6 @@
 
 #include <string.h>
 
-const char *tone(const struct cli *cli, enum tone t)
-{
-    static const char *const codes[] = {
-        "\033[0m", "\033[1m", "\033[2m", "\033[32m", "\033[31m", "\033[33m"};
-    return cli->colour ? codes[t] : "";
-}
-
-void put_text(const struct cli *cli, const char *text, size_t n, FILE *to)
-{
-    if (cli->utf8) {
-        fwrite(text, 1, n, to);
-        return;
-    }
-    for (size_t i = 0; i < n; i++)
-        if ((text[i] & 0xc0) != 0x80)
-            fputc(text[i] & 0x80 ? '?' : text[i], to);
-}
-
 void put_lines(const struct cli *cli, const char *text, size_t n, enum tone t)
 {
     const char *end = text + n;
@@ -33,14 +15,14 @@ void put_lines(const struct cli *cli, const char *text, size_t n, enum tone t)
         const char *newline = memchr(text, '\n', (size_t)(end - text));
         const char *stop = newline ? newline : end;
         if (stop > text) {
-            fputs(t == TONE_PLAIN ? "    " : tone(cli, t), stdout);
             if (t != TONE_PLAIN)
-                fputs("    ", stdout);
-            put_text(cli, text, (size_t)(stop - text), stdout);
+                say_tone(cli, t);
+            say(stdout, "    ");
+            say_text(cli, stdout, text, (size_t)(stop - text));
             if (t != TONE_PLAIN)
-                fputs(tone(cli, TONE_PLAIN), stdout);
+                say_tone(cli, TONE_PLAIN);
         }
-        fputc('\n', stdout);
+        say(stdout, "\n");
         text = stop + 1;
     }
 }
@@ -62,24 +44,25 @@ static size_t code_number(const notebook *nb, const char *id, size_t *total, con
     return number;
 }
 
-void print_title(struct cli *cli, const fold *f, const char *id, buf *out)
+void print_title(struct cli *cli, const fold *f, const char *id)
 {
     size_t total;
     const cell *c;
     size_t number = code_number(fold_notebook(f), id, &total, &c);
-    buf_fmt(out, "%s[%zu/%zu] ", tone(cli, TONE_BOLD), number, total);
+    say_tone(cli, TONE_BOLD);
+    say(stdout, "[%zu/%zu] ", number, total);
     if (c && c->title) {
-        buf_str(out, c->title);
+        say_text(cli, stdout, c->title, strlen(c->title));
     } else if (c && cell_has_tag(c, "parameters")) {
-        buf_str(out, "Parameters");
+        say(stdout, "Parameters");
     } else if (c) { // the first line that says something
         const char *line = c->source + strspn(c->source, " \t\n");
         size_t n = strcspn(line, "\n"), limit = (size_t)cli->width - 16;
         while (n > limit || (n > 0 && (line[n] & 0xc0) == 0x80))
             n--;
-        buf_add(out, line, n);
+        say_text(cli, stdout, line, n);
     }
-    buf_str(out, tone(cli, TONE_PLAIN));
+    say_tone(cli, TONE_PLAIN);
 }
 
 void put_state(struct cli *cli, const struct run_cell *c)
@@ -92,8 +75,13 @@ void put_state(struct cli *cli, const struct run_cell *c)
     enum tone t = c->state == STATE_OK       ? TONE_GOOD
                   : c->state == STATE_FAILED ? TONE_BAD
                                              : TONE_WARN;
-    printf("    %s%s%s%s%s%s\n", tone(cli, t), cell_state_name(c->state), tone(cli, TONE_DIM),
-        buf_cstr(&took), c->resumed ? ", verified" : "", tone(cli, TONE_PLAIN));
+    say(stdout, "    ");
+    say_tone(cli, t);
+    say(stdout, "%s", cell_state_name(c->state));
+    say_tone(cli, TONE_DIM);
+    say(stdout, "%s%s", buf_cstr(&took), c->resumed ? ", verified" : "");
+    say_tone(cli, TONE_PLAIN);
+    say(stdout, "\n");
 }
 
 void put_error(struct cli *cli, const struct output *o)
@@ -118,13 +106,17 @@ static const char *column_name(const cJSON *table, int i)
     return cJSON_IsString(column) ? column->valuestring : json_str_or(column, "name", "");
 }
 
-// The widest text that column i has by now.
+// The widest text that column i has by now, of the rows that a screen could show: each row that is
+// printed asks.
 static size_t column_width(const cJSON *table, int i)
 {
-    size_t width = 0;
+    enum { ALIGNED = 100 };
+    size_t width = 0, rows = 0;
     const cJSON *row;
     cJSON_ArrayForEach(row, json_get(table, "rows"))
     {
+        if (rows++ == ALIGNED)
+            break;
         const cJSON *item = cJSON_GetArrayItem(json_get(row, "cells"), i);
         size_t n = cJSON_IsString(item) ? strlen(item->valuestring) : 0;
         width = n > width ? n : width;
@@ -164,6 +156,15 @@ void row_text(const cJSON *table, const cJSON *row, bool aligned, buf *out)
         out->data[--out->len] = '\0';
 }
 
+static void put_warning(struct cli *cli, const char *before, const char *text, const char *after)
+{
+    say(stdout, "    ");
+    say_tone(cli, TONE_WARN);
+    say(stdout, "%s%s%s", before, text, after);
+    say_tone(cli, TONE_PLAIN);
+    say(stdout, "\n");
+}
+
 void print_cell(struct cli *cli, const fold *f, size_t i, const char *spool_dir)
 {
     const struct run_cell *c = fold_cell(f, i);
@@ -171,10 +172,8 @@ void print_cell(struct cli *cli, const fold *f, size_t i, const char *spool_dir)
     const cell *doc;
     if (!code_number(fold_notebook(f), c->id, &total, &doc) && !c->n_outputs)
         return;
-    AUTO_BUF title = {0};
-    print_title(cli, f, c->id, &title);
-    put_text(cli, title.data, title.len, stdout);
-    fputc('\n', stdout);
+    print_title(cli, f, c->id);
+    say(stdout, "\n");
     for (size_t k = 0; k < c->n_outputs; k++) {
         const struct output *o = &c->outputs[k];
         AUTO_BUF text = {0};
@@ -182,15 +181,14 @@ void print_cell(struct cli *cli, const fold *f, size_t i, const char *spool_dir)
         if (o->kind == OUTPUT_ERROR)
             put_error(cli, o);
         else if (output_text(o, spool_dir, 0, &text, &e) < 0)
-            printf("    %s[%s]%s\n", tone(cli, TONE_WARN), e.text, tone(cli, TONE_PLAIN));
+            put_warning(cli, "[", e.text, "]");
         else
             put_lines(cli, buf_cstr(&text), text.len, TONE_PLAIN);
     }
     if (c->ended && c->started)
         put_state(cli, c);
     else if (c->state != STATE_IDLE)
-        printf(
-            "    %s%s%s\n", tone(cli, TONE_WARN), cell_state_name(c->state), tone(cli, TONE_PLAIN));
+        put_warning(cli, "", cell_state_name(c->state), "");
 }
 
 // The first cell that failed: false if none did.
@@ -210,7 +208,7 @@ static bool put_failure(struct cli *cli, const fold *f)
             buf_fmt(&text, ", line %lld", (long long)line);
         if (o && o->kind == OUTPUT_ERROR)
             buf_fmt(&text, ": %s", o->text);
-        fprintf(stderr, "firesteel: %s\n", text.data);
+        say(stderr, "firesteel: %s\n", text.data);
         return true;
     }
     return false;
@@ -232,21 +230,23 @@ void print_summary(struct cli *cli, const fold *f)
     duration_format(&took, fold_duration(f));
     enum run_state state = fold_state(f);
     enum tone t = state == RUN_OK ? TONE_GOOD : state == RUN_RUNNING ? TONE_WARN : TONE_BAD;
-    printf("%s%s%s: %zu %s ok", tone(cli, t), run_state_name(state), tone(cli, TONE_PLAIN), ok,
-        ok == 1 ? "cell" : "cells");
+    say_tone(cli, t);
+    say(stdout, "%s", run_state_name(state));
+    say_tone(cli, TONE_PLAIN);
+    say(stdout, ": %zu %s ok", ok, ok == 1 ? "cell" : "cells");
     if (failed)
-        printf(", %zu failed", failed);
+        say(stdout, ", %zu failed", failed);
     if (rest)
-        printf(", %zu not run", rest);
-    printf(" in %s (run %s)\n", buf_cstr(&took), fold_run(f) ? fold_run(f) : "?");
+        say(stdout, ", %zu not run", rest);
+    say(stdout, " in %s (run %s)\n", buf_cstr(&took), fold_run(f) ? fold_run(f) : "?");
     size_t left = fold_left_overs(f);
     if (left)
-        printf("%zu left over: firesteel clean %s\n", left, fold_run(f) ? fold_run(f) : "");
+        say(stdout, "%zu left over: firesteel clean %s\n", left, fold_run(f) ? fold_run(f) : "");
     fflush(stdout);
     if (put_failure(cli, f))
         return;
     if (fold_message(f) && state != RUN_OK)
-        fprintf(stderr, "firesteel: %s\n", fold_message(f));
+        say(stderr, "firesteel: %s\n", fold_message(f));
     else if (fold_error(f))
-        fprintf(stderr, "firesteel: %s\n", fold_error(f)->text);
+        say(stderr, "firesteel: %s\n", fold_error(f)->text);
 }

@@ -3,10 +3,6 @@
 #pragma once
 #include "cli/print.h"
 
-#include <stdio.h>
-
-// UTF-8 as the terminal can show it: others see '?' for what is not ASCII.
-void put_text(const struct cli *cli, const char *text, size_t n, FILE *to);
 // Lines below a cell's title.
 void put_lines(const struct cli *cli, const char *text, size_t n, enum tone t);
 void put_state(struct cli *cli, const struct run_cell *c);

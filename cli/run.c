@@ -13,6 +13,7 @@
 #include "cli/cli.h"
 #include "cli/junit.h"
 #include "cli/options.h"
+#include "cli/parameters.h"
 #include "cli/print.h"
 #include "script/journal/export.h"
 #include "script/journal/reader.h"
@@ -67,7 +68,7 @@ static void on_signal(void *arg, int signum)
         printer_clear(r->printer);
         static const char *const said[] = {
             "interrupting; once more stops the kernel", "stopping", "killing it"};
-        fprintf(stderr, "firesteel: %s\n", said[r->interrupts < 2 ? r->interrupts : 2]);
+        say(stderr, "firesteel: %s\n", said[r->interrupts < 2 ? r->interrupts : 2]);
     }
     interrupt(r);
 }
@@ -86,17 +87,14 @@ static void on_welcome(struct run *r, const cJSON *message)
     r->spool_dir = mem_strndup(file, n > 6 ? n - 6 : n); // without ".jsonl"
     printer_spools(r->printer, r->spool_dir);
     if (r->detach) {
-        printf("%s\n", json_str_or(message, "run", ""));
+        say(stdout, "%s\n", json_str_or(message, "run", ""));
         loop_stop(r->loop);
     }
 }
 
 static void print_json(const cJSON *event)
 {
-    AUTO_BUF line = {0};
-    json_print(&line, event);
-    buf_char(&line, '\n');
-    fwrite(line.data, 1, line.len, stdout);
+    say_json(event, 0);
     fflush(stdout);
 }
 
@@ -151,8 +149,11 @@ static int check(const char *path, char *const *given, err *e)
 static bool listen_to_signals(struct run *r, err *e)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction hang_up;
+    sigaction(SIGHUP, NULL, &hang_up);
     for (size_t i = 0; i < ARRAY_LEN(signals); i++)
-        if (!(r->signals[i] = loop_signal_new(r->loop, signals[i], on_signal, r, e)))
+        if ((signals[i] != SIGHUP || hang_up.sa_handler != SIG_IGN) && // nohup's wish
+            !(r->signals[i] = loop_signal_new(r->loop, signals[i], on_signal, r, e)))
             return false;
     return true;
 }
@@ -202,9 +203,9 @@ static int finish(struct run *r, int code)
     } else if (r->form == FORM_JUNIT) {
         AUTO_BUF xml = {0};
         junit_print(r->fold, r->spool_dir, &xml);
-        fwrite(xml.data, 1, xml.len, stdout);
+        say(stdout, "%s", buf_cstr(&xml));
     } else if (r->ended && code && fold_message(r->fold)) {
-        fprintf(stderr, "firesteel: %s\n", fold_message(r->fold));
+        say(stderr, "firesteel: %s\n", fold_message(r->fold));
     }
     if (!r->ended) {
         err e = {0};
@@ -311,14 +312,14 @@ static char *joined(char *const *list)
 static int start(struct cli *cli, const struct run_options *o, const char *file, struct run *r)
 {
     err e = {0};
-    if (check(file, o->parameters, &e) < 0) {
+    if (parameters_read(o->parameters, &e) < 0 || check(file, o->parameters, &e) < 0) {
         e.code = ERR_USAGE; // nothing was run
         return cli_error(cli, &e);
     }
     bool moved;
     AUTO_FREE char *cwd = cli_work_folder(cli, o->cwd, file, &moved, &e);
     AUTO_FREE char *program = cwd ? cli_program(cli, "firesteel-kernel", &e) : NULL;
-    AUTO_FREE char *sockets = program ? cli_socket_dir(cli, &e) : NULL;
+    AUTO_FREE char *sockets = program ? cli_runtime_dir(cli, &e) : NULL;
     AUTO_FREE char *path = sockets ? path_absolute(file, &e) : NULL;
     AUTO_FREE char *resume = path && o->resume ? journal_find(cwd, o->resume, &e) : NULL;
     if (!cwd || (path && o->resume && !resume))
@@ -326,7 +327,7 @@ static int start(struct cli *cli, const struct run_options *o, const char *file,
     if (e.code)
         return cli_error(cli, &e);
     if (moved)
-        fprintf(stderr, "firesteel: the notebook's folder cannot be written; working in %s\n", cwd);
+        say(stderr, "firesteel: the notebook's folder cannot be written; working in %s\n", cwd);
     AUTO_FREE char *name = cli_notebook_name(file), *images = cli_images_dir(cli);
     AUTO_FREE char *run = resume ? mem_strdup(resume) : journal_run_name(name, clock_wall());
     AUTO_FREE char *socket = str_fmt("%s/%s.sock", sockets, run);
@@ -364,7 +365,8 @@ static int run(struct cli *cli, int argc, char **argv)
 {
     struct run_options o = {0};
     const struct option options[] = {
-        {"param", 'p', "NAME=VALUE", "a parameter of the notebook; may be repeated",
+        {"param", 'p', "NAME=VALUE",
+            "a parameter of the notebook (NAME@FILE: a file has it); may be repeated",
             .list = &o.parameters},
         {"allow", 0, "CLASSES", "effects that are granted: cluster,destructive", .list = &o.allow},
         {"sandbox", 0, NULL, "run against a private cluster that ends with the run",

@@ -70,16 +70,23 @@ static void print_rows(const struct cli *cli, const struct row *rows, size_t n)
     size_t width = 3;
     for (size_t i = 0; i < n; i++)
         width = strlen(rows[i].run) > width ? strlen(rows[i].run) : width;
-    printf("%s%-*s  %-11s  %-19s  %8s  %7s  %6s  %s%s\n", tone(cli, TONE_BOLD), (int)width, "RUN",
-        "STATE", "STARTED", "TOOK", "OK", "FAILED", "LEFT OVER", tone(cli, TONE_PLAIN));
+    say_tone(cli, TONE_BOLD);
+    say(stdout, "%-*s  %-11s  %-19s  %8s  %7s  %6s  %s", (int)width, "RUN", "STATE", "STARTED",
+        "TOOK", "OK", "FAILED", "LEFT OVER");
+    say_tone(cli, TONE_PLAIN);
+    say(stdout, "\n");
     for (size_t i = 0; i < n; i++) {
         const struct row *r = &rows[i];
         enum tone t = str_eq(r->state, "ok")        ? TONE_GOOD
                       : str_eq(r->state, "running") ? TONE_WARN
                                                     : TONE_BAD;
         AUTO_FREE char *ok = str_fmt("%zu/%zu", r->ok, r->cells);
-        printf("%-*s  %s%-11s%s  %-19s  %8s  %7s  %6zu  %zu\n", (int)width, r->run, tone(cli, t),
-            r->state, tone(cli, TONE_PLAIN), r->when, buf_cstr(&r->took), ok, r->failed, r->left);
+        say(stdout, "%-*s  ", (int)width, r->run);
+        say_tone(cli, t);
+        say(stdout, "%-11s", r->state);
+        say_tone(cli, TONE_PLAIN);
+        say(stdout, "  %-19s  %8s  %7s  %6zu  %zu\n", r->when, buf_cstr(&r->took), ok, r->failed,
+            r->left);
     }
 }
 
@@ -97,9 +104,7 @@ static void print_json_rows(const struct row *rows, size_t n)
         json_set_int(j, "left", (int64_t)rows[i].left);
         cJSON_AddItemToArray(list, j);
     }
-    AUTO_BUF text = {0};
-    json_print_pretty(&text, list, 2);
-    puts(text.data);
+    say_json(list, 2);
 }
 
 static int list_runs(struct cli *cli, const char *folder, bool json)
@@ -119,7 +124,7 @@ static int list_runs(struct cli *cli, const char *folder, bool json)
     else if (n)
         print_rows(cli, rows, n);
     else
-        fprintf(stderr, "There are no runs in %s/.firesteel\n", folder);
+        say(stderr, "There are no runs in %s/.firesteel\n", folder);
     for (size_t i = 0; i < n; i++) {
         free(rows[i].run);
         buf_done(&rows[i].took);

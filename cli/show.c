@@ -17,15 +17,17 @@ static void print_head(struct cli *cli, const fold *f)
     AUTO_BUF when = {0};
     clock_rfc3339(&when, fold_started(f), CLOCK_SECONDS);
     const cJSON *first = fold_first(f);
-    printf("%s%s%s, started %s", tone(cli, TONE_BOLD), fold_run(f) ? fold_run(f) : "?",
-        tone(cli, TONE_PLAIN), buf_cstr(&when));
+    say_tone(cli, TONE_BOLD);
+    say(stdout, "%s", fold_run(f) ? fold_run(f) : "?");
+    say_tone(cli, TONE_PLAIN);
+    say(stdout, ", started %s", buf_cstr(&when));
     if (first && json_str(first, "host"))
-        printf(" on %s", json_str(first, "host"));
-    printf("\n");
+        say(stdout, " on %s", json_str(first, "host"));
+    say(stdout, "\n");
     const cJSON *parameters = first ? json_get(first, "parameters") : NULL;
     for (const cJSON *p = parameters ? parameters->child : NULL; p; p = p->next) {
         AUTO_FREE char *value = json_to_str(p);
-        printf("  %s = %s\n", p->string, value);
+        say(stdout, "  %s = %s\n", p->string, value);
     }
 }
 
@@ -38,7 +40,8 @@ static void print_ledger(const fold *f)
                             : l->verified ? "verified"
                             : l->outcome  ? "done"
                                           : "unknown";
-        printf("%4lld  %-11s  %-8s  %s%s\n", (long long)l->entry, l->effect ? l->effect : "", state,
+        say(stdout, "%4lld  %-11s  %-8s  %s%s\n", (long long)l->entry, l->effect ? l->effect : "",
+            state,
             l->what      ? l->what
             : l->binding ? l->binding
                          : "",
@@ -66,8 +69,7 @@ static int show(struct cli *cli, const char *folder, const char *name, bool ledg
         print_summary(cli, f);
     }
     if (fold_corrupt(f))
-        fprintf(stderr,
-            "firesteel: %zu lines of the journal are damaged and left out; the first: %s\n",
+        say(stderr, "firesteel: %zu lines of the journal are damaged and left out; the first: %s\n",
             fold_corrupt(f), bad.text);
     bool damaged = fold_corrupt(f) > 0;
     fold_free(f);

@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/kernels.h"
 #include "cli/options.h"
+#include "cli/say.h"
 #include "script/protocol/client.h"
 
 #include <errno.h>
@@ -66,7 +67,7 @@ static int stop_kernel(struct cli *cli, const struct kernel *k, bool force)
     else if (e.code)
         return cli_error(cli, &e);
     if (wait_until_gone(k->pid, 5000)) {
-        printf("%s stopped\n", k->run);
+        say(stdout, "%s stopped\n", k->run);
         return 0;
     }
     err_set(&e, ERR_TIMEOUT, "%s (process %d) does not end; `firesteel stop --force %s` kills it",

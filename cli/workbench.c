@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/editor.h"
+#include "cli/say.h"
 #include "script/journal/writer.h"
 #include "tui/term/term.h"
 
@@ -382,7 +383,7 @@ void workbench_close(workbench *w)
         loop_poll_free(w->input);
     term_close(w->term);
     if (w->bench && bench_farewell(w->bench))
-        printf("%s\n", bench_farewell(w->bench));
+        say(stdout, "%s\n", bench_farewell(w->bench));
     bench_free(w->bench);
     grid_free(w->grid);
     if (w->loop)

@@ -3,6 +3,7 @@
 // lends a pod's cores to a driver as an executor.
 #include "script/worker/worker.h"
 #include "base/clock.h"
+#include "base/entry.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -10,6 +11,7 @@
 #include "trainer/dist/launch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -233,7 +235,7 @@ static bool read_environment(struct worker_options *o, int *events_fd)
         !read_int("HOROVOD_SPARK_START_TIMEOUT", env("HOROVOD_SPARK_START_TIMEOUT"), 1, 1 << 30,
             &timeout))
         return false;
-    o->start_timeout = timeout * CLOCK_SEC;
+    o->start_timeout = clock_of_seconds((double)timeout);
     if (d->executors && !d->secret) {
         fail("FIRESTEEL_EXECUTORS needs FIRESTEEL_SECRET or FIRESTEEL_SECRET_FD, the same as the "
              "executors have",
@@ -243,6 +245,8 @@ static bool read_environment(struct worker_options *o, int *events_fd)
     if (events && !str_eq(events, "stdout") &&
         !read_int("FIRESTEEL_EVENTS", events, 0, 1 << 20, events_fd))
         return false;
+    if (*events_fd > STDERR_FILENO)
+        fcntl(*events_fd, F_SETFD, FD_CLOEXEC); // os.execute's children have nothing to tell there
     if (events) {
         o->event = write_event;
         o->event_ctx = events_fd;
@@ -364,7 +368,7 @@ static int run_executor(const struct places *places, const char *address)
         .driver = address,
         .secret = secret,
         .worker = places->program,
-        .start_timeout = timeout * CLOCK_SEC,
+        .start_timeout = clock_of_seconds((double)timeout),
         .stop = &stop,
     };
     if (executor_run(&options, &e) == 0)
@@ -407,6 +411,7 @@ int main(int argc, char **argv)
         return fputs(usage, stdout) < 0;
     if (argc == 2 && str_eq(argv[1], "--version"))
         return puts("firesteel-worker " FIRESTEEL_VERSION) < 0;
+    entry_join();
     struct places places = find_places();
     int code = run(&places, argc, argv);
     free_places(&places);

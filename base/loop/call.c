@@ -91,7 +91,7 @@ static bool wait_change(pthread_cond_t *changed, pthread_mutex_t *lock, int64_t 
 
 int canceller_sleep(canceller *c, int64_t ns, err *e)
 {
-    int64_t deadline = clock_mono() + ns;
+    int64_t deadline = clock_add(clock_mono(), ns);
     pthread_mutex_lock(&c->lock);
     while (!c->is_cancelled && wait_change(&c->changed, &c->lock, deadline))
         continue;

@@ -16,14 +16,53 @@ struct posted {
     void *arg;
 };
 
+// libuv goes through its timers until none is due. One that a timer's callback starts anew, due at
+// once, would be due again and again: nothing else would ever have its turn. So what is started
+// there waits for the end of that round:
+//
+//  turn: timers ──> prepare: starts those that wait ──> poll: descriptors, posts, signals ──> turn
+//  …
 struct loop {
     uv_loop_t uv;
     uv_async_t wake;
+    uv_prepare_t prepare;
+    bool in_timers;
+    loop_timer *waiting; // started from a timer's callback
     pthread_mutex_t lock;
     struct posted *first, **last; // under lock
     _Atomic(pthread_t) thread;    // who runs it
     _Atomic bool runs;
 };
+
+struct loop_timer {
+    uv_timer_t uv; // first: freed by loop_close_handle
+    void (*fn)(void *arg);
+    void *arg;
+    bool waits; // for the end of this round of timers
+    loop_timer *next;
+    uint64_t delay_ms, repeat_ms;
+};
+
+static void timer_fired(uv_timer_t *uv)
+{
+    loop_timer *t = (loop_timer *)uv;
+    loop *l = uv->loop->data;
+    l->in_timers = true;
+    t->fn(t->arg); // t may be gone after this
+    l->in_timers = false;
+}
+
+static void start_waiting(uv_prepare_t *prepare)
+{
+    loop *l = prepare->data;
+    if (l->waiting)
+        uv_update_time(&l->uv);
+    for (loop_timer *t; (t = l->waiting);) {
+        l->waiting = t->next;
+        t->waits = false;
+        uv_timer_start(&t->uv, timer_fired, t->delay_ms, t->repeat_ms);
+    }
+}
 
 static void run_posted(uv_async_t *wake)
 {
@@ -56,7 +95,9 @@ loop *loop_new(err *e)
         err_errno(e, -code, "cannot make an event loop");
         return NULL;
     }
-    l->wake.data = l;
+    uv_prepare_init(&l->uv, &l->prepare);
+    uv_prepare_start(&l->prepare, start_waiting);
+    l->wake.data = l->prepare.data = l->uv.data = l;
     l->last = &l->first;
     pthread_mutex_init(&l->lock, NULL);
     l->thread = pthread_self();
@@ -69,6 +110,7 @@ void loop_free(loop *l)
         return;
     run_posted(&l->wake);
     uv_close((uv_handle_t *)&l->wake, NULL);
+    uv_close((uv_handle_t *)&l->prepare, NULL);
     uv_run(&l->uv, UV_RUN_DEFAULT);
     uv_loop_close(&l->uv);
     pthread_mutex_destroy(&l->lock);
@@ -113,18 +155,6 @@ void loop_close_handle(void *handle)
         uv_close(h, (uv_close_cb)(void (*)(void))free);
 }
 
-struct loop_timer {
-    uv_timer_t uv; // first: freed by loop_close_handle
-    void (*fn)(void *arg);
-    void *arg;
-};
-
-static void timer_fired(uv_timer_t *uv)
-{
-    loop_timer *t = (loop_timer *)uv;
-    t->fn(t->arg);
-}
-
 loop_timer *loop_timer_new(loop *l, void (*fn)(void *arg), void *arg)
 {
     loop_timer *t = mem_alloc(sizeof *t);
@@ -136,19 +166,37 @@ loop_timer *loop_timer_new(loop *l, void (*fn)(void *arg), void *arg)
 
 void loop_timer_start(loop_timer *t, uint64_t delay_ms, uint64_t repeat_ms)
 {
-    uv_update_time(t->uv.loop);
-    uv_timer_start(&t->uv, timer_fired, delay_ms, repeat_ms);
+    loop *l = t->uv.loop->data;
+    loop_timer_stop(t);
+    if (!l->in_timers) {
+        uv_update_time(&l->uv);
+        uv_timer_start(&t->uv, timer_fired, delay_ms, repeat_ms);
+        return;
+    }
+    t->delay_ms = delay_ms;
+    t->repeat_ms = repeat_ms;
+    t->waits = true;
+    t->next = l->waiting;
+    l->waiting = t;
 }
 
 void loop_timer_stop(loop_timer *t)
 {
+    loop_timer **at = &((loop *)t->uv.loop->data)->waiting;
     uv_timer_stop(&t->uv);
+    for (; t->waits && *at != t; at = &(*at)->next)
+        continue;
+    if (t->waits)
+        *at = t->next;
+    t->waits = false;
 }
 
 void loop_timer_free(loop_timer *t)
 {
-    if (t)
-        loop_close_handle(t);
+    if (!t)
+        return;
+    loop_timer_stop(t);
+    loop_close_handle(t);
 }
 
 struct loop_poll {

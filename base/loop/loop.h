@@ -21,6 +21,8 @@ void loop_post(loop *l, void (*fn)(void *arg), void *arg);
 bool loop_is_current(const loop *l); // is this its thread?
 
 // A timer. Times in milliseconds; repeat 0 fires once. Free at any time, also from its callback.
+// One that is started from a timer's callback fires in a later turn, however short its delay: so
+// what always has more to do lets descriptors, posts and signals have theirs between.
 typedef struct loop_timer loop_timer;
 loop_timer *loop_timer_new(loop *l, void (*fn)(void *arg), void *arg);
 void loop_timer_start(loop_timer *t, uint64_t delay_ms, uint64_t repeat_ms);

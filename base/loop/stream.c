@@ -187,8 +187,11 @@ int stream_peer(const stream *s, int *uid, int *pid)
     return 0;
 }
 
+enum { FULL_MS = 100 };
+
 struct listener {
     loop_poll *poll;
+    loop_timer *full; // while no descriptor is left: until it is tried again
     loop *loop;
     int fd;
     char *path;
@@ -200,6 +203,11 @@ static void accept_ready(void *arg, int events)
 {
     listener *l = arg;
     int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+        loop_poll_set(
+            l->poll, 0); // who connects waits in the queue; to ask all the time helps none
+        loop_timer_start(l->full, FULL_MS, 0);
+    }
     if (fd < 0)
         return;
     stream *s = open_fd(l->loop, fd, NULL);
@@ -207,6 +215,12 @@ static void accept_ready(void *arg, int events)
         l->accepted(l->arg, s);
     else
         close(fd);
+}
+
+static void try_again(void *arg)
+{
+    listener *l = arg;
+    loop_poll_set(l->poll, LOOP_READ);
 }
 
 // A socket file that nobody listens on is in the way after a crash; one that answers is not ours.
@@ -256,6 +270,7 @@ listener *listener_open(
         return NULL;
     }
     listening->path = mem_strdup(path);
+    listening->full = loop_timer_new(l, try_again, listening);
     loop_poll_set(listening->poll, LOOP_READ);
     return listening;
 }
@@ -265,6 +280,7 @@ void listener_close(listener *l)
     if (!l)
         return;
     loop_poll_free(l->poll);
+    loop_timer_free(l->full);
     close(l->fd);
     unlink(l->path);
     free(l->path);

@@ -31,7 +31,8 @@ void stream_close(stream *s); // NULL is fine; what is queued is dropped
 int stream_peer(const stream *s, int *uid, int *pid);
 
 typedef struct listener listener;
-// Listens on a Unix socket of mode 0600; a socket file nobody listens on is replaced.
+// Listens on a Unix socket of mode 0600; a socket file nobody listens on is replaced. When the
+// process has no descriptor left, those who connect wait until there is one.
 listener *listener_open(
     loop *l, const char *path, void (*accepted)(void *arg, stream *s), void *arg, err *e);
 void listener_close(listener *l); // and removes the socket file

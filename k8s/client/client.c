@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-enum { PAGE = 500 };
+enum { PAGE = 500, EMPTY_PAGES = 3, PAGES_MOST = 20000 };
+static const size_t list_limit = (size_t)256 << 20; // of all pages of one list
 
 client *client_open(loop *l, http *h, const struct client_options *options, err *e)
 {
@@ -20,7 +21,7 @@ client *client_open(loop *l, http *h, const struct client_options *options, err 
     c->loop = l;
     c->http = h;
     c->k = k;
-    c->credentials = credentials_new(l, h, k, options->env);
+    c->credentials = credentials_new(l, h, k, options->env, &options->secrets);
     AUTO_FREE char *host = url_host(k->server);
     pthread_mutex_init(&c->lock, NULL);
     c->who = str_fmt(
@@ -55,11 +56,6 @@ loop *client_loop(const client *c)
 const char *client_who(const client *c)
 {
     return c->who;
-}
-
-void client_secrets(client *c, void (*fn)(void *arg, const char *secret), void *arg)
-{
-    credentials_secrets(c->credentials, fn, arg);
 }
 
 char *resource_name(const struct resource *r)
@@ -213,6 +209,32 @@ static void join_page(cJSON **all, cJSON *page)
     cJSON_Delete(page);
 }
 
+static bool items_of(const cJSON *page)
+{
+    const cJSON *items = json_get(page, "items"), *rows = json_get(page, "rows");
+    return (items && items->child) || (rows && rows->child);
+}
+
+// A page, which takes of the room that all pages share.
+static cJSON *request_page(
+    client *c, const struct patience *p, const struct request *r, size_t *room, err *e)
+{
+    struct http_response response;
+    if (request_do(c, p, r, &response, e) != 0) {
+        if (e->code == ERR_LIMIT)
+            err_set(e, ERR_LIMIT,
+                "%s: it is larger than %zu bytes: a namespace or a selector makes it smaller",
+                r->what, list_limit);
+        return NULL;
+    }
+    cJSON *page = json_parse(buf_cstr(&response.body), response.body.len, e);
+    if (!page)
+        err_wrap(e, "%s: the server's answer is no JSON", r->what);
+    *room = response.body.len < *room ? *room - response.body.len : 1;
+    http_response_done(&response);
+    return page;
+}
+
 cJSON *client_list(client *c, const struct patience *p, const struct resource *r, const char *ns,
     const struct list_query *query, err *e)
 {
@@ -221,15 +243,17 @@ cJSON *client_list(client *c, const struct patience *p, const struct resource *r
     AUTO_FREE char *what = sentence("list", r, ns, NULL);
     AUTO_JSON *all = NULL;
     AUTO_FREE char *next = NULL;
-    for (int restarts = 0;;) {
+    size_t room = list_limit;
+    for (int restarts = 0, pages = 0, empty = 0;;) {
         AUTO_FREE char *path = list_path(r, ns, q, next);
         err why = {0};
-        cJSON *page = request_json(c, p,
+        cJSON *page = request_page(c, p,
             &(struct request){.path = path,
                 .accept = q->table ? table_type : NULL,
+                .limit = room,
                 .repeatable = true,
                 .what = what},
-            &why);
+            &room, &why);
         if (!page && why.code == ERR_GONE && next && restarts++ < 3) {
             cJSON_Delete(STEAL(all)); // the list is older than the server remembers: from the start
             free(STEAL(next));
@@ -239,11 +263,20 @@ cJSON *client_list(client *c, const struct patience *p, const struct resource *r
             err_set(e, why.code, "%s", why.text);
             return NULL;
         }
-        join_page(&all, page);
+        const char *more = json_path_str(page, "metadata.continue");
+        bool ends = !more || !*more, repeats = str_eq(more, next);
+        empty = items_of(page) ? 0 : empty + 1;
         free(next);
-        next = mem_strdup(json_path_str(all, "metadata.continue"));
-        if (!next || !*next)
+        next = mem_strdup(more);
+        join_page(&all, page);
+        if (ends)
             return STEAL(all);
+        if (repeats || empty >= EMPTY_PAGES || pages++ > PAGES_MOST) {
+            err_set(e, ERR_UNAVAILABLE,
+                "%s: the server goes on with its list for ever: its pages bring nothing new (%s)",
+                what, c->who);
+            return NULL;
+        }
     }
 }
 

@@ -28,10 +28,6 @@ struct patience {
     void *arg;
 };
 
-// Bytes that must not be shown: tokens, passwords and keys as they are known by now; `fn` is called
-// for each that it was not called for before.
-void client_secrets(client *c, void (*fn)(void *arg, const char *secret), void *arg);
-
 // Which cluster is it: {"server", "ca" (SHA-256 of the authority, hex, or ""), "uid" (of the
 // namespace kube-system, "" when it may not be read)}. Asked once, then remembered; borrowed.
 const cJSON *client_identity(client *c, const struct patience *p, err *e);

@@ -5,9 +5,9 @@
 #include "base/loop/child.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/secret.h"
 #include "base/str.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 
@@ -30,37 +30,68 @@ struct credentials {
     loop_timer *timer;
     buf output, words; // what it printed; the end of what it complained about
     bool overdue;
-
-    pthread_mutex_t lock; // of secrets, which other threads read
-    char **secrets;
-    size_t told;
+    struct secret_sink secrets;
 };
 
 static void add_secret(credentials *c, const char *text)
 {
-    if (!text || strlen(text) < 6)
-        return;
-    pthread_mutex_lock(&c->lock);
-    bool known = false;
-    for (char **s = c->secrets; *s; s++)
-        known = known || str_eq(*s, text);
-    if (!known)
-        c->secrets = strv_add(c->secrets, text);
-    pthread_mutex_unlock(&c->lock);
+    if (text && *text && c->secrets.fn)
+        c->secrets.fn(c->secrets.arg, text);
 }
 
-credentials *credentials_new(loop *l, http *h, const kubeconfig *k, const char *const *env)
+// The password of "http://user:password@host".
+static void add_url(credentials *c, const char *url)
+{
+    AUTO_FREE char *password = url ? secret_of_url(url) : NULL;
+    add_secret(c, password);
+}
+
+// Variables of a plugin are its credentials more often than not; these say where and which.
+static bool is_setting(const char *name)
+{
+    static const char *const ends[] = {
+        "_PROFILE", "_REGION", "_ENDPOINTS", "_FILE", "_DIR", "_PATH", "_HOME", "_CONFIG"};
+    bool found = str_eq(name, "HOME") || str_eq(name, "PATH");
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+        found = found || str_ends(name, ends[i]);
+    return found;
+}
+
+static void add_plugin(credentials *c, const struct kube_exec *x)
+{
+    for (char **v = x->env; v && *v; v++) {
+        size_t n = strcspn(*v, "=");
+        AUTO_FREE char *name = mem_strndup(*v, n);
+        if (secret_name(name) || !is_setting(name))
+            add_secret(c, *v + n + 1);
+        add_url(c, *v + n + 1);
+    }
+    // "--token=VALUE" and "--token VALUE"
+    for (char **a = x->args; a && *a; a++) {
+        size_t n = strcspn(*a, "=");
+        AUTO_FREE char *name = mem_strndup(*a, n);
+        if (**a == '-' && secret_name(name))
+            add_secret(c, (*a)[n] ? *a + n + 1 : a[1]);
+        add_url(c, *a);
+    }
+}
+
+credentials *credentials_new(loop *l, http *h, const kubeconfig *k, const char *const *env,
+    const struct secret_sink *secrets)
 {
     credentials *c = mem_alloc(sizeof *c);
     c->loop = l;
     c->http = h;
     c->k = k;
     c->env = env ? strv_dup(env) : NULL;
-    c->secrets = mem_array(1, sizeof *c->secrets);
-    pthread_mutex_init(&c->lock, NULL);
+    c->secrets = *secrets;
     add_secret(c, k->token);
     add_secret(c, k->password);
     add_secret(c, k->key_data);
+    add_url(c, k->server);
+    add_url(c, k->proxy);
+    if (k->exec)
+        add_plugin(c, k->exec);
     return c;
 }
 
@@ -91,17 +122,7 @@ void credentials_free(credentials *c)
     buf_done(&c->output);
     buf_done(&c->words);
     strv_free(c->env);
-    strv_free(c->secrets);
-    pthread_mutex_destroy(&c->lock);
     free(c);
-}
-
-void credentials_secrets(credentials *c, void (*fn)(void *arg, const char *secret), void *arg)
-{
-    pthread_mutex_lock(&c->lock);
-    for (; c->secrets[c->told]; c->told++)
-        fn(arg, c->secrets[c->told]);
-    pthread_mutex_unlock(&c->lock);
 }
 
 static int pem(
@@ -239,8 +260,11 @@ static void on_output(void *arg, int fd, const char *bytes, size_t n)
     buf_add(to, bytes, n);
     if (fd == 1 && to->len > OUTPUT_LIMIT)
         child_kill(c->child, SIGKILL);
-    if (fd != 1 && to->len > WORDS_LIMIT)
-        buf_consume(to, to->len - WORDS_LIMIT);
+    if (fd != 1 && to->len > WORDS_LIMIT) { // at a word: the rest of a token is not known as one
+        size_t from = to->len - WORDS_LIMIT;
+        from += strcspn(buf_cstr(to) + from, " \t\n");
+        buf_consume(to, from);
+    }
 }
 
 static int judge_plugin(credentials *c, int code, int signal, err *e)

@@ -7,7 +7,9 @@
 #include "k8s/net/http.h"
 
 typedef struct credentials credentials;
-credentials *credentials_new(loop *l, http *h, const kubeconfig *k, const char *const *env);
+// `env` is what exec plugins get. Tokens, passwords and keys are told to `secrets`.
+credentials *credentials_new(loop *l, http *h, const kubeconfig *k, const char *const *env,
+    const struct secret_sink *secrets);
 void credentials_free(credentials *c); // who waits is not called
 
 struct access {
@@ -26,8 +28,6 @@ void credentials_get(credentials *c, struct access_wait *w);
 void credentials_forget(credentials *c, struct access_wait *w); // not called any more
 // The server did not accept them. True: new ones can be had, ask again.
 bool credentials_expire(credentials *c);
-// Bytes that must not be shown, those that were not told before. From any thread.
-void credentials_secrets(credentials *c, void (*fn)(void *arg, const char *secret), void *arg);
 
 // What an exec plugin printed: the token, or certificate and key, and when they run out (wall ns,
 // 0: they do not). Strings are new.

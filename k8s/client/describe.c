@@ -72,6 +72,8 @@ static const cJSON **sorted(const cJSON *object, const char *const *skip)
     const cJSON **members = mem_array((size_t)cJSON_GetArraySize(object) + 1, sizeof(cJSON *));
     size_t n = 0;
     const cJSON *j;
+    if (!cJSON_IsObject(object))
+        return members; // what an array has, has no names
     cJSON_ArrayForEach(j, object)
     {
         bool skipped = false;
@@ -141,7 +143,7 @@ static void heading(buf *out, const char *name, const char *value)
 
 static void pairs(buf *out, const char *name, const cJSON *map, const char *between)
 {
-    if (!map || !map->child) {
+    if (!cJSON_IsObject(map) || !map->child) {
         heading(out, name, NULL);
         return;
     }

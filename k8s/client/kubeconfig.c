@@ -6,8 +6,10 @@
 #include "base/str.h"
 #include "base/yaml.h"
 #include "k8s/client/proxy.h"
+#include "k8s/net/http.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum { FILE_LIMIT = 8 << 20 };
 
@@ -166,13 +168,17 @@ static int take_cluster(kubeconfig *k, const cJSON *c, const struct client_optio
     if (!server || !*server)
         return err_set(e, ERR_INVALID, "it has no server");
     bool tls = k->ca_file || k->ca_data || k->insecure;
-    AUTO_FREE char *url = strstr(server, "://")
-                              ? mem_strdup(server)
-                              : str_fmt("%s%s", tls ? "https://" : "http://", server);
+    bool has_scheme =
+        strncasecmp(server, "https://", 8) == 0 || strncasecmp(server, "http://", 7) == 0;
+    AUTO_FREE char *url =
+        has_scheme ? mem_strdup(server) : str_fmt("%s%s", tls ? "https://" : "http://", server);
     size_t n = strlen(url);
     while (n && url[n - 1] == '/')
         n--;
     k->server = mem_strndup(url, n);
+    AUTO_FREE char *host = url_host(k->server);
+    if (!*host || (!has_scheme && strstr(server, "://")))
+        return err_set(e, ERR_INVALID, "its server is no http:// or https:// address");
     if (!k->proxy)
         k->proxy = proxy_for(k->server, o->https_proxy, o->no_proxy);
     return 0;

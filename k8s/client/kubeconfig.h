@@ -7,6 +7,13 @@
 
 #include <stdbool.h>
 
+// Where bytes go that must not be shown, each as soon as it is known and before it is used. Called
+// on any thread, as long as the client lives; fn is NULL where nobody asks.
+struct secret_sink {
+    void (*fn)(void *arg, const char *secret);
+    void *arg;
+};
+
 // Where to look, as the command line and the environment say. Strings are borrowed; NULL: not
 // given.
 struct client_options {
@@ -21,6 +28,7 @@ struct client_options {
     const char *https_proxy;     // $HTTPS_PROXY and $NO_PROXY, for clusters without a proxy-url
     const char *no_proxy;
     const char *const *env; // of exec plugins; NULL: none
+    struct secret_sink secrets;
 };
 
 // An exec credential plugin, as its entry says.

@@ -104,10 +104,13 @@ static void send_it(operation *o, const struct access *access)
             .headers = (const char *const *)headers,
             .body = o->request.body,
             .body_n = o->request.body_n,
+            .once = !o->request.repeatable,
             .tls = access->tls,
             .proxy = k->proxy,
             .pool = o->request.pool,
             .idle_timeout_ms = o->request.idle_timeout_ms,
+            .least_speed = o->request.least_speed,
+            .limit = o->request.limit,
             .no_compression = k->no_compression},
         o->ops->data ? &data_ops : &keep_ops, o, &e);
     strv_free(headers);
@@ -200,6 +203,8 @@ static int try_once(client *c, const struct patience *p, const struct request *r
     struct request timed = *r;
     if (!timed.idle_timeout_ms)
         timed.idle_timeout_ms = ANSWER_MS;
+    if (!timed.least_speed)
+        timed.least_speed = HTTP_LEAST_SPEED;
     struct waiter w = {.client = c, .request = &timed, .response = response};
     if (loop_call(c->loop, p->canceller, &waiter_ops, &w, p->deadline, e) != 0)
         return err_wrap(e, "%s", r->what);
@@ -245,13 +250,17 @@ int request_do(client *c, const struct patience *p, const struct request *r,
         err why = {0};
         if (try_once(c, p, r, response, &why) == 0)
             return 0;
-        int64_t pause = back_off(attempt), asked = status_retry_after(response) * CLOCK_SEC;
+        int64_t pause = back_off(attempt),
+                asked = clock_of_seconds((double)status_retry_after(response));
         bool again = why.code == ERR_UNAVAILABLE && worth_another_try(r, response);
         http_response_done(response);
         if (asked > pause)
             pause = asked;
-        if (!again || clock_mono() + pause - since > patience ||
-            (p->deadline && clock_mono() + pause > p->deadline))
+        int64_t next = clock_add(clock_mono(), pause);
+        if (again && asked > patience)
+            err_set(&why, why.code, "%.*s; it asks to be left alone for %lld s",
+                (int)sizeof why.text - 100, why.text, (long long)(asked / CLOCK_SEC));
+        if (!again || clock_add(next, -since) > patience || (p->deadline && next > p->deadline))
             return err_set(e, why.code, "%s", why.text);
         if (p->away)
             p->away(p->arg, &why, since);

@@ -14,6 +14,8 @@ struct request {
     size_t body_n;
     http_pool pool;
     int idle_timeout_ms; // see http_request; request_do waits 60 s when it is 0
+    int least_speed;     // see http_request; request_do: HTTP_LEAST_SPEED when it is 0
+    size_t limit;        // see http_request
     bool repeatable;     // sent twice, it does no more than sent once
     const char *what;    // "list pods in namespace default": for errors
 };

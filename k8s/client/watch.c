@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/hashmap.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/client/frames.h"
@@ -12,7 +13,18 @@
 #include <search.h>
 #include <string.h>
 
-enum { WATCH_S = 300, PAGE = 500, STEADY_S = 2 };
+enum {
+    WATCH_S = 300,
+    PAGE = 500,
+    STEADY_MS = 2000,      // a watch that has lasted so long has begun well
+    REFILL_MS = 10 * 1000, // after so long a list is read again, for rows that have become free
+    WORD_MAX = 253,        // of names and uids: Kubernetes' own limit
+    TURNS = 4,             // so often a server may lead nowhere before that is told
+    EMPTY_PAGES = 3,       // so many pages of a list in a row may bring nothing new
+};
+// The longest frame and the longest page that are read. Kubernetes takes no object of more than
+// 3 MiB; of large ones fewer come in a page.
+static const size_t frame_limit = (size_t)8 << 20, page_limit = (size_t)16 << 20;
 
 // What is known of an object: enough to see a change, and to tell of its end.
 struct known {
@@ -31,10 +43,17 @@ struct watch {
     char *version;   // to watch from; NULL: list first
     char *next_page; // of the list under way
     unsigned round;  // of the list under way: who is not of it in the end is gone
+    int page;        // objects in one
+    int empty;       // of the list under way: so many of its last pages brought nothing new
     void *tree;      // of struct known, by uid (tsearch)
+    size_t count, most;
+    hashmap *others, *listed; // hashes of uids beyond `most`; those of the list under way
+    size_t told_more;
     operation *operation;
-    loop_timer *timer;
-    unsigned attempt; // failures in a row
+    loop_timer *timer;  // until the next try; while a watch goes on: until it is steady
+    loop_timer *refill; // until a new list, for rows that have become free
+    unsigned attempt;   // failures in a row
+    unsigned turns;     // answers in a row that led nowhere
     bool is_away;
     int64_t heard, started;
     struct frames frames;
@@ -61,6 +80,8 @@ static void known_free(void *p)
 static void watch_free(watch *w)
 {
     tdestroy(w->tree, known_free);
+    hashmap_free(w->others);
+    hashmap_free(w->listed);
     frames_done(&w->frames);
     free(w->ns);
     free(w->labels);
@@ -77,6 +98,7 @@ void watch_close(watch *w)
         return;
     operation_cancel(STEAL(w->operation));
     loop_timer_free(STEAL(w->timer));
+    loop_timer_free(STEAL(w->refill));
     w->closed = true;
     if (!w->busy)
         watch_free(w);
@@ -97,11 +119,18 @@ static int tell_away(watch *w, const err *reason)
     return w->closed ? -1 : 0;
 }
 
+// An answer that leads nowhere, as one after it may show, is no word that the server is back.
 static int heard(watch *w)
 {
     static const err none = {0};
     w->heard = clock_mono();
-    return w->is_away ? tell_away(w, &none) : 0;
+    return w->is_away && w->turns < TURNS ? tell_away(w, &none) : 0;
+}
+
+static int steady(watch *w)
+{
+    w->turns = w->attempt = 0;
+    return heard(w);
 }
 
 static struct known *find(watch *w, const char *uid)
@@ -122,8 +151,6 @@ static cJSON *stub_of(const cJSON *object)
     cJSON *to = json_object_at(stub, "metadata");
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         json_set_str(to, words[i], json_str(from, words[i]));
-    if (json_get(from, "labels"))
-        json_set(to, "labels", cJSON_Duplicate(json_get(from, "labels"), 1));
     return stub;
 }
 
@@ -133,6 +160,7 @@ static void remember(watch *w, struct known *k, const char *uid, const cJSON *ob
         k = mem_alloc(sizeof *k);
         k->uid = mem_strdup(uid);
         tsearch(k, &w->tree, by_uid);
+        w->count++;
     }
     free(k->version);
     cJSON_Delete(k->stub);
@@ -145,6 +173,53 @@ static void forget(watch *w, struct known *k)
 {
     tdelete(k, &w->tree, by_uid);
     known_free(k);
+    w->count--;
+}
+
+static int tell_more(watch *w)
+{
+    size_t n = hashmap_count(w->others);
+    if (n == w->told_more || !w->ops->more)
+        return 0;
+    w->told_more = n;
+    w->ops->more(w->arg, n);
+    return w->closed ? -1 : 0;
+}
+
+// Of those beyond `most` nothing is kept but that they are there.
+static uint64_t hash_of(const char *uid)
+{
+    uint64_t h = UINT64_C(14695981039346656037); // FNV-1a
+    for (; *uid; uid++)
+        h = (h ^ (unsigned char)*uid) * UINT64_C(1099511628211);
+    return h;
+}
+
+static int count_other(watch *w, const char *uid)
+{
+    uint64_t hash = hash_of(uid);
+    if (hashmap_count(w->others) < WATCH_COUNTED)
+        hashmap_set(w->others, &hash, sizeof hash, 0);
+    if (w->listed && hashmap_count(w->listed) < WATCH_COUNTED)
+        hashmap_set(w->listed, &hash, sizeof hash, 0);
+    return tell_more(w);
+}
+
+static int uncount_other(watch *w, const char *uid)
+{
+    uint64_t hash = hash_of(uid);
+    hashmap_remove(w->others, &hash, sizeof hash);
+    return tell_more(w);
+}
+
+static bool is_object(const cJSON *object)
+{
+    static const char *const words[] = {"uid", "name", "namespace", "resourceVersion"};
+    const cJSON *m = json_get(object, "metadata");
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (strlen(json_str_or(m, words[i], "")) > WORD_MAX)
+            return false;
+    return json_str(m, "uid") != NULL;
 }
 
 // An object that a list or a frame shows as being there.
@@ -152,9 +227,13 @@ static int present(watch *w, const cJSON *object)
 {
     const char *uid = json_path_str(object, "metadata.uid");
     const char *version = json_path_str(object, "metadata.resourceVersion");
-    if (!uid)
+    if (!is_object(object))
         return 0;
     struct known *k = find(w, uid);
+    if (!k && w->count >= w->most)
+        return count_other(w, uid);
+    if (!k && uncount_other(w, uid) != 0)
+        return -1;
     bool changed = !k || !str_eq(k->version, version);
     enum watch_change change = k ? WATCH_MODIFIED : WATCH_ADDED;
     if (k)
@@ -169,15 +248,20 @@ static int absent(watch *w, const cJSON *object)
 {
     const char *uid = json_path_str(object, "metadata.uid");
     struct known *k = uid ? find(w, uid) : NULL;
-    if (!k)
+    if (!uid)
         return 0;
+    if (!k)
+        return uncount_other(w, uid);
     forget(w, k);
+    if (hashmap_count(w->others) > 0 && w->count == w->most - w->most / 4 - 1)
+        loop_timer_start(w->refill, REFILL_MS, 0);
     return tell(w, WATCH_DELETED, object);
 }
 
 struct outdated {
     unsigned round;
-    struct known *any;
+    struct known **all;
+    size_t n;
 };
 
 static void look_outdated(const void *node, VISIT visit, void *arg)
@@ -185,22 +269,24 @@ static void look_outdated(const void *node, VISIT visit, void *arg)
     struct outdated *o = arg;
     struct known *k = *(struct known *const *)node;
     if ((visit == postorder || visit == leaf) && k->round != o->round)
-        o->any = k;
+        o->all[o->n++] = k;
 }
 
 // Those that the list which has just ended did not show.
 static int drop_outdated(watch *w)
 {
-    for (;;) {
-        struct outdated o = {.round = w->round};
-        twalk_r(w->tree, look_outdated, &o);
-        if (!o.any)
-            return 0;
-        AUTO_JSON *stub = STEAL(o.any->stub);
-        forget(w, o.any);
+    AUTO_FREE struct known **all = mem_array(w->count + 1, sizeof *all);
+    struct outdated o = {.round = w->round, .all = all};
+    twalk_r(w->tree, look_outdated, &o);
+    for (size_t i = 0; i < o.n; i++) {
+        AUTO_JSON *stub = STEAL(all[i]->stub);
+        forget(w, all[i]);
         if (tell(w, WATCH_DELETED, stub) != 0)
             return -1;
     }
+    hashmap_free(w->others);
+    w->others = STEAL(w->listed);
+    return tell_more(w);
 }
 
 static void set_version(watch *w, const char *version)
@@ -209,30 +295,122 @@ static void set_version(watch *w, const char *version)
     w->version = mem_strdup(version);
 }
 
-static void on_timer(void *arg)
-{
-    begin(arg);
-}
-
 static void again(watch *w, int64_t ns)
 {
     loop_timer_start(w->timer, (uint64_t)(ns / CLOCK_MS), 0);
 }
 
+static void settle(watch *w)
+{
+    w->busy = false;
+    if (w->closed)
+        watch_free(w);
+}
+
+static void on_timer(void *arg)
+{
+    watch *w = arg;
+    if (!w->operation) {
+        begin(w);
+        return;
+    }
+    w->busy = true;
+    steady(w);
+    settle(w);
+}
+
+// Rows have become free since objects were left out: a list says which they are.
+static void on_refill(void *arg)
+{
+    watch *w = arg;
+    if (w->count >= w->most || hashmap_count(w->others) == 0 || !w->version)
+        return;
+    operation_cancel(STEAL(w->operation));
+    set_version(w, NULL);
+    begin(w);
+}
+
 static int failed(watch *w, const err *reason)
 {
-    if (reason->code == ERR_GONE) { // too old to go on from: a new list tells what was missed
-        set_version(w, NULL);
-        again(w, w->attempt++ ? back_off(w->attempt) : 0);
-        return 0;
-    }
     if (tell_away(w, reason) != 0)
         return -1;
     again(w, back_off(w->attempt++));
     return 0;
 }
 
-// Bad: what is neither answer nor refusal, as a body cut in the middle that looked whole.
+// The server has answered, and yet we are no further. Once is nothing; then the pauses grow, and
+// from some time on it is as good as away.
+static int led_nowhere(watch *w, const char *how)
+{
+    err why = {0};
+    w->turns++;
+    err_set(&why, ERR_UNAVAILABLE, "%s: the server %s (%s)", w->what, how, client_who(w->client));
+    if (w->turns >= TURNS && tell_away(w, &why) != 0)
+        return -1;
+    again(w, back_off(w->turns));
+    return 0;
+}
+
+// Too old to go on from: a new list tells what was missed.
+static int too_old(watch *w)
+{
+    set_version(w, NULL);
+    free(STEAL(w->next_page));
+    if (w->turns > 0)
+        return led_nowhere(w, "says again and again that what it has just listed is too old");
+    w->turns++;
+    again(w, 0);
+    return 0;
+}
+
+// Is it new in the list under way?
+static bool is_fresh(watch *w, const cJSON *object)
+{
+    size_t ignored;
+    const char *uid = json_path_str(object, "metadata.uid");
+    const struct known *k = uid ? find(w, uid) : NULL;
+    uint64_t hash = uid ? hash_of(uid) : 0;
+    return uid &&
+           (k ? k->round != w->round : !hashmap_get(w->listed, &hash, sizeof hash, &ignored));
+}
+
+// Tells of a page's objects. Returns how many of them are new in this list; -1: closed there.
+static int take_items(watch *w, const cJSON *list)
+{
+    const char *kind = json_str(list, "kind"), *version = json_str(list, "apiVersion");
+    AUTO_FREE char *item_kind =
+        kind && str_ends(kind, "List") ? mem_strndup(kind, strlen(kind) - 4) : NULL;
+    cJSON *item;
+    int fresh = 0;
+    cJSON_ArrayForEach(item, json_get(list, "items"))
+    {
+        if (!json_str(item, "kind")) // lists leave it out of their items
+            json_set_str(item, "kind", item_kind);
+        if (!json_str(item, "apiVersion"))
+            json_set_str(item, "apiVersion", version);
+        fresh += is_fresh(w, item);
+        if (present(w, item) != 0)
+            return -1;
+    }
+    return fresh;
+}
+
+static int list_ended(watch *w, const char *version)
+{
+    free(STEAL(w->next_page));
+    set_version(w, version);
+    w->attempt = 0;
+    if (drop_outdated(w) != 0)
+        return 1;
+    if (w->ops->synced)
+        w->ops->synced(w->arg);
+    if (w->closed)
+        return 1;
+    begin(w);
+    return 0;
+}
+
+// -1 with *e: what is neither answer nor refusal, as a body cut in the middle that looked whole.
 static int list_done(watch *w, struct http_response *r, err *e)
 {
     AUTO_JSON *list = json_parse(buf_cstr(&r->body), r->body.len, e);
@@ -242,37 +420,36 @@ static int list_done(watch *w, struct http_response *r, err *e)
     }
     if (heard(w) != 0)
         return 1;
-    const char *kind = json_str(list, "kind"), *version = json_str(list, "apiVersion");
-    AUTO_FREE char *item_kind =
-        kind && str_ends(kind, "List") ? mem_strndup(kind, strlen(kind) - 4) : NULL;
-    cJSON *item;
-    cJSON_ArrayForEach(item, json_get(list, "items"))
-    {
-        if (!json_str(item, "kind")) // lists leave it out of their items
-            json_set_str(item, "kind", item_kind);
-        if (!json_str(item, "apiVersion"))
-            json_set_str(item, "apiVersion", version);
-        if (present(w, item) != 0)
-            return 1;
-    }
-    const char *list_version = json_path_str(list, "metadata.resourceVersion");
-    if (!list_version)
+    int fresh = take_items(w, list);
+    if (fresh < 0)
+        return 1;
+    const char *version = json_path_str(list, "metadata.resourceVersion");
+    const char *next = json_path_str(list, "metadata.continue");
+    if (!version)
         return err_set(e, ERR_UNAVAILABLE, "%s: the list has no resourceVersion", w->what);
-    free(w->next_page);
-    w->next_page = mem_strdup(json_path_str(list, "metadata.continue"));
-    if (!w->next_page || !*w->next_page) {
+    if (!next || !*next || hashmap_count(w->listed) >= WATCH_COUNTED)
+        return list_ended(w, version);
+    w->empty = fresh ? 0 : w->empty + 1;
+    if (w->empty >= EMPTY_PAGES || str_eq(next, w->next_page)) {
         free(STEAL(w->next_page));
-        set_version(w, list_version);
-        w->attempt = 0;
-        if (drop_outdated(w) != 0)
-            return 1;
-        if (w->ops->synced)
-            w->ops->synced(w->arg);
-        if (w->closed)
-            return 1;
+        w->turns = TURNS;
+        return led_nowhere(w, "goes on with its list for ever: its pages bring nothing new") != 0;
     }
+    free(w->next_page);
+    w->next_page = mem_strdup(next);
     begin(w);
     return 0;
+}
+
+// A page that was too large comes again in smaller ones.
+static bool shrink_page(watch *w, const err *why)
+{
+    if (why->code != ERR_LIMIT || w->version || w->page == 1)
+        return false;
+    w->page = w->page / 10 > 1 ? w->page / 10 : 1;
+    free(STEAL(w->next_page));
+    begin(w);
+    return true;
 }
 
 static int on_frame(void *arg, const char *text, size_t n)
@@ -293,7 +470,9 @@ static int on_frame(void *arg, const char *text, size_t n)
     const char *version = json_path_str(object, "metadata.resourceVersion");
     if (version)
         set_version(w, version);
-    w->attempt = 0;
+    bool is_news = !str_eq(type, "BOOKMARK");
+    if (is_news && w->turns >= TURNS) // it does lead somewhere; the pauses stay short from here
+        w->turns = TURNS - 1;
     if (heard(w) != 0)
         return -1;
     int result = 0;
@@ -304,18 +483,12 @@ static int on_frame(void *arg, const char *text, size_t n)
     return result;
 }
 
-static void settle(watch *w)
-{
-    w->busy = false;
-    if (w->closed)
-        watch_free(w);
-}
-
 // The server has taken the watch: nothing has happened since, or it will tell.
 static void on_head(void *arg)
 {
     watch *w = arg;
     w->busy = true;
+    again(w, STEADY_MS * CLOCK_MS);
     heard(w);
     settle(w);
 }
@@ -327,7 +500,12 @@ static void on_data(void *arg, const char *bytes, size_t n)
     int result = frames_feed(&w->frames, bytes, n, on_frame, w, &w->error);
     if (result != 0 && !w->closed) { // a frame that ends this watch: 410, or nonsense
         operation_cancel(STEAL(w->operation));
-        failed(w, &w->error);
+        if (w->error.code == ERR_LIMIT)
+            err_wrap(&w->error, "%s", w->what);
+        if (w->error.code == ERR_GONE)
+            too_old(w);
+        else
+            failed(w, &w->error);
     }
     settle(w);
 }
@@ -342,16 +520,17 @@ static void judge(watch *w, struct http_response *r, const err *e)
     else if (!w->version) {
         if (list_done(w, r, &why) >= 0)
             return;
-    } else if (clock_mono() - w->started > STEADY_S * CLOCK_SEC) {
+    } else if (clock_mono() - w->started > STEADY_MS * CLOCK_MS) {
         begin(w); // the server ends each watch some time; that is no failure
         return;
     } else {
-        again(w, back_off(w->attempt++)); // ended at once: do not spin
+        led_nowhere(w, "ends every watch at once");
         return;
     }
     if (why.code == ERR_GONE)
-        free(STEAL(w->next_page));
-    failed(w, &why);
+        too_old(w);
+    else if (!shrink_page(w, &why))
+        failed(w, &why);
 }
 
 static void on_done(void *arg, struct http_response *r, const err *e)
@@ -374,6 +553,14 @@ static void add_query(buf *path, const char *name, const char *value)
     url_escape(path, value);
 }
 
+static void begin_list(watch *w)
+{
+    w->round++;
+    w->empty = 0;
+    hashmap_free(w->listed);
+    w->listed = hashmap_new();
+}
+
 static void begin(watch *w)
 {
     AUTO_FREE char *base = resource_path(&w->resource, w->ns, NULL, NULL);
@@ -386,19 +573,23 @@ static void begin(watch *w)
         add_query(&path, "resourceVersion", w->version);
     } else {
         if (!w->next_page)
-            w->round++;
-        buf_fmt(&path, "%s?limit=%d", base, PAGE);
+            begin_list(w);
+        buf_fmt(&path, "%s?limit=%d", base, w->page);
         add_query(&path, "continue", w->next_page);
     }
     add_query(&path, "labelSelector", w->labels);
     add_query(&path, "fieldSelector", w->fields);
     frames_done(&w->frames);
+    w->frames.limit = frame_limit;
+    loop_timer_stop(w->timer);
     w->started = clock_mono();
     w->error = (err){0};
     w->operation = operation_start(w->client,
         &(struct request){.path = buf_cstr(&path),
             .pool = HTTP_POOL_WATCHES,
             .idle_timeout_ms = w->version ? (WATCH_S + 256 + 30) * 1000 : 60000,
+            .least_speed = w->version ? 0 : HTTP_LEAST_SPEED,
+            .limit = page_limit,
             .what = w->what},
         w->version ? &frame_ops : &list_ops, w);
 }
@@ -416,7 +607,11 @@ watch *watch_open(client *c, const struct watch_spec *spec, const struct watch_o
         "watch %s%s%s", resource, spec->ns ? " in namespace " : "", spec->ns ? spec->ns : "");
     w->ops = ops;
     w->arg = arg;
+    w->most = spec->most ? spec->most : WATCH_MOST;
+    w->page = PAGE;
+    w->others = hashmap_new();
     w->timer = loop_timer_new(client_loop(c), on_timer, w);
+    w->refill = loop_timer_new(client_loop(c), on_refill, w);
     begin(w);
     return w;
 }

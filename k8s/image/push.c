@@ -100,6 +100,7 @@ static int send_once(struct session *s, struct step *step, struct http_response 
         .tls = home ? s->remote->tls : NULL,
         .proxy = s->remote->proxy,
         .idle_timeout_ms = IDLE_MS,
+        .least_speed = HTTP_LEAST_SPEED,
         .limit = RESPONSE_LIMIT,
     };
     return http_do(s->remote->http, s->remote->canceller, s->remote->deadline, &request, r, e);
@@ -157,6 +158,7 @@ static int fetch_token(struct session *s, const auth_challenge *c, err *e)
         .tls = is_home(s, c->realm) ? s->remote->tls : NULL,
         .proxy = s->remote->proxy,
         .idle_timeout_ms = IDLE_MS,
+        .least_speed = HTTP_LEAST_SPEED,
         .limit = RESPONSE_LIMIT,
     };
     struct http_response r = {0};

@@ -130,9 +130,10 @@ int relocate(buf *program, const char *interpreter, const char *library_path, er
     size_t first = strlen(interpreter) + 1, second = strlen(library_path) + 1;
     ElfW(Phdr) *host = find_room(&x, first + second);
     ElfW(Dyn) *path = path_entry(&x);
-    if (!host || !path || !strings(&x))
+    if (!host || !path || !strings(&x) || strings(&x) == path)
         return err_set(e, ERR_INVALID, "it has no room for %s",
             host ? "a library path" : "another interpreter");
+    uint64_t strings_at = strings(&x)->d_un.d_ptr;
     uint64_t offset = host->p_offset + host->p_filesz, address = host->p_vaddr + host->p_filesz;
     memcpy(x.bytes + offset, interpreter, first);
     memcpy(x.bytes + offset + first, library_path, second);
@@ -141,7 +142,7 @@ int relocate(buf *program, const char *interpreter, const char *library_path, er
     interp->p_offset = offset;
     interp->p_vaddr = interp->p_paddr = address;
     interp->p_filesz = interp->p_memsz = first;
+    path->d_un.d_val = address + first - strings_at;
     path->d_tag = DT_RPATH;
-    path->d_un.d_val = address + first - strings(&x)->d_un.d_ptr;
     return 0;
 }

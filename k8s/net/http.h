@@ -5,7 +5,9 @@
 //
 // Transfers of different pools never share a connection, so a log that is not read cannot hold up
 // a watch. Within a pool, HTTP/2 (where the server offers it) shares one connection; dead peers
-// are found by TCP keepalive and TCP_USER_TIMEOUT within about 45 s. Redirects are never followed:
+// are found by TCP keepalive and TCP_USER_TIMEOUT within about 45 s. However fast a server sends, a
+// stream takes HTTP_TURN bytes of it in a turn of the loop, so that timers, signals and other
+// descriptors have theirs. Redirects are never followed:
 // a 3xx is a response like any other, so no credential goes to a host the caller did not name.
 #pragma once
 #include "base/buf.h"
@@ -35,6 +37,10 @@ typedef struct http_tls http_tls;
 // Checks that the bytes are PEM of the right kind and lives until http_free. From any thread.
 const http_tls *http_tls_new(http *h, const struct http_tls_options *options, err *e);
 
+enum { HTTP_TURN = 128 << 10 };
+// Bytes a second, below which a whole answer is none: a minute for 6 KB.
+enum { HTTP_LEAST_SPEED = 100 };
+
 #define HTTP_POOLS(X) X(REQUESTS) X(WATCHES) X(LOGS)
 typedef enum http_pool {
 #define X(name) HTTP_POOL_##name,
@@ -49,6 +55,9 @@ struct http_request {
     const char *const *headers; // "Name: value", ended by NULL; NULL: none
     const void *body;           // NULL: no body, unless `read` is set
     size_t body_n;
+    // The body leaves once at most: what a server does with it twice would be done twice. (curl
+    // sends again, by itself, what was lost on a connection that had been kept.)
+    bool once;
     // A body that is produced while it is sent: fills up to n bytes, returns how many, 0 at the
     // end, -1 with *e on an error. body_n is its whole length. Called on the loop's thread.
     ssize_t (*read)(void *arg, char *out, size_t n, err *e);
@@ -61,6 +70,7 @@ struct http_request {
     int connect_timeout_ms; // 0: 10 s
     int64_t timeout_ms;     // of the whole transfer; 0: none
     int idle_timeout_ms;    // no byte for so long ends it with ERR_UNAVAILABLE; 0: never
+    int least_speed;        // bytes a second over each idle_timeout_ms, either way; 0: any
     bool no_compression;    // else gzip is offered and undone
     size_t limit;           // largest body that is kept, in bytes; 0: 256 MiB. Beyond: ERR_LIMIT
 };

@@ -50,6 +50,7 @@ struct http_stream {
     http_stream *ready_next;
     bool is_ready, paused, held, finished; // held: curl was told to wait
     bool head;                             // has come, and was not told yet
+    size_t given;                          // of a body that leaves once: bytes that curl has
     const struct http_stream_ops *ops;
     void *arg;
 
@@ -60,6 +61,8 @@ struct http_stream {
     char reason[CURL_ERROR_SIZE];
     int64_t started, heard; // clock_mono: of the last byte, either way
     loop_timer *idle;       // looks whether that is too long ago; NULL: nobody minds
+    loop_timer *turn;       // when it may take more; NULL before it was made to wait
+    int64_t window, moved;  // clock_mono when the speed was looked at last; bytes since
 
     struct http_response response;
     buf pending; // a 2xx body that was not handed out yet

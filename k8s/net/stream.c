@@ -41,14 +41,16 @@ static size_t collect_body(char *bytes, size_t size, size_t n, void *arg)
     n *= size;
     s->heard = clock_mono();
     if (s->ops->data && status_of(s) / 100 == 2) {
-        if (s->paused) {
+        if (s->paused || s->pending.len >= HTTP_TURN) {
             s->held = true;
             return CURL_WRITEFUNC_PAUSE;
         }
+        s->moved += (int64_t)n;
         buf_add(&s->pending, bytes, n);
         stream_ready(s);
         return n;
     }
+    s->moved += (int64_t)n;
     size_t limit = s->request.limit ? s->request.limit : default_limit;
     if (n > limit - s->response.body.len) {
         err_set(&s->error, ERR_LIMIT, "%s: the answer is larger than %zu bytes", s->host, limit);
@@ -63,7 +65,24 @@ static size_t produce_body(char *out, size_t size, size_t n, void *arg)
     http_stream *s = arg;
     s->heard = clock_mono();
     ssize_t got = s->request.read(s->request.read_arg, out, size * n, &s->error);
+    s->moved += got > 0 ? got : 0;
     return got < 0 ? CURL_READFUNC_ABORT : (size_t)got;
+}
+
+static size_t give_body(char *out, size_t size, size_t n, void *arg)
+{
+    http_stream *s = arg;
+    size_t left = s->request.body_n - s->given, take = size * n < left ? size * n : left;
+    s->heard = clock_mono();
+    memcpy(out, (const char *)s->request.body + s->given, take);
+    s->given += take;
+    s->moved += (int64_t)take;
+    return take;
+}
+
+static int no_rewind(void *arg, curl_off_t offset, int origin)
+{
+    return CURL_SEEKFUNC_FAIL;
 }
 
 static int rewind_body(void *arg, curl_off_t offset, int origin)
@@ -112,6 +131,13 @@ static void set_method(http_stream *s, const struct http_request *r)
         curl_easy_setopt(c, CURLOPT_SEEKFUNCTION, rewind_body);
         curl_easy_setopt(c, CURLOPT_SEEKDATA, s);
         curl_easy_setopt(c, CURLOPT_INFILESIZE_LARGE, (curl_off_t)r->body_n);
+    } else if (r->body && r->once) {
+        curl_easy_setopt(c, CURLOPT_POST, 1L);
+        curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body_n);
+        curl_easy_setopt(c, CURLOPT_READFUNCTION, give_body);
+        curl_easy_setopt(c, CURLOPT_READDATA, s);
+        curl_easy_setopt(c, CURLOPT_SEEKFUNCTION, no_rewind);
+        curl_easy_setopt(c, CURLOPT_SEEKDATA, s);
     } else if (r->body || str_eq(method, "POST") || str_eq(method, "PUT")) {
         curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body_n);
         curl_easy_setopt(c, CURLOPT_POSTFIELDS, r->body ? r->body : "");
@@ -215,6 +241,22 @@ static int set_up(http_stream *s, const struct http_request *r, err *e)
     return 0;
 }
 
+// Ends a transfer that moves, but would never come to an end.
+static bool drips(http_stream *s, int64_t now)
+{
+    int64_t ms = (now - s->window) / CLOCK_MS, moved = s->moved;
+    if (!s->request.least_speed || ms < s->request.idle_timeout_ms)
+        return false;
+    s->window = now;
+    s->moved = 0;
+    if (s->paused || moved == 0 || moved * 1000 / ms >= s->request.least_speed)
+        return false; // of no byte at all the idle time tells
+    err_set(&s->error, ERR_UNAVAILABLE, "%s: the answer comes too slowly: %lld bytes in %.1f s",
+        s->host, (long long)moved, (double)ms / 1000);
+    stream_finished(s, CURLE_OPERATION_TIMEDOUT);
+    return true;
+}
+
 // curl's own watch for slow transfers looks every second; a quiet stream is to cost nothing.
 static void on_idle(void *arg)
 {
@@ -222,7 +264,7 @@ static void on_idle(void *arg)
     int64_t now = clock_mono(), ms = (now - s->heard) / CLOCK_MS;
     if (s->paused)
         s->heard = now; // that is not the server's doing
-    if (s->finished)
+    if (s->finished || drips(s, now))
         return;
     if (s->paused || ms < s->request.idle_timeout_ms) {
         int64_t left = s->request.idle_timeout_ms - (s->paused ? 0 : ms);
@@ -237,6 +279,7 @@ static void stream_free(http_stream *s)
 {
     http *h = s->http;
     loop_timer_free(s->idle);
+    loop_timer_free(s->turn);
     if (s->is_ready) {
         http_stream **r = &h->ready;
         while (*r != s)
@@ -276,7 +319,7 @@ http_stream *http_stream_open(
     s->arg = arg;
     s->request = *r; // of which headers and strings are curl's copies by now: not used again
     s->host = url_host(r->url);
-    s->started = s->heard = clock_mono();
+    s->started = s->heard = s->window = clock_mono();
     s->easy = curl_easy_init();
     if (!s->easy)
         err_set(e, ERR_FAILED, "libcurl has no memory");
@@ -302,16 +345,34 @@ int http_stream_status(const http_stream *s)
     return (int)status_of(s);
 }
 
+static void release(http_stream *s)
+{
+    if (!s->held || s->finished || s->paused)
+        return;
+    s->held = false;
+    curl_easy_pause(s->easy, CURLPAUSE_CONT);
+}
+
+static void on_turn(void *arg)
+{
+    http_stream *s = arg;
+    if (s->pending.len < HTTP_TURN)
+        release(s);
+    stream_ready(s);
+}
+
+static loop_timer *turn_timer(http_stream *s)
+{
+    if (!s->turn)
+        s->turn = loop_timer_new(s->http->loop, on_turn, s);
+    return s->turn;
+}
+
 void http_stream_pause(http_stream *s, bool paused)
 {
     s->paused = paused;
-    if (paused)
-        return;
-    if (s->held && !s->finished) {
-        s->held = false;
-        curl_easy_pause(s->easy, CURLPAUSE_CONT);
-    }
-    stream_ready(s);
+    if (!paused)
+        loop_timer_start(turn_timer(s), 0, 0);
 }
 
 void http_stream_close(http_stream *s)
@@ -327,7 +388,7 @@ void stream_finished(http_stream *s, CURLcode result)
     s->response.status = (int)status_of(s);
     long sent = 0;
     curl_easy_getinfo(s->easy, CURLINFO_REQUEST_SIZE, &sent);
-    s->response.sent = sent > 0;
+    s->response.sent = sent > 0 || s->given > 0;
     stream_ready(s);
 }
 
@@ -364,6 +425,11 @@ static void explain(http_stream *s, err *e)
     case CURLE_OK:
         break;
     case CURLE_UNSUPPORTED_PROTOCOL:
+        if (s->response.sent) {
+            err_set(e, ERR_UNAVAILABLE, "%s: what answers there does not speak HTTP", s->host);
+            break;
+        }
+        __attribute__((fallthrough));
     case CURLE_URL_MALFORMAT:
         err_set(e, ERR_USAGE, "\"%s\" is not the host of an http:// or https:// address", s->host);
         break;
@@ -377,6 +443,9 @@ static void explain(http_stream *s, err *e)
         break;
     case CURLE_OPERATION_TIMEDOUT:
         explain_timeout(s, e);
+        break;
+    case CURLE_SEND_FAIL_REWIND:
+        err_set(e, ERR_UNAVAILABLE, "%s: the connection was lost before the answer came", s->host);
         break;
     case CURLE_PEER_FAILED_VERIFICATION:
         err_set(e, ERR_FAILED,
@@ -409,7 +478,9 @@ void stream_serve(http_stream *s)
         s->pending = (buf){0};
         s->ops->data(s->arg, bytes.data, bytes.len);
         if (h->serving != s)
-            return; // closed by its owner
+            return;                                // closed by its owner
+        if (s->held && !s->paused && !s->finished) // its next turn is the loop's next
+            loop_timer_start(turn_timer(s), 0, 0);
     }
     h->serving = NULL;
     if (!s->finished || s->pending.len)

@@ -50,6 +50,7 @@ static void *make_client(call *c, err *e)
 {
     http *h = bind_http(c, e);
     struct client_options options = options_of(c);
+    options.secrets.fn = call_secrets(c, &options.secrets.arg);
     return h ? client_open(call_loop(c), h, &options, e) : NULL;
 }
 
@@ -72,17 +73,11 @@ static void drop_client(void *c)
     client_close(c);
 }
 
-static void register_secret(void *c, const char *secret)
-{
-    call_secret(c, secret);
-}
-
 client *bind_client(call *c, err *e)
 {
-    client *made = call_shared(c, "client", make_client, drop_client, e);
-    if (made)
-        client_secrets(made, register_secret, c);
-    return made;
+    if (call_reach_cluster(c, e) < 0)
+        return NULL;
+    return call_shared(c, "client", make_client, drop_client, e);
 }
 
 static void say_away(void *arg, const err *reason, int64_t since)

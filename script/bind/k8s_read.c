@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/rowset.h"
 #include "base/str.h"
 #include "base/yaml.h"
 #include "k8s/client/describe.h"
@@ -146,13 +147,21 @@ static cJSON *items_of(cJSON *table, const struct resource *r)
     return items;
 }
 
+// The list has all objects; what is shown of it has as many rows as other tables have.
 static void set_table(cJSON *result, cJSON *table)
 {
     AUTO_BUF text = {0};
-    if (cJSON_GetArraySize(json_get(table, "rows")))
+    cJSON *rows = json_array_at(table, "rows");
+    int n = cJSON_GetArraySize(rows);
+    for (int left = n; left > ROWSET_TABLE; left--)
+        cJSON_Delete(cJSON_DetachItemViaPointer(rows, rows->child->prev));
+    if (n > ROWSET_TABLE)
+        json_set_int(table, "more", n - ROWSET_TABLE);
+    if (n)
         table_print(&text, table);
     else
         buf_str(&text, "No resources found\n");
+    rowset_say_more(n - ROWSET_TABLE, &text);
     json_set(result, "table", table);
     json_set_str(result, "text", buf_cstr(&text));
 }

@@ -123,12 +123,12 @@ int k8s_deadline(call *c, const cJSON *args, struct patience *p, err *e)
     if (!timeout || cJSON_IsNull(timeout))
         return 0;
     if (cJSON_IsNumber(timeout))
-        ns = (int64_t)(timeout->valuedouble * (double)CLOCK_SEC);
+        ns = clock_of_seconds(timeout->valuedouble);
     else if (!cJSON_IsString(timeout))
         return err_set(e, ERR_USAGE, "a time-out is written \"10m\" or as a number of seconds");
     else if (duration_parse(timeout->valuestring, &ns, e) != 0)
         return err_wrap(e, "timeout");
-    int64_t deadline = clock_mono() + ns;
+    int64_t deadline = clock_add(clock_mono(), ns);
     if (!p->deadline || deadline < p->deadline)
         p->deadline = deadline;
     return 0;

@@ -25,7 +25,8 @@ struct part {
     struct resource resource;
     char *ns, *labels, *fields;
     watch *watch;
-    bool pods; // rows as pods have them, else a line of state
+    size_t more; // objects that have no row
+    bool pods;   // rows as pods have them, else a line of state
 };
 
 struct live {
@@ -36,6 +37,7 @@ struct live {
     cJSON *table; // {"columns", "rows"} as it is shown
     rowset *rows; // of it
     char *note;   // why it may be old; NULL: it is not
+    int64_t more; // objects that are not in it
     loop *loop;
     client *client;
     struct pods_of main; // of the object: whose log says most; empty: nobody's
@@ -52,11 +54,14 @@ static cJSON *bundle(const struct live *l)
     if (!l->note) // else what is known is as old as the note says
         table_count_ages(l->table, clock_wall());
     table_print(&text, l->table);
+    rowset_say_more(l->more, &text);
     if (l->note)
         buf_fmt(&text, "-- %s --\n", l->note);
     json_set_str(data, "text/plain", buf_cstr(&text));
     cJSON *table = cJSON_Duplicate(l->table, 1);
     json_set_str(table, "note", l->note);
+    if (l->more)
+        json_set_int(table, "more", l->more);
     json_set(data, mime, table);
     return data;
 }
@@ -155,13 +160,26 @@ static void on_away(void *arg, const err *reason)
         duration_age(&age, heard ? clock_mono() - heard : 0);
         l->note = str_fmt("%s old: %s", buf_cstr(&age), reason->text);
     }
-    display_replace(l->display, bundle(l));
+    cJSON *fields = cJSON_CreateObject();
+    json_set(fields, "note", l->note ? cJSON_CreateString(l->note) : cJSON_CreateNull());
+    display_table(l->display, fields);
     if (reason->code != ERR_FORBIDDEN) // which is an answer
         display_away(l->display, reason, heard ? clock_wall() - (clock_mono() - heard) : 0);
 }
 
+static void on_more(void *arg, size_t n)
+{
+    struct part *p = arg;
+    struct live *l = p->live;
+    l->more += (int64_t)n - (int64_t)p->more;
+    p->more = n;
+    cJSON *fields = cJSON_CreateObject();
+    json_set(fields, "more", l->more ? json_new_int(l->more) : cJSON_CreateNull());
+    display_table(l->display, fields);
+}
+
 static const struct watch_ops watch_callbacks = {
-    .event = on_event, .synced = on_synced, .away = on_away};
+    .event = on_event, .synced = on_synced, .away = on_away, .more = on_more};
 
 static void add_part(struct live *l, const struct resource *r, bool pods, const char *ns,
     const char *labels, const char *fields)
@@ -179,8 +197,11 @@ static void begin(void *arg)
     for (int i = 0; i < l->count; i++) {
         struct part *p = &l->parts[i];
         p->watch = watch_open(l->client,
-            &(struct watch_spec){
-                .resource = &p->resource, .ns = p->ns, .labels = p->labels, .fields = p->fields},
+            &(struct watch_spec){.resource = &p->resource,
+                .ns = p->ns,
+                .labels = p->labels,
+                .fields = p->fields,
+                .most = (size_t)(ROWSET_TABLE - l->count + 1)}, // the object has a row, too
             &watch_callbacks, p);
     }
     display_on_end(l->display, finish, l); // at once, when the run is over meanwhile
@@ -222,7 +243,7 @@ int k8s_watch(call *c, const cJSON *args, cJSON **result, err *e)
     l->loop = call_loop(c);
     l->client = t.client;
     l->table = table_of_pods();
-    l->rows = rowset_new(json_array_at(l->table, "rows"));
+    l->rows = rowset_new(json_array_at(l->table, "rows"), ROWSET_TABLE);
     k8s_take_actions(l->table, NULL);
     if (t.name) {
         if (add_object(l, &t, e) != 0) {

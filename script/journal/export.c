@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/printable.h"
 #include "base/str.h"
 #include "script/journal/text.h"
 
@@ -189,9 +190,13 @@ int export_run(
     const fold *f, const char *spool_dir, enum export_format format, size_t limit, buf *out, err *e)
 {
     struct export x = {.fold = f, .spool_dir = spool_dir, .limit = limit};
-    if (format == EXPORT_IPYNB)
-        to_ipynb(&x, out);
-    else
-        to_md(&x, out);
+    AUTO_BUF text = {0};
+    if (format == EXPORT_IPYNB) {
+        to_ipynb(&x, &text);
+        printable_json(out, text.data, text.len);
+    } else {
+        to_md(&x, &text);
+        printable(out, text.data, text.len);
+    }
     return x.failure.code ? err_set(e, x.failure.code, "%s", x.failure.text) : 0;
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A run as a document for others: .ipynb with its outputs, or Markdown. Nothing is owned.
+// A run as a document for others: .ipynb with its outputs, or Markdown. Neither holds a control
+// character but line breaks and tabs: Markdown shows them (base/printable.h), JSON escapes them.
+// Nothing is owned.
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"

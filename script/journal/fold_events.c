@@ -270,13 +270,13 @@ static int on_display(fold *f, const cJSON *r, err *e)
 }
 
 // The part of a bundle that is a table.
-static cJSON *rows_of(const cJSON *data)
+static cJSON *table_of(const cJSON *data)
 {
-    const cJSON *part;
+    cJSON *part;
     cJSON_ArrayForEach(part, data)
     {
         if (cJSON_IsObject(part) && cJSON_IsArray(json_get(part, "rows")))
-            return (cJSON *)json_get(part, "rows");
+            return part;
     }
     return NULL;
 }
@@ -284,14 +284,31 @@ static cJSON *rows_of(const cJSON *data)
 static void fold_rows(struct output *o, const cJSON *changes)
 {
     const cJSON *row;
+    cJSON *table = table_of(o->data);
     o->rows_newer = true;
-    if (!o->rows && !rows_of(o->data))
+    if (!o->rows && !table)
         return;
     if (!o->rows)
-        o->rows = rowset_new(rows_of(o->data));
+        o->rows = rowset_new((cJSON *)json_get(table, "rows"), ROWSET_TABLE);
     cJSON_ArrayForEach(row, changes)
     {
         rowset_change(o->rows, row);
+    }
+}
+
+// What is said of the table as a whole: a null takes it back.
+static void fold_table(struct output *o, const cJSON *fields)
+{
+    cJSON *table = table_of(o->data);
+    const cJSON *field;
+    o->rows_newer = true;
+    cJSON_ArrayForEach(field, fields)
+    {
+        bool is_ours = str_eq(field->string, "note") || str_eq(field->string, "more");
+        if (table && is_ours && cJSON_IsNull(field))
+            cJSON_DeleteItemFromObjectCaseSensitive(table, field->string);
+        else if (table && is_ours)
+            json_set(table, field->string, cJSON_Duplicate(field, true));
     }
 }
 
@@ -309,6 +326,8 @@ static int on_update(fold *f, const cJSON *r, err *e)
     }
     if (json_get(r, "rows"))
         fold_rows(o, json_get(r, "rows"));
+    if (json_get(r, "table"))
+        fold_table(o, json_get(r, "table"));
     if (json_bool_or(r, "closed", false))
         o->live = false;
     return 0;

@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: MIT
-// Needles are the secrets in all their spellings: as they are, as texts escape them, in base64. At
-// every place of a text the longest needle that fits is replaced; a stream holds back what may
-// still become one, so chunks and the whole give the same result.
+// Needles are the secrets as they are, in base64 and in hexadecimal digits. A needle is followed
+// through a text byte by byte; where something special stands (mask_read.h), that may be an escape
+// of the next byte, or a colour or a line break between two. At every place the longest needle that
+// fits is replaced; a stream holds back what may still become one, so chunks and the whole give the
+// same result.
 //
 //   text  … p a s s w …
-//           └┬┘         pairs: does any needle begin with these two bytes? Nearly always not.
-//           └──┬──┘     buckets: the needles that begin with four bytes of this hash
+//           └──┬──┘     filter: does any needle begin with four such bytes? Nearly always not.
+//              └─────── buckets: the needles that begin with four bytes of this hash
+//         … p \ u 0 0 6 1 s …
+//           └┬┘         something special among the four: `whole`, the needles that begin with p
+//
+// A line may break within a needle when BROKEN bytes stand before the break, so that the ends of
+// ordinary lines are not held back. For what a shorter piece leaves on the next line, the tails of
+// such needles are in the buckets, too.
 #include "script/journal/mask.h"
 
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/str.h"
+#include "script/journal/mask_read.h"
+#include "script/journal/mask_spell.h"
 
 #include <ctype.h>
 #include <pthread.h>
@@ -17,166 +28,173 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { KEY = 4, BUCKET_BITS = 12 };
+enum {
+    KEY = 4,
+    FILTER_BITS = 16,
+    BUCKET_BITS = 12,
+    BROKEN = 6,  // bytes of a needle before a line break in it
+    FOLDED = 16, // shorter values are not looked for across line breaks, but for their digits
+    AHEAD = 256, // bytes that are looked at for something special in one go
+    AMBIGUITIES = 1000, // places with two readings that both fit, in one search
+};
 
 struct needle {
-    char *bytes;
-    size_t n;            // at least KEY
-    struct needle *next; // of the same bucket, longest first
+    char *bytes; // in small letters
+    size_t n;    // at least KEY
+    bool breaks; // may lines break in it?
+};
+
+// What begins a needle seldom holds more than these, letters and digits.
+#define USUAL "+/-_.:=@"
+
+// A needle from its byte `from` on.
+struct place {
+    const struct needle *needle;
+    size_t from;
+    struct place *next; // longest first
 };
 
 struct mask {
     pthread_mutex_t lock;
-    unsigned char first[256];       // does any needle begin with it?
+    unsigned char filter[1 << FILTER_BITS >> 3];
+    unsigned char first[256];       // does any place begin with it, in either case?
     unsigned char pairs[65536 / 8]; // the same of two bytes, a bit each
-    struct needle *buckets[1 << BUCKET_BITS];
-    atomic_bool any; // read without the lock
+    struct place *buckets[1 << BUCKET_BITS];
+    struct place *whole[256]; // needles by their first byte; they own them
+    bool odd;                 // are there others among the first KEY bytes of one?
 };
+
+enum verdict { NO, HIT, MORE }; // MORE: bytes that are not there yet decide
+
+static uint32_t hash_of(const char *bytes)
+{
+    uint32_t key;
+    memcpy(&key, bytes, sizeof key);
+    return (key | 0x20202020u) * 2654435761u; // Knuth's; letters hash alike in either case
+}
+
+static bool in_filter(const mask *m, uint32_t hash)
+{
+    uint32_t bit = hash >> (32 - FILTER_BITS);
+    return m->filter[bit / 8] >> bit % 8 & 1;
+}
+
+static void set_filter(mask *m, uint32_t hash)
+{
+    uint32_t bit = hash >> (32 - FILTER_BITS);
+    m->filter[bit / 8] |= (unsigned char)(1u << bit % 8);
+}
+
+static size_t pair_of(unsigned char a, unsigned char b)
+{
+    return (size_t)a << 8 | b;
+}
+
+static void set_pairs(mask *m, const char *bytes)
+{
+    unsigned char a = (unsigned char)bytes[0], b = (unsigned char)bytes[1];
+    const unsigned char as[] = {a, (unsigned char)toupper(a)},
+                        bs[] = {b, (unsigned char)toupper(b)};
+    for (size_t i = 0; i < 4; i++) {
+        size_t pair = pair_of(as[i / 2], bs[i % 2]);
+        m->pairs[pair / 8] |= (unsigned char)(1u << pair % 8);
+        m->first[as[i / 2]] = true;
+    }
+}
+
+// A URL's password is looked for wherever "://" stands.
+static void set_url(mask *m)
+{
+    for (int c = 0; c < 256; c++)
+        set_filter(m, hash_of((char[KEY]){':', '/', '/', (char)c}));
+    set_pairs(m, "://");
+}
 
 mask *mask_new(void)
 {
     mask *m = mem_alloc(sizeof *m);
     pthread_mutex_init(&m->lock, NULL);
+    set_url(m);
     return m;
+}
+
+static void free_places(struct place **list, bool own_needles)
+{
+    while (*list) {
+        struct place *one = *list;
+        *list = one->next;
+        if (own_needles) {
+            explicit_bzero(one->needle->bytes, one->needle->n);
+            free(one->needle->bytes);
+            free((void *)one->needle);
+        }
+        free(one);
+    }
 }
 
 void mask_free(mask *m)
 {
     if (!m)
         return;
-    for (size_t i = 0; i < ARRAY_LEN(m->buckets); i++) {
-        while (m->buckets[i]) {
-            struct needle *n = m->buckets[i];
-            m->buckets[i] = n->next;
-            explicit_bzero(n->bytes, n->n);
-            free(n->bytes);
-            free(n);
-        }
-    }
+    for (size_t i = 0; i < ARRAY_LEN(m->buckets); i++)
+        free_places(&m->buckets[i], false);
+    for (size_t i = 0; i < ARRAY_LEN(m->whole); i++)
+        free_places(&m->whole[i], true);
     pthread_mutex_destroy(&m->lock);
     free(m);
 }
 
-static size_t bucket_of(const char *bytes)
+static void insert(struct place **at, const struct needle *needle, size_t from)
 {
-    uint32_t key;
-    memcpy(&key, bytes, sizeof key);
-    return (uint32_t)(key * 2654435761u) >> (32 - BUCKET_BITS); // Knuth's multiplicative hash
-}
-
-static size_t pair_of(const char *bytes)
-{
-    return (size_t)(unsigned char)bytes[0] << 8 | (unsigned char)bytes[1];
-}
-
-static void add_needle(mask *m, const char *bytes, size_t n)
-{
-    struct needle **at = &m->buckets[bucket_of(bytes)];
-    while (*at && (*at)->n >= n) {
-        if ((*at)->n == n && !memcmp((*at)->bytes, bytes, n))
-            return;
+    while (*at && (*at)->needle->n - (*at)->from >= needle->n - from)
         at = &(*at)->next;
-    }
-    struct needle *new = mem_alloc(sizeof *new);
-    *new = (struct needle){mem_dup(bytes, n), n, *at};
+    struct place *new = mem_alloc(sizeof *new);
+    *new = (struct place){needle, from, *at};
     *at = new;
-    m->first[(unsigned char)*bytes] = true;
-    m->pairs[pair_of(bytes) / 8] |= (unsigned char)(1u << pair_of(bytes) % 8);
-    m->any = true;
 }
 
-// Inside a longer text, a secret shows in base64 as one of three runs of digits, by how many bytes
-// modulo 3 stand before it; the digits that mix it with its neighbours are left out.
-static void add_base64(mask *m, const char *secret, size_t n)
+static const struct needle *find_needle(const mask *m, const char *bytes, size_t n)
 {
-    for (size_t shift = 0; shift < 3; shift++) {
-        AUTO_BUF plain = {0}, text = {0};
-        buf_add(&plain, "\0\0", shift);
-        buf_add(&plain, secret, n);
-        base64_encode(&text, plain.data, plain.len);
-        size_t from = (shift * 8 + 5) / 6, to = (shift + n) * 8 / 6;
-        add_needle(m, text.data + from, to - from);
-        for (size_t i = from; i < to; i++) {
-            if (text.data[i] == '+')
-                text.data[i] = '-';
-            if (text.data[i] == '/')
-                text.data[i] = '_';
-        }
-        add_needle(m, text.data + from, to - from);
+    for (const struct place *p = m->whole[(unsigned char)*bytes]; p; p = p->next)
+        if (p->needle->n == n && memcmp(p->needle->bytes, bytes, n) == 0)
+            return p->needle;
+    return NULL;
+}
+
+static void add_needle(mask *m, const char *bytes, size_t n, bool breaks, bool tails)
+{
+    struct needle *needle = mem_alloc(sizeof *needle);
+    *needle = (struct needle){mem_dup(bytes, n), n, breaks};
+    for (size_t i = 0; i < n; i++)
+        needle->bytes[i] = (char)mask_small(bytes[i]);
+    if (find_needle(m, needle->bytes, n)) {
+        explicit_bzero(needle->bytes, n);
+        free(needle->bytes);
+        free(needle);
+        return;
+    }
+    insert(&m->whole[(unsigned char)*needle->bytes], needle, 0);
+    for (size_t i = 0; i < KEY; i++)
+        m->odd |= !isalnum((unsigned char)bytes[i]) && (!bytes[i] || !strchr(USUAL, bytes[i]));
+    for (size_t from = 0; from == 0 || (tails && from < BROKEN && n - from >= MASK_MIN); from++) {
+        uint32_t hash = hash_of(needle->bytes + from);
+        insert(&m->buckets[hash >> (32 - BUCKET_BITS)], needle, from);
+        set_filter(m, hash);
+        set_pairs(m, needle->bytes + from);
     }
 }
 
-// How printers write the inside of a string: JSON as most do; Go's encoder (kubectl's annotations),
-// which also keeps HTML's characters out; Python's, which keeps to ASCII; and Lua's %q, by which
-// cells show tables.
-enum dialect { DIALECT_JSON, DIALECT_GO, DIALECT_PYTHON, DIALECT_LUA, DIALECT_COUNT };
-
-// Of a valid sequence of several bytes.
-static uint32_t code_point(const char *s, size_t size)
+static void add_digits(void *arg, const char *digits, size_t n)
 {
-    uint32_t c = (unsigned char)*s & (0x7Fu >> size);
-    for (size_t i = 1; i < size; i++)
-        c = c << 6 | ((unsigned char)s[i] & 0x3Fu);
-    return c;
-}
-
-static void add_utf16(buf *out, uint32_t c)
-{
-    if (c >= 0x10000)
-        buf_fmt(out, "\\u%04x\\u%04x", 0xD7C0 + (c >> 10), 0xDC00 + (c & 0x3FF));
-    else
-        buf_fmt(out, "\\u%04x", c);
-}
-
-static void escape_byte(enum dialect d, unsigned char c, unsigned char next, buf *out)
-{
-    static const char names[] = "btn?fr";
-    if (c == '"' || c == '\\')
-        buf_fmt(out, "\\%c", c);
-    else if (c == '\n' || (d != DIALECT_LUA && c >= '\b' && c <= '\r' && c != '\v'))
-        buf_fmt(out, "\\%c", names[c - '\b']);
-    else if (d == DIALECT_LUA && (c < 0x20 || c == 0x7F))
-        buf_fmt(out, next >= '0' && next <= '9' ? "\\%03u" : "\\%u", c);
-    else if (c < 0x20 || (d == DIALECT_GO && strchr("&<>", c)))
-        buf_fmt(out, "\\u%04x", c);
-    else
-        buf_char(out, (char)c);
-}
-
-static void escape(enum dialect d, const char *s, size_t n, buf *out)
-{
-    for (size_t i = 0; i < n;) {
-        size_t size = utf8_len(s + i, n - i);
-        uint32_t c = size > 1 ? code_point(s + i, size) : 0;
-        if (size > 1 && (d == DIALECT_PYTHON || (d == DIALECT_GO && (c | 1) == 0x2029)))
-            add_utf16(out, c);
-        else if (size > 1)
-            buf_add(out, s + i, size);
-        else
-            escape_byte(d, (unsigned char)s[i], i + 1 < n ? (unsigned char)s[i + 1] : 0, out);
-        i += size > 1 ? size : 1;
-    }
-}
-
-// A spelling and, where they differ, how a text spells it when it quotes it `depth` times: JSON
-// within a string of JSON or YAML is twice.
-static void add_spellings(mask *m, const char *s, size_t n, int depth)
-{
-    add_needle(m, s, n);
-    add_base64(m, s, n);
-    for (enum dialect d = 0; d < DIALECT_COUNT && depth > 0; d++) {
-        AUTO_BUF text = {0};
-        escape(d, s, n, &text);
-        if (text.len != n || memcmp(text.data, s, n) != 0)
-            add_spellings(m, text.data, text.len, depth - 1);
-        explicit_bzero(text.data, text.len);
-    }
+    add_needle(arg, digits, n, true, true);
 }
 
 static void add_value(mask *m, const char *secret, size_t n)
 {
-    if (n >= MASK_MIN)
-        add_spellings(m, secret, n, 2);
+    if (n < MASK_MIN)
+        return;
+    add_needle(m, secret, n, n >= FOLDED, n >= FOLDED);
+    mask_spellings(secret, n, add_digits, m);
 }
 
 void mask_add(mask *m, const char *secret, size_t n)
@@ -200,14 +218,18 @@ void mask_add(mask *m, const char *secret, size_t n)
     pthread_mutex_unlock(&m->lock);
 }
 
-bool mask_env_name(const char *name)
+void mask_add_url(mask *m, const char *url)
 {
-    static const char *const parts[] = {"TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"};
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-        if (strcasestr(name, parts[i]))
-            return true;
-    size_t n = strlen(name);
-    return n >= 4 && strcasecmp(name + n - 4, "_KEY") == 0;
+    AUTO_FREE char *password = secret_of_url(url);
+    if (password)
+        mask_add(m, password, strlen(password));
+}
+
+void mask_add_named(mask *m, const char *name, const char *value)
+{
+    if (secret_name(name))
+        mask_add(m, value, strlen(value));
+    mask_add_url(m, value);
 }
 
 void mask_add_env(mask *m, const char *const *env)
@@ -217,68 +239,223 @@ void mask_add_env(mask *m, const char *const *env)
         if (!equals)
             continue;
         AUTO_FREE char *name = mem_strndup(*env, (size_t)(equals - *env));
-        if (mask_env_name(name))
-            mask_add(m, equals + 1, strlen(equals + 1));
+        mask_add_named(m, name, equals + 1);
     }
+}
+
+// The text that is looked through.
+struct scan {
+    mask *mask;
+    const char *p, *end;
+    const char *special; // the first special byte from p on, or one that is far enough
+    bool last;           // no more text will come
+};
+
+// A needle that is followed through it.
+struct search {
+    const struct scan *scan;
+    const struct needle *needle;
+    size_t from;
+    const char *stop; // where the needle ends in the text
+    int ambiguities;
+};
+
+static enum verdict cut_off(const struct scan *s)
+{
+    return s->last ? NO : MORE;
+}
+
+static bool fits(const struct search *s, size_t at, size_t gap, const struct mask_reading *r)
+{
+    const struct needle *n = s->needle;
+    if (r->open && s->scan->last)
+        return false;
+    if (r->kind == READING_BYTES)
+        return r->open || (r->n <= n->n - at && memcmp(n->bytes + at, r->bytes, r->n) == 0);
+    if (at == s->from || gap + r->taken > MASK_GAP)
+        return false;
+    return r->kind == READING_COLOUR || (n->breaks && at - s->from >= BROKEN);
+}
+
+static size_t fitting(
+    const struct search *s, size_t at, const char *p, size_t gap, struct mask_reading *list)
+{
+    size_t n = mask_readings(p, s->scan->end, list), kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (fits(s, at, gap, &list[i]))
+            list[kept++] = list[i];
+    return kept;
+}
+
+// Does the text at p go on with the needle's byte `at`? `gap` bytes before p stand for nothing.
+static enum verdict follow(struct search *s, size_t at, const char *p, size_t gap)
+{
+    while (at < s->needle->n) {
+        if (p == s->scan->end)
+            return cut_off(s->scan);
+        if (!mask_is_special(*p)) {
+            if (mask_small(*p++) != (unsigned char)s->needle->bytes[at++])
+                return NO;
+            gap = 0;
+            continue;
+        }
+        struct mask_reading list[MASK_READINGS], *last;
+        size_t n = fitting(s, at, p, gap, list);
+        for (last = list; n > 1; last++, n--) {
+            if (last->open || s->ambiguities-- <= 0)
+                return last->open ? MORE : NO;
+            enum verdict v =
+                follow(s, at + last->n, p + last->taken, last->n ? 0 : gap + last->taken);
+            if (v != NO)
+                return v;
+        }
+        if (n == 0 || last->open)
+            return n ? MORE : NO;
+        at += last->n;
+        p += last->taken;
+        gap = last->n ? 0 : gap + last->taken;
+    }
+    s->stop = p;
+    return HIT;
+}
+
+// The first of the list, which is the longest, that stands at the place of the scan.
+static enum verdict search_list(const struct scan *s, const struct place *list, const char **stop)
+{
+    bool plain = s->special - s->p > 1;
+    for (; list; list = list->next) {
+        const struct needle *n = list->needle;
+        if (plain && mask_small(s->p[1]) != (unsigned char)n->bytes[list->from + 1])
+            continue;
+        struct search one = {s, n, list->from, NULL, AMBIGUITIES};
+        enum verdict v = follow(&one, list->from, s->p, 0);
+        *stop = one.stop;
+        if (v != NO)
+            return v;
+    }
+    return NO;
+}
+
+// Can what is special among the first bytes not be meant for one of a needle? Most escapes in a
+// text are of line breaks and quotes, which few secrets begin with.
+static bool is_idle(const struct scan *s)
+{
+    const char *at = s->special, *next = *at == '\\' ? mask_backslashes(at, s->end) : at + 1;
+    if (s->mask->odd)
+        return false;
+    if (*at == '\\')
+        return next < s->end && (!*next || !strchr(USUAL "eEuUx0123456789", *next));
+    if (*at == '&')
+        return next < s->end && *next != '#' && *next != 'a';
+    return *at == '\n' || *at == '\r' || (*at == '\033' && at == s->p);
+}
+
+// Something special is the first byte.
+static enum verdict search_readings(const struct scan *s, const char **stop)
+{
+    struct mask_reading list[MASK_READINGS];
+    unsigned char seen[MASK_READINGS];
+    size_t n = mask_readings(s->p, s->end, list);
+    for (size_t i = 0, k = 0; i < n; i++) {
+        if (list[i].open && s->last)
+            continue;
+        if (list[i].kind != READING_BYTES || memchr(seen, list[i].bytes[0], k))
+            continue;
+        if (list[i].open)
+            return MORE;
+        seen[k++] = list[i].bytes[0];
+        enum verdict v = search_list(s, s->mask->whole[list[i].bytes[0]], stop);
+        if (v != NO)
+            return v;
+    }
+    return NO;
 }
 
 static bool may_start(const mask *m, const char *p, size_t left)
 {
     if (left < 2)
         return m->first[(unsigned char)*p];
-    return m->pairs[pair_of(p) / 8] >> pair_of(p) % 8 & 1;
+    size_t pair = pair_of((unsigned char)p[0], (unsigned char)p[1]);
+    return m->pairs[pair / 8] >> pair % 8 & 1;
 }
 
-// The longest needle at p; *partial: p may be the start of a longer one that more bytes would show.
-static size_t match(const mask *m, const char *p, const char *end, bool *partial)
+static enum verdict search_at(const struct scan *s, const char **stop)
 {
-    size_t left = (size_t)(end - p);
-    *partial = false;
-    if (left < KEY) {
-        *partial = may_start(m, p, left);
-        return 0;
+    size_t left = (size_t)(s->end - s->p), plain = (size_t)(s->special - s->p);
+    if (plain >= KEY)
+        return search_list(s, s->mask->buckets[hash_of(s->p) >> (32 - BUCKET_BITS)], stop);
+    if (plain < left && is_idle(s))
+        return NO;
+    if (plain == 0)
+        return search_readings(s, stop);
+    if ((plain > 1 || left == 1) && !may_start(s->mask, s->p, left))
+        return NO;
+    return plain < left ? search_list(s, s->mask->whole[mask_small(*s->p)], stop) : cut_off(s);
+}
+
+// Goes on to the next place at which a needle may begin.
+static void go_on(struct scan *s)
+{
+    for (;;) {
+        if (s->special < s->p)
+            s->special = s->p;
+        while (s->special < s->end && s->special - s->p < AHEAD && !mask_is_special(*s->special))
+            s->special++;
+        while (s->special - s->p >= KEY && !in_filter(s->mask, hash_of(s->p)))
+            s->p++;
+        if (s->special == s->end || mask_is_special(*s->special) || s->special - s->p >= KEY)
+            return;
     }
-    if (!may_start(m, p, left))
-        return 0;
-    for (const struct needle *n = m->buckets[bucket_of(p)]; n; n = n->next) {
-        if (n->n > left)
-            *partial = *partial || memcmp(n->bytes, p, left) == 0;
-        else if (memcmp(n->bytes, p, n->n) == 0)
-            return n->n;
-    }
-    return 0;
+}
+
+static size_t apply(mask *m, const char *text, size_t n, bool last, buf *out, bool *found);
+
+// The password of a URL at p is replaced; *stop is where it ends.
+static enum verdict mask_url(const struct scan *s, buf *out, const char **stop)
+{
+    const char *password;
+    enum secret_url url = secret_in_url(s->p, s->end, &password, stop);
+    if (url != SECRET_FOUND)
+        return url == SECRET_CUT ? cut_off(s) : NO;
+    bool user_is_secret;
+    apply(s->mask, s->p, (size_t)(password - s->p), true, out, &user_is_secret);
+    buf_str(out, MASK_TEXT);
+    return HIT;
 }
 
 // Appends the masked text, up to where a needle may have been cut off (the end, when `last`).
 // Returns how many bytes it took.
 static size_t apply(mask *m, const char *text, size_t n, bool last, buf *out, bool *found)
 {
-    const char *p = text, *end = text + n, *plain = text;
-    while (p < end) {
-        bool partial;
-        size_t hit = match(m, p, end, &partial);
-        if (partial && !last)
+    struct scan s = {m, text, text + n, text, last};
+    const char *plain = text, *stop;
+    AUTO_BUF url = {0};
+    for (go_on(&s); s.p < s.end; s.p = stop, go_on(&s)) {
+        enum verdict v = *s.p == ':' ? mask_url(&s, &url, &stop) : NO;
+        if (v == NO)
+            v = search_at(&s, &stop);
+        if (v == MORE)
             break;
-        if (hit) {
-            buf_add(out, plain, (size_t)(p - plain));
-            buf_str(out, MASK_TEXT);
-            *found = true;
-            plain = p + hit;
+        if (v == NO) {
+            stop = s.p + 1;
+            continue;
         }
-        p += hit ? hit : 1;
+        buf_add(out, plain, (size_t)(s.p - plain));
+        buf_add(out, url.data, url.len);
+        buf_str(out, url.len ? "" : MASK_TEXT);
+        buf_clear(&url);
+        *found = true;
+        plain = stop;
     }
-    buf_add(out, plain, (size_t)(p - plain));
-    return (size_t)(p - text);
+    buf_add(out, plain, (size_t)(s.p - plain));
+    return (size_t)(s.p - text);
 }
 
 bool mask_text(mask *m, const char *text, size_t n, buf *out)
 {
     bool found = false;
     pthread_mutex_lock(&m->lock);
-    if (m->any)
-        apply(m, text, n, true, out, &found);
-    else
-        buf_add(out, text, n);
+    apply(m, text, n, true, out, &found);
     pthread_mutex_unlock(&m->lock);
     return found;
 }
@@ -299,7 +476,7 @@ static bool mask_string(mask *m, char **text)
 bool mask_json(mask *m, cJSON *j)
 {
     bool found = false;
-    if (!m->any || !j)
+    if (!j)
         return false;
     if (cJSON_IsString(j))
         found = mask_string(m, &j->valuestring);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Secrets, and how they are kept out of journal, spools, reports and terminals: every registered
-// value is replaced by "[secret]", as it is, as strings of JSON and Lua escape it (also one within
-// the other), and as base64 at its three alignments.
+// value is replaced by "[secret]", as it is and as people and programs print it: in either case,
+// quoted by JSON, Lua, Python, C, shells and HTML at any depth, percent-encoded, in hexadecimal
+// digits, in base64 (also as a part of more, in both alphabets), with lines broken anywhere and
+// colours in between. So is the password of every URL "scheme://user:password@host".
 // A mask owns copies of its secrets; any thread may add and apply (it locks inside).
 #pragma once
 #include "base/buf.h"
@@ -20,9 +22,13 @@ void mask_free(mask *m);
 // Registers a value; trailing newlines do not count. Several lines: each line of 6 bytes or more
 // too.
 void mask_add(mask *m, const char *secret, size_t n);
-// Every "NAME=VALUE" whose name matches TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|_KEY$, in any case.
+// The value of a variable or a parameter: as a whole if the name is a secret's (base/secret.h), and
+// the password of a URL in it.
+void mask_add_named(mask *m, const char *name, const char *value);
+// The password of a URL, if it has one.
+void mask_add_url(mask *m, const char *url);
+// Every "NAME=VALUE".
 void mask_add_env(mask *m, const char *const *env);
-bool mask_env_name(const char *name);
 
 // Appends text with all secrets replaced; true if there was one.
 bool mask_text(mask *m, const char *text, size_t n, buf *out);
@@ -30,7 +36,8 @@ bool mask_text(mask *m, const char *text, size_t n, buf *out);
 bool mask_json(mask *m, cJSON *j);
 
 // A stream in chunks: what may be the start of a secret is held back until more shows whether it is
-// (at most the longest secret's length; flush when a prompt should show, or at the end).
+// (at most the longest secret's length as it is spelled there; flush when a prompt should show, or
+// at the end).
 typedef struct mask_stream {
     mask *mask;
     buf held;

@@ -2,6 +2,7 @@
 #include "script/journal/text.h"
 
 #include "base/mem.h"
+#include "base/rowset.h"
 #include "base/str.h"
 #include "script/journal/spool.h"
 
@@ -79,6 +80,9 @@ bool bundle_table(const cJSON *data, buf *out)
             widths[i % n] = columns_of(cells[i]);
     for (size_t i = 0; n && i < at; i += n)
         print_row(cells + i, widths, n, out);
+    rowset_say_more(json_int_or(table, "more", 0), out);
+    if (json_str(table, "note"))
+        buf_fmt(out, "-- %s --\n", json_str(table, "note"));
     for (size_t i = 0; i < at; i++)
         free(cells[i]);
     free(cells);

@@ -24,7 +24,8 @@ struct launch {
     const char *context, *namespace_, *kubeconfig; // --context, --namespace, --kubeconfig
     const char *images;                            // --images: the local image store
     const char *data;                              // --data: where data sets are looked for
-    const char *const *parameters;                 // --param NAME=VALUE, NULL-terminated
+    const char *const *parameters;                 // NAME=VALUE, NULL-terminated; never
+                                                   // on its command line, which all may read
     int output;    // descriptor for what it prints itself; 0: the caller's own
     bool headless; // --headless: executes the notebook after the owner's hello, then ends
     bool detach;   // --detach: headless, but starts at once and outlives its client

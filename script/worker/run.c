@@ -226,7 +226,7 @@ int hvd_run(lua_State *L)
     if (np == 1)
         run_here(L, w, 3);
     else
-        run_ranks(L, w, np, 3, (int64_t)(seconds * (double)CLOCK_SEC));
+        run_ranks(L, w, np, 3, clock_of_seconds(seconds));
     return wrap_results(L);
 }
 

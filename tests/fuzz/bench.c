@@ -203,7 +203,7 @@ static const struct bench_ops ops = {.quit = quit,
 // A key sequence that is bound where the bench is.
 static void press_bound(struct storm *s)
 {
-    const struct view_ops *at = s->bench->top->ops;
+    const struct view_ops *at = bench_top(s->bench)->ops;
     const struct keymap *maps[] = {at->keys, at->more ? at->more : at->keys, &line_keys};
     const struct keymap *map = maps[random_below(&s->random, ARRAY_LEN(maps))];
     if (map->n)

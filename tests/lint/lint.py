@@ -54,8 +54,12 @@ LAYERS = {
     "tui/term": ["base/loop", "tui/grid", "tui/edit/key.h"],
     "tui/part": ["tui/grid", "tui/edit", "tui/syntax", "script/journal/spool.h",
                  "script/journal/text.h"],
-    "tui/view": ["tui/grid", "tui/edit", "tui/syntax", "tui/part", "script/notebook", "script/journal",
-                 "script/protocol", "base/loop"],
+    "tui/bench": ["tui/grid", "tui/edit", "tui/syntax", "tui/part", "tui/view", "script/notebook",
+                  "script/journal", "script/protocol", "base/loop"],
+    # of the bench, what tui/view/view.h names: never its private header
+    "tui/view": ["tui/grid", "tui/edit", "tui/syntax", "tui/part", "tui/bench/bench.h",
+                 "tui/bench/command.h", "tui/bench/questions.h", "tui/bench/remote.h",
+                 "tui/bench/slots.h", "tui/bench/structure.h", "script/notebook", "script/journal"],
 }
 # protocol's client and server speak over the loop
 LAYERS["script/protocol"].append("base/loop")
@@ -220,12 +224,58 @@ def check_prints(sources):
     tap(not bad, "libraries do not print, exit or read the environment", bad)
 
 
+# Who forks or becomes another program without base/spawn.c: the guard is no other program, a pod's first process and
+# `clean` become theirs.
+STARTERS = ("base/spawn.c", "process/guard.c", "podinit.c", "cli/clean.c")
+
+
+def check_starts(sources):
+    bad = []
+    for path in sources:
+        if path.startswith("tests/") or path.endswith(STARTERS):
+            continue
+        for number, line in enumerate(open(path, encoding="utf-8"), 1):
+            if re.search(r"(?<![\w.>])(v?fork|exec[vl]\w*|posix_spawnp?|uv_spawn|popen|system)\s*\(", line) \
+                    and not line.lstrip().startswith("//"):
+                bad.append(f"{path}:{number}: {line.strip()[:80]}")
+    tap(not bad, "children are started by base/spawn.c", bad)
+
+
+def check_views(sources):
+    """A file that ends in a view's table is a view, wherever it stands."""
+    bad = []
+    for path in sources:
+        text = open(path, encoding="utf-8").read()
+        if re.search(r"^(static )?const struct view_ops \w+ = \{", text, re.M) \
+                and re.search(r'#\s*include\s*"[^"]*bench_private\.h"', text):
+            bad.append(path)
+    tap(not bad, "no view looks into the bench", bad)
+
+
+# Programs that speak to other programs only: the worker to its driver, the sandbox to its log.
+OTHER_MAINS = ("cli/worker.c", "cli/sandboxd.c")
+
+
+def check_says(sources):
+    bad = []
+    for path in sources:
+        if not path.startswith("cli/") or path in OTHER_MAINS or path == "cli/say.c":
+            continue
+        for number, line in enumerate(open(path, encoding="utf-8"), 1):
+            if re.search(r"(?<![\w.>])(v?f?printf|f?puts|f?putc|putchar|fwrite)\s*\(", line):
+                bad.append(f"{path}:{number}: {line.strip()[:80]}")
+    tap(not bad, "what is said to people goes through cli/say.h", bad)
+
+
 c_files = files(".c", ".h", ".def")
-print("1..10")
 check_layers(c_files)
 check_symbols()
 check_headers([p for p in c_files if p.endswith(".h")])
 check_texts(files(".c", ".h", ".def", ".lua", ".py", ".md", ".build", ".sh"))
 check_format([p for p in c_files if not p.endswith(".def")])
 check_prints([p for p in c_files if p.endswith(".c")])
+check_starts([p for p in c_files if p.endswith(".c")])
+check_views([p for p in c_files if p.endswith(".c")])
+check_says([p for p in c_files if p.endswith(".c")])
+print(f"1..{len(tests)}")
 sys.exit(0 if all(tests) else 1)

@@ -376,4 +376,31 @@ def test_attaching_later_sees_everything(t):
         connection.close()
 
 
+HOSTILE = """\
+-- ---
+-- jupyter:
+--   kernelspec: {name: firesteel}
+-- ---
+
+-- %% t {"a":1,"a":2,"id":"x","id":"y"} tags=["parameters"]
+os.execute("touch opened"); io.open("opened", "w"):close()
+
+-- %% file="opened" {"file":"opened","file":"opened2"}
+text
+
+-- %% {"template":"opened","file":"opened","effects":"destructive","effects":"cluster"}
+{{ os.execute("touch opened") }}
+
+-- %% language="bash" capture="x"
+-- touch opened
+"""
+
+
+def test_opening_a_hostile_notebook_executes_nothing(t):
+    k = Kernel(t, HOSTILE)
+    assert len(k.cells()) >= 4
+    assert k.ask(type="complete", source="os.", cursor=3)["ok"]
+    assert not k.of("state") and not [n for n in os.listdir(k.cwd) if n.startswith("opened")]
+
+
 run(globals())

@@ -284,4 +284,11 @@ def test_deep_recursion_is_an_error(t):
     assert k.run("1").value == "1"
 
 
+def test_a_sleep_of_any_length_sleeps(t):
+    for length in "1e10", "math.huge", "9.3e9":
+        k = Kernel(t)
+        interrupt(k, f"firesteel.sleep({length})\nerror('woke up')")
+    assert Kernel(t).run("firesteel.sleep(-math.huge)\nfiresteel.sleep(0/0)\n1").value == "1"
+
+
 run(globals())

@@ -24,6 +24,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 DIR = pathlib.Path(sys.argv[1])
 LEGACY = "--legacy" in sys.argv
 SEEN = collections.Counter()  # how often each thing was asked for
+WATCHED = collections.defaultdict(list)  # namespace: versions that it was watched from
 LOG = []  # requests as (method, path, headers), for /_seen
 REASONS = {400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed",
            409: "Conflict", 410: "Expired", 422: "Invalid", 429: "TooManyRequests", 500: "InternalError",
@@ -71,6 +72,10 @@ WATCHES = {
                ([event("ADDED", pod("c", "w-gone", "21"))], "hang")],
     "w-cut": [([event("ADDED", pod("b", "w-cut", "11"))], "cut"),
               ([event("DELETED", pod("a", "w-cut", "12"))], "hang")],
+    "w-most": [([event("ADDED", pod("b", "w-most", "11")), event("ADDED", pod("c", "w-most", "12")),
+                 event("ADDED", pod("d", "w-most", "13")), event("MODIFIED", pod("c", "w-most", "14")),
+                 event("DELETED", pod("a", "w-most", "15")), event("MODIFIED", pod("c", "w-most", "16")),
+                 event("DELETED", pod("d", "w-most", "17"))], "hang")],
     "w-torn": [([event("ADDED", pod("b", "w-torn", "11")), "{\"type\":\"MOD"], "close"),
                ([event("DELETED", pod("b", "w-torn", "12"))], "hang")],
 }
@@ -141,6 +146,9 @@ class Handler(BaseHTTPRequestHandler):
     def _seen(self):
         self.answer(200, LOG)
 
+    def _counts(self):
+        self.answer(200, {**SEEN, **{"from " + str(k): ",".join(v) for k, v in WATCHED.items()}})
+
     def _echo(self):
         self.answer(200, {"method": self.command, "host": self.headers.get("Host"), "type": self.headers.get("Content-Type"),
                           "agent": self.headers.get("User-Agent"), "body": self.body.decode()})
@@ -153,6 +161,19 @@ class Handler(BaseHTTPRequestHandler):
 
     def _large(self):
         self.answer(200, b"0123456789abcdef" * (4 << 16), "application/octet-stream")
+
+    def _drip(self):
+        self.send_response(200)
+        self.send_header("Content-Length", "100000")
+        self.end_headers()
+        while not self.server.stopping:
+            self.wfile.write(b"x")
+            self.wfile.flush()
+            time.sleep(0.02)
+
+    def _garbage(self):
+        self.wfile.write(b"SSH-2.0-OpenSSH_9.2p1\r\nhello\r\n" * 20)
+        self.close_connection = True
 
     def _silent(self):
         self.hang()
@@ -226,6 +247,8 @@ class Handler(BaseHTTPRequestHandler):
         if name[0] == "e" and name[1:].isdigit():
             code = int(name[1:])
             return self.answer(code, status(code))
+        if name == "later":
+            return self.answer(503, status(503), headers=[("Retry-After", "9000000000000000000")])
         if name == "html502":
             return self.answer(502, b"<html>\n<h1>Bad Gateway</h1>", "text/html")
         if name == "stall":
@@ -258,7 +281,7 @@ class Handler(BaseHTTPRequestHandler):
     def collection(self, ns, plural):
         if self.command == "POST":
             obj = json.loads(self.body)
-            name = obj["metadata"]["name"]
+            name = obj["metadata"].get("name") or obj["metadata"]["generateName"]
             SEEN["post " + name] += 1
             if name == "taken":
                 return self.answer(409, status(409, 'pods "taken" already exists', "AlreadyExists"))
@@ -271,6 +294,14 @@ class Handler(BaseHTTPRequestHandler):
         if self.query.get("watch"):
             return self.watch(ns)
         SEEN["list " + str(ns)] += 1
+        if ns == "again":
+            return self.page(ns, [pod("a", ns)], "the-same")
+        if ns == "empty":
+            return self.page(ns, [], str(time.monotonic()))
+        if ns == "w-paged":
+            page = int(self.query.get("continue") or 0)
+            items = [pod(f"p{i}", ns) for i in range(page, page + 2)]
+            return self.page(ns, items, str(page + 2) if page < 4 else None)
         if ns == "paged":
             page = int(self.query.get("continue") or 0)
             items = [pod(f"p{i}", ns) for i in range(page, min(page + 2, 5))]
@@ -283,7 +314,16 @@ class Handler(BaseHTTPRequestHandler):
             items = []
         self.answer(200, {"kind": "PodList", "metadata": {"resourceVersion": "10"}, "items": items})
 
+    def page(self, ns, items, more):
+        metadata = {"resourceVersion": "10", **({"continue": more} if more else {})}
+        self.answer(200, {"kind": "PodList", "metadata": metadata, "items": items})
+
     def watch(self, ns):
+        WATCHED[ns].append(self.query.get("resourceVersion"))
+        if ns == "w-storm":
+            return self.stream([json.dumps(event("ERROR", status(410, "too old resource version"))) + "\n"], "close")
+        if ns == "w-closing":
+            return self.stream([], "close")
         turn = SEEN["watch " + str(ns)]
         SEEN["watch " + str(ns)] += 1
         script = WATCHES.get(ns, [([], "hang")])

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/spawn.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -11,13 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { FIRST_FREE_FD = 10, READ_SIZE = 1 << 16, STEP_MS = 1 };
+enum { READ_SIZE = 1 << 16, STEP_MS = 1 };
 static const int64_t KILL_PATIENCE = 3 * CLOCK_SEC;
 
 // Where the channels are in the rank.
@@ -25,36 +25,6 @@ static const int rank_fds[CHANNELS] = {[CHANNEL_LINK] = LAUNCH_LINK_FD,
     [CHANNEL_PMI] = LAUNCH_PMI_FD,
     [CHANNEL_STDOUT] = STDOUT_FILENO,
     [CHANNEL_STDERR] = STDERR_FILENO};
-
-// What a child needs between fork and exec: nothing is allocated there.
-struct birth {
-    char *const *argv, *const *env;
-    pid_t parent, group;
-    int null, report, fds[CHANNELS]; // all of them beyond those that the rank gets
-};
-
-// In the child; only what is safe after fork, reporting errno through `report`.
-static _Noreturn void become_rank(const struct birth *b)
-{
-    sigset_t none;
-    sigemptyset(&none);
-    // A group of their own, so that Ctrl-C reaches the driver alone.
-    bool ready = setpgid(0, b->group) == 0 && prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 &&
-                 dup2(b->null, STDIN_FILENO) >= 0;
-    for (int c = 0; ready && c < CHANNELS; c++)
-        ready = dup2(b->fds[c], rank_fds[c]) >= 0;
-    if (ready && getppid() == b->parent) {
-        // Nothing else of ours: files of the script, whatever it was started with.
-        close_range(LAUNCH_PMI_FD + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-        signal(SIGPIPE, SIG_DFL);
-        sigprocmask(SIG_SETMASK, &none, NULL);
-        execve(b->argv[0], b->argv, b->env);
-    }
-    int number = errno;
-    ssize_t ignored = write(b->report, &number, sizeof number);
-    (void)ignored;
-    _exit(127);
-}
 
 static bool names_same(const char *a, const char *b)
 {
@@ -95,14 +65,6 @@ static void close_at(int *fd)
     *fd = -1;
 }
 
-// Out of the way of the descriptors that the rank will have.
-static int moved_up(int fd)
-{
-    int moved = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE_FD) : -1;
-    close_at(&fd);
-    return moved;
-}
-
 static int open_channel(enum channel c, int *ours, int *theirs)
 {
     int ends[2];
@@ -110,52 +72,43 @@ static int open_channel(enum channel c, int *ours, int *theirs)
     if (pipes ? pipe2(ends, O_CLOEXEC) : socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
         return -1;
     *ours = ends[0];
-    *theirs = moved_up(ends[1]);
-    return *theirs < 0 ? -1 : 0;
-}
-
-static int spawn(struct launched *r, struct birth *b, err *e)
-{
-    int report[2] = {-1, -1}, number = 0;
-    if (pipe2(report, O_CLOEXEC) || (b->report = moved_up(report[1])) < 0) {
-        number = errno;
-        close_at(&report[0]);
-        return err_errno(e, number, "cannot start %s", b->argv[0]);
-    }
-    r->pid = fork();
-    if (r->pid == 0)
-        become_rank(b);
-    number = errno;
-    close_at(&b->report);
-    ssize_t told = r->pid > 0 ? read(report[0], &number, sizeof number) : (ssize_t)sizeof number;
-    close_at(&report[0]);
-    if (told == sizeof number)
-        return err_errno(e, number, "cannot start %s", b->argv[0]);
-    r->pidfd = pidfd_open(r->pid, 0);
+    *theirs = ends[1];
     return 0;
 }
 
-static int start_rank(launch *l, const struct launch_spec *spec, int i, int null, err *e)
+// All ranks are one group, which the first one leads, so that Ctrl-C reaches the driver alone.
+static int start_process(
+    launch *l, const struct launch_spec *spec, int i, const struct spawn_fd fds[CHANNELS], err *e)
 {
-    struct launched *r = &l->ranks[i];
     const char *const argv[] = {spec->worker, "--rank", NULL};
-    struct birth b = {.argv = (char *const *)argv,
-        .parent = getpid(),
-        .group = l->ranks[0].pid, // 0: the first one leads
-        .null = null,
-        .fds = {-1, -1, -1, -1}};
-    int result = 0;
-    for (int c = 0; c < CHANNELS && result == 0; c++) {
-        if (open_channel((enum channel)c, &r->fds[c], &b.fds[c]))
+    char **env = rank_env(spec, spec->first + i);
+    struct spawn_spec s = {.argv = argv,
+        .env = (const char *const *)env,
+        .fds = fds,
+        .fd_n = CHANNELS,
+        .place = SPAWN_GROUP,
+        .group = l->ranks[0].pid,
+        .death_signal = SIGTERM};
+    int result = spawn(&s, &l->ranks[i].pid, e);
+    strv_free(env);
+    if (result == 0)
+        l->ranks[i].pidfd = pidfd_open(l->ranks[i].pid, 0);
+    return result;
+}
+
+static int start_rank(launch *l, const struct launch_spec *spec, int i, err *e)
+{
+    struct spawn_fd fds[CHANNELS];
+    int result = 0, opened = 0;
+    for (; opened < CHANNELS && result == 0; opened++) {
+        fds[opened] = (struct spawn_fd){-1, rank_fds[opened]};
+        if (open_channel((enum channel)opened, &l->ranks[i].fds[opened], &fds[opened].from))
             result = err_errno(e, errno, "cannot start rank %d", spec->first + i);
     }
-    char **env = rank_env(spec, spec->first + i);
-    b.env = env;
     if (result == 0)
-        result = spawn(r, &b, e);
-    strv_free(env);
-    for (int c = 0; c < CHANNELS; c++)
-        close_at(&b.fds[c]);
+        result = start_process(l, spec, i, fds, e);
+    while (opened-- > 0)
+        close_at(&fds[opened].from);
     return result;
 }
 
@@ -165,11 +118,9 @@ int launch_start(launch *l, const struct launch_spec *spec, err *e)
     l->ranks = mem_array((size_t)spec->n, sizeof *l->ranks);
     for (int i = 0; i < spec->n; i++)
         l->ranks[i] = (struct launched){.pidfd = -1, .fds = {-1, -1, -1, -1}};
-    int null = moved_up(open("/dev/null", O_RDONLY | O_CLOEXEC));
-    int result = null < 0 ? err_errno(e, errno, "cannot open /dev/null") : 0;
+    int result = 0;
     for (int i = 0; i < spec->n && result == 0; i++)
-        result = start_rank(l, spec, i, null, e);
-    close_at(&null);
+        result = start_rank(l, spec, i, e);
     if (result)
         launch_close(l);
     return result;

@@ -62,6 +62,7 @@
     X(INSERT_NEWLINE, "newline", "new line, indented as this one")                                 \
     X(INSERT_TAB, "tab", "complete, or indent")                                                    \
     X(INSPECT, "inspect", "documentation of the name at the cursor; else unindent")                \
+    X(UNINDENT, "unindent", "unindent the lines, as Shift-Tab does where no name is")              \
     X(DELETE_BACK, "delete-back", "delete the character before")                                   \
     X(DELETE_FORWARD, "delete-forward", "delete the character after")                              \
     X(DELETE_WORD_BACK, "delete-word-back", "delete the word before")                              \

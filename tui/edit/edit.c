@@ -363,7 +363,7 @@ static bool change(edit *e, enum action a, buf *clipboard)
     case ACT_INSERT_TAB:
         edit_indent(e);
         return true;
-    case ACT_INSPECT:
+    case ACT_UNINDENT:
         edit_unindent(e);
         return true;
     case ACT_DELETE_BACK:

@@ -110,7 +110,7 @@ pos text_insert(text *t, pos at, const char *s, size_t n)
     size_t added = count_newlines(s, n);
     AUTO_BUF tail = {0};
     buf *first = &t->lines[at.line];
-    buf_add(&tail, first->data + at.byte, first->len - at.byte);
+    buf_add(&tail, buf_cstr(first) + at.byte, first->len - at.byte);
     first->len = at.byte;
     open_lines(t, at.line + 1, added);
     const char *end = s + n;

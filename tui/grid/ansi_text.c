@@ -123,17 +123,20 @@ static void splice(struct line *l, size_t from, size_t to, const char *s, size_t
     *l = fresh;
 }
 
-// Replaces as many columns as come in; what is left of a wide
-// character or a tab becomes blanks.
+// Replaces as many columns as come in, with the marks that stand by themselves behind them; what is
+// left of a wide character or a tab becomes blanks.
 static void write_over(ansi_text *t, struct line *l, const char *s, size_t n, style st)
 {
     AUTO_BUF fresh = {0};
     buf_add(&fresh, s, n);
     int columns = text_width(s, n, 0);
     size_t to = t->at;
-    while (to < l->text.len && columns > 0) {
+    while (to < l->text.len) {
         size_t len = grapheme_len(l->text.data + to, l->text.len - to);
-        columns -= text_width(l->text.data + to, len, 0);
+        int width = text_width(l->text.data + to, len, 0);
+        if (columns <= 0 && width > 0)
+            break;
+        columns -= width;
         to += len;
     }
     for (; columns < 0; columns++)

@@ -2,6 +2,7 @@
 #include "tui/part/canvas.h"
 
 #include "base/mem.h"
+#include "base/rowset.h"
 #include "base/str.h"
 #include "tui/grid/layout.h"
 #include "tui/grid/plot.h"
@@ -99,9 +100,9 @@ static void measure(const cJSON *table, int age, int n, int limit, struct table_
     const cJSON *columns = json_get(table, "columns"), *row;
     AUTO_BUF words = {0};
     for (int i = 0; i < n; i++) {
-        const char *name = table_column(columns, i);
+        const char *name = tablevalue_column(columns, i);
         int w = text_width(name, strlen(name), 0), least = i == age ? AGE_WIDTH : 0;
-        out[i] = (struct table_column){w > least ? w : least, table_keeps(table, name)};
+        out[i] = (struct table_column){w > least ? w : least, tablevalue_keeps(table, name)};
     }
     int rows = 0;
     cJSON_ArrayForEach(row, json_get(table, "rows"))
@@ -109,7 +110,7 @@ static void measure(const cJSON *table, int age, int n, int limit, struct table_
         if (limit && rows++ == limit)
             break;
         for (int i = 0; i < n; i++) {
-            table_entry(columns, row, i, &words);
+            tablevalue_entry(columns, row, i, &words);
             int w = text_width(buf_cstr(&words), words.len, 0);
             out[i].width = w > out[i].width ? w : out[i].width;
         }
@@ -120,8 +121,8 @@ static void put_header(struct canvas *c, const cJSON *columns, int n, const stru
 {
     for (int i = 0; i < n; i++)
         if (l->w[i])
-            table_put(c->grid, area_of(c), l->x[i], c->y, l->w[i], table_column(columns, i), false,
-                LOOK_BOLD);
+            table_put(c->grid, area_of(c), l->x[i], c->y, l->w[i], tablevalue_column(columns, i),
+                false, LOOK_BOLD);
     c->y++;
 }
 
@@ -132,11 +133,11 @@ static void put_cells(struct canvas *c, const cJSON *columns, const cJSON *row, 
     for (int i = 0; i < n; i++) {
         if (!l->w[i])
             continue;
-        if (i == age && table_age(row, c->now, &words))
+        if (i == age && tablevalue_age(row, c->now, &words))
             c->aged = true;
         else
-            table_entry(columns, row, i, &words);
-        style st = i ? table_look(buf_cstr(&words)) : (style){0};
+            tablevalue_entry(columns, row, i, &words);
+        style st = i ? tablevalue_look(buf_cstr(&words)) : (style){0};
         table_put(c->grid, area_of(c), l->x[i], c->y, l->w[i], buf_cstr(&words), i == 0, st);
     }
     c->y++;
@@ -145,11 +146,11 @@ static void put_cells(struct canvas *c, const cJSON *columns, const cJSON *row, 
 void canvas_table(struct canvas *c, const cJSON *table, bool live, int limit)
 {
     bool heard = live && c->now && !json_str(table, "note"); // else ages stand still
-    int age = heard ? table_age_column(table) : -1;
+    int age = heard ? tablevalue_age_column(table) : -1;
     const cJSON *columns = json_get(table, "columns"), *row;
     struct table_column measured[TABLE_COLUMNS];
     struct table_layout l;
-    int n = table_width(table, TABLE_COLUMNS), rows = 0;
+    int n = tablevalue_width(table, TABLE_COLUMNS), rows = 0;
     measure(table, age, n, limit, measured);
     table_layout(measured, n, c->w, 0, &l);
     if (columns && columns->child)
@@ -161,6 +162,10 @@ void canvas_table(struct canvas *c, const cJSON *table, bool live, int limit)
     }
     if (limit && rows > limit)
         canvas_line(c, LOOK_DIM, "⋮ %d more rows; O shows all", rows - limit);
+    AUTO_BUF more = {0};
+    rowset_say_more(json_int_or(table, "more", 0), &more);
+    if (more.len)
+        canvas_line(c, LOOK_WARN, "%.*s", (int)more.len - 1, more.data);
     if (json_str(table, "note"))
         canvas_line(c, LOOK_WARN, "%s", json_str(table, "note"));
 }

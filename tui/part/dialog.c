@@ -24,17 +24,19 @@ static int label_width(const struct dialog *d)
     return widest;
 }
 
-// A row's lines from `y` on, which may lie outside of `clip`; returns how many they are.
+// A row's lines from `y` on, which may lie outside of `clip`; returns how many they are. Without a
+// grid they are only counted.
 static int put_row(grid *g, rect clip, int y, int labels, const struct dialog_row *row)
 {
     int x = row->label ? labels : 0, rows = 0;
     const char *words = row->text;
-    if (row->label)
+    if (g && row->label)
         grid_put(g, clip, clip.x, y, row->label, strlen(row->label), LOOK_DIM);
     do {
         size_t line = strcspn(words, "\n");
         size_t n = line ? layout_wrap(words, line, clip.w - x) : 0;
-        grid_put(g, clip, clip.x + x, y + rows, words, n, row->look);
+        if (g)
+            grid_put(g, clip, clip.x + x, y + rows, words, n, row->look);
         rows++;
         words += n;
         words += n == line && *words == '\n';
@@ -50,24 +52,41 @@ static int put_rows(grid *g, rect clip, int y, const struct dialog *d)
     return y - from;
 }
 
-rect dialog_show(grid *g, rect area, const struct dialog *d)
+// Where it stands: the box, what scrolls in it, and how many rows that has.
+struct place {
+    rect box, inside;
+    int n;
+};
+
+static struct place place(rect area, const struct dialog *d)
 {
     int w = area.w - 2 < WIDTH ? area.w - 2 : WIDTH;
-    int n = put_rows(g, (rect){0, 0, w - 4, 0}, 0, d), below = 1 + d->input;
+    int n = put_rows(NULL, (rect){.w = w - 4}, 0, d), below = 1 + d->input;
     bool air = n + 2 + below + 1 <= area.h; // a blank row before the keys
     int h = n + 2 + below + air;
     h = h > area.h ? area.h : h;
     rect box = {area.x + (area.w - w) / 2, area.y + (area.h - h) / 2, w, h};
-    rect inside = {box.x + 2, box.y + 1, w - 4, h - 2 - below - air};
-    struct scroll fixed = {0}, *scroll = d->scroll ? d->scroll : &fixed;
-    scroll_fit_text(scroll, (size_t)n, inside.h);
+    return (struct place){box, {box.x + 2, box.y + 1, w - 4, h - 2 - below - air}, n};
+}
+
+void dialog_settle(rect area, const struct dialog *d, struct scroll *scroll)
+{
+    struct place p = place(area, d);
+    scroll_fit_text(scroll, (size_t)p.n, p.inside.h);
+}
+
+rect dialog_show(grid *g, rect area, const struct dialog *d)
+{
+    struct place p = place(area, d);
+    rect box = p.box, inside = p.inside;
+    size_t top = d->scroll ? d->scroll->top : 0;
     grid_fill(g, box, ' ', (style){0});
     grid_box(g, box, d->frame, d->title);
-    put_rows(g, inside, inside.y - (int)scroll->top, d);
-    if (n > inside.h)
-        grid_print(g, box, box.x + 2, box.y + h - 1, d->frame, " %zu-%zu of %d, j k ",
-            scroll->top + 1, scroll->top + (size_t)inside.h, n);
-    rect last = {inside.x, box.y + h - 2, inside.w, 1};
+    put_rows(g, inside, inside.y - (int)top, d);
+    if (p.n > inside.h)
+        grid_print(g, box, box.x + 2, box.y + box.h - 1, d->frame, " %zu-%zu of %d, j k ", top + 1,
+            top + (size_t)inside.h, p.n);
+    rect last = {inside.x, box.y + box.h - 2, inside.w, 1};
     const char *keys = d->short_keys && width(d->keys) > last.w ? d->short_keys : d->keys;
     grid_put_short(g, last, last.x, last.y, last.w, keys, strlen(keys), LOOK_ACCENT);
     return d->input ? (rect){inside.x, last.y - 1, inside.w, 1} : (rect){0};

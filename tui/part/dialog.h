@@ -16,9 +16,11 @@ struct dialog {
     size_t n;
     const char *keys, *short_keys; // the last row; the short one (or NULL) where it is too long
     style frame;
-    bool input;            // a free row stands before the keys
-    struct scroll *scroll; // when not all fits; NULL: its end is cut
+    bool input;                  // a free row stands before the keys
+    const struct scroll *scroll; // when not all fits; NULL: its end is cut
 };
+// Before it is shown: fits its `scroll`, which this is, to what it has.
+void dialog_settle(rect area, const struct dialog *d, struct scroll *scroll);
 // Returns the free row, {0} without one.
 rect dialog_show(grid *g, rect area, const struct dialog *d);
 

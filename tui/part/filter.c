@@ -58,7 +58,7 @@ bool filter_paste(struct filter *f, const char *words, size_t n)
     return f->typing;
 }
 
-void filter_draw(struct filter *f, grid *g, rect row)
+void filter_draw(const struct filter *f, grid *g, rect row)
 {
     if (!f->typing)
         return;

@@ -20,7 +20,7 @@ bool filter_act(struct filter *f, enum action a, buf *clipboard);
 bool filter_type(struct filter *f, key k);
 bool filter_paste(struct filter *f, const char *words, size_t n);
 // Draws "/text" in the row while it is typed.
-void filter_draw(struct filter *f, grid *g, rect row);
+void filter_draw(const struct filter *f, grid *g, rect row);
 // Does a text match the pattern? Letters A to Z match any case; "!" in front turns it round, and
 // "" and "!" match everything.
 bool filter_match(const char *pattern, const char *words);

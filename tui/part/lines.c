@@ -15,7 +15,7 @@ lines *lines_new(void)
 
 static void part_done(struct part *p)
 {
-    source_free(p->source);
+    linesource_free(p->source);
     free(p->marks);
     *p = (struct part){0};
 }
@@ -42,7 +42,7 @@ void lines_begin(lines *l)
     l->kept = 0;
 }
 
-static source *present(lines *l)
+static linesource *present(lines *l)
 {
     return l->kept < l->n_parts ? l->parts[l->kept].source : NULL;
 }
@@ -66,22 +66,22 @@ static struct part *next_part(lines *l, bool same, style base)
 
 void lines_add_text(lines *l, const char *bytes, size_t n, style base)
 {
-    source *was = present(l);
-    struct part *p = next_part(l, was && source_follow_text(was, bytes, n), base);
+    linesource *was = present(l);
+    struct part *p = next_part(l, was && linesource_follow_text(was, bytes, n), base);
     if (!p->source)
-        p->source = source_of_text(bytes, n);
+        p->source = linesource_of_text(bytes, n);
 }
 
 void lines_add_spool(
     lines *l, const char *dir, const char *spool, uint64_t from, uint64_t to, style base)
 {
     err e = {0};
-    source *was = present(l);
-    struct part *p = next_part(l, was && source_follow_spool(was, spool, from, to), base);
+    linesource *was = present(l);
+    struct part *p = next_part(l, was && linesource_follow_spool(was, spool, from, to), base);
     if (!p->source)
-        p->source = source_of_spool(dir ? dir : "", spool, from, to, &e);
+        p->source = linesource_of_spool(dir ? dir : "", spool, from, to, &e);
     if (!p->source)
-        p->source = source_of_text(e.text, strlen(e.text));
+        p->source = linesource_of_text(e.text, strlen(e.text));
 }
 
 bool lines_keep(lines *l, uint64_t version)
@@ -108,9 +108,9 @@ void lines_end(lines *l)
     for (size_t i = 0; i < l->n_parts; i++) {
         struct part *p = &l->parts[i];
         p->first = l->total;
-        l->total += source_lines(p->source);
+        l->total += linesource_lines(p->source);
         l->matches += p->matches + p->rest;
-        l->filtering = l->filtering || (l->filter.n && p->looked < source_size(p->source));
+        l->filtering = l->filtering || (l->filter.n && p->looked < linesource_size(p->source));
     }
     l->last.i = NO_LINE;
     l->look.known = false;
@@ -147,18 +147,18 @@ uint64_t lines_count(const lines *l)
 // Reads whole lines from a line's start on; of one that is longer than a piece, its start.
 void lines_read_piece(lines *l, struct piece *b, size_t part, uint64_t offset)
 {
-    source *s = l->parts[part].source;
+    linesource *s = l->parts[part].source;
     free(b->matches);
     buf_clear(&b->bytes);
-    source_read(s, offset, PIECE, &b->bytes);
+    linesource_read(s, offset, PIECE, &b->bytes);
     size_t n = b->bytes.len;
     *b = (struct piece){
         .bytes = b->bytes, .part = part, .offset = offset, .n = n, .next = offset + n};
-    if (b->next < source_size(s) && n > 0) {
+    if (b->next < linesource_size(s) && n > 0) {
         const char *last = memrchr(b->bytes.data, '\n', n);
         b->n = last ? (size_t)(last + 1 - b->bytes.data) : n;
         b->cut = !last;
-        uint64_t next = last ? 0 : source_find_line(s, source_line_at(s, offset) + 1);
+        uint64_t next = last ? 0 : linesource_find_line(s, linesource_line_at(s, offset) + 1);
         b->next = next > offset + b->n ? next : offset + b->n;
     }
     const char *bytes = buf_cstr(&b->bytes);
@@ -168,8 +168,8 @@ void lines_read_piece(lines *l, struct piece *b, size_t part, uint64_t offset)
 
 uint64_t lines_after(lines *l, size_t part, uint64_t offset)
 {
-    source *s = l->parts[part].source;
-    return offset ? source_find_line(s, source_line_at(s, offset - 1) + 1) : 0;
+    linesource *s = l->parts[part].source;
+    return offset ? linesource_find_line(s, linesource_line_at(s, offset - 1) + 1) : 0;
 }
 
 // The piece around a line: it begins a while before it, for scrolling upwards.
@@ -198,7 +198,7 @@ static void find_line(lines *l, uint64_t i)
     bool next = l->last.i != NO_LINE && l->last.i + 1 == i && l->last.place.part == part;
     l->last.number = i - p->first;
     l->last.place =
-        (struct place){part, next ? l->last.next : source_find_line(p->source, l->last.number)};
+        (struct place){part, next ? l->last.next : linesource_find_line(p->source, l->last.number)};
 }
 
 const struct mark *lines_mark(
@@ -275,7 +275,7 @@ static style look_before(lines *l, struct place at)
     AUTO_BUF read = {0};
     bool is_near = start >= b->offset && at.offset <= b->offset + b->n;
     if (!is_near)
-        source_read(l->parts[at.part].source, start, n, &read);
+        linesource_read(l->parts[at.part].source, start, n, &read);
     l->look.at_offset = is_near ? ansi_after(look, b->bytes.data + (start - b->offset), n)
                                 : ansi_after(look, buf_cstr(&read), read.len);
     l->look.part = at.part;

@@ -4,7 +4,7 @@
 #pragma once
 #include "base/needle.h"
 #include "tui/part/lines.h"
-#include "tui/part/source.h"
+#include "tui/part/linesource.h"
 
 enum { PIECE = 256 << 10 };
 #define NO_LINE UINT64_MAX
@@ -14,7 +14,7 @@ struct mark {
     uint64_t offset, line, before;
 };
 struct part {
-    source *source;
+    linesource *source;
     style base;
     uint64_t version; // 0: none
     uint64_t first;   // number of its first line

@@ -59,10 +59,10 @@ bool lines_next_match(
     return false;
 }
 
-static bool ends_unfinished(source *s)
+static bool ends_unfinished(linesource *s)
 {
     AUTO_BUF last = {0};
-    source_read(s, source_size(s) - 1, 1, &last);
+    linesource_read(s, linesource_size(s) - 1, 1, &last);
     return last.len && last.data[0] != '\n';
 }
 
@@ -82,7 +82,7 @@ static void filter_piece(lines *l, size_t part)
     uint64_t count = 0;
     l->matches -= p->matches + p->rest;
     lines_read_piece(l, b, part, p->scanned);
-    bool unfinished = b->next >= source_size(p->source) && ends_unfinished(p->source);
+    bool unfinished = b->next >= linesource_size(p->source) && ends_unfinished(p->source);
     size_t all = b->n;
     const char *last = unfinished && !b->cut && all ? memrchr(b->bytes.data, '\n', all) : NULL;
     b->n = last ? (size_t)(last + 1 - b->bytes.data) : unfinished ? 0 : all;
@@ -93,7 +93,7 @@ static void filter_piece(lines *l, size_t part)
     p->matches += count;
     p->scanned_lines += b->cut && !unfinished ? 1 : newlines(buf_cstr(&b->bytes), b->n);
     p->scanned = unfinished ? p->scanned + b->n : b->next;
-    p->looked = all ? b->next : source_size(p->source); // it can end before its size says so
+    p->looked = all ? b->next : linesource_size(p->source); // it can end before its size says so
     c.at = b->n;
     b->n = all;
     p->rest = unfinished && lines_next_match(l, b, &l->filter, l->turned, &c);
@@ -104,7 +104,7 @@ static void filter_on(lines *l)
 {
     while (l->filtered < l->n_parts) {
         const struct part *p = &l->parts[l->filtered];
-        if (p->looked < source_size(p->source)) {
+        if (p->looked < linesource_size(p->source)) {
             filter_piece(l, l->filtered);
             return;
         }
@@ -130,7 +130,7 @@ static uint64_t index_of(lines *l, struct place at)
 {
     struct part *p = &l->parts[at.part];
     if (!l->filter.n)
-        return p->first + source_line_at(p->source, at.offset);
+        return p->first + linesource_line_at(p->source, at.offset);
     uint64_t i = 0;
     for (size_t k = 0; k < at.part; k++)
         i += l->parts[k].matches + l->parts[k].rest;
@@ -167,7 +167,7 @@ static bool passes(lines *l, const struct piece *b, const struct cursor *c)
 static void look_on(lines *l)
 {
     struct search *s = &l->search;
-    if (s->at.offset >= source_size(l->parts[s->at.part].source)) {
+    if (s->at.offset >= linesource_size(l->parts[s->at.part].source)) {
         bool around = s->at.part + 1 == l->n_parts;
         s->state = around && s->wrapped ? SEARCH_NOWHERE : SEARCH_GOES_ON;
         s->wrapped = s->wrapped || around;
@@ -182,7 +182,7 @@ static void look_on(lines *l)
             found(l, (struct place){s->at.part, b->offset + c.from});
             return;
         }
-    s->at.offset = b->n ? b->next : source_size(l->parts[s->at.part].source);
+    s->at.offset = b->n ? b->next : linesource_size(l->parts[s->at.part].source);
     if (s->wrapped && compare(s->at, s->start) > 0)
         s->state = SEARCH_NOWHERE;
 }
@@ -195,13 +195,13 @@ static void look_back(lines *l)
         s->state = around && s->wrapped ? SEARCH_NOWHERE : SEARCH_GOES_ON;
         s->wrapped = s->wrapped || around;
         s->at.part = around ? l->n_parts - 1 : s->at.part - 1;
-        s->at.offset = source_size(l->parts[s->at.part].source);
+        s->at.offset = linesource_size(l->parts[s->at.part].source);
         return;
     }
-    source *from = l->parts[s->at.part].source;
+    linesource *from = l->parts[s->at.part].source;
     uint64_t end = s->at.offset, start = end > PIECE ? lines_after(l, s->at.part, end - PIECE) : 0;
     if (start >= end) // within one long line
-        start = source_find_line(from, source_line_at(from, end - 1));
+        start = linesource_find_line(from, linesource_line_at(from, end - 1));
     start = start < end ? start : 0;
     struct piece *b = &l->far;
     struct cursor c = {0};
@@ -265,7 +265,7 @@ int lines_percent(const lines *l)
 {
     uint64_t done = 0, all = 0;
     for (size_t i = 0; i < l->n_parts; i++) {
-        uint64_t size = source_size(l->parts[i].source);
+        uint64_t size = linesource_size(l->parts[i].source);
         done += l->filtering             ? l->parts[i].looked
                 : i < l->search.at.part  ? size
                 : i == l->search.at.part ? l->search.at.offset

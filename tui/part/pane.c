@@ -25,7 +25,7 @@ static int width(const struct pane *p)
     return w > 0 ? w : 1;
 }
 
-static int rows_of(struct pane *p, uint64_t i)
+static int rows_of(const struct pane *p, uint64_t i)
 {
     struct numbered_line n;
     int rows = 0, w = width(p);
@@ -131,7 +131,7 @@ static void draw_row(const struct pane *p, grid *g, rect area, int y, const stru
 }
 
 // Draws a line from its row `skip` on; returns the rows it took.
-static int draw_line(struct pane *p, grid *g, rect area, uint64_t i, int skip)
+static int draw_line(const struct pane *p, grid *g, rect area, uint64_t i, int skip)
 {
     struct numbered_line n;
     int rows = 0, left = gutter(p);
@@ -153,26 +153,33 @@ static int draw_line(struct pane *p, grid *g, rect area, uint64_t i, int skip)
     return rows - skip;
 }
 
-// Is there enough from the top on to fill the rectangle?
-static bool fills(struct pane *p)
+// Finds the last line that is in the rectangle; false: what is from the top on does not fill it.
+static bool fill(struct pane *p)
 {
     int rows = -p->row;
     uint64_t n = lines_count(p->lines);
-    for (uint64_t i = p->top; i < n && rows < p->area.h; i++)
+    p->last = p->top;
+    for (uint64_t i = p->top; i < n && rows < p->area.h; i++) {
         rows += rows_of(p, i);
+        p->last = i;
+    }
     return rows >= p->area.h;
 }
 
-void pane_draw(struct pane *p, grid *g, rect area)
+void pane_settle(struct pane *p, rect area)
+{
+    p->area = area;
+    if (fill(p))
+        return;
+    pane_to_end(p);
+    fill(p);
+}
+
+void pane_draw(const struct pane *p, grid *g)
 {
     uint64_t n = lines_count(p->lines);
-    p->area = area;
-    if (!fills(p))
-        pane_to_end(p);
-    p->last = p->top;
+    rect area = p->area;
     int y = 0, skip = p->row;
-    for (uint64_t i = p->top; i < n && y < area.h; i++, skip = 0) {
+    for (uint64_t i = p->top; i < n && y < area.h; i++, skip = 0)
         y += draw_line(p, g, (rect){area.x, area.y + y, area.w, area.h - y}, i, skip);
-        p->last = i;
-    }
 }

@@ -13,13 +13,15 @@ struct pane {
     int row;      // of its rows, those above the rectangle
     bool wrap, numbers;
     int shift;                      // columns to the left of it; when lines are not wrapped
-    rect area;                      // as drawn last
+    rect area;                      // as settled last
     uint64_t last;                  // the last line that is in it
     const struct needle *marked[2]; // of a search, of a filter; NULL: none
     uint64_t hit;                   // the line a search found, UINT64_MAX: none
 };
 
-void pane_draw(struct pane *p, grid *g, rect area);
+// Before it is drawn there: no further down than what there is fills it.
+void pane_settle(struct pane *p, rect area);
+void pane_draw(const struct pane *p, grid *g);
 void pane_scroll(struct pane *p, int64_t rows);
 void pane_to(struct pane *p, uint64_t line); // to the first row
 void pane_to_end(struct pane *p);

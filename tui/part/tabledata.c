@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/rowset.h"
 #include "base/str.h"
 #include "tui/grid/utf8.h"
 #include "tui/part/filter.h"
@@ -104,7 +105,7 @@ static void weigh(const tabledata *t, struct table_row *r)
         r->worth = -(double)r->created; // the youngest has the least age
         r->has_worth = true;
     } else if (t->sort >= 0) {
-        r->has_worth = table_worth(r->cells[t->sort], &r->worth);
+        r->has_worth = tablevalue_worth(r->cells[t->sort], &r->worth);
     }
 }
 
@@ -227,7 +228,7 @@ static struct table_row *row_new(const tabledata *t, const cJSON *columns, const
     size_t at[TABLE_COLUMNS], uid, name;
     AUTO_BUF texts = {0}, words = {0};
     for (int i = 0; i < t->n_columns; i++) {
-        table_entry(columns, json, i, &words);
+        tablevalue_entry(columns, json, i, &words);
         at[i] = texts.len;
         buf_add(&texts, buf_cstr(&words), words.len + 1);
     }
@@ -274,14 +275,14 @@ static void load_columns(tabledata *t, const cJSON *table)
 {
     const cJSON *columns = json_get(table, "columns");
     drop_columns(t);
-    t->n_columns = table_width(table, TABLE_COLUMNS);
+    t->n_columns = tablevalue_width(table, TABLE_COLUMNS);
     t->columns = mem_array((size_t)t->n_columns + 1, sizeof *t->columns);
-    t->age = table_age_column(table);
+    t->age = tablevalue_age_column(table);
     for (int i = 0; i < t->n_columns; i++) {
         struct column_of *c = &t->columns[i];
-        c->name = mem_strdup(table_column(columns, i));
+        c->name = mem_strdup(tablevalue_column(columns, i));
         c->name_width = text_width(c->name, strlen(c->name), 0);
-        c->keep = table_keeps(table, c->name);
+        c->keep = tablevalue_keeps(table, c->name);
     }
 }
 
@@ -318,7 +319,7 @@ void tabledata_change(tabledata *t, const cJSON *rows)
         struct table_row *was = uid ? find(t, uid) : NULL, *r = NULL;
         if (was)
             hide(t, was);
-        if (!json_bool_or(row, "deleted", false)) {
+        if (!json_bool_or(row, "deleted", false) && (was || t->total < ROWSET_TABLE)) {
             r = row_new(t, columns, row);
             r->number = was ? was->number : ++t->came;
         }

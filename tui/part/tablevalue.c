@@ -10,13 +10,13 @@
 #include <math.h>
 #include <string.h>
 
-const char *table_column(const cJSON *columns, int i)
+const char *tablevalue_column(const cJSON *columns, int i)
 {
     const cJSON *column = cJSON_GetArrayItem(columns, i);
     return cJSON_IsString(column) ? column->valuestring : json_str_or(column, "name", "");
 }
 
-int table_width(const cJSON *table, int most)
+int tablevalue_width(const cJSON *table, int most)
 {
     const cJSON *columns = json_get(table, "columns"), *rows = json_get(table, "rows");
     const cJSON *first = rows ? rows->child : NULL;
@@ -26,11 +26,11 @@ int table_width(const cJSON *table, int most)
     return n < most ? n : most;
 }
 
-void table_entry(const cJSON *columns, const cJSON *row, int i, buf *out)
+void tablevalue_entry(const cJSON *columns, const cJSON *row, int i, buf *out)
 {
     const cJSON *cells = cJSON_IsArray(row) ? row : json_get(row, "cells");
     const cJSON *value =
-        cells ? cJSON_GetArrayItem(cells, i) : json_get(row, table_column(columns, i));
+        cells ? cJSON_GetArrayItem(cells, i) : json_get(row, tablevalue_column(columns, i));
     buf_clear(out);
     if (cJSON_IsString(value))
         buf_str(out, value->valuestring);
@@ -41,7 +41,7 @@ void table_entry(const cJSON *columns, const cJSON *row, int i, buf *out)
             out->data[k] = ' ';
 }
 
-bool table_keeps(const cJSON *table, const char *column)
+bool tablevalue_keeps(const cJSON *table, const char *column)
 {
     const cJSON *k;
     cJSON_ArrayForEach(k, json_get(table, "keep"))
@@ -52,17 +52,17 @@ bool table_keeps(const cJSON *table, const char *column)
     return false;
 }
 
-int table_age_column(const cJSON *table)
+int tablevalue_age_column(const cJSON *table)
 {
     const cJSON *columns = json_get(table, "columns");
     const char *age = json_str(table, "age");
     int n = age ? cJSON_GetArraySize(columns) : 0, i = 0;
-    while (i < n && !str_eq(table_column(columns, i), age))
+    while (i < n && !str_eq(tablevalue_column(columns, i), age))
         i++;
     return i < n ? i : -1;
 }
 
-bool table_age(const cJSON *row, int64_t now, buf *out)
+bool tablevalue_age(const cJSON *row, int64_t now, buf *out)
 {
     int64_t created;
     const char *words = json_str(row, "created");
@@ -90,7 +90,7 @@ static double unit(const char *s, size_t n)
     return 0;
 }
 
-bool table_worth(const char *words, double *worth)
+bool tablevalue_worth(const char *words, double *worth)
 {
     *worth = 0;
     if (!isdigit((unsigned char)*words) && *words != '-' && *words != '.')
@@ -130,7 +130,7 @@ static bool has_any(const char *words, const char *const *list, size_t n)
 }
 
 // One word, or several without blanks between ("Init:CrashLoopBackOff"): sentences say too much.
-style table_look(const char *words)
+style tablevalue_look(const char *words)
 {
     static const char *const good[] = {"Running", "Completed", "Succeeded", "True", "ok", "Ready",
         "Active", "Bound", "Available", "Normal"};

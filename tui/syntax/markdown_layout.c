@@ -451,7 +451,8 @@ size_t markdown_lines(const markdown *m)
 struct ansi_line markdown_line(const markdown *m, size_t i)
 {
     const struct row *r = &m->rows[i];
-    return (struct ansi_line){buf_cstr(&m->text) + r->from, r->n, m->spans + r->span, r->n_spans};
+    const struct ansi_span *spans = m->spans ? m->spans + r->span : NULL;
+    return (struct ansi_line){buf_cstr(&m->text) + r->from, r->n, spans, r->n_spans};
 }
 
 size_t markdown_source(const markdown *m, size_t i)

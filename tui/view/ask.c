@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 // A question of the kernel: an effect to be allowed, or a text that a cell wants. Esc puts it off;
 // it stays open, and A comes back to it.
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "tui/bench/questions.h"
+#include "tui/bench/remote.h"
 #include "tui/part/dialog.h"
 #include "tui/part/line.h"
-#include "tui/view/view.h"
+#include "tui/view/views.h"
 
 #include <string.h>
-
-enum { PAUSE_MS = 400 };
 
 struct ask_view {
     view head;
@@ -19,17 +18,9 @@ struct ask_view {
     struct scroll scroll;
 };
 
-static cJSON *find(const bench *b, int64_t ask)
-{
-    cJSON *q = b->asks->child;
-    while (q && json_int_or(q, "ask", 0) != ask)
-        q = q->next;
-    return q;
-}
-
 static const cJSON *question(const struct ask_view *v)
 {
-    return find(v->head.bench, v->ask);
+    return question_by_id(v->head.bench, v->ask);
 }
 
 static bool is_text(const cJSON *q)
@@ -81,7 +72,7 @@ static char *title_of(bench *b, const cJSON *q)
     if (slot_cell(b, at)->title)
         buf_str(&name, slot_cell(b, at)->title);
     else
-        notebook_cell_name(fold_notebook(b->fold), at, &name);
+        notebook_cell_name(fold_notebook(bench_fold(b)), at, &name);
     return is_text(q) ? str_fmt("%s asks", buf_cstr(&name))
                       : str_fmt("%s: may it do this?", buf_cstr(&name));
 }
@@ -122,33 +113,57 @@ static char *question_words(const cJSON *q)
     return mem_strndup(all, end ? (size_t)(end + 1 - all) : strlen(all));
 }
 
-static void draw_question(struct ask_view *v, const cJSON *q, grid *g, rect area)
+// A question as a dialog, with what it borrows.
+struct asked {
+    struct dialog dialog;
+    struct dialog_row *rows;
+    char *title, *context, *words;
+    buf keys, brief;
+};
+
+static void asked_of(const struct ask_view *v, const cJSON *q, struct asked *a)
 {
     const cJSON *effect = json_get(q, "effect");
     size_t most = 5 + (size_t)cJSON_GetArraySize(json_get(effect, "objects")), n = 0;
-    AUTO_FREE struct dialog_row *rows = mem_array(most, sizeof *rows);
-    AUTO_FREE char *title = title_of(v->head.bench, q);
-    AUTO_FREE char *context = str_fmt("%s%s", json_str_or(effect, "context", ""),
-        json_bool_or(effect, "sandbox", false) ? " (the run's own sandbox)" : "");
-    AUTO_BUF keys = {0}, brief = {0};
-    AUTO_FREE char *words = question_words(q);
-    add_row(rows, &n, NULL, words, (style){0});
-    n += effect_rows(effect, context, rows + n);
+    *a = (struct asked){.rows = mem_array(most, sizeof *a->rows),
+        .title = title_of(v->head.bench, q),
+        .context = str_fmt("%s%s", json_str_or(effect, "context", ""),
+            json_bool_or(effect, "sandbox", false) ? " (the run's own sandbox)" : ""),
+        .words = question_words(q)};
+    add_row(a->rows, &n, NULL, a->words, (style){0});
+    n += effect_rows(effect, a->context, a->rows + n);
     if (is_text(q))
-        buf_str(&keys, "Enter answers   Esc later");
+        buf_str(&a->keys, "Enter answers   Esc later");
     else
-        choice_keys(q, false, &keys);
+        choice_keys(q, false, &a->keys);
     if (!is_text(q))
-        choice_keys(q, true, &brief);
-    rect input = dialog_show(g, area,
-        &(struct dialog){.title = title,
-            .rows = rows,
-            .n = n,
-            .keys = buf_cstr(&keys),
-            .short_keys = brief.len ? buf_cstr(&brief) : NULL,
-            .frame = str_eq(json_str(effect, "class"), "destructive") ? LOOK_ERROR : LOOK_ACCENT,
-            .input = is_text(q),
-            .scroll = &v->scroll});
+        choice_keys(q, true, &a->brief);
+    a->dialog = (struct dialog){.title = a->title,
+        .rows = a->rows,
+        .n = n,
+        .keys = buf_cstr(&a->keys),
+        .short_keys = a->brief.len ? buf_cstr(&a->brief) : NULL,
+        .frame = str_eq(json_str(effect, "class"), "destructive") ? LOOK_ERROR : LOOK_ACCENT,
+        .input = is_text(q),
+        .scroll = &v->scroll};
+}
+
+static void asked_done(struct asked *a)
+{
+    buf_done(&a->keys);
+    buf_done(&a->brief);
+    free(a->rows);
+    free(a->title);
+    free(a->context);
+    free(a->words);
+}
+
+static void draw_question(const struct ask_view *v, const cJSON *q, grid *g, rect area)
+{
+    struct asked a;
+    asked_of(v, q, &a);
+    rect input = dialog_show(g, area, &a.dialog);
+    asked_done(&a);
     if (!is_text(q))
         return;
     int x = grid_print(g, input, input.x, input.y, LOOK_ACCENT, "> ");
@@ -156,15 +171,27 @@ static void draw_question(struct ask_view *v, const cJSON *q, grid *g, rect area
         json_bool_or(q, "secret", false));
 }
 
-static unsigned mode(view *view_)
+static unsigned mode(const view *view_)
 {
-    const cJSON *q = question((struct ask_view *)view_);
+    const cJSON *q = question((const struct ask_view *)view_);
     return q && is_text(q) ? MODE_LINE : MODE_VIEW;
 }
 
-static void draw(view *view_, grid *g, rect area)
+static void settle(view *view_, rect area)
 {
     struct ask_view *v = (struct ask_view *)view_;
+    const cJSON *q = question(v);
+    struct asked a;
+    if (!q)
+        return;
+    asked_of(v, q, &a);
+    dialog_settle(area, &a.dialog, &v->scroll);
+    asked_done(&a);
+}
+
+static void draw(const view *view_, grid *g, rect area)
+{
+    const struct ask_view *v = (const struct ask_view *)view_;
     const cJSON *q = question(v);
     if (q)
         draw_question(v, q, g, area);
@@ -174,25 +201,20 @@ static void draw(view *view_, grid *g, rect area)
 
 static void answer(struct ask_view *v, const char *value)
 {
-    bench *b = v->head.bench;
-    if (!remote_ready(b, false))
-        return;
-    remote_answer(b, v->ask, value);
-    cJSON_Delete(cJSON_DetachItemViaPointer(b->asks, find(b, v->ask)));
-    view_pop(&v->head);
+    if (question_answer(v->head.bench, v->ask, value))
+        view_pop(&v->head);
 }
 
 static bool act(view *view_, enum action a)
 {
     struct ask_view *v = (struct ask_view *)view_;
     bench *b = v->head.bench;
-    cJSON *q = find(b, v->ask);
+    const cJSON *q = question(v);
     if (a == ACT_BACK && q) {
-        json_set_bool(q, "later", true);
+        question_put_off(b, v->ask);
         bench_say(b, "it waits for an answer: A asks again");
     } else if (a == ACT_INTERRUPT) {
-        if (q)
-            json_set_bool(q, "later", true); // it goes with the cell
+        question_put_off(b, v->ask); // it goes with the cell
         remote_interrupt(b);
         view_pop(view_);
         return true;
@@ -206,7 +228,7 @@ static bool act(view *view_, enum action a)
         return true;
     }
     if (q && is_text(q))
-        return line_act(v->answer, a, &b->clipboard, json_bool_or(q, "secret", false));
+        return line_act(v->answer, a, bench_clipboard(b), json_bool_or(q, "secret", false));
     uint32_t c = a == ACT_YES ? 'y' : a == ACT_ALWAYS ? 'a' : a == ACT_DENY ? 'n' : 0;
     if (c && choice_of(q, c))
         answer(v, choice_of(q, c));
@@ -250,6 +272,13 @@ static void done(view *view_)
     line_free(((struct ask_view *)view_)->answer);
 }
 
+void ask_push(bench *b, int64_t ask)
+{
+    struct ask_view *v = view_push(b, &ask_view_ops, sizeof *v);
+    v->ask = ask;
+    v->answer = line_new("");
+}
+
 static const struct binding bindings[] = {
     {MODE_VIEW, "y", ACT_YES},
     {MODE_VIEW, "a", ACT_ALWAYS},
@@ -270,52 +299,10 @@ const struct view_ops ask_view_ops = {.name = "question",
     .keys = &keys,
     .overlay = true,
     .mode = mode,
+    .settle = settle,
     .draw = draw,
     .act = act,
     .type = type,
     .paste = paste,
     .hint = hint,
     .done = done};
-
-// A question that comes up under a typing hand would be answered by it: it waits for a pause, and
-// for the end of a dialog or of editing.
-static bool may_interrupt(const bench *b)
-{
-    return !b->top->ops->overlay && view_mode(b->top) != MODE_EDIT;
-}
-
-static int64_t pause_left(const bench *b)
-{
-    int64_t left = b->typed_at + PAUSE_MS * CLOCK_MS - clock_mono();
-    return left > 0 ? left : 0;
-}
-
-static cJSON *next_question(const bench *b, bool again)
-{
-    cJSON *q = b->asks->child;
-    while (q && json_bool_or(q, "later", false) && !again)
-        q = q->next;
-    return q;
-}
-
-int ask_wait_ms(const bench *b)
-{
-    bool due = !b->incoming && may_interrupt(b) && next_question(b, false);
-    return due ? (int)(pause_left(b) / CLOCK_MS) + 1 : -1;
-}
-
-bool ask_offer(bench *b, bool again)
-{
-    cJSON *q = next_question(b, again);
-    if (!q || b->incoming || (!again && (!may_interrupt(b) || pause_left(b) > 0)))
-        return q != NULL;
-    json_set_bool(q, "later", false);
-    struct ask_view *v = view_push(b, &ask_view_ops, sizeof *v);
-    v->ask = json_int_or(q, "ask", 0);
-    v->answer = line_new("");
-    if (json_str(q, "cell")) { // the cell that asks is what there is to look at
-        free(b->select);
-        b->select = mem_strdup(json_str(q, "cell"));
-    }
-    return true;
-}

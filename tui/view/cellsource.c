@@ -6,6 +6,7 @@
 #include "tui/grid/utf8.h"
 #include "tui/syntax/markdown_layout.h"
 #include "tui/view/cellview.h"
+#include "tui/view/drawing.h"
 
 #include <string.h>
 
@@ -22,33 +23,35 @@ int cellview_numbers(bench *b, size_t i, bool numbers)
 // A text cell as it is read, laid out when it or the width has changed; NULL: it shows its source.
 static const markdown *rendered(bench *b, size_t i, int width)
 {
-    struct slot *s = b->slots[i];
-    const text *t = edit_text(s->edit);
-    if (slot_cell(b, i)->kind != CELL_MARKDOWN || b->edited == s)
+    struct slot *s = slot_at(b, i);
+    struct drawing *d = slot_drawing(s);
+    const text *t = edit_text(slot_edit(s));
+    if (slot_cell(b, i)->kind != CELL_MARKDOWN || slot_is_edited(b, s))
         return NULL;
     width = width - CELL_INDENT < READ_WIDTH ? width - CELL_INDENT : READ_WIDTH;
-    if (!s->rendered || s->rendered_width != width || s->rendered_text != text_revision(t)) {
+    if (!d->rendered || d->rendered_width != width || d->rendered_text != text_revision(t)) {
         AUTO_BUF words = {0};
         text_all(t, &words);
-        markdown_free(s->rendered);
-        s->rendered = markdown_new(buf_cstr(&words), words.len, width, b->ascii);
-        s->rendered_width = width;
-        s->rendered_text = text_revision(t);
+        markdown_free(d->rendered);
+        d->rendered = markdown_new(buf_cstr(&words), words.len, width, bench_ascii(b));
+        d->rendered_width = width;
+        d->rendered_text = text_revision(t);
     }
-    return markdown_lines(s->rendered) ? s->rendered : NULL;
+    return markdown_lines(d->rendered) ? d->rendered : NULL;
 }
 
 int cellsource_rows(bench *b, size_t i, int width)
 {
-    struct slot *s = b->slots[i];
-    const markdown *m = s->input_folded ? NULL : rendered(b, i, width);
-    return s->input_folded ? 1 : m ? (int)markdown_lines(m) : (int)text_lines(edit_text(s->edit));
+    struct slot *s = slot_at(b, i);
+    bool folded = slot_drawing(s)->input_folded;
+    const markdown *m = folded ? NULL : rendered(b, i, width);
+    return folded ? 1 : m ? (int)markdown_lines(m) : (int)text_lines(edit_text(slot_edit(s)));
 }
 
 int cellsource_row(bench *b, size_t i, int width, size_t line)
 {
     const markdown *m = rendered(b, i, width);
-    if (b->slots[i]->input_folded)
+    if (slot_drawing(slot_at(b, i))->input_folded)
         return 0;
     if (!m)
         return (int)line;
@@ -75,13 +78,14 @@ static void restyle(
 static void draw_hits(bench *b, grid *g, rect clip, int x, int y, const char *words, size_t n)
 {
     struct needle needle = {0};
-    size_t at = 0;
-    if (!b->marks || b->search.len == 0)
+    const char *searched = bench_searched(b);
+    size_t at = 0, length = strlen(searched);
+    if (!bench_marks(b) || length == 0)
         return;
-    needle_set(&needle, buf_cstr(&b->search), b->search.len);
+    needle_set(&needle, searched, length);
     for (const char *hit; (hit = needle_find(&needle, words + at, n - at));) {
         size_t from = (size_t)(hit - words);
-        at = from + b->search.len;
+        at = from + length;
         restyle(g, clip, x, y, words, from, at, look_hit);
     }
     needle_done(&needle);
@@ -91,9 +95,9 @@ static void draw_selection(grid *g, rect clip, const struct slot *s, size_t line
 {
     pos from, to;
     size_t n;
-    if (!edit_selection(s->edit, &from, &to) || line < from.line || line > to.line)
+    if (!edit_selection(slot_edit(s), &from, &to) || line < from.line || line > to.line)
         return;
-    const char *words = text_line(edit_text(s->edit), line, &n);
+    const char *words = text_line(edit_text(slot_edit(s)), line, &n);
     size_t a = line == from.line ? from.byte : 0, z = line == to.line ? to.byte : n;
     restyle(g, clip, x, y, words, a, z, LOOK_SELECTED);
     if (line < to.line)
@@ -122,16 +126,16 @@ static int64_t error_line(struct slot *s, const struct run_cell *r)
 static void draw_edges(bench *b, grid *g, rect body, int y, int scroll, const char *words, size_t n)
 {
     if (scroll > 0 && n)
-        grid_print(g, body, body.x, y, LOOK_DIM, b->ascii ? "<" : "‹");
+        grid_print(g, body, body.x, y, LOOK_DIM, bench_ascii(b) ? "<" : "‹");
     if (text_width(words, n, 0) - scroll > body.w)
-        grid_print(g, body, body.x + body.w - 1, y, LOOK_DIM, b->ascii ? ">" : "›");
+        grid_print(g, body, body.x + body.w - 1, y, LOOK_DIM, bench_ascii(b) ? ">" : "›");
 }
 
 static void draw_line(
     bench *b, grid *g, rect area, size_t i, size_t line, int y, const struct cell_look *look)
 {
-    struct slot *s = b->slots[i];
-    const text *t = edit_text(s->edit);
+    struct slot *s = slot_at(b, i);
+    const text *t = edit_text(slot_edit(s));
     int numbers = cellview_numbers(b, i, look->numbers);
     bool failed = error_line(s, slot_run(b, i)) == (int64_t)line + 1;
     if (numbers)
@@ -140,26 +144,27 @@ static void draw_line(
         grid_print(g, area, area.x + 1, y, LOOK_ERROR, "✗");
     rect body = rect_clip((rect){area.x + CELL_INDENT + numbers, area.y, area.w, area.h}, area);
     int x = body.x - look->scroll;
-    size_t n, dirty = text_take_dirty(edit_text(s->edit));
+    size_t n, dirty = text_take_dirty(edit_text(slot_edit(s)));
     struct span spans[SYNTAX_SPANS];
     const char *words = text_line(t, line, &n);
     if (dirty != SIZE_MAX)
-        syntax_cache_touch(s->syntax, dirty);
-    size_t count = syntax_cache_spans(s->syntax, s->language, line_of, t, line, spans);
+        syntax_cache_touch(slot_drawing(s)->syntax, dirty);
+    size_t count =
+        syntax_cache_spans(slot_drawing(s)->syntax, slot_language(s), line_of, t, line, spans);
     grid_put(g, body, x, y, words, n, (style){0});
     for (size_t k = 0; k < count; k++)
         restyle(g, body, x, y, words, spans[k].from, spans[k].to, syntax_style(spans[k].class));
     if (failed)
         restyle(g, body, x, y, words, strspn(words, " \t"), n, (style){.attrs = ATTR_UNDERLINE});
     draw_hits(b, g, body, x, y, words, n);
-    if (look->editing || b->marks)
+    if (look->editing || bench_marks(b))
         draw_selection(g, body, s, line, x, y);
     draw_edges(b, g, body, y, look->scroll, words, n);
     if (!look->editing)
         return;
     draw_brackets(g, body, look, line, x, y, words);
-    if (edit_cursor(s->edit).line == line)
-        grid_set_cursor(g, x + cursor_column(t, edit_cursor(s->edit)), y);
+    if (edit_cursor(slot_edit(s)).line == line)
+        grid_set_cursor(g, x + cursor_column(t, edit_cursor(slot_edit(s))), y);
 }
 
 static void draw_read(bench *b, grid *g, rect area, const markdown *m, size_t row, int y)
@@ -177,7 +182,7 @@ static void draw_read(bench *b, grid *g, rect area, const markdown *m, size_t ro
 static void draw_folded(bench *b, grid *g, rect area, size_t i, int y)
 {
     size_t n;
-    const text *t = edit_text(b->slots[i]->edit);
+    const text *t = edit_text(slot_edit(slot_at(b, i)));
     const char *first = text_line(t, 0, &n);
     int x = area.x + CELL_INDENT;
     x += grid_put_short(g, area, x, y, area.w - CELL_INDENT - 16, first, n, LOOK_DIM);
@@ -189,7 +194,7 @@ void cellsource_draw(
     bench *b, grid *g, rect area, size_t i, int row, int y, const struct cell_look *look)
 {
     const markdown *m = rendered(b, i, area.w);
-    if (b->slots[i]->input_folded)
+    if (slot_drawing(slot_at(b, i))->input_folded)
         draw_folded(b, g, area, i, y);
     else if (m)
         draw_read(b, g, area, m, (size_t)row, y);

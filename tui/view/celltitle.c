@@ -2,6 +2,7 @@
 // The title line of a cell: its state, its name, and at the right what it is and how it went.
 #include "base/clock.h"
 #include "base/str.h"
+#include "tui/bench/questions.h"
 #include "tui/grid/utf8.h"
 #include "tui/view/cellview.h"
 
@@ -24,23 +25,12 @@ static bool is_live(const struct run_cell *r)
     return false;
 }
 
-static bool is_asking(const bench *b, const char *id)
-{
-    const cJSON *q;
-    cJSON_ArrayForEach(q, b->asks)
-    {
-        if (str_eq(json_str(q, "cell"), id))
-            return true;
-    }
-    return false;
-}
-
 // [?] it waits for an answer; [*] bright: it runs, dim: it waits for its turn.
 static style state_text(const bench *b, size_t i, char *out, size_t size)
 {
-    struct slot *s = b->slots[i];
+    struct slot *s = slot_at(b, i);
     const struct run_cell *r = slot_run(b, i);
-    bool runs = r && r->state == STATE_RUNNING, asks = runs && is_asking(b, s->id);
+    bool runs = r && r->state == STATE_RUNNING, asks = runs && question_of_cell(b, slot_id(s));
     if (runs || (r && r->state == STATE_QUEUED)) {
         snprintf(out, size, asks ? "[?]" : "[*]");
         return runs ? style_over(LOOK_WARN, LOOK_BOLD) : LOOK_DIM;

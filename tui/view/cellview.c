@@ -5,6 +5,8 @@
 //                                                                           an empty row
 #include "tui/view/cellview.h"
 
+#include "tui/view/drawing.h"
+
 enum { OUTPUT_INDENT = 4 };
 
 static int title_rows(bench *b, size_t i)
@@ -16,7 +18,7 @@ static int shown_rows(bench *b, size_t i, int width)
 {
     bool code = slot_cell(b, i)->kind == CELL_CODE; // what it left as one comes back with it
     int rows = code ? output_rows(b, i, width - OUTPUT_INDENT) : 0;
-    return rows && b->slots[i]->output_folded ? 1 : rows;
+    return rows && slot_drawing(slot_at(b, i))->output_folded ? 1 : rows;
 }
 
 int cellview_rows(bench *b, size_t i, int width)
@@ -33,7 +35,7 @@ static void draw_output(bench *b, grid *g, rect area, size_t i, int row, int y)
 {
     const grid *out = output_grid(b, i, area.w - OUTPUT_INDENT);
     grid_print(g, area, area.x + CELL_INDENT, y, LOOK_DIM, "│");
-    if (b->slots[i]->output_folded)
+    if (slot_drawing(slot_at(b, i))->output_folded)
         grid_print(
             g, area, area.x + OUTPUT_INDENT, y, LOOK_DIM, "⋯ %d rows of output", grid_area(out).h);
     else

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// One cell in rows: its title line, its source, its output, an empty row. Nothing is owned.
+// One cell in rows: its title line, its source, its output, an empty row. What is drawn once and
+// kept is in the slot's drawing.
 #pragma once
+#include "tui/bench/slots.h"
 #include "tui/view/view.h"
 
 struct cell_look {
@@ -26,3 +28,8 @@ int cellsource_rows(bench *b, size_t i, int width);
 int cellsource_row(bench *b, size_t i, int width, size_t line); // of a line of its text
 void cellsource_draw(
     bench *b, grid *g, rect area, size_t i, int row, int y, const struct cell_look *look);
+
+// output.c: a cell's output, drawn anew when it has changed; NULL: it has none. Its rows are known
+// after it is forgotten, too.
+const grid *output_grid(bench *b, size_t i, int width);
+int output_rows(bench *b, size_t i, int width);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A display that draws itself on the full screen: progress and its curves, a plot.
+#include "tui/bench/remote.h"
 #include "tui/part/canvas.h"
 #include "tui/view/open.h"
+#include "tui/view/views.h"
 
 enum { HEAD_ROWS = 3 };
 
@@ -10,11 +12,11 @@ struct chart_view {
     int64_t display;
 };
 
-static void draw(view *view_, grid *g, rect area)
+static void draw(const view *view_, grid *g, rect area)
 {
-    struct chart_view *v = (struct chart_view *)view_;
+    const struct chart_view *v = (const struct chart_view *)view_;
     bench *b = view_->bench;
-    const struct output *o = fold_display(b->fold, v->display);
+    const struct output *o = fold_display(bench_fold(b), v->display);
     AUTO_BUF place = {0};
     open_place(b, NULL, v->display, &place);
     int x = grid_print(g, area, area.x + 1, area.y, LOOK_BOLD, "%s%s",
@@ -29,7 +31,7 @@ static void draw(view *view_, grid *g, rect area)
                                                                                        : rows;
     grid *own = grid_new(area.w - 2, area.h - 1);
     struct canvas c = {
-        .grid = own, .w = area.w - 2, .ascii = b->ascii, .plot_rows = rows > 3 ? rows : 3};
+        .grid = own, .w = area.w - 2, .ascii = bench_ascii(b), .plot_rows = rows > 3 ? rows : 3};
     canvas_bundle(&c, o->data, o->live, 0);
     for (int y = 0; y < area.h - 1; y++)
         grid_blit(g, area, area.x + 1, area.y + 1 + y, own, y);
@@ -47,6 +49,12 @@ static bool act(view *v, enum action a)
     return true;
 }
 
+void chart_push(bench *b, int64_t display)
+{
+    struct chart_view *v = view_push(b, &chart_view_ops, sizeof *v);
+    v->display = display;
+}
+
 static const struct binding bindings[] = {
     {MODE_VIEW, "Tab", ACT_VIEW_NEXT},
     {MODE_VIEW, "S-Tab", ACT_VIEW_PREVIOUS},
@@ -61,9 +69,3 @@ static const struct binding bindings[] = {
 };
 static const struct keymap keys = KEYMAP(bindings);
 const struct view_ops chart_view_ops = {.name = "chart", .keys = &keys, .draw = draw, .act = act};
-
-void chart_push(bench *b, int64_t display)
-{
-    struct chart_view *v = view_push(b, &chart_view_ops, sizeof *v);
-    v->display = display;
-}

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Names that could stand at the cursor, in a list beside it. Typing narrows it; what belongs to no
 // name closes it and goes on to the cell.
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "tui/grid/utf8.h"
 #include "tui/part/scroll.h"
-#include "tui/view/view.h"
+#include "tui/view/views.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -31,11 +30,11 @@ struct complete_view {
 static const char *typed(const struct complete_view *v, struct slot **slot, size_t *n)
 {
     *slot = slot_by_id(v->head.bench, v->cell, NULL);
-    pos at = *slot ? edit_cursor((*slot)->edit) : (pos){0};
+    pos at = *slot ? edit_cursor(slot_edit(*slot)) : (pos){0};
     if (!*slot || at.line != v->from.line || at.byte < v->from.byte)
         return NULL;
     *n = at.byte - v->from.byte;
-    return text_line(edit_text((*slot)->edit), at.line, NULL) + v->from.byte;
+    return text_line(edit_text(slot_edit(*slot)), at.line, NULL) + v->from.byte;
 }
 
 // false: none is left, or there is no place for it.
@@ -54,9 +53,8 @@ static bool narrow(struct complete_view *v)
 
 static void insert(bench *b, struct slot *s, const char *words, size_t n)
 {
-    edit_insert(s->edit, words, n);
-    b->edited_at = clock_mono();
-    b->dirty = true;
+    edit_insert(slot_edit(s), words, n);
+    slot_typed(b);
 }
 
 static void accept(struct complete_view *v)
@@ -86,31 +84,42 @@ static int widest(const struct complete_view *v)
     return w < WIDTH ? w : WIDTH;
 }
 
-// Below the cursor where there is room for it, else above, and within the screen.
-static rect place(const struct complete_view *v, rect area, int typed_columns)
+// Below the cursor where there is room for it, else above, and within the screen. false: there is
+// no cursor, or nothing is typed there any more.
+static bool place(const struct complete_view *v, rect area, rect *box)
 {
-    const bench *b = v->head.bench;
+    struct slot *s;
+    size_t length;
+    int caret_x, caret_y;
+    const char *words = typed(v, &s, &length);
+    if (!words || !bench_caret(v->head.bench, &caret_x, &caret_y))
+        return false;
     int n = v->scroll.n < ROWS ? (int)v->scroll.n : ROWS, w = widest(v) + 2;
-    int below = area.y + area.h - b->caret_y - 1, above = b->caret_y - area.y;
+    int below = area.y + area.h - caret_y - 1, above = caret_y - area.y;
     bool down = below >= n || below >= above;
     n = n < (down ? below : above) ? n : down ? below : above;
     w = w < area.w ? w : area.w;
-    int x = b->caret_x - typed_columns - 1;
+    int x = caret_x - text_width(words, length, 0) - 1;
     x = x + w > area.x + area.w ? area.x + area.w - w : x;
-    return (rect){x < area.x ? area.x : x, down ? b->caret_y + 1 : b->caret_y - n, w, n};
+    *box = (rect){x < area.x ? area.x : x, down ? caret_y + 1 : caret_y - n, w, n};
+    return true;
 }
 
-static void draw(view *view_, grid *g, rect area)
+static void settle(view *view_, rect area)
 {
     struct complete_view *v = (struct complete_view *)view_;
-    const bench *b = v->head.bench;
-    struct slot *s;
-    size_t n;
-    const char *words = typed(v, &s, &n);
-    if (!words || b->caret_x < 0)
+    rect box;
+    if (place(v, area, &box))
+        scroll_fit(&v->scroll, v->scroll.n, box.h);
+}
+
+static void draw(const view *view_, grid *g, rect area)
+{
+    const struct complete_view *v = (const struct complete_view *)view_;
+    int caret_x, caret_y;
+    rect box;
+    if (!place(v, area, &box))
         return;
-    rect box = place(v, area, text_width(words, n, 0));
-    scroll_fit(&v->scroll, v->scroll.n, box.h);
     for (int y = 0; y < box.h && v->scroll.top + (size_t)y < v->scroll.n; y++) {
         size_t i = v->scroll.top + (size_t)y;
         style look = i == v->scroll.at ? LOOK_BOLD : LOOK_SELECTED;
@@ -124,15 +133,16 @@ static void draw(view *view_, grid *g, rect area)
             grid_put(g, row, row.x + row.w - 1 - kind, row.y, name->kind, strlen(name->kind),
                 style_over(look, LOOK_DIM));
     }
-    grid_set_cursor(g, b->caret_x, b->caret_y);
+    bench_caret(v->head.bench, &caret_x, &caret_y);
+    grid_set_cursor(g, caret_x, caret_y);
 }
 
 static void delete_back(struct complete_view *v)
 {
     struct slot *s;
     size_t n;
-    if (typed(v, &s, &n) && edit_act(s->edit, ACT_DELETE_BACK, &v->head.bench->clipboard))
-        v->head.bench->edited_at = clock_mono();
+    if (typed(v, &s, &n) && edit_act(slot_edit(s), ACT_DELETE_BACK, bench_clipboard(v->head.bench)))
+        slot_typed(v->head.bench);
     if (!narrow(v))
         view_pop(&v->head);
 }
@@ -170,15 +180,12 @@ static void type(view *view_, key k)
             view_pop(view_);
         return;
     }
-    view_pop(view_);
-    bench_key_now(b, k);
+    view_pop_key(view_, k);
 }
 
 static void paste(view *view_, const char *words, size_t n)
 {
-    bench *b = view_->bench;
-    view_pop(view_);
-    bench_paste_now(b, words, n);
+    view_pop_paste(view_, words, n);
 }
 
 static void free_names(struct name *names, size_t n)
@@ -202,29 +209,6 @@ static void hint(const view *v, buf *out)
 {
     buf_str(out, "Tab the next, Enter takes it, Esc closes");
 }
-
-static const struct binding bindings[] = {
-    {MODE_VIEW, "Tab", ACT_ROW_NEXT},
-    {MODE_VIEW, "Down", ACT_ROW_NEXT},
-    {MODE_VIEW, "S-Tab", ACT_ROW_PREVIOUS},
-    {MODE_VIEW, "Up", ACT_ROW_PREVIOUS},
-    {MODE_VIEW, "PgDn", ACT_PAGE_DOWN},
-    {MODE_VIEW, "PgUp", ACT_PAGE_UP},
-    {MODE_VIEW, "Enter", ACT_ACCEPT},
-    {MODE_VIEW, "Backspace", ACT_DELETE_BACK},
-    {MODE_VIEW, "Esc", ACT_BACK},
-    {MODE_VIEW, "C-c", ACT_BACK},
-};
-static const struct keymap keys = KEYMAP(bindings);
-const struct view_ops complete_view_ops = {.name = "names",
-    .keys = &keys,
-    .overlay = true,
-    .draw = draw,
-    .act = act,
-    .type = type,
-    .paste = paste,
-    .hint = hint,
-    .done = done};
 
 // What all names begin with.
 static size_t common(const struct name *names, size_t n)
@@ -258,8 +242,8 @@ static struct name *read_names(
 
 void complete_push(bench *b, struct slot *s, pos from, const cJSON *reply)
 {
-    size_t n, given = edit_cursor(s->edit).byte - from.byte;
-    const char *words = text_line(edit_text(s->edit), from.line, NULL) + from.byte;
+    size_t n, given = edit_cursor(slot_edit(s)).byte - from.byte;
+    const char *words = text_line(edit_text(slot_edit(s)), from.line, NULL) + from.byte;
     struct name *names =
         read_names(json_get(reply, "matches"), json_get(reply, "kinds"), words, given, &n);
     size_t same = common(names, n);
@@ -272,10 +256,34 @@ void complete_push(bench *b, struct slot *s, pos from, const cJSON *reply)
         return;
     }
     struct complete_view *v = view_push(b, &complete_view_ops, sizeof *v);
-    v->cell = mem_strdup(s->id);
+    v->cell = mem_strdup(slot_id(s));
     v->from = from;
     v->names = names;
     v->n = n;
     v->shown = mem_array(n, sizeof *v->shown);
     narrow(v);
 }
+
+static const struct binding bindings[] = {
+    {MODE_VIEW, "Tab", ACT_ROW_NEXT},
+    {MODE_VIEW, "Down", ACT_ROW_NEXT},
+    {MODE_VIEW, "S-Tab", ACT_ROW_PREVIOUS},
+    {MODE_VIEW, "Up", ACT_ROW_PREVIOUS},
+    {MODE_VIEW, "PgDn", ACT_PAGE_DOWN},
+    {MODE_VIEW, "PgUp", ACT_PAGE_UP},
+    {MODE_VIEW, "Enter", ACT_ACCEPT},
+    {MODE_VIEW, "Backspace", ACT_DELETE_BACK},
+    {MODE_VIEW, "Esc", ACT_BACK},
+    {MODE_VIEW, "C-c", ACT_BACK},
+};
+static const struct keymap keys = KEYMAP(bindings);
+const struct view_ops complete_view_ops = {.name = "names",
+    .keys = &keys,
+    .overlay = true,
+    .settle = settle,
+    .draw = draw,
+    .act = act,
+    .type = type,
+    .paste = paste,
+    .hint = hint,
+    .done = done};

@@ -5,8 +5,9 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "tui/bench/command.h"
 #include "tui/part/dialog.h"
-#include "tui/view/view.h"
+#include "tui/view/views.h"
 
 struct conflict_view {
     view head;
@@ -23,10 +24,10 @@ static bool too_early(struct conflict_view *v)
     return v->quiet - was < PAUSE_MS * CLOCK_MS;
 }
 
-static void draw(view *view_, grid *g, rect area)
+static void draw(const view *view_, grid *g, rect area)
 {
-    struct conflict_view *v = (struct conflict_view *)view_;
-    const char *path = v->path ? v->path : v->head.bench->path;
+    const struct conflict_view *v = (const struct conflict_view *)view_;
+    const char *path = v->path ? v->path : bench_path(v->head.bench);
     AUTO_FREE char *name = path_basename(path ? path : "");
     AUTO_FREE char *words = str_fmt(v->exists ? "%s is there already.\no  overwrite it\n"
                                               : "o  overwrite %s\n"
@@ -75,6 +76,15 @@ static void done(view *view_)
     free(((struct conflict_view *)view_)->path);
 }
 
+void conflict_push(bench *b, const char *path, bool exists, bool leave)
+{
+    struct conflict_view *v = view_push(b, &conflict_view_ops, sizeof *v);
+    v->path = mem_strdup(path);
+    v->exists = exists;
+    v->leave = leave;
+    v->quiet = clock_mono();
+}
+
 static const struct binding bindings[] = {
     {MODE_VIEW, "o", ACT_OVERWRITE},
     {MODE_VIEW, "r", ACT_RELOAD},
@@ -94,12 +104,3 @@ const struct view_ops conflict_view_ops = {.name = "saving",
     .type = type,
     .hint = hint,
     .done = done};
-
-void conflict_push(bench *b, const char *path, bool exists, bool leave)
-{
-    struct conflict_view *v = view_push(b, &conflict_view_ops, sizeof *v);
-    v->path = mem_strdup(path);
-    v->exists = exists;
-    v->leave = leave;
-    v->quiet = clock_mono();
-}

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "tui/part/filter.h"
 #include "tui/part/scroll.h"
-#include "tui/view/view.h"
+#include "tui/view/views.h"
 
 #include <string.h>
 
@@ -94,14 +94,25 @@ static void draw_row(const struct row *row, grid *g, rect area, int y)
         g, area, area.x + 2 + keys, y, area.w - keys - 2, words, strlen(words), (style){0});
 }
 
-static void draw(view *view_, grid *g, rect area)
+// Rows of a column.
+static size_t column_rows(const struct help_view *v, rect area)
+{
+    return area.w >= TWO_COLUMNS ? (v->n + 1) / 2 : v->n;
+}
+
+static void settle(view *view_, rect area)
 {
     struct help_view *v = (struct help_view *)view_;
+    scroll_fit_text(&v->scroll, column_rows(v, area), area.h - 1);
+}
+
+static void draw(const view *view_, grid *g, rect area)
+{
+    const struct help_view *v = (const struct help_view *)view_;
     bool two = area.w >= TWO_COLUMNS;
-    size_t half = two ? (v->n + 1) / 2 : v->n;
+    size_t half = column_rows(v, area);
     rect body = {area.x, area.y + 1, two ? area.w / 2 : area.w, area.h - 1};
     rect right = {area.x + body.w, body.y, area.w - body.w, body.h};
-    scroll_fit_text(&v->scroll, half, body.h);
     int x =
         grid_print(g, area, area.x + 1, area.y, LOOK_ACCENT, "Keys: %s", v->head.below->ops->name);
     if (*filter_text(&v->filter))
@@ -117,15 +128,15 @@ static void draw(view *view_, grid *g, rect area)
     filter_draw(&v->filter, g, (rect){area.x, area.y + area.h - 1, area.w, 1});
 }
 
-static unsigned mode(view *v)
+static unsigned mode(const view *v)
 {
-    return filter_mode(&((struct help_view *)v)->filter);
+    return filter_mode(&((const struct help_view *)v)->filter);
 }
 
 static bool act(view *view_, enum action a)
 {
     struct help_view *v = (struct help_view *)view_;
-    if (filter_act(&v->filter, a, &view_->bench->clipboard)) {
+    if (filter_act(&v->filter, a, bench_clipboard(view_->bench))) {
         find(v);
         return true;
     }
@@ -152,22 +163,6 @@ static void done(view *view_)
     filter_done(&v->filter);
     free(v->rows);
 }
-
-static const struct binding bindings[] = {
-    {MODE_VIEW, "/", ACT_FILTER},
-    {MODE_VIEW, "?", ACT_BACK},
-    {MODE_VIEW, "F1", ACT_BACK},
-};
-static const struct keymap keys = KEYMAP(bindings);
-const struct view_ops help_view_ops = {.name = "help",
-    .keys = &keys,
-    .more = &scroll_keys,
-    .mode = mode,
-    .draw = draw,
-    .act = act,
-    .type = type,
-    .paste = paste,
-    .done = done};
 
 void help_push(bench *b)
 {
@@ -226,3 +221,20 @@ void bench_document_keys(buf *out)
     for (size_t i = 0; i < ARRAY_LEN(places); i++)
         document(out, places[i].title, places[i].ops, places[i].mode);
 }
+
+static const struct binding bindings[] = {
+    {MODE_VIEW, "/", ACT_FILTER},
+    {MODE_VIEW, "?", ACT_BACK},
+    {MODE_VIEW, "F1", ACT_BACK},
+};
+static const struct keymap keys = KEYMAP(bindings);
+const struct view_ops help_view_ops = {.name = "help",
+    .keys = &keys,
+    .more = &scroll_keys,
+    .mode = mode,
+    .settle = settle,
+    .draw = draw,
+    .act = act,
+    .type = type,
+    .paste = paste,
+    .done = done};

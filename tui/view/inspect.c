@@ -3,7 +3,7 @@
 // closes it and goes on to the cell.
 #include "base/mem.h"
 #include "tui/part/dialog.h"
-#include "tui/view/view.h"
+#include "tui/view/views.h"
 
 struct inspect_view {
     view head;
@@ -11,23 +11,46 @@ struct inspect_view {
     struct scroll scroll;
 };
 
-static void draw(view *view_, grid *g, rect area)
+// On the side of the cursor that has more room.
+static rect place(const struct inspect_view *v, rect area)
+{
+    int x, y;
+    bench_caret(v->head.bench, &x, &y);
+    int below = area.y + area.h - y - 1, above = y - area.y;
+    if (y >= 0 && below >= above)
+        return (rect){area.x, y + 1, area.w, below};
+    if (y >= 0)
+        area.h = above;
+    return area;
+}
+
+static struct dialog dialog_of(const struct inspect_view *v, struct dialog_row *row)
+{
+    *row = (struct dialog_row){.text = v->words};
+    return (struct dialog){.title = "What it is",
+        .rows = row,
+        .n = 1,
+        .keys = "Esc closes",
+        .frame = LOOK_ACCENT,
+        .scroll = &v->scroll};
+}
+
+static void settle(view *view_, rect area)
 {
     struct inspect_view *v = (struct inspect_view *)view_;
-    const bench *b = v->head.bench;
-    int x = b->caret_x, y = b->caret_y, below = area.y + area.h - y - 1, above = y - area.y;
-    if (y >= 0 && below >= above)
-        area = (rect){area.x, y + 1, area.w, below};
-    else if (y >= 0)
-        area.h = above;
-    struct dialog_row row = {.text = v->words};
-    dialog_show(g, area,
-        &(struct dialog){.title = "What it is",
-            .rows = &row,
-            .n = 1,
-            .keys = "Esc closes",
-            .frame = LOOK_ACCENT,
-            .scroll = &v->scroll});
+    struct dialog_row row;
+    struct dialog d = dialog_of(v, &row);
+    dialog_settle(place(v, area), &d, &v->scroll);
+}
+
+static void draw(const view *view_, grid *g, rect area)
+{
+    const struct inspect_view *v = (const struct inspect_view *)view_;
+    struct dialog_row row;
+    struct dialog d = dialog_of(v, &row);
+    int x, y;
+    dialog_show(g, place(v, area), &d);
+    bench_caret(v->head.bench, &x, &y);
     grid_set_cursor(g, x, y);
 }
 
@@ -38,16 +61,12 @@ static bool act(view *view_, enum action a)
 
 static void type(view *view_, key k)
 {
-    bench *b = view_->bench;
-    view_pop(view_);
-    bench_key_now(b, k);
+    view_pop_key(view_, k);
 }
 
 static void paste(view *view_, const char *words, size_t n)
 {
-    bench *b = view_->bench;
-    view_pop(view_);
-    bench_paste_now(b, words, n);
+    view_pop_paste(view_, words, n);
 }
 
 static void done(view *view_)
@@ -58,6 +77,12 @@ static void done(view *view_)
 static void hint(const view *v, buf *out)
 {
     buf_str(out, "Esc closes");
+}
+
+void inspect_push(bench *b, const char *words)
+{
+    struct inspect_view *v = view_push(b, &inspect_view_ops, sizeof *v);
+    v->words = mem_strdup(words);
 }
 
 static const struct binding bindings[] = {
@@ -72,15 +97,10 @@ static const struct keymap keys = KEYMAP(bindings);
 const struct view_ops inspect_view_ops = {.name = "documentation",
     .keys = &keys,
     .overlay = true,
+    .settle = settle,
     .draw = draw,
     .act = act,
     .type = type,
     .paste = paste,
     .hint = hint,
     .done = done};
-
-void inspect_push(bench *b, const char *words)
-{
-    struct inspect_view *v = view_push(b, &inspect_view_ops, sizeof *v);
-    v->words = mem_strdup(words);
-}

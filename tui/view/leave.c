@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Leaving: at once when there is nothing to decide; else what is unsaved is asked about. What runs
-// goes on, and the shell is told how to come back.
+// What becomes of unsaved changes, asked when one leaves. What runs goes on, and the shell is told
+// how to come back.
+#include "tui/bench/command.h"
 #include "tui/part/dialog.h"
-#include "tui/view/view.h"
+#include "tui/view/views.h"
 
-static void draw(view *v, grid *g, rect area)
+static void draw(const view *v, grid *g, rect area)
 {
     static const char with[] = "s  save and leave\n"
                                "d  discard them and leave\n"
@@ -14,7 +15,7 @@ static void draw(view *v, grid *g, rect area)
                                   "s  save and leave\n"
                                   "d  discard them and leave\n"
                                   "Esc  stay";
-    dialog_draw(g, area, "Unsaved changes", v->bench->client ? with : without, "", NULL);
+    dialog_draw(g, area, "Unsaved changes", bench_has_kernel(v->bench) ? with : without, "", NULL);
 }
 
 static void hint(const view *v, buf *out)
@@ -32,6 +33,11 @@ static bool act(view *v, enum action a)
     return true;
 }
 
+void leave_push(bench *b)
+{
+    view_push(b, &leave_view_ops, sizeof(view));
+}
+
 static const struct binding bindings[] = {
     {MODE_VIEW, "s", ACT_SAVE_QUIT},
     {MODE_VIEW, "d", ACT_DISCARD_QUIT},
@@ -44,13 +50,3 @@ static const struct binding bindings[] = {
 static const struct keymap keys = KEYMAP(bindings);
 const struct view_ops leave_view_ops = {
     .name = "leaving", .keys = &keys, .overlay = true, .draw = draw, .act = act, .hint = hint};
-
-void leave_push(bench *b)
-{
-    remote_flush(b);
-    bool unsaved = b->client ? !b->saved : orphan_unsaved(b);
-    if (!unsaved || b->read_only)
-        leave_now(b, false);
-    else
-        view_push(b, &leave_view_ops, sizeof(view));
-}

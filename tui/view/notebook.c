@@ -2,14 +2,13 @@
 // The notebook: cells one below the other, one of them selected, or edited. What is drawn starts at
 // row `top_row` of cell `top` and ends with the screen, so its length costs nothing.
 #include "tui/view/notebook.h"
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "tui/grid/utf8.h"
 
 #include <string.h>
 
-static int rows(struct notebook_view *v, size_t i)
+static int rows(const struct notebook_view *v, size_t i)
 {
     return cellview_rows(v->head.bench, i, v->area.w);
 }
@@ -20,14 +19,14 @@ void notebook_scroll(struct notebook_view *v, int n)
     v->top_row += n;
     while (v->top_row < 0 && v->top > 0)
         v->top_row += rows(v, --v->top);
-    while (v->top + 1 < b->n_slots && v->top_row >= rows(v, v->top))
+    while (v->top + 1 < slot_count(b) && v->top_row >= rows(v, v->top))
         v->top_row -= rows(v, v->top++);
-    int last = b->n_slots ? rows(v, v->top) - 1 : 0;
+    int last = slot_count(b) ? rows(v, v->top) - 1 : 0;
     v->top_row = v->top_row < 0 ? 0 : v->top_row > last ? last : v->top_row;
 }
 
 // Screen row of a cell's row; beyond the screen's height when it is below.
-static int screen_row(struct notebook_view *v, size_t i, int row)
+static int screen_row(const struct notebook_view *v, size_t i, int row)
 {
     if (i < v->top)
         return -1;
@@ -58,9 +57,9 @@ void notebook_show(struct notebook_view *v, size_t i, int from, int n)
 static void keep_cursor(struct notebook_view *v)
 {
     bench *b = v->head.bench;
-    struct slot *s = b->slots[v->at];
-    pos p = edit_cursor(s->edit);
-    int column = cursor_column(edit_text(s->edit), p);
+    struct slot *s = slot_at(b, v->at);
+    pos p = edit_cursor(slot_edit(s));
+    int column = cursor_column(edit_text(slot_edit(s)), p);
     int room = v->area.w - CELL_INDENT - cellview_numbers(b, v->at, v->numbers) - 2;
     if (column < v->scroll + 1)
         v->scroll = column > 0 ? column - 1 : 0;
@@ -75,7 +74,7 @@ static void keep_cursor(struct notebook_view *v)
 static void anchor(struct notebook_view *v)
 {
     bench *b = v->head.bench;
-    const char *id = v->at < b->n_slots ? b->slots[v->at]->id : NULL;
+    const char *id = v->at < slot_count(b) ? slot_id(slot_at(b, v->at)) : NULL;
     if (v->anchor && id && str_eq(v->anchor, id))
         return;
     free(v->anchor);
@@ -86,40 +85,33 @@ static void anchor(struct notebook_view *v)
 void notebook_follow(struct notebook_view *v)
 {
     bench *b = v->head.bench;
-    size_t last = b->n_slots ? b->n_slots - 1 : 0, now;
+    size_t last = slot_count(b) ? slot_count(b) - 1 : 0, now;
+    const pos *cursor;
     if (v->anchor && slot_by_id(b, v->anchor, &now)) {
         size_t mark = v->mark + now - v->at; // may wrap around
         v->mark = mark <= last ? mark : now;
         v->at = now;
-    } else if (v->anchor && v->editing && !b->select) {
+    } else if (v->anchor && v->editing && !bench_selects(b)) {
         v->editing = false;
         bench_say(b, "the cell has been deleted");
     }
-    if (b->select && slot_by_id(b, b->select, &v->at)) {
+    if (bench_take_selected(b, &v->at, &cursor)) {
         v->mark = v->at;
         v->keep = true;
-        free(STEAL(b->select));
-        if (b->rescued && v->editing)
-            edit_set_cursor(b->slots[v->at]->edit, b->rescue_cursor);
-        b->rescued = false;
+        if (cursor && v->editing)
+            edit_set_cursor(slot_edit(slot_at(b, v->at)), *cursor);
     }
     v->at = v->at > last ? last : v->at;
     v->mark = v->mark > last ? last : v->mark;
     v->top = v->top > last ? last : v->top;
-    v->editing = v->editing && b->n_slots;
-    b->edited = v->editing ? b->slots[v->at] : NULL;
+    v->editing = v->editing && slot_count(b);
+    slot_set_edited(b, v->editing ? slot_at(b, v->at) : NULL);
     anchor(v);
 }
 
-static void settle(struct notebook_view *v)
+// What is to be kept on the screen comes there.
+static void keep_selected(struct notebook_view *v)
 {
-    bench *b = v->head.bench;
-    notebook_follow(v);
-    if (b->n_slots == 0)
-        return;
-    notebook_scroll(v, 0);
-    if (!v->keep)
-        return;
     int n = rows(v, v->at) - 1;
     if (v->editing)
         keep_cursor(v);
@@ -129,34 +121,53 @@ static void settle(struct notebook_view *v)
         notebook_show(v, v->at, 0, n);
 }
 
-static void draw(view *view_, grid *g, rect area)
+// Of all the others' outputs, only the rows are remembered.
+static void find_last(struct notebook_view *v)
+{
+    bench *b = v->head.bench;
+    int y = -v->top_row;
+    for (size_t i = v->top; i < slot_count(b) && y < v->area.h; y += rows(v, i++))
+        v->last = i;
+    slot_forget_outputs(b, v->top, v->last + 1);
+}
+
+static void settle(view *view_, rect area)
 {
     struct notebook_view *v = (struct notebook_view *)view_;
-    bench *b = v->head.bench;
     v->area = area;
-    settle(v);
+    notebook_follow(v);
+    if (slot_count(v->head.bench)) {
+        notebook_scroll(v, 0);
+        if (v->keep)
+            keep_selected(v);
+    }
+    find_last(v);
+}
+
+static void draw(const view *view_, grid *g, rect area)
+{
+    const struct notebook_view *v = (const struct notebook_view *)view_;
+    bench *b = v->head.bench;
     size_t lo = v->at < v->mark ? v->at : v->mark, hi = v->at < v->mark ? v->mark : v->at;
     int row = v->top_row, y = area.y;
-    for (size_t i = v->top; i < b->n_slots && y < area.y + area.h; i++, row = 0) {
+    for (size_t i = v->top; i < slot_count(b) && y < area.y + area.h; i++, row = 0) {
         struct cell_look look = {.selected = i >= lo && i <= hi,
             .editing = v->editing && i == v->at,
             .numbers = v->numbers,
             .scroll = v->editing && i == v->at ? v->scroll : 0};
-        edit *e = b->slots[i]->edit;
+        edit *e = slot_edit(slot_at(b, i));
         if (look.editing)
             look.paired =
                 cursor_bracket(edit_text(e), edit_cursor(e), &look.pair[0], &look.pair[1]);
-        v->last = i;
         for (int n = rows(v, i); row < n && y < area.y + area.h; row++, y++)
             cellview_draw(b, g, area, i, row, y, &look);
     }
-    output_forget(b, v->top, v->last + 1);
-    if (b->n_slots == 0)
+    if (slot_count(b) == 0)
         grid_print(g, area, area.x + CELL_INDENT, area.y, LOOK_DIM,
             "No cells yet: b inserts one, ? shows all keys");
 }
 
-static unsigned mode(view *v)
+static unsigned mode(const view *v)
 {
     return ((struct notebook_view *)v)->editing ? MODE_EDIT : MODE_COMMAND;
 }
@@ -177,12 +188,12 @@ static void typed(struct notebook_view *v, const char *words, size_t n, bool pas
     notebook_follow(v);
     if (!v->editing)
         return;
-    struct slot *s = b->slots[v->at];
+    struct slot *s = slot_at(b, v->at);
     if (pasted)
-        edit_paste(s->edit, words, n);
+        edit_paste(slot_edit(s), words, n);
     else
-        edit_type(s->edit, words, n);
-    b->edited_at = clock_mono();
+        edit_type(slot_edit(s), words, n);
+    slot_typed(b);
     v->keep = true;
 }
 
@@ -214,8 +225,8 @@ static int wait_ms(const view *view_)
 {
     const struct notebook_view *v = (const struct notebook_view *)view_;
     const bench *b = view_->bench;
-    for (size_t i = v->top; i < b->n_slots && i <= v->last; i++)
-        if (b->slots[i]->ages && !b->slots[i]->output_folded)
+    for (size_t i = v->top; i < slot_count(b) && i <= v->last; i++)
+        if (slot_drawing(slot_at(b, i))->ages && !slot_drawing(slot_at(b, i))->output_folded)
             return 1000;
     return -1;
 }
@@ -225,10 +236,17 @@ static void done(view *v)
     free(((struct notebook_view *)v)->anchor);
 }
 
-static const struct view_ops ops = {
+void notebook_push(bench *b)
+{
+    struct notebook_view *v = view_push(b, &notebook_view_ops, sizeof *v);
+    v->keep = true;
+}
+
+const struct view_ops notebook_view_ops = {
     .name = "notebook",
     .keys = &notebook_keys,
     .mode = mode,
+    .settle = settle,
     .draw = draw,
     .wait_ms = wait_ms,
     .act = act,
@@ -237,9 +255,3 @@ static const struct view_ops ops = {
     .heard = heard,
     .done = done,
 };
-
-void notebook_push(bench *b)
-{
-    struct notebook_view *v = view_push(b, &ops, sizeof *v);
-    v->keep = true;
-}

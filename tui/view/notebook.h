@@ -2,8 +2,10 @@
 // What the notebook view's drawing (notebook.c) and its actions (notebook_act.c) share. Private to
 // them.
 #pragma once
+#include "tui/bench/structure.h"
 #include "tui/view/cellview.h"
-#include "tui/view/structure.h"
+#include "tui/view/drawing.h"
+#include "tui/view/views.h"
 
 struct notebook_view {
     view head;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // What the notebook's actions do to the selection, to the cells and to their text.
-#include "base/clock.h"
 #include "base/str.h"
+#include "tui/bench/remote.h"
 #include "tui/view/notebook.h"
 #include "tui/view/open.h"
 
 static void select_cell(struct notebook_view *v, size_t i, bool extend)
 {
     bench *b = v->head.bench;
-    v->at = i < b->n_slots ? i : b->n_slots ? b->n_slots - 1 : 0;
+    v->at = i < slot_count(b) ? i : slot_count(b) ? slot_count(b) - 1 : 0;
     v->follow = false;
     if (!extend)
         v->mark = v->at;
@@ -19,18 +19,18 @@ static void select_cell(struct notebook_view *v, size_t i, bool extend)
 static void edit_cell(struct notebook_view *v, bool on)
 {
     bench *b = v->head.bench;
-    if (on && b->read_only) { // it would lead nowhere
+    if (on && bench_read_only(b)) { // it would lead nowhere
         remote_ready(b, true);
         return;
     }
-    v->editing = on && b->n_slots;
-    b->edited = v->editing ? b->slots[v->at] : NULL;
+    v->editing = on && slot_count(b);
+    slot_set_edited(b, v->editing ? slot_at(b, v->at) : NULL);
     v->follow = v->follow && !on;
     v->mark = v->at;
     v->scroll = 0;
     v->keep = true;
     if (v->editing)
-        b->slots[v->at]->input_folded = false;
+        slot_drawing(slot_at(b, v->at))->input_folded = false;
     else
         remote_flush(b);
 }
@@ -47,7 +47,7 @@ static void advance(struct notebook_view *v, bool insert)
 {
     bench *b = v->head.bench;
     edit_cell(v, false);
-    if (insert || v->at + 1 >= b->n_slots)
+    if (insert || v->at + 1 >= slot_count(b))
         structure_insert(b, v->at + 1);
     else
         select_cell(v, v->at + 1, false);
@@ -71,13 +71,13 @@ static bool act_running(struct notebook_view *v, enum action a)
         advance(v, true);
         return true;
     case ACT_RUN_ALL:
-        run_cells(v, 0, b->n_slots);
+        run_cells(v, 0, slot_count(b));
         return true;
     case ACT_RUN_ABOVE:
         run_cells(v, 0, v->at);
         return true;
     case ACT_RUN_BELOW:
-        run_cells(v, v->at, b->n_slots);
+        run_cells(v, v->at, slot_count(b));
         return true;
     case ACT_CLEAR_OUTPUT:
         remote_clear(b, lo, hi + 1);
@@ -107,7 +107,7 @@ static bool act_moving(struct notebook_view *v, enum action a)
         return true;
     case ACT_CELL_LAST:
     case ACT_EXTEND_LAST:
-        select_cell(v, b->n_slots, extend);
+        select_cell(v, slot_count(b), extend);
         return true;
     case ACT_PAGE_UP:
     case ACT_PAGE_DOWN:
@@ -130,12 +130,12 @@ static void fold_cells(struct notebook_view *v, bool input)
 {
     bench *b = v->head.bench;
     size_t lo = v->at < v->mark ? v->at : v->mark, hi = v->at < v->mark ? v->mark : v->at;
-    for (size_t i = lo; i <= hi && i < b->n_slots; i++) {
-        struct slot *first = b->slots[lo], *s = b->slots[i];
+    for (size_t i = lo; i <= hi && i < slot_count(b); i++) {
+        struct drawing *first = slot_drawing(slot_at(b, lo)), *d = slot_drawing(slot_at(b, i));
         if (input)
-            s->input_folded = i == lo ? !s->input_folded : first->input_folded;
+            d->input_folded = i == lo ? !d->input_folded : first->input_folded;
         else
-            s->output_folded = i == lo ? !s->output_folded : first->output_folded;
+            d->output_folded = i == lo ? !d->output_folded : first->output_folded;
     }
     v->keep = true;
 }
@@ -143,7 +143,7 @@ static void fold_cells(struct notebook_view *v, bool input)
 static bool act_looking(struct notebook_view *v, enum action a)
 {
     bench *b = v->head.bench;
-    struct slot *s = b->n_slots ? b->slots[v->at] : NULL;
+    struct slot *s = slot_count(b) ? slot_at(b, v->at) : NULL;
     switch ((int)a) {
     case ACT_EDIT:
         edit_cell(v, true);
@@ -159,11 +159,11 @@ static bool act_looking(struct notebook_view *v, enum action a)
         fold_cells(v, a == ACT_FOLD_INPUT);
         return true;
     case ACT_SEARCH_CLEAR:
-        b->marks = false;
+        bench_show_marks(b, false);
         return true;
     case ACT_OPEN_OUTPUT:
         if (s)
-            open_output(b, s->id);
+            open_output(b, slot_id(s));
         return true;
     case ACT_PALETTE:
         prompt_push(b, PROMPT_PALETTE, "");
@@ -181,12 +181,13 @@ static bool search_cell(
     struct notebook_view *v, size_t i, bool first, bool backwards, pos *start, pos *end)
 {
     const bench *b = v->head.bench;
-    struct slot *s = b->slots[i];
-    const text *t = edit_text(s->edit);
+    struct slot *s = slot_at(b, i);
+    const text *t = edit_text(slot_edit(s));
     pos from = backwards ? text_end(t) : (pos){0}, to;
-    if (first && !(edit_selection(s->edit, &from, &to) && backwards)) // else before what it found
-        from = edit_cursor(s->edit);
-    if (!cursor_search(t, from, buf_cstr(&b->search), backwards, start, end))
+    if (first &&
+        !(edit_selection(slot_edit(s), &from, &to) && backwards)) // else before what it found
+        from = edit_cursor(slot_edit(s));
+    if (!cursor_search(t, from, bench_searched(b), backwards, start, end))
         return false;
     int side = pos_compare(*start, from);
     return !first || (backwards ? side < 0 : side > 0); // else it went around
@@ -196,9 +197,10 @@ static bool search_cell(
 static bool search(struct notebook_view *v, bool backwards)
 {
     bench *b = v->head.bench;
-    size_t n = b->n_slots;
-    b->marks = b->search.len > 0;
-    for (size_t step = 0; b->marks && n && step <= n; step++) {
+    size_t n = slot_count(b);
+    bool any = *bench_searched(b);
+    bench_show_marks(b, any);
+    for (size_t step = 0; any && n && step <= n; step++) {
         size_t i = (v->at + (backwards ? n - step % n : step)) % n;
         pos start, end;
         if (!search_cell(v, i, step == 0, backwards, &start, &end))
@@ -208,15 +210,15 @@ static bool search(struct notebook_view *v, bool backwards)
             bench_say(b, "the search went around to the %s", backwards ? "end" : "start");
         if (i != v->at)
             select_cell(v, i, false);
-        b->slots[i]->input_folded = false;
-        edit_select(b->slots[i]->edit, start, end);
+        slot_drawing(slot_at(b, i))->input_folded = false;
+        edit_select(slot_edit(slot_at(b, i)), start, end);
         v->mark = v->at;
         v->keep = v->editing;
         notebook_show(v, i, cellview_source_row(b, i, v->area.w, start.line), 1);
         return true;
     }
-    if (b->marks)
-        bench_say(b, "“%s” is nowhere", buf_cstr(&b->search));
+    if (any)
+        bench_say(b, "“%s” is nowhere", bench_searched(b));
     else
         bench_say(b, "nothing is searched for yet: / searches");
     return true;
@@ -225,30 +227,32 @@ static bool search(struct notebook_view *v, bool backwards)
 static bool act_editing(struct notebook_view *v, enum action a)
 {
     bench *b = v->head.bench;
-    struct slot *s = b->slots[v->at];
-    uint64_t was = text_revision(edit_text(s->edit));
+    struct slot *s = slot_at(b, v->at);
+    uint64_t was = text_revision(edit_text(slot_edit(s)));
     v->keep = true;
-    edit_set_page(s->edit, v->area.h > 2 ? (size_t)v->area.h - 2 : 1);
+    edit_set_page(slot_edit(s), v->area.h > 2 ? (size_t)v->area.h - 2 : 1);
     if (a == ACT_SPLIT) {
         structure_split(b, v->at);
         v->keep = true;
         return true;
     }
     bool looks = (a == ACT_INSERT_TAB || a == ACT_INSPECT) && lookup_ask(b, s, a == ACT_INSPECT);
-    bool done = looks || edit_act(s->edit, a, &b->clipboard);
+    a = a == ACT_INSPECT ? ACT_UNINDENT : a; // where there is no name
+    bool done = looks || edit_act(slot_edit(s), a, bench_clipboard(b));
     if (!done && (a == ACT_UP || a == ACT_DOWN)) {
         size_t to = a == ACT_UP ? (v->at ? v->at - 1 : 0) : v->at + 1;
-        if (to == v->at || to >= b->n_slots)
+        if (to == v->at || to >= slot_count(b))
             return true;
         remote_flush(b);
         select_cell(v, to, false);
-        struct slot *next = b->slots[to];
-        next->input_folded = false;
-        edit_set_cursor(next->edit, a == ACT_UP ? text_end(edit_text(next->edit)) : (pos){0});
+        struct slot *next = slot_at(b, to);
+        slot_drawing(next)->input_folded = false;
+        edit_set_cursor(
+            slot_edit(next), a == ACT_UP ? text_end(edit_text(slot_edit(next))) : (pos){0});
         return true;
     }
-    if (text_revision(edit_text(s->edit)) != was)
-        b->edited_at = clock_mono();
+    if (text_revision(edit_text(slot_edit(s))) != was)
+        slot_typed(b);
     return done;
 }
 

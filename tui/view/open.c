@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "tui/view/views.h"
 
 enum { THINGS = 64 };
 #define KIND(name) "application/vnd.firesteel." name "+json"
@@ -58,7 +59,8 @@ const char *open_name(const cJSON *bundle)
 
 static const struct run_cell *find_cell(const bench *b, const char *id, int64_t display)
 {
-    return id ? fold_cell_by_id(b->fold, id, NULL) : fold_display_cell(b->fold, display);
+    return id ? fold_cell_by_id(bench_fold(b), id, NULL)
+              : fold_display_cell(bench_fold(b), display);
 }
 
 static void find_things(const struct run_cell *r, struct things *all)

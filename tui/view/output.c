@@ -6,7 +6,8 @@
 #include "base/str.h"
 #include "script/journal/spool.h"
 #include "tui/part/canvas.h"
-#include "tui/view/view.h"
+#include "tui/view/cellview.h"
+#include "tui/view/drawing.h"
 
 #include <string.h>
 
@@ -46,7 +47,7 @@ static void draw_spooled(bench *b, struct canvas *c, const char *name, uint64_t 
 {
     err e = {0};
     uint64_t near = to > from && to - from > TAIL_BYTES ? to - TAIL_BYTES : from;
-    spool *s = spool_open(b->spool_dir ? b->spool_dir : "", name, &e);
+    spool *s = spool_open(bench_spool_dir(b) ? bench_spool_dir(b) : "", name, &e);
     AUTO_BUF bytes = {0};
     if (s && spool_read(s, near, to, &bytes, &e) == 0) {
         size_t start = tail_start(bytes.data, bytes.len, near == from);
@@ -176,52 +177,44 @@ static void draw_all(bench *b, struct canvas *c, const struct run_cell *run)
 }
 
 // A whole drawing is cut out of one large grid, which is blank between two.
-static void draw_slot(bench *b, struct slot *s, const struct run_cell *run, int width)
+static void draw_slot(bench *b, struct drawing *d, const struct run_cell *run, int width)
 {
-    if (!b->scratch)
-        b->scratch = grid_new(width, ROWS_MAX);
-    if (grid_area(b->scratch).w != width)
-        grid_resize(b->scratch, width, ROWS_MAX);
-    struct canvas c = {.grid = b->scratch, .w = width, .ascii = b->ascii, .now = clock_wall()};
+    grid *scratch = bench_scratch(b, width, ROWS_MAX);
+    struct canvas c = {.grid = scratch, .w = width, .ascii = bench_ascii(b), .now = clock_wall()};
     draw_all(b, &c, run);
-    s->ages = c.aged;
-    s->rows = c.y < ROWS_MAX ? c.y : ROWS_MAX;
-    rect used = {0, 0, width, s->rows};
-    if (s->rows)
-        s->output = grid_new(width, s->rows);
-    for (int y = 0; y < s->rows; y++)
-        grid_blit(s->output, used, 0, y, b->scratch, y);
-    grid_fill(b->scratch, used, ' ', (style){0});
+    d->ages = c.aged;
+    d->rows = c.y < ROWS_MAX ? c.y : ROWS_MAX;
+    rect used = {0, 0, width, d->rows};
+    if (d->rows)
+        d->output = grid_new(width, d->rows);
+    for (int y = 0; y < d->rows; y++)
+        grid_blit(d->output, used, 0, y, scratch, y);
+    grid_fill(scratch, used, ' ', (style){0});
 }
 
 const grid *output_grid(bench *b, size_t i, int width)
 {
-    struct slot *s = b->slots[i];
+    struct slot *s = slot_at(b, i);
+    struct drawing *d = slot_drawing(s);
     const struct run_cell *run = slot_run(b, i);
-    bool same = s->drawn_version == s->version && s->drawn_width == width;
-    if (same && (s->output || !s->rows))
-        return s->output;
-    s->drawn_version = s->version;
-    s->drawn_width = width;
-    s->ages = false;
-    s->rows = 0;
-    grid_free(STEAL(s->output));
+    bool same = d->drawn_version == slot_version(s) && d->drawn_width == width;
+    if (same && (d->output || !d->rows))
+        return d->output;
+    d->drawn_version = slot_version(s);
+    d->drawn_width = width;
+    d->ages = false;
+    d->rows = 0;
+    grid_free(STEAL(d->output));
     if (run && run->n_outputs && width > 0)
-        draw_slot(b, s, run, width);
-    return s->output;
+        draw_slot(b, d, run, width);
+    return d->output;
 }
 
 int output_rows(bench *b, size_t i, int width)
 {
-    const struct slot *s = b->slots[i];
-    if (s->drawn_version != s->version || s->drawn_width != width)
+    struct slot *s = slot_at(b, i);
+    const struct drawing *d = slot_drawing(s);
+    if (d->drawn_version != slot_version(s) || d->drawn_width != width)
         output_grid(b, i, width);
-    return s->rows;
-}
-
-void output_forget(bench *b, size_t from, size_t to)
-{
-    for (size_t i = 0; i < b->n_slots; i++)
-        if (i < from || i >= to)
-            grid_free(STEAL(b->slots[i]->output));
+    return d->rows;
 }

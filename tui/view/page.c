@@ -6,10 +6,12 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/text.h"
+#include "tui/bench/remote.h"
 #include "tui/grid/utf8.h"
 #include "tui/part/filter.h"
 #include "tui/part/pane.h"
 #include "tui/view/open.h"
+#include "tui/view/views.h"
 
 #include <string.h>
 
@@ -37,7 +39,7 @@ static void add_display(struct page_view *v, const struct output *o)
     bench *b = v->head.bench;
     const cJSON *log = json_get(o->data, LOG);
     if (json_str(log, "spool")) {
-        lines_add_spool(v->pane.lines, b->spool_dir, json_str(log, "spool"),
+        lines_add_spool(v->pane.lines, bench_spool_dir(b), json_str(log, "spool"),
             (uint64_t)json_int_or(log, "from", 0), (uint64_t)json_int_or(log, "to", 0), (style){0});
         const char *note = json_str_or(log, "note", "");
         lines_add_text(v->pane.lines, note, strlen(note), LOOK_WARN);
@@ -47,7 +49,7 @@ static void add_display(struct page_view *v, const struct output *o)
     if (lines_keep(v->pane.lines, version))
         return;
     AUTO_BUF shown = {0};
-    output_text(o, b->spool_dir, 0, &shown, NULL);
+    output_text(o, bench_spool_dir(b), 0, &shown, NULL);
     lines_add_text(v->pane.lines, buf_cstr(&shown), shown.len, (style){0});
     lines_set_version(v->pane.lines, version);
 }
@@ -58,7 +60,8 @@ static void add_output(struct page_view *v, const struct output *o)
     if (o->kind == OUTPUT_DISPLAY) {
         add_display(v, o);
     } else if (o->kind == OUTPUT_STREAM && o->spool) {
-        lines_add_spool(v->pane.lines, v->head.bench->spool_dir, o->spool, o->from, o->to, base);
+        lines_add_spool(
+            v->pane.lines, bench_spool_dir(v->head.bench), o->spool, o->from, o->to, base);
     } else if (o->kind == OUTPUT_STREAM) {
         lines_add_text(v->pane.lines, o->text, o->text_n, base);
     } else {
@@ -72,8 +75,8 @@ static unsigned version_now(const struct page_view *v)
 {
     const bench *b = v->head.bench;
     const struct slot *s = v->cell ? slot_by_id(v->head.bench, v->cell, NULL) : NULL;
-    const struct output *o = v->display ? fold_display(b->fold, v->display) : NULL;
-    return s ? s->version : o ? 1 + o->updates : v->words ? 1 : 0;
+    const struct output *o = v->display ? fold_display(bench_fold(b), v->display) : NULL;
+    return s ? slot_version(s) : o ? 1 + o->updates : v->words ? 1 : 0;
 }
 
 static void load(struct page_view *v)
@@ -83,8 +86,8 @@ static void load(struct page_view *v)
     if (now == v->version)
         return;
     v->version = now;
-    const struct run_cell *r = v->cell ? fold_cell_by_id(b->fold, v->cell, NULL) : NULL;
-    const struct output *display = v->display ? fold_display(b->fold, v->display) : NULL;
+    const struct run_cell *r = v->cell ? fold_cell_by_id(bench_fold(b), v->cell, NULL) : NULL;
+    const struct output *display = v->display ? fold_display(bench_fold(b), v->display) : NULL;
     lines_begin(v->pane.lines);
     for (size_t i = 0; r && i < r->n_outputs; i++)
         add_output(v, &r->outputs[i]);
@@ -102,7 +105,7 @@ static void search_on(struct page_view *v, bool backwards)
     uint64_t n = lines_count(p->lines), from = p->hit;
     if (!pane_shows(p, from) && p->top != from)
         from = backwards ? p->top : p->top ? p->top - 1 : n ? n - 1 : 0;
-    lines_search(p->lines, buf_cstr(&v->head.bench->search), from, backwards);
+    lines_search(p->lines, bench_searched(v->head.bench), from, backwards);
     v->working = true;
 }
 
@@ -111,7 +114,7 @@ static void tell_found(struct page_view *v)
     uint64_t hit;
     enum searched what = lines_searched(v->pane.lines, &hit);
     if (what == SEARCH_NOWHERE) {
-        bench_say(v->head.bench, "“%s” is nowhere", buf_cstr(&v->head.bench->search));
+        bench_say(v->head.bench, "“%s” is nowhere", bench_searched(v->head.bench));
         v->again = 0;
     }
     if (what != SEARCH_FOUND)
@@ -136,7 +139,7 @@ static void work(struct page_view *v)
     } while (v->working && clock_mono() < until);
 }
 
-static void draw_title(struct page_view *v, grid *g, rect area)
+static void draw_title(const struct page_view *v, grid *g, rect area)
 {
     AUTO_BUF words = {0};
     const struct pane *p = &v->pane;
@@ -157,7 +160,7 @@ static void draw_title(struct page_view *v, grid *g, rect area)
     grid_put_short(g, area, area.x + 1, area.y, area.w - 1, buf_cstr(&words), words.len, LOOK_BOLD);
 }
 
-static void draw(view *view_, grid *g, rect area)
+static void settle(view *view_, rect area)
 {
     struct page_view *v = (struct page_view *)view_;
     rect body = {area.x, area.y + 1, area.w, area.h - 1 - v->filter.typing};
@@ -166,7 +169,14 @@ static void draw(view *view_, grid *g, rect area)
     v->pane.area = body;
     if (v->follow)
         pane_to_end(&v->pane);
-    pane_draw(&v->pane, g, body);
+    pane_settle(&v->pane, body);
+}
+
+static void draw(const view *view_, grid *g, rect area)
+{
+    const struct page_view *v = (const struct page_view *)view_;
+    rect body = v->pane.area;
+    pane_draw(&v->pane, g);
     draw_title(v, g, area);
     if (lines_count(v->pane.lines) == 0 && !v->working)
         grid_print(g, body, body.x + 1, body.y, LOOK_DIM, "%s",
@@ -176,14 +186,14 @@ static void draw(view *view_, grid *g, rect area)
 
 static void search(struct page_view *v, bool backwards)
 {
-    const buf *words = &v->head.bench->search;
-    bool same = v->searched.text && strcasecmp(v->searched.text, buf_cstr(words)) == 0;
+    const char *words = bench_searched(v->head.bench);
+    bool same = v->searched.text && strcasecmp(v->searched.text, words) == 0;
     v->follow = false;
     if (same && lines_searching(v->pane.lines)) {
         v->again += backwards ? -1 : 1;
         return;
     }
-    needle_set(&v->searched, buf_cstr(words), words->len);
+    needle_set(&v->searched, words, strlen(words));
     v->pane.marked[0] = &v->searched;
     v->again = 0;
     search_on(v, backwards);
@@ -243,7 +253,7 @@ static bool act(view *view_, enum action a)
     struct page_view *v = (struct page_view *)view_;
     struct pane *p = &v->pane;
     load(v);
-    if (filter_act(&v->filter, a, &view_->bench->clipboard)) {
+    if (filter_act(&v->filter, a, bench_clipboard(view_->bench))) {
         refilter(v);
         return true;
     }
@@ -279,9 +289,9 @@ static bool act(view *view_, enum action a)
     return move(v, a);
 }
 
-static unsigned mode(view *v)
+static unsigned mode(const view *v)
 {
-    return filter_mode(&((struct page_view *)v)->filter);
+    return filter_mode(&((const struct page_view *)v)->filter);
 }
 
 static void type(view *view_, key k)
@@ -321,6 +331,42 @@ static void done(view *view_)
     free(v->words);
 }
 
+static struct page_view *push(bench *b, const char *title)
+{
+    struct page_view *v = view_push(b, &page_view_ops, sizeof *v);
+    v->title = mem_strdup(title);
+    v->pane = (struct pane){.lines = lines_new(), .wrap = true, .hit = UINT64_MAX};
+    v->applied = mem_strdup("");
+    v->filter.mark = "&";
+    return v;
+}
+
+void page_push(bench *b, size_t at)
+{
+    const struct run_cell *r = slot_run(b, at);
+    struct page_view *v = push(b, "Output");
+    v->cell = mem_strdup(slot_id(slot_at(b, at)));
+    v->follow = r && r->state == STATE_RUNNING;
+}
+
+void page_push_display(bench *b, int64_t display)
+{
+    const struct output *o = fold_display(bench_fold(b), display);
+    const cJSON *log = o ? json_get(o->data, LOG) : NULL;
+    struct page_view *v = push(b, json_str_or(log, "title", "Output"));
+    v->display = display;
+    v->follow = o && o->live;
+}
+
+void page_push_text(bench *b, const char *title, const char *words)
+{
+    struct page_view *v = push(b, title);
+    bool yaml = str_starts(words, "apiVersion:") || syntax_by_file(title) == SYNTAX_YAML;
+    AUTO_BUF shown = {0};
+    syntax_colour(yaml ? SYNTAX_YAML : SYNTAX_PLAIN, words, &shown);
+    v->words = mem_strdup(buf_cstr(&shown));
+}
+
 static const struct binding bindings[] = {
     {MODE_VIEW, "/", ACT_SEARCH},
     {MODE_VIEW, "n", ACT_SEARCH_NEXT},
@@ -340,6 +386,7 @@ const struct view_ops page_view_ops = {.name = "output",
     .keys = &keys,
     .more = &scroll_keys,
     .mode = mode,
+    .settle = settle,
     .draw = draw,
     .act = act,
     .type = type,
@@ -347,39 +394,3 @@ const struct view_ops page_view_ops = {.name = "output",
     .wait_ms = wait_ms,
     .hint = hint,
     .done = done};
-
-static struct page_view *push(bench *b, const char *title)
-{
-    struct page_view *v = view_push(b, &page_view_ops, sizeof *v);
-    v->title = mem_strdup(title);
-    v->pane = (struct pane){.lines = lines_new(), .wrap = true, .hit = UINT64_MAX};
-    v->applied = mem_strdup("");
-    v->filter.mark = "&";
-    return v;
-}
-
-void page_push(bench *b, size_t at)
-{
-    const struct run_cell *r = slot_run(b, at);
-    struct page_view *v = push(b, "Output");
-    v->cell = mem_strdup(b->slots[at]->id);
-    v->follow = r && r->state == STATE_RUNNING;
-}
-
-void page_push_display(bench *b, int64_t display)
-{
-    const struct output *o = fold_display(b->fold, display);
-    const cJSON *log = o ? json_get(o->data, LOG) : NULL;
-    struct page_view *v = push(b, json_str_or(log, "title", "Output"));
-    v->display = display;
-    v->follow = o && o->live;
-}
-
-void page_push_text(bench *b, const char *title, const char *words)
-{
-    struct page_view *v = push(b, title);
-    bool yaml = str_starts(words, "apiVersion:") || syntax_by_file(title) == SYNTAX_YAML;
-    AUTO_BUF shown = {0};
-    syntax_colour(yaml ? SYNTAX_YAML : SYNTAX_PLAIN, words, &shown);
-    v->words = mem_strdup(buf_cstr(&shown));
-}

@@ -5,7 +5,7 @@
 #include "tui/grid/layout.h"
 #include "tui/grid/utf8.h"
 #include "tui/part/scroll.h"
-#include "tui/view/view.h"
+#include "tui/view/views.h"
 
 #include <string.h>
 
@@ -48,12 +48,17 @@ static void put_row(
         grid_put_short(g, area, x, y, widths[k], cells[k], strlen(cells[k]), st);
 }
 
-static void draw(view *view_, grid *g, rect area)
+static void settle(view *view_, rect area)
 {
     struct pick_view *v = (struct pick_view *)view_;
+    scroll_fit(&v->scroll, v->scroll.n, area.h - 2);
+}
+
+static void draw(const view *view_, grid *g, rect area)
+{
+    const struct pick_view *v = (const struct pick_view *)view_;
     int widths[COLUMNS];
     rect body = {area.x, area.y + 2, area.w, area.h - 2};
-    scroll_fit(&v->scroll, v->scroll.n, body.h);
     measure(v, area.w - 2, widths);
     grid_print(g, area, area.x + 1, area.y, LOOK_ACCENT, "%s", v->title);
     put_row(g, area, area.y + 1, widths, names, LOOK_BOLD);
@@ -69,9 +74,8 @@ static void draw(view *view_, grid *g, rect area)
 static bool act(view *view_, enum action a)
 {
     struct pick_view *v = (struct pick_view *)view_;
-    bench *b = view_->bench;
     if (a == ACT_BACK) {
-        b->ops->quit(b->arg, false);
+        bench_quit(view_->bench);
         return true;
     }
     if (a != ACT_OPEN || v->scroll.n == 0)
@@ -93,14 +97,6 @@ static void done(view *view_)
     free(v->title);
 }
 
-static const struct binding bindings[] = {
-    {MODE_VIEW, "Enter", ACT_OPEN},
-    {MODE_VIEW, "C-c", ACT_BACK},
-};
-static const struct keymap keys = KEYMAP(bindings);
-const struct view_ops pick_view_ops = {
-    .name = "attach", .keys = &keys, .more = &scroll_keys, .draw = draw, .act = act, .done = done};
-
 void pick_push(bench *b, const char *title, const struct pick_row *rows, size_t n,
     void (*picked)(void *arg, size_t row), void *arg)
 {
@@ -117,3 +113,16 @@ void pick_push(bench *b, const char *title, const struct pick_row *rows, size_t 
             v->cells[i * COLUMNS + k] = mem_strdup(cells[k] ? cells[k] : "");
     }
 }
+
+static const struct binding bindings[] = {
+    {MODE_VIEW, "Enter", ACT_OPEN},
+    {MODE_VIEW, "C-c", ACT_BACK},
+};
+static const struct keymap keys = KEYMAP(bindings);
+const struct view_ops pick_view_ops = {.name = "attach",
+    .keys = &keys,
+    .more = &scroll_keys,
+    .settle = settle,
+    .draw = draw,
+    .act = act,
+    .done = done};

@@ -2,7 +2,7 @@
 // A list of runs to choose one of, before a notebook is open: `firesteel attach` where several
 // kernels are alive. It copies what it is given.
 #pragma once
-#include "tui/view/bench.h"
+#include "tui/bench/bench.h"
 
 struct pick_row {
     const char *run, *state, *notebook, *folder, *age;

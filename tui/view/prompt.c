@@ -3,8 +3,9 @@
 // the search.
 #include "base/mem.h"
 #include "base/str.h"
+#include "tui/bench/command.h"
 #include "tui/part/line.h"
-#include "tui/view/view.h"
+#include "tui/view/views.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -96,9 +97,9 @@ static void draw_hit(const struct prompt_view *v, grid *g, rect row, enum action
         g, row, row.x + row.w - hints, row.y, hints - 1, buf_cstr(&hint), hint.len, LOOK_DIM);
 }
 
-static void draw(view *view_, grid *g, rect area)
+static void draw(const view *view_, grid *g, rect area)
 {
-    struct prompt_view *v = (struct prompt_view *)view_;
+    const struct prompt_view *v = (const struct prompt_view *)view_;
     int shown = v->n_hits < SHOWN ? (int)v->n_hits : SHOWN;
     shown = shown > area.h - 2 ? area.h - 2 : shown;
     size_t first = v->at >= (size_t)shown ? v->at - (size_t)shown + 1 : 0;
@@ -136,10 +137,8 @@ static void finish(struct prompt_view *v)
     enum action a = any ? v->hits[v->at] : ACT_NONE;
     view_pop(&v->head);
     if (search) {
-        if (*typed) {
-            buf_clear(&b->search);
-            buf_str(&b->search, typed);
-        }
+        if (*typed)
+            bench_search_for(b, typed);
         bench_act(b, ACT_SEARCH_NEXT);
     } else if (!any) {
         bench_complain(b, "there is no action %s", typed);
@@ -170,7 +169,7 @@ static bool act(view *view_, enum action a)
         }
         break;
     }
-    if (!line_act(v->line, a, &view_->bench->clipboard, false))
+    if (!line_act(v->line, a, bench_clipboard(view_->bench), false))
         return false;
     find(v);
     return true;
@@ -190,7 +189,7 @@ static void type(view *view_, key k)
     find(v);
 }
 
-static unsigned mode(view *v)
+static unsigned mode(const view *v)
 {
     return MODE_VIEW | MODE_LINE;
 }
@@ -205,6 +204,14 @@ static void hint(const view *v, buf *out)
     const struct prompt_view *p = (const struct prompt_view *)v;
     buf_str(out, p->what == PROMPT_SEARCH ? "Enter searches, Esc closes"
                                           : "Enter does it, Tab the next, Esc closes");
+}
+
+void prompt_push(bench *b, enum prompt what, const char *words)
+{
+    struct prompt_view *v = view_push(b, &prompt_view_ops, sizeof *v);
+    v->what = what;
+    v->line = line_new(words);
+    find(v);
 }
 
 static const struct binding bindings[] = {
@@ -225,11 +232,3 @@ const struct view_ops prompt_view_ops = {.name = "palette",
     .paste = paste,
     .hint = hint,
     .done = done};
-
-void prompt_push(bench *b, enum prompt what, const char *words)
-{
-    struct prompt_view *v = view_push(b, &prompt_view_ops, sizeof *v);
-    v->what = what;
-    v->line = line_new(words);
-    find(v);
-}

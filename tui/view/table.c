@@ -4,11 +4,13 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "tui/bench/remote.h"
 #include "tui/part/filter.h"
 #include "tui/part/scroll.h"
 #include "tui/part/tabledata.h"
 #include "tui/part/tablevalue.h"
 #include "tui/view/open.h"
+#include "tui/view/views.h"
 
 #include <string.h>
 
@@ -21,6 +23,7 @@ struct table_view {
     char *uid; // of the row with the cursor
     struct scroll scroll;
     struct filter filter;
+    struct table_layout layout; // in the area it was settled in, shifted as far as it can be
     int shift;
     int64_t frozen; // wall ns since when nothing is heard of the rows: ages stand still; 0: live
 };
@@ -38,7 +41,7 @@ static const struct {
 
 static const struct output *output_of(const struct table_view *v)
 {
-    return fold_display(v->head.bench->fold, v->display);
+    return fold_display(bench_fold(v->head.bench), v->display);
 }
 
 static const cJSON *table_of(const struct table_view *v)
@@ -91,12 +94,13 @@ static void heard(view *view_, const cJSON *event)
         load(v);
         return;
     }
-    tabledata_change(v->data, json_get(event, "rows"));
+    if (json_get(event, "rows"))
+        tabledata_change(v->data, json_get(event, "rows"));
     note_age(v);
     follow_row(v);
 }
 
-static void draw_title(struct table_view *v, grid *g, rect area)
+static void draw_title(const struct table_view *v, grid *g, rect area)
 {
     const struct output *o = output_of(v);
     const char *pattern = filter_text(&v->filter), *note = json_str(table_of(v), "note");
@@ -111,20 +115,22 @@ static void draw_title(struct table_view *v, grid *g, rect area)
     if (o && !o->live)
         x += grid_print(g, area, x, area.y, LOOK_DIM, "  ended");
     if (note)
-        status_away(v->head.bench, false, &away); // which goes on counting
+        bench_away(v->head.bench, false, &away); // which goes on counting
     if (note)
         x += grid_print(g, area, x, area.y, LOOK_ERROR, "  %s", away.len ? buf_cstr(&away) : note);
     if (*pattern)
         x += grid_print(g, area, x, area.y, LOOK_WARN, "  /%s  %zu of %zu", pattern, n, total);
     else
         buf_fmt(&words, "  %zu row%s", total, total == 1 ? "" : "s");
+    if (json_int_or(table_of(v), "more", 0) > 0)
+        buf_fmt(&words, " and %lld more", (long long)json_int_or(table_of(v), "more", 0));
     if (sort >= 0)
         buf_fmt(&words, "  by %s %s", tabledata_column(v->data, sort), reverse ? "↓" : "↑");
     grid_put_short(g, area, x, area.y, area.x + area.w - x, buf_cstr(&words), words.len, LOOK_DIM);
 }
 
-static void put_cell(struct table_view *v, grid *g, rect body, const struct table_layout *l,
-    const struct table_row *r, int column, int y)
+static void put_cell(
+    const struct table_view *v, grid *g, rect body, const struct table_row *r, int column, int y)
 {
     AUTO_BUF age = {0};
     const char *words = r->cells[column];
@@ -134,30 +140,33 @@ static void put_cell(struct table_view *v, grid *g, rect body, const struct tabl
         duration_age(&age, now > r->created ? now - r->created : 0);
         words = buf_cstr(&age);
     }
-    style st = column == 0 ? (style){0} : table_look(words);
+    style st = column == 0 ? (style){0} : tablevalue_look(words);
     rect clip = body;
-    if (l->pinned && column > 0) {
-        clip.x += l->pinned + l->gap;
-        clip.w -= l->pinned + l->gap;
+    if (v->layout.pinned && column > 0) {
+        clip.x += v->layout.pinned + v->layout.gap;
+        clip.w -= v->layout.pinned + v->layout.gap;
     }
-    table_put(g, clip, body.x + l->x[column], y, l->w[column], words, column == 0, st);
+    table_put(
+        g, clip, body.x + v->layout.x[column], y, v->layout.w[column], words, column == 0, st);
 }
 
-static void draw_header(struct table_view *v, grid *g, rect body, const struct table_layout *l)
+static void draw_header(const struct table_view *v, grid *g, rect body)
 {
     bool reverse;
     int sort = tabledata_sorted(v->data, &reverse);
     for (int i = tabledata_columns(v->data) - 1; i >= 0; i--) {
         const char *name = tabledata_column(v->data, i);
         style st = i == sort ? style_over(LOOK_BOLD, LOOK_ACCENT) : LOOK_BOLD;
-        if (l->pinned && i == 0) // over what was shifted beneath it
-            grid_fill(g, (rect){body.x, body.y, l->pinned + l->gap, 1}, ' ', (style){0});
-        if (l->w[i])
-            grid_put_short(g, body, body.x + l->x[i], body.y, l->w[i], name, strlen(name), st);
+        if (v->layout.pinned && i == 0) // over what was shifted beneath it
+            grid_fill(
+                g, (rect){body.x, body.y, v->layout.pinned + v->layout.gap, 1}, ' ', (style){0});
+        if (v->layout.w[i])
+            grid_put_short(
+                g, body, body.x + v->layout.x[i], body.y, v->layout.w[i], name, strlen(name), st);
     }
 }
 
-static void draw_rows(struct table_view *v, grid *g, rect body, const struct table_layout *l)
+static void draw_rows(const struct table_view *v, grid *g, rect body)
 {
     for (int y = 0; y < body.h; y++) {
         size_t i = v->scroll.top + (size_t)y;
@@ -165,27 +174,42 @@ static void draw_rows(struct table_view *v, grid *g, rect body, const struct tab
         if (!r)
             return;
         for (int k = 0; k < tabledata_columns(v->data); k++)
-            if (l->w[k])
-                put_cell(v, g, body, l, r, k, body.y + y);
+            if (v->layout.w[k])
+                put_cell(v, g, body, r, k, body.y + y);
         if (i == v->scroll.at)
             grid_restyle(g, (rect){body.x - 1, body.y + y, body.w + 2, 1}, LOOK_SELECTED);
     }
 }
 
-static void draw(view *view_, grid *g, rect area)
+// Below the title; and of that, what is below the header.
+static rect body_of(rect area)
+{
+    return (rect){area.x + 1, area.y + 1, area.w - 2, area.h - 1};
+}
+
+static rect rows_of(const struct table_view *v, rect body)
+{
+    return (rect){body.x, body.y + 1, body.w, body.h - 1 - v->filter.typing};
+}
+
+static void settle(view *view_, rect area)
 {
     struct table_view *v = (struct table_view *)view_;
-    struct table_layout l;
     struct table_column columns[TABLE_COLUMNS];
-    rect body = {area.x + 1, area.y + 1, area.w - 2, area.h - 1};
-    rect rows = {body.x, body.y + 1, body.w, body.h - 1 - v->filter.typing};
+    rect body = body_of(area);
     tabledata_measure(v->data, columns);
-    table_layout(columns, tabledata_columns(v->data), body.w, v->shift, &l);
-    v->shift = l.shift;
-    scroll_fit(&v->scroll, tabledata_count(v->data), rows.h);
+    table_layout(columns, tabledata_columns(v->data), body.w, v->shift, &v->layout);
+    v->shift = v->layout.shift;
+    scroll_fit(&v->scroll, tabledata_count(v->data), rows_of(v, body).h);
+}
+
+static void draw(const view *view_, grid *g, rect area)
+{
+    const struct table_view *v = (const struct table_view *)view_;
+    rect body = body_of(area), rows = rows_of(v, body);
     draw_title(v, g, area);
-    draw_header(v, g, body, &l);
-    draw_rows(v, g, rows, &l);
+    draw_header(v, g, body);
+    draw_rows(v, g, rows);
     if (tabledata_count(v->data) == 0)
         grid_print(g, rows, rows.x, rows.y, LOOK_DIM, "%s",
             tabledata_total(v->data) ? "nothing matches; Esc shows all" : "nothing here yet");
@@ -206,9 +230,9 @@ static bool offers(const struct table_view *v, const char *name)
 // What a display has answered opens above the table, unless that has been left meanwhile.
 static void on_acted(bench *b, const cJSON *reply)
 {
-    if (b->top->ops != &table_view_ops)
+    if (bench_top(b)->ops != &table_view_ops)
         return;
-    b->say[0] = '\0';
+    bench_hush(b);
     if (json_str(reply, "text"))
         page_push_text(b, json_str_or(reply, "title", ""), json_str(reply, "text"));
     else if (json_get(reply, "display"))
@@ -263,7 +287,7 @@ static void refilter(struct table_view *v)
 static bool act(view *view_, enum action a)
 {
     struct table_view *v = (struct table_view *)view_;
-    if (filter_act(&v->filter, a, &view_->bench->clipboard)) {
+    if (filter_act(&v->filter, a, bench_clipboard(view_->bench))) {
         refilter(v);
         return true;
     }
@@ -283,9 +307,9 @@ static bool act(view *view_, enum action a)
     return true;
 }
 
-static unsigned mode(view *v)
+static unsigned mode(const view *v)
 {
-    return filter_mode(&((struct table_view *)v)->filter);
+    return filter_mode(&((const struct table_view *)v)->filter);
 }
 
 static void type(view *view_, key k)
@@ -331,6 +355,14 @@ static void done(view *view_)
     free(v->uid);
 }
 
+void table_push(bench *b, int64_t display)
+{
+    struct table_view *v = view_push(b, &table_view_ops, sizeof *v);
+    v->display = display;
+    v->data = tabledata_new();
+    load(v);
+}
+
 static const struct binding bindings[] = {
     {MODE_VIEW, "Enter", ACT_OPEN},
     {MODE_VIEW, "l", ACT_LOGS},
@@ -351,6 +383,7 @@ const struct view_ops table_view_ops = {.name = "table",
     .keys = &keys,
     .more = &scroll_keys,
     .mode = mode,
+    .settle = settle,
     .draw = draw,
     .act = act,
     .type = type,
@@ -359,11 +392,3 @@ const struct view_ops table_view_ops = {.name = "table",
     .wait_ms = wait_ms,
     .hint = hint,
     .done = done};
-
-void table_push(bench *b, int64_t display)
-{
-    struct table_view *v = view_push(b, &table_view_ops, sizeof *v);
-    v->display = display;
-    v->data = tabledata_new();
-    load(v);
-}

@@ -273,7 +273,7 @@ static bool read_since(struct request *r, struct log_stream *s)
                 "sinceSeconds: Invalid value: \"%s\": must be greater than 0", seconds);
             return false;
         }
-        at = store_now(r->api->store) - n * CLOCK_SEC;
+        at = clock_add(store_now(r->api->store), -clock_of_seconds((double)n));
     } else if (time && clock_parse_rfc3339(time, &at, NULL) != 0) {
         reply_failure(r, 400, NULL, "sinceTime: Invalid value: \"%s\": not RFC 3339", time);
         return false;

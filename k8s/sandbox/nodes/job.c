@@ -153,7 +153,7 @@ static int expire(jobs *j, const cJSON *job, err *e)
     if (!json_int(json_path(job, "spec.ttlSecondsAfterFinished"), &ttl))
         return 0;
     const cJSON *end = object_condition(job, is_true(job, "Complete") ? "Complete" : "Failed");
-    int64_t due = object_time(end, "lastTransitionTime") + ttl * CLOCK_SEC;
+    int64_t due = clock_add(object_time(end, "lastTransitionTime"), clock_of_seconds((double)ttl));
     if (due > now) {
         controller_add_after(j->controller, object_namespace(job), object_name(job), due - now);
         return 0;

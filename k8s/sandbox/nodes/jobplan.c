@@ -72,7 +72,7 @@ struct job_plan job_decide(const cJSON *job, const struct job_counts *c, int64_t
     bool on_failure = str_eq(json_path_str(job, "spec.template.spec.restartPolicy"), "OnFailure");
     if (c->failed > limit || (on_failure && c->restarts > 0 && c->restarts >= limit))
         return fail("BackoffLimitExceeded", "Job has reached the specified backoff limit");
-    if (deadline && started && now >= started + deadline * CLOCK_SEC)
+    if (deadline && started && now >= clock_add(started, clock_of_seconds((double)deadline)))
         return fail("DeadlineExceeded", "Job was active longer than specified deadline");
     if (completions ? c->succeeded >= json_int_or(spec, "completions", 1)
                     : c->succeeded && !c->active)
@@ -90,7 +90,7 @@ struct job_plan job_decide(const cJSON *job, const struct job_counts *c, int64_t
     else if ((want = json_int_or(spec, "completions", 1) - c->succeeded) > parallelism)
         want = parallelism;
     if (deadline && started)
-        earliest(&plan.look_at, started + deadline * CLOCK_SEC);
+        earliest(&plan.look_at, clock_add(started, clock_of_seconds((double)deadline)));
     if (c->active > want) {
         plan.remove = c->active - want;
     } else if (c->active + c->terminating < want) {

@@ -249,7 +249,7 @@ static void stop_containers(struct pod *p, int64_t grace)
 {
     int64_t now = clock_mono();
     if (!p->kill_at) {
-        p->kill_at = now + grace * CLOCK_SEC;
+        p->kill_at = clock_add(now, clock_of_seconds((double)grace));
         each(p, container_terminate);
     }
     if (now >= p->kill_at)
@@ -278,8 +278,9 @@ static void set_alarm(struct pod *p)
             earliest(&at, p->main[i].retry_at);
     int64_t deadline =
         json_int_or(json_get(p->shared.object->json, "spec"), "activeDeadlineSeconds", 0);
+    int64_t ends = clock_add(p->started, clock_of_seconds((double)deadline));
     if (deadline && !p->reason)
-        earliest(&at, now + p->started + deadline * CLOCK_SEC - clock_wall());
+        earliest(&at, clock_add(now, clock_add(ends, -clock_wall())));
     if (at)
         controller_add_after(p->kubelet->controller, p->ns, p->name, at > now ? at - now : 0);
 }
@@ -288,7 +289,7 @@ static bool is_past_deadline(const struct pod *p)
 {
     int64_t seconds =
         json_int_or(json_get(p->shared.object->json, "spec"), "activeDeadlineSeconds", 0);
-    return seconds && clock_wall() >= p->started + seconds * CLOCK_SEC;
+    return seconds && clock_wall() >= clock_add(p->started, clock_of_seconds((double)seconds));
 }
 
 static int64_t grace_of(const struct pod *p)

@@ -313,7 +313,8 @@ static void expire(sparkapps *a, const cJSON *app, err *e)
     int64_t seconds, now = store_now(a->store);
     if (!json_int(json_path(app, "spec.timeToLiveSeconds"), &seconds))
         return;
-    int64_t due = object_time(json_get(app, "status"), "terminationTime") + seconds * CLOCK_SEC;
+    int64_t due = clock_add(
+        object_time(json_get(app, "status"), "terminationTime"), clock_of_seconds((double)seconds));
     bool gone;
     struct store_delete how = {.uid = object_uid(app), .grace = -1};
     if (seconds <= 0 || due <= now)

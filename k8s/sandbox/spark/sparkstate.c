@@ -87,9 +87,9 @@ bool spark_should_retry(const cJSON *app, enum spark_state s, int64_t *due)
                                      : "onFailureRetryInterval",
         5);
     int64_t attempts = json_int_or(status, "submissionAttempts", 0);
-    *due = s == SPARK_SUCCEEDING
-               ? 0
-               : object_time(status, "lastSubmissionAttemptTime") + interval * attempts * CLOCK_SEC;
+    *due = s == SPARK_SUCCEEDING ? 0
+                                 : clock_add(object_time(status, "lastSubmissionAttemptTime"),
+                                       clock_of_seconds((double)interval * (double)attempts));
     if (str_eq(type, "Always"))
         return true;
     if (!str_eq(type, "OnFailure"))

@@ -64,7 +64,8 @@ static int64_t grace_of(const snapshot *old, const struct store_delete *how)
 static void mark_deleting(store *s, cJSON *json, const struct kind *k, int64_t grace)
 {
     cJSON *meta = json_object_at(json, "metadata");
-    object_set_time(meta, "deletionTimestamp", store_now(s) + grace * CLOCK_SEC);
+    object_set_time(
+        meta, "deletionTimestamp", clock_add(store_now(s), clock_of_seconds((double)grace)));
     json_set_int(meta, "deletionGracePeriodSeconds", grace);
     if (k->flags & KIND_HAS_GENERATION)
         store_bump_generation(json);

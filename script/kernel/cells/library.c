@@ -123,8 +123,8 @@ static int core_setenv(lua_State *L)
     const char *name = luaL_checkstring(L, 1), *value = luaL_optstring(L, 2, NULL);
     luaL_argcheck(L, *name && !strchr(name, '='), 1, "not the name of a variable");
     fx->env = env_set(fx->env, name, value);
-    if (value && mask_env_name(name))
-        mask_add(port_mask(fx->spec.port), value, strlen(value));
+    if (value)
+        mask_add_named(port_mask(fx->spec.port), name, value);
     return 0;
 }
 
@@ -269,7 +269,7 @@ static int core_duration(lua_State *L)
 static int core_sleep(lua_State *L)
 {
     interp *in = interp_of(L);
-    int64_t ns = (int64_t)(luaL_checknumber(L, 1) * CLOCK_SEC);
+    int64_t ns = clock_of_seconds(luaL_checknumber(L, 1));
     if (!in->turn)
         return luaL_error(L, "waiting is done in cells");
     if (canceller_sleep(in->turn->waits, ns, &in->raised) < 0)

@@ -219,6 +219,8 @@ void luajson_push(lua_State *L, const cJSON *j)
         lua_pushinteger(L, integer);
     else if (cJSON_IsNumber(j))
         lua_pushnumber(L, j->valuedouble);
+    else if (cJSON_IsRaw(j)) // an integer of more than 64 bits: as Lua reads such a number
+        lua_pushnumber(L, strtod(j->valuestring, NULL));
     else if (cJSON_IsString(j))
         lua_pushstring(L, j->valuestring);
     else if (cJSON_IsArray(j))

@@ -96,12 +96,19 @@ const struct call_cluster *call_cluster(call *c);
 // use by `make`, freed by `drop` on the loop's thread at the end.
 void *call_shared(
     call *c, const char *key, void *(*make)(call *c, err *e), void (*drop)(void *), err *e);
+// Before anything is sent to the cluster: -1 with the reason when it is gone for good, as a private
+// sandbox that has died. A call that waits for it when that happens is cancelled, and fails with
+// the same reason.
+int call_reach_cluster(call *c, err *e);
 // For the status line: this call talks to the cluster's server (whether it was heard, the kernel
 // sees from how the call ends); and it cannot be heard now, while the call goes on trying.
 void call_asks_server(call *c, bool does);
 void call_server_away(call *c, const err *reason);
 // Registers bytes that must not reach journal, spools or reports.
 void call_secret(call *c, const char *secret);
+// The same for what lives longer than a call: a function for any thread, and what it gets first.
+typedef void call_secret_fn(void *arg, const char *secret);
+call_secret_fn *call_secrets(call *c, void **arg);
 // Text to the cell's output; name is "stdout" or "stderr". From any thread.
 void call_output(call *c, const char *name, const char *bytes, size_t n);
 // Records what an effect is about to make, or has made so far, so that clean finds it whatever

@@ -12,6 +12,7 @@ struct call {
     struct entry *entry; // NULL for pure calls
     char **env;          // made on first use
     bool asked_server;   // the cluster's, by this call
+    bool cluster_lost;   // it would have
 };
 void call_done(struct call *c);
 

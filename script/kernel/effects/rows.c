@@ -2,6 +2,7 @@
 #include "script/kernel/effects/rows.h"
 
 #include "base/mem.h"
+#include "base/rowset.h"
 #include "base/str.h"
 #include "script/protocol/message.h"
 
@@ -100,7 +101,7 @@ static void change_row(struct table *t, const cJSON *row)
         row_done(&t->rows[at]);
     if (there && deleted)
         memmove(&t->rows[at], &t->rows[at + 1], (--t->n - at) * sizeof *t->rows);
-    if (deleted)
+    if (deleted || (!there && t->n >= ROWSET_TABLE))
         return;
     if (!there) {
         t->rows = mem_resize(t->rows, t->n + 1, sizeof *t->rows);

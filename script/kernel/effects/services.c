@@ -122,6 +122,17 @@ void call_secret(call *c, const char *secret)
     mask_add(port_mask(c->effects->spec.port), secret, strlen(secret));
 }
 
+static void keep_secret(void *arg, const char *secret)
+{
+    mask_add(arg, secret, strlen(secret));
+}
+
+call_secret_fn *call_secrets(call *c, void **arg)
+{
+    *arg = port_mask(c->effects->spec.port);
+    return keep_secret;
+}
+
 void call_output(call *c, const char *name, const char *bytes, size_t n)
 {
     port_text(c->effects->spec.port, c->turn->cell, name, bytes, n);
@@ -135,6 +146,12 @@ display *call_display(call *c, cJSON *data, bool live)
 display *call_log(call *c, const char *title, err *e)
 {
     return displays_add_log(c->effects->spec.displays, c->turn->cell, title, e);
+}
+
+int call_reach_cluster(call *c, err *e)
+{
+    c->cluster_lost = place_reach(c->effects->place, c->turn, e) < 0;
+    return c->cluster_lost ? -1 : 0;
 }
 
 void call_asks_server(call *c, bool does)

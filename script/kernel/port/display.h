@@ -19,8 +19,12 @@ display *display_beside(const display *d, cJSON *data);
 int64_t display_id(const display *d);
 void display_replace(display *d, cJSON *data); // the whole of it
 // Rows by uid: an object per row {"uid": …, cells…}; a row with "deleted": true goes. Sent at most
-// 10 times a second, with later states of a row replacing earlier ones.
+// 10 times a second, and of many rows a thousand a second, with later states of a row replacing
+// earlier ones: what changes fast costs the journal no more than that. ROWSET_TABLE rows at most
+// are kept by those who read them.
 void display_rows(display *d, cJSON *rows);
+// What has changed of its table as a whole, {"note", "more"}; a null takes one back.
+void display_table(display *d, cJSON *fields);
 // Text that belongs to it: of a log, more of it (on the loop's thread); of others, output of their
 // cell.
 void display_text(display *d, const char *bytes, size_t n);

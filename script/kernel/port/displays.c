@@ -2,6 +2,7 @@
 #include "script/kernel/port/displays.h"
 
 #include "base/clock.h"
+#include "base/hashmap.h"
 #include "base/mem.h"
 #include "base/rowset.h"
 #include "base/str.h"
@@ -9,8 +10,11 @@
 #include "script/protocol/message.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
-enum { UPDATE_MS = 100 };
+// So often a display is sent, and so many rows of it a second after the first ROWSET_TABLE: what
+// changes faster is sent as it is when its turn comes. A row is 0.4 KB in the journal.
+enum { UPDATE_MS = 100, ROWS_A_SECOND = 1000 };
 
 struct displays {
     loop *loop;
@@ -30,8 +34,12 @@ struct display {
     bool held; // somebody has the pointer: it is there until he closes it
     // The loop's thread:
     struct display *next;
-    cJSON *data, *rows; // not sent yet: the whole, and changes after it
+    cJSON *data, *rows; // not sent yet: the whole, and changes after it, oldest first
+    cJSON *table;       // not sent yet: what has changed of the table as a whole
     rowset *by_uid;     // of `rows`
+    hashmap *told;      // uids of the rows that clients have: the others need not be told to go
+    int64_t rows_left;  // that may be sent now
+    int64_t counted;    // mono ns: when rows_left was
     log_display *log;   // what it is, or NULL
     bool grown, whole;  // the log: since it was sent; nothing is missing in it
     int64_t sent;       // mono ns
@@ -82,11 +90,64 @@ static void post(struct task task)
         loop_post(t->all->loop, perform, t);
 }
 
-static cJSON *take_rows(display *d)
+static void drop_changes(display *d)
 {
     rowset_free(STEAL(d->by_uid));
-    return STEAL(d->rows);
+    cJSON_Delete(STEAL(d->rows));
+    cJSON_Delete(STEAL(d->table));
 }
+
+// Whoever has this bundle has the rows of its table.
+static void tell_bundle(hashmap *told, const cJSON *data)
+{
+    const cJSON *part, *row;
+    hashmap_clear(told);
+    cJSON_ArrayForEach(part, data)
+    {
+        cJSON_ArrayForEach(row, json_get(part, "rows"))
+        {
+            const char *uid = json_str(row, "uid");
+            if (uid)
+                hashmap_set(told, uid, strlen(uid), 0);
+        }
+    }
+}
+
+static void tell_row(display *d, const cJSON *row)
+{
+    const char *uid = json_str(row, "uid");
+    if (uid && json_bool_or(row, "deleted", false))
+        hashmap_remove(d->told, uid, strlen(uid));
+    else if (uid)
+        hashmap_set(d->told, uid, strlen(uid), 0);
+}
+
+static void count_allowance(display *d)
+{
+    int64_t now = clock_mono(), more = (now - d->counted) / (CLOCK_SEC / ROWS_A_SECOND);
+    d->counted += more * (CLOCK_SEC / ROWS_A_SECOND);
+    d->rows_left = more < ROWSET_TABLE - d->rows_left ? d->rows_left + more : ROWSET_TABLE;
+}
+
+// Those that may be sent now; NULL when there are none. `all`: it is the last time.
+static cJSON *take_rows(display *d, bool all)
+{
+    if (!d->rows)
+        return NULL;
+    count_allowance(d);
+    cJSON *rows = cJSON_CreateArray();
+    for (cJSON *row; (all || d->rows_left > 0) && (row = rowset_take_first(d->by_uid));) {
+        tell_row(d, row);
+        cJSON_AddItemToArray(rows, row);
+        d->rows_left -= d->rows_left > 0;
+    }
+    if (rows->child)
+        return rows;
+    cJSON_Delete(rows);
+    return NULL;
+}
+
+static void schedule(display *d);
 
 static void send_pending(display *d, bool closed)
 {
@@ -95,18 +156,23 @@ static void send_pending(display *d, bool closed)
         d->data = log_display_bundle(d->log);
         d->grown = false;
     }
-    if (!d->data && !d->rows && !closed)
+    cJSON *rows = take_rows(d, closed);
+    if (!d->data && !rows && !d->table && !closed)
         return;
     cJSON *event = message_new(MESSAGE_update);
     json_set_int(event, "id", d->id);
     if (d->data)
         json_set(event, "data", STEAL(d->data));
-    if (d->rows)
-        json_set(event, "rows", take_rows(d));
+    if (rows)
+        json_set(event, "rows", rows);
+    if (d->table)
+        json_set(event, "table", STEAL(d->table));
     if (closed)
         json_set_bool(event, "closed", true);
     d->sent = clock_mono();
     port_emit(d->all->port, event);
+    if (d->rows && d->rows->child)
+        schedule(d);
 }
 
 static void on_timer(void *arg)
@@ -128,7 +194,8 @@ static void schedule(display *d)
 static void enter(display *d, struct task *t)
 {
     d->timer = loop_timer_new(d->all->loop, on_timer, d);
-    d->sent = clock_mono();
+    d->sent = d->counted = clock_mono();
+    d->rows_left = ROWSET_TABLE;
     d->next = d->all->first;
     d->all->first = d;
 }
@@ -136,20 +203,50 @@ static void enter(display *d, struct task *t)
 static void replace(display *d, struct task *t)
 {
     cJSON_Delete(d->data);
-    cJSON_Delete(take_rows(d)); // they were changes of what is replaced
+    drop_changes(d); // of what is replaced
+    tell_bundle(d->told, t->data);
     d->data = STEAL(t->data);
     schedule(d);
 }
 
-// A row's newer state takes the place of the one that waits.
+// A row's newer state takes the place of the one that waits. What goes before it was told need not
+// be told at all, and what comes again comes last: then room was made for it by those before.
+static void change_row(display *d, cJSON *row)
+{
+    size_t ignored;
+    const char *uid = json_str(row, "uid");
+    const cJSON *waits = rowset_get(d->by_uid, uid);
+    bool deleted = json_bool_or(row, "deleted", false);
+    if (waits && json_bool_or(waits, "deleted", false) && !deleted)
+        rowset_drop(d->by_uid, uid);
+    if (uid && deleted && !hashmap_get(d->told, uid, strlen(uid), &ignored)) {
+        rowset_drop(d->by_uid, uid);
+        cJSON_Delete(row);
+        return;
+    }
+    rowset_put(d->by_uid, row);
+}
+
 static void change_rows(display *d, struct task *t)
 {
     if (!d->rows) {
         d->rows = cJSON_CreateArray();
-        d->by_uid = rowset_new(d->rows);
+        d->by_uid = rowset_new(d->rows, 0);
     }
     while (t->data->child)
-        rowset_put(d->by_uid, cJSON_DetachItemViaPointer(t->data, t->data->child));
+        change_row(d, cJSON_DetachItemViaPointer(t->data, t->data->child));
+    schedule(d);
+}
+
+static void change_table(display *d, struct task *t)
+{
+    const cJSON *field;
+    if (!d->table)
+        d->table = cJSON_CreateObject();
+    cJSON_ArrayForEach(field, t->data)
+    {
+        json_set(d->table, field->string, cJSON_Duplicate(field, true));
+    }
     schedule(d);
 }
 
@@ -170,6 +267,8 @@ static void finish(display *d, struct task *t)
         d->all->ops->log_closed(d->all->arg, d->id, d->whole);
     log_display_free(d->log);
     loop_timer_free(d->timer);
+    drop_changes(d);
+    hashmap_free(d->told);
     free(d->cell);
     free(d);
 }
@@ -229,11 +328,20 @@ static void emit_display(
     port_emit(all->port, event);
 }
 
-static display *make(displays *all, int64_t id, const char *in_cell, bool held, log_display *log)
+static display *make(
+    displays *all, int64_t id, const char *in_cell, bool held, cJSON *data, log_display *log)
 {
+    hashmap *told = hashmap_new();
+    tell_bundle(told, data);
+    emit_display(all, id, in_cell, data, "live");
     display *d = mem_alloc(sizeof *d);
-    *d = (display){
-        .all = all, .id = id, .cell = mem_strdup(in_cell), .held = held, .log = log, .whole = true};
+    *d = (display){.all = all,
+        .id = id,
+        .cell = mem_strdup(in_cell),
+        .held = held,
+        .log = log,
+        .told = told,
+        .whole = true};
     post((struct task){.all = all, .display = d, .fn = enter});
     return d;
 }
@@ -241,17 +349,20 @@ static display *make(displays *all, int64_t id, const char *in_cell, bool held, 
 int64_t displays_add(displays *all, const char *in_cell, cJSON *data, bool live)
 {
     int64_t id = next_id(all);
-    emit_display(all, id, in_cell, data, live ? "live" : NULL);
     if (live)
-        make(all, id, in_cell, false, NULL);
+        make(all, id, in_cell, false, data, NULL);
+    else
+        emit_display(all, id, in_cell, data, NULL);
     return live ? id : 0;
 }
 
 display *displays_add_held(displays *all, const char *in_cell, cJSON *data, bool live)
 {
     int64_t id = next_id(all);
-    emit_display(all, id, in_cell, data, live ? "live" : NULL);
-    return live ? make(all, id, in_cell, true, NULL) : NULL;
+    if (live)
+        return make(all, id, in_cell, true, data, NULL);
+    emit_display(all, id, in_cell, data, NULL);
+    return NULL;
 }
 
 display *display_beside(const display *d, cJSON *data)
@@ -266,8 +377,7 @@ display *displays_add_log(displays *all, const char *in_cell, const char *title,
         journal_spool_dir(port_journal(all->port)), id, title, port_mask(all->port), e);
     if (!log)
         return NULL;
-    emit_display(all, id, in_cell, log_display_bundle(log), "live");
-    return make(all, id, in_cell, true, log);
+    return make(all, id, in_cell, true, log_display_bundle(log), log);
 }
 
 void displays_add_result(displays *all, const char *in_cell, cJSON *data)
@@ -293,6 +403,11 @@ void display_replace(display *d, cJSON *data)
 void display_rows(display *d, cJSON *rows)
 {
     post((struct task){.all = d->all, .display = d, .fn = change_rows, .data = rows});
+}
+
+void display_table(display *d, cJSON *fields)
+{
+    post((struct task){.all = d->all, .display = d, .fn = change_table, .data = fields});
 }
 
 void display_text(display *d, const char *bytes, size_t n)

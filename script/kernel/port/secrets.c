@@ -2,15 +2,36 @@
 #include "script/kernel/port/secrets.h"
 
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/str.h"
 
+#include <ctype.h>
 #include <string.h>
+
+// db_password = "…", local api_key = '…', headers.token = "…": a string that is whole on its line.
+static void register_assignment(mask *m, const char *text)
+{
+    static const char *const words[] = {
+        "password", "passwd", "passphrase", "secret", "token", "_key", "credentials"};
+    const char *equals = strchr(text, '=');
+    const char *value = equals ? equals + 1 + strspn(equals + 1, " \t") : "";
+    const char *end = *value == '"' || *value == '\'' ? strchr(value + 1, *value) : NULL;
+    if (!end || memchr(value, '\\', (size_t)(end - value)))
+        return;
+    AUTO_FREE char *name = str_trim(text, (size_t)(equals - text));
+    for (char *c = name; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (str_ends(name, words[i]))
+            mask_add(m, value + 1, (size_t)(end - value - 1));
+}
 
 // A value with $NAME or {expr} is only known, and registered, when the cell runs.
 static void register_line(mask *m, const char *line, size_t n)
 {
     AUTO_FREE char *text = str_trim(line, n);
     size_t magic = strcspn(text, " \t");
+    register_assignment(m, text);
     if (!(magic == 4 && str_starts(text, "%env")) && !(magic == 8 && str_starts(text, "%set_env")))
         return;
     char *name = text + magic + strspn(text + magic, " \t"), *equals = strchr(name, '=');
@@ -18,8 +39,7 @@ static void register_line(mask *m, const char *line, size_t n)
         return;
     const char *value = equals + 1 + strspn(equals + 1, " \t");
     *equals = '\0';
-    if (mask_env_name(name))
-        mask_add(m, value, strlen(value));
+    mask_add_named(m, name, value);
 }
 
 void secrets_register(mask *m, const notebook *nb)
@@ -30,4 +50,22 @@ void secrets_register(mask *m, const notebook *nb)
             register_line(m, line, n);
             line += n + (line[n] != '\0');
         }
+}
+
+static cJSON *hidden(const char *name)
+{
+    cJSON *text = cJSON_CreateString(MASK_TEXT);
+    text->string = mem_strdup(name);
+    return text;
+}
+
+void secrets_of_parameters(mask *m, cJSON *values)
+{
+    for (cJSON *v = values ? values->child : NULL, *next; v; v = next) {
+        next = v->next;
+        AUTO_FREE char *text = cJSON_IsString(v) ? mem_strdup(v->valuestring) : json_to_str(v);
+        mask_add_named(m, v->string, text);
+        if (secret_name(v->string) && (cJSON_IsNumber(v) || (cJSON_IsString(v) && *text)))
+            cJSON_ReplaceItemViaPointer(values, v, hidden(v->string));
+    }
 }

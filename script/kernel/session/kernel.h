@@ -16,6 +16,7 @@ struct kernel_options {
     const char *cwd;      // the working folder; it is the process's already
     const char *run;      // name of the run; NULL: made from name and time
     const char *resume;   // name of the run to go on with, in cwd; or NULL
+    const char *runtime;  // folder for what lives as long as the process; NULL: there is none
     const char *socket;   // to listen on; NULL: clients come over client_fd only
     const char *allow;    // "cluster,destructive"; NULL: what is local
     const char *const *parameters; // "NAME=VALUE", NULL-terminated; may be NULL

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Prints the tables of all keys as the program has them: for the test that presses each of them.
-#include "tui/view/bench.h"
+#include "tui/bench/bench.h"
 
 #include <stdio.h>
 

@@ -7,6 +7,7 @@
 #include "tests/support/tap.h"
 
 #include <errno.h>
+#include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -216,6 +217,12 @@ TEST(durations)
         CHECK_OK(duration_parse(good[i].text, &ns, &e) == 0, e);
         CHECK_INT(ns, good[i].ns);
     }
+    CHECK_INT(clock_of_seconds(1.5), 3 * CLOCK_SEC / 2);
+    CHECK_INT(clock_of_seconds(INFINITY), INT64_MAX);
+    CHECK_INT(clock_of_seconds(-1e300), INT64_MIN);
+    CHECK_INT(clock_of_seconds(NAN), 0);
+    CHECK_INT(clock_add(INT64_MAX - 1, CLOCK_SEC), INT64_MAX);
+    CHECK_INT(clock_add(INT64_MIN + 1, -CLOCK_SEC), INT64_MIN);
     static const char *const wrong[] = {"", "10", "ten", "10x", "-5s", "99999999999h"};
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
         CHECK_INT(duration_parse(wrong[i], &ns, &e), -1);

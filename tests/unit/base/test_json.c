@@ -36,6 +36,29 @@ TEST(integers_of_64_bits_survive)
     CHECK(json_int(n, &v) && v == INT64_MIN);
 }
 
+TEST(integers_of_any_length_keep_their_digits)
+{
+    const char *text = "[18446744073709551615,-9223372036854775809,100000000000000000000000000001]";
+    AUTO_FREE char *back = round_trip(text);
+    CHECK_STR(back, text);
+    AUTO_JSON *j = json_parse(text, strlen(text), NULL);
+    int64_t v;
+    CHECK(!json_int(json_path(j, "[0]"), &v));
+}
+
+TEST(what_is_replaced_may_lend_its_name)
+{
+    AUTO_JSON *object = cJSON_CreateObject();
+    json_set_int(object, "name", 1);
+    AUTO_JSON *other = cJSON_CreateObject();
+    json_set_int(other, "name", 2);
+    cJSON *item = cJSON_DetachItemViaPointer(other, other->child);
+    json_set(object, item->string, item);
+    json_set(object, object->child->string, cJSON_CreateString("three"));
+    AUTO_FREE char *text = json_to_str(object);
+    CHECK_STR(text, "{\"name\":\"three\"}");
+}
+
 TEST(bad_text_is_told_with_its_place)
 {
     static const struct {
@@ -43,7 +66,8 @@ TEST(bad_text_is_told_with_its_place)
     } wrong[] = {{"{\"a\": 1,\n \"b\" 2}", "line 2, column 6"}, {"", "ends too early"},
         {"[1, 2", "ends too early"}, {"[1] x", "line 1, column 5"}, {"\"\xff\"", "UTF-8"},
         {"\"a\\u0000b\"", "\\u0000"}, {"\"a\nb\"", "control character"},
-        {"{1: 2}", "line 1, column"}, {"[12345678901234567, x]", "column 21"}};
+        {"{1: 2}", "line 1, column"}, {"{12345678901234567 :1}", "line 1, column"},
+        {"[12345678901234567, x]", "column 21"}};
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
         err e = {0};
         AUTO_JSON *j = json_parse(wrong[i].text, strlen(wrong[i].text), &e);

@@ -10,6 +10,12 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static loop *new_loop(void)
@@ -48,6 +54,36 @@ TEST(a_timer_repeats_until_freed)
     loop_run(t.l);
     CHECK_INT(t.count, 3);
     loop_free(t.l);
+}
+
+static void again_at_once(void *arg)
+{
+    struct ticker *t = arg;
+    t->count++;
+    loop_timer_start(t->timer, 0, 0);
+}
+
+static void readable(void *arg, int events)
+{
+    loop_stop(arg);
+}
+
+TEST(a_timer_that_is_always_due_lets_others_have_their_turn)
+{
+    struct ticker t = {.l = new_loop()};
+    int fds[2];
+    CHECK(pipe(fds) == 0 && write(fds[1], "x", 1) == 1);
+    loop_poll *poll = loop_poll_new(t.l, fds[0], readable, t.l, NULL);
+    loop_poll_set(poll, LOOP_READ);
+    t.timer = loop_timer_new(t.l, again_at_once, &t);
+    loop_timer_start(t.timer, 0, 0);
+    loop_run(t.l); // for ever, when the timer is all it looks at
+    CHECK(t.count < 1000);
+    loop_poll_free(poll);
+    loop_timer_free(t.timer);
+    loop_free(t.l);
+    close(fds[0]);
+    close(fds[1]);
 }
 
 static void *run_in_thread(void *l)
@@ -307,6 +343,75 @@ TEST(a_socket_somebody_listens_on_is_not_taken_and_a_stale_one_is)
     CHECK_OK(second, e);
     listener_close(second);
     loop_free(l);
+}
+
+enum { FEW = 8, MANY = 40 };
+
+// A program with few descriptors that holds every connection it gets, lets go of them later, and
+// leaves with 0 when it was idle meanwhile and has got them all in the end.
+struct holder {
+    loop *l;
+    stream *held[MANY];
+    int count, released;
+    bool was_idle;
+    loop_timer *timer;
+};
+
+static void hold(void *arg, stream *s)
+{
+    struct holder *h = arg;
+    h->held[h->count++] = s;
+    if (h->count == MANY)
+        loop_stop(h->l);
+    else if (h->released) // from now on room is made at once
+        stream_close(STEAL(h->held[h->count - 1]));
+}
+
+static void let_go(void *arg)
+{
+    struct holder *h = arg;
+    h->was_idle = clock() < CLOCKS_PER_SEC / 4 && h->count < MANY;
+    for (h->released = h->count; h->released-- > 0;)
+        stream_close(STEAL(h->held[h->released]));
+    h->released = 1;
+}
+
+static int hold_connections(const char *path, int ready)
+{
+    err e = {0};
+    struct rlimit few;
+    struct holder h = {.l = loop_new(&e)};
+    listener *l = listener_open(h.l, path, hold, &h, &e);
+    int next = dup(0);
+    getrlimit(RLIMIT_NOFILE, &few);
+    few.rlim_cur = (rlim_t)next + FEW;
+    if (!l || setrlimit(RLIMIT_NOFILE, &few) < 0 || write(ready, "x", 1) != 1)
+        return 2;
+    close(next);
+    h.timer = loop_timer_new(h.l, let_go, &h);
+    loop_timer_start(h.timer, 2000, 0);
+    loop_run(h.l);
+    return h.was_idle ? 0 : 1;
+}
+
+TEST(without_a_descriptor_left_a_listener_waits_and_serves_later)
+{
+    AUTO_FREE char *path = path_join(tap_dir(), "full");
+    int ready[2], status;
+    char byte;
+    CHECK(pipe(ready) == 0);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(hold_connections(path, ready[1]));
+    CHECK(read(ready[0], &byte, 1) == 1);
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    strcpy(to.sun_path, path);
+    for (int i = 0; i < MANY; i++) {
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        CHECK(connect(fd, (struct sockaddr *)&to, sizeof to) == 0);
+    }
+    CHECK(waitpid(pid, &status, 0) == pid);
+    CHECK_INT(status, 0);
 }
 
 int main(void)

@@ -31,7 +31,7 @@ TEST(rows_are_replaced_where_they_are)
     static const char start[] = "[{\"uid\":\"a\",\"n\":1},{\"n\":2},{\"uid\":\"b\",\"n\":3}]";
     AUTO_JSON *rows = json_parse(start, strlen(start), NULL);
     CHECK(rows);
-    rowset *s = rowset_new(rows);
+    rowset *s = rowset_new(rows, 0);
     rowset_put(s, row("a", 4));
     rowset_put(s, row("c", 5));
     check(rows,
@@ -54,7 +54,7 @@ TEST(rows_are_replaced_where_they_are)
 static int64_t feed(int n)
 {
     AUTO_JSON *rows = cJSON_CreateArray();
-    rowset *s = rowset_new(rows);
+    rowset *s = rowset_new(rows, 0);
     int64_t start = clock_mono();
     for (int i = 0; i < 3 * n; i++) {
         AUTO_FREE char *uid = str_fmt("0b7c4f0e-3d4c-4d7e-9f2e-%012d", i % n);
@@ -64,6 +64,23 @@ static int64_t feed(int n)
     CHECK_INT(cJSON_GetArraySize(rows), n);
     rowset_free(s);
     return took;
+}
+
+TEST(no_more_rows_are_kept_than_were_wanted)
+{
+    AUTO_JSON *rows = cJSON_Parse("[{\"uid\":\"a\"}]");
+    rowset *s = rowset_new(rows, 2);
+    CHECK(rowset_put(s, row("b", 1)));
+    CHECK(!rowset_put(s, row("c", 2)));
+    CHECK(rowset_put(s, row("a", 3)));
+    rowset_drop(s, "b");
+    CHECK(rowset_put(s, row("c", 4)));
+    check(rows, "[{\"uid\":\"a\",\"n\":3},{\"uid\":\"c\",\"n\":4}]");
+    AUTO_JSON *first = rowset_take_first(s);
+    CHECK_STR(json_str(first, "uid"), "a");
+    CHECK(!rowset_get(s, "a"));
+    CHECK(rowset_put(s, row("d", 5)));
+    rowset_free(s);
 }
 
 TEST(many_rows_cost_what_they_are)

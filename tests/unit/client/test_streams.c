@@ -18,10 +18,11 @@ struct story {
     buf text;
     struct fake *fake;
     const char *ns;
+    size_t most;
     struct tail_spec spec;
     watch *watch;
     tail *tail;
-    bool ended;
+    bool ended, tells_away;
 };
 
 static void tell(struct story *s, const char *fmt, ...)
@@ -58,15 +59,28 @@ static void on_synced(void *arg)
     tell(arg, "synced ");
 }
 
-static const struct watch_ops watch_callbacks = {.event = on_event, .synced = on_synced};
+static void on_more(void *arg, size_t n)
+{
+    tell(arg, "(%zu) ", n);
+}
+
+static void on_away(void *arg, const err *reason)
+{
+    struct story *s = arg;
+    if (s->tells_away)
+        tell(s, "%s\n", reason->code == ERR_NONE ? "back" : reason->text);
+}
+
+static const struct watch_ops watch_callbacks = {
+    .event = on_event, .synced = on_synced, .away = on_away, .more = on_more};
 
 static void begin_watch(void *arg)
 {
     static const struct resource pods = {
         .group = "", .version = "v1", .plural = "pods", .kind = "Pod", .namespaced = true};
     struct story *s = arg;
-    s->watch = watch_open(
-        s->fake->client, &(struct watch_spec){.resource = &pods, .ns = s->ns}, &watch_callbacks, s);
+    s->watch = watch_open(s->fake->client,
+        &(struct watch_spec){.resource = &pods, .ns = s->ns, .most = s->most}, &watch_callbacks, s);
 }
 
 static void end_watch(void *arg)
@@ -76,9 +90,10 @@ static void end_watch(void *arg)
     s->ended = true;
 }
 
-static void check_watch(const char *ns, const char *want)
+static void check_most(const char *ns, size_t most, const char *want)
 {
-    struct story s = {.fake = fake_open(false), .ns = ns, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct story s = {
+        .fake = fake_open(false), .ns = ns, .most = most, .lock = PTHREAD_MUTEX_INITIALIZER};
     loop_post(s.fake->loop, begin_watch, &s);
     bool told = has_told(&s, want);
     loop_post(s.fake->loop, end_watch, &s);
@@ -88,9 +103,69 @@ static void check_watch(const char *ns, const char *want)
     buf_done(&s.text);
 }
 
+static void check_watch(const char *ns, const char *want)
+{
+    check_most(ns, 0, want);
+}
+
+static char *counted(const char *what)
+{
+    struct fake *f = fake_open(false);
+    AUTO_BUF text = {0};
+    CHECK_OK(client_text(f->client, &f->patience, "/_counts", &text, &f->e) == 0, f->e);
+    AUTO_JSON *counts = json_parse(text.data, text.len, NULL);
+    const cJSON *value = json_get(counts, what);
+    char *found = cJSON_IsString(value) ? mem_strdup(value->valuestring) : json_to_str(value);
+    fake_close(f);
+    return found;
+}
+
 TEST(a_watch_goes_on_from_its_bookmark)
 {
     check_watch("w-resume", "+a synced +b ~a ");
+    AUTO_FREE char *versions = counted("from w-resume");
+    CHECK_STR(versions, "10,15");
+}
+
+TEST(a_list_of_many_pages_keeps_those_of_all)
+{
+    check_watch("w-paged", "+p0 +p1 +p2 +p3 +p4 +p5 synced ");
+}
+
+TEST(what_is_beyond_the_most_is_counted_and_takes_the_place_of_what_goes)
+{
+    check_most("w-most", 2, "+a synced +b (1) (2) -a (1) +c (0) ");
+    check_most("w-paged", 4, "+p0 +p1 +p2 +p3 (1) (2) synced ");
+}
+
+// What the server does is told within a bounded time, and it is asked ever more rarely.
+static void check_nowhere(const char *ns, const char *how)
+{
+    struct story s = {
+        .fake = fake_open(false), .ns = ns, .tells_away = true, .lock = PTHREAD_MUTEX_INITIALIZER};
+    bool told = false;
+    loop_post(s.fake->loop, begin_watch, &s);
+    for (int i = 0; i < 3000 && !told; i++) {
+        usleep(10000);
+        pthread_mutex_lock(&s.lock);
+        told = strstr(buf_cstr(&s.text), how) != NULL;
+        pthread_mutex_unlock(&s.lock);
+    }
+    loop_post(s.fake->loop, end_watch, &s);
+    fake_close(s.fake);
+    CHECK_HAS(buf_cstr(&s.text), how);
+    CHECK_HAS(buf_cstr(&s.text), "127.0.0.1");
+    CHECK(!strstr(buf_cstr(&s.text), "back"));
+    buf_done(&s.text);
+}
+
+TEST(watches_that_lead_nowhere_are_told)
+{
+    check_nowhere("w-storm", "too old");
+    AUTO_FREE char *storm = counted("from w-storm");
+    CHECK(strlen(storm) < strlen("10,") * 12);
+    check_nowhere("w-closing", "ends every watch at once");
+    check_nowhere("again", "goes on with its list for ever");
 }
 
 TEST(after_410_a_new_list_tells_what_came_and_went)

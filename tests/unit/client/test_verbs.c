@@ -199,6 +199,55 @@ TEST(create_says_exists_and_invalid)
     fake_close(f);
 }
 
+// How often the fake has seen something, by its own count.
+static int64_t seen(struct fake *f, const char *what)
+{
+    AUTO_BUF text = {0};
+    CHECK_OK(client_text(f->client, &f->patience, "/_counts", &text, &f->e) == 0, f->e);
+    AUTO_JSON *counts = json_parse(text.data, text.len, NULL);
+    return json_int_or(counts, what, 0);
+}
+
+// It may have arrived: sent again, a generated name would make another object.
+TEST(a_create_whose_answer_was_lost_is_sent_once)
+{
+    static const char text[] = "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":"
+                               "{\"generateName\":\"post-cut\"}}";
+    struct fake *f = fake_open(false);
+    AUTO_JSON *pod = json_parse(text, strlen(text), NULL);
+    int64_t before = seen(f, "post post-cut"); // and leaves a connection to be used again
+    CHECK(!client_create(f->client, &f->patience, pods(f), pod, false, &f->e));
+    CHECK_INT(f->e.code, ERR_UNAVAILABLE);
+    CHECK_INT(seen(f, "post post-cut") - before, 1);
+    fake_close(f);
+}
+
+TEST(a_list_that_does_not_end_is_ended)
+{
+    static const char *const namespaces[] = {"again", "empty"};
+    for (size_t i = 0; i < ARRAY_LEN(namespaces); i++) {
+        struct fake *f = fake_open(false);
+        CHECK(!client_list(f->client, &f->patience, pods(f), namespaces[i], NULL, &f->e));
+        CHECK_INT(f->e.code, ERR_UNAVAILABLE);
+        CHECK_HAS(f->e.text, "goes on with its list for ever");
+        CHECK_HAS(f->e.text, "127.0.0.1");
+        AUTO_FREE char *what = str_fmt("list %s", namespaces[i]);
+        CHECK(seen(f, what) < 10);
+        fake_close(f);
+    }
+}
+
+TEST(a_server_that_asks_for_a_long_pause_is_not_waited_for)
+{
+    struct fake *f = fake_open(false);
+    int64_t start = clock_mono();
+    err e = get_error(f, "later");
+    CHECK_INT(e.code, ERR_UNAVAILABLE);
+    CHECK_HAS(e.text, "left alone for 9223372036 s");
+    CHECK(clock_mono() - start < 10 * CLOCK_SEC);
+    fake_close(f);
+}
+
 TEST(apply_names_the_other_manager)
 {
     struct fake *f = fake_open(false);

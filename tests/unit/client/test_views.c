@@ -207,6 +207,18 @@ TEST(descriptions_read_as_kubectl_s)
                                "  Normal  Submitted  5s (x3 over 10m)  spark  it was\n");
 }
 
+TEST(what_is_no_object_is_described_as_nothing)
+{
+    static const char *const texts[] = {"[1, {\"a\": 2}]", "{\"metadata\": [1, {}], \"spec\": {}}",
+        "{\"metadata\": {\"labels\": [\"a\"], \"annotations\": [[]]}}", "3"};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        AUTO_BUF text = {0};
+        AUTO_JSON *object = json_parse(texts[i], strlen(texts[i]), NULL);
+        describe(&text, object, NULL, now());
+        CHECK_HAS(buf_cstr(&text), "Name:");
+    }
+}
+
 TEST(secrets_are_described_by_their_size)
 {
     AUTO_JSON *secret = yaml("{kind: Secret, metadata: {name: s}, data: {password: aHVudGVyMg==}}");

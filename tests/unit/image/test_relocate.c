@@ -6,7 +6,9 @@
 #include "k8s/image/relocate.h"
 #include "tests/support/tap.h"
 
+#include <link.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void copy(const char *from, const char *to, mode_t mode)
 {
@@ -59,6 +61,24 @@ TEST(what_cannot_be_relocated)
     CHECK_INT(relocate(&program, longest, "/x", &e), -1);
     CHECK_HAS(e.text, "no room for another interpreter");
     free(longest);
+}
+
+// Its dynamic section is said to lie over the program headers, which are changed.
+TEST(a_dynamic_section_that_is_written_over)
+{
+    err e = {0};
+    AUTO_BUF b = {0};
+    ElfW(Ehdr) head = {.e_phentsize = sizeof(ElfW(Phdr)), .e_phoff = sizeof head, .e_phnum = 4};
+    memcpy(head.e_ident, ELFMAG, SELFMAG);
+    ElfW(Phdr) segments[] = {{.p_type = PT_INTERP, .p_vaddr = DT_STRTAB},
+        {.p_type = PT_LOAD, .p_filesz = 1024, .p_memsz = 1024},
+        {.p_type = PT_LOAD, .p_offset = 1 << 16, .p_vaddr = 1 << 20},
+        {.p_type = PT_DYNAMIC, .p_offset = sizeof head, .p_filesz = 4 * sizeof(ElfW(Phdr))}};
+    buf_add(&b, &head, sizeof head);
+    buf_add(&b, segments, sizeof segments);
+    while (b.len <= 1 << 16)
+        buf_char(&b, '\0');
+    CHECK_OK(relocate(&b, "/lib/ld.so", "/lib", &e) == 0, e);
 }
 
 TEST(damaged_programs)

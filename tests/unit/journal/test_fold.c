@@ -171,6 +171,23 @@ TEST(displays_are_found_wherever_their_cell_went)
     fold_free(f);
 }
 
+TEST(what_is_said_of_a_whole_table_stands_below_it)
+{
+    fold *f = sample_fold();
+    event(f, "{\"type\":\"display\",\"cell\":\"one\",\"id\":80,\"live\":true,\"data\":{\"text/"
+             "plain\":\"old\","
+             "\"t\":{\"columns\":[\"NAME\"],\"rows\":[{\"uid\":\"a\",\"cells\":[\"pod-a\"]}]}}}");
+    event(
+        f, "{\"type\":\"update\",\"id\":80,\"table\":{\"more\":2,\"note\":\"5s old\",\"rows\":1}}");
+    AUTO_BUF text = {0}, later = {0};
+    output_text(fold_display(f, 80), "", 0, &text, NULL);
+    CHECK_STR(text.data, "NAME\npod-a\n… and 2 more objects are not shown\n-- 5s old --\n");
+    event(f, "{\"type\":\"update\",\"id\":80,\"table\":{\"more\":1,\"note\":null}}");
+    output_text(fold_display(f, 80), "", 0, &later, NULL);
+    CHECK_STR(later.data, "NAME\npod-a\n… and 1 more object is not shown\n");
+    fold_free(f);
+}
+
 TEST(a_resumed_run_is_the_same_run)
 {
     fold *f = sample_fold();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/str.h"
 #include "script/journal/mask.h"
 #include "tests/support/tap.h"
@@ -148,14 +149,77 @@ TEST(lines_of_a_key_are_secrets_too)
 
 TEST(variables_are_secret_by_their_names)
 {
-    CHECK(mask_env_name("GITHUB_TOKEN") && mask_env_name("my_secret_x") &&
-          mask_env_name("PGPASSWORD"));
-    CHECK(mask_env_name("AWS_ACCESS_KEY") && mask_env_name("X_CREDENTIALS"));
-    CHECK(!mask_env_name("KEYBOARD") && !mask_env_name("PATH") && !mask_env_name("_KEYS"));
+    static const char *const secret_names[] = {"GITHUB_TOKEN", "my_secret_x", "PGPASSWORD",
+        "AWS_ACCESS_KEY", "AWS_ACCESS_KEY_ID", "AWS_SESSION_TOKEN", "X_CREDENTIALS",
+        "REGISTRY_AUTH", "GITHUB_PAT", "SSH_PASSPHRASE", "PGPASS", "DB_PASS", "MYSQL_PWD",
+        "db_password", "api-key", "dbPassword"};
+    static const char *const plain_names[] = {"KEYBOARD", "PATH", "_KEYS", "SSH_AUTH_SOCK",
+        "TOKENIZERS_PARALLELISM", "max_tokens", "tokenizer", "OLDPWD", "AWS_REGION", "XAUTHORITY",
+        "PATCH", "COMPASS"};
+    for (size_t i = 0; i < ARRAY_LEN(secret_names); i++)
+        if (!secret_name(secret_names[i]))
+            tap_fail(__FILE__, __LINE__, "%s is the name of a secret", secret_names[i]);
+    for (size_t i = 0; i < ARRAY_LEN(plain_names); i++)
+        if (secret_name(plain_names[i]))
+            tap_fail(__FILE__, __LINE__, "%s is not the name of a secret", plain_names[i]);
     mask *m = mask_new();
     mask_add_env(
         m, (const char *const[]){"API_TOKEN=t0p-s3cret", "HOME=/home/ann", "B_KEY=abc", NULL});
     check(m, "t0p-s3cret in /home/ann abc", "[secret] in /home/ann abc");
+    mask_free(m);
+}
+
+// What stands before the "@" of a URL is for its server only, whoever prints it.
+TEST(passwords_of_urls_are_replaced)
+{
+    mask *m = mask_new();
+    check(m, "server http://u:PW@host:6443 is away", "server http://u:[secret]@host:6443 is away");
+    check(m, "\"a+b://ann:p:w%40@[::1]/x\"", "\"a+b://ann:[secret]@[::1]/x\"");
+    static const char *const plain[] = {"http://host:80/a@b", "ssh://git@host",
+        "see http://host:80", "http://u:@host", "psql://$USER:$PASSWORD@db", "x://u:${PW}@db",
+        "x://u:{pw}@db", "x://u:***@db", "http://a: b@c", "http://[::1]:80/", "x://u:%s@db",
+        "x://u:[secret]@db"};
+    for (size_t i = 0; i < ARRAY_LEN(plain); i++)
+        check(m, plain[i], plain[i]);
+    static const char text[] = "to http://u:PW@host";
+    for (size_t a = 0; a <= strlen(text); a++) {
+        AUTO_BUF out = {0};
+        mask_stream s;
+        mask_stream_init(&s, m);
+        mask_stream_feed(&s, text, a, &out);
+        mask_stream_feed(&s, text + a, strlen(text) - a, &out);
+        mask_stream_flush(&s, &out);
+        CHECK_STR(buf_cstr(&out), "to http://u:[secret]@host");
+        mask_stream_done(&s);
+    }
+    mask_add(m, "ghp_0123456789", 14);
+    check(m, "https://ghp_0123456789:x@github.com", "https://[secret]:[secret]@github.com");
+    mask_free(m);
+}
+
+TEST(settings_with_a_url_hold_its_password)
+{
+    mask *m = mask_new();
+    mask_add_env(m, (const char *const[]){"DATABASE_URL=postgres://app:hunter%2F2/x@db:5432/app",
+                        "SITE=http://host:8080/path@x", NULL});
+    check(m, "hunter/2/x hunter%2F2/x hunter%2f2%2fx", "[secret] [secret] [secret]");
+    check(m, "app db 8080/path", "app db 8080/path");
+    mask_free(m);
+}
+
+// A short end of a line is not held back, though a secret may begin with it: the rest of the secret
+// is found on the next line.
+TEST(ends_of_lines_are_shown_at_once)
+{
+    mask *m = one_secret();
+    mask_stream s;
+    AUTO_BUF out = {0};
+    mask_stream_init(&s, m);
+    mask_stream_feed(&s, "YXVudA== aHVud\n", 15, &out); // base64 of the secret begins so
+    CHECK_STR(buf_cstr(&out), "YXVudA== aHVud\n");
+    mask_stream_feed(&s, "GVyMi1odW50ZXIy\n", 16, &out);
+    CHECK_STR(buf_cstr(&out), "YXVudA== aHVud\n[secret]\n");
+    mask_stream_done(&s);
     mask_free(m);
 }
 

@@ -99,6 +99,29 @@ TEST(a_redirect_is_an_answer)
     fake_close(f);
 }
 
+TEST(an_answer_that_drips_is_ended)
+{
+    struct fake *f = fake_open(false);
+    struct http_response r;
+    struct http_request slow = {.idle_timeout_ms = 500, .least_speed = 1000};
+    CHECK_INT(ask(f, "/_drip", slow, &r), -1);
+    CHECK_INT(f->e.code, ERR_UNAVAILABLE);
+    CHECK_HAS(f->e.text, "127.0.0.1");
+    CHECK_HAS(f->e.text, "the answer comes too slowly");
+    fake_close(f);
+}
+
+TEST(what_does_not_speak_http_is_said_to)
+{
+    struct fake *f = fake_open(false);
+    struct http_response r;
+    CHECK_INT(ask(f, "/_garbage", (struct http_request){0}, &r), -1);
+    CHECK_INT(f->e.code, ERR_UNAVAILABLE);
+    CHECK_HAS(f->e.text, "does not speak HTTP");
+    CHECK(!strstr(f->e.text, "is not the host"));
+    fake_close(f);
+}
+
 TEST(bodies_are_unpacked_and_bounded)
 {
     struct fake *f = fake_open(false);

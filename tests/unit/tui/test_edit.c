@@ -205,6 +205,20 @@ TEST(lines_are_indented_and_commented_together)
     edit_free(e);
 }
 
+TEST(tab_indents_and_only_an_action_of_its_own_takes_that_back)
+{
+    edit *e = with("x");
+    edit_set_language(e, &(struct edit_language){.indent = 4});
+    edit_set_cursor(e, (pos){0});
+    CHECK(act(e, ACT_INSERT_TAB));
+    CHECK_STR(all(e), "    x");
+    CHECK(!act(e, ACT_INSPECT)); // asks what a name is, which a text does not know
+    CHECK_STR(all(e), "    x");
+    CHECK(act(e, ACT_UNINDENT));
+    CHECK_STR(all(e), "x");
+    edit_free(e);
+}
+
 TEST(what_has_no_effect_says_so)
 {
     edit *e = with("one");

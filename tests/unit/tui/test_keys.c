@@ -2,7 +2,7 @@
 // The key tables of the views: well formed, and doc/workbench.md has them as they are.
 #include "base/path.h"
 #include "tests/support/tap.h"
-#include "tui/view/view.h"
+#include "tui/view/views.h"
 
 #include <stdlib.h>
 #include <string.h>

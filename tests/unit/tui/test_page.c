@@ -4,7 +4,8 @@
 #include "base/str.h"
 #include "script/journal/spool.h"
 #include "tests/support/tap.h"
-#include "tui/view/view.h"
+#include "tui/syntax/syntax.h"
+#include "tui/view/views.h"
 
 // Nobody answers.
 void client_send(client *c, cJSON *message)
@@ -27,16 +28,32 @@ struct desk {
     int64_t seq;
 };
 
-static void event(struct desk *d, const char *fmt, ...)
+static cJSON *message(const char *fmt, va_list args)
 {
     err e = {0};
     AUTO_BUF words = {0};
+    buf_vfmt(&words, fmt, args);
+    cJSON *m = json_parse(words.data, words.len, &e);
+    CHECK_OK(m, e);
+    return m;
+}
+
+// What a kernel says of itself, and an event of its run.
+static void say(struct desk *d, const char *fmt, ...)
+{
     va_list args;
     va_start(args, fmt);
-    buf_vfmt(&words, fmt, args);
+    AUTO_JSON *m = message(fmt, args);
     va_end(args);
-    AUTO_JSON *m = json_parse(words.data, words.len, &e);
-    CHECK_OK(m, e);
+    bench_message(d->bench, message_type_of(m), m);
+}
+
+static void event(struct desk *d, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    AUTO_JSON *m = message(fmt, args);
+    va_end(args);
     json_set_int(m, "seq", ++d->seq);
     bench_message(d->bench, message_type_of(m), m);
 }
@@ -44,12 +61,17 @@ static void event(struct desk *d, const char *fmt, ...)
 static void desk_open(struct desk *d)
 {
     static const struct bench_ops ops = {0};
-    static const char cells[] = "-- %% Pods id=\"a\"\nx\n";
     err e = {0};
     *d = (struct desk){.grid = grid_new(60, 12)};
     d->bench = bench_new(&(struct bench_about){0}, &ops, NULL);
-    CHECK_OK(bench_show(d->bench, "page.lua", cells, strlen(cells), &e) == 0, e);
-    d->bench->spool_dir = mem_strdup(tap_dir());
+    say(d,
+        "{\"type\":\"welcome\",\"run\":\"r\",\"journal\":\"%s.jsonl\",\"state\":\"idle\",\"seq\":"
+        "0}",
+        tap_dir());
+    say(d, "{\"type\":\"document\",\"rev\":1,\"saved\":true,\"path\":\"page.lua\",\"text\":\"-- "
+           "%%%% Pods\\nx\\n\","
+           "\"cells\":[{\"id\":\"a\",\"kind\":\"code\",\"title\":\"Pods\",\"source\":\"x\","
+           "\"marker\":\"Pods\"}]}");
     d->spool = spool_create(tap_dir(), "log-1", &e);
     CHECK_OK(d->spool, e);
 }

@@ -199,25 +199,25 @@ TEST(entries_are_worth_their_value)
         {"512Mi", 512 * 1048576.0}, {"2 (5m ago)", 2}};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         double worth;
-        CHECK(table_worth(good[i].words, &worth));
+        CHECK(tablevalue_worth(good[i].words, &worth));
         CHECK_NEAR(worth, good[i].worth, 1e-9);
     }
     static const char *const none[] = {"", "abc", "3 blind mice", "12:30", "1.2.3", "1x", "<none>",
         "1/", "-", "-nan", "-inf", "1e999", "nan"};
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
         double worth;
-        if (table_worth(none[i], &worth))
+        if (tablevalue_worth(none[i], &worth))
             tap_fail(__FILE__, __LINE__, "\"%s\" is worth %g", none[i], worth);
     }
 }
 
 TEST(states_have_colours_and_sentences_none)
 {
-    CHECK(table_look("Running").fg != table_look("Pending").fg);
-    CHECK(table_look("Init:CrashLoopBackOff").fg == table_look("FAILED").fg);
-    CHECK(table_look("ContainerCreating").fg == table_look("Warning").fg);
-    CHECK_INT(table_look("Error: it failed with a backoff").fg, 0);
-    CHECK_INT(table_look("my-error-pod").fg, 0);
+    CHECK(tablevalue_look("Running").fg != tablevalue_look("Pending").fg);
+    CHECK(tablevalue_look("Init:CrashLoopBackOff").fg == tablevalue_look("FAILED").fg);
+    CHECK(tablevalue_look("ContainerCreating").fg == tablevalue_look("Warning").fg);
+    CHECK_INT(tablevalue_look("Error: it failed with a backoff").fg, 0);
+    CHECK_INT(tablevalue_look("my-error-pod").fg, 0);
 }
 
 TEST(filters_match_any_case_or_turn_round)

@@ -3,7 +3,7 @@
 // the screen is drawn anew. While the past of a run comes in, what is shown stays as it is.
 #include "base/mem.h"
 #include "base/str.h"
-#include "tui/view/structure.h"
+#include "tui/bench/bench_private.h"
 
 #include <string.h>
 
@@ -24,8 +24,7 @@ void bench_connect(bench *b, client *c, bool owner)
 void bench_lost(bench *b, const char *why)
 {
     b->client = NULL;
-    cJSON_Delete(b->asks);
-    b->asks = cJSON_CreateArray(); // nobody waits for an answer any more
+    questions_forget(b);
     set_state(b, *why ? "gone" : "restarting");
     b->restarting = b->restarting && !*why;
     if (*why)
@@ -64,8 +63,7 @@ static void on_welcome(bench *b, const cJSON *m)
     b->caught_up = (uint64_t)json_int_or(m, "seq", 0);
     b->made = b->seen = 0; // a kernel after a restart counts anew
     cJSON_Delete(STEAL(b->cluster));
-    cJSON_Delete(b->asks);
-    b->asks = cJSON_CreateArray();
+    questions_forget(b);
 }
 
 // Views that keep something of the run by themselves are told what has come.
@@ -130,20 +128,6 @@ static void on_edited(bench *b, const cJSON *m)
     bench_say(b, "saved %s", path);
 }
 
-static void on_ask(bench *b, const cJSON *m)
-{
-    cJSON_AddItemToArray(b->asks, cJSON_Duplicate(m, true));
-}
-
-static void on_answered(bench *b, const cJSON *m)
-{
-    cJSON *ask = b->asks->child;
-    while (ask && json_int_or(ask, "ask", 0) != json_int_or(m, "ask", -1))
-        ask = ask->next;
-    if (ask)
-        cJSON_Delete(cJSON_DetachItemViaPointer(b->asks, ask));
-}
-
 static void on_cluster(bench *b, const cJSON *m)
 {
     cJSON_Delete(b->cluster);
@@ -179,9 +163,9 @@ static void on_event(bench *b, message_type type, const cJSON *m)
     if (fold_event(past ? b->incoming : b->fold, m, &e) < 0)
         bench_complain(b, "%s", e.text);
     if (type == MESSAGE_ask)
-        on_ask(b, m);
+        questions_add(b, m);
     else if (type == MESSAGE_answered)
-        on_answered(b, m);
+        questions_close(b, json_int_or(m, "ask", -1));
     else if (type == MESSAGE_cluster)
         on_cluster(b, m);
     if (past) {
@@ -216,6 +200,6 @@ void bench_message(bench *b, message_type type, const cJSON *m)
         bench_complain(b, "the file has changed underneath; saving asks before it overwrites it");
     if (type != MESSAGE_welcome && json_get(m, "seq")) // a welcome's is that of the newest event
         on_event(b, type, m);
-    ask_offer(b, false);
+    questions_offer(b, false);
     b->dirty = true;
 }

@@ -3,7 +3,7 @@
 //   lines            0 | 1 | 2 |         | n-1
 //
 // A spool's index counts from the file's start: `before` newlines stand in front of the range.
-#include "tui/part/source.h"
+#include "tui/part/linesource.h"
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-struct source {
+struct linesource {
     buf text; // or
     spool *spool;
     uint64_t from, to, before;
@@ -20,21 +20,22 @@ struct source {
 
 static const uint64_t unknown = UINT64_MAX;
 
-source *source_of_text(const char *bytes, size_t n)
+linesource *linesource_of_text(const char *bytes, size_t n)
 {
-    source *s = mem_alloc(sizeof *s);
+    linesource *s = mem_alloc(sizeof *s);
     buf_add(&s->text, bytes, n);
     s->lines = unknown;
     return s;
 }
 
-source *source_of_spool(const char *dir, const char *name, uint64_t from, uint64_t to, err *e)
+linesource *linesource_of_spool(
+    const char *dir, const char *name, uint64_t from, uint64_t to, err *e)
 {
     spool *file = spool_open(dir, name, e);
     if (!file)
         return NULL;
-    source *s = mem_alloc(sizeof *s);
-    *s = (source){.spool = file,
+    linesource *s = mem_alloc(sizeof *s);
+    *s = (linesource){.spool = file,
         .from = from,
         .to = to > from ? to : from,
         .before = spool_line_at(file, from),
@@ -42,7 +43,7 @@ source *source_of_spool(const char *dir, const char *name, uint64_t from, uint64
     return s;
 }
 
-void source_free(source *s)
+void linesource_free(linesource *s)
 {
     if (!s)
         return;
@@ -51,7 +52,7 @@ void source_free(source *s)
     free(s);
 }
 
-bool source_follow_text(source *s, const char *bytes, size_t n)
+bool linesource_follow_text(linesource *s, const char *bytes, size_t n)
 {
     size_t had = s->text.len;
     if (s->spool || n < had || (had && memcmp(s->text.data, bytes, had) != 0))
@@ -63,7 +64,7 @@ bool source_follow_text(source *s, const char *bytes, size_t n)
     return true;
 }
 
-bool source_follow_spool(source *s, const char *name, uint64_t from, uint64_t to)
+bool linesource_follow_spool(linesource *s, const char *name, uint64_t from, uint64_t to)
 {
     if (!s->spool || !str_eq(spool_name(s->spool), name) || from != s->from || to < s->to)
         return false;
@@ -73,7 +74,7 @@ bool source_follow_spool(source *s, const char *name, uint64_t from, uint64_t to
     return true;
 }
 
-uint64_t source_size(const source *s)
+uint64_t linesource_size(const linesource *s)
 {
     return s->spool ? s->to - s->from : s->text.len;
 }
@@ -86,9 +87,9 @@ static uint64_t newlines(const char *at, size_t n)
     return count;
 }
 
-uint64_t source_line_at(source *s, uint64_t offset)
+uint64_t linesource_line_at(linesource *s, uint64_t offset)
 {
-    uint64_t size = source_size(s), line;
+    uint64_t size = linesource_size(s), line;
     offset = offset < size ? offset : size;
     if (!s->spool)
         return offset ? newlines(s->text.data, (size_t)offset) : 0;
@@ -97,18 +98,18 @@ uint64_t source_line_at(source *s, uint64_t offset)
     return line < offset ? line : offset; // whatever a damaged index says
 }
 
-uint64_t source_lines(source *s)
+uint64_t linesource_lines(linesource *s)
 {
-    uint64_t size = source_size(s);
+    uint64_t size = linesource_size(s);
     if (s->lines != unknown || size == 0)
         return size ? s->lines : 0;
     AUTO_BUF last = {0};
-    source_read(s, size - 1, 1, &last);
-    s->lines = source_line_at(s, size) + (last.len && last.data[0] != '\n');
+    linesource_read(s, size - 1, 1, &last);
+    s->lines = linesource_line_at(s, size) + (last.len && last.data[0] != '\n');
     return s->lines;
 }
 
-static uint64_t find_in_text(const source *s, uint64_t line)
+static uint64_t find_in_text(const linesource *s, uint64_t line)
 {
     const char *start = buf_cstr(&s->text), *end = start + s->text.len, *at = start;
     for (; line > 0 && (at = memchr(at, '\n', (size_t)(end - at))); line--)
@@ -116,9 +117,9 @@ static uint64_t find_in_text(const source *s, uint64_t line)
     return at ? (uint64_t)(at - start) : s->text.len;
 }
 
-uint64_t source_find_line(source *s, uint64_t line)
+uint64_t linesource_find_line(linesource *s, uint64_t line)
 {
-    uint64_t size = source_size(s), offset;
+    uint64_t size = linesource_size(s), offset;
     if (line == 0)
         return 0;
     if (!s->spool)
@@ -128,9 +129,9 @@ uint64_t source_find_line(source *s, uint64_t line)
     return offset - s->from < size ? offset - s->from : size;
 }
 
-void source_read(source *s, uint64_t offset, size_t n, buf *out)
+void linesource_read(linesource *s, uint64_t offset, size_t n, buf *out)
 {
-    uint64_t size = source_size(s);
+    uint64_t size = linesource_size(s);
     if (offset >= size)
         return;
     n = n < size - offset ? n : (size_t)(size - offset);

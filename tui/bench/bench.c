@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include "tui/view/bench.h"
+#include "tui/bench/bench.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "tui/view/view.h"
+#include "tui/bench/bench_private.h"
+#include "tui/bench/command.h"
+#include "tui/view/views.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { SEND_AFTER_MS = 500, SPIN_MS = 1000 };
@@ -62,62 +62,6 @@ void bench_free(bench *b)
     free(b);
 }
 
-void *view_push(bench *b, const struct view_ops *ops, size_t size)
-{
-    view *v = mem_alloc(size);
-    *v = (view){ops, b, b->top};
-    b->top = v;
-    b->input = (struct key_input){0};
-    b->dirty = true;
-    return v;
-}
-
-void view_pop(view *v)
-{
-    bench *b = v->bench;
-    for (view **at = &b->top; *at; at = &(*at)->below) {
-        if (*at != v)
-            continue;
-        *at = v->below;
-        break;
-    }
-    if (v->ops->done)
-        v->ops->done(v);
-    free(v);
-    b->dirty = true;
-}
-
-static void say(bench *b, bool error, const char *fmt, va_list args)
-{
-    vsnprintf(b->say, sizeof b->say, fmt, args);
-    b->said_error = error;
-    b->dirty = true;
-}
-
-void bench_say(bench *b, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    say(b, false, fmt, args);
-    va_end(args);
-}
-
-void bench_complain(bench *b, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    say(b, true, fmt, args);
-    va_end(args);
-}
-
-void bench_select(bench *b, const char *id)
-{
-    char *copy = mem_strdup(id);
-    free(b->select);
-    b->select = copy;
-    b->dirty = true;
-}
-
 void bench_notice(bench *b, const char *words)
 {
     bench_say(b, "%s", words);
@@ -142,18 +86,6 @@ int bench_show(bench *b, const char *path, const char *words, size_t n, err *e)
     return 0;
 }
 
-unsigned view_mode(view *v)
-{
-    return v->ops->mode ? v->ops->mode(v) : MODE_VIEW;
-}
-
-void view_keys(const struct view_ops *ops, unsigned mode, enum action a, char *out, size_t size)
-{
-    keymap_keys(ops->keys, mode, a, out, size);
-    if (size && !*out && ops->more)
-        keymap_keys(ops->more, mode, a, out, size);
-}
-
 static bool bench_own(bench *b, enum action a)
 {
     switch ((int)a) {
@@ -166,7 +98,7 @@ static bool bench_own(bench *b, enum action a)
         b->dirty = true;
         return true;
     case ACT_ANSWER:
-        if (!ask_offer(b, true))
+        if (!questions_offer(b, true))
             bench_say(b, "no question is open");
         return true;
     case ACT_BACK:
@@ -197,7 +129,7 @@ void bench_key_now(bench *b, key k)
         bench_act(b, a);
     else if (b->input.n == 0 && !pending && v->ops->type)
         v->ops->type(v, k);
-    ask_offer(b, false); // what was typed when it came may be over
+    questions_offer(b, false); // what was typed when it came may be over
 }
 
 void bench_paste_now(bench *b, const char *words, size_t n)
@@ -205,6 +137,31 @@ void bench_paste_now(bench *b, const char *words, size_t n)
     if (b->top->ops->paste)
         b->top->ops->paste(b->top, words, n);
     b->dirty = true;
+}
+
+void bench_key(bench *b, key k)
+{
+    if (!typeahead_hold(b, k, NULL, 0))
+        bench_key_now(b, k);
+}
+
+void bench_paste(bench *b, const char *words, size_t n)
+{
+    if (!typeahead_hold(b, 0, words, n))
+        bench_paste_now(b, words, n);
+}
+
+bool bench_go_on(bench *b)
+{
+    struct typed one;
+    if (!typeahead_take(b, &one))
+        return false;
+    if (one.key)
+        bench_key_now(b, one.key);
+    else
+        bench_paste_now(b, one.text, one.n);
+    free(one.text);
+    return true;
 }
 
 void bench_flush(bench *b)
@@ -220,6 +177,8 @@ static void draw_from(view *v, grid *g, rect area)
     if (!grid_cursor(g, &v->bench->caret_x, &v->bench->caret_y))
         v->bench->caret_x = v->bench->caret_y = -1;
     grid_set_cursor(g, -1, -1);
+    if (v->ops->settle)
+        v->ops->settle(v, area);
     v->ops->draw(v, g, area);
 }
 
@@ -260,18 +219,17 @@ int bench_wait_ms(const bench *b)
     int wait = b->top->ops->wait_ms ? b->top->ops->wait_ms(b->top) : -1;
     wait = sooner(wait, send_wait_ms(b));
     wait = sooner(wait, typeahead_wait_ms(b));
-    wait = sooner(wait, ask_wait_ms(b));
+    wait = sooner(wait, questions_wait_ms(b));
     bool ticks = bench_busy(b) || status_ticks(b); // a cell's clock, the data's age
     return ticks ? sooner(wait, SPIN_MS) : wait;
 }
 
 void bench_tick(bench *b)
 {
-    for (size_t i = 0; i < b->n_slots; i++)
-        b->slots[i]->version += b->slots[i]->ages;
+    slots_age(b);
     if (send_wait_ms(b) == 0)
         remote_flush(b);
-    ask_offer(b, false);
+    questions_offer(b, false);
     b->dirty = true;
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Lines that people type without thinking, as vi has them, and the actions that work wherever one
-// is, because they are about the program and not about a view.
+#include "tui/bench/command.h"
+
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "tui/view/view.h"
+#include "tui/bench/bench_private.h"
+#include "tui/view/views.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -46,7 +47,7 @@ static void do_quit(bench *b, const char *name, bool force)
     if (force && !b->read_only && (!b->saved || b->edited_at))
         reload_document(b, true);
     else
-        leave_push(b);
+        leave_or_ask(b);
 }
 
 static void do_reload(bench *b, const char *name, bool force)
@@ -208,7 +209,7 @@ static const struct {
     {ACT_OVERWRITE, overwrite},
     {ACT_RELOAD, reload},
     {ACT_HELP, help_push},
-    {ACT_QUIT, leave_push},
+    {ACT_QUIT, leave_or_ask},
     {ACT_SAVE_QUIT, save_quit},
     {ACT_DISCARD_QUIT, discard_quit},
     {ACT_KEEP_QUIT, keep_quit},

@@ -4,7 +4,9 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "tui/view/view.h"
+#include "tui/bench/bench_private.h"
+#include "tui/bench/command.h"
+#include "tui/view/views.h"
 
 struct saving {
     char *path;
@@ -119,4 +121,14 @@ void leave_now(bench *b, bool stop)
             "%s goes on (%s); `firesteel attach %s` comes back to it, `firesteel stop %s` ends it",
             b->run, buf_cstr(&why), b->run, b->run);
     b->ops->quit(b->arg, stop);
+}
+
+void leave_or_ask(bench *b)
+{
+    remote_flush(b);
+    bool unsaved = b->client ? !b->saved : orphan_unsaved(b);
+    if (!unsaved || b->read_only)
+        leave_now(b, false);
+    else
+        leave_push(b);
 }

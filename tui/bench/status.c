@@ -5,9 +5,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "tui/bench/bench_private.h"
 #include "tui/grid/layout.h"
 #include "tui/grid/utf8.h"
-#include "tui/view/view.h"
 
 #include <string.h>
 
@@ -45,10 +45,8 @@ static style state_style(const bench *b)
 static size_t waiting(const bench *b)
 {
     size_t n = 0;
-    for (size_t i = 0; i < b->n_slots; i++) {
-        const struct run_cell *r = slot_run(b, i);
-        n += r && r->state == STATE_QUEUED;
-    }
+    for (size_t i = 0; i < fold_count(b->fold); i++)
+        n += fold_cell(b->fold, i)->state == STATE_QUEUED;
     return n;
 }
 
@@ -66,7 +64,7 @@ bool status_ticks(const bench *b)
     return json_str(b->cluster, "away") != NULL;
 }
 
-void status_away(const bench *b, bool brief, buf *out)
+void bench_away(const bench *b, bool brief, buf *out)
 {
     const char *why = json_str(b->cluster, "away");
     int64_t heard = json_int_or(b->cluster, "heard", 0), now = clock_wall();
@@ -199,7 +197,7 @@ void status_draw(bench *b, grid *g, rect area, unsigned mode, const char *place)
 {
     AUTO_BUF kernel = {0}, away = {0};
     kernel_text(b, &kernel);
-    status_away(b, area.w < NARROW, &away);
+    bench_away(b, area.w < NARROW, &away);
     int right = width(buf_cstr(&kernel)), age = away.len ? width(buf_cstr(&away)) + 2 : 0;
     age = age > area.w / 2 ? area.w / 2 : age;
     grid_fill(g, area, ' ', bar);

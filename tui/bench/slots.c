@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The cells as they are shown and edited here. The fold has the kernel's document; what a person
 // types is in the slot's text first, and in the fold when the kernel has said so.
+#include "base/clock.h"
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "tui/syntax/markdown_layout.h"
-#include "tui/view/view.h"
+#include "tui/bench/bench_private.h"
 
 #include <string.h>
 
@@ -14,9 +14,7 @@ static void slot_free(struct slot *s)
     if (!s)
         return;
     edit_free(s->edit);
-    syntax_cache_free(s->syntax);
-    markdown_free(s->rendered);
-    grid_free(s->output);
+    drawing_done(&s->drawing);
     free(s->id);
     free(s->marker);
     free(s);
@@ -33,7 +31,7 @@ void slots_free(bench *b)
     b->slot_at = NULL;
 }
 
-struct slot *slot_by_id(bench *b, const char *id, size_t *at)
+struct slot *slot_by_id(const bench *b, const char *id, size_t *at)
 {
     size_t i;
     if (!id || !b->slot_at || !hashmap_get(b->slot_at, id, strlen(id), &i))
@@ -41,6 +39,87 @@ struct slot *slot_by_id(bench *b, const char *id, size_t *at)
     if (at)
         *at = i;
     return b->slots[i];
+}
+
+size_t slot_count(const bench *b)
+{
+    return b->n_slots;
+}
+
+struct slot *slot_at(const bench *b, size_t i)
+{
+    return b->slots[i];
+}
+
+const char *slot_id(const struct slot *s)
+{
+    return s->id;
+}
+
+edit *slot_edit(const struct slot *s)
+{
+    return s->edit;
+}
+
+syntax_language slot_language(const struct slot *s)
+{
+    return s->language;
+}
+
+unsigned slot_version(const struct slot *s)
+{
+    return s->version;
+}
+
+struct drawing *slot_drawing(struct slot *s)
+{
+    return &s->drawing;
+}
+
+void slot_forget_outputs(bench *b, size_t from, size_t to)
+{
+    for (size_t i = 0; i < b->n_slots; i++)
+        if ((i < from || i >= to) && b->slots[i]->drawing.output)
+            grid_free(STEAL(b->slots[i]->drawing.output));
+}
+
+void slot_typed(bench *b)
+{
+    b->edited_at = clock_mono();
+    b->dirty = true;
+}
+
+void slot_set_edited(bench *b, struct slot *s)
+{
+    b->edited = s;
+}
+
+bool slot_is_edited(const bench *b, const struct slot *s)
+{
+    return s && b->edited == s;
+}
+
+void bench_select(bench *b, const char *id)
+{
+    char *copy = mem_strdup(id);
+    free(b->select);
+    b->select = copy;
+    b->dirty = true;
+}
+
+bool bench_selects(const bench *b)
+{
+    return b->select != NULL;
+}
+
+bool bench_take_selected(bench *b, size_t *i, const pos **cursor)
+{
+    if (!b->select || !slot_by_id(b, b->select, i))
+        return false;
+    free(STEAL(b->select));
+    *cursor = b->rescued ? &b->rescue_cursor : NULL;
+    b->rescued = false;
+    return true;
 }
 
 const cell *slot_cell(const bench *b, size_t i)
@@ -81,8 +160,8 @@ static struct slot *slot_new(const cell *c)
     struct slot *s = mem_alloc(sizeof *s);
     s->id = mem_strdup(c->id);
     s->edit = edit_new(c->source, strlen(c->source));
-    s->syntax = syntax_cache_new();
     s->sent = text_revision(edit_text(s->edit));
+    drawing_init(&s->drawing);
     s->version = 1;
     return s;
 }
@@ -178,6 +257,12 @@ void slots_follow(bench *b)
     b->slot_at = at;
     b->n_slots = n;
     b->dirty = true;
+}
+
+void slots_age(bench *b)
+{
+    for (size_t i = 0; i < b->n_slots; i++)
+        b->slots[i]->version += b->slots[i]->drawing.ages;
 }
 
 void slots_follow_cell(bench *b, const char *id)

@@ -2,7 +2,8 @@
 // Changes of the notebook's structure: which steps of its history an action on the selected cells
 // becomes.
 #pragma once
-#include "tui/view/view.h"
+#include "tui/bench/slots.h"
+#include "tui/edit/action.h"
 
 // The selected cell, and the other end of the selection: the same when it is one cell.
 struct selection {
@@ -20,6 +21,4 @@ static inline size_t selection_hi(struct selection s)
 // false: the action is none of these. Else *s is what is to be selected.
 bool structure_act(bench *b, enum action a, struct selection *s);
 void structure_insert(bench *b, size_t at); // an empty cell, which gets selected
-// What was typed in a cell that another client has deleted comes to stand in a new one.
-void structure_rescue(bench *b);
-void structure_split(bench *b, size_t at); // at the cursor
+void structure_split(bench *b, size_t at);  // at the cursor

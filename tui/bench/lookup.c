@@ -4,7 +4,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "tui/view/view.h"
+#include "tui/bench/bench_private.h"
+#include "tui/view/views.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "tui/view/view.h"
+#include "tui/bench/bench_private.h"
 
 #include <stdio.h>
 #include <string.h>

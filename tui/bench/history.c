@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "tui/view/history.h"
+#include "tui/bench/history.h"
 
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "tui/view/view.h"
+#include "tui/bench/bench_private.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "tui/view/structure.h"
+#include "tui/bench/structure.h"
 
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "tui/bench/bench_private.h"
 
 #include <string.h>
 

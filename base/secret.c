@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include "base/secret.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+enum { USER_INFO_MAX = 512 };
+
+static char plain(char c)
+{
+    return (char)(c == '-' ? '_' : toupper((unsigned char)c));
+}
+
+static bool ends(const char *name, size_t n, const char *suffix)
+{
+    size_t length = strlen(suffix);
+    return n >= length && strcmp(name + n - length, suffix) == 0;
+}
+
+// TOKEN, but neither tokenizers nor numbers of tokens.
+static bool names_token(const char *name)
+{
+    while ((name = strstr(name, "TOKEN"))) {
+        name += strlen("TOKEN");
+        if (*name != 'S' && strncmp(name, "IZ", 2) != 0)
+            return true;
+    }
+    return false;
+}
+
+bool secret_name(const char *given)
+{
+    static const char *const parts[] = {
+        "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "PGPASS", "ACCESS_KEY"};
+    static const char *const suffixes[] = {"_KEY", "_AUTH", "_PASS", "_PAT", "APIKEY", "MYSQL_PWD"};
+    AUTO_FREE char *name = mem_strdup(given);
+    for (char *c = name; *c; c++)
+        *c = plain(*c);
+    size_t n = strlen(name);
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        if (strstr(name, parts[i]))
+            return true;
+    for (size_t i = 0; i < ARRAY_LEN(suffixes); i++)
+        if (ends(name, n, suffixes[i]))
+            return true;
+    return names_token(name);
+}
+
+// May c stand in the user info of a URL that is in the middle of a text?
+static bool in_user_info(char c)
+{
+    return (unsigned char)c > ' ' && !strchr("/?#@\"'<>`\\", c);
+}
+
+// $NAME, ${NAME}, {name}, %s, %(name)s, ***, or what a mask has put there.
+static bool is_placeholder(const char *p, size_t n)
+{
+    size_t name = strspn(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_$");
+    return (*p == '$' && name >= n) || strspn(p, "*") >= n ||
+           (strchr("{[", *p) && strchr("}]", p[n - 1])) ||
+           (n > 2 && p[0] == '$' && p[1] == '{' && p[n - 1] == '}') || strncmp(p, "%s", 2) == 0 ||
+           strncmp(p, "%(", 2) == 0;
+}
+
+enum secret_url secret_in_url(const char *p, const char *end, const char **from, const char **to)
+{
+    static const char slashes[] = "://";
+    for (size_t i = 0; i < 3; i++, p++)
+        if (p == end || *p != slashes[i])
+            return p == end ? SECRET_CUT : SECRET_ABSENT;
+    const char *limit = end - p > USER_INFO_MAX ? p + USER_INFO_MAX : end;
+    *from = NULL;
+    for (; p < limit && in_user_info(*p); p++)
+        if (*p == ':' && !*from)
+            *from = p + 1;
+    *to = p;
+    if (p == end)
+        return SECRET_CUT;
+    if (p == limit || *p != '@' || !*from || p == *from ||
+        is_placeholder(*from, (size_t)(p - *from)))
+        return SECRET_ABSENT;
+    return SECRET_FOUND;
+}
+
+static int digit(char c)
+{
+    return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
+}
+
+char *secret_of_url(const char *text)
+{
+    const char *p = strstr(text, "://");
+    if (!p)
+        return NULL;
+    p += 3;
+    size_t n = strcspn(p, " \t\r\n\"'<>");
+    const char *at = memrchr(p, '@', n), *colon = at ? memchr(p, ':', (size_t)(at - p)) : NULL;
+    const char *slash = memchr(p, '/', n);
+    if (!colon || (slash && slash < colon) || colon + 1 == at)
+        return NULL;
+    if (slash && slash < at && strspn(colon + 1, "0123456789") == (size_t)(slash - colon - 1))
+        return NULL; // a port, and an "@" in the path
+    AUTO_BUF out = {0};
+    for (p = colon + 1; p < at; p++) {
+        bool escaped = *p == '%' && isxdigit((unsigned char)p[1]) && isxdigit((unsigned char)p[2]);
+        buf_char(&out, escaped ? (char)(digit(p[1]) * 16 + digit(p[2])) : *p);
+        p += escaped ? 2 : 0;
+    }
+    return buf_take(&out);
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include "cli/say.h"
+
+#include "base/printable.h"
+
+#include <stdarg.h>
+
+static void put(FILE *to, const char *text, size_t n)
+{
+    AUTO_BUF clean = {0};
+    printable(&clean, text, n);
+    fwrite(clean.data, 1, clean.len, to);
+}
+
+void say(FILE *to, const char *fmt, ...)
+{
+    AUTO_BUF text = {0};
+    va_list args;
+    va_start(args, fmt);
+    buf_vfmt(&text, fmt, args);
+    va_end(args);
+    put(to, buf_cstr(&text), text.len);
+}
+
+void say_text(const struct cli *cli, FILE *to, const char *text, size_t n)
+{
+    if (cli->utf8) {
+        put(to, text, n);
+        return;
+    }
+    AUTO_BUF ascii = {0};
+    for (size_t i = 0; i < n; i++)
+        if ((text[i] & 0xc0) != 0x80)
+            buf_char(&ascii, text[i] & 0x80 ? '?' : text[i]);
+    put(to, buf_cstr(&ascii), ascii.len);
+}
+
+void say_json(const cJSON *tree, int indent)
+{
+    AUTO_BUF text = {0}, clean = {0};
+    if (indent)
+        json_print_pretty(&text, tree, indent);
+    else
+        json_print(&text, tree);
+    printable_json(&clean, text.data, text.len);
+    buf_char(&clean, '\n');
+    fwrite(clean.data, 1, clean.len, stdout);
+}
+
+void say_file(const char *bytes, size_t n)
+{
+    fwrite(bytes, 1, n, stdout);
+}
+
+void say_tone(const struct cli *cli, enum tone t)
+{
+    static const char *const codes[] = {
+        "\033[0m", "\033[1m", "\033[2m", "\033[32m", "\033[31m", "\033[33m"};
+    if (cli->colour)
+        fputs(codes[t], stdout);
+}
+
+void say_redraw(void)
+{
+    fputs("\r\033[2K", stdout);
+}
+
+void say_program(const struct cli *cli)
+{
+    bool colour = cli->err_tty && !cli_getenv(cli, "NO_COLOR");
+    fputs(colour ? "\033[31mfiresteel:\033[0m " : "firesteel: ", stderr);
+}

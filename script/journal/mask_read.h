@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// What stands at a place of a text, read as printers of all kinds may have written it: escapes of
+// JSON, Lua, Python and shells at any depth of quoting, percent-encoding, HTML's entities; and what
+// may stand between the bytes of a value without being a part of it: colours, line breaks with
+// indentation. Pure functions of the text; nothing is owned.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    MASK_READINGS = 12, // at one place, at most
+    MASK_GAP = 256,     // bytes between two of a value
+    MASK_RUN = 64,      // backslashes before what they escape
+};
+
+enum reading_kind {
+    READING_BYTES,  // `n` bytes of a value
+    READING_COLOUR, // nothing: a terminal's escape sequence
+    READING_BREAK,  // nothing: a line break, and the indentation after it
+};
+struct mask_reading {
+    enum reading_kind kind;
+    bool open; // the text ends too early to tell
+    unsigned char bytes[4], n;
+    size_t taken; // bytes of the text
+};
+
+// Letters of ASCII are alike in either case.
+static inline unsigned char mask_small(char c)
+{
+    return (unsigned char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+}
+// Where one of these stands, more than the byte itself may be meant.
+static inline bool mask_is_special(char c)
+{
+    static const bool special[256] = {['\\'] = true,
+        ['%'] = true,
+        ['&'] = true,
+        ['+'] = true,
+        ['\n'] = true,
+        ['\r'] = true,
+        ['\033'] = true};
+    return special[(unsigned char)c];
+}
+// The end of the backslashes at p, or of the first MASK_RUN of them.
+static inline const char *mask_backslashes(const char *p, const char *end)
+{
+    const char *limit = end - p > MASK_RUN ? p + MASK_RUN : end;
+    while (p < limit && *p == '\\')
+        p++;
+    return p;
+}
+// All readings at p, where something special stands; the byte itself is the last one. bytes are
+// small letters.
+size_t mask_readings(const char *p, const char *end, struct mask_reading out[MASK_READINGS]);

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Servers that send without an end: what is kept, what is said, and that an interrupt and a time-out are heard."""
+import glob
+import json
+import os
+import signal
+import subprocess
+import time
+
+from badserver import Server
+from tap import FIRESTEEL, PATIENCE, SANITIZED, eventually, run
+
+MEGABYTE = 1 << 20
+# Generous, for a busy machine: what is asked for takes effect within a second.
+SOON = 8 * PATIENCE
+
+
+class Run:
+    """`firesteel run` of one cell against the server."""
+
+    def __init__(self, t, server, cell, *options):
+        self.dir = t.dir()
+        with open(f"{self.dir}/n.lua", "w") as f:
+            f.write(f"-- %% watch\n{cell}\n")
+        self.process = subprocess.Popen([FIRESTEEL, "run", "n.lua", *options], cwd=self.dir, text=True,
+                                        env=dict(os.environ, **server.env), stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        t.after(self.process.kill)
+
+    def journal(self):
+        return glob.glob(f"{self.dir}/.firesteel/*.jsonl")[0]
+
+    def records(self):
+        files = glob.glob(f"{self.dir}/.firesteel/*.jsonl")
+        return [json.loads(line) for line in open(files[0]) if line.endswith("\n")] if files else []
+
+    def kernel(self):
+        return next(r["pid"] for r in self.records() if r["type"] == "run")
+
+    def peak(self):
+        """Most memory that the kernel had so far, in bytes."""
+        with open(f"/proc/{self.kernel()}/status") as f:
+            return next(int(line.split()[1]) << 10 for line in f if line.startswith("VmHWM"))
+
+    def end(self, code):
+        out, _ = self.process.communicate(timeout=SOON)
+        assert self.process.returncode == code, (self.process.returncode, out)
+        return out
+
+    def table(self):
+        """The last whole table below the cell, as text."""
+        return [r["data"]["text/plain"] for r in self.records() if r["type"] == "update" and "data" in r][-1]
+
+
+def flooded(t, ns, seconds, *options):
+    server = Server(t)
+    r = Run(t, server, f'k8s.watch("pods", {{ namespace = "{ns}" }})\nfiresteel.sleep(600)', *options)
+    eventually(lambda: server.sent > 100000 and server.asked["watch " + ns])
+    time.sleep(seconds)
+    return server, r
+
+
+def check_kept(r):
+    size = os.path.getsize(r.journal())
+    assert size < 30 * MEGABYTE, size
+    assert SANITIZED or r.peak() < 150 * MEGABYTE, r.peak() // MEGABYTE
+    return size
+
+
+def test_a_flood_of_new_pods_is_bounded_and_an_interrupt_ends_it(t):
+    server, r = flooded(t, "flood", 4)
+    check_kept(r)
+    r.process.send_signal(signal.SIGINT)
+    out = r.end(130)
+    assert "more objects are not shown" in out, out[-2000:]
+
+
+def test_a_flood_ends_by_its_timeout(t):
+    start = time.monotonic()
+    server, r = flooded(t, "flood", 1, "--timeout", "6s")
+    time.sleep(max(0, start + 6 - time.monotonic()))
+    r.end(4)
+
+
+def test_pods_that_come_and_go_at_once_are_bounded_too(t):
+    server, r = flooded(t, "churn", 4)
+    check_kept(r)
+    r.process.send_signal(signal.SIGINT)
+    r.end(130)
+
+
+def more(table):
+    lines = [line for line in table.splitlines() if line.startswith("…")]
+    return int(lines[0].split()[2]) if lines else 0
+
+
+def test_the_table_says_how_many_are_not_shown(t):
+    server = Server(t)
+    r = Run(t, server, 'k8s.watch("pods", { namespace = "many-12000" })\nfiresteel.sleep(600)')
+
+    def said():
+        """what the rows that are not shown came to be"""
+        found = [x["table"]["more"] for x in r.records() if x["type"] == "update" and "more" in x.get("table", {})]
+        return found[-1] if found else None
+    eventually(lambda: said() == 2000)
+    server.delete = 500  # of those that are shown
+    time.sleep(1)
+    assert said() == 2000
+    r.process.send_signal(signal.SIGINT)
+    r.end(130)
+    table = r.table()
+    assert more(table) == 2000, table[-300:]
+    assert len(table.splitlines()) == 1 + 9500 + 1
+
+
+def test_a_list_of_many_pages_keeps_all_and_counts_the_rest(t):
+    server = Server(t)
+    r = Run(t, server, 'k8s.watch("pods", { namespace = "list-11000" })\nfiresteel.sleep(600)')
+    eventually(lambda: server.asked["watch list-11000"] == 1)
+    time.sleep(1)
+    r.process.send_signal(signal.SIGINT)
+    r.end(130)
+    table = r.table()
+    assert more(table) == 1000 and len(table.splitlines()) == 1 + 10000 + 1, table[-300:]
+
+
+run(globals())

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Secrets that a run is given: as parameters, in its environment, in its notebook, in a kubeconfig."""
+import glob
+import json
+import os
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+from tap import FIRESTEEL, eventually, run, sh
+
+PASSWORD = "c0rrect-horse-b4ttery"
+TAKES_ONE = """\
+-- %% Parameters tags=["parameters"]
+db_password = "changeme"
+max_tokens = "123456"
+
+-- %% Use
+print(#db_password, db_password, max_tokens)
+"""
+
+
+def notebook(t, text):
+    path = os.path.join(t.dir(), "sample.lua")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    return path
+
+
+def written(path):
+    """All that runs of a notebook left in files."""
+    text = ""
+    folder = os.path.dirname(path)
+    for file in glob.glob(folder + "/.firesteel/**", recursive=True) + glob.glob(folder + "/report.*"):
+        if os.path.isfile(file):
+            with open(file, encoding="utf-8", errors="replace") as f:
+                text += f.read()
+    return text
+
+
+def firesteel(*args, **options):
+    return sh(FIRESTEEL, *args, **options)
+
+
+def test_a_parameter_with_a_secret_name_is_masked(t):
+    path = notebook(t, TAKES_ONE)
+    for form, report in [("plain", "md"), ("json", "ipynb"), ("junit", "md")]:
+        done = firesteel("run", path, "-p", "db_password=" + PASSWORD, "-o", form,
+                         "--report", f"{os.path.dirname(path)}/report.{report}")
+        assert done.code == 0 and PASSWORD not in done.out + done.err + written(path), done
+        assert form == "junit" or (f"{len(PASSWORD)}\\t" in done.out or f"{len(PASSWORD)}\t" in done.out), done
+    shown = firesteel("show", cwd=os.path.dirname(path))
+    assert 'db_password = "[secret]"' in shown.out and 'max_tokens = "123456"' in shown.out, shown
+    short = firesteel("run", path, "-p", "db_password=abc", "-o", "json")
+    first = json.loads(short.out.splitlines()[0])
+    assert first["parameters"]["db_password"] == "[secret]", first
+
+
+def test_a_parameter_comes_from_a_file_or_standard_input(t):
+    path = notebook(t, TAKES_ONE)
+    file = os.path.join(t.dir(), "password")
+    with open(file, "w", encoding="utf-8") as f:
+        f.write(PASSWORD + "\n")
+    done = firesteel("run", path, "-p", "db_password@" + file)
+    assert done.code == 0 and f"{len(PASSWORD)}\t[secret]" in done.out, done
+    done = firesteel("run", path, "-p", "db_password@-", input=PASSWORD)
+    assert done.code == 0 and f"{len(PASSWORD)}\t[secret]" in done.out, done
+    done = firesteel("run", path, "-p", "max_tokens=a@b")
+    assert done.code == 0 and "a@b" in done.out, done
+    done = firesteel("run", path, "-p", "db_password@/none")
+    assert done.code == 2 and "-p db_password" in done.err and "/none" in done.err, done
+
+
+def test_the_kernels_command_line_holds_no_parameter(t):
+    path = notebook(t, TAKES_ONE + '\n-- %% Wait\nfiresteel.sleep "60s"\n')
+    run_name = firesteel("run", path, "--detach", "-p", "db_password=" + PASSWORD).out.strip()
+    t.after(lambda: firesteel("stop", run_name))
+    folder = os.path.dirname(path) + "/.firesteel/"
+    eventually(lambda: '"Wait' in written(path) or "wait" in written(path))
+    with open(glob.glob(folder + "*.jsonl")[0], encoding="utf-8") as f:
+        pid = json.loads(f.readline())["pid"]
+    for one in [pid, int(open(f"/proc/{pid}/stat", encoding="utf-8").read().rsplit(")", 1)[1].split()[1])]:
+        with open(f"/proc/{one}/cmdline", "rb") as f:
+            assert PASSWORD.encode() not in f.read()
+    eventually(lambda: f"{len(PASSWORD)}\\t" in written(path))
+
+
+def test_variables_and_assignments_with_a_secret_name(t):
+    path = notebook(t, f'-- %% a\nlocal api_key = "{PASSWORD}"\nprint(api_key, os.getenv "DATABASE_URL")\n')
+    report = os.path.dirname(path) + "/report.md"
+    done = firesteel("run", path, "--report", report, env={"DATABASE_URL": "pg://app:hunter22hunter@db/x"})
+    assert done.code == 0 and "[secret]\tpg://app:[secret]@db/x" in done.out, done
+    assert PASSWORD not in written(path) and "hunter22" not in written(path)
+
+
+def test_base64_in_lines_stays_masked(t):
+    token = "".join(f"{i:03d}-token-" for i in range(90))
+    path = notebook(t, "-- %% a\n!echo $X_TOKEN | base64; echo $X_TOKEN | base64 -w 64 | sed 's/^/    /'; "
+                       "echo $X_TOKEN | od -An -v -tx1 | tr -d ' '\n")
+    done = firesteel("run", path, env={"X_TOKEN": token})
+    assert done.code == 0 and done.out.count("[secret]") == 3 and len(done.out) < 400, done
+
+
+class Refusing(BaseHTTPRequestHandler):
+    def do_GET(self):
+        given = self.headers.get("Authorization", "")
+        body = json.dumps({"kind": "Status", "code": 403, "message": "not with " + given}).encode()
+        self.send_response(403)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        pass
+
+
+def serve(t):
+    server = HTTPServer(("127.0.0.1", 0), Refusing)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    t.after(server.shutdown)
+    return server.server_address[1]
+
+
+def kubeconfig(t, server, user):
+    path = os.path.join(t.dir(), "config")
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump({"current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+                   "clusters": [{"name": "c", "cluster": {"server": server}}],
+                   "users": [{"name": "u", "user": user}]}, f)
+    return path
+
+
+ASKS = '-- %% a effects="cluster"\nprint(pcall(k8s.get, "pod", "x"))\n'
+
+
+def test_the_password_of_a_clusters_url(t):
+    config = kubeconfig(t, f"http://ann:{PASSWORD}@127.0.0.1:{serve(t)}", {})
+    path = notebook(t, ASKS)
+    done = firesteel("run", path, "-o", "json", "--kubeconfig", config, "--allow", "cluster")
+    assert "http://ann:[secret]@127" in done.out and PASSWORD not in done.out + done.err + written(path), done
+
+
+def test_what_an_exec_plugin_is_given_and_says(t):
+    answer = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+              "status": {"token": "a-token-of-the-plugin"}}
+    said = f"echo '{json.dumps(answer)}'"
+    fails = f'echo "$MINE $1 $3 refused; profile $AWS_PROFILE" >&2; exit 1'
+    for script, expected in [(said, "not with Bearer [secret]"),
+                             (fails, "[secret] --client-secret=[secret] [secret] refused; profile production")]:
+        user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never", "command": "sh",
+                         "args": ["-c", script, "sh", "--client-secret=" + PASSWORD, "--token", "t0p-s3cret-t0p"],
+                         "env": [{"name": "MINE", "value": "hunter22hunter"},
+                                 {"name": "AWS_PROFILE", "value": "production"}]}}
+        path = notebook(t, ASKS)
+        done = firesteel("run", path, "--kubeconfig", kubeconfig(t, f"http://127.0.0.1:{serve(t)}", user),
+                         "--allow", "cluster")
+        assert expected in done.out, done
+        for secret in [PASSWORD, "t0p-s3cret", "hunter22", "a-token-of"]:
+            assert secret not in done.out + done.err + written(path), done
+
+
+run(globals())

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// What a view is promised: doc/terminal.md's smallest one works as it stands there, and one over
+// another is settled and drawn after it.
+#include "base/path.h"
+#include "base/str.h"
+#include "tests/support/tap.h"
+#include "tui/view/views.h"
+
+#include <string.h>
+
+// As views.h has them of the others.
+void count_push(bench *b);
+extern const struct view_ops count_view_ops;
+#include "tests/unit/tui/smallest_view.c"
+
+// Nobody answers.
+void client_send(client *c, cJSON *message)
+{
+    cJSON_Delete(message);
+}
+void client_hello(client *c, int64_t from, bool owner)
+{
+}
+void client_request(
+    client *c, cJSON *message, void (*reply)(void *arg, const cJSON *reply), void *arg)
+{
+    cJSON_Delete(message);
+}
+
+static bench *open_bench(void)
+{
+    static const struct bench_ops ops = {0};
+    static const char cells[] = "-- %% First\nx = 1\n-- %% Second\ny = 2\n";
+    err e = {0};
+    bench *b = bench_new(&(struct bench_about){0}, &ops, NULL);
+    CHECK_OK(bench_show(b, "two.lua", cells, strlen(cells), &e) == 0, e);
+    return b;
+}
+
+static void press(bench *b, const char *name)
+{
+    size_t n;
+    bench_key(b, key_parse(name, strlen(name), &n));
+}
+
+static const char *row(bench *b, grid *g, int y)
+{
+    static buf words;
+    buf_clear(&words);
+    bench_draw(b, g);
+    grid_row_text(g, y, &words);
+    return buf_cstr(&words);
+}
+
+TEST(the_smallest_view_is_drawn_and_has_its_keys)
+{
+    bench *b = open_bench();
+    grid *g = grid_new(60, 8);
+    CHECK_HAS(row(b, g, 0), "First");
+    count_push(b);
+    CHECK_HAS(row(b, g, 0), "0 cells have run");
+    CHECK_STR(row(b, g, 1), ""); // nothing of the notebook shows
+    CHECK_HAS(row(b, g, 7), "count");
+    CHECK_HAS(row(b, g, 7), "Esc back");
+    press(b, "C-c");
+    CHECK_HAS(row(b, g, 7), "nothing to interrupt here");
+    press(b, "Esc");
+    CHECK_HAS(row(b, g, 0), "First");
+    grid_free(g);
+    bench_free(b);
+}
+
+TEST(the_page_has_it_as_it_is)
+{
+    AUTO_BUF page = {0}, source = {0};
+    err e = {0};
+    CHECK_OK(path_read(ROOT "/doc/terminal.md", &page, 0, &e) == 0, e);
+    CHECK_OK(path_read(ROOT "/tests/unit/tui/smallest_view.c", &source, 0, &e) == 0, e);
+    const char *code = strchr(buf_cstr(&source), '\n') + 1; // without the licence
+    CHECK(strstr(buf_cstr(&page), code));
+}
+
+// Over the notebook: what it saw when it was settled, and what was drawn by then.
+struct over_view {
+    view head;
+    bool settled, caret;
+};
+
+static void over_settle(view *v, rect area)
+{
+    int x, y;
+    ((struct over_view *)v)->settled = true;
+    ((struct over_view *)v)->caret = bench_caret(v->bench, &x, &y);
+}
+
+static void over_draw(const view *v, grid *g, rect area)
+{
+    const struct over_view *over = (const struct over_view *)v;
+    grid_print(g, area, area.x, area.y + 5, (style){0}, "%s %s", over->settled ? "settled" : "",
+        over->caret ? "below the cursor" : "");
+}
+
+static bool over_act(view *v, enum action a)
+{
+    return false;
+}
+
+static void over_type(view *v, key k)
+{
+    view_pop_key(v, k);
+}
+
+static const struct keymap no_keys = {0};
+static const struct view_ops over_ops = {.name = "over",
+    .keys = &no_keys,
+    .overlay = true,
+    .settle = over_settle,
+    .draw = over_draw,
+    .act = over_act,
+    .type = over_type};
+
+TEST(one_over_another_is_settled_when_that_is_drawn)
+{
+    bench *b = open_bench();
+    grid *g = grid_new(60, 8);
+    press(b, "Enter"); // into the cell: it has a cursor
+    view_push(b, &over_ops, sizeof(struct over_view));
+    CHECK_HAS(row(b, g, 5), "settled below the cursor");
+    CHECK_HAS(row(b, g, 0), "First");
+    press(b, "z"); // goes on to the cell
+    CHECK(bench_top(b)->ops == &notebook_view_ops);
+    CHECK_HAS(row(b, g, 1), "zx = 1");
+    grid_free(g);
+    bench_free(b);
+}
+
+int main(void)
+{
+    return tap_run();
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+#include "tui/view/view.h"
+
+#include "base/mem.h"
+#include "tui/bench/bench_private.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+const view *bench_top(const bench *b)
+{
+    return b->top;
+}
+
+const fold *bench_fold(const bench *b)
+{
+    return b->fold;
+}
+
+const char *bench_path(const bench *b)
+{
+    return b->path;
+}
+
+const char *bench_spool_dir(const bench *b)
+{
+    return b->spool_dir;
+}
+
+bool bench_has_kernel(const bench *b)
+{
+    return b->client != NULL;
+}
+
+bool bench_read_only(const bench *b)
+{
+    return b->read_only;
+}
+
+bool bench_ascii(const bench *b)
+{
+    return b->ascii;
+}
+
+bool bench_caret(const bench *b, int *x, int *y)
+{
+    *x = b->caret_x;
+    *y = b->caret_y;
+    return b->caret_x >= 0;
+}
+
+grid *bench_scratch(bench *b, int width, int rows)
+{
+    if (!b->scratch)
+        b->scratch = grid_new(width, rows);
+    rect has = grid_area(b->scratch);
+    if (has.w != width || has.h < rows)
+        grid_resize(b->scratch, width, rows);
+    return b->scratch;
+}
+
+buf *bench_clipboard(bench *b)
+{
+    return &b->clipboard;
+}
+
+const char *bench_searched(const bench *b)
+{
+    return buf_cstr(&b->search);
+}
+
+void bench_search_for(bench *b, const char *words)
+{
+    buf_clear(&b->search);
+    buf_str(&b->search, words);
+}
+
+bool bench_marks(const bench *b)
+{
+    return b->marks;
+}
+
+void bench_show_marks(bench *b, bool shown)
+{
+    b->marks = shown;
+}
+
+void bench_quit(bench *b)
+{
+    b->ops->quit(b->arg, false);
+}
+
+void *view_push(bench *b, const struct view_ops *ops, size_t size)
+{
+    view *v = mem_alloc(size);
+    *v = (view){ops, b, b->top};
+    b->top = v;
+    b->input = (struct key_input){0};
+    b->dirty = true;
+    return v;
+}
+
+void view_pop(view *v)
+{
+    bench *b = v->bench;
+    for (view **at = &b->top; *at; at = &(*at)->below) {
+        if (*at != v)
+            continue;
+        *at = v->below;
+        break;
+    }
+    if (v->ops->done)
+        v->ops->done(v);
+    free(v);
+    b->dirty = true;
+}
+
+void view_pop_key(view *v, key k)
+{
+    bench *b = v->bench;
+    view_pop(v);
+    bench_key_now(b, k);
+}
+
+void view_pop_paste(view *v, const char *words, size_t n)
+{
+    bench *b = v->bench;
+    view_pop(v);
+    bench_paste_now(b, words, n);
+}
+
+static void say(bench *b, bool error, const char *fmt, va_list args)
+{
+    vsnprintf(b->say, sizeof b->say, fmt, args);
+    b->said_error = error;
+    b->dirty = true;
+}
+
+void bench_say(bench *b, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    say(b, false, fmt, args);
+    va_end(args);
+}
+
+void bench_complain(bench *b, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    say(b, true, fmt, args);
+    va_end(args);
+}
+
+void bench_hush(bench *b)
+{
+    b->say[0] = '\0';
+}
+
+unsigned view_mode(const view *v)
+{
+    return v->ops->mode ? v->ops->mode(v) : MODE_VIEW;
+}
+
+void view_keys(const struct view_ops *ops, unsigned mode, enum action a, char *out, size_t size)
+{
+    keymap_keys(ops->keys, mode, a, out, size);
+    if (size && !*out && ops->more)
+        keymap_keys(ops->more, mode, a, out, size);
+}
