@@ -3,6 +3,7 @@
 
 #include "base/digest.h"
 #include "base/mem.h"
+#include "base/owner.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/say.h"
@@ -97,21 +98,38 @@ char *cli_find(struct cli *cli, const char *const *places)
     return NULL;
 }
 
-char *cli_socket_dir(struct cli *cli, err *e)
+static char *runtime_path(struct cli *cli)
 {
-    AUTO_FREE char *dir = str_fmt("/tmp/firesteel-%u", (unsigned)geteuid());
+    const char *chosen = cli_getenv(cli, "FIRESTEEL_RUNTIME_DIR");
+    return chosen ? path_join(cli->cwd, chosen) : str_fmt("/tmp/firesteel-%u", (unsigned)geteuid());
+}
+
+// Somebody else may have made it first: /tmp is everybody's.
+static bool is_ours_alone(const char *dir)
+{
     struct stat st;
+    return lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+           !(st.st_mode & 077);
+}
+
+char *cli_runtime_dir(struct cli *cli, err *e)
+{
+    AUTO_FREE char *dir = runtime_path(cli);
     if (mkdir(dir, 0700) < 0 && errno != EEXIST) {
         err_errno(e, errno, "cannot make %s", dir);
         return NULL;
     }
-    // Somebody else may have made it first: /tmp is everybody's.
-    if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
-        (st.st_mode & 077)) {
-        err_set(e, ERR_FORBIDDEN, "%s is not a folder of yours alone (mode 0700); remove it", dir);
-        return NULL;
-    }
-    return STEAL(dir);
+    if (is_ours_alone(dir))
+        return STEAL(dir);
+    err_set(e, ERR_FORBIDDEN, "%s is not a folder of yours alone (mode 0700); remove it", dir);
+    return NULL;
+}
+
+void cli_sweep(struct cli *cli)
+{
+    AUTO_FREE char *dir = runtime_path(cli);
+    if (is_ours_alone(dir))
+        owner_sweep(dir);
 }
 
 // $VARIABLE/firesteel, or ~/FALLBACK/firesteel.

@@ -4,6 +4,7 @@
 #include "script/kernel/session/kernel.h"
 
 #include "base/clock.h"
+#include "base/entry.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -217,14 +218,10 @@ static void find_paths(struct cli *cli, struct call_paths *p)
 {
     static const char *const plugins[] = {
         "../trainer/dist/firesteel-mpi.so", LIBEXECDIR "/firesteel-mpi.so", NULL};
-    static const char *const mpiexecs[] = {"mpiexec.hydra", NULL}, *const proxies[] = {
-                                                                       "hydra_pmi_proxy", NULL};
     static const char *const mains[] = {"../../script/worker/spark.py", DATADIR "/spark.py", NULL};
     static const char *const shares[] = {"../../recipes", DATADIR, NULL};
     p->worker = cli_program(cli, "firesteel-worker", NULL);
     p->plugin = cli_find(cli, plugins);
-    p->mpiexec = cli_find(cli, mpiexecs);
-    p->pmi_proxy = cli_find(cli, proxies);
     p->spark_main = cli_find(cli, mains);
     p->share = cli_find(cli, shares);
     if (!p->images)
@@ -324,7 +321,8 @@ static int run(struct cli *cli, struct arguments *a, const char *note)
     o->parameters = *note ? NULL : (const char *const *)a->parameters;
     o->redo = (const char *const *)a->redo;
     o->sandbox = a->sandbox ? cli_program(cli, "firesteel-sandbox", &e) : NULL;
-    if (a->sandbox && !o->sandbox)
+    o->runtime = cli_runtime_dir(cli, &e);
+    if (a->sandbox && (!o->sandbox || !o->runtime))
         return fail(&e);
     int exit_code = kernel_run(o, &e);
     return exit_code < 0 ? fail(&e) : exit_code;
@@ -356,6 +354,7 @@ int main(int argc, char **argv)
         say(stderr, "%s", REFUSAL);
         return 1;
     }
+    a.clean.run ? entry_join() : entry_serve(a.options.client_fd);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); // a file over the limit is an error of its write, as a full disk is
     if (a.clean.run)

@@ -162,8 +162,11 @@ static int check(const char *path, char *const *given, char *const *redo, err *e
 static bool listen_to_signals(struct run *r, err *e)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction hang_up;
+    sigaction(SIGHUP, NULL, &hang_up);
     for (size_t i = 0; i < ARRAY_LEN(signals); i++)
-        if (!(r->signals[i] = loop_signal_new(r->loop, signals[i], on_signal, r, e)))
+        if ((signals[i] != SIGHUP || hang_up.sa_handler != SIG_IGN) && // nohup's wish
+            !(r->signals[i] = loop_signal_new(r->loop, signals[i], on_signal, r, e)))
             return false;
     return true;
 }
@@ -332,7 +335,7 @@ static int start(struct cli *cli, const struct run_options *o, const char *file,
     bool moved;
     AUTO_FREE char *cwd = cli_work_folder(cli, o->cwd, file, &moved, &e);
     AUTO_FREE char *program = cwd ? cli_program(cli, "firesteel-kernel", &e) : NULL;
-    AUTO_FREE char *sockets = program ? cli_socket_dir(cli, &e) : NULL;
+    AUTO_FREE char *sockets = program ? cli_runtime_dir(cli, &e) : NULL;
     AUTO_FREE char *path = sockets ? path_absolute(file, &e) : NULL;
     AUTO_FREE char *resume = path && o->resume ? journal_find(cwd, o->resume, &e) : NULL;
     if (!cwd || (path && o->resume && !resume))

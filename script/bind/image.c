@@ -89,8 +89,7 @@ static int read_build(call *c, const cJSON *args, struct build *b, err *e)
         .created = json_int_or(args, "created", 0),
         .dirs = b->dirs,
         .data_dirs = b->data_dirs,
-        .worker = {paths->worker, paths->plugin, paths->mpiexec, paths->pmi_proxy,
-            paths->spark_main},
+        .worker = {paths->worker, paths->plugin, paths->spark_main},
     };
     return read_add(json_get(args, "add"), b, e);
 }

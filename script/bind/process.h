@@ -28,7 +28,7 @@ struct process_result {
 
 // Returns 0 when it ran to its end, however that was. Errors: ERR_NOT_FOUND naming the program;
 // ERR_CANCELLED, after it was ended: asked to (SIGINT), told to (SIGTERM), killed, a second apart
-// each.
+// each. What not even that ends, as a set-user-ID program, is left to the guard.
 int process_run(call *c, const struct process_spec *spec, struct process_result *result, err *e);
 
 // Adds {name: sha256} to `files` for the names in a JSON array (NULL: none), null for those that

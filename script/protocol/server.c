@@ -3,6 +3,7 @@
 
 #include "base/loop/stream.h"
 #include "base/mem.h"
+#include "base/owner.h"
 #include "base/path.h"
 #include "script/protocol/frame.h"
 
@@ -34,6 +35,8 @@ struct server {
     const struct server_ops *ops;
     void *arg;
     listener *listener;
+    char *path; // of the listener, owned by `owner`
+    int owner;
     struct peer *peers;
     int64_t last_number;
     int journal; // -1 before server_follow
@@ -205,6 +208,9 @@ void server_free(server *s)
         return;
     if (s->listener)
         listener_close(s->listener);
+    if (s->path)
+        owner_remove(s->path, &s->owner);
+    free(s->path);
     while (s->peers)
         peer_free(s->peers);
     loop_timer_free(s->drain_timer);
@@ -224,6 +230,10 @@ int server_listen(server *s, const char *path, err *e)
     if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077))
         return err_set(e, ERR_FORBIDDEN,
             "%s must be a folder of yours that nobody else may enter (chmod 700)", folder);
+    s->owner = owner_take(path, e);
+    if (s->owner < 0)
+        return -1;
+    s->path = mem_strdup(path);
     s->listener = listener_open(s->loop, path, on_accepted, s, e);
     return s->listener ? 0 : -1;
 }

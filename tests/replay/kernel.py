@@ -21,9 +21,9 @@ def cell(source, marker=""):
 
 
 class Kernel:
-    """headless: executes the notebook. Else nothing runs before `execute`."""
+    """headless: executes the notebook. Else nothing runs before `execute`. starter: a command that becomes the kernel."""
 
-    def __init__(self, t, notebook="", *options, headless=False, cwd=None, env=None, hello=True, extra=()):
+    def __init__(self, t, notebook="", *options, headless=False, cwd=None, env=None, hello=True, starter=()):
         self.cwd = cwd or t.dir()
         self.path = os.path.join(self.cwd, "test.lua")
         if notebook is not None:
@@ -31,7 +31,7 @@ class Kernel:
                 f.write(notebook)
         ours, theirs = socket.socketpair()
         theirs.set_inheritable(True)
-        argv = [KERNEL, "--client-fd", str(theirs.fileno()), "--notebook", self.path, "--cwd", self.cwd, *options]
+        argv = [*starter, KERNEL, "--client-fd", str(theirs.fileno()), "--notebook", self.path, "--cwd", self.cwd, *options]
         if headless:
             argv.append("--headless")
         self.process = subprocess.Popen(argv, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,

@@ -99,11 +99,10 @@ const char *const *call_env(
     call *c); // environment for children: %env and the gate's KUBECONFIG in it
 // Where things are, as cli/ decided; NULL: not there.
 struct call_paths {
-    const char *worker, *plugin, *mpiexec, *pmi_proxy,
-        *spark_main;    // programs and what ships with them
-    const char *images; // the local image store
-    const char *share;  // installed share: data/mnist below it
-    const char *data;   // $FIRESTEEL_DATA
+    const char *worker, *plugin, *spark_main; // programs and what ships with them
+    const char *images;                       // the local image store
+    const char *share;                        // installed share: data/mnist below it
+    const char *data;                         // $FIRESTEEL_DATA
     const char *notebook_dir;
 };
 const struct call_paths *call_paths(call *c);
@@ -117,6 +116,10 @@ const struct call_cluster *call_cluster(call *c);
 // use by `make`, freed by `drop` on the loop's thread at the end.
 void *call_shared(
     call *c, const char *key, void *(*make)(call *c, err *e), void (*drop)(void *), err *e);
+// Before anything is sent to the cluster: -1 with the reason when it is gone for good, as a private
+// sandbox that has died. A call that waits for it when that happens is cancelled, and fails with
+// the same reason.
+int call_reach_cluster(call *c, err *e);
 // For the status line: this call talks to the cluster's server (whether it was heard, the kernel
 // sees from how the call ends); and it cannot be heard now, while the call goes on trying.
 void call_asks_server(call *c, bool does);

@@ -385,6 +385,18 @@ static int do_effect(struct call *c, const struct binding *b, const cJSON *args,
     return record_outcome(c, "outcome", *result, e);
 }
 
+// Nothing of this call waits for the cluster now. What place_lost cancelled may wait for other
+// things again, unless the turn has to end.
+static void leave_cluster(struct call *c)
+{
+    turn *t = c->turn;
+    if (t->is_action || !place_left(c->effects->place))
+        return;
+    canceller_reset(t->waits);
+    if (turn_stopped(t) != FAILURE_NONE)
+        canceller_cancel(t->waits);
+}
+
 static int perform(struct call *c, const struct binding *b, const cJSON *args, const char *what,
     cJSON **result, err *e)
 {
@@ -392,6 +404,9 @@ static int perform(struct call *c, const struct binding *b, const cJSON *args, c
     *result = NULL;
     int done = b->effect == EFFECT_PURE ? b->start(c, args, result, &why)
                                         : do_effect(c, b, args, what, result, &why);
+    leave_cluster(c);
+    if (c->asked_server && (why.code == ERR_CANCELLED || why.code == ERR_UNAVAILABLE))
+        place_why_lost(c->effects->place, &why); // that is why
     if (c->asked_server && (done == 0 || why.code == ERR_UNAVAILABLE))
         place_heard(c->effects->place, done == 0 ? NULL : &why, clock_wall());
     if (done == 0)
@@ -408,7 +423,10 @@ int call_binding(effects *fx, turn *t, const char *name, const cJSON *args, cJSO
         return err_set(e, ERR_USAGE, "there is no binding \"%s\"", name);
     struct call c = {.effects = fx, .turn = t};
     struct about about = call_about(&c, b, args);
-    int done = pass_gate(fx, t, b->effect, &about, e);
+    leave_cluster(&c); // a question may take long, and is no wait for it
+    int done = c.cluster_lost ? -1 : pass_gate(fx, t, b->effect, &about, e);
+    if (c.cluster_lost) // nobody is asked about what cannot be done
+        place_why_lost(fx->place, e);
     if (done == 0)
         done = perform(&c, b, args, about.what, result, e);
     about_done(&about);

@@ -11,8 +11,9 @@ struct call {
     turn *turn;
     struct entry *entry; // NULL for pure calls
     char **env;          // made on first use
-    bool asked_server;   // the cluster's, by this call
     char mark[96];       // likewise
+    bool asked_server;   // the cluster's, by this call
+    bool cluster_lost;   // it would have
 };
 void call_done(struct call *c);
 

@@ -158,6 +158,12 @@ display *call_log(call *c, const char *title, err *e)
     return displays_add_log(c->effects->spec.displays, c->turn->cell, title, e);
 }
 
+int call_reach_cluster(call *c, err *e)
+{
+    c->cluster_lost = place_reach(c->effects->place, c->turn, e) < 0;
+    return c->cluster_lost ? -1 : 0;
+}
+
 void call_asks_server(call *c, bool does)
 {
     c->asked_server = does;

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/mem.h"
+#include "base/owner.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "script/journal/reader.h"
@@ -254,17 +255,25 @@ static void on_sandbox_ready(void *arg, const char *kubeconfig, const err *why)
     running_go_on(k);
 }
 
+static void on_sandbox_died(void *arg, const err *why)
+{
+    kernel *k = arg;
+    place_lost(k->effects->place, why->text);
+}
+
 static int open_sandbox(kernel *k, err *e)
 {
+    static const struct sandbox_ops ops = {.ready = on_sandbox_ready, .died = on_sandbox_died};
     const struct kernel_options *o = k->options;
     if (!o->sandbox)
         return 0;
     struct sandbox_spec spec = {.loop = k->loop,
         .program = o->sandbox,
         .images = o->paths.images,
+        .runtime = o->runtime,
         .env = (const char *const *)k->effects->env};
     k->waiting_for_sandbox = true;
-    k->sandbox = sandbox_start(&spec, on_sandbox_ready, k, e);
+    k->sandbox = sandbox_start(&spec, &ops, k, e);
     return k->sandbox ? 0 : -1;
 }
 
@@ -281,6 +290,8 @@ static int open_clients(kernel *k, err *e)
     if (o->socket) {
         if (server_listen(k->server, o->socket, e) < 0)
             return -1;
+        AUTO_FREE char *owner = owner_file(o->socket);
+        guard_remove_at_end(owner);
         guard_remove_at_end(o->socket);
     }
     return o->client_fd >= 0 ? server_adopt(k->server, o->client_fd, e) : 0;

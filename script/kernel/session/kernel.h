@@ -21,6 +21,7 @@ struct kernel_options {
     const char *const *redo; // cells, by id or title, NULL-terminated or NULL: what in them cannot
                              // be verified may be done again, though they reach elsewhere
     bool accept_drift;       // objects that are not as they were made are accepted as they are
+    const char *runtime;     // folder for what lives as long as the process; NULL: there is none
     const char *socket;      // to listen on; NULL: clients come over client_fd only
     const char *allow;       // "cluster,destructive"; NULL: what is local
     const char *const *parameters; // "NAME=VALUE", NULL-terminated; may be NULL
