@@ -61,9 +61,11 @@ done:
 const struct verb clean_verb = {
     .name = "clean",
     .summary = "list and remove what a run has left on a cluster",
-    .usage =
-        "[RUN] [--dry-run | --yes] [OPTION…]\n\n"
-        "Objects that RUN made (without it: the newest of the folder) and that are still there.\n"
-        "Only what is provably that run's is removed; on another cluster it refuses.",
+    .usage = "[RUN] [--dry-run | --yes] [OPTION…]\n\n"
+             "Objects that RUN made (without it: the newest of the folder) and that are still "
+             "there, in\n"
+             "the context it ran in. Only what is provably that run's is removed; on another "
+             "cluster it\n"
+             "refuses (3). What cannot be looked at stays left over (exit code 1).",
     .run = run,
 };

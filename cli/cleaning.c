@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "cli/cleaning.h"
-#include "cli/say.h"
 
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/say.h"
 #include "script/kernel/session/clean.h"
 
 #include <stdio.h>
@@ -10,7 +12,8 @@
 
 struct state {
     const struct cleaning *what;
-    size_t found, removed;
+    size_t found, settled;
+    char *told;   // the last reason why something stays
     bool unasked; // it would have had to ask, and there is no terminal
 };
 
@@ -39,26 +42,43 @@ static int on_left(void *arg, struct entry *const *entries, size_t n)
     return !s->unasked && is_confirmed(n);
 }
 
-static void on_removed(void *arg, const struct entry *entry)
+static void on_settled(void *arg, const struct entry *entry, bool removed, const char *text)
 {
     struct state *s = arg;
-    s->removed++;
-    say(stdout, "removed: %s\n", entry->what);
+    s->settled++;
+    if (removed)
+        say(stdout, "removed: %s (%s)\n", text, entry->what);
+    else
+        say(stdout, "nothing to remove: %s: %s\n", entry->what, text);
     fflush(stdout);
+}
+
+static void on_unknown(void *arg, const struct entry *entry, const err *why)
+{
+    struct state *s = arg;
+    say(stdout, "still left: %s\n", entry->what);
+    fflush(stdout);
+    if (!str_eq(s->told, why->text))
+        say(stderr, "firesteel: %s\n", why->text);
+    free(s->told);
+    s->told = mem_strdup(why->text);
 }
 
 int cleaning_run(const struct kernel_options *options, const struct cleaning *what)
 {
-    static const struct clean_ops ops = {.left = on_left, .removed = on_removed};
+    static const struct clean_ops ops = {
+        .left = on_left, .settled = on_settled, .unknown = on_unknown};
     struct state s = {.what = what};
     err e = {0};
     if (kernel_clean(options, what->run, &ops, &s, &e) < 0) {
-        say(stderr, "firesteel: %s\n", e.text);
+        if (!s.told)
+            say(stderr, "firesteel: %s\n", e.text);
+        free(s.told);
         return err_exit_code(e.code);
     }
     if (s.unasked) {
         say(stderr, "firesteel: nothing was removed: there is no terminal to ask on; add --yes\n");
         return 3;
     }
-    return s.found == s.removed || what->dry_run ? 0 : 3;
+    return s.found == s.settled || what->dry_run ? 0 : 3;
 }

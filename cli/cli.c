@@ -4,6 +4,7 @@
 #include "base/digest.h"
 #include "base/folder.h"
 #include "base/mem.h"
+#include "base/owner.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/say.h"
@@ -98,13 +99,18 @@ char *cli_find(struct cli *cli, const char *const *places)
     return NULL;
 }
 
-char *cli_socket_dir(struct cli *cli, err *e)
+static char *runtime_path(struct cli *cli)
 {
-    AUTO_FREE char *name = str_fmt("firesteel-%u", (unsigned)geteuid());
-    AUTO_FREE char *path = path_join("/tmp", name);
-    struct stat st;
+    const char *chosen = cli_getenv(cli, "FIRESTEEL_RUNTIME_DIR");
+    return chosen ? path_join(cli->cwd, chosen) : str_fmt("/tmp/firesteel-%u", (unsigned)geteuid());
+}
+
+char *cli_runtime_dir(struct cli *cli, err *e)
+{
+    AUTO_FREE char *path = runtime_path(cli);
     AUTO_FD dir =
-        folder_open("/tmp", name, true, e); // /tmp is everybody's: it may be there already
+        folder_open_path(path, 1, true, e); // /tmp is everybody's: it may be there already
+    struct stat st;
     if (dir < 0)
         return NULL;
     if (fstat(dir, &st) < 0 || (st.st_mode & 077)) {
@@ -112,6 +118,14 @@ char *cli_socket_dir(struct cli *cli, err *e)
         return NULL;
     }
     return STEAL(path);
+}
+
+void cli_sweep(struct cli *cli)
+{
+    AUTO_FREE char *path = runtime_path(cli);
+    AUTO_FD dir = folder_open_path(path, 1, false, NULL);
+    if (dir >= 0)
+        owner_sweep(path);
 }
 
 // Without $HOME what the user database says; else our folder of /tmp, which nobody else can write.
@@ -124,7 +138,7 @@ static char *home(struct cli *cli, err *e)
     const char *theirs = user && user->pw_dir ? user->pw_dir : "";
     if (*theirs == '/' && path_is_dir(theirs) && access(theirs, W_OK) == 0)
         return mem_strdup(theirs);
-    return cli_socket_dir(cli, e);
+    return cli_runtime_dir(cli, e);
 }
 
 // $VARIABLE/firesteel, or ~/FALLBACK/firesteel; it may not be there yet.

@@ -42,7 +42,11 @@ char *cli_program(struct cli *cli, const char *name, err *e);
 // a build folder; those without a slash are looked for in PATH. New; NULL: none.
 char *cli_find(struct cli *cli, const char *const *places);
 // The rules of design.md's "Where". All new.
-char *cli_socket_dir(struct cli *cli, err *e); // /tmp/firesteel-UID, 0700, owner checked
+// Sockets and what else lives as long as a process: $FIRESTEEL_RUNTIME_DIR, else /tmp/firesteel-UID
+// (which outlives a login, as a detached run does); 0700, owner checked.
+char *cli_runtime_dir(struct cli *cli, err *e);
+// Removes what killed processes have left there. Costs some microseconds when that is nothing.
+void cli_sweep(struct cli *cli);
 char *cli_images_dir(struct cli *cli, err *e); // $XDG_DATA_HOME/firesteel/images
 char *cli_state_dir(struct cli *cli, err *e);  // $XDG_STATE_HOME/firesteel
 // Where a notebook works: `cwd` (--cwd) when given, made if need be; else the notebook's folder;

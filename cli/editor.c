@@ -2,6 +2,7 @@
 #include "cli/editor.h"
 
 #include "base/mem.h"
+#include "base/spawn.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -9,14 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void become(const char *command, const char *path)
-{
-    static const int ours[] = {SIGINT, SIGQUIT, SIGPIPE}; // as a shell's child has them
-    for (size_t i = 0; i < ARRAY_LEN(ours); i++)
-        signal(ours[i], SIG_DFL);
-    execl("/bin/sh", "sh", "-c", command, "sh", path, (char *)NULL);
-    _exit(127);
-}
+static const struct spawn_fd terminal[] = {{0, 0}, {1, 1}, {2, 2}};
 
 int editor_run(struct cli *cli, const char *path, err *e)
 {
@@ -25,17 +19,24 @@ int editor_run(struct cli *cli, const char *path, err *e)
     editor = editor ? editor : "vi";
     AUTO_FREE char *command = str_fmt("%s \"$1\"", editor);
     struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, quit_key;
+    const char *argv[] = {"/bin/sh", "-c", command, "sh", path, NULL};
+    struct spawn_spec spec = {.argv = argv,
+        .env = cli->env,
+        .fds = terminal,
+        .fd_n = ARRAY_LEN(terminal),
+        .place = SPAWN_HERE};
+    pid_t pid;
     int status = -1;
     sigaction(SIGINT, &ignore, &interrupt); // Ctrl-C is the editor's
     sigaction(SIGQUIT, &ignore, &quit_key);
-    pid_t pid = fork();
-    if (pid == 0)
-        become(command, path);
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+    int started = spawn(&spec, &pid, e);
+    while (started == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     sigaction(SIGINT, &interrupt, NULL);
     sigaction(SIGQUIT, &quit_key, NULL);
-    if (pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    if (started < 0)
+        return -1;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
     return err_set(e, ERR_FAILED, "%s did not end well; the cell is as it was", editor);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The command line: finds the verb and hands over. Nothing heavy is linked in (no Lua, no curl), so
 // that `firesteel --version` and completion answer at once.
+#include "base/entry.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/say.h"
 
-#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
@@ -90,17 +90,6 @@ static int help(struct cli *cli, int argc, char **argv)
     return 0;
 }
 
-// A closed standard descriptor would be given to the next file that is opened, and be written to.
-static void open_standard_descriptors(void)
-{
-    int fd;
-    do
-        fd = open("/dev/null", O_RDWR);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd > STDERR_FILENO)
-        close(fd);
-}
-
 // A full disk or a closed pipe may show only when the buffer goes out.
 static int check_output(int code)
 {
@@ -114,7 +103,7 @@ static int check_output(int code)
 
 int main(int argc, char **argv)
 {
-    open_standard_descriptors();
+    entry_join();
     const char *name = argc > 1 ? argv[1] : NULL;
     if (str_eq(name, "--version") || str_eq(name, "version")) {
         say(stdout, "firesteel %s\n", FIRESTEEL_VERSION);
@@ -122,6 +111,7 @@ int main(int argc, char **argv)
     }
     struct cli cli = {.env = (const char *const *)environ, .cwd = getcwd(NULL, 0)};
     look_around(&cli);
+    cli_sweep(&cli);
     int code = 2;
     const struct verb *verb = name ? find_verb(name) : NULL;
     if (!name && !(cli.out_tty && isatty(STDIN_FILENO)))

@@ -4,6 +4,7 @@
 #include "script/kernel/session/kernel.h"
 
 #include "base/clock.h"
+#include "base/entry.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -11,6 +12,8 @@
 #include "cli/cli.h"
 #include "cli/say.h"
 #include "script/bind/bindings.h"
+#include "script/journal/fold.h"
+#include "script/journal/reader.h"
 #include "script/kernel/process/guard.h"
 
 #include <errno.h>
@@ -34,7 +37,8 @@ struct arguments {
     struct kernel_options options;
     struct cleaning clean;
     const char *cwd;
-    char **parameters;
+    char **parameters, **redo;
+    fold *past; // of a run to go on with, or to clean
     bool sandbox, help, version, refuse_credentials;
 };
 
@@ -46,6 +50,9 @@ struct arguments {
     X(cwd, TEXT, cwd, "DIR             the working folder (else where it is started)")             \
     X(run, TEXT, options.run, "RUN             the run's name (else made of name and time)")       \
     X(resume, TEXT, options.resume, "RUN          go on with a run of the working folder")         \
+    X(redo, LIST, redo, "CELL           with --resume: may be done again; any number")             \
+    X(accept_drift, FLAG, options.accept_drift,                                                    \
+        "       with --resume: objects that were changed since are taken as they are")             \
     X(socket, TEXT, options.socket, "PATH         listen there for clients")                       \
     X(client_fd, NUMBER, options.client_fd, "FD        a connected client")                        \
     X(allow, TEXT, options.allow, "EFFECTS       cluster,destructive: granted to a headless run")  \
@@ -211,14 +218,10 @@ static void find_paths(struct cli *cli, struct call_paths *p)
 {
     static const char *const plugins[] = {
         "../trainer/dist/firesteel-mpi.so", LIBEXECDIR "/firesteel-mpi.so", NULL};
-    static const char *const mpiexecs[] = {"mpiexec.hydra", NULL}, *const proxies[] = {
-                                                                       "hydra_pmi_proxy", NULL};
     static const char *const mains[] = {"../../script/worker/spark.py", DATADIR "/spark.py", NULL};
     static const char *const shares[] = {"../../recipes", DATADIR, NULL};
     p->worker = cli_program(cli, "firesteel-worker", NULL);
     p->plugin = cli_find(cli, plugins);
-    p->mpiexec = cli_find(cli, mpiexecs);
-    p->pmi_proxy = cli_find(cli, proxies);
     p->spark_main = cli_find(cli, mains);
     p->share = cli_find(cli, shares);
     if (!p->images)
@@ -236,6 +239,40 @@ static char *home_kubeconfig(struct cli *cli)
     return path;
 }
 
+// What the command line does not say is as it was when the run was started, or last resumed.
+static void take_past(struct arguments *a)
+{
+    struct kernel_options *o = &a->options;
+    const cJSON *cluster = fold_cluster(a->past);
+    o->past = fold_last_start(a->past);
+    o->past_cluster = cluster;
+    bool named = o->cluster.context || o->cluster.kubeconfig;
+    if (json_bool_or(fold_first(a->past), "sandbox", false)) {
+        a->sandbox |= !named;
+        return;
+    }
+    if (!o->cluster.kubeconfig)
+        o->cluster.kubeconfig = json_str(o->past, "kubeconfig");
+    if (!o->cluster.namespace_ && !named)
+        o->cluster.namespace_ = json_str(cluster, "namespace");
+    if (!named)
+        o->cluster.context = json_str(cluster, "context");
+}
+
+static int read_past(struct arguments *a, err *e)
+{
+    const char *name = a->clean.run ? a->clean.run : a->options.resume;
+    AUTO_FREE char *run = name ? journal_find(a->options.cwd, name, e) : NULL;
+    if (!name || a->sandbox)
+        return 0;
+    AUTO_FREE char *path = run ? journal_file(a->options.cwd, run) : NULL;
+    a->past = path ? fold_file(path, NULL, e) : NULL;
+    if (!a->past)
+        return -1;
+    take_past(a);
+    return 0;
+}
+
 // What runs and cleaning have in common; changes to the working folder.
 static int prepare(struct cli *cli, struct arguments *a, err *e)
 {
@@ -250,6 +287,9 @@ static int prepare(struct cli *cli, struct arguments *a, err *e)
     o->actions = k8s_actions;
     o->where = k8s_where;
     o->self = cli_program(cli, "firesteel-kernel", e);
+    if (read_past(a, e) < 0)
+        return -1;
+    o->kubeconfig = o->cluster.kubeconfig;
     if (!o->cluster.kubeconfig)
         o->cluster.kubeconfig = cli_getenv(cli, "KUBECONFIG");
     if (!o->cluster.kubeconfig)
@@ -266,22 +306,23 @@ static int run(struct cli *cli, struct arguments *a, const char *note)
     if (!o->notebook)
         return fail(&(err){ERR_USAGE, "--notebook is missing"});
     // Names on the command line are relative to where we are started.
-    char *notebook = path_absolute(o->notebook, &e);
+    char *file = path_absolute(o->notebook, &e);
     char *socket = o->socket ? path_join(cli->cwd, o->socket) : NULL;
-    if ((!notebook && !*note) || prepare(cli, a, &e) < 0)
+    if ((!file && !*note) || prepare(cli, a, &e) < 0)
         return fail(&e);
     if (!o->name)
         o->name = cli_notebook_name(o->notebook);
-    if (notebook)
-        o->notebook = notebook;
+    if (file)
+        o->notebook = file;
     o->socket = socket;
-    o->runtime = cli_socket_dir(cli, &e);
+    o->runtime = cli_runtime_dir(cli, &e);
     if (!o->runtime)
         return fail(&e);
     o->recover = *note ? note : o->recover;
     if (*note)
         o->run = o->resume = NULL; // a restart is another run
     o->parameters = *note ? NULL : (const char *const *)a->parameters;
+    o->redo = (const char *const *)a->redo;
     o->sandbox = a->sandbox ? cli_program(cli, "firesteel-sandbox", &e) : NULL;
     if (a->sandbox && !o->sandbox)
         return fail(&e);
@@ -315,6 +356,7 @@ int main(int argc, char **argv)
         say(stderr, "%s", REFUSAL);
         return 1;
     }
+    a.clean.run ? entry_join() : entry_serve(a.options.client_fd);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); // a file over the limit is an error of its write, as a full disk is
     if (a.clean.run)

@@ -10,11 +10,8 @@
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
-enum { ANSWER_MS = 2000, BEGIN_S = 5 };
+enum { ANSWER_MS = 2000 };
 
 struct asking {
     loop *loop;
@@ -73,22 +70,6 @@ static void list_sockets(const char *dir, struct kernels *out)
         closedir(d);
 }
 
-// What a kernel that was killed with its guard has left: its socket, and the kubeconfig beside it.
-static void remove_left(const char *socket)
-{
-    AUTO_FREE char *stem = mem_strndup(socket, strlen(socket) - strlen(".sock"));
-    AUTO_FREE char *kubeconfig = str_fmt("%s.kubeconfig", stem);
-    unlink(kubeconfig);
-    unlink(socket);
-}
-
-// A kernel that has just begun has bound its socket and does not listen yet.
-static bool is_old(const char *socket)
-{
-    struct stat st;
-    return stat(socket, &st) == 0 && time(NULL) - st.st_mtime > BEGIN_S;
-}
-
 static void drop(struct kernels *k, size_t i)
 {
     struct kernel *one = &k->list[i];
@@ -114,8 +95,6 @@ static int ask_all(struct kernels *out, err *e)
         if (all[i].client) {
             waiting++;
             client_hello(all[i].client, -1, false);
-        } else if (why.code == ERR_UNAVAILABLE && is_old(out->list[i].socket)) {
-            remove_left(out->list[i].socket);
         }
     }
     loop_timer *timer = loop_timer_new(l, on_timeout, l);
@@ -136,7 +115,7 @@ static int ask_all(struct kernels *out, err *e)
 int kernels_find(struct cli *cli, struct kernels *out, err *e)
 {
     *out = (struct kernels){0};
-    AUTO_FREE char *dir = cli_socket_dir(cli, e);
+    AUTO_FREE char *dir = cli_runtime_dir(cli, e);
     if (!dir)
         return -1;
     list_sockets(dir, out);

@@ -96,7 +96,7 @@ static int launch(workbench *w, struct cli *cli, const struct open_options *o,
     const struct place *at, const char *recover, err *e)
 {
     AUTO_FREE char *program = cli_program(cli, "firesteel-kernel", e);
-    AUTO_FREE char *sockets = program ? cli_socket_dir(cli, e) : NULL;
+    AUTO_FREE char *sockets = program ? cli_runtime_dir(cli, e) : NULL;
     if (!sockets)
         return -1;
     AUTO_FREE char *run = journal_run_name(at->name, clock_wall());

@@ -317,16 +317,46 @@ static void on_error(printer *p, const cJSON *event)
         put_error(p->cli, &c->outputs[c->n_outputs - 1]);
 }
 
-// What reaches beyond this machine is said when it begins.
+static void put_note(printer *p, enum tone t, const char *about, const char *text)
+{
+    end_pending(p);
+    AUTO_BUF line = {0};
+    buf_fmt(&line, "%s: %s", about, text);
+    put_lines(p->cli, line.data, line.len, t);
+}
+
+static void put_drift(printer *p, const cJSON *event)
+{
+    AUTO_BUF text = {0};
+    const cJSON *field;
+    buf_str(&text, json_str_or(event, "message", ""));
+    buf_str(&text, " has been changed since:");
+    cJSON_ArrayForEach(field, json_get(event, "fields"))
+    {
+        buf_fmt(&text, " %s", cJSON_IsString(field) ? field->valuestring : "");
+    }
+    if (json_bool_or(event, "accepted", false))
+        buf_str(&text, " (accepted)");
+    put_note(p, TONE_WARN, "drift", buf_cstr(&text));
+}
+
+// What reaches beyond this machine is said when it begins, and so is what a resume takes away.
 static void on_ledger(printer *p, const cJSON *event)
 {
     const char *effect = json_str(event, "effect"), *what = json_str(event, "what");
-    if (!str_eq(json_str(event, "phase"), "intent") || !what || str_eq(effect, "local"))
-        return;
-    end_pending(p);
-    AUTO_BUF line = {0};
-    buf_fmt(&line, "%s: %s", effect, what);
-    put_lines(p->cli, line.data, line.len, TONE_DIM);
+    const char *phase = json_str_or(event, "phase", ""), *message = json_str(event, "message");
+    if (str_eq(phase, "intent") && what && !str_eq(effect, "local"))
+        put_note(p, TONE_DIM, effect, what);
+    else if (str_eq(phase, "removing") && message)
+        put_note(p, TONE_WARN, "removing what the run made before", message);
+    else if (str_eq(phase, "drift"))
+        put_drift(p, event);
+}
+
+static void on_resumed(printer *p, const cJSON *event)
+{
+    if (json_str(event, "message"))
+        put_note(p, TONE_DIM, "resumed", json_str(event, "message"));
 }
 
 static void on_kernel(printer *p, const cJSON *event)
@@ -346,7 +376,8 @@ void printer_event(printer *p, const cJSON *event)
         const char *type;
         void (*print)(printer *p, const cJSON *event);
     } handlers[] = {{"stream", on_stream}, {"state", on_state}, {"display", on_display},
-        {"update", on_update}, {"error", on_error}, {"ledger", on_ledger}, {"kernel", on_kernel}};
+        {"update", on_update}, {"error", on_error}, {"ledger", on_ledger}, {"kernel", on_kernel},
+        {"resumed", on_resumed}};
     for (size_t i = 0; i < ARRAY_LEN(handlers); i++)
         if (str_eq(json_str(event, "type"), handlers[i].type))
             handlers[i].print(p, event);

@@ -79,7 +79,7 @@ void put_state(struct cli *cli, const struct run_cell *c)
     say_tone(cli, t);
     say(stdout, "%s", cell_state_name(c->state));
     say_tone(cli, TONE_DIM);
-    say(stdout, "%s%s", buf_cstr(&took), c->resumed ? ", verified" : "");
+    say(stdout, "%s%s%s", buf_cstr(&took), *c->how ? ", " : "", c->how);
     say_tone(cli, TONE_PLAIN);
     say(stdout, "\n");
 }

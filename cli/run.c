@@ -127,8 +127,19 @@ static void on_closed(void *arg, const err *reason)
 
 static const struct client_ops client_callbacks = {.event = on_event, .closed = on_closed};
 
+static int check_redo(const notebook *nb, const char *name, err *e)
+{
+    for (size_t i = 0; i < notebook_count(nb); i++) {
+        const cell *c = notebook_cell(nb, i);
+        AUTO_FREE char *number = str_fmt("cell %zu", i + 1);
+        if (str_eq(c->id, name) || str_eq(c->title, name) || str_eq(number, name))
+            return 0;
+    }
+    return err_set(e, ERR_USAGE, "--redo %s: the notebook has no cell of that title or id", name);
+}
+
 // What is wrong with the notebook or its parameters is said before anything is started.
-static int check(const char *path, char *const *given, err *e)
+static int check(const char *path, char *const *given, char *const *redo, err *e)
 {
     notebook *nb = notebook_load(path, e);
     if (!nb)
@@ -141,6 +152,8 @@ static int check(const char *path, char *const *given, err *e)
         err_wrap(e, "%s", path);
     for (char *const *p = given; result == 0 && p && *p; p++)
         result = params_give(&params, *p, e);
+    for (char *const *p = redo; result == 0 && p && *p; p++)
+        result = check_redo(nb, *p, e);
     params_done(&params);
     notebook_free(nb);
     return result;
@@ -149,8 +162,11 @@ static int check(const char *path, char *const *given, err *e)
 static bool listen_to_signals(struct run *r, err *e)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction hang_up;
+    sigaction(SIGHUP, NULL, &hang_up);
     for (size_t i = 0; i < ARRAY_LEN(signals); i++)
-        if (!(r->signals[i] = loop_signal_new(r->loop, signals[i], on_signal, r, e)))
+        if ((signals[i] != SIGHUP || hang_up.sa_handler != SIG_IGN) && // nohup's wish
+            !(r->signals[i] = loop_signal_new(r->loop, signals[i], on_signal, r, e)))
             return false;
     return true;
 }
@@ -259,8 +275,8 @@ static int conduct(struct run *r, const struct launch *launch, err *e)
 struct run_options {
     const char *output, *report, *cwd, *timeout, *resume, *context, *namespace_, *kubeconfig,
         *memory;
-    char **allow, **parameters;
-    bool sandbox, detach;
+    char **allow, **parameters, **redo;
+    bool sandbox, detach, accept_drift;
 };
 
 static int check_options(struct cli *cli, const struct run_options *o, struct run *r)
@@ -285,6 +301,9 @@ static int check_options(struct cli *cli, const struct run_options *o, struct ru
     if (o->sandbox && o->detach)
         return cli_usage(
             cli, &run_verb, "--detach needs a cluster that stays: `firesteel sandbox up`");
+    if (!o->resume && (o->redo || o->accept_drift))
+        return cli_usage(cli, &run_verb, "%s is for --resume: which run?",
+            o->redo ? "--redo" : "--accept-drift");
     for (char **list = o->allow; list && *list; list++) {
         char **words = strv_split(*list, ',');
         bool known = true;
@@ -310,14 +329,14 @@ static char *joined(char *const *list)
 static int start(struct cli *cli, const struct run_options *o, const char *file, struct run *r)
 {
     err e = {0};
-    if (parameters_read(o->parameters, &e) < 0 || check(file, o->parameters, &e) < 0) {
+    if (parameters_read(o->parameters, &e) < 0 || check(file, o->parameters, o->redo, &e) < 0) {
         e.code = ERR_USAGE; // nothing was run
         return cli_error(cli, &e);
     }
     bool moved;
     AUTO_FREE char *cwd = cli_work_folder(cli, o->cwd, file, &moved, &e);
     AUTO_FREE char *program = cwd ? cli_program(cli, "firesteel-kernel", &e) : NULL;
-    AUTO_FREE char *sockets = program ? cli_socket_dir(cli, &e) : NULL;
+    AUTO_FREE char *sockets = program ? cli_runtime_dir(cli, &e) : NULL;
     AUTO_FREE char *path = sockets ? path_absolute(file, &e) : NULL;
     AUTO_FREE char *resume = path && o->resume ? journal_find(cwd, o->resume, &e) : NULL;
     if (!cwd || (path && o->resume && !resume))
@@ -354,6 +373,8 @@ static int start(struct cli *cli, const struct run_options *o, const char *file,
             .images = images,
             .data = data,
             .parameters = (const char *const *)o->parameters,
+            .redo = (const char *const *)o->redo,
+            .accept_drift = o->accept_drift,
             .headless = true,
             .detach = o->detach,
             .sandbox = o->sandbox,
@@ -383,6 +404,11 @@ static int run(struct cli *cli, int argc, char **argv)
         {"memory", 0, "SIZE", "limit of the cells' memory: 512M, 2G", .text = &o.memory},
         {"resume", 0, "RUN", "go on with a run: effects it did are verified, not repeated",
             .text = &o.resume},
+        {"redo", 0, "CELL",
+            "with --resume: do again what in CELL (its title or id) cannot be verified",
+            .list = &o.redo},
+        {"accept-drift", 0, NULL, "with --resume: take objects as they are that were changed since",
+            .given = &o.accept_drift},
         {"detach", 0, NULL, "print the run's name and leave it running", .given = &o.detach},
         {0},
     };
@@ -405,6 +431,8 @@ static int run(struct cli *cli, int argc, char **argv)
         strv_free(o.allow);
     if (o.parameters)
         strv_free(o.parameters);
+    if (o.redo)
+        strv_free(o.redo);
     return code;
 }
 
@@ -413,7 +441,8 @@ const struct verb run_verb = {
     .summary = "run a notebook from the first cell to the last, without asking",
     .usage =
         "NOTEBOOK [-p NAME=VALUE]… [--sandbox | --context NAME] [--allow cluster,destructive]\n\n"
-        "Exit code: 0 all cells passed, 1 a cell failed, 2 wrong usage, 3 refused (see --allow),\n"
-        "4 out of time, 130 interrupted.",
+        "Exit code: 0 all cells passed, 1 a cell failed, 2 wrong usage, 3 refused (see --allow,\n"
+        "--redo, --accept-drift), 4 out of time, 130 interrupted. --resume takes parameters and\n"
+        "cluster from the run where nothing else is given.",
     .run = run,
 };

@@ -5,6 +5,7 @@
 #include "base/folder.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/spawn.h"
 #include "base/str.h"
 #include "base/yaml.h"
 #include "cli/cli.h"
@@ -21,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STOP_SECONDS = 20, LOG_MAX = 64 * 1024 };
+enum { STOP_SECONDS = 20, LOG_MAX = 64 * 1024, NOTIFY_FD = 3 };
 
 struct place {
     char *state, *dir, *kubeconfig;
@@ -89,23 +90,19 @@ struct start {
     const char *const *env;
 };
 
-static void become_sandbox(const struct place *p, const struct start *s, int notify, int log)
+static int spawn_sandbox(
+    const struct place *p, const struct start *s, int notify, int log, pid_t *child, err *e)
 {
-    char number[16];
-    int null = open("/dev/null", O_RDWR);
-    setsid();
-    if (chdir("/") != 0)
-        _exit(126);
-    dup2(null, 0);
-    dup2(log, 1);
-    dup2(log, 2);
-    fcntl(notify, F_SETFD, 0);
-    snprintf(number, sizeof number, "%d", notify);
-    const char *argv[] = {s->program, "--dir", p->dir, "--images", s->images, "--notify-fd", number,
+    const char *argv[] = {s->program, "--dir", p->dir, "--images", s->images, "--notify-fd", "3",
         s->port ? "--port" : NULL, s->port, NULL};
-    execve(s->program, (char *const *)argv, (char *const *)s->env);
-    dprintf(2, "firesteel-sandbox: cannot run %s: %s\n", s->program, strerror(errno));
-    _exit(127);
+    struct spawn_fd fds[] = {{log, STDOUT_FILENO}, {log, STDERR_FILENO}, {notify, NOTIFY_FD}};
+    struct spawn_spec spec = {.argv = argv,
+        .env = s->env,
+        .cwd = "/",
+        .fds = fds,
+        .fd_n = ARRAY_LEN(fds),
+        .place = SPAWN_SESSION};
+    return spawn(&spec, child, e);
 }
 
 // What the program said before it ended.
@@ -147,14 +144,12 @@ static int start(const struct place *p, const struct start *s, err *e)
         close(log);
         return err_errno(e, errno, "cannot make a pipe");
     }
-    pid_t child = fork();
-    if (child == 0)
-        become_sandbox(p, s, ends[1], log);
-    int failed = errno;
+    pid_t child;
+    int code = spawn_sandbox(p, s, ends[1], log, &child, e);
     close(log);
     close(ends[1]);
-    int code = child < 0 ? err_errno(e, failed, "cannot start a process")
-                         : wait_ready(p, ends[0], child, e);
+    if (code == 0)
+        code = wait_ready(p, ends[0], child, e);
     close(ends[0]);
     return code;
 }

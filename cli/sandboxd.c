@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // firesteel-sandbox: the sandbox as a program. It serves until it is told to stop, or, when it is
 // private, until whoever started it is gone.
+#include "base/entry.h"
 #include "base/folder.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -211,9 +212,8 @@ int main(int argc, char **argv)
     int usage_code = parse_options(&p.settings, argc, argv);
     if (usage_code)
         return usage_code < 0 ? 2 : 0;
+    entry_serve(p.settings.notify_fd);
     signal(SIGPIPE, SIG_IGN);
-    if (p.settings.notify_fd >= 0)
-        fcntl(p.settings.notify_fd, F_SETFD, FD_CLOEXEC);
     int code = open_all(&p, &e) == 0 && notify(&p, &e) == 0 ? 0 : 1;
     if (code == 0)
         loop_run(p.loop);

@@ -38,6 +38,7 @@ static void print_ledger(const fold *f)
         const char *state = l->undone     ? "gone"
                             : l->failed   ? "failed"
                             : l->verified ? "verified"
+                            : l->repeated ? "repeated"
                             : l->outcome  ? "done"
                                           : "unknown";
         say(stdout, "%4lld  %-11s  %-8s  %s%s\n", (long long)l->entry, l->effect ? l->effect : "",

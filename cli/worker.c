@@ -3,12 +3,15 @@
 // lends a pod's cores to a driver as an executor.
 #include "script/worker/worker.h"
 #include "base/clock.h"
+#include "base/entry.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "trainer/dist/executor.h"
+#include "trainer/dist/launch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,9 +27,16 @@ static const char usage[] =
     "  --np N      processes that hvd.run starts when it is not told (FIRESTEEL_NP; default 1)\n"
     "  --version\n"
     "\n"
-    "FIRESTEEL_DATA names a folder with data sets (mnist/). More than one process needs mpiexec.\n";
+    "FIRESTEEL_DATA names a folder with data sets (mnist/). More than one process needs MPI "
+    "(libmpich12).\n";
 
-enum { EXIT_USAGE = 2, DEFAULT_PORT = 7337, DEFAULT_START_TIMEOUT = 600, STOP_SECONDS = 5 };
+enum {
+    EXIT_USAGE = 2,
+    DEFAULT_PORT = 7337,
+    DEFAULT_START_TIMEOUT = 600,
+    STOP_SECONDS = 5,
+    SECRET_MOST = 4096
+};
 
 static atomic_bool stop;
 static volatile sig_atomic_t stop_signal;
@@ -77,7 +87,7 @@ static void catch_signals(void)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGALRM, give_up);
-    // What a launcher leaves behind comes to us, to be ended and reaped.
+    // What ranks leave behind comes to us, to be ended and reaped.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
@@ -98,19 +108,6 @@ static char *first_existing(const char *const *folders, const char *name)
             return STEAL(path);
     }
     return NULL;
-}
-
-// Beside us, then in PATH; NULL when it is nowhere.
-static char *find_program(const char *folder, const char *name)
-{
-    const char *const beside[] = {folder, NULL};
-    AUTO_FREE char *found = first_existing(beside, name);
-    if (found)
-        return STEAL(found);
-    char **path = strv_split(env("PATH") ? env("PATH") : "/usr/bin:/bin", ':');
-    found = first_existing((const char *const *)path, name);
-    strv_free(path);
-    return STEAL(found);
 }
 
 static char *find_plugin(const char *folder)
@@ -170,7 +167,7 @@ static void write_event(void *ctx, const char *json, size_t n)
 }
 
 struct places {
-    char *program, *folder, *plugin, *mpiexec, *proxy, **data;
+    char *program, *folder, *plugin, **data;
 };
 
 static struct places find_places(void)
@@ -178,20 +175,48 @@ static struct places find_places(void)
     struct places p = {.program = program_path()};
     p.folder = path_dirname(p.program);
     p.plugin = find_plugin(p.folder);
-    p.mpiexec = find_program(p.folder, "mpiexec.hydra");
-    if (!p.mpiexec)
-        p.mpiexec = find_program(p.folder, "mpiexec");
-    p.proxy = find_program(p.folder, "hydra_pmi_proxy");
     p.data = data_folders(p.folder);
     return p;
 }
 
 static void free_places(struct places *p)
 {
-    char *all[] = {p->program, p->folder, p->plugin, p->mpiexec, p->proxy};
+    char *all[] = {p->program, p->folder, p->plugin};
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         free(all[i]);
     strv_free(p->data);
+}
+
+// The job's secret, from the environment of a pod or a descriptor that a launcher leaves open;
+// NULL: there is none. It is forgotten there: nothing that this process starts must inherit it.
+static bool take_secret(char **secret)
+{
+    int fd = -1;
+    char *value = getenv("FIRESTEEL_SECRET");
+    if (!read_int("FIRESTEEL_SECRET_FD", env("FIRESTEEL_SECRET_FD"), 3, 1 << 20, &fd))
+        return false;
+    unsetenv("FIRESTEEL_SECRET_FD");
+    if (value && *value)
+        *secret = mem_strdup(value);
+    if (value)
+        explicit_bzero(value, strlen(value)); // in /proc/PID/environ, too
+    unsetenv("FIRESTEEL_SECRET");
+    if (fd < 0)
+        return true;
+    char text[SECRET_MOST + 1];
+    size_t n = 0;
+    ssize_t got = 0;
+    while (n < SECRET_MOST && (got = read(fd, text + n, SECRET_MOST - n)) > 0)
+        n += (size_t)got;
+    close(fd);
+    if (got < 0 || n == 0) {
+        fail("FIRESTEEL_SECRET_FD: there is no secret to read from that descriptor", 0);
+        return false;
+    }
+    free(*secret);
+    *secret = str_trim(text, n);
+    explicit_bzero(text, sizeof text);
+    return true;
 }
 
 static bool read_environment(struct worker_options *o, int *events_fd)
@@ -202,7 +227,6 @@ static bool read_environment(struct worker_options *o, int *events_fd)
     d->slots = 1;
     d->port = DEFAULT_PORT;
     d->bind = env("FIRESTEEL_DRIVER_BIND") ? env("FIRESTEEL_DRIVER_BIND") : "0.0.0.0";
-    d->secret = env("FIRESTEEL_SECRET");
     if (!read_int("FIRESTEEL_NP", env("FIRESTEEL_NP"), 1, 4096, &o->np) ||
         !read_int("FIRESTEEL_EXECUTORS", env("FIRESTEEL_EXECUTORS"), 0, 4096, &d->executors) ||
         !read_int(
@@ -213,12 +237,16 @@ static bool read_environment(struct worker_options *o, int *events_fd)
         return false;
     o->start_timeout = clock_of_seconds((double)timeout);
     if (d->executors && !d->secret) {
-        fail("FIRESTEEL_EXECUTORS needs FIRESTEEL_SECRET, the same as the executors have", 0);
+        fail("FIRESTEEL_EXECUTORS needs FIRESTEEL_SECRET or FIRESTEEL_SECRET_FD, the same as the "
+             "executors have",
+            0);
         return false;
     }
     if (events && !str_eq(events, "stdout") &&
         !read_int("FIRESTEEL_EVENTS", events, 0, 1 << 20, events_fd))
         return false;
+    if (*events_fd > STDERR_FILENO)
+        fcntl(*events_fd, F_SETFD, FD_CLOEXEC); // os.execute's children have nothing to tell there
     if (events) {
         o->event = write_event;
         o->event_ctx = events_fd;
@@ -241,14 +269,17 @@ static int run_script(worker *w, const char *script, char **args)
 static int run_driver(const struct places *places, int np, const char *script, char **args)
 {
     err e;
+    AUTO_FREE char *secret = NULL;
+    if (!take_secret(&secret))
+        return EXIT_USAGE;
     sigset_t signals = stop_signals();
     int events_fd = -1;
     struct worker_options options = {
         .plugin = places->plugin,
         .timeline = env("HOROVOD_TIMELINE"),
         .data_folders = (const char *const *)places->data,
-        .driver = {.mpiexec = places->mpiexec,
-            .worker = places->program,
+        .driver = {.worker = places->program,
+            .secret = secret,
             .cores = core_count(),
             .stop = &stop,
             .stop_signals = &signals},
@@ -297,14 +328,9 @@ static FILE *rank_stream_open(struct rank_stream *s)
 static int run_rank(const struct places *places)
 {
     err e;
-    int number = -1;
-    // PMI_RANK is what hydra, MPICH's and others' process manager, gives.
-    if (!env("FIRESTEEL_DRIVER") || !env("FIRESTEEL_SECRET") || !env("PMI_RANK") ||
-        !read_int("PMI_RANK", env("PMI_RANK"), 0, 1 << 20, &number))
-        return fail("--rank is for mpiexec, started by a driver", EXIT_USAGE);
-    rank_link *link = rank_open(env("FIRESTEEL_DRIVER"), env("FIRESTEEL_SECRET"), number, &e);
+    rank_link *link = rank_open(LAUNCH_LINK_FD, &e);
     if (!link)
-        return fail(e.text, 1);
+        return fail(e.text, EXIT_USAGE);
     static struct rank_stream out, error;
     out = (struct rank_stream){link, MESSAGE_STDOUT};
     error = (struct rank_stream){link, MESSAGE_STDERR};
@@ -320,7 +346,7 @@ static int run_rank(const struct places *places)
     worker *w = worker_new(&options, &e);
     if (w)
         worker_run_rank(w, link, &e);
-    dprintf(STDERR_FILENO, "firesteel-worker: rank %d: %s\n", number, e.text);
+    dprintf(STDERR_FILENO, "firesteel-worker: %s\n", e.text);
     return 1;
 }
 
@@ -328,17 +354,20 @@ static int run_executor(const struct places *places, const char *address)
 {
     err e;
     int timeout = DEFAULT_START_TIMEOUT;
-    if (!env("FIRESTEEL_SECRET"))
-        return fail("--executor needs FIRESTEEL_SECRET, the same as the driver has", EXIT_USAGE);
-    if (!places->proxy)
-        return fail("--executor needs hydra_pmi_proxy (Debian: apt install mpich)", 1);
+    AUTO_FREE char *secret = NULL;
+    if (!take_secret(&secret))
+        return EXIT_USAGE;
+    if (!secret)
+        return fail("--executor needs FIRESTEEL_SECRET or FIRESTEEL_SECRET_FD, the same as the "
+                    "driver has",
+            EXIT_USAGE);
     if (!read_int("HOROVOD_SPARK_START_TIMEOUT", env("HOROVOD_SPARK_START_TIMEOUT"), 1, 1 << 30,
             &timeout))
         return EXIT_USAGE;
     struct executor_options options = {
         .driver = address,
-        .secret = env("FIRESTEEL_SECRET"),
-        .proxy = places->proxy,
+        .secret = secret,
+        .worker = places->program,
         .start_timeout = clock_of_seconds((double)timeout),
         .stop = &stop,
     };
@@ -382,6 +411,7 @@ int main(int argc, char **argv)
         return fputs(usage, stdout) < 0;
     if (argc == 2 && str_eq(argv[1], "--version"))
         return puts("firesteel-worker " FIRESTEEL_VERSION) < 0;
+    entry_join();
     struct places places = find_places();
     int code = run(&places, argc, argv);
     free_places(&places);

@@ -3,15 +3,22 @@
 
 #include "base/loop/internal.h"
 #include "base/mem.h"
+#include "base/spawn.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-enum { LAST_OUTPUT_MS = 200, OUTPUTS = 3 };
+enum {
+    LAST_OUTPUT_MS = 200,
+    KILLED_MS = 1000, // what a killed child has for its end; one we may not kill is left alone then
+    OUTPUTS = 3,
+};
 
 // One pipe from the child.
 struct output {
@@ -21,19 +28,19 @@ struct output {
     bool is_open;
 };
 
-//  child ── process (uv_process_t)   ends by: exited, then closed
+//  child ── process (a pidfd)        ends by: exited, then closed
 //        ── outputs[0..2]            end by: end of file, or 200 ms after the exit
 //        ── input                    ends by: child_close_stdin, or with the child
 // The block is freed when every handle is closed and the owner has let go of it.
 struct child {
-    uv_process_t process;
+    uv_poll_t process;
     uv_pipe_t input;
-    uv_timer_t last_output;
+    uv_timer_t patience; // with its last output, or with its end after child_free
     struct output outputs[OUTPUTS];
     const struct child_ops *ops;
     void *arg;
     int handles; // not yet closed
-    int pid;
+    int pid, pidfd;
     int code, signal;
     bool has_exited, was_told, is_let_go, has_input;
     char room[65536];
@@ -76,7 +83,7 @@ static void tell_if_over(child *c)
     if (!c->has_exited || c->was_told)
         return;
     c->was_told = true;
-    close_handle(&c->last_output);
+    uv_timer_stop(&c->patience);
     child_close_stdin(c);
     if (!c->is_let_go)
         c->ops->exited(c->arg, c->code, c->signal);
@@ -90,15 +97,34 @@ static void give_up_output(uv_timer_t *timer)
     tell_if_over(c);
 }
 
-static void process_exited(uv_process_t *process, int64_t status, int signum)
+static void process_closed(uv_handle_t *h)
+{
+    child *c = h->data;
+    close(c->pidfd);
+    handle_closed(h);
+}
+
+static void give_up_process(uv_timer_t *timer)
+{
+    child *c = timer->data;
+    uv_close((uv_handle_t *)&c->process, process_closed);
+    close_handle(&c->patience);
+}
+
+static void process_exited(uv_poll_t *process, int status, int events)
 {
     child *c = process->data;
+    int how = 0;
+    if (c->has_exited || waitpid(c->pid, &how, WNOHANG) == 0)
+        return;
     c->has_exited = true;
-    c->code = signum ? -1 : (int)status;
-    c->signal = signum;
-    close_handle(&c->process);
-    if (!uv_is_closing((uv_handle_t *)&c->last_output))
-        uv_timer_start(&c->last_output, give_up_output, LAST_OUTPUT_MS, 0);
+    c->code = WIFSIGNALED(how) ? -1 : WEXITSTATUS(how);
+    c->signal = WIFSIGNALED(how) ? WTERMSIG(how) : 0;
+    uv_close((uv_handle_t *)&c->process, process_closed);
+    if (c->is_let_go)
+        close_handle(&c->patience);
+    else
+        uv_timer_start(&c->patience, give_up_output, LAST_OUTPUT_MS, 0);
     tell_if_over(c);
 }
 
@@ -190,27 +216,38 @@ static int make_ends(struct ends *x, const struct child_spec *spec)
     return spec->extra_fd ? make_pipe(x, 3, true) : 0;
 }
 
-static int spawn(child *c, uv_loop_t *uv, const struct child_spec *spec, const struct ends *x)
+// What was started dies with us: of a killed program nothing goes on unattended.
+static int start(child *c, const struct child_spec *spec, const struct ends *x, err *e)
 {
-    uv_stdio_container_t stdio[64];
-    int count = spec->extra_fd ? spec->extra_fd + 1 : 3;
-    assert(count <= (int)ARRAY_LEN(stdio) && (!spec->extra_fd || spec->extra_fd >= 3));
-    for (int i = 0; i < count; i++) {
-        int fd = i < 3 ? x->theirs[i] : i == spec->extra_fd ? x->theirs[3] : -1;
-        stdio[i].flags = fd < 0 ? UV_IGNORE : UV_INHERIT_FD;
-        stdio[i].data.fd = fd;
-    }
-    uv_process_options_t options = {
-        .exit_cb = process_exited,
-        .file = spec->argv[0],
-        .args = (char **)spec->argv,
-        .env = (char **)spec->env,
+    struct spawn_fd fds[4] = {{x->theirs[0], 0}, {x->theirs[1], 1}, {x->theirs[2], 2}};
+    assert(!spec->extra_fd || spec->extra_fd > STDERR_FILENO);
+    if (spec->extra_fd)
+        fds[3] = (struct spawn_fd){x->theirs[3], spec->extra_fd};
+    struct spawn_spec s = {.argv = spec->argv,
+        .env = spec->env,
         .cwd = spec->cwd,
-        .flags = UV_PROCESS_DETACHED, // setsid: a group of its own
-        .stdio_count = count,
-        .stdio = stdio,
-    };
-    return uv_spawn(uv, &c->process, &options);
+        .fds = fds,
+        .fd_n = spec->extra_fd ? 4 : 3,
+        .place = SPAWN_SESSION,
+        .death_signal = SIGKILL};
+    return spawn(&s, &c->pid, e);
+}
+
+// Its end can be waited for without SIGCHLD, which belongs to the whole process.
+static int follow(child *c, uv_loop_t *uv, const char *name, err *e)
+{
+    c->pidfd = pidfd_open(c->pid, 0);
+    int code = c->pidfd < 0 ? -errno : uv_poll_init(uv, &c->process, c->pidfd);
+    if (code == 0) {
+        c->process.data = c;
+        c->handles++;
+        return uv_poll_start(&c->process, UV_READABLE, process_exited);
+    }
+    kill(-c->pid, SIGKILL);
+    waitpid(c->pid, NULL, 0);
+    if (c->pidfd >= 0)
+        close(c->pidfd);
+    return err_errno(e, -code, "cannot follow %s", name);
 }
 
 static void input_written(uv_write_t *request, int status)
@@ -274,16 +311,6 @@ static void attach(child *c, uv_loop_t *uv, const struct child_spec *spec, struc
         child_close_stdin(c);
 }
 
-static int spawn_error(int code, const struct child_spec *spec, err *e)
-{
-    if (code == UV_ENOENT && spec->cwd && access(spec->cwd, X_OK) < 0)
-        return err_errno(e, errno, "cannot start %s in the folder %s", spec->argv[0], spec->cwd);
-    if (code == UV_ENOENT)
-        return err_set(e, ERR_NOT_FOUND, "cannot start %s: there is no such program%s",
-            spec->argv[0], strchr(spec->argv[0], '/') ? "" : " in PATH");
-    return err_errno(e, -code, "cannot start %s", spec->argv[0]);
-}
-
 child *child_spawn(
     loop *l, const struct child_spec *spec, const struct child_ops *ops, void *arg, err *e)
 {
@@ -296,18 +323,13 @@ child *child_spawn(
     child *c = mem_alloc(sizeof *c);
     c->ops = ops;
     c->arg = arg;
-    uv_timer_init(uv, &c->last_output);
-    c->last_output.data = c->process.data = c;
-    c->handles = 2;
-    int code = spawn(c, uv, spec, &x);
-    if (code < 0) {
-        spawn_error(code, spec, e);
-        c->is_let_go = true;
-        close_handle(&c->process);
-        close_handle(&c->last_output);
+    if (start(c, spec, &x, e) < 0 || follow(c, uv, spec->argv[0], e) < 0) {
+        free(c);
         return NULL;
     }
-    c->pid = c->process.pid;
+    uv_timer_init(uv, &c->patience);
+    c->patience.data = c;
+    c->handles++;
     attach(c, uv, spec, &x);
     return c;
 }
@@ -332,8 +354,7 @@ void child_pause(child *c, bool paused)
 
 void child_kill(child *c, int signum)
 {
-    if (kill(-c->pid, signum) < 0 && !c->has_exited)
-        kill(c->pid, signum); // its setsid has not happened yet
+    kill(-c->pid, signum);
 }
 
 void child_free(child *c)
@@ -341,14 +362,17 @@ void child_free(child *c)
     if (!c)
         return;
     c->is_let_go = true;
-    if (!c->has_exited)
+    if (c->has_exited) {
+        close_handle(&c->patience);
+    } else {
         child_kill(c, SIGKILL);
+        uv_timer_start(&c->patience, give_up_process, KILLED_MS, 0);
+    }
     for (int i = 0; i < OUTPUTS; i++)
         close_output(&c->outputs[i]);
     if (c->has_input) {
         c->has_input = false;
         close_handle(&c->input);
     }
-    close_handle(&c->last_output);
     free_if_done(c); // a process that still runs is reaped by process_exited first
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Child processes, each in a session and process group of its own, with their output as events.
 // No shell is involved. A child is owned by who spawned it; child_free kills its group if it runs.
+// What it inherits is what base/spawn.h says; it is killed when the thread of the loop ends.
 #pragma once
 #include "base/loop/loop.h"
 
@@ -35,4 +36,6 @@ void child_close_stdin(child *c);
 void child_pause(
     child *c, bool paused);            // stops reading its output: it blocks when the pipe is full
 void child_kill(child *c, int signum); // the whole group; no error if it has ended
-void child_free(child *c);             // NULL is fine; no callback after it
+// NULL is fine; no callback after it. One that we may not kill (it is another user's by now) is
+// left to itself after a second.
+void child_free(child *c);

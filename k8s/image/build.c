@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The worker brings its own ld.so and libraries, and its programs are told to use them: so the same
+// The worker brings its own ld.so and libraries, and is told to use them: so the same
 // layer runs alone and on any base, whatever C library that has.
 //
-//   /opt/firesteel/firesteel-worker, mpiexec.hydra, hydra_pmi_proxy, spark.py
+//   /opt/firesteel/firesteel-worker, spark.py
 //   /opt/firesteel/lib/ld-linux-x86-64.so.2, libc.so.6, firesteel-mpi.so, libmpich.so.12 …
 #include "k8s/image/build.h"
 
@@ -52,8 +52,6 @@ static int add_files(layer *l, const struct image_worker *w, struct closure *nee
     if (!w->program)
         return err_set(e, ERR_NOT_FOUND, "firesteel-worker is not installed");
     if (add_program(l, HOME "/firesteel-worker", w->program, needs, e) ||
-        (w->mpiexec && add_program(l, HOME "/mpiexec.hydra", w->mpiexec, needs, e)) ||
-        (w->pmi_proxy && add_program(l, HOME "/hydra_pmi_proxy", w->pmi_proxy, needs, e)) ||
         (w->plugin && (layer_file(l, HOME "/lib/firesteel-mpi.so", w->plugin, e) ||
                           closure_add(needs, w->plugin, e))) ||
         (w->spark_main && layer_file(l, HOME "/spark.py", w->spark_main, e)))

@@ -13,8 +13,6 @@
 struct image_worker {
     const char *program;    // [firesteel-worker]
     const char *plugin;     // [lib/firesteel-mpi.so], which it loads at run time
-    const char *mpiexec;    // [mpiexec.hydra]
-    const char *pmi_proxy;  // [hydra_pmi_proxy]
     const char *spark_main; // [spark.py]
 };
 

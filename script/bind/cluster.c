@@ -75,6 +75,8 @@ static void drop_client(void *c)
 
 client *bind_client(call *c, err *e)
 {
+    if (call_reach_cluster(c, e) < 0)
+        return NULL;
     return call_shared(c, "client", make_client, drop_client, e);
 }
 

@@ -6,7 +6,8 @@
 #include "script/kernel/effects/binding.h"
 
 http *bind_http(call *c, err *e);
-// Its credentials are registered as secrets. No request is sent by this.
+// Its credentials are registered as secrets. No request is sent by this. Errors: also that the
+// cluster is gone for good.
 client *bind_client(call *c, err *e);
 // How long calls of this cell wait: its canceller, its deadline, and a line in its output when the
 // server is away.

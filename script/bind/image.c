@@ -89,8 +89,7 @@ static int read_build(call *c, const cJSON *args, struct build *b, err *e)
         .created = json_int_or(args, "created", 0),
         .dirs = b->dirs,
         .data_dirs = b->data_dirs,
-        .worker = {paths->worker, paths->plugin, paths->mpiexec, paths->pmi_proxy,
-            paths->spark_main},
+        .worker = {paths->worker, paths->plugin, paths->spark_main},
     };
     return read_add(json_get(args, "add"), b, e);
 }
@@ -283,9 +282,20 @@ static void remove_describe(call *c, const cJSON *args, struct about *about)
 // Neither is undone by a clean-up: a tag in the store is the output that was asked for, as a file
 // is (image.remove takes it away), and from a pushed one others may run by now.
 const struct binding image_bindings[] = {
-    {"image.build", EFFECT_LOCAL, build_start, build_verify, NULL, build_describe},
-    {"image.push", EFFECT_CLUSTER, push_start, push_verify, NULL, push_describe},
-    {"image.list", EFFECT_PURE, list_start, NULL, NULL, NULL},
-    {"image.remove", EFFECT_LOCAL, remove_start, NULL, NULL, remove_describe},
+    {.name = "image.build",
+        .effect = EFFECT_LOCAL,
+        .start = build_start,
+        .verify = build_verify,
+        .describe = build_describe},
+    {.name = "image.push",
+        .effect = EFFECT_CLUSTER,
+        .start = push_start,
+        .verify = push_verify,
+        .describe = push_describe},
+    {.name = "image.list", .effect = EFFECT_PURE, .start = list_start},
+    {.name = "image.remove",
+        .effect = EFFECT_LOCAL,
+        .start = remove_start,
+        .describe = remove_describe},
     {0},
 };

@@ -52,47 +52,70 @@ static int prepare(
         return -1;
     const char *ns = json_path_str(given, "metadata.namespace");
     t->ns = ns ? ns : client_config(t->client)->namespace_;
-    t->name = json_path_str(given, "metadata.name");
     *object = cJSON_Duplicate(given, 1);
     manifest_label(*object, call_run(c), with_pods);
+    cJSON *m = json_object_at(*object, "metadata");
+    k8s_mark(c, m);
     if (t->resource->namespaced)
-        json_set_str(json_object_at(*object, "metadata"), "namespace", t->ns);
+        json_set_str(m, "namespace", t->ns);
+    t->name = json_str(m, "name");
     return 0;
 }
 
-// What is about to be made, without a uid yet: should the answer to the request be lost, undo looks
-// whether it is there and this run's.
-static int announce(call *c, struct target *t, const cJSON *object, err *e)
+// What is about to be asked for, without a uid yet: should the answer be lost, it is looked for.
+static int announce(call *c, struct target *t, const cJSON *object, int created, err *e)
 {
     AUTO_JSON *intended = k8s_reference(t, object, e);
     if (!intended)
         return -1;
-    if (t->name)
-        call_ledger_partial(c, intended);
-    return 0;
+    if (created >= 0)
+        json_set_bool(intended, "created", created);
+    return call_ledger_partial(c, intended, e);
 }
 
 // The server has said no, for certain: nothing of it is left anywhere.
-static void take_back(call *c, const err *e)
+static int refused(call *c, const err *why, err *e)
 {
-    if (e->code == ERR_UNAVAILABLE || e->code == ERR_TIMEOUT || e->code == ERR_CANCELLED)
-        return;
-    AUTO_JSON *nothing = cJSON_CreateNull();
-    call_ledger_partial(c, nothing);
+    static const err_code certain[] = {ERR_INVALID, ERR_UNAUTHORIZED, ERR_FORBIDDEN, ERR_NOT_FOUND,
+        ERR_CONFLICT, ERR_EXISTS, ERR_GONE};
+    for (size_t i = 0; i < ARRAY_LEN(certain); i++) {
+        if (why->code != certain[i])
+            continue;
+        AUTO_JSON *nothing = cJSON_CreateNull();
+        call_ledger_partial(c, nothing, NULL);
+    }
+    return err_set(e, why->code, "%s", why->text);
+}
+
+// The request may have come twice, or have been on its way when an earlier kernel ended: then it is
+// there, and it is this very one.
+static cJSON *made_already(call *c, struct target *t, const err *why)
+{
+    cJSON *there = why->code == ERR_EXISTS
+                       ? client_get(t->client, &t->patience, t->resource, t->ns, t->name, NULL)
+                       : NULL;
+    if (there && k8s_is_marked(c, there) && !json_path_str(there, "metadata.deletionTimestamp"))
+        return there;
+    cJSON_Delete(there);
+    return NULL;
 }
 
 static int create(call *c, const cJSON *args, cJSON **result, err *e)
 {
     struct target t;
     AUTO_JSON *object = NULL;
-    if (prepare(c, args, true, &t, &object, e) != 0 || announce(c, &t, object, e) != 0)
+    if (prepare(c, args, true, &t, &object, e) != 0)
+        return -1;
+    if (!t.name)
+        t.name = k8s_name(c, json_object_at(object, "metadata"));
+    if (announce(c, &t, object, -1, e) != 0)
         return -1;
     err why = {0};
     AUTO_JSON *made = client_create(t.client, &t.patience, t.resource, object, false, &why);
-    if (!made) {
-        take_back(c, &why);
-        return err_set(e, why.code, "%s", why.text);
-    }
+    if (!made)
+        made = made_already(c, &t, &why);
+    if (!made)
+        return refused(c, &why, e);
     *result = k8s_reference(&t, made, e);
     return *result ? 0 : -1;
 }
@@ -103,49 +126,58 @@ static int apply(call *c, const cJSON *args, cJSON **result, err *e)
     AUTO_JSON *object = NULL;
     if (prepare(c, args, false, &t, &object, e) != 0 || !client_identity(t.client, &t.patience, e))
         return -1;
+    if (!t.name)
+        return err_set(e, ERR_USAGE,
+            "k8s.apply: a %s needs metadata.name; k8s.create takes generateName", t.resource->kind);
     err why = {0};
-    AUTO_JSON *before =
-        t.name ? client_get(t.client, &t.patience, t.resource, t.ns, t.name, &why) : NULL;
-    AUTO_JSON *made = client_apply(
-        t.client, &t.patience, t.resource, object, json_bool_or(args, "force", false), false, e);
-    if (!made)
+    AUTO_JSON *before = client_get(t.client, &t.patience, t.resource, t.ns, t.name, &why);
+    if (!before && why.code != ERR_NOT_FOUND)
+        return err_set(e, why.code, "%s", why.text);
+    if (before) // its marks are whose it is
+        k8s_keep_marks(before, json_object_at(object, "metadata"));
+    if (announce(c, &t, object, !before, e) != 0)
         return -1;
+    AUTO_JSON *made = client_apply(
+        t.client, &t.patience, t.resource, object, json_bool_or(args, "force", false), false, &why);
+    if (!made)
+        return refused(c, &why, e);
     *result = k8s_reference(&t, made, e);
     if (!*result)
         return -1;
-    json_set_bool(*result, "created", !before && why.code == ERR_NOT_FOUND);
+    json_set_bool(*result, "created", !before);
     return 0;
 }
 
-static bool is_ours(call *c, const cJSON *object)
-{
-    AUTO_FREE char *run = manifest_label_value(call_run(c));
-    const cJSON *labels = json_get(json_get(object, "metadata"), "labels");
-    return str_eq(json_str(labels, LABEL_RUN), run);
-}
-
-// There, and the same one? Without a record: there, and labelled as this run's?
-static int verify_object(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
+// There, the same one, and as the manifest says?
+static int verify_object(
+    call *c, const cJSON *args, bool with_pods, const cJSON *recorded, cJSON **result, err *e)
 {
     struct target t;
     AUTO_JSON *object = NULL;
-    if (prepare(c, args, false, &t, &object, e) != 0 ||
-        (recorded && k8s_same_cluster(&t, recorded, e) != 0))
+    if (prepare(c, args, with_pods, &t, &object, e) != 0)
         return -1;
-    const char *name = recorded ? json_str(recorded, "name") : t.name;
-    if (!name)
-        return 0; // generateName, and no record of what it became
-    err why = {0};
-    AUTO_JSON *there = client_get(t.client, &t.patience, t.resource, t.ns, name, &why);
-    if (!there)
-        return why.code == ERR_NOT_FOUND ? 0 : err_set(e, why.code, "%s", why.text);
-    if (recorded)
-        return str_eq(json_path_str(there, "metadata.uid"), json_str(recorded, "uid")) &&
-               !json_path_str(there, "metadata.deletionTimestamp");
-    if (!is_ours(c, there))
-        return 0;
+    AUTO_JSON *there = NULL;
+    if (k8s_look(c, &t, recorded, &there, NULL, e) != 0)
+        return -1;
+    if (!there || json_path_str(there, "metadata.deletionTimestamp"))
+        return VERDICT_NO;
+    if (!call_changed_later(c, json_path_str(there, "metadata.uid")) &&
+        k8s_compare(c, &t, object, there, e) != 0)
+        return -1;
     *result = k8s_reference(&t, there, e);
-    return *result ? 1 : -1;
+    if (*result && json_get(recorded, "created"))
+        json_set_bool(*result, "created", json_bool_or(recorded, "created", false));
+    return *result ? VERDICT_YES : -1;
+}
+
+static int verify_create(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
+{
+    return verify_object(c, args, true, recorded, result, e);
+}
+
+static int verify_apply(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
+{
+    return verify_object(c, args, false, recorded, result, e);
 }
 
 static int remove_object(struct target *t, const char *propagation, int grace, err *e)
@@ -160,30 +192,35 @@ static int remove_object(struct target *t, const char *propagation, int grace, e
     return err_set(e, why.code, "%s", why.text);
 }
 
-static int undo_create(call *c, const cJSON *recorded, err *e)
+// What was there before the apply stays: we did not make it.
+static int find_object(call *c, const cJSON *recorded, struct remains *out, err *e)
+{
+    struct target t;
+    AUTO_JSON *there = NULL;
+    if (!json_bool_or(recorded, "created", true)) {
+        out->text = mem_strdup("applied to an object that was there before; left as it is");
+        return 0;
+    }
+    if (k8s_target(c, recorded, false, &t, e) != 0 ||
+        k8s_look(c, &t, recorded, &there, &out->text, e) != 0)
+        return -1;
+    if (!there)
+        return 0;
+    out->found = k8s_reference(&t, there, e);
+    out->text = str_fmt("%s %s%s%s", t.resource->kind, json_path_str(there, "metadata.name"),
+        t.resource->namespaced ? " in namespace " : "", t.resource->namespaced ? t.ns : "");
+    return out->found ? 0 : -1;
+}
+
+static int undo_object(call *c, const cJSON *found, err *e)
 {
     struct target t;
     err why = {0};
-    AUTO_JSON *there = NULL;
-    if (k8s_target(c, recorded, true, &t, e) != 0 || k8s_same_cluster(&t, recorded, e) != 0)
+    if (k8s_target(c, found, true, &t, e) != 0)
         return -1;
-    if (!t.uid) { // an intent whose outcome nobody heard
-        there = client_get(t.client, &t.patience, t.resource, t.ns, t.name, &why);
-        if (!there && why.code != ERR_NOT_FOUND)
-            return err_set(e, why.code, "%s", why.text);
-        if (!there || !is_ours(c, there))
-            return 0;
-        t.uid = json_path_str(there, "metadata.uid");
-    }
     if (remove_object(&t, NULL, -1, &why) == 0 || why.code == ERR_CONFLICT)
         return 0; // CONFLICT: another one has the name by now; ours is gone
     return err_set(e, why.code, "%s", why.text);
-}
-
-// What was there before the apply stays: we did not make it.
-static int undo_apply(call *c, const cJSON *recorded, err *e)
-{
-    return json_bool_or(recorded, "created", false) ? undo_create(c, recorded, e) : 0;
 }
 
 static int patch(call *c, const cJSON *args, cJSON **result, err *e)
@@ -223,9 +260,14 @@ static int delete (call *c, const cJSON *args, cJSON **result, err *e)
         return -1;
     if (!t.uid)
         t.uid = json_str(ref, "uid");
-    int grace = (int)json_int_or(args, "grace", -1);
-    if (remove_object(&t, json_str(args, "propagation"), grace, e) != 0)
+    AUTO_JSON *intended = cJSON_CreateObject();
+    json_set(intended, "deleted", cJSON_Duplicate(ref, true));
+    if (call_ledger_partial(c, intended, e) != 0)
         return -1;
+    int grace = (int)json_int_or(args, "grace", -1);
+    err why = {0};
+    if (remove_object(&t, json_str(args, "propagation"), grace, &why) != 0)
+        return refused(c, &why, e);
     call_ledger_gone(c, t.uid);
     *result = cJSON_CreateObject();
     if (json_bool_or(args, "wait", true)) {
@@ -244,20 +286,23 @@ static int delete (call *c, const cJSON *args, cJSON **result, err *e)
     return 0;
 }
 
+// The one that was to go is gone; what has its name by now, if anything, is another one.
 static int verify_delete(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
 {
     struct target t;
-    if (k8s_target(c, args, true, &t, e) != 0)
-        return -1;
     const cJSON *ref = json_get(recorded, "deleted");
-    if (ref && k8s_same_cluster(&t, ref, e) != 0)
+    if (k8s_target(c, args, true, &t, e) != 0 || (ref && k8s_same_cluster(&t, ref, e) != 0))
         return -1;
     const char *uid = ref ? json_str(ref, "uid") : t.uid;
     err why = {0};
     AUTO_JSON *there = client_get(t.client, &t.patience, t.resource, t.ns, t.name, &why);
-    if (there)
-        return uid && !str_eq(json_path_str(there, "metadata.uid"), uid);
-    return why.code == ERR_NOT_FOUND ? 1 : err_set(e, why.code, "%s", why.text);
+    if (!there && why.code != ERR_NOT_FOUND)
+        return err_set(e, why.code, "%s", why.text);
+    if (there && (!uid || str_eq(json_path_str(there, "metadata.uid"), uid)))
+        return VERDICT_NO;
+    call_ledger_gone(c, uid ? uid : "");
+    *result = cJSON_Duplicate(recorded, true);
+    return VERDICT_YES;
 }
 
 static void about_create(call *c, const cJSON *args, struct about *about)
@@ -285,19 +330,24 @@ const struct binding k8s_bindings[] = {
     {.name = "k8s.check", .effect = EFFECT_PURE, .start = k8s_check},
     {.name = "k8s.create",
         .effect = EFFECT_CLUSTER,
+        .announces = true,
         .start = create,
-        .verify = verify_object,
-        .undo = undo_create,
+        .verify = verify_create,
+        .find = find_object,
+        .undo = undo_object,
         .describe = about_create},
     {.name = "k8s.apply",
         .effect = EFFECT_CLUSTER,
+        .announces = true,
         .start = apply,
-        .verify = verify_object,
-        .undo = undo_apply,
+        .verify = verify_apply,
+        .find = find_object,
+        .undo = undo_object,
         .describe = about_apply},
     {.name = "k8s.patch", .effect = EFFECT_CLUSTER, .start = patch, .describe = about_patch},
     {.name = "k8s.delete",
         .effect = EFFECT_DESTRUCTIVE,
+        .announces = true,
         .start = delete,
         .verify = verify_delete,
         .describe = about_delete},

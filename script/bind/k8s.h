@@ -25,6 +25,24 @@ cJSON *k8s_object(call *c, struct target *t, err *e);
 // Does a recorded reference belong to the cluster that we talk to? 0, or -1 with ERR_REFUSED.
 int k8s_same_cluster(struct target *t, const cJSON *recorded, err *e);
 
+// k8s_ledger.c: objects that effects of this run made, found again by what marks them.
+
+// Labels of the object that this call is about to make: this run's and this call's.
+void k8s_mark(call *c, cJSON *metadata);
+// What an object has of these labels already stays as it is: it was there before.
+void k8s_keep_marks(const cJSON *there, cJSON *metadata);
+// The name for an object that has a generateName: the same each time for this call, so that a
+// request that comes twice makes one object. Sets and returns it; NULL: there is no generateName.
+const char *k8s_name(call *c, cJSON *metadata);
+// Is it what this call has made?
+bool k8s_is_marked(call *c, const cJSON *object);
+// The object that `recorded` (a reference, without a uid where no answer came) tells, if it is
+// still there and this run's; *there is new, or NULL, and then *why (may be NULL) says why. Sets
+// name and uid of the target to it. Errors: ERR_REFUSED when that was another cluster.
+int k8s_look(call *c, struct target *t, const cJSON *recorded, cJSON **there, char **why, err *e);
+// Is an object still as its manifest says? 0, also when what has changed is accepted.
+int k8s_compare(call *c, struct target *t, const cJSON *manifest, const cJSON *there, err *e);
+
 // The pods that an object leads to: a label selector (new), or a pod's name (new). `whole`: all of
 // them, else the one whose log says most (driver, launcher).
 struct pods_of {

@@ -27,7 +27,7 @@ struct job {
     child *child;
     loop_pending *pending;
     loop_timer *escalate;
-    int step;
+    size_t step;
     struct keeper kept;
 };
 
@@ -122,9 +122,14 @@ static void escalate(void *arg)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGKILL};
     struct job *j = arg;
-    child_kill(j->child, signals[j->step]);
-    if (++j->step < (int)ARRAY_LEN(signals))
-        loop_timer_start(j->escalate, STEP_MS, 0);
+    if (j->step == ARRAY_LEN(signals)) {
+        err_set(&j->error, ERR_CANCELLED,
+            "process %d cannot be ended: it is another user's, or hangs", child_pid(j->child));
+        finish(j);
+        return;
+    }
+    child_kill(j->child, signals[j->step++]);
+    loop_timer_start(j->escalate, STEP_MS, 0);
 }
 
 static void cancel(loop_pending *pending, void *arg)
@@ -167,7 +172,7 @@ bool process_files_same(const char *at, const cJSON *recorded)
         char hex[SHA256_HEX];
         AUTO_FREE char *path = path_join(at, file->string);
         bool there = sha256_file(path, hex, NULL) == 0;
-        if (there ? !str_eq(hex, cJSON_GetStringValue(file)) : !cJSON_IsNull(file))
+        if (!there || !str_eq(hex, cJSON_GetStringValue(file)))
             return false;
     }
     return true;

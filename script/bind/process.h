@@ -28,11 +28,11 @@ struct process_result {
 
 // Returns 0 when it ran to its end, however that was. Errors: ERR_NOT_FOUND naming the program;
 // ERR_CANCELLED, after it was ended: asked to (SIGINT), told to (SIGTERM), killed, a second apart
-// each.
+// each. What not even that ends, as a set-user-ID program, is left to the guard.
 int process_run(call *c, const struct process_spec *spec, struct process_result *result, err *e);
 
 // Adds {name: sha256} to `files` for the names in a JSON array (NULL: none), null for those that
 // are not there. `at` is the folder of relative names.
 void process_hash_files(cJSON *files, const char *at, const cJSON *names);
-// Are they as `recorded` says?
+// Are they all there, and as `recorded` says? One that was not there then is never the same.
 bool process_files_same(const char *at, const cJSON *recorded);

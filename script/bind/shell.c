@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// sh: commands of this machine; file.write: a cell's text as a file. Both are local, and verified
-// on a resume by exit and hashes.
+// sh: commands of this machine; file.write: a cell's text as a file. Both are local. A command that
+// declares files is verified on a resume by its exit and their hashes, a text by its content; a
+// command that declares none leaves nothing to look at, and is repeated.
 #include "base/digest.h"
 #include "base/env.h"
 #include "base/mem.h"
@@ -83,16 +84,26 @@ static char *folder(call *c, const cJSON *args)
     return path_join(call_cwd(c), json_str_or(args, "cwd", "."));
 }
 
-static cJSON *shell_result(const struct process_result *r, const char *at, const cJSON *args)
+static bool declares_files(const cJSON *args)
+{
+    return cJSON_GetArraySize(json_get(args, "inputs")) > 0 ||
+           cJSON_GetArraySize(json_get(args, "outputs")) > 0;
+}
+
+// files: of the inputs, taken. What is only shown and is not kept for a resume to show again is no
+// result.
+static cJSON *shell_result(
+    call *c, const struct process_result *r, const char *at, const cJSON *args, cJSON *files)
 {
     cJSON *result = cJSON_CreateObject();
+    bool only_shown = json_bool_or(args, "shown", false) && !call_is_captured(c);
     json_set_int(result, "code", r->code);
     if (r->signal)
         json_set_int(result, "signal", r->signal);
-    json_set_str(result, "output", buf_cstr(&r->output));
-    cJSON *files = json_object_at(result, "files");
-    process_hash_files(files, at, json_get(args, "inputs"));
+    if (!only_shown || declares_files(args))
+        json_set_str(result, "output", buf_cstr(&r->output));
     process_hash_files(files, at, json_get(args, "outputs"));
+    json_set(result, "files", files);
     return result;
 }
 
@@ -122,12 +133,14 @@ static int shell_start(call *c, const cJSON *args, cJSON **result, err *e)
         .input_n = input ? strlen(input) : 0,
         .quiet = json_bool_or(args, "quiet", false)};
     struct process_result r;
+    AUTO_JSON *files = cJSON_CreateObject(); // as they are before it: it may change them
+    process_hash_files(files, at, json_get(args, "inputs"));
     int done = process_run(c, &spec, &r, e);
     strv_free(env);
     if (done == 0)
         done = check_exit(args, &r, e);
     if (done == 0)
-        *result = shell_result(&r, at, args);
+        *result = shell_result(c, &r, at, args, STEAL(files));
     buf_done(&r.output);
     return done;
 }
@@ -136,13 +149,15 @@ static int shell_start(call *c, const cJSON *args, cJSON **result, err *e)
 static int shell_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
 {
     AUTO_FREE char *at = folder(c, args);
+    if (!declares_files(args))
+        return VERDICT_REPEAT;
     if (!recorded || json_int_or(recorded, "code", -1) != 0 ||
         !process_files_same(at, json_get(recorded, "files")))
-        return 0;
+        return VERDICT_NO;
     const char *output = json_str_or(recorded, "output", "");
     if (!json_bool_or(args, "quiet", false))
         call_output(c, "stdout", output, strlen(output));
-    return 1;
+    return VERDICT_YES;
 }
 
 static void shell_describe(call *c, const cJSON *args, struct about *about)
@@ -220,12 +235,12 @@ static int file_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON 
                            : json_bool_or(args, "append", false) ? NULL
                                                                  : wanted;
     if (!expected || sha256_file(path, hex, NULL) < 0 || !str_eq(hex, expected))
-        return 0;
+        return VERDICT_NO;
     *result = cJSON_CreateObject();
     json_set_str(*result, "path", json_str(args, "path"));
     json_set_str(*result, "sha256", hex);
     json_set_str(*result, "verb", "Kept");
-    return 1;
+    return VERDICT_YES;
 }
 
 static void file_describe(call *c, const cJSON *args, struct about *about)

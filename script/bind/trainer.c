@@ -106,8 +106,20 @@ static int check_exit(const cJSON *args, const struct process_result *r, err *e)
         json_str(args, "script"), r->code);
 }
 
+// The trainer's own hash, and those of its declared inputs.
+static cJSON *hash_inputs(call *c, const cJSON *args)
+{
+    cJSON *files = cJSON_CreateObject();
+    AUTO_JSON *script = cJSON_CreateArray();
+    cJSON_AddItemToArray(script, cJSON_CreateString(json_str(args, "script")));
+    process_hash_files(files, call_cwd(c), script);
+    process_hash_files(files, call_cwd(c), json_get(args, "inputs"));
+    return files;
+}
+
+// files: of script and inputs, taken.
 static cJSON *job_result(
-    call *c, const cJSON *args, const struct process_result *r, struct progress *p)
+    call *c, const cJSON *args, const struct process_result *r, struct progress *p, cJSON *files)
 {
     cJSON *result = cJSON_CreateObject();
     json_set_int(result, "code", r->code);
@@ -116,13 +128,8 @@ static cJSON *job_result(
     json_set_str(result, "output", buf_cstr(&r->output));
     json_set(result, "metrics", cJSON_Duplicate(training_metrics(p->training), true));
     json_set(result, "history", cJSON_Duplicate(training_history(p->training), true));
-    // The trainer's own hash, and those of what the call declares.
-    cJSON *files = json_object_at(result, "files");
-    AUTO_JSON *script = cJSON_CreateArray();
-    cJSON_AddItemToArray(script, cJSON_CreateString(json_str(args, "script")));
-    process_hash_files(files, call_cwd(c), script);
-    process_hash_files(files, call_cwd(c), json_get(args, "inputs"));
     process_hash_files(files, call_cwd(c), json_get(args, "outputs"));
+    json_set(result, "files", files);
     return result;
 }
 
@@ -140,6 +147,7 @@ static int trainer_start(call *c, const cJSON *args, cJSON **result, err *e)
         .extra = on_bytes,
         .arg = &p};
     struct process_result r;
+    AUTO_JSON *files = hash_inputs(c, args); // as they are before it: somebody may edit them
     int done = process_run(c, &spec, &r, e);
     strv_free(env);
     if (p.display)
@@ -147,7 +155,7 @@ static int trainer_start(call *c, const cJSON *args, cJSON **result, err *e)
     if (done == 0)
         done = check_exit(args, &r, e);
     if (done == 0)
-        *result = job_result(c, args, &r, &p);
+        *result = job_result(c, args, &r, &p, STEAL(files));
     buf_done(&r.output);
     buf_done(&p.line);
     training_free(p.training);

@@ -102,6 +102,8 @@ void fold_free(fold *f)
     free(f->message);
     fold_output_done(&f->error);
     cJSON_Delete(f->first);
+    cJSON_Delete(f->resumed);
+    cJSON_Delete(f->cluster);
     notebook_free(f->nb);
     free(f);
 }
@@ -168,6 +170,16 @@ const notebook *fold_notebook(const fold *f)
 const cJSON *fold_first(const fold *f)
 {
     return f->first;
+}
+
+const cJSON *fold_last_start(const fold *f)
+{
+    return f->resumed ? f->resumed : f->first;
+}
+
+const cJSON *fold_cluster(const fold *f)
+{
+    return f->cluster;
 }
 
 enum run_state fold_state(const fold *f)

@@ -68,7 +68,8 @@ struct run_cell {
     int64_t started, ended;       // wall ns, 0: not yet (a cancelled one may only have ended)
     int64_t mono_start, mono_end; // for durations
     bool resumed;                 // every effect was verified, none repeated
-    char hash[65];                // SHA-256 of the source that ran last, "" if none
+    char how[12];  // of a resumed run: "verified", "repeated" or "done"; "" if it had no effects
+    char hash[65]; // SHA-256 of the source that ran last, "" if none
     struct output *outputs;
     size_t n_outputs;
 };
@@ -77,14 +78,16 @@ struct run_cell {
 // and was not.
 struct ledger_entry {
     int64_t entry, ordinal;
+    int64_t mark; // the number that what it makes is marked with
     char *cell, *binding, *effect, *what;
     char *source;    // hash of the cell's source
     char *arguments; // their salted hash
     cJSON *made;     // what there is so far, when it has no outcome
     cJSON *result;   // NULL until the outcome
     char *message;   // why it failed
-    bool outcome, failed, verified, undone, masked;
+    bool outcome, failed, verified, repeated, undone, masked;
     bool removable; // there is a way to undo it
+    bool announces; // what it asks for is told before it is asked: else nothing was
 };
 
 typedef struct fold fold;
@@ -100,6 +103,8 @@ fold *fold_file(const char *path, err *first_bad, err *e);
 const char *fold_run(const fold *f);            // its name
 const notebook *fold_notebook(const fold *f);   // the document as it was last
 const cJSON *fold_first(const fold *f);         // the "run" record
+const cJSON *fold_last_start(const fold *f);    // that, or the last "resumed" one
+const cJSON *fold_cluster(const fold *f);       // the last "cluster" event, or NULL
 enum run_state fold_state(const fold *f);       // RUNNING until an end record
 int fold_exit(const fold *f);                   // exit code of the end record, -1: none
 const char *fold_message(const fold *f);        // of the end record, or NULL

@@ -114,6 +114,8 @@ static int on_run(fold *f, const cJSON *r, err *e)
 // Another kernel goes on: its cells run again, from the top.
 static int on_resumed(fold *f, const cJSON *r, err *e)
 {
+    cJSON_Delete(f->resumed);
+    f->resumed = cJSON_Duplicate(r, true);
     f->mono_start = f->mono_last;
     f->state = RUN_RUNNING;
     f->exit = -1;
@@ -125,6 +127,13 @@ static int on_resumed(fold *f, const cJSON *r, err *e)
         f->cells[i] = (struct run_cell){.id = f->cells[i].id};
     }
     return set_document(f, json_str(r, "notebook"), json_get(r, "cells"), e);
+}
+
+static int on_cluster(fold *f, const cJSON *r, err *e)
+{
+    cJSON_Delete(f->cluster);
+    f->cluster = cJSON_Duplicate(r, true);
+    return 0;
 }
 
 static int on_document(fold *f, const cJSON *r, err *e)
@@ -195,6 +204,7 @@ static int on_state(fold *f, const cJSON *r, err *e)
         if (!c->started)
             c->mono_start = c->mono_end; // it never ran
         c->resumed = json_bool_or(r, "resumed", false);
+        snprintf(c->how, sizeof c->how, "%s", json_str_or(r, "how", c->resumed ? "verified" : ""));
     }
     return 0;
 }
@@ -387,6 +397,8 @@ static void on_intent(struct ledger_entry *l, const cJSON *r)
     set_string(&l->source, json_str(r, "source"));
     set_string(&l->arguments, json_str(r, "arguments"));
     l->ordinal = json_int_or(r, "ordinal", 0);
+    l->mark = json_int_or(r, "mark", l->entry);
+    l->announces = json_bool_or(r, "announces", false);
     l->removable = json_bool_or(r, "undo", str_eq(l->effect, "cluster"));
 }
 
@@ -412,6 +424,9 @@ static int on_ledger(fold *f, const cJSON *r, err *e)
         l->outcome = l->verified = true;
     else if (str_eq(phase, "failed"))
         l->failed = true;
+    else if (str_eq(phase, "again"))
+        l->repeated = true;
+    l->verified = l->verified && !l->repeated;
     set_json(&l->made, json_get(r, "made"));
     set_json(&l->result, json_get(r, "result"));
     if (json_str(r, "message"))
@@ -447,6 +462,7 @@ static const struct {
     {"cleared", on_cleared},
     {"error", on_error},
     {"ledger", on_ledger},
+    {"cluster", on_cluster},
     {"end", on_end},
 };
 

@@ -8,7 +8,8 @@
 struct fold {
     char *run;
     notebook *nb;
-    cJSON *first; // the "run" record
+    cJSON *first;             // the "run" record
+    cJSON *resumed, *cluster; // the last of each; or NULL
     enum run_state state;
     int exit;
     char *message;

@@ -8,26 +8,42 @@ local result_meta = {
   __display = function() return nil end, -- its output stands below the cell already
 }
 
+local known = { check = 1, env = 1, cwd = 1, input = 1, quiet = 1, inputs = 1, outputs = 1 }
+
+local function take_option(args, key, value)
+  if not known[key] then
+    local names = {}
+    for name in pairs(known) do names[#names + 1] = name end
+    table.sort(names)
+    core.fail("error", ("sh has no option %s; it has %s"):format(tostring(key), table.concat(names, ", ")))
+  end
+  if (key == "inputs" or key == "outputs") and type(value) ~= "table" then
+    core.fail("error", ('sh expects %s as a list of files: %s = { "file" }'):format(key, key))
+  end
+  args[key] = value
+end
+
 -- sh(command, {check = true, env = {}, cwd =, input =, quiet = false, inputs = {}, outputs = {}}) → {code, output}
 -- A command is a text for the shell, or a list of words for no shell. A non-zero exit raises unless check = false.
--- inputs and outputs are files: a resumed run repeats the command only when one of them has changed.
+-- inputs and outputs are files: a resumed run does the command again only when one of them has changed. Without
+-- them it is done again each time.
 function sh(command, options)
   local args = {}
   if type(command) == "table" then
     args.words = core.array { table.unpack(command) }
     for key, value in pairs(command) do
-      if type(key) == "string" then args[key] = value end
+      if type(key) == "string" then take_option(args, key, value) end
     end
   elseif type(command) == "string" then
     args.command = command
   else
     core.fail("error", "sh expects a command: a string, or a list of words")
   end
-  for key, value in pairs(options or {}) do args[key] = value end
+  for key, value in pairs(options or {}) do take_option(args, key, value) end
   return setmetatable(core.call("sh", args), result_meta)
 end
 
-core.options[sh] = { check = 1, env = 1, cwd = 1, input = 1, quiet = 1, inputs = 1, outputs = 1 }
+core.options[sh] = known
 
 local magic = {}
 firesteel.magic = magic
@@ -52,7 +68,7 @@ end
 
 -- !command
 function magic.system(command)
-  sh(command)
+  core.call("sh", { command = command, shown = true })
 end
 
 -- x = !command: its lines
@@ -68,8 +84,10 @@ function magic.var(name, value)
 end
 
 -- A bash cell. Its exit is that of its last command; `set -e` in it is its own affair.
-function core.hooks.bash(script)
-  core.call("sh", { words = core.array { "bash", "-c", script }, title = "bash" })
+function core.hooks.bash(script, inputs, outputs)
+  core.call("sh", {
+    words = core.array { "bash", "-c", script }, title = "bash", shown = true, inputs = inputs, outputs = outputs,
+  })
 end
 
 -- A file or template cell.

@@ -29,6 +29,8 @@ struct cell_options {
     char *capture;      // name of the variable that takes the output
     char **tags;        // NULL-terminated, or NULL
     int64_t timeout_ns; // 0: none
+    char **inputs;      // files that a bash cell reads, NULL-terminated; NULL: undeclared
+    char **outputs;     // and those that it writes, likewise
     char **effects;     // NULL-terminated: "local", "cluster", "destructive"; NULL: undeclared
 };
 

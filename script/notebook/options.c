@@ -104,6 +104,16 @@ static int set_tags(struct cell_options *o, const cJSON *value, err *e)
     return set_words(value, &o->tags, e);
 }
 
+static int set_inputs(struct cell_options *o, const cJSON *value, err *e)
+{
+    return set_words(value, &o->inputs, e);
+}
+
+static int set_outputs(struct cell_options *o, const cJSON *value, err *e)
+{
+    return set_words(value, &o->outputs, e);
+}
+
 static int set_effects(struct cell_options *o, const cJSON *value, err *e)
 {
     static const char *const names[] = {"pure", "local", "cluster", "destructive", NULL};
@@ -125,8 +135,8 @@ static const struct {
     int (*set)(struct cell_options *o, const cJSON *value, err *e);
 } table[] = {
     {"file", set_file}, {"template", set_template}, {"language", set_language},
-    {"capture", set_capture}, {"tags", set_tags}, {"timeout", set_timeout},
-    {"effects", set_effects}, {"id", set_nothing},
+    {"capture", set_capture}, {"tags", set_tags}, {"timeout", set_timeout}, {"inputs", set_inputs},
+    {"outputs", set_outputs}, {"effects", set_effects}, {"id", set_nothing},
     {"magic_args", set_nothing}, // what jupytext makes of "%%bash ARGUMENTS"
 };
 
@@ -191,6 +201,8 @@ void options_done(struct cell_options *o)
     free(o->language);
     free(o->capture);
     strv_free(o->tags);
+    strv_free(o->inputs);
+    strv_free(o->outputs);
     strv_free(o->effects);
     *o = (struct cell_options){0};
 }

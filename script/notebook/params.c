@@ -263,3 +263,12 @@ cJSON *params_values(const struct params *ps)
         json_set(values, ps->list[i].name, cJSON_Duplicate(ps->list[i].value, true));
     return values;
 }
+
+cJSON *params_given(const struct params *ps)
+{
+    cJSON *values = cJSON_CreateObject();
+    for (size_t i = 0; i < ps->n; i++)
+        if (ps->list[i].given)
+            json_set(values, ps->list[i].name, cJSON_Duplicate(ps->list[i].value, true));
+    return values;
+}

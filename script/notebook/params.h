@@ -41,3 +41,5 @@ int params_give(struct params *p, const char *assignment, err *e);
 int params_inject(const struct params *p, notebook *nb, err *e);
 // {"name": value, …}: what holds in this run.
 cJSON *params_values(const struct params *p);
+// The same of those that were given.
+cJSON *params_given(const struct params *p);

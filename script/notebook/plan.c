@@ -16,6 +16,8 @@ void plan_done(struct plan *p)
     free(p->path_lua);
     free(p->capture);
     free(p->language);
+    strv_free(p->inputs);
+    strv_free(p->outputs);
     *p = (struct plan){0};
 }
 
@@ -298,12 +300,24 @@ static int plan_code(const cell *c, struct plan *p, err *e)
         "a cell in %s does nothing by itself: say file=\"…\" or template=\"…\"", o->language);
 }
 
+static int take_files(const cell *c, struct plan *p, err *e)
+{
+    const struct cell_options *o = &c->options;
+    if (p->kind != PLAN_BASH && (o->inputs || o->outputs))
+        return err_set(e, ERR_USAGE,
+            "inputs= and outputs= are for bash cells; in Lua they are options of a call: "
+            "sh(\"…\", {inputs = {\"…\"}, outputs = {\"…\"}})");
+    p->inputs = o->inputs ? strv_dup((const char *const *)o->inputs) : NULL;
+    p->outputs = o->outputs ? strv_dup((const char *const *)o->outputs) : NULL;
+    return 0;
+}
+
 int plan_cell(const cell *c, struct plan *out, err *e)
 {
     *out = (struct plan){0};
     if (c->problem)
         return err_set(e, ERR_USAGE, "%s", c->problem);
-    if (c->kind == CELL_CODE && plan_code(c, out, e) < 0) {
+    if (c->kind == CELL_CODE && (plan_code(c, out, e) < 0 || take_files(c, out, e) < 0)) {
         int line = out->line;
         plan_done(out);
         out->line = line;

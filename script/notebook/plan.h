@@ -32,9 +32,10 @@ struct plan {
                     // NULL
     bool append;    // %%writefile -a
     char *capture;  // variable that takes the output; "" discards it; NULL: not captured
-    char *language; // for syntax: "lua", "yaml", …
-    int line;       // after an error: the line of the cell's source it is in, 0: its marker
-    int skipped;    // lines of the cell's source before text's first line (a %%magic line)
+    char **inputs, **outputs; // files of BASH, NULL-terminated; NULL: not declared
+    char *language;           // for syntax: "lua", "yaml", …
+    int line;    // after an error: the line of the cell's source it is in, 0: its marker
+    int skipped; // lines of the cell's source before text's first line (a %%magic line)
 };
 
 // ERR_USAGE, with the line in out->line: "unknown magic %%foo; …". plan_done is not needed then.

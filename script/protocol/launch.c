@@ -4,12 +4,10 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/spawn.h"
 #include "base/str.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -18,7 +16,6 @@
 enum {
     CLIENT_FD = 3, // where the kernel finds its end of the pair
     PARAMS_FD,     // and its parameters
-    FIRST_FREE,
 };
 
 static void strv_free_at(char ***v)
@@ -37,15 +34,18 @@ static int parameters_file(const struct launch *o, err *e)
     AUTO_BUF text = {0};
     for (const char *const *p = o->parameters; p && *p; p++)
         buf_add(&text, *p, strlen(*p) + 1);
-    int made = memfd_create("parameters", MFD_CLOEXEC);
-    // Above those that the kernel's descriptors are put on.
-    int fd = made < 0 ? -1 : fcntl(made, F_DUPFD_CLOEXEC, FIRST_FREE);
+    int fd = memfd_create("parameters", MFD_CLOEXEC);
     if (fd < 0 || write(fd, text.data, text.len) != (ssize_t)text.len || lseek(fd, 0, SEEK_SET) < 0)
         err_errno(e, errno, "cannot pass the parameters on");
     explicit_bzero(text.data, text.len);
-    if (made >= 0)
-        close(made);
     return fd;
+}
+
+static char **add_each(char **argv, const char *option, const char *const *values)
+{
+    for (; values && *values; values++)
+        argv = strv_add(strv_add(argv, option), *values);
+    return argv;
 }
 
 static char **command_line(const struct launch *o)
@@ -73,7 +73,8 @@ static char **command_line(const struct launch *o)
     const struct {
         const char *name;
         bool given;
-    } flags[] = {{"--headless", o->headless}, {"--detach", o->detach}, {"--sandbox", o->sandbox}};
+    } flags[] = {{"--headless", o->headless}, {"--detach", o->detach}, {"--sandbox", o->sandbox},
+        {"--accept-drift", o->accept_drift}};
 
     char **argv = strv_add(NULL, o->program);
     argv = strv_add(argv, "--client-fd=3");
@@ -88,19 +89,25 @@ static char **command_line(const struct launch *o)
             argv = strv_add(argv, flags[i].name);
     if (has_parameters(o))
         argv = strv_add(argv, "--params-fd=4");
-    return argv;
+    return add_each(argv, "--redo", o->redo);
 }
 
-// A kernel starts with default signals, whatever its starter ignores or blocks.
-static void fresh_signals(posix_spawnattr_t *attributes)
+// params: -1, there are none.
+static int start(const struct launch *o, char **argv, int client, int params, pid_t *guard, err *e)
 {
-    sigset_t set;
-    sigfillset(&set);
-    posix_spawnattr_setsigdefault(attributes, &set);
-    sigemptyset(&set);
-    posix_spawnattr_setsigmask(attributes, &set);
-    posix_spawnattr_setflags(
-        attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    int output = o->output ? o->output : STDOUT_FILENO, error = o->output ? output : STDERR_FILENO;
+    struct spawn_fd fds[4] = {{client, CLIENT_FD}};
+    size_t n = 1;
+    if (params >= 0)
+        fds[n++] = (struct spawn_fd){params, PARAMS_FD};
+    // Of a detached kernel nothing waits for an end of what we print to: $(… --detach) must end.
+    if (!o->detach || o->output) {
+        fds[n++] = (struct spawn_fd){output, STDOUT_FILENO};
+        fds[n++] = (struct spawn_fd){error, STDERR_FILENO};
+    }
+    struct spawn_spec spec = {
+        .argv = (const char *const *)argv, .fds = fds, .fd_n = n, .place = SPAWN_SESSION};
+    return spawn(&spec, guard, e);
 }
 
 int launch_kernel(const struct launch *options, pid_t *guard, int *client_fd, err *e)
@@ -112,41 +119,25 @@ int launch_kernel(const struct launch *options, pid_t *guard, int *client_fd, er
     err why = {0};
     int params = has_parameters(options) ? parameters_file(options, &why) : -1;
     if (why.code) {
-        close(params);
-        *e = why;
-        return -1;
+        if (params >= 0)
+            close(params);
+        return err_set(e, why.code, "%s", why.text);
     }
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
         err_errno(e, errno, "cannot make a socket pair");
-        close(params);
+        if (params >= 0)
+            close(params);
         return -1;
     }
 
     CLEANUP(strv_free_at) char **argv = command_line(options);
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_init(&attributes);
-    fresh_signals(&attributes);
-    posix_spawn_file_actions_init(&files);
-    // dup2 onto itself would leave close-on-exec set: glibc's spawn clears it, POSIX now says so
-    // too.
-    posix_spawn_file_actions_adddup2(&files, pair[1], CLIENT_FD);
-    if (params >= 0)
-        posix_spawn_file_actions_adddup2(&files, params, PARAMS_FD);
-    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    for (int fd = STDOUT_FILENO; options->detach && fd <= STDERR_FILENO;
-         fd++) // $(… --detach) must end
-        posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_WRONLY, 0);
-    for (int fd = STDOUT_FILENO; options->output && fd <= STDERR_FILENO; fd++)
-        posix_spawn_file_actions_adddup2(&files, options->output, fd);
-    int failed = posix_spawn(guard, options->program, &files, &attributes, argv, environ);
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&attributes);
+    int result = start(options, argv, pair[1], params, guard, e);
     close(pair[1]);
-    close(params);
-    if (failed) {
+    if (params >= 0)
+        close(params);
+    if (result < 0) {
         close(pair[0]);
-        return err_errno(e, failed, "cannot start %s", options->program);
+        return -1;
     }
     *client_fd = pair[0];
     return 0;

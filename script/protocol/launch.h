@@ -26,10 +26,12 @@ struct launch {
     const char *data;                              // --data: where data sets are looked for
     const char *const *parameters;                 // NAME=VALUE, NULL-terminated; never
                                                    // on its command line, which all may read
-    int output;    // descriptor for what it prints itself; 0: the caller's own
-    bool headless; // --headless: executes the notebook after the owner's hello, then ends
-    bool detach;   // --detach: headless, but starts at once and outlives its client
-    bool sandbox;  // --sandbox: a private one
+    const char *const *redo; // --redo: cells of a resumed run that may be done again, likewise
+    int output;              // descriptor for what it prints itself; 0: the caller's own
+    bool headless;           // --headless: executes the notebook after the owner's hello, then ends
+    bool detach;             // --detach: headless, but starts at once and outlives its client
+    bool sandbox;            // --sandbox: a private one
+    bool accept_drift;       // --accept-drift: changed objects are taken as they are
 };
 
 // The process to wait for is the kernel's guard: its exit code is the run's (0, 1, 2, 3, 4, 130),

@@ -4,6 +4,7 @@
 #include "base/folder.h"
 #include "base/loop/stream.h"
 #include "base/mem.h"
+#include "base/owner.h"
 #include "base/path.h"
 #include "script/journal/hidden.h"
 #include "script/protocol/frame.h"
@@ -36,6 +37,8 @@ struct server {
     const struct server_ops *ops;
     void *arg;
     listener *listener;
+    char *path; // of the listener, owned by `owner`
+    int owner;
     struct peer *peers;
     int64_t last_number;
     int journal; // -1 before server_follow
@@ -207,6 +210,9 @@ void server_free(server *s)
         return;
     if (s->listener)
         listener_close(s->listener);
+    if (s->path)
+        owner_remove(s->path, &s->owner);
+    free(s->path);
     while (s->peers)
         peer_free(s->peers);
     loop_timer_free(s->drain_timer);
@@ -227,6 +233,10 @@ int server_listen(server *s, const char *path, err *e)
     if (st.st_mode & 077)
         return err_set(e, ERR_FORBIDDEN,
             "%s must be a folder of yours that nobody else may enter (chmod 700)", folder);
+    s->owner = owner_take(path, e);
+    if (s->owner < 0)
+        return -1;
+    s->path = mem_strdup(path);
     s->listener = listener_open(s->loop, path, on_accepted, s, e);
     return s->listener ? 0 : -1;
 }

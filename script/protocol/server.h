@@ -27,8 +27,9 @@ struct server_ops {
 server *server_new(loop *l, const struct server_ops *ops, void *arg);
 // Closes everything; what is queued is dropped. See server_drain.
 void server_free(server *s);
-// Listens at a path whose folder is made (0700) if need be. Errors: ERR_FORBIDDEN when the folder
-// is not ours alone.
+// Listens at a path whose folder is made (0700) if need be; it is owned (base/owner.h) from before
+// it is there. Errors: ERR_FORBIDDEN when the folder is not ours alone, ERR_EXISTS when somebody
+// listens there.
 int server_listen(server *s, const char *path, err *e);
 // Takes over a connected descriptor: the owner's.
 int server_adopt(server *s, int fd, err *e);

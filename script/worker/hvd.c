@@ -32,8 +32,9 @@ static const struct comm_ops *open_comm(worker *w, err *e)
     if (ops->rank() == w->place.rank && ops->size() == w->place.size)
         return ops;
     err_set(e, ERR_INVALID,
-        "MPI says rank %d of %d where the launcher said %d of %d: mpiexec and the MPI library of "
-        "the plug-in differ",
+        "MPI says rank %d of %d where the driver said %d of %d: the MPI library of the plug-in "
+        "does "
+        "not speak PMI-1",
         ops->rank(), ops->size(), w->place.rank, w->place.size);
     return NULL;
 }
@@ -178,7 +179,7 @@ static int broadcast_object(lua_State *L, worker *w, int index, int root, err *e
 {
     buf bytes = {0};
     bool mine = w->place.rank == root;
-    int result = mine ? pack_values(L, index, 1, NULL, &bytes, e) : 0;
+    int result = mine ? pack_values(L, index, 1, PACK_DATA, NULL, &bytes, e) : 0;
     int64_t n = result ? -1 : (int64_t)bytes.len; // the others must learn of a failure
     if (w->comm->broadcast(&n, sizeof n, root, e))
         result = -1;
@@ -193,7 +194,7 @@ static int broadcast_object(lua_State *L, worker *w, int index, int root, err *e
     if (result == 0 && mine)
         lua_pushvalue(L, index);
     else if (result == 0)
-        result = unpack_values(L, bytes.data, bytes.len, true, e) < 0 ? -1 : 0;
+        result = unpack_values(L, bytes.data, bytes.len, PACK_DATA, e) < 0 ? -1 : 0;
     buf_done(&bytes);
     return result;
 }

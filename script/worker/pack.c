@@ -46,6 +46,7 @@ struct packer {
     buf *out;
     buf path; // where we are: "function 'train' (trainer.lua:4), upvalue 'model'"
     const char *const *value_names;
+    enum pack_mode mode;
     int names, seen;
     lua_Integer objects, cells;
 };
@@ -133,6 +134,30 @@ static _Noreturn void refuse(lua_State *L, struct packer *p, int index, const ch
     __builtin_unreachable();
 }
 
+static const char only_data[] =
+    ": only data can (nil, booleans, numbers, strings, tables, tensors, models); functions travel "
+    "from the driver to its ranks alone";
+
+// Objects that are more than data, or are known by a name.
+static void check_data(lua_State *L, struct packer *p, int index)
+{
+    int type = lua_type(L, index);
+    if (p->mode == PACK_FUNCTIONS)
+        return;
+    if (type == LUA_TFUNCTION)
+        refuse(L, p, index, only_data);
+    if (type == LUA_TTABLE && lua_getmetatable(L, index)) {
+        lua_pop(L, 1);
+        luaL_error(L, "%s: a table with a metatable cannot travel to another process%s",
+            buf_cstr(&p->path), only_data);
+    }
+    lua_pushglobaltable(L);
+    if (lua_rawequal(L, -1, index))
+        luaL_error(L, "%s: the table of globals cannot travel to another process%s",
+            buf_cstr(&p->path), only_data);
+    lua_pop(L, 1);
+}
+
 static void remember(lua_State *L, struct packer *p, int index)
 {
     lua_pushvalue(L, index);
@@ -159,7 +184,7 @@ static bool put_known(lua_State *L, struct packer *p, int index)
     }
     lua_pop(L, 1);
     lua_pushvalue(L, index);
-    bool named = lua_rawget(L, p->names) == LUA_TSTRING;
+    bool named = p->mode == PACK_FUNCTIONS && lua_rawget(L, p->names) == LUA_TSTRING;
     if (named) {
         size_t n;
         const char *name = lua_tolstring(L, -1, &n);
@@ -326,6 +351,7 @@ static void put_value(lua_State *L, struct packer *p, int index, int depth)
         return;
     }
     default:
+        check_data(L, p, index);
         if (put_known(L, p, index))
             return;
     }
@@ -348,7 +374,10 @@ static int pack_protected(lua_State *L)
 {
     struct packer *p = lua_touserdata(L, 1);
     int values = lua_gettop(L) - 1;
-    collect_names(L);
+    if (p->mode == PACK_FUNCTIONS)
+        collect_names(L);
+    else
+        lua_newtable(L); // data has no names
     p->names = lua_gettop(L);
     lua_newtable(L);
     p->seen = lua_gettop(L);
@@ -362,9 +391,10 @@ static int pack_protected(lua_State *L)
     return 0;
 }
 
-int pack_values(lua_State *L, int first, int n, const char *const *names, buf *out, err *e)
+int pack_values(
+    lua_State *L, int first, int n, enum pack_mode mode, const char *const *names, buf *out, err *e)
 {
-    struct packer p = {.out = out, .value_names = names};
+    struct packer p = {.out = out, .value_names = names, .mode = mode};
     first = lua_absindex(L, first);
     luaL_checkstack(L, n + 2, "too many values");
     lua_pushcfunction(L, pack_protected);

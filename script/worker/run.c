@@ -96,7 +96,7 @@ static int pack_job(lua_State *L, int args, buf *out, err *e)
     lua_getglobal(L, "arg");
     pack_push_own_globals(L);
     static const char *const names[] = {"hvd.run", "args", "arg", "globals"};
-    int result = pack_values(L, first, 4, names, out, e);
+    int result = pack_values(L, first, 4, PACK_FUNCTIONS, names, out, e);
     lua_settop(L, first - 1);
     return result;
 }
@@ -106,7 +106,7 @@ static int push_results(lua_State *L, const struct job_result *r, err *e)
     lua_createtable(L, r->np, 0);
     for (int rank = 0; rank < r->np; rank++) {
         int before = lua_gettop(L);
-        if (unpack_values(L, r->results[rank].data, r->results[rank].len, true, e) < 0)
+        if (unpack_values(L, r->results[rank].data, r->results[rank].len, PACK_DATA, e) < 0)
             return err_wrap(e, "the result of rank %d", rank);
         pack_results(L, before);
         lua_rawseti(L, -2, rank + 1);
@@ -265,7 +265,7 @@ static int call_function(lua_State *L, const void *function, size_t n)
 {
     err e;
     lua_settop(L, 0);
-    int values = unpack_values(L, function, n, true, &e);
+    int values = unpack_values(L, function, n, PACK_FUNCTIONS, &e);
     if (values != 4) {
         lua_pushstring(L, values < 0 ? e.text : "the driver sent no job");
         return -1;
@@ -292,7 +292,7 @@ static int send_failure(worker *w, const char *text, size_t n, err *e)
 // returned.
 static int pack_result(worker *w, int count, buf *result, err *e)
 {
-    if (count >= 0 && pack_values(w->L, 4, count, NULL, result, e) == 0)
+    if (count >= 0 && pack_values(w->L, 4, count, PACK_DATA, NULL, result, e) == 0)
         return 1;
     if (count >= 0)
         lua_pushfstring(w->L, "what the function returned: %s", e->text);

@@ -27,10 +27,22 @@ def free_port():
         return s.getsockname()[1]
 
 
+def secret_pipe(secret):
+    """A descriptor to read it from: environments and command lines can be seen."""
+    read, write = os.pipe()
+    os.write(write, secret.encode())
+    os.close(write)
+    return read
+
+
 def lend(driver, secret):
     """A task: a worker that lends one core to the driver until that has no more to do."""
     def task(_):
-        yield subprocess.call([WORKER, "--executor", driver], env=dict(os.environ, FIRESTEEL_SECRET=secret))
+        read = secret_pipe(secret)
+        worker = subprocess.Popen([WORKER, "--executor", driver], pass_fds=[read],
+                                  env=dict(os.environ, FIRESTEEL_SECRET_FD=str(read)))
+        os.close(read)
+        yield worker.wait()
     return task
 
 
@@ -48,10 +60,13 @@ def main(argv):
     spark = SparkSession.builder.appName(os.path.basename(argv[0])).getOrCreate()
     n, secret = slots(spark), secrets.token_hex(32)
     host, port = spark.conf.get("spark.driver.host"), free_port()
-    env = dict(os.environ, FIRESTEEL_EXECUTORS=str(n), FIRESTEEL_EXECUTOR_CORES="1", FIRESTEEL_SECRET=secret,
+    env = dict(os.environ, FIRESTEEL_EXECUTORS=str(n), FIRESTEEL_EXECUTOR_CORES="1",
                FIRESTEEL_DRIVER_PORT=str(port))
+    read = secret_pipe(secret)
+    env["FIRESTEEL_SECRET_FD"] = str(read)
     env.setdefault("FIRESTEEL_EVENTS", "stdout")  # metrics as marked lines of the driver's log
-    trainer = subprocess.Popen([WORKER] + argv, env=env)
+    trainer = subprocess.Popen([WORKER] + argv, env=env, pass_fds=[read])
+    os.close(read)
     signal.signal(signal.SIGTERM, lambda *_: trainer.terminate())
 
     def lend_all():

@@ -11,7 +11,7 @@
 //           CELLS    number → {function, index}
 struct unpacker {
     const char *at, *end;
-    bool trusted;
+    enum pack_mode mode;
     int objects, cells;
     lua_Integer object_n, cell_n;
 };
@@ -36,6 +36,13 @@ static uint64_t take_number(lua_State *L, struct unpacker *u, int bytes)
 
 static void get_value(lua_State *L, struct unpacker *u, int depth);
 
+// Before anything of it is made.
+static void need_functions(lua_State *L, const struct unpacker *u, const char *what)
+{
+    if (u->mode != PACK_FUNCTIONS)
+        luaL_error(L, "packed values hold %s, which is not accepted here: only data is", what);
+}
+
 static void keep_object(lua_State *L, struct unpacker *u)
 {
     lua_pushvalue(L, -1);
@@ -49,6 +56,8 @@ static void get_table(lua_State *L, struct unpacker *u, int depth)
     keep_object(L, u);
     get_value(L, u, depth);
     bool has_metatable = lua_istable(L, -1);
+    if (!lua_isnil(L, -1))
+        need_functions(L, u, "a metatable");
     if (!has_metatable && !lua_isnil(L, -1))
         luaL_error(L, "packed values are damaged: a metatable that is no table");
     int metatable = lua_gettop(L);
@@ -60,7 +69,7 @@ static void get_table(lua_State *L, struct unpacker *u, int depth)
             luaL_error(L, "packed values are damaged: a key that is no key");
         lua_rawset(L, table);
     }
-    if (has_metatable && u->trusted)
+    if (has_metatable)
         lua_setmetatable(L, table);
     else
         lua_settop(L, metatable - 1);
@@ -91,8 +100,7 @@ static void get_upvalue(lua_State *L, struct unpacker *u, int function, int i, i
 
 static void get_function(lua_State *L, struct unpacker *u, int depth)
 {
-    if (!u->trusted)
-        luaL_error(L, "packed values hold a function, which is not accepted here");
+    need_functions(L, u, "a function");
     size_t n = (size_t)take_number(L, u, 4);
     if (luaL_loadbufferx(L, take(L, u, n), n, "=packed", "b") != LUA_OK)
         lua_error(L);
@@ -145,12 +153,11 @@ static void get_model(lua_State *L, struct unpacker *u)
 // "module" or "module\0field".
 static void get_named(lua_State *L, struct unpacker *u)
 {
+    need_functions(L, u, "a module");
     size_t n = (size_t)take_number(L, u, 4);
     lua_pushlstring(L, take(L, u, n), n);
     const char *name = lua_tostring(L, -1);
     bool is_field = strlen(name) < n;
-    if (!u->trusted)
-        luaL_error(L, "packed values hold a module, which is not accepted here");
     lua_getglobal(L, "require");
     lua_pushstring(L, name);
     lua_call(L, 1, 1);
@@ -216,6 +223,7 @@ static void get_value(lua_State *L, struct unpacker *u, int depth)
         get_named(L, u);
         break;
     case 'E':
+        need_functions(L, u, "the globals");
         lua_pushglobaltable(L);
         break;
     default:
@@ -242,9 +250,9 @@ static int unpack_protected(lua_State *L)
     return values;
 }
 
-int unpack_values(lua_State *L, const void *bytes, size_t n, bool trusted, err *e)
+int unpack_values(lua_State *L, const void *bytes, size_t n, enum pack_mode mode, err *e)
 {
-    struct unpacker u = {.at = bytes, .end = (const char *)bytes + n, .trusted = trusted};
+    struct unpacker u = {.at = bytes, .end = (const char *)bytes + n, .mode = mode};
     int before = lua_gettop(L);
     lua_pushcfunction(L, unpack_protected);
     lua_pushlightuserdata(L, &u);

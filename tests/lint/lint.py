@@ -224,6 +224,23 @@ def check_prints(sources):
     tap(not bad, "libraries do not print, exit or read the environment", bad)
 
 
+# Who forks or becomes another program without base/spawn.c: the guard is no other program, a pod's first process and
+# `clean` become theirs.
+STARTERS = ("base/spawn.c", "process/guard.c", "podinit.c", "cli/clean.c")
+
+
+def check_starts(sources):
+    bad = []
+    for path in sources:
+        if path.startswith("tests/") or path.endswith(STARTERS):
+            continue
+        for number, line in enumerate(open(path, encoding="utf-8"), 1):
+            if re.search(r"(?<![\w.>])(v?fork|exec[vl]\w*|posix_spawnp?|uv_spawn|popen|system)\s*\(", line) \
+                    and not line.lstrip().startswith("//"):
+                bad.append(f"{path}:{number}: {line.strip()[:80]}")
+    tap(not bad, "children are started by base/spawn.c", bad)
+
+
 def check_views(sources):
     """A file that ends in a view's table is a view, wherever it stands."""
     bad = []
@@ -257,6 +274,7 @@ check_headers([p for p in c_files if p.endswith(".h")])
 check_texts(files(".c", ".h", ".def", ".lua", ".py", ".md", ".build", ".sh"))
 check_format([p for p in c_files if not p.endswith(".def")])
 check_prints([p for p in c_files if p.endswith(".c")])
+check_starts([p for p in c_files if p.endswith(".c")])
 check_views([p for p in c_files if p.endswith(".c")])
 check_says([p for p in c_files if p.endswith(".c")])
 print(f"1..{len(tests)}")

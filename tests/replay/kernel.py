@@ -21,9 +21,9 @@ def cell(source, marker=""):
 
 
 class Kernel:
-    """headless: executes the notebook. Else nothing runs before `execute`."""
+    """headless: executes the notebook. Else nothing runs before `execute`. starter: a command that becomes the kernel."""
 
-    def __init__(self, t, notebook="", *options, headless=False, cwd=None, env=None, hello=True, extra=()):
+    def __init__(self, t, notebook="", *options, headless=False, cwd=None, env=None, hello=True, starter=()):
         self.cwd = cwd or t.dir()
         self.path = os.path.join(self.cwd, "test.lua")
         if notebook is not None:
@@ -31,7 +31,7 @@ class Kernel:
                 f.write(notebook)
         ours, theirs = socket.socketpair()
         theirs.set_inheritable(True)
-        argv = [KERNEL, "--client-fd", str(theirs.fileno()), "--notebook", self.path, "--cwd", self.cwd, *options]
+        argv = [*starter, KERNEL, "--client-fd", str(theirs.fileno()), "--notebook", self.path, "--cwd", self.cwd, *options]
         if headless:
             argv.append("--headless")
         self.process = subprocess.Popen(argv, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
@@ -65,7 +65,8 @@ class Kernel:
     def kubeconfig(self):
         """What children of cells that declare no cluster get, while the kernel lives."""
         run = self.wait(lambda e: e["type"] == "welcome")["run"]
-        return f"/tmp/firesteel-{os.geteuid()}/{run}.kubeconfig"
+        folder = os.environ.get("FIRESTEEL_RUNTIME_DIR", f"/tmp/firesteel-{os.geteuid()}")
+        return os.path.join(folder, f"{run}.kubeconfig")
 
     def finish(self, seconds=30):
         """Everything until the kernel is gone; its exit code."""

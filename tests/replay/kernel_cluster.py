@@ -165,13 +165,9 @@ def test_a_run_that_is_alive_is_not_cleaned(t):
     assert done.code == 0 and not uids(t, env), done
 
 
-def temporary_folders():
-    return {p for p in os.listdir("/tmp") if p.startswith("firesteel-sandbox-")}
-
-
 def test_a_private_sandbox_goes_with_the_run(t):
-    env = {"HOME": t.dir()}
-    before = temporary_folders()
+    runtime = os.path.join(t.dir(), "run")
+    env = {"HOME": t.dir(), "FIRESTEEL_RUNTIME_DIR": runtime}
     k = Kernel(t, CREATE, "--sandbox", *GRANTED, headless=True, env=env)
     assert k.finish() == 0, k.of("error")
     assert k.of("end")[0]["left"] == 0 and k.of("run")[0]["sandbox"]
@@ -186,13 +182,13 @@ def test_a_private_sandbox_goes_with_the_run(t):
     assert again.code == 0, again.of("error")
     with open(k.journal(), encoding="utf-8") as f:
         assert sum(json.loads(line).get("phase") == "intent" for line in f) == 2
-    assert temporary_folders() <= before, temporary_folders() - before
+    assert os.listdir(runtime) == []
     k = Kernel(t, CREATE + cell("firesteel.sleep '1m'"), "--sandbox", *GRANTED, headless=True, env=env)
     k.wait(lambda e: e["type"] == "ledger" and e["phase"] == "outcome")
-    assert temporary_folders() > before
+    assert len(os.listdir(runtime)) == 2 # its folder, and whose it is
     os.kill(k.pid(), signal.SIGKILL)
     assert k.process.wait(10) == 128 + 9
-    assert temporary_folders() <= before, temporary_folders() - before
+    assert os.listdir(runtime) == []
 
 
 run(globals())

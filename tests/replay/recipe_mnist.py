@@ -46,7 +46,7 @@ def nothing_left(cwd):
 
 def test_from_the_trainer_to_the_clean_up(t):
     cwd, env = t.dir(), home(t)
-    env["TMPDIR"] = t.dir()
+    env["TMPDIR"], env["FIRESTEEL_RUNTIME_DIR"] = t.dir(), t.dir()
     done = recipe(cwd, "--sandbox", *ALLOW, *QUICK, env=env)
     assert done.code == 0, done
     for text in ("Expected prediction for index 100: 6", "Model prediction for index 100: 6",
@@ -56,10 +56,7 @@ def test_from_the_trainer_to_the_clean_up(t):
                      r" - val_accuracy: (\d\.\d{4}) - lr: 0\.0010", done.out)
     assert line and float(line.group(1)) >= 0.945, done
     nothing_left(cwd)
-    # other tests run beside this one: only what carries this run's name, or is in its own TMPDIR, counts
-    name = os.path.basename(journal_of(cwd))[:-len(".jsonl")]
-    sockets = f"/tmp/firesteel-{os.getuid()}"
-    assert not os.path.isdir(sockets) or not [n for n in os.listdir(sockets) if name in n]
+    assert os.listdir(env["FIRESTEEL_RUNTIME_DIR"]) == []
     assert not os.listdir(env["TMPDIR"]), os.listdir(env["TMPDIR"])
 
 

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: MIT
 """The notebook view by keys: its structure with undo and redo, what is saved, completion, Markdown,
 and what the gutter says. Every change is checked in the file that saving it leaves."""
+import json
 import os
 import re
 import time
 
 from screen import Screen
-from tap import FIRESTEEL, eventually, run, sh
+from tap import BUILD, FIRESTEEL, eventually, run, sh
 
+FACTS = os.path.join(BUILD, "tests", "replay", "facts")
 CELLS = """-- %% [markdown]
 -- # Title
 
@@ -195,6 +197,23 @@ def test_an_editor_is_one_step(t):
         s.keys("z")
         s.wait("undone: editor")
         assert saved(s, where) == START
+        leave(s)
+
+
+def test_an_editor_has_the_terminal_and_nothing_else(t):
+    where = folder(t)
+    mess = [FACTS, "--mess", os.path.join(where, "lock"), "027", "--"]
+    with Screen([*mess, FIRESTEEL, "small.lua"], cwd=where,
+                env={"VISUAL": None, "EDITOR": f"{FACTS} --to facts.json"}) as s:
+        s.wait("idle")
+        s.keys("j e")
+        eventually(lambda: os.path.exists(os.path.join(where, "facts.json")))
+        with open(os.path.join(where, "facts.json"), encoding="utf-8") as f:
+            facts = json.load(f)
+        assert sorted(facts["fds"]) == ["0", "1", "2"], facts["fds"]
+        assert len(set(facts["fds"].values())) == 1 and facts["terminal"], facts
+        assert int(facts["ignored"], 16) & 0x7fffffff == 0 and int(facts["blocked"], 16) == 0, facts
+        assert int(facts["umask"], 8) == 0o27 and "EDITOR=" in "".join(facts["env"]), facts
         leave(s)
 
 

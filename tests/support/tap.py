@@ -20,7 +20,12 @@ CACHE = os.environ.get("FIRESTEEL_CACHE", os.path.expanduser("~/.cache/firesteel
 FIRESTEEL = os.path.join(BUILD, "cli", "firesteel")
 # sanitizers and busy machines make everything slower; no test depends on how fast
 PATIENCE = float(os.environ.get("FIRESTEEL_PATIENCE", "1"))
+# what we start has this in its environment, unless somebody on the way gave it one of its own
+MARK = os.environ["FIRESTEEL_TEST_RUN"] = f"{os.getpid()}-{time.time_ns()}"
 SANITIZED = bool(os.environ.get("FIRESTEEL_SANITIZED"))
+
+
+signal.signal(signal.SIGHUP, signal.SIG_DFL) # under nohup, too, what we start is to end by it
 
 
 class Skip(Exception):
@@ -65,8 +70,17 @@ def eventually(condition, seconds=20, every=0.05):
         time.sleep(every)
 
 
+def is_anothers(pid):
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as f:
+            marks = [v for v in f.read().split(b"\0") if v.startswith(b"FIRESTEEL_TEST_RUN=")]
+    except OSError:
+        return False
+    return bool(marks) and marks[-1] != f"FIRESTEEL_TEST_RUN={MARK}".encode()
+
+
 def processes(text):
-    """Command lines of living processes (no zombies) that contain the text."""
+    """Command lines of living processes (no zombies) that contain the text, but for those of other tests."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -74,7 +88,7 @@ def processes(text):
                 line = f.read().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             continue
-        if text in line and int(pid) != os.getpid():
+        if text in line and int(pid) != os.getpid() and not is_anothers(pid):
             found.append(f"{pid}: {line}")
     return found
 

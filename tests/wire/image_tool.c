@@ -36,8 +36,7 @@ static cJSON *build(const image_store *s, const cJSON *o, err *e)
         .tag = json_str(o, "tag"),
         .dirs = (const char *const *)dirs,
         .created = json_int_or(o, "created", 0),
-        .worker = {json_str(w, "program"), json_str(w, "plugin"), json_str(w, "mpiexec"),
-            json_str(w, "pmi_proxy"), json_str(w, "spark_main")},
+        .worker = {json_str(w, "program"), json_str(w, "plugin"), json_str(w, "spark_main")},
     };
     struct image_built built;
     int status = image_build(s, &b, &built, e);

@@ -132,8 +132,7 @@ def build_image(images):
     folder = os.path.dirname(images)
     with open(os.path.join(folder, "trainer.lua"), "w") as f:
         f.write(TRAINER)
-    worker = {"program": WORKER, "plugin": PLUGIN, "mpiexec": shutil.which("mpiexec.hydra"),
-              "pmi_proxy": shutil.which("hydra_pmi_proxy")}
+    worker = {"program": WORKER, "plugin": PLUGIN}
     done = sh(TOOL, "build", json.dumps({"store": images, "dirs": [folder], "add": ["trainer.lua"],
                                          "tag": "firesteel/test:latest", "worker": worker}))
     assert done.code == 0, done

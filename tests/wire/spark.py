@@ -21,7 +21,7 @@ if arg[1] == "fail" then os.exit(3) end
 def spark_submit():
     candidates = [shutil.which("spark-submit"), os.path.join(CACHE, "pyspark", "bin", "spark-submit")]
     found = [c for c in candidates if c and os.path.exists(c)]
-    for program in ["java", "bwrap", "mpiexec.hydra"]:
+    for program in ["java", "bwrap"]:
         if not shutil.which(program):
             raise Skip(f"{program} is not installed")
     if not found:
@@ -30,12 +30,12 @@ def spark_submit():
 
 
 def submit(t, argument):
+    """The folder in which all its processes stay, and how it ended."""
     program, top = spark_submit(), t.dir()
     with open(f"{top}/trainer.lua", "w") as f:
         f.write(TRAINER)
     built = sh(TOOL, "build", json.dumps({"store": f"{top}/images", "tag": "t", "add": [], "dirs": [top], "worker": {
         "program": f"{BUILD}/cli/firesteel-worker", "plugin": f"{BUILD}/trainer/dist/firesteel-mpi.so",
-        "mpiexec": shutil.which("mpiexec.hydra"), "pmi_proxy": shutil.which("hydra_pmi_proxy"),
         "spark_main": f"{SOURCE}/script/worker/spark.py"}}))
     assert built.code == 0, built
     root = sh(TOOL, "unpack", json.dumps({"store": f"{top}/images", "ref": "t", "cache": f"{top}/cache"}))
@@ -43,21 +43,26 @@ def submit(t, argument):
     bin_dir = os.path.dirname(program)
     env = {"PATH": f"{bin_dir}:{os.environ['PATH']}", "SPARK_LOCAL_IP": "127.0.0.1", "LD_LIBRARY_PATH": None}
     # this machine's root is the base: its Java and Python, our worker with its own C library
-    return sh("bwrap", "--dev-bind", "/", "/", "--tmpfs", "/opt", "--ro-bind", f"{image}/opt/firesteel", "/opt/firesteel",
+    return top, sh("bwrap", "--dev-bind", "/", "/", "--tmpfs", "/opt", "--ro-bind", f"{image}/opt/firesteel", "/opt/firesteel",
               "--chdir", top, program, "--master", "local[2]", "/opt/firesteel/spark.py", "trainer.lua", argument,
               env=env, timeout=200)
 
 
+def workers_in(folder):
+    return [p for p in processes("/opt/firesteel/firesteel-worker")
+            if os.path.realpath(f"/proc/{p.split(':')[0]}/cwd") == folder]
+
+
 def test_a_job_on_two_tasks(t):
-    done = submit(t, "--epochs=1")
+    folder, done = submit(t, "--epochs=1")
     assert done.code == 0, done
     for text in "rank and size\t0\t2", "rank and size\t1\t2", "argument\t--epochs=1":
         assert text in done.out, (text, done)
-    assert not processes("/opt/firesteel/firesteel-worker"), processes("/opt/firesteel/firesteel-worker")
+    assert not workers_in(folder), workers_in(folder)
 
 
 def test_the_exit_code_is_the_trainers(t):
-    done = submit(t, "fail")
+    _, done = submit(t, "fail")
     assert done.code == 3, done
 
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The driver's side of a distributed job: starts ranks through a launcher, hands each the function,
-// passes their output on, and collects their results in rank order, or ends them all.
-// A driver is owned by who opened it; with executors it keeps their connections from job to job.
+// The driver's side of a distributed job: starts ranks here or through executors, lets them find
+// each other, hands each the function, passes their output on, and collects their results in rank
+// order, or ends them all. A driver is owned by who opened it; with executors it keeps their
+// connections from job to job.
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -13,14 +14,13 @@
 #include <stdint.h>
 
 struct driver_options {
-    const char *mpiexec; // its path; NULL: not found, which is an error only when it is needed
-    const char *worker;  // the program of the ranks
-    int cores;           // of this machine, shared by the ranks on it
-    // Executors (pods): their number, 0 for mpiexec here; ranks on each; where they call.
+    const char *worker; // the program of the ranks
+    int cores;          // of this machine, shared by the ranks on it
+    // Executors (pods): their number, 0 for ranks here; ranks on each; where they call.
     int executors, slots;
     const char *bind;
     int port;
-    const char *secret;           // NULL: a random one
+    const char *secret;           // that executors prove; ranks here need none
     const atomic_bool *stop;      // set by a signal's handler: jobs end with ERR_CANCELLED
     const sigset_t *stop_signals; // …of these signals
 };

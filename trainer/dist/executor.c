@@ -2,19 +2,35 @@
 #include "trainer/dist/executor.h"
 
 #include "base/clock.h"
-#include "trainer/dist/group.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "trainer/dist/launch.h"
 #include "trainer/dist/message.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/pidfd.h>
-#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { RETRY_MS = 100, LOOK_MS = 200, ARGUMENTS_MAX = 64 };
+// Ranks are not read from while more than QUEUE_MOST bytes wait for the driver.
+enum {
+    RETRY_MS = 100,
+    LOOK_MS = 200,
+    READ_SIZE = 1 << 16,
+    QUEUE_MOST = 1 << 20,
+    RANKS_MOST = 4096
+};
+
+// Everything that is sent waits in a queue, so that neither side ever waits for the other to read.
+struct executor {
+    const struct executor_options *options;
+    int fd;
+    buf in, out;      // from and to the driver
+    launch launch;    // empty when there is no job
+    buf (*queues)[2]; // to each rank: its link, its PMI
+    bool ended;       // the driver has nothing more to do
+};
 
 // The driver's pod may come later than this one: its name unknown, its port closed.
 static int call_driver(const struct executor_options *o, err *e)
@@ -22,7 +38,7 @@ static int call_driver(const struct executor_options *o, err *e)
     int64_t deadline = clock_mono() + o->start_timeout;
     for (;;) {
         int fd = net_dial(o->driver, e);
-        if (fd >= 0 && peer_introduce(fd, o->secret, PEER_EXECUTOR, 0, deadline, e) == 0)
+        if (fd >= 0 && peer_introduce(fd, o->secret, deadline, e) == 0)
             return fd;
         bool wrong_secret = fd >= 0 && e->code == ERR_UNAUTHORIZED;
         if (fd >= 0)
@@ -41,92 +57,195 @@ static int call_driver(const struct executor_options *o, err *e)
     }
 }
 
-// hydra_pmi_proxy with the arguments of a RUN message, in a group of its own.
-static pid_t start_proxy(const char *proxy, const message *m, err *e)
+static void pass_bytes(void *ctx, int rank, enum channel channel, const char *bytes, size_t n)
 {
-    const char *argv[ARGUMENTS_MAX + 2] = {proxy};
-    size_t n = 1;
-    for (const char *at = m->body; at < m->body + m->n && n <= ARGUMENTS_MAX;
-         at += strlen(at) + 1) // the buffer ends in a NUL
-        argv[n++] = at;
-    pid_t parent = getpid(), pid = fork();
-    if (pid == 0) {
-        setpgid(0, 0);
-        prctl(PR_SET_PDEATHSIG, SIGTERM);
-        if (getppid() == parent)
-            execv(proxy, (char *const *)argv);
-        _exit(127);
+    struct executor *x = ctx;
+    message_put_relay(&x->out, rank, (int)channel, bytes, n);
+}
+
+static void pass_end(void *ctx, int rank, int status)
+{
+    struct executor *x = ctx;
+    uint8_t body[8];
+    put_u32(body, (uint32_t)rank);
+    put_u32(body + 4, (uint32_t)status);
+    message_put(&x->out, MESSAGE_GONE, body, sizeof body);
+}
+
+// Ends the ranks that are left, and what they have started.
+static void end_job(struct executor *x)
+{
+    for (int i = 0; i < x->launch.n; i++) {
+        buf_done(&x->queues[i][0]);
+        buf_done(&x->queues[i][1]);
     }
-    if (pid < 0)
-        return err_errno(e, errno, "cannot start %s", proxy);
-    setpgid(pid, pid);
-    return pid;
+    free(x->queues);
+    x->queues = NULL;
+    launch_close(&x->launch);
 }
 
-static int report(int fd, int code, err *e)
+static int refuse(struct executor *x, const err *why)
 {
-    uint8_t body[4];
-    put_u32(body, (uint32_t)code);
-    return message_send(fd, MESSAGE_RAN, body, sizeof body, e);
+    message_put(&x->out, MESSAGE_REFUSED, why->text, strlen(why->text));
+    return 0;
 }
 
-// Runs one proxy to its end, which it reports. A word of the driver, or its end, ends the proxy:
-// what it said is read next.
-static int run_proxy(const struct executor_options *o, int fd, const message *m, err *e)
+// RUN's body, and a NUL that every buf has behind it.
+static int start_job(struct executor *x, const message *m, err *e)
 {
-    pid_t pid = start_proxy(o->proxy, m, e);
-    if (pid < 0)
-        return -1;
-    pid_t group = pid;
-    int code = 0, pidfd = pidfd_open(pid, 0); // -1 where there are none: then the looks must do
-    struct pollfd fds[] = {{.fd = fd, .events = POLLIN}, {.fd = pidfd, .events = POLLIN}};
-    bool ended = false;
-    while (!ended && !fds[0].revents && !atomic_load(o->stop)) {
-        poll(fds, 2, LOOK_MS);
-        ended = group_reap(&pid, &code);
+    struct launch_spec spec = {.worker = x->options->worker};
+    if (m->n < 12 || m->body[m->n - 1] || x->launch.n)
+        return err_set(e, ERR_INVALID, "the driver sent a job that makes no sense");
+    uint32_t size = get_u32(m->body), first = get_u32(m->body + 4), n = get_u32(m->body + 8);
+    if (n < 1 || n > RANKS_MOST || size > RANKS_MOST || first > size || n > size - first)
+        return err_set(e, ERR_INVALID, "the driver sent ranks that make no sense");
+    spec.size = (int)size;
+    spec.first = (int)first;
+    spec.n = (int)n;
+    char **settings = strv_dup((const char *const[]){NULL});
+    for (const char *at = m->body + 12; at < m->body + m->n; at += strlen(at) + 1)
+        settings = strv_add(settings, at);
+    spec.settings = (const char *const *)settings;
+    err why;
+    int result = launch_start(&x->launch, &spec, &why);
+    strv_free(settings);
+    if (result)
+        return refuse(x, &why);
+    x->queues = mem_array(n, sizeof *x->queues);
+    return 0;
+}
+
+static int pass_to_rank(struct executor *x, const message *m, err *e)
+{
+    uint32_t rank = m->n >= RELAY_HEADER ? get_u32(m->body) : 0;
+    uint8_t channel = m->n >= RELAY_HEADER ? (uint8_t)m->body[4] : CHANNELS;
+    uint32_t i = rank - (uint32_t)x->launch.first;
+    if (channel > CHANNEL_PMI)
+        return err_set(e, ERR_INVALID, "the driver sent what is not for a rank");
+    if (i < (uint32_t)x->launch.n) // else the job is over
+        buf_add(&x->queues[i][channel], m->body + RELAY_HEADER, m->n - RELAY_HEADER);
+    return 0;
+}
+
+static int obey(struct executor *x, const message *m, err *e)
+{
+    switch (m->kind) {
+    case MESSAGE_RUN:
+        return start_job(x, m, e);
+    case MESSAGE_RELAY:
+        return pass_to_rank(x, m, e);
+    case MESSAGE_KILL:
+        if (x->launch.n) {
+            end_job(x);
+            message_put(&x->out, MESSAGE_RAN, NULL, 0);
+        }
+        return 0;
+    case MESSAGE_END:
+        x->ended = true;
+        return 0;
+    default:
+        return err_set(e, ERR_INVALID, "the driver sent %s, which is not for executors",
+            message_name(m->kind));
     }
-    if (pidfd >= 0)
-        close(pidfd);
-    group_stop(group, &pid, &code); // a proxy that has ended may have left ranks behind
-    if (ended)
-        return report(fd, code, e);
-    return atomic_load(o->stop) ? err_set(e, ERR_CANCELLED, "interrupted") : 0;
 }
 
-// The next message; looks at `stop` now and then.
-static int next_message(const struct executor_options *o, int fd, buf *in, message *m, err *e)
+static int hear_driver(struct executor *x, err *e)
 {
-    struct pollfd p = {.fd = fd, .events = POLLIN};
-    while (poll(&p, 1, LOOK_MS) <= 0) {
-        if (atomic_load(o->stop))
-            return err_set(e, ERR_CANCELLED, "interrupted");
-    }
-    return message_receive(fd, in, m, 0, e);
-}
-
-static int serve(const struct executor_options *o, int fd, err *e)
-{
-    AUTO_BUF in = {0};
+    buf_reserve(&x->in, READ_SIZE);
+    ssize_t got = recv(x->fd, x->in.data + x->in.len, READ_SIZE, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (got < 0)
+        return err_errno(e, errno, "cannot read");
+    if (got == 0)
+        return err_set(e, ERR_UNAVAILABLE, "it has closed the connection");
+    x->in.len += (size_t)got;
+    x->in.data[x->in.len] = 0;
     message m;
-    for (;;) {
-        if (next_message(o, fd, &in, &m, e))
-            return e->code == ERR_CANCELLED ? -1 : err_wrap(e, "lost the driver %s", o->driver);
-        if (m.kind == MESSAGE_END)
-            return 0;
-        if (m.kind != MESSAGE_RUN)
-            return err_set(e, ERR_INVALID, "the driver sent %s, which is not for executors",
-                message_name(m.kind));
-        if (run_proxy(o, fd, &m, e))
+    int there;
+    while ((there = message_parse(&x->in, &m, e)) == 1 && !x->ended) {
+        if (obey(x, &m, e))
             return -1;
+        buf_consume(&x->in, MESSAGE_HEADER + m.n);
     }
+    return there < 0 ? -1 : 0;
+}
+
+// As much of a queue as goes without waiting; a rank that does not read any more is gone soon.
+static int drain(int fd, buf *queue, err *e)
+{
+    while (fd >= 0 && queue->len) {
+        ssize_t sent = send(fd, queue->data, queue->len, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent < 0)
+            return errno == EAGAIN ? 0 : err_errno(e, errno, "cannot send");
+        buf_consume(queue, (size_t)sent);
+    }
+    return 0;
+}
+
+static void drain_to_ranks(struct executor *x)
+{
+    for (int i = 0; i < x->launch.n; i++) {
+        for (int c = CHANNEL_LINK; c <= CHANNEL_PMI; c++) {
+            if (drain(x->launch.ranks[i].fds[c], &x->queues[i][c], NULL))
+                buf_clear(&x->queues[i][c]);
+        }
+    }
+}
+
+static void add_writes(const struct executor *x, struct pollfd *fds)
+{
+    fds[0].events |= x->out.len ? POLLOUT : 0;
+    for (int i = 0; i < x->launch.n; i++) {
+        for (int c = CHANNEL_LINK; c <= CHANNEL_PMI; c++) {
+            struct pollfd *p = &fds[1 + i * LAUNCH_POLLS + c];
+            if (x->queues[i][c].len)
+                *p = (struct pollfd){.fd = x->launch.ranks[i].fds[c],
+                    .events = (short)(POLLOUT | (p->fd >= 0 ? POLLIN : 0))};
+        }
+    }
+}
+
+static int serve_once(struct executor *x, err *e)
+{
+    size_t n = 1 + (size_t)x->launch.n * LAUNCH_POLLS;
+    struct pollfd *fds = mem_array(n, sizeof *fds);
+    fds[0] = (struct pollfd){.fd = x->fd, .events = POLLIN};
+    launch_polls(&x->launch, x->out.len > QUEUE_MOST, fds + 1);
+    add_writes(x, fds);
+    if (poll(fds, n, LOOK_MS) <= 0)
+        memset(fds, 0, n * sizeof *fds);
+    if (x->launch.n)
+        launch_hear(&x->launch, fds + 1, &(struct launch_sink){x, pass_bytes, pass_end});
+    if (x->launch.n && !launch_any_left(&x->launch)) {
+        end_job(x);
+        message_put(&x->out, MESSAGE_RAN, NULL, 0);
+    }
+    int result = fds[0].revents & ~POLLOUT ? hear_driver(x, e) : 0;
+    free(fds);
+    if (result)
+        return -1;
+    drain_to_ranks(x);
+    return drain(x->fd, &x->out, e);
 }
 
 int executor_run(const struct executor_options *o, err *e)
 {
-    int fd = call_driver(o, e);
-    if (fd < 0)
+    struct executor x = {.options = o, .fd = call_driver(o, e)};
+    if (x.fd < 0)
         return -1;
-    int result = serve(o, fd, e);
-    close(fd);
+    int result = 0;
+    while (result == 0 && !x.ended) {
+        result =
+            atomic_load(o->stop) ? err_set(e, ERR_CANCELLED, "interrupted") : serve_once(&x, e);
+    }
+    if (result && e->code != ERR_CANCELLED)
+        err_wrap(e, "lost the driver %s", o->driver);
+    end_job(&x);
+    buf_done(&x.in);
+    buf_done(&x.out);
+    close(x.fd);
     return result;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An executor: the process of a pod that waits for the driver's launcher and runs the proxies it
-// asks for; the proxies start the ranks here. It lends cores, and nothing else of the pod.
+// An executor: the process of a pod that waits for a driver, starts ranks for it here, and passes
+// on what they and the driver say to each other. It lends cores, and nothing else of the pod.
 #pragma once
 #include "base/err.h"
 
@@ -10,7 +10,7 @@
 struct executor_options {
     const char *driver; // "HOST:PORT"
     const char *secret;
-    const char *proxy;       // path of hydra_pmi_proxy
+    const char *worker;      // the program of the ranks
     int64_t start_timeout;   // ns: how long the driver may take to answer
     const atomic_bool *stop; // set by a signal's handler: ERR_CANCELLED
 };

@@ -3,71 +3,28 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/spawn.h"
 #include "base/str.h"
-#include "trainer/dist/group.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
-#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-// "executor-0:2,executor-1:2": names of our own, since two executors may have one address.
-static char *host_list(const struct launch_spec *spec)
-{
-    buf hosts = {0};
-    for (int i = 0; i < spec->executors; i++)
-        buf_fmt(&hosts, "%sexecutor-%d:%d", i ? "," : "", i, spec->slots);
-    return buf_take(&hosts);
-}
+enum { READ_SIZE = 1 << 16, STEP_MS = 1 };
+static const int64_t KILL_PATIENCE = 3 * CLOCK_SEC;
 
-static char **arguments(const struct launch_spec *spec)
-{
-    AUTO_FREE char *np = str_fmt("%d", spec->np);
-    char **argv = strv_add(NULL, spec->mpiexec);
-    if (spec->executors) {
-        AUTO_FREE char *hosts = host_list(spec);
-        // Pods have their environment from their manifest: the driver's stays here.
-        const char *const more[] = {
-            "-launcher", "manual", "-localhost", spec->localhost, "-genvnone", "-hosts", hosts};
-        for (size_t i = 0; i < ARRAY_LEN(more); i++)
-            argv = strv_add(argv, more[i]);
-        for (size_t i = 0; spec->env[i]; i++) {
-            const char *equals = strchr(spec->env[i], '=');
-            AUTO_FREE char *name = mem_strndup(spec->env[i], (size_t)(equals - spec->env[i]));
-            argv = strv_add(strv_add(strv_add(argv, "-genv"), name), equals + 1);
-        }
-    }
-    const char *const last[] = {"-n", np, spec->worker, "--rank"};
-    for (size_t i = 0; i < ARRAY_LEN(last); i++)
-        argv = strv_add(argv, last[i]);
-    return argv;
-}
-
-// In the child; only what is safe after fork, reporting errno through `report`.
-static _Noreturn void become_mpiexec(
-    char **argv, char *const *env, int out, int err_fd, int report, pid_t parent)
-{
-    // A group of its own, so that Ctrl-C reaches the driver alone, and an end with the driver's.
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGTERM);
-    int null = open("/dev/null", O_RDONLY);
-    if (getppid() == parent && dup2(null, 0) >= 0 && dup2(out, 1) >= 0 && dup2(err_fd, 2) >= 0) {
-        sigset_t none;
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL);
-        signal(SIGPIPE, SIG_DFL);
-        execve(argv[0], argv, env);
-    }
-    int number = errno;
-    ssize_t ignored = write(report, &number, sizeof number);
-    (void)ignored;
-    _exit(127);
-}
+// Where the channels are in the rank.
+static const int rank_fds[CHANNELS] = {[CHANNEL_LINK] = LAUNCH_LINK_FD,
+    [CHANNEL_PMI] = LAUNCH_PMI_FD,
+    [CHANNEL_STDOUT] = STDOUT_FILENO,
+    [CHANNEL_STDERR] = STDERR_FILENO};
 
 static bool names_same(const char *a, const char *b)
 {
@@ -88,93 +45,196 @@ static char **merged_env(const char *const *more)
     return env;
 }
 
-static int spawn(launch *l, char **argv, char *const *env, err *e)
+// The settings, and what libmpich looks for.
+static char **rank_env(const struct launch_spec *spec, int rank)
 {
-    int out[2] = {-1, -1}, error[2] = {-1, -1}, report[2] = {-1, -1};
-    if (pipe2(out, O_CLOEXEC) || pipe2(error, O_CLOEXEC) || pipe2(report, O_CLOEXEC))
-        return err_errno(e, errno, "cannot start %s", argv[0]);
-    pid_t parent = getpid();
-    l->pid = fork();
-    if (l->pid == 0)
-        become_mpiexec(argv, env, out[1], error[1], report[1], parent);
-    int number = errno;
-    close(out[1]);
-    close(error[1]);
-    close(report[1]);
-    l->out = out[0];
-    l->err = error[0];
-    ssize_t told = l->pid > 0 ? read(report[0], &number, sizeof number) : (ssize_t)sizeof number;
-    close(report[0]);
-    if (told == sizeof number)
-        return err_errno(e, number, "cannot start %s", argv[0]);
-    l->group = l->pid;
-    setpgid(l->pid, l->pid);
-    l->pidfd = pidfd_open(l->pid, 0);
-    fcntl(l->out, F_SETFL, O_NONBLOCK);
-    fcntl(l->err, F_SETFL, O_NONBLOCK);
+    char **more = strv_dup(spec->settings);
+    AUTO_FREE char *fd = str_fmt("PMI_FD=%d", LAUNCH_PMI_FD);
+    AUTO_FREE char *number = str_fmt("PMI_RANK=%d", rank);
+    AUTO_FREE char *size = str_fmt("PMI_SIZE=%d", spec->size);
+    more = strv_add(strv_add(strv_add(more, fd), number), size);
+    char **env = merged_env((const char *const *)more);
+    strv_free(more);
+    return env;
+}
+
+static void close_at(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static int open_channel(enum channel c, int *ours, int *theirs)
+{
+    int ends[2];
+    bool pipes = c == CHANNEL_STDOUT || c == CHANNEL_STDERR;
+    if (pipes ? pipe2(ends, O_CLOEXEC) : socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+        return -1;
+    *ours = ends[0];
+    *theirs = ends[1];
     return 0;
+}
+
+// All ranks are one group, which the first one leads, so that Ctrl-C reaches the driver alone.
+static int start_process(
+    launch *l, const struct launch_spec *spec, int i, const struct spawn_fd fds[CHANNELS], err *e)
+{
+    const char *const argv[] = {spec->worker, "--rank", NULL};
+    char **env = rank_env(spec, spec->first + i);
+    struct spawn_spec s = {.argv = argv,
+        .env = (const char *const *)env,
+        .fds = fds,
+        .fd_n = CHANNELS,
+        .place = SPAWN_GROUP,
+        .group = l->ranks[0].pid,
+        .death_signal = SIGTERM};
+    int result = spawn(&s, &l->ranks[i].pid, e);
+    strv_free(env);
+    if (result == 0)
+        l->ranks[i].pidfd = pidfd_open(l->ranks[i].pid, 0);
+    return result;
+}
+
+static int start_rank(launch *l, const struct launch_spec *spec, int i, err *e)
+{
+    struct spawn_fd fds[CHANNELS];
+    int result = 0, opened = 0;
+    for (; opened < CHANNELS && result == 0; opened++) {
+        fds[opened] = (struct spawn_fd){-1, rank_fds[opened]};
+        if (open_channel((enum channel)opened, &l->ranks[i].fds[opened], &fds[opened].from))
+            result = err_errno(e, errno, "cannot start rank %d", spec->first + i);
+    }
+    if (result == 0)
+        result = start_process(l, spec, i, fds, e);
+    while (opened-- > 0)
+        close_at(&fds[opened].from);
+    return result;
 }
 
 int launch_start(launch *l, const struct launch_spec *spec, err *e)
 {
-    *l = (launch){.out = -1, .err = -1, .pidfd = -1};
-    char **argv = arguments(spec);
-    char **env = merged_env(spec->env);
-    int result = spawn(l, argv, env, e);
-    strv_free(argv);
-    strv_free(env);
+    *l = (launch){.first = spec->first, .n = spec->n};
+    l->ranks = mem_array((size_t)spec->n, sizeof *l->ranks);
+    for (int i = 0; i < spec->n; i++)
+        l->ranks[i] = (struct launched){.pidfd = -1, .fds = {-1, -1, -1, -1}};
+    int result = 0;
+    for (int i = 0; i < spec->n && result == 0; i++)
+        result = start_rank(l, spec, i, e);
     if (result)
         launch_close(l);
     return result;
 }
 
-bool launch_ended(launch *l)
+void launch_polls(const launch *l, bool quiet, struct pollfd *out)
 {
-    return group_reap(&l->pid, &l->code);
+    for (int i = 0; i < l->n; i++, out += LAUNCH_POLLS) {
+        const struct launched *r = &l->ranks[i];
+        for (int c = 0; c < CHANNELS; c++)
+            out[c] = (struct pollfd){.fd = quiet ? -1 : r->fds[c], .events = POLLIN};
+        out[CHANNELS] = (struct pollfd){.fd = r->gone ? -1 : r->pidfd, .events = POLLIN};
+    }
 }
 
-void launch_stop(launch *l)
+// One piece of what a channel holds; true when there may be more.
+static bool hear_channel(
+    const launch *l, int i, enum channel c, bool wait, const struct launch_sink *sink)
 {
-    if (l->group > 0)
-        group_stop(l->group, &l->pid, &l->code);
-    l->group = 0;
+    char bytes[READ_SIZE];
+    int *fd = &l->ranks[i].fds[c];
+    struct pollfd p = {.fd = *fd, .events = POLLIN};
+    if (*fd < 0 || (!wait && poll(&p, 1, 0) <= 0))
+        return false;
+    ssize_t got = read(*fd, bytes, sizeof bytes);
+    if (got < 0 && errno == EINTR)
+        return true;
+    if (got <= 0)
+        close_at(fd);
+    else
+        sink->bytes(sink->ctx, l->first + i, c, bytes, (size_t)got);
+    return got > 0;
+}
+
+// Whoever still holds its pipes is a child of it, which is ended with the group.
+static void look_for_end(launch *l, int i, const struct launch_sink *sink)
+{
+    struct launched *r = &l->ranks[i];
+    siginfo_t info = {0};
+    // It stays a zombie until the launch is closed, so that the group keeps its number.
+    if (r->gone || waitid(P_PID, (id_t)r->pid, &info, WEXITED | WNOHANG | WNOWAIT) ||
+        info.si_pid != r->pid)
+        return;
+    r->gone = true;
+    for (int c = 0; c < CHANNELS; c++) {
+        while (hear_channel(l, i, (enum channel)c, false, sink)) {
+        }
+        close_at(&r->fds[c]);
+    }
+    sink->gone(sink->ctx, l->first + i,
+        info.si_code == CLD_EXITED ? W_EXITCODE(info.si_status, 0) : W_EXITCODE(0, info.si_status));
+}
+
+void launch_hear(launch *l, const struct pollfd *polled, const struct launch_sink *sink)
+{
+    for (int i = 0; i < l->n; i++) {
+        for (int c = 0; c < CHANNELS; c++) {
+            if (polled[i * LAUNCH_POLLS + c].revents & ~POLLOUT)
+                hear_channel(l, i, (enum channel)c, true, sink);
+        }
+    }
+    for (int i = 0; i < l->n; i++)
+        look_for_end(l, i, sink);
+}
+
+bool launch_any_left(const launch *l)
+{
+    for (int i = 0; i < l->n; i++) {
+        if (!l->ranks[i].gone)
+            return true;
+    }
+    return false;
+}
+
+int launch_fd(const launch *l, int rank, enum channel channel)
+{
+    int i = rank - l->first;
+    return i >= 0 && i < l->n ? l->ranks[i].fds[channel] : -1;
+}
+
+// Orphans of ranks come to the nearest subreaper, which is us: a zombie is not gone.
+static void kill_group(launch *l)
+{
+    pid_t group = l->n ? l->ranks[0].pid : 0;
+    int64_t deadline = clock_mono() + KILL_PATIENCE;
+    while (group > 0 && kill(-group, SIGKILL) == 0 && clock_mono() < deadline) {
+        while (waitpid(-group, NULL, WNOHANG) > 0) {
+        }
+        nanosleep(&(struct timespec){.tv_nsec = STEP_MS * 1000 * 1000}, NULL);
+    }
 }
 
 void launch_close(launch *l)
 {
-    launch_stop(l);
-    int *fds[] = {&l->out, &l->err, &l->pidfd};
-    for (size_t i = 0; i < ARRAY_LEN(fds); i++) {
-        if (*fds[i] >= 0)
-            close(*fds[i]);
-        *fds[i] = -1;
+    kill_group(l);
+    for (int i = 0; i < l->n; i++) {
+        struct launched *r = &l->ranks[i];
+        // One that left the group, or never came to it.
+        if (r->pid > 0 && waitpid(r->pid, NULL, WNOHANG) == 0) {
+            kill(r->pid, SIGKILL);
+            waitpid(r->pid, NULL, 0);
+        }
+        for (int c = 0; c < CHANNELS; c++)
+            close_at(&r->fds[c]);
+        close_at(&r->pidfd);
     }
+    free(l->ranks);
+    *l = (launch){0};
 }
 
-int launch_parse_proxies(buf *text, buf *lines, size_t n, err *e)
+void launch_describe(int status, buf *out)
 {
-    static const char word[] = "HYDRA_LAUNCH: ";
-    const char *end = text->len ? strstr(text->data, "HYDRA_LAUNCH_END\n") : NULL;
-    if (!end)
-        return text->len > (1 << 20)
-                   ? err_set(e, ERR_INVALID, "mpiexec -launcher manual does not list its proxies")
-                   : 0;
-    size_t found = 0;
-    for (const char *line = text->data; line < end; line = strchr(line, '\n') + 1) {
-        if (!str_starts(line, word))
-            continue;
-        size_t length = strcspn(line, "\n");
-        if (found == n)
-            return err_set(e, ERR_INVALID, "mpiexec wants more than %zu proxies", n);
-        AUTO_FREE char *command = str_trim(line + strlen(word), length - strlen(word));
-        char **words = strv_split(command, ' ');
-        for (size_t i = 1; words[0] && words[i]; i++) // without the program
-            if (*words[i])
-                buf_add(&lines[found], words[i], strlen(words[i]) + 1);
-        strv_free(words);
-        found++;
-    }
-    buf_consume(text, (size_t)(end - text->data) + strlen("HYDRA_LAUNCH_END\n"));
-    // mpiexec needs no more hosts than the ranks fill.
-    return found ? (int)found : err_set(e, ERR_INVALID, "mpiexec -launcher manual lists no proxy");
+    if (WIFSIGNALED(status))
+        buf_fmt(out, "was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+        buf_fmt(out, "ended with exit code %d", WEXITSTATUS(status));
 }

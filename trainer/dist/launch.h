@@ -1,45 +1,62 @@
 // SPDX-License-Identifier: MIT
-// A launcher: the mpiexec of one job as a child process, here or with proxies that executors run.
-// Launchers only start processes; what is said travels over message.h. The caller owns the launch.
+// The ranks of one host as child processes, with all that connects them to who started them: four
+// channels for each, which nobody else can reach. The caller owns the launch; launch_close ends
+// what is left of it.
 //
-//   here       mpiexec -n 4 firesteel-worker --rank
-//   executors  mpiexec -launcher manual … prints a line for each host, and waits for the calls of
-//              what they start:
-//              HYDRA_LAUNCH: /usr/bin/hydra_pmi_proxy --control-port HOST:PORT … --proxy-id 0
-//              HYDRA_LAUNCH_END
+//   LINK            socket pair   messages (message.h); descriptor 3 of the rank
+//   PMI             socket pair   PMI-1 (pmi.h); descriptor 4
+//   STDOUT, STDERR  pipes         what the rank's own children print; descriptors 1 and 2
+//
+// All are one process group, which is killed as a whole. A rank gets SIGTERM when who started it is
+// gone.
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
+enum channel { CHANNEL_LINK, CHANNEL_PMI, CHANNEL_STDOUT, CHANNEL_STDERR, CHANNELS };
+enum { LAUNCH_LINK_FD = 3, LAUNCH_PMI_FD = 4, LAUNCH_POLLS = CHANNELS + 1 };
+
 struct launch_spec {
-    const char *mpiexec; // path
-    const char *worker;  // the program of the ranks
-    int np;
-    const char *const *env; // "K=V" for mpiexec and the ranks, NULL at the end
-    // With executors: how many of them, ranks that fit on each, and this host as they see it.
-    int executors, slots;
-    const char *localhost;
+    const char *worker;          // the program of the ranks
+    int size, first, n;          // ranks of the job; those that start here
+    const char *const *settings; // "NAME=VALUE" on top of our own environment, NULL at the end
+};
+
+struct launched {
+    pid_t pid;
+    int pidfd; // -1 where there are none: then looks must do
+    int fds[CHANNELS];
+    bool gone;
 };
 
 typedef struct launch {
-    pid_t pid;   // 0 when it was reaped
-    pid_t group; // its process group; 0 when that is gone
-    int out, err, pidfd;
-    int code; // of exit, or 128 + signal
+    struct launched *ranks;
+    int first, n;
 } launch;
 
-int launch_start(launch *l, const struct launch_spec *spec, err *e);
-// Has it ended? Reaps it then.
-bool launch_ended(launch *l);
-// Ends the whole group: TERM, then KILL. Returns when it is gone.
-void launch_stop(launch *l);
-void launch_close(launch *l); // stops it too
+struct launch_sink {
+    void *ctx;
+    void (*bytes)(void *ctx, int rank, enum channel channel, const char *bytes, size_t n);
+    // With a wait status; comes after all its bytes.
+    void (*gone)(void *ctx, int rank, int status);
+};
 
-// The text of mpiexec's stdout so far → arguments of each proxy, each ended by a NUL, in `lines`
-// (room for `n`). Returns how many there are (and consumes the lines), 0 when more text is needed,
-// -1 when what it printed is not that.
-int launch_parse_proxies(buf *text, buf *lines, size_t n, err *e);
+int launch_start(launch *l, const struct launch_spec *spec, err *e);
+// What to wait for, LAUNCH_POLLS for each rank. With `quiet` only ends, no bytes.
+void launch_polls(const launch *l, bool quiet, struct pollfd *out);
+// Passes on what came, after a poll of those.
+void launch_hear(launch *l, const struct pollfd *polled, const struct launch_sink *sink);
+bool launch_any_left(const launch *l);
+// The rank's end of a channel here; -1: it is gone.
+int launch_fd(const launch *l, int rank, enum channel channel);
+// Kills the group, and returns when nothing of it is left; that needs a process that is a
+// subreaper (prctl), else children of ranks may take a moment longer.
+void launch_close(launch *l);
+
+// "was ended by signal 9 (Killed)", "ended with exit code 3".
+void launch_describe(int status, buf *out);

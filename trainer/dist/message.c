@@ -58,12 +58,33 @@ int message_parse(const buf *in, message *m, err *e)
     return in->len - MESSAGE_HEADER >= n;
 }
 
+int message_head(message_kind kind, size_t n, char header[MESSAGE_HEADER], err *e)
+{
+    if (n > kinds[kind].limit)
+        return err_set(e, ERR_LIMIT, "%zu bytes are more than the %zu that may travel at once", n,
+            kinds[kind].limit);
+    header[0] = (char)kind;
+    put_u32(header + 1, (uint32_t)n);
+    return 0;
+}
+
 void message_put(buf *out, message_kind kind, const void *body, size_t n)
 {
     char header[MESSAGE_HEADER] = {(char)kind};
     put_u32(header + 1, (uint32_t)n);
     buf_add(out, header, sizeof header);
     buf_add(out, body, n);
+}
+
+void message_put_relay(buf *out, int rank, int channel, const void *bytes, size_t n)
+{
+    char header[RELAY_HEADER];
+    put_u32(header, (uint32_t)rank);
+    header[4] = (char)channel;
+    AUTO_BUF body = {0};
+    buf_add(&body, header, sizeof header);
+    buf_add(&body, bytes, n);
+    message_put(out, MESSAGE_RELAY, body.data, body.len);
 }
 
 static int send_all(int fd, const void *bytes, size_t n, err *e)
@@ -82,11 +103,9 @@ static int send_all(int fd, const void *bytes, size_t n, err *e)
 
 int message_send(int fd, message_kind kind, const void *body, size_t n, err *e)
 {
-    if (n > kinds[kind].limit)
-        return err_set(e, ERR_LIMIT, "%zu bytes are more than the %zu that may travel at once", n,
-            kinds[kind].limit);
-    char header[MESSAGE_HEADER] = {(char)kind};
-    put_u32(header + 1, (uint32_t)n);
+    char header[MESSAGE_HEADER];
+    if (message_head(kind, n, header, e))
+        return -1;
     return send_all(fd, header, sizeof header, e) || send_all(fd, body, n, e) ? -1 : 0;
 }
 
@@ -218,11 +237,9 @@ int net_host(int fd, bool peer, char *host, size_t size, err *e)
 
 struct hello {
     uint8_t nonce[NONCE_SIZE];
-    uint8_t role;
-    uint8_t number[4];
     uint8_t mac[SHA256_SIZE];
 };
-_Static_assert(sizeof(struct hello) == 69, "no padding");
+_Static_assert(sizeof(struct hello) == 64, "no padding");
 
 static void peer_proof(const char *secret, const uint8_t challenge[NONCE_SIZE],
     const struct hello *h, uint8_t mac[SHA256_SIZE])
@@ -230,7 +247,7 @@ static void peer_proof(const char *secret, const uint8_t challenge[NONCE_SIZE],
     AUTO_BUF text = {0};
     buf_str(&text, "firesteel peer");
     buf_add(&text, challenge, NONCE_SIZE);
-    buf_add(&text, h, offsetof(struct hello, mac));
+    buf_add(&text, h->nonce, NONCE_SIZE);
     hmac_sha256(secret, strlen(secret), text.data, text.len, mac);
 }
 
@@ -244,8 +261,7 @@ static void driver_proof(const char *secret, const uint8_t challenge[NONCE_SIZE]
     hmac_sha256(secret, strlen(secret), text.data, text.len, mac);
 }
 
-int peer_introduce(
-    int fd, const char *secret, peer_role role, uint32_t number, int64_t deadline, err *e)
+int peer_introduce(int fd, const char *secret, int64_t deadline, err *e)
 {
     AUTO_BUF in = {0};
     message m;
@@ -255,9 +271,8 @@ int peer_introduce(
         return err_set(e, ERR_INVALID, "what answered is not a driver of firesteel");
     uint8_t challenge[NONCE_SIZE], proof[SHA256_SIZE];
     memcpy(challenge, m.body, NONCE_SIZE);
-    struct hello h = {.role = (uint8_t)role};
+    struct hello h;
     random_bytes(h.nonce, sizeof h.nonce);
-    put_u32(h.number, number);
     peer_proof(secret, challenge, &h, h.mac);
     if (message_send(fd, MESSAGE_HELLO, &h, sizeof h, e))
         return -1;
@@ -281,7 +296,7 @@ void peer_challenge(uint8_t nonce[NONCE_SIZE])
 }
 
 int peer_check(const char *secret, const uint8_t nonce[NONCE_SIZE], const message *m,
-    struct peer_id *id, uint8_t welcome[32], err *e)
+    uint8_t welcome[32], err *e)
 {
     struct hello h;
     uint8_t proof[SHA256_SIZE];
@@ -289,10 +304,8 @@ int peer_check(const char *secret, const uint8_t nonce[NONCE_SIZE], const messag
         return err_set(e, ERR_UNAUTHORIZED, "a stranger called");
     memcpy(&h, m->body, sizeof h);
     peer_proof(secret, nonce, &h, proof);
-    if (!digest_equal(h.mac, proof, sizeof proof) ||
-        (h.role != PEER_RANK && h.role != PEER_EXECUTOR))
+    if (!digest_equal(h.mac, proof, sizeof proof))
         return err_set(e, ERR_UNAUTHORIZED, "somebody called without the secret of this job");
-    *id = (struct peer_id){(peer_role)h.role, get_u32(h.number)};
     driver_proof(secret, nonce, &h, welcome);
     return 0;
 }

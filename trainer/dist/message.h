@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
-// What driver, ranks and executors say to each other over TCP, and how each proves that it knows
-// the job's secret before anything else is read. Descriptors are the caller's; doc/distributed.md
-// tells the story.
+// What driver, ranks and executors say to each other, and how driver and executors prove to each
+// other that they know the job's secret before anything else is read. Descriptors are the
+// caller's; doc/distributed.md tells the story.
 //
 //   1 byte   kind      4 bytes  length, little-endian      length bytes
 //
-//   driver                                   rank or executor
+//   driver                                   executor
 //     CHALLENGE  nonce_d (32)            →
-//                                        ←   HELLO    nonce_p (32), role (1), number (4),
-//                                                     HMAC(secret, "firesteel peer" nonce_d nonce_p
-//                                                     role number)
+//                                        ←   HELLO    nonce_p (32),
+//                                                     HMAC(secret, "firesteel peer" nonce_d
+//                                                     nonce_p)
 //     WELCOME    HMAC(secret, "firesteel driver" nonce_p nonce_d)   →
+//
+// Ranks speak over a descriptor that they inherit, so nobody else can be at its other end; an
+// executor passes on what its ranks and the driver say, in RELAY.
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -18,13 +21,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { MESSAGE_HEADER = 5, NONCE_SIZE = 32 };
+enum { MESSAGE_HEADER = 5, NONCE_SIZE = 32, RELAY_HEADER = 5, RELAY_MOST = 1 << 16 };
 
 //  X(name, the largest body that is accepted)
 #define MESSAGES(X)                                                                                \
     X(CHALLENGE, 32)                                                                               \
-    X(HELLO, 69)                                                                                   \
+    X(HELLO, 64)                                                                                   \
     X(WELCOME, 32)                                                                                 \
+    X(READY, 0)        /* from a rank: it runs */                                                  \
     X(JOB, 1 << 30)    /* to a rank: place in the job, then the packed function */                 \
     X(STOP, 0)         /* to a rank: end now */                                                    \
     X(STDOUT, 1 << 16) /* from a rank: text */                                                     \
@@ -33,9 +37,15 @@ enum { MESSAGE_HEADER = 5, NONCE_SIZE = 32 };
     X(RESULT, 1 << 30)  /* from a rank: packed values */                                           \
     X(FAILURE, 1 << 20) /* from a rank: message and traceback */                                   \
     X(EXIT, 4)          /* from a rank: os.exit's code */                                          \
-    X(RUN, 1 << 14)     /* to an executor: arguments of hydra_pmi_proxy, a NUL after each */       \
-    X(RAN, 4)           /* from an executor: the proxy's exit code */                              \
-    X(END, 0)           /* to an executor: nothing more will come */
+    X(RUN, 1 << 14) /* to an executor: the job's size, first rank, number of ranks (4 each), */    \
+                    /* then settings "NAME=VALUE", a NUL after each */                             \
+    X(RELAY,                                                                                       \
+        RELAY_HEADER + RELAY_MOST) /* a rank (4), a channel (1), bytes of it; none: it ended */    \
+    X(GONE, 8)      /* from an executor: a rank (4) has ended with this wait status (4) */         \
+    X(KILL, 0)      /* to an executor: end the ranks */                                            \
+    X(RAN, 0)       /* from an executor: none of its ranks is left */                              \
+    X(REFUSED, 999) /* from an executor: why it could not start them */                            \
+    X(END, 0)       /* to an executor: nothing more will come */
 
 typedef enum message_kind {
 #define X(name, limit) MESSAGE_##name,
@@ -54,12 +64,17 @@ const char *message_name(message_kind kind);
 // The message at the start of `in`: 1, 0 when more bytes are needed, -1 with ERR_INVALID (unknown
 // kind, too long). `in` keeps the bytes: consume MESSAGE_HEADER + n when done.
 int message_parse(const buf *in, message *m, err *e);
+// The header of a message of n bytes. A body beyond the limit is ERR_LIMIT.
+int message_head(message_kind kind, size_t n, char header[MESSAGE_HEADER], err *e);
 void message_put(buf *out, message_kind kind, const void *body, size_t n);
-// Blocking, for ends that have nothing else to do. A body beyond the limit is ERR_LIMIT.
+// Blocking, for ends that have nothing else to do.
 int message_send(int fd, message_kind kind, const void *body, size_t n, err *e);
 // Reads one message into `in` (cleared first); deadline: clock_mono() ns or 0. An end that closed
 // is ERR_UNAVAILABLE.
 int message_receive(int fd, buf *in, message *m, int64_t deadline, err *e);
+
+// RELAY's body into `out`, as a whole message.
+void message_put_relay(buf *out, int rank, int channel, const void *bytes, size_t n);
 
 // 4 bytes, little-endian.
 void put_u32(void *at, uint32_t value);
@@ -73,17 +88,10 @@ int net_port(int fd);
 // Numeric host of this or the other end of a connection.
 int net_host(int fd, bool peer, char *host, size_t size, err *e);
 
-typedef enum peer_role { PEER_RANK = 'r', PEER_EXECUTOR = 'x' } peer_role;
-// Who called: an executor, or a rank by its number.
-struct peer_id {
-    peer_role role;
-    uint32_t number;
-};
 // The dialling end: proves the secret, and that the driver knows it.
-int peer_introduce(
-    int fd, const char *secret, peer_role role, uint32_t number, int64_t deadline, err *e);
+int peer_introduce(int fd, const char *secret, int64_t deadline, err *e);
 // The driver's end, without blocking: the body of CHALLENGE, then of WELCOME for a HELLO that is
 // right (ERR_UNAUTHORIZED when it is not).
 void peer_challenge(uint8_t nonce[NONCE_SIZE]);
 int peer_check(const char *secret, const uint8_t nonce[NONCE_SIZE], const message *hello,
-    struct peer_id *id, uint8_t welcome[32], err *e);
+    uint8_t welcome[32], err *e);

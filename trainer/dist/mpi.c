@@ -8,12 +8,19 @@
 #include "base/clock.h"
 #include "trainer/dist/comm.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <mpi.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { YIELD_NS = 5000 * 1000, SLEEP_NS = 200 * 1000, CLOCK_EVERY = 32 };
 
@@ -49,14 +56,54 @@ static int wait_for(MPI_Request *request, const char *what, err *e)
     }
 }
 
+static bool is_abstract(int fd)
+{
+    struct sockaddr_un name;
+    socklen_t n = sizeof name;
+    int type = 0;
+    socklen_t type_n = sizeof type;
+    return getsockname(fd, (struct sockaddr *)&name, &n) == 0 && name.sun_family == AF_UNIX &&
+           n > offsetof(struct sockaddr_un, sun_path) && !name.sun_path[0] &&
+           getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_n) == 0 && type == SOCK_DGRAM;
+}
+
+// For shared memory UCX (1.13, uct_mm_iface_create_signal_fd) binds sockets to abstract addresses,
+// to be woken through them. We never sleep in UCX, and any user may send to an abstract address: so
+// they become sockets that have none.
+static void drop_abstract_sockets(void)
+{
+    DIR *fds = opendir("/proc/self/fd");
+    for (struct dirent *entry; fds && (entry = readdir(fds));) {
+        int fd = atoi(entry->d_name);
+        if (!is_abstract(fd))
+            continue;
+        int nameless = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        if (nameless < 0 || dup3(nameless, fd, O_CLOEXEC) < 0)
+            close(fd);
+        if (nameless >= 0)
+            close(nameless);
+    }
+    if (fds)
+        closedir(fds);
+}
+
+static int start_mpi(void)
+{
+    int level = 0;
+    mode_t mask = umask(077); // of shared memory, too
+    int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
+    umask(mask);
+    drop_abstract_sockets();
+    return code;
+}
+
 static int mpi_init(err *e)
 {
     int done = 0;
     MPI_Initialized(&done);
     if (done)
         return 0;
-    int level = 0;
-    if (check(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level), "start", e))
+    if (check(start_mpi(), "start", e))
         return -1;
     // Errors come back as codes instead of ending the process.
     return check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "start", e);

@@ -11,13 +11,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { STRANGERS_MAX = 64, LINE_MAX_BYTES = 1 << 16, READ_SIZE = 1 << 16 };
+enum { STRANGERS_MAX = 64, READ_SIZE = 1 << 16 };
 static const int64_t STRANGER_PATIENCE = 10 * CLOCK_SEC; // to prove the secret
 
 static struct peer *peer_add(driver *d, int fd)
 {
     struct peer *p = mem_alloc(sizeof *p);
-    *p = (struct peer){.fd = fd, .rank = -1, .deadline = clock_mono() + STRANGER_PATIENCE};
+    *p = (struct peer){.fd = fd, .deadline = clock_mono() + STRANGER_PATIENCE};
     d->peers = mem_resize(d->peers, d->n + 1, sizeof *d->peers);
     d->peers[d->n++] = p;
     return p;
@@ -28,8 +28,6 @@ void peers_remove(driver *d, size_t i)
     struct peer *p = d->peers[i];
     close(p->fd);
     buf_done(&p->in);
-    buf_done(&p->lines[0]);
-    buf_done(&p->lines[1]);
     free(p);
     d->peers[i] = d->peers[--d->n];
 }
@@ -68,166 +66,58 @@ void peers_accept(driver *d)
         peers_remove(d, d->n - 1);
 }
 
-int run_fail(struct run *r, const err *why)
-{
-    if (!r->failed)
-        r->why = *why;
-    r->failed = true;
-    return -1;
-}
-
-static void show_line(struct run *r, int rank, int stream, const char *line, size_t n)
-{
-    AUTO_BUF tagged = {0};
-    buf_fmt(&tagged, "[1,%d]<%s>:", rank, stream == 1 ? "stdout" : "stderr");
-    buf_add(&tagged, line, n);
-    buf_char(&tagged, '\n');
-    r->job->sink.text(r->job->sink.ctx, stream, tagged.data, tagged.len);
-}
-
-// Lines stay whole, so that ranks that print at the same time do not mix.
-static void show_text(struct run *r, struct peer *p, int stream, const char *bytes, size_t n)
-{
-    buf *lines = &p->lines[stream - 1];
-    buf_add(lines, bytes, n);
-    size_t shown = 0;
-    for (const char *end; (end = memchr(lines->data + shown, '\n', lines->len - shown));) {
-        size_t length = (size_t)(end - lines->data) - shown;
-        show_line(r, p->rank, stream, lines->data + shown, length);
-        shown += length + 1;
-    }
-    buf_consume(lines, shown);
-    if (lines->len > LINE_MAX_BYTES) {
-        show_line(r, p->rank, stream, lines->data, lines->len);
-        buf_clear(lines);
-    }
-}
-
-static void show_rest(struct run *r, struct peer *p)
-{
-    for (int stream = 1; stream <= 2; stream++) {
-        buf *lines = &p->lines[stream - 1];
-        if (lines->len)
-            show_line(r, p->rank, stream, lines->data, lines->len);
-        buf_clear(lines);
-    }
-}
-
-static bool rank_is_there(const driver *d, uint32_t rank)
-{
-    for (size_t i = 0; i < d->n; i++) {
-        if (d->peers[i]->state == RANK && d->peers[i]->rank == (int)rank)
-            return true;
-    }
-    return false;
-}
-
-// A rank has proved the secret: it gets its place and the function.
-static int welcome_rank(driver *d, struct peer *p, const struct peer_id *id, err *e)
-{
-    struct run *r = d->run;
-    uint32_t rank = id->number;
-    if (!r || rank >= (uint32_t)r->job->np || rank_is_there(d, rank))
-        return err_set(e, ERR_INVALID, "rank %u called, but is not awaited", rank);
-    p->rank = (int)rank;
-    p->state = RANK;
-    struct place place =
-        place_of((int)rank, r->job->np, d->options.executors ? d->options.slots : 0,
-            d->options.executors ? d->options.slots : d->options.cores);
-    buf body = {0};
-    buf_reserve(&body, PLACE_SIZE + r->job->function_n);
-    place_put(&place, body.data);
-    body.len = PLACE_SIZE;
-    buf_add(&body, r->job->function, r->job->function_n);
-    int result = message_send(p->fd, MESSAGE_JOB, body.data, body.len, e);
-    buf_done(&body);
-    r->started++;
-    return result;
-}
-
 static int hear_stranger(driver *d, struct peer *p, const message *m, err *e)
 {
-    struct peer_id id;
     uint8_t welcome[32];
-    if (peer_check(d->secret, p->nonce, m, &id, welcome, e) ||
+    if (peer_check(d->secret, p->nonce, m, welcome, e) ||
         message_send(p->fd, MESSAGE_WELCOME, welcome, sizeof welcome, e))
         return -1;
-    if (id.role == PEER_RANK)
-        return welcome_rank(d, p, &id, e);
     if (peers_count(d, EXECUTOR) >= (size_t)d->options.executors)
         return err_set(e, ERR_INVALID, "more executors called than are awaited");
     p->state = EXECUTOR;
     return net_host(p->fd, true, p->host, sizeof p->host, e);
 }
 
-static void rank_failed(struct run *r, struct peer *p, const message *m)
+// The rank at the start of a message, which must be one of the executor's; -1 when it is not.
+static int rank_of(const struct run *r, const struct peer *p, const message *m)
 {
-    if (r->failed || r->lost.len) // a rank that lost its peer is not the cause
-        return;
-    r->result->failed_rank = p->rank;
-    buf_add(&r->result->failure, m->body, m->n);
-    const char *end = memchr(m->body, '\n', m->n);
-    int length = (int)(end ? end - m->body : (ptrdiff_t)m->n);
-    RUN_FAIL(r, ERR_FAILED, "rank %d failed: %.*s", p->rank, length, m->body);
-}
-
-static int hear_rank(struct run *r, struct peer *p, const message *m, err *e)
-{
-    switch (m->kind) {
-    case MESSAGE_STDOUT:
-    case MESSAGE_STDERR:
-        show_text(r, p, m->kind == MESSAGE_STDOUT ? 1 : 2, m->body, m->n);
-        return 0;
-    case MESSAGE_EVENT:
-        r->job->sink.event(r->job->sink.ctx, p->rank, m->body, m->n);
-        return 0;
-    case MESSAGE_RESULT:
-        show_rest(r, p);
-        if (p->done)
-            return err_set(e, ERR_INVALID, "rank %d sent a second result", p->rank);
-        buf_add(&r->result->results[p->rank], m->body, m->n);
-        p->done = true;
-        r->finished++;
-        return 0;
-    case MESSAGE_FAILURE:
-        show_rest(r, p);
-        rank_failed(r, p, m);
-        return 0;
-    case MESSAGE_EXIT:
-        show_rest(r, p);
-        r->result->exit_code = m->n == 4 ? (int)get_u32(m->body) : 1;
-        RUN_FAIL(r, ERR_FAILED, "rank %d called os.exit(%d)", p->rank, r->result->exit_code);
-        return 0;
-    default:
-        return err_set(e, ERR_INVALID, "rank %d sent %s, which is not for ranks", p->rank,
-            message_name(m->kind));
-    }
+    uint32_t rank = m->n >= 4 && r ? get_u32(m->body) : UINT32_MAX;
+    return r && rank < (uint32_t)r->job->np && r->ranks[rank].host == p ? (int)rank : -1;
 }
 
 static int hear_executor(struct run *r, struct peer *p, const message *m, err *e)
 {
-    if (m->kind != MESSAGE_RAN || m->n != 4)
-        return err_set(e, ERR_INVALID, "executor %s sent %s, which is not for executors", p->host,
-            message_name(m->kind));
-    p->busy = false;
-    int code = (int)get_u32(m->body);
-    if (code && r && r->started < r->job->np)
-        RUN_FAIL(r, ERR_FAILED,
-            "executor %s could not start its ranks: hydra_pmi_proxy ended with exit code %d",
-            p->host, code);
-    return 0;
+    int rank = rank_of(r, p, m);
+    switch (m->kind) {
+    case MESSAGE_RELAY:
+        if (rank < 0 || m->n < RELAY_HEADER || (uint8_t)m->body[4] >= CHANNELS)
+            break;
+        ranks_hear(r, rank, (enum channel)m->body[4], m->body + RELAY_HEADER, m->n - RELAY_HEADER);
+        return 0;
+    case MESSAGE_GONE:
+        if (rank < 0 || m->n != 8)
+            break;
+        ranks_gone(r, rank, (int)get_u32(m->body + 4));
+        return 0;
+    case MESSAGE_RAN:
+        p->busy = false;
+        return 0;
+    case MESSAGE_REFUSED:
+        p->busy = false;
+        if (r)
+            RUN_FAIL(r, ERR_FAILED, "executor %s could not start its ranks: %.*s", p->host,
+                (int)m->n, m->body);
+        return 0;
+    default:
+        break;
+    }
+    return err_set(e, ERR_INVALID, "executor %s sent a %s that makes no sense", p->host,
+        message_name(m->kind));
 }
 
 static int hear(driver *d, struct peer *p, const message *m, err *e)
 {
-    switch (p->state) {
-    case STRANGER:
-        return hear_stranger(d, p, m, e);
-    case RANK:
-        return hear_rank(d->run, p, m, e);
-    default:
-        return hear_executor(d->run, p, m, e);
-    }
+    return p->state == STRANGER ? hear_stranger(d, p, m, e) : hear_executor(d->run, p, m, e);
 }
 
 static int read_peer(driver *d, struct peer *p, err *e)
@@ -257,38 +147,35 @@ static int read_peer(driver *d, struct peer *p, err *e)
     return 0;
 }
 
-// Hydra ends all ranks when one has gone, so those that are missed later are not the cause; of
-// those that are missed at once nobody knows.
-static void rank_lost(driver *d, struct run *r, int rank)
+// Its ranks are gone with it.
+static void executor_gone(struct run *r, const struct peer *p, const err *why)
 {
-    if (r->lost.len && r->lost_look != d->looks)
-        return;
-    buf_fmt(&r->lost, "%s%d", r->lost.len ? " or " : "", rank);
-    r->lost_at = clock_mono();
-    r->lost_look = d->looks;
-}
-
-// A peer that is gone: a stranger does not matter, a rank may have done its part.
-static void peer_gone(driver *d, size_t i, const err *why)
-{
-    struct peer gone = *d->peers[i];
-    struct run *r = d->run;
-    if (gone.state == RANK && r)
-        show_rest(r, d->peers[i]);
-    peers_remove(d, i);
-    if (!r || r->failed)
-        return;
-    if (gone.state == RANK && !gone.done) {
-        if (why->code != ERR_UNAVAILABLE)
-            RUN_FAIL(r, why->code, "lost rank %d: %s", gone.rank, why->text);
-        else
-            rank_lost(d, r, gone.rank);
+    bool mattered = false;
+    for (int i = 0; i < r->job->np; i++) {
+        struct rank *k = &r->ranks[i];
+        mattered |= k->host == p && !k->done;
+        if (k->host == p && !k->gone) {
+            k->gone = true;
+            k->host = NULL;
+            r->gone++;
+        }
     }
-    if (gone.state == EXECUTOR && r->finished < r->job->np)
+    if (mattered && why->code == ERR_UNAVAILABLE)
         RUN_FAIL(r, ERR_UNAVAILABLE,
             "executor %s was lost: its connection has ended. Look at its log, and at what "
             "happened to its pod",
-            gone.host);
+            p->host);
+    else if (mattered)
+        run_fail(r, why);
+}
+
+// A peer that is gone: a stranger does not matter, an executor may have done its part.
+static void peer_gone(driver *d, size_t i, const err *why)
+{
+    const struct peer *p = d->peers[i];
+    if (p->state == EXECUTOR && d->run)
+        executor_gone(d->run, p, why);
+    peers_remove(d, i);
 }
 
 void peers_read(driver *d, size_t i)

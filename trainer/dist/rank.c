@@ -5,6 +5,7 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -26,18 +27,37 @@ static void link_free(rank_link *l)
     free(l);
 }
 
-rank_link *rank_open(const char *address, const char *secret, int number, err *e)
+static pid_t starter;
+
+// Who started us is gone (PR_SET_PDEATHSIG): our own children must not outlive it either.
+static void on_term(int number)
+{
+    if (getppid() != starter)
+        kill(0, SIGKILL);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static int watch_starter(err *e)
+{
+    struct sigaction action = {.sa_handler = on_term};
+    starter = getppid();
+    return sigaction(SIGTERM, &action, NULL) ? err_errno(e, errno, "cannot watch the driver") : 0;
+}
+
+rank_link *rank_open(int fd, err *e)
 {
     rank_link *l = mem_alloc(sizeof *l);
     pthread_mutex_init(&l->sending, NULL);
-    l->fd = net_dial(address, e);
-    if (l->fd < 0 ||
-        peer_introduce(l->fd, secret, PEER_RANK, (uint32_t)number, clock_mono() + PATIENCE, e)) {
-        err_wrap(e, "rank %d", number);
-        link_free(l);
-        return NULL;
+    l->fd = fd;
+    if (fcntl(fd, F_SETFD, FD_CLOEXEC)) {
+        err_set(e, ERR_USAGE, "--rank is for ranks that a driver starts");
+        l->fd = -1;
+    } else if (watch_starter(e) == 0 && rank_send(l, MESSAGE_READY, NULL, 0, e) == 0) {
+        return l;
     }
-    return l;
+    link_free(l);
+    return NULL;
 }
 
 int rank_job(rank_link *l, struct place *place, const void **function, size_t *n, err *e)
@@ -54,7 +74,8 @@ int rank_job(rank_link *l, struct place *place, const void **function, size_t *n
     return 0;
 }
 
-// The driver says nothing more but STOP: all is well, or decided. Without a word it is gone.
+// The driver says nothing more but STOP: all is well, or decided. Without a word it is gone, or the
+// executor is, and so is everything that this rank has started.
 static void *watch(void *arg)
 {
     char byte;
@@ -62,7 +83,9 @@ static void *watch(void *arg)
     do {
         n = read(((rank_link *)arg)->fd, &byte, 1);
     } while (n < 0 && errno == EINTR);
-    _exit(n == 1 ? 0 : 1);
+    if (n != 1)
+        kill(0, SIGKILL);
+    _exit(0);
 }
 
 int rank_watch(rank_link *l, err *e)

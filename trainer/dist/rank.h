@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A rank's side: it calls the driver, gets its place and its function, and sends what it has to
-// say. The link is owned by who opened it; rank_send may be called from any thread.
+// A rank's side: over a descriptor that it inherits it gets its place and its function, and sends
+// what it has to say. The link is owned by who opened it; rank_send may be called from any thread.
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -9,8 +9,9 @@
 
 typedef struct rank_link rank_link;
 
-// Calls "HOST:PORT" as rank `number` of what the launcher started; both sides prove the secret.
-rank_link *rank_open(const char *address, const char *secret, int number, err *e);
+// Says over the descriptor, which it takes, that this rank runs. From now on SIGTERM from a starter
+// that is gone ends the whole process group.
+rank_link *rank_open(int fd, err *e);
 // Waits for the place and the function; its bytes stay the link's.
 int rank_job(rank_link *l, struct place *place, const void **function, size_t *n, err *e);
 // From now on this process ends at once when the driver says so, or is gone.

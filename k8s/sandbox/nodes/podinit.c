@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/spawn.h"
 #include "base/str.h"
 
 #include <dirent.h>
@@ -145,23 +146,26 @@ static void kill_descendants(void)
 // which is also what the sandbox's death sends, ends everything.
 _Noreturn static void guard(char **command)
 {
-    sigset_t signals, before;
+    static const struct spawn_fd standard[] = {{0, 0}, {1, 1}, {2, 2}};
+    struct spawn_spec spec = {.argv = (const char *const *)command,
+        .fds = standard,
+        .fd_n = ARRAY_LEN(standard),
+        .place = SPAWN_HERE,
+        .death_signal = SIGKILL};
+    sigset_t signals;
+    pid_t child;
+    err e = {0};
     sigemptyset(&signals);
     sigaddset(&signals, SIGCHLD);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGHUP);
-    sigprocmask(SIG_BLOCK, &signals, &before);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     prctl(PR_SET_PDEATHSIG, SIGHUP);
-    pid_t child = fork();
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        sigprocmask(SIG_SETMASK, &before, NULL);
-        execvp(command[0], command);
-        _exit(errno == ENOENT ? 127 : 126);
-    }
+    if (spawn(&spec, &child, &e) < 0)
+        _exit(e.code == ERR_NOT_FOUND ? 127 : 126);
     int status = 0;
-    for (bool running = child > 0; running;) {
+    for (bool running = true; running;) {
         int signum = sigwaitinfo(&signals, NULL);
         if (signum == SIGTERM)
             kill(child, SIGTERM);

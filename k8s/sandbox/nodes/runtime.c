@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/spawn.h"
 #include "base/str.h"
 #include "k8s/image/unpack.h"
 
@@ -19,17 +20,12 @@
 // 0 when the command exits with 0; its output is dropped.
 static int try_command(const char *const *argv)
 {
-    pid_t child = fork();
-    if (child == 0) {
-        int null = open("/dev/null", O_RDWR);
-        dup2(null, 0);
-        dup2(null, 1);
-        dup2(null, 2);
-        execv(argv[0], (char *const *)argv);
-        _exit(127);
-    }
+    struct spawn_spec spec = {.argv = argv, .place = SPAWN_GROUP, .death_signal = SIGKILL};
+    pid_t child;
     int status = -1;
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    if (spawn(&spec, &child, NULL) < 0)
+        return -1;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     return status;
 }

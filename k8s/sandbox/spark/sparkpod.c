@@ -289,7 +289,6 @@ cJSON *spark_driver_pod(const cJSON *app, const struct spark_launch *l, err *e)
         add_env(env, "FIRESTEEL_DRIVER_BIND", "127.0.0.1");
         add_env_int(env, "FIRESTEEL_DRIVER_PORT", l->port);
         add_env(env, "FIRESTEEL_EVENTS", "stdout");
-        add_env(env, "MPIR_CVAR_NOLOCAL", "1"); // each pod has a /dev/shm of its own
         add_env_from(env, "FIRESTEEL_SECRET", "secretKeyRef", l->secret, "secret");
     } else {
         add_env(env, "SPARK_LOCAL_IP", "127.0.0.1"); // else it listens to the network
@@ -316,7 +315,6 @@ cJSON *spark_executor_pod(
     add_env(env, "SPARK_EXECUTOR_ID", number);
     add_env_int(
         env, "SPARK_EXECUTOR_CORES", json_int_or(json_path(app, "spec.executor"), "cores", 1));
-    add_env(env, "MPIR_CVAR_NOLOCAL", "1");
     add_env_from(env, "FIRESTEEL_SECRET", "secretKeyRef", l->secret, "secret");
     add_user_env(env, json_path(app, "spec.executor"));
     return STEAL(pod);

@@ -65,6 +65,20 @@ static void write_file(lua_State *L, execution *x)
     lua_call(L, 3, 0);
 }
 
+// A list, or nil where there is none.
+static void push_words(lua_State *L, char *const *words)
+{
+    if (!words) {
+        lua_pushnil(L);
+        return;
+    }
+    lua_newtable(L);
+    for (lua_Integer i = 0; words[i]; i++) {
+        lua_pushstring(L, words[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+}
+
 static void run_plan(lua_State *L, execution *x)
 {
     const struct plan *p = &x->plan;
@@ -85,7 +99,9 @@ static void run_plan(lua_State *L, execution *x)
     case PLAN_BASH:
         get_hook(L, "bash");
         lua_pushstring(L, p->text);
-        lua_call(L, 1, 0);
+        push_words(L, p->inputs);
+        push_words(L, p->outputs);
+        lua_call(L, 3, 0);
         break;
     }
 }

@@ -23,6 +23,8 @@ execution *execution_new(const notebook *nb, size_t i, err *e)
     turn_init(&x->turn, c->id, 0);
     x->chunk = c->title && *c->title ? mem_strdup(c->title) : str_fmt("cell %zu", i + 1);
     sha256_hex(c->source, strlen(c->source), x->turn.source);
+    x->turn.title = x->chunk;
+    x->turn.captured = x->plan.capture && *x->plan.capture;
     x->timeout_ns = c->options.timeout_ns;
     x->turn.declared = gate_declared(c->options.effects);
     return x;

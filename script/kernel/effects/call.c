@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "script/protocol/message.h"
 
+#include <stdio.h>
 #include <string.h>
 
 // An event of the ledger about an entry.
@@ -41,6 +42,9 @@ static int record_intent(struct call *c, const struct binding *b, err *e)
     json_set_str(event, "arguments", entry->arguments);
     json_set_str(event, "what", entry->what);
     json_set_bool(event, "undo", b->undo != NULL);
+    json_set_bool(event, "announces", b->announces);
+    if (entry->mark != entry->number)
+        json_set_int(event, "mark", entry->mark);
     return record(c->effects, event, e);
 }
 
@@ -66,12 +70,18 @@ static bool is_uncertain(const err *e)
            e->code == ERR_IO;
 }
 
-static void record_failure(struct call *c, const err *why)
+// What has been announced and not taken back may be there, whatever the error says.
+static bool is_open(const struct call *c, const struct binding *b, const err *why)
 {
-    if (c->entry->undoable && is_uncertain(why))
-        return;
-    entry_set_failed(c->effects->ledger, c->entry);
-    cJSON *event = ledger_event(c->entry, "failed");
+    return c->entry->made || (b->verify && !b->announces && is_uncertain(why));
+}
+
+static void record_failure(struct call *c, const struct binding *b, const err *why)
+{
+    bool open = is_open(c, b, why);
+    if (!open)
+        entry_set_failed(c->effects->ledger, c->entry);
+    cJSON *event = ledger_event(c->entry, open ? "unknown" : "failed");
     json_set_str(event, "message", why->text);
     port_emit(c->effects->spec.port, event);
 }
@@ -143,19 +153,59 @@ int call_local_gate(effects *fx, turn *t, const char *what, err *e)
     return pass_gate(fx, t, EFFECT_LOCAL, &(struct about){.what = (char *)what}, e);
 }
 
-int call_undo(effects *fx, turn *t, struct entry *entry, err *e)
+void remains_done(struct remains *r)
 {
-    struct call c = {.effects = fx, .turn = t, .entry = entry};
+    cJSON_Delete(r->found);
+    free(r->text);
+    *r = (struct remains){0};
+}
+
+// Nothing was announced: was nothing asked for, or did an older kernel not tell?
+static int find_unannounced(const struct entry *entry, struct remains *out, err *e)
+{
+    if (!entry->announces)
+        return err_set(e, ERR_FAILED,
+            "the journal does not tell what it was about to make: look for it by the label "
+            "firesteel/run");
+    out->text = mem_strdup("nothing had been asked for");
+    return 0;
+}
+
+int call_find(effects *fx, turn *t, const struct entry *entry, struct remains *out, err *e)
+{
     const struct binding *b = effects_binding(fx, entry->binding);
+    struct call c = {.effects = fx, .turn = t, .entry = (struct entry *)entry};
     const cJSON *recorded = entry_recorded(entry);
-    int result = 0;
-    if (recorded)
-        result = b->undo(&c, recorded, e);
+    *out = (struct remains){0};
+    int result = recorded ? b->find(&c, recorded, out, e) : find_unannounced(entry, out, e);
+    call_done(&c);
+    if (result < 0)
+        return err_wrap(e, "cannot tell what is left of \"%s\"", entry->what);
+    return 0;
+}
+
+static int settle(effects *fx, struct entry *entry, const char *text, err *e)
+{
+    entry_set_undone(fx->ledger, entry);
+    cJSON *event = ledger_event(entry, "undone");
+    json_set_str(event, "message", text);
+    return record(fx, event, e);
+}
+
+int call_remove(effects *fx, turn *t, struct entry *entry, const struct remains *remains, err *e)
+{
+    if (!remains->found)
+        return settle(fx, entry, remains->text, e);
+    cJSON *event = ledger_event(entry, "removing");
+    json_set_str(event, "message", remains->text);
+    if (record(fx, event, e) < 0)
+        return -1;
+    struct call c = {.effects = fx, .turn = t, .entry = entry};
+    int result = effects_binding(fx, entry->binding)->undo(&c, remains->found, e);
     call_done(&c);
     if (result < 0)
         return err_wrap(e, "cannot remove what is left of \"%s\"", entry->what);
-    entry_set_undone(fx->ledger, entry);
-    return record(fx, ledger_event(entry, "undone"), e);
+    return settle(fx, entry, remains->text, e);
 }
 
 struct cleanup {
@@ -163,19 +213,27 @@ struct cleanup {
     err *e;
 };
 
-static int remove_stale(void *arg, struct entry *entry)
+static int pass_removal(struct cleanup *cleanup, const struct entry *entry, const char *found)
 {
-    struct cleanup *cleanup = arg;
-    effects *fx = cleanup->asker.effects;
-    AUTO_FREE char *what = str_fmt("remove what the run made before (%s)", entry->what);
+    AUTO_FREE char *what = str_fmt("remove what the run made before: %s (%s)", found, entry->what);
     struct gate_request request = {.effect = EFFECT_DESTRUCTIVE,
         .what = what,
         .scope = "what this run made",
         .ask = ask_gate,
         .arg = &cleanup->asker};
-    if (gate_pass(fx->gate, &request, cleanup->e) < 0)
+    return gate_pass(cleanup->asker.effects->gate, &request, cleanup->e);
+}
+
+static int remove_stale(void *arg, struct entry *entry)
+{
+    struct cleanup *cleanup = arg;
+    effects *fx = cleanup->asker.effects;
+    turn *t = cleanup->asker.turn;
+    CLEANUP(remains_done) struct remains remains = {0};
+    if (call_find(fx, t, entry, &remains, cleanup->e) < 0 ||
+        (remains.found && pass_removal(cleanup, entry, remains.text) < 0))
         return -1;
-    return call_undo(fx, cleanup->asker.turn, entry, cleanup->e);
+    return call_remove(fx, t, entry, &remains, cleanup->e);
 }
 
 // From here on effects are done; first goes what is left of those that were not verified.
@@ -185,41 +243,116 @@ static int end_resuming(effects *fx, turn *t, err *e)
     return ledger_each_stale(fx->ledger, remove_stale, &(struct cleanup){{fx, t}, e});
 }
 
-// 1 when the call was found and verified (*result to hand out), 0 when it must be done, -1 on an
-// error.
+static bool is_elsewhere(effect which)
+{
+    return which == EFFECT_CLUSTER || which == EFFECT_DESTRUCTIVE;
+}
+
+static bool is_entry_elsewhere(void *arg, const struct entry *entry)
+{
+    const struct binding *b = effects_binding(arg, entry->binding);
+    return b && is_elsewhere(b->effect);
+}
+
+// Does the cell say, or did it show, that it reaches beyond this machine?
+static bool reaches_elsewhere(const struct call *c)
+{
+    const unsigned elsewhere = 1u << EFFECT_CLUSTER | 1u << EFFECT_DESTRUCTIVE;
+    return (c->turn->declared & elsewhere) ||
+           ledger_any(c->effects->ledger, c->turn->source, is_entry_elsewhere, c->effects);
+}
+
+static int refuse_repeat(const struct call *c, const struct entry *known, err *e)
+{
+    return err_set(e, ERR_REFUSED,
+        "cannot tell whether \"%s\" was done: it declares no inputs= and outputs=, and its cell "
+        "has "
+        "effects on the cluster, so it is not done again by itself; when doing it again is right, "
+        "add --redo \"%s\"",
+        known->what, c->turn->title ? c->turn->title : c->turn->cell);
+}
+
+// Is a result as the journal has the earlier one, which is masked?
+static bool is_as_recorded(const struct call *c, const cJSON *recorded, const cJSON *result)
+{
+    AUTO_JSON *masked = result ? cJSON_Duplicate(result, true) : cJSON_CreateNull();
+    mask_json(port_mask(c->effects->spec.port), masked);
+    return json_equal(masked, recorded);
+}
+
+// Does a known call again, as the same entry. What follows is verified only if nothing has changed.
+static int repeat(
+    struct call *c, const struct binding *b, const cJSON *args, cJSON **result, err *e)
+{
+    struct entry *known = c->entry;
+    if (record(c->effects, ledger_event(known, "again"), e) < 0)
+        return -1;
+    known->fresh = true;
+    c->turn->repeated++;
+    if (b->start(c, args, result, e) < 0) {
+        record_failure(c, b, e);
+        return -1;
+    }
+    bool same = is_as_recorded(c, known->result, *result);
+    if (record_outcome(c, "outcome", *result, e) < 0)
+        return -1;
+    return same || end_resuming(c->effects, c->turn, e) == 0 ? 1 : -1;
+}
+
+// What verify says of a known call; -1 also when there is no telling.
+static int judge(struct call *c, const struct binding *b, const cJSON *args, cJSON **fresh, err *e)
+{
+    const struct entry *known = c->entry;
+    const cJSON *recorded = entry_recorded(known);
+    if (!b->verify || known->failed)
+        return VERDICT_NO;
+    if (!recorded && b->announces) {
+        struct remains none = {0};
+        int found = find_unannounced(known, &none, e);
+        remains_done(&none);
+        return found < 0 ? -1 : VERDICT_NO;
+    }
+    return b->verify(c, args, recorded, fresh, e);
+}
+
+// 1 when the call was found and verified, or repeated (*result to hand out), 0 when it must be
+// done, -1 on an error.
 static int verify_known(struct call *c, const struct binding *b, const cJSON *args,
     struct entry *known, cJSON **result, err *e)
 {
-    if (!b->verify || known->failed)
-        return 0;
     c->entry = known;
     cJSON *fresh = NULL;
-    const cJSON *recorded = known->result ? known->result : NULL;
-    int verified = b->verify(c, args, recorded, &fresh, e);
-    if (verified < 0)
+    int verdict = judge(c, b, args, &fresh, e);
+    if (verdict < 0)
         return err_wrap(e, "cannot tell whether \"%s\" still holds", known->what);
-    // A recorded result with a secret taken out is no result; it needs the one verify has read
-    // anew.
-    if (verified == 0 || (!fresh && (!recorded || known->masked))) {
+    if (verdict == VERDICT_REPEAT && reaches_elsewhere(c) && !c->turn->redo)
+        return refuse_repeat(c, known, e);
+    // A recorded result with a secret taken out is no result: what is local is done again for it.
+    bool whole = fresh || (known->result && !known->masked);
+    if (verdict == VERDICT_YES && !whole)
+        verdict = is_elsewhere(b->effect) ? VERDICT_NO : VERDICT_REPEAT;
+    if (verdict != VERDICT_YES) {
         cJSON_Delete(fresh);
-        return 0;
+        return verdict == VERDICT_REPEAT && known->result ? repeat(c, b, args, result, e) : 0;
     }
-    *result = fresh ? fresh : cJSON_Duplicate(recorded, true);
+    *result = fresh ? fresh : cJSON_Duplicate(known->result, true);
     known->fresh = true;
     c->turn->verified++;
     return record_outcome(c, "verified", *result, e) < 0 ? -1 : 1;
 }
 
+// A refusal ends the resume: a cell that catches it has no further effects.
 static int resume_or_go_on(struct call *c, const struct binding *b, const cJSON *args,
-    const char *hash, cJSON **result, err *e)
+    struct entry *known, cJSON **result, err *e)
 {
-    turn *t = c->turn;
-    struct entry *known = ledger_find(c->effects->ledger, t->source, t->effects, b->name, hash);
+    effects *fx = c->effects;
     int verified = known ? verify_known(c, b, args, known, result, e) : 0;
     c->entry = NULL;
-    if (verified != 0)
-        return verified;
-    return end_resuming(c->effects, t, e);
+    if (verified == 0)
+        verified = end_resuming(fx, c->turn, e);
+    if (verified < 0 && e->code == ERR_REFUSED)
+        fx->halted = *e;
+    return verified;
 }
 
 static int do_effect(struct call *c, const struct binding *b, const cJSON *args, const char *what,
@@ -227,23 +360,41 @@ static int do_effect(struct call *c, const struct binding *b, const cJSON *args,
 {
     effects *fx = c->effects;
     turn *t = c->turn;
+    struct entry *known = NULL;
     char hash[SHA256_HEX];
     arguments_hash(fx, b->name, args, hash);
     t->effects++;
+    if (fx->halted.code)
+        return err_set(e, fx->halted.code, "%s", fx->halted.text);
     if (fx->resuming && !t->is_action) { // an action is nothing that a resumed run repeats
-        int done = resume_or_go_on(c, b, args, hash, result, e);
+        known = ledger_find(fx->ledger, t->source, t->effects, b->name, hash);
+        int done = resume_or_go_on(c, b, args, known, result, e);
         if (done != 0)
             return done < 0 ? -1 : 0;
     }
-    c->entry = ledger_add(
-        fx->ledger, t->source, t->is_action ? 0 : t->effects, b->name, hash, what, b->undo != NULL);
+    c->entry = ledger_add(fx->ledger, t->source, t->is_action ? 0 : t->effects, b->name, hash, what,
+        b->undo != NULL, b->announces);
+    if (known && !known->result) // what its request may still make is this, and not a second one
+        c->entry->mark = known->mark;
     if (record_intent(c, b, e) < 0)
         return -1;
     if (b->start(c, args, result, e) < 0) {
-        record_failure(c, e);
+        record_failure(c, b, e);
         return -1;
     }
     return record_outcome(c, "outcome", *result, e);
+}
+
+// Nothing of this call waits for the cluster now. What place_lost cancelled may wait for other
+// things again, unless the turn has to end.
+static void leave_cluster(struct call *c)
+{
+    turn *t = c->turn;
+    if (t->is_action || !place_left(c->effects->place))
+        return;
+    canceller_reset(t->waits);
+    if (turn_stopped(t) != FAILURE_NONE)
+        canceller_cancel(t->waits);
 }
 
 static int perform(struct call *c, const struct binding *b, const cJSON *args, const char *what,
@@ -253,6 +404,9 @@ static int perform(struct call *c, const struct binding *b, const cJSON *args, c
     *result = NULL;
     int done = b->effect == EFFECT_PURE ? b->start(c, args, result, &why)
                                         : do_effect(c, b, args, what, result, &why);
+    leave_cluster(c);
+    if (c->asked_server && (why.code == ERR_CANCELLED || why.code == ERR_UNAVAILABLE))
+        place_why_lost(c->effects->place, &why); // that is why
     if (c->asked_server && (done == 0 || why.code == ERR_UNAVAILABLE))
         place_heard(c->effects->place, done == 0 ? NULL : &why, clock_wall());
     if (done == 0)
@@ -269,7 +423,10 @@ int call_binding(effects *fx, turn *t, const char *name, const cJSON *args, cJSO
         return err_set(e, ERR_USAGE, "there is no binding \"%s\"", name);
     struct call c = {.effects = fx, .turn = t};
     struct about about = call_about(&c, b, args);
-    int done = pass_gate(fx, t, b->effect, &about, e);
+    leave_cluster(&c); // a question may take long, and is no wait for it
+    int done = c.cluster_lost ? -1 : pass_gate(fx, t, b->effect, &about, e);
+    if (c.cluster_lost) // nobody is asked about what cannot be done
+        place_why_lost(fx->place, e);
     if (done == 0)
         done = perform(&c, b, args, about.what, result, e);
     about_done(&about);
@@ -283,17 +440,70 @@ int call_action(struct call *c, const struct binding *b, const cJSON *args, cons
     return perform(c, b, args, what, result, e);
 }
 
-void call_ledger_partial(call *c, const cJSON *made)
+int call_ledger_partial(call *c, const cJSON *made, err *e)
 {
     struct entry *entry = c->entry;
     if (!entry)
-        return;
+        return 0;
     entry_set_made(
         c->effects->ledger, entry, cJSON_IsNull(made) ? NULL : cJSON_Duplicate(made, true));
     cJSON *event = ledger_event(entry, "partial"), *copy = cJSON_Duplicate(made, true);
     mask_json(port_mask(c->effects->spec.port), copy);
     json_set(event, "made", copy);
-    port_record(c->effects->spec.port, event, NULL);
+    return record(c->effects, event, e);
+}
+
+// What all marks of a run end in: nobody else's do, and the salt cannot be told from it.
+static void run_mark(const effects *fx, char hex[SHA256_HEX])
+{
+    AUTO_FREE char *text = str_fmt("mark %s", fx->salt);
+    sha256_hex(text, strlen(text), hex);
+    hex[16] = '\0';
+}
+
+const char *call_mark(call *c)
+{
+    char hex[SHA256_HEX];
+    if (!c->entry)
+        return NULL;
+    run_mark(c->effects, hex);
+    snprintf(c->mark, sizeof c->mark, "%lld-%s", (long long)c->entry->mark, hex);
+    return c->mark;
+}
+
+bool call_is_marked(call *c, const char *mark)
+{
+    char hex[SHA256_HEX];
+    const char *tail = mark ? strchr(mark, '-') : NULL;
+    run_mark(c->effects, hex);
+    return tail && str_eq(tail + 1, hex);
+}
+
+bool call_changed_later(call *c, const char *uid)
+{
+    return ledger_changed_later(c->effects->ledger, c->entry, uid);
+}
+
+int call_drift(call *c, const cJSON *fields, err *e)
+{
+    bool accepted = c->effects->spec.accept_drift;
+    AUTO_BUF names = {0};
+    const cJSON *field;
+    cJSON_ArrayForEach(field, fields)
+    {
+        buf_fmt(&names, "%s%s", names.len ? ", " : "", field->valuestring);
+    }
+    cJSON *event = ledger_event(c->entry, "drift");
+    json_set(event, "fields", cJSON_Duplicate(fields, true));
+    json_set_bool(event, "accepted", accepted);
+    json_set_str(event, "message", c->entry->what);
+    if (record(c->effects, event, e) < 0)
+        return -1;
+    if (accepted)
+        return 0;
+    return err_set(e, ERR_REFUSED,
+        "it has been changed since: %s; put that back, or go on with it as it is by --accept-drift",
+        buf_cstr(&names));
 }
 
 static void settle_gone(void *arg, struct entry *entry)

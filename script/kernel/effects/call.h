@@ -11,7 +11,9 @@ struct call {
     turn *turn;
     struct entry *entry; // NULL for pure calls
     char **env;          // made on first use
+    char mark[96];       // likewise
     bool asked_server;   // the cluster's, by this call
+    bool cluster_lost;   // it would have
 };
 void call_done(struct call *c);
 
@@ -23,7 +25,11 @@ int call_action(struct call *c, const struct binding *b, const cJSON *args, cons
 // What a call would touch; .what and .context, where one is known, are set. See about_done.
 struct about call_about(struct call *c, const struct binding *b, const cJSON *args);
 void about_done(struct about *about);
-// Removes what an entry tells, and settles it in ledger and journal.
-int call_undo(effects *fx, turn *t, struct entry *entry, err *e);
+// Looks what is left of an entry. Errors: it cannot be told; then the entry stays as it is.
+int call_find(effects *fx, turn *t, const struct entry *entry, struct remains *out, err *e);
+void remains_done(struct remains *r);
+// Removes what call_find found, which it tells in the journal before it does so, and settles the
+// entry. Where nothing was found it only settles it.
+int call_remove(effects *fx, turn *t, struct entry *entry, const struct remains *remains, err *e);
 // Does io.open(…, "w") and its like pass the gate? It has no record: nothing to verify or undo.
 int call_local_gate(effects *fx, turn *t, const char *what, err *e);

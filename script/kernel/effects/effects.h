@@ -37,6 +37,7 @@ struct effects_spec {
     struct call_cluster cluster;
     const char *allow; // "cluster,destructive"; NULL: what is local
     bool headless, sandbox;
+    bool accept_drift; // of objects that a resumed run verifies
 };
 
 typedef struct effects {
@@ -49,7 +50,8 @@ typedef struct effects {
     // The turn's.
     gate *gate;
     char **env;    // of children: the environment, with %env
-    bool resuming; // every effect so far was verified
+    bool resuming; // every effect so far was verified, or repeated with the same result
+    err halted;    // why the resume has stopped: nothing is done any more
 
     // Any thread: they lock inside.
     ledger *ledger;

@@ -43,7 +43,7 @@ void ledger_free(ledger *l)
 }
 
 struct entry *ledger_add(ledger *l, const char *source, int64_t ordinal, const char *binding,
-    const char *arguments, const char *what, bool undoable)
+    const char *arguments, const char *what, bool undoable, bool announces)
 {
     struct entry *e = mem_alloc(sizeof *e);
     *e = (struct entry){.ordinal = ordinal,
@@ -52,9 +52,10 @@ struct entry *ledger_add(ledger *l, const char *source, int64_t ordinal, const c
         .arguments = mem_strdup(arguments),
         .what = mem_strdup(what),
         .undoable = undoable,
+        .announces = announces,
         .fresh = true};
     pthread_mutex_lock(&l->lock);
-    e->number = ++l->last;
+    e->number = e->mark = ++l->last;
     l->entries = mem_resize(l->entries, l->n + 1, sizeof *l->entries);
     l->entries[l->n++] = e;
     pthread_mutex_unlock(&l->lock);
@@ -67,9 +68,10 @@ void ledger_load(
     for (size_t i = 0; i < fold_ledger_count(f); i++) {
         const struct ledger_entry *known = fold_ledger(f, i);
         struct entry *e = ledger_add(l, known->source, known->ordinal, known->binding,
-            known->arguments, known->what, undoable(arg, known->binding));
+            known->arguments, known->what, undoable(arg, known->binding), known->announces);
         e->fresh = false;
         e->number = known->entry;
+        e->mark = known->mark;
         if (known->entry > l->last)
             l->last = known->entry;
         e->result = known->outcome && known->result ? cJSON_Duplicate(known->result, true) : NULL;
@@ -179,10 +181,35 @@ int ledger_each_stale(ledger *l, int (*fn)(void *arg, struct entry *e), void *ar
     return result;
 }
 
+bool ledger_any(
+    ledger *l, const char *source, bool (*is)(void *arg, const struct entry *e), void *arg)
+{
+    bool found = false;
+    pthread_mutex_lock(&l->lock);
+    for (size_t i = 0; !found && i < l->n; i++)
+        found = str_eq(l->entries[i]->source, source) && is(arg, l->entries[i]);
+    pthread_mutex_unlock(&l->lock);
+    return found;
+}
+
 static const char *uid_of(const cJSON *recorded)
 {
     const char *uid = json_str(recorded, "uid");
     return uid ? uid : json_path_str(recorded, "metadata.uid");
+}
+
+bool ledger_changed_later(ledger *l, const struct entry *e, const char *uid)
+{
+    bool found = false;
+    pthread_mutex_lock(&l->lock);
+    for (size_t i = 0; uid && !found && i < l->n; i++) {
+        const cJSON *recorded = entry_recorded(l->entries[i]);
+        found =
+            l->entries[i]->number > e->number &&
+            (str_eq(uid_of(recorded), uid) || str_eq(json_path_str(recorded, "object.uid"), uid));
+    }
+    pthread_mutex_unlock(&l->lock);
+    return found;
 }
 
 void ledger_gone(ledger *l, const char *uid, void (*fn)(void *arg, struct entry *e), void *arg)

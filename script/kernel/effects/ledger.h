@@ -15,14 +15,16 @@
 
 struct entry {
     int64_t number;
-    int64_t ordinal;                           // of the effect call in its cell's execution
+    int64_t mark;    // the number that its things are marked with: of the first that it does again
+    int64_t ordinal; // of the effect call in its cell's execution
     char *source, *binding, *arguments, *what; // as in the event
     cJSON *result;                             // NULL: no outcome
     cJSON *made;                               // so far, when it ended midway; or NULL
     bool masked;                               // result is not what the binding gave
     bool failed, undone;
-    bool undoable; // its binding has an undo
-    bool fresh;    // done or verified since this kernel started
+    bool undoable;  // its binding has an undo
+    bool announces; // its binding did so: without `made` nothing was asked for
+    bool fresh;     // done or verified since this kernel started
 };
 
 typedef struct ledger ledger;
@@ -31,9 +33,9 @@ void ledger_free(ledger *l);
 // Takes over what a journal knows; `undoable` tells of a binding's name.
 void ledger_load(
     ledger *l, const fold *f, bool (*undoable)(void *arg, const char *binding), void *arg);
-// A new entry, numbered and fresh; its strings are copied.
+// A new entry, numbered, marked with its number, and fresh; its strings are copied.
 struct entry *ledger_add(ledger *l, const char *source, int64_t ordinal, const char *binding,
-    const char *arguments, const char *what, bool undoable);
+    const char *arguments, const char *what, bool undoable, bool announces);
 // The entry of the same call in an earlier kernel, not yet verified or done again; NULL if none.
 struct entry *ledger_find(
     ledger *l, const char *source, int64_t ordinal, const char *binding, const char *arguments);
@@ -49,6 +51,11 @@ const cJSON *entry_recorded(const struct entry *e);
 size_t ledger_left(ledger *l);
 // All that is left has gone by itself.
 void ledger_forget_left(ledger *l);
+// Is there an entry of this cell's source of which `is` holds?
+bool ledger_any(
+    ledger *l, const char *source, bool (*is)(void *arg, const struct entry *e), void *arg);
+// Has an entry after this one had to do with the object of this uid?
+bool ledger_changed_later(ledger *l, const struct entry *e, const char *uid);
 // Entries that are left and not fresh, newest first: fn returns 0 to go on. Returns fn's last
 // value.
 int ledger_each_stale(ledger *l, int (*fn)(void *arg, struct entry *e), void *arg);

@@ -15,6 +15,9 @@ struct place {
     cJSON *cluster; // {context, namespace, server}; NULL: not known
     char *away;     // why; NULL: it can be heard
     int64_t heard;  // wall ns, 0: never
+    bool lost;      // away for good
+    turn *waits;    // the Lua thread's, which may wait for it; NULL: none does
+    bool cancelled; // what that one waits for
 };
 
 place *place_new(effects *fx)
@@ -86,11 +89,59 @@ void place_find(place *p)
     emit(p, event);
 }
 
+void place_lost(place *p, const char *why)
+{
+    pthread_mutex_lock(&p->lock);
+    p->lost = true;
+    free(p->away);
+    p->away = mem_strdup(why);
+    p->cancelled = p->waits != NULL;
+    if (p->waits)
+        canceller_cancel(p->waits->waits);
+    cJSON *event = event_of(p);
+    pthread_mutex_unlock(&p->lock);
+    emit(p, event);
+}
+
+static bool say_lost(const place *p, err *e)
+{
+    if (p->lost)
+        err_set(e, ERR_FAILED, "%s", p->away);
+    return p->lost;
+}
+
+void place_why_lost(place *p, err *why)
+{
+    pthread_mutex_lock(&p->lock);
+    say_lost(p, why);
+    pthread_mutex_unlock(&p->lock);
+}
+
+int place_reach(place *p, turn *t, err *e)
+{
+    pthread_mutex_lock(&p->lock);
+    if (!t->is_action)
+        p->waits = t;
+    bool lost = say_lost(p, e);
+    pthread_mutex_unlock(&p->lock);
+    return lost ? -1 : 0;
+}
+
+bool place_left(place *p)
+{
+    pthread_mutex_lock(&p->lock);
+    bool cancelled = p->cancelled;
+    p->waits = NULL;
+    p->cancelled = false;
+    pthread_mutex_unlock(&p->lock);
+    return cancelled;
+}
+
 void place_heard(place *p, const err *away, int64_t heard_wall)
 {
     bool is_away = away && away->code != ERR_NONE;
     pthread_mutex_lock(&p->lock);
-    bool changed = is_away != (p->away != NULL);
+    bool changed = !p->lost && is_away != (p->away != NULL);
     if (heard_wall > p->heard)
         p->heard = heard_wall;
     if (changed) {

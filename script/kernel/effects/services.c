@@ -50,6 +50,16 @@ const char *call_run(call *c)
     return c->effects->run;
 }
 
+bool call_is_hidden(const char *text)
+{
+    return strstr(text, MASK_TEXT) != NULL;
+}
+
+bool call_is_captured(call *c)
+{
+    return c->turn->captured;
+}
+
 const struct call_paths *call_paths(call *c)
 {
     return &c->effects->spec.paths;
@@ -152,6 +162,12 @@ display *call_display(call *c, cJSON *data, bool live)
 display *call_log(call *c, const char *title, err *e)
 {
     return displays_add_log(c->effects->spec.displays, c->turn->cell, title, e);
+}
+
+int call_reach_cluster(call *c, err *e)
+{
+    c->cluster_lost = place_reach(c->effects->place, c->turn, e) < 0;
+    return c->cluster_lost ? -1 : 0;
 }
 
 void call_asks_server(call *c, bool does)

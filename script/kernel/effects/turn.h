@@ -31,6 +31,7 @@ const char *failure_name(enum failure f);
 int failure_exit(enum failure f);
 
 typedef struct turn {
+    const char *title;  // the cell's, for messages; borrowed, NULL: it has none
     char *cell;         // below which what it says goes; "": no cell
     int64_t deadline;   // mono ns, 0: none
     canceller *waits;   // what it waits for ends with it
@@ -41,8 +42,11 @@ typedef struct turn {
     // Of a cell's; the thread that does it counts.
     char source[65];   // SHA-256 of the cell's source; "": it is no cell's
     unsigned declared; // effects that it declares, as bits; 0: it declares none
+    bool redo;         // what cannot be verified may be done again, though it reaches elsewhere
+    bool captured;     // what it prints goes to a variable
     int64_t effects;   // effect calls so far
     int64_t verified;  // of these, how many were verified instead of done
+    int64_t repeated;  // and how many were done again, for want of something to verify
 } turn;
 
 void turn_init(turn *t, const char *cell, int64_t deadline);

@@ -15,7 +15,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LEAVINGS_MAX = 4 };
+enum {
+    LEAVINGS_MAX = 8,
+    FIRST_PAUSE_MS =
+        1, // between two looks at what is left; each is twice as long as the one before
+    LAST_PAUSE_MS = 256,
+    PATIENCE_MS = 5000, // for what does not end though it is killed
+    FOREIGN_MS = 1000,  // for what we may not kill
+};
 
 // What kernel and guard share: the kernel writes, the guard reads when the kernel has ended.
 static struct shared {
@@ -41,47 +48,83 @@ static void install_handlers(void)
     sigaction(SIGHUP, &action, NULL);
 }
 
-// The parent of a process from /proc/PID/stat, -1 when it is gone. The name in parentheses may hold
-// anything, so what counts starts after the last ')'.
-static pid_t parent_of(const char *pid)
+// What /proc/PID/stat tells. The name in parentheses may hold anything, so what counts starts after
+// the last ')'.
+struct process {
+    char name[64];
+    char state;
+    pid_t parent;
+};
+
+static bool look_at(const char *pid, struct process *p)
 {
     char path[64], text[512];
     snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
     FILE *f = fopen(path, "re");
     if (!f)
-        return -1;
+        return false;
     size_t n = fread(text, 1, sizeof text - 1, f);
     fclose(f);
     text[n] = '\0';
-    const char *end = strrchr(text, ')');
-    int parent;
-    return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : -1;
+    char *name = strchr(text, '('), *end = strrchr(text, ')');
+    if (!name || !end || sscanf(end + 1, " %c %d", &p->state, &p->parent) != 2)
+        return false;
+    snprintf(p->name, sizeof p->name, "%.*s", (int)(end - name - 1), name + 1);
+    return true;
 }
 
-static void kill_children(void)
+static bool kill_child(pid_t pid, const struct process *p)
 {
-    DIR *proc = opendir("/proc");
-    if (!proc)
-        return;
-    pid_t self = getpid();
-    for (struct dirent *d; (d = readdir(proc));)
-        if (d->d_name[0] >= '1' && d->d_name[0] <= '9' && parent_of(d->d_name) == self)
-            kill((pid_t)atoi(d->d_name), SIGKILL);
-    closedir(proc);
+    return kill(pid, SIGKILL) == 0;
 }
 
-// A killed child's own children come to us as it dies, so this goes on until there is none.
+static bool name_child(pid_t pid, const struct process *p)
+{
+    if (p->state == 'Z')
+        return false;
+    fprintf(
+        stderr, "firesteel: process %d (%s) could not be ended; it goes on\n", (int)pid, p->name);
+    return true;
+}
+
+// Returns for how many fn was true.
+static int each_child(bool (*fn)(pid_t pid, const struct process *p))
+{
+    int n = 0;
+    DIR *proc = opendir("/proc");
+    pid_t self = getpid();
+    struct process p;
+    for (struct dirent *d; proc && (d = readdir(proc));)
+        if (d->d_name[0] >= '1' && d->d_name[0] <= '9' && look_at(d->d_name, &p) &&
+            p.parent == self)
+            n += fn((pid_t)atoi(d->d_name), &p);
+    if (proc)
+        closedir(proc);
+    return n;
+}
+
+// false: there is none left.
+static bool reap(void)
+{
+    pid_t pid;
+    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+        ;
+    return pid == 0;
+}
+
+// A killed child's own children come to us as it dies, so this goes on until there is none; or
+// until what is left is not ours to kill.
 static void end_descendants(void)
 {
-    for (;;) {
-        kill_children();
-        pid_t pid;
-        while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
-            ;
-        if (pid < 0 && errno == ECHILD)
+    int pause = FIRST_PAUSE_MS, patience = PATIENCE_MS;
+    for (int waited = 0; waited < patience; waited += pause) {
+        patience = each_child(kill_child) ? PATIENCE_MS : FOREIGN_MS;
+        if (!reap())
             return;
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        pause = pause < LAST_PAUSE_MS ? pause * 2 : pause;
+        nanosleep(&(struct timespec){.tv_nsec = pause * 1000000L}, NULL);
     }
+    each_child(name_child);
 }
 
 // Reaps orphans while the kernel lives; returns the kernel's status.

@@ -16,9 +16,10 @@ enum {
 
 // Forks. Returns 0 in the kernel, in every new one after a restart again; `note` is what the kernel
 // before it left with guard_leave_note, "" for the first. The guard itself does not return: it
-// exits with the kernel's code (128 + n for signal n) when no process of it is left. It passes on
-// INT, TERM and HUP. Descriptors that are open now stay open in the guard, for a kernel after a
-// restart.
+// exits with the kernel's code (128 + n for signal n) when no process of it is left, or when what
+// is left cannot be ended (another user's, by a set-user-ID program): it names those and leaves
+// after a few seconds. It passes on INT, TERM and HUP. Descriptors that are open now stay open in
+// the guard, for a kernel after a restart.
 int guard_start(const char **note, err *e);
 // From the kernel: what the next one is to find.
 void guard_leave_note(const char *text);

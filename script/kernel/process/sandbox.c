@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/loop/child.h"
 #include "base/mem.h"
-#include "base/path.h"
+#include "base/owner.h"
 #include "base/str.h"
 #include "script/kernel/process/guard.h"
 
@@ -17,11 +17,13 @@ enum { NOTIFY_FD = 3, STOP_MS = 5000 };
 struct sandbox {
     child *child;
     char *dir; // its private files, removed at the end
+    int owner; // of dir
     buf notice, last_words;
     bool is_ready, ended;
-    void (*ready)(void *arg, const char *kubeconfig, const err *why);
+    const struct sandbox_ops *ops;
+    void *arg; // of ops
     void (*stopped)(void *arg);
-    void *arg; // of whichever is to be called next
+    void *stopped_arg;
     loop_timer *patience;
 };
 
@@ -37,7 +39,7 @@ static void on_notice(struct sandbox *s)
     s->is_ready = true;
     if (!kubeconfig)
         err_set(&e, ERR_FAILED, "the sandbox did not say where its kubeconfig is");
-    s->ready(s->arg, kubeconfig, kubeconfig ? NULL : &e);
+    s->ops->ready(s->arg, kubeconfig, kubeconfig ? NULL : &e);
 }
 
 static void on_output(void *arg, int fd, const char *bytes, size_t n)
@@ -57,9 +59,19 @@ static void destroy(struct sandbox *s)
     buf_done(&s->notice);
     buf_done(&s->last_words);
     if (s->dir)
-        path_remove(s->dir, NULL);
+        owner_remove(s->dir, &s->owner);
     free(s->dir);
     free(s);
+}
+
+static void tell_death(struct sandbox *s, int code, int signum)
+{
+    err e = {0};
+    AUTO_FREE char *how =
+        signum ? str_fmt("killed by signal %d", signum) : str_fmt("its exit code was %d", code);
+    err_set(&e, ERR_FAILED,
+        "the private sandbox of this run has died (%s), with all that was in it", how);
+    s->ops->died(s->arg, &e);
 }
 
 static void on_exited(void *arg, int code, int signum)
@@ -68,7 +80,7 @@ static void on_exited(void *arg, int code, int signum)
     s->ended = true;
     if (s->stopped) {
         void (*stopped)(void *arg) = s->stopped;
-        void *stopped_arg = s->arg;
+        void *stopped_arg = s->stopped_arg;
         destroy(s);
         stopped(stopped_arg);
     } else if (!s->is_ready) {
@@ -77,7 +89,9 @@ static void on_exited(void *arg, int code, int signum)
         err e = {0};
         err_set(
             &e, ERR_FAILED, "the sandbox could not start: %s", *words ? words : "it said nothing");
-        s->ready(s->arg, NULL, &e);
+        s->ops->ready(s->arg, NULL, &e);
+    } else {
+        tell_death(s, code, signum);
     }
 }
 
@@ -87,21 +101,35 @@ static void on_patience(void *arg)
     child_kill(s->child, SIGKILL);
 }
 
-static const struct child_ops ops = {.output = on_output, .exited = on_exited};
+static const struct child_ops process_ops = {.output = on_output, .exited = on_exited};
 
-struct sandbox *sandbox_start(const struct sandbox_spec *spec,
-    void (*ready)(void *arg, const char *kubeconfig, const err *why), void *arg, err *e)
+// Ours, and our guard's to remove; if both are killed it is swept by who comes next.
+static int make_folder(struct sandbox *s, const char *runtime, err *e)
+{
+    s->dir = owner_make_folder(runtime, "sandbox-", &s->owner, e);
+    if (!s->dir)
+        return -1;
+    AUTO_FREE char *owner = owner_file(s->dir);
+    guard_remove_at_end(owner);
+    guard_remove_at_end(s->dir);
+    return 0;
+}
+
+struct sandbox *sandbox_start(
+    const struct sandbox_spec *spec, const struct sandbox_ops *ops, void *arg, err *e)
 {
     struct sandbox *s = mem_alloc(sizeof *s);
-    s->ready = ready;
+    s->ops = ops;
     s->arg = arg;
-    s->dir = path_make_temp("/tmp", "firesteel-sandbox-", e);
-    if (s->dir)
-        guard_remove_at_end(s->dir);
+    s->owner = -1;
+    if (make_folder(s, spec->runtime, e) < 0) {
+        destroy(s);
+        return NULL;
+    }
     const char *argv[] = {spec->program, "--private", "--dir", s->dir, "--images", spec->images,
         "--notify-fd", "3", NULL};
     struct child_spec how = {.argv = argv, .env = spec->env, .extra_fd = NOTIFY_FD};
-    s->child = s->dir && spec->images ? child_spawn(spec->loop, &how, &ops, s, e) : NULL;
+    s->child = spec->images ? child_spawn(spec->loop, &how, &process_ops, s, e) : NULL;
     if (s->child) {
         s->patience = loop_timer_new(spec->loop, on_patience, s);
         return s;
@@ -119,7 +147,7 @@ void sandbox_stop(struct sandbox *s, void (*stopped)(void *arg), void *arg)
         return;
     }
     s->stopped = stopped;
-    s->arg = arg;
+    s->stopped_arg = arg;
     child_kill(s->child, SIGTERM);
     loop_timer_start(s->patience, STOP_MS, 0);
 }

@@ -8,11 +8,15 @@ struct sandbox;
 struct sandbox_spec { // borrowed for the time of the call
     loop *loop;
     const char *program, *images; // firesteel-sandbox; the local image store
+    const char *runtime;          // folder for its own
     const char *const *env;
 };
-// Starts it. ready(arg, kubeconfig, NULL) follows, or ready(arg, NULL, why). If it ends after that,
-// what uses it says so.
-struct sandbox *sandbox_start(const struct sandbox_spec *spec,
-    void (*ready)(void *arg, const char *kubeconfig, const err *why), void *arg, err *e);
+struct sandbox_ops {
+    void (*ready)(void *arg, const char *kubeconfig, const err *why); // why: it could not start
+    void (*died)(void *arg, const err *why); // after it was ready, without being stopped
+};
+// Starts it, in a folder of its own below spec->runtime.
+struct sandbox *sandbox_start(
+    const struct sandbox_spec *spec, const struct sandbox_ops *ops, void *arg, err *e);
 // Ends it and waits until it is gone; then stopped(arg). NULL: at once.
 void sandbox_stop(struct sandbox *s, void (*stopped)(void *arg), void *arg);

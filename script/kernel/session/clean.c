@@ -32,6 +32,43 @@ static void stop_loop(void *arg)
     loop_stop(arg);
 }
 
+static int settle(
+    kernel *k, turn *t, struct entry *entry, const struct clean_ops *ops, void *arg, err *e)
+{
+    CLEANUP(remains_done) struct remains remains = {0};
+    if (call_find(k->effects, t, entry, &remains, e) < 0 ||
+        call_remove(k->effects, t, entry, &remains, e) < 0)
+        return -1;
+    ops->settled(arg, entry, remains.found != NULL, remains.text);
+    return 0;
+}
+
+// After these the others would fare no better.
+static bool is_hopeless(const err *e)
+{
+    return e->code == ERR_REFUSED || e->code == ERR_UNAVAILABLE || e->code == ERR_UNAUTHORIZED;
+}
+
+static int settle_each(
+    kernel *k, const struct found *found, const struct clean_ops *ops, void *arg, err *e)
+{
+    err first = {0}, why = {0};
+    turn cleaning;
+    turn_init(&cleaning, "", 0);
+    for (size_t i = 0; i < found->n; i++) {
+        if (!is_hopeless(&why)) {
+            why = (err){0};
+            settle(k, &cleaning, found->list[i], ops, arg, &why);
+        }
+        if (why.code)
+            ops->unknown(arg, found->list[i], &why);
+        if (!first.code)
+            first = why;
+    }
+    turn_done(&cleaning);
+    return first.code ? err_set(e, first.code, "%s", first.text) : 0;
+}
+
 // Undo blocks on the loop, so the loop gets a thread of its own for this time.
 static int remove_all(
     kernel *k, const struct found *found, const struct clean_ops *ops, void *arg, err *e)
@@ -40,15 +77,7 @@ static int remove_all(
     int failed = pthread_create(&thread, NULL, run_loop, k->loop);
     if (failed)
         return err_errno(e, failed, "cannot start a thread");
-    int result = 0;
-    turn cleaning;
-    turn_init(&cleaning, "", 0);
-    for (size_t i = 0; result == 0 && i < found->n; i++) {
-        result = call_undo(k->effects, &cleaning, found->list[i], e);
-        if (result == 0)
-            ops->removed(arg, found->list[i]);
-    }
-    turn_done(&cleaning);
+    int result = settle_each(k, found, ops, arg, e);
     loop_post(k->loop, stop_loop, k->loop);
     pthread_join(thread, NULL);
     return result;

@@ -6,6 +6,7 @@
 #include "base/digest.h"
 #include "base/folder.h"
 #include "base/mem.h"
+#include "base/owner.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "script/journal/reader.h"
@@ -14,10 +15,10 @@
 #include "script/kernel/process/sandbox.h"
 #include "script/kernel/session/filewatch.h"
 #include "script/kernel/session/life.h"
+#include "script/kernel/session/past.h"
 #include "script/kernel/session/requests.h"
 #include "script/kernel/session/running.h"
 #include "script/kernel/session/state.h"
-#include "script/notebook/params.h"
 #include "script/protocol/message.h"
 
 #include <errno.h>
@@ -60,22 +61,25 @@ static notebook *load_notebook(const struct kernel_options *o, bool *saved, err 
     return nb;
 }
 
-static int give_parameters(const struct kernel_options *o, notebook *nb, cJSON **values, err *e)
+// What the run was given before holds, but for what it is given anew.
+static int give_parameters(
+    const struct kernel_options *o, notebook *nb, struct parameters *out, err *e)
 {
     struct params params;
     if (params_find(nb, &params, e) < 0)
         return -1;
-    int result = 0;
+    int result = past_give(o, &params, e);
     for (const char *const *p = o->parameters; result == 0 && p && *p; p++)
         result = params_give(&params, *p, e);
-    if (result == 0 && o->parameters && *o->parameters)
+    if (result == 0)
         result = params_inject(&params, nb, e);
-    *values = result == 0 ? params_values(&params) : NULL;
+    if (result == 0)
+        *out = (struct parameters){params_values(&params), params_given(&params)};
     params_done(&params);
     return result;
 }
 
-static int open_document(kernel *k, cJSON **parameters, err *e)
+static int open_document(kernel *k, struct parameters *parameters, err *e)
 {
     const struct kernel_options *o = k->options;
     bool saved;
@@ -87,7 +91,7 @@ static int open_document(kernel *k, cJSON **parameters, err *e)
         return -1;
     }
     secrets_register(port_mask(k->port), nb);
-    secrets_of_parameters(port_mask(k->port), *parameters);
+    secrets_of_parameters(port_mask(k->port), parameters->values);
     k->document = document_new(nb, o->notebook, saved);
     return 0;
 }
@@ -122,7 +126,8 @@ static cJSON *cell_ids(const notebook *nb)
     return ids;
 }
 
-static cJSON *first_event(const kernel *k, message_type type, cJSON *parameters)
+// parameters: taken.
+static cJSON *first_event(const kernel *k, message_type type, struct parameters *parameters)
 {
     AUTO_BUF text = {0};
     char host[256] = "";
@@ -133,7 +138,13 @@ static cJSON *first_event(const kernel *k, message_type type, cJSON *parameters)
     json_set_str(event, "host", host);
     json_set_str(event, "notebook", buf_cstr(&text));
     json_set(event, "cells", cell_ids(document_notebook(k->document)));
-    json_set(event, "parameters", parameters);
+    if (type == MESSAGE_resumed) {
+        AUTO_FREE char *message = past_message(k->options, parameters);
+        json_set_str(event, "message", message);
+    }
+    json_set(event, "parameters", STEAL(parameters->values));
+    json_set(event, "given", STEAL(parameters->given));
+    json_set_str(event, "kubeconfig", k->options->kubeconfig);
     if (type == MESSAGE_resumed)
         return event;
     json_set_int(event, "format", JOURNAL_FORMAT);
@@ -171,7 +182,7 @@ static journal *journal_of(kernel *k, err *e)
     return o->resume ? journal_continue(o->cwd, o->resume, m, e) : journal_create(&spec, e);
 }
 
-static int open_journal(kernel *k, cJSON *parameters, err *e)
+static int open_journal(kernel *k, struct parameters *parameters, err *e)
 {
     const struct kernel_options *o = k->options;
     bool resumes = o->resume != NULL;
@@ -179,10 +190,8 @@ static int open_journal(kernel *k, cJSON *parameters, err *e)
     journal *j = resumes && kernel_load_past(k, o->resume, e) < 0 ? NULL : journal_of(k, e);
     if (j)
         port_open(k->port, j);
-    if (!j || server_follow(k->server, journal_path(j), e) < 0) {
-        cJSON_Delete(parameters);
+    if (!j || server_follow(k->server, journal_path(j), e) < 0)
         return -1;
-    }
     k->effects->resuming = resumes;
     k->effects->run = mem_strdup(journal_run(j));
     port_deliver(k->port, first_event(k, resumes ? MESSAGE_resumed : MESSAGE_run, parameters));
@@ -207,20 +216,19 @@ static const char refusing[] =
 static int write_refusing_kubeconfig(kernel *k, err *e)
 {
     AUTO_FREE char *name = str_fmt("%s.kubeconfig", k->effects->run);
+    const char *path = k->effects->refusing_kubeconfig = path_join(k->options->runtime, name);
     AUTO_FD folder = folder_open_path(k->options->runtime, 1, true, e);
     AUTO_JSON *text = json_parse(refusing, strlen(refusing), NULL);
     cJSON *exec = (cJSON *)json_path(text, "users[0].user.exec");
     json_set_str(exec, "command", k->options->self);
     AUTO_BUF bytes = {0};
     json_print(&bytes, text);
-    if (folder < 0)
+    if (folder < 0 || (k->kubeconfig_owner = owner_take(path, e)) < 0)
         return -1;
-    unlinkat(folder, name, 0); // a kernel that was killed with its guard left it
+    unlinkat(folder, name, 0); // a kernel that was killed left it
     AUTO_FD file = folder_file(folder, name, O_WRONLY | O_CREAT | O_EXCL, 0600);
-    const char *path = k->effects->refusing_kubeconfig = path_join(k->options->runtime, name);
     if (file < 0)
         return err_errno(e, errno, "cannot make %s", path);
-    guard_remove_at_end(path);
     return fd_write_all(file, bytes.data, bytes.len, e) < 0 ? err_wrap(e, "%s", path) : 0;
 }
 
@@ -256,17 +264,25 @@ static void on_sandbox_ready(void *arg, const char *kubeconfig, const err *why)
     running_go_on(k);
 }
 
+static void on_sandbox_died(void *arg, const err *why)
+{
+    kernel *k = arg;
+    place_lost(k->effects->place, why->text);
+}
+
 static int open_sandbox(kernel *k, err *e)
 {
+    static const struct sandbox_ops ops = {.ready = on_sandbox_ready, .died = on_sandbox_died};
     const struct kernel_options *o = k->options;
     if (!o->sandbox)
         return 0;
     struct sandbox_spec spec = {.loop = k->loop,
         .program = o->sandbox,
         .images = o->paths.images,
+        .runtime = o->runtime,
         .env = (const char *const *)k->effects->env};
     k->waiting_for_sandbox = true;
-    k->sandbox = sandbox_start(&spec, on_sandbox_ready, k, e);
+    k->sandbox = sandbox_start(&spec, &ops, k, e);
     return k->sandbox ? 0 : -1;
 }
 
@@ -283,6 +299,8 @@ static int open_clients(kernel *k, err *e)
     if (o->socket) {
         if (server_listen(k->server, o->socket, e) < 0)
             return -1;
+        AUTO_FREE char *owner = owner_file(o->socket);
+        guard_remove_at_end(owner);
         guard_remove_at_end(o->socket);
     }
     return o->client_fd >= 0 ? server_adopt(k->server, o->client_fd, e) : 0;
@@ -291,14 +309,9 @@ static int open_clients(kernel *k, err *e)
 static int open_all(kernel *k, err *e)
 {
     const struct kernel_options *o = k->options;
-    cJSON *parameters = NULL;
-    if (open_document(k, &parameters, e) < 0)
-        return -1;
-    if (kernel_lock(k, o->notebook, &k->lock, e) < 0) {
-        cJSON_Delete(parameters);
-        return -1;
-    }
-    if (open_journal(k, parameters, e) < 0 || write_refusing_kubeconfig(k, e) < 0 ||
+    CLEANUP(parameters_done) struct parameters parameters = {0};
+    if (open_document(k, &parameters, e) < 0 || kernel_lock(k, o->notebook, &k->lock, e) < 0 ||
+        open_journal(k, &parameters, e) < 0 || write_refusing_kubeconfig(k, e) < 0 ||
         open_sandbox(k, e) < 0)
         return -1;
     k->interp = interp_new(&k->interp_options, &running_ops, k, e);
@@ -380,7 +393,8 @@ static effects *effects_of(const kernel *k, err *e)
         .cluster = o->cluster,
         .allow = o->allow,
         .headless = o->headless,
-        .sandbox = o->sandbox != NULL};
+        .sandbox = o->sandbox != NULL,
+        .accept_drift = o->accept_drift};
     spec.paths.notebook_dir = k->notebook_dir;
     return effects_new(&spec, e);
 }
@@ -393,7 +407,7 @@ kernel *kernel_new(const struct kernel_options *o, err *e)
     if (!l)
         return NULL;
     kernel *k = mem_alloc(sizeof *k);
-    *k = (kernel){.options = o, .loop = l, .started = clock_mono()};
+    *k = (kernel){.options = o, .loop = l, .started = clock_mono(), .kubeconfig_owner = -1};
     k->notebook_dir = path_dirname(o->notebook ? o->notebook : "notebook.lua");
     k->port = port_new(l, &port_ops, k);
     mask_add_env(port_mask(k->port), o->env);
@@ -429,8 +443,8 @@ static void drop_sandbox(void *arg)
 
 static void remove_refusing_kubeconfig(kernel *k)
 {
-    if (k->effects && k->effects->refusing_kubeconfig)
-        unlink(k->effects->refusing_kubeconfig); // the guard may be gone
+    if (k->kubeconfig_owner >= 0)
+        owner_remove(k->effects->refusing_kubeconfig, &k->kubeconfig_owner);
 }
 
 // In an order in which nothing is used after it is gone; shared objects may still use the loop, and

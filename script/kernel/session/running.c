@@ -133,8 +133,17 @@ static void emit_running(kernel *k, const execution *x)
     port_emit(k->port, event);
 }
 
+static bool is_named(const char *const *names, const execution *x)
+{
+    for (; names && *names; names++)
+        if (str_eq(*names, x->turn.cell) || str_eq(*names, x->chunk))
+            return true;
+    return false;
+}
+
 static void begin(kernel *k, execution *x)
 {
+    x->turn.redo = is_named(k->options->redo, x);
     k->running = x;
     x->count = ++k->executed;
     x->started = clock_mono();
@@ -187,6 +196,15 @@ static void explain_stop(kernel *k, execution *x)
     }
 }
 
+// Of a resumed run: nothing is called verified that was not looked at.
+static void tell_how(cJSON *event, const turn *t)
+{
+    bool all = t->verified == t->effects, none_new = t->verified + t->repeated == t->effects;
+    if (all)
+        json_set_bool(event, "resumed", true);
+    json_set_str(event, "how", all ? "verified" : none_new ? "repeated" : "done");
+}
+
 static void emit_finished(kernel *k, const execution *x)
 {
     bool stopped = x->failure == FAILURE_INTERRUPTED;
@@ -194,8 +212,8 @@ static void emit_finished(kernel *k, const execution *x)
     cJSON *event = state_event(x->turn.cell, state);
     double ms = (double)(clock_mono() - x->started) / CLOCK_MS;
     json_set(event, "ms", cJSON_CreateNumber(ms));
-    if (x->failure == FAILURE_NONE && x->turn.effects > 0 && x->turn.verified == x->turn.effects)
-        json_set_bool(event, "resumed", true);
+    if (x->failure == FAILURE_NONE && k->options->resume && x->turn.effects > 0)
+        tell_how(event, &x->turn);
     port_emit(k->port, event);
 }
 

@@ -34,6 +34,7 @@ struct kernel {
     document_lock *lock; // of its file; NULL in a headless run
     struct filewatch *watch;
     struct sandbox *sandbox;
+    int kubeconfig_owner; // of effects->refusing_kubeconfig; -1: it is not there
     loop_timer *run_timer, *cell_timer, *idle_timer;
     loop_signal *signals[3];
 

@@ -110,8 +110,8 @@ TEST(an_action_is_refused_where_nobody_granted_it)
 TEST(ledger_knows_what_is_left)
 {
     ledger *l = ledger_new();
-    struct entry *made = ledger_add(l, "hash", 1, "k8s.create", "args", "create it", true);
-    struct entry *local = ledger_add(l, "hash", 2, "sh", "args", "run it", false);
+    struct entry *made = ledger_add(l, "hash", 1, "k8s.create", "args", "create it", true, true);
+    struct entry *local = ledger_add(l, "hash", 2, "sh", "args", "run it", false, false);
     made->fresh = false;          // of the run that is resumed
     CHECK_INT(ledger_left(l), 1); // an intent alone: perhaps
     entry_set_failed(l, made);

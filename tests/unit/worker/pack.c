@@ -28,16 +28,16 @@ static int run_chunk(worker *w, const char *text)
 }
 
 // Packs what `from` returns in one worker; `check`, a function of it, must be true in another.
-static void travels(const char *from, const char *check)
+static void travels_as(enum pack_mode mode, const char *from, const char *check)
 {
     err e;
     buf bytes = {0};
     worker *here = new_worker(), *there = new_worker();
     int n = run_chunk(here, from);
-    CHECK_OK(pack_values(here->L, 1, n, NULL, &bytes, &e) == 0, e);
+    CHECK_OK(pack_values(here->L, 1, n, mode, NULL, &bytes, &e) == 0, e);
     worker_free(here);
     CHECK_INT(run_chunk(there, check), 1);
-    int got = unpack_values(there->L, bytes.data, bytes.len, true, &e);
+    int got = unpack_values(there->L, bytes.data, bytes.len, mode, &e);
     buf_done(&bytes);
     CHECK_OK(got == n, e);
     if (lua_pcall(there->L, n, 1, 0))
@@ -46,17 +46,27 @@ static void travels(const char *from, const char *check)
     worker_free(there);
 }
 
-static void stays(const char *from, const char *why)
+static void travels(const char *from, const char *check)
+{
+    travels_as(PACK_FUNCTIONS, from, check);
+}
+
+static void stays_as(enum pack_mode mode, const char *from, const char *why)
 {
     err e;
     buf bytes = {0};
     worker *w = new_worker();
     int n = run_chunk(w, from);
-    int result = pack_values(w->L, 1, n, NULL, &bytes, &e);
+    int result = pack_values(w->L, 1, n, mode, NULL, &bytes, &e);
     buf_done(&bytes);
     worker_free(w);
     CHECK_INT(result, -1);
     CHECK_HAS(e.text, why);
+}
+
+static void stays(const char *from, const char *why)
+{
+    stays_as(PACK_FUNCTIONS, from, why);
 }
 
 TEST(plain_values_travel)
@@ -156,21 +166,26 @@ TEST(own_globals_are_told)
     worker_free(w);
 }
 
-// Every cut and many flips of good bytes give an error or values, and nothing else.
-TEST(damaged_bytes_are_errors)
+static const char data_chunk[] =
+    "local t = {1, 2.5, 'three', {x = require 'data'.tensor({1, 2})}} t.t = t return t, t";
+static const char functions_chunk[] =
+    "local C = setmetatable({}, {__index = {}}) return function() return C end, print, _G";
+
+// Every cut and many flips of good bytes give an error or values, and nothing else. Bytecode that
+// is damaged is not run, so it is not tried.
+static void damage(const char *chunk, enum pack_mode packed, enum pack_mode mode, bool flips)
 {
     err e;
     buf bytes = {0};
     worker *w = new_worker();
-    int n = run_chunk(
-        w, "local t = {1, 2.5, 'three', {x = require 'data'.tensor({1, 2})}} t.t = t return t, t");
-    CHECK_OK(pack_values(w->L, 1, n, NULL, &bytes, &e) == 0, e);
+    int n = run_chunk(w, chunk);
+    CHECK_OK(pack_values(w->L, 1, n, packed, NULL, &bytes, &e) == 0, e);
     for (size_t cut = 0; cut < bytes.len; cut++)
-        CHECK_INT(unpack_values(w->L, bytes.data, cut, false, &e), -1);
-    for (size_t at = 0; at < bytes.len; at++) {
+        CHECK_INT(unpack_values(w->L, bytes.data, cut, mode, &e), -1);
+    for (size_t at = 0; flips && at < bytes.len; at++) {
         for (int bit = 0; bit < 8; bit++) {
             bytes.data[at] ^= (char)(1 << bit);
-            int got = unpack_values(w->L, bytes.data, bytes.len, false, &e);
+            int got = unpack_values(w->L, bytes.data, bytes.len, mode, &e);
             CHECK(got >= -1);
             lua_settop(w->L, 0);
             bytes.data[at] ^= (char)(1 << bit);
@@ -180,17 +195,69 @@ TEST(damaged_bytes_are_errors)
     worker_free(w);
 }
 
-TEST(bytecode_needs_trust)
+TEST(damaged_bytes_are_errors)
+{
+    damage(data_chunk, PACK_DATA, PACK_DATA, true);
+    damage(data_chunk, PACK_DATA, PACK_FUNCTIONS, true);
+    damage(functions_chunk, PACK_FUNCTIONS, PACK_DATA, true);
+    damage(functions_chunk, PACK_FUNCTIONS, PACK_FUNCTIONS, false);
+}
+
+TEST(data_travels)
+{
+    travels_as(PACK_DATA,
+        "local s = {1} local t = {a = s, b = s, f = 1.5, ok = true} t.self = t "
+        "local x = require 'data'.tensor({{1, 2}}) return t, 'a\\0b', nil, x",
+        "return function(t, s, n, x) return t.a == t.b and t.self == t and s == 'a\\0b' and n == "
+        "nil "
+        "and x[0][1] == 2 end");
+}
+
+TEST(what_is_not_data_is_named)
+{
+    static const char *const cases[][2] = {
+        {"return {f = function() end}", "value 1, field 'f': function"},
+        {"return 1, print", "value 2: function: "},
+        {"return {{setmetatable({}, {})}}", "item 1, item 1: a table with a metatable cannot"},
+        {"return {g = _G}", "field 'g': the table of globals cannot"},
+        {"return require 'nn'.Dense { 3 }", "value 1: a table with a metatable cannot"},
+        {"return require 'hvd'", "function"},
+        {"return io.stdout", "value 1: file ("},
+        {"return {[print] = 1}", "a key: function: "},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        stays_as(PACK_DATA, cases[i][0], cases[i][1]);
+}
+
+// What a rank that means harm could send as its result: nothing of it is made, let alone run.
+static void is_refused(const char *from, const char *why)
 {
     err e;
     buf bytes = {0};
-    worker *w = new_worker();
-    int n = run_chunk(w, "return function() end");
-    CHECK_OK(pack_values(w->L, 1, n, NULL, &bytes, &e) == 0, e);
-    CHECK_INT(unpack_values(w->L, bytes.data, bytes.len, false, &e), -1);
-    CHECK_HAS(e.text, "a function, which is not accepted here");
+    worker *here = new_worker(), *there = new_worker();
+    int n = run_chunk(here, from);
+    CHECK_OK(pack_values(here->L, 1, n, PACK_FUNCTIONS, NULL, &bytes, &e) == 0, e);
+    worker_free(here);
+    run_chunk(there, "ran = false");
+    CHECK_INT(unpack_values(there->L, bytes.data, bytes.len, PACK_DATA, &e), -1);
+    CHECK_INT(lua_gettop(there->L), 0);
+    CHECK_HAS(e.text, why);
+    run_chunk(there, "collectgarbage() return ran");
+    CHECK(!lua_toboolean(there->L, -1));
     buf_done(&bytes);
-    worker_free(w);
+    worker_free(there);
+}
+
+TEST(crafted_results_are_refused)
+{
+    is_refused("return function() ran = true end", "a function, which is not accepted here");
+    is_refused("return setmetatable({}, {__gc = function() ran = true end})", "a function");
+    is_refused("return setmetatable({}, {__gc = print})", "a module");
+    is_refused(
+        "return setmetatable({}, {__index = {}})", "a metatable, which is not accepted here");
+    is_refused("return setmetatable({}, {})", "a metatable, which is not accepted here");
+    is_refused("return {1, 2, {x = print}}", "a module, which is not accepted here");
+    is_refused("return {_G}", "the globals, which is not accepted here");
 }
 
 int main(void)

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "base/owner.h"
+
+#include "base/digest.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TRIES = 100 }; // 10 ms apart: a sweep holds a lock for less than that
+
+char *owner_file(const char *path)
+{
+    return str_fmt("%s.owner", path);
+}
+
+// The file, locked; -1 with errno, EWOULDBLOCK when it is another's.
+static int lock(const char *file, int flags)
+{
+    AUTO_FD fd = open(file, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
+    struct stat st;
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0)
+        return -1;
+    if (st.st_nlink == 0) { // swept away between the two
+        errno = EWOULDBLOCK;
+        return -1;
+    }
+    int locked = fd;
+    fd = -1;
+    return locked;
+}
+
+int owner_take(const char *path, err *e)
+{
+    AUTO_FREE char *file = owner_file(path);
+    for (int i = 0; i < TRIES; i++) {
+        int fd = lock(file, O_CREAT);
+        if (fd >= 0)
+            return fd;
+        if (errno != EWOULDBLOCK)
+            return err_errno(e, errno, "cannot lock %s", file);
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+    return err_set(e, ERR_EXISTS, "%s belongs to another process that is alive", path);
+}
+
+char *owner_make_folder(const char *parent, const char *prefix, int *owner, err *e)
+{
+    char hex[17];
+    random_hex(hex, 8);
+    AUTO_FREE char *path = str_fmt("%s/%s%s", parent, prefix, hex);
+    *owner = owner_take(path, e);
+    if (*owner < 0)
+        return NULL;
+    if (mkdir(path, 0700) == 0)
+        return STEAL(path);
+    err_errno(e, errno, "cannot make %s", path);
+    owner_remove(path, owner);
+    return NULL;
+}
+
+// What is ours goes first: as long as it is there, its owner's file says whose it is.
+static void remove_owned(const char *path, const char *file, int fd)
+{
+    if (path_remove(path, NULL) == 0)
+        unlink(file);
+    close(fd);
+}
+
+void owner_remove(const char *path, int *owner)
+{
+    AUTO_FREE char *file = owner_file(path);
+    if (*owner >= 0)
+        remove_owned(path, file, *owner);
+    *owner = -1;
+}
+
+void owner_sweep(const char *folder)
+{
+    DIR *d = opendir(folder);
+    for (struct dirent *entry; d && (entry = readdir(d));) {
+        if (!str_ends(entry->d_name, ".owner"))
+            continue;
+        AUTO_FREE char *file = path_join(folder, entry->d_name);
+        int fd = lock(file, 0);
+        if (fd < 0)
+            continue;
+        AUTO_FREE char *path = mem_strndup(file, strlen(file) - strlen(".owner"));
+        remove_owned(path, file, fd);
+    }
+    if (d)
+        closedir(d);
+}

@@ -1,0 +1,289 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The ledger tells the truth: answers are lost, objects are changed, and nothing is called verified or removed unseen."""
+import json
+import os
+import re
+import signal
+
+from kernel import Kernel, cell
+from lossy import Lossy
+from tap import FIRESTEEL, run, sh
+
+STOP = cell("assert(io.open 'go')", "Stop")
+GRANTED = ("--allow", "cluster,destructive")
+GENERATED = cell('made = k8s.create {apiVersion = "v1", kind = "ConfigMap", metadata = {generateName = "g-"}}\n'
+                 'print(made.name)', 'Make effects="cluster"')
+
+
+def config_map(verb, name, data="1"):
+    return cell(f'made = k8s.{verb} {{apiVersion = "v1", kind = "ConfigMap", metadata = {{name = "{name}"}}, '
+                f'data = {{a = "{data}"}}}}', f'Make effects="cluster"')
+
+
+def sandbox(t):
+    env = {"HOME": t.dir(), "XDG_STATE_HOME": "", "XDG_DATA_HOME": ""}
+    up = sh(FIRESTEEL, "sandbox", "up", env=env)
+    assert up.code == 0, up
+    t.after(lambda: sh(FIRESTEEL, "sandbox", "down", env=env))
+    return dict(env, KUBECONFIG=re.search(r"KUBECONFIG='?([^'\s]+)", up.out).group(1))
+
+
+def through(t, env):
+    proxy = Lossy(t, env["KUBECONFIG"])
+    return proxy, dict(env, KUBECONFIG=proxy.kubeconfig)
+
+
+def names(t, env):
+    k = Kernel(t, "", env=env)
+    r = k.run("for _, c in ipairs(k8s.list 'configmaps') do print(c.metadata.name) end")
+    assert r.state == "ok", r
+    return sorted(n for n in r.out.split() if n != "kube-root-ca.crt")
+
+
+def do(t, env, source):
+    k = Kernel(t, cell(source, 'effects="cluster,destructive"'), *GRANTED, headless=True, env=env)
+    assert k.finish() == 0, k.of("error")
+
+
+def start(t, env, notebook, code=1, *options):
+    k = Kernel(t, notebook, *GRANTED, *options, headless=True, env=env)
+    assert k.finish() == code, (k.code, k.of("error"), k.stderr)
+    return k
+
+
+def start_and_lose(t, proxy, env, notebook, method, before=False):
+    """A kernel that is killed as soon as its request, or the answer to it, was lost."""
+    proxy.lost.clear()
+    proxy.lose(method, "configmaps", before)
+    k = Kernel(t, notebook, *GRANTED, headless=True, env=env)
+    k.journal()
+    pid = k.pid()
+    assert proxy.lost.wait(30)
+    os.kill(pid, signal.SIGKILL)
+    k.process.wait(30)
+    return k
+
+
+def touch(k, name):
+    with open(os.path.join(k.cwd, name), "a", encoding="utf-8") as f:
+        f.write("x")
+
+
+def resume(t, k, env, notebook, *options):
+    again = Kernel(t, notebook, "--resume", k.of("welcome")[0]["run"], *GRANTED, *options, headless=True, env=env, cwd=k.cwd)
+    again.finish()
+    return again
+
+
+def clean(k, env):
+    return sh(FIRESTEEL, "clean", k.of("welcome")[0]["run"], "--yes", cwd=k.cwd, env=env)
+
+
+def records(k, phase):
+    with open(k.journal(), encoding="utf-8") as f:
+        return [r for r in map(json.loads, f) if r["type"] == "ledger" and r["phase"] == phase]
+
+
+def how(k):
+    last = [e for e in k.events if e["type"] == "resumed"][-1]["seq"]
+    return [e.get("how") for e in k.of("state", state="ok") if e["seq"] > last]
+
+
+def test_a_generated_name_whose_answer_was_lost(t):
+    env = sandbox(t)
+    proxy, lossy = through(t, env)
+    k = start_and_lose(t, proxy, lossy, GENERATED, "POST")
+    assert proxy.seen("POST", "configmaps") == 1, proxy.requests
+    before = names(t, env)
+    assert len(before) == 1 and before[0].startswith("g-"), before
+    assert not records(k, "failed")
+    again = resume(t, k, lossy, GENERATED)
+    assert again.code == 0, again.of("error")
+    assert names(t, env) == before and again.text().split() == before
+    assert how(again) == ["verified"]
+    done = clean(k, lossy)
+    assert done.code == 0 and f"removed: ConfigMap {before[0]}" in done.out, done
+    assert not names(t, env)
+
+
+def test_clean_after_lost_answers(t):
+    env = sandbox(t)
+    for notebook, method in [(GENERATED, "POST"), (config_map("create", "x"), "POST"), (config_map("apply", "x"), "PATCH")]:
+        proxy, lossy = through(t, env)
+        k = start_and_lose(t, proxy, lossy, notebook, method)
+        assert len(names(t, env)) == 1
+        done = clean(k, lossy)
+        assert done.code == 0 and "removed: ConfigMap" in done.out and not names(t, env), done
+
+
+def test_a_request_that_never_arrived(t):
+    env = sandbox(t)
+    for notebook in [GENERATED, config_map("create", "x")]:
+        proxy, lossy = through(t, env)
+        k = start_and_lose(t, proxy, lossy, notebook, "POST", before=True)
+        assert not names(t, env)
+        done = clean(k, lossy)
+        assert done.code == 0 and "was not there" in done.out and "removed" not in done.out, done
+        k = start_and_lose(t, proxy, lossy, notebook, "POST", before=True)
+        again = resume(t, k, lossy, notebook)
+        assert again.code == 0 and len(names(t, env)) == 1, again.of("error")
+        assert clean(k, lossy).code == 0 and not names(t, env)
+
+
+def test_somebody_elses_object_of_the_name_stays(t):
+    env = sandbox(t)
+    proxy, lossy = through(t, env)
+    k = start_and_lose(t, proxy, lossy, config_map("create", "x"), "POST", before=True)
+    do(t, env, 'k8s.create {apiVersion = "v1", kind = "ConfigMap", metadata = {name = "x"}}')
+    done = clean(k, lossy)
+    assert done.code == 0 and "is not this run's" in done.out and "removed" not in done.out, done
+    assert names(t, env) == ["x"]
+
+
+def test_what_was_there_before_an_apply_stays(t):
+    env = sandbox(t)
+    do(t, env, 'k8s.create {apiVersion = "v1", kind = "ConfigMap", metadata = {name = "x"}}')
+    k = start(t, env, config_map("apply", "x") + STOP)
+    done = clean(k, env)
+    assert done.code == 0 and "was there before; left as it is" in done.out and "removed" not in done.out, done
+    assert names(t, env) == ["x"]
+
+
+def test_what_cannot_be_looked_up_stays_unknown(t):
+    env = sandbox(t)
+    k = start(t, env, config_map("create", "x") + STOP)
+    with open(env["KUBECONFIG"], encoding="utf-8") as f:
+        text = f.read()
+    wrong = os.path.join(t.dir(), "wrong")
+    with open(wrong, "w", encoding="utf-8") as f:
+        f.write(re.sub(r"token\"?: *\"?[\w.-]+", lambda m: m[0] + "x", text))
+    done = clean(k, dict(env, KUBECONFIG=wrong))
+    assert done.code != 0 and "still left" in done.out and "removed" not in done.out, done
+    assert clean(k, env).code == 0
+
+
+def test_a_delete_whose_answer_was_lost(t):
+    env = sandbox(t)
+    do(t, env, 'k8s.create {apiVersion = "v1", kind = "ConfigMap", metadata = {name = "x"}}')
+    proxy, lossy = through(t, env)
+    notebook = cell('k8s.delete("configmap", "x")', 'effects="destructive"')
+    k = start_and_lose(t, proxy, lossy, notebook, "DELETE")
+    assert not names(t, env)
+    again = resume(t, k, lossy, notebook)
+    assert again.code == 0 and how(again) == ["verified"], again.of("error")
+
+
+def test_a_create_whose_answer_was_lost_is_not_settled(t):
+    env = sandbox(t)
+    proxy, lossy = through(t, env)
+    proxy.lose("POST", "configmaps")
+    proxy.lose("GET", "configmaps/x", before=True)
+    k = Kernel(t, config_map("create", "x"), *GRANTED, headless=True, env=lossy)
+    k.finish()
+    assert proxy.seen("POST", "configmaps") == 1, proxy.requests  # it is looked for, and not sent again
+    assert not records(k, "failed") and names(t, env) == ["x"]
+
+
+def test_drift(t):
+    env = sandbox(t)
+    notebook = config_map("create", "x") + STOP
+    k = start(t, env, notebook)
+    do(t, env, 'k8s.patch("configmap", "x", {data = {a = "2"}})')
+    touch(k, "go")
+    stopped = resume(t, k, env, notebook)
+    assert stopped.code == 3 and "data.a" in stopped.of("error")[-1]["message"], stopped.of("error")
+    assert "--accept-drift" in stopped.of("error")[-1]["message"]
+    assert records(k, "drift")[0]["fields"] == ["data.a"] and not records(k, "drift")[0]["accepted"]
+    again = resume(t, k, env, notebook, "--accept-drift")
+    assert again.code == 0 and records(k, "drift")[-1]["accepted"], again.of("error")
+    assert names(t, env) == ["x"]
+
+
+def test_what_the_run_changed_itself_is_no_drift(t):
+    env = sandbox(t)
+    notebook = config_map("create", "x") + cell('made:patch {data = {a = "2"}}', 'effects="cluster"') + STOP
+    k = start(t, env, notebook)
+    touch(k, "go")
+    again = resume(t, k, env, notebook)
+    assert again.code == 0 and not records(k, "drift"), again.of("error")
+
+
+def test_undeclared_commands_are_repeated(t):
+    notebook = cell("echo ran >> log", 'language="bash"') + cell("r = sh 'cat input'", "Read") + \
+        cell("sh('echo ran >> made', {outputs = {'made'}})", "Made") + STOP
+    notebook = notebook.replace("-- %% language", "-- %% Bash language").replace("echo ran >> log", "-- echo ran >> log")
+    k = Kernel(t, notebook, headless=True, hello=False)
+    touch(k, "input")
+    k.send(type="hello", version=1, owner=True)
+    assert k.finish() == 1, k.of("error")
+    touch(k, "go")
+    again = resume(t, k, {}, notebook)
+    assert again.code == 0 and how(again)[:3] == ["repeated", "repeated", "verified"], (how(again), again.of("error"))
+    touch(k, "input")  # a changed result is a changed input for what follows
+    again = resume(t, k, {}, notebook)
+    assert again.code == 0 and how(again)[:3] == ["repeated", "repeated", "done"], (how(again), again.of("error"))
+
+
+def test_a_bash_cell_declares_its_files(t):
+    notebook = cell("-- cat input > copy\n-- echo ran >> log", 'Fetch inputs=["input"] language="bash" outputs=["copy"]') + STOP
+    k = Kernel(t, notebook, headless=True, hello=False)
+    touch(k, "input")
+    k.send(type="hello", version=1, owner=True)
+    assert k.finish() == 1 and os.path.exists(os.path.join(k.cwd, "copy")), k.of("error")
+    touch(k, "go")
+    assert how(resume(t, k, {}, notebook))[0] == "verified"
+    os.remove(os.path.join(k.cwd, "copy"))
+    assert how(resume(t, k, {}, notebook))[0] == "done"
+    touch(k, "input")
+    assert how(resume(t, k, {}, notebook))[0] == "done"
+    wrong = Kernel(t, cell("x = 1", 'inputs=["a"]'), headless=True)
+    assert wrong.finish() == 2 and "are for bash cells" in wrong.stderr, wrong.stderr
+
+
+def test_a_command_beside_the_cluster_needs_redo(t):
+    notebook = cell("sh 'echo ran >> log'", 'Deploy effects="cluster"') + STOP
+    k = start(t, {}, notebook)
+    touch(k, "go")
+    stopped = resume(t, k, {}, notebook)
+    assert stopped.code == 3 and '--redo "Deploy"' in stopped.of("error")[-1]["message"], stopped.of("error")
+    again = resume(t, k, {}, notebook, "--redo", "Deploy")
+    assert again.code == 0 and how(again)[0] == "repeated", (how(again), again.of("error"))
+
+
+def test_equal_calls_in_one_cell_are_told_apart(t):
+    notebook = cell("for i = 1, 2 do pcall(sh, 'echo x >> log; wc -l < log', {outputs = {'log'}}) end", "Twice") + STOP
+    k = start(t, {}, notebook)
+    touch(k, "go")
+    again = resume(t, k, {}, notebook)
+    assert again.code == 0
+    entries = [(r["entry"], r["ordinal"]) for r in records(k, "intent")]
+    assert entries[:2] == [(1, 1), (2, 2)] and (3, 1) in entries, entries  # the first one's log has changed since
+    assert not [r for r in records(k, "verified") if r["entry"] == 1]
+
+
+def test_a_result_without_its_secret_is_not_handed_out(t):
+    env = {"X_TOKEN": "correct-horse-battery"}
+    notebook = cell("r = sh('echo $X_TOKEN; echo > f', {outputs = {'f'}})\nassert(#r.output == 22, #r.output)") + STOP
+    k = start(t, env, notebook)
+    touch(k, "go")
+    again = resume(t, k, env, notebook)
+    assert again.code == 0, again.of("error")
+
+
+def test_unknown_options_of_sh(t):
+    r = Kernel(t).run("sh('true', {outpts = {'x'}})")
+    assert "sh has no option outpts" in r.error["message"], r
+
+
+def test_parameters_are_those_of_the_run(t):
+    notebook = cell("lr = 1\nn = 2", 'tags=["parameters"]') + cell("print(lr, n)") + STOP
+    k = start(t, {}, notebook, 1, "--param", "lr=5")
+    again = resume(t, k, {}, notebook)
+    assert again.text().split()[-2:] == ["5", "2"], again.text()
+    again = resume(t, k, {}, notebook, "--param", "lr=7")
+    assert again.text().split()[-2:] == ["7", "2"], again.text()
+    assert "lr = 7 (was 5)" in again.of("resumed")[-1]["message"], again.of("resumed")
+
+
+run(globals())

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// How children are started, and whose run-time files are.
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/owner.h"
+#include "base/path.h"
+#include "base/spawn.h"
+#include "base/str.h"
+#include "tests/support/tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SH(script) ((const char *const[]){"/bin/sh", "-c", script, NULL})
+
+static int code_of(pid_t pid)
+{
+    int status = -1;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+static int open_file(const char *name, const char *text)
+{
+    AUTO_FREE char *path = path_join(tap_dir(), name);
+    CHECK(path_write(path, text, strlen(text), 0600, NULL) == 0);
+    return open(path, O_RDONLY);
+}
+
+// a stands where b is to go, and the other way round; and neither is close-on-exec there.
+TEST(descriptors_may_change_places)
+{
+    int a = open_file("a", "a\n"), b = open_file("b", "b\n");
+    struct spawn_fd fds[] = {{a, b}, {b, a}};
+    AUTO_FREE char *script = str_fmt("read x <&%d; read y <&%d; [ $x$y = ba ]", a, b);
+    struct spawn_spec spec = {.argv = SH(script), .fds = fds, .fd_n = 2};
+    err e = {0};
+    pid_t pid;
+    CHECK_OK(spawn(&spec, &pid, &e) == 0, e);
+    CHECK_INT(code_of(pid), 0);
+    close(a);
+    close(b);
+}
+
+TEST(what_is_not_named_is_closed)
+{
+    int a = open_file("a", "a\n");
+    CHECK(dup2(a, 57) == 57);
+    struct spawn_fd fds[] = {{a, 20}};
+    struct spawn_spec spec = {.argv = SH("cd /proc/self/fd && [ -e 0 -a -e 1 -a -e 2 -a -e 20 ] && "
+                                         "! [ -e 3 -o -e 4 -o -e 5 -o -e 19 -o -e 21 -o -e 57 ]"),
+        .fds = fds,
+        .fd_n = 1};
+    err e = {0};
+    pid_t pid;
+    CHECK_OK(spawn(&spec, &pid, &e) == 0, e);
+    CHECK_INT(code_of(pid), 0);
+    close(a);
+    close(57);
+}
+
+TEST(a_program_is_found_in_the_childs_path)
+{
+    AUTO_FREE char *tool = path_join(tap_dir(), "only-here"), *path = str_fmt("PATH=%s", tap_dir());
+    CHECK(path_write(tool, "#!/bin/sh\nexit $CODE\n", 21, 0755, NULL) == 0);
+    const char *argv[] = {"only-here", NULL}, *env[] = {path, "CODE=7", NULL};
+    struct spawn_spec spec = {.argv = argv, .env = env};
+    err e = {0};
+    pid_t pid;
+    CHECK_OK(spawn(&spec, &pid, &e) == 0, e);
+    CHECK_INT(code_of(pid), 7);
+    spec.env = NULL;
+    CHECK_INT(spawn(&spec, &pid, &e), -1);
+    CHECK_INT(e.code, ERR_NOT_FOUND);
+    CHECK_INT(waitpid(-1, NULL, WNOHANG), -1); // nothing is left of it
+}
+
+TEST(signals_are_as_at_login)
+{
+    struct spawn_spec spec = {.argv = SH("kill -INT $$; exit 1")};
+    sigset_t set, before;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigprocmask(SIG_BLOCK, &set, &before);
+    signal(SIGINT, SIG_IGN);
+    err e = {0};
+    pid_t pid;
+    CHECK_OK(spawn(&spec, &pid, &e) == 0, e);
+    CHECK_INT(code_of(pid), 1000 + SIGINT);
+    sigset_t after;
+    sigprocmask(SIG_SETMASK, &before, &after);
+    CHECK(sigismember(&after, SIGINT) == 1); // ours is as it was
+    signal(SIGINT, SIG_DFL);
+}
+
+static bool is_there(const char *name)
+{
+    AUTO_FREE char *path = path_join(tap_dir(), name);
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+TEST(what_has_an_owner_stays_and_the_rest_is_swept)
+{
+    err e = {0};
+    int mine = -1;
+    AUTO_FREE char *folder = owner_make_folder(tap_dir(), "mine-", &mine, &e);
+    CHECK_OK(folder, e);
+    AUTO_FREE char *socket = path_join(tap_dir(), "socket");
+    pid_t pid = fork();
+    if (pid == 0) { // takes one, makes it, and dies
+        bool taken = owner_take(socket, NULL) >= 0;
+        _exit(!taken || path_write(socket, "", 0, 0600, NULL) < 0);
+    }
+    CHECK_INT(code_of(pid), 0);
+    CHECK(path_write(folder, "", 0, 0600, NULL) < 0); // it is a folder
+    CHECK(is_there("socket") && is_there("socket.owner"));
+    owner_sweep(tap_dir());
+    CHECK(!is_there("socket") && !is_there("socket.owner"));
+    CHECK(path_is_dir(folder));
+    owner_remove(folder, &mine);
+    CHECK(!path_exists(folder) && mine == -1);
+    AUTO_FREE char *owner = owner_file(folder);
+    CHECK(!path_exists(owner));
+}
+
+TEST(a_living_owner_is_not_replaced)
+{
+    err e = {0};
+    AUTO_FREE char *path = path_join(tap_dir(), "x");
+    int fd = owner_take(path, &e);
+    CHECK_OK(fd >= 0, e);
+    CHECK_INT(owner_take(path, &e), -1);
+    CHECK_INT(e.code, ERR_EXISTS);
+    CHECK_HAS(e.text, "belongs to another process that is alive");
+    owner_remove(path, &fd);
+    CHECK_OK((fd = owner_take(path, &e)) >= 0, e);
+    owner_remove(path, &fd);
+}
+
+int main(void)
+{
+    return tap_run();
+}

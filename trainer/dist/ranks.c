@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+#include "base/clock.h"
+#include "base/mem.h"
+#include "trainer/dist/peers.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+enum { LINE_MAX_BYTES = 1 << 16 };
+static const int64_t SUSPICION = CLOCK_SEC / 4; // for a better cause to come
+
+static void show_line(struct run *r, int rank, int stream, const char *line, size_t n)
+{
+    AUTO_BUF tagged = {0};
+    buf_fmt(&tagged, "[1,%d]<%s>:", rank, stream == 0 ? "stdout" : "stderr");
+    buf_add(&tagged, line, n);
+    buf_char(&tagged, '\n');
+    r->job->sink.text(r->job->sink.ctx, stream + 1, tagged.data, tagged.len);
+}
+
+// Lines stay whole, so that ranks that print at the same time do not mix. stream: 0 or 1.
+static void show_text(struct run *r, int rank, buf *lines, int stream, const char *bytes, size_t n)
+{
+    if (r->failed) // what still comes is not shown
+        return;
+    buf_add(lines, bytes, n);
+    size_t shown = 0;
+    for (const char *end; (end = memchr(lines->data + shown, '\n', lines->len - shown));) {
+        size_t length = (size_t)(end - lines->data) - shown;
+        show_line(r, rank, stream, lines->data + shown, length);
+        shown += length + 1;
+    }
+    buf_consume(lines, shown);
+    if (lines->len > LINE_MAX_BYTES) {
+        show_line(r, rank, stream, lines->data, lines->len);
+        buf_clear(lines);
+    }
+}
+
+static void show_rest(struct run *r, int rank)
+{
+    struct rank *k = &r->ranks[rank];
+    for (int stream = 0; stream < 2; stream++) {
+        buf *lines[] = {&k->said[stream], &k->printed[stream]};
+        for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
+            if (lines[i]->len && !r->failed)
+                show_line(r, rank, stream, lines[i]->data, lines[i]->len);
+            buf_clear(lines[i]);
+        }
+    }
+}
+
+// Blocks for messages, which a rank reads at once. An answer of PMI is small and was asked for: a
+// rank that does not take it is not waited for.
+static int send_here(struct run *r, int rank, enum channel c, const char *bytes, size_t n, err *e)
+{
+    int fd = launch_fd(&r->launch, rank, c);
+    int flags = MSG_NOSIGNAL | (c == CHANNEL_PMI ? MSG_DONTWAIT : 0);
+    while (fd >= 0 && n > 0) {
+        ssize_t sent = send(fd, bytes, n, flags);
+        if (sent < 0 && (errno == EPIPE || errno == ECONNRESET))
+            return 0; // its end is noticed by itself
+        if (sent < 0 && errno != EINTR)
+            return err_errno(e, errno, "rank %d does not take what it is sent", rank);
+        bytes += sent > 0 ? sent : 0;
+        n -= sent > 0 ? (size_t)sent : 0;
+    }
+    return 0;
+}
+
+static int relay(struct peer *host, int rank, enum channel c, const char *bytes, size_t n, err *e)
+{
+    while (n > 0) {
+        size_t piece = n < RELAY_MOST ? n : RELAY_MOST;
+        AUTO_BUF out = {0};
+        message_put_relay(&out, rank, c, bytes, piece);
+        const message m = {MESSAGE_RELAY, out.data + MESSAGE_HEADER, out.len - MESSAGE_HEADER};
+        if (message_send(host->fd, m.kind, m.body, m.n, e))
+            return -1;
+        bytes += piece;
+        n -= piece;
+    }
+    return 0;
+}
+
+static int send_to(struct run *r, int rank, enum channel c, const char *bytes, size_t n, err *e)
+{
+    struct rank *k = &r->ranks[rank];
+    return k->host ? relay(k->host, rank, c, bytes, n, e) : send_here(r, rank, c, bytes, n, e);
+}
+
+static int say_pmi(void *ctx, int rank, const char *line, size_t n, err *e)
+{
+    return send_to(ctx, rank, CHANNEL_PMI, line, n, e);
+}
+
+void ranks_init(struct run *r)
+{
+    r->ranks = mem_array((size_t)r->job->np, sizeof *r->ranks);
+    int slots = r->options->executors ? r->options->slots : 0;
+    r->pmi = pmi_new(r->job->np, slots, (struct pmi_answers){r, say_pmi});
+}
+
+void ranks_done(struct run *r)
+{
+    pmi_free(r->pmi);
+    for (int i = 0; i < r->job->np; i++) {
+        struct rank *k = &r->ranks[i];
+        buf *all[] = {&k->in, &k->said[0], &k->said[1], &k->printed[0], &k->printed[1]};
+        for (size_t j = 0; j < ARRAY_LEN(all); j++)
+            buf_done(all[j]);
+    }
+    free(r->ranks);
+}
+
+int run_fail(struct run *r, const err *why)
+{
+    if (!r->failed)
+        r->why = *why;
+    r->failed = true;
+    return -1;
+}
+
+static void suspect(struct run *r, const err *why)
+{
+    if (!r->suspicion.there)
+        r->suspicion = (struct suspicion){true, clock_mono(), *why};
+}
+
+void ranks_look(struct run *r)
+{
+    if (r->suspicion.there &&
+        (clock_mono() > r->suspicion.since + SUSPICION || r->gone == r->job->np))
+        run_fail(r, &r->suspicion.why);
+}
+
+// Place and function, now that it listens.
+static int send_job(struct run *r, int rank, err *e)
+{
+    const struct driver_options *o = r->options;
+    char head[MESSAGE_HEADER + PLACE_SIZE];
+    struct place place = o->executors ? place_of(rank, r->job->np, o->slots, o->slots)
+                                      : place_of(rank, r->job->np, 0, o->cores);
+    if (message_head(MESSAGE_JOB, PLACE_SIZE + r->job->function_n, head, e))
+        return err_wrap(e, "the function and what it brings along");
+    place_put(&place, head + MESSAGE_HEADER);
+    r->started++;
+    return send_to(r, rank, CHANNEL_LINK, head, sizeof head, e) ||
+                   send_to(r, rank, CHANNEL_LINK, r->job->function, r->job->function_n, e)
+               ? -1
+               : 0;
+}
+
+static void rank_failed(struct run *r, int rank, const message *m)
+{
+    const char *end = memchr(m->body, '\n', m->n);
+    int length = (int)(end ? end - m->body : (ptrdiff_t)m->n);
+    if (r->suspicion.there || r->failed)
+        return;
+    err why;
+    err_set(&why, ERR_FAILED, "rank %d failed: %.*s", rank, length, m->body);
+    r->result->failed_rank = rank;
+    buf_add(&r->result->failure, m->body, m->n);
+    run_fail(r, &why);
+}
+
+static int hear_message(struct run *r, int rank, const message *m, err *e)
+{
+    struct rank *k = &r->ranks[rank];
+    switch (m->kind) {
+    case MESSAGE_READY:
+        return send_job(r, rank, e);
+    case MESSAGE_STDOUT:
+    case MESSAGE_STDERR: {
+        int stream = m->kind == MESSAGE_STDERR;
+        show_text(r, rank, &k->said[stream], stream, m->body, m->n);
+        return 0;
+    }
+    case MESSAGE_EVENT:
+        if (!r->failed)
+            r->job->sink.event(r->job->sink.ctx, rank, m->body, m->n);
+        return 0;
+    case MESSAGE_RESULT:
+        show_rest(r, rank);
+        if (k->done)
+            return err_set(e, ERR_INVALID, "rank %d sent a second result", rank);
+        buf_add(&r->result->results[rank], m->body, m->n);
+        k->done = true;
+        r->finished++;
+        return 0;
+    case MESSAGE_FAILURE:
+        show_rest(r, rank);
+        rank_failed(r, rank, m);
+        return 0;
+    case MESSAGE_EXIT:
+        show_rest(r, rank);
+        if (r->failed)
+            return 0;
+        r->result->exit_code = m->n == 4 ? (int)get_u32(m->body) : 1;
+        return err_set(e, ERR_FAILED, "rank %d called os.exit(%d)", rank, r->result->exit_code);
+    default:
+        return err_set(
+            e, ERR_INVALID, "rank %d sent %s, which is not for ranks", rank, message_name(m->kind));
+    }
+}
+
+static int hear_link(struct run *r, int rank, const char *bytes, size_t n, err *e)
+{
+    buf *in = &r->ranks[rank].in;
+    buf_add(in, bytes, n);
+    size_t used = 0;
+    for (;;) {
+        buf rest = {in->data + used, in->len - used, 0};
+        message m;
+        int there = message_parse(&rest, &m, e);
+        if (there < 0)
+            return err_wrap(e, "rank %d", rank);
+        if (!there)
+            break;
+        if (hear_message(r, rank, &m, e))
+            return -1;
+        used += MESSAGE_HEADER + m.n;
+    }
+    buf_consume(in, used);
+    return 0;
+}
+
+void ranks_hear(struct run *r, int rank, enum channel channel, const char *bytes, size_t n)
+{
+    err why;
+    struct rank *k = &r->ranks[rank];
+    int result = 0;
+    if (k->gone)
+        return;
+    if (channel == CHANNEL_LINK)
+        result = hear_link(r, rank, bytes, n, &why);
+    else if (channel == CHANNEL_STDOUT || channel == CHANNEL_STDERR)
+        show_text(
+            r, rank, &k->printed[channel == CHANNEL_STDERR], channel == CHANNEL_STDERR, bytes, n);
+    else if (!r->failed)
+        result = pmi_hear(r->pmi, rank, bytes, n, &why);
+    // MPI gives up when it has lost a peer, so the peer may be the cause.
+    if (result && channel == CHANNEL_PMI && why.code == ERR_FAILED)
+        suspect(r, &why);
+    else if (result)
+        run_fail(r, &why);
+}
+
+// A rank that was killed is the cause; one that ended by itself, or by abort(), may only have lost
+// another.
+static bool is_cause(int status)
+{
+    return WIFSIGNALED(status) && WTERMSIG(status) != SIGABRT;
+}
+
+void ranks_gone(struct run *r, int rank, int status)
+{
+    struct rank *k = &r->ranks[rank];
+    if (k->gone)
+        return;
+    show_rest(r, rank);
+    k->gone = true;
+    r->gone++;
+    if (k->done || r->failed)
+        return;
+    AUTO_BUF how = {0};
+    launch_describe(status, &how);
+    err why;
+    err_set(&why, ERR_FAILED, "rank %d %s before it had a result", rank, buf_cstr(&how));
+    if (is_cause(status))
+        run_fail(r, &why);
+    else
+        suspect(r, &why);
+}
+
+void ranks_stop(struct run *r)
+{
+    AUTO_BUF stop = {0};
+    message_put(&stop, MESSAGE_STOP, NULL, 0);
+    for (int i = 0; i < r->job->np; i++) {
+        if (!r->ranks[i].gone)
+            send_to(r, i, CHANNEL_LINK, stop.data, stop.len, NULL);
+    }
+}
