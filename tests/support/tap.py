@@ -6,6 +6,7 @@
     run(globals())
 """
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -26,6 +27,10 @@ SANITIZED = bool(os.environ.get("FIRESTEEL_SANITIZED"))
 
 
 signal.signal(signal.SIGHUP, signal.SIG_DFL) # under nohup, too, what we start is to end by it
+
+# A program that runs away ends with an error of its own, and takes neither the machine nor its neighbours along.
+if not SANITIZED:
+    resource.setrlimit(resource.RLIMIT_DATA, (8 << 30, resource.getrlimit(resource.RLIMIT_DATA)[1]))
 
 
 class Skip(Exception):

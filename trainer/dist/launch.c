@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { READ_SIZE = 1 << 16, STEP_MS = 1 };
+enum { READ_SIZE = 1 << 16, LAST_PIECES = 64, STEP_MS = 1 };
 static const int64_t KILL_PATIENCE = 3 * CLOCK_SEC;
 
 // Where the channels are in the rank.
@@ -155,7 +155,8 @@ static bool hear_channel(
     return got > 0;
 }
 
-// Whoever still holds its pipes is a child of it, which is ended with the group.
+// What it said before it ended is in its channels: no more than they hold, for whoever still writes
+// into its pipes is a child of it, which may never end by itself and is ended with the group.
 static void look_for_end(launch *l, int i, const struct launch_sink *sink)
 {
     struct launched *r = &l->ranks[i];
@@ -166,7 +167,7 @@ static void look_for_end(launch *l, int i, const struct launch_sink *sink)
         return;
     r->gone = true;
     for (int c = 0; c < CHANNELS; c++) {
-        while (hear_channel(l, i, (enum channel)c, false, sink)) {
+        for (int n = 0; n < LAST_PIECES && hear_channel(l, i, (enum channel)c, false, sink); n++) {
         }
         close_at(&r->fds[c]);
     }
