@@ -1,0 +1,289 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Runs that are killed at random points: their journals open, they resume to the end, each object is there once,
+nothing of them is left running.
+
+usage: kills.py [ROUNDS [SEED]]      (1000 rounds; the seed is printed, and repeats the choice of points)
+
+The cluster is a sandbox that outlives the runs, behind a proxy that delays each piece of what is said, so that kills
+fall between a request and its answer, too. Ends with a table and TAP: one case for each promise.
+"""
+import collections
+import concurrent.futures
+import glob
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+import urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from tap import FIRESTEEL, PATIENCE, sh  # noqa: E402
+
+ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(1 << 32)
+AT_ONCE = 4
+DELAY = 0.004  # seconds, of each piece in each direction
+GONE_WITHIN = 5  # seconds after the kill, for everything of the run
+MARK = "FIRESTEEL_KILLS_ROUND"
+
+NOTEBOOK = """\
+-- %% Note file="note.txt"
+written by a cell
+
+-- %% Shell language="bash" outputs=["made.txt"]
+echo made > made.txt; for i in 1 2 3; do echo line $i; sleep 0.01; done
+
+-- %% Named effects="cluster"
+named = k8s.create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = NAME .. "-named" }, data = { a = "1" } }
+
+-- %% Generated effects="cluster"
+for i = 1, 2 do -- two equal calls
+  k8s.create { apiVersion = "v1", kind = "ConfigMap", metadata = { generateName = NAME .. "-generated-" }, data = { a = "1" } }
+end
+
+-- %% Applied effects="cluster"
+k8s.apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = NAME .. "-applied" }, data = { a = "1" } }
+
+-- %% Wait
+for i = 1, 5 do print("waiting", i) firesteel.sleep(0.01) end
+
+-- %% Job effects="cluster"
+job = k8s.create { apiVersion = "batch/v1", kind = "Job", metadata = { name = NAME .. "-job" }, spec = {
+  template = { spec = { restartPolicy = "Never", containers = {
+    { name = "main", image = "host", command = { "sh", "-c", "echo done" } } } } } } }
+expect(job):reaches("Complete", "60s")
+"""
+EXPECTED = {"named": 1, "generated": 2, "applied": 1, "job": 1}
+VICTIMS = ("client", "kernel", "guard", "kernel and guard", "all")
+
+
+class Proxy:
+    """A TCP proxy that holds each piece back for a while, and passes it on as it is."""
+
+    def __init__(self, port):
+        self.target = port
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            ours, _ = self.listener.accept()
+            try:
+                theirs = socket.create_connection(("127.0.0.1", self.target))
+            except OSError:
+                ours.close()
+                continue
+            for a, b in ((ours, theirs), (theirs, ours)):
+                threading.Thread(target=self.pump, args=(a, b), daemon=True).start()
+
+    @staticmethod
+    def pump(source, sink):
+        try:
+            while piece := source.recv(1 << 16):
+                time.sleep(DELAY)
+                sink.sendall(piece)
+        except OSError:
+            pass
+        for end in (source, sink):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+
+class Cluster:
+    """A sandbox for all rounds, and what is in it."""
+
+    def __init__(self, folder):
+        self.env = dict(os.environ, HOME=folder, TMPDIR=folder, FIRESTEEL_RUNTIME_DIR=os.path.join(folder, "run"))
+        for name in ("XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+            self.env.pop(name, None)
+        up = sh(FIRESTEEL, "sandbox", "up", env=self.env)
+        assert up.code == 0, up
+        with open(re.search(r"KUBECONFIG='?([^'\s]+)", up.out).group(1), encoding="utf-8") as f:
+            text = f.read()
+        server = urllib.parse.urlsplit(re.search(r'"?server"?: "?(https://[^"\s,]+)', text).group(1))
+        self.token = re.search(r'"?token"?: "?([^"\s,}]+)', text).group(1)
+        self.url = f"https://{server.netloc}"
+        self.proxy = Proxy(server.port)
+        self.kubeconfig = os.path.join(folder, "kubeconfig")
+        with open(self.kubeconfig, "w", encoding="utf-8") as f:
+            f.write(text.replace(server.netloc, f"{server.hostname}:{self.proxy.port}"))
+        os.chmod(self.kubeconfig, 0o600)
+        self.env["KUBECONFIG"] = self.kubeconfig
+
+    def down(self):
+        sh(FIRESTEEL, "sandbox", "down", env=self.env)
+
+    def names(self, prefix):
+        """Names of what is there of a round."""
+        found = []
+        for path in ("api/v1/namespaces/default/configmaps", "apis/batch/v1/namespaces/default/jobs"):
+            request = urllib.request.Request(f"{self.url}/{path}", headers={"Authorization": f"Bearer {self.token}"})
+            with urllib.request.urlopen(request, context=ssl._create_unverified_context(), timeout=60) as answer:
+                found += [item["metadata"]["name"] for item in json.load(answer)["items"]]
+        return [n[len(prefix) + 1:] for n in found if n.startswith(prefix + "-")]
+
+
+def children(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+            return [int(word) for word in f.read().split()]
+    except OSError:
+        return []
+
+
+def marked(mark):
+    """Living processes that have the round's mark in their environment."""
+    wanted, found = f"{MARK}={mark}".encode(), []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                if wanted not in f.read().split(b"\0"):
+                    continue
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
+                if f.read().rsplit(")", 1)[1].split()[0] not in "ZX":
+                    found.append(int(pid))
+        except OSError:
+            continue
+    return found
+
+
+def kill(process, victims):
+    """Kills parts of a run, as they are found then."""
+    guards = children(process.pid)
+    kernels = [pid for guard in guards for pid in children(guard)]
+    chosen = {"client": [process.pid], "kernel": kernels[:1], "guard": guards, "kernel and guard": kernels[:1] + guards,
+              "all": [process.pid] + guards + kernels}[victims]
+    for pid in chosen or [process.pid]:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+class Round:
+    def __init__(self, cluster, number, victims, delay):
+        self.cluster, self.number, self.victims, self.delay = cluster, number, victims, delay
+        self.name = f"round-{number}"
+        self.problems, self.facts = [], collections.Counter()
+        self.folder = tempfile.mkdtemp(prefix="firesteel-kills-")
+        self.env = dict(cluster.env, **{MARK: str(number)})
+        self.notebook = os.path.join(self.folder, "kills.lua")
+        with open(self.notebook, "w", encoding="utf-8") as f:
+            f.write(NOTEBOOK.replace("NAME", f'"{self.name}"'))
+
+    def firesteel(self, *argv):
+        return sh(FIRESTEEL, *argv, cwd=self.folder, env=self.env, timeout=120)
+
+    def check(self, promise, holds, why=""):
+        self.facts[promise] += 1
+        if not holds:
+            self.problems.append((promise, f"{self.name}, {self.victims} killed after {self.delay:.3f} s: {why}"))
+        return holds
+
+    def start(self):
+        return subprocess.Popen([FIRESTEEL, "run", self.notebook, "--allow", "cluster,destructive"], cwd=self.folder,
+                                env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL, start_new_session=True)
+
+    def die(self):
+        process = self.start()
+        time.sleep(self.delay)
+        self.facts["killed before its end"] += process.poll() is None
+        kill(process, self.victims)
+        try:
+            process.wait((GONE_WITHIN + 60) * PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            self.check("the client ends", False, "it waits for what is dead")
+        until = time.monotonic() + GONE_WITHIN * PATIENCE
+        while (left := marked(self.number)) and time.monotonic() < until:
+            time.sleep(0.05)
+        self.check("nothing is left running", not left, f"processes {left}")
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+
+    def run(self):
+        self.die()
+        journals = glob.glob(os.path.join(self.folder, ".firesteel", "*.jsonl"))
+        name = os.path.basename(journals[0])[:-6] if journals and os.path.getsize(journals[0]) else None
+        if name:
+            shown = self.firesteel("show", name)
+            self.check("the journal opens", shown.code == 0 and self.firesteel("runs").code == 0, shown)
+            done = self.firesteel("run", self.notebook, "--resume", name, "--allow", "cluster,destructive")
+            self.check("the run resumes to its end", done.code == 0, done)
+        else:
+            self.facts["killed before its journal"] += 1
+            done = self.firesteel("run", self.notebook, "--allow", "cluster,destructive")
+            self.check("a run without a journal has done nothing", done.code == 0, done)
+            name = "last"
+        there = collections.Counter(n.split("-")[0] for n in self.cluster.names(self.name))
+        self.check("each object is there once", there == EXPECTED, f"{dict(there)} {done}")
+        cleaned = self.firesteel("clean", name, "--yes")
+        left = self.cluster.names(self.name)
+        self.check("clean removes all of it", cleaned.code == 0 and not left, f"{left} {cleaned}")
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return self
+
+
+def measure(cluster):
+    """How long a run takes that nobody kills, seconds."""
+    times = []
+    for number in range(3):
+        undisturbed = Round(cluster, f"undisturbed{number}", "nobody", 0)
+        began = time.monotonic()
+        assert undisturbed.start().wait(60) == 0, undisturbed.firesteel("show")
+        times.append(time.monotonic() - began)
+        undisturbed.firesteel("clean", "last", "--yes")
+        shutil.rmtree(undisturbed.folder, ignore_errors=True)
+    return sorted(times)[1]
+
+
+def main():
+    folder = tempfile.mkdtemp(prefix="firesteel-kills-home-")
+    cluster = Cluster(folder)
+    chance = random.Random(SEED)
+    facts, problems = collections.Counter(), []
+    try:
+        length = measure(cluster) * 1.3  # rounds run beside one another
+        print(f"# {ROUNDS} rounds, seed {SEED}; each is killed within {length:.2f} s", flush=True)
+        rounds = [Round(cluster, i, chance.choice(VICTIMS), chance.uniform(0, length)) for i in range(ROUNDS)]
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            for number, done in enumerate(pool.map(Round.run, rounds), 1):
+                facts += done.facts
+                problems += done.problems
+                for promise, why in done.problems:
+                    print(f"# {promise}: {why}", flush=True)
+                if number % 100 == 0:
+                    print(f"# {number} rounds, {len(problems)} broken promises", flush=True)
+    finally:
+        cluster.down()
+        shutil.rmtree(folder, ignore_errors=True)
+    promises = ["nothing is left running", "the journal opens", "the run resumes to its end",
+                "a run without a journal has done nothing", "each object is there once", "clean removes all of it"]
+    print(f"# killed before their end: {facts['killed before its end']}, before their journal: "
+          f"{facts['killed before its journal']}")
+    print(f"1..{len(promises)}")
+    broken = collections.Counter(promise for promise, _ in problems)
+    for number, promise in enumerate(promises, 1):
+        good = facts[promise] - broken[promise]
+        print(f"{'not ok' if broken[promise] else 'ok'} {number} - {promise}: {good} of {facts[promise]}")
+    print(f"# {len(promises) - len(broken)} passed, {len(broken)} failed")
+    sys.exit(1 if problems else 0)
+
+
+main()
