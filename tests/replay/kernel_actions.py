@@ -307,7 +307,8 @@ def test_deleting_asks_and_is_in_the_ledger(t):
     k.wait(lambda e: any(r["uid"] == one and r.get("deleted") for r in e.get("rows", [])))
     intent = next(e for e in k.of("ledger") if e.get("binding") == "k8s.delete")
     assert intent["cell"] == watch and intent["effect"] == "destructive" and "delete Pod one" in intent["what"], intent
-    assert [e["phase"] for e in k.of("ledger", entry=intent["entry"])] == ["intent", "outcome"]
+    phases = [e["phase"] for e in k.of("ledger", entry=intent["entry"])]
+    assert phases[0] == "intent" and phases[-1] == "outcome" and "failed" not in phases, phases
     made = next(e for e in k.of("ledger", phase="outcome") if e.get("result", {}).get("uid") == one)
     assert [e["phase"] for e in k.of("ledger", entry=made["entry"])][-1] == "undone"
     assert k.ask(type="interrupt")["ok"]

@@ -185,7 +185,7 @@ def test_a_private_sandbox_goes_with_the_run(t):
     assert os.listdir(runtime) == []
     k = Kernel(t, CREATE + cell("firesteel.sleep '1m'"), "--sandbox", *GRANTED, headless=True, env=env)
     k.wait(lambda e: e["type"] == "ledger" and e["phase"] == "outcome")
-    assert len(os.listdir(runtime)) == 2 # its folder, and whose it is
+    assert len(os.listdir(runtime)) == 4 # its folder, a kubeconfig, and whose they are
     os.kill(k.pid(), signal.SIGKILL)
     assert k.process.wait(10) == 128 + 9
     assert os.listdir(runtime) == []

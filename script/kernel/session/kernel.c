@@ -213,6 +213,14 @@ static const char refusing[] =
     "\"apiVersion\":\"client.authentication.k8s.io/v1\",\"interactiveMode\":\"Never\","
     "\"args\":[\"--refuse-credentials\"]}}}]}";
 
+// What is ours by an owner's file is also our guard's to remove.
+static void guarded(const char *path)
+{
+    AUTO_FREE char *owner = owner_file(path);
+    guard_remove_at_end(owner);
+    guard_remove_at_end(path);
+}
+
 static int write_refusing_kubeconfig(kernel *k, err *e)
 {
     AUTO_FREE char *name = str_fmt("%s.kubeconfig", k->effects->run);
@@ -225,6 +233,7 @@ static int write_refusing_kubeconfig(kernel *k, err *e)
     json_print(&bytes, text);
     if (folder < 0 || (k->kubeconfig_owner = owner_take(path, e)) < 0)
         return -1;
+    guarded(path);
     unlinkat(folder, name, 0); // a kernel that was killed left it
     AUTO_FD file = folder_file(folder, name, O_WRONLY | O_CREAT | O_EXCL, 0600);
     if (file < 0)
@@ -299,9 +308,7 @@ static int open_clients(kernel *k, err *e)
     if (o->socket) {
         if (server_listen(k->server, o->socket, e) < 0)
             return -1;
-        AUTO_FREE char *owner = owner_file(o->socket);
-        guard_remove_at_end(owner);
-        guard_remove_at_end(o->socket);
+        guarded(o->socket);
     }
     return o->client_fd >= 0 ? server_adopt(k->server, o->client_fd, e) : 0;
 }
