@@ -323,7 +323,7 @@ def test_deleting_asks_and_is_in_the_ledger(t):
     assert k.run("print(k8s.get('pod', 'two').metadata.uid)").out.strip() == two
     with open(k.journal(), encoding="utf-8") as f:
         journaled = [json.loads(line) for line in f]
-    assert [e["phase"] for e in journaled if e.get("entry") == intent["entry"]] == ["intent", "outcome"]
+    assert [e["phase"] for e in journaled if e.get("entry") == intent["entry"]] == phases
 
 
 def test_two_clients(t):
