@@ -286,6 +286,8 @@ static int drop_outdated(watch *w)
     }
     hashmap_free(w->others);
     w->others = STEAL(w->listed);
+    if (hashmap_count(w->others) > 0 && w->count < w->most - w->most / 4)
+        loop_timer_start(w->refill, REFILL_MS, 0);
     return tell_more(w);
 }
 

@@ -195,11 +195,12 @@ static void await_end(driver *d, struct run *r)
 // All ranks end now: by themselves when every result is there, at once when none matters any more.
 static void end_processes(driver *d, struct run *r, bool all_is_well)
 {
-    r->failed = true; // what still comes is not shown
     if (all_is_well) {
         ranks_stop(r);
         await_end(d, r);
+        ranks_show_rest(r);
     }
+    r->failed = true; // what still comes is not shown
     launch_close(&r->launch);
     if (peers_any_busy(d)) {
         kill_on_executors(d);

@@ -155,6 +155,10 @@ static bool hear_channel(
     return got > 0;
 }
 
+// What a rank's children have printed comes before what it says itself, which may end the job.
+static const enum channel hearing_order[CHANNELS] = {
+    CHANNEL_STDOUT, CHANNEL_STDERR, CHANNEL_PMI, CHANNEL_LINK};
+
 // What it said before it ended is in its channels: no more than they hold, for whoever still writes
 // into its pipes is a child of it, which may never end by itself and is ended with the group.
 static void look_for_end(launch *l, int i, const struct launch_sink *sink)
@@ -166,8 +170,9 @@ static void look_for_end(launch *l, int i, const struct launch_sink *sink)
         info.si_pid != r->pid)
         return;
     r->gone = true;
-    for (int c = 0; c < CHANNELS; c++) {
-        for (int n = 0; n < LAST_PIECES && hear_channel(l, i, (enum channel)c, false, sink); n++) {
+    for (int at = 0; at < CHANNELS; at++) {
+        enum channel c = hearing_order[at];
+        for (int n = 0; n < LAST_PIECES && hear_channel(l, i, c, false, sink); n++) {
         }
         close_at(&r->fds[c]);
     }
@@ -178,9 +183,13 @@ static void look_for_end(launch *l, int i, const struct launch_sink *sink)
 void launch_hear(launch *l, const struct pollfd *polled, const struct launch_sink *sink)
 {
     for (int i = 0; i < l->n; i++) {
-        for (int c = 0; c < CHANNELS; c++) {
-            if (polled[i * LAUNCH_POLLS + c].revents & ~POLLOUT)
-                hear_channel(l, i, (enum channel)c, true, sink);
+        const struct pollfd *p = &polled[i * LAUNCH_POLLS];
+        bool speaks = p[CHANNEL_LINK].revents & ~POLLOUT;
+        for (int n = 0; n < CHANNELS; n++) {
+            enum channel c = hearing_order[n];
+            bool is_ready = p[c].revents & ~POLLOUT, prints = c >= CHANNEL_STDOUT;
+            if (is_ready || (speaks && prints))
+                hear_channel(l, i, c, is_ready, sink);
         }
     }
     for (int i = 0; i < l->n; i++)

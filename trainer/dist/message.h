@@ -39,8 +39,7 @@ enum { MESSAGE_HEADER = 5, NONCE_SIZE = 32, RELAY_HEADER = 5, RELAY_MOST = 1 << 
     X(EXIT, 4)          /* from a rank: os.exit's code */                                          \
     X(RUN, 1 << 14) /* to an executor: the job's size, first rank, number of ranks (4 each), */    \
                     /* then settings "NAME=VALUE", a NUL after each */                             \
-    X(RELAY,                                                                                       \
-        RELAY_HEADER + RELAY_MOST) /* a rank (4), a channel (1), bytes of it; none: it ended */    \
+    X(RELAY, RELAY_HEADER + RELAY_MOST) /* a rank (4), a channel (1), bytes of it */               \
     X(GONE, 8)      /* from an executor: a rank (4) has ended with this wait status (4) */         \
     X(KILL, 0)      /* to an executor: end the ranks */                                            \
     X(RAN, 0)       /* from an executor: none of its ranks is left */                              \

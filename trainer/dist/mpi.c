@@ -94,6 +94,9 @@ static int start_mpi(void)
     int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
     umask(mask);
     drop_abstract_sockets();
+    unsetenv("PMI_FD"); // MPI programs that the rank starts are none of this job
+    unsetenv("PMI_RANK");
+    unsetenv("PMI_SIZE");
     return code;
 }
 

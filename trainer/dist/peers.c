@@ -88,6 +88,8 @@ static int rank_of(const struct run *r, const struct peer *p, const message *m)
 static int hear_executor(struct run *r, struct peer *p, const message *m, err *e)
 {
     int rank = rank_of(r, p, m);
+    if (!r && p->busy && (m->kind == MESSAGE_RELAY || m->kind == MESSAGE_GONE))
+        return 0; // of a job that was given up; it has still to say RAN
     switch (m->kind) {
     case MESSAGE_RELAY:
         if (rank < 0 || m->n < RELAY_HEADER || (uint8_t)m->body[4] >= CHANNELS)
@@ -153,12 +155,12 @@ static void executor_gone(struct run *r, const struct peer *p, const err *why)
     bool mattered = false;
     for (int i = 0; i < r->job->np; i++) {
         struct rank *k = &r->ranks[i];
-        mattered |= k->host == p && !k->done;
-        if (k->host == p && !k->gone) {
-            k->gone = true;
-            k->host = NULL;
-            r->gone++;
-        }
+        if (k->host != p)
+            continue;
+        mattered |= !k->done;
+        r->gone += !k->gone;
+        k->gone = true;
+        k->host = NULL;
     }
     if (mattered && why->code == ERR_UNAVAILABLE)
         RUN_FAIL(r, ERR_UNAVAILABLE,

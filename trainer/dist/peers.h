@@ -33,7 +33,7 @@ struct rank {
     buf in;            // of its link
     // Output, not yet complete lines: what it says over its link, and what its children print.
     buf said[2], printed[2];
-    bool done; // its result is there
+    bool ready, done; // it waits for the job; its result is there
     bool gone;
 };
 
@@ -72,6 +72,7 @@ void ranks_hear(struct run *r, int rank, enum channel channel, const char *bytes
 void ranks_gone(struct run *r, int rank, int status);
 // To all that are still there.
 void ranks_stop(struct run *r);
+void ranks_show_rest(struct run *r); // lines that were not ended
 // The suspicion becomes the failure when nothing better has come.
 void ranks_look(struct run *r);
 

@@ -278,7 +278,7 @@ static int hear_line(pmi *p, int rank, const char *line, size_t n, err *e)
         err_set(&why, ERR_INVALID, "there is a NUL in it");
     else if (obey(p, rank, line, &why) == 0)
         return 0;
-    if (why.code == ERR_FAILED)
+    if (why.code != ERR_INVALID && why.code != ERR_LIMIT) // it is not what this rank said
         return err_set(e, why.code, "%s", why.text);
     AUTO_BUF clean = {0};
     utf8_clean(&clean, line, n < 60 ? n : 60);

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "trainer/dist/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,6 +51,8 @@ rank_link *rank_open(int fd, err *e)
     rank_link *l = mem_alloc(sizeof *l);
     pthread_mutex_init(&l->sending, NULL);
     l->fd = fd;
+    // What the rank starts gets neither its link nor its place among the ranks.
+    fcntl(LAUNCH_PMI_FD, F_SETFD, FD_CLOEXEC);
     if (fcntl(fd, F_SETFD, FD_CLOEXEC)) {
         err_set(e, ERR_USAGE, "--rank is for ranks that a driver starts");
         l->fd = -1;

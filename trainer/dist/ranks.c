@@ -53,6 +53,12 @@ static void show_rest(struct run *r, int rank)
     }
 }
 
+void ranks_show_rest(struct run *r)
+{
+    for (int rank = 0; rank < r->job->np; rank++)
+        show_rest(r, rank);
+}
+
 // Blocks for messages, which a rank reads at once. An answer of PMI is small and was asked for: a
 // rank that does not take it is not waited for.
 static int send_here(struct run *r, int rank, enum channel c, const char *bytes, size_t n, err *e)
@@ -71,15 +77,15 @@ static int send_here(struct run *r, int rank, enum channel c, const char *bytes,
     return 0;
 }
 
-static int relay(struct peer *host, int rank, enum channel c, const char *bytes, size_t n, err *e)
+static int relay(struct peer *host, int rank, enum channel c, const char *bytes, size_t n)
 {
     while (n > 0) {
         size_t piece = n < RELAY_MOST ? n : RELAY_MOST;
         AUTO_BUF out = {0};
         message_put_relay(&out, rank, c, bytes, piece);
         const message m = {MESSAGE_RELAY, out.data + MESSAGE_HEADER, out.len - MESSAGE_HEADER};
-        if (message_send(host->fd, m.kind, m.body, m.n, e))
-            return -1;
+        if (message_send(host->fd, m.kind, m.body, m.n, NULL))
+            return 0; // that the executor is lost is noticed, and said, by itself
         bytes += piece;
         n -= piece;
     }
@@ -89,7 +95,7 @@ static int relay(struct peer *host, int rank, enum channel c, const char *bytes,
 static int send_to(struct run *r, int rank, enum channel c, const char *bytes, size_t n, err *e)
 {
     struct rank *k = &r->ranks[rank];
-    return k->host ? relay(k->host, rank, c, bytes, n, e) : send_here(r, rank, c, bytes, n, e);
+    return k->host ? relay(k->host, rank, c, bytes, n) : send_here(r, rank, c, bytes, n, e);
 }
 
 static int say_pmi(void *ctx, int rank, const char *line, size_t n, err *e)
@@ -172,6 +178,9 @@ static int hear_message(struct run *r, int rank, const message *m, err *e)
     struct rank *k = &r->ranks[rank];
     switch (m->kind) {
     case MESSAGE_READY:
+        if (k->ready)
+            return err_set(e, ERR_INVALID, "rank %d said twice that it is ready", rank);
+        k->ready = true;
         return send_job(r, rank, e);
     case MESSAGE_STDOUT:
     case MESSAGE_STDERR: {
@@ -212,20 +221,20 @@ static int hear_link(struct run *r, int rank, const char *bytes, size_t n, err *
     buf *in = &r->ranks[rank].in;
     buf_add(in, bytes, n);
     size_t used = 0;
-    for (;;) {
+    int result = 0, there = 1;
+    while (result == 0 && there > 0) {
         buf rest = {in->data + used, in->len - used, 0};
         message m;
-        int there = message_parse(&rest, &m, e);
-        if (there < 0)
-            return err_wrap(e, "rank %d", rank);
-        if (!there)
-            break;
-        if (hear_message(r, rank, &m, e))
-            return -1;
-        used += MESSAGE_HEADER + m.n;
+        there = message_parse(&rest, &m, e);
+        if (there > 0) {
+            result = hear_message(r, rank, &m, e);
+            used += MESSAGE_HEADER + m.n;
+        }
     }
+    if (there < 0) // nothing after it can be read
+        used = in->len;
     buf_consume(in, used);
-    return 0;
+    return there < 0 ? err_wrap(e, "rank %d", rank) : result;
 }
 
 void ranks_hear(struct run *r, int rank, enum channel channel, const char *bytes, size_t n)
