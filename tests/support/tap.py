@@ -26,7 +26,10 @@ MARK = os.environ["FIRESTEEL_TEST_RUN"] = f"{os.getpid()}-{time.time_ns()}"
 SANITIZED = bool(os.environ.get("FIRESTEEL_SANITIZED"))
 
 
-signal.signal(signal.SIGHUP, signal.SIG_DFL) # under nohup, too, what we start is to end by it
+# Under nohup, and in the background of a script, which ignores these: what we start is to end by them.
+for ignored in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(ignored) == signal.SIG_IGN:
+        signal.signal(ignored, signal.SIG_DFL)
 
 # A program that runs away ends with an error of its own, and takes neither the machine nor its neighbours along.
 if not SANITIZED:

@@ -300,7 +300,10 @@ def test_what_a_run_left_is_verified_by_resume_and_removed_by_clean_on_its_clust
     n.options = ("--resume", run_name)
     assert "verified" in n.run(1).out, n.done
     assert Real.kubectl("get", "cm", "left", "-o", "jsonpath={.metadata.uid}").out == uid
-    elsewhere = sh(FIRESTEEL, "clean", run_name, "--yes", cwd=n.dir, env=dict(n.env, KUBECONFIG=other_cluster(t)))
+    other = dict(n.env, KUBECONFIG=other_cluster(t))
+    unknown = sh(FIRESTEEL, "clean", run_name, "--yes", cwd=n.dir, env=other)  # it goes on in the run's context
+    assert unknown.code == 1 and 'there is no context "admin"' in unknown.err, unknown
+    elsewhere = sh(FIRESTEEL, "clean", run_name, "--yes", "--context", "firesteel-sandbox", cwd=n.dir, env=other)
     assert elsewhere.code == 3 and "another cluster" in elsewhere.err + elsewhere.out, elsewhere
     Real.kubectl("get", "cm", "left", "left-too")
     cleaned = sh(FIRESTEEL, "clean", run_name, "--yes", cwd=n.dir, env=n.env)

@@ -280,17 +280,16 @@ static void open_state(interp *in)
     lua_settop(in->L, 0);
 }
 
-// Waits for something to do; false: to quit. A cell comes before a lookup.
+// Waits for something to do; false: to quit.
 static bool next_turn(interp *in, execution **x, struct lookup **l)
 {
     pthread_mutex_lock(&in->lock);
-    in->current = NULL;
     while (!in->quit && !in->next_execution && !in->next_lookup)
         pthread_cond_wait(&in->wake, &in->lock);
-    *x = STEAL(in->next_execution);
-    *l = *x ? NULL : STEAL(in->next_lookup);
-    in->current = *x ? &(*x)->turn : *l ? &(*l)->turn : NULL;
     bool quit = in->quit;
+    *x = quit ? NULL : STEAL(in->next_execution);
+    *l = quit || *x ? NULL : STEAL(in->next_lookup);
+    in->current = *x ? &(*x)->turn : *l ? &(*l)->turn : NULL;
     pthread_mutex_unlock(&in->lock);
     return !quit;
 }
@@ -318,6 +317,14 @@ static void post_executed(void *arg)
     in->ops->executed(in->arg, x);
 }
 
+static void lookup_free(struct lookup *l)
+{
+    cJSON_Delete(l->result);
+    cJSON_Delete(l->question.args);
+    turn_done(&l->turn);
+    free(l);
+}
+
 static void post_answered(void *arg)
 {
     struct lookup *l = arg;
@@ -326,10 +333,7 @@ static void post_answered(void *arg)
     loop_timer_stop(in->patience);
     settle(in);
     l->question.reply(l->question.arg, l->result);
-    cJSON_Delete(l->result);
-    cJSON_Delete(l->question.args);
-    turn_done(&l->turn);
-    free(l);
+    lookup_free(l);
 }
 
 static void execute(interp *in, execution *x)
@@ -341,6 +345,15 @@ static void execute(interp *in, execution *x)
         run(in, x);
 }
 
+// The turn is its maker's again, who may free it as soon as he has heard.
+static void give_back(interp *in, void (*fn)(void *arg), void *arg)
+{
+    pthread_mutex_lock(&in->lock);
+    in->current = NULL;
+    pthread_mutex_unlock(&in->lock);
+    loop_post(in->options->effects->spec.loop, fn, arg);
+}
+
 static void *thread_main(void *arg)
 {
     interp *in = arg;
@@ -348,14 +361,13 @@ static void *thread_main(void *arg)
     struct lookup *l;
     open_state(in);
     while (next_turn(in, &x, &l)) {
-        loop *the_loop = in->options->effects->spec.loop;
         if (x) {
             execute(in, x);
-            loop_post(the_loop, post_executed, x);
+            give_back(in, post_executed, x);
         } else {
             if (!in->broken.code)
                 answer(in, l);
-            loop_post(the_loop, post_answered, l);
+            give_back(in, post_answered, l);
         }
     }
     if (in->L)
@@ -441,10 +453,13 @@ void interp_execute(interp *in, execution *x)
     x->interp = in;
     in->execution = x;
     pthread_mutex_lock(&in->lock);
+    struct lookup *unbegun = STEAL(in->next_lookup);
     in->next_execution = x;
     pthread_cond_signal(&in->wake);
     pthread_mutex_unlock(&in->lock);
-    if (in->lookup)
+    if (unbegun) // it makes way without an answer
+        loop_post(in->options->effects->spec.loop, post_answered, unbegun);
+    else if (in->lookup)
         stop(in, &in->lookup->turn, FAILURE_INTERRUPTED);
 }
 

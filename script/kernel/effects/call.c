@@ -27,7 +27,7 @@ void call_done(struct call *c)
 static int record(effects *fx, cJSON *event, err *e)
 {
     int result = port_record(fx->spec.port, event, e);
-    return result < 0 ? err_wrap(e, "an effect that cannot be journaled is not done") : result;
+    return result < 0 ? err_wrap(e, "what has become of an effect cannot be journaled") : result;
 }
 
 static int record_intent(struct call *c, const struct binding *b, err *e)
@@ -45,7 +45,8 @@ static int record_intent(struct call *c, const struct binding *b, err *e)
     json_set_bool(event, "announces", b->announces);
     if (entry->mark != entry->number)
         json_set_int(event, "mark", entry->mark);
-    return record(c->effects, event, e);
+    int result = port_record(c->effects->spec.port, event, e);
+    return result < 0 ? err_wrap(e, "an effect that cannot be journaled is not done") : result;
 }
 
 // What is journaled is masked, and an entry remembers whether that changed it.

@@ -4,8 +4,9 @@
 //
 //   pure, local          always granted (unless the cell declares only "pure")
 //   cluster, destructive headless: --allow; interactive: asked for once for each context and
-//   namespace a declaration narrows: effects="cluster" keeps a cell from deleting, whatever is
-//   granted
+//                        namespace
+//
+// A declaration narrows: effects="cluster" keeps a cell from deleting, whatever is granted.
 #pragma once
 #include "base/err.h"
 #include "script/kernel/effects/binding.h"

@@ -154,7 +154,7 @@ TEST(a_program_that_is_not_there_is_named)
             &(struct launch_spec){.worker = "/nowhere/worker", .size = 2, .n = 2, .settings = none},
             &e),
         -1);
-    CHECK_HAS(e.text, "cannot start /nowhere/worker: No such file");
+    CHECK_HAS(e.text, "cannot start /nowhere/worker: there is no such program");
 }
 
 int main(void)
