@@ -252,7 +252,7 @@ TEST(crafted_results_are_refused)
 {
     is_refused("return function() ran = true end", "a function, which is not accepted here");
     is_refused("return setmetatable({}, {__gc = function() ran = true end})", "a function");
-    is_refused("return setmetatable({}, {__gc = print})", "a module");
+    is_refused("return setmetatable({}, {__gc = type})", "a module");
     is_refused(
         "return setmetatable({}, {__index = {}})", "a metatable, which is not accepted here");
     is_refused("return setmetatable({}, {})", "a metatable, which is not accepted here");
