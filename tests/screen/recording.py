@@ -92,6 +92,7 @@ def test_the_recording_plays_to_the_same_screens(t):
     assert times == sorted(times) and {event[1] for event in events} <= {"o", "r", "m"}
     for name, drawn in screens.items():
         with Screen([sys.executable, "-c", PLAYER, CAST, name]) as s:
+            eventually(lambda: any(line.strip() for line in s.screen()))  # the player has begun
             s.quiet(300)
             assert s.styles() == drawn, (name, s.screen())
     if os.environ.get("FIRESTEEL_UPDATE"):
