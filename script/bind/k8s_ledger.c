@@ -116,9 +116,10 @@ int k8s_look(call *c, struct target *t, const cJSON *recorded, cJSON **there, ch
 // What the server writes itself, and differs without anybody's doing.
 static bool is_servers(const char *path)
 {
+    static const char entry[] = "metadata.labels." LABEL_ENTRY;
     static const char *const fields[] = {"status", "metadata.managedFields",
         "metadata.resourceVersion", "metadata.generation", "metadata.creationTimestamp",
-        "metadata.selfLink", "metadata.labels." LABEL_ENTRY};
+        "metadata.selfLink", entry};
     for (size_t i = 0; i < ARRAY_LEN(fields); i++)
         if (str_eq(path, fields[i]))
             return true;
