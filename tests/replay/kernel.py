@@ -5,15 +5,25 @@ It knows nothing of our own client library, so the two can disagree.
 """
 import json
 import os
+import re
 import select
 import signal
 import socket
 import subprocess
 import time
 
-from tap import BUILD, PATIENCE
+from tap import BUILD, FIRESTEEL, PATIENCE, sh
 
 KERNEL = os.environ.get("FIRESTEEL_KERNEL", os.path.join(BUILD, "cli", "firesteel-kernel"))
+
+
+def sandbox(t):
+    """A sandbox of its own; the environment that leads to it."""
+    env = {"HOME": t.dir(), "XDG_STATE_HOME": "", "XDG_DATA_HOME": ""}
+    up = sh(FIRESTEEL, "sandbox", "up", env=env)
+    assert up.code == 0, up
+    t.after(lambda: sh(FIRESTEEL, "sandbox", "down", env=env))
+    return dict(env, KUBECONFIG=re.search(r"KUBECONFIG='?([^'\s]+)", up.out).group(1))
 
 
 def cell(source, marker=""):

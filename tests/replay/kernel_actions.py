@@ -8,19 +8,11 @@ import socket
 import threading
 import time
 
-from kernel import Connection, Kernel, cell
+from kernel import Connection, Kernel, cell, sandbox
 from tap import FIRESTEEL, eventually, run, sh
 
 LOG = "application/vnd.firesteel.log+json"
 PODS = "application/vnd.firesteel.pods+json"
-
-
-def sandbox(t):
-    env = {"HOME": t.dir(), "XDG_STATE_HOME": "", "XDG_DATA_HOME": ""}
-    up = sh(FIRESTEEL, "sandbox", "up", env=env)
-    assert up.code == 0, up
-    t.after(lambda: sh(FIRESTEEL, "sandbox", "down", env=env))
-    return dict(env, KUBECONFIG=re.search(r"KUBECONFIG='?([^'\s]+)", up.out).group(1))
 
 
 def pod(name, script="exec sleep 600", **more):

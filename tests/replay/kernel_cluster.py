@@ -3,10 +3,9 @@
 """Effects on a cluster (a sandbox): refused, asked for, verified, undone, and left alone when they are a stranger's."""
 import json
 import os
-import re
 import signal
 
-from kernel import Kernel, cell
+from kernel import Kernel, cell, sandbox
 from tap import FIRESTEEL, run, sh
 
 CREATE = cell('first = k8s.create {apiVersion = "v1", kind = "ConfigMap", metadata = {name = "first"}, data = {a = "1"}}\n'
@@ -15,15 +14,6 @@ SECOND = cell('second = k8s.create {apiVersion = "v1", kind = "ConfigMap", metad
               'Second effects="cluster"')
 STOP = cell("assert(io.open 'go')", "Stop")
 GRANTED = ("--allow", "cluster,destructive")
-
-
-def sandbox(t):
-    """A sandbox of its own; the environment that leads to it."""
-    env = {"HOME": t.dir(), "XDG_STATE_HOME": "", "XDG_DATA_HOME": ""}
-    up = sh(FIRESTEEL, "sandbox", "up", env=env)
-    assert up.code == 0, up
-    t.after(lambda: sh(FIRESTEEL, "sandbox", "down", env=env))
-    return dict(env, KUBECONFIG=re.search(r"KUBECONFIG='?([^'\s]+)", up.out).group(1))
 
 
 def uids(t, env):

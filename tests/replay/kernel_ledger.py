@@ -6,7 +6,7 @@ import os
 import re
 import signal
 
-from kernel import Kernel, cell
+from kernel import Kernel, cell, sandbox
 from lossy import Lossy
 from tap import FIRESTEEL, run, sh
 
@@ -19,14 +19,6 @@ GENERATED = cell('made = k8s.create {apiVersion = "v1", kind = "ConfigMap", meta
 def config_map(verb, name, data="1"):
     return cell(f'made = k8s.{verb} {{apiVersion = "v1", kind = "ConfigMap", metadata = {{name = "{name}"}}, '
                 f'data = {{a = "{data}"}}}}', f'Make effects="cluster"')
-
-
-def sandbox(t):
-    env = {"HOME": t.dir(), "XDG_STATE_HOME": "", "XDG_DATA_HOME": ""}
-    up = sh(FIRESTEEL, "sandbox", "up", env=env)
-    assert up.code == 0, up
-    t.after(lambda: sh(FIRESTEEL, "sandbox", "down", env=env))
-    return dict(env, KUBECONFIG=re.search(r"KUBECONFIG='?([^'\s]+)", up.out).group(1))
 
 
 def through(t, env):
