@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Outputs of programs, and keys: whatever the bytes and however they are cut, no control byte gets
 // through, and the lines are the same.
-#include "tui/grid/ansi.h"
+#include "base/text/ansi.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"

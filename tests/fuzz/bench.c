@@ -6,10 +6,10 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/text/utf8.h"
 #include "script/journal/spool.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/random.h"
-#include "tui/grid/utf8.h"
 #include "tui/term/term.h"
 #include "tui/view/view.h"
 

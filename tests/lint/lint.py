@@ -49,7 +49,7 @@ LAYERS = {
                           "k8s/sandbox/nodes"],
     "trainer": ["base/loop"],
     "tui/grid": [],
-    "tui/edit": ["tui/grid/utf8.h"],
+    "tui/edit": [],
     "tui/syntax": ["tui/grid"],
     "tui/term": ["base/loop", "tui/grid", "tui/edit/key.h"],
     "tui/part": ["tui/grid", "tui/edit", "tui/syntax", "script/journal/spool.h",

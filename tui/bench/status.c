@@ -5,9 +5,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/text/utf8.h"
 #include "tui/bench/bench_private.h"
 #include "tui/grid/layout.h"
-#include "tui/grid/utf8.h"
 
 #include <string.h>
 

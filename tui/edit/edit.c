@@ -3,8 +3,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/text/utf8.h"
 #include "tui/edit/indent.h"
-#include "tui/grid/utf8.h"
 
 #include <ctype.h>
 #include <string.h>

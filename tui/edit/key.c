@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "tui/grid/utf8.h"
+#include "base/text/utf8.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "tui/grid/grid.h"
 
 #include "base/mem.h"
-#include "tui/grid/utf8.h"
+#include "base/text/utf8.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 //           └────┴────┴────┴────┴────┘
 #pragma once
 #include "base/buf.h"
-#include "tui/grid/style.h"
+#include "base/text/style.h"
 
 #include <stdbool.h>
 #include <stddef.h>

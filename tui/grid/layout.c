@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tui/grid/layout.h"
 
-#include "tui/grid/utf8.h"
+#include "base/text/utf8.h"
 
 static int at_least(const struct column *c)
 {

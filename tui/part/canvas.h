@@ -3,7 +3,7 @@
 // tables, progress, plots. What goes over the grid's height is counted, not drawn.
 #pragma once
 #include "base/json.h"
-#include "tui/grid/ansi.h"
+#include "base/text/ansi.h"
 #include "tui/grid/grid.h"
 
 struct canvas {

@@ -3,8 +3,8 @@
 
 #include "tui/part/look.h"
 
+#include "base/text/utf8.h"
 #include "tui/grid/layout.h"
-#include "tui/grid/utf8.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A framed box in the middle of the screen with a question in it. Nothing is owned.
 #pragma once
+#include "base/text/style.h"
 #include "tui/grid/grid.h"
-#include "tui/grid/style.h"
 #include "tui/part/scroll.h"
 
 // A row of it: "context  kind-dev". Without a label it is a text of its own. Long ones are wrapped.

@@ -2,8 +2,8 @@
 #include "tui/part/line.h"
 
 #include "base/mem.h"
+#include "base/text/utf8.h"
 #include "tui/edit/edit.h"
-#include "tui/grid/utf8.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 //   marks                  │ ● 3 matches before     │        │ ● 7 before  │      of a filter
 #pragma once
 #include "base/err.h"
-#include "tui/grid/ansi.h"
+#include "base/text/ansi.h"
 
 #include <stdbool.h>
 #include <stdint.h>

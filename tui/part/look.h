@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Looks that views share: few, of the eight colours and attributes that every terminal has.
 #pragma once
-#include "tui/grid/style.h"
+#include "base/text/style.h"
 
 #define LOOK_DIM      ((style){.attrs = ATTR_DIM})
 #define LOOK_BOLD     ((style){.attrs = ATTR_BOLD})

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/rowset.h"
 #include "base/str.h"
-#include "tui/grid/utf8.h"
+#include "base/text/utf8.h"
 #include "tui/part/filter.h"
 #include "tui/part/tablevalue.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tui/part/tablelayout.h"
 
+#include "base/text/utf8.h"
 #include "tui/grid/layout.h"
-#include "tui/grid/utf8.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 //   {"columns": [name | {"name"}…], "rows": [[…] | {"cells": […]} | {name: …}…]}
 #pragma once
 #include "base/json.h"
-#include "tui/grid/style.h"
+#include "base/text/style.h"
 
 const char *tablevalue_column(const cJSON *columns, int i); // its name, "" when there is none
 // Text without control characters.

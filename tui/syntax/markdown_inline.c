@@ -6,7 +6,7 @@
 //                             └──────│───────────│─ strong
 //                                    └─ emphasis ┘
 #include "base/mem.h"
-#include "tui/grid/utf8.h"
+#include "base/text/utf8.h"
 #include "tui/syntax/styled.h"
 #include "tui/syntax/syntax.h"
 

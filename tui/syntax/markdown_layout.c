@@ -4,8 +4,8 @@
 #include "tui/syntax/markdown_layout.h"
 
 #include "base/mem.h"
+#include "base/text/utf8.h"
 #include "tui/grid/layout.h"
-#include "tui/grid/utf8.h"
 #include "tui/syntax/markdown_private.h"
 
 #include <ctype.h>

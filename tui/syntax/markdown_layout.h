@@ -5,7 +5,7 @@
 //
 //   "- some *text*, [here](u)"   ─>   "• some text, here (u)"     spans: italic, underlined, dim
 #pragma once
-#include "tui/grid/ansi.h"
+#include "base/text/ansi.h"
 
 #include <stdbool.h>
 

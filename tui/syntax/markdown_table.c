@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Pipe tables: columns as wide as they need to be, or as there is room for; then entries wrap.
 #include "base/mem.h"
+#include "base/text/utf8.h"
 #include "tui/grid/layout.h"
-#include "tui/grid/utf8.h"
 #include "tui/syntax/markdown_private.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 // tui/syntax.
 #pragma once
 #include "base/buf.h"
-#include "tui/grid/ansi.h"
+#include "base/text/ansi.h"
 
 #include <stdbool.h>
 

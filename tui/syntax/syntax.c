@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "tui/grid/ansi.h"
+#include "base/text/ansi.h"
 #include "tui/syntax/scan.h"
 
 #include <string.h>

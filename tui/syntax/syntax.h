@@ -4,7 +4,7 @@
 // styles; nothing here fails, whatever the text.
 #pragma once
 #include "base/buf.h"
-#include "tui/grid/style.h"
+#include "base/text/style.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 #include "tui/term/draw.h"
 
 #include "base/mem.h"
-#include "tui/grid/utf8.h"
+#include "base/text/utf8.h"
 
 #include <curses.h>
 #include <stdlib.h>

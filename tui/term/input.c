@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "tui/grid/utf8.h"
+#include "base/text/utf8.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 // search finds, brackets that belong together; or, of a text cell that is not edited, as it is
 // read.
 #include "base/needle.h"
-#include "tui/grid/utf8.h"
+#include "base/text/utf8.h"
 #include "tui/syntax/markdown_layout.h"
 #include "tui/view/cellview.h"
 #include "tui/view/drawing.h"

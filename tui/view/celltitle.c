@@ -2,8 +2,8 @@
 // The title line of a cell: its state, its name, and at the right what it is and how it went.
 #include "base/clock.h"
 #include "base/str.h"
+#include "base/text/utf8.h"
 #include "tui/bench/questions.h"
-#include "tui/grid/utf8.h"
 #include "tui/view/cellview.h"
 
 #include <stdio.h>

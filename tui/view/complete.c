@@ -3,7 +3,7 @@
 // name closes it and goes on to the cell.
 #include "base/mem.h"
 #include "base/str.h"
-#include "tui/grid/utf8.h"
+#include "base/text/utf8.h"
 #include "tui/part/scroll.h"
 #include "tui/view/views.h"
 

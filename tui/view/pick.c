@@ -2,8 +2,8 @@
 #include "tui/view/pick.h"
 
 #include "base/mem.h"
+#include "base/text/utf8.h"
 #include "tui/grid/layout.h"
-#include "tui/grid/utf8.h"
 #include "tui/part/scroll.h"
 #include "tui/view/views.h"
 

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "tui/grid/utf8.h"
+#include "base/text/utf8.h"
 
 #include <stdio.h>
 

@@ -26,9 +26,9 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/text/utf8.h"
 #include "tests/screen/support/cast.h"
 #include "tui/edit/key.h"
-#include "tui/grid/utf8.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Markdown as it is read, compared as rows of text with their looks.
 #include "base/mem.h"
+#include "base/text/utf8.h"
 #include "tests/support/tap.h"
-#include "tui/grid/utf8.h"
 #include "tui/syntax/markdown_layout.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include "base/text/utf8.h"
 #include "tests/support/tap.h"
 #include "tui/grid/layout.h"
-#include "tui/grid/utf8.h"
 
 #include <locale.h>
 #include <wchar.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tui/grid/style.h"
+#include "base/text/style.h"
 
 style style_over(style under, style over)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "base/text/ansi.h"
 #include "tests/support/tap.h"
-#include "tui/grid/ansi.h"
 
 static const char *lines(const char *bytes, size_t n, size_t limit, size_t chunk)
 {

@@ -2,7 +2,7 @@
 // The states follow ECMA-48 as DEC's parsers do (vt100.net/emu/dec_ansi_parser): a sequence ends at
 // its final byte, a string (OSC, DCS, APC, PM, SOS) at ST, BEL or CAN; ESC starts anew wherever it
 // stands. Unlike there a newline ends each of them: what was cut off hides no more than its line.
-#include "tui/grid/ansi.h"
+#include "base/text/ansi.h"
 
 #include "base/str.h"
 

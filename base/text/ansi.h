@@ -4,7 +4,7 @@
 // (titles, clipboard, cursor movement, mouse) is dropped, in whatever pieces it comes.
 #pragma once
 #include "base/buf.h"
-#include "tui/grid/style.h"
+#include "base/text/style.h"
 
 #include <stdint.h>
 

@@ -7,8 +7,8 @@
 // return or a backspace.
 #include "base/mem.h"
 #include "base/str.h"
-#include "tui/grid/ansi.h"
-#include "tui/grid/utf8.h"
+#include "base/text/ansi.h"
+#include "base/text/utf8.h"
 
 #include <string.h>
 

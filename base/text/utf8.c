@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tui/grid/utf8.h"
+#include "base/text/utf8.h"
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -46,12 +46,12 @@ struct range {
 };
 static const struct range zero[] = {
 #define ZERO(a, b) {a, b},
-#include "tui/grid/width.def"
+#include "base/text/width.def"
 #undef ZERO
 };
 static const struct range wide[] = {
 #define WIDE(a, b) {a, b},
-#include "tui/grid/width.def"
+#include "base/text/width.def"
 #undef WIDE
 };
 
