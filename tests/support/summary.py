@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Adds up what `meson test` recorded: summary.py BUILD… [-- FAILED-STEP…].
 
-Prints the failed and the skipped cases, then "N passed, N failed, N skipped"; exit 1 if any failed.
+Prints how long each suite took, the failed and the skipped cases, then "N passed, N failed, N skipped"; exit 1 if any
+failed.
 """
+import collections
+import json
 import sys
 import xml.etree.ElementTree as ElementTree
 
@@ -18,6 +21,23 @@ def cases(build):
             yield f"{build}: {label}", case
 
 
+def print_times(build):
+    """A line for each suite: tests run beside one another, so their sum is more than what passed on the clock."""
+    tests = collections.defaultdict(list)
+    with open(f"{build}/meson-logs/testlog.json", encoding="utf-8") as f:
+        for line in f:
+            test = json.loads(line)
+            suite, _, name = test["name"].removeprefix("firesteel:").partition(" / ")
+            tests[suite].append((test["duration"], test["starttime"], name))
+    for suite, times in sorted(tests.items()):
+        longest = max(times)
+        print(f"{build:12} {suite:8} {len(times):4} programs {sum(t[0] for t in times):8.1f} s, "
+              f"the longest {longest[0]:6.1f} s: {longest[2]}")
+    times = sum(tests.values(), [])
+    clock = max(start + took for took, start, _ in times) - min(start for _, start, _ in times)
+    print(f"{build:12} all      {len(times):4} programs {sum(t[0] for t in times):8.1f} s, {clock:.1f} s on the clock")
+
+
 def main():
     arguments = sys.argv[1:]
     cut = arguments.index("--") if "--" in arguments else len(arguments)
@@ -26,6 +46,7 @@ def main():
     for build in builds:
         try:
             found = list(cases(build))
+            print_times(build)
         except (OSError, ElementTree.ParseError) as problem:
             failed.append(f"{build}: no results: {problem}")
             continue
