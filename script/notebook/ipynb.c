@@ -89,6 +89,17 @@ static void one_line(char *title)
             *title = ' ';
 }
 
+// jupytext does not escape what looks like a marker. A cell that has such lines stays as it is.
+static void take_source(cell *c, char *source)
+{
+    char *clean = markers_unescape(c, source);
+    AUTO_FREE char *again = markers_escape(c, clean);
+    c->kept->plain = !str_eq(again, source);
+    free(c->source);
+    c->source = c->kept->plain ? source : clean;
+    free(c->kept->plain ? clean : source);
+}
+
 static int read_cell(notebook *nb, const cJSON *j, err *e)
 {
     cell_kind kind = CELL_CODE;
@@ -111,11 +122,10 @@ static int read_cell(notebook *nb, const cJSON *j, err *e)
         take_language(&source, metadata);
     take_foreign(c, metadata);
     cell_mark_json(c, kind, title, metadata);
-    free(c->source);
-    c->source = source;
+    take_source(c, source);
     if (is_lua_file(c)) {
         buf commented = {0};
-        magics_comment(source, &commented);
+        magics_comment(c->source, &commented);
         free(c->source);
         c->source = commented.data ? buf_take(&commented) : mem_strdup("");
     }
@@ -249,14 +259,15 @@ static cJSON *cell_lines(const cell *c)
 {
     const char *language = c->options.language;
     const char *arguments = json_str(c->kept->metadata, "magic_args");
+    AUTO_FREE char *source = c->kept->plain ? mem_strdup(c->source) : markers_escape(c, c->source);
     if (c->kind == CELL_CODE && language && jupyter_language(language)) {
-        AUTO_FREE char *text = str_fmt("%%%%%s%s%s\n%s", language, arguments ? " " : "",
-            arguments ? arguments : "", c->source);
+        AUTO_FREE char *text = str_fmt(
+            "%%%%%s%s%s\n%s", language, arguments ? " " : "", arguments ? arguments : "", source);
         return lines_of(text);
     }
     if (c->kind != CELL_CODE || !is_lua_file(c))
-        return lines_of(c->source);
-    AUTO_FREE char *text = magics_uncomment(c->source);
+        return lines_of(source);
+    AUTO_FREE char *text = magics_uncomment(source);
     return lines_of(text);
 }
 

@@ -317,6 +317,7 @@ static void forget_text(cell *c)
     free(STEAL(c->kept->text));
     c->kept->n = 0;
     c->kept->marked = true;
+    c->kept->plain = false;
 }
 
 static void drop_id(cell *c)

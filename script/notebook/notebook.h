@@ -68,5 +68,8 @@ void notebook_move(notebook *nb, size_t from, size_t to); // to: its index after
 void notebook_delete(notebook *nb, size_t i);
 // Cuts the source before byte `offset`: the first part keeps id and marker, the second has none.
 const cell *notebook_split(notebook *nb, size_t i, size_t offset);
+// `nb` is `old`, read again: cells that are still the same keep their ids, and no other has one of
+// theirs. A cell may have moved; one edited in its place is the same.
+void notebook_adopt_ids(notebook *nb, const notebook *old);
 // Gives cells the ids of `ids` (as many as cells): for a copy that must speak of the same cells.
 int notebook_set_ids(notebook *nb, const char *const *ids, size_t n, err *e);

@@ -57,24 +57,9 @@ static bool starts(const struct line *l, const char *prefix)
     return l->n >= n && memcmp(l->text, prefix, n) == 0;
 }
 
-// "-- %%", "--%% title", "  -- %%%% title": where the text after "%%" starts, or NULL.
-static const char *marker_of(const struct line *l)
+static const char *marker_in(const struct line *l)
 {
-    const char *p = l->text, *end = l->text + l->n;
-    while (p < end && isspace((unsigned char)*p))
-        p++;
-    if (end - p < 2 || p[0] != '-' || p[1] != '-')
-        return NULL;
-    for (p += 2; p < end && isspace((unsigned char)*p);)
-        p++;
-    if (end - p < 2 || p[0] != '%' || p[1] != '%')
-        return NULL;
-    const char *after = p += 2;
-    while (p < end && *p == '%')
-        p++;
-    if (p == end)
-        return p == after ? after : NULL;
-    return isspace((unsigned char)*p) ? after : NULL;
+    return marker_of(l->text, l->n);
 }
 
 // The line without its comment mark, as jupytext takes it off.
@@ -84,24 +69,10 @@ static struct line uncommented(struct line l)
     return (struct line){l.text + mark, l.n - mark, l.whole - mark};
 }
 
-// Opening or closing fence of a code block in Markdown: its character, and how many in *n.
-static char fence_of(struct line l, size_t *n, bool *bare)
+static char fence_in(struct line l, size_t *n, bool *bare)
 {
     l = uncommented(l);
-    size_t indent = 0;
-    while (indent < 3 && indent < l.n && l.text[indent] == ' ')
-        indent++;
-    const char *p = l.text + indent, *end = l.text + l.n, *q = p;
-    if (p == end || (*p != '`' && *p != '~'))
-        return 0;
-    while (q < end && *q == *p)
-        q++;
-    struct line rest = {q, (size_t)(end - q), 0};
-    *n = (size_t)(q - p);
-    *bare = is_blank(&rest);
-    if (*n < 3 || (*p == '`' && memchr(q, '`', rest.n)))
-        return 0;
-    return *p;
+    return text_fence(l.text, l.n, n, bare);
 }
 
 // In text, a fenced block may hold "%%" lines that are no markers: the line after it, or 0.
@@ -109,11 +80,11 @@ static size_t skip_fence(const struct lines *ls, size_t i)
 {
     size_t open, n;
     bool bare;
-    char c = fence_of(ls->list[i], &open, &bare);
+    char c = fence_in(ls->list[i], &open, &bare);
     if (!c)
         return 0;
     for (size_t k = i + 1; k < ls->n; k++)
-        if (fence_of(ls->list[k], &n, &bare) == c && n >= open && bare)
+        if (fence_in(ls->list[k], &n, &bare) == c && n >= open && bare)
             return k + 1;
     return 0;
 }
@@ -134,7 +105,7 @@ static size_t header_lines(const struct lines *ls)
     if (i < ls->n && starts(&ls->list[i], "#!"))
         i++;
     if (i < ls->n && starts(&ls->list[i], "--") &&
-        memmem(ls->list[i].text, ls->list[i].n, "coding", 6) && !marker_of(&ls->list[i]))
+        memmem(ls->list[i].text, ls->list[i].n, "coding", 6) && !marker_in(&ls->list[i]))
         i++;
     if (i < ls->n && is_rule(&ls->list[i])) {
         size_t k = i + 1;
@@ -169,17 +140,19 @@ static char *read_source(const cell *c, const struct lines *ls, size_t from, siz
     }
     if (!text.data)
         return mem_strdup("");
-    if (commented || c->options.file || c->options.template_)
-        return buf_take(&text);
-    char *source = magics_uncomment(text.data);
+    char *source = markers_unescape(c, text.data);
     buf_done(&text);
-    return source;
+    if (commented || c->options.file || c->options.template_)
+        return source;
+    char *clean = magics_uncomment(source);
+    free(source);
+    return clean;
 }
 
 static cell *read_cell(const struct lines *ls, size_t from, size_t to)
 {
     cell *c = cell_new();
-    const char *marker = marker_of(&ls->list[from]);
+    const char *marker = marker_in(&ls->list[from]);
     if (marker) {
         AUTO_FREE char *text =
             str_trim(marker, (size_t)(ls->list[from].text + ls->list[from].n - marker));
@@ -207,10 +180,10 @@ static bool is_text_marker(const struct line *l, const char *marker)
 static void read_cells(notebook *nb, const struct lines *ls, size_t from)
 {
     while (from < ls->n) {
-        const char *marker = marker_of(&ls->list[from]);
+        const char *marker = marker_in(&ls->list[from]);
         bool text = marker && is_text_marker(&ls->list[from], marker);
         size_t to = from + 1;
-        while (to < ls->n && !marker_of(&ls->list[to])) {
+        while (to < ls->n && !marker_in(&ls->list[to])) {
             size_t after = text ? skip_fence(ls, to) : 0;
             to = after ? after : to + 1;
         }
@@ -287,11 +260,12 @@ static void print_cell(const notebook *nb, const cell *c, buf *out)
     bool commented = cell_is_commented(c);
     if (!*c->source && !commented)
         return;
+    AUTO_FREE char *text = markers_escape(c, c->source);
     AUTO_BUF source = {0};
     if (commented || c->options.file || c->options.template_)
-        buf_str(&source, c->source);
+        buf_str(&source, text);
     else
-        magics_comment(c->source, &source);
+        magics_comment(text, &source);
     print_lines(buf_cstr(&source), commented, newline, out);
 }
 

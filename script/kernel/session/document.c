@@ -251,6 +251,7 @@ static cJSON *reload(document *d, const cJSON *m, int64_t by, err *e)
     notebook *nb = notebook_load(d->path, e);
     if (!nb)
         return NULL;
+    notebook_adopt_ids(nb, d->notebook);
     notebook_free(d->notebook);
     d->notebook = nb;
     forget_changes(d);

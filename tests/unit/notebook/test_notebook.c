@@ -172,6 +172,93 @@ TEST(markers_in_a_fenced_block_are_text)
     notebook_free(nb);
 }
 
+// What is typed into the only cell comes back from the file as that, and the file is `want`.
+static void check_typed(const char *marker, const char *typed, const char *want)
+{
+    err e = {0};
+    notebook *nb = notebook_new();
+    notebook_insert(nb, 0, marker, typed);
+    notebook_insert(nb, 1, "", "last = 1");
+    AUTO_BUF text = {0};
+    notebook_print(nb, &text);
+    CHECK_HAS(buf_cstr(&text), want);
+    notebook *again = notebook_parse(text.data, text.len, &e);
+    CHECK_OK(again, e);
+    CHECK_INT(notebook_count(again), 2);
+    CHECK_STR(notebook_cell(again, 0)->source, typed);
+    AUTO_JSON *j = notebook_to_ipynb(nb, NULL, NULL);
+    AUTO_BUF ipynb = {0};
+    json_print(&ipynb, j);
+    notebook *third = notebook_parse_ipynb(ipynb.data, ipynb.len, &e);
+    CHECK_OK(third, e);
+    CHECK_STR(notebook_cell(third, 0)->source, typed);
+    notebook_free(nb);
+    notebook_free(again);
+    notebook_free(third);
+}
+
+TEST(a_marker_that_is_typed_into_a_cell_is_text)
+{
+    check_typed("", "a = 1\n-- %% T language=\"yaml\"\nb = 2", "\n-- -- %% T language=\"yaml\"\nb");
+    check_typed("", "  --%%\n-- %%%% deep", "-- %%\n  -- --%%\n-- -- %%%% deep\n");
+    check_typed("", "-- -- %% twice\n---- %% none", "\n-- -- -- %% twice\n---- %% none\n");
+    check_typed("", "s = [[\n-- %%\n]]\n%env A=b", "[[\n-- -- %%\n]]\n-- %env A=b\n");
+    check_typed("file=\"t.lua\"", "-- %% x", "\n-- -- %% x\n");
+    check_typed("", "%%writefile a.m\n-- %% x", "\n-- %%writefile a.m\n-- -- %% x\n");
+    check_typed("language=\"yaml\" file=\"a\"", "a\n  %% x\n-- %%", "-- --   %% x\n-- -- -- %%\n");
+    check_typed("[markdown]", "%% a\n```\n%% in\n```\n%%",
+        "-- -- %% a\n-- ```\n-- %% in\n-- ```\n-- -- %%");
+}
+
+TEST(an_ipynb_of_others_keeps_what_looks_like_a_marker)
+{
+    static const char text[] =
+        "{\"cells\": [{\"cell_type\": \"markdown\", \"metadata\": {}, \"source\": [\"%% a\\n\", "
+        "\"-- %% b\"]}], \"metadata\": {}, \"nbformat\": 4, \"nbformat_minor\": 5}";
+    err e = {0};
+    notebook *nb = notebook_parse_ipynb(text, sizeof text - 1, &e);
+    CHECK_OK(nb, e);
+    AUTO_JSON *j = notebook_to_ipynb(nb, NULL, NULL);
+    CHECK_STR(json_path_str(j, "cells[0].source[0]"), "%% a\n");
+    CHECK_STR(json_path_str(j, "cells[0].source[1]"), "-- %% b");
+    notebook_replace(nb, 0, "%% c");
+    AUTO_JSON *edited = notebook_to_ipynb(nb, NULL, NULL);
+    CHECK_STR(json_path_str(edited, "cells[0].source[0]"), "-- %% c");
+    notebook_free(nb);
+}
+
+static void check_ids(const char *before, const char *after, const char *want)
+{
+    notebook *old = parse(before), *nb = parse(after);
+    size_t n = notebook_count(old);
+    const char *ids[] = {"a", "b", "c", "d"};
+    err e = {0};
+    CHECK_OK(notebook_set_ids(old, ids, n, &e) == 0, e);
+    notebook_adopt_ids(nb, old);
+    AUTO_BUF got = {0};
+    for (size_t i = 0; i < notebook_count(nb); i++) {
+        size_t at;
+        const char *id = notebook_cell(nb, i)->id;
+        buf_str(&got, notebook_find(old, id, &at) ? id : "?");
+        CHECK(notebook_find(nb, id, &at) && at == i);
+    }
+    CHECK_STR(buf_cstr(&got), want);
+    notebook_free(old);
+    notebook_free(nb);
+}
+
+TEST(what_is_read_again_keeps_the_ids_of_the_same_cells)
+{
+    static const char four[] = "-- %%\na=1\n\n-- %% T\nb=1\n\n-- %%\nc=1\n\n-- %%\n";
+    check_ids(four, four, "abcd");
+    check_ids(four, "-- %%\nc=1\n\n-- %%\na=1\n\n-- %% T\nb=1\n\n-- %%\n", "cabd");
+    check_ids(four, "-- %%\na=1\n\n-- %% T\nb=2\n\n-- %%\nc=1\n\n-- %%\n", "abcd");
+    check_ids(four, "-- %%\na=1\n\n-- %% U\nb=1\n\n-- %%\nc=1\n\n-- %%\n", "abcd");
+    check_ids(four, "-- %%\na=1\n\n-- %%\n\n-- %% T\nb=1\n\n-- %%\nc=1\n\n-- %%\n", "a?bcd");
+    check_ids(four, "-- %%\nx=1\n\n-- %%\ny=1\n", "??");
+    check_ids("-- %%\na=1\n", "-- %% X id=\"a\"\n\n-- %%\na=1\n", "a?");
+}
+
 TEST(ids_are_the_same_in_every_process_and_unique)
 {
     notebook *a = parse("-- %%\nx\n\n-- %%\nx\n\n-- %%\ny\n"), *b = parse("-- %%\ny\n\n-- %%\nx\n");
