@@ -115,16 +115,32 @@ bool bench_act(bench *b, enum action a)
     return b->top->ops->act(b->top, a) || bench_own(b, a);
 }
 
+enum { MAPS = 3 };
+static void maps_of(const view *v, const struct keymap *maps[MAPS])
+{
+    maps[0] = v->ops->keys;
+    maps[1] = v->ops->more ? v->ops->more : &line_keys;
+    maps[2] = &line_keys;
+}
+
+bool bench_is_two_keys(const bench *b, key k)
+{
+    const struct keymap *maps[MAPS];
+    maps_of(b->top, maps);
+    return k & KEY_ESCAPED && !keymap_knows(maps, MAPS, view_mode(b->top), k & ~(key)KEY_ESCAPED);
+}
+
 void bench_key_now(bench *b, key k)
 {
     view *v = b->top;
-    const struct keymap *more = v->ops->more ? v->ops->more : &line_keys;
-    const struct keymap *maps[] = {v->ops->keys, more, &line_keys};
+    const struct keymap *maps[MAPS];
+    maps_of(v, maps);
+    k &= ~(key)KEY_ESCAPED;
     bool pending = b->input.n > 0;
     b->typed_at = clock_mono();
     b->dirty = true;
     b->say[0] = '\0';
-    enum action a = keymap_feed(&b->input, maps, ARRAY_LEN(maps), view_mode(v), k);
+    enum action a = keymap_feed(&b->input, maps, MAPS, view_mode(v), k);
     if (a != ACT_NONE)
         bench_act(b, a);
     else if (b->input.n == 0 && !pending && v->ops->type)
@@ -141,8 +157,14 @@ void bench_paste_now(bench *b, const char *words, size_t n)
 
 void bench_key(bench *b, key k)
 {
-    if (!typeahead_hold(b, k, NULL, 0))
+    if (typeahead_hold(b, k, NULL, 0))
+        return;
+    if (!bench_is_two_keys(b, k)) {
         bench_key_now(b, k);
+        return;
+    }
+    bench_key_now(b, FK_ESC);
+    bench_key(b, k & ~(key)(KEY_ALT | KEY_ESCAPED));
 }
 
 void bench_paste(bench *b, const char *words, size_t n)

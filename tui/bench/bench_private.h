@@ -87,6 +87,8 @@ struct bench {
 // bench.c
 bool bench_busy(const bench *b);
 void bench_key_now(bench *b, key k); // that needs not wait
+// Esc and another key that came together, since nothing here is bound to Alt with that one.
+bool bench_is_two_keys(const bench *b, key k);
 void bench_paste_now(bench *b, const char *words, size_t n);
 
 // typeahead.c: keys that came before the kernel had done what an earlier one asked for.

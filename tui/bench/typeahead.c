@@ -46,7 +46,12 @@ bool typeahead_take(bench *b, struct typed *one)
     if (b->n_held == 0 || holds(b))
         return false;
     *one = b->held[0];
-    memmove(b->held, b->held + 1, --b->n_held * sizeof *b->held);
+    if (one->key && bench_is_two_keys(b, one->key)) {
+        one->key = FK_ESC;
+        b->held[0].key &= ~(key)(KEY_ALT | KEY_ESCAPED);
+    } else {
+        memmove(b->held, b->held + 1, --b->n_held * sizeof *b->held);
+    }
     if (is_late(b))
         b->asked = 0, b->made = b->seen;
     return true;

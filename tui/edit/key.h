@@ -8,7 +8,15 @@
 
 typedef uint32_t key; // 0 is no key
 
-enum { KEY_SHIFT = 1 << 24, KEY_ALT = 1 << 25, KEY_CTRL = 1 << 26, KEY_CODE = (1 << 24) - 1 };
+// KEY_ESCAPED comes with KEY_ALT when the terminal sent an Esc before the key: that is how it sends
+// Alt, and also what the two keys are when they come together. Whoever knows what is bound decides.
+enum {
+    KEY_SHIFT = 1 << 24,
+    KEY_ALT = 1 << 25,
+    KEY_CTRL = 1 << 26,
+    KEY_ESCAPED = 1 << 27,
+    KEY_CODE = (1 << 24) - 1,
+};
 
 // Keys without a character.  X(symbol, name)
 #define NAMED_KEYS(X)                                                                              \

@@ -66,6 +66,13 @@ enum action keymap_feed(
     return found == COMPLETE ? a : ACT_NONE;
 }
 
+bool keymap_knows(const struct keymap *const *maps, size_t n, unsigned mode, key k)
+{
+    struct key_input in = {.keys = {key_normal(k)}, .n = 1};
+    enum action a;
+    return look_up(&in, maps, n, mode, &a) != NO_MATCH;
+}
+
 static bool parse_sequence(const char *keys, struct key_input *out)
 {
     bool bad = false;

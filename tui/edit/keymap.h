@@ -43,6 +43,9 @@ struct key_input {
 enum action keymap_feed(
     struct key_input *in, const struct keymap *const *maps, size_t n, unsigned mode, key k);
 
+// Does a sequence begin with this key in one of the maps?
+bool keymap_knows(const struct keymap *const *maps, size_t n, unsigned mode, key k);
+
 // A problem in a table, for tests: a name that does not parse, two bindings of the same keys in one
 // mode, or a sequence that hides behind a shorter one. false and a message in `why`.
 bool keymap_check(const struct keymap *map, buf *why);

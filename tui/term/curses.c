@@ -238,7 +238,8 @@ static bool hear(struct real *r)
 
 static bool is_late(const struct real *r)
 {
-    return clock_mono() - r->heard >= r->escape_ms * CLOCK_MS;
+    int wait = input_wait_ms(r->input, r->escape_ms);
+    return wait >= 0 && clock_mono() - r->heard >= wait * CLOCK_MS;
 }
 
 static struct term_event real_read(term *t)
@@ -254,7 +255,7 @@ static struct term_event real_read(term *t)
     do {
         ev = input_next(r->input, false);
     } while (ev.kind == EVENT_NONE && hear(r));
-    if (ev.kind == EVENT_NONE && input_is_waiting(r->input) && is_late(r))
+    if (ev.kind == EVENT_NONE && is_late(r))
         ev = input_next(r->input, true);
     if (ev.kind == EVENT_NONE && r->gone)
         ev.kind = EVENT_CLOSED;
@@ -264,9 +265,10 @@ static struct term_event real_read(term *t)
 static int real_wait_ms(const term *t)
 {
     const struct real *r = real_of(t);
-    if (!input_is_waiting(r->input))
+    int wait = input_wait_ms(r->input, r->escape_ms);
+    if (wait < 0)
         return -1;
-    int64_t left = r->escape_ms * CLOCK_MS - (clock_mono() - r->heard);
+    int64_t left = wait * CLOCK_MS - (clock_mono() - r->heard);
     return left > 0 ? (int)(left / CLOCK_MS) + 1 : 0;
 }
 

@@ -8,7 +8,9 @@
 
 #include <string.h>
 
-enum { ESC = 0x1B, LONGEST = 64, PASTE_LIMIT = 16 << 20 };
+enum { ESC = 0x1B, CTRL_C = 3, LONGEST = 64, PASTE_LIMIT = 16 << 20 };
+// A sequence that has begun is cut off, or a paste has lost its end, after this silence.
+enum { SEQUENCE_MS = 1000, PASTE_MS = 2000 };
 
 struct own_key {
     char sequence[INPUT_SEQUENCE];
@@ -18,8 +20,8 @@ struct own_key {
 
 struct input {
     buf bytes;
-    buf paste; // lent to the caller when complete
-    bool pasting;
+    buf paste;                           // lent to the caller when complete
+    enum { KEYS, PASTING, PASTED } mode; // PASTED: a paste had no end so far
     struct own_key *own;
     size_t own_n;
 };
@@ -52,11 +54,6 @@ void input_add_key(input *in, const char *sequence, key k)
 void input_feed(input *in, const char *bytes, size_t n)
 {
     buf_add(&in->bytes, bytes, n);
-}
-
-bool input_is_waiting(const input *in)
-{
-    return in->bytes.len > 0 && !in->pasting;
 }
 
 // What the parsers below found: a key of `n` bytes; n bytes of nothing (key 0); or, with n = 0, the
@@ -235,70 +232,129 @@ static struct found parse_escape(const input *in, const char *s, size_t n)
         struct found f = s[1] == '[' ? parse_csi(s, n) : parse_ss3(s, n);
         return f.n ? f : more;
     }
-    // Alt sends Esc before the key; before a sequence, too (rxvt).
+    if (s[1] == ESC && n > 2 && s[2] == ESC)
+        return (struct found){FK_ESC, 1};
+    // Alt sends Esc before the key; before a sequence, too (rxvt). So do two keys in one packet.
     struct found f = s[1] == ESC ? parse_escape(in, s + 1, n - 1) : parse_plain(s + 1, n - 1);
     if (!f.n)
         return more;
-    return (struct found){f.key ? f.key | KEY_ALT : 0, f.n + 1};
+    return (struct found){f.key ? f.key | KEY_ALT | KEY_ESCAPED : 0, f.n + 1};
+}
+
+// The start of what the terminal says of itself or of the mouse. No time makes keys of that.
+static bool begins_report(const char *s, size_t n)
+{
+    return n > 2 && *s == ESC && s[1] == '[' && s[2] >= '<' && s[2] <= '?';
 }
 
 // Nothing more comes: the first byte is a key of its own, "\eO" and "\e[" are Alt with a letter.
 static struct found parse_late(const char *s, size_t n)
 {
+    if (begins_report(s, n))
+        return more;
     if (*s != ESC)
         return (struct found){0, 1};
     if (n == 2 && s[1] != ESC)
-        return (struct found){(key)(unsigned char)s[1] | KEY_ALT, 2};
+        return (struct found){(key)(unsigned char)s[1] | KEY_ALT | KEY_ESCAPED, 2};
     return (struct found){n > 2 ? 0 : FK_ESC, n > 2 ? n : 1};
 }
 
 static const char paste_begin[] = "\x1b[200~", paste_end[] = "\x1b[201~";
 enum { MARK = sizeof paste_begin - 1 };
 
-// Moves what was pasted over, up to its end, or to what may be the start of the end.
-static bool take_paste(input *in)
+static size_t begun_end(const char *s, size_t n)
 {
-    const char *end = in->bytes.len ? memmem(in->bytes.data, in->bytes.len, paste_end, MARK) : NULL;
-    size_t n = end ? (size_t)(end - in->bytes.data) : in->bytes.len;
-    if (!end)
-        for (size_t tail = n < MARK ? n : MARK - 1; tail; tail--)
-            if (memcmp(in->bytes.data + n - tail, paste_end, tail) == 0) {
-                n -= tail;
-                break;
-            }
-    if (in->paste.len + n <= PASTE_LIMIT && n)
-        buf_add(&in->paste, in->bytes.data, n);
-    buf_consume(&in->bytes, n + (end ? MARK : 0));
-    return end != NULL;
+    size_t tail = n < MARK ? n : MARK - 1;
+    while (tail && memcmp(s + n - tail, paste_end, tail) != 0)
+        tail--;
+    return tail;
+}
+
+static bool ends_with_ctrl_c(const buf *bytes)
+{
+    return bytes->len && bytes->data[bytes->len - 1] == CTRL_C;
+}
+
+// Moves what was pasted over, up to its end, or to what may be the start of the end, or to a C-c
+// that nothing follows. true: the paste is over; what exceeds a paste's limit is lost.
+static bool take_paste(input *in, bool late)
+{
+    buf *b = &in->bytes;
+    const char *end = b->len ? memmem(b->data, b->len, paste_end, MARK) : NULL;
+    size_t n = end                   ? (size_t)(end - b->data)
+               : ends_with_ctrl_c(b) ? b->len - 1
+                                     : b->len - begun_end(buf_cstr(b), b->len);
+    size_t room = PASTE_LIMIT - in->paste.len;
+    if (n)
+        buf_add(&in->paste, b->data, n < room ? n : room);
+    buf_consume(b, n + (end ? MARK : 0));
+    in->mode = end ? KEYS : !late ? PASTING : ends_with_ctrl_c(b) ? KEYS : PASTED;
+    return end || late;
+}
+
+// After a paste that had no end, what comes is more of it: unless it is one key. So nothing that
+// was pasted is obeyed, however long a line was silent, and who types goes on with the first key.
+static bool is_one_key(const input *in)
+{
+    const char *s = in->bytes.data;
+    size_t n = in->bytes.len;
+    struct found f = *s == ESC ? parse_escape(in, s, n) : parse_plain(s, n);
+    return f.n == n || (!f.n && n < MARK);
+}
+
+static bool begins_paste(const input *in)
+{
+    return in->bytes.len >= MARK && memcmp(in->bytes.data, paste_begin, MARK) == 0;
+}
+
+static void begin_paste(input *in, size_t skip)
+{
+    buf_consume(&in->bytes, skip);
+    buf_clear(&in->paste);
+    in->mode = PASTING;
 }
 
 struct term_event input_next(input *in, bool late)
 {
+    static const struct term_event nothing = {.kind = EVENT_NONE};
     for (;;) {
-        if (in->pasting) {
-            if (!take_paste(in))
-                return (struct term_event){.kind = EVENT_NONE};
-            in->pasting = false;
-            return (struct term_event){
-                .kind = EVENT_PASTE, .text = buf_cstr(&in->paste), .n = in->paste.len};
+        if (in->mode == PASTING) {
+            if (!take_paste(in, late))
+                return nothing;
+            if (in->paste.len)
+                return (struct term_event){
+                    .kind = EVENT_PASTE, .text = buf_cstr(&in->paste), .n = in->paste.len};
         }
         if (!in->bytes.len)
-            return (struct term_event){.kind = EVENT_NONE};
-        const char *s = in->bytes.data;
-        size_t n = in->bytes.len;
-        if (n >= MARK && memcmp(s, paste_begin, MARK) == 0) {
-            buf_consume(&in->bytes, MARK);
-            buf_clear(&in->paste);
-            in->pasting = true;
+            return nothing;
+        if (begins_paste(in)) {
+            begin_paste(in, MARK);
             continue;
         }
+        if (in->mode == PASTED && !is_one_key(in)) {
+            begin_paste(in, 0);
+            continue;
+        }
+        const char *s = in->bytes.data;
+        size_t n = in->bytes.len;
         struct found f = *s == ESC ? parse_escape(in, s, n) : parse_plain(s, n);
         if (!f.n && late)
             f = parse_late(s, n);
         if (!f.n)
-            return (struct term_event){.kind = EVENT_NONE};
+            return nothing;
+        in->mode = KEYS;
         buf_consume(&in->bytes, f.n);
         if (f.key)
             return (struct term_event){.kind = EVENT_KEY, .key = f.key};
     }
+}
+
+int input_wait_ms(const input *in, int escape_ms)
+{
+    if (in->mode == PASTING)
+        return ends_with_ctrl_c(&in->bytes) ? escape_ms : PASTE_MS;
+    size_t n = in->bytes.len;
+    if (!n || begins_report(in->bytes.data, n))
+        return -1;
+    return n <= 2 && in->bytes.data[0] == ESC ? escape_ms : SEQUENCE_MS;
 }

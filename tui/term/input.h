@@ -13,8 +13,9 @@ enum { INPUT_SEQUENCE = 16 };
 void input_add_key(input *in, const char *sequence, key k);
 
 void input_feed(input *in, const char *bytes, size_t n);
-// The next key or paste; EVENT_NONE when there is none yet. `late`: nothing more will come for what
-// is waiting, so that an Esc is an Esc. Sequences that nobody knows are dropped.
+// The next key or paste; EVENT_NONE when there is none yet. `late`: input_wait_ms has passed since
+// the last bytes, so that an Esc is an Esc. Sequences that nobody knows are dropped.
 struct term_event input_next(input *in, bool late);
-bool input_is_waiting(
-    const input *in); // bytes are held that a later input_next may turn into a key
+// Bytes are held that `late` turns into an event: after so many milliseconds without others, of
+// which an Esc waits escape_ms; -1: none are.
+int input_wait_ms(const input *in, int escape_ms);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Bytes of keyboards as events, and the terminal in memory.
+#include "base/mem.h"
 #include "tests/support/tap.h"
 #include "tui/term/input.h"
 
@@ -79,10 +80,91 @@ TEST(a_paste_is_one_event_whatever_is_in_it)
 {
     check("\x1b[200~a\x1b[A\nq\x1b[201~b", "<a\x1b[A\nq> b ");
     input *in = input_new();
-    CHECK_STR(events(in, "\x1b[200~long", 10, true), "");
-    CHECK(!input_is_waiting(in)); // no time-out ends a paste
-    CHECK_STR(events(in, "er\x1b[20", 6, true), "");
+    CHECK_STR(events(in, "\x1b[200~long", 10, false), "");
+    CHECK_STR(events(in, "er\x1b[20", 6, false), "");
     CHECK_STR(events(in, "1~", 2, true), "<longer> ");
+    input_free(in);
+}
+
+TEST(a_paste_without_an_end_is_over_when_nothing_comes)
+{
+    input *in = input_new();
+    CHECK_STR(events(in, "\x1b[200~one\ndd", 12, false), "");
+    CHECK(input_wait_ms(in, 25) > 500); // a slow line is not taken for an end
+    CHECK_STR(events(in, "", 0, true), "<one\ndd> ");
+    CHECK_STR(events(in, "00dd", 4, false), ""); // the line had only stopped
+    CHECK_STR(events(in, "more\x1b[201~j", 11, false), "<00ddmore> j ");
+    CHECK_STR(events(in, "\x1b[200~two", 9, false), "");
+    CHECK_STR(events(in, "", 0, true), "<two> ");
+    CHECK_STR(events(in, "j", 1, false), "j "); // somebody types
+    CHECK_STR(events(in, "dd", 2, false), "d d ");
+    input_free(in);
+}
+
+TEST(ctrl_c_gets_through_a_paste_without_an_end)
+{
+    input *in = input_new();
+    CHECK_STR(events(in, "\x1b[200~dd\x03", 9, false), "");
+    CHECK_INT(input_wait_ms(in, 25), 25);
+    CHECK_STR(events(in, "", 0, true), "<dd> C-c ");
+    CHECK_INT(input_wait_ms(in, 25), -1);
+    CHECK_STR(events(in, "\x1b[200~\x03", 7, false), "");
+    CHECK_STR(events(in, "", 0, true), "C-c ");
+    CHECK_STR(events(in, "\x1b[200~a\x03 dd\x1b[201~j", 18, false), "<a\x03 dd> j "); // pasted
+    input_free(in);
+}
+
+TEST(a_paste_has_a_size)
+{
+    enum { LIMIT = 16 << 20, CHUNK = 1 << 20 };
+    char *chunk = mem_alloc(CHUNK);
+    memset(chunk, 'd', CHUNK);
+    input *in = input_new();
+    input_feed(in, "\x1b[200~", 6);
+    for (int i = 0; i < LIMIT / CHUNK + 2; i++) {
+        input_feed(in, chunk, CHUNK);
+        CHECK_INT(input_next(in, false).kind, EVENT_NONE);
+    }
+    input_feed(in, "\x1b[201~j", 7);
+    struct term_event ev = input_next(in, false);
+    CHECK(ev.kind == EVENT_PASTE && ev.n == LIMIT);
+    ev = input_next(in, false);
+    CHECK(ev.kind == EVENT_KEY && ev.key == 'j'); // and nothing of what was too much
+    input_free(in);
+    free(chunk);
+}
+
+TEST(alt_says_how_it_came)
+{
+    static const struct {
+        const char *bytes;
+        key want;
+    } cases[] = {{"\x1bk", 'k' | KEY_ALT | KEY_ESCAPED}, {"\x1b[1;3A", FK_UP | KEY_ALT},
+        {"\x1b\x1b[A", FK_UP | KEY_ALT | KEY_ESCAPED}, {"\x1b[107;3u", 'k' | KEY_ALT}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        input *in = input_new();
+        input_feed(in, cases[i].bytes, strlen(cases[i].bytes));
+        CHECK_INT(input_next(in, false).key, cases[i].want);
+        input_free(in);
+    }
+}
+
+TEST(what_is_cut_off_waits_as_long_as_it_may_go_on)
+{
+    input *in = input_new();
+    events(in, "\x1b", 1, false);
+    CHECK_INT(input_wait_ms(in, 25), 25);
+    events(in, "[", 1, false);
+    CHECK_INT(input_wait_ms(in, 25), 25);
+    events(in, "1;", 2, false);
+    CHECK(input_wait_ms(in, 25) > 25);
+    CHECK_STR(events(in, "5A", 2, false), "C-Up ");
+    events(in, "\x1b[<0;10", 7, false); // no part of a report is a key, however late the rest is
+    CHECK_INT(input_wait_ms(in, 25), -1);
+    CHECK_STR(events(in, "", 0, true), "");
+    CHECK_STR(events(in, ";5Mj", 4, true), "j ");
+    CHECK_STR(events(in, "\x1b[?2026;\x03", 9, true), "C-c ");
+    CHECK_STR(events(in, "\x1b\x1b\x1b", 3, true), "Esc Esc Esc ");
     input_free(in);
 }
 

@@ -70,6 +70,34 @@ TEST(the_smallest_view_is_drawn_and_has_its_keys)
     bench_free(b);
 }
 
+// Bytes that a slow line brings together: Alt with that key, where it is bound, else two keys.
+TEST(esc_and_a_key_in_one_are_two_where_alt_is_free)
+{
+    bench *b = open_bench();
+    grid *g = grid_new(60, 8);
+    const key esc = KEY_ALT | KEY_ESCAPED;
+    CHECK_HAS(row(b, g, 7), "CMD");
+    press(b, "Enter");
+    CHECK_HAS(row(b, g, 7), "EDIT");
+    bench_key(b, 'j' | esc); // Esc, j
+    CHECK_HAS(row(b, g, 7), "CMD");
+    press(b, "Enter");
+    bench_key(b, ':' | esc);
+    CHECK_HAS(row(b, g, 7), "palette");
+    bench_key(b, 'k' | esc); // leaves the palette, and goes up
+    CHECK_HAS(row(b, g, 7), "CMD");
+    press(b, "Enter");
+    press(b, "z");
+    CHECK_HAS(row(b, g, 1), "zx = 1");
+    bench_key(b, 'z' | esc); // Alt-Z undoes, and stays in the cell
+    CHECK_HAS(row(b, g, 1), " x = 1");
+    CHECK_HAS(row(b, g, 7), "EDIT");
+    bench_key(b, 'q' | KEY_ALT); // a terminal that says it is Alt means no Esc
+    CHECK_HAS(row(b, g, 7), "EDIT");
+    grid_free(g);
+    bench_free(b);
+}
+
 TEST(the_page_has_it_as_it_is)
 {
     AUTO_BUF page = {0}, source = {0};
