@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A growable run of bytes, always followed by a NUL that does not count.
+// A growable run of bytes, always followed by a NUL that `n` does not count.
 // A plain value: `buf b = {0};` is empty; buf_done frees; buf_take hands the bytes to the caller.
 #pragma once
 #include <stdarg.h>

@@ -13,16 +13,16 @@
 int64_t clock_wall(void); // CLOCK_REALTIME, ns
 int64_t clock_mono(void); // CLOCK_MONOTONIC, ns
 
-// Times that others give are any number: these end where the type does, 292 years from now, instead
-// of wrapping. A deadline so far away is none.
-int64_t clock_of_seconds(double seconds); // ns; 0 for what is not a number
+// Other people's times are any number: these functions stop at the ends of the type, 292 years from
+// now, instead of wrapping. A deadline so far away is no deadline.
+int64_t clock_of_seconds(double seconds); // ns; 0 if seconds is NaN
 int64_t clock_add(int64_t ns, int64_t more);
 
 // RFC 3339 in UTC: "2026-01-02T03:04:05Z"; with micros "….000006Z" (Kubernetes MicroTime); with
 // nanos "….000000006Z" (log stamps).
 enum clock_precision { CLOCK_SECONDS, CLOCK_MICROS, CLOCK_NANOS };
 void clock_rfc3339(buf *out, int64_t wall_ns, enum clock_precision precision);
-// Parses RFC 3339 with any fraction and offset.
+// Parses RFC 3339 with any fraction and any offset.
 int clock_parse_rfc3339(const char *text, int64_t *wall_ns, err *e);
 
 // "90s", "10m", "1h30m", "250ms", "1.5s": Go's durations; a bare number is refused with a hint.

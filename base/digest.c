@@ -2,7 +2,7 @@
 #include <nettle/hmac.h>
 #include <nettle/memops.h>
 #include <nettle/sha2.h>
-// nettle takes the short names by macro, for what its symbols call nettle_…
+// nettle defines the short names as macros for its own symbols nettle_…
 #undef sha256_init
 #undef sha256_update
 
@@ -59,7 +59,7 @@ int sha256_file(const char *path, char hex[SHA256_HEX], err *e)
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return err_errno(e, errno, "cannot read %s", path);
-    if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) { // a pipe is waited for, a device never ends
+    if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)) { // a pipe may block; a device never ends
         close(fd);
         return err_set(e, ERR_FAILED, "cannot read %s: it is no regular file", path);
     }

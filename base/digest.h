@@ -20,7 +20,7 @@ void sha256_final(sha256 *h, uint8_t digest[SHA256_SIZE]);
 // 64 lower-case hexadecimal digits and a NUL.
 void sha256_hex(const void *bytes, size_t n, char hex[SHA256_HEX]);
 void digest_hex(const uint8_t digest[SHA256_SIZE], char hex[SHA256_HEX]);
-// Of a regular file.
+// The digest of a regular file's content.
 int sha256_file(const char *path, char hex[SHA256_HEX], err *e);
 
 void hmac_sha256(
@@ -28,7 +28,7 @@ void hmac_sha256(
 // Compares in time that does not depend on the content.
 int digest_equal(const void *a, const void *b, size_t n);
 
-// n bytes from getrandom(2), which does not fail for n <= 256; abort()s if it does.
+// n bytes from getrandom(2), which cannot fail for n <= 256; abort()s if it fails.
 void random_bytes(void *out, size_t n);
 // 2n hexadecimal digits and a NUL.
 void random_hex(char *out, size_t n);

@@ -8,7 +8,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-// A closed standard descriptor would be given to the next file that is opened, and be written to.
+// If a standard descriptor is closed, the next file that is opened gets its number, and output goes
+// into that file.
 static void open_standard_descriptors(void)
 {
     int fd;
@@ -29,7 +30,7 @@ static void unblock_signals(void)
 void entry_join(void)
 {
     open_standard_descriptors();
-    signal(SIGCHLD, SIG_DFL); // ignored, children could not be waited for
+    signal(SIGCHLD, SIG_DFL); // while SIGCHLD is ignored, nobody can wait for children
     unblock_signals();
 }
 

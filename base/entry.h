@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What a program does first about what it inherits from who started it: called once by each main,
-// before there are threads and before anything is opened. Nothing is owned.
+// What main does first about the descriptors and signals that its process inherits. Each main calls
+// one of these once, before it starts threads or opens anything. Nothing is owned.
 #pragma once
 
-// For programs that a person or a script starts and that stay on its terminal: 0, 1 and 2 are open
-// (on /dev/null where they were closed), no signal is blocked, and children can be waited for. What
-// is ignored stays so, for that is how nohup and the shell's & ask for it.
+// For programs that a person or a script starts and that stay on its terminal. It opens 0, 1 and 2
+// on /dev/null where they are closed, unblocks all signals, and makes sure that children can be
+// waited for. Ignored signals stay ignored: nohup and the shell's & rely on that.
 void entry_join(void);
-// For programs that serve in the background (kernel, guard, sandbox): as above, but all signals are
-// at their defaults; every other descriptor is closed, but `keep` (-1: none), which no child gets;
-// and since such a process holds what is secret, no core dump of it is written and only root can
-// look into its memory. Its children are as dumpable as any.
+// For programs that serve in the background (kernel, guard, sandbox). As above, and all signals get
+// their defaults. It closes every other descriptor except `keep` (-1: none), which no child
+// inherits. Such a process holds secrets, so it leaves no core dump, and only root can look into
+// its memory. Its children can dump core as usual.
 void entry_serve(int keep);

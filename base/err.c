@@ -16,8 +16,8 @@ static const struct {
 #undef X
 };
 
-// Every text of an error is made here, and so is UTF-8 whatever went into it: names of files are
-// bytes, servers say what they like, and a text that is too long is cut between characters.
+// Every error's text is made here, so every one is UTF-8 whatever went into it: file names are
+// bytes, servers send what they like, and a long text is cut between two characters.
 static void put_text(err *e, const char *text)
 {
     size_t n = strlen(text), at = 0;

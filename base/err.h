@@ -5,8 +5,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
-// What went wrong, for callers that decide by it; people read the text.
-//  X(name, text, exit code)
+// What went wrong, for callers that decide by it. People read the text instead.
 #define ERR_CODES(X)                                                                               \
     X(NONE, "none", 0)                 /* no error */                                              \
     X(FAILED, "failed", 1)             /* it did not work, and nothing below says it better */     \
@@ -43,9 +42,9 @@ int err_set(err *e, err_code code, const char *fmt, ...) __attribute__((format(p
 int err_vset(err *e, err_code code, const char *fmt, va_list args);
 // "<fmt>: <strerror(number)>", with NOT_FOUND, EXISTS, NO_SPACE, FORBIDDEN or IO as the code.
 int err_errno(err *e, int number, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-// Puts what was being done before the text: "<fmt>: <text>". Keeps the code; returns -1.
+// Puts what was being done in front of the text: "<fmt>: <text>". Keeps the code; returns -1.
 int err_wrap(err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 // The code's name in lower case with underscores, "not_found".
 const char *err_name(err_code code);
-// The exit code that design.md gives a command that ends with this error.
+// The exit code of a command that ends with this error.
 int err_exit_code(err_code code);

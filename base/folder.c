@@ -41,7 +41,7 @@ static int explain(int number, const char *path, err *e)
     return err_errno(e, number, "cannot open the folder %s", path);
 }
 
-// O_NOFOLLOW with O_DIRECTORY says ENOTDIR of a link.
+// With O_NOFOLLOW and O_DIRECTORY, open(2) reports ENOTDIR for a link.
 static int open_error(int at, const char *name, int number)
 {
     struct stat st;
@@ -50,14 +50,14 @@ static int open_error(int at, const char *name, int number)
     return link ? ELOOP : number;
 }
 
-// The part `name` of the open folder `at`; path is its whole name, for messages.
+// Opens the part `name` of the open folder `at`; path is its whole name, for messages.
 static int open_part(int at, const char *name, const char *path, bool make, err *e)
 {
     AUTO_FD fd = openat(at, name, PART);
     if (fd < 0 && errno == ENOENT && make) {
         if (mkdirat(at, name, 0700) < 0 && errno != EEXIST)
             return err_errno(e, errno, "cannot make the folder %s", path);
-        if (fd_sync_folder(at) < 0 && errno != EBADF) // a folder that may not be read
+        if (fd_sync_folder(at) < 0 && errno != EBADF) // EBADF: a folder that we may not read
             return err_errno(e, errno, "cannot sync the folder that %s is in", path);
         fd = openat(at, name, PART);
     }
@@ -115,7 +115,8 @@ int folder_open_path(const char *path, int parts, bool make, err *e)
 int folder_file(int dir, const char *name, int flags, mode_t mode)
 {
     struct stat st;
-    // Without O_NONBLOCK to open a pipe is to wait for its other end; a file does not mind it.
+    // Opening a pipe without O_NONBLOCK waits for its other end. O_NONBLOCK changes nothing for a
+    // file.
     int fd = openat(dir, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode);
     if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))
         return fd;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Open addressing with linear probing, at most three quarters full. An entry stands at its hash's
-// place or behind it, with no free place between; removing moves those behind up, so nothing is
-// ever marked as deleted.
+// place or behind that place, with no free place between the two. Removing an entry moves up those
+// behind it, so no place is ever marked as deleted.
 #include "base/hashmap.h"
 
 #include "base/mem.h"
@@ -22,7 +22,7 @@ struct hashmap {
     size_t size, count; // size: a power of two
 };
 
-// FNV-1a, and its high bits mixed into the low ones that are used.
+// FNV-1a, with its high bits mixed into the low ones, which are the ones used.
 static uint64_t hash_of(const unsigned char *key, size_t n)
 {
     uint64_t h = 0xcbf29ce484222325;
@@ -114,7 +114,7 @@ bool hashmap_remove(hashmap *m, const void *key, size_t n)
     for (size_t i = (hole + 1) & mask; m->entries[i].key; i = (i + 1) & mask) {
         size_t home = m->entries[i].hash & mask;
         if (((i - home) & mask) < ((i - hole) & mask))
-            continue; // it would come to stand before its home
+            continue; // it would stand before its own place
         m->entries[hole] = m->entries[i];
         hole = i;
     }

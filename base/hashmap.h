@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A hash table from keys to numbers: where something is that is kept elsewhere. It copies its keys,
-// which are any bytes.
+// A hash table from keys to numbers, such as the place of a thing in an array. It copies its keys,
+// which may be any bytes.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,9 +9,9 @@ typedef struct hashmap hashmap;
 
 hashmap *hashmap_new(void);
 void hashmap_free(hashmap *m); // NULL is fine
-// Sets a key's value, whether it was there or not.
+// Sets the value of a key, whether the key was there or not.
 void hashmap_set(hashmap *m, const void *key, size_t n, size_t value);
 bool hashmap_get(const hashmap *m, const void *key, size_t n, size_t *value);
-bool hashmap_remove(hashmap *m, const void *key, size_t n); // false: it was not there
+bool hashmap_remove(hashmap *m, const void *key, size_t n); // false: the key was not there
 void hashmap_clear(hashmap *m);
 size_t hashmap_count(const hashmap *m);

@@ -14,9 +14,9 @@
 // (a raw 0xff), and afterwards that string becomes a cJSON_Raw item of the digits.
 enum { EXACT_DIGITS = 15, MARK = 0xff };
 
-// Is there an integer at p (of n bytes) with more digits than a double keeps? Its length, else 0:
-// also where a name has to stand, for which cJSON then refuses it. *skip: how far the number
-// reaches.
+// If there is an integer at p (of n bytes) with more digits than a double keeps: its length, else
+// 0. It also finds integers in the place of a name; cJSON then refuses those. *skip: the length of
+// the number.
 static size_t big_integer(const char *p, size_t n, size_t *skip)
 {
     size_t i = p[0] == '-', first = i;
@@ -27,7 +27,7 @@ static size_t big_integer(const char *p, size_t n, size_t *skip)
     for (; i < n && (strchr(".eE+-", p[i]) ? p[i] != '\0' : isdigit((unsigned char)p[i]) != 0); i++)
         is_integer = false;
     *skip = i ? i : 1;
-    while (after < n && p[after] > 0 && p[after] <= ' ') // what cJSON takes for blanks
+    while (after < n && p[after] > 0 && p[after] <= ' ') // cJSON takes all of these for blanks
         after++;
     bool is_name = after < n && p[after] == ':';
     return is_integer && !is_name ? i : 0;
@@ -88,8 +88,8 @@ static int place_error(const char *text, size_t at, const char *what, err *e)
     return err_set(e, ERR_INVALID, "not JSON: line %zu, column %zu: %s", line, column, what);
 }
 
-// Checks what cJSON lets pass: valid UTF-8, no NUL, no \u0000 (which would cut strings off), and
-// a depth that unmark and print can follow.
+// Checks what cJSON does not: that the text is valid UTF-8 without NUL and \u0000 (which would cut
+// strings off), and not deeper than unmark and print can follow.
 static int check_text(const char *text, size_t n, err *e)
 {
     size_t depth = 0;
@@ -136,7 +136,7 @@ cJSON *json_parse(const char *text, size_t n, err *e)
     const char *end = NULL;
     cJSON *j = cJSON_ParseWithLengthOpts(terminated.data, terminated.len + 1, &end, true);
     if (!j) {
-        if (source != text) { // the marks moved the place: find it in the original
+        if (source != text) { // the marks shifted the place: find it again in the original
             buf_clear(&terminated);
             buf_add(&terminated, text, n);
             cJSON_Delete(cJSON_ParseWithLengthOpts(terminated.data, n + 1, &end, true));
@@ -151,7 +151,7 @@ cJSON *json_parse(const char *text, size_t n, err *e)
     return j;
 }
 
-// How long the character at s is if it stands for itself in a string; 0: it does not.
+// The length of the character at s if it may stand in a string unescaped, else 0.
 static size_t plain_length(const char *s, size_t n)
 {
     unsigned char c = (unsigned char)*s;
@@ -163,7 +163,7 @@ static size_t plain_length(const char *s, size_t n)
 static void print_escape(buf *out, unsigned char c)
 {
     static const char names[] = "btn?fr";
-    if (c >= 0x80) // no UTF-8
+    if (c >= 0x80) // not UTF-8
         buf_str(out, UTF8_REPLACEMENT);
     else if (c == '"' || c == '\\')
         buf_fmt(out, "\\%c", c);
@@ -173,8 +173,8 @@ static void print_escape(buf *out, unsigned char c)
         buf_fmt(out, "\\u%04x", c);
 }
 
-// JSON is UTF-8 (RFC 8259, 8.1), and whoever reads it refuses the whole text for one other byte: so
-// no text is made with one, whatever was in the tree.
+// JSON is UTF-8 (RFC 8259, 8.1), and readers refuse the whole text because of one wrong byte. So no
+// other byte is printed, whatever the tree holds.
 static void print_string(buf *out, const char *s)
 {
     size_t n = strlen(s), from = 0;
@@ -195,7 +195,7 @@ static void print_string(buf *out, const char *s)
 
 static void print_number(buf *out, double value)
 {
-    if (!isfinite(value)) { // JSON has no spelling for them
+    if (!isfinite(value)) { // JSON cannot express infinity and NaN
         buf_str(out, "null");
         return;
     }
@@ -381,7 +381,7 @@ void json_set(cJSON *object, const char *key, cJSON *item)
         cJSON_AddItemToObject(object, key, item);
         return;
     }
-    AUTO_FREE char *name = mem_strdup(key); // which may be the item's own: cJSON frees that first
+    AUTO_FREE char *name = mem_strdup(key); // key may be the old item's name, freed first
     cJSON_ReplaceItemInObjectCaseSensitive(object, name, item);
 }
 

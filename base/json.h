@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // JSON trees are cJSON's own; this adds what Kubernetes and a journal need: 64-bit integers that
-// survive, strict UTF-8, errors with a place, canonical text, and getters that say what is wrong.
+// survive, strict UTF-8, errors with a place, canonical text, and getters.
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -27,9 +27,9 @@ void json_print_canonical(buf *out, const cJSON *j);
 void json_print_pretty(buf *out, const cJSON *j, int indent);
 char *json_to_str(const cJSON *j); // compact, new
 
-// A number that keeps all 64 bits.
+// A new number that keeps all 64 bits.
 cJSON *json_new_int(int64_t value);
-// Is it a number without a fraction that fits? Then *value.
+// Returns whether j is a number without a fraction that fits, and stores it in *value.
 bool json_int(const cJSON *j, int64_t *value);
 
 // Getters that borrow; keys are matched exactly (case-sensitive).
@@ -40,15 +40,15 @@ const char *json_str(const cJSON *object, const char *key); // NULL if none
 const char *json_str_or(const cJSON *object, const char *key, const char *otherwise);
 int64_t json_int_or(const cJSON *object, const char *key, int64_t otherwise);
 bool json_bool_or(const cJSON *object, const char *key, bool otherwise);
-// json_path, then its string; NULL if none.
+// The string at json_path's path; NULL if none.
 const char *json_path_str(const cJSON *root, const char *path);
 
-// Setters: replace or add; a NULL string sets nothing. They own `item`, whose name `key` may be.
+// Setters: replace or add; a NULL string sets nothing. They own `item`. `key` may be item's name.
 void json_set(cJSON *object, const char *key, cJSON *item);
 void json_set_str(cJSON *object, const char *key, const char *value);
 void json_set_int(cJSON *object, const char *key, int64_t value);
 void json_set_bool(cJSON *object, const char *key, bool value);
-// The object at key, made when it is not there.
+// The object at key; it is made when it is missing.
 cJSON *json_object_at(cJSON *object, const char *key);
 cJSON *json_array_at(cJSON *object, const char *key);
 bool json_equal(const cJSON *a, const cJSON *b);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Small allocations that cannot fail, and the cleanup idiom of the whole program.
-// The caller owns what it gets; sizes that come from input go through mem_try_array.
+// Small allocations that cannot fail, and the cleanup idiom of the whole program. The caller owns
+// what is returned. Use mem_try_array for sizes that come from input.
 #pragma once
 #include <stddef.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@ void *mem_alloc(size_t size) __attribute__((malloc, returns_nonnull));
 void *mem_array(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
 // Resizes to `count` elements; the new part is not zeroed. abort()s as mem_array.
 void *mem_resize(void *old, size_t count, size_t size) __attribute__((returns_nonnull));
-// A copy of a string (NULL stays NULL), of its first n bytes plus a NUL, of n bytes.
+// A copy of a string (NULL stays NULL); of its first n bytes plus a NUL; of n bytes.
 char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t n) __attribute__((returns_nonnull));
 void *mem_dup(const void *p, size_t n) __attribute__((returns_nonnull));
@@ -25,7 +25,7 @@ static inline void mem_free_at(void *p)
 }
 
 // A scope-bound resource: `AUTO_FREE char *s = …;` is freed at the end of the block, and
-// `return STEAL(s)` hands it on. Never live across a Lua call that may raise.
+// `return STEAL(s)` hands it on. It must not be live across a Lua call that may raise.
 #define CLEANUP(fn) __attribute__((cleanup(fn)))
 #define AUTO_FREE   CLEANUP(mem_free_at)
 #define STEAL(p)                                                                                   \

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Sixteen places at a time are asked whether the needle's first byte stands there and its last one
-// where it should; few do, and those are compared as a whole. Setting bit 5 of both sides makes
-// letters alike, and a few other characters, which the comparison sorts out.
+// Sixteen places at a time are checked for the needle's first byte, and for its last byte at the
+// right distance. Few places pass, and only those are compared as a whole. Setting bit 5 on both
+// sides makes letters of either case equal, but also a few other characters, which the comparison
+// rules out.
 #include "base/needle.h"
 
 #include "base/mem.h"
@@ -65,7 +66,7 @@ const char *needle_find(const struct needle *x, const char *bytes, size_t n)
 {
     if (n < x->n || x->n == 0)
         return x->n ? NULL : bytes;
-    size_t count = n - x->n + 1, i = 0; // places where it could start
+    size_t count = n - x->n + 1, i = 0; // places where the needle could start
     const places first = all(x->text[0]), last = all(x->text[x->n - 1]);
     for (; i + PLACES <= count; i += PLACES) {
         places hit =

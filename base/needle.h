@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// A text that is looked for in others, fast; ASCII letters match in either case. It owns its copy;
-// {0} is the empty one, which is found everywhere.
+// A text to look for in other texts, fast; ASCII letters match in either case. It owns its copy;
+// {0} is the empty text, which is found everywhere.
 #pragma once
 #include <stddef.h>
 
 struct needle {
-    char *text; // with small letters
+    char *text; // in lower case
     size_t n;
 };
 
 void needle_set(struct needle *x, const char *text, size_t n);
-void needle_done(struct needle *x); // and empties it
-// Its first place in n bytes, NULL: nowhere.
+void needle_done(struct needle *x); // also empties it
+// Its first place in n bytes; NULL if there is none.
 const char *needle_find(const struct needle *x, const char *bytes, size_t n);

@@ -15,21 +15,21 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TRIES = 100 }; // 10 ms apart: a sweep holds a lock for less than that
+enum { TRIES = 100 }; // 10 ms apart; a sweep holds a lock for a shorter time
 
 char *owner_file(const char *path)
 {
     return str_fmt("%s.owner", path);
 }
 
-// The file, locked; -1 with errno, EWOULDBLOCK when it is another's.
+// Opens and locks the file; -1 with errno, EWOULDBLOCK when another process holds the lock.
 static int lock(const char *file, int flags)
 {
     AUTO_FD fd = open(file, O_RDWR | O_CLOEXEC | O_NOFOLLOW | flags, 0600);
     struct stat st;
     if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0)
         return -1;
-    if (st.st_nlink == 0) { // swept away between the two
+    if (st.st_nlink == 0) { // a sweep removed it between open and flock
         errno = EWOULDBLOCK;
         return -1;
     }
@@ -67,7 +67,7 @@ char *owner_make_folder(const char *parent, const char *prefix, int *owner, err 
     return NULL;
 }
 
-// What is ours goes first: as long as it is there, its owner's file says whose it is.
+// The folder goes first: as long as it exists, its owner file must say whose it is.
 static void remove_owned(const char *path, const char *file, int fd)
 {
     if (path_remove(path, NULL) == 0)

@@ -125,7 +125,7 @@ static int remove_at(int at, const char *name, int depth)
         return -1;
     int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     int fd = depth < 256 ? openat(at, name, flags) : -1;
-    // A folder of ours that nobody may read, as overlayfs leaves one behind.
+    // A folder of ours that nobody may read; overlayfs leaves such folders behind.
     if (fd < 0 && errno == EACCES && fchmodat(at, name, 0700, 0) == 0)
         fd = openat(at, name, flags);
     if (fd < 0)
@@ -213,11 +213,11 @@ int fd_write_all(int fd, const void *bytes, size_t n, err *e)
 int fd_sync_folder(int dir)
 {
     if (fsync(dir) == 0 || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS)
-        return 0; // some file systems know no such thing
+        return 0; // some file systems cannot sync a folder
     return -1;
 }
 
-// A folder that may be written and not read cannot be synced.
+// A folder that we may write but not read cannot be synced.
 static int sync_folder_of(const char *path)
 {
     AUTO_FREE char *dir = path_dirname(path);
@@ -225,8 +225,8 @@ static int sync_folder_of(const char *path)
     return fd < 0 ? (errno == EACCES ? 0 : -1) : fd_sync_folder(fd);
 }
 
-// A new file beside path. Its mode is what open(2) makes of `mode`: to ask for the umask is to
-// change it for every other thread.
+// Makes a new file beside path. open(2) applies the umask to `mode`: we cannot ask for the umask
+// without changing it for every other thread.
 static int open_temp(const char *path, mode_t mode, char **temp)
 {
     for (int tries = 0; tries < 16; tries++) {
@@ -249,7 +249,7 @@ static int take_over(int fd, const struct stat *like, mode_t mode)
     return fchmod(fd, mode);
 }
 
-// like: the file whose owner it takes over, with `mode` as it is; NULL: nobody's.
+// like: the new file gets the owner of this one and exactly `mode`; NULL: no other file's owner.
 static int replace(
     const char *path, const void *bytes, size_t n, mode_t mode, const struct stat *like, err *e)
 {
@@ -291,7 +291,8 @@ int path_write(const char *path, const void *bytes, size_t n, mode_t mode, err *
     return replace(path, bytes, n, mode, NULL, e);
 }
 
-// /dev/stdout and its like name what is open already: a file there is gone on with, not replaced.
+// /dev/stdout and the like name a descriptor that is already open. If it is a file, we append to it
+// instead of replacing it.
 static int named_descriptor(const char *path)
 {
     int64_t fd;
@@ -314,7 +315,7 @@ static int refuse_missing(const char *path, err *e)
         path, target);
 }
 
-// Into a device or a pipe, as a shell's ">" does; but it does not wait for a reader.
+// Writes into a device or a pipe, as a shell's ">" does, but does not wait for a reader.
 static int write_into(const char *path, const void *bytes, size_t n, err *e)
 {
     struct stat is;
@@ -328,7 +329,7 @@ static int write_into(const char *path, const void *bytes, size_t n, err *e)
     return fd_write_all(fd, bytes, n, e) < 0 ? err_wrap(e, "%s", path) : 0;
 }
 
-// The name that an open file has: what links led to. Where there is no /proc, by following them.
+// The real name of an open file, after all links. Without /proc: found by following them.
 static char *name_of(int fd, const char *path)
 {
     char name[PATH_MAX];
@@ -343,7 +344,7 @@ int path_update(const char *path, const void *bytes, size_t n, mode_t mode, err 
     int named = named_descriptor(path);
     if (named >= 0)
         return fd_write_all(named, bytes, n, e) < 0 ? err_wrap(e, "%s", path) : 0;
-    // Opened, so that the system judges the links on the way (fs.protected_symlinks).
+    // By opening it: so the system judges the links on the way (fs.protected_symlinks).
     AUTO_FD at = open(path, O_PATH | O_CLOEXEC);
     if (at < 0 && errno == ENOENT)
         return lstat(path, &was) == 0 ? refuse_missing(path, e)
@@ -357,7 +358,7 @@ int path_update(const char *path, const void *bytes, size_t n, mode_t mode, err 
     AUTO_FREE char *real = name_of(at, path);
     if (!real)
         return err_errno(e, errno, "cannot write %s", path);
-    // Who asks for a private file gets one.
+    // A caller who asks for a private file gets one.
     mode_t keeps = was.st_mode & (mode & 077 ? 07777 : 07700);
     return replace(real, bytes, n, keeps, &was, e);
 }

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-// Of a valid sequence.
+// The code point of a valid sequence.
 static uint32_t code_point(const char *s, size_t size)
 {
     if (size == 1)

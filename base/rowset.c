@@ -8,8 +8,8 @@
 
 struct rowset {
     cJSON *rows;
-    hashmap *by_uid; // addresses of items
-    size_t n, most;  // of rows; most 0: any number
+    hashmap *by_uid; // from uid to the address of the item
+    size_t n, most;  // n: rows now; most: rows allowed, 0: any number
 };
 
 static void note(rowset *s, const cJSON *row)
@@ -68,7 +68,7 @@ void rowset_drop(rowset *s, const char *uid)
     cJSON *old = find(s, uid);
     if (!old)
         return;
-    hashmap_remove(s->by_uid, uid, strlen(uid)); // first: the uid may be the row's own
+    hashmap_remove(s->by_uid, uid, strlen(uid)); // first: uid may point into the row
     cJSON_Delete(cJSON_DetachItemViaPointer(s->rows, old));
     s->n--;
 }

@@ -21,7 +21,7 @@ static bool ends(const char *name, size_t n, const char *suffix)
     return n >= length && strcmp(name + n - length, suffix) == 0;
 }
 
-// TOKEN, but neither tokenizers nor numbers of tokens.
+// Is it TOKEN? Tokenizers and numbers of tokens are not.
 static bool names_token(const char *name)
 {
     while ((name = strstr(name, "TOKEN"))) {
@@ -56,7 +56,7 @@ static bool in_user_info(char c)
     return (unsigned char)c > ' ' && !strchr("/?#@\"'<>`\\", c);
 }
 
-// $NAME, ${NAME}, {name}, %s, %(name)s, ***, or what a mask has put there.
+// Is it $NAME, ${NAME}, {name}, %s, %(name)s, ***, or the text that a mask puts in?
 static bool is_placeholder(const char *p, size_t n)
 {
     size_t name = strspn(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_$");
@@ -103,7 +103,7 @@ char *secret_of_url(const char *text)
     if (!colon || (slash && slash < colon) || colon + 1 == at)
         return NULL;
     if (slash && slash < at && strspn(colon + 1, "0123456789") == (size_t)(slash - colon - 1))
-        return NULL; // a port, and an "@" in the path
+        return NULL; // this was a port, and an "@" in the path
     AUTO_BUF out = {0};
     for (p = colon + 1; p < at; p++) {
         bool escaped = *p == '%' && isxdigit((unsigned char)p[1]) && isxdigit((unsigned char)p[2]);

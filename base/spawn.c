@@ -15,14 +15,14 @@
 
 enum stage { STAGE_PREPARE, STAGE_FOLDER, STAGE_PROGRAM };
 
-// What the child could not do; nothing comes when its program runs.
+// What the child failed to do. When its program starts, the pipe closes without a report.
 struct report {
     enum stage stage;
     int number; // errno
 };
 
-// Between fork and exec: what is async-signal-safe, and nothing else. Other threads may have held
-// any lock when we were forked.
+// Between fork and exec only async-signal-safe calls are allowed: another thread may have held any
+// lock at the fork.
 static _Noreturn void fail(int report, enum stage stage)
 {
     struct report r = {stage, errno};
@@ -31,7 +31,7 @@ static _Noreturn void fail(int report, enum stage stage)
     _exit(127);
 }
 
-// The C library's own signals are refused, and are its own affair.
+// Fails for the signals that the C library keeps for itself; they may stay as they are.
 static void reset_signals(void)
 {
     struct sigaction plain = {.sa_handler = SIG_DFL};
@@ -51,7 +51,7 @@ static int take_place(const struct spawn_spec *s, pid_t parent)
         return -1;
     if (getppid() == parent)
         return 0;
-    errno = ECANCELED; // it was gone before it could take us along
+    errno = ECANCELED; // the parent ended before its end could kill us
     return -1;
 }
 
@@ -63,8 +63,8 @@ static int highest(const struct spawn_spec *s)
     return top;
 }
 
-// 0, 1, 2 and the named ones, wherever they were before; everything else is closed. First all move
-// out of the way, `report` too, whose new number comes back in it.
+// Gives the child 0, 1, 2 and the named descriptors, wherever they were before, and closes all
+// others. First all of them move out of the way, also `report`, which is set to its new number.
 static int arrange_descriptors(const struct spawn_spec *s, int *report)
 {
     int top = highest(s), moved[SPAWN_FDS_MAX];
@@ -77,7 +77,7 @@ static int arrange_descriptors(const struct spawn_spec *s, int *report)
             return -1;
     for (int fd = 0; fd <= top; fd++)
         close(fd);
-    for (int fd = 0; fd <= STDERR_FILENO; fd++) // the lowest free number is fd
+    for (int fd = 0; fd <= STDERR_FILENO; fd++) // open() returns the lowest free number: fd
         if (open("/dev/null", fd ? O_WRONLY : O_RDONLY) != fd)
             return -1;
     for (size_t i = 0; i < s->fd_n; i++)
@@ -98,7 +98,7 @@ static _Noreturn void become(const struct spawn_spec *s, pid_t parent, int repor
     if (s->cwd && chdir(s->cwd) < 0)
         fail(report, STAGE_FOLDER);
     if (s->env)
-        environ = (char **)s->env; // where execvp finds PATH
+        environ = (char **)s->env; // execvp looks for PATH here
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -117,7 +117,7 @@ static int explain(const struct spawn_spec *s, const struct report *r, err *e)
     return err_errno(e, r->number, "cannot start %s", program);
 }
 
-// Signals wait while there are two of us with the same handlers.
+// Signals stay blocked while two processes have the same handlers.
 static pid_t fork_child(const struct spawn_spec *s, int report)
 {
     sigset_t all, before;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // How every child process of every program is started. The child gets what its spec names and
-// nothing else that this process has or has inherited; the caller owns the process and reaps it.
+// nothing else, whatever this process has opened or inherited. The caller owns the process and
+// reaps it.
 //
 //   descriptors   those of `fds`; 0, 1 and 2 are /dev/null where they are not named
 //   signals       all at their defaults, none blocked
 //   environment   as given
 //   left as is    umask, limits, user, working folder unless `cwd` names one
 //
-// So a client's socket, a lock that the user's shell holds on descriptor 9, and an interrupt that a
-// script ignores for what it starts with & end here.
+// So the child never sees a client's socket, or a lock that the user's shell holds on descriptor 9,
+// and it does not ignore an interrupt only because a script's & made its starter ignore it.
 #pragma once
 #include "base/err.h"
 
@@ -16,21 +17,21 @@
 #include <sys/types.h>
 
 struct spawn_fd {
-    int from; // open here
-    int to;   // its number there; from and to of several may overlap
+    int from; // the number here
+    int to;   // the number in the child; `from` and `to` of several may overlap
 };
 enum { SPAWN_FDS_MAX = 16 };
 
 enum spawn_place {
     SPAWN_SESSION, // a session and process group of its own, without a terminal
     SPAWN_GROUP,   // another process group in this session
-    SPAWN_HERE,    // in this process group, on this terminal: for what a person works with
+    SPAWN_HERE,    // in this process group, on this terminal: for programs that a person uses
 };
 
 struct spawn_spec {
     const char *const *argv; // argv[0] without a slash is looked up in PATH of the child's `env`
-    const char *const *env;  // NULL: this process's
-    const char *cwd;         // NULL: this process's
+    const char *const *env;  // NULL: this process's environment
+    const char *cwd;         // NULL: this process's working folder
     const struct spawn_fd *fds;
     size_t fd_n; // at most SPAWN_FDS_MAX
     enum spawn_place place;
@@ -39,6 +40,6 @@ struct spawn_spec {
     int death_signal;
 };
 
-// Returns when the program runs, or could not be started: nothing is left of it then. Errors name
-// the program: ERR_NOT_FOUND when there is no such one.
+// Returns when the program runs, or when it could not be started; then nothing of it is left.
+// Errors name the program; ERR_NOT_FOUND: there is no such program.
 int spawn(const struct spawn_spec *spec, pid_t *pid, err *e);

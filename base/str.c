@@ -64,7 +64,7 @@ static size_t utf8_announced(unsigned char c)
     return c >= 0xf0 && c <= 0xf4 ? 4 : 0;
 }
 
-// Is byte i (1…3) of a sequence possible after the first? RFC 3629's table.
+// Is byte i (1…3) of a sequence possible after this first byte? See the table of RFC 3629.
 static bool utf8_continues(unsigned char first, size_t i, unsigned char c)
 {
     unsigned char low = 0x80, high = 0xbf;
@@ -187,7 +187,7 @@ int base64_decode(buf *out, const char *text, size_t n, err *e)
         buf_add(out, three, 3 - pads);
         v = have = 0;
         if (pads)
-            pads = 4; // nothing may follow
+            pads = 4; // nothing may follow the padding
     }
     if (have || (pads && pads < 4))
         return err_set(e, ERR_INVALID, "not base64: it is cut off, or wrongly padded");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Strings: tests, splitting, UTF-8, and the spellings that people type.
-// Nothing here keeps state; what is returned new is the caller's to free().
+// Strings: tests, splitting, UTF-8, and number formats that people type. No function keeps state;
+// the caller frees what is returned as new.
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -19,27 +19,28 @@ static inline bool str_eq(const char *a, const char *b)
 char *str_fmt(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 // A copy without white space at both ends.
 char *str_trim(const char *s, size_t n);
-// Base-10 integer of the whole string; false when there is anything else in it or it overflows.
+// The base-10 integer that is the whole string; false when there is anything else or it overflows.
 bool str_to_int(const char *s, int64_t *value);
 
 // Length of the valid UTF-8 sequence at s (1 to 4), 0 when it is invalid or cut off at n.
 // Overlong forms, surrogates and code points over U+10FFFF are invalid (RFC 3629).
 size_t utf8_len(const char *s, size_t n);
 bool utf8_valid(const char *s, size_t n);
-// How many bytes at the end of s are the start of a sequence that more bytes may complete (0–3).
+// How many bytes at the end of s begin a sequence that later bytes may complete (0–3).
 size_t utf8_partial(const char *s, size_t n);
 #define UTF8_REPLACEMENT "\xef\xbf\xbd" // U+FFFD
-// Appends s with every invalid byte replaced by U+FFFD, and every NUL, which no C string and no
-// string of cJSON can hold.
+// Appends s, with every invalid byte replaced by U+FFFD, and every NUL, too: no C string and no
+// string of cJSON can hold a NUL.
 void utf8_clean(buf *out, const char *s, size_t n);
 
-// Base64 (RFC 4648, padded). Decoding skips white space; anything else foreign is ERR_INVALID.
+// Base64 (RFC 4648, padded). Decoding skips white space; any other foreign character is
+// ERR_INVALID.
 void base64_encode(buf *out, const void *bytes, size_t n);
 int base64_decode(buf *out, const char *text, size_t n, err *e);
 // Lower-case hexadecimal digits of n bytes.
 void hex_encode(buf *out, const void *bytes, size_t n);
 
-// A NULL-terminated array of strings, each and the array on the heap.
+// A NULL-terminated array of strings; each string and the array are on the heap.
 char **strv_split(const char *s, char separator);
 char **strv_dup(const char *const *strings);
 size_t strv_len(char *const *strings);
@@ -47,7 +48,7 @@ void strv_free(char **strings);
 // Appends a copy of s; returns the array, which may have moved.
 char **strv_add(char **strings, const char *s) __attribute__((warn_unused_result));
 
-// How alike two words are, as an edit distance: for "did you mean".
+// The edit distance of two words, for "did you mean".
 size_t str_distance(const char *a, const char *b);
-// The name that `word` may have been meant for, of a NULL-terminated list; NULL when none is near.
+// The name of a NULL-terminated list that `word` may have been meant for; NULL when none is near.
 const char *str_nearest(const char *word, const char *const *names);

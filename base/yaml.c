@@ -11,7 +11,7 @@
 #include <strings.h>
 #include <yaml.h>
 
-// An expansion bomb grows by aliases: what one document may come to, in nodes.
+// Aliases make an expansion bomb grow: the most nodes that one document may expand to.
 enum { MAX_NODES = 1000000, MAX_DEPTH = 200 };
 
 struct reader {
@@ -43,7 +43,7 @@ static const char *const nulls[] = {"", "~", "null", "Null", "NULL", NULL};
 static const char *const infinities[] = {".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf",
     "-.Inf", "-.INF", ".nan", ".NaN", ".NAN", NULL};
 
-// go-yaml v2 takes y and n for strings when it reads into an interface, as Kubernetes does.
+// go-yaml v2 reads y and n as strings when it reads into an interface, as Kubernetes does.
 static bool is_bool(const char *s, bool *value)
 {
     *value = one_of(s, trues);
@@ -83,7 +83,7 @@ static bool is_int(const char *s, int64_t *value)
     return !*end && !errno;
 }
 
-// Decimal floats as YAML 1.1's core has them: "1.", ".5", "1e3", "-2.5E-3".
+// Decimal floats as in YAML 1.1's core schema: "1.", ".5", "1e3", "-2.5E-3".
 static bool is_float(const char *s, double *value)
 {
     const char *p = s + (*s == '-' || *s == '+');
@@ -144,8 +144,8 @@ static cJSON *scalar(const struct reader *r, const yaml_node_t *node)
         }
         return plain_scalar(s);
     }
-    // libyaml gives every scalar the str tag, also a plain one; "!!str 5" is told by its tag alone,
-    // which the document API does not keep apart: quoting is the way to write a string.
+    // libyaml gives every scalar the str tag, even a plain one. Its document API does not tell
+    // "!!str 5" from a plain 5, so only quoting makes a string of it.
     return is_plain ? plain_scalar(s) : cJSON_CreateString(s);
 }
 
@@ -293,7 +293,7 @@ cJSON *yaml_parse(const char *text, size_t n, err *e)
     return got < 0 ? NULL : STEAL(documents);
 }
 
-// Would the text, written plain, be read as this same string?
+// Would the text, written plain, be read back as the same string?
 static bool is_plain_safe(const char *s)
 {
     size_t n = strlen(s);
@@ -334,7 +334,7 @@ static void print_scalar(buf *out, const cJSON *j, int indent)
     else if (s && is_plain_safe(s))
         buf_str(out, s);
     else
-        json_print(out, j); // JSON's double-quoted strings are YAML's
+        json_print(out, j); // YAML accepts JSON's double-quoted strings
 }
 
 static void print_node(buf *out, const cJSON *j, int indent, bool in_sequence);
@@ -363,7 +363,7 @@ static void print_object(buf *out, const cJSON *j, int indent, bool in_sequence)
         buf_char(out, ':');
         bool is_nested = (cJSON_IsObject(items[i]) || cJSON_IsArray(items[i])) && items[i]->child;
         buf_char(out, is_nested ? '\n' : ' ');
-        // Sequences stand at their key's column, as kubectl writes them.
+        // A sequence starts at the column of its key, as in kubectl's output.
         print_node(
             out, items[i], is_nested && cJSON_IsArray(items[i]) ? indent : indent + 2, false);
     }

@@ -8,6 +8,6 @@
 // merge keys (<<) work, bounded against expansion bombs. Errors: ERR_INVALID "line 3, column 7: …";
 // a duplicate key is one.
 cJSON *yaml_parse(const char *text, size_t n, err *e);
-// One document as `kubectl -o yaml` writes it: block style, keys sorted, strings quoted only where
-// a plain one would be read as something else, | for text with newlines.
+// One document as `kubectl -o yaml` writes it: block style, keys sorted, | for text with newlines,
+// and strings quoted only where a plain one would be read as something else.
 void yaml_print(buf *out, const cJSON *j);

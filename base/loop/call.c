@@ -11,7 +11,7 @@
 //   POSTED ──start runs──> STARTED ──loop_call_finish──> FINISHED (the caller wakes)
 //      └── cancelled before it started ──> FINISHED
 //
-// The canceller knows the one call that waits on it, and wakes its caller, which then posts the
+// A canceller knows the one call that waits on it. It wakes that call's caller, who then posts the
 // cancel.
 struct canceller {
     pthread_mutex_t lock;
@@ -70,7 +70,7 @@ void canceller_reset(canceller *c)
 
 bool canceller_is_cancelled(const canceller *c)
 {
-    canceller *mutable = (canceller *)c; // the lock is no part of what it says
+    canceller *mutable = (canceller *)c; // locking does not change its value
     pthread_mutex_lock(&mutable->lock);
     bool is = c->is_cancelled;
     pthread_mutex_unlock(&mutable->lock);
@@ -113,8 +113,8 @@ static void start_call(void *arg)
         call->ops->start(call, call->arg);
 }
 
-// Posted behind start_call, so the call was started; but it may have finished meanwhile, and then
-// the caller still waits for this to have run.
+// This was posted after start_call, so the call has started. The call may have finished meanwhile;
+// even then its caller waits until this has run.
 struct cancel_post {
     loop_pending *call;
     bool is_done;
@@ -144,7 +144,8 @@ void loop_call_finish(loop_pending *call)
     pthread_mutex_unlock(lock);
 }
 
-// With the lock held: waits for the end; 0, or the reason for giving up before it.
+// With the lock held: waits until the call has finished (0), or returns the reason for giving up
+// earlier.
 static err_code wait_for_call(loop_pending *call, const canceller *c, int64_t deadline)
 {
     while (!call->is_finished) {

@@ -16,7 +16,7 @@
 
 enum {
     LAST_OUTPUT_MS = 200,
-    KILLED_MS = 1000, // what a killed child has for its end; one we may not kill is left alone then
+    KILLED_MS = 1000, // how long we wait for a killed child; one we may not kill is then left alone
     OUTPUTS = 3,
 };
 
@@ -28,14 +28,14 @@ struct output {
     bool is_open;
 };
 
-//  child ── process (a pidfd)        ends by: exited, then closed
-//        ── outputs[0..2]            end by: end of file, or 200 ms after the exit
-//        ── input                    ends by: child_close_stdin, or with the child
-// The block is freed when every handle is closed and the owner has let go of it.
+//   child ── process (a pidfd)        ends by: exited, then closed
+//         ── outputs[0..2]            end by: end of file, or 200 ms after the exit
+//         ── input                    ends by: child_close_stdin, or with the child
+// The block is freed when every handle is closed and the owner has called child_free.
 struct child {
     uv_poll_t process;
     uv_pipe_t input;
-    uv_timer_t patience; // with its last output, or with its end after child_free
+    uv_timer_t patience; // limits the wait for its last output, or for its end after child_free
     struct output outputs[OUTPUTS];
     const struct child_ops *ops;
     void *arg;
@@ -74,7 +74,7 @@ static void close_output(struct output *o)
     close_handle(&o->uv);
 }
 
-// Tells the end once the child was reaped and nothing of its output is left to read.
+// Reports the end once the child is reaped and all its output is read.
 static void tell_if_over(child *c)
 {
     for (int i = 0; i < OUTPUTS; i++)
@@ -216,7 +216,7 @@ static int make_ends(struct ends *x, const struct child_spec *spec)
     return spec->extra_fd ? make_pipe(x, 3, true) : 0;
 }
 
-// What was started dies with us: of a killed program nothing goes on unattended.
+// The child gets a death signal: when this program is killed, nothing goes on unattended.
 static int start(child *c, const struct child_spec *spec, const struct ends *x, err *e)
 {
     struct spawn_fd fds[4] = {{x->theirs[0], 0}, {x->theirs[1], 1}, {x->theirs[2], 2}};
@@ -233,7 +233,7 @@ static int start(child *c, const struct child_spec *spec, const struct ends *x, 
     return spawn(&s, &c->pid, e);
 }
 
-// Its end can be waited for without SIGCHLD, which belongs to the whole process.
+// With a pidfd its end can be waited for without SIGCHLD, which belongs to the whole process.
 static int follow(child *c, uv_loop_t *uv, const char *name, err *e)
 {
     c->pidfd = pidfd_open(c->pid, 0);
@@ -374,5 +374,5 @@ void child_free(child *c)
         c->has_input = false;
         close_handle(&c->input);
     }
-    free_if_done(c); // a process that still runs is reaped by process_exited first
+    free_if_done(c); // if the process still runs, process_exited reaps it first
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Child processes, each in a session and process group of its own, with their output as events.
-// No shell is involved. A child is owned by who spawned it; child_free kills its group if it runs.
-// What it inherits is what base/spawn.h says; it is killed when the thread of the loop ends.
+// Child processes, each in a session and process group of its own, with their output as events. No
+// shell is involved. The caller owns a child; child_free kills its group if it still runs.
+// base/spawn.h tells what a child inherits. It is killed when the loop's thread ends.
 #pragma once
 #include "base/loop/loop.h"
 
@@ -9,22 +9,22 @@
 
 typedef struct child child;
 struct child_ops {
-    // Output of descriptor 1 or 2 (or `extra_fd`), as it was read.
+    // Output of descriptor 1 or 2 (or `extra_fd`), in the pieces in which it was read.
     void (*output)(void *arg, int fd, const char *bytes, size_t n);
-    // Once, after it was reaped and all its output was delivered (output that a surviving
-    // grandchild still holds open is waited for at most 200 ms). code is the exit code, or -1 and
-    // signal the signal's number.
+    // Called once, after the child was reaped and all its output was delivered (output that a
+    // surviving grandchild holds open is waited for at most 200 ms). code is the exit code; or it
+    // is -1, and signal is the signal's number.
     void (*exited)(void *arg, int code, int signal);
 };
 struct child_spec {
     const char *const *argv; // argv[0] is looked up in PATH of `env`
     const char *const *env;  // NULL: this process's
     const char *cwd;         // NULL: this process's
-    const void *input;       // what it reads from descriptor 0, then end of file
+    const void *input;       // the child reads this from descriptor 0, then end of file
     size_t input_n;          // 0: /dev/null, unless keep_stdin
     bool keep_stdin;         // descriptor 0 is a pipe for child_write
     bool merge_output;       // descriptor 2 is a copy of 1, so that the order is kept
-    int extra_fd;            // a third pipe that it can write to under this number; 0: none
+    int extra_fd;            // the child can write to a third pipe under this number; 0: none
     int output_file;         // descriptors 1 and 2 go to this open descriptor instead; 0: no
 };
 // Errors: ERR_NOT_FOUND naming the program when it is not in PATH.
@@ -34,8 +34,8 @@ int child_pid(const child *c);
 void child_write(child *c, const void *bytes, size_t n);
 void child_close_stdin(child *c);
 void child_pause(
-    child *c, bool paused);            // stops reading its output: it blocks when the pipe is full
+    child *c, bool paused); // paused: its output is not read, and it blocks when the pipe is full
 void child_kill(child *c, int signum); // the whole group; no error if it has ended
-// NULL is fine; no callback after it. One that we may not kill (it is another user's by now) is
-// left to itself after a second.
+// NULL is fine; no callback comes after it. A child that we may not kill (it has become another
+// user's) is given up after a second.
 void child_free(child *c);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the files of this folder share: libuv's loop inside ours, and how handles go.
-// Handles are heap blocks that start with their libuv handle and are freed when libuv has closed
-// it.
+// What the files of this folder share: access to libuv's loop, and how handles are closed. Handles
+// are heap blocks that start with their libuv handle; they are freed when libuv has closed it.
 #pragma once
 #include "base/loop/loop.h"
 

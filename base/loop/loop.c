@@ -16,12 +16,11 @@ struct posted {
     void *arg;
 };
 
-// libuv goes through its timers until none is due. One that a timer's callback starts anew, due at
-// once, would be due again and again: nothing else would ever have its turn. So what is started
-// there waits for the end of that round:
+// libuv goes through its timers until none is due. A timer that a timer's callback starts anew
+// without delay would be due again and again, and nothing else would ever have its turn. So a timer
+// that is started from a timer's callback waits for the end of that round:
 //
-//  turn: timers ──> prepare: starts those that wait ──> poll: descriptors, posts, signals ──> turn
-//  …
+//   each turn: timers ──> prepare: starts those that wait ──> poll: descriptors, posts, signals
 struct loop {
     uv_loop_t uv;
     uv_async_t wake;
@@ -30,7 +29,7 @@ struct loop {
     loop_timer *waiting; // started from a timer's callback
     pthread_mutex_t lock;
     struct posted *first, **last; // under lock
-    _Atomic(pthread_t) thread;    // who runs it
+    _Atomic(pthread_t) thread;    // the thread in loop_run
     _Atomic bool runs;
 };
 
@@ -38,7 +37,7 @@ struct loop_timer {
     uv_timer_t uv; // first: freed by loop_close_handle
     void (*fn)(void *arg);
     void *arg;
-    bool waits; // for the end of this round of timers
+    bool waits; // until this round of timers has ended
     loop_timer *next;
     uint64_t delay_ms, repeat_ms;
 };
@@ -147,7 +146,7 @@ void loop_post(loop *l, void (*fn)(void *arg), void *arg)
     uv_async_send(&l->wake);
 }
 
-// libuv's handles are freed in their close callback, after the owner has let go of them.
+// libuv's handles are freed in their close callback, after the owner has given them up.
 void loop_close_handle(void *handle)
 {
     uv_handle_t *h = handle;

@@ -124,7 +124,7 @@ static void written(uv_write_t *uv, int status)
     stream *s = w->s;
     free(w);
     if (status < 0 || uv_is_closing((uv_handle_t *)&s->uv) || !s->ops)
-        return; // a broken connection is told by reading
+        return; // the reader reports a broken connection
     if (!uv_stream_get_write_queue_size((uv_stream_t *)&s->uv) && s->ops->drained)
         s->ops->drained(s->arg);
 }
@@ -191,7 +191,7 @@ enum { FULL_MS = 100 };
 
 struct listener {
     loop_poll *poll;
-    loop_timer *full; // while no descriptor is left: until it is tried again
+    loop_timer *full; // set while no descriptor is left: tries again
     loop *loop;
     int fd;
     char *path;
@@ -204,8 +204,7 @@ static void accept_ready(void *arg, int events)
     listener *l = arg;
     int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-        loop_poll_set(
-            l->poll, 0); // who connects waits in the queue; to ask all the time helps none
+        loop_poll_set(l->poll, 0); // clients wait in the queue; polling all the time would not help
         loop_timer_start(l->full, FULL_MS, 0);
     }
     if (fd < 0)
@@ -223,7 +222,8 @@ static void try_again(void *arg)
     loop_poll_set(l->poll, LOOP_READ);
 }
 
-// A socket file that nobody listens on is in the way after a crash; one that answers is not ours.
+// After a crash a socket file is left on which nobody listens: it is removed. A socket that answers
+// belongs to another process and stays.
 static int remove_stale(const char *path, err *e)
 {
     if (access(path, F_OK) < 0)
@@ -245,7 +245,7 @@ static int bind_unix(const char *path, err *e)
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return err_errno(e, errno, "cannot make a socket");
-    fchmod(fd, 0600); // what bind gives the file; chmod again for systems that ignore it
+    fchmod(fd, 0600); // bind makes the file with this mode; chmod is for systems that ignore it
     if (bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || chmod(path, 0600) < 0 ||
         listen(fd, 64) < 0) {
         int number = errno;

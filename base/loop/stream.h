@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Byte streams on Unix sockets, pipes and TCP on loopback: a listener, and the two ends of a
-// connection. A stream is owned by who opened or accepted it, and freed by stream_close, also from
-// its callbacks.
+// connection. Whoever opened or accepted a stream owns it, and frees it with stream_close, also
+// from its callbacks.
 #pragma once
 #include "base/loop/loop.h"
 
@@ -10,29 +10,29 @@
 typedef struct stream stream;
 struct stream_ops {
     void (*data)(void *arg, const char *bytes, size_t n);
-    void (*closed)(void *arg, const err *reason); // code ERR_NONE: end of file. Close it then.
-    void (*drained)(void *arg);                   // all that was written has left; may be NULL
+    void (*closed)(void *arg, const err *reason); // ERR_NONE: end of file. Close the stream then.
+    void (*drained)(void *arg);                   // everything written has left; may be NULL
 };
 
 // Connects to a Unix socket at once, or fails.
 stream *stream_connect(loop *l, const char *path, const struct stream_ops *ops, void *arg, err *e);
-// Takes over a descriptor (a pipe's end, a connected socket).
+// Takes over a descriptor (one end of a pipe, a connected socket).
 stream *stream_from_fd(loop *l, int fd, const struct stream_ops *ops, void *arg, err *e);
-// Sets callbacks of an accepted stream, which starts to read.
+// Sets the callbacks of an accepted stream and starts reading.
 void stream_start(stream *s, const struct stream_ops *ops, void *arg);
-// Copies the bytes into its queue.
+// Copies the bytes into the stream's queue.
 void stream_write(stream *s, const void *bytes, size_t n);
-size_t stream_queued(const stream *s); // bytes not yet taken by the system
+size_t stream_queued(const stream *s); // bytes that the system has not taken yet
 void stream_pause(stream *s, bool paused);
-// Sends what is queued, then end of file to the other side; reading goes on.
+// Sends the queue, then end of file to the other side; reading goes on.
 void stream_shutdown(stream *s);
-void stream_close(stream *s); // NULL is fine; what is queued is dropped
+void stream_close(stream *s); // NULL is fine; the queue is dropped
 // uid and pid of the other end of a Unix socket (SO_PEERCRED); -1 when unknown.
 int stream_peer(const stream *s, int *uid, int *pid);
 
 typedef struct listener listener;
-// Listens on a Unix socket of mode 0600; a socket file nobody listens on is replaced. When the
-// process has no descriptor left, those who connect wait until there is one.
+// Listens on a Unix socket of mode 0600; replaces a socket file on which nobody listens. While the
+// process has no descriptor left, new clients wait until there is one.
 listener *listener_open(
     loop *l, const char *path, void (*accepted)(void *arg, stream *s), void *arg, err *e);
-void listener_close(listener *l); // and removes the socket file
+void listener_close(listener *l); // also removes the socket file
