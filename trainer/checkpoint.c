@@ -10,7 +10,7 @@
 
 static const char format[] = "firesteel";
 
-// "optimizer/m/dense/kernel" for a slot, "dense/kernel" for the weight itself.
+// "optimizer/m/dense/kernel" for the slot m, "dense/kernel" for the weight itself.
 static void entry_name(const model *m, const char *slot, size_t weight, buf *out)
 {
     buf_clear(out);
@@ -73,7 +73,8 @@ int checkpoint_write(const model *m, const char *path, checkpoint_options option
     return 0;
 }
 
-// What is done with each tensor of a checkpoint: checked first, all of them, then written.
+// Called for each tensor of a checkpoint: a first pass checks all tensors, a second one writes
+// them.
 typedef int (*visit_fn)(model *m, int slot, size_t weight, const tensor *t, err *e);
 
 static int check_one(model *m, int slot, size_t weight, const tensor *t, err *e)
@@ -87,7 +88,7 @@ static int write_one(model *m, int slot, size_t weight, const tensor *t, err *e)
                     : model_set_slot(m, (size_t)slot, weight, t, e);
 }
 
-// Weights must be there (slot -1), optimizer state may.
+// Every weight (slot -1) must be in the file; optimizer state may be missing.
 static int visit(model *m, const safetensors *s, visit_fn fn, err *e)
 {
     AUTO_BUF name = {0};
@@ -110,8 +111,8 @@ static int restore(model *m, const safetensors *s, err *e)
     return visit(m, s, check_one, e) < 0 ? -1 : visit(m, s, write_one, e);
 }
 
-// Do the layers that the configuration tells have their weights in the file? Asked before memory is
-// had for them: a few damaged digits must not cost gigabytes.
+// Does the file have the weights of all layers in the configuration? This is checked before memory
+// is allocated for them: a few damaged digits must not cost gigabytes.
 static int check_size(const cJSON *config, size_t bytes, err *e)
 {
     const cJSON *l;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Models in files and bytes: safetensors (https://huggingface.co/docs/safetensors) whose
-// __metadata__ holds the model's configuration, so that a checkpoint alone makes the model again.
+// __metadata__ holds the model's configuration, so that a checkpoint is enough to make the model
+// again.
 //
 //   8 bytes   N, the header's length, little-endian
 //   N bytes   {"__metadata__": {"format": "firesteel", "config": "{\"layers\": [...], …}"},
@@ -13,16 +14,17 @@
 #include "trainer/nn/model.h"
 
 typedef struct checkpoint_options {
-    bool optimizer; // keep the optimizer's state too, so that training can go on
+    bool optimizer; // also write the optimizer's state, so that training can go on
 } checkpoint_options;
 
 int checkpoint_encode(const model *m, checkpoint_options options, buf *out, err *e);
-// Replaces the file as a whole: after a crash the old one or the new one is there.
+// Replaces the file as a whole: after a crash there is either the old file or the new one.
 int checkpoint_write(const model *m, const char *path, checkpoint_options options, err *e);
 
-// The model, built, and compiled as it was saved (threads and instruction set chosen anew, no
-// allreduce). Everything is checked before it is believed: ERR_CORRUPT or ERR_INVALID say what.
+// Returns the model, built, and compiled as it was saved (but threads and instruction set are
+// chosen anew, and there is no allreduce). All input is checked before use: ERR_CORRUPT or
+// ERR_INVALID tell what is wrong.
 model *checkpoint_decode(const void *bytes, size_t n, err *e);
 model *checkpoint_read(const char *path, err *e);
-// Only weights (and optimizer state where both have it) into a model of the same layers.
+// Loads only the weights (and the optimizer state if both have it) into a model of the same layers.
 int checkpoint_restore(model *m, const void *bytes, size_t n, err *e);

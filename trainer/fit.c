@@ -42,7 +42,7 @@ static int check_stop(const atomic_bool *stop, err *e)
     return 0;
 }
 
-// Rows [from, to) in batches through `test`.
+// Runs the rows [from, to) through `test` in batches.
 static int test_rows(model *m, const model_data *data, size_t size, const atomic_bool *stop,
     show *lines, struct sums *sums, err *e)
 {
@@ -72,10 +72,10 @@ struct fitting {
     model_data train, val;
     uint32_t *order;
     size_t batch, steps;
-    bool ends; // a callback asked for the end
+    bool ends; // a callback asked to end the training
 };
 
-// Calls a callback when there is one. Its answer 1 ends the training later, -1 at once.
+// Calls a callback if there is one. If it returns 1, the training ends later; if -1, at once.
 #define CALL(f, name, ...)                                                                         \
     ((f)->spec->callbacks.name                                                                     \
             ? answer(f, (f)->spec->callbacks.name((f)->spec->callbacks.ctx, __VA_ARGS__))          \

@@ -8,9 +8,9 @@
 
 #include <stdatomic.h>
 
-// Keras's callback methods, each optional. 0 goes on, 1 ends the training after it (stop_training),
-// -1 with e ends it as an error. They run on the thread that called, between steps, so they may
-// read and set the model's learning rate and weights.
+// Keras's callback methods, each optional. A callback returns 0 to go on, 1 to end the training
+// after it (stop_training), or -1 with e to end it with an error. They run on the thread that
+// called model_fit, between steps, so they may read and set the model's learning rate and weights.
 typedef struct fit_callbacks {
     void *ctx;
     int (*train_begin)(void *ctx, err *e);
@@ -34,13 +34,13 @@ typedef struct fit_spec {
     size_t val_batch_size;       // 0: batch_size
     int epochs;                  // 0: 1
     int initial_epoch;
-    bool no_shuffle;        // rows in their order
-    uint64_t seed;          // of shuffling and dropout; 0: the model's
-    size_t steps_per_epoch; // 0: all
-    int verbose;            // 0 silent, 1 a progress bar, 2 a line an epoch
+    bool no_shuffle;        // keep the rows in their order
+    uint64_t seed;          // for shuffling and dropout; 0: the model's seed
+    size_t steps_per_epoch; // 0: all of them
+    int verbose;            // 0: silent, 1: a progress bar, 2: a line for each epoch
     fit_callbacks callbacks;
     fit_sink sink;
-    const atomic_bool *stop; // looked at before each batch: ERR_CANCELLED
+    const atomic_bool *stop; // checked before each batch: ERR_CANCELLED
 } fit_spec;
 
 typedef struct history {
@@ -49,9 +49,10 @@ typedef struct history {
     logs *epochs; // their logs as the callbacks left them
 } history;
 
-// The steps of an epoch: ceil(rows / batch_size), or steps_per_epoch.
+// The number of steps in an epoch: ceil(rows / batch_size), or steps_per_epoch.
 size_t fit_steps(const fit_spec *spec);
-// Trains. `out` (may be NULL) is filled as far as it got, on errors too; fit_history_done frees it.
+// Trains. `out` (may be NULL) holds the epochs that were done, also after an error; free it with
+// fit_history_done.
 int model_fit(model *m, const fit_spec *spec, history *out, err *e);
 void fit_history_done(history *h);
 
@@ -63,7 +64,7 @@ typedef struct evaluate_spec {
     const atomic_bool *stop;
 } evaluate_spec;
 
-// Loss and metrics over all rows: logs "loss", "accuracy".
+// Loss and metrics over all rows, as the logs "loss" and "accuracy".
 int model_evaluate(model *m, const evaluate_spec *spec, logs *out, err *e);
-// F32 (n, outputs).
+// A new F32 tensor (n, outputs).
 tensor *model_predict(model *m, const tensor *x, const atomic_bool *stop, err *e);

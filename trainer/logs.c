@@ -38,7 +38,7 @@ void logs_format(const logs *l, buf *out)
         // Keras keeps its numbers as f32, so a learning rate of 0.001 is a little more than 0.001.
         double value = (double)(float)l->items[i].value;
         if (isnan(value))
-            value = (double)NAN; // never "-nan"
+            value = (double)NAN; // print "nan", never "-nan"
         buf_fmt(out, fabs(value) > 1e-3 ? " - %s: %.4f" : " - %s: %.4e", l->items[i].name, value);
     }
 }

@@ -35,7 +35,7 @@ static const struct {
 static const char *const own_dtypes[] = {
     [TENSOR_F32] = "F32", [TENSOR_U8] = "U8", [TENSOR_I64] = "I64"};
 
-// A tensor's entry of the header, checked by itself.
+// A tensor's entry in the header, checked on its own.
 struct entry {
     const char *name, *dtype;
     int dims;
@@ -52,7 +52,7 @@ static bool read_size(const cJSON *j, size_t *out)
     return true;
 }
 
-// The bytes that dtype and shape ask for; false when they are not sane.
+// The number of bytes for dtype and shape; false when they are not sane.
 static bool needed(const cJSON *j, struct entry *en, size_t *bytes)
 {
     const cJSON *item, *shape = json_get(j, "shape");
@@ -118,7 +118,7 @@ static int check_names(struct entry *all, size_t n, err *e)
     return 0;
 }
 
-// All entries are sane, and together they cover the data from end to end.
+// Checks that all entries are sane, and that together they cover the data without gaps.
 static int check_entries(const safetensors *s, err *e)
 {
     AUTO_FREE struct entry *all = mem_array((size_t)cJSON_GetArraySize(s->header) + 1, sizeof *all);
@@ -235,7 +235,7 @@ void safetensors_finish(safetensors_writer *w, buf *out)
 {
     AUTO_BUF header = {0};
     json_print(&header, w->header);
-    while (header.len % LENGTH_SIZE) // the data starts aligned
+    while (header.len % LENGTH_SIZE) // so that the data is aligned
         buf_char(&header, ' ');
     for (int i = 0; i < LENGTH_SIZE; i++)
         buf_char(out, (char)(header.len >> (8 * i) & 0xff));

@@ -14,17 +14,17 @@ typedef struct safetensors {
     size_t n;
 } safetensors;
 
-// ERR_CORRUPT says what is wrong: lengths, JSON, dtypes, shapes, offsets that overlap or leave
-// holes.
+// Opens the container. ERR_CORRUPT tells what is wrong: lengths, JSON, dtypes, shapes, offsets that
+// overlap or leave holes.
 int safetensors_open(safetensors *s, const void *bytes, size_t n, err *e);
 void safetensors_done(safetensors *s);
-// A text of __metadata__, borrowed; NULL when it is not there.
+// A text of __metadata__, borrowed; NULL when it is missing.
 const char *safetensors_text(const safetensors *s, const char *key);
 bool safetensors_has(const safetensors *s, const char *name);
 // A copy of a tensor of dtype F32, U8 or I64. ERR_CORRUPT when it is missing or of another dtype.
 tensor *safetensors_get(const safetensors *s, const char *name, err *e);
 
-// Writing: add all, then finish.
+// For writing: add everything, then finish.
 typedef struct safetensors_writer {
     cJSON *header;
     buf data;

@@ -29,7 +29,8 @@ void show_epoch(const show *s, int epoch, int epochs)
         send(s, &text);
 }
 
-// "469/938 [==============>...............]"; the arrow is the last sign until it is full.
+// "469/938 [==============>...............]"; the arrow is the last character until the bar is
+// full.
 static void bar(const show *s, size_t done, buf *out)
 {
     size_t full = done * BAR / s->steps;

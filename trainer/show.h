@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The lines that Keras shows while it works, sent to a sink: verbose 0 nothing, 1 a progress bar,
-// 2 a line when an epoch (or an evaluation) is done. A plain value; nothing is owned.
+// The lines that Keras shows while it works, sent to a sink. verbose 0: none; 1: a progress bar; 2:
+// one line when an epoch (or an evaluation) is done. A plain value; nothing is owned.
 #pragma once
 #include "trainer/fit.h"
 

@@ -17,9 +17,10 @@
 
 enum { PANEL = 64, NARROW = 16, TILE = 64 };
 
-// What becomes of a gradient g of weights w with optimizer state m and v: see nn/optimizer.h.
+// What an update does with a gradient g of weights w and optimizer state m and v; see
+// nn/optimizer.h.
 typedef enum update_rule {
-    UPDATE_STORE, // g is kept, for others to average
+    UPDATE_STORE, // g is kept, to be averaged with other ranks
     UPDATE_SGD,
     UPDATE_MOMENTUM,
     UPDATE_NESTEROV,
@@ -33,7 +34,8 @@ typedef struct update {
     float epsilon;
 } update;
 
-// The same place in four runs of equal layout. g only for UPDATE_STORE; m, v as the rule needs.
+// The same place in four arrays of equal layout. g is only for UPDATE_STORE; the rule decides
+// whether m and v are needed.
 typedef struct params {
     float *w, *m, *v, *g;
 } params;
@@ -51,7 +53,7 @@ typedef struct product {
     size_t ldy, ldx, rows, inputs, width;
 } product;
 
-// dw[k][c] = Σ_r x[r][k]·d[r][c], and w, m, v follow it.
+// dw[k][c] = Σ_r x[r][k]·d[r][c]; then w, m and v are updated by dw.
 typedef struct gradient {
     params to;      // (inputs, width)
     const float *x; // (rows, inputs)
@@ -60,16 +62,17 @@ typedef struct gradient {
     const update *rule;
 } gradient;
 
-// Input with many zeros, read where it lies. `bytes`: values are scale × u8, else f32.
+// Input with many zeros, used without copying. `bytes`: values are scale × u8, else f32.
 typedef struct sparse_rows {
     const void *const *row; // [rows]
     const float *value;     // bytes: value[b] = scale·b
     bool bytes;
     size_t inputs; // of a row
-    size_t from;   // the product's or gradient's first input among them
-    // The same turned by tiles of 64 rows: turned[tile][k][64], zero where there is no row.
+    size_t from;   // index of the first input of the product or gradient
+    // The same values transposed in tiles of 64 rows: turned[tile][k][64], zero where there is no
+    // row.
     const void *turned;
-    // Has input k ever been other than 0? Where it has not, every update is exactly 0.
+    // Has input k ever been other than 0? If not, every update of its weights is exactly 0.
     uint8_t *seen; // (inputs), the panel's own
 } sparse_rows;
 
@@ -77,36 +80,35 @@ typedef struct cpu_ops {
     const char *name;
     bool (*usable)(void);
     void (*multiply)(const product *p);
-    // The same for sparse input (p->x and ldx are not looked at); a zero is skipped, which is
-    // exact.
+    // The same for sparse input (p->x and ldx are not used); zeros are skipped, which is exact.
     void (*multiply_sparse)(const product *p, const sparse_rows *x);
     void (*train)(const gradient *g);
     void (*train_sparse)(const gradient *g, const sparse_rows *x);
-    // n parameters by n gradients (a multiple of 16).
+    // Updates n parameters (a multiple of 16) by n gradients.
     void (*update)(const update *rule, params to, const float *g, size_t n);
-    // Σ_r d[r][c], then as update.
+    // Computes Σ_r d[r][c], then updates as above.
     void (*train_bias)(
         const update *rule, params to, const float *d, size_t ldd, size_t rows, size_t width);
-    // y = f(y), in place; d ← d·f'(y) from f's result. Not for softmax.
+    // y = f(y), in place; d ← d·f'(z), computed from y = f(z). Not for softmax.
     void (*activate)(activation f, float *y, size_t ld, size_t rows, size_t width);
     void (*derive)(
         activation f, float *d, size_t ldd, const float *y, size_t ldy, size_t rows, size_t width);
-    // z = softmax(z) over the first n columns, in place; the others become 0.
-    // log_sum[r] = log Σ e^z when it is not NULL.
+    // z = softmax(z) over the first n columns, in place; the other columns become 0. log_sum[r] =
+    // log Σ e^z when it is not NULL.
     void (*softmax)(float *z, size_t ld, size_t rows, size_t n, float *log_sum);
     // out[i] = scale·in[i].
     void (*expand)(float *out, const uint8_t *in, size_t n, float scale);
 } cpu_ops;
 
-// "avx512", "avx2", "plain"; NULL is the best that this machine has. Errors: unknown (lists the
+// "avx512", "avx2", "plain"; NULL: the best that this machine supports. Errors: unknown (lists the
 // known), or not supported here.
 const cpu_ops *cpu_choose(const char *name, err *e);
-// The i-th known one, best first; NULL after the last.
+// The i-th known instruction set, best first; NULL after the last.
 const cpu_ops *cpu_nth(size_t i);
 
 // out[c][r] = in[r][c].
 void transpose_f32(
     float *out, size_t ldo, const float *in, size_t ldi, size_t rows, size_t columns);
-// Rows as tiles of 64 turned on their side: turned[tile][k][64]; missing rows are 0.
+// Transposes rows in tiles of 64: turned[tile][k][64]; missing rows are 0.
 void turn_u8(uint8_t *turned, const uint8_t *const *row, size_t rows, size_t inputs);
 void turn_f32(float *turned, const float *const *row, size_t rows, size_t inputs);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Any machine: the compiler's own vectors of 4 floats, which become SSE2, NEON or plain arithmetic.
+// For any machine: the compiler's own vectors of 4 floats, which become SSE2, NEON or plain code.
 #include "trainer/cpu/ops.h"
 
 #include <math.h>
@@ -70,10 +70,10 @@ V v v_from_u8(const uint8_t *p)
     return (v){p[0], p[1], p[2], p[3]};
 }
 
-// To the nearest integer: beyond 1.5·2^23 an f32 has no fraction bits. For |a| < 2^22.
+// Rounds to the nearest integer: an f32 beyond 1.5·2^23 has no fraction bits. For |a| < 2^22.
 V v v_round(v a)
 {
-    volatile float big = 0x1.8p23f; // hidden from the optimizer, which may fold a + big - big
+    volatile float big = 0x1.8p23f; // volatile, because the optimizer may fold a + big - big
     return a + v_set(big) - v_set(big);
 }
 

@@ -15,11 +15,12 @@
 #include <emmintrin.h>
 #endif
 
-// A spin of some 100 µs is longer than any wait within a step. With more threads than cores the one
-// that is waited for may need this very core, so nobody spins.
+// A spin of some 100 µs is longer than any wait within a step. With more threads than cores, the
+// thread we wait for may need this very core, so nobody spins.
 enum { CACHE_LINE = 64, THREADS_MAX = 256, SPINS = 4000 };
 
-// A number that others wait to see changed. `sleepers` spares the waker a system call.
+// A number whose change other threads wait for. While `sleepers` is 0, the waker needs no system
+// call.
 struct gate {
     _Alignas(CACHE_LINE) atomic_uint turn;
     atomic_uint sleepers;
@@ -75,8 +76,8 @@ static void gate_open(struct gate *g)
         futex(&g->turn, FUTEX_WAKE, INT_MAX);
 }
 
-// Adam's moments of weights that no longer move decay into denormals, which cost 100 times more:
-// they are flushed to zero (FTZ) and read as zero (DAZ).
+// When weights no longer change, their Adam moments decay into denormals, which cost 100 times
+// more. So denormals are flushed to zero (FTZ) and read as zero (DAZ).
 static unsigned flush_denormals(void)
 {
 #ifdef __SSE2__
@@ -97,7 +98,7 @@ static void restore_float_mode(unsigned mode)
 
 void pool_barrier(pool *p)
 {
-    int running = p->running; // once arrived, the next run may begin and change it
+    int running = p->running; // a copy: after our arrival the next run may change it
     if (running == 1)
         return;
     unsigned seen = atomic_load_explicit(&p->barrier.turn, memory_order_acquire);

@@ -63,7 +63,7 @@ static void turn_block(uint8_t *out, const uint8_t *const *row)
 }
 #endif
 
-// 8 rows, all their columns; missing rows are read from 16 zeros.
+// Transposes 8 rows, all their columns; missing rows are read from 16 zeros.
 static void turn_rows(uint8_t *out, const uint8_t *const *row, size_t rows, size_t inputs)
 {
     static const uint8_t zeros[16];

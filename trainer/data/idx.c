@@ -63,7 +63,7 @@ static int read_header(source *s, struct header *h, err *e)
     return 0;
 }
 
-// Refuses sizes that the bytes at hand cannot hold before any memory is asked for.
+// Refuses sizes larger than the data at hand before any memory is allocated.
 static int check_size(const source *s, const struct header *h, err *e)
 {
     size_t n = h->type->bytes;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reads IDX files, the format of MNIST and its relatives: plain or gzipped, told by their bytes.
+// Reads IDX files, the format of MNIST and its relatives: plain or gzipped, as their first bytes
+// tell.
 //
 //   0 0 TYPE DIMS   DIMS sizes of 4 bytes, big-endian   the elements, big-endian, last index
 //   fastest
@@ -9,9 +10,9 @@
 #include "base/err.h"
 #include "trainer/tensor/tensor.h"
 
-// The file's tensor. When sum (64 hexadecimal digits) is not NULL, the file's bytes as they are
-// stored must have that SHA-256. Errors name the file and what is wrong: NOT_FOUND; CORRUPT for a
-// wrong sum, gzip damage, a bad magic number, truncation, trailing bytes.
+// The file's tensor. When sum (64 hexadecimal digits) is not NULL, the stored bytes of the file
+// must have this SHA-256. Errors name the file and the reason: NOT_FOUND; CORRUPT for a wrong sum,
+// gzip damage, a bad magic number, truncation, trailing bytes.
 tensor *idx_read(const char *path, const char *sum, err *e);
-// The same from memory, gzipped or not.
+// The same from bytes in memory, gzipped or not.
 tensor *idx_parse(const void *bytes, size_t n, err *e);

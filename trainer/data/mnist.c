@@ -13,7 +13,7 @@ enum { CLASSES = 10, SIDE = 28, SUMS_MAX = 64 * 1024 };
 static const char *const images_of[2] = {"train-images-idx3-ubyte", "t10k-images-idx3-ubyte"};
 static const char *const labels_of[2] = {"train-labels-idx1-ubyte", "t10k-labels-idx1-ubyte"};
 
-// The file's name as it is in the folder, with or without .gz; NULL when it is not there.
+// The name that the file has in the folder, with or without .gz; NULL when it is missing.
 static char *find(const char *folder, const char *name)
 {
     static const char *const endings[] = {".gz", ""};
@@ -33,8 +33,8 @@ bool mnist_is_folder(const char *folder)
     return name != NULL;
 }
 
-// The sum that the text of a SHA256SUMS file ("<64 digits>  <name>" a line) has for the file, into
-// hex; false when the file is not listed.
+// Finds the file's sum in the text of a SHA256SUMS file (lines "<64 digits> <name>") and copies it
+// into hex; false when the file is not listed.
 static bool listed_sum(const char *sums, const char *name, char hex[65])
 {
     for (const char *line = sums; *line; line += strcspn(line, "\n"), line += *line == '\n') {
@@ -89,7 +89,7 @@ static int check_pair(const char *folder, int set, const tensor *x, const tensor
     return check_labels(folder, labels_of[set], y, e);
 }
 
-// Puts a rank's part in place of the whole.
+// Replaces a tensor by this rank's part of it.
 static int shard(tensor **t, float scale, int rank, int size, err *e)
 {
     tensor *part = tensor_shard(*t, rank, size, e);

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-// Deflate cannot do better than 258 bytes for 2 bits: https://zlib.net/zlib_tech.html
+// Deflate cannot compress better than 258 bytes into 2 bits: https://zlib.net/zlib_tech.html
 enum { DEFLATE_MAX_RATIO = 1032, GZIP_WINDOW = 16 + MAX_WBITS };
 
 void source_init(source *s, const void *bytes, size_t n)
@@ -13,7 +13,7 @@ void source_init(source *s, const void *bytes, size_t n)
     *s = (source){.bytes = bytes, .n = n};
     s->gzip = n >= 2 && s->bytes[0] == 0x1f && s->bytes[1] == 0x8b;
     if (s->gzip && inflateInit2(&s->stream, GZIP_WINDOW) != Z_OK)
-        s->gzip = false; // no memory: the gzip magic number is then reported as a wrong one
+        s->gzip = false; // no memory: the gzip header is then reported as a bad magic number
 }
 
 void source_done(source *s)
@@ -78,7 +78,7 @@ int source_end(source *s, err *e)
 {
     char byte;
     size_t more = s->n - s->at;
-    // One byte more makes gunzip reach the trailer with its checksum and length.
+    // Asking for one byte more makes gunzip read the trailer with its checksum and length.
     if (s->gzip && !s->ended && gunzip(s, &byte, 1, &more, e) < 0)
         return -1;
     if (s->gzip && s->ended)

@@ -57,7 +57,7 @@ const struct comm_ops *comm_single(void)
 
 const struct comm_ops *comm_load(const char *path, err *e)
 {
-    // Local: the symbols of MPI's libraries (hwloc, UCX) must not meet ours.
+    // RTLD_LOCAL: the symbols of MPI's libraries (hwloc, UCX) must not mix with ours.
     void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!plugin) {
         err_set(e, ERR_NOT_FOUND,
@@ -72,5 +72,5 @@ const struct comm_ops *comm_load(const char *path, err *e)
         dlclose(plugin);
         return NULL;
     }
-    return ops; // MPI cannot be unloaded: the plug-in stays
+    return ops; // MPI cannot be unloaded: the plug-in stays loaded
 }

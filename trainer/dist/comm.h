@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Collective operations among the ranks of a job, as one table: a job of one needs nothing, a
-// larger one loads MPI as a plug-in, so that a machine without MPI trains alone and says what is
-// missing. A table lives until the process ends. One thread calls it; every rank makes the same
-// calls.
+// Collective operations among the ranks of a job, as one table. A job of one rank needs none; a
+// larger one loads MPI as a plug-in. So a machine without MPI can train alone, and an error says
+// what is missing for more. A table lives until the process ends. One thread calls it; every rank
+// makes the same calls.
 #pragma once
 #include "base/err.h"
 
@@ -14,21 +14,22 @@ typedef enum comm_type { COMM_F32, COMM_F64, COMM_I64 } comm_type;
 typedef enum comm_op { COMM_SUM, COMM_MIN, COMM_MAX, COMM_PRODUCT } comm_op;
 
 struct comm_ops {
-    int version; // COMM_VERSION of the plug-in: another one is refused
+    int version; // COMM_VERSION of the plug-in; any other version is refused
     int (*init)(err *e);
     int (*rank)(void);
     int (*size)(void);
-    // Replaces the n values by their reduction over all ranks; the same bits everywhere.
+    // Replaces the n values by their reduction over all ranks; every rank gets the same bits.
     int (*allreduce)(void *values, size_t n, comm_type type, comm_op op, err *e);
-    // n bytes from rank root to all.
+    // Sends n bytes from rank root to all ranks.
     int (*broadcast)(void *bytes, size_t n, int root, err *e);
-    // counts[r] bytes of every rank r, one after another, into `all`.
+    // Collects counts[r] bytes from every rank r, one after another, into `all`.
     int (*allgather)(const void *mine, void *all, const size_t *counts, err *e);
     int (*barrier)(err *e);
-    // There is no end: a rank ends when its driver has every result and says so. MPI_Finalize would
-    // wait for the others once more, and over TCP on a busy machine it did not always return.
+    // There is no function that ends: a rank ends when its driver has every result and tells it so.
+    // MPI_Finalize would wait for the other ranks once more, and over TCP on a busy machine it did
+    // not always return.
 };
 
 const struct comm_ops *comm_single(void);
-// The plug-in at `path`, whose symbol is firesteel_comm. ERR_NOT_FOUND says what to install.
+// Loads the plug-in at `path`, whose symbol is firesteel_comm. ERR_NOT_FOUND tells what to install.
 const struct comm_ops *comm_load(const char *path, err *e);

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const int64_t END_PATIENCE = 5 * CLOCK_SEC; // for processes that have finished
-static const int64_t LOOK = CLOCK_SEC / 5;         // between looks at what nothing wakes us for
+static const int64_t END_PATIENCE = 5 * CLOCK_SEC; // the wait for processes that have finished
+static const int64_t LOOK = CLOCK_SEC / 5;         // between checks for events that do not wake us
 
 static void hear_bytes(void *ctx, int rank, enum channel channel, const char *bytes, size_t n)
 {
@@ -23,7 +23,7 @@ static void hear_gone(void *ctx, int rank, int status)
     ranks_gone(ctx, rank, status);
 }
 
-// Signals get through only while we wait, so none comes between the look and the wait.
+// Signals are delivered only while we wait, so none is lost between the check and the wait.
 static int wait_for_any(driver *d, struct pollfd *fds, size_t n, int64_t deadline, err *e)
 {
     int64_t left = deadline - clock_mono();
@@ -50,7 +50,7 @@ static int wait_once(driver *d, int64_t deadline, err *e)
     if (r)
         launch_polls(&r->launch, false, fds + n + 1);
     int result = wait_for_any(d, fds, n + 1 + here, deadline, e);
-    for (size_t i = n; result == 0 && i-- > 0;) { // backwards: removal moves the last one here
+    for (size_t i = n; result == 0 && i-- > 0;) { // backwards: a removal moves the last one here
         if (fds[i].revents)
             peers_read(d, i);
     }
@@ -85,16 +85,16 @@ static int await_executors(driver *d, const struct job *job, int64_t deadline, e
     return 0;
 }
 
-// A rank that is gone is told once, by us, and not by UCX of every other rank.
+// We report once that a rank is gone; UCX in every other rank shall not repeat it.
 #define QUIET "UCX_HANDLE_ERRORS=none", "UCX_LOG_LEVEL=fatal"
 
-// On one machine ranks share memory, MPICH's own for what they say and UCX's where it wants some,
-// and nothing listens. Both remove the names of their files as soon as all have them open.
+// On one machine ranks share memory (MPICH's own for messages, and UCX's where it wants some), and
+// nothing listens. Both remove the names of their files as soon as all ranks have opened them.
 static const char *const here[] = {
     QUIET, "UCX_TLS=posix,self", "MPIR_CVAR_NOLOCAL=0", "UCX_VFS_ENABLE=n", NULL};
 
-// Pods do not share memory. Over TCP a rendezvous costs more than the copy it saves, and two ranks
-// need one exchange.
+// Pods do not share memory. Over TCP a rendezvous costs more than the copy that it saves, and one
+// exchange is enough for two ranks.
 #define PODS                                                                                       \
     QUIET, "UCX_TLS=tcp,self", "MPIR_CVAR_NOLOCAL=1", "UCX_VFS_ENABLE=n", "UCX_RNDV_THRESH=inf"
 
@@ -103,7 +103,7 @@ static bool is_loopback(const char *host)
     return str_starts(host, "127.") || str_eq(host, "::1") || str_starts(host, "::ffff:127.");
 }
 
-// Settings of MPI for the ranks of executors.
+// MPI's settings for ranks on executors.
 static char **pod_settings(const driver *d, const struct run *r)
 {
     static const char *const always[] = {PODS, NULL};
@@ -114,7 +114,7 @@ static char **pod_settings(const driver *d, const struct run *r)
     if (r->job->np == 2)
         settings =
             strv_add(settings, "MPIR_CVAR_IALLREDUCE_INTRA_ALGORITHM=sched_recursive_doubling");
-    if (loopback) // pods of one machine: nothing listens beyond it
+    if (loopback) // pods on one machine: nothing listens beyond it
         settings = strv_add(settings, "UCX_NET_DEVICES=lo");
     return settings;
 }
@@ -183,7 +183,7 @@ static void kill_on_executors(driver *d)
     }
 }
 
-// Waits, as long as one may, until all ranks have ended.
+// Waits, within the allowed time, until all ranks have ended.
 static void await_end(driver *d, struct run *r)
 {
     int64_t deadline = clock_mono() + END_PATIENCE;
@@ -192,7 +192,7 @@ static void await_end(driver *d, struct run *r)
     }
 }
 
-// All ranks end now: by themselves when every result is there, at once when none matters any more.
+// Ends all ranks: if every result is there, they end by themselves; else they are killed at once.
 static void end_processes(driver *d, struct run *r, bool all_is_well)
 {
     if (all_is_well) {
@@ -200,7 +200,7 @@ static void end_processes(driver *d, struct run *r, bool all_is_well)
         await_end(d, r);
         ranks_show_rest(r);
     }
-    r->failed = true; // what still comes is not shown
+    r->failed = true; // later output is not shown
     launch_close(&r->launch);
     if (peers_any_busy(d)) {
         kill_on_executors(d);
@@ -261,7 +261,7 @@ void driver_close(driver *d)
 {
     if (!d)
         return;
-    // Executors whose call has not been answered yet are told, too.
+    // Some executors have called, but were not answered yet: they must get the END, too.
     int64_t deadline = clock_mono() + CLOCK_SEC / 2;
     while (d->options.executors && clock_mono() < deadline &&
            peers_count(d, EXECUTOR) < (size_t)d->options.executors) {

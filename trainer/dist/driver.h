@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The driver's side of a distributed job: starts ranks here or through executors, lets them find
+// The driver's side of a distributed job: it starts ranks here or through executors, lets them find
 // each other, hands each the function, passes their output on, and collects their results in rank
-// order, or ends them all. A driver is owned by who opened it; with executors it keeps their
+// order, or ends them all. Whoever opened a driver owns it; with executors it keeps their
 // connections from job to job.
 #pragma once
 #include "base/buf.h"
@@ -16,13 +16,13 @@
 struct driver_options {
     const char *worker; // the program of the ranks
     int cores;          // of this machine, shared by the ranks on it
-    // Executors (pods): their number, 0 for ranks here; ranks on each; where they call.
+    // Executors (pods): their number, 0 for ranks here; ranks on each; the address that they call.
     int executors, slots;
     const char *bind;
     int port;
-    const char *secret;           // that executors prove; ranks here need none
-    const atomic_bool *stop;      // set by a signal's handler: jobs end with ERR_CANCELLED
-    const sigset_t *stop_signals; // …of these signals
+    const char *secret;           // executors prove that they know it; ranks here need none
+    const atomic_bool *stop;      // set by a signal handler: jobs end with ERR_CANCELLED
+    const sigset_t *stop_signals; // the signals that set `stop`
 };
 
 struct driver_sink {
@@ -43,22 +43,22 @@ struct job {
 struct job_result {
     int np;
     buf *results; // packed, by rank
-    // A job that failed: the rank (-1: none), its message and traceback.
+    // If the job failed: the rank that failed (-1: none), its message and traceback.
     int failed_rank;
     buf failure;
-    int exit_code; // a rank called os.exit with it; -1: none did
+    int exit_code; // the code with which a rank called os.exit; -1: none did
 };
 
 typedef struct driver driver;
 
-// With executors it listens from now on, so that they may call while the script still prepares.
+// With executors, it listens from now on: they may call while the script still prepares.
 driver *driver_open(const struct driver_options *options, err *e);
-// Tells the executors that all is done.
+// Tells the executors that there is no more work.
 void driver_close(driver *d);
 
 int driver_default_np(const driver *d); // executors × slots, or 1
-// Runs a job of two ranks or more. Returns 0 when every rank has sent its result; -1 with e, and
-// what a rank said in `result`, when not: no rank is left then. result is job_result_done's either
-// way.
+// Runs a job of two ranks or more. Returns 0 when every rank has sent its result. Otherwise returns
+// -1 with e, and `result` tells what a rank said; no rank is left then. Call
+// job_result_done(result) in either case.
 int driver_run(driver *d, const struct job *job, struct job_result *result, err *e);
 void job_result_done(struct job_result *r);

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// Ranks are not read from while more than QUEUE_MOST bytes wait for the driver.
+// While more than QUEUE_MOST bytes wait for the driver, nothing is read from the ranks.
 enum {
     RETRY_MS = 100,
     LOOK_MS = 200,
@@ -22,17 +22,18 @@ enum {
     RANKS_MOST = 4096
 };
 
-// Everything that is sent waits in a queue, so that neither side ever waits for the other to read.
+// Everything to be sent waits in a queue, so that neither side ever waits for the other to read.
 struct executor {
     const struct executor_options *options;
     int fd;
     buf in, out;      // from and to the driver
     launch launch;    // empty when there is no job
-    buf (*queues)[2]; // to each rank: its link, its PMI
+    buf (*queues)[2]; // for each rank: to its link, to its PMI
     bool ended;       // the driver has nothing more to do
 };
 
-// The driver's pod may come later than this one: its name unknown, its port closed.
+// The driver's pod may start later than this one: until then its name is unknown, or its port
+// closed.
 static int call_driver(const struct executor_options *o, err *e)
 {
     int64_t deadline = clock_mono() + o->start_timeout;
@@ -72,7 +73,7 @@ static void pass_end(void *ctx, int rank, int status)
     message_put(&x->out, MESSAGE_GONE, body, sizeof body);
 }
 
-// Ends the ranks that are left, and what they have started.
+// Kills the ranks that are left, and everything that they have started.
 static void end_job(struct executor *x)
 {
     for (int i = 0; i < x->launch.n; i++) {
@@ -90,7 +91,7 @@ static int refuse(struct executor *x, const err *why)
     return 0;
 }
 
-// RUN's body, and a NUL that every buf has behind it.
+// Takes RUN's body. A buf has a NUL behind it, which ends the last string.
 static int start_job(struct executor *x, const message *m, err *e)
 {
     struct launch_spec spec = {.worker = x->options->worker};
@@ -122,7 +123,7 @@ static int pass_to_rank(struct executor *x, const message *m, err *e)
     uint32_t i = rank - (uint32_t)x->launch.first;
     if (channel > CHANNEL_PMI)
         return err_set(e, ERR_INVALID, "the driver sent what is not for a rank");
-    if (i < (uint32_t)x->launch.n) // else the job is over
+    if (i < (uint32_t)x->launch.n) // otherwise the job is over
         buf_add(&x->queues[i][channel], m->body + RELAY_HEADER, m->n - RELAY_HEADER);
     return 0;
 }
@@ -171,7 +172,8 @@ static int hear_driver(struct executor *x, err *e)
     return there < 0 ? -1 : 0;
 }
 
-// As much of a queue as goes without waiting; a rank that does not read any more is gone soon.
+// Sends as much of a queue as possible without waiting. A rank that no longer reads is about to
+// end.
 static int drain(int fd, buf *queue, err *e)
 {
     while (fd >= 0 && queue->len) {

@@ -20,7 +20,7 @@
 enum { READ_SIZE = 1 << 16, LAST_PIECES = 64, STEP_MS = 1 };
 static const int64_t KILL_PATIENCE = 3 * CLOCK_SEC;
 
-// Where the channels are in the rank.
+// The descriptors of the channels in the rank.
 static const int rank_fds[CHANNELS] = {[CHANNEL_LINK] = LAUNCH_LINK_FD,
     [CHANNEL_PMI] = LAUNCH_PMI_FD,
     [CHANNEL_STDOUT] = STDOUT_FILENO,
@@ -45,7 +45,7 @@ static char **merged_env(const char *const *more)
     return env;
 }
 
-// The settings, and what libmpich looks for.
+// The settings of the job, and the variables that libmpich reads.
 static char **rank_env(const struct launch_spec *spec, int rank)
 {
     char **more = strv_dup(spec->settings);
@@ -76,7 +76,7 @@ static int open_channel(enum channel c, int *ours, int *theirs)
     return 0;
 }
 
-// All ranks are one group, which the first one leads, so that Ctrl-C reaches the driver alone.
+// All ranks are one process group, led by the first, so that Ctrl-C reaches only the driver.
 static int start_process(
     launch *l, const struct launch_spec *spec, int i, const struct spawn_fd fds[CHANNELS], err *e)
 {
@@ -136,7 +136,7 @@ void launch_polls(const launch *l, bool quiet, struct pollfd *out)
     }
 }
 
-// One piece of what a channel holds; true when there may be more.
+// Reads one piece from a channel; true when there may be more.
 static bool hear_channel(
     const launch *l, int i, enum channel c, bool wait, const struct launch_sink *sink)
 {
@@ -155,17 +155,18 @@ static bool hear_channel(
     return got > 0;
 }
 
-// What a rank's children have printed comes before what it says itself, which may end the job.
+// What a rank's children have printed comes before the rank's own message, which may end the job.
 static const enum channel hearing_order[CHANNELS] = {
     CHANNEL_STDOUT, CHANNEL_STDERR, CHANNEL_PMI, CHANNEL_LINK};
 
-// What it said before it ended is in its channels: no more than they hold, for whoever still writes
-// into its pipes is a child of it, which may never end by itself and is ended with the group.
+// The last words of an ended rank are still in its channels. No more is read than a channel can
+// hold: if somebody still writes into its pipes, that is a child of the rank. It may never end by
+// itself, and is killed with the group.
 static void look_for_end(launch *l, int i, const struct launch_sink *sink)
 {
     struct launched *r = &l->ranks[i];
     siginfo_t info = {0};
-    // It stays a zombie until the launch is closed, so that the group keeps its number.
+    // The rank stays a zombie until the launch is closed, so that the group keeps its number.
     if (r->gone || waitid(P_PID, (id_t)r->pid, &info, WEXITED | WNOHANG | WNOWAIT) ||
         info.si_pid != r->pid)
         return;
@@ -211,7 +212,8 @@ int launch_fd(const launch *l, int rank, enum channel channel)
     return i >= 0 && i < l->n ? l->ranks[i].fds[channel] : -1;
 }
 
-// Orphans of ranks come to the nearest subreaper, which is us: a zombie is not gone.
+// Orphans of ranks become children of the nearest subreaper, which is us. They are reaped here,
+// since kill() finds a zombie, too.
 static void kill_group(launch *l)
 {
     pid_t group = l->n ? l->ranks[0].pid : 0;
@@ -228,7 +230,7 @@ void launch_close(launch *l)
     kill_group(l);
     for (int i = 0; i < l->n; i++) {
         struct launched *r = &l->ranks[i];
-        // One that left the group, or never came to it.
+        // This rank has left the group, or never joined it.
         if (r->pid > 0 && waitpid(r->pid, NULL, WNOHANG) == 0) {
             kill(r->pid, SIGKILL);
             waitpid(r->pid, NULL, 0);

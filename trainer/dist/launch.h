@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The ranks of one host as child processes, with all that connects them to who started them: four
-// channels for each, which nobody else can reach. The caller owns the launch; launch_close ends
-// what is left of it.
+// The ranks of one host as child processes. Four channels connect each rank with its starter;
+// nobody else can reach them. The caller owns the launch; launch_close kills the ranks that are
+// left.
 //
 //   LINK            socket pair   messages (message.h); descriptor 3 of the rank
 //   PMI             socket pair   PMI-1 (pmi.h); descriptor 4
 //   STDOUT, STDERR  pipes         what the rank's own children print; descriptors 1 and 2
 //
-// All are one process group, which is killed as a whole. A rank gets SIGTERM when who started it is
+// All are one process group, which is killed as a whole. A rank gets SIGTERM when its starter is
 // gone.
 #pragma once
 #include "base/buf.h"
@@ -23,13 +23,13 @@ enum { LAUNCH_LINK_FD = 3, LAUNCH_PMI_FD = 4, LAUNCH_POLLS = CHANNELS + 1 };
 
 struct launch_spec {
     const char *worker;          // the program of the ranks
-    int size, first, n;          // ranks of the job; those that start here
+    int size, first, n;          // number of ranks in the job; first rank here, and how many
     const char *const *settings; // "NAME=VALUE" on top of our own environment, NULL at the end
 };
 
 struct launched {
     pid_t pid;
-    int pidfd; // -1 where there are none: then looks must do
+    int pidfd; // -1 if the system has none: then the rank is polled
     int fds[CHANNELS];
     bool gone;
 };
@@ -42,20 +42,20 @@ typedef struct launch {
 struct launch_sink {
     void *ctx;
     void (*bytes)(void *ctx, int rank, enum channel channel, const char *bytes, size_t n);
-    // With a wait status; comes after all its bytes.
+    // Called with a wait status, after all bytes of the rank.
     void (*gone)(void *ctx, int rank, int status);
 };
 
 int launch_start(launch *l, const struct launch_spec *spec, err *e);
-// What to wait for, LAUNCH_POLLS for each rank. With `quiet` only ends, no bytes.
+// The descriptors to poll, LAUNCH_POLLS for each rank. `quiet`: only for their ends, not for bytes.
 void launch_polls(const launch *l, bool quiet, struct pollfd *out);
-// Passes on what came, after a poll of those.
+// Passes on what has arrived, after a poll of these descriptors.
 void launch_hear(launch *l, const struct pollfd *polled, const struct launch_sink *sink);
 bool launch_any_left(const launch *l);
-// The rank's end of a channel here; -1: it is gone.
+// This side's descriptor of a rank's channel; -1: the rank is gone.
 int launch_fd(const launch *l, int rank, enum channel channel);
-// Kills the group, and returns when nothing of it is left; that needs a process that is a
-// subreaper (prctl), else children of ranks may take a moment longer.
+// Kills the group, and returns when nothing of it is left. For that the process must be a subreaper
+// (prctl); otherwise children of ranks may live a moment longer.
 void launch_close(launch *l);
 
 // "was ended by signal 9 (Killed)", "ended with exit code 3".

@@ -123,7 +123,7 @@ static int read_up_to(int fd, buf *in, size_t want, int64_t deadline, err *e)
         if (ready <= 0)
             continue;
         size_t most = want - in->len < (1 << 20) ? want - in->len : 1 << 20;
-        buf_reserve(in, most); // memory grows with what really arrives
+        buf_reserve(in, most); // memory grows with the bytes that really arrive
         ssize_t got = read(fd, in->data + in->len, most);
         if (got < 0 && errno == EINTR)
             continue;
@@ -154,7 +154,7 @@ static void address_free(struct addrinfo **a)
         freeaddrinfo(*a);
 }
 
-// Splits at the last colon; brackets around an IPv6 address go.
+// Splits at the last colon and removes the brackets around an IPv6 address.
 static int resolve(const char *address, struct addrinfo **list, err *e)
 {
     const char *colon = strrchr(address, ':');
@@ -233,7 +233,7 @@ int net_host(int fd, bool peer, char *host, size_t size, err *e)
                 : 0;
 }
 
-// HELLO's body and the proofs of both sides.
+// The body of HELLO, and the proofs of both sides.
 
 struct hello {
     uint8_t nonce[NONCE_SIZE];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What driver, ranks and executors say to each other, and how driver and executors prove to each
-// other that they know the job's secret before anything else is read. Descriptors are the
-// caller's; doc/distributed.md tells the story.
+// The messages between driver, ranks and executors. Driver and executors first prove to each other
+// that they know the job's secret; nothing else is read before. The caller owns the descriptors.
+// doc/distributed.md describes the whole.
 //
 //   1 byte   kind      4 bytes  length, little-endian      length bytes
 //
@@ -12,8 +12,8 @@
 //                                                     nonce_p)
 //     WELCOME    HMAC(secret, "firesteel driver" nonce_p nonce_d)   →
 //
-// Ranks speak over a descriptor that they inherit, so nobody else can be at its other end; an
-// executor passes on what its ranks and the driver say, in RELAY.
+// Ranks use a descriptor that they inherit, so nobody else can be at its other end. An executor
+// relays the messages between its ranks and the driver in RELAY.
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
@@ -55,42 +55,42 @@ typedef enum message_kind {
 
 typedef struct message {
     message_kind kind;
-    const char *body; // borrowed from the buffer it was found in
+    const char *body; // borrowed from the buffer that was parsed
     size_t n;
 } message;
 
 const char *message_name(message_kind kind);
-// The message at the start of `in`: 1, 0 when more bytes are needed, -1 with ERR_INVALID (unknown
-// kind, too long). `in` keeps the bytes: consume MESSAGE_HEADER + n when done.
+// Parses the message at the start of `in`: 1; 0 when more bytes are needed; -1 with ERR_INVALID
+// (unknown kind, too long). The bytes stay in `in`: consume MESSAGE_HEADER + n when done.
 int message_parse(const buf *in, message *m, err *e);
-// The header of a message of n bytes. A body beyond the limit is ERR_LIMIT.
+// Writes the header of a message of n bytes. A body beyond the limit is ERR_LIMIT.
 int message_head(message_kind kind, size_t n, char header[MESSAGE_HEADER], err *e);
 void message_put(buf *out, message_kind kind, const void *body, size_t n);
-// Blocking, for ends that have nothing else to do.
+// Sends and blocks meanwhile: for ends that have nothing else to do.
 int message_send(int fd, message_kind kind, const void *body, size_t n, err *e);
-// Reads one message into `in` (cleared first); deadline: clock_mono() ns or 0. An end that closed
-// is ERR_UNAVAILABLE.
+// Reads one message into `in` (cleared first); deadline: clock_mono() ns or 0. ERR_UNAVAILABLE: the
+// other end has closed.
 int message_receive(int fd, buf *in, message *m, int64_t deadline, err *e);
 
-// RELAY's body into `out`, as a whole message.
+// Appends a whole RELAY message to `out`.
 void message_put_relay(buf *out, int rank, int channel, const void *bytes, size_t n);
 
 // 4 bytes, little-endian.
 void put_u32(void *at, uint32_t value);
 uint32_t get_u32(const void *at);
 
-// "HOST:PORT", "[::1]:PORT".
+// Connects to "HOST:PORT" or "[::1]:PORT".
 int net_dial(const char *address, err *e);
-// Listens on a numeric address; port 0: any, told by net_port.
+// Listens on a numeric address; with port 0 on any port, which net_port returns.
 int net_listen(const char *host, int port, err *e);
 int net_port(int fd);
-// Numeric host of this or the other end of a connection.
+// The numeric host of the other end (`peer`) or of this end of a connection.
 int net_host(int fd, bool peer, char *host, size_t size, err *e);
 
-// The dialling end: proves the secret, and that the driver knows it.
+// For the end that called: proves that it knows the secret, and checks that the driver knows it.
 int peer_introduce(int fd, const char *secret, int64_t deadline, err *e);
-// The driver's end, without blocking: the body of CHALLENGE, then of WELCOME for a HELLO that is
-// right (ERR_UNAUTHORIZED when it is not).
+// For the driver's end, without blocking: the body of CHALLENGE; then that of WELCOME, if HELLO is
+// right (else ERR_UNAUTHORIZED).
 void peer_challenge(uint8_t nonce[NONCE_SIZE]);
 int peer_check(const char *secret, const uint8_t nonce[NONCE_SIZE], const message *hello,
     uint8_t welcome[32], err *e);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The plug-in that speaks MPI: the one file that names mpi.h.
+// The plug-in for MPI: the only file that includes mpi.h.
 //
 // Every operation is started without blocking and then tested. MPI's own waits spin, and where
 // ranks outnumber cores a spinning rank keeps the one it waits for off the core: a 0.1 ms allreduce
-// took 40 ms. So: give the core to whoever wants it between two tests, and sleep when it takes
-// long.
+// took 40 ms. So we yield the core between two tests, and sleep when the operation takes long.
 #include "base/clock.h"
 #include "trainer/dist/comm.h"
 
@@ -68,8 +67,8 @@ static bool is_abstract(int fd)
 }
 
 // For shared memory UCX (1.13, uct_mm_iface_create_signal_fd) binds sockets to abstract addresses,
-// to be woken through them. We never sleep in UCX, and any user may send to an abstract address: so
-// they become sockets that have none.
+// to be woken through them. We never sleep in UCX, and any user may send to an abstract address. So
+// each is replaced by a socket without an address.
 static void drop_abstract_sockets(void)
 {
     DIR *fds = opendir("/proc/self/fd");
@@ -90,11 +89,11 @@ static void drop_abstract_sockets(void)
 static int start_mpi(void)
 {
     int level = 0;
-    mode_t mask = umask(077); // of shared memory, too
+    mode_t mask = umask(077); // also for shared memory
     int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level);
     umask(mask);
     drop_abstract_sockets();
-    unsetenv("PMI_FD"); // MPI programs that the rank starts are none of this job
+    unsetenv("PMI_FD"); // MPI programs started by the rank are not part of this job
     unsetenv("PMI_RANK");
     unsetenv("PMI_SIZE");
     return code;
@@ -108,7 +107,7 @@ static int mpi_init(err *e)
         return 0;
     if (check(start_mpi(), "start", e))
         return -1;
-    // Errors come back as codes instead of ending the process.
+    // MPI returns errors as codes instead of ending the process.
     return check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "start", e);
 }
 
@@ -126,7 +125,7 @@ static int mpi_size(void)
     return size;
 }
 
-// MPI counts with int: longer runs go in pieces.
+// MPI counts with int: longer arrays are sent in pieces.
 static int piece(size_t left)
 {
     const size_t most = INT_MAX / 16;
@@ -175,7 +174,7 @@ static int mpi_broadcast(void *bytes, size_t n, int root, err *e)
 
 static int mpi_allgather(const void *mine, void *all, const size_t *counts, err *e)
 {
-    // One broadcast a rank: the sizes differ, and may be beyond MPI's int.
+    // One broadcast for each rank: the sizes differ, and may exceed MPI's int.
     int rank = mpi_rank(), size = mpi_size();
     char *at = all;
     for (int r = 0; r < size; at += counts[r], r++) {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum { STRANGERS_MAX = 64, READ_SIZE = 1 << 16 };
-static const int64_t STRANGER_PATIENCE = 10 * CLOCK_SEC; // to prove the secret
+static const int64_t STRANGER_PATIENCE = 10 * CLOCK_SEC; // the time to prove the secret
 
 static struct peer *peer_add(driver *d, int fd)
 {
@@ -78,7 +78,7 @@ static int hear_stranger(driver *d, struct peer *p, const message *m, err *e)
     return net_host(p->fd, true, p->host, sizeof p->host, e);
 }
 
-// The rank at the start of a message, which must be one of the executor's; -1 when it is not.
+// The rank number at the start of a message; -1 if it is not a rank of this executor.
 static int rank_of(const struct run *r, const struct peer *p, const message *m)
 {
     uint32_t rank = m->n >= 4 && r ? get_u32(m->body) : UINT32_MAX;
@@ -89,7 +89,7 @@ static int hear_executor(struct run *r, struct peer *p, const message *m, err *e
 {
     int rank = rank_of(r, p, m);
     if (!r && p->busy && (m->kind == MESSAGE_RELAY || m->kind == MESSAGE_GONE))
-        return 0; // of a job that was given up; it has still to say RAN
+        return 0; // from a job that was given up; its RAN is still to come
     switch (m->kind) {
     case MESSAGE_RELAY:
         if (rank < 0 || m->n < RELAY_HEADER || (uint8_t)m->body[4] >= CHANNELS)
@@ -136,7 +136,7 @@ static int read_peer(driver *d, struct peer *p, err *e)
         buf rest = {p->in.data + used, p->in.len - used, 0};
         message m;
         int there = message_parse(&rest, &m, e);
-        // A stranger's memory is bounded before it has proved anything.
+        // A stranger may send HELLO only: that bounds its memory before it has proved anything.
         if (there < 0 || (p->state == STRANGER && rest.len >= 1 && rest.data[0] != MESSAGE_HELLO))
             return err_set(e, ERR_INVALID, "what was sent is not for a driver");
         if (!there)
@@ -149,7 +149,7 @@ static int read_peer(driver *d, struct peer *p, err *e)
     return 0;
 }
 
-// Its ranks are gone with it.
+// The executor's ranks are gone with it.
 static void executor_gone(struct run *r, const struct peer *p, const err *why)
 {
     bool mattered = false;
@@ -171,7 +171,7 @@ static void executor_gone(struct run *r, const struct peer *p, const err *why)
         run_fail(r, why);
 }
 
-// A peer that is gone: a stranger does not matter, an executor may have done its part.
+// A peer has gone: a stranger does not matter, and an executor may have finished its part.
 static void peer_gone(driver *d, size_t i, const err *why)
 {
     const struct peer *p = d->peers[i];

@@ -9,13 +9,14 @@ struct place {
     int rank, size;
     int local_rank, local_size; // among the ranks of its host
     int cross_rank, cross_size; // among the hosts that have a rank with this local_rank
-    int threads;                // that it may use
+    int threads;                // threads that it may use
 };
 
-// Ranks fill hosts in order, `slots` on each (0: one host for all); `cores` of a host are shared.
+// Ranks fill one host after another, `slots` on each (0: one host for all). The ranks of a host
+// share its `cores`.
 struct place place_of(int rank, int np, int slots, int cores);
 
-// As bytes, the start of JOB's body: seven numbers of 4 bytes in the order above.
+// The place as bytes, the start of JOB's body: seven numbers of 4 bytes in the order above.
 enum { PLACE_SIZE = 7 * 4 };
 void place_put(const struct place *p, char out[PLACE_SIZE]);
 int place_get(struct place *p, const void *bytes, size_t n, err *e);

@@ -22,7 +22,7 @@ struct pair {
 };
 
 struct client {
-    buf in; // a line that is not complete
+    buf in; // an incomplete line
     bool started, waits, done;
 };
 
@@ -112,7 +112,8 @@ static int say(pmi *p, int rank, err *e, const char *fmt, ...)
     return p->answers.say(p->answers.ctx, rank, line.data, line.len, e);
 }
 
-// The value of "name=value" in a line, up to a space (a value of put: to the end), into `out`.
+// Copies the value of "name=value" in a line into `out`: up to a space, or to the end for put's
+// value.
 static int field(const char *line, const char *name, char *out, size_t size, err *e)
 {
     size_t n = strlen(name);
@@ -169,7 +170,7 @@ static int on_get_my_kvsname(pmi *p, int rank, const char *line, err *e)
     return say(p, rank, e, "cmd=my_kvsname kvsname=%s", kvsname);
 }
 
-// kvsname and key of put and get.
+// Reads kvsname and key of put and get.
 static int take_key(const char *line, char key[PMI_KEY_MAX], err *e)
 {
     char name[PMI_KVSNAME_MAX];
@@ -270,7 +271,7 @@ static int obey(pmi *p, int rank, const char *line, err *e)
     return err_set(e, ERR_INVALID, "no command is named %s", name);
 }
 
-// A line without its newline. What it says when it is not the protocol is told with its start.
+// Takes a line without its newline. If it is not PMI-1, the error quotes its start.
 static int hear_line(pmi *p, int rank, const char *line, size_t n, err *e)
 {
     err why;
@@ -278,7 +279,7 @@ static int hear_line(pmi *p, int rank, const char *line, size_t n, err *e)
         err_set(&why, ERR_INVALID, "there is a NUL in it");
     else if (obey(p, rank, line, &why) == 0)
         return 0;
-    if (why.code != ERR_INVALID && why.code != ERR_LIMIT) // it is not what this rank said
+    if (why.code != ERR_INVALID && why.code != ERR_LIMIT) // the error is not about this line
         return err_set(e, why.code, "%s", why.text);
     AUTO_BUF clean = {0};
     utf8_clean(&clean, line, n < 60 ? n : 60);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // A server of MPICH's PMI-1, with which the ranks of a job find each other: keys and values that
-// all of them see, and a barrier. It owns no descriptor: bytes of ranks come in by pmi_hear, and
-// answers leave through the callback of who made it.
+// all of them see, and a barrier. It owns no descriptor: pmi_hear takes the ranks' bytes, and
+// answers leave through the maker's callback.
 //
-// The protocol is what libmpich speaks over PMI_FD (MPICH 4.0.2, src/pmi/simple/simple_pmi.c; its
-// words in src/pmi/include/pmi_wire.h): lines of "name=value" parted by spaces, "cmd" first.
+// libmpich speaks this protocol over PMI_FD (MPICH 4.0.2, src/pmi/simple/simple_pmi.c; its words
+// are in src/pmi/include/pmi_wire.h): lines of "name=value", separated by spaces, "cmd" first.
 //
 //   rank                                         answer
 //   cmd=init pmi_version=1 pmi_subversion=1      cmd=response_to_init pmi_version=1
@@ -21,13 +21,13 @@
 //   cmd=finalize                                 cmd=finalize_ack
 //   cmd=abort exitcode=N                         none: the job ends
 //
-// The key PMI_process_mapping is there from the start: which ranks share a host.
+// The key PMI_process_mapping exists from the start; it tells which ranks share a host.
 #pragma once
 #include "base/err.h"
 
 #include <stddef.h>
 
-// What libmpich is told it may use, and what a job may fill: anything beyond it ends the job.
+// The limits that libmpich is told, and those of a job: exceeding one ends the job.
 enum {
     PMI_KVSNAME_MAX = 256,
     PMI_KEY_MAX = 64,
@@ -40,16 +40,17 @@ typedef struct pmi pmi;
 
 struct pmi_answers {
     void *ctx;
-    // A whole line for a rank. -1 with e ends pmi_hear with it.
+    // Sends a whole line to a rank. If it returns -1 with e, pmi_hear does, too.
     int (*say)(void *ctx, int rank, const char *line, size_t n, err *e);
 };
 
-// For ranks 0 … size-1 that fill hosts in order, `slots` on each (0: one host for all).
+// For ranks 0 … size-1 that fill one host after another, `slots` on each (0: one host for all).
 pmi *pmi_new(int size, int slots, struct pmi_answers answers);
 void pmi_free(pmi *p);
-// Any piece of what a rank sent. ERR_INVALID or ERR_LIMIT: it is not the protocol, or too much of
-// it; ERR_FAILED: the rank has aborted the job. Nothing more may come from that job then.
+// Takes bytes from a rank, cut anywhere. ERR_INVALID: they are not the protocol; ERR_LIMIT: they
+// are too many; ERR_FAILED: the rank has aborted the job. After an error pass nothing more from
+// that job.
 int pmi_hear(pmi *p, int rank, const char *bytes, size_t n, err *e);
 
-// "(vector,(0,2,2),(2,1,1))": (first host, hosts, ranks on each). The caller's to free().
+// "(vector,(0,2,2),(2,1,1))": (first host, hosts, ranks on each). The caller frees it.
 char *pmi_mapping(int size, int slots);

@@ -30,7 +30,7 @@ static void link_free(rank_link *l)
 
 static pid_t starter;
 
-// Who started us is gone (PR_SET_PDEATHSIG): our own children must not outlive it either.
+// Our starter is gone (PR_SET_PDEATHSIG): our own children must not outlive it either.
 static void on_term(int number)
 {
     if (getppid() != starter)
@@ -51,7 +51,7 @@ rank_link *rank_open(int fd, err *e)
     rank_link *l = mem_alloc(sizeof *l);
     pthread_mutex_init(&l->sending, NULL);
     l->fd = fd;
-    // What the rank starts gets neither its link nor its place among the ranks.
+    // Children of the rank inherit neither its link nor its PMI channel.
     fcntl(LAUNCH_PMI_FD, F_SETFD, FD_CLOEXEC);
     if (fcntl(fd, F_SETFD, FD_CLOEXEC)) {
         err_set(e, ERR_USAGE, "--rank is for ranks that a driver starts");
@@ -77,8 +77,8 @@ int rank_job(rank_link *l, struct place *place, const void **function, size_t *n
     return 0;
 }
 
-// The driver says nothing more but STOP: all is well, or decided. Without a word it is gone, or the
-// executor is, and so is everything that this rank has started.
+// After the job the driver sends only STOP: all is well, or the job has failed. If the link ends
+// without it, the driver or the executor is gone; then everything that this rank started ends, too.
 static void *watch(void *arg)
 {
     char byte;
@@ -95,7 +95,7 @@ int rank_watch(rank_link *l, err *e)
 {
     pthread_t thread;
     sigset_t all, before;
-    sigfillset(&all); // signals are the main thread's
+    sigfillset(&all); // signals go to the main thread
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int number = pthread_create(&thread, NULL, watch, l);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

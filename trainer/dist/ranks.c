@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 enum { LINE_MAX_BYTES = 1 << 16 };
-static const int64_t SUSPICION = CLOCK_SEC / 4; // for a better cause to come
+static const int64_t SUSPICION = CLOCK_SEC / 4; // the time in which a better cause may come
 
 static void show_line(struct run *r, int rank, int stream, const char *line, size_t n)
 {
@@ -21,10 +21,10 @@ static void show_line(struct run *r, int rank, int stream, const char *line, siz
     r->job->sink.text(r->job->sink.ctx, stream + 1, tagged.data, tagged.len);
 }
 
-// Lines stay whole, so that ranks that print at the same time do not mix. stream: 0 or 1.
+// Shows whole lines only, so that lines of different ranks do not mix. stream: 0 or 1.
 static void show_text(struct run *r, int rank, buf *lines, int stream, const char *bytes, size_t n)
 {
-    if (r->failed) // what still comes is not shown
+    if (r->failed) // later output is not shown
         return;
     buf_add(lines, bytes, n);
     size_t shown = 0;
@@ -59,8 +59,8 @@ void ranks_show_rest(struct run *r)
         show_rest(r, rank);
 }
 
-// Blocks for messages, which a rank reads at once. An answer of PMI is small and was asked for: a
-// rank that does not take it is not waited for.
+// Blocks for messages, since a rank reads them at once. An answer of PMI is small, and the rank
+// asked for it: if the rank does not take it, we do not wait.
 static int send_here(struct run *r, int rank, enum channel c, const char *bytes, size_t n, err *e)
 {
     int fd = launch_fd(&r->launch, rank, c);
@@ -68,7 +68,7 @@ static int send_here(struct run *r, int rank, enum channel c, const char *bytes,
     while (fd >= 0 && n > 0) {
         ssize_t sent = send(fd, bytes, n, flags);
         if (sent < 0 && (errno == EPIPE || errno == ECONNRESET))
-            return 0; // its end is noticed by itself
+            return 0; // the end of the rank is noticed elsewhere
         if (sent < 0 && errno != EINTR)
             return err_errno(e, errno, "rank %d does not take what it is sent", rank);
         bytes += sent > 0 ? sent : 0;
@@ -85,7 +85,7 @@ static int relay(struct peer *host, int rank, enum channel c, const char *bytes,
         message_put_relay(&out, rank, c, bytes, piece);
         const message m = {MESSAGE_RELAY, out.data + MESSAGE_HEADER, out.len - MESSAGE_HEADER};
         if (message_send(host->fd, m.kind, m.body, m.n, NULL))
-            return 0; // that the executor is lost is noticed, and said, by itself
+            return 0; // the loss of the executor is noticed and reported elsewhere
         bytes += piece;
         n -= piece;
     }
@@ -143,7 +143,7 @@ void ranks_look(struct run *r)
         run_fail(r, &r->suspicion.why);
 }
 
-// Place and function, now that it listens.
+// Sends place and function, now that the rank is ready.
 static int send_job(struct run *r, int rank, err *e)
 {
     const struct driver_options *o = r->options;
@@ -231,7 +231,7 @@ static int hear_link(struct run *r, int rank, const char *bytes, size_t n, err *
             used += MESSAGE_HEADER + m.n;
         }
     }
-    if (there < 0) // nothing after it can be read
+    if (there < 0) // the bytes after it cannot be read
         used = in->len;
     buf_consume(in, used);
     return there < 0 ? err_wrap(e, "rank %d", rank) : result;
@@ -251,15 +251,15 @@ void ranks_hear(struct run *r, int rank, enum channel channel, const char *bytes
             r, rank, &k->printed[channel == CHANNEL_STDERR], channel == CHANNEL_STDERR, bytes, n);
     else if (!r->failed)
         result = pmi_hear(r->pmi, rank, bytes, n, &why);
-    // MPI gives up when it has lost a peer, so the peer may be the cause.
+    // MPI aborts when it has lost a peer, so that peer may be the cause.
     if (result && channel == CHANNEL_PMI && why.code == ERR_FAILED)
         suspect(r, &why);
     else if (result)
         run_fail(r, &why);
 }
 
-// A rank that was killed is the cause; one that ended by itself, or by abort(), may only have lost
-// another.
+// A rank that was killed is the cause of a failure. A rank that ended by itself, or by abort(), may
+// only have lost a peer.
 static bool is_cause(int status)
 {
     return WIFSIGNALED(status) && WTERMSIG(status) != SIGABRT;

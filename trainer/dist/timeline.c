@@ -14,7 +14,7 @@
 struct timeline {
     int fd;
     int64_t start;
-    off_t end;    // where the closing bracket is
+    off_t end;    // offset of the closing bracket
     char **names; // the index is the pid
 };
 
@@ -104,7 +104,7 @@ void timeline_add(timeline *t, const struct timeline_op *op)
     buf_str(&out, "\n]\n");
     if (pwrite(t->fd, out.data, out.len, t->end) != (ssize_t)out.len) {
         if (ftruncate(t->fd, t->end) == 0 && pwrite(t->fd, "\n]\n", 3, t->end) != 3)
-            t->end = 0; // nothing more can be done for it
+            t->end = 0; // the file cannot be continued
         close(t->fd);
         t->fd = -1;
         return;

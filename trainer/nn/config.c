@@ -68,7 +68,7 @@ static double number_or(const cJSON *j, const char *key, double otherwise)
     return cJSON_IsNumber(n) ? n->valuedouble : otherwise;
 }
 
-// A size that is there and sane, or 0.
+// A size within sane bounds, or 0.
 static size_t size_of(const cJSON *j)
 {
     int64_t n;

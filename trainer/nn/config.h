@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A model's configuration as JSON: layers, seed, and what it is compiled for.
+// A model's configuration as JSON: layers, seed, and how it is compiled.
 //
 //   {"layers": [{"type": "Flatten", "name": "flatten", "shape": [28, 28]},
 //               {"type": "Dense", "name": "dense", "units": 128, "inputs": 784, "activation":
@@ -10,8 +10,8 @@
 #include "base/json.h"
 #include "trainer/nn/model.h"
 
-// A new tree, the caller's.
+// A new tree, which the caller owns.
 cJSON *config_of(const model *m);
-// The model it describes, compiled when the configuration says for what. ERR_INVALID tells the
+// Makes the described model, and compiles it if the configuration says how. ERR_INVALID names the
 // place.
 model *config_model(const cJSON *config, err *e);

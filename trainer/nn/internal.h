@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What model.c, weights.c and train.c share: the inside of a model.
+// The inside of a model, shared by model.c, weights.c and train.c.
 #pragma once
 #include "trainer/cpu/ops.h"
 #include "trainer/cpu/pool.h"
@@ -14,10 +14,10 @@ struct model {
     layer_spec *layer;
     uint64_t seed;
 
-    plan *plan;  // NULL while not built
+    plan *plan;  // NULL until the model is built
     float *w;    // [plan->values]
     float *slot; // [slots][plan->values]: Adam m, v; SGD momentum
-    float *g;    // gradients, made when they are first kept
+    float *g;    // gradients; allocated when they are first kept
     size_t slots;
     int64_t steps;
 
@@ -28,8 +28,8 @@ struct model {
     tempo tempo;
 };
 
-// Gives a built model its weights, and a compiled one its slots.
+// Gives a built model its weights, and a compiled model its slots, too.
 void model_init_weights(model *m);
 int model_init_slots(model *m, err *e);
-// From now on no input counts as never seen.
+// From now on no input counts as "never seen".
 void model_forget_unseen(model *m);

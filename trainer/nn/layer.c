@@ -38,7 +38,7 @@ const char *activation_name(activation a)
     return activations[a];
 }
 
-// The index of text among names; otherwise an error that lists them.
+// The index of text among names. If there is none, the error lists the names.
 static int find(const char *const *names, size_t n, const char *what, const char *text, err *e)
 {
     AUTO_BUF known = {0};

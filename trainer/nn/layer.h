@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a model is made of, as plain values: layers with Keras's names and formulas, and their
-// texts. A layer_spec owns nothing; models copy them.
+// The layers of a model as plain values, with Keras's names and formulas, and as text. A layer_spec
+// owns nothing; models copy them.
 //
 //   Flatten   (n, d1, d2, …) → (n, d1·d2·…)
 //   Dense     y = f(x·W + b)              x (n, inputs), W (inputs, units), b (units)
@@ -39,11 +39,11 @@ enum { LAYER_NAME_SIZE = 48 };
 
 typedef struct layer_spec {
     layer_kind kind;
-    char name[LAYER_NAME_SIZE]; // "": made by Keras's rule: dense, dense_1, …
-    int dims;                   // Flatten: the shape of one row, when given (0: any)
+    char name[LAYER_NAME_SIZE]; // "": named by Keras's rule: dense, dense_1, …
+    int dims;                   // Flatten: the shape of one row, if given (0: any)
     size_t shape[TENSOR_MAX_DIMS];
     size_t units;  // Dense
-    size_t inputs; // Dense: when given, else from what comes before (0)
+    size_t inputs; // Dense: 0 until known from the layers before
     activation activation;
     bool no_bias; // Dense: y = f(x·W)
     float rate;   // Dropout, 0 <= rate < 1
@@ -53,7 +53,7 @@ typedef struct layer_spec {
 void layer_text(const layer_spec *spec, buf *out);
 const char *layer_kind_name(layer_kind kind); // "Dense"
 const char *layer_kind_id(layer_kind kind);   // "dense"
-// By name; errors list the known ones. "none" is linear.
+// Finds it by name; errors list the known names. "none" is linear.
 int layer_kind_parse(const char *text, layer_kind *kind, err *e);
 int activation_parse(const char *text, activation *a, err *e);
 const char *activation_name(activation a);

@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What training makes small, averaged over the rows of a batch; names as Keras spells them.
-//
-//   sparse_categorical_crossentropy   -log p[y]                 y: class numbers, (n) or (n, 1)
-//   categorical_crossentropy          -Σ y[j]·log p[j]          y: (n, classes)
-//   binary_crossentropy               mean over j of -y·log p - (1-y)·log(1-p)     y: (n, units)
-//   mean_squared_error                mean over j of (p[j]-y[j])²                  y: (n, units)
-//
-// The cross-entropies are computed from what goes into softmax or sigmoid, so they neither
-// overflow nor lose digits; with `from_logits` the last layer is linear instead.
+// The losses, averaged over the rows of a batch; names as Keras spells them.
 #pragma once
 #include "base/err.h"
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Beyond any real model; keeps every product of sizes below far from overflow.
+// More than any real model has. This keeps all products of sizes below far from overflow.
 enum { LAYERS_MAX = 1000, UNITS_MAX = 1 << 24 };
 static const size_t values_max = (size_t)1 << 34;
 
@@ -52,10 +52,10 @@ static int check_layer(const layer_spec *all, size_t n, size_t i, err *e)
     return err_set(e, ERR_USAGE, "unknown kind of layer %d", (int)l->kind);
 }
 
-// dense, dense_1, …: Keras's names for what was not named.
+// Gives unnamed layers Keras's names: dense, dense_1, …
 static int name_layers(layer_spec *l, size_t n, err *e)
 {
-    size_t made[LAYER_DROPOUT + 1] = {0}; // names so far, by kind
+    size_t made[LAYER_DROPOUT + 1] = {0}; // number of names so far, by kind
     for (size_t i = 0; i < n; i++) {
         const char *id = layer_kind_id(l[i].kind);
         size_t number = l[i].name[0] ? 0 : made[l[i].kind]++;
@@ -78,7 +78,7 @@ static size_t shape_product(int dims, const size_t *shape)
     return n;
 }
 
-// Numbers a row has by the layers alone; 0 when only data can tell.
+// The numbers in a row, as far as the layers tell; 0 when only data can tell.
 static size_t told_inputs(const model *m)
 {
     for (size_t i = 0; i < m->n; i++) {
@@ -91,7 +91,7 @@ static size_t told_inputs(const model *m)
     return 0;
 }
 
-// Goes through the Dense layers from `inputs` on: the first that does not fit is named.
+// Connects the Dense layers, beginning with `inputs`; the error names the first that does not fit.
 static int connect_layers(model *m, size_t inputs, err *e)
 {
     size_t values = 0, have = inputs;
@@ -297,7 +297,7 @@ double model_momentum(const model *m)
 
 int model_set_momentum(model *m, double value, err *e)
 {
-    // A warm-up's correction (momentum × new rate / old rate) goes beyond 1 for a step.
+    // A warm-up's correction (momentum × new rate / old rate) exceeds 1 for one step.
     if (!(value >= 0 && value < HUGE_VAL))
         return err_set(e, ERR_USAGE, "momentum must be at least 0, not %g", value);
     if ((value > 0) != (m->spec.optimizer.momentum > 0))

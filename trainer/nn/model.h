@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A Sequential model: layers in a row, their weights, and what it is compiled for. It owns weights,
-// buffers and threads. One thread at a time may use a model. Training itself is trainer/fit.h.
+// A Sequential model: layers in a row, their weights, and how it is compiled. It owns weights,
+// buffers and threads. One thread at a time may use a model. Training itself is in trainer/fit.h.
 //
 //   layer_spec layers[] = {{.kind = LAYER_FLATTEN, .dims = 2, .shape = {28, 28}},
 //       {.kind = LAYER_DENSE, .units = 128, .activation = ACTIVATION_RELU},
@@ -20,48 +20,48 @@ typedef struct model model;
 
 enum { MODEL_SEED = 3 };
 
-// Replaces the n values by their average over all ranks. Called once a step with all gradients, on
-// the thread that called fit; every rank makes the same calls with the same n. `name` is for a
-// timeline. -1 with e ends the training.
+// Replaces the n values by their average over all ranks. It is called once a step with all
+// gradients, on the thread that called fit; every rank makes the same calls with the same n. `name`
+// is for a timeline. -1 with e ends the training.
 typedef int (*allreduce_fn)(void *ctx, float *values, size_t n, const char *name, err *e);
 
-// How the first layer reads its input: by the share of zeros in it, or as told (for measurements;
-// the results are the same to the last bit).
+// How the first layer reads its input: chosen by the share of zeros in it, or fixed (for
+// measurements; the results are the same to the last bit).
 typedef enum input_path { INPUT_BY_DENSITY, INPUT_DENSE, INPUT_SPARSE } input_path;
 
 typedef struct compile_spec {
     optimizer_spec optimizer;
     loss_kind loss;
-    bool from_logits; // the last layer is linear, the loss applies softmax or sigmoid
+    bool from_logits; // the last layer is linear; the loss applies softmax or sigmoid
     bool accuracy;    // the metric "accuracy"
-    int threads;      // 0: as many as there are cores for this process
-    const char *cpu;  // instruction set "avx512", "avx2", "plain"; NULL: the best there is
+    int threads;      // 0: one for each core of this process
+    const char *cpu;  // instruction set "avx512", "avx2", "plain"; NULL: the best one
     input_path input;
-    allreduce_fn allreduce; // NULL: gradients are this process's own
+    allreduce_fn allreduce; // NULL: gradients are used without averaging
     void *allreduce_ctx;
 } compile_spec;
 
-// Checks the layers against each other; the same seed gives the same weights everywhere (Glorot
-// uniform; biases 0). Where the input is not told (no Flatten shape, no inputs) the weights are
-// made by model_build or the first fit.
+// Checks that the layers fit together. The same seed gives the same weights everywhere (Glorot
+// uniform; biases 0). If no layer tells the size of the input (no Flatten shape, no inputs),
+// model_build or the first fit makes the weights.
 model *model_new(const layer_spec *layers, size_t n, uint64_t seed, err *e);
 void model_free(model *m);
 // Makes the weights for rows of this shape, or checks that they fit:
 // "Dense(128) expects 784 inputs, got 785".
 int model_build(model *m, int dims, const size_t *row_shape, err *e);
 bool model_is_built(const model *m);
-// Sets optimizer, loss, metrics and threads; the optimizer starts afresh.
+// Sets optimizer, loss, metrics and threads; the optimizer's state starts anew.
 int model_compile(model *m, const compile_spec *spec, err *e);
 const compile_spec *model_compiled(const model *m); // NULL before model_compile
-// Only the hook, later: what hvd.DistributedOptimizer does.
+// Changes only the allreduce function, after compiling: for hvd.DistributedOptimizer.
 void model_set_allreduce(model *m, allreduce_fn fn, void *ctx);
 
 size_t model_layer_count(const model *m);
 const layer_spec *model_layer(const model *m, size_t i); // with names and inputs filled in
-size_t model_inputs(const model *m);                     // 0 while not built
+size_t model_inputs(const model *m);                     // 0 until the model is built
 size_t model_outputs(const model *m);
 uint64_t model_seed(const model *m);
-// What was chosen: "avx512"; threads really used.
+// The instruction set that was chosen, such as "avx512"; the number of threads really used.
 const char *model_cpu(const model *m);
 int model_threads(const model *m);
 // Keras's table of layers, shapes and parameters.
@@ -74,12 +74,12 @@ int model_set_momentum(model *m, double value, err *e);
 int64_t model_steps(const model *m); // optimizer steps so far (t in Adam's formula)
 void model_set_steps(model *m, int64_t steps);
 
-// Weights one by one: dense/kernel (inputs, units), dense/bias (units), dense_1/kernel, …
-// For optimizer state the same with a slot: Adam has 2 (m, v), SGD with momentum 1.
+// The single weights: dense/kernel (inputs, units), dense/bias (units), dense_1/kernel, … Optimizer
+// state is the same with a slot: Adam has 2 (m, v), SGD with momentum has 1.
 size_t model_weight_count(const model *m);
 void model_weight_name(const model *m, size_t i, buf *out);
 tensor *model_weight(const model *m, size_t i, err *e); // a copy, F32
-// Does the value fit weight i (and its slots)?
+// Checks that the value has the shape of weight i (and of its slots).
 int model_check_weight(const model *m, size_t i, const tensor *value, err *e);
 int model_set_weight(model *m, size_t i, const tensor *value, err *e);
 size_t model_slot_count(const model *m);
@@ -87,9 +87,9 @@ const char *model_slot_name(const model *m, size_t slot); // "m", "v", "momentum
 tensor *model_slot(const model *m, size_t slot, size_t weight, err *e);
 int model_set_slot(model *m, size_t slot, size_t weight, const tensor *value, err *e);
 
-// All weights, or all optimizer state, as one run of floats to be broadcast: the layout is the same
-// in every process that made the same layers, on any instruction set. Call model_written after
-// writing there.
+// All weights, or all optimizer state, as one array of floats, to be broadcast. Its layout is the
+// same in every process that made the same layers, on any instruction set. Call model_written after
+// writing to it.
 float *model_weight_values(model *m, size_t *n);
 float *model_slot_values(model *m, size_t *n); // NULL and 0 before model_compile
 void model_written(model *m);

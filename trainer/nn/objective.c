@@ -70,7 +70,8 @@ static void categorical(objective *o, bool measure)
     }
 }
 
-// With one output, "right" means the same side of one half; with several, the same greatest one.
+// With one output, a row is right on the correct side of one half; with several, if the greatest
+// output is the same.
 static double is_right(const objective *o, size_t r, const float *p)
 {
     if (o->units > 1)
@@ -133,7 +134,7 @@ void objective_run(objective *o, bool measure)
         squared(o, measure);
         break;
     }
-    // The unused columns of the last line of d must not reach the weights.
+    // The columns of d beyond `units` must not reach the weights.
     size_t width = (o->units + 15) / 16 * 16;
     for (size_t r = 0; r < o->rows && width > o->units; r++)
         memset(o->d + r * o->ld + o->units, 0, (width - o->units) * sizeof *o->d);

@@ -31,8 +31,8 @@ typedef struct optimizer_spec {
 
 // Keras's defaults: Adam 0.001, 0.9, 0.999, 1e-7; SGD 0.01, momentum 0.
 optimizer_spec optimizer_default(optimizer_kind kind);
-// By name, any case; errors list the known ones.
+// Finds it by name, in any case; errors list the known names.
 int optimizer_parse(const char *name, optimizer_kind *kind, err *e);
 const char *optimizer_name(optimizer_kind kind);
-// Are all numbers in their ranges?
+// Checks that all numbers are in their ranges.
 int optimizer_check(const optimizer_spec *spec, err *e);

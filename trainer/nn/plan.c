@@ -13,8 +13,8 @@ static size_t round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
-// An odd number of cache lines: columns of a power-of-two stride would all fall into one set of the
-// cache.
+// Returns an odd number of cache lines: with a stride of a power of two, all rows of a column would
+// fall into the same set of the cache.
 static size_t leading(size_t n)
 {
     size_t lines = (n + LINE - 1) / LINE;
@@ -92,7 +92,7 @@ void plan_free(plan *p)
     free(p);
 }
 
-// a·b·c zeroed floats, NULL when that is too much.
+// a·b·c zeroed floats; NULL when that is too much.
 static float *floats(size_t a, size_t b, size_t c)
 {
     size_t n;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A model as the machine sees it: only Dense layers are left, each with the place of its weights in
-// one run of floats and its buffers. It owns the buffers; weights are given to it.
+// A model as the machine computes it: only Dense layers are left, each with its buffers and the
+// place of its weights in one array of floats. The plan owns the buffers; callers pass the weights.
 //
-// How the work is split. A thread owns units, never samples, so that every number is computed by
-// the same operations in the same order whatever the number of threads:
+// How the work is split: a thread owns units, never samples. So every number is computed by the
+// same operations in the same order, for any number of threads:
 //
 //   wide layer (more than 16 units)      a panel of 64 units belongs to one thread: it computes
 //   their
@@ -11,8 +11,8 @@
 //   narrow layer (up to 16 units)        a slice of 64 inputs belongs to one thread; the slices'
 //                                        partial sums are added in their order
 //
-// Panel i of a layer and slice i of the next belong to the same thread, so from a wide layer to a
-// narrow one nothing is waited for: 784-128-10 needs a single barrier in a training step.
+// Panel i of a layer and slice i of the next belong to the same thread, so no thread waits between
+// a wide layer and a narrow one: 784-128-10 needs a single barrier in a training step.
 #pragma once
 #include "trainer/cpu/ops.h"
 #include "trainer/nn/layer.h"
@@ -27,22 +27,22 @@ typedef struct plan_layer {
     size_t slices; // of 64 inputs
     size_t
         weights; // where panel 0 starts: panel p is (inputs, width) from weights + p·inputs·64 on
-    size_t biases; // (units), rounded up to 16
-    float dropout; // rate of the Dropout after it, 0: none
+    size_t biases; // (units), rounded up to a multiple of 16
+    float dropout; // rate of the Dropout after this layer, 0: none
     size_t ld;     // of y, out, d and mask
 
     float *partial; // narrow: [slice][row][16]; last and wide: (rows, ld)
-    float *y;       // f(x·W + b): (rows, ld), or [thread] of it where `own`
-    float *out;     // after Dropout; y itself where there is none
-    float *mask;    // Dropout's factors, like y
-    float *d;       // dLoss/d(x·W + b): (rows, ld); of the last layer [thread] of it
+    float *y;       // f(x·W + b): (rows, ld); with `own` one for each thread
+    float *out;     // y after Dropout; without Dropout y itself
+    float *mask;    // Dropout's factors, shaped like y
+    float *d;       // dLoss/d(x·W + b): (rows, ld); for the last layer one for each thread
 } plan_layer;
 
-// What each thread has of its own.
+// The buffers that each thread has for itself.
 typedef struct plan_thread {
-    const void **row; // the batch's rows where they lie
+    const void **row; // pointers to the batch's rows
     float *x;         // the batch as floats: (rows, ldx)
-    void *turned;     // or turned by tiles: see sparse_rows
+    void *turned;     // or transposed in tiles: see sparse_rows
     float *flipped;   // a transposed block of weights: 64 × 64
     float *log_sum;   // (rows)
     float value[256]; // scale·b for every byte b
@@ -52,20 +52,20 @@ typedef struct plan {
     size_t n;
     plan_layer *layer;
     size_t inputs, outputs;
-    size_t values;       // floats in the run of weights, padding included
+    size_t values;       // floats in the array of weights, padding included
     float input_dropout; // rate of a Dropout before the first Dense
     uint8_t *seen;       // [panel][input] of the first layer
     size_t seen_size;
 
-    size_t rows, ldx; // room of the buffers
+    size_t rows, ldx; // capacity of the buffers
     int threads;
     plan_thread *thread;
 } plan;
 
-// Lays out checked layers (model.c checks). Buffers come with plan_reserve.
+// Lays out layers that model.c has checked. plan_reserve allocates the buffers.
 plan *plan_new(const layer_spec *layers, size_t n, size_t inputs);
 void plan_free(plan *p);
-// Buffers for batches of up to `rows` rows on so many threads. -1 when there is no memory.
+// Allocates buffers for batches of up to `rows` rows and so many threads. -1: no memory.
 int plan_reserve(plan *p, size_t rows, int threads, err *e);
 
 static inline size_t plan_width(const plan_layer *l, size_t panel)
@@ -74,7 +74,7 @@ static inline size_t plan_width(const plan_layer *l, size_t panel)
     return left < PANEL ? (left + 15) / 16 * 16 : PANEL;
 }
 
-// Offset of panel p's weights.
+// Offset of the weights of a panel.
 static inline size_t plan_panel(const plan_layer *l, size_t panel)
 {
     return l->weights + panel * l->inputs * PANEL;
@@ -86,7 +86,7 @@ static inline size_t plan_slice_inputs(const plan_layer *l, size_t slice)
     return left < PANEL ? left : PANEL;
 }
 
-// Where weight (input k, unit u) is.
+// Offset of the weight of input k and unit u.
 static inline size_t plan_weight(const plan_layer *l, size_t k, size_t u)
 {
     size_t panel = u / PANEL;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-// What one thread needs to know of the step it takes part in.
+// What one thread knows about the step.
 struct worker {
     step *s;
     plan *plan;
@@ -28,7 +28,8 @@ static size_t copy_of(const struct worker *w, const plan_layer *l)
     return l->own ? (size_t)w->thread * w->plan->rows * l->ld : 0;
 }
 
-// Shuffled rows lie anywhere in memory: the next batch's are fetched while this one is computed.
+// Shuffled rows lie anywhere in memory: the next batch's rows are fetched while this one is
+// computed.
 static void fetch_next(const step *s)
 {
     size_t bytes = tensor_row_size(s->x) * tensor_type_size(s->x->type);
@@ -39,8 +40,8 @@ static void fetch_next(const step *s)
     }
 }
 
-// The batch as this thread reads it: pointers to its rows, and those turned on their side for the
-// gradient; or its values as floats. Each thread does it for itself, which costs less than fetching
+// Prepares the batch for this thread: pointers to its rows, and the rows transposed for the
+// gradient; or its values as floats. Each thread does this itself: that costs less than fetching
 // the result from another core.
 static void gather(struct worker *w)
 {
@@ -74,8 +75,8 @@ static void gather(struct worker *w)
     }
 }
 
-// Where Dropout's factors come from: a pure function of step, layer, row and column, so that it
-// does not matter which thread asks for which part of them.
+// The source of Dropout's factors: a pure function of step, layer, row and column, so it does not
+// matter which thread computes which factors.
 struct noise {
     uint64_t seed, limit;
     float kept;
@@ -110,7 +111,7 @@ static void drop_inputs(const struct worker *w)
     if (!(p->input_dropout > 0) || !w->s->train)
         return;
     struct noise n = noise_of(w->s, p->n, p->input_dropout);
-    float *mask = w->own->turned; // not in use, and as wide
+    float *mask = w->own->turned; // it is not in use now, and wide enough
     for (size_t r = 0; r < w->s->n; r++) {
         float *x = w->own->x + r * p->ldx;
         make_mask(n, r, mask, 0, p->inputs);
@@ -118,7 +119,7 @@ static void drop_inputs(const struct worker *w)
     }
 }
 
-// Activation and Dropout of columns [from, to), in the copy that starts at `at`.
+// Applies activation and Dropout to columns [from, to), in the copy that starts at `at`.
 static void finish(const struct worker *w, size_t i, size_t at, size_t from, size_t to)
 {
     plan_layer *l = &w->plan->layer[i];
@@ -138,7 +139,7 @@ static void finish(const struct worker *w, size_t i, size_t at, size_t from, siz
     }
 }
 
-// The input of layer i as floats; not for the first when it is sparse.
+// The input of layer i as floats; not for the first layer if its input is sparse.
 static const float *input_of(const struct worker *w, size_t i, size_t *ld)
 {
     if (i == 0) {
@@ -201,7 +202,7 @@ static void forward_narrow(struct worker *w, size_t i)
     }
 }
 
-// This thread's own complete x·W + b, from the parts that all threads have computed.
+// Computes this thread's own complete x·W + b from the parts of all threads.
 static void collect(const struct worker *w, size_t i)
 {
     plan_layer *l = &w->plan->layer[i];
@@ -228,7 +229,7 @@ static void forward(struct worker *w, size_t i)
     plan_layer *l = &w->plan->layer[i];
     bool last = i + 1 == w->plan->n;
     if (i > 0 && !l->narrow && !w->plan->layer[i - 1].own)
-        pool_barrier(w->s->pool); // it reads every panel of the layer before
+        pool_barrier(w->s->pool); // this layer reads every panel of the one before
     if (l->narrow)
         forward_narrow(w, i);
     else
@@ -241,7 +242,7 @@ static void forward(struct worker *w, size_t i)
         finish(w, i, copy_of(w, l), 0, plan_width(l, 0));
 }
 
-// The last layer's outputs go to the caller, or to the loss.
+// The last layer's outputs are copied to the caller, or go into the loss.
 static void conclude(struct worker *w)
 {
     step *s = w->s;
@@ -292,7 +293,7 @@ static void backward_slice(const struct worker *w, size_t i, const float *d, siz
         if (n < width)
             memset(flipped, 0, columns * width * sizeof *flipped);
         transpose_f32(flipped, width, weights, plan_width(l, panel), n, columns);
-        // The first panel starts from 0, the others add to it.
+        // The first panel starts from 0; the others add to it.
         if (panel == 0)
             for (size_t r = 0; r < w->s->n; r++)
                 memset(to + r * before->ld, 0, width * sizeof *to);
@@ -311,7 +312,7 @@ static void backward_slice(const struct worker *w, size_t i, const float *d, siz
     w->cpu->derive(before->f, to, before->ld, before->y + at + c, before->ld, w->s->n, width);
 }
 
-// The gradient of one panel (or of a narrow layer's slice), from input `from` on.
+// Computes the gradient of one panel (or of a narrow layer's slice), from input `from` on.
 static void train_part(struct worker *w, size_t i, gradient *g, size_t from, size_t panel)
 {
     if (i == 0 && w->s->sparse) {
@@ -360,7 +361,7 @@ static void backward_wide(struct worker *w, size_t i, const float *d)
         for (size_t slice = 0; slice < l->slices; slice++)
             if (is_mine(w, slice))
                 backward_slice(w, i, d, slice);
-        pool_barrier(w->s->pool); // from here on the weights change
+        pool_barrier(w->s->pool); // after this the weights change
     }
     for (size_t panel = 0; panel < l->panels; panel++) {
         if (!is_mine(w, panel))
@@ -383,8 +384,8 @@ static void backward(struct worker *w, size_t i)
     plan_layer *l = &w->plan->layer[i];
     bool last = i + 1 == w->plan->n;
     const float *d = l->d + (last ? copy_of(w, l) : 0);
-    // Panels of d were computed by their owners; whoever needs all of them waits. The first layer,
-    // when it is wide, needs only its own.
+    // The owners of the panels have computed d; a thread that needs all panels waits. The first
+    // layer, if it is wide, needs only its own panels.
     if (!last && (l->narrow || i > 0))
         pool_barrier(w->s->pool);
     if (l->narrow)

@@ -12,22 +12,22 @@ typedef struct step {
     plan *plan;
     const cpu_ops *cpu;
     pool *pool;
-    params values; // the runs of weights, moments and gradients
-    update rule;   // training only
+    params values; // the arrays of weights, moments and gradients
+    update rule;   // for training only
     loss_kind loss;
     bool from_logits;
-    bool train;  // forward and loss only when false
-    bool sparse; // the input is worth skipping zeros
-    bool alone;  // on one thread: the results are the same
+    bool train;  // false: forward and loss only
+    bool sparse; // the input has enough zeros to skip them
+    bool alone;  // run on one thread; the results are the same
 
     const tensor *x, *y;  // y NULL: no loss, only outputs
-    const uint32_t *rows; // which rows of x and y are the batch
+    const uint32_t *rows; // the rows of x and y in the batch
     size_t n;
-    size_t next;    // so many rows after them are wanted soon
-    uint64_t noise; // of this step's Dropout
+    size_t next;    // so many entries after them are the next batch
+    uint64_t noise; // seed of this step's Dropout
 
     float *out;      // when not NULL: (n, outputs) of the batch
-    double loss_sum; // results: over the rows
+    double loss_sum; // result: sum over the rows
     double correct;
 } step;
 

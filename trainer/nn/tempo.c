@@ -12,20 +12,21 @@ void tempo_step(tempo *t, int64_t ns)
     t->steps = 0;
     t->spent = 0;
     if (!t->known) {
-        // All threads, alone, and all threads again, as the first window also fills the caches.
+        // First all threads, then one alone, then all threads again, because the first window also
+        // fills the caches.
         t->known = t->alone;
         t->alone = !t->alone;
         t->windows = t->interval = INTERVAL_FIRST;
         return;
     }
-    // Several threads must be worth it: a tenth, which is beyond the noise.
+    // Several threads must be faster by a tenth, which is more than the noise.
     bool better_alone = t->took[1] * 9 < t->took[0] * 10;
     if (t->windows > 0) {
         t->windows--;
         t->alone = better_alone;
         return;
     }
-    // Time to try the other way; when the last trial changed nothing, wait longer for the next.
+    // Try the other way now. Wait longer for the next trial each time.
     t->interval = t->interval < INTERVAL_MAX ? t->interval * 2 : INTERVAL_MAX;
     t->windows = t->interval;
     t->alone = !better_alone;

@@ -11,11 +11,11 @@
 #include <math.h>
 #include <string.h>
 
-// Above this share of non-zeros the dense kernels are faster: doc/trainer.md.
+// If more than this share is not 0, the dense kernels are faster: doc/trainer.md.
 static const double dense_from = 0.7;
 enum { DENSITY_ROWS = 256 };
 
-// The share of numbers that are not 0, from rows spread over all of x.
+// The share of numbers that are not 0, sampled from rows all over x.
 static double density(const tensor *x)
 {
     size_t rows = tensor_rows(x), width = tensor_row_size(x), other = 0;
@@ -29,7 +29,7 @@ static double density(const tensor *x)
     return looked ? (double)other / (double)(looked * width) : 1;
 }
 
-// As many threads as there is work for: one for each panel of the widest layer.
+// The number of threads that have work: one for each panel of the widest layer.
 static int useful_threads(const model *m)
 {
     size_t parts = 1;
@@ -87,7 +87,7 @@ static params params_of(const model *m)
         .g = m->g};
 }
 
-// Constants of step number m->steps.
+// The update rule with the constants of step m->steps.
 static update rule_of(const model *m)
 {
     const optimizer_spec *o = &m->spec.optimizer;
@@ -130,7 +130,7 @@ static int run(model *m, const model_data *data, const batch *b, step *s, err *e
     return 0;
 }
 
-// Gradients are kept instead of used.
+// Computes gradients and keeps them instead of updating weights.
 static int keep_gradients(model *m, const model_data *data, const batch *b, step *s, err *e)
 {
     if (!m->g && !(m->g = memory_array(m->plan->values, sizeof *m->g)))
@@ -139,7 +139,7 @@ static int keep_gradients(model *m, const model_data *data, const batch *b, step
     return run(m, data, b, s, e);
 }
 
-// Every weight follows its gradient, on all threads: it does not matter how they are split.
+// Updates every weight by its gradient, on all threads. The split does not change the results.
 struct follow {
     const model *m;
     update rule;
@@ -156,7 +156,7 @@ static void follow(void *ctx, int thread)
     f->m->cpu->update(&f->rule, params_at(&values, from), f->m->g + from, to - from);
 }
 
-// The fused kernels use a gradient while it is in registers; with ranks it has to be averaged
+// The fused kernels use a gradient while it is in registers; with several ranks it must be averaged
 // first.
 static int train_shared(model *m, const model_data *data, const batch *b, step *s, err *e)
 {

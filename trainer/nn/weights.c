@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Weights and optimizer state: made, read and written one by one in the usual shape, or as a whole.
+// Makes weights and optimizer state, and reads and writes them: one by one in the usual shape, or
+// all.
 #include "trainer/nn/internal.h"
 
 #include "base/mem.h"
@@ -10,7 +11,7 @@
 #include <string.h>
 
 // Glorot and Bengio 2010: uniform in ±√(6 / (inputs + units)). Numbers are drawn in the order of
-// the kernel's shape (inputs, units), so they do not depend on how weights lie in memory.
+// the kernel's shape (inputs, units), so they do not depend on the layout of weights in memory.
 void model_init_weights(model *m)
 {
     for (size_t i = 0; i < m->plan->n; i++) {
@@ -43,7 +44,8 @@ void model_forget_unseen(model *m)
         memset(m->plan->seen, 1, m->plan->seen_size);
 }
 
-// Weight i is the kernel or the bias of a layer. Layers without a bias have one weight.
+// Finds weight i, which is the kernel or the bias of a layer. Layers without a bias have one
+// weight.
 static const plan_layer *find(const model *m, size_t i, bool *bias)
 {
     for (size_t at = 0; m->plan && at < m->plan->n; at++) {
@@ -74,7 +76,7 @@ void model_weight_name(const model *m, size_t i, buf *out)
         buf_fmt(out, "%s/%s", m->layer[l->spec].name, bias ? "bias" : "kernel");
 }
 
-// Copies between the layout of `run` and a tensor's plain one; `in` true writes the run.
+// Copies between the layout of `run` and the plain layout of a tensor; `in`: writes the run.
 static void copy(const plan_layer *l, bool bias, float *run, float *plain, bool in)
 {
     size_t rows = bias ? 1 : l->inputs;

@@ -16,7 +16,7 @@ void *memory_new(size_t bytes)
     size_t room = (bytes + align) / align * align;
     void *p = aligned_alloc(align, room);
     if (p && align == HUGE_PAGE)
-        madvise(p, room, MADV_HUGEPAGE); // only a wish
+        madvise(p, room, MADV_HUGEPAGE); // a hint: failure does not matter
     return p ? memset(p, 0, room) : NULL;
 }
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Memory for numbers: zeroed, on a cache line, and in huge pages when it is big, because rows are
-// read in random order and a miss of the page table costs as much as one of the cache.
-// free() gives it back.
+// Memory for numbers: zeroed, aligned to a cache line, and in huge pages when it is big: rows are
+// read in random order, and a TLB miss costs as much as a cache miss. Free it with free().
 #pragma once
 #include <stddef.h>
 
 enum { MEMORY_LINE = 64 };
 
-// At least one byte; NULL when there is no memory.
+// Allocates at least one byte; NULL when there is no memory.
 void *memory_new(size_t bytes);
-// count·size bytes; NULL also when that overflows.
+// Allocates count·size bytes; NULL also when the product overflows.
 void *memory_array(size_t count, size_t size);

@@ -32,7 +32,7 @@ const char *tensor_type_name(tensor_type type)
     return types[type].name;
 }
 
-// Bytes of a tensor of this shape, or an error when they cannot be counted.
+// The number of bytes for this shape, or an error when it overflows.
 static int shape_bytes(tensor_type type, int dims, const size_t *shape, size_t *bytes, err *e)
 {
     size_t n = types[type].size;
@@ -141,7 +141,7 @@ static void skip_rows(tensor *t, size_t rows)
     t->data = (char *)t->data + rows * t->stride * types[t->type].size;
 }
 
-// An end of a range: negative counts from the end, and what is outside is clipped.
+// One end of a range: a negative index counts from the end, and one that is outside is clipped.
 static size_t clip(int64_t i, size_t n)
 {
     if (i < 0)
@@ -197,7 +197,7 @@ tensor *tensor_row(const tensor *t, int64_t i, err *e)
     return view;
 }
 
-// Fills in the one -1 and checks that the shape has `count` elements.
+// Replaces the one -1, if any, and checks that the shape has `count` elements.
 static int resolve(int dims, const int64_t *shape, size_t count, size_t *out, err *e)
 {
     size_t known = 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A tensor is a typed view of rows that lie in shared, reference-counted memory. Whoever holds a
-// `tensor *` owns that one view (tensor_free); slices and shards copy nothing and keep the memory.
+// `tensor *` owns that one view (tensor_free). Slices and shards copy nothing; they keep the shared
+// memory alive.
 //
 //   shape (n, d1, d2, …): n rows, `stride` elements apart; each row is d1·d2·… elements without
 //   gaps a value is `stored × scale`: images stay bytes in memory and read as floats in [0, 1]
@@ -30,10 +31,10 @@ enum { TENSOR_MAX_DIMS = 8 };
 
 struct tensor_memory;
 
-// Fields are for reading only.
+// Callers only read the fields.
 typedef struct tensor {
     tensor_type type;
-    int dims;                      // 0: one number
+    int dims;                      // 0: a single number
     size_t shape[TENSOR_MAX_DIMS]; // shape[0] rows
     size_t stride;                 // elements from one row to the next
     float scale;                   // 1 for F32 and I64
@@ -41,11 +42,11 @@ typedef struct tensor {
     struct tensor_memory *memory;
 } tensor;
 
-// Zeros, scale 1. Errors: ERR_LIMIT when the size overflows or cannot be had.
+// A tensor of zeros with scale 1. ERR_LIMIT: the size overflows, or there is no memory for it.
 tensor *tensor_new(tensor_type type, int dims, const size_t *shape, err *e);
-// A copy of elements that lie without gaps.
+// A copy of contiguous elements.
 tensor *tensor_from(tensor_type type, int dims, const size_t *shape, const void *elements, err *e);
-// Drops this view, and the memory with its last view. NULL is fine.
+// Drops this view; the last view frees the memory. NULL is fine.
 void tensor_free(tensor *t);
 // Another view of the same elements.
 tensor *tensor_ref(const tensor *t);
@@ -56,13 +57,13 @@ tensor *tensor_slice(const tensor *t, int64_t from, int64_t to, err *e);
 tensor *tensor_shard(const tensor *t, int rank, int size, err *e);
 // Row i without its first dimension: shape (d1, …). ERR_USAGE: "index 70000 is out of range …".
 tensor *tensor_row(const tensor *t, int64_t i, err *e);
-// The same elements under another shape; one entry may be -1. Only for tensors without gaps.
+// The same elements under another shape; one entry may be -1. Only for contiguous tensors.
 tensor *tensor_reshape(const tensor *t, int dims, const int64_t *shape, err *e);
 // The same bytes read as stored × scale. Only for U8.
 tensor *tensor_scaled(const tensor *t, float scale, err *e);
-// A copy without gaps of the chosen rows, in that order (bounds are the caller's).
+// A contiguous copy of the chosen rows, in that order (the caller checks the bounds).
 tensor *tensor_gather(const tensor *t, const uint32_t *rows, size_t n, err *e);
-// A copy as F32 without gaps.
+// A contiguous copy as F32.
 tensor *tensor_to_f32(const tensor *t, err *e);
 
 size_t tensor_rows(const tensor *t);     // shape[0]; 1 for a number
@@ -83,16 +84,16 @@ static inline const void *tensor_row_data(const tensor *t, size_t i)
 size_t tensor_type_size(tensor_type type);
 const char *tensor_type_name(tensor_type type);
 
-// Element number i of all, counted through rows in order (bounds are the caller's).
+// Element i of all, counted row by row (the caller checks the bounds).
 double tensor_at(const tensor *t, size_t i);
-// Sets it; F32 and I64 only, as views share memory; the value is converted.
+// Sets the element; the value is converted. F32 and I64 only. Other views of the memory see it.
 int tensor_set(tensor *t, size_t i, double value, err *e);
 
-// Number of the first greatest element of all; an empty tensor is ERR_USAGE.
+// Index of the first greatest element of all; an empty tensor is ERR_USAGE.
 int64_t tensor_argmax(const tensor *t, err *e); // -1 on error
 // The same row by row: I64 (n).
 tensor *tensor_argmax_rows(const tensor *t, err *e);
-// Over all elements, in double.
+// The sum of all elements, in double.
 double tensor_sum(const tensor *t);
 double tensor_min(const tensor *t);
 double tensor_max(const tensor *t);
@@ -100,5 +101,5 @@ double tensor_max(const tensor *t);
 // "(60000, 28, 28)", as NumPy writes shapes; "(3,)", "()".
 void tensor_shape_text(const tensor *t, buf *out);
 void shape_text(int dims, const size_t *shape, buf *out);
-// For people: numbers in brackets, long ones shortened with "...".
+// Text for people: numbers in brackets; long lists are shortened with "...".
 void tensor_format(const tensor *t, buf *out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading single values, reductions, and tensors as text.
+// Reads single values, computes reductions, and prints tensors as text.
 #include "trainer/tensor/tensor.h"
 
 #include <math.h>
@@ -39,7 +39,7 @@ int tensor_set(tensor *t, size_t i, double value, err *e)
     return 0;
 }
 
-// The first greatest of elements [from, to), as an offset from `from`.
+// The index of the first greatest element of [from, to), relative to `from`.
 static int64_t argmax(const tensor *t, size_t from, size_t to)
 {
     size_t best = from;
@@ -106,7 +106,7 @@ void tensor_shape_text(const tensor *t, buf *out)
     shape_text(t->dims, t->shape, out);
 }
 
-// The block of dimension `dim` whose first element has number `at`.
+// Formats the block of dimension `dim` whose first element has index `at`.
 static void format_block(const tensor *t, int dim, size_t at, buf *out)
 {
     if (dim == t->dims) {
