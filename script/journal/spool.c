@@ -155,6 +155,16 @@ void spool_end(spool *s, syncer *by)
     spool_close(s);
 }
 
+void spool_discard(spool *s)
+{
+    if (!s)
+        return;
+    AUTO_FREE char *index = str_fmt("%s.idx", s->name);
+    unlinkat(s->folder, s->name, 0);
+    unlinkat(s->folder, index, 0);
+    spool_close(s);
+}
+
 const char *spool_name(const spool *s)
 {
     return s->name;

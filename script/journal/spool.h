@@ -26,6 +26,8 @@ void spool_close(spool *s);                                   // NULL is fine
 // What is written is complete: closes it, and has it brought to the disk with the journal that
 // refers to it. NULL is fine.
 void spool_end(spool *s, syncer *by);
+// The writer's: closes it and removes its files, which nothing refers to. NULL is fine.
+void spool_discard(spool *s);
 
 const char *spool_name(const spool *s);
 // Bytes and whole lines in it by now (a reader looks at the file again).

@@ -297,6 +297,11 @@ peer *server_peer(const server *s, int64_t number)
     return p && !p->dead ? p : NULL;
 }
 
+bool server_keeps_up(const peer *p)
+{
+    return stream_queued(p->stream) < QUEUE_MAX;
+}
+
 static void on_drain_timer(void *arg)
 {
     server *s = arg;

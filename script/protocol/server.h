@@ -42,6 +42,8 @@ size_t server_clients(const server *s); // greeted and still there
 // client of a number, NULL when it is gone.
 int64_t server_number(const peer *p);
 peer *server_peer(const server *s, int64_t number);
+// Has it read most of what it was sent?
+bool server_keeps_up(const peer *p);
 // Calls done(arg) when every client has taken all there is, or after ms milliseconds.
 void server_drain(server *s, uint64_t ms, void (*done)(void *arg), void *arg);
 

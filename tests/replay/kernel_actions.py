@@ -224,10 +224,14 @@ def test_a_log_grows_and_ends(t):
     row = table.row("talks", "Running")
     first, twice = table.start("logs", row), table.start("logs", row)
     number = first()["display"]
-    assert twice()["display"] == number and table.act("logs", row)["display"] == number
+    assert twice()["display"] == number  # asked for twice before it was there
     display = k.of("display", id=number)[0]
     watch = k.cells()[1]["id"]
     assert display["cell"] == watch and display["live"] and display["data"][LOG]["title"] == "talks", display
+    assert "seq" not in display, display
+    assert k.ask(type="act", display=number, action="pin")["ok"]
+    pinned = k.wait(lambda e: e["type"] == "display" and e["id"] == number and "seq" in e)
+    assert pinned["cell"] == watch and pinned["live"] and pinned["data"][LOG]["title"] == "talks", pinned
     k.wait(lambda e: len({log["to"] for log in log_of(k.connection, number)}) >= 5)
     assert spooled(k, number).startswith("tick 1\ntick 2\n")
     assert not k.of("stream", cell=watch)
@@ -239,7 +243,7 @@ def test_a_log_grows_and_ends(t):
         [f"tick {i + 1}" for i in range(text.count("\n") - 1)], text
     plain = closed["data"]["text/plain"]
     assert plain.startswith("talks: ") and plain.endswith(text[-200:].split("\n", 1)[1]) and len(plain.split("\n")) <= 22, plain
-    assert table.act("logs", row)["display"] == number  # it has ended in order: there is no more to read
+    assert "seq" in closed, closed
     name, cwd = k.of("welcome")[0]["run"], k.cwd
     assert k.ask(type="shutdown")["ok"]
     k.finish()
@@ -248,15 +252,94 @@ def test_a_log_grows_and_ends(t):
         assert exported.code == 0 and "bye" in exported.out and "tick" in exported.out, exported
 
 
+def journal_of(k):
+    with open(k.of("welcome")[0]["journal"], encoding="utf-8") as f:
+        return f.read()
+
+
+def spools(k):
+    folder = k.of("welcome")[0]["journal"][:-len(".jsonl")]
+    return sorted(name for name in os.listdir(folder) if name.startswith("log-")) if os.path.isdir(folder) else []
+
+
+def test_what_is_only_looked_at_leaves_no_trace(t):
+    sock = os.path.join(t.dir(), "kernel.sock")
+    k = granted(Kernel(t, pod("talks", "while :; do echo tick; sleep 0.05; done") + WATCH, "--socket", sock, env=sandbox(t)))
+    table = Table(k)
+    row = table.row("talks", "Running")
+    other = Connection.to(sock)
+    other.send(type="hello", version=1)
+    for action in ("describe", "yaml"):
+        assert table.act(action, row)["display"]
+    number = table.act("logs", row)["display"]
+    k.wait(lambda e: log_of(k.connection, number) and log_of(k.connection, number)[-1]["to"] > 20)
+    assert len(spools(k)) == 2, spools(k)  # and its index
+    theirs = other.ask(type="act", display=number, action="stop")
+    assert not theirs["ok"] and theirs["error"]["code"] == "not_found", theirs
+    assert not other.ask(type="act", display=number, action="pin")["ok"]
+    assert k.ask(type="act", display=number, action="stop")["ok"]
+    eventually(lambda: not spools(k))
+    journaled = [json.loads(line) for line in journal_of(k).splitlines()]
+    assert not [e for e in journaled if e["type"] in ("display", "update") and e["id"] >= number], journaled
+    assert not [e for e in other.events if e.get("id") == number], other.events
+    told = len(log_of(k.connection, number))
+    assert k.run("firesteel.sleep '300ms'").state == "ok"
+    assert len(log_of(k.connection, number)) == told, "it streams no more"
+
+
+def test_a_text_is_pinned_as_it_was(t):
+    k = granted(Kernel(t, pod("one") + WATCH, env=sandbox(t)))
+    table = Table(k)
+    row = table.row("one", "Running")
+    described = table.act("describe", row)
+    gone = k.insert("k8s.delete('pod', 'one', {grace = 0})")
+    k.start(gone)
+    k.send(type="answer", ask=k.wait(lambda e: e["type"] == "ask" and e["cell"] == gone)["ask"], value="yes")
+    assert k.done(gone)["state"] == "ok"
+    assert k.ask(type="act", display=described["display"], action="pin")["ok"]
+    pinned = k.wait(lambda e: e["type"] == "display" and e["id"] == described["display"])
+    assert pinned["cell"] == k.cells()[1]["id"] and "live" not in pinned, pinned
+    assert pinned["data"]["text/plain"] == "describe one\n" + described["text"], pinned
+    again = k.ask(type="act", display=described["display"], action="pin")
+    assert not again["ok"] and "look at alone" in again["error"]["message"], again
+
+
+def test_what_one_looks_at_goes_with_the_client(t):
+    sock = os.path.join(t.dir(), "kernel.sock")
+    k = granted(Kernel(t, pod("talks", "while :; do echo tick; sleep 0.05; done") + WATCH, "--socket", sock, env=sandbox(t)))
+    row = Table(k).row("talks", "Running")
+    other = Connection.to(sock)
+    other.send(type="hello", version=1)
+    theirs = Table(k, other)
+    assert theirs.row("talks") == row
+    number = theirs.act("logs", row)["display"]
+    other.wait(lambda e: log_of(other, number) and log_of(other, number)[-1]["to"] > 20)
+    assert len(spools(k)) == 2
+    other.close()
+    eventually(lambda: not spools(k))
+    assert not k.of("display", id=number)
+
+
+def test_so_many_can_be_looked_at_at_once(t):
+    k = granted(Kernel(t, pod("one") + WATCH, env=sandbox(t)))
+    table = Table(k)
+    row = table.row("one", "Running")
+    numbers = [table.act("describe", row)["display"] for _ in range(17)]
+    pins = [k.ask(type="act", display=n, action="pin")["ok"] for n in numbers]
+    assert pins == [False] + [True] * 16, pins
+
+
 def test_a_log_is_stopped_and_opened_again(t):
     k = granted(Kernel(t, pod("talks", "while :; do echo tick; sleep 0.05; done") + WATCH, env=sandbox(t)))
     table = Table(k)
     row = table.row("talks", "Running")
     number = table.act("logs", row)["display"]
+    assert k.ask(type="act", display=number, action="pin")["ok"]
     assert k.ask(type="act", display=number, action="stop")["ok"]
     k.wait(lambda e: e["type"] == "update" and e["id"] == number and e.get("closed"))
     again = table.act("logs", row)["display"]
     assert again != number
+    assert k.ask(type="act", display=again, action="pin")["ok"]
     k.wait(lambda e: log_of(k.connection, again)[-1]["to"] > 0)
     assert k.ask(type="shutdown")["ok"]
     k.finish()
@@ -329,7 +412,7 @@ def test_two_clients(t):
     assert theirs.row("one", "Running") == row
     assert theirs.act("describe", row)["text"].split("Events:")[0] == table.act("describe", row)["text"].split("Events:")[0]
     mine, number = table.act("logs", row)["display"], theirs.act("logs", row)["display"]
-    assert mine == number
+    assert mine != number, "each looks on his own"
     other.wait(lambda e: log_of(other, number)[-1]["to"] > 0 if log_of(other, number) else False)
     # Whoever answers first has answered; the question of one who is gone is taken back.
     reply = table.start("delete", row)

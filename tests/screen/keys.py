@@ -235,6 +235,7 @@ def test_in_a_cells_output_on_the_full_screen(t):
         ("f", lacks("following"), PRESS, sees("following", "line 199")),
         ("w", sees("finish"), PRESS, lacks("finish"), PRESS, sees("finish")),
         ("L", sees("1 begin", "2 line 2")),
+        ("P", status("stands below its cell already")),
         ("Right", "w", lacks("finish"), PRESS, lacks("begin")),
         ("Left", "w Right", lacks("begin"), PRESS, sees("begin")),
         ("Tab", status(" table"), sees("NAME")),

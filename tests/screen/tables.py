@@ -132,6 +132,39 @@ def test_what_can_be_done_to_a_row(t):
         s.keys("q q")
 
 
+def below(s):
+    """What stands below the first cell of the notebook: its outputs' rows."""
+    return [row for row in s.screen() if "│" in row]
+
+
+def test_what_is_looked_at_leaves_nothing_unless_it_is_pinned(t):
+    with deployed(t) as s:
+        s.keys("j l")
+        s.wait("line 40 of beta")
+        s.wait("P pin below the cell")
+        s.keys("q d")
+        s.wait("describe beta")
+        s.keys("q q")
+        s.wait("COMMAND")
+        assert not [row for row in below(s) if "line" in row or "beta:" in row], text(s)
+        s.keys("O")
+        s.wait("3 rows")
+        assert "1 of" not in text(s), "there is nothing but the table: " + text(s)
+        s.keys("j l")
+        s.wait("line 40 of beta")
+        s.keys("P")
+        s.wait("it stays below the cell")
+        s.keys("P")
+        s.wait("stands below its cell already")
+        s.gone("P pin")
+        s.keys("q q")
+        s.wait("│ line 17 of beta")
+        s.keys("O")
+        s.wait("3 rows")
+        s.wait("1 of 3")
+        s.keys("q q")
+
+
 def test_rows_come_and_go_while_one_looks(t):
     with deployed(t) as s:
         s.keys("j")
@@ -291,7 +324,7 @@ def test_a_training_in_a_pod_shows_its_curves(t):
         s.keys("Esc")
         s.wait("NAME")
         s.keys("Tab")
-        s.wait("progress  2 of")
+        s.wait("progress  2 of 3")  # the log that was looked at is none of its outputs
         s.keys("q q")
 
 

@@ -35,8 +35,10 @@ void bench_free(bench *b)
 {
     if (!b)
         return;
+    b->client = NULL; // closed already
     while (b->top)
         view_pop(b->top);
+    peeks_free(b);
     slots_free(b);
     typeahead_free(b);
     fold_free(b->fold);

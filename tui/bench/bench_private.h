@@ -51,6 +51,7 @@ struct bench {
     char *run, *state, *spool_dir;
     cJSON *asks;    // the events of the open questions, oldest first; "later": true once put off
     cJSON *cluster; // the newest "cluster" event, or NULL
+    struct peek *peeks;
     struct history *history;
     char *rescue; // text of the cell that was edited here and deleted by another client
     char *rescue_marker;
@@ -129,6 +130,11 @@ void remote_ask(
 // What is said meanwhile; events.c says the end of it.
 #define SAYS_INTERRUPTING "interrupting"
 #define SAYS_RESTARTING   "restarting the kernel"
+
+// peeks.c
+void peeks_event(bench *b, const cJSON *event);
+void peeks_pinned(bench *b, int64_t display); // it is in the run now
+void peeks_free(bench *b);
 
 // questions.c
 void questions_add(bench *b, const cJSON *event);

@@ -162,6 +162,8 @@ static void on_event(bench *b, message_type type, const cJSON *m)
     b->events++;
     if (fold_event(past ? b->incoming : b->fold, m, &e) < 0)
         bench_complain(b, "%s", e.text);
+    if (type == MESSAGE_display)
+        peeks_pinned(b, json_int_or(m, "id", 0));
     if (type == MESSAGE_ask)
         questions_add(b, m);
     else if (type == MESSAGE_answered)
@@ -200,6 +202,8 @@ void bench_message(bench *b, message_type type, const cJSON *m)
         bench_complain(b, "the file has changed underneath; saving asks before it overwrites it");
     if (type != MESSAGE_welcome && json_get(m, "seq")) // a welcome's is that of the newest event
         on_event(b, type, m);
+    else if (type == MESSAGE_display || type == MESSAGE_update)
+        peeks_event(b, m);
     questions_offer(b, false);
     b->dirty = true;
 }

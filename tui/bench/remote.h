@@ -15,6 +15,10 @@ void remote_interrupt(bench *b);
 // (an error is said already) while the workbench lives, whatever view is on top by then.
 void remote_act(bench *b, int64_t display, const char *action, const char *row,
     void (*done)(bench *b, const cJSON *reply));
+// A peek, which only this client has: is not looked at any more; is to become an output below its
+// cell (false: it is said why not).
+void remote_drop(bench *b, int64_t display);
+bool remote_pin(bench *b, int64_t display);
 // Asks about the name before the cursor: its completions, or what it is, which come up when the
 // reply does. false: there is no name, or the cell is not Lua.
 bool lookup_ask(bench *b, struct slot *s, bool inspect);

@@ -136,6 +136,7 @@
     X(DELETE_OBJECT, "delete-object", "delete the object, after a question")                       \
     X(FOLLOW, "follow", "follow the end of the log, or stop")                                      \
     X(WRAP, "wrap", "wrap long lines, or cut them")                                                \
+    X(PIN, "pin", "keep what is looked at as an output below the cell")                            \
     X(ACCEPT, "accept", "take what is typed or selected")                                          \
     X(YES, "yes", "yes, this once")                                                                \
     X(ALWAYS, "always", "yes, and always in this place")                                           \

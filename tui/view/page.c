@@ -24,6 +24,7 @@ struct page_view {
     char *cell;      // whose output it is, or
     int64_t display; // a display's id, or
     char *words;     // a text as it is
+    int64_t peek;    // its display, which goes with it; 0: it is none
     unsigned version;
     struct pane pane;
     struct filter filter;
@@ -75,7 +76,7 @@ static unsigned version_now(const struct page_view *v)
 {
     const bench *b = v->head.bench;
     const struct slot *s = v->cell ? slot_by_id(v->head.bench, v->cell, NULL) : NULL;
-    const struct output *o = v->display ? fold_display(bench_fold(b), v->display) : NULL;
+    const struct output *o = v->display ? bench_display(b, v->display) : NULL;
     return s ? slot_version(s) : o ? 1 + o->updates : v->words ? 1 : 0;
 }
 
@@ -87,7 +88,7 @@ static void load(struct page_view *v)
         return;
     v->version = now;
     const struct run_cell *r = v->cell ? fold_cell_by_id(bench_fold(b), v->cell, NULL) : NULL;
-    const struct output *display = v->display ? fold_display(bench_fold(b), v->display) : NULL;
+    const struct output *display = v->display ? bench_display(b, v->display) : NULL;
     lines_begin(v->pane.lines);
     for (size_t i = 0; r && i < r->n_outputs; i++)
         add_output(v, &r->outputs[i]);
@@ -248,6 +249,14 @@ static bool move(struct page_view *v, enum action a)
     return true;
 }
 
+static void pin(struct page_view *v)
+{
+    if (!v->peek)
+        bench_say(v->head.bench, "this stands below its cell already");
+    else if (remote_pin(v->head.bench, v->peek))
+        v->peek = 0;
+}
+
 static bool act(view *view_, enum action a)
 {
     struct page_view *v = (struct page_view *)view_;
@@ -282,6 +291,9 @@ static bool act(view *view_, enum action a)
     case ACT_VIEW_NEXT:
     case ACT_VIEW_PREVIOUS:
         return !v->words && open_turn(view_, v->cell, v->display, a == ACT_VIEW_NEXT ? 1 : -1);
+    case ACT_PIN:
+        pin(v);
+        return true;
     case ACT_INTERRUPT:
         remote_interrupt(view_->bench);
         return true;
@@ -315,12 +327,16 @@ static int wait_ms(const view *v)
 
 static void hint(const view *v, buf *out)
 {
+    if (((const struct page_view *)v)->peek)
+        buf_str(out, "P pin below the cell  ");
     buf_str(out, "/ search  & filter  f follow  w wrap  q back");
 }
 
 static void done(view *view_)
 {
     struct page_view *v = (struct page_view *)view_;
+    if (v->peek)
+        remote_drop(view_->bench, v->peek);
     lines_free(v->pane.lines);
     filter_done(&v->filter);
     needle_done(&v->searched);
@@ -349,22 +365,40 @@ void page_push(bench *b, size_t at)
     v->follow = r && r->state == STATE_RUNNING;
 }
 
-void page_push_display(bench *b, int64_t display)
+static struct page_view *push_display(bench *b, int64_t display)
 {
-    const struct output *o = fold_display(bench_fold(b), display);
+    const struct output *o = bench_display(b, display);
     const cJSON *log = o ? json_get(o->data, LOG) : NULL;
     struct page_view *v = push(b, json_str_or(log, "title", "Output"));
     v->display = display;
     v->follow = o && o->live;
+    return v;
 }
 
-void page_push_text(bench *b, const char *title, const char *words)
+void page_push_display(bench *b, int64_t display)
+{
+    push_display(b, display);
+}
+
+static struct page_view *push_text(bench *b, const char *title, const char *words)
 {
     struct page_view *v = push(b, title);
     bool yaml = str_starts(words, "apiVersion:") || syntax_by_file(title) == SYNTAX_YAML;
     AUTO_BUF shown = {0};
     syntax_colour(yaml ? SYNTAX_YAML : SYNTAX_PLAIN, words, &shown);
     v->words = mem_strdup(buf_cstr(&shown));
+    return v;
+}
+
+void page_push_text(bench *b, const char *title, const char *words)
+{
+    push_text(b, title, words);
+}
+
+void page_push_peek(bench *b, int64_t display, const char *title, const char *words)
+{
+    struct page_view *v = words ? push_text(b, title, words) : push_display(b, display);
+    v->peek = display;
 }
 
 static const struct binding bindings[] = {
@@ -375,6 +409,7 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "f", ACT_FOLLOW},
     {MODE_VIEW, "w", ACT_WRAP},
     {MODE_VIEW, "L", ACT_LINE_NUMBERS},
+    {MODE_VIEW, "P", ACT_PIN},
     {MODE_VIEW, "Left", ACT_SHIFT_LEFT},
     {MODE_VIEW, "Right", ACT_SHIFT_RIGHT},
     {MODE_VIEW, "Tab", ACT_VIEW_NEXT},

@@ -230,13 +230,15 @@ static bool offers(const struct table_view *v, const char *name)
 // What a display has answered opens above the table, unless that has been left meanwhile.
 static void on_acted(bench *b, const cJSON *reply)
 {
-    if (bench_top(b)->ops != &table_view_ops)
+    int64_t peek = json_int_or(reply, "display", 0);
+    if (bench_top(b)->ops != &table_view_ops) {
+        if (peek)
+            remote_drop(b, peek);
         return;
+    }
     bench_hush(b);
-    if (json_str(reply, "text"))
-        page_push_text(b, json_str_or(reply, "title", ""), json_str(reply, "text"));
-    else if (json_get(reply, "display"))
-        page_push_display(b, json_int_or(reply, "display", 0));
+    if (peek)
+        page_push_peek(b, peek, json_str_or(reply, "title", ""), json_str(reply, "text"));
 }
 
 static void do_action(struct table_view *v, const char *name)

@@ -74,6 +74,8 @@ void bench_quit(bench *b); // leaves the program, whatever is unsaved
 
 // The run as its events have it; borrowed until the next one.
 const fold *bench_fold(const bench *b);
+// A display of the run, or a peek of ours; NULL: there is none.
+const struct output *bench_display(const bench *b, int64_t display);
 const char *bench_path(const bench *b);      // of the notebook's file, NULL: none is known
 const char *bench_spool_dir(const bench *b); // of long outputs, NULL: no kernel has said
 bool bench_has_kernel(const bench *b);

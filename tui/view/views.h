@@ -25,6 +25,8 @@ void inspect_push(bench *b, const char *words); // what a name is
 void page_push(bench *b, size_t at); // all that a cell has left
 void page_push_display(bench *b, int64_t display);
 void page_push_text(bench *b, const char *title, const char *words);
+// A peek: a text (words), or a log. It goes with its view, unless it is pinned.
+void page_push_peek(bench *b, int64_t display, const char *title, const char *words);
 // A live table on the full screen, with a cursor, a filter, an order and the actions it names.
 void table_push(bench *b, int64_t display);
 // Progress and curves on the full screen.

@@ -35,31 +35,15 @@ struct job {
     struct job *next; // of all that are under way
 };
 
-// A display that an action on a row has opened: for the same action it is the same one.
-struct opened {
-    const struct display_action *action;
-    int64_t from, display;
-    char *row, *cell;
-    struct opened *next;
-};
-
 struct actions {
     effects *effects;
     server *server;
     rows *rows;
     struct job *jobs;
-    struct opened *opened;
     void (*stopped)(void *arg);
     void *stopped_arg;
     hand *hand;
 };
-
-static void opened_free(struct opened *o)
-{
-    free(o->row);
-    free(o->cell);
-    free(o);
-}
 
 static void job_free(struct job *j)
 {
@@ -89,52 +73,23 @@ void actions_free(actions *a)
     hand_free(a->hand);
     while (a->jobs)
         job_free(a->jobs);
-    while (a->opened) {
-        struct opened *o = a->opened;
-        a->opened = o->next;
-        opened_free(o);
-    }
     rows_free(a->rows);
     free(a);
 }
 
-static void forget_opened(
-    actions *a, bool (*is_it)(const struct opened *o, const void *of), const void *of)
-{
-    for (struct opened **at = &a->opened; *at;) {
-        struct opened *o = *at;
-        if (!is_it(o, of)) {
-            at = &o->next;
-            continue;
-        }
-        *at = o->next;
-        opened_free(o);
-    }
-}
-
-static bool is_display(const struct opened *o, const void *of)
-{
-    return o->display == *(const int64_t *)of;
-}
-
-static bool is_in_cell(const struct opened *o, const void *of)
-{
-    return str_eq(o->cell, of);
-}
-
-void actions_log_closed(actions *a, int64_t number, bool whole)
-{
-    if (!whole)
-        forget_opened(a, is_display, &number);
-}
-
 void actions_event(actions *a, const cJSON *event)
 {
-    message_type type = message_type_of(event);
     rows_event(a->rows, event);
-    if (type == MESSAGE_cleared ||
-        (type == MESSAGE_state && str_eq(json_str(event, "state"), "running")))
-        forget_opened(a, is_in_cell, json_str(event, "cell"));
+}
+
+// A text that has been read is a peek, too, so that it can be pinned as it is.
+static int64_t peek_of(const struct job *j)
+{
+    cJSON *data = cJSON_CreateObject();
+    AUTO_FREE char *text = str_fmt("%s\n%s", j->title, j->result->valuestring);
+    json_set_str(data, "text/plain", text);
+    return displays_add_peek(
+        j->actions->effects->spec.displays, j->turn.client, j->turn.cell, data);
 }
 
 static cJSON *reply_of(const struct job *j)
@@ -143,6 +98,7 @@ static cJSON *reply_of(const struct job *j)
     if (cJSON_IsString(j->result)) {
         json_set_str(reply, "title", j->title);
         json_set_str(reply, "text", j->result->valuestring);
+        json_set_int(reply, "display", peek_of(j));
     } else if (json_get(j->result, "display")) {
         json_set_int(reply, "display", json_int_or(j->result, "display", 0));
     }
@@ -168,20 +124,9 @@ static void finish(struct job *j)
     job_free(j);
 }
 
-static void remember_opened(struct job *j)
+static bool is_there(void *arg, int64_t client)
 {
-    actions *a = j->actions;
-    int64_t number = json_int_or(j->result, "display", 0);
-    if (!number || !displays_is_live(a->effects->spec.displays, number))
-        return;
-    struct opened *o = mem_alloc(sizeof *o);
-    *o = (struct opened){.action = j->action,
-        .from = j->display,
-        .display = number,
-        .row = mem_strdup(j->row),
-        .cell = mem_strdup(j->turn.cell),
-        .next = a->opened};
-    a->opened = o;
+    return server_peer(((actions *)arg)->server, client) != NULL;
 }
 
 static void check_stopped(actions *a)
@@ -195,9 +140,8 @@ static void on_called(void *arg)
 {
     struct job *j = arg;
     actions *a = j->actions;
-    if (!j->error.code)
-        remember_opened(j);
     finish(j);
+    displays_drop_peeks(a->effects->spec.displays, is_there, a); // of who went meanwhile
     check_stopped(a);
 }
 
@@ -313,21 +257,13 @@ static struct job *job_new(actions *a, const struct display_action *action, int6
     return a->jobs = j;
 }
 
-// The display that this action has opened before; 0: none.
-static int64_t find_opened(
-    const actions *a, const struct display_action *action, int64_t number, const char *row)
-{
-    for (const struct opened *o = a->opened; o; o = o->next)
-        if (o->action == action && o->from == number && str_eq(o->row, row))
-            return o->display;
-    return 0;
-}
-
-static struct job *find_job(
-    const actions *a, const struct display_action *action, int64_t number, const char *row)
+// One that looks is for who asked; what changes something is done once for all who ask.
+static struct job *find_job(const actions *a, int64_t client, const struct display_action *action,
+    int64_t number, const char *row)
 {
     struct job *j = a->jobs;
-    while (j && !(j->action == action && j->display == number && str_eq(j->row, row)))
+    while (j && !(j->action == action && j->display == number && str_eq(j->row, row) &&
+                    (j->binding->effect != EFFECT_PURE || j->turn.client == client)))
         j = j->next;
     return j;
 }
@@ -341,31 +277,32 @@ static int act_on_row(
     cJSON *args = rows_subject(a->rows, number, action->name, row, &in_cell, e);
     if (!args)
         return -1;
-    int64_t opened = find_opened(a, action, number, row);
-    struct job *j = find_job(a, action, number, row);
-    if (opened) {
-        cJSON *reply = cJSON_CreateObject();
-        json_set_int(reply, "display", opened);
-        server_reply(p, message, reply);
-    } else if (j) {
+    struct job *j = find_job(a, server_number(p), action, number, row);
+    if (j) {
+        cJSON_Delete(args);
         join(a, j, p, message);
-    } else {
-        j = job_new(a, action, number, row, in_cell, STEAL(args));
-        join(a, j, p, message);
-        if (begin(j, e) < 0) {
-            job_free(j);
-            return -1;
-        }
+        return 1;
     }
-    cJSON_Delete(args);
-    return 1;
+    j = job_new(a, action, number, row, in_cell, args);
+    j->turn.client = server_number(p);
+    join(a, j, p, message);
+    if (begin(j, e) == 0)
+        return 1;
+    job_free(j);
+    return -1;
 }
 
 int actions_act(actions *a, peer *p, const cJSON *message, err *e)
 {
+    displays *all = a->effects->spec.displays;
     const char *name = json_str(message, "action");
+    int64_t number = json_int_or(message, "display", 0), client = server_number(p);
     if (str_eq(name, "stop"))
-        return displays_stop(a->effects->spec.displays, json_int_or(message, "display", 0), e);
+        return displays_stop(all, client, number, e);
+    if (str_eq(name, "pin")) {
+        displays_pin(all, client, number);
+        return 0;
+    }
     const struct display_action *action = find_action(a, name);
     if (!action)
         return err_set(e, ERR_USAGE, "there is no action \"%s\"", name);
@@ -393,6 +330,7 @@ static void take_back(actions *a, bool all)
 void actions_client_gone(actions *a)
 {
     take_back(a, false);
+    displays_drop_peeks(a->effects->spec.displays, is_there, a);
 }
 
 void actions_stop(actions *a, void (*fn)(void *arg), void *arg)

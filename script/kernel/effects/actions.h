@@ -4,6 +4,8 @@
 //
 //   act ──> rows: what does the row stand for? ──> gate, question ──> thread: binding ──> reply
 //
+// What one opens to look at is a peek of who asked (displays.h).
+//
 // They belong to the session, on the loop's thread; the thread starts with the first action.
 #pragma once
 #include "script/kernel/effects/effects.h"
@@ -21,5 +23,3 @@ void actions_event(actions *a, const cJSON *event);
 int actions_act(actions *a, peer *p, const cJSON *message, err *e);
 // A client has gone: what only it asked for is not asked any more.
 void actions_client_gone(actions *a);
-// A log that an action opened is closed; `whole`: there is no more to come, ever.
-void actions_log_closed(actions *a, int64_t number, bool whole);

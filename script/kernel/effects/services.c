@@ -161,7 +161,7 @@ display *call_display(call *c, cJSON *data, bool live)
 
 display *call_log(call *c, const char *title, err *e)
 {
-    return displays_add_log(c->effects->spec.displays, c->turn->cell, title, e);
+    return displays_add_log(c->effects->spec.displays, c->turn->client, c->turn->cell, title, e);
 }
 
 int call_reach_cluster(call *c, err *e)

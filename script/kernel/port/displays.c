@@ -15,6 +15,8 @@
 // So often a display is sent, and so many rows of it a second after the first ROWSET_TABLE: what
 // changes faster is sent as it is when its turn comes. A row is 0.4 KB in the journal.
 enum { UPDATE_MS = 100, ROWS_A_SECOND = 1000 };
+// So many peeks a client has at most: with one more the oldest goes.
+enum { PEEKS = 16 };
 
 struct displays {
     loop *loop;
@@ -41,7 +43,10 @@ struct display {
     int64_t rows_left;  // that may be sent now
     int64_t counted;    // mono ns: when rows_left was
     log_display *log;   // what it is, or NULL
-    bool grown, whole;  // the log: since it was sent; nothing is missing in it
+    bool grown;         // the log: since it was sent
+    int64_t client;     // of a peek; 0: it is none
+    bool ended;         // the peek: no more comes, `data` or the log is what there is to look at
+    bool unwanted;      // the peek: it goes as soon as it can be ended
     int64_t sent;       // mono ns
     bool scheduled;
     loop_timer *timer;
@@ -149,8 +154,30 @@ static cJSON *take_rows(display *d, bool all)
 
 static void schedule(display *d);
 
+// Nothing is told of a peek that is not looked at.
+static void tell(display *d, cJSON *event)
+{
+    displays *all = d->all;
+    if (!d->client) {
+        port_emit(all->port, event);
+        return;
+    }
+    port_private(all->port, event);
+    if (d->unwanted)
+        cJSON_Delete(event);
+    else
+        all->ops->tell(all->arg, d->client, event);
+}
+
 static void send_pending(display *d, bool closed)
 {
+    if (d->ended)
+        return;
+    if (d->client && !closed && !d->all->ops->keeps_up(d->all->arg, d->client)) {
+        d->sent = clock_mono();
+        schedule(d);
+        return;
+    }
     if (d->grown || (closed && d->log)) {
         cJSON_Delete(d->data);
         d->data = log_display_bundle(d->log);
@@ -170,7 +197,7 @@ static void send_pending(display *d, bool closed)
     if (closed)
         json_set_bool(event, "closed", true);
     d->sent = clock_mono();
-    port_emit(d->all->port, event);
+    tell(d, event);
     if (d->rows && d->rows->child)
         schedule(d);
 }
@@ -191,6 +218,8 @@ static void schedule(display *d)
     loop_timer_start(d->timer, passed >= UPDATE_MS ? 0 : (uint64_t)(UPDATE_MS - passed), 0);
 }
 
+static void make_room(displays *all, int64_t client);
+
 static void enter(display *d, struct task *t)
 {
     d->timer = loop_timer_new(d->all->loop, on_timer, d);
@@ -198,6 +227,10 @@ static void enter(display *d, struct task *t)
     d->rows_left = ROWSET_TABLE;
     d->next = d->all->first;
     d->all->first = d;
+    if (t->data)
+        tell(d, STEAL(t->data));
+    if (d->client)
+        make_room(d->all, d->client);
 }
 
 static void replace(display *d, struct task *t)
@@ -250,27 +283,35 @@ static void change_table(display *d, struct task *t)
     schedule(d);
 }
 
+static void drop(display *d)
+{
+    display **at = &d->all->first;
+    while (*at != d)
+        at = &(*at)->next;
+    *at = d->next;
+    if (d->client)
+        log_display_discard(d->log);
+    else
+        log_display_free(d->log);
+    loop_timer_free(d->timer);
+    cJSON_Delete(d->data);
+    drop_changes(d);
+    hashmap_free(d->told);
+    free(d->cell);
+    free(d);
+}
+
 static void finish(display *d, struct task *t)
 {
-    for (display **at = &d->all->first; *at; at = &(*at)->next) {
-        if (*at != d)
-            continue;
-        *at = d->next;
-        break;
-    }
     if (t->data)
         replace(d, t);
     if (d->log)
         log_display_end(d->log);
     send_pending(d, true);
-    if (d->log)
-        d->all->ops->log_closed(d->all->arg, d->id, d->whole);
-    log_display_free(d->log);
-    loop_timer_free(d->timer);
-    drop_changes(d);
-    hashmap_free(d->told);
-    free(d->cell);
-    free(d);
+    d->on_end = NULL;
+    d->ended = true;
+    if (!d->client || d->unwanted)
+        drop(d);
 }
 
 // Stops feeding it, and closes it.
@@ -278,11 +319,11 @@ static void end(display *d)
 {
     displays *all = d->all;
     int64_t id = d->id;
-    d->whole = false;
     void (*on_end)(void *arg) = STEAL(d->on_end);
     if (on_end)
         on_end(d->on_end_arg);
-    if (find(all, id))
+    d = find(all, id);
+    if (d && !d->ended)
         display_close(d, NULL);
 }
 
@@ -290,7 +331,7 @@ static void set_on_end(display *d, struct task *t)
 {
     d->on_end = t->on_end;
     d->on_end_arg = t->on_end_arg;
-    if (d->all->over) // all that were there have been ended
+    if (d->all->over || d->unwanted) // all that were there have been ended
         end(d);
 }
 
@@ -303,6 +344,11 @@ displays *displays_new(loop *l, port *p, const struct displays_ops *ops, void *a
 
 void displays_free(displays *all)
 {
+    for (display *d = all ? all->first : NULL, *next; d; d = next) {
+        next = d->next;
+        if (d->ended)
+            drop(d);
+    }
     free(all);
 }
 
@@ -316,8 +362,7 @@ static int64_t next_id(displays *all)
     return atomic_fetch_add(&all->last, 1) + 1;
 }
 
-static void emit_display(
-    displays *all, int64_t id, const char *in_cell, cJSON *data, const char *flag)
+static cJSON *display_event(int64_t id, const char *in_cell, cJSON *data, const char *flag)
 {
     cJSON *event = message_new(MESSAGE_display);
     json_set_str(event, "cell", in_cell);
@@ -325,32 +370,39 @@ static void emit_display(
     json_set(event, "data", data);
     if (flag)
         json_set_bool(event, flag, true);
-    port_emit(all->port, event);
+    return event;
 }
 
-static display *make(
-    displays *all, int64_t id, const char *in_cell, bool held, cJSON *data, log_display *log)
+static void emit_display(
+    displays *all, int64_t id, const char *in_cell, cJSON *data, const char *flag)
 {
-    hashmap *told = hashmap_new();
-    tell_bundle(told, data);
-    emit_display(all, id, in_cell, data, "live");
-    display *d = mem_alloc(sizeof *d);
-    *d = (display){.all = all,
-        .id = id,
-        .cell = mem_strdup(in_cell),
-        .held = held,
-        .log = log,
-        .told = told,
-        .whole = true};
-    post((struct task){.all = all, .display = d, .fn = enter});
+    port_emit(all->port, display_event(id, in_cell, data, flag));
+}
+
+// From now on it is the loop's thread's, which tells a peek; other displays have their place among
+// the events of this thread.
+static display *start(const display *like, cJSON *data)
+{
+    display *d = mem_dup(like, sizeof *like);
+    cJSON *event = display_event(d->id, d->cell, data, "live");
+    d->told = hashmap_new();
+    tell_bundle(d->told, data);
+    if (!d->client)
+        port_emit(d->all->port, STEAL(event));
+    post((struct task){.all = d->all, .display = d, .fn = enter, .data = event});
     return d;
+}
+
+static display *make(displays *all, int64_t id, const char *in_cell, bool held, cJSON *data)
+{
+    return start(&(display){.all = all, .id = id, .cell = mem_strdup(in_cell), .held = held}, data);
 }
 
 int64_t displays_add(displays *all, const char *in_cell, cJSON *data, bool live)
 {
     int64_t id = next_id(all);
     if (live)
-        make(all, id, in_cell, false, data, NULL);
+        make(all, id, in_cell, false, data);
     else
         emit_display(all, id, in_cell, data, NULL);
     return live ? id : 0;
@@ -360,7 +412,7 @@ display *displays_add_held(displays *all, const char *in_cell, cJSON *data, bool
 {
     int64_t id = next_id(all);
     if (live)
-        return make(all, id, in_cell, true, data, NULL);
+        return make(all, id, in_cell, true, data);
     emit_display(all, id, in_cell, data, NULL);
     return NULL;
 }
@@ -370,13 +422,20 @@ display *display_beside(const display *d, cJSON *data)
     return displays_add_held(d->all, d->cell, data, true);
 }
 
-display *displays_add_log(displays *all, const char *in_cell, const char *title, err *e)
+display *displays_add_log(
+    displays *all, int64_t client, const char *in_cell, const char *title, err *e)
 {
     int64_t id = next_id(all);
     log_display *log = log_display_new(port_journal(all->port), id, title, port_mask(all->port), e);
     if (!log)
         return NULL;
-    return make(all, id, in_cell, true, log_display_bundle(log), log);
+    return start(&(display){.all = all,
+                     .id = id,
+                     .client = client,
+                     .cell = mem_strdup(in_cell),
+                     .held = true,
+                     .log = log},
+        log_display_bundle(log));
 }
 
 void displays_add_result(displays *all, const char *in_cell, cJSON *data)
@@ -422,7 +481,6 @@ void display_text(display *d, const char *bytes, size_t n)
 
 void display_note(display *d, const char *note)
 {
-    d->whole = false;
     if (d->log)
         log_display_note(d->log, note);
 }
@@ -443,22 +501,17 @@ void display_on_end(display *d, void (*fn)(void *arg), void *arg)
         .all = d->all, .display = d, .fn = set_on_end, .on_end = fn, .on_end_arg = arg});
 }
 
-bool displays_is_live(const displays *all, int64_t id)
-{
-    return find(all, id) != NULL;
-}
-
 size_t displays_live(const displays *all)
 {
     size_t n = 0;
     for (const display *d = all->first; d; d = d->next)
-        n++;
+        n += !d->client;
     return n;
 }
 
 static bool is_endable(const display *d)
 {
-    return d->on_end || !d->held;
+    return !d->ended && (d->on_end || !d->held);
 }
 
 static display *first_endable(const displays *all)
@@ -474,27 +527,106 @@ void displays_end(displays *all)
     all->over = true;
     for (display *d; (d = first_endable(all));)
         end(d);
-    for (display *d = all->first; d; d = d->next)
-        send_pending(d, true);
+    for (display *d = all->first, *next; d; d = next) {
+        next = d->next;
+        if (d->ended)
+            drop(d);
+        else
+            send_pending(d, true);
+    }
 }
 
 void displays_end_of(displays *all, const char *in_cell)
 {
     for (display *d = all->first, *next; d; d = next) {
         next = d->next;
-        if (is_endable(d) && str_eq(d->cell, in_cell))
+        if (is_endable(d) && !d->client && str_eq(d->cell, in_cell))
             end(d);
     }
 }
 
-int displays_stop(displays *all, int64_t id, err *e)
+// One that cannot be ended yet is when it can be: set_on_end.
+static void unwant(display *d)
+{
+    d->unwanted = true;
+    if (d->ended)
+        drop(d);
+    else if (is_endable(d))
+        end(d);
+}
+
+int displays_stop(displays *all, int64_t client, int64_t id, err *e)
 {
     display *d = find(all, id);
-    if (!d)
+    if (!d || (d->client && d->client != client))
         return err_set(e, ERR_NOT_FOUND, "display %lld is not live any more", (long long)id);
+    if (d->client) {
+        unwant(d);
+        return 0;
+    }
     if (!is_endable(d))
         return err_set(
             e, ERR_USAGE, "display %lld ends with its cell; interrupt that", (long long)id);
     end(d);
     return 0;
+}
+
+// The oldest goes when there are too many: the list has the newest first.
+static void make_room(displays *all, int64_t client)
+{
+    size_t n = 0;
+    display *oldest = NULL;
+    for (display *d = all->first; d; d = d->next)
+        if (d->client == client && !d->unwanted)
+            oldest = d, n++;
+    if (n > PEEKS)
+        unwant(oldest);
+}
+
+int64_t displays_add_peek(displays *all, int64_t client, const char *in_cell, cJSON *data)
+{
+    display *d = mem_alloc(sizeof *d);
+    *d = (display){.all = all,
+        .id = next_id(all),
+        .client = client,
+        .cell = mem_strdup(in_cell),
+        .held = true,
+        .ended = true,
+        .data = data,
+        .told = hashmap_new()};
+    enter(d, &(struct task){0});
+    return d->id;
+}
+
+static display *find_peek(const displays *all, int64_t client, int64_t id)
+{
+    display *d = find(all, id);
+    return d && d->client && d->client == client && !d->unwanted ? d : NULL;
+}
+
+const char *displays_peek_cell(const displays *all, int64_t client, int64_t id)
+{
+    const display *d = find_peek(all, client, id);
+    return d ? d->cell : NULL;
+}
+
+void displays_pin(displays *all, int64_t client, int64_t id)
+{
+    display *d = find_peek(all, client, id);
+    if (!d)
+        return;
+    cJSON *data = d->log ? log_display_bundle(d->log) : STEAL(d->data);
+    d->client = 0;
+    emit_display(all, id, d->cell, data, d->ended ? NULL : "live");
+    if (d->ended)
+        drop(d);
+}
+
+void displays_drop_peeks(displays *all, bool (*is_there)(void *arg, int64_t client), void *arg)
+{
+    for (display *d = all->first, *next; d; d = next) {
+        next = d->next;
+        if (d->client && !is_there(arg, d->client))
+            unwant(d);
+    }
 }

@@ -15,8 +15,8 @@ struct log_display {
     const journal *journal;
     spool *spool;
     mask_stream mask;
-    uint64_t spooled, lines;
-    buf last; // at least the last LAST_BYTES of it
+    uint64_t from, spooled, lines; // a run that was killed may have left bytes before `from`
+    buf last;                      // at least the last LAST_BYTES of it
     bool failed, ended;
 };
 
@@ -27,10 +27,19 @@ log_display *log_display_new(const journal *j, int64_t number, const char *title
     if (!s)
         return NULL;
     log_display *l = mem_alloc(sizeof *l);
-    *l = (log_display){
-        .title = mem_strdup(title), .journal = j, .spool = s, .spooled = spool_size(s)};
+    *l = (log_display){.title = mem_strdup(title), .journal = j, .spool = s};
+    l->from = l->spooled = spool_size(s);
     mask_stream_init(&l->mask, m);
     return l;
+}
+
+static void log_display_done(log_display *l)
+{
+    mask_stream_done(&l->mask);
+    buf_done(&l->last);
+    free(l->title);
+    free(l->note);
+    free(l);
 }
 
 void log_display_free(log_display *l)
@@ -38,11 +47,15 @@ void log_display_free(log_display *l)
     if (!l)
         return;
     spool_end(l->spool, journal_syncer(l->journal));
-    mask_stream_done(&l->mask);
-    buf_done(&l->last);
-    free(l->title);
-    free(l->note);
-    free(l);
+    log_display_done(l);
+}
+
+void log_display_discard(log_display *l)
+{
+    if (!l)
+        return;
+    spool_discard(l->spool);
+    log_display_done(l);
 }
 
 static void keep_last(log_display *l, const buf *more)
@@ -98,7 +111,8 @@ static const char *last_lines(const log_display *l)
     size_t lines = 0;
     while (at > start && (at[-1] != '\n' || lines++ < LAST_LINES))
         at--;
-    if (at == start && l->spooled > l->last.len) { // the first one is the end of a longer line
+    if (at == start &&
+        l->spooled - l->from > l->last.len) { // the first one is the end of a longer line
         const char *newline = memchr(at, '\n', l->last.len);
         at = newline ? newline + 1 : at;
     }
@@ -120,7 +134,7 @@ cJSON *log_display_bundle(const log_display *l)
     cJSON *log = json_object_at(data, "application/vnd.firesteel.log+json");
     json_set_str(log, "title", l->title);
     json_set_str(log, "spool", spool_name(l->spool));
-    json_set_int(log, "from", 0);
+    json_set_int(log, "from", (int64_t)l->from);
     json_set_int(log, "to", (int64_t)l->spooled);
     json_set_str(log, "note", l->note);
     return data;

@@ -15,6 +15,8 @@ typedef struct log_display log_display;
 // Of the number's display, spooled beside the journal. From any thread; nobody has it yet.
 log_display *log_display_new(const journal *j, int64_t number, const char *title, mask *m, err *e);
 void log_display_free(log_display *l);
+// The same for one that nothing has referred to: its spool goes, too.
+void log_display_discard(log_display *l);
 // What cannot be kept any more is left out, and the note says why.
 void log_display_add(log_display *l, const char *bytes, size_t n);
 void log_display_note(log_display *l, const char *note);

@@ -142,6 +142,12 @@ void port_emit(port *p, cJSON *event)
     outbox_event(p->outbox, event);
 }
 
+void port_private(port *p, cJSON *event)
+{
+    outbox_flush(p->outbox);
+    mask_json(p->mask, event);
+}
+
 void port_text(port *p, const char *cell, const char *name, const char *bytes, size_t n)
 {
     outbox_text(p->outbox, cell, name, bytes, n);

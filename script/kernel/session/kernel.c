@@ -360,10 +360,21 @@ static void on_broken(void *arg)
 static const struct port_ops port_ops = {
     .event = on_event, .journaled = on_journaled, .broken = on_broken};
 
-static void on_log_closed(void *arg, int64_t id, bool whole)
+static void on_tell(void *arg, int64_t client, cJSON *event)
 {
     kernel *k = arg;
-    actions_log_closed(k->actions, id, whole);
+    peer *p = server_peer(k->server, client);
+    if (p)
+        server_send(p, event);
+    else
+        cJSON_Delete(event);
+}
+
+static bool on_keeps_up(void *arg, int64_t client)
+{
+    kernel *k = arg;
+    const peer *p = server_peer(k->server, client);
+    return !p || server_keeps_up(p);
 }
 
 static void on_away(void *arg, const err *reason, int64_t heard_wall)
@@ -372,7 +383,8 @@ static void on_away(void *arg, const err *reason, int64_t heard_wall)
     place_heard(k->effects->place, reason, heard_wall);
 }
 
-static const struct displays_ops displays_ops = {.log_closed = on_log_closed, .away = on_away};
+static const struct displays_ops displays_ops = {
+    .tell = on_tell, .keeps_up = on_keeps_up, .away = on_away};
 
 static void on_asks_changed(void *arg)
 {

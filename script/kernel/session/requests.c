@@ -221,10 +221,26 @@ static int shut_down(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
     return 0;
 }
 
+// What is pinned needs a cell to stand below.
+static int check_pin(const kernel *k, const peer *p, const cJSON *m, err *e)
+{
+    size_t i;
+    int64_t number = json_int_or(m, "display", 0);
+    const char *in_cell = displays_peek_cell(k->displays, server_number(p), number);
+    if (!in_cell)
+        return err_set(
+            e, ERR_NOT_FOUND, "display %lld is nothing that you look at alone", (long long)number);
+    if (!notebook_find(document_notebook(k->document), in_cell, &i))
+        return err_set(e, ERR_NOT_FOUND, "the cell that it would stand below is gone");
+    return 0;
+}
+
 static int act(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 {
     if (k->stopping)
         return err_set(e, ERR_UNAVAILABLE, "the run is over");
+    if (str_eq(json_str(m, "action"), "pin") && check_pin(k, p, m, e) < 0)
+        return -1;
     return actions_act(k->actions, p, m, e);
 }
 
