@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/text/utf8.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -293,15 +294,31 @@ cJSON *yaml_parse(const char *text, size_t n, err *e)
     return got < 0 ? NULL : STEAL(documents);
 }
 
-// Would the text, written plain, be read back as the same string?
+// Characters that YAML takes for line breaks or for none at all, where JSON has them raw.
+static bool is_special(uint32_t point)
+{
+    return (point < 0x20 && point != '\n') || (point >= 0x7f && point < 0xa0) || point == 0x2028 ||
+           point == 0x2029 || point == 0xfeff || point == 0xfffe || point == 0xffff;
+}
+
+static bool has_special(const char *s)
+{
+    size_t n = strlen(s), len;
+    for (; n; s += len, n -= len)
+        if (is_special(utf8_decode(s, n, &len)))
+            return true;
+    return false;
+}
+
+// Would the text, written plain, be read as this same string?
 static bool is_plain_safe(const char *s)
 {
     size_t n = strlen(s);
-    if (!n || strchr("-?:,[]{}#&*!|>'\"%@` =", *s) || isspace((unsigned char)s[n - 1]))
+    if (!n || has_special(s) || strchr("-?:,[]{}#&*!|>'\"%@` =", *s) ||
+        isspace((unsigned char)s[n - 1]))
         return false;
     for (const char *p = s; *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f || (*p == ':' && (p[1] == ' ' || !p[1])) ||
-            (*p == ' ' && p[1] == '#'))
+        if (*p == '\n' || (*p == ':' && (p[1] == ' ' || !p[1])) || (*p == ' ' && p[1] == '#'))
             return false;
     AUTO_JSON *read_back = plain_scalar(s);
     bool looks_like_date = n >= 8 && isdigit((unsigned char)s[0]) && s[4] == '-';
@@ -326,15 +343,30 @@ static void print_block(buf *out, const char *s, int indent)
     }
 }
 
+// JSON's double-quoted strings are YAML's, once nothing special is raw in them.
+static void print_quoted(buf *out, const cJSON *j)
+{
+    AUTO_BUF text = {0};
+    json_print(&text, j);
+    for (size_t at = 0, len; at < text.len; at += len) {
+        uint32_t point = utf8_decode(text.data + at, text.len - at, &len);
+        if (is_special(point))
+            buf_fmt(out, "\\u%04x", (unsigned)point);
+        else
+            buf_add(out, text.data + at, len);
+    }
+}
+
+// As a block, if it has lines and an indentation that tells them from what is around.
 static void print_scalar(buf *out, const cJSON *j, int indent)
 {
     const char *s = cJSON_GetStringValue(j);
-    if (s && strchr(s, '\n') && utf8_valid(s, strlen(s)) && !strpbrk(s, "\r\t\x1b") && s[1])
+    if (s && strchr(s, '\n') && *s != '\n' && indent > 0 && !has_special(s))
         print_block(out, s, indent);
     else if (s && is_plain_safe(s))
         buf_str(out, s);
     else
-        json_print(out, j); // YAML accepts JSON's double-quoted strings
+        print_quoted(out, j);
 }
 
 static void print_node(buf *out, const cJSON *j, int indent, bool in_sequence);
@@ -359,7 +391,7 @@ static void print_object(buf *out, const cJSON *j, int indent, bool in_sequence)
     for (i = 0; i < n; i++) {
         AUTO_JSON *key = cJSON_CreateString(items[i]->string);
         buf_fmt(out, "%*s", in_sequence && !i ? 0 : indent, "");
-        print_scalar(out, key, indent);
+        print_scalar(out, key, 0);
         buf_char(out, ':');
         bool is_nested = (cJSON_IsObject(items[i]) || cJSON_IsArray(items[i])) && items[i]->child;
         buf_char(out, is_nested ? '\n' : ' ');

@@ -63,6 +63,27 @@ TEST(an_expansion_bomb_is_refused)
     CHECK_HAS(e.text, "too large");
 }
 
+static void check_round(const char *json)
+{
+    err e = {0};
+    AUTO_JSON *j = json_parse(json, strlen(json), &e);
+    CHECK_OK(j, e);
+    AUTO_BUF text = {0};
+    yaml_print(&text, j);
+    AUTO_JSON *again = yaml_parse(buf_cstr(&text), text.len, &e);
+    if (!again || !json_equal(again->child, j))
+        tap_fail(__FILE__, __LINE__, "%s printed as: %s", json, buf_cstr(&text));
+}
+
+TEST(any_text_reads_back)
+{
+    check_round("{\"two\\nlines\": 1}");
+    check_round("{\"a\": {\"b\": \"\\n  first line is empty\"}}");
+    check_round("{\"a\": \"del \x7f\", \"b\": \"next line \xc2\x85, separator \xe2\x80\xa8x\"}");
+    check_round("{\"a\": \"\xef\xbb\xbf mark\", \"b\": \"\\u0001\\nx\"}");
+    check_round("\"two\\nlines at the top\"");
+}
+
 TEST(prints_as_kubectl_and_reads_back)
 {
     const char *json =
