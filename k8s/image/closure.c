@@ -75,7 +75,7 @@ static const char *interpreter_of(const struct object *o)
     const ElfW(Phdr) *p = segments(o);
     for (int i = 0; i < header(o)->e_phnum; i++) {
         const char *s = p[i].p_type == PT_INTERP ? at(o, p[i].p_offset, p[i].p_filesz) : NULL;
-        if (s && p[i].p_filesz && s[p[i].p_filesz - 1] == '\0')
+        if (s && p[i].p_filesz && *s == '/' && s[p[i].p_filesz - 1] == '\0')
             return s;
     }
     return NULL;
@@ -247,8 +247,8 @@ static char *search_defaults(const char *name)
 
 static char *find_library(const struct object *needing, const char *inherited, const char *name)
 {
-    if (strchr(name, '/'))
-        return try_path(mem_strdup(name));
+    if (strchr(name, '/')) // one that depends on the working folder is nobody's
+        return *name == '/' ? try_path(mem_strdup(name)) : NULL;
     const char *runpath = string_at(needing, dynamic_value(needing, DT_RUNPATH));
     const char *rpath = runpath ? runpath : string_at(needing, dynamic_value(needing, DT_RPATH));
     char *found = rpath ? search_run_path(rpath, needing->path, name) : NULL;
