@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/printable.h"
 #include "base/str.h"
 #include "tui/part/look.h"
 
@@ -36,9 +37,16 @@ void tablevalue_entry(const cJSON *columns, const cJSON *row, int i, buf *out)
         buf_str(out, value->valuestring);
     else if (value && !cJSON_IsNull(value))
         json_print(out, value);
-    for (size_t k = 0; k < out->len; k++)
+    bool plain = true; // as almost all are
+    for (size_t k = 0; k < out->len; k++) {
         if ((unsigned char)out->data[k] < ' ')
             out->data[k] = ' ';
+        plain = plain && (unsigned char)out->data[k] < 0x7f;
+    }
+    if (plain)
+        return;
+    AUTO_FREE char *text = buf_take(out);
+    printable(out, text, strlen(text));
 }
 
 bool tablevalue_keeps(const cJSON *table, const char *column)
