@@ -41,8 +41,9 @@ class Target:
         argv = [self.program, f"-max_total_time={seconds}", f"-artifact_prefix={artefacts}", "-print_final_stats=1",
                 "-timeout=20", "-rss_limit_mb=3000", "-reload=0", self.learned, self.corpus]
         log = os.path.join(found, self.name + ".log")
-        with open(log, "wb") as out, tempfile.TemporaryDirectory(prefix="firesteel-fuzz-") as own:
-            # what the parsers keep is in a folder of this run, in memory where there is one
+        memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        with open(log, "wb") as out, tempfile.TemporaryDirectory(prefix="firesteel-fuzz-", dir=memory) as own:
+            # what the parsers keep is in a folder of this run
             self.code = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, cwd=own,
                                        env=dict(os.environ, TMPDIR=own, HOME=own)).returncode
         self.read(log)

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Manifests, names, challenges and docker's configuration, all from one input: each parser takes
-// it.
+// Manifests and names, both from one input: each parser takes it.
 #include "k8s/image/oci.h"
 #include "base/mem.h"
-#include "k8s/image/auth.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,13 +21,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
             abort();
         oci_ref_done(&ref);
     }
-    auth_challenge challenge;
-    auth_challenge_parse(text, &challenge);
-    auth_challenge_done(&challenge);
-
-    AUTO_JSON *config = json_parse((const char *)bytes, n, &e);
-    auth_credentials found;
-    if (config && auth_find(config, "example.org", &found, &e) == 0)
-        auth_credentials_done(&found);
     return 0;
 }

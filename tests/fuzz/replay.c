@@ -5,6 +5,8 @@
 #include "tests/fuzz/random.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,11 +24,29 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 #endif
 enum { FILE_MAX = 1 << 20 };
 
+// What is being fed, for whoever wants to feed it again.
+static struct {
+    const uint8_t *bytes;
+    size_t n;
+} input;
+
+static void keep_input(int signum)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/tmp/firesteel-replay-%d", (int)getpid());
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0 && write(fd, input.bytes, input.n) == (ssize_t)input.n)
+        fprintf(stderr, "the input is in %s\n", path);
+    raise(signum);
+}
+
 // The input lies in memory that ends where it ends, so that reading on is noticed.
 static void feed(const uint8_t *bytes, size_t n)
 {
     uint8_t *copy = malloc(n ? n : 1);
     memcpy(copy, bytes, n);
+    input.bytes = copy;
+    input.n = n;
     LLVMFuzzerTestOneInput(copy, n);
     free(copy);
 }
@@ -84,6 +104,8 @@ static int replay_file(const char *folder, const char *name)
 int main(int argc, char **argv)
 {
     int done = 0;
+    sigaction(
+        SIGABRT, &(struct sigaction){.sa_handler = keep_input, .sa_flags = SA_RESETHAND}, NULL);
     for (int i = 1; i < argc; i++) {
         struct dirent **names;
         int n = scandir(argv[i], &names, NULL, alphasort);

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// A table as a display sends it, and changes of its rows, on two lines: what is drawn is found,
+// has no control characters, and order and filter lose no row.
+#include "base/mem.h"
+#include "base/str.h"
+#include "tests/fuzz/fuzz.h"
+#include "tui/part/tabledata.h"
+#include "tui/part/tablevalue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void check_cells(const tabledata *t, const struct table_row *row)
+{
+    for (int i = 0; i < tabledata_columns(t); i++)
+        for (const char *c = row->cells[i]; c && *c; c++)
+            if ((unsigned char)*c < 0x20 || *c == 0x7f)
+                abort();
+}
+
+static void check_rows(const tabledata *t)
+{
+    struct table_column columns[TABLE_COLUMNS];
+    tabledata_measure(t, columns);
+    if (tabledata_count(t) > tabledata_total(t) || tabledata_age(t) >= tabledata_columns(t))
+        abort();
+    for (size_t i = 0; i < tabledata_count(t); i++) {
+        const struct table_row *row = tabledata_at(t, i);
+        if (*row->uid && tabledata_find(t, row->uid) == SIZE_MAX)
+            abort();
+        check_cells(t, row);
+    }
+}
+
+static void order_and_filter(tabledata *t)
+{
+    static const char *const patterns[] = {"a", "!a", ""};
+    for (int column = -1; column < tabledata_columns(t); column++) {
+        tabledata_sort(t, column, column % 2);
+        check_rows(t);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(patterns); i++) {
+        tabledata_filter(t, patterns[i]);
+        check_rows(t);
+    }
+    if (tabledata_count(t) != tabledata_total(t))
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    const char *text = (const char *)data, *line = n ? memchr(text, '\n', n) : NULL;
+    size_t first = line ? (size_t)(line - text) : n;
+    AUTO_JSON *table = json_parse(text, first, NULL);
+    AUTO_JSON *rows = line ? json_parse(line + 1, n - first - 1, NULL) : NULL;
+    AUTO_BUF age = {0};
+    if (!table)
+        return 0;
+    tabledata *t = tabledata_new();
+    tabledata_load(t, table);
+    order_and_filter(t);
+    if (rows) {
+        tabledata_change(t, rows);
+        order_and_filter(t);
+        tablevalue_age(rows, 0, &age);
+    }
+    tabledata_load(t, table);
+    check_rows(t);
+    tabledata_free(t);
+    return 0;
+}

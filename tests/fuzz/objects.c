@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// Objects as an API server may send them, in any shape, and what is shown of them: description,
+// tables, states, order. What is shown is UTF-8, and no value of a Secret.
+#include "base/mem.h"
+#include "base/str.h"
+#include "k8s/client/describe.h"
+#include "k8s/client/events.h"
+#include "k8s/client/state.h"
+#include "k8s/client/table.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NOW_S = 1800000000 };
+static const int64_t now = NOW_S * INT64_C(1000000000);
+
+static void check(const buf *shown)
+{
+    if (!utf8_valid(buf_cstr(shown), shown->len) || strlen(buf_cstr(shown)) != shown->len)
+        abort();
+}
+
+static void show_table(cJSON *table)
+{
+    AUTO_BUF shown = {0};
+    if (!table)
+        return;
+    table_count_ages(table, now);
+    table_print(&shown, table);
+    check(&shown);
+    cJSON_Delete(table);
+}
+
+static void describe_as(const cJSON *object, const cJSON *events)
+{
+    AUTO_BUF shown = {0};
+    describe(&shown, object, events, now);
+    check(&shown);
+}
+
+static void describe_secret(const cJSON *object)
+{
+    AUTO_JSON *secret = cJSON_Duplicate(object, true);
+    AUTO_BUF shown = {0};
+    json_set_str(secret, "kind", "Secret");
+    json_set_str(secret, "apiVersion", "v1");
+    json_set_str(json_object_at(secret, "data"), "fuzz", "c2VjcmV0LWNhbmFyeQ==");
+    json_set_str(json_object_at(secret, "stringData"), "fuzz", "secret-canary");
+    describe(&shown, secret, NULL, now);
+    if (strstr(buf_cstr(&shown), "c2VjcmV0LWNhbmFyeQ") || strstr(buf_cstr(&shown), "secret-canary"))
+        abort();
+}
+
+static void ask_state(const cJSON *object)
+{
+    struct state s = state_of(object);
+    struct pod_row row;
+    AUTO_BUF age = {0};
+    if (strlen(s.text) >= sizeof s.text || (*s.text && !state_reached(object, s.text)))
+        abort();
+    state_reached(object, "Ready");
+    pod_row(object, now, &row);
+    object_age(&age, object, now);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    AUTO_JSON *object = json_parse((const char *)data, n, NULL);
+    if (!object)
+        return 0;
+    describe_as(object, NULL);
+    describe_as(object, object);
+    if (cJSON_IsObject(object))
+        describe_secret(object);
+    ask_state(object);
+    show_table(table_from_server(object, true, true));
+    show_table(table_from_server(object, false, false));
+    show_table(table_from_list(object, true, now));
+    cJSON *pods = table_of_pods();
+    cJSON_AddItemToArray(json_array_at(pods, "rows"), table_pod_row(object, now));
+    show_table(pods);
+    show_table(table_of_events(object, now));
+    cJSON_Delete(events_sorted(cJSON_Duplicate(object, true)));
+    return 0;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// A cell's marker on the first line, below it a parameters cell, and the same as a value that is
+// given: markers print as they read, and what is given is what the cell made of it says.
+#include "script/notebook/params.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// A notebook that is printed has the same markers when it is read.
+static void check_marker(const char *marker)
+{
+    notebook *nb = notebook_new();
+    AUTO_BUF text = {0};
+    err e;
+    const cell *c = notebook_insert(nb, 0, marker, "x = 1");
+    notebook_print(nb, &text);
+    notebook *again = notebook_parse(buf_cstr(&text), text.len, &e);
+    if (again && (notebook_count(again) != 1 || notebook_cell(again, 0)->kind != c->kind))
+        abort();
+    notebook_free(again);
+    notebook_free(nb);
+}
+
+static void give(notebook *nb, const char *value)
+{
+    struct params p;
+    err e;
+    if (params_find(nb, &p, &e) != 0) {
+        params_done(&p);
+        return;
+    }
+    for (size_t i = 0; i < p.n; i++) {
+        AUTO_FREE char *assignment = str_fmt("%s=%s", p.list[i].name, value);
+        params_give(&p, assignment, &e);
+    }
+    cJSON_Delete(params_values(&p));
+    cJSON_Delete(params_given(&p));
+    size_t before = notebook_count(nb);
+    if (params_inject(&p, nb, &e) == 0 && notebook_count(nb) > before + 1)
+        abort();
+    params_done(&p);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    const char *text = (const char *)data, *line = n ? memchr(text, '\n', n) : NULL;
+    if (!line || !utf8_valid(text, n) || memchr(text, '\0', n) || memchr(text, '\r', n))
+        return 0; // a notebook has none
+    AUTO_FREE char *first = mem_strndup(text, (size_t)(line - text));
+    AUTO_FREE char *rest = mem_strndup(line + 1, n - (size_t)(line + 1 - text));
+    check_marker(first);
+    notebook *nb = notebook_new();
+    notebook_insert(nb, 0, "parameters tags=[\"parameters\"]", rest);
+    give(nb, first);
+    give(nb, first);
+    notebook_free(nb);
+    return 0;
+}
