@@ -46,7 +46,7 @@ static void set_parameter(auth_challenge *c, const char *name, size_t n, char *v
     free(value);
 }
 
-// One challenge; the place where the next one begins.
+// Parses one challenge; returns the place where the next one begins.
 static const char *parse_one(const char *p, auth_challenge *c)
 {
     size_t n = strspn(p, TOKEN);
@@ -87,7 +87,7 @@ void auth_challenge_done(auth_challenge *c)
     *c = (auth_challenge){0};
 }
 
-// Keys are hosts, or for Docker Hub and old files URLs: "https://index.docker.io/v1/".
+// A key is a host; for Docker Hub and in old files it is a URL: "https://index.docker.io/v1/".
 static bool same_host(const char *key, const char *host)
 {
     const char *scheme = strstr(key, "://"), *p = scheme ? scheme + 3 : key;

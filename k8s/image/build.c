@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The worker brings its own ld.so and libraries, and is told to use them: so the same
-// layer runs alone and on any base, whatever C library that has.
+// The worker brings its own ld.so and libraries, and is linked to use them. So the same layer runs
+// alone and on any base, whatever C library the base has.
 //
 //   /opt/firesteel/firesteel-worker, spark.py
 //   /opt/firesteel/lib/ld-linux-x86-64.so.2, libc.so.6, firesteel-mpi.so, libmpich.so.12 …
@@ -31,7 +31,7 @@ static int add_libraries(layer *l, const struct closure *closure, err *e)
     return 0;
 }
 
-// A program that looks for ld.so and its libraries in the image's own folder.
+// Adds a program that looks for ld.so and its libraries in the image's own folder.
 static int add_program(layer *l, const char *to, const char *source, struct closure *needs, err *e)
 {
     AUTO_BUF program = {0};
@@ -150,7 +150,7 @@ static int add_entry(layer *l, const struct image_build *b, const char *entry, e
 static int files_layer(const image_store *s, const struct image_build *b, layer_result *r, err *e)
 {
     layer *l = layer_new();
-    layer_dir(l, "work", 01777); // whoever the cluster makes us
+    layer_dir(l, "work", 01777); // writable for any user that the cluster runs us as
     int status = 0;
     for (size_t i = 0; b->add && b->add[i] && status == 0; i++)
         if (add_entry(l, b, b->add[i], e))
@@ -220,7 +220,7 @@ static int begin_from(const image_store *s, const char *from, struct draft *d, e
     d->manifest = new_manifest();
     for (size_t i = 0; i < m.layer_n; i++) {
         oci_descriptor below = m.layers[i];
-        if (below.type == OCI_TYPE_DOCKER_LAYER) // the same bytes by OCI's name
+        if (below.type == OCI_TYPE_DOCKER_LAYER) // the same bytes under OCI's media type
             below.type = OCI_TYPE_OCI_LAYER_GZIP;
         cJSON_AddItemToArray(json_array_at(d->manifest, "layers"), oci_descriptor_json(&below));
     }

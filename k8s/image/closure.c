@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// ld.so(8)'s search, done by reading: for each needed name the run path of who needs it, the cache
-// that ldconfig wrote, the default folders. Offsets from a file are checked before they are used.
+// The search of ld.so(8), done by reading files: each needed name is looked up in the run path of
+// the file that needs it, in the cache that ldconfig wrote, and in the default folders. Offsets
+// from a file are checked before they are used.
 #include "k8s/image/closure.h"
 
 #include "base/buf.h"
@@ -17,14 +18,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// A file in memory, with its dynamic section looked up.
+// A file in memory, with its dynamic section located.
 struct object {
     const char *path;
     const unsigned char *bytes;
     size_t size;
     const ElfW(Dyn) * dynamic;
     size_t dynamic_n;
-    const char *strings; // NULL: it is linked statically
+    const char *strings; // NULL: the file is linked statically
     size_t strings_n;
 };
 
@@ -162,7 +163,7 @@ static bool is_library(const char *path)
     return true;
 }
 
-// Takes path when there is a library of this machine.
+// Returns path if it is a library for this machine, else frees it.
 static char *try_path(char *path)
 {
     if (is_library(path))
@@ -171,7 +172,7 @@ static char *try_path(char *path)
     return NULL;
 }
 
-// A DT_RUNPATH or DT_RPATH: folders with $ORIGIN for that of the file itself.
+// Searches a DT_RUNPATH or DT_RPATH: folders, where $ORIGIN stands for the file's own folder.
 static char *search_run_path(const char *run_path, const char *file, const char *name)
 {
     AUTO_FREE char *origin = path_dirname(file);
@@ -187,7 +188,7 @@ static char *search_run_path(const char *run_path, const char *file, const char 
     return found;
 }
 
-// /etc/ld.so.cache as glibc 2.2 and later write it (elf/cache.c, struct cache_file_new).
+// /etc/ld.so.cache in the format of glibc 2.2 and later (elf/cache.c, struct cache_file_new).
 struct cache_header {
     char magic[20]; // "glibc-ld.so.cache1.1"
     uint32_t count, strings_n;
@@ -195,7 +196,7 @@ struct cache_header {
 };
 struct cache_entry {
     int32_t flags;
-    uint32_t key, value; // offsets of strings from the header
+    uint32_t key, value; // offsets of strings, counted from the header
     uint32_t os_version;
     uint64_t hwcap;
 };
@@ -214,7 +215,7 @@ static char *search_cache(const char *name)
     AUTO_BUF cache = {0};
     if (path_read("/etc/ld.so.cache", &cache, 64u << 20, NULL))
         return NULL;
-    // Before glibc 2.32 an older table stood in front of this one.
+    // Before glibc 2.32 an older table preceded this one.
     const char *found = cache.len ? memmem(cache.data, cache.len, magic, sizeof magic - 1) : NULL;
     struct cache_header h;
     size_t start = found ? (size_t)(found - cache.data) : 0;
@@ -227,7 +228,7 @@ static char *search_cache(const char *name)
         memcpy(&entry, found + sizeof h + i * sizeof entry, sizeof entry);
         const char *key = cache_string(&cache, start, entry.key);
         const char *value = cache_string(&cache, start, entry.value);
-        // Entries with a hwcap are variants for newer machines; an image must run on all.
+        // Entries with a hwcap are variants for newer machines; an image must run on all machines.
         char *path =
             entry.hwcap == 0 && value && str_eq(key, name) ? try_path(mem_strdup(value)) : NULL;
         if (path)
@@ -309,7 +310,7 @@ static int add_needs(struct closure *c, const char *path, const char *inherited,
     struct object o;
     if (object_open(&o, path, e))
         return -1;
-    // An RPATH without a RUNPATH holds for all that is loaded below.
+    // An RPATH without a RUNPATH also applies to the libraries that this file's libraries need.
     const char *own = dynamic_value(&o, DT_RUNPATH) == UINT64_MAX
                           ? string_at(&o, dynamic_value(&o, DT_RPATH))
                           : NULL;

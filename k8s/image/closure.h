@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 // Which files a program needs to run: its interpreter and shared libraries, found as ld.so finds
-// them, by reading ELF headers. Nothing is executed. Lists belong to the caller.
+// them, by reading ELF headers. Nothing is executed. The caller owns the lists.
 #pragma once
 #include "base/err.h"
 
 #include <stddef.h>
 
 struct closure_library {
-    char *soname; // the name it is looked up by: "libm.so.6"
+    char *soname; // the name in DT_NEEDED: "libm.so.6"
     char *path;   // where it was found
 };
 struct closure {
     char *interpreter;                 // "/lib64/ld-linux-x86-64.so.2"; NULL if no file names one
-    struct closure_library *libraries; // sorted by soname, each once, the interpreter's among them
+    struct closure_library *libraries; // sorted by soname, each once, including the interpreter's
     size_t n;
 };
-// Adds what `path` (a program or a shared library) needs, recursively, to *closure.
-// Errors: ERR_NOT_FOUND naming the library, who needs it, and where it was looked for; ERR_INVALID
-// for what is not an ELF file of this machine's class.
+// Adds everything that `path` (a program or a shared library) needs, recursively, to *closure.
+// Errors: ERR_NOT_FOUND names the library, the file that needs it, and the places searched;
+// ERR_INVALID: not an ELF file of this machine's class.
 int closure_add(struct closure *closure, const char *path, err *e);
 void closure_done(struct closure *closure);

@@ -43,7 +43,7 @@ static const char *entry_name(const cJSON *entry)
     return json_str(json_get(entry, "annotations"), REF_NAME);
 }
 
-// "name" and "name:latest" are the same.
+// "name" means "name:latest".
 static bool same_tag(const char *name, const char *ref)
 {
     if (!name)
@@ -60,7 +60,7 @@ static cJSON *find_tag(const cJSON *index, const char *ref)
     return NULL;
 }
 
-// The spelling that is stored: with a host where one was given, and with a tag. NULL on an error.
+// The tag as it is stored: with a host if one was given, and always with a tag. NULL on an error.
 static char *tag_name(const char *text, err *e)
 {
     oci_ref ref;
@@ -83,7 +83,7 @@ static int tag_missing(const cJSON *index, const char *ref, err *e)
         known.len ? "it has " : "it is empty", buf_cstr(&known));
 }
 
-// A manifest by its digest; its type is in itself, or it is OCI's older form without.
+// Finds a manifest by its digest. Its type is in the manifest; one without is OCI's older form.
 static int resolve_digest(const image_store *s, const oci_digest *digest, oci_descriptor *d, err *e)
 {
     AUTO_JSON *json = image_store_read_json(s, digest, e);
@@ -136,7 +136,7 @@ int image_store_find(const image_store *s, const char *ref, oci_descriptor *d, e
     return err_set(e, ERR_NOT_FOUND, "image %s has no variant for linux/" OCI_ARCHITECTURE, ref);
 }
 
-// A tag must not promise what the store cannot give.
+// Checks that the store has everything that the tag's manifest names.
 static int check_whole(const image_store *s, const oci_descriptor *d, err *e)
 {
     AUTO_BUF bytes = {0};
@@ -216,7 +216,7 @@ int image_store_tags(const image_store *s, struct image_tag **tags, size_t *n, e
     {
         struct image_tag *t = &(*tags)[*n];
         if (!entry_name(entry) || oci_descriptor_parse(entry, &t->manifest, NULL))
-            continue; // another tool's: not an image, or one without a name
+            continue; // made by another tool: not an image, or one without a name
         t->ref = tag_name(entry_name(entry), NULL);
         if (t->ref)
             ++*n;
@@ -232,7 +232,7 @@ void image_tags_free(struct image_tag *tags, size_t n)
     free(tags);
 }
 
-// The collector: marks what descriptors reach, and sweeps the rest
+// The collector: marks everything that descriptors reach, and sweeps the rest
 
 struct marks {
     oci_digest *list;
@@ -256,8 +256,8 @@ static void mark(struct marks *m, const oci_digest *d)
     m->list[m->n++] = *d;
 }
 
-// Every object with a digest is a descriptor, whatever its media type: so nothing that a newer kind
-// of manifest refers to is lost. A damaged manifest stops the collector.
+// Every object with a digest counts as a descriptor, whatever its media type. So nothing is lost
+// that a newer kind of manifest refers to. A damaged manifest stops the collector.
 static int mark_json(const image_store *s, struct marks *m, const cJSON *json, int depth, err *e)
 {
     oci_digest d;
@@ -281,7 +281,7 @@ static int mark_json(const image_store *s, struct marks *m, const cJSON *json, i
     return 0;
 }
 
-// Removes old files of a folder that `keep` (NULL: none) does not hold.
+// Removes those old files of a folder that are not in `keep` (NULL: keeps none).
 static int sweep(const char *dir, const char *prefix, const struct marks *keep, int64_t before,
     struct image_gc *removed, err *e)
 {

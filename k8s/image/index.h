@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: MIT
 // The index of an image store: its tags, and the collector that starts from them. Changes are made
-// under the store's lock; what other tools wrote there (platforms, annotations) stays as it is.
+// under the store's lock; the notes of other tools in it (platforms, annotations) stay as they are.
 #pragma once
 #include "k8s/image/store.h"
 
 // Finds the manifest of "NAME:TAG" ("NAME" is "NAME:latest"), "NAME@sha256:…" or "sha256:…".
-// Errors: ERR_NOT_FOUND, with the tags there are when they are few.
+// Errors: ERR_NOT_FOUND, which lists the existing tags when they are few.
 int image_store_resolve(const image_store *s, const char *ref, oci_descriptor *d, err *e);
-// The same, and of an index of several platforms the image for this machine's.
+// The same; from an index of several platforms it takes the image for this machine.
 int image_store_find(const image_store *s, const char *ref, oci_descriptor *d, err *e);
-// Sets a tag, replacing an older one. The blobs must be there.
+// Sets a tag, replacing an older one. The blobs must be in the store.
 int image_store_tag(const image_store *s, const char *ref, const oci_descriptor *d, err *e);
-// Removes a tag; only if it names that digest, when one is given. ERR_NOT_FOUND.
+// Removes a tag; when a digest is given, only if the tag names it. Errors: ERR_NOT_FOUND.
 int image_store_untag(const image_store *s, const char *ref, const oci_digest *only, err *e);
 
 struct image_tag {
     char *ref; // "firesteel/mnist:latest"
     oci_descriptor manifest;
 };
-// All tags sorted by name, new: image_tags_free.
+// All tags, sorted by name; new: free them with image_tags_free.
 int image_store_tags(const image_store *s, struct image_tag **tags, size_t *n, err *e);
 void image_tags_free(struct image_tag *tags, size_t n);
 
-// Removes what no tag leads to and nobody has touched since `before` (seconds since 1970): another
-// process may have written blobs that it is about to tag, so callers leave it an hour or so.
+// Removes every blob that no tag leads to and that nobody has used since `before` (seconds since
+// 1970). Another process may have written blobs that it is about to tag, so callers leave about an
+// hour.
 struct image_gc {
     size_t blobs;
     int64_t bytes;

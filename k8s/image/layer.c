@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Everything that could differ from run to run is fixed here: order, owners, times, modes, the gzip
-// header. What remains is the version of zlib, which is therefore part of a layer's key.
+// header. Only the version of zlib remains, so it is part of a layer's key.
 #include "k8s/image/layer.h"
 
 #include "base/digest.h"
@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-// Level 4 takes 2.5 times less time than 6 for the worker's layer, and 4 % more room.
+// For the worker's layer level 4 takes 2.5 times less time than level 6, and 4 % more space.
 enum { GZIP_LEVEL = 4, CHUNK = 128 << 10 };
 
 enum entry_kind { ENTRY_DIR, ENTRY_LINK, ENTRY_BYTES, ENTRY_FILE };
@@ -29,8 +29,8 @@ struct entry {
     mode_t mode;
     char *source;         // ENTRY_LINK: the target; ENTRY_FILE: the file
     buf bytes;            // ENTRY_BYTES
-    size_t order;         // of adding: of two with the same path the later stays
-    char sum[SHA256_HEX]; // of the content, once it was hashed
+    size_t order;         // order of adding: of two entries with one path the later stays
+    char sum[SHA256_HEX]; // of the content, after hashing
 };
 struct layer {
     struct entry *entries;
@@ -145,7 +145,7 @@ static int add_any(layer *l, const char *path, const char *source, const struct 
 int layer_tree(layer *l, const char *path, const char *source, err *e)
 {
     struct stat st;
-    if (stat(source, &st)) // the name that was asked for may itself be a link
+    if (stat(source, &st)) // the given name may itself be a link
         return err_errno(e, errno, "cannot read %s", source);
     return add_any(l, path, source, &st, e);
 }
@@ -162,11 +162,11 @@ static int compare_path(const void *path, const void *x)
     return strcmp(path, ((const struct entry *)x)->path);
 }
 
-// Adds the folders above the entries, sorts, and drops all but the last of each path.
+// Adds the folders above the entries, sorts, and drops all but the last entry of each path.
 static void settle(layer *l)
 {
     qsort(l->entries, l->n, sizeof *l->entries, compare_entries);
-    size_t sorted = l->n; // the list grows behind it, and new folders have folders above, too
+    size_t sorted = l->n; // the list grows while we walk it: new folders have folders above, too
     for (size_t i = 0; i < l->n; i++) {
         AUTO_FREE char *above = path_dirname(l->entries[i].path);
         if (!str_eq(above, ".") &&
@@ -184,7 +184,7 @@ static void settle(layer *l)
     l->n = kept;
 }
 
-// The key: what the layer is made of
+// The key: a hash of everything that goes into the layer
 
 static int hash_content(struct entry *x, err *e)
 {
@@ -247,7 +247,7 @@ struct stream {
     sha256 diff;
     z_stream zip;
     image_blob *blob;
-    err *e; // set when a write failed
+    err *e; // set after a failed write
     unsigned char out[CHUNK];
 };
 
@@ -276,7 +276,7 @@ static int write_data(struct archive *a, const void *bytes, size_t n, err *e)
 {
     if (archive_write_data(a, bytes, n) == (la_ssize_t)n)
         return 0;
-    // The store's own words are there already when its write failed.
+    // If a write to the store failed, e already has the store's own text.
     return e && e->code ? -1 : err_set(e, ERR_IO, "tar: %s", archive_error_string(a));
 }
 
@@ -350,7 +350,7 @@ static int write_entry(struct archive *a, const struct entry *x, int64_t mtime, 
 static int write_tar(const layer *l, struct stream *s, int64_t mtime, err *e)
 {
     struct archive *a = archive_write_new();
-    archive_write_set_format_pax_restricted(a); // plain ustar wherever that can hold it
+    archive_write_set_format_pax_restricted(a); // writes plain ustar where that is enough
     archive_write_set_bytes_in_last_block(a, 1);
     int status = archive_write_open(a, s, NULL, on_tar, NULL) == ARCHIVE_OK
                      ? 0
@@ -373,7 +373,7 @@ static int write_blob(
     if (!s->blob)
         return -1;
     sha256_init(&s->diff);
-    deflateInit2(&s->zip, GZIP_LEVEL, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY); // + 16: gzip
+    deflateInit2(&s->zip, GZIP_LEVEL, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY); // 15 + 16: gzip
     int status = write_tar(l, s, mtime, s->e) || deflate_some(s, NULL, 0, Z_FINISH) ? -1 : 0;
     deflateEnd(&s->zip);
     if (status) {

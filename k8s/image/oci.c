@@ -145,7 +145,7 @@ static size_t alnum_run(const char *p)
     return strspn(p, "abcdefghijklmnopqrstuvwxyz0123456789");
 }
 
-// distribution-spec: [a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*, and such parts joined by "/".
+// distribution-spec: [a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*, and several of them joined by "/".
 bool oci_name_valid(const char *name)
 {
     const char *p = name;

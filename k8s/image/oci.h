@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Words of OCI images: digests, descriptors, references, manifests. Plain values that own nothing,
-// except where said; whatever comes from outside is checked before it becomes one of them.
+// The terms of OCI images: digests, descriptors, references, manifests. They are plain values that
+// own nothing, except where noted. Input from outside is checked before it becomes one of them.
 // Sources: image-spec descriptor.md, manifest.md, config.md; distribution-spec spec.md.
 #pragma once
 #include "base/err.h"
@@ -9,20 +9,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// "sha256:" and 64 lower-case hexadecimal digits; the one algorithm that is used.
+// "sha256:" and 64 lower-case hexadecimal digits; no other algorithm is used.
 enum { OCI_DIGEST_SIZE = 72 };
 typedef struct oci_digest {
     char text[OCI_DIGEST_SIZE];
 } oci_digest;
 
-// n bytes of text that must be a digest. Errors: ERR_INVALID naming it.
+// Parses n bytes of text that must be a digest. Errors: ERR_INVALID quotes the text.
 int oci_digest_parse(const char *text, oci_digest *d, err *e);
 oci_digest oci_digest_of(const void *bytes, size_t n);
 bool oci_digest_equal(const oci_digest *a, const oci_digest *b);
-// The 64 digits.
+// The 64 digits of the digest.
 const char *oci_digest_hex(const oci_digest *d);
 
-// Media types that are read; the first of each kind is what we write.
+// The media types that we read; we write the first one of each kind.
 //  X(name, text, kind)
 #define OCI_TYPES(X)                                                                               \
     X(OCI_MANIFEST, "application/vnd.oci.image.manifest.v1+json", MANIFEST)                        \
@@ -48,7 +48,7 @@ enum oci_kind {
     OCI_KIND_CONFIG,
     OCI_KIND_LAYER
 };
-enum oci_type oci_type_parse(const char *media_type); // NULL is unknown
+enum oci_type oci_type_parse(const char *media_type); // NULL gives "unknown"
 const char *oci_type_text(enum oci_type t);
 enum oci_kind oci_type_kind(enum oci_type t);
 
@@ -65,7 +65,7 @@ enum oci_kind oci_type_kind(enum oci_type t);
 #define OCI_ARCHITECTURE "s390x"
 #endif
 
-// What a manifest says of a blob.
+// What a manifest says about a blob.
 typedef struct oci_descriptor {
     enum oci_type type;
     oci_digest digest;
@@ -75,14 +75,15 @@ typedef struct oci_descriptor {
 int oci_descriptor_parse(const cJSON *json, oci_descriptor *d, err *e);
 cJSON *oci_descriptor_json(const oci_descriptor *d);
 
-// A manifest of one image: its config and its layers, the base's first.
+// The manifest of one image: its config and its layers, those of the base first.
 typedef struct oci_manifest {
     oci_descriptor config;
     oci_descriptor *layers;
     size_t layer_n;
 } oci_manifest;
 void oci_manifest_done(oci_manifest *m);
-// Errors: ERR_INVALID saying what is wrong; an index is one ("… is an index of several images").
+// Errors: ERR_INVALID tells what is wrong; an index is an error, too
+// ("… is an index of several images").
 int oci_manifest_parse(const void *bytes, size_t n, oci_manifest *m, err *e);
 
 // A name of an image as people write it: [HOST[:PORT]/]NAME[:TAG][@DIGEST]. The first part is a
@@ -90,11 +91,11 @@ int oci_manifest_parse(const void *bytes, size_t n, oci_manifest *m, err *e);
 typedef struct oci_ref {
     char *host;   // NULL: none was written
     char *name;   // "firesteel/mnist"
-    char *tag;    // NULL: none was written; "latest" is for the caller to think of
+    char *tag;    // NULL: none was written; the caller decides on "latest"
     char *digest; // NULL: none was written
 } oci_ref;
 void oci_ref_done(oci_ref *r);
 int oci_ref_parse(const char *text, oci_ref *r, err *e);
-// Do they fit the grammar of distribution-spec (pulling manifests)?
+// Do they match the grammar of distribution-spec (pulling manifests)?
 bool oci_name_valid(const char *name);
 bool oci_tag_valid(const char *tag);

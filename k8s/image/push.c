@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// For each blob: HEAD (there already?), POST (a place, or a mount from another name), PUT; then the
-// manifest, so that the tag never names what is not there. A credential goes to the registry's own
-// host and its token server only, never to where a Location may lead.
+// For each blob: HEAD (is it there already?), POST (asks for a place, or for a mount from another
+// name), PUT. The manifest comes last, so that a tag never names missing blobs. Credentials go only
+// to the registry's own host and its token server, never to the host that a Location names.
 #include "k8s/image/push.h"
 
 #include "base/clock.h"
@@ -31,7 +31,7 @@ struct step {
     const void *body;
     int64_t body_n;
     int fd;
-    int64_t offset; // in fd, of what comes next
+    int64_t offset; // where the next bytes are in fd
 };
 
 static void session_done(struct session *s)
@@ -63,7 +63,7 @@ static char *absolute_url(const struct session *s, const char *url)
         *url == '/' ? "" : "/", url);
 }
 
-// Is it the registry itself, over a transport as safe as asked for?
+// Is this URL on the registry itself, over a transport as safe as the configured one?
 static bool is_home(const struct session *s, const char *url)
 {
     AUTO_FREE char *host = url_host(url);
@@ -146,8 +146,8 @@ static int fetch_token(struct session *s, const auth_challenge *c, err *e)
             "the registry %s asks for a token without a safe address", s->remote->host);
     AUTO_BUF url = {0};
     token_url(s, c, &url);
-    // The token server may have another name than the registry; the user's password is meant for it
-    // (that is how docker login stores it), a bearer token of the registry is not.
+    // The token server's name may differ from the registry's. The user's password is meant for it
+    // (docker login stores it so); a bearer token of the registry is not.
     buf_clear(&s->authorization);
     if (s->remote->user)
         use_basic(s);
@@ -178,7 +178,7 @@ static int fetch_token(struct session *s, const auth_challenge *c, err *e)
     return status;
 }
 
-// After a 401: 0 when it is worth trying again.
+// Reacts to a 401: 0 when another try is worth it.
 static int answer_challenge(struct session *s, const struct http_response *r, err *e)
 {
     AUTO_FREE char *header = http_header(r, "WWW-Authenticate");
@@ -210,7 +210,7 @@ static int refused(const struct session *s, const char *what, const struct http_
         message ? message : "");
 }
 
-// A request, with credentials once the registry asks for them.
+// Sends a request, with credentials once the registry asks for them.
 static int exchange(struct session *s, struct step *step, struct http_response *r, err *e)
 {
     if (send_once(s, step, r, e))
@@ -233,19 +233,20 @@ static char *blob_path(const struct session *s, const oci_digest *d)
     return str_fmt("/v2/%s/blobs/%s", s->name, d->text);
 }
 
-// 1 it is there, 0 it is not.
+// 1: the registry has the blob; 0: it does not.
 static int has_blob(struct session *s, const oci_digest *d, err *e)
 {
     AUTO_FREE char *path = blob_path(s, d);
     CLEANUP(http_response_done) struct http_response r = {0};
     if (exchange(s, &(struct step){.method = "HEAD", .url = path, .fd = -1}, &r, e))
         return -1;
-    if (r.status == 200 || r.status == 307 || r.status == 302) // some lead on to a store of blobs
+    if (r.status == 200 || r.status == 307 || r.status == 302) // some redirect to a blob store
         return 1;
     return r.status == 404 ? 0 : refused(s, "a look at a layer", &r, e);
 }
 
-// The place for an upload, new; NULL with *mounted when none is needed any more, or with an error.
+// Returns the place for an upload, new. NULL with *mounted when no upload is needed; NULL with an
+// error.
 static char *begin_upload(struct session *s, const oci_digest *d, bool *mounted, err *e)
 {
     AUTO_BUF url = {0};
@@ -308,7 +309,7 @@ static int push_blob(struct session *s, const oci_descriptor *d, struct image_pu
     return 0;
 }
 
-// A registry that is busy or went away for a moment is tried again, each blob from its start.
+// Retries while a registry is busy or away for a moment; each blob starts from its beginning.
 static int push_patiently(
     struct session *s, const oci_descriptor *d, struct image_pushed *out, err *e)
 {
@@ -360,7 +361,7 @@ static void session_begin(struct session *s)
         use_bearer(s, s->remote->token);
 }
 
-// Is there a registry, and does it know us? One that is away is not worth patience yet.
+// Is there a registry, and does it accept us? Here an absent one is an error at once.
 static int greet(struct session *s, err *e)
 {
     CLEANUP(http_response_done) struct http_response r = {0};

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Both strings go where nothing was: into the padding between the end of a segment and its page's.
+// Both strings are put into unused space: the padding between the end of a segment and the end of
+// its page.
 //
 //   file   … .rodata|······0······|.data …          ·: interpreter, library path
 //                   ^ p_filesz grows ^ page
 //
 //   PT_INTERP ──> interpreter            the kernel starts it in place of /lib64/ld-linux…
-//   DT_RPATH  ──> library path           it looks there first, also for what those libraries need
+//   DT_RPATH  ──> library path           ld.so looks there first, also for the libraries of
+//   libraries
 //
-// DT_RPATH and not DT_RUNPATH, since only that one holds for libraries of libraries and for dlopen.
-// Its value counts from .dynstr, which it need not lie in.
+// It is DT_RPATH and not DT_RUNPATH, since only DT_RPATH applies to libraries of libraries and to
+// dlopen. Its value is an offset from .dynstr, but may point outside of it.
 #include "k8s/image/relocate.h"
 
 #include <link.h>
@@ -61,7 +63,7 @@ static int map(struct image *x, err *e)
     return 0;
 }
 
-// How far a segment may grow, in the file and in memory, without touching another one.
+// How far a segment may grow, in the file and in memory, before it reaches another one.
 static uint64_t room(const struct image *x, const ElfW(Phdr) * s)
 {
     uint64_t end = s->p_offset + s->p_filesz, file = x->n, memory = UINT64_MAX;
@@ -87,7 +89,7 @@ static bool is_zero(const unsigned char *p, size_t n)
     return n == 0;
 }
 
-// A segment with n unused bytes behind it.
+// Finds a segment with n unused bytes behind it.
 static ElfW(Phdr) * find_room(const struct image *x, size_t n)
 {
     for (size_t i = 0; i < x->segment_n; i++) {
@@ -99,7 +101,7 @@ static ElfW(Phdr) * find_room(const struct image *x, size_t n)
     return NULL;
 }
 
-// The entry for the library path: an old one, or one of the spare ones that linkers leave.
+// The entry for the library path: the existing one, or a spare one (linkers leave some).
 static ElfW(Dyn) * path_entry(const struct image *x)
 {
     for (size_t i = 0; i < x->dynamic_n; i++)

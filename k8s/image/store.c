@@ -63,7 +63,7 @@ static int create_file(const image_store *s, const char *name, const char *text,
 
 static int create_layout(const image_store *s, err *e)
 {
-    AUTO_FD own = folder_open_path(s->dir, 1, true, e); // what others may write is not trusted
+    AUTO_FD own = folder_open_path(s->dir, 1, true, e); // others must not be able to write
     if (own < 0)
         return -1;
     AUTO_FREE char *blobs = in_store(s, "blobs/sha256");
@@ -117,7 +117,7 @@ bool image_store_has(const image_store *s, const oci_digest *d, int64_t *size)
     struct stat st;
     if (stat(path, &st) || !S_ISREG(st.st_mode))
         return false;
-    utimensat(AT_FDCWD, path, NULL, 0); // a store we may only read has no collector of ours
+    utimensat(AT_FDCWD, path, NULL, 0); // may fail if we may only read; then we never collect
     if (size)
         *size = st.st_size;
     return true;

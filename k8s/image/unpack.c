@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every name from a layer is resolved by openat2 with RESOLVE_IN_ROOT: the kernel treats the root
-// folder as "/" for "..", absolute names and symbolic links on the way, so that no entry can lead
-// out of it, not even one that a link was prepared for. The last part of a name is never followed.
+// Every name from a layer is resolved by openat2 with RESOLVE_IN_ROOT: for "..", absolute names and
+// symbolic links the Linux kernel treats the root folder as "/". So no entry can lead out of it,
+// even if an earlier entry prepared a link for that. The last part of a name is never followed.
 #include "k8s/image/unpack.h"
 
 #include "base/digest.h"
@@ -29,7 +29,7 @@ struct unpacking {
     int root;
     struct image_limits *left;
     char *parent;  // the folder of the last entry …
-    int parent_fd; // … and its descriptor: entries mostly come folder by folder
+    int parent_fd; // … and its descriptor: entries usually come folder by folder
 };
 
 static int open_in_root(int root, const char *path)
@@ -41,7 +41,7 @@ static int open_in_root(int root, const char *path)
     return (int)syscall(SYS_openat2, root, *path ? path : ".", &how, sizeof how);
 }
 
-// "./a//b/" -> "a/b", "/a" -> "a"; "" is the root. NULL for ".." and what is too deep.
+// "./a//b/" -> "a/b", "/a" -> "a"; "" is the root. NULL for ".." and for names that are too deep.
 static char *clean_name(const char *name)
 {
     char **parts = strv_split(name, '/');
@@ -60,7 +60,7 @@ static char *clean_name(const char *name)
     return NULL;
 }
 
-// Opens a folder below the root, making it and those above; "" is the root.
+// Opens a folder below the root; makes it and those above it. "" is the root.
 static int make_dirs(int root, const char *path, err *e)
 {
     int fd = open_in_root(root, path);
@@ -76,7 +76,7 @@ static int make_dirs(int root, const char *path, err *e)
     return fd >= 0 ? fd : err_errno(e, errno, "%s", path);
 }
 
-// The descriptor of the entry's folder, borrowed, and the last part of its name.
+// The descriptor of the entry's folder, borrowed; stores the last part of the entry's name.
 static int locate(struct unpacking *u, const char *path, const char **name, err *e)
 {
     const char *slash = strrchr(path, '/');
@@ -94,7 +94,7 @@ static int locate(struct unpacking *u, const char *path, const char **name, err 
     return u->parent_fd = fd;
 }
 
-// path_remove, from the folder's descriptor.
+// As path_remove, but relative to the folder's descriptor.
 static int remove_at(int dir, const char *name, err *e)
 {
     if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
@@ -138,7 +138,7 @@ static int unpack_file(struct unpacking *u, struct archive *a, struct archive_en
     if (take(&u->left->bytes, size, "bytes", e) || write_data(a, fd, path, e))
         return -1;
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = archive_entry_mtime(x)}};
-    // Owners are ours, so a set-uid bit would mean something else than it was meant to.
+    // All files become ours, so a set-uid bit would get another meaning: it is dropped.
     // A sparse file may end in a hole.
     if (ftruncate(fd, size) || fchmod(fd, (archive_entry_perm(x) & 0777) | 0600) ||
         futimens(fd, times))
@@ -153,7 +153,7 @@ static int unpack_dir(struct unpacking *u, struct archive_entry *x, int dir, con
     bool there = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
     if (there && !S_ISDIR(st.st_mode) && remove_at(dir, name, e))
         return -1;
-    mode_t mode = (archive_entry_perm(x) & 01777) | 0700; // later entries must get into it
+    mode_t mode = (archive_entry_perm(x) & 01777) | 0700; // later entries must be able to enter it
     if ((!there || !S_ISDIR(st.st_mode)) && mkdirat(dir, name, mode))
         return err_errno(e, errno, "cannot make %s", path);
     return fchmodat(dir, name, mode, 0) ? err_errno(e, errno, "cannot make %s", path) : 0;
@@ -183,7 +183,7 @@ static int unpack_entry(
     if (!hard && type == AE_IFDIR)
         return unpack_dir(u, x, dir, name, path, e);
     if (!hard && type != AE_IFREG && type != AE_IFLNK)
-        return 0; // devices, sockets, pipes: a pod has its own
+        return 0; // devices, sockets, pipes: a pod has its own ones
     if (remove_at(dir, name, e))
         return -1;
     if (hard)
@@ -207,14 +207,14 @@ static int clear_dir(int dir, err *e)
     return status;
 }
 
-// Removes what a layer below had: one name, or with ".wh..wh..opq" all of a folder.
+// Removes entries of the layers below: one name, or with ".wh..wh..opq" all of a folder.
 static int whiteout(struct unpacking *u, const char *path, err *e)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     AUTO_FREE char *above = mem_strndup(path, slash ? (size_t)(slash - path) : 0);
     AUTO_FD dir = open_in_root(u->root, above);
     if (dir < 0)
-        return 0; // nothing of it is there
+        return 0; // there is nothing to remove
     if (!str_eq(name, ".wh..wh..opq"))
         return name[4] && !str_eq(name + 4, ".") && !str_eq(name + 4, "..")
                    ? remove_at(dir, name + 4, e)
@@ -236,7 +236,7 @@ static struct archive *open_tar(int fd, err *e)
     return NULL;
 }
 
-// A layer is read twice: its whiteouts mean the layers below, wherever they stand in it.
+// A layer is read twice: its whiteouts apply to the layers below, wherever they stand in it.
 enum pass { WHITEOUTS, ENTRIES };
 
 static int do_entry(
@@ -334,15 +334,16 @@ static int lock_cache(const char *cache, err *e)
 
 enum { BOOT_MAX = 64 };
 
-// What tells one life of the machine from the next; nothing where there is no /proc.
+// Differs after each start of the machine; empty where there is no /proc.
 static void boot_id(buf *out)
 {
     buf_clear(out);
     path_read("/proc/sys/kernel/random/boot_id", out, BOOT_MAX, NULL);
 }
 
-// A tree is renamed into its place without a sync, which would take longer than to unpack it. Only
-// the machine's end can then have lost some of it: one of an earlier life is not trusted.
+// A tree is renamed into its place without a sync, which would take longer than the unpacking. So
+// only a crash of the machine can lose parts of it, and a tree from before the last start is not
+// trusted.
 static bool is_whole(const char *place, const char *root)
 {
     AUTO_FREE char *path = path_join(place, "boot");
@@ -360,7 +361,7 @@ static int write_boot(const char *place, err *e)
     return path_write(path, buf_cstr(&is), is.len, 0600, e);
 }
 
-// Under the cache's lock: what an unpacking that was killed left goes; then all or nothing.
+// Under the cache's lock: removes what a killed unpacking left behind, then unpacks all or nothing.
 static int fill(const image_store *s, const oci_digest *manifest, const char *cache,
     const char *place, const struct image_limits *limits, err *e)
 {

@@ -10,7 +10,7 @@
 
 enum { LABEL_MOST = 63 };
 
-// Takes the object into the list; lists of objects are taken apart.
+// Adds the object to the list; a list of objects is split.
 static int take(cJSON *out, cJSON *object, const char *where, err *e)
 {
     AUTO_JSON *owned = object;
@@ -78,7 +78,7 @@ char *manifest_label_value(const char *text)
     for (char *c = value; *c; c++)
         if (!isalnum((unsigned char)*c) && !strchr("-_.", *c))
             *c = '-';
-    size_t n = strlen(value); // it begins and ends with a letter or digit
+    size_t n = strlen(value); // it must begin and end with a letter or digit
     while (n && !isalnum((unsigned char)value[n - 1]))
         value[--n] = '\0';
     size_t skip = 0;

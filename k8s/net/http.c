@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "k8s/net/private.h"
 
-// A socket that curl wants to hear about.
+// A socket that curl wants to be told about.
 struct watched {
     struct pool *pool;
     curl_socket_t fd;
@@ -46,7 +46,8 @@ static void on_socket(void *arg, int events)
     act(w->pool, w->fd, what); // w may be gone after this
 }
 
-// An http is made on any thread, but its timers belong to the loop's: they come with the first use.
+// An http may be made on any thread, but its timers belong to the loop's thread: they are made at
+// their first use.
 static void start_timer(
     loop_timer **timer, loop *l, uint64_t delay_ms, void (*fn)(void *arg), void *arg)
 {
@@ -139,7 +140,7 @@ void http_free(http *h)
     if (!h)
         return;
     h->closing = true;
-    while (h->streams) { // their owners hear of it, then they are gone
+    while (h->streams) { // tells their owners, which removes them
         err_set(&h->streams->error, ERR_CANCELLED, "%s: the connection was closed here",
             h->streams->host);
         h->streams->finished = true;

@@ -5,10 +5,10 @@
 //   loop ── socket ready, timer ──> curl_multi_socket_action
 //                                      │ curl's callbacks only collect: bytes, headers, the end
 //                                      ▼
-//   owner <── data, done ── serve() ── http.ready: streams that have something to tell
+//   owner <── data, done ── serve() ── http.ready: streams that have something to report
 //
-// Owners are called from serve() alone, when curl is not running: so they may open and close
-// streams as they like, which curl forbids from its own callbacks.
+// Only serve() calls the owners, when curl is not running. So they may open and close streams as
+// they like, which curl forbids in its own callbacks.
 #pragma once
 #include "k8s/net/http.h"
 
@@ -27,20 +27,20 @@ void tls_free_all(struct http_tls *first);
 struct pool {
     http *http;
     CURLM *multi;
-    loop_timer *timer; // curl's own; NULL before it wants one
+    loop_timer *timer; // for curl; NULL until curl wants one
 };
 
 struct http {
     loop *loop;
     char *user_agent;
     struct pool pools[HTTP_POOL_COUNT];
-    http_stream *streams;    // all that are open
-    http_stream *ready;      // have data or their end to tell, oldest first
-    http_stream *serving;    // whose callback is running; NULL once it was closed there
-    loop_timer *serve_timer; // serves what became ready outside curl's calls
+    http_stream *streams;    // all open streams
+    http_stream *ready;      // have data or their end to report, oldest first
+    http_stream *serving;    // its callback is running; NULL once the callback has closed it
+    loop_timer *serve_timer; // serves streams that became ready outside curl's calls
     struct http_tls *tls;
-    pthread_mutex_t tls_lock; // http_tls_new is called from any thread
-    bool closing;             // nothing new is begun
+    pthread_mutex_t tls_lock; // any thread may call http_tls_new
+    bool closing;             // no new streams are opened
 };
 
 struct http_stream {
@@ -49,8 +49,8 @@ struct http_stream {
     http_stream *next, **link; // in http.streams
     http_stream *ready_next;
     bool is_ready, paused, held, finished; // held: curl was told to wait
-    bool head;                             // has come, and was not told yet
-    size_t given;                          // of a body that leaves once: bytes that curl has
+    bool head;                             // it has arrived, and was not reported yet
+    size_t given;                          // for a body to be sent once: bytes given to curl
     const struct http_stream_ops *ops;
     void *arg;
 
@@ -59,21 +59,21 @@ struct http_stream {
     char *host; // for messages
     struct http_request request;
     char reason[CURL_ERROR_SIZE];
-    int64_t started, heard; // clock_mono: of the last byte, either way
-    loop_timer *idle;       // looks whether that is too long ago; NULL: nobody minds
-    loop_timer *turn;       // when it may take more; NULL before it was made to wait
-    int64_t window, moved;  // clock_mono when the speed was looked at last; bytes since
+    int64_t started, heard; // clock_mono: start, last byte in either direction
+    loop_timer *idle;       // checks for silence; NULL: no timeout
+    loop_timer *turn;       // lets it take more; NULL until it first had to wait
+    int64_t window, moved;  // clock_mono of the last check of the speed; bytes since
 
     struct http_response response;
     buf pending; // a 2xx body that was not handed out yet
     CURLcode result;
-    err error; // ours, wins over curl's: limit, reader
+    err error; // our own error, stronger than curl's: limit, reader
 };
 
-// Puts a stream into the ready queue and sees to it that the queue is served.
+// Puts a stream into the ready queue and makes sure that the queue is served.
 void stream_ready(http_stream *s);
 // Curl has ended this transfer.
 void stream_finished(http_stream *s, CURLcode result);
-// Tells the owner what there is to tell; the stream may be gone after it.
+// Reports to the owner; the stream may be gone afterwards.
 void stream_serve(http_stream *s);
 void http_serve(http *h);

@@ -25,10 +25,10 @@ static size_t collect_header(char *bytes, size_t size, size_t n, void *arg)
     n *= size;
     s->heard = clock_mono();
     if (n >= 5 && memcmp(bytes, "HTTP/", 5) == 0)
-        buf_clear(&s->response.headers); // what came before was a 100 or a challenge
+        buf_clear(&s->response.headers); // the earlier head was a 100 or a challenge
     else
         buf_add(&s->response.headers, bytes, n);
-    if (n <= 2 && s->ops->head && status_of(s) / 100 == 2) { // the empty line
+    if (n <= 2 && s->ops->head && status_of(s) / 100 == 2) { // the empty line that ends the head
         s->head = true;
         stream_ready(s);
     }
@@ -93,8 +93,8 @@ static int rewind_body(void *arg, curl_off_t offset, int origin)
     return s->request.rewind(s->request.read_arg) == 0 ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL;
 }
 
-// A peer that is gone without a word is noticed: probes after 15 s of silence, an end after 30 s
-// without an answer. (libcurl's multi interface has no HTTP/2 pings.)
+// Notices a peer that vanishes: probes after 15 s of silence, and gives up after 30 s without an
+// answer. (libcurl's multi interface has no HTTP/2 pings.)
 static int set_up_socket(void *arg, curl_socket_t fd, curlsocktype purpose)
 {
     unsigned ms = DEAD_PEER_MS;
@@ -115,9 +115,9 @@ static void set_headers(http_stream *s, const struct http_request *r)
 {
     for (const char *const *h = r->headers; h && *h; h++)
         s->headers = curl_slist_append(s->headers, *h);
-    s->headers = curl_slist_append(s->headers, "Expect:"); // no waiting for 100 Continue
+    s->headers = curl_slist_append(s->headers, "Expect:"); // do not wait for 100 Continue
     if (!has_header(r, "Content-Type"))
-        s->headers = curl_slist_append(s->headers, "Content-Type:"); // curl's guess would be a form
+        s->headers = curl_slist_append(s->headers, "Content-Type:"); // else curl says it is a form
 }
 
 static void set_method(http_stream *s, const struct http_request *r)
@@ -147,8 +147,8 @@ static void set_method(http_stream *s, const struct http_request *r)
     curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, method);
 }
 
-// SNI, the certificate's check and HTTP's Host follow the URL in curl: to verify another name, the
-// URL says that name, and the connection is led to the real address.
+// In curl, SNI, the check of the certificate and HTTP's Host follow the URL. To verify another
+// name, we put that name into the URL and connect to the real address.
 static int set_server_name(http_stream *s, const char *url, const char *name)
 {
     CURLU *u = curl_url();
@@ -183,7 +183,7 @@ static void set_tls(http_stream *s, const struct http_request *r)
         return;
     if (t->ca) {
         curl_easy_setopt(c, CURLOPT_CAINFO, t->ca);
-        curl_easy_setopt(c, CURLOPT_CAPATH, NULL); // it alone
+        curl_easy_setopt(c, CURLOPT_CAPATH, NULL); // trust only `ca`
     }
     if (t->cert)
         curl_easy_setopt(c, CURLOPT_SSLCERT, t->cert);
@@ -198,10 +198,10 @@ static void set_tls(http_stream *s, const struct http_request *r)
 static void set_connection(http_stream *s, const struct http_request *r)
 {
     CURL *c = s->easy;
-    // A log of its own connection can be left unread without curl buffering it for us.
+    // A log has its own connection: it can be left unread without curl buffering it.
     curl_easy_setopt(c, CURLOPT_HTTP_VERSION,
         r->pool == HTTP_POOL_LOGS ? (long)CURL_HTTP_VERSION_1_1 : (long)CURL_HTTP_VERSION_2TLS);
-    curl_easy_setopt(c, CURLOPT_PIPEWAIT, 1L); // rather share a connection than open another
+    curl_easy_setopt(c, CURLOPT_PIPEWAIT, 1L); // prefer sharing a connection to opening another
     curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(c, CURLOPT_PROXY, r->proxy ? r->proxy : ""); // "": not the environment's
     curl_easy_setopt(c, CURLOPT_NOPROXY, "");
@@ -241,7 +241,7 @@ static int set_up(http_stream *s, const struct http_request *r, err *e)
     return 0;
 }
 
-// Ends a transfer that moves, but would never come to an end.
+// Ends a transfer that still moves, but too slowly ever to end.
 static bool drips(http_stream *s, int64_t now)
 {
     int64_t ms = (now - s->window) / CLOCK_MS, moved = s->moved;
@@ -250,20 +250,20 @@ static bool drips(http_stream *s, int64_t now)
     s->window = now;
     s->moved = 0;
     if (s->paused || moved == 0 || moved * 1000 / ms >= s->request.least_speed)
-        return false; // of no byte at all the idle time tells
+        return false; // with no byte at all, the idle time decides
     err_set(&s->error, ERR_UNAVAILABLE, "%s: the answer comes too slowly: %lld bytes in %.1f s",
         s->host, (long long)moved, (double)ms / 1000);
     stream_finished(s, CURLE_OPERATION_TIMEDOUT);
     return true;
 }
 
-// curl's own watch for slow transfers looks every second; a quiet stream is to cost nothing.
+// curl's own check for slow transfers wakes up every second; a quiet stream shall cost nothing.
 static void on_idle(void *arg)
 {
     http_stream *s = arg;
     int64_t now = clock_mono(), ms = (now - s->heard) / CLOCK_MS;
     if (s->paused)
-        s->heard = now; // that is not the server's doing
+        s->heard = now; // silence while paused is not the server's fault
     if (s->finished || drips(s, now))
         return;
     if (s->paused || ms < s->request.idle_timeout_ms) {
@@ -317,7 +317,7 @@ http_stream *http_stream_open(
     s->pool = &h->pools[r->pool];
     s->ops = ops;
     s->arg = arg;
-    s->request = *r; // of which headers and strings are curl's copies by now: not used again
+    s->request = *r; // curl has copied headers and strings: we do not use them again
     s->host = url_host(r->url);
     s->started = s->heard = s->window = clock_mono();
     s->easy = curl_easy_init();
@@ -392,7 +392,7 @@ void stream_finished(http_stream *s, CURLcode result)
     stream_ready(s);
 }
 
-// What curl said without the names of our memory files.
+// curl's message without the names of our memory files.
 static const char *detail(http_stream *s)
 {
     char *files = strstr(s->reason, " CAfile:");
@@ -471,15 +471,15 @@ void stream_serve(http_stream *s)
         s->head = false;
         s->ops->head(s->arg);
         if (h->serving != s)
-            return; // closed by its owner
+            return; // the owner has closed it
     }
     if (s->pending.len && !s->paused) {
         AUTO_BUF bytes = s->pending;
         s->pending = (buf){0};
         s->ops->data(s->arg, bytes.data, bytes.len);
         if (h->serving != s)
-            return;                                // closed by its owner
-        if (s->held && !s->paused && !s->finished) // its next turn is the loop's next
+            return;                                // the owner has closed it
+        if (s->held && !s->paused && !s->finished) // goes on in the loop's next turn
             loop_timer_start(turn_timer(s), 0, 0);
     }
     h->serving = NULL;
@@ -488,7 +488,7 @@ void stream_serve(http_stream *s)
     err e = s->error;
     if (e.code == ERR_NONE)
         explain(s, &e);
-    h->serving = s; // nothing else is served meanwhile
+    h->serving = s; // no other stream is served meanwhile
     s->ops->done(s->arg, &s->response, &e);
     stream_free(s);
 }

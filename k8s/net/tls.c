@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// TLS material as files in memory: libcurl's GnuTLS takes names of files only, and a key that came
-// inside a kubeconfig is not to be written to any disk.
+// TLS material as files in memory: libcurl's GnuTLS takes only names of files, and a key from
+// inside a kubeconfig must not be written to any disk.
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -46,8 +46,8 @@ void tls_free_all(struct http_tls *first)
     }
 }
 
-// The descriptors stay open as long as the http: a number that was used again for another key
-// would let curl take the old key's connection for it.
+// The descriptors stay open as long as the http. If a number were used again for another key, curl
+// would take the old key's connection for it.
 const http_tls *http_tls_new(http *h, const struct http_tls_options *o, err *e)
 {
     struct http_tls *t = mem_alloc(sizeof *t);

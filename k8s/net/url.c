@@ -22,7 +22,7 @@ char *url_host(const char *url)
         return mem_strdup("");
     start += 3;
     size_t n = strcspn(start, "/?#");
-    const char *at = memrchr(start, '@', n); // never shown: it follows a password
+    const char *at = memrchr(start, '@', n); // never shown: a password may precede it
     if (at) {
         n -= (size_t)(at + 1 - start);
         start = at + 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Requests of threads that wait: a stream on the loop's thread, and a loop_call around it.
+// Requests for threads that wait: a stream on the loop's thread, and a loop_call around it.
 #include "base/mem.h"
 #include "k8s/net/private.h"
 
