@@ -129,7 +129,7 @@ bool admit(struct request *r, cJSON *json, const cJSON *old)
         return false;
     if (str_eq(r->subresource, "status"))
         return true;
-    if (!old) { // the server's own fields are not the client's to give
+    if (!old) { // clients cannot set the server's own fields
         forget(json, "uid");
         forget(json, "resourceVersion");
         forget(json, "creationTimestamp");

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-// The fields that events.k8s.io/v1 (k8s.io/api/events/v1) calls otherwise than core v1.
+// The fields that have another name in events.k8s.io/v1 (k8s.io/api/events/v1) than in core v1.
 static const struct {
     const char *core, *events;
 } fields[] = {

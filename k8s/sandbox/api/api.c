@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { BODY_MAX = 3 * 1024 * 1024 }; // as kube-apiserver
+enum { BODY_MAX = 3 * 1024 * 1024 }; // as in kube-apiserver
 
 static void *begin(void *arg, http_exchange *x)
 {
@@ -44,7 +44,7 @@ static void done(void *state)
     free(r);
 }
 
-// The first media type of the Accept header that is known; false when there is none (406).
+// Finds the first known media type of the Accept header; false when there is none (406).
 static bool negotiate(struct request *r)
 {
     const char *accept = http_request_header(r->x, "Accept");

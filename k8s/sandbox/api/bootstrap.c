@@ -28,7 +28,7 @@ static cJSON *object_new(const struct kind *k, const char *ns, const char *name)
     return o;
 }
 
-// What is there already stays as it is.
+// Adds an object, unless it is there already.
 static void add(store *s, const struct kind *k, cJSON *o)
 {
     store_create(s, k, o, STORE_ALL, false, NULL);
@@ -62,7 +62,7 @@ static void establish(bootstrap *b, const snapshot *crd)
     store_update(b->store, KIND(CRDS), o, STORE_ALL, false, NULL);
 }
 
-// A kind's objects do not outlive it.
+// When a kind goes, its objects go with it.
 static void drop_objects(bootstrap *b, const cJSON *crd)
 {
     const cJSON *v;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The objects a cluster is born with, and those that come with every new namespace or CRD.
+// The objects that a new cluster has, and those that come with every new namespace or CRD.
 #pragma once
 #include "k8s/sandbox/store/store.h"
 
@@ -8,8 +8,9 @@ struct bootstrap_options {
     const char *version; // firesteel's
     const char *node;    // the one node's name
 };
-// Namespaces, the node, the service `kubernetes`. Then keeps watching: a namespace gets its service
-// accounts `default` and `spark` and the certificate; a CRD is added to the kinds and Established.
+// Adds namespaces, the node, and the service `kubernetes`. Then it keeps watching: a namespace gets
+// the service accounts `default` and `spark`, and the certificate; a CRD's kind is added and the
+// CRD set to Established.
 typedef struct bootstrap bootstrap;
 bootstrap *bootstrap_new(store *s, kinds *ks, const struct bootstrap_options *o);
 void bootstrap_free(bootstrap *b);

@@ -30,7 +30,7 @@ static cJSON *member(cJSON *o, const char *key)
     return (cJSON *)json_get(o, key);
 }
 
-// Always for an image without a tag or tagged latest, unless it is named by digest.
+// Always, if the image has no tag or the tag latest, and no digest.
 static const char *pull_policy(const char *image)
 {
     const char *slash = strrchr(image, '/'), *colon = strchr(slash ? slash : image, ':');
@@ -54,7 +54,7 @@ static void probe(cJSON *p)
     }
 }
 
-// What is limited and not requested is requested as limited.
+// Resources with a limit but no request get a request of the same size.
 static void resources(cJSON *c)
 {
     cJSON *r = json_object_at(c, "resources");
@@ -88,7 +88,7 @@ static void volume(cJSON *v)
     for (size_t i = 0; i < ARRAY_LEN(with_mode); i++)
         if (member(v, with_mode[i]))
             number(member(v, with_mode[i]), "defaultMode", 0644);
-    if (cJSON_GetArraySize(v) == 1) // a name alone
+    if (cJSON_GetArraySize(v) == 1) // a name without a value
         json_set(v, "emptyDir", cJSON_CreateObject());
     if (member(v, "hostPath"))
         text(member(v, "hostPath"), "type", "");
@@ -261,7 +261,7 @@ static void namespace(cJSON *json, const cJSON *old)
         json_set_str(json_object_at(json, "status"), "phase", "Active");
 }
 
-// A role's size, unless sparkConf says it.
+// The size of a role, unless sparkConf sets it.
 static void spark_role(cJSON *spec, const char *role)
 {
     cJSON *r = member(spec, role);

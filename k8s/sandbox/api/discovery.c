@@ -83,7 +83,7 @@ static cJSON *resource_list(const struct request *r, const char *group, const ch
     return NULL;
 }
 
-// The object of an array whose key has a value; made by `make_new` when there is none.
+// The object in an array whose key has this value; if there is none, `make_new` makes it.
 static cJSON *find_or_add(cJSON *array, const char *key, const char *value)
 {
     cJSON *item;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the server serves, told to clients: /api, /apis, /version, in the plain and aggregated
-// forms.
+// Tells clients what the server serves: /api, /apis, /version, in the plain and aggregated forms.
 #pragma once
 #include "k8s/sandbox/api/request.h"
 
-// Answers if the path is one of discovery's; false if it is not.
+// Answers if the path is one of these and returns true; else returns false.
 bool discovery_serve(struct request *r, char *const *path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// https://github.com/kubernetes-sigs/structured-merge-diff, as far as our kinds need it.
+// As in https://github.com/kubernetes-sigs/structured-merge-diff, as far as our kinds need it.
 #include "k8s/sandbox/api/fieldset.h"
 
 #include "base/mem.h"
@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-// How a value divides into fields: an object or a map by name, a list by key or by value, anything
-// else not at all.
+// How a value is divided into fields: an object or a map by name, a list by key or by value,
+// anything else not at all.
 static bool is_keyed(const struct schema_field *f, const cJSON *v)
 {
     return f && f->keys && cJSON_IsArray(v);
@@ -19,7 +19,7 @@ static const struct schema *inside(const struct schema_field *f)
     return f && f->shape != SHAPE_MAP ? f->type : NULL;
 }
 
-// The member's name of a list's item: `k:{"name":"a"}` or `v:"a"`.
+// The name of a list item as a member: `k:{"name":"a"}` or `v:"a"`.
 static char *item_name(const struct schema_field *f, const cJSON *item)
 {
     AUTO_JSON *key = *f->keys ? cJSON_CreateObject() : cJSON_Duplicate(item, true);
@@ -66,7 +66,7 @@ static cJSON *changed_items(const struct schema_field *f, const cJSON *base, con
     return set;
 }
 
-// An empty object or list is a member itself, beside whatever others own inside it.
+// An empty object or list is itself a member, beside the fields inside it that others own.
 static cJSON *changed_empty(const cJSON *base, const cJSON *v)
 {
     if (base && cJSON_IsArray(base) == cJSON_IsArray(v))
@@ -123,7 +123,7 @@ cJSON *fieldset_union(const cJSON *a, const cJSON *b)
     return set;
 }
 
-// Members of a for which `both` agrees with whether b has them too.
+// The members of a that b has, too (`both`), or that b does not have (not `both`).
 static cJSON *filter(const cJSON *a, const cJSON *b, bool both)
 {
     cJSON *set = cJSON_CreateObject();
@@ -226,7 +226,7 @@ void fieldset_remove(const struct schema *s, cJSON *o, const cJSON *set)
             remove_from_list(f, value, v);
         else if (v->child && cJSON_IsObject(value))
             fieldset_remove(inside(f), value, v);
-        // What lost its last member goes itself.
+        // A container that has lost its last member goes, too.
         bool container = cJSON_IsObject(value) || cJSON_IsArray(value);
         if (!v->child || (container && !value->child))
             cJSON_DeleteItemFromObjectCaseSensitive(o, name);

@@ -15,10 +15,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-// MHD runs without a thread of its own: its epoll descriptor is polled by our loop, and MHD_run
-// does what is ready. A connection that waits for us is suspended, which takes it out of that
-// epoll; so a client that left meanwhile is found by looking at suspended sockets every few
-// seconds.
+// MHD runs without a thread of its own: our loop polls its epoll descriptor, and MHD_run handles
+// what is ready. A connection that waits for us is suspended, which removes it from that epoll. So,
+// to find clients that have left meanwhile, we look at the suspended sockets every few seconds.
 enum {
     SWEEP_MS = 5000,
     IDLE_SECONDS = 300,
@@ -40,11 +39,11 @@ struct http_server {
     loop_timer *timer, *sweep;
     uint16_t port;
     char *token;
-    bool closing;       // no new requests
+    bool closing;       // no new requests are taken
     bool sweeping;      // the sweep's timer runs
-    bool resumed;       // a connection waits for MHD_run to take it up again
-    bool moved;         // the last run called us back
-    unsigned fruitless; // runs in a row that did not
+    bool resumed;       // MHD_run must take up a resumed connection again
+    bool moved;         // the last MHD_run called us back
+    unsigned fruitless; // MHD_runs in a row that did not
     struct route routes[8];
     size_t route_n;
     http_exchange *exchanges;
@@ -59,8 +58,8 @@ struct http_exchange {
     struct MHD_Response *response;
     int code;
     bool ended;     // handler->end was called
-    bool suspended; // waits for http_respond or http_wake
-    bool lost;      // the client is gone, or the server goes
+    bool suspended; // it waits for http_respond or http_wake
+    bool lost;      // the client has gone, or the server is closing
     struct http_source source;
     void *source_arg;
     char **headers; // of the answer: name, value, name, value …
@@ -76,8 +75,8 @@ static void run(http_server *s)
     if (s->resumed)
         loop_timer_start(s->timer, 0, 0);
     else if (MHD_get_timeout(s->daemon, &ms) == MHD_YES)
-        // While a client thinks about its part of a TLS handshake, MHD asks to be run at once,
-        // again and again.
+        // While a client takes its time in a TLS handshake, MHD asks to be run at once, again and
+        // again.
         loop_timer_start(s->timer, ms || s->fruitless < FRUITLESS_MAX ? ms : 1, 0);
     else
         loop_timer_stop(s->timer);
@@ -108,7 +107,7 @@ static void resume(http_exchange *x)
         return;
     x->suspended = false;
     MHD_resume_connection(x->connection);
-    // The daemon looks at it in its next run, for which its descriptor does not always ask.
+    // MHD handles it in its next run, but its descriptor does not always ask for one.
     x->server->resumed = true;
     loop_timer_start(x->server->timer, 0, 0);
 }
@@ -129,7 +128,7 @@ static void on_sweep(void *arg)
             resume(x);
         }
     }
-    if (!any) { // nothing to look at: no wake-ups
+    if (!any) { // nothing to look at: stop waking up
         loop_timer_stop(s->sweep);
         s->sweeping = false;
     }
@@ -199,7 +198,7 @@ static enum MHD_Result on_access(void *arg, struct MHD_Connection *c, const char
     s->moved = true;
     if (s->closing)
         return MHD_NO;
-    if (!x) { // the head
+    if (!x) { // this call brings the head
         *con = x = exchange_new(s, c, method, path);
         if (x->route)
             x->state = x->route->handler->begin(x->route->arg, x);
@@ -208,7 +207,7 @@ static enum MHD_Result on_access(void *arg, struct MHD_Connection *c, const char
         return MHD_YES;
     }
     const struct http_handler *h = x->route ? x->route->handler : NULL;
-    if (*n) { // a piece of the body; what comes after an early answer is read and dropped
+    if (*n) { // a piece of the body; after an early answer the rest is read and dropped
         if (!x->response)
             h->body(x->state, x, bytes, *n);
         *n = 0;
@@ -296,7 +295,7 @@ static void answer(http_exchange *x, int code, const char *type, struct MHD_Resp
     resume(x);
 }
 
-// A body is handed out by our own readers, a piece at a time, so that we know that it moves.
+// Our own readers hand out a body in pieces, so that we know that it moves.
 struct memory_body {
     http_server *server;
     char *bytes;
@@ -487,7 +486,7 @@ void http_close(http_server *s)
         return;
     s->closing = true;
     loop_poll_free(s->poll);
-    // MHD refuses to stop with suspended connections.
+    // MHD refuses to stop while connections are suspended.
     for (http_exchange *x = s->exchanges; x; x = x->next) {
         x->lost = true;
         resume(x);
@@ -496,7 +495,7 @@ void http_close(http_server *s)
         MHD_run(s->daemon);
         MHD_stop_daemon(s->daemon);
     }
-    loop_timer_free(s->timer); // until here resume starts it
+    loop_timer_free(s->timer); // not earlier: resume starts it
     loop_timer_free(s->sweep);
     free(s->token);
     free(s);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// HTTPS on loopback over libmicrohttpd, which http.c alone names: routes, bodies in pieces, answers
-// that stream. It runs on the loop's thread; an exchange belongs to the server and ends with
+// HTTPS on loopback over libmicrohttpd, which only http.c includes: routes, bodies in pieces,
+// answers that stream. It runs on the loop's thread. The server owns an exchange, which ends with
 // `done`.
 //
 //   begin(head) ─> body(piece)… ─> end() ─> http_respond*(…) ─> done()
@@ -15,13 +15,14 @@
 typedef struct http_server http_server;
 typedef struct http_exchange http_exchange;
 
-// A handler of a route. Whatever `begin` returns is handed to the others.
+// A handler of a route. The other callbacks get the pointer that `begin` returns.
 struct http_handler {
-    // The head has come. May answer already (401, 404, 413): then body and end are not called.
+    // The head has arrived. It may answer already (401, 404, 413): body and end are then not
+    // called.
     void *(*begin)(void *arg, http_exchange *x);
     void (*body)(void *state, http_exchange *x, const char *bytes, size_t n);
     void (*end)(void *state, http_exchange *x);
-    // Answered in full, or the client is gone: free the state. x is not valid after it.
+    // Answered in full, or the client is gone: free the state. x is invalid afterwards.
     void (*done)(void *state);
 };
 
@@ -29,13 +30,13 @@ struct http_options {
     uint16_t port;           // 0: any free one
     const char *certificate; // PEM
     const char *key;         // PEM
-    const char *token;       // what "Authorization: Bearer" must say
+    const char *token;       // "Authorization: Bearer" must have this token
 };
 // Listens on 127.0.0.1. Errors: ERR_EXISTS when the port is in use.
 http_server *http_open(loop *l, const struct http_options *o, err *e);
-void http_close(http_server *s); // ends every exchange
+void http_close(http_server *s); // also ends every exchange
 uint16_t http_port(const http_server *s);
-// The longest prefix wins ("/v2/", "/"). Strings and handler are borrowed for the server's life.
+// The longest prefix wins ("/v2/", "/"). Strings and handler are borrowed until http_close.
 void http_route(http_server *s, const char *prefix, const struct http_handler *h, void *arg);
 
 // The request. Strings are borrowed until `done`; header names match in any case.
@@ -43,25 +44,26 @@ const char *http_method(const http_exchange *x);
 const char *http_path(const http_exchange *x); // decoded, without the query
 const char *http_request_header(const http_exchange *x, const char *name); // NULL if none
 const char *http_query(const http_exchange *x, const char *name);          // decoded; NULL if none
-// Does it carry the token: as Bearer, or as the password of Basic with any user (registries)?
+// Does the request carry the token: as Bearer, or as the password of Basic with any user
+// (registries)?
 bool http_is_authorized(const http_exchange *x);
 
-// The answer, once. Headers first. The body of a HEAD is counted but not sent.
+// The answer, given once. Set headers first. The body of a HEAD is counted but not sent.
 void http_set_header(http_exchange *x, const char *name, const char *value);
 void http_respond(http_exchange *x, int code, const char *type, const void *bytes, size_t n);
-// `size` bytes of an open file from `offset`; the descriptor is taken.
+// Sends `size` bytes of an open file from `offset`; takes the descriptor.
 void http_respond_file(
     http_exchange *x, int code, const char *type, int fd, uint64_t offset, uint64_t size);
-// To a HEAD: the length a GET would send.
+// For a HEAD: the length that a GET would send.
 void http_respond_length(http_exchange *x, int code, const char *type, uint64_t size);
-// From a source, in chunks, without a length.
+// Sends a body from a source, in chunks, without a length.
 enum { HTTP_END = -1, HTTP_BROKEN = -2 };
 struct http_source {
-    // Up to max bytes into out. 0: nothing now, until http_wake. HTTP_END: that was all.
+    // Puts up to max bytes into out. 0: nothing now, until http_wake. HTTP_END: the end.
     ssize_t (*read)(void *arg, char *out, size_t max);
     void (*close)(void *arg);
 };
 void http_respond_stream(
     http_exchange *x, int code, const char *type, const struct http_source *source, void *arg);
-// The stream has bytes again (or wants to end). Harmless at any time before its close.
+// The stream has bytes again (or wants to end). It may be called at any time before its close.
 void http_wake(http_exchange *x);

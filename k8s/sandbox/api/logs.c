@@ -34,7 +34,7 @@ struct log_stream {
     buf in;                // bytes of the file not yet parsed
     buf out;
     size_t sent;
-    bool in_line; // the last entry sent was a part, so the next belongs to its line
+    bool in_line; // the last entry sent was a part: the next one continues its line
     struct log_stream *next, **at;
 };
 
@@ -111,7 +111,7 @@ static void parse(struct log_stream *s)
     buf_consume(&s->in, at);
 }
 
-// A log that grew too big was renamed, and goes on in a new file of the old name.
+// A log that grew too big was renamed; it continues in a new file with the old name.
 static bool reopen(struct log_stream *s)
 {
     struct stat now, ours;
@@ -125,7 +125,7 @@ static bool reopen(struct log_stream *s)
     return true;
 }
 
-// More of the file into s->in: whether there was any.
+// Reads more of the file into s->in; returns whether there was any.
 static bool read_more(struct log_stream *s)
 {
     do {
@@ -140,7 +140,7 @@ static bool read_more(struct log_stream *s)
     return false;
 }
 
-// The offset from which the last `lines` lines (of the wanted stream) are read.
+// The offset from which the last `lines` lines (of the wanted stream) can be read.
 static off_t tail_offset(struct log_stream *s, int64_t lines)
 {
     size_t cap = 0, n = 0;
@@ -182,7 +182,7 @@ static ssize_t read_log(void *arg, char *out, size_t max)
         s->sent = 0;
     }
     while (s->left && !s->out.len) {
-        // Asked before reading: what is written before the end is then certainly read.
+        // Asked before reading: then everything written before the end is certainly read.
         bool open = s->follow && source->is_open &&
                     source->is_open(source->arg, s->pod->json, s->container);
         if (read_more(s))
@@ -241,7 +241,7 @@ static char *names_of(const cJSON *pod, const char *list)
     return b.len ? buf_take(&b) : NULL;
 }
 
-// The container asked for, or the only one; NULL after an answer.
+// The container that was asked for, or the only one; NULL if it has answered with an error.
 static const char *choose_container(struct request *r, const cJSON *pod)
 {
     const char *name = http_query(r->x, "container");
@@ -336,7 +336,7 @@ void verb_log(struct request *r)
     static const struct http_source source = {.read = read_log, .close = close_log};
     const snapshot *pod = store_get(r->api->store, r->stored, r->ns, r->name);
     if (!pod) {
-        verb_get(r); // says not found
+        verb_get(r); // answers "not found"
         return;
     }
     const char *container = choose_container(r, pod->json);

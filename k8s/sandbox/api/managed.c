@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-// Without what the server manages itself, and without the part that the subresource does not write.
+// The object without the fields that the server manages, and without the part that the subresource
+// does not write.
 static cJSON *own_part(const cJSON *o, const char *subresource)
 {
     static const char *const system_fields[] = {"name", "namespace", "uid", "resourceVersion",
@@ -59,7 +60,7 @@ static const cJSON *fields_of(const cJSON *entry)
     return json_get(entry, "fieldsV1");
 }
 
-// Sets an entry's fields (taken); one without fields goes.
+// Sets an entry's fields (taken); an entry without fields is removed.
 static void set_fields(cJSON *list, cJSON *entry, cJSON *fields)
 {
     if (fieldset_is_empty(fields)) {
@@ -89,7 +90,7 @@ static cJSON *add_entry(
     return entry;
 }
 
-// Every other entry loses the fields.
+// Removes the fields from every other entry.
 static void take_from_others(cJSON *list, const cJSON *mine, const cJSON *fields)
 {
     for (cJSON *entry = list->child, *next; entry; entry = next) {
@@ -99,7 +100,7 @@ static void take_from_others(cJSON *list, const cJSON *mine, const cJSON *fields
     }
 }
 
-// Entries lose what is not in the object any more.
+// Removes fields from entries that the object no longer has.
 static void drop_missing(const struct kind *k, cJSON *list, const cJSON *json)
 {
     AUTO_JSON *all = changed(k, NULL, json, "");
@@ -159,7 +160,7 @@ static void find_conflicts(
     }
 }
 
-// What this manager applied before, does not now, and nobody else holds.
+// The fields that this manager applied before and does not now, and that nobody else owns.
 static cJSON *given_up(const cJSON *list, struct managed_writer w, const cJSON *now)
 {
     const cJSON *entry;

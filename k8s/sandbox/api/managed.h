@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Field management (metadata.managedFields): who set which field, and server-side apply by it.
-// Sets of fields are FieldsV1 trees: {"f:spec": {"f:containers": {"k:{\"name\":\"a\"}": {".":
+// Field management (metadata.managedFields): who set which field, and server-side apply based on
+// it. Sets of fields are FieldsV1 trees: {"f:spec": {"f:containers": {"k:{\"name\":\"a\"}": {".":
 // {}}}}}. https://kubernetes.io/docs/reference/using-api/server-side-apply/
 #pragma once
 #include "k8s/sandbox/store/kind.h"
@@ -18,5 +18,5 @@ void managed_update(const struct kind *k, const cJSON *old, cJSON *json, struct 
 // change, and force is not set, *conflicts is a list of causes and NULL is returned.
 cJSON *managed_apply(const struct kind *k, const cJSON *old, const cJSON *config,
     struct managed_writer w, bool force, cJSON **conflicts);
-// The message over a list of conflicts, as kubectl prints it; new.
+// The message for a list of conflicts, as kubectl prints it; new.
 char *managed_conflict_text(const cJSON *conflicts);

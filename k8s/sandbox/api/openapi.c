@@ -114,7 +114,7 @@ static cJSON *group_version_kind(const struct kind *k)
     return o;
 }
 
-// What kubectl looks for in a path: that PATCH takes fieldValidation, so that the server validates.
+// Adds a path. kubectl looks whether its PATCH takes fieldValidation, so that the server validates.
 static void add_path(cJSON *paths, const struct kind *k)
 {
     char base[300];
@@ -169,8 +169,8 @@ static cJSON *document(const struct request *r, const char *wanted)
     return NULL;
 }
 
-// kubectl falls back to version 2, in protobuf, for kinds it does not find: an empty document (a
-// gnostic Document whose field 1 says "2.0") lets it find out that there is no such kind.
+// For kinds that kubectl does not find, it falls back to version 2 in protobuf. An empty document
+// (a gnostic Document whose field 1 is "2.0") tells it that there is no such kind.
 static void serve_v2(struct request *r)
 {
     static const char document_v2[] = "\n\x03"

@@ -3,5 +3,5 @@
 #pragma once
 #include "k8s/sandbox/api/request.h"
 
-// Answers if the path is /openapi/…; false if it is not.
+// Answers if the path is /openapi/… and returns true; else returns false.
 bool openapi_serve(struct request *r, char *const *path);

@@ -45,7 +45,7 @@ static char *unescape(const char *s, size_t n)
     return out;
 }
 
-// An array index, or -1: "-" is the end where that may be meant, `n` items are there.
+// An array index, or -1. "-" is the end, if may_append; the array has `n` items.
 static int index_of(const char *word, int n, bool may_append)
 {
     int64_t i;
@@ -65,7 +65,7 @@ static cJSON *child_of(cJSON *parent, const char *word)
     return i < 0 ? NULL : cJSON_GetArrayItem(parent, i);
 }
 
-// Where a pointer leads: its parent, and the last word (new).
+// Follows a pointer: returns the parent, and the last word (new).
 static cJSON *find_parent(cJSON *root, const char *pointer, char **last)
 {
     cJSON *at = root;
@@ -101,7 +101,7 @@ static const cJSON *value_at(cJSON *root, const char *pointer)
     return parent && word ? child_of(parent, word) : NULL;
 }
 
-// Not cJSON_InsertItemInArray: Debian's 1.7.15 refuses every place but the first.
+// We do not use cJSON_InsertItemInArray: Debian's 1.7.15 refuses every place but the first.
 static void insert(cJSON *array, int at, cJSON *value)
 {
     cJSON *behind = cJSON_CreateArray(), *item;

@@ -4,9 +4,9 @@
 #pragma once
 #include "k8s/sandbox/store/kind.h"
 
-// Errors: ERR_INVALID for an operation that fails, ERR_USAGE for what is no JSON patch.
+// Errors: ERR_INVALID for an operation that fails, ERR_USAGE for a text that is no JSON patch.
 cJSON *patch_json(const cJSON *object, const cJSON *operations, err *e);
 cJSON *patch_merge(const cJSON *object, const cJSON *patch);
-// Lists with a merge key (k8s/sandbox/api/schema.def) merge by it; $patch: delete|replace|merge,
-// $deleteFromPrimitiveList/X, $setElementOrder/X and $retainKeys are known.
+// Lists with a merge key (k8s/sandbox/api/schema.def) are merged by it; $patch:
+// delete|replace|merge, $deleteFromPrimitiveList/X, $setElementOrder/X and $retainKeys are known.
 cJSON *patch_strategic(const struct kind *k, const cJSON *object, const cJSON *patch, err *e);

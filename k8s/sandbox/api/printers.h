@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-// The built-in kinds' columns and cells, one printer each. Static; nothing is owned.
+// The columns and cells of the built-in kinds, one printer for each kind. Static; nothing is owned.
 #pragma once
 #include "k8s/sandbox/store/kind.h"
 
 struct column {
     const char *name, *type, *format;
     int priority;     // 1: only with -o wide
-    const char *path; // JSONPath, where a cell is no more than that
+    const char *path; // JSONPath, where that is enough for a cell
 };
 struct printer {
     enum kind_id kind;
     const struct column *columns;
     size_t n;
-    // Appends one cell for each column; NULL: by the columns' paths.
+    // Appends one cell for each column; NULL: the columns' paths are used.
     void (*cells)(cJSON *row, const cJSON *object, int64_t now);
 };
-// NULL for kinds without one.
+// NULL for kinds without a printer.
 const struct printer *printer_of(const struct kind *k);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// https://protobuf.dev/programming-guides/encoding/, and for the types that are not plain messages
-// in JSON (Time, Quantity, IntOrString) their generated.proto files.
+// As https://protobuf.dev/programming-guides/encoding/ says. Types that are not plain messages in
+// JSON (Time, Quantity, IntOrString) follow their generated.proto files.
 #include "k8s/sandbox/api/protobuf.h"
 
 #include "base/clock.h"
@@ -16,7 +16,7 @@ struct reader {
     const unsigned char *at, *end;
 };
 
-// One field as it is read: a number for VARINT, else a run of bytes.
+// One field as read: a number for VARINT, else a run of bytes.
 struct token {
     unsigned number;
     enum wire wire;
@@ -78,7 +78,7 @@ static cJSON *base64_of(struct reader r)
     return cJSON_CreateString(buf_cstr(&b));
 }
 
-// A message of up to three fields, scalars or one string, by number.
+// A message of up to three fields, found by number: scalars, or one string.
 struct small {
     int64_t numbers[4];
     struct reader text;
@@ -99,7 +99,7 @@ static bool read_small(struct reader r, struct small *s)
     return true;
 }
 
-// Timestamp {seconds = 1, nanos = 2}; Go's zero time is an empty message and no field in JSON.
+// Timestamp {seconds = 1, nanos = 2}; Go's zero time is an empty message, and has no field in JSON.
 static cJSON *time_of(struct reader r, enum clock_precision precision)
 {
     struct small s;
@@ -128,7 +128,7 @@ static cJSON *quantity_of(struct reader r)
 
 static bool decode_message(const struct schema *s, struct reader r, cJSON *o, int depth);
 
-// NULL: nothing to keep, or (of a message) damaged.
+// NULL: there is nothing to keep, or a message is damaged.
 static cJSON *value_of(const struct schema *s, const struct token *t, int depth)
 {
     if (t->wire == VARINT)
@@ -162,7 +162,7 @@ static cJSON *value_of(const struct schema *s, const struct token *t, int depth)
     }
 }
 
-// Go writes zeros of plain fields too; JSON leaves them out.
+// Go also writes plain fields whose value is zero; JSON leaves them out.
 static bool is_zero(const cJSON *v)
 {
     int64_t n;

@@ -5,5 +5,5 @@
 #include "k8s/sandbox/api/schema.h"
 
 // The body of a request, "k8s\0" and a runtime.Unknown, as the object's JSON; new. `s` is the
-// schema that is expected. Errors: ERR_INVALID. Fields the schema does not know are skipped.
+// expected schema. Errors: ERR_INVALID. Fields that the schema does not know are skipped.
 cJSON *protobuf_decode(const struct schema *s, const void *bytes, size_t n, err *e);

@@ -48,8 +48,9 @@ void verb_get(struct request *r)
     reply_failure(r, 404, NULL, "%s \"%s\" not found", q, r->name);
 }
 
-// A continue token is where to go on, and the version the first page was read at, so that a watch
-// from the list misses nothing that changed between pages: base64 of "version namespace/name".
+// A continue token holds the place to go on from, and the version at which the first page was read:
+// a watch from the list then misses nothing that changed between pages. It is base64 of
+// "version namespace/name".
 static char *token_new(int64_t version, const snapshot *last)
 {
     AUTO_FREE char *text = str_fmt("%lld %s/%s", (long long)version, last->ns, last->name);

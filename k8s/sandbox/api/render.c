@@ -12,7 +12,7 @@ static void quoted(buf *out, const char *text)
     json_print(out, s);
 }
 
-// The object's own text; where it was asked for under another version, converted.
+// The object's own text, converted if it was asked for in another version.
 static void print_object(buf *out, const struct render *r, const snapshot *s)
 {
     AUTO_FREE char *api = kind_api_version(r->kind);

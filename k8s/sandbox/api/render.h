@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Objects as text for the wire: whole, as metadata only, or as rows of a Table.
+// Objects as text for the wire: whole, as metadata only, or as the rows of a Table.
 #pragma once
 #include "k8s/sandbox/store/store.h"
 
@@ -7,15 +7,15 @@ enum form { FORM_OBJECT, FORM_TABLE, FORM_METADATA };
 enum include { INCLUDE_METADATA, INCLUDE_NONE, INCLUDE_OBJECT }; // in a Table's rows
 
 struct render {
-    const struct kind *kind; // as asked for
+    const struct kind *kind; // the kind in the request
     enum form form;
     enum include include;
     bool as_yaml;
-    int64_t now; // for ages
+    int64_t now; // to compute ages
 };
 
-// One object; with FORM_TABLE a Table of one row, without its columns if headers is false (a watch
-// sends them once).
+// One object. With FORM_TABLE it is a Table of one row; headers false leaves its columns out (a
+// watch sends them once).
 void render_object(buf *out, const struct render *r, const snapshot *s, bool headers);
 struct render_page {
     int64_t version;

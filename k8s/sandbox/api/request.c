@@ -124,7 +124,7 @@ void reply_failure(struct request *r, int code, const char *reason, const char *
 
 void reply_error(struct request *r, const err *e)
 {
-    // A missing namespace is a 404 about the namespace, whatever was asked for.
+    // A missing namespace is a 404 about the namespace, whatever the request was for.
     bool about_namespace = e->code == ERR_NOT_FOUND && str_starts(e->text, "namespaces ");
     reply_json(r, status_code(e),
         status_failure(status_code(e), status_reason(e), e->text,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One request to the API: where it points, what came with it, and how it is answered.
-// The api makes and frees it; verbs read it and answer exactly once.
+// One request to the API: its target, its parameters and body, and its answer. The api makes and
+// frees it; verbs read it and answer exactly once.
 #pragma once
 #include "k8s/sandbox/api/http.h"
 #include "k8s/sandbox/api/logs.h"
@@ -9,7 +9,7 @@
 #include "k8s/sandbox/api/status.h"
 #include "k8s/sandbox/store/store.h"
 
-// What all requests share.
+// Shared by all requests.
 struct api_context {
     loop *loop;
     store *store;
@@ -24,24 +24,24 @@ struct request {
     http_exchange *x;
     buf body;
     bool too_big;
-    const struct kind *kind;       // as asked for
-    const struct kind *stored;     // where it is kept: events.k8s.io's are core's
+    const struct kind *kind;       // the kind in the path
+    const struct kind *stored;     // the stored kind: events.k8s.io's are stored as core's
     char *ns, *name, *subresource; // "" if none
     struct render render;          // the form of the answer
-    void *stream;                  // set by who streams: freed by it in its source's close
+    void *stream;                  // set by a verb that streams; the close of its source frees it
 };
 
-// Is a query parameter there and "true" or "1"?
+// Is the value of this query parameter "true" or "1"?
 bool request_flag(const struct request *r, const char *name);
 bool request_is_dry_run(const struct request *r);
-// The manager's name for managedFields: the parameter, else the user agent's first word; new.
+// The manager's name for managedFields: the parameter, else the first word of the user agent; new.
 char *request_manager(const struct request *r);
-// The body as an object: JSON, YAML, or protobuf of the request's kind or another schema. NULL
-// after an answer was given (400, 415).
+// The body as an object: JSON, YAML, or protobuf of the request's kind or another schema. NULL if
+// it has answered with an error (400, 415).
 cJSON *request_object(struct request *r);
 cJSON *request_object_as(struct request *r, const struct schema *s);
 
-// Answers. JSON trees are taken.
+// The answers take the JSON trees.
 void reply_json(struct request *r, int code, cJSON *json);
 void reply_text(struct request *r, int code, const char *type, const char *text, size_t n);
 void reply_object(struct request *r, int code, const snapshot *s);

@@ -2,7 +2,7 @@
 #include "base/str.h"
 #include "k8s/sandbox/api/verbs.h"
 
-// Who has the token may do everything, and is told so.
+// Whoever has the token may do everything, and gets this answer.
 static void add_access(cJSON *status)
 {
     json_set_bool(status, "allowed", true);

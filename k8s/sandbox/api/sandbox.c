@@ -27,7 +27,7 @@ struct sandbox {
     http_server *http;
     bootstrap *bootstrap;
     struct api_context api;
-    loop_timer *dispatcher; // at once, but not inside of what changed the store
+    loop_timer *dispatcher; // runs at once, but outside of the change to the store
     bool is_due;
 };
 
@@ -111,7 +111,7 @@ void sandbox_close(sandbox *s)
     free(s);
 }
 
-// {name: NAME, KEY: {…}}, the only entry of a list.
+// {name: NAME, KEY: {…}}, appended to a list as its only entry.
 static cJSON *entry(cJSON *config, const char *list, const char *key)
 {
     cJSON *o = cJSON_CreateObject();
@@ -120,7 +120,7 @@ static cJSON *entry(cJSON *config, const char *list, const char *key)
     return json_object_at(o, key);
 }
 
-// Where a bare image tag goes: the registry on the server's own port.
+// Tells where an image name without a host is looked up: in the registry on the server's own port.
 static void add_registry(cJSON *holder, const char *host)
 {
     cJSON *o = cJSON_CreateObject();

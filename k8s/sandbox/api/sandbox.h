@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The sandbox as a whole: an API server over a store, with its certificate, token and kubeconfig.
-// Controllers and the registry are given to it by the program; it owns store, server and logs.
+// The program passes it the controllers and the registry; it owns store, server and logs.
 #pragma once
 #include "base/loop/loop.h"
 #include "k8s/sandbox/api/http.h"
@@ -8,16 +8,16 @@
 #include "k8s/sandbox/store/store.h"
 
 struct sandbox_options {
-    const char *dir;     // certificates, kubeconfig and the pods' folders; made if need be, 0700
+    const char *dir;     // for certificates, kubeconfig and the pods' folders; made with 0700
     const char *version; // firesteel's
     uint16_t port;       // 0: any free one
 };
 typedef struct sandbox sandbox;
-// Listening, with the first objects (namespaces, node, service accounts) in the store. The
-// kubeconfig is written by sandbox_ready.
+// Listens, with the first objects (namespaces, node, service accounts) in the store. Afterwards
+// sandbox_ready writes the kubeconfig.
 sandbox *sandbox_open(loop *l, const struct sandbox_options *o, err *e);
 void sandbox_close(sandbox *s);
-// Writes DIR/kubeconfig (0600), after controllers and registry are in place.
+// Writes DIR/kubeconfig (0600). Call it when controllers and registry are in place.
 int sandbox_ready(sandbox *s, err *e);
 
 loop *sandbox_loop(const sandbox *s);

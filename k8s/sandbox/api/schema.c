@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-// First every type's name, so that they can refer to each other, then their fields.
+// All types are declared first, so that they can refer to each other; then their fields.
 #define TYPE(name, ...) static const struct schema schema_##name;
 #include "k8s/sandbox/api/schema.def"
 #undef TYPE

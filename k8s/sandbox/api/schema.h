@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is known of the kinds' fields: one table (schema.def) from which come the check for unknown
-// fields and wrong types, the merge keys of lists, and the OpenAPI document. Static; nothing is
-// owned.
+// The fields of the kinds, in one table (schema.def). The check for unknown fields and wrong types,
+// the merge keys of lists, and the OpenAPI document all come from it. Static; nothing is owned.
 #pragma once
 #include "k8s/sandbox/store/kind.h"
 
@@ -22,12 +21,12 @@ enum schema_shape { SHAPE_ONE, SHAPE_LIST, SHAPE_MAP, SHAPE_INLINE };
 
 struct schema_field {
     unsigned number;  // in protobuf; 0: none
-    const char *name; // NULL for SHAPE_INLINE, whose type's fields stand among the others
+    const char *name; // NULL for SHAPE_INLINE: its type's fields stand among the others
     const struct schema *type;
     enum schema_shape shape;
-    const char *keys; // of a list: NULL atomic, "" a set, else the field that tells items apart
+    const char *keys; // of a list: NULL atomic, "" a set, else the field that identifies items
     bool required;
-    bool keeps_zero; // 0, false and "" are not the same as nothing
+    bool keeps_zero; // 0, false and "" differ from a missing value
 };
 struct schema {
     const char *name; // "Container"
@@ -36,15 +35,15 @@ struct schema {
     size_t n;
 };
 
-// NULL for kinds of CRDs, about whose fields nothing is known.
+// NULL for kinds of CRDs: their fields are unknown.
 const struct schema *schema_of(const struct kind *k);
-// By name, also of what is inlined; NULL if there is none.
+// Finds a field by name, also in inlined types; NULL if there is none.
 const struct schema_field *schema_field(const struct schema *s, const char *name);
-// The DeleteOptions of meta/v1, which are no kind.
+// The DeleteOptions of meta/v1, which are not a kind.
 const struct schema *schema_delete_options(void);
 
-// What does not belong: lists of paths ("spec.containers[0].imagee") and of causes. Unknown fields
-// are removed from o if prune is set, those that are null always.
+// What does not fit the schema: lists of paths ("spec.containers[0].imagee") and of causes. With
+// prune, unknown fields are removed from o; known fields that are null are always removed.
 struct schema_report {
     char **unknown;
     cJSON *mistyped; // causes of FieldValueTypeInvalid

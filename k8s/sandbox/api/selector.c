@@ -10,7 +10,7 @@
 
 enum operation { IN, NOT_IN, EXISTS, NOT_EXISTS };
 
-// One condition; a selector is a list of them that must all hold.
+// One condition. A selector is a list of them; all must hold.
 struct selector {
     bool is_field;
     char *key;
@@ -79,7 +79,7 @@ static const char *parse_value(const char *p, selector *s)
     return p + n;
 }
 
-// After a key: the operator and its values; NULL when it is none.
+// Parses what follows a key: the operator and its values; NULL when there is no operator.
 static const char *parse_operator(const char *p, selector *s)
 {
     p = skip_space(p);
@@ -148,7 +148,7 @@ selector *selector_from_json(const cJSON *json)
 static const struct {
     int kind; // KIND_COUNT: any
     const char *field;
-    const char *path; // where it is when the field's name does not say so
+    const char *path; // the path, where it differs from the field's name
 } known_fields[] = {
     {KIND_COUNT, "metadata.name", NULL},
     {KIND_COUNT, "metadata.namespace", NULL},
@@ -226,7 +226,7 @@ static bool is_among(char **values, const char *value)
     return false;
 }
 
-// A field that is not there is "", and a number or a boolean its text.
+// A missing field counts as "", and a number or a boolean as its text.
 static bool field_among(const cJSON *object, const selector *s)
 {
     const cJSON *value = json_path(object, s->key);

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-// The texts of k8s.io/apimachinery/pkg/apis/meta/v1 (StatusReason).
+// The names are those of k8s.io/apimachinery/pkg/apis/meta/v1 (StatusReason).
 static const struct {
     int code;
     const char *reason;
@@ -61,7 +61,7 @@ cJSON *status_failure(int code, const char *reason, const char *message, const s
     cJSON *s = status_new("Failure");
     json_set_str(s, "message", message);
     json_set_str(s, "reason", reason ? reason : reason_of(code));
-    // Details name the resource, but of an Invalid the Kind: so does the original.
+    // Details name the resource, but for an Invalid the Kind: Kubernetes does so, too.
     if (k || causes) {
         cJSON *d = add_details(s, k, name, k ? (code == 422 ? k->kind : k->resource) : NULL);
         if (causes)

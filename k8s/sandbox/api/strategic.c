@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Strategic merge patch, as k8s.io/apimachinery/pkg/util/strategicpatch applies it: JSON merge, but
-// lists that have a merge key are merged item by item, and directives say the rest.
+// lists that have a merge key are merged item by item, and directives control the rest.
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/sandbox/api/patch.h"
@@ -18,7 +18,7 @@ static const char *directive(const cJSON *patch)
     return json_str(patch, "$patch");
 }
 
-// A copy without directives, for what the original has not got.
+// A copy without directives, for members that the original does not have.
 static cJSON *plain(const cJSON *patch)
 {
     cJSON *copy = cJSON_Duplicate(patch, false);
@@ -40,7 +40,7 @@ static cJSON *plain(const cJSON *patch)
     return copy;
 }
 
-// The item of a list that `like` names: by the merge key, or, of scalars, by value.
+// The item of a list that `like` names: by the merge key, or for scalars by value.
 static cJSON *find_item(const cJSON *list, const char *key, const cJSON *like)
 {
     cJSON *item;
@@ -103,13 +103,13 @@ static void move_copy(cJSON *to, const cJSON *item)
     cJSON_AddItemToArray(to, cJSON_Duplicate(item, true));
 }
 
-// $setElementOrder: the named items in that order; of the others, each stays before whom it stood
-// before. Items from `old_n` on are new, and stood before nobody.
+// $setElementOrder: puts the named items in that order. Each other item stays in front of the item
+// that it preceded before. Items from `old_n` on are new and preceded nothing.
 static void reorder(const struct schema_field *f, cJSON *list, const cJSON *order, int old_n)
 {
     cJSON *was = cJSON_Duplicate(list, true);
     const cJSON *o, *other = was->child;
-    int next = 0; // the place of `other`
+    int next = 0; // the index of `other`
     while (list->child)
         cJSON_DeleteItemFromArray(list, 0);
     cJSON_ArrayForEach(o, order)
@@ -168,7 +168,7 @@ static void retain_keys(cJSON *target, const cJSON *keys)
     }
 }
 
-// sizes: how many items the lists had before the merge.
+// sizes: the lengths of the lists before the merge.
 static void apply_list_directives(
     const struct schema *s, cJSON *target, const cJSON *sizes, const cJSON *patch)
 {

@@ -18,7 +18,7 @@ void table_duration(buf *out, const char *time, int64_t now)
         duration_age(out, now > then ? now - then : 0);
 }
 
-// The end of a name in dotted form; "\." is a dot within it.
+// The end of a name in dotted form; "\." stands for a dot in the name.
 static char *dotted_name(const char **path)
 {
     buf b = {0};
@@ -63,7 +63,7 @@ static const cJSON *bracket(const cJSON *o, const char *inside)
     return str_to_int(inside, &i) && cJSON_IsArray(o) ? cJSON_GetArrayItem(o, (int)i) : NULL;
 }
 
-// As far as printer columns go: .name  ['name']  [0]  [?(@.type=="Ready")]
+// As much of JSONPath as printer columns use: .name ['name'] [0] [?(@.type=="Ready")]
 const cJSON *table_jsonpath(const cJSON *o, const char *path)
 {
     while (o && *path) {
@@ -126,7 +126,7 @@ cJSON *table_columns(const struct kind *k)
     return columns;
 }
 
-// As the API server does it for custom resources.
+// Makes a cell as the API server does for custom resources.
 static cJSON *path_cell(const struct column *c, const cJSON *object, int64_t now)
 {
     const cJSON *v = table_jsonpath(object, c->path);
@@ -137,7 +137,7 @@ static cJSON *path_cell(const struct column *c, const cJSON *object, int64_t now
         table_duration(&b, cJSON_IsString(v) ? v->valuestring : NULL, now);
         return cJSON_CreateString(buf_cstr(&b));
     }
-    if (cJSON_IsNull(v)) // what Go's template says of a nil
+    if (cJSON_IsNull(v)) // as Go's template prints nil
         return str_eq(c->type, "string") ? cJSON_CreateString("<no value>") : cJSON_CreateNull();
     if (!str_eq(c->type, "string") || cJSON_IsString(v))
         return cJSON_Duplicate(v, true);

@@ -6,10 +6,10 @@
 
 // The columnDefinitions; new.
 cJSON *table_columns(const struct kind *k);
-// The cells of an object's row; new.
+// The cells of an object as a table row; new.
 cJSON *table_cells(const struct kind *k, const cJSON *object, int64_t now);
-// "5m", "<unknown>" for a time in RFC 3339 (or NULL), as seen at `now`.
+// Writes the age of a time in RFC 3339 (or NULL) at `now`: "5m", "<unknown>".
 void table_duration(buf *out, const char *time, int64_t now);
-// The value a JSONPath of printer columns names (".a.b[0].c", "['x/y']", "[?(@.type==\"T\")]");
-// NULL if none.
+// The value at a JSONPath of printer columns (".a.b[0].c", "['x/y']", "[?(@.type==\"T\")]"); NULL
+// if none.
 const cJSON *table_jsonpath(const cJSON *object, const char *path);

@@ -12,7 +12,7 @@
 
 enum { TEN_YEARS = 10 * 365 * 24 * 3600, HOUR = 3600 };
 
-// A key pair with what is to become its certificate.
+// A key pair, with the certificate that is made for it.
 struct party {
     gnutls_x509_privkey_t key;
     gnutls_x509_crt_t crt;
@@ -84,7 +84,7 @@ static int make_server(struct party *server, const struct party *ca)
     return gnutls_x509_crt_sign2(crt, ca->crt, ca->key, GNUTLS_DIG_SHA256, 0);
 }
 
-// GnuTLS allocates with its own allocator; ours is what callers free.
+// GnuTLS uses its own allocator; callers free with ours.
 static char *take_pem(int r, gnutls_datum_t *d, int *result)
 {
     if (r < 0) {

@@ -30,7 +30,7 @@ static bool is_subdomain(const char *s)
         return false;
     for (;;) {
         size_t n = strcspn(s, ".");
-        // A label of a subdomain may be longer than 63; only its letters count.
+        // In a subdomain a label may be longer than 63; only its characters are checked.
         if (!n || !is_label(s, n > 63 ? 63 : n))
             return false;
         if (!s[n])
@@ -231,7 +231,7 @@ static void check_pod_spec(const cJSON *spec, const char *at, cJSON **causes)
     CHECK_ENUM(spec, "restartPolicy", at, causes, "Always", "OnFailure", "Never");
 }
 
-// A copy of a pod's spec without what may be changed, so that the rest can be compared.
+// A copy of a pod's spec without the parts that may change: the rest can then be compared.
 static cJSON *fixed_part(const cJSON *spec)
 {
     static const char *const free_fields[] = {"activeDeadlineSeconds", "tolerations",
@@ -307,7 +307,7 @@ static void check_frozen_data(const cJSON *json, const cJSON *old, cJSON **cause
             "Forbidden: field is immutable when `immutable` is set");
 }
 
-// The fields that the type must have, as a CRD's schema requires them.
+// The required fields of a type, as a CRD's schema demands them.
 static void check_required(const struct schema *s, const cJSON *o, const char *at, cJSON **causes)
 {
     for (size_t i = 0; s && i < s->n; i++) {
@@ -360,7 +360,7 @@ void validate(const struct kind *k, const cJSON *json, const cJSON *old, cJSON *
         check_spark_spec(json_path(json, "spec.template"), "spec.template", causes);
 }
 
-// internal/webhook/sparkapplication_validator.go of the operator
+// As in internal/webhook/sparkapplication_validator.go of the operator.
 static const char *refused_key(const char *key, const char *value, const char *ns)
 {
     static const struct {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The verbs of the API on one request whose kind, namespace, name and subresource are known. Each
-// answers: at once, or as a stream.
+// The verbs of the API, for a request whose kind, namespace, name and subresource are known. Each
+// verb answers: at once, or as a stream.
 #pragma once
 #include "k8s/sandbox/api/request.h"
 
@@ -15,7 +15,7 @@ void verb_delete(struct request *r);
 void verb_delete_all(struct request *r);
 void verb_review(struct request *r); // SelfSubjectAccessReview and its like
 
-// Label and field selectors of the request. false: answered with 400.
+// Label and field selectors of the request. false: it has answered with a 400.
 struct selectors {
     struct selector *labels, *fields;
 };

@@ -24,14 +24,14 @@ struct watch {
     store *store;
     store_watch *cursor;
     struct selectors selectors;
-    struct store_list initial; // objects that were there, still to be sent as ADDED
+    struct store_list initial; // existing objects, still to be sent as ADDED
     size_t initial_at;
     buf out;
     size_t sent; // of out
     loop_timer *timeout;
     bool headers_sent;
     bool bookmarks, bookmark_due;
-    bool initial_bookmark; // sendInitialEvents: one that says they are over
+    bool initial_bookmark; // sendInitialEvents: a bookmark that marks their end
     bool ending;
     struct watch *next, **at;
 };
@@ -62,7 +62,8 @@ static void write_error(struct watch *w, const err *e)
     buf_str(&w->out, "}\n");
 }
 
-// With a selector, an object that begins or ceases to match is added or deleted for this watch.
+// With a selector, an object that begins to match is ADDED for this watch, and one that ceases to
+// match is DELETED.
 static void write_change(struct watch *w, const struct store_event *ev)
 {
     bool was = ev->old && selectors_match(&w->selectors, ev->old->json);
@@ -142,7 +143,7 @@ static void on_timeout(void *arg)
     http_wake(w->x);
 }
 
-// Where to begin: behind the version given, or with what is there.
+// Sets the start: behind the given version, or with the existing objects.
 static bool set_start(struct request *r, struct watch *w)
 {
     int64_t since = 0, now = store_version(r->api->store);
@@ -218,7 +219,7 @@ static void on_change(void *arg, const struct store_event *ev)
     }
 }
 
-// Keeps idle watches' versions fresh, so that they can be resumed after history was trimmed.
+// Bookmarks keep idle watches' versions fresh: they can be resumed after history was trimmed.
 static void on_bookmarks(void *arg)
 {
     struct watches *all = arg;

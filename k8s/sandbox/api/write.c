@@ -29,7 +29,7 @@ static void store_new_object(struct request *r, cJSON *json)
         reply_object(r, 201, s);
         return;
     }
-    // The name is often only in the body.
+    // Often only the body has the name.
     if (e.code == ERR_EXISTS || e.code == ERR_FORBIDDEN) {
         const char *quote = strchr(e.text, '"');
         free(r->name);
@@ -53,7 +53,7 @@ void verb_create(struct request *r)
     store_new_object(r, json);
 }
 
-// Replaces `old` by json, which is taken: the common end of update and patch.
+// Replaces `old` by json, which is taken: the last step of both update and patch.
 static void store_changed_object(struct request *r, const snapshot *old, cJSON *json)
 {
     err e = {0};
@@ -83,7 +83,7 @@ void verb_update(struct request *r)
     json = alias_accept(r->kind, json);
     const snapshot *old = store_get(r->api->store, r->stored, r->ns, r->name);
     if (!old)
-        verb_get(r); // says not found
+        verb_get(r); // answers "not found"
     else if (names_agree(r, json) && admit(r, json, old->json)) {
         AUTO_FREE char *manager = request_manager(r);
         managed_update(r->stored, old->json, json, writer_of(r, manager));
@@ -93,14 +93,15 @@ void verb_update(struct request *r)
     cJSON_Delete(json);
 }
 
-// About the patch, not about the object: kubectl would print no more than the object's name.
+// The error is about the patch, not the object; otherwise kubectl would print only the object's
+// name.
 static void fail_patch(struct request *r, const err *e)
 {
     int code = e->code == ERR_INVALID ? 422 : 400;
     reply_json(r, code, status_failure(code, NULL, e->text, NULL, NULL, NULL));
 }
 
-// The object after the patch, new; NULL after an answer.
+// The object after the patch, new; NULL if it has answered with an error.
 static cJSON *patched(struct request *r, const char *type, const cJSON *old, const cJSON *patch)
 {
     err e = {0};
@@ -121,7 +122,7 @@ static bool knows_patch(struct request *r, const char *type)
     static const char *const types[] = {"application/json-patch+json",
         "application/merge-patch+json", "application/apply-patch+yaml",
         "application/strategic-merge-patch+json"};
-    // A custom resource has no Go type to tell its merge keys from.
+    // A custom resource has no Go type that would give its merge keys.
     size_t n = r->kind->flags & KIND_IS_CUSTOM ? 3 : 4;
     AUTO_BUF accepted = {0};
     for (size_t i = 0; i < n; i++) {
@@ -210,7 +211,7 @@ static enum store_propagation propagation_named(const char *name)
     return str_eq(name, "Orphan") ? STORE_ORPHAN : STORE_BACKGROUND;
 }
 
-// DeleteOptions come in the body or as parameters. What is read points into *body.
+// DeleteOptions come in the body or as parameters. The options point into *body.
 static bool read_delete_options(struct request *r, struct store_delete *how, cJSON **body)
 {
     *how = (struct store_delete){.grace = -1};

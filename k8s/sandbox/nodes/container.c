@@ -16,7 +16,7 @@
 
 #define BACKOFF_FIRST (10 * CLOCK_SEC)
 #define BACKOFF_MAX   (300 * CLOCK_SEC)
-#define BACKOFF_RESET (600 * CLOCK_SEC) // a run of this length forgets earlier failures
+#define BACKOFF_RESET (600 * CLOCK_SEC) // after so long a run, earlier failures are forgotten
 
 static void set(char **slot, char *value)
 {
@@ -70,7 +70,7 @@ static void wait_for(struct container *c, const char *reason, const char *messag
     c->state.message = c->message;
 }
 
-// The delay for now; the one kept for the next time is twice as long.
+// Returns the delay to use now, and doubles the one for the next time.
 static int64_t next_delay(int64_t *backoff, int64_t first, int64_t max)
 {
     int64_t delay = *backoff ? *backoff : first;
@@ -107,7 +107,7 @@ static void pull_failed(struct container *c)
     }
 }
 
-// A look at a container whose pull has failed, before the next try is due.
+// The pull of a container has failed, and the next try is not due yet: reports the back-off.
 static void pull_backoff(struct container *c)
 {
     if (!str_eq(c->state.reason, "ErrImagePull"))
@@ -147,7 +147,7 @@ static void pull_done(struct container *c)
     c->why_backoff = NULL;
 }
 
-// Is the image there? Begins its pull, and tells how that ended.
+// Is the image there? Starts its pull if needed, and reports how the pull ended.
 static bool has_image(struct container *c)
 {
     if (!c->image) {
@@ -172,7 +172,7 @@ static bool has_image(struct container *c)
     }
     if (c->image->state == PULL_DONE)
         return true;
-    podimage_unref(c->image); // the next try pulls anew
+    podimage_unref(c->image); // the next try pulls again
     c->image = NULL;
     return false;
 }
@@ -191,7 +191,7 @@ static void ended(struct container *c, int exit_code, const char *reason, const 
     s->ready = c->init && exit_code == 0;
 }
 
-// Could not be started, for a reason that another try may find gone.
+// The container could not be started; the reason may have gone at the next try.
 static void not_started(struct container *c, const char *reason, const char *why)
 {
     if (!str_eq(c->state.reason, reason) || !str_eq(c->message, why))
@@ -215,7 +215,7 @@ static void output(void *arg, int fd, const char *bytes, size_t n)
     logs_wake(c->pod->host->logs, c->pod->object->uid);
 }
 
-// What the container wrote to its termination message file, at most 4096 bytes; new or NULL.
+// The text in the container's termination message file, at most 4096 bytes; new or NULL.
 static char *termination_message(const struct container *c)
 {
     AUTO_FREE char *path = launch_message_path(c->root_dir);
@@ -289,7 +289,7 @@ static void running(struct container *c)
     EVENT(c, "Normal", "Started", "Started container %s", c->name);
 }
 
-// A program that is not there: a run that is over before it began, with an empty log.
+// The program does not exist: the run is over before it began, with an empty log.
 static void never_ran(struct container *c, const char *why)
 {
     AUTO_FREE char *log = container_log(c, false), *dir = path_dirname(log);
@@ -342,14 +342,14 @@ void container_advance(struct container *c)
         pull_backoff(c);
         return;
     }
-    c->retry_at = 0; // it is now; a pull that goes on must not be asked for again and again
+    c->retry_at = 0; // it is now; a pull under way must not be requested again and again
     if (str_eq(c->state.reason, "PodInitializing") && !c->init)
         c->state.reason = "ContainerCreating";
     if (has_image(c))
         start(c);
 }
 
-// The end of the latest run becomes that of the one before.
+// The latest run's end becomes the end of the run before.
 static void keep_end(struct container *c)
 {
     struct container_state *s = &c->state;
@@ -359,7 +359,7 @@ static void keep_end(struct container *c)
     s->last.message = c->last_message;
     s->last_id = c->last_id;
     s->has_last = true;
-    if (c->run > 1) { // logs of two runs are kept
+    if (c->run > 1) { // the logs of two runs are kept
         AUTO_FREE char *old = str_fmt("%s/logs/%s.%d", c->pod->dir, c->name, c->run - 1);
         AUTO_FREE char *rotated = str_fmt("%s.1", old);
         path_remove(old, NULL);
@@ -387,12 +387,12 @@ void container_restart(struct container *c)
     if (c->state.end.finished - c->state.end.started > BACKOFF_RESET)
         c->crash_backoff = 0;
     keep_end(c);
-    c->image_told = false; // kubelets tell of the image before each start
+    c->image_told = false; // kubelets report the image before each start
     if (c->crash_backoff) {
         wait_after_crash(c, next_delay(&c->crash_backoff, BACKOFF_FIRST, BACKOFF_MAX));
         return;
     }
-    c->crash_backoff = BACKOFF_FIRST; // the first restart comes at once
+    c->crash_backoff = BACKOFF_FIRST; // the first restart does not wait
     c->retry_at = 0;
     wait_for(c, "ContainerCreating", NULL);
 }
@@ -402,7 +402,7 @@ bool container_is_running(const struct container *c)
     return c->child;
 }
 
-// Signals what the container runs, not bwrap: its first process passes nothing on.
+// Signals the process inside of bwrap: bwrap's first process does not pass signals on.
 static void signal_inside(struct container *c, int signum)
 {
     AUTO_FREE char *path = str_fmt("/proc/%d/task/%d/children", c->inner, c->inner);
@@ -439,14 +439,14 @@ void container_kill(struct container *c)
         return;
     c->kill_sent = true;
     if (c->pod->host->runtime->bwrap)
-        child_kill(c->child, SIGKILL); // its pid namespace dies with it
+        child_kill(c->child, SIGKILL); // its pid namespace ends with it
     else
-        kill(child_pid(c->child), SIGHUP); // podinit's guard kills all below it
+        kill(child_pid(c->child), SIGHUP); // podinit's guard kills all processes below it
 }
 
 char *container_log(const struct container *c, bool previous)
 {
-    // While it waits for its next run, the latest one is both.
+    // While the container waits for its next run, the latest run counts as current and as previous.
     int run = c->run - (previous && c->state.phase != CONTAINER_WAITING);
     if (run < 1 || (previous && !c->state.has_last))
         return NULL;

@@ -14,8 +14,8 @@ struct item {
     struct item *next;
     char *ns, *name;
     int64_t due;     // mono ns
-    int64_t backoff; // of the latest failure, 0 after a success
-    bool queued;     // items that failed stay for their back-off, unqueued ones are dropped
+    int64_t backoff; // after the latest failure, 0 after a success
+    bool queued;     // failed items stay for their back-off; unqueued ones are dropped
 };
 
 struct controller {
@@ -36,8 +36,7 @@ static void schedule(controller *c)
             earliest = i->due;
     if (earliest == INT64_MAX)
         loop_timer_stop(c->timer);
-    else // rounded up: an early look would find nothing due; at least 1 ms, so that the server has
-         // a turn
+    else // rounded up: nothing would be due earlier; at least 1 ms, for the server's turn
         loop_timer_start(c->timer,
             earliest <= now ? 1 : (uint64_t)((earliest - now + CLOCK_MS - 1) / CLOCK_MS), 0);
 }
@@ -105,7 +104,7 @@ static void run_due(void *arg)
 {
     controller *c = arg;
     int64_t now = clock_mono();
-    for (;;) { // from the start after each: reconcile may add and drop
+    for (;;) { // start again after each one: reconcile may add and drop items
         struct item *due = NULL;
         for (struct item *i = c->items; i; i = i->next)
             if (i->queued && i->due <= now && (!due || i->due < due->due))

@@ -20,7 +20,7 @@ struct jobs {
     event_record((j)->store, (struct event_source){"job-controller", NULL}, KIND(JOBS), job, NULL, \
         type, __VA_ARGS__)
 
-// "pi-x7k2p": without vowels, so that no word comes out (k8s.io/apimachinery/pkg/util/rand).
+// "pi-x7k2p": without vowels, so that it spells no words (k8s.io/apimachinery/pkg/util/rand).
 static char *pod_name(const char *job)
 {
     static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
@@ -69,7 +69,7 @@ static int create_pods(jobs *j, const cJSON *job, int64_t n, err *e)
     return 0;
 }
 
-// Deletes up to n active pods, those first that do not run yet.
+// Deletes up to n active pods; those that do not run yet go first.
 static int remove_pods(jobs *j, const cJSON *job, int64_t n, err *e)
 {
     AUTO_LIST owned = store_owned(j->store, KIND(PODS), object_uid(job));
@@ -106,7 +106,7 @@ static void set_count(cJSON *status, const char *key, int64_t n)
         cJSON_DeleteItemFromObjectCaseSensitive(status, key);
 }
 
-// Counters, and startTime or the condition Suspended.
+// Sets the counters, and startTime or the condition Suspended.
 static void set_status(jobs *j, cJSON *job, const struct job_counts *c, const struct job_plan *plan)
 {
     cJSON *status = json_object_at(job, "status");
@@ -146,7 +146,7 @@ static void finish(jobs *j, cJSON *job, const struct job_plan *plan)
     }
 }
 
-// Deletes a finished job when spec.ttlSecondsAfterFinished is over.
+// Deletes a finished job when its spec.ttlSecondsAfterFinished is over.
 static int expire(jobs *j, const cJSON *job, err *e)
 {
     int64_t ttl, now = store_now(j->store);
@@ -173,7 +173,7 @@ static int carry_out(jobs *j, cJSON *job, err *e)
     AUTO_LIST owned = store_owned(j->store, KIND(PODS), object_uid(job));
     for (size_t i = 0; i < owned.n; i++)
         job_count(&c, owned.items[i]->json);
-    // Pods that were deleted after their end still count.
+    // Pods that ended and were deleted later still count.
     const cJSON *status = json_get(job, "status");
     int64_t succeeded = json_int_or(status, "succeeded", 0),
             failed = json_int_or(status, "failed", 0);

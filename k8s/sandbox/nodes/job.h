@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The controller of batch/v1 Jobs: makes their pods, counts how they end, and ends the Job. Loop's
-// thread only.
+// The controller of batch/v1 Jobs: makes their pods, counts how the pods end, and ends the Job.
+// Only on the loop's thread.
 #pragma once
 #include "k8s/sandbox/api/sandbox.h"
 

@@ -8,7 +8,7 @@
 #define BACKOFF_FIRST (10 * CLOCK_SEC)
 #define BACKOFF_MAX   (600 * CLOCK_SEC)
 
-// When the last of the pod's containers ended.
+// The time at which the last of the pod's containers ended.
 static int64_t pod_finished(const cJSON *pod)
 {
     int64_t last = 0;
@@ -47,7 +47,7 @@ static struct job_plan fail(const char *reason, const char *message)
     return (struct job_plan){.finish = "Failed", .reason = reason, .message = message};
 }
 
-// When a pod that replaces failed ones may be made.
+// The earliest time to replace failed pods.
 static int64_t backoff_end(const struct job_counts *c)
 {
     int64_t delay = BACKOFF_FIRST;

@@ -21,23 +21,23 @@ enum { GRACE_DEFAULT = 30 };
 struct pod {
     struct pod *next;
     kubelet *kubelet;
-    struct container_pod shared; // what its containers see; .object is the newest snapshot
+    struct container_pod shared; // shared with its containers; .object is the newest snapshot
     char *uid, *ns, *name, *dir;
     struct container *init, *main;
     size_t init_n, main_n;
     int64_t started;      // wall ns: when the kubelet first saw it
     int64_t kill_at;      // mono ns: TERM was sent, KILL is due; 0 before
-    int64_t volumes_at;   // mono ns: not before, after a failure
+    int64_t volumes_at;   // mono ns: after a failure, do not try before
     int64_t volumes_wait; // the latest back-off
     bool has_volumes;
-    const char *reason; // "DeadlineExceeded": failed as a whole
+    const char *reason; // "DeadlineExceeded": the pod as a whole has failed
 };
 
 struct kubelet {
     struct container_host host;
     struct runtime runtime;
     controller *controller;
-    char *dir, *roots; // of pods, of unpacked images
+    char *dir, *roots; // folders of pods and of unpacked images
     struct pod *pods;
 };
 
@@ -172,8 +172,8 @@ static const cJSON *look_up(void *arg, const char *kind, const char *name)
     return found ? found->json : NULL;
 }
 
-// What a kubelet writes for pods that do not use the host's network, and an alias for the pod's
-// name.
+// /etc/hosts, as a kubelet writes it for pods without the host's network, with an alias for the
+// pod's name.
 static int write_hosts(struct pod *p, err *e)
 {
     AUTO_FREE char *path = path_join(p->dir, "hosts");
@@ -218,7 +218,7 @@ static bool wants_restart(const struct pod *p, const struct container *c)
     if (c->state.phase != CONTAINER_TERMINATED)
         return false;
     enum restart_policy policy = podstatus_policy(p->shared.object->json);
-    if (c->init) // done when it succeeded; else again unless Never
+    if (c->init) // done after a success; else run again unless Never
         return c->state.end.exit_code != 0 && policy != RESTART_NEVER;
     return policy == RESTART_ALWAYS ||
            (policy == RESTART_ON_FAILURE && c->state.end.exit_code != 0);
@@ -231,7 +231,7 @@ static void drive(struct pod *p, struct container *c)
     container_advance(c);
 }
 
-// Init containers one after another, then all others.
+// Starts the init containers one after another, then all others.
 static void start_containers(struct pod *p)
 {
     for (size_t i = 0; i < p->init_n; i++) {
@@ -244,7 +244,7 @@ static void start_containers(struct pod *p)
         drive(p, &p->main[i]);
 }
 
-// TERM now, KILL when the grace is over, and a look at the pod in time for it.
+// Sends TERM now and KILL after the grace, and sets an alarm for that.
 static void stop_containers(struct pod *p, int64_t grace)
 {
     int64_t now = clock_mono();
@@ -300,8 +300,8 @@ static int64_t grace_of(const struct pod *p)
     return json_int_or(json_get(o, "metadata"), "deletionGracePeriodSeconds", grace);
 }
 
-// The pod is being deleted: its last status is written, then the object goes, or stays while a
-// finalizer holds it.
+// The pod is being deleted: writes its last status, then removes the object, unless a finalizer
+// holds it.
 static int finish_deletion(struct pod *p, err *e)
 {
     if (write_status(p, e))
@@ -333,7 +333,7 @@ static int sync_pod(struct pod *p, err *e)
         }
         return deleting ? finish_deletion(p, e) : write_status(p, e);
     }
-    // An end is visible before what follows from it.
+    // Write the end before what follows from it, so that others can see it.
     if (write_status(p, e))
         return -1;
     if (is_over(p))
@@ -344,7 +344,8 @@ static int sync_pod(struct pod *p, err *e)
     return write_status(p, e);
 }
 
-// Its object is gone (deleted with grace 0, or another of the same name is there): no goodbyes.
+// The pod's object is gone (deleted with grace 0, or replaced by another of the same name): kills
+// the containers without a grace.
 static void abandon(struct pod *p)
 {
     each(p, container_kill);
@@ -385,7 +386,7 @@ static int reconcile(void *arg, const char *ns, const char *name, err *e)
     return sync_pod(p, e);
 }
 
-// A ConfigMap or Secret that pods may be waiting for.
+// A ConfigMap or Secret has changed; pods may be waiting for it.
 static void changed(void *arg, const struct store_event *ev)
 {
     kubelet *k = arg;
@@ -461,7 +462,7 @@ kubelet *kubelet_open(sandbox *s, const struct pods_options *o, err *e)
         .store = sandbox_store(s),
         .logs = sandbox_logs(s),
         .runtime = &k->runtime};
-    path_remove(k->dir, NULL); // what a sandbox that was killed has left there
+    path_remove(k->dir, NULL); // leftovers of a killed sandbox
     if (path_make_dirs(k->dir, 0700, e) || path_make_dirs(k->roots, 0700, e) ||
         !(k->host.images =
                 podimages_open(k->host.loop, o->images, k->roots, pull_finished, k, e))) {
@@ -476,7 +477,8 @@ kubelet *kubelet_open(sandbox *s, const struct pods_options *o, err *e)
     return k;
 }
 
-// Until no process of ours is left: bwrap's monitor goes with its namespace, a guard with its tree.
+// Waits until no process of ours is left: bwrap's monitor ends with its namespace, a guard with its
+// tree.
 static void wait_for(pid_t pid)
 {
     for (int i = 0; i < 500 && kill(pid, 0) == 0; i++) {

@@ -38,8 +38,8 @@ static int64_t quantity_of(const cJSON *container, const char *path, int64_t uni
     return (milli + unit - 1) / unit;
 }
 
-// "2,3": as many CPUs as the limit says, each container beginning where the one before ended. NULL
-// without a limit, or with one that gives all there are.
+// "2,3": as many CPUs as the limit allows; each container begins where the one before ended. NULL
+// when there is no limit, or the limit covers all CPUs.
 static char *pick_cpus(const struct launch_input *in)
 {
     int64_t wanted = quantity_of(in->container, "resources.limits.cpu", 1000);
@@ -57,8 +57,8 @@ char *launch_message_path(const char *run_dir)
     return path_join(run_dir, "termination-log");
 }
 
-// All that the container sees besides its root: volumes, /etc/hosts, the termination message's
-// file.
+// Lists all that the container sees besides its root: volumes, /etc/hosts, the file for the
+// termination message.
 static int make_mounts(const struct launch_input *in, struct volume_mounts *mounts, err *e)
 {
     AUTO_FREE char *hosts = path_join(in->pod_dir, "hosts");
@@ -92,7 +92,7 @@ static bool is_mounted(const struct volume_mounts *m, const char *path)
     return false;
 }
 
-// runc's words.
+// The error in runc's words.
 static enum launch_result no_program(const char *name, err *e)
 {
     err_set(e, ERR_NOT_FOUND,
@@ -114,7 +114,8 @@ static enum launch_result prepare(const struct launch_input *in, char **argv,
         return no_program(*argv, e);
     AUTO_FREE char *cpus = pick_cpus(in);
     AUTO_FREE char *hostname =
-        mem_strndup(podenv_get(out->env, "HOSTNAME"), 63); // the kernel's limit, as kubelets cut it
+        // the kernel's limit; kubelets cut it, too
+        mem_strndup(podenv_get(out->env, "HOSTNAME"), 63);
     struct runtime_spec spec = {.root = in->image->root,
         .dir = in->run_dir,
         .hostname = hostname,

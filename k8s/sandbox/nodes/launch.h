@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From a container's specification to what is started: environment, arguments, mounts, limits, and
-// the command line that sets them up. Makes the folders of this run; starts nothing.
+// Turns a container's specification into environment, arguments, mounts, limits, and the command
+// line that sets them up. It makes the folders of this run, but starts nothing.
 #pragma once
 #include "k8s/sandbox/nodes/podenv.h"
 #include "k8s/sandbox/nodes/podimage.h"
@@ -10,18 +10,17 @@ struct launch_input {
     const cJSON *pod, *container;
     const struct runtime *runtime;
     const podimage *image;
-    podenv_lookup lookup; // of ConfigMaps and Secrets
+    podenv_lookup lookup; // finds ConfigMaps and Secrets
     void *arg;
     const char *pod_dir; // holds hosts and volumes/
-    const char *run_dir; // of this run; made, and its owner's to remove
-    int *next_cpu;       // where the next CPU limit begins; moved on
+    const char *run_dir; // folder of this run; it is made here, and the owner removes it
+    int *next_cpu;       // the next CPU limit begins with this CPU; moved on
 };
 struct launch {
     char **command, **env;
-    char *cwd; // to start it in; NULL: anywhere
+    char *cwd; // working folder; NULL: any
 };
-// What kept a container from its start: the kubelet's reasons.
-//  X(name, reason)
+// Why a container could not start, with the kubelet's reason.
 #define LAUNCH_RESULTS(X)                                                                          \
     X(OK, NULL)                                                                                    \
     X(CONFIG, "CreateContainerConfigError") /* something that it refers to is not there (yet) */   \
@@ -33,9 +32,9 @@ enum launch_result {
 #undef X
 };
 const char *launch_reason(enum launch_result r);
-// The error's text is the kubelet's and runc's.
+// The text of the error is the one of kubelet and runc.
 enum launch_result launch_prepare(const struct launch_input *in, struct launch *out, err *e);
 void launch_done(struct launch *l);
 
-// Where a run's termination message is written; new.
+// The path to which a run writes its termination message; new.
 char *launch_message_path(const char *run_dir);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct source { // what the functions below share while they build
+struct source { // shared by the functions below while they build
     const cJSON *pod, *container;
     podenv_lookup lookup;
     void *arg;
@@ -152,7 +152,7 @@ static char *key_value(const struct source *s, const char *kind, const cJSON *re
     return mem_strdup(buf_cstr(&raw));
 }
 
-// Adds all keys of an envFrom source.
+// Adds all keys of an entry of envFrom.
 static int add_from(const struct source *s, const char *kind, const cJSON *ref, const char *prefix,
     char ***env, err *e)
 {
@@ -179,7 +179,7 @@ static int add_from(const struct source *s, const char *kind, const cJSON *ref, 
     return 0;
 }
 
-// The value of one env entry; NULL with e->code unset when it is left out.
+// The value of an entry of env; NULL with e->code unset when the entry is left out.
 static char *entry_value(const struct source *s, const cJSON *entry, char *const *env, err *e)
 {
     const cJSON *from = json_get(entry, "valueFrom"), *ref;
@@ -233,7 +233,7 @@ char **podenv_build(const cJSON *pod, const cJSON *container, const char *const 
         if (name)
             env = env_set(env, name, eq + 1);
     }
-    // kubelet and runtime set these whatever the image says; a pod may override them.
+    // Kubelet and runtime set these, whatever the image says; a pod may override them.
     const char *hostname = json_path_str(pod, "spec.hostname");
     env = env_set(
         env, "HOSTNAME", hostname ? hostname : json_str_or(json_get(pod, "metadata"), "name", ""));

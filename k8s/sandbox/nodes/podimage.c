@@ -17,7 +17,7 @@ struct pull {
     struct pull *next;
     pthread_t thread;
     podimage *image;
-    podimage result; // what the thread fills in; ref is borrowed
+    podimage result; // the thread's result; ref is borrowed
 };
 
 struct podimages {
@@ -58,7 +58,7 @@ static bool is_loopback(const char *host)
     return str_starts(host, "127.") || str_eq(host, "localhost") || str_starts(host, "localhost:");
 }
 
-// The store's name of what a pod calls `text`: without this machine's registry in front.
+// The store's name for the pod's name `text`: without this machine's registry in front.
 static char *store_name(const char *text, err *e)
 {
     oci_ref ref;
@@ -114,7 +114,7 @@ static void destroy(podimages *p)
     free(p);
 }
 
-// On the loop's thread, after the pull's thread is done with it.
+// On the loop's thread, when the pull's thread has finished.
 static void settle(void *arg)
 {
     struct pull *pull = arg;
@@ -188,6 +188,6 @@ void podimages_close(podimages *p)
         return;
     p->finished = NULL;
     p->closed = true;
-    if (!p->busy) // else the last of the threads leaves it to settle
+    if (!p->busy) // otherwise the last busy thread makes `settle` free it
         destroy(p);
 }

@@ -26,7 +26,7 @@
 #endif
 #endif
 #ifdef __SANITIZE_ADDRESS__
-enum { CAN_LIMIT_DATA = 0 }; // its shadow memory alone is beyond any limit, here and in the pods
+enum { CAN_LIMIT_DATA = 0 }; // the sanitizer's shadow memory exceeds any limit, here and in pods
 #else
 enum { CAN_LIMIT_DATA = 1 };
 #endif
@@ -94,8 +94,8 @@ static int write_proc(const char *path, const char *text, err *e)
     return failed;
 }
 
-// A user namespace in which we are root, with mounts of our own: what lets an ordinary user mount
-// overlayfs (Linux 5.11). bwrap then runs inside it as "root".
+// Enters a user namespace in which we are root and have our own mounts: so an ordinary user can
+// mount overlayfs (Linux 5.11). bwrap then runs inside it as "root".
 static int mount_overlay(char *const *o, err *e)
 {
     AUTO_FREE char *uids = str_fmt("0 %u 1", (unsigned)geteuid());
@@ -105,7 +105,7 @@ static int mount_overlay(char *const *o, err *e)
     if (write_proc("/proc/self/uid_map", uids, e) ||
         write_proc("/proc/self/setgroups", "deny", e) || write_proc("/proc/self/gid_map", gids, e))
         return err_wrap(e, "cannot map the user");
-    // By descriptor: commas and colons in a path would end the option they stand in.
+    // Paths are passed as descriptors: a comma or a colon in a path would end the option.
     int fds[3];
     for (int i = 0; i < 3; i++)
         if ((fds[i] = open(o[i], O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
@@ -118,7 +118,8 @@ static int mount_overlay(char *const *o, err *e)
     return 0;
 }
 
-// SIGKILLs every child of ours; orphans below them become ours (subreaper), until there is none.
+// Sends SIGKILL to all our children until there are none left; orphans become our children
+// (subreaper).
 static void kill_descendants(void)
 {
     do {
@@ -142,8 +143,8 @@ static void kill_descendants(void)
     } while (waitpid(-1, NULL, 0) > 0);
 }
 
-// Runs the command below a guard that leaves nothing behind: TERM goes on to the command; HUP,
-// which is also what the sandbox's death sends, ends everything.
+// Runs the command below a guard that leaves no process behind. TERM is passed on to the command.
+// HUP ends everything; it also comes when the sandbox dies.
 _Noreturn static void guard(char **command)
 {
     static const struct spawn_fd standard[] = {{0, 0}, {1, 1}, {2, 2}};
@@ -178,7 +179,7 @@ _Noreturn static void guard(char **command)
     _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-// Dies with the sandbox; and if that was faster than this line, at once.
+// From now on this process dies with the sandbox. -1: the sandbox is already gone.
 static int tie_to(int64_t parent, err *e)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -194,7 +195,7 @@ int podinit_run(char **argv, err *e)
         return -1;
     if (limit(&o, e) || (o.overlay && mount_overlay(o.overlay, e)))
         return -1;
-    if (tie_to(o.parent, e)) // after the namespace: gaining capabilities unties
+    if (tie_to(o.parent, e)) // after the namespace: gaining capabilities resets it
         return -1;
     if (o.guard)
         guard(o.command);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What runs between the sandbox's fork and a container's first instruction, in a process of its
-// own: `firesteel-sandbox --pod OPTIONS -- COMMAND…`. It sets limits, ties its life to the
-// sandbox's, lays a writable layer over the image's root (overlayfs in a user namespace), and
-// becomes bubblewrap.
+// The process between the sandbox's fork and a container's first instruction: `firesteel-sandbox
+// --pod OPTIONS -- COMMAND…`. It sets limits, makes sure that it dies with the sandbox, lays a
+// writable layer over the image's root (overlayfs in a user namespace), and becomes bubblewrap.
 //
 //   --parent PID      die when that process is gone
 //   --overlay LOWER UPPER WORK MERGED   mounts it, before COMMAND (bwrap --bind MERGED / …) starts
@@ -13,7 +12,7 @@
 #pragma once
 #include "base/err.h"
 
-// argv: what follows `--pod`, NULL-terminated. Does not return on success. The program prints the
-// error as "firesteel-pod: TEXT" to descriptor 2 and exits with PODINIT_FAILED.
+// argv: the arguments after `--pod`, NULL-terminated. It does not return on success. On an error
+// the program prints "firesteel-pod: TEXT" to descriptor 2 and exits with PODINIT_FAILED.
 enum { PODINIT_FAILED = 125 };
 int podinit_run(char **argv, err *e);

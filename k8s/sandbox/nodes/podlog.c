@@ -17,10 +17,10 @@ struct podlog {
     int fd;
     size_t limit, written;
     buf partial[2];  // unfinished lines of stdout and stderr
-    buf entries;     // not yet in the file: one write for all that came at once
-    char second[24]; // of the latest stamp, "2026-01-02T03:04:05."
+    buf entries;     // not yet in the file: output that came together is written together
+    char second[24]; // the second of the latest stamp, "2026-01-02T03:04:05."
     int64_t second_at;
-    int64_t stamp; // of the latest line; stamps never go back, so that --since-time misses nothing
+    int64_t stamp; // of the latest line; stamps never go back, so --since-time misses nothing
 };
 
 static int open_file(const char *path)
@@ -48,7 +48,7 @@ static void rotate(podlog *l)
         close(l->fd);
         l->fd = fd;
     }
-    l->written = 0; // if it failed, the next try is a whole file later
+    l->written = 0; // after a failure, the next try comes one file size later
 }
 
 static void flush(podlog *l)
@@ -58,7 +58,7 @@ static void flush(podlog *l)
     buf_clear(&l->entries);
 }
 
-// "2026-01-02T03:04:05.000000006Z"; the date is worked out once a second.
+// "2026-01-02T03:04:05.000000006Z"; the date is computed once a second.
 static void add_stamp(podlog *l, int64_t wall)
 {
     l->stamp = wall > l->stamp ? wall : l->stamp + 1;
@@ -74,7 +74,7 @@ static void add_stamp(podlog *l, int64_t wall)
 
 static void add_entry(podlog *l, int which, char tag, const char *text, size_t n, int64_t wall)
 {
-    enum { OVERHEAD = 64 }; // of an entry: more than its stamp and marks
+    enum { OVERHEAD = 64 }; // for an entry's stamp and marks, and some more
     if (l->written + l->entries.len + n + OVERHEAD > l->limit) {
         flush(l);
         rotate(l);

@@ -97,7 +97,7 @@ static cJSON *container_json(const struct container_state *c)
     return j;
 }
 
-// "containers with unready status: [a b]" of those that are not ready; NULL when all are.
+// "containers with unready status: [a b]" lists those that are not ready; NULL when all are.
 static const char *list_unready(const struct container_state *c, size_t n, bool init, buf *out)
 {
     size_t unready = 0;
@@ -176,7 +176,7 @@ cJSON *podstatus_build(const cJSON *pod, const struct pod_states *s, const char 
     const char *message, int64_t started, int64_t now)
 {
     const char *phase = reason ? "Failed" : podstatus_phase(pod, s);
-    // Conditions are edited in a copy that holds nothing else, so that their times carry over.
+    // Conditions are edited in a copy that holds nothing else: so their times are kept.
     AUTO_JSON *copy = cJSON_CreateObject();
     const cJSON *old = json_get(pod, "status");
     json_set(copy, "status", old ? cJSON_Duplicate(old, true) : cJSON_CreateObject());

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// k8s.io/apimachinery/pkg/api/resource: binary, then decimal suffixes.
+// As in k8s.io/apimachinery/pkg/api/resource: binary suffixes, then decimal ones.
 static const struct {
     const char *suffix;
     double factor;
@@ -36,7 +36,7 @@ int quantity_parse(const char *text, int64_t *milli, err *e)
     if (!isdigit((unsigned char)*at) && *at != '.')
         return err_set(e, ERR_INVALID, "\"%s\" is not a quantity", text);
     size_t digits = strspn(at, "0123456789.");
-    // strtold would take "1e3" and "0x1" alike; the exponent is read only where one stands.
+    // strtold would also read "1e3" and "0x1", so an exponent is read only where one is allowed.
     const char *rest = at + digits;
     char *end = NULL;
     long double value = strtold(text, &end);

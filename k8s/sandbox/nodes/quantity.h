@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Kubernetes quantities: "500m", "1.5", "2Gi", "1e3", "128974848".
-// A value in thousandths, so that CPU shares and byte counts are both whole numbers.
+// Kubernetes quantities: "500m", "1.5", "2Gi", "1e3", "128974848". Values are in thousandths, so
+// that CPU shares and byte counts are both whole numbers.
 #pragma once
 #include "base/err.h"
 
@@ -8,5 +8,5 @@
 
 // Thousandths, rounded up. Errors: ERR_INVALID with the text; ERR_LIMIT beyond 2^63 thousandths.
 int quantity_parse(const char *text, int64_t *milli, err *e);
-// Spark's sizes: "512m" is MiB, "1g" GiB, "300" MiB (JVM memory strings); in bytes.
+// Spark's sizes (JVM memory strings) in bytes: "512m" is MiB, "1g" GiB, "300" MiB.
 int quantity_parse_jvm(const char *text, int64_t *bytes, err *e);

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// 0 when the command exits with 0; its output is dropped.
+// Returns 0 when the command exits with 0; drops its output.
 static int try_command(const char *const *argv)
 {
     struct spawn_spec spec = {.argv = argv, .place = SPAWN_GROUP, .death_signal = SIGKILL};
@@ -101,7 +101,8 @@ static char **add(char **argv, const char *const *words)
 }
 #define ADD(argv, ...) ((argv) = add((argv), (const char *const[]){__VA_ARGS__, NULL}))
 
-// The writable root of an image: layered where that works, else a copy. Returns what to bind on /.
+// Makes the writable root of an image: a layer where possible, else a copy. Returns the path to
+// bind on /.
 static char *make_root(const struct runtime *r, const struct runtime_spec *s, char ***argv, err *e)
 {
     AUTO_FREE char *merged = path_join(s->dir, "root");
@@ -167,7 +168,7 @@ static bool is_program(int root, const char *path)
     struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
     int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof how);
     if (fd < 0)
-        return errno == ENOSYS; // before Linux 5.6: the start itself will tell
+        return errno == ENOSYS; // before Linux 5.6: the start itself will find out
     struct stat st;
     bool yes = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 0111);
     close(fd);

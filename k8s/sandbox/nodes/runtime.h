@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How a container becomes a process on this machine: what the machine allows, and the command line.
-// A runtime belongs to the kubelet; it starts nothing but its probes.
+// How a container becomes a process on this machine: the machine's abilities, and the command line.
+// The kubelet owns the runtime, which starts nothing but its probes.
 //
 //   image      PROGRAM --pod --overlay … -- bwrap --bind MERGED / … -- COMMAND
 //   host       PROGRAM --pod … -- bwrap --ro-bind / / --bind /tmp /tmp … -- COMMAND
@@ -16,9 +16,9 @@ struct runtime {
     char *program; // firesteel-sandbox
     char *bwrap;   // NULL: there is none, or it cannot make namespaces here
     bool overlay;  // can a user mount overlayfs? If not, roots are copied.
-    char *why;     // why there is no bwrap, for events
+    char *why;     // why there is no bwrap; shown in events
 };
-// Tries the two things out in the folder `dir` (about 20 ms). env: where PATH is looked up.
+// Tries out both in the folder `dir` (about 20 ms). env: has the PATH to search.
 void runtime_probe(struct runtime *r, const char *program, const char *dir, const char *const *env);
 void runtime_done(struct runtime *r);
 
@@ -40,5 +40,5 @@ struct runtime_spec {
 enum { RUNTIME_INFO_FD = 3 }; // where bwrap writes {"child-pid": N}
 // Makes the container's folders and returns the command line, new: strv_free. May copy the root.
 char **runtime_command(const struct runtime *r, const struct runtime_spec *s, err *e);
-// Is there such a program, as execvp would look for it inside root (NULL: the machine's own)?
+// Does this program exist inside root (NULL: the machine's own root), found as execvp finds it?
 bool runtime_has_program(const char *root, const char *name, const char *path, const char *cwd);

@@ -17,8 +17,8 @@ static int64_t amount_of(const cJSON *quantity)
     return milli;
 }
 
-// CPU and memory are shared with everything else on the machine and never refused for; devices
-// (names with a slash) must be there.
+// Pods share CPU and memory with the whole machine, and are never refused for them; devices (names
+// with a slash) must be there.
 static const char *missing_device(const cJSON *pod, const cJSON *node)
 {
     const cJSON *container, *limit;

@@ -43,7 +43,7 @@ static int write_key(const struct maker *m, const char *kind, const cJSON *objec
     return write_file(m, path, buf_cstr(&raw), raw.len, mode, e);
 }
 
-// A ConfigMap or Secret: all keys, or those that `items` names.
+// Writes a ConfigMap or Secret: all keys, or those in `items`.
 static int make_keys(const struct maker *m, const char *kind, const cJSON *source, err *e)
 {
     const char *name = json_str_or(source, "name", json_str_or(source, "secretName", ""));
@@ -97,7 +97,7 @@ static int make_source(const struct maker *m, const cJSON *volume, err *e)
         return make_keys(m, "Secret", source, e);
     if ((source = json_get(volume, "downwardAPI")))
         return make_downward(m, source, e);
-    if ((source = json_get(volume, "serviceAccountToken"))) // pods get no rights here
+    if ((source = json_get(volume, "serviceAccountToken"))) // there are no tokens for pods here
         return write_file(m, json_str_or(source, "path", "token"), "", 0, 0600, e);
     cJSON_ArrayForEach(source, json_path(volume, "projected.sources"))
     {
@@ -107,7 +107,7 @@ static int make_source(const struct maker *m, const cJSON *volume, err *e)
     return 0;
 }
 
-// Sources that this module can make, or bind, or leave empty.
+// Volumes of these sources can be made, bound, or left empty here.
 static bool is_known(const cJSON *volume)
 {
     static const char *const known[] = {
@@ -157,7 +157,7 @@ static const cJSON *find_volume(const cJSON *pod, const char *name)
     return NULL;
 }
 
-// The path that a mount shows: the volume's folder or hostPath, and below it subPath.
+// The source of a mount: the volume's folder or hostPath, with subPath below it.
 static char *mount_source(const cJSON *volume, const char *dir, const char *sub, err *e)
 {
     const char *host = json_path_str(volume, "hostPath.path");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// A pod's volumes as folders of this machine, and where its containers see them.
-// Files are written below the pod's folder, which its owner removes as a whole.
+// A pod's volumes as folders of this machine, and the places where its containers see them. Files
+// are written below the pod's folder, which its owner removes as a whole.
 #pragma once
 #include "k8s/sandbox/nodes/podenv.h"
 #include "k8s/sandbox/nodes/runtime.h"
 
-// Makes DIR/VOLUME for emptyDir, configMap, secret, downwardAPI and projected volumes. Errors in
-// the kubelet's words: `MountVolume.SetUp failed for volume "v" : configmap "c" not found`.
+// Makes DIR/VOLUME for emptyDir, configMap, secret, downwardAPI and projected volumes. Errors are
+// in the kubelet's words: `MountVolume.SetUp failed for volume "v" : configmap "c" not found`.
 int volumes_make(const cJSON *pod, const char *dir, podenv_lookup lookup, void *arg, err *e);
 
 struct volume_mounts {

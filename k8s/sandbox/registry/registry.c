@@ -77,7 +77,7 @@ void registry_fail(registry_exchange *x, int status, const char *code, const cha
     x->fail_code = code;
 }
 
-// What the store says, as a status of HTTP.
+// An error of the store as an HTTP status.
 void registry_fail_by(
     registry_exchange *x, const err *e, const char *not_found, const char *invalid)
 {
@@ -99,7 +99,7 @@ const char *registry_find_header(const registry_exchange *x, const char *name)
     return x->q.header ? x->q.header(x->q.arg, name) : NULL;
 }
 
-// Splits "NAME<middle>REFERENCE" at the last middle; lists and new uploads have no reference.
+// Splits "NAME<middle>REFERENCE" at the last middle. Lists and new uploads have no reference.
 static bool split(
     registry_exchange *x, const char *path, const char *middle, enum resource resource)
 {
@@ -190,7 +190,7 @@ static void exchange_free(registry_exchange *x)
     free(x);
 }
 
-// The specification gives some errors a place to go on from.
+// For some errors the specification tells the client where to go on.
 static void answer_failure(registry_exchange *x, struct registry_response *r)
 {
     registry_response_done(r);
@@ -207,7 +207,7 @@ void registry_end(registry_exchange *x, struct registry_response *response)
         x->op->end(x, response);
     if (x->fail_status)
         answer_failure(x, response);
-    // What was half written when the disk was full can only be begun again.
+    // An upload that was cut short by a full disk must be started again.
     if (x->up && x->fail_status >= 500)
         upload_remove(x->r, STEAL(x->up));
     registry_add_header(response, "Docker-Distribution-API-Version", "registry/2.0");

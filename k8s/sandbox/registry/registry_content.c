@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Blobs are shared by all names, as the store's are, and are removed by its collector only.
+// All names share blobs, as in the store. Only the store's collector removes blobs.
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/image/index.h"
@@ -9,7 +9,7 @@
 
 static bool is_digest(const char *reference)
 {
-    return strchr(reference, ':') != NULL; // a tag has none
+    return strchr(reference, ':') != NULL; // a tag has no colon
 }
 
 static char *store_ref(const registry_exchange *x)
@@ -54,7 +54,7 @@ static void begin_put_manifest(registry_exchange *x)
     x->keeps_body = !x->fail_status;
 }
 
-// Does the store have what the manifest leads to?
+// Does the store have everything that the manifest refers to?
 static int check_children(registry_exchange *x, enum oci_type type, err *e)
 {
     if (oci_type_kind(type) == OCI_KIND_MANIFEST) {
@@ -62,7 +62,7 @@ static int check_children(registry_exchange *x, enum oci_type type, err *e)
         if (oci_manifest_parse(buf_cstr(&x->body), x->body.len, &m, e))
             return -1;
         oci_manifest_done(&m);
-        return 0; // tagging looks for the blobs
+        return 0; // image_store_tag checks the blobs
     }
     AUTO_JSON *json = json_parse(buf_cstr(&x->body), x->body.len, e);
     if (!json)
@@ -105,7 +105,7 @@ static void put_manifest(registry_exchange *x, struct registry_response *r)
     registry_add_header(r, "Location", "/v2/%s/manifests/%s", x->name, d.digest.text);
 }
 
-// A tag goes; a digest goes with all its tags in this repository.
+// Removes a tag; or a digest with all its tags in this repository.
 static void delete_manifest(registry_exchange *x, struct registry_response *r)
 {
     err e = {0};
@@ -129,8 +129,8 @@ static void delete_manifest(registry_exchange *x, struct registry_response *r)
         registry_fail(x, 404, "MANIFEST_UNKNOWN", "there is no %s", ref);
 }
 
-// "bytes=0-99", "bytes=100-", "bytes=-100". 0: no range that is understood, -1: none of it is
-// there.
+// "bytes=0-99", "bytes=100-", "bytes=-100". 0: not a range we understand; -1: it lies beyond the
+// end.
 static int parse_range(const char *text, int64_t size, int64_t *from, int64_t *to)
 {
     if (!text || !str_starts(text, "bytes=") || !strchr(text, '-'))

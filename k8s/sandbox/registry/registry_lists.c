@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-// One page of sorted names after `last`, at most n, with a link to the next one.
+// Answers one page of at most n sorted names after `last`, with a link to the next page.
 static void answer_page(registry_exchange *x, struct registry_response *r, const char *key,
     char *const *names, const char *path)
 {

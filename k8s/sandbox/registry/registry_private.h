@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What the files of the registry share: its state, a running exchange, and ways to answer.
-// Nothing else includes it. Each of the other files ends in a table of what it does.
+// What the files of the registry share: its state, a running exchange, and ways to answer. No other
+// file includes it. Each of the other files ends in a table of its operations.
 //
 //   registry.c           finds resource and operation, runs the exchange
 //   registry_lists.c     /v2/, the catalogue, tags
-//   registry_content.c   manifests and blobs that are there
-//   registry_uploads.c   blobs on their way in
+//   registry_content.c   manifests and stored blobs
+//   registry_uploads.c   unfinished uploads of blobs
 #pragma once
 #include "k8s/sandbox/registry/registry.h"
 
@@ -14,20 +14,20 @@
 enum {
     MANIFEST_LIMIT = 4 << 20, // as the specification recommends
     UPLOAD_ID = 33,           // 32 hexadecimal digits
-    UPLOADS = 64,             // under way at once; then the one that rested longest goes
+    UPLOADS = 64,             // at most so many at once; a new one drops the one unused longest
 };
 
 typedef struct upload {
     char id[UPLOAD_ID];
-    char *name; // of the repository it was begun for
+    char *name; // the repository it was begun for
     image_blob *blob;
-    bool busy;        // an exchange holds it
-    uint64_t touched; // when it was used last, as a count
+    bool busy;        // an exchange uses it
+    uint64_t touched; // its last use, as a count
 } upload;
 
 struct registry {
     const image_store *store;
-    pthread_mutex_t lock; // of the table; an upload that is busy belongs to its exchange
+    pthread_mutex_t lock; // for the table; a busy upload belongs to its exchange
     upload *uploads[UPLOADS];
     uint64_t clock; // counts uses
 };
@@ -37,7 +37,7 @@ enum resource { RES_BASE, RES_CATALOG, RES_TAGS, RES_MANIFEST, RES_BLOB, RES_UPL
 struct op {
     const char *method;
     enum resource resource;
-    void (*begin)(registry_exchange *x); // before the body; may be NULL
+    void (*begin)(registry_exchange *x); // called before the body; may be NULL
     void (*end)(registry_exchange *x, struct registry_response *response);
 };
 
@@ -48,10 +48,10 @@ struct registry_exchange {
     char *name;      // "firesteel/mnist"
     char *reference; // tag, digest or upload id
     const struct op *op;
-    bool keeps_body; // in `body`; else it goes to `up`, or nowhere
+    bool keeps_body; // the body goes to `body`; else to `up`, or nowhere
     buf body;
     upload *up;
-    // The first thing that went wrong, found before or while the body came.
+    // The first failure, found before the body or while it arrived.
     int fail_status;
     const char *fail_code;
     err fail;
@@ -60,8 +60,8 @@ struct registry_exchange {
 // Tables end with an operation without a method.
 extern const struct op registry_list_ops[], registry_content_ops[], registry_upload_ops[];
 
-// The first failure counts: it becomes the answer. by: what the store said, with the
-// specification's codes for what is not there and what is not valid.
+// The first failure counts: it becomes the answer. by: for an error of the store, with the
+// specification's codes for missing and invalid things.
 void registry_fail(registry_exchange *x, int status, const char *code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 void registry_fail_by(
@@ -74,10 +74,10 @@ void registry_add_header(struct registry_response *r, const char *name, const ch
     __attribute__((format(printf, 3, 4)));
 void registry_answer_json(struct registry_response *r, int status, const cJSON *json);
 void registry_answer_empty(struct registry_response *r, int status, const oci_digest *d);
-// Where the upload x->up is and how far it came.
+// The place of the upload x->up, and how many bytes it has.
 void registry_answer_progress(const registry_exchange *x, struct registry_response *r, int status);
 
-// The exchange that held it is over: it rests, or is gone.
+// Its exchange is over: the upload waits for the next one, or is removed.
 void upload_release(registry *r, upload *u);
 void upload_remove(registry *r, upload *u);
 void upload_free(upload *u);

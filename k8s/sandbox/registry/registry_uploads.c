@@ -27,7 +27,7 @@ static upload *upload_new(registry_exchange *x, err *e)
     return u;
 }
 
-// A free place of the table, or that of the upload which rested longest; NULL: all are busy.
+// A free place in the table, or the place of the upload that is unused longest; NULL: all are busy.
 static upload **find_place(registry *r)
 {
     upload **oldest = NULL;
@@ -52,7 +52,7 @@ static bool table_add(registry *r, upload *u)
     return place != NULL;
 }
 
-// Takes the upload that the request names; nobody else has it until upload_release.
+// Takes the upload that the request names; nobody else can use it until upload_release.
 static upload *table_take(registry_exchange *x)
 {
     upload *found = NULL;
@@ -102,14 +102,14 @@ static void answer_blob(
     registry_add_header(r, "Location", "/v2/%s/blobs/%s", x->name, d->text);
 }
 
-// The body is on its way into x->up.
+// The body will go into x->up.
 static void begin_post(registry_exchange *x)
 {
     err e = {0};
     oci_digest d;
     const char *mount = registry_query(x, "mount");
     if (mount && oci_digest_parse(mount, &d, NULL) == 0 && image_store_has(x->r->store, &d, NULL))
-        return; // post answers that it is there
+        return; // post answers that the blob exists
     upload *u = upload_new(x, &e);
     if (!u) {
         registry_fail_by(x, &e, "UNKNOWN", "UNKNOWN");
@@ -121,7 +121,7 @@ static void begin_post(registry_exchange *x)
     }
 }
 
-// Ends the upload as a blob with the digest that the query names.
+// Finishes the upload: it becomes a blob with the digest in the query.
 static void commit(registry_exchange *x, struct registry_response *r)
 {
     err e = {0};
@@ -144,7 +144,7 @@ static void post_upload(registry_exchange *x, struct registry_response *r)
     if (!x->up && oci_digest_parse(registry_query(x, "mount"), &d, NULL) == 0)
         answer_blob(x, r, &d);
     else if (registry_query(x, "digest"))
-        commit(x, r); // all of it came with the request
+        commit(x, r); // the request brought the whole blob
     else
         registry_answer_progress(x, r, 202);
 }

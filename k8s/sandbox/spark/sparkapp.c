@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define DRIVER_GRACE   (10 * CLOCK_SEC) // a driver pod may be that late
+#define DRIVER_GRACE   (10 * CLOCK_SEC) // a driver pod may appear this late
 #define EXECUTOR_GRACE (2 * CLOCK_SEC)
 #define SPARK_HOME     "/opt/spark" // in Spark's images
 
@@ -33,7 +33,7 @@ static void snapshot_unref_at(snapshot **s)
         snapshot_unref(*s);
 }
 
-// The event of a state's beginning.
+// Records the event for the beginning of a state.
 static void tell_state(sparkapps *a, const snapshot *app, enum spark_state s)
 {
     static const struct {
@@ -58,7 +58,7 @@ static void tell_state(sparkapps *a, const snapshot *app, enum spark_state s)
             json_str_or(json_path(app->json, "status.applicationState"), "errorMessage", ""));
 }
 
-// Writes `app` (taken) with a new state; the store's change brings us back for the next one.
+// Writes `app` (taken) with a new state. The store's change calls us again for the next state.
 static int enter(sparkapps *a, cJSON *app, enum spark_state s, const char *message, err *e)
 {
     cJSON *status = json_object_at(app, "status"),
@@ -81,8 +81,8 @@ static int enter(sparkapps *a, cJSON *app, enum spark_state s, const char *messa
     return 0;
 }
 
-// A port that nobody listens on, below those that the system gives to outgoing connections: between
-// here and the driver's bind only another random choice could take it.
+// A port on which nobody listens, below those that the system gives to outgoing connections: until
+// the driver binds it, only another random choice could take it.
 static uint16_t free_port(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -107,7 +107,8 @@ static char *new_uuid(void)
     return str_fmt("%.8s-%.4s-4%.3s-a%.3s-%.12s", h, h + 8, h + 13, h + 17, h + 20);
 }
 
-// The secret that driver and executors prove to each other, where their pods read it.
+// Stores the secret that driver and executors prove to each other, in an object that their pods
+// read.
 static int put_secret(sparkapps *a, const cJSON *app, const char *name, err *e)
 {
     char secret[65];
@@ -144,7 +145,7 @@ static int check_program(sparkapps *a, const cJSON *app, err *e)
         "failed to run spark-submit: exec: \"%s\": executable file not found in $PATH", program);
 }
 
-// What a submission needs to know; the parts live in `l` until forget_launch.
+// Collects what a submission needs; its parts live in `l` until forget_launch.
 static void begin_launch(sparkapps *a, const cJSON *app, struct spark_launch *l)
 {
     char hex[33];
@@ -212,7 +213,7 @@ static const snapshot *driver_of(sparkapps *a, const cJSON *app)
     return pod && str_eq(object_controller_uid(pod->json), object_uid(app)) ? pod : NULL;
 }
 
-// SUBMITTED and RUNNING: what the driver pod says.
+// SUBMITTED and RUNNING: follows the driver pod.
 static int follow(sparkapps *a, cJSON *app, enum spark_state state, err *e)
 {
     const snapshot *found = driver_of(a, app);
@@ -258,7 +259,7 @@ static int follow(sparkapps *a, cJSON *app, enum spark_state state, err *e)
     }
 }
 
-// SUCCEEDING, FAILING, SUBMISSION_FAILED: again, or the end.
+// SUCCEEDING, FAILING, SUBMISSION_FAILED: runs it again, or ends it.
 static int conclude(sparkapps *a, cJSON *app, enum spark_state state, err *e)
 {
     const snapshot *found = driver_of(a, app);
@@ -266,7 +267,7 @@ static int conclude(sparkapps *a, cJSON *app, enum spark_state state, err *e)
     const cJSON *pod = driver ? driver->json : NULL;
     int64_t now = store_now(a->store), due;
     bool again = spark_should_retry(app, state, &due);
-    // Executors of a driver that succeeded end by themselves, within moments.
+    // After a success of the driver, executors end by themselves within moments.
     if (state == SPARK_SUCCEEDING && !sparkexec_ended(a->store, pod))
         due = object_time(json_get(app, "status"), "terminationTime") + EXECUTOR_GRACE;
     else if (!again)
@@ -288,19 +289,19 @@ static int conclude(sparkapps *a, cJSON *app, enum spark_state state, err *e)
     return enter(a, app, SPARK_PENDING_RERUN, NULL, e);
 }
 
-// Waits until the driver pod is gone (its executors go with it), then goes on to `next`.
+// Waits until the driver pod is gone (with its executors), then goes on to `next`.
 static int clear(sparkapps *a, cJSON *app, enum spark_state next, err *e)
 {
     const snapshot *driver = driver_of(a, app);
     if (driver) {
         int failed = sparkexec_delete_pod(a->store, driver, e);
         cJSON_Delete(app);
-        return failed; // its end brings us back
+        return failed; // its end calls us again
     }
     cJSON *status = json_object_at(app, "status");
     if (next == SPARK_SUBMITTED)
         return submit(a, app, e);
-    if (next == SPARK_PENDING_RERUN) { // a new specification begins to count anew
+    if (next == SPARK_PENDING_RERUN) { // a new specification starts counting at 0
         json_set_int(status, "executionAttempts", 0);
         json_set_int(status, "submissionAttempts", 0);
     }
@@ -324,7 +325,7 @@ static void expire(sparkapps *a, const cJSON *app, err *e)
         controller_add_after(a->controller, object_namespace(app), object_name(app), due - now);
 }
 
-// COMPLETED, FAILED: late news of executors, and the time to live.
+// COMPLETED, FAILED: handles late news of executors, and the time to live.
 static int rest(sparkapps *a, cJSON *app, err *e)
 {
     const snapshot *found = driver_of(a, app);
@@ -407,7 +408,7 @@ static void changed(void *arg, const struct store_event *ev)
 static const struct controller_ops spark_controller = {
     .kind = KIND(SPARKAPPLICATIONS), .reconcile = reconcile, .changed = changed};
 
-// spark-submit of this machine: SPARK_HOME's or PATH's.
+// The spark-submit of this machine, found by SPARK_HOME or PATH.
 static char *find_spark_submit(const char *const *env)
 {
     const char *home = NULL, *path = "";

@@ -24,12 +24,12 @@ int64_t spark_executors(const cJSON *app)
 char *spark_driver_name(const cJSON *app)
 {
     const char *name = json_path_str(app, "spec.driver.podName");
-    if (!name) // its key has dots: no path
+    if (!name) // the key has dots, so no path can name it
         name = json_str(json_path(app, "spec.sparkConf"), "spark.kubernetes.driver.pod.name");
     return name ? mem_strdup(name) : str_fmt("%s-driver", object_name(app));
 }
 
-// org.apache.spark.deploy.k8s.KubernetesConf.getResourceNamePrefix
+// As org.apache.spark.deploy.k8s.KubernetesConf.getResourceNamePrefix
 char *spark_executor_name(const cJSON *app, const char *name_hash, int64_t id)
 {
     const char *name =
@@ -74,7 +74,7 @@ static void add_all(cJSON *list, const cJSON *items)
     cJSON_ArrayForEach(item, items) cJSON_AddItemToArray(list, cJSON_Duplicate(item, true));
 }
 
-// What the application's author sets: envVars, envSecretKeyRefs, env.
+// Adds the variables of the application's author: envVars, envSecretKeyRefs, env.
 static void add_user_env(cJSON *env, const cJSON *role)
 {
     const cJSON *entry;
@@ -85,7 +85,7 @@ static void add_user_env(cJSON *env, const cJSON *role)
     add_all(env, json_get(role, "env"));
 }
 
-// Memory with its overhead, in MiB: BasicDriverFeatureStep and BasicExecutorFeatureStep.
+// Memory with its overhead, in MiB: as in BasicDriverFeatureStep and BasicExecutorFeatureStep.
 static int memory_mib(const cJSON *app, const cJSON *role, int64_t *mib, err *e)
 {
     int64_t bytes, overhead;
@@ -123,7 +123,7 @@ static int set_resources(const cJSON *app, const cJSON *role, cJSON *container, 
     json_set_str(requests, "memory", memory);
     const char *gpu = json_path_str(role, "gpu.name");
     int64_t quantity = json_int_or(json_get(role, "gpu"), "quantity", 0);
-    if (gpu && *gpu && quantity > 0) { // else skipped without a word, as the operator does
+    if (gpu && *gpu && quantity > 0) { // otherwise skipped silently, as the operator does
         AUTO_FREE char *count = str_fmt("%lld", (long long)quantity);
         json_set_str(limits, gpu, count);
         json_set_str(requests, gpu, count);
@@ -131,7 +131,7 @@ static int set_resources(const cJSON *app, const cJSON *role, cJSON *container, 
     return 0;
 }
 
-// spec.driver.configMaps and .secrets: a volume and a mount each.
+// spec.driver.configMaps and .secrets: adds a volume and a mount for each.
 static void mount_objects(
     cJSON *spec, cJSON *container, const cJSON *list, const char *kind, const char *name_key)
 {
@@ -177,7 +177,7 @@ static void set_metadata(cJSON *pod, const cJSON *app, const cJSON *role, const 
         pod, SPARK_MODE, spark_is_launcher(app) ? SPARK_MODE_PROCESSES : SPARK_MODE_SUBMIT);
 }
 
-// What driver and executor have in common.
+// The common part of driver and executor.
 static cJSON *new_pod(const cJSON *app, const char *name, const char *role_name, const cJSON *owner,
     const struct spark_launch *l, err *e)
 {
@@ -243,7 +243,7 @@ static void add_option(cJSON *list, const char *option, const char *value)
     add_word(list, value);
 }
 
-// spark-submit --master local[*]: the whole application in the driver pod.
+// For spark-submit --master local[*]: the whole application runs in the driver pod.
 static void set_submit(cJSON *container, const cJSON *app, const struct spark_launch *l)
 {
     const cJSON *spec = json_get(app, "spec"), *entry;
@@ -291,7 +291,7 @@ cJSON *spark_driver_pod(const cJSON *app, const struct spark_launch *l, err *e)
         add_env(env, "FIRESTEEL_EVENTS", "stdout");
         add_env_from(env, "FIRESTEEL_SECRET", "secretKeyRef", l->secret, "secret");
     } else {
-        add_env(env, "SPARK_LOCAL_IP", "127.0.0.1"); // else it listens to the network
+        add_env(env, "SPARK_LOCAL_IP", "127.0.0.1"); // otherwise it would listen on the network
         set_submit(container, app, l);
     }
     add_user_env(env, json_path(app, "spec.driver"));

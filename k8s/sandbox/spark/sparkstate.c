@@ -94,7 +94,7 @@ bool spark_should_retry(const cJSON *app, enum spark_state s, int64_t *due)
         return true;
     if (!str_eq(type, "OnFailure"))
         return false;
-    // Without a number of retries there is none: the CRD has no default.
+    // If no number of retries is given, there are none: the CRD has no default.
     if (s == SPARK_FAILING)
         return json_int_or(status, "executionAttempts", 0) <=
                json_int_or(policy, "onFailureRetries", 0);

@@ -30,7 +30,7 @@ enum spark_state spark_state_of(const cJSON *app);
 const char *spark_state_text(enum spark_state s);
 bool spark_is_terminal(enum spark_state s);
 
-// What the driver pod shows.
+// The state of the driver pod.
 enum spark_driver {
     DRIVER_MISSING,
     DRIVER_PENDING,
@@ -38,16 +38,16 @@ enum spark_driver {
     DRIVER_SUCCEEDED,
     DRIVER_FAILED
 };
-// pod NULL: missing. A terminated container spark-kubernetes-driver decides before the pod's phase
-// does.
+// pod NULL: missing. A terminated container spark-kubernetes-driver counts more than the pod's
+// phase.
 enum spark_driver spark_driver_state(const cJSON *pod);
 // "driver container failed with ExitCode: 3, Reason: Error"; new.
 char *spark_driver_error(const cJSON *pod);
-// "PENDING", "RUNNING", "COMPLETED", "FAILED" of an executor pod.
+// "PENDING", "RUNNING", "COMPLETED" or "FAILED" for an executor pod.
 const char *spark_executor_state(const cJSON *pod);
 
-// Is the application in `s` (SUCCEEDING, FAILING, SUBMISSION_FAILED) to run again? *due: wall ns
-// from when.
+// Shall the application in the state `s` (SUCCEEDING, FAILING, SUBMISSION_FAILED) run again? *due:
+// not before this time, wall ns.
 bool spark_should_retry(const cJSON *app, enum spark_state s, int64_t *due);
 // Do the specs differ in more than suspend and timeToLiveSeconds?
 bool spark_needs_restart(const cJSON *old_app, const cJSON *new_app);

@@ -9,7 +9,7 @@
 
 enum { MESSAGE_MAX = 1024, KEPT = 1000 };
 
-// An Event's name is its object's with a hash of what it says, so a repetition finds it at once.
+// An Event is named after its object, with a hash of its text: so a repetition is found at once.
 static char *event_name(
     const cJSON *about, const char *field, const char *reason, const char *message)
 {
@@ -59,7 +59,7 @@ static cJSON *event_new(struct event_source source, const char *type, const char
     return o;
 }
 
-// The API server lets Events expire after an hour; here the oldest of a namespace go.
+// The API server lets Events expire after an hour; here the oldest ones of a namespace are removed.
 static void trim(store *s, const char *ns)
 {
     AUTO_LIST all = store_list(s, KIND(EVENTS), ns);

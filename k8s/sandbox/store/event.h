@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Recording Events about objects, as controllers and kubelets do: a repeated one counts up.
+// Records Events about objects, as controllers and kubelets do; a repeated Event is counted.
 #pragma once
 #include "k8s/sandbox/store/store.h"
 

@@ -26,7 +26,7 @@ static void make_room(struct history *h)
 {
     if (h->head + h->n < h->cap)
         return;
-    if (h->head > h->cap / 2) { // slide back: amortised, each entry moves at most once per lap
+    if (h->head > h->cap / 2) { // move to the front: each entry moves at most once per lap
         memmove(h->entries, h->entries + h->head, h->n * sizeof *h->entries);
         h->head = 0;
         return;

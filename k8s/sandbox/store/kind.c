@@ -19,8 +19,8 @@ const struct kind kind_builtin[KIND_COUNT] = {
 #undef X
 };
 
-// A kind of a CRD's version owns its strings through the copy of the CRD. A removed one stays
-// allocated (pointers to it live on in snapshots) but is found no more.
+// The kind of a CRD's version owns its strings through the copy of the CRD. A removed kind stays
+// allocated, since snapshots still point to it, but it is found no more.
 struct custom {
     struct kind kind;
     cJSON *crd;
@@ -128,14 +128,14 @@ static void add_version(kinds *ks, const cJSON *source, const cJSON *version)
                  KIND_HAS_GENERATION | KIND_IS_CUSTOM,
         .columns = json_get(v, "additionalPrinterColumns"),
     };
-    // At the end, so that discovery keeps the order in which they came.
+    // It goes to the end, so that discovery lists CRDs in their order of arrival.
     struct custom **end = &ks->customs;
     while (*end)
         end = &(*end)->next;
     *end = c;
 }
 
-// A kind that stays served keeps its record and so its pointer, with the new words in it.
+// A kind that is still served keeps its record, and so its pointer; only its contents are new.
 static bool replace_version(kinds *ks, const cJSON *crd, const cJSON *version)
 {
     const char *group = json_path_str(crd, "spec.group");
@@ -169,7 +169,7 @@ int kinds_add_crd(kinds *ks, const cJSON *crd, err *e)
         return err_set(e, ERR_INVALID, "spec: group, names.plural, names.kind, versions: required");
     for (size_t i = 0; i < KIND_COUNT; i++)
         if (str_eq(kind_builtin[i].group, group) && str_eq(kind_builtin[i].resource, plural))
-            return 0; // what the server has built in, with its controller, serves for it
+            return 0; // a built-in kind with its controller is used instead
     cJSON_ArrayForEach(v, versions) if (json_bool_or(v, "served", false) &&
                                         !replace_version(ks, crd, v)) add_version(ks, crd, v);
     return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Objects of the API as JSON trees: getters for metadata, and the few edits everybody makes.
-// Everything borrows from the tree; nothing here knows of the store.
+// Objects of the API as JSON trees: getters for metadata, and the few edits that are needed
+// everywhere. Everything borrows from the tree. Nothing here depends on the store.
 #pragma once
 #include "base/json.h"
 
@@ -23,8 +23,8 @@ const char *object_controller_uid(const cJSON *o);
 
 // The entry of .status.conditions with this type; NULL if none.
 const cJSON *object_condition(const cJSON *o, const char *type);
-// Sets a condition (status "True", "False", "Unknown"; reason and message may be NULL) with
-// lastTransitionTime moved only when the status changes. Returns whether anything changed.
+// Sets a condition (status "True", "False", "Unknown"; reason and message may be NULL).
+// lastTransitionTime changes only when the status does. Returns whether anything changed.
 bool object_set_condition(cJSON *o, const char *type, const char *status, const char *reason,
     const char *message, int64_t now);
 // Sets o[key] to a time as Kubernetes writes it: RFC 3339 in whole seconds.

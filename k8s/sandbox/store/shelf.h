@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// All objects of one resource, whatever version of it was asked for, sorted by namespace and name.
-// Holds a reference to each. A NULL shelf is an empty one to the functions that only look.
+// All objects of one resource, in all its versions, sorted by namespace and name. It holds a
+// reference to each. For functions that only read, a NULL shelf is an empty one.
 #pragma once
 #include "k8s/sandbox/store/store.h"
 
@@ -11,10 +11,10 @@ struct shelf {
 };
 
 void shelf_done(struct shelf *sh);
-// The first index that is not before (ns, name).
+// The first index whose object does not come before (ns, name).
 size_t shelf_find(const struct shelf *sh, const char *ns, const char *name);
-// Where an object is; NULL if it is not there.
+// The slot of an object; NULL if it is missing.
 snapshot **shelf_slot(const struct shelf *sh, const char *ns, const char *name);
-// Takes the reference, and the place of the snapshot before, or a new place.
+// Takes the reference. It replaces the earlier snapshot of the object, or gets a new slot.
 void shelf_put(struct shelf *sh, snapshot *snap);
 void shelf_take_out(struct shelf *sh, snapshot **at);

@@ -23,7 +23,7 @@ void snapshot_unref(const snapshot *s)
     free(counted);
 }
 
-// One bit of 64 for a uid (FNV-1a): enough to pass over almost all objects without comparing text.
+// Maps a uid to one bit of 64 (FNV-1a): enough to skip almost all objects without comparing text.
 uint64_t snapshot_owner_bit(const char *uid)
 {
     uint64_t h = 14695981039346656037u;

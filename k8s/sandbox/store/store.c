@@ -175,7 +175,8 @@ static void new_uid(char out[37])
         p += sprintf(p, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", r[i]);
 }
 
-// "base-x7k2p", in the alphabet of Kubernetes, which spells no words; the base is cut to fit 63.
+// "base-x7k2p", in Kubernetes' alphabet, which spells no words; the base is cut so that 63 are
+// enough.
 static char *generated_name(const char *base)
 {
     static const char alphabet[] = "bcdfghjklmnpqrstvwxz2456789";
@@ -252,7 +253,7 @@ const snapshot *store_create(
     return s->result;
 }
 
-// The fields only the server writes, as they were.
+// Restores the fields that only the server writes.
 static void keep_system_fields(cJSON *json, const cJSON *old)
 {
     static const char *const fields[] = {"uid", "creationTimestamp", "deletionTimestamp",

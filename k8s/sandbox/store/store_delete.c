@@ -116,8 +116,8 @@ static int check_delete(const snapshot *old, const struct store_delete *how, err
     return store_conflict(e, old->kind, old->name, why);
 }
 
-// A second delete of what is on its way out can only shorten the grace; at grace 0 finalizers alone
-// hold it back, and asking again does not move them.
+// A second delete of an object that is being deleted can only shorten the grace. At grace 0 only
+// finalizers delay its removal, and another delete does not change that.
 static bool changes_nothing(const store *s, const snapshot *old, int64_t grace)
 {
     if (!object_is_deleting(old->json))
@@ -243,7 +243,7 @@ static void delete_dependents(store *s, const char *uid, enum store_propagation 
     }
 }
 
-// An owner that waits in the foreground goes with its last blocking dependent.
+// An owner in foreground deletion goes with its last blocking dependent.
 static void release_owners(store *s, const snapshot *removed)
 {
     const cJSON *ref;
@@ -266,7 +266,7 @@ static void release_namespace(store *s, const snapshot *removed)
         store_remove(s, home, cJSON_Duplicate(home->json, true));
 }
 
-// Removals add to s->removed while it is worked off, so depth does not grow with the family tree.
+// Removals append to s->removed while we work through it, so the depth of owners costs no stack.
 static void collect(store *s)
 {
     if (s->collecting)

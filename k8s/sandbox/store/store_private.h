@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the files of the store share: store.c reads and writes, store_delete.c deletes and collects
-// what deletions leave behind, store_watch.c tells. Nobody else includes this.
+// dependents, store_watch.c notifies. No other file includes this.
 #pragma once
 #include "k8s/sandbox/store/history.h"
 #include "k8s/sandbox/store/shelf.h"
@@ -15,30 +15,31 @@ struct store {
     uint64_t dispatched; // observers have seen all changes before this position
     bool dispatching;
     store_observer *observers;
-    const snapshot *result;   // what the last write returned, kept alive for its caller
-    const snapshot **removed; // whose dependents and owners are still to be looked at
+    const snapshot *result;   // the last write's result, kept alive for its caller
+    const snapshot **removed; // their dependents and owners are still to be checked
     size_t removed_n;
     bool collecting;
 };
 
-// The shelf of a kind; NULL when there never was an object of it.
+// The shelf of a kind; NULL as long as it never had an object.
 struct shelf *store_shelf(const store *s, const struct kind *k);
-// All objects that name the uid as an owner.
+// All objects that have the uid as an owner.
 struct store_list store_all_owned(const store *s, const char *uid);
-// `pods "a" WHAT`; -1.
+// Sets the error `pods "a" WHAT`; returns -1.
 int store_fail(err *e, err_code code, const struct kind *k, const char *name, const char *what);
 int store_conflict(err *e, const struct kind *k, const char *name, const char *why);
-int store_check_uid(const snapshot *old, const char *uid, err *e); // NULL fits any
+int store_check_uid(const snapshot *old, const char *uid, err *e); // NULL matches any
 
-// Keeps what a write returns alive for its caller, until the next write.
+// Keeps a write's result alive for its caller, until the next write.
 const snapshot *store_keep(store *s, const snapshot *snap);
 void store_record(store *s, enum store_change change, const snapshot *object, const snapshot *old);
 void store_bump_generation(cJSON *json);
-// A new snapshot in the place of old; takes json. Kept.
+// Puts a new snapshot in the place of old; takes json. The result is kept.
 const snapshot *store_replace(store *s, const snapshot *old, cJSON *json);
-// Takes old out, with json (taken) as its last state, and all that goes with it. Kept.
+// Removes old, with json (taken) as its last state, and everything that goes with it. The result is
+// kept.
 const snapshot *store_remove(store *s, const snapshot *old, cJSON *json);
-// Is nothing holding it back any more: no finalizer, no grace, no content of a namespace?
+// May the object be removed now: no finalizer, no grace, no objects in a namespace?
 bool store_may_go(const store *s, const struct kind *k, const cJSON *json);
-bool store_is_finished(const cJSON *json);   // the same, but for what is in a namespace
-void store_observer_free(store_observer *o); // takes it out of the list
+bool store_is_finished(const cJSON *json); // the same without the check for objects in a namespace
+void store_observer_free(store_observer *o); // also removes it from the list
