@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { PAGE = 500, EMPTY_PAGES = 3, PAGES_MOST = 20000 };
-static const size_t list_limit = (size_t)256 << 20; // of all pages of one list
+static const size_t list_limit = (size_t)256 << 20; // for all pages of one list
 
 client *client_open(loop *l, http *h, const struct client_options *options, err *e)
 {
@@ -81,7 +81,7 @@ char *resource_path(const struct resource *r, const char *ns, const char *name, 
     return buf_take(&path);
 }
 
-// "delete pods mnist-driver in namespace default": what a request is, for errors.
+// Describes a request for errors: "delete pods mnist-driver in namespace default".
 static char *sentence(const char *verb, const struct resource *r, const char *ns, const char *name)
 {
     AUTO_FREE char *resource = resource_name(r);
@@ -106,7 +106,7 @@ static const cJSON *known_identity(client *c)
     return known;
 }
 
-// The first to learn it is right for all; it is never replaced.
+// The first answer is kept for all callers and never replaced.
 static const cJSON *remember_identity(client *c, cJSON *identity)
 {
     pthread_mutex_lock(&c->lock);
@@ -181,7 +181,7 @@ static char *list_path(
     return buf_take(&full);
 }
 
-// Puts a page's items (or rows) behind those there are; the page's metadata wins.
+// Appends a page's items (or rows) to those we have; the page's metadata wins.
 static void join_page(cJSON **all, cJSON *page)
 {
     if (!*all) {
@@ -193,7 +193,7 @@ static void join_page(cJSON **all, cJSON *page)
         cJSON *from = (cJSON *)json_get(page, parts[i]), *to = (cJSON *)json_get(*all, parts[i]);
         if (!cJSON_IsArray(from) || !cJSON_IsArray(to) || !from->child)
             continue;
-        // Detached one by one from the front, and spliced once: pages of 500 stay linear.
+        // Items are detached from the front one by one, and spliced once: pages of 500 stay linear.
         cJSON *first = from->child;
         from->child = NULL;
         if (to->child) {
@@ -215,7 +215,7 @@ static bool items_of(const cJSON *page)
     return (items && items->child) || (rows && rows->child);
 }
 
-// A page, which takes of the room that all pages share.
+// Requests a page. Its size counts against the limit that all pages share.
 static cJSON *request_page(
     client *c, const struct patience *p, const struct request *r, size_t *room, err *e)
 {
@@ -255,7 +255,7 @@ cJSON *client_list(client *c, const struct patience *p, const struct resource *r
                 .what = what},
             &room, &why);
         if (!page && why.code == ERR_GONE && next && restarts++ < 3) {
-            cJSON_Delete(STEAL(all)); // the list is older than the server remembers: from the start
+            cJSON_Delete(STEAL(all)); // the server has forgotten the list's version: start again
             free(STEAL(next));
             continue;
         }
@@ -286,8 +286,8 @@ static const char *namespace_of(const client *c, const struct resource *r, const
     return !r->namespaced ? NULL : ns && *ns ? ns : c->k->namespace_;
 }
 
-// After a request of ours that may or may not have arrived: is the object there the one that we
-// meant to make? It carries our run's label then.
+// A request of ours may have arrived although it failed. Is the object there the one that we meant
+// to make? Then it has our run's label.
 static cJSON *already_ours(client *c, const struct patience *p, const struct resource *r,
     const char *ns, const cJSON *object)
 {

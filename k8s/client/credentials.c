@@ -12,23 +12,23 @@
 #include <string.h>
 
 enum { OUTPUT_LIMIT = 1 << 20, WORDS_LIMIT = 400, PLUGIN_MS = 60000, FILE_LIMIT = 1 << 20 };
-static const int64_t file_age = 10 * CLOCK_SEC; // a token file is read again after so long
+static const int64_t file_age = 10 * CLOCK_SEC; // a token file is read again after this time
 
 struct credentials {
     loop *loop;
     http *http;
     const kubeconfig *k;
     char **env;
-    struct access access; // access.tls stays over token changes; NULL: to be made
-    bool valid;           // are the headers as they should be?
-    int64_t read_at;      // mono, of the token file
+    struct access access; // access.tls survives a change of token; NULL: still to be made
+    bool valid;           // are the headers valid?
+    int64_t read_at;      // mono: when the token file was read
     struct exec_answer plugin;
     bool plugin_valid;
 
     struct access_wait *waiting;
-    child *child; // the plugin while it runs
+    child *child; // the plugin, while it runs
     loop_timer *timer;
-    buf output, words; // what it printed; the end of what it complained about
+    buf output, words; // its standard output; the end of its error output
     bool overdue;
     struct secret_sink secrets;
 };
@@ -39,14 +39,15 @@ static void add_secret(credentials *c, const char *text)
         c->secrets.fn(c->secrets.arg, text);
 }
 
-// The password of "http://user:password@host".
+// The password in "http://user:password@host".
 static void add_url(credentials *c, const char *url)
 {
     AUTO_FREE char *password = url ? secret_of_url(url) : NULL;
     add_secret(c, password);
 }
 
-// Variables of a plugin are its credentials more often than not; these say where and which.
+// Most variables of a plugin hold its credentials. Those with these names only hold a path or a
+// choice.
 static bool is_setting(const char *name)
 {
     static const char *const ends[] = {
@@ -260,7 +261,7 @@ static void on_output(void *arg, int fd, const char *bytes, size_t n)
     buf_add(to, bytes, n);
     if (fd == 1 && to->len > OUTPUT_LIMIT)
         child_kill(c->child, SIGKILL);
-    if (fd != 1 && to->len > WORDS_LIMIT) { // at a word: the rest of a token is not known as one
+    if (fd != 1 && to->len > WORDS_LIMIT) { // cut at a space: a part of a token would not be masked
         size_t from = to->len - WORDS_LIMIT;
         from += strcspn(buf_cstr(to) + from, " \t\n");
         buf_consume(to, from);
@@ -292,7 +293,7 @@ static void on_exited(void *arg, int code, int signal)
     loop_timer_stop(c->timer);
     child *ended = STEAL(c->child);
     child_free(ended);
-    if (c->output.data) // it held the secret
+    if (c->output.data) // it contained the secret
         explicit_bzero(c->output.data, c->output.len);
     buf_clear(&c->output);
     buf_clear(&c->words);
@@ -314,7 +315,7 @@ static void on_overdue(void *arg)
     child_kill(c->child, SIGKILL);
 }
 
-// ExecCredential of the request: {"spec": {"interactive": false, "cluster": {…}}}.
+// The ExecCredential for the plugin: {"spec": {"interactive": false, "cluster": {…}}}.
 static char *exec_info(const kubeconfig *k)
 {
     AUTO_JSON *info = cJSON_CreateObject();
@@ -344,7 +345,7 @@ static bool sets_same_name(const char *a, const char *b)
     return n == strcspn(b, "=") && strncmp(a, b, n) == 0;
 }
 
-// The environment with the plugin's own settings over it.
+// Our environment, with the plugin's own settings over it.
 static char **plugin_env(const credentials *c, const char *info)
 {
     char **env = mem_array(1, sizeof *env);
@@ -436,6 +437,6 @@ bool credentials_expire(credentials *c)
     if (c->k->exec && !c->child)
         c->plugin_valid = false;
     if (c->k->cert_file)
-        c->access.tls = NULL; // the file may have been renewed
+        c->access.tls = NULL; // its file may have been renewed
     return c->k->exec || c->k->token_file || c->k->cert_file;
 }

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Who we are to a server: headers and TLS material from a context's user, renewed when they run
-// out. Belongs to its client and lives on the loop's thread; an exec plugin runs while others wait
-// here.
+// Our credentials for a server: headers and TLS material from a context's user, renewed when they
+// expire. It belongs to its client and lives on the loop's thread. While an exec plugin runs,
+// callers wait in a queue.
 #pragma once
 #include "k8s/client/kubeconfig.h"
 #include "k8s/net/http.h"
 
 typedef struct credentials credentials;
-// `env` is what exec plugins get. Tokens, passwords and keys are told to `secrets`.
+// `env` is the environment of exec plugins. Tokens, passwords and keys are reported to `secrets`.
 credentials *credentials_new(loop *l, http *h, const kubeconfig *k, const char *const *env,
     const struct secret_sink *secrets);
-void credentials_free(credentials *c); // who waits is not called
+void credentials_free(credentials *c); // callers that wait are not called
 
 struct access {
     char **headers; // Authorization, Impersonate-…; "Name: value"
     const http_tls *tls;
 };
-// A place in the queue; the asker's memory.
+// A place in the queue, in the caller's memory.
 struct access_wait {
     void (*fn)(void *arg, const struct access *access, const err *e); // access is NULL on error
     void *arg;
@@ -25,12 +25,12 @@ struct access_wait {
 };
 // Calls w->fn once, before it returns or later. The access is valid until the next event.
 void credentials_get(credentials *c, struct access_wait *w);
-void credentials_forget(credentials *c, struct access_wait *w); // not called any more
-// The server did not accept them. True: new ones can be had, ask again.
+void credentials_forget(credentials *c, struct access_wait *w); // it is not called any more
+// The server has refused the credentials. true: new ones can be had; ask again.
 bool credentials_expire(credentials *c);
 
-// What an exec plugin printed: the token, or certificate and key, and when they run out (wall ns,
-// 0: they do not). Strings are new.
+// The output of an exec plugin: the token, or certificate and key, and when they expire (wall ns,
+// 0: never). The strings are new.
 struct exec_answer {
     char *token, *cert, *key;
     int64_t expires;

@@ -11,12 +11,12 @@
 #include <string.h>
 #include <strings.h>
 
-// "creationTimestamp" → "Creation Timestamp", "apiURL" → "API URL": kubectl's words for keys.
+// kubectl's headings for keys: "creationTimestamp" → "Creation Timestamp", "apiURL" → "API URL".
 static char *words_of(const char *key)
 {
     static const char *const whole[] = {"api", "uid", "url", "ip", "dns", "id", "cpu", "gpu", "ui"};
     AUTO_BUF out = {0};
-    bool machine = strpbrk(key, "./-_") != NULL; // a label, not a name of ours
+    bool machine = strpbrk(key, "./-_") != NULL; // a label or annotation, not a field's name
     for (const char *c = key; *c && !machine;) {
         size_t n = 1;
         if (isupper((unsigned char)c[0]) && isupper((unsigned char)c[1]))
@@ -65,15 +65,14 @@ static int by_key(const void *a, const void *b)
     return strcmp((*(const cJSON *const *)a)->string, (*(const cJSON *const *)b)->string);
 }
 
-// The members of an object in the order of their keys, without those to skip; a new array, ended by
-// NULL.
+// The members of an object, sorted by key, without those to skip; a new array that ends with NULL.
 static const cJSON **sorted(const cJSON *object, const char *const *skip)
 {
     const cJSON **members = mem_array((size_t)cJSON_GetArraySize(object) + 1, sizeof(cJSON *));
     size_t n = 0;
     const cJSON *j;
     if (!cJSON_IsObject(object))
-        return members; // what an array has, has no names
+        return members; // the items of an array have no names
     cJSON_ArrayForEach(j, object)
     {
         bool skipped = false;
@@ -159,7 +158,7 @@ static void pairs(buf *out, const char *name, const cJSON *map, const char *betw
     }
 }
 
-// Data of Secrets: what it is called and how long it is.
+// The data of a Secret: only the keys and the lengths of the values.
 static void secret_data(buf *out, const cJSON *data)
 {
     buf_str(out, "Data:\n");

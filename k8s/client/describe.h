@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// An object as `kubectl describe` tells it, of any kind: names first, then the whole of it with
-// words for keys, then its events. Values of Secrets are sizes. Plain functions on trees.
+// An object of any kind as `kubectl describe` shows it: names first, then all of its fields under
+// readable headings, then its events. For Secrets only the sizes of values are shown. Plain
+// functions on trees.
 #pragma once
 #include "base/buf.h"
 #include "base/json.h"

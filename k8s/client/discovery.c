@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which kinds does the server have, and which of them does a word mean? Asked on first use, and
-// again when a word is unknown: a CRD may have come meanwhile.
+// Finds the kinds that the server has, and the kind that a word means. The server is asked on first
+// use, and again when a word is unknown: a CRD may have been added meanwhile.
 //
 //   GET /api, /apis   aggregated: all groups, versions, resources in two answers (Kubernetes 1.26
 //   on) else              the legacy way: a list of groups, then one request for each group's
@@ -17,7 +17,7 @@ static const char aggregated[] =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
     "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
 
-// The list under construction, at whose end kinds are added.
+// The list under construction; kinds are added at its end.
 struct finding {
     client *client;
     const struct patience *patience;
@@ -50,7 +50,7 @@ static void add_kind(struct finding *f, const char *group, const char *version, 
     const char *singular, const char *name, bool namespaced, const cJSON *resource)
 {
     if (!plural || !name || strchr(plural, '/'))
-        return; // a subresource of the legacy way
+        return; // a subresource, in the legacy way
     struct kind *k = mem_alloc(sizeof *k);
     k->group = mem_strdup(group);
     k->version = mem_strdup(version);
@@ -107,7 +107,7 @@ static int add_legacy_version(struct finding *f, const char *group, const char *
         *group ? str_fmt("/apis/%s/%s", group, version) : str_fmt("/api/%s", version);
     err why = {0};
     AUTO_JSON *list = ask(f, path, &why);
-    if (!list) // one aggregated API that is down does not hide the others
+    if (!list) // other groups are listed even if one aggregated API is down
         return why.code == ERR_UNAVAILABLE || why.code == ERR_NOT_FOUND
                    ? 0
                    : err_set(e, why.code, "%s", why.text);
@@ -163,7 +163,7 @@ static int discover(client *c, const struct patience *p, err *e)
         }
     }
     pthread_mutex_lock(&c->lock);
-    struct kind **old = &c->stale; // somebody may still hold a resource of them
+    struct kind **old = &c->stale; // a caller may still hold a resource of these
     while (*old)
         old = &(*old)->next;
     *old = c->kinds;
@@ -180,8 +180,8 @@ static bool knows_kinds(client *c)
     return known;
 }
 
-// "deploy.apps", "sparkapplications.v1beta2.sparkoperator.k8s.io": do the words after the first
-// dot fit? A group may be shortened at a dot, as kubectl allows.
+// Do the words after the first dot fit, as in "deploy.apps" and
+// "sparkapplications.v1beta2.sparkoperator.k8s.io"? As in kubectl, a group may be cut at a dot.
 static bool fits_group(const struct kind *k, const char *rest)
 {
     if (!rest)
@@ -225,8 +225,8 @@ static const struct kind *look_up(client *c, const char *word, const char *rest)
     return k;
 }
 
-// The names nearest to a word, "; did you mean pods or podtemplates?", as kinds where it is spelled
-// like one; new, may be "".
+// The names most similar to a word: "; did you mean pods or podtemplates?". If the word looks like
+// a Kind, they are Kinds. New; may be "".
 static char *near_names(const client *c, const char *word)
 {
     AUTO_BUF names = {0};
@@ -240,7 +240,7 @@ static char *near_names(const client *c, const char *word)
                 continue;
             const char *name = isupper((unsigned char)*word) ? k->kind : k->plural;
             if (names.len && strstr(buf_cstr(&names), name))
-                continue; // another version of it
+                continue; // another version of the same
             buf_fmt(&names, "%s%s", shown++ ? " or " : "; did you mean ", name);
         }
     }
@@ -279,7 +279,7 @@ const struct resource *client_resource(
     }
 }
 
-// The kind of that version, or NULL; *other: there is one of another version.
+// The kind in that version, or NULL; *other: it exists in another version.
 static const struct kind *look_up_version(
     client *c, const char *api_version, const char *kind, bool *other)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// When was it last seen? Old events count with lastTimestamp, new ones have a series or eventTime.
+// When the event was last seen. Old events have lastTimestamp; new ones have a series or eventTime.
 int64_t event_time(const cJSON *event)
 {
     const char *places[] = {"lastTimestamp", "series.lastObservedTime", "eventTime",
@@ -22,8 +22,8 @@ int64_t event_time(const cJSON *event)
     return 0;
 }
 
-// Stamps are whole seconds: within one, what was written first comes first, for which the versions
-// stand as long as they are numbers (they need not be).
+// Stamps are whole seconds. Within a second, events are sorted by version: the one written first
+// comes first. This needs versions that are numbers (which nobody guarantees).
 static int by_time(const void *a, const void *b)
 {
     const cJSON *x = *(cJSON *const *)a, *y = *(cJSON *const *)b;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Events in the order in which they happened. Plain functions on trees.
+// Sorts events by the time at which they happened. Plain functions on trees.
 #pragma once
 #include "base/json.h"
 
 #include <stdint.h>
 
-// When an event was last seen, wall ns; 0: it does not say.
+// When an event was last seen, wall ns; 0: unknown.
 int64_t event_time(const cJSON *event);
 // The items of an EventList, oldest first; takes the list.
 cJSON *events_sorted(cJSON *list);

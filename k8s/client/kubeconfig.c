@@ -143,7 +143,7 @@ static char **copy_list(const cJSON *array)
     return strings;
 }
 
-// The host that `firesteel/registry` names, on a context or a cluster.
+// The host in the extension `firesteel/registry` of a context or a cluster.
 static char *registry_of(const cJSON *object)
 {
     const cJSON *extension;

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: MIT
-// kubeconfig files: read, merged as kubectl merges them, and one context taken out of them.
-// Nothing here touches the network or the environment; a `kubeconfig` owns its strings.
+// kubeconfig files: reads them, merges them as kubectl does, and takes one context out of them.
+// Nothing here uses the network or the environment. A `kubeconfig` owns its strings.
 #pragma once
 #include "base/err.h"
 #include "base/json.h"
 
 #include <stdbool.h>
 
-// Where bytes go that must not be shown, each as soon as it is known and before it is used. Called
-// on any thread, as long as the client lives; fn is NULL where nobody asks.
+// Receives bytes that must not be shown, each as soon as it is known and before it is used. It is
+// called on any thread as long as the client lives. fn may be NULL.
 struct secret_sink {
     void (*fn)(void *arg, const char *secret);
     void *arg;
 };
 
-// Where to look, as the command line and the environment say. Strings are borrowed; NULL: not
-// given.
+// Where to look, from the command line and the environment. Strings are borrowed; NULL: not given.
 struct client_options {
-    const char *kubeconfig;      // --kubeconfig: this file alone, which must exist
-    const char *kubeconfig_list; // $KUBECONFIG: a ':' list; files that are not there are skipped
-    const char *home;            // $HOME: ~/.kube/config when there is no list
+    const char *kubeconfig;      // --kubeconfig: only this file, which must exist
+    const char *kubeconfig_list; // $KUBECONFIG: a list separated by ':'; missing files are skipped
+    const char *home;            // $HOME: ~/.kube/config is read when there is no list
     const char *context;         // --context
     const char *namespace_;      // -n
     const char *service_host;    // $KUBERNETES_SERVICE_HOST and _PORT: inside a pod, used when no
@@ -27,11 +26,11 @@ struct client_options {
     const char *service_dir;     // NULL: /var/run/secrets/kubernetes.io/serviceaccount
     const char *https_proxy;     // $HTTPS_PROXY and $NO_PROXY, for clusters without a proxy-url
     const char *no_proxy;
-    const char *const *env; // of exec plugins; NULL: none
+    const char *const *env; // for exec plugins; NULL: none
     struct secret_sink secrets;
 };
 
-// An exec credential plugin, as its entry says.
+// An exec credential plugin, as configured.
 struct kube_exec {
     char *api_version;  // client.authentication.k8s.io/v1 or v1beta1
     char *command;      // absolute, or a name that is looked up in PATH
@@ -40,14 +39,14 @@ struct kube_exec {
     bool provide_cluster_info;
 };
 
-// One context: a cluster, a user, a namespace. Files that it names are paths here, resolved against
-// the kubeconfig's folder, and read when they are needed.
+// One context: a cluster, a user, a namespace. Files named in it are kept as paths, resolved
+// against the kubeconfig's folder, and read when they are needed.
 typedef struct kubeconfig {
     char *context, *cluster, *user; // names of the entries
-    char *namespace_;               // never NULL: "default" in the end
+    char *namespace_;               // never NULL; "default" if nothing else is set
     char *source;                   // the file(s), for messages
-    char *server;                   // "https://host:port[/path]" without a slash at the end
-    char *ca_file, *cert_file, *key_file, *token_file; // NULL where there is none
+    char *server;                   // "https://host:port[/path]" without a final slash
+    char *ca_file, *cert_file, *key_file, *token_file; // NULL: none
     char *ca_data, *cert_data, *key_data;              // PEM; wins over the file
     size_t ca_data_n, cert_data_n, key_data_n;
     char *token, *username, *password;
@@ -59,15 +58,15 @@ typedef struct kubeconfig {
     char *registry;                 // host of the extension "firesteel/registry"; NULL: none
 } kubeconfig;
 
-// Reads, merges and resolves. Errors: ERR_NOT_FOUND (no file, no such context: the known ones are
-// listed), ERR_INVALID (file, line and column), ERR_USAGE.
+// Reads, merges and resolves. Errors: ERR_NOT_FOUND (no file; or no such context: lists the known
+// ones), ERR_INVALID (file, line and column), ERR_USAGE.
 kubeconfig *kubeconfig_load(const struct client_options *options, err *e);
 void kubeconfig_free(kubeconfig *k);
-// The parts of load. One file's text as a tree, with what it names relative made relative to its
-// folder instead; and one more file under the ones merged so far, which win: `config` is emptied.
+// The parts of load. First: parses one file's text, and makes its relative paths relative to its
+// folder. Second: merges one more file below those merged so far, which win; empties `config`.
 cJSON *kubeconfig_parse(const char *path, const char *text, size_t n, err *e);
 void kubeconfig_merge(cJSON *merged, cJSON *config);
 kubeconfig *kubeconfig_resolve(
     const cJSON *merged, const char *source, const struct client_options *options, err *e);
-// Names of the contexts of a merged whole, "a, b, c", new.
+// The names of the contexts in a merged config: "a, b, c"; new.
 char *kubeconfig_contexts(const cJSON *merged);

@@ -20,20 +20,21 @@ struct logs {
     const struct logs_ops *ops;
     void *arg;
 
-    operation *operation; // reading the log, or asking how the pod is
+    operation *operation; // reads the log, or asks for the pod's state
     loop_timer *timer;
     struct frames frames;
     unsigned attempt;
-    // Where we are: lines up to `last` were told, `same` of them with that very stamp. After a cut
-    // the server begins again with the second of `last`; what was told is passed over.
+    // Our position: lines up to the stamp `last` were reported, `same` of them with just this
+    // stamp. After a cut the server begins again with the second of `last`; lines reported before
+    // are skipped.
     int64_t last, same, passed;
-    bool begun;       // `last` counts
-    bool overlap;     // since the cut, a line that was told before has been seen again
-    bool expect;      // it should be: this reading goes on where one was cut
-    bool cut;         // the last reading did not end in order: there may be more
-    bool asking;      // the timer is to ask for the pod, not for the log
-    int64_t restarts; // of the container when last asked; -1: not asked yet
-    int64_t started;  // mono, of this reading
+    bool begun;       // `last` is set
+    bool overlap;     // since the cut, a line has come again that was reported before
+    bool expect;      // such a line should come: this reading goes on after a cut
+    bool cut;         // the last reading did not end in order; there may be more
+    bool asking;      // the timer asks for the pod, not for the log
+    int64_t restarts; // restarts of the container when last asked; -1: not asked yet
+    int64_t started;  // mono: start of this reading
     bool busy, closed;
 };
 
@@ -103,7 +104,7 @@ bool log_stamp(const char *line, size_t n, int64_t *stamp, size_t *text)
     return true;
 }
 
-// Was this line told before the cut? Those of the same stamp are counted.
+// Was this line reported before the cut? Lines with the same stamp are counted.
 static bool told_before(logs *l, int64_t stamp)
 {
     if (!l->expect || stamp > l->last)
@@ -114,7 +115,7 @@ static bool told_before(logs *l, int64_t stamp)
 
 static int tell_gap(logs *l, int64_t stamp)
 {
-    l->expect = false; // asked once for each cut
+    l->expect = false; // checked once for each cut
     if (l->overlap)
         return 0;
     AUTO_BUF text = {0};
@@ -165,7 +166,7 @@ static void again(logs *l, int64_t ns)
     loop_timer_start(l->timer, (uint64_t)(ns / CLOCK_MS), 0);
 }
 
-// How is the container? Its status object, or NULL.
+// The container's status object, or NULL.
 static const cJSON *container_status(const logs *l, const cJSON *pod)
 {
     static const char *const lists[] = {"status.containerStatuses", "status.initContainerStatuses"};
@@ -180,7 +181,7 @@ static const cJSON *container_status(const logs *l, const cJSON *pod)
     return NULL;
 }
 
-// The container's log has come to an end, or could not be read. Will there be more of it?
+// The container's log has ended, or could not be read. Is it certain that no more will come?
 static bool is_over(const logs *l, const cJSON *pod)
 {
     const char *phase = json_path_str(pod, "status.phase");
@@ -193,7 +194,7 @@ static bool is_over(const logs *l, const cJSON *pod)
                         (str_eq(policy, "OnFailure") && json_int_or(ended, "exitCode", 1) == 0));
 }
 
-// Was the container ended and started since the last line that was told?
+// Has the container ended and started again since the last reported line?
 static bool restarted(const logs *l, const cJSON *status, int64_t restarts)
 {
     if (l->restarts >= 0)
@@ -201,7 +202,7 @@ static bool restarted(const logs *l, const cJSON *status, int64_t restarts)
     int64_t ended;
     const char *finished = json_path_str(status, "lastState.terminated.finishedAt");
     return finished && clock_parse_rfc3339(finished, &ended, NULL) == 0 &&
-           ended + CLOCK_SEC > l->last; // it is a whole second, and the stamp is not
+           ended + CLOCK_SEC > l->last; // `ended` is in whole seconds, the stamp is not
 }
 
 static int note_restart(logs *l, const cJSON *status)
@@ -211,7 +212,7 @@ static int note_restart(logs *l, const cJSON *status)
     l->restarts = restarts;
     if (!again || !l->begun)
         return 0;
-    l->expect = false; // the new one's log has nothing of the old one's
+    l->expect = false; // the new run's log does not repeat the old one's lines
     AUTO_FREE char *text =
         str_fmt("the container was started again (restart %lld)", (long long)restarts);
     return mark(l, LOG_RESTART, l->last, text);
@@ -225,7 +226,7 @@ static void judge_pod(logs *l, const cJSON *pod)
         end(l, &none);
         return;
     }
-    // Between two runs the server still shows the old one's log: that is not to be read twice.
+    // Between two runs the server still shows the old run's log; we must not read it twice.
     l->asking = l->begun && !l->cut && status && !json_path(status, "state.running");
     if (!l->asking && note_restart(l, status) != 0)
         return;
@@ -239,7 +240,7 @@ static void pod_known(void *arg, struct http_response *r, const err *e)
     l->busy = true;
     static const err none = {0};
     AUTO_JSON *pod = r->status == 200 ? json_parse(buf_cstr(&r->body), r->body.len, NULL) : NULL;
-    if (r->status == 404) // deleted: what we have is all
+    if (r->status == 404) // deleted: there will be no more lines
         end(l, &none);
     else if (pod)
         judge_pod(l, pod);
@@ -287,7 +288,7 @@ static void log_read(logs *l, struct http_response *r, const err *e)
         end(l, &why);
         return;
     }
-    bool waiting = r->status == 400; // its container has not started yet
+    bool waiting = r->status == 400; // the container has not started yet
     bool quiet = clock_mono() - l->started >= QUIET_MS * CLOCK_MS;
     l->cut = why.code != ERR_NONE && !waiting;
     if (l->cut && !quiet && l->attempt++ == 0 && mark(l, LOG_AWAY, l->last, why.text) != 0)
@@ -338,7 +339,7 @@ static void read_on(logs *l)
         &(struct request){.path = buf_cstr(&path),
             .accept = "*/*",
             .pool = HTTP_POOL_LOGS,
-            .idle_timeout_ms = l->follow ? QUIET_MS : 60000, // to be told that it is still alive
+            .idle_timeout_ms = l->follow ? QUIET_MS : 60000, // then we ask for the pod's state
             .what = l->what},
         &log_ops, l);
     if (l->paused)

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
-// The log of one container, read once or followed through cuts, restarts and rotation: no line
-// twice, and a mark where lines may be missing. Lives on the loop's thread, belongs to its opener.
+// The log of one container, read once, or followed through cuts, restarts and rotation: no line
+// comes twice, and a mark shows where lines may be missing. It lives on the loop's thread and
+// belongs to its opener.
 #pragma once
 #include "k8s/client/client.h"
 
 struct logs_spec {
     const char *ns, *pod;
-    const char *container; // NULL: the pod's only one, or its annotation's default
+    const char *container; // NULL: the pod's only container, or the default in its annotation
     bool follow, previous;
-    int64_t tail;    // lines from the end to begin with; <0: all
-    int64_t since_s; // not older than so many seconds; 0: all
+    int64_t tail;    // how many lines from the end to start with; <0: all
+    int64_t since_s; // only lines of the last so many seconds; 0: all
 };
 
 enum log_kind {
-    LOG_LINE,    // what the container wrote
-    LOG_GAP,     // lines may be missing here: text tells how long a time
-    LOG_RESTART, // the container was started again
-    LOG_AWAY,    // the server cannot be read: text tells why. Not part of the log
+    LOG_LINE,    // a line of the container
+    LOG_GAP,     // lines may be missing here; text tells for how long a time
+    LOG_RESTART, // the container was restarted
+    LOG_AWAY,    // the server cannot be read; text tells why. Not part of the log
 };
 struct log_line {
     enum log_kind kind;
@@ -25,10 +26,10 @@ struct log_line {
     size_t n;
 };
 struct logs_ops {
-    // The log may be closed from here.
+    // The callback may close the log.
     void (*line)(void *arg, const struct log_line *line);
-    // At the end: all was read, or, when it is followed, the container will not write any more, or
-    // its pod is gone. e->code ERR_NONE: in order. The log is gone after it.
+    // Called at the end: everything was read; or, when following, the container will not write any
+    // more or its pod is gone. e->code ERR_NONE: in order. The log is gone afterwards.
     void (*done)(void *arg, const err *e);
 };
 typedef struct logs logs;
@@ -36,6 +37,6 @@ logs *logs_open(client *c, const struct logs_spec *spec, const struct logs_ops *
 void logs_pause(logs *l, bool paused);
 void logs_close(logs *l); // NULL is fine
 
-// Takes "2026-01-02T03:04:05.000000006Z text" apart: the stamp, and where the text begins; false:
-// there is no stamp (the stamp is left alone, the text is all of it).
+// Splits "2026-01-02T03:04:05.000000006Z text" into the stamp and the place where the text begins.
+// false: there is no stamp; then *stamp is unchanged, and the text is the whole line.
 bool log_stamp(const char *line, size_t n, int64_t *stamp, size_t *text);

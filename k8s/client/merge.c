@@ -6,7 +6,7 @@
 #include <string.h>
 
 struct held {
-    int64_t stamp, since; // since: when it came here
+    int64_t stamp, since; // since: when the line came here
     size_t n;
     struct held *next;
     char text[];
@@ -22,7 +22,7 @@ struct merge {
     int64_t window;
     void (*out)(void *arg, const struct merge_line *line);
     void *arg;
-    struct source **sources; // each stays where it is: `end` may point into it
+    struct source **sources; // allocated one by one: `end` may point into one
     int count;
 };
 
@@ -75,7 +75,7 @@ int64_t merge_tick(merge *m, int64_t now)
     for (;;) {
         int oldest = -1;
         bool all_speak = true;
-        int64_t longest = now; // arrival of the line that has waited longest
+        int64_t longest = now; // when the line that has waited longest arrived
         for (int i = 0; i < m->count; i++) {
             const struct source *s = m->sources[i];
             if (!s->first) {

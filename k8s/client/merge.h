@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Lines of several logs as one story: each source's lines in their own order, merged by their
-// stamps, in bounded memory. Time is passed in; a merge owns copies of the lines it holds back.
+// Merges the lines of several logs by their stamps, in bounded memory; the lines of each source
+// keep their order. Time is passed in. A merge owns copies of the lines that it holds back.
 //
-// A line is let out when it is the oldest of the heads and every source that has not ended shows a
-// head; or, in a live merge, when it has waited for the quiet ones for `window`.
+// A source's first held line is its head. A line is passed on when it is the oldest head and every
+// source that has not ended has a head; or, in a live merge, when it has waited for quiet sources
+// for `window`.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,13 +17,13 @@ struct merge_line {
     size_t n;
 };
 typedef struct merge merge;
-// window: ns a line waits for other sources at most; 0: until they have spoken or ended.
+// window: how many ns a line waits for other sources; 0: until each has a line or has ended.
 merge *merge_new(int64_t window, void (*out)(void *arg, const struct merge_line *line), void *arg);
 void merge_free(merge *m);
-int merge_add(merge *m); // a new source
+int merge_add(merge *m); // adds a source
 void merge_put(merge *m, int source, int64_t stamp, const char *text, size_t n, int64_t now);
-void merge_end(merge *m, int source); // it has no more lines
-// Lets out what is due; returns when to come again (mono ns), 0: nothing is waiting.
+void merge_end(merge *m, int source); // the source has no more lines
+// Passes on the lines that are due; returns when to call it again (mono ns), 0: nothing is waiting.
 int64_t merge_tick(merge *m, int64_t now);
-// Bytes that a source holds back here: above some limit its reader waits.
+// Bytes of a source that are held back here: above some limit its reader should wait.
 size_t merge_held(const merge *m, int source);

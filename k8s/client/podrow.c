@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The columns of `kubectl get pods`, computed as printPod does in kubernetes'
+// The columns of `kubectl get pods`, computed like printPod in Kubernetes'
 // pkg/printers/internalversion/printers.go.
 #include "base/clock.h"
 #include "base/str.h"
@@ -100,7 +100,7 @@ static void containers(struct tally *t, const cJSON *pod)
 {
     const cJSON *list = json_path(pod, "status.containerStatuses");
     bool has_running = false;
-    for (int i = cJSON_GetArraySize(list) - 1; i >= 0; i--) { // the first one's word is the last
+    for (int i = cJSON_GetArraySize(list) - 1; i >= 0; i--) { // the first one's reason wins
         const cJSON *s = cJSON_GetArrayItem(list, i);
         const cJSON *terminated = json_path(s, "state.terminated");
         const char *waiting = json_path_str(s, "state.waiting.reason");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// A client's inside, for the files of k8s/client that make it up: client.c, request.c, discovery.c.
+// The inside of a client, for client.c, request.c and discovery.c.
 #pragma once
 #include "k8s/client/credentials.h"
 #include "k8s/client/request.h"
 
 #include <pthread.h>
 
-struct kind { // a resource, and the strings it shows
+struct kind { // a resource, with the strings it points to
     struct resource r;
     char *group, *version, *plural, *singular, *kind, *api_version;
     cJSON *verbs, *short_names;
@@ -19,10 +19,10 @@ struct client {
     kubeconfig *k;
     credentials *credentials;
     char *who;
-    pthread_mutex_t lock; // the next three: what was learnt of the server stays
-    cJSON *identity;      // NULL: not asked for yet
-    struct kind *kinds;   // NULL: not asked for yet
-    struct kind *stale;   // of earlier discoveries: somebody may hold one
+    pthread_mutex_t lock; // for the next three fields: what we know about the server
+    cJSON *identity;      // NULL: not known yet
+    struct kind *kinds;   // NULL: not known yet
+    struct kind *stale;   // of earlier discoveries: a caller may still hold one
 };
 
 void client_kinds_free(struct kind *first);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-// "host:port", "[v6]:port", "host" → the host alone, and the port or "".
+// Splits "host:port", "[v6]:port" or "host": returns the host, and the port or "".
 static char *split_port(const char *authority, const char **port)
 {
     const char *end = authority + strlen(authority), *colon = strrchr(authority, ':');

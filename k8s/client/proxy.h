@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Does a proxy stand between us and a server? The rules of HTTPS_PROXY and NO_PROXY as Go has
-// them, because kubectl does; the values are passed in.
+// Decides whether to use a proxy for a server. The rules for HTTPS_PROXY and NO_PROXY are Go's, as
+// in kubectl. The values are passed in.
 #pragma once
 
 // The proxy's URL, new, or NULL for none. Loopback is never proxied. no_proxy: a comma list of host
-// names (with what is below them), addresses, address/bits, host:port, or "*".
+// names (which include their subdomains), addresses, address/bits, host:port, or "*".
 char *proxy_for(const char *url, const char *https_proxy, const char *no_proxy);

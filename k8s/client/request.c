@@ -8,17 +8,17 @@
 #include "k8s/client/private.h"
 #include "k8s/client/status.h"
 
-enum { ANSWER_MS = 60000 }; // a server's own limit for a request
+enum { ANSWER_MS = 60000 }; // an API server's own limit for a request
 
 struct operation {
     client *client;
-    struct request request; // its strings are the starter's until the stream has been opened
+    struct request request; // its strings belong to the starter until the stream is open
     char *path, *accept, *type, *method;
     const struct http_stream_ops *ops;
     void *arg;
     struct access_wait wait;
     http_stream *stream;
-    loop_timer *later; // reports an error that came at once
+    loop_timer *later; // reports an immediate error later
     bool renewed, paused;
     err error;
 };
@@ -35,7 +35,7 @@ static void operation_free(operation *o)
     free(o);
 }
 
-// The operation is over before its starter hears of it: who waited may close the client then.
+// The operation ends before its starter is told: the starter may close the client in the callback.
 static void finish(operation *o, struct http_response *response, const err *e)
 {
     const struct http_stream_ops *ops = o->ops;

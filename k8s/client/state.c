@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-// Where a kind keeps its state, and which words are the end. Kinds that are not here: conditions.
+// Where a kind keeps its state, and which words mean the end. All other kinds have conditions.
 //  X(kind, path of the word, path of the cause, words of success, words of failure)
 #define STATE_KINDS(X)                                                                             \
     X("SparkApplication", "status.applicationState.state", "status.applicationState.errorMessage", \
@@ -26,7 +26,7 @@ static const struct kind_state {
 #undef X
 };
 
-// The way to success, in order: who is further on has been at the earlier ones.
+// The states up to success, in order: an object in a later state has passed the earlier ones.
 static const char *const ways[][5] = {
     {"SUBMITTED", "RUNNING", "SUCCEEDING", "COMPLETED", NULL},
     {"Pending", "Running", "Succeeded", NULL},
@@ -64,7 +64,7 @@ static const cJSON *true_condition(const cJSON *object, const char *type)
     return NULL;
 }
 
-// Jobs, MPIJobs, TrainJobs, Deployments …: the condition that says most.
+// Jobs, MPIJobs, TrainJobs, Deployments …: takes the most important condition.
 static struct state from_conditions(const cJSON *object)
 {
     static const struct {
@@ -90,7 +90,8 @@ static struct state from_conditions(const cJSON *object)
     return s;
 }
 
-// The first container that ended badly, or cannot start: a pod's status.message is mostly empty.
+// The cause from the first container that ended badly or cannot start: the pod's own status.message
+// is usually empty.
 static const char *pod_cause(const cJSON *pod)
 {
     static const char *const lists[] = {"status.initContainerStatuses", "status.containerStatuses"};

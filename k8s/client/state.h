@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
-// How is it? One word for the state of an object of any kind, and whether that is the end: what
-// people call the state of pods, jobs, applications, and conditions for the rest. Plain functions
-// on trees.
+// The state of an object of any kind as one word, and whether that state is final: the usual words
+// for pods, jobs and applications, and conditions for other kinds. Plain functions on trees.
 #pragma once
 #include "base/buf.h"
 #include "base/json.h"
 
 enum outcome { OUTCOME_OPEN, OUTCOME_GOOD, OUTCOME_BAD };
 struct state {
-    char text[64];        // "RUNNING", "ContainerCreating", "Complete"; "" when it has none yet
-    enum outcome outcome; // BAD and GOOD are for ever
-    const char *cause;    // of a bad one, as the object says it, borrowed; NULL
+    char text[64];        // "RUNNING", "ContainerCreating", "Complete"; "" when there is none yet
+    enum outcome outcome; // BAD and GOOD are final
+    const char *cause;    // cause of a bad state, in the object's words; borrowed; NULL
 };
 struct state state_of(const cJSON *object);
-// Has it reached this state: its text in any case, its phase, a condition that is True, or, ended
-// well, a state that it must have come through?
+// Has the object reached this state? It has if the state is its text (in any case), its phase, or a
+// condition that is True; or if it ended well and must have passed the state.
 bool state_reached(const cJSON *object, const char *state);
 
 // A pod as `kubectl get pods` shows it (printPod of k8s.io/kubernetes).

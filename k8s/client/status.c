@@ -52,7 +52,7 @@ static struct remedy remedy_for(int status, const char *reason)
     return r;
 }
 
-// Server-side apply: who owns which field. Other causes stand in the message already.
+// Server-side apply: adds who owns which field. The message already has all other causes.
 static void add_conflicts(buf *text, const cJSON *details)
 {
     const cJSON *cause;
@@ -91,7 +91,7 @@ int status_object_error(const cJSON *object, const char *what, const char *who, 
         status, object, message && *message ? message : "the server gives no reason", what, who, e);
 }
 
-// The first line of a body that is no Status, made fit for a message.
+// The first line of a body that is not a Status, made fit for a message.
 static char *first_line(const struct http_response *r)
 {
     AUTO_BUF clean = {0};

@@ -21,7 +21,7 @@ static cJSON *new_table(const char *const *columns)
 
 static void add_cell(cJSON *row, const char *text)
 {
-    // A cell is one line; what follows it is not for a table.
+    // A cell is one line; later lines do not fit into a table.
     AUTO_FREE char *line = mem_strndup(text, strcspn(text, "\r\n"));
     cJSON_AddItemToArray(json_array_at(row, "cells"), cJSON_CreateString(line));
 }
@@ -109,7 +109,8 @@ cJSON *table_from_list(const cJSON *list, bool with_namespace, int64_t now)
     return table;
 }
 
-// Which column grows with the row's "created", and which stay when there is no room for all.
+// Tells views which column grows with the row's "created", and which columns stay when there is no
+// room for all.
 static void set_looks(cJSON *table, const char *age, const char *const *keep)
 {
     json_set_str(table, "age", age);
@@ -189,7 +190,7 @@ cJSON *table_of_events(const cJSON *events, int64_t now)
     return table;
 }
 
-// Columns by characters: names may hold more than ASCII.
+// Width in characters: names are not always ASCII.
 static size_t width(const char *text)
 {
     size_t n = 0;

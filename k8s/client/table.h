@@ -6,18 +6,18 @@
 
 #include <stdint.h>
 
-// A meta.k8s.io/v1 Table with its texts only, which is what all these functions make:
+// A meta.k8s.io/v1 Table reduced to its texts; all these functions make this form:
 //   {"columns": ["NAME", …], "rows": [{"uid", "name", "namespace", "created", "cells": ["a", …]}]}
 // and, for views: "age": the column that grows with "created"; "keep": those that stay when narrow.
-// wide: also the columns of priority > 0. with_namespace: its column first.
+// wide: also columns of priority > 0. with_namespace: the namespace is the first column.
 cJSON *table_from_server(const cJSON *table, bool wide, bool with_namespace);
-// The same for a list of objects, for a server that makes no Tables: NAME and AGE.
+// The same for a list of objects, when a server makes no Tables: NAME and AGE.
 cJSON *table_from_list(const cJSON *list, bool with_namespace, int64_t now_wall);
-// Counts the ages of a table of pods up to now: rows keep what was so when they last changed.
+// Updates the ages in a table of pods to now: a row has the age from its last change.
 void table_count_ages(cJSON *table, int64_t now_wall);
 void table_print(buf *out, const cJSON *table);
 // A pod as a row of table_of_pods: NAME, READY, STATUS, RESTARTS, AGE.
 cJSON *table_pod_row(const cJSON *pod, int64_t now_wall);
-cJSON *table_of_pods(void); // no rows yet
+cJSON *table_of_pods(void); // without rows
 // Events: LAST SEEN, TYPE, REASON, OBJECT, MESSAGE.
 cJSON *table_of_events(const cJSON *events, int64_t now_wall);

@@ -33,11 +33,11 @@ struct tail {
     void *arg;
 
     struct resource pods;
-    watch *watch; // of the pods; NULL: no more will come
+    watch *watch; // watches the pods; NULL: no more pods will come
     struct reader *readers;
     merge *merge;
     loop_timer *timer;
-    err error; // the first that a reader ended with
+    err error; // the first error of a reader
     bool busy, closed;
 };
 
@@ -127,7 +127,7 @@ static struct reader *reader_of(const tail *t, int source)
     return r;
 }
 
-// The kind travels as the first byte of the text that the merge holds.
+// The kind of a line is the first byte of the text in the merge.
 static void on_merged(void *arg, const struct merge_line *m)
 {
     tail *t = arg;
@@ -175,7 +175,7 @@ static void on_log_done(void *arg, const err *e)
     struct reader *r = arg;
     tail *t = r->tail;
     r->log = NULL;
-    if (e->code != ERR_NONE && t->readers->next) { // one of many: the others go on
+    if (e->code != ERR_NONE && t->readers->next) { // one of several: the others go on
         AUTO_BUF text = {0};
         buf_char(&text, LOG_AWAY);
         buf_str(&text, e->text);
@@ -213,7 +213,7 @@ static void add_reader(tail *t, const char *pod, const char *container)
         &log_ops, r);
 }
 
-// Which container does one read of a pod when none is named? As kubectl: the annotation's, else the
+// The container whose log is read when none is named. As in kubectl: the annotation's, else the
 // first.
 static const char *default_container(const cJSON *pod)
 {
@@ -251,7 +251,7 @@ static void on_synced(void *arg)
         tail_finish(t);
 }
 
-// Not followed, a refusal is the end; followed, it is tried for ever, as watches are.
+// Without following, a refusal is the end; with following, we retry forever, as watches do.
 static void on_away(void *arg, const err *reason)
 {
     tail *t = arg;
@@ -303,7 +303,7 @@ tail *tail_open(
         add_reader(t, spec->pod, spec->container);
         return t;
     }
-    // The one kind that is known without asking: pods are in every server.
+    // Pods need no discovery: every server has them.
     t->pods = (struct resource){
         .group = "", .version = "v1", .plural = "pods", .kind = "Pod", .namespaced = true};
     AUTO_FREE char *field = spec->pod ? str_fmt("metadata.name=%s", spec->pod) : NULL;
@@ -314,14 +314,14 @@ tail *tail_open(
     return t;
 }
 
-// A thread that reads it all.
+// A thread that reads everything.
 struct collector {
     client *client;
     const struct tail_spec *spec;
     tail *tail;
     loop_pending *call;
     buf *out;
-    size_t limit, left_out; // left_out: lines
+    size_t limit, left_out; // left_out: number of lines
     err error;
 };
 

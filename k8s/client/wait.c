@@ -47,7 +47,7 @@ static void on_event(void *arg, enum watch_change change, const cJSON *object)
     if (!is_ours(w, object))
         return;
     w->present = change != WATCH_DELETED;
-    if (w->present || json_get(object, "status")) { // a relist's stub would hide what we know
+    if (w->present || json_get(object, "status")) { // a relist's stub must not replace it
         cJSON_Delete(w->last);
         w->last = cJSON_Duplicate(object, 1);
     }
@@ -69,7 +69,7 @@ static void on_away(void *arg, const err *reason)
         w->spec->away(w->spec->arg, reason);
     if (reason->code == ERR_FORBIDDEN || reason->code == ERR_UNAUTHORIZED ||
         reason->code == ERR_NOT_FOUND) {
-        w->error = *reason; // that does not pass by waiting
+        w->error = *reason; // waiting does not help against this
         finish(w);
     }
 }
@@ -90,7 +90,7 @@ static void cancel(loop_pending *call, void *arg)
 
 static const struct loop_call_ops ops = {.start = start, .cancel = cancel};
 
-// What a time-out says of the object.
+// Describes the object's state, for a time-out.
 static void how_it_was(const struct waiter *w, buf *out)
 {
     if (w->present) {

@@ -16,17 +16,17 @@
 enum {
     WATCH_S = 300,
     PAGE = 500,
-    STEADY_MS = 2000,      // a watch that has lasted so long has begun well
-    REFILL_MS = 10 * 1000, // after so long a list is read again, for rows that have become free
-    WORD_MAX = 253,        // of names and uids: Kubernetes' own limit
-    TURNS = 4,             // so often a server may lead nowhere before that is told
-    EMPTY_PAGES = 3,       // so many pages of a list in a row may bring nothing new
+    STEADY_MS = 2000,      // a watch that has lasted this long counts as well begun
+    REFILL_MS = 10 * 1000, // after this time a list is read again, when rows have become free
+    WORD_MAX = 253,        // for names and uids: Kubernetes' own limit
+    TURNS = 4,             // a server may lead nowhere this many times before it is reported
+    EMPTY_PAGES = 3,       // this many pages of a list in a row may bring nothing new
 };
-// The longest frame and the longest page that are read. Kubernetes takes no object of more than
-// 3 MiB; of large ones fewer come in a page.
+// The longest frame and the longest page that are read. Kubernetes accepts no object of more than 3
+// MiB; large objects come in smaller pages.
 static const size_t frame_limit = (size_t)8 << 20, page_limit = (size_t)16 << 20;
 
-// What is known of an object: enough to see a change, and to tell of its end.
+// What we keep of an object: enough to notice a change, and to report its end.
 struct known {
     char *uid, *version;
     cJSON *stub; // kind and metadata
@@ -40,25 +40,25 @@ struct watch {
     const struct watch_ops *ops;
     void *arg;
 
-    char *version;   // to watch from; NULL: list first
-    char *next_page; // of the list under way
-    unsigned round;  // of the list under way: who is not of it in the end is gone
-    int page;        // objects in one
-    int empty;       // of the list under way: so many of its last pages brought nothing new
+    char *version;   // the version to watch from; NULL: list first
+    char *next_page; // of the current list
+    unsigned round;  // number of the current list: objects not seen in it are gone
+    int page;        // objects per page
+    int empty;       // of the current list: how many of its last pages brought nothing new
     void *tree;      // of struct known, by uid (tsearch)
     size_t count, most;
-    hashmap *others, *listed; // hashes of uids beyond `most`; those of the list under way
+    hashmap *others, *listed; // hashes of uids beyond `most`; `listed`: those in the current list
     size_t told_more;
     operation *operation;
-    loop_timer *timer;  // until the next try; while a watch goes on: until it is steady
-    loop_timer *refill; // until a new list, for rows that have become free
+    loop_timer *timer;  // waits for the next try; during a watch: for it to be steady
+    loop_timer *refill; // waits for the next list, when rows have become free
     unsigned attempt;   // failures in a row
     unsigned turns;     // answers in a row that led nowhere
     bool is_away;
     int64_t heard, started;
     struct frames frames;
-    err error;         // what a frame said
-    bool busy, closed; // in a callback; closed there
+    err error;         // the error from a frame
+    bool busy, closed; // busy: in a callback; closed: by a callback
 };
 
 static void begin(watch *w);
@@ -104,7 +104,7 @@ void watch_close(watch *w)
         watch_free(w);
 }
 
-// Calls the owner; -1 when the watch was closed there, and is to be left alone.
+// Calls the owner. -1: the owner closed the watch, which must not be used any more.
 static int tell(watch *w, enum watch_change change, const cJSON *object)
 {
     w->ops->event(w->arg, change, object);
@@ -119,7 +119,8 @@ static int tell_away(watch *w, const err *reason)
     return w->closed ? -1 : 0;
 }
 
-// An answer that leads nowhere, as one after it may show, is no word that the server is back.
+// Marks the server as heard; but after answers that led nowhere, the next one does not yet mean
+// that it is back.
 static int heard(watch *w)
 {
     static const err none = {0};
@@ -186,7 +187,7 @@ static int tell_more(watch *w)
     return w->closed ? -1 : 0;
 }
 
-// Of those beyond `most` nothing is kept but that they are there.
+// Of objects beyond `most` we keep only a hash of the uid.
 static uint64_t hash_of(const char *uid)
 {
     uint64_t h = UINT64_C(14695981039346656037); // FNV-1a
@@ -222,7 +223,7 @@ static bool is_object(const cJSON *object)
     return json_str(m, "uid") != NULL;
 }
 
-// An object that a list or a frame shows as being there.
+// Handles an object that exists, from a list or a frame.
 static int present(watch *w, const cJSON *object)
 {
     const char *uid = json_path_str(object, "metadata.uid");
@@ -272,7 +273,7 @@ static void look_outdated(const void *node, VISIT visit, void *arg)
         o->all[o->n++] = k;
 }
 
-// Those that the list which has just ended did not show.
+// Drops objects that the list that has just ended did not contain.
 static int drop_outdated(watch *w)
 {
     AUTO_FREE struct known **all = mem_array(w->count + 1, sizeof *all);
@@ -321,7 +322,7 @@ static void on_timer(void *arg)
     settle(w);
 }
 
-// Rows have become free since objects were left out: a list says which they are.
+// Rows have become free since objects were left out: a new list shows these.
 static void on_refill(void *arg)
 {
     watch *w = arg;
@@ -340,8 +341,8 @@ static int failed(watch *w, const err *reason)
     return 0;
 }
 
-// The server has answered, and yet we are no further. Once is nothing; then the pauses grow, and
-// from some time on it is as good as away.
+// The server has answered, but we have got no further. Once does not matter; then the pauses grow,
+// and after some time it counts as away.
 static int led_nowhere(watch *w, const char *how)
 {
     err why = {0};
@@ -353,7 +354,7 @@ static int led_nowhere(watch *w, const char *how)
     return 0;
 }
 
-// Too old to go on from: a new list tells what was missed.
+// The version is too old: a new list shows what we missed.
 static int too_old(watch *w)
 {
     set_version(w, NULL);
@@ -365,7 +366,7 @@ static int too_old(watch *w)
     return 0;
 }
 
-// Is it new in the list under way?
+// Is the object new in the current list?
 static bool is_fresh(watch *w, const cJSON *object)
 {
     size_t ignored;
@@ -376,7 +377,8 @@ static bool is_fresh(watch *w, const cJSON *object)
            (k ? k->round != w->round : !hashmap_get(w->listed, &hash, sizeof hash, &ignored));
 }
 
-// Tells of a page's objects. Returns how many of them are new in this list; -1: closed there.
+// Reports a page's objects. Returns how many of them are new in this list; -1: the owner closed the
+// watch.
 static int take_items(watch *w, const cJSON *list)
 {
     const char *kind = json_str(list, "kind"), *version = json_str(list, "apiVersion");
@@ -386,7 +388,7 @@ static int take_items(watch *w, const cJSON *list)
     int fresh = 0;
     cJSON_ArrayForEach(item, json_get(list, "items"))
     {
-        if (!json_str(item, "kind")) // lists leave it out of their items
+        if (!json_str(item, "kind")) // items of a list have no kind
             json_set_str(item, "kind", item_kind);
         if (!json_str(item, "apiVersion"))
             json_set_str(item, "apiVersion", version);
@@ -412,7 +414,7 @@ static int list_ended(watch *w, const char *version)
     return 0;
 }
 
-// -1 with *e: what is neither answer nor refusal, as a body cut in the middle that looked whole.
+// -1 with *e: the body is neither an answer nor a refusal; it may have been cut in the middle.
 static int list_done(watch *w, struct http_response *r, err *e)
 {
     AUTO_JSON *list = json_parse(buf_cstr(&r->body), r->body.len, e);
@@ -443,7 +445,7 @@ static int list_done(watch *w, struct http_response *r, err *e)
     return 0;
 }
 
-// A page that was too large comes again in smaller ones.
+// A page was too large: asks again for smaller ones.
 static bool shrink_page(watch *w, const err *why)
 {
     if (why->code != ERR_LIMIT || w->version || w->page == 1)
@@ -473,7 +475,7 @@ static int on_frame(void *arg, const char *text, size_t n)
     if (version)
         set_version(w, version);
     bool is_news = !str_eq(type, "BOOKMARK");
-    if (is_news && w->turns >= TURNS) // it does lead somewhere; the pauses stay short from here
+    if (is_news && w->turns >= TURNS) // it does lead somewhere; from here the pauses stay short
         w->turns = TURNS - 1;
     if (heard(w) != 0)
         return -1;
@@ -485,7 +487,7 @@ static int on_frame(void *arg, const char *text, size_t n)
     return result;
 }
 
-// The server has taken the watch: nothing has happened since, or it will tell.
+// The server has accepted the watch: nothing has happened since, or a frame will tell.
 static void on_head(void *arg)
 {
     watch *w = arg;
@@ -500,7 +502,7 @@ static void on_data(void *arg, const char *bytes, size_t n)
     watch *w = arg;
     w->busy = true;
     int result = frames_feed(&w->frames, bytes, n, on_frame, w, &w->error);
-    if (result != 0 && !w->closed) { // a frame that ends this watch: 410, or nonsense
+    if (result != 0 && !w->closed) { // this frame ends the watch: 410, or nonsense
         operation_cancel(STEAL(w->operation));
         if (w->error.code == ERR_LIMIT)
             err_wrap(&w->error, "%s", w->what);
@@ -523,7 +525,7 @@ static void judge(watch *w, struct http_response *r, const err *e)
         if (list_done(w, r, &why) >= 0)
             return;
     } else if (clock_mono() - w->started > STEADY_MS * CLOCK_MS) {
-        begin(w); // the server ends each watch some time; that is no failure
+        begin(w); // the server ends each watch after some time; that is no failure
         return;
     } else {
         led_nowhere(w, "ends every watch at once");
@@ -570,7 +572,7 @@ static void begin(watch *w)
     if (w->version) {
         uint8_t dice;
         random_bytes(&dice, 1);
-        int seconds = WATCH_S + dice; // so that a server's many watches do not end together
+        int seconds = WATCH_S + dice; // so that the many watches of a server do not end together
         buf_fmt(&path, "%s?watch=1&allowWatchBookmarks=true&timeoutSeconds=%d", base, seconds);
         add_query(&path, "resourceVersion", w->version);
     } else {
