@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Running one cell by its plan: Lua, a file, a template, a script. All of it runs in interp.c's
-// protected call and may raise; so what must be freed lives in Lua strings or in the execution.
+// Runs one cell by its plan: Lua, a file, a template, a script. All of it runs in interp.c's
+// protected call and may raise. So everything that must be freed lives in Lua strings or in the
+// execution.
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/kernel/cells/lastvalue.h"
@@ -52,7 +53,7 @@ static void push_path(lua_State *L, execution *x)
     luaL_tolstring(L, -1, NULL);
 }
 
-// Stack: the text on top.
+// Writes the text on top of the stack.
 static void write_file(lua_State *L, execution *x)
 {
     int text = lua_gettop(L);
@@ -65,7 +66,7 @@ static void write_file(lua_State *L, execution *x)
     lua_call(L, 3, 0);
 }
 
-// A list, or nil where there is none.
+// Pushes a list, or nil where there is none.
 static void push_words(lua_State *L, char *const *words)
 {
     if (!words) {

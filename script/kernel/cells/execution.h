@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One execution of one cell: a turn, and what running the cell means. The loop's thread makes it,
-// the Lua thread runs it and fills in how it went, the loop's thread reports and frees it: it
-// always has exactly one owner.
+// One execution of one cell: a turn with the plan of the cell. The loop's thread makes it, the Lua
+// thread runs it and fills in how it went, and the loop's thread reports and frees it. So it always
+// has exactly one owner.
 #pragma once
 #include "base/json.h"
 #include "script/kernel/effects/turn.h"
@@ -13,20 +13,21 @@
 
 typedef struct execution {
     turn turn;
-    struct interp *interp; // that has it
-    char *chunk;           // what Lua calls it in messages: its title, or "cell 3"
-    struct plan plan;      // what running it means
+    struct interp *interp; // the interpreter that has it
+    char *chunk;           // the name of the cell in Lua's messages: its title, or "cell 3"
+    struct plan plan;      // how the cell is run
     int64_t timeout_ns;    // 0: none
-    long count;            // the how-manieth execution of the run
+    long count;            // the number of this execution in the run
     int64_t started;       // mono ns
 
     // Filled in by the Lua thread.
     enum failure failure;
-    char *message;    // why
+    char *message;    // the reason
     int line;         // in the cell, 0 when unknown
     cJSON *traceback; // strings, innermost first; NULL: none
 } execution;
 
-// Of cell i; -1 and the reason, with its line in `*line`, when its magics are not right.
+// Makes the execution of cell i; -1 and the reason, with its line in `*line`, when the cell's
+// magics are wrong.
 execution *execution_new(const notebook *nb, size_t i, err *e);
 void execution_free(execution *x);

@@ -31,7 +31,7 @@ interp *interp_of(lua_State *L)
 static void *allocate(void *arg, void *old, size_t old_size, size_t size)
 {
     interp *in = arg;
-    size_t before = old ? old_size : 0; // for new objects Lua passes a type here
+    size_t before = old ? old_size : 0; // for new objects Lua passes a type in old_size
     if (size == 0) {
         in->used -= before;
         free(old);
@@ -85,7 +85,7 @@ int interp_push_json(lua_State *L, cJSON *tree)
     return 1;
 }
 
-// One frame of a traceback, "Deploy:3: in function 'submit'".
+// The text of one frame of a traceback: "Deploy:3: in function 'submit'".
 static cJSON *frame_text(lua_State *L, lua_Debug *ar)
 {
     const char *where = *ar->what == 'm' ? "in the cell" : NULL;
@@ -97,7 +97,7 @@ static cJSON *frame_text(lua_State *L, lua_Debug *ar)
     return cJSON_CreateString(text);
 }
 
-// The message handler of a cell: keeps the frames that a user wrote, and the line in the cell.
+// The message handler of a cell: keeps the frames of the user's own code, and the line in the cell.
 static int on_error(lua_State *L)
 {
     execution *x = interp_of(L)->running;
@@ -105,7 +105,8 @@ static int on_error(lua_State *L)
     cJSON_Delete(x->traceback);
     x->traceback = cJSON_CreateArray();
     x->line = 0;
-    // A level is found by walking to it, so an endless recursion is not looked at to its end.
+    // Lua walks to each level from the top, so only the first levels of an endless recursion are
+    // kept.
     for (int level = 1; level < LEVELS_MAX && lua_getstack(L, level, &ar); level++) {
         lua_getinfo(L, "nSl", &ar);
         if (!interp_is_user_frame(&ar))
@@ -119,8 +120,8 @@ static int on_error(lua_State *L)
     return 1;
 }
 
-// "Deploy:3: the message" → line 3 and "the message", when the place is in this cell. A function of
-// an earlier cell or a file keeps its place in the message.
+// "Deploy:3: the message" → line 3 and "the message", if the place is in this cell. If it is in a
+// function of an earlier cell or of a file, the message keeps it.
 static const char *strip_place(execution *x, const char *message)
 {
     char prefix[LUA_IDSIZE + 2];
@@ -137,7 +138,8 @@ static const char *strip_place(execution *x, const char *message)
 
 static enum failure classify(interp *in, int status, const char *message)
 {
-    if (in->running->failure != FAILURE_NONE) // syntax: known before it was raised
+    if (in->running->failure != FAILURE_NONE) // a syntax error: it was set before the error was
+                                              // raised
         return in->running->failure;
     if (status == LUA_ERRMEM)
         return FAILURE_MEMORY;
@@ -149,7 +151,7 @@ static enum failure classify(interp *in, int status, const char *message)
 static void describe_failure(interp *in, int status)
 {
     execution *x = in->running;
-    // on_error makes a string of every other; a number would need memory to become one.
+    // on_error turns every other value into a string; turning a number into one would need memory.
     bool has_text = lua_type(in->L, -1) == LUA_TSTRING;
     const char *message = has_text ? lua_tostring(in->L, -1) : "an error without a text";
     x->failure = classify(in, status, message);
@@ -168,7 +170,7 @@ struct capture {
     buf text;
 };
 
-// Stack: the capture.
+// Stack: the captured text.
 static int set_captured(lua_State *L)
 {
     const struct capture *c = lua_touserdata(L, 1);
@@ -177,7 +179,7 @@ static int set_captured(lua_State *L)
     return 0;
 }
 
-// What the cell printed becomes the variable that its capture= names.
+// Stores what the cell printed in the variable that its capture= names.
 static void store_capture(interp *in, execution *x)
 {
     if (!x->plan.capture)
@@ -230,7 +232,7 @@ static void run(interp *in, execution *x)
     in->running = NULL;
 }
 
-// Stack: the lookup. Reading the answer may raise, too; what it has made by then is `held`.
+// Stack: the lookup. Reading the answer may raise, too: what was made until then is in `held`.
 static int ask_hook(lua_State *L)
 {
     struct lookup *l = lua_touserdata(L, 1);
@@ -244,14 +246,14 @@ static int ask_hook(lua_State *L)
 
 static void answer(interp *in, struct lookup *l)
 {
-    begin_turn(in, &l->turn); // a user's __tostring may be in it
+    begin_turn(in, &l->turn); // it may run a user's __tostring
     lua_pushcfunction(in->L, ask_hook);
     lua_pushlightuserdata(in->L, l);
     lua_pcall(in->L, 1, 0, 0);
     end_turn(in);
 }
 
-// Stack: nothing. Everything a cell sees is made here; it runs only our own code.
+// Stack: nothing. Makes everything that a cell sees; runs only our own code.
 static int open_everything(lua_State *L)
 {
     luaL_openlibs(L);
@@ -260,8 +262,8 @@ static int open_everything(lua_State *L)
     return 0;
 }
 
-// Our own library does not fail to load; if it does, it is a mistake of ours, and every cell says
-// so.
+// Our own library should always load. If it does not, that is a bug of ours, and every cell reports
+// it.
 static void open_state(interp *in)
 {
     in->L = lua_newstate(allocate, in);
@@ -280,7 +282,7 @@ static void open_state(interp *in)
     lua_settop(in->L, 0);
 }
 
-// Waits for something to do; false: to quit.
+// Waits for work; false: time to quit.
 static bool next_turn(interp *in, execution **x, struct lookup **l)
 {
     pthread_mutex_lock(&in->lock);
@@ -300,7 +302,7 @@ static bool anything_stopped(const interp *in)
            (in->lookup && turn_stopped(&in->lookup->turn));
 }
 
-// A turn is back: it alone is over.
+// A turn is over; other turns are not touched.
 static void settle(interp *in)
 {
     in->told_wedged = false;
@@ -345,7 +347,7 @@ static void execute(interp *in, execution *x)
         run(in, x);
 }
 
-// The turn is its maker's again, who may free it as soon as he has heard.
+// Gives the turn back to its maker, who may free it as soon as fn is called.
 static void give_back(interp *in, void (*fn)(void *arg), void *arg)
 {
     pthread_mutex_lock(&in->lock);
@@ -398,7 +400,7 @@ static void on_insist(void *arg)
                   (in->lookup && is_overdue(&in->lookup->turn));
     if (!wedged || in->told_wedged)
         return;
-    // The waits that a call is in have had their cancel; a signal more often would not help.
+    // The calls that it waits in were cancelled; sending the signal more often would not help.
     loop_timer_start(in->insist, 1000, 1000);
     in->told_wedged = true;
     in->ops->wedged(in->arg);
@@ -422,7 +424,7 @@ static void on_patience(void *arg)
 static int start_thread(interp *in)
 {
     interrupt_prepare();
-    // Signals are the loop thread's, but the one that interrupts.
+    // The loop's thread takes all signals except the one that interrupts Lua.
     sigset_t all, before;
     sigfillset(&all);
     sigdelset(&all, SIGUSR1);
@@ -457,7 +459,7 @@ void interp_execute(interp *in, execution *x)
     in->next_execution = x;
     pthread_cond_signal(&in->wake);
     pthread_mutex_unlock(&in->lock);
-    if (unbegun) // it makes way without an answer
+    if (unbegun) // it had not begun: it ends without an answer
         loop_post(in->options->effects->spec.loop, post_answered, unbegun);
     else if (in->lookup)
         stop(in, &in->lookup->turn, FAILURE_INTERRUPTED);

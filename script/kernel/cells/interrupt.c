@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <string.h>
 
-// The signal handler runs on the Lua thread and has no other way to find its interrupt.
+// The signal handler runs on the Lua thread and has no other way to find the interrupt.
 static _Thread_local interrupt *mine;
 
 static interrupt *interrupt_of(lua_State *L)
@@ -21,12 +21,13 @@ static bool has_to_stop(lua_State *L)
     return t && turn_stopped(t) != FAILURE_NONE;
 }
 
-// The first time it raises once, so that to-be-closed variables can still be closed. When that was
-// not the end of it, the hook stays and every instruction raises, whatever catches the error.
+// The first time it raises once, so that to-be-closed variables can still be closed. If the turn
+// goes on in spite of that, the hook stays and every instruction raises, whatever catches the
+// error.
 static void stop_hook(lua_State *L, lua_Debug *ar)
 {
     interrupt *i = interrupt_of(L);
-    bool stops = has_to_stop(L); // else it came too late, for a turn that is over
+    bool stops = has_to_stop(L); // otherwise it came too late, for a turn that is over
     if (!stops || !i->raised)
         lua_sethook(L, NULL, 0, 0);
     if (!stops)
@@ -40,7 +41,7 @@ static void set_hook(lua_State *L)
     lua_sethook(L, stop_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
-// Lua's own program does the same in its handler of SIGINT: lua_sethook is made for it.
+// Lua's own program does the same in its SIGINT handler: lua_sethook may be called there.
 static void on_signal(int signum)
 {
     lua_State *L = mine ? atomic_load(&mine->running) : NULL;
@@ -69,7 +70,7 @@ void interrupt_send(unsigned long thread)
     pthread_kill((pthread_t)thread, SIGUSR1);
 }
 
-// An error that an interrupt raised goes on up, whoever caught it.
+// Passes on the error of an interrupt, whoever has caught it.
 static void pass_interrupt(lua_State *L, bool failed)
 {
     if (failed && has_to_stop(L))
@@ -96,8 +97,8 @@ static int our_pcall(lua_State *L)
     return finish_pcall(L, status, 0);
 }
 
-// The message handler of xpcall. It runs inside the hook that raised, where Lua sets no hooks: a
-// user's handler could not be stopped there, so an interrupt does not call it.
+// The message handler of xpcall. It runs inside the hook that raised, where Lua calls no hooks. A
+// user's handler could not be stopped there, so it is not called for an interrupt.
 static int handle_message(lua_State *L)
 {
     if (has_to_stop(L))
@@ -130,8 +131,8 @@ static lua_State *check_coroutine(lua_State *L)
     return co;
 }
 
-// Resumes with n arguments from the top of L; returns how many results are on L's top, or -1 and
-// the error there. For its time `running` is the coroutine.
+// Resumes with n arguments from the top of L. Returns the number of results on L's top; or -1, with
+// the error there. Meanwhile `running` is the coroutine.
 static int resume(lua_State *L, lua_State *co, int n)
 {
     if (!lua_checkstack(co, n)) {
@@ -168,7 +169,7 @@ static int our_resume(lua_State *L)
     return values + 1;
 }
 
-// Closes a coroutine, whose to-be-closed variables run code.
+// Closes a coroutine; that runs the code of its to-be-closed variables.
 static int close_coroutine(lua_State *L, lua_State *co)
 {
     interrupt *i = interrupt_of(L);
@@ -186,7 +187,7 @@ static int wrapped(lua_State *L)
         return n;
     int status = lua_status(co);
     if (status != LUA_OK && status != LUA_YIELD) {
-        close_coroutine(L, co); // the error object stays the first one
+        close_coroutine(L, co); // keeps the first error object
         if (lua_gettop(co) > 0)
             lua_settop(co, 0);
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Stopping Lua from another thread: a signal to the Lua thread sets a hook on whatever coroutine
-// runs, and the hook raises. An interrupt belongs to the interpreter that it stops.
+// Stops Lua from another thread: a signal to the Lua thread sets a hook on the running coroutine,
+// and the hook raises. An interrupt belongs to the interpreter that it stops.
 //
-// No hook is set while nothing is to be stopped (a permanent one costs 1.8×). What runs is known
-// because resume is ours; and since pcall, xpcall and resume are ours too, none of them swallows
-// the error. What it cannot reach: a C function that does not return (a pathological string.find),
-// and a loop in a finalizer, for which Lua has no hooks.
+// No hook is set otherwise (a permanent one costs 1.8×). We know the running coroutine because
+// resume is our own function; and since pcall and xpcall are ours, too, none of them swallows the
+// error. An interrupt cannot stop a C function that does not return (a pathological string.find),
+// or a loop in a finalizer, where Lua calls no hooks.
 #pragma once
 #include "script/kernel/effects/turn.h"
 
@@ -16,20 +16,20 @@
 typedef struct interrupt {
     _Atomic(lua_State *) running; // the coroutine that runs, NULL outside of turns
     // The Lua thread:
-    const turn *turn; // that runs: while it has to stop, every error goes through to its top
-    bool raised;      // it was told so once already
+    const turn *turn; // the running turn: once it has to stop, no pcall holds an error back
+    bool raised;      // it was told to stop once already
 } interrupt;
 
-// Before the Lua thread starts: the signal's handler, which is the process's. Until the thread has
-// called interrupt_install the signal does nothing.
+// Call it before the Lua thread starts: sets the signal's handler for the process. Until the thread
+// has called interrupt_install, the signal does nothing.
 void interrupt_prepare(void);
-// On the Lua thread, once: the functions that know about it: coroutine.*,
-// pcall, xpcall, and debug without sethook. `i` must outlive L.
+// Call it once on the Lua thread: installs the functions that know about the interrupt
+// (coroutine.*, pcall, xpcall), and debug without sethook. `i` must outlive L.
 void interrupt_install(interrupt *i, lua_State *L);
-// On the Lua thread, around everything that may be interrupted. A turn that had to stop before it
-// came here stops at its first instruction.
+// Call it on the Lua thread, around everything that may be interrupted. A turn that had to stop
+// before it came here stops at its first instruction.
 void interrupt_enter(interrupt *i, lua_State *L, const turn *t);
 void interrupt_leave(interrupt *i, lua_State *L);
-// From any thread, as often as it takes, after turn_stop: `thread` is the Lua thread. Without
-// effect on a turn that has not to stop.
+// Call it after turn_stop, from any thread, as often as needed; `thread` is the Lua thread. A turn
+// that does not have to stop is not affected.
 void interrupt_send(unsigned long thread);

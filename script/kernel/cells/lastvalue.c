@@ -9,9 +9,9 @@
 #include <string.h>
 
 enum { TAIL_LINES_MAX = 100 };
-#define VALUE "_value_" // the local that takes the last expression
+#define VALUE "_value_" // the local variable for the last expression
 
-// Without to-be-freed variables across calls that raise: loading does not raise.
+// Has no to-be-freed variables across calls that raise: loading does not raise.
 static int load(lua_State *L, const buf *text, const char *chunk)
 {
     return luaL_loadbufferx(L, buf_cstr(text), text->len, chunk, "t");
@@ -43,9 +43,9 @@ static bool is_blank(const char *line, size_t n)
     return n == 0 || (n >= 2 && line[0] == '-' && line[1] == '-');
 }
 
-// A tail that starts with a name cannot be the continuation of a statement that is complete before
-// it; one that starts with "(" or "-" can, and is taken only when the source as a whole is no
-// program, or nothing stands before it.
+// If a tail starts with a name, it cannot continue a statement that is complete before it. If it
+// starts with "(" or "-", it can; it is then taken only when the source as a whole is no program,
+// or nothing precedes it.
 static bool may_start(const char *source, size_t start, bool program)
 {
     const char *tail = source + start;
@@ -55,7 +55,7 @@ static bool may_start(const char *source, size_t start, bool program)
            strspn(source, " \t\r\n") >= start;
 }
 
-// Where the last expression starts; the source's length when there is none.
+// The place where the last expression starts; the source's length when there is none.
 static size_t find_tail(lua_State *L, const char *source, bool program)
 {
     size_t n = strlen(source), end = n;
@@ -90,6 +90,6 @@ int lastvalue_load(lua_State *L, const char *source, int skipped, const char *ch
         lua_remove(L, -2);
         return LUA_OK;
     }
-    lua_pop(L, 1); // a label or an attribute that does not like it: as it was written, then
+    lua_pop(L, 1); // a label or an attribute does not allow it: load the text as it was
     return status;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the Lua sources of script/lib stand on: the table `core`, which they get as their argument
-// and cells do not see. Values that must be freed are never live across a call that raises (see
-// interp.h's `held`).
+// The C functions for the Lua sources of script/lib: the table `core`, which they get as their
+// argument and which cells do not see. No value that must be freed is live across a call that
+// raises (see `held` in state.h).
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/mem.h"
@@ -15,7 +15,7 @@
 #include <lualib.h>
 #include <string.h>
 
-// Raises in->raised; the kinds that `run` has an exit code for are told by the error's code.
+// Raises in->raised. The error's code decides the kinds for which `run` has an exit code.
 static int raise_call(lua_State *L)
 {
     interp *in = interp_of(L);
@@ -26,7 +26,7 @@ static int raise_call(lua_State *L)
     return interp_raise(L, in->raised.code == ERR_REFUSED ? FAILURE_REFUSED : FAILURE_ERROR);
 }
 
-// call(name, args): a binding.
+// call(name, args): calls a binding.
 static int core_call(lua_State *L)
 {
     interp *in = interp_of(L);
@@ -48,7 +48,7 @@ static int core_call(lua_State *L)
     return done < 0 ? raise_call(L) : interp_push_json(L, result);
 }
 
-// fail(kind, message): an error of ours at the place in the user's code.
+// fail(kind, message): raises an error of ours at the place in the user's code.
 static int core_fail(lua_State *L)
 {
     interp *in = interp_of(L);
@@ -106,7 +106,7 @@ static int core_print(lua_State *L)
     return 0;
 }
 
-// gate(what): raises unless effects on this machine are granted.
+// gate(what): raises unless effects on this machine were granted.
 static int core_gate(lua_State *L)
 {
     interp *in = interp_of(L);
@@ -116,7 +116,7 @@ static int core_gate(lua_State *L)
     return 0;
 }
 
-// setenv(name, value or nil), getenv(name), environ() for children and os.getenv.
+// setenv(name, value or nil), getenv(name), environ(): for children and os.getenv.
 static int core_setenv(lua_State *L)
 {
     effects *fx = interp_of(L)->options->effects;
@@ -197,7 +197,7 @@ static cJSON *check_bundle(lua_State *L, int index)
     return data;
 }
 
-// display(bundle, live) → number of a live one; result(bundle); update(number, bundle or nil,
+// display(bundle, live) → its number, if live; result(bundle); update(number, bundle or nil,
 // close).
 static int core_display(lua_State *L)
 {
@@ -251,7 +251,7 @@ static int core_mask(lua_State *L)
     return 0;
 }
 
-// duration("10m") → seconds; a number stays one.
+// duration("10m") → seconds; a number stays as it is.
 static int core_duration(lua_State *L)
 {
     interp *in = interp_of(L);
@@ -342,8 +342,8 @@ static void push_core(lua_State *L)
     lua_pushvalue(L, -1);
     lua_setfield(L, LUA_REGISTRYINDEX, INTERP_HOOKS);
     lua_setfield(L, -2, "hooks");
-    // What completion knows of the API's functions: names of their options, methods of what they
-    // return.
+    // What completion knows about the API's functions: the names of their options, and the methods
+    // of their results.
     lua_newtable(L);
     lua_setfield(L, -2, "options");
     lua_newtable(L);

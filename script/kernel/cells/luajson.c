@@ -12,7 +12,7 @@
 enum { DEPTH_MAX = 200, PATH_MAX_LEN = 200 };
 static const char array_mark[] = "firesteel.array"; // its address is the key in the registry, too
 
-// Where we are in the value, for messages: "args.spec[2]".
+// The place in the value, for messages: "args.spec[2]".
 struct walk {
     lua_State *L;
     char path[PATH_MAX_LEN];
@@ -28,7 +28,8 @@ static cJSON *refuse(struct walk *w, const char *why)
 
 static cJSON *read_value(struct walk *w, int index);
 
-// cJSON and the journal hold text only. Lua's strings are bytes: what is no text is said by name.
+// cJSON and the journal hold only text, but Lua's strings are bytes. An error names a string that
+// is no text.
 static bool is_text(const char *s, size_t n)
 {
     return utf8_valid(s, n) && strlen(s) == n;
@@ -47,13 +48,13 @@ static bool is_marked(lua_State *L, int index)
 {
     if (!lua_getmetatable(L, index))
         return false;
-    lua_rawgetp(L, LUA_REGISTRYINDEX, array_mark); // by address: a name would need memory
+    lua_rawgetp(L, LUA_REGISTRYINDEX, array_mark); // by address: a name as key would need memory
     bool same = lua_rawequal(L, -1, -2);
     lua_pop(L, 2);
     return same;
 }
 
-// An array has the keys 1..n and no other; an empty table is an object unless it is marked.
+// An array has the keys 1..n and no others. An empty table is an object unless it is marked.
 static bool is_array(lua_State *L, int index, lua_Integer *n)
 {
     *n = (lua_Integer)lua_rawlen(L, index);
@@ -89,7 +90,7 @@ static cJSON *read_array(struct walk *w, int index, lua_Integer n)
     return array;
 }
 
-// Keys in order, so that the same table gives the same text.
+// Sorts the keys, so that equal tables give equal texts.
 static cJSON *read_object(struct walk *w, int index)
 {
     lua_State *L = w->L;
@@ -219,7 +220,7 @@ void luajson_push(lua_State *L, const cJSON *j)
         lua_pushinteger(L, integer);
     else if (cJSON_IsNumber(j))
         lua_pushnumber(L, j->valuedouble);
-    else if (cJSON_IsRaw(j)) // an integer of more than 64 bits: as Lua reads such a number
+    else if (cJSON_IsRaw(j)) // an integer of more than 64 bits: read as Lua reads such a number
         lua_pushnumber(L, strtod(j->valuestring, NULL));
     else if (cJSON_IsString(j))
         lua_pushstring(L, j->valuestring);

@@ -12,12 +12,13 @@
 
 #include <lua.h>
 
-// Does not raise. NULL and ERR_USAGE naming the place, "args.spec[2]: a function is not JSON".
+// Does not raise. Returns NULL with ERR_USAGE that names the place,
+// "args.spec[2]: a function is not JSON".
 cJSON *luajson_read(lua_State *L, int index, err *e);
-// Pushes a value. Raises only when memory runs out; then the tree still is its holder's.
+// Pushes a value. Raises only when memory runs out; the tree still belongs to its holder then.
 void luajson_push(lua_State *L, const cJSON *j);
 // Marks the table on top of the stack as an array.
 void luajson_mark_array(lua_State *L);
-// Pushes a value that holds a text of malloc and frees it when Lua collects it, so that pushing the
-// text may raise: make the box, then the text in it, then push that.
+// Pushes a box for a malloc'ed text; Lua frees the text with the box. With it, pushing the text may
+// raise: make the box, put the text into it, then push the text.
 char **luajson_box(lua_State *L);

@@ -23,8 +23,8 @@ static int fail(
     return luaL_error(L, "%s:%d: ${%s} %s", at->chunk, at->line, lua_tostring(L, -1), why);
 }
 
-// Pushes the function of the shortest expression that compiles and ends before a "}"; returns where
-// that is. "}" in strings and tables is met by trying the next one.
+// Pushes the function of the shortest expression that compiles and ends before a "}"; returns the
+// place of that "}". A "}" in strings and tables is passed over by trying the next one.
 static const char *load_expression(lua_State *L, const struct place *at, const char *text)
 {
     const char *first = strchr(text, '}');
@@ -52,7 +52,7 @@ static const char *load_expression(lua_State *L, const struct place *at, const c
     return NULL;
 }
 
-// The value on top of the stack becomes the text of it.
+// Turns the value on top of the stack into text.
 static void to_text(lua_State *L, const struct place *at, const char *expression, size_t n)
 {
     if (lua_isnil(L, -1))
@@ -79,7 +79,7 @@ static void to_text(lua_State *L, const struct place *at, const char *expression
         luaL_tolstring(L, -1, NULL);
 }
 
-// Pushes the text of the expression that starts at `text`; returns what follows its brace.
+// Pushes the text of the expression that starts at `text`; returns the place after its brace.
 static const char *push_expression(lua_State *L, const struct place *at, const char *text)
 {
     int top = lua_gettop(L);

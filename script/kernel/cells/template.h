@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Fills ${lua expression} into a text. "$${" is a literal "${"; everything else stays as it is.
+// Replaces ${lua expression} in a text by its value. "$${" is a literal "${"; everything else
+// stays.
 #pragma once
 #include <lua.h>
 
-// Pushes the filled-in text. Values: strings, numbers and booleans as they print, tables as JSON on
-// one line. Raises "chunk:LINE: …" for an expression that does not compile, fails, or is nil; LINE
+// Pushes the filled-in text. Strings, numbers and booleans appear as printed, tables as JSON on one
+// line. Raises "chunk:LINE: …" for an expression that does not compile, fails, or is nil; LINE
 // counts from 1 + skipped.
 void template_fill(lua_State *L, const char *text, int skipped, const char *chunk);

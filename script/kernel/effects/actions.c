@@ -10,16 +10,17 @@
 
 #include <string.h>
 
-static const int64_t patience = 10 * CLOCK_SEC; // of somebody at a key
+static const int64_t patience = 10 * CLOCK_SEC; // how long a person waits after pressing a key
 
-// Who is to hear how it went; a second one who asks for the same meanwhile joins the first.
+// A client that waits for the result. A second one that asks for the same meanwhile joins the
+// first.
 struct waiter {
     int64_t peer;
     cJSON *message;
     struct waiter *next;
 };
 
-// An action under way. The loop's thread has it but for the time of its call.
+// An action under way. It belongs to the loop's thread, except during its call.
 struct job {
     actions *actions;
     const struct display_action *action;
@@ -29,10 +30,10 @@ struct job {
     char *row, *what, *title;
     cJSON *args;
     struct waiter *waiters;
-    int64_t ask; // the question that has to be answered first; 0: none
+    int64_t ask; // the question to be answered first; 0: none
     cJSON *result;
     err error;
-    struct job *next; // of all that are under way
+    struct job *next; // the list of all that are under way
 };
 
 struct actions {
@@ -106,7 +107,7 @@ static cJSON *reply_of(const struct job *j)
     return reply;
 }
 
-// Tells all who wait. What it has shown is on its way to them before.
+// Answers everyone who waits. Displays that the action has opened are sent before that.
 static void finish(struct job *j)
 {
     actions *a = j->actions;
@@ -183,7 +184,8 @@ static void on_answer(void *arg, const char *answer)
     check_stopped(a);
 }
 
-// Every one is asked for: the answer to a cell's question is none to a key that was pressed.
+// Asks before each action: the answer to a cell's question does not count for a key that was
+// pressed.
 static int ask_first(struct job *j, const struct about *about, err *e)
 {
     static const char *const choices[] = {"yes", "no", NULL};
@@ -229,7 +231,7 @@ static const struct display_action *find_action(const actions *all, const char *
     return a && a->name ? a : NULL;
 }
 
-// What the row stands for, and what the action has beside it.
+// Adds the object of the row, and the action's further arguments.
 static void add_more(cJSON *args, const struct display_action *action)
 {
     AUTO_JSON *more = action->more ? json_parse(action->more, strlen(action->more), NULL) : NULL;
@@ -273,7 +275,7 @@ static int act_on_row(
 {
     int64_t number = json_int_or(message, "display", 0);
     const char *row = json_str(message, "row"), *in_cell = "";
-    port_flush(a->effects->spec.port); // what has happened to the rows by now
+    port_flush(a->effects->spec.port); // so that `rows` has the latest changes
     cJSON *args = rows_subject(a->rows, number, action->name, row, &in_cell, e);
     if (!args)
         return -1;
@@ -317,7 +319,7 @@ static bool is_wanted(const struct job *j)
     return false;
 }
 
-// Takes questions back: all of them, or those that nobody waits for.
+// Takes questions back: all of them, or those for which nobody waits.
 static void take_back(actions *a, bool all)
 {
     for (struct job *j = a->jobs, *next; j; j = next) {

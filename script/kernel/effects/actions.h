@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What clients have done to rows of displays, without Lua and while a cell runs: calls of bindings
-// on a thread of their own, one after another, each a turn.
+// Actions of clients on rows of displays, without Lua and while a cell runs: calls of bindings on a
+// thread of their own, one after another. Each is a turn.
 //
-//   act ──> rows: what does the row stand for? ──> gate, question ──> thread: binding ──> reply
+//   act ──> rows: which object is it? ──> gate, question ──> thread: binding ──> reply
 //
 // What one opens to look at is a peek of who asked (displays.h).
 //
@@ -14,12 +14,12 @@
 typedef struct actions actions;
 
 actions *actions_new(effects *fx, server *s);
-// Before the loop ends: answers who still waits, then calls fn(arg).
+// Before the loop ends: answers those who still wait, then calls fn(arg).
 void actions_stop(actions *a, void (*fn)(void *arg), void *arg);
 void actions_free(actions *a);
-// An event on its way into the journal.
+// Takes an event that is about to be journaled.
 void actions_event(actions *a, const cJSON *event);
-// A client's act: 0, 1 when its reply follows, -1.
+// Handles a client's `act`: 0 when done, 1 when its reply follows, -1 on an error.
 int actions_act(actions *a, peer *p, const cJSON *message, err *e);
-// A client has gone: what only it asked for is not asked any more.
+// A client has gone: takes back the questions that only it waited for.
 void actions_client_gone(actions *a);

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// An event of the ledger about an entry.
+// Makes an event of the ledger about an entry.
 static cJSON *ledger_event(const struct entry *entry, const char *phase)
 {
     cJSON *event = message_new(MESSAGE_ledger);
@@ -49,7 +49,7 @@ static int record_intent(struct call *c, const struct binding *b, err *e)
     return result < 0 ? err_wrap(e, "an effect that cannot be journaled is not done") : result;
 }
 
-// What is journaled is masked, and an entry remembers whether that changed it.
+// The journaled text is masked, and the entry remembers whether masking changed it.
 static int record_outcome(struct call *c, const char *phase, const cJSON *result, err *e)
 {
     struct entry *entry = c->entry;
@@ -64,14 +64,15 @@ static int record_outcome(struct call *c, const char *phase, const cJSON *result
     return record(c->effects, event, e);
 }
 
-// After these nobody knows whether the other side did it: the intent stays open, to be looked up.
+// After such an error nobody knows whether the other side did it. So the intent stays open, to be
+// looked up.
 static bool is_uncertain(const err *e)
 {
     return e->code == ERR_UNAVAILABLE || e->code == ERR_TIMEOUT || e->code == ERR_CANCELLED ||
            e->code == ERR_IO;
 }
 
-// What has been announced and not taken back may be there, whatever the error says.
+// What was announced and not taken back may exist, whatever the error says.
 static bool is_open(const struct call *c, const struct binding *b, const err *why)
 {
     return c->entry->made || (b->verify && !b->announces && is_uncertain(why));
@@ -114,7 +115,7 @@ void about_done(struct about *about)
     free(about->namespace_);
 }
 
-// Whose turn asks, for a callback of the gate.
+// The turn that asks, for a callback of the gate.
 struct asker {
     effects *effects;
     turn *turn;
@@ -135,7 +136,8 @@ static int ask_gate(void *arg, const struct question *question, err *e)
 
 static int pass_gate(effects *fx, turn *t, effect which, const struct about *about, err *e)
 {
-    bool elsewhere = which == EFFECT_CLUSTER || which == EFFECT_DESTRUCTIVE; // else never asked for
+    // otherwise it was never asked for
+    bool elsewhere = which == EFFECT_CLUSTER || which == EFFECT_DESTRUCTIVE;
     AUTO_JSON *details = elsewhere ? place_effect(fx->place, which, about) : NULL;
     AUTO_FREE char *where = elsewhere ? place_text(details) : NULL;
     struct gate_request request = {.turn = t,
@@ -161,7 +163,7 @@ void remains_done(struct remains *r)
     *r = (struct remains){0};
 }
 
-// Nothing was announced: was nothing asked for, or did an older kernel not tell?
+// Nothing was announced: was no request sent, or did an older kernel not announce?
 static int find_unannounced(const struct entry *entry, struct remains *out, err *e)
 {
     if (!entry->announces)
@@ -237,7 +239,8 @@ static int remove_stale(void *arg, struct entry *entry)
     return call_remove(fx, t, entry, &remains, cleanup->e);
 }
 
-// From here on effects are done; first goes what is left of those that were not verified.
+// From here on effects are done, not verified. First, what is left of the unverified ones is
+// removed.
 static int end_resuming(effects *fx, turn *t, err *e)
 {
     fx->resuming = false;
@@ -255,7 +258,7 @@ static bool is_entry_elsewhere(void *arg, const struct entry *entry)
     return b && is_elsewhere(b->effect);
 }
 
-// Does the cell say, or did it show, that it reaches beyond this machine?
+// Does the cell declare, or has it shown, that it reaches beyond this machine?
 static bool reaches_elsewhere(const struct call *c)
 {
     const unsigned elsewhere = 1u << EFFECT_CLUSTER | 1u << EFFECT_DESTRUCTIVE;
@@ -273,7 +276,7 @@ static int refuse_repeat(const struct call *c, const struct entry *known, err *e
         known->what, c->turn->title ? c->turn->title : c->turn->cell);
 }
 
-// Is a result as the journal has the earlier one, which is masked?
+// Does a result equal the journal's earlier one, which is masked?
 static bool is_as_recorded(const struct call *c, const cJSON *recorded, const cJSON *result)
 {
     AUTO_JSON *masked = result ? cJSON_Duplicate(result, true) : cJSON_CreateNull();
@@ -281,7 +284,8 @@ static bool is_as_recorded(const struct call *c, const cJSON *recorded, const cJ
     return json_equal(masked, recorded);
 }
 
-// Does a known call again, as the same entry. What follows is verified only if nothing has changed.
+// Does a known call again, as the same entry. Later calls are verified only if its result is the
+// same.
 static int repeat(
     struct call *c, const struct binding *b, const cJSON *args, cJSON **result, err *e)
 {
@@ -300,7 +304,7 @@ static int repeat(
     return same || end_resuming(c->effects, c->turn, e) == 0 ? 1 : -1;
 }
 
-// What verify says of a known call; -1 also when there is no telling.
+// The verdict of `verify` on a known call; -1 also when it cannot tell.
 static int judge(struct call *c, const struct binding *b, const cJSON *args, cJSON **fresh, err *e)
 {
     const struct entry *known = c->entry;
@@ -316,8 +320,8 @@ static int judge(struct call *c, const struct binding *b, const cJSON *args, cJS
     return b->verify(c, args, recorded, fresh, e);
 }
 
-// 1 when the call was found and verified, or repeated (*result to hand out), 0 when it must be
-// done, -1 on an error.
+// Returns 1 when the call was found and verified, or repeated (*result is to hand out); 0 when it
+// must be done; -1 on an error.
 static int verify_known(struct call *c, const struct binding *b, const cJSON *args,
     struct entry *known, cJSON **result, err *e)
 {
@@ -328,7 +332,8 @@ static int verify_known(struct call *c, const struct binding *b, const cJSON *ar
         return err_wrap(e, "cannot tell whether \"%s\" still holds", known->what);
     if (verdict == VERDICT_REPEAT && reaches_elsewhere(c) && !c->turn->redo)
         return refuse_repeat(c, known, e);
-    // A recorded result with a secret taken out is no result: what is local is done again for it.
+    // A recorded result from which a secret was removed cannot be handed out: a local effect is
+    // done again.
     bool whole = fresh || (known->result && !known->masked);
     if (verdict == VERDICT_YES && !whole)
         verdict = is_elsewhere(b->effect) ? VERDICT_NO : VERDICT_REPEAT;
@@ -342,7 +347,7 @@ static int verify_known(struct call *c, const struct binding *b, const cJSON *ar
     return record_outcome(c, "verified", *result, e) < 0 ? -1 : 1;
 }
 
-// A refusal ends the resume: a cell that catches it has no further effects.
+// A refusal ends the resume: a cell that catches the error can have no further effects.
 static int resume_or_go_on(struct call *c, const struct binding *b, const cJSON *args,
     struct entry *known, cJSON **result, err *e)
 {
@@ -367,7 +372,7 @@ static int do_effect(struct call *c, const struct binding *b, const cJSON *args,
     t->effects++;
     if (fx->halted.code)
         return err_set(e, fx->halted.code, "%s", fx->halted.text);
-    if (fx->resuming && !t->is_action) { // an action is nothing that a resumed run repeats
+    if (fx->resuming && !t->is_action) { // a resumed run does not repeat actions
         known = ledger_find(fx->ledger, t->source, t->effects, b->name, hash);
         int done = resume_or_go_on(c, b, args, known, result, e);
         if (done != 0)
@@ -375,7 +380,7 @@ static int do_effect(struct call *c, const struct binding *b, const cJSON *args,
     }
     c->entry = ledger_add(fx->ledger, t->source, t->is_action ? 0 : t->effects, b->name, hash, what,
         b->undo != NULL, b->announces);
-    if (known && !known->result) // what its request may still make is this, and not a second one
+    if (known && !known->result) // the open request may still make this one: no second one is made
         c->entry->mark = known->mark;
     if (record_intent(c, b, e) < 0)
         return -1;
@@ -386,8 +391,8 @@ static int do_effect(struct call *c, const struct binding *b, const cJSON *args,
     return record_outcome(c, "outcome", *result, e);
 }
 
-// Nothing of this call waits for the cluster now. What place_lost cancelled may wait for other
-// things again, unless the turn has to end.
+// Nothing of this call waits for the cluster any more. Waits that place_lost cancelled are allowed
+// again, unless the turn has to end.
 static void leave_cluster(struct call *c)
 {
     turn *t = c->turn;
@@ -407,7 +412,7 @@ static int perform(struct call *c, const struct binding *b, const cJSON *args, c
                                         : do_effect(c, b, args, what, result, &why);
     leave_cluster(c);
     if (c->asked_server && (why.code == ERR_CANCELLED || why.code == ERR_UNAVAILABLE))
-        place_why_lost(c->effects->place, &why); // that is why
+        place_why_lost(c->effects->place, &why); // this is the real reason
     if (c->asked_server && (done == 0 || why.code == ERR_UNAVAILABLE))
         place_heard(c->effects->place, done == 0 ? NULL : &why, clock_wall());
     if (done == 0)
@@ -424,9 +429,9 @@ int call_binding(effects *fx, turn *t, const char *name, const cJSON *args, cJSO
         return err_set(e, ERR_USAGE, "there is no binding \"%s\"", name);
     struct call c = {.effects = fx, .turn = t};
     struct about about = call_about(&c, b, args);
-    leave_cluster(&c); // a question may take long, and is no wait for it
+    leave_cluster(&c); // a question may take long; the call does not wait for the cluster
     int done = c.cluster_lost ? -1 : pass_gate(fx, t, b->effect, &about, e);
-    if (c.cluster_lost) // nobody is asked about what cannot be done
+    if (c.cluster_lost) // do not ask about an effect that cannot be done
         place_why_lost(fx->place, e);
     if (done == 0)
         done = perform(&c, b, args, about.what, result, e);
@@ -454,7 +459,8 @@ int call_ledger_partial(call *c, const cJSON *made, err *e)
     return record(c->effects, event, e);
 }
 
-// What all marks of a run end in: nobody else's do, and the salt cannot be told from it.
+// The end of all marks of a run: other runs have another one, and the salt cannot be computed from
+// it.
 static void run_mark(const effects *fx, char hex[SHA256_HEX])
 {
     AUTO_FREE char *text = str_fmt("mark %s", fx->salt);

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-// While one shared object is made, which holds the lock, another may be needed.
+// While one shared object is made, with the lock held, another one may be needed.
 static void init_recursive(pthread_mutex_t *m)
 {
     pthread_mutexattr_t kind;
@@ -54,7 +54,7 @@ void effects_load_past(effects *fx, const fold *past)
 {
     ledger_load(fx->ledger, past, is_undoable, fx);
     snprintf(fx->salt, sizeof fx->salt, "%s", json_str_or(fold_first(past), "salt", ""));
-    // What was made in a private sandbox went with it.
+    // Everything in a private sandbox was lost with it.
     if (json_bool_or(fold_first(past), "sandbox", false))
         ledger_forget_left(fx->ledger);
 }

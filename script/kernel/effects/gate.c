@@ -22,7 +22,7 @@ static const char *const names[] = {
 struct gate {
     unsigned allowed;
     bool headless;
-    char **scopes; // "cluster CONTEXT/NAMESPACE": answered with yes for all of it
+    char **scopes; // "cluster CONTEXT/NAMESPACE": a person allowed all of it
 };
 
 const char *effect_name(effect which)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The gate: which effects a run, and a cell in it, may have. Sets of effects are bits, 1 << effect.
-// A gate keeps what was granted; it belongs to the Lua thread while a cell runs.
+// The gate decides which effects a run, and a cell in it, may have. Sets of effects are bits, 1 <<
+// effect. A gate remembers what was granted; it belongs to the Lua thread while a cell runs.
 //
 //   pure, local          always granted (unless the cell declares only "pure")
 //   cluster, destructive headless: --allow; interactive: asked for once for each context and
 //                        namespace
 //
-// A declaration narrows: effects="cluster" keeps a cell from deleting, whatever is granted.
+// A declaration restricts: a cell with effects="cluster" may not delete, whatever is granted.
 #pragma once
 #include "base/err.h"
 #include "script/kernel/effects/binding.h"
@@ -18,33 +18,33 @@
 
 typedef struct gate gate;
 
-// allow: "cluster,destructive", or NULL. Errors: ERR_USAGE naming the known classes.
+// allow: "cluster,destructive", or NULL. ERR_USAGE names the known classes.
 gate *gate_new(const char *allow, bool headless, err *e);
 void gate_free(gate *g);
 const char *effect_name(effect which);
 
-// The bits of a cell's effects= option (checked by the notebook); NULL: 0, undeclared. What can be
-// done elsewhere includes what is done here: cluster and destructive imply local, all imply pure.
+// The bits of a cell's effects= option, which the notebook has checked; NULL: 0, undeclared.
+// Effects elsewhere include those here: cluster and destructive imply local, and all imply pure.
 unsigned gate_declared(char *const *effects);
-// Before cell 1: is everything granted that cells declare? ERR_REFUSED names the cells and the
-// option to add.
+// Before cell 1: was everything granted that the cells declare? ERR_REFUSED names the cells and the
+// missing option.
 int gate_check_notebook(const gate *g, const notebook *nb, err *e);
 
 struct gate_request {
-    const turn *turn; // NULL: of none that declares effects
+    const turn *turn; // NULL: no turn that declares effects
     effect effect;
     const char *what;     // "create Job pi in namespace default"
-    const char *scope;    // context and namespace: what an answer holds for
-    bool says_where;      // `what` has them in it
-    const cJSON *details; // of the question, for those who show more than its text
+    const char *scope;    // context and namespace that an answer is valid for
+    bool says_where;      // `what` contains them
+    const cJSON *details; // for clients that show more of a question than its text
     // Asks a person: 1 yes, 2 yes for the whole scope, 0 no, -1 on an error (interrupted).
     int (*ask)(void *arg, const struct question *q, err *e);
     void *arg;
 };
-// 0, or -1: ERR_REFUSED with the line to add or the option to give.
+// 0, or -1: ERR_REFUSED, with the line to add or the option to give.
 int gate_pass(gate *g, const struct gate_request *r, err *e);
-// For an action of a live view, on the loop's thread: 0 when it may be had after a person said yes
-// to this very one, -1 when not (a headless run, where it was not granted).
+// For an action in a live view, on the loop's thread: 0 when a person's yes to this action is
+// enough; -1 when it is not (a headless run to which it was not granted).
 int gate_action(const gate *g, effect which, const char *what, err *e);
-// "create Job pi? (cluster, context kind, namespace default)"; where NULL: `what` says it. New.
+// "create Job pi? (cluster, context kind, namespace default)". where NULL: `what` contains it. New.
 char *gate_question(effect which, const char *what, const char *where);

@@ -18,7 +18,7 @@ struct hand {
     void (*done)(void *job);
     bool has_thread;
     pthread_t thread;
-    pthread_mutex_t lock; // the next three
+    pthread_mutex_t lock; // for the next three
     pthread_cond_t wake;
     struct task *tasks;
     bool quit;
@@ -87,7 +87,7 @@ static void *thread_main(void *arg)
 
 static int start(hand *h, err *e)
 {
-    sigset_t all, before; // signals are the loop thread's
+    sigset_t all, before; // the loop's thread takes the signals
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int failed = pthread_create(&h->thread, NULL, thread_main, h);

@@ -10,7 +10,7 @@ struct ledger {
     pthread_mutex_t lock;
     struct entry **entries; // pointers, so that callers may keep them
     size_t n;
-    int64_t last; // number
+    int64_t last; // the last number
 };
 
 ledger *ledger_new(void)
@@ -156,7 +156,7 @@ void ledger_forget_left(ledger *l)
     pthread_mutex_unlock(&l->lock);
 }
 
-// The next one down from `i` that is left and not fresh; NULL: none.
+// The next entry before `i` that is left and not fresh; NULL: none.
 static struct entry *next_stale(ledger *l, size_t *i)
 {
     struct entry *found = NULL;

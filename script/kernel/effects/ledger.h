@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The ledger: what effects this run has had, and, when it is resumed, what those before it had. It
-// owns its entries, which stay where they are.
+// The ledger: the effects of this run; in a resumed run, also those before the resume. It owns its
+// entries, which never move.
 //
 // Cells and actions of live views have effects at the same time, from a thread each. So the ledger
-// locks inside, an entry's call alone changes it, through entry_set_*, and `undone` is whoever's.
+// locks inside. Only an entry's own call changes the entry, through entry_set_*; any thread may set
+// `undone`.
 //
-// The journal has the same as events; this is what the kernel needs of it to decide.
+// The journal has the same as events; the ledger is the part that the kernel needs to decide.
 #pragma once
 #include "base/json.h"
 #include "script/journal/fold.h"
@@ -15,49 +16,49 @@
 
 struct entry {
     int64_t number;
-    int64_t mark;    // the number that its things are marked with: of the first that it does again
-    int64_t ordinal; // of the effect call in its cell's execution
+    int64_t mark;    // marks its things; the number of the effect that it repeats
+    int64_t ordinal; // counts the effect calls in its cell's execution
     char *source, *binding, *arguments, *what; // as in the event
     cJSON *result;                             // NULL: no outcome
-    cJSON *made;                               // so far, when it ended midway; or NULL
-    bool masked;                               // result is not what the binding gave
+    cJSON *made;                               // what was done before a failure midway; or NULL
+    bool masked;                               // masking changed the binding's result
     bool failed, undone;
     bool undoable;  // its binding has an undo
-    bool announces; // its binding did so: without `made` nothing was asked for
+    bool announces; // its binding promised that: without `made`, no request was sent
     bool fresh;     // done or verified since this kernel started
 };
 
 typedef struct ledger ledger;
 ledger *ledger_new(void);
 void ledger_free(ledger *l);
-// Takes over what a journal knows; `undoable` tells of a binding's name.
+// Takes over the entries of a journal; `undoable` tells whether a binding has an undo.
 void ledger_load(
     ledger *l, const fold *f, bool (*undoable)(void *arg, const char *binding), void *arg);
-// A new entry, numbered, marked with its number, and fresh; its strings are copied.
+// Adds an entry, numbered, marked with its number, and fresh; copies its strings.
 struct entry *ledger_add(ledger *l, const char *source, int64_t ordinal, const char *binding,
     const char *arguments, const char *what, bool undoable, bool announces);
-// The entry of the same call in an earlier kernel, not yet verified or done again; NULL if none.
+// The entry of the same call in an earlier kernel, neither verified nor done again; NULL if none.
 struct entry *ledger_find(
     ledger *l, const char *source, int64_t ordinal, const char *binding, const char *arguments);
-// What became of it. Takes result and made; made NULL: nothing.
+// Sets the result. Takes result and made; made NULL: nothing.
 void entry_set_result(ledger *l, struct entry *e, cJSON *result, bool masked);
 void entry_set_made(ledger *l, struct entry *e, cJSON *made);
 void entry_set_failed(ledger *l, struct entry *e);
 void entry_set_undone(ledger *l, struct entry *e);
-// Is there something of it to remove: made, or perhaps made, not undone, and undoable?
+// Is there something to remove: made or perhaps made, not undone, and undoable?
 bool entry_is_left(const struct entry *e);
-// What the entry tells for undo: its result, or what was made midway; NULL: an intent alone.
+// What the entry records for undo: its result, or what was made midway; NULL: only the intent.
 const cJSON *entry_recorded(const struct entry *e);
 size_t ledger_left(ledger *l);
-// All that is left has gone by itself.
+// Everything that was left has gone by itself.
 void ledger_forget_left(ledger *l);
-// Is there an entry of this cell's source of which `is` holds?
+// Does `is` hold for any entry of this cell's source?
 bool ledger_any(
     ledger *l, const char *source, bool (*is)(void *arg, const struct entry *e), void *arg);
-// Has an entry after this one had to do with the object of this uid?
+// Has an entry after this one changed the object with this uid?
 bool ledger_changed_later(ledger *l, const struct entry *e, const char *uid);
-// Entries that are left and not fresh, newest first: fn returns 0 to go on. Returns fn's last
-// value.
+// Calls fn for each entry that is left and not fresh, newest first, while fn returns 0. Returns
+// fn's last value.
 int ledger_each_stale(ledger *l, int (*fn)(void *arg, struct entry *e), void *arg);
-// Marks those whose result has this uid as undone; calls fn for each, under the lock.
+// Marks entries whose result has this uid as undone; calls fn for each, with the lock held.
 void ledger_gone(ledger *l, const char *uid, void (*fn)(void *arg, struct entry *e), void *arg);

@@ -12,12 +12,12 @@
 struct place {
     effects *effects;
     pthread_mutex_t lock;
-    cJSON *cluster; // {context, namespace, server}; NULL: not known
-    char *away;     // why; NULL: it can be heard
+    cJSON *cluster; // {context, namespace, server}; NULL: unknown
+    char *away;     // why it cannot be reached; NULL: it can
     int64_t heard;  // wall ns, 0: never
-    bool lost;      // away for good
-    turn *waits;    // the Lua thread's, which may wait for it; NULL: none does
-    bool cancelled; // what that one waits for
+    bool lost;      // gone for good
+    turn *waits;    // the turn of the Lua thread that may wait for it; NULL: none
+    bool cancelled; // its wait was cancelled
 };
 
 place *place_new(effects *fx)
@@ -43,8 +43,8 @@ static bool is_sandbox(const place *p)
     return p->effects->spec.sandbox;
 }
 
-// To be emitted with the lock open: the outbox may make a thread wait for the loop's, which may
-// wait for the lock.
+// Emit the event without the lock: the outbox may make a thread wait for the loop's thread, which
+// may wait for the lock.
 static cJSON *event_of(const place *p)
 {
     cJSON *event = message_new(MESSAGE_cluster);
@@ -64,7 +64,7 @@ static void emit(const place *p, cJSON *event)
         port_emit(p->effects->spec.port, event);
 }
 
-// Asks the kubeconfig; true when that changes what is known.
+// Reads the kubeconfig; true when that changes what we know.
 static bool look(place *p)
 {
     effects *fx = p->effects;
@@ -149,7 +149,7 @@ void place_heard(place *p, const err *away, int64_t heard_wall)
         p->away = is_away ? mem_strdup(away->text) : NULL;
     }
     if (!p->cluster)
-        changed |= look(p); // the kubeconfig has come since the start
+        changed |= look(p); // the kubeconfig may have appeared since the start
     cJSON *event = changed ? event_of(p) : NULL;
     pthread_mutex_unlock(&p->lock);
     emit(p, event);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where effects go: the cluster that the run talks to, and whether it can be heard. It tells
-// clients by `cluster` events, one for each change. Any thread; the effects own it.
+// The place of effects: the cluster that the run talks to, and whether it can be reached. Clients
+// get a `cluster` event for each change. For any thread; the effects own it.
 #pragma once
 #include "base/err.h"
 #include "base/json.h"
@@ -12,21 +12,22 @@ typedef struct effects effects;
 
 place *place_new(effects *fx);
 void place_free(place *p);
-// The loop's thread: finds out which it is, without a word on the network, and tells. Again when it
-// was not known before, or is another one by now.
+// On the loop's thread: finds the cluster, without using the network, and reports it. Call it again
+// when the cluster was unknown, or may have changed.
 void place_find(place *p);
-// The server was heard (NULL, or code ERR_NONE), or cannot be; and when it was last, wall ns, 0: as
-// far as is known here.
+// The server was reached (NULL, or code ERR_NONE), or cannot be. heard_wall: when it was last
+// reached, wall ns; 0: as far as this place knows.
 void place_heard(place *p, const err *away, int64_t heard_wall);
-// The loop's thread: the cluster is gone for good, and why. What the Lua thread's turn waits for is
-// cancelled if it is the cluster, and place_reach says the reason from now on.
+// On the loop's thread: the cluster is gone for good, because of `why`. If the turn of the Lua
+// thread waits for the cluster, its wait is cancelled. From now on place_reach fails with this
+// reason.
 void place_lost(place *p, const char *why);
-// Whoever is about to talk to the cluster asks first: -1 when it is gone. A turn of the Lua thread
-// says place_left when that is over; actions do not wait.
+// Call it before talking to the cluster: -1 when it is gone. A turn of the Lua thread calls
+// place_left afterwards; actions do not wait.
 int place_reach(place *p, turn *t, err *e);
-bool place_left(place *p);               // has place_lost cancelled what the turn waits for?
-void place_why_lost(place *p, err *why); // stays as it is when the cluster is not gone
-// What a question is about, as message.def's ask has it; new.
+bool place_left(place *p);               // true: place_lost cancelled the turn's wait
+void place_why_lost(place *p, err *why); // sets *why only when the cluster is gone
+// The details of a question, as message.def's ask has them; new.
 cJSON *place_effect(place *p, effect which, const struct about *about);
-// "context kind, namespace default", of an effect; new.
+// The place of an effect, "context kind, namespace default"; new.
 char *place_text(const cJSON *details);

@@ -11,7 +11,7 @@
 
 struct row {
     char *uid, *name, *ns;
-    cJSON *about; // NULL: the table's
+    cJSON *about; // NULL: the table's one
 };
 
 struct table {
@@ -75,7 +75,7 @@ static struct table *find(const rows *r, int64_t display)
     return t;
 }
 
-// Where the uid is, or would be.
+// The place of the uid, or the place where it would be inserted.
 static size_t position(const struct table *t, const char *uid, bool *there)
 {
     size_t low = 0, high = t->n;
@@ -123,7 +123,7 @@ static void change_rows(struct table *t, const cJSON *list)
     }
 }
 
-// The part of a bundle that lists actions; NULL: none does.
+// The part of a bundle that lists actions; NULL if none does.
 static const cJSON *table_of(const cJSON *data)
 {
     const cJSON *part;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the rows of displays stand for, so that something can be done to them. It is a fold over the
-// kernel's own events, of the tables that list actions (doc/displays.md): what a client has seen is
-// known here. It lives on the loop's thread.
+// The objects that rows of displays stand for: actions need them. It is a fold over the kernel's
+// own events, for tables that list actions (doc/displays.md); so it knows every row that a client
+// has seen. It lives on the loop's thread.
 #pragma once
 #include "base/err.h"
 #include "base/json.h"
@@ -13,8 +13,8 @@ typedef struct rows rows;
 rows *rows_new(void);
 void rows_free(rows *r);
 void rows_event(rows *r, const cJSON *event);
-// A row, as arguments of the binding that is to do something to it: namespace, name, uid, and its
-// `about`, which wins; new. *in_cell: below which it stands, borrowed. Errors: ERR_NOT_FOUND for
-// what is not there, ERR_USAGE for an action that its table does not list.
+// A row as arguments for a binding: namespace, name, uid, and its `about`, which wins; new.
+// *in_cell: the cell above the display, borrowed. Errors: ERR_NOT_FOUND: no such display or row;
+// ERR_USAGE: its table does not list the action.
 cJSON *rows_subject(const rows *r, int64_t display, const char *action, const char *uid,
     const char **in_cell, err *e);

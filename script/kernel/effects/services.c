@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The services that bindings have of a call.
+// The services that a call offers to bindings.
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/mem.h"
@@ -70,7 +70,7 @@ const struct call_cluster *call_cluster(call *c)
     return &c->effects->spec.cluster;
 }
 
-// The environment, and a KUBECONFIG as the cell's declaration wants it.
+// The environment, with the KUBECONFIG that fits the cell's declaration.
 static char **child_env(const effects *fx, const turn *t)
 {
     char **env = strv_dup((const char *const *)fx->env);
@@ -81,7 +81,7 @@ static char **child_env(const effects *fx, const turn *t)
     return kubeconfig ? env_set(env, "KUBECONFIG", kubeconfig) : env;
 }
 
-// An action may run while the Lua thread has the environment: it gets the one of the start.
+// An action may run while the Lua thread uses the environment: so it gets the one from the start.
 const char *const *call_env(call *c)
 {
     if (c->turn->is_action)
@@ -99,7 +99,8 @@ static struct shared_object *find_shared(const effects *fx, const char *key)
     return s;
 }
 
-// The lock is held while one is made, which may need another: it is recursive.
+// The lock is held while an object is made. Making it may need another one: so the lock is
+// recursive.
 void *call_shared(
     call *c, const char *key, void *(*make)(call *c, err *e), void (*drop)(void *), err *e)
 {

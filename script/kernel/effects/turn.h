@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A turn: one thing that somebody wants done and may want ended: a cell, a lookup for a client, an
-// action on a row. The loop's thread makes it and names it in interrupts, time-outs and replies, so
-// that what is meant for one never reaches another. It belongs to its maker, who frees it when it
-// is back; whoever does it meanwhile looks at `stop` and waits on `waits`.
+// A turn: one piece of work that can be stopped: a cell, a lookup for a client, an action on a row.
+// The loop's thread makes it. Interrupts, time-outs and replies name their turn, so they never
+// reach another one. It belongs to its maker, who frees it when it is back. The thread that does it
+// looks at `stop` and waits on `waits`.
 #pragma once
 #include "base/loop/loop.h"
 
@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// Why a turn failed or has to end; the names are those of message.def's error, the codes what `run`
-// exits with.
+// Why a turn failed or has to end. The names are those of message.def's error; the codes are
+// `run`'s exit codes.
 #define FAILURES(X)                                                                                \
     X(NONE, "", 0)                                                                                 \
     X(ERROR, "error", 1)                                                                           \
@@ -31,28 +31,28 @@ const char *failure_name(enum failure f);
 int failure_exit(enum failure f);
 
 typedef struct turn {
-    const char *title;  // the cell's, for messages; borrowed, NULL: it has none
-    char *cell;         // below which what it says goes; "": no cell
+    const char *title;  // the cell's title, for messages; borrowed; NULL: none
+    char *cell;         // the cell for its output; "": no cell
     int64_t deadline;   // mono ns, 0: none
-    canceller *waits;   // what it waits for ends with it
+    canceller *waits;   // ends its waits when it has to end
     atomic_int stop;    // enum failure: why it has to end; set once
     int64_t stopped_at; // the loop's thread: mono ns
     bool is_action;     // somebody waits at a key
     int64_t client;     // who: what it shows is his peek; 0: everybody's
 
-    // Of a cell's; the thread that does it counts.
+    // For a cell; the working thread counts.
     char source[65];   // SHA-256 of the cell's source; "": it is no cell's
-    unsigned declared; // effects that it declares, as bits; 0: it declares none
-    bool redo;         // what cannot be verified may be done again, though it reaches elsewhere
-    bool captured;     // what it prints goes to a variable
+    unsigned declared; // the effects it declares, as bits; 0: none
+    bool redo;         // may repeat what cannot be verified, even if it reaches elsewhere
+    bool captured;     // its output goes to a variable
     int64_t effects;   // effect calls so far
     int64_t verified;  // of these, how many were verified instead of done
-    int64_t repeated;  // and how many were done again, for want of something to verify
+    int64_t repeated;  // and how many were done again, because nothing could be verified
 } turn;
 
 void turn_init(turn *t, const char *cell, int64_t deadline);
 void turn_done(turn *t);
-// The loop's thread: it has to end, and so have its waits. false: it had to already.
+// On the loop's thread: the turn and its waits have to end. false: they had to already.
 bool turn_stop(turn *t, enum failure why);
-// Any thread.
+// On any thread.
 enum failure turn_stopped(const turn *t);

@@ -91,7 +91,7 @@ static struct waiting_ask *find(const asks *a, int64_t number)
     return w;
 }
 
-// answer NULL: it was taken back.
+// Ends a question. answer NULL: it was taken back.
 static void finish(asks *a, struct waiting_ask *w, const char *answer)
 {
     struct waiting_ask **at = &a->first;
@@ -134,7 +134,7 @@ int asks_answer(asks *a, int64_t number, const char *value, err *e)
     return 0;
 }
 
-// Another thread, which waits for an answer.
+// Another thread that waits for an answer.
 struct asking {
     asks *asks;
     const struct question *question;

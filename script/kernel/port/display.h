@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Feeding a live display, the view that a call leaves below its cell: what bindings see of it.
-// Whoever was given one keeps the pointer until display_close; the display itself belongs to the
-// kernel's displays (displays.h), and outlives the call that made it.
+// Feeds a live display, the view that a call leaves below its cell: the side for bindings. A
+// binding may use its pointer until display_close. The display itself belongs to the kernel's
+// displays (displays.h), and outlives the call that made it.
 //
-// `data` is a MIME bundle that has "text/plain". Where nothing else is said, a function may be
-// called from the loop's thread and from that of cells.
+// `data` is a MIME bundle that has "text/plain". Unless noted, functions may be called from the
+// loop's thread and from the cells' thread.
 #pragma once
 #include "base/err.h"
 #include "base/json.h"
@@ -14,25 +14,27 @@
 
 typedef struct display display;
 
-// On the loop's thread: another live one below the same cell.
+// On the loop's thread: makes another live display below the same cell.
 display *display_beside(const display *d, cJSON *data);
 int64_t display_id(const display *d);
-void display_replace(display *d, cJSON *data); // the whole of it
-// Rows by uid: an object per row {"uid": …, cells…}; a row with "deleted": true goes. Sent at most
-// 10 times a second, and of many rows a thousand a second, with later states of a row replacing
-// earlier ones: what changes fast costs the journal no more than that. ROWSET_TABLE rows at most
-// are kept by those who read them.
+void display_replace(display *d, cJSON *data); // replaces all its data
+// Rows by uid: an object per row {"uid": …, cells…}; a row with "deleted": true is removed. Changes
+// are sent at most 10 times a second, and at most a thousand rows a second; a row's later state
+// replaces an earlier one. So fast changes cost the journal no more than that. Readers keep at most
+// ROWSET_TABLE rows.
 void display_rows(display *d, cJSON *rows);
-// What has changed of its table as a whole, {"note", "more"}; a null takes one back.
+// Changes of its table as a whole, {"note", "more"}; a null removes one.
 void display_table(display *d, cJSON *fields);
-// Text that belongs to it: of a log, more of it (on the loop's thread); of others, output of their
-// cell.
+// Text that belongs to it: for a log, more of the log (on the loop's thread); for others, output of
+// their cell.
 void display_text(display *d, const char *bytes, size_t n);
-// On the loop's thread, before a log is closed: why it is not all of it.
+// On the loop's thread, before a log is closed: why the log is not complete.
 void display_note(display *d, const char *note);
 void display_close(display *d, cJSON *last_data); // last_data may be NULL
-// On the loop's thread: what feeds it cannot be heard (code ERR_NONE: is heard again), and when it
-// was last, wall ns, 0: never. For the status line; the display itself says it in its data.
+// On the loop's thread: the display's source cannot be reached (code ERR_NONE: it can again).
+// heard_wall: when it was last reached, wall ns, 0: never. This is for the status line; the
+// display's data says it, too.
 void display_away(display *d, const err *reason, int64_t heard_wall);
-// Called on the loop's thread when the run ends while the display is live: stop feeding, and close.
+// fn is called on the loop's thread when the run ends while the display is live: stop feeding, and
+// close.
 void display_on_end(display *d, void (*fn)(void *arg), void *arg);

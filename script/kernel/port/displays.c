@@ -12,8 +12,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-// So often a display is sent, and so many rows of it a second after the first ROWSET_TABLE: what
-// changes faster is sent as it is when its turn comes. A row is 0.4 KB in the journal.
+// The interval at which a display is sent, and its rows per second after the first ROWSET_TABLE.
+// Faster changes are merged until then. A row takes 0.4 KB in the journal.
 enum { UPDATE_MS = 100, ROWS_A_SECOND = 1000 };
 // So many peeks a client has at most: with one more the oldest goes.
 enum { PEEKS = 16 };
@@ -25,15 +25,15 @@ struct displays {
     void *arg;
     atomic_llong last;
     // The loop's thread:
-    display *first; // of the live ones
-    bool over;      // the run ends: nothing stays live
+    display *first; // the first live one
+    bool over;      // the run ends: no display stays live
 };
 
 struct display {
     displays *all;
     int64_t id;
     char *cell;
-    bool held; // somebody has the pointer: it is there until he closes it
+    bool held; // a binding has the pointer: the display stays until it is closed
     // The loop's thread:
     struct display *next;
     cJSON *data, *rows; // not sent yet: the whole, and changes after it, oldest first
@@ -54,8 +54,8 @@ struct display {
     void *on_end_arg;
 };
 
-// Something to do to a display on the loop's thread. By pointer for bindings, which hold a display
-// until they close it; by number for Lua.
+// Work on a display for the loop's thread. Bindings give a pointer, which is valid until they close
+// the display; Lua gives a number.
 struct task {
     displays *all;
     display *display;
@@ -78,7 +78,7 @@ static void perform(void *arg)
 {
     struct task *t = arg;
     display *d = t->display, *of_lua = d ? NULL : find(t->all, t->id);
-    if (of_lua && !of_lua->held) // a binding's goes only when it says so
+    if (of_lua && !of_lua->held) // a binding's display ends only when the binding says so
         d = of_lua;
     if (d)
         t->fn(d, t);
@@ -102,7 +102,7 @@ static void drop_changes(display *d)
     cJSON_Delete(STEAL(d->table));
 }
 
-// Whoever has this bundle has the rows of its table.
+// Clients that get this bundle have the rows of its table.
 static void tell_bundle(hashmap *told, const cJSON *data)
 {
     const cJSON *part, *row;
@@ -134,7 +134,7 @@ static void count_allowance(display *d)
     d->rows_left = more < ROWSET_TABLE - d->rows_left ? d->rows_left + more : ROWSET_TABLE;
 }
 
-// Those that may be sent now; NULL when there are none. `all`: it is the last time.
+// Takes the rows that may be sent now; NULL when there are none. `all`: it is the last time.
 static cJSON *take_rows(display *d, bool all)
 {
     if (!d->rows)
@@ -236,14 +236,15 @@ static void enter(display *d, struct task *t)
 static void replace(display *d, struct task *t)
 {
     cJSON_Delete(d->data);
-    drop_changes(d); // of what is replaced
+    drop_changes(d); // of the data that is replaced
     tell_bundle(d->told, t->data);
     d->data = STEAL(t->data);
     schedule(d);
 }
 
-// A row's newer state takes the place of the one that waits. What goes before it was told need not
-// be told at all, and what comes again comes last: then room was made for it by those before.
+// A row's newer state replaces the one that waits. If a row goes before clients were told of it,
+// they need not be told at all. A row that comes again goes to the end, since the removals before
+// it make room for it.
 static void change_row(display *d, cJSON *row)
 {
     size_t ignored;
@@ -314,7 +315,7 @@ static void finish(display *d, struct task *t)
         drop(d);
 }
 
-// Stops feeding it, and closes it.
+// Stops feeding the display, and closes it.
 static void end(display *d)
 {
     displays *all = d->all;

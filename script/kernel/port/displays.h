@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What cells leave to look at, and its live updates: at most ten a second, the later state of a row
-// in place of the earlier. A live display belongs to these from displays_add until it is closed;
-// display.h has the functions that feed one.
+// The displays that cells leave, and their live updates: at most ten a second, where a row's later
+// state replaces an earlier one. A live display belongs to this from displays_add until it is
+// closed. display.h has the functions that feed one.
 //
 // They may be added from any thread: what other threads do to one is posted to the loop's, where it
 // lives.
@@ -14,7 +14,7 @@
 #include "script/kernel/port/port.h"
 
 typedef struct displays displays;
-// All on the loop's thread.
+// All are called on the loop's thread.
 struct displays_ops {
     // An event for one client alone, masked already, which it takes; and has he read most of what
     // he was told? One who is gone has.
@@ -26,13 +26,14 @@ struct displays_ops {
 
 displays *displays_new(loop *l, port *p, const struct displays_ops *ops, void *arg);
 void displays_free(displays *all);
-// Numbers up to this one are taken, by an earlier kernel of the same run.
+// An earlier kernel of the same run has used the numbers up to this one.
 void displays_skip(displays *all, int64_t id);
 
-// Emits the display; takes data. Returns its number; 0 unless it is live. The loop may end it at
-// once.
+// Emits the display; takes data. Returns its number, or 0 unless it is live. The loop's thread may
+// end it at once.
 int64_t displays_add(displays *all, const char *in_cell, cJSON *data, bool live);
-// The same for a binding, which keeps the pointer until it closes it; NULL unless it is live.
+// The same for a binding, which may use the pointer until it closes the display. NULL unless it is
+// live.
 display *displays_add_held(displays *all, const char *in_cell, cJSON *data, bool live);
 // The same for the value of a cell's last expression.
 void displays_add_result(displays *all, const char *in_cell, cJSON *data);
@@ -49,7 +50,7 @@ size_t displays_live(const displays *all); // how many; peeks are not counted
 // Ends all, and from now on whatever comes: but for those of a call that does not come back, which
 // are only said to be closed.
 void displays_end(displays *all);
-// Ends those of a cell that go on by themselves; what a running call feeds is the call's to end.
+// Ends those displays of a cell that go on by themselves; a running call ends its own.
 void displays_end_of(displays *all, const char *in_cell);
 // Ends one, which of a peek is dropping it. Errors: ERR_NOT_FOUND when it is not live, or another
 // client's.

@@ -104,7 +104,7 @@ void log_display_end(log_display *l)
     l->ended = true;
 }
 
-// Where the last lines begin that are whole and few.
+// The place where the last whole lines begin, few enough to show.
 static const char *last_lines(const log_display *l)
 {
     const char *start = l->last.data, *at = start + l->last.len;

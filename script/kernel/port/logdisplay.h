@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A log that is a display: its bytes are masked and spooled, and its bundle says how far they
-// reach. It belongs to its display, on the loop's thread.
+// A log that is a display: its bytes are masked and spooled, and its bundle tells how much there
+// is. It belongs to its display, on the loop's thread.
 //
-//   feed ──mask──> spool (what views read)
-//            └───> the last lines (what its text says in the end)
+//   feed ──mask──> spool (for views)
+//            └───> the last lines (its text in the end)
 #pragma once
 #include "base/err.h"
 #include "base/json.h"
@@ -12,7 +12,8 @@
 
 typedef struct log_display log_display;
 
-// Of the number's display, spooled beside the journal. From any thread; nobody has it yet.
+// Makes the log of the display with this number; its spool is beside the journal. On any thread,
+// before others have the log.
 log_display *log_display_new(const journal *j, int64_t number, const char *title, mask *m, err *e);
 void log_display_free(log_display *l);
 // The same for one that nothing has referred to: its spool goes, too.
@@ -20,6 +21,6 @@ void log_display_discard(log_display *l);
 // What cannot be kept any more is left out, and the note says why.
 void log_display_add(log_display *l, const char *bytes, size_t n);
 void log_display_note(log_display *l, const char *note);
-// Nothing will be added.
+// No more bytes will come.
 void log_display_end(log_display *l);
 cJSON *log_display_bundle(const log_display *l);

@@ -9,14 +9,14 @@
 #include <pthread.h>
 
 enum {
-    QUEUE_MAX = 1 << 20,  // bytes that may wait; then the writing thread does
-    JOIN_MAX = 64 << 10,  // neighbouring texts are joined up to this
-    LAZY_MS = 20,         // text alone waits so long for more
-    EVENT_COST = 4 << 10, // what an event counts as; few are bigger
+    QUEUE_MAX = 1 << 20,  // bytes that may wait; beyond, writers are made to wait
+    JOIN_MAX = 64 << 10,  // neighbouring texts are joined up to this size
+    LAZY_MS = 20,         // text alone waits this long for more
+    EVENT_COST = 4 << 10, // the size that an event counts as; few are bigger
 };
 
 struct item {
-    cJSON *event; // or, when NULL, text
+    cJSON *event; // NULL: it is text
     char *cell, name[8];
     buf text;
     struct item *next;
@@ -26,16 +26,16 @@ struct outbox {
     loop *loop;
     const struct outbox_ops *ops;
     void *arg;
-    loop_timer *timer; // the loop's thread only
-    int64_t flushed;   // the loop's thread only: when text was last delivered
-    bool flushing;     // the loop's thread only
+    loop_timer *timer; // for the loop's thread only
+    int64_t flushed;   // for the loop's thread only: when text was last delivered
+    bool flushing;     // for the loop's thread only
 
-    pthread_mutex_t lock; // all below
+    pthread_mutex_t lock; // for all fields below
     pthread_cond_t room;
     struct item *first, **last, *newest;
     size_t queued;
-    bool woken, urgent; // the loop has been told; there is more than text
-    int posted; // calls of on_wake that are still to come: the last one frees a closed outbox
+    bool woken, urgent; // the loop was woken; it was woken for more than text
+    int posted;         // calls of on_wake still to come; the last one frees a closed outbox
     bool closed;
 };
 
@@ -85,7 +85,7 @@ void outbox_free(outbox *o)
         destroy(o);
 }
 
-// On the loop: text alone may wait a little, so that a loop of small prints becomes few events.
+// On the loop's thread. Text alone may wait a little: so a loop of small prints makes few events.
 static void on_wake(void *arg)
 {
     outbox *o = arg;
@@ -124,7 +124,7 @@ static void wake(outbox *o, bool urgent)
     loop_post(o->loop, on_wake, o);
 }
 
-// The loop's thread never waits: it is the one that makes room.
+// The loop's thread never waits here, because it makes the room.
 static void lock_with_room(outbox *o)
 {
     bool may_wait = !loop_is_current(o->loop);
@@ -167,7 +167,7 @@ void outbox_event(outbox *o, cJSON *event)
     pthread_mutex_unlock(&o->lock);
 }
 
-// Everything that is queued, oldest first.
+// Takes everything that is queued, oldest first.
 static struct item *take_all(outbox *o)
 {
     pthread_mutex_lock(&o->lock);
@@ -183,13 +183,13 @@ static struct item *take_all(outbox *o)
 
 void outbox_flush(outbox *o)
 {
-    if (o->flushing) // what a delivery adds comes after what is being delivered
+    if (o->flushing) // things added by a delivery are delivered after it
         return;
     o->flushing = true;
     loop_timer_stop(o->timer);
     o->flushed = clock_mono();
-    // Only what is there now: a thread that never stops writing must not keep the loop from its
-    // work.
+    // Takes only what is there now: a thread that never stops writing must not keep the loop from
+    // its other work.
     for (struct item *i = take_all(o), *next; i; i = next) {
         next = i->next;
         if (i->event)

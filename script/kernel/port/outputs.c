@@ -10,10 +10,10 @@
 #include <string.h>
 
 enum {
-    INLINE_MAX = 60 << 10,  // text of one stream that goes into events; the rest is spooled,
+    INLINE_MAX = 60 << 10,  // text of a stream that goes into events; the rest is spooled,
     LINE_REST = 4 << 10,    // but for the rest of the line: a spool has whole lines
-    CAPTURE_MAX = 16 << 20, // of a captured cell
-    REFERENCE_MS = 100,     // at most so often a reference
+    CAPTURE_MAX = 16 << 20, // for a captured cell
+    REFERENCE_MS = 100,     // the shortest time between two references
 };
 
 // One stream of one cell: bytes → mask → (captured | text events | spool).
@@ -25,7 +25,7 @@ struct sink {
     size_t shown; // bytes in events so far
     bool in_line; // what is in events ends within a line
     spool *spool;
-    uint64_t spooled, told; // bytes in it; of these, those that an event refers to
+    uint64_t spooled, told; // its bytes; how many of them events refer to
     struct sink *next;
 };
 
@@ -91,7 +91,7 @@ static cJSON *stream_event(const struct sink *s)
     return event;
 }
 
-// Emits the whole sequences of carry as text; with `all`, an unfinished one as U+FFFD.
+// Emits the complete sequences in carry as text; with `all`, an incomplete one as U+FFFD.
 static void emit_text(outputs *o, struct sink *s, bool all)
 {
     size_t keep = all ? 0 : utf8_partial(s->carry.data, s->carry.len);
@@ -120,7 +120,7 @@ static void tell_spooled(outputs *o, struct sink *s)
     o->ops->emit(o->arg, event);
 }
 
-// Says once why a stream's rest is not there, in the stream itself too.
+// Says once why the rest of a stream is missing, in the stream itself, too.
 static void fail(outputs *o, struct sink *s, const err *e)
 {
     s->failed = true;
@@ -159,7 +159,7 @@ static void spool_bytes(outputs *o, struct sink *s, const char *bytes, size_t n)
     }
 }
 
-// The rest of a line whose start is in events.
+// The rest of a line whose start is in an event.
 static size_t line_rest(const struct sink *s, const char *bytes, size_t n)
 {
     const char *end = s->in_line ? memchr(bytes, '\n', n < LINE_REST ? n : LINE_REST) : NULL;

@@ -5,9 +5,9 @@
 #include "script/kernel/port/outbox.h"
 #include "script/kernel/port/outputs.h"
 
-// A word to the session that is on its way; the port may be gone when it comes.
+// A message to the session that is under way; the port may be gone when it arrives.
 struct telling {
-    port *port; // NULL: it is
+    port *port; // NULL: the port is gone
 };
 
 struct port {
@@ -18,7 +18,7 @@ struct port {
     outbox *outbox;
     outputs *outputs; // the loop's thread
     journal *journal; // the loop's thread
-    err error;        // the loop's thread: the first
+    err error;        // for the loop's thread: the first one
     struct telling *telling;
 };
 
@@ -42,8 +42,8 @@ static void fail(port *p, const err *why)
     loop_post(p->loop, tell_broken, p->telling);
 }
 
-// The first event that cannot be journaled stops the run: nothing is shown that is not kept. Those
-// that say so after it find room in what the journal keeps for last words.
+// When an event cannot be journaled for the first time, the run stops: nothing is shown that is not
+// kept. The events that say so have room in the journal's reserve for last words.
 void port_deliver(port *p, cJSON *event)
 {
     size_t n;
@@ -56,8 +56,8 @@ void port_deliver(port *p, cJSON *event)
     cJSON_Delete(event);
 }
 
-// After what could not be kept nothing of what cells print is: there would be a gap that nobody
-// sees.
+// After a part of the output was lost, nothing that cells print is kept: there would be a gap that
+// nobody sees.
 static void on_stream_event(void *arg, cJSON *event)
 {
     port *p = arg;
@@ -67,7 +67,7 @@ static void on_stream_event(void *arg, cJSON *event)
         port_deliver(p, event);
 }
 
-// A run whose output cannot be kept has failed, as one whose events cannot.
+// A run whose output cannot be kept has failed, like one whose events cannot be kept.
 static void on_stream_lost(void *arg, const err *why)
 {
     fail(arg, why);
@@ -85,7 +85,7 @@ static void on_event(void *arg, cJSON *event)
 {
     port *p = arg;
     p->ops->event(p->arg, event);
-    outputs_settle(p->outputs); // what was printed before it is referred to before it
+    outputs_settle(p->outputs); // earlier output is referred to before this event
     port_deliver(p, event);
 }
 
@@ -177,7 +177,7 @@ int port_record(port *p, cJSON *event, err *e)
 {
     static const struct loop_call_ops ops = {.start = start_record};
     struct record r = {.port = p, .event = event};
-    // An interrupt does not keep a fact out of the journal.
+    // A record must reach the journal even if there is an interrupt.
     loop_call(p->loop, NULL, &ops, &r, 0, NULL);
     if (!r.error.code)
         return 0;

@@ -8,7 +8,7 @@
 #include <ctype.h>
 #include <string.h>
 
-// db_password = "…", local api_key = '…', headers.token = "…": a string that is whole on its line.
+// db_password = "…", local api_key = '…', headers.token = "…": a string that ends on its line.
 static void register_assignment(mask *m, const char *text)
 {
     static const char *const words[] = {
@@ -26,7 +26,7 @@ static void register_assignment(mask *m, const char *text)
             mask_add(m, value + 1, (size_t)(end - value - 1));
 }
 
-// A value with $NAME or {expr} is only known, and registered, when the cell runs.
+// A value with $NAME or {expr} is known, and registered, only when the cell runs.
 static void register_line(mask *m, const char *line, size_t n)
 {
     AUTO_FREE char *text = str_trim(line, n);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Secrets that are known before anything runs, by the names they go by (base/secret.h). They are
-// registered before the journal is opened, since its first record holds the notebook's text and its
-// parameters.
+// Secrets that can be recognised before anything runs, by their names (base/secret.h). They are
+// registered before the journal is opened, since its first record contains the notebook's text and
+// its parameters.
 #pragma once
 #include "script/journal/mask.h"
 #include "script/notebook/notebook.h"
 
-// Those in the notebook's own text: `%env NAME=VALUE`, and `NAME = "VALUE"` in Lua.
+// Registers those in the notebook's own text: `%env NAME=VALUE`, and `NAME = "VALUE"` in Lua.
 void secrets_register(mask *m, const notebook *nb);
-// Those among the parameters' values, {"name": value}. Too short ones, which are not masked
-// elsewhere, are at least replaced here.
+// Registers those among the parameters' values, {"name": value}. Values that are too short to be
+// masked elsewhere are replaced here.
 void secrets_of_parameters(mask *m, cJSON *values);

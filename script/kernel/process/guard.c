@@ -17,14 +17,13 @@
 
 enum {
     LEAVINGS_MAX = 8,
-    FIRST_PAUSE_MS =
-        1, // between two looks at what is left; each is twice as long as the one before
+    FIRST_PAUSE_MS = 1, // before the first look at what is left; each wait is twice as long
     LAST_PAUSE_MS = 256,
-    PATIENCE_MS = 5000, // for what does not end though it is killed
-    FOREIGN_MS = 1000,  // for what we may not kill
+    PATIENCE_MS = 5000, // for processes that do not end though killed
+    FOREIGN_MS = 1000,  // for processes that we may not kill
 };
 
-// What kernel and guard share: the kernel writes, the guard reads when the kernel has ended.
+// Shared by kernel and guard: the kernel writes; the guard reads when the kernel has ended.
 static struct shared {
     char note[GUARD_NOTE_MAX];
     char leavings[LEAVINGS_MAX][1024];
@@ -48,8 +47,8 @@ static void install_handlers(void)
     sigaction(SIGHUP, &action, NULL);
 }
 
-// What /proc/PID/stat tells. The name in parentheses may hold anything, so what counts starts after
-// the last ')'.
+// Fields of /proc/PID/stat. The name in parentheses may hold anything, so we read from behind the
+// last ')'.
 struct process {
     char name[64];
     char state;
@@ -87,7 +86,7 @@ static bool name_child(pid_t pid, const struct process *p)
     return true;
 }
 
-// Returns for how many fn was true.
+// Returns the number of children for which fn was true.
 static int each_child(bool (*fn)(pid_t pid, const struct process *p))
 {
     int n = 0;
@@ -103,7 +102,7 @@ static int each_child(bool (*fn)(pid_t pid, const struct process *p))
     return n;
 }
 
-// false: there is none left.
+// Returns false when none is left.
 static bool reap(void)
 {
     pid_t pid;
@@ -112,8 +111,8 @@ static bool reap(void)
     return pid == 0;
 }
 
-// A killed child's own children come to us as it dies, so this goes on until there is none; or
-// until what is left is not ours to kill.
+// When a child is killed, its own children become ours. So this goes on until there are none, or
+// only those that we may not kill.
 static void end_descendants(void)
 {
     int pause = FIRST_PAUSE_MS, patience = PATIENCE_MS;
@@ -152,7 +151,7 @@ int guard_start(const char **note, err *e)
         if (kernel < 0)
             return err_errno(e, errno, "cannot fork the kernel");
         if (kernel == 0) {
-            // A guard that is killed takes the kernel with it, in an orderly way.
+            // If the guard is killed, the kernel gets SIGTERM and ends in an orderly way.
             prctl(PR_SET_PDEATHSIG, SIGTERM);
             if (getppid() != self)
                 _exit(1);
@@ -183,5 +182,5 @@ void guard_remove_at_end(const char *path)
     if (!shared || shared->n_leavings == LEAVINGS_MAX || strlen(path) >= sizeof *shared->leavings)
         return;
     strcpy(shared->leavings[shared->n_leavings], path);
-    shared->n_leavings++; // after the path: the guard may look at any moment after a kill
+    shared->n_leavings++; // last: the guard may read at any moment after a kill
 }

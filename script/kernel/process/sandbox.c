@@ -16,12 +16,12 @@ enum { NOTIFY_FD = 3, STOP_MS = 5000 };
 
 struct sandbox {
     child *child;
-    char *dir; // its private files, removed at the end
-    int owner; // of dir
+    char *dir; // folder of its private files, removed at the end
+    int owner; // owner of dir
     buf notice, last_words;
     bool is_ready, ended;
     const struct sandbox_ops *ops;
-    void *arg; // of ops
+    void *arg; // for ops
     void (*stopped)(void *arg);
     void *stopped_arg;
     loop_timer *patience;
@@ -103,7 +103,7 @@ static void on_patience(void *arg)
 
 static const struct child_ops process_ops = {.output = on_output, .exited = on_exited};
 
-// Ours, and our guard's to remove; if both are killed it is swept by who comes next.
+// We remove the folder, or our guard does; if both were killed, the next program's sweep does.
 static int make_folder(struct sandbox *s, const char *runtime, err *e)
 {
     s->dir = owner_make_folder(runtime, "sandbox-", &s->owner, e);

@@ -5,18 +5,18 @@
 #include "base/loop/loop.h"
 
 struct sandbox;
-struct sandbox_spec { // borrowed for the time of the call
+struct sandbox_spec { // borrowed during the call
     loop *loop;
     const char *program, *images; // firesteel-sandbox; the local image store
-    const char *runtime;          // folder for its own
+    const char *runtime;          // a folder for its own folder
     const char *const *env;
 };
 struct sandbox_ops {
     void (*ready)(void *arg, const char *kubeconfig, const err *why); // why: it could not start
-    void (*died)(void *arg, const err *why); // after it was ready, without being stopped
+    void (*died)(void *arg, const err *why); // it ended after it was ready, without being stopped
 };
 // Starts it, in a folder of its own below spec->runtime.
 struct sandbox *sandbox_start(
     const struct sandbox_spec *spec, const struct sandbox_ops *ops, void *arg, err *e);
-// Ends it and waits until it is gone; then stopped(arg). NULL: at once.
+// Ends it, waits until it is gone, and calls stopped(arg). NULL: calls it at once.
 void sandbox_stop(struct sandbox *s, void (*stopped)(void *arg), void *arg);

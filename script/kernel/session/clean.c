@@ -43,7 +43,7 @@ static int settle(
     return 0;
 }
 
-// After these the others would fare no better.
+// After such an error the other entries would fail, too.
 static bool is_hopeless(const err *e)
 {
     return e->code == ERR_REFUSED || e->code == ERR_UNAVAILABLE || e->code == ERR_UNAUTHORIZED;
@@ -69,7 +69,7 @@ static int settle_each(
     return first.code ? err_set(e, first.code, "%s", first.text) : 0;
 }
 
-// Undo blocks on the loop, so the loop gets a thread of its own for this time.
+// Undo blocks and needs the loop, so the loop gets a thread of its own meanwhile.
 static int remove_all(
     kernel *k, const struct found *found, const struct clean_ops *ops, void *arg, err *e)
 {

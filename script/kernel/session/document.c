@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-// When a cell was changed last, and by whom; cells without one were never changed.
+// When a cell was last changed, and by whom; cells without an entry were never changed.
 struct change {
     char *cell;
     int64_t rev;
@@ -23,15 +23,15 @@ struct document {
     int64_t rev;
     struct change *changes;
     size_t n_changes;
-    char file_hash[SHA256_HEX]; // of the file as we read or wrote it, "" if never
-    char told_hash[SHA256_HEX]; // of the file as clients were told that it has changed
+    char file_hash[SHA256_HEX]; // hash of the file when we last read or wrote it, "" if never
+    char told_hash[SHA256_HEX]; // hash of the file when clients were last told of a change
 };
 
 static void note_file(document *d)
 {
     if (!d->path || sha256_file(d->path, d->file_hash, NULL) < 0)
         d->file_hash[0] = '\0';
-    d->told_hash[0] = '\0'; // the same change again is news again
+    d->told_hash[0] = '\0'; // the same change will be reported again
 }
 
 document *document_new(notebook *nb, const char *path, bool saved)
@@ -111,8 +111,7 @@ static int find_cell(const document *d, const char *id, size_t *i, err *e)
                                              : err_set(e, ERR_NOT_FOUND, "there is no cell %s", id);
 }
 
-// The cell a message names, unless somebody else has changed it since the revision the message
-// knows.
+// The cell that a message names, unless somebody else has changed it since the message's revision.
 static int find_unchanged(const document *d, const cJSON *message, int64_t by, size_t *i, err *e)
 {
     const char *id = json_str(message, "cell");
@@ -123,7 +122,7 @@ static int find_unchanged(const document *d, const cJSON *message, int64_t by, s
     return find_cell(d, id, i, e);
 }
 
-// The index behind the cell that `after` names; 0 without one.
+// The index behind the cell that `after` names; 0 without `after`.
 static int find_place(const document *d, const cJSON *message, size_t *at, err *e)
 {
     const char *after = json_str(message, "after");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Tells when a file is written or replaced, without ever waking up otherwise (inotify on its
-// folder).
+// Reports when a file is written or replaced, without polling (inotify on its folder).
 #pragma once
 #include "base/loop/loop.h"
 
 struct filewatch;
-// changed(arg) follows each change. NULL when the system cannot: then changes are met on saving.
+// changed(arg) follows each change. NULL when the system cannot do this; then changes are found on
+// saving.
 struct filewatch *filewatch_open(loop *l, const char *path, void (*changed)(void *arg), void *arg);
 void filewatch_close(struct filewatch *w); // NULL is fine

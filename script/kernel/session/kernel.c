@@ -29,7 +29,7 @@
 #include <string.h>
 #include <unistd.h>
 
-// Clients go on with the cells that they know.
+// Clients go on with the ids that they know.
 static void keep_ids(notebook *nb, const notebook *from)
 {
     size_t n = notebook_count(from);
@@ -39,8 +39,8 @@ static void keep_ids(notebook *nb, const notebook *from)
     notebook_set_ids(nb, ids, n, NULL);
 }
 
-// The notebook, from its file or from a journal whose kernel was restarted, with the parameters
-// given.
+// Loads the notebook from its file, or from a journal whose kernel was restarted, with the given
+// parameters.
 static notebook *load_notebook(const struct kernel_options *o, bool *saved, err *e)
 {
     *saved = true;
@@ -61,7 +61,7 @@ static notebook *load_notebook(const struct kernel_options *o, bool *saved, err 
     return nb;
 }
 
-// What the run was given before holds, but for what it is given anew.
+// Earlier parameters of the run are kept, except those that are given now.
 static int give_parameters(
     const struct kernel_options *o, notebook *nb, struct parameters *out, err *e)
 {
@@ -126,7 +126,7 @@ static cJSON *cell_ids(const notebook *nb)
     return ids;
 }
 
-// parameters: taken.
+// Takes `parameters`.
 static cJSON *first_event(const kernel *k, message_type type, struct parameters *parameters)
 {
     AUTO_BUF text = {0};
@@ -154,14 +154,14 @@ static cJSON *first_event(const kernel *k, message_type type, struct parameters 
     json_set(event, "versions", versions());
     json_set_str(event, "salt", k->effects->salt);
     json_set_bool(event, "headless", k->options->headless);
-    if (!document_saved(k->document)) // nor has the file what a killed run before this one left
+    if (!document_saved(k->document)) // also with edits that a killed run has left
         json_set_bool(event, "unsaved", true);
     if (k->options->sandbox)
         json_set_bool(event, "sandbox", true);
     return event;
 }
 
-// What the journal to go on with knows.
+// Takes over the state of the journal that is continued.
 int kernel_load_past(kernel *k, const char *run, err *e)
 {
     AUTO_FREE char *path = journal_file(k->options->cwd, run);
@@ -169,7 +169,7 @@ int kernel_load_past(kernel *k, const char *run, err *e)
     if (!past)
         return err_wrap(e, "%s", run);
     effects_load_past(k->effects, past);
-    displays_skip(k->displays, (int64_t)fold_seq(past)); // more than it had displays
+    displays_skip(k->displays, (int64_t)fold_seq(past)); // at least as many as it had displays
     fold_free(past);
     return 0;
 }
@@ -201,9 +201,9 @@ static int open_journal(kernel *k, struct parameters *parameters, err *e)
     return why->code ? -1 : 0;
 }
 
-// A kubeconfig for children of cells that do not declare the cluster: its credentials come from
-// ourselves, who refuse with the line to add. It names a program to run, so it is made anew, in a
-// folder that nobody can put another one in place of.
+// A kubeconfig for children of cells that do not declare the cluster. Its credential plugin is this
+// program, which refuses and names the line to add. Since the file names a program to run, it is
+// made anew, in a folder where nobody else can replace it.
 static const char refusing[] =
     "{\"apiVersion\":\"v1\",\"kind\":\"Config\",\"current-context\":\"undeclared\","
     "\"contexts\":[{\"name\":\"undeclared\",\"context\":{\"cluster\":\"undeclared\",\"user\":"
@@ -213,7 +213,7 @@ static const char refusing[] =
     "\"apiVersion\":\"client.authentication.k8s.io/v1\",\"interactiveMode\":\"Never\","
     "\"args\":[\"--refuse-credentials\"]}}}]}";
 
-// What is ours by an owner's file is also our guard's to remove.
+// Our guard shall also remove what we own by an owner file.
 static void guarded(const char *path)
 {
     AUTO_FREE char *owner = owner_file(path);
@@ -234,7 +234,7 @@ static int write_refusing_kubeconfig(kernel *k, err *e)
     if (folder < 0 || (k->kubeconfig_owner = owner_take(path, e)) < 0)
         return -1;
     guarded(path);
-    unlinkat(folder, name, 0); // a kernel that was killed left it
+    unlinkat(folder, name, 0); // a killed kernel has left it
     AUTO_FD file = folder_file(folder, name, O_WRONLY | O_CREAT | O_EXCL, 0600);
     if (file < 0)
         return err_errno(e, errno, "cannot make %s", path);
@@ -418,8 +418,8 @@ static effects *effects_of(const kernel *k, err *e)
     return effects_new(&spec, e);
 }
 
-// The parts that other threads know, below the session. What one tells upward needs the others, and
-// comes only when something runs.
+// Makes the parts that other threads use, below the session. They report to the session only when
+// something runs, and then the other parts exist.
 kernel *kernel_new(const struct kernel_options *o, err *e)
 {
     loop *l = loop_new(e);
@@ -466,8 +466,8 @@ static void remove_refusing_kubeconfig(kernel *k)
         owner_remove(k->effects->refusing_kubeconfig, &k->kubeconfig_owner);
 }
 
-// In an order in which nothing is used after it is gone; shared objects may still use the loop, and
-// what they close the displays and the port.
+// Frees in an order in which nothing is used after it is gone: closing shared objects may still use
+// the loop, the displays and the port.
 void kernel_free(kernel *k)
 {
     interp_free(k->interp);
@@ -508,13 +508,13 @@ int kernel_run(const struct kernel_options *options, err *e)
     loop_run(k->loop);
     int exit_code = k->exit;
     if (k->unended && exit_code != GUARD_RESTART) {
-        exit_code = -1; // clients were not told
+        exit_code = -1; // clients were not told about the end
         if (e)
             *e = *port_error(k->port);
     }
     if (k->abandoned ||
         !interp_end(
-            k->interp)) { // the Lua thread still uses all of it; the process is about to end
+            k->interp)) { // the Lua thread still uses everything; the process is about to end
         server_free(k->server);
         port_close(k->port);
         document_lock_release(k->lock);

@@ -11,8 +11,8 @@
 #include "script/protocol/message.h"
 
 enum {
-    DRAIN_MS = 2000,          // for clients to take the last events
-    IDLE_MS = 15 * 60 * 1000, // an idle kernel without clients goes after that
+    DRAIN_MS = 2000,          // time for clients to take the last events
+    IDLE_MS = 15 * 60 * 1000, // an idle kernel without clients ends after this
 };
 
 void life_begin(kernel *k)
@@ -62,9 +62,9 @@ void life_client_gone(kernel *k, bool owner)
     }
     if (server_clients(k->server) > 0)
         return;
-    // Closing the workbench leaves the kernel running only for something, which what is not saved
-    // is too; a visitor changes nothing. After a restart the client that began it all may be gone
-    // for long, and the others have yet to come.
+    // When the workbench is closed, the kernel stays only if there is a reason, such as unsaved
+    // edits; a visitor changes nothing. After a restart the first client may be gone, and the
+    // others still have to come back.
     bool awaited = k->options->recover && !k->greeted;
     if (!owner || awaited || running_busy(k) || displays_live(k->displays) > 0 ||
         !document_saved(k->document))
@@ -134,7 +134,7 @@ static void after_sandbox(void *arg)
     server_drain(k->server, DRAIN_MS, stop_loop, k);
 }
 
-// A run has not ended well when its journal has not: what the end says is on the disk by then.
+// A run has not ended well unless its journal has: the record of the end must be on the disk.
 static void fail_by_journal(kernel *k)
 {
     if (k->exit != 0)
@@ -158,7 +158,7 @@ static void end_journal(kernel *k)
         fail_by_journal(k);
     if (end_is_kept(k))
         return;
-    fail_by_journal(k); // it is another end
+    fail_by_journal(k); // the end is different now
     k->unended = !end_is_kept(k);
 }
 
@@ -177,7 +177,7 @@ void life_end(kernel *k, int exit_code, const char *message)
     k->stopping = true;
     k->exit = exit_code;
     k->last_words = mem_strdup(message);
-    if (exit_code != GUARD_RESTART) // nothing changes the document any more: the next may have it
+    if (exit_code != GUARD_RESTART) // nothing changes the document any more: others may open it
         document_lock_release(STEAL(k->lock));
     running_say_state(k, exit_code == GUARD_RESTART ? "restarting" : "stopping", NULL);
     actions_stop(k->actions, after_actions, k);

@@ -13,7 +13,7 @@ void parameters_done(struct parameters *p)
     cJSON_Delete(p->given);
 }
 
-// A value as -p takes it.
+// A value in the form that -p takes.
 static char *spelled(const cJSON *value)
 {
     return cJSON_IsString(value) ? mem_strdup(value->valuestring)

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// What a resumed run was started with, as its journal tells: it holds where nothing else is said,
-// and what is different now is told. Owns nothing.
+// The earlier options of a resumed run, from its journal: they are used unless new ones are given,
+// and differences are reported. Owns nothing.
 #pragma once
 #include "script/kernel/session/kernel.h"
 #include "script/notebook/params.h"
 
-// Of a run: all of them, and those that were given to it.
+// Parameters of a run: all of them, and those that were given to it.
 struct parameters {
     cJSON *values, *given;
 };
 void parameters_done(struct parameters *p);
 
-// Gives what the run was given before; what is no parameter any more is left out. Errors: ERR_USAGE
-// for one that the journal hides, unless it is given anew.
+// Sets the parameters that the run was given before; those that no longer exist are left out.
+// ERR_USAGE: the journal hides the value of one, and it was not given again.
 int past_give(const struct kernel_options *o, struct params *params, err *e);
-// For people: what it goes on with, and what was another; new.
+// A text for people: what the run continues with, and what differs; new.
 char *past_message(const struct kernel_options *o, const struct parameters *now);

@@ -13,7 +13,7 @@
 
 enum { READ_MAX = 1 << 20 };
 
-// Each does what the message says: 0 and what the reply has beside "ok" (or NULL), or -1.
+// Each carries out a message. 0: *reply gets what the reply has besides "ok" (or NULL); or -1.
 typedef int request_fn(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e);
 
 static const char *state_name(const kernel *k)
@@ -53,7 +53,7 @@ static void on_hello(void *arg, peer *p, const cJSON *message)
         life_begin(k);
 }
 
-// Saving under another name makes that the document: it must be free.
+// Saving under another name makes that file the document; nobody else may have it open.
 static int lock_other(kernel *k, const cJSON *m, document_lock **other, err *e)
 {
     const char *path = message_type_of(m) == MESSAGE_save ? json_str(m, "path") : NULL;
@@ -112,7 +112,7 @@ static int answer(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
     return asks_answer(k->asks, json_int_or(m, "ask", 0), json_str(m, "value"), e);
 }
 
-// A question for Lua that a client waits for; the client may be gone when the answer comes.
+// A question for Lua for which a client waits; the client may be gone when the answer comes.
 struct lookup {
     kernel *kernel;
     int64_t peer;
@@ -208,7 +208,7 @@ static int resize(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 {
     AUTO_FREE char *columns = str_fmt("%lld", (long long)json_int_or(m, "columns", 80));
     AUTO_FREE char *rows = str_fmt("%lld", (long long)json_int_or(m, "rows", 24));
-    if (running_busy(k)) // the environment is the Lua thread's now
+    if (running_busy(k)) // the Lua thread uses the environment now
         return 0;
     k->effects->env = env_set(k->effects->env, "COLUMNS", columns);
     k->effects->env = env_set(k->effects->env, "LINES", rows);

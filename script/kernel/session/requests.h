@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What clients ask a kernel for: one function a message of message.def. All on the loop's thread.
+// The requests of clients to a kernel: one function for each message of message.def. All on the
+// loop's thread.
 #pragma once
 #include "script/kernel/session/state.h"
 

@@ -82,7 +82,8 @@ void running_free(kernel *k)
     execution_free(STEAL(k->running));
 }
 
-// Text and the like: nothing to run. What cannot even be planned is run, to fail where people look.
+// Text and the like have nothing to run. A cell that cannot be planned is run, to fail where people
+// look.
 static bool is_executable(const cell *c)
 {
     struct plan p = {0};
@@ -148,7 +149,7 @@ static void begin(kernel *k, execution *x)
     x->count = ++k->executed;
     x->started = clock_mono();
     x->turn.deadline = x->timeout_ns ? x->started + x->timeout_ns : 0;
-    displays_end_of(k->displays, x->turn.cell); // of its execution before
+    displays_end_of(k->displays, x->turn.cell); // from its last execution
     emit_running(k, x);
     port_begin_cell(k->port, x->turn.cell, x->plan.capture != NULL);
     if (x->timeout_ns) {
@@ -174,7 +175,7 @@ static void emit_failure(kernel *k, const execution *x)
     port_emit(k->port, event);
 }
 
-// An interrupt or a time-out is why it failed, whatever the error in the end was.
+// After an interrupt or a time-out, that is the reason, whatever the last error was.
 static void explain_stop(kernel *k, execution *x)
 {
     enum failure why = turn_stopped(&x->turn);
@@ -196,7 +197,7 @@ static void explain_stop(kernel *k, execution *x)
     }
 }
 
-// Of a resumed run: nothing is called verified that was not looked at.
+// For a resumed run: says "verified" only of effects that were checked.
 static void tell_how(cJSON *event, const turn *t)
 {
     bool all = t->verified == t->effects, none_new = t->verified + t->repeated == t->effects;
@@ -217,7 +218,7 @@ static void emit_finished(kernel *k, const execution *x)
     port_emit(k->port, event);
 }
 
-// What it printed could not be kept to the end.
+// Its output could not be kept completely.
 static void fail_by_journal(const kernel *k, execution *x)
 {
     const err *lost = port_error(k->port);
@@ -243,7 +244,7 @@ static void finish(kernel *k, execution *x)
                                             : &k->counts.failed) += 1;
     if (x->failure == FAILURE_NONE)
         return;
-    if (!turn_stopped(&x->turn)) // else that was done when it was stopped, and these came after it
+    if (!turn_stopped(&x->turn)) // otherwise that was done when it was stopped; these came after it
         forget_queue(k);
     if (k->started_all)
         life_end(k, failure_exit(x->failure), x->message);
@@ -259,7 +260,7 @@ static void on_executed(void *arg, execution *x)
     running_go_on(k);
 }
 
-// A cell whose plan is wrong fails without running.
+// A cell whose plan is wrong fails without being run.
 static void fail_unplanned(kernel *k, size_t i, const err *why)
 {
     const cell *c = notebook_cell(document_notebook(k->document), i);
@@ -279,7 +280,7 @@ void running_go_on(kernel *k)
 {
     const notebook *nb = document_notebook(k->document);
     const err *lost = port_error(k->port);
-    if (lost->code && !k->running) { // nothing is done that is not kept
+    if (lost->code && !k->running) { // do nothing that cannot be kept
         forget_queue(k);
         life_end(k, 1, lost->text);
     }
@@ -291,7 +292,7 @@ void running_go_on(kernel *k)
         AUTO_FREE char *cell_id = dequeue(k);
         size_t i;
         err e = {0};
-        if (!notebook_find(nb, cell_id, &i)) // deleted since
+        if (!notebook_find(nb, cell_id, &i)) // it was deleted meanwhile
             continue;
         execution *x = execution_new(nb, i, &e);
         if (x)
@@ -340,7 +341,7 @@ const struct interp_ops running_ops = {.executed = on_executed, .wedged = on_wed
 
 void running_abandon(kernel *k)
 {
-    execution *x = k->running; // the Lua thread still has it: only read what it does not write
+    execution *x = k->running; // the Lua thread still has it: read only what that does not write
     execution shown = {.turn.cell = x->turn.cell,
         .chunk = x->chunk,
         .timeout_ns = x->timeout_ns,

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
-// What runs, and what comes next: the queue of cells, the execution under way, interrupts and
+// The running cell and the next ones: the queue of cells, the execution under way, interrupts and
 // time-outs, and the end of a headless run. All of it belongs to the loop's thread.
 #pragma once
 #include "script/kernel/session/state.h"
 
-// Queues cells by id; ERR_NOT_FOUND for one that is not there, and then none is queued.
+// Queues cells by id. ERR_NOT_FOUND: one does not exist, and none is queued.
 int running_queue(kernel *k, const cJSON *ids, err *e);
-// Queues all cells that can be executed. ERR_REFUSED when one declares what a headless run is not
-// granted.
+// Queues all cells that can be executed. ERR_REFUSED: one declares an effect that was not granted
+// to a headless run.
 int running_queue_all(kernel *k, err *e);
-// Starts the next cell if there is one and nothing keeps it; else says that it is idle, or ends the
-// run.
+// Starts the next cell if there is one and nothing holds it back; else reports that the kernel is
+// idle, or ends the run.
 void running_go_on(kernel *k);
-// The kernel gives the running cell up: reports it as failed, as it will not come back.
+// The kernel gives up the running cell: reports it as failed, since it will not end.
 void running_abandon(kernel *k);
-// Stops the running cell and forgets the queue. why: FAILURE_INTERRUPTED, FAILURE_TIMEOUT, or
+// Stops the running cell and clears the queue. why: FAILURE_INTERRUPTED, FAILURE_TIMEOUT, or
 // FAILURE_ERROR when the journal cannot be written.
 void running_interrupt(kernel *k, enum failure why);
 bool running_busy(const kernel *k);
 void running_say_state(kernel *k, const char *state, const char *message);
-void running_free(kernel *k);               // the queue
+void running_free(kernel *k);               // frees the queue
 extern const struct interp_ops running_ops; // arg is the kernel

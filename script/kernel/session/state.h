@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The session: one run of one notebook, as the loop's thread has it. What other threads need is in
-// parts of their own, which the session owns and opens in order: port, displays, asks (what goes
-// out), effects, and the interpreter, which has the Lua thread. Only session/ includes this.
+// The session: one run of one notebook, on the loop's thread. The parts that other threads use are
+// separate; the session owns them and opens them in order: port, displays, asks (the output),
+// effects, and the interpreter, which has the Lua thread. Only session/ includes this.
 #pragma once
 #include "base/loop/loop.h"
 #include "script/journal/lock.h"
@@ -31,14 +31,14 @@ struct kernel {
     char *notebook_dir;
 
     document *document;
-    document_lock *lock; // of its file; NULL in a headless run
+    document_lock *lock; // lock of its file; NULL in a headless run
     struct filewatch *watch;
     struct sandbox *sandbox;
-    int kubeconfig_owner; // of effects->refusing_kubeconfig; -1: it is not there
+    int kubeconfig_owner; // owner of effects->refusing_kubeconfig; -1: no such file
     loop_timer *run_timer, *cell_timer, *idle_timer;
     loop_signal *signals[3];
 
-    struct queue_item *queue; // cells to execute
+    struct queue_item *queue; // the cells to execute
     execution *running;
     int64_t started;
     long executed;
@@ -46,21 +46,21 @@ struct kernel {
         int ok, failed, cancelled;
     } counts;
     bool greeted;             // a client has said hello
-    bool started_all;         // a headless run has queued its cells: it ends when they are done
-    bool waiting_for_sandbox; // nothing is executed before it is ready
+    bool started_all;         // a headless run has queued its cells; it ends after them
+    bool waiting_for_sandbox; // no cell is executed before the sandbox is ready
     bool said_busy, wedged, run_timed_out;
-    bool end_when_idle; // shutdown was asked for while a cell ran
-    bool stopping;      // the run is over: nothing is started any more
-    bool unended;       // what it ended with could not be journaled
-    bool abandoned;     // the Lua thread does not come back: it goes with the process
-    int exit;           // of the run, or GUARD_RESTART
-    char *last_words;   // why it ends; NULL: in order
+    bool end_when_idle; // a shutdown was requested while a cell ran
+    bool stopping;      // the run is over: nothing starts any more
+    bool unended;       // its end could not be journaled
+    bool abandoned;     // the Lua thread does not end; it goes with the process
+    int exit;           // exit code of the run, or GUARD_RESTART
+    char *last_words;   // why the run ends; NULL: in order
 };
 
-// A kernel without document, journal and Lua; what is opened in it is freed with it.
+// Makes a kernel without document, journal and Lua. Everything opened in it is freed with it.
 kernel *kernel_new(const struct kernel_options *o, err *e);
 void kernel_free(kernel *k);
-// Locks the document of a path, for editing; *lock is NULL where there is nothing to lock.
+// Locks the document at a path for editing; *lock is NULL when there is nothing to lock.
 int kernel_lock(kernel *k, const char *path, document_lock **lock, err *e);
-// The ledger and the salt of a run whose journal is in the working folder.
+// Loads the ledger and the salt of a run whose journal is in the working folder.
 int kernel_load_past(kernel *k, const char *run, err *e);
