@@ -25,7 +25,7 @@ struct export
     const fold *fold;
     const char *spool_dir;
     size_t limit;
-    err failure; // the first
+    err failure; // the first one
 };
 
 static cJSON *text_lines(const char *text, size_t n)

@@ -9,9 +9,9 @@
 
 enum export_format { EXPORT_IPYNB, EXPORT_MD };
 
-// "ipynb", "md"; or by a file's extension. false: neither.
+// The format for "ipynb", "md", or a file's extension. false: neither.
 bool export_format(const char *name_or_path, enum export_format *format);
-// spool_dir: .firesteel/RUN, for outputs that were spooled. More than `limit` bytes of one stream
-// are cut in the middle, and say so (0: 1 MiB).
+// spool_dir: .firesteel/RUN, for outputs that were spooled. If a stream has more than `limit` bytes
+// (0: 1 MiB), its middle is cut out, and the text says so.
 int export_run(const fold *f, const char *spool_dir, enum export_format format, size_t limit,
     buf *out, err *e);

@@ -242,7 +242,7 @@ const struct run_cell *fold_cell_by_id(const fold *f, const char *id, size_t *at
     const struct run_cell *c = fold_find_cell(f, id);
     size_t i = c ? (size_t)(c - f->cells) : f->n_cells;
     if (i >= f->n_cells)
-        return NULL; // it has left the document
+        return NULL; // the cell has left the document
     if (at)
         *at = i;
     return c;
@@ -270,7 +270,7 @@ const struct ledger_entry *fold_ledger(const fold *f, size_t i)
     return &f->ledger[i];
 }
 
-// Without an outcome it may have been made; one that failed midway left what it had made.
+// An effect without an outcome may have been made; one that failed midway left what it had made.
 bool ledger_left_over(const struct ledger_entry *l)
 {
     return l->removable && !l->undone && (!l->failed || l->made);
@@ -279,7 +279,7 @@ bool ledger_left_over(const struct ledger_entry *l)
 size_t fold_left_overs(const fold *f)
 {
     size_t n = 0;
-    if (json_bool_or(f->first, "sandbox", false)) // a private one, and all in it went with the run
+    if (json_bool_or(f->first, "sandbox", false)) // a private one went with the run
         return 0;
     for (size_t i = 0; i < f->n_ledger; i++)
         n += ledger_left_over(&f->ledger[i]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The one fold over a journal: events (script/protocol/message.def) in, state of the run out.
-// Attach, show, export, diff, resume and tests all read a run through it. It owns all it shows;
-// pointers live until the next event.
+// The only fold over a journal: events (script/protocol/message.def) go in, the state of the run
+// comes out. Attach, show, export, diff, resume and tests all read a run through it. It owns
+// everything that it returns; pointers are valid until the next event.
 #pragma once
 #include "base/err.h"
 #include "base/json.h"
@@ -44,7 +44,7 @@ enum run_state {
 };
 const char *run_state_name(enum run_state s);
 
-// What a cell left below it, in order. Neighbouring texts of one stream are one output.
+// The outputs below a cell, in order. Neighbouring texts of one stream are one output.
 enum output_kind { OUTPUT_STREAM, OUTPUT_DISPLAY, OUTPUT_ERROR };
 struct output {
     enum output_kind kind;
@@ -54,11 +54,11 @@ struct output {
     size_t text_n; // its length
     char *spool;   // STREAM: name of the spool, bytes [from, to)
     uint64_t from, to;
-    cJSON *data;         // DISPLAY: MIME bundle, updates folded in; ERROR: {traceback, line}
+    cJSON *data;         // DISPLAY: MIME bundle with updates applied; ERROR: {traceback, line}
     bool live, result;   // DISPLAY
-    unsigned updates;    // DISPLAY: how many it has had
-    struct rowset *rows; // DISPLAY: of its table, once rows have come; the fold's own
-    bool rows_newer;     // DISPLAY: rows came after the last whole bundle: its text/plain is older
+    unsigned updates;    // DISPLAY: number of updates
+    struct rowset *rows; // DISPLAY: rows of its table, once rows have come; the fold's own
+    bool rows_newer;     // DISPLAY: rows came after the last bundle: its text/plain is older
 };
 
 struct run_cell {
@@ -68,58 +68,60 @@ struct run_cell {
     int64_t started, ended;       // wall ns, 0: not yet (a cancelled one may only have ended)
     int64_t mono_start, mono_end; // for durations
     bool resumed;                 // every effect was verified, none repeated
-    char how[12];  // of a resumed run: "verified", "repeated" or "done"; "" if it had no effects
+    char how[12];  // in a resumed run: "verified", "repeated" or "done"; "" without effects
     char hash[65]; // SHA-256 of the source that ran last, "" if none
     struct output *outputs;
     size_t n_outputs;
 };
 
-// An effect call. What is left over: it was made (or may have been: no outcome), can be removed,
-// and was not.
+// An effect call. It is "left over" if it was made (or may have been: it has no outcome), can be
+// removed, and was not.
 struct ledger_entry {
     int64_t entry, ordinal;
-    int64_t mark; // the number that what it makes is marked with
+    int64_t mark; // the number that marks the things it makes
     char *cell, *binding, *effect, *what;
     char *source;    // hash of the cell's source
     char *arguments; // their salted hash
-    cJSON *made;     // what there is so far, when it has no outcome
+    cJSON *made;     // if it has no outcome: what was made so far
     cJSON *result;   // NULL until the outcome
     char *message;   // why it failed
     bool outcome, failed, verified, repeated, undone, masked;
-    bool removable; // there is a way to undo it
-    bool announces; // what it asks for is told before it is asked: else nothing was
+    bool removable; // its binding can undo it
+    bool announces; // requests are announced first: if none was, none was sent
 };
 
 typedef struct fold fold;
 
 fold *fold_new(void);
 void fold_free(fold *f);
-// Errors: ERR_INVALID for a record that does not fit the format. Unknown types are skipped.
+// Adds an event. Errors: ERR_INVALID for a record that does not fit the format. Unknown types are
+// skipped.
 int fold_event(fold *f, const cJSON *record, err *e);
-// A whole file. Corrupt lines are counted and skipped; *first_bad (may be NULL) tells the first.
+// Folds a whole file. Corrupt lines are counted and skipped; *first_bad (may be NULL) describes the
+// first.
 fold *fold_file(const char *path, err *first_bad, err *e);
 
 // The run.
 const char *fold_run(const fold *f);            // its name
-const notebook *fold_notebook(const fold *f);   // the document as it was last
+const notebook *fold_notebook(const fold *f);   // the latest state of the document
 const cJSON *fold_first(const fold *f);         // the "run" record
-const cJSON *fold_last_start(const fold *f);    // that, or the last "resumed" one
+const cJSON *fold_last_start(const fold *f);    // the same, or the last "resumed" record
 const cJSON *fold_cluster(const fold *f);       // the last "cluster" event, or NULL
-enum run_state fold_state(const fold *f);       // RUNNING until an end record
+enum run_state fold_state(const fold *f);       // RUNNING until there is an end record
 int fold_exit(const fold *f);                   // exit code of the end record, -1: none
-const char *fold_message(const fold *f);        // of the end record, or NULL
-const struct output *fold_error(const fold *f); // of the run as a whole, or NULL
+const char *fold_message(const fold *f);        // in the end record, or NULL
+const struct output *fold_error(const fold *f); // error of the run as a whole, or NULL
 int64_t fold_started(const fold *f);            // wall ns
 int64_t fold_last(const fold *f);               // wall ns of the last record
 int64_t fold_duration(const fold *f);           // monotonic ns, summed over resumes
 uint64_t fold_seq(const fold *f);
-size_t fold_corrupt(const fold *f); // lines that could not be read
-// Cells, in the document's order. One that leaves the document is no longer among them; when it
-// comes back (deleting it was undone), what it had left comes with it.
+size_t fold_corrupt(const fold *f); // number of unreadable lines
+// Cells, in the document's order. A cell that leaves the document is no longer among them. If it
+// comes back (its deletion was undone), its outputs come back, too.
 size_t fold_count(const fold *f);
 const struct run_cell *fold_cell(const fold *f, size_t i);
 const struct run_cell *fold_cell_by_id(const fold *f, const char *id, size_t *i);
-// The display of an id, wherever it is, and the cell it is below; NULL if none.
+// The display with this id, in any cell, and its cell; NULL if none.
 const struct output *fold_display(const fold *f, int64_t id);
 const struct run_cell *fold_display_cell(const fold *f, int64_t id);
 // Ledger.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What each kind of event does to the state of a run: one function a type, and their table.
+// How each type of event changes the state of a run: one function for each type, and their table.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -31,7 +31,7 @@ static struct run_cell *cell_at(fold *f, const char *id)
         return c;
     size_t at = f->n_cells++, last = at + f->n_gone;
     f->cells = mem_resize(f->cells, last + 1, sizeof *f->cells);
-    if (f->n_gone) { // the first of those makes room for it
+    if (f->n_gone) { // the first cell that has left makes room
         f->cells[last] = f->cells[at];
         index_cell(f, last);
     }
@@ -40,8 +40,8 @@ static struct run_cell *cell_at(fold *f, const char *id)
     return &f->cells[at];
 }
 
-// What has left the document may come back, when deleting it is undone: what it had left stays. Of
-// many the last ones that left.
+// A cell that has left the document may come back, when its deletion is undone: so its outputs are
+// kept. If there are too many such cells, the latest are kept.
 static void keep_gone(fold *f, struct run_cell *cells, size_t n)
 {
     enum { GONE_KEPT = 50 };
@@ -49,7 +49,7 @@ static void keep_gone(fold *f, struct run_cell *cells, size_t n)
     for (size_t i = 0; i < total; i++)
         left += f->cells[i].id && f->cells[i].n_outputs;
     f->n_gone = 0;
-    for (size_t k = 0; k < total; k++) { // those that left earlier come first
+    for (size_t k = 0; k < total; k++) { // cells that left earlier come first
         size_t i = (f->n_cells + k) % total;
         struct run_cell *c = &f->cells[i];
         if (!c->id || !c->n_outputs || left-- > GONE_KEPT)
@@ -59,7 +59,7 @@ static void keep_gone(fold *f, struct run_cell *cells, size_t n)
     }
 }
 
-// Puts the cells into the document's order; new ones are idle.
+// Puts the cells into the document's order; new cells are idle.
 static void follow_document(fold *f)
 {
     size_t n = notebook_count(f->nb);
@@ -78,7 +78,7 @@ static void follow_document(fold *f)
     f->n_cells = n;
     hashmap_clear(f->by_id);
     hashmap_clear(f->by_display);
-    for (size_t i = n + f->n_gone; i-- > 0;) // of two with one id the first is found
+    for (size_t i = n + f->n_gone; i-- > 0;) // backwards: of two with one id the first wins
         index_cell(f, i);
 }
 
@@ -111,7 +111,7 @@ static int on_run(fold *f, const cJSON *r, err *e)
     return set_document(f, json_str(r, "notebook"), json_get(r, "cells"), e);
 }
 
-// Another kernel goes on: its cells run again, from the top.
+// Another kernel continues the run: its cells run again, from the top.
 static int on_resumed(fold *f, const cJSON *r, err *e)
 {
     cJSON_Delete(f->resumed);
@@ -175,7 +175,7 @@ static int on_edited(fold *f, const cJSON *r, err *e)
             notebook_replace(f->nb, i, json_str(r, "source"));
         if (json_str(r, "marker"))
             notebook_set_marker(f->nb, i, json_str(r, "marker"));
-        return 0; // all cells are where they were
+        return 0; // all cells have kept their places
     }
     follow_document(f);
     return 0;
@@ -202,7 +202,7 @@ static int on_state(fold *f, const cJSON *r, err *e)
         c->ended = f->last;
         c->mono_end = f->mono_last;
         if (!c->started)
-            c->mono_start = c->mono_end; // it never ran
+            c->mono_start = c->mono_end; // the cell never ran
         c->resumed = json_bool_or(r, "resumed", false);
         snprintf(c->how, sizeof c->how, "%s", json_str_or(r, "how", c->resumed ? "verified" : ""));
     }
@@ -217,7 +217,7 @@ static struct output *new_output(struct run_cell *c, enum output_kind kind)
     return o;
 }
 
-// Goes on with the output before it when that is text of the same stream.
+// Appends to the previous output if that is text of the same stream.
 static void add_text(struct run_cell *c, const char *name, const char *text)
 {
     struct output *last = c->n_outputs ? &c->outputs[c->n_outputs - 1] : NULL;
@@ -279,7 +279,7 @@ static int on_display(fold *f, const cJSON *r, err *e)
     return 0;
 }
 
-// The part of a bundle that is a table.
+// The part of a bundle that is a table; NULL if none.
 static cJSON *table_of(const cJSON *data)
 {
     cJSON *part;
@@ -306,7 +306,7 @@ static void fold_rows(struct output *o, const cJSON *changes)
     }
 }
 
-// What is said of the table as a whole: a null takes it back.
+// Applies fields of the table as a whole: a null removes one.
 static void fold_table(struct output *o, const cJSON *fields)
 {
     cJSON *table = table_of(o->data);
@@ -326,7 +326,7 @@ static int on_update(fold *f, const cJSON *r, err *e)
 {
     struct output *o = fold_find_display(f, json_int_or(r, "id", -1));
     if (!o)
-        return 0; // of a cell that has started anew
+        return 0; // its cell has started anew
     o->updates++;
     if (json_get(r, "data")) {
         rowset_free(STEAL(o->rows));

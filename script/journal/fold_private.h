@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What fold.c and fold_events.c share: the fold's fields. Nobody else includes it.
+// The fields of a fold, shared by fold.c and fold_events.c. No other file includes this.
 #pragma once
 #include "base/hashmap.h"
 #include "base/rowset.h"
@@ -9,23 +9,23 @@ struct fold {
     char *run;
     notebook *nb;
     cJSON *first;             // the "run" record
-    cJSON *resumed, *cluster; // the last of each; or NULL
+    cJSON *resumed, *cluster; // the last one of each; or NULL
     enum run_state state;
     int exit;
     char *message;
-    struct output error; // of the run as a whole; kind OUTPUT_ERROR when there is one
+    struct output error; // error of the run as a whole; its kind is OUTPUT_ERROR if there is one
     bool has_error;
     int64_t started, last;         // wall ns
-    int64_t mono_start, mono_last; // of the present kernel
-    int64_t earlier;               // ns that earlier kernels ran
+    int64_t mono_start, mono_last; // of the current kernel
+    int64_t earlier;               // ns for which earlier kernels ran
     uint64_t seq;
     size_t corrupt;
-    // In the document's order; cells that only events know stand behind them, and behind these
-    // those that have left the document with something below them.
+    // In the document's order; behind them, cells that are known only from events; behind these,
+    // cells that have left the document but have outputs.
     struct run_cell *cells;
     size_t n_cells, n_gone;
     hashmap *by_id;      // index of a cell in `cells`
-    hashmap *by_display; // index of the cell that a display's id is in
+    hashmap *by_display; // index of the cell that has the display with this id
     struct ledger_entry *ledger;
     size_t n_ledger;
 };

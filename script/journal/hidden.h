@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
-// The folder .firesteel of a working folder, in which runs leave journals, spools and locks: who
-// opens something there does it through here. It must be this user's alone (base/folder.h); the
-// caller owns the descriptors.
+// The folder .firesteel of a working folder, which holds the journals, spools and locks of runs.
+// Everything in it is opened through these functions. It must belong to this user alone
+// (base/folder.h). The caller owns the descriptors.
 #pragma once
 #include "base/err.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-// Opens FOLDER/.firesteel, which is made, with its .gitignore, where it is not there yet.
+// Opens FOLDER/.firesteel; makes it, with a .gitignore, if it is missing.
 int hidden_make(const char *folder, err *e);
-// Opens it to look into; ERR_NOT_FOUND when it is not there.
+// Opens it for reading; ERR_NOT_FOUND when it is missing.
 int hidden_look(const char *folder, err *e);
 // Opens a file by its path, FOLDER/.firesteel/RUN.jsonl or FOLDER/.firesteel/RUN/NAME: .firesteel
-// and all below it are checked, and no link is followed there. Of a file that is in no .firesteel
-// the folder that it is in is checked.
+// and everything below it are checked, and links there are not followed. If the file is not in a
+// .firesteel, its own folder is checked.
 int hidden_open(const char *path, int flags, mode_t mode, err *e);
-// The folder that such a path's file is in; make: it is made, with .firesteel.
+// Opens the folder of a file with such a path; make: makes it, and .firesteel.
 int hidden_folder_of(const char *path, bool make, err *e);

@@ -17,13 +17,13 @@
 enum { TRIES = 5, LIMIT = 64 << 10 };
 
 struct document_lock {
-    char *path; // NULL: there can be none
-    char *text; // what we wrote
+    char *path; // NULL: no lock is possible
+    char *text; // what we have written
     char *cwd;
 };
 
-// When a process began, in ticks since boot; 0: there is none. Its name, in brackets, may hold
-// anything.
+// The time at which a process began, in ticks since boot; 0: it does not exist. The process's name
+// in /proc stands in brackets and may hold anything.
 static int64_t started(int64_t pid)
 {
     AUTO_FREE char *path = str_fmt("/proc/%lld/stat", (long long)pid);
@@ -46,8 +46,8 @@ static void host_name(char host[256])
     host[255] = '\0';
 }
 
-// The working folder and the path of a document's lock, by its real path: links lead to the same
-// one.
+// The working folder, and the path of a document's lock. The document's real path is used, so all
+// links to it give the same lock.
 static int find_place(const char *document, const char *cwd, char **folder, char **path)
 {
     AUTO_FREE char *real = path_absolute(document, NULL);
@@ -98,7 +98,7 @@ static bool is_here(const struct lock_holder *who)
     return str_eq(who->host, host);
 }
 
-// What is not JSON names no process: somebody's disk was full, and nobody is there.
+// A file that is not JSON names no process: it was cut short by a full disk, and its owner is gone.
 static bool is_stale(const struct lock_holder *who)
 {
     return !who->pid || (is_here(who) && (!who->start || started(who->pid) != who->start));
@@ -145,7 +145,7 @@ static int refuse(const char *document, const char *path, const struct lock_hold
         attach, path);
 }
 
-// Removes a lock that is stale; whoever looks at it at the same time waits, and looks again.
+// Removes a stale lock. If others look at it at the same time, they wait and look again.
 static void remove_stale(const char *path)
 {
     struct lock_holder who;
@@ -157,7 +157,7 @@ static void remove_stale(const char *path)
     lock_holder_done(&who);
 }
 
-// link() makes it whole or not at all, also on a network's disk.
+// link() makes the whole file or none, also on a network file system.
 static int link_lock(const char *document, const char *mine, const char *path, err *e)
 {
     for (int i = 0; i < TRIES; i++) {
@@ -180,7 +180,7 @@ static int link_lock(const char *document, const char *mine, const char *path, e
 static int try_take(const char *document, const char *path, const char *text, err *e)
 {
     AUTO_FREE char *mine = str_fmt("%s.%ld", path, (long)getpid());
-    unlink(mine); // a process of the same number left it
+    unlink(mine); // left by an earlier process with our pid
     AUTO_FD fd = hidden_open(mine, O_WRONLY | O_CREAT | O_EXCL, 0600, e);
     if (fd < 0)
         return err_wrap(e, "cannot lock %s", document);
@@ -200,7 +200,7 @@ document_lock *document_lock_take(const char *document, const struct lock_holder
     AUTO_FD hidden = -1;
     if (find_place(document, me->cwd, &folder, &path) < 0 ||
         (hidden = hidden_make(folder, NULL)) < 0)
-        return l; // the journal, which goes there too, says why
+        return l; // the journal is in the same folder and will report the reason
     l->cwd = mem_strdup(me->cwd);
     l->text = text_of(me);
     if (try_take(document, path, l->text, e) < 0) {

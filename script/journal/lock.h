@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The lock of a document that is open for editing: who has it, in .firesteel/NAME.lock beside it,
-// so that it is seen from every folder and every machine that sees the document.
+// The lock of a document that is open for editing. .firesteel/NAME.lock beside the document says
+// who has it: every folder and machine that sees the document sees the lock, too.
 //
 //   {"host", "pid", "start" (of the process, ticks since boot), "run", "cwd", "socket"}
 //
-// One whose process is gone from this machine is stale, and is taken over. Beside a document whose
-// folder cannot be written it has no place: then it is in the working folder, which is one for that
-// document alone.
+// If the process was on this machine and is gone, the lock is stale, and the next one takes it
+// over. If the document's folder cannot be written, the lock is in the working folder, where it
+// concerns only this document.
 #pragma once
 #include "base/err.h"
 
@@ -20,14 +20,14 @@ struct lock_holder {
 
 typedef struct document_lock document_lock;
 
-// For this process; of `me`, run, cwd and socket are read. ERR_CONFLICT names who has it, and the
-// remedy.
+// Takes the lock for this process; of `me`, run, cwd and socket are read. ERR_CONFLICT names the
+// holder and the remedy.
 document_lock *document_lock_take(const char *document, const struct lock_holder *me, err *e);
 void document_lock_release(document_lock *l); // NULL is fine
-// Is it the lock of this document (by another name, perhaps)?
+// Is this the lock of the document (which may have another name here)?
 bool document_lock_is_of(const document_lock *l, const char *document);
 
-// Who has it open, when somebody has: fills *who, which is then the caller's to end. cwd: the
-// working folder that it would be opened in.
+// Does somebody have the document open? Fills *who, which the caller must end. cwd: the working
+// folder in which the caller would open it.
 bool document_lock_holder(const char *document, const char *cwd, struct lock_holder *who);
 void lock_holder_done(struct lock_holder *who);

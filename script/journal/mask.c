@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Needles are the secrets as they are, in base64 and in hexadecimal digits. A needle is followed
-// through a text byte by byte; where something special stands (mask_read.h), that may be an escape
-// of the next byte, or a colour or a line break between two. At every place the longest needle that
-// fits is replaced; a stream holds back what may still become one, so chunks and the whole give the
-// same result.
+// A needle is a secret as it is, in base64, or in hexadecimal digits. It is compared with the text
+// byte by byte. A special character in the text (mask_read.h) may begin an escape of the next byte,
+// or a colour or a line break between two bytes. At every place the longest needle that fits is
+// replaced. A stream holds back bytes that may become a needle, so a text in chunks gives the same
+// result as the whole text.
 //
 //   text  … p a s s w …
 //           └──┬──┘     filter: does any needle begin with four such bytes? Nearly always not.
@@ -11,9 +11,9 @@
 //         … p \ u 0 0 6 1 s …
 //           └┬┘         something special among the four: `whole`, the needles that begin with p
 //
-// A line may break within a needle when BROKEN bytes stand before the break, so that the ends of
-// ordinary lines are not held back. For what a shorter piece leaves on the next line, the tails of
-// such needles are in the buckets, too.
+// A line may break within a needle if at least BROKEN bytes stand before the break: otherwise the
+// ends of ordinary lines would be held back. After a break that comes earlier, the rest of the
+// needle begins the next line: so the tails of such needles are in the buckets, too.
 #include "script/journal/mask.h"
 
 #include "base/mem.h"
@@ -32,22 +32,22 @@ enum {
     KEY = 4,
     FILTER_BITS = 16,
     BUCKET_BITS = 12,
-    BROKEN = 6,  // bytes of a needle before a line break in it
-    FOLDED = 16, // shorter values are not looked for across line breaks, but for their digits
-    AHEAD = 256, // bytes that are looked at for something special in one go
-    AMBIGUITIES = 1000, // places with two readings that both fit, in one search
+    BROKEN = 6,         // bytes of a needle that must stand before a line break in it
+    FOLDED = 16,        // of shorter values only base64 and hex forms may have line breaks
+    AHEAD = 256,        // bytes to look at for something special in one go
+    AMBIGUITIES = 1000, // in one search: places where two readings fit
 };
 
 struct needle {
-    char *bytes; // in small letters
+    char *bytes; // in lower case
     size_t n;    // at least KEY
-    bool breaks; // may lines break in it?
+    bool breaks; // may it contain line breaks?
 };
 
-// What begins a needle seldom holds more than these, letters and digits.
+// Besides these, the first bytes of a needle are mostly letters and digits.
 #define USUAL "+/-_.:=@"
 
-// A needle from its byte `from` on.
+// A needle, beginning at its byte `from`.
 struct place {
     const struct needle *needle;
     size_t from;
@@ -57,20 +57,20 @@ struct place {
 struct mask {
     pthread_mutex_t lock;
     unsigned char filter[1 << FILTER_BITS >> 3];
-    unsigned char first[256];       // does any place begin with it, in either case?
-    unsigned char pairs[65536 / 8]; // the same of two bytes, a bit each
+    unsigned char first[256];       // does any place begin with this byte, in either case?
+    unsigned char pairs[65536 / 8]; // the same for two bytes, one bit each
     struct place *buckets[1 << BUCKET_BITS];
-    struct place *whole[256]; // needles by their first byte; they own them
-    bool odd;                 // are there others among the first KEY bytes of one?
+    struct place *whole[256]; // needles by their first byte; these lists own them
+    bool odd;                 // do first KEY bytes hold others than letters, digits, USUAL?
 };
 
-enum verdict { NO, HIT, MORE }; // MORE: bytes that are not there yet decide
+enum verdict { NO, HIT, MORE }; // MORE: it depends on bytes that are not there yet
 
 static uint32_t hash_of(const char *bytes)
 {
     uint32_t key;
     memcpy(&key, bytes, sizeof key);
-    return (key | 0x20202020u) * 2654435761u; // Knuth's; letters hash alike in either case
+    return (key | 0x20202020u) * 2654435761u; // Knuth's; both cases of a letter hash alike
 }
 
 static bool in_filter(const mask *m, uint32_t hash)
@@ -102,7 +102,7 @@ static void set_pairs(mask *m, const char *bytes)
     }
 }
 
-// A URL's password is looked for wherever "://" stands.
+// The password of a URL is looked for wherever "://" stands.
 static void set_url(mask *m)
 {
     for (int c = 0; c < 256; c++)
@@ -209,7 +209,7 @@ void mask_add(mask *m, const char *secret, size_t n)
             const char *newline = memchr(line, '\n', (size_t)(end - line));
             const char *stop = newline ? newline : end;
             size_t length = (size_t)(stop - line);
-            // "-----BEGIN CERTIFICATE-----" is nobody's secret.
+            // "-----BEGIN CERTIFICATE-----" is no secret.
             if (length < 5 || memcmp(line, "-----", 5) != 0)
                 add_value(m, line, length - (length > 0 && line[length - 1] == '\r'));
             line = stop + 1;
@@ -243,20 +243,20 @@ void mask_add_env(mask *m, const char *const *env)
     }
 }
 
-// The text that is looked through.
+// The text that is searched.
 struct scan {
     mask *mask;
     const char *p, *end;
-    const char *special; // the first special byte from p on, or one that is far enough
+    const char *special; // the first special byte from p on, or a byte far enough away
     bool last;           // no more text will come
 };
 
-// A needle that is followed through it.
+// The comparison of a needle with it.
 struct search {
     const struct scan *scan;
     const struct needle *needle;
     size_t from;
-    const char *stop; // where the needle ends in the text
+    const char *stop; // the end of the needle in the text
     int ambiguities;
 };
 
@@ -287,7 +287,7 @@ static size_t fitting(
     return kept;
 }
 
-// Does the text at p go on with the needle's byte `at`? `gap` bytes before p stand for nothing.
+// Does the text at p continue with the needle's byte `at`? The `gap` bytes before p mean nothing.
 static enum verdict follow(struct search *s, size_t at, const char *p, size_t gap)
 {
     while (at < s->needle->n) {
@@ -319,7 +319,7 @@ static enum verdict follow(struct search *s, size_t at, const char *p, size_t ga
     return HIT;
 }
 
-// The first of the list, which is the longest, that stands at the place of the scan.
+// The first, and so longest, needle of the list that stands at the scan's place.
 static enum verdict search_list(const struct scan *s, const struct place *list, const char **stop)
 {
     bool plain = s->special - s->p > 1;
@@ -336,8 +336,8 @@ static enum verdict search_list(const struct scan *s, const struct place *list, 
     return NO;
 }
 
-// Can what is special among the first bytes not be meant for one of a needle? Most escapes in a
-// text are of line breaks and quotes, which few secrets begin with.
+// Is it impossible that something special among the first bytes belongs to a needle? Most escapes
+// in a text stand for line breaks and quotes, with which few secrets begin.
 static bool is_idle(const struct scan *s)
 {
     const char *at = s->special, *next = *at == '\\' ? mask_backslashes(at, s->end) : at + 1;
@@ -350,7 +350,7 @@ static bool is_idle(const struct scan *s)
     return *at == '\n' || *at == '\r' || (*at == '\033' && at == s->p);
 }
 
-// Something special is the first byte.
+// The first byte is something special.
 static enum verdict search_readings(const struct scan *s, const char **stop)
 {
     struct mask_reading list[MASK_READINGS];
@@ -393,7 +393,7 @@ static enum verdict search_at(const struct scan *s, const char **stop)
     return plain < left ? search_list(s, s->mask->whole[mask_small(*s->p)], stop) : cut_off(s);
 }
 
-// Goes on to the next place at which a needle may begin.
+// Advances to the next place at which a needle may begin.
 static void go_on(struct scan *s)
 {
     for (;;) {
@@ -410,7 +410,7 @@ static void go_on(struct scan *s)
 
 static size_t apply(mask *m, const char *text, size_t n, bool last, buf *out, bool *found);
 
-// The password of a URL at p is replaced; *stop is where it ends.
+// Replaces the password of a URL at p; *stop is its end.
 static enum verdict mask_url(const struct scan *s, buf *out, const char **stop)
 {
     const char *password;
@@ -423,8 +423,8 @@ static enum verdict mask_url(const struct scan *s, buf *out, const char **stop)
     return HIT;
 }
 
-// Appends the masked text, up to where a needle may have been cut off (the end, when `last`).
-// Returns how many bytes it took.
+// Appends the masked text, up to the place where a needle may have been cut off (with `last`: to
+// the end). Returns how many bytes it has used.
 static size_t apply(mask *m, const char *text, size_t n, bool last, buf *out, bool *found)
 {
     struct scan s = {m, text, text + n, text, last};

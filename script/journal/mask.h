@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Secrets, and how they are kept out of journal, spools, reports and terminals: every registered
-// value is replaced by "[secret]", as it is and as people and programs print it: in either case,
+// Keeps secrets out of journal, spools, reports and terminals. Every registered value is replaced
+// by "[secret]", both as it is and in the ways that people and programs print it: in either case,
 // quoted by JSON, Lua, Python, C, shells and HTML at any depth, percent-encoded, in hexadecimal
 // digits, in base64 (also as a part of more, in both alphabets), with lines broken anywhere and
 // colours in between. So is the password of every URL "scheme://user:password@host".
@@ -13,31 +13,31 @@
 #include <stddef.h>
 
 #define MASK_TEXT "[secret]"
-enum { MASK_MIN = 6 }; // shorter values are not registered: they would blank ordinary text
+enum { MASK_MIN = 6 }; // shorter values are not registered: ordinary text would be replaced
 
 typedef struct mask mask;
 
 mask *mask_new(void);
 void mask_free(mask *m);
-// Registers a value; trailing newlines do not count. Several lines: each line of 6 bytes or more
-// too.
+// Registers a value, without trailing newlines. If it has several lines, each line of 6 bytes or
+// more is registered, too.
 void mask_add(mask *m, const char *secret, size_t n);
-// The value of a variable or a parameter: as a whole if the name is a secret's (base/secret.h), and
-// the password of a URL in it.
+// Registers the value of a variable or a parameter: all of it if the name is a secret's
+// (base/secret.h); otherwise the password of a URL in it.
 void mask_add_named(mask *m, const char *name, const char *value);
-// The password of a URL, if it has one.
+// Registers the password of a URL, if it has one.
 void mask_add_url(mask *m, const char *url);
-// Every "NAME=VALUE".
+// Registers every "NAME=VALUE".
 void mask_add_env(mask *m, const char *const *env);
 
-// Appends text with all secrets replaced; true if there was one.
+// Appends the text with all secrets replaced; true if there was one.
 bool mask_text(mask *m, const char *text, size_t n, buf *out);
-// Replaces in every string of a JSON tree, keys too; true if there was one.
+// Replaces secrets in every string of a JSON tree, also in keys; true if there was one.
 bool mask_json(mask *m, cJSON *j);
 
-// A stream in chunks: what may be the start of a secret is held back until more shows whether it is
-// (at most the longest secret's length as it is spelled there; flush when a prompt should show, or
-// at the end).
+// A stream in chunks. Bytes that may be the start of a secret are held back until more bytes decide
+// (at most as many as the longest secret has in that spelling). Flush it before a prompt and at the
+// end.
 typedef struct mask_stream {
     mask *mask;
     buf held;

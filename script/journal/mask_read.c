@@ -7,13 +7,13 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { DEPTH = 3 }; // how often a text may have been percent-encoded or made HTML
+enum { DEPTH = 3 }; // how often a text may be percent-encoded or made HTML
 enum { COLOUR_MAX = 32, ENTITY_MAX = 8, CODE_MAX = 0x10FFFF };
 
 struct readings {
     struct mask_reading *list;
     size_t n;
-    const char *start, *end; // of the place, of the text
+    const char *start, *end; // of the place; end of the text
 };
 
 static void add(struct readings *r, struct mask_reading one)
@@ -60,7 +60,7 @@ static int digit_of(char c)
                                           : 16;
 }
 
-// Digits of a base from p, up to `most`, as a number; *after is where they end.
+// Reads up to `most` digits of a base from p as a number; *after is their end.
 static uint32_t number(const char *p, const char *end, int base, size_t most, const char **after)
 {
     uint32_t value = 0;
@@ -97,7 +97,7 @@ static void read_colour(struct readings *r, const char *p)
         add_gap(r, READING_COLOUR, p + 1);
 }
 
-// A line break that ends before p, and what is indented after it.
+// A line break that ends before p, and the indentation after it.
 static void read_break(struct readings *r, const char *p)
 {
     const char *limit = r->end - p > MASK_GAP ? p + MASK_GAP : r->end;
@@ -123,7 +123,7 @@ static void read_percent(struct readings *r)
     }
 }
 
-// The character of "lt;" or "#60;" at p; 0: it is none.
+// The character of "lt;" or "#60;" at p; 0: no entity.
 static uint32_t entity(const char *p, const char *end, const char **after)
 {
     static const struct {
@@ -146,7 +146,7 @@ static uint32_t entity(const char *p, const char *end, const char **after)
     return c;
 }
 
-// May these be the start of an entity that more bytes complete?
+// May these bytes be the start of an entity that more bytes complete?
 static bool entity_open(const char *p, const char *end)
 {
     if (end - p > ENTITY_MAX + 2)
@@ -170,7 +170,7 @@ static void read_entity(struct readings *r)
     }
 }
 
-// The second half of a pair of surrogates: "\udd11", after as many backslashes as it likes.
+// The second half of a pair of surrogates: "\udd11", after any number of backslashes.
 static bool low_half(const char *p, const char *end, uint32_t *low, const char **after)
 {
     const char *u = mask_backslashes(p, end);
@@ -204,7 +204,7 @@ static void read_unicode(struct readings *r, const char *p)
         add_code_point(r, c, after);
 }
 
-// "xe9" at p is a byte, or the code point that Python's ascii() means.
+// "xe9" at p is a byte; or it is a code point, written by Python's ascii().
 static void read_hex(struct readings *r, const char *p)
 {
     const char *after;
@@ -234,7 +234,7 @@ static void read_digits(struct readings *r, const char *p)
         add_byte(r, octal, octal_end);
 }
 
-// What stands at p after one or more backslashes.
+// Reads the bytes at p after one or more backslashes.
 static void read_escaped(struct readings *r, const char *p)
 {
     static const char names[] = "abtnvfr";
@@ -257,7 +257,8 @@ static void read_escaped(struct readings *r, const char *p)
         add_byte(r, (unsigned char)*p, p + 1);
 }
 
-// Quoting doubles backslashes each time, so any number of them may stand before what they escape.
+// Each quoting doubles the backslashes, so any number of them may stand before the escaped
+// character.
 static void read_backslashes(struct readings *r)
 {
     const char *p = mask_backslashes(r->start, r->end);

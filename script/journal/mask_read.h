@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// What stands at a place of a text, read as printers of all kinds may have written it: escapes of
-// JSON, Lua, Python and shells at any depth of quoting, percent-encoding, HTML's entities; and what
-// may stand between the bytes of a value without being a part of it: colours, line breaks with
+// Reads a place of a text in all the ways in which printers may have written it: escapes of JSON,
+// Lua, Python and shells at any depth of quoting, percent-encoding, HTML's entities. It also reads
+// what may stand between the bytes of a value without being part of it: colours, line breaks with
 // indentation. Pure functions of the text; nothing is owned.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 
 enum {
-    MASK_READINGS = 12, // at one place, at most
-    MASK_GAP = 256,     // bytes between two of a value
-    MASK_RUN = 64,      // backslashes before what they escape
+    MASK_READINGS = 12, // at most so many at one place
+    MASK_GAP = 256,     // at most so many bytes between two bytes of a value
+    MASK_RUN = 64,      // at most so many backslashes before an escaped character
 };
 
 enum reading_kind {
@@ -25,12 +25,12 @@ struct mask_reading {
     size_t taken; // bytes of the text
 };
 
-// Letters of ASCII are alike in either case.
+// Maps letters of ASCII to lower case.
 static inline unsigned char mask_small(char c)
 {
     return (unsigned char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
 }
-// Where one of these stands, more than the byte itself may be meant.
+// At these characters, more than the byte itself may be meant.
 static inline bool mask_is_special(char c)
 {
     static const bool special[256] = {['\\'] = true,
@@ -50,6 +50,6 @@ static inline const char *mask_backslashes(const char *p, const char *end)
         p++;
     return p;
 }
-// All readings at p, where something special stands; the byte itself is the last one. bytes are
-// small letters.
+// All readings at p, where a special character stands; the last one is the byte itself. bytes are
+// in lower case.
 size_t mask_readings(const char *p, const char *end, struct mask_reading out[MASK_READINGS]);

@@ -8,15 +8,15 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { DEPTH = 2 }; // how often what became base64 may have been quoted before
+enum { DEPTH = 2 }; // how often a text may be quoted before it is put into base64
 
 struct speller {
     mask_spelling *fn;
     void *arg;
 };
 
-// Inside a longer text, a secret shows in base64 as one of three runs of digits, by how many bytes
-// modulo 3 stand before it; the digits that mix it with its neighbours are left out.
+// Inside a longer text, a secret in base64 appears as one of three runs of digits: it depends on
+// the number of bytes before it, modulo 3. The digits that mix it with its neighbours are left out.
 static void spell_base64(const struct speller *to, const char *secret, size_t n)
 {
     for (size_t shift = 0; shift < 3; shift++) {
@@ -38,12 +38,12 @@ static void spell_base64(const struct speller *to, const char *secret, size_t n)
     }
 }
 
-// How printers write the inside of a string: JSON as most do; Go's encoder (kubectl's annotations),
-// which also keeps HTML's characters out; Python's, which keeps to ASCII; and Lua's %q, by which
-// cells show tables.
+// How printers write the inside of a string: JSON in the usual way; Go's encoder (kubectl's
+// annotations), which also escapes HTML's characters; Python's, which uses only ASCII; and Lua's
+// %q, with which cells show tables.
 enum dialect { DIALECT_JSON, DIALECT_GO, DIALECT_PYTHON, DIALECT_LUA, DIALECT_COUNT };
 
-// Of a valid sequence of several bytes.
+// The code point of a valid sequence of several bytes.
 static uint32_t code_point(const char *s, size_t size)
 {
     uint32_t c = (unsigned char)*s & (0x7Fu >> size);
@@ -90,7 +90,7 @@ static void escape(enum dialect d, const char *s, size_t n, buf *out)
     }
 }
 
-// A file that quotes the secret may have become base64 as a whole.
+// A whole file that quotes the secret may have been put into base64.
 static void spell_quoted(const struct speller *to, const char *s, size_t n, int depth)
 {
     spell_base64(to, s, n);

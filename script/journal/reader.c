@@ -19,7 +19,7 @@
 struct reader {
     int fd;
     char *name; // "RUN.jsonl", for messages
-    buf bytes;  // read and not yet handed out, from the last line's start
+    buf bytes;  // read but not yet returned, from the start of the last line
     size_t line_n, scanned, number;
     bool refused;
 };
@@ -50,7 +50,7 @@ void reader_close(reader *r)
     free(r);
 }
 
-// Reads on until there is a whole line after the last one: 1; 0: not yet.
+// Reads until there is a whole line after the last one: 1; 0: not yet.
 static int next_line(reader *r, err *e)
 {
     buf_consume(&r->bytes, r->line_n);
@@ -133,11 +133,12 @@ enum { SECONDS = sizeof "20260102-030405" - 1 };
 
 struct found {
     char *run;
-    char stamp[24]; // of the name: "20260102-030405-1a2b"
-    char *wall;     // of the first record, where the name leaves the order open; "": not known
+    char stamp[24]; // in the name: "20260102-030405-1a2b"
+    char *wall;     // of the first record, where names leave the order open; "": unknown
 };
 
-// The name tells the second in which a run began; of one second the first records tell more.
+// The name has the second in which a run began; for runs of the same second the first records
+// decide.
 static int newest_first(const void *a, const void *b)
 {
     const struct found *x = a, *y = b;

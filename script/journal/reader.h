@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reads a journal record by record, while it is written or long after. It owns its descriptor.
-// A last line without its newline is not there yet, or torn; both are met with patience, not
-// errors.
+// A last line without a newline is still being written, or was cut by a crash; neither is an error.
 #pragma once
 #include "base/err.h"
 #include "base/json.h"
@@ -13,7 +12,7 @@ typedef struct reader reader;
 
 reader *reader_open(const char *path, err *e);
 void reader_close(reader *r); // NULL is fine
-// 1 and a new record; 0 at the end for now (call again when it may have grown); -1:
+// Returns 1 and a new record; 0 at the present end (call again when the file may have grown); -1:
 // ERR_CORRUPT "RUN.jsonl line 12: …" — the line is skipped, the next call goes on after it;
 // ERR_INVALID for a newer format version, or a first record that is not one.
 int reader_next(reader *r, cJSON **record, err *e);
@@ -22,11 +21,12 @@ const char *reader_line(const reader *r, size_t *n);
 size_t reader_line_number(const reader *r); // 1-based
 bool reader_torn(const reader *r);          // are there bytes after the last newline?
 
-// Journals of a working folder, newest first (by when their runs began): NULL-terminated names of
-// runs. No folder: an empty list.
+// The journals of a working folder, newest first (by the start of their runs), as a NULL-terminated
+// list of runs' names. If there is no folder, the list is empty.
 char **journal_list(const char *folder, err *e);
 char *journal_file(const char *folder, const char *run); // FOLDER/.firesteel/RUN.jsonl, new
-// A run by its whole name or a unique beginning, or "" or "last" for the newest.
+// Finds a run by its name or a unique beginning of it; "" or "last" is the newest.
 char *journal_find(const char *folder, const char *name, err *e);
-// Is some process writing it now? (Its lock tells; a killed one's is gone with it.)
+// Is a process writing it now? (The journal's lock tells; when a process is killed, its lock goes,
+// too.)
 bool journal_is_written(const char *path);

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// An entry stands for the start of an append; entries are at least this far apart.
+// An entry marks the start of an append; entries are at least this far apart.
 enum { SPACING = 64 << 10 };
 
 struct entry {
@@ -24,8 +24,8 @@ struct entry {
 struct spool {
     char *name;
     int fd, index_fd;
-    int folder;           // of the writer: the one that it is in
-    uint64_t size, lines; // by now; of a reader: up to what it looked at
+    int folder;           // for the writer: the spool's folder
+    uint64_t size, lines; // up to now; for a reader: when it last looked
     uint64_t indexed;     // offset of the writer's last entry
     bool has_entry;
 };
@@ -52,7 +52,7 @@ static bool entry_at(const spool *s, size_t i, struct entry *out)
     return pread(s->index_fd, out, sizeof *out, (off_t)(i * sizeof *out)) == (ssize_t)sizeof *out;
 }
 
-// Counts on from the last line count that is known, to the end of the file.
+// Counts from the last known line count to the end of the file.
 static void look(spool *s)
 {
     struct stat st;
@@ -111,7 +111,7 @@ spool *spool_create(const char *dir, const char *name, err *e)
     spool *s = spool_new(dir, name, O_RDWR | O_CREAT | O_APPEND, e);
     if (!s)
         return NULL;
-    // A crash may have torn the index or left entries behind the end of the bytes.
+    // A crash may have torn the index, or left entries that point beyond the end of the bytes.
     size_t n = entry_count(s);
     struct entry last;
     struct stat st;
@@ -144,7 +144,7 @@ void spool_close(spool *s)
     free(s);
 }
 
-// The index can be lost without harm.
+// Losing the index does no harm.
 void spool_end(spool *s, syncer *by)
 {
     if (!s)
@@ -182,7 +182,7 @@ int spool_append(spool *s, const void *bytes, size_t n, int64_t wall_ns, err *e)
     }
     if (!s->has_entry || before - s->indexed >= SPACING) {
         struct entry entry = {before, s->lines, wall_ns};
-        // Without an entry a reader only counts further: no reason to fail.
+        // Without an entry a reader only has to count further: that is no reason to fail.
         if (fd_write_all(s->index_fd, &entry, sizeof entry, NULL) == 0)
             s->indexed = before, s->has_entry = true;
     }
@@ -223,7 +223,7 @@ int spool_read(spool *s, uint64_t from, uint64_t to, buf *out, err *e)
     return 0;
 }
 
-// The last entry for which `before` holds; entries are in order. false: none.
+// Finds the last entry for which `before` holds; entries are in order. false: none.
 static bool last_entry(spool *s, bool (*before)(const struct entry *, const void *),
     const void *key, struct entry *out)
 {

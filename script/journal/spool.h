@@ -16,26 +16,26 @@
 
 typedef struct spool spool;
 
-// dir is .firesteel/RUN (journal_spool_dir); it is made with the first spool. name: [a-z0-9-]+.
-// An existing spool is continued.
+// Creates or continues a spool. dir is .firesteel/RUN (journal_spool_dir); the first spool makes
+// it. name: [a-z0-9-]+.
 spool *spool_create(const char *dir, const char *name, err *e);
-// Errors: ERR_NO_SPACE, ERR_IO; the spool then ends at its last whole append.
+// Errors: ERR_NO_SPACE, ERR_IO; the spool then ends after its last whole append.
 int spool_append(spool *s, const void *bytes, size_t n, int64_t wall_ns, err *e);
 spool *spool_open(const char *dir, const char *name, err *e); // for reading
 void spool_close(spool *s);                                   // NULL is fine
-// What is written is complete: closes it, and has it brought to the disk with the journal that
+// Nothing more will be written: closes the spool, and has it synced together with the journal that
 // refers to it. NULL is fine.
 void spool_end(spool *s, syncer *by);
 // The writer's: closes it and removes its files, which nothing refers to. NULL is fine.
 void spool_discard(spool *s);
 
 const char *spool_name(const spool *s);
-// Bytes and whole lines in it by now (a reader looks at the file again).
+// Its bytes and whole lines by now (a reader looks at the file again).
 uint64_t spool_size(spool *s);
 uint64_t spool_lines(spool *s);
 // Appends bytes [from, to) to out, cut at the end of the file.
 int spool_read(spool *s, uint64_t from, uint64_t to, buf *out, err *e);
-// Offset of the start of a line (0-based).
+// Offset of the start of a line (counted from 0).
 int spool_find_line(spool *s, uint64_t line, uint64_t *offset, err *e);
-// Whole lines before an offset: the line that it is in.
+// The number of whole lines before an offset: the number of the line that contains it.
 uint64_t spool_line_at(spool *s, uint64_t offset);

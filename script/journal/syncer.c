@@ -19,9 +19,9 @@ struct syncer {
     pthread_cond_t wake, idle;
     bool wanted, quit;
     uint64_t begun, done; // rounds
-    int *given;           // to sync, once, and close
+    int *given;           // descriptors to sync once and then close
     size_t given_n;
-    int failed; // errno of the first sync that failed; 0: none
+    int failed; // errno of the first failed sync; 0: none
 };
 
 static int sync_given(int fd)
@@ -33,7 +33,7 @@ static int sync_given(int fd)
     return failed;
 }
 
-// Without the lock: one round, of what was given and then of the file that refers to it.
+// Without the lock: one round syncs the given descriptors, and then the file that refers to them.
 static int sync_all(int fd, const int *given, size_t n)
 {
     int failed = 0;
@@ -83,7 +83,7 @@ syncer *syncer_open(int fd, err *e)
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->wake, NULL);
     pthread_cond_init(&s->idle, NULL);
-    sigset_t all, before; // signals are for others
+    sigset_t all, before; // this thread takes no signals
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int failed = pthread_create(&s->thread, NULL, thread_main, s);
@@ -119,7 +119,7 @@ static int tell(const syncer *s, err *e)
 int syncer_wait(syncer *s, err *e)
 {
     pthread_mutex_lock(&s->lock);
-    uint64_t round = s->begun + 1; // one that is under way may have begun before the last write
+    uint64_t round = s->begun + 1; // a round under way may have begun before the last write
     s->wanted = true;
     pthread_cond_signal(&s->wake);
     while (s->done < round)

@@ -10,7 +10,7 @@
 
 enum { DEFAULT_LIMIT = 1 << 20 };
 
-// Columns of UTF-8 text, counting a code point as one.
+// The columns of a UTF-8 text; each code point counts as one.
 static size_t columns_of(const char *s)
 {
     size_t n = 0;
@@ -89,7 +89,7 @@ bool bundle_table(const cJSON *data, buf *out)
     return true;
 }
 
-// Length of the escape sequence at s (CSI, OSC, or two bytes). None spans lines.
+// The length of the escape sequence at s (CSI, OSC, or two bytes). No sequence spans lines.
 static size_t escape_length(const char *s, size_t n)
 {
     if (n < 2)
@@ -117,8 +117,8 @@ static size_t plain_length(const char *s, size_t n)
 
 void text_settle(const char *text, size_t n, buf *out)
 {
-    size_t line = out->len; // where the present line starts
-    bool returned = false;  // a carriage return came, and nothing after it
+    size_t line = out->len; // start of the present line
+    bool returned = false;  // after a carriage return that nothing has followed yet
     for (size_t i = 0; i < n;) {
         size_t plain = plain_length(text + i, n - i);
         if (plain > 0) {
@@ -146,7 +146,7 @@ static size_t limit_or_default(size_t limit)
     return limit ? limit : DEFAULT_LIMIT;
 }
 
-// Head and tail of `n` bytes, each half of what is allowed, cut at lines where there are some.
+// The head and the tail of `n` bytes, each half of the limit, cut between lines where possible.
 static void cut(const char *text, size_t n, size_t limit, buf *out)
 {
     if (n <= limit) {

@@ -19,9 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
-// Blocks are reserved ahead of the end of the file, so that a full disk still has room for a run's
-// last words: when no more can be reserved, output is refused, and states, errors and the end are
-// not.
+// Blocks are reserved beyond the end of the file, so that there is room for a run's last words when
+// the disk is full. When no more can be reserved, output is refused, but states, errors and the end
+// are not.
 enum { RESERVE = 256 << 10, LAST_WORDS = 64 << 10 };
 
 struct journal {
@@ -30,11 +30,11 @@ struct journal {
     mask *mask;
     uint64_t seq;
     off_t end, reserved;
-    bool writable; // it is locked, and its end is known
+    bool writable; // the file is locked, and its end is known
     buf line;
     syncer *syncer;
-    bool dirty; // there are records that no sync has waited for
-    bool told;  // a sync has failed, and who appends knows
+    bool dirty; // no sync has covered the last records yet
+    bool told;  // a sync has failed, and the caller was told
 };
 
 char *journal_run_notebook(const char *run)
@@ -72,7 +72,7 @@ static journal *journal_new(const char *dir, const char *run, mask *secrets)
     return j;
 }
 
-// Who holds the flock of this file, from /proc/locks; 0 if it does not say.
+// The process that holds the flock of this file, from /proc/locks; 0 if it is not listed.
 static int lock_holder(int fd)
 {
     struct stat st;
@@ -103,7 +103,7 @@ static int lock(journal *j, err *e)
     return err_set(e, ERR_CONFLICT, "run %s is still going on", j->run);
 }
 
-// Makes sure of `want` bytes behind the end; false when the disk is full. File systems that cannot
+// Reserves `want` bytes beyond the end; false when the disk is full. File systems that cannot
 // reserve are trusted.
 static bool reserve(journal *j, off_t want)
 {
@@ -116,7 +116,7 @@ static bool reserve(journal *j, off_t want)
     return true;
 }
 
-// From here on it can be written; the entry of a new file is synced with its first record.
+// Prepares the file for writing; the folder entry of a new file is synced with its first record.
 static int begin(journal *j, int dir, bool is_new, err *e)
 {
     if (!reserve(j, LAST_WORDS))
@@ -133,7 +133,7 @@ static int begin(journal *j, int dir, bool is_new, err *e)
     return 0;
 }
 
-// A new file under a name that no other run has; with spec->run the name is decided already.
+// Makes a new file under a name that no other run has; with spec->run the name is given.
 static journal *make_file(const struct journal_spec *spec, int dir, err *e)
 {
     AUTO_FREE char *folder = path_join(spec->folder, ".firesteel");
@@ -209,8 +209,8 @@ void journal_close(journal *j)
 {
     if (!j)
         return;
-    // Gives back the reserved blocks; what cannot be done about it does no harm. A journal that is
-    // somebody else's, or whose end is not known, is left as it is.
+    // Gives back the reserved blocks; failing to do so does no harm. If the journal is somebody
+    // else's, or its end is not known, it is left as it is.
     if (j->writable && ftruncate(j->fd, j->end) == 0 && j->dirty)
         syncer_request(j->syncer);
     syncer_close(j->syncer);
@@ -248,9 +248,9 @@ static bool is_output(const char *type)
     return str_eq(type, "stream") || str_eq(type, "display") || str_eq(type, "update");
 }
 
-// Ledger entries are on the disk, with all before them, before anything is done because of them;
-// and the end before anybody is told how the run ended. The end of a cell is not waited for: a
-// power cut that takes it makes a resumed run look at the cell again.
+// A ledger entry is on the disk, with everything before it, before anything is done because of it.
+// The same holds for the end, before anybody is told how the run ended. We do not wait for the end
+// of a cell: if a power cut loses it, a resumed run looks at the cell again.
 enum safety { SAFE_IN_FILE, SAFE_SOON, SAFE_NOW };
 
 static enum safety wanted_safety(const journal *j, const cJSON *event, const char *type)
@@ -259,7 +259,7 @@ static enum safety wanted_safety(const journal *j, const cJSON *event, const cha
     if (str_eq(type, "ledger"))
         return SAFE_NOW;
     if (str_eq(type, "end"))
-        return j->told ? SAFE_SOON : SAFE_NOW; // the last words of a run that failed for that
+        return j->told ? SAFE_SOON : SAFE_NOW; // told: these are its last words
     if (str_eq(type, "run") || str_eq(type, "resumed"))
         return SAFE_SOON;
     for (size_t i = 0; i < ARRAY_LEN(ends); i++)
@@ -286,7 +286,7 @@ static void stamp(journal *j, cJSON *event)
     json_set_int(event, "mono", clock_mono());
 }
 
-// What is not to be in the file after all, or only half, is cut off.
+// Cuts off bytes that shall not be in the file after all, or are incomplete.
 static void cut_back(journal *j, off_t end, err *failure)
 {
     j->end = end;

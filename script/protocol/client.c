@@ -25,9 +25,9 @@ struct client {
     frame_reader frames;
     struct request *requests;
     int64_t last_id;
-    char *journal; // of the run, from the welcome on; NULL: there is nothing to catch up with
-    int64_t seen;  // number of the last event that was handed out
-    bool dispatching, closed; // closed from a callback: freed after it
+    char *journal; // the run's journal, from the welcome on; NULL: nothing to catch up with
+    int64_t seen;  // number of the last event passed on
+    bool dispatching, closed; // closed from a callback: it is freed after the callback
 };
 
 static struct request *take_request(client *c, int64_t id)
@@ -52,7 +52,7 @@ static void forget_requests(client *c)
     }
 }
 
-// Where in the run this client is.
+// Notes the client's position in the run.
 static void note(client *c, message_type type, const cJSON *message)
 {
     int64_t number = json_int_or(message, "seq", 0);
@@ -92,8 +92,7 @@ static void hand_out(client *c, const cJSON *event)
     c->ops->event(c->arg, type, event);
 }
 
-// A kernel does not wait for ever for who reads slowly: what it had still to send is in the
-// journal.
+// A kernel does not wait forever for a slow reader: events that it has not sent are in the journal.
 static void catch_up(client *c)
 {
     reader *r = c->journal && c->seen >= 0 ? reader_open(c->journal, NULL) : NULL;

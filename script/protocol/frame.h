@@ -7,12 +7,12 @@
 
 typedef struct frame_reader {
     buf rest;       // an unfinished line
-    size_t scanned; // so much of it has no newline
+    size_t scanned; // this many of its bytes have no newline
 } frame_reader;
 
 void frame_reader_done(frame_reader *r);
 // Calls line(arg, text, n, e) for each line that the new bytes complete, without its newline; the
 // text is NUL-terminated. Ends with -1 as soon as `line` returns it, or for a line over
-// MESSAGE_LIMIT (ERR_LIMIT). `r` may not be done inside `line`.
+// MESSAGE_LIMIT (ERR_LIMIT). `line` must not call frame_reader_done.
 int frame_reader_feed(frame_reader *r, const char *bytes, size_t n,
     int (*line)(void *arg, const char *text, size_t n, err *e), void *arg, err *e);

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 enum {
-    CLIENT_FD = 3, // where the kernel finds its end of the pair
-    PARAMS_FD,     // and its parameters
+    CLIENT_FD = 3, // the kernel's end of the socket pair
+    PARAMS_FD,     // its parameters
 };
 
 static void strv_free_at(char ***v)
@@ -28,7 +28,7 @@ static bool has_parameters(const struct launch *o)
     return o->parameters && *o->parameters;
 }
 
-// A file without a name that holds them, each with its NUL; -1 on error.
+// Makes a file without a name that holds the parameters, each with its NUL; -1 on error.
 static int parameters_file(const struct launch *o, err *e)
 {
     AUTO_BUF text = {0};
@@ -92,7 +92,7 @@ static char **command_line(const struct launch *o)
     return add_each(argv, "--redo", o->redo);
 }
 
-// params: -1, there are none.
+// params: -1 if there are none.
 static int start(const struct launch *o, char **argv, int client, int params, pid_t *guard, err *e)
 {
     int output = o->output ? o->output : STDOUT_FILENO, error = o->output ? output : STDERR_FILENO;
@@ -100,7 +100,7 @@ static int start(const struct launch *o, char **argv, int client, int params, pi
     size_t n = 1;
     if (params >= 0)
         fds[n++] = (struct spawn_fd){params, PARAMS_FD};
-    // Of a detached kernel nothing waits for an end of what we print to: $(… --detach) must end.
+    // A detached kernel must not keep our standard output open: $(… --detach) has to end.
     if (!o->detach || o->output) {
         fds[n++] = (struct spawn_fd){output, STDOUT_FILENO};
         fds[n++] = (struct spawn_fd){error, STDERR_FILENO};

@@ -26,7 +26,7 @@ static const struct {
 #undef EVENT
 };
 
-// Sorted as the messages are: message_check walks the run of its message.
+// In the order of the messages: message_check walks through the fields of its message.
 static const struct field {
     message_type message;
     const char *name;

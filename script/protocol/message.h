@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The messages between a kernel and its clients as JSON trees with a "type", and their check
+// The messages between a kernel and its clients as JSON trees with a "type". They are checked
 // against the one table in message.def. A message is an ordinary cJSON tree and belongs to its
 // holder.
 #pragma once
@@ -8,8 +8,8 @@
 #include "base/json.h"
 
 enum { PROTOCOL_VERSION = 1 };
-// The longest line in either direction; longer ones are a protocol error. Senders keep below it:
-// stream texts are cut at 64 KiB, bigger displays carry a note instead.
+// The longest line in either direction; longer ones are a protocol error. Senders stay below it:
+// stream texts are cut at 64 KiB, and a bigger display is replaced by a note.
 enum { MESSAGE_LIMIT = 16 << 20 };
 
 typedef enum message_type {
@@ -25,13 +25,13 @@ typedef enum message_direction { MESSAGE_IN, MESSAGE_OUT, MESSAGE_EVENT } messag
 
 const char *message_type_name(message_type type);
 message_direction message_direction_of(message_type type);
-// The type of a tree, MESSAGE_NONE when it has none that is known.
+// The type of a tree; MESSAGE_NONE when it has no known type.
 message_type message_type_of(const cJSON *message);
 
-// {"type": name}; fields are added with json_set_*.
+// {"type": name}; add the fields with json_set_*.
 cJSON *message_new(message_type type);
-// Has it all that it needs, each with the right JSON type? Unknown fields are allowed (a newer
-// peer); an unknown type is ERR_INVALID with the nearest known name.
+// Has it all required fields, each with the right JSON type? Unknown fields are allowed (from a
+// newer peer); an unknown type is ERR_INVALID with the most similar known name.
 int message_check(const cJSON *message, err *e);
 // The table as Markdown, for doc/protocol.md.
 void message_document(buf *out);

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 enum {
-    QUEUE_MAX = 256 << 10, // bytes in a client's socket queue before it reads from the journal
-    PIECE = 128 << 10,     // read from the journal at once
+    QUEUE_MAX = 256 << 10, // bytes in a client's socket queue; beyond, it reads from the journal
+    PIECE = 128 << 10,     // bytes read from the journal at once
 };
 
 struct peer {
@@ -26,8 +26,8 @@ struct peer {
     stream *stream;
     frame_reader frames;
     bool said_hello, greeted, owner, dead;
-    bool handling; // in a callback for its bytes: freed after it
-    int64_t at;    // position in the journal of the first byte it was not sent
+    bool handling; // in a callback for its bytes: it is freed afterwards
+    int64_t at;    // position in the journal of the first byte not sent to it
     int64_t number;
     struct peer *next;
 };
@@ -37,7 +37,7 @@ struct server {
     const struct server_ops *ops;
     void *arg;
     listener *listener;
-    char *path; // of the listener, owned by `owner`
+    char *path; // path of the listener; `owner` owns it
     int owner;
     struct peer *peers;
     int64_t last_number;
@@ -145,7 +145,7 @@ static int on_line(void *arg, const char *line, size_t n, err *ignored)
         p->server->ops->hello(p->server->arg, p, message);
     } else
         p->server->ops->message(p->server->arg, p, type, message);
-    // A client that asks faster than it reads the answers is read no more until it has.
+    // If a client asks faster than it reads the answers, nothing more is read from it until it has.
     if (!p->dead && stream_queued(p->stream) > QUEUE_MAX)
         stream_pause(p->stream, true);
     return p->dead ? -1 : 0;
@@ -329,7 +329,7 @@ void server_send(peer *p, cJSON *message)
         stream_write(p->stream, line.data, line.len);
 }
 
-// Where the first event after number `from` starts.
+// The position at which the first event after number `from` starts.
 static int64_t position_after(const server *s, int64_t from)
 {
     if (from < 0)
@@ -375,7 +375,7 @@ void server_reply(peer *p, const cJSON *message, cJSON *more)
     server_send(p, reply);
 }
 
-// What has no id gets its refusal too, as id 0: silence would be the worst answer.
+// A message without an id is refused, too, with id 0: silence would be the worst answer.
 void server_refuse(peer *p, const cJSON *message, const err *why)
 {
     cJSON *reply = message_new(MESSAGE_reply), *error = json_object_at(reply, "error");

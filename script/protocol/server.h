@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The kernel's end of its clients' connections. The server owns listener, connections and what they
-// have not taken yet; it belongs to its loop's thread.
+// The kernel's end of its clients' connections. The server owns the listener, the connections and
+// their queues; it belongs to its loop's thread.
 //
-// Events are not queued for clients: each has a position in the journal's file, and what it has not
-// been sent is read from there as it reads on.
+// Events are not queued for clients. Each client has a position in the journal's file; from there
+// its next events are read when it is ready for them.
 //
 //   journal  ██████████████████████████████ ← server_event: the end has moved
 //                  ↑ a slow client    ↑ the others
 //
-// So a client that does not read costs its socket's buffer and nothing more, and loses nothing.
+// So a client that does not read costs only its socket's buffer, and loses nothing.
 #pragma once
 #include "base/loop/loop.h"
 #include "script/protocol/message.h"
@@ -17,29 +17,31 @@ typedef struct server server;
 typedef struct peer peer;
 
 struct server_ops {
-    // Its first message; then it gets welcome and document, and events on from server_greet.
+    // A client's first message. Answer with welcome and document; server_greet then starts its
+    // events.
     void (*hello)(void *arg, peer *p, const cJSON *message);
-    // Any later one, already checked.
+    // Any later message, already checked.
     void (*message)(void *arg, peer *p, message_type type, const cJSON *message);
-    void (*gone)(void *arg, bool owner); // a greeted client, or an owner that never said hello
+    void (*gone)(void *arg, bool owner); // a greeted client has gone, or an owner that never said
+                                         // hello
 };
 
 server *server_new(loop *l, const struct server_ops *ops, void *arg);
-// Closes everything; what is queued is dropped. See server_drain.
+// Closes everything and drops the queues. See server_drain.
 void server_free(server *s);
-// Listens at a path whose folder is made (0700) if need be; it is owned (base/owner.h) from before
-// it is there. Errors: ERR_FORBIDDEN when the folder is not ours alone, ERR_EXISTS when somebody
-// listens there.
+// Listens at a path; makes its folder (0700) if needed. The path is owned (base/owner.h) before it
+// exists. Errors: ERR_FORBIDDEN when the folder is not ours alone, ERR_EXISTS when somebody listens
+// there.
 int server_listen(server *s, const char *path, err *e);
-// Takes over a connected descriptor: the owner's.
+// Takes over a connected descriptor, which is the owner's.
 int server_adopt(server *s, int fd, err *e);
-// The journal that events are read from.
+// The journal from which events are read.
 int server_follow(server *s, const char *journal, err *e);
-// The journal has grown by one line, these bytes.
+// The journal has grown by this line.
 void server_event(server *s, const char *line, size_t n);
-size_t server_clients(const server *s); // greeted and still there
-// A client that may be gone when something is ready for it: its number, which no other has, and the
-// client of a number, NULL when it is gone.
+size_t server_clients(const server *s); // greeted clients that are still connected
+// For a client that may be gone when an answer is ready: its number, which no other client ever
+// has; and the client with a number, NULL when it is gone.
 int64_t server_number(const peer *p);
 peer *server_peer(const server *s, int64_t number);
 // Has it read most of what it was sent?
@@ -49,7 +51,7 @@ void server_drain(server *s, uint64_t ms, void (*done)(void *arg), void *arg);
 
 // Sends a message to one client, and takes it.
 void server_send(peer *p, cJSON *message);
-// Events after number `from` follow (0: all, -1: only new ones).
+// Sends all events after number `from` (0: all, -1: only new ones).
 void server_greet(peer *p, int64_t from);
 // Replies to a message, if it has an id: {"ok": true} with the fields of `more` (taken, may be
 // NULL).

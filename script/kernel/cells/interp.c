@@ -138,8 +138,7 @@ static const char *strip_place(execution *x, const char *message)
 
 static enum failure classify(interp *in, int status, const char *message)
 {
-    if (in->running->failure != FAILURE_NONE) // a syntax error: it was set before the error was
-                                              // raised
+    if (in->running->failure != FAILURE_NONE) // a syntax error: set before the raise
         return in->running->failure;
     if (status == LUA_ERRMEM)
         return FAILURE_MEMORY;

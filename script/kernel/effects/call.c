@@ -136,7 +136,7 @@ static int ask_gate(void *arg, const struct question *question, err *e)
 
 static int pass_gate(effects *fx, turn *t, effect which, const struct about *about, err *e)
 {
-    // otherwise it was never asked for
+    // the other effects are never asked for
     bool elsewhere = which == EFFECT_CLUSTER || which == EFFECT_DESTRUCTIVE;
     AUTO_JSON *details = elsewhere ? place_effect(fx->place, which, about) : NULL;
     AUTO_FREE char *where = elsewhere ? place_text(details) : NULL;

@@ -18,7 +18,7 @@ typedef struct port port;
 // All are called on the loop's thread.
 struct port_ops {
     void (*event)(void *arg, const cJSON *event); // it is about to be journaled
-    // it is in the journal: send this to clients
+    // it is in the journal: send this line to clients
     void (*journaled)(void *arg, const char *line, size_t n);
     // Called once: something cannot be kept (port_error), so the run has to stop. Not called from
     // within an emit.
