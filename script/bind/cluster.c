@@ -10,7 +10,7 @@ static const char *setting(call *c, const char *name)
     return env_get(call_env(c), name);
 }
 
-// Proxies' names are written in both cases; the lower one is the older.
+// A proxy's variable may have upper or lower case; the lower-case name is the older one.
 static const char *proxy_setting(call *c, const char *upper, const char *lower)
 {
     const char *value = setting(c, upper);

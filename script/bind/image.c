@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // image.build, image.push and the store's list. A build is verified by building again: it is
-// deterministic and mostly cached, so an equal digest says that no input has changed. A push is
+// deterministic and mostly cached, so an equal digest means that no input has changed. A push is
 // verified at the registry.
 #include "base/clock.h"
 #include "base/mem.h"
@@ -31,7 +31,7 @@ static void store_free_at(image_store **s)
 }
 #define AUTO_STORE CLEANUP(store_free_at) image_store
 
-// What nothing leads to any more goes after a day, so that the store does not grow with every
+// Removes blobs to which nothing leads, after a day: otherwise the store would grow with every
 // build.
 static void tidy(const image_store *s)
 {
@@ -143,7 +143,7 @@ static int build_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON
 {
     struct image_built built;
     if (!recorded)
-        return 0; // doing it again costs little and ends in the same
+        return 0; // building again costs little and gives the same
     if (run_build(c, args, &built, e))
         return e && e->code == ERR_NOT_FOUND ? 0 : -1;
     bool same = str_eq(built.manifest.digest.text, json_str(recorded, "digest"));
@@ -209,7 +209,7 @@ static int push_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON 
     if (find_remote(c, args, &r, e))
         return -1;
     if (recorded && !str_eq(r.ref, json_str(recorded, "ref")))
-        return 0; // the cluster's registry is another one now
+        return 0; // the cluster now has another registry
     if (image_remote_head(&r.to, r.name, r.tag, &there, &why)) {
         if (why.code == ERR_NOT_FOUND)
             return 0;
@@ -228,7 +228,7 @@ static void push_describe(call *c, const cJSON *args, struct about *about)
     about->object = str_fmt("image %s", image);
 }
 
-// image.list {} -> [{ref, digest, size}]; size: of its blobs, those it shares included
+// image.list {} -> [{ref, digest, size}]; size: of all its blobs, also shared ones
 
 static int64_t image_size(const image_store *s, const oci_descriptor *d)
 {
@@ -279,8 +279,8 @@ static void remove_describe(call *c, const cJSON *args, struct about *about)
     about->what = str_fmt("remove image %s from the local store", json_str_or(args, "ref", ""));
 }
 
-// Neither is undone by a clean-up: a tag in the store is the output that was asked for, as a file
-// is (image.remove takes it away), and from a pushed one others may run by now.
+// A clean-up undoes neither: a tag in the store is a result, like a file (image.remove removes it),
+// and others may already run a pushed image.
 const struct binding image_bindings[] = {
     {.name = "image.build",
         .effect = EFFECT_LOCAL,

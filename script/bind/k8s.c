@@ -40,7 +40,7 @@ static void about_reference(call *c, const cJSON *args, const char *verb, struct
         about);
 }
 
-// What the object of a create or apply leads to: its kind, and a copy with our labels.
+// Prepares the object of a create or apply: finds its kind, and makes a copy with our labels.
 static int prepare(
     call *c, const cJSON *args, bool with_pods, struct target *t, cJSON **object, err *e)
 {
@@ -62,7 +62,8 @@ static int prepare(
     return 0;
 }
 
-// What is about to be asked for, without a uid yet: should the answer be lost, it is looked for.
+// Announces what will be requested, still without a uid: if the answer is lost, the object is
+// looked for.
 static int announce(call *c, struct target *t, const cJSON *object, int created, err *e)
 {
     AUTO_JSON *intended = k8s_reference(t, object, e);
@@ -73,7 +74,7 @@ static int announce(call *c, struct target *t, const cJSON *object, int created,
     return call_ledger_partial(c, intended, e);
 }
 
-// The server has said no, for certain: nothing of it is left anywhere.
+// The server has certainly refused: nothing was made, so the announcement is taken back.
 static int refused(call *c, const err *why, err *e)
 {
     static const err_code certain[] = {ERR_INVALID, ERR_UNAUTHORIZED, ERR_FORBIDDEN, ERR_NOT_FOUND,
@@ -87,8 +88,8 @@ static int refused(call *c, const err *why, err *e)
     return err_set(e, why->code, "%s", why->text);
 }
 
-// The request may have come twice, or have been on its way when an earlier kernel ended: then it is
-// there, and it is this very one.
+// The request may have been sent twice, or an earlier kernel ended while it was under way. Then the
+// object exists, and it is the very one we want.
 static cJSON *made_already(call *c, struct target *t, const err *why)
 {
     cJSON *there = why->code == ERR_EXISTS
@@ -133,7 +134,7 @@ static int apply(call *c, const cJSON *args, cJSON **result, err *e)
     AUTO_JSON *before = client_get(t.client, &t.patience, t.resource, t.ns, t.name, &why);
     if (!before && why.code != ERR_NOT_FOUND)
         return err_set(e, why.code, "%s", why.text);
-    if (before) // its marks are whose it is
+    if (before) // its marks tell whose it is
         k8s_keep_marks(before, json_object_at(object, "metadata"));
     if (announce(c, &t, object, !before, e) != 0)
         return -1;
@@ -148,7 +149,7 @@ static int apply(call *c, const cJSON *args, cJSON **result, err *e)
     return 0;
 }
 
-// There, the same one, and as the manifest says?
+// Does the object exist, is it the same one, and is it as the manifest says?
 static int verify_object(
     call *c, const cJSON *args, bool with_pods, const cJSON *recorded, cJSON **result, err *e)
 {
@@ -192,7 +193,7 @@ static int remove_object(struct target *t, const char *propagation, int grace, e
     return err_set(e, why.code, "%s", why.text);
 }
 
-// What was there before the apply stays: we did not make it.
+// An object that existed before the apply stays: we did not make it.
 static int find_object(call *c, const cJSON *recorded, struct remains *out, err *e)
 {
     struct target t;
@@ -219,7 +220,7 @@ static int undo_object(call *c, const cJSON *found, err *e)
     if (k8s_target(c, found, true, &t, e) != 0)
         return -1;
     if (remove_object(&t, NULL, -1, &why) == 0 || why.code == ERR_CONFLICT)
-        return 0; // CONFLICT: another one has the name by now; ours is gone
+        return 0; // CONFLICT: a new object has the name; ours is gone
     return err_set(e, why.code, "%s", why.text);
 }
 
@@ -236,7 +237,7 @@ static int patch(call *c, const cJSON *args, cJSON **result, err *e)
     AUTO_JSON *ref = k8s_reference(&t, made, e);
     if (!ref)
         return -1;
-    *result = cJSON_CreateObject(); // not at the top: the patch did not make it
+    *result = cJSON_CreateObject(); // not at the top level: the patch did not make the object
     json_set(*result, "object", STEAL(ref));
     return 0;
 }
@@ -286,7 +287,7 @@ static int delete (call *c, const cJSON *args, cJSON **result, err *e)
     return 0;
 }
 
-// The one that was to go is gone; what has its name by now, if anything, is another one.
+// The object that was deleted is gone; if an object has its name now, it is a new one.
 static int verify_delete(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
 {
     struct target t;
@@ -367,7 +368,7 @@ const struct binding k8s_bindings[] = {
     {0},
 };
 
-// What is done to rows of objects, by a key.
+// The actions on rows of objects, each with a key.
 const struct display_action k8s_actions[] = {
     {"describe", "k8s.describe", NULL},
     {"yaml", "k8s.yaml", NULL},

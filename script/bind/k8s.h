@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the k8s bindings share: what a call is about, and references to objects as handles carry
-// them. Private to script/bind/k8s*.c.
+// Shared by the k8s bindings: the target of a call, and references to objects as in handles.
+// Private to script/bind/k8s*.c.
 #pragma once
 #include "script/bind/cluster.h"
 
@@ -10,41 +10,41 @@ struct target {
     client *client;
     struct patience patience;
     const struct resource *resource;
-    const char *ns; // never NULL: the context's; has no meaning for cluster-wide kinds
+    const char *ns; // never NULL: by default the context's; cluster-wide kinds ignore it
     const char *name, *uid;
 };
-// needs_name: without one it is ERR_USAGE.
+// needs_name: a missing name is ERR_USAGE.
 int k8s_target(call *c, const cJSON *args, bool needs_name, struct target *t, err *e);
 
-// {"apiVersion", "kind", "resource", "namespace", "name", "uid", "resourceVersion", "cluster"} of
-// an object of the server; NULL when the cluster cannot be told.
+// The reference to an object of the server: {"apiVersion", "kind", "resource", "namespace", "name",
+// "uid", "resourceVersion", "cluster"}; NULL when the cluster cannot be identified.
 cJSON *k8s_reference(struct target *t, const cJSON *object, err *e);
-// The object of a target, if it is still the one: by its uid, where that is given. What it holds
-// that is secret is registered.
+// The target's object; if the target has a uid, only the object with this uid. Registers the
+// secrets in it.
 cJSON *k8s_object(call *c, struct target *t, err *e);
-// Does a recorded reference belong to the cluster that we talk to? 0, or -1 with ERR_REFUSED.
+// Does a recorded reference belong to our cluster? 0, or -1 with ERR_REFUSED.
 int k8s_same_cluster(struct target *t, const cJSON *recorded, err *e);
 
-// k8s_ledger.c: objects that effects of this run made, found again by what marks them.
+// k8s_ledger.c: finds objects that effects of this run made, by their marks.
 
-// Labels of the object that this call is about to make: this run's and this call's.
+// Adds the labels for an object that this call is about to make: this run's and this call's.
 void k8s_mark(call *c, cJSON *metadata);
-// What an object has of these labels already stays as it is: it was there before.
+// Keeps those of these labels that an existing object has already: it was there before.
 void k8s_keep_marks(const cJSON *there, cJSON *metadata);
-// The name for an object that has a generateName: the same each time for this call, so that a
-// request that comes twice makes one object. Sets and returns it; NULL: there is no generateName.
+// Sets and returns a name for an object that has a generateName. It is always the same for this
+// call, so a request that is sent twice makes one object. NULL: there is no generateName.
 const char *k8s_name(call *c, cJSON *metadata);
-// Is it what this call has made?
+// Did this call make the object?
 bool k8s_is_marked(call *c, const cJSON *object);
-// The object that `recorded` (a reference, without a uid where no answer came) tells, if it is
-// still there and this run's; *there is new, or NULL, and then *why (may be NULL) says why. Sets
-// name and uid of the target to it. Errors: ERR_REFUSED when that was another cluster.
+// Looks for the object of `recorded` (a reference; without a uid if no answer came) that still
+// exists and is this run's. *there is new; or NULL, and then *why (may be NULL) tells why. Sets the
+// target's name and uid to it. Errors: ERR_REFUSED when it is in another cluster.
 int k8s_look(call *c, struct target *t, const cJSON *recorded, cJSON **there, char **why, err *e);
-// Is an object still as its manifest says? 0, also when what has changed is accepted.
+// Is the object still as its manifest says? 0, also when changes are accepted.
 int k8s_compare(call *c, struct target *t, const cJSON *manifest, const cJSON *there, err *e);
 
-// The pods that an object leads to: a label selector (new), or a pod's name (new). `whole`: all of
-// them, else the one whose log says most (driver, launcher).
+// The pods of an object: a label selector (new), or a pod's name (new). `whole`: all of them;
+// otherwise the one with the most important log (driver, launcher).
 struct pods_of {
     char *labels, *pod;
 };
@@ -55,14 +55,14 @@ typedef int k8s_start(call *c, const cJSON *args, cJSON **result, err *e);
 k8s_start k8s_manifest, k8s_check, k8s_get, k8s_list, k8s_state, k8s_events, k8s_describe,
     k8s_can_i, k8s_version, k8s_kinds, k8s_yaml, k8s_wait, k8s_reach, k8s_logs, k8s_watch;
 
-// What rows stand for, and what can be done to them (doc/displays.md). r NULL: pods.
+// The `about` of rows: what they are, and the actions on them (doc/displays.md). r NULL: pods.
 cJSON *k8s_about(const struct resource *r);
 void k8s_take_actions(cJSON *table, const struct resource *r);
-// Rows of events stand for the objects that they are about, which are not deleted from there.
+// Rows of events are about other objects: from there these cannot be deleted.
 void k8s_take_event_actions(cJSON *table, const cJSON *events);
 
-// A text for Lua, without its last line's end: print adds one.
+// A text for Lua without its last line end, since print adds one.
 cJSON *k8s_text(const buf *text);
 
-// Seconds or "10m" in the arguments, as a deadline that is no later than the cell's own.
+// Sets the deadline from the arguments (seconds or "10m"), but not later than the cell's own.
 int k8s_deadline(call *c, const cJSON *args, struct patience *p, err *e);

@@ -15,7 +15,7 @@ void k8s_mark(call *c, cJSON *metadata)
 {
     AUTO_FREE char *run = manifest_label_value(call_run(c));
     cJSON *labels = json_object_at(metadata, "labels");
-    if (*run) // also where the manifest was read from an object of another run
+    if (*run) // a manifest may come from an object of another run
         json_set_str(labels, LABEL_RUN, run);
     json_set_str(labels, LABEL_ENTRY, call_mark(c));
 }
@@ -49,7 +49,7 @@ bool k8s_is_marked(call *c, const cJSON *object)
     return str_eq(json_str(labels, LABEL_ENTRY), call_mark(c));
 }
 
-// Of this run? One without a mark was made by a firesteel that had none.
+// Is the object this run's? One without a mark was made by an older firesteel.
 static bool is_ours(call *c, const cJSON *object)
 {
     AUTO_FREE char *run = manifest_label_value(call_run(c));
@@ -58,7 +58,8 @@ static bool is_ours(call *c, const cJSON *object)
     return str_eq(json_str(labels, LABEL_RUN), run) && (!mark || call_is_marked(c, mark));
 }
 
-// By its labels, where the name is not known: the journal hides a secret in it, or is an older one.
+// Finds it by its labels, if its name is unknown: the journal hides a secret in it, or is an older
+// one.
 static int find_marked(call *c, struct target *t, cJSON **there, err *e)
 {
     AUTO_FREE char *run = manifest_label_value(call_run(c));
@@ -100,7 +101,7 @@ int k8s_look(call *c, struct target *t, const cJSON *recorded, cJSON **there, ch
         return 0;
     }
     const char *now = json_path_str(*there, "metadata.uid");
-    bool made = json_bool_or(recorded, "created", true); // by us: it has our marks
+    bool made = json_bool_or(recorded, "created", true); // we made it: it has our marks
     if ((uid && !str_eq(now, uid)) || (made && !is_ours(c, *there))) {
         say(why, uid && !str_eq(now, uid) ? "was not there; what has its name now is another one"
                  : uid                    ? "is not marked as this run's any more; left as it is"
@@ -113,7 +114,7 @@ int k8s_look(call *c, struct target *t, const cJSON *recorded, cJSON **there, ch
     return 0;
 }
 
-// What the server writes itself, and differs without anybody's doing.
+// Fields that the server writes: they may differ although nobody has changed them.
 static bool is_servers(const char *path)
 {
     static const char entry[] = "metadata.labels." LABEL_ENTRY;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// k8s.logs: of a pod, of an application's driver, of all pods of an owner; read as a text, or
-// followed in a live display that the loop feeds.
+// k8s.logs: the log of a pod, of an application's driver, or of all pods of an owner; returned as a
+// text, or followed in a live display that the loop feeds.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -16,11 +16,11 @@ struct following {
     display *display;
     tail *tail;
     client *client;
-    struct tail_spec spec; // whose strings are in `args`
+    struct tail_spec spec; // its strings are in `args`
     cJSON *args;
     struct pods_of pods;
     char *ns;
-    bool own; // the display is the log, else its text goes below the cell
+    bool own; // the display itself is the log; otherwise the text goes below the cell
 };
 
 // {"container", "all", "all_containers", "grep", "tail", "since", "previous", "follow"} with the
@@ -72,7 +72,7 @@ static void show(struct following *f, const char *text, size_t n)
     display_text(f->display, line.data, line.len);
 }
 
-// What a trainer tells of itself is shown as progress, not as text.
+// A trainer's reports are shown as progress, not as text.
 static void on_line(void *arg, enum log_kind kind, const char *text, size_t n)
 {
     AUTO_JSON *event = training_line(text, n);
@@ -115,12 +115,12 @@ static void begin(void *arg)
     err e = {0};
     f->tail = tail_open(f->client, &f->spec, &tail_callbacks, f, &e);
     if (f->tail)
-        display_on_end(f->display, finish, f); // at once, when the run is over meanwhile
+        display_on_end(f->display, finish, f); // at once, if the run has ended meanwhile
     else
         on_done(f, &e);
 }
 
-// What stays live, while the text goes below the cell.
+// The live display, while the text goes below the cell.
 static display *show_nothing(call *c, const struct following *f)
 {
     cJSON *data = cJSON_CreateObject();

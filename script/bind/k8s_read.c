@@ -17,7 +17,7 @@
 
 enum { MANIFEST_LIMIT = 32 << 20 };
 
-// What a Secret holds is not to be seen: its data as they are, and decoded.
+// Registers the contents of a Secret, as they are and decoded: nobody shall see them.
 static void register_secrets(call *c, const cJSON *object)
 {
     if (!str_eq(json_str(object, "kind"), "Secret"))
@@ -39,7 +39,7 @@ static void register_secrets(call *c, const cJSON *object)
     }
 }
 
-// A manifest's file: in the working folder, else beside the notebook.
+// Reads a manifest's file from the working folder, else from the notebook's folder.
 static int read_file(call *c, const char *name, buf *text, err *e)
 {
     const struct call_paths *paths = call_paths(c);
@@ -104,7 +104,7 @@ int k8s_yaml(call *c, const cJSON *args, cJSON **result, err *e)
     return 0;
 }
 
-// Would the server take it? {"object", "verb": "create" | "apply"}; sent as a dry run.
+// Would the server accept it? {"object", "verb": "create" | "apply"}; sends a dry run.
 int k8s_check(call *c, const cJSON *args, cJSON **result, err *e)
 {
     const cJSON *given = json_get(args, "object");
@@ -147,7 +147,7 @@ static cJSON *items_of(cJSON *table, const struct resource *r)
     return items;
 }
 
-// The list has all objects; what is shown of it has as many rows as other tables have.
+// The list has all objects; its table has only as many rows as other tables may have.
 static void set_table(cJSON *result, cJSON *table)
 {
     AUTO_BUF text = {0};
@@ -244,7 +244,7 @@ int k8s_describe(call *c, const cJSON *args, cJSON **result, err *e)
     AUTO_JSON *object = k8s_object(c, &t, e);
     if (!object)
         return -1;
-    // Who may not read events still gets the object described.
+    // The object is described also to people who may not read events.
     AUTO_JSON *events = client_events(t.client, &t.patience, t.resource->namespaced ? t.ns : NULL,
         t.resource->kind, t.name, json_path_str(object, "metadata.uid"), NULL);
     AUTO_BUF text = {0};

@@ -43,7 +43,7 @@ cJSON *k8s_reference(struct target *t, const cJSON *object, err *e)
     return ref;
 }
 
-// The same cluster has the same kube-system; where that may not be read, the same address and
+// The same cluster has the same namespace kube-system; if that cannot be read, the same address and
 // authority.
 static bool is_same(const cJSON *a, const cJSON *b)
 {
@@ -157,7 +157,7 @@ void k8s_take_event_actions(cJSON *table, const cJSON *events)
     for (const cJSON *e = events->child; e && row; e = e->next, row = row->next) {
         const cJSON *object = json_get(e, "involvedObject");
         cJSON *about = json_object_at(row, "about");
-        cJSON_AddNullToObject(about, "uid"); // else it would be the event's
+        cJSON_AddNullToObject(about, "uid"); // otherwise it would be the event's uid
         for (size_t i = 0; i < ARRAY_LEN(fields); i++)
             json_set_str(about, fields[i], json_str(object, fields[i]));
     }

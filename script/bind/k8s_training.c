@@ -5,7 +5,7 @@
 #include "k8s/client/tail.h"
 #include "script/bind/training.h"
 
-// A log that has not said anything of a training by then is one of something else.
+// If a log has so many bytes without a training event, it is not a trainer's.
 enum { UNMARKED_MAX = 8 << 20 };
 
 struct job_training {
@@ -38,7 +38,7 @@ static void show(job_training *t)
     }
     t->shown = display_beside(t->beside, data);
     display_on_end(t->shown, on_end, t);
-    tail_finish(t->tail); // it is this pod's; its end is the training's
+    tail_finish(t->tail); // this is the pod; the training ends with its log
 }
 
 static void on_line(void *arg, enum log_kind kind, const char *text, size_t n)

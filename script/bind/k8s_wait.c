@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The k8s bindings that wait: for a condition, and for a state, which FAILED ends at once with the
-// cause.
+// The k8s bindings that wait: for a condition, or for a state. FAILED ends the wait at once, with
+// the cause.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -14,10 +14,10 @@
 
 enum { CAUSE_EVENTS = 10, CAUSE_LINES = 20, CAUSE_LOG = 16 << 10 };
 
-// What a waiting call says of its server: when it goes, and when it is back.
+// Reports of a waiting call about its server: when it goes away, and when it is back.
 struct waiting {
     call *call;
-    const char *words; // of k8s.wait; NULL: a state
+    const char *words; // for k8s.wait; NULL: a state
     const char *state;
     bool seen, ended;
     int64_t away_since, told;
@@ -112,7 +112,7 @@ static void add_events(buf *out, const cJSON *events)
     }
 }
 
-// The last lines of the pod that says most, when there is one that can be read.
+// Adds the last lines of the most important pod's log, if they can be read.
 static void add_log(buf *out, struct target *t, const cJSON *object)
 {
     struct pods_of pods;
@@ -120,7 +120,8 @@ static void add_log(buf *out, struct target *t, const cJSON *object)
     if (k8s_pods_of(object, false, &pods, NULL) != 0)
         return;
     struct patience quick = t->patience;
-    quick.deadline = clock_mono() + 10 * CLOCK_SEC; // the cause is known; this is a courtesy
+    quick.deadline = clock_mono() + 10 * CLOCK_SEC; // the cause is known; the log is only an
+                                                    // addition
     int result = tail_read(t->client, &quick,
         &(struct tail_spec){
             .ns = t->ns, .pod = pods.pod, .labels = pods.labels, .tail = CAUSE_LINES},
@@ -130,8 +131,8 @@ static void add_log(buf *out, struct target *t, const cJSON *object)
     k8s_pods_done(&pods);
 }
 
-// An end that is not the one hoped for: the reason goes into the error, what led to it to the
-// output.
+// The object has ended in another state: the reason goes into the error, and what led to it into
+// the output.
 static int explain(struct target *t, struct waiting *w, const cJSON *object, err *e)
 {
     struct state s = state_of(object);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// k8s.watch: a table below a cell that stays true, fed by the loop: an object and the pods that it
-// leads to, or the objects of a selector. Lua is gone from it when the call returns. What trains in
-// the pods shows its progress beside it.
+// k8s.watch: a live table below a cell: an object and its pods, or the objects of a selector. The
+// loop feeds it; when the call returns, Lua is no longer involved. If the pods run a training, its
+// progress is shown beside the table.
 //
 //   watch of the object ──┐
 //                         ├──> rows by uid ──> display_rows (at most 10 a second, the kernel's)
@@ -25,24 +25,24 @@ struct part {
     struct resource resource;
     char *ns, *labels, *fields;
     watch *watch;
-    size_t more; // objects that have no row
-    bool pods;   // rows as pods have them, else a line of state
+    size_t more; // objects without a row
+    bool pods;   // rows are like those of pods; else one line with the state
 };
 
 struct live {
     display *display;
     struct part parts[2];
     int count;
-    char *uid;    // of the object that it is about; NULL: a selector's
+    char *uid;    // uid of the object; NULL: a selector
     cJSON *table; // {"columns", "rows"} as it is shown
-    rowset *rows; // of it
-    char *note;   // why it may be old; NULL: it is not
-    int64_t more; // objects that are not in it
+    rowset *rows; // the rows of `table`
+    char *note;   // why the table may be old; NULL: it is not
+    int64_t more; // objects that are not in the table
     loop *loop;
     client *client;
-    struct pods_of main; // of the object: whose log says most; empty: nobody's
+    struct pods_of main; // the pod with the most important log; empty: none
     char *ns;
-    job_training *training; // from the first pod on
+    job_training *training; // made with the first pod
 };
 
 static const char mime[] = "application/vnd.firesteel.pods+json";
@@ -51,7 +51,7 @@ static cJSON *bundle(const struct live *l)
 {
     cJSON *data = cJSON_CreateObject();
     AUTO_BUF text = {0};
-    if (!l->note) // else what is known is as old as the note says
+    if (!l->note) // otherwise the ages stop: the note tells how old the table is
         table_count_ages(l->table, clock_wall());
     table_print(&text, l->table);
     rowset_say_more(l->more, &text);
@@ -93,7 +93,7 @@ static void finish(void *arg)
     live_free(l);
 }
 
-// An object as a row of the pods' table: KIND/NAME, its state in the place of a pod's status.
+// An object as a row of the pods' table: KIND/NAME, and its state as the status.
 static cJSON *object_row(const struct part *p, const cJSON *object)
 {
     cJSON *row = cJSON_CreateObject(), *cells = json_array_at(row, "cells");
@@ -128,7 +128,7 @@ static void on_event(void *arg, enum watch_change change, const cJSON *object)
     bool deleted = change == WATCH_DELETED;
     cJSON *row = p->pods ? table_pod_row(object, clock_wall()) : object_row(p, object);
     if (deleted && l->uid && str_eq(json_str(row, "uid"), l->uid)) {
-        cJSON_Delete(row); // what the display is about is gone: the last it showed stays
+        cJSON_Delete(row); // the display's object is gone: its last row stays
         finish(l);
         return;
     }
@@ -147,7 +147,7 @@ static void on_synced(void *arg)
     struct part *p = arg;
     struct live *l = p->live;
     if (!p->pods && l->uid && !rowset_get(l->rows, l->uid))
-        finish(l); // gone before we could look
+        finish(l); // it was gone before we could look
 }
 
 static void on_away(void *arg, const err *reason)
@@ -163,7 +163,7 @@ static void on_away(void *arg, const err *reason)
     cJSON *fields = cJSON_CreateObject();
     json_set(fields, "note", l->note ? cJSON_CreateString(l->note) : cJSON_CreateNull());
     display_table(l->display, fields);
-    if (reason->code != ERR_FORBIDDEN) // which is an answer
+    if (reason->code != ERR_FORBIDDEN) // a refusal is an answer, too
         display_away(l->display, reason, heard ? clock_wall() - (clock_mono() - heard) : 0);
 }
 
@@ -201,10 +201,10 @@ static void begin(void *arg)
                 .ns = p->ns,
                 .labels = p->labels,
                 .fields = p->fields,
-                .most = (size_t)(ROWSET_TABLE - l->count + 1)}, // the object has a row, too
+                .most = (size_t)(ROWSET_TABLE - l->count + 1)}, // the object needs a row, too
             &watch_callbacks, p);
     }
-    display_on_end(l->display, finish, l); // at once, when the run is over meanwhile
+    display_on_end(l->display, finish, l); // at once, if the run has ended meanwhile
 }
 
 static int add_object(struct live *l, struct target *t, err *e)
@@ -233,7 +233,7 @@ static int add_object(struct live *l, struct target *t, err *e)
     return 0;
 }
 
-// {"kind", "name" | "selector", …}: returns at once, when the table stands.
+// {"kind", "name" | "selector", …}: returns at once, when the display is made.
 int k8s_watch(call *c, const cJSON *args, cJSON **result, err *e)
 {
     struct target t;
@@ -253,7 +253,7 @@ int k8s_watch(call *c, const cJSON *args, cJSON **result, err *e)
     } else {
         bool pods = str_eq(t.resource->kind, "Pod") && !*t.resource->group;
         bool all = json_bool_or(args, "all_namespaces", false);
-        call_asks_server(c, false); // not yet
+        call_asks_server(c, false); // nothing was asked yet
         add_part(l, t.resource, pods, all ? NULL : t.ns, json_str(args, "selector"),
             json_str(args, "field_selector"));
     }

@@ -12,10 +12,10 @@
 
 enum { HALF = 512 << 10, STEP_MS = 1000 };
 
-// The first and the last half MiB of an output. The ring wraps in `tail`.
+// Keeps the first and the last half MiB of an output. `tail` is a ring.
 struct keeper {
     buf head, tail;
-    size_t at; // where the oldest byte of a full tail is
+    size_t at; // the oldest byte of a full tail
     uint64_t left_out;
 };
 
@@ -53,7 +53,7 @@ static void keep(struct keeper *k, const char *bytes, size_t n)
     }
 }
 
-// Valid UTF-8 of what was kept, with a note where the middle is missing.
+// Takes what was kept, as valid UTF-8, with a note where the middle is missing.
 static void take_kept(struct keeper *k, buf *out)
 {
     AUTO_BUF all = {0};
@@ -66,7 +66,7 @@ static void take_kept(struct keeper *k, buf *out)
     }
     for (size_t i = 0; i < all.len; i++)
         if (all.data[i] == '\0')
-            all.data[i] = ' '; // JSON strings of ours have no NUL
+            all.data[i] = ' '; // our JSON strings cannot have NULs
     utf8_clean(out, buf_cstr(&all), all.len);
     buf_done(&k->head);
     buf_done(&k->tail);

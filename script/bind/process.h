@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs a child process for a binding: its output goes to the cell as it comes and is kept for the
-// result, an interrupt ends it. Blocks the Lua thread; the caller owns the result.
+// Runs a child process for a binding. Its output goes to the cell at once and is kept for the
+// result; an interrupt ends it. Blocks the Lua thread; the caller owns the result.
 #pragma once
 #include "base/buf.h"
 #include "script/kernel/effects/binding.h"
@@ -13,9 +13,9 @@ struct process_spec {
     const char *cwd; // NULL: the working folder
     const char *input;
     size_t input_n;
-    bool quiet; // its output is kept, not shown
+    bool quiet; // keep its output, but do not show it
     int extra_fd;
-    // Bytes it wrote to extra_fd, on the loop's thread; may be NULL.
+    // Gets the bytes written to extra_fd, on the loop's thread; may be NULL.
     void (*extra)(void *arg, const char *bytes, size_t n);
     void *arg;
 };
@@ -26,13 +26,15 @@ struct process_result {
                 // out
 };
 
-// Returns 0 when it ran to its end, however that was. Errors: ERR_NOT_FOUND naming the program;
-// ERR_CANCELLED, after it was ended: asked to (SIGINT), told to (SIGTERM), killed, a second apart
-// each. What not even that ends, as a set-user-ID program, is left to the guard.
+// Returns 0 when the process has ended by itself, with any exit code. Errors: ERR_NOT_FOUND naming
+// the program; ERR_CANCELLED after an interrupt, which sends SIGINT, SIGTERM and SIGKILL, one
+// second apart. A process that even this cannot end, such as a set-user-ID program, is left to the
+// guard.
 int process_run(call *c, const struct process_spec *spec, struct process_result *result, err *e);
 
-// Adds {name: sha256} to `files` for the names in a JSON array (NULL: none), null for those that
-// are not there. `at` is the folder of relative names.
+// Adds {name: sha256} to `files` for the names in a JSON array (NULL: none); null for missing
+// files. Relative names are below the folder `at`.
 void process_hash_files(cJSON *files, const char *at, const cJSON *names);
-// Are they all there, and as `recorded` says? One that was not there then is never the same.
+// Do all files exist, with the hashes in `recorded`? A file that was missing then never counts as
+// the same.
 bool process_files_same(const char *at, const cJSON *recorded);

@@ -21,15 +21,15 @@ static const char *setting(call *c, const char *name)
     return NULL;
 }
 
-// The context's kubeconfig; NULL without an error for people who push without a cluster.
+// The context's kubeconfig; NULL without an error for people who push but have no cluster.
 static const kubeconfig *cluster_config(call *c, err *e)
 {
     client *cluster = bind_client(c, e);
     return cluster ? client_config(cluster) : NULL;
 }
 
-// The registry may share address, authority and token with the API server, as the sandbox's does.
-// Only then are they used: a cluster's token must not go to a stranger.
+// The registry may have the API server's address, authority and token, as in the sandbox. Only then
+// is the token used: it must not be sent to another host.
 static bool shares_server(const kubeconfig *k, const char *host)
 {
     AUTO_FREE char *server = url_host(k->server);
@@ -72,7 +72,7 @@ static int ask_helper(call *c, const char *host, auth_credentials *found, err *e
         AUTO_JSON *json = json_parse(buf_cstr(&result.output), result.output.len, NULL);
         found->user = mem_strdup(json_str(json, "Username"));
         found->password = mem_strdup(json_str(json, "Secret"));
-    } // else it knows nothing of this host: the registry will say whether that matters
+    } // otherwise there is no login for this host, and the registry decides
     buf_done(&result.output);
     return status;
 }
@@ -84,7 +84,7 @@ static int docker_credentials(call *c, struct remote *r, err *e)
                                        : path_join(home ? home : "/", ".docker/config.json");
     AUTO_BUF text = {0};
     if (path_read(path, &text, CONFIG_LIMIT, NULL))
-        return 0; // nobody logged in
+        return 0; // there is no login
     AUTO_JSON *config = json_parse(buf_cstr(&text), text.len, e);
     CLEANUP(auth_credentials_done) auth_credentials found = {0};
     if (!config || auth_find(config, r->to.host, &found, e) ||

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// sh: commands of this machine; file.write: a cell's text as a file. Both are local. A command that
-// declares files is verified on a resume by its exit and their hashes, a text by its content; a
-// command that declares none leaves nothing to look at, and is repeated.
+// sh runs commands on this machine; file.write writes a cell's text to a file. Both are local. On a
+// resume, a command that declares files is verified by its exit code and their hashes, and a text
+// by its content. A command that declares no files cannot be verified, and is repeated.
 #include "base/digest.h"
 #include "base/env.h"
 #include "base/mem.h"
@@ -16,9 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SHOWN = 60 }; // bytes of a command in messages
+enum { SHOWN = 60 }; // most bytes of a command in messages
 
-// Words, as an array that borrows them; ERR_USAGE when there is none.
+// The words as an array that borrows them; ERR_USAGE when there are none.
 static const char **read_words(const cJSON *args, err *e)
 {
     const cJSON *list = json_get(args, "words");
@@ -47,7 +47,7 @@ static const char **read_words(const cJSON *args, err *e)
     return words;
 }
 
-// The first line of the command, cut.
+// The first line of the command, shortened.
 static char *title(const cJSON *args)
 {
     const char *given = json_str(args, "title"), *command = json_str(args, "command");
@@ -90,8 +90,8 @@ static bool declares_files(const cJSON *args)
            cJSON_GetArraySize(json_get(args, "outputs")) > 0;
 }
 
-// files: of the inputs, taken. What is only shown and is not kept for a resume to show again is no
-// result.
+// files: of the inputs, taken. Output that is only shown, and that a resume need not show again, is
+// not part of the result.
 static cJSON *shell_result(
     call *c, const struct process_result *r, const char *at, const cJSON *args, cJSON *files)
 {
@@ -133,7 +133,7 @@ static int shell_start(call *c, const cJSON *args, cJSON **result, err *e)
         .input_n = input ? strlen(input) : 0,
         .quiet = json_bool_or(args, "quiet", false)};
     struct process_result r;
-    AUTO_JSON *files = cJSON_CreateObject(); // as they are before it: it may change them
+    AUTO_JSON *files = cJSON_CreateObject(); // hash before running: the command may change them
     process_hash_files(files, at, json_get(args, "inputs"));
     int done = process_run(c, &spec, &r, e);
     strv_free(env);
@@ -145,7 +145,7 @@ static int shell_start(call *c, const cJSON *args, cJSON **result, err *e)
     return done;
 }
 
-// It ended well, and its declared files are as it left them; then its output is shown again.
+// Did it end well, and are its declared files as it left them? Then its output is shown again.
 static int shell_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
 {
     AUTO_FREE char *at = folder(c, args);
@@ -166,7 +166,8 @@ static void shell_describe(call *c, const cJSON *args, struct about *about)
     about->what = str_fmt("run `%s`", what);
 }
 
-// What is appended is on the disk when the ledger says so; half of it is taken back.
+// Appended text is synced before the ledger records it; after an error, the part that was written
+// is removed.
 static int append_to(const char *path, const char *text, mode_t mode, err *e)
 {
     struct stat was;
@@ -188,7 +189,7 @@ static int append_to(const char *path, const char *text, mode_t mode, err *e)
     return err_set(e, why.code, "cannot append to %s: %s", path, why.text);
 }
 
-// A secret that a template filled in is nobody else's business.
+// If a template filled in a secret, only this user may read the file.
 static int write_text(
     call *c, const char *path, const char *text, bool append, char hex[SHA256_HEX], err *e)
 {
@@ -230,7 +231,7 @@ static int file_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON 
     const char *text = json_str_or(args, "text", "");
     AUTO_FREE char *path = path_join(call_cwd(c), json_str_or(args, "path", ""));
     sha256_hex(text, strlen(text), wanted);
-    // An intent alone: was it written before the kernel died?
+    // If there is only an intent: was the file written before the kernel died?
     const char *expected = recorded                              ? json_str(recorded, "sha256")
                            : json_bool_or(args, "append", false) ? NULL
                                                                  : wanted;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// trainer.run: firesteel-worker on a trainer file, its events as live progress and as the result's
-// metrics.
+// trainer.run: runs firesteel-worker with a trainer file. The worker's events become live progress
+// and the result's metrics.
 //
 //   firesteel-worker trainer.lua ARGS     FIRESTEEL_EVENTS=3, FIRESTEEL_NP=np
 //     stdout, stderr → the cell's output
@@ -19,7 +19,7 @@
 
 enum { EVENTS_FD = 3, LINE_MAX = 1 << 20 };
 
-// What the worker has told so far. Written on the loop's thread while the Lua thread waits.
+// What the worker has reported. The loop's thread writes it while the Lua thread waits.
 struct progress {
     call *call;
     display *display;
@@ -49,7 +49,7 @@ static void on_bytes(void *arg, const char *bytes, size_t n)
             on_event(p, event);
         buf_consume(&p->line, length + 1);
     }
-    if (p->line.len > LINE_MAX) // not a worker of ours
+    if (p->line.len > LINE_MAX) // no worker of ours writes such lines
         buf_clear(&p->line);
 }
 
@@ -117,7 +117,7 @@ static cJSON *hash_inputs(call *c, const cJSON *args)
     return files;
 }
 
-// files: of script and inputs, taken.
+// files: those of script and inputs; taken.
 static cJSON *job_result(
     call *c, const cJSON *args, const struct process_result *r, struct progress *p, cJSON *files)
 {
@@ -147,7 +147,7 @@ static int trainer_start(call *c, const cJSON *args, cJSON **result, err *e)
         .extra = on_bytes,
         .arg = &p};
     struct process_result r;
-    AUTO_JSON *files = hash_inputs(c, args); // as they are before it: somebody may edit them
+    AUTO_JSON *files = hash_inputs(c, args); // hash before running: somebody may edit them
     int done = process_run(c, &spec, &r, e);
     strv_free(env);
     if (p.display)
@@ -162,7 +162,7 @@ static int trainer_start(call *c, const cJSON *args, cJSON **result, err *e)
     return done;
 }
 
-// It ended well, and trainer, inputs and declared outputs are what they were; its output is shown
+// Did it end well, and are trainer, inputs and declared outputs unchanged? Then its output is shown
 // again.
 static int trainer_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
 {

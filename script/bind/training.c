@@ -8,11 +8,11 @@
 
 #define PROGRESS "application/vnd.firesteel.progress+json"
 #define MARK     "@firesteel {"
-enum { SHOWN = 300 }; // epochs in a bundle, which is sent again with every step
+enum { SHOWN = 300 }; // epochs in a bundle; a bundle is sent with every step
 
 struct training {
     cJSON *metrics, *history;
-    cJSON *shown;     // of the step or epoch that was told last
+    cJSON *shown;     // the last reported step or epoch
     cJSON *evaluated; // of the last evaluation, or NULL
     int64_t epoch, epochs, first, step, steps;
     double elapsed; // seconds

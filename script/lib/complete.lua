@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Completion and inspection: what stands at a place of a cell's source. Nothing is called, only looked up: values of
--- cells that ran, names that the cell itself declares, options of the API, and what its sources say of a function.
+-- Completion and inspection at a place in a cell's source. Nothing is called, only looked up:
+-- values of cells that ran, names that the cell itself declares, options of the API, and the
+-- comments of the API's sources.
 local core = ...
 
 local KEYWORDS = "and break do else elseif end false for function goto if in local nil not or repeat return then true "
@@ -8,8 +9,8 @@ local KEYWORDS = "and break do else elseif end false for function goto if in loc
 
 -- Places in a source.
 
--- What is open at the end of a text: brackets that are not closed, innermost last, each with the name that was called;
--- and whether the end is in a string or a comment.
+-- What is still open at the end of a text: the brackets, innermost last, each with the name that
+-- was called; and whether the end is in a string or a comment.
 local function open_brackets(text)
   local stack, at = {}, 1
   while at <= #text do
@@ -39,7 +40,7 @@ local function open_brackets(text)
   return stack, false
 end
 
--- Names that a source declares before a place.
+-- The names that a source declares before a place.
 local function declared(text)
   local names = {}
   local function add(list)
@@ -83,14 +84,14 @@ local function lookup(path)
   return value
 end
 
--- What "NAME(…)" before a dot or colon gives, as far as the API says.
+-- The type that "NAME(…)" before a dot or colon returns, if the API tells it.
 local function returned(before)
   local called = before:match "([%a_][%w_.:]*)%s*%b()%s*[.:][%w_]*$" or before:match "([%a_][%w_.:]*)%s*%b{}%s*[.:][%w_]*$"
   local fn = called and lookup(called)
   return fn and core.returns[fn]
 end
 
--- This file is the last to run: what tables there are by now are modules.
+-- This file runs last, so all global tables at this point are modules.
 local modules = {}
 for _, value in pairs(_G) do
   if type(value) == "table" then modules[value] = true end
@@ -119,7 +120,7 @@ local function add_words(words, kind, prefix, matches)
   end
 end
 
--- Options stand where a key does: after the bracket or a comma of a call's table.
+-- Options are possible where a key is: after the bracket or a comma of a call's table.
 local function options_at(before, prefix, stack)
   local frame, head = stack[#stack], before:sub(1, #before - #prefix)
   if not frame or frame.char ~= "{" or not frame.called or not head:find "[{,;]%s*$" then return {} end
@@ -160,7 +161,7 @@ function core.hooks.complete(request)
   return { matches = names, kinds = kinds, start = #before - #prefix, ["end"] = #before }
 end
 
--- What the API's sources say above a function.
+-- The comment above a function in the API's sources.
 local function comment(info)
   local text = core.source(info.source:match "^@firesteel/(.+)%.lua$")
   if not text then return nil end
@@ -207,7 +208,7 @@ local function describe(name, value)
   return ("%s: %s\n%s"):format(name, kind, display.inspect(value))
 end
 
--- The name at the cursor, else that of the call that it stands in.
+-- Explains the name at the cursor; otherwise the call that contains the cursor.
 function core.hooks.inspect(request)
   local before, after = request.source:sub(1, request.cursor), request.source:sub(request.cursor + 1)
   local word = (before:match "[%a_][%w_.:]*$" or "") .. (after:match "^[%w_]*" or "")

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: MIT
--- display: what a cell leaves to look at. Everything is a MIME bundle with text/plain, which plain output prints.
+-- display: what a cell shows below itself. Every display is a MIME bundle; its text/plain is for
+-- plain output.
 local core = ...
 local KIND = "application/vnd.firesteel.%s+json"
-local DEPTH, ITEMS = 6, 200 -- of a table that is shown
+local DEPTH, ITEMS = 6, 200 -- limits of a table that is shown
 
--- Tables as Lua writes them, keys in order, with limits.
+-- Prints tables as Lua writes them, with sorted keys and with limits.
 local function is_name(key)
   return type(key) == "string" and key:match "^[%a_][%w_]*$"
 end
@@ -50,7 +51,7 @@ local function inspect(value, depth, seen)
   return "{\n" .. indent .. table.concat(parts, ",\n" .. indent) .. "\n" .. ("  "):rep(depth - 1) .. "}"
 end
 
--- The bundle of any value, or nil for what shows nothing.
+-- The bundle for any value; nil for values that show nothing.
 local function bundle(value)
   local meta = getmetatable(value)
   if type(meta) == "table" and meta.__display then
@@ -172,7 +173,7 @@ progress.__close = progress.close
 -- display.plot{ {1, 2, 3}, name = {…}, title = "…" }: lines over their index.
 local BLOCKS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
 
--- A loss that ran away leaves a gap: JSON has no NaN.
+-- A loss of infinity or NaN leaves a gap: JSON has neither.
 local function finite(v) return v == v and math.abs(v) < math.huge end
 
 local function sparkline(values)

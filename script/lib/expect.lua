@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- expect(value): assertions whose failure says what was there instead. Each returns the expectation, to go on.
+-- expect(value): assertions whose failure tells the actual value. Each returns the expectation, so
+-- that calls can be chained.
 local core = ...
 local SHOWN = 300 -- bytes of a long text in a message
 
@@ -102,7 +103,7 @@ function expectation:near(other, tolerance)
   return self
 end
 
--- A Lua pattern.
+-- Does the value match a Lua pattern?
 function expectation:matches(pattern)
   local text = text_of(self.value)
   if not text or not text:find(pattern) then fail("expected %s to match %q", shown(self.value), pattern) end
@@ -124,7 +125,7 @@ function expectation:is_nil()
   return self
 end
 
--- The function raises, with this text in the message if one is given.
+-- The function must raise an error; if a text is given, the message must contain it.
 function expectation:raises(part)
   if type(self.value) ~= "function" then core.fail("error", "expect(f):raises needs a function") end
   local ok, message = pcall(self.value)
@@ -135,7 +136,7 @@ function expectation:raises(part)
   return self
 end
 
--- A handle that changes by itself gets into a state: expect(app):reaches("COMPLETED", "10m").
+-- A handle that changes by itself must reach a state: expect(app):reaches("COMPLETED", "10m").
 function expectation:reaches(state, duration)
   local ok, method = pcall(function() return self.value.reaches end)
   if not ok or type(method) ~= "function" then

@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: MIT
--- firesteel: what belongs to no module. `core` is what C gives to this library; cells do not see it.
+-- firesteel: functions that belong to no module. `core` are C's functions for this library; cells
+-- do not see them.
 local core = ...
 
 firesteel = {
-  call = core.call,          -- call(binding, args): what everything with an effect goes through
+  call = core.call,          -- call(binding, args): all effects go through this
   array = core.array,        -- array{}: an empty JSON array
   null = core.null,          -- an explicit JSON null
   json = core.json,          -- json(value): its text
@@ -14,7 +15,7 @@ firesteel = {
   version = core.version,
 }
 
--- Waits; an interrupt ends it.
+-- Waits; an interrupt ends the wait.
 function firesteel.sleep(duration)
   core.sleep(core.duration(duration))
 end
@@ -24,7 +25,7 @@ local function first_line(command)
   return ok and result.code == 0 and result.output:match "[^\n]+" or nil
 end
 
--- The versions that a run depends on, one a line, as a requirements file lists them.
+-- The versions that a run depends on, one on each line, as in a requirements file.
 function firesteel.versions()
   local lines = {
     "firesteel " .. core.version,
@@ -38,7 +39,8 @@ function firesteel.versions()
   return table.concat(lines, "\n")
 end
 
--- secret "NAME": the environment variable NAME, else an answer; what it returns never reaches journal or report.
+-- secret "NAME": the environment variable NAME, else a person's answer; it never reaches journal or
+-- report.
 function secret(name)
   if type(name) ~= "string" then core.fail("error", "secret expects the name of an environment variable") end
   local value = core.getenv(name)

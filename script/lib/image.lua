@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- image: container images of a trainer, its data and the worker, built here and pushed to where the cluster pulls.
+-- image: container images of a trainer, its data and the worker. They are built here and pushed to
+-- the cluster's registry.
 local core = ...
 
 local img = { __name = "image" }
@@ -19,8 +20,9 @@ local build_options, push_options = { from = 1, add = 1, tag = 1, created = 1 },
 
 -- image.build{ from = "base:tag", add = {"trainer.lua", "data/mnist"}, tag = "name:tag" }
 --   → {ref, digest, size, layers = {{digest, size}, …}}, with :push()
--- from: nil is the worker alone; an image of the local store, or what image.build returned. The names of `add` are
--- looked for in the working folder, those in data/ also among the data that is installed; they go under /work.
+-- from: an image in the local store, or the result of image.build; nil: the worker alone. The names
+-- in `add` are looked up in the working folder, those below data/ also among the installed data;
+-- they are added below /work.
 function image.build(options)
   if type(options) ~= "table" or type(options.tag) ~= "string" then
     core.fail("error", 'image.build expects a tag: image.build { add = {"trainer.lua"}, tag = "name:tag" }')
@@ -33,9 +35,9 @@ function image.build(options)
   return setmetatable(core.call("image.build", args), img)
 end
 
--- :push() → the image with `ref` as the cluster pulls it, and `pinned`, the same by digest. A tag that names no
--- registry goes to the one of the cluster (the kubeconfig's extension firesteel/registry); to = "host/name:tag"
--- names another. insecure = true: plain HTTP.
+-- :push() → the image, with `ref` as the cluster pulls it, and `pinned`, the same by digest. A tag
+-- without a registry goes to the cluster's (the kubeconfig's extension firesteel/registry); to =
+-- "host/name:tag" names another. insecure = true: plain HTTP.
 function img:push(options)
   if type(options) == "string" then options = { to = options } end
   options = options or {}
@@ -44,14 +46,15 @@ function img:push(options)
   return setmetatable(core.call("image.push", args), img)
 end
 
--- image.list() → what the local store has: {{ref, digest, size}, …}, with :push()
+-- image.list() → the images in the local store: {{ref, digest, size}, …}, with :push()
 function image.list()
   local images = core.call("image.list", {})
   for i = 1, #images do setmetatable(images[i], img) end
   return images
 end
 
--- image.remove "name:tag": takes the tag away; what no other image shares goes with the next build a day later.
+-- image.remove "name:tag": removes the tag; blobs that no other image uses are removed by a build
+-- one day later.
 function image.remove(ref)
   if getmetatable(ref) == img then ref = ref.ref end
   if type(ref) ~= "string" then core.fail("error", 'image.remove expects an image: image.remove "name:tag"') end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- k8s: the cluster of the chosen context, any kind that it has. Objects are handles: what a verb returns
--- can be watched, waited for, described, read and deleted.
+-- k8s: the cluster of the chosen context, with all its kinds. Verbs return handles of objects,
+-- which can be watched, waited for, described, read and deleted.
 local core = ...
 
 k8s = {}
@@ -12,7 +12,8 @@ local function usage(format, ...)
   core.fail("error", format:format(...))
 end
 
--- What a handle is about: of a reference {kind, name, …} or a whole object {kind, metadata = {name, …}}.
+-- The target of a handle: from a reference {kind, name, …} or a whole object {kind, metadata =
+-- {name, …}}.
 local function reference(handle)
   local m = rawget(handle, "metadata") or {}
   return {
@@ -33,7 +34,7 @@ local function as_handle(value)
   return type(value) == "table" and setmetatable(value, object) or value
 end
 
--- Options of a call beside what it is about; a misspelt one is an error, not a surprise.
+-- Adds the options of a call to its target; a misspelt option is an error.
 local function with_options(args, options, known, what)
   for key, value in pairs(options or {}) do
     if type(key) == "string" then
@@ -102,17 +103,19 @@ local function each_object(verb, source, options)
   return handles
 end
 
--- k8s.create "sparkapp.yaml", k8s.create { apiVersion = …, kind = … } → a handle; of several objects: a list of them.
+-- k8s.create "sparkapp.yaml", k8s.create { apiVersion = …, kind = … } → a handle; for several
+-- objects a list of handles.
 function k8s.create(source, options)
   return each_object("k8s.create", source, with_options({}, options, takes.create, "k8s.create"))
 end
 
--- The same by server-side apply; force = true takes fields over from other managers.
+-- The same by server-side apply; force = true takes over fields from other managers.
 function k8s.apply(source, options)
   return each_object("k8s.apply", source, with_options({}, options, takes.apply, "k8s.apply"))
 end
 
--- Would the server take it? A dry run; raises what the server has against it. verb = "create" or "apply".
+-- Would the server accept it? Sends a dry run, and raises the server's objection. verb = "create"
+-- or "apply".
 function k8s.check(source, options)
   options = with_options({}, options, takes.check, "k8s.check")
   for _, o in ipairs(objects_of(source, "k8s.check")) do
@@ -131,7 +134,7 @@ function k8s.list(kind, options)
   return handles
 end
 
--- k8s.get("pods", "name") → the whole object; without a name the list.
+-- k8s.get("pods", "name") → the whole object; without a name, the list.
 function k8s.get(kind, name, options)
   if type(name) == "table" or (name == nil and not is_handle(kind) and not tostring(kind):find "/") then
     return k8s.list(kind, type(name) == "table" and name or options)
@@ -155,7 +158,7 @@ function k8s.patch(kind, ...)
   return as_handle(core.call("k8s.patch", args).object)
 end
 
--- Deletes and waits until it is gone; wait = false does not wait.
+-- Deletes an object and waits until it is gone; wait = false does not wait.
 function k8s.delete(kind, name, options)
   core.call("k8s.delete",
     about("k8s.delete", kind, name, options, takes.delete))
@@ -167,8 +170,9 @@ function k8s.watch(kind, name, options)
     about("k8s.watch", kind, name, options, takes.watch))
 end
 
--- k8s.wait { handle, "condition=Ready", timeout = "1m" }, and "jsonpath={.status.x}=y", "delete", "create".
--- (kubectl's word for it is a keyword in Lua.) Returns the object as it was then.
+-- k8s.wait { handle, "condition=Ready", timeout = "1m" }, and "jsonpath={.status.x}=y", "delete",
+-- "create". (`for`, as in kubectl, is a keyword in Lua.) Returns the object as it was at the end of
+-- the wait.
 function k8s.wait(options)
   if type(options) ~= "table" or not is_handle(options[1]) or type(options[2]) ~= "string" then
     usage('k8s.wait expects a handle and what to wait for: k8s.wait { handle, "condition=Ready", timeout = "1m" }')
@@ -178,10 +182,11 @@ function k8s.wait(options)
   return as_handle(core.call("k8s.wait", args))
 end
 
--- The log as a text; follow = true leaves it live below the cell instead. all = true: of every pod, merged by time.
+-- The log as a text; follow = true shows it live below the cell instead. all = true: the logs of
+-- every pod, merged by time.
 function k8s.logs(kind, name, options)
   if type(kind) == "string" and type(name) ~= "string" and not kind:find "/" and not (name or {}).selector then
-    kind, name, options = "pods", kind, name -- k8s.logs("mnist-driver", {…}), as kubectl has it
+    kind, name, options = "pods", kind, name -- k8s.logs("mnist-driver", {…}), as in kubectl
   end
   return core.call("k8s.logs", about("k8s.logs", kind, name, options, takes.logs))
 end
@@ -193,7 +198,7 @@ local function events_result(result)
   return events
 end
 
--- Events of an object, or, without one, of the namespace.
+-- The events of an object; without one, those of the namespace.
 function k8s.events(kind, name, options)
   if kind == nil then return events_result(core.call("k8s.events", {})) end
   return events_result(core.call("k8s.events", about("k8s.events", kind, name, options, takes.events)))
@@ -203,7 +208,8 @@ function k8s.describe(kind, name, options)
   return core.call("k8s.describe", about("k8s.describe", kind, name, options, takes.describe))
 end
 
--- k8s.can_i("create", "sparkapplications", { namespace = … }) → true or false, and what the server says
+-- k8s.can_i("create", "sparkapplications", { namespace = … }) → true or false, and the server's
+-- reason
 function k8s.can_i(verb, kind, options)
   local args = about("k8s.can_i", kind, nil, options, takes.can_i)
   args.verb = verb
@@ -231,7 +237,7 @@ function object:watch()
   return self
 end
 
--- Its state in a word ("RUNNING"), and whether it has ended.
+-- The object's state in a word ("RUNNING"), and whether it has ended.
 function object:state()
   local s = core.call("k8s.state", reference(self))
   return s.state, s.ended, s.cause
@@ -242,7 +248,8 @@ function object:wait(what, timeout)
   return k8s.wait { self, what, timeout = timeout }
 end
 
--- Waits for a state; an end in another one is an error at once, with its cause. What expect(x):reaches calls.
+-- Waits for a state; if the object ends in another one, that is an error at once, with its cause.
+-- expect(x):reaches calls this.
 function object:reaches(state, timeout)
   local args = reference(self)
   args.state, args.timeout = state, timeout
@@ -256,7 +263,7 @@ function object.__tostring(o)
 end
 
 function object.__display(o)
-  -- A whole object is shown as what it holds, a reference as its name.
+  -- A whole object is shown with its content, a reference by its name.
   return rawget(o, "metadata") and k8s.yaml(o) or tostring(o)
 end
 

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
--- sh, and the magics that notebooks know. What they run is local: the binding "sh" keeps it so.
+-- sh, and the magics of notebooks. They run local commands, through the binding "sh".
 local core = ...
 
 local result_meta = {
   __name = "shell result",
   __tostring = function(result) return result.output end,
-  __display = function() return nil end, -- its output stands below the cell already
+  __display = function() return nil end, -- its output was shown below the cell already
 }
 
 local known = { check = 1, env = 1, cwd = 1, input = 1, quiet = 1, inputs = 1, outputs = 1 }
@@ -23,10 +23,10 @@ local function take_option(args, key, value)
   args[key] = value
 end
 
--- sh(command, {check = true, env = {}, cwd =, input =, quiet = false, inputs = {}, outputs = {}}) → {code, output}
--- A command is a text for the shell, or a list of words for no shell. A non-zero exit raises unless check = false.
--- inputs and outputs are files: a resumed run does the command again only when one of them has changed. Without
--- them it is done again each time.
+-- sh(command, {check = true, env = {}, cwd =, input =, quiet = false, inputs = {}, outputs = {}}) →
+-- {code, output} A command is a text for the shell, or a list of words for no shell. A non-zero
+-- exit raises unless check = false. inputs and outputs are files: a resumed run repeats the command
+-- only when one of them has changed. Without them it repeats the command each time.
 function sh(command, options)
   local args = {}
   if type(command) == "table" then
@@ -78,19 +78,19 @@ function magic.getoutput(command)
   return lines
 end
 
--- $NAME in a command: a Lua variable's value, else it is left to the shell.
+-- $NAME in a command: the value of a Lua variable; if there is none, it is left to the shell.
 function magic.var(name, value)
   return value == nil and "$" .. name or tostring(value)
 end
 
--- A bash cell. Its exit is that of its last command; `set -e` in it is its own affair.
+-- Runs a bash cell. Its exit code is that of its last command; `set -e` is up to the cell.
 function core.hooks.bash(script, inputs, outputs)
   core.call("sh", {
     words = core.array { "bash", "-c", script }, title = "bash", shown = true, inputs = inputs, outputs = outputs,
   })
 end
 
--- A file or template cell.
+-- Writes a file or template cell.
 function core.hooks.write(path, text, append)
   local result = core.call("file.write", { path = path, text = text, append = append or nil })
   local _, lines = text:gsub("\n", "")

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The Lua sources of the API that cells see, as the kernel holds them.
+// The Lua sources of the API for cells, built into the kernel.
 #pragma once
 #include "script/embed.h"
 
-extern const struct lua_source
-    lib_sources[]; // in the order they run in, ended by one without a name
+extern const struct lua_source lib_sources[]; // in the order in which they run; the end has no name

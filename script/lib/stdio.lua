@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- print, io and os as a cell may have them: output goes below the cell, effects go through the gate, and nothing
--- ends or blocks the kernel.
+-- print, io and os for cells: output goes below the cell, effects go through the gate, and nothing
+-- can end or block the kernel.
 local core = ...
 local stock_io, stock_os = io, os
 local open, file_type, tmpfile = stock_io.open, stock_io.type, stock_io.tmpfile
@@ -33,7 +33,8 @@ function stream:close() return nil, "a cell's output stays open" end
 function stream:seek() return nil, "a cell's output cannot seek" end
 function stream:read() return nil, "a cell's output cannot be read" end
 function stream:__tostring() return "file (" .. self.name .. ")" end
-stream.__display = function() return nil end -- a cell that ends in io.write has shown its text
+stream.__display = function() return nil end -- a cell that ends with io.write has shown its text
+                                             -- already
 
 local stdout, stderr = output_stream "stdout", output_stream "stderr"
 
@@ -48,7 +49,7 @@ local function is_relative(name)
   return name:sub(1, 1) ~= "/"
 end
 
--- Opens; what is read by a relative name may also stand beside the notebook.
+-- Opens a file; a relative name to be read may also be beside the notebook.
 local function open_file(name, mode)
   mode = mode or "r"
   if mode:find "[wa+]" then core.gate("write " .. tostring(name)) end
@@ -106,7 +107,7 @@ function io.input(file)
   core.fail("error", "io.input cannot be changed in a cell; open a file and read from it")
 end
 
--- A pipe from a command: it runs to its end first, and its output is read after.
+-- A pipe from a command: the command runs to its end first; then its output can be read.
 function io.popen(command, mode)
   if mode and mode:find "w" then
     core.fail("error", "io.popen for writing is not there; use sh(command, {input = text})")
@@ -130,7 +131,7 @@ function io.popen(command, mode)
   return handle
 end
 
--- os: the same, without what would end the kernel.
+-- os, without the functions that would end the kernel.
 os = {
   clock = stock_os.clock,
   date = stock_os.date,

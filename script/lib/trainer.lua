@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
--- trainer.run: a trainer file in a process of its own, in local mode.
+-- trainer.run: runs a trainer file in a process of its own, in local mode.
 local core = ...
 
 local job = { __name = "training job" }
 job.__index = job
 job.__tostring = function(j) return j.output end
--- Its output and progress stand below the cell already.
+-- Its output and progress were shown below the cell already.
 job.__display = function() return nil end
 
 trainer = {}
@@ -35,7 +35,8 @@ end
 
 core.options[trainer.run] = known
 
--- The trainer's own modules are in the worker, where trainer files run; a cell that asks for one is told so.
+-- The modules for trainers exist only in the worker, where trainer files run. A cell that requires
+-- one gets this message.
 for _, name in ipairs { "nn", "hvd", "data", "args" } do
   package.preload[name] = function()
     core.fail("error", ("module '%s' belongs to trainer files: write them in a cell with file=\"trainer.lua\", and run "

@@ -21,7 +21,7 @@ typedef enum cell_kind {
 
 const char *cell_kind_name(cell_kind kind);
 
-// What stands between "%%" and the end of the marker line, checked. Absent options are NULL or 0.
+// The checked options of the marker line. Absent options are NULL or 0.
 struct cell_options {
     char *file;         // the body is written to this file
     char *template_;    // the same, with ${lua expression} filled in
@@ -30,26 +30,27 @@ struct cell_options {
     char **tags;        // NULL-terminated, or NULL
     int64_t timeout_ns; // 0: none
     char **inputs;      // files that a bash cell reads, NULL-terminated; NULL: undeclared
-    char **outputs;     // and those that it writes, likewise
+    char **outputs;     // files that it writes, also NULL-terminated
     char **effects;     // NULL-terminated: "local", "cluster", "destructive"; NULL: undeclared
 };
 
 typedef struct cell {
-    char *id;     // unique in the notebook, from load on
-    bool id_kept; // it is written to the file, because the file had one
+    char *id;     // unique in the notebook, set by loading
+    bool id_kept; // saving writes it, because the file had one
     cell_kind kind;
     char *title;  // NULL if none
-    char *marker; // what stands after "%%": title, [markdown] or [raw], options; "" if nothing
+    char *marker; // the text after "%%": title, [markdown] or [raw], options; "" if none
     struct cell_options options;
-    char *problem; // what is wrong with the marker, NULL: nothing; such a cell cannot be executed
-    // As people see and edit it: lines without the comment marks that text, other languages and
-    // %magics have in the file; no newline after the last one.
+    char *problem; // what is wrong with the marker, NULL: nothing; if set, the cell cannot be
+                   // executed
+    // The source as people see and edit it: without the comment marks that text, other languages
+    // and %magics have in the file; no newline after the last line.
     char *source;
-    int line;       // 1-based line of its marker in the file, 0 for one that was never in a file
-    int first_line; // 1-based line in the file of the source's first line, likewise
-    struct cell_kept *kept; // what loading keeps for saving; nobody else looks
+    int line;               // 1-based line of its marker in the file; 0: it was never in a file
+    int first_line;         // 1-based line of the source's first line in the file; 0: as above
+    struct cell_kept *kept; // what loading keeps for saving; only this folder uses it
 } cell;
 
 bool cell_has_tag(const cell *c, const char *tag);
-// Does the body stand in the file as comments: text, or a language that is not Lua?
+// Is the body a comment in the file: text, or a language other than Lua?
 bool cell_is_commented(const cell *c);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Cuts the header's YAML into jupytext's part and the rest.
+// Splits the header's YAML into jupytext's part and the rest.
 static void split(const char *header, buf *jupyter, buf *front, cJSON *jupytext)
 {
     bool inside = false, ours = false;
@@ -141,7 +141,7 @@ static void print_yaml(const cJSON *j, int indent, buf *out)
     }
 }
 
-// What of the metadata goes into the header, with the format said anew.
+// The part of the metadata that goes into the header, with the format stated anew.
 static cJSON *shown_metadata(const cJSON *metadata)
 {
     static const char *const shown[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// IPython's $NAME and {expr} in shell lines, turned into a Lua expression that is compiled where
-// the line stands, so that it sees the cell's locals.
+// IPython's $NAME and {expr} in shell lines, turned into a Lua expression. It is compiled at the
+// line's place, so it sees the cell's locals.
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/notebook/private.h"
@@ -74,13 +74,13 @@ static size_t operator_length(const char *s, size_t n)
     return 0;
 }
 
-// Does it read as a Lua expression: operands and operators in turn, brackets closed? Shell's own
-// braces ("{print $1}", "{a,b}", "{1..3}") do not, and stay as they are.
+// Is it a Lua expression: operands and operators in turn, all brackets closed? The shell's own
+// braces ("{print $1}", "{a,b}", "{1..3}") are none, and stay as they are.
 struct reading {
     const char *p, *end;
     char open[16]; // brackets that are open
     int depth;
-    bool operand; // is one expected next?
+    bool operand; // does an operand come next?
 };
 
 static bool read_operand(struct reading *r)
@@ -105,7 +105,7 @@ static bool read_operand(struct reading *r)
         while (
             n < left && (isalnum((unsigned char)r->p[n]) || (r->p[n] == '.' && r->p[n + 1] != '.')))
             n++;
-        if (n + 1 < left && r->p[n] == '.') // "1..3" is no number in Lua either
+        if (n + 1 < left && r->p[n] == '.') // "1..3" is not a number in Lua either
             return false;
         r->operand = false;
     } else if (*r->p == '"' || *r->p == '\'') {
@@ -169,7 +169,7 @@ static bool is_expression(const char *s, size_t n)
     }
 }
 
-// Length of "{expr}" at s, 0 if it is none.
+// The length of "{expr}" at s, 0 if there is none.
 static size_t braced(const char *s, size_t n)
 {
     const char *close = memchr(s, '}', n);

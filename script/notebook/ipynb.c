@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// nbformat 4: an .ipynb to cells and back, so that jupytext makes the same of either file.
+// nbformat 4: converts an .ipynb to cells and back, so that jupytext makes the same of either file.
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/notebook/private.h"
 
 #include <string.h>
 
-// "source" and texts of outputs: a string, or a list of strings to be joined.
+// "source" and the texts of outputs: a string, or a list of strings that are joined.
 static char *joined(const cJSON *j)
 {
     if (cJSON_IsString(j))
@@ -29,7 +29,7 @@ static bool is_lua_file(const cell *c)
     return c->options.file && !c->options.language && str_ends(c->options.file, ".lua");
 }
 
-// "%%bash -e\n…" is what jupytext and firesteel write as language="bash".
+// jupytext and firesteel write language="bash" as "%%bash -e\n…".
 static void take_language(char **source, cJSON *metadata)
 {
     if (!str_starts(*source, "%%"))
@@ -50,7 +50,7 @@ static void take_language(char **source, cJSON *metadata)
     *source = rest;
 }
 
-// Moves what no marker line can show out of the metadata.
+// Moves metadata that no marker line can show to c->kept->foreign.
 static void take_foreign(cell *c, cJSON *metadata)
 {
     static const char *const ours[] = {"file", "template", "language", "capture", "tags", "timeout",
@@ -141,7 +141,7 @@ static int read_cell(notebook *nb, const cJSON *j, err *e)
     return 0;
 }
 
-// jupytext keeps what a header says beside its own in a first raw cell.
+// jupytext keeps other people's header lines in a first raw cell.
 static char *take_front(notebook *nb)
 {
     cell *c = nb->n ? nb->cells[0] : NULL;
@@ -202,9 +202,10 @@ notebook *notebook_parse_ipynb(const char *text, size_t n, err *e)
     nb->header_n = header.len;
     nb->header = header.data ? buf_take(&header) : mem_strdup("");
     if (front)
-        cJSON_Delete(STEAL(nb->metadata)); // the header says it all
+        cJSON_Delete(STEAL(nb->metadata)); // the header has all of it
     if (nb->n && nb->cells[nb->n - 1]->kept->blank > 0)
-        nb->cells[nb->n - 1]->kept->blank--; // the last one's counts the end of the file
+        nb->cells[nb->n - 1]->kept->blank--; // the last cell's blank lines include the end of the
+                                             // file
     return nb;
 }
 
@@ -221,7 +222,7 @@ static cJSON *lines_of(const char *text)
     return lines;
 }
 
-// Keys in order, as Jupyter writes them: jupytext takes the order of options from there.
+// Sorts the keys, as Jupyter does when it writes: jupytext takes the order of options from there.
 static cJSON *by_key(cJSON *object)
 {
     cJSON *sorted = cJSON_CreateObject();
@@ -312,7 +313,7 @@ static cJSON *front_cell(const char *front)
     return j;
 }
 
-// Without a header in the file jupytext drops cell metadata, unless this lists them.
+// If the file has no header, jupytext drops cell metadata unless it is listed here.
 static void name_cell_metadata(const notebook *nb, cJSON *metadata)
 {
     cJSON *jupytext = json_object_at(metadata, "jupytext");

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-// Length of "[[", "[==[" at p, 0 if there is none; *level gets its '=' signs.
+// The length of "[[" or "[==[" at p, 0 if there is none; *level is the number of its '=' signs.
 static size_t long_open(const char *p, const char *end, int *level)
 {
     const char *q = p;
@@ -33,7 +33,7 @@ static const char *long_close(const char *p, const char *end, int level)
     return NULL;
 }
 
-// The rest of a short string; end when it goes on in the next line (or is unfinished).
+// The place after a short string; `end` when it continues on the next line (or is unfinished).
 static const char *short_close(lua_lines *l, const char *p, const char *end)
 {
     for (; p < end; p++) {
@@ -54,7 +54,7 @@ static const char *short_close(lua_lines *l, const char *p, const char *end)
     return end;
 }
 
-// Where reading goes on after what is open from the line before.
+// Skips a string or comment that the line before left open; returns the place after it.
 static const char *resume(lua_lines *l, const char *p, const char *end)
 {
     if (!l->inside)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which lines of a Lua source start inside a long string, a long comment or a continued short
-// string: nothing there is a magic. A plain value; `lua_lines l = {0};` stands at the start.
+// Tells which lines of a Lua source start inside a long string, a long comment or a continued short
+// string: there are no magics in those. A plain value; `lua_lines l = {0};` is the start.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 typedef struct lua_lines {
     bool inside; // does the next line start inside a string or comment?
     int level;   // '=' signs of the long bracket, while inside one
-    char quote;  // of the short string that goes on, 0: none
+    char quote;  // of the short string that continues, 0: none
 } lua_lines;
 
 void lua_lines_feed(lua_lines *l, const char *line, size_t n);

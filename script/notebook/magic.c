@@ -8,7 +8,7 @@
 #include <string.h>
 
 // jupytext's rule for Lua: white space, comment marks with or without a space, one to three '%', a
-// letter. It is a textual rule, so a comment like "-- %d items" falls under it too.
+// letter. The rule looks only at the text, so it also matches a comment like "-- %d items".
 bool magic_line(const char *line, size_t n)
 {
     const char *p = line, *end = line + n;
@@ -55,7 +55,7 @@ char *magics_uncomment(const char *source)
     return out.data ? buf_take(&out) : mem_strdup("");
 }
 
-// Not inside long strings: there a comment mark would change what the string says.
+// Lines inside long strings are left alone: a comment mark would change the string.
 void magics_comment(const char *source, buf *out)
 {
     lua_lines state = {0};

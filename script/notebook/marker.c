@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The text of a marker line. jupytext's rules: the title is every word before the first option; an
-// option is key=value with a JSON value (a Python literal is read too); or one JSON object of all.
+// The text of a marker line, by jupytext's rules: the title is all words before the first option.
+// An option is key=value with a JSON value (or a Python literal); or one JSON object has all
+// options.
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/notebook/private.h"
@@ -33,7 +34,7 @@ static const char *quoted_end(const char *p, const char *end)
     return p < end ? p + 1 : NULL;
 }
 
-// Where the value at p ends: a string, something in brackets, or a word. NULL: it does not end.
+// The end of the value at p: a string, something in brackets, or a word. NULL: it has no end.
 static const char *value_end(const char *p, const char *end)
 {
     int depth = 0;
@@ -54,7 +55,7 @@ static const char *value_end(const char *p, const char *end)
     return depth == 0 ? p : NULL;
 }
 
-// A Python string in single quotes, up to `close`, as a JSON one.
+// Converts a Python string in single quotes, up to `close`, to a JSON string.
 static void python_string(const char *p, const char *close, buf *json)
 {
     buf_char(json, '"');
@@ -70,7 +71,7 @@ static void python_string(const char *p, const char *close, buf *json)
     buf_char(json, '"');
 }
 
-// A Python literal as JSON text: quotes, True, False, None.
+// Converts a Python literal to JSON text: quotes, True, False, None.
 static void python_to_json(const char *p, const char *end, buf *json)
 {
     static const char *const words[][2] = {{"True", "true"}, {"False", "false"}, {"None", "null"}};
@@ -136,7 +137,7 @@ static void option(struct scan *s, cJSON *metadata)
     skip_space(s);
 }
 
-// Where the title ends: before the word that the first '=' belongs to, or before '{'.
+// The end of the title: before the word with the first '=', or before '{'.
 static const char *title_end(const char *text, const char *end)
 {
     const char *equals = memchr(text, '=', (size_t)(end - text));
@@ -152,7 +153,7 @@ static const char *title_end(const char *text, const char *end)
     return equals;
 }
 
-// Takes "[markdown]" out of the title and sets the kind, and "region_name" for the short spelling.
+// Takes "[markdown]" out of the title and sets the kind; for the short spelling also "region_name".
 static void take_kind(buf *title, cell_kind *kind, cJSON *metadata)
 {
     static const struct {
@@ -210,7 +211,7 @@ cJSON *marker_parse(const char *text, cell_kind *kind, char **title, char **prob
     return metadata;
 }
 
-// As Python's json.dumps writes: ", " and ": " between, and nothing but ASCII.
+// Prints as Python's json.dumps does: with ", " and ": ", and only ASCII.
 static void python_json(const cJSON *j, buf *out);
 
 static void python_json_string(const char *s, buf *out)
@@ -262,7 +263,7 @@ static int by_key(const void *a, const void *b)
     return strcmp((*(cJSON *const *)a)->string, (*(cJSON *const *)b)->string);
 }
 
-// The options in their order; what jupytext keeps elsewhere is left out. New; *n entries.
+// The options in order, without those that jupytext keeps elsewhere. New; *n entries.
 static const cJSON **sorted_options(const cJSON *metadata, size_t *n)
 {
     const cJSON **sorted = mem_array((size_t)cJSON_GetArraySize(metadata) + 1, sizeof *sorted);

@@ -68,8 +68,8 @@ void cell_free(cell *c)
     free(c);
 }
 
-// An id that stands in the options is the cell's own; a cell whose marker lost it keeps it
-// unwritten.
+// Takes the id from the options. If the marker has lost its id, the cell keeps it, but does not
+// write it.
 static void take_id(cell *c)
 {
     const char *id = json_str(c->kept->metadata, "id");
@@ -151,7 +151,7 @@ static void index_cells(notebook *nb)
 bool notebook_find(const notebook *nb, const char *id, size_t *at)
 {
     if (nb->moved)
-        index_cells((notebook *)nb); // what is seen of it stays the same
+        index_cells((notebook *)nb); // only the hidden index changes
     return id && hashmap_get(nb->by_id, id, strlen(id), at);
 }
 
@@ -165,8 +165,8 @@ void notebook_cell_name(const notebook *nb, size_t i, buf *out)
         buf_fmt(out, " (%s)", nb->cells[i]->title);
 }
 
-// The same text gives the same ids in every process: the start of a hash of kind and source, with a
-// number where cells are alike.
+// The same text gives the same ids in every process: the start of a hash of kind and source, and a
+// number if several cells are equal.
 static void give_id(notebook *nb, cell *c)
 {
     for (unsigned twin = 0;; twin++) {
@@ -260,8 +260,9 @@ int notebook_check(const notebook *nb, err *e)
     return 0;
 }
 
-// Edits keep the bytes of all other cells. Only the blank lines around the end of the file belong
-// to nobody: a cell that was the last one gains one below it, a cell that becomes it loses them.
+// Edits keep the bytes of all other cells, except for blank lines around the end of the file: a
+// cell that was the last one gains a blank line, and a cell that becomes the last one loses its
+// blank lines.
 
 static void trim_end(cell *c)
 {
@@ -300,7 +301,7 @@ static cell *last_of(const notebook *nb)
     return nb->n ? nb->cells[nb->n - 1] : NULL;
 }
 
-// After a change of order; `was` was the last cell before, NULL if it is gone.
+// After a change of order: mends blank lines. `was` was the last cell before; NULL if it is gone.
 static void settle(notebook *nb, cell *was)
 {
     cell *last = last_of(nb);
@@ -360,7 +361,7 @@ const cell *notebook_replace(notebook *nb, size_t i, const char *source)
     cell *c = nb->cells[i];
     if (str_eq(c->source, source))
         return c;
-    char *copy = mem_strdup(source); // it may be the cell's own
+    char *copy = mem_strdup(source); // source may be the cell's own
     free(c->source);
     c->source = copy;
     forget_text(c);
@@ -375,7 +376,7 @@ const cell *notebook_set_marker(notebook *nb, size_t i, const char *marker)
     AUTO_FREE char *copy = mem_strdup(marker);
     cell_mark(c, copy);
     forget_text(c);
-    nb->moved = true; // it may bring an id
+    nb->moved = true; // its marker may have an id
     return c;
 }
 
@@ -388,7 +389,8 @@ void notebook_move(notebook *nb, size_t from, size_t to)
         memmove(nb->cells + to + 1, nb->cells + to, (from - to) * sizeof *nb->cells);
     nb->cells[to] = c;
     nb->moved = true;
-    // A first cell without a marker line would be read as part of what now stands before it.
+    // If the first cell has no marker line, it would be read as part of the new cell in front of
+    // it.
     for (size_t i = 1; i < nb->n; i++)
         if (!nb->cells[i]->kept->marked)
             forget_text(nb->cells[i]);
@@ -413,7 +415,7 @@ const cell *notebook_split(notebook *nb, size_t i, size_t offset)
     AUTO_FREE char *source = mem_strdup(nb->cells[i]->source);
     size_t n = strlen(source);
     const char *second = source + (offset < n ? offset : n);
-    while (second > source && (*second & 0xc0) == 0x80) // not within a character
+    while (second > source && (*second & 0xc0) == 0x80) // do not split a character
         second--;
     size_t first = (size_t)(second - source);
     while (first > 0 && source[first - 1] == '\n')

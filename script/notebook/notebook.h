@@ -25,51 +25,52 @@ typedef struct notebook notebook;
 
 notebook *notebook_new(void);
 void notebook_free(notebook *nb);
-// By extension: .ipynb, else percent. Errors: ERR_NOT_FOUND; ERR_INVALID with file and line for
-// what is no notebook (NUL bytes, bad UTF-8, bad JSON). Wrong options and magics are
-// notebook_check's.
+// Loads a file; its extension decides: .ipynb, else percent. Errors: ERR_NOT_FOUND; ERR_INVALID
+// with file and line if it is no notebook (NUL bytes, bad UTF-8, bad JSON). notebook_check finds
+// wrong options and magics.
 notebook *notebook_load(const char *path, err *e);
-// The same to be edited: where there is no such .lua or .ipynb yet, one with an empty cell that
-// saving makes.
+// Loads it for editing: if the .lua or .ipynb does not exist, it returns a notebook with an empty
+// cell, and saving makes the file.
 notebook *notebook_open(const char *path, err *e);
-// Text of the percent format. A text without a marker is one cell.
+// Parses text in the percent format. A text without a marker is one cell.
 notebook *notebook_parse(const char *text, size_t n, err *e);
 notebook *notebook_parse_ipynb(const char *text, size_t n, err *e);
-// By extension, replacing the file as a whole; its mode, its owner and a link to it stay.
+// Saves in the format of the extension, replacing the file as a whole; its mode, its owner and a
+// link to it stay.
 int notebook_save(const notebook *nb, const char *path, err *e);
 void notebook_print(const notebook *nb, buf *out);
 
-// The .ipynb (nbformat 4.5). outputs(arg, cell, i) returns the new array of nbformat outputs of
-// cell i, or NULL for what it was loaded with; *execution_count may be set. outputs may be NULL.
+// The .ipynb (nbformat 4.5). outputs(arg, cell, i) returns a new array of nbformat outputs for cell
+// i, or NULL to keep those it was loaded with; *execution_count may be set. outputs may be NULL.
 typedef cJSON *notebook_outputs_fn(void *arg, const cell *c, size_t i, long *execution_count);
 cJSON *notebook_to_ipynb(const notebook *nb, notebook_outputs_fn *outputs, void *arg);
 
 size_t notebook_count(const notebook *nb);
 const cell *notebook_cell(const notebook *nb, size_t i);
-// Index by id; false if there is none.
+// Finds a cell's index by id; false if there is none.
 bool notebook_find(const notebook *nb, const char *id, size_t *i);
 // "cell 3 (Deploy)", for messages; numbers count code cells, as Jupyter's In [3] does.
 void notebook_cell_name(const notebook *nb, size_t i, buf *out);
 
-// The first thing that would keep a cell from being executed: an unknown option, a wrong value, a
+// Finds the first fault that keeps a cell from being executed: an unknown option, a wrong value, a
 // repeated id, an unknown magic. ERR_USAGE "line 12: unknown option …".
 int notebook_check(const notebook *nb, err *e);
 
-// Edits. Positions are 0-based; `at` may be the count. A marker is what stands after "%%":
-// "Title option=\"value\"", "[markdown]". What is wrong in it is the cell's `problem`.
+// Edits. Positions are 0-based; `at` may be the count. A marker is the text after "%%":
+// "Title option=\"value\"", "[markdown]". If it is wrong, the cell's `problem` tells why.
 const cell *notebook_insert(notebook *nb, size_t at, const char *marker, const char *source);
-// The same with an id for the cell, unless one has it or the marker names its own; NULL: any. An id
-// in the marker that a cell has already is taken out of it: that is a copy.
+// The same, with an id for the cell, unless another cell has this id or the marker has one; NULL:
+// any id. An id in the marker that another cell has is removed: the cell is a copy.
 const cell *notebook_insert_as(
     notebook *nb, size_t at, const char *id, const char *marker, const char *source);
 const cell *notebook_replace(notebook *nb, size_t i, const char *source);
 const cell *notebook_set_marker(notebook *nb, size_t i, const char *marker);
-void notebook_move(notebook *nb, size_t from, size_t to); // to: its index afterwards
+void notebook_move(notebook *nb, size_t from, size_t to); // to: its index after the move
 void notebook_delete(notebook *nb, size_t i);
-// Cuts the source before byte `offset`: the first part keeps id and marker, the second has none.
+// Splits the source before byte `offset`: the first part keeps id and marker; the second has none.
 const cell *notebook_split(notebook *nb, size_t i, size_t offset);
 // `nb` is `old`, read again: cells that are still the same keep their ids, and no other has one of
 // theirs. A cell may have moved; one edited in its place is the same.
 void notebook_adopt_ids(notebook *nb, const notebook *old);
-// Gives cells the ids of `ids` (as many as cells): for a copy that must speak of the same cells.
+// Gives the cells these ids (as many as cells): for a copy whose cells must keep their names.
 int notebook_set_ids(notebook *nb, const char *const *ids, size_t n, err *e);

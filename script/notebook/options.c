@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The options of a marker line: one table says their names, types and checks.
+// The options of a marker line: one table has their names, types and checks.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -137,7 +137,7 @@ static const struct {
     {"file", set_file}, {"template", set_template}, {"language", set_language},
     {"capture", set_capture}, {"tags", set_tags}, {"timeout", set_timeout}, {"inputs", set_inputs},
     {"outputs", set_outputs}, {"effects", set_effects}, {"id", set_nothing},
-    {"magic_args", set_nothing}, // what jupytext makes of "%%bash ARGUMENTS"
+    {"magic_args", set_nothing}, // jupytext makes this of "%%bash ARGUMENTS"
 };
 
 bool option_is_foreign(const char *name)
@@ -175,7 +175,7 @@ static int read_option(struct cell_options *o, const cJSON *item, err *e)
         return table[i].set(o, item, e) < 0 ? err_wrap(e, "option %s", item->string) : 0;
     }
     if (option_is_foreign(item->string) || cJSON_IsObject(item))
-        return 0; // other tools keep such things there
+        return 0; // other tools keep their options there
     unknown_option(item->string, e);
     return -1;
 }

@@ -21,7 +21,8 @@ static const char *skip_space(const char *p)
     return p + strspn(p, " \t");
 }
 
-// A short Lua string at p into `out`: where it ends, NULL if it is none or has other escapes.
+// Reads a short Lua string at p into `out`. Returns its end; NULL if it is none or has other
+// escapes.
 static const char *read_string(const char *p, buf *out)
 {
     char quote = *p++;
@@ -39,7 +40,7 @@ static const char *read_string(const char *p, buf *out)
     return *p ? p + 1 : NULL;
 }
 
-// Lua numbers are C's, without "inf", "nan" and suffixes.
+// Lua's numbers are C's, without "inf", "nan" and suffixes.
 static const char *read_number(const char *p, double *value)
 {
     const char *digits = p + (*p == '-');
@@ -56,7 +57,7 @@ static cJSON *number(const char *text, double value)
     return str_to_int(text, &whole) ? json_new_int(whole) : cJSON_CreateNumber(value);
 }
 
-// The literal at p: type, value, and where it ends; NULL when it is no literal.
+// Reads the literal at p: type and value. Returns its end; NULL when it is no literal.
 static const char *read_literal(const char *p, struct param *out)
 {
     static const struct {
@@ -102,8 +103,8 @@ static void param_done(struct param *p)
     *p = (struct param){0};
 }
 
-// `name = literal`, perhaps with ";" and a comment. A local is seen by its own cell only: no
-// parameter.
+// Reads `name = literal`, perhaps with ";" and a comment. A local variable is no parameter: only
+// its own cell can see it.
 static bool read_param(const char *line, struct param *out)
 {
     const char *p = skip_space(line), *name = p;
@@ -133,7 +134,7 @@ static void add(struct params *ps, struct param *p)
     for (size_t i = 0; i < ps->n; i++) {
         if (!str_eq(ps->list[i].name, p->name))
             continue;
-        param_done(&ps->list[i]); // the later one holds
+        param_done(&ps->list[i]); // the later one counts
         ps->list[i] = *p;
         return;
     }

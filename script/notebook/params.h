@@ -20,26 +20,26 @@ enum param_type {
 struct param {
     char *name;
     enum param_type type;
-    char *literal; // as the cell has it
-    char *comment; // what follows "--" on its line, NULL if nothing
+    char *literal; // as written in the cell
+    char *comment; // the text after "--" on its line, NULL if none
     char *given;   // the new literal, NULL if not given
-    cJSON *value;  // the value that holds
+    cJSON *value;  // the value in this run
 };
 struct params {
     struct param *list;
     size_t n;
-    long cell; // index of the tagged cell, -1: there is none
+    long cell; // index of the tagged cell, -1: none
 };
 
-// Finds them. Lines of the tagged cell that are not `name = literal` are no parameters.
+// Finds the parameters. Other lines of the tagged cell are ignored.
 int params_find(const notebook *nb, struct params *out, err *e);
 void params_done(struct params *p);
-// "NAME=VALUE". Errors: ERR_USAGE for an unknown name (lists the known) or a value of the wrong
-// type.
+// "NAME=VALUE". Errors: ERR_USAGE for an unknown name (lists the known ones) or a value of the
+// wrong type.
 int params_give(struct params *p, const char *assignment, err *e);
-// Inserts the cell with what was given (tag "injected-parameters"), or replaces the one there.
+// Inserts the cell with the given values (tag "injected-parameters"), or replaces it.
 int params_inject(const struct params *p, notebook *nb, err *e);
-// {"name": value, …}: what holds in this run.
+// {"name": value, …}: the values in this run.
 cJSON *params_values(const struct params *p);
-// The same of those that were given.
+// The same, but only of those that were given.
 cJSON *params_given(const struct params *p);

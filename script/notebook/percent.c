@@ -18,8 +18,8 @@
 
 struct line {
     const char *text;
-    size_t n;     // without its end
-    size_t whole; // with it
+    size_t n;     // without the line end
+    size_t whole; // with the line end
 };
 
 struct lines {
@@ -62,7 +62,7 @@ static const char *marker_in(const struct line *l)
     return marker_of(l->text, l->n);
 }
 
-// The line without its comment mark, as jupytext takes it off.
+// The line without its comment mark, removed as jupytext does it.
 static struct line uncommented(struct line l)
 {
     size_t mark = starts(&l, "-- ") ? 3 : starts(&l, "--") ? 2 : 0;
@@ -75,7 +75,8 @@ static char fence_in(struct line l, size_t *n, bool *bare)
     return text_fence(l.text, l.n, n, bare);
 }
 
-// In text, a fenced block may hold "%%" lines that are no markers: the line after it, or 0.
+// In text, a fenced block may hold "%%" lines that are no markers. Returns the line after the
+// block, or 0.
 static size_t skip_fence(const struct lines *ls, size_t i)
 {
     size_t open, n;
@@ -98,7 +99,7 @@ static bool is_rule(const struct line *l)
     return is_blank(&rest);
 }
 
-// How many lines the header takes.
+// The number of lines in the header.
 static size_t header_lines(const struct lines *ls)
 {
     size_t i = 0;
@@ -119,7 +120,7 @@ static size_t header_lines(const struct lines *ls)
     return i;
 }
 
-// How many of the lines [from, to) are the blank ones between this cell and the next.
+// How many of the lines [from, to) are the blank lines between this cell and the next.
 static size_t blank_lines(const struct lines *ls, size_t from, size_t to)
 {
     const struct line *end = ls->list + to;
@@ -241,7 +242,7 @@ static void print_lines(const char *text, bool commented, const char *newline, b
     }
 }
 
-// jupytext indents the marker as far as the first line of code.
+// jupytext indents the marker like the first line of code.
 static void print_marker(const notebook *nb, const cell *c, const char *newline, buf *out)
 {
     AUTO_BUF marker = {0};

@@ -60,12 +60,12 @@ static int unknown_magic(const char *magic, err *e)
         name);
 }
 
-// Lua in which magic lines have become Lua, on the same lines.
+// Lua in which magic lines became Lua, on the same lines.
 
 struct lua_source {
     buf out;
     lua_lines state;
-    int line; // of the cell, 1-based
+    int line; // line of the cell, 1-based
     err *e;
 };
 
@@ -105,7 +105,7 @@ static void call_shell(struct lua_source *s, const char *function, const char *c
     buf_char(&s->out, ')');
 }
 
-// "x = !cmd", "local a, b = %env NAME": where the '!' or '%' is, or NULL.
+// In "x = !cmd" or "local a, b = %env NAME": the place of the '!' or '%', or NULL.
 static const char *assigned_magic(const char *line)
 {
     const char *p = after_space(line);
@@ -120,7 +120,7 @@ static const char *assigned_magic(const char *line)
     return *p == '!' || (*p == '%' && isalpha((unsigned char)p[1])) ? p : NULL;
 }
 
-// One line that does not start inside a string or comment.
+// Takes one line that does not start inside a string or comment.
 static int lua_line(struct lua_source *s, const char *line)
 {
     const char *p = after_space(line), *assigned = assigned_magic(line);
@@ -144,11 +144,12 @@ static int lua_line(struct lua_source *s, const char *line)
         lua_lines_feed(&s->state, line, strlen(line));
         return 0;
     }
-    buf_char(&s->out, ';'); // the next line may start with a parenthesis
+    buf_char(&s->out, ';'); // because the next line may start with a parenthesis
     return 0;
 }
 
-// A command goes on in the next line after a backslash: joins them; *extra counts the lines.
+// Takes a line. If it ends with a backslash and `joins`, the next line is joined to it; *extra
+// counts them.
 static char *take_line(const char **rest, bool joins, int *extra)
 {
     buf line = {0};
@@ -204,7 +205,7 @@ static int translate(struct plan *p, const char *source, int first_line, err *e)
     return result;
 }
 
-// Cell magics: a first line "%%name arguments".
+// Cell magics: their first line is "%%name arguments".
 
 static int writefile(struct plan *p, const char *arguments, const char *body, err *e)
 {
@@ -239,7 +240,7 @@ static int bash(struct plan *p, const char *arguments, const char *body, err *e)
 
 static void take_capture(struct plan *p, const char *arguments)
 {
-    while (*arguments == '-') // --no-stderr and such
+    while (*arguments == '-') // options such as --no-stderr
         arguments = after_space(arguments + word_length(arguments));
     if (!p->capture)
         p->capture = mem_strndup(arguments, word_length(arguments));

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What executing a cell means: Lua to run, a file to write, a template to fill, a script for bash.
-// IPython's magics end here: what is left is plain text for the kernel. The plan owns its strings.
+// The plan of a cell's execution: Lua to run, a file to write, a template to fill, or a script for
+// bash. IPython's magics end here: the kernel gets plain text. The plan owns its strings.
 //
-// In Lua, every magic line becomes Lua on the same line, so that line numbers stay those of the
-// cell:
+// In Lua, every magic line becomes Lua on the same line, so that line numbers stay right:
 //   %env K=V          firesteel.magic.env("K", "V")           V with $NAME and {expr} filled in
 //   %env K            firesteel.magic.env("K")                displays it;  %env alone: all
 //   !cmd              firesteel.magic.system("cmd")           streams; a non-zero exit raises
@@ -17,10 +16,10 @@
 #include <stdbool.h>
 
 enum plan_kind {
-    PLAN_NOTHING,  // text
+    PLAN_NOTHING,  // text: nothing to do
     PLAN_LUA,      // run `text`
     PLAN_FILE,     // write `text` to `path`
-    PLAN_TEMPLATE, // fill `text` in, write it to `path`
+    PLAN_TEMPLATE, // fill in `text` and write it to `path`
     PLAN_BASH,     // run `text` with bash
 };
 
@@ -31,13 +30,14 @@ struct plan {
     char *path_lua; // Lua expression that gives the path, when it has $NAME or {expr} in it, else
                     // NULL
     bool append;    // %%writefile -a
-    char *capture;  // variable that takes the output; "" discards it; NULL: not captured
+    char *capture;  // variable for the output; "" discards it; NULL: not captured
     char **inputs, **outputs; // files of BASH, NULL-terminated; NULL: not declared
     char *language;           // for syntax: "lua", "yaml", …
-    int line;    // after an error: the line of the cell's source it is in, 0: its marker
-    int skipped; // lines of the cell's source before text's first line (a %%magic line)
+    int line;                 // after an error: its line in the cell's source, 0: the marker
+    int skipped;              // lines of the cell before the first line of text (a %%magic line)
 };
 
-// ERR_USAGE, with the line in out->line: "unknown magic %%foo; …". plan_done is not needed then.
+// Makes the plan. ERR_USAGE, with the line in out->line: "unknown magic %%foo; …"; plan_done is
+// then not needed.
 int plan_cell(const cell *c, struct plan *out, err *e);
 void plan_done(struct plan *p);

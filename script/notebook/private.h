@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the files of this folder share: the notebook's fields, and the steps between text and cells.
-// Nobody outside includes it.
+// Shared by the files of this folder: the notebook's fields, and the steps between text and cells.
+// No file outside includes it.
 #pragma once
 #include "base/hashmap.h"
 #include "script/notebook/notebook.h"
@@ -11,29 +11,29 @@ struct notebook {
     char
         *header; // bytes before the first cell, with a byte order mark and the blank lines after it
     size_t header_n;
-    cJSON *metadata; // an .ipynb's own; NULL: it comes from the header
-    bool crlf;       // lines end so
-    bool json;       // options are written as one JSON object (in jupytext, all of a file or none)
+    cJSON *metadata; // of an .ipynb; NULL: it comes from the header
+    bool crlf;       // lines end with "\r\n"
+    bool json; // options are written as one JSON object (for jupytext, in all of a file or none)
     cell **cells;
     size_t n;
     hashmap *by_id; // index of the first cell with an id
-    bool moved;     // it is to be made anew when it is asked next
+    bool moved;     // the index must be made anew before its next use
 };
 
 struct cell_kept {
-    char *text; // its bytes in the file, up to the next cell; NULL once it was edited
+    char *text; // its bytes in the file, up to the next cell; NULL after an edit
     size_t n;
     int blank;       // blank lines up to the next cell: 0, 1 or 2 (jupytext's lines_to_next_cell)
     bool marked;     // it has a marker line
     bool plain;      // of an .ipynb: its source has marker lines that are not escaped
-    cJSON *metadata; // all options as JSON, also those of other tools, but not the title
+    cJSON *metadata; // all options as JSON, also those of other tools; without the title
     cJSON *attachments, *outputs; // of an .ipynb
-    cJSON *foreign;               // metadata of an .ipynb that no marker line shows
+    cJSON *foreign;               // metadata of an .ipynb that no marker line can show
     int64_t execution_count;
 };
 
-// marker.c: "Title [markdown] a=1 b=[\"x\"]" to and from JSON. Parsing never fails: what cannot be
-// read is told in *problem (new, or NULL).
+// marker.c: "Title [markdown] a=1 b=[\"x\"]" to and from JSON. Parsing never fails: *problem (new,
+// or NULL) tells what cannot be read.
 cJSON *marker_parse(const char *text, cell_kind *kind, char **title, char **problem);
 void marker_print(const cell *c, bool json, buf *out);
 bool marker_is_json(const char *text);
@@ -41,7 +41,7 @@ bool marker_is_json(const char *text);
 // options.c: fills c->options from c->kept->metadata; the first fault goes to c->problem.
 void options_read(cell *c);
 void options_done(struct cell_options *o);
-// One that is no option of ours, but may stand there for other tools (Jupyter's and jupytext's).
+// Is it not our option, but one that other tools (Jupyter and jupytext) may have put there?
 bool option_is_foreign(const char *name);
 
 // notebook.c
@@ -49,13 +49,13 @@ cell *cell_new(void);
 void cell_free(cell *c);
 // Sets kind, title, options and marker from a marker's text.
 void cell_mark(cell *c, const char *marker);
-// Sets them from metadata (taken) as jupytext would write it.
+// Sets them from metadata (taken), in jupytext's spelling.
 void cell_mark_json(cell *c, cell_kind kind, char *title, cJSON *metadata);
-void notebook_add(notebook *nb, cell *c); // takes it; gives it an id if it has none
+void notebook_add(notebook *nb, cell *c); // takes the cell; gives it an id if it has none
 
 // magic.c: comment marks of %magics, as jupytext puts and removes them.
 bool magic_line(const char *line, size_t n); // "%env …", "-- %env …"
-// Removes or adds one comment mark of every magic line in `source`; new.
+// Removes or adds one comment mark at every magic line in `source`; new.
 char *magics_uncomment(const char *source);
 void magics_comment(const char *source, buf *out);
 
@@ -67,12 +67,12 @@ char *markers_unescape(const cell *c, const char *text);
 // The character of a code block's fence, 0: the line is none. *n: how many; *bare: nothing follows.
 char text_fence(const char *line, size_t len, size_t *n, bool *bare);
 
-// interpolate.c: `text` with $NAME and {expr} as a Lua expression. true: there was something.
+// interpolate.c: `text` with $NAME and {expr} as a Lua expression. true: it had some.
 bool interpolate(const char *text, size_t n, buf *lua);
 void lua_quote(const char *s, size_t n, buf *out); // a Lua string literal on one line
 
-// header.c: jupytext's header to and from .ipynb metadata. `front` are lines of the header that are
-// not jupytext's ("---", "title: …", "---"), which it keeps in a raw cell; NULL: none.
+// header.c: jupytext's header to and from .ipynb metadata. `front` gets the header's other lines
+// ("---", "title: …", "---"), which jupytext keeps in a raw cell; NULL: none.
 cJSON *header_metadata(const notebook *nb, char **front);
 void header_print(const cJSON *metadata, const char *front, bool non_ascii, buf *out);
 // Languages whose cells jupytext writes as %%language in an .ipynb.

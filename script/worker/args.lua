@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- The module `args`: a table of defaults → the values of the command line.
+-- The module `args` turns a table of defaults into the values of the command line.
 --   local args = require "args" { learning_rate = 0.001, epochs = 5, name = "x", quiet = false }
 --   --epochs=1  --epochs 1  --learning-rate=0.01  --learning_rate=0.01  --quiet  --no-quiet  --help
 

@@ -63,7 +63,7 @@ static int compare(const struct plan *a, const struct plan *b, err *e)
             "Mismatched reduction operations: One rank specified %d, but another rank specified "
             "%d.",
             (int)a->op, (int)b->op);
-    int first = a->what == COLLECTIVE_ALLGATHER; // its first dimension may differ
+    int first = a->what == COLLECTIVE_ALLGATHER; // its first dimension may differ between ranks
     size_t rest = sizeof a->shape - (size_t)first * sizeof a->shape[0];
     if (a->dims == b->dims && memcmp(a->shape + first, b->shape + first, rest) == 0)
         return 0;
@@ -75,8 +75,8 @@ static int compare(const struct plan *a, const struct plan *b, err *e)
         plan_names[a->what], mine.data, theirs.data);
 }
 
-// Every rank compares all plans with rank 0's, so that all of them fail or none. plans: room for
-// size.
+// Every rank compares all plans with rank 0's, so that all of them fail or none does. plans: room
+// for `size` plans.
 static int agree(const worker *w, const struct plan *mine, struct plan *plans, err *e)
 {
     int size = w->place.size;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A collective operation around what it does: ranks compare what they are about to do, so that a
-// difference is an error on all of them instead of a hang or mixed bytes; and the timeline is told.
-// Plain values. Private to script/worker.
+// The frame of a collective operation: ranks first compare what they are about to do. So a
+// difference is an error on all of them, instead of a hang or mixed bytes. The timeline is told,
+// too. Plain values. Private to script/worker.
 #pragma once
 #include "script/worker/state.h"
 
@@ -17,7 +17,7 @@ enum collective_kind {
 #undef X
 };
 
-// What travels to be compared.
+// Sent to all ranks to be compared.
 struct plan {
     int64_t what; // collective_kind
     int64_t type; // tensor_type; -1: a number
@@ -27,16 +27,16 @@ struct plan {
 
 struct collective {
     struct plan plan;
-    const char *name; // NULL: the kind's
+    const char *name; // NULL: the name of the kind
     int64_t begin, agreed;
 };
 
 // t NULL: a number.
 struct collective collective_of(
     enum collective_kind what, const tensor *t, int op, int root, const char *name);
-// An allreduce of n floats that every rank is known to make: it is not compared.
+// An allreduce of n floats of which we know that every rank makes it: it is not compared.
 struct collective collective_of_values(const char *name, size_t n);
-// Compares with the other ranks: Horovod's errors, on every rank or none. plans: room for all of
-// them, by rank; or NULL.
+// Compares with the other ranks. Horovod's errors come on every rank, or on none. plans: room for
+// all plans, by rank; or NULL.
 int collective_begin(const worker *w, struct collective *c, struct plan *plans, err *e);
 void collective_end(const worker *w, const struct collective *c);

@@ -7,7 +7,7 @@
 #include "trainer/data/idx.h"
 #include "trainer/data/mnist.h"
 
-// The first folder that has it, new; NULL with all places in e.
+// The first folder with this data set, new; NULL, and e lists all places.
 static char *find_folder(const worker *w, const char *name, err *e)
 {
     AUTO_BUF places = {0};
@@ -26,7 +26,8 @@ static char *find_folder(const worker *w, const char *name, err *e)
 
 static const char cache_name[] = "data.mnist"; // folder → {train_x, train_y, test_x, test_y}
 
-// Pushes the whole data set of a folder: unpacking it takes longer than an epoch, so it is kept.
+// Pushes the whole data set of a folder. It is cached, because unpacking takes longer than an
+// epoch.
 static void push_whole(lua_State *L, const char *folder)
 {
     err e;
@@ -48,7 +49,7 @@ static void push_whole(lua_State *L, const char *folder)
     lua_remove(L, -2);
 }
 
-// {x =, y =}: the rank's rows of items i and i + 1 of the table on top.
+// {x =, y =}: this rank's rows of items i and i + 1 of the table on top.
 static void push_part(lua_State *L, int i, int rank, int size)
 {
     static const char *const names[] = {"x", "y"};

@@ -7,14 +7,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// The field, or `otherwise` when it is not there; other kinds of values raise "WHAT: 'field' must
-// be …".
+// The field's value, or `otherwise` when it is missing. A value of another kind raises
+// "WHAT: 'field' must be …".
 int64_t opt_int_field(
     lua_State *L, int table, const char *what, const char *field, int64_t otherwise);
 double opt_number_field(
     lua_State *L, int table, const char *what, const char *field, double otherwise);
 bool opt_bool_field(lua_State *L, int table, const char *what, const char *field, bool otherwise);
-// Borrowed from the table; NULL when it is not there.
+// Borrowed from the table; NULL when it is missing.
 const char *opt_string_field(lua_State *L, int table, const char *what, const char *field);
-// Raises when the table has another name than these ("a b c").
+// Raises when the table has a name that is not listed ("a b c").
 void check_field_names(lua_State *L, int table, const char *what, const char *names);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The module `hvd`, its part in C: the place in the job, collective operations, and run. Errors and
+// The C part of the module `hvd`: the place in the job, collective operations, and run. Errors and
 // names are Horovod's (horovod/common/basics.py, controller.cc).
 #include "base/clock.h"
 #include "base/mem.h"
@@ -54,7 +54,7 @@ static int hvd_init(lua_State *L)
 
 static int hvd_shutdown(lua_State *L)
 {
-    worker_of(L)->comm = NULL; // MPI itself ends with the rank: it cannot start twice
+    worker_of(L)->comm = NULL; // MPI ends with the rank, since it cannot be started twice
     return 0;
 }
 
@@ -87,7 +87,7 @@ int worker_allreduce(void *ctx, float *values, size_t n, const char *name, err *
     return 0;
 }
 
-// A copy without gaps in a type that travels: F32, or I64 for integers.
+// A contiguous copy in a type that can be sent: F32, or I64 for integers.
 static tensor *travelling(const tensor *t, err *e)
 {
     if (!tensor_is_integer(t))
@@ -174,7 +174,8 @@ static int read_root(lua_State *L, const worker *w, int arg)
     return (int)root;
 }
 
-// Packs at the root, sends, unpacks elsewhere; pushes the value. Nothing raises in here.
+// Packs at the root, broadcasts, and unpacks on the other ranks; pushes the value. Nothing here
+// raises.
 static int broadcast_object(lua_State *L, worker *w, int index, int root, err *e)
 {
     buf bytes = {0};
@@ -234,7 +235,7 @@ static int hvd_broadcast(lua_State *L)
     return 1;
 }
 
-// The tensors of all ranks one after another along their first dimension.
+// The tensors of all ranks, one after another along the first dimension.
 static tensor *gather(const worker *w, const tensor *t, err *e)
 {
     struct collective c = collective_of(COLLECTIVE_ALLGATHER, t, 0, 0, NULL);
@@ -351,7 +352,7 @@ int open_hvd(lua_State *L)
         {NULL, NULL},
     };
     luaL_newlib(L, functions);
-    lua_newtable(L); // the class of what run returns; hvd.lua gives it its methods
+    lua_newtable(L); // the class of run's results; hvd.lua adds the methods
     lua_pushvalue(L, -1);
     lua_setfield(L, -3, "Results");
     lua_pushcclosure(L, hvd_run, 1);

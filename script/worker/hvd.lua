@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
--- The module `hvd`, its part in Lua: Horovod's optimizer wrapper and callbacks, with its formulas
+-- The Lua part of the module `hvd`: Horovod's optimizer wrapper and callbacks, with its formulas
 -- (horovod/_keras/callbacks.py). `core` is the part in C (script/worker/hvd.c).
 local core = ...
 local hvd = core
 
--- What hvd.run(fn, { np =, args =, start_timeout = }) returns, in the order of the ranks: results[1] is the
--- first value that rank 0 returned, results:rank(0) all of them.
+-- hvd.run(fn, { np =, args =, start_timeout = }) returns this, in the order of the ranks:
+-- results[1] is the first value of rank 0, results:rank(0) all of its values.
 local Results = hvd.Results
 Results.__index = Results
 
@@ -19,15 +19,15 @@ function Results:__len()
   return #self.all
 end
 
--- The numbers of horovod/common/basics.py.
+-- The numbers are those of horovod/common/basics.py.
 hvd.Average, hvd.Sum, hvd.Min, hvd.Max, hvd.Product = 0, 1, 3, 4, 5
 
--- The optimizer whose gradients are averaged over all ranks before they are applied.
+-- Returns an optimizer whose gradients are averaged over all ranks before they are applied.
 function hvd.DistributedOptimizer(optimizer)
   if type(optimizer) ~= "table" or not (getmetatable(optimizer) or {}).class then
     error("hvd.DistributedOptimizer: expects an optimizer, as nn.Adam { learning_rate = 0.001 }", 2)
   end
-  hvd.size() -- an error before hvd.init()
+  hvd.size() -- raises before hvd.init()
   local wrapped = {}
   for key, value in pairs(optimizer) do wrapped[key] = value end
   wrapped.distributed = true
@@ -37,7 +37,7 @@ end
 local Broadcast = {}
 Broadcast.__index = Broadcast
 
--- All variables from root_rank to all others, once, at the end of the first batch.
+-- Broadcasts all variables from root_rank once, at the end of the first batch.
 function hvd.BroadcastGlobalVariablesCallback(root_rank)
   return setmetatable({ root_rank = root_rank or 0, done = false }, Broadcast)
 end
@@ -51,7 +51,7 @@ end
 local Average = {}
 Average.__index = Average
 
--- Each metric of an epoch averaged over the ranks, in the order of their names.
+-- Averages each metric of an epoch over the ranks, in the order of the metrics' names.
 function hvd.MetricAverageCallback()
   return setmetatable({}, Average)
 end
@@ -66,7 +66,8 @@ end
 local Warmup = {}
 Warmup.__index = Warmup
 
--- From initial_lr / size up to initial_lr over warmup_epochs (Goyal et al., arXiv 1706.02677).
+-- Raises the learning rate from initial_lr / size to initial_lr over warmup_epochs (Goyal et al.,
+-- arXiv 1706.02677).
 function hvd.LearningRateWarmupCallback(options)
   if type(options) ~= "table" or type(options.initial_lr) ~= "number" then
     error("hvd.LearningRateWarmupCallback: expects { initial_lr = number, … }", 2)

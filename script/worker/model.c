@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Models in Lua: nn.Sequential, nn.load, and the methods that do not train. Layers and optimizers
-// come as the objects that nn.lua makes.
+// are objects made by nn.lua.
 #include "script/worker/model.h"
 
 #include "base/mem.h"
@@ -221,7 +221,8 @@ static int save(lua_State *L)
     return 0;
 }
 
-// Is it a checkpoint's bytes rather than a path? Its header is JSON after 8 bytes of length.
+// Is the text a checkpoint's bytes rather than a path? A checkpoint has JSON after 8 bytes of
+// length.
 static bool is_checkpoint(const char *text, size_t n)
 {
     return memchr(text, 0, n) || (n > 8 && text[8] == '{');

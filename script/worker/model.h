@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How models look in Lua, shared by the files that train them and that make them. Private to
-// script/worker.
+// Models as Lua sees them, for the files that make and train models. Private to script/worker.
 #pragma once
 #include "script/worker/state.h"
 

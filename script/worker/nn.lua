@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- The module `nn`, its part in Lua: layers, optimizers and callbacks as plain objects with Keras's
--- names and defaults. `core` is the part in C (script/worker/model.c), which reads the objects' fields.
+-- The Lua part of the module `nn`: layers, optimizers and callbacks as plain objects with Keras's
+-- names and defaults. `core` is the part in C (script/worker/model.c), which reads the objects'
+-- fields.
 local core = ...
 local nn = core
 
@@ -11,8 +12,9 @@ local function known(allowed)
   return table.concat(names, ", ")
 end
 
--- A class of objects made by a call with a table: `order` names the positional items, `fields` the
--- types by name. The class is the metatable, so that objects travel to ranks by its name.
+-- A class whose objects are made by a call with a table: `order` names the positional items,
+-- `fields` gives the types by name. The class is the metatable, so objects can be sent to ranks
+-- with its name.
 local function class(name, order, fields, check)
   local new = { class = name }
   new.__index = new
@@ -72,7 +74,7 @@ local function show(...)
   io.stdout:write(string.format(...))
 end
 
--- Is `a` better than `b`, as Keras's mode "auto" decides?
+-- Is `a` better than `b`? Decided as by Keras's mode "auto".
 local function comparison(mode, monitor, owner)
   if mode == nil or mode == "auto" then mode = monitor:find("acc") and "max" or "min" end
   if mode == "max" then return function(a, b) return a > b end, -math.huge, 1 end
@@ -88,7 +90,7 @@ local function monitored(owner, monitor, logs)
   return value
 end
 
--- Keras's names of files: "weights.{epoch:02d}-{val_loss:.2f}.safetensors".
+-- Keras's patterns for file names: "weights.{epoch:02d}-{val_loss:.2f}.safetensors".
 local function expand(path, epoch, logs)
   return (path:gsub("{([%w_]+):?([^}]*)}", function(name, format)
     local value = name == "epoch" and epoch or logs[name]
@@ -170,7 +172,7 @@ function nn.EarlyStopping:on_train_end()
   end
 end
 
--- nn.LambdaCallback { on_epoch_end = function(epoch, logs) … end }: Keras's, without self.
+-- nn.LambdaCallback { on_epoch_end = function(epoch, logs) … end }: like Keras's, without self.
 local lambda_fields = {}
 for _, name in ipairs { "train_begin", "train_end", "epoch_begin", "epoch_end", "train_batch_begin", "train_batch_end" } do
   lambda_fields["on_" .. name] = "function"

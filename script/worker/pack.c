@@ -39,12 +39,12 @@ void pack_push_own_globals(lua_State *L)
     lua_pop(L, 2);
 }
 
-// Packing runs inside lua_pcall, so it may raise; `out` and `path` belong to who called that.
+// Packing runs inside lua_pcall, so it may raise; the caller of lua_pcall owns `out` and `path`.
 //   stack   NAMES  C function, module, … → "module\0field"
 //           SEEN   table, function, tensor → its number
 struct packer {
     buf *out;
-    buf path; // where we are: "function 'train' (trainer.lua:4), upvalue 'model'"
+    buf path; // the place, for errors: "function 'train' (trainer.lua:4), upvalue 'model'"
     const char *const *value_names;
     enum pack_mode mode;
     int names, seen;
@@ -65,7 +65,8 @@ static void put_bytes(lua_State *L, struct packer *p, const void *bytes, size_t 
     buf_add(p->out, bytes, n);
 }
 
-// The names of everything in the loaded modules; of the globals only those that all processes have.
+// Collects the names of everything in the loaded modules, and of the globals that all processes
+// have.
 static void collect_names(lua_State *L)
 {
     lua_newtable(L);
@@ -93,7 +94,7 @@ static void collect_names(lua_State *L)
                 continue;
             lua_pushvalue(L, names + 6);
             if (lua_rawget(L, names) != LUA_TNIL)
-                continue; // the first name will do
+                continue; // the first name is enough
             lua_pushvalue(L, names + 6);
             lua_pushvalue(L, names + 3);
             lua_pushlstring(L, "", 1);
@@ -107,7 +108,7 @@ static void collect_names(lua_State *L)
 
 static void put_value(lua_State *L, struct packer *p, int index, int depth);
 
-// A part of the path for as long as the caller is inside; the length before it.
+// Adds a part to the path while the caller is inside; returns the length before.
 static size_t enter(struct packer *p, const char *fmt, ...)
 {
     size_t before = p->path.len;
@@ -138,7 +139,7 @@ static const char only_data[] =
     ": only data can (nil, booleans, numbers, strings, tables, tensors, models); functions travel "
     "from the driver to its ranks alone";
 
-// Objects that are more than data, or are known by a name.
+// Refuses objects that are more than data, or are known by a name.
 static void check_data(lua_State *L, struct packer *p, int index)
 {
     int type = lua_type(L, index);
@@ -165,7 +166,7 @@ static void remember(lua_State *L, struct packer *p, int index)
     lua_rawset(L, p->seen);
 }
 
-// Already there, or known by a name?
+// Packs a value that was packed before, or is known by a name; false: it is neither.
 static bool put_known(lua_State *L, struct packer *p, int index)
 {
     lua_pushglobaltable(L);
@@ -242,7 +243,7 @@ static void put_upvalue(lua_State *L, struct packer *p, int function, int i, int
     size_t before = enter(p, "upvalue '%s'", name && *name ? name : "?");
     put_value(L, p, lua_gettop(L), depth);
     leave(p, before);
-    lua_pop(L, 2); // value, and the nil that rawgetp pushed
+    lua_pop(L, 2); // pops the value, and the nil that rawgetp pushed
 }
 
 static void put_function(lua_State *L, struct packer *p, int index, int depth)
@@ -258,7 +259,7 @@ static void put_function(lua_State *L, struct packer *p, int index, int depth)
     size_t at = p->out->len;
     put_number(p->out, 0, 4);
     lua_pushvalue(L, index);
-    lua_dump(L, write_bytecode, p->out, 0); // with its lines, for errors there
+    lua_dump(L, write_bytecode, p->out, 0); // keeps its line numbers, for errors over there
     lua_pop(L, 1);
     buf length = {0};
     put_number(&length, p->out->len - at - 4, 4);
@@ -377,7 +378,7 @@ static int pack_protected(lua_State *L)
     if (p->mode == PACK_FUNCTIONS)
         collect_names(L);
     else
-        lua_newtable(L); // data has no names
+        lua_newtable(L); // data may not refer to names
     p->names = lua_gettop(L);
     lua_newtable(L);
     p->seen = lua_gettop(L);

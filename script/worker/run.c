@@ -4,8 +4,7 @@
 //   packed job     fn, args, arg, names of the script's own globals
 //   packed result  what fn returned
 //
-// hvd.run returns a list with a table {n =, …} of what fn returned, for each rank; hvd.lua wraps
-// it.
+// hvd.run returns a list that has for each rank a table {n =, …} of fn's results; hvd.lua wraps it.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "script/worker/fields.h"
@@ -31,7 +30,7 @@ static int push_args(lua_State *L, int list)
 {
     lua_Integer n = 0;
     if (lua_istable(L, list)) {
-        lua_getfield(L, list, "n"); // as table.pack makes it, for nils among them
+        lua_getfield(L, list, "n"); // n as from table.pack, because there may be nils
         n = lua_isinteger(L, -1) ? lua_tointeger(L, -1) : luaL_len(L, list);
         lua_pop(L, 1);
     }
@@ -41,7 +40,7 @@ static int push_args(lua_State *L, int list)
     return (int)n;
 }
 
-// What hvd.init had made of this process before, brought back when run ends, however.
+// Restores this process's state from before hvd.run, when run ends in any way.
 static int restore_comm(lua_State *L)
 {
     worker_of(L)->comm = *(const struct comm_ops **)lua_touserdata(L, 1);
@@ -61,7 +60,7 @@ static void keep_comm(lua_State *L, worker *w)
     w->comm = NULL;
 }
 
-// One rank: here, as if it had been started for it, and without MPI.
+// A job of one rank runs here, without MPI, as if a rank had been started for it.
 static void run_here(lua_State *L, worker *w, int args)
 {
     keep_comm(L, w);
@@ -114,7 +113,7 @@ static int push_results(lua_State *L, const struct job_result *r, err *e)
     return 0;
 }
 
-// What a failed rank said, whole, with where hvd.run was called.
+// Raises the whole message of a failed rank, with the place where hvd.run was called.
 static _Noreturn void raise_failure(lua_State *L, const struct job_result *r, const err *e)
 {
     luaL_where(L, 1);
@@ -130,7 +129,7 @@ static _Noreturn void raise_failure(lua_State *L, const struct job_result *r, co
     __builtin_unreachable();
 }
 
-// A result that is freed with the Lua value around it, whatever raises meanwhile.
+// Frees a result together with the Lua value around it, whatever raises meanwhile.
 static int close_result(lua_State *L)
 {
     job_result_done(lua_touserdata(L, 1));
@@ -164,7 +163,7 @@ static void run_ranks(lua_State *L, worker *w, int np, int args, int64_t start_t
             .start_timeout = start_timeout,
             .sink = {.ctx = w, .text = show_text, .event = pass_event},
         };
-        fflush(stdout); // what was printed before comes before what the ranks print
+        fflush(stdout); // so that earlier output comes before the ranks' output
         code = driver_run(d, &job, result, &e);
         buf_done(&packed);
         if (result->exit_code >= 0 && code)
@@ -178,7 +177,7 @@ static void run_ranks(lua_State *L, worker *w, int np, int args, int64_t start_t
         raise_err(L, &e);
 }
 
-// The list on top → hvd.Results (upvalue 1).
+// Turns the list on top into hvd.Results (upvalue 1).
 static int wrap_results(lua_State *L)
 {
     int all = lua_gettop(L);
@@ -230,7 +229,7 @@ int hvd_run(lua_State *L)
     return wrap_results(L);
 }
 
-// (set of names) reading a global that only the script had set
+// (set of names): raises when a global is read that only the script had set.
 static int missing_global(lua_State *L)
 {
     lua_pushvalue(L, 2);
@@ -242,7 +241,7 @@ static int missing_global(lua_State *L)
         lua_tostring(L, 2), worker_of(L)->place.rank);
 }
 
-// The list of names at `list`; changes reading of globals.
+// Makes reading of the globals listed at `list` an error.
 static void watch_globals(lua_State *L, int list)
 {
     lua_Integer n = luaL_len(L, list);
@@ -260,7 +259,7 @@ static void watch_globals(lua_State *L, int list)
     lua_pop(L, 1);
 }
 
-// The function's results above the bottom of the stack, or -1 with a message on top.
+// Calls the function. Its results are above the bottom of the stack; -1: a message is on top.
 static int call_function(lua_State *L, const void *function, size_t n)
 {
     err e;
@@ -288,7 +287,7 @@ static int send_failure(worker *w, const char *text, size_t n, err *e)
     return rank_send(w->link, MESSAGE_FAILURE, text, n < LIMIT ? n : LIMIT, e);
 }
 
-// Packs what the function returned, or sends why there is nothing to pack: 1, or what that
+// Packs the function's results: 1. If they cannot be packed, sends the reason and returns what that
 // returned.
 static int pack_result(worker *w, int count, buf *result, err *e)
 {
@@ -312,7 +311,7 @@ int worker_run_rank(worker *w, rank_link *link, err *e)
     buf result = {0};
     int code = pack_result(w, call_function(w->L, function, n), &result, e);
     if (code == 1) {
-        worker_close(w); // finalizers and files, while there is still time
+        worker_close(w); // runs finalizers and closes files while there is time
         fflush(NULL);
         code = rank_send(link, MESSAGE_RESULT, result.data, result.len, e);
         if (code && e->code == ERR_LIMIT)

@@ -64,7 +64,7 @@ def main(argv):
                FIRESTEEL_DRIVER_PORT=str(port))
     read = secret_pipe(secret)
     env["FIRESTEEL_SECRET_FD"] = str(read)
-    env.setdefault("FIRESTEEL_EVENTS", "stdout")  # metrics as marked lines of the driver's log
+    env.setdefault("FIRESTEEL_EVENTS", "stdout")  # metrics come as marked lines in the driver's log
     trainer = subprocess.Popen([WORKER] + argv, env=env, pass_fds=[read])
     os.close(read)
     signal.signal(signal.SIGTERM, lambda *_: trainer.terminate())
@@ -73,7 +73,7 @@ def main(argv):
         tasks = spark.sparkContext.parallelize(range(n), n).barrier()
         try:
             tasks.mapPartitions(lend(f"{host}:{port}", secret)).collect()
-        except Exception as problem:  # without its executors the trainer would only wait
+        except Exception as problem:  # the trainer would wait for its executors forever
             if trainer.poll() is None:
                 print(f"spark.py: {problem}", file=sys.stderr, flush=True)
                 trainer.terminate()
@@ -81,7 +81,7 @@ def main(argv):
     lending = threading.Thread(target=lend_all, daemon=True)
     lending.start()
     code = trainer.wait()
-    lending.join(30)  # the tasks end by themselves now
+    lending.join(30)  # the tasks now end by themselves
     spark.stop()
     sys.exit(code if code >= 0 else 128 - code)
 

@@ -19,14 +19,15 @@ void push_tensor(lua_State *L, tensor *t, const err *e)
 {
     if (!t)
         raise_err(L, e);
-    // Lua sees a few bytes of each tensor, and would collect too late by itself.
+    // To Lua each tensor has only a few bytes, so by itself it would collect too late.
     worker *w = worker_of(L);
     w->tensor_bytes += tensor_count(t) * tensor_type_size(t->type);
     if (w->tensor_bytes > GARBAGE_MAX) {
         w->tensor_bytes = 0;
         lua_gc(L, LUA_GCCOLLECT);
     }
-    // A full Lua stack or heap here would lose the tensor: memory is the process's end anyway.
+    // If this ran out of Lua stack or memory, the tensor would leak; but then the process ends
+    // anyway.
     tensor **box = lua_newuserdatauv(L, sizeof *box, 0);
     *box = t;
     luaL_setmetatable(L, type_name);
@@ -153,7 +154,7 @@ static int item(lua_State *L)
     return 1;
 }
 
-// Elements from `at` on as nested tables; Lua's tables count from 1.
+// Pushes the elements from `at` on as nested tables; Lua's tables count from 1.
 static size_t push_nested(lua_State *L, const tensor *t, int dim, size_t at)
 {
     if (dim == t->dims) {

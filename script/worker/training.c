@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // model:fit, evaluate and predict: tables of options to trainer/fit.h, callbacks back into Lua.
 //
-// model_fit holds memory while it calls us, so nothing may raise through it: callbacks run in
-// lua_pcall, and their error is raised when model_fit has returned.
+// model_fit holds memory while it calls us, so no error may pass through it: callbacks run in
+// lua_pcall, and their error is raised after model_fit has returned.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "script/worker/fields.h"
@@ -13,7 +13,7 @@
 
 static const int64_t PROGRESS_INTERVAL = CLOCK_SEC / 5;
 
-// Keras's methods; batch methods have an older name, too.
+// Keras's methods; those for batches also have an older name.
 //  X(field, name, old name)
 #define METHODS(X)                                                                                 \
     X(train_begin, "on_train_begin", NULL)                                                         \
@@ -41,16 +41,16 @@ struct training {
     worker *worker;
     struct lua_model *model;
     const fit_spec *spec;
-    int callbacks; // stack index of the list
+    int callbacks; // stack index of the list of callbacks
     bool has[METHOD_COUNT];
     bool raised; // the error is on top of the stack
     int epoch;
     int64_t started, last_progress; // mono ns
-    // The call under way.
+    // The current call:
     enum method method;
     lua_Integer number; // epoch or batch; -1: none
-    logs *logs;         // may be changed by the callbacks
-    const logs *shown;  // may not
+    logs *logs;         // callbacks may change them
+    const logs *shown;  // callbacks may not change them
 };
 
 static void push_logs(lua_State *L, const logs *l)
@@ -62,7 +62,8 @@ static void push_logs(lua_State *L, const logs *l)
     }
 }
 
-// What callbacks changed or added; what is new comes in the order of Lua's table, last.
+// Reads the values that callbacks changed or added; added ones go to the end, in the order of Lua's
+// table.
 static void read_logs(lua_State *L, int table, logs *l)
 {
     for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
@@ -82,7 +83,7 @@ static bool get_method(lua_State *L, int callback, enum method method)
     return false;
 }
 
-// Calls one method of all callbacks. (training, callbacks)
+// Calls one method of all callbacks. Arguments: training, callbacks.
 static int call_protected(lua_State *L)
 {
     struct training *t = lua_touserdata(L, 1);
@@ -149,7 +150,8 @@ static cJSON *metrics_json(const logs *l)
     return metrics;
 }
 
-// What every event of the training says: where it stands among how much, and since when it runs.
+// The fields of every event: the position in the training, its length, and the time since its
+// start.
 static cJSON *new_event(const struct training *t, const char *name)
 {
     cJSON *event = cJSON_CreateObject();
@@ -206,10 +208,10 @@ static void print_text(void *ctx, const char *text, size_t n)
 {
     fwrite(text, 1, n, stdout);
     if (n && text[n - 1] != '\n')
-        fflush(stdout); // a progress bar
+        fflush(stdout); // shows the progress bar
 }
 
-// x and y: items 1 and 2 of a table.
+// Reads x and y: items 1 and 2 of a table.
 static void data_pair(lua_State *L, int table, const char *what, const tensor **x, const tensor **y)
 {
     const tensor **wanted[] = {x, y};
@@ -219,7 +221,7 @@ static void data_pair(lua_State *L, int table, const char *what, const tensor **
         if (!*wanted[i])
             luaL_error(L, "%s: item %d, the %s, must be a tensor, got %s", what, i + 1,
                 i ? "labels y" : "inputs x", luaL_typename(L, -1));
-        lua_pop(L, 1); // the table keeps it
+        lua_pop(L, 1); // the table still holds it
     }
 }
 
@@ -253,7 +255,7 @@ static void read_fit_options(lua_State *L, int table, worker *w, fit_spec *spec)
     lua_pop(L, 1);
 }
 
-// Pushes the list of callbacks, each told its model and the numbers of this training.
+// Pushes the list of callbacks; sets the model and the numbers of this training in each.
 static void prepare_callbacks(lua_State *L, int table, struct training *t)
 {
     if (lua_getfield(L, table, "callbacks") == LUA_TNIL) {
@@ -287,7 +289,7 @@ static void prepare_callbacks(lua_State *L, int table, struct training *t)
     }
 }
 
-// {history = {loss = {…}, …}, epoch = {0, 1, …}}, as Keras's History.
+// {history = {loss = {…}, …}, epoch = {0, 1, …}}, like Keras's History.
 static void push_history(lua_State *L, const history *h)
 {
     lua_createtable(L, 0, 2);

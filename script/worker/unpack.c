@@ -36,7 +36,7 @@ static uint64_t take_number(lua_State *L, struct unpacker *u, int bytes)
 
 static void get_value(lua_State *L, struct unpacker *u, int depth);
 
-// Before anything of it is made.
+// Refuses a function before any part of it is made.
 static void need_functions(lua_State *L, const struct unpacker *u, const char *what)
 {
     if (u->mode != PACK_FUNCTIONS)
@@ -239,7 +239,7 @@ static int unpack_protected(lua_State *L)
     lua_newtable(L);
     u->cells = lua_gettop(L);
     int values = (int)take_number(L, u, 4);
-    // Each value has a byte at least.
+    // Each value has at least one byte.
     if (values < 0 || values > u->end - u->at || values > 1000)
         luaL_error(L, "packed values are damaged: %d of them", values);
     luaL_checkstack(L, values, "too many values");

@@ -38,10 +38,10 @@ void worker_event(worker *w, cJSON *event)
     cJSON_Delete(event);
 }
 
-// require "nn": the part in C, then the part in Lua that builds on it. Upvalue: the module's index.
+// For require "nn": the C part, then the Lua part on top of it. Upvalue: the module's index.
 static const struct module {
     const char *name;
-    lua_CFunction open; // NULL: all of it is Lua
+    lua_CFunction open; // NULL: the module is all Lua
     bool has_lua;
 } modules[] = {
     {"args", NULL, true},
@@ -105,7 +105,7 @@ static int set_up(lua_State *L)
     luaL_openlibs(L);
     open_tensor(L);
     preload_modules(L);
-    // Tensors and models are known before anybody requires their module: they arrive in results.
+    // Tensors and models must be known before a script requires their module: results contain them.
     open_nn(L);
     lua_settop(L, 0);
     lua_getglobal(L, "os");
@@ -137,7 +137,7 @@ worker *worker_new(const struct worker_options *options, err *e)
         worker_free(w);
         return NULL;
     }
-    // Executors call at any time: somebody must listen from the start.
+    // Executors call at any time, so the driver must listen from the start.
     if (options->driver.executors && !worker_driver(w, e)) {
         worker_free(w);
         return NULL;
@@ -168,13 +168,13 @@ static void stop_hook(lua_State *L, lua_Debug *where)
     luaL_error(L, "interrupted");
 }
 
-// The hook stays, so that a pcall in the script does not go on.
+// The hook stays set, so that a pcall in the script cannot go on.
 void worker_interrupt(worker *w)
 {
     lua_sethook(w->L, stop_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
-// Modules beside the script can be required, wherever it was started from.
+// Lets the script require modules beside it, wherever it was started.
 static void add_script_folder(lua_State *L, const char *folder)
 {
     lua_getglobal(L, "package");

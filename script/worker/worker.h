@@ -10,31 +10,31 @@
 #include <stdatomic.h>
 
 struct worker_options {
-    int np;                // what hvd.run starts when it is not told; 0: the driver's default
-    int64_t start_timeout; // ns, for ranks and executors
-    const char *plugin;    // path of firesteel-mpi.so
-    const char *timeline;  // path of Horovod's timeline; NULL: none
-    const char *const *data_folders; // where data sets are looked for, NULL at the end
+    int np;                          // ranks for hvd.run without np; 0: the driver's default
+    int64_t start_timeout;           // ns, for ranks and executors
+    const char *plugin;              // path of firesteel-mpi.so
+    const char *timeline;            // path of Horovod's timeline; NULL: none
+    const char *const *data_folders; // folders to look for data sets in, NULL at the end
     struct driver_options driver;
-    // One JSON object (FIRESTEEL_EVENTS), without a newline; NULL: nobody listens.
+    // Gets one JSON object (FIRESTEEL_EVENTS), without a newline; NULL: nobody listens.
     void (*event)(void *ctx, const char *json, size_t n);
     void *event_ctx;
-    void (*exit)(int code);  // os.exit, after ranks and executors were told
-    bool terminal;           // stdout is one: fit shows a progress bar unless told otherwise
-    const atomic_bool *stop; // set by a signal's handler
+    void (*exit)(int code);  // called by os.exit, after ranks and executors were told
+    bool terminal;           // stdout is a terminal: fit shows a progress bar by default
+    const atomic_bool *stop; // set by a signal handler
 };
 
 typedef struct worker worker;
 
 worker *worker_new(const struct worker_options *options, err *e);
-// Ends ranks, tells executors.
+// Ends ranks, and tells executors that there is no more work.
 void worker_free(worker *w);
 
-// Runs the file; args become `arg`. On an error message and traceback are in `failure`.
+// Runs the file; args become `arg`. After an error, `failure` has message and traceback.
 int worker_run(worker *w, const char *script, char *const *args, buf *failure, err *e);
 // Runs the job of a rank; the driver ends this process when it has every rank's result. Returns
-// only when there is no job, or nobody to tell.
+// only when there is no job, or when nobody can be told the result.
 int worker_run_rank(worker *w, rank_link *link, err *e);
 
-// From a signal's handler: makes the running Lua code raise.
+// For a signal handler: makes the running Lua code raise.
 void worker_interrupt(worker *w);
