@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The states follow ECMA-48 as DEC's parsers do (vt100.net/emu/dec_ansi_parser): a sequence ends at
 // its final byte, a string (OSC, DCS, APC, PM, SOS) at ST, BEL or CAN; ESC starts anew wherever it
-// stands. Unlike there a newline ends each of them: what was cut off hides no more than its line.
+// stands. Unlike there, a newline ends each of them: a sequence that was cut off hides no more than
+// its line.
 #include "base/text/ansi.h"
 
 #include "base/str.h"
@@ -14,8 +15,8 @@ enum { ESC = 0x1B, BEL = 0x07, CAN = 0x18, SUB = 0x1A };
 
 static const style plain = {0};
 
-// One colour of "38;5;n", "38;2;r;g;b" or their forms with colons ("38:2::r:g:b"). Returns how many
-// parameters it took behind the 38 at i.
+// Reads one colour of "38;5;n", "38;2;r;g;b" or their forms with colons ("38:2::r:g:b"). Returns
+// the number of parameters that it took behind the 38 at i.
 static size_t extended_color(const struct ansi *a, size_t i, size_t count, color *out)
 {
     const unsigned *p = a->params + i;
@@ -121,7 +122,7 @@ static void csi_byte(struct ansi *a, unsigned char c, const struct ansi_ops *ops
     } else if (c >= '<' && c <= '?') {
         a->is_private = true;
     } else if (c >= 0x20 && c < 0x30) {
-        a->state = CSI_SKIP; // intermediates: nothing we know
+        a->state = CSI_SKIP; // intermediate bytes: a sequence that we do not know
     } else if (c >= 0x40) {
         a->state = GROUND;
         if (c == 'm' && !a->is_private)
@@ -176,7 +177,8 @@ static void sequence_byte(struct ansi *a, unsigned char c, const struct ansi_ops
     }
 }
 
-// Text may hold C1 control characters (U+0080 to U+009F), which some terminals obey.
+// Text may contain C1 control characters (U+0080 to U+009F), which some terminals obey: they are
+// dropped.
 static void text_out(struct ansi *a, const char *s, size_t n, const struct ansi_ops *ops, void *arg)
 {
     size_t start = 0;
@@ -191,7 +193,7 @@ static void text_out(struct ansi *a, const char *s, size_t n, const struct ansi_
         ops->text(arg, s + start, n - start, a->style);
 }
 
-// Printable bytes up to the next control byte, made valid.
+// Takes printable bytes up to the next control byte, as valid UTF-8.
 static void ground_text(
     struct ansi *a, const char *s, size_t n, bool last, const struct ansi_ops *ops, void *arg)
 {

@@ -10,12 +10,12 @@
 
 enum { ANSI_PARAMS = 16 };
 
-// The parser's state between chunks; {0} is its start. A plain value: copy it to remember a place
-// (a page of a spool), nothing to free.
+// The parser's state between chunks; {0} is its start. A plain value with nothing to free: copy it
+// to remember a place (a page of a spool).
 struct ansi {
     style style;
     unsigned char state, partial_n, params_n;
-    char partial[4]; // the start of a UTF-8 sequence that is not complete yet
+    char partial[4]; // the start of an incomplete UTF-8 sequence
     bool is_private;
     unsigned params[ANSI_PARAMS];
     unsigned subparams; // bit i: parameter i followed a colon
@@ -23,15 +23,16 @@ struct ansi {
 
 struct ansi_ops {
     void (*text)(void *arg, const char *s, size_t n, style st); // valid UTF-8, no control byte
-    void (*control)(void *arg, char c); // '\n', '\r', '\b', '\t', or 'K' for erase to line's end
+    void (*control)(void *arg, char c); // '\n', '\r', '\b', '\t', or 'K': erase to the end of the
+                                        // line
 };
-// Appends the sequence that makes what follows look so, whatever was before.
+// Appends the sequence that selects this style, whatever was selected before.
 void ansi_select(buf *out, style st);
-// A look that a line leaves on goes on in the next one, as on a terminal. What it is after so many
-// bytes of whole lines:
+// A line continues with the style that the line before ended with, as on a terminal. The style
+// after so many bytes of whole lines:
 style ansi_after(style before, const char *bytes, size_t n);
-// How many bytes before an offset in a stream are looked at for that, so that what is read from
-// the middle looks the same whichever way one came there: 16 to 32 KiB.
+// How many bytes before an offset must be read for this: a line in the middle then looks the same
+// however one came there. 16 to 32 KiB.
 size_t ansi_reach(uint64_t offset);
 void ansi_feed(struct ansi *a, const char *bytes, size_t n, const struct ansi_ops *ops, void *arg);
 
@@ -48,11 +49,12 @@ struct ansi_line {
     size_t spans_n;
 };
 typedef struct ansi_text ansi_text;
-// limit: how many lines are kept, the newest (0: all).
+// limit: how many lines are kept, the newest ones (0: all).
 ansi_text *ansi_text_new(size_t limit);
 void ansi_text_free(ansi_text *t);
 void ansi_text_feed(ansi_text *t, const char *bytes, size_t n);
 size_t ansi_text_lines(const ansi_text *t);   // an empty line after the last newline does not count
-size_t ansi_text_dropped(const ansi_text *t); // how many older lines went over the limit
+size_t ansi_text_dropped(const ansi_text *t); // how many older lines were dropped because of the
+                                              // limit
 // Borrowed until the next feed.
 struct ansi_line ansi_text_line(const ansi_text *t, size_t line);

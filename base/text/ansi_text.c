@@ -3,8 +3,8 @@
 //
 //   lines  [ 5 | 6 | 7 | 3 | 4 ]   start = 3, count = 5, dropped = 3
 //
-// The last line is still open: `at` is the byte where the next text goes, before its end after a
-// return or a backspace.
+// The last line is still open: `at` is the byte where the next text goes. After a return or a
+// backspace it is before the line's end.
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text/ansi.h"
@@ -101,8 +101,8 @@ static void add_span(struct line *l, size_t from, size_t to, style st)
     l->spans[l->spans_n++] = (struct ansi_span){from, to, st};
 }
 
-// Replaces bytes [from, to) of the line by n new ones in one style: what was on the left and right
-// keeps its looks.
+// Replaces bytes [from, to) of the line by n new ones in one style; the text to the left and right
+// keeps its styles.
 static void splice(struct line *l, size_t from, size_t to, const char *s, size_t n, style st)
 {
     struct line fresh = {0};
@@ -123,8 +123,8 @@ static void splice(struct line *l, size_t from, size_t to, const char *s, size_t
     *l = fresh;
 }
 
-// Replaces as many columns as come in, with the marks that stand by themselves behind them; what is
-// left of a wide character or a tab becomes blanks.
+// Overwrites as many columns as the new text has, with the combining marks behind them; the rest of
+// a wide character or a tab becomes blanks.
 static void write_over(ansi_text *t, struct line *l, const char *s, size_t n, style st)
 {
     AUTO_BUF fresh = {0};

@@ -14,12 +14,12 @@ struct rgb {
     int r, g, b;
 };
 
-// xterm's first sixteen as most terminals have them; what a user has set cannot be known.
+// xterm's first sixteen colours, as most terminals have them; we cannot know a user's settings.
 static const struct rgb ansi[16] = {{0, 0, 0}, {205, 0, 0}, {0, 205, 0}, {205, 205, 0}, {0, 0, 238},
     {205, 0, 205}, {0, 205, 205}, {229, 229, 229}, {127, 127, 127}, {255, 0, 0}, {0, 255, 0},
     {255, 255, 0}, {92, 92, 255}, {255, 0, 255}, {0, 255, 255}, {255, 255, 255}};
 
-// The 6×6×6 cube's steps: 0, then from 95 by 40.
+// The steps of the 6×6×6 cube: 0, then from 95 in steps of 40.
 static int cube_level(int step)
 {
     return step ? 55 + 40 * step : 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// How a cell looks: two colours and attributes. A plain value; {0} is the terminal's own look.
+// The look of a cell: two colours and attributes. A plain value; {0} is the terminal's own look.
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
-// 0 is the terminal's default; else a kind in the top byte. What a terminal cannot show is brought
-// down when it is drawn (RGB to 256, to 16, to none), so that views need not care.
+// 0 is the terminal's default; else a kind in the top byte. Colours that a terminal does not have
+// are reduced when drawn (RGB to 256, to 16, to none), so views need not care.
 typedef uint32_t color;
 #define COLOR_NONE     UINT32_C(0)
 #define COLOR_INDEX(n) (UINT32_C(0x01000000) | (uint8_t)(n)) // 0–7 ANSI, 8–15 bright, xterm's 256
@@ -32,9 +32,9 @@ static inline bool style_equal(style a, style b)
 {
     return a.fg == b.fg && a.bg == b.bg && a.attrs == b.attrs;
 }
-// `over` laid on `under`: colours that are default show what is beneath, attributes add up.
+// Lays `over` on `under`: where its colours are default, those of `under` show; attributes add up.
 style style_over(style under, style over);
 
-// The nearest index of xterm's 256 colours; of the first 16; of the first 8. Default stays default.
+// The most similar of xterm's 256 colours; of the first 16; of the first 8. Default stays default.
 color color_to_256(color c);
 color color_to_16(color c);

@@ -147,7 +147,7 @@ void bench_key_now(bench *b, key k)
         bench_act(b, a);
     else if (b->input.n == 0 && !pending && v->ops->type)
         v->ops->type(v, k);
-    questions_offer(b, false); // what was typed when it came may be over
+    questions_offer(b, false); // perhaps it came while somebody typed
 }
 
 void bench_paste_now(bench *b, const char *words, size_t n)
@@ -244,7 +244,7 @@ int bench_wait_ms(const bench *b)
     wait = sooner(wait, send_wait_ms(b));
     wait = sooner(wait, typeahead_wait_ms(b));
     wait = sooner(wait, questions_wait_ms(b));
-    bool ticks = bench_busy(b) || status_ticks(b); // a cell's clock, the data's age
+    bool ticks = bench_busy(b) || status_ticks(b); // for a running cell's clock and the data's age
     return ticks ? sooner(wait, SPIN_MS) : wait;
 }
 

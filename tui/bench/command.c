@@ -89,7 +89,7 @@ static const struct command {
 
 struct line {
     const struct command *command;
-    size_t number; // of a cell, 0: none
+    size_t number; // number of a cell, 0: none
     const char *rest;
     bool force;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a kernel says, from its welcome to its end: events go into the fold, and what they change on
-// the screen is drawn anew. While the past of a run comes in, what is shown stays as it is.
+// The messages of a kernel, from its welcome to its end: events go into the fold, and the parts of
+// the screen that they change are drawn anew. While the past of a run arrives, the screen stays as
+// it is.
 #include "base/mem.h"
 #include "base/str.h"
 #include "tui/bench/bench_private.h"
@@ -36,15 +37,15 @@ bool bench_restarting(const bench *b)
     return b->restarting;
 }
 
-// What was said to go on is over.
+// The thing that `goes_on` announced is over.
 static void say_over(bench *b, const char *goes_on, const char *over)
 {
     if (str_eq(b->say, goes_on))
         bench_say(b, "%s", over);
 }
 
-// A kernel introduces itself: what it has seen so far comes next, and what is shown stays until
-// all of it is here.
+// A kernel introduces itself: its past events come next, and the screen stays until all of them are
+// here.
 static void on_welcome(bench *b, const cJSON *m)
 {
     const char *journal = json_str_or(m, "journal", "");
@@ -54,19 +55,20 @@ static void on_welcome(bench *b, const cJSON *m)
     b->spool_dir = mem_strndup(journal, n > 6 ? n - 6 : n); // without ".jsonl"
     b->run = mem_strdup(json_str(m, "run"));
     b->read_only = json_bool_or(m, "headless", false);
-    b->restarting = b->restarting && str_eq(json_str(m, "state"), "stopping"); // the old one
+    // the notice of the old one
+    b->restarting = b->restarting && str_eq(json_str(m, "state"), "stopping");
     set_state(b, json_str_or(m, "state", "idle"));
     if (!str_eq(b->state, "stopping"))
         say_over(b, SAYS_RESTARTING, "restarted: nothing has run yet");
     fold_free(b->incoming);
     b->incoming = fold_new();
     b->caught_up = (uint64_t)json_int_or(m, "seq", 0);
-    b->made = b->seen = 0; // a kernel after a restart counts anew
+    b->made = b->seen = 0; // after a restart a kernel starts counting at 0
     cJSON_Delete(STEAL(b->cluster));
     questions_forget(b);
 }
 
-// Views that keep something of the run by themselves are told what has come.
+// Tells views that keep a part of the run themselves.
 static void tell_views(bench *b, const cJSON *event)
 {
     for (view *v = b->top; v; v = v->below)
@@ -84,7 +86,7 @@ static void catch_up(bench *b)
     for (size_t i = 0; i < b->n_slots; i++) {
         struct slot *s = b->slots[i];
         s->version++;
-        s->asked = 0; // what was on its way is in it, or never will be
+        s->asked = 0; // texts on their way have arrived, or never will
         s->base = s->made = 0;
     }
     slots_follow(b);
@@ -103,7 +105,7 @@ static void on_document(bench *b, const cJSON *m)
     }
     if (b->saved)
         orphan_note_file(b);
-    if (json_get(m, "seq")) { // a reload: the fold has it
+    if (json_get(m, "seq")) { // after a reload the fold has it
         b->seen = b->rev;
         return;
     }
@@ -145,7 +147,7 @@ static void on_kernel(bench *b, const cJSON *m)
         bench_complain(b, "the cell cannot be interrupted: 00 restarts the kernel");
 }
 
-// What happened to a cell's output makes it be drawn anew.
+// A change of a cell's output makes it be drawn anew.
 static void touch(bench *b, const cJSON *m)
 {
     const char *id = json_str(m, "cell");
@@ -197,10 +199,11 @@ void bench_message(bench *b, message_type type, const cJSON *m)
     if (type == MESSAGE_welcome)
         on_welcome(b, m);
     else if (type == MESSAGE_document && !(b->incoming && json_get(m, "seq")))
-        on_document(b, m); // one of the past is the fold's only
+        on_document(b, m); // a past document concerns only the fold
     else if (type == MESSAGE_touched)
         bench_complain(b, "the file has changed underneath; saving asks before it overwrites it");
-    if (type != MESSAGE_welcome && json_get(m, "seq")) // a welcome's is that of the newest event
+    if (type != MESSAGE_welcome && json_get(m, "seq")) // a welcome has the number of the newest
+                                                       // event
         on_event(b, type, m);
     else if (type == MESSAGE_display || type == MESSAGE_update)
         peeks_event(b, m);

@@ -12,16 +12,16 @@
 
 enum { STEPS_KEPT = 200 };
 
-// What stood there before, and what stands there since; ids outlive their cells.
+// The cell before and after the change. Ids stay valid after their cells have gone.
 enum op_kind { OP_INSERT, OP_DELETE, OP_MOVE, OP_EDIT };
 struct place {
     char *after, *marker, *source;
-    size_t at; // when the cell before it is gone
+    size_t at; // if the cell before it is gone
 };
 struct op {
     enum op_kind kind;
     char *id;
-    struct place was, is; // INSERT has no `was`, DELETE no `is`
+    struct place was, is; // INSERT has no `was`, DELETE has no `is`
 };
 struct step {
     char *what, *about;
@@ -32,7 +32,7 @@ struct history {
     struct step *steps;
     size_t n, done; // steps[done…n) are undone
     bool open;
-    const struct step *refused; // what was just refused: asked for again, it is forgotten
+    const struct step *refused; // the step just refused: if it is asked for again, it is forgotten
     unsigned ids;
 };
 
@@ -108,7 +108,7 @@ static struct op *note(bench *b, enum op_kind kind, const char *id)
     return &s->ops[s->n++];
 }
 
-// Where a cell stands and what is in it.
+// The place and the content of a cell.
 static struct place place_of(bench *b, size_t i)
 {
     AUTO_BUF source = {0};
@@ -125,7 +125,7 @@ static struct place place_new(const char *after, const char *marker, const char 
         .after = mem_strdup(after), .marker = mem_strdup(marker), .source = mem_strdup(source)};
 }
 
-// An id that no cell of any client has.
+// An id that no client's cell has.
 static void fresh_id(bench *b, char out[9])
 {
     char hex[SHA256_HEX];
@@ -162,7 +162,7 @@ void history_move(bench *b, size_t i, const char *after)
     remote_move(b, op->id, after);
 }
 
-// The text changes in the cell's own editor, so that its own undo knows it, too.
+// Changes the text in the cell's own editor, so that the cell's own undo includes it.
 static void write_cell(bench *b, size_t i, const char *marker, const char *source)
 {
     struct slot *s = b->slots[i];
@@ -183,7 +183,7 @@ void history_edit(bench *b, size_t i, const char *marker, const char *source)
     write_cell(b, i, marker, source);
 }
 
-// Is the cell still as a change left it?
+// Is the cell still as the change left it?
 static bool fits(bench *b, const struct op *op, bool back, const char **why)
 {
     size_t i;
@@ -210,7 +210,7 @@ static void remove_cell(bench *b, struct op *op, struct place *kept)
     size_t i;
     if (!slot_by_id(b, op->id, &i))
         return;
-    struct place now = place_of(b, i); // with what was typed since: doing it again brings that back
+    struct place now = place_of(b, i); // with later typing, so that redo brings that back, too
     free(now.after);
     now.after = STEAL(kept->after);
     now.at = kept->at;
@@ -233,7 +233,7 @@ static void apply(bench *b, struct op *op, bool back)
         remove_cell(b, op, from);
 }
 
-// Cells that the step itself brings back may be what others stand after.
+// A cell that the step itself restores may be the one after which others stand.
 static bool made_by(const struct step *s, const char *id)
 {
     for (size_t i = 0; i < s->n; i++)
@@ -243,7 +243,7 @@ static bool made_by(const struct step *s, const char *id)
     return false;
 }
 
-// What stood after a cell that is gone comes to stand where that was.
+// If the cell before a place is gone, its own predecessor takes its part.
 static void find_places(bench *b, struct step *s, bool back)
 {
     for (size_t i = 0; i < s->n; i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What Lua knows about the name at the cursor: its completions, or what it is. The kernel is asked,
-// and what is typed next waits for it; an answer that comes too late is for nobody.
+// Asks the kernel about the name at the cursor: for completions, or for a description. Later typing
+// waits for the answer; an answer that comes too late is dropped.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -16,7 +16,7 @@ struct question {
     pos at;
 };
 
-// Is there a name before the cursor, in a cell that is Lua?
+// Is there a name before the cursor, in a Lua cell?
 static bool asks(struct slot *s)
 {
     pos from, to, at = edit_cursor(s->edit);
@@ -37,7 +37,7 @@ static size_t offset(const text *t, pos at)
     return bytes;
 }
 
-// The slot it was asked for, still as it was; NULL: it has gone on.
+// The slot of the question, if it is unchanged; else NULL.
 static struct slot *still(bench *b, const struct question *q)
 {
     struct slot *s = slot_by_id(b, q->cell, NULL);

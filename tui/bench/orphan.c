@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What can be done when the kernel has gone, so that nothing that was typed goes with it: the
-// document as it is shown is put together here, and saved, or given to another kernel.
+// When the kernel is gone, nothing that was typed must be lost: the document as shown is put
+// together here, and saved, or given to another kernel.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -20,7 +20,7 @@ void orphan_note_file(bench *b)
     b->file_stamp = stamp_of(b->path);
 }
 
-// What is in the slots becomes the fold's, as a kernel's word would make it.
+// Puts the slots' texts into the fold, as a kernel's event would.
 static const notebook *compose(bench *b)
 {
     for (size_t i = 0; i < b->n_slots; i++) {

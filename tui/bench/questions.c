@@ -66,8 +66,8 @@ void questions_forget(bench *b)
     b->asks = cJSON_CreateArray();
 }
 
-// A question that comes up under a typing hand would be answered by it: it waits for a pause, and
-// for the end of a dialog or of editing.
+// If a question appeared while somebody types, the typing would answer it. So it waits for a pause,
+// and for the end of a dialog or of editing.
 static bool may_interrupt(const bench *b)
 {
     return !b->top->ops->overlay && view_mode(b->top) != MODE_EDIT;
@@ -100,7 +100,7 @@ bool questions_offer(bench *b, bool again)
         return q != NULL;
     json_set_bool(q, "later", false);
     ask_push(b, json_int_or(q, "ask", 0));
-    if (json_str(q, "cell")) // the cell that asks is what there is to look at
+    if (json_str(q, "cell")) // select the cell that asks
         bench_select(b, json_str(q, "cell"));
     return true;
 }

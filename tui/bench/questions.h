@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What the kernel asks: an effect to be allowed, or a text that a cell wants. Each is the event
-// that asked it, kept until somebody has answered; the bench owns them.
+// The kernel's questions: about an effect to be allowed, or for a text that a cell needs. A
+// question is kept as its event until it is answered; the bench owns them.
 #pragma once
 #include "base/json.h"
 #include "tui/bench/bench.h"
 
-const cJSON *question_by_id(const bench *b, int64_t ask); // NULL: it waits for no answer any more
-bool question_of_cell(const bench *b, const char *id);    // does this cell ask?
-void question_put_off(bench *b, int64_t ask);             // it comes up again when asked for
-// The kernel gets the answer, and the question is over; false: there is no kernel, which is said.
+const cJSON *question_by_id(const bench *b, int64_t ask); // NULL: it is no longer open
+bool question_of_cell(const bench *b, const char *id);    // does this cell ask one?
+void question_put_off(bench *b, int64_t ask);             // it is shown again on request
+// Sends the answer to the kernel; the question is then over. false: there is no kernel, and a
+// notice says so.
 bool question_answer(bench *b, int64_t ask, const char *value);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the kernel is asked for. A change names the revision it is based on; where another client
-// has changed the cell since, the kernel refuses it.
+// Requests to the kernel. A change names the revision on which it is based; if another client has
+// changed the cell since, the kernel refuses it.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -38,7 +38,7 @@ static void on_changed(void *arg, const cJSON *reply)
     on_reply(b, reply);
 }
 
-// A change of the cells: what is typed next waits for it (typeahead.c).
+// Sends a change of the cells; later typing waits for the reply (typeahead.c).
 static void send_change(bench *b, cJSON *m)
 {
     json_set_int(m, "rev", b->seen);
@@ -50,10 +50,10 @@ static void send_change(bench *b, cJSON *m)
 struct editing {
     bench *bench;
     char *cell;
-    bool waited_for; // by what is typed next
+    bool waited_for; // later typing waits for it
 };
 
-// The kernel has another client's text, which is shown; undo brings back what was typed here.
+// The kernel has another client's text: it is shown, and undo brings back our own.
 static void give_way(bench *b, struct slot *s)
 {
     s->sent = text_revision(edit_text(s->edit));
@@ -79,7 +79,7 @@ static void on_edited(void *arg, const cJSON *reply)
         s->asked -= s->asked > 0;
     if (s && done)
         s->base = s->made = rev;
-    else if (s && str_eq(code, "unavailable")) // the kernel stops: the next one gets it
+    else if (s && str_eq(code, "unavailable")) // the kernel stops: the text goes to the next one
         s->sent = UINT64_MAX;
     else if (s)
         give_way(b, s);
@@ -148,7 +148,7 @@ void remote_clear(bench *b, size_t from, size_t to)
     client_request(b->client, m, on_reply, b);
 }
 
-// What ran is said to be interrupted when it is (events.c).
+// Shows "interrupted" when the run is (events.c).
 static void on_interrupt(void *arg, const cJSON *reply)
 {
     bench *b = arg;
@@ -192,7 +192,7 @@ void remote_insert(
 void remote_delete(bench *b, size_t i)
 {
     struct slot *s = b->slots[i];
-    s->sent = text_revision(edit_text(s->edit)); // nothing of it is sent any more
+    s->sent = text_revision(edit_text(s->edit)); // do not send any of it again
     cJSON *m = message_new(MESSAGE_delete);
     json_set_str(m, "cell", s->id);
     send_change(b, m);
@@ -211,7 +211,7 @@ void remote_edit(bench *b, size_t i, const char *marker)
     send_edit(b, b->slots[i], marker);
 }
 
-// A request whose reply somebody waits for, whatever view is on top by then.
+// A request whose caller needs the reply, whichever view is then on top.
 struct asking {
     bench *bench;
     void (*done)(bench *b, void *arg, const cJSON *reply);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The document and its file: saving, reading again, and leaving, which all end with what the kernel
-// replies. What another program wrote meanwhile is asked about (conflict.c), never overwritten.
+// The document and its file: saving, reading again, and leaving. All end with the kernel's reply.
+// If another program has written the file meanwhile, the person is asked (conflict.c); it is never
+// simply overwritten.
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -21,7 +22,7 @@ static void on_saved(bench *b, void *arg, const cJSON *reply)
     const char *code = json_str_or(error, "code", "");
     bool exists = str_eq(code, "exists");
     if (json_bool_or(reply, "ok", false)) {
-        b->saved = true; // the event that says so may come later
+        b->saved = true; // the event about it may come later
         if (s->leave)
             leave_now(b, false);
     } else if ((exists || str_eq(code, "conflict")) && view_mode(b->top) == MODE_EDIT) {
@@ -50,11 +51,11 @@ void save_document(bench *b, const char *path, bool force, bool leave)
     struct saving *s = mem_alloc(sizeof *s);
     *s = (struct saving){mem_strdup(path), leave};
     cJSON *m = message_new(MESSAGE_save);
-    json_set_int(m, "rev", INT64_C(1) << 53); // the document as it is, whoever changed it last
+    json_set_int(m, "rev", INT64_C(1) << 53); // saves any revision, whoever made it
     json_set_str(m, "path", path);
     if (force)
         json_set_bool(m, "force", true);
-    b->asked++; // what is typed next waits
+    b->asked++; // later typing waits
     remote_ask(b, m, on_saved, s);
 }
 
@@ -74,14 +75,14 @@ static void on_reloaded(bench *b, void *arg, const cJSON *reply)
 
 void reload_document(bench *b, bool leave)
 {
-    if (!b->client && leave) { // what is unsaved goes with the workbench
+    if (!b->client && leave) { // unsaved edits are lost with the workbench
         leave_now(b, false);
         return;
     }
     if (!remote_ready(b, true))
         return;
     b->edited_at = 0;
-    for (size_t i = 0; i < b->n_slots; i++) // nothing of what was typed is sent any more
+    for (size_t i = 0; i < b->n_slots; i++) // do not send any more typed text
         b->slots[i]->sent = text_revision(edit_text(b->slots[i]->edit));
     bool *after = mem_alloc(sizeof *after);
     *after = leave;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The cells as they are shown and edited here. The fold has the kernel's document; what a person
-// types is in the slot's text first, and in the fold when the kernel has said so.
+// The cells as they are shown and edited here. The fold has the kernel's document. Typed text is
+// first in the slot, and in the fold after the kernel's event.
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/mem.h"
@@ -137,7 +137,7 @@ bool slot_unsent(const struct slot *s)
     return text_revision(edit_text(s->edit)) != s->sent;
 }
 
-// %%bash and its like choose the language, else the marker's options.
+// %%bash and the like decide on the language; otherwise the marker's options do.
 static syntax_language language_of(const cell *c)
 {
     if (c->kind == CELL_MARKDOWN)
@@ -179,7 +179,7 @@ static void take_text(struct slot *s, const char *words)
     edit_set_cursor(s->edit, at);
 }
 
-// The kernel's text wins, unless something typed here is not sent yet, or not answered.
+// The kernel's text wins, unless something typed here is not sent yet or not answered.
 static void follow_cell(bench *b, struct slot *s, const cell *c)
 {
     s->language = language_of(c);
@@ -199,8 +199,8 @@ static void follow_cell(bench *b, struct slot *s, const cell *c)
     s->base = b->seen;
 }
 
-// Who is in a cell that the file has otherwise now, and has typed nothing there that is unsent,
-// goes on in the one with its title, else in the one that stands in its place.
+// If a person is in a cell that the reloaded file no longer has, and everything typed is sent, the
+// cursor goes to the cell with the same title, or else to the cell in the same place.
 static bool follow_place(bench *b, struct slot *const *slots, size_t n, size_t i)
 {
     if (!b->reloading || slot_unsent(b->edited) || n == 0)
@@ -214,7 +214,8 @@ static bool follow_place(bench *b, struct slot *const *slots, size_t n, size_t i
     return true;
 }
 
-// What is typed in a cell that another client deletes is kept, for a new one (structure.c).
+// Keeps the text that was typed in a cell which another client deletes, for a new cell
+// (structure.c).
 static void keep_typed(bench *b, struct slot *const *slots, size_t n)
 {
     for (size_t i = 0; i < b->n_slots; i++) {
@@ -246,7 +247,7 @@ void slots_follow(bench *b)
     for (size_t i = 0; i < n; i++) {
         const cell *c = notebook_cell(nb, i);
         slots[i] = slot_by_id(b, c->id, &was) ? STEAL(b->slots[was]) : NULL;
-        if (!slots[i]) // or a second one with that id
+        if (!slots[i]) // or there is a second cell with this id
             slots[i] = slot_new(c);
         follow_cell(b, slots[i], c);
         hashmap_set(at, c->id, strlen(c->id), i);

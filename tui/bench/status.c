@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The last row: mode, file, cluster and hints from the left, the kernel from the right; or what was
-// said last, until the next key. Where there is no room for all of it, hints go first, then the
-// names get shorter, the cluster's last: what is about to be changed is always to be seen.
+// The last row: mode, file, cluster and hints on the left, the kernel on the right; or the last
+// notice, until the next key. When there is too little room, hints are dropped first; then names
+// are shortened, the cluster's last: a person must always see what will be changed.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -26,7 +26,7 @@ static void add_mode(const bench *b, unsigned mode, const char *place, int colum
                        : mode & MODE_COMMAND ? (narrow ? "CMD" : "COMMAND")
                                              : place;
     buf_fmt(out, narrow ? " %s " : " %-8s ", name);
-    for (size_t i = 0; i < b->input.n; i++) { // the start of a sequence
+    for (size_t i = 0; i < b->input.n; i++) { // the keys typed so far of a sequence
         char key_name[KEY_NAME_SIZE];
         key_print(b->input.keys[i], key_name);
         buf_fmt(out, "%s ", key_name);
@@ -115,7 +115,7 @@ static void hint_text(const bench *b, unsigned mode, buf *out)
         back_text(b->top->ops, mode, out);
 }
 
-// The names in `room` columns: the file's gives way first.
+// Shares `room` columns between the names; the file's name is shortened first.
 static void share(int room, int *name, int *cluster)
 {
     int excess = *name + *cluster - room;
@@ -138,8 +138,8 @@ static void put(grid *g, rect area, int *x, int w, const char *words, style st)
     *x += grid_put_short(g, area, *x, area.y, w, words, strlen(words), st);
 }
 
-// What was said last: beside the names, or over them, or, when it is longer than that, in rows of
-// its own above (which the next key takes away).
+// Draws the last notice: beside the names, or over them; or, if it is still longer, in rows above
+// them, until the next key.
 static void draw_said(const bench *b, grid *g, rect area, int x)
 {
     style st = b->said_error ? style_over(bar, LOOK_ERROR) : bar;
@@ -177,7 +177,7 @@ static void draw_left(bench *b, grid *g, rect area, unsigned mode, const char *p
     int symbol = cluster.len ? 4 : 0; // "  ⎈ "
     int room = area.w - x - width(marks) - symbol;
     int name_w = width(file), cluster_w = width(buf_cstr(&cluster));
-    // Away from the notebook, what can be done here says more than where one is.
+    // In views other than the notebook, what can be done there matters more than the file's name.
     bool elsewhere = b->top->ops->hint && !(mode & (MODE_COMMAND | MODE_EDIT));
     share(room - (elsewhere ? width(buf_cstr(&hint)) + 2 : 0), &name_w, &cluster_w);
     put(g, area, &x, name_w, file, bar);

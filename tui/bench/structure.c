@@ -36,7 +36,7 @@ static const char *id_before(const bench *b, size_t i)
 static void delete_cells(bench *b, const char *what, size_t lo, size_t hi)
 {
     history_begin(b, what, NULL);
-    for (size_t i = hi + 1; i-- > lo;) // from the last: each knows who stands before it
+    for (size_t i = hi + 1; i-- > lo;) // from the last one: each names the cell before it
         history_delete(b, i);
     history_end(b);
 }
@@ -145,7 +145,7 @@ static void change_kind(bench *b, size_t at, const char *kind)
         history_edit(b, at, marker, buf_cstr(&source));
 }
 
-// The first line becomes the heading, whatever heading it was.
+// Makes the first line a heading of this level.
 static void heading(bench *b, size_t at, int level)
 {
     AUTO_BUF source = {0}, all = {0};
@@ -159,7 +159,7 @@ static void heading(bench *b, size_t at, int level)
     history_edit(b, at, marker, buf_cstr(&all));
 }
 
-// The cell in a file of its own, in $EDITOR, and back.
+// Edits the cell as a file of its own in $EDITOR, and takes the result back.
 static void edit_outside(bench *b, size_t at)
 {
     static const char *const endings[] = {".txt", ".lua", ".yaml", ".sh", ".py", "", ".md"};
@@ -206,7 +206,7 @@ static bool act_type(bench *b, enum action a, size_t lo, size_t hi)
     return true;
 }
 
-// The whole selection goes by one: that is its neighbour going to its other side.
+// The whole selection moves by one: in fact, its neighbour moves to the other side.
 static struct selection act_moving(bench *b, enum action a, struct selection s)
 {
     size_t lo = selection_lo(s), hi = selection_hi(s);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Changes of the notebook's structure: which steps of its history an action on the selected cells
-// becomes.
+// Turns an action on the selected cells into steps of the notebook's history.
 #pragma once
 #include "tui/bench/slots.h"
 #include "tui/edit/action.h"
 
-// The selected cell, and the other end of the selection: the same when it is one cell.
+// The selected cell, and the other end of the selection: the same if it is one cell.
 struct selection {
     size_t at, mark;
 };
@@ -18,7 +17,7 @@ static inline size_t selection_hi(struct selection s)
     return s.at < s.mark ? s.mark : s.at;
 }
 
-// false: the action is none of these. Else *s is what is to be selected.
+// false: the action is none of these. Otherwise *s is the selection afterwards.
 bool structure_act(bench *b, enum action a, struct selection *s);
-void structure_insert(bench *b, size_t at); // an empty cell, which gets selected
-void structure_split(bench *b, size_t at);  // at the cursor
+void structure_insert(bench *b, size_t at); // inserts an empty cell and selects it
+void structure_split(bench *b, size_t at);  // splits it at the cursor

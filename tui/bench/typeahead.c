@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Keys that came before the kernel had done what an earlier one asked for. "b Enter x" in one
-// packet, as a slow line sends it, must not type the x into the cell that was there before.
+// Keys that came before the kernel had carried out an earlier one. If "b Enter x" comes in one
+// packet, as on a slow line, the x must not go into the cell that was selected before.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "tui/bench/bench_private.h"
 
 #include <string.h>
 
-enum { PATIENCE_MS = 2000 }; // then a kernel is stuck, and a person must be able to leave
+enum { PATIENCE_MS = 2000 }; // after that a kernel is stuck, and a person must be able to leave
 
 static bool is_late(const bench *b)
 {
@@ -40,7 +40,7 @@ int typeahead_wait_ms(const bench *b)
     return holds(b) && left > 0 ? (int)(left / CLOCK_MS) + 1 : 0;
 }
 
-// One after the other, since each may make the next one wait again.
+// One at a time, since each key may make the next one wait again.
 bool typeahead_take(bench *b, struct typed *one)
 {
     if (b->n_held == 0 || holds(b))

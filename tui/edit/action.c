@@ -22,7 +22,7 @@ const char *action_help(enum action a)
     return (unsigned)a < ACTION_COUNT ? actions[a].help : "";
 }
 
-// Actions stand in groups, each from its first to the next one's.
+// Actions come in groups; a group ends where the next one begins.
 static const struct {
     enum action first;
     const char *title;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Everything a person can do, once: names for the palette and for tests, and the help's words. Keys
-// are bound to actions in tables (keymap.h); a view does those it knows.
+// A list of everything that a person can do, with names for the palette and for tests, and with the
+// help's text. Tables bind keys to actions (keymap.h); a view carries out those that it knows.
 #pragma once
 #include <stddef.h>
 
@@ -151,5 +151,5 @@ enum action {
 };
 const char *action_name(enum action a); // "" for ACT_NONE
 const char *action_help(enum action a);
-const char *action_group(enum action a);      // the section above that it stands in: "Running"
+const char *action_group(enum action a);      // the group in the help: "Running"
 enum action action_by_name(const char *name); // ACT_NONE when there is none

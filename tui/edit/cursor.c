@@ -131,7 +131,7 @@ pos cursor_move(const text *t, pos p, enum move m, size_t page, int *goal)
         return vertical(t, p, m == MOVE_PAGE_DOWN, page ? page : 1, goal);
     default:
         p = horizontal(t, p, m);
-        *goal = -1; // asked for again when a vertical move needs it
+        *goal = -1; // computed again when a vertical move needs it
         return p;
     }
 }
@@ -152,7 +152,7 @@ static bool matches_at(const char *s, const char *needle, bool exact)
     return true;
 }
 
-// The first match in a line that starts in [from, to), or the last.
+// The first or the last match in a line that starts in [from, to).
 static bool find_in_line(const text *t, size_t line, size_t from, size_t to, const char *needle,
     bool backwards, size_t *at)
 {
@@ -174,7 +174,7 @@ bool cursor_search(
 {
     size_t lines = text_lines(t);
     for (size_t i = 0; *needle && i <= lines; i++) {
-        // The line of `from` comes twice: its near part first, its far part last.
+        // The line of `from` comes twice: first the part ahead of it, finally the part behind it.
         size_t line = (backwards ? from.line + lines - i % lines : from.line + i) % lines;
         size_t low = 0, high = SIZE_MAX, at;
         if (i == 0)
@@ -202,7 +202,7 @@ void cursor_word(const text *t, pos p, pos *start, pos *end)
         end->byte++;
 }
 
-// The bracket that stands there, 0: none; *other is its partner, *back where that is looked for.
+// The bracket at p, 0: none; *other is its partner, *back tells whether that stands before it.
 static char bracket_at(const text *t, pos p, char *other, bool *back)
 {
     static const char pairs[] = "()[]{}";

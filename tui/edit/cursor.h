@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: MIT
-// Where a movement leads in a text. Pure: positions in, positions out.
+// Computes where a movement leads in a text. Pure: positions in, positions out.
 #pragma once
 #include "tui/edit/text.h"
 
 enum move {
     MOVE_LEFT,
-    MOVE_RIGHT, // a character, over line ends
+    MOVE_RIGHT, // by a character, across line ends
     MOVE_WORD_LEFT,
-    MOVE_WORD_RIGHT, // to the start of a word, to behind a word
+    MOVE_WORD_RIGHT, // to the start of a word, or behind a word
     MOVE_UP,
     MOVE_DOWN,
     MOVE_PAGE_UP,
     MOVE_PAGE_DOWN,
     MOVE_LINE_START,
-    MOVE_LINE_END, // line start: first to the text's, then to column 0
+    MOVE_LINE_END, // line start: first to the first character, then to column 0
     MOVE_TEXT_START,
     MOVE_TEXT_END,
 };
-// Vertical moves aim at screen column *goal, which other moves set. page: lines of a page.
+// Vertical moves keep to the screen column *goal; other moves set it. page: lines in a page.
 pos cursor_move(const text *t, pos p, enum move m, size_t page, int *goal);
 // Screen column of a position, and the position at (or left of) a column.
 int cursor_column(const text *t, pos p);
 pos cursor_at_column(const text *t, size_t line, int column);
 
-// The next place of `needle` after (or before) `from`, around the end. All-lower-case needles match
-// any case (ASCII). false when it is nowhere. *end is behind the match.
+// Finds the next `needle` after (or before) `from`, continuing around the end. A needle in lower
+// case matches any case (ASCII). false: there is none. *end is behind the match.
 bool cursor_search(
     const text *t, pos from, const char *needle, bool backwards, pos *start, pos *end);
-// The bracket at p, or just before it, and the one that belongs to it, within a few thousand bytes.
+// The bracket at p, or just before p, and its partner, within a few thousand bytes.
 bool cursor_bracket(const text *t, pos p, pos *here, pos *there);
 // The word (a name with dots and colons, "k8s.create") that ends at or around p, for completion.
 void cursor_word(const text *t, pos p, pos *start, pos *end);

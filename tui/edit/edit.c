@@ -14,8 +14,8 @@ struct edit {
     undo *undo;
     pos cursor, anchor;
     bool selecting; // the text between anchor and cursor is selected
-    bool marking;   // movements go on selecting (ACT_MARK)
-    int goal;       // screen column of vertical movements, -1: the cursor's
+    bool marking;   // movements extend the selection (ACT_MARK)
+    int goal;       // screen column for vertical movements, -1: the cursor's
     size_t page;
     struct edit_language language;
 };
@@ -93,7 +93,7 @@ void edit_set_language(edit *e, const struct edit_language *language)
         e->language.indent = 4;
 }
 
-// The one place where the text changes.
+// The only function that changes the text.
 static void replace(edit *e, pos from, pos to, const char *s, size_t n)
 {
     AUTO_BUF removed = {0};
@@ -111,7 +111,7 @@ void edit_move(edit *e, enum move m, bool select)
     pos from, to;
     bool had = edit_selection(e, &from, &to);
     if (had && !select && (m == MOVE_LEFT || m == MOVE_RIGHT)) {
-        edit_set_cursor(e, m == MOVE_LEFT ? from : to); // a selection's own end
+        edit_set_cursor(e, m == MOVE_LEFT ? from : to); // goes to the end of the selection
         return;
     }
     if (select && !e->selecting)
@@ -164,8 +164,8 @@ void edit_newline(edit *e)
     replace(e, from, to, fresh.data, fresh.len);
 }
 
-// Calls fn for each selected line (the cursor's when none is), and keeps cursor and selection on
-// their characters.
+// Calls fn for each selected line (or the cursor's), and keeps cursor and selection at their
+// characters.
 static void each_line(edit *e, void (*fn)(edit *e, size_t line, void *arg), void *arg)
 {
     pos from, to;
@@ -231,7 +231,7 @@ void edit_unindent(edit *e)
 
 struct comment_range {
     bool remove;
-    size_t indent; // the least of all lines: where the comment marks go
+    size_t indent; // the smallest of all lines: comment marks go there
 };
 
 static void look_at_line(edit *e, size_t line, void *arg)
@@ -272,7 +272,7 @@ void edit_toggle_comment(edit *e)
         each_line(e, comment_line, &r);
 }
 
-// Deletes the selection, or from the cursor as far as a movement leads.
+// Deletes the selection; without one, from the cursor as far as a movement leads.
 static bool delete_by(edit *e, enum move m, buf *clipboard)
 {
     pos from, to;
@@ -293,7 +293,7 @@ static bool delete_by(edit *e, enum move m, buf *clipboard)
     return true;
 }
 
-// Within a line's indentation, Backspace takes a whole step away.
+// In a line's indentation, Backspace removes a whole step.
 static bool backspace(edit *e)
 {
     pos from, to;
@@ -305,7 +305,7 @@ static bool backspace(edit *e)
     return true;
 }
 
-// Kills to the line's end; there, the newline itself, as bash and Emacs do.
+// Kills to the end of the line; at the end, kills the newline, as bash and Emacs do.
 static bool kill_line(edit *e, buf *clipboard)
 {
     pos from, to;

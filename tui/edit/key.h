@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A pressed key as one number: a code point or a named key, and modifiers. Named as people write
-// them: "a", "C-e", "M-Up", "S-Enter", "PgDn", "Space", "C-\\".
+// A pressed key as one number: a code point or a named key, and modifiers. Names are as people
+// write them: "a", "C-e", "M-Up", "S-Enter", "PgDn", "Space", "C-\\".
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,7 +47,7 @@ enum {
     X(F11, "F11")                                                                                  \
     X(F12, "F12")
 
-// Behind the last code point. The blank is the character ' ', written "Space".
+// These come after the last code point. The blank is the character ' ', written "Space".
 enum named_key {
     FK_FIRST = 0x110000 - 1,
 #define X(symbol, name) FK_##symbol,
@@ -59,10 +59,10 @@ enum named_key {
 // Ctrl-M is Enter, Ctrl-I Tab, Ctrl-H Backspace, Ctrl-[ Esc; Shift with a printable character is
 // that character.
 key key_normal(key k);
-// The key named at the start of s, its length in *len; 0 when there is none.
+// The key named at the start of s, with its length in *len; 0 when there is none.
 key key_parse(const char *s, size_t n, size_t *len);
 // Writes its name, NUL-terminated.
 enum { KEY_NAME_SIZE = 32 };
 void key_print(key k, char out[KEY_NAME_SIZE]);
-// The character it types, or 0: no Ctrl, Alt or named key (Enter and Tab are named keys).
+// The character that it types, or 0: it has Ctrl or Alt, or is a named key (as Enter and Tab are).
 uint32_t key_character(key k);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-// The next key of a binding's names; 0 at the end, and *bad when a name does not parse.
+// The next key in a binding's names; 0 at the end. *bad: a name does not parse.
 static key next_key(const char **keys, bool *bad)
 {
     while (**keys == ' ')
@@ -30,7 +30,7 @@ static enum match match(const struct key_input *in, const char *keys)
     return next_key(&keys, &bad) ? BEGINS : COMPLETE;
 }
 
-// What the keys so far are in all maps: a complete binding wins over longer ones.
+// What the keys so far mean in all maps: a complete binding wins over longer ones.
 static enum match look_up(const struct key_input *in, const struct keymap *const *maps, size_t n,
     unsigned mode, enum action *a)
 {

@@ -6,7 +6,7 @@
 #include "tui/edit/action.h"
 #include "tui/edit/key.h"
 
-// Bits, so that a binding may hold in several modes. LINE: a filter or an answer is typed.
+// Bits, since a binding may be valid in several modes. LINE: a filter or an answer is being typed.
 enum mode { MODE_COMMAND = 1, MODE_EDIT = 2, MODE_VIEW = 4, MODE_LINE = 8 };
 
 struct binding {
@@ -23,11 +23,11 @@ struct keymap {
         .bindings = (table), .n = sizeof(table) / sizeof((table)[0])                               \
     }
 
-// Jupyter's keys and their fallbacks for terminals, for the notebook view: both modes.
+// Jupyter's keys, with substitutes for terminals, for the notebook view in both modes.
 extern const struct keymap notebook_keys;
-// What all views of rows share: moving among them, help, going back.
+// Shared by all views with rows: moving among them, help, going back.
 extern const struct keymap scroll_keys;
-// And what all single lines share that something is typed in; they work in any view in MODE_LINE.
+// Shared by all single lines in which something is typed; valid in any view in MODE_LINE.
 extern const struct keymap line_keys;
 
 // The keys typed so far of a sequence; {0} is none.
@@ -36,27 +36,27 @@ struct key_input {
     key keys[KEYMAP_SEQUENCE];
     size_t n;
 };
-// Feeds one key through the maps, of which earlier ones win. Returns the action it completes;
-// ACT_NONE with in->n > 0 while a longer sequence is possible; ACT_NONE with in->n == 0 when
-// nothing begins so: then the key is free for typing. A sequence that breaks off is forgotten, and
-// its last key starts anew.
+// Feeds one key through the maps; earlier maps win. Returns the action it completes; ACT_NONE with
+// in->n > 0 while a longer sequence is possible; ACT_NONE with in->n == 0 when no sequence begins
+// so: the key is then free for typing. If a sequence is broken off, it is forgotten, and its last
+// key starts a new one.
 enum action keymap_feed(
     struct key_input *in, const struct keymap *const *maps, size_t n, unsigned mode, key k);
 
 // Does a sequence begin with this key in one of the maps?
 bool keymap_knows(const struct keymap *const *maps, size_t n, unsigned mode, key k);
 
-// A problem in a table, for tests: a name that does not parse, two bindings of the same keys in one
-// mode, or a sequence that hides behind a shorter one. false and a message in `why`.
+// Finds a fault in a table, for tests: a name that does not parse, two bindings of the same keys in
+// one mode, or a sequence hidden by a shorter one. false, with a message in `why`.
 bool keymap_check(const struct keymap *map, buf *why);
 
-// One line of help: the action and all its keys in these modes, as "S-Enter, C-r".
+// One line of help: the action and all its keys in these modes, such as "S-Enter, C-r".
 struct help_line {
     enum action action;
     char keys[80];
 };
-// Fills lines in the order of the tables, each action once and without the keys that an earlier map
-// has for something else; returns how many (at most `max`).
+// Fills lines in the order of the tables: each action once, without keys that an earlier map uses
+// for something else. Returns how many (at most `max`).
 size_t keymap_help(
     const struct keymap *const *maps, size_t n, unsigned mode, struct help_line *lines, size_t max);
 // The first keys of an action for hints, "C-e"; "" when it has none.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The keys of a single line that is typed in, a filter or an answer: readline's.
+// The keys of a single line for typing (a filter, an answer): those of readline.
 #include "tui/edit/keymap.h"
 
 static const struct binding bindings[] = {

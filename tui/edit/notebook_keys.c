@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// JupyterLab's keys, and beside each that terminals do not send, one that they do (euporie's and
-// nbterm's where these have one): Ctrl-E for Ctrl-Enter, Ctrl-R for Shift-Enter. Ctrl-Z suspends,
-// as everywhere in a terminal; to undo is Ctrl-_ or Alt-Z.
+// JupyterLab's keys. Each key that terminals do not send has a substitute (euporie's or nbterm's,
+// if they have one): Ctrl-E for Ctrl-Enter, Ctrl-R for Shift-Enter. Ctrl-Z suspends, as everywhere
+// in a terminal; Ctrl-_ or Alt-Z undoes.
 #include "tui/edit/keymap.h"
 
 enum { BOTH = MODE_COMMAND | MODE_EDIT };

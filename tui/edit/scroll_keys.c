@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The keys that mean the same wherever rows are looked at: k9s's and less's. A view's own keys come
-// first.
+// The keys that mean the same in every view with rows: those of k9s and less. A view's own keys
+// come first.
 #include "tui/edit/keymap.h"
 
 static const struct binding bindings[] = {

@@ -88,7 +88,7 @@ pos text_clamp(const text *t, pos p)
     const buf *l = &t->lines[p.line];
     if (p.byte > l->len)
         p.byte = l->len;
-    for (size_t back = 1; back <= 3 && back <= p.byte; back++) // into the middle of a character?
+    for (size_t back = 1; back <= 3 && back <= p.byte; back++) // is p inside of a character?
         if (utf8_len(l->data + p.byte - back, l->len - p.byte + back) > back)
             return (pos){p.line, p.byte - back};
     return p;

@@ -51,7 +51,7 @@ void undo_free(undo *u)
     free(u);
 }
 
-// Where a text ends that starts at `at`.
+// The end of a text that starts at `at`.
 static pos end_of(pos at, const buf *bytes)
 {
     for (size_t i = 0; i < bytes->len; i++)
@@ -59,8 +59,8 @@ static pos end_of(pos at, const buf *bytes)
     return at;
 }
 
-// Does typing go on where the last change ended? Then it is one step, up to the end of the word:
-// what follows a blank is a new step.
+// Does typing continue where the last change ended? Then it joins that step, up to the end of the
+// word: text after a blank is a new step.
 static bool joins(const undo *u, pos at, const char *s, size_t n)
 {
     if (u->broken || u->depth || !u->done)
@@ -73,7 +73,7 @@ static bool joins(const undo *u, pos at, const char *s, size_t n)
            !(before == ' ' && *s != ' ');
 }
 
-// The same for deleting backwards (towards the left of the last) and forwards (in one place).
+// The same for deleting, backwards (to the left of the last one) and forwards (in the same place).
 static bool joins_deletion(const undo *u, pos at, const char *s, size_t n)
 {
     if (u->broken || u->depth || !u->done || n > 4 || *s == '\n')

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What was changed in a text, so that it can be taken back and done again. Owns copies of the text
-// that was removed and inserted; works on any text it is given.
+// The changes of a text, for undo and redo. It owns copies of removed and inserted text, and works
+// on any text that it is given.
 //
 //   changes ─> [ins "a"][ins "b"][ins "c"] | [del "x"] | [del "sel"][ins "y"]
 //                      group 1             | group 2   |      group 3         ^done
@@ -10,19 +10,20 @@
 typedef struct undo undo;
 undo *undo_new(void);
 void undo_free(undo *u);
-void undo_forget(undo *u); // all of it: the text was replaced
+void undo_forget(undo *u); // forgets everything: the text was replaced
 
-// Records that `removed` between `at` and the end of it gave way to `inserted`; done changes that
-// were undone are forgotten. `before` is where the cursor was. Typing and deleting on in one
-// place joins the change before; undo_break ends that (a movement, a pause, a save).
+// Records that `removed`, which began at `at`, was replaced by `inserted`; changes that were undone
+// are forgotten. `before` is where the cursor was. Typing or deleting that continues in one place
+// joins the change before; undo_break prevents that (after a movement, a pause, a save).
 void undo_record(undo *u, pos before, pos at, const char *removed, size_t removed_n,
     const char *inserted, size_t inserted_n);
 void undo_break(undo *u);
-// Changes between these two are undone as one. They nest.
+// Changes between these two calls are undone as one. The calls nest.
 void undo_group_begin(undo *u);
 void undo_group_end(undo *u);
 
-// Takes the last group back, or does it again; *cursor becomes where it was. false: nothing to do.
+// Undoes or redoes the last group; *cursor becomes the cursor of then. false: there is nothing to
+// do.
 bool undo_undo(undo *u, text *t, pos *cursor);
 bool undo_redo(undo *u, text *t, pos *cursor);
 bool undo_can_undo(const undo *u);

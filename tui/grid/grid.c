@@ -85,7 +85,7 @@ void grid_clear(grid *g)
     g->cursor_x = g->cursor_y = -1;
 }
 
-// Makes room at (x, y): the other half of a wide character that loses one half becomes blank.
+// Makes room at (x, y): if a wide character there loses one half, its other half becomes blank.
 static void part(grid *g, int x, int y)
 {
     grid_cell *c = at(g, x, y);
@@ -115,8 +115,8 @@ static void add_mark(grid_cell *c, uint32_t mark)
         }
 }
 
-// Joiners, variation selectors and direction overrides: terminals disagree on what they do to
-// widths, and overrides make a name read as another. The characters beside them stay.
+// Joiners, variation selectors and direction overrides are dropped: terminals disagree about their
+// effect on widths, and overrides make a name look like another. The characters beside them stay.
 static bool is_dropped(uint32_t c)
 {
     return (c >= 0x200B && c <= 0x200F) || (c >= 0x202A && c <= 0x202E) ||
@@ -132,7 +132,7 @@ void grid_fill(grid *g, rect area, uint32_t point, style s)
             set(g, x, y, point, 1, s);
 }
 
-// Draws `columns` columns from x on, of which some may be clipped: all of a character or blanks.
+// Draws `columns` columns from x on, partly clipped: either a whole character, or blanks.
 static void put_point(grid *g, rect clip, int x, int y, uint32_t point, int columns, style st)
 {
     bool whole = x >= clip.x && x + columns <= clip.x + clip.w;
@@ -150,7 +150,7 @@ int grid_put(grid *g, rect clip, int x, int y, const char *s, size_t n, style st
     clip = rect_clip(clip, grid_area(g));
     if (y < clip.y || y >= clip.y + clip.h)
         return text_width(s, n, 0);
-    int column = 0, base = -1; // base: column of the cell that marks join
+    int column = 0, base = -1; // base: column of the cell to which marks are added
     for (size_t i = 0, len; i < n; i += len) {
         uint32_t c = utf8_decode(s + i, n - i, &len);
         int width = point_width(c);
@@ -164,7 +164,7 @@ int grid_put(grid *g, rect clip, int x, int y, const char *s, size_t n, style st
         base = x + column;
         put_point(g, clip, base, y, c == '\t' ? ' ' : point_width(c) < 0 ? 0xFFFD : c, width, st);
         if (base + width > clip.x + clip.w || c == '\t')
-            base = -1; // cut off: marks have nothing to join
+            base = -1; // clipped: marks have no cell to join
         column += width;
     }
     return column;

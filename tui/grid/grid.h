@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A screen as a grid of cells, drawn by views and shown by tui/term. The grid owns its cells; text
-// is copied into them. Drawing outside of a rectangle or of the grid is clipped, never an error.
+// is copied into them. Drawing outside of a rectangle or of the grid is clipped; it is never an
+// error.
 //
 //   columns   0    1    2    3    4        "a漢é" : a wide character fills two cells, of which the
 //           ┌────┬────┬────┬────┬────┐               second is its tail (width 0); combining marks
@@ -17,9 +18,9 @@
 enum { CELL_POINTS = 4 }; // a base and up to 3 marks; more marks are dropped
 
 typedef struct grid_cell {
-    uint32_t points[CELL_POINTS]; // zero-terminated when shorter; a blank is ' '; a tail has none
+    uint32_t points[CELL_POINTS]; // zero-terminated if shorter; a blank is ' '; a tail has none
     style style;
-    uint8_t width; // 1 or 2; 0 is the tail of the wide one to the left
+    uint8_t width; // 1 or 2; 0: the tail of the wide character to the left
 } grid_cell;
 
 typedef struct rect {
@@ -30,13 +31,13 @@ rect rect_clip(rect r, rect by);
 typedef struct grid grid;
 grid *grid_new(int w, int h); // blank
 void grid_free(grid *g);
-void grid_resize(grid *g, int w, int h);               // and blanks it
+void grid_resize(grid *g, int w, int h);               // also blanks it
 rect grid_area(const grid *g);                         // {0, 0, w, h}
 const grid_cell *grid_at(const grid *g, int x, int y); // NULL outside
 void grid_copy(grid *to, const grid *from);
 
 void grid_clear(grid *g);
-// Copies a whole row of another grid to (x, y): for what is drawn once and shown again. Wide
+// Copies a whole row of another grid to (x, y): for rows that are drawn once and shown often. Wide
 // characters must not stand across the edges of the clip.
 void grid_blit(grid *to, rect clip, int x, int y, const grid *from, int row);
 // Fills with one character of width 1.
@@ -50,7 +51,7 @@ int grid_print(grid *g, rect clip, int x, int y, style st, const char *fmt, ...)
     __attribute__((format(printf, 6, 7)));
 // Draws text that ends in "…" when it does not fit in w columns; returns the columns it took.
 int grid_put_short(grid *g, rect clip, int x, int y, int w, const char *s, size_t n, style st);
-// Lays a style over what is drawn (a selection, a cursor line): see style_over.
+// Lays a style over a drawn area (a selection, a cursor line): see style_over.
 void grid_restyle(grid *g, rect area, style over);
 // A frame of box-drawing characters along the inside of `area`, with a title in its top edge
 // (or NULL).
@@ -58,9 +59,9 @@ void grid_box(grid *g, rect area, style s, const char *title);
 void grid_hline(grid *g, rect clip, int x, int y, int w, style s);
 void grid_vline(grid *g, rect clip, int x, int y, int h, style s);
 
-// Where the terminal's cursor shall stand; x < 0 hides it, as in a new grid.
+// Where the terminal's cursor stands; x < 0 hides it, as in a new grid.
 void grid_set_cursor(grid *g, int x, int y);
-bool grid_cursor(const grid *g, int *x, int *y); // false: hidden
+bool grid_cursor(const grid *g, int *x, int *y); // false: it is hidden
 
 // Calls `run` for each run of cells that differ, row by row, left to right. A run never begins or
 // ends within a wide character of `now`. Grids of different size differ everywhere.

@@ -16,7 +16,7 @@ static int sum(const int *widths, size_t n, int gap)
     return total;
 }
 
-// Takes `excess` columns away, one at a time from the widest that can still give.
+// Takes `excess` columns away, one at a time from the widest column that may still get narrower.
 static void shrink(const struct column *columns, size_t n, int *widths, int excess)
 {
     while (excess > 0) {
@@ -59,7 +59,7 @@ void layout_columns(const struct column *columns, size_t n, int gap, int total, 
         widths[--shown] = 0;
     if (shown == 1 && widths[0] > total)
         widths[0] = total > 0 ? total : 0;
-    else if (shown && shown < n) // the last that is shown may take what the hidden ones left
+    else if (shown && shown < n) // the last shown column may use the room of hidden ones
         widths[shown - 1] += total - sum(widths, shown, gap);
 }
 

@@ -4,14 +4,15 @@
 #include <stddef.h>
 
 struct column {
-    int min;    // never narrower, unless the whole table does not fit
+    int min;    // it is never narrower, unless the whole table does not fit
     int want;   // width of its widest entry
-    int weight; // share of the room that is left; 0: takes none
+    int weight; // share of the remaining room; 0: none
 };
-// Widths of n columns with `gap` blanks between them in `total` columns. When not all can have what
-// they want, the widest give first; when not even the least fits, the last columns get 0 (hidden).
+// Widths of n columns with `gap` blanks between them in `total` columns. If there is too little
+// room for all wanted widths, the widest columns get narrower first. If even the minimum widths do
+// not fit, the last columns get 0 (hidden).
 void layout_columns(const struct column *columns, size_t n, int gap, int total, int *widths);
 
-// Bytes of the first screen line of a text that is wrapped at `columns`: broken after a blank where
-// there is one, else anywhere; at least one character.
+// Bytes in the first screen line of a text that is wrapped at `columns`: it is broken after a blank
+// if possible, else anywhere; at least one character.
 size_t layout_wrap(const char *s, size_t n, int columns);

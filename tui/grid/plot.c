@@ -62,8 +62,8 @@ static int scale(double v, double lo, double hi, int steps)
     return (int)lround(fmin(fmax(at, 0), steps - 1));
 }
 
-// The value at column x of w columns, between its neighbours; for more values than columns, their
-// range there.
+// The value at column x of w columns, interpolated between its neighbours; if there are more values
+// than columns, the range of those in the column.
 static bool column_range(const struct series *s, int x, int w, double *lo, double *hi)
 {
     if (s->n == 1 || w == 1) {
@@ -76,7 +76,7 @@ static bool column_range(const struct series *s, int x, int w, double *lo, doubl
         from = 0;
     if (to >= s->n)
         to = s->n - 1;
-    if (from > to || step < 1) { // fewer values than columns: a line between two
+    if (from > to || step < 1) { // fewer values than columns: interpolate between two
         size_t left = (size_t)at;
         size_t right = left + 1 < s->n ? left + 1 : left;
         double part = at - (double)left;
@@ -106,7 +106,7 @@ static void curve(const struct canvas *c, const struct series *s, double lo, dou
         }
         int top = scale(high, lo, hi, h), bottom = scale(low, lo, hi, h);
         int from = top, to = bottom;
-        if (last_top >= 0) { // a steep line has no holes
+        if (last_top >= 0) { // so that a steep line has no holes
             if (last_bottom < top)
                 from = last_bottom + 1;
             if (last_top > bottom)
@@ -129,8 +129,7 @@ void plot_curves(
         curve(&c, &series[i], lo, hi);
 }
 
-// "── loss 0.0735  ── validation 0.0831"; where there is no room with shorter names and fewer
-// digits.
+// "── loss 0.0735 ── validation 0.0831"; with little room, shorter names and fewer digits.
 static const struct legend_size {
     const char *line;
     int name, digits;
@@ -193,7 +192,7 @@ void plot_progress(grid *g, rect clip, int x, int y, int w, double fraction, sty
                          : part > 0  ? 0x2590 - (uint32_t)part
                                      : ' ';
         style st = s;
-        if (!ascii && part < 8) { // the empty part is a dim line, so that the end is seen
+        if (!ascii && part < 8) { // the empty part is a dim line that shows the end
             st.attrs |= part <= 0 ? ATTR_DIM : 0;
             point = part <= 0 ? 0x2500 : point;
         }
