@@ -120,8 +120,7 @@ static void add_log(buf *out, struct target *t, const cJSON *object)
     if (k8s_pods_of(object, false, &pods, NULL) != 0)
         return;
     struct patience quick = t->patience;
-    quick.deadline = clock_mono() + 10 * CLOCK_SEC; // the cause is known; the log is only an
-                                                    // addition
+    quick.deadline = clock_mono() + 10 * CLOCK_SEC; // the cause is known; the log is extra
     int result = tail_read(t->client, &quick,
         &(struct tail_spec){
             .ns = t->ns, .pod = pods.pod, .labels = pods.labels, .tail = CAUSE_LINES},

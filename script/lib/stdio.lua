@@ -33,8 +33,7 @@ function stream:close() return nil, "a cell's output stays open" end
 function stream:seek() return nil, "a cell's output cannot seek" end
 function stream:read() return nil, "a cell's output cannot be read" end
 function stream:__tostring() return "file (" .. self.name .. ")" end
-stream.__display = function() return nil end -- a cell that ends with io.write has shown its text
-                                             -- already
+stream.__display = function() return nil end -- a cell ending with io.write has shown its text
 
 local stdout, stderr = output_stream "stdout", output_stream "stderr"
 

@@ -204,8 +204,7 @@ notebook *notebook_parse_ipynb(const char *text, size_t n, err *e)
     if (front)
         cJSON_Delete(STEAL(nb->metadata)); // the header has all of it
     if (nb->n && nb->cells[nb->n - 1]->kept->blank > 0)
-        nb->cells[nb->n - 1]->kept->blank--; // the last cell's blank lines include the end of the
-                                             // file
+        nb->cells[nb->n - 1]->kept->blank--; // its lines include the file's end
     return nb;
 }
 

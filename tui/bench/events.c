@@ -55,7 +55,7 @@ static void on_welcome(bench *b, const cJSON *m)
     b->spool_dir = mem_strndup(journal, n > 6 ? n - 6 : n); // without ".jsonl"
     b->run = mem_strdup(json_str(m, "run"));
     b->read_only = json_bool_or(m, "headless", false);
-    // the notice of the old one
+    // This may still be the old kernel.
     b->restarting = b->restarting && str_eq(json_str(m, "state"), "stopping");
     set_state(b, json_str_or(m, "state", "idle"));
     if (!str_eq(b->state, "stopping"))
@@ -202,8 +202,7 @@ void bench_message(bench *b, message_type type, const cJSON *m)
         on_document(b, m); // a past document concerns only the fold
     else if (type == MESSAGE_touched)
         bench_complain(b, "the file has changed underneath; saving asks before it overwrites it");
-    if (type != MESSAGE_welcome && json_get(m, "seq")) // a welcome has the number of the newest
-                                                       // event
+    if (type != MESSAGE_welcome && json_get(m, "seq")) // a welcome's is the newest event's
         on_event(b, type, m);
     else if (type == MESSAGE_display || type == MESSAGE_update)
         peeks_event(b, m);

@@ -23,7 +23,7 @@ edit *slot_edit(const struct slot *s); // after a person's change call slot_type
 syntax_language slot_language(const struct slot *s);
 unsigned slot_version(const struct slot *s); // counts the changes of its output
 struct drawing *slot_drawing(struct slot *s);
-// forgets drawn outputs, except those of [from, to)
+// Forgets drawn outputs, except those of [from, to).
 void slot_forget_outputs(bench *b, size_t from, size_t to);
 bool slot_changed(struct slot *s, const char *hash); // does its text differ from the one with this
                                                      // hash?

@@ -27,7 +27,8 @@ static rect area_of(const struct canvas *c)
     return (rect){0, 0, c->w, all.h};
 }
 
-// The rest of one screen row of a styled line, from byte `from`; returns where the next one starts.
+// Draws the rest of a styled line in one screen row, from byte `from`; returns where the next row
+// starts.
 static size_t put_row(
     struct canvas *c, const struct ansi_line *line, size_t from, style base, bool draw)
 {
@@ -94,7 +95,8 @@ void canvas_line(struct canvas *c, style st, const char *fmt, ...)
     grid_put_short(c->grid, area_of(c), 0, c->y++, c->w, buf_cstr(&words), words.len, st);
 }
 
-// Widths are those of the rows that are drawn: what a table costs is what is seen of it.
+// Widths come from the rows that are drawn only, so the cost of a table depends on the rows that
+// are seen.
 static void measure(const cJSON *table, int age, int n, int limit, struct table_column *out)
 {
     const cJSON *columns = json_get(table, "columns"), *row;
@@ -145,7 +147,7 @@ static void put_cells(struct canvas *c, const cJSON *columns, const cJSON *row, 
 
 void canvas_table(struct canvas *c, const cJSON *table, bool live, int limit)
 {
-    bool heard = live && c->now && !json_str(table, "note"); // else ages stand still
+    bool heard = live && c->now && !json_str(table, "note"); // otherwise ages stand still
     int age = heard ? tablevalue_age_column(table) : -1;
     const cJSON *columns = json_get(table, "columns"), *row;
     struct table_column measured[TABLE_COLUMNS];
@@ -177,7 +179,7 @@ static void metrics_text(const cJSON *metrics, buf *out)
     {
         if (cJSON_IsNumber(m))
             buf_fmt(out, "  %s %.4f", m->string, m->valuedouble);
-        else if (cJSON_IsNull(m)) // JSON's way to write it
+        else if (cJSON_IsNull(m)) // JSON writes NaN as null
             buf_fmt(out, "  %s NaN", m->string);
     }
 }
@@ -191,7 +193,7 @@ static int plot_rows(const struct canvas *c)
     return c->plot_rows ? c->plot_rows : PLOT_ROWS;
 }
 
-// Its first and last epoch, below the curves.
+// The first and the last epoch, below the curves.
 static void epoch_axis(struct canvas *c, const cJSON *epochs, rect row)
 {
     const cJSON *last = cJSON_GetArrayItem(epochs, cJSON_GetArraySize(epochs) - 1);
@@ -205,7 +207,7 @@ static void epoch_axis(struct canvas *c, const cJSON *epochs, rect row)
     grid_put(c->grid, area_of(c), row.x + row.w - w, row.y, buf_cstr(&words), words.len, LOOK_DIM);
 }
 
-// Curves of a training job: those that share a range share a picture (losses, accuracies).
+// The curves of a training job: those of the same range share a picture (losses, accuracies).
 static void history(struct canvas *c, const cJSON *epochs, const char *suffix, int x, int w)
 {
     int n = cJSON_GetArraySize(epochs);
@@ -236,7 +238,7 @@ static void history(struct canvas *c, const cJSON *epochs, const char *suffix, i
     free(values);
 }
 
-// "938/938  41.2k/s  1m05s left", and of what has ended how long it took.
+// "938/938 41.2k/s 1m05s left"; for one that has ended, how long it took.
 static void progress_words(const struct progress *p, const cJSON *json, bool live, buf *out)
 {
     int64_t done = json_int_or(json, "done", 0), total = json_int_or(json, "total", 0);
@@ -247,7 +249,7 @@ static void progress_words(const struct progress *p, const cJSON *json, bool liv
         buf_str(out, "  ");
         progress_rate_text(out, progress_rate(p));
     }
-    if (live && progress_left(p) >= 0) { // not while unknown
+    if (live && progress_left(p) >= 0) { // only if known
         buf_str(out, "  ");
         progress_time_text(out, progress_left(p));
         buf_str(out, " left");

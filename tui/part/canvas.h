@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rows of output drawn one below the other into a grid that the caller owns: text with its colours,
-// tables, progress, plots. What goes over the grid's height is counted, not drawn.
+// Draws rows of output one below the other into a grid that the caller owns: text with its colours,
+// tables, progress, plots. Rows beyond the grid's height are counted, not drawn.
 #pragma once
 #include "base/json.h"
 #include "base/text/ansi.h"
@@ -11,13 +11,14 @@ struct canvas {
     int w; // columns to draw in
     int y; // the next row
     bool ascii;
-    int plot_rows; // of each plot; 0: as they stand below a cell
-    int64_t now;   // wall ns: ages of live tables are counted up to it; 0: they are as they came
+    int plot_rows; // height of each plot; 0: as below a cell
+    int64_t now;   // wall ns: live ages are counted up to now; 0: ages stay as they are
     bool aged;     // out: something in it shows an age
 };
 
-// A program's output. Of more than `limit` rows only the last are drawn, under a row that says how
-// many lines there are above, with the `before` that are not even in the bytes. limit 0: all.
+// A program's output. If it has more than `limit` rows, only the last ones are drawn, below a row
+// that says how many lines are above, including `before` lines that are not in the bytes. limit 0:
+// all.
 void canvas_ansi(
     struct canvas *c, const char *bytes, size_t n, style base, int limit, uint64_t before);
 void canvas_line(struct canvas *c, style st, const char *fmt, ...)
@@ -28,5 +29,5 @@ void canvas_table(struct canvas *c, const cJSON *table, bool live, int limit);
 void canvas_progress(struct canvas *c, const cJSON *p, bool live);
 // {"title", "series": [{"name", "y": […]}…]}
 void canvas_plot(struct canvas *c, const cJSON *plot);
-// Any MIME bundle by the richest of its types that is known.
+// Any MIME bundle, by the richest of its types that we know.
 void canvas_bundle(struct canvas *c, const cJSON *bundle, bool live, int limit);

@@ -24,7 +24,7 @@ static int label_width(const struct dialog *d)
     return widest;
 }
 
-// A row's lines from `y` on, which may lie outside of `clip`; returns how many they are. Without a
+// Draws a row's lines from `y` on, which may be outside of `clip`; returns their number. Without a
 // grid they are only counted.
 static int put_row(grid *g, rect clip, int y, int labels, const struct dialog_row *row)
 {
@@ -52,7 +52,7 @@ static int put_rows(grid *g, rect clip, int y, const struct dialog *d)
     return y - from;
 }
 
-// Where it stands: the box, what scrolls in it, and how many rows that has.
+// The place of the dialog: its box, the part that scrolls, and that part's rows.
 struct place {
     rect box, inside;
     int n;

@@ -5,7 +5,8 @@
 #include "tui/grid/grid.h"
 #include "tui/part/scroll.h"
 
-// A row of it: "context  kind-dev". Without a label it is a text of its own. Long ones are wrapped.
+// A row of it: "context kind-dev". A row without a label is a text of its own. Long rows are
+// wrapped.
 struct dialog_row {
     const char *label, *text;
     style look;
@@ -14,16 +15,16 @@ struct dialog {
     const char *title;
     const struct dialog_row *rows;
     size_t n;
-    const char *keys, *short_keys; // the last row; the short one (or NULL) where it is too long
+    const char *keys, *short_keys; // the last row; short_keys (or NULL) is used if keys is too long
     style frame;
     bool input;                  // a free row stands before the keys
-    const struct scroll *scroll; // when not all fits; NULL: its end is cut
+    const struct scroll *scroll; // for rows that do not all fit; NULL: the end is cut
 };
-// Before it is shown: fits its `scroll`, which this is, to what it has.
+// Call it before drawing: fits the dialog's `scroll` to its content.
 void dialog_settle(rect area, const struct dialog *d, struct scroll *scroll);
-// Returns the free row, {0} without one.
+// Draws it and returns the free row; {0} without one.
 rect dialog_show(grid *g, rect area, const struct dialog *d);
 
-// The same for a plain text; *rest (may be NULL) gets the free row.
+// The same for a plain text; *rest (may be NULL) is set to the free row.
 void dialog_draw(
     grid *g, rect area, const char *title, const char *text, const char *keys, rect *rest);

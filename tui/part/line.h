@@ -11,9 +11,10 @@ typedef struct line line;
 line *line_new(const char *words);
 void line_free(line *l);
 const char *line_text(line *l); // borrowed until the next change
-// false: no action of a line. A secret's text never goes to the clipboard.
+// false: not an action of a line. The text of a secret never goes to the clipboard.
 bool line_act(line *l, enum action a, buf *clipboard, bool secret);
 void line_type(line *l, key k);
-void line_paste(line *l, const char *words, size_t n); // up to its first line end
-// In one row, scrolled so that the cursor is in it, which is set. secret: a * for each character.
+void line_paste(line *l, const char *words, size_t n); // only up to the first line end
+// Draws it in one row, scrolled so that the cursor is visible, and sets the cursor. secret: a * for
+// each character.
 void line_draw(line *l, grid *g, rect row, bool secret);

@@ -47,7 +47,7 @@ static linesource *present(lines *l)
     return l->kept < l->n_parts ? l->parts[l->kept].source : NULL;
 }
 
-// The next part, emptied when it is another one now.
+// The next part; it is emptied if it is now another one.
 static struct part *next_part(lines *l, bool same, style base)
 {
     if (l->kept == l->n_parts) {
@@ -56,7 +56,7 @@ static struct part *next_part(lines *l, bool same, style base)
     }
     struct part *p = &l->parts[l->kept++];
     if (!same) {
-        l->search.state = SEARCH_IDLE; // its places are no more
+        l->search.state = SEARCH_IDLE; // earlier places are no longer valid
         part_done(p);
     }
     p->base = base;
@@ -144,7 +144,7 @@ uint64_t lines_count(const lines *l)
     return l->filter.n ? l->matches : l->total;
 }
 
-// Reads whole lines from a line's start on; of one that is longer than a piece, its start.
+// Reads whole lines from the start of a line on; of a line longer than a piece, only its start.
 void lines_read_piece(lines *l, struct piece *b, size_t part, uint64_t offset)
 {
     linesource *s = l->parts[part].source;
@@ -172,7 +172,7 @@ uint64_t lines_after(lines *l, size_t part, uint64_t offset)
     return offset ? linesource_find_line(s, linesource_line_at(s, offset - 1) + 1) : 0;
 }
 
-// The piece around a line: it begins a while before it, for scrolling upwards.
+// Reads the piece around a line; it begins some way before the line, for scrolling up.
 static void come_near(lines *l, struct place at)
 {
     const struct piece *b = &l->near;
@@ -220,7 +220,7 @@ static bool has_match(const struct mark *m, uint64_t match)
     return m->before <= match;
 }
 
-// The matches of the piece that begins at a mark.
+// Lists the matches in the piece that begins at a mark.
 static void list_matches(lines *l, size_t part, const struct mark *m)
 {
     struct piece *b = &l->near;
@@ -253,14 +253,14 @@ static bool find_match(lines *l, uint64_t i)
     const struct mark *m = lines_mark(p, has_match, left);
     list_matches(l, part, m);
     if (left - m->before >= l->near.n_matches)
-        return false; // the file is not what it was
+        return false; // the file has been changed
     const struct match *match = &l->near.matches[left - m->before];
     l->last.place = (struct place){part, m->offset + match->from};
     l->last.number = match->number;
     return true;
 }
 
-// The look that earlier lines have left on at the start of a line of the piece at hand.
+// The style that earlier lines have left, at the start of a line in the current piece.
 static style look_before(lines *l, struct place at)
 {
     const struct piece *b = &l->near;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The numbered lines of an output, texts and ranges of spools one after the other, of any size: all
-// of them or those that match a filter. What is kept in memory is a piece around the last line
-// asked for, and 24 bytes for each piece that holds a match. It owns its parts.
+// The numbered lines of an output of any size, which consists of texts and ranges of spools: all
+// lines, or those that match a filter. Memory holds only the piece around the last requested line,
+// and 24 bytes for each piece with a match. It owns its parts.
 //
 //   parts    text ─────────┬ spool ────────────────────────────────────────┬ text
 //   pieces                 │ 256 KiB of whole lines │ …      │ …           │
@@ -18,39 +18,40 @@ typedef struct lines lines;
 lines *lines_new(void);
 void lines_free(lines *l); // NULL is fine
 
-// What it shows, anew, all of it in order between begin and end. A part that is as it was but for
-// more at its end keeps what is known of it, so that following costs what is new.
+// Sets its content anew: call begin, then all parts in order, then end. If a part is the same or
+// has only grown at its end, the results for it are kept; so following an output costs only the new
+// bytes.
 void lines_begin(lines *l);
 void lines_add_text(lines *l, const char *bytes, size_t n, style base);
-// One that cannot be opened is a line that says why.
+// A spool that cannot be opened becomes a line that says why.
 void lines_add_spool(
     lines *l, const char *dir, const char *spool, uint64_t from, uint64_t to, style base);
-// For what is costly to make into a text: does the next part have this version (not 0)? Then it
-// stays. Else it is added, and then given its version.
+// For a part whose text is costly to make: has the next part this version (not 0)? Then it is kept.
+// Otherwise, add it and give it its version.
 bool lines_keep(lines *l, uint64_t version);
 void lines_set_version(lines *l, uint64_t version);
 void lines_end(lines *l);
 
-// A pattern as in filter.h: letters A to Z match any case, "!x" those without x, "" and "!" all.
-// Matches are found by lines_work.
+// Sets a pattern as in filter.h: letters A to Z match in any case, "!x" are lines without x, "" and
+// "!" are all. lines_work finds the matches.
 void lines_filter(lines *l, const char *pattern);
 uint64_t lines_total(const lines *l); // all
-uint64_t lines_count(const lines *l); // of these, those found to match
+uint64_t lines_count(const lines *l); // how many of them are known to match
 struct numbered_line {
-    struct ansi_line text; // valid UTF-8 without control bytes; borrowed until the next call
-    style base;            // under it
-    uint64_t number;       // among all, from 0
-    uint64_t cut;          // bytes at its end that are left out: it is longer than a piece
+    struct ansi_line text; // valid UTF-8 without control bytes; valid until the next call
+    style base;            // the style below it
+    uint64_t number;       // number among all lines, from 0
+    uint64_t cut;          // bytes left out at its end: it is longer than a piece
 };
 bool lines_get(lines *l, uint64_t i, struct numbered_line *out); // false: there is none
 
-// Looks for the next line that holds a text, from line i on (not in it) and around; NULL stops.
-// lines_work finds it.
+// Starts to look for the next line that contains a text, behind line i and around the end; NULL
+// stops. lines_work does the search.
 void lines_search(lines *l, const char *text, uint64_t i, bool backwards);
 enum searched { SEARCH_IDLE, SEARCH_GOES_ON, SEARCH_FOUND, SEARCH_NOWHERE };
 bool lines_searching(const lines *l);
-// What has become of the search; a result is told once.
+// The state of the search; a result is returned once.
 enum searched lines_searched(lines *l, uint64_t *i);
-// Goes on with filter and search by one piece. false: nothing is left to do.
+// Continues filter and search by one piece. false: nothing is left to do.
 bool lines_work(lines *l);
-int lines_percent(const lines *l); // of what is being filtered or searched
+int lines_percent(const lines *l); // progress of the filter or the search

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What lines.c (where a line is) and lines_scan.c (filter and search) share. Nobody else includes
+// Shared by lines.c (where lines are) and lines_scan.c (filter and search). No other file includes
 // it.
 #pragma once
 #include "base/needle.h"
@@ -9,7 +9,8 @@
 enum { PIECE = 256 << 10 };
 #define NO_LINE UINT64_MAX
 
-// A piece with matches: where it starts, its first line, and the matches before it, in its part.
+// A piece with matches: its start, the number of its first line, and the number of matches before
+// it in its part.
 struct mark {
     uint64_t offset, line, before;
 };
@@ -20,8 +21,8 @@ struct part {
     uint64_t first;   // number of its first line
     struct mark *marks;
     size_t n_marks;
-    // Filtered so far: whole lines, of which so many match; and whether the unfinished last line,
-    // which begins at `scanned`, does. `looked`: up to here.
+    // Filtered so far: so many whole lines with so many matches; and whether the unfinished last
+    // line, which begins at `scanned`, matches. `looked`: everything up to here was checked.
     uint64_t scanned, scanned_lines, matches, looked;
     bool rest;
 };
@@ -35,11 +36,11 @@ struct piece {
     buf bytes;
     size_t part;
     uint64_t offset;
-    size_t n;              // bytes of it that are lines; 0: nothing is in it
-    uint64_t next;         // where the line after it starts
-    bool cut;              // it is the start of one long line
-    bool plain;            // no escape sequence, return or backspace in it
-    struct match *matches; // of the filter, when they were asked for
+    size_t n;              // how many of its bytes are lines; 0: it is empty
+    uint64_t next;         // start of the line after it
+    bool cut;              // it is only the start of one long line
+    bool plain;            // it has no escape sequence, return or backspace
+    struct match *matches; // matches of the filter, once they were requested
     size_t n_matches;
 };
 struct cursor {
@@ -63,32 +64,33 @@ struct search {
 
 struct lines {
     struct part *parts;
-    size_t n_parts, kept;    // kept: those that are known already, between begin and end
-    uint64_t total, matches; // matches: so far, of the filter
+    size_t n_parts, kept;    // kept: number of known parts, between begin and end
+    uint64_t total, matches; // matches: of the filter, so far
     struct needle filter;
     bool turned, filtering;
-    size_t filtered; // parts before it are
+    size_t filtered; // the parts before it are filtered
     struct search search;
-    struct piece near, far; // around the last line asked for; of filter and search
+    struct piece near, far; // near: around the last requested line; far: for filter and search
     struct {
-        uint64_t i; // the last line asked for, NO_LINE: none
+        uint64_t i; // the last requested line, NO_LINE: none
         struct place place;
-        uint64_t number, next; // in its part; where the next one starts
+        uint64_t number, next; // its number in the part; start of the next line
     } last;
     struct {
         size_t part;
-        uint64_t from, offset; // looked at from here on, until there
+        uint64_t from, offset; // where the search goes on, and where it ends
         style at_offset;
         bool known;
-    } look; // what earlier lines have left on
+    } look; // the style that earlier lines have left
     ansi_text *text;
     buf settled;
 };
 
 void lines_read_piece(lines *l, struct piece *b, size_t part, uint64_t offset);
-uint64_t lines_after(lines *l, size_t part, uint64_t offset); // first line start not before it
+// The first line that starts at the offset or later.
+uint64_t lines_after(lines *l, size_t part, uint64_t offset);
 const struct mark *lines_mark(
     const struct part *p, bool (*before)(const struct mark *, uint64_t), uint64_t key);
-// From c->at on; false: no line of the rest matches.
+// Continues from c->at; false: no more lines match.
 bool lines_next_match(
     lines *l, const struct piece *b, const struct needle *x, bool turned, struct cursor *c);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Filter and search go through a part piece by piece, so that a key is answered between two. Where
-// colours or returns are in a piece its lines are compared as they are shown.
+// Filter and search read a part piece by piece, so that a key can be answered in between. If a
+// piece contains colours or returns, its lines are compared as they are shown.
 #include "base/mem.h"
 #include "script/journal/text.h"
 #include "tui/part/lines_private.h"
@@ -28,7 +28,7 @@ static bool matches(
     return (needle_find(x, line, n) != NULL) != turned;
 }
 
-// Straight to the line that holds the next place; where none does, to the end.
+// Jumps to the line with the next match, or to the end.
 static void leap(const struct piece *b, const struct needle *x, struct cursor *c)
 {
     const char *at = b->bytes.data + c->at, *hit = needle_find(x, at, b->n - c->at);
@@ -73,7 +73,7 @@ static void add_mark(struct part *p, uint64_t offset)
     p->marks[p->n_marks++] = (struct mark){offset, p->scanned_lines, p->matches};
 }
 
-// Counts the matches of the next piece. An unfinished last line is looked at each time it grows.
+// Counts the matches of the next piece. An unfinished last line is checked again whenever it grows.
 static void filter_piece(lines *l, size_t part)
 {
     struct part *p = &l->parts[part];
@@ -93,7 +93,7 @@ static void filter_piece(lines *l, size_t part)
     p->matches += count;
     p->scanned_lines += b->cut && !unfinished ? 1 : newlines(buf_cstr(&b->bytes), b->n);
     p->scanned = unfinished ? p->scanned + b->n : b->next;
-    p->looked = all ? b->next : linesource_size(p->source); // it can end before its size says so
+    p->looked = all ? b->next : linesource_size(p->source); // it may end before its recorded size
     c.at = b->n;
     b->n = all;
     p->rest = unfinished && lines_next_match(l, b, &l->filter, l->turned, &c);
@@ -125,7 +125,7 @@ static bool starts_before(const struct mark *m, uint64_t offset)
     return m->offset <= offset;
 }
 
-// The number of a line that is shown, by its place.
+// The number of a line among the shown ones, by its place.
 static uint64_t index_of(lines *l, struct place at)
 {
     struct part *p = &l->parts[at.part];
@@ -146,7 +146,7 @@ static uint64_t index_of(lines *l, struct place at)
     return i;
 }
 
-// Is what it came upon on its way around still before the place where it began?
+// After going around, is the match still before the place where the search began?
 static void found(lines *l, struct place at)
 {
     struct search *s = &l->search;

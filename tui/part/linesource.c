@@ -95,7 +95,7 @@ uint64_t linesource_line_at(linesource *s, uint64_t offset)
         return offset ? newlines(s->text.data, (size_t)offset) : 0;
     line = spool_line_at(s->spool, s->from + offset);
     line -= line < s->before ? line : s->before;
-    return line < offset ? line : offset; // whatever a damaged index says
+    return line < offset ? line : offset; // even if the index is damaged
 }
 
 uint64_t linesource_lines(linesource *s)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Looks that views share: few, of the eight colours and attributes that every terminal has.
+// Styles that views share: a few, made of the eight colours and attributes that every terminal has.
 #pragma once
 #include "base/text/style.h"
 

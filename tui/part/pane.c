@@ -10,7 +10,7 @@
 static const style look_hit = {.fg = COLOR_INDEX(3), .attrs = ATTR_REVERSE | ATTR_BOLD};
 static const style looks[] = {{.attrs = ATTR_REVERSE}, {.attrs = ATTR_UNDERLINE | ATTR_BOLD}};
 
-// Columns of the numbers and the blank behind them.
+// Columns of the numbers and of the blank behind them.
 static int gutter(const struct pane *p)
 {
     int columns = 2;
@@ -85,7 +85,7 @@ void pane_shift(struct pane *p, int direction)
     p->shift = p->shift > 0 ? p->shift : 0;
 }
 
-// Marks the words in a row that shows a line's bytes [a, z) from column x on.
+// Marks the searched words in a row that shows a line's bytes [a, z) from column x on.
 static void mark(const struct pane *p, grid *g, rect area, int x, int y,
     const struct numbered_line *n, size_t a, size_t z, bool hit)
 {
@@ -119,7 +119,7 @@ static void draw_row(const struct pane *p, grid *g, rect area, int y, const stru
                 g, area, x, y, n->text.text + from, to - from, style_over(n->base, s->style));
     }
     mark(p, g, area, start, y, n, a, z, hit);
-    if (n->cut && z == n->text.n) { // over its end, when there is no room behind it
+    if (n->cut && z == n->text.n) { // over its end, if there is no room behind it
         enum { ROOM = 24 };
         int right = area.x + area.w - ROOM;
         grid_print(g, area, x < right ? x : right, y, LOOK_WARN, " ⋯ %llu KiB are left out ",
@@ -130,13 +130,13 @@ static void draw_row(const struct pane *p, grid *g, rect area, int y, const stru
         grid_print(g, area, area.x + area.w - 1, y, LOOK_DIM, "›");
 }
 
-// Draws a line from its row `skip` on; returns the rows it took.
+// Draws a line from its row `skip` on; returns the number of rows drawn.
 static int draw_line(const struct pane *p, grid *g, rect area, uint64_t i, int skip)
 {
     struct numbered_line n;
     int rows = 0, left = gutter(p);
     if (!lines_get(p->lines, i, &n))
-        return 1; // the file is not what it was
+        return 1; // the file has been changed
     rect body = rect_clip((rect){area.x + left, area.y, area.w - left, area.h}, area);
     if (left && skip == 0)
         grid_print(
@@ -153,7 +153,7 @@ static int draw_line(const struct pane *p, grid *g, rect area, uint64_t i, int s
     return rows - skip;
 }
 
-// Finds the last line that is in the rectangle; false: what is from the top on does not fill it.
+// Finds the last line in the rectangle; false: the lines from the top on do not fill it.
 static bool fill(struct pane *p)
 {
     int rows = -p->row;

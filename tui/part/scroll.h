@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-// A place among n rows of which h are on the screen: what the keys of scroll_keys move, for tables,
-// lists and texts alike. A plain value.
+// A place among n rows, of which h are on the screen. The keys of scroll_keys move it, in tables,
+// lists and texts. A plain value.
 #pragma once
 #include "tui/edit/action.h"
 
 #include <stdbool.h>
 
 struct scroll {
-    size_t n;       // rows there are
-    size_t at, top; // the one with the cursor, and the first on the screen
+    size_t n;       // number of rows
+    size_t at, top; // the row with the cursor, and the first row on the screen
     int h;          // rows on the screen
 };
 
-// After n or h have changed: clamps, and moves `top` as little as keeps `at` on the screen.
+// Call it after n or h have changed: clamps, and moves `top` as little as possible to keep `at` on
+// the screen.
 void scroll_fit(struct scroll *s, size_t n, int h);
 // The same for a text without a cursor: `at` is its first row on the screen.
 void scroll_fit_text(struct scroll *s, size_t n, int h);

@@ -17,17 +17,17 @@ struct column_of {
     char *name;
     int name_width;
     bool keep;
-    uint32_t widths[WIDTHS]; // how many entries are so wide; the last: or wider
+    uint32_t widths[WIDTHS]; // how many entries have this width; the last: or a larger one
 };
 
 struct tabledata {
     struct column_of *columns;
     int n_columns, age;
-    struct table_row **hashed; // chains; a power of two of them
+    struct table_row **hashed; // chains; their number is a power of two
     size_t n_hashed, total;
     struct table_row **shown;
     size_t count, room;
-    uint64_t came; // rows so far
+    uint64_t came; // number of rows so far
     char *pattern;
     int sort;
     bool reverse;
@@ -76,7 +76,7 @@ void tabledata_free(tabledata *t)
 static int compare_words(const char *a, const char *b)
 {
     int by = strverscmp(a, b);
-    return *a && *b ? by : !*a - !*b; // what is empty comes last
+    return *a && *b ? by : !*a - !*b; // empty entries come last
 }
 
 static int compare(const tabledata *t, const struct table_row *a, const struct table_row *b)
@@ -102,14 +102,14 @@ static void weigh(const tabledata *t, struct table_row *r)
 {
     r->has_worth = false;
     if (t->sort >= 0 && t->sort == t->age && r->created) {
-        r->worth = -(double)r->created; // the youngest has the least age
+        r->worth = -(double)r->created; // the youngest row has the smallest age
         r->has_worth = true;
     } else if (t->sort >= 0) {
         r->has_worth = tablevalue_worth(r->cells[t->sort], &r->worth);
     }
 }
 
-// Where a row stands, or would.
+// The place of a row, or the place where it would be inserted.
 static size_t position(const tabledata *t, const struct table_row *r)
 {
     size_t lo = 0, hi = t->count;
@@ -160,7 +160,7 @@ static void hide(tabledata *t, struct table_row *r)
     memmove(t->shown + at, t->shown + at + 1, (t->count - at) * sizeof(struct table_row *));
 }
 
-// Everything once: after the filter or the order has changed.
+// Arranges all rows, after the filter or the order has changed.
 static void arrange(tabledata *t)
 {
     t->count = 0;
@@ -222,7 +222,7 @@ static void count_widths(tabledata *t, const struct table_row *r, int by)
     }
 }
 
-// A row and its texts are one piece of memory.
+// A row and its texts are one block of memory.
 static struct table_row *row_new(const tabledata *t, const cJSON *columns, const cJSON *json)
 {
     size_t at[TABLE_COLUMNS], uid, name;
@@ -333,7 +333,7 @@ void tabledata_change(tabledata *t, const cJSON *rows)
     }
 }
 
-// What is asked of it.
+// Questions about the table.
 
 int tabledata_columns(const tabledata *t)
 {

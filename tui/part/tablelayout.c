@@ -15,7 +15,7 @@ static int least(const struct table_column *columns, int i)
     return want < most ? want : most;
 }
 
-// The rightmost column that may go; without any to keep, the rightmost of all.
+// The rightmost column that may be hidden; if all are to be kept, the rightmost of all.
 static int least_important(const struct table_column *columns, int n, const bool *shown)
 {
     for (int pass = 0; pass < 2; pass++)
@@ -68,7 +68,7 @@ void table_layout(
     for (int i = 1; i < n; i++)
         all += columns[i].width + (i > 1 ? out->gap : 0);
     int room = width - out->pinned - out->gap;
-    bool whole = true; // is everything there already?
+    bool whole = true; // has every entry its full width?
     for (int i = 0; i < n; i++)
         whole = whole && out->w[i] >= columns[i].width;
     int most =

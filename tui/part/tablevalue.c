@@ -81,8 +81,8 @@ bool tablevalue_age(const cJSON *row, int64_t now, buf *out)
     return true;
 }
 
-// Seconds or bytes in a unit; 0 for what is none. "m" is a minute: ages are in tables, millicores
-// hardly.
+// Converts a unit to seconds or bytes; 0: it is none. "m" is a minute, since tables have ages but
+// hardly millicores.
 static double unit(const char *s, size_t n)
 {
     static const struct {
@@ -106,7 +106,7 @@ bool tablevalue_worth(const char *words, double *worth)
     for (const char *s = words; *s;) {
         char *end;
         double number = strtod(s, &end);
-        if (end == s || !isfinite(number)) // "-nan" has no place in an order
+        if (end == s || !isfinite(number)) // "-nan" cannot be sorted
             return false;
         size_t n = 0;
         while (end[n] && !isdigit((unsigned char)end[n]) && !strchr(" /.-", end[n]))
@@ -137,7 +137,8 @@ static bool has_any(const char *words, const char *const *list, size_t n)
     return false;
 }
 
-// One word, or several without blanks between ("Init:CrashLoopBackOff"): sentences say too much.
+// One word, or several without blanks between them ("Init:CrashLoopBackOff"); sentences get no
+// colour.
 style tablevalue_look(const char *words)
 {
     static const char *const good[] = {"Running", "Completed", "Succeeded", "True", "ok", "Ready",

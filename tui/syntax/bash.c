@@ -15,7 +15,7 @@ static const char *const keywords[] = {"if", "then", "elif", "else", "fi", "for"
     "break", "continue", "local", "export", "readonly", "declare", "unset", "set", "shift", "trap",
     "source", "eval", "exec", NULL};
 
-// Behind these comes a name, not a command.
+// After these words comes a name, not a command.
 static const char *const before_names[] = {"for", "select", "case", "function", "export", "local",
     "readonly", "declare", "unset", "in", "source", NULL};
 
@@ -63,7 +63,7 @@ static syntax_state here_line(struct scan *sc, syntax_state state)
     return state;
 }
 
-// "<<WORD", "<<-'WORD'": the document begins in the next line.
+// "<<WORD", "<<-'WORD'": the document begins on the next line.
 static syntax_state here_word(struct scan *sc)
 {
     syntax_state state = HERE;
@@ -89,7 +89,7 @@ static void word(struct scan *sc, bool *is_command)
     size_t n = scan_name(sc);
     if (scan_peek(sc, n) == '=') {
         scan_take(sc, n, CLASS_VARIABLE);
-        return; // "A=1 cmd": the command is still to come
+        return; // "A=1 cmd": the command comes later
     }
     bool is_keyword = *is_command && scan_in(sc, n, keywords);
     bool names_follow = is_keyword && scan_in(sc, n, before_names);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Dockerfiles. state: 1 when an instruction goes on in the next line.
+// Dockerfiles. state: 1 when an instruction continues on the next line.
 #include "tui/syntax/scan.h"
 
 static const char *const instructions[] = {"FROM", "RUN", "CMD", "LABEL", "MAINTAINER", "EXPOSE",
@@ -16,7 +16,7 @@ static void word(struct scan *sc, bool is_first)
 syntax_state syntax_dockerfile(struct scan *sc, syntax_state state)
 {
     scan_skip_blanks(sc);
-    if (scan_peek(sc, 0) == '#') { // a comment does not end what goes on
+    if (scan_peek(sc, 0) == '#') { // a comment does not end an instruction that continues
         scan_rest(sc, CLASS_COMMENT);
         return state;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lua 5.4, and IPython's spellings in a notebook's cells: "%%writefile x", "%env A=1", "!ls".
+// Lua 5.4, and IPython's magics in a notebook's cells: "%%writefile x", "%env A=1", "!ls".
 //
 // state: 0, or kind | level << 8 (of a long bracket) or | quote << 8
 #include "tui/syntax/scan.h"
@@ -13,7 +13,7 @@ static const char *const keywords[] = {"and", "break", "do", "else", "elseif", "
     "while", NULL};
 static const char *const constants[] = {"nil", "true", "false", "self", "_G", "_ENV", NULL};
 
-// Level of a long bracket "[==[" `ahead` of the place, -1 when there is none.
+// The level of a long bracket "[==[" that is `ahead` of the place, -1 when there is none.
 static int long_level(const struct scan *sc, size_t ahead)
 {
     int level = 0;
@@ -47,7 +47,7 @@ static syntax_state long_bracket(struct scan *sc, unsigned kind, int level)
     return kind | (syntax_state)level << 8;
 }
 
-// A short string goes on in the next line behind a backslash or "\z".
+// A short string continues on the next line after a backslash or "\z".
 static syntax_state short_string(struct scan *sc, char quote)
 {
     char end[2] = {quote, '\0'};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Markdown (CommonMark's usual part). Inside of a fence the named language highlights.
+// Markdown (the usual part of CommonMark). The text in a fence is highlighted in its language.
 //
 //   state of a fence   bits 0–7: 1 · 8–11 language · 12–17 its length · 18 tilde · 20… inner state
 #include "tui/syntax/scan.h"
@@ -52,7 +52,7 @@ static syntax_state fence_begin(struct scan *sc, char mark, size_t n)
            (syntax_state)(mark == '~') << 18;
 }
 
-// Behind an opening run of n marks: where its closing run starts, or 0.
+// After an opening run of n marks: the start of its closing run, or 0.
 static size_t closing(const struct scan *sc, char mark, size_t n)
 {
     for (size_t i = n; sc->at + i < sc->n;) {
@@ -86,7 +86,7 @@ static bool emphasis(struct scan *sc)
     return true;
 }
 
-// How far ahead the text is found, from `from` on; 0 when it is not.
+// The distance to the text, searched from `from` on; 0 when it is missing.
 static size_t find(const struct scan *sc, size_t from, const char *text)
 {
     struct scan ahead = *sc;

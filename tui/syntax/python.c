@@ -15,7 +15,7 @@ static syntax_state triple(struct scan *sc, unsigned kind)
     return scan_string(sc, kind == OPEN_DOUBLE ? "\"\"\"" : "'''", true) ? 0 : kind;
 }
 
-// The quote may follow up to two letters of prefix: r"", b'', rb"", f"".
+// The place of the quote, which may follow up to two letters of prefix: r"", b'', rb"", f"".
 static size_t quote_at(const struct scan *sc)
 {
     size_t n = 0;

@@ -75,7 +75,7 @@ bool scan_number(struct scan *sc)
         bool sign = (c == '+' || c == '-') && before == (hex ? 'p' : 'e');
         if (!isalnum((unsigned char)c) && c != '.' && c != '_' && !sign)
             break;
-        if (c == '.' && scan_peek(sc, n + 1) == '.') // Lua's "1..2" is no number
+        if (c == '.' && scan_peek(sc, n + 1) == '.') // in Lua, "1..2" is no number
             break;
     }
     scan_take(sc, n, CLASS_NUMBER);

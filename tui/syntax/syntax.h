@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Highlighting, a line at a time: a line's spans follow from its bytes and from the state that the
-// line before ended in (inside of a long string, a here-document, a code fence). Views choose the
-// styles; nothing here fails, whatever the text.
+// Highlighting, a line at a time: a line's spans depend on its bytes and on the state at the end of
+// the line before (inside of a long string, a here-document, a code fence). Views choose the
+// styles. Nothing here fails, whatever the text.
 #pragma once
 #include "base/buf.h"
 #include "base/text/style.h"
@@ -52,40 +52,41 @@ struct span {
     size_t from, to; // bytes of the line
     enum syntax_class class;
 };
-enum { SYNTAX_SPANS = 256 }; // the rest of a line with more of them stays plain
+enum { SYNTAX_SPANS = 256 }; // if a line has more, its rest stays plain
 
-// What is open at a line's end; 0 at a text's start.
+// What is still open at the end of a line; 0 at the start of a text.
 typedef uint64_t syntax_state;
 
-// Fills up to SYNTAX_SPANS spans, in order and without overlap (what is between is text); returns
-// the state for the next line.
+// Fills up to SYNTAX_SPANS spans, in order and without overlap (the bytes between are text);
+// returns the state for the next line.
 syntax_state syntax_line(syntax_language language, syntax_state state, const char *s, size_t n,
     struct span *spans, size_t *count);
 
-// Appends a text with the sequences that give it its colours (grid/ansi.h reads them).
+// Appends a text with the escape sequences for its colours (base/text/ansi.h reads them).
 void syntax_colour(syntax_language language, const char *words, buf *out);
 
-// By name, or by a file's name ("trainer.lua", "Dockerfile", "app.yml"); PLAIN when unknown.
+// Finds a language by name, or by a file's name ("trainer.lua", "Dockerfile", "app.yml"); PLAIN
+// when unknown.
 syntax_language syntax_by_name(const char *name);
 syntax_language syntax_by_file(const char *path);
-// How lines of the language are written, for the editor: what starts a line comment; the words at a
-// line's end after which the next one is indented, "then do"; those that alone on a line end that;
-// and by how many blanks.
+// How the language is written, for the editor: what starts a line comment; the words at the end of
+// a line after which the next one is indented, "then do"; the words that end such a block, alone on
+// a line; and the number of blanks.
 struct syntax_writing {
     const char *comment, *opens, *closes;
     int indent;
 };
 const struct syntax_writing *syntax_writing(syntax_language language);
-// The style a class has by default, on dark and light backgrounds alike (ANSI colours).
+// The default style of a class, on dark and light backgrounds alike (ANSI colours).
 style syntax_style(enum syntax_class c);
 
-// The states at the starts of a text's lines, computed as far as they are asked for.
+// The states at the starts of a text's lines, computed as far as requested.
 typedef struct syntax_cache syntax_cache;
 typedef const char *syntax_source(const void *arg, size_t line, size_t *n);
 syntax_cache *syntax_cache_new(void);
 void syntax_cache_free(syntax_cache *c);
-// Lines from here on may have changed (SIZE_MAX: none). Cheap.
+// The lines from here on may have changed (SIZE_MAX: none have). Cheap.
 void syntax_cache_touch(syntax_cache *c, size_t line);
-// Spans of one line of a text that `source` reads (text_line has its shape).
+// The spans of one line of a text that `source` reads (it has the type of text_line).
 size_t syntax_cache_spans(syntax_cache *c, syntax_language language, syntax_source *source,
     const void *arg, size_t line, struct span *spans);

@@ -28,7 +28,7 @@ static syntax_state quoted(struct scan *sc, char quote)
     return quote == '"' ? OPEN_DOUBLE : OPEN_SINGLE;
 }
 
-// Bytes of a plain scalar or key: up to ": ", " #", or in flow style a bracket or comma.
+// Bytes of a plain scalar or key: up to ": ", " #", or in flow style up to a bracket or comma.
 static size_t plain_length(const struct scan *sc, bool flow)
 {
     size_t n = 0;
@@ -85,7 +85,7 @@ static size_t indent_of(const struct scan *sc)
     return n;
 }
 
-// "- " takes part in the indentation of what is in it.
+// "- " counts as indentation for the item's content.
 static size_t key_indent(const struct scan *sc)
 {
     size_t n = indent_of(sc);
@@ -105,7 +105,7 @@ static syntax_state block_line(struct scan *sc, syntax_state state, bool *inside
     return *inside ? state : 0;
 }
 
-// One token; the state when it leaves something open.
+// Takes one token; returns the state if the token leaves something open.
 static syntax_state token(struct scan *sc, int *flow, bool *value)
 {
     char c = scan_peek(sc, 0), next = scan_peek(sc, 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The real terminal. curses draws: it knows the terminals, and sends little. Keys are read past it
-// (input.c), because its getch waits for the rest of a key and knows neither pastes nor modifiers.
+// The real terminal. curses draws, because it knows the terminals and sends little. Keys are read
+// by ourselves (input.c), because curses' getch waits for the rest of a key and knows neither
+// pastes nor modifiers.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -21,19 +22,19 @@
 
 struct real {
     term base;
-    int in, out; // in is ours to close, out is the caller's
+    int in, out; // we close `in`; `out` is the caller's
     bool owns_in;
     FILE *out_file, *in_file;
     SCREEN *screen;
     struct draw draw;
-    grid *shown; // what curses has been told
+    grid *shown; // the content that curses knows
     bool is_shown, is_away, resize_due, gone;
     int w, h, cursor;
     input *input;
-    int64_t heard; // when bytes came last, clock_mono
+    int64_t heard; // clock_mono when bytes last came
     int escape_ms;
-    struct termios modes; // as they were before
-    buf begin, end;       // what we send beside curses when the terminal is taken and given back
+    struct termios modes; // the modes before we changed them
+    buf begin, end;       // what we send besides curses when the terminal is taken and given back
 };
 
 static struct real *real_of(const term *t)
@@ -56,8 +57,8 @@ static void add_capability(buf *out, const char *name)
     }
 }
 
-// Bracketed paste is ignored where it is not known, but a real VT might print it. xterm and tmux
-// tell Shift-Enter from Enter when asked to (modifyOtherKeys).
+// Most terminals ignore bracketed paste if they do not know it, but a real VT might print the
+// sequence. xterm and tmux distinguish Shift-Enter from Enter on request (modifyOtherKeys).
 static void find_strings(struct real *r, const char *type)
 {
     bool has_paste = !str_starts(type, "vt") && !str_starts(type, "ansi");
@@ -70,7 +71,7 @@ static void find_strings(struct real *r, const char *type)
     add_capability(&r->end, "rmkx");
 }
 
-// All that gives a terminal back, also what endwin would send.
+// Everything that gives a terminal back, including what endwin would send.
 static void arm(struct real *r)
 {
     AUTO_BUF all = {0};
@@ -81,7 +82,7 @@ static void arm(struct real *r)
     restore_arm(r->out, buf_cstr(&all), all.len, &r->modes);
 }
 
-// The terminal's own sequences, with the modified ones that terminfo names "kUP5".
+// Finds the terminal's own sequences, with the modified ones that terminfo calls "kUP5".
 static void find_keys(input *in)
 {
     static const struct {
@@ -116,7 +117,7 @@ static void find_keys(input *in)
         }
 }
 
-// Sends bytes beside curses, whose own are all out after a refresh.
+// Sends bytes without curses; after a refresh, none of curses' bytes are pending.
 static void send(const struct real *r, const buf *bytes)
 {
     if (bytes->len)
@@ -198,7 +199,7 @@ static void real_present(term *t, const grid *g)
     rect size = grid_area(g), had = grid_area(r->shown);
     if (!r->is_shown || size.w != had.w || size.h != had.h) {
         erase();
-        grid_resize(r->shown, 0, 0); // everything differs from that
+        grid_resize(r->shown, 0, 0); // so that everything differs from it
         r->is_shown = true;
     }
     struct run_arg arg = {r, g};
@@ -219,7 +220,7 @@ static void real_redraw(term *t)
     clearok(curscr, TRUE);
 }
 
-// Reads what there is; false when that is nothing.
+// Reads the available bytes; false when there are none.
 static bool hear(struct real *r)
 {
     struct pollfd fd = {.fd = r->in, .events = POLLIN};
@@ -278,14 +279,15 @@ static void real_resized(term *t)
     int w, h;
     if (!ask_size(r, &w, &h))
         return;
-    // Also when it is what it was: it may have been smaller in between, and lost what was cut off.
+    // Also if the size is the same: it may have been smaller in between, and lost the part that was
+    // cut off.
     r->w = w;
     r->h = h;
     r->resize_due = true;
     if (r->is_away)
         return;
     resizeterm(h, w);
-    real_redraw(t); // terminals move what is on them when they change, each in its own way
+    real_redraw(t); // terminals move their content in different ways when they change
 }
 
 static void real_leave(term *t)
@@ -323,7 +325,7 @@ static int real_enter(term *t, err *e)
 static int real_suspend(term *t, err *e)
 {
     real_leave(t);
-    kill(0, SIGTSTP); // the whole job, as the terminal's driver does; goes on at SIGCONT
+    kill(0, SIGTSTP); // stops the whole job, as the terminal's driver does; continues at SIGCONT
     return real_enter(t, e);
 }
 
@@ -343,9 +345,9 @@ static const struct term_ops real_ops = {
     .suspend = real_suspend,
 };
 
-// A description of our own for reading: the loop makes it non-blocking, and one shared with stdout
-// would make curses's writes fail half-way. Where the tty has no name (another mount namespace)
-// the shared one has to do.
+// Opens a file description of our own for reading: the loop makes it non-blocking; if it were
+// shared with stdout, curses' writes would fail half-way. If the tty has no name (in another mount
+// namespace), we use the shared one.
 static void open_input(struct real *r, int fd)
 {
     char name[256];
@@ -357,14 +359,14 @@ static void open_input(struct real *r, int fd)
         r->in = fd;
 }
 
-// curses takes over signals in newterm; only the loop and restore.c shall have them.
+// newterm takes over these signals; only the loop and restore.c shall have them.
 static const int taken[] = {SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 static int start_curses(struct real *r, const char *type, err *e)
 {
     struct sigaction before[ARRAY_LEN(taken)];
     for (size_t i = 0; i < ARRAY_LEN(taken); i++)
         sigaction(taken[i], NULL, &before[i]);
-    use_env(FALSE); // LINES and COLUMNS of the environment are old after a resize
+    use_env(FALSE); // LINES and COLUMNS in the environment are wrong after a resize
     use_tioctl(TRUE);
     r->out_file = fdopen(fcntl(r->out, F_DUPFD_CLOEXEC, 3), "w");
     r->in_file = fdopen(fcntl(r->in, F_DUPFD_CLOEXEC, 3), "r");
@@ -395,7 +397,7 @@ static void set_up(struct real *r, const struct term_options *o)
     raw();
     noecho();
     nonl();
-    idlok(stdscr, TRUE); // scroll with the terminal's own means where that is shorter
+    idlok(stdscr, TRUE); // let the terminal scroll where that is shorter
     leaveok(stdscr, FALSE);
     draw_init(&r->draw, o->utf8, !o->no_color);
     if (ask_size(r, &r->w, &r->h))
@@ -431,7 +433,7 @@ term *term_open(const struct term_options *o, err *e)
     r->cursor = -1;
     open_input(r, o->in);
     if (start_curses(r, o->type, e) != 0 || check_type(o->type, e) != 0) {
-        r->is_away = true; // nothing has been sent yet
+        r->is_away = true; // nothing was sent yet
         if (r->screen)
             tcsetattr(o->out, TCSANOW, &modes);
         real_close(&r->base);

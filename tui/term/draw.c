@@ -18,7 +18,8 @@ void draw_init(struct draw *d, bool utf8, bool wanted_colors)
     d->colors = d->is_direct ? 1 << 24 : COLORS >= 256 ? 256 : COLORS;
 }
 
-// The terminal's number for a colour; *bright when it is one of the upper 8 and there are only 8.
+// The terminal's number for a colour; *bright: it is one of the upper 8, and the terminal has only
+// 8.
 static int color_number(const struct draw *d, color c, int otherwise, bool *bright)
 {
     if (!c)
@@ -37,7 +38,7 @@ static attr_t attributes(uint32_t attrs)
 {
     static const struct {
         uint32_t ours;
-        attr_t theirs; // nothing blinks: one could not read beside it
+        attr_t theirs; // nothing blinks: blinking makes reading hard
     } table[] = {{ATTR_BOLD, A_BOLD}, {ATTR_DIM, A_DIM}, {ATTR_ITALIC, A_ITALIC},
         {ATTR_UNDERLINE, A_UNDERLINE}, {ATTR_BLINK, A_BOLD}, {ATTR_REVERSE, A_REVERSE}};
     attr_t out = A_NORMAL;
@@ -51,7 +52,7 @@ static attr_t look(const struct draw *d, style s, int *pair)
 {
     attr_t attrs = attributes(s.attrs);
     *pair = 0;
-    if (!d->colors) // a background is there to set something off: reverse does, too
+    if (!d->colors) // a background makes something stand out; reverse does, too
         return s.bg ? attrs | A_REVERSE : attrs;
     bool bright = false, bright_ground = false;
     int fg = color_number(d, s.fg, COLOR_WHITE, &bright);
@@ -63,8 +64,8 @@ static attr_t look(const struct draw *d, style s, int *pair)
     return bright ? attrs | A_BOLD : attrs;
 }
 
-// What stands for a character where there is only ASCII. Line drawing goes through curses, which
-// knows what the terminal has ("q" is DEC's name of the horizontal line).
+// The ASCII substitutes of characters. curses draws lines, since it knows what the terminal has
+// ("q" is DEC's name of the horizontal line).
 static const struct {
     uint32_t from, to;
     char dec, ascii;
@@ -147,8 +148,8 @@ void draw_cell(const struct draw *d, int x, int y, const grid_cell *c)
         draw_ascii(x, y, c, attrs, pair);
         return;
     }
-    // curses places by the C library's widths; where those differ from ours it must not see the
-    // character, or the rest of the line would stand wrong.
+    // curses uses the C library's widths. If a character's width differs from ours, curses must not
+    // see it, or the rest of the line would be misplaced.
     wchar_t wide[CELL_POINTS + 1] = {0};
     bool agree = wcwidth((wchar_t)base) == c->width;
     wide[0] = agree ? (wchar_t)base : 0xFFFD;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A terminal in memory: keys are parsed from their names, grids are kept.
+// A terminal in memory: it parses keys from their names, and keeps grids.
 #include "base/mem.h"
 #include "base/str.h"
 #include "tui/term/ops.h"
@@ -17,7 +17,7 @@ struct fake {
     int w, h, presents;
     struct event *events; // a queue: [next…n)
     size_t next, n;
-    char *lent; // the text of the paste that was read last
+    char *lent; // the text of the paste that was last returned
 };
 
 static void push(struct fake *f, struct term_event ev, char *text)
@@ -35,7 +35,7 @@ void term_fake_type(term *t, const char *keys)
         }
         key k = key_parse(keys, strlen(keys), &len);
         if (!k)
-            abort(); // a test that does not say what it means
+            abort(); // the test has a wrong key name
         push((struct fake *)t, (struct term_event){.kind = EVENT_KEY, .key = k}, NULL);
     }
 }

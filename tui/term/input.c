@@ -20,7 +20,7 @@ struct own_key {
 
 struct input {
     buf bytes;
-    buf paste;                           // lent to the caller when complete
+    buf paste;                           // lent to the caller when it is complete
     enum { KEYS, PASTING, PASTED } mode; // PASTED: a paste had no end so far
     struct own_key *own;
     size_t own_n;
@@ -45,7 +45,7 @@ void input_add_key(input *in, const char *sequence, key k)
 {
     size_t n = strlen(sequence);
     if (n < 2 || n >= INPUT_SEQUENCE || sequence[0] != ESC)
-        return; // single bytes mean the same everywhere
+        return; // single bytes mean the same on every terminal
     in->own = mem_resize(in->own, in->own_n + 1, sizeof *in->own);
     in->own[in->own_n] = (struct own_key){.n = n, .key = k};
     memcpy(in->own[in->own_n++].sequence, sequence, n);
@@ -56,7 +56,7 @@ void input_feed(input *in, const char *bytes, size_t n)
     buf_add(&in->bytes, bytes, n);
 }
 
-// What the parsers below found: a key of `n` bytes; n bytes of nothing (key 0); or, with n = 0, the
+// The result of the parsers below: a key of `n` bytes; n bytes to skip (key 0); or, with n = 0, the
 // start of something longer.
 struct found {
     key key;
@@ -142,7 +142,7 @@ static key csi_key(const unsigned p[4], char final)
         break;
     case 'Z':
         return FK_TAB | KEY_SHIFT;
-    case 'M': // a mouse's report in the old form; we never ask for one
+    case 'M': // a mouse report in the old form; we never request one
         return 0;
     default:
         k = letter_key(final);
@@ -170,7 +170,7 @@ static struct found parse_csi(const char *s, size_t n)
         } else if (s[i] >= 0x40 && s[i] < 0x7F) {
             return (struct found){private ? 0 : csi_key(p, s[i]), i + 1};
         } else {
-            return (struct found){0, i}; // a control byte or more text: it was cut off
+            return (struct found){0, i}; // a control byte or more text: the sequence was cut off
         }
     }
     return n < LONGEST ? more : (struct found){0, LONGEST};
@@ -247,7 +247,7 @@ static bool begins_report(const char *s, size_t n)
     return n > 2 && *s == ESC && s[1] == '[' && s[2] >= '<' && s[2] <= '?';
 }
 
-// Nothing more comes: the first byte is a key of its own, "\eO" and "\e[" are Alt with a letter.
+// No more bytes come: the first byte is a key of its own; "\eO" and "\e[" are Alt with a letter.
 static struct found parse_late(const char *s, size_t n)
 {
     if (begins_report(s, n))

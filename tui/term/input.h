@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What terminals send for keys and pastes, as events: xterm's and its relatives' sequences, the
-// Linux console's, those that terminfo adds, CSI u and modifyOtherKeys. Pure; owns bytes that wait
-// for the rest of their sequence.
+// Turns the bytes that terminals send for keys and pastes into events: the sequences of xterm and
+// its relatives, of the Linux console, of terminfo, CSI u and modifyOtherKeys. Pure; it owns bytes
+// that wait for the rest of their sequence.
 #pragma once
 #include "tui/term/term.h"
 

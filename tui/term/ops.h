@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a terminal is to term.c: the real one and the fake one end in such a table. Private to
-// tui/term.
+// The operations of a terminal, for term.c: the real one and the fake one each end in such a table.
+// Private to tui/term.
 #pragma once
 #include "tui/term/term.h"
 

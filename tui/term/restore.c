@@ -12,20 +12,20 @@ static struct {
     int fd;
     struct termios modes;
 } saved;
-static atomic_int armed; // a handler reads `saved` only while this is 1
+static atomic_int armed; // handlers read `saved` only while this is 1
 
 static const int signals[] = {
     SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTERM, SIGHUP, SIGINT, SIGQUIT};
 enum { SIGNALS = sizeof signals / sizeof signals[0] };
 
-// A stack that overflowed cannot run its own handler.
+// After a stack overflow a handler cannot run on the same stack.
 static char other_stack[16 * 1024];
 
 void restore_now(void)
 {
     if (atomic_exchange(&armed, 0) != 1)
         return;
-    // write(2) and tcsetattr(3) are async-signal-safe. The result does not matter any more.
+    // write(2) and tcsetattr(3) are async-signal-safe. Their results do not matter any more.
     ssize_t written = write(saved.fd, saved.bytes, saved.n);
     (void)written;
     tcsetattr(saved.fd, TCSANOW, &saved.modes);
@@ -34,7 +34,7 @@ void restore_now(void)
 static void die(int signum)
 {
     restore_now();
-    raise(signum); // SA_RESETHAND has put the default back; it acts when this handler returns
+    raise(signum); // SA_RESETHAND has restored the default, which acts when this handler returns
 }
 
 static void handle(struct sigaction *act)
@@ -42,8 +42,8 @@ static void handle(struct sigaction *act)
     for (int i = 0; i < SIGNALS; i++) {
         struct sigaction old;
         sigaction(signals[i], NULL, &old);
-        // What was ignored stays so (nohup); sanitizers keep their own reports of crashes, and
-        // whoever has a handler for TERM or HUP already keeps that.
+        // Ignored signals stay ignored (nohup); sanitizers keep their own reports of crashes; an
+        // existing handler for TERM or HUP is kept, too.
         if (old.sa_handler == SIG_DFL && !(old.sa_flags & SA_SIGINFO))
             sigaction(signals[i], act, NULL);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Gives the terminal back when the program dies. A signal handler can reach only what is global, so
-// this is the one place with mutable globals: armed for one terminal of the process at a time.
+// Gives the terminal back when the program dies. A signal handler can reach only globals, so this
+// is the only file with mutable globals: it is armed for one terminal at a time.
 #pragma once
 #include <stddef.h>
 #include <termios.h>
@@ -8,9 +8,9 @@
 enum { RESTORE_SIZE = 512 };
 
 // From now on SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTERM, SIGHUP, SIGINT and SIGQUIT write
-// `bytes` to fd and set `modes`, and then do what they do by default. Whoever handles TERM or HUP
-// with a loop_signal takes these over by that.
+// `bytes` to fd and set `modes`, and then have their default effect. A loop_signal for TERM or HUP
+// replaces this.
 void restore_arm(int fd, const char *bytes, size_t n, const struct termios *modes);
 void restore_disarm(void);
-// What the handlers do, without dying.
+// Does what the handlers do, but does not die.
 void restore_now(void);

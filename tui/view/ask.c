@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A question of the kernel: an effect to be allowed, or a text that a cell wants. Esc puts it off;
-// it stays open, and A comes back to it.
+// A question of the kernel: about an effect to be allowed, or for a text that a cell needs. Esc
+// puts it off: the question stays open, and A shows it again.
 #include "base/mem.h"
 #include "base/str.h"
 #include "tui/bench/questions.h"
@@ -28,7 +28,7 @@ static bool is_text(const cJSON *q)
     return !json_get(q, "choices");
 }
 
-// The choice that begins with this character; NULL when none does.
+// The choice that begins with this character; NULL when there is none.
 static const char *choice_of(const cJSON *q, uint32_t c)
 {
     const cJSON *choice;
@@ -60,14 +60,14 @@ static void choice_keys(const cJSON *q, bool brief, buf *out)
     buf_str(out, "Esc later");
 }
 
-// The cell that asks, as its title row has it.
+// The cell that asks, as its title row shows it.
 static char *title_of(bench *b, const cJSON *q)
 {
     size_t at;
     if (!slot_by_id(b, json_str(q, "cell"), &at))
         return mem_strdup(json_get(q, "effect") ? "May this be done?" : "A question");
     AUTO_BUF name = {0};
-    if (!is_text(q) && !choice_of(q, 'a')) // nothing that lasts: a person's own key asks
+    if (!is_text(q) && !choice_of(q, 'a')) // not for always: a person's own key asks
         return mem_strdup("Do this?");
     if (slot_cell(b, at)->title)
         buf_str(&name, slot_cell(b, at)->title);
@@ -84,7 +84,7 @@ static void add_row(
         rows[(*n)++] = (struct dialog_row){label, words, look};
 }
 
-// What it is about, each in a row of its own: {class, context, namespace, sandbox, objects}.
+// The details, each in a row of its own: {class, context, namespace, sandbox, objects}.
 static size_t effect_rows(const cJSON *effect, const char *context, struct dialog_row *rows)
 {
     const char *class = json_str(effect, "class");
@@ -104,8 +104,8 @@ static size_t effect_rows(const cJSON *effect, const char *context, struct dialo
     return n;
 }
 
-// What class and place an effect has stands behind the question, for who knows only that text; here
-// they have rows of their own.
+// The question's text ends with the class and place of the effect, for clients that show only the
+// text; here they have rows of their own.
 static char *question_words(const cJSON *q)
 {
     const char *all = json_str_or(q, "question", "");
@@ -113,7 +113,7 @@ static char *question_words(const cJSON *q)
     return mem_strndup(all, end ? (size_t)(end + 1 - all) : strlen(all));
 }
 
-// A question as a dialog, with what it borrows.
+// A question as a dialog, with the strings that the dialog borrows.
 struct asked {
     struct dialog dialog;
     struct dialog_row *rows;
@@ -214,7 +214,7 @@ static bool act(view *view_, enum action a)
         question_put_off(b, v->ask);
         bench_say(b, "it waits for an answer: A asks again");
     } else if (a == ACT_INTERRUPT) {
-        question_put_off(b, v->ask); // it goes with the cell
+        question_put_off(b, v->ask); // the question goes with its cell
         remote_interrupt(b);
         view_pop(view_);
         return true;

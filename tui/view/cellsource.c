@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The source of a cell in rows: with its colours, the error of its last run at its line, what the
-// search finds, brackets that belong together; or, of a text cell that is not edited, as it is
-// read.
+// The source of a cell in rows, with its colours, the error of its last run at its line, matches of
+// the search, and matching brackets; or a text cell, formatted unless it is being edited.
 #include "base/needle.h"
 #include "base/text/utf8.h"
 #include "tui/syntax/markdown_layout.h"
@@ -20,7 +19,7 @@ int cellview_numbers(bench *b, size_t i, bool numbers)
     return numbers && slot_cell(b, i)->kind == CELL_CODE ? NUMBERS : 0;
 }
 
-// A text cell as it is read, laid out when it or the width has changed; NULL: it shows its source.
+// A text cell, formatted again when it or the width has changed; NULL: it shows its source.
 static const markdown *rendered(bench *b, size_t i, int width)
 {
     struct slot *s = slot_at(b, i);
@@ -66,7 +65,7 @@ static const char *line_of(const void *text_, size_t line, size_t *n)
     return text_line(text_, line, n);
 }
 
-// Lays a look over the bytes [from, to) of a line that is drawn at x.
+// Lays a style over the bytes [from, to) of a line that is drawn at x.
 static void restyle(
     grid *g, rect clip, int x, int y, const char *words, size_t from, size_t to, style look)
 {
@@ -74,7 +73,7 @@ static void restyle(
     grid_restyle(g, rect_clip((rect){x + left, y, right - left, 1}, clip), look);
 }
 
-// All places of what is searched for, as long as its marks are wanted.
+// Marks all matches of the search, as long as the marks are wanted.
 static void draw_hits(bench *b, grid *g, rect clip, int x, int y, const char *words, size_t n)
 {
     struct needle needle = {0};
@@ -113,7 +112,7 @@ static void draw_brackets(
             restyle(g, clip, x, y, words, look->pair[k].byte, look->pair[k].byte + 1, look_bracket);
 }
 
-// The line where its last run failed, 0: none, or the text is another one since.
+// The line where its last run failed; 0: it did not fail, or the text has changed since.
 static int64_t error_line(struct slot *s, const struct run_cell *r)
 {
     for (size_t i = 0; r && i < r->n_outputs; i++)
@@ -122,7 +121,7 @@ static int64_t error_line(struct slot *s, const struct run_cell *r)
     return 0;
 }
 
-// A line that goes on beyond the edges says so.
+// Marks a line that continues beyond the edges.
 static void draw_edges(bench *b, grid *g, rect body, int y, int scroll, const char *words, size_t n)
 {
     if (scroll > 0 && n)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The title line of a cell: its state, its name, and at the right what it is and how it went.
+// The title line of a cell: on the left its state and name, on the right its kind and the result of
+// its run.
 #include "base/clock.h"
 #include "base/str.h"
 #include "base/text/utf8.h"
@@ -9,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Has it been changed since it ran?
+// Was it changed after its last run?
 static bool is_stale(struct slot *s, const struct run_cell *r)
 {
     if (r->state == STATE_STALE)
@@ -25,7 +26,7 @@ static bool is_live(const struct run_cell *r)
     return false;
 }
 
-// [?] it waits for an answer; [*] bright: it runs, dim: it waits for its turn.
+// [?]: it waits for an answer; [*] bright: it runs; dim: it waits for its turn.
 static style state_text(const bench *b, size_t i, char *out, size_t size)
 {
     struct slot *s = slot_at(b, i);
@@ -57,7 +58,7 @@ static void add_elapsed(const struct run_cell *r, buf *out)
     buf_str(out, "  ");
 }
 
-// What stands at the right end: file, language, effects, and how it went.
+// The text on the right: file, language, effects, and the result of the run.
 static style remark(const cell *c, const struct run_cell *r, buf *out)
 {
     const char *file = c->options.file ? c->options.file : c->options.template_;

@@ -16,7 +16,7 @@ static int title_rows(bench *b, size_t i)
 
 static int shown_rows(bench *b, size_t i, int width)
 {
-    bool code = slot_cell(b, i)->kind == CELL_CODE; // what it left as one comes back with it
+    bool code = slot_cell(b, i)->kind == CELL_CODE; // a text cell hides its old output
     int rows = code ? output_rows(b, i, width - OUTPUT_INDENT) : 0;
     return rows && slot_drawing(slot_at(b, i))->output_folded ? 1 : rows;
 }

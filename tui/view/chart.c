@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A display that draws itself on the full screen: progress and its curves, a plot.
+// A display on the full screen that is a drawing: progress with its curves, or a plot.
 #include "tui/bench/remote.h"
 #include "tui/part/canvas.h"
 #include "tui/view/open.h"
@@ -25,7 +25,7 @@ static void draw(const view *view_, grid *g, rect area)
         grid_print(g, area, area.x + 1 + x, area.y, LOOK_DIM, "  ended");
     if (!o || area.h <= HEAD_ROWS)
         return;
-    // below 60 columns the two curves stand one below the other
+    // below 60 columns the two charts are one below the other
     int rows = area.h - HEAD_ROWS;
     rows = area.w < 62 && json_get(o->data, "application/vnd.firesteel.progress+json") ? rows / 2
                                                                                        : rows;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Names that could stand at the cursor, in a list beside it. Typing narrows it; what belongs to no
-// name closes it and goes on to the cell.
+// Names for the cursor, in a list beside it. Typing narrows the list; a key that belongs to no name
+// closes it and goes on to the cell.
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/text/utf8.h"
@@ -19,14 +19,14 @@ struct name {
 struct complete_view {
     view head;
     char *cell;
-    pos from; // where the name begins
+    pos from; // start of the name
     struct name *names;
     size_t n;
-    const struct name **shown; // those that begin with what is typed
+    const struct name **shown; // the names that begin with the typed text
     struct scroll scroll;
 };
 
-// What is typed of the name, in the slot's line; NULL when the cell is not as it was.
+// The typed part of the name, in the slot's line; NULL when the cell has changed otherwise.
 static const char *typed(const struct complete_view *v, struct slot **slot, size_t *n)
 {
     *slot = slot_by_id(v->head.bench, v->cell, NULL);
@@ -37,7 +37,7 @@ static const char *typed(const struct complete_view *v, struct slot **slot, size
     return text_line(edit_text(slot_edit(*slot)), at.line, NULL) + v->from.byte;
 }
 
-// false: none is left, or there is no place for it.
+// false: no name is left, or there is no place for the list.
 static bool narrow(struct complete_view *v)
 {
     struct slot *s;
@@ -72,7 +72,7 @@ static int columns(const char *s)
     return text_width(s, strlen(s), 0);
 }
 
-// Of names, each with its kind at the right.
+// The width of the widest name, with its kind on the right.
 static int widest(const struct complete_view *v)
 {
     int w = 0;
@@ -84,8 +84,8 @@ static int widest(const struct complete_view *v)
     return w < WIDTH ? w : WIDTH;
 }
 
-// Below the cursor where there is room for it, else above, and within the screen. false: there is
-// no cursor, or nothing is typed there any more.
+// The place of the list: below the cursor if there is room, else above, and within the screen.
+// false: there is no cursor, or nothing is typed there any more.
 static bool place(const struct complete_view *v, rect area, rect *box)
 {
     struct slot *s;
@@ -210,7 +210,7 @@ static void hint(const view *v, buf *out)
     buf_str(out, "Tab the next, Enter takes it, Esc closes");
 }
 
-// What all names begin with.
+// The longest common start of all names.
 static size_t common(const struct name *names, size_t n)
 {
     size_t same = n ? strlen(names[0].text) : 0;
@@ -223,7 +223,7 @@ static size_t common(const struct name *names, size_t n)
     return same;
 }
 
-// Those of the reply that go on with what is typed.
+// The names in the reply that continue the typed text.
 static struct name *read_names(
     const cJSON *matches, const cJSON *kinds, const char *words, size_t n, size_t *count)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Saving would overwrite what somebody else wrote: whose is kept is asked, and nothing is lost by
-// thinking it over.
+// Saving would overwrite what another program has written: asks which version to keep. Nothing is
+// lost while the person thinks it over.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -11,9 +11,9 @@
 
 struct conflict_view {
     view head;
-    char *path; // another file than the document's own, or NULL
+    char *path; // path of another file than the document's, or NULL
     bool exists, leave;
-    int64_t quiet; // mono ns since when no key came: what was typed ahead decides nothing
+    int64_t quiet; // mono ns since the last key: keys typed earlier must not decide
 };
 enum { PAUSE_MS = 400 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is kept of a cell's drawing until something changes: its folds, its colours, a text cell as
-// it is read, its output. Its slot owns it; cellsource.c and output.c fill it.
+// The parts of a cell's drawing that are kept until something changes: its folds, its colours, a
+// formatted text cell, its output. Its slot owns it; cellsource.c and output.c fill it.
 #pragma once
 #include "tui/grid/grid.h"
 #include "tui/syntax/syntax.h"
@@ -10,14 +10,14 @@
 struct drawing {
     bool input_folded, output_folded;
     syntax_cache *syntax;
-    struct markdown *rendered; // a text cell as it is read, of this revision in this width
+    struct markdown *rendered; // a formatted text cell, for this revision and this width
     uint64_t rendered_text;
     int rendered_width;
-    grid *output; // drawn, for `drawn_version` and `drawn_width`
-    bool ages;    // it shows ages, which grow
+    grid *output; // the drawn output, for `drawn_version` and `drawn_width`
+    bool ages;    // it shows ages, which have to grow
     unsigned drawn_version;
     int drawn_width;
-    int rows; // of what is drawn
+    int rows; // rows of the drawn output
 };
 
 void drawing_init(struct drawing *d);

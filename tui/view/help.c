@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The keys of the view below, from its own tables, in the groups of their actions: what the help
-// says is what works. Two columns where there is room; / finds.
+// The keys of the view below, from that view's own tables, in the groups of their actions: so the
+// help is always right. It has two columns if there is room; / searches.
 #include "base/mem.h"
 #include "tui/part/filter.h"
 #include "tui/part/scroll.h"
@@ -10,11 +10,11 @@
 
 enum { LINES = 160, TWO_COLUMNS = 110 };
 
-// A row is a key's, or a heading over those after it.
+// A row is a key, or the heading of the keys after it.
 struct row {
     const char *heading;
     struct help_line keys;
-    bool editing; // of edit mode
+    bool editing; // a key of edit mode
 };
 struct help_view {
     view head;
@@ -44,7 +44,7 @@ static bool matches(const struct help_view *v, const struct help_line *l)
     return filter_match(filter_text(&v->filter), buf_cstr(&words));
 }
 
-// Groups in the order of their first key; each group's keys stay together.
+// Adds groups in the order of their first key; the keys of a group stay together.
 static void add_groups(struct help_view *v, const struct view_ops *ops, unsigned mode)
 {
     struct help_line lines[LINES];
@@ -56,14 +56,14 @@ static void add_groups(struct help_view *v, const struct view_ops *ops, unsigned
         while (before < i && action_group(lines[before].action) != group)
             before++;
         if (before < i)
-            continue; // it is there
+            continue; // it was added already
         size_t heading = v->n;
         add_row(v, (struct row){.heading = group, .editing = editing});
         for (size_t k = i; k < n; k++)
             if (action_group(lines[k].action) == group && matches(v, &lines[k]))
                 add_row(v, (struct row){.keys = lines[k], .editing = editing});
         if (v->n == heading + 1)
-            v->n = heading; // nothing of it matches
+            v->n = heading; // no key in it matches
     }
 }
 
@@ -94,7 +94,7 @@ static void draw_row(const struct row *row, grid *g, rect area, int y)
         g, area, area.x + 2 + keys, y, area.w - keys - 2, words, strlen(words), (style){0});
 }
 
-// Rows of a column.
+// Number of rows in a column.
 static size_t column_rows(const struct help_view *v, rect area)
 {
     return area.w >= TWO_COLUMNS ? (v->n + 1) / 2 : v->n;
@@ -183,7 +183,7 @@ static void document(buf *out, const char *title, const struct view_ops *ops, un
     }
 }
 
-// Where keys work, as it is told in the documentation and in the palette.
+// The places where keys work, as the documentation and the palette name them.
 static const struct view_ops cells_ops = {.keys = &notebook_keys}, typed_ops = {.keys = &line_keys};
 static const struct {
     const char *title;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a name is, in a box beside the cursor: it can be scrolled when it is long, and any other key
+// The description of a name, in a box beside the cursor. It scrolls when it is long; any other key
 // closes it and goes on to the cell.
 #include "base/mem.h"
 #include "tui/part/dialog.h"
@@ -11,7 +11,7 @@ struct inspect_view {
     struct scroll scroll;
 };
 
-// On the side of the cursor that has more room.
+// The place on the side of the cursor that has more room.
 static rect place(const struct inspect_view *v, rect area)
 {
     int x, y;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What becomes of unsaved changes, asked when one leaves. What runs goes on, and the shell is told
-// how to come back.
+// Asks on leaving what to do with unsaved changes. Running cells go on, and the shell gets a line
+// that says how to come back.
 #include "tui/bench/command.h"
 #include "tui/part/dialog.h"
 #include "tui/view/views.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The notebook: cells one below the other, one of them selected, or edited. What is drawn starts at
-// row `top_row` of cell `top` and ends with the screen, so its length costs nothing.
+// The notebook: cells one below the other; one of them is selected or edited. Drawing starts at row
+// `top_row` of cell `top` and ends with the screen, so the length of the notebook costs nothing.
 #include "tui/view/notebook.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -25,7 +25,7 @@ void notebook_scroll(struct notebook_view *v, int n)
     v->top_row = v->top_row < 0 ? 0 : v->top_row > last ? last : v->top_row;
 }
 
-// Screen row of a cell's row; beyond the screen's height when it is below.
+// The screen row of a cell's row; a row below the screen gives a number beyond its height.
 static int screen_row(const struct notebook_view *v, size_t i, int row)
 {
     if (i < v->top)
@@ -70,7 +70,7 @@ static void keep_cursor(struct notebook_view *v)
     notebook_show(v, v->at, cellview_source_row(b, v->at, v->area.w, p.line), 1);
 }
 
-// Remembers which cell is selected: others insert and move cells, too.
+// Remembers the id of the selected cell: other clients insert and move cells, too.
 static void anchor(struct notebook_view *v)
 {
     bench *b = v->head.bench;
@@ -81,7 +81,7 @@ static void anchor(struct notebook_view *v)
     v->anchor = mem_strdup(id);
 }
 
-// What is to be selected, where the selected cell stands now, and that it may have gone.
+// Follows the document: a cell to be selected, the new place of the selected cell, or its deletion.
 void notebook_follow(struct notebook_view *v)
 {
     bench *b = v->head.bench;
@@ -109,19 +109,19 @@ void notebook_follow(struct notebook_view *v)
     anchor(v);
 }
 
-// What is to be kept on the screen comes there.
+// Scrolls so that the selected or running cell stays on the screen.
 static void keep_selected(struct notebook_view *v)
 {
     int n = rows(v, v->at) - 1;
     if (v->editing)
         keep_cursor(v);
-    else if (v->follow && n > v->area.h) // what it has printed last
+    else if (v->follow && n > v->area.h) // its latest output
         notebook_show(v, v->at, n - v->area.h, v->area.h);
     else if (n <= v->area.h || screen_row(v, v->at, 0) < 0 || screen_row(v, v->at, 3) >= v->area.h)
         notebook_show(v, v->at, 0, n);
 }
 
-// Of all the others' outputs, only the rows are remembered.
+// Forgets the drawn outputs of cells off the screen; only their numbers of rows are kept.
 static void find_last(struct notebook_view *v)
 {
     bench *b = v->head.bench;
@@ -177,7 +177,7 @@ static bool act(view *view_, enum action a)
     struct notebook_view *v = (struct notebook_view *)view_;
     notebook_follow(v);
     bool done = notebook_act(v, a);
-    if (a != ACT_MOVE_UP && a != ACT_MOVE_DOWN) // it stays that cell, wherever it comes to stand
+    if (a != ACT_MOVE_UP && a != ACT_MOVE_DOWN) // the mark stays with that cell, wherever it moves
         anchor(v);
     return done;
 }
@@ -210,7 +210,7 @@ static void paste(view *v, const char *words, size_t n)
     typed((struct notebook_view *)v, words, n, true);
 }
 
-// Of several cells that run, the one that does is looked at.
+// If several cells were started, selects the one that runs.
 static void heard(view *view_, const cJSON *event)
 {
     struct notebook_view *v = (struct notebook_view *)view_;
@@ -220,7 +220,7 @@ static void heard(view *view_, const cJSON *event)
         bench_select(view_->bench, json_str(event, "cell"));
 }
 
-// A table that is live and on the screen shows ages.
+// A live table on the screen shows ages, which grow.
 static int wait_ms(const view *view_)
 {
     const struct notebook_view *v = (const struct notebook_view *)view_;

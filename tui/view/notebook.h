@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the notebook view's drawing (notebook.c) and its actions (notebook_act.c) share. Private to
+// Shared by the notebook view's drawing (notebook.c) and its actions (notebook_act.c). Private to
 // them.
 #pragma once
 #include "tui/bench/structure.h"
@@ -11,21 +11,21 @@ struct notebook_view {
     view head;
     size_t at;    // the selected cell
     char *anchor; // its id
-    size_t mark;  // the other end of the selection, the same when it is one cell
+    size_t mark;  // the other end of the selection; equal to `at` for one cell
     bool editing, numbers;
-    size_t top; // the first cell on the screen, and how many of its rows are above it
+    size_t top; // the first cell on the screen, and how many of its rows are above the screen
     int top_row;
     size_t last; // the last cell on the screen
-    bool keep;   // the selected cell is kept on the screen
-    bool follow; // the cell that runs gets selected, until a person selects one
-    int scroll;  // columns, of the cell that is edited
+    bool keep;   // keep the selected cell on the screen
+    bool follow; // select the running cell, until a person selects one
+    int scroll;  // columns by which the edited cell is shifted
     rect area;
 };
 
 // notebook.c
-void notebook_follow(struct notebook_view *v); // cells may have come and gone
+void notebook_follow(struct notebook_view *v); // cells may have been added or removed
 void notebook_scroll(struct notebook_view *v, int rows);
-// Scrolls as little as is needed to have these rows of a cell on the screen, the first above all.
+// Scrolls as little as possible to show these rows of a cell; the first of them matters most.
 void notebook_show(struct notebook_view *v, size_t i, int from, int n);
 
 // notebook_act.c

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the notebook's actions do to the selection, to the cells and to their text.
+// The effects of the notebook's actions on the selection, the cells and their text.
 #include "base/str.h"
 #include "tui/bench/remote.h"
 #include "tui/view/notebook.h"
@@ -19,7 +19,7 @@ static void select_cell(struct notebook_view *v, size_t i, bool extend)
 static void edit_cell(struct notebook_view *v, bool on)
 {
     bench *b = v->head.bench;
-    if (on && bench_read_only(b)) { // it would lead nowhere
+    if (on && bench_read_only(b)) { // typing would lead nowhere
         remote_ready(b, true);
         return;
     }
@@ -35,7 +35,7 @@ static void edit_cell(struct notebook_view *v, bool on)
         remote_flush(b);
 }
 
-// Several cells are followed as they run.
+// If several cells run, the selection follows them.
 static void run_cells(struct notebook_view *v, size_t from, size_t to)
 {
     bool any = remote_execute(v->head.bench, from, to);
@@ -125,7 +125,7 @@ static bool act_moving(struct notebook_view *v, enum action a)
     return false;
 }
 
-// All of the selection becomes what its first cell was not.
+// Folds or unfolds the whole selection, depending on its first cell.
 static void fold_cells(struct notebook_view *v, bool input)
 {
     bench *b = v->head.bench;
@@ -175,8 +175,8 @@ static bool act_looking(struct notebook_view *v, enum action a)
     return false;
 }
 
-// The next place in cell i, NULL-terminated by *start: false when there is none on this side of
-// the cursor, which the cell has that the search starts in.
+// Finds the next match in cell i; *start is its place. false when there is none on this side of the
+// cursor, if the search starts in this cell.
 static bool search_cell(
     struct notebook_view *v, size_t i, bool first, bool backwards, pos *start, pos *end)
 {
@@ -185,15 +185,16 @@ static bool search_cell(
     const text *t = edit_text(slot_edit(s));
     pos from = backwards ? text_end(t) : (pos){0}, to;
     if (first &&
-        !(edit_selection(slot_edit(s), &from, &to) && backwards)) // else before what it found
+        // A backward search starts before the last match.
+        !(edit_selection(slot_edit(s), &from, &to) && backwards))
         from = edit_cursor(slot_edit(s));
     if (!cursor_search(t, from, bench_searched(b), backwards, start, end))
         return false;
     int side = pos_compare(*start, from);
-    return !first || (backwards ? side < 0 : side > 0); // else it went around
+    return !first || (backwards ? side < 0 : side > 0); // otherwise it has gone around
 }
 
-// From the cursor on through all cells, and around.
+// Searches all cells from the cursor on, and around.
 static bool search(struct notebook_view *v, bool backwards)
 {
     bench *b = v->head.bench;

@@ -8,11 +8,11 @@
 enum { THINGS = 64 };
 #define KIND(name) "application/vnd.firesteel." name "+json"
 
-// The views that fit, in the order of what is looked at first.
+// The views that can show an output, the most useful last.
 enum fit { FIT_TEXT, FIT_LOG, FIT_CHART, FIT_TABLE };
 
 struct thing {
-    int64_t display; // 0: all of it as a text
+    int64_t display; // 0: all outputs as a text
     enum fit fit;
     bool live, actions;
 };
@@ -41,7 +41,7 @@ static size_t kind_of(const cJSON *bundle)
         i++;
     bool elsewhere = i < ARRAY_LEN(kinds) && kinds[i].fit == FIT_LOG &&
                      !json_get(json_get(bundle, kinds[i].mime), "spool");
-    return elsewhere ? ARRAY_LEN(kinds) : i; // its lines are the cell's own
+    return elsewhere ? ARRAY_LEN(kinds) : i; // its lines are part of the cell's text
 }
 
 const cJSON *open_table(const cJSON *bundle)

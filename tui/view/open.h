@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
-// What a cell has left, one thing at a time on the full screen: each of its displays in the view
-// that fits it, and all of it as a text, which display 0 stands for.
+// The outputs of a cell on the full screen, one at a time: each display in the view that suits it;
+// display 0 is all outputs as one text.
 #pragma once
 #include "tui/view/view.h"
 
-// What `O` shows: what is live and richest; of what has ended, a table with actions or the text.
+// Opens what `O` shows: the richest live display; if all have ended, a table with actions, or the
+// text.
 void open_output(bench *b, const char *id);
-// The view v of a display gives way to the one `step` further of the same cell; false: there is
-// none. `id`, of the cell, is needed for display 0.
+// Replaces the view v of a display by the one `step` further in the same cell; false: there is
+// none. `id` (the cell's) is needed for display 0.
 bool open_turn(view *v, const char *id, int64_t display, int step);
-// Appends "  2 of 3" when its cell has more to show.
+// Appends " 2 of 3" if the cell has more to show.
 void open_place(bench *b, const char *id, int64_t display, buf *out);
 
-// The table in a MIME bundle, or NULL; and what kind it is, for a title: "pods".
+// The table in a MIME bundle, or NULL; below: its kind for a title, such as "pods".
 const cJSON *open_table(const cJSON *bundle);
 const char *open_name(const cJSON *bundle);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a cell has left below it, drawn once and kept until something happens to it. Only the end
-// of much output is drawn here; the page (page.c) shows all of it.
+// The outputs below a cell, drawn once and kept until something changes. Of a long output only the
+// end is drawn; the page (page.c) shows all of it.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -13,7 +13,7 @@
 
 enum { STREAM_ROWS = 24, TABLE_ROWS = 30, ROWS_MAX = 400, TAIL_BYTES = 16 << 10 };
 
-// Where the last whole lines of a text begin that are worth drawing.
+// The start of the last whole lines of a text that are worth drawing.
 static size_t tail_start(const char *bytes, size_t n, bool from_line)
 {
     size_t start = n > TAIL_BYTES ? n - TAIL_BYTES : 0;
@@ -31,7 +31,7 @@ static uint64_t count_lines(const char *at, size_t n)
     return lines;
 }
 
-// Lines of a stream, with what earlier ones have left on.
+// Draws lines of a stream, with the style that earlier lines have left.
 static void draw_lines(struct canvas *c, const char *bytes, size_t n, const char *earlier,
     size_t earlier_n, style base, uint64_t before)
 {
@@ -41,7 +41,7 @@ static void draw_lines(struct canvas *c, const char *bytes, size_t n, const char
     canvas_ansi(c, shown.data, shown.len, base, STREAM_ROWS, before);
 }
 
-// earlier_lines: of the stream that came before it was spooled.
+// earlier_lines: lines of the stream from before it was spooled.
 static void draw_spooled(bench *b, struct canvas *c, const char *name, uint64_t from, uint64_t to,
     style base, uint64_t earlier_lines)
 {
@@ -65,7 +65,7 @@ static void draw_spooled(bench *b, struct canvas *c, const char *name, uint64_t 
     spool_close(s);
 }
 
-// A text that goes on in a spool which alone fills the room: then that has the stream's end.
+// Does a text continue in a spool that alone fills the room? Then the spool has the stream's end.
 static bool goes_on(const struct run_cell *run, size_t k)
 {
     const struct output *o = &run->outputs[k], *next = o + 1;
@@ -142,7 +142,7 @@ static void draw_output(bench *b, struct canvas *c, const struct run_cell *run, 
     }
 }
 
-// Draws the outputs from the one at `from` on, as far as there is room.
+// Draws the outputs from number `from` on, as long as there is room.
 static void draw_from(bench *b, struct canvas *c, const struct run_cell *run, size_t from)
 {
     c->y = 0;
@@ -153,7 +153,7 @@ static void draw_from(bench *b, struct canvas *c, const struct run_cell *run, si
         draw_output(b, c, run, k);
 }
 
-// The first output from which on all others have room; the last one, if it has not.
+// The first output from which all others fit; if even the last one does not fit, the last one.
 static size_t first_with_room(bench *b, struct canvas *c, const struct run_cell *run)
 {
     int rows = 1;
@@ -176,7 +176,7 @@ static void draw_all(bench *b, struct canvas *c, const struct run_cell *run)
     draw_from(b, c, run, from);
 }
 
-// A whole drawing is cut out of one large grid, which is blank between two.
+// Draws into a large grid, and cuts the drawing out of it; the grid is blank in between.
 static void draw_slot(bench *b, struct drawing *d, const struct run_cell *run, int width)
 {
     grid *scratch = bench_scratch(b, width, ROWS_MAX);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Something long on the full screen: all that a cell has left, one display, or a text. Paged,
-// followed, searched, filtered; what is spooled stays in the spool, and only what is on the screen
-// is read from it.
+// A long text on the full screen: all outputs of a cell, one display, or a given text. It can be
+// paged, followed, searched and filtered. Spooled output stays in the spool; only the visible part
+// is read.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -15,26 +15,26 @@
 
 #include <string.h>
 
-enum { SLICE_MS = 3 }; // of filter and search, between two looks at the keys
+enum { SLICE_MS = 3 }; // time for filter and search between two checks for keys
 #define LOG "application/vnd.firesteel.log+json"
 
 struct page_view {
     view head;
     char *title;
-    char *cell;      // whose output it is, or
+    char *cell;      // the cell with the outputs, or
     int64_t display; // a display's id, or
-    char *words;     // a text as it is
+    char *words;     // a given text
     int64_t peek;    // its display, which goes with it; 0: it is none
     unsigned version;
     struct pane pane;
     struct filter filter;
-    char *applied; // the pattern that the lines are filtered by
+    char *applied; // the pattern by which the lines are filtered now
     struct needle searched, filtered;
     bool follow, working;
-    int again; // searches asked for while one goes on: so many further, negative: back
+    int again; // searches requested during a search: so many more; negative: backwards
 };
 
-// A log that a display refers to is the log's bytes; any other display is its text.
+// A display that is a log gives the log's bytes; any other display gives its text.
 static void add_display(struct page_view *v, const struct output *o)
 {
     bench *b = v->head.bench;
@@ -99,7 +99,7 @@ static void load(struct page_view *v)
     lines_end(v->pane.lines);
 }
 
-// From what was found last, when it is still on the screen, else from the first row on.
+// Searches from the last match, if that is still on the screen, else from the first row.
 static void search_on(struct page_view *v, bool backwards)
 {
     struct pane *p = &v->pane;
@@ -130,7 +130,7 @@ static void tell_found(struct page_view *v)
     search_on(v, backwards);
 }
 
-// Goes on with filter and search for a while.
+// Continues filter and search for a while.
 static void work(struct page_view *v)
 {
     int64_t until = clock_mono() + SLICE_MS * CLOCK_MS;
@@ -200,7 +200,7 @@ static void search(struct page_view *v, bool backwards)
     search_on(v, backwards);
 }
 
-// The line on top stays there when all lines are shown again.
+// When all lines are shown again, the line on top stays there.
 static void refilter(struct page_view *v)
 {
     struct pane *p = &v->pane;
@@ -241,7 +241,7 @@ static bool move(struct page_view *v, enum action a)
         break;
     case ACT_ROW_LAST:
         pane_to_end(p);
-        return true; // and goes on to follow
+        return true; // from here on it follows again
     default:
         return false;
     }

@@ -14,7 +14,7 @@ enum { COLUMNS = 5, GAP = 2 };
 struct pick_view {
     view head;
     char *title;
-    char **cells; // COLUMNS a row
+    char **cells; // COLUMNS entries for each row
     struct scroll scroll;
     void (*picked)(void *arg, size_t row);
     void *arg;

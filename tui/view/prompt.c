@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A line to type in at the bottom: the palette of all actions, which takes vi's commands too, and
+// A line at the bottom for typing: the palette of all actions, which also takes vi's commands, and
 // the search.
 #include "base/mem.h"
 #include "base/str.h"
@@ -12,7 +12,7 @@
 
 enum { SHOWN = 10 };
 
-// COMMAND stands in the list for the line itself, when it is one of command.c's.
+// In the list, COMMAND stands for the line itself, if it is one of command.c's.
 enum { COMMAND = ACT_NONE };
 
 struct prompt_view {
@@ -23,7 +23,7 @@ struct prompt_view {
     size_t n_hits, at;
 };
 
-// How well a name fits what is typed: the least is the best, RANKS is not at all.
+// How well a name matches the typed text: smaller is better; RANKS: it does not match.
 enum rank { WHOLE, PREFIX, WORD_PREFIX, INSIDE, SCATTERED, IN_HELP, RANKS };
 
 static bool scattered(const char *typed, const char *name)
@@ -49,8 +49,8 @@ static enum rank rank(const char *typed, enum action a)
                                                          : RANKS;
 }
 
-// Can it be done where the palette was called? In a cell that is edited, what is done among cells
-// can, too.
+// Can the action be done where the palette was opened? While a cell is edited, actions on cells can
+// be, too.
 static bool works(const struct prompt_view *v, enum action a)
 {
     char keys[40];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A table display on the full screen: a cursor that stays with its row while rows change, a filter,
-// an order, and the actions that the display names. It knows displays, not what they are about.
+// an order, and the display's actions. It knows displays, but not the objects in them.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -20,15 +20,16 @@ struct table_view {
     view head;
     int64_t display;
     tabledata *data;
-    char *uid; // of the row with the cursor
+    char *uid; // uid of the row with the cursor
     struct scroll scroll;
     struct filter filter;
-    struct table_layout layout; // in the area it was settled in, shifted as far as it can be
+    struct table_layout layout; // layout for the area of the last settle, and as far as it can be
+                                // shifted
     int shift;
-    int64_t frozen; // wall ns since when nothing is heard of the rows: ages stand still; 0: live
+    int64_t frozen; // wall ns since which the rows are not updated: ages stand still; 0: live
 };
 
-// What the keys ask a display for.
+// The keys' requests to a display.
 static const struct {
     enum action action;
     const char *name;
@@ -57,7 +58,7 @@ static void remember_row(struct table_view *v)
     v->uid = mem_strdup(r ? r->uid : NULL);
 }
 
-// The cursor goes where its row has gone; a row that is no more leaves it to the next one.
+// The cursor follows its row; if the row is gone, it goes to the next row.
 static void follow_row(struct table_view *v)
 {
     size_t at = v->uid && *v->uid ? tabledata_find(v->data, v->uid) : SIZE_MAX;
@@ -115,7 +116,7 @@ static void draw_title(const struct table_view *v, grid *g, rect area)
     if (o && !o->live)
         x += grid_print(g, area, x, area.y, LOOK_DIM, "  ended");
     if (note)
-        bench_away(v->head.bench, false, &away); // which goes on counting
+        bench_away(v->head.bench, false, &away); // its age goes on counting
     if (note)
         x += grid_print(g, area, x, area.y, LOOK_ERROR, "  %s", away.len ? buf_cstr(&away) : note);
     if (*pattern)
@@ -157,7 +158,7 @@ static void draw_header(const struct table_view *v, grid *g, rect body)
     for (int i = tabledata_columns(v->data) - 1; i >= 0; i--) {
         const char *name = tabledata_column(v->data, i);
         style st = i == sort ? style_over(LOOK_BOLD, LOOK_ACCENT) : LOOK_BOLD;
-        if (v->layout.pinned && i == 0) // over what was shifted beneath it
+        if (v->layout.pinned && i == 0) // drawn over the columns that are shifted below it
             grid_fill(
                 g, (rect){body.x, body.y, v->layout.pinned + v->layout.gap, 1}, ' ', (style){0});
         if (v->layout.w[i])
@@ -181,7 +182,7 @@ static void draw_rows(const struct table_view *v, grid *g, rect body)
     }
 }
 
-// Below the title; and of that, what is below the header.
+// The area below the title; and of that, the part below the header.
 static rect body_of(rect area)
 {
     return (rect){area.x + 1, area.y + 1, area.w - 2, area.h - 1};
@@ -227,7 +228,7 @@ static bool offers(const struct table_view *v, const char *name)
     return false;
 }
 
-// What a display has answered opens above the table, unless that has been left meanwhile.
+// A display's answer opens above the table, unless the person has left the table meanwhile.
 static void on_acted(bench *b, const cJSON *reply)
 {
     int64_t peek = json_int_or(reply, "display", 0);
@@ -328,7 +329,7 @@ static void paste(view *view_, const char *words, size_t n)
         refilter(v);
 }
 
-// Ages grow while it is looked at.
+// Visible ages grow.
 static int wait_ms(const view *view_)
 {
     const struct table_view *v = (const struct table_view *)view_;
