@@ -385,11 +385,15 @@ static int start_plugin(credentials *c, err *e)
     return 0;
 }
 
+// A token is to be good for as long as its request takes to arrive, too.
+static bool plugin_ends(const credentials *c)
+{
+    return c->plugin.expires && clock_wall() > c->plugin.expires - 5 * CLOCK_SEC;
+}
+
 static bool still_good(const credentials *c)
 {
-    if (!c->valid)
-        return false;
-    if (c->plugin.expires && clock_wall() > c->plugin.expires - 5 * CLOCK_SEC)
+    if (!c->valid || plugin_ends(c))
         return false;
     bool from_file = c->k->token_file && !c->k->token && !c->plugin.token;
     return !from_file || clock_mono() - c->read_at < file_age;
@@ -402,8 +406,7 @@ void credentials_get(credentials *c, struct access_wait *w)
         w->fn(w->arg, &c->access, NULL);
         return;
     }
-    bool expired = c->plugin.expires && clock_wall() > c->plugin.expires - 5 * CLOCK_SEC;
-    if (c->k->exec && (!c->plugin_valid || expired)) {
+    if (c->k->exec && (!c->plugin_valid || plugin_ends(c))) {
         if (!c->child) {
             drop_answer(c);
             if (start_plugin(c, &e) != 0) {

@@ -14,6 +14,8 @@ import re
 import struct
 from concurrent.futures import ThreadPoolExecutor
 
+from kernel import sandbox
+from lossy import Lossy
 from tap import BUILD, FIRESTEEL, SANITIZED, Skip, run, sh
 
 FAULT = os.path.join(BUILD, "tests", "fault.so")
@@ -45,7 +47,8 @@ print "last"
 
 class State:
     """struct state of fault.c."""
-    SIZE = 4 * (len(KINDS) + 1) + 256
+    SYNCED = 4 * (len(KINDS) + 1) + 256
+    SIZE = SYNCED + 8
 
     def __init__(self, path):
         self.path = path
@@ -57,6 +60,11 @@ class State:
             numbers = struct.unpack_from(f"{len(KINDS) + 1}i", m)
             path = m[4 * len(numbers):].split(b"\0")[0].decode()
         return dict(zip(KINDS, numbers)), bool(numbers[-1]), path
+
+    def synced(self):
+        """So many bytes of the journal are on the disk."""
+        with open(self.path, "rb") as f:
+            return struct.unpack_from("q", f.read(), self.SYNCED)[0]
 
 
 class Place:
@@ -75,12 +83,12 @@ class Place:
         return sh(FIRESTEEL, *arguments, cwd=self.folder, timeout=30,
                   env=dict({"HOME": self.home, "XDG_STATE_HOME": None, "XDG_DATA_HOME": None}, **env))
 
-    def run(self, kind="", number=0, code=errno.EIO, stays=False):
+    def run(self, kind="", number=0, code=errno.EIO, stays=False, options=(), **more):
         env = {"LD_PRELOAD": FAULT, "FAULT_FOLDER": self.folder, "FAULT_STATE": self.state.path, "FAULT_KIND": kind,
                "FAULT_NUMBER": str(number), "FAULT_ERRNO": str(code), "FAULT_STAYS": "1" if stays else None}
         if SANITIZED:
             env["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
-        return self.firesteel("run", "recipe.lua", "-o", "json", "--report", "report.md", **env)
+        return self.firesteel("run", "recipe.lua", "-o", "json", "--report", "report.md", *options, **env, **more)
 
     def read(self, name):
         try:
@@ -244,6 +252,44 @@ def test_a_journal_that_vanishes(t):
     assert done.code == 1 and "it was removed while the run went on" in done.err, done
     assert place.read("effect") is None and done.out.splitlines()[-1].startswith("failed: "), done
     assert place.firesteel("runs").out.count("recipe-") == 0
+
+
+class Watched(Lossy):
+    """What was on the disk when a request came that makes something."""
+
+    def __init__(self, t, kubeconfig, state):
+        self.state, self.synced = state, []
+        super().__init__(t, kubeconfig)
+
+    def fate(self, method, path):
+        if method == "POST" and "configmaps" in path:
+            self.synced.append(self.state.synced())
+        return super().fate(method, path)
+
+
+def test_an_intent_is_on_the_disk_before_its_request(t):
+    """Each sync takes a while: what does not wait for it is early."""
+    place = Place(os.path.realpath(t.dir()), "slow")
+    proxy = Watched(t, sandbox(t)["KUBECONFIG"], place.state)
+    with open(f"{place.folder}/recipe.lua", "w", encoding="utf-8") as f:
+        f.write("-- %% Local\nsh 'od -An -j $AT -N 8 -t d8 $STATE > seen'\n\n-- %% Elsewhere effects=\"cluster\"\n"
+                'k8s.create {apiVersion = "v1", kind = "ConfigMap", metadata = {name = "x"}}\n')
+    done = place.run(options=("--allow", "cluster"), FAULT_SLOW="300", KUBECONFIG=proxy.kubeconfig, STATE=place.state.path,
+                     AT=str(State.SYNCED))
+    if SANITIZED and done.code and "LD_PRELOAD" in done.err:
+        raise Skip("the sanitizer does not let a library be preloaded")
+    assert done.code == 0 and len(proxy.synced) == 1, (done, proxy.synced)
+    run_name = told(done)[0]["run"]
+    with open(f"{place.folder}/.firesteel/{run_name}.jsonl", "rb") as f:
+        lines = f.read().splitlines(keepends=True)
+    ends, at = {}, 0
+    for line in lines:
+        at += len(line)
+        record = json.loads(line)
+        if record["type"] == "ledger":
+            ends[record["entry"], record["phase"]] = at
+    assert ends[1, "intent"] <= int(place.read("seen")), (ends, place.read("seen"))
+    assert ends[2, "partial"] <= proxy.synced[0], (ends, proxy.synced)
 
 
 run(globals())

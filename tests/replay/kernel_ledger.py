@@ -243,6 +243,15 @@ def test_a_command_beside_the_cluster_needs_redo(t):
     assert again.code == 0 and how(again)[0] == "repeated", (how(again), again.of("error"))
 
 
+def test_a_refusal_that_is_caught_ends_all_effects(t):
+    notebook = cell("pcall(sh, 'echo ran >> log')\npcall(sh, 'touch after', {outputs = {'after'}})", 'Deploy effects="cluster"') + STOP
+    k = start(t, {}, notebook)
+    os.remove(os.path.join(k.cwd, "after"))
+    touch(k, "go")
+    resume(t, k, {}, notebook)
+    assert not os.path.exists(os.path.join(k.cwd, "after"))
+
+
 def test_equal_calls_in_one_cell_are_told_apart(t):
     notebook = cell("for i = 1, 2 do pcall(sh, 'echo x >> log; wc -l < log', {outputs = {'log'}}) end", "Twice") + STOP
     k = start(t, {}, notebook)

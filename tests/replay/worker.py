@@ -216,6 +216,22 @@ def test_results_come_in_rank_order(t):
         assert sorted(done.out.splitlines()[:-1]) == [f"[1,{r}]<stdout>:rank {r}" for r in range(np)], done
 
 
+AVERAGES = """
+local hvd, data = require "hvd", require "data"
+print(hvd.run(function()
+  hvd.init()
+  local t = hvd.allreduce(data.tensor { hvd.rank(), 10 * hvd.rank() })
+  return ("%g %g %g %g"):format(hvd.allreduce(hvd.rank()), hvd.allreduce(hvd.rank(), hvd.Sum), t[0], t[1])
+end, { np = 3 })[2])
+"""
+
+
+def test_averages_are_means(t):
+    need_mpi()
+    done = work(script(t, AVERAGES), "trainer.lua")
+    assert done.code == 0 and done.out == "1 3 1 10\n", done
+
+
 def ranks_left(folder):
     return [p for p in processes("firesteel-worker") if "--rank" in p and BUILD in p]
 
@@ -609,6 +625,28 @@ def test_an_executor_with_another_secret(t):
     assert done.code == 1 and "0 of 2 called" in done.err, done
     assert wrong[0].wait(10 * PATIENCE) == 1
     assert "FIRESTEEL_SECRET" in wrong[0].stderr.read()
+
+
+def test_strangers_cost_the_driver_nothing(t):
+    """Who has proved nothing may not announce more than a HELLO."""
+    import socket
+    need_mpi()
+    port = free_port()
+    driver = subprocess.Popen([WORKER, "trainer.lua"], cwd=script(t, "require 'hvd'.run(print, {start_timeout = 30})"),
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=dict(os.environ, **driver_env(port, 2)))
+    t.after(lambda: (driver.kill(), driver.wait()))
+
+    def connect():
+        try:
+            return socket.create_connection(("127.0.0.1", port))
+        except ConnectionRefusedError:
+            return None
+    with eventually(connect) as stranger:
+        stranger.settimeout(3 * PATIENCE)
+        kind, n = stranger.recv(1)[0], int.from_bytes(stranger.recv(4), "little")
+        assert (kind, n, len(stranger.recv(n))) == (0, 32, 32)
+        stranger.sendall(bytes([9]) + (1 << 29).to_bytes(4, "little") + b"x" * 1000)  # a RESULT of half a gigabyte
+        assert stranger.recv(1) == b""
 
 
 LOOP = 'require "hvd".run(function() require "hvd".init() print "looping" while true do end end)'

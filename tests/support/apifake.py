@@ -70,6 +70,7 @@ WATCHES = {
                  ([event("MODIFIED", pod("a", "w-resume", "16"))], "hang")],
     "w-gone": [([event("ERROR", status(410, "too old resource version"))], "close"),
                ([event("ADDED", pod("c", "w-gone", "21"))], "hang")],
+    "w-refill": [([event("ERROR", status(410, "too old resource version"))], "close"), ([], "hang")],
     "w-cut": [([event("ADDED", pod("b", "w-cut", "11"))], "cut"),
               ([event("DELETED", pod("a", "w-cut", "12"))], "hang")],
     "w-most": [([event("ADDED", pod("b", "w-most", "11")), event("ADDED", pod("c", "w-most", "12")),
@@ -310,6 +311,8 @@ class Handler(BaseHTTPRequestHandler):
         items = [pod("a", ns)]
         if ns == "w-gone" and SEEN["list w-gone"] > 1:
             items = [pod("b", ns, "20")]
+        if ns == "w-refill":
+            items = [pod(name, ns) for name in ("abc" if SEEN["list w-refill"] == 1 else "c")]
         if plural == "events":
             items = []
         self.answer(200, {"kind": "PodList", "metadata": {"resourceVersion": "10"}, "items": items})

@@ -6,6 +6,7 @@
 //   FAULT_FOLDER  files below it count         FAULT_STATE  the shared file, struct state
 //   FAULT_KIND    of the call that fails       FAULT_NUMBER which call of that kind; 0: none
 //   FAULT_ERRNO   what it fails with          FAULT_STAYS  all after it fail, too
+//   FAULT_SLOW    milliseconds that each fdatasync of a journal takes
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -38,12 +39,13 @@ static const char *const names[] = {
 
 struct state {
     atomic_int counts[KIND_COUNT], failed;
-    char path[256]; // of the call that failed
+    char path[256];      // of the call that failed
+    atomic_llong synced; // so many bytes of the journal are on the disk
 };
 
 static struct state *state;
 static char folder[PATH_MAX];
-static int wanted_kind = -1, wanted_number, wanted_errno;
+static int wanted_kind = -1, wanted_number, wanted_errno, slow;
 static bool stays;
 
 __attribute__((constructor)) static void begin(void)
@@ -64,6 +66,7 @@ __attribute__((constructor)) static void begin(void)
     wanted_number = getenv("FAULT_NUMBER") ? atoi(getenv("FAULT_NUMBER")) : 0;
     wanted_errno = getenv("FAULT_ERRNO") ? atoi(getenv("FAULT_ERRNO")) : EIO;
     stays = getenv("FAULT_STAYS") != NULL;
+    slow = getenv("FAULT_SLOW") ? atoi(getenv("FAULT_SLOW")) : 0;
     state = shared;
 }
 
@@ -158,9 +161,26 @@ int fsync(int fd)
     return fails(KIND_fsync, fd, "") ? -1 : NEXT(fsync)(fd);
 }
 
+static bool is_journal(int fd)
+{
+    char path[PATH_MAX];
+    whole_path(fd, "", path);
+    size_t n = strlen(path), end = strlen(".jsonl");
+    return state && n > end && strcmp(path + n - end, ".jsonl") == 0;
+}
+
 int fdatasync(int fd)
 {
-    return fails(KIND_fdatasync, fd, "") ? -1 : NEXT(fdatasync)(fd);
+    struct stat st;
+    if (fails(KIND_fdatasync, fd, ""))
+        return -1;
+    bool tells = slow && is_journal(fd) && fstat(fd, &st) == 0;
+    if (tells)
+        usleep((useconds_t)slow * 1000);
+    int result = NEXT(fdatasync)(fd);
+    if (tells && result == 0)
+        atomic_store(&state->synced, st.st_size);
+    return result;
 }
 
 int rename(const char *from, const char *to)

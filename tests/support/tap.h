@@ -5,7 +5,7 @@
 //   int main(void) { return tap_run(); }
 //
 // A failed CHECK prints its place and values, and ends the case. `SKIP("why")` is counted, not
-// hidden.
+// hidden. `test-buf grow` runs the cases with "grow" in their names.
 #pragma once
 #include "base/err.h"
 

@@ -262,6 +262,29 @@ TEST(a_folder_of_somebody_else_is_refused)
     CHECK_HAS(e.text, "a belongs to another user (uid 65534; you are uid ");
 }
 
+static int files_synced, folders_synced;
+
+// Ours is called instead of the C library's.
+int fsync(int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) == 0)
+        *(S_ISDIR(st.st_mode) ? &folders_synced : &files_synced) += 1;
+    return (int)syscall(SYS_fsync, fd);
+}
+
+TEST(what_is_written_is_on_the_disk_with_its_entry)
+{
+    err e = {0};
+    AUTO_FREE char *file = path_join(tap_dir(), "f");
+    for (int i = 1; i <= 2; i++) { // also where another one was
+        files_synced = folders_synced = 0;
+        CHECK_OK(path_write(file, "text", 4, 0600, &e) == 0, e);
+        CHECK_INT(files_synced, 1);
+        CHECK_INT(folders_synced, 1);
+    }
+}
+
 int main(void)
 {
     return tap_run();

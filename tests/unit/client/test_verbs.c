@@ -274,16 +274,14 @@ TEST(delete_minds_the_uid)
     fake_close(f);
 }
 
-TEST(an_exec_plugin_is_run_once_and_again_when_its_token_is_refused)
+// A client whose token comes from a plug-in: it prints what is in the file plugin-answer of the
+// fake's folder, and leaves an x in plugin-runs.
+static client *plugin_client(struct fake *f)
 {
-    struct fake *f = fake_open(false);
-    AUTO_FREE char *plugin = str_fmt(
-        "#!/bin/sh\necho x >>%s/plugin-runs\n"
-        "printf '{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\","
-        "\"status\":{\"token\":\"%%s\"}}' \"$(cat %s/plugin-token)\"\n",
-        f->dir, f->dir);
+    AUTO_FREE char *plugin =
+        str_fmt("#!/bin/sh\necho x >>%s/plugin-runs\ncat %s/plugin-answer\n", f->dir, f->dir);
     fake_write(f, "plugin", plugin);
-    fake_write(f, "plugin-token", "good-token");
+    fake_write(f, "plugin-runs", "");
     AUTO_FREE char *config = fake_read(f, "kubeconfig");
     AUTO_JSON *tree = json_parse(config, strlen(config), NULL);
     cJSON *user = (cJSON *)json_path(tree, "users[0]");
@@ -296,19 +294,62 @@ TEST(an_exec_plugin_is_run_once_and_again_when_its_token_is_refused)
     static const char *const env[] = {"PATH=/usr/bin:/bin", NULL};
     client *c = fake_client(f, (struct client_options){.kubeconfig = path, .env = env});
     CHECK_OK(c, f->e);
-    for (int i = 0; i < 2; i++) {
-        AUTO_JSON *version = client_version(c, &f->patience, &f->e);
-        CHECK_OK(version, f->e);
-    }
-    AUTO_FREE char *once = fake_read(f, "plugin-runs");
-    CHECK_STR(once, "x\n");
-    fake_write(f, "accept-token", "newer-token");
-    fake_write(f, "plugin-token", "newer-token");
+    return c;
+}
+
+// expires: in so many seconds; 0: it does not say.
+static void plugin_says(struct fake *f, const char *token, int expires)
+{
+    AUTO_BUF end = {0};
+    clock_rfc3339(&end, clock_wall() + expires * CLOCK_SEC, CLOCK_SECONDS);
+    AUTO_FREE char *until =
+        expires ? str_fmt(",\"expirationTimestamp\":\"%s\"", end.data) : mem_strdup("");
+    AUTO_FREE char *answer =
+        str_fmt("{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\","
+                "\"status\":{\"token\":\"%s\"%s}}",
+            token, until);
+    fake_write(f, "plugin-answer", answer);
+}
+
+static void ask_version(struct fake *f, client *c)
+{
     AUTO_JSON *version = client_version(c, &f->patience, &f->e);
     CHECK_OK(version, f->e);
-    AUTO_FREE char *twice = fake_read(f, "plugin-runs");
-    CHECK_STR(twice, "x\nx\n");
+}
+
+static size_t plugin_runs(struct fake *f)
+{
+    AUTO_FREE char *runs = fake_read(f, "plugin-runs");
+    return strlen(runs) / 2;
+}
+
+TEST(an_exec_plugin_is_run_once_and_again_when_its_token_is_refused)
+{
+    struct fake *f = fake_open(false);
+    client *c = plugin_client(f);
+    plugin_says(f, "good-token", 0);
+    ask_version(f, c);
+    ask_version(f, c);
+    CHECK_INT(plugin_runs(f), 1);
+    fake_write(f, "accept-token", "newer-token");
+    plugin_says(f, "newer-token", 0);
+    ask_version(f, c);
+    CHECK_INT(plugin_runs(f), 2);
     fake_write(f, "accept-token", "good-token");
+    fake_close(f);
+}
+
+TEST(a_token_of_a_plugin_is_not_used_to_its_end)
+{
+    struct fake *f = fake_open(false);
+    client *c = plugin_client(f);
+    plugin_says(f, "good-token", 2); // it may end on the way
+    ask_version(f, c);
+    plugin_says(f, "good-token", 3600);
+    ask_version(f, c);
+    CHECK_INT(plugin_runs(f), 2);
+    ask_version(f, c);
+    CHECK_INT(plugin_runs(f), 2);
     fake_close(f);
 }
 

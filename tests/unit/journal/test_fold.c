@@ -113,6 +113,12 @@ TEST(edits_are_followed)
     CHECK_STR(fold_cell(f, 4)->id, "new");
     event(f, "{\"type\":\"edited\",\"rev\":4,\"change\":\"move\",\"cell\":\"new\"}");
     CHECK_STR(fold_cell(f, 0)->id, "new");
+    event(f,
+        "{\"type\":\"edited\",\"rev\":4,\"change\":\"move\",\"cell\":\"three\",\"after\":\"one\"}");
+    CHECK_STR(fold_cell(f, 3)->id, "three"); // upwards, to the middle
+    event(f,
+        "{\"type\":\"edited\",\"rev\":4,\"change\":\"move\",\"cell\":\"one\",\"after\":\"three\"}");
+    CHECK_STR(fold_cell(f, 3)->id, "one"); // and downwards
     event(f, "{\"type\":\"edited\",\"rev\":5,\"change\":\"edit\",\"cell\":\"one\",\"source\":"
              "\"print(2)\"}");
     CHECK_INT(fold_cell_by_id(f, "one", NULL)->n_outputs, 4); // the id keeps the outputs

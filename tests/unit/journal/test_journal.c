@@ -244,11 +244,17 @@ TEST(a_write_that_fails_leaves_whole_lines)
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-static atomic_int failing_syncs; // the next so many fail
+static atomic_int failing_syncs;           // the next so many fail
+static atomic_int begun_syncs, slow_syncs; // the next so many take a while
 
 // Ours are called instead of the C library's. Linux tells of a failed write-back once, to one call.
 int fdatasync(int fd)
 {
+    atomic_fetch_add(&begun_syncs, 1);
+    if (atomic_load(&slow_syncs) > 0) {
+        atomic_fetch_sub(&slow_syncs, 1);
+        usleep(200000);
+    }
     if (atomic_load(&failing_syncs) == 0)
         return (int)syscall(SYS_fdatasync, fd);
     atomic_fetch_sub(&failing_syncs, 1);
@@ -299,6 +305,21 @@ TEST(a_sync_that_failed_in_the_background_is_not_forgotten)
     CHECK_INT(journal_seq(j), 2);
     sample_append(j, "{\"type\":\"end\",\"exit\":1}"); // a last word, which is not relied on
     CHECK_INT(journal_seq(j), 3);
+    journal_close(j);
+}
+
+// What is under way may have begun before the record was written.
+TEST(a_sync_under_way_is_not_the_one_that_is_waited_for)
+{
+    journal *j = create();
+    sample_append(j, "{\"type\":\"ledger\",\"entry\":1}");
+    begun_syncs = 0;
+    slow_syncs = 1;
+    sample_append(j, "{\"type\":\"state\",\"cell\":\"one\",\"state\":\"ok\"}");
+    while (!begun_syncs)
+        usleep(1000);
+    sample_append(j, "{\"type\":\"ledger\",\"entry\":2}");
+    CHECK_INT(begun_syncs, 2);
     journal_close(j);
 }
 

@@ -372,6 +372,77 @@ TEST(two_ranks_with_half_batches_are_one_with_whole_ones)
     pthread_barrier_destroy(&all.meet);
 }
 
+enum { WIDE = 256 };
+
+// A model of one input whose outputs are what its Dropouts make of ones: Dense of ones, then as
+// often as wanted Dropout and Dense of the unit matrix. The learning rate is 0.
+static model *ones_through(size_t dropouts)
+{
+    err e;
+    layer_spec layers[5] = {{.kind = LAYER_DENSE, .inputs = 1, .units = WIDE, .no_bias = true}};
+    for (size_t i = 0; i < dropouts; i++) {
+        layers[1 + 2 * i] = (layer_spec){.kind = LAYER_DROPOUT, .rate = 0.5f};
+        layers[2 + 2 * i] = (layer_spec){.kind = LAYER_DENSE, .units = WIDE, .no_bias = true};
+    }
+    compile_spec spec = {
+        .loss = LOSS_MEAN_SQUARED_ERROR, .optimizer = optimizer_default(OPTIMIZER_SGD)};
+    spec.optimizer.learning_rate = 0;
+    model *m = model_new(layers, 1 + 2 * dropouts, 7, &e);
+    CHECK_OK(m && model_compile(m, &spec, &e) == 0, e);
+    for (size_t i = 0; i <= dropouts; i++) {
+        tensor *w = tensor_new(TENSOR_F32, 2, (size_t[]){i ? WIDE : 1, WIDE}, &e);
+        for (size_t k = 0; k < tensor_count(w); k++)
+            ((float *)w->data)[k] = !i || k / WIDE == k % WIDE;
+        CHECK_OK(model_set_weight(m, i, w, &e) == 0, e);
+        tensor_free(w);
+    }
+    return m;
+}
+
+// The mean of the squared outputs for an input of 1, in each of two steps of training, and in an
+// evaluation.
+static void mean_squares(model *m, double training[2], double *evaluation)
+{
+    err e;
+    model_data data;
+    batch_result r;
+    tensor *x = tensor_new(TENSOR_F32, 2, (size_t[]){1, 1}, &e);
+    tensor *y = tensor_new(TENSOR_F32, 2, (size_t[]){1, WIDE}, &e);
+    ((float *)x->data)[0] = 1;
+    memset(y->data, 0, WIDE * sizeof(float));
+    const batch one = {.rows = (uint32_t[]){0}, .n = 1};
+    CHECK_OK(model_prepare(m, x, y, &data, &e) == 0, e);
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(model_train_batch(m, &data, &one, &r, &e) == 0, e);
+        training[i] = r.loss_sum;
+    }
+    CHECK_OK(model_test_batch(m, &data, &one, &r, &e) == 0, e);
+    *evaluation = r.loss_sum;
+    tensor_free(x), tensor_free(y);
+    model_free(m);
+}
+
+// Half of the values, twice as large each.
+TEST(dropout_keeps_the_sum_and_is_for_training_only)
+{
+    double training[2], evaluation;
+    mean_squares(ones_through(1), training, &evaluation);
+    CHECK_NEAR(training[0], 2, 0.5);
+    CHECK_NEAR(evaluation, 1, 1e-6);
+}
+
+// A quarter of the values comes through two, four times as large; with the same noise twice, half
+// of them would.
+TEST(each_dropout_and_each_step_have_noise_of_their_own)
+{
+    double training[2], evaluation;
+    mean_squares(ones_through(2), training, &evaluation);
+    CHECK_NEAR(training[0], 4, 1.5);
+    CHECK_NEAR(training[1], 4, 1.5);
+    CHECK(training[0] != training[1]);
+    CHECK_NEAR(evaluation, 1, 1e-6);
+}
+
 // Without the corrections for the start m/√v would be far from ±1.
 TEST(adams_first_step_is_the_learning_rate)
 {
