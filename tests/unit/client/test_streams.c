@@ -35,17 +35,18 @@ static void tell(struct story *s, const char *fmt, ...)
     va_end(args);
 }
 
+// Waits until all of it was told, or something else.
 static bool has_told(struct story *s, const char *want)
 {
-    for (int i = 0; i < 2000; i++) {
-        pthread_mutex_lock(&s->lock);
-        bool is = strcmp(buf_cstr(&s->text), want) == 0;
-        pthread_mutex_unlock(&s->lock);
-        if (is)
-            return true;
+    bool is = false, may_be = true;
+    for (int i = 0; i < 2000 && may_be && !is; i++) {
         usleep(10000);
+        pthread_mutex_lock(&s->lock);
+        is = strcmp(buf_cstr(&s->text), want) == 0;
+        may_be = strncmp(buf_cstr(&s->text), want, s->text.len) == 0;
+        pthread_mutex_unlock(&s->lock);
     }
-    return false;
+    return is;
 }
 
 static void on_event(void *arg, enum watch_change change, const cJSON *object)
