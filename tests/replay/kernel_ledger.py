@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The ledger tells the truth: answers are lost, objects are changed, and nothing is called verified or removed unseen."""
+import http.client
 import json
 import os
 import re
 import signal
+import ssl
 
 from kernel import Kernel, cell, sandbox
 from lossy import Lossy
@@ -123,6 +125,18 @@ def test_a_request_that_never_arrived(t):
         assert clean(k, lossy).code == 0 and not names(t, env)
 
 
+def test_a_request_that_arrived_behind_the_resume(t):
+    """It was still on its way when the resume looked: what is there then is the run's own."""
+    env = sandbox(t)
+    proxy, lossy = through(t, env)
+    notebook = config_map("create", "x")
+    k = start_and_lose(t, proxy, lossy, notebook, "POST", before="late")
+    assert not names(t, env)
+    again = resume(t, k, lossy, notebook)
+    assert again.code == 0 and not proxy.held and names(t, env) == ["x"], again.of("error")
+    assert clean(k, lossy).code == 0 and not names(t, env)
+
+
 def test_somebody_elses_object_of_the_name_stays(t):
     env = sandbox(t)
     proxy, lossy = through(t, env)
@@ -130,6 +144,34 @@ def test_somebody_elses_object_of_the_name_stays(t):
     do(t, env, 'k8s.create {apiVersion = "v1", kind = "ConfigMap", metadata = {name = "x"}}')
     done = clean(k, lossy)
     assert done.code == 0 and "is not this run's" in done.out and "removed" not in done.out, done
+    assert names(t, env) == ["x"]
+
+
+def test_a_copy_of_the_runs_object_stays(t):
+    """Somebody has taken the object away and put it back with all its labels: it is not the one that the run made."""
+    env = sandbox(t)
+    k = start(t, env, config_map("create", "x") + STOP)
+    with open(env["KUBECONFIG"], encoding="utf-8") as f:
+        text = f.read()
+    host = re.search(r"https://([\d.]+:\d+)", text)[1]
+    headers = {"Authorization": "Bearer " + re.search(r"token\"?: *\"?([\w.-]+)", text)[1], "Content-Type": "application/json"}
+    tls = ssl.create_default_context()
+    tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+
+    def request(method, path, body=None):
+        connection = http.client.HTTPSConnection(host, context=tls, timeout=20)
+        connection.request(method, "/api/v1/namespaces/default/configmaps" + path, body and json.dumps(body), headers)
+        answer = connection.getresponse()
+        value = json.loads(answer.read())
+        assert answer.status < 300, value
+        return value
+    copy = request("GET", "/x")
+    request("DELETE", "/x")
+    for name in ("uid", "resourceVersion", "creationTimestamp"):
+        del copy["metadata"][name]
+    assert request("POST", "", copy)["metadata"]["labels"] == copy["metadata"]["labels"]
+    done = clean(k, env)
+    assert done.code == 0 and "what has its name now is another one" in done.out and "removed" not in done.out, done
     assert names(t, env) == ["x"]
 
 
@@ -261,6 +303,29 @@ def test_equal_calls_in_one_cell_are_told_apart(t):
     entries = [(r["entry"], r["ordinal"]) for r in records(k, "intent")]
     assert entries[:2] == [(1, 1), (2, 2)] and (3, 1) in entries, entries  # the first one's log has changed since
     assert not [r for r in records(k, "verified") if r["entry"] == 1]
+
+
+def test_equal_calls_of_two_cells_are_told_apart(t):
+    call = "sh('echo x >> log; wc -l < log', {outputs = {'log'}})"
+    notebook = cell(call, "First") + cell(call + " -- again", "Second") + STOP
+    k = start(t, {}, notebook)
+    touch(k, "go")
+    again = resume(t, k, {}, notebook)
+    assert again.code == 0 and how(again)[0] == "done", how(again)  # the log is the second one's
+
+
+def test_a_call_with_other_arguments_is_done(t):
+    notebook = cell("local input = io.open 'input':read 'a'\nsh('echo ' .. input .. ' > made', {outputs = {'made'}})") + STOP
+    k = Kernel(t, notebook, headless=True, hello=False)
+    touch(k, "input")
+    k.send(type="hello", version=1, owner=True)
+    assert k.finish() == 1
+    touch(k, "input")
+    touch(k, "go")
+    again = resume(t, k, {}, notebook)
+    assert again.code == 0 and how(again)[0] == "done", how(again)
+    with open(os.path.join(k.cwd, "made"), encoding="utf-8") as f:
+        assert f.read() == "xx\n"
 
 
 def test_a_result_without_its_secret_is_not_handed_out(t):

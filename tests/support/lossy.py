@@ -4,6 +4,7 @@
     proxy = Lossy(t, kubeconfig)      proxy.kubeconfig leads through it
     proxy.lose("POST", "configmaps")  the next one is done, and its answer is lost
     proxy.lose("POST", "configmaps", before=True)  the next one never arrives
+    proxy.lose("POST", "configmaps", before="late")  it arrives just before the next such request does
     proxy.lost.wait()                 until it was
     proxy.seen("POST", "configmaps")  how many came
 """
@@ -28,12 +29,15 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         if fate == "before":
             return proxy.lost.set()
-        upstream = http.client.HTTPSConnection(proxy.host, context=proxy.tls, timeout=60)
         headers = {k: v for k, v in self.headers.items() if k.lower() not in ("host", "accept-encoding", "connection")}
-        upstream.request(self.command, self.path, body or None, headers)
-        answer = upstream.getresponse()
-        data = answer.read()
-        upstream.close()
+        request = (self.command, self.path, body or None, headers)
+        if fate == "late":
+            proxy.held = request
+            return proxy.lost.set()
+        if proxy.held and proxy.held[:2] == request[:2]:
+            held, proxy.held = proxy.held, None
+            proxy.send(*held)
+        answer, data = proxy.send(*request)
         if fate == "after":
             return proxy.lost.set()
         self.send_response(answer.status)
@@ -53,6 +57,7 @@ class Lossy:
         server = re.search(r"https://([\d.]+:\d+)", text)
         self.host, self.requests, self.losses, self.lock = server[1], [], [], threading.Lock()
         self.lost = threading.Event()  # something was
+        self.held = None  # a request that is late
         self.tls = ssl.create_default_context()
         self.tls.check_hostname, self.tls.verify_mode = False, ssl.CERT_NONE
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -64,9 +69,17 @@ class Lossy:
             f.write(text.replace(server[0], f"http://127.0.0.1:{self.http.server_address[1]}"))
         os.chmod(self.kubeconfig, 0o600)
 
+    def send(self, method, path, body, headers):
+        upstream = http.client.HTTPSConnection(self.host, context=self.tls, timeout=60)
+        upstream.request(method, path, body, headers)
+        answer = upstream.getresponse()
+        data = answer.read()
+        upstream.close()
+        return answer, data
+
     def lose(self, method, path, before=False):
         with self.lock:
-            self.losses.append((method, path, "before" if before else "after"))
+            self.losses.append((method, path, {False: "after", True: "before"}.get(before, before)))
 
     def fate(self, method, path):
         with self.lock:
