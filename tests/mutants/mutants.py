@@ -91,25 +91,41 @@ def descendants():
     return below - {os.getpid()}
 
 
-def reap():
+def reap(wanted=None):
+    """Takes what has ended; true when `wanted` is among it."""
+    found = False
     try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
+        while True:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return found
+            found = found or pid == wanted
     except ChildProcessError:
-        pass
+        return found
+
+
+def ends_within(process, seconds):
+    """As process.wait(), but orphans are reaped meanwhile: tests look whether they are gone."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if reap(process.pid):
+            process.returncode = 0  # known to nobody, and of no interest
+            return True
+        time.sleep(0.01)
+    return False
 
 
 def sweep(patience=3.0):
-    """Ends what a test has left running."""
+    """Ends what a test has left running; what is killed may leave children, too."""
     until = time.monotonic() + patience
-    while descendants() and time.monotonic() < until:
-        reap()
+    while (left := descendants()) and time.monotonic() < until + 5:
+        for pid in left if time.monotonic() >= until else ():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
         time.sleep(0.02)
-    for pid in descendants():
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        reap()
     reap()
 
 
@@ -137,11 +153,10 @@ class Runner:
         if missing:
             raise Failed("there is no test " + ", ".join(missing))
         # Programs are always built, as tests start each other's; of the test programs only those that are named.
-        of_tests = {t["cmd"][0] for t in self.tests.values()}
-        wanted = {self.tests[n]["cmd"][0] for n in names}
-        outputs = [t["filename"][0] for t in targets.values() if t["type"] in ("executable", "shared library", "shared module")]
-        self.programs = [os.path.relpath(o, BUILD) for o in outputs
-                         if o in wanted or o not in of_tests and "/fuzz/" not in o and "/bench/" not in o]
+        wanted = {os.path.relpath(self.tests[n]["cmd"][0], BUILD) for n in names}
+        outputs = [os.path.relpath(t["filename"][0], BUILD) for t in targets.values()
+                   if t["type"] in ("executable", "shared library", "shared module")]
+        self.programs = [o for o in outputs if o in wanted or not o.startswith(("tests/unit/", "tests/fuzz/", "tests/bench/"))]
 
     def ninja(self, targets):
         """Builds; the first error, or None."""
@@ -169,13 +184,9 @@ class Runner:
         process = subprocess.Popen(self.command(test, case), env=dict(self.env, **self.tests[test]["env"]),
                                    cwd=self.tests[test]["workdir"] or BUILD, stdin=subprocess.DEVNULL, stdout=output,
                                    stderr=subprocess.STDOUT, start_new_session=True)
-        late = False
-        try:
-            process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            late = True
+        late = not ends_within(process, seconds)
         sweep(0 if late else 3)
-        process.wait()
+        process.returncode = 0
         output.seek(0)
         text = output.read().decode(errors="replace")
         output.close()
