@@ -4,7 +4,6 @@
 
     mutants.py [--wide] [NAME…]   all mutants, or these; --wide: what survives is tried on whole suites, too
     mutants.py --list             their names and promises
-    mutants.py --check            (a test, builds nothing) does each of them still apply?
 
 It works on a copy of the sources in build-mutants/, with a build of its own. First the named cases run as the program is:
 all must pass. Then each mutant is put into the copy and built, its case runs alone, and the copy is put right again. Noticed
@@ -329,17 +328,6 @@ def locked(fn):
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def check():
-    wrong, count = table.faults(ROOT)
-    print("1..1")
-    print(f"{'not ok' if wrong else 'ok'} 1 - each of {count} mutants applies and has its case")
-    for sentence in wrong:
-        print(f"# {sentence}")
-    if wrong:
-        print("# the line it changes protects a promise: let it change the line that does so now (tests/mutants/README.md)")
-    return 1 if wrong else 0
-
-
 def ended(number, frame):
     raise KeyboardInterrupt
 
@@ -347,12 +335,9 @@ def ended(number, frame):
 def main():
     parser = argparse.ArgumentParser(prog="./check mutants")
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("--check", action="store_true")
     parser.add_argument("--wide", action="store_true")
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
-    if options.check:
-        return check()
     if options.list:
         for m in table.mutants():
             print(f"{m.name:26} {m.promise}")
