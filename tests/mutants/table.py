@@ -10,7 +10,7 @@
     test client-streams: a_watch_goes_on_from_its_bookmark
 
 The lines of a hunk are as in a diff: what begins with a blank or "-" must be in the file, whole lines in a row and exactly
-once; what begins with a blank or "+" takes their place. "hangs" on a line of its own: the program may wait for ever.
+once, but for comments at their ends; what begins with a blank or "+" takes their place. "hangs" on a line of its own: the program may wait for ever.
 """
 import glob
 import os
@@ -21,6 +21,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 class Wrong(Exception):
     pass
+
+
+def bare(line):
+    return re.sub(r"\s*//.*", "", line)
 
 
 class Mutant:
@@ -37,15 +41,17 @@ class Mutant:
         return [f"mutant {self.name} ({self.place}) lacks {what}" for what in lacks]
 
     def apply(self, text):
-        """The text of its file with the mutant in it."""
-        before, after = ("".join(line + "\n" for line in lines) for lines in (self.before, self.after))
-        found = ("\n" + text).count("\n" + before)
-        if found == 0:
+        """The text of its file with the mutant in it. Comments at the ends of lines do not matter."""
+        lines, before, n = text.split("\n"), [bare(line) for line in self.before], len(self.before)
+        code = [bare(line) for line in lines]
+        found = [i for i in range(len(code) - n + 1) if code[i:i + n] == before]
+        if not found:
             raise Wrong(f"mutant {self.name}: its line is not in {self.file} any more ({self.place}): "
                         f"{self.before[0].strip()}")
-        if found > 1:
-            raise Wrong(f"mutant {self.name}: its lines are {found} times in {self.file} ({self.place}): add lines around them")
-        return ("\n" + text).replace("\n" + before, "\n" + after)[1:]
+        if len(found) > 1:
+            raise Wrong(f"mutant {self.name}: its lines are {len(found)} times in {self.file} ({self.place}): "
+                        "add lines around them")
+        return "\n".join(lines[:found[0]] + self.after + lines[found[0] + n:])
 
 
 def read(path, mutants):

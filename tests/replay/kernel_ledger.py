@@ -219,6 +219,21 @@ def test_a_create_whose_answer_was_lost_is_not_settled(t):
     assert not records(k, "failed") and names(t, env) == ["x"]
 
 
+def test_a_create_whose_answer_stays_lost_is_left_open(t):
+    """Its object cannot be looked for, either: nobody writes it off, and clean finds it."""
+    env = sandbox(t)
+    proxy, lossy = through(t, env)
+    proxy.lose("POST", "configmaps")
+    for _ in range(100):
+        proxy.lose("GET", "configmaps/x", before=True)
+    notebook = config_map("create", "x").replace('effects="cluster"', 'effects="cluster" timeout="2s"')
+    k = Kernel(t, notebook, *GRANTED, headless=True, env=lossy)
+    assert k.finish() != 0 and records(k, "unknown") and not records(k, "failed"), k.of("error")
+    proxy.losses.clear()
+    done = clean(k, lossy)
+    assert done.code == 0 and "removed: ConfigMap x" in done.out and not names(t, env), done
+
+
 def test_drift(t):
     env = sandbox(t)
     notebook = config_map("create", "x") + STOP

@@ -7,6 +7,7 @@
 #include "tests/support/tap.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -142,6 +143,18 @@ TEST(path_write_replaces_whole_files)
     CHECK_INT(e.code, ERR_LIMIT);
     CHECK_INT(path_write("/nowhere/at/all", "x", 1, 0600, &e), -1);
     CHECK_HAS(e.text, "/nowhere/at/all");
+}
+
+TEST(who_reads_a_file_that_is_replaced_has_the_old_one)
+{
+    err e = {0};
+    AUTO_FREE char *file = path_join(tap_dir(), "f");
+    CHECK_OK(path_write(file, "one", 3, 0600, &e) == 0, e);
+    AUTO_FD reader = open(file, O_RDONLY | O_CLOEXEC);
+    CHECK_OK(path_write(file, "second", 6, 0600, &e) == 0, e);
+    AUTO_BUF text = {0};
+    CHECK_OK(fd_read_all(reader, &text, 0, &e) == 0, e);
+    CHECK_STR(buf_cstr(&text), "one");
 }
 
 TEST(path_update_keeps_what_a_file_is)

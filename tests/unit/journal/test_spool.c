@@ -68,6 +68,26 @@ TEST(lines_are_found_through_the_index)
     spool_close(s);
 }
 
+// An entry stands for the start of an append, which may be anywhere.
+TEST(a_line_is_found_whose_middle_has_an_entry)
+{
+    err e = {0};
+    uint64_t offset;
+    AUTO_BUF text = {0};
+    spool *s = spool_create(tap_dir(), "middle", &e);
+    CHECK_OK(s, e);
+    buf_str(&text, "first\n");
+    for (int i = 0; i < 70000; i++)
+        buf_char(&text, 'a');
+    append(s, buf_cstr(&text), 1);
+    append(s, "a\nthird\n", 2);
+    CHECK_OK(spool_find_line(s, 1, &offset, &e) == 0, e);
+    CHECK_INT(offset, 6);
+    CHECK_OK(spool_find_line(s, 2, &offset, &e) == 0, e);
+    CHECK_INT(offset, 70008);
+    spool_close(s);
+}
+
 TEST(an_offset_says_in_which_line_it_is)
 {
     err e = {0};
@@ -99,6 +119,11 @@ TEST(a_spool_goes_on_after_a_crash)
     uint64_t offset;
     CHECK_OK(spool_find_line(s, 701, &offset, &e) == 0, e);
     check_read(s, offset, offset + 5, "last\n");
+    fill(s); // no old entry leads astray
+    for (uint64_t line = 0; line < 3000; line += 7) {
+        CHECK_OK(spool_find_line(s, 702 + line, &offset, &e) == 0, e);
+        CHECK_INT(offset, 70057 + line * 100);
+    }
     spool_close(s);
 }
 
