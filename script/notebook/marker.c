@@ -276,7 +276,36 @@ static const cJSON **sorted_options(const cJSON *metadata, size_t *n)
     return sorted;
 }
 
-static void print_options(const cJSON *metadata, bool json, buf *out)
+// How the value of an option of another tool is spelled in `marker`; false: as JSON is.
+static bool raw_value(const char *marker, const cJSON *item, const char **value, size_t *n)
+{
+    if (!marker || !(option_is_foreign(item->string) || cJSON_IsObject(item)))
+        return false;
+    const char *end = marker + strlen(marker);
+    struct scan s = {.p = title_end(marker, end), .end = end};
+    while (s.p < end && *s.p != '{') {
+        const char *key = s.p;
+        while (s.p < end && key_char(*s.p))
+            s.p++;
+        size_t length = (size_t)(s.p - key);
+        skip_space(&s);
+        if (s.p == end || *s.p++ != '=')
+            return false;
+        skip_space(&s);
+        *value = s.p;
+        const char *after = value_end(s.p, end);
+        if (!after)
+            return false;
+        *n = (size_t)(after - *value);
+        if (strlen(item->string) == length && strncmp(key, item->string, length) == 0)
+            return true;
+        s.p = after;
+        skip_space(&s);
+    }
+    return false;
+}
+
+static void print_options(const cJSON *metadata, const char *marker, bool json, buf *out)
 {
     size_t n;
     AUTO_FREE const cJSON **sorted = sorted_options(metadata, &n);
@@ -290,7 +319,12 @@ static void print_options(const cJSON *metadata, bool json, buf *out)
         } else {
             buf_fmt(out, "%s%s=", out->len ? " " : "", sorted[i]->string);
         }
-        python_json(sorted[i], out);
+        const char *value;
+        size_t length;
+        if (!json && raw_value(marker, sorted[i], &value, &length))
+            buf_add(out, value, length);
+        else
+            python_json(sorted[i], out);
     }
     if (n && json)
         buf_char(out, '}');
@@ -313,5 +347,5 @@ void marker_print(const cell *c, bool json, buf *out)
     if (c->kind != CELL_CODE)
         buf_fmt(out, "%s[%s]", out->len ? " " : "",
             json_str_or(metadata, "region_name", cell_kind_name(c->kind)));
-    print_options(metadata, json, out);
+    print_options(metadata, c->marker, json, out);
 }

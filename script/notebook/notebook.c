@@ -326,9 +326,9 @@ static void drop_id(cell *c)
     cJSON_DeleteItemFromObjectCaseSensitive(c->kept->metadata, "id");
     c->id_kept = false;
     free(STEAL(c->id));
-    free(c->marker);
     buf marker = {0};
     marker_print(c, false, &marker);
+    free(c->marker);
     c->marker = marker.data ? buf_take(&marker) : mem_strdup("");
 }
 

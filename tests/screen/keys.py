@@ -140,6 +140,7 @@ def test_among_cells(t):
         ("r", sees("raw")),
         ("1", lacks("] Beta"), "Enter", sees(" # print")), ("2", lacks("] Beta"), "Enter", sees(" ## print")), ("3", lacks("] Beta"), "Enter", sees(" ### print")),
         ("4", lacks("] Beta"), "Enter", sees(" #### print")), ("5", lacks("] Beta"), "Enter", sees(" ##### print")), ("6", lacks("] Beta"), "Enter", sees(" ###### print")),
+        ("p", sees("Properties of the cell")),
         ("h", sees("⋯")),
         ("o", "C-e", sees("out beta"), PRESS, lacks("out beta")),
         ("O", "C-e", sees("out beta"), PRESS, status(" output"), sees("out beta")),
@@ -348,6 +349,17 @@ def test_in_the_documentation_of_a_name(t):
         ("PgDn", sees("k8s.wait(options)"), PRESS, lacks("k8s.wait(options)")),
         ("PgUp", "PgDn", lacks("k8s.wait(options)"), PRESS, sees("k8s.wait(options)")),
         ("Esc, C-c", lacks("What it is"), status("EDIT")),
+    ])
+
+
+def test_in_the_properties_of_a_cell(t):
+    begin = opened(t, CELLS, "j p", "wait Properties of the cell")
+    cases("In the properties of a cell", begin, [
+        ("C-s", typed("!"), sees("Beta!"), PRESS, lacks("Properties"), sees("] Beta!")),
+        ("Tab", PRESS, typed("b"), sees("< bash >")),
+        ("Down", PRESS, typed("b"), sees("< bash >")),
+        ("Up, S-Tab", "Down", PRESS, typed("!"), sees("Beta!")),
+        ("C-c", lacks("Properties"), status("COMMAND")),
     ])
 
 

@@ -50,6 +50,18 @@ void structure_insert(bench *b, size_t at)
     history_end(b);
 }
 
+void structure_mark(bench *b, size_t at, const char *marker, const char *source)
+{
+    AUTO_BUF was = {0};
+    source_of(b, at, &was);
+    if (!remote_ready(b, true) ||
+        (str_eq(marker, slot_cell(b, at)->marker) && str_eq(source, buf_cstr(&was))))
+        return;
+    history_begin(b, "properties", NULL);
+    history_edit(b, at, marker, source);
+    history_end(b);
+}
+
 void structure_rescue(bench *b)
 {
     AUTO_FREE char *words = STEAL(b->rescue);

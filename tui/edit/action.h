@@ -53,6 +53,7 @@
     X(HEADING_4, "heading-4", "make it a heading of level 4")                                      \
     X(HEADING_5, "heading-5", "make it a heading of level 5")                                      \
     X(HEADING_6, "heading-6", "make it a heading of level 6")                                      \
+    X(PROPERTIES, "properties", "title, kind, file, effects and tags of the cell")                 \
     X(FOLD_INPUT, "fold-input", "fold or unfold the input")                                        \
     X(FOLD_OUTPUT, "fold-output", "fold or unfold the output")                                     \
     X(CLEAR_OUTPUT, "clear-output", "clear the selected cells' output")                            \
@@ -125,6 +126,7 @@
     X(OPEN, "open", "open the selected row")                                                       \
     X(SHIFT_LEFT, "shift-left", "look further to the left")                                        \
     X(SHIFT_RIGHT, "shift-right", "look further to the right")                                     \
+    X(FIELD_NEXT, "field-next", "complete, or go to the next field")                               \
     X(VIEW_NEXT, "view-next", "the cell's next output")                                            \
     X(VIEW_PREVIOUS, "view-previous", "the cell's previous output")                                \
     X(FILTER, "filter", "show only the rows that match")                                           \

@@ -67,6 +67,7 @@ static const struct binding bindings[] = {
     {MODE_COMMAND, "4", ACT_HEADING_4},
     {MODE_COMMAND, "5", ACT_HEADING_5},
     {MODE_COMMAND, "6", ACT_HEADING_6},
+    {MODE_COMMAND, "p", ACT_PROPERTIES},
     {MODE_COMMAND, "h", ACT_FOLD_INPUT},
     {MODE_COMMAND, "o", ACT_FOLD_OUTPUT},
     {MODE_COMMAND, "O", ACT_OPEN_OUTPUT},

@@ -58,7 +58,7 @@ static void add_elapsed(const struct run_cell *r, buf *out)
     buf_str(out, "  ");
 }
 
-// The text on the right: file, language, effects, and the result of the run.
+// The text on the right: file, language, effects, tags, and the result of the run.
 static style remark(const cell *c, const struct run_cell *r, buf *out)
 {
     const char *file = c->options.file ? c->options.file : c->options.template_;
@@ -70,8 +70,13 @@ static style remark(const cell *c, const struct run_cell *r, buf *out)
         buf_fmt(out, "%s  ", file);
     else if (c->options.language)
         buf_fmt(out, "%s  ", c->options.language);
+    if (c->options.template_)
+        buf_str(out, "template  ");
     for (char **e = c->options.effects; e && *e; e++)
         buf_fmt(out, "%s  ", *e);
+    for (char **t = c->options.tags; t && *t; t++)
+        if (c->title || !str_eq(*t, "parameters")) // which is the title of one without
+            buf_fmt(out, "#%s  ", *t);
     if (!r)
         return LOOK_DIM;
     if (r->state == STATE_QUEUED || r->state == STATE_FAILED || r->state == STATE_CANCELLED)

@@ -165,6 +165,10 @@ static bool act_looking(struct notebook_view *v, enum action a)
         if (s)
             open_output(b, slot_id(s));
         return true;
+    case ACT_PROPERTIES:
+        if (s)
+            properties_push(b, s);
+        return true;
     case ACT_PALETTE:
         prompt_push(b, PROMPT_PALETTE, "");
         return true;

@@ -23,6 +23,8 @@ void conflict_push(bench *b, const char *path, bool exists, bool leave);
 void complete_push(bench *b, struct slot *s, pos from, const cJSON *reply);
 void inspect_push(bench *b, const char *words); // the description of a name
 
+void properties_push(bench *b, struct slot *s); // the form of a cell's properties
+
 void page_push(bench *b, size_t at); // all outputs of a cell
 void page_push_display(bench *b, int64_t display);
 void page_push_text(bench *b, const char *title, const char *words);
@@ -36,4 +38,4 @@ void chart_push(bench *b, int64_t display);
 // For the documentation, which is generated from their keys.
 extern const struct view_ops notebook_view_ops, page_view_ops, help_view_ops, prompt_view_ops,
     ask_view_ops, pick_view_ops, table_view_ops, chart_view_ops, leave_view_ops, conflict_view_ops,
-    complete_view_ops, inspect_view_ops;
+    complete_view_ops, inspect_view_ops, properties_view_ops;
