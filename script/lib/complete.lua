@@ -4,6 +4,9 @@
 -- comments of the API's sources.
 local core = ...
 
+-- The names that cells see, or those of a trainer file when the cell writes one.
+local names_here = _G
+
 local KEYWORDS = "and break do else elseif end false for function goto if in local nil not or repeat return then true "
   .. "until while"
 
@@ -75,10 +78,48 @@ local function field(value, name)
   end
 end
 
-local function lookup(path)
-  local value = _G
+local lookup
+
+-- The keys of the table in `require "args" { epochs = 5 }`.
+local function keys_of(text)
+  local keys = {}
+  for name, value in (text:match "^%b{}" or ""):gmatch "([%a_][%w_]*)%s*=%s*([^%s])" do
+    keys[name] = value:find "[\"']" and "" or value:find "%d" and 0 or false
+  end
+  return keys
+end
+
+-- What a name is by its last assignment in the text before: a module, or what a function of the API returns.
+local function assigned(name, before)
+  local place, value
+  before = before or ""
+  for at, right in before:gmatch("()%f[%w_]" .. name .. "%f[^%w_]%s*=%s*()") do
+    local head = before:sub(1, at - 1)
+    if before:sub(right, right) ~= "=" and not head:find "[.:,]%s*$" then place, value = at, right end
+  end
+  if not place then return nil end
+  local head, text = before:sub(1, place - 1), before:sub(value)
+  local module, rest = text:match "^require%s*%(?%s*[\"']([%w_.]+)[\"']%s*%)?%s*(.*)$"
+  if module == "args" then return keys_of(rest) end
+  if module then return core.trainer.modules[module] end
+  local called = text:match "^([%a_][%w_.:]*)%s*[({\"'%[]"
+  local fn = called and lookup(called, head)
+  if called then return fn and core.returns[fn] end
+  local alias = text:match "^([%a_][%w_.]*)%s*\n"
+  return alias and lookup(alias, head)
+end
+
+-- The value of a path. In cells what ran counts first, in a trainer file, which does not run here, what is written.
+function lookup(path, before)
+  local value
   for name in path:gmatch "[^.:]+" do
-    value = field(value, name)
+    if value then
+      value = field(value, name)
+    else
+      local known = rawget(names_here, name)
+      local written = (known == nil or names_here ~= _G) and assigned(name, before)
+      value = written or known
+    end
     if value == nil then return nil end
   end
   return value
@@ -87,7 +128,7 @@ end
 -- The type that "NAME(…)" before a dot or colon returns, if the API tells it.
 local function returned(before)
   local called = before:match "([%a_][%w_.:]*)%s*%b()%s*[.:][%w_]*$" or before:match "([%a_][%w_.:]*)%s*%b{}%s*[.:][%w_]*$"
-  local fn = called and lookup(called)
+  local fn = called and lookup(called, before)
   return fn and core.returns[fn]
 end
 
@@ -96,9 +137,11 @@ local modules = {}
 for _, value in pairs(_G) do
   if type(value) == "table" then modules[value] = true end
 end
+for _, value in pairs(core.trainer.modules) do modules[value] = true end
 
 local function kind_of(value)
-  return modules[value] and "module" or type(value)
+  local known = core.documented[value]
+  return modules[value] and "module" or known and known.kind or type(value)
 end
 
 -- Matches: a set of names with their kinds.
@@ -124,7 +167,7 @@ end
 local function options_at(before, prefix, stack)
   local frame, head = stack[#stack], before:sub(1, #before - #prefix)
   if not frame or frame.char ~= "{" or not frame.called or not head:find "[{,;]%s*$" then return {} end
-  local fn = lookup(frame.called)
+  local fn = lookup(frame.called, head)
   return fn and core.options[fn] or {}
 end
 
@@ -132,13 +175,14 @@ local keywords = {}
 for word in KEYWORDS:gmatch "%a+" do keywords[word] = true end
 
 local function add_free(before, prefix, stack, matches)
-  add_members(_G, prefix, matches)
+  add_members(names_here, prefix, matches)
   add_words(keywords, "keyword", prefix, matches)
   add_words(declared(before:sub(1, #before - #prefix)), "local", prefix, matches)
   add_words(options_at(before, prefix, stack), "option", prefix, matches)
 end
 
 function core.hooks.complete(request)
+  names_here = request.trainer and core.trainer.names or _G
   local before = request.source:sub(1, request.cursor)
   local word = before:match "[%a_][%w_.:]*$" or ""
   local path, mark, prefix = word:match "^(.*)([.:])([%w_]*)$"
@@ -149,7 +193,7 @@ function core.hooks.complete(request)
   if quoted then
     prefix = ""
   elseif path then
-    add_members(lookup(path), prefix, matches, mark == ":" and "function" or nil)
+    add_members(lookup(path, before), prefix, matches, mark == ":" and "function" or nil)
   elseif after then
     add_members(returned(before), prefix, matches, after:sub(1, 1) == ":" and "function" or nil)
   else
@@ -187,6 +231,8 @@ end
 
 local function describe_function(name, fn)
   local info = debug.getinfo(fn, "Su")
+  local known = core.documented[fn]
+  if known then return ("%s%s\n%s"):format(name, known.signature:match "^[%w_]+(.*)$", known.words) end
   local parts = { signature(name, fn, info) }
   parts[#parts + 1] = comment(info)
   local options = {}
@@ -203,6 +249,8 @@ end
 
 local function describe(name, value)
   if type(value) == "function" then return describe_function(name, value) end
+  local known = core.documented[value]
+  if known then return ("%s: %s\n%s"):format(name, known.kind, known.words) end
   local meta = type(value) == "table" and getmetatable(value)
   local kind = type(meta) == "table" and rawget(meta, "__name") or kind_of(value)
   return ("%s: %s\n%s"):format(name, kind, display.inspect(value))
@@ -212,13 +260,14 @@ end
 function core.hooks.inspect(request)
   local before, after = request.source:sub(1, request.cursor), request.source:sub(request.cursor + 1)
   local word = (before:match "[%a_][%w_.:]*$" or "") .. (after:match "^[%w_]*" or "")
-  local value = word ~= "" and lookup(word) or nil
+  names_here = request.trainer and core.trainer.names or _G
+  local value = word ~= "" and lookup(word, before) or nil
   if value == nil and word ~= "" and returned(before) then value = field(returned(before), word) end
   if value == nil then
     local stack = open_brackets(before)
     local frame = stack[#stack]
     word = frame and frame.called or ""
-    value = word ~= "" and lookup(word) or nil
+    value = word ~= "" and lookup(word, before) or nil
   end
   if value == nil then return { found = false } end
   return { found = true, data = { ["text/plain"] = describe(word, value) } }

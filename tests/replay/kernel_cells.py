@@ -230,15 +230,15 @@ def test_parameters_are_injected(t):
     assert k.finish() == 2 and "epochs" in k.stderr, k.stderr
 
 
-def completed(k, source, after=""):
-    reply = k.ask(type="complete", source=source + after, cursor=len(source.encode()))
+def completed(k, source, after="", **more):
+    reply = k.ask(type="complete", source=source + after, cursor=len(source.encode()), **more)
     assert reply["ok"] and len(reply["matches"]) == len(reply["kinds"]), reply
     assert source.encode()[reply["start"]:reply["end"]].decode() == source[len(source) - (reply["end"] - reply["start"]):]
     return dict(zip(reply["matches"], reply["kinds"]))
 
 
-def inspected(k, source):
-    reply = k.ask(type="inspect", source=source, cursor=len(source))
+def inspected(k, source, **more):
+    reply = k.ask(type="inspect", source=source, cursor=len(source), **more)
     assert reply["ok"], reply
     return reply["data"]["text/plain"]
 
@@ -280,6 +280,62 @@ def test_completion_knows_the_cell_and_the_api(t):
     assert "library" in inspected(k, "string.format")
     assert k.run("app = setmetatable({}, {__index = function() error 'asked' end, __tostring = function() return 'an app' end})").state == "ok"
     assert completed(k, "app.") == {} and "an app" in inspected(k, "app")
+
+
+TRAINER = """local nn, hvd = require "nn", require "hvd"
+local args = require "args" { epochs = 5, name = "x" }
+local digits = data.mnist()
+local model = nn.Sequential { nn.Flatten { 28, 28 } }
+local net = model
+local history = model:fit { x, y }
+"""
+
+
+def test_names_of_the_worker_are_known_in_cells_that_write_trainers(t):
+    k = Kernel(t, cell("", 'file="trainer.lua"') + cell("", "") + cell("%%writefile tt.lua\n", ""))
+    here, lua, magic = [{"cell": c["id"]} for c in k.cells()]
+    assert completed(k, "nn.", **lua) == {}
+    for cell_id in (here, magic):
+        assert completed(k, "nn.De", **cell_id) == {"Dense": "function"}
+    assert completed(k, "local hvd = require 'hvd'\nhvd.local_", **here) == {"local_rank": "function", "local_size": "function"}
+    assert completed(k, "k8s.", **here) == {} and completed(k, "n", **here)["nn"] == "module"
+    assert "tostring" in completed(k, "tos", **here) and "sh" not in completed(k, "s", **here)
+    assert completed(k, "x = nn.Dense { 128, act", **here) == {"activation": "option"}
+    assert completed(k, TRAINER + "model:co", **here) == {"compile": "method", "count_params": "method"}
+    assert completed(k, TRAINER + "net:fi", **here) == {"fit": "method"}
+    assert completed(k, TRAINER + "model:fit { x, y, batch", **here) == {"batch_size": "option"}
+    assert completed(k, TRAINER + "digits.train.x:sh", **here) == {"shard": "method"}
+    assert completed(k, TRAINER + "history.", **here) == {"epoch": "table", "history": "table"}
+    assert completed(k, TRAINER + "args.", **here) == {"epochs": "number", "name": "string"}
+    assert completed(k, "data.mnist().", **here) == {"test": "dataset split", "train": "dataset split"}
+    assert completed(k, "model = model:fit()\nmodel:", **here) == {}
+    shown = inspected(k, "nn.Dense", **here)
+    assert shown.startswith("nn.Dense{units, activation=") and shown.split("\n")[1].startswith("A fully connected layer"), shown
+    assert inspected(k, TRAINER + "model:compile { ", **here).startswith("model:compile{optimizer=")
+    assert k.run("training = k8s").state == "ok" and completed(k, "training.li") == {"list": "function"}
+
+
+def test_a_file_that_is_not_in_form_is_an_error_of_its_cell(t):
+    k = Kernel(t)
+    for option, body, line, words in [
+            ('file="a.lua"', "a = 1\nx = = 1", 2, "a.lua: unexpected symbol near '='"),
+            ("", "%%writefile b.lua\na = 1\nx = = 1", 3, "b.lua: unexpected symbol near '='"),
+            ('template="c.lua"', "a = ${1}\nx = = ${2}", 2, "c.lua: unexpected symbol"),
+            ('file="d.json" language="json"', '{"a": 1,\n  b}', 2, "d.json: "),
+            ('file="e.yaml" language="yaml"', "a: 1\nb: [1,\nc: 2", 3, "e.yaml: "),
+            ('template="f.yml" language="yaml"', "a: ${'|\\n x'}\nb: c: d", None, "f.yml: line 3"),
+            ('file="g.lua"', "#!/usr/bin/lua\nx = = 1", 2, "g.lua: unexpected symbol")]:
+        done = k.run(body, option)
+        assert done.state == "failed", option
+        assert done.error["name"] == "syntax" and done.error.get("line") == line and words in done.error["message"], done.error
+        assert not any(name[1:2] == "." for name in os.listdir(k.cwd)), os.listdir(k.cwd)
+    for option, body in [('file="a.lua"', "#!/usr/bin/lua\nlocal nn = {{1}}\nreturn nn"),
+                         ('file="b.yaml" language="yaml"', "{{- if x }}\na: b: c"),
+                         ('file="c.yaml" language="yaml"', "a: !Ref b\n---\nb: 1"),
+                         ('file="d.yaml" language="yaml"', ""),
+                         ("", "%%writefile -a b.lua\nx = = 1")]:
+        done = k.run(body, option)
+        assert done.state == "ok", (option, done.error)
 
 
 def test_names_cannot_be_looked_up_while_a_cell_runs(t):

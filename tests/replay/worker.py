@@ -173,6 +173,70 @@ def test_errors_have_place_and_traceback(t):
     assert done.code == 1 and "missing.lua" in done.err, done
 
 
+KNOWN = """
+local core, hvd = { options = {}, returns = {} }, require "hvd"
+assert(loadfile(arg[1]))(core)
+local problems = {}
+local function say(...) problems[#problems + 1] = (...):format(select(2, ...)) end
+local function compare(what, told, real)
+  for name in pairs(told) do if real[name] == nil then say("%s.%s is told, but is not there", what, name) end end
+  for name, value in pairs(real) do
+    if told[name] == nil and value ~= hvd.Results then
+      say("%s.%s is there, but is not told", what, name)
+    end
+  end
+end
+-- What an object says it knows when it is given an option that nobody knows.
+local function known(call)
+  local ok, why = pcall(call)
+  local list = not ok and tostring(why):match "known are:? ([%w_, ]+)"
+  return list
+end
+local function options(what, fn, call)
+  local list, told = known(call), {}
+  if not fn then return end -- said already
+  local signature = core.documented[fn].signature
+  if not list then return say("%s says no options", what) end
+  for name in list:gmatch "[%w_]+" do
+    told[name] = true
+    if not signature:find("%f[%w_]" .. name .. "%f[^%w_]") then say("%s: option %s is not told", what, name) end
+  end
+  for name in pairs(core.options[fn]) do if not told[name] then say("%s: no option %s", what, name) end end
+end
+for name, told in pairs(core.trainer.modules) do
+  if name ~= "args" then compare(name, told, require(name)) end
+end
+local nn, data, told = require "nn", require "data", core.trainer.modules
+for _, name in ipairs { "Flatten", "Dense", "Dropout", "Adam", "SGD", "ModelCheckpoint", "EarlyStopping", "LambdaCallback" } do
+  options("nn." .. name, told.nn[name], function() nn[name] { zzz = 1 } end)
+end
+options("nn.Sequential", told.nn.Sequential, function() nn.Sequential { nn.Dense { 1 }, zzz = 1 } end)
+options("data.mnist", told.data.mnist, function() data.mnist { zzz = 1 } end)
+options("warm-up", told.hvd.LearningRateWarmupCallback, function() hvd.LearningRateWarmupCallback { initial_lr = 1, zzz = 1 } end)
+local model = nn.Sequential { nn.Dense { 1, input_dim = 1 } }
+local x = data.tensor { { 1.0 } }
+for _, method in ipairs { "compile", "fit", "evaluate" } do
+  options("model:" .. method, core.trainer.types.model[method], function()
+    model[method](model, method == "compile" and { zzz = 1 } or { x, x, zzz = 1 })
+  end)
+end
+for name in pairs(core.trainer.types.model) do
+  if not pcall(function() assert(model[name] ~= nil) end) then say("a model has no %s", name) end
+end
+for name in pairs(core.trainer.types.tensor) do
+  if not pcall(function() assert(x[name] ~= nil) end) then say("a tensor has no %s", name) end
+end
+table.sort(problems)
+print(#problems == 0 and "nothing is missing" or table.concat(problems, "\\n"))
+"""
+
+
+def test_what_completion_tells_of_the_modules_is_what_they_have(t):
+    told = os.path.join(SOURCE, "script", "lib", "workerapi.lua")
+    done = work(script(t, KNOWN), "trainer.lua", told)
+    assert done.out == "nothing is missing\n", done
+
+
 def test_exit_codes_pass(t):
     for code, text in ((3, "os.exit(3)"), (0, "os.exit(true)"), (1, "os.exit(false)")):
         done = work(script(t, f"print 'last words' {text}"), "trainer.lua")

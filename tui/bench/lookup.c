@@ -97,6 +97,7 @@ bool lookup_ask(bench *b, struct slot *s, bool inspect)
     *q = (struct question){mem_strdup(s->id), text_revision(t), edit_cursor(s->edit)};
     text_all(t, &source);
     cJSON *m = message_new(inspect ? MESSAGE_inspect : MESSAGE_complete);
+    json_set_str(m, "cell", s->id);
     json_set_str(m, "source", buf_cstr(&source));
     json_set_int(m, "cursor", (int64_t)offset(t, q->at));
     b->asked++;

@@ -4,6 +4,7 @@
 // execution.
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/kernel/cells/filecheck.h"
 #include "script/kernel/cells/lastvalue.h"
 #include "script/kernel/cells/state.h"
 #include "script/kernel/cells/template.h"
@@ -59,6 +60,8 @@ static void write_file(lua_State *L, execution *x)
     int text = lua_gettop(L);
     get_hook(L, "write");
     push_path(L, x);
+    if (!x->plan.append)
+        filecheck(L, x, lua_tostring(L, -1), text);
     lua_insert(L, text + 2);
     lua_settop(L, text + 2);
     lua_pushvalue(L, text);

@@ -132,6 +132,21 @@ static void on_looked_up(void *arg, cJSON *result)
     free(l);
 }
 
+// Does the cell write a Lua file? Then what stands in it runs in the worker.
+static bool writes_lua(const kernel *k, const char *id)
+{
+    const notebook *nb = document_notebook(k->document);
+    struct plan plan = {0};
+    err e = {0};
+    size_t i;
+    if (!id || !notebook_find(nb, id, &i) || plan_cell(notebook_cell(nb, i), &plan, &e) < 0)
+        return false;
+    bool writes =
+        (plan.kind == PLAN_FILE || plan.kind == PLAN_TEMPLATE) && str_ends(plan.path, ".lua");
+    plan_done(&plan);
+    return writes;
+}
+
 static int look_up(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 {
     if (running_busy(k))
@@ -140,6 +155,7 @@ static int look_up(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
     *l = (struct lookup){k, server_number(p), cJSON_Duplicate(m, true)};
     struct interp_question question = {
         message_type_name(message_type_of(m)), cJSON_Duplicate(m, true), on_looked_up, l};
+    json_set_bool(question.args, "trainer", writes_lua(k, json_str(m, "cell")));
     if (!interp_ask(k->interp, question)) {
         cJSON_Delete(question.args);
         cJSON_Delete(l->message);

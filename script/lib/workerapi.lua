@@ -1,0 +1,156 @@
+-- SPDX-License-Identifier: MIT
+-- What trainer files can use, for completion and inspection in the cells that write them: those files run in the worker,
+-- whose modules the kernel has not. A test compares this with the modules themselves.
+local core = ...
+
+core.documented = {} -- what is known of a stand-in: its signature or kind, and words
+
+-- Each line: a signature, and what it does. Options are the names before a "="; "-> type" is what a call returns.
+local types = {
+  ["dataset split"] = [[
+    x: tensor -- The samples, one a row.
+    y: tensor -- What is expected of each.
+  ]],
+  ["data set"] = [[
+    train: dataset split -- To train with.
+    test: dataset split -- To evaluate with.
+  ]],
+  tensor = [[
+    slice(from, to) -> tensor -- Rows from to before `to`, counted from 0; a view that copies nothing.
+    shard(rank, size) -> tensor -- Every size-th row from row `rank` on; a view that copies nothing.
+    reshape{n, m} -> tensor -- The same numbers in another shape.
+    argmax(axis) -> tensor -- Where the greatest number is, counted from 0; argmax(1): in each row.
+    sum() -- The sum of all numbers.
+    mean() -- The mean of all numbers.
+    min() -- The least number.
+    max() -- The greatest number.
+    item() -- The number of a tensor that has one.
+    totable() -- Nested Lua tables with its numbers.
+    shape: table -- Its dimensions.
+    dtype: string -- "f32" or "i64".
+  ]],
+  history = [[
+    history: table -- A list for each metric, one number an epoch.
+    epoch: table -- The epochs, counted from 0.
+  ]],
+  model = [[
+    compile{optimizer=, loss=, metrics={}, from_logits=false, threads=0} -- Says how it is trained; the optimizer is an object or its name.
+    fit{x, y, batch_size=32, epochs=1, callbacks={}, validation_data={x, y}, validation_batch_size=, shuffle=true, seed=, initial_epoch=0, steps_per_epoch=, verbose=1} -> history -- Trains it.
+    evaluate{x, y, batch_size=32, verbose=1, return_dict=false} -- Returns the loss and the metrics for these samples.
+    predict(x) -> tensor -- Its outputs for these samples, (n, outputs).
+    summary() -- Prints its layers and how many parameters they have.
+    save(path, {include_optimizer=true}) -- Writes its weights as safetensors, with the model in their metadata.
+    load_weights(path or bytes) -- Takes the weights of a file, or of its bytes.
+    get_weights() -- A list of its tensors.
+    set_weights(list) -- Takes tensors as get_weights gives them.
+    count_params() -- How many parameters it has.
+    learning_rate: number -- Of its optimizer; may be set.
+    momentum: number -- Of its optimizer; may be set.
+    stop_training: boolean -- May be set by a callback: training ends after this epoch.
+    cpu: string -- The instructions its kernels use.
+    threads: number -- How many it computes with.
+  ]],
+  results = [[
+    rank(rank) -- All values that this rank returned.
+  ]],
+}
+
+local modules = {
+  data = [[
+    mnist{rank=0, size=1, path=} -> data set -- MNIST as {train = {x, y}, test = {x, y}}; with rank and size every size-th row.
+    idx(path) -> tensor -- The tensor of an IDX file, gzipped or not.
+    tensor(table, {dtype="f32"}) -> tensor -- A tensor from nested tables.
+  ]],
+  nn = [[
+    Sequential{layer, layer, …, seed=, name=} -> model -- A model of layers, one after the other.
+    Flatten{n, m, input_shape=, name=} -- A layer that makes each sample one row; the first layer names the shape.
+    Dense{units, activation="linear", use_bias=true, input_shape=, input_dim=, name=} -- A fully connected layer; activations are linear, relu, sigmoid, tanh and softmax.
+    Dropout{rate, name=} -- A layer that drops a part of its inputs while training.
+    Adam{learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, name=} -> optimizer -- The optimizer Adam.
+    SGD{learning_rate=0.01, momentum=0, nesterov=false, name=} -> optimizer -- Stochastic gradient descent.
+    ModelCheckpoint{filepath, monitor="val_loss", verbose=0, save_best_only=false, save_weights_only=false, mode="auto"} -- A callback that saves the model after each epoch; {epoch:02d} and {val_loss:.2f} are filled in.
+    EarlyStopping{monitor="val_loss", min_delta=0, patience=0, verbose=0, mode="auto", baseline=, restore_best_weights=false} -- A callback that ends training when a metric no longer improves.
+    LambdaCallback{on_train_begin=, on_train_end=, on_epoch_begin=, on_epoch_end=, on_train_batch_begin=, on_train_batch_end=} -- A callback of functions: on_epoch_end = function(epoch, logs) … end.
+    load(path or bytes) -> model -- A model as model:save wrote it, compiled as it was.
+    read_checkpoint(path) -- The bytes of a checkpoint, to be returned from hvd.run.
+  ]],
+  hvd = [[
+    run(fn, {np=, args={}, start_timeout=600}) -> results -- Calls fn(args…) on np ranks; results[1] is the first value of rank 0.
+    init() -- Begins; the rest of hvd needs it.
+    shutdown() -- Ends what init began.
+    is_initialized() -- Has init been called?
+    rank() -- The number of this process, from 0.
+    size() -- How many ranks there are.
+    local_rank() -- The number of this process on its machine.
+    local_size() -- How many ranks its machine has.
+    cross_rank() -- The number of its machine.
+    cross_size() -- How many machines there are.
+    allreduce(x, {op=hvd.Average}) -- A number or tensor reduced over all ranks; Average, Sum, Min, Max or Product.
+    broadcast(x, root) -- The number or tensor of rank `root`, on all of them.
+    broadcast_object(value, root) -- Data of rank `root`, on all of them.
+    broadcast_model(model, root) -- The weights of rank `root` for all of them.
+    allgather(x) -- The numbers or tensors of all ranks, joined along the first dimension.
+    allgather_object(value) -- A list of the data of all ranks.
+    barrier() -- Waits until all ranks are here.
+    DistributedOptimizer(optimizer) -> optimizer -- The optimizer whose gradients are averaged over all ranks.
+    BroadcastGlobalVariablesCallback(root) -- A callback: all variables from rank `root` to the others, once.
+    MetricAverageCallback() -- A callback: the metrics of an epoch averaged over the ranks.
+    LearningRateWarmupCallback{initial_lr=, warmup_epochs=5, momentum_correction=true, steps_per_epoch=, verbose=0} -- A callback: from initial_lr / size up to initial_lr over the first epochs.
+    Average: number -- An op of allreduce.
+    Sum: number -- An op of allreduce.
+    Min: number -- An op of allreduce.
+    Max: number -- An op of allreduce.
+    Product: number -- An op of allreduce.
+  ]],
+}
+
+local LUA = "assert collectgarbage coroutine debug dofile error getmetatable io ipairs load loadfile math next os package pairs "
+  .. "pcall print rawequal rawget rawlen rawset require select setmetatable string table tonumber tostring type utf8 warn xpcall"
+
+local members = {}
+
+-- A stand-in for the function of a line: it is never called, but options, results and words are known of it.
+local function stand_in(signature, words, result)
+  local fn = function() return signature end
+  local options = {}
+  for option in signature:gmatch "([%a_][%w_]*)=" do options[option] = 1 end
+  core.options[fn], core.returns[fn] = options, members[result]
+  core.documented[fn] = { signature = signature, words = words }
+  return fn
+end
+
+local function stand_in_field(kind, words)
+  local field = {}
+  core.documented[field] = { kind = kind, words = words }
+  return field
+end
+
+for _, name in ipairs { "data set", "dataset split", "tensor", "history", "model", "results", "optimizer" } do
+  members[name] = {}
+  core.documented[members[name]] = { kind = name, words = "" }
+end
+
+local function read(lines, into)
+  for line in lines:gmatch "%s*([^\n]+)" do
+    local what, words = line:match "^(.-) %-%- (.*)$"
+    local name, kind = (what or ""):match "^([%a_][%w_]*): (.*)$"
+    local signature, result = (what or ""):match "^(.-) %-> (.*)$"
+    if name then
+      into[name] = members[kind] or stand_in_field(kind, words)
+    elseif what then
+      into[what:match "^[%w_]+"] = stand_in(signature or what, words, result)
+    end
+  end
+  return into
+end
+
+for name, lines in pairs(types) do read(lines, members[name]) end
+
+-- The globals of a trainer file, and its modules by the names that everybody gives them.
+local names = { arg = {} }
+for name in LUA:gmatch "%S+" do names[name] = _G[name] end
+local known = { args = {} }
+for name, lines in pairs(modules) do known[name] = read(lines, {}) end
+for name, module in pairs(known) do names[name] = module end
+
+core.trainer = { names = names, modules = known, types = members }
