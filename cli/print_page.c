@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/tabletext.h"
 #include "cli/print_private.h"
 #include "script/journal/text.h"
 
@@ -102,8 +103,7 @@ const cJSON *table_of(const struct output *o)
 
 static const char *column_name(const cJSON *table, int i)
 {
-    const cJSON *column = cJSON_GetArrayItem(json_get(table, "columns"), i);
-    return cJSON_IsString(column) ? column->valuestring : json_str_or(column, "name", "");
+    return tabletext_column(cJSON_GetArrayItem(json_get(table, "columns"), i));
 }
 
 // The widest text that column i has by now, of the rows that a screen could show: each row that is
@@ -124,11 +124,13 @@ static size_t column_width(const cJSON *table, int i)
     return width;
 }
 
-// Of a table with a status, name and status are what people follow; of others all but the age, or
-// every row would differ each second.
+// Of a table with a status, name and status are what people follow; of others what there is always
+// room for. Ages are no strings, and no news.
 static bool column_shown(const cJSON *table, int i)
 {
     bool has_status = false;
+    if (tabletext_is_wide(cJSON_GetArrayItem(json_get(table, "columns"), i)))
+        return false;
     for (int k = 0; k < cJSON_GetArraySize(json_get(table, "columns")); k++)
         has_status = has_status || strcasecmp(column_name(table, k), "status") == 0;
     const char *name = column_name(table, i);

@@ -165,7 +165,7 @@ cJSON *client_get(client *c, const struct patience *p, const struct resource *r,
     return request_json(c, p, &(struct request){.path = path, .repeatable = true, .what = what}, e);
 }
 
-static const char table_type[] = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
+const char request_table_type[] = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 
 static char *list_path(
     const struct resource *r, const char *ns, const struct list_query *q, const char *next)
@@ -249,7 +249,7 @@ cJSON *client_list(client *c, const struct patience *p, const struct resource *r
         err why = {0};
         cJSON *page = request_page(c, p,
             &(struct request){.path = path,
-                .accept = q->table ? table_type : NULL,
+                .accept = q->table ? request_table_type : NULL,
                 .limit = room,
                 .repeatable = true,
                 .what = what},

@@ -8,18 +8,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-// When the event was last seen. Old events have lastTimestamp; new ones have a series or eventTime.
-int64_t event_time(const cJSON *event)
+// When was it last seen? Old events count with lastTimestamp, new ones have a series or eventTime;
+// those of events.k8s.io call the old ones deprecated.
+const char *event_stamp(const cJSON *event)
 {
-    const char *places[] = {"lastTimestamp", "series.lastObservedTime", "eventTime",
-        "firstTimestamp", "metadata.creationTimestamp"};
+    static const char *const places[] = {"lastTimestamp", "series.lastObservedTime",
+        "deprecatedLastTimestamp", "eventTime", "firstTimestamp", "metadata.creationTimestamp"};
     for (size_t i = 0; i < ARRAY_LEN(places); i++) {
         int64_t at;
         const char *text = json_path_str(event, places[i]);
         if (text && clock_parse_rfc3339(text, &at, NULL) == 0)
-            return at;
+            return text;
     }
-    return 0;
+    return NULL;
+}
+
+int64_t event_time(const cJSON *event)
+{
+    int64_t at = 0;
+    const char *text = event_stamp(event);
+    return text && clock_parse_rfc3339(text, &at, NULL) == 0 ? at : 0;
 }
 
 // Stamps are whole seconds. Within a second, events are sorted by version: the one written first

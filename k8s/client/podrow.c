@@ -10,7 +10,8 @@
 
 struct tally {
     int ready, total, restarts;
-    int64_t last_restart; // wall ns
+    int64_t last_restart;  // wall ns
+    const char *restarted; // the same as the pod has it
     char status[64];
     bool initializing;
 };
@@ -49,8 +50,10 @@ static void count_restarts(struct tally *t, const cJSON *status)
     t->restarts += (int)json_int_or(status, "restartCount", 0);
     const char *finished = json_path_str(status, "lastState.terminated.finishedAt");
     int64_t at;
-    if (finished && clock_parse_rfc3339(finished, &at, NULL) == 0 && at > t->last_restart)
+    if (finished && clock_parse_rfc3339(finished, &at, NULL) == 0 && at > t->last_restart) {
         t->last_restart = at;
+        t->restarted = finished;
+    }
 }
 
 static bool is_sidecar(const cJSON *pod, const char *name)
@@ -141,7 +144,7 @@ static int sidecars(const cJSON *pod)
     return n;
 }
 
-void pod_row(const cJSON *pod, int64_t now, struct pod_row *row)
+void pod_row(const cJSON *pod, struct pod_row *row)
 {
     struct tally t = {0};
     const char *phase = json_path_str(pod, "status.phase");
@@ -154,23 +157,10 @@ void pod_row(const cJSON *pod, int64_t now, struct pod_row *row)
     if (!t.initializing || str_eq(json_str(condition(pod, "Initialized"), "status"), "True"))
         containers(&t, pod);
     deletion(&t, pod);
+    *row = (struct pod_row){.is_ready = t.ready >= t.total,
+        .restarts = t.restarts,
+        .last_restart = t.last_restart,
+        .restarted = t.restarted};
     snprintf(row->ready, sizeof row->ready, "%d/%d", t.ready, t.total);
     snprintf(row->status, sizeof row->status, "%s", t.status);
-    AUTO_BUF ago = {0};
-    if (t.restarts && t.last_restart) {
-        duration_age(&ago, now - t.last_restart);
-        snprintf(row->restarts, sizeof row->restarts, "%d (%s ago)", t.restarts, buf_cstr(&ago));
-    } else {
-        snprintf(row->restarts, sizeof row->restarts, "%d", t.restarts);
-    }
-}
-
-void object_age(buf *out, const cJSON *object, int64_t now)
-{
-    int64_t created;
-    const char *text = json_path_str(object, "metadata.creationTimestamp");
-    if (text && clock_parse_rfc3339(text, &created, NULL) == 0)
-        duration_age(out, now > created ? now - created : 0);
-    else
-        buf_str(out, "<unknown>");
 }

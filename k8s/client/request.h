@@ -5,6 +5,9 @@
 #pragma once
 #include "k8s/client/client.h"
 
+// To accept: a meta.k8s.io/v1 Table, else JSON from a server that makes none; as kubectl asks.
+extern const char request_table_type[];
+
 struct request {
     const char *method; // NULL: GET
     const char *path;   // after the server's URL, with its query

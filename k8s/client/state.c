@@ -123,7 +123,7 @@ struct state state_of(const cJSON *object)
     s.cause = s.outcome != OUTCOME_BAD ? NULL : cause && *cause ? cause : pod_cause(object);
     if (str_eq(k->kind, "Pod") && s.outcome == OUTCOME_OPEN) {
         struct pod_row row;
-        pod_row(object, 0, &row);
+        pod_row(object, &row);
         snprintf(s.text, sizeof s.text, "%s", row.status);
     }
     return s;

@@ -18,8 +18,10 @@ bool state_reached(const cJSON *object, const char *state);
 
 // A pod as `kubectl get pods` shows it (printPod of k8s.io/kubernetes).
 struct pod_row {
-    char ready[24], status[64], restarts[48];
+    char ready[24], status[64];
+    bool is_ready; // as many containers as there are
+    int restarts;
+    int64_t last_restart;  // wall ns; 0: not known
+    const char *restarted; // the same in RFC 3339, borrowed; NULL
 };
-void pod_row(const cJSON *pod, int64_t now_wall, struct pod_row *row);
-// "5s", "3h5m": the age of an object, "<unknown>" without a creation time.
-void object_age(buf *out, const cJSON *object, int64_t now_wall);
+void pod_row(const cJSON *pod, struct pod_row *row);

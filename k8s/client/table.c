@@ -4,238 +4,364 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/tabletext.h"
 #include "k8s/client/events.h"
+#include "k8s/client/sick.h"
 #include "k8s/client/state.h"
 
 #include <ctype.h>
 #include <string.h>
 
-static cJSON *new_table(const char *const *columns)
+static void add_column(cJSON *columns, const char *name, bool wide)
 {
-    cJSON *table = cJSON_CreateObject(), *names = json_array_at(table, "columns");
-    for (; *columns; columns++)
-        cJSON_AddItemToArray(names, cJSON_CreateString(*columns));
-    json_array_at(table, "rows");
-    return table;
+    AUTO_FREE char *upper = mem_strdup(name);
+    for (char *c = upper; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
+    if (!wide) {
+        cJSON_AddItemToArray(columns, cJSON_CreateString(upper));
+        return;
+    }
+    cJSON *column = cJSON_CreateObject();
+    json_set_str(column, "name", upper);
+    json_set_bool(column, "wide", true);
+    cJSON_AddItemToArray(columns, column);
 }
 
-static void add_cell(cJSON *row, const char *text)
+static void add(cJSON *row, cJSON *entry)
 {
-    // A cell is one line; later lines do not fit into a table.
+    cJSON_AddItemToArray(json_array_at(row, "cells"), entry);
+}
+
+static void add_text(cJSON *row, const char *text)
+{
+    // An entry is one line; what follows it is not for a table.
     AUTO_FREE char *line = mem_strndup(text, strcspn(text, "\r\n"));
-    cJSON_AddItemToArray(json_array_at(row, "cells"), cJSON_CreateString(line));
+    add(row, cJSON_CreateString(line));
 }
 
-static cJSON *new_row(const cJSON *object)
+static void add_age(cJSON *row, const char *before, const char *since, const char *after)
+{
+    int64_t at;
+    if (since && clock_parse_rfc3339(since, &at, NULL) == 0)
+        add(row, tabletext_age(before, since, after));
+    else
+        add_text(row, "<unknown>");
+}
+
+static cJSON *new_row(const cJSON *object, int64_t now)
 {
     cJSON *row = cJSON_CreateObject();
     const cJSON *m = json_get(object, "metadata");
+    enum sickness sick = object_sick(object, now, NULL);
     json_set_str(row, "uid", json_str(m, "uid"));
     json_set_str(row, "name", json_str(m, "name"));
     json_set_str(row, "namespace", json_str(m, "namespace"));
-    json_set_str(row, "created", json_str(m, "creationTimestamp"));
+    if (sick)
+        json_set_int(row, "sick", sick);
     return row;
 }
 
-static void add_value(cJSON *row, const cJSON *value)
+static const char *born(const cJSON *object)
 {
-    if (cJSON_IsString(value)) {
-        add_cell(row, value->valuestring);
-    } else if (!value || cJSON_IsNull(value)) {
-        add_cell(row, "");
-    } else {
-        AUTO_FREE char *text = json_to_str(value);
-        add_cell(row, text);
-    }
+    return json_path_str(object, "metadata.creationTimestamp");
 }
 
-static bool shown(const cJSON *column, bool wide)
+// What a kind's table says beside its rows: which columns stay when there is little room, which
+// entries are counted in its summary, how its rows are ordered.
+static void set_looks(cJSON *table, const char *kind)
 {
-    return wide || json_int_or(column, "priority", 0) == 0;
-}
-
-static char *upper(const char *text)
-{
-    char *copy = mem_strdup(text);
-    for (char *c = copy; *c; c++)
-        *c = (char)toupper((unsigned char)*c);
-    return copy;
-}
-
-cJSON *table_from_server(const cJSON *from, bool wide, bool with_namespace)
-{
-    cJSON *table = new_table((const char *const[]){with_namespace ? "NAMESPACE" : NULL, NULL});
-    const cJSON *column, *r, *cell;
-    cJSON_ArrayForEach(column, json_get(from, "columnDefinitions"))
+    static const char *const keep[] = {"NAME", "STATUS", "REASON", "MESSAGE"};
+    const cJSON *column;
+    cJSON_ArrayForEach(column, json_get(table, "columns"))
     {
-        AUTO_FREE char *name = upper(json_str_or(column, "name", ""));
-        if (shown(column, wide))
-            cJSON_AddItemToArray(json_array_at(table, "columns"), cJSON_CreateString(name));
+        const char *name = tabletext_column(column);
+        for (size_t i = 0; i < ARRAY_LEN(keep) && !tabletext_is_wide(column); i++)
+            if (str_eq(name, keep[i]))
+                cJSON_AddItemToArray(json_array_at(table, "keep"), cJSON_CreateString(name));
+        if (str_eq(name, "STATUS") || (str_eq(kind, "Event") && str_eq(name, "REASON")))
+            json_set_str(table, "count", name);
+        if (str_eq(kind, "Event") && str_eq(name, "LAST SEEN"))
+            json_set_str(table, "order", name);
     }
+}
+
+// What the server prints.
+
+static bool is_wide(const struct table_form *f, const cJSON *definition)
+{
+    return !f->wide && json_int_or(definition, "priority", 0) > 0;
+}
+
+// A column of our own among the server's: what is wrong with a pod, before what is shown only where
+// there is room.
+static bool has_why(const struct table_form *f)
+{
+    return str_eq(f->kind, "Pod");
+}
+
+static const cJSON *first_wide(const struct table_form *f)
+{
+    const cJSON *d = f->definitions ? f->definitions->child : NULL;
+    while (d && json_int_or(d, "priority", 0) == 0)
+        d = d->next;
+    return d;
+}
+
+cJSON *table_empty(const struct table_form *f)
+{
+    cJSON *table = cJSON_CreateObject(), *columns = json_array_at(table, "columns");
+    const cJSON *d, *wide = first_wide(f);
+    json_array_at(table, "rows");
+    if (f->with_namespace)
+        add_column(columns, "NAMESPACE", false);
+    cJSON_ArrayForEach(d, f->definitions)
+    {
+        if (d == wide && has_why(f))
+            add_column(columns, "WHY", true);
+        add_column(columns, json_str_or(d, "name", ""), is_wide(f, d));
+    }
+    if (f->definitions && !wide && has_why(f))
+        add_column(columns, "WHY", true);
+    if (!f->definitions) {
+        add_column(columns, "NAME", false);
+        add_column(columns, "AGE", false);
+    }
+    set_looks(table, f->kind);
+    return table;
+}
+
+// When something was, in the words of the server: "5m" before now. For want of the time itself.
+static char *counted_back(const char *age, int64_t now)
+{
+    int64_t ns = 0;
+    AUTO_BUF since = {0};
+    for (const char *s = age; *s;) { // Go's durations have no days
+        char *end;
+        long n = strtol(s, &end, 10);
+        int64_t unit = *end == 's'   ? 1
+                       : *end == 'm' ? 60
+                       : *end == 'h' ? 3600
+                       : *end == 'd' ? 86400
+                       : *end == 'y' ? 365 * 86400
+                                     : 0;
+        if (end == s || !isdigit((unsigned char)*s) || !unit || n > 1000000)
+            return NULL;
+        ns += n * unit * CLOCK_SEC;
+        s = end + 1;
+    }
+    if (!*age || now < ns)
+        return NULL;
+    clock_rfc3339(&since, now - ns, CLOCK_SECONDS);
+    return buf_take(&since);
+}
+
+// The time that a column of ages counts from, as the object has it; NULL: not known.
+static char *time_of(const cJSON *definition, const char *kind, const cJSON *object)
+{
+    const char *name = json_str_or(definition, "name", "");
+    if (str_eq(name, "Age"))
+        return mem_strdup(born(object));
+    if (str_eq(kind, "Event") && str_eq(name, "Last Seen"))
+        return mem_strdup(event_stamp(object));
+    if (str_eq(kind, "Job") && str_eq(name, "Duration"))
+        return mem_strdup(json_path_str(object, "status.startTime"));
+    if (!str_eq(kind, "Pod") || !str_eq(name, "Restarts"))
+        return NULL;
+    struct pod_row pod;
+    pod_row(object, &pod);
+    return mem_strdup(pod.restarted);
+}
+
+// Does a column hold ages: of what is there, or (a job's duration) of what is not over?
+static bool is_age(const cJSON *definition, const char *kind, const cJSON *object)
+{
+    const char *name = json_str_or(definition, "name", "");
+    if (str_eq(kind, "Job") && str_eq(name, "Duration"))
+        return !json_path_str(object, "status.completionTime") &&
+               state_of(object).outcome == OUTCOME_OPEN;
+    return str_eq(name, "Age") || str_eq(json_str(definition, "type"), "date") ||
+           (str_eq(kind, "Event") && (str_eq(name, "Last Seen") || str_eq(name, "First Seen")));
+}
+
+// "3 (5m ago)": what is before the age, the age, and what is after it.
+static bool has_ago(const char *text, char **before, char **age)
+{
+    const char *open = strrchr(text, '('), *end = open ? strstr(open, " ago)") : NULL;
+    if (!end || end[5])
+        return false;
+    *before = mem_strndup(text, (size_t)(open + 1 - text));
+    *age = mem_strndup(open + 1, (size_t)(end - open - 1));
+    return true;
+}
+
+static cJSON *age_entry(
+    const cJSON *definition, const char *kind, const cJSON *object, const char *text, int64_t now)
+{
+    AUTO_FREE char *before = NULL;
+    AUTO_FREE char *age = NULL;
+    bool ago = has_ago(text, &before, &age);
+    AUTO_FREE char *guess = NULL;
+    if (!ago && !is_age(definition, kind, object))
+        return NULL;
+    AUTO_FREE char *since = time_of(definition, kind, object);
+    int64_t ignored;
+    guess = counted_back(ago ? age : text, now);
+    if (!guess) // "<unknown>", "<invalid>": the server's own word
+        return NULL;
+    bool known = since && clock_parse_rfc3339(since, &ignored, NULL) == 0;
+    return tabletext_age(before, known ? since : guess, ago ? " ago)" : NULL);
+}
+
+static void add_server_entry(cJSON *row, const struct table_form *f, const cJSON *definition,
+    const cJSON *object, const cJSON *cell, int64_t now)
+{
+    if (cJSON_IsString(cell)) {
+        cJSON *age = age_entry(definition, f->kind, object, cell->valuestring, now);
+        if (age)
+            add(row, age);
+        else
+            add_text(row, cell->valuestring);
+    } else if (!cell || cJSON_IsNull(cell)) {
+        add_text(row, "");
+    } else {
+        AUTO_FREE char *text = json_to_str(cell);
+        add_text(row, text);
+    }
+}
+
+static void add_why(cJSON *row, const cJSON *object, int64_t now)
+{
+    AUTO_BUF why = {0};
+    object_sick(object, now, &why);
+    add_text(row, buf_cstr(&why));
+}
+
+cJSON *table_row(const struct table_form *f, const cJSON *object, const cJSON *cells, int64_t now)
+{
+    cJSON *row = new_row(object, now);
+    const cJSON *d, *wide = first_wide(f), *cell = cells ? cells->child : NULL;
+    if (f->with_namespace)
+        add_text(row, json_str_or(row, "namespace", ""));
+    cJSON_ArrayForEach(d, f->definitions)
+    {
+        if (d == wide && has_why(f))
+            add_why(row, object, now);
+        if (!cells && str_eq(json_str(d, "name"), "Name")) // of what a list has found missing
+            add_text(row, json_str_or(row, "name", ""));
+        else
+            add_server_entry(row, f, d, object, cell, now);
+        cell = cell ? cell->next : NULL;
+    }
+    if (f->definitions && !wide && has_why(f))
+        add_why(row, object, now);
+    if (!f->definitions) {
+        add_text(row, json_str_or(row, "name", ""));
+        add_age(row, NULL, born(object), NULL);
+    }
+    return row;
+}
+
+cJSON *table_from_server(
+    const cJSON *from, const char *kind, bool wide, bool with_namespace, int64_t now)
+{
+    struct table_form f = {.definitions = json_get(from, "columnDefinitions"),
+        .kind = kind,
+        .wide = wide,
+        .with_namespace = with_namespace};
+    cJSON *table = table_empty(&f);
+    const cJSON *r;
     cJSON_ArrayForEach(r, json_get(from, "rows"))
     {
-        cJSON *row = new_row(json_get(r, "object"));
-        if (with_namespace)
-            add_cell(row, json_str_or(row, "namespace", ""));
-        column =
-            json_get(from, "columnDefinitions") ? json_get(from, "columnDefinitions")->child : NULL;
-        cJSON_ArrayForEach(cell, json_get(r, "cells"))
-        {
-            if (!column || shown(column, wide))
-                add_value(row, cell);
-            column = column ? column->next : NULL;
-        }
-        cJSON_AddItemToArray(json_array_at(table, "rows"), row);
+        cJSON_AddItemToArray(json_array_at(table, "rows"),
+            table_row(&f, json_get(r, "object"), json_get(r, "cells"), now));
     }
     return table;
 }
 
-cJSON *table_from_list(const cJSON *list, bool with_namespace, int64_t now)
+cJSON *table_from_list(const cJSON *list, bool with_namespace)
 {
-    const char *const all[] = {"NAMESPACE", "NAME", "AGE", NULL};
-    cJSON *table = new_table(all + !with_namespace);
+    struct table_form f = {.kind = "", .with_namespace = with_namespace};
+    cJSON *table = table_empty(&f);
     const cJSON *item;
     cJSON_ArrayForEach(item, json_get(list, "items"))
     {
-        cJSON *row = new_row(item);
-        AUTO_BUF age = {0};
-        object_age(&age, item, now);
-        if (with_namespace)
-            add_cell(row, json_str_or(row, "namespace", ""));
-        add_cell(row, json_str_or(row, "name", ""));
-        add_cell(row, buf_cstr(&age));
-        cJSON_AddItemToArray(json_array_at(table, "rows"), row);
+        cJSON_AddItemToArray(json_array_at(table, "rows"), table_row(&f, item, NULL, 0));
     }
     return table;
 }
 
-// Tells views which column grows with the row's "created", and which columns stay when there is no
-// room for all.
-static void set_looks(cJSON *table, const char *age, const char *const *keep)
-{
-    json_set_str(table, "age", age);
-    for (; *keep; keep++)
-        cJSON_AddItemToArray(json_array_at(table, "keep"), cJSON_CreateString(*keep));
-}
+// What we print ourselves.
 
 cJSON *table_of_pods(void)
 {
-    cJSON *table =
-        new_table((const char *const[]){"NAME", "READY", "STATUS", "RESTARTS", "AGE", NULL});
-    set_looks(table, "AGE", (const char *const[]){"NAME", "STATUS", NULL});
+    static const struct {
+        const char *name;
+        bool wide;
+    } columns[] = {{"NAME", false}, {"READY", false}, {"STATUS", false}, {"RESTARTS", false},
+        {"AGE", false}, {"WHY", true}, {"IP", true}, {"NODE", true}};
+    cJSON *table = cJSON_CreateObject();
+    for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+        add_column(json_array_at(table, "columns"), columns[i].name, columns[i].wide);
+    json_array_at(table, "rows");
+    set_looks(table, "Pod");
     return table;
-}
-
-void table_count_ages(cJSON *table, int64_t now)
-{
-    const char *name = json_str(table, "age");
-    const cJSON *row,
-        *column = json_get(table, "columns") ? json_get(table, "columns")->child : NULL;
-    int at = 0;
-    for (; name && column && !str_eq(column->valuestring, name); column = column->next)
-        at++;
-    if (!name || !column)
-        return;
-    cJSON_ArrayForEach(row, json_get(table, "rows"))
-    {
-        int64_t created;
-        AUTO_BUF age = {0};
-        if (clock_parse_rfc3339(json_str_or(row, "created", ""), &created, NULL) != 0)
-            continue;
-        duration_age(&age, now > created ? now - created : 0);
-        cJSON_ReplaceItemInArray(
-            json_array_at((cJSON *)row, "cells"), at, cJSON_CreateString(buf_cstr(&age)));
-    }
 }
 
 cJSON *table_pod_row(const cJSON *pod, int64_t now)
 {
     struct pod_row text;
-    pod_row(pod, now, &text);
-    AUTO_BUF age = {0};
-    object_age(&age, pod, now);
-    cJSON *row = new_row(pod);
-    add_cell(row, json_str_or(row, "name", ""));
-    add_cell(row, text.ready);
-    add_cell(row, text.status);
-    add_cell(row, text.restarts);
-    add_cell(row, buf_cstr(&age));
+    pod_row(pod, &text);
+    cJSON *row = new_row(pod, now);
+    AUTO_FREE char *restarts = str_fmt(text.restarted ? "%d (" : "%d", text.restarts);
+    add_text(row, json_str_or(row, "name", ""));
+    add_text(row, text.ready);
+    add_text(row, text.status);
+    if (text.restarts && text.restarted)
+        add_age(row, restarts, text.restarted, " ago)");
+    else
+        add_text(row, restarts);
+    add_age(row, NULL, born(pod), NULL);
+    add_why(row, pod, now);
+    add_text(row, json_str_or(json_get(pod, "status"), "podIP", ""));
+    add_text(row, json_str_or(json_get(pod, "spec"), "nodeName", ""));
     return row;
 }
 
-cJSON *table_of_events(const cJSON *events, int64_t now)
+cJSON *table_pods_row(const cJSON *object, const char *name, const char *state)
 {
-    cJSON *table =
-        new_table((const char *const[]){"LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE", NULL});
-    set_looks(table, NULL, (const char *const[]){"REASON", "MESSAGE", NULL});
+    cJSON *row = new_row(object, 0);
+    add_text(row, name);
+    add_text(row, "");
+    add_text(row, *state ? state : "-");
+    add_text(row, "");
+    add_age(row, NULL, born(object), NULL);
+    return row;
+}
+
+cJSON *table_of_events(const cJSON *events)
+{
+    static const char *const columns[] = {"LAST SEEN", "TYPE", "REASON", "OBJECT", "MESSAGE"};
+    cJSON *table = cJSON_CreateObject();
+    for (size_t i = 0; i < ARRAY_LEN(columns); i++)
+        add_column(json_array_at(table, "columns"), columns[i], false);
+    json_array_at(table, "rows");
+    set_looks(table, "");
     const cJSON *event;
     cJSON_ArrayForEach(event, events)
     {
-        cJSON *row = new_row(event);
-        AUTO_BUF seen = {0}, object = {0};
-        int64_t at = event_time(event);
-        duration_age(&seen, now > at ? now - at : 0);
+        cJSON *row = new_row(event, 0);
+        AUTO_BUF object = {0};
         const cJSON *about = json_get(event, "involvedObject");
         AUTO_FREE char *kind = mem_strdup(json_str_or(about, "kind", ""));
         for (char *c = kind; *c; c++)
             *c = (char)tolower((unsigned char)*c);
         buf_fmt(&object, "%s/%s", kind, json_str_or(about, "name", ""));
-        add_cell(row, at ? buf_cstr(&seen) : "<unknown>");
-        add_cell(row, json_str_or(event, "type", ""));
-        add_cell(row, json_str_or(event, "reason", ""));
-        add_cell(row, buf_cstr(&object));
-        add_cell(row, json_str_or(event, "message", ""));
+        add_age(row, NULL, event_stamp(event), NULL);
+        add_text(row, json_str_or(event, "type", ""));
+        add_text(row, json_str_or(event, "reason", ""));
+        add_text(row, buf_cstr(&object));
+        add_text(row, json_str_or(event, "message", ""));
         cJSON_AddItemToArray(json_array_at(table, "rows"), row);
     }
     return table;
-}
-
-// Width in characters: names are not always ASCII.
-static size_t width(const char *text)
-{
-    size_t n = 0;
-    for (; *text; text++)
-        n += (*text & 0xC0) != 0x80;
-    return n;
-}
-
-static void measure(const cJSON *cells, size_t *widths, size_t n)
-{
-    const cJSON *cell = cells ? cells->child : NULL;
-    for (size_t i = 0; cell && i < n; cell = cell->next, i++) {
-        size_t w = width(cell->valuestring);
-        if (w > widths[i])
-            widths[i] = w;
-    }
-}
-
-static void print_row(buf *out, const cJSON *cells, const size_t *widths, size_t n)
-{
-    const cJSON *cell = cells ? cells->child : NULL;
-    for (size_t i = 0; cell && i < n; cell = cell->next, i++) {
-        buf_str(out, cell->valuestring);
-        size_t pad = i + 1 < n ? widths[i] + 3 - width(cell->valuestring) : 0;
-        buf_fmt(out, "%*s", (int)pad, "");
-    }
-    while (out->len && out->data[out->len - 1] == ' ')
-        out->data[--out->len] = '\0';
-    buf_char(out, '\n');
-}
-
-void table_print(buf *out, const cJSON *table)
-{
-    const cJSON *columns = json_get(table, "columns"), *row;
-    size_t n = (size_t)cJSON_GetArraySize(columns);
-    size_t *widths = mem_array(n + 1, sizeof *widths);
-    measure(columns, widths, n);
-    cJSON_ArrayForEach(row, json_get(table, "rows"))
-    {
-        measure(json_get(row, "cells"), widths, n);
-    }
-    print_row(out, columns, widths, n);
-    cJSON_ArrayForEach(row, json_get(table, "rows"))
-    {
-        print_row(out, json_get(row, "cells"), widths, n);
-    }
-    free(widths);
 }

@@ -1,23 +1,39 @@
 // SPDX-License-Identifier: MIT
-// Tables as kubectl prints them: columns in capitals, three spaces between them. Plain functions.
+// Tables with the columns that kubectl prints, in capitals. Plain functions.
+//
+// All of them make tables as displays have them (doc/displays.md):
+//   {"columns": ["NAME", {"name": "NODE", "wide": true}, …],
+//    "rows": [{"uid", "name", "namespace", "sick", "cells": ["a", {"since": …}, …]}]}
+// "wide": shown where there is room; "since": an age (base/tabletext.h); "sick": how much is wrong
+// (k8s/client/sick.h), left out when nothing is.
 #pragma once
-#include "base/buf.h"
 #include "base/json.h"
 
 #include <stdint.h>
 
-// A meta.k8s.io/v1 Table reduced to its texts; all these functions make this form:
-//   {"columns": ["NAME", …], "rows": [{"uid", "name", "namespace", "created", "cells": ["a", …]}]}
-// and, for views: "age": the column that grows with "created"; "keep": those that stay when narrow.
-// wide: also columns of priority > 0. with_namespace: the namespace is the first column.
-cJSON *table_from_server(const cJSON *table, bool wide, bool with_namespace);
-// The same for a list of objects, when a server makes no Tables: NAME and AGE.
-cJSON *table_from_list(const cJSON *list, bool with_namespace, int64_t now_wall);
-// Updates the ages in a table of pods to now: a row has the age from its last change.
-void table_count_ages(cJSON *table, int64_t now_wall);
-void table_print(buf *out, const cJSON *table);
-// A pod as a row of table_of_pods: NAME, READY, STATUS, RESTARTS, AGE.
+// How the rows of one kind are made.
+struct table_form {
+    const cJSON *definitions; // columnDefinitions of the server's Table; NULL: it makes none
+    const char *kind;         // of its objects
+    bool wide;                // the columns of priority > 0 stand as the others do
+    bool with_namespace;      // its column comes first
+};
+// Without rows. "keep", "count" and "order" are set as the kind has use for them.
+cJSON *table_empty(const struct table_form *f);
+// `cells` of the server's row, NULL when it makes none. An age is what the object says; where only
+// the server's word for it is known, it is counted back from now.
+cJSON *table_row(
+    const struct table_form *f, const cJSON *object, const cJSON *cells, int64_t now_wall);
+
+// The whole of a meta.k8s.io/v1 Table; of a list of objects, from a server that makes no Tables.
+cJSON *table_from_server(
+    const cJSON *table, const char *kind, bool wide, bool with_namespace, int64_t now_wall);
+cJSON *table_from_list(const cJSON *list, bool with_namespace);
+
+// Pods without the server's help: NAME, READY, STATUS, RESTARTS, AGE, and IP, NODE, WHY where there
+// is room. table_pods_row is for what is no pod: its name, its state, its age.
+cJSON *table_of_pods(void); // no rows yet
 cJSON *table_pod_row(const cJSON *pod, int64_t now_wall);
-cJSON *table_of_pods(void); // without rows
+cJSON *table_pods_row(const cJSON *object, const char *name, const char *state);
 // Events: LAST SEEN, TYPE, REASON, OBJECT, MESSAGE.
-cJSON *table_of_events(const cJSON *events, int64_t now_wall);
+cJSON *table_of_events(const cJSON *events);

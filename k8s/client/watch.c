@@ -49,6 +49,10 @@ struct watch {
     size_t count, most;
     hashmap *others, *listed; // hashes of uids beyond `most`; `listed`: those in the current list
     size_t told_more;
+    bool table, refused; // tables are wanted; the server does not give any
+    bool told_columns;   // and have been answered
+    cJSON *columns;      // as they were told; NULL: the server makes none
+    const cJSON *cells;  // of the object that is being told of
     operation *operation;
     loop_timer *timer;  // waits for the next try; during a watch: for it to be steady
     loop_timer *refill; // waits for the next list, when rows have become free
@@ -83,6 +87,7 @@ static void watch_free(watch *w)
     hashmap_free(w->others);
     hashmap_free(w->listed);
     frames_done(&w->frames);
+    cJSON_Delete(w->columns);
     free(w->ns);
     free(w->labels);
     free(w->fields);
@@ -259,6 +264,61 @@ static int absent(watch *w, const cJSON *object)
     return tell(w, WATCH_DELETED, object);
 }
 
+// Tables. An object comes in a row of one, beside the cells that the server prints for it:
+//   {"kind": "Table", "columnDefinitions": […], "rows": [{"cells": […], "object": {…}}, …]}
+// In a watch each frame has a Table of one row, and mostly only the first has the definitions.
+
+static bool is_table(const watch *w, const cJSON *answer)
+{
+    return w->table && str_eq(json_str(answer, "kind"), "Table");
+}
+
+static void forget_version(const void *node, VISIT visit, void *arg)
+{
+    struct known *k = *(struct known *const *)node;
+    if (visit == postorder || visit == leaf)
+        free(STEAL(k->version));
+}
+
+// Takes the columns of a list, and tells them if they are others than before: then what is known of
+// objects is no more what has been shown of them.
+static int take_columns(watch *w, const cJSON *list)
+{
+    const cJSON *columns = is_table(w, list) ? json_get(list, "columnDefinitions") : NULL;
+    if (!w->table || (w->told_columns && json_equal(columns, w->columns)))
+        return 0;
+    cJSON_Delete(w->columns);
+    w->columns = columns ? cJSON_Duplicate(columns, true) : NULL;
+    w->told_columns = true;
+    twalk_r(w->tree, forget_version, NULL);
+    if (w->ops->columns)
+        w->ops->columns(w->arg, w->columns);
+    return w->closed ? -1 : 0;
+}
+
+static bool has_other_columns(const watch *w, const cJSON *answer)
+{
+    const cJSON *columns = is_table(w, answer) ? json_get(answer, "columnDefinitions") : NULL;
+    return columns && columns->child && !json_equal(columns, w->columns);
+}
+
+// The object of a Table's row, or the answer itself; *cells are its.
+static cJSON *object_of(const watch *w, cJSON *answer, const cJSON **cells)
+{
+    const cJSON *rows = is_table(w, answer) ? json_get(answer, "rows") : NULL;
+    *cells = rows && rows->child ? json_get(rows->child, "cells") : NULL;
+    return rows && rows->child ? (cJSON *)json_get(rows->child, "object") : answer;
+}
+
+// Lists leave out of their items what they are.
+static void name_kind(const watch *w, cJSON *item)
+{
+    if (item && !json_str(item, "kind"))
+        json_set_str(item, "kind", w->resource.kind);
+    if (item && !json_str(item, "apiVersion"))
+        json_set_str(item, "apiVersion", w->resource.api_version);
+}
+
 struct outdated {
     unsigned round;
     struct known **all;
@@ -381,19 +441,20 @@ static bool is_fresh(watch *w, const cJSON *object)
 // watch.
 static int take_items(watch *w, const cJSON *list)
 {
-    const char *kind = json_str(list, "kind"), *version = json_str(list, "apiVersion");
-    AUTO_FREE char *item_kind =
-        kind && str_ends(kind, "List") ? mem_strndup(kind, strlen(kind) - 4) : NULL;
-    cJSON *item;
-    int fresh = 0;
-    cJSON_ArrayForEach(item, json_get(list, "items"))
+    const bool table = is_table(w, list);
+    const cJSON *entry;
+    int fresh = 0, result = 0;
+    if (take_columns(w, list) != 0)
+        return -1;
+    cJSON_ArrayForEach(entry, json_get(list, table ? "rows" : "items"))
     {
-        if (!json_str(item, "kind")) // items of a list have no kind
-            json_set_str(item, "kind", item_kind);
-        if (!json_str(item, "apiVersion"))
-            json_set_str(item, "apiVersion", version);
+        cJSON *item = (cJSON *)(table ? json_get(entry, "object") : entry);
+        name_kind(w, item);
+        w->cells = table ? json_get(entry, "cells") : NULL;
         fresh += is_fresh(w, item);
-        if (present(w, item) != 0)
+        result = present(w, item);
+        w->cells = NULL;
+        if (result != 0)
             return -1;
     }
     return fresh;
@@ -466,11 +527,18 @@ static int on_frame(void *arg, const char *text, size_t n)
         return 1;
     }
     const char *type = json_str_or(frame, "type", "");
-    const cJSON *object = json_get(frame, "object");
+    cJSON *answer = (cJSON *)json_get(frame, "object");
+    const cJSON *cells;
     if (str_eq(type, "ERROR")) {
-        status_object_error(object, w->what, client_who(w->client), &w->error);
+        status_object_error(answer, w->what, client_who(w->client), &w->error);
         return 1;
     }
+    if (has_other_columns(w, answer)) { // a list tells all rows as they are now
+        err_set(&w->error, ERR_GONE, "%s: the columns have changed", w->what);
+        return 1;
+    }
+    cJSON *object = object_of(w, answer, &cells);
+    name_kind(w, object);
     const char *version = json_path_str(object, "metadata.resourceVersion");
     if (version)
         set_version(w, version);
@@ -480,10 +548,12 @@ static int on_frame(void *arg, const char *text, size_t n)
     if (heard(w) != 0)
         return -1;
     int result = 0;
+    w->cells = cells;
     if (str_eq(type, "ADDED") || str_eq(type, "MODIFIED"))
         result = present(w, object);
     else if (str_eq(type, "DELETED"))
         result = absent(w, object);
+    w->cells = NULL;
     return result;
 }
 
@@ -531,7 +601,10 @@ static void judge(watch *w, struct http_response *r, const err *e)
         led_nowhere(w, "ends every watch at once");
         return;
     }
-    if (why.code == ERR_GONE)
+    if (w->table && !w->refused && r->status == 406) {
+        w->refused = true;
+        begin(w);
+    } else if (why.code == ERR_GONE)
         too_old(w);
     else if (!shrink_page(w, &why))
         failed(w, &why);
@@ -583,6 +656,7 @@ static void begin(watch *w)
     }
     add_query(&path, "labelSelector", w->labels);
     add_query(&path, "fieldSelector", w->fields);
+    add_query(&path, "includeObject", w->table && !w->refused ? "Object" : NULL);
     frames_done(&w->frames);
     w->frames.limit = frame_limit;
     loop_timer_stop(w->timer);
@@ -590,6 +664,7 @@ static void begin(watch *w)
     w->error = (err){0};
     w->operation = operation_start(w->client,
         &(struct request){.path = buf_cstr(&path),
+            .accept = w->table && !w->refused ? request_table_type : NULL,
             .pool = HTTP_POOL_WATCHES,
             .idle_timeout_ms = w->version ? (WATCH_S + 256 + 30) * 1000 : 60000,
             .least_speed = w->version ? 0 : HTTP_LEAST_SPEED,
@@ -611,6 +686,7 @@ watch *watch_open(client *c, const struct watch_spec *spec, const struct watch_o
         "watch %s%s%s", resource, spec->ns ? " in namespace " : "", spec->ns ? spec->ns : "");
     w->ops = ops;
     w->arg = arg;
+    w->table = spec->table;
     w->most = spec->most ? spec->most : WATCH_MOST;
     w->page = PAGE;
     w->others = hashmap_new();
@@ -618,6 +694,11 @@ watch *watch_open(client *c, const struct watch_spec *spec, const struct watch_o
     w->refill = loop_timer_new(client_loop(c), on_refill, w);
     begin(w);
     return w;
+}
+
+const cJSON *watch_cells(const watch *w)
+{
+    return w->cells;
 }
 
 int64_t watch_heard(const watch *w)

@@ -27,7 +27,8 @@ struct watch_spec {
     const struct resource *resource;
     const char *ns;              // NULL: all namespaces
     const char *labels, *fields; // selectors; NULL: none
-    size_t most;                 // most objects to report; 0: WATCH_MOST
+    size_t most;                 // objects that are told of; 0: WATCH_MOST
+    bool table;                  // with the rows that the server prints: `columns`, watch_cells
 };
 // A cluster has at most 150,000 pods by Kubernetes' own limits.
 enum { WATCH_MOST = 10000, WATCH_COUNTED = 200000 };
@@ -44,9 +45,15 @@ struct watch_ops {
     // The number of objects beyond those reported, when it has changed; counted up to
     // WATCH_COUNTED. When reported objects go, others are reported in their place. May be NULL.
     void (*more)(void *arg, size_t n);
+    // The columnDefinitions of the rows from here on: before the first object, and again when they
+    // have changed, after which all objects are told anew. NULL: the server makes no tables. May be
+    // NULL.
+    void (*columns)(void *arg, const cJSON *definitions);
 };
 typedef struct watch watch;
 watch *watch_open(client *c, const struct watch_spec *spec, const struct watch_ops *ops, void *arg);
 void watch_close(watch *w); // NULL is fine
-// clock_mono() when the server was last heard, which gives the age of the data. 0: never.
+// The cells of the row of the object that is just being told of; NULL: the server made none.
+const cJSON *watch_cells(const watch *w);
+// clock_mono() when the server was last heard: the age of the data. 0: never yet.
 int64_t watch_heard(const watch *w);

@@ -58,8 +58,12 @@ k8s_start k8s_manifest, k8s_check, k8s_get, k8s_list, k8s_state, k8s_events, k8s
 // The `about` of rows: what they are, and the actions on them (doc/displays.md). r NULL: pods.
 cJSON *k8s_about(const struct resource *r);
 void k8s_take_actions(cJSON *table, const struct resource *r);
-// Rows of events are about other objects: from there these cannot be deleted.
-void k8s_take_event_actions(cJSON *table, const cJSON *events);
+// Rows of events stand for the objects that they are about, which are not deleted from there.
+void k8s_take_event_actions(cJSON *table);
+void k8s_set_event_about(cJSON *row, const cJSON *event);
+bool k8s_is_event(const struct resource *r);
+// "title", "many" and "one" of a table of a kind: "events in default", "jobs", "job". ns NULL: all.
+void k8s_set_title(cJSON *table, const struct resource *r, const char *ns);
 
 // A text for Lua without its last line end, since print adds one.
 cJSON *k8s_text(const buf *text);

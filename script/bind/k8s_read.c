@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "base/rowset.h"
 #include "base/str.h"
+#include "base/tabletext.h"
 #include "base/yaml.h"
 #include "k8s/client/describe.h"
 #include "k8s/client/events.h"
@@ -147,7 +148,8 @@ static cJSON *items_of(cJSON *table, const struct resource *r)
     return items;
 }
 
-// The list has all objects; its table has only as many rows as other tables may have.
+// The list has all objects; what is shown of it has as many rows as other tables have. It is so
+// now, whenever it is looked at.
 static void set_table(cJSON *result, cJSON *table)
 {
     AUTO_BUF text = {0};
@@ -158,12 +160,23 @@ static void set_table(cJSON *result, cJSON *table)
     if (n > ROWSET_TABLE)
         json_set_int(table, "more", n - ROWSET_TABLE);
     if (n)
-        table_print(&text, table);
+        tabletext_print(table, clock_wall(), &text);
     else
         buf_str(&text, "No resources found\n");
+    AUTO_BUF at = {0};
+    clock_rfc3339(&at, clock_wall(), CLOCK_SECONDS);
+    json_set_str(table, "at", buf_cstr(&at));
     rowset_say_more(n - ROWSET_TABLE, &text);
     json_set(result, "table", table);
     json_set_str(result, "text", buf_cstr(&text));
+}
+
+static void take_events(cJSON *table, const cJSON *events)
+{
+    cJSON *row = json_array_at(table, "rows")->child;
+    for (const cJSON *e = events ? events->child : NULL; e && row; e = e->next, row = row->next)
+        k8s_set_event_about(row, e);
+    k8s_take_event_actions(table);
 }
 
 int k8s_list(call *c, const cJSON *args, cJSON **result, err *e)
@@ -190,9 +203,14 @@ int k8s_list(call *c, const cJSON *args, cJSON **result, err *e)
     {
         register_secrets(c, item);
     }
-    cJSON *table = is_table ? table_from_server(list, json_bool_or(args, "wide", false), all)
-                            : table_from_list(*result, all, clock_wall());
-    k8s_take_actions(table, t.resource);
+    bool wide = json_bool_or(args, "wide", false);
+    cJSON *table = is_table ? table_from_server(list, t.resource->kind, wide, all, clock_wall())
+                            : table_from_list(*result, all);
+    if (k8s_is_event(t.resource))
+        take_events(table, json_get(*result, "items"));
+    else
+        k8s_take_actions(table, t.resource);
+    k8s_set_title(table, t.resource, all ? NULL : t.ns);
     set_table(*result, table);
     return 0;
 }
@@ -229,8 +247,8 @@ int k8s_events(call *c, const cJSON *args, cJSON **result, err *e)
     if (!events)
         return -1;
     *result = cJSON_CreateObject();
-    cJSON *table = table_of_events(events, clock_wall());
-    k8s_take_event_actions(table, events);
+    cJSON *table = table_of_events(events);
+    take_events(table, events);
     set_table(*result, table);
     json_set(*result, "items", STEAL(events));
     return 0;

@@ -149,19 +149,37 @@ void k8s_take_actions(cJSON *table, const struct resource *r)
     json_set(table, "about", k8s_about(r));
 }
 
-void k8s_take_event_actions(cJSON *table, const cJSON *events)
+bool k8s_is_event(const struct resource *r)
+{
+    return str_eq(r->kind, "Event") && (!*r->group || str_eq(r->group, "events.k8s.io"));
+}
+
+void k8s_set_event_about(cJSON *row, const cJSON *event)
+{
+    static const char *const fields[] = {"apiVersion", "kind", "namespace", "name", "uid"};
+    const cJSON *old = json_get(event, "involvedObject");
+    const cJSON *object = old ? old : json_get(event, "regarding");
+    cJSON *about = json_object_at(row, "about");
+    cJSON_AddNullToObject(about, "uid"); // else it would be the event's
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+        json_set_str(about, fields[i], json_str(object, fields[i]));
+}
+
+void k8s_take_event_actions(cJSON *table)
 {
     static const char *const actions[] = {"describe", "logs", "yaml"};
-    static const char *const fields[] = {"apiVersion", "kind", "namespace", "name", "uid"};
-    cJSON *row = json_array_at(table, "rows")->child;
-    for (const cJSON *e = events->child; e && row; e = e->next, row = row->next) {
-        const cJSON *object = json_get(e, "involvedObject");
-        cJSON *about = json_object_at(row, "about");
-        cJSON_AddNullToObject(about, "uid"); // otherwise it would be the event's uid
-        for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-            json_set_str(about, fields[i], json_str(object, fields[i]));
-    }
     json_set(table, "actions", cJSON_CreateStringArray(actions, ARRAY_LEN(actions)));
+}
+
+void k8s_set_title(cJSON *table, const struct resource *r, const char *ns)
+{
+    AUTO_BUF title = {0};
+    buf_str(&title, r->plural);
+    if (r->namespaced)
+        buf_fmt(&title, " in %s", ns ? ns : "all namespaces");
+    json_set_str(table, "title", buf_cstr(&title));
+    json_set_str(table, "many", r->plural);
+    json_set_str(table, "one", r->singular && *r->singular ? r->singular : r->plural);
 }
 
 cJSON *k8s_text(const buf *text)

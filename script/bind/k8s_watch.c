@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/rowset.h"
 #include "base/str.h"
+#include "base/tabletext.h"
 #include "k8s/client/state.h"
 #include "k8s/client/table.h"
 #include "k8s/client/watch.h"
@@ -25,8 +26,9 @@ struct part {
     struct resource resource;
     char *ns, *labels, *fields;
     watch *watch;
-    size_t more; // objects without a row
-    bool pods;   // rows are like those of pods; else one line with the state
+    size_t more;        // objects that have no row
+    bool pods;          // rows as pods have them, else a line of state
+    cJSON *definitions; // of a selector's: the server's columns; NULL: it makes none
 };
 
 struct live {
@@ -35,9 +37,10 @@ struct live {
     int count;
     char *uid;    // uid of the object; NULL: a selector
     cJSON *table; // {"columns", "rows"} as it is shown
-    rowset *rows; // the rows of `table`
-    char *note;   // why the table may be old; NULL: it is not
-    int64_t more; // objects that are not in the table
+    rowset *rows; // of it
+    char *note;   // why it may be old; NULL: it is not
+    int64_t more; // objects that are not in it
+    bool wide, sick_first;
     loop *loop;
     client *client;
     struct pods_of main; // the pod with the most important log; empty: none
@@ -47,18 +50,19 @@ struct live {
 
 static const char mime[] = "application/vnd.firesteel.pods+json";
 
-static cJSON *bundle(const struct live *l)
+static cJSON *bundle(const struct live *l, bool ended)
 {
     cJSON *data = cJSON_CreateObject();
-    AUTO_BUF text = {0};
-    if (!l->note) // otherwise the ages stop: the note tells how old the table is
-        table_count_ages(l->table, clock_wall());
-    table_print(&text, l->table);
+    AUTO_BUF text = {0}, at = {0};
+    int64_t now = clock_wall();
+    tabletext_print(l->table, now, &text);
     rowset_say_more(l->more, &text);
     if (l->note)
         buf_fmt(&text, "-- %s --\n", l->note);
     json_set_str(data, "text/plain", buf_cstr(&text));
     cJSON *table = cJSON_Duplicate(l->table, 1);
+    clock_rfc3339(&at, now, CLOCK_SECONDS);
+    json_set_str(table, "at", ended ? buf_cstr(&at) : NULL);
     json_set_str(table, "note", l->note);
     if (l->more)
         json_set_int(table, "more", l->more);
@@ -74,6 +78,7 @@ static void live_free(void *arg)
         free(l->parts[i].ns);
         free(l->parts[i].labels);
         free(l->parts[i].fields);
+        cJSON_Delete(l->parts[i].definitions);
     }
     job_training_close(l->training);
     k8s_pods_done(&l->main);
@@ -89,27 +94,39 @@ static void finish(void *arg)
 {
     struct live *l = arg;
     job_training_close(STEAL(l->training));
-    display_close(l->display, bundle(l));
+    display_close(l->display, bundle(l, true));
     live_free(l);
 }
 
 // An object as a row of the pods' table: KIND/NAME, and its state as the status.
 static cJSON *object_row(const struct part *p, const cJSON *object)
 {
-    cJSON *row = cJSON_CreateObject(), *cells = json_array_at(row, "cells");
-    const cJSON *m = json_get(object, "metadata");
     struct state s = state_of(object);
-    AUTO_BUF age = {0};
-    object_age(&age, object, clock_wall());
-    AUTO_FREE char *name = str_fmt("%s/%s", p->resource.singular, json_str_or(m, "name", ""));
-    json_set_str(row, "uid", json_str(m, "uid"));
-    json_set_str(row, "name", json_str(m, "name"));
-    json_set_str(row, "namespace", json_str(m, "namespace"));
-    json_set_str(row, "created", json_str(m, "creationTimestamp"));
+    const char *own = json_path_str(object, "metadata.name");
+    AUTO_FREE char *name = str_fmt("%s/%s", p->resource.singular, own ? own : "");
+    cJSON *row = table_pods_row(object, name, s.text);
     json_set(row, "about", k8s_about(&p->resource));
-    const char *texts[] = {name, "", *s.text ? s.text : "-", "", buf_cstr(&age)};
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        cJSON_AddItemToArray(cells, cJSON_CreateString(texts[i]));
+    return row;
+}
+
+static struct table_form form_of(const struct part *p)
+{
+    return (struct table_form){.definitions = p->definitions,
+        .kind = p->resource.kind,
+        .wide = p->live->wide,
+        .with_namespace = !p->ns && p->resource.namespaced};
+}
+
+static cJSON *row_of(const struct part *p, const cJSON *object)
+{
+    if (p->live->uid && p->pods)
+        return table_pod_row(object, clock_wall());
+    if (p->live->uid)
+        return object_row(p, object);
+    struct table_form form = form_of(p);
+    cJSON *row = table_row(&form, object, watch_cells(p->watch), clock_wall());
+    if (k8s_is_event(&p->resource))
+        k8s_set_event_about(row, object);
     return row;
 }
 
@@ -126,7 +143,7 @@ static void on_event(void *arg, enum watch_change change, const cJSON *object)
     struct part *p = arg;
     struct live *l = p->live;
     bool deleted = change == WATCH_DELETED;
-    cJSON *row = p->pods ? table_pod_row(object, clock_wall()) : object_row(p, object);
+    cJSON *row = row_of(p, object);
     if (deleted && l->uid && str_eq(json_str(row, "uid"), l->uid)) {
         cJSON_Delete(row); // the display's object is gone: its last row stays
         finish(l);
@@ -140,6 +157,29 @@ static void on_event(void *arg, enum watch_change change, const cJSON *object)
     cJSON *rows = cJSON_CreateArray();
     cJSON_AddItemToArray(rows, row);
     display_rows(l->display, rows);
+}
+
+// What the server's columns make of the table; the rows come after it.
+static void on_columns(void *arg, const cJSON *definitions)
+{
+    static const char *const looks[] = {"columns", "keep", "count", "order"};
+    struct part *p = arg;
+    struct live *l = p->live;
+    cJSON_Delete(p->definitions);
+    p->definitions = definitions ? cJSON_Duplicate(definitions, true) : NULL;
+    struct table_form form = form_of(p);
+    AUTO_JSON *table = table_empty(&form);
+    cJSON *fields = cJSON_CreateObject();
+    if (l->sick_first)
+        json_set_str(table, "order", TABLETEXT_SICK);
+    for (size_t i = 0; i < ARRAY_LEN(looks); i++) {
+        const cJSON *look = json_get(table, looks[i]);
+        json_set(fields, looks[i], look ? cJSON_Duplicate(look, true) : cJSON_CreateNull());
+        cJSON_DeleteItemFromObjectCaseSensitive(l->table, looks[i]);
+        if (look)
+            json_set(l->table, looks[i], cJSON_Duplicate(look, true));
+    }
+    display_table(l->display, fields);
 }
 
 static void on_synced(void *arg)
@@ -178,8 +218,11 @@ static void on_more(void *arg, size_t n)
     display_table(l->display, fields);
 }
 
-static const struct watch_ops watch_callbacks = {
-    .event = on_event, .synced = on_synced, .away = on_away, .more = on_more};
+static const struct watch_ops watch_callbacks = {.event = on_event,
+    .synced = on_synced,
+    .away = on_away,
+    .more = on_more,
+    .columns = on_columns};
 
 static void add_part(struct live *l, const struct resource *r, bool pods, const char *ns,
     const char *labels, const char *fields)
@@ -201,10 +244,28 @@ static void begin(void *arg)
                 .ns = p->ns,
                 .labels = p->labels,
                 .fields = p->fields,
-                .most = (size_t)(ROWSET_TABLE - l->count + 1)}, // the object needs a row, too
+                .table = !l->uid,
+                .most = (size_t)(ROWSET_TABLE - l->count + 1)}, // the object has a row, too
             &watch_callbacks, p);
     }
     display_on_end(l->display, finish, l); // at once, if the run has ended meanwhile
+}
+
+static bool is_pods(const struct resource *r)
+{
+    return str_eq(r->kind, "Pod") && !*r->group;
+}
+
+static void add_list(struct live *l, const struct target *t, const cJSON *args)
+{
+    bool all = json_bool_or(args, "all_namespaces", false);
+    add_part(l, t->resource, is_pods(t->resource), all ? NULL : t->ns, json_str(args, "selector"),
+        json_str(args, "field_selector"));
+    if (k8s_is_event(t->resource))
+        k8s_take_event_actions(l->table);
+    else
+        k8s_take_actions(l->table, t->resource);
+    k8s_set_title(l->table, t->resource, all ? NULL : t->ns);
 }
 
 static int add_object(struct live *l, struct target *t, err *e)
@@ -215,11 +276,11 @@ static int add_object(struct live *l, struct target *t, err *e)
     const struct resource *pod = client_resource(t->client, &t->patience, "pods", e);
     if (!pod)
         return -1;
-    bool is_pod = str_eq(t->resource->kind, "Pod") && !*t->resource->group;
+    bool is_pod = is_pods(t->resource);
     AUTO_FREE char *field = str_fmt("metadata.name=%s", t->name);
     l->uid = mem_strdup(json_path_str(object, "metadata.uid"));
     add_part(l, t->resource, is_pod, t->ns, NULL, field);
-    cJSON *row = is_pod ? table_pod_row(object, clock_wall()) : object_row(&l->parts[0], object);
+    cJSON *row = row_of(&l->parts[0], object);
     keep_row(l, row, false);
     cJSON_Delete(row);
     struct pods_of pods;
@@ -227,6 +288,9 @@ static int add_object(struct live *l, struct target *t, err *e)
         add_part(l, pod, true, t->ns, pods.labels, NULL);
         k8s_pods_done(&pods);
     }
+    k8s_take_actions(l->table, NULL);
+    AUTO_FREE char *title = str_fmt("%s %s", t->resource->singular, t->name);
+    json_set_str(l->table, "title", title);
     l->ns = mem_strdup(t->ns);
     if (k8s_pods_of(object, false, &l->main, NULL) != 0)
         l->main = (struct pods_of){0};
@@ -242,22 +306,22 @@ int k8s_watch(call *c, const cJSON *args, cJSON **result, err *e)
     struct live *l = mem_alloc(sizeof *l);
     l->loop = call_loop(c);
     l->client = t.client;
-    l->table = table_of_pods();
+    l->wide = json_bool_or(args, "wide", false);
+    l->sick_first = json_bool_or(args, "sick_first", false);
+    l->table = t.name || is_pods(t.resource) ? table_of_pods() : cJSON_CreateObject();
+    json_array_at(l->table, "columns");
+    if (l->sick_first)
+        json_set_str(l->table, "order", TABLETEXT_SICK);
     l->rows = rowset_new(json_array_at(l->table, "rows"), ROWSET_TABLE);
-    k8s_take_actions(l->table, NULL);
-    if (t.name) {
-        if (add_object(l, &t, e) != 0) {
-            live_free(l);
-            return -1;
-        }
-    } else {
-        bool pods = str_eq(t.resource->kind, "Pod") && !*t.resource->group;
-        bool all = json_bool_or(args, "all_namespaces", false);
-        call_asks_server(c, false); // nothing was asked yet
-        add_part(l, t.resource, pods, all ? NULL : t.ns, json_str(args, "selector"),
-            json_str(args, "field_selector"));
+    if (t.name && add_object(l, &t, e) != 0) {
+        live_free(l);
+        return -1;
     }
-    l->display = call_display(c, bundle(l), true);
+    if (!t.name) {
+        call_asks_server(c, false); // not yet
+        add_list(l, &t, args);
+    }
+    l->display = call_display(c, bundle(l, false), true);
     loop_post(l->loop, begin, l);
     *result = NULL;
     return 0;

@@ -306,7 +306,17 @@ static void fold_rows(struct output *o, const cJSON *changes)
     }
 }
 
-// Applies fields of the table as a whole: a null removes one.
+// What an update may say of a table as a whole.
+static bool is_of_table(const char *field)
+{
+    static const char *const fields[] = {"note", "more", "columns", "keep", "count", "order"};
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+        if (str_eq(field, fields[i]))
+            return true;
+    return false;
+}
+
+// A null takes back what was said.
 static void fold_table(struct output *o, const cJSON *fields)
 {
     cJSON *table = table_of(o->data);
@@ -314,7 +324,7 @@ static void fold_table(struct output *o, const cJSON *fields)
     o->rows_newer = true;
     cJSON_ArrayForEach(field, fields)
     {
-        bool is_ours = str_eq(field->string, "note") || str_eq(field->string, "more");
+        bool is_ours = is_of_table(field->string);
         if (table && is_ours && cJSON_IsNull(field))
             cJSON_DeleteItemFromObjectCaseSensitive(table, field->string);
         else if (table && is_ours)

@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "script/journal/text.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/rowset.h"
 #include "base/str.h"
+#include "base/tabletext.h"
 #include "script/journal/spool.h"
 
 #include <string.h>
 
 enum { DEFAULT_LIMIT = 1 << 20 };
-
-// The columns of a UTF-8 text; each code point counts as one.
-static size_t columns_of(const char *s)
-{
-    size_t n = 0;
-    for (; *s; s++)
-        n += (*s & 0xc0) != 0x80;
-    return n;
-}
 
 static const cJSON *table_of(const cJSON *data)
 {
@@ -27,65 +20,15 @@ static const cJSON *table_of(const cJSON *data)
     return NULL;
 }
 
-static const char *column_name(const cJSON *column)
-{
-    return cJSON_IsString(column) ? column->valuestring : json_str_or(column, "name", "");
-}
-
-static char *cell_text(const cJSON *value)
-{
-    if (!value || cJSON_IsNull(value))
-        return mem_strdup("");
-    return cJSON_IsString(value) ? mem_strdup(value->valuestring) : json_to_str(value);
-}
-
-static char *row_cell(const cJSON *row, const cJSON *column, int i)
-{
-    const cJSON *cells = json_get(row, "cells");
-    return cell_text(cells ? cJSON_GetArrayItem(cells, i) : json_get(row, column_name(column)));
-}
-
-static void print_row(char **cells, const size_t *widths, size_t n, buf *out)
-{
-    size_t used = n;
-    while (used > 0 && !*cells[used - 1])
-        used--;
-    for (size_t i = 0; i < used; i++) {
-        buf_str(out, cells[i]);
-        size_t pad = i + 1 < used ? widths[i] - columns_of(cells[i]) + 3 : 0;
-        buf_fmt(out, "%*s", (int)pad, "");
-    }
-    buf_char(out, '\n');
-}
-
-bool bundle_table(const cJSON *data, buf *out)
+bool bundle_table(const cJSON *data, bool live, buf *out)
 {
     const cJSON *table = table_of(data);
     if (!table)
         return false;
-    const cJSON *columns = json_get(table, "columns"), *rows = json_get(table, "rows"), *row;
-    size_t n = (size_t)cJSON_GetArraySize(columns), m = (size_t)cJSON_GetArraySize(rows) + 1;
-    char **cells = mem_array(n * m + 1, sizeof *cells);
-    AUTO_FREE size_t *widths = mem_array(n + 1, sizeof *widths);
-    for (size_t i = 0; i < n; i++)
-        cells[i] = mem_strdup(column_name(cJSON_GetArrayItem(columns, (int)i)));
-    size_t at = n;
-    cJSON_ArrayForEach(row, rows)
-    {
-        for (size_t i = 0; i < n; i++)
-            cells[at++] = row_cell(row, cJSON_GetArrayItem(columns, (int)i), (int)i);
-    }
-    for (size_t i = 0; i < at; i++)
-        if (columns_of(cells[i]) > widths[i % n])
-            widths[i % n] = columns_of(cells[i]);
-    for (size_t i = 0; n && i < at; i += n)
-        print_row(cells + i, widths, n, out);
+    tabletext_print(table, tabletext_now(table, live, clock_wall()), out);
     rowset_say_more(json_int_or(table, "more", 0), out);
     if (json_str(table, "note"))
         buf_fmt(out, "-- %s --\n", json_str(table, "note"));
-    for (size_t i = 0; i < at; i++)
-        free(cells[i]);
-    free(cells);
     return true;
 }
 
@@ -227,7 +170,7 @@ int output_text(const struct output *o, const char *spool_dir, size_t limit, buf
         text_settle(buf_cstr(&bytes), bytes.len, out);
     } else if (o->kind == OUTPUT_ERROR) {
         error_text(o, out);
-    } else if (!o->rows_newer || !bundle_table(o->data, out)) {
+    } else if (!o->rows_newer || !bundle_table(o->data, o->live, out)) {
         const char *text = json_str_or(o->data, "text/plain", "");
         text_settle(text, strlen(text), out);
     }

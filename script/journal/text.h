@@ -16,5 +16,6 @@ int output_bytes(const struct output *o, const char *spool_dir, size_t limit, bu
 // What a terminal would finally show: "\r" overwrites a line, escape sequences are dropped.
 void text_settle(const char *text, size_t n, buf *out);
 // The table of a MIME bundle, {"columns": [name | {"name"}…], "rows": [{"uid", "cells": […]}…]} or
-// rows with a member for each column, in aligned columns. false: the bundle has no table.
-bool bundle_table(const cJSON *data, buf *out);
+// rows with a member for each column, in aligned columns; live: its ages are counted up to now.
+// false: there is none in it.
+bool bundle_table(const cJSON *data, bool live, buf *out);

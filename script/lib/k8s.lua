@@ -65,7 +65,7 @@ local takes = {
   get = set "namespace",
   patch = set "namespace type subresource",
   delete = set "namespace wait timeout propagation grace",
-  watch = set "namespace all_namespaces selector field_selector",
+  watch = set "namespace all_namespaces selector field_selector wide sick_first",
   wait = set "timeout",
   logs = set [[namespace selector container all all_containers grep tail since previous follow prefix]],
   events = set "namespace",
@@ -164,7 +164,7 @@ function k8s.delete(kind, name, options)
     about("k8s.delete", kind, name, options, takes.delete))
 end
 
--- Leaves a live table below the cell, and returns at once.
+-- Leaves a live table below the cell, and returns at once: k8s.watch "events", k8s.watch("pods", { sick_first = true }).
 function k8s.watch(kind, name, options)
   core.call("k8s.watch",
     about("k8s.watch", kind, name, options, takes.watch))

@@ -3,26 +3,29 @@
 // has no control characters, and order and filter lose no row.
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/tabletext.h"
 #include "tests/fuzz/fuzz.h"
 #include "tui/part/tabledata.h"
-#include "tui/part/tablevalue.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static void check_cells(const tabledata *t, const struct table_row *row)
 {
-    for (int i = 0; i < tabledata_columns(t); i++)
-        for (const char *c = row->cells[i]; c && *c; c++)
+    AUTO_BUF words = {0};
+    for (int i = 0; i < tabledata_columns(t); i++) {
+        tabledata_entry(row, i, 0, &words);
+        for (const char *c = buf_cstr(&words); *c; c++)
             if ((unsigned char)*c < 0x20 || *c == 0x7f)
                 abort();
+    }
 }
 
 static void check_rows(const tabledata *t)
 {
     struct table_column columns[TABLE_COLUMNS];
     tabledata_measure(t, columns);
-    if (tabledata_count(t) > tabledata_total(t) || tabledata_age(t) >= tabledata_columns(t))
+    if (tabledata_count(t) > tabledata_total(t) || (tabledata_ages(t) && !tabledata_count(t)))
         abort();
     for (size_t i = 0; i < tabledata_count(t); i++) {
         const struct table_row *row = tabledata_at(t, i);
@@ -35,7 +38,7 @@ static void check_rows(const tabledata *t)
 static void order_and_filter(tabledata *t)
 {
     static const char *const patterns[] = {"a", "!a", ""};
-    for (int column = -1; column < tabledata_columns(t); column++) {
+    for (int column = TABLE_SICK_FIRST; column < tabledata_columns(t); column++) {
         tabledata_sort(t, column, column % 2);
         check_rows(t);
     }
@@ -53,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     size_t first = line ? (size_t)(line - text) : n;
     AUTO_JSON *table = json_parse(text, first, NULL);
     AUTO_JSON *rows = line ? json_parse(line + 1, n - first - 1, NULL) : NULL;
-    AUTO_BUF age = {0};
+    AUTO_BUF printed = {0};
     if (!table)
         return 0;
     tabledata *t = tabledata_new();
@@ -62,10 +65,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (rows) {
         tabledata_change(t, rows);
         order_and_filter(t);
-        tablevalue_age(rows, 0, &age);
     }
     tabledata_load(t, table);
     check_rows(t);
     tabledata_free(t);
+    tabletext_print(table, 0, &printed);
+    tabletext_summary(table, &printed);
     return 0;
 }

@@ -4,9 +4,11 @@
 #include "k8s/client/frames.h"
 
 #include "base/str.h"
+#include "base/tabletext.h"
 #include "k8s/client/describe.h"
 #include "k8s/client/jsonpath.h"
 #include "k8s/client/logs.h"
+#include "k8s/client/sick.h"
 #include "k8s/client/state.h"
 #include "k8s/client/status.h"
 #include "k8s/client/table.h"
@@ -19,15 +21,17 @@ static void look_at(const cJSON *object)
     err e;
     AUTO_BUF text = {0};
     struct pod_row row;
-    pod_row(object, 0, &row);
+    pod_row(object, &row);
     state_of(object);
     state_reached(object, "RUNNING");
     describe(&text, object, json_get(object, "items"), 0);
     status_object_error(object, "fuzz", "nobody", &e);
     jsonpath_is(object, json_str_or(object, "message", "{.a[*].b}"), "c", &e);
-    cJSON *table = table_from_server(object, true, true), *list = table_from_list(object, true, 0);
-    table_print(&text, table);
-    table_print(&text, list);
+    object_sick(object, 0, &text);
+    cJSON *table = table_from_server(object, "Pod", true, true, 0);
+    cJSON *list = table_from_list(object, true);
+    tabletext_print(table, 0, &text);
+    tabletext_print(list, 0, &text);
     cJSON_Delete(table);
     cJSON_Delete(list);
 }

@@ -3,8 +3,10 @@
 // tables, states, order. What is shown is UTF-8, and no value of a Secret.
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/tabletext.h"
 #include "k8s/client/describe.h"
 #include "k8s/client/events.h"
+#include "k8s/client/sick.h"
 #include "k8s/client/state.h"
 #include "k8s/client/table.h"
 #include "tests/fuzz/fuzz.h"
@@ -26,8 +28,8 @@ static void show_table(cJSON *table)
     AUTO_BUF shown = {0};
     if (!table)
         return;
-    table_count_ages(table, now);
-    table_print(&shown, table);
+    tabletext_print(table, now, &shown);
+    tabletext_summary(table, &shown);
     check(&shown);
     cJSON_Delete(table);
 }
@@ -56,12 +58,13 @@ static void ask_state(const cJSON *object)
 {
     struct state s = state_of(object);
     struct pod_row row;
-    AUTO_BUF age = {0};
+    AUTO_BUF why = {0};
     if (strlen(s.text) >= sizeof s.text || (*s.text && !state_reached(object, s.text)))
         abort();
     state_reached(object, "Ready");
-    pod_row(object, now, &row);
-    object_age(&age, object, now);
+    pod_row(object, &row);
+    object_sick(object, now, &why);
+    check(&why);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -74,13 +77,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (cJSON_IsObject(object))
         describe_secret(object);
     ask_state(object);
-    show_table(table_from_server(object, true, true));
-    show_table(table_from_server(object, false, false));
-    show_table(table_from_list(object, true, now));
+    show_table(table_from_server(object, "Pod", true, true, now));
+    show_table(table_from_server(object, "Event", false, false, now));
+    show_table(table_from_server(object, "Job", false, false, now));
+    show_table(table_from_list(object, true));
     cJSON *pods = table_of_pods();
     cJSON_AddItemToArray(json_array_at(pods, "rows"), table_pod_row(object, now));
     show_table(pods);
-    show_table(table_of_events(object, now));
+    show_table(table_of_events(object));
     cJSON_Delete(events_sorted(cJSON_Duplicate(object, true)));
     return 0;
 }

@@ -191,7 +191,7 @@ def test_a_small_screen_keeps_what_matters(t):
         assert "gamma" in text(s) and "worker" in text(s), "a name loses its middle: " + text(s)
         for _ in range(8):
             s.keys("Right")
-        s.wait("AGE")
+        s.wait("NODE")
         assert "NAME" in text(s) and "STATUS" not in text(s), text(s)
         s.keys("Left Left Left Left Left Left Left Left C-d")
         s.wait("j k")  # the dialog scrolls
@@ -317,7 +317,7 @@ def test_a_training_in_a_pod_shows_its_curves(t):
         s.wait("─ loss 0.6")
         assert "@firesteel" not in "".join(row for row in s.screen() if "│" in row), text(s)
         s.keys("O")
-        s.wait("pods  1 of")
+        s.wait("pod trains  1 of")
         s.keys("l")
         s.wait("a word before")
         assert "@firesteel" not in text(s), text(s)

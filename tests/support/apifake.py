@@ -64,6 +64,18 @@ def bookmark(rv):
     return event("BOOKMARK", {"kind": "Pod", "apiVersion": "v1", "metadata": {"resourceVersion": rv}})
 
 
+# As the server prints rows. Only the first frame of a watch has the columns.
+COLUMNS = [{"name": "Name", "type": "string", "priority": 0}, {"name": "Word", "type": "string", "priority": 0}]
+OTHER_COLUMNS = COLUMNS + [{"name": "More", "type": "string", "priority": 1}]
+
+
+def table(columns, *objects, rv=None):
+    return {"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": {"resourceVersion": rv or "10"},
+            "columnDefinitions": columns,
+            "rows": [{"cells": [o["metadata"]["name"], "v" + o["metadata"]["resourceVersion"]],
+                      "object": {k: v for k, v in o.items() if k not in ("kind", "apiVersion")}} for o in objects]}
+
+
 # Namespace → what each watch in turn does: frames to send, then how it ends ("close", "cut", "hang").
 WATCHES = {
     "w-resume": [([event("ADDED", pod("b", "w-resume", "11")), bookmark("15")], "close"),
@@ -77,6 +89,12 @@ WATCHES = {
                  event("ADDED", pod("d", "w-most", "13")), event("MODIFIED", pod("c", "w-most", "14")),
                  event("DELETED", pod("a", "w-most", "15")), event("MODIFIED", pod("c", "w-most", "16")),
                  event("DELETED", pod("d", "w-most", "17"))], "hang")],
+    "w-table": [([event("ADDED", table(COLUMNS, pod("b", "w-table", "11"))),
+                  event("MODIFIED", table(None, pod("a", "w-table", "12"))),
+                  event("BOOKMARK", table(None, rv="15"))], "close"),
+                 ([event("DELETED", table(COLUMNS, pod("b", "w-table", "16")))], "hang")],
+    "w-other": [([event("MODIFIED", table(OTHER_COLUMNS, pod("a", "w-other", "11")))], "hang")],
+    "w-plain": [([event("ADDED", pod("b", "w-plain", "11"))], "hang")],
     "w-torn": [([event("ADDED", pod("b", "w-torn", "11")), "{\"type\":\"MOD"], "close"),
                ([event("DELETED", pod("b", "w-torn", "12"))], "hang")],
 }
@@ -299,6 +317,11 @@ class Handler(BaseHTTPRequestHandler):
             return self.page(ns, [pod("a", ns)], "the-same")
         if ns == "empty":
             return self.page(ns, [], str(time.monotonic()))
+        if ns == "w-refused" and "as=Table" in self.headers.get("Accept", ""):
+            return self.answer(406, status(406, "only the following media types are accepted", "NotAcceptable"))
+        if ns in ("w-table", "w-other") and "as=Table" in self.headers.get("Accept", ""):
+            columns = OTHER_COLUMNS if ns == "w-other" and SEEN["list w-other"] > 1 else COLUMNS
+            return self.answer(200, table(columns, pod("a", ns)))
         if ns == "w-paged":
             page = int(self.query.get("continue") or 0)
             items = [pod(f"p{i}", ns) for i in range(page, page + 2)]

@@ -127,6 +127,71 @@ def test_tables_are_those_of_kubectl(t):
             assert any(got.split()[:len(words)] == words for got in out.splitlines()), (line, out)
 
 
+WATCHED = """
+for _, kind in ipairs { "jobs", "events", "sparkapp", "namespaces", "crd" } do k8s.watch(kind, { all_namespaces = true }) end
+firesteel.sleep(1)
+k8s.create { apiVersion = "v1", kind = "Event", metadata = { name = "live.1", namespace = "default" }, type = "Warning",
+  reason = "Because", message = "it was so", involvedObject = { kind = "Pod", name = "some", namespace = "default", uid = "u-1" },
+  firstTimestamp = "2026-01-02T03:04:05Z", lastTimestamp = "2026-01-02T03:04:05Z" }
+k8s.create { apiVersion = "batch/v1", kind = "Job", metadata = { name = "live" }, spec = { suspend = true, completions = 3, template = { spec = {
+  restartPolicy = "Never", containers = { { name = "main", image = "host" } } } } } }
+firesteel.sleep(1)
+k8s.patch("events", "live.1", { message = "it is so" })
+firesteel.sleep(2)
+k8s.delete("jobs", "live")
+k8s.delete("events", "live.1")
+"""
+
+
+def watched(n):
+    """The live tables of a run as they were while it ran, by title: their columns, and their rows by name."""
+    tables, titles = {}, {}
+    for e in n.journal():
+        if e["type"] == "display":
+            table = e["data"]["application/vnd.firesteel.pods+json"]
+            titles[e["id"]] = table["title"]
+            tables[table["title"]] = {"rows": {}}
+        table = tables[titles[e["id"]]] if e["type"] == "update" else {}
+        table.update({k: v for k, v in e.get("table", {}).items() if v is not None})
+        for row in e.get("rows", []):
+            if not row.get("deleted"):
+                table["rows"].setdefault(row["name"], []).append(row)
+    return tables
+
+
+def test_live_tables_have_the_server_s_columns(t):
+    """The same of the real server and of the sandbox."""
+    heads = {}
+    Real.up()
+    Real.kubectl("create", "job", "head", "--image=x", "--", "x")
+    Real.kubectl("apply", "-f", "-", input=APP.replace("NAME", "head"))
+    Real.kubectl("create", "-f", "-", input=json.dumps({
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "head", "namespace": "default"},
+        "involvedObject": {"namespace": "default"}}))
+    for kind in ("job", "event", "sparkapplication"):
+        heads[kind + "s in all namespaces"] = Real.kubectl("get", kind, "-A", "-o", "wide").out.splitlines()[0].split()
+    Real.kubectl("delete", "job/head", "event/head", "sparkapp/head")
+    for n in (Notebook(t, WATCHED), Notebook(t, WATCHED, "--sandbox", cluster="sandbox")):
+        n.run()
+        tables = watched(n)
+        for title, head in heads.items():
+            names = [c for c in columns_of(tables[title]) if c != "SUSPEND"]  # of an operator that is newer than the CRD
+            assert " ".join(names).split() == head, (tables[title], head)
+        assert tables["namespaces"]["columns"] == ["NAME", "STATUS", "AGE"], tables["namespaces"]
+        row = tables["events in all namespaces"]["rows"]["live.1"][-1]
+        event = dict(zip(columns_of(tables["events in all namespaces"]), row["cells"]))
+        assert event["LAST SEEN"] == {"since": "2026-01-02T03:04:05Z"}, row
+        assert (event["NAMESPACE"], event["REASON"], event["OBJECT"]) == ("default", "Because", "pod/some"), row
+        assert row["about"]["name"] == "some" and row["about"]["kind"] == "Pod" and row["sick"], row
+        assert event["MESSAGE"] == "it is so", "as the last frame of the watch has it: " + str(row)
+        assert "0/3" in tables["jobs in all namespaces"]["rows"]["live"][-1]["cells"]
+        assert tables["events in all namespaces"]["order"] == "LAST SEEN"
+
+
+def columns_of(table):
+    return [c if isinstance(c, str) else c["name"] for c in table["columns"]]
+
+
 def test_objects_are_made_changed_and_removed(t):
     n = Notebook(t, """
 local cm = k8s.apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "made" }, data = { a = "1" } }

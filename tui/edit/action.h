@@ -132,6 +132,7 @@
     X(FILTER, "filter", "show only the rows that match")                                           \
     X(SORT, "sort", "sort by the next column")                                                     \
     X(SORT_REVERSE, "sort-reverse", "sort the other way round")                                    \
+    X(SICK_FIRST, "sick-first", "show what is wrong first")                                        \
     X(DESCRIBE, "describe", "describe the object")                                                 \
     X(LOGS, "logs", "logs of the pod")                                                             \
     X(YAML, "yaml", "the object as YAML")                                                          \

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/rowset.h"
 #include "base/str.h"
+#include "base/tabletext.h"
 #include "base/text/utf8.h"
 #include "tui/grid/layout.h"
 #include "tui/grid/plot.h"
@@ -95,26 +96,36 @@ void canvas_line(struct canvas *c, style st, const char *fmt, ...)
     grid_put_short(c->grid, area_of(c), 0, c->y++, c->w, buf_cstr(&words), words.len, st);
 }
 
-// Widths come from the rows that are drawn only, so the cost of a table depends on the rows that
-// are seen.
-static void measure(const cJSON *table, int age, int n, int limit, struct table_column *out)
+// The rows of a table that are drawn.
+struct drawn {
+    const cJSON *columns, **rows;
+    int n; // columns
+    size_t count;
+    int64_t now; // up to which ages are counted
+};
+
+static bool says_something(const char *words)
 {
-    const cJSON *columns = json_get(table, "columns"), *row;
+    return *words && !str_eq(words, "<none>");
+}
+
+// Widths are those of the rows that are drawn: what a table costs is what is seen of it.
+static void measure(const struct drawn *d, const cJSON *table, struct table_column *out)
+{
     AUTO_BUF words = {0};
-    for (int i = 0; i < n; i++) {
-        const char *name = tablevalue_column(columns, i);
-        int w = text_width(name, strlen(name), 0), least = i == age ? AGE_WIDTH : 0;
-        out[i] = (struct table_column){w > least ? w : least, tablevalue_keeps(table, name)};
-    }
-    int rows = 0;
-    cJSON_ArrayForEach(row, json_get(table, "rows"))
-    {
-        if (limit && rows++ == limit)
-            break;
-        for (int i = 0; i < n; i++) {
-            tablevalue_entry(columns, row, i, &words);
-            int w = text_width(buf_cstr(&words), words.len, 0);
+    for (int i = 0; i < d->n; i++) {
+        const char *name = tablevalue_column(d->columns, i);
+        out[i] = (struct table_column){.width = text_width(name, strlen(name), 0),
+            .keep = tablevalue_keeps(table, name),
+            .wide = tabletext_is_wide(cJSON_GetArrayItem(d->columns, i)),
+            .bare = true};
+        for (size_t row = 0; row < d->count; row++) {
+            int w = tablevalue_entry_width(d->columns, d->rows[row], i);
             out[i].width = w > out[i].width ? w : out[i].width;
+            if (!out[i].bare)
+                continue;
+            tablevalue_entry(d->columns, d->rows[row], i, d->now, &words);
+            out[i].bare = !says_something(buf_cstr(&words));
         }
     }
 }
@@ -128,42 +139,61 @@ static void put_header(struct canvas *c, const cJSON *columns, int n, const stru
     c->y++;
 }
 
-static void put_cells(struct canvas *c, const cJSON *columns, const cJSON *row, int age, int n,
-    const struct table_layout *l)
+static void put_cells(
+    struct canvas *c, const struct drawn *d, const cJSON *row, const struct table_layout *l)
 {
     AUTO_BUF words = {0};
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < d->n; i++) {
         if (!l->w[i])
             continue;
-        if (i == age && tablevalue_age(row, c->now, &words))
-            c->aged = true;
-        else
-            tablevalue_entry(columns, row, i, &words);
+        tablevalue_entry(d->columns, row, i, d->now, &words);
         style st = i ? tablevalue_look(buf_cstr(&words)) : (style){0};
         table_put(c->grid, area_of(c), l->x[i], c->y, l->w[i], buf_cstr(&words), i == 0, st);
     }
     c->y++;
 }
 
+static bool has_ages(const struct drawn *d)
+{
+    int64_t ignored;
+    for (int i = 0; d->count && i < d->n; i++)
+        if (tabletext_since(
+                tabletext_cell(d->rows[0], cJSON_GetArrayItem(d->columns, i), i), &ignored))
+            return true;
+    return false;
+}
+
+// How many rows there are of what, when not all are there to be seen.
+static void put_summary(struct canvas *c, const cJSON *table, size_t hidden)
+{
+    AUTO_BUF words = {0};
+    tabletext_summary(table, &words);
+    if (words.len)
+        canvas_line(c, LOOK_DIM, "⋮ %s; O shows all", buf_cstr(&words));
+    else
+        canvas_line(c, LOOK_DIM, "⋮ %zu more rows; O shows all", hidden);
+}
+
 void canvas_table(struct canvas *c, const cJSON *table, bool live, int limit)
 {
-    bool heard = live && c->now && !json_str(table, "note"); // otherwise ages stand still
-    int age = heard ? tablevalue_age_column(table) : -1;
-    const cJSON *columns = json_get(table, "columns"), *row;
     struct table_column measured[TABLE_COLUMNS];
     struct table_layout l;
-    int n = tablevalue_width(table, TABLE_COLUMNS), rows = 0;
-    measure(table, age, n, limit, measured);
-    table_layout(measured, n, c->w, 0, &l);
-    if (columns && columns->child)
-        put_header(c, columns, n, &l);
-    cJSON_ArrayForEach(row, json_get(table, "rows"))
-    {
-        if (!limit || rows++ < limit)
-            put_cells(c, columns, row, age, n, &l);
-    }
-    if (limit && rows > limit)
-        canvas_line(c, LOOK_DIM, "⋮ %d more rows; O shows all", rows - limit);
+    size_t all;
+    AUTO_FREE const cJSON **rows = tabletext_rows(table, &all);
+    struct drawn d = {.columns = json_get(table, "columns"),
+        .rows = rows,
+        .n = tablevalue_width(table, TABLE_COLUMNS),
+        .count = limit && all > (size_t)limit ? (size_t)limit : all,
+        .now = tabletext_now(table, live, c->now)};
+    measure(&d, table, measured);
+    table_layout(measured, d.n, c->w, 0, &l);
+    if (d.columns && d.columns->child)
+        put_header(c, d.columns, d.n, &l);
+    for (size_t i = 0; i < d.count; i++)
+        put_cells(c, &d, rows[i], &l);
+    c->aged = c->aged || (live && has_ages(&d));
+    if (all > d.count)
+        put_summary(c, table, all - d.count);
     AUTO_BUF more = {0};
     rowset_say_more(json_int_or(table, "more", 0), &more);
     if (more.len)

@@ -11,8 +11,8 @@ struct canvas {
     int w; // columns to draw in
     int y; // the next row
     bool ascii;
-    int plot_rows; // height of each plot; 0: as below a cell
-    int64_t now;   // wall ns: live ages are counted up to now; 0: ages stay as they are
+    int plot_rows; // of each plot; 0: as they stand below a cell
+    int64_t now;   // wall ns: up to which the ages of live tables are counted
     bool aged;     // out: something in it shows an age
 };
 

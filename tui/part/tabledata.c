@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/rowset.h"
 #include "base/str.h"
+#include "base/tabletext.h"
 #include "base/text/utf8.h"
 #include "tui/part/filter.h"
 #include "tui/part/tablevalue.h"
@@ -16,27 +17,29 @@ enum { WIDTHS = 256, FIRST_SIZE = 64 };
 struct column_of {
     char *name;
     int name_width;
-    bool keep;
-    uint32_t widths[WIDTHS]; // how many entries have this width; the last: or a larger one
+    bool keep, wide;
+    size_t said;             // entries that say something
+    uint32_t widths[WIDTHS]; // how many entries are so wide; the last: or wider
 };
 
 struct tabledata {
     struct column_of *columns;
-    int n_columns, age;
-    struct table_row **hashed; // chains; their number is a power of two
+    int n_columns;
+    bool aged;                 // it has had an age
+    struct table_row **hashed; // chains; a power of two of them
     size_t n_hashed, total;
     struct table_row **shown;
     size_t count, room;
     uint64_t came; // number of rows so far
     char *pattern;
     int sort;
-    bool reverse;
+    bool reverse, chosen; // the order is a person's
 };
 
 tabledata *tabledata_new(void)
 {
     tabledata *t = mem_alloc(sizeof *t);
-    t->age = t->sort = -1;
+    t->sort = TABLE_AS_IT_CAME;
     t->pattern = mem_strdup("");
     return t;
 }
@@ -79,12 +82,17 @@ static int compare_words(const char *a, const char *b)
     return *a && *b ? by : !*a - !*b; // empty entries come last
 }
 
+static bool is_ordered(const tabledata *t)
+{
+    return t->sort != TABLE_AS_IT_CAME;
+}
+
 static int compare(const tabledata *t, const struct table_row *a, const struct table_row *b)
 {
     int by = 0;
-    if (t->sort >= 0 && a->has_worth && b->has_worth)
+    if (is_ordered(t) && a->has_worth && b->has_worth)
         by = (a->worth > b->worth) - (a->worth < b->worth);
-    else if (t->sort >= 0 && a->has_worth != b->has_worth)
+    else if (is_ordered(t) && a->has_worth != b->has_worth)
         by = a->has_worth ? -1 : 1;
     else if (t->sort >= 0)
         by = compare_words(a->cells[t->sort], b->cells[t->sort]);
@@ -100,12 +108,14 @@ static int compare_rows(const void *a, const void *b, void *t)
 
 static void weigh(const tabledata *t, struct table_row *r)
 {
-    r->has_worth = false;
-    if (t->sort >= 0 && t->sort == t->age && r->created) {
-        r->worth = -(double)r->created; // the youngest row has the smallest age
+    r->has_worth = t->sort == TABLE_SICK_FIRST;
+    r->worth = -r->sick;
+    if (t->sort < 0)
+        return;
+    r->has_worth = tablevalue_worth(r->cells[t->sort], &r->worth);
+    if (!r->has_worth && r->since && r->since[t->sort]) {
+        r->worth = -(double)r->since[t->sort]; // the youngest has the least age
         r->has_worth = true;
-    } else if (t->sort >= 0) {
-        r->has_worth = tablevalue_worth(r->cells[t->sort], &r->worth);
     }
 }
 
@@ -214,38 +224,89 @@ static void rehash(tabledata *t)
     free(was);
 }
 
+static const char *after_age(const char *before)
+{
+    return before + strlen(before) + 1;
+}
+
+static int entry_width(const struct table_row *r, int i)
+{
+    const char *before = r->cells[i], *after = r->since && r->since[i] ? after_age(before) : NULL;
+    int w = text_width(before, strlen(before), 0);
+    return after ? w + AGE_WIDTH + text_width(after, strlen(after), 0) : w;
+}
+
 static void count_widths(tabledata *t, const struct table_row *r, int by)
 {
     for (int i = 0; i < t->n_columns; i++) {
-        int w = text_width(r->cells[i], strlen(r->cells[i]), 0);
+        int w = entry_width(r, i);
         t->columns[i].widths[w < WIDTHS ? w : WIDTHS - 1] += (uint32_t)by;
+        if ((r->since && r->since[i]) || (*r->cells[i] && !str_eq(r->cells[i], "<none>")))
+            t->columns[i].said += (size_t)by;
     }
 }
 
-// A row and its texts are one block of memory.
-static struct table_row *row_new(const tabledata *t, const cJSON *columns, const cJSON *json)
+static void add_words(buf *texts, const char *words)
 {
-    size_t at[TABLE_COLUMNS], uid, name;
-    AUTO_BUF texts = {0}, words = {0};
-    for (int i = 0; i < t->n_columns; i++) {
-        tablevalue_entry(columns, json, i, &words);
+    AUTO_BUF clean = {0};
+    buf_str(&clean, words);
+    tablevalue_clean(&clean);
+    buf_add(texts, buf_cstr(&clean), clean.len + 1);
+}
+
+// The text of an entry; of an age what stands before it and, after a NUL, what stands after it.
+static void add_entry(
+    const tabledata *t, const cJSON *columns, const cJSON *json, int i, int64_t *since, buf *texts)
+{
+    const cJSON *entry = tabletext_cell(json, cJSON_GetArrayItem(columns, i), i);
+    AUTO_BUF words = {0};
+    if (!tabletext_since(entry, since)) {
+        *since = 0;
+        tablevalue_entry(columns, json, i, 0, &words);
+        buf_add(texts, buf_cstr(&words), words.len + 1);
+        return;
+    }
+    add_words(texts, json_str_or(entry, "before", ""));
+    add_words(texts, json_str_or(entry, "after", ""));
+}
+
+// A row, its times and its texts are one piece of memory.
+static struct table_row *row_new(tabledata *t, const cJSON *columns, const cJSON *json)
+{
+    size_t at[TABLE_COLUMNS], uid, name, n = (size_t)t->n_columns;
+    int64_t since[TABLE_COLUMNS];
+    bool aged = false;
+    AUTO_BUF texts = {0};
+    for (size_t i = 0; i < n; i++) {
         at[i] = texts.len;
-        buf_add(&texts, buf_cstr(&words), words.len + 1);
+        add_entry(t, columns, json, (int)i, &since[i], &texts);
+        aged = aged || since[i];
     }
     uid = texts.len;
     buf_add(&texts, json_str_or(json, "uid", ""), strlen(json_str_or(json, "uid", "")) + 1);
-    name = json_str(json, "name") || !t->n_columns ? texts.len : at[0];
+    name = json_str(json, "name") || !n ? texts.len : at[0];
     buf_str(&texts, json_str_or(json, "name", ""));
-    struct table_row *r = mem_alloc(sizeof *r + texts.len + 1);
-    char *own = memcpy(r + 1, texts.data, texts.len + 1);
-    for (int i = 0; i < t->n_columns; i++)
+    size_t times = aged ? n * sizeof *since : 0;
+    struct table_row *r = mem_alloc(sizeof *r + times + texts.len + 1);
+    r->since = aged ? memcpy(r + 1, since, times) : NULL;
+    char *own = memcpy((char *)(r + 1) + times, texts.data, texts.len + 1);
+    for (size_t i = 0; i < n; i++)
         r->cells[i] = own + at[i];
     r->uid = own + uid;
     r->name = own + name;
-    const char *created = json_str(json, "created");
-    if (!created || clock_parse_rfc3339(created, &r->created, NULL) != 0)
-        r->created = 0;
+    r->sick = (double)json_int_or(json, "sick", 0);
+    t->aged = t->aged || aged;
     return r;
+}
+
+void tabledata_entry(const struct table_row *r, int column, int64_t now, buf *out)
+{
+    buf_clear(out);
+    buf_str(out, r->cells[column]);
+    if (!r->since || !r->since[column])
+        return;
+    duration_age(out, now > r->since[column] ? now - r->since[column] : 0);
+    buf_str(out, after_age(r->cells[column]));
 }
 
 static void link_row(tabledata *t, struct table_row *r)
@@ -277,13 +338,26 @@ static void load_columns(tabledata *t, const cJSON *table)
     drop_columns(t);
     t->n_columns = tablevalue_width(table, TABLE_COLUMNS);
     t->columns = mem_array((size_t)t->n_columns + 1, sizeof *t->columns);
-    t->age = tablevalue_age_column(table);
+    t->aged = false;
     for (int i = 0; i < t->n_columns; i++) {
         struct column_of *c = &t->columns[i];
         c->name = mem_strdup(tablevalue_column(columns, i));
         c->name_width = text_width(c->name, strlen(c->name), 0);
         c->keep = tablevalue_keeps(table, c->name);
+        c->wide = tabletext_is_wide(cJSON_GetArrayItem(columns, i));
     }
+}
+
+// As the table asks for it.
+static int own_order(const tabledata *t, const cJSON *table)
+{
+    const char *order = json_str(table, "order");
+    if (order && str_eq(order, TABLETEXT_SICK))
+        return TABLE_SICK_FIRST;
+    for (int i = 0; order && i < t->n_columns; i++)
+        if (str_eq(t->columns[i].name, order))
+            return i;
+    return TABLE_AS_IT_CAME;
 }
 
 void tabledata_load(tabledata *t, const cJSON *table)
@@ -291,7 +365,8 @@ void tabledata_load(tabledata *t, const cJSON *table)
     const cJSON *columns = json_get(table, "columns"), *row;
     drop_rows(t);
     load_columns(t, table);
-    t->sort = t->sort < t->n_columns ? t->sort : -1;
+    if (!t->chosen || t->sort >= t->n_columns)
+        t->sort = own_order(t, table);
     cJSON_ArrayForEach(row, json_get(table, "rows"))
     {
         struct table_row *r = row_new(t, columns, row);
@@ -348,22 +423,24 @@ const char *tabledata_column(const tabledata *t, int column)
 int tabledata_width(const tabledata *t, int column)
 {
     const struct column_of *c = &t->columns[column];
-    int w = WIDTHS - 1, least = column == t->age ? AGE_WIDTH : 0;
+    int w = WIDTHS - 1;
     while (w > 0 && c->widths[w] == 0)
         w--;
-    least = c->name_width > least ? c->name_width : least;
-    return w > least ? w : least;
+    return w > c->name_width ? w : c->name_width;
 }
 
 void tabledata_measure(const tabledata *t, struct table_column *out)
 {
     for (int i = 0; i < t->n_columns; i++)
-        out[i] = (struct table_column){tabledata_width(t, i), t->columns[i].keep};
+        out[i] = (struct table_column){.width = tabledata_width(t, i),
+            .keep = t->columns[i].keep,
+            .wide = t->columns[i].wide,
+            .bare = t->columns[i].said == 0};
 }
 
-int tabledata_age(const tabledata *t)
+bool tabledata_ages(const tabledata *t)
 {
-    return t->age;
+    return t->aged && t->count > 0;
 }
 
 size_t tabledata_total(const tabledata *t)
@@ -398,8 +475,9 @@ void tabledata_filter(tabledata *t, const char *pattern)
 
 void tabledata_sort(tabledata *t, int column, bool reverse)
 {
-    t->sort = column < t->n_columns ? column : -1;
+    t->sort = column < t->n_columns ? column : TABLE_AS_IT_CAME;
     t->reverse = reverse;
+    t->chosen = true;
     arrange(t);
 }
 

@@ -14,20 +14,23 @@
 
 struct table_row {
     struct table_row *next; // of its hash
-    const char *uid;        // "" if the table's rows have none: then there are no actions on them
-    const char *name;       // name for people
-    int64_t created;        // wall ns, 0: unknown
-    uint64_t number;        // its place in the order of arrival
-    double worth;           // value of its entry in the sorting column
+    const char *uid;        // "" when the table's rows have none: they cannot be acted on
+    const char *name;       // for people
+    const int64_t *since;   // of each entry: wall ns since when its age counts, or 0; NULL: no ages
+    uint64_t number;        // in the order in which they came
+    double worth;           // of its entry in the column that orders
+    double sick;            // how much is wrong with it
     bool shown, has_worth;
-    const char *cells[TABLE_COLUMNS];
+    const char *cells[TABLE_COLUMNS]; // of an age what stands before it
 };
+// An order that is no column's.
+enum { TABLE_AS_IT_CAME = -1, TABLE_SICK_FIRST = -2 };
 
 typedef struct tabledata tabledata;
 tabledata *tabledata_new(void);
 void tabledata_free(tabledata *t);
-// Loads a whole table; filter and order stay. "age": the name of the column with the age of a row;
-// "keep": the names of the columns that stay when there is no room for all.
+// All anew; filter and order stay, which is the table's own "order" until a person has chosen one.
+// "keep": names of the columns that stay when there is no room for all.
 void tabledata_load(tabledata *t, const cJSON *table);
 // Rows by "uid", new or changed; a row with "deleted" is removed.
 void tabledata_change(tabledata *t, const cJSON *rows);
@@ -36,7 +39,9 @@ int tabledata_columns(const tabledata *t);
 const char *tabledata_column(const tabledata *t, int column);
 int tabledata_width(const tabledata *t, int column); // width of its widest entry or its name
 void tabledata_measure(const tabledata *t, struct table_column *out); // all of them
-int tabledata_age(const tabledata *t); // the column of ages, -1: none
+bool tabledata_ages(const tabledata *t); // do entries grow while one looks?
+// An entry, its age counted up to now, in place of what `out` had.
+void tabledata_entry(const struct table_row *r, int column, int64_t now_wall, buf *out);
 
 size_t tabledata_total(const tabledata *t);
 size_t tabledata_count(const tabledata *t); // how many rows match
@@ -45,7 +50,6 @@ size_t tabledata_find(const tabledata *t, const char *uid); // SIZE_MAX: it is m
 
 // As filter_match, on any entry of a row.
 void tabledata_filter(tabledata *t, const char *pattern);
-// Sorts by a column: by value, or by text in which numbers are compared as numbers. -1: in the
-// order of arrival.
+// By a column's worth, else its words with numbers in them counted; or one of the orders above.
 void tabledata_sort(tabledata *t, int column, bool reverse);
 int tabledata_sorted(const tabledata *t, bool *reverse);

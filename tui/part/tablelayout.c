@@ -6,7 +6,14 @@
 
 #include <string.h>
 
-enum { KEPT_LEAST = 12, OTHER_LEAST = 8, NAME_LEAST = 8, NARROW = 60 };
+enum {
+    KEPT_LEAST = 12,
+    WIDE_LEAST = 16,
+    WIDE_FAIR = 32,
+    OTHER_LEAST = 8,
+    NAME_LEAST = 8,
+    NARROW = 60
+};
 
 static int least(const struct table_column *columns, int i)
 {
@@ -25,18 +32,39 @@ static int least_important(const struct table_column *columns, int n, const bool
     return -1;
 }
 
+static bool is_absent(const struct table_column *c)
+{
+    return c->wide && c->bare;
+}
+
+// The room that is left when all others have what they want takes wide columns.
+static void choose_wide(const struct table_column *columns, int n, int width, int gap, bool *shown)
+{
+    int used = -gap;
+    for (int i = 0; i < n; i++)
+        used += shown[i] ? columns[i].width + gap : 0;
+    for (int i = 0; i < n; i++) {
+        int want = columns[i].width, least = want < WIDE_LEAST ? want : WIDE_LEAST;
+        if (!columns[i].wide || is_absent(&columns[i]) || used + gap + least > width)
+            continue;
+        shown[i] = true;
+        used += gap + (want < WIDE_FAIR ? want : WIDE_FAIR); // the widest gives way to others
+    }
+}
+
 static void choose(const struct table_column *columns, int n, int width, int gap, bool *shown)
 {
     for (int i = 0; i < n; i++)
-        shown[i] = true;
+        shown[i] = !columns[i].wide;
     for (;;) {
         int need = -gap, out;
         for (int i = 0; i < n; i++)
             need += shown[i] ? least(columns, i) + gap : 0;
         if (need <= width || (out = least_important(columns, n, shown)) < 0)
-            return;
+            break;
         shown[out] = false;
     }
+    choose_wide(columns, n, width, gap, shown);
 }
 
 static void fit(const struct table_column *columns, int n, int width, struct table_layout *out)
@@ -48,7 +76,8 @@ static void fit(const struct table_column *columns, int n, int width, struct tab
     choose(columns, n, width, out->gap, shown);
     for (int i = 0; i < n; i++)
         if (shown[i])
-            some[used++] = (struct column){.min = least(columns, i), .want = columns[i].width};
+            some[used++] = (struct column){
+                .min = columns[i].wide ? 1 : least(columns, i), .want = columns[i].width};
     layout_columns(some, used, out->gap, width, widths);
     used = 0;
     for (int i = 0; i < n; i++) {
@@ -66,11 +95,12 @@ void table_layout(
     fit(columns, n, width, out);
     out->pinned = first < width / 2 ? first : width / 2;
     for (int i = 1; i < n; i++)
-        all += columns[i].width + (i > 1 ? out->gap : 0);
+        all += is_absent(&columns[i]) ? 0 : columns[i].width + out->gap;
+    all -= all ? out->gap : 0;
     int room = width - out->pinned - out->gap;
     bool whole = true; // has every entry its full width?
     for (int i = 0; i < n; i++)
-        whole = whole && out->w[i] >= columns[i].width;
+        whole = whole && (is_absent(&columns[i]) || out->w[i] >= columns[i].width);
     int most =
         whole || room < 1 ? 0 : 1 + (all > room ? (all - room + TABLE_STEP - 1) / TABLE_STEP : 0);
     out->shift = shift < most ? shift : most;
@@ -78,11 +108,12 @@ void table_layout(
         out->pinned = 0;
         return;
     }
+    int from = (out->shift - 1) * TABLE_STEP, last = all > room ? all - room : 0;
     out->w[0] = out->pinned;
-    for (int i = 1, x = out->pinned + out->gap - (out->shift - 1) * TABLE_STEP; i < n; i++) {
+    for (int i = 1, x = out->pinned + out->gap - (from < last ? from : last); i < n; i++) {
         out->x[i] = x;
-        out->w[i] = columns[i].width;
-        x += out->w[i] + out->gap;
+        out->w[i] = is_absent(&columns[i]) ? 0 : columns[i].width;
+        x += out->w[i] ? out->w[i] + out->gap : 0;
     }
 }
 

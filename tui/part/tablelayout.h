@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Where the columns of a table stand in a given width. Pure; nothing is owned.
 //
-// At shift 0 the important columns are visible: the widest entries are cut first; if that is not
-// enough, columns that the table does not keep are hidden, from the right. Each further shift moves
-// the columns one step to the left and shows every entry whole; the first column stays.
+// At shift 0 all that matters is there: the widest entries are cut first, and where that is not
+// enough, columns that the table does not keep go, from the right. What room is left takes the wide
+// columns that have something to say, from the left. Further shifts show every entry whole, a step
+// of columns to the left each, while the first column stays.
 #pragma once
 #include "tui/grid/grid.h"
 
@@ -11,7 +12,9 @@ enum { TABLE_COLUMNS = 32, TABLE_STEP = 8 };
 
 struct table_column {
     int width; // of its widest entry
-    bool keep; // it stays if there is no room for all
+    bool keep; // it stays when there is no room for all
+    bool wide; // only where there is room, once all others have theirs
+    bool bare; // no entry says anything
 };
 
 struct table_layout {

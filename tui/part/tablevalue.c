@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "base/printable.h"
 #include "base/str.h"
+#include "base/tabletext.h"
+#include "base/text/utf8.h"
 #include "tui/part/look.h"
 
 #include <ctype.h>
@@ -13,8 +15,7 @@
 
 const char *tablevalue_column(const cJSON *columns, int i)
 {
-    const cJSON *column = cJSON_GetArrayItem(columns, i);
-    return cJSON_IsString(column) ? column->valuestring : json_str_or(column, "name", "");
+    return tabletext_column(cJSON_GetArrayItem(columns, i));
 }
 
 int tablevalue_width(const cJSON *table, int most)
@@ -27,26 +28,39 @@ int tablevalue_width(const cJSON *table, int most)
     return n < most ? n : most;
 }
 
-void tablevalue_entry(const cJSON *columns, const cJSON *row, int i, buf *out)
+void tablevalue_clean(buf *words)
 {
-    const cJSON *cells = cJSON_IsArray(row) ? row : json_get(row, "cells");
-    const cJSON *value =
-        cells ? cJSON_GetArrayItem(cells, i) : json_get(row, tablevalue_column(columns, i));
-    buf_clear(out);
-    if (cJSON_IsString(value))
-        buf_str(out, value->valuestring);
-    else if (value && !cJSON_IsNull(value))
-        json_print(out, value);
     bool plain = true; // as almost all are
-    for (size_t k = 0; k < out->len; k++) {
-        if ((unsigned char)out->data[k] < ' ')
-            out->data[k] = ' ';
-        plain = plain && (unsigned char)out->data[k] < 0x7f;
+    for (size_t k = 0; k < words->len; k++) {
+        if ((unsigned char)words->data[k] < ' ')
+            words->data[k] = ' ';
+        plain = plain && (unsigned char)words->data[k] < 0x7f;
     }
     if (plain)
         return;
-    AUTO_FREE char *text = buf_take(out);
-    printable(out, text, strlen(text));
+    AUTO_FREE char *text = buf_take(words);
+    printable(words, text, strlen(text));
+}
+
+void tablevalue_entry(const cJSON *columns, const cJSON *row, int i, int64_t now, buf *out)
+{
+    buf_clear(out);
+    tabletext_entry(tabletext_cell(row, cJSON_GetArrayItem(columns, i), i), now, out);
+    tablevalue_clean(out);
+}
+
+int tablevalue_entry_width(const cJSON *columns, const cJSON *row, int i)
+{
+    int64_t ignored;
+    const cJSON *entry = tabletext_cell(row, cJSON_GetArrayItem(columns, i), i);
+    AUTO_BUF words = {0};
+    if (!tabletext_since(entry, &ignored)) {
+        tablevalue_entry(columns, row, i, 0, &words);
+        return text_width(buf_cstr(&words), words.len, 0);
+    }
+    buf_str(&words, json_str_or(entry, "before", ""));
+    buf_str(&words, json_str_or(entry, "after", ""));
+    return text_width(buf_cstr(&words), words.len, 0) + AGE_WIDTH;
 }
 
 bool tablevalue_keeps(const cJSON *table, const char *column)
@@ -60,29 +74,8 @@ bool tablevalue_keeps(const cJSON *table, const char *column)
     return false;
 }
 
-int tablevalue_age_column(const cJSON *table)
-{
-    const cJSON *columns = json_get(table, "columns");
-    const char *age = json_str(table, "age");
-    int n = age ? cJSON_GetArraySize(columns) : 0, i = 0;
-    while (i < n && !str_eq(tablevalue_column(columns, i), age))
-        i++;
-    return i < n ? i : -1;
-}
-
-bool tablevalue_age(const cJSON *row, int64_t now, buf *out)
-{
-    int64_t created;
-    const char *words = json_str(row, "created");
-    if (!words || clock_parse_rfc3339(words, &created, NULL) != 0)
-        return false;
-    buf_clear(out);
-    duration_age(out, now > created ? now - created : 0);
-    return true;
-}
-
-// Converts a unit to seconds or bytes; 0: it is none. "m" is a minute, since tables have ages but
-// hardly millicores.
+// Seconds or bytes in a unit; 0 for what is none. "m" is a minute: ages are in tables, millicores
+// hardly.
 static double unit(const char *s, size_t n)
 {
     static const struct {

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/tabletext.h"
 #include "tui/bench/remote.h"
 #include "tui/part/filter.h"
 #include "tui/part/scroll.h"
@@ -26,7 +27,6 @@ struct table_view {
     struct table_layout layout; // layout for the area of the last settle, and as far as it can be
                                 // shifted
     int shift;
-    int64_t frozen; // wall ns since which the rows are not updated: ages stand still; 0: live
 };
 
 // The keys' requests to a display.
@@ -69,19 +69,11 @@ static void follow_row(struct table_view *v)
     remember_row(v);
 }
 
-static void note_age(struct table_view *v)
-{
-    const struct output *o = output_of(v);
-    bool live = o && o->live && !json_str(table_of(v), "note");
-    v->frozen = live ? 0 : v->frozen ? v->frozen : clock_wall();
-}
-
 static void load(struct table_view *v)
 {
     const cJSON *table = table_of(v);
     if (table)
         tabledata_load(v->data, table);
-    note_age(v);
     follow_row(v);
 }
 
@@ -91,13 +83,12 @@ static void heard(view *view_, const cJSON *event)
     if (event &&
         (!str_eq(json_str(event, "type"), "update") || json_int_or(event, "id", -1) != v->display))
         return;
-    if (!event || json_get(event, "data")) {
+    if (!event || json_get(event, "data") || json_path(event, "table.columns")) {
         load(v);
         return;
     }
     if (json_get(event, "rows"))
         tabledata_change(v->data, json_get(event, "rows"));
-    note_age(v);
     follow_row(v);
 }
 
@@ -111,8 +102,8 @@ static void draw_title(const struct table_view *v, grid *g, rect area)
     AUTO_BUF place = {0}, words = {0}, away = {0};
     open_place(v->head.bench, NULL, v->display, &place);
     int x = area.x + 1;
-    x += grid_print(
-        g, area, x, area.y, LOOK_BOLD, "%s%s", o ? open_name(o->data) : "gone", buf_cstr(&place));
+    x += grid_print(g, area, x, area.y, LOOK_BOLD, "%s%s",
+        o ? json_str_or(table_of(v), "title", open_name(o->data)) : "gone", buf_cstr(&place));
     if (o && !o->live)
         x += grid_print(g, area, x, area.y, LOOK_DIM, "  ended");
     if (note)
@@ -127,28 +118,25 @@ static void draw_title(const struct table_view *v, grid *g, rect area)
         buf_fmt(&words, " and %lld more", (long long)json_int_or(table_of(v), "more", 0));
     if (sort >= 0)
         buf_fmt(&words, "  by %s %s", tabledata_column(v->data, sort), reverse ? "↓" : "↑");
+    else if (sort == TABLE_SICK_FIRST)
+        buf_str(&words, "  worst first");
     grid_put_short(g, area, x, area.y, area.x + area.w - x, buf_cstr(&words), words.len, LOOK_DIM);
 }
 
 static void put_cell(
     const struct table_view *v, grid *g, rect body, const struct table_row *r, int column, int y)
 {
-    AUTO_BUF age = {0};
-    const char *words = r->cells[column];
-    int64_t now = v->frozen ? v->frozen : clock_wall();
+    AUTO_BUF words = {0};
     const struct output *o = output_of(v);
-    if (column == tabledata_age(v->data) && r->created && o && o->live) {
-        duration_age(&age, now > r->created ? now - r->created : 0);
-        words = buf_cstr(&age);
-    }
-    style st = column == 0 ? (style){0} : tablevalue_look(words);
+    tabledata_entry(r, column, tabletext_now(table_of(v), o && o->live, clock_wall()), &words);
+    style st = column == 0 ? (style){0} : tablevalue_look(buf_cstr(&words));
     rect clip = body;
     if (v->layout.pinned && column > 0) {
         clip.x += v->layout.pinned + v->layout.gap;
         clip.w -= v->layout.pinned + v->layout.gap;
     }
-    table_put(
-        g, clip, body.x + v->layout.x[column], y, v->layout.w[column], words, column == 0, st);
+    table_put(g, clip, body.x + v->layout.x[column], y, v->layout.w[column], buf_cstr(&words),
+        column == 0, st);
 }
 
 static void draw_header(const struct table_view *v, grid *g, rect body)
@@ -277,7 +265,21 @@ static void sort(struct table_view *v, bool turn)
     if (turn && at >= 0)
         tabledata_sort(v->data, at, !reverse);
     else
-        tabledata_sort(v->data, at + 1 < tabledata_columns(v->data) ? at + 1 : -1, false);
+        tabledata_sort(v->data,
+            at < -1                               ? 0
+            : at + 1 < tabledata_columns(v->data) ? at + 1
+                                                  : -1,
+            false);
+    follow_row(v);
+}
+
+// What is wrong first; once more: as they came.
+static void sort_sick(struct table_view *v)
+{
+    bool reverse, is = tabledata_sorted(v->data, &reverse) == TABLE_SICK_FIRST;
+    tabledata_sort(v->data, is ? TABLE_AS_IT_CAME : TABLE_SICK_FIRST, false);
+    free(STEAL(v->uid)); // the cursor stays at its place, to see what comes there
+    v->scroll.at = 0;
     follow_row(v);
 }
 
@@ -298,6 +300,8 @@ static bool act(view *view_, enum action a)
         return open_turn(view_, NULL, v->display, a == ACT_VIEW_NEXT ? 1 : -1);
     if (a == ACT_SORT || a == ACT_SORT_REVERSE)
         sort(v, a == ACT_SORT_REVERSE);
+    else if (a == ACT_SICK_FIRST)
+        sort_sick(v);
     else if (a == ACT_SHIFT_LEFT || a == ACT_SHIFT_RIGHT)
         v->shift = a == ACT_SHIFT_RIGHT ? v->shift + 1 : v->shift ? v->shift - 1 : 0;
     else if (a == ACT_INTERRUPT)
@@ -333,8 +337,8 @@ static void paste(view *view_, const char *words, size_t n)
 static int wait_ms(const view *view_)
 {
     const struct table_view *v = (const struct table_view *)view_;
-    bool grows = tabledata_age(v->data) >= 0 && tabledata_count(v->data) && !v->frozen;
-    return grows ? TICK_MS : -1;
+    const struct output *o = output_of(v);
+    return o && o->live && tabledata_ages(v->data) ? TICK_MS : -1;
 }
 
 static void hint(const view *view_, buf *out)
@@ -375,6 +379,7 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "/", ACT_FILTER},
     {MODE_VIEW, "s", ACT_SORT},
     {MODE_VIEW, "S", ACT_SORT_REVERSE},
+    {MODE_VIEW, "w", ACT_SICK_FIRST},
     {MODE_VIEW, "Left", ACT_SHIFT_LEFT},
     {MODE_VIEW, "Right", ACT_SHIFT_RIGHT},
     {MODE_VIEW, "Tab", ACT_VIEW_NEXT},

@@ -22,7 +22,7 @@ struct story {
     struct tail_spec spec;
     watch *watch;
     tail *tail;
-    bool ended, tells_away;
+    bool ended, tells_away, table;
 };
 
 static void tell(struct story *s, const char *fmt, ...)
@@ -55,6 +55,21 @@ static void on_event(void *arg, enum watch_change change, const cJSON *object)
     tell(arg, "%s%s ", names[change], json_path_str(object, "metadata.name"));
 }
 
+// The row of an object, as the server prints it.
+static void on_row(void *arg, enum watch_change change, const cJSON *object)
+{
+    struct story *s = arg;
+    const cJSON *cells = watch_cells(s->watch);
+    on_event(arg, change, object);
+    tell(s, "%s/%s ", json_str_or(object, "kind", "?"),
+        cells ? cJSON_GetArrayItem(cells, 1)->valuestring : "-");
+}
+
+static void on_columns(void *arg, const cJSON *definitions)
+{
+    tell(arg, "[%d] ", definitions ? cJSON_GetArraySize(definitions) : -1);
+}
+
 static void on_synced(void *arg)
 {
     tell(arg, "synced ");
@@ -75,13 +90,17 @@ static void on_away(void *arg, const err *reason)
 static const struct watch_ops watch_callbacks = {
     .event = on_event, .synced = on_synced, .away = on_away, .more = on_more};
 
+static const struct watch_ops row_callbacks = {
+    .event = on_row, .synced = on_synced, .away = on_away, .columns = on_columns};
+
 static void begin_watch(void *arg)
 {
     static const struct resource pods = {
         .group = "", .version = "v1", .plural = "pods", .kind = "Pod", .namespaced = true};
     struct story *s = arg;
     s->watch = watch_open(s->fake->client,
-        &(struct watch_spec){.resource = &pods, .ns = s->ns, .most = s->most}, &watch_callbacks, s);
+        &(struct watch_spec){.resource = &pods, .ns = s->ns, .most = s->most, .table = s->table},
+        s->table ? &row_callbacks : &watch_callbacks, s);
 }
 
 static void end_watch(void *arg)
@@ -91,10 +110,10 @@ static void end_watch(void *arg)
     s->ended = true;
 }
 
-static void check_most(const char *ns, size_t most, const char *want)
+static void check_told(struct story s, const char *want)
 {
-    struct story s = {
-        .fake = fake_open(false), .ns = ns, .most = most, .lock = PTHREAD_MUTEX_INITIALIZER};
+    s.fake = fake_open(false);
+    pthread_mutex_init(&s.lock, NULL);
     loop_post(s.fake->loop, begin_watch, &s);
     bool told = has_told(&s, want);
     loop_post(s.fake->loop, end_watch, &s);
@@ -106,7 +125,12 @@ static void check_most(const char *ns, size_t most, const char *want)
 
 static void check_watch(const char *ns, const char *want)
 {
-    check_most(ns, 0, want);
+    check_told((struct story){.ns = ns}, want);
+}
+
+static void check_rows(const char *ns, const char *want)
+{
+    check_told((struct story){.ns = ns, .table = true}, want);
 }
 
 static char *counted(const char *what)
@@ -135,14 +159,33 @@ TEST(a_list_of_many_pages_keeps_those_of_all)
 
 TEST(what_is_beyond_the_most_is_counted_and_takes_the_place_of_what_goes)
 {
-    check_most("w-most", 2, "+a synced +b (1) (2) -a (1) +c (0) ");
-    check_most("w-paged", 4, "+p0 +p1 +p2 +p3 (1) (2) synced ");
+    check_told((struct story){.ns = "w-most", .most = 2}, "+a synced +b (1) (2) -a (1) +c (0) ");
+    check_told((struct story){.ns = "w-paged", .most = 4}, "+p0 +p1 +p2 +p3 (1) (2) synced ");
+}
+
+TEST(rows_come_as_the_server_prints_them)
+{
+    check_rows("w-table", "[2] +a Pod/v10 synced +b Pod/v11 ~a Pod/v12 -b Pod/v16 ");
+    AUTO_FREE char *versions = counted("from w-table");
+    CHECK_STR(versions, "10,15"); // the bookmark of a Table counts
+}
+
+TEST(other_columns_tell_all_rows_anew)
+{
+    check_rows("w-other", "[2] +a Pod/v10 synced [3] ~a Pod/v10 synced ");
+}
+
+TEST(a_server_without_tables_has_its_objects_watched)
+{
+    check_rows("w-plain", "[-1] +a Pod/- synced +b Pod/- ");
+    check_rows("w-refused", "[-1] +a Pod/- synced ");
 }
 
 // Kept back for ten seconds, so that rows which come and go do not cost a list each.
 TEST(rows_that_a_list_frees_are_filled)
 {
-    check_most("w-refill", 2, "+a +b (1) synced -a -b synced (0) +c synced ");
+    check_told((struct story){.ns = "w-refill", .most = 2},
+        "+a +b (1) synced -a -b synced (0) +c synced ");
 }
 
 // What the server does is told within a bounded time, and it is asked ever more rarely.

@@ -4,12 +4,14 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/tabletext.h"
 #include "base/yaml.h"
 #include "k8s/client/describe.h"
 #include "k8s/client/frames.h"
 #include "k8s/client/jsonpath.h"
 #include "k8s/client/logs.h"
 #include "k8s/client/merge.h"
+#include "k8s/client/sick.h"
 #include "k8s/client/state.h"
 #include "k8s/client/table.h"
 #include "k8s/manifest/manifest.h"
@@ -95,8 +97,15 @@ TEST(pods_read_as_kubectl_shows_them)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         AUTO_JSON *pod = yaml(cases[i].pod);
         struct pod_row row;
-        pod_row(pod, now(), &row);
-        AUTO_FREE char *got = str_fmt("%s %s %s", row.ready, row.status, row.restarts);
+        pod_row(pod, &row);
+        AUTO_BUF ago = {0};
+        if (row.restarts && row.last_restart) {
+            buf_str(&ago, " (");
+            duration_age(&ago, now() - row.last_restart);
+            buf_str(&ago, " ago)");
+        }
+        AUTO_FREE char *got =
+            str_fmt("%s %s %d%s", row.ready, row.status, row.restarts, buf_cstr(&ago));
         CHECK_STR(got, cases[i].columns);
     }
 }
@@ -160,15 +169,17 @@ TEST(tables_are_printed_as_kubectl_does)
                              "[{cells: [a-long-name, Running, 10.0.0.1, 5s], object: {metadata: "
                              "{uid: u}}}, {cells: [b, null, "
                              "x, 12]}]}");
-    AUTO_JSON *table = table_from_server(server, false, false);
+    AUTO_JSON *table = table_from_server(server, "Thing", false, false, 0);
     AUTO_BUF text = {0};
-    table_print(&text, table);
+    tabletext_print(table, 0, &text);
     CHECK_STR(buf_cstr(&text), "NAME          STATUS    AGE\n"
                                "a-long-name   Running   5s\n"
                                "b                       12\n");
     CHECK_STR(json_path_str(table, "rows[0].uid"), "u");
-    AUTO_JSON *wide = table_from_server(server, true, true);
+    CHECK(tabletext_is_wide(json_path(table, "columns[2]")));
+    AUTO_JSON *wide = table_from_server(server, "Thing", true, true, 0);
     CHECK_INT(cJSON_GetArraySize(json_get(wide, "columns")), 5);
+    CHECK(!tabletext_is_wide(json_path(wide, "columns[3]")));
 }
 
 TEST(descriptions_read_as_kubectl_s)
@@ -371,17 +382,103 @@ TEST(objects_are_marked_as_the_run_s)
     CHECK_STR(value, "a-b");
 }
 
-TEST(ages_are_counted_when_they_are_shown)
+// The entries of a server's row, an hour after it was printed.
+static void check_later(const char *kind, const char *definition, const char *object,
+    const char *cell, const char *later)
 {
-    AUTO_JSON *table = table_of_pods();
-    const char *row =
-        "{\"created\":\"1970-01-01T00:00:10Z\",\"cells\":[\"a\",\"1/1\",\"x\",\"0\",\"0s\"]}";
-    cJSON_AddItemToArray(json_array_at(table, "rows"), json_parse(row, strlen(row), NULL));
-    cJSON_AddItemToArray(json_array_at(table, "rows"), json_parse("{\"cells\":[\"b\"]}", 15, NULL));
-    table_count_ages(table, 100 * CLOCK_SEC);
-    CHECK_STR(json_path(table, "rows[0].cells[4]")->valuestring, "90s");
-    CHECK_STR(json_path(table, "rows[0].cells[0]")->valuestring, "a");
-    CHECK_INT(cJSON_GetArraySize(json_path(table, "rows[1].cells")), 1);
+    AUTO_BUF table = {0}, text = {0};
+    buf_fmt(&table,
+        "{columnDefinitions: [{name: Name}, %s], rows: [{cells: [a, '%s'], object: %s}]}",
+        definition, cell, object);
+    AUTO_JSON *server = yaml(buf_cstr(&table));
+    AUTO_JSON *made = table_from_server(server, kind, false, false, now());
+    tabletext_entry(json_path(made, "rows[0].cells[1]"), now() + 3600 * CLOCK_SEC, &text);
+    CHECK_STR(buf_cstr(&text), later);
+}
+
+TEST(ages_are_counted_from_time_stamps)
+{
+    // what the object says: 04:00:00 is now
+    check_later("Job", "{name: Age, type: string}",
+        "{metadata: {creationTimestamp: '2026-01-02T03:04:05Z'}}", "55m", "115m");
+    check_later("Event", "{name: Last Seen, type: string}",
+        "{lastTimestamp: '2026-01-02T03:59:50Z'}", "10s", "60m");
+    check_later("Event", "{name: Last Seen, type: string}",
+        "{eventTime: '2026-01-02T03:59:50.000000Z'}", "10s", "60m");
+    check_later("Pod", "{name: Restarts, type: string}",
+        "{kind: Pod, status: {containerStatuses: [{restartCount: 3, lastState: {terminated: "
+        "{finishedAt: '2026-01-02T03:59:00Z'}}}]}}",
+        "3 (60s ago)", "3 (61m ago)");
+    check_later("Job", "{name: Duration, type: string}",
+        "{kind: Job, status: {startTime: '2026-01-02T03:59:00Z'}}", "60s", "61m");
+    // what only the server's word is known of is counted back from when it came
+    check_later("Thing", "{name: Last Run, type: date}", "{}", "2m10s", "62m");
+    check_later("Thing", "{name: Tries, type: string}", "{}", "7 (5m ago)", "7 (65m ago)");
+    // what is over, unknown, or no age at all stays as it is
+    check_later("Job", "{name: Duration, type: string}",
+        "{kind: Job, status: {startTime: '2026-01-02T03:59:00Z', completionTime: "
+        "'2026-01-02T03:59:09Z'}}",
+        "9s", "9s");
+    check_later("Thing", "{name: Age, type: string}", "{}", "<unknown>", "<unknown>");
+    check_later("Thing", "{name: Timeout, type: string}", "{}", "5m", "5m");
+    check_later("Thing", "{name: Age, type: date}", "{}", "-5m", "-5m");
+}
+
+TEST(what_is_wrong_is_ranked_and_says_why)
+{
+    static const struct {
+        const char *object;
+        enum sickness sick;
+        const char *why;
+    } cases[] = {
+        {"{kind: Pod, spec: {containers: [{name: a}]}, status: {phase: Running, "
+         "containerStatuses: [{ready: true, state: {running: {}}}]}}",
+            SICK_NOT, ""},
+        {"{kind: Pod, status: {phase: Succeeded}}", SICK_NOT, ""},
+        {"{kind: Pod, spec: {containers: [{name: a}]}, status: {phase: Running, "
+         "containerStatuses: [{state: {waiting: {reason: CrashLoopBackOff, message: back-off}}, "
+         "lastState: {terminated: {exitCode: 137, reason: OOMKilled}}}]}}",
+            SICK_CRASHING, "exit 137 OOMKilled"},
+        {"{kind: Pod, spec: {containers: [{name: a}]}, status: {phase: Pending, "
+         "containerStatuses: [{state: {waiting: {reason: ImagePullBackOff, message: 'no such "
+         "image'}}}]}}",
+            SICK_IMAGE, "no such image"},
+        {"{kind: Pod, spec: {containers: [{name: a}]}, status: {phase: Pending, conditions: "
+         "[{type: PodScheduled, status: 'False', message: '0/1 nodes are available'}]}}",
+            SICK_PENDING, "0/1 nodes are available"},
+        {"{kind: Pod, spec: {containers: [{name: a}]}, status: {phase: Pending, "
+         "containerStatuses: [{state: {waiting: {reason: ContainerCreating}}}]}}",
+            SICK_NOT_READY, ""},
+        {"{kind: Pod, spec: {containers: [{name: a}]}, status: {phase: Failed, "
+         "containerStatuses: [{state: {terminated: {exitCode: 3, reason: Error}}}]}}",
+            SICK_FAILED, "exit 3 Error"},
+        {"{kind: Pod, spec: {containers: [{name: a}]}, status: {phase: Failed, reason: Evicted, "
+         "message: 'the node was low on memory'}}",
+            SICK_FAILED, "the node was low on memory"},
+        {"{kind: Pod, spec: {containers: [{name: a}]}, status: {phase: Running, "
+         "containerStatuses: [{ready: true, restartCount: 1, state: {running: {}}, lastState: "
+         "{terminated: {exitCode: 1, signal: 9, finishedAt: '2026-01-02T03:55:00Z'}}}]}}",
+            SICK_RESTARTED, "signal 9"},
+        {"{kind: Pod, spec: {containers: [{name: a}]}, status: {phase: Running, "
+         "containerStatuses: [{ready: true, restartCount: 1, state: {running: {}}, lastState: "
+         "{terminated: {exitCode: 1, finishedAt: '2026-01-02T02:00:00Z'}}}]}}",
+            SICK_NOT, ""},
+        {"{kind: Node, status: {conditions: [{type: Ready, status: Unknown, message: 'Kubelet "
+         "stopped posting node status.'}]}}",
+            SICK_CRASHING, "Kubelet stopped posting node status."},
+        {"{kind: Job, status: {conditions: [{type: Failed, status: 'True', message: too many}]}}",
+            SICK_FAILED, "too many"},
+        {"{kind: Deployment, spec: {replicas: 3}, status: {replicas: 3, readyReplicas: 2}}",
+            SICK_NOT_READY, ""},
+        {"{kind: Event, type: Warning}", SICK_FAILED, ""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_JSON *o = yaml(cases[i].object);
+        AUTO_BUF why = {0};
+        CHECK_INT(object_sick(o, now(), &why), cases[i].sick);
+        CHECK_STR(buf_cstr(&why), cases[i].why);
+    }
+    CHECK(SICK_CRASHING > SICK_IMAGE && SICK_IMAGE > SICK_PENDING && SICK_PENDING > SICK_NOT_READY);
 }
 
 int main(void)

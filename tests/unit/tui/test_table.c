@@ -45,14 +45,15 @@ static const char *names(const tabledata *t)
 }
 
 static const char pods[] =
-    "{\"columns\":[\"NAME\",\"READY\",\"STATUS\",\"RESTARTS\",\"AGE\"],\"age\":\"AGE\","
+    "{\"columns\":[\"NAME\",\"READY\",\"STATUS\",\"RESTARTS\",\"AGE\"],"
     "\"keep\":[\"NAME\",\"STATUS\"],\"rows\":["
-    "{\"uid\":\"1\",\"created\":\"2026-01-01T00:00:09Z\",\"cells\":"
-    "[\"web-10\",\"1/1\",\"Running\",\"10\",\"1s\"]},"
-    "{\"uid\":\"2\",\"created\":\"2026-01-01T00:00:01Z\",\"cells\":"
-    "[\"web-9\",\"0/1\",\"Pending\",\"9 (2m ago)\",\"9s\"]},"
-    "{\"uid\":\"3\",\"created\":\"2026-01-01T00:00:05Z\",\"cells\":"
-    "[\"db-0\",\"1/2\",\"Running\",\"0\",\"5s\"]}]}";
+    "{\"uid\":\"1\",\"cells\":"
+    "[\"web-10\",\"1/1\",\"Running\",\"10\",{\"since\":\"2026-01-01T00:00:09Z\"}]},"
+    "{\"uid\":\"2\",\"cells\":"
+    "[\"web-9\",\"0/1\",\"Pending\",{\"since\":\"2026-01-01T00:00:01Z\",\"before\":\"9 (\","
+    "\"after\":\" ago)\"},{\"since\":\"2026-01-01T00:00:01Z\"}]},"
+    "{\"uid\":\"3\",\"cells\":"
+    "[\"db-0\",\"1/2\",\"Running\",\"0\",{\"since\":\"2026-01-01T00:00:05Z\"}]}]}";
 
 TEST(rows_stay_as_they_came_until_they_are_ordered)
 {
@@ -87,6 +88,62 @@ TEST(changes_come_go_and_find_their_place)
     CHECK(tabledata_find(t, "3") == SIZE_MAX);
     tabledata_sort(t, -1, false);
     CHECK_STR(names(t), "a web-9 web-1"); // a changed row is where it was
+    tabledata_free(t);
+}
+
+TEST(ages_are_counted_when_they_are_drawn)
+{
+    tabledata *t = load(pods);
+    int64_t at = 0;
+    AUTO_BUF words = {0};
+    clock_parse_rfc3339("2026-01-01T00:01:01Z", &at, NULL);
+    tabledata_entry(tabledata_at(t, 1), 3, at, &words);
+    CHECK_STR(buf_cstr(&words), "9 (60s ago)");
+    tabledata_entry(tabledata_at(t, 1), 4, at + 3600 * CLOCK_SEC, &words);
+    CHECK_STR(buf_cstr(&words), "61m");
+    tabledata_entry(tabledata_at(t, 1), 2, at, &words);
+    CHECK_STR(buf_cstr(&words), "Pending");
+    CHECK(tabledata_ages(t));
+    tabledata_free(t);
+    t = load("{\"columns\":[\"A\"],\"rows\":[{\"cells\":[\"1s\"]}]}");
+    CHECK(!tabledata_ages(t));
+    tabledata_free(t);
+}
+
+TEST(the_worst_come_first_when_the_table_or_a_person_asks)
+{
+    static const char text[] = "{\"columns\":[\"N\"],\"order\":\"sick\",\"rows\":["
+                               "{\"uid\":\"1\",\"cells\":[\"well\"]},"
+                               "{\"uid\":\"2\",\"sick\":6,\"cells\":[\"crashes\"]},"
+                               "{\"uid\":\"3\",\"sick\":2,\"cells\":[\"failed\"]}]}";
+    tabledata *t = load(text);
+    CHECK_STR(names(t), "crashes failed well");
+    change(t, "[{\"uid\":\"1\",\"sick\":4,\"cells\":[\"pending\"]},"
+              "{\"uid\":\"2\",\"cells\":[\"heals\"]}]");
+    CHECK_STR(names(t), "pending failed heals");
+    tabledata_sort(t, TABLE_AS_IT_CAME, false);
+    CHECK_STR(names(t), "pending heals failed");
+    AUTO_JSON *again = json_parse(text, strlen(text), NULL);
+    tabledata_load(t, again); // what a person has chosen stays
+    CHECK_STR(names(t), "well crashes failed");
+    tabledata_free(t);
+}
+
+TEST(wide_columns_come_where_there_is_room_and_they_say_something)
+{
+    tabledata *t = load("{\"columns\":[\"NAME\",{\"name\":\"WHY\",\"wide\":true},"
+                        "{\"name\":\"GATES\",\"wide\":true},{\"name\":\"NODE\",\"wide\":true}],"
+                        "\"rows\":[{\"cells\":[\"a-pod\",\"exit 137 OOMKilled\",\"<none>\","
+                        "\"node-1\"]},{\"cells\":[\"b\",\"\",\"<none>\",\"node-2\"]}]}");
+    struct table_layout l;
+    lay_out(t, 20, 0, &l);
+    CHECK_INT(l.w[1] + l.w[2] + l.w[3], 6); // the node alone has room
+    lay_out(t, 80, 0, &l);
+    CHECK_INT(l.w[1], 18);
+    CHECK_INT(l.w[2], 0); // nobody has one
+    CHECK_INT(l.w[3], 6);
+    lay_out(t, 20, 1, &l); // what is shifted there shows all
+    CHECK_INT(l.w[1], 18);
     tabledata_free(t);
 }
 
@@ -132,7 +189,7 @@ TEST(widths_shrink_when_the_widest_goes)
     CHECK_INT(tabledata_width(t, 0), 16);
     change(t, "[{\"uid\":\"5\",\"deleted\":true}]");
     CHECK_INT(tabledata_width(t, 0), 6);
-    CHECK_INT(tabledata_width(t, 3), 10); // "9 (2m ago)"
+    CHECK_INT(tabledata_width(t, 3), 13); // "9 (2m10s ago)"
     tabledata_free(t);
 }
 

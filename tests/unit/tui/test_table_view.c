@@ -141,7 +141,7 @@ static void open_stage(struct stage *s)
     say(s, MESSAGE_display,
         "{\"cell\":\"one\",\"id\":%d,\"live\":true,\"data\":{\"text/plain\":\"\","
         "\"application/vnd.firesteel.pods+json\":{\"columns\":[\"NAME\",\"READY\",\"STATUS\","
-        "\"RESTARTS\",\"AGE\"],\"age\":\"AGE\",\"actions\":[\"describe\",\"logs\"],\"rows\":[%s]}}"
+        "\"RESTARTS\",\"AGE\"],\"actions\":[\"describe\",\"logs\"],\"rows\":[%s]}}"
         "}",
         DISPLAY, buf_cstr(&rows));
     draw(s);

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+#include "base/tabletext.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORDS = 12 }; // of a summary; the rest is "other"
+
+const char *tabletext_column(const cJSON *column)
+{
+    return cJSON_IsString(column) ? column->valuestring : json_str_or(column, "name", "");
+}
+
+bool tabletext_is_wide(const cJSON *column)
+{
+    return json_bool_or(column, "wide", false);
+}
+
+const cJSON *tabletext_cell(const cJSON *row, const cJSON *column, int i)
+{
+    const cJSON *cells = cJSON_IsArray(row) ? row : json_get(row, "cells");
+    return cells ? cJSON_GetArrayItem(cells, i) : json_get(row, tabletext_column(column));
+}
+
+int64_t tabletext_now(const cJSON *table, bool live, int64_t now_wall)
+{
+    int64_t at;
+    const char *words = json_str(table, "at");
+    return !live && words && clock_parse_rfc3339(words, &at, NULL) == 0 ? at : now_wall;
+}
+
+bool tabletext_since(const cJSON *entry, int64_t *wall_ns)
+{
+    const char *words = cJSON_IsObject(entry) ? json_str(entry, "since") : NULL;
+    return words && clock_parse_rfc3339(words, wall_ns, NULL) == 0;
+}
+
+void tabletext_entry(const cJSON *entry, int64_t now_wall, buf *out)
+{
+    int64_t since;
+    if (!entry || cJSON_IsNull(entry))
+        return;
+    if (cJSON_IsString(entry)) {
+        buf_str(out, entry->valuestring);
+    } else if (tabletext_since(entry, &since)) {
+        buf_str(out, json_str_or(entry, "before", ""));
+        duration_age(out, now_wall > since ? now_wall - since : 0);
+        buf_str(out, json_str_or(entry, "after", ""));
+    } else {
+        json_print(out, entry);
+    }
+}
+
+cJSON *tabletext_age(const char *before, const char *since, const char *after)
+{
+    cJSON *entry = cJSON_CreateObject();
+    json_set_str(entry, "since", since);
+    if (before && *before)
+        json_set_str(entry, "before", before);
+    if (after && *after)
+        json_set_str(entry, "after", after);
+    return entry;
+}
+
+// Order.
+
+struct place {
+    const cJSON *row;
+    double worth;
+    size_t number;
+};
+
+static int by_worth(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    if (x->worth != y->worth)
+        return x->worth > y->worth ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+static int find_column(const cJSON *table, const char *name)
+{
+    const cJSON *column;
+    int i = 0;
+    cJSON_ArrayForEach(column, json_get(table, "columns"))
+    {
+        if (name && str_eq(tabletext_column(column), name))
+            return i;
+        i++;
+    }
+    return -1;
+}
+
+static double worth_of(const cJSON *row, bool sick, int column)
+{
+    int64_t since = 0;
+    if (sick)
+        return (double)json_int_or(row, "sick", 0);
+    if (column >= 0 && tabletext_since(tabletext_cell(row, NULL, column), &since))
+        return (double)since;
+    return 0;
+}
+
+const cJSON **tabletext_rows(const cJSON *table, size_t *n)
+{
+    const cJSON *rows = json_get(table, "rows"), *row;
+    const char *order = json_str(table, "order");
+    bool sick = order && str_eq(order, TABLETEXT_SICK);
+    int column = find_column(table, order);
+    size_t count = (size_t)cJSON_GetArraySize(rows), i = 0;
+    struct place *places = mem_array(count + 1, sizeof *places);
+    const cJSON **ordered = mem_array(count + 1, sizeof *ordered);
+    cJSON_ArrayForEach(row, rows)
+    {
+        places[i] = (struct place){row, worth_of(row, sick, column), i};
+        i++;
+    }
+    if (sick || column >= 0)
+        qsort(places, count, sizeof *places, by_worth);
+    for (i = 0; i < count; i++)
+        ordered[i] = places[i].row;
+    free(places);
+    *n = count;
+    return ordered;
+}
+
+// As text.
+
+// Columns by characters: names may hold more than ASCII.
+static size_t width(const char *text)
+{
+    size_t n = 0;
+    for (; *text; text++)
+        n += (*text & 0xC0) != 0x80;
+    return n;
+}
+
+struct printed {
+    char **texts; // a row of n after the other, the columns' names first
+    size_t n, used;
+};
+
+static void take_row(struct printed *p, const cJSON *columns, const cJSON *row, int64_t now)
+{
+    const cJSON *column;
+    int i = 0;
+    cJSON_ArrayForEach(column, columns)
+    {
+        AUTO_BUF text = {0};
+        tabletext_entry(tabletext_cell(row, column, i++), now, &text);
+        if (!tabletext_is_wide(column))
+            p->texts[p->used++] = mem_strdup(buf_cstr(&text));
+    }
+}
+
+static void print_row(buf *out, char *const *texts, const size_t *widths, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        buf_str(out, texts[i]);
+        size_t pad = i + 1 < n ? widths[i] + 3 - width(texts[i]) : 0;
+        buf_fmt(out, "%*s", (int)pad, "");
+    }
+    while (out->len && out->data[out->len - 1] == ' ')
+        out->data[--out->len] = '\0';
+    buf_char(out, '\n');
+}
+
+static void take_table(struct printed *p, const cJSON *table, int64_t now)
+{
+    const cJSON *columns = json_get(table, "columns"), *column;
+    size_t n_rows;
+    AUTO_FREE const cJSON **rows = tabletext_rows(table, &n_rows);
+    p->texts = mem_array((size_t)cJSON_GetArraySize(columns) * (n_rows + 1) + 1, sizeof *p->texts);
+    cJSON_ArrayForEach(column, columns)
+    {
+        if (!tabletext_is_wide(column))
+            p->texts[p->n++] = mem_strdup(tabletext_column(column));
+    }
+    p->used = p->n;
+    for (size_t i = 0; i < n_rows; i++)
+        take_row(p, columns, rows[i], now);
+}
+
+void tabletext_print(const cJSON *table, int64_t now, buf *out)
+{
+    struct printed p = {0};
+    take_table(&p, table, now);
+    AUTO_FREE size_t *widths = mem_array(p.n + 1, sizeof *widths);
+    for (size_t i = 0; i < p.used; i++)
+        if (width(p.texts[i]) > widths[i % p.n])
+            widths[i % p.n] = width(p.texts[i]);
+    for (size_t i = 0; p.n && i < p.used; i += p.n)
+        print_row(out, p.texts + i, widths, p.n);
+    for (size_t i = 0; i < p.used; i++)
+        free(p.texts[i]);
+    free(p.texts);
+}
+
+// Summary.
+
+struct word {
+    const char *text;
+    size_t n;
+};
+
+static int by_count(const void *a, const void *b)
+{
+    const struct word *x = a, *y = b;
+    return x->n != y->n ? (x->n > y->n ? -1 : 1) : strcmp(x->text, y->text);
+}
+
+static size_t count_words(const cJSON *rows, int column, struct word *words, size_t *other)
+{
+    const cJSON *row;
+    size_t used = 0, i;
+    cJSON_ArrayForEach(row, rows)
+    {
+        const cJSON *cell = tabletext_cell(row, NULL, column);
+        const char *text = cJSON_IsString(cell) && *cell->valuestring ? cell->valuestring : "-";
+        for (i = 0; i < used && !str_eq(words[i].text, text);)
+            i++;
+        if (i == WORDS) {
+            ++*other;
+            continue;
+        }
+        if (i == used)
+            words[used++] = (struct word){.text = text};
+        words[i].n++;
+    }
+    qsort(words, used, sizeof *words, by_count);
+    return used;
+}
+
+void tabletext_summary(const cJSON *table, buf *out)
+{
+    struct word words[WORDS];
+    size_t other = 0;
+    const cJSON *rows = json_get(table, "rows");
+    int column = find_column(table, json_str(table, "count"));
+    if (column < 0)
+        return;
+    int total = cJSON_GetArraySize(rows);
+    size_t used = count_words(rows, column, words, &other);
+    buf_fmt(out, "%d %s", total,
+        json_str_or(table, total == 1 ? "one" : "many", total == 1 ? "row" : "rows"));
+    for (size_t i = 0; i < used; i++)
+        buf_fmt(out, "%s%zu %s", i ? ", " : ": ", words[i].n, words[i].text);
+    if (other)
+        buf_fmt(out, ", %zu other", other);
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// What the table of a display says as text (doc/displays.md), for all who show one: the kernel, the
+// command line, views. Plain functions on trees; nothing is owned.
+//
+//   columns: "NAME", {"name": "NODE", "wide": true}: shown where there is room
+//   entries: "Running", {"since": "2026-01-02T03:04:05Z", "before": "3 (", "after": " ago)"}: an
+//   age,
+//            which grows while one looks
+#pragma once
+#include "base/buf.h"
+#include "base/json.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+const char *tabletext_column(const cJSON *column); // its name; "" when it has none
+bool tabletext_is_wide(const cJSON *column);
+// The entry of a row in column i. Rows come in three shapes: […], {"cells": […]}, {name: …}.
+const cJSON *tabletext_cell(const cJSON *row, const cJSON *column, int i);
+// Wall ns up to which the table's ages are counted: `now` while it is live; of what has ended the
+// time at which it was so ("at").
+int64_t tabletext_now(const cJSON *table, bool live, int64_t now_wall);
+// Appends an entry, its age counted up to now.
+void tabletext_entry(const cJSON *entry, int64_t now_wall, buf *out);
+// Since when an entry's age counts; false: it has none.
+bool tabletext_since(const cJSON *entry, int64_t *wall_ns);
+// An age as an entry: the text around it may be NULL. `since` is RFC 3339.
+cJSON *tabletext_age(const char *before, const char *since, const char *after);
+
+// The rows in the order that the table asks for: "order": a column of ages, the youngest first, or
+// TABLETEXT_SICK, the greatest "sick" of rows first; what is equal, and all without an order, as
+// they came. Borrowed rows in a new array of *n.
+#define TABLETEXT_SICK "sick"
+const cJSON **tabletext_rows(const cJSON *table, size_t *n);
+// Columns with three spaces between them, as kubectl prints; ages are counted up to now, and
+// columns for which there must be room are left out.
+void tabletext_print(const cJSON *table, int64_t now_wall, buf *out);
+// "53 pods: 48 Running, 3 Pending, 2 CrashLoopBackOff": how many rows there are of each word in the
+// column "count", what is most often first; nothing when the table names none.
+void tabletext_summary(const cJSON *table, buf *out);

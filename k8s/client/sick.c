@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+#include "k8s/client/sick.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "k8s/client/state.h"
+
+#include <string.h>
+
+static const int64_t recently = 600 * CLOCK_SEC;
+
+static void say(buf *why, const char *text)
+{
+    if (why && text)
+        buf_add(why, text, strcspn(text, "\r\n"));
+}
+
+static const cJSON *condition(const cJSON *object, const char *type)
+{
+    const cJSON *c;
+    cJSON_ArrayForEach(c, json_path(object, "status.conditions"))
+    {
+        if (str_eq(json_str(c, "type"), type))
+            return c;
+    }
+    return NULL;
+}
+
+static bool is_false(const cJSON *condition)
+{
+    return condition && !str_eq(json_str(condition, "status"), "True");
+}
+
+// "exit 137 OOMKilled", "signal 9".
+static void say_end(buf *why, const cJSON *ended)
+{
+    int64_t signal = json_int_or(ended, "signal", 0);
+    const char *reason = json_str_or(ended, "reason", "");
+    if (!why)
+        return;
+    if (signal)
+        buf_fmt(why, "signal %lld", (long long)signal);
+    else
+        buf_fmt(why, "exit %lld", (long long)json_int_or(ended, "exitCode", 0));
+    if (*reason)
+        buf_fmt(why, " %s", reason);
+    if (*json_str_or(ended, "message", "")) {
+        buf_str(why, ": ");
+        say(why, json_str(ended, "message"));
+    }
+}
+
+static bool ended_badly(const cJSON *ended)
+{
+    return ended && json_int_or(ended, "exitCode", 0) != 0;
+}
+
+static enum sickness waiting(const cJSON *status, buf *why)
+{
+    const cJSON *now = json_path(status, "state.waiting");
+    const char *reason = json_str_or(now, "reason", "");
+    if (str_eq(reason, "CrashLoopBackOff")) {
+        say_end(why, json_path(status, "lastState.terminated"));
+        return SICK_CRASHING;
+    }
+    if (!strstr(reason, "BackOff") && !strstr(reason, "Err") && !strstr(reason, "Invalid"))
+        return SICK_NOT;
+    const char *message = json_str(now, "message");
+    say(why, message && *message ? message : reason);
+    return SICK_IMAGE;
+}
+
+static enum sickness container(const cJSON *status, bool is_over, buf *why)
+{
+    const cJSON *ended = json_path(status, "state.terminated");
+    if (json_path(status, "state.waiting"))
+        return waiting(status, why);
+    if (!ended_badly(ended))
+        return SICK_NOT;
+    say_end(why, ended);
+    return is_over ? SICK_FAILED : SICK_CRASHING;
+}
+
+static enum sickness containers(const cJSON *pod, bool is_over, buf *why)
+{
+    static const char *const lists[] = {"status.initContainerStatuses", "status.containerStatuses"};
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        const cJSON *s;
+        cJSON_ArrayForEach(s, json_path(pod, lists[i]))
+        {
+            enum sickness is = container(s, is_over, why);
+            if (is)
+                return is;
+        }
+    }
+    return SICK_NOT;
+}
+
+// The end before the last start, of the container that has one.
+static void say_last_end(const cJSON *pod, buf *why)
+{
+    const cJSON *s;
+    cJSON_ArrayForEach(s, json_path(pod, "status.containerStatuses"))
+    {
+        const cJSON *ended = json_path(s, "lastState.terminated");
+        if (ended) {
+            say_end(why, ended);
+            return;
+        }
+    }
+}
+
+static enum sickness pod_sick(const cJSON *pod, int64_t now, buf *why)
+{
+    const char *phase = json_path_str(pod, "status.phase");
+    bool failed = str_eq(phase, "Failed"), is_over = failed || str_eq(phase, "Succeeded");
+    enum sickness is = containers(pod, is_over, why);
+    const cJSON *scheduled = condition(pod, "PodScheduled");
+    struct pod_row row;
+    pod_row(pod, &row);
+    if (is)
+        return is;
+    if (failed) {
+        const char *message = json_path_str(pod, "status.message");
+        say(why, message && *message ? message : json_path_str(pod, "status.reason"));
+        return SICK_FAILED;
+    }
+    if (is_over)
+        return SICK_NOT;
+    if (is_false(scheduled)) {
+        say(why, json_str(scheduled, "message"));
+        return SICK_PENDING;
+    }
+    if (row.last_restart && now - row.last_restart < recently) {
+        say_last_end(pod, why);
+        return row.is_ready ? SICK_RESTARTED : SICK_NOT_READY;
+    }
+    if (!row.is_ready)
+        say(why, json_str(condition(pod, "Ready"), "message"));
+    return row.is_ready ? SICK_NOT : SICK_NOT_READY;
+}
+
+static enum sickness node_sick(const cJSON *node, buf *why)
+{
+    const cJSON *ready = condition(node, "Ready");
+    if (!ready || is_false(ready)) {
+        say(why, ready ? json_str(ready, "message") : "it has not said that it is ready");
+        return SICK_CRASHING;
+    }
+    bool closed = json_bool_or(json_get(node, "spec"), "unschedulable", false);
+    say(why, closed ? "takes no more pods" : NULL);
+    return closed ? SICK_RESTARTED : SICK_NOT;
+}
+
+enum sickness object_sick(const cJSON *object, int64_t now, buf *why)
+{
+    const char *kind = json_str_or(object, "kind", "");
+    if (str_eq(kind, "Pod"))
+        return pod_sick(object, now, why);
+    if (str_eq(kind, "Node"))
+        return node_sick(object, why);
+    if (str_eq(kind, "Event"))
+        return str_eq(json_str(object, "type"), "Warning") ? SICK_FAILED : SICK_NOT;
+    struct state s = state_of(object);
+    say(why, s.outcome == OUTCOME_BAD ? s.cause : NULL);
+    if (s.outcome == OUTCOME_BAD)
+        return SICK_FAILED;
+    const cJSON *spec = json_get(object, "spec"), *status = json_get(object, "status");
+    int64_t wanted = json_int_or(spec, "replicas", 0);
+    return wanted > json_int_or(status, "readyReplicas", 0) && json_get(status, "replicas")
+               ? SICK_NOT_READY
+               : SICK_NOT;
+}

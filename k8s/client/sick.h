@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// What is wrong with an object, and how much: for tables that show the worst first. Plain functions
+// on trees.
+#pragma once
+#include "base/buf.h"
+#include "base/json.h"
+
+#include <stdint.h>
+
+// From nothing to the worst. Only the order counts; tables carry the number (doc/displays.md).
+enum sickness {
+    SICK_NOT,
+    SICK_RESTARTED, // within the last ten minutes
+    SICK_FAILED,    // ended badly: nothing runs that could be helped
+    SICK_NOT_READY,
+    SICK_PENDING, // no node takes it
+    SICK_IMAGE,   // its image or configuration is not to be had
+    SICK_CRASHING,
+};
+// Appends to `why` (may be NULL) the reason in a line: "exit 137 OOMKilled", "0/3 nodes are
+// available: …". Events that warn are SICK_FAILED.
+enum sickness object_sick(const cJSON *object, int64_t now_wall, buf *why);
