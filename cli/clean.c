@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: MIT
 // firesteel clean: hands over to firesteel-kernel, which has the bindings that remove things.
-#include "base/mem.h"
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/options.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 static char **add(char **argv, const char *option, const char *value)
 {
@@ -35,24 +29,13 @@ static int run(struct cli *cli, int argc, char **argv)
         code = cli_usage(cli, &clean_verb, "one run at a time");
         goto done;
     }
-    err e = {0};
-    char *program = cli_program(cli, "firesteel-kernel", &e);
-    if (!program) {
-        code = cli_error(cli, &e);
-        goto done;
-    }
-    char **words = add(strv_add(NULL, program), "--clean", rest && rest[0] ? rest[0] : "last");
+    char **words = add(NULL, "--clean", rest && rest[0] ? rest[0] : "last");
     words = add(add(add(words, "--cwd", cwd), "--context", context), "--kubeconfig", kubeconfig);
     if (dry_run)
         words = strv_add(words, "--dry-run");
     if (yes)
         words = strv_add(words, "--yes");
-    fflush(stdout);
-    execv(program, words);
-    err_errno(&e, errno, "cannot start %s", program);
-    code = cli_error(cli, &e);
-    strv_free(words);
-    free(program);
+    code = cli_become_kernel(cli, words);
 done:
     strv_free(rest);
     return code;

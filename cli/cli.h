@@ -27,7 +27,7 @@ struct verb {
 };
 
 extern const struct verb run_verb, runs_verb, show_verb, export_verb, ls_verb, stop_verb,
-    sandbox_verb, clean_verb, attach_verb, open_verb, new_verb;
+    sandbox_verb, check_verb, clean_verb, attach_verb, open_verb, new_verb;
 
 // "firesteel: TEXT" on stderr, coloured where that is right; returns the exit code of the error.
 int cli_error(struct cli *cli, const err *e);
@@ -38,6 +38,9 @@ const char *cli_getenv(const struct cli *cli, const char *name); // NULL when un
 
 // A program of ours ("firesteel-kernel"): beside our own executable, else in libexec. New.
 char *cli_program(struct cli *cli, const char *name, err *e);
+// Becomes firesteel-kernel with these arguments (a strv, taken). Returns an exit code when it
+// cannot.
+int cli_become_kernel(struct cli *cli, char **arguments);
 // The first of these places that exists: relative ones are below our own executable's folder, as in
 // a build folder; those without a slash are looked for in PATH. New; NULL: none.
 char *cli_find(struct cli *cli, const char *const *places);

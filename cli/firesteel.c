@@ -18,6 +18,7 @@
 static const struct verb *const verbs[] = {
     &new_verb,
     &run_verb,
+    &check_verb,
     &runs_verb,
     &show_verb,
     &export_verb,

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cli/checking.h"
 #include "cli/cleaning.h"
 #include "cli/cli.h"
 #include "cli/say.h"
@@ -37,7 +38,7 @@ struct arguments {
     struct kernel_options options;
     struct cleaning clean;
     const char *cwd;
-    char **parameters, **redo;
+    char **parameters, **redo, **check;
     fold *past; // of a run to go on with, or to clean
     bool sandbox, help, version, refuse_credentials;
 };
@@ -71,6 +72,8 @@ struct arguments {
     X(clean, TEXT, clean.run, "RUN           list and remove what a run has left, instead")        \
     X(dry_run, FLAG, clean.dry_run, "            with --clean: only list")                         \
     X(yes, FLAG, clean.yes, "                with --clean: do not ask")                            \
+    X(check, LIST, check,                                                                          \
+        "FILE         only say what keeps this notebook from being run; any number")               \
     X(refuse_credentials, FLAG, refuse_credentials,                                                \
         " the credential plug-in of cells that may not use the cluster")                           \
     X(help, FLAG, help, "               this")                                                     \
@@ -122,7 +125,7 @@ static struct option *long_options(void)
 
 static int fail(const err *e)
 {
-    say(stderr, "firesteel-kernel: %s\n", e->text);
+    say(stderr, "firesteel: %s\n", e->text);
     return err_exit_code(e->code);
 }
 
@@ -356,6 +359,8 @@ int main(int argc, char **argv)
         say(stderr, "%s", REFUSAL);
         return 1;
     }
+    if (a.check)
+        return checking_run(a.check);
     a.clean.run ? entry_join() : entry_serve(a.options.client_fd);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); // a file over the limit is an error of its write, as a full disk is

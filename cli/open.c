@@ -39,6 +39,7 @@ static char *target_name(const struct open_options *o)
 struct place {
     char *path, *name, *cwd;
     buf text;
+    err foreign; // why its cells cannot be run; no code: they can
 };
 
 static void place_done(struct place *p)
@@ -56,8 +57,10 @@ static int place_find(struct place *p, struct cli *cli, const char *cwd, const c
     *p = (struct place){.name = cli_notebook_name(file)};
     p->path = nb ? path_absolute(file, e) : NULL;
     p->cwd = p->path ? cli_work_folder(cli, cwd, file, &moved, e) : NULL;
-    if (nb)
+    if (nb) {
+        notebook_runs(nb, &p->foreign);
         notebook_print(nb, &p->text);
+    }
     notebook_free(nb);
     return p->cwd ? 0 : -1;
 }
@@ -161,8 +164,8 @@ static int begin(workbench *w, struct cli *cli, const struct open_options *o,
     AUTO_FREE char *words = about_recovery(found, back);
     const buf *text = back ? &found->words : &at->text;
     workbench_show(w, at->path, buf_cstr(text), text->len);
-    if (words)
-        workbench_say(w, words);
+    if (words || at->foreign.code)
+        workbench_say(w, words ? words : at->foreign.text);
     return back ? workbench_start(w, buf_cstr(text), text->len, e) : launch(w, cli, o, at, NULL, e);
 }
 

@@ -26,6 +26,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,6 +48,7 @@ struct run {
     pid_t guard, kernel;
     char *spool_dir;
     bool welcome, ended;
+    int said; // what a detached kernel prints, to be told if it does not begin; -1: nothing
     err lost; // why the connection ended, if it should not have
 };
 
@@ -138,17 +140,18 @@ static int check_redo(const notebook *nb, const char *name, err *e)
     return err_set(e, ERR_USAGE, "--redo %s: the notebook has no cell of that title or id", name);
 }
 
-// What is wrong with the notebook or its parameters is said before anything is started.
+// What is wrong with the file or its parameters is said before anything is started; what is wrong
+// with its cells the kernel says, before it runs the first.
 static int check(const char *path, char *const *given, char *const *redo, err *e)
 {
     notebook *nb = notebook_load(path, e);
     if (!nb)
         return -1;
     struct params params = {.cell = -1};
-    int result = notebook_check(nb, e);
+    int result = notebook_runs(nb, e);
+    if (result == 0)
+        result = params_find(nb, &params, e);
     if (result < 0)
-        err_wrap(e, "%s", path);
-    if (result == 0 && (result = params_find(nb, &params, e)) < 0)
         err_wrap(e, "%s", path);
     for (char *const *p = given; result == 0 && p && *p; p++)
         result = params_give(&params, *p, e);
@@ -182,6 +185,8 @@ static void close_all(struct run *r)
     printer_free(r->printer);
     fold_free(r->fold);
     free(r->spool_dir);
+    if (r->said >= 0)
+        close(r->said);
 }
 
 // Waits for the guard: when it has ended, nothing of the kernel is left.
@@ -209,6 +214,14 @@ static int write_report(struct run *r)
     return 0;
 }
 
+// A detached kernel does not have our standard error.
+static void tell_said(const struct run *r)
+{
+    char text[4096];
+    ssize_t n = r->said >= 0 ? pread(r->said, text, sizeof text, 0) : 0;
+    say(stderr, "%.*s", n > 0 ? (int)n : 0, text);
+}
+
 static int finish(struct run *r, int code)
 {
     if (r->form == FORM_PLAIN && r->ended) {
@@ -221,6 +234,8 @@ static int finish(struct run *r, int code)
         say(stderr, "firesteel: %s\n", fold_message(r->fold));
     }
     bool never_began = !r->welcome && code > 0 && code < 128; // the kernel itself has said why
+    if (never_began)
+        tell_said(r);
     if (!r->ended && !never_began) {
         err e = {0};
         err_set(&e, ERR_FAILED, "the kernel ended before the run did%s%s", r->lost.code ? ": " : "",
@@ -350,6 +365,8 @@ static int start(struct cli *cli, const struct run_options *o, const char *file,
         return cli_error(cli, &e);
     AUTO_FREE char *run = resume ? mem_strdup(resume) : journal_run_name(name, clock_wall());
     AUTO_FREE char *socket = str_fmt("%s/%s.sock", sockets, run);
+    if (o->detach)
+        r->said = memfd_create("kernel", MFD_CLOEXEC);
     AUTO_FREE char *allow = joined(o->allow), *data = NULL;
     const char *given_data = cli_getenv(cli, "FIRESTEEL_DATA");
     data = mem_strdup(given_data                     ? given_data
@@ -375,6 +392,7 @@ static int start(struct cli *cli, const struct run_options *o, const char *file,
             .parameters = (const char *const *)o->parameters,
             .redo = (const char *const *)o->redo,
             .accept_drift = o->accept_drift,
+            .output = r->said > 0 ? r->said : 0,
             .headless = true,
             .detach = o->detach,
             .sandbox = o->sandbox,
@@ -414,7 +432,7 @@ static int run(struct cli *cli, int argc, char **argv)
     };
     char **rest = NULL;
     int code;
-    struct run r = {.cli = cli};
+    struct run r = {.cli = cli, .said = -1};
     if (options_parse(cli, &run_verb, options, argc, argv, &rest, &code) == 0) {
         size_t n = rest ? strv_len(rest) : 0;
         r.detach = o.detach;

@@ -199,7 +199,7 @@ static void last_words(workbench *w, char *out, size_t size)
     text[n > 0 ? n : 0] = '\0';
     const char *line = strrchr(text, '\n');
     const char *words = line ? line + 1 : text;
-    const char *own = "firesteel-kernel: ";
+    const char *own = "firesteel: ";
     snprintf(out, size, "%s", words + (str_starts(words, own) ? strlen(own) : 0));
 }
 

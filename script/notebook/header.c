@@ -154,6 +154,9 @@ static cJSON *shown_metadata(const cJSON *metadata)
     cJSON_DeleteItemFromObjectCaseSensitive(jupytext, "executable");
     cJSON_DeleteItemFromObjectCaseSensitive(jupytext, "encoding");
     cJSON_DeleteItemFromObjectCaseSensitive(jupytext, "main_language");
+    const char *language = language_of_metadata(metadata);
+    if (!language_is_ours(language) && !json_path_str(metadata, "kernelspec.language"))
+        json_set_str(jupytext, "main_language", language); // else the file would call it Lua
     cJSON *text = json_object_at(jupytext, "text_representation");
     json_set_str(text, "extension", ".lua");
     json_set_str(text, "format_name", "percent");

@@ -201,6 +201,7 @@ notebook *notebook_parse_ipynb(const char *text, size_t n, err *e)
     header_print(nb->metadata, front, has_non_ascii(nb), &header);
     nb->header_n = header.len;
     nb->header = header.data ? buf_take(&header) : mem_strdup("");
+    language_from_metadata(nb);
     if (front)
         cJSON_Delete(STEAL(nb->metadata)); // the header has all of it
     if (nb->n && nb->cells[nb->n - 1]->kept->blank > 0)

@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "script/notebook/plan.h"
 #include "script/notebook/private.h"
 
 #include <string.h>
@@ -118,6 +117,7 @@ void notebook_free(notebook *nb)
     free(nb->cells);
     hashmap_free(nb->by_id);
     free(nb->header);
+    free(nb->language);
     cJSON_Delete(nb->metadata);
     free(nb);
 }
@@ -216,6 +216,8 @@ notebook *notebook_load(const char *path, err *e)
                                   : notebook_parse(buf_cstr(&text), text.len, e);
     if (!nb)
         err_wrap(e, "%s is not a notebook", path);
+    else
+        language_from_path(nb, path);
     return nb;
 }
 
@@ -240,24 +242,6 @@ int notebook_save(const notebook *nb, const char *path, err *e)
         notebook_print(nb, &text);
     }
     return path_update(path, buf_cstr(&text), text.len, 0644, e);
-}
-
-int notebook_check(const notebook *nb, err *e)
-{
-    for (size_t i = 0; i < nb->n; i++) {
-        const cell *c = nb->cells[i];
-        size_t first;
-        notebook_find(nb, c->id, &first);
-        if (first != i)
-            return err_set(e, ERR_USAGE,
-                "line %d: the id \"%s\" is that of the cell at line %d too", c->line, c->id,
-                nb->cells[first]->line);
-        struct plan plan = {0};
-        if (plan_cell(c, &plan, e) < 0)
-            return err_wrap(e, "line %d", plan.line ? c->first_line + plan.line - 1 : c->line);
-        plan_done(&plan);
-    }
-    return 0;
 }
 
 // Edits keep the bytes of all other cells, except for blank lines around the end of the file: a

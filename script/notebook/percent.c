@@ -208,6 +208,9 @@ static int check_bytes(const char *text, size_t n, err *e)
         line += text[i] == '\n';
         i += len;
     }
+    if (memchr(text, '\r', n) && !memchr(text, '\n', n))
+        return err_set(e, ERR_INVALID,
+            "its lines end in CR alone; `tr '\\r' '\\n'` makes them lines of today");
     return 0;
 }
 
@@ -225,6 +228,8 @@ notebook *notebook_parse(const char *text, size_t n, err *e)
     nb->header = mem_strndup(text, nb->header_n);
     read_cells(nb, &ls, first);
     free(ls.list);
+    if (strstr(nb->header, "jupyter:"))
+        language_from_metadata(nb);
     return nb;
 }
 

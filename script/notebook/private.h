@@ -18,6 +18,7 @@ struct notebook {
     size_t n;
     hashmap *by_id; // index of the first cell with an id
     bool moved;     // the index must be made anew before its next use
+    char *language; // of its cells; NULL: Lua
 };
 
 struct cell_kept {
@@ -75,5 +76,11 @@ void lua_quote(const char *s, size_t n, buf *out); // a Lua string literal on on
 // ("---", "title: …", "---"), which jupytext keeps in a raw cell; NULL: none.
 cJSON *header_metadata(const notebook *nb, char **front);
 void header_print(const cJSON *metadata, const char *front, bool non_ascii, buf *out);
+// language.c: what an .ipynb's metadata or a header says, NULL: nothing; is it what we run?
+const char *language_of_metadata(const cJSON *metadata);
+bool language_is_ours(const char *name); // NULL is
+void language_from_metadata(notebook *nb);
+void language_from_path(notebook *nb, const char *path); // when the metadata did not say
+
 // Languages whose cells jupytext writes as %%language in an .ipynb.
 bool jupyter_language(const char *name);

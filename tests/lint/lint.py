@@ -225,8 +225,8 @@ def check_prints(sources):
 
 
 # Who forks or becomes another program without base/spawn.c: the guard is no other program, a pod's first process and
-# `clean` become theirs.
-STARTERS = ("base/spawn.c", "process/guard.c", "podinit.c", "cli/clean.c")
+# `clean` and `check` become theirs.
+STARTERS = ("base/spawn.c", "process/guard.c", "podinit.c", "cli/become.c")
 
 
 def check_starts(sources):

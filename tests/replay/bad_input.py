@@ -55,12 +55,12 @@ def test_wrong_parameters(t):
 
 
 def test_lua_errors_have_cell_and_line(t):
-    fails(t, "-- %% First\nprint(1)\n\n-- %% Second cell\nx = 1\ny = = 2\n", "Second cell", "2")
+    fails(t, "-- %% First\nprint(1)\n\n-- %% Second cell\nx = 1\ny = = 2\n", "n.lua:6: cell 2 (Second cell)", code=2)
     fails(t, "-- %% Adding\nlocal a\nlocal b = a + 1\n", "Adding", "2", "nil value (local 'a')")
 
 
 def test_unknown_option_and_magic(t):
-    fails(t, '-- %% file="a" langauge="yaml"\nx\n', "langauge", "language", "line 1", code=2)
+    fails(t, '-- %% file="a" langauge="yaml"\nx\n', "langauge", "language", "n.lua:1:", code=2)
     fails(t, "-- %%\n%%timeti\nprint(1)\n", "%%timeti", code=2)
 
 

@@ -127,8 +127,8 @@ def test_what_is_wrong_is_said_before_anything_runs(t):
         ("nul.lua", "print(1)\0", "line 1 has a NUL byte"),
         ("latin.lua", "-- %% a\n-- caf\udce9\n", "line 2 is not UTF-8"),
         ("bad.ipynb", "{]", "is not a notebook"),
-        ("option.lua", "-- %% a\nx = 1\n\n-- %% b tmieout=\"1s\"\n", "line 4: unknown option tmieout; did you mean timeout?"),
-        ("magic.lua", "-- %% a\n\n-- %%bsah\nls\n", "line 3: unknown magic %%bsah; did you mean %%bash?"),
+        ("option.lua", "-- %% a\nx = 1\n\n-- %% b tmieout=\"1s\"\n", "option.lua:4: cell 2 (b): unknown option tmieout; did you mean timeout?"),
+        ("magic.lua", "-- %% a\n\n-- %%bsah\nls\n", "magic.lua:3: cell 1 (a): unknown magic %%bsah; did you mean %%bash?"),
     ]
     for name, text, said in cases:
         path = os.path.join(folder, name)

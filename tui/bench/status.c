@@ -53,6 +53,9 @@ static size_t waiting(const bench *b)
 static void kernel_text(const bench *b, buf *out)
 {
     size_t n = waiting(b);
+    const notebook *nb = fold_notebook(b->fold);
+    if (nb && notebook_language(nb))
+        buf_fmt(out, " %s, not run", notebook_language(nb));
     buf_fmt(out, " ● %s", b->asks->child && !str_eq(b->state, "gone") ? "asking" : b->state);
     if (n)
         buf_fmt(out, " +%zu", n);

@@ -16,6 +16,12 @@ struct place {
     int line;
 };
 
+static void pass(struct place *at, const char *from, const char *to)
+{
+    for (; from < to; from++)
+        at->line += *from == '\n';
+}
+
 static int fail(
     lua_State *L, const struct place *at, const char *expression, size_t n, const char *why)
 {
@@ -102,17 +108,16 @@ void template_fill(lua_State *L, const char *text, int skipped, const char *chun
         bool literal = dollar && dollar > text && dollar[-1] == '$';
         lua_pushlstring(L, text, (size_t)(end - text) - (literal ? 1 : 0));
         lua_rawseti(L, -2, ++n);
-        for (; text < end; text++)
-            at.line += *text == '\n';
+        pass(&at, text, end);
+        text = end;
         if (!dollar)
             break;
         if (literal) {
             lua_pushliteral(L, "${");
             text = dollar + 2;
         } else {
-            const char *after = push_expression(L, &at, dollar + 2);
-            for (text = dollar; text < after; text++)
-                at.line += *text == '\n';
+            text = push_expression(L, &at, dollar + 2);
+            pass(&at, dollar, text);
         }
         lua_rawseti(L, -2, ++n);
     }
@@ -124,4 +129,19 @@ void template_fill(lua_State *L, const char *text, int skipped, const char *chun
         luaL_addvalue(&whole);
     }
     luaL_pushresult(&whole);
+}
+
+void template_check(lua_State *L, const char *text, int skipped, const char *chunk)
+{
+    struct place at = {chunk, 1 + skipped};
+    int top = lua_gettop(L);
+    for (const char *dollar; (dollar = strstr(text, "${"));) {
+        const char *after = dollar + 2;
+        pass(&at, text, dollar);
+        if (dollar == text || dollar[-1] != '$')
+            after = load_expression(L, &at, after) + 1;
+        lua_settop(L, top);
+        pass(&at, dollar, after);
+        text = after;
+    }
 }

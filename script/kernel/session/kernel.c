@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "script/journal/reader.h"
+#include "script/kernel/cells/compile.h"
 #include "script/kernel/port/secrets.h"
 #include "script/kernel/process/guard.h"
 #include "script/kernel/process/sandbox.h"
@@ -79,6 +80,26 @@ static int give_parameters(
     return result;
 }
 
+// Nothing of a notebook with mistakes is run; the first ones are told.
+static int check_all(const struct kernel_options *o, const notebook *nb, err *e)
+{
+    enum { TOLD = 5 };
+    CLEANUP(faults_done) struct faults all = {0};
+    AUTO_BUF text = {0};
+    compile_check(nb, &all);
+    size_t folder = str_starts(o->notebook, o->cwd) ? strlen(o->cwd) : 0;
+    const char *shown = o->notebook + folder + (folder && o->notebook[folder] == '/');
+    if (all.n > 1)
+        buf_fmt(&text, "%zu mistakes, so nothing was run:\n", all.n);
+    for (size_t i = 0; i < all.n && i < TOLD; i++)
+        faults_print(&all.list[i], nb, shown, &text);
+    if (all.n > TOLD)
+        buf_fmt(&text, "and %zu more: `firesteel check %s` lists them\n", all.n - TOLD, shown);
+    if (text.len)
+        err_set(e, ERR_USAGE, "%.*s", (int)text.len - 1, buf_cstr(&text));
+    return all.n ? -1 : 0;
+}
+
 static int open_document(kernel *k, struct parameters *parameters, err *e)
 {
     const struct kernel_options *o = k->options;
@@ -86,7 +107,7 @@ static int open_document(kernel *k, struct parameters *parameters, err *e)
     notebook *nb = load_notebook(o, &saved, e);
     if (!nb)
         return -1;
-    if ((o->headless && notebook_check(nb, e) < 0) || give_parameters(o, nb, parameters, e) < 0) {
+    if ((o->headless && check_all(o, nb, e) < 0) || give_parameters(o, nb, parameters, e) < 0) {
         notebook_free(nb);
         return -1;
     }

@@ -4,7 +4,8 @@
 #pragma once
 #include "script/kernel/session/state.h"
 
-// Queues cells by id. ERR_NOT_FOUND: one does not exist, and none is queued.
+// Queues cells by id. ERR_NOT_FOUND: one does not exist, and none is queued. ERR_USAGE, of this
+// and the next: the notebook is in another language.
 int running_queue(kernel *k, const cJSON *ids, err *e);
 // Queues all cells that can be executed. ERR_REFUSED: one declares an effect that was not granted
 // to a headless run.

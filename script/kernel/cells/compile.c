@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/cells/compile.h"
+
+#include "base/str.h"
+#include "script/kernel/cells/lastvalue.h"
+#include "script/kernel/cells/template.h"
+#include "script/notebook/plan.h"
+
+#include <lauxlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CHUNK "=cell" // what messages begin with: "cell:3: …"
+
+struct compiling {
+    const notebook *nb;
+    struct faults *out;
+    size_t i; // the cell
+    struct plan plan;
+};
+
+// A file of Lua may begin with "#!", which its readers skip.
+static int load_file(lua_State *L, const struct plan *p)
+{
+    const char *text = p->text;
+    int skipped = p->skipped;
+    if (*text == '#') {
+        text += strcspn(text, "\n");
+        text += *text == '\n';
+        skipped++;
+    }
+    lua_pushliteral(L, "");
+    for (int i = 0; i < skipped; i++) {
+        lua_pushliteral(L, "\n");
+        lua_concat(L, 2);
+    }
+    lua_pushstring(L, text);
+    lua_concat(L, 2);
+    return luaL_loadbufferx(L, lua_tostring(L, -1), lua_rawlen(L, -1), CHUNK, "t");
+}
+
+static bool is_lua_file(const struct plan *p)
+{
+    bool lua = !p->language || str_eq(p->language, "lua");
+    return p->kind == PLAN_FILE && lua && !p->append && str_ends(p->path, ".lua");
+}
+
+// Stack: the plan. Leaves a message, or raises it, when it does not compile.
+static int compile(lua_State *L)
+{
+    const struct plan *p = lua_touserdata(L, 1);
+    int status = LUA_OK;
+    if (p->kind == PLAN_LUA)
+        status = lastvalue_load(L, p->text, p->skipped, CHUNK);
+    else if (p->kind == PLAN_TEMPLATE)
+        template_check(L, p->text, p->skipped, CHUNK + 1);
+    else if (is_lua_file(p))
+        status = load_file(L, p);
+    return status == LUA_OK ? 0 : lua_error(L);
+}
+
+// The end of a text is where its last line is.
+static int bounded(int line, const char *source)
+{
+    int lines = 1;
+    for (const char *s = source; *s; s++)
+        lines += *s == '\n' && s[1];
+    return line < lines ? line : lines;
+}
+
+static void report(lua_State *L, const struct compiling *c)
+{
+    int line = 0, n = 0;
+    const char *message = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "out of memory";
+    if (sscanf(message, "cell:%d: %n", &line, &n) == 1 && n > 0)
+        message += n;
+    line = bounded(line, notebook_cell(c->nb, c->i)->source);
+    faults_add(c->out, (long)c->i, line, message);
+}
+
+static void check_cell(lua_State *L, struct compiling *c)
+{
+    if (plan_cell(notebook_cell(c->nb, c->i), &c->plan, NULL) < 0)
+        return;
+    lua_pushcfunction(L, compile);
+    lua_pushlightuserdata(L, &c->plan);
+    if (lua_pcall(L, 1, 0, 0) != LUA_OK)
+        report(L, c);
+    lua_settop(L, 0);
+    plan_done(&c->plan);
+}
+
+void compile_check(const notebook *nb, struct faults *out)
+{
+    struct compiling c = {.nb = nb, .out = out};
+    faults_find(nb, out);
+    lua_State *L = notebook_language(nb) ? NULL : luaL_newstate();
+    for (c.i = 0; L && c.i < notebook_count(nb); c.i++)
+        check_cell(L, &c);
+    if (L)
+        lua_close(L);
+    faults_sort(out);
+}

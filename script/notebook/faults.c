@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "script/notebook/faults.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/notebook/plan.h"
+
+void faults_done(struct faults *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        free(f->list[i].text);
+    free(f->list);
+    *f = (struct faults){0};
+}
+
+void faults_add(struct faults *f, long at, int line, const char *text)
+{
+    f->list = mem_resize(f->list, f->n + 1, sizeof *f->list);
+    f->list[f->n++] = (struct fault){at, line, mem_strdup(text)};
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct fault *x = a, *y = b;
+    return x->cell != y->cell ? (x->cell > y->cell) - (x->cell < y->cell)
+                              : (x->line > y->line) - (x->line < y->line);
+}
+
+void faults_sort(struct faults *f)
+{
+    if (f->n)
+        qsort(f->list, f->n, sizeof *f->list, by_place);
+}
+
+static void find_twin(const notebook *nb, size_t i, struct faults *f)
+{
+    size_t first;
+    const cell *c = notebook_cell(nb, i);
+    if (!notebook_find(nb, c->id, &first) || first == i)
+        return;
+    AUTO_BUF name = {0};
+    notebook_cell_name(nb, first, &name);
+    AUTO_FREE char *text = str_fmt("the id \"%s\" is that of %s too", c->id, buf_cstr(&name));
+    faults_add(f, (long)i, 0, text);
+}
+
+void faults_find(const notebook *nb, struct faults *f)
+{
+    err e = {0};
+    if (notebook_runs(nb, &e) < 0) {
+        faults_add(f, -1, 0, e.text);
+        return; // its cells are not Lua, and whatever is wrong with them is not ours to say
+    }
+    if (!notebook_count(nb))
+        faults_add(f, -1, 0, "it has no cells: there is nothing to run");
+    for (size_t i = 0; i < notebook_count(nb); i++) {
+        struct plan plan = {0};
+        find_twin(nb, i, f);
+        if (plan_cell(notebook_cell(nb, i), &plan, &e) < 0)
+            faults_add(f, (long)i, plan.line, e.text);
+        plan_done(&plan);
+    }
+}
+
+// "line 12", or "cell 2 (Deploy), line 3" where the file has no lines.
+static void print_place(const struct fault *f, const notebook *nb, bool numbered, buf *out)
+{
+    const cell *c = notebook_cell(nb, (size_t)f->cell);
+    int line = f->line && c->first_line ? c->first_line + f->line - 1 : c->line;
+    if (line)
+        buf_fmt(out, "%s%d: ", numbered ? "" : "line ", line);
+    else
+        buf_str(out, numbered ? " " : "");
+    if (!line || numbered)
+        notebook_cell_name(nb, (size_t)f->cell, out);
+    if (!line && f->line)
+        buf_fmt(out, ", line %d", f->line);
+    buf_str(out, line && !numbered ? "" : ": ");
+}
+
+void faults_print(const struct fault *f, const notebook *nb, const char *path, buf *out)
+{
+    buf_fmt(out, "%s:", path);
+    if (f->cell >= 0)
+        print_place(f, nb, true, out);
+    else
+        buf_char(out, ' ');
+    buf_fmt(out, "%s\n", f->text);
+}
+
+int notebook_check(const notebook *nb, err *e)
+{
+    CLEANUP(faults_done) struct faults all = {0};
+    faults_find(nb, &all);
+    if (!all.n)
+        return 0;
+    AUTO_BUF place = {0};
+    if (all.list[0].cell >= 0)
+        print_place(&all.list[0], nb, false, &place);
+    return err_set(e, ERR_USAGE, "%s%s", buf_cstr(&place), all.list[0].text);
+}

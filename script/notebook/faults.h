@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// What keeps a notebook from being run, found before anything is: another language, two cells of
+// one id, wrong options, unknown magics, Lua that does not compile. A list that owns its texts.
+#pragma once
+#include "script/notebook/notebook.h"
+
+struct fault {
+    long cell; // index; -1: the notebook itself
+    int line;  // of the cell's source, 1-based; 0: its marker
+    char *text;
+};
+struct faults {
+    struct fault *list;
+    size_t n;
+};
+
+void faults_done(struct faults *f);
+void faults_add(struct faults *f, long at, int line, const char *text);
+// Adds what the document alone tells, in the order of its cells.
+void faults_find(const notebook *nb, struct faults *f);
+void faults_sort(struct faults *f); // by cell and line
+// "PATH:12: cell 2 (Deploy): TEXT", as compilers write it, with a newline; of an .ipynb, which
+// has no lines, "PATH: cell 2 (Deploy), line 3: TEXT".
+void faults_print(const struct fault *f, const notebook *nb, const char *path, buf *out);

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What keeps a notebook from being run is said before its first cell, by `run` and by `check`."""
+import json
+import os
+
+from tap import FIRESTEEL, run, sh
+
+MISTAKES = """\
+-- %% Good
+print "one"
+
+-- %% Option tmieout="1s"
+x = 1
+
+-- %% Lua
+x = 1
+y = = 2
+
+-- %% File file="trainer.lua"
+local a =
+
+-- %% Template template="job.yaml"
+fine: ${1 + 1} $${literal}
+bad: ${1 + }
+
+-- %% Written
+%%writefile step.lua
+#!/usr/bin/lua
+print(1) print(
+-- %% Magic
+%tiem
+-- %% Last
+print "last"
+"""
+SAID = [
+    "bad.lua:4: cell 2 (Option): unknown option tmieout; did you mean timeout?",
+    "bad.lua:9: cell 3 (Lua): unexpected symbol near '='",
+    "bad.lua:12: cell 4 (File): unexpected symbol near <eof>",
+    "bad.lua:16: cell 5 (Template): ${1 + } is not a Lua expression",
+    "bad.lua:21: cell 6 (Written): unexpected symbol near <eof>",
+    "bad.lua:23: cell 7 (Magic): unknown magic %tiem",
+]
+
+
+def write(folder, name, text):
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+        f.write(text if isinstance(text, str) else json.dumps(text))
+    return name
+
+
+def ipynb(sources, metadata):
+    cells = [{"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": source}
+             for source in sources]
+    return {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 2}
+
+
+def firesteel(folder, *arguments):
+    return sh(FIRESTEEL, *arguments, cwd=folder)
+
+
+def untouched(folder, names):
+    assert sorted(os.listdir(folder)) == sorted(names), os.listdir(folder)
+
+
+def test_check_tells_every_mistake_with_its_line(t):
+    folder = t.dir()
+    write(folder, "bad.lua", MISTAKES)
+    done = firesteel(folder, "check", "bad.lua")
+    lines = done.out.splitlines()
+    assert done.code == 2 and len(lines) == len(SAID), done
+    for line, said in zip(lines, SAID):
+        assert line.startswith(said), (line, said)
+    untouched(folder, ["bad.lua"])
+
+
+def test_run_refuses_before_the_first_cell(t):
+    folder = t.dir()
+    write(folder, "bad.lua", MISTAKES)
+    for options in ([], ["--detach"], ["-o", "json"]):
+        done = firesteel(folder, "run", "bad.lua", *options)
+        assert done.code == 2 and SAID[0] in done.err and SAID[4] in done.err, (options, done)
+        assert "and 1 more: `firesteel check bad.lua`" in done.err and "one" not in done.out, done
+        untouched(folder, ["bad.lua"])
+
+
+def test_check_says_nothing_of_what_is_right(t):
+    folder = t.dir()
+    write(folder, "good.lua", "-- %% Last value\nx = 3\nx + 1\n-- %%\n!echo {x}\n-- %%\n%%bash\nif\n")
+    write(folder, "bad.lua", MISTAKES)
+    write(folder, "n.ipynb", ipynb(["x = 1", "x = 2\ny = = 3"], {}))
+    done = firesteel(folder, "check", "good.lua")
+    assert done.code == 0 and done.out == done.err == "", done
+    done = firesteel(folder, "check", "good.lua", "n.ipynb", "none.lua")
+    assert done.code == 2, done
+    assert done.out.splitlines()[0] == "n.ipynb: cell 2, line 2: unexpected symbol near '='", done
+    assert "none.lua" in done.out and len(done.out.splitlines()) == 2, done
+
+
+def test_a_notebook_of_another_language_is_not_run(t):
+    folder = t.dir()
+    python = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    cases = [
+        ("a.ipynb", ipynb(["print(0 / 0)"], python), "Python"),
+        ("b.ipynb", ipynb(["print(1)"], {"kernelspec": {"name": "python3"}}), "Python"),
+        ("c.ipynb", ipynb(["print(1)"], {"language_info": {"name": "R"}}), "in R"),
+        ("d.ipynb", ipynb(["print(1)"], {"jupytext": {"main_language": "julia"}}), "Julia"),
+        ("e.py", "# %%\nprint(1)\n", "Python"),
+        ("f.lua", "-- ---\n-- jupyter:\n--   kernelspec:\n--     language: python\n-- ---\n-- %%\nprint(1)\n", "Python"),
+    ]
+    for name, text, said in cases:
+        write(folder, name, text)
+        for verb in ("run", "check"):
+            done = firesteel(folder, verb, name)
+            assert done.code == 2 and said in done.out + done.err and "firesteel runs Lua" in done.out + done.err, (name, done)
+    untouched(folder, [name for name, _, _ in cases])
+    for name, metadata in (("g.ipynb", {}), ("h.ipynb", {"kernelspec": {"language": "Lua", "name": "lua"}})):
+        write(folder, name, ipynb(["print(6 * 7)"], metadata))
+        done = firesteel(folder, "run", name)
+        assert done.code == 0 and "42" in done.out, done
+
+
+def test_python_in_files_of_a_notebook_in_lua(t):
+    folder = t.dir()
+    write(folder, "n.lua", '-- %% file="a.py" language="python"\n-- print(6 * 7)\n-- %%\n!python3 a.py\n')
+    done = firesteel(folder, "run", "n.lua")
+    assert done.code == 0 and "42" in done.out, done
+
+
+def test_what_has_nothing_to_run(t):
+    folder = t.dir()
+    write(folder, "empty.lua", "")
+    write(folder, "mac.lua", "-- %% A\rprint(1)\r")
+    for name, said in (("empty.lua", "it has no cells"), ("/dev/null", "it has no cells"), ("mac.lua", "CR alone")):
+        done = firesteel(folder, "run", name, "--cwd", folder)
+        assert done.code == 2 and said in done.err, done
+
+
+run(globals())
