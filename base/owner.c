@@ -52,6 +52,13 @@ int owner_take(const char *path, err *e)
     return err_set(e, ERR_EXISTS, "%s belongs to another process that is alive", path);
 }
 
+bool owner_alive(const char *path)
+{
+    AUTO_FREE char *file = owner_file(path);
+    AUTO_FD fd = open(file, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
+
 char *owner_make_folder(const char *parent, const char *prefix, int *owner, err *e)
 {
     char hex[17];

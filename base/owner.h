@@ -5,9 +5,12 @@
 #pragma once
 #include "base/err.h"
 
+#include <stdbool.h>
+
 // Call it before PATH is made. PATH is ours as long as the returned descriptor stays open, in this
 // process alone. Errors: ERR_EXISTS when another living process owns it.
 int owner_take(const char *path, err *e);
+bool owner_alive(const char *path); // does some process own it?
 char *owner_file(const char *path); // "PATH.owner", new
 // Makes a new 0700 folder "PARENT/PREFIX…" that we own; the path is new, *owner the descriptor.
 char *owner_make_folder(const char *parent, const char *prefix, int *owner, err *e);

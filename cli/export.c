@@ -38,7 +38,7 @@ static int run(struct cli *cli, int argc, char **argv)
 {
     const char *cwd = NULL, *to = NULL, *file = NULL;
     const struct option options[] = {
-        {"to", 0, "ipynb|md", "the format; else what FILE's name says", .text = &to},
+        {"to", 0, EXPORT_FORMATS, "the format; else what FILE's name says", .text = &to},
         {"output", 'o', "FILE", "write to FILE instead of standard output", .text = &file},
         {"cwd", 0, "DIR", "working folder of the run, instead of this one", .text = &cwd},
         {0},
@@ -53,9 +53,9 @@ static int run(struct cli *cli, int argc, char **argv)
         if (rest && strv_len(rest) > 1)
             code = cli_usage(cli, &export_verb, "one run at a time");
         else if (!said)
-            code = cli_usage(cli, &export_verb, "to which format? --to ipynb or --to md");
+            code = cli_usage(cli, &export_verb, "to which format? --to ipynb, md or junit");
         else if (!export_format(said, &format))
-            code = cli_usage(cli, &export_verb, "%s is neither ipynb nor md", said);
+            code = cli_usage(cli, &export_verb, "%s is none of ipynb, md, junit", said);
         else
             code = export(cli, cwd ? cwd : ".", rest ? rest[0] : NULL, format, file);
     }
@@ -66,8 +66,8 @@ static int run(struct cli *cli, int argc, char **argv)
 
 const struct verb export_verb = {
     .name = "export",
-    .summary = "write a run as a Jupyter notebook or as Markdown",
-    .usage = "[RUN] --to ipynb|md [-o FILE]\n\n"
+    .summary = "write a run as a Jupyter notebook, as Markdown, or as JUnit XML",
+    .usage = "[RUN] --to " EXPORT_FORMATS " [-o FILE]\n\n"
              "RUN is a name from `firesteel runs`, or its beginning; without it, the newest.",
     .run = run,
 };

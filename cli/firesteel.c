@@ -26,6 +26,7 @@ static const struct verb *const verbs[] = {
     &attach_verb,
     &ls_verb,
     &stop_verb,
+    &wait_verb,
     &sandbox_verb,
 };
 

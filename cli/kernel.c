@@ -6,11 +6,13 @@
 #include "base/clock.h"
 #include "base/entry.h"
 #include "base/mem.h"
+#include "base/owner.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/checking.h"
 #include "cli/cleaning.h"
 #include "cli/cli.h"
+#include "cli/report.h"
 #include "cli/say.h"
 #include "script/bind/bindings.h"
 #include "script/journal/fold.h"
@@ -38,7 +40,7 @@ struct arguments {
     struct kernel_options options;
     struct cleaning clean;
     const char *cwd;
-    char **parameters, **redo, **check;
+    char **parameters, **redo, **check, **report;
     fold *past; // of a run to go on with, or to clean
     bool sandbox, help, version, refuse_credentials;
 };
@@ -66,6 +68,8 @@ struct arguments {
     X(data, TEXT, options.paths.data, "DIR            where data sets are looked for, too")        \
     X(param, LIST, parameters, "NAME=VALUE    a parameter of the notebook; any number")            \
     X(params_fd, STRINGS, parameters, "FD        more of them, each with a NUL at its end")        \
+    X(report, LIST, report,                                                                        \
+        "FILE         written by the guard when the run has ended; any number")                    \
     X(headless, FLAG, options.headless, "           execute the notebook, then end")               \
     X(detach, FLAG, options.detach, "             headless, and outlive the client")               \
     X(sandbox, FLAG, sandbox, "            with a private sandbox")                                \
@@ -339,6 +343,40 @@ static int clean(struct cli *cli, struct arguments *a)
     return prepare(cli, a, &e) < 0 ? fail(&e) : cleaning_run(&a->options, &a->clean);
 }
 
+struct reporting {
+    const struct arguments *arguments;
+    struct cli *cli;
+    char *mark; // RUN.report in the folder of run-time files, which `firesteel wait` looks at
+    int owner;
+};
+
+static int begin_reporting(struct reporting *r, err *e)
+{
+    const struct kernel_options *o = &r->arguments->options;
+    const char *run = o->run ? o->run : o->resume;
+    AUTO_FREE char *runtime = cli_runtime_dir(r->cli, e);
+    if (!run)
+        return err_set(e, ERR_USAGE, "--report needs --run or --resume");
+    r->mark = runtime ? report_mark(runtime, run) : NULL;
+    r->owner = r->mark ? owner_take(r->mark, e) : -1;
+    return r->owner < 0 ? -1 : 0;
+}
+
+// In the guard: also of a kernel that was killed.
+static int write_reports(void *arg, int exit_code)
+{
+    struct reporting *r = arg;
+    const struct arguments *a = r->arguments;
+    const char *run = a->options.run ? a->options.run : a->options.resume;
+    err e = {0};
+    AUTO_FREE char *folder = path_absolute(a->cwd ? a->cwd : ".", &e);
+    if (folder && reports_write_run(a->report, folder, run, &e) < 0 && exit_code == 0)
+        exit_code = fail(&e);
+    owner_remove(r->mark, &r->owner);
+    free(STEAL(r->mark));
+    return exit_code;
+}
+
 int main(int argc, char **argv)
 {
     err e = {0};
@@ -366,7 +404,11 @@ int main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN); // a file over the limit is an error of its write, as a full disk is
     if (a.clean.run)
         return clean(&cli, &a);
-    if (guard_start(&note, &e) < 0)
+    struct reporting reporting = {.arguments = &a, .cli = &cli};
+    if (a.report && begin_reporting(&reporting, &e) < 0)
+        return fail(&e);
+    struct guard_end end = {a.report ? write_reports : NULL, &reporting};
+    if (guard_start(&note, &end, &e) < 0)
         return fail(&e);
     mallopt(M_ARENA_MAX, 2); // two threads; the idle kernel stays small
     return run(&cli, &a, note);

@@ -11,11 +11,11 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/cli.h"
-#include "cli/junit.h"
 #include "cli/options.h"
 #include "cli/parameters.h"
 #include "cli/print.h"
-#include "script/journal/export.h"
+#include "cli/report.h"
+#include "script/journal/junit.h"
 #include "script/journal/reader.h"
 #include "script/journal/writer.h"
 #include "script/notebook/params.h"
@@ -37,7 +37,7 @@ struct run {
     struct cli *cli;
     enum form form;
     bool detach;
-    const char *report;
+    char **reports;
     loop *loop;
     client *client;
     fold *fold;
@@ -80,6 +80,12 @@ static void on_patience(void *arg)
     interrupt(arg);
 }
 
+static void print_json(const cJSON *event)
+{
+    say_json(event, 0);
+    fflush(stdout);
+}
+
 static void on_welcome(struct run *r, const cJSON *message)
 {
     r->welcome = true;
@@ -88,16 +94,16 @@ static void on_welcome(struct run *r, const cJSON *message)
     size_t n = strlen(file);
     r->spool_dir = mem_strndup(file, n > 6 ? n - 6 : n); // without ".jsonl"
     printer_spools(r->printer, r->spool_dir);
-    if (r->detach) {
-        say(stdout, "%s\n", json_str_or(message, "run", ""));
-        loop_stop(r->loop);
-    }
-}
-
-static void print_json(const cJSON *event)
-{
-    say_json(event, 0);
-    fflush(stdout);
+    if (!r->detach)
+        return;
+    const char *run = json_str_or(message, "run", "");
+    AUTO_JSON *json = cJSON_CreateObject();
+    json_set_str(json, "run", run);
+    if (r->form == FORM_JSON)
+        print_json(json);
+    else
+        say(stdout, "%s\n", run);
+    loop_stop(r->loop);
 }
 
 static void on_event(void *arg, message_type type, const cJSON *message)
@@ -199,19 +205,10 @@ static int wait_for(pid_t guard)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-static int write_report(struct run *r)
+static int write_reports(struct run *r)
 {
-    enum export_format format;
-    AUTO_BUF text = {0};
     err e = {0};
-    if (!r->report || !export_format(r->report, &format))
-        return 0;
-    if (export_run(r->fold, r->spool_dir, format, 0, &text, &e) < 0 ||
-        path_update(r->report, text.data, text.len, 0644, &e) < 0) {
-        err_wrap(&e, "the report %s", r->report);
-        return cli_error(r->cli, &e);
-    }
-    return 0;
+    return reports_write(r->reports, r->fold, r->spool_dir, &e) < 0 ? cli_error(r->cli, &e) : 0;
 }
 
 // A detached kernel does not have our standard error.
@@ -248,7 +245,7 @@ static int finish(struct run *r, int code)
         if (r->interrupts)
             code = 130;
     }
-    int reported = write_report(r);
+    int reported = write_reports(r);
     return code ? code : reported;
 }
 
@@ -288,9 +285,8 @@ static int conduct(struct run *r, const struct launch *launch, err *e)
 }
 
 struct run_options {
-    const char *output, *report, *cwd, *timeout, *resume, *context, *namespace_, *kubeconfig,
-        *memory;
-    char **allow, **parameters, **redo;
+    const char *output, *cwd, *timeout, *resume, *context, *namespace_, *kubeconfig, *memory;
+    char **allow, **parameters, **redo, **reports;
     bool sandbox, detach, accept_drift;
 };
 
@@ -298,7 +294,6 @@ static int check_options(struct cli *cli, const struct run_options *o, struct ru
 {
     static const char *const outputs[] = {"plain", "json", "junit"};
     static const char *const classes[] = {"cluster", "destructive"};
-    enum export_format format;
     err e = {0};
     int64_t ns;
     size_t i = 0;
@@ -307,8 +302,11 @@ static int check_options(struct cli *cli, const struct run_options *o, struct ru
     if (i == ARRAY_LEN(outputs))
         return cli_usage(cli, &run_verb, "--output %s: it is plain, json or junit", o->output);
     r->form = (enum form)i;
-    if (o->report && !export_format(o->report, &format))
-        return cli_usage(cli, &run_verb, "--report %s: the name ends in .ipynb or .md", o->report);
+    if (reports_check(o->reports, &e) < 0)
+        return cli_error(cli, &e);
+    if (o->detach && r->form == FORM_JUNIT)
+        return cli_usage(cli, &run_verb,
+            "--detach has nothing to print as JUnit yet; --report FILE.xml writes it in the end");
     if (o->timeout && duration_parse(o->timeout, &ns, &e) < 0)
         return cli_usage(cli, &run_verb, "--timeout: %s", e.text);
     if (o->sandbox && (o->context || o->kubeconfig))
@@ -341,6 +339,22 @@ static char *joined(char *const *list)
     return out.data ? buf_take(&out) : NULL;
 }
 
+static void strv_free_at(char ***v)
+{
+    strv_free(*v);
+}
+
+// The guard of a detached run is not where we are.
+static char **absolute(char *const *paths, err *e)
+{
+    char **list = NULL;
+    for (; paths && *paths; paths++) {
+        AUTO_FREE char *path = path_absolute(*paths, e);
+        list = strv_add(list, path ? path : *paths);
+    }
+    return list;
+}
+
 static int start(struct cli *cli, const struct run_options *o, const char *file, struct run *r)
 {
     err e = {0};
@@ -360,6 +374,7 @@ static int start(struct cli *cli, const struct run_options *o, const char *file,
         return cli_error(cli, &e);
     if (moved)
         say(stderr, "firesteel: the notebook's folder cannot be written; working in %s\n", cwd);
+    CLEANUP(strv_free_at) char **reports = absolute(o->reports, &e);
     AUTO_FREE char *name = cli_notebook_name(file), *images = cli_images_dir(cli, &e);
     if (!images)
         return cli_error(cli, &e);
@@ -390,6 +405,7 @@ static int start(struct cli *cli, const struct run_options *o, const char *file,
             .images = images,
             .data = data,
             .parameters = (const char *const *)o->parameters,
+            .reports = o->detach ? (const char *const *)reports : NULL,
             .redo = (const char *const *)o->redo,
             .accept_drift = o->accept_drift,
             .output = r->said > 0 ? r->said : 0,
@@ -415,8 +431,9 @@ static int run(struct cli *cli, int argc, char **argv)
         {"kubeconfig", 0, "FILE", "another kubeconfig", .text = &o.kubeconfig},
         {"output", 'o', "plain|json|junit", "what is printed; json: the journal's events",
             .text = &o.output},
-        {"report", 0, "FILE", "write the run as FILE.ipynb or FILE.md, also when it fails",
-            .text = &o.report},
+        {"report", 0, "FILE",
+            "write the run as FILE.ipynb, .md or .xml (JUnit), also when it fails; may be repeated",
+            .list = &o.reports},
         {"cwd", 0, "DIR", "working folder, instead of the notebook's own", .text = &o.cwd},
         {"timeout", 0, "DURATION", "of the whole run: 90s, 15m, 2h", .text = &o.timeout},
         {"memory", 0, "SIZE", "limit of the cells' memory: 512M, 2G", .text = &o.memory},
@@ -436,7 +453,7 @@ static int run(struct cli *cli, int argc, char **argv)
     if (options_parse(cli, &run_verb, options, argc, argv, &rest, &code) == 0) {
         size_t n = rest ? strv_len(rest) : 0;
         r.detach = o.detach;
-        r.report = o.report;
+        r.reports = o.reports;
         if (n != 1)
             code = cli_usage(cli, &run_verb, n ? "one notebook at a time" : "which notebook?");
         else if ((code = check_options(cli, &o, &r)) == 0)
@@ -451,6 +468,8 @@ static int run(struct cli *cli, int argc, char **argv)
         strv_free(o.parameters);
     if (o.redo)
         strv_free(o.redo);
+    if (o.reports)
+        strv_free(o.reports);
     return code;
 }
 

@@ -7,14 +7,14 @@ _firesteel() {
         mapfile -t COMPREPLY < <(compgen -W "$(firesteel --help | sed -n 's/^  \([a-z]*\) .*/\1/p')" -- "$word")
         return
     fi
-    if [[ $before == --resume || ( $word != -* && $verb =~ ^(show|export|clean)$ && $before != -o ) ]]; then
+    if [[ $before == --resume || ( $word != -* && $verb =~ ^(show|export|clean|wait)$ && $before != -o ) ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(firesteel runs 2>/dev/null | sed '1d; s/ .*//')" -- "$word")
     elif [[ ( $verb == stop || $verb == attach ) && $word != -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(firesteel ls 2>/dev/null | sed '1d; s/ .*//')" -- "$word")
     elif [[ $before == --allow ]]; then
         mapfile -t COMPREPLY < <(compgen -W "cluster destructive cluster,destructive" -- "$word")
     elif [[ $before == --to ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "ipynb md" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "ipynb md junit" -- "$word")
     elif [[ $verb == run && ( $before == -o || $before == --output ) ]]; then
         mapfile -t COMPREPLY < <(compgen -W "plain json junit" -- "$word")
     elif [[ $word == -* ]]; then

@@ -5,19 +5,23 @@
 #include "base/mem.h"
 #include "base/printable.h"
 #include "base/str.h"
+#include "script/journal/junit.h"
 #include "script/journal/text.h"
 
 #include <string.h>
 
+static const char *const names[] = {"ipynb", "md", "junit"}, *const ends[] = {
+                                                                 ".ipynb", ".md", ".xml"};
+
 bool export_format(const char *name, enum export_format *format)
 {
-    if (str_eq(name, "ipynb") || str_ends(name, ".ipynb"))
-        *format = EXPORT_IPYNB;
-    else if (str_eq(name, "md") || str_ends(name, ".md"))
-        *format = EXPORT_MD;
-    else
-        return false;
-    return true;
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (!str_eq(name, names[i]) && !str_ends(name, ends[i]))
+            continue;
+        *format = (enum export_format)i;
+        return true;
+    }
+    return false;
 }
 
 struct export
@@ -194,6 +198,9 @@ int export_run(
     if (format == EXPORT_IPYNB) {
         to_ipynb(&x, &text);
         printable_json(out, text.data, text.len);
+    } else if (format == EXPORT_JUNIT) {
+        junit_print(f, spool_dir, &text);
+        buf_add(out, text.data, text.len);
     } else {
         to_md(&x, &text);
         printable(out, text.data, text.len);

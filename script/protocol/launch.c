@@ -89,6 +89,7 @@ static char **command_line(const struct launch *o)
             argv = strv_add(argv, flags[i].name);
     if (has_parameters(o))
         argv = strv_add(argv, "--params-fd=4");
+    argv = add_each(argv, "--report", o->reports);
     return add_each(argv, "--redo", o->redo);
 }
 

@@ -26,13 +26,14 @@ struct launch {
     const char *data;                              // --data: where to look for data sets
     const char *const *parameters;                 // NAME=VALUE, NULL-terminated; never on its
                                                    // command line, which all users can read
-    const char *const *redo; // --redo: cells of a resumed run that may be done again; also
-                             // NULL-terminated
-    int output;              // descriptor for its own output; 0: the caller's
-    bool headless;           // --headless: executes the notebook after its owner's hello, then ends
-    bool detach;             // --detach: headless, but starts at once and outlives its client
-    bool sandbox;            // --sandbox: start a private one
-    bool accept_drift;       // --accept-drift: accept changed objects
+    const char *const *reports; // --report: files that its guard writes at the end of the run
+    const char *const *redo;    // --redo: cells of a resumed run that may be done again; also
+                                // NULL-terminated
+    int output;                 // descriptor for its own output; 0: the caller's
+    bool headless;     // --headless: executes the notebook after its owner's hello, then ends
+    bool detach;       // --detach: headless, but starts at once and outlives its client
+    bool sandbox;      // --sandbox: start a private one
+    bool accept_drift; // --accept-drift: accept changed objects
 };
 
 // The process to wait for is the kernel's guard: its exit code is the run's (0, 1, 2, 3, 4, 130),

@@ -150,7 +150,7 @@ def test_wrong_usage(t):
         (["run", path, "--allow", "all"], "cluster, destructive"),
         (["run", path, "--timeout", "5"], "--timeout"),
         (["run", path, "-o", "xml"], "plain, json or junit"),
-        (["run", path, "--report", "x.pdf"], ".ipynb or .md"),
+        (["run", path, "--report", "x.pdf"], ".ipynb, .md or .xml"),
         (["run", path, "-p"], "needs a value"),
         (["run", path, "--sandbox=yes"], "takes no value"),
         (["run", path, "--resume", "gone"], "there is no run gone"),
@@ -189,7 +189,7 @@ def test_junit(t):
     path = notebook(t, FAILS.replace("x = nil", "x = nil print '<&>'"))
     done = firesteel("run", path, "-o", "junit")
     assert done.code == 1, done
-    suite = xml.fromstring(done.out)
+    suite = xml.fromstring(done.out).find("testsuite")
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "1"), done
     cases = suite.findall("testcase")
     assert cases[0].find("system-out").text == "<&>\n"
@@ -209,7 +209,7 @@ def test_reports_are_written_also_when_it_fails(t):
         text = f.read()
     assert "**failed**" in text and "attempt to index" in text and "*not run*" in text
     done = firesteel("run", path, "--report", "/nonexistent/r.md")
-    assert done.code == 1 and "the report /nonexistent/r.md" in done.err, done
+    assert done.code == 2 and "the report /nonexistent/r.md" in done.err, done
 
 
 def test_secrets_reach_neither_output_nor_journal_nor_report(t):

@@ -79,7 +79,7 @@ unsigned gate_declared(char *const *effects)
     return bits & (CLUSTER | DESTRUCTIVE) ? bits | LOCAL : bits;
 }
 
-int gate_check_notebook(const gate *g, const notebook *nb, err *e)
+int gate_check_notebook(const gate *g, const notebook *nb, size_t *first, err *e)
 {
     if (!g->headless)
         return 0;
@@ -89,6 +89,8 @@ int gate_check_notebook(const gate *g, const notebook *nb, err *e)
         unsigned lacks = gate_declared(notebook_cell(nb, i)->options.effects) & ~g->allowed;
         if (!lacks)
             continue;
+        if (!missing && first)
+            *first = i;
         missing |= lacks;
         buf_str(&cells, cells.len ? ", " : "");
         notebook_cell_name(nb, i, &cells);

@@ -27,8 +27,8 @@ const char *effect_name(effect which);
 // Effects elsewhere include those here: cluster and destructive imply local, and all imply pure.
 unsigned gate_declared(char *const *effects);
 // Before cell 1: was everything granted that the cells declare? ERR_REFUSED names the cells and the
-// missing option.
-int gate_check_notebook(const gate *g, const notebook *nb, err *e);
+// missing option; *first (may be NULL) is the first of the cells.
+int gate_check_notebook(const gate *g, const notebook *nb, size_t *first, err *e);
 
 struct gate_request {
     const turn *turn; // NULL: no turn that declares effects

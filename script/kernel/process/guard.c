@@ -139,7 +139,7 @@ static int wait_for_kernel(pid_t kernel)
     }
 }
 
-int guard_start(const char **note, err *e)
+int guard_start(const char **note, const struct guard_end *end, err *e)
 {
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
@@ -165,10 +165,9 @@ int guard_start(const char **note, err *e)
         end_descendants();
         while (shared->n_leavings > 0)
             path_remove(shared->leavings[--shared->n_leavings], NULL);
-        if (!WIFEXITED(status))
-            _exit(128 + WTERMSIG(status));
-        if (WEXITSTATUS(status) != GUARD_RESTART)
-            _exit(WEXITSTATUS(status));
+        int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        if (code != GUARD_RESTART)
+            _exit(end && end->fn ? end->fn(end->arg, code) : code);
     }
 }
 

@@ -15,13 +15,20 @@ enum {
     GUARD_NOTE_MAX = 4096,
 };
 
+// What the guard does itself when no process of the kernel is left, however the kernel ended.
+struct guard_end {
+    int (*fn)(void *arg, int exit_code); // NULL: nothing
+    void *arg;
+};
+
 // Forks. Returns 0 in the kernel, and again in each new kernel after a restart. `note` is the text
 // that the kernel before left with guard_leave_note, "" for the first. The guard itself does not
 // return: it exits with the kernel's code (128 + n for signal n) when no process of the kernel is
 // left. If some cannot be killed (another user's, through a set-user-ID program), it names them and
 // exits after a few seconds. It passes on INT, TERM and HUP. Descriptors that are open now stay
-// open in the guard, for a kernel after a restart.
-int guard_start(const char **note, err *e);
+// open in the guard, for a kernel after a restart. Before it exits, `end` is called with that code,
+// and returns the code to exit with.
+int guard_start(const char **note, const struct guard_end *end, err *e);
 // From the kernel: leaves a text for the next kernel.
 void guard_leave_note(const char *text);
 // From the kernel: a socket or a temporary folder for the guard to remove, if the kernel ends

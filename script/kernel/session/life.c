@@ -26,6 +26,10 @@ void life_begin(kernel *k)
         json_set_str(event, "name", failure_name(FAILURE_REFUSED));
         json_set_str(event, "message", e.text);
         json_set_int(event, "exit", err_exit_code(e.code));
+        size_t first;
+        const notebook *nb = document_notebook(k->document);
+        if (gate_check_notebook(k->effects->gate, nb, &first, NULL) < 0)
+            json_set_str(event, "at", notebook_cell(nb, first)->id);
         port_emit(k->port, event);
         life_end(k, err_exit_code(e.code), e.text);
     }

@@ -113,7 +113,7 @@ int running_queue(kernel *k, const cJSON *ids, err *e)
 int running_queue_all(kernel *k, err *e)
 {
     const notebook *nb = document_notebook(k->document);
-    if (notebook_runs(nb, e) < 0 || gate_check_notebook(k->effects->gate, nb, e) < 0)
+    if (notebook_runs(nb, e) < 0 || gate_check_notebook(k->effects->gate, nb, NULL, e) < 0)
         return -1;
     for (size_t i = 0; i < notebook_count(nb); i++)
         if (is_executable(notebook_cell(nb, i)))

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "cli/report.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "script/journal/export.h"
+#include "script/journal/reader.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+// A file, a device or a pipe that is there is written into, or replaced in its folder.
+static int check(const char *path, err *e)
+{
+    enum export_format format;
+    AUTO_FREE char *folder = path_dirname(path);
+    const char *asked = path_exists(path) ? path : folder;
+    if (!export_format(path, &format))
+        return err_set(e, ERR_USAGE, "--report %s: the name ends in " EXPORT_ENDS, path);
+    if (path_is_dir(path))
+        return err_set(e, ERR_USAGE, "--report %s: that is a folder", path);
+    if (access(asked, W_OK) == 0)
+        return 0;
+    err_errno(e, errno, "the report %s cannot be written", path);
+    e->code = ERR_USAGE;
+    return -1;
+}
+
+int reports_check(char *const *paths, err *e)
+{
+    for (; paths && *paths; paths++)
+        if (check(*paths, e) < 0)
+            return -1;
+    return 0;
+}
+
+int reports_write(char *const *paths, const fold *f, const char *spool_dir, err *e)
+{
+    int result = 0;
+    for (; paths && *paths; paths++) {
+        enum export_format format;
+        AUTO_BUF text = {0};
+        err why = {0};
+        if (export_format(*paths, &format) &&
+            export_run(f, spool_dir, format, 0, &text, &why) == 0 &&
+            path_update(*paths, text.data, text.len, 0644, &why) == 0)
+            continue;
+        result = err_set(e, why.code, "the report %s: %s", *paths, why.text);
+    }
+    return result;
+}
+
+int reports_write_run(char *const *paths, const char *folder, const char *run, err *e)
+{
+    AUTO_FREE char *path = journal_file(folder, run);
+    AUTO_FREE char *spools = mem_strndup(path, strlen(path) - strlen(".jsonl"));
+    fold *f = fold_file(path, NULL, e);
+    if (!f)
+        return -1;
+    int result = reports_write(paths, f, spools, e);
+    fold_free(f);
+    return result;
+}
+
+char *report_mark(const char *runtime, const char *run)
+{
+    return str_fmt("%s/%s.report", runtime, run);
+}

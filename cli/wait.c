@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// firesteel wait: until a run has ended and its reports are written; its exit code is the run's.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/owner.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/print.h"
+#include "cli/report.h"
+#include "script/journal/fold.h"
+#include "script/journal/reader.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum { FIRST_MS = 10, LAST_MS = 200 }; // between two looks; the locks that tell cannot be slept on
+
+struct waited {
+    char *run, *journal, *mark;
+};
+
+static void waited_done(struct waited *w)
+{
+    free(w->run);
+    free(w->journal);
+    free(w->mark);
+}
+
+static bool goes_on(const struct waited *w)
+{
+    return journal_is_written(w->journal) || owner_alive(w->mark);
+}
+
+// false: it goes on still. ns: how long at most, 0: as long as it takes.
+static bool wait_for_end(const struct waited *w, int64_t ns)
+{
+    int64_t begun = clock_mono(), pause = FIRST_MS;
+    while (goes_on(w)) {
+        int64_t left = begun + ns - clock_mono();
+        if (ns && left <= 0)
+            return false;
+        int64_t nap = pause * CLOCK_MS;
+        usleep((useconds_t)((ns && left < nap ? left : nap) / 1000 + 1));
+        pause = pause < LAST_MS ? pause * 2 : LAST_MS;
+    }
+    return true;
+}
+
+static int tell(struct cli *cli, const struct waited *w)
+{
+    err e = {0};
+    fold *f = fold_file(w->journal, NULL, &e);
+    if (!f)
+        return cli_error(cli, &e);
+    int code = fold_exit(f);
+    print_summary(cli, f);
+    if (code < 0) {
+        err_set(&e, ERR_FAILED, "%s was killed: its journal has no end", w->run);
+        code = cli_error(cli, &e);
+    }
+    fold_free(f);
+    return code;
+}
+
+static int wait_run(struct cli *cli, const char *folder, const char *name, const char *timeout)
+{
+    err e = {0};
+    CLEANUP(waited_done) struct waited w = {0};
+    int64_t ns = 0;
+    if (timeout && duration_parse(timeout, &ns, &e) < 0)
+        return cli_usage(cli, &wait_verb, "--timeout: %s", e.text);
+    AUTO_FREE char *runtime = cli_runtime_dir(cli, &e);
+    w.run = runtime ? journal_find(folder, name, &e) : NULL;
+    if (!w.run)
+        return cli_error(cli, &e);
+    w.journal = journal_file(folder, w.run);
+    w.mark = report_mark(runtime, w.run);
+    if (wait_for_end(&w, ns))
+        return tell(cli, &w);
+    err_set(&e, ERR_TIMEOUT, "%s goes on after %s", w.run, timeout);
+    return cli_error(cli, &e);
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+    const char *cwd = NULL, *timeout = NULL;
+    const struct option options[] = {
+        {"timeout", 0, "DURATION", "wait no longer than that: 90s, 15m (exit code 4)",
+            .text = &timeout},
+        {"cwd", 0, "DIR", "working folder of the run, instead of this one", .text = &cwd},
+        {0},
+    };
+    char **rest = NULL;
+    int code;
+    if (options_parse(cli, &wait_verb, options, argc, argv, &rest, &code) == 0) {
+        if (rest && strv_len(rest) > 1)
+            code = cli_usage(cli, &wait_verb, "one run at a time");
+        else
+            code = wait_run(cli, cwd ? cwd : ".", rest ? rest[0] : NULL, timeout);
+    }
+    strv_free(rest);
+    return code;
+}
+
+const struct verb wait_verb = {
+    .name = "wait",
+    .summary = "wait for the end of a run, and exit as it did",
+    .usage = "[RUN] [--timeout DURATION]\n\n"
+             "Returns when the run has ended and its reports are written, with its exit code and\n"
+             "summary; an interrupt ends the waiting, not the run. RUN is a name from\n"
+             "`firesteel runs`, or its beginning; without it, the newest.",
+    .run = run,
+};

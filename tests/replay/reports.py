@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Reports of runs: JUnit as dashboards read it, reports of detached runs, and `firesteel wait`."""
+import json
+import os
+import signal
+import xml.etree.ElementTree as xml
+
+from tap import FIRESTEEL, PATIENCE, eventually, run, sh
+
+MIXED = """\
+-- %% tags=["parameters"]
+rows = 1
+db_password = "none"
+
+-- %% Same
+print("out <&>", rows)
+io.stderr:write("err\\n")
+
+-- %% Same
+
+local x = rows
+x.y = 1
+
+-- %%
+print("never")
+"""
+WAITS = """\
+-- %% Begin
+print "begun"
+-- %% Wait
+print "waiting"
+for i = 1, 600 do
+  local f = io.open "go"
+  if f then f:close() error "as told" end
+  firesteel.sleep(0.1)
+end
+"""
+
+
+def firesteel(folder, *arguments, **options):
+    return sh(FIRESTEEL, *arguments, cwd=folder, **options)
+
+
+def write(folder, name, text=""):
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+        f.write(text)
+    return name
+
+
+def read(folder, name):
+    with open(os.path.join(folder, name), encoding="utf-8") as f:
+        return f.read()
+
+
+# Attributes and children, in order, as the schemas of Jenkins' xUnit plug-in and of Ant have them.
+SHAPE = {
+    "testsuites": ({"name", "tests", "failures", "errors", "skipped", "time"}, ["testsuite"]),
+    "testsuite": ({"name", "tests", "failures", "errors", "skipped", "time", "timestamp", "hostname", "id", "package"},
+                  ["properties", "testcase", "system-out", "system-err"]),
+    "properties": (set(), ["property"]),
+    "property": ({"name", "value"}, []),
+    "testcase": ({"name", "classname", "time", "file", "line"},
+                 ["skipped", "error", "failure", "system-out", "system-err"]),
+    "skipped": ({"message"}, []),
+    "error": ({"message", "type"}, []),
+    "failure": ({"message", "type"}, []),
+    "system-out": (set(), []),
+    "system-err": (set(), []),
+}
+
+
+def check_shape(element):
+    attributes, children = SHAPE[element.tag]
+    assert set(element.attrib) <= attributes, element.attrib
+    order = [children.index(child.tag) for child in element]
+    assert order == sorted(order), [child.tag for child in element]
+    for child in element:
+        check_shape(child)
+
+
+def suite_of(text):
+    root = xml.fromstring(text)
+    check_shape(root)
+    suite = root.find("testsuite")
+    cases = suite.findall("testcase")
+    for name, found in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        assert int(suite.get(name)) == len(suite.findall(f"testcase/{found}")), name
+    assert int(suite.get("tests")) == len(cases)
+    names = [case.get("name") for case in cases]
+    assert len(set(names)) == len(names), names
+    return suite, cases
+
+
+def properties(suite):
+    return {p.get("name"): p.get("value") for p in suite.iter("property")}
+
+
+def test_junit_is_the_same_from_run_to_run(t):
+    folder = t.dir()
+    write(folder, "mixed.lua", MIXED)
+    done = firesteel(folder, "run", "mixed.lua", "-o", "junit")
+    other = firesteel(folder, "run", "mixed.lua", "-o", "junit", "-p", "rows=7", "-p", "db_password=opensesame")
+    assert done.code == other.code == 1, (done, other)
+    (suite, cases), (again, others) = suite_of(done.out), suite_of(other.out)
+    assert suite.get("name") == again.get("name") == "mixed.lua"
+    seen = [[(c.get("classname"), c.get("name"), c.get("file"), c.get("line")) for c in all] for all in (cases, others)]
+    assert seen[0] == seen[1] == [
+        ("mixed", "Parameters", "mixed.lua", "1"), ("mixed", "Same", "mixed.lua", "5"),
+        ("mixed", "Same (2)", "mixed.lua", "12"), ("mixed", "cell 4", "mixed.lua", "14")], seen
+    assert cases[1].find("system-out").text == "out <&>\t1\n" and cases[1].find("system-err").text == "err\n"
+    assert "attempt to index" in cases[2].find("failure").get("message")
+    assert "attempt to index" in cases[3].find("skipped").get("message")
+    told = properties(again)
+    assert told["parameter.rows"] == "7" and told["parameter.db_password"] == "[secret]", told
+    assert told["run"].startswith("mixed-") and told["version.lua"].startswith("Lua 5.4"), told
+    assert "opensesame" not in other.out and told["run"] not in other.out.replace(f'value="{told["run"]}"', "")
+
+
+def test_a_refusal_is_an_error(t):
+    folder = t.dir()
+    write(folder, "deploy.lua", '-- %% A\nprint(1)\n-- %% Deploy effects="cluster"\nk8s.create "x.yaml"\n')
+    done = firesteel(folder, "run", "deploy.lua", "-o", "junit")
+    suite, cases = suite_of(done.out)
+    assert done.code == 3 and suite.get("errors") == "1" and suite.get("skipped") == "1", done
+    assert "--allow cluster" in cases[1].find("error").get("message"), done
+    write(folder, "undeclared.lua", '-- %% B\nk8s.delete("pods", "x")\n')
+    done = firesteel(folder, "run", "undeclared.lua", "-o", "junit")
+    suite, cases = suite_of(done.out)
+    assert done.code == 3 and cases[0].find("error").get("type") == "refused", done
+
+
+def test_a_report_that_cannot_be_written_is_said_first(t):
+    folder = t.dir()
+    write(folder, "n.lua", MIXED)
+    os.mkdir(folder + "/d.md")
+    for path, said in (("/nonexistent/r.md", "No such file"), ("d.md", "folder"), ("r.pdf", ".xml")):
+        for more in ([], ["--detach"]):
+            done = firesteel(folder, "run", "n.lua", "--report", path, *more)
+            assert done.code == 2 and said in done.err and path in done.err, done
+    assert not os.path.exists(folder + "/.firesteel")
+
+
+def test_reports_of_a_detached_run_and_waiting(t):
+    folder = t.dir()
+    write(folder, "waits.lua", WAITS)
+    os.mkdir(folder + "/out")
+    done = firesteel(folder, "run", "waits.lua", "--detach", "-o", "json", "--report", "out/r.xml",
+                     "--report", "out/r.ipynb")
+    name = json.loads(done.out)["run"]
+    late = firesteel(folder, "wait", name, "--timeout", "200ms")
+    assert late.code == 4 and "goes on" in late.err and os.listdir(folder + "/out") == [], late
+    write(folder, "go")
+    done = firesteel(folder, "wait", name)
+    assert done.code == 1 and "1 cell ok, 1 failed" in done.out and "as told" in done.err, done
+    suite, cases = suite_of(read(folder, "out/r.xml"))
+    assert suite.get("failures") == "1" and properties(suite)["run"] == name
+    assert json.loads(read(folder, "out/r.ipynb"))["cells"][1]["outputs"][-1]["output_type"] == "error"
+    assert firesteel(folder, "wait", name).code == 1  # long after, too
+    assert firesteel(folder, "wait", "nobody").code != 0
+
+
+def pid_of(folder, name):
+    with open(f"{folder}/.firesteel/{name}.jsonl", encoding="utf-8") as f:
+        return json.loads(f.readline())["pid"]
+
+
+def test_reports_of_a_killed_kernel(t):
+    folder = t.dir()
+    write(folder, "waits.lua", WAITS)
+    name = firesteel(folder, "run", "waits.lua", "--detach", "--report", "r.xml").out.strip()
+    eventually(lambda: '"waiting' in read(folder, f".firesteel/{name}.jsonl"))
+    os.kill(pid_of(folder, name), signal.SIGKILL)
+    done = firesteel(folder, "wait", name, timeout=60 * PATIENCE)
+    assert done.code == 1 and "killed" in done.err, done
+    suite, cases = suite_of(read(folder, "r.xml"))
+    assert suite.get("errors") == "1" and "killed" in cases[1].find("error").get("message")
+
+
+def test_a_detached_run_prints_no_junit(t):
+    folder = t.dir()
+    write(folder, "n.lua", MIXED)
+    done = firesteel(folder, "run", "n.lua", "--detach", "-o", "junit")
+    assert done.code == 2 and "--report FILE.xml" in done.err, done
+
+
+run(globals())
