@@ -169,7 +169,7 @@ def test_reports_of_a_killed_kernel(t):
     folder = t.dir()
     write(folder, "waits.lua", WAITS)
     name = firesteel(folder, "run", "waits.lua", "--detach", "--report", "r.xml").out.strip()
-    eventually(lambda: '"waiting' in read(folder, f".firesteel/{name}.jsonl"))
+    eventually(lambda: '"text":"waiting' in read(folder, f".firesteel/{name}.jsonl"))
     os.kill(pid_of(folder, name), signal.SIGKILL)
     done = firesteel(folder, "wait", name, timeout=60 * PATIENCE)
     assert done.code == 1 and "killed" in done.err, done
