@@ -302,8 +302,7 @@ TEST(faults_of_a_marker_have_a_line_and_a_remedy)
     check_fault("-- %% a tags=[\"x\"\n", "does not end");
     check_fault("-- %% a file=\"x\" file=\"y\"\n", "given twice");
     check_fault("-- %% [markdown] file=\"x\"\n", "for code cells");
-    check_fault("-- %% id=\"x\"\n-- %% id=\"x\"\n",
-        "line 2: the id \"x\" is that of cell 1 too");
+    check_fault("-- %% id=\"x\"\n-- %% id=\"x\"\n", "line 2: the id \"x\" is that of cell 1 too");
     check_fault("-- %% a\n\n-- %foo\n", "line 3: unknown magic %foo");
     check_fault("-- %% y language=\"yaml\"\n-- a: b\n", "say file=");
 }
