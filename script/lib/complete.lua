@@ -272,3 +272,48 @@ function core.hooks.inspect(request)
   if value == nil then return { found = false } end
   return { found = true, data = { ["text/plain"] = describe(word, value) } }
 end
+
+-- What a module shows as a cell's value: its functions, each with the first line that its sources say of it.
+local function listing(name, module)
+  local lines, width, signatures = {}, 0, {}
+  local keys = {}
+  for key, value in next, module do
+    if type(value) == "function" then keys[#keys + 1] = key end
+  end
+  table.sort(keys)
+  for _, key in ipairs(keys) do
+    signatures[key] = signature(name .. "." .. key, module[key], debug.getinfo(module[key], "u"))
+    width = math.max(width, utf8.len(signatures[key]))
+  end
+  for _, key in ipairs(keys) do
+    local info = debug.getinfo(module[key], "S")
+    local about = info.source:find "^@firesteel/" and comment(info) or ""
+    local pad = (" "):rep(width - utf8.len(signatures[key]) + 2)
+    lines[#lines + 1] = (signatures[key] .. pad .. about:match "[^\n]*"):gsub("%s+$", "")
+  end
+  return table.concat(lines, "\n")
+end
+
+core.module("firesteel", firesteel)
+for _, name in ipairs { "display", "firesteel", "image", "k8s", "trainer" } do
+  local module = _G[name]
+  getmetatable(module).__display = function() return listing(name, module) end
+end
+
+-- firesteel.help(k8s.get), firesteel.help "k8s.get": what completion tells of it, below the cell.
+function firesteel.help(what)
+  if type(what) == "string" and lookup(what) ~= nil then
+    print(describe(what, lookup(what)))
+  elseif type(what) == "table" and modules[what] then
+    display(what)
+  elseif what ~= nil then
+    for name in next, modules do
+      for key, value in next, name do
+        if value == what and type(key) == "string" and name ~= _G then what = describe(key, value) end
+      end
+    end
+    print(what)
+  else
+    print "firesteel.help(k8s), firesteel.help \"k8s.get\": the modules are display, firesteel, image, k8s, trainer"
+  end
+end

@@ -22,10 +22,19 @@ local function sorted_keys(t)
   return keys
 end
 
+-- "function(source, options)": an address would tell nobody anything, and be another one each time.
+local function signature(fn)
+  local info, names = debug.getinfo(fn, "u"), {}
+  for i = 1, info.nparams do names[i] = debug.getlocal(fn, i) end
+  if info.isvararg then names[#names + 1] = "…" end
+  return ("function(%s)"):format(table.concat(names, ", "))
+end
+
 local function inspect(value, depth, seen)
   if type(value) == "string" then return ("%q"):format(value):gsub("\\\n", "\\n") .. "" end
   if value == core.null then return "null" end
   local meta = getmetatable(value)
+  if type(value) == "function" then return signature(value) end
   if type(value) ~= "table" or (type(meta) == "table" and meta.__tostring) then return tostring(value) end
   if seen[value] then return "{…}" end
   if depth > DEPTH then return "{…}" end
@@ -51,8 +60,9 @@ local function inspect(value, depth, seen)
   return "{\n" .. indent .. table.concat(parts, ",\n" .. indent) .. "\n" .. ("  "):rep(depth - 1) .. "}"
 end
 
--- The bundle for any value; nil for values that show nothing.
+-- The bundle for any value; nil for values that show nothing, as an open file (a last line with f:write).
 local function bundle(value)
+  if io.type(value) then return nil end
   local meta = getmetatable(value)
   if type(meta) == "table" and meta.__display then
     local shown = meta.__display(value)
@@ -78,55 +88,137 @@ display = setmetatable({}, {
 display.inspect = function(value) return inspect(value, 1, {}) end
 
 function display.markdown(text)
+  core.expect_type("display.markdown", text, "string", "a text")
   core.display { ["text/plain"] = text, ["text/markdown"] = text }
 end
 
--- display.table(rows, {columns = {…}}): rows are lists, or tables by column name.
+-- display.table(rows, {columns = {…}, limit = 1000}): rows are lists, or tables by column name; the columns are
+-- those of all rows, in the order in which they first appear. What is too long is cut, and says so.
+local ROWS, PRINTED, CELL = 1000, 200, 120 -- rows that are kept, rows as text, characters of a cell
+local table_options = { columns = 1, limit = 1 }
+
+-- JSON on one line, with the keys in order, so that two equal runs print the same.
+local function compact(value, depth)
+  local meta = getmetatable(value)
+  if value == core.null then return "null" end
+  if type(value) == "string" then return core.json(value) end
+  if type(value) == "function" or type(value) == "userdata" or type(value) == "thread" then return type(value) end
+  if type(value) ~= "table" or type(meta) == "table" and meta.__tostring then return tostring(value) end
+  if depth > DEPTH then return "…" end
+  local parts = {}
+  if #value > 0 or next(value) == nil then
+    for i, item in ipairs(value) do parts[i] = compact(item, depth + 1) end
+    return "[" .. table.concat(parts, ",") .. "]"
+  end
+  for _, key in ipairs(sorted_keys(value)) do
+    parts[#parts + 1] = core.json(tostring(key)) .. ":" .. compact(value[key], depth + 1)
+  end
+  return "{" .. table.concat(parts, ",") .. "}"
+end
+
+local function cut(text)
+  local at = utf8.len(text) and utf8.len(text) > CELL and utf8.offset(text, CELL)
+  return at and text:sub(1, at - 1) .. "…" or text
+end
+
 local function cell_text(value)
   if value == nil or value == core.null then return "" end
   if math.type(value) == "float" then return ("%.6g"):format(value) end
-  return tostring(value)
+  if type(value) == "string" then return cut((value:gsub("%s*[\r\n]+%s*", " "))) end
+  return cut(compact(value, 1))
+end
+
+local function check_rows(rows)
+  core.expect_type("display.table", rows, "table", "a list of rows")
+  for i, row in ipairs(rows) do
+    core.expect_type(("display.table: row %d"):format(i), row, "table", "a list, or a table by column name")
+  end
 end
 
 local function table_columns(rows, columns)
   if columns then return columns end
-  local first = rows[1] or {}
-  if #first > 0 then return nil end
-  return sorted_keys(first)
+  local seen, list = {}, {}
+  for _, row in ipairs(rows) do
+    for _, key in ipairs(sorted_keys(row)) do
+      if not seen[key] then
+        seen[key] = true
+        list[#list + 1] = tostring(key)
+      end
+    end
+  end
+  return #list > 0 and list or nil
 end
 
-local function aligned(columns, rows)
+-- Which columns hold numbers alone: those are aligned at the right.
+local function number_columns(rows, columns, width)
+  local numeric = {}
+  for i = 1, width do
+    local found = false
+    numeric[i] = true
+    for _, row in ipairs(rows) do
+      local value = row[i]
+      if value == nil and columns then value = row[columns[i]] end
+      found = found or type(value) == "number"
+      numeric[i] = numeric[i] and (type(value) == "number" or value == nil or value == core.null)
+    end
+    numeric[i] = numeric[i] and found
+  end
+  return numeric
+end
+
+local function length(text) return utf8.len(text) or #text end
+
+local function aligned(columns, rows, numeric)
   local widths, lines = {}, {}
   local all = columns and { columns } or {}
-  for _, row in ipairs(rows) do all[#all + 1] = row end
+  for i = 1, math.min(#rows, PRINTED) do all[#all + 1] = rows[i] end
   for _, row in ipairs(all) do
-    for i, text in ipairs(row) do widths[i] = math.max(widths[i] or 0, utf8.len(text) or #text) end
+    for i, text in ipairs(row) do widths[i] = math.max(widths[i] or 0, length(text)) end
   end
   for _, row in ipairs(all) do
     local parts = {}
     for i, text in ipairs(row) do
-      parts[i] = i == #row and text or text .. (" "):rep(widths[i] - (utf8.len(text) or #text))
+      local pad = (" "):rep(widths[i] - length(text))
+      parts[i] = numeric[i] and pad .. text or i == #row and text or text .. pad
     end
     lines[#lines + 1] = table.concat(parts, "  ")
   end
-  return table.concat(lines, "\n")
+  return lines
+end
+
+local function row_texts(row, columns)
+  local line = core.array {}
+  for i = 1, columns and #columns or #row do
+    local value = row[i]
+    if value == nil and columns then value = row[columns[i]] end
+    line[i] = cell_text(value)
+  end
+  return line
+end
+
+-- "99000" as "99,000".
+local function grouped(n)
+  return (tostring(n):reverse():gsub("(%d%d%d)", "%1,"):reverse():gsub("^,", ""))
 end
 
 function display.table(rows, options)
-  local columns = table_columns(rows, options and options.columns)
-  local texts = core.array {}
-  for _, row in ipairs(rows) do
-    local line = core.array {}
-    for i = 1, columns and #columns or #row do
-      local value = row[i]
-      if value == nil and columns then value = row[columns[i]] end
-      line[i] = cell_text(value)
-    end
-    texts[#texts + 1] = line
+  check_rows(rows)
+  options = core.check("display.table", options, table_options)
+  local columns = table_columns(rows, options.columns)
+  local limit = options.limit or ROWS
+  local texts, width = core.array {}, columns and #columns or 0
+  for i = 1, math.min(#rows, limit) do
+    texts[i] = row_texts(rows[i], columns)
+    width = math.max(width, #texts[i])
   end
+  local lines = aligned(columns, texts, number_columns(rows, columns, width))
+  local hidden = #rows - math.min(#texts, PRINTED)
+  if hidden > 0 then lines[#lines + 1] = ("… and %s more row%s"):format(grouped(hidden), hidden == 1 and "" or "s") end
   core.display {
-    ["text/plain"] = aligned(columns, texts),
-    [KIND:format "table"] = { columns = columns and core.array { table.unpack(columns) }, rows = texts },
+    ["text/plain"] = table.concat(lines, "\n"),
+    [KIND:format "table"] = {
+      columns = columns and core.array { table.unpack(columns) }, rows = texts, more = #rows > #texts and #rows - #texts or nil,
+    },
   }
 end
 
@@ -155,12 +247,14 @@ local function progress_bundle(p)
 end
 
 function display.progress(total, label)
+  core.expect_type("display.progress", total, "number", "the number of steps")
   local p = setmetatable({ total = total, label = label, done = 0, started = core.now() }, progress)
   p.id = core.display(progress_bundle(p), true)
   return p
 end
 
 function progress:update(done, metrics)
+  core.expect_type("progress:update", done, "number", "the number of steps done")
   self.done, self.metrics = done, metrics or self.metrics
   core.update(self.id, progress_bundle(self))
 end
@@ -191,17 +285,23 @@ end
 
 function display.plot(data)
   local series, lines = core.array {}, {}
+  core.expect_type("display.plot", data, "table", "series of numbers: display.plot { loss = {3, 2, 1} }")
   if data.title then lines[1] = data.title end
   local function add(name, values)
     if type(values) ~= "table" or #values == 0 then
       core.fail("error", ("display.plot: the series %s has no numbers"):format(name))
     end
     local y = core.array {}
+    for i, v in ipairs(values) do
+      if type(v) ~= "number" then
+        core.fail("error", ("display.plot: %s[%d] is a %s; a series is a list of numbers"):format(name, i, type(v)))
+      end
+    end
     for i, v in ipairs(values) do y[i] = finite(v) and v or core.null end
     series[#series + 1] = { name = name, y = y }
     lines[#lines + 1] = name .. "  " .. sparkline(values)
   end
-  for i, values in ipairs(data) do add("series " .. i, values) end
+  for i, values in ipairs(data) do add(("series %d"):format(i), values) end
   for _, name in ipairs(sorted_keys(data)) do
     if name ~= "title" then add(name, data[name]) end
   end
@@ -212,4 +312,5 @@ function display.plot(data)
 end
 
 core.returns[display.progress] = progress
-core.options[display.table] = { columns = 1 }
+core.options[display.table] = table_options
+core.module("display", display)

@@ -5,7 +5,10 @@ local core = ...
 local SHOWN = 300 -- bytes of a long text in a message
 
 local expectation = {}
-expectation.__index = expectation
+expectation.__index = function(_, name)
+  if name == "value" then return nil end -- what is expected of may be nil
+  return rawget(expectation, name) or core.unknown("expect(…)", "check", name, expectation)
+end
 expectation.__name = "expectation"
 expectation.__display = function() return nil end
 

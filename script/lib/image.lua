@@ -8,12 +8,6 @@ img.__index = img
 img.__tostring = function(i) return i.ref end
 img.__display = function(i) return ("%s %s"):format(i.ref, i.digest) end
 
-local function check(what, options, known)
-  for key in pairs(options) do
-    if not known[key] then core.fail("error", ("%s has no option %s"):format(what, tostring(key))) end
-  end
-end
-
 image = {}
 
 local build_options, push_options = { from = 1, add = 1, tag = 1, created = 1 }, { to = 1, insecure = 1 }
@@ -24,10 +18,10 @@ local build_options, push_options = { from = 1, add = 1, tag = 1, created = 1 },
 -- in `add` are looked up in the working folder, those below data/ also among the installed data;
 -- they are added below /work.
 function image.build(options)
+  core.check("image.build", options, build_options)
   if type(options) ~= "table" or type(options.tag) ~= "string" then
     core.fail("error", 'image.build expects a tag: image.build { add = {"trainer.lua"}, tag = "name:tag" }')
   end
-  check("image.build", options, build_options)
   local from, add = options.from, core.array {}
   if getmetatable(from) == img then from = from.digest end
   for i, name in ipairs(options.add or {}) do add[i] = name end
@@ -40,8 +34,7 @@ end
 -- "host/name:tag" names another. insecure = true: plain HTTP.
 function img:push(options)
   if type(options) == "string" then options = { to = options } end
-  options = options or {}
-  check("push", options, push_options)
+  options = core.check("push", options, push_options)
   local args = { ref = self.ref, digest = self.digest, to = options.to, insecure = options.insecure }
   return setmetatable(core.call("image.push", args), img)
 end
@@ -61,5 +54,6 @@ function image.remove(ref)
   core.call("image.remove", { ref = ref })
 end
 
+core.module("image", image)
 core.options[image.build], core.options[img.push] = build_options, push_options
 core.returns[image.build], core.returns[img.push] = img, img

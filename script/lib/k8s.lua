@@ -36,16 +36,8 @@ end
 
 -- Adds the options of a call to its target; a misspelt option is an error.
 local function with_options(args, options, known, what)
-  for key, value in pairs(options or {}) do
-    if type(key) == "string" then
-      if not known[key] then
-        local names = {}
-        for name in pairs(known) do names[#names + 1] = name end
-        table.sort(names)
-        usage("%s has no option %s; it has %s", what, key, table.concat(names, ", "))
-      end
-      args[key] = value
-    end
+  for key, value in pairs(core.check(what, options, known)) do
+    if type(key) == "string" then args[key] = value end
   end
   return args
 end
@@ -294,3 +286,4 @@ for _, fn in ipairs { k8s.create, k8s.apply, k8s.get, k8s.patch, k8s.wait, objec
   core.returns[fn] = object
 end
 core.returns[k8s.list], core.returns[k8s.events], core.returns[object.events] = list, list, list
+core.module("k8s", k8s)

@@ -11,12 +11,7 @@ local result_meta = {
 local known = { check = 1, env = 1, cwd = 1, input = 1, quiet = 1, inputs = 1, outputs = 1 }
 
 local function take_option(args, key, value)
-  if not known[key] then
-    local names = {}
-    for name in pairs(known) do names[#names + 1] = name end
-    table.sort(names)
-    core.fail("error", ("sh has no option %s; it has %s"):format(tostring(key), table.concat(names, ", ")))
-  end
+  if not known[key] then core.unknown("sh", "option", key, known) end
   if (key == "inputs" or key == "outputs") and type(value) ~= "table" then
     core.fail("error", ('sh expects %s as a list of files: %s = { "file" }'):format(key, key))
   end
@@ -39,6 +34,7 @@ function sh(command, options)
   else
     core.fail("error", "sh expects a command: a string, or a list of words")
   end
+  core.check("sh", options, known)
   for key, value in pairs(options or {}) do take_option(args, key, value) end
   return setmetatable(core.call("sh", args), result_meta)
 end

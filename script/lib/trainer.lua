@@ -23,7 +23,7 @@ function trainer.run(options)
   local args = { script = options[1] }
   for key, value in pairs(options) do
     if key ~= 1 then
-      if not known[key] then core.fail("error", ("trainer.run has no option %s"):format(tostring(key))) end
+      if not known[key] then core.unknown("trainer.run", "option", key, known) end
       args[key] = value
     end
   end
@@ -34,6 +34,7 @@ function trainer.run(options)
 end
 
 core.options[trainer.run] = known
+core.module("trainer", trainer)
 
 -- The modules for trainers exist only in the worker, where trainer files run. A cell that requires
 -- one gets this message.

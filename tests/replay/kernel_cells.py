@@ -200,7 +200,7 @@ def test_displays(t):
     k = Kernel(t)
     r = k.run('display.table({{name = "a", n = 1}, {name = "bc", n = 2.5}}, {columns = {"name", "n"}})')
     data = r.displays[0]["data"]
-    assert data["text/plain"] == "name  n\na     1\nbc    2.5", data
+    assert data["text/plain"] == "name    n\na       1\nbc    2.5", data
     assert data["application/vnd.firesteel.table+json"] == {"columns": ["name", "n"], "rows": [["a", "1"], ["bc", "2.5"]]}
     r = k.run('local p <close> = display.progress(100, "steps")\nfor i = 1, 100 do p:update(i, {loss = 1 / i}) end')
     shown = r.displays[0]
@@ -210,6 +210,66 @@ def test_displays(t):
     assert shown["live"] and len(updates) < 20 and "100/100" in updates[-1]["data"]["text/plain"], updates
     r = k.run("display.plot {loss = {3, 2, 1}}")
     assert r.displays[0]["data"]["application/vnd.firesteel.plot+json"]["series"][0] == {"name": "loss", "y": [3, 2, 1]}
+
+
+def test_tables_show_all_columns_and_say_what_they_leave_out(t):
+    k = Kernel(t)
+
+    def shown(source):
+        data = k.run(source).displays[0]["data"]
+        return data["text/plain"], data["application/vnd.firesteel.table+json"]
+
+    text, table = shown('display.table {{a = 1}, {b = {1, "x", {d = 2, c = 3}}, a = 20}, {c = print}}')
+    assert table["columns"] == ["a", "b", "c"] and table["rows"][1] == ["20", '[1,"x",{"c":3,"d":2}]', ""], table
+    assert text.split("\n")[1] == " 1" + " " * len('  [1,"x",{"c":3,"d":2}]') + "  " and "0x" not in text, text
+    text, table = shown('local rows = {} for i = 1, 2500 do rows[i] = {i} end display.table(rows)')
+    assert len(table["rows"]) == 1000 and table["more"] == 1500
+    assert text.count("\n") == 200 and text.endswith("\n… and 2,300 more rows"), text[-50:]
+    text, table = shown('display.table({{1}, {2}, {3}}, {limit = 2})')
+    assert text == "1\n2\n… and 1 more row" and len(table["rows"]) == 2, text
+    text, table = shown('display.table {{("é"):rep(500) .. "\\nsecond"}}')
+    assert text == "é" * 119 + "…", text
+
+
+def test_what_is_misspelt_is_said_at_its_line(t):
+    k = Kernel(t)
+    for source, message in [
+            ('sh("true", {outpts = {"x"}})', "sh has no option outpts; did you mean outputs?"),
+            ("display.table({{1}}, {colums = {}})", "display.table has no option colums; did you mean columns?"),
+            ('k8s.get("pods", "x", {namespce = "a"})', "k8s.get has no option namespce; did you mean namespace?"),
+            ('image.build {adds = {}, tag = "x"}', "image.build has no option adds; did you mean add?"),
+            ('trainer.run {"x.lua", agrs = {}}', "trainer.run has no option agrs; did you mean args?"),
+            ("expect(1):equal(1)", "expect(…) has no check equal; did you mean equals?"),
+            ("firesteel.slep(1)", "firesteel has no function slep; did you mean sleep?"),
+            ('display.plot {y = {1, "a"}}', "display.plot: y[2] is a string; a series is a list of numbers"),
+            ("display.table(nil)", "display.table expects a list of rows, not nil"),
+            ("display.table {1, 2}", "display.table: row 1 expects a list, or a table by column name, not a number"),
+            ("display.progress()", "display.progress expects the number of steps, not nil"),
+            ("firesteel.sleep(-1)", "a duration is 0 or more, not -1"),
+            ("firesteel.sleep(0/0)", "a duration is 0 or more, not -nan"),
+            ("firesteel.sleep {}", 'a duration is a number of seconds, or a text as "30s" or "10m", not a table')]:
+        r = k.run("\n\n" + source)
+        assert r.error["message"] == message and r.error["line"] == 3, (source, r.error)
+    assert k.run("expect(nil):is_nil():equals(nil)").state == "ok"
+
+
+def test_modules_and_functions_are_shown_without_addresses(t):
+    k = Kernel(t)
+    r = k.run("k8s")
+    assert "k8s.get(kind, name, options)  " in r.value and "function: 0x" not in r.value, r
+    assert k.run("{f = function(a, b) end}").value == "{f = function(a, b)}"
+    r = k.run("firesteel.help(k8s.get)\nfiresteel.help 'k8s.get'")
+    assert r.out.count("options: namespace") == 2, r
+    assert k.run('f = io.open("x", "w")\nf:write "a"').value is None
+
+
+def test_integers_keep_their_digits_or_say_that_they_cannot(t):
+    k = Kernel(t)
+    text = '{"12345678901234567890":1,"7":2,"a":9007199254740993,"b":-9223372036854775808,"c":9223372036854775807}'
+    r = k.run(f"print(firesteel.json(firesteel.parse_json '{text}'))")
+    assert json.loads(r.out) == json.loads(text), r
+    r = k.run("firesteel.parse_json '{\"a\": [18446744073709551615]}'")
+    assert "18446744073709551615 does not fit into 64 bits" in r.error["message"], r.error
 
 
 def test_secrets_stay_out(t):

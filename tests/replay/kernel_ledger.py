@@ -354,7 +354,7 @@ def test_a_result_without_its_secret_is_not_handed_out(t):
 
 def test_unknown_options_of_sh(t):
     r = Kernel(t).run("sh('true', {outpts = {'x'}})")
-    assert "sh has no option outpts" in r.error["message"], r
+    assert "sh has no option outpts; did you mean outputs?" in r.error["message"], r
 
 
 def test_parameters_are_those_of_the_run(t):

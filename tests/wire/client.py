@@ -235,7 +235,7 @@ print(pcall(k8s.get, "pods", { selektor = "x" }))
     for want in ('Pod "UPPER" is invalid: metadata.name', 'unknown field "spec.containerz"', 'no kind "podz"; did you mean pods?',
                  "no Deployment of apiVersion apps/v1beta1; it has it in apps/v1", "already exists: delete it first",
                  '.data.a (conflict with "kubectl-create"', "force=true", "configmap/theirs",
-                 'namespaces "nowhere" not found', "k8s.list has no option selektor"):
+                 'namespaces "nowhere" not found', "k8s.list has no option selektor; did you mean selector?"):
         assert want in out, (want, out)
 
 

@@ -173,13 +173,48 @@ static int core_json(lua_State *L)
     return 1;
 }
 
+// Digits of an integer that Lua's 64 bits do not hold, anywhere in the tree; NULL: there is none.
+static const char *too_big(const cJSON *j)
+{
+    const char *found = NULL;
+    for (; j && !found; j = j->next) {
+        int64_t value;
+        found = cJSON_IsRaw(j) && !str_to_int(j->valuestring, &value) ? j->valuestring
+                                                                      : too_big(j->child);
+    }
+    return found;
+}
+
 static int core_parse(lua_State *L)
 {
     interp *in = interp_of(L);
     size_t n;
     const char *text = luaL_checklstring(L, 1, &n);
     cJSON *tree = json_parse(text, n, &in->raised);
+    const char *big = too_big(tree);
+    if (big) {
+        err_set(&in->raised, ERR_INVALID,
+            "the integer %.40s does not fit into 64 bits; in quotes it would keep its digits", big);
+        cJSON_Delete(STEAL(tree));
+    }
     return tree ? interp_push_json(L, tree) : interp_raise(L, FAILURE_ERROR);
+}
+
+// nearest(word, names) → the name that it may have been meant for, or nil.
+static int core_nearest(lua_State *L)
+{
+    const char *word = luaL_checkstring(L, 1);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    size_t n = lua_rawlen(L, 2);
+    const char **names = lua_newuserdatauv(L, (n + 1) * sizeof *names, 0);
+    for (size_t i = 0; i < n; i++) {
+        lua_rawgeti(L, 2, (lua_Integer)i + 1);
+        names[i] = lua_tostring(L, -1); // the list keeps it
+        lua_pop(L, 1);
+    }
+    names[n] = NULL;
+    lua_pushstring(L, str_nearest(word, names));
+    return 1;
 }
 
 // Reads a MIME bundle at a stack index; raises unless it has text/plain.
@@ -255,12 +290,23 @@ static int core_mask(lua_State *L)
 static int core_duration(lua_State *L)
 {
     interp *in = interp_of(L);
-    if (lua_type(L, 1) == LUA_TNUMBER) {
-        lua_settop(L, 1);
-        return 1;
-    }
     int64_t ns;
-    if (duration_parse(luaL_checkstring(L, 1), &ns, &in->raised) < 0)
+    if (lua_type(L, 1) == LUA_TNUMBER) {
+        if (lua_tonumber(L, 1) >= 0) { // nor NaN
+            lua_settop(L, 1);
+            return 1;
+        }
+        luaL_tolstring(L, 1, NULL);
+        err_set(&in->raised, ERR_USAGE, "a duration is 0 or more, not %s", lua_tostring(L, -1));
+        return interp_raise(L, FAILURE_ERROR);
+    }
+    if (lua_type(L, 1) != LUA_TSTRING) {
+        err_set(&in->raised, ERR_USAGE,
+            "a duration is a number of seconds, or a text as \"30s\" or \"10m\", not a %s",
+            luaL_typename(L, 1));
+        return interp_raise(L, FAILURE_ERROR);
+    }
+    if (duration_parse(lua_tostring(L, 1), &ns, &in->raised) < 0)
         return interp_raise(L, FAILURE_ERROR);
     lua_pushnumber(L, (double)ns / CLOCK_SEC);
     return 1;
@@ -307,6 +353,7 @@ static const luaL_Reg core_functions[] = {
     {"array", core_array},
     {"json", core_json},
     {"parse", core_parse},
+    {"nearest", core_nearest},
     {"display", core_display},
     {"result", core_result},
     {"update", core_update},

@@ -1,0 +1,47 @@
+-- SPDX-License-Identifier: MIT
+-- Names that people write: options of calls, functions, methods. A misspelt one is an error that says what was meant,
+-- at the line of the one who wrote it; it is never passed over.
+local core = ...
+
+local function sorted(names)
+  local list = {}
+  for name in pairs(names) do
+    if type(name) == "string" and name:sub(1, 2) ~= "__" then list[#list + 1] = name end
+  end
+  table.sort(list)
+  return list
+end
+
+-- "k8s.get has no option namespce; did you mean namespace?"
+function core.unknown(what, noun, name, known)
+  local names = sorted(known)
+  local near = type(name) == "string" and core.nearest(name, names)
+  core.fail("error", ("%s has no %s %s%s"):format(what, noun, tostring(name),
+    near and ("; did you mean %s?"):format(near) or #names > 0 and "; it has " .. table.concat(names, ", ") or ""))
+end
+
+-- The options of a call, checked; what has no name is not an option.
+function core.check(what, options, known)
+  if options ~= nil and type(options) ~= "table" then
+    core.fail("error", ("%s expects its options in a table, not a %s"):format(what, type(options)))
+  end
+  for key in pairs(options or {}) do
+    if type(key) == "string" and not known[key] then core.unknown(what, "option", key, known) end
+  end
+  return options or {}
+end
+
+function core.expect_type(what, value, kind, meant)
+  if type(value) ~= kind then
+    core.fail("error", ("%s expects %s, not %s"):format(what, meant, value == nil and "nil" or "a " .. type(value)))
+  end
+  return value
+end
+
+-- A table of functions in which there is nothing else to find.
+function core.module(name, functions)
+  local meta = getmetatable(functions) or {}
+  meta.__index = function(_, key) core.unknown(name, "function", key, functions) end
+  meta.__name = name
+  return setmetatable(functions, meta)
+end
