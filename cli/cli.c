@@ -7,6 +7,7 @@
 #include "base/owner.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cli/places.h"
 #include "cli/say.h"
 
 #include <limits.h>
@@ -50,24 +51,14 @@ int cli_usage(struct cli *cli, const struct verb *verb, const char *fmt, ...)
     return 2;
 }
 
-// The folder of our own executable.
-static char *own_folder(void)
-{
-    char path[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (n <= 0)
-        return mem_strdup(".");
-    path[n] = '\0';
-    return path_dirname(path);
-}
-
 char *cli_program(struct cli *cli, const char *name, err *e)
 {
-    AUTO_FREE char *folder = own_folder();
+    AUTO_FREE char *folder = place_own();
     AUTO_FREE char *beside = path_join(folder, name);
     if (access(beside, X_OK) == 0)
         return STEAL(beside);
-    AUTO_FREE char *installed = path_join(LIBEXECDIR, name);
+    AUTO_FREE char *libexec = place_installed(LIBEXECDIR);
+    AUTO_FREE char *installed = path_join(libexec, name);
     if (access(installed, X_OK) == 0)
         return STEAL(installed);
     err_set(e, ERR_NOT_FOUND, "%s is not there: neither %s nor %s", name, beside, installed);
@@ -87,12 +78,20 @@ static char *find_in_path(struct cli *cli, const char *name)
     return found;
 }
 
+char *cli_data_dir(struct cli *cli)
+{
+    static const char *const places[] = {DATADIR "/data", NULL};
+    const char *given = cli_getenv(cli, "FIRESTEEL_DATA");
+    return given ? mem_strdup(given) : cli_find(cli, places);
+}
+
 char *cli_find(struct cli *cli, const char *const *places)
 {
-    AUTO_FREE char *folder = own_folder();
+    AUTO_FREE char *folder = place_own();
     for (; *places; places++) {
-        AUTO_FREE char *file =
-            strchr(*places, '/') ? path_join(folder, *places) : find_in_path(cli, *places);
+        AUTO_FREE char *file = **places == '/'        ? place_installed(*places)
+                               : strchr(*places, '/') ? path_join(folder, *places)
+                                                      : find_in_path(cli, *places);
         if (file && path_exists(file))
             return STEAL(file);
     }

@@ -44,6 +44,9 @@ int cli_become_kernel(struct cli *cli, char **arguments);
 // The first of these places that exists: relative ones are below our own executable's folder, as in
 // a build folder; those without a slash are looked for in PATH. New; NULL: none.
 char *cli_find(struct cli *cli, const char *const *places);
+// Where data sets are looked for, beside the working folder: $FIRESTEEL_DATA, else those installed;
+// new, NULL: neither.
+char *cli_data_dir(struct cli *cli);
 // The rules of design.md's "Where". All new.
 // Sockets and what else lives as long as a process: $FIRESTEEL_RUNTIME_DIR, else /tmp/firesteel-UID
 // (which outlives a login, as a detached run does); 0700, owner checked.

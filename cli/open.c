@@ -107,7 +107,7 @@ static int launch(workbench *w, struct cli *cli, const struct open_options *o,
     if (!images)
         return -1;
     AUTO_FREE char *socket = str_fmt("%s/%s.sock", sockets, run);
-    const char *data = cli_getenv(cli, "FIRESTEEL_DATA");
+    AUTO_FREE char *data = cli_data_dir(cli);
     return workbench_launch(w,
         &(struct launch){.program = program,
             .notebook = at->path,
@@ -121,9 +121,7 @@ static int launch(workbench *w, struct cli *cli, const struct open_options *o,
             .namespace_ = o->namespace_,
             .kubeconfig = o->kubeconfig,
             .images = images,
-            .data = data                           ? data
-                    : path_is_dir(DATADIR "/data") ? DATADIR "/data"
-                                                   : NULL,
+            .data = data,
             .parameters = recover ? NULL : (const char *const *)o->parameters,
             .sandbox = o->sandbox},
         e);

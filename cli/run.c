@@ -382,11 +382,7 @@ static int start(struct cli *cli, const struct run_options *o, const char *file,
     AUTO_FREE char *socket = str_fmt("%s/%s.sock", sockets, run);
     if (o->detach)
         r->said = memfd_create("kernel", MFD_CLOEXEC);
-    AUTO_FREE char *allow = joined(o->allow), *data = NULL;
-    const char *given_data = cli_getenv(cli, "FIRESTEEL_DATA");
-    data = mem_strdup(given_data                     ? given_data
-                      : path_is_dir(DATADIR "/data") ? DATADIR "/data"
-                                                     : NULL);
+    AUTO_FREE char *allow = joined(o->allow), *data = cli_data_dir(cli);
     return conduct(r,
         &(struct launch){
             .program = program,

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cli/places.h"
 #include "trainer/dist/executor.h"
 #include "trainer/dist/launch.h"
 
@@ -114,19 +115,20 @@ static char *find_plugin(const char *folder)
 {
     AUTO_FREE char *lib = path_join(folder, "lib");
     AUTO_FREE char *build = path_join(folder, "../trainer/dist");
-    const char *const folders[] = {lib, folder, build, LIBEXECDIR, NULL};
+    AUTO_FREE char *installed = place_installed(LIBEXECDIR);
+    const char *const folders[] = {lib, folder, build, installed, NULL};
     char *found = first_existing(folders, "firesteel-mpi.so");
-    return found ? found : path_join(LIBEXECDIR, "firesteel-mpi.so");
+    return found ? found : path_join(installed, "firesteel-mpi.so");
 }
 
 static char **data_folders(const char *folder)
 {
-    AUTO_FREE char *share = path_join(folder, "../share/firesteel/data");
+    AUTO_FREE char *share = place_installed(DATADIR "/data");
     AUTO_FREE char *build = path_join(folder, "../../recipes/data");
     char **folders = strv_add(NULL, "data");
     if (env("FIRESTEEL_DATA"))
         folders = strv_add(folders, env("FIRESTEEL_DATA"));
-    return strv_add(strv_add(strv_add(folders, share), DATADIR "/data"), build);
+    return strv_add(strv_add(folders, share), build);
 }
 
 static int core_count(void)
