@@ -151,3 +151,42 @@ bool state_reached(const cJSON *object, const char *state)
     }
     return false;
 }
+
+// Of pods none are listed: their state is also the reason of a container, any word.
+static const struct {
+    const char *kind, *states;
+} known[] = {
+    {"SparkApplication",
+        "NEW, SUBMITTED, PENDING_SUBMISSION, RUNNING, SUCCEEDING, COMPLETED, FAILING, FAILED, "
+        "SUBMISSION_FAILED, PENDING_RERUN, INVALIDATING, SUSPENDING, SUSPENDED, RESUMING, UNKNOWN"},
+    {"Job", "Running, Suspended, SuccessCriteriaMet, Complete, FailureTarget, Failed"},
+    {"Workflow", "Pending, Running, Succeeded, Failed, Error"},
+    {"MPIJob", "Created, Running, Restarting, Suspended, Succeeded, Failed"},
+    {"Namespace", "Active, Terminating"},
+    {"PersistentVolumeClaim", "Pending, Bound, Lost"},
+    {"Deployment", "Available, Progressing, ReplicaFailure"},
+};
+
+const char *state_names(const cJSON *object)
+{
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (str_eq(json_str(object, "kind"), known[i].kind))
+            return known[i].states;
+    return NULL;
+}
+
+bool state_exists(const cJSON *object, const char *state)
+{
+    const char *names = state_names(object);
+    bool found = !names || state_reached(object, state);
+    const cJSON *condition;
+    cJSON_ArrayForEach(condition, json_path(object, "status.conditions"))
+    {
+        found = found || strcasecmp(json_str_or(condition, "type", ""), state) == 0;
+    }
+    char **words = strv_split(names ? names : "", ',');
+    for (char **w = words; *w && !found; w++)
+        found = strcasecmp(*w + strspn(*w, " "), state) == 0;
+    strv_free(words);
+    return found;
+}

@@ -15,6 +15,10 @@ struct state state_of(const cJSON *object);
 // Has the object reached this state? It has if the state is its text (in any case), its phase, or a
 // condition that is True; or if it ended well and must have passed the state.
 bool state_reached(const cJSON *object, const char *state);
+// The states that an object of its kind can have, "Running, Complete, Failed"; NULL: of this kind
+// we do not know them. A state that is not among them, and no condition of the object, never comes.
+const char *state_names(const cJSON *object);
+bool state_exists(const cJSON *object, const char *state);
 
 // A pod as `kubectl get pods` shows it (printPod of k8s.io/kubernetes).
 struct pod_row {

@@ -65,6 +65,9 @@ static int judge_state(void *arg, const cJSON *object, err *e)
     if (!object)
         return w->seen ? err_set(e, ERR_GONE, "it was deleted")
                        : err_set(e, ERR_NOT_FOUND, "it is not there");
+    if (!w->seen && !state_exists(object, w->state))
+        return err_set(e, ERR_USAGE, "a %s has no state %s; it has %s",
+            json_str_or(object, "kind", "?"), w->state, state_names(object));
     w->seen = true;
     if (state_reached(object, w->state))
         return 1;
@@ -113,20 +116,60 @@ static void add_events(buf *out, const cJSON *events)
 }
 
 // Adds the last lines of the most important pod's log, if they can be read.
-static void add_log(buf *out, struct target *t, const cJSON *object)
+static void add_log(
+    buf *out, struct target *t, const struct patience *p, const struct pods_of *pods)
+{
+    AUTO_BUF log = {0};
+    int result = tail_read(t->client, p,
+        &(struct tail_spec){
+            .ns = t->ns, .pod = pods->pod, .labels = pods->labels, .tail = CAUSE_LINES},
+        CAUSE_LOG, &log, NULL);
+    if (result == 0 && log.len)
+        buf_fmt(out, "last lines of %s:\n%s", pods->pod ? pods->pod : "its pods", buf_cstr(&log));
+}
+
+// "container main of pod fails-7brbx exited with 7", of the first that did.
+static bool add_exit(buf *out, const cJSON *pod)
+{
+    const cJSON *c;
+    cJSON_ArrayForEach(c, json_path(pod, "status.containerStatuses"))
+    {
+        const cJSON *end = json_path(c, "state.terminated");
+        int64_t code = json_int_or(end, "exitCode", 0);
+        if (!code)
+            continue;
+        buf_fmt(out, "container %s of pod %s exited with %lld", json_str_or(c, "name", "?"),
+            json_path_str(pod, "metadata.name"), (long long)code);
+        return true;
+    }
+    return false;
+}
+
+static void add_exits(
+    buf *out, struct target *t, const struct patience *p, const struct pods_of *pods)
+{
+    const struct resource *r = client_resource_of(t->client, p, "v1", "Pod", NULL);
+    AUTO_JSON *list = NULL, *one = NULL;
+    if (r && pods->pod)
+        one = client_get(t->client, p, r, t->ns, pods->pod, NULL);
+    else if (r)
+        list =
+            client_list(t->client, p, r, t->ns, &(struct list_query){.labels = pods->labels}, NULL);
+    const cJSON *items = json_get(list, "items"), *pod = one ? one : items ? items->child : NULL;
+    while (pod && !add_exit(out, pod))
+        pod = pod->next;
+}
+
+// What its pods say: their exit code into `reason`, their last words into `story`.
+static void ask_pods(buf *reason, buf *story, struct target *t, const cJSON *object)
 {
     struct pods_of pods;
-    AUTO_BUF log = {0};
     if (k8s_pods_of(object, false, &pods, NULL) != 0)
         return;
     struct patience quick = t->patience;
-    quick.deadline = clock_mono() + 10 * CLOCK_SEC; // the cause is known; the log is extra
-    int result = tail_read(t->client, &quick,
-        &(struct tail_spec){
-            .ns = t->ns, .pod = pods.pod, .labels = pods.labels, .tail = CAUSE_LINES},
-        CAUSE_LOG, &log, NULL);
-    if (result == 0 && log.len)
-        buf_fmt(out, "last lines of %s:\n%s", pods.pod ? pods.pod : "its pods", buf_cstr(&log));
+    quick.deadline = clock_mono() + 10 * CLOCK_SEC; // the cause is known; this is extra
+    add_exits(reason, t, &quick, &pods);
+    add_log(story, t, &quick, &pods);
     k8s_pods_done(&pods);
 }
 
@@ -137,17 +180,24 @@ static int explain(struct target *t, struct waiting *w, const cJSON *object, err
     struct state s = state_of(object);
     AUTO_JSON *events = client_events(t->client, &t->patience, t->ns, t->resource->kind, t->name,
         json_path_str(object, "metadata.uid"), NULL);
-    AUTO_BUF story = {0};
+    AUTO_BUF story = {0}, reason = {0};
+    if (s.cause && *s.cause)
+        buf_str(&reason, s.cause);
+    size_t cause = reason.len;
+    if (cause)
+        buf_str(&reason, "; ");
     if (events && events->child) {
         buf_fmt(&story, "events of %s %s:\n", t->resource->singular, t->name);
         add_events(&story, events);
     }
-    add_log(&story, t, object);
+    ask_pods(&reason, &story, t, object);
+    if (cause && reason.len == cause + 2) // nothing came after it
+        reason.data[reason.len = cause] = '\0';
     if (story.len)
         call_output(w->call, "stderr", story.data, story.len);
     return err_set(e, ERR_FAILED, "%s %s is %s, and will not reach %s%s%.700s",
-        t->resource->singular, t->name, s.text, w->state, s.cause && *s.cause ? ": " : "",
-        s.cause ? s.cause : "");
+        t->resource->singular, t->name, s.text, w->state, reason.len ? ": " : "",
+        buf_cstr(&reason));
 }
 
 int k8s_reach(call *c, const cJSON *args, cJSON **result, err *e)

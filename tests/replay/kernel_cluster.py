@@ -54,6 +54,29 @@ def test_nothing_happens_without_a_grant(t):
     assert not uids(t, env)
 
 
+JOB = """k8s.create {{apiVersion = "batch/v1", kind = "Job", metadata = {{name = "{name}"}}, spec = {{backoffLimit = 0,
+  template = {{spec = {{restartPolicy = "Never", containers = {{{{name = "main", image = "host",
+    command = {{"sh", "-c", "echo last words; exit {code}"}}}}}}}}}}}}}}"""
+
+
+def reaching(t, job, state):
+    cells = cell("job = " + job, 'Job effects="cluster"') + cell(f'expect(job):reaches("{state}", "1m")')
+    k = Kernel(t, cells, *GRANTED, headless=True, env=sandbox(t))
+    assert k.finish() == 1, k.of("error")
+    return k.of("error")[0]["message"], k.text(name="stderr")
+
+
+def test_a_failed_job_tells_its_exit_code_and_last_words(t):
+    message, told = reaching(t, JOB.format(name="fails", code=7), "Complete")
+    assert "container main of pod fails-" in message and "exited with 7" in message, message
+    assert "last words" in told, told
+
+
+def test_a_state_that_does_not_exist_is_refused_at_once(t):
+    message, _ = reaching(t, JOB.format(name="works", code=0).replace("echo", "sleep 60; echo"), "COMPLETED")
+    assert message.startswith("a Job has no state COMPLETED; it has Running, "), message
+
+
 def test_a_person_is_asked(t):
     env = sandbox(t)
     k = Kernel(t, "", env=env)

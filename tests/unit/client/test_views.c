@@ -162,6 +162,21 @@ TEST(who_is_further_has_been_there)
     CHECK(state_reached(ready, "Available"));
 }
 
+TEST(a_state_that_a_kind_does_not_have_is_known)
+{
+    AUTO_JSON *job = yaml("{kind: Job, status: {conditions: [{type: Odd, status: 'False'}]}}");
+    AUTO_JSON *pod = yaml("{kind: Pod, status: {phase: Pending}}");
+    AUTO_JSON *other = yaml("{kind: Widget}");
+    CHECK(!state_exists(job, "COMPLETED"));
+    CHECK(state_exists(job, "complete"));
+    CHECK(state_exists(job, "Failed"));
+    CHECK(state_exists(job, "odd"));
+    CHECK(strstr(state_names(job), "Complete") != NULL);
+    CHECK(state_exists(pod, "CrashLoopBackOff"));
+    CHECK(state_exists(other, "Anything"));
+    CHECK(!state_names(other));
+}
+
 TEST(tables_are_printed_as_kubectl_does)
 {
     AUTO_JSON *server = yaml("{columnDefinitions: [{name: Name}, {name: Status}, {name: IP, "
