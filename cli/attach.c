@@ -5,18 +5,56 @@
 #include "cli/cli.h"
 #include "cli/offers.h"
 #include "cli/options.h"
+#include "cli/say.h"
 #include "cli/workbench.h"
 
-// Without a name: the newest of this folder, else the only one there is; NULL with *several when it
-// is for the person to say.
-static const struct kernel *choose(struct cli *cli, const struct offers *all,
-    const struct kernels *kernels, const char *name, bool *several, err *e)
+#include <stdio.h>
+#include <unistd.h>
+
+// Without a name the only one of this folder; another folder's is nobody's guess. NULL with
+// *several when it is for the person to say.
+static const struct kernel *choose(const struct offers *all, const struct kernels *kernels,
+    const char *name, bool *several, err *e)
 {
-    for (size_t i = 0; i < all->n && !name; i++)
-        if (str_eq(all->list[i].folder, cli->cwd))
-            return all->list[i].kernel;
-    *several = !name && all->n > 1;
-    return *several ? NULL : kernels_get(kernels, name, e);
+    const struct kernel *here = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < all->n; i++)
+        if (all->list[i].here)
+            here = all->list[i].kernel, n++;
+    *several = !name && n != 1 && all->n > 0;
+    if (*several)
+        return NULL;
+    return !name && n == 1 ? here : kernels_get(kernels, name, e);
+}
+
+static const char *list_title(const struct offers *all)
+{
+    return all->list[0].here ? "Several kernels of this folder are alive"
+                             : "No kernel of this folder is alive; elsewhere there are";
+}
+
+// Where nobody can choose.
+static int print_list(const struct offers *all)
+{
+    say(stderr, "firesteel: %s; say which: firesteel attach RUN\n", list_title(all));
+    for (size_t i = 0; i < all->n; i++)
+        say(stderr, "  %s  %s  %s\n", all->list[i].kernel->run, all->list[i].kernel->state,
+            all->list[i].folder);
+    return 2;
+}
+
+// Of the one that is chosen, or of one of the list; nothing happens when none of it is.
+static void join(struct cli *cli, const struct offers *all, const struct kernel *k, err *e)
+{
+    workbench *w = workbench_open(cli, &(struct bench_about){0}, e);
+    if (w && !k) {
+        AUTO_FREE struct pick_row *rows = offers_rows(all);
+        int row = workbench_pick(w, list_title(all), rows, all->n);
+        k = row >= 0 ? all->list[row].kernel : NULL;
+    }
+    if (w && k && workbench_join(w, k->socket, k->headless, e) == 0)
+        workbench_run(w, e);
+    workbench_close(w);
 }
 
 static int attach(struct cli *cli, const char *name)
@@ -25,22 +63,18 @@ static int attach(struct cli *cli, const char *name)
     struct kernels kernels;
     struct offers all = {0};
     bool several = false;
+    int code = 0;
     if (kernels_find(cli, &kernels, &e) < 0)
         return cli_error(cli, &e);
     offers_kernels(&all, &kernels, cli->cwd);
-    const struct kernel *k = choose(cli, &all, &kernels, name, &several, &e);
-    workbench *w = k || several ? workbench_open(cli, &(struct bench_about){0}, &e) : NULL;
-    if (w && several) {
-        AUTO_FREE struct pick_row *rows = offers_rows(&all);
-        int row = workbench_pick(w, "Kernels that are alive", rows, all.n);
-        k = row >= 0 ? all.list[row].kernel : NULL;
-    }
-    if (w && k && workbench_join(w, k->socket, k->headless, &e) == 0)
-        workbench_run(w, &e);
-    workbench_close(w);
+    const struct kernel *k = choose(&all, &kernels, name, &several, &e);
+    if (several && !(cli->out_tty && isatty(STDIN_FILENO)))
+        code = print_list(&all);
+    else if (k || several)
+        join(cli, &all, k, &e);
     offers_done(&all);
     kernels_done(&kernels);
-    return e.code ? cli_error(cli, &e) : 0;
+    return e.code ? cli_error(cli, &e) : code;
 }
 
 static int attach_run(struct cli *cli, int argc, char **argv)
@@ -62,7 +96,7 @@ static int attach_run(struct cli *cli, int argc, char **argv)
 const struct verb attach_verb = {
     .name = "attach",
     .summary = "open the workbench on a kernel that is alive",
-    .usage = "[RUN]\n\nWithout RUN: this folder's newest, or the only one there is, or a list to "
-             "choose from.",
+    .usage = "[RUN]\n\nWithout RUN: the kernel of this folder; where there are several, or none, a "
+             "list to choose from.",
     .run = attach_run,
 };

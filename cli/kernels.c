@@ -94,7 +94,7 @@ static int ask_all(struct kernels *out, err *e)
         all[i].client = client_connect(l, out->list[i].socket, &callbacks, &all[i], &why);
         if (all[i].client) {
             waiting++;
-            client_hello(all[i].client, -1, false);
+            client_hello(all[i].client, -1, false, false);
         }
     }
     loop_timer *timer = loop_timer_new(l, on_timeout, l);

@@ -276,7 +276,7 @@ static int conduct(struct run *r, const struct launch *launch, err *e)
         kill(r->guard, SIGTERM);
         return cli_error(r->cli, e);
     }
-    client_hello(r->client, (int64_t)fold_seq(r->fold), !r->detach);
+    client_hello(r->client, (int64_t)fold_seq(r->fold), !r->detach, false);
     loop_run(r->loop);
     if (r->detach && r->welcome)
         return 0;

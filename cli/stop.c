@@ -53,7 +53,7 @@ static int stop_kernel(struct cli *cli, const struct kernel *k, bool force)
     client *c = l ? client_connect(l, k->socket, &callbacks, l, &e) : NULL;
     if (c) {
         loop_timer *timer = loop_timer_new(l, on_timeout, l);
-        client_hello(c, -1, false);
+        client_hello(c, -1, false, false);
         client_send(c, message_new(MESSAGE_shutdown));
         loop_timer_start(timer, PATIENCE_MS, 0);
         loop_run(l);

@@ -197,13 +197,15 @@ void client_free(client *c)
         destroy(c);
 }
 
-void client_hello(client *c, int64_t from, bool owner)
+void client_hello(client *c, int64_t from, bool owner, bool person)
 {
     cJSON *hello = message_new(MESSAGE_hello);
     json_set_int(hello, "version", PROTOCOL_VERSION);
     json_set_int(hello, "from", from);
     json_set_bool(hello, "owner", owner);
     c->seen = from;
+    if (person)
+        json_set_bool(hello, "person", true);
     client_send(c, hello);
 }
 

@@ -28,8 +28,9 @@ client *client_from_fd(loop *l, int fd, const struct client_ops *ops, void *arg,
 void client_free(client *c); // NULL is fine; also from its own callbacks
 
 // from: the last event already seen, 0 for all, -1 for only new ones. owner: the kernel runs for
-// this client; a client that only looks (ls, stop) is no owner.
-void client_hello(client *c, int64_t from, bool owner);
+// this client; a client that only looks (ls, stop) is no owner. person: somebody
+// looks at what comes.
+void client_hello(client *c, int64_t from, bool owner, bool person);
 // Sends a message, which it takes, and expects no reply.
 void client_send(client *c, cJSON *message);
 // Sends a message, which it takes. `reply` gets the kernel's reply, or NULL when the connection

@@ -25,7 +25,7 @@ struct peer {
     server *server;
     stream *stream;
     frame_reader frames;
-    bool said_hello, greeted, owner, dead;
+    bool said_hello, greeted, owner, person, dead;
     bool handling; // in a callback for its bytes: it is freed afterwards
     int64_t at;    // position in the journal of the first byte not sent to it
     int64_t number;
@@ -82,11 +82,12 @@ static void peer_gone(peer *p)
 {
     server *s = p->server;
     bool counts = p->greeted || p->owner, owner = p->owner;
+    bool person = p->person;
     p->dead = true;
     if (!p->handling)
         peer_free(p);
     if (counts)
-        s->ops->gone(s->arg, owner);
+        s->ops->gone(s->arg, owner, person);
     check_drained(s);
 }
 
@@ -142,6 +143,7 @@ static int on_line(void *arg, const char *line, size_t n, err *ignored)
     else if (type == MESSAGE_hello) {
         p->said_hello = true;
         p->owner |= json_bool_or(message, "owner", false);
+        p->person |= json_bool_or(message, "person", false);
         p->server->ops->hello(p->server->arg, p, message);
     } else
         p->server->ops->message(p->server->arg, p, type, message);
@@ -295,6 +297,11 @@ peer *server_peer(const server *s, int64_t number)
     while (p && p->number != number)
         p = p->next;
     return p && !p->dead ? p : NULL;
+}
+
+bool server_is_person(const peer *p)
+{
+    return p->person;
 }
 
 bool server_keeps_up(const peer *p)

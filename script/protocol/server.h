@@ -22,8 +22,8 @@ struct server_ops {
     void (*hello)(void *arg, peer *p, const cJSON *message);
     // Any later message, already checked.
     void (*message)(void *arg, peer *p, message_type type, const cJSON *message);
-    void (*gone)(void *arg, bool owner); // a greeted client has gone, or an owner that never said
-                                         // hello
+    // A greeted client has gone, or an owner that never said hello.
+    void (*gone)(void *arg, bool owner, bool person);
 };
 
 server *server_new(loop *l, const struct server_ops *ops, void *arg);
@@ -44,6 +44,7 @@ size_t server_clients(const server *s); // greeted clients that are still connec
 // has; and the client with a number, NULL when it is gone.
 int64_t server_number(const peer *p);
 peer *server_peer(const server *s, int64_t number);
+bool server_is_person(const peer *p); // somebody looks there: it has said so
 // Has it read most of what it was sent?
 bool server_keeps_up(const peer *p);
 // Calls done(arg) when every client has taken all there is, or after ms milliseconds.

@@ -41,7 +41,7 @@ def test_attach_shows_a_list_when_several_are_alive_elsewhere(t):
     leave_running(where, "first.lua")
     leave_running(where, "second.lua")
     with Screen([FIRESTEEL, "attach"], cwd=elsewhere, size="200x40") as s:
-        s.wait("Kernels that are alive")
+        s.wait("No kernel of this folder is alive; elsewhere there are")
         s.quiet()
         rows = [row for row in s.screen() if where in row]
         assert [row.split()[0] for row in rows] == ["second", "first"], rows
@@ -70,14 +70,20 @@ def selected(s):
     return rows[0]
 
 
-def test_attach_takes_this_folders_newest(t):
-    where = folder(t, "first.lua", "second.lua")
+def test_attach_takes_the_only_one_of_this_folder(t):
+    where, other = folder(t, "first.lua", "second.lua"), folder(t, "third.lua")
+    leave_running(other, "third.lua")
     leave_running(where, "first.lua")
-    leave_running(where, "second.lua")
     with Screen([FIRESTEEL, "attach"], cwd=where) as s:
-        s.wait("second.lua")
+        s.wait("first.lua")
         s.keys("q")
         s.exit()
+    leave_running(where, "second.lua")
+    with Screen([FIRESTEEL, "attach"], cwd=where, size="200x40") as s:
+        s.wait("Several kernels of this folder are alive")
+        assert [row.split()[0] for row in s.screen() if where in row] == ["second", "first"], s.screen()
+        s.keys("q")
+        assert s.exit() == "exit 0"
 
 
 def test_leaving_the_list_changes_nothing(t):

@@ -147,7 +147,7 @@ def test_a_terminal_that_closes_is_a_hang_up(t):
         s.wait("line 2")
     eventually(lambda: any("busy" in line for line in kernels(where)))
     with workbench(where, "attach") as s:
-        s.wait("busy")
+        s.wait("● [")
         s.keys("i i")
         s.wait("idle")
 

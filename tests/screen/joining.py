@@ -77,8 +77,8 @@ def test_a_client_that_came_later_can_restart(t):
         s.wait("goes on")
         s.exit()
     with Screen([FIRESTEEL, "attach"], cwd=where) as s, Screen([FIRESTEEL, "attach"], cwd=where) as other:
-        s.wait("● busy")
-        other.wait("● busy")
+        s.wait("● [")
+        other.wait("● [")
         s.keys("0 0")
         for each in (s, other):
             each.wait("● idle")

@@ -119,6 +119,8 @@ def test_among_cells(t):
         ("k, Up", selected("Alpha")),
         ("g g, Home", "j", selected("Gamma"), PRESS, selected("Alpha")),
         ("G, End", selected("Delta")),
+        ("g r", On(opened(t, LONG + SLOW, "G C-e", "wait line 2", "g g")), PRESS, selected("Slow")),
+        ("g f", On(opened(t, CELLS + "\n-- %% Fails\nerror 'x'\n", "G C-e", "wait ✗", "g g")), PRESS, selected("Fails")),
         ("J, S-Down", selected("Beta", "Gamma")),
         ("K, S-Up", selected("Alpha", "Beta")),
         ("S-Home", "j", PRESS, selected("Alpha", "Beta", "Gamma")),

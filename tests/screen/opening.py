@@ -157,7 +157,9 @@ def test_leaving_while_keys_wait(t):
     where = folder(t, small=NOTEBOOK)
     with Screen([FIRESTEEL, "small.lua"], cwd=where) as s:
         s.wait("idle")
-        s.send(b"bqkxxx")
+        s.send(b"bq")
+        s.wait("Unsaved changes")
+        s.send(b"kxxx")
         assert s.exit() == "exit 0"
 
 

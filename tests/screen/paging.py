@@ -155,7 +155,7 @@ def in_order(rows):
 
 
 def test_a_log_that_grows_is_followed(t):
-    with opened(t, GROWING, wait="busy") as s:
+    with opened(t, GROWING, wait="● [") as s:
         s.wait("more lines above")
         s.keys("O")
         s.wait("following")

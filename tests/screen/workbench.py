@@ -224,7 +224,7 @@ def test_opening_again_finds_the_kernel_and_its_output(t):
         s.wait("goes on")
         s.exit()
     with Screen([FIRESTEEL, "small.lua"], cwd=where) as s:
-        s.wait("busy")
+        s.wait("● [")
         s.wait("[*] Slow")
         s.keys("G")
         s.wait("line")

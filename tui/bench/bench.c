@@ -25,7 +25,7 @@ bench *bench_new(const struct bench_about *about, const struct bench_ops *ops, v
         .history = history_new(),
         .rev = 1,
         .saved = true,
-        .state = mem_strdup("starting"),
+        .state = mem_strdup(""), // nothing is open yet
         .dirty = true};
     notebook_push(b);
     return b;
@@ -47,6 +47,7 @@ void bench_free(bench *b)
     cJSON_Delete(b->asks);
     cJSON_Delete(b->cluster);
     cJSON_Delete(b->cells);
+    cJSON_Delete(b->meanwhile);
     history_free(b->history);
     buf_done(&b->clipboard);
     buf_done(&b->search);
@@ -71,13 +72,18 @@ void bench_notice(bench *b, const char *words)
 
 bool bench_busy(const bench *b)
 {
-    return !str_eq(b->state, "idle") && !str_eq(b->state, "gone") && !str_eq(b->state, "starting");
+    static const char *const quiet[] = {"", "idle", "gone", "starting"};
+    for (size_t i = 0; i < ARRAY_LEN(quiet); i++)
+        if (str_eq(b->state, quiet[i]))
+            return false;
+    return true;
 }
 
 int bench_show(bench *b, const char *path, const char *words, size_t n, err *e)
 {
     free(b->path);
     b->path = mem_strdup(path);
+    bench_starts(b);
     AUTO_JSON *record = message_new(MESSAGE_run);
     AUTO_FREE char *copy = mem_strndup(words, n);
     json_set_str(record, "notebook", copy);
@@ -132,9 +138,21 @@ bool bench_is_two_keys(const bench *b, key k)
     return k & KEY_ESCAPED && !keymap_knows(maps, MAPS, view_mode(b->top), k & ~(key)KEY_ESCAPED);
 }
 
+// A key that was on its way before the question could be read is no answer to it.
+static bool refuses(bench *b)
+{
+    if (view_takes_keys(b->top))
+        return false;
+    b->typed_at = b->refused_at = clock_mono();
+    b->dirty = true;
+    return true;
+}
+
 void bench_key_now(bench *b, key k)
 {
     view *v = b->top;
+    if (refuses(b))
+        return;
     const struct keymap *maps[MAPS];
     maps_of(v, maps);
     k &= ~(key)KEY_ESCAPED;
@@ -152,7 +170,7 @@ void bench_key_now(bench *b, key k)
 
 void bench_paste_now(bench *b, const char *words, size_t n)
 {
-    if (b->top->ops->paste)
+    if (b->top->ops->paste && !refuses(b))
         b->top->ops->paste(b->top, words, n);
     b->dirty = true;
 }
@@ -203,6 +221,7 @@ static void draw_from(view *v, grid *g, rect area)
     grid_set_cursor(g, -1, -1);
     if (v->ops->settle)
         v->ops->settle(v, area);
+    v->shown = v->shown ? v->shown : clock_mono();
     v->ops->draw(v, g, area);
 }
 
@@ -241,6 +260,7 @@ static int send_wait_ms(const bench *b)
 int bench_wait_ms(const bench *b)
 {
     int wait = b->top->ops->wait_ms ? b->top->ops->wait_ms(b->top) : -1;
+    wait = sooner(wait, view_wait_ms(b->top));
     wait = sooner(wait, send_wait_ms(b));
     wait = sooner(wait, typeahead_wait_ms(b));
     wait = sooner(wait, questions_wait_ms(b));

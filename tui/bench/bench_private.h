@@ -41,6 +41,8 @@ struct bench {
     fold *incoming;  // of a kernel whose past is still arriving; else NULL
     cJSON *document; // its document, at the end of that past
     uint64_t caught_up;
+    int64_t looked;   // newest event that a person has seen of this kernel; 0: none has looked
+    cJSON *meanwhile; // ids of the cells that ended after it, in order
     struct slot **slots;
     size_t n_slots;
     hashmap *slot_at; // index of a cell's slot by its id
@@ -79,14 +81,19 @@ struct bench {
     int64_t edited_at;  // mono ns of the last typed change, 0: everything is sent
     int64_t file_stamp; // stamp of the file when it equalled the document, wall ns
     int64_t typed_at;   // mono ns of the last key
+    int64_t refused_at; // and of the last one that a dialog did not take
     int w, h;
     int caret_x, caret_y; // the cursor of the view below the top one; x < 0: none
     grid *scratch;
     buf farewell;
 };
 
+// view.c
+int view_wait_ms(const view *v); // until one that asks takes keys; -1: it does
+
 // bench.c
 bool bench_busy(const bench *b);
+void bench_starts(bench *b);         // something is opened: its kernel will answer
 void bench_key_now(bench *b, key k); // for a key that need not wait
 // Esc and another key that came together, since nothing here is bound to Alt with that one.
 bool bench_is_two_keys(const bench *b, key k);
@@ -129,11 +136,17 @@ void remote_ask(
 // Shown during an interrupt; events.c shows its end.
 #define SAYS_INTERRUPTING "interrupting"
 #define SAYS_RESTARTING   "restarting the kernel"
+#define SAYS_STARTING     "another kernel starts"
 
 // peeks.c
 void peeks_event(bench *b, const cJSON *event);
 void peeks_pinned(bench *b, int64_t display); // it is in the run now
 void peeks_free(bench *b);
+
+// meanwhile.c: what has happened since somebody last looked.
+void meanwhile_begin(bench *b, const cJSON *welcome);
+void meanwhile_event(bench *b, const cJSON *event); // of a past that comes in
+void meanwhile_say(bench *b);                       // when it has
 
 // questions.c
 void questions_add(bench *b, const cJSON *event);

@@ -16,10 +16,17 @@ static void set_state(bench *b, const char *state)
     b->dirty = true;
 }
 
+void bench_starts(bench *b)
+{
+    if (!*b->state)
+        set_state(b, "starting");
+}
+
 void bench_connect(bench *b, client *c, bool owner)
 {
     b->client = c;
-    client_hello(c, 0, owner);
+    bench_starts(b);
+    client_hello(c, 0, owner, true);
 }
 
 void bench_lost(bench *b, const char *why)
@@ -60,6 +67,8 @@ static void on_welcome(bench *b, const cJSON *m)
     set_state(b, json_str_or(m, "state", "idle"));
     if (!str_eq(b->state, "stopping"))
         say_over(b, SAYS_RESTARTING, "restarted: nothing has run yet");
+    say_over(b, SAYS_STARTING, "another kernel has started: nothing has run in it");
+    meanwhile_begin(b, m);
     fold_free(b->incoming);
     b->incoming = fold_new();
     b->caught_up = (uint64_t)json_int_or(m, "seq", 0);
@@ -91,6 +100,7 @@ static void catch_up(bench *b)
     }
     slots_follow(b);
     tell_views(b, NULL);
+    meanwhile_say(b);
     remote_flush(b);
     b->dirty = true;
 }
@@ -173,6 +183,7 @@ static void on_event(bench *b, message_type type, const cJSON *m)
     else if (type == MESSAGE_cluster)
         on_cluster(b, m);
     if (past) {
+        meanwhile_event(b, m);
         if (fold_seq(b->incoming) >= b->caught_up && b->document)
             catch_up(b);
         return;

@@ -78,5 +78,5 @@ void orphan_start(bench *b)
     if (b->ops->start(b->arg, buf_cstr(&words), words.len, &e) < 0)
         bench_complain(b, "%s", e.text);
     else
-        bench_say(b, "another kernel starts");
+        bench_say(b, SAYS_STARTING);
 }

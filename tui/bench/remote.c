@@ -12,8 +12,9 @@
 bool remote_ready(bench *b, bool change)
 {
     if (!b->client)
-        bench_complain(b, str_eq(b->state, "starting") ? "the kernel is starting"
-                                                       : "there is no kernel: 00 starts one");
+        bench_complain(b, str_eq(b->state, "starting") || !*b->state
+                              ? "the kernel is starting"
+                              : "there is no kernel: 00 starts one");
     else if (change && b->read_only)
         bench_complain(b, "a headless run is only watched; :stop ends it");
     return b->client && !(change && b->read_only);

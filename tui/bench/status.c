@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { NARROW = 60, NAME_LEAST = 6, CLUSTER_LEAST = 12, SAID_ROWS = 6 };
+enum { NARROW = 60, WIDE = 100, NAME_LEAST = 6, CLUSTER_LEAST = 12, SAID_ROWS = 6 };
 static const style bar = {.attrs = ATTR_REVERSE};
 
 static int width(const char *s)
@@ -50,16 +50,72 @@ static size_t waiting(const bench *b)
     return n;
 }
 
-static void kernel_text(const bench *b, buf *out)
+// The cell that runs, or that asks when `id` says so.
+static const struct run_cell *find_running(const bench *b, const char *id, size_t *at)
+{
+    const struct run_cell *r = id ? fold_cell_by_id(b->fold, id, NULL) : NULL;
+    for (size_t i = 0; !r && i < fold_count(b->fold); i++)
+        if (fold_cell(b->fold, i)->state == STATE_RUNNING)
+            r = fold_cell(b->fold, i);
+    return r && slot_by_id(b, r->id, at) ? r : NULL;
+}
+
+// "[3] Train 1m12s" in so many columns; nothing where its name would not be known again.
+static void running_text(const bench *b, const char *asking, int columns, buf *out)
+{
+    size_t at;
+    AUTO_BUF name = {0}, since = {0};
+    const struct run_cell *r = find_running(b, asking, &at);
+    if (!r)
+        return;
+    const cell *c = slot_cell(b, at);
+    if (c->title)
+        buf_str(&name, c->title);
+    else
+        notebook_cell_name(fold_notebook(b->fold), at, &name);
+    int64_t seconds = (clock_wall() - r->started) / CLOCK_SEC;
+    if (!asking && r->started && seconds > 0)
+        duration_format(&since, seconds * CLOCK_SEC);
+    AUTO_FREE char *count = str_fmt("[%ld] ", r->count);
+    int left = columns - width(count) - (since.len ? width(buf_cstr(&since)) + 1 : 0), fits;
+    if (left < NAME_LEAST)
+        return;
+    size_t n = text_fit(buf_cstr(&name), name.len, left, &fits);
+    if (n < name.len)
+        n = text_fit(buf_cstr(&name), name.len, left - 1, &fits);
+    buf_fmt(out, " %s", count);
+    buf_add(out, name.data, n);
+    buf_str(out, n < name.len ? "…" : "");
+    buf_fmt(out, "%s%s", since.len ? " " : "", buf_cstr(&since));
+}
+
+static void add_waiting(const bench *b, bool brief, buf *out)
 {
     size_t n = waiting(b);
+    if (n)
+        buf_fmt(out, brief ? " +%zu" : n == 1 ? ", %zu waits" : ", %zu wait", n);
+}
+
+// The kernel's state, the cell that it is about, and how many wait: in a third of the row, and a
+// bit more where there is room.
+static void kernel_text(const bench *b, int columns, buf *out)
+{
+    bool asks = b->asks->child && !str_eq(b->state, "gone"), brief = columns < WIDE;
+    bool busy = !asks && str_eq(b->state, "busy");
+    const char *state = asks ? "asking" : !busy ? b->state : brief ? "" : "running";
+    AUTO_BUF what = {0}, more = {0};
+    if (!*b->state)
+        return;
+    add_waiting(b, brief, &more);
+    int room = (brief ? columns / 3 : columns * 2 / 5) - width(state) - width(buf_cstr(&more)) - 4;
+    if (asks || busy || str_eq(state, "interrupting"))
+        running_text(b, asks ? json_str(b->asks->child, "cell") : NULL, room, &what);
+    if (busy && !what.len)
+        state = "busy";
     const notebook *nb = fold_notebook(b->fold);
     if (nb && notebook_language(nb))
         buf_fmt(out, " %s, not run", notebook_language(nb));
-    buf_fmt(out, " ● %s", b->asks->child && !str_eq(b->state, "gone") ? "asking" : b->state);
-    if (n)
-        buf_fmt(out, " +%zu", n);
-    buf_str(out, " ");
+    buf_fmt(out, " ●%s%s%s%s ", *state ? " " : "", state, buf_cstr(&what), buf_cstr(&more));
 }
 
 bool status_ticks(const bench *b)
@@ -169,7 +225,7 @@ static void draw_left(bench *b, grid *g, rect area, unsigned mode, const char *p
 {
     AUTO_BUF head = {0}, cluster = {0}, hint = {0};
     const char *slash = strrchr(b->path ? b->path : "", '/');
-    const char *file = slash ? slash + 1 : b->path ? b->path : "untitled";
+    const char *file = slash ? slash + 1 : b->path ? b->path : *b->state ? "untitled" : "";
     AUTO_FREE char *marks = str_fmt("%s%s", !b->saved || b->edited_at ? " +" : "",
         b->read_only ? (area.w < NARROW ? " (ro)" : " (watching)") : "");
     int x = area.x;
@@ -199,7 +255,7 @@ static void draw_left(bench *b, grid *g, rect area, unsigned mode, const char *p
 void status_draw(bench *b, grid *g, rect area, unsigned mode, const char *place)
 {
     AUTO_BUF kernel = {0}, away = {0};
-    kernel_text(b, &kernel);
+    kernel_text(b, area.w, &kernel);
     bench_away(b, area.w < NARROW, &away);
     int right = width(buf_cstr(&kernel)), age = away.len ? width(buf_cstr(&away)) + 2 : 0;
     age = age > area.w / 2 ? area.w / 2 : age;

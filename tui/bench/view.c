@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tui/view/view.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "tui/bench/bench_private.h"
 
@@ -90,10 +91,38 @@ void bench_quit(bench *b)
     b->ops->quit(b->arg, false);
 }
 
+enum { UNREAD_MS = 500, UNREAD_AFTER_KEY_MS = 250 };
+
+// Milliseconds until it takes keys.
+static int64_t view_unread_ms(const view *v)
+{
+    const bench *b = v->bench;
+    if (!v->ops->asks)
+        return 0;
+    if (!v->shown)
+        return UNREAD_MS;
+    int64_t by_sight = v->shown + UNREAD_MS * CLOCK_MS;
+    int64_t by_key = b->refused_at ? b->refused_at + UNREAD_AFTER_KEY_MS * CLOCK_MS : 0;
+    int64_t left = (by_sight > by_key ? by_sight : by_key) - clock_mono();
+    return left > 0 ? left / CLOCK_MS + 1 : 0;
+}
+
+bool view_takes_keys(const view *v)
+{
+    return view_unread_ms(v) == 0;
+}
+
+int view_wait_ms(const view *v)
+{
+    int64_t unread = view_unread_ms(v);
+    return unread ? (int)unread : -1;
+}
+
 void *view_push(bench *b, const struct view_ops *ops, size_t size)
 {
     view *v = mem_alloc(size);
-    *v = (view){ops, b, b->top};
+    *v = (view){.ops = ops, .bench = b, .below = b->top};
+    b->refused_at = 0;
     b->top = v;
     b->input = (struct key_input){0};
     b->dirty = true;

@@ -22,6 +22,8 @@
     X(CELL_PREVIOUS, "cell-previous", "select the cell above")                                     \
     X(CELL_FIRST, "cell-first", "select the first cell")                                           \
     X(CELL_LAST, "cell-last", "select the last cell")                                              \
+    X(GO_RUNNING, "go-running", "go to the cell that runs or asks, and follow what runs")          \
+    X(GO_FAILED, "go-failed", "go to the next cell that failed")                                   \
     X(EXTEND_NEXT, "extend-next", "extend the selection down")                                     \
     X(EXTEND_PREVIOUS, "extend-previous", "extend the selection up")                               \
     X(EXTEND_FIRST, "extend-first", "extend the selection to the first cell")                      \

@@ -29,6 +29,8 @@ static const struct binding bindings[] = {
     {MODE_COMMAND, "Home", ACT_CELL_FIRST},
     {MODE_COMMAND, "G", ACT_CELL_LAST},
     {MODE_COMMAND, "End", ACT_CELL_LAST},
+    {MODE_COMMAND, "g r", ACT_GO_RUNNING},
+    {MODE_COMMAND, "g f", ACT_GO_FAILED},
     {MODE_COMMAND, "J", ACT_EXTEND_NEXT},
     {MODE_COMMAND, "S-Down", ACT_EXTEND_NEXT},
     {MODE_COMMAND, "K", ACT_EXTEND_PREVIOUS},

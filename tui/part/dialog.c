@@ -88,21 +88,14 @@ rect dialog_show(grid *g, rect area, const struct dialog *d)
             top + (size_t)inside.h, p.n);
     rect last = {inside.x, box.y + box.h - 2, inside.w, 1};
     const char *keys = d->short_keys && width(d->keys) > last.w ? d->short_keys : d->keys;
-    grid_put_short(g, last, last.x, last.y, last.w, keys, strlen(keys), LOOK_ACCENT);
+    grid_put_short(
+        g, last, last.x, last.y, last.w, keys, strlen(keys), d->waits ? LOOK_DIM : LOOK_ACCENT);
     return d->input ? (rect){inside.x, last.y - 1, inside.w, 1} : (rect){0};
 }
 
-void dialog_draw(
-    grid *g, rect area, const char *title, const char *words, const char *keys, rect *rest)
+void dialog_draw(grid *g, rect area, const char *title, const char *words, bool waits)
 {
-    struct dialog_row row = {.text = words};
-    rect free_row = dialog_show(g, area,
-        &(struct dialog){.title = title,
-            .rows = &row,
-            .n = 1,
-            .keys = keys,
-            .frame = LOOK_ACCENT,
-            .input = rest != NULL});
-    if (rest)
-        *rest = free_row;
+    struct dialog_row row = {.text = words, .look = waits ? LOOK_DIM : (style){0}};
+    dialog_show(g, area,
+        &(struct dialog){.title = title, .rows = &row, .n = 1, .keys = "", .frame = LOOK_ACCENT});
 }

@@ -18,6 +18,7 @@ struct dialog {
     const char *keys, *short_keys; // the last row; short_keys (or NULL) is used if keys is too long
     style frame;
     bool input;                  // a free row stands before the keys
+    bool waits;                  // it takes no key yet: keys are dim
     const struct scroll *scroll; // for rows that do not all fit; NULL: the end is cut
 };
 // Call it before drawing: fits the dialog's `scroll` to its content.
@@ -25,6 +26,5 @@ void dialog_settle(rect area, const struct dialog *d, struct scroll *scroll);
 // Draws it and returns the free row; {0} without one.
 rect dialog_show(grid *g, rect area, const struct dialog *d);
 
-// The same for a plain text; *rest (may be NULL) is set to the free row.
-void dialog_draw(
-    grid *g, rect area, const char *title, const char *text, const char *keys, rect *rest);
+// The same for a plain text with its keys in it.
+void dialog_draw(grid *g, rect area, const char *title, const char *text, bool waits);

@@ -145,6 +145,7 @@ static void asked_of(const struct ask_view *v, const cJSON *q, struct asked *a)
         .short_keys = a->brief.len ? buf_cstr(&a->brief) : NULL,
         .frame = str_eq(json_str(effect, "class"), "destructive") ? LOOK_ERROR : LOOK_ACCENT,
         .input = is_text(q),
+        .waits = !view_takes_keys(&v->head),
         .scroll = &v->scroll};
 }
 
@@ -196,7 +197,8 @@ static void draw(const view *view_, grid *g, rect area)
     if (q)
         draw_question(v, q, g, area);
     else
-        dialog_draw(g, area, "Question", "It waits for no answer any more.", "Esc closes", NULL);
+        dialog_draw(
+            g, area, "Question", "It waits for no answer any more: Esc closes this.", false);
 }
 
 static void answer(struct ask_view *v, const char *value)
@@ -298,6 +300,7 @@ static const struct keymap keys = KEYMAP(bindings);
 const struct view_ops ask_view_ops = {.name = "question",
     .keys = &keys,
     .overlay = true,
+    .asks = true,
     .mode = mode,
     .settle = settle,
     .draw = draw,

@@ -121,6 +121,14 @@ static int64_t error_line(struct slot *s, const struct run_cell *r)
     return 0;
 }
 
+int cellview_error_row(bench *b, size_t i, int width)
+{
+    struct slot *s = slot_at(b, i);
+    int64_t line = error_line(s, slot_run(b, i));
+    bool there = line > 0 && (size_t)line <= text_lines(edit_text(slot_edit(s)));
+    return there ? cellview_source_row(b, i, width, (size_t)line - 1) : -1;
+}
+
 // Marks a line that continues beyond the edges.
 static void draw_edges(bench *b, grid *g, rect body, int y, int scroll, const char *words, size_t n)
 {

@@ -14,7 +14,8 @@ struct cell_look {
 enum { CELL_INDENT = 2 }; // columns before the text: the mark of the selected cell
 
 int cellview_rows(bench *b, size_t i, int width);
-// Number of rows before a line of its source.
+// Number of rows before a line of its source; before the line that failed (-1: none did).
+int cellview_error_row(bench *b, size_t i, int width);
 int cellview_source_row(bench *b, size_t i, int width, size_t line);
 // Draws row `row` of cell i at the screen row y of the area.
 void cellview_draw(

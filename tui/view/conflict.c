@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Saving would overwrite what another program has written: asks which version to keep. Nothing is
 // lost while the person thinks it over.
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -13,16 +12,7 @@ struct conflict_view {
     view head;
     char *path; // path of another file than the document's, or NULL
     bool exists, leave;
-    int64_t quiet; // mono ns since the last key: keys typed earlier must not decide
 };
-enum { PAUSE_MS = 400 };
-
-static bool too_early(struct conflict_view *v)
-{
-    int64_t was = v->quiet;
-    v->quiet = clock_mono();
-    return v->quiet - was < PAUSE_MS * CLOCK_MS;
-}
 
 static void draw(const view *view_, grid *g, rect area)
 {
@@ -34,7 +24,8 @@ static void draw(const view *view_, grid *g, rect area)
                                                 "r  read it again; what is unsaved is lost\n",
         name);
     AUTO_FREE char *all = str_fmt("%sn  save under another name\nEsc  later", words);
-    dialog_draw(g, area, v->exists ? "Another file" : "The file has changed", all, "", NULL);
+    dialog_draw(
+        g, area, v->exists ? "Another file" : "The file has changed", all, !view_takes_keys(view_));
 }
 
 static void hint(const view *v, buf *out)
@@ -48,9 +39,6 @@ static bool act(view *view_, enum action a)
     bench *b = v->head.bench;
     bool leave = v->leave;
     AUTO_FREE char *path = mem_strdup(v->path);
-    bool decides = a == ACT_OVERWRITE || a == ACT_RELOAD || a == ACT_SAVE_AS;
-    if (decides && too_early(v))
-        return true;
     if (a == ACT_OVERWRITE) {
         view_pop(view_);
         save_document(b, path, true, leave);
@@ -66,11 +54,6 @@ static bool act(view *view_, enum action a)
     return true;
 }
 
-static void type(view *view_, key k)
-{
-    too_early((struct conflict_view *)view_);
-}
-
 static void done(view *view_)
 {
     free(((struct conflict_view *)view_)->path);
@@ -82,7 +65,6 @@ void conflict_push(bench *b, const char *path, bool exists, bool leave)
     v->path = mem_strdup(path);
     v->exists = exists;
     v->leave = leave;
-    v->quiet = clock_mono();
 }
 
 static const struct binding bindings[] = {
@@ -99,8 +81,8 @@ static const struct keymap keys = KEYMAP(bindings);
 const struct view_ops conflict_view_ops = {.name = "saving",
     .keys = &keys,
     .overlay = true,
+    .asks = true,
     .draw = draw,
     .act = act,
-    .type = type,
     .hint = hint,
     .done = done};

@@ -15,7 +15,8 @@ static void draw(const view *v, grid *g, rect area)
                                   "s  save and leave\n"
                                   "d  discard them and leave\n"
                                   "Esc  stay";
-    dialog_draw(g, area, "Unsaved changes", bench_has_kernel(v->bench) ? with : without, "", NULL);
+    dialog_draw(g, area, "Unsaved changes", bench_has_kernel(v->bench) ? with : without,
+        !view_takes_keys(v));
 }
 
 static void hint(const view *v, buf *out)
@@ -48,5 +49,10 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "C-z", ACT_SUSPEND},
 };
 static const struct keymap keys = KEYMAP(bindings);
-const struct view_ops leave_view_ops = {
-    .name = "leaving", .keys = &keys, .overlay = true, .draw = draw, .act = act, .hint = hint};
+const struct view_ops leave_view_ops = {.name = "leaving",
+    .keys = &keys,
+    .overlay = true,
+    .asks = true,
+    .draw = draw,
+    .act = act,
+    .hint = hint};

@@ -109,12 +109,23 @@ void notebook_follow(struct notebook_view *v)
     anchor(v);
 }
 
+// The line that failed, with a few before it, and as much as fits of what comes after it.
+static void show_error(struct notebook_view *v, int row, int n)
+{
+    int from = row - v->area.h / 4;
+    from = from > n - v->area.h ? n - v->area.h : from;
+    notebook_show(v, v->at, from > 0 ? from : 0, v->area.h);
+}
+
 // Scrolls so that the selected or running cell stays on the screen.
 static void keep_selected(struct notebook_view *v)
 {
+    bench *b = v->head.bench;
     int n = rows(v, v->at) - 1;
     if (v->editing)
         keep_cursor(v);
+    else if (v->error && n > v->area.h && cellview_error_row(b, v->at, v->area.w) >= 0)
+        show_error(v, cellview_error_row(b, v->at, v->area.w), n);
     else if (v->follow && n > v->area.h) // its latest output
         notebook_show(v, v->at, n - v->area.h, v->area.h);
     else if (n <= v->area.h || screen_row(v, v->at, 0) < 0 || screen_row(v, v->at, 3) >= v->area.h)
@@ -210,14 +221,25 @@ static void paste(view *v, const char *words, size_t n)
     typed((struct notebook_view *)v, words, n, true);
 }
 
-// If several cells were started, selects the one that runs.
+static bool is_selected(const struct notebook_view *v, const char *id)
+{
+    return v->anchor && str_eq(v->anchor, id);
+}
+
+// Of several cells that run, the one that does is looked at; of one that fails, its line.
 static void heard(view *view_, const cJSON *event)
 {
     struct notebook_view *v = (struct notebook_view *)view_;
-    bool runs =
-        str_eq(json_str(event, "type"), "state") && str_eq(json_str(event, "state"), "running");
-    if (runs && v->follow && !v->editing)
-        bench_select(view_->bench, json_str(event, "cell"));
+    const char *id = json_str(event, "cell");
+    const char *state = str_eq(json_str(event, "type"), "state") ? json_str(event, "state") : NULL;
+    if (!event) {
+        notebook_land(v);
+        v->landed = true;
+    }
+    if (str_eq(state, "running") && v->follow && !v->editing)
+        bench_select(view_->bench, id);
+    if (state && (is_selected(v, id) || v->follow))
+        v->error = str_eq(state, "failed");
 }
 
 // A live table on the screen shows ages, which grow.

@@ -18,6 +18,8 @@ struct notebook_view {
     size_t last; // the last cell on the screen
     bool keep;   // keep the selected cell on the screen
     bool follow; // select the running cell, until a person selects one
+    bool landed; // went to what mattered when the kernel's past had arrived
+    bool error;  // keep the line that failed on the screen, of a cell that is longer than that
     int scroll;  // columns by which the edited cell is shifted
     rect area;
 };
@@ -28,5 +30,12 @@ void notebook_scroll(struct notebook_view *v, int rows);
 // Scrolls as little as possible to show these rows of a cell; the first of them matters most.
 void notebook_show(struct notebook_view *v, size_t i, int from, int n);
 
+// notebook_goto.c
+// Where a person who comes to a run looks first: what asks, runs, or has ended last.
+void notebook_land(struct notebook_view *v);
+void notebook_go_running(struct notebook_view *v);
+void notebook_go_failed(struct notebook_view *v); // the next one, and around
+
 // notebook_act.c
+void notebook_select(struct notebook_view *v, size_t i, bool extend);
 bool notebook_act(struct notebook_view *v, enum action a);

@@ -5,11 +5,11 @@
 #include "tui/view/notebook.h"
 #include "tui/view/open.h"
 
-static void select_cell(struct notebook_view *v, size_t i, bool extend)
+void notebook_select(struct notebook_view *v, size_t i, bool extend)
 {
     bench *b = v->head.bench;
     v->at = i < slot_count(b) ? i : slot_count(b) ? slot_count(b) - 1 : 0;
-    v->follow = false;
+    v->follow = v->error = false;
     if (!extend)
         v->mark = v->at;
     v->keep = true;
@@ -50,7 +50,7 @@ static void advance(struct notebook_view *v, bool insert)
     if (insert || v->at + 1 >= slot_count(b))
         structure_insert(b, v->at + 1);
     else
-        select_cell(v, v->at + 1, false);
+        notebook_select(v, v->at + 1, false);
 }
 
 static bool act_running(struct notebook_view *v, enum action a)
@@ -95,19 +95,25 @@ static bool act_moving(struct notebook_view *v, enum action a)
     switch ((int)a) {
     case ACT_CELL_NEXT:
     case ACT_EXTEND_NEXT:
-        select_cell(v, v->at + 1, extend);
+        notebook_select(v, v->at + 1, extend);
         return true;
     case ACT_CELL_PREVIOUS:
     case ACT_EXTEND_PREVIOUS:
-        select_cell(v, v->at ? v->at - 1 : 0, extend);
+        notebook_select(v, v->at ? v->at - 1 : 0, extend);
         return true;
     case ACT_CELL_FIRST:
     case ACT_EXTEND_FIRST:
-        select_cell(v, 0, extend);
+        notebook_select(v, 0, extend);
         return true;
     case ACT_CELL_LAST:
     case ACT_EXTEND_LAST:
-        select_cell(v, slot_count(b), extend);
+        notebook_select(v, slot_count(b), extend);
+        return true;
+    case ACT_GO_RUNNING:
+        notebook_go_running(v);
+        return true;
+    case ACT_GO_FAILED:
+        notebook_go_failed(v);
         return true;
     case ACT_PAGE_UP:
     case ACT_PAGE_DOWN:
@@ -214,7 +220,7 @@ static bool search(struct notebook_view *v, bool backwards)
         if (around)
             bench_say(b, "the search went around to the %s", backwards ? "end" : "start");
         if (i != v->at)
-            select_cell(v, i, false);
+            notebook_select(v, i, false);
         slot_drawing(slot_at(b, i))->input_folded = false;
         edit_select(slot_edit(slot_at(b, i)), start, end);
         v->mark = v->at;
@@ -249,7 +255,7 @@ static bool act_editing(struct notebook_view *v, enum action a)
         if (to == v->at || to >= slot_count(b))
             return true;
         remote_flush(b);
-        select_cell(v, to, false);
+        notebook_select(v, to, false);
         struct slot *next = slot_at(b, to);
         slot_drawing(next)->input_folded = false;
         edit_set_cursor(

@@ -26,7 +26,10 @@ struct view_ops {
     const char *name;          // for the status line and the help
     const struct keymap *keys; // its own keymap, then those it shares with others (may be NULL)
     const struct keymap *more;
-    bool overlay;                    // the view below is visible around it
+    bool overlay; // the view below is visible around it
+    // Its answer cannot be taken back: it takes no key in the first half second after it is drawn,
+    // nor while keys go on that were meant for something else.
+    bool asks;
     unsigned (*mode)(const view *v); // the mode of its keys; NULL: MODE_VIEW
     // Prepares for drawing in this area, after all views below: takes in new data, and moves to the
     // cursor. May be NULL.
@@ -51,6 +54,7 @@ struct view {
     const struct view_ops *ops;
     bench *bench;
     view *below;
+    int64_t shown; // mono ns, when it was drawn first; 0: not yet
 };
 
 // Makes the new top view of `size` bytes, zero except its head.
@@ -63,6 +67,7 @@ unsigned view_mode(const view *v); // the mode of its keys; MODE_VIEW by default
 // The first keys of an action in a view, for hints; "" when it has none.
 void view_keys(const struct view_ops *ops, unsigned mode, enum action a, char *out, size_t size);
 const view *bench_top(const bench *b);
+bool view_takes_keys(const view *v); // by now, one that asks
 
 // Shows a notice in the last row, until the next key. bench_redraw draws everything again
 // (bench.h).

@@ -36,13 +36,23 @@ static cJSON *welcome(const kernel *k)
     json_set_str(m, "state", state_name(k));
     json_set_bool(m, "headless", k->options->headless);
     json_set_int(m, "seq", (int64_t)journal_seq(port_journal(k->port)));
+    if (k->seen)
+        json_set_int(m, "seen", k->seen);
     return m;
+}
+
+// Somebody looks, and has by now seen all there is.
+static void note_seen(kernel *k, bool person)
+{
+    if (person && port_journal(k->port))
+        k->seen = (int64_t)journal_seq(port_journal(k->port));
 }
 
 static void on_hello(void *arg, peer *p, const cJSON *message)
 {
     kernel *k = arg;
     server_send(p, welcome(k));
+    note_seen(k, server_is_person(p));
     server_send(p, document_event(k->document));
     server_greet(p, json_int_or(message, "from", 0));
     server_reply(p, message, NULL);
@@ -284,6 +294,7 @@ static void on_message(void *arg, peer *p, message_type type, const cJSON *messa
 {
     cJSON *reply = NULL;
     err e = {0};
+    note_seen(arg, server_is_person(p));
     int result = requests[type](arg, p, message, &reply, &e);
     if (result < 0)
         server_refuse(p, message, &e);
@@ -291,9 +302,10 @@ static void on_message(void *arg, peer *p, message_type type, const cJSON *messa
         server_reply(p, message, reply);
 }
 
-static void on_gone(void *arg, bool owner)
+static void on_gone(void *arg, bool owner, bool person)
 {
     kernel *k = arg;
+    note_seen(k, person);
     actions_client_gone(k->actions);
     life_client_gone(k, owner);
 }

@@ -42,6 +42,7 @@ struct kernel {
     execution *running;
     int64_t started;
     long executed;
+    int64_t seen; // number of the newest event when somebody who looks was last heard; 0: nobody
     struct {
         int ok, failed, cancelled;
     } counts;

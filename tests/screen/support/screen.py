@@ -6,6 +6,10 @@
 """
 import os
 import subprocess
+import time
+
+# What dialogs say that take no key in their first half second.
+DIALOGS = ("may it do", " asks", "Unsaved changes", "has changed", "is there already", "destructive", "Do this?")
 
 
 class Failed(AssertionError):
@@ -62,6 +66,8 @@ class Screen:
 
     def wait(self, text):
         self.do("wait", text)
+        if any(part in text for part in DIALOGS):
+            time.sleep(0.6)  # to read it: till then it takes no key
 
     def gone(self, text):
         self.do("gone", text)

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Coming back to a kernel: which one, where one lands, what has happened meanwhile; and dialogs take no key that was
+on its way before they could be read."""
+import os
+import time
+
+from bench import folder, kernels, leave, text, workbench
+from screen import Screen
+from tap import FIRESTEEL, eventually, run, sh
+
+LONG = "\n".join(f"-- %% Prose {i}\nx{i} = {i}\n" for i in range(20))
+RUN = LONG + """
+-- %% Load
+print("loaded")
+
+-- %% Train the network
+while not io.open("go") do sh "sleep 0.05" end
+
+-- %% Check
+error("not good enough")
+
+-- %% Deploy
+input "which cluster?"
+"""
+ASKS = """-- %% Deploy
+for _, name in ipairs { "one", "two" } do
+  k8s.apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = name } }
+end
+"""
+
+
+def left_running(t, source, until, *options):
+    """A folder whose notebook runs, and nobody looks."""
+    where = folder(t, source)
+    with workbench(where, *(options + ("small.lua",))) as s:
+        s.keys("R")
+        s.wait(until)
+        s.signal("HUP")
+        s.exit()
+    return where
+
+
+def selected_row(s):
+    return next(row for row in s.screen() if row.startswith("▌"))
+
+
+def test_it_lands_on_what_runs_and_names_it(t):
+    where = left_running(t, RUN, "[*] Train")
+    with workbench(where, "attach") as s:
+        s.wait("[*] Train the network")
+        assert "Train the network" in selected_row(s), text(s)
+        s.wait("● [22] Train")
+        assert "+2" in s.screen()[-1], text(s)
+        s.resize("120x40")
+        s.wait("● running [22] Train the network")
+        assert "2 wait" in s.screen()[-1], text(s)
+        s.keys("g g")
+        s.wait("▌[1] Prose 0")
+        s.keys("g r")
+        s.wait("▌[*] Train the network")
+        s.keys("g f")
+        s.wait("no cell has failed")
+        s.keys("i i")
+        s.wait("interrupted")
+        s.keys("g r")
+        s.wait("nothing runs")
+        leave(s)
+
+
+def test_what_happened_meanwhile_is_said(t):
+    where = left_running(t, RUN, "[*] Train")
+    time.sleep(0.3)  # the kernel knows that nobody looks
+    with open(os.path.join(where, "go"), "w"):
+        pass
+    eventually(lambda: not [line for line in kernels(where) if "busy" in line])
+    with workbench(where, "attach") as s:
+        s.wait("meanwhile: ")
+        assert "meanwhile: [23] Check failed" in text(s) and "[22] Train the network ok" in text(s), text(s)
+        assert "▌[23] Check" in text(s), "the last that ended: " + text(s)
+        s.keys("j")
+        s.gone("meanwhile")
+        s.keys("g f")
+        s.wait("▌[23] Check")
+        s.resize("120x40")
+        leave(s)
+    with workbench(where, "small.lua") as s:  # all has been seen
+        assert "meanwhile" not in text(s), text(s)
+        leave(s)
+
+
+def test_it_lands_on_the_question(t):
+    where = left_running(t, LONG + "\n" + ASKS + "\n-- %% Last\nprint(1)\n", "may it do this?", "--sandbox")
+    with workbench(where, "attach", size="120x40") as s:
+        s.wait("y yes, once")
+        s.send(b"yyyyyyy")  # typed ahead
+        s.wait("Deploy: may it do this?")
+        assert "[?] Deploy" in text(s), text(s)
+        assert "● asking [21] Deploy" in s.screen()[-1], text(s)
+        s.keys("n")
+        s.gone("may it do this?")
+        leave(s)
+
+
+def test_a_dialog_takes_no_key_in_its_first_half_second(t):
+    where = folder(t, ASKS)
+    with workbench(where, "--sandbox", "small.lua") as s:
+        s.keys("C-e")
+        s.wait("y yes, once")
+        shown = time.monotonic()
+        s.keys("y")
+        s.keys("a")
+        s.keys("Esc")
+        if time.monotonic() - shown < 0.4:  # else the machine is too slow to tell
+            s.quiet(100)
+            assert "y yes, once" in text(s), "a key was taken that could not be meant: " + text(s)
+            assert len(keys_row(s)) == 2, "only the frame has a colour: " + str(keys_row(s))
+        time.sleep(1)
+        assert len(keys_row(s)) > 3, keys_row(s)
+        s.keys("n")
+        s.gone("y yes, once")
+        s.keys("Enter")
+        s.type("-- changed")
+        s.keys("Esc")
+        s.wait("COMMAND")
+        s.send(b"qdddd")  # the dialog, and what must not discard
+        s.wait("Unsaved changes")
+        s.keys("d")
+        assert s.exit() == "exit 0"
+
+
+def keys_row(s):
+    """How the row with the dialog's keys is drawn."""
+    lines, found = s.styles(), []
+    at = next(i for i, line in enumerate(lines) if line.startswith("|") and "y yes, once" in line)
+    for line in lines[at + 1:]:
+        if line.startswith("|"):
+            break
+        found.append(line)
+    return found
+
+
+def test_a_typed_answer_begins_when_it_can_be_read(t):
+    with workbench(folder(t, 'print("<" .. input "name?" .. ">")\n')) as s:
+        s.keys("C-e")
+        s.wait("Enter answers")
+        s.send(b"zzz\r")
+        s.wait("cell 1 asks")
+        assert "zzz" not in text(s), text(s)
+        s.type("me")
+        s.keys("Enter")
+        s.wait("<me>")
+        leave(s)
+
+
+def test_another_folders_kernel_is_never_taken_silently(t):
+    where = left_running(t, RUN, "[*] Train")
+    elsewhere = t.dir()
+    printed = sh(FIRESTEEL, "attach", cwd=elsewhere)
+    assert printed.code == 2 and "say which: firesteel attach RUN" in printed.err, printed
+    assert [line for line in printed.err.splitlines() if line.startswith("  ") and line.endswith(where)], printed
+    with Screen([FIRESTEEL, "attach"], cwd=elsewhere, size="200x40") as s:
+        s.wait("No kernel of this folder is alive")
+        assert where in text(s) and "starting" not in text(s), text(s)
+        s.keys("q")
+        assert s.exit() == "exit 0"
+
+
+def test_a_cell_longer_than_the_screen_shows_the_line_that_failed(t):
+    source = "-- %% Long\n" + "".join(f"a{i} = {i}\n" for i in range(60)) + "error 'here'\n" + \
+             "".join(f"b{i} = {i}\n" for i in range(40))
+    with workbench(folder(t, source)) as s:
+        s.keys("C-e")
+        s.wait("✗")
+        assert any("error 'here'" in row and "✗" in row for row in s.screen()), text(s)
+        leave(s)
+
+
+def test_another_kernel_that_has_started_is_said(t):
+    where = folder(t)
+    with workbench(where) as s:
+        os.kill(int(kernels(where)[0].split()[1]), 9)
+        s.wait("● gone")
+        s.keys("0 0")
+        s.wait("another kernel has started")
+        leave(s)
+
+
+run(globals())
