@@ -264,7 +264,7 @@ function progress:close()
 end
 progress.__close = progress.close
 
--- display.plot{ {1, 2, 3}, name = {…}, title = "…" }: lines over their index.
+-- display.plot{ {1, 2, 3}, name = {…}, x = {…}, title = "…" }: lines over x, else over their index.
 local BLOCKS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
 
 -- A loss of infinity or NaN leaves a gap: JSON has neither.
@@ -303,11 +303,13 @@ function display.plot(data)
   end
   for i, values in ipairs(data) do add(("series %d"):format(i), values) end
   for _, name in ipairs(sorted_keys(data)) do
-    if name ~= "title" then add(name, data[name]) end
+    if name ~= "title" and name ~= "x" then add(name, data[name]) end
   end
+  local x = data.x and core.array {}
+  for i, v in ipairs(data.x or {}) do x[i] = finite(v) and v or core.null end
   core.display {
     ["text/plain"] = table.concat(lines, "\n"),
-    [KIND:format "plot"] = { title = data.title, series = series },
+    [KIND:format "plot"] = { title = data.title, x = x, series = series },
   }
 end
 

@@ -53,7 +53,7 @@ def test_the_time_goes_on_while_a_cell_asks(t):
         eventually(lambda: re.search(r"Asks ─.* ([2-9]|\d\d)\.0s", text(s)), 10)
         assert time.monotonic() - began >= 2
         with Screen([FIRESTEEL, "attach"], cwd=where) as other:
-            other.wait("your name")
+            other.wait("Asks asks")
             other.type("Ada")
             other.keys("Enter")
             other.wait("got Ada")
@@ -83,7 +83,7 @@ def test_a_client_that_came_later_can_restart(t):
         for each in (s, other):
             each.wait("● idle")
             each.gone("[*] Slow")
-        s.keys("j C-e")
+        s.keys("g g j C-e")
         other.wait("[1] First")
         leave(other)
         leave(s)

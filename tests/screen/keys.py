@@ -289,9 +289,17 @@ def test_in_a_table_on_the_full_screen(t):
 
 
 def test_in_progress_and_curves_on_the_full_screen(t):
-    chart = 'display.plot { { 1, 2, 3 }, title = "curve" }\ndisplay.table { { NAME = "a" } }\n'
+    chart = 'display.plot { a = { 1, 2, 3 }, b = { 3, 2, 1 }, title = "curve" }\ndisplay.table { { NAME = "a" } }\n'
     begin = opened(t, chart, "C-e", "wait │ NAME", "O", "wait output ", "Tab", "wait chart ")
     cases("In progress and curves on the full screen", begin, [
+        ("Right", sees("at 1\n")),
+        ("Left", sees("at 3\n")),
+        ("Home", "Left", sees("at 3\n"), PRESS, sees("at 1\n")),
+        ("End", "Right", sees("at 1\n"), PRESS, sees("at 3\n")),
+        ("+", sees("enlarged")),
+        ("-", "+", sees("enlarged"), PRESS, lacks("enlarged")),
+        ("l", sees("log scale")),
+        ("m", sees("ended  a\n")),
         ("Tab", status(" table")),
         ("S-Tab", status(" output")),
         ("C-c", On(opened(t, chart + SLOW[SLOW.index("for"):], "C-e", "wait line 2", "O", "wait output ", "Tab", "wait chart ")), "q", sees("interrupted")),

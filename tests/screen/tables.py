@@ -278,6 +278,54 @@ def test_progress_says_what_is_left(t):
         leave(s)
 
 
+CURVES = """-- %% Trained
+local h = {}
+for i = 1, 12 do
+  h[i] = { epoch = i, metrics = { loss = 0.9 / i, val_loss = 1.0 / i, accuracy = 1 - 0.5 / i,
+    val_accuracy = 1 - 0.6 / i, lr = 0.001 } }
+end
+display { ["text/plain"] = "x", ["application/vnd.firesteel.progress+json"] = {
+  label = "epoch", epoch = 12, epochs = 12, done = 10, total = 10, elapsed = 3, history = h } }
+
+-- %% Waves
+local x, y = {}, {}
+for i = 1, 100 do x[i] = 1000 + i / 10 y[i] = math.sin(i / 10) end
+display.plot { wave = y, x = x }
+"""
+
+
+def test_curves_have_axes_and_are_read(t):
+    with workbench(folder(t, CURVES), size="120x40") as s:
+        s.keys("C-r")
+        s.wait("── accuracy 0.9583  ── val_accuracy 0.95")
+        axis = [row for row in s.screen() if "epoch" in row and " 2 " in row]
+        assert axis and " 12 " not in axis[0] and " 10 " in axis[0], text(s)
+        assert "0.0 ┤" not in text(s) and "0.5 ┤" in text(s), text(s)
+        s.keys("k O")
+        s.wait("── lr 0.001")  # the full screen has all metrics
+        s.keys("Right Right")
+        s.wait("at epoch 2")
+        s.wait("── loss 0.45  ── val_loss 0.5")
+        s.keys("m m")
+        s.wait("accuracy  at epoch 2")
+        assert "loss" not in text(s), text(s)
+        s.keys("q j C-e")
+        s.wait("[2] Waves")
+        s.wait("1005")  # the x that was given
+        s.keys("O Left")
+        s.wait("at 1010")
+        s.keys("+ +")
+        s.wait("enlarged")
+        assert "1002" not in text(s) and "1009" in text(s), text(s)
+        leave_full(s)
+
+
+def leave_full(s):
+    s.keys("q")
+    s.wait("COMMAND")
+    leave(s)
+
+
 def test_progress_and_curves_without_unicode_and_in_little_room(t):
     with workbench(folder(t, OUTPUTS), term="vt100", size="40x24", env={"LC_ALL": "C"}) as s:
         s.keys("j j C-e")
@@ -286,9 +334,10 @@ def test_progress_and_curves_without_unicode_and_in_little_room(t):
         s.wait("***")  # curves without braille
         s.wait("####")
         assert "?" not in text(s).replace("? help", ""), text(s)
+        s.wait("val_loss")
         s.keys("O")
         s.wait("progress")
-        s.wait("valid")
+        s.wait("val_loss")
         s.keys("q")
         leave(s)
 

@@ -59,6 +59,7 @@ def test_an_error_is_marked_at_its_line(t):
     with workbench(folder(t)) as s:
         s.keys("j j C-r")
         s.wait("error in line 2")
+        s.wait("failed")
         rows = s.screen()
         assert " ✗print(x.y)" in rows, rows
         assert any("failed" in row and "Broken" in row for row in rows)

@@ -141,6 +141,14 @@
     X(DELETE_OBJECT, "delete-object", "delete the object, after a question")                       \
     X(FOLLOW, "follow", "follow the end of the log, or stop")                                      \
     X(WRAP, "wrap", "wrap long lines, or cut them")                                                \
+    X(POINT_NEXT, "point-next", "read the values further to the right")                            \
+    X(POINT_PREVIOUS, "point-previous", "read the values further to the left")                     \
+    X(POINT_FIRST, "point-first", "read the first values")                                         \
+    X(POINT_LAST, "point-last", "read the last values")                                            \
+    X(ZOOM_IN, "zoom-in", "half of the width in all of it")                                        \
+    X(ZOOM_OUT, "zoom-out", "twice as much in the width")                                          \
+    X(LOG_SCALE, "log-scale", "logarithmic scale, or linear")                                      \
+    X(METRIC, "metric", "the next curve alone, or all")                                            \
     X(PIN, "pin", "keep what is looked at as an output below the cell")                            \
     X(ACCEPT, "accept", "take what is typed or selected")                                          \
     X(YES, "yes", "yes, this once")                                                                \

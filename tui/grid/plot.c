@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "tui/grid/plot.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
+#include "base/text/utf8.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 // A canvas of dots over an area of cells: 2×4 dots a cell in braille, 1×1 in ASCII.
@@ -36,6 +39,16 @@ static void dot(const struct canvas *c, int x, int y, style s)
     grid_fill(c->g, (rect){cx, cy, 1, 1}, point, s);
 }
 
+// A range in which there is something to see.
+static void widen(double *lo, double *hi)
+{
+    if (*hi - *lo >= 1e-12 * fmax(1, fabs(*hi)))
+        return;
+    double half = *hi != 0 ? fabs(*hi) / 2 : 0.5;
+    *lo -= half;
+    *hi += half;
+}
+
 bool plot_range(const struct series *series, size_t n, double *lo, double *hi)
 {
     *lo = INFINITY;
@@ -48,75 +61,98 @@ bool plot_range(const struct series *series, size_t n, double *lo, double *hi)
             }
     if (*lo > *hi)
         return false;
-    if (*hi - *lo < 1e-12 * fmax(1, fabs(*hi))) {
-        double half = *hi != 0 ? fabs(*hi) / 2 : 0.5;
-        *lo -= half;
-        *hi += half;
-    }
+    widen(lo, hi);
     return true;
 }
 
-static int scale(double v, double lo, double hi, int steps)
+// How values become dots.
+struct scale {
+    double x0, x1, lo, hi; // the last two as logarithms when `log`
+    bool log;
+    int w, h; // dots
+};
+
+static double x_of(const struct series *s, size_t i)
 {
-    double at = (hi - v) / (hi - lo) * (steps - 1);
-    return (int)lround(fmin(fmax(at, 0), steps - 1));
+    return s->x ? s->x[i] : (double)i;
 }
 
-// The value at column x of w columns, interpolated between its neighbours; if there are more values
-// than columns, the range of those in the column.
-static bool column_range(const struct series *s, int x, int w, double *lo, double *hi)
+static double y_of(const struct scale *sc, double v)
 {
-    if (s->n == 1 || w == 1) {
-        *lo = *hi = x == 0 ? s->values[s->n - 1] : NAN;
-        return isfinite(*lo);
-    }
-    double step = (double)(s->n - 1) / (w - 1), at = x * step;
-    size_t from = (size_t)ceil(at - step / 2), to = (size_t)floor(at + step / 2);
-    if (at - step / 2 < 0)
-        from = 0;
-    if (to >= s->n)
-        to = s->n - 1;
-    if (from > to || step < 1) { // fewer values than columns: interpolate between two
-        size_t left = (size_t)at;
-        size_t right = left + 1 < s->n ? left + 1 : left;
-        double part = at - (double)left;
-        *lo = *hi =
-            part == 0 ? s->values[left] : s->values[left] * (1 - part) + s->values[right] * part;
-        return isfinite(*lo);
-    }
-    *lo = INFINITY;
-    *hi = -INFINITY;
-    for (size_t i = from; i <= to; i++)
-        if (isfinite(s->values[i])) {
-            *lo = fmin(*lo, s->values[i]);
-            *hi = fmax(*hi, s->values[i]);
-        }
-    return *lo <= *hi;
+    return !sc->log ? v : v > 0 ? log10(v) : NAN;
 }
 
-static void curve(const struct canvas *c, const struct series *s, double lo, double hi)
+static void find_x(const struct series *series, size_t n, double *from, double *to)
 {
-    int w = c->area.w * c->dots_x, h = c->area.h * c->dots_y;
-    int last_top = -1, last_bottom = -1;
-    for (int x = 0; x < w && s->n; x++) {
-        double low, high;
-        if (!column_range(s, x, w, &low, &high)) {
-            last_top = -1;
-            continue;
-        }
-        int top = scale(high, lo, hi, h), bottom = scale(low, lo, hi, h);
-        int from = top, to = bottom;
-        if (last_top >= 0) { // so that a steep line has no holes
-            if (last_bottom < top)
-                from = last_bottom + 1;
-            if (last_top > bottom)
-                to = last_top - 1;
-        }
-        for (int y = from; y <= to; y++)
-            dot(c, x, y, s->style);
-        last_top = top;
-        last_bottom = bottom;
+    *from = INFINITY;
+    *to = -INFINITY;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < series[i].n; j++)
+            if (isfinite(x_of(&series[i], j))) {
+                *from = fmin(*from, x_of(&series[i], j));
+                *to = fmax(*to, x_of(&series[i], j));
+            }
+    if (*from >= *to) // a single value is at the left
+        *to = *from + 1;
+}
+
+// A piece of a line that is cut to the area: in dots, from the left or the right. false: nothing of
+// it is there. Before it becomes whole numbers, since a zoomed one may end far away.
+static bool cut(double *x0, double *y0, double *x1, double *y1, int w, int h)
+{
+    double dx = *x1 - *x0, dy = *y1 - *y0, a = 0, b = 1;
+    const double p[] = {-dx, dx, -dy, dy},
+                 q[] = {*x0 + 0.49, w - 0.51 - *x0, *y0 + 0.49, h - 0.51 - *y0};
+    for (int i = 0; i < 4; i++) {
+        if (p[i] == 0 && q[i] < 0)
+            return false;
+        if (p[i] < 0)
+            a = fmax(a, q[i] / p[i]);
+        else if (p[i] > 0)
+            b = fmin(b, q[i] / p[i]);
     }
+    if (a > b)
+        return false;
+    *x1 = *x0 + b * dx;
+    *y1 = *y0 + b * dy;
+    *x0 += a * dx;
+    *y0 += a * dy;
+    return true;
+}
+
+static void line(const struct canvas *c, const struct scale *sc, const double from[2],
+    const double to[2], style s)
+{
+    double x0 = from[0], y0 = from[1], x1 = to[0], y1 = to[1];
+    if (!cut(&x0, &y0, &x1, &y1, sc->w, sc->h))
+        return;
+    int ax = (int)lround(x0), ay = (int)lround(y0), bx = (int)lround(x1), by = (int)lround(y1);
+    int steps = abs(bx - ax) > abs(by - ay) ? abs(bx - ax) : abs(by - ay);
+    for (int i = 0; i <= steps; i++) {
+        double part = steps ? (double)i / steps : 0;
+        dot(c, (int)lround(ax + part * (bx - ax)), (int)lround(ay + part * (by - ay)), s);
+    }
+}
+
+// From each value to the next: no spike is lost, however many there are.
+static void curve(const struct canvas *c, const struct series *s, const struct scale *sc)
+{
+    double last[2] = {NAN, NAN};
+    for (size_t i = 0; i < s->n; i++) {
+        double x = x_of(s, i), y = y_of(sc, s->values[i]);
+        double now[2] = {(x - sc->x0) / (sc->x1 - sc->x0) * (sc->w - 1),
+            (sc->hi - y) / (sc->hi - sc->lo) * (sc->h - 1)};
+        bool there = isfinite(now[0]) && isfinite(now[1]);
+        if (there)
+            line(c, sc, isnan(last[0]) ? now : last, now, s->style);
+        last[0] = there ? now[0] : NAN;
+        last[1] = now[1];
+    }
+}
+
+static struct canvas canvas_in(grid *g, rect area, bool ascii)
+{
+    return (struct canvas){g, area, ascii ? 1 : 2, ascii ? 1 : 4};
 }
 
 void plot_curves(
@@ -124,58 +160,224 @@ void plot_curves(
 {
     if (area.w <= 0 || area.h <= 0 || !(lo < hi))
         return;
-    struct canvas c = {g, area, ascii ? 1 : 2, ascii ? 1 : 4};
+    struct canvas c = canvas_in(g, area, ascii);
+    struct scale sc = {.lo = lo, .hi = hi, .w = area.w * c.dots_x, .h = area.h * c.dots_y};
+    find_x(series, n, &sc.x0, &sc.x1);
     for (size_t i = 0; i < n; i++)
-        curve(&c, &series[i], lo, hi);
+        curve(&c, &series[i], &sc);
 }
 
-// "── loss 0.0735 ── validation 0.0831"; with little room, shorter names and fewer digits.
+// "── loss 0.0735  ── val_loss 0.0831"; where there is no room with fewer digits, with the short
+// forms that people use, and at last with the names cut.
 static const struct legend_size {
     const char *line;
     int name, digits;
-} legend_sizes[] = {{"──", 99, 4}, {"─", 5, 4}, {"─", 5, 3}, {"─", 3, 2}};
+    bool brief;
+} legend_sizes[] = {{"──", 99, 4, false}, {"─", 99, 4, false}, {"─", 99, 3, false},
+    {"─", 99, 4, true}, {"─", 99, 3, true}, {"─", 99, 2, true}, {"─", 5, 3, true},
+    {"─", 3, 2, true}};
 
-static int put_legend(grid *g, rect clip, rect row, const struct series *series, size_t n,
-    const struct legend_size *size)
+static void short_name(const char *name, buf *out)
+{
+    static const char *const forms[][2] = {{"accuracy", "acc"}, {"learning_rate", "lr"},
+        {"validation", "val"}, {"gradient", "grad"}, {"perplexity", "ppl"}};
+    while (*name) {
+        size_t i = 0;
+        while (i < ARRAY_LEN(forms) && strncmp(name, forms[i][0], strlen(forms[i][0])) != 0)
+            i++;
+        if (i < ARRAY_LEN(forms)) {
+            buf_str(out, forms[i][1]);
+            name += strlen(forms[i][0]);
+        } else {
+            buf_char(out, *name++);
+        }
+    }
+}
+
+// The value at x, or the last one; NaN: there is none.
+static double value_at(const struct series *s, const double *at)
+{
+    size_t best = s->n - 1;
+    for (size_t i = 0; at && i < s->n; i++)
+        if (fabs(x_of(s, i) - *at) < fabs(x_of(s, best) - *at))
+            best = i;
+    return s->values[best];
+}
+
+static int put_legend(
+    grid *g, rect clip, rect row, const struct plot *p, const struct legend_size *size)
 {
     int x = row.x;
-    for (size_t i = 0; i < n; i++) {
-        if (!series[i].name || !series[i].n)
+    for (size_t i = 0; i < p->n; i++) {
+        const struct series *s = &p->series[i];
+        AUTO_BUF name = {0};
+        if (!s->name || !s->n)
             continue;
+        if (size->brief)
+            short_name(s->name, &name);
+        else
+            buf_str(&name, s->name);
         x += x > row.x ? 2 : 0;
-        x += grid_print(g, clip, x, row.y, series[i].style, "%s", size->line);
-        x += grid_print(g, clip, x, row.y, (style){0}, " %.*s %.*g", size->name, series[i].name,
-            size->digits, series[i].values[series[i].n - 1]);
+        x += grid_print(g, clip, x, row.y, s->style, "%s", p->ascii ? "-" : size->line);
+        x += grid_print(g, clip, x, row.y, (style){0}, " %.*s %.*g", size->name, buf_cstr(&name),
+            size->digits, value_at(s, p->at));
     }
     return x - row.x;
 }
 
-static void legend(grid *g, rect row, const struct series *series, size_t n)
+static void legend(grid *g, rect row, const struct plot *p)
 {
     size_t i = 0;
     while (i + 1 < ARRAY_LEN(legend_sizes) &&
-           put_legend(g, (rect){0}, row, series, n, &legend_sizes[i]) > row.w)
+           put_legend(g, (rect){0}, row, p, &legend_sizes[i]) > row.w)
         i++;
-    put_legend(g, row, row, series, n, &legend_sizes[i]);
+    put_legend(g, row, row, p, &legend_sizes[i]);
 }
 
-void plot_chart(grid *g, rect area, const struct series *series, size_t n, bool ascii)
+size_t plot_ticks(double lo, double hi, int most, bool whole, double out[PLOT_TICKS])
 {
-    double lo, hi;
-    if (!plot_range(series, n, &lo, &hi))
-        return;
-    if (area.w < 12 || area.h < 3) {
-        plot_curves(g, area, series, n, lo, hi, ascii);
-        return;
-    }
-    rect plot = {area.x + PLOT_AXIS, area.y + 1, area.w - PLOT_AXIS, area.h - 1};
+    if (!(hi > lo) || !isfinite(hi - lo) || most < 1)
+        return 0;
+    double raw = (hi - lo) / most, power = pow(10, floor(log10(raw))), part = raw / power;
+    double step = (part <= 1.0001 ? 1 : part <= 2.0001 ? 2 : part <= 5.0001 ? 5 : 10) * power;
+    step = whole && step < 1 ? 1 : step;
+    size_t n = 0;
+    for (double k = ceil(lo / step - 1e-6); k * step <= hi + step * 1e-6 && n < PLOT_TICKS; k++)
+        out[n++] = k * step == 0 ? 0 : k * step; // no -0
+    return n;
+}
+
+// With no more digits than tell it from its neighbour, step away; 0: it has none.
+static void tick_text(double v, double step, buf *out)
+{
+    int digits = step > 0 && step < 1 ? (int)ceil(-log10(step) - 1e-6) : 0;
+    if (digits > 4 || fabs(v) >= 1e5 || (step == 0 && fabs(v) < 1000))
+        buf_fmt(out, "%.3g", v);
+    else
+        buf_fmt(out, "%.*f", digits, v);
+}
+
+// Where nothing is between two powers of ten a logarithmic axis is written as any other.
+static size_t log_ticks(const struct scale *sc, int most, double out[PLOT_TICKS])
+{
+    size_t n = plot_ticks(sc->lo, sc->hi, most, true, out);
+    for (size_t i = 0; i < n; i++)
+        out[i] = pow(10, out[i]);
+    return n >= 2 ? n : plot_ticks(pow(10, sc->lo), pow(10, sc->hi), most, false, out);
+}
+
+static void y_tick(
+    grid *g, rect plot, const struct scale *sc, double v, const char *words, bool ascii)
+{
     style dim = {.attrs = ATTR_DIM};
-    legend(g, (rect){plot.x, area.y, plot.w, 1}, series, n);
-    rect axis = {area.x, plot.y, PLOT_AXIS - 1, plot.h};
-    grid_print(g, axis, axis.x, axis.y, dim, "%6.3g", hi);
-    grid_print(g, axis, axis.x, axis.y + axis.h - 1, dim, "%6.3g", lo);
-    grid_vline(g, area, plot.x - 1, plot.y, plot.h, dim);
-    plot_curves(g, plot, series, n, lo, hi, ascii);
+    rect axis = {plot.x - PLOT_AXIS, plot.y, PLOT_AXIS - 1, plot.h};
+    int y = plot.y + (int)lround((sc->hi - y_of(sc, v)) / (sc->hi - sc->lo) * (plot.h - 1));
+    grid_print(g, axis, axis.x, y, dim, "%6s", words);
+    grid_print(g, (rect){plot.x - 1, plot.y, 1, plot.h}, plot.x - 1, y, dim, ascii ? "+" : "┤");
+}
+
+// As many as look well, or, where that are hardly any, as many as fit.
+static size_t find_y_ticks(const struct scale *sc, int rows, double out[PLOT_TICKS])
+{
+    enum { WELL = 3, TIGHT = 2, LEAST = 5 };
+    size_t n = 0;
+    for (int every = WELL; rows >= LEAST && n < 3 && every >= TIGHT; every--)
+        n = sc->log ? log_ticks(sc, rows / every, out)
+                    : plot_ticks(sc->lo, sc->hi, rows / every, false, out);
+    return n;
+}
+
+static void y_axis(grid *g, rect plot, const struct scale *sc, bool ascii)
+{
+    double ticks[PLOT_TICKS];
+    size_t n = find_y_ticks(sc, plot.h, ticks);
+    grid_vline(g, (rect){plot.x - 1, plot.y, 1, plot.h}, plot.x - 1, plot.y, plot.h,
+        (style){.attrs = ATTR_DIM});
+    if (n < 2) { // no room, or nothing round between the ends
+        ticks[0] = sc->log ? pow(10, sc->lo) : sc->lo;
+        ticks[1] = sc->log ? pow(10, sc->hi) : sc->hi;
+    }
+    for (size_t i = 0; i < (n < 2 ? 2 : n); i++) {
+        AUTO_BUF words = {0};
+        tick_text(ticks[i], n < 2 ? 0 : sc->log ? ticks[i] : ticks[1] - ticks[0], &words);
+        y_tick(g, plot, sc, ticks[i], buf_cstr(&words), ascii);
+    }
+}
+
+static int column_of(rect plot, const struct scale *sc, double x)
+{
+    return plot.x + (int)lround((x - sc->x0) / (sc->x1 - sc->x0) * (plot.w - 1));
+}
+
+static void x_axis(grid *g, rect plot, const struct scale *sc, const struct plot *p)
+{
+    int every = p->whole ? 5 : 8; // columns
+    style dim = {.attrs = ATTR_DIM};
+    double ticks[PLOT_TICKS];
+    rect row = {plot.x - 1, plot.y + plot.h, plot.w + 1, 1};
+    int end = row.x + row.w, free_from = row.x;
+    if (p->x_name) {
+        end -= text_width(p->x_name, strlen(p->x_name), 0);
+        grid_print(g, row, end, row.y, dim, "%s", p->x_name);
+        end--;
+    }
+    size_t n = plot_ticks(sc->x0, sc->x1, plot.w / every, p->whole, ticks);
+    for (size_t i = 0; i < n; i++) {
+        AUTO_BUF words = {0};
+        tick_text(ticks[i], n > 1 ? ticks[1] - ticks[0] : 0, &words);
+        int w = (int)words.len, x = column_of(plot, sc, ticks[i]) - w / 2;
+        x = x < row.x ? row.x : x;
+        if (x < free_from || x + w > end)
+            continue;
+        grid_print(g, row, x, row.y, dim, "%s", buf_cstr(&words));
+        free_from = x + w + 2;
+    }
+}
+
+// The finite range of what stands between x0 and x1.
+static bool find_y(const struct plot *p, struct scale *sc)
+{
+    sc->lo = INFINITY;
+    sc->hi = -INFINITY;
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t j = 0; j < p->series[i].n; j++) {
+            double x = x_of(&p->series[i], j), y = y_of(sc, p->series[i].values[j]);
+            if (!isfinite(y) || x < sc->x0 || x > sc->x1)
+                continue;
+            sc->lo = fmin(sc->lo, y);
+            sc->hi = fmax(sc->hi, y);
+        }
+    if (sc->lo > sc->hi)
+        return false;
+    widen(&sc->lo, &sc->hi);
+    return true;
+}
+
+void plot_chart(grid *g, rect area, const struct plot *p)
+{
+    struct scale sc = {.log = p->log, .x0 = p->from, .x1 = p->to};
+    bool axes = area.w >= 12 && area.h >= 3, below = axes && area.h >= 6;
+    if (!(p->from < p->to))
+        find_x(p->series, p->n, &sc.x0, &sc.x1);
+    if (area.w <= 0 || area.h <= 0 || !find_y(p, &sc))
+        return;
+    rect plot =
+        !axes ? area
+              : (rect){area.x + PLOT_AXIS, area.y + 1, area.w - PLOT_AXIS, area.h - 1 - below};
+    struct canvas c = canvas_in(g, plot, p->ascii);
+    sc.w = plot.w * c.dots_x;
+    sc.h = plot.h * c.dots_y;
+    if (axes) {
+        legend(g, (rect){area.x, area.y, area.w, 1}, p);
+        y_axis(g, plot, &sc, p->ascii);
+    }
+    if (below)
+        x_axis(g, plot, &sc, p);
+    if (p->at)
+        grid_vline(
+            g, plot, column_of(plot, &sc, *p->at), plot.y, plot.h, (style){.attrs = ATTR_DIM});
+    for (size_t i = 0; i < p->n; i++)
+        curve(&c, &p->series[i], &sc);
 }
 
 void plot_progress(grid *g, rect clip, int x, int y, int w, double fraction, style s, bool ascii)
@@ -215,7 +417,7 @@ void plot_sparkline(
     for (size_t i = 0; i < all.n; i++) {
         if (!isfinite(all.values[i]))
             continue;
-        int step = 7 - scale(all.values[i], lo, hi, 8);
+        int step = 7 - (int)lround((hi - all.values[i]) / (hi - lo) * 7);
         uint32_t point = ascii ? (uint32_t)steps[step] : 0x2581 + (uint32_t)step;
         grid_fill(g, rect_clip((rect){x + (w - (int)all.n) + (int)i, y, 1, 1}, clip), point, s);
     }

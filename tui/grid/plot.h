@@ -9,6 +9,7 @@ struct series {
     size_t n;
     style style;
     const char *name; // for the legend; NULL: none
+    const double *x;  // where each value stands, as many; NULL: at 0, 1, 2, …
 };
 // The range of all finite values, widened if it is flat. false: there is no finite value.
 bool plot_range(const struct series *series, size_t n, double *lo, double *hi);
@@ -17,10 +18,26 @@ bool plot_range(const struct series *series, size_t n, double *lo, double *hi);
 // lost.
 void plot_curves(
     grid *g, rect area, const struct series *series, size_t n, double lo, double hi, bool ascii);
-enum { PLOT_AXIS = 8 }; // columns: cuts "1.234e+05", but nothing that a metric usually has
-// The same with the ends of the y axis on the left (needs 12×3 cells, else only the curves) and a
-// legend "── loss 0.123" with the last values in the top row.
-void plot_chart(grid *g, rect area, const struct series *series, size_t n, bool ascii);
+enum { PLOT_AXIS = 8 }; // columns: "1.234e+05" is cut, everything a metric has is not
+// Numbers that a person would write on an axis, 1, 2 or 5 times a power of ten apart, in [lo, hi]:
+// about `most` (at most 3 × most + 2), which `out` has room for. whole: whole numbers only. Returns
+// how many.
+enum { PLOT_TICKS = 16 };
+size_t plot_ticks(double lo, double hi, int most, bool whole, double out[PLOT_TICKS]);
+
+// A chart: curves with a legend "── loss 0.123" above, a y axis on the left and an x axis below.
+struct plot {
+    const struct series *series;
+    size_t n;
+    double from, to;    // of x; from = to: all there is
+    const double *at;   // where a cursor stands, and the legend's values are read; NULL: the last
+    const char *x_name; // "epoch"; NULL: none
+    bool whole;         // x counts something
+    bool log;           // the y axis; values that have no logarithm leave a gap
+    bool ascii;
+};
+// Below 12×3 cells only the curves, below 6 rows without x axis.
+void plot_chart(grid *g, rect area, const struct plot *p);
 
 // A bar of w columns filled to fraction (clamped to 0…1) in eighths of a cell; NaN: unknown, an
 // empty bar.

@@ -8,6 +8,7 @@
 #include "base/text/utf8.h"
 #include "tui/grid/layout.h"
 #include "tui/grid/plot.h"
+#include "tui/part/curves.h"
 #include "tui/part/look.h"
 #include "tui/part/progress.h"
 #include "tui/part/tablelayout.h"
@@ -19,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PLOT_ROWS = 8, SERIES = 8, GAP = 2, BAR = 24, BAR_LEAST = 6, AXIS_LEAST = 8, NARROW = 50 };
+enum { PLOT_ROWS = 8, CHARTS = 2, GAP = 2, BAR = 24, BAR_LEAST = 6, NARROW = 50 };
 #define KIND(name) "application/vnd.firesteel." name "+json"
 
 static rect area_of(const struct canvas *c)
@@ -214,61 +215,7 @@ static void metrics_text(const cJSON *metrics, buf *out)
     }
 }
 
-static const style series_styles[SERIES] = {{.fg = COLOR_INDEX(4)}, {.fg = COLOR_INDEX(3)},
-    {.fg = COLOR_INDEX(2)}, {.fg = COLOR_INDEX(5)}, {.fg = COLOR_INDEX(6)}, {.fg = COLOR_INDEX(1)},
-    {.fg = COLOR_INDEX(7)}, {.attrs = ATTR_BOLD}};
-
-static int plot_rows(const struct canvas *c)
-{
-    return c->plot_rows ? c->plot_rows : PLOT_ROWS;
-}
-
-// The first and the last epoch, below the curves.
-static void epoch_axis(struct canvas *c, const cJSON *epochs, rect row)
-{
-    const cJSON *last = cJSON_GetArrayItem(epochs, cJSON_GetArraySize(epochs) - 1);
-    AUTO_BUF words = {0};
-    buf_fmt(&words, "epoch %lld", (long long)json_int_or(last, "epoch", 0));
-    int w = text_width(buf_cstr(&words), words.len, 0);
-    if (row.w < PLOT_AXIS + w + 4 || !json_get(last, "epoch"))
-        return;
-    grid_print(c->grid, area_of(c), row.x + PLOT_AXIS, row.y, LOOK_DIM, "%lld",
-        (long long)json_int_or(epochs->child, "epoch", 0));
-    grid_put(c->grid, area_of(c), row.x + row.w - w, row.y, buf_cstr(&words), words.len, LOOK_DIM);
-}
-
-// The curves of a training job: those of the same range share a picture (losses, accuracies).
-static void history(struct canvas *c, const cJSON *epochs, const char *suffix, int x, int w)
-{
-    int n = cJSON_GetArraySize(epochs);
-    struct series series[2] = {0};
-    double *values = mem_array((size_t)n * 2 + 1, sizeof *values);
-    size_t used = 0;
-    for (size_t k = 0; k < 2; k++) {
-        AUTO_FREE char *name = str_fmt("%s%s", k ? "val_" : "", suffix);
-        double *y = values + k * (size_t)n;
-        const cJSON *e = epochs->child;
-        bool any = false;
-        for (int i = 0; i < n; i++, e = e->next) {
-            const cJSON *v = json_get(json_get(e, "metrics"), name);
-            y[i] = cJSON_IsNumber(v) ? v->valuedouble : NAN;
-            any = any || cJSON_IsNumber(v);
-        }
-        if (any)
-            series[used++] =
-                (struct series){y, (size_t)n, series_styles[k], k ? "validation" : suffix};
-    }
-    rect area = {x, c->y, w, plot_rows(c)};
-    if (used && area.h >= AXIS_LEAST && c->plot_rows) {
-        epoch_axis(c, epochs, (rect){x, c->y + area.h - 1, w, 1});
-        area.h--;
-    }
-    if (used)
-        plot_chart(c->grid, rect_clip(area, area_of(c)), series, used, c->ascii);
-    free(values);
-}
-
-// "938/938 41.2k/s 1m05s left"; for one that has ended, how long it took.
+// "938/938  41.2k/s  1m05s left", and of what has ended how long it took.
 static void progress_words(const struct progress *p, const cJSON *json, bool live, buf *out)
 {
     int64_t done = json_int_or(json, "done", 0), total = json_int_or(json, "total", 0);
@@ -320,63 +267,40 @@ static void progress_bar(struct canvas *c, const cJSON *json, bool live)
     c->y++;
 }
 
-static bool told(const cJSON *epochs, const char *metric)
-{
-    const cJSON *e;
-    cJSON_ArrayForEach(e, epochs)
-    {
-        if (cJSON_IsNumber(json_get(json_get(e, "metrics"), metric)))
-            return true;
-    }
-    return false;
-}
-
-void canvas_progress(struct canvas *c, const cJSON *p, bool live)
+void canvas_progress_head(struct canvas *c, const cJSON *p, bool live)
 {
     AUTO_BUF evaluated = {0};
     progress_bar(c, p, live);
     metrics_text(json_get(p, "evaluated"), &evaluated);
     if (evaluated.len)
         canvas_line(c, (style){0}, "evaluated%s", buf_cstr(&evaluated));
-    const cJSON *epochs_done = json_get(p, "history");
-    if (cJSON_GetArraySize(epochs_done) < 2)
-        return;
-    bool two = told(epochs_done, "accuracy"), beside = two && c->w >= 60;
-    int half = beside ? (c->w - GAP) / 2 : c->w;
-    history(c, epochs_done, "loss", 0, half);
-    if (two && !beside)
-        c->y += plot_rows(c);
-    if (two)
-        history(c, epochs_done, "accuracy", beside ? half + GAP : 0, half);
-    c->y += plot_rows(c);
 }
 
-void canvas_plot(struct canvas *c, const cJSON *plot)
+// Of a training the two that matter most; more are on the full screen.
+static void canvas_curves(struct canvas *c, const cJSON *bundle, int rows)
 {
-    const cJSON *list = json_get(plot, "series"), *s;
-    struct series series[SERIES];
-    size_t n = 0;
-    cJSON_ArrayForEach(s, list)
-    {
-        const cJSON *y = json_get(s, "y"), *v;
-        if (n == SERIES)
-            break;
-        double *values = mem_array((size_t)cJSON_GetArraySize(y) + 1, sizeof *values);
-        size_t count = 0;
-        cJSON_ArrayForEach(v, y)
-        {
-            values[count++] = cJSON_IsNumber(v) ? v->valuedouble : NAN;
-        }
-        series[n] = (struct series){values, count, series_styles[n], json_str(s, "name")};
-        n++;
-    }
-    if (json_str(plot, "title"))
-        canvas_line(c, LOOK_BOLD, "%s", json_str(plot, "title"));
-    rect area = {0, c->y, c->w, c->plot_rows ? c->plot_rows : PLOT_ROWS + 2};
-    plot_chart(c->grid, rect_clip(area, area_of(c)), series, n, c->ascii);
+    curves *all = curves_new(bundle);
+    if (!all)
+        return;
+    rect area = {0, c->y, c->w, rows * curves_below(all, c->w, CHARTS)};
+    curves_draw(all, c->grid, rect_clip(area, area_of(c)),
+        &(struct curves_look){.chart = -1, .charts = CHARTS, .ascii = c->ascii});
+    curves_free(all);
     c->y += area.h;
-    while (n > 0)
-        free((double *)series[--n].values);
+}
+
+static void canvas_progress(struct canvas *c, const cJSON *bundle, bool live)
+{
+    canvas_progress_head(c, json_get(bundle, KIND("progress")), live);
+    canvas_curves(c, bundle, PLOT_ROWS);
+}
+
+static void canvas_plot(struct canvas *c, const cJSON *bundle)
+{
+    const char *title = json_str(json_get(bundle, KIND("plot")), "title");
+    if (title)
+        canvas_line(c, LOOK_BOLD, "%s", title);
+    canvas_curves(c, bundle, PLOT_ROWS + 2);
 }
 
 static void canvas_markdown(struct canvas *c, const char *words)
@@ -401,9 +325,9 @@ void canvas_bundle(struct canvas *c, const cJSON *bundle, bool live, int limit)
     if (cJSON_IsArray(json_get(table, "rows")))
         canvas_table(c, table, live, limit);
     else if (json_get(bundle, KIND("progress")))
-        canvas_progress(c, json_get(bundle, KIND("progress")), live);
+        canvas_progress(c, bundle, live);
     else if (json_get(bundle, KIND("plot")))
-        canvas_plot(c, json_get(bundle, KIND("plot")));
+        canvas_plot(c, bundle);
     else if (json_str(bundle, "text/markdown"))
         canvas_markdown(c, json_str(bundle, "text/markdown"));
     else

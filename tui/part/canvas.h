@@ -11,9 +11,8 @@ struct canvas {
     int w; // columns to draw in
     int y; // the next row
     bool ascii;
-    int plot_rows; // of each plot; 0: as they stand below a cell
-    int64_t now;   // wall ns: up to which the ages of live tables are counted
-    bool aged;     // out: something in it shows an age
+    int64_t now; // wall ns: up to which the ages of live tables are counted
+    bool aged;   // out: something in it shows an age
 };
 
 // A program's output. If it has more than `limit` rows, only the last ones are drawn, below a row
@@ -25,9 +24,8 @@ void canvas_line(struct canvas *c, style st, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 // {"columns": [name | {"name"}…], "rows": [[…] | {"cells": […]} | {name: …}…], "note"}
 void canvas_table(struct canvas *c, const cJSON *table, bool live, int limit);
-// {"label", "done", "total", "epoch", "epochs", "elapsed", "metrics", "history": [{"metrics"}…]}
-void canvas_progress(struct canvas *c, const cJSON *p, bool live);
-// {"title", "series": [{"name", "y": […]}…]}
-void canvas_plot(struct canvas *c, const cJSON *plot);
-// Any MIME bundle, by the richest of its types that we know.
+// A progress display without its curves: {"label", "done", "total", "epoch", "epochs", "elapsed",
+// "metrics", "evaluated"}
+void canvas_progress_head(struct canvas *c, const cJSON *p, bool live);
+// Any MIME bundle by the richest of its types that is known.
 void canvas_bundle(struct canvas *c, const cJSON *bundle, bool live, int limit);

@@ -2,6 +2,9 @@
 #include "tests/support/tap.h"
 #include "tui/grid/plot.h"
 
+#include <math.h>
+#include <string.h>
+
 static const char *rows(const grid *g)
 {
     static buf text;
@@ -54,20 +57,82 @@ TEST(what_is_not_finite_leaves_a_gap)
     grid_free(g);
 }
 
-TEST(a_chart_has_axis_and_legend)
+TEST(a_chart_has_axes_and_legend)
 {
-    const double loss[] = {0.9, 0.3, 0.123};
+    const double loss[] = {0.9, 0.3, 0.123}, epochs[] = {3, 4, 5};
     struct series s = {.values = loss, .n = 3, .name = "loss"};
+    struct plot p = {.series = &s, .n = 1};
     grid *g = grid_new(40, 5);
-    plot_chart(g, grid_area(g), &s, 1, false);
+    plot_chart(g, grid_area(g), &p);
     CHECK_HAS(rows(g), "── loss 0.123");
-    CHECK_HAS(rows(g), "   0.9 │");
-    CHECK_HAS(rows(g), " 0.123 │");
+    CHECK_HAS(rows(g), "   0.9 ┤"); // no room for round numbers: what there is
+    CHECK_HAS(rows(g), " 0.123 ┤");
+    CHECK(!strstr(rows(g), "epoch"));
+    grid_resize(g, 40, 12);
+    grid_clear(g);
+    s.x = epochs;
+    p.x_name = "epoch";
+    p.whole = true;
+    plot_chart(g, grid_area(g), &p);
+    CHECK_HAS(rows(g), "   0.4 ┤");
+    CHECK_HAS(rows(g), "   0.6 ┤");
+    CHECK_HAS(rows(g), "       3               4          epoch\n");
     grid_resize(g, 5, 2);
-    plot_chart(g, grid_area(g), &s, 1, false); // too small for an axis
-    CHECK(!strstr(rows(g), "│"));
+    grid_clear(g);
+    plot_chart(g, grid_area(g), &p); // too small for axes
+    CHECK(!strstr(rows(g), "│") && !strstr(rows(g), "┤"));
     grid_resize(g, 0, 0);
-    plot_chart(g, grid_area(g), &s, 1, false);
+    plot_chart(g, grid_area(g), &p);
+    grid_free(g);
+}
+
+TEST(ticks_are_round_numbers)
+{
+    double out[PLOT_TICKS];
+    CHECK_INT(plot_ticks(0.061, 0.36, 3, false, out), 3);
+    CHECK(out[0] > 0.0999 && out[0] < 0.1001 && out[2] > 0.2999 && out[2] < 0.3001);
+    CHECK_INT(plot_ticks(1, 5, 8, true, out), 5); // no half epochs
+    CHECK(out[0] == 1 && out[4] == 5);
+    CHECK_INT(plot_ticks(-1, 1, 2, false, out), 3);
+    CHECK(out[1] == 0 && !signbit(out[1]));
+    CHECK_INT(plot_ticks(5, 5, 3, false, out), 0);
+    CHECK_INT(plot_ticks(0, INFINITY, 3, false, out), 0);
+    CHECK(plot_ticks(0, 1e300, 15, false, out) <= PLOT_TICKS);
+}
+
+TEST(names_are_whole_when_there_is_room_and_short_when_there_is_not)
+{
+    const double v[] = {0.5, 0.98125};
+    struct series s[] = {
+        {.values = v, .n = 2, .name = "accuracy"}, {.values = v, .n = 2, .name = "val_accuracy"}};
+    struct plot p = {.series = s, .n = 2};
+    grid *g = grid_new(60, 6);
+    plot_chart(g, grid_area(g), &p);
+    CHECK_HAS(rows(g), "── accuracy 0.9812  ── val_accuracy 0.9812");
+    grid_resize(g, 34, 6);
+    grid_clear(g);
+    plot_chart(g, grid_area(g), &p);
+    CHECK_HAS(rows(g), "─ acc 0.9812  ─ val_acc 0.9812");
+    grid_free(g);
+}
+
+TEST(a_cursor_reads_and_a_logarithm_spreads)
+{
+    const double v[] = {1000, 100, 10, 1, 0};
+    struct series s = {.values = v, .n = 5, .name = "loss"};
+    double at = 2;
+    struct plot p = {.series = &s, .n = 1, .log = true, .at = &at, .ascii = true};
+    grid *g = grid_new(13, 6);
+    plot_chart(g, grid_area(g), &p);
+    CHECK_HAS(rows(g), "- loss 10");
+    CHECK_HAS(rows(g), "  1000 +*"); // each power of ten a row, and a gap for what has none
+    CHECK_HAS(rows(g), "     1 +  │*");
+    p.log = false;
+    p.from = 2;
+    p.to = 3;
+    grid_clear(g);
+    plot_chart(g, grid_area(g), &p);
+    CHECK_HAS(rows(g), "    10 +*"); // the range of what is shown
     grid_free(g);
 }
 
