@@ -28,6 +28,22 @@ static int copy(struct cli *cli, const char *name, const char *to)
     return 0;
 }
 
+static int list(struct cli *cli)
+{
+    struct offers all = {0};
+    offers_recipes(&all, cli);
+    for (size_t i = 0; i < all.n; i++)
+        say(stdout, "%s  %s\n    %s\n", all.list[i].notebook,
+            all.list[i].about ? all.list[i].about : "", all.list[i].detail);
+    if (all.n)
+        say(stdout, "\n`firesteel new NAME` copies one here; a part of its name is enough\n");
+    else
+        say(stderr, "firesteel: no recipes are installed\n");
+    int code = all.n ? 0 : 1;
+    offers_done(&all);
+    return code;
+}
+
 static int run(struct cli *cli, int argc, char **argv)
 {
     const struct option options[] = {{0}};
@@ -35,8 +51,10 @@ static int run(struct cli *cli, int argc, char **argv)
     int code;
     if (options_parse(cli, &new_verb, options, argc, argv, &rest, &code) == 0) {
         size_t n = rest ? strv_len(rest) : 0;
-        if (n < 1 || n > 2)
-            code = cli_usage(cli, &new_verb, n ? "a recipe and a path" : "which recipe?");
+        if (n > 2)
+            code = cli_usage(cli, &new_verb, "a recipe and a path");
+        else if (n == 0)
+            code = list(cli);
         else
             code = copy(cli, rest[0], rest[1]);
     }
@@ -48,6 +66,8 @@ static int run(struct cli *cli, int argc, char **argv)
 const struct verb new_verb = {
     .name = "new",
     .summary = "begin a notebook from a recipe",
-    .usage = "RECIPE [PATH]\n\nRECIPE is a part of its name, as in `firesteel new mnist`.",
+    .usage = "[RECIPE [PATH]]\n\nRECIPE is a part of its name, as in `firesteel new mnist`. "
+             "Without one the "
+             "recipes are listed.",
     .run = run,
 };

@@ -6,6 +6,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "script/journal/writer.h"
+#include "script/notebook/notebook.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -24,10 +25,12 @@ static struct offer *add(struct offers *o, enum offer_kind kind, const struct st
     return new;
 }
 
-// What is of this folder comes first, and what is alive before what is not.
+// What is of this folder comes first, kernels elsewhere last: there may be many.
 static int rank(const struct offer *o)
 {
-    return o->kind == OFFER_NOTEBOOK ? 1 : o->kind == OFFER_RECIPE ? 3 : o->here ? 0 : 2;
+    static const int ranks[] = {
+        [OFFER_KERNEL] = 4, [OFFER_NOTEBOOK] = 1, [OFFER_RECIPE] = 2, [OFFER_BLANK] = 3};
+    return o->here ? 0 : ranks[o->kind];
 }
 
 static int compare(const void *a_, const void *b_)
@@ -35,6 +38,8 @@ static int compare(const void *a_, const void *b_)
     const struct offer *a = a_, *b = b_;
     if (rank(a) != rank(b))
         return rank(a) - rank(b);
+    if (a->kind == OFFER_RECIPE) // as they are numbered
+        return strcmp(a->notebook, b->notebook);
     return (a->when < b->when) - (a->when > b->when);
 }
 
@@ -54,6 +59,7 @@ void offers_kernels(struct offers *o, const struct kernels *k, const char *cwd)
         new->notebook = journal_run_notebook(k->list[i].run);
         new->folder = mem_strdup(k->list[i].cwd);
         new->here = str_eq(k->list[i].cwd, cwd);
+        new->detail = str_fmt("%s, in %s", k->list[i].run, k->list[i].cwd);
     }
     sort(o);
 }
@@ -80,6 +86,53 @@ static bool is_open(const struct offers *o, const char *name, const char *folder
     return false;
 }
 
+// Does a cell declare that it changes a cluster?
+static bool needs_cluster(const notebook *nb)
+{
+    for (size_t i = 0; i < notebook_count(nb); i++)
+        for (char **e = notebook_cell(nb, i)->options.effects; e && *e; e++)
+            if (str_eq(*e, "cluster") || str_eq(*e, "destructive"))
+                return true;
+    return false;
+}
+
+// What a recipe says of itself first: its heading, and the words of the paragraph below it.
+static void read_prose(const char *words, struct offer *o)
+{
+    AUTO_BUF said = {0};
+    while (*words) {
+        size_t n = strcspn(words, "\n"), skip = strspn(words, "# ");
+        bool heading = *words == '#';
+        if (heading && !o->about)
+            o->about = mem_strndup(words + skip, n > skip ? n - skip : 0);
+        else if (!n && said.len)
+            break;
+        else if (!heading && n) {
+            buf_str(&said, said.len ? " " : "");
+            buf_add(&said, words, n);
+        }
+        words += n + (words[n] == '\n');
+    }
+    const char *stop = memrchr(buf_cstr(&said), '.', said.len); // of the last whole sentence
+    o->detail = mem_strndup(buf_cstr(&said), stop ? (size_t)(stop + 1 - said.data) : said.len);
+}
+
+static void read_recipe(struct offer *o)
+{
+    notebook *nb = notebook_load(o->path, NULL);
+    size_t i = 0;
+    while (nb && i < notebook_count(nb) && notebook_cell(nb, i)->kind != CELL_MARKDOWN)
+        i++;
+    if (nb && i < notebook_count(nb))
+        read_prose(notebook_cell(nb, i)->source, o);
+    const char *needs = nb && needs_cluster(nb) ? "It needs a cluster, or --sandbox."
+                                                : "It needs nothing but this machine.";
+    char *all = str_fmt("%s%s%s", o->detail ? o->detail : "", o->detail ? " " : "", needs);
+    free(o->detail);
+    o->detail = all;
+    notebook_free(nb);
+}
+
 static void add_files(struct offers *o, enum offer_kind kind, const char *folder)
 {
     DIR *d = opendir(folder);
@@ -91,8 +144,10 @@ static void add_files(struct offers *o, enum offer_kind kind, const char *folder
             continue;
         struct offer *new = add(o, kind, &st);
         new->notebook = mem_strdup(entry->d_name);
-        new->folder = mem_strdup(kind == OFFER_RECIPE ? "copied here" : folder);
+        new->folder = mem_strdup(folder);
         new->path = STEAL(path);
+        if (kind == OFFER_RECIPE)
+            read_recipe(new);
     }
     if (d)
         closedir(d);
@@ -117,12 +172,31 @@ void offers_recipes(struct offers *o, struct cli *cli)
         add_files(o, OFFER_RECIPE, folder);
 }
 
+void offers_blank(struct offers *o, const char *folder)
+{
+    struct stat st = {0};
+    AUTO_FREE char *path = path_join(folder, "untitled.lua");
+    for (int i = 2; path_exists(path) && i < 1000; i++) {
+        AUTO_FREE char *name = str_fmt("untitled-%d.lua", i);
+        free(path);
+        path = path_join(folder, name);
+    }
+    struct offer *new = add(o, OFFER_BLANK, &st);
+    new->notebook = mem_strdup("blank notebook");
+    new->about = str_fmt("%s, made by saving", strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+    new->folder = mem_strdup(folder);
+    new->path = STEAL(path);
+    sort(o);
+}
+
 void offers_done(struct offers *o)
 {
     for (size_t i = 0; i < o->n; i++) {
         free(o->list[i].path);
         free(o->list[i].notebook);
         free(o->list[i].folder);
+        free(o->list[i].about);
+        free(o->list[i].detail);
         free(o->list[i].age);
     }
     free(o->list);
@@ -134,13 +208,15 @@ struct pick_row *offers_rows(const struct offers *o)
     struct pick_row *rows = mem_array(o->n + 1, sizeof *rows);
     for (size_t i = 0; i < o->n; i++) {
         const struct offer *one = &o->list[i];
+        bool is_file = one->kind == OFFER_KERNEL || one->kind == OFFER_NOTEBOOK;
         rows[i] = (struct pick_row){.notebook = one->notebook,
             .state = one->kernel                 ? one->kernel->state
                      : one->kind == OFFER_RECIPE ? "recipe"
                                                  : "",
-            .age = one->kind == OFFER_RECIPE ? "" : one->age,
-            .folder = one->folder,
-            .run = one->kernel ? one->kernel->run : ""};
+            .age = is_file ? one->age : "",
+            .about = one->about ? one->about : one->folder,
+            .run = one->kernel ? one->kernel->run : "",
+            .detail = one->detail ? one->detail : one->path};
     }
     return rows;
 }

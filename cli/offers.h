@@ -5,26 +5,29 @@
 #include "cli/kernels.h"
 #include "tui/view/pick.h"
 
-enum offer_kind { OFFER_KERNEL, OFFER_NOTEBOOK, OFFER_RECIPE };
+enum offer_kind { OFFER_KERNEL, OFFER_NOTEBOOK, OFFER_RECIPE, OFFER_BLANK };
 struct offer {
     enum offer_kind kind;
     const struct kernel *kernel; // of a KERNEL; borrowed
     char *path;                  // of a NOTEBOOK or RECIPE
     char *notebook, *folder, *age;
-    int64_t when; // wall ns: started or changed
-    bool here;    // in this folder
+    char *about, *detail; // what it is, in a few words and in more; NULL: nothing is known
+    int64_t when;         // wall ns: started or changed
+    bool here;            // in this folder
 };
 struct offers {
     struct offer *list;
     size_t n;
 };
 
-// Each adds to the list, which stays in its order: kernels of the folder `cwd`, notebooks, other
-// kernels, recipes; the newest first.
+// Each adds to the list, which stays in its order: kernels of the folder `cwd`, notebooks, recipes,
+// a blank one, other kernels; the newest first.
 void offers_kernels(struct offers *o, const struct kernels *k, const char *cwd);
 // *.ipynb, and *.lua that have a cell marker; those that a kernel in the list has open left out.
 void offers_notebooks(struct offers *o, const char *folder);
 void offers_recipes(struct offers *o, struct cli *cli);
+// A notebook of this folder that is not there yet.
+void offers_blank(struct offers *o, const char *folder);
 void offers_done(struct offers *o);
 // Rows for pick_push, which live as long as the offers do. New.
 struct pick_row *offers_rows(const struct offers *o);

@@ -232,6 +232,7 @@ static int open_any(struct cli *cli, const struct open_options *o)
     offers_kernels(&all, &kernels, cli->cwd);
     offers_notebooks(&all, cli->cwd);
     offers_recipes(&all, cli);
+    offers_blank(&all, cli->cwd);
     AUTO_FREE char *target = target_name(o);
     AUTO_FREE struct pick_row *rows = offers_rows(&all);
     workbench *w = workbench_open(cli, &(struct bench_about){.target = target}, &e);
@@ -286,6 +287,6 @@ const struct verb open_verb = {
     .summary = "open a notebook in the workbench",
     .usage = "[-p NAME=VALUE]… [--sandbox | --context NAME] [-n NAMESPACE]\n\n"
              "Opens the notebook; its kernel goes on when the terminal goes. ? shows the keys.\n"
-             "Without a name: a list of living kernels, notebooks of this folder, and recipes.",
+             "Without a name: a list of living kernels, notebooks of this folder, recipes, and a blank one.",
     .run = open_run,
 };

@@ -43,7 +43,7 @@ def test_attach_shows_a_list_when_several_are_alive_elsewhere(t):
     with Screen([FIRESTEEL, "attach"], cwd=elsewhere, size="200x40") as s:
         s.wait("No kernel of this folder is alive; elsewhere there are")
         s.quiet()
-        rows = [row for row in s.screen() if where in row]
+        rows = [row for row in s.screen() if where in row and ", in " not in row]
         assert [row.split()[0] for row in rows] == ["second", "first"], rows
         assert all("busy" in row for row in rows), rows
         for _ in range(len(s.screen())):
@@ -81,7 +81,7 @@ def test_attach_takes_the_only_one_of_this_folder(t):
     leave_running(where, "second.lua")
     with Screen([FIRESTEEL, "attach"], cwd=where, size="200x40") as s:
         s.wait("Several kernels of this folder are alive")
-        assert [row.split()[0] for row in s.screen() if where in row] == ["second", "first"], s.screen()
+        assert [row.split()[0] for row in s.screen() if where in row and ", in " not in row] == ["second", "first"], s.screen()
         s.keys("q")
         assert s.exit() == "exit 0"
 
@@ -99,13 +99,61 @@ def test_a_recipe_is_copied_and_opened(t):
     with Screen([FIRESTEEL, "--sandbox"], cwd=where) as s:
         s.wait("10-mnist.lua")
         s.quiet()
-        assert "recipe" in row_of(s, "10-mnist.lua")
-        s.keys("G Enter")
+        assert "recipe" in row_of(s, "10-mnist.lua") and "MNIST with Horovod" in row_of(s, "10-mnist.lua"), s.screen()
+        s.keys("/")
+        s.type("horovod on spark")
+        s.wait("Train a small network on this machine")
+        s.wait("It needs a cluster")  # as its cells declare
+        s.keys("Enter Enter")
         s.wait("MNIST with Horovod on Spark")
         s.wait("idle")
         s.keys("q")
         assert s.exit() == "exit 0"
     assert os.path.exists(os.path.join(where, "10-mnist.lua"))
+
+
+def test_a_blank_notebook_says_how_to_begin(t):
+    where = folder(t, "untitled.lua")
+    with Screen([FIRESTEEL], cwd=where) as s:
+        s.wait("blank notebook")
+        s.quiet()
+        assert "starting" not in s.screen()[-1] and "Enter opens" in s.screen()[-1], s.screen()
+        s.keys("/")
+        s.type("blank")
+        s.keys("Enter")
+        s.wait("untitled-2.lua")  # the other one is there
+        s.keys("Enter")
+        s.wait("idle")
+        s.wait("C-e    run it")
+        s.keys("Enter")
+        s.wait("Tab  complete a name")
+        s.type("x")
+        s.gone("Tab  complete")
+        s.keys("C-s")
+        s.wait("saved")
+        s.keys("C-q")
+        assert s.exit() == "exit 0"
+    assert os.path.exists(os.path.join(where, "untitled-2.lua"))
+
+
+def test_the_list_is_filtered(t):
+    with Screen([FIRESTEEL], cwd=folder(t, "first.lua", "second.lua")) as s:
+        s.wait("second.lua")
+        s.keys("/")
+        s.type("SECOND")
+        s.wait("1 of ")
+        assert not [row for row in s.screen() if "first.lua" in row], s.screen()
+        s.keys("Enter Enter")
+        s.wait("idle")
+        assert "second.lua" in s.screen()[-1], s.screen()
+        s.keys("q")
+        assert s.exit() == "exit 0"
+
+
+def test_new_alone_lists_the_recipes(t):
+    listed = sh(FIRESTEEL, "new", cwd=folder(t))
+    assert listed.code == 0 and "10-mnist.lua  MNIST with Horovod on Spark" in listed.out, listed
+    assert "and clean up. It needs a cluster, or --sandbox." in listed.out, listed
 
 
 def test_new_copies_a_recipe_once(t):

@@ -434,7 +434,7 @@ def test_in_a_line_that_is_typed_a_filter_an_answer(t):
     ])
 
 
-def test_in_the_list_of_firesteel_attach(t):
+def test_in_a_list_of_notebooks_and_kernels(t):
     for where in (folder(t, SLOW), folder(t, SLOW)):
         with workbench(where) as s:
             s.keys("C-e")
@@ -447,7 +447,8 @@ def test_in_the_list_of_firesteel_attach(t):
         s.wait("busy")
         return s
 
-    cases("In the list of `firesteel attach`", begin, [
+    cases("In a list of notebooks and kernels", begin, [
+        ("/", typed("no such thing"), "Enter", sees("0 of")),
         ("Enter", status("COMMAND")),
         ("C-c, q, Esc", lambda s: s.exit() == "exit 0"),
         ("j, Down", chosen_row(2), PRESS, chosen_row(3)),
@@ -458,7 +459,7 @@ def test_in_the_list_of_firesteel_attach(t):
         ("G, End", lambda s: not chosen_row(2)(s)),
         ("A", status("no question")),
         ("C-l", *REDRAWN),
-        ("C-z", On(suspended(t, SLOW, " attach", program="attach")), *shelled(" attach")),
+        ("C-z", On(suspended(t, SLOW, " open", program="attach")), *shelled(" open")),
         ("?, F1", *HELP),
     ])
 

@@ -203,7 +203,7 @@ static const struct {
     {"When something is unsaved", &leave_view_ops, MODE_VIEW},
     {"When the file has changed", &conflict_view_ops, MODE_VIEW},
     {"In a line that is typed: a filter, an answer", &typed_ops, MODE_LINE},
-    {"In the list of `firesteel attach`", &pick_view_ops, MODE_VIEW},
+    {"In a list of notebooks and kernels", &pick_view_ops, MODE_VIEW},
     {"In the help", &help_view_ops, MODE_VIEW},
 };
 

@@ -155,6 +155,31 @@ static void settle(view *view_, rect area)
     find_last(v);
 }
 
+// One cell, and nothing in it: somebody begins.
+static bool is_blank(bench *b)
+{
+    const text *t = slot_count(b) == 1 ? edit_text(slot_edit(slot_at(b, 0))) : NULL;
+    const struct run_cell *r = t ? slot_run(b, 0) : NULL;
+    pos end = t ? text_end(t) : (pos){0};
+    return t && end.line == 0 && end.byte == 0 && !(r && r->count);
+}
+
+static void draw_first_steps(grid *g, rect area, bool editing)
+{
+    static const char *const among[] = {
+        "Enter  edit the cell, which is Lua: sh \"make\", trainer.run {…}, k8s.get \"pods\"",
+        "C-e    run it          C-r  run it and go to the next", "b      insert a cell below",
+        "m      make it a text cell", "s      save the notebook",
+        "?      all keys        :    any action by its name", NULL};
+    static const char *const inside[] = {"C-e  run the cell    C-r  run it and go on",
+        "Tab  complete a name     S-Tab  what it is", "Esc  leave the cell, then ? shows all keys",
+        NULL};
+    int y = area.y + 4;
+    for (const char *const *row = editing ? inside : among; *row; row++, y++)
+        grid_put_short(
+            g, area, area.x + CELL_INDENT, y, area.w - CELL_INDENT, *row, strlen(*row), LOOK_DIM);
+}
+
 static void draw(const view *view_, grid *g, rect area)
 {
     const struct notebook_view *v = (const struct notebook_view *)view_;
@@ -176,6 +201,8 @@ static void draw(const view *view_, grid *g, rect area)
     if (slot_count(b) == 0)
         grid_print(g, area, area.x + CELL_INDENT, area.y, LOOK_DIM,
             "No cells yet: b inserts one, ? shows all keys");
+    else if (is_blank(b))
+        draw_first_steps(g, area, v->editing);
 }
 
 static unsigned mode(const view *v)

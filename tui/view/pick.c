@@ -4,27 +4,52 @@
 #include "base/mem.h"
 #include "base/text/utf8.h"
 #include "tui/grid/layout.h"
+#include "tui/part/filter.h"
 #include "tui/part/scroll.h"
 #include "tui/view/views.h"
 
 #include <string.h>
 
-enum { COLUMNS = 5, GAP = 2 };
+enum { COLUMNS = 5, FIELDS, GAP = 2, DETAIL_ROWS = 4, WITH_DETAIL = 14, WIDE = 110 };
 
 struct pick_view {
     view head;
     char *title;
-    char **cells; // COLUMNS entries for each row
+    char **fields; // FIELDS a row: the columns, and the detail
+    size_t rows;
+    size_t *shown; // the rows that match the filter
     struct scroll scroll;
+    struct filter filter;
     void (*picked)(void *arg, size_t row);
     void *arg;
 };
 
-static const char *const names[COLUMNS] = {"NOTEBOOK", "STATE", "AGE", "FOLDER", "RUN"};
+static const char *const names[COLUMNS] = {"NOTEBOOK", "STATE", "AGE", "ABOUT", "RUN"};
 
-static const char *cell_of(const struct pick_view *v, size_t row, size_t column)
+static const char *field_of(const struct pick_view *v, size_t row, size_t field)
 {
-    return v->cells[row * COLUMNS + column];
+    return v->fields[row * FIELDS + field];
+}
+
+static bool matches(const struct pick_view *v, size_t row)
+{
+    AUTO_BUF all = {0};
+    for (size_t k = 0; k < FIELDS; k++)
+        buf_fmt(&all, "%s ", field_of(v, row, k));
+    return filter_match(filter_text(&v->filter), buf_cstr(&all));
+}
+
+// The cursor stays where it is, or goes to the last row that is left.
+static void refilter(struct pick_view *v)
+{
+    size_t n = 0, was = v->scroll.at < v->scroll.n ? v->shown[v->scroll.at] : 0, at = 0;
+    for (size_t i = 0; i < v->rows; i++)
+        if (matches(v, i)) {
+            at = i <= was ? n : at;
+            v->shown[n++] = i;
+        }
+    v->scroll.n = n;
+    v->scroll.at = at;
 }
 
 static void measure(const struct pick_view *v, int width, int *widths)
@@ -32,13 +57,15 @@ static void measure(const struct pick_view *v, int width, int *widths)
     struct column columns[COLUMNS];
     for (size_t k = 0; k < COLUMNS; k++) {
         columns[k] = (struct column){.want = (int)strlen(names[k])};
-        for (size_t i = 0; i < v->scroll.n; i++) {
-            int w = text_width(cell_of(v, i, k), strlen(cell_of(v, i, k)), 0);
+        for (size_t i = 0; i < v->rows; i++) {
+            int w = text_width(field_of(v, i, k), strlen(field_of(v, i, k)), 0);
             columns[k].want = w > columns[k].want ? w : columns[k].want;
         }
         columns[k].min = columns[k].want < 8 ? columns[k].want : 8;
     }
-    layout_columns(columns, COLUMNS, GAP, width, widths);
+    int shown = width < WIDE ? COLUMNS - 1 : COLUMNS; // a run's name is in the detail, too
+    widths[COLUMNS - 1] = 0;
+    layout_columns(columns, shown, GAP, width, widths);
 }
 
 static void put_row(
@@ -48,32 +75,67 @@ static void put_row(
         grid_put_short(g, area, x, y, widths[k], cells[k], strlen(cells[k]), st);
 }
 
+static int detail_rows(rect area)
+{
+    return area.h >= WITH_DETAIL ? DETAIL_ROWS : 0;
+}
+
+static rect body_of(const struct pick_view *v, rect area)
+{
+    int below = detail_rows(area) + v->filter.typing;
+    return (rect){area.x, area.y + 2, area.w, area.h - 2 - below};
+}
+
 static void settle(view *view_, rect area)
 {
     struct pick_view *v = (struct pick_view *)view_;
-    scroll_fit(&v->scroll, v->scroll.n, area.h - 2);
+    scroll_fit(&v->scroll, v->scroll.n, body_of(v, area).h);
+}
+
+static void draw_detail(const struct pick_view *v, grid *g, rect area)
+{
+    if (v->scroll.at >= v->scroll.n || area.h < 2)
+        return;
+    const char *words = field_of(v, v->shown[v->scroll.at], COLUMNS);
+    size_t n = strlen(words);
+    grid_hline(g, area, area.x + 1, area.y, area.w - 2, LOOK_DIM);
+    for (int y = area.y + 1; y < area.y + area.h && n; y++) {
+        size_t fit = y + 1 < area.y + area.h ? layout_wrap(words, n, area.w - 2) : n;
+        grid_put_short(g, area, area.x + 1, y, area.w - 2, words, fit, (style){0});
+        words += fit;
+        n -= fit;
+    }
 }
 
 static void draw(const view *view_, grid *g, rect area)
 {
     const struct pick_view *v = (const struct pick_view *)view_;
-    int widths[COLUMNS];
-    rect body = {area.x, area.y + 2, area.w, area.h - 2};
+    int widths[COLUMNS], below = detail_rows(area);
+    rect body = body_of(v, area);
     measure(v, area.w - 2, widths);
-    grid_print(g, area, area.x + 1, area.y, LOOK_ACCENT, "%s", v->title);
+    int x = grid_print(g, area, area.x + 1, area.y, LOOK_ACCENT, "%s", v->title);
+    if (*filter_text(&v->filter))
+        grid_print(g, area, area.x + 1 + x, area.y, LOOK_WARN, "  /%s  %zu of %zu",
+            filter_text(&v->filter), v->scroll.n, v->rows);
     put_row(g, area, area.y + 1, widths, names, LOOK_BOLD);
     for (int y = 0; y < body.h && v->scroll.top + (size_t)y < v->scroll.n; y++) {
         size_t i = v->scroll.top + (size_t)y;
-        const char *const *cells = (const char *const *)v->cells + i * COLUMNS;
+        const char *const *cells = (const char *const *)v->fields + v->shown[i] * FIELDS;
         put_row(g, body, body.y + y, widths, cells, (style){0});
         if (i == v->scroll.at)
             grid_restyle(g, (rect){body.x, body.y + y, body.w, 1}, LOOK_SELECTED);
     }
+    draw_detail(v, g, (rect){area.x, body.y + body.h, area.w, below});
+    filter_draw(&v->filter, g, (rect){area.x, area.y + area.h - 1, area.w, 1});
 }
 
 static bool act(view *view_, enum action a)
 {
     struct pick_view *v = (struct pick_view *)view_;
+    if (filter_act(&v->filter, a, bench_clipboard(view_->bench))) {
+        refilter(v);
+        return true;
+    }
     if (a == ACT_BACK) {
         bench_quit(view_->bench);
         return true;
@@ -82,18 +144,44 @@ static bool act(view *view_, enum action a)
         return scroll_act(&v->scroll, a);
     void (*picked)(void *arg, size_t row) = v->picked;
     void *arg = v->arg;
-    size_t row = v->scroll.at;
+    size_t row = v->shown[v->scroll.at];
     view_pop(view_);
     picked(arg, row);
     return true;
 }
 
+static unsigned mode(const view *v)
+{
+    return filter_mode(&((const struct pick_view *)v)->filter);
+}
+
+static void type(view *view_, key k)
+{
+    struct pick_view *v = (struct pick_view *)view_;
+    if (filter_type(&v->filter, k))
+        refilter(v);
+}
+
+static void paste(view *view_, const char *words, size_t n)
+{
+    struct pick_view *v = (struct pick_view *)view_;
+    if (filter_paste(&v->filter, words, n))
+        refilter(v);
+}
+
+static void hint(const view *v, buf *out)
+{
+    buf_str(out, "Enter opens  / filter  ? keys  q leaves");
+}
+
 static void done(view *view_)
 {
     struct pick_view *v = (struct pick_view *)view_;
-    for (size_t i = 0; i < v->scroll.n * COLUMNS; i++)
-        free(v->cells[i]);
-    free(v->cells);
+    for (size_t i = 0; i < v->rows * FIELDS; i++)
+        free(v->fields[i]);
+    filter_done(&v->filter);
+    free(v->fields);
+    free(v->shown);
     free(v->title);
 }
 
@@ -104,25 +192,32 @@ void pick_push(bench *b, const char *title, const struct pick_row *rows, size_t 
     v->title = mem_strdup(title);
     v->picked = picked;
     v->arg = arg;
-    v->scroll.n = n;
-    v->cells = mem_array(n * COLUMNS + 1, sizeof(char *));
+    v->rows = n;
+    v->fields = mem_array(n * FIELDS + 1, sizeof(char *));
+    v->shown = mem_array(n + 1, sizeof *v->shown);
     for (size_t i = 0; i < n; i++) {
-        const char *cells[] = {
-            rows[i].notebook, rows[i].state, rows[i].age, rows[i].folder, rows[i].run};
-        for (size_t k = 0; k < COLUMNS; k++)
-            v->cells[i * COLUMNS + k] = mem_strdup(cells[k] ? cells[k] : "");
+        const char *fields[] = {rows[i].notebook, rows[i].state, rows[i].age, rows[i].about,
+            rows[i].run, rows[i].detail};
+        for (size_t k = 0; k < FIELDS; k++)
+            v->fields[i * FIELDS + k] = mem_strdup(fields[k] ? fields[k] : "");
     }
+    refilter(v);
 }
 
 static const struct binding bindings[] = {
     {MODE_VIEW, "Enter", ACT_OPEN},
+    {MODE_VIEW, "/", ACT_FILTER},
     {MODE_VIEW, "C-c", ACT_BACK},
 };
 static const struct keymap keys = KEYMAP(bindings);
-const struct view_ops pick_view_ops = {.name = "attach",
+const struct view_ops pick_view_ops = {.name = "open",
     .keys = &keys,
     .more = &scroll_keys,
+    .mode = mode,
     .settle = settle,
     .draw = draw,
     .act = act,
+    .type = type,
+    .paste = paste,
+    .hint = hint,
     .done = done};

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// A list from which to choose a run, before a notebook is open: `firesteel attach` where several
-// kernels are alive. It copies what it is given.
+// A list from which to choose, before a notebook is open: kernels that are alive, notebooks,
+// recipes. It copies what it is given.
 #pragma once
 #include "tui/bench/bench.h"
 
 struct pick_row {
-    const char *run, *state, *notebook, *folder, *age;
+    const char *run, *state, *notebook, *about, *age;
+    const char *detail; // all that is known of it, shown below the list while it is selected
 };
 // Enter calls `picked` with the index of the row, after the list is gone; q leaves the program (the
 // bench's quit).
