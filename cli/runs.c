@@ -61,6 +61,9 @@ static bool read_row(struct cli *cli, const char *folder, const char *run, struc
     duration_format(&row->took, fold_duration(f));
     row->left = fold_left_overs(f);
     count_cells(f, row);
+    // A notebook that was closed in order is not what passed.
+    if (row->failed && str_eq(row->state, "ok"))
+        row->state = "failed";
     fold_free(f);
     return true;
 }

@@ -108,6 +108,8 @@ static void kernel_text(const bench *b, int columns, buf *out)
         return;
     add_waiting(b, brief, &more);
     int room = (brief ? columns / 3 : columns * 2 / 5) - width(state) - width(buf_cstr(&more)) - 4;
+    if (b->top->ops->asks) // the dialog says it
+        room = 0;
     if (asks || busy || str_eq(state, "interrupting"))
         running_text(b, asks ? json_str(b->asks->child, "cell") : NULL, room, &what);
     if (busy && !what.len)

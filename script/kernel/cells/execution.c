@@ -21,13 +21,23 @@ execution *execution_new(const notebook *nb, size_t i, err *e)
         return NULL;
     }
     turn_init(&x->turn, c->id, 0);
-    x->chunk = c->title && *c->title ? mem_strdup(c->title) : str_fmt("cell %zu", i + 1);
+    x->untitled = !(c->title && *c->title);
+    x->chunk = x->untitled ? str_fmt("cell %zu", i + 1) : mem_strdup(c->title);
     sha256_hex(c->source, strlen(c->source), x->turn.source);
     x->turn.title = x->chunk;
     x->turn.captured = x->plan.capture && *x->plan.capture;
     x->timeout_ns = c->options.timeout_ns;
     x->turn.declared = gate_declared(c->options.effects);
     return x;
+}
+
+void execution_call_by_count(execution *x)
+{
+    if (!x->untitled)
+        return;
+    free(x->chunk);
+    x->chunk = str_fmt("[%ld]", x->count);
+    x->turn.title = x->chunk;
 }
 
 void execution_free(execution *x)

@@ -14,11 +14,12 @@
 typedef struct execution {
     turn turn;
     struct interp *interp; // the interpreter that has it
-    char *chunk;           // the name of the cell in Lua's messages: its title, or "cell 3"
-    struct plan plan;      // how the cell is run
-    int64_t timeout_ns;    // 0: none
-    long count;            // the number of this execution in the run
-    int64_t started;       // mono ns
+    char *chunk;           // the name of the cell in Lua's messages: its title, "cell 3" or "[5]"
+    bool untitled;
+    struct plan plan;   // how the cell is run
+    int64_t timeout_ns; // 0: none
+    long count;         // the number of this execution in the run
+    int64_t started;    // mono ns
 
     // Filled in by the Lua thread.
     enum failure failure;
@@ -30,4 +31,6 @@ typedef struct execution {
 // Makes the execution of cell i; -1 and the reason, with its line in `*line`, when the cell's
 // magics are wrong.
 execution *execution_new(const notebook *nb, size_t i, err *e);
+// An untitled cell is called by the number of its execution, as its title row in the workbench is.
+void execution_call_by_count(execution *x);
 void execution_free(execution *x);

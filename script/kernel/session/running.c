@@ -149,6 +149,8 @@ static void begin(kernel *k, execution *x)
     x->turn.redo = is_named(k->options->redo, x);
     k->running = x;
     x->count = ++k->executed;
+    if (!k->options->headless)
+        execution_call_by_count(x);
     x->started = clock_mono();
     x->turn.deadline = x->timeout_ns ? x->started + x->timeout_ns : 0;
     displays_end_of(k->displays, x->turn.cell); // from its last execution
