@@ -16,6 +16,7 @@ struct stream {
     const struct stream_ops *ops;
     void *arg;
     bool is_closed_by_peer;
+    bool is_broken; // the other side takes nothing more: what it still has sent is read to its end
     char room[65536];
 };
 
@@ -123,8 +124,13 @@ static void written(uv_write_t *uv, int status)
     struct write *w = (struct write *)uv;
     stream *s = w->s;
     free(w);
-    if (status < 0 || uv_is_closing((uv_handle_t *)&s->uv) || !s->ops)
-        return; // the reader reports a broken connection
+    if (uv_is_closing((uv_handle_t *)&s->uv) || !s->ops)
+        return;
+    if (status < 0) { // the reader reports it, also when it was paused
+        s->is_broken = true;
+        stream_pause(s, false);
+        return;
+    }
     if (!uv_stream_get_write_queue_size((uv_stream_t *)&s->uv) && s->ops->drained)
         s->ops->drained(s->arg);
 }
@@ -150,7 +156,7 @@ void stream_pause(stream *s, bool paused)
 {
     if (s->is_closed_by_peer)
         return;
-    if (paused)
+    if (paused && !s->is_broken)
         uv_read_stop((uv_stream_t *)&s->uv);
     else
         uv_read_start((uv_stream_t *)&s->uv, alloc_room, got_data);

@@ -326,6 +326,56 @@ TEST(a_megabyte_goes_through_a_socket_and_back)
     loop_free(p.l);
 }
 
+struct reader_that_left {
+    loop *l;
+    buf got;
+    bool told;
+};
+
+static void last_words(void *arg, const char *bytes, size_t n)
+{
+    struct reader_that_left *r = arg;
+    buf_add(&r->got, bytes, n);
+}
+
+static void told(void *arg, const err *reason)
+{
+    struct reader_that_left *r = arg;
+    r->told = true;
+    loop_stop(r->l);
+}
+
+static void not_told(void *arg)
+{
+    loop_stop(((struct reader_that_left *)arg)->l);
+}
+
+TEST(a_paused_stream_tells_that_its_reader_has_left)
+{
+    static const struct stream_ops ops = {.data = last_words, .closed = told};
+    struct reader_that_left r = {.l = new_loop()};
+    err e = {0};
+    int fd[2];
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fd) == 0);
+    stream *s = stream_from_fd(r.l, fd[0], &ops, &r, &e);
+    CHECK_OK(s, e);
+    AUTO_FREE char *much = mem_alloc(4000000);
+    stream_pause(s, true);
+    stream_write(s, much, 4000000);
+    CHECK_INT(write(fd[1], "bye", 3), 3);
+    CHECK(shutdown(fd[1], SHUT_RD) == 0 && shutdown(fd[1], SHUT_WR) == 0);
+    loop_timer *limit = loop_timer_new(r.l, not_told, &r);
+    loop_timer_start(limit, 10000, 0);
+    loop_run(r.l);
+    CHECK(r.told);
+    CHECK_STR(buf_cstr(&r.got), "bye");
+    buf_done(&r.got);
+    stream_close(s);
+    loop_timer_free(limit);
+    close(fd[1]);
+    loop_free(r.l);
+}
+
 TEST(a_socket_somebody_listens_on_is_not_taken_and_a_stale_one_is)
 {
     loop *l = new_loop();
