@@ -60,7 +60,7 @@ static void look(spool *s)
         return;
     struct entry last;
     size_t n = entry_count(s);
-    if (n > 0 && entry_at(s, n - 1, &last) && last.offset > s->size &&
+    if (n > 0 && entry_at(s, n - 1, &last) && last.lines <= last.offset && last.offset > s->size &&
         last.offset <= (uint64_t)st.st_size)
         s->size = last.offset, s->lines = last.lines;
     char bytes[1 << 14];
