@@ -11,7 +11,7 @@ import signal
 import subprocess
 
 from kernel import Kernel, cell
-from tap import BUILD, FIRESTEEL, Skip, eventually, run, sh
+from tap import BUILD, FIRESTEEL, PATIENCE, Skip, eventually, run, sh
 
 FACTS = os.path.join(BUILD, "tests", "replay", "facts")
 TOOL = os.path.join(BUILD, "tests", "wire", "image-tool")
@@ -225,7 +225,7 @@ def test_nohup_is_kept_by_the_program_itself(t):
         if starter:
             eventually(lambda: "SigPnd:\t0000000000000000" in open(f"/proc/{process.pid}/status", encoding="utf-8").read())
             open(os.path.join(folder, "go"), "w", encoding="utf-8").close()
-        assert process.wait(30) == code
+        assert process.wait(30 * PATIENCE) == code
 
 
 run(globals())

@@ -9,7 +9,7 @@ import threading
 import time
 
 from kernel import Connection, Kernel, cell, sandbox
-from tap import FIRESTEEL, eventually, run, sh
+from tap import FIRESTEEL, PATIENCE, eventually, run, sh
 
 LOG = "application/vnd.firesteel.log+json"
 PODS = "application/vnd.firesteel.pods+json"
@@ -451,7 +451,7 @@ def test_a_headless_run_is_only_watched(t):
     assert not refused["ok"] and "--allow destructive" in refused["error"]["message"], refused
     assert not k.of("ask")
     k.process.terminate()
-    k.process.wait(20)
+    k.process.wait(20 * PATIENCE)
     sh_delete = Kernel(t, cell('k8s.delete("pod", "one", {grace = 0})', 'effects="destructive"'), "--allow", "destructive",
                        headless=True, env=env)
     assert sh_delete.finish() == 0, sh_delete.of("error")

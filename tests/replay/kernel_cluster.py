@@ -6,7 +6,7 @@ import os
 import signal
 
 from kernel import Kernel, cell, sandbox
-from tap import FIRESTEEL, run, sh
+from tap import FIRESTEEL, PATIENCE, run, sh
 
 CREATE = cell('first = k8s.create {apiVersion = "v1", kind = "ConfigMap", metadata = {name = "first"}, data = {a = "1"}}\n'
               'print(first.uid)', 'First effects="cluster"')
@@ -173,7 +173,7 @@ def test_a_run_that_is_alive_is_not_cleaned(t):
     refused = sh(FIRESTEEL, "clean", name, "--yes", cwd=k.cwd, env=env)
     assert refused.code == 1 and "process" in refused.err, refused
     os.kill(k.pid(), signal.SIGKILL)
-    k.process.wait(10)
+    k.process.wait(10 * PATIENCE)
     done = sh(FIRESTEEL, "clean", name, "--yes", cwd=k.cwd, env=env)
     assert done.code == 0 and not uids(t, env), done
 
@@ -200,7 +200,7 @@ def test_a_private_sandbox_goes_with_the_run(t):
     k.wait(lambda e: e["type"] == "ledger" and e["phase"] == "outcome")
     assert len(os.listdir(runtime)) == 4 # its folder, a kubeconfig, and whose they are
     os.kill(k.pid(), signal.SIGKILL)
-    assert k.process.wait(10) == 128 + 9
+    assert k.process.wait(10 * PATIENCE) == 128 + 9
     assert os.listdir(runtime) == []
 
 

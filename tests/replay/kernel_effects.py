@@ -7,7 +7,7 @@ import shutil
 import signal
 
 from kernel import Kernel, cell
-from tap import Skip, eventually, run
+from tap import PATIENCE, Skip, eventually, run
 
 
 def read(*path):
@@ -156,7 +156,7 @@ def test_resume_after_kill_9(t):
     k = Kernel(t, notebook, headless=True)
     eventually(lambda: exists(k, "b.log"), 10)
     os.kill(k.pid(), signal.SIGKILL)
-    k.process.wait(5)
+    k.process.wait(5 * PATIENCE)
     with open(k.journal(), "a", encoding="utf-8") as f:
         f.write('{"type":"torn')
     open(os.path.join(k.cwd, "go"), "w").close()

@@ -5,7 +5,7 @@ import os
 import time
 
 from kernel import Connection, Kernel, cell
-from tap import PATIENCE, eventually, processes, run
+from tap import OWN, PATIENCE, eventually, processes, run
 
 
 def interrupt(k, source, marker="", after='print "started"\n', seconds=3):
@@ -125,20 +125,20 @@ def test_waits_and_children(t):
     interrupt(k, "firesteel.sleep '1h'")
     interrupt(k, "pcall(firesteel.sleep, 3600) while true do end")
     interrupt(k, "coroutine.wrap(function() pcall(firesteel.sleep, 3600) end)()")
-    interrupt(k, "sh 'echo waiting; sleep 3600'")
-    interrupt(k, "table.sort({3, 2, 1}, function(a, b) sh 'sleep 3600' end)")
-    interrupt(k, "sleep 3600", 'language="bash"', after="echo started\n")
-    eventually(lambda: not processes("sleep 3600"), 5)
+    interrupt(k, f"sh 'echo waiting; sleep 3600.{OWN}'")
+    interrupt(k, "table.sort({3, 2, 1}, function(a, b) sh 'sleep 3600.%s' end)" % OWN)
+    interrupt(k, f"sleep 3600.{OWN}", 'language="bash"', after="echo started\n")
+    eventually(lambda: not processes(OWN), 5)
 
 
 def test_a_child_that_does_not_listen(t):
     k = Kernel(t)
-    cell_id = k.insert("""sh [[trap '' INT TERM; echo started; while :; do sleep 1234; done]]""")
+    cell_id = k.insert(f"""sh [[trap '' INT TERM; echo started; while :; do sleep 1234.{OWN}; done]]""")
     k.start(cell_id)
     k.wait(lambda e: e["type"] == "stream" and e["cell"] == cell_id)
     k.ask(type="interrupt")
     assert k.done(cell_id, 6)["state"] == "cancelled"
-    eventually(lambda: not processes("sleep 1234"), 5)
+    eventually(lambda: not processes(OWN), 5)
 
 
 def test_the_queue_is_forgotten(t):
@@ -193,7 +193,7 @@ def test_wedged_in_a_pattern_and_restarted(t):
     again.ask(type="execute", cells=[document["cells"][0]["id"]])
     again.wait(lambda e: e["type"] == "stream" and e["text"] == "edited\n")
     again.send(type="shutdown")
-    assert k.process.wait(10) == 0
+    assert k.process.wait(10 * PATIENCE) == 0
 
 
 def attach(sock):
@@ -266,12 +266,12 @@ def test_memory_is_capped(t):
 
 
 def test_interrupting_a_headless_run(t):
-    k = Kernel(t, cell("print 'started' sh 'sleep 2345'"), headless=True)
+    k = Kernel(t, cell(f"print 'started' sh 'sleep 2345.{OWN}'"), headless=True)
     k.wait(lambda e: e["type"] == "stream")
     k.send(type="interrupt")
     assert k.finish() == 130
     assert k.of("end")[0]["outcome"] == "interrupted"
-    assert not processes("sleep 2345")
+    assert not processes(OWN)
 
 
 def test_deep_recursion_is_an_error(t):

@@ -10,7 +10,7 @@ import ssl
 
 from kernel import Kernel, cell, sandbox
 from lossy import Lossy
-from tap import FIRESTEEL, run, sh
+from tap import FIRESTEEL, PATIENCE, run, sh
 
 STOP = cell("assert(io.open 'go')", "Stop")
 GRANTED = ("--allow", "cluster,destructive")
@@ -53,9 +53,9 @@ def start_and_lose(t, proxy, env, notebook, method, before=False):
     k = Kernel(t, notebook, *GRANTED, headless=True, env=env)
     k.journal()
     pid = k.pid()
-    assert proxy.lost.wait(30)
+    assert proxy.lost.wait(30 * PATIENCE)
     os.kill(pid, signal.SIGKILL)
-    k.process.wait(30)
+    k.process.wait(30 * PATIENCE)
     return k
 
 

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from kernel import KERNEL, Connection, Kernel, cell
-from tap import PATIENCE, SANITIZED, Skip, eventually, processes, run
+from tap import OWN, PATIENCE, SANITIZED, Skip, eventually, processes, run
 
 
 
@@ -20,15 +20,16 @@ def status(pid, field):
 
 def test_kill_9_leaves_nothing(t):
     sock = os.path.join(t.dir(), "kernel.sock")
-    k = Kernel(t, cell("sh [[sleep 3456 & setsid sh -c 'sleep 3457; sleep 3458' & setsid setsid sleep 3459 & echo started; wait]]"),
+    k = Kernel(t, cell(f"sh [[sleep 3456.{OWN} & setsid sh -c 'sleep 3457.{OWN}; sleep 3458' & setsid setsid sleep 3459.{OWN} & "
+                       "echo started; wait]]"),
                "--socket", sock, headless=True)
     k.wait(lambda e: e["type"] == "stream")
-    eventually(lambda: len(processes("sleep 345")) >= 3, 5)
+    eventually(lambda: len(processes(OWN)) >= 3, 5)
     began = time.monotonic()
     os.kill(k.pid(), signal.SIGKILL)
-    assert k.process.wait(5) == 128 + 9
+    assert k.process.wait(5 * PATIENCE) == 128 + 9
     assert time.monotonic() - began < 1 * PATIENCE
-    assert not processes("sleep 345"), processes("sleep 345")
+    assert not processes(OWN), processes(OWN)
     assert not os.path.exists(sock)
     with open(k.journal(), encoding="utf-8") as f:  # every line is whole, or the last one is torn
         lines = f.read().split("\n")
@@ -36,22 +37,22 @@ def test_kill_9_leaves_nothing(t):
 
 
 def test_a_killed_guard_takes_the_kernel_with_it(t):
-    k = Kernel(t, cell("print 'started' sh 'sleep 4567'"), headless=True)
+    k = Kernel(t, cell(f"print 'started' sh 'sleep 4567.{OWN}'"), headless=True)
     k.wait(lambda e: e["type"] == "stream")
     pid = k.pid()
     k.process.kill()
     eventually(lambda: not os.path.exists(f"/proc/{pid}"), 8)
-    assert not processes("sleep 4567")
+    assert not processes(OWN)
     assert not os.path.exists(k.kubeconfig())
 
 
 def test_the_owner_goes_and_the_run_stops(t):
-    k = Kernel(t, cell("print 'started' sh 'sleep 5678'"), headless=True)
+    k = Kernel(t, cell(f"print 'started' sh 'sleep 5678.{OWN}'"), headless=True)
     k.wait(lambda e: e["type"] == "stream")
     journal = k.journal()
     k.connection.close()
-    assert k.process.wait(10) == 130
-    assert not processes("sleep 5678")
+    assert k.process.wait(10 * PATIENCE) == 130
+    assert not processes(OWN)
     with open(journal, encoding="utf-8") as f:
         last = json.loads(f.read().rstrip("\n").split("\n")[-1])
     assert (last["type"], last["exit"], last["outcome"]) == ("end", 130, "interrupted")
@@ -62,7 +63,7 @@ def test_a_detached_run_goes_on(t):
     k.wait(lambda e: e["type"] == "welcome")
     journal = k.journal()
     k.connection.close()
-    assert k.process.wait(10) == 0
+    assert k.process.wait(10 * PATIENCE) == 0
     with open(journal, encoding="utf-8") as f:
         assert any(json.loads(line).get("text") == "done\n" for line in f)
 
@@ -95,7 +96,7 @@ def test_a_socket_folder_others_may_enter_is_refused(t):
     folder = t.dir()
     os.chmod(folder, 0o755)
     k = Kernel(t, "", "--socket", os.path.join(folder, "kernel.sock"), hello=False)
-    assert k.process.wait(10) == 1
+    assert k.process.wait(10 * PATIENCE) == 1
     assert "chmod 700" in k.process.stderr.read()
 
 
@@ -114,7 +115,7 @@ def test_an_interactive_kernel_goes_with_its_last_client(t):
     time.sleep(0.3)
     assert k.process.poll() is None
     other.close()
-    assert k.process.wait(5) == 0
+    assert k.process.wait(5 * PATIENCE) == 0
 
 
 def test_an_owner_that_never_says_hello(t):
@@ -122,7 +123,7 @@ def test_an_owner_that_never_says_hello(t):
         k = Kernel(t, "", headless=headless, hello=False)
         time.sleep(0.2)
         k.connection.close()
-        assert k.process.wait(5) == code
+        assert k.process.wait(5 * PATIENCE) == code
 
 
 def test_it_stays_while_something_runs(t):
@@ -137,7 +138,7 @@ def test_it_stays_while_something_runs(t):
     other.send(type="hello", version=1)
     other.wait(lambda e: e["type"] == "stream" and e["text"] == "ended\n")
     other.send(type="shutdown")
-    assert k.process.wait(5) == 0
+    assert k.process.wait(5 * PATIENCE) == 0
 
 
 def test_a_client_that_does_not_read(t):

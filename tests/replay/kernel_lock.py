@@ -7,7 +7,7 @@ import signal
 import socket
 
 from kernel import Kernel, cell
-from tap import eventually, run
+from tap import PATIENCE, eventually, run
 
 
 def lock_of(path):
@@ -18,7 +18,7 @@ def lock_of(path):
 def second(t, path, *options):
     """Another kernel for the document, in another folder: its exit code and what it said."""
     k = Kernel(t, None, "--notebook", path, *options, hello=False)
-    code = k.process.wait(20)
+    code = k.process.wait(20 * PATIENCE)
     return code, k.process.stderr.read()
 
 
@@ -49,7 +49,7 @@ def test_a_killed_kernel_locks_nobody_out(t):
     k = Kernel(t, cell("print(1)"))
     assert k.pid()
     os.kill(k.pid(), signal.SIGKILL)
-    k.process.wait(10)
+    k.process.wait(10 * PATIENCE)
     assert os.path.exists(lock_of(k.path))
     again = Kernel(t, None, "--notebook", k.path)
     again.execute(0)

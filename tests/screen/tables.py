@@ -211,8 +211,11 @@ def sandbox_of(where):
     for line in processes("firesteel-sandbox"):
         pid = parent = line.split(":")[0]
         while parent not in ("0", "1", kernel):
-            with open(f"/proc/{parent}/stat", encoding="ascii") as f:
-                parent = f.read().rpartition(")")[2].split()[1]
+            try:
+                with open(f"/proc/{parent}/stat", encoding="ascii", errors="replace") as f:
+                    parent = f.read().rpartition(")")[2].split()[1]
+            except OSError:  # somebody else's, which has ended
+                break
         if parent == kernel:
             return int(pid)
     return None

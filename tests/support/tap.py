@@ -19,11 +19,13 @@ BUILD = os.environ.get("FIRESTEEL_BUILD", os.path.join(os.getcwd(), "build"))
 SOURCE = os.environ.get("FIRESTEEL_SOURCE", os.getcwd())
 CACHE = os.environ.get("FIRESTEEL_CACHE", os.path.expanduser("~/.cache/firesteel"))
 FIRESTEEL = os.path.join(BUILD, "cli", "firesteel")
-# sanitizers and busy machines make everything slower; no test depends on how fast
-PATIENCE = float(os.environ.get("FIRESTEEL_PATIENCE", "1"))
+# Sanitizers and busy machines make everything slower: time-outs are so many times as long.
+PATIENCE = float(os.environ.get("FIRESTEEL_PATIENCE", "1")) * min(10, max(1, os.getloadavg()[0] / (os.cpu_count() or 1)))
+# Digits after the point of a sleep's seconds: its command line is unlike that of any other test on the machine.
+OWN = f"{os.getpid():07d}"
 # what we start has this in its environment, unless somebody on the way gave it one of its own
 MARK = os.environ["FIRESTEEL_TEST_RUN"] = f"{os.getpid()}-{time.time_ns()}"
-SANITIZED = bool(os.environ.get("FIRESTEEL_SANITIZED"))
+SANITIZED = os.environ.get("FIRESTEEL_SANITIZED", "")  # "address,undefined", "thread"
 
 
 # Under nohup, and in the background of a script, which ignores these: what we start is to end by them.

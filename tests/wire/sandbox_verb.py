@@ -9,7 +9,7 @@ import stat
 import subprocess
 
 from sandbox import PROGRAM, find_kubectl
-from tap import FIRESTEEL, eventually, processes, run, sh
+from tap import FIRESTEEL, OWN, eventually, processes, run, sh
 
 
 class User:
@@ -62,10 +62,10 @@ def test_pods_end_with_it(t):
     user = User(t)
     config = re.search("'(.*)'", user("up").out).group(1)
     kubectl = lambda *argv: sh(find_kubectl(), *argv, env={"KUBECONFIG": config, "HOME": user.home})
-    kubectl("run", "p", "--image=host", "--restart=Never", "--command", "--", "sleep", "98765")
-    eventually(lambda: processes("sleep 98765"))
+    kubectl("run", "p", "--image=host", "--restart=Never", "--command", "--", "sleep", f"98765.{OWN}")
+    eventually(lambda: processes(OWN))
     user("down")
-    eventually(lambda: not processes("sleep 98765"))
+    eventually(lambda: not processes(OWN))
 
 
 def test_after_a_kill_it_comes_up_again(t):

@@ -12,6 +12,8 @@ import time
 DIALOGS = ("may it do", "asks", "Unsaved", "has changed", "is there already", "destructive", "Do this?",
            "j k")
 
+from tap import PATIENCE
+
 
 class Failed(AssertionError):
     """A wait that was not fulfilled, with the screen as it stood."""
@@ -21,8 +23,7 @@ class Screen:
     def __init__(self, command, term="xterm-256color", size="80x24", seconds=20, env=None,
                  record=None, log=None, cwd=None):
         helper = os.path.join(os.environ["FIRESTEEL_BUILD"], "tests/screen/screen-run")
-        patience = float(os.environ.get("FIRESTEEL_PATIENCE", "1"))
-        options = ["-t", term, "-s", size, "-w", str(int(seconds * patience))]
+        options = ["-t", term, "-s", size, "-w", str(int(seconds * PATIENCE))]
         options += (["-r", record] if record else []) + (["-l", log] if log else [])
         environment = {**os.environ, "LC_ALL": "C.UTF-8", **(env or {})}
         self.cwd = cwd
