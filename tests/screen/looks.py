@@ -6,7 +6,8 @@ import shutil
 
 from bench import folder, workbench
 from golden import golden
-from tap import SOURCE, run
+from screen import Screen
+from tap import FIRESTEEL, SOURCE, run
 
 LOOKS = {  # name: how the terminal is
     "256": {},
@@ -47,9 +48,9 @@ def recipe(t, **options):
     return workbench(where, "10-mnist.lua", **options)
 
 
-def each_look(opened, place, *steps):
+def each_look(opened, place, *steps, looks=LOOKS):
     """Goes to a place under every look and compares what is there."""
-    for name, options in LOOKS.items():
+    for name, options in looks.items():
         with opened(**options) as s:
             for step in steps:
                 if step.startswith("wait "):
@@ -91,6 +92,47 @@ def test_progress_and_curves(t):
 
 def test_an_effect_is_asked_for(t):
     each_look(places(t), "effect", "j j j j C-e", "wait may it do")
+
+
+SIZES = {"80": {}, "120": {"size": "120x40"}}
+TRAINED = """-- %% Trained
+local h = {}
+for i = 1, 12 do
+  h[i] = { epoch = i, metrics = { loss = 0.9 / i, val_loss = 1.0 / i + 0.03, accuracy = 1 - 0.5 / i,
+    val_accuracy = 1 - 0.6 / i, lr = 0.001 / i } }
+end
+display { ["text/plain"] = "x", ["application/vnd.firesteel.progress+json"] = {
+  label = "epoch", epoch = 12, epochs = 12, done = 10, total = 10, elapsed = 3, metrics = { loss = 0.075 }, history = h } }
+"""
+
+
+def each_size(opened, place, *steps):
+    each_look(opened, place, *steps, looks=SIZES)
+
+
+def test_curves_of_a_training(t):
+    def trained(**options):
+        return workbench(folder(t, TRAINED), **options)
+
+    each_size(trained, "curves", "C-e", "wait [1] Trained", "wait idle")
+    each_size(trained, "chart", "C-e", "wait [1] Trained", "O", "wait chart ", "Right Right", "wait at epoch 2")
+    each_size(trained, "chart-one", "C-e", "wait [1] Trained", "O", "wait chart ", "m l", "wait log scale", "Left", "+",
+              "wait enlarged")
+
+
+def test_where_one_begins(t):
+    runtime = t.dir()
+    os.chmod(runtime, 0o700)
+
+    def begun(**options):
+        where = os.path.join(t.dir(), "work")
+        os.mkdir(where)
+        s = Screen([FIRESTEEL], cwd=where, env={"FIRESTEEL_RUNTIME_DIR": runtime}, **options)
+        s.wait("blank notebook")
+        return s
+
+    each_size(begun, "start", "wait Train a small network")
+    each_size(begun, "blank", "/ b l a n k Enter Enter", "wait idle", "wait run it")
 
 
 def test_help(t):

@@ -297,9 +297,10 @@ static void y_axis(grid *g, rect plot, const struct scale *sc, bool ascii)
         ticks[0] = sc->log ? pow(10, sc->lo) : sc->lo;
         ticks[1] = sc->log ? pow(10, sc->hi) : sc->hi;
     }
+    bool powers = sc->log && ticks[1] > 9 * ticks[0]; // each has its own digits
     for (size_t i = 0; i < (n < 2 ? 2 : n); i++) {
         AUTO_BUF words = {0};
-        tick_text(ticks[i], n < 2 ? 0 : sc->log ? ticks[i] : ticks[1] - ticks[0], &words);
+        tick_text(ticks[i], n < 2 ? 0 : powers ? ticks[i] : ticks[1] - ticks[0], &words);
         y_tick(g, plot, sc, ticks[i], buf_cstr(&words), ascii);
     }
 }

@@ -108,6 +108,7 @@ TEST(what_is_not_there_is_named_with_what_is)
     CHECK_INT(e.code, ERR_NOT_FOUND);
     CHECK(!kubeconfig_load(&(struct client_options){.home = tap_dir()}, &e));
     CHECK_HAS(e.text, "--kubeconfig or KUBECONFIG");
+    CHECK_HAS(e.text, "firesteel sandbox status"); // which prints the one that is up
 }
 
 TEST(errors_have_a_place_and_no_secrets)

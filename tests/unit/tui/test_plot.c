@@ -127,6 +127,15 @@ TEST(a_cursor_reads_and_a_logarithm_spreads)
     CHECK_HAS(rows(g), "- loss 10");
     CHECK_HAS(rows(g), "  1000 +*"); // each power of ten a row, and a gap for what has none
     CHECK_HAS(rows(g), "     1 +  │*");
+    const double near[] = {0.2, 0.05};
+    struct series within = {.values = near, .n = 2};
+    grid_resize(g, 13, 12);
+    grid_clear(g);
+    plot_chart(
+        g, grid_area(g), &(struct plot){.series = &within, .n = 1, .log = true, .ascii = true});
+    CHECK_HAS(rows(g), "  0.15 +"); // between two powers: any round numbers, each with its digits
+    CHECK_HAS(rows(g), "  0.20 +");
+    grid_resize(g, 13, 6);
     p.log = false;
     p.from = 2;
     p.to = 3;
