@@ -91,6 +91,8 @@ def case_is_there(source, case):
                 if file.endswith((".c", ".py", ".lua")):
                     text = open(os.path.join(folder, file), encoding="utf-8").read()
                     names.update(re.findall(r"^(?:TEST\(|def test_|case\(\"|test\(\")(\w+)", text, re.M))
+                    for macro, before, after in re.findall(r"#define (\w+)\(.*\n\s*TEST\((\w+)##\w+##(\w+)\)", text):
+                        names.update(before + n + after for n in re.findall(rf"^{macro}\((\w+)", text, re.M))
     return case_is_there.names and case in case_is_there.names
 
 
