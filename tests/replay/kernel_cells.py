@@ -36,8 +36,8 @@ def test_output_keeps_its_order(t):
     k = Kernel(t)
     r = k.run('print("a", 1)\nio.write("b")\nio.stdout:write("c\\n", 2, "\\n")\nsh("echo d; echo e")\nprint "f"')
     assert r.out == "a\t1\nbc\n2\nd\ne\nf\n", r.out
-    r = k.run('io.stderr:write("bad\\n")')
-    assert (r.out, r.err) == ("", "bad\n")
+    r = k.run('print "good" io.stderr:write("bad\\n")')
+    assert (r.out, r.err) == ("good\n", "bad\n")
     events = [e for e in k.events if e["type"] in ("stream", "display")]
     r = k.run('print(1) display "x" print(2)')
     order = [e.get("text") or e["data"]["text/plain"] for e in k.events if e["type"] in ("stream", "display")]

@@ -194,7 +194,8 @@ def test_what_cannot_be_looked_up_stays_unknown(t):
         f.write(re.sub(r"token\"?: *\"?[\w.-]+", lambda m: m[0] + "x", text))
     done = clean(k, dict(env, KUBECONFIG=wrong))
     assert done.code != 0 and "still left" in done.out and "removed" not in done.out, done
-    assert clean(k, env).code == 0
+    done = clean(k, env)
+    assert done.code == 0 and "removed: ConfigMap x" in done.out and not names(t, env), done
 
 
 def test_a_delete_whose_answer_was_lost(t):

@@ -101,6 +101,8 @@ def test_without_the_token_nothing(t):
                   f"oci:{top}/store:team/mine:1", f"docker://{box.host}/a:1", code=1)
     assert "unauthorized" in done.err.lower(), done
     assert box.ask("/v2/", token=box.token)[0] == 200
+    for near in (box.token[::-1], box.token[:-1], box.token + "x", ""):
+        assert box.ask("/v2/", token=near)[0] == 401, near
 
 
 def test_ranges_and_lists(t):

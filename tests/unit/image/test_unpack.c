@@ -312,6 +312,14 @@ TEST(a_damaged_layer_leaves_nothing)
     CHECK_HAS(e.text, "layer 2 (sha256:");
     AUTO_FREE char *place = path_join(cache, oci_digest_hex(&built.manifest.digest));
     CHECK(!path_exists(place) && !path_exists(partial));
+    AUTO_FREE char *other = file_at("layer.tar"); // somebody else's, and whole
+    close(tar_of((struct item[]){{'f', "planted", "1"}, {0}}));
+    AUTO_BUF bytes = {0};
+    CHECK_OK(path_read(other, &bytes, 0, &e) == 0, e);
+    CHECK_OK(path_write(blob, bytes.data, bytes.len, 0644, &e) == 0, e);
+    CHECK(!image_unpack(s, &built.manifest.digest, cache, NULL, &e));
+    CHECK_HAS(e.text, "the blob is damaged");
+    CHECK(!path_exists(place) && !path_exists(partial));
     image_built_done(&built);
     image_store_free(s);
 }
