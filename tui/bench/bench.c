@@ -51,6 +51,7 @@ void bench_free(bench *b)
     history_free(b->history);
     buf_done(&b->clipboard);
     buf_done(&b->search);
+    past_done(&b->past);
     buf_done(&b->farewell);
     grid_free(b->scratch);
     free(b->path);
@@ -110,6 +111,7 @@ static bool bench_own(bench *b, enum action a)
             bench_say(b, "no question is open");
         return true;
     case ACT_BACK:
+    case ACT_CLOSE:
         if (b->top->below)
             view_pop(b->top);
         return true;

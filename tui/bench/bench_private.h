@@ -11,6 +11,7 @@
 #include "tui/bench/history.h"
 #include "tui/bench/remote.h"
 #include "tui/edit/keymap.h"
+#include "tui/part/past.h"
 #include "tui/view/drawing.h"
 #include "tui/view/view.h"
 
@@ -74,8 +75,9 @@ struct bench {
     buf clipboard; // text
     cJSON *cells;  // cut or copied cells: [{marker, source}…]
     buf search;
-    bool marks;                // matches of the search are marked
-    const struct slot *edited; // the slot edited in the notebook; only compared, never dereferenced
+    struct past past;          // searches and filters that were typed
+    bool marks;                // what is searched for is marked
+    const struct slot *edited; // in the notebook; only compared, never followed
     char say[240];
     bool said_error, dirty;
     int64_t edited_at;  // mono ns of the last typed change, 0: everything is sent

@@ -221,7 +221,8 @@ bool command_does(enum action a)
     for (size_t i = 0; i < ARRAY_LEN(anywhere); i++)
         if (anywhere[i].action == a)
             return true;
-    return a == ACT_REDRAW || a == ACT_SUSPEND || a == ACT_ANSWER || a == ACT_BACK;
+    return a == ACT_REDRAW || a == ACT_SUSPEND || a == ACT_ANSWER || a == ACT_BACK ||
+           a == ACT_CLOSE;
 }
 
 bool command_act(bench *b, enum action a)

@@ -152,7 +152,9 @@ static void cluster_text(const bench *b, buf *out)
 static void back_text(const struct view_ops *ops, unsigned mode, buf *out)
 {
     char name[40];
-    view_keys(ops, mode, ACT_BACK, name, sizeof name);
+    view_keys(ops, mode, ACT_CLOSE, name, sizeof name);
+    if (!name[0])
+        view_keys(ops, mode, ACT_BACK, name, sizeof name);
     if (name[0])
         buf_fmt(out, "%s back", name);
 }

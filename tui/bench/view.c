@@ -76,6 +76,11 @@ void bench_search_for(bench *b, const char *words)
     buf_str(&b->search, words);
 }
 
+struct past *bench_past(bench *b)
+{
+    return &b->past;
+}
+
 bool bench_marks(const bench *b)
 {
     return b->marks;

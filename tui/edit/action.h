@@ -120,7 +120,8 @@
     X(KEEP_QUIT, "keep-quit", "leave; what is unsaved stays in the kernel")                        \
     X(STOP, "stop", "stop the kernel and leave")                                                   \
     /* rows: tables, logs, lists */                                                                \
-    X(BACK, "back", "go back")                                                                     \
+    X(BACK, "back", "go back; first from a filter")                                                \
+    X(CLOSE, "close", "go back, also when a filter stands")                                        \
     X(ROW_NEXT, "row-next", "select the row below")                                                \
     X(ROW_PREVIOUS, "row-previous", "select the row above")                                        \
     X(ROW_FIRST, "row-first", "to the first row")                                                  \

@@ -4,6 +4,8 @@
 
 static const struct binding bindings[] = {
     {MODE_LINE, "Enter", ACT_ACCEPT},
+    {MODE_LINE, "Up", ACT_UP},
+    {MODE_LINE, "Down", ACT_DOWN},
     {MODE_LINE, "Left", ACT_LEFT},
     {MODE_LINE, "Right", ACT_RIGHT},
     {MODE_LINE, "C-Left", ACT_WORD_LEFT},

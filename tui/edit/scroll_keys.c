@@ -21,7 +21,8 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "C-z", ACT_SUSPEND},
     {MODE_VIEW, "?", ACT_HELP},
     {MODE_VIEW, "F1", ACT_HELP},
-    {MODE_VIEW, "q", ACT_BACK},
+    {MODE_VIEW, ":", ACT_PALETTE},
+    {MODE_VIEW, "q", ACT_CLOSE},
     {MODE_VIEW, "Esc", ACT_BACK},
 };
 const struct keymap scroll_keys = KEYMAP(bindings);

@@ -2,7 +2,10 @@
 #include "tui/part/filter.h"
 
 #include "base/mem.h"
+#include "base/pattern.h"
+#include "base/text/utf8.h"
 #include "tui/edit/keymap.h"
+#include "tui/part/look.h"
 
 #include <string.h>
 
@@ -27,6 +30,8 @@ bool filter_act(struct filter *f, enum action a, buf *clipboard)
     if (a == ACT_FILTER && !f->typing) {
         f->line = f->line ? f->line : line_new("");
         f->typing = true;
+        if (f->past)
+            past_begin(f->past);
         return true;
     }
     if (a == ACT_BACK && f->line) {
@@ -37,8 +42,14 @@ bool filter_act(struct filter *f, enum action a, buf *clipboard)
         return false;
     if (a == ACT_ACCEPT) {
         f->typing = false;
+        if (f->past)
+            past_add(f->past, filter_text(f));
         if (!*filter_text(f))
             filter_done(f);
+        return true;
+    }
+    if ((a == ACT_UP || a == ACT_DOWN) && f->past) {
+        past_turn(f->past, f->line, a == ACT_UP);
         return true;
     }
     return line_act(f->line, a, clipboard, false);
@@ -58,18 +69,26 @@ bool filter_paste(struct filter *f, const char *words, size_t n)
     return f->typing;
 }
 
+void filter_draw_wrong(const char *words, grid *g, rect row)
+{
+    enum { LEAST = 20 }; // for what is typed
+    struct pattern p = {0};
+    AUTO_BUF text = {0};
+    pattern_set_filter(&p, words);
+    buf_fmt(&text, " as it stands: %s", p.wrong);
+    int w = text_width(buf_cstr(&text), text.len, 0);
+    w = w < row.w - LEAST ? w : row.w - LEAST;
+    if (*p.wrong && w > 0)
+        grid_put_short(g, row, row.x + row.w - w, row.y, w, buf_cstr(&text), text.len, LOOK_WARN);
+    pattern_done(&p);
+}
+
 void filter_draw(const struct filter *f, grid *g, rect row)
 {
     if (!f->typing)
         return;
     grid_fill(g, row, ' ', (style){0});
-    grid_print(g, row, row.x, row.y, (style){.attrs = ATTR_BOLD}, "%s", f->mark ? f->mark : "/");
+    grid_print(g, row, row.x, row.y, LOOK_BOLD, "%s", f->mark ? f->mark : "/");
     line_draw(f->line, g, (rect){row.x + 1, row.y, row.w - 1, 1}, false);
-}
-
-bool filter_match(const char *pattern, const char *words)
-{
-    bool turned = *pattern == '!';
-    pattern += turned;
-    return !*pattern || (strcasestr(words, pattern) != NULL) != turned;
+    filter_draw_wrong(filter_text(f), g, row);
 }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The line after "/" in a view with rows: it is typed, kept with Enter, and cleared with Esc. The
-// view shows the rows that match; if the filter begins with !, those that do not. It owns its text.
+// The line after "/" in a view of rows: typed, kept with Enter, cleared with Esc. The view shows
+// what matches (base/pattern.h); a filter that begins with ! shows what does not. It owns its text.
 #pragma once
 #include "tui/part/line.h"
+#include "tui/part/past.h"
 
 struct filter {
     line *line; // NULL: none
     bool typing;
-    const char *mark; // shown before it; NULL: "/"
+    const char *mark;  // what stands before it; NULL: "/"
+    struct past *past; // what was typed before, of the bench; NULL: nothing is remembered
 };
 
 void filter_done(struct filter *f);
@@ -21,6 +23,5 @@ bool filter_type(struct filter *f, key k);
 bool filter_paste(struct filter *f, const char *words, size_t n);
 // Draws "/text" in the row during typing.
 void filter_draw(const struct filter *f, grid *g, rect row);
-// Does a text match the pattern? Letters A to Z match in any case. A "!" in front negates the
-// pattern; "" and "!" match everything.
-bool filter_match(const char *pattern, const char *words);
+// At the row's end, why what is typed is no expression, and taken as it stands; else nothing.
+void filter_draw_wrong(const char *words, grid *g, rect row);

@@ -20,6 +20,14 @@ line *line_new(const char *words)
     return l;
 }
 
+void line_set(line *l, const char *words)
+{
+    edit_free(l->edit);
+    l->edit = edit_new(words, strlen(words));
+    edit_set_cursor(l->edit, text_end(edit_text(l->edit)));
+    l->scroll = 0;
+}
+
 void line_free(line *l)
 {
     if (l)

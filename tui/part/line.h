@@ -10,8 +10,9 @@
 typedef struct line line;
 line *line_new(const char *words);
 void line_free(line *l);
-const char *line_text(line *l); // borrowed until the next change
-// false: not an action of a line. The text of a secret never goes to the clipboard.
+const char *line_text(line *l);            // borrowed until the next change
+void line_set(line *l, const char *words); // the cursor at its end
+// false: no action of a line. A secret's text never goes to the clipboard.
 bool line_act(line *l, enum action a, buf *clipboard, bool secret);
 void line_type(line *l, key k);
 void line_paste(line *l, const char *words, size_t n); // only up to the first line end

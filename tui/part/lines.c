@@ -31,8 +31,8 @@ void lines_free(lines *l)
     buf_done(&l->near.bytes);
     buf_done(&l->far.bytes);
     buf_done(&l->settled);
-    needle_done(&l->filter);
-    needle_done(&l->search.what);
+    pattern_done(&l->filter);
+    pattern_done(&l->search.what);
     ansi_text_free(l->text);
     free(l);
 }
@@ -110,7 +110,8 @@ void lines_end(lines *l)
         p->first = l->total;
         l->total += linesource_lines(p->source);
         l->matches += p->matches + p->rest;
-        l->filtering = l->filtering || (l->filter.n && p->looked < linesource_size(p->source));
+        l->filtering = l->filtering ||
+                       (!pattern_is_empty(&l->filter) && p->looked < linesource_size(p->source));
     }
     l->last.i = NO_LINE;
     l->look.known = false;
@@ -119,8 +120,7 @@ void lines_end(lines *l)
 
 void lines_filter(lines *l, const char *pattern)
 {
-    l->turned = *pattern == '!';
-    needle_set(&l->filter, pattern + l->turned, strlen(pattern + l->turned));
+    pattern_set_filter(&l->filter, pattern);
     for (size_t i = 0; i < l->n_parts; i++) {
         struct part *p = &l->parts[i];
         free(p->marks);
@@ -129,7 +129,7 @@ void lines_filter(lines *l, const char *pattern)
     }
     l->matches = l->filtered = 0;
     l->search.state = SEARCH_IDLE;
-    l->filtering = l->filter.n > 0;
+    l->filtering = !pattern_is_empty(&l->filter);
     l->last.i = NO_LINE;
     l->near.n = 0;
 }
@@ -141,7 +141,7 @@ uint64_t lines_total(const lines *l)
 
 uint64_t lines_count(const lines *l)
 {
-    return l->filter.n ? l->matches : l->total;
+    return pattern_is_empty(&l->filter) ? l->total : l->matches;
 }
 
 // Reads whole lines from the start of a line on; of a line longer than a piece, only its start.
@@ -228,7 +228,7 @@ static void list_matches(lines *l, size_t part, const struct mark *m)
     if (b->n && b->matches && b->part == part && b->offset == m->offset)
         return;
     lines_read_piece(l, b, part, m->offset);
-    while (lines_next_match(l, b, &l->filter, l->turned, &c)) {
+    while (lines_next_match(l, b, &l->filter, &c)) {
         if ((b->n_matches & (b->n_matches - 1)) == 0) // a power of two: full
             b->matches =
                 mem_resize(b->matches, b->n_matches ? 2 * b->n_matches : 1, sizeof *b->matches);
@@ -289,7 +289,7 @@ bool lines_get(lines *l, uint64_t i, struct numbered_line *out)
 {
     if (i >= lines_count(l))
         return false;
-    if (!l->filter.n)
+    if (pattern_is_empty(&l->filter))
         find_line(l, i);
     else if (!find_match(l, i))
         return false;

@@ -32,8 +32,8 @@ bool lines_keep(lines *l, uint64_t version);
 void lines_set_version(lines *l, uint64_t version);
 void lines_end(lines *l);
 
-// Sets a pattern as in filter.h: letters A to Z match in any case, "!x" are lines without x, "" and
-// "!" are all. lines_work finds the matches.
+// A filter as base/pattern.h has it: "!x" shows those without x, "" and "!" all. Matches are found
+// by lines_work.
 void lines_filter(lines *l, const char *pattern);
 uint64_t lines_total(const lines *l); // all
 uint64_t lines_count(const lines *l); // how many of them are known to match
@@ -45,8 +45,8 @@ struct numbered_line {
 };
 bool lines_get(lines *l, uint64_t i, struct numbered_line *out); // false: there is none
 
-// Starts to look for the next line that contains a text, behind line i and around the end; NULL
-// stops. lines_work does the search.
+// Looks for the next line that holds a pattern, from line i on (not in it) and around; NULL stops.
+// lines_work finds it.
 void lines_search(lines *l, const char *text, uint64_t i, bool backwards);
 enum searched { SEARCH_IDLE, SEARCH_GOES_ON, SEARCH_FOUND, SEARCH_NOWHERE };
 bool lines_searching(const lines *l);

@@ -2,7 +2,7 @@
 // Shared by lines.c (where lines are) and lines_scan.c (filter and search). No other file includes
 // it.
 #pragma once
-#include "base/needle.h"
+#include "base/pattern.h"
 #include "tui/part/lines.h"
 #include "tui/part/linesource.h"
 
@@ -56,7 +56,7 @@ struct place {
 
 struct search {
     enum searched state;
-    struct needle what;
+    struct pattern what;
     bool backwards, wrapped;
     struct place start, at;
     uint64_t hit;
@@ -64,11 +64,11 @@ struct search {
 
 struct lines {
     struct part *parts;
-    size_t n_parts, kept;    // kept: number of known parts, between begin and end
-    uint64_t total, matches; // matches: of the filter, so far
-    struct needle filter;
-    bool turned, filtering;
-    size_t filtered; // the parts before it are filtered
+    size_t n_parts, kept;    // kept: those that are known already, between begin and end
+    uint64_t total, matches; // matches: so far, of the filter
+    struct pattern filter;
+    bool filtering;
+    size_t filtered; // parts before it are
     struct search search;
     struct piece near, far; // near: around the last requested line; far: for filter and search
     struct {
@@ -91,6 +91,5 @@ void lines_read_piece(lines *l, struct piece *b, size_t part, uint64_t offset);
 uint64_t lines_after(lines *l, size_t part, uint64_t offset);
 const struct mark *lines_mark(
     const struct part *p, bool (*before)(const struct mark *, uint64_t), uint64_t key);
-// Continues from c->at; false: no more lines match.
-bool lines_next_match(
-    lines *l, const struct piece *b, const struct needle *x, bool turned, struct cursor *c);
+// From c->at on; false: no line of the rest matches.
+bool lines_next_match(lines *l, const struct piece *b, const struct pattern *x, struct cursor *c);

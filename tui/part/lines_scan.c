@@ -15,8 +15,7 @@ static uint64_t newlines(const char *at, size_t n)
     return count;
 }
 
-static bool matches(
-    lines *l, const struct piece *b, const struct needle *x, bool turned, size_t from, size_t n)
+static bool matches(lines *l, const struct piece *b, const struct pattern *x, size_t from, size_t n)
 {
     const char *line = b->bytes.data + from;
     if (!b->plain) {
@@ -25,13 +24,14 @@ static bool matches(
         line = buf_cstr(&l->settled);
         n = l->settled.len;
     }
-    return (needle_find(x, line, n) != NULL) != turned;
+    return pattern_passes(x, line, n);
 }
 
-// Jumps to the line with the next match, or to the end.
-static void leap(const struct piece *b, const struct needle *x, struct cursor *c)
+// Straight to the line that holds the next place of a text; where none does, to the end.
+static void leap(const struct piece *b, const struct pattern *x, struct cursor *c)
 {
-    const char *at = b->bytes.data + c->at, *hit = needle_find(x, at, b->n - c->at);
+    size_t ignored;
+    const char *at = b->bytes.data + c->at, *hit = pattern_find(x, at, b->n - c->at, 0, &ignored);
     const char *line = hit ? memrchr(at, '\n', (size_t)(hit - at)) : b->bytes.data + b->n - 1;
     if (!line)
         return;
@@ -40,11 +40,10 @@ static void leap(const struct piece *b, const struct needle *x, struct cursor *c
     c->at += passed;
 }
 
-bool lines_next_match(
-    lines *l, const struct piece *b, const struct needle *x, bool turned, struct cursor *c)
+bool lines_next_match(lines *l, const struct piece *b, const struct pattern *x, struct cursor *c)
 {
     while (c->at < b->n) {
-        if (b->plain && !turned)
+        if (b->plain && !x->turned && !x->compiled)
             leap(b, x, c);
         if (c->at == b->n)
             break;
@@ -53,7 +52,7 @@ bool lines_next_match(
         c->n = end ? (size_t)(end - line) : b->n - c->at;
         c->number = c->line++;
         c->at += c->n + (end != NULL);
-        if (matches(l, b, x, turned, c->from, c->n))
+        if (matches(l, b, x, c->from, c->n))
             return true;
     }
     return false;
@@ -86,7 +85,7 @@ static void filter_piece(lines *l, size_t part)
     size_t all = b->n;
     const char *last = unfinished && !b->cut && all ? memrchr(b->bytes.data, '\n', all) : NULL;
     b->n = last ? (size_t)(last + 1 - b->bytes.data) : unfinished ? 0 : all;
-    while (lines_next_match(l, b, &l->filter, l->turned, &c))
+    while (lines_next_match(l, b, &l->filter, &c))
         count++;
     if (count)
         add_mark(p, b->offset);
@@ -96,7 +95,7 @@ static void filter_piece(lines *l, size_t part)
     p->looked = all ? b->next : linesource_size(p->source); // it may end before its recorded size
     c.at = b->n;
     b->n = all;
-    p->rest = unfinished && lines_next_match(l, b, &l->filter, l->turned, &c);
+    p->rest = unfinished && lines_next_match(l, b, &l->filter, &c);
     l->matches += p->matches + p->rest;
 }
 
@@ -129,7 +128,7 @@ static bool starts_before(const struct mark *m, uint64_t offset)
 static uint64_t index_of(lines *l, struct place at)
 {
     struct part *p = &l->parts[at.part];
-    if (!l->filter.n)
+    if (pattern_is_empty(&l->filter))
         return p->first + linesource_line_at(p->source, at.offset);
     uint64_t i = 0;
     for (size_t k = 0; k < at.part; k++)
@@ -140,7 +139,7 @@ static uint64_t index_of(lines *l, struct place at)
     struct cursor c = {0};
     struct piece *b = &l->far;
     lines_read_piece(l, b, at.part, m->offset);
-    for (i += m->before; lines_next_match(l, b, &l->filter, l->turned, &c); i++)
+    for (i += m->before; lines_next_match(l, b, &l->filter, &c); i++)
         if (b->offset + c.from >= at.offset)
             break;
     return i;
@@ -161,7 +160,7 @@ static void found(lines *l, struct place at)
 
 static bool passes(lines *l, const struct piece *b, const struct cursor *c)
 {
-    return !l->filter.n || matches(l, b, &l->filter, l->turned, c->from, c->n);
+    return pattern_is_empty(&l->filter) || matches(l, b, &l->filter, c->from, c->n);
 }
 
 static void look_on(lines *l)
@@ -177,7 +176,7 @@ static void look_on(lines *l)
     struct piece *b = &l->far;
     struct cursor c = {0};
     lines_read_piece(l, b, s->at.part, s->at.offset);
-    while (lines_next_match(l, b, &s->what, false, &c))
+    while (lines_next_match(l, b, &s->what, &c))
         if (passes(l, b, &c)) {
             found(l, (struct place){s->at.part, b->offset + c.from});
             return;
@@ -207,7 +206,7 @@ static void look_back(lines *l)
     struct cursor c = {0};
     uint64_t last = NO_LINE;
     lines_read_piece(l, b, s->at.part, start);
-    while (lines_next_match(l, b, &s->what, false, &c) && b->offset + c.from < end)
+    while (lines_next_match(l, b, &s->what, &c) && b->offset + c.from < end)
         if (passes(l, b, &c))
             last = b->offset + c.from;
     s->at.offset = start;
@@ -224,7 +223,7 @@ void lines_search(lines *l, const char *text, uint64_t i, bool backwards)
     s->state = SEARCH_IDLE;
     if (!text || !*text)
         return;
-    needle_set(&s->what, text, strlen(text));
+    pattern_set(&s->what, text);
     s->backwards = backwards;
     s->wrapped = false;
     s->state = SEARCH_NOWHERE;

@@ -89,13 +89,14 @@ void pane_shift(struct pane *p, int direction)
 static void mark(const struct pane *p, grid *g, rect area, int x, int y,
     const struct numbered_line *n, size_t a, size_t z, bool hit)
 {
-    const char *line = n->text.text, *end = line + n->text.n;
+    const char *line = n->text.text;
     for (int k = 1; k >= 0; k--) {
-        const struct needle *what = p->marked[k];
-        const char *at = line;
-        while (what && what->n && (at = needle_find(what, at, (size_t)(end - at)))) {
-            size_t from = (size_t)(at - line), to = from + what->n;
-            at += what->n;
+        const struct pattern *what = p->marked[k];
+        const char *at;
+        size_t next = 0, length;
+        while (what && what->n && (at = pattern_find(what, line, n->text.n, next, &length))) {
+            size_t from = (size_t)(at - line), to = from + length;
+            next = to + !length;
             from = from > a ? from : a;
             to = to < z ? to : z;
             if (from >= to)

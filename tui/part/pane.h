@@ -2,7 +2,7 @@
 // A place in numbered lines, and the lines from there on in a rectangle: wrapped or shifted, with
 // numbers, and with marks at searched words. A plain value; it borrows the lines and the words.
 #pragma once
-#include "base/needle.h"
+#include "base/pattern.h"
 #include "tui/grid/grid.h"
 #include "tui/part/lines.h"
 
@@ -11,11 +11,11 @@ struct pane {
     uint64_t top; // the first line in the rectangle
     int row;      // how many of its rows are above the rectangle
     bool wrap, numbers;
-    int shift;                      // columns shifted out to the left, if lines are not wrapped
-    rect area;                      // the rectangle of the last pane_settle
-    uint64_t last;                  // the last line in it
-    const struct needle *marked[2]; // of the search, of the filter; NULL: none
-    uint64_t hit;                   // the line a search found, UINT64_MAX: none
+    int shift;                       // columns to the left of it; when lines are not wrapped
+    rect area;                       // as settled last
+    uint64_t last;                   // the last line that is in it
+    const struct pattern *marked[2]; // of a search, of a filter; NULL: none
+    uint64_t hit;                    // the line a search found, UINT64_MAX: none
 };
 
 // Call it before drawing: scrolls back if the rest of the lines does not fill the rectangle.

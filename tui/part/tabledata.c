@@ -7,7 +7,6 @@
 #include "base/str.h"
 #include "base/tabletext.h"
 #include "base/text/utf8.h"
-#include "tui/part/filter.h"
 #include "tui/part/tablevalue.h"
 
 #include <string.h>
@@ -30,8 +29,8 @@ struct tabledata {
     size_t n_hashed, total;
     struct table_row **shown;
     size_t count, room;
-    uint64_t came; // number of rows so far
-    char *pattern;
+    uint64_t came; // rows so far
+    struct pattern filter;
     int sort;
     bool reverse, chosen; // the order is a person's
 };
@@ -40,7 +39,6 @@ tabledata *tabledata_new(void)
 {
     tabledata *t = mem_alloc(sizeof *t);
     t->sort = TABLE_AS_IT_CAME;
-    t->pattern = mem_strdup("");
     return t;
 }
 
@@ -70,7 +68,7 @@ void tabledata_free(tabledata *t)
     drop_rows(t);
     drop_columns(t);
     free(t->shown);
-    free(t->pattern);
+    pattern_done(&t->filter);
     free(t);
 }
 
@@ -135,11 +133,11 @@ static size_t position(const tabledata *t, const struct table_row *r)
 
 static bool matches(const tabledata *t, const struct table_row *r)
 {
-    bool turned = *t->pattern == '!', found = false;
-    const char *words = t->pattern + turned;
-    for (int i = 0; i < t->n_columns && !found && *words; i++)
-        found = filter_match(words, r->cells[i]);
-    return !*words || found != turned;
+    bool found = false;
+    size_t ignored;
+    for (int i = 0; i < t->n_columns && !found; i++)
+        found = pattern_find(&t->filter, r->cells[i], strlen(r->cells[i]), 0, &ignored) != NULL;
+    return pattern_is_empty(&t->filter) || found != t->filter.turned;
 }
 
 static void reserve(tabledata *t)
@@ -466,11 +464,13 @@ size_t tabledata_find(const tabledata *t, const char *uid)
 
 void tabledata_filter(tabledata *t, const char *pattern)
 {
-    if (str_eq(pattern, t->pattern))
-        return;
-    free(t->pattern);
-    t->pattern = mem_strdup(pattern);
+    pattern_set_filter(&t->filter, pattern);
     arrange(t);
+}
+
+const struct pattern *tabledata_filtered(const tabledata *t)
+{
+    return &t->filter;
 }
 
 void tabledata_sort(tabledata *t, int column, bool reverse)

@@ -7,6 +7,7 @@
 //   widths: how many entries of a column are how wide, so that the widest is known at any time
 #pragma once
 #include "base/json.h"
+#include "base/pattern.h"
 #include "tui/part/tablelayout.h"
 
 #include <stddef.h>
@@ -48,8 +49,9 @@ size_t tabledata_count(const tabledata *t); // how many rows match
 const struct table_row *tabledata_at(const tabledata *t, size_t i);
 size_t tabledata_find(const tabledata *t, const char *uid); // SIZE_MAX: it is missing, or hidden
 
-// As filter_match, on any entry of a row.
+// By a filter as base/pattern.h has it, on any entry of a row.
 void tabledata_filter(tabledata *t, const char *pattern);
+const struct pattern *tabledata_filtered(const tabledata *t);
 // By a column's worth, else its words with numbers in them counted; or one of the orders above.
 void tabledata_sort(tabledata *t, int column, bool reverse);
 int tabledata_sorted(const tabledata *t, bool *reverse);

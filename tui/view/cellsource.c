@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The source of a cell in rows, with its colours, the error of its last run at its line, matches of
-// the search, and matching brackets; or a text cell, formatted unless it is being edited.
-#include "base/needle.h"
+// The source of a cell in rows: with its colours, the error of its last run at its line, what the
+// search finds, brackets that belong together; or, of a text cell that is not edited, as it is
+// read.
+#include "base/pattern.h"
 #include "base/text/utf8.h"
 #include "tui/syntax/markdown_layout.h"
 #include "tui/view/cellview.h"
@@ -76,18 +77,17 @@ static void restyle(
 // Marks all matches of the search, as long as the marks are wanted.
 static void draw_hits(bench *b, grid *g, rect clip, int x, int y, const char *words, size_t n)
 {
-    struct needle needle = {0};
-    const char *searched = bench_searched(b);
-    size_t at = 0, length = strlen(searched);
-    if (!bench_marks(b) || length == 0)
+    struct pattern pattern = {0};
+    size_t next = 0, length;
+    if (!bench_marks(b))
         return;
-    needle_set(&needle, searched, length);
-    for (const char *hit; (hit = needle_find(&needle, words + at, n - at));) {
+    pattern_set(&pattern, bench_searched(b));
+    for (const char *hit; (hit = pattern_find(&pattern, words, n, next, &length));) {
         size_t from = (size_t)(hit - words);
-        at = from + length;
-        restyle(g, clip, x, y, words, from, at, look_hit);
+        restyle(g, clip, x, y, words, from, from + length, look_hit);
+        next = from + length + !length;
     }
-    needle_done(&needle);
+    pattern_done(&pattern);
 }
 
 static void draw_selection(grid *g, rect clip, const struct slot *s, size_t line, int x, int y)

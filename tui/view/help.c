@@ -2,6 +2,7 @@
 // The keys of the view below, from that view's own tables, in the groups of their actions: so the
 // help is always right. It has two columns if there is room; / searches.
 #include "base/mem.h"
+#include "base/pattern.h"
 #include "tui/part/filter.h"
 #include "tui/part/scroll.h"
 #include "tui/view/views.h"
@@ -37,15 +38,16 @@ static void add_row(struct help_view *v, struct row row)
     v->rows[v->n++] = row;
 }
 
-static bool matches(const struct help_view *v, const struct help_line *l)
+static bool matches(const struct pattern *filter, const struct help_line *l)
 {
     AUTO_BUF words = {0};
     buf_fmt(&words, "%s %s %s", l->keys, action_name(l->action), action_help(l->action));
-    return filter_match(filter_text(&v->filter), buf_cstr(&words));
+    return pattern_passes(filter, buf_cstr(&words), words.len);
 }
 
-// Adds groups in the order of their first key; the keys of a group stay together.
-static void add_groups(struct help_view *v, const struct view_ops *ops, unsigned mode)
+// Groups in the order of their first key; each group's keys stay together.
+static void add_groups(
+    struct help_view *v, const struct view_ops *ops, unsigned mode, const struct pattern *filter)
 {
     struct help_line lines[LINES];
     size_t n = view_help(ops, mode, lines, LINES);
@@ -60,7 +62,7 @@ static void add_groups(struct help_view *v, const struct view_ops *ops, unsigned
         size_t heading = v->n;
         add_row(v, (struct row){.heading = group, .editing = editing});
         for (size_t k = i; k < n; k++)
-            if (action_group(lines[k].action) == group && matches(v, &lines[k]))
+            if (action_group(lines[k].action) == group && matches(filter, &lines[k]))
                 add_row(v, (struct row){.keys = lines[k], .editing = editing});
         if (v->n == heading + 1)
             v->n = heading; // no key in it matches
@@ -70,13 +72,14 @@ static void add_groups(struct help_view *v, const struct view_ops *ops, unsigned
 static void find(struct help_view *v)
 {
     const struct view_ops *ops = v->head.below->ops;
+    struct pattern filter = {0};
+    pattern_set_filter(&filter, filter_text(&v->filter));
     v->n = 0;
-    if (ops->keys != &notebook_keys) {
-        add_groups(v, ops, MODE_VIEW);
-        return;
-    }
-    add_groups(v, ops, MODE_COMMAND);
-    add_groups(v, ops, MODE_EDIT);
+    bool cells = ops->keys == &notebook_keys;
+    add_groups(v, ops, cells ? MODE_COMMAND : MODE_VIEW, &filter);
+    if (cells)
+        add_groups(v, ops, MODE_EDIT, &filter);
+    pattern_done(&filter);
 }
 
 static void draw_row(const struct row *row, grid *g, rect area, int y)
@@ -167,6 +170,7 @@ static void done(view *view_)
 void help_push(bench *b)
 {
     struct help_view *v = view_push(b, &help_view_ops, sizeof *v);
+    v->filter.past = bench_past(b);
     find(v);
 }
 

@@ -168,8 +168,8 @@ static bool act_looking(struct notebook_view *v, enum action a)
         bench_show_marks(b, false);
         return true;
     case ACT_OPEN_OUTPUT:
-        if (s)
-            open_output(b, slot_id(s));
+        if (s && !open_output(b, slot_id(s)))
+            bench_say(b, "this cell has no output yet");
         return true;
     case ACT_PROPERTIES:
         if (s)
@@ -185,10 +185,10 @@ static bool act_looking(struct notebook_view *v, enum action a)
     return false;
 }
 
-// Finds the next match in cell i; *start is its place. false when there is none on this side of the
-// cursor, if the search starts in this cell.
-static bool search_cell(
-    struct notebook_view *v, size_t i, bool first, bool backwards, pos *start, pos *end)
+// The next place in cell i, NULL-terminated by *start: false when there is none on this side of
+// the cursor, which the cell has that the search starts in.
+static bool search_cell(struct notebook_view *v, size_t i, const struct pattern *what, bool first,
+    bool backwards, pos *start, pos *end)
 {
     const bench *b = v->head.bench;
     struct slot *s = slot_at(b, i);
@@ -198,40 +198,68 @@ static bool search_cell(
         // A backward search starts before the last match.
         !(edit_selection(slot_edit(s), &from, &to) && backwards))
         from = edit_cursor(slot_edit(s));
-    if (!cursor_search(t, from, bench_searched(b), backwards, start, end))
+    if (!cursor_search(t, from, what, backwards, start, end))
         return false;
     int side = pos_compare(*start, from);
     return !first || (backwards ? side < 0 : side > 0); // otherwise it has gone around
 }
 
-// Searches all cells from the cursor on, and around.
+// "“loss” 3 of 12": which of the places in all cells it has come to.
+static void say_place(
+    bench *b, const struct pattern *what, size_t at, pos start, const char *around)
+{
+    size_t count = 0, before = 0, some;
+    for (size_t i = 0; i < slot_count(b); i++) {
+        pos until = i < at ? (pos){SIZE_MAX, 0} : i == at ? start : (pos){0};
+        count += cursor_count(edit_text(slot_edit(slot_at(b, i))), what, until, &some);
+        before += some;
+    }
+    bench_say(b, "“%s” %zu of %zu%s", what->text, before + 1, count, around);
+}
+
+static void show_place(struct notebook_view *v, size_t i, pos start, pos end)
+{
+    bench *b = v->head.bench;
+    if (i != v->at)
+        notebook_select(v, i, false);
+    slot_drawing(slot_at(b, i))->input_folded = false;
+    edit_select(slot_edit(slot_at(b, i)), start, end);
+    v->mark = v->at;
+    v->keep = v->editing;
+    notebook_show(v, i, cellview_source_row(b, i, v->area.w, start.line), 1);
+}
+
+// From the cursor on through all cells, and around.
+static bool search_all(struct notebook_view *v, const struct pattern *what, bool backwards)
+{
+    size_t n = slot_count(v->head.bench);
+    for (size_t step = 0; n && step <= n; step++) {
+        size_t i = (v->at + (backwards ? n - step % n : step)) % n;
+        pos start, end;
+        if (!search_cell(v, i, what, step == 0, backwards, &start, &end))
+            continue;
+        bool around = step == n || (backwards ? i > v->at : i < v->at);
+        say_place(v->head.bench, what, i, start,
+            !around     ? ""
+            : backwards ? "; the search went around to the end"
+                        : "; the search went around to the start");
+        show_place(v, i, start, end);
+        return true;
+    }
+    return false;
+}
+
 static bool search(struct notebook_view *v, bool backwards)
 {
     bench *b = v->head.bench;
-    size_t n = slot_count(b);
-    bool any = *bench_searched(b);
-    bench_show_marks(b, any);
-    for (size_t step = 0; any && n && step <= n; step++) {
-        size_t i = (v->at + (backwards ? n - step % n : step)) % n;
-        pos start, end;
-        if (!search_cell(v, i, step == 0, backwards, &start, &end))
-            continue;
-        bool around = step == n || (backwards ? i > v->at : i < v->at);
-        if (around)
-            bench_say(b, "the search went around to the %s", backwards ? "end" : "start");
-        if (i != v->at)
-            notebook_select(v, i, false);
-        slot_drawing(slot_at(b, i))->input_folded = false;
-        edit_select(slot_edit(slot_at(b, i)), start, end);
-        v->mark = v->at;
-        v->keep = v->editing;
-        notebook_show(v, i, cellview_source_row(b, i, v->area.w, start.line), 1);
-        return true;
-    }
-    if (any)
-        bench_say(b, "“%s” is nowhere", bench_searched(b));
-    else
+    struct pattern what = {0};
+    pattern_set(&what, bench_searched(b));
+    bench_show_marks(b, !pattern_is_empty(&what));
+    if (pattern_is_empty(&what))
         bench_say(b, "nothing is searched for yet: / searches");
+    else if (!search_all(v, &what, backwards))
+        bench_say(b, "“%s” is nowhere", what.text);
+    pattern_done(&what);
     return true;
 }
 

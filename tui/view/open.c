@@ -101,15 +101,19 @@ static void push(bench *b, const char *id, const struct thing *t)
         page_push(b, at);
 }
 
-void open_output(bench *b, const char *id)
+bool open_output(bench *b, const char *id)
 {
     struct things all;
     size_t best = 0;
-    find_things(find_cell(b, id, 0), &all);
+    const struct run_cell *r = find_cell(b, id, 0);
+    if (!r || (r->n_outputs == 0 && r->state != STATE_RUNNING)) // what runs may still say something
+        return false;
+    find_things(r, &all);
     for (size_t i = 1; i < all.n; i++)
         if (worth(&all.list[i]) > worth(&all.list[best]))
             best = i;
     push(b, id, &all.list[best]);
+    return true;
 }
 
 static size_t index_of(const struct things *all, int64_t display)

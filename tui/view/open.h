@@ -4,11 +4,11 @@
 #pragma once
 #include "tui/view/view.h"
 
-// Opens what `O` shows: the richest live display; if all have ended, a table with actions, or the
-// text.
-void open_output(bench *b, const char *id);
-// Replaces the view v of a display by the one `step` further in the same cell; false: there is
-// none. `id` (the cell's) is needed for display 0.
+// What `O` shows: what is live and richest; of what has ended, a table with actions or the text.
+// false: the cell has no output.
+bool open_output(bench *b, const char *id);
+// The view v of a display gives way to the one `step` further of the same cell; false: there is
+// none. `id`, of the cell, is needed for display 0.
 bool open_turn(view *v, const char *id, int64_t display, int step);
 // Appends " 2 of 3" if the cell has more to show.
 void open_place(bench *b, const char *id, int64_t display, buf *out);

@@ -28,8 +28,8 @@ struct page_view {
     unsigned version;
     struct pane pane;
     struct filter filter;
-    char *applied; // the pattern by which the lines are filtered now
-    struct needle searched, filtered;
+    char *applied; // the pattern that the lines are filtered by
+    struct pattern searched, filtered;
     bool follow, working;
     int again; // searches requested during a search: so many more; negative: backwards
 };
@@ -188,13 +188,13 @@ static void draw(const view *view_, grid *g, rect area)
 static void search(struct page_view *v, bool backwards)
 {
     const char *words = bench_searched(v->head.bench);
-    bool same = v->searched.text && strcasecmp(v->searched.text, words) == 0;
+    bool same = v->searched.text && str_eq(v->searched.text, words);
     v->follow = false;
     if (same && lines_searching(v->pane.lines)) {
         v->again += backwards ? -1 : 1;
         return;
     }
-    needle_set(&v->searched, words, strlen(words));
+    pattern_set(&v->searched, words);
     v->pane.marked[0] = &v->searched;
     v->again = 0;
     search_on(v, backwards);
@@ -212,7 +212,7 @@ static void refilter(struct page_view *v)
     uint64_t top = lines_get(p->lines, p->top, &at) ? at.number : 0;
     free(v->applied);
     v->applied = mem_strdup(pattern);
-    needle_set(&v->filtered, pattern + turned, strlen(pattern + turned));
+    pattern_set_filter(&v->filtered, pattern);
     p->marked[1] = turned ? NULL : &v->filtered;
     p->hit = UINT64_MAX;
     lines_filter(p->lines, pattern);
@@ -339,8 +339,8 @@ static void done(view *view_)
         remote_drop(view_->bench, v->peek);
     lines_free(v->pane.lines);
     filter_done(&v->filter);
-    needle_done(&v->searched);
-    needle_done(&v->filtered);
+    pattern_done(&v->searched);
+    pattern_done(&v->filtered);
     free(v->applied);
     free(v->title);
     free(v->cell);
@@ -354,6 +354,7 @@ static struct page_view *push(bench *b, const char *title)
     v->pane = (struct pane){.lines = lines_new(), .wrap = true, .hit = UINT64_MAX};
     v->applied = mem_strdup("");
     v->filter.mark = "&";
+    v->filter.past = bench_past(b);
     return v;
 }
 

@@ -2,6 +2,7 @@
 #include "tui/view/pick.h"
 
 #include "base/mem.h"
+#include "base/pattern.h"
 #include "base/text/utf8.h"
 #include "tui/grid/layout.h"
 #include "tui/part/filter.h"
@@ -31,25 +32,28 @@ static const char *field_of(const struct pick_view *v, size_t row, size_t field)
     return v->fields[row * FIELDS + field];
 }
 
-static bool matches(const struct pick_view *v, size_t row)
+static bool matches(const struct pick_view *v, const struct pattern *filter, size_t row)
 {
     AUTO_BUF all = {0};
     for (size_t k = 0; k < FIELDS; k++)
         buf_fmt(&all, "%s ", field_of(v, row, k));
-    return filter_match(filter_text(&v->filter), buf_cstr(&all));
+    return pattern_passes(filter, buf_cstr(&all), all.len);
 }
 
 // The cursor stays where it is, or goes to the last row that is left.
 static void refilter(struct pick_view *v)
 {
+    struct pattern filter = {0};
+    pattern_set_filter(&filter, filter_text(&v->filter));
     size_t n = 0, was = v->scroll.at < v->scroll.n ? v->shown[v->scroll.at] : 0, at = 0;
     for (size_t i = 0; i < v->rows; i++)
-        if (matches(v, i)) {
+        if (matches(v, &filter, i)) {
             at = i <= was ? n : at;
             v->shown[n++] = i;
         }
     v->scroll.n = n;
     v->scroll.at = at;
+    pattern_done(&filter);
 }
 
 static void measure(const struct pick_view *v, int width, int *widths)
@@ -136,7 +140,7 @@ static bool act(view *view_, enum action a)
         refilter(v);
         return true;
     }
-    if (a == ACT_BACK) {
+    if (a == ACT_BACK || a == ACT_CLOSE) {
         bench_quit(view_->bench);
         return true;
     }

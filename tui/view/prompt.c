@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "tui/bench/command.h"
-#include "tui/part/line.h"
+#include "tui/part/filter.h"
 #include "tui/view/views.h"
 
 #include <ctype.h>
@@ -67,7 +67,9 @@ static void find(struct prompt_view *v)
         return;
     if (command_help(typed))
         v->hits[v->n_hits++] = (enum action)COMMAND;
-    for (int elsewhere = 0; elsewhere < 2; elsewhere++)
+    // On a full screen only what does something there.
+    int places = v->head.below->ops->keys == &notebook_keys ? 2 : 1;
+    for (int elsewhere = 0; elsewhere < places; elsewhere++)
         for (enum rank r = 0; r < RANKS; r++)
             for (enum action a = 1; a < ACTION_COUNT; a++)
                 if (works(v, a) == !elsewhere && rank(typed, a) == r)
@@ -115,6 +117,8 @@ static void draw(const view *view_, grid *g, rect area)
     }
     int x = grid_print(g, area, area.x, y, LOOK_BOLD, "%s", v->what == PROMPT_SEARCH ? "/" : ":");
     line_draw(v->line, g, (rect){area.x + x, y, area.w - x, 1}, false);
+    if (v->what == PROMPT_SEARCH)
+        filter_draw_wrong(line_text(v->line), g, (rect){area.x, y, area.w, 1});
 }
 
 static void do_action(bench *b, enum action a)
@@ -139,6 +143,7 @@ static void finish(struct prompt_view *v)
     if (search) {
         if (*typed)
             bench_search_for(b, typed);
+        past_add(bench_past(b), typed);
         bench_act(b, ACT_SEARCH_NEXT);
     } else if (!any) {
         bench_complain(b, "there is no action %s", typed);
@@ -149,6 +154,12 @@ static void finish(struct prompt_view *v)
     }
 }
 
+static void move(struct prompt_view *v, bool next)
+{
+    if (v->n_hits)
+        v->at = (v->at + (next ? 1 : v->n_hits - 1)) % v->n_hits;
+}
+
 static bool act(view *view_, enum action a)
 {
     struct prompt_view *v = (struct prompt_view *)view_;
@@ -157,10 +168,12 @@ static bool act(view *view_, enum action a)
         finish(v);
         return true;
     case ACT_ROW_NEXT:
-        v->at = v->n_hits ? (v->at + 1) % v->n_hits : 0;
-        return true;
     case ACT_ROW_PREVIOUS:
-        v->at = v->n_hits ? (v->at + v->n_hits - 1) % v->n_hits : 0;
+        if (v->what == PROMPT_SEARCH) {
+            past_turn(bench_past(view_->bench), v->line, a == ACT_ROW_PREVIOUS);
+            return true;
+        }
+        move(v, a == ACT_ROW_NEXT);
         return true;
     case ACT_DELETE_BACK:
         if (!*line_text(v->line)) {
@@ -211,6 +224,7 @@ void prompt_push(bench *b, enum prompt what, const char *words)
     struct prompt_view *v = view_push(b, &prompt_view_ops, sizeof *v);
     v->what = what;
     v->line = line_new(words);
+    past_begin(bench_past(b));
     find(v);
 }
 

@@ -367,6 +367,7 @@ void table_push(bench *b, int64_t display)
     struct table_view *v = view_push(b, &table_view_ops, sizeof *v);
     v->display = display;
     v->data = tabledata_new();
+    v->filter.past = bench_past(b);
     load(v);
 }
 

@@ -104,5 +104,7 @@ grid *bench_scratch(bench *b, int width, int rows);
 buf *bench_clipboard(bench *b);
 const char *bench_searched(const bench *b);
 void bench_search_for(bench *b, const char *words);
+struct past;
+struct past *bench_past(bench *b); // of searches and filters
 bool bench_marks(const bench *b);
 void bench_show_marks(bench *b, bool shown);

@@ -142,9 +142,9 @@ TEST(a_log_is_followed_where_it_is_spooled)
     CHECK_HAS(row(&d, 0), "4991–5000 of 5000 lines");
     CHECK_STR(row(&d, 10), "2026-01-01 line 4999");
     press(&d, "&");
-    bench_paste(d.bench, "LINE 77", 7);
+    bench_paste(d.bench, "line 77", 7);
     press(&d, "Enter g");
-    CHECK_HAS(row(&d, 0), "1–10 of 11 lines with “LINE 77”, of 5000");
+    CHECK_HAS(row(&d, 0), "1–10 of 11 lines with “line 77”, of 5000");
     CHECK_STR(row(&d, 1), "2026-01-01 line 77");
     grow(&d, 77000, 77002);
     log_event(&d, "update", ",\"note\":\"the pod is gone\"", true);

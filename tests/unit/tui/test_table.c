@@ -4,7 +4,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "tests/support/tap.h"
-#include "tui/part/filter.h"
+#include "tui/part/line.h"
+#include "tui/part/past.h"
 #include "tui/part/progress.h"
 #include "tui/part/scroll.h"
 #include "tui/part/tabledata.h"
@@ -166,8 +167,15 @@ TEST(what_is_no_number_has_a_place_too)
 TEST(a_filter_holds_while_rows_change)
 {
     tabledata *t = load(pods);
-    tabledata_filter(t, "RUN");
+    tabledata_filter(t, "run");
     CHECK_STR(names(t), "web-10 db-0");
+    tabledata_filter(t, "RUN"); // capitals are exact
+    CHECK_STR(names(t), "");
+    tabledata_filter(t, "^(web|db)-[0-9]$");
+    CHECK_STR(names(t), "web-9 db-0");
+    tabledata_filter(t, "!^web");
+    CHECK_STR(names(t), "db-0");
+    tabledata_filter(t, "run");
     change(t, "[{\"uid\":\"2\",\"cells\":[\"web-9\",\"1/1\",\"Running\",\"9\",\"9s\"]},"
               "{\"uid\":\"3\",\"cells\":[\"db-0\",\"0/2\",\"Error\",\"0\",\"5s\"]}]");
     CHECK_STR(names(t), "web-10 web-9");
@@ -277,13 +285,34 @@ TEST(states_have_colours_and_sentences_none)
     CHECK_INT(tablevalue_look("my-error-pod").fg, 0);
 }
 
-TEST(filters_match_any_case_or_turn_round)
+TEST(what_was_typed_before_comes_back)
 {
-    CHECK(filter_match("", "x"));
-    CHECK(filter_match("!", "x"));
-    CHECK(filter_match("RuN", "is running"));
-    CHECK(!filter_match("!run", "is running"));
-    CHECK(filter_match("!stop", "is running"));
+    struct past p = {0};
+    line *l = line_new("dra");
+    past_add(&p, "one");
+    past_add(&p, "two");
+    past_add(&p, "one"); // moves to the end
+    past_add(&p, "");
+    CHECK_INT(p.n, 2);
+    past_begin(&p);
+    past_turn(&p, l, true);
+    CHECK_STR(line_text(l), "one");
+    past_turn(&p, l, true);
+    past_turn(&p, l, true);
+    CHECK_STR(line_text(l), "two");
+    past_turn(&p, l, false);
+    past_turn(&p, l, false);
+    past_turn(&p, l, false);
+    CHECK_STR(line_text(l), "dra");
+    for (int i = 0; i < 3 * PAST_MOST; i++) {
+        char words[16];
+        snprintf(words, sizeof words, "%d", i);
+        past_add(&p, words);
+    }
+    CHECK_INT(p.n, PAST_MOST);
+    CHECK_STR(p.texts[PAST_MOST - 1], "149");
+    line_free(l);
+    past_done(&p);
 }
 
 TEST(a_place_stays_within_its_rows)
