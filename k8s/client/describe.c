@@ -4,12 +4,24 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "k8s/client/describestate.h"
 #include "k8s/client/events.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+// How many letters "UID", "IPs" and the "API" of "APIVersion" take.
+static size_t capitals(const char *c)
+{
+    size_t n = 1;
+    while (isupper((unsigned char)c[n]) && !islower((unsigned char)c[n + 1]))
+        n++;
+    bool many =
+        isupper((unsigned char)c[n]) && c[n + 1] == 's' && !islower((unsigned char)c[n + 2]);
+    return many ? n + 2 : n;
+}
 
 // kubectl's headings for keys: "creationTimestamp" → "Creation Timestamp", "apiURL" → "API URL".
 static char *words_of(const char *key)
@@ -20,8 +32,7 @@ static char *words_of(const char *key)
     for (const char *c = key; *c && !machine;) {
         size_t n = 1;
         if (isupper((unsigned char)c[0]) && isupper((unsigned char)c[1]))
-            while (isupper((unsigned char)c[n]) && !islower((unsigned char)c[n + 1]))
-                n++;
+            n = capitals(c);
         else
             while (c[n] && !isupper((unsigned char)c[n]))
                 n++;
@@ -233,24 +244,39 @@ static void event_table(buf *out, const cJSON *events, int64_t now)
     }
 }
 
+// The parts of an object that its first lines have shown are left out of the rest.
+static cJSON *rest_of(const cJSON *object)
+{
+    static const char *const shown[] = {
+        "conditions", "containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"};
+    cJSON *rest = cJSON_Duplicate(object, true);
+    cJSON *status = (cJSON *)json_get(rest, "status");
+    for (size_t i = 0; i < ARRAY_LEN(shown) && cJSON_IsObject(status); i++)
+        cJSON_DeleteItemFromObjectCaseSensitive(status, shown[i]);
+    return rest;
+}
+
+// What happens to the object stands before what it is.
 void describe(buf *out, const cJSON *object, const cJSON *events, int64_t now)
 {
     const cJSON *m = json_get(object, "metadata");
+    AUTO_JSON *rest = rest_of(object);
     heading(out, "Name:", json_str(m, "name"));
     if (json_str(m, "namespace"))
         heading(out, "Namespace:", json_str(m, "namespace"));
+    heading(out, "Kind:", json_str(object, "kind"));
+    describe_state(out, object, now);
+    event_table(out, events, now);
+    heading(out, "API Version:", json_str(object, "apiVersion"));
     pairs(out, "Labels:", json_get(m, "labels"), "=");
     pairs(out, "Annotations:", json_get(m, "annotations"), ": ");
-    heading(out, "API Version:", json_str(object, "apiVersion"));
-    heading(out, "Kind:", json_str(object, "kind"));
     buf_str(out, "Metadata:\n");
     fields(out, m, 1,
         (const char *const[]){"name", "namespace", "labels", "annotations", "managedFields", NULL});
     bool secret = str_eq(json_str(object, "kind"), "Secret");
     if (secret)
         secret_data(out, json_get(object, "data"));
-    fields(out, object, 0,
+    fields(out, rest, 0,
         (const char *const[]){"apiVersion", "kind", "metadata", secret ? "data" : "metadata",
             secret ? "stringData" : "metadata", NULL});
-    event_table(out, events, now);
 }

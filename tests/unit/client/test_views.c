@@ -211,11 +211,15 @@ TEST(descriptions_read_as_kubectl_s)
     describe(&text, app, events, now());
     CHECK_STR(buf_cstr(&text), "Name:         mnist\n"
                                "Namespace:    default\n"
+                               "Kind:         SparkApplication\n"
+                               "Events:\n"
+                               "  Type    Reason     Age               From   Message\n"
+                               "  ----    ------     ----              ----   -------\n"
+                               "  Normal  Submitted  5s (x3 over 10m)  spark  it was\n"
+                               "API Version:  sparkoperator.k8s.io/v1beta2\n"
                                "Labels:       a=b\n"
                                "              c=d\n"
                                "Annotations:  <none>\n"
-                               "API Version:  sparkoperator.k8s.io/v1beta2\n"
-                               "Kind:         SparkApplication\n"
                                "Metadata:\n"
                                "  UID:  u-1\n"
                                "Spec:\n"
@@ -226,11 +230,48 @@ TEST(descriptions_read_as_kubectl_s)
                                "    Core Limit:  1200m\n"
                                "    Cores:       1\n"
                                "  Spark Version:  3.5.7\n"
-                               "Status:\n"
-                               "Events:\n"
-                               "  Type    Reason     Age               From   Message\n"
-                               "  ----    ------     ----              ----   -------\n"
-                               "  Normal  Submitted  5s (x3 over 10m)  spark  it was\n");
+                               "Status:\n");
+}
+
+TEST(what_is_wrong_with_a_pod_is_said_first)
+{
+    AUTO_JSON *pod = yaml(
+        "{apiVersion: v1, kind: Pod, metadata: {name: crash, namespace: default, ownerReferences: "
+        "[{kind: Job, name: train}]}, spec: {nodeName: n1, containers: [{name: side}, {name: "
+        "main}]}, status: {phase: Running, podIP: 10.0.0.7, hostIPs: [{ip: 10.0.0.1}], conditions: "
+        "[{type: Initialized, status: 'True', lastTransitionTime: '2026-01-02T03:00:00Z'}, {type: "
+        "Ready, status: 'False', reason: ContainersNotReady, lastTransitionTime: "
+        "'2026-01-02T03:55:00Z', message: 'containers with unready status: [main]'}], "
+        "containerStatuses: [{name: side, ready: true, image: s, state: {running: {startedAt: "
+        "'2026-01-02T03:30:00Z'}}}, {name: main, restartCount: 4, image: m, state: {waiting: "
+        "{reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 137, reason: OOMKilled, "
+        "finishedAt: '2026-01-02T03:58:00Z'}}}]}}");
+    AUTO_BUF text = {0};
+    describe(&text, pod, NULL, now());
+    char *labels = strstr(buf_cstr(&text), "API Version:");
+    CHECK(labels && strstr(labels, "Host IPs:"));
+    CHECK(!strstr(buf_cstr(&text), "Container Statuses"));
+    *labels = '\0';
+    CHECK_STR(buf_cstr(&text),
+        "Name:         crash\n"
+        "Namespace:    default\n"
+        "Kind:         Pod\n"
+        "Status:       CrashLoopBackOff\n"
+        "Why:          exit 137 OOMKilled\n"
+        "Node:         n1\n"
+        "IP:           10.0.0.7\n"
+        "Owner:        Job/train\n"
+        "Containers:\n"
+        "  NAME   STATE                       READY   RESTARTS   LAST END                     "
+        "IMAGE\n"
+        "  main   waiting: CrashLoopBackOff   no      4          exit 137 OOMKilled, 2m ago   m\n"
+        "  side   running for 30m             yes     0                                       s\n"
+        "Conditions:\n"
+        "  TYPE          STATUS   SINCE   REASON               MESSAGE\n"
+        "  Ready         False    5m      ContainersNotReady   containers with unready status: "
+        "[main]\n"
+        "  Initialized   True     60m\n"
+        "Events:       <none>\n");
 }
 
 TEST(what_is_no_object_is_described_as_nothing)

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+#include "k8s/client/describestate.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/tabletext.h"
+#include "k8s/client/sick.h"
+#include "k8s/client/state.h"
+
+#include <string.h>
+
+// What is said of some kinds in a line each, where the object has it.
+static const struct {
+    const char *kind, *heading, *path;
+} lines[] = {
+    {"Pod", "Node:", "spec.nodeName"},
+    {"Pod", "IP:", "status.podIP"},
+    {"Pod", "Started:", "status.startTime"},
+    {"Job", "Completions:", "spec.completions"},
+    {"Job", "Parallelism:", "spec.parallelism"},
+    {"Job", "Active:", "status.active"},
+    {"Job", "Succeeded:", "status.succeeded"},
+    {"Job", "Failed:", "status.failed"},
+    {"Job", "Started:", "status.startTime"},
+    {"Job", "Ended:", "status.completionTime"},
+    {"Node", "CPU:", "status.allocatable.cpu"},
+    {"Node", "Memory:", "status.allocatable.memory"},
+    {"Node", "Pods:", "status.allocatable.pods"},
+    {"Node", "Kubelet:", "status.nodeInfo.kubeletVersion"},
+    {"Node", "OS:", "status.nodeInfo.osImage"},
+    {"Deployment", "Replicas:", "spec.replicas"},
+    {"Deployment", "Ready:", "status.readyReplicas"},
+};
+
+static void line(buf *out, const char *heading, const char *text)
+{
+    if (text && *text)
+        buf_fmt(out, "%-14s%s\n", heading, text);
+}
+
+// A time also says how long ago it was.
+static void value_line(buf *out, const char *heading, const cJSON *value, int64_t now)
+{
+    int64_t at;
+    AUTO_BUF text = {0};
+    tabletext_entry(value, now, &text);
+    if (cJSON_IsString(value) && clock_parse_rfc3339(value->valuestring, &at, NULL) == 0) {
+        buf_str(&text, " (");
+        duration_age(&text, now > at ? now - at : 0);
+        buf_str(&text, " ago)");
+    }
+    line(out, heading, buf_cstr(&text));
+}
+
+static cJSON *new_table(const char *const *columns, size_t n)
+{
+    cJSON *table = cJSON_CreateObject();
+    json_set(table, "columns", cJSON_CreateStringArray(columns, (int)n));
+    json_set_str(table, "order", TABLETEXT_SICK);
+    json_array_at(table, "rows");
+    return table;
+}
+
+static void add_row(cJSON *table, int sick, const char *const *texts, size_t n)
+{
+    cJSON *row = cJSON_CreateObject(), *cells = json_array_at(row, "cells");
+    json_set_int(row, "sick", sick);
+    for (size_t i = 0; i < n; i++) {
+        AUTO_FREE char *one = mem_strndup(texts[i], strcspn(texts[i], "\r\n"));
+        cJSON_AddItemToArray(cells, cJSON_CreateString(one));
+    }
+    cJSON_AddItemToArray(json_array_at(table, "rows"), row);
+}
+
+static void print_table(buf *out, const char *heading, const cJSON *table)
+{
+    AUTO_BUF text = {0};
+    if (!json_get(table, "rows")->child)
+        return;
+    tabletext_print(table, 0, &text);
+    buf_fmt(out, "%s\n", heading);
+    for (const char *at = buf_cstr(&text), *end; *at; at = end + 1) {
+        end = strchr(at, '\n');
+        buf_fmt(out, "  %.*s\n", (int)(end - at), at);
+    }
+}
+
+// "exit 137 OOMKilled, 5m ago", "signal 9"; of a container that waits its reason.
+static void end_text(const cJSON *ended, int64_t now, buf *out)
+{
+    int64_t at, signal = json_int_or(ended, "signal", 0);
+    if (!ended)
+        return;
+    if (signal)
+        buf_fmt(out, "signal %lld", (long long)signal);
+    else
+        buf_fmt(out, "exit %lld", (long long)json_int_or(ended, "exitCode", 0));
+    if (*json_str_or(ended, "reason", ""))
+        buf_fmt(out, " %s", json_str(ended, "reason"));
+    if (clock_parse_rfc3339(json_str_or(ended, "finishedAt", ""), &at, NULL) == 0) {
+        buf_str(out, ", ");
+        duration_age(out, now > at ? now - at : 0);
+        buf_str(out, " ago");
+    }
+}
+
+static void state_text(const cJSON *status, int64_t now, buf *out)
+{
+    const cJSON *waiting = json_path(status, "state.waiting");
+    const cJSON *running = json_path(status, "state.running");
+    int64_t at;
+    if (waiting) {
+        buf_fmt(out, "waiting: %s", json_str_or(waiting, "reason", "?"));
+    } else if (running) {
+        buf_str(out, "running");
+        if (clock_parse_rfc3339(json_str_or(running, "startedAt", ""), &at, NULL) == 0) {
+            buf_str(out, " for ");
+            duration_age(out, now > at ? now - at : 0);
+        }
+    } else {
+        end_text(json_path(status, "state.terminated"), now, out);
+    }
+}
+
+static void add_container(cJSON *table, const cJSON *status, bool init, int64_t now)
+{
+    AUTO_BUF state = {0}, last = {0}, restarts = {0};
+    state_text(status, now, &state);
+    end_text(json_path(status, "lastState.terminated"), now, &last);
+    buf_fmt(&restarts, "%lld", (long long)json_int_or(status, "restartCount", 0));
+    bool ready = json_bool_or(status, "ready", false);
+    bool done = json_int_or(json_path(status, "state.terminated"), "exitCode", 1) == 0;
+    AUTO_FREE char *name = str_fmt("%s%s", json_str_or(status, "name", ""), init ? " (init)" : "");
+    add_row(table, !ready && !done,
+        (const char *const[]){name, buf_cstr(&state), ready ? "yes" : "no", buf_cstr(&restarts),
+            buf_cstr(&last), json_str_or(status, "image", "")},
+        6);
+}
+
+static void containers(buf *out, const cJSON *pod, int64_t now)
+{
+    AUTO_JSON *table = new_table(
+        (const char *const[]){"NAME", "STATE", "READY", "RESTARTS", "LAST END", "IMAGE"}, 6);
+    const cJSON *s;
+    cJSON_ArrayForEach(s, json_path(pod, "status.initContainerStatuses"))
+    {
+        add_container(table, s, true, now);
+    }
+    cJSON_ArrayForEach(s, json_path(pod, "status.containerStatuses"))
+    {
+        add_container(table, s, false, now);
+    }
+    print_table(out, "Containers:", table);
+}
+
+// Of most conditions True is good; of these it is bad. Of some neither says anything.
+static bool is_wrong(const cJSON *condition)
+{
+    static const char *const bad[] = {"Failed", "FailureTarget", "MemoryPressure", "DiskPressure",
+        "PIDPressure", "NetworkUnavailable", "ReplicaFailure", "Degraded", "Stalled",
+        "DisruptionTarget"};
+    static const char *const neither[] = {"Complete", "Suspended", "SuccessCriteriaMet",
+        "Succeeded", "Running", "Created", "Restarting"};
+    const char *type = json_str_or(condition, "type", "");
+    bool is_true = str_eq(json_str(condition, "status"), "True");
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        if (str_eq(type, bad[i]))
+            return is_true;
+    for (size_t i = 0; i < ARRAY_LEN(neither); i++)
+        if (str_eq(type, neither[i]))
+            return false;
+    return !is_true;
+}
+
+static void conditions(buf *out, const cJSON *object, int64_t now)
+{
+    AUTO_JSON *table =
+        new_table((const char *const[]){"TYPE", "STATUS", "SINCE", "REASON", "MESSAGE"}, 5);
+    const cJSON *c;
+    cJSON_ArrayForEach(c, json_path(object, "status.conditions"))
+    {
+        int64_t at;
+        AUTO_BUF since = {0};
+        if (clock_parse_rfc3339(json_str_or(c, "lastTransitionTime", ""), &at, NULL) == 0)
+            duration_age(&since, now > at ? now - at : 0);
+        add_row(table, is_wrong(c),
+            (const char *const[]){json_str_or(c, "type", ""), json_str_or(c, "status", ""),
+                buf_cstr(&since), json_str_or(c, "reason", ""), json_str_or(c, "message", "")},
+            5);
+    }
+    print_table(out, "Conditions:", table);
+}
+
+void describe_state(buf *out, const cJSON *object, int64_t now)
+{
+    const char *kind = json_str_or(object, "kind", "");
+    AUTO_BUF why = {0};
+    object_sick(object, now, &why);
+    line(out, "Status:", state_of(object).text);
+    line(out, "Why:", buf_cstr(&why));
+    for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+        if (str_eq(kind, lines[i].kind))
+            value_line(out, lines[i].heading, json_path(object, lines[i].path), now);
+    const cJSON *owner = json_path(object, "metadata.ownerReferences[0]");
+    AUTO_FREE char *by =
+        str_fmt("%s/%s", json_str_or(owner, "kind", ""), json_str_or(owner, "name", ""));
+    line(out, "Owner:", owner ? by : NULL);
+    if (str_eq(kind, "Pod"))
+        containers(out, object, now);
+    conditions(out, object, now);
+}
