@@ -93,7 +93,7 @@ def test_every_line_can_be_reached(t):
 def test_a_search_finds_what_is_far(t):
     with opened(t, MANY) as s:
         s.keys("O g /")
-        line(s, "ROW 123456")
+        line(s, "^r.w 123456$")
         s.wait("Output  123456–")
         shows(s, "row 123456")
         styles = s.styles()

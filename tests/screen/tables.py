@@ -103,7 +103,7 @@ def test_what_can_be_done_to_a_row(t):
     with deployed(t) as s:
         s.wait("d describe")  # the keys are in the status line
         s.keys("j d")
-        s.wait("describe beta")
+        s.wait("Kind:         Pod")
         s.wait("Namespace:    default")
         s.keys("q y")
         s.wait("kind: Pod")
