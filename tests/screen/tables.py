@@ -143,7 +143,7 @@ def test_what_is_looked_at_leaves_nothing_unless_it_is_pinned(t):
         s.wait("line 40 of beta")
         s.wait("P pin below the cell")
         s.keys("q d")
-        s.wait("describe beta")
+        s.wait("Kind:         Pod")
         s.keys("q q")
         s.wait("COMMAND")
         assert not [row for row in below(s) if "line" in row or "beta:" in row], text(s)
