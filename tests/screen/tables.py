@@ -5,8 +5,8 @@ describe, YAML, logs, delete, changes while one looks; and progress, questions, 
 import os
 import signal
 
-from bench import folder, kernels, leave, text, workbench
-from tap import eventually, processes, run
+from bench import folder, leave, sandbox_of, text, workbench
+from tap import eventually, run
 
 PODS = """-- %% Deploy effects="cluster"
 local function pod(name, script)
@@ -203,22 +203,6 @@ def test_a_small_screen_keeps_what_matters(t):
         s.keys("n")
         s.gone("y yes")
         s.keys("q q")
-
-
-def sandbox_of(where):
-    """The process id of the private sandbox of this folder's kernel: a descendant of its guard."""
-    kernel = kernels(where)[0].split()[1]
-    for line in processes("firesteel-sandbox"):
-        pid = parent = line.split(":")[0]
-        while parent not in ("0", "1", kernel):
-            try:
-                with open(f"/proc/{parent}/stat", encoding="ascii", errors="replace") as f:
-                    parent = f.read().rpartition(")")[2].split()[1]
-            except OSError:  # somebody else's, which has ended
-                break
-        if parent == kernel:
-            return int(pid)
-    return None
 
 
 def test_a_server_that_is_away_is_told(t):

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/tabletext.h"
+#include "base/text/utf8.h"
 #include "tui/bench/remote.h"
 #include "tui/part/filter.h"
 #include "tui/part/scroll.h"
@@ -16,6 +17,7 @@
 #include <string.h>
 
 enum { TICK_MS = 1000 };
+static const style look_match = {.attrs = ATTR_UNDERLINE | ATTR_BOLD};
 
 struct table_view {
     view head;
@@ -123,6 +125,21 @@ static void draw_title(const struct table_view *v, grid *g, rect area)
     grid_put_short(g, area, x, area.y, area.x + area.w - x, buf_cstr(&words), words.len, LOOK_DIM);
 }
 
+// Where the filter matches in an entry that stands at x in w columns.
+static void mark(const struct table_view *v, grid *g, rect clip, int x, int y, const char *words)
+{
+    const struct pattern *filter = tabledata_filtered(v->data);
+    size_t n = strlen(words), next = 0, length;
+    if (filter->turned || pattern_is_empty(filter))
+        return;
+    for (const char *hit; (hit = pattern_find(filter, words, n, next, &length));) {
+        size_t from = (size_t)(hit - words);
+        int left = text_width(words, from, 0), w = text_width(hit, length, 0);
+        grid_restyle(g, rect_clip((rect){x + left, y, w, 1}, clip), look_match);
+        next = from + length + !length;
+    }
+}
+
 static void put_cell(
     const struct table_view *v, grid *g, rect body, const struct table_row *r, int column, int y)
 {
@@ -137,6 +154,8 @@ static void put_cell(
     }
     table_put(g, clip, body.x + v->layout.x[column], y, v->layout.w[column], buf_cstr(&words),
         column == 0, st);
+    if (text_width(buf_cstr(&words), words.len, 0) <= v->layout.w[column])
+        mark(v, g, clip, body.x + v->layout.x[column], y, r->cells[column]);
 }
 
 static void draw_header(const struct table_view *v, grid *g, rect body)

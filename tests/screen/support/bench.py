@@ -3,7 +3,7 @@
 import os
 
 from screen import Screen
-from tap import FIRESTEEL, sh
+from tap import FIRESTEEL, processes, sh
 
 # A text, a cell that prints and has a value, one that fails, and one that takes long.
 NOTEBOOK = """-- %% [markdown]
@@ -58,3 +58,19 @@ def leave(s):
     code = s.exit()
     assert code == "exit 0", code
     assert s.tty() == RESTORED, s.tty()
+
+
+def sandbox_of(where):
+    """The process id of the private sandbox of this folder's kernel: a descendant of its guard."""
+    kernel = kernels(where)[0].split()[1]
+    for line in processes("firesteel-sandbox"):
+        pid = parent = line.split(":")[0]
+        while parent not in ("0", "1", kernel):
+            try:
+                with open(f"/proc/{parent}/stat", encoding="ascii", errors="replace") as f:
+                    parent = f.read().rpartition(")")[2].split()[1]
+            except OSError:  # somebody else's, which has ended
+                break
+        if parent == kernel:
+            return int(pid)
+    return None
