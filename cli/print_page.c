@@ -31,17 +31,11 @@ void put_lines(const struct cli *cli, const char *text, size_t n, enum tone t)
 // Number of a code cell among code cells; 0 for others.
 static size_t code_number(const notebook *nb, const char *id, size_t *total, const cell **c)
 {
-    size_t number = 0;
-    *total = 0;
+    size_t i, number = 0;
     *c = NULL;
-    for (size_t i = 0; i < notebook_count(nb); i++) {
-        const cell *one = notebook_cell(nb, i);
-        if (one->kind != CELL_CODE)
-            continue;
-        ++*total;
-        if (str_eq(one->id, id))
-            number = *total, *c = one;
-    }
+    *total = 0;
+    if (notebook_find(nb, id, &i) && (number = notebook_code_number(nb, i, total)) > 0)
+        *c = notebook_cell(nb, i);
     return number;
 }
 

@@ -151,6 +151,7 @@ static char *take_front(notebook *nb)
     char *front = STEAL(c->source);
     cell_free(c);
     memmove(nb->cells, nb->cells + 1, --nb->n * sizeof *nb->cells);
+    nb->moved = true;
     return front;
 }
 
@@ -195,6 +196,8 @@ notebook *notebook_parse_ipynb(const char *text, size_t n, err *e)
     const cJSON *metadata = json_get(j, "metadata");
     nb->metadata =
         cJSON_IsObject(metadata) ? cJSON_Duplicate(metadata, true) : cJSON_CreateObject();
+    int64_t minor = json_int_or(j, "nbformat_minor", 5);
+    nb->minor = minor >= 0 && minor < 5 ? (int)minor : 5;
     nb->json = cJSON_IsTrue(json_path(nb->metadata, "jupytext.cell_metadata_json"));
     AUTO_FREE char *front = take_front(nb);
     buf header = {0};
@@ -292,7 +295,7 @@ static cJSON *print_one(const notebook *nb, size_t i, notebook_outputs_fn *outpu
         json_set(j, "execution_count", count > 0 ? json_new_int(count) : cJSON_CreateNull());
     }
     AUTO_FREE char *id = valid_id(c->id) ? mem_strdup(c->id) : str_fmt("cell-%zu", i + 1);
-    json_set_str(j, "id", id);
+    json_set_str(j, "id", nb->minor < 5 ? NULL : id);
     json_set(j, "metadata", cell_metadata(nb, c, i + 1 == nb->n));
     if (c->kind == CELL_CODE) {
         if (!list)
@@ -303,11 +306,11 @@ static cJSON *print_one(const notebook *nb, size_t i, notebook_outputs_fn *outpu
     return j;
 }
 
-static cJSON *front_cell(const char *front)
+static cJSON *front_cell(const notebook *nb, const char *front)
 {
     cJSON *j = cJSON_CreateObject();
     json_set_str(j, "cell_type", "raw");
-    json_set_str(j, "id", "header");
+    json_set_str(j, "id", nb->minor < 5 ? NULL : "header");
     json_object_at(j, "metadata");
     json_set(j, "source", lines_of(front));
     return j;
@@ -341,7 +344,7 @@ cJSON *notebook_to_ipynb(const notebook *nb, notebook_outputs_fn *outputs, void 
     cJSON *metadata = header_metadata(nb, &front);
     cJSON *cells = json_array_at(j, "cells");
     if (front)
-        cJSON_AddItemToArray(cells, front_cell(front));
+        cJSON_AddItemToArray(cells, front_cell(nb, front));
     for (size_t i = 0; i < nb->n; i++)
         cJSON_AddItemToArray(cells, print_one(nb, i, outputs, arg));
     name_cell_metadata(nb, metadata);
@@ -353,6 +356,6 @@ cJSON *notebook_to_ipynb(const notebook *nb, notebook_outputs_fn *outputs, void 
         cJSON_DeleteItemFromObjectCaseSensitive(metadata, "jupytext");
     json_set(j, "metadata", metadata);
     json_set_int(j, "nbformat", 4);
-    json_set_int(j, "nbformat_minor", 5);
+    json_set_int(j, "nbformat_minor", nb->minor);
     return j;
 }

@@ -105,6 +105,7 @@ notebook *notebook_new(void)
 {
     notebook *nb = mem_alloc(sizeof *nb);
     nb->by_id = hashmap_new();
+    nb->minor = 5;
     return nb;
 }
 
@@ -117,6 +118,7 @@ void notebook_free(notebook *nb)
     free(nb->cells);
     hashmap_free(nb->by_id);
     free(nb->header);
+    free(nb->numbers);
     free(nb->language);
     cJSON_Delete(nb->metadata);
     free(nb);
@@ -143,6 +145,7 @@ static void index_cell(const notebook *nb, size_t i)
 static void index_cells(notebook *nb)
 {
     nb->moved = false;
+    nb->numbered = nb->code_n = 0;
     hashmap_clear(nb->by_id);
     for (size_t i = 0; i < nb->n; i++)
         index_cell(nb, i);
@@ -155,11 +158,27 @@ bool notebook_find(const notebook *nb, const char *id, size_t *at)
     return id && hashmap_get(nb->by_id, id, strlen(id), at);
 }
 
+size_t notebook_code_number(const notebook *nb, size_t i, size_t *total)
+{
+    notebook *own = (notebook *)nb; // a caller sees no change
+    if (nb->moved)
+        index_cells(own);
+    if (nb->numbered < nb->n)
+        own->numbers = mem_resize(own->numbers, nb->n, sizeof *nb->numbers);
+    for (; nb->numbered < nb->n; own->numbered++) {
+        bool code = nb->cells[nb->numbered]->kind == CELL_CODE;
+        own->numbers[nb->numbered] = code ? ++own->code_n : 0;
+    }
+    if (total)
+        *total = nb->code_n;
+    return nb->numbers[i];
+}
+
 void notebook_cell_name(const notebook *nb, size_t i, buf *out)
 {
-    size_t number = 0;
-    for (size_t k = 0; k <= i; k++)
-        number += nb->cells[k]->kind == CELL_CODE;
+    size_t number = notebook_code_number(nb, i, NULL);
+    for (size_t k = i; !number && k-- > 0;) // other cells have the number of the code before them
+        number = notebook_code_number(nb, k, NULL);
     buf_fmt(out, "cell %zu", number);
     if (nb->cells[i]->title)
         buf_fmt(out, " (%s)", nb->cells[i]->title);

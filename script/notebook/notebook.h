@@ -49,6 +49,9 @@ size_t notebook_count(const notebook *nb);
 const cell *notebook_cell(const notebook *nb, size_t i);
 // Finds a cell's index by id; false if there is none.
 bool notebook_find(const notebook *nb, const char *id, size_t *i);
+// The number of a code cell among the code cells, from 1; 0 for others. *total (may be NULL): how
+// many code cells there are.
+size_t notebook_code_number(const notebook *nb, size_t i, size_t *total);
 // "cell 3 (Deploy)", for messages; numbers count code cells, as Jupyter's In [3] does.
 void notebook_cell_name(const notebook *nb, size_t i, buf *out);
 

@@ -307,6 +307,40 @@ TEST(faults_of_a_marker_have_a_line_and_a_remedy)
     check_fault("-- %% y language=\"yaml\"\n-- a: b\n", "say file=");
 }
 
+TEST(an_ipynb_keeps_its_minor_version)
+{
+    static const char text[] =
+        "{\"cells\": [{\"cell_type\": \"code\", \"execution_count\": null, \"metadata\": {}, "
+        "\"outputs\": [], \"source\": [\"x = 1\"]}], \"metadata\": {}, \"nbformat\": 4, "
+        "\"nbformat_minor\": 2}";
+    err e = {0};
+    notebook *nb = notebook_parse_ipynb(text, sizeof text - 1, &e);
+    CHECK_OK(nb, e);
+    AUTO_JSON *j = notebook_to_ipynb(nb, NULL, NULL);
+    CHECK_INT(json_int_or(j, "nbformat_minor", 0), 2);
+    CHECK(json_path(j, "cells[0]") && !json_path(j, "cells[0].id"));
+    notebook_free(nb);
+}
+
+TEST(code_cells_are_numbered_after_every_change)
+{
+    size_t total;
+    notebook *nb = parse("-- %% a\n-- %% [markdown]\n-- %% b\n-- %% c\n");
+    CHECK_INT(notebook_code_number(nb, 3, &total), 3);
+    CHECK_INT(total, 3);
+    CHECK_INT(notebook_code_number(nb, 1, NULL), 0);
+    notebook_move(nb, 3, 0);
+    CHECK_INT(notebook_code_number(nb, 1, NULL), 2);
+    notebook_insert(nb, 4, "d", "");
+    CHECK_INT(notebook_code_number(nb, 4, &total), 4);
+    notebook_set_marker(nb, 0, "[markdown]");
+    CHECK_INT(notebook_code_number(nb, 4, &total), 3);
+    CHECK_INT(total, 3);
+    notebook_delete(nb, 1);
+    CHECK_INT(notebook_code_number(nb, 3, &total), 2);
+    notebook_free(nb);
+}
+
 TEST(other_tools_options_are_kept)
 {
     err e = {0};
