@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// firesteel attach: the workbench on a kernel that is alive.
+// firesteel attach: opens the workbench on a living kernel.
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/cli.h"

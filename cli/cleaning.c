@@ -13,8 +13,8 @@
 struct state {
     const struct cleaning *what;
     size_t found, settled;
-    char *told;   // the last reason why something stays
-    bool unasked; // it would have had to ask, and there is no terminal
+    char *told;   // the last reason why something was not removed
+    bool unasked; // it would have to ask, but there is no terminal
 };
 
 static bool is_confirmed(size_t n)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `firesteel clean`, the part that runs in firesteel-kernel, where the bindings are: lists what a
-// run has left, asks, removes. Prints; owns nothing.
+// The part of `firesteel clean` that runs in firesteel-kernel, where the bindings are: lists what a
+// run has left, asks, and removes it. It prints; it owns nothing.
 #pragma once
 #include "script/kernel/session/kernel.h"
 
@@ -9,5 +9,6 @@ struct cleaning {
     bool dry_run; // only list
     bool yes;     // do not ask
 };
-// The exit code: 0 also when there is nothing; 3 when it is refused or nobody said yes.
+// Returns the exit code: 0, also when there is nothing to remove; 3 when it is refused or nobody
+// said yes.
 int cleaning_run(const struct kernel_options *options, const struct cleaning *what);

@@ -107,8 +107,8 @@ static char *runtime_path(struct cli *cli)
 char *cli_runtime_dir(struct cli *cli, err *e)
 {
     AUTO_FREE char *path = runtime_path(cli);
-    AUTO_FD dir =
-        folder_open_path(path, 1, true, e); // /tmp is everybody's: it may be there already
+    AUTO_FD dir = folder_open_path(path, 1, true, e); // anybody can write to /tmp: the folder may
+                                                      // exist already
     struct stat st;
     if (dir < 0)
         return NULL;
@@ -127,7 +127,8 @@ void cli_sweep(struct cli *cli)
         owner_sweep(path);
 }
 
-// Without $HOME what the user database says; else our folder of /tmp, which nobody else can write.
+// Without $HOME, the home folder in the user database; else our folder in /tmp, to which nobody
+// else can write.
 static char *home(struct cli *cli, err *e)
 {
     const char *said = cli_getenv(cli, "HOME");
@@ -140,7 +141,7 @@ static char *home(struct cli *cli, err *e)
     return cli_runtime_dir(cli, e);
 }
 
-// $VARIABLE/firesteel, or ~/FALLBACK/firesteel; it may not be there yet.
+// $VARIABLE/firesteel, or ~/FALLBACK/firesteel; it may not exist yet.
 static char *xdg(struct cli *cli, const char *variable, const char *fallback, err *e)
 {
     const char *said = cli_getenv(cli, variable);

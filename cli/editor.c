@@ -27,7 +27,7 @@ int editor_run(struct cli *cli, const char *path, err *e)
         .place = SPAWN_HERE};
     pid_t pid;
     int status = -1;
-    sigaction(SIGINT, &ignore, &interrupt); // Ctrl-C is the editor's
+    sigaction(SIGINT, &ignore, &interrupt); // Ctrl-C is for the editor
     sigaction(SIGQUIT, &ignore, &quit_key);
     int started = spawn(&spec, &pid, e);
     while (started == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// firesteel export: a run as a document for others.
+// firesteel export: turns a run into a document for others.
 #include "script/journal/export.h"
 
 #include "base/mem.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The command line: finds the verb and hands over. Nothing heavy is linked in (no Lua, no curl), so
-// that `firesteel --version` and completion answer at once.
+// The command line: finds the verb and calls it. Nothing heavy is linked (no Lua, no curl), so that
+// `firesteel --version` and completion answer at once.
 #include "base/entry.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -80,7 +80,7 @@ static void look_around(struct cli *cli)
     cli->width = width >= 20 && width < 10000 ? (int)width : 80;
 }
 
-// A verb's own help is what it prints for --help.
+// Each verb prints its own help for --help.
 static int help(struct cli *cli, int argc, char **argv)
 {
     const struct verb *verb = argc > 2 ? find_verb(argv[2]) : NULL;
@@ -92,7 +92,7 @@ static int help(struct cli *cli, int argc, char **argv)
     return 0;
 }
 
-// A full disk or a closed pipe may show only when the buffer goes out.
+// An error of a full disk or a closed pipe may come only when the buffer is flushed.
 static int check_output(int code)
 {
     bool lost = fflush(stdout) != 0 || ferror(stdout);
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
     else if (str_ends(name, ".lua") || str_ends(name, ".ipynb") ||
              (path_exists(name) && !path_is_dir(name)))
         code = open_verb.run(&cli, argc, argv);
-    else if (name[0] == '-') // options before the notebook, or without one
+    else if (name[0] == '-') // options before the notebook, or without a notebook
         code = open_verb.run(&cli, argc, argv);
     else
         code = unknown_verb(name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// firesteel-kernel: options to values, the guard first, then the kernel. People start it through
+// firesteel-kernel: parses options, then starts the guard, then the kernel. People start it through
 // `firesteel`.
 #include "script/kernel/session/kernel.h"
 
@@ -95,9 +95,9 @@ static const struct {
     OPTIONS(X)
 #undef X
 };
-enum { FIRST_OPTION = 256 }; // what getopt returns for the first of the table
+enum { FIRST_OPTION = 256 }; // getopt returns this for the first option of the table
 
-// "client_fd" as an identifier is "client-fd" as an option.
+// The identifier "client_fd" is the option "client-fd".
 static char *spelled(const char *name)
 {
     char *option = mem_strdup(name);
@@ -154,7 +154,7 @@ static int parse_number(const char *text, int *number, err *e)
     return 0;
 }
 
-// All strings from a descriptor, which no child is to inherit.
+// Reads all strings from a descriptor, which no child may inherit.
 static int read_strings(const char *text, char ***list, err *e)
 {
     int fd = -1;
@@ -207,7 +207,8 @@ static int parse_arguments(int argc, char **argv, struct arguments *a, err *e)
     int result = 0, option;
     while (result == 0 && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (option < FIRST_OPTION)
-            result = err_set(e, ERR_USAGE, "wrong usage; --help tells more"); // getopt said what
+            // getopt has printed the reason
+            result = err_set(e, ERR_USAGE, "wrong usage; --help tells more");
         else if ((result = take_option(a, (size_t)(option - FIRST_OPTION), optarg, e)) < 0)
             err_wrap(e, "%s", argv[optind - 1]);
     }
@@ -219,8 +220,8 @@ static int parse_arguments(int argc, char **argv, struct arguments *a, err *e)
     return result;
 }
 
-// Where our programs and what ships with them are; what is not there stays NULL, and who needs it
-// says so.
+// Finds our programs and the files that come with them. A missing one stays NULL; whoever needs it
+// reports that.
 static void find_paths(struct cli *cli, struct call_paths *p)
 {
     static const char *const plugins[] = {
@@ -246,7 +247,7 @@ static char *home_kubeconfig(struct cli *cli)
     return path;
 }
 
-// What the command line does not say is as it was when the run was started, or last resumed.
+// Options that are missing on the command line are taken from the run's start, or its last resume.
 static void take_past(struct arguments *a)
 {
     struct kernel_options *o = &a->options;
@@ -280,7 +281,7 @@ static int read_past(struct arguments *a, err *e)
     return 0;
 }
 
-// What runs and cleaning have in common; changes to the working folder.
+// The common part of running and cleaning; changes to the working folder.
 static int prepare(struct cli *cli, struct arguments *a, err *e)
 {
     struct kernel_options *o = &a->options;
@@ -305,14 +306,14 @@ static int prepare(struct cli *cli, struct arguments *a, err *e)
     return o->self ? 0 : -1;
 }
 
-// note: the journal that a kernel before a restart left, "" for the first.
+// note: the path of the journal that a kernel left before a restart; "" for the first kernel.
 static int run(struct cli *cli, struct arguments *a, const char *note)
 {
     struct kernel_options *o = &a->options;
     err e = {0};
     if (!o->notebook)
         return fail(&(err){ERR_USAGE, "--notebook is missing"});
-    // Names on the command line are relative to where we are started.
+    // Names on the command line are relative to the folder in which we were started.
     char *file = path_absolute(o->notebook, &e);
     char *socket = o->socket ? path_join(cli->cwd, o->socket) : NULL;
     if ((!file && !*note) || prepare(cli, a, &e) < 0)
@@ -327,7 +328,7 @@ static int run(struct cli *cli, struct arguments *a, const char *note)
         return fail(&e);
     o->recover = *note ? note : o->recover;
     if (*note)
-        o->run = o->resume = NULL; // a restart is another run
+        o->run = o->resume = NULL; // after a restart it is another run
     o->parameters = *note ? NULL : (const char *const *)a->parameters;
     o->redo = (const char *const *)a->redo;
     o->sandbox = a->sandbox ? cli_program(cli, "firesteel-sandbox", &e) : NULL;
@@ -380,7 +381,7 @@ static int write_reports(void *arg, int exit_code)
 int main(int argc, char **argv)
 {
     err e = {0};
-    // Static: what it points to lives as long as the process, and is no leak.
+    // Static: the memory that it points to lives as long as the process, and is no leak.
     static struct arguments a = {.options = {.client_fd = -1, .memory = (size_t)2 << 30}};
     static struct cli cli;
     cli = (struct cli){.env = (const char *const *)environ, .cwd = getcwd(NULL, 0)};
@@ -401,7 +402,7 @@ int main(int argc, char **argv)
         return checking_run(a.check);
     a.clean.run ? entry_join() : entry_serve(a.options.client_fd);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); // a file over the limit is an error of its write, as a full disk is
+    signal(SIGXFSZ, SIG_IGN); // a file over the limit makes its write fail, as a full disk does
     if (a.clean.run)
         return clean(&cli, &a);
     struct reporting reporting = {.arguments = &a, .cli = &cli};
@@ -410,6 +411,6 @@ int main(int argc, char **argv)
     struct guard_end end = {a.report ? write_reports : NULL, &reporting};
     if (guard_start(&note, &end, &e) < 0)
         return fail(&e);
-    mallopt(M_ARENA_MAX, 2); // two threads; the idle kernel stays small
+    mallopt(M_ARENA_MAX, 2); // there are two threads; so the idle kernel stays small
     return run(&cli, &a, note);
 }

@@ -80,7 +80,7 @@ static void drop(struct kernels *k, size_t i)
     memmove(one, one + 1, (--k->n - i) * sizeof *one);
 }
 
-// Fills in what they say, and drops those that say nothing.
+// Fills in the kernels' answers, and drops kernels that do not answer.
 static int ask_all(struct kernels *out, err *e)
 {
     loop *l = loop_new(e);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The kernels of this user that are alive on this machine, found by their sockets.
+// This user's living kernels on this machine, found by their sockets.
 #pragma once
 #include "cli/cli.h"
 
 struct kernel {
     char *socket;
-    char *run, *cwd, *state; // what it said; NULL: it did not answer
+    char *run, *cwd, *state; // its answer; NULL: it did not answer
     int pid;
     bool headless;
 };
@@ -14,10 +14,11 @@ struct kernels {
     size_t n;
 };
 
-// Asks every socket; a kernel has two seconds to answer. Sockets nobody listens on are removed.
+// Asks every socket; each kernel has two seconds to answer. Sockets on which nobody listens are
+// removed.
 int kernels_find(struct cli *cli, struct kernels *out, err *e);
-// The same for one socket: out has one kernel, or none when nobody answers there.
+// The same for one socket: `out` has one kernel, or none if nobody answers.
 int kernels_ask(const char *socket, struct kernels *out, err *e);
 void kernels_done(struct kernels *k);
-// By the whole name of its run or a unique beginning; NULL or "": the only one there is.
+// Finds a kernel by its run's name or a unique beginning of it; NULL or "": the only one.
 const struct kernel *kernels_get(const struct kernels *k, const char *name, err *e);

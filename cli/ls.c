@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// firesteel ls: the kernels that are alive.
+// firesteel ls: lists the living kernels.
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/cli.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// firesteel new: a copy of a recipe to work on.
+// firesteel new: copies a recipe to work on.
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"

@@ -64,7 +64,7 @@ void offers_kernels(struct offers *o, const struct kernels *k, const char *cwd)
     sort(o);
 }
 
-// A cell's marker near the beginning makes a Lua file a notebook that is worth a row.
+// A Lua file is listed as a notebook if it has a cell's marker near its beginning.
 static bool is_notebook(const char *path)
 {
     char head[16 << 10];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What can be opened, as a list to choose from: kernels that are alive, notebooks of a folder,
-// recipes that ship with firesteel.
+// A list of everything that can be opened: living kernels, the notebooks of a folder, the recipes
+// that come with firesteel.
 #pragma once
 #include "cli/kernels.h"
 #include "tui/view/pick.h"
@@ -8,8 +8,8 @@
 enum offer_kind { OFFER_KERNEL, OFFER_NOTEBOOK, OFFER_RECIPE, OFFER_BLANK };
 struct offer {
     enum offer_kind kind;
-    const struct kernel *kernel; // of a KERNEL; borrowed
-    char *path;                  // of a NOTEBOOK or RECIPE
+    const struct kernel *kernel; // for a KERNEL; borrowed
+    char *path;                  // for a NOTEBOOK or RECIPE
     char *notebook, *folder, *age;
     char *about, *detail; // what it is, in a few words and in more; NULL: nothing is known
     int64_t when;         // wall ns: started or changed
@@ -23,16 +23,16 @@ struct offers {
 // Each adds to the list, which stays in its order: kernels of the folder `cwd`, notebooks, recipes,
 // a blank one, other kernels; the newest first.
 void offers_kernels(struct offers *o, const struct kernels *k, const char *cwd);
-// *.ipynb, and *.lua that have a cell marker; those that a kernel in the list has open left out.
+// *.ipynb, and *.lua with a cell marker, except those that a kernel in the list has open.
 void offers_notebooks(struct offers *o, const char *folder);
 void offers_recipes(struct offers *o, struct cli *cli);
 // A notebook of this folder that is not there yet.
 void offers_blank(struct offers *o, const char *folder);
 void offers_done(struct offers *o);
-// Rows for pick_push, which live as long as the offers do. New.
+// Rows for pick_push, valid as long as the offers are. New.
 struct pick_row *offers_rows(const struct offers *o);
 
-// A recipe that ships with firesteel, by its name or a part of it ("10-mnist", "mnist"). New.
+// The path of a recipe, found by its name or a part of it ("10-mnist", "mnist"). New.
 char *recipe_find(struct cli *cli, const char *name, err *e);
-// Copies one to a path that must not exist yet, with its modes of a person's own file.
+// Copies a recipe to a path that must not exist yet, with the usual modes of a new file.
 int recipe_copy(const char *recipe, const char *path, err *e);

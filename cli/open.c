@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// firesteel NOTEBOOK: the workbench on the notebook's kernel, which is started if there is none.
+// firesteel NOTEBOOK: opens the workbench on the notebook's kernel; starts one if there is none.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -35,7 +35,7 @@ static char *target_name(const struct open_options *o)
         o->namespace_ ? o->namespace_ : "");
 }
 
-// A notebook, found and read; all of it ours to free.
+// A notebook that was found and read; we own all fields.
 struct place {
     char *path, *name, *cwd;
     buf text;
@@ -65,7 +65,7 @@ static int place_find(struct place *p, struct cli *cli, const char *cwd, const c
     return p->cwd ? 0 : -1;
 }
 
-// Does a kernel listen there, for a while longer?
+// Does a kernel still listen there after a while?
 static bool stays(const char *socket)
 {
     struct kernels one;
@@ -75,9 +75,9 @@ static bool stays(const char *socket)
     return yes;
 }
 
-// The socket of the kernel that has this notebook open already; one that is just ending is waited
-// for. Who asks for another working folder than that kernel's is not taken there: a kernel of his
-// own will say who has it.
+// The socket of the kernel that has this notebook open. If that kernel is just ending, waits for
+// the end. With this_folder, a kernel that works in another folder does not count: our own kernel
+// will then report who has the notebook.
 static char *living_kernel(const struct place *at, bool this_folder)
 {
     for (int waited = 0; waited < ENDING_MS; waited += STEP_MS) {
@@ -94,7 +94,7 @@ static char *living_kernel(const struct place *at, bool this_folder)
     return NULL;
 }
 
-// recover: a journal whose document the kernel begins with instead of the file's; NULL: none.
+// recover: a journal whose document the kernel takes instead of the file's; NULL: none.
 static int launch(workbench *w, struct cli *cli, const struct open_options *o,
     const struct place *at, const char *recover, err *e)
 {
@@ -139,7 +139,7 @@ static int start_again(void *arg, workbench *w, const char *recover, err *e)
     return launch(w, s->cli, s->options, s->at, recover, e);
 }
 
-// What the status line says of a killed run; NULL: nothing.
+// The status line's text about a killed run; NULL: none.
 static char *about_recovery(const struct recovery *found, bool back)
 {
     const char *run = found->run;
@@ -154,7 +154,8 @@ static char *about_recovery(const struct recovery *found, bool back)
         run, found->hidden, found->hidden == 1 ? "" : "s");
 }
 
-// Parameters are for the file's text: with some given the unsaved text is left, and that is said.
+// Parameters are for the file's text: if some are given, unsaved text is not restored, and a notice
+// says so.
 static int begin(workbench *w, struct cli *cli, const struct open_options *o,
     const struct place *at, const struct recovery *found, err *e)
 {
@@ -167,7 +168,7 @@ static int begin(workbench *w, struct cli *cli, const struct open_options *o,
     return back ? workbench_start(w, buf_cstr(text), text->len, e) : launch(w, cli, o, at, NULL, e);
 }
 
-// The text first, so that there is something to see before any kernel answers.
+// Shows the text first, so that something is visible before a kernel answers.
 static int open_place(
     workbench *w, struct cli *cli, const struct open_options *o, const struct place *at, err *e)
 {
@@ -221,7 +222,7 @@ static int open_offer(
     return result;
 }
 
-// Without a name: what there is to open.
+// Without a name: lets the person choose what to open.
 static int open_any(struct cli *cli, const struct open_options *o)
 {
     err e = {0};

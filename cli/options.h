@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Options of a verb as a table: parsed, and printed as help, from the same lines. Spelled as
-// kubectl spells: --name value, --name=value, -n value, -nvalue. Values are borrowed from argv.
+// The options of a verb as a table, which is used to parse them and to print the help. They are
+// spelled as in kubectl: --name value, --name=value, -n value, -nvalue. Values are borrowed from
+// argv.
 #pragma once
 #include "cli/cli.h"
 
 struct option {
     const char *name;  // without the dashes
     char letter;       // 0: none
-    const char *value; // name of its value in the help; NULL: a switch
+    const char *value; // the value's name in the help; NULL: a switch
     const char *help;
-    bool *given;       // a switch: set to true
-    const char **text; // an option with a value: the last one given
-    char ***list;      // or every one given, appended to a strv
+    bool *given;       // for a switch: set to true
+    const char **text; // for an option with a value: set to the last one given
+    char ***list;      // or: every one given is appended to this strv
 };
 
-// Parses argv[1…]; what is no option goes to *rest (a strv, to be freed). The table ends with a
-// record without a name. Returns 0 to go on; otherwise the verb is over, with exit code *code (help
-// was printed, or the usage was wrong).
+// Parses argv[1…]; arguments that are no options go to *rest (a strv, to be freed). The table ends
+// with a record without a name. Returns 0 to go on; otherwise the verb must end with exit code
+// *code (help was printed, or the usage was wrong).
 int options_parse(struct cli *cli, const struct verb *verb, const struct option *options, int argc,
     char **argv, char ***rest, int *code);
 // "--name VALUE   help" lines.

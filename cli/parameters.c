@@ -10,7 +10,7 @@
 
 enum { VALUE_LIMIT = 1 << 20 };
 
-// The file of "NAME@FILE"; NULL: it is something else. A name has no "@", so nothing is ambiguous.
+// The file in "NAME@FILE"; NULL: there is none. A name cannot contain "@", so this is unambiguous.
 static const char *file_of(const char *given)
 {
     static const char name[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";

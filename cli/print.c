@@ -18,11 +18,11 @@ struct printer {
     struct cli *cli;
     const fold *fold;
     char *spool_dir;
-    buf pending;      // output without its newline yet
-    char *pending_of; // "cell stream" it belongs to
+    buf pending;      // output whose newline has not come yet
+    char *pending_of; // the "cell stream" of this output
     char *shown;      // the cell whose title was printed last
-    bool drawn;       // is a line on the terminal that will be redrawn?
-    hashmap *rows;    // digests of what was printed last of live rows, by "display/uid"
+    bool drawn;       // does the terminal show a line that will be redrawn?
+    hashmap *rows;    // digests of the last printed live rows, by "display/uid"
 };
 
 printer *printer_new(struct cli *cli, const fold *f)
@@ -60,7 +60,7 @@ void printer_clear(printer *p)
     p->drawn = false;
 }
 
-// Shows one line that the next output replaces; on a terminal only.
+// Shows a line that the next output replaces; only on a terminal.
 static void draw(printer *p, const char *text, size_t n)
 {
     if (!p->cli->out_tty)
@@ -90,7 +90,7 @@ static void end_pending(printer *p)
     buf_clear(&p->pending);
 }
 
-// Whole lines go out; the rest waits, and is shown meanwhile on a terminal.
+// Prints whole lines. The rest waits; a terminal shows it meanwhile.
 static void put_output(printer *p, const char *text, size_t n)
 {
     enum { LONGEST = 1 << 20 };
@@ -131,7 +131,7 @@ static void put_spooled(printer *p, const cJSON *event)
     spool_close(s);
 }
 
-// Live views of earlier cells go on: their title comes again before what they say.
+// Live views of earlier cells continue: the cell's title is printed again before their output.
 static void show_title(printer *p, const char *id, bool starts)
 {
     if (!starts && str_eq(id, p->shown))
@@ -182,7 +182,7 @@ static const char *progress_text(const struct output *o)
                : NULL;
 }
 
-// Says what is new under this key; false when it was said already.
+// Prints what is new under this key; false when it was printed already.
 static bool is_news(printer *p, const struct output *o, const char *key, const char *text)
 {
     AUTO_FREE char *whole = str_fmt("%lld/%s", (long long)o->id, key);
@@ -211,7 +211,7 @@ static void put_row(printer *p, const struct output *o, const char *below, const
     row_text(table_of(o), row, false, &news);
     const char *uid = json_str_or(row, "uid", "");
     bool is_new = is_news(p, o, uid, buf_cstr(&news));
-    if (json_bool_or(row, "deleted", false)) // what is gone needs no memory
+    if (json_bool_or(row, "deleted", false)) // nothing to remember of a row that is gone
         forget_news(p, o, uid);
     if (!is_new || !news.len)
         return;
@@ -221,8 +221,8 @@ static void put_row(printer *p, const struct output *o, const char *below, const
     put_lines(p->cli, text.data, text.len, TONE_PLAIN);
 }
 
-// What is said of a live table as a whole, when it has changed: how old it is, and that there is
-// more (how much goes up and down, and is said at the end).
+// Prints changed notes on a live table: how old it is, and that it has more rows. The number of
+// these changes often, so it is printed only at the end.
 static void put_table_notes(printer *p, const struct output *o, const cJSON *table)
 {
     const char *note = json_str_or(table, "note", "");
@@ -240,7 +240,7 @@ static void put_table_notes(printer *p, const struct output *o, const cJSON *tab
     }
 }
 
-// The whole of a live table: only the rows that are news, and a changed note on its age.
+// Prints a live table: only its new or changed rows, and a changed note on its age.
 static void put_table(printer *p, const struct output *o, const char *below)
 {
     const cJSON *table = table_of(o), *row;
@@ -251,7 +251,7 @@ static void put_table(printer *p, const struct output *o, const char *below)
     put_table_notes(p, o, table);
 }
 
-// The cell that a display stands below; "" if none.
+// The cell above a display; "" if none.
 static const char *cell_of(const printer *p, int64_t display)
 {
     for (size_t i = 0; i < fold_count(p->fold); i++) {
@@ -274,9 +274,9 @@ static void on_display(printer *p, const cJSON *event)
         return;
     }
     if (progress && !p->cli->out_tty)
-        return; // its end says nothing that the output has not said
+        return; // its end adds nothing to the output
     if (json_get(o->data, "application/vnd.firesteel.log+json"))
-        return; // somebody who watches the run reads it
+        return; // people who watch the run can read it
     if (o->live && table_of(o)) {
         put_table(p, o, below);
         return;
@@ -340,7 +340,7 @@ static void put_drift(printer *p, const cJSON *event)
     put_note(p, TONE_WARN, "drift", buf_cstr(&text));
 }
 
-// What reaches beyond this machine is said when it begins, and so is what a resume takes away.
+// Announces effects that reach beyond this machine when they begin, and what a resume removes.
 static void on_ledger(printer *p, const cJSON *event)
 {
     const char *effect = json_str(event, "effect"), *what = json_str(event, "what");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A run as it happens, for people: each cell's title, its output indented below it, how it ended.
-// On a terminal the unfinished line and progress are redrawn in place; in a pipe only whole lines
-// appear. Owned by its caller; it prints to stdout.
+// Prints a run as it happens, for people: each cell's title, its output indented below it, and its
+// end. On a terminal the unfinished line and progress are redrawn in place; in a pipe only whole
+// lines appear. Owned by its caller; it prints to stdout.
 #pragma once
 #include "base/json.h"
 #include "cli/say.h"
@@ -12,13 +12,13 @@ typedef struct printer printer;
 // `fold` must have folded an event before it is printed. Both are borrowed.
 printer *printer_new(struct cli *cli, const fold *f);
 void printer_free(printer *p);
-void printer_spools(printer *p, const char *dir); // where spooled streams are, once it is known
+void printer_spools(printer *p, const char *dir); // the folder of spooled streams, once it is known
 void printer_event(printer *p, const cJSON *event);
-void printer_clear(printer *p); // takes an unfinished line off the terminal
+void printer_clear(printer *p); // removes an unfinished line from the terminal
 
-// One cell of a finished run, as the printer would have shown it.
+// Prints one cell of a finished run, as the printer would have shown it.
 void print_cell(struct cli *cli, const fold *f, size_t i, const char *spool_dir);
 // "[3/12] Title" without a newline; numbers count code cells.
 void print_title(struct cli *cli, const fold *f, const char *id);
-// How the run ended, in one line or a few: to stdout, and for a failure to stderr.
+// Prints how the run ended, in one line or a few: to stdout, and for a failure to stderr.
 void print_summary(struct cli *cli, const fold *f);

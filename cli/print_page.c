@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A run on paper: titles, output, states and the summary, for what has happened.
+// Prints a finished run: titles, output, states and the summary.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -28,7 +28,7 @@ void put_lines(const struct cli *cli, const char *text, size_t n, enum tone t)
     }
 }
 
-// Number of a code cell among code cells; 0 for others.
+// The number of a code cell among code cells; 0 for others.
 static size_t code_number(const notebook *nb, const char *id, size_t *total, const cell **c)
 {
     size_t i, number = 0;
@@ -50,7 +50,7 @@ void print_title(struct cli *cli, const fold *f, const char *id)
         say_text(cli, stdout, c->title, strlen(c->title));
     } else if (c && cell_has_tag(c, "parameters")) {
         say(stdout, "Parameters");
-    } else if (c) { // the first line that says something
+    } else if (c) { // the first line with text
         const char *line = c->source + strspn(c->source, " \t\n");
         size_t n = strcspn(line, "\n"), limit = (size_t)cli->width - 16;
         while (n > limit || (n > 0 && (line[n] & 0xc0) == 0x80))
@@ -100,8 +100,8 @@ static const char *column_name(const cJSON *table, int i)
     return tabletext_column(cJSON_GetArrayItem(json_get(table, "columns"), i));
 }
 
-// The widest text that column i has by now, of the rows that a screen could show: each row that is
-// printed asks.
+// The widest text so far in column i, among the rows that fit on a screen; each printed row calls
+// this.
 static size_t column_width(const cJSON *table, int i)
 {
     enum { ALIGNED = 100 };
@@ -187,7 +187,7 @@ void print_cell(struct cli *cli, const fold *f, size_t i, const char *spool_dir)
         put_warning(cli, "", cell_state_name(c->state), "");
 }
 
-// The first cell that failed: false if none did.
+// Prints the first cell that failed; false if none did.
 static bool put_failure(struct cli *cli, const fold *f)
 {
     const notebook *nb = fold_notebook(f);

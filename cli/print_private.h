@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What the printer of a running run and that of a finished one share.
+// Shared by the printers of a running run and of a finished one.
 #pragma once
 #include "cli/print.h"
 
-// Lines below a cell's title.
+// Prints lines below a cell's title.
 void put_lines(const struct cli *cli, const char *text, size_t n, enum tone t);
 void put_state(struct cli *cli, const struct run_cell *c);
 void put_error(struct cli *cli, const struct output *o);
 // The table of a display, {"columns", "rows"}; NULL if it has none.
 const cJSON *table_of(const struct output *o);
-// A row of it in one line, aligned with the others.
+// Prints a row of it on one line, aligned with the others.
 void row_text(const cJSON *table, const cJSON *row, bool aligned, buf *out);

@@ -16,10 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// STAMP: of a run's name, "20260102-030405-1a2b".
+// STAMP: the part of a run's name "20260102-030405-1a2b".
 enum { LAST_RECORD = 4096, RUNS_MAX = 16, STAMP = 20 };
 
-// Does it end with an end record? That is a short one, and the last.
+// Does the journal end with an end record? That record is short, and the last one.
 static bool has_ended(const char *jsonl)
 {
     char tail[LAST_RECORD + 1];
@@ -62,7 +62,8 @@ static int last_written_first(const void *a, const void *b)
                                       : 0;
 }
 
-// The newest runs of this name; a name alone tells no more than the second in which one began.
+// The newest runs of this name. A name has only the second in which a run began, so there may be
+// several.
 static size_t newest_runs(char **runs, const char *name, const char *cwd, struct candidate *out)
 {
     AUTO_FREE char *like = journal_run_name(name, 0);
@@ -79,8 +80,7 @@ static size_t newest_runs(char **runs, const char *name, const char *cwd, struct
     return n;
 }
 
-// The newest of them that was one of the workbench, if it has not ended; *first is its first
-// record.
+// The newest of them that belonged to a workbench, if it has not ended; *first is its first record.
 static char *unended_run(const char *name, const char *cwd, cJSON **first)
 {
     struct candidate newest[RUNS_MAX];
@@ -111,7 +111,7 @@ static bool is_newer(const char *file, const char *jsonl)
            (f.st_mtim.tv_sec == j.st_mtim.tv_sec && f.st_mtim.tv_nsec > j.st_mtim.tv_nsec);
 }
 
-// The document of a journal; NULL when it came to be that of another file.
+// The document of a journal; NULL when it has become that of another file.
 static fold *read_document(const char *jsonl, const char *path)
 {
     reader *r = reader_open(jsonl, NULL);
@@ -133,7 +133,7 @@ static fold *read_document(const char *jsonl, const char *path)
     return NULL;
 }
 
-// Are the pieces around the hidden places those of this line, one after the other?
+// Do the pieces around the hidden places of one line occur in the other line, one after the other?
 static bool fits(const char *line, size_t n, const char *other, size_t m)
 {
     const char *end = line + n, *hidden = memmem(line, n, MASK_TEXT, strlen(MASK_TEXT));
@@ -166,7 +166,7 @@ const char *recovery_unhide(const char *line, size_t n, const char *file, size_t
     return NULL;
 }
 
-// false: a line hides something that the file's cell does not tell.
+// false: a line hides something that the file's cell does not show.
 static bool unhide_cell(const char *source, const char *file, buf *out)
 {
     for (const char *line = source; *line;) {
@@ -183,8 +183,8 @@ static bool unhide_cell(const char *source, const char *file, buf *out)
     return true;
 }
 
-// What the journal hides is taken from the file; a cell in which that cannot be done stays the
-// file's. A cell that the file does not have at all is left with what it hides, for want of better.
+// Takes the parts that the journal hides from the file. If that is impossible for a cell, the
+// file's cell is used; if the file does not have the cell at all, the hidden parts stay.
 static size_t unhide(notebook *nb, const notebook *file)
 {
     size_t hidden = 0, at;
@@ -203,7 +203,7 @@ static size_t unhide(notebook *nb, const notebook *file)
     return hidden;
 }
 
-// Same text, same cells: the copy speaks of cells as the fold does.
+// The same text gives the same cells: the copy has the fold's ids.
 static notebook *copy_of(const notebook *from)
 {
     AUTO_BUF text = {0};
@@ -223,7 +223,7 @@ static bool same(const buf *a, const char *b, size_t n)
     return a->len == n && memcmp(buf_cstr(a), b, n) == 0;
 }
 
-// Has the document changed since it was the file's, and is it another than the file's now?
+// Has the document changed since it equalled the file, and does it differ from the file now?
 static bool is_news(const fold *f, const buf *words, struct recovery *found)
 {
     const char *first = json_str_or(fold_first(f), "notebook", "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// firesteel run: a kernel of its own for one notebook, from the first cell to the last.
+// firesteel run: starts a kernel for one notebook, and runs it from the first cell to the last.
 //
 //   firesteel run ──socket pair── guard ── kernel        INT, TERM, HUP → interrupt, again →
 //   shutdown,
@@ -31,7 +31,7 @@
 #include <unistd.h>
 
 enum form { FORM_PLAIN, FORM_JSON, FORM_JUNIT };
-enum { PATIENCE_MS = 10000 }; // after an interrupt, before the next stronger means
+enum { PATIENCE_MS = 10000 }; // the wait after an interrupt, before a stronger signal
 
 struct run {
     struct cli *cli;
@@ -59,7 +59,7 @@ static void interrupt(struct run *r)
     if (step < 2 && r->client)
         client_send(r->client, message_new(means[step]));
     else if (r->kernel > 0)
-        kill(r->kernel, SIGKILL); // its guard takes down the rest
+        kill(r->kernel, SIGKILL); // its guard ends the rest
     loop_timer_start(r->patience, PATIENCE_MS, 0);
 }
 
@@ -114,7 +114,7 @@ static void on_event(void *arg, message_type type, const cJSON *message)
         return;
     }
     if (!json_get(message, "seq") || r->detach)
-        return; // an answer to us alone, not part of the run
+        return; // a reply to us, not part of the run
     fold_event(r->fold, message, NULL);
     if (r->form == FORM_JSON)
         print_json(message);
@@ -123,7 +123,7 @@ static void on_event(void *arg, message_type type, const cJSON *message)
     if (type == MESSAGE_end)
         r->ended = true;
     if (ferror(stdout) && r->interrupts == 0)
-        interrupt(r); // nobody reads any more
+        interrupt(r); // nobody reads our output any more
 }
 
 static void on_closed(void *arg, const err *reason)
@@ -174,7 +174,7 @@ static bool listen_to_signals(struct run *r, err *e)
     struct sigaction hang_up;
     sigaction(SIGHUP, NULL, &hang_up);
     for (size_t i = 0; i < ARRAY_LEN(signals); i++)
-        if ((signals[i] != SIGHUP || hang_up.sa_handler != SIG_IGN) && // nohup's wish
+        if ((signals[i] != SIGHUP || hang_up.sa_handler != SIG_IGN) && // as nohup wants
             !(r->signals[i] = loop_signal_new(r->loop, signals[i], on_signal, r, e)))
             return false;
     return true;
@@ -195,7 +195,7 @@ static void close_all(struct run *r)
         close(r->said);
 }
 
-// Waits for the guard: when it has ended, nothing of the kernel is left.
+// Waits for the guard: when it has ended, no process of the kernel is left.
 static int wait_for(pid_t guard)
 {
     int status;
@@ -249,11 +249,10 @@ static int finish(struct run *r, int code)
     return code ? code : reported;
 }
 
-// The fold to start with: of a run that is resumed, what it did before is known and not shown
-// again.
+// The fold to start with: the earlier part of a resumed run is known, but is not shown again.
 static fold *fold_before(const struct run *r, const struct launch *launch, err *e)
 {
-    if (!launch->resume || r->form == FORM_JSON) // JSON is the whole journal
+    if (!launch->resume || r->form == FORM_JSON) // the JSON form prints the whole journal
         return fold_new();
     AUTO_FREE char *path = journal_file(launch->cwd, launch->resume);
     return fold_file(path, NULL, e);
@@ -262,7 +261,7 @@ static fold *fold_before(const struct run *r, const struct launch *launch, err *
 static int conduct(struct run *r, const struct launch *launch, err *e)
 {
     int fd;
-    signal(SIGPIPE, SIG_IGN); // a reader that goes interrupts the run; it must not leave it behind
+    signal(SIGPIPE, SIG_IGN); // a reader that goes away interrupts the run; it must not kill us
     r->fold = fold_before(r, launch, e);
     if (!r->fold)
         return cli_error(r->cli, e);

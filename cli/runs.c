@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// firesteel runs: the journals of a folder, newest first.
+// firesteel runs: lists the journals of a folder, newest first.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-// "running" is what a journal without an end says; without a writer it was killed.
+// A journal without an end says "running"; if nobody writes it, its run was killed.
 static const char *state_of(const fold *f, const char *path)
 {
     if (fold_state(f) != RUN_RUNNING)

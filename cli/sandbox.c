@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // firesteel sandbox up|down|status: one sandbox per user that outlives terminals and kernels. It is
-// found by its folder: the process that runs it holds a lock on DIR/pid, in which its number
-// stands.
+// found by its folder: its process keeps DIR/pid locked, and its number is in that file.
 #include "base/folder.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -38,7 +37,8 @@ static int place_init(struct place *p, struct cli *cli, err *e)
     return 0;
 }
 
-// A file of the sandbox's folder, which is this user's alone; -1 also when the folder is not there.
+// Opens a file of the sandbox's folder, which must be this user's alone; -1 also when the folder is
+// missing.
 static int place_open(const struct place *p, const char *name, int flags, err *e)
 {
     AUTO_FD dir = folder_open_path(p->dir, 2, flags & O_CREAT, e);
@@ -55,7 +55,7 @@ static void place_done(struct place *p)
     free(p->kubeconfig);
 }
 
-// The number of the running sandbox; 0 when there is none.
+// The process number of the running sandbox; 0 when there is none.
 static pid_t running(const struct place *p)
 {
     int fd = place_open(p, "pid", O_RDONLY, NULL);
@@ -72,7 +72,8 @@ static pid_t running(const struct place *p)
     return (pid_t)pid;
 }
 
-// Two at once take turns: the second finds what the first has done. Held until it is closed.
+// If two do this at once, they take turns: the second finds what the first has done. Held until the
+// descriptor is closed.
 static int take_turn(const struct place *p, err *e)
 {
     AUTO_FD state = folder_open_path(p->state, 1, true, e);
@@ -105,7 +106,7 @@ static int spawn_sandbox(
     return spawn(&spec, child, e);
 }
 
-// What the program said before it ended.
+// Reports the program's own text before it ended.
 static int report_failure(const struct place *p, err *e)
 {
     static const char prefix[] = "firesteel-sandbox: ";
@@ -210,7 +211,7 @@ static int down(struct cli *cli, const struct place *p)
     if (pid)
         kill(pid, SIGTERM);
     if (pid && !wait_gone(p, STOP_SECONDS)) {
-        kill(pid, SIGKILL); // its pods die with it
+        kill(pid, SIGKILL); // its pods end with it
         wait_gone(p, STOP_SECONDS);
     }
     int code = path_remove(p->dir, &e) == 0 ? 0 : cli_error(cli, &e);

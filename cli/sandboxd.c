@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// firesteel-sandbox: the sandbox as a program. It serves until it is told to stop, or, when it is
-// private, until whoever started it is gone.
+// firesteel-sandbox: the sandbox as a program. It serves until it is told to stop; a private one
+// serves until its starter is gone.
 #include "base/entry.h"
 #include "base/folder.h"
 #include "base/mem.h"
@@ -85,7 +85,8 @@ static int parse_options(struct settings *s, int argc, char **argv)
     return 0;
 }
 
-// One sandbox for a folder: the lock is held, with our number in it, as long as we live.
+// Only one sandbox may use a folder: while we live, we hold the lock on a file that has our process
+// number.
 static int take_lock(struct program *p, err *e)
 {
     AUTO_FREE char *path = path_join(p->settings.dir, "pid");
@@ -116,7 +117,8 @@ static void on_parent(void *arg, int events)
     loop_stop(p->loop);
 }
 
-// Nothing is ever written to us there: readiness to read, or an error, means the other end is gone.
+// Nobody ever writes to this descriptor: if it becomes readable or has an error, the other end is
+// gone.
 static int follow_parent(struct program *p, err *e)
 {
     if (!p->settings.is_private)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// firesteel show: a run from its journal, with all output, long after and without a cluster.
+// firesteel show: prints a run from its journal, with all output, also long afterwards and without
+// a cluster.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"

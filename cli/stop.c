@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// firesteel stop: ends a kernel in order, and returns when it is gone.
+// firesteel stop: ends a kernel in order, and returns when the kernel is gone.
 #include "base/clock.h"
 #include "base/loop/loop.h"
 #include "base/mem.h"
@@ -63,7 +63,7 @@ static int stop_kernel(struct cli *cli, const struct kernel *k, bool force)
     if (l)
         loop_free(l);
     if (force)
-        kill(k->pid, SIGKILL); // its guard takes down the rest
+        kill(k->pid, SIGKILL); // its guard ends the rest
     else if (e.code)
         return cli_error(cli, &e);
     if (wait_until_gone(k->pid, 5000)) {

@@ -20,14 +20,14 @@
 #include <unistd.h>
 
 enum {
-    FRAME_MS = 16, // between pictures while messages come in
-    LEAVE_MS = 50, // for the last messages to go out
+    FRAME_MS = 16, // between two pictures while messages arrive
+    LEAVE_MS = 50, // for sending the last messages
     RECONNECT_MS = 50,
     RECONNECT_TRIES = 200,
 };
 
-// A connection to a kernel. After a restart the old one stays open until the new one has begun, for
-// the next kernel takes over the socket pair of its first client and would miss it.
+// A connection to a kernel. After a restart the old one stays open until the new one has begun: the
+// next kernel takes over the socket pair of its first client, and needs it.
 struct link {
     workbench *workbench;
     client *client;
@@ -44,16 +44,16 @@ struct workbench {
     loop_poll *input;
     loop_timer *frame, *wake, *escape, *leave, *reconnect;
     loop_signal *signals[4];
-    char *socket; // of its kernel, for after a restart
+    char *socket; // the kernel's socket, to connect again after a restart
     int tries;
-    int64_t framed; // mono ns of the last picture of what came in
+    int64_t framed; // mono ns of the last picture that showed messages
     bool frame_waits, leaving, welcomed;
-    bool watching; // somebody else's run
-    int picked;    // row of a list
+    bool watching; // it is a headless run
+    int picked;    // chosen row of a list
     int (*starter)(void *arg, workbench *w, const char *recover, err *e);
     void *starter_arg;
-    char *recovering;  // folder of the document that another kernel is to begin with
-    int kernel_output; // what a kernel of ours prints itself: why it could not start
+    char *recovering;  // folder with the document for another kernel
+    int kernel_output; // what our kernel prints: why it could not start
     err failed;
 };
 
@@ -82,7 +82,7 @@ static void on_frame(void *arg)
     present(w);
 }
 
-// With the messages that come together, and not too soon after the last time.
+// Draws after all messages that have come together, and not too soon after the last picture.
 static void present_soon(workbench *w)
 {
     int64_t left = w->framed + FRAME_MS * CLOCK_MS - clock_mono();
@@ -103,7 +103,7 @@ static void on_leave(void *arg)
     loop_stop(((workbench *)arg)->loop);
 }
 
-// What was typed and not sent goes to the kernel first.
+// Text that was typed and not sent goes to the kernel first.
 static void leave(workbench *w)
 {
     if (w->leaving)
@@ -189,7 +189,7 @@ static void on_message(void *arg, message_type type, const cJSON *message)
     present_soon(w);
 }
 
-// Why a kernel of ours ended: the last line that it printed.
+// Why our kernel ended: the last line that it printed.
 static void last_words(workbench *w, char *out, size_t size)
 {
     char text[600] = "";
@@ -213,7 +213,7 @@ static void on_closed(void *arg, const err *reason)
     link_free(STEAL(w->link));
     last_words(w, why, sizeof why);
     bool restarting = bench_restarting(w->bench);
-    if (!w->welcomed && *why) { // there has been nothing to look at yet, or to lose
+    if (!w->welcomed && *why) { // nothing was shown yet, and nothing can be lost
         err_set(&w->failed, ERR_FAILED, "%s", why);
         leave(w);
         return;
@@ -284,7 +284,7 @@ static void redraw(void *arg)
     term_redraw(((workbench *)arg)->term);
 }
 
-// The editor has the terminal, and this process waits for it; the kernel goes on meanwhile.
+// The editor has the terminal, and this process waits for it; meanwhile the kernel goes on.
 static int edit_file(void *arg, const char *path, err *e)
 {
     workbench *w = arg;
@@ -325,7 +325,7 @@ static const struct bench_ops bench_callbacks = {.quit = quit,
     .start = start_kernel,
     .edit_file = edit_file};
 
-// What close does not find yet it leaves alone.
+// workbench_close leaves alone what does not exist yet.
 static int open_screen(workbench *w, const struct bench_about *about, err *e)
 {
     static const int signals[] = {SIGHUP, SIGTERM, SIGINT, SIGWINCH};
@@ -432,7 +432,7 @@ void workbench_starter(
     w->starter_arg = arg;
 }
 
-// The document goes over in a journal of one record, as a kernel reads it after a restart.
+// The document is passed in a journal of one record, which a kernel reads as after a restart.
 int workbench_start(workbench *w, const char *words, size_t n, err *e)
 {
     const char *tmp = cli_getenv(w->cli, "TMPDIR");

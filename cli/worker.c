@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// firesteel-worker: runs a trainer file as the driver of its job, or is one of the job's ranks, or
-// lends a pod's cores to a driver as an executor.
+// firesteel-worker: runs a trainer file as the driver of its job; or is one of the job's ranks; or,
+// as an executor, gives a pod's cores to a driver.
 #include "script/worker/worker.h"
 #include "base/clock.h"
 #include "base/entry.h"
@@ -56,14 +56,14 @@ static int fail(const char *text, int code)
     return code;
 }
 
-// What does not listen to a stop (a loop in a coroutine, one long call) is not waited for: ranks
-// end with their driver.
+// Code that ignores the stop (a loop in a coroutine, one long call) is not waited for: the driver
+// exits, and its ranks with it.
 static void give_up(int number)
 {
     _exit(128 + stop_signal);
 }
 
-// The first one ends training at the next batch; a second one ends the process.
+// The first signal ends the training at the next batch; the second one ends the process.
 static void on_stop(int number)
 {
     atomic_store(&stop, true);
@@ -88,12 +88,12 @@ static void catch_signals(void)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGALRM, give_up);
-    // What ranks leave behind comes to us, to be ended and reaped.
+    // Processes that ranks leave behind become our children, so that we can end and reap them.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-// Where this executable is, so that what belongs to it is found in a build folder, in an image and
-// where it was installed.
+// The path of this executable: the files that belong to it are found from there, in a build folder,
+// in an image and after installation.
 static char *program_path(void)
 {
     char path[4096];
@@ -137,7 +137,8 @@ static int core_count(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-// An integer from the environment or a command line: false, with a message, when it is none.
+// Reads an integer from the environment or the command line; false, with a message, when it is
+// none.
 static bool read_int(const char *what, const char *text, int least, int most, int *value)
 {
     int64_t n;
@@ -151,7 +152,7 @@ static bool read_int(const char *what, const char *text, int least, int most, in
     return true;
 }
 
-// Events go to a descriptor, or as marked lines to stdout, where a pod's log carries them.
+// Writes events to a descriptor, or as marked lines to stdout, so that a pod's log has them.
 static void write_event(void *ctx, const char *json, size_t n)
 {
     int fd = *(const int *)ctx;
@@ -189,8 +190,8 @@ static void free_places(struct places *p)
     strv_free(p->data);
 }
 
-// The job's secret, from the environment of a pod or a descriptor that a launcher leaves open;
-// NULL: there is none. It is forgotten there: nothing that this process starts must inherit it.
+// The job's secret, from the environment of a pod, or from a descriptor that a launcher leaves
+// open; NULL: none. It is erased at its source: no process that we start may inherit it.
 static bool take_secret(char **secret)
 {
     int fd = -1;
@@ -201,7 +202,7 @@ static bool take_secret(char **secret)
     if (value && *value)
         *secret = mem_strdup(value);
     if (value)
-        explicit_bzero(value, strlen(value)); // in /proc/PID/environ, too
+        explicit_bzero(value, strlen(value)); // also in /proc/PID/environ
     unsetenv("FIRESTEEL_SECRET");
     if (fd < 0)
         return true;
@@ -248,7 +249,7 @@ static bool read_environment(struct worker_options *o, int *events_fd)
         !read_int("FIRESTEEL_EVENTS", events, 0, 1 << 20, events_fd))
         return false;
     if (*events_fd > STDERR_FILENO)
-        fcntl(*events_fd, F_SETFD, FD_CLOEXEC); // os.execute's children have nothing to tell there
+        fcntl(*events_fd, F_SETFD, FD_CLOEXEC); // children of os.execute must not write there
     if (events) {
         o->event = write_event;
         o->event_ctx = events_fd;
@@ -300,7 +301,7 @@ static int run_driver(const struct places *places, int np, const char *script, c
     return code;
 }
 
-// What a rank prints travels to the driver.
+// A rank's output, which is sent to the driver.
 struct rank_stream {
     rank_link *link;
     message_kind kind;
