@@ -61,7 +61,7 @@ def main():
     zeros = [jnp.zeros_like(p) for p in params]
     state = (params, zeros, zeros, jnp.float32(0))
     images, labels = jnp.asarray(x), jnp.asarray(y, jnp.int32)
-    count = 60000 // BATCH * BATCH  # whole batches: a scan has one shape
+    count = 60000 // BATCH * BATCH  # whole batches only: a scan has one shape
     seconds, accuracies = [], []
     shuffle = lambda: jnp.asarray(random.permutation(60000)[:count].reshape(-1, BATCH))
     jax.block_until_ready(epoch(state, images, labels, shuffle()))

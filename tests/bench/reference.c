@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The yardstick of the epoch benchmark: MNIST 784-128-10, Adam, batch 64, dense f32, one thread,
-// with every shape a constant and nothing general. It was hand-tuned before the trainer existed; at
-// 80 % of what the multipliers of a Zen 4 core can do it shows what generality costs.
+// The reference of the epoch benchmark: MNIST 784-128-10, Adam, batch 64, dense f32, one thread,
+// with all shapes constant and nothing general. It was tuned by hand before the trainer existed. It
+// reaches 80 % of the peak of a Zen 4 core's multipliers, so it shows the cost of generality.
 //   gcc -O3 -march=native -mprefer-vector-width=512 reference.c -lm;  ./a.out FOLDER-OF-RAW-IDX
 //   EPOCHS
 #define _GNU_SOURCE
@@ -20,12 +20,12 @@ enum { TRAIN = 60000, TEST = 10000 };
 #define INLINE static inline __attribute__((always_inline))
 typedef __m512 v;
 
-// 64 hidden units with everything that belongs to them.
+// 64 hidden units with everything that they need.
 struct panel {
-    _Alignas(64) float w[INPUTS][PANEL], m[INPUTS][PANEL], v[INPUTS][PANEL]; // first layer
+    _Alignas(64) float w[INPUTS][PANEL], m[INPUTS][PANEL], v[INPUTS][PANEL]; // the first layer
     float b[PANEL], bm[PANEL], bv[PANEL];
-    float w2[PANEL][LINE], m2[PANEL][LINE], v2[PANEL][LINE]; // their rows of the second
-    float h[BATCH][PANEL], d[BATCH][PANEL];                  // outputs, and the loss by them
+    float w2[PANEL][LINE], m2[PANEL][LINE], v2[PANEL][LINE]; // their rows of the second layer
+    float h[BATCH][PANEL], d[BATCH][PANEL]; // outputs, and the loss by them (gradient)
 };
 
 struct net {
@@ -197,7 +197,7 @@ static void load_batch(struct net *n, const uint8_t *images, const uint32_t *row
         }
 }
 
-// The next batch's rows lie anywhere; they come while this one is computed.
+// The rows of the next batch lie anywhere in memory; they are fetched while this batch is computed.
 static void fetch_batch(const uint8_t *images, const uint32_t *row, int rows)
 {
     for (int r = 0; r < rows; r++)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The whole workbench but for its terminal and its socket, under random hands. The input is what a
-// kernel says, a message a line; fields become something else now and then. Between the lines come
-// keys that are bound where the bench is, others, pastes and sizes, and a kernel that answers late,
-// or with no. After each of them the screen is drawn: it must be one that a terminal can show.
+// The whole workbench without terminal and socket, used at random. The input is a kernel's
+// messages, one on each line; some fields are changed at random. Between the lines there are bound
+// keys, other keys, pastes and new sizes, and a kernel that answers late, or refuses. After each
+// step the screen is drawn, and must be one that a terminal can show.
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Requests that wait for an answer, and events, in the place of script/protocol/client.c.
+// Requests that wait for an answer, and events: this replaces script/protocol/client.c.
 struct request {
     cJSON *message;
     void (*reply)(void *arg, const cJSON *reply);
@@ -72,7 +72,7 @@ static void say(struct storm *s, cJSON *event)
     cJSON_Delete(event);
 }
 
-// What a kernel that did it tells everybody.
+// The events that a kernel sends to everybody after carrying out a request.
 static void change(struct storm *s, const cJSON *request)
 {
     static const char *const copied[] = {"cell", "after", "source", "marker", "path"};
@@ -95,7 +95,7 @@ static bool is_change(const cJSON *request)
            t == MESSAGE_save;
 }
 
-// A reply that has what any request may want to know.
+// A reply with all fields that any request may read.
 static cJSON *reply_to(struct storm *s, bool ok)
 {
     cJSON *reply = message_new(MESSAGE_reply);
@@ -131,7 +131,7 @@ static void answer(struct storm *s)
     cJSON_Delete(r.message);
 }
 
-// The connection is lost: nobody will answer.
+// The connection is lost: there will be no answers.
 static void forget(struct storm *s)
 {
     while (s->kernel.n) {
@@ -200,7 +200,7 @@ static const struct bench_ops ops = {.quit = quit,
     .start = start_kernel,
     .edit_file = edit_file};
 
-// A key sequence that is bound where the bench is.
+// Presses a key sequence that is bound in the present view and mode.
 static void press_bound(struct storm *s)
 {
     const struct view_ops *at = bench_top(s->bench)->ops;
@@ -245,7 +245,7 @@ static void hear(struct storm *s)
     }
 }
 
-// Something in the message becomes something else.
+// Changes something in the message.
 static void spoil(struct storm *s, cJSON *object)
 {
     cJSON *at = object, *owner = NULL;
@@ -276,7 +276,7 @@ static void message(struct storm *s, const char *line, size_t n)
         return;
     if (random_below(&s->random, 8) == 0)
         spoil(s, m);
-    if (message_type_of(m) == MESSAGE_welcome) { // where this process has its spools
+    if (message_type_of(m) == MESSAGE_welcome) { // the folder of this process's spools
         AUTO_FREE char *journal = str_fmt("%s.jsonl", s->folder);
         json_set_str(m, "journal", journal);
         s->seq = json_int_or(m, "seq", 0);
@@ -307,7 +307,7 @@ static void remove_folder(void)
     path_remove(folder, NULL);
 }
 
-// The spools that messages speak of; made once.
+// The folder with the spools that messages refer to; made once.
 static const char *spools(void)
 {
     static const char lines[] = "one\n\x1b[31mred\x1b[0m \xe6\xbc\xa2\n\x1b[2Jthree\n";

@@ -6,7 +6,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
-// Whatever is accepted must be a whole model: it can be saved, and it predicts.
+// An accepted checkpoint must be a whole model: it can be saved, and it can predict.
 static void use(model *m)
 {
     err e;

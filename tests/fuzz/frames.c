@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an API server streams: watch frames in any pieces, the objects in them as people see them,
+// The streams of an API server: watch frames cut anywhere, the objects in them as people see them,
 // and the stamps of log lines.
 #include "k8s/client/frames.h"
 
@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
         frames_feed(
             &b, (const char *)bytes + i, i + step < n ? step : n - i, on_line, &pieces, NULL);
     frames_end(&b, on_line, &pieces);
-    if (pieces < whole / 2) // split lines may lose a '\r' each, never more
+    if (pieces < whole / 2) // each piece may lose only a '\r'
         abort();
     frames_done(&a);
     frames_done(&b);

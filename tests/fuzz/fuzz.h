@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a fuzz target defines: it must neither crash nor leak, whatever the bytes. Returns 0.
+// The function of a fuzz target: with any bytes it must neither crash nor leak. Returns 0.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
-// Whatever is accepted must be readable to its last element.
+// An accepted file must be readable up to its last element.
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
     err e;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// .ipynb files: read, checked, written as both formats.
+// .ipynb files: they are read, checked, and written in both formats.
 #include "script/notebook/notebook.h"
 #include "tests/fuzz/fuzz.h"
 

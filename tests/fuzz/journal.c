@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Journals: any file is read to its end, folded, and what was folded is exported.
+// Journals: any file is read to its end and folded, and the result is exported.
 #include "base/err.h"
 #include "script/journal/export.h"
 #include "script/journal/fold.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// JSON: what is read prints a text that reads as the same.
+// JSON: a text that was read is printed, and reads back as the same.
 #include "base/json.h"
 #include "base/mem.h"
 #include "tests/fuzz/fuzz.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What is accepted can be used: a server, a context, a namespace.
+// An accepted config can be used: it has a server, a context, a namespace.
 static void use(cJSON *config)
 {
     err e;

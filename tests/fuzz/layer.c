@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A layer from a stranger: whatever its bytes are, nothing may appear outside of the root.
+// A layer from a stranger: with any bytes, nothing may appear outside of the root.
 #include "base/mem.h"
 #include "base/path.h"
 #include "k8s/image/unpack.h"

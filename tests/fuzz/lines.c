@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A spool and its index as they may lie on a disk: whatever is in them, lines that are given are
-// clean, and filter and search come to an end. The input: a byte that says how long the index is,
-// the index, the bytes.
+// A spool and its index, with any content: the returned lines are clean, and filter and search come
+// to an end. The input: a byte with the length of the index, the index, the bytes.
 #include "tui/part/lines.h"
 #include "base/buf.h"
 #include "base/mem.h"
@@ -15,7 +14,7 @@ static void check_lines(lines *l)
     uint64_t n = lines_count(l);
     for (uint64_t i = 0; i < n && i < 40; i++) {
         if (!lines_get(l, i * 7919 % n, &line))
-            continue; // the index lies
+            continue; // the index is wrong
         if (!utf8_valid(line.text.text, line.text.n))
             abort();
         for (size_t k = 0; k < line.text.n; k++)
@@ -43,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     free(fuzz_file("s.idx", data + (n > 0), index - (index > 0)));
     lines *l = lines_new();
     for (size_t i = 0; i < ARRAY_LEN(patterns); i++) {
-        uint64_t hit, from = i * 3, size = n - index + i; // more than there is, too
+        uint64_t hit, from = i * 3, size = n - index + i; // also beyond the end
         lines_filter(l, patterns[i]);
         lines_begin(l);
         lines_add_spool(l, dir, "s", from, from + size, (style){0});

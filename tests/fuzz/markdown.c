@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Any bytes as Markdown, at several widths: rows have spans that cover them, and cost what they
-// are.
+// Any bytes as Markdown, at several widths: spans cover each row exactly, and the cost stays
+// linear.
 #include "tests/fuzz/fuzz.h"
 #include "tui/syntax/markdown_layout.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a driver reads from executors that have not proved anything yet.
+// The bytes that a driver reads from executors before they have proved anything.
 #include "trainer/dist/message.h"
 #include "tests/fuzz/fuzz.h"
 

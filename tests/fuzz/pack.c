@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Packed Lua values, as a driver gets results (data only) and as a rank gets its function. Damaged
-// bytecode can do anything to Lua, so it comes from the driver alone and is not made here either.
+// Packed Lua values, both as a driver gets results (data only) and as a rank gets its function.
+// Damaged bytecode can do anything to Lua, so it is accepted only from the driver, and is not tried
+// here.
 #include "script/worker/pack.h"
 #include "script/worker/state.h"
 #include "tests/fuzz/fuzz.h"
@@ -12,7 +13,7 @@ static bool has_bytecode(const uint8_t *data, size_t n)
     return n && memmem(data, n, LUA_SIGNATURE, strlen(LUA_SIGNATURE));
 }
 
-// Modules by name are those that are loaded: no file is looked for.
+// Only loaded modules can be named: no file is looked up.
 static worker *new_worker(void)
 {
     err e;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An object and a patch of it, on two lines: all patches of the API, field checks, and what
-// changed.
+// An object and a patch of it, on two lines: all the API's patches, the checks of fields, and the
+// changed fields.
 #include "k8s/sandbox/api/patch.h"
 #include "base/mem.h"
 #include "k8s/sandbox/api/fieldset.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The percent format: what can be read is saved with the same bytes, and what is written anew reads
-// as the same cells.
+// The percent format: a text that can be read is saved with the same bytes; a text that is written
+// anew gives the same cells.
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/notebook/notebook.h"

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What ranks send to the driver's PMI server: one rank whole, then two in turn, in pieces.
+// The bytes that ranks send to the driver's PMI server: first one rank's as a whole, then two
+// ranks' in turn, in pieces.
 #include "trainer/dist/pmi.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>
 
-// Answers are whole lines for ranks that exist.
+// Answers must be whole lines, for ranks that exist.
 static int say(void *ctx, int rank, const char *line, size_t n, err *e)
 {
     if (rank < 0 || rank > 1 || n < 5 || line[n - 1] != '\n')

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a client sends: bytes cut into lines, parsed, checked against message.def. However the bytes
-// are cut, the same lines come out.
+// A client's bytes, cut into lines, parsed, and checked against message.def. The lines are the same
+// however the bytes are cut.
 #include "script/protocol/frame.h"
 #include "script/protocol/message.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers that look random and come out the same every time: SplitMix64.
+// Numbers that look random but are the same every time: SplitMix64.
 // https://prng.di.unimi.it/splitmix64.c
 #pragma once
 #include <stddef.h>

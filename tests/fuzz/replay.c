@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Feeds a fuzz target its corpus, as TAP: each file as it is, cut off at every length, and with
-// bytes changed. What it looks for is a crash, a sanitizer's report, or a target that does not end.
+// bytes changed. It finds crashes, sanitizers' reports, and targets that do not end.
 //   replay-NAME FOLDER…
 #include "tests/fuzz/random.h"
 
@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
-// How often, which a target with much to do for each input may set lower.
+// How often; a target that does much for each input may set a lower number.
 #ifndef CUTS
 #define CUTS 400
 #endif
@@ -40,7 +40,7 @@ static void keep_input(int signum)
     raise(signum);
 }
 
-// The input lies in memory that ends where it ends, so that reading on is noticed.
+// The input's memory ends where the input ends, so that reading further is noticed.
 static void feed(const uint8_t *bytes, size_t n)
 {
     uint8_t *copy = malloc(n ? n : 1);
@@ -51,7 +51,7 @@ static void feed(const uint8_t *bytes, size_t n)
     free(copy);
 }
 
-// One to four bytes become something else: a bit flipped, any value, or one that is often special.
+// Changes one to four bytes: flips a bit, or sets any value, or one that is often special.
 static void change(uint8_t *bytes, size_t n, uint64_t *state)
 {
     static const uint8_t special[] = {0, 1, 0x7f, 0x80, 0xff, '"', '{', '}', '[', '9', '-', '\\'};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Highlighting of any bytes in every language: spans are in order and inside of their line.
+// Highlighting any bytes in every language: spans are in order and within their line.
 #include "tui/syntax/syntax.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -33,8 +33,8 @@ from tap import FIRESTEEL, PATIENCE, sh  # noqa: E402
 ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
 SEED = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(1 << 32)
 AT_ONCE = 4
-DELAY = 0.004  # seconds, of each piece in each direction
-GONE_WITHIN = 5  # seconds after the kill, for everything of the run
+DELAY = 0.004  # seconds, for each piece in each direction
+GONE_WITHIN = 5  # seconds after the kill, for everything that belongs to the run
 MARK = "FIRESTEEL_KILLS_ROUND"
 
 NOTEBOOK = """\
@@ -259,7 +259,7 @@ def main():
     chance = random.Random(SEED)
     facts, problems = collections.Counter(), []
     try:
-        length = measure(cluster) * 1.3  # rounds run beside one another
+        length = measure(cluster) * 1.3  # several rounds run at the same time
         print(f"# {ROUNDS} rounds, seed {SEED}; each is killed within {length:.2f} s", flush=True)
         rounds = [Round(cluster, i, chance.choice(VICTIMS), chance.uniform(0, length)) for i in range(ROUNDS)]
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:

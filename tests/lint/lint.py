@@ -56,12 +56,12 @@ LAYERS = {
                  "script/journal/text.h"],
     "tui/bench": ["tui/grid", "tui/edit", "tui/syntax", "tui/part", "tui/view", "script/notebook",
                   "script/journal", "script/protocol", "base/loop"],
-    # of the bench, what tui/view/view.h names: never its private header
+    # of the bench, only the headers that tui/view/view.h lists, never its private one
     "tui/view": ["tui/grid", "tui/edit", "tui/syntax", "tui/part", "tui/bench/bench.h",
                  "tui/bench/command.h", "tui/bench/questions.h", "tui/bench/remote.h",
                  "tui/bench/slots.h", "tui/bench/structure.h", "script/notebook", "script/journal"],
 }
-# protocol's client and server speak over the loop
+# the client and server of the protocol use the loop
 LAYERS["script/protocol"].append("base/loop")
 # a library's header -> the one folder (or file) that may name it
 OWNERS = {
@@ -252,7 +252,8 @@ def check_views(sources):
     tap(not bad, "no view looks into the bench", bad)
 
 
-# Programs that speak to other programs only: the worker to its driver, the sandbox to its log.
+# Programs whose output only other programs read: the worker's goes to its driver, the sandbox's to
+# its log.
 OTHER_MAINS = ("cli/worker.c", "cli/sandboxd.c")
 
 

@@ -47,7 +47,7 @@ def check(facts, mess, fds=("0", "1", "2"), place="session", env=True):
     assert int(facts["umask"], 8) == int(mess.umask, 8), facts["umask"]
     assert ignored(facts) == 0 and int(facts["blocked"], 16) == 0, facts
     assert facts["dumpable"], facts
-    if place == "session": # a shell may stand between the session's leader and this one
+    if place == "session": # a shell may be between the session's leader and this one
         assert facts["session"] == facts["group"] != 0 and facts["terminal"] == 0, facts
     if env:
         given = dict(v.split("=", 1) for v in facts["env"])

@@ -20,7 +20,7 @@ from tap import BUILD, FIRESTEEL, SANITIZED, Skip, run, sh
 
 FAULT = os.path.join(BUILD, "tests", "fault.so")
 KINDS = ("open", "write", "fsync", "fdatasync", "rename", "ftruncate", "fallocate", "mkdir", "close")
-ERRORS = {  # what such a call fails with in life, taken in turn
+ERRORS = {  # the real errors of such a call, used in turn
     "open": (errno.EACCES, errno.EIO, errno.EROFS, errno.ENOSPC), "write": (errno.ENOSPC, errno.EIO),
     "fsync": (errno.EIO, errno.ENOSPC), "fdatasync": (errno.EIO, errno.ENOSPC), "rename": (errno.EACCES, errno.EROFS, errno.EIO),
     "ftruncate": (errno.EIO, errno.EROFS), "fallocate": (errno.ENOSPC, errno.EIO),
@@ -148,8 +148,8 @@ def check_ok(place, events):
     assert report and "said\n" in report and f"line\t{LINES}\n" in report and "last\n" in report, report and report[-300:]
 
 
-# What may fail without a word: the index of a spool, which readers do without; blocks that are reserved or given back;
-# a close after a sync; a read of what is looked at in passing.
+# These may fail silently: the index of a spool, which readers do not need; reserving blocks and
+# giving them back; a close after a sync; a read that is not important.
 HARMLESS = {"write": r"\.idx$", "ftruncate": r"", "fallocate": r"", "close": r"", "open": r"^$|^recipe.lua$"}
 
 
@@ -194,7 +194,7 @@ class Tally:
         here = Place(self.top, f"{kind}-{number}")
         done = here.run(kind, number, code, self.stays)
         _, failed, path = here.state.read()
-        if not failed:  # syncs that come while one is under way become one
+        if not failed:  # syncs that are requested while one is under way become one
             self.missed[kind] += 1
             assert done.code == 0, done
             return
@@ -204,7 +204,7 @@ class Tally:
     def guarded(self, job):
         try:
             self.one(*job)
-        except Exception as problem:  # all of them are looked at before the test fails
+        except Exception as problem:  # check all of them before the test fails
             self.problems.append(f"{job[0]} {job[1]} ({os.strerror(job[2])}): {problem!r}"[:700])
 
     def all(self, jobs):

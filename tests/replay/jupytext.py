@@ -20,7 +20,7 @@ from tap import BUILD, CACHE, SOURCE, Skip, run, sh
 JUPYTEXT = os.path.join(CACHE, "venv", "bin", "jupytext")
 CONVERT = os.path.join(BUILD, "tests", "replay", "notebook-convert")
 RECIPES = sorted(glob.glob(os.path.join(SOURCE, "recipes", "[0-9]*.lua")))
-# Two attributes of one name are nothing that jupytext writes, and it takes another of them than we do.
+# jupytext never writes two attributes of one name, and it reads another one of the two than we do.
 SAMPLES = [s for s in sorted(glob.glob(os.path.join(SOURCE, "tests", "fuzz", "corpus", "percent", "*.lua"))) + RECIPES
            if not s.endswith("/twice.lua")]
 

@@ -414,7 +414,7 @@ def test_two_clients(t):
     mine, number = table.act("logs", row)["display"], theirs.act("logs", row)["display"]
     assert mine != number, "each looks on his own"
     other.wait(lambda e: log_of(other, number)[-1]["to"] > 0 if log_of(other, number) else False)
-    # Whoever answers first has answered; the question of one who is gone is taken back.
+    # The first answer counts; the question of a client that has gone is taken back.
     reply = table.start("delete", row)
     ask = other.wait(lambda e: e["type"] == "ask" and "delete Pod one" in e["question"])
     assert other.ask(type="answer", ask=ask["ask"], value="no")["ok"]

@@ -12,7 +12,7 @@ from badserver import Server
 from tap import FIRESTEEL, PATIENCE, SANITIZED, eventually, run
 
 MEGABYTE = 1 << 20
-# Generous, for a busy machine: what is asked for takes effect within a second.
+# Generous, for a busy machine: normally a request takes effect within a second.
 SOON = 8 * PATIENCE
 
 

@@ -119,7 +119,8 @@ def test_resume_verifies_instead_of_repeating(t):
     open(os.path.join(k.cwd, "go"), "w").close()
     again = resume(t, k)
     assert again.code == 0, again.stderr + str(again.of("error"))
-    assert (count(k, "first.log"), count(k, "second.log"), count(k, "third.log")) == (2, 1, 2)  # what declares no files is repeated
+    # a command that declares no files is repeated
+    assert (count(k, "first.log"), count(k, "second.log"), count(k, "third.log")) == (2, 1, 2)
     assert "got one" in again.text() and again.journal() == k.journal()
     assert [e.get("resumed", False) for e in again.of("state", state="ok") if e["seq"] > k.events[-1]["seq"]] == [False, True, True, False]
     lines = [json.loads(line) for line in read(again.journal()).splitlines()]

@@ -270,7 +270,7 @@ def test_undeclared_commands_are_repeated(t):
     touch(k, "go")
     again = resume(t, k, {}, notebook)
     assert again.code == 0 and how(again)[:3] == ["repeated", "repeated", "verified"], (how(again), again.of("error"))
-    touch(k, "input")  # a changed result is a changed input for what follows
+    touch(k, "input")  # a changed result is a changed input for later cells
     again = resume(t, k, {}, notebook)
     assert again.code == 0 and how(again)[:3] == ["repeated", "repeated", "done"], (how(again), again.of("error"))
 

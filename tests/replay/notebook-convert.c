@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // notebook-convert [--rewrite] FROM TO: loads and saves a notebook; with --rewrite every cell is
-// written anew, as after an edit. notebook-convert --plan FILE: what its cells would do.
+// written anew, as after an edit. notebook-convert --plan FILE: prints the plans of its cells.
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/notebook/notebook.h"

@@ -13,7 +13,7 @@ from tap import FIRESTEEL, PATIENCE, Done, Skip, run, sh
 
 HELLO = "-- %% Hello\nprint 'hello'\n"
 VERBS = (("runs",), ("show",), ("export", "--to", "md"), ("clean", "--yes"))
-NOBODY = 61184 + os.getpid() % 4096  # a user of this test alone: of the range that systemd leaves free
+NOBODY = 61184 + os.getpid() % 4096  # a user for this test, in a range that systemd leaves free
 
 
 def notebook(folder, text=HELLO):
@@ -97,7 +97,7 @@ def test_a_folder_that_others_may_write(t):
     assert tree(cwd) == before
     os.chmod(f"{cwd}/.firesteel", 0o700)
     assert "hello" in firesteel("show", cwd=cwd).out
-    os.chmod(cwd, 0o777)  # the working folder itself may be anybody's
+    os.chmod(cwd, 0o777)  # the working folder itself may belong to anybody
     assert firesteel("run", path).code == 0
 
 
@@ -164,7 +164,7 @@ def test_without_a_home(t):
     needs_access_for_nobody(t)
     cwd = t.dir()
     path = notebook(cwd)
-    os.chmod(cwd, 0o755)  # they may look, and not write
+    os.chmod(cwd, 0o755)  # others may read, but not write
     done = as_nobody(t, FIRESTEEL, "run", path)
     own = f"/tmp/firesteel-{NOBODY}"
     assert done.code == 0 and f"working in {own}/.local/state/firesteel/nb-" in done.err, done
@@ -179,7 +179,7 @@ def test_without_a_home_nothing_planted_is_used(t):
     cwd = t.dir()
     path = notebook(cwd)
     os.chmod(cwd, 0o755)
-    os.mkdir(own, 0o777)  # ours, who are somebody else to them
+    os.mkdir(own, 0o777)  # a folder of ours; we are somebody else to them
     done = as_nobody(t, FIRESTEEL, "run", path)
     check_refused(done, own, "belongs to another user", f"you are uid {NOBODY}")
     assert os.listdir(own) == []

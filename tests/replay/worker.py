@@ -64,7 +64,7 @@ def test_the_recipes_trainer_on_two_ranks(t):
     done = work(folder, "--np", "2", "trainer.lua", "--epochs=1")
     assert done.code == 0, done
     assert re.search(r"^\[1,0\]<stdout>:469" + EPOCH + "$", done.out, re.M), done
-    assert "[1,1]" not in done.out, done  # only rank 0 speaks
+    assert "[1,1]" not in done.out, done  # only rank 0 prints
     assert done.out.endswith("Model prediction for index 100: 6\n"), done
     assert os.path.exists(os.path.join(folder, "checkpoint.safetensors"))
 
@@ -454,7 +454,8 @@ def test_nobody_can_talk_to_ranks(t):
         for table in "tcp", "tcp6", "udp", "udp6", "raw", "raw6":
             if os.path.exists(f"/proc/{pid}/net/{table}"):
                 assert not sockets(pid, table), (table, sockets(pid, table))
-        named = [row for row in sockets(pid, "unix") if len(row) > 7]  # a path, or an abstract name
+        # it has a path, or an abstract name
+        named = [row for row in sockets(pid, "unix") if len(row) > 7]
         assert not named, named
 
 
@@ -465,7 +466,7 @@ def test_shared_memory_has_no_name_and_is_the_owners(t):
         shared = {fd: to for fd, to in descriptors(pid).items() if to.startswith("/dev/shm/")}
         with open(f"/proc/{pid}/maps") as f:
             maps = [line for line in f if "/dev/shm/" in line or "/SYSV" in line]
-        # what has no name is gone with the last process that has it open, however that ends
+        # a file without a name goes with the last process that has it open, however that ends
         assert maps and all(line.rstrip().endswith(" (deleted)") and "/SYSV" not in line for line in maps), maps
         for fd in shared:
             assert os.stat(f"/proc/{pid}/fd/{fd}").st_mode & 0o077 == 0, shared
@@ -543,13 +544,13 @@ def test_the_rank_that_was_killed_is_named(t):
     need_mpi()
     for number, how in ((signal.SIGKILL, "signal 9 (Killed)"), (signal.SIGSEGV, "signal 11 (Segmentation fault)"),
                         (signal.SIGTERM, "signal 15 (Terminated)")):
-        if SANITIZED and number == signal.SIGSEGV:  # which is the sanitizer's own to report
+        if SANITIZED and number == signal.SIGSEGV:  # the sanitizer reports that one itself
             continue
         job = Held(t)
         os.kill(job.ranks[2], number)
         _, err = job.driver.communicate(timeout=20 * PATIENCE)
         assert job.driver.returncode == 1 and f"rank 2 was ended by {how} before it had a result" in err, err
-        assert not job.left(), job.left()  # all is gone before the driver says so
+        assert not job.left(), job.left()  # everything is gone before the driver reports
 
 
 def test_a_killed_driver_leaves_nothing(t):

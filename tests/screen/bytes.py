@@ -7,7 +7,8 @@ import re
 from bench import folder, leave, text, workbench
 from tap import eventually, run
 
-# What curses and we send: placing, colours, modes that are set and reset, line drawing, scrolling.
+# The sequences that curses and we send: placing, colours, setting and resetting modes, line
+# drawing, scrolling.
 KNOWN = re.compile(rb"""
     \x1b\[ [0-9;]* [ABCDGHJKLMPSTXZ@dfhlmr]      # move, erase, insert, delete, style, scroll region
   | \x1b\[ [0-9]* b                               # repeat a character

@@ -49,14 +49,14 @@ def test_two_who_type_into_one_cell_lose_nothing(t):
         a.keys("Enter")
         b.keys("Enter C-End")
         b.type(" -- THEIRS")
-        a.type("xy")  # not sent yet when the other's comes
+        a.type("xy")  # not sent yet when the other client's edit arrives
         b.keys("Esc")
         a.wait("THEIRS")
         a.wait("another client has changed this cell")
         assert "xya" not in text(a), text(a)
         a.keys("M-z")
         a.wait("xya = 1")
-        b.wait("xya = 1")  # it was A's own decision
+        b.wait("xya = 1")  # A itself decided that
 
 
 def test_restarting_while_typing_goes_on_in_the_same_cell(t):

@@ -9,7 +9,7 @@ from golden import golden
 from screen import Screen
 from tap import FIRESTEEL, SOURCE, run
 
-LOOKS = {  # name: how the terminal is
+LOOKS = {  # name: the settings of the terminal
     "256": {},
     "16": {"term": "xterm-16color"},
     "linux": {"term": "linux"},

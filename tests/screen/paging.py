@@ -110,7 +110,7 @@ def test_a_search_finds_what_is_far(t):
         s.wait(f"{ROWS} of {ROWS} lines")
         s.keys("n")
         s.wait("Output  1000–")
-        s.send(b"g/mark\rnn")  # as a slow line brings it: one packet
+        s.send(b"g/mark\rnn")  # one packet, as on a slow line
         s.wait("Output  3000–")
         s.keys("/")
         line(s, "not there")
@@ -135,7 +135,7 @@ def test_a_filter_shows_what_matches(t):
         s.wait(f"  {matching[0]} row {matching[0]}")
         s.keys("j j")
         s.quiet()
-        s.keys("Esc")  # all lines again, and the one on top stays there
+        s.keys("Esc")  # all lines again, and the top line stays
         s.wait(f"Output  {matching[2]}–")
         s.keys("&")
         line(s, "!row 1")

@@ -23,7 +23,7 @@ error "no"
 -- %% Waits
 for i = 1, 20 do print(i) sh "sleep 0.02" end
 """
-LEAVE = {"q", "C-q", "C-z", "C-\\"}  # leaving and stopping is for other tests
+LEAVE = {"q", "C-q", "C-z", "C-\\"}  # other tests leave and stop
 SIZES = ["80x24", "40x10", "1x1", "10x2", "200x60", "79x23"]
 
 

@@ -23,8 +23,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 DIR = pathlib.Path(sys.argv[1])
 LEGACY = "--legacy" in sys.argv
-SEEN = collections.Counter()  # how often each thing was asked for
-WATCHED = collections.defaultdict(list)  # namespace: versions that it was watched from
+SEEN = collections.Counter()  # how often each thing was requested
+WATCHED = collections.defaultdict(list)  # namespace: versions from which it was watched
 LOG = []  # requests as (method, path, headers), for /_seen
 REASONS = {400: "BadRequest", 401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed",
            409: "Conflict", 410: "Expired", 422: "Invalid", 429: "TooManyRequests", 500: "InternalError",
@@ -104,7 +104,7 @@ def line(second, nano, text):
     return f"2026-01-02T03:04:{second:02d}.{nano:09d}Z {text}\n"
 
 
-# Pod → what each reading of its log in turn gives: text, then how it ends.
+# Pod → the result of each reading of its log in turn: text, then how it ends.
 LOGS = {
     "plain": [(line(5, 1, "one") + line(5, 2, "two") + line(5, 3, "three"), "close")],
     "resume": [(line(5, 1, "one") + line(5, 2, "two"), "cut"),
@@ -133,7 +133,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def cut(self):
         self.wfile.flush()
-        socket.socket.shutdown(self.connection, socket.SHUT_RDWR)  # without TLS's goodbye
+        socket.socket.shutdown(self.connection, socket.SHUT_RDWR)  # without TLS's closing message
         self.close_connection = True
 
     def hang(self):
@@ -161,7 +161,7 @@ class Handler(BaseHTTPRequestHandler):
             self.hang()
             self.close_connection = True
 
-    # What the tests of k8s/net ask for, without a token.
+    # The requests of the tests of k8s/net, without a token.
     def _seen(self):
         self.answer(200, LOG)
 
@@ -372,7 +372,7 @@ class Server(ThreadingHTTPServer):
     stopping = False
 
     def handle_error(self, request, client_address):
-        pass  # a client that goes away in the middle is what the tests do
+        pass  # the tests let clients go away in the middle
 
 
 def main():
@@ -396,7 +396,7 @@ def main():
         "contexts": [{"name": "fake", "context": {"cluster": "fake", "user": "tester"}}]}))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print("ready", port, flush=True)
-    sys.stdin.read()  # until the test is gone
+    sys.stdin.read()  # until the test has ended
     server.stopping = True
     os._exit(0)
 

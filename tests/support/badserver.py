@@ -31,7 +31,7 @@ class Handler(socketserver.StreamRequestHandler):
             while not self.server.stopping and self.one():
                 pass
         except OSError:
-            pass  # a client that goes away in the middle
+            pass  # a client has gone away in the middle
 
     def one(self):
         line = self.rfile.readline().decode()

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What a process has from its starter, as JSON, and the opposite: a starter that leaves a mess.
+// Prints what a process has inherited from its starter, as JSON; or, the opposite, is a starter
+// that leaves a mess.
 //
 //   facts [--of PID] [--to FILE]    {"pid", "fds": {"0": LINK…}, "umask", "ignored", "blocked",
 //                                    "env": […], "group", "session", "terminal", "dumpable"}
 //   facts --mess LOCK UMASK -- COMMAND…    becomes COMMAND with descriptors 3 to 12 open (9 holds a
 //                                    lock on the file LOCK) where the caller has none, signals
 //                                    ignored and others blocked
-//   facts --stay SECONDS             set-user-ID of root: stays, as root, whatever signal comes
+//   facts --stay SECONDS             set-user-ID of root: stays, as root, in spite of any signal
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -106,7 +107,7 @@ static void add_env(cJSON *facts, const char *proc)
         cJSON_AddItemToArray(env, cJSON_CreateString(text.data + at));
 }
 
-// Installed set-user-ID, this is a process that its starter may not kill.
+// Installed set-user-ID, this is a process that its starter cannot kill.
 static int stay(const char *seconds)
 {
     if (setuid(0) < 0 || getuid() != 0)

@@ -14,7 +14,7 @@
 
 static struct server {
     pid_t pid;
-    int keep; // its stdin: it ends with it
+    int keep; // its stdin: the fake ends when this is closed
     char *dir;
     int port;
 } servers[2];
@@ -23,7 +23,7 @@ struct running {
     struct fake fake;
     pthread_t thread;
     loop_timer *stay;
-    client *clients[8]; // closed with it, when the loop has ended
+    client *clients[8]; // closed with the fake, when the loop has ended
     int count;
 };
 

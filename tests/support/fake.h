@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// For tests of what talks to an API server: apifake.py as a child of the test program, one for all
-// cases, and a loop that runs on a thread of its own. Failures end the case.
+// For tests of code that uses an API server: apifake.py as a child of the test program, one for all
+// cases, and a loop on a thread of its own. Failures end the case.
 #pragma once
 #include "k8s/client/client.h"
 
@@ -16,10 +16,10 @@ struct fake {
 // legacy: a server without aggregated discovery. Starts the server on first use.
 struct fake *fake_open(bool legacy);
 void fake_close(struct fake *f);
-// A second client, with its own options (kubeconfig is the fake's when it is NULL); closed with it.
+// A second client with its own options (a NULL kubeconfig: the fake's); it is closed with the fake.
 client *fake_client(struct fake *f, struct client_options options);
-// Replaces a file in its folder.
+// Replaces a file in the fake's folder.
 void fake_write(struct fake *f, const char *name, const char *text);
 char *fake_read(struct fake *f, const char *name);
-// All servers end, and their folders go; for main(), after tap_run().
+// Ends all servers and removes their folders; for main(), after tap_run().
 void fake_end(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A disk that fails once: preloaded (LD_PRELOAD), it counts the calls of firesteel's programs on
-// files below a folder, by kind, and lets one of them fail. Counts are in a file that all processes
-// of a run share, so that a test reads how far it came and what failed.
+// files below a folder, by kind, and lets one of them fail. The counts are in a file that all
+// processes of a run share, so that a test can read how far the run came, and what failed.
 //
 //   FAULT_FOLDER  files below it count         FAULT_STATE  the shared file, struct state
 //   FAULT_KIND    of the call that fails       FAULT_NUMBER which call of that kind; 0: none
@@ -70,7 +70,7 @@ __attribute__((constructor)) static void begin(void)
     state = shared;
 }
 
-// The whole path of a name that is looked for from an open folder; of a descriptor: name "".
+// The whole path of a name in an open folder; or of the descriptor itself, with name "".
 static void whole_path(int at, const char *name, char path[PATH_MAX])
 {
     char link[64] = "/proc/self/cwd";
@@ -145,7 +145,7 @@ OPENAT(openat64)
 PWRITE(pwrite, off_t)
 PWRITE(pwrite64, off64_t)
 
-// Half of it is written before a disk is full.
+// When a disk gets full, half of the bytes are written first.
 ssize_t write(int fd, const void *bytes, size_t n)
 {
     if (!fails(KIND_write, fd, ""))
@@ -223,7 +223,7 @@ int mkdirat(int at, const char *path, mode_t mode)
     return fails(KIND_mkdir, at, path) ? -1 : NEXT(mkdirat)(at, path, mode);
 }
 
-// As the system does it: the descriptor is closed, and the error tells of what was written.
+// As in Linux: the descriptor is closed, and the error is about earlier writes.
 int close(int fd)
 {
     bool failing = fails(KIND_close, fd, "");

@@ -36,7 +36,7 @@ class Sandbox:
         if not line:
             raise AssertionError(open(self.log.name).read())
         self.kubeconfig = json.loads(line)["kubeconfig"]
-        # kubectl keeps what it discovered in the home folder
+        # kubectl keeps its discovery cache in the home folder
         self.env = dict(os.environ, KUBECONFIG=self.kubeconfig, HOME=self.dir)
 
     def kubectl(self, *argv, input=None, code=0):

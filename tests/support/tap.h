@@ -21,7 +21,7 @@ int tap_run(void);
 void tap_fail(const char *file, int line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4), noreturn));
 void tap_skip(const char *why) __attribute__((noreturn));
-// A fresh folder for the running case, removed after it.
+// A new folder for the running case, removed after it.
 const char *tap_dir(void);
 
 #define TEST(name)                                                                                 \
@@ -63,7 +63,7 @@ const char *tap_dir(void);
         if (!(fabs(got_ - want_) <= (tolerance)))                                                  \
             tap_fail(__FILE__, __LINE__, "%s: got %.9g, want %.9g", #got, got_, want_);            \
     } while (0)
-// An err-returning call that must succeed; its text is shown when not.
+// An err-returning call that must succeed; otherwise its text is shown.
 #define CHECK_OK(call, e)                                                                          \
     do {                                                                                           \
         if (!(call))                                                                               \

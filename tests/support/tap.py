@@ -28,12 +28,14 @@ MARK = os.environ["FIRESTEEL_TEST_RUN"] = f"{os.getpid()}-{time.time_ns()}"
 SANITIZED = os.environ.get("FIRESTEEL_SANITIZED", "")  # "address,undefined", "thread"
 
 
-# Under nohup, and in the background of a script, which ignores these: what we start is to end by them.
+# nohup, and a script's background, ignore these signals; the processes that we start must end by
+# them
 for ignored in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
     if signal.getsignal(ignored) == signal.SIG_IGN:
         signal.signal(ignored, signal.SIG_DFL)
 
-# A program that runs away ends with an error of its own, and takes neither the machine nor its neighbours along.
+# A program without bounds shall end with an error of its own, and not take the machine or other
+# tests with it.
 if not SANITIZED:
     resource.setrlimit(resource.RLIMIT_DATA, (8 << 30, resource.getrlimit(resource.RLIMIT_DATA)[1]))
 
@@ -135,7 +137,7 @@ def run(namespace):
             print(f"not ok {number} - {label}")
             for line in traceback.format_exc().splitlines()[-60:]:
                 print(f"# {line}")
-            traceback.print_exc() # for runners that show a failed program's stderr only
+            traceback.print_exc() # for runners that show only stderr of a failed program
         for cleanup in reversed(test.cleanups):
             try:
                 cleanup()

@@ -123,7 +123,7 @@ def test_tables_are_those_of_kubectl(t):
     for argv in (["ns", "kube-system"], ["crd"], ["services", "-A", "-o", "wide"]):
         want = Real.kubectl("get", *argv).out
         for line in want.splitlines():
-            words = line.split()[:-1] if argv[0] != "services" else line.split()[:5]  # ages move on
+            words = line.split()[:-1] if argv[0] != "services" else line.split()[:5]  # ages grow
             assert any(got.split()[:len(words)] == words for got in out.splitlines()), (line, out)
 
 
@@ -325,7 +325,7 @@ def test_neither_tokens_nor_secrets_reach_the_journal(t):
     out = n.run().out
     text = out + "".join(open(p).read() for p in glob.glob(f"{n.dir}/.firesteel/*.jsonl"))
     assert "p:  13 bytes" in out, out
-    # The cell's own source holds the two words; nothing that was printed or sent does.
+    # Only the cell's own source has the two words; nothing that was printed or sent does.
     printed = out + json.dumps([e for e in n.journal() if e["type"] not in ("run", "document", "resumed")])
     for secret in ("correct-horse", "Y29ycmVjdC1ob3JzZQ", "admin-token"):
         assert secret not in printed, (secret, printed)
@@ -366,7 +366,8 @@ def test_what_a_run_left_is_verified_by_resume_and_removed_by_clean_on_its_clust
     assert "verified" in n.run(1).out, n.done
     assert Real.kubectl("get", "cm", "left", "-o", "jsonpath={.metadata.uid}").out == uid
     other = dict(n.env, KUBECONFIG=other_cluster(t))
-    unknown = sh(FIRESTEEL, "clean", run_name, "--yes", cwd=n.dir, env=other)  # it goes on in the run's context
+    # it continues in the run's context
+    unknown = sh(FIRESTEEL, "clean", run_name, "--yes", cwd=n.dir, env=other)
     assert unknown.code == 1 and 'there is no context "admin"' in unknown.err, unknown
     elsewhere = sh(FIRESTEEL, "clean", run_name, "--yes", "--context", "firesteel-sandbox", cwd=n.dir, env=other)
     assert elsewhere.code == 3 and "another cluster" in elsewhere.err + elsewhere.out, elsewhere

@@ -14,7 +14,7 @@ import threading
 import warnings
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-with warnings.catch_warnings():  # bcrypt, which htpasswd files need, is nowhere else in the library
+with warnings.catch_warnings():  # htpasswd files need bcrypt, which is nowhere else in the library
     warnings.simplefilter("ignore")
     import crypt
 
@@ -95,7 +95,7 @@ def test_a_base_that_skopeo_brought(t):
     copy = sh("skopeo", "copy", "--format=v2s2", f"oci:{store}:firesteel/test:1", f"dir:{top}/docker")
     assert copy.code == 0, copy
     copy = sh("skopeo", "copy", "--preserve-digests", f"dir:{top}/docker", f"oci:{top}/layout:example/base:3")
-    # preserving Docker's manifest in an OCI layout is refused; converting is what people do
+    # skopeo refuses to keep Docker's manifest in an OCI layout; people convert it
     copy = sh("skopeo", "copy", f"dir:{top}/docker", f"oci:{store}:example/base:3")
     assert copy.code == 0, copy
     more = tool("build", store=store, tag="more", **{"from": "example/base:3"}, add=[], dirs=[top],
@@ -176,7 +176,7 @@ def test_push_to_docker_registry(t):
     mounted = tool("push", **dict(to, name="c", mount_from="a/b"))
     assert mounted["mounted"] == 4 and mounted["sent"] == 0, mounted
     assert tool("head", host=registry.host, name="c", tag="1", plain=True)["digest"] == image["digest"]
-    # back again, by another tool: the content is the same
+    # back again, with another tool: the content is the same
     copy = sh("skopeo", "copy", "--src-tls-verify=false", f"docker://{registry.host}/c:1", f"oci:{top}/back:x")
     assert copy.code == 0, copy
     assert skopeo_inspect(f"oci:{top}/back:x")["Digest"] == image["digest"]
@@ -214,7 +214,7 @@ def test_plain_is_never_chosen_by_itself(t):
     assert not os.path.exists(f"{registry.dir}/data/docker/registry/v2/repositories/a")
 
 
-# A registry with tokens, on demand unwell
+# A registry with tokens, which can misbehave on request
 
 class Fake(ThreadingHTTPServer):
     daemon_threads = True
@@ -265,7 +265,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.command == "HEAD":
             digest = path.rsplit("/", 1)[1]
             return self.answer(200 if digest in server.blobs else 404)
-        if self.command == "POST":  # elsewhere, absolute, with a query: all of it is allowed
+        if self.command == "POST":  # another host, absolute, with a query: all of these are allowed
             return self.answer(202, Location=f"http://{server.host}/upload/7?state=abc")
         if path.startswith("/upload/"):
             digest = re.search(r"[?&]digest=(sha256:[0-9a-f]+)$", path).group(1)

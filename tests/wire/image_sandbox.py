@@ -82,7 +82,7 @@ def test_skopeo_pushes_and_pulls(t):
     skopeo("copy", "--dest-creds", creds, "--dest-cert-dir", certs, f"oci:{top}/store:team/mine:1", to)
     seen = json.loads(skopeo("inspect", "--creds", creds, "--cert-dir", certs, to).out)
     assert seen["Digest"] == built["digest"] and seen["RepoTags"] == ["2"], seen
-    # what was pushed is in the local store, under the same name
+    # the pushed image is in the local store, under the same name
     here = json.loads(skopeo("inspect", f"oci:{box.images}:team/pushed:2").out)
     assert here["Digest"] == built["digest"], here
     skopeo("copy", "--src-creds", creds, "--src-cert-dir", certs, to, f"oci:{top}/back:x")

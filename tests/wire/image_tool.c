@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The image library by hand, for the tests in Python: one command with one JSON object, one JSON
-// object as the answer; an error goes to stderr with its code's name in front, exit 1.
+// The image library as a command, for the tests in Python: a command takes one JSON object and
+// answers with one. An error goes to stderr, after its code's name, with exit code 1.
 //
 //   image-tool build  {"store", "tag", "from"?, "add": […], "dirs": […], "worker": {"program", …}}
 //   image-tool push   {"store", "ref", "host", "name", "tag", "plain"?, "user"?, "password"?,

@@ -146,7 +146,7 @@ def shared():
     global _shared
     if not _shared:
         _shared = Sandbox()
-        # begun here, looked at by a later case: its pods wait 10 s between them
+        # started here and checked by a later case: its pods wait 10 s between them
         _shared.create(job("tries", "exit 4", backoffLimit=1))
     return _shared
 
@@ -275,7 +275,8 @@ def test_a_finalizer_holds_a_pod_back_quietly(t):
     time.sleep(0.3)
     version = s.get("pod", "held")["metadata"]["resourceVersion"]
     time.sleep(0.5)
-    assert s.get("pod", "held")["metadata"]["resourceVersion"] == version  # nothing rewrites it for ever
+    # nothing rewrites it again and again
+    assert s.get("pod", "held")["metadata"]["resourceVersion"] == version
     s.kubectl("patch", "pod", "held", "-p", '{"metadata":{"finalizers":null}}')
     assert "NotFound" in s.kubectl("get", "pod", "held", code=1).err
 

@@ -42,7 +42,8 @@ def submit(t, argument):
     image = json.loads(root.out)["root"]
     bin_dir = os.path.dirname(program)
     env = {"PATH": f"{bin_dir}:{os.environ['PATH']}", "SPARK_LOCAL_IP": "127.0.0.1", "LD_LIBRARY_PATH": None}
-    # this machine's root is the base: its Java and Python, our worker with its own C library
+    # this machine's root is the base: with its Java and Python, but our worker with its own C
+    # library
     return top, sh("bwrap", "--dev-bind", "/", "/", "--tmpfs", "/opt", "--ro-bind", f"{image}/opt/firesteel", "/opt/firesteel",
               "--chdir", top, program, "--master", "local[2]", "/opt/firesteel/spark.py", "trainer.lua", argument,
               env=env, timeout=200)

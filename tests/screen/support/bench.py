@@ -5,7 +5,7 @@ import os
 from screen import Screen
 from tap import FIRESTEEL, processes, sh
 
-# A text, a cell that prints and has a value, one that fails, and one that takes long.
+# A text, a cell that prints and has a value, a cell that fails, and a cell that takes long.
 NOTEBOOK = """-- %% [markdown]
 -- # A small notebook
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Prints the tables of all keys as the program has them: for the test that presses each of them.
+// Prints the program's tables of keys, for the test that presses each of them.
 #include "tui/bench/bench.h"
 
 #include <stdio.h>

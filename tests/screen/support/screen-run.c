@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Runs a program on an emulated terminal (libvterm) and does what it is told on stdin, a command a
-// line. Each answer ends with a line "."; a wait that fails prints the screen and ends with 1.
+// Runs a program on an emulated terminal (libvterm) and carries out commands from stdin, one on
+// each line. Each answer ends with a line "."; if a wait fails, it prints the screen and exits with
+// 1.
 //
 //   screen-run [-t TERM] [-s 80x24] [-w SECONDS] [-r FILE.cast] [-l FILE] PROGRAM [ARGUMENT…]
 //
@@ -105,7 +106,7 @@ static void start(struct run *r, const char *type, char **argv)
     r->heard = clock_mono();
 }
 
-// libvterm keeps the mode of pastes to itself, and knows no modifyOtherKeys.
+// libvterm does not tell the mode of pastes, and does not know modifyOtherKeys.
 static void note_modes(struct run *r, const char *bytes, size_t n)
 {
     const struct {
@@ -120,7 +121,7 @@ static void note_modes(struct run *r, const char *bytes, size_t n)
                 *table[k].mode = table[k].value;
 }
 
-// Takes what the program sends for up to ms; false when its terminal has closed.
+// Takes the program's output for up to ms; false when its terminal has closed.
 static bool listen(struct run *r, int ms)
 {
     struct pollfd fd = {.fd = r->pty, .events = POLLIN};
@@ -240,7 +241,7 @@ static bool fail(struct run *r, const char *why, const char *what)
     return false;
 }
 
-// The rest of the picture that has begun to come, so that what is read next is all of it.
+// Takes the rest of a picture that has begun to arrive, so that the screen is complete.
 static void take_picture(struct run *r)
 {
     int64_t until = clock_mono() + PICTURE_MS * CLOCK_MS;
@@ -331,7 +332,7 @@ static bool press(struct run *r, const char *names)
             vterm_keyboard_key(r->vt, vterm_key(code), mods);
         else
             vterm_keyboard_unichar(r->vt, code, mods);
-        // An Esc must not become an Alt of the key after it: people are slower, too.
+        // An Esc must not turn the next key into an Alt key, so we wait: people are slower, too.
         if (k == FK_ESC)
             for (int64_t until = clock_mono() + 60 * CLOCK_MS; clock_mono() < until;)
                 listen(r, 10);
@@ -371,7 +372,7 @@ static bool resize(struct run *r, const char *size)
     if (sscanf(size, "%dx%d", &r->w, &r->h) != 2)
         return fail(r, "not a size:", size);
     // libvterm 0.1 writes outside of its memory when a wide character does not fit in a line: the
-    // program is told the size, its terminal stays a little larger.
+    // program gets the requested size, but the emulated terminal stays a little larger.
     vterm_set_size(r->vt, r->h < 5 ? 5 : r->h, r->w < 20 ? 20 : r->w);
     struct winsize ws = {.ws_col = (unsigned short)r->w, .ws_row = (unsigned short)r->h};
     ioctl(r->pty, TIOCSWINSZ, &ws); // and SIGWINCH

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A program that shows what a terminal told it, for the tests of tui/term: keys by their names in
-// the first row, pastes, its size; and some of everything that can be drawn. "q" leaves, "Q"
-// aborts.
+// A program that shows a terminal's events, for the tests of tui/term: names of keys in the first
+// row, pastes, the size; and one of everything that can be drawn. "q" leaves, "Q" aborts.
 #include "base/mem.h"
 #include "base/str.h"
 #include "tui/grid/plot.h"
@@ -47,7 +46,7 @@ static void draw(term *t, grid *g, const buf *heard)
     term_present(t, g);
 }
 
-// false: leave.
+// Handles an event. false: leave.
 static bool hear(term *t, grid *g, buf *heard, const struct term_event *ev)
 {
     char name[KEY_NAME_SIZE];
@@ -83,7 +82,7 @@ static void serve(term *t, const sigset_t *unblocked)
     for (bool on = true; on;) {
         draw(t, g, &heard);
         int ms = term_wait_ms(t);
-        // SIGWINCH comes only in here, so none is missed between the look and the sleep.
+        // SIGWINCH is delivered only here, so none is lost between the check and the sleep.
         ppoll(&(struct pollfd){.fd = term_fd(t), .events = POLLIN}, 1,
             ms < 0 ? NULL : &(struct timespec){.tv_nsec = ms * 1000000L}, unblocked);
         if (resized) {

@@ -23,7 +23,7 @@ static const char *lines(const char *bytes, size_t n, size_t limit, size_t chunk
     return buf_cstr(&out);
 }
 
-// The same in pieces of one byte, since output comes as it comes.
+// The same in pieces of one byte, since output arrives in any pieces.
 static void check(const char *bytes, const char *want)
 {
     CHECK_STR(lines(bytes, strlen(bytes), 0, strlen(bytes)), want);

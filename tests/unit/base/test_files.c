@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Files that are written whole, whatever is in their place; folders that are ours alone.
+// Files are written whole, whatever is in their place; folders belong to us alone.
 #include "base/folder.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -46,8 +46,8 @@ static size_t entries_of(const char *folder)
 
 static atomic_int umask_calls;
 
-// Ours is called instead of the C library's: whoever changes the umask, only to ask for it, too,
-// changes it for all threads.
+// This is called instead of the C library's umask: calling it, even only to read the mask, changes
+// it for all threads.
 mode_t umask(mode_t mask)
 {
     umask_calls++;
@@ -111,7 +111,7 @@ TEST(our_own_files_replace_files_only)
     check_text(file, "one");
 }
 
-// Of our own where we could replace the system's.
+// A device of our own, if a test might replace the system's.
 static char *device(const char *name, unsigned minor_number)
 {
     char *path = str_fmt("%s/%s", tap_dir(), name);

@@ -32,7 +32,7 @@ TEST(hashmap_keys_are_bytes_and_are_copied)
     hashmap_free(NULL);
 }
 
-// Beside an array that says what must be there, through many random sets and removals.
+// Compares the table with an array, through many random sets and removals.
 TEST(hashmap_agrees_with_an_array)
 {
     enum { KEYS = 512, STEPS = 200000 };

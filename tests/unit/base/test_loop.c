@@ -397,8 +397,8 @@ TEST(a_socket_somebody_listens_on_is_not_taken_and_a_stale_one_is)
 
 enum { FEW = 8, MANY = 40 };
 
-// A program with few descriptors that holds every connection it gets, lets go of them later, and
-// leaves with 0 when it was idle meanwhile and has got them all in the end.
+// A program with few descriptors. It holds every connection that it gets and closes them later. It
+// exits with 0 if it was idle meanwhile and got all connections in the end.
 struct holder {
     loop *l;
     stream *held[MANY];
@@ -413,7 +413,7 @@ static void hold(void *arg, stream *s)
     h->held[h->count++] = s;
     if (h->count == MANY)
         loop_stop(h->l);
-    else if (h->released) // from now on room is made at once
+    else if (h->released) // from now on, close each connection at once
         stream_close(STEAL(h->held[h->count - 1]));
 }
 

@@ -23,7 +23,7 @@ TEST(needles_are_found_in_either_case)
     CHECK_INT(find("loss", text, n), 40);
     CHECK_INT(find("Loss 0.25", text, n), 40);
     CHECK_INT(find("[17]", text, n), 35);
-    CHECK_INT(find("{17}", text, n), SIZE_MAX); // alike but for the bit that letters differ in
+    CHECK_INT(find("{17}", text, n), SIZE_MAX); // equal but for the bit of letter case
     CHECK_INT(find("caf\xc3\xa9", text, n), 50);
     CHECK_INT(find("caf\xc3\x89", text, n), SIZE_MAX); // only ASCII has cases
     CHECK_INT(find("2", text, n), 0);
@@ -32,7 +32,7 @@ TEST(needles_are_found_in_either_case)
     CHECK_INT(find("ab", "a\0AB", 4), 2);
 }
 
-// Every length and place, in memory that ends where the text does.
+// Every length and place, in memory that ends with the text.
 TEST(needles_are_found_wherever_they_stand)
 {
     size_t wrong = 0;

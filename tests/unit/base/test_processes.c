@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How children are started, and whose run-time files are.
+// How children are started, and who owns run-time files.
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/owner.h"
@@ -32,7 +32,7 @@ static int open_file(const char *name, const char *text)
     return open(path, O_RDONLY);
 }
 
-// a stands where b is to go, and the other way round; and neither is close-on-exec there.
+// a and b change places, and neither is close-on-exec there.
 TEST(descriptors_may_change_places)
 {
     int a = open_file("a", "a\n"), b = open_file("b", "b\n");

@@ -50,7 +50,7 @@ TEST(rows_are_replaced_where_they_are)
     rowset_free(s);
 }
 
-// A table of pods is fed row by row.
+// Adds the rows of a table of pods one by one.
 static int64_t feed(int n)
 {
     AUTO_JSON *rows = cJSON_CreateArray();
@@ -85,7 +85,7 @@ TEST(no_more_rows_are_kept_than_were_wanted)
 
 TEST(many_rows_cost_what_they_are)
 {
-    CHECK(feed(50000) < 5 * CLOCK_SEC); // by looking at each: minutes
+    CHECK(feed(50000) < 5 * CLOCK_SEC); // comparing with each row would take minutes
 }
 
 int main(void)

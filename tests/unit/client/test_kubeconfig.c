@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// kubeconfigs as kubectl reads them; the expectations are those of client-go's clientcmd.
+// kubeconfigs are read as kubectl reads them; the expected values are those of client-go's
+// clientcmd.
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Watches, logs and waits through everything that can befall a connection.
+// Watches, logs and waits, through all kinds of trouble with a connection.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-// What callbacks on the loop's thread told, a word or line each.
+// The reports of callbacks on the loop's thread, a word or a line each.
 struct story {
     pthread_mutex_t lock;
     buf text;
@@ -235,7 +235,7 @@ TEST(half_a_frame_is_no_frame)
 
 static void on_line(void *arg, enum log_kind kind, const char *text, size_t n)
 {
-    if (kind != LOG_AWAY) // its words are the system's
+    if (kind != LOG_AWAY) // its text is the system's
         tell(arg, "%s\n", text);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The verbs against a server that misbehaves: what a caller gets, and what people read.
+// The verbs with a server that misbehaves: the results for callers, and the texts for people.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -208,7 +208,7 @@ static int64_t seen(struct fake *f, const char *what)
     return json_int_or(counts, what, 0);
 }
 
-// It may have arrived: sent again, a generated name would make another object.
+// The request may have arrived: if it were sent again, a generated name would make another object.
 TEST(a_create_whose_answer_was_lost_is_sent_once)
 {
     static const char text[] = "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What people see of objects: states, pod columns, tables, descriptions; and the paths and merges
-// below.
+// Objects as people see them: states, columns of pods, tables, descriptions; and the paths and
+// merges below them.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"

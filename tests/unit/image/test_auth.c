@@ -22,7 +22,7 @@ TEST(challenges)
     check_challenge("basic realm=plain", AUTH_BASIC, "plain", NULL, NULL);
     check_challenge("BEARER  Realm = x", AUTH_BEARER, NULL, NULL, NULL);
     check_challenge("Basic realm=\"say \\\"hi\\\"\"", AUTH_BASIC, "say \"hi\"", NULL, NULL);
-    // The better of several, in either order.
+    // The better one of several, in any order.
     check_challenge("Basic realm=b, Bearer realm=t", AUTH_BEARER, "t", NULL, NULL);
     check_challenge("Bearer realm=t, Basic realm=b", AUTH_BEARER, "t", NULL, NULL);
     check_challenge("Negotiate, Basic realm=b", AUTH_BASIC, "b", NULL, NULL);

@@ -22,7 +22,7 @@ static void put(const char *name, const char *text)
     CHECK_OK(path_write(path, text, strlen(text), 0644, &e) == 0, e);
 }
 
-// A store and a build of this very program as the worker, with a trainer and data.
+// A store, and a build with this very program as the worker, with a trainer and data.
 struct fixture {
     image_store *store;
     char *cwd, *share;
@@ -148,7 +148,7 @@ TEST(a_base_below)
     struct image_built b = build(&f);
     CHECK_INT(b.content.layer_n, 5);
     CHECK(oci_digest_equal(&b.content.layers[0].digest, &base.content.layers[0].digest));
-    // The worker's layer does not depend on what is below: a registry keeps it once.
+    // The worker's layer does not depend on the base: a registry stores it once.
     CHECK(oci_digest_equal(&b.content.layers[3].digest, &base.content.layers[1].digest));
     CHECK_INT(b.new_layers, 1);
     AUTO_JSON *config = image_store_read_json(f.store, &b.content.config.digest, &e);

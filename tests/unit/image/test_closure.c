@@ -61,7 +61,8 @@ TEST(files_that_are_none)
     closure_done(&c);
 }
 
-// Cut anywhere, or with a byte changed anywhere in its tables, it is an answer, never a crash.
+// Files that are cut anywhere, or have a changed byte anywhere in their tables, give an answer,
+// never a crash.
 TEST(damaged_files)
 {
     err e = {0};
@@ -79,7 +80,7 @@ TEST(damaged_files)
     }
 }
 
-// A needed name that nobody has.
+// A needed library that does not exist.
 TEST(a_missing_library_is_named)
 {
     err e = {0};

@@ -18,7 +18,7 @@ static void copy(const char *from, const char *to, mode_t mode)
     CHECK_OK(path_write(to, bytes.data, bytes.len, mode, &e) == 0, e);
 }
 
-// This program in a folder with all it needs; run there, it must use nothing else.
+// This program, in a folder with everything that it needs: run there, it must use nothing else.
 TEST(a_relocated_program_uses_its_own_folder)
 {
     err e = {0};
@@ -44,7 +44,7 @@ TEST(a_relocated_program_uses_its_own_folder)
     CHECK(!strstr(buf_cstr(&maps), "/lib/"));
     closure_done(&needs);
 
-    // What was relocated can be so again.
+    // A relocated program can be relocated again.
     CHECK_OK(relocate(&program, "/x/ld.so", "/x", &e) == 0, e);
 }
 
@@ -63,7 +63,7 @@ TEST(what_cannot_be_relocated)
     free(longest);
 }
 
-// Its dynamic section is said to lie over the program headers, which are changed.
+// Its dynamic section claims to lie over the program headers, which are changed.
 TEST(a_dynamic_section_that_is_written_over)
 {
     err e = {0};

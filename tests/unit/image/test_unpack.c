@@ -156,7 +156,8 @@ TEST(nothing_gets_out)
     err e = {0};
     AUTO_FREE char *outside = file_at("outside"), *target = str_fmt("%s/outside", tap_dir());
     CHECK_OK(path_make_dirs(outside, 0755, &e) == 0, e);
-    // Through a link prepared by the same layer: it lands below the root, at the link's name there.
+    // Through a link prepared by the same layer: the file lands below the root, at the link's name
+    // there.
     unpack((struct item[]){{'l', "out", target}, {'f', "out/x", "1"}, {0}}, &e);
     CHECK(!is_there("outside/x"));
     unpack((struct item[]){{'l', "up", "../outside"}, {'f', "up/y", "1"}, {0}}, &e);
@@ -246,7 +247,7 @@ static image_store *store_with_image(struct image_built *built)
     return s;
 }
 
-// What was unpacked before the machine started may be as a power cut left it.
+// A root from before the machine's last start may have been damaged by a power cut.
 static void check_older(
     const image_store *s, const oci_digest *image, const char *cache, const char *root)
 {

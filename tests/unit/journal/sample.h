@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A small run, as a kernel would journal it: for the tests of writer, fold and export.
+// A small run, as a kernel would journal it, for the tests of writer, fold and export.
 #pragma once
 #include "script/journal/writer.h"
 #include "tests/support/tap.h"
@@ -64,7 +64,7 @@ static cJSON *sample_first(const char *run)
     return first;
 }
 
-// Writes the whole run below the case's folder; the run's name is the caller's.
+// Writes the whole run below the case's folder; the caller owns the run's name.
 static inline char *sample_write(void)
 {
     err e = {0};

@@ -213,7 +213,8 @@ TEST(secrets_do_not_reach_the_file)
     mask_free(m);
 }
 
-// In a child, so that the limit is nobody else's; a file at its limit stands for a full disk.
+// In a child process, so that the limit concerns nobody else; a file at its limit stands for a full
+// disk.
 static int fill_up(const char *folder)
 {
     err e = {0};
@@ -249,7 +250,7 @@ TEST(a_write_that_fails_leaves_whole_lines)
 static atomic_int failing_syncs;                       // the next so many fail
 static atomic_int begun_syncs, done_syncs, slow_syncs; // the next so many take a while
 
-// Ours are called instead of the C library's. Linux tells of a failed write-back once, to one call.
+// These are called instead of the C library's. Linux reports a failed write-back once, to one call.
 int fdatasync(int fd)
 {
     atomic_fetch_add(&begun_syncs, 1);

@@ -79,7 +79,7 @@ TEST(what_a_dead_process_left_is_taken_over)
     document_lock_release(l);
     char host[256] = "";
     gethostname(host, sizeof host - 1);
-    // The number is another process's by now.
+    // The process number now belongs to another process.
     AUTO_FREE char *reused =
         str_fmt("{\"host\":\"%s\",\"pid\":%ld,\"start\":1}", host, (long)getpid());
     static const char *const stale[] = {"", "{\"host\":", "{}"};

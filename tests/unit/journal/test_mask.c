@@ -42,7 +42,7 @@ TEST(base64_is_found_at_every_alignment)
         buf_str(&plain, " and more");
         base64_encode(&text, plain.data, plain.len);
         CHECK(mask_text(m, text.data, text.len, &out));
-        // What is left of it, decoded in any way, does not hold its middle any more.
+        // The rest of it, decoded in any way, must not contain its middle.
         AUTO_FREE char *middle = mem_strndup(secret + 2, 10);
         AUTO_BUF again = {0};
         base64_encode(&again, middle, 9);
@@ -52,7 +52,7 @@ TEST(base64_is_found_at_every_alignment)
     mask_free(m);
 }
 
-// What a printer writes of a secret in quotes is the secret, too.
+// A secret that a printer has quoted is still the secret.
 TEST(escaped_spellings_are_replaced)
 {
     mask *m = mask_new();
@@ -169,7 +169,7 @@ TEST(variables_are_secret_by_their_names)
     mask_free(m);
 }
 
-// What stands before the "@" of a URL is for its server only, whoever prints it.
+// The part before the "@" of a URL is for its server only, whoever prints it.
 TEST(passwords_of_urls_are_replaced)
 {
     mask *m = mask_new();
@@ -207,8 +207,8 @@ TEST(settings_with_a_url_hold_its_password)
     mask_free(m);
 }
 
-// A short end of a line is not held back, though a secret may begin with it: the rest of the secret
-// is found on the next line.
+// The short end of a line is not held back, even if a secret may begin with it: the rest of the
+// secret is found on the next line.
 TEST(ends_of_lines_are_shown_at_once)
 {
     mask *m = one_secret();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Random secrets, as programs print them, in texts that come in random chunks: no six characters in
-// a row of what was printed may be read afterwards.
+// Random secrets as programs print them, in texts that arrive in random chunks: afterwards, no six
+// characters in a row of the printed secret may be readable.
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/mask.h"
@@ -11,7 +11,7 @@
 enum { ROUNDS = 60, READABLE = 6 };
 
 static uint32_t state = 20;
-static buf unbroken; // what a printer printed, without what it put in between; empty: nothing
+static buf unbroken; // a printer's output without the parts it inserted; empty: none
 
 static uint32_t below(uint32_t n)
 {
@@ -34,7 +34,7 @@ static char *random_secret(bool odd)
     return buf_take(&out);
 }
 
-// Printers: each appends the secret as it is spelled somewhere. `kind` chooses among variants.
+// Printers: each appends the secret in some spelling. `kind` chooses among variants.
 typedef void printer(const char *s, size_t n, unsigned kind, buf *out);
 
 static void as_it_is(const char *s, size_t n, unsigned kind, buf *out)
@@ -255,7 +255,8 @@ TEST(a_text_without_the_secret_passes_as_it_is)
     }
 }
 
-// Endless colours and line breaks may stand within a secret, but not be held back without end.
+// Any number of colours and line breaks may stand within a secret, but not all of them may be held
+// back.
 TEST(what_is_held_back_is_bounded)
 {
     static const char *const fillers[] = {"\033[m", "\n", "\\n ", "\\", "%25", "&amp;"};

@@ -16,7 +16,7 @@ static lua_State *fresh(void)
     return L;
 }
 
-// What a cell's last expression gives, as text; "(nothing)" for nil, the message for what does not
+// The value of a cell's last expression as text; "(nothing)" for nil; the message if it does not
 // compile.
 static char *value(const char *source, int skipped)
 {

@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-// The page is written by this test when FIRESTEEL_WRITE is set, and compared otherwise.
+// If FIRESTEEL_WRITE is set, this test writes the page; otherwise it compares it.
 static const char intro[] =
     "# Protocol\n\n"
     "Kernel and clients talk JSON lines over a Unix socket: one message a line, UTF-8, at most 16 "
@@ -159,7 +159,7 @@ static void on_reply(void *arg, const cJSON *reply)
     loop_stop(a->loop);
 }
 
-// Also when it is closed in the reply to another one.
+// Also when it is closed in the reply to another request.
 TEST(every_request_is_told_its_end)
 {
     static const struct client_ops ops = {.event = on_event, .closed = on_closed};

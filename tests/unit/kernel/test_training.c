@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a trainer tells of itself, as a progress display and as marked lines of a log.
+// A trainer's reports, as a progress display and as marked lines of a log.
 #include "base/mem.h"
 #include "script/bind/training.h"
 #include "tests/support/tap.h"

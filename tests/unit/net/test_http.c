@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// HTTP as its callers see it: whole requests, streams, TLS that is verified, and what goes wrong.
+// HTTP as its callers see it: whole requests, streams, verified TLS, and failures.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -210,7 +210,7 @@ TEST(what_does_not_answer_is_named)
     fake_close(f);
 }
 
-// A stream that is not read stops, and goes on where it was.
+// A stream that is not read stops, and later continues at the same place.
 struct slow {
     struct fake *fake;
     http_stream *stream;

@@ -20,7 +20,7 @@ static void check_text(const notebook *nb, const char *want)
     CHECK_STR(buf_cstr(&text), want);
 }
 
-// What cannot be read must be said with these words.
+// An unreadable text must be reported with these words.
 static void check_refused(const char *text, size_t n, const char *words)
 {
     err e = {0};

@@ -134,7 +134,7 @@ TEST(spark_executor_pod)
     CHECK_STR(object_label(pod, "spark-exec-id"), "2");
     CHECK_STR(json_path_str(pod, "spec.containers[0].args[0]"), "--executor");
     CHECK_STR(json_path_str(pod, "spec.containers[0].args[1]"), "127.0.0.1:7000");
-    // 512 MiB and the least overhead there is; no GPU, for none was wanted
+    // 512 MiB and the smallest overhead; no GPU, since none was requested
     CHECK_STR(json_path_str(pod, "spec.containers[0].resources.limits.memory"), "896Mi");
     CHECK_INT(cJSON_GetArraySize(json_path(pod, "spec.containers[0].resources.limits")), 1);
 }

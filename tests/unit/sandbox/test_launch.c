@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define S(text) ((char *)(text)) // literals where an owner's strings usually stand
+#define S(text) ((char *)(text)) // literals where an owner's strings would be
 
 static cJSON *parse(const char *text)
 {

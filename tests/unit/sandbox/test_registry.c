@@ -28,7 +28,7 @@ static void tear_down(void)
     image_store_free(store);
 }
 
-// "name=value" pairs of a request; those with ':' in front of the name are headers.
+// "name=value" pairs of a request; pairs with ':' in front of the name are headers.
 static const char *find(const char *const *pairs, char mark, const char *name)
 {
     for (; pairs && *pairs; pairs++) {
@@ -55,7 +55,8 @@ static const char *find_query(void *arg, const char *name)
 
 static struct registry_response response;
 
-// One request; its status. The response stays in `response` until the next.
+// Makes one request and returns its status. The response stays in `response` until the next
+// request.
 static int ask(const char *method, const char *path, const char *const *pairs, const char *body)
 {
     struct registry_request q = {method, path, find_header, find_query, (void *)pairs};
@@ -221,7 +222,7 @@ TEST(uploads_that_go_wrong)
     ask("GET", at, NULL, NULL);
     check_error(404, "BLOB_UPLOAD_UNKNOWN");
 
-    // A connection that broke leaves the upload where it was; another name does not find it.
+    // After a broken connection the upload is where it was; it cannot be found under another name.
     CHECK_INT(ask("POST", "/v2/a/b/blobs/uploads/", NULL, NULL), 202);
     free(at);
     at = mem_strdup(got("Location"));

@@ -366,7 +366,7 @@ struct seen {
     int64_t last;
 };
 
-// What an observer changes comes later in the same dispatch; nothing is trimmed before it was seen.
+// An observer's change comes later in the same dispatch; nothing is trimmed before it was seen.
 static void on_change(void *arg, const struct store_event *ev)
 {
     struct seen *seen = arg;
@@ -422,7 +422,7 @@ TEST(repeated_events_count_up)
     store_free(s);
 }
 
-// Thousands of dependents are no matter of minutes, nor of a deep stack.
+// Thousands of dependents take neither minutes nor a deep stack.
 TEST(many_dependents)
 {
     store *s = new_store(0);

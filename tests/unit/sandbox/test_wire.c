@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What comes in and goes out: selectors, tables, protobuf, unknown fields, kinds of CRDs.
+// Input and output of the server: selectors, tables, protobuf, unknown fields, kinds of CRDs.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"

@@ -92,8 +92,8 @@ TEST(training_goes_on_as_if_never_saved)
     check_resume(OPTIMIZER_SGD);
 }
 
-// Adam goes on to move weights of an input that is 0 from now on; the skipping of inputs that were
-// never seen must not forget what a restored optimizer remembers.
+// Adam still moves the weights of an input that is 0 from now on. Inputs that were never seen are
+// skipped; that must not ignore the moments of a restored optimizer.
 TEST(an_input_that_fell_silent_still_moves)
 {
     err e;

@@ -13,9 +13,9 @@ static const layer_spec layers[] = {
 struct fixture {
     model *m;
     tensor *x, *y;
-    buf text;   // what the sink got
-    buf calls;  // what callbacks were called
-    int answer; // of epoch_end
+    buf text;   // the text that the sink got
+    buf calls;  // the callbacks that were called
+    int answer; // the answer of epoch_end
     atomic_bool stop;
 };
 

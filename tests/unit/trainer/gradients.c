@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every layer and loss: the gradient that training uses, against differences of the loss.
+// Every layer and loss: compares the gradient used in training with differences of the loss.
 #include "tests/support/tap.h"
 #include "trainer/data/order.h"
 #include "trainer/nn/train.h"
@@ -48,7 +48,7 @@ static double loss_of(model *m, const model_data *data, const uint32_t *rows, co
     return r.loss_sum / ROWS;
 }
 
-// Compares at every weight of small layers and at some of big ones; padding must have none.
+// Compares every weight of small layers, and some of big ones; padding must have no gradient.
 static void check_model(const layer_spec *layers, size_t n, loss_kind loss, bool from_logits,
     input_path input, const char *cpu)
 {

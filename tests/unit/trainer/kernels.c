@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every instruction set's kernels against the formulas in double, at sizes that hit every
-// remainder.
+// Compares every instruction set's kernels with the formulas in double, at sizes with all kinds of
+// remainders.
 #include "tests/support/tap.h"
 #include "trainer/cpu/ops.h"
 #include "trainer/cpu/pool.h"
@@ -22,7 +22,7 @@ static float *random_floats(size_t n, uint64_t seed, float zeros)
     return f;
 }
 
-// Calls fn once for every instruction set that this machine has; a missing one is said aloud.
+// Calls fn once for every instruction set of this machine, and reports the missing ones.
 static void each_cpu(void (*fn)(const cpu_ops *cpu))
 {
     for (size_t i = 0; cpu_nth(i); i++) {
@@ -97,8 +97,8 @@ TEST(train_stores_the_gradient)
     each_cpu(check_train);
 }
 
-// Sparse kernels read the same batch as floats and as bytes; both must equal the dense ones to the
-// last bit, so that the choice by density never changes a result.
+// Sparse kernels read the same batch as floats and as bytes. Both must equal the dense kernels to
+// the last bit, so that the choice by density never changes a result.
 static void check_sparse_type(
     const cpu_ops *cpu, bool bytes, size_t rows, size_t inputs, size_t width)
 {
@@ -170,7 +170,7 @@ TEST(sparse_equals_dense_to_the_last_bit)
     each_cpu(check_sparse);
 }
 
-// One step of a rule in double, from the formulas of nn/optimizer.h.
+// One step of a rule in double, by the formulas of nn/optimizer.h.
 static void update_reference(const update *u, double *w, double *m, double *v, double g)
 {
     double rate = (double)u->rate, b1 = (double)u->beta_1, b2 = (double)u->beta_2;

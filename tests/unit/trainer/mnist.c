@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The model of the recipe on the data that is shipped, with the default seed.
+// The recipe's model on the data that comes with it, with the default seed.
 #include "trainer/data/mnist.h"
 #include "tests/support/tap.h"
 #include "trainer/cpu/ops.h"

@@ -32,9 +32,9 @@ TEST(a_change_is_noticed)
     tempo t = {0};
     run(&t, 10000, 50, 100);
     CHECK(!t.alone);
-    run(&t, 5000, 300, 100); // the other core is taken by somebody else
+    run(&t, 5000, 300, 100); // another program takes the other core
     CHECK(t.alone);
-    run(&t, 10000, 50, 100); // and given back
+    run(&t, 10000, 50, 100); // and gives it back
     CHECK(!t.alone);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How many cells have run, on the full screen.
+// Shows on the full screen how many cells have run.
 #include "tui/bench/slots.h"
 #include "tui/view/views.h"
 
@@ -27,7 +27,7 @@ static void draw(const view *view_, grid *g, rect area)
 static bool act(view *v, enum action a)
 {
     if (a != ACT_INTERRUPT)
-        return false; // ACT_BACK and what works everywhere is the bench's
+        return false; // ACT_BACK, and all actions that work everywhere, are the bench's
     bench_say(v->bench, "nothing to interrupt here");
     return true;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Editing by actions, as a person does it.
+// Editing by actions, as a person does.
 #include "base/mem.h"
 #include "tests/support/tap.h"
 #include "tui/edit/edit.h"
@@ -231,7 +231,7 @@ TEST(what_has_no_effect_says_so)
     edit_free(e);
 }
 
-// Whatever is done, undoing all of it gives the beginning, and doing it again the end.
+// After any edits, undoing all of them gives the beginning, and redoing all of them the end.
 TEST(random_edits_are_undone_and_redone)
 {
     static const char *const pieces[] = {"a", " ", "\n", "漢", "e\xcc\x81", "then", "  x\n y"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The key tables of the views: well formed, and doc/workbench.md has them as they are.
+// The views' key tables are well formed, and doc/workbench.md contains them unchanged.
 #include "base/path.h"
 #include "tests/support/tap.h"
 #include "tui/view/views.h"
@@ -20,7 +20,7 @@ TEST(tables_are_well_formed)
     }
 }
 
-// What the page has between the first table's title and its end gives way to `keys`.
+// Replaces the page's text between the first table's title and its end by `keys`.
 static void write_page(const buf *page, const buf *keys)
 {
     err e = {0};

@@ -17,7 +17,7 @@ static uint32_t roll(uint32_t n)
     return (uint32_t)((uint64_t)(random_state >> 4) * n >> 28);
 }
 
-// What there is: part 0 a text, part 1 a spool that grows, part 2 a text.
+// The content: part 0 is a text, part 1 a spool that grows, part 2 a text.
 struct world {
     buf parts[3];
     spool *spool;
@@ -137,7 +137,7 @@ static bool model_matches(const struct world *w, size_t i, const char *pattern)
     return !pattern[turned] || model_has(w, i, pattern + turned) != turned;
 }
 
-// All that is shown under a pattern, from the start, and then a few at random.
+// Checks all lines that are shown under a pattern, from the start, and then a few at random.
 static void check_all(struct world *w, const char *pattern)
 {
     size_t shown = 0, wrong = 0;
@@ -230,7 +230,8 @@ static void check_searches(struct world *w, const char *pattern, size_t times)
         lines_search(w->lines, text, from, back);
         work(w);
         lines_searched(w->lines, &hit);
-        // What a return wrote over is neither shown nor found, so both sides see "100% done".
+        // Text that a return has overwritten is neither shown nor found; so both sides see
+        // "100% done".
         wrong += hit != model_search(w, shown, n, from, text, back);
     }
     CHECK_INT(wrong, 0);
@@ -292,7 +293,8 @@ static style look_of(lines *l, uint64_t i)
     return lines_get(l, i, &line) && line.text.spans_n ? line.text.spans[0].style : (style){0};
 }
 
-// Red is left on in line 10, bold in line 3000: whichever way a line is come to it looks the same.
+// Red begins in line 10 and bold in line 3000; a line looks the same in whichever way it was
+// reached.
 TEST(a_look_that_is_left_on_goes_on)
 {
     enum { LINES = 6000 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Markdown as it is read, compared as rows of text with their looks.
+// Markdown as it is displayed, compared as rows of text with their styles.
 #include "base/mem.h"
 #include "base/text/utf8.h"
 #include "tests/support/tap.h"
@@ -81,7 +81,7 @@ TEST(inline_text)
     check("***both*** **open *in* it** *not closed", 60, "both open in it *not closed\n");
 }
 
-// The looks of a one-row text: a letter for each byte.
+// The styles of a one-row text: a letter for each byte.
 static void looks(const char *source, char *out)
 {
     markdown *m = markdown_new(source, strlen(source), 80, false);

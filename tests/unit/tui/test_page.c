@@ -38,7 +38,7 @@ static cJSON *message(const char *fmt, va_list args)
     return m;
 }
 
-// What a kernel says of itself, and an event of its run.
+// A kernel's introduction, and an event of its run.
 static void say(struct desk *d, const char *fmt, ...)
 {
     va_list args;
@@ -83,7 +83,7 @@ static void desk_close(struct desk *d)
     grid_free(d->grid);
 }
 
-// A row, when a filter has gone through everything.
+// A row, after a filter has gone through everything.
 static const char *row(struct desk *d, int y)
 {
     static buf shown;

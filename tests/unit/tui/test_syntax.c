@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Highlighting, written as the line with a letter under each byte that has a class.
+// Highlighting: each line is compared with a letter under each byte that has a class.
 #include "tests/support/tap.h"
 #include "tui/edit/text.h"
 #include "tui/syntax/syntax.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tables while they change: rows by uid, filter, order, widths, columns in little room; and what
-// progress says of the time that is left.
+// Tables while they change: rows by uid, filter, order, widths, columns in little room; and the
+// time left that progress shows.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "tests/support/tap.h"
@@ -33,7 +33,7 @@ static void lay_out(const tabledata *t, int width, int shift, struct table_layou
     table_layout(columns, tabledata_columns(t), width, shift, out);
 }
 
-// The first entries of the rows that are shown, in order.
+// The first entries of the shown rows, in order.
 static const char *names(const tabledata *t)
 {
     static char out[200];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A live table in the whole bench, with a kernel that is a list of messages: thousands of rows, ten
-// updates a second, a cursor that stays with its row.
+// A live table in the whole bench; the kernel is a list of messages: thousands of rows, ten updates
+// a second, a cursor that stays with its row.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "tests/support/tap.h"
@@ -10,7 +10,7 @@
 
 enum { ROWS = 5000, UPDATES = 200, DISPLAY = 7 };
 
-// In the place of script/protocol/client.c: the last request, and what is said to it.
+// This replaces script/protocol/client.c: it has the last request, and the answer to it.
 struct client {
     cJSON *request;
     void (*reply)(void *arg, const cJSON *reply);
@@ -116,7 +116,7 @@ static void add_pod(buf *out, int i, const char *status)
         i, i, i, status);
 }
 
-// A notebook of one cell, whose display has all the rows, on the full screen.
+// A notebook of one cell; its display has all the rows, on the full screen.
 static void open_stage(struct stage *s)
 {
     AUTO_BUF rows = {0};

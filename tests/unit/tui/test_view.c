@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a view is promised: doc/terminal.md's smallest one works as it stands there, and one over
-// another is settled and drawn after it.
+// The promises to a view: the smallest view in doc/terminal.md works as printed there, and a view
+// above another is settled and drawn after it.
 #include "base/path.h"
 #include "base/str.h"
 #include "tests/support/tap.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-// As views.h has them of the others.
+// Declared as the other views are in views.h.
 void count_push(bench *b);
 extern const struct view_ops count_view_ops;
 #include "tests/unit/tui/smallest_view.c"
@@ -108,7 +108,7 @@ TEST(the_page_has_it_as_it_is)
     CHECK(strstr(buf_cstr(&page), code));
 }
 
-// Over the notebook: what it saw when it was settled, and what was drawn by then.
+// A view above the notebook: notes what it saw when it was settled, and what was drawn by then.
 struct over_view {
     view head;
     bool settled, caret;

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- The Lua API of a trainer file, tested by a trainer file: prints TAP. Run by firesteel-worker.
+-- The Lua API of a trainer file, tested by a trainer file that prints TAP. firesteel-worker runs
+-- it.
 local nn, data, hvd = require "nn", require "data", require "hvd"
 
 local cases = {}
@@ -26,7 +27,7 @@ local function folder()
   return path
 end
 
--- Two classes that a line separates; labels count from 0.
+-- Two classes separated by a line; labels count from 0.
 local function points(n)
   local x, y = {}, {}
   for i = 1, n do
@@ -267,7 +268,7 @@ test("run calls in place for one rank", function()
   fails("boom", hvd.run, function() error "boom" end)
 end)
 
--- initial_lr/size · ((epoch + batch/steps + 1/steps)·(size-1)/warmup_epochs + 1), facts of Horovod
+-- initial_lr/size · ((epoch + batch/steps + 1/steps)·(size-1)/warmup_epochs + 1): Horovod's formula
 test("the warm-up follows Horovod's formula", function()
   local x, y = points(96)
   local size, rates, momenta, at_end = hvd.size, {}, {}, {}

@@ -94,7 +94,7 @@ TEST(relayed_bytes_keep_their_rank_and_channel)
     buf_done(&out);
 }
 
-// One end of a connection that introduces itself.
+// One end of a connection, which introduces itself.
 struct caller {
     int fd;
     const char *secret;
@@ -110,7 +110,8 @@ static void *introduce(void *arg)
     return NULL;
 }
 
-// The driver's end: 0 when the caller was right; answers with `welcome_secret`'s proof.
+// The driver's end: returns 0 when the caller's proof was right; answers with the proof for
+// `welcome_secret`.
 static int greet(int fd, const char *secret, const char *welcome_secret, err *e)
 {
     uint8_t nonce[NONCE_SIZE], welcome[32];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Processes of a launch: programs of these tests in the place of ranks.
+// The processes of a launch; these tests run scripts in place of ranks.
 #include "trainer/dist/launch.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-// A launch of scripts that stand for ranks, and what came from them.
+// A launch of scripts in place of ranks, and what they have sent.
 struct seen {
     char path[64];
     launch launch;
@@ -95,7 +95,7 @@ TEST(a_rank_has_its_channels_and_its_number)
     finish(&s);
 }
 
-// No descriptor but its own: not the other rank's, not ours.
+// A rank has only its own descriptors: neither the other rank's nor ours.
 TEST(a_rank_inherits_nothing_else)
 {
     err e;

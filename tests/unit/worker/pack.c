@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lua values that travel: each case runs a chunk, packs what it returns, and looks at it in another
+// Lua values that are sent: each case runs a chunk, packs its results, and checks them in another
 // worker.
 #include "script/worker/pack.h"
 #include "base/mem.h"
@@ -18,7 +18,7 @@ static worker *new_worker(void)
     return w;
 }
 
-// Runs a chunk; its values are on the stack.
+// Runs a chunk; its results are on the stack.
 static int run_chunk(worker *w, const char *text)
 {
     lua_settop(w->L, 0);
@@ -27,7 +27,8 @@ static int run_chunk(worker *w, const char *text)
     return lua_gettop(w->L);
 }
 
-// Packs what `from` returns in one worker; `check`, a function of it, must be true in another.
+// Packs the results of `from` in one worker; the function `check` must return true for them in
+// another.
 static void travels_as(enum pack_mode mode, const char *from, const char *check)
 {
     err e;
@@ -171,8 +172,8 @@ static const char data_chunk[] =
 static const char functions_chunk[] =
     "local C = setmetatable({}, {__index = {}}) return function() return C end, print, _G";
 
-// Every cut and many flips of good bytes give an error or values, and nothing else. Bytecode that
-// is damaged is not run, so it is not tried.
+// Good bytes that are cut anywhere, or have flipped bits, give an error or values, and nothing
+// else. Damaged bytecode is never run, so it is not tried.
 static void damage(const char *chunk, enum pack_mode packed, enum pack_mode mode, bool flips)
 {
     err e;
@@ -229,7 +230,7 @@ TEST(what_is_not_data_is_named)
         stays_as(PACK_DATA, cases[i][0], cases[i][1]);
 }
 
-// What a rank that means harm could send as its result: nothing of it is made, let alone run.
+// A malicious rank's result: nothing of it is made, let alone run.
 static void is_refused(const char *from, const char *why)
 {
     err e;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The server of PMI-1: what it answers to what libmpich asks, and what it does not take.
+// The PMI-1 server: its answers to libmpich's requests, and the requests that it refuses.
 #include "trainer/dist/pmi.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -8,7 +8,7 @@
 enum { RANKS = 3 };
 #define INIT "cmd=init pmi_version=1 pmi_subversion=1\n"
 
-// What was said to each rank.
+// What was sent to each rank.
 struct said {
     buf to[RANKS];
 };
@@ -30,7 +30,7 @@ static void said_done(struct said *s)
         buf_done(&s->to[i]);
 }
 
-// One rank that has said `text` after its start: what it is answered.
+// Checks the answer to one rank that has sent `text` after its start.
 static void answers(const char *text, const char *answer)
 {
     err e;
