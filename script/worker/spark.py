@@ -5,8 +5,8 @@
     spark-submit … /opt/firesteel/spark.py trainer.lua --epochs=5
 
 The trainer runs here, in the driver, from top to bottom. The executors lend their cores: one task of a
-barrier stage for each, so that all run at once or none does, and each task is a worker that waits for
-what the driver's hvd.run wants to be started. Spark schedules; the ranks talk among themselves.
+barrier stage for each, so that all run at once or none does, and each task is a worker that waits
+for ranks that the driver's hvd.run starts. Spark only schedules; the ranks talk to each other directly.
 """
 import os
 import secrets
@@ -28,7 +28,7 @@ def free_port():
 
 
 def secret_pipe(secret):
-    """A descriptor to read it from: environments and command lines can be seen."""
+    """A descriptor from which to read it: other users can see environments and command lines."""
     read, write = os.pipe()
     os.write(write, secret.encode())
     os.close(write)
@@ -36,7 +36,7 @@ def secret_pipe(secret):
 
 
 def lend(driver, secret):
-    """A task: a worker that lends one core to the driver until that has no more to do."""
+    """A task: a worker that lends one core to the driver until the driver has no more work."""
     def task(_):
         read = secret_pipe(secret)
         worker = subprocess.Popen([WORKER, "--executor", driver], pass_fds=[read],
@@ -47,7 +47,7 @@ def lend(driver, secret):
 
 
 def slots(spark):
-    """How many tasks run at once when all executors are there."""
+    """The number of tasks that run at once when all executors are there."""
     conf = spark.sparkContext.getConf()
     executors = int(conf.get("spark.executor.instances", "0"))
     cores = int(conf.get("spark.executor.cores", "1")) // int(conf.get("spark.task.cpus", "1"))

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Figures beside peers, in one run: start, idle kernel, the workbench's answers, overhead per cell, training.
+"""Figures for firesteel and its peers, in one run: start, idle kernel, the workbench's answers, overhead per cell, training.
 
 usage: bench.py [-n RUNS] [SECTION…]      sections: start screen idle cells epoch local
 
 Prints a table of medians and of ratios pair by pair (A B A B …), because machines are noisy. Peers are
-used where they are: nbclient and JAX in $FIRESTEEL_CACHE/bench-venv (`bench.py setup` makes it), vis, vim, htop
-and lua from Debian (`.ci/install bench`). What is not there is said and left out.
+used if they are installed: nbclient and JAX in $FIRESTEEL_CACHE/bench-venv (`bench.py setup` makes it), vis, vim, htop
+and lua from Debian (`.ci/install bench`). A missing peer is reported and left out.
 """
 import argparse
 import os
@@ -42,7 +42,7 @@ def milliseconds(values):
 
 
 def pair(label, ours, theirs, cwd, runs):
-    """The two commands in turn; prints medians and the median of the ratios."""
+    """Runs the two commands in turn; prints medians and the median of the ratios."""
     a, b = [], []
     wall(ours, cwd)
     wall(theirs[1], cwd)

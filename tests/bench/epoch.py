@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Seconds per epoch of the MNIST model (784-128-10, Adam, batch 64), beside what can be had.
+"""Seconds per epoch of the MNIST model (784-128-10, Adam, batch 64), for firesteel and its peers.
 
 usage: epoch.py [-n ROUNDS] [-e EPOCHS] [--reference FILE.c]
 
@@ -54,7 +54,7 @@ def jax_python():
 
 
 def contestants(folder, epochs, source):
-    """name -> command that prints a line of JSON with "median" seconds; the first is the yardstick."""
+    """name -> command that prints a line of JSON with "median" seconds; the first is the reference."""
     has_avx512 = "avx512bw" in open("/proc/cpuinfo", encoding="utf-8").read()
     found = {}
     reference = compile_reference(source, folder) if has_avx512 else None

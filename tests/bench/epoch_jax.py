@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The same epoch in JAX: one jitted scan over all batches; compilation is not counted.
+"""The same epoch in JAX: one jitted scan over all batches, without the time of compilation.
 
 usage: epoch_jax.py FOLDER-OF-RAW-IDX EPOCHS
 """

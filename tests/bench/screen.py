@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The workbench on a pseudo-terminal, beside vis, vim and htop: first screen, idling, memory, answers
-to keys, bytes. Prints a table: ours, the peers', the limit. A peer that is not there is said and left out.
+"""The workbench on a pseudo-terminal, compared with vis, vim and htop: first screen, idling, memory, answers
+to keys, bytes. Prints a table: ours, the peers', the limit. A missing peer is reported and left out.
 
 usage: screen.py [-n RUNS] [first] [idle] [memory] [keys]      FIRESTEEL_BUILD says where the programs are
 """
@@ -29,7 +29,7 @@ CELLS = 2000
 
 
 class Program:
-    """A program on a terminal of 80x24; what it sends is counted and kept since the last key."""
+    """A program on a terminal of 80x24; its bytes since the last key are counted and kept."""
 
     def __init__(self, argv, cwd):
         self.started = time.perf_counter()
@@ -54,7 +54,7 @@ class Program:
         os.waitpid(self.pid, 0)
 
     def read(self, seconds):
-        """What comes next, if anything does in that time."""
+        """The next bytes, if any come in that time."""
         if not select.select([self.fd], [], [], seconds)[0]:
             return False
         while True:
@@ -66,7 +66,7 @@ class Program:
             self.last = time.perf_counter()
 
     def until(self, text, seconds=120):
-        """Reads until `text` has come; seconds from the start, or from the last key, to then."""
+        """Reads until `text` has come; returns the seconds since the start, or since the last key."""
         end = time.perf_counter() + seconds
         while text.encode() not in self.got:
             if time.perf_counter() > end:
@@ -160,7 +160,7 @@ def first_screen(cwd, runs):
 
 
 def idle(cwd, runs):
-    """The least of three times: `firesteel ls` of somebody else wakes every kernel."""
+    """The smallest of three: a `firesteel ls` elsewhere wakes every kernel."""
     def wakes(argv, ready):
         counts = []
         with Program(argv, cwd) as p:
@@ -219,7 +219,7 @@ def big_files(cwd):
 
 
 def vim(cwd, runs):
-    """What the same takes in vim, on the same lines."""
+    """The time that vim takes for the same, on the same lines."""
     figures = {}
     if not have("vim"):
         return figures

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs that are killed at random points: their journals open, they resume to the end, each object is there once,
-nothing of them is left running.
+"""Kills runs at random points: their journals can be read, they resume to the end, each object exists once, and
+no process of them is left.
 
 usage: kills.py [ROUNDS [SEED]]      (1000 rounds; the seed is printed, and repeats the choice of points)
 
-The cluster is a sandbox that outlives the runs, behind a proxy that delays each piece of what is said, so that kills
-fall between a request and its answer, too. Ends with a table and TAP: one case for each promise.
+The cluster is a sandbox that outlives the runs, behind a proxy that delays each piece of the traffic, so that kills
+also fall between a request and its answer. Ends with a table and TAP: one case for each promise.
 """
 import collections
 import concurrent.futures
@@ -104,7 +104,7 @@ class Proxy:
 
 
 class Cluster:
-    """A sandbox for all rounds, and what is in it."""
+    """A sandbox for all rounds, and its objects."""
 
     def __init__(self, folder):
         self.env = dict(os.environ, HOME=folder, TMPDIR=folder, FIRESTEEL_RUNTIME_DIR=os.path.join(folder, "run"))
@@ -128,7 +128,7 @@ class Cluster:
         sh(FIRESTEEL, "sandbox", "down", env=self.env)
 
     def names(self, prefix):
-        """Names of what is there of a round."""
+        """The names of a round's objects that exist."""
         found = []
         for path in ("api/v1/namespaces/default/configmaps", "apis/batch/v1/namespaces/default/jobs"):
             request = urllib.request.Request(f"{self.url}/{path}", headers={"Authorization": f"Bearer {self.token}"})
@@ -162,7 +162,7 @@ def marked(mark):
 
 
 def kill(process, victims):
-    """Kills parts of a run, as they are found then."""
+    """Kills the parts of a run that it finds at that moment."""
     guards = children(process.pid)
     kernels = [pid for guard in guards for pid in children(guard)]
     chosen = {"client": [process.pid], "kernel": kernels[:1], "guard": guards, "kernel and guard": kernels[:1] + guards,
@@ -241,7 +241,7 @@ class Round:
 
 
 def measure(cluster):
-    """How long a run takes that nobody kills, seconds."""
+    """The seconds that a run takes if nobody kills it."""
     times = []
     for number in range(3):
         undisturbed = Round(cluster, f"undisturbed{number}", "nobody", 0)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The rules of the house that a compiler does not know, as TAP: layers, headers, texts.
+"""Rules of this project that a compiler does not know, as TAP: layers, headers, texts.
 
 usage: lint.py SOURCE_ROOT BUILD_ROOT [CC…]
 """
@@ -131,7 +131,7 @@ def check_layers(sources):
 
 
 def objects():
-    """(source, object file) of everything but the tests, as the build made them."""
+    """(source, object file) of everything except the tests, from the build."""
     for entry in json.load(open(os.path.join(BUILD, "compile_commands.json"), encoding="utf-8")):
         source = os.path.relpath(os.path.join(entry["directory"], entry["file"]), ROOT)
         object_file = os.path.join(entry["directory"], entry["output"])
@@ -147,7 +147,7 @@ def symbols(object_file):
 
 
 def may_use(layer, source):
-    """A symbol of a source may be used where some header of the source's folder may be named."""
+    """A symbol may be used wherever some header of its source's folder may be included."""
     folder = os.path.dirname(source) + "/"
     return layer_of(source) in (layer, "base") or any(
         source.startswith(a.rstrip("/") + "/") or os.path.dirname(a) + "/" == folder
@@ -155,7 +155,7 @@ def may_use(layer, source):
 
 
 def check_symbols():
-    """What includes cannot show: a declaration by hand of what an upper layer defines."""
+    """Finds what includes cannot show: a symbol of an upper layer that was declared by hand."""
     defined, used = {}, {}
     for source, object_file in objects():
         ours, theirs = symbols(object_file)

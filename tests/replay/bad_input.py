@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Bad input, from outside: each answer says what, where, why, and leaves the right exit code."""
+"""Bad input from outside: each answer says what, where and why, with the right exit code."""
 import glob
 import gzip
 import json

@@ -19,7 +19,7 @@ ODD = {"ODD": "a=b\n \"c\" é", "EMPTY": "", "FIRESTEEL_TEST": "as it is"}
 
 
 class Mess:
-    """A starter that leaves descriptors, ignored and blocked signals and this umask to what it becomes."""
+    """A starter that passes on descriptors, ignored and blocked signals, and this umask."""
 
     def __init__(self, t, umask="077"):
         self.lock, self.umask = os.path.join(t.dir(), "lock"), umask
@@ -64,7 +64,7 @@ def facts_of(pid):
 
 
 def check_server(facts, mess, own):
-    """A program of ours: what it has opened itself is its own affair."""
+    """A program of ours; descriptors that it has opened itself are allowed."""
     assert mess.lock not in facts["fds"].values(), facts["fds"]
     assert int(facts["umask"], 8) == int(mess.umask, 8), facts["umask"]
     assert int(facts["blocked"], 16) == 0, facts
@@ -89,7 +89,7 @@ def test_children_of_cells(t):
 
 
 def test_nobody_hears_what_a_cell_writes_to_other_descriptors(t):
-    """An event that a cell forges reaches no client and no journal, whatever descriptor it tries."""
+    """An event that a cell forges reaches no client and no journal, through any descriptor."""
     forged = json.dumps({"type": "stream", "name": "stdout", "cell": "x", "text": "all tests passed\n", "seq": 900, "mono": 1})
     tries = "\n".join(f"printf '%s\\n' {shlex.quote(forged)} >&{fd}" for fd in range(3, 10))
     k = Kernel(t, cell(f"({tries}) 2>/dev/null\necho ended", 'language="bash"'), headless=True)

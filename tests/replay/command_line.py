@@ -317,7 +317,7 @@ def test_export(t):
 
 
 def device(folder, name, minor):
-    """One of our own where we could replace the system's."""
+    """A device of our own, if we might replace the system's."""
     path = f"{folder}/{name}"
     try:
         os.mknod(path, 0o666 | stat.S_IFCHR, os.makedev(1, minor))
@@ -539,7 +539,7 @@ def test_two_at_once(t):
 
 
 def test_a_reader_that_pauses_gets_everything(t):
-    """The kernel does not wait for ever for who reads slowly; what it had still to send is in the journal."""
+    """The kernel does not wait forever for a slow reader; events that it has not sent are in the journal."""
     folder = t.dir()
     with open(os.path.join(folder, "much.lua"), "w", encoding="utf-8") as f:
         f.write("-- %% Much\nfor i = 1, 3000 do display(('%05d '):format(i):rep(100)) end\n"

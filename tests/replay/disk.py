@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """A disk that fails: each call of a small recipe on its folder fails once, in turn (tests/support/fault.c).
 
-After each the exit code and one sentence tell it, nobody was told "ok" of what is not on the disk, `show` reads all
-that anybody was told, and `--resume` ends well.
+After each failure the exit code and one sentence report it, nobody was told "ok" about data that is not on the disk,
+`show` reads everything that clients were told, and `--resume` ends well.
 """
 import collections
 import errno
@@ -68,7 +68,7 @@ class State:
 
 
 class Place:
-    """A working folder with the recipe, and a run of it in which one call fails."""
+    """A working folder with the recipe, and a run in which one call fails."""
 
     def __init__(self, top, name):
         self.folder = os.path.join(top, name)
@@ -99,12 +99,12 @@ class Place:
 
 
 def told(done):
-    """The events that a client was told."""
+    """The events that a client has received."""
     return [json.loads(line) for line in done.out.splitlines()]
 
 
 def text_told(place, events, cell):
-    """What they say a cell has printed, with what they refer to."""
+    """The output of a cell according to these events, including spooled output."""
     text = ""
     run_name = next((e["run"] for e in events if e["type"] == "run"), None)
     for e in events:
@@ -120,7 +120,7 @@ def text_told(place, events, cell):
 
 
 def check_told(place, events):
-    """All of it is in the journal, and `show` prints it."""
+    """Checks that all of it is in the journal, and that `show` prints it."""
     run_name = next((e["run"] for e in events if e["type"] == "run"), None)
     if not run_name:
         return None
@@ -141,7 +141,7 @@ def check_told(place, events):
 
 
 def check_ok(place, events):
-    """Exit code 0: everything is there."""
+    """Exit code 0: checks that everything is there."""
     assert events and events[-1]["type"] == "end" and events[-1]["exit"] == 0, events[-1:]
     assert place.read("out/data.txt") == "the data\n" and place.read("effect") == "done\n"
     report = place.read("report.md")
@@ -184,7 +184,7 @@ def check(place, done, kind, code, path, stays):
 
 
 class Tally:
-    """What was tried, and what came of it."""
+    """The attempt, and its result."""
 
     def __init__(self, top, stays):
         self.top, self.stays = top, stays
@@ -217,7 +217,7 @@ class Tally:
 
 
 def count(top):
-    """How many calls of each kind there are when all is well."""
+    """The number of calls of each kind in a run without failures."""
     if not os.path.exists(FAULT):
         raise Skip("the library that lets calls fail is not built")
     place = Place(top, "count")

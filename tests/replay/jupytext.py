@@ -43,7 +43,7 @@ def convert(source, target, *options):
 
 @functools.cache
 def trips():
-    """A folder with all that is drawn above; made once."""
+    """A folder with everything in the drawing above; made once."""
     if not os.path.exists(JUPYTEXT):
         raise Skip("no jupytext in the cache: tests/support/tools CACHE makes it")
     root = tempfile.mkdtemp(prefix="firesteel-test-")

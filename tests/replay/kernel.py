@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""A kernel as a client sees it: starts firesteel-kernel, speaks its protocol, collects its events.
+"""A kernel as a client sees it: starts firesteel-kernel, uses its protocol, collects its events.
 
-It knows nothing of our own client library, so the two can disagree.
+It does not use our own client library, so the two are independent.
 """
 import json
 import os
@@ -18,7 +18,7 @@ KERNEL = os.environ.get("FIRESTEEL_KERNEL", os.path.join(BUILD, "cli", "firestee
 
 
 def sandbox(t):
-    """A sandbox of its own; the environment that leads to it."""
+    """Starts a sandbox of its own; returns the environment for using it."""
     env = {"HOME": t.dir(), "XDG_STATE_HOME": "", "XDG_DATA_HOME": ""}
     up = sh(FIRESTEEL, "sandbox", "up", env=env)
     assert up.code == 0, up
@@ -73,20 +73,20 @@ class Kernel:
         return self.wait(lambda e: e["type"] == "welcome")["journal"]
 
     def kubeconfig(self):
-        """What children of cells that declare no cluster get, while the kernel lives."""
+        """The kubeconfig for children of cells that declare no cluster, while the kernel lives."""
         run = self.wait(lambda e: e["type"] == "welcome")["run"]
         folder = os.environ.get("FIRESTEEL_RUNTIME_DIR", f"/tmp/firesteel-{os.geteuid()}")
         return os.path.join(folder, f"{run}.kubeconfig")
 
     def finish(self, seconds=30):
-        """Everything until the kernel is gone; its exit code."""
+        """Reads everything until the kernel is gone; returns its exit code."""
         self.connection.drain(seconds)
         self.code = self.process.wait(seconds * PATIENCE)
         self.stderr = self.process.stderr.read()
         return self.code
 
     def execute(self, *indexes):
-        """Executes cells by their place; returns when all are done."""
+        """Executes cells by their index; returns when all are done."""
         ids = [self.cells()[i]["id"] for i in indexes]
         self.connection.mark()
         reply = self.ask(type="execute", cells=ids)
@@ -177,7 +177,7 @@ class Connection:
         pass
 
     def read(self, seconds):
-        """More events within the time; False when there are none."""
+        """Waits for more events; False when none come in time."""
         if not self.open or not select.select([self.sock], [], [], max(seconds, 0))[0]:
             return False
         try:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a client has done to rows of a table, by a key: described, printed, its log followed, deleted; while cells run."""
+"""Actions of a client on the rows of a table, while cells run: describe, print, follow the log, delete."""
 import json
 import os
 import re
@@ -16,7 +16,7 @@ PODS = "application/vnd.firesteel.pods+json"
 
 
 def pod(name, script="exec sleep 600", **more):
-    """A cell that makes a pod of this machine."""
+    """A cell that makes a pod with this machine's root."""
     spec = dict({"restartPolicy": "Never",
                  "containers": [{"name": "main", "image": "host", "command": ["sh", "-c", script]}]}, **more)
     manifest = json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"of": "test"}},
@@ -28,7 +28,7 @@ WATCH = cell('k8s.watch("pods", {selector = "of=test"})', "Watch")
 
 
 class Table:
-    """The table that a kernel's last cell shows, and what can be done to it."""
+    """The table below a kernel's last cell, and the actions on it."""
 
     def __init__(self, kernel, connection=None):
         self.connection = connection or kernel.connection
@@ -48,7 +48,7 @@ class Table:
         return rows
 
     def row(self, name, status=None):
-        """The uid of a row, when it is there (with this status)."""
+        """The uid of a row, when the row exists (with this status)."""
         def there(_):
             return any(r["name"] == name and (not status or status in r["cells"]) for r in self.shown().values())
         self.connection.wait(there)
@@ -58,7 +58,7 @@ class Table:
         return self.connection.ask(type="act", display=self.id, action=action, **({"row": row} if row else {}), **more)
 
     def start(self, action, row):
-        """Without waiting: a function that gives the reply."""
+        """Does not wait; returns a function that gives the reply."""
         c = self.connection
         number, c.next_id = c.next_id, c.next_id + 1
         c.send(id=number, type="act", display=self.id, action=action, row=row)
@@ -66,7 +66,7 @@ class Table:
 
 
 def granted(k):
-    """Runs cells and says yes to all that they ask."""
+    """Runs cells and answers yes to all their questions."""
     for c in k.cells():
         k.start(c["id"])
     seen = set()
@@ -477,7 +477,7 @@ def test_secrets_are_masked(t):
 
 
 class Wire:
-    """A wire to a server that can be cut, and mended."""
+    """A connection to a server that can be cut, and restored."""
 
     def __init__(self, port):
         self.to, self.open, self.listener = port, set(), None

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Servers that send without an end: what is kept, what is said, and that an interrupt and a time-out are heard."""
+"""Servers that send without end: what is kept, what is reported, and that an interrupt and a time-out take effect."""
 import glob
 import json
 import os
@@ -39,7 +39,7 @@ class Run:
         return next(r["pid"] for r in self.records() if r["type"] == "run")
 
     def peak(self):
-        """Most memory that the kernel had so far, in bytes."""
+        """The peak of the kernel's memory so far, in bytes."""
         with open(f"/proc/{self.kernel()}/status") as f:
             return next(int(line.split()[1]) << 10 for line in f if line.startswith("VmHWM"))
 
@@ -101,7 +101,7 @@ def test_the_table_says_how_many_are_not_shown(t):
     r = Run(t, server, 'k8s.watch("pods", { namespace = "many-12000" })\nfiresteel.sleep(600)')
 
     def said():
-        """what the rows that are not shown came to be"""
+        """the number of rows that are not shown, over time"""
         found = [x["table"]["more"] for x in r.records() if x["type"] == "update" and "more" in x.get("table", {})]
         return found[-1] if found else None
     eventually(lambda: said() == 2000)

@@ -17,7 +17,7 @@ GRANTED = ("--allow", "cluster,destructive")
 
 
 def uids(t, env):
-    """What is there, as a kernel sees it."""
+    """The cluster's objects, as a kernel sees them."""
     k = Kernel(t, "", env=env)
     r = k.run("for _, c in ipairs(k8s.list 'configmaps') do print(c.metadata.name, c.metadata.uid) end")
     assert r.state == "ok", r

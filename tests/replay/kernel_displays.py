@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What cells leave below them: cleared, ended, and not left behind by the next execution."""
+"""Displays below cells: they are cleared, they end, and the next execution removes them."""
 from kernel import Connection, Kernel, cell
 from tap import run
 

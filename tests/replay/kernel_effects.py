@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Effects: the gate refuses before anything happens, the ledger knows what was done, a resumed run verifies it."""
+"""Effects: the gate refuses before anything happens, the ledger records what was done, a resumed run verifies it."""
 import json
 import os
 import shutil

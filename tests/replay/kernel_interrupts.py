@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What can be stopped is stopped, what cannot is said to be wedged; time-outs, memory, and the kernel goes on."""
+"""Cells are stopped, or reported as wedged if they cannot be; time-outs, memory; and the kernel goes on."""
 import os
 import time
 
@@ -9,7 +9,7 @@ from tap import OWN, PATIENCE, eventually, processes, run
 
 
 def interrupt(k, source, marker="", after='print "started"\n', seconds=3):
-    """Runs a cell until it has printed, interrupts it, returns how long that took and the error."""
+    """Runs a cell until it has printed, interrupts it, and returns how long that took, and the error."""
     cell_id = k.insert(after + source, marker)
     k.start(cell_id)
     k.wait(lambda e: e["type"] == "stream" and e["cell"] == cell_id and "started" in e.get("text", ""))
@@ -48,7 +48,7 @@ SLOW_TO_SHOW = """slow = setmetatable({}, {__tostring = function()
 
 
 def ask_about_slow(k):
-    """A lookup whose answer takes a person's own __tostring, which does not end by itself."""
+    """A lookup whose answer needs a user's __tostring that does not end by itself."""
     assert k.run(SLOW_TO_SHOW).state == "ok"
     k.send(type="inspect", id=990, source="slow", cursor=2)
     k.send(type="complete", id=991, source="slow.", cursor=5)

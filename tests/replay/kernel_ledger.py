@@ -47,7 +47,7 @@ def start(t, env, notebook, code=1, *options):
 
 
 def start_and_lose(t, proxy, env, notebook, method, before=False):
-    """A kernel that is killed as soon as its request, or the answer to it, was lost."""
+    """A kernel that is killed as soon as its request, or the answer, was lost."""
     proxy.lost.clear()
     proxy.lose(method, "configmaps", before)
     k = Kernel(t, notebook, *GRANTED, headless=True, env=env)

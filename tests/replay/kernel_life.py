@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""How kernels live and die: nothing is left of them, no client slows them or makes them grow, idle costs nothing."""
+"""The life and end of kernels: nothing is left of them, no client slows them or makes them grow, idling costs nothing."""
 import json
 import os
 import signal

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A document that is open has one kernel: others are told who has it, whatever folder they work in."""
+"""An open document has one kernel: others learn who has it, in whatever folder they work."""
 import json
 import os
 import signal
@@ -16,7 +16,7 @@ def lock_of(path):
 
 
 def second(t, path, *options):
-    """Another kernel for the document, in another folder: its exit code and what it said."""
+    """Starts another kernel for the document, in another folder; returns its exit code and its messages."""
     k = Kernel(t, None, "--notebook", path, *options, hello=False)
     code = k.process.wait(20 * PATIENCE)
     return code, k.process.stderr.read()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What is left when something is killed: the private sandbox in mid-wait, a whole run at once, a child that belongs to
-somebody else by then. Looks at the run-time folder and the processes of the case alone."""
+"""What is left after a kill: of the private sandbox during a wait, of a whole run at once, of a child that has become
+another user's. Looks only at the case's own run-time folder and processes."""
 import json
 import os
 import shutil
@@ -19,7 +19,7 @@ POD = ('{apiVersion = "v1", kind = "Pod", metadata = {name = "p"}, spec = {termi
 
 
 def parents():
-    """{pid: parent} of what lives."""
+    """{pid: parent} of the living processes."""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -51,7 +51,7 @@ def sandbox_of(k):
 
 
 def places(t):
-    """A home and a run-time folder of the case's own."""
+    """A home and a run-time folder for this case alone."""
     home = t.dir()
     runtime = os.path.join(home, "run")
     return runtime, {"HOME": home, "XDG_STATE_HOME": "", "XDG_DATA_HOME": "", "FIRESTEEL_RUNTIME_DIR": runtime}
@@ -88,7 +88,7 @@ def test_every_later_call_says_that_the_sandbox_died(t):
 
 
 def test_nothing_is_left_of_a_run_that_is_killed_at_once(t):
-    """Guard, kernel and sandbox get SIGKILL together: what they ran ends, and the next verb clears their folder."""
+    """Guard, kernel and sandbox get SIGKILL together: their children end, and the next verb clears their folder."""
     runtime, env = places(t)
     with open(os.path.join(env["HOME"], "run.lua"), "w", encoding="utf-8") as f:
         f.write(cell(f'p = k8s.create({POD})\nexpect(p):reaches("Running", "30s")\nsh {{"touch", "begun"}}\nsh {{"sleep", "4713"}}',
@@ -130,7 +130,7 @@ def test_a_sweep_leaves_what_lives(t):
 
 
 def test_a_child_that_cannot_be_killed_does_not_hold_the_run(t):
-    """A set-user-ID program is another user's: the run ends without it, names it, and does not look for it all the time."""
+    """A set-user-ID program is another user's process: the run ends without it, names it, and does not poll for it all the time."""
     if os.getuid() != 0:
         raise Skip("only root can make a program of root's")
     folder = t.dir()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Other users of the machine: what they plant is neither read, nor written, nor run."""
+"""Other users of the machine: files that they plant are neither read, nor written, nor run."""
 import glob
 import json
 import os
@@ -28,7 +28,7 @@ def firesteel(*arguments, **options):
 
 
 def as_nobody(t, *argv, cwd="/", env=None):
-    """Runs a program as a user who is in no list, with nothing in the environment but this."""
+    """Runs a program as a user without an entry, with only these environment variables."""
     if os.geteuid() != 0:
         raise Skip("another user needs root")
     t.after(lambda: shutil.rmtree(f"/tmp/firesteel-{NOBODY}", ignore_errors=True))
@@ -53,7 +53,7 @@ def check_refused(done, *words, codes=(1, 2)):
 
 
 def test_a_planted_kubeconfig_is_not_believed(t):
-    """Children of cells without the cluster get one of ours, wherever another lies."""
+    """Children of cells without the cluster get our kubeconfig, wherever another one may be planted."""
     cwd = t.dir()
     name = f"planted-20260102-030405-{os.getpid() % 65536:04x}"
     os.mkdir(f"{cwd}/.firesteel", 0o700)
@@ -140,7 +140,7 @@ def test_a_spool_that_is_a_link(t):
 
 
 def test_state_and_images_are_checked(t):
-    """What is below $XDG_STATE_HOME and $XDG_DATA_HOME, also where these are shared."""
+    """Files below $XDG_STATE_HOME and $XDG_DATA_HOME, also if these folders are shared."""
     shared = t.dir()
     env = {"XDG_STATE_HOME": shared, "XDG_DATA_HOME": shared, "HOME": t.dir()}
     os.mkdir(f"{shared}/firesteel")
@@ -159,7 +159,7 @@ def test_state_and_images_are_checked(t):
 
 
 def test_without_a_home(t):
-    """The user database knows it; a user who is not there has a folder of /tmp that is theirs alone."""
+    """The user database has the home; a user without an entry gets a private folder in /tmp."""
     assert sh("env", "-i", FIRESTEEL, "run", notebook(t.dir())).code == 0
     needs_access_for_nobody(t)
     cwd = t.dir()

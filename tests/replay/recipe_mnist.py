@@ -21,7 +21,7 @@ def recipe(cwd, *options, timeout=400, **rest):
 
 
 def home(test):
-    """An environment of its own: nothing of this test is left in the user's home."""
+    """An environment for this test alone: it leaves nothing in the user's home."""
     folder = test.dir()
     return {"HOME": folder, "XDG_DATA_HOME": None, "XDG_STATE_HOME": None, "XDG_CONFIG_HOME": None,
             "KUBECONFIG": None}

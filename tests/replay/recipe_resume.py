@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The MNIST recipe when its kernel is killed: nothing of it stays, clean lists what is left, resume goes on."""
+"""The MNIST recipe when its kernel is killed: no process stays, clean lists what is left, resume continues."""
 import glob
 import json
 import os

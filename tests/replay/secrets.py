@@ -28,7 +28,7 @@ def notebook(t, text):
 
 
 def written(path):
-    """All that runs of a notebook left in files."""
+    """The text of all files that runs of a notebook have left."""
     text = ""
     folder = os.path.dirname(path)
     for file in glob.glob(folder + "/.firesteel/**", recursive=True) + glob.glob(folder + "/report.*"):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What comes from titles, files, servers and cells sends no control sequence to a terminal."""
+"""Text from titles, files, servers and cells sends no control sequence to a terminal."""
 import glob
 import json
 import os
@@ -42,7 +42,7 @@ def on_terminal(*args, input=None, cwd=None):
 
 
 def check_clean(text):
-    """Nothing but the program's own colours and redrawing."""
+    """Checks that there are only the program's own colours and redrawing."""
     rest = OWN.sub("", text).replace("\r\n", "\n")
     found = re.search(r"[^\n\t -~\u00a0-\uffff]|[\u202a-\u202e\u2066-\u2069]", rest)
     assert not found, (found, text)

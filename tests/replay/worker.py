@@ -397,7 +397,7 @@ end, { np = 3 })
 
 
 class Held:
-    """A job whose ranks hold: the driver, and the processes of it by number."""
+    """A job whose ranks wait: the driver, and its processes by number."""
 
     def __init__(self, t, np=3, **options):
         self.driver = subprocess.Popen([WORKER, "trainer.lua"], cwd=script(t, HOLD), stdout=subprocess.PIPE,
@@ -433,13 +433,13 @@ def alive(pid):
 
 
 def descriptors(pid):
-    """What a process has open: number → where it leads."""
+    """A process's descriptors: number → target."""
     folder = f"/proc/{pid}/fd"
     return {int(fd): os.readlink(os.path.join(folder, fd)) for fd in os.listdir(folder)}
 
 
 def sockets(pid, table):
-    """The rows of /proc/PID/net/TABLE that are sockets of the process."""
+    """The rows of /proc/PID/net/TABLE for sockets of the process."""
     own = {to[8:-1] for to in descriptors(pid).values() if to.startswith("socket:[")}
     column = 6 if table == "unix" else 9
     with open(f"/proc/{pid}/net/{table}") as f:

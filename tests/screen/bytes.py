@@ -21,7 +21,7 @@ EVIL = "\\x1b]0;title\\x07 \\x1b[2J \\x1bP0;1|17/ab\\x1b\\\\ \\x9b31m \\xc2\\x9b
 
 
 def unknown(log):
-    """Control bytes that belong to no known sequence, with what stands around them."""
+    """Control bytes outside of known sequences, with the bytes around them."""
     with open(log, "rb") as f:
         sent = KNOWN.sub(b"", f.read())
     return [sent[max(0, m.start() - 20):m.end() + 20]

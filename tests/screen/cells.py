@@ -82,7 +82,7 @@ START = ["[markdown]|-- # Title", "One|a = 1", "Two|b = 2", "Three|c = 3"]
 
 
 def there_and_back(t, keys, expected, text=CELLS, start=None):
-    """What keys do to the file, that z takes it back as one step, and that Z does it again."""
+    """Checks what keys do to the file, that z undoes it as one step, and that Z redoes it."""
     where = folder(t, text)
     start = start or START
     with workbench(where) as s:
@@ -458,7 +458,7 @@ def test_long_lines_say_that_they_go_on(t):
 
 
 def look_at(s, word):
-    """The looks of the row with the word: [(from, to, names)…]"""
+    """The styles of the row with the word: [(from, to, names)…]"""
     lines = s.styles()
     at = next(i for i, line in enumerate(lines) if line.startswith("|") and word in line)
     runs = []
@@ -587,7 +587,7 @@ def test_folding_a_selection_and_back(t):
 
 
 def answer(s, key):
-    """What was typed ahead decides nothing: a dialog is answered after a pause."""
+    """Keys that were typed ahead decide nothing: a dialog is answered after a pause."""
     time.sleep(0.5)
     s.keys(key)
 

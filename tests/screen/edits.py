@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What is typed is never lost and never goes to a wrong place, whatever other clients and the
+"""Typed text is never lost and never goes to a wrong place, whatever other clients and the
 kernel do meanwhile: two workbenches on one kernel."""
 import os
 import time
@@ -31,7 +31,7 @@ def text(s):
 
 
 def save(s, where):
-    """Saves as soon as there is a kernel that does it."""
+    """Saves as soon as there is a kernel that can."""
     was, deadline = read(where), time.monotonic() + 60
     while read(where) == was and time.monotonic() < deadline:
         s.keys("s")
@@ -113,7 +113,7 @@ def kill_kernel(where):
 
 
 def leave_killed(s, where):
-    """As after a power loss: kernel and workbench go, and what was sent is in the journal."""
+    """As after a power loss: kernel and workbench are killed; edits that were sent are in the journal."""
     s.keys("Esc")
     s.wait("COMMAND")
     s.wait("a.lua +")

@@ -18,7 +18,7 @@ TERMS = ["xterm", "xterm-256color", "tmux", "tmux-256color", "screen", "screen-2
 
 
 def session(s):
-    """What a person does first, by keys that must come through."""
+    """The first things that a person does, by keys that must work."""
     s.wait("idle")
     s.keys("C-e")
     s.wait("red: red")
@@ -101,7 +101,7 @@ def test_inside_gnu_screen(t):
 
 
 def test_a_shell_gets_its_terminal_back(t):
-    """Ctrl-Z gives it to the shell as it was, fg draws everything again."""
+    """Ctrl-Z gives the terminal to the shell as it was; fg draws everything again."""
     shell = ["bash", "--norc", "--noprofile", "-i"]
     with Screen(shell, cwd=folder(t, NOTEBOOK), env={"PS1": "shell> "}) as s:
         s.wait("shell>")

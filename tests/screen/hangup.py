@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Nothing is lost when a terminal goes away: what was printed meanwhile, and what was typed and not saved."""
+"""Nothing is lost when a terminal goes away: neither later output, nor typed text that was not saved."""
 import json
 import os
 import signal

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""One document, one kernel: opened by another path it is the same run, from another folder it is told who has it."""
+"""One document has one kernel: another path opens the same run, and in another folder one learns who has it."""
 import os
 import re
 import time

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Every key of the help is pressed, and what a person sees then is looked at. The program's own tables
+"""Every key of the help is pressed, and the visible effect is checked. The program's own tables
 say which keys there are: a key without a case fails."""
 import os
 import time
@@ -65,7 +65,7 @@ HELP = (status(" help"), sees("Keys"))
 
 
 def go(s, keys):
-    """Presses keys, or waits for words, to get to a place."""
+    """Presses keys, or waits for texts, to get to a place."""
     for key in keys:
         s.wait(key[5:]) if key.startswith("wait ") else s.keys(key)
     return s
@@ -78,7 +78,7 @@ def opened(t, text, *keys, sandbox=False, **options):
 
 
 def suspended(t, text, place, *keys, program="small.lua"):
-    """The same from a shell, which Ctrl-Z gives the terminal to and fg comes back from."""
+    """The same from a shell: Ctrl-Z gives the terminal to it, and fg returns."""
     def begin():
         shell = ["bash", "--norc", "--noprofile", "-i"]
         s = Screen(shell, cwd=folder(t, text), env={"PS1": "shell> "})
@@ -91,7 +91,7 @@ def suspended(t, text, place, *keys, program="small.lua"):
 
 
 def shelled(place):
-    """After C-z: the shell has the terminal, fg gives the place back."""
+    """After C-z: the shell has the terminal; fg returns to the place."""
     def stopped(s):
         return "Stopped" in "\n".join(s.screen()) and s.tty() == "raw main paste-on keys-off"
 
@@ -387,7 +387,7 @@ def test_when_something_is_unsaved(t):
 
 def test_when_the_file_has_changed(t):
     def changed(s):
-        """Saves what somebody else has written meanwhile."""
+        """Saves a file that somebody else has written meanwhile."""
         with open(os.path.join(s.cwd, "small.lua"), "a", encoding="utf-8") as f:
             f.write("\n-- %% Other\n")
         s.keys("s")
@@ -408,7 +408,7 @@ def test_when_the_file_has_changed(t):
 
 def test_in_a_line_that_is_typed_a_filter_an_answer(t):
     def line(after, before=()):
-        """What the line is after the key and an X."""
+        """The line's text after the key and an X."""
         return (*before, PRESS, typed("X"), sees("> " + after))
 
     begin = opened(t, 'print("<" .. input "name?" .. ">")\n', "C-e", "wait asks", "o n e Space t w o", "wait > one two")

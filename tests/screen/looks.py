@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Whole screens with their attributes, as tests/screen/expected has them (support/golden.py)."""
+"""Whole screens with their attributes, compared with tests/screen/expected (support/golden.py)."""
 import os
 import shutil
 
@@ -62,7 +62,7 @@ def each_look(opened, place, *steps, looks=LOOKS):
 
 
 def again(n):
-    """To the n-th cell from the top: where a cell that has run stands depends on when its output came."""
+    """Goes to the n-th cell from the top: the place of a cell on the screen depends on when its output came."""
     return ["g g", "wait Places"] + ["j"] * n
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Opening: notebooks that are not there yet, keys that come before the kernel is done."""
+"""Opening: notebooks that do not exist yet, and keys that come before the kernel is ready."""
 import os
 import stat
 

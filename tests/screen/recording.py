@@ -103,7 +103,7 @@ def test_the_recording_plays_to_the_same_screens(t):
 
 
 def comparable(picture):
-    """Its words without numbers and times, and without lines whose length depends on them."""
+    """Its text without numbers and times, and without lines whose length depends on them."""
     words = re.findall(r">([^<>]*)</text>", picture)
     bare = [re.sub(r"\d[\d.]*(ms|s|k)?(/s)?|[─█░▉-▏\u2800-\u28ff\s]+", "", word) for word in words]
     return [word for word in bare if word]

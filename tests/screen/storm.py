@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The real workbench with a real kernel under random keys, pastes and sizes: it must draw on, answer a key
-that is known, and leave in order. The same hands every time; in the sanitized build, for what they find."""
+that is known, and leave in order. The input is the same every time; in the sanitized build this finds memory errors."""
 import os
 import random
 
@@ -28,7 +28,7 @@ SIZES = ["80x24", "40x10", "1x1", "10x2", "200x60", "79x23"]
 
 
 def hands(seed, count):
-    """What is done: (how, what)."""
+    """The steps: (how, what)."""
     chance = random.Random(seed)
     keys = sorted({key for table in program_tables().values() for key in table} - LEAVE - {"e"})
     for _ in range(count):

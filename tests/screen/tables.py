@@ -30,7 +30,7 @@ k8s.delete("pod", "alpha")
 
 
 def deployed(t, **options):
-    """The pods' table on the full screen, all three as they will be."""
+    """The pods' table on the full screen, when all three pods have their final state."""
     where = folder(t, PODS)
     s = workbench(where, "small.lua", "--sandbox", seconds=40, **options)
     s.where = where
@@ -45,14 +45,14 @@ def deployed(t, **options):
 
 
 def names(s):
-    """First words of the table's rows, in their order."""
+    """The first words of the table's rows, in order."""
     rows = s.screen()
     start = next(i for i, row in enumerate(rows) if row.startswith(" NAME"))
     return [row.split()[0] for row in rows[start + 1:-1] if row.strip() and not row.startswith("/")]
 
 
 def selected(s):
-    """The name in the row with the cursor: the one in reverse but the last, the status line."""
+    """The name in the row with the cursor: the reversed row that is not the status line."""
     row, found = "", None
     for line in s.styles():
         if line.startswith("|"):

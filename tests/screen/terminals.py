@@ -151,7 +151,7 @@ def test_restored_after_every_end(t):
 
 
 def test_suspend(t):
-    """Ctrl-Z gives the tty to the shell, fg takes it again and draws everything."""
+    """Ctrl-Z gives the tty to the shell; fg takes it back and draws everything."""
     shell = ["bash", "--norc", "--noprofile", "-i"]
     with Screen(shell, env={"PS1": "shell> "}) as s:
         s.wait("shell>")

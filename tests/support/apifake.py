@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A small API server that misbehaves on demand: what a name says is what happens to it.
+"""A small API server that misbehaves on demand: the name of an object decides what happens.
 
     apifake.py DIR [--legacy]     writes certificates, tokens and DIR/kubeconfig, prints "ready PORT"
 

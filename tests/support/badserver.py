@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An API server over plain HTTP that floods, drips and never comes to an end; what a namespace is called is what its
+"""An API server over plain HTTP that floods, drips and never ends; the name of a namespace decides what its
 pods do. For tests in Python that run whole notebooks against it:
 
     server = Server(t); server.env: where its kubeconfig is; server.asked: how often each thing was asked for

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A firesteel-sandbox of its own folder and the real kubectl for it, for tests in Python."""
+"""A firesteel-sandbox with a folder of its own, and the real kubectl for it, for tests in Python."""
 import atexit
 import json
 import os
@@ -40,14 +40,14 @@ class Sandbox:
         self.env = dict(os.environ, KUBECONFIG=self.kubeconfig, HOME=self.dir)
 
     def kubectl(self, *argv, input=None, code=0):
-        """Runs kubectl to its end; another exit code than `code` (None: any) fails."""
+        """Runs kubectl to its end; fails if the exit code is not `code` (None: any)."""
         done = sh(self.exe, *argv, env={"KUBECONFIG": self.kubeconfig, "HOME": self.dir},
                   input=input, timeout=60)
         assert code is None or done.code == code, (argv, done)
         return done
 
     def start(self, *argv):
-        """kubectl in the background, its stdout as a file."""
+        """Starts kubectl in the background; its stdout is a file."""
         return subprocess.Popen([self.exe, *argv], env=self.env, text=True,
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT)
@@ -65,7 +65,7 @@ class Sandbox:
         shutil.rmtree(self.dir, ignore_errors=True)
 
     def stop(self):
-        """Ends it and returns what it said."""
+        """Ends it and returns its output."""
         self.process.terminate()
         code = self.process.wait(30)
         said = open(self.log.name).read()

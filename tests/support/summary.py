@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Adds up what `meson test` recorded: summary.py BUILD… [-- FAILED-STEP…].
+"""Adds up the results recorded by `meson test`: summary.py BUILD… [-- FAILED-STEP…].
 
 Prints how long each suite took, the failed and the skipped cases, then "N passed, N failed, N skipped"; exit 1 if any
 failed.

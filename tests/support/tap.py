@@ -71,7 +71,7 @@ def sh(*argv, cwd=None, env=None, input=None, timeout=120):
 
 
 def eventually(condition, seconds=20, every=0.05):
-    """The first true value of condition(), asked until the time is over."""
+    """The first true value of condition(), which is called until the time is over."""
     until = time.monotonic() + seconds * PATIENCE
     while True:
         value = condition()
@@ -92,7 +92,7 @@ def is_anothers(pid):
 
 
 def processes(text):
-    """Command lines of living processes (no zombies) that contain the text, but for those of other tests."""
+    """Command lines of living processes (no zombies) that contain the text, without those of other tests."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -110,7 +110,7 @@ class Test:
         self.cleanups = []
 
     def dir(self):
-        """A fresh folder, removed after the case."""
+        """A new folder, removed after the case."""
         path = tempfile.mkdtemp(prefix="firesteel-test-")
         self.cleanups.append(lambda: shutil.rmtree(path, ignore_errors=True))
         return path

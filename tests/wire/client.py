@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Notebooks against a real kube-apiserver (tests/support/apiserver) and against the sandbox: what the Lua module k8s
-does there, what kubectl sees of it, and what happens when the server goes away."""
+does there, what kubectl sees afterwards, and what happens when the server goes away."""
 import glob
 import json
 import os
@@ -18,7 +18,7 @@ SCRIPT = os.path.join(SOURCE, "tests/support/apiserver")
 
 
 class Real:
-    """One kube-apiserver for all cases; controllers are played by the tests, with kubectl."""
+    """One kube-apiserver for all cases; the tests act as its controllers, with kubectl."""
     folder = None
 
     @classmethod
@@ -64,7 +64,7 @@ class Real:
 
 
 class Notebook:
-    """A notebook's run; `cells` are Lua, in one cell that may do everything."""
+    """A run of a notebook; `cells` is Lua code, in one cell to which everything is allowed."""
 
     def __init__(self, t, cells, *options, cluster=None):
         Real.up() if cluster is None else None
@@ -343,7 +343,7 @@ error("stop here")
 
 
 def other_cluster(t):
-    """A sandbox, as a cluster that is not the one where the run was."""
+    """A sandbox as another cluster than that of the run."""
     folder = t.dir()
     read, write = os.pipe()
     process = subprocess.Popen([os.path.join(BUILD, "cli/firesteel-sandbox"), "--private", "--dir", f"{folder}/s", "--images",

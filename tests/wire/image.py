@@ -44,7 +44,7 @@ def need(program):
 
 
 def built(t, tag="firesteel/test:1", text="print 'hello'\n", **more):
-    """A store with an image of the tool as the worker and one file of the user's."""
+    """A store with an image: the tool as the worker, and one file of a user."""
     top = t.dir()
     os.makedirs(f"{top}/cwd/data/mnist")
     for name, content in {"trainer.lua": text, "data/mnist/images": "digits\n"}.items():

@@ -18,7 +18,7 @@ TOOL = os.path.join(BUILD, "tests", "wire", "image-tool")
 
 
 class Sandbox:
-    """A private sandbox, with what its kubeconfig says; images: its store."""
+    """A private sandbox, with the contents of its kubeconfig; images: its store."""
 
     def __init__(self, t):
         self.dir = t.dir()

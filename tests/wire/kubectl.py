@@ -20,7 +20,7 @@ spaces = 0
 
 
 def ns(t):
-    """A namespace of the case's own, and the one sandbox of all cases."""
+    """A namespace for this case, in the one sandbox of all cases."""
     global box, spaces
     box = box or Sandbox()
     spaces += 1
@@ -34,7 +34,7 @@ def k(*argv, **options):
 
 
 def pod(name, labels=None, **spec):
-    """A pod that nobody runs: it names a node that is not there."""
+    """A pod that nobody runs: its node does not exist."""
     body = {"nodeName": "elsewhere", "containers": [{"name": "c", "image": "host"}]}
     body.update(spec)
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels or {}},

@@ -22,7 +22,7 @@ KUBECTL = shutil.which("kubectl")
 
 
 class Sandbox:
-    """A sandbox of its own folder, as the user `user`, and kubectl for it."""
+    """A sandbox with a folder of its own, as the user `user`, and kubectl for it."""
 
     def __init__(self, user=None, env=None):
         if not KUBECTL:
@@ -416,7 +416,7 @@ def test_spark_submit_runs_other_main_files(t):
 
 
 def leaves_nothing(user=None, env=None):
-    """Kills a sandbox with SIGKILL while a pod with daemons runs: nothing of it stays."""
+    """Kills a sandbox with SIGKILL while a pod with daemons runs: no process of it stays."""
     s = Sandbox(user, env)
     mark = f"5{os.getpid()}"
     try:

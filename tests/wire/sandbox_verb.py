@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""firesteel sandbox up|down|status, and the private sandbox that goes with who started it."""
+"""firesteel sandbox up|down|status, and the private sandbox, which ends with its starter."""
 import json
 import os
 import re
@@ -13,7 +13,7 @@ from tap import FIRESTEEL, OWN, eventually, processes, run, sh
 
 
 class User:
-    """Somebody with folders of their own."""
+    """A user with folders of their own."""
 
     def __init__(self, t):
         self.home = t.dir()

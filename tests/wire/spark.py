@@ -30,7 +30,7 @@ def spark_submit():
 
 
 def submit(t, argument):
-    """The folder in which all its processes stay, and how it ended."""
+    """The folder in which all its processes work, and how the application ended."""
     program, top = spark_submit(), t.dir()
     with open(f"{top}/trainer.lua", "w") as f:
         f.write(TRAINER)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Notebooks that tests open in the workbench, and what they do with it again and again."""
+"""Notebooks that tests open in the workbench, and steps that many tests need."""
 import os
 
 from screen import Screen
@@ -24,7 +24,7 @@ RESTORED = "cooked main paste-off keys-off"
 
 
 def folder(t, text=NOTEBOOK, name="small.lua"):
-    """A fresh folder with a notebook; its kernels end with the case."""
+    """A new folder with a notebook; its kernels end with the case."""
     where = t.dir()
     with open(os.path.join(where, name), "w", encoding="utf-8") as f:
         f.write(text)
@@ -42,7 +42,7 @@ def stop_all(where):
 
 
 def workbench(where, *argv, **options):
-    """The workbench on small.lua, its kernel waiting; or another verb."""
+    """The workbench on small.lua with an idle kernel; or another verb."""
     s = Screen([FIRESTEEL, *(argv or ["small.lua"])], cwd=where, **options)
     if not argv or argv[0] != "attach":
         s.wait("idle")

@@ -3,8 +3,8 @@
 
     golden(s, "recipe")        # waits until the screen is as tests/screen/expected/recipe.screen
 
-Below a row that has them stand its attributes, a letter for each column; the letters are explained
-at the end. What differs from run to run is masked on both sides. FIRESTEEL_UPDATE=1 writes the
+If a row has attributes, they are in the row below it, a letter for each column; the letters are explained
+at the end. Parts that differ from run to run are masked on both sides. FIRESTEEL_UPDATE=1 writes the
 files anew: read the difference before you commit it.
 
     |▌[1] Parameters ───────── TIME

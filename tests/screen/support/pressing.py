@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Pressing keys and looking at what came of it.
+"""Presses keys and checks the result.
 
-A case is the keys that shall do the same, what is done before they are pressed, and after PRESS what
-must be seen then:
+A case lists the keys that do the same, then the steps before the key is pressed, and after PRESS the
+conditions for the screen:
 
     ("s C-s", "d d", lacks("Beta"), PRESS, sees("saved"))
 
@@ -21,7 +21,7 @@ PRESS = object()
 
 
 class On:
-    """First in a case: it has a screen of its own, which this function opens."""
+    """The first item of a case that has a screen of its own; this function opens it."""
 
     def __init__(self, opened):
         self.opened = opened
@@ -41,7 +41,7 @@ def program_tables():
 
 
 def condition(fn):
-    """A condition's words are its name and arguments, for when it fails."""
+    """Describes a condition by its name and arguments, for a failure."""
     def made(*args):
         def holds(s):
             return fn(s, *args)
@@ -80,7 +80,7 @@ def status(s, *words):
 
 @condition
 def selected(s, *titles):
-    """The bar stands beside these, and beside no other title."""
+    """The bar is beside these titles, and beside no other."""
     rows = [row for row in s.screen() if re.match(r"▌(\[| *(# )?Alpha)", row)]
     return len(rows) == len(titles) and all(t in row for t, row in zip(titles, rows))
 
@@ -94,7 +94,7 @@ def titles(s, *words):
 
 @condition
 def row(s, y, words):
-    """A row of the screen is just this, but for its margin."""
+    """A row of the screen is exactly this, without its margin."""
     return s.screen()[y].strip("▌│ ") == words
 
 
@@ -105,7 +105,7 @@ def cursor(s, x, y):
 
 @condition
 def reversed_text(s, words):
-    """What is shown in reverse above the status line; blanks do not count."""
+    """The reversed text above the status line, without blanks."""
     rows = parse(s.styles())[:-1]
     shown = "".join(c for r in rows for c, style in r if "reverse" in style)
     return shown.replace(" ", "") == words.replace(" ", "")
@@ -113,7 +113,7 @@ def reversed_text(s, words):
 
 @condition
 def chosen(s, words):
-    """The row in reverse has these words."""
+    """The reversed row has these words."""
     rows = parse(s.styles())[:-1]
     return any(words in "".join(c for c, _ in r) and any("reverse" in style for _, style in r) for r in rows)
 
@@ -132,7 +132,7 @@ def chosen_row(s, y):
 
 @condition
 def top(s, words):
-    """The first row below the heading begins so."""
+    """The first row below the heading begins with this."""
     return s.screen()[1].strip().startswith(words)
 
 
@@ -144,7 +144,7 @@ def pid_of(s):
 
 
 def garbage(s):
-    """Something else writes on the terminal, until it shows: the program may be drawing."""
+    """Another program writes on the terminal, until that is visible: ours may be drawing."""
     with open(f"/proc/{pid_of(s)}/fd/0", "w", encoding="ascii") as tty:
         tty.write("\x1b[3;3H*garbage*")
     s.quiet(20)

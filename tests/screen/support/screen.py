@@ -16,7 +16,7 @@ from tap import PATIENCE
 
 
 class Failed(AssertionError):
-    """A wait that was not fulfilled, with the screen as it stood."""
+    """A wait that failed, with the screen at that time."""
 
 
 class Screen:
@@ -41,7 +41,7 @@ class Screen:
         self.process.stdout.close()
 
     def do(self, *words):
-        """Gives a command; its answer as a list of lines."""
+        """Sends a command; returns the answer as a list of lines."""
         self.process.stdin.write(" ".join(words) + "\n")
         self.process.stdin.flush()
         lines = []
@@ -63,7 +63,7 @@ class Screen:
         self.do("paste", text.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t"))
 
     def send(self, data):
-        """Bytes as they are."""
+        """Sends bytes as they are."""
         self.do("bytes", "".join(f"\\x{byte:02x}" for byte in data))
 
     def wait(self, text):
@@ -84,7 +84,7 @@ class Screen:
         self.do("signal", name)
 
     def mark(self, name):
-        """A marker in the recording."""
+        """Puts a marker into the recording."""
         self.do("mark", name)
 
     def screen(self):
@@ -101,11 +101,11 @@ class Screen:
         return int(x), int(y), visible == "visible"
 
     def sent(self):
-        """Bytes sent since it was asked last."""
+        """The number of bytes sent since the last call."""
         return int(self.do("sent")[0])
 
     def tty(self):
-        """What a shell would find: "cooked main paste-off keys-off" is as it should be."""
+        """The state that a shell would find; it should be "cooked main paste-off keys-off"."""
         return self.do("tty")[0]
 
     def exit(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A screen as an SVG, for pages that show what the program looks like: a text for each run of a style,
+"""A screen as an SVG, for pages that show the program: a text for each run of a style,
 so that it can be read, searched and compared."""
 from xml.sax.saxutils import escape
 
