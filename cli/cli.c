@@ -61,7 +61,7 @@ char *cli_program(struct cli *cli, const char *name, err *e)
     AUTO_FREE char *installed = path_join(libexec, name);
     if (access(installed, X_OK) == 0)
         return STEAL(installed);
-    err_set(e, ERR_NOT_FOUND, "%s is not there: neither %s nor %s", name, beside, installed);
+    err_set(e, ERR_NOT_FOUND, "%s is missing: neither %s nor %s exists", name, beside, installed);
     return NULL;
 }
 
@@ -200,7 +200,7 @@ char *cli_work_folder(struct cli *cli, const char *cwd, const char *notebook, bo
     *moved = true;
     if (dir < 0) {
         err_wrap(
-            e, "%s cannot be written, and neither can the folder for that case; say --cwd", folder);
+            e, "%s cannot be written, nor can the folder that replaces it; give --cwd", folder);
         return NULL;
     }
     return STEAL(own);

@@ -216,7 +216,7 @@ static int parse_arguments(int argc, char **argv, struct arguments *a, err *e)
         free((char *)o->name);
     free(options);
     if (result == 0 && optind < argc)
-        return err_set(e, ERR_USAGE, "what is \"%s\"? --help tells more", argv[optind]);
+        return err_set(e, ERR_USAGE, "unexpected argument \"%s\"; --help tells more", argv[optind]);
     return result;
 }
 

@@ -119,8 +119,8 @@ static int report_failure(const struct place *p, err *e)
     last = last ? last + 1 : text;
     if (str_starts(last, prefix))
         last += sizeof prefix - 1;
-    return err_set(
-        e, ERR_FAILED, "the sandbox did not start: %s", *last ? last : "it ended without a word");
+    return err_set(e, ERR_FAILED, "the sandbox did not start: %s",
+        *last ? last : "it ended without a message");
 }
 
 static int wait_ready(const struct place *p, int ready, pid_t child, err *e)

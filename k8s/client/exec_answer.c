@@ -10,7 +10,7 @@ int exec_answer_parse(
     *out = (struct exec_answer){0};
     AUTO_JSON *answer = json_parse(text, n, NULL);
     if (!answer || !str_eq(json_str(answer, "kind"), "ExecCredential"))
-        return err_set(e, ERR_INVALID, "what it printed is not an ExecCredential");
+        return err_set(e, ERR_INVALID, "its output is not an ExecCredential");
     const char *version = json_str(answer, "apiVersion");
     if (!str_eq(version, api_version))
         return err_set(e, ERR_INVALID, "it answers in %s, the kubeconfig asks for %s",

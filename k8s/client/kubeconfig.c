@@ -259,7 +259,7 @@ static int take_context(kubeconfig *k, const cJSON *merged, const struct client_
     const cJSON *cluster = entry_named(merged, "clusters", k->cluster);
     if (!cluster)
         return err_set(e, ERR_INVALID,
-            "%s: context \"%s\" names the cluster \"%s\", which is not there", k->source,
+            "%s: context \"%s\" names the cluster \"%s\", which does not exist", k->source,
             k->context, k->cluster ? k->cluster : "");
     if (!k->registry)
         k->registry = registry_of(json_get(cluster, "cluster"));
@@ -267,8 +267,9 @@ static int take_context(kubeconfig *k, const cJSON *merged, const struct client_
         return err_wrap(e, "%s: cluster \"%s\"", k->source, k->cluster);
     const cJSON *user = entry_named(merged, "users", k->user);
     if (k->user && !user)
-        return err_set(e, ERR_INVALID, "%s: context \"%s\" names the user \"%s\", who is not there",
-            k->source, k->context, k->user);
+        return err_set(e, ERR_INVALID,
+            "%s: context \"%s\" names the user \"%s\", which does not exist", k->source, k->context,
+            k->user);
     if (user && take_user(k, json_get(user, "user"), e) != 0)
         return err_wrap(e, "%s: user \"%s\"", k->source, k->user);
     return 0;

@@ -426,7 +426,7 @@ static void explain(http_stream *s, err *e)
         break;
     case CURLE_UNSUPPORTED_PROTOCOL:
         if (s->response.sent) {
-            err_set(e, ERR_UNAVAILABLE, "%s: what answers there does not speak HTTP", s->host);
+            err_set(e, ERR_UNAVAILABLE, "%s: the answer is not HTTP", s->host);
             break;
         }
         __attribute__((fallthrough));

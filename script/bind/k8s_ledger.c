@@ -103,9 +103,9 @@ int k8s_look(call *c, struct target *t, const cJSON *recorded, cJSON **there, ch
     const char *now = json_path_str(*there, "metadata.uid");
     bool made = json_bool_or(recorded, "created", true); // we made it: it has our marks
     if ((uid && !str_eq(now, uid)) || (made && !is_ours(c, *there))) {
-        say(why, uid && !str_eq(now, uid) ? "was not there; what has its name now is another one"
+        say(why, uid && !str_eq(now, uid) ? "was not there; another one has its name now"
                  : uid                    ? "is not marked as this run's any more; left as it is"
-                                          : "what has that name is not this run's; left as it is");
+                       : "the one with that name is not this run's; left as it is");
         cJSON_Delete(STEAL(*there));
         return 0;
     }

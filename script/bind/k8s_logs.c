@@ -171,7 +171,7 @@ int k8s_logs(call *c, const cJSON *args, cJSON **result, err *e)
     } else if (json_str(args, "selector")) {
         pods.labels = mem_strdup(json_str(args, "selector"));
     } else {
-        return err_set(e, ERR_USAGE, "logs of what? A pod's name, or selector=");
+        return err_set(e, ERR_USAGE, "whose logs? Give a pod's name, or selector=");
     }
     int code = 0;
     AUTO_BUF text = {0};

@@ -206,7 +206,7 @@ int k8s_reach(call *c, const cJSON *args, cJSON **result, err *e)
     struct waiting w = {.call = c, .state = json_str(args, "state")};
     AUTO_JSON *last = NULL;
     if (!w.state)
-        return err_set(e, ERR_USAGE, "which state is to be reached? As \"COMPLETED\"");
+        return err_set(e, ERR_USAGE, "which state? For example \"COMPLETED\"");
     if (k8s_target(c, args, true, &t, e) != 0 || k8s_deadline(c, args, &t.patience, e) != 0)
         return -1;
     err why = {0};

@@ -113,7 +113,7 @@ void syncer_request(syncer *s)
 
 static int tell(const syncer *s, err *e)
 {
-    return s->failed ? err_errno(e, s->failed, "the disk does not take it") : 0;
+    return s->failed ? err_errno(e, s->failed, "cannot sync to the disk") : 0;
 }
 
 int syncer_wait(syncer *s, err *e)

@@ -194,10 +194,10 @@ journal *journal_continue(const char *folder, const char *run, mask *secrets, er
     err why = {0};
     j->fd = hidden_open(j->path, O_RDWR | O_APPEND, 0, &why);
     if (j->fd < 0)
-        err_set(e, why.code, "run %s cannot be gone on with: %s", run, why.text);
+        err_set(e, why.code, "run %s cannot be continued: %s", run, why.text);
     else if (lock(j, e) == 0 && find_end(j, e) == 0) {
         if (ftruncate(j->fd, j->end) < 0)
-            err_errno(e, errno, "cannot go on with %s", j->path);
+            err_errno(e, errno, "cannot continue %s", j->path);
         else if (begin(j, -1, false, e) == 0)
             return j;
     }
@@ -291,7 +291,7 @@ static void cut_back(journal *j, off_t end, err *failure)
 {
     j->end = end;
     if (ftruncate(j->fd, end) < 0)
-        err_wrap(failure, "a line stays that does not count");
+        err_wrap(failure, "an incomplete line stays in it");
 }
 
 const char *journal_append(journal *j, cJSON *event, size_t *n, err *e)

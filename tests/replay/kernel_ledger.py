@@ -171,7 +171,7 @@ def test_a_copy_of_the_runs_object_stays(t):
         del copy["metadata"][name]
     assert request("POST", "", copy)["metadata"]["labels"] == copy["metadata"]["labels"]
     done = clean(k, env)
-    assert done.code == 0 and "what has its name now is another one" in done.out and "removed" not in done.out, done
+    assert done.code == 0 and "another one has its name now" in done.out and "removed" not in done.out, done
     assert names(t, env) == ["x"]
 
 

@@ -83,7 +83,7 @@ def test_a_cell_that_comes_back_keeps_title_and_kind(t):
         a.type("mine")
         b.wait("minea")
         b.send(b"dd")
-        a.wait("stands in a new one")
+        a.wait("is in a new one")
         a.keys("Esc s")
         a.wait("saved")
     assert read(where) == "-- %% Words [markdown]\n-- minea\n\n-- %% Two\nb = 2\n", read(where)

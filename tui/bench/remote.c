@@ -25,7 +25,7 @@ static void on_reply(void *arg, const cJSON *reply)
     bench *b = arg;
     const cJSON *error = json_get(reply, "error");
     if (reply && !json_bool_or(reply, "ok", false))
-        bench_complain(b, "%s", json_str_or(error, "message", "the kernel said no"));
+        bench_complain(b, "%s", json_str_or(error, "message", "the kernel refused"));
     b->dirty = true;
     b->ops->changed(b->arg);
 }

@@ -73,7 +73,7 @@ void structure_rescue(bench *b)
     bench_select(b, history_insert(b, id_before(b, at), marker ? marker : "", words));
     b->rescued = true;
     history_end(b);
-    bench_complain(b, "another client has deleted this cell: what is typed stands in a new one");
+    bench_complain(b, "another client has deleted this cell: your text is in a new one");
 }
 
 static void paste_cells(bench *b, size_t at)

@@ -248,7 +248,7 @@ void complete_push(bench *b, struct slot *s, pos from, const cJSON *reply)
         read_names(json_get(reply, "matches"), json_get(reply, "kinds"), words, given, &n);
     size_t same = common(names, n);
     if (n == 0)
-        bench_say(b, "no name is known that begins so");
+        bench_say(b, "no known name begins like this");
     if (n && same > given)
         insert(b, s, names[0].text + given, same - given);
     if (n < 2) {

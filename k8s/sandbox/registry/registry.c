@@ -161,7 +161,7 @@ registry_exchange *registry_begin(registry *r, const struct registry_request *q)
     else if (x->name && !oci_name_valid(x->name))
         registry_fail(x, 400, "NAME_INVALID", "“%s” is not the name of a repository", x->name);
     else if (!(x->op = find_op(x->resource, q->method)))
-        registry_fail(x, 405, "UNSUPPORTED", "%s is not done to this", q->method);
+        registry_fail(x, 405, "UNSUPPORTED", "%s is not supported here", q->method);
     else if (x->op->begin)
         x->op->begin(x);
     return x;

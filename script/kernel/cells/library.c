@@ -34,7 +34,7 @@ static int core_call(lua_State *L)
     luaL_argcheck(
         L, lua_gettop(L) < 2 || lua_istable(L, 2) || lua_isnil(L, 2), 2, "table expected");
     if (!in->running)
-        return luaL_error(L, "bindings are called from cells");
+        return luaL_error(L, "only cells can call bindings");
     in->raised = (err){0};
     cJSON *args = lua_istable(L, 2) ? luajson_read(L, 2, &in->raised) : cJSON_CreateObject();
     if (!args) {
@@ -267,7 +267,7 @@ static int core_ask(lua_State *L)
     const char *question = luaL_checkstring(L, 1);
     struct question q = {.text = question, .cell = running_cell(in), .secret = lua_toboolean(L, 2)};
     if (!in->turn)
-        return luaL_error(L, "questions are asked from cells");
+        return luaL_error(L, "only cells can ask questions");
     char **answer = luajson_box(L);
     *answer = asks_person(in->options->effects->spec.asks, in->turn->waits, &q, &in->raised);
     if (!*answer)
@@ -317,7 +317,7 @@ static int core_sleep(lua_State *L)
     interp *in = interp_of(L);
     int64_t ns = clock_of_seconds(luaL_checknumber(L, 1));
     if (!in->turn)
-        return luaL_error(L, "waiting is done in cells");
+        return luaL_error(L, "only cells can wait");
     if (canceller_sleep(in->turn->waits, ns, &in->raised) < 0)
         return raise_call(L);
     return 0;

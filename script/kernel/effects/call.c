@@ -27,7 +27,7 @@ void call_done(struct call *c)
 static int record(effects *fx, cJSON *event, err *e)
 {
     int result = port_record(fx->spec.port, event, e);
-    return result < 0 ? err_wrap(e, "what has become of an effect cannot be journaled") : result;
+    return result < 0 ? err_wrap(e, "the result of an effect cannot be journaled") : result;
 }
 
 static int record_intent(struct call *c, const struct binding *b, err *e)
@@ -170,7 +170,7 @@ static int find_unannounced(const struct entry *entry, struct remains *out, err 
         return err_set(e, ERR_FAILED,
             "the journal does not tell what it was about to make: look for it by the label "
             "firesteel/run");
-    out->text = mem_strdup("nothing had been asked for");
+    out->text = mem_strdup("no request was sent");
     return 0;
 }
 

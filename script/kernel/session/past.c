@@ -41,7 +41,7 @@ int past_give(const struct kernel_options *o, struct params *params, err *e)
             continue;
         if (strstr(text, MASK_TEXT))
             return err_set(e, ERR_USAGE,
-                "the journal hides what parameter %s was: give it again with -p %s=…",
+                "the journal hides the value of parameter %s: give it again with -p %s=…",
                 value->string, value->string);
         params_give(params, assignment, NULL);
     }

@@ -117,7 +117,7 @@ TEST(what_does_not_speak_http_is_said_to)
     struct http_response r;
     CHECK_INT(ask(f, "/_garbage", (struct http_request){0}, &r), -1);
     CHECK_INT(f->e.code, ERR_UNAVAILABLE);
-    CHECK_HAS(f->e.text, "does not speak HTTP");
+    CHECK_HAS(f->e.text, "the answer is not HTTP");
     CHECK(!strstr(f->e.text, "is not the host"));
     fake_close(f);
 }
