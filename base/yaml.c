@@ -294,7 +294,7 @@ cJSON *yaml_parse(const char *text, size_t n, err *e)
     return got < 0 ? NULL : STEAL(documents);
 }
 
-// Characters that YAML takes for line breaks or for none at all, where JSON has them raw.
+// Characters that JSON prints raw, but that YAML takes for line breaks or does not allow.
 static bool is_special(uint32_t point)
 {
     return (point < 0x20 && point != '\n') || (point >= 0x7f && point < 0xa0) || point == 0x2028 ||
@@ -310,7 +310,7 @@ static bool has_special(const char *s)
     return false;
 }
 
-// Would the text, written plain, be read as this same string?
+// Would the text, written plain, be read back as the same string?
 static bool is_plain_safe(const char *s)
 {
     size_t n = strlen(s);
@@ -343,7 +343,7 @@ static void print_block(buf *out, const char *s, int indent)
     }
 }
 
-// JSON's double-quoted strings are YAML's, once nothing special is raw in them.
+// YAML accepts JSON's double-quoted strings, once no special character is raw in them.
 static void print_quoted(buf *out, const cJSON *j)
 {
     AUTO_BUF text = {0};
@@ -357,7 +357,7 @@ static void print_quoted(buf *out, const cJSON *j)
     }
 }
 
-// As a block, if it has lines and an indentation that tells them from what is around.
+// Prints it as a block, if it has several lines and its indentation can be recognised.
 static void print_scalar(buf *out, const cJSON *j, int indent)
 {
     const char *s = cJSON_GetStringValue(j);

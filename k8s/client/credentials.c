@@ -385,7 +385,7 @@ static int start_plugin(credentials *c, err *e)
     return 0;
 }
 
-// A token is to be good for as long as its request takes to arrive, too.
+// A token must still be valid when its request arrives.
 static bool plugin_ends(const credentials *c)
 {
     return c->plugin.expires && clock_wall() > c->plugin.expires - 5 * CLOCK_SEC;

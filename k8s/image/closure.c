@@ -248,7 +248,7 @@ static char *search_defaults(const char *name)
 
 static char *find_library(const struct object *needing, const char *inherited, const char *name)
 {
-    if (strchr(name, '/')) // one that depends on the working folder is nobody's
+    if (strchr(name, '/')) // it depends on the working folder, so it counts as missing
         return *name == '/' ? try_path(mem_strdup(name)) : NULL;
     const char *runpath = string_at(needing, dynamic_value(needing, DT_RUNPATH));
     const char *rpath = runpath ? runpath : string_at(needing, dynamic_value(needing, DT_RPATH));

@@ -26,7 +26,7 @@ void spool_close(spool *s);                                   // NULL is fine
 // Nothing more will be written: closes the spool, and has it synced together with the journal that
 // refers to it. NULL is fine.
 void spool_end(spool *s, syncer *by);
-// The writer's: closes it and removes its files, which nothing refers to. NULL is fine.
+// For the writer: closes the spool and removes its files, to which nothing refers. NULL is fine.
 void spool_discard(spool *s);
 
 const char *spool_name(const spool *s);

@@ -4,7 +4,7 @@
 -- comments of the API's sources.
 local core = ...
 
--- The names that cells see, or those of a trainer file when the cell writes one.
+-- The names for cells; or those for trainer files, when the cell writes one.
 local names_here = _G
 
 local KEYWORDS = "and break do else elseif end false for function goto if in local nil not or repeat return then true "
@@ -89,7 +89,8 @@ local function keys_of(text)
   return keys
 end
 
--- What a name is by its last assignment in the text before: a module, or what a function of the API returns.
+-- The type of a name by its last assignment in the text before: a module, or the result of an API
+-- function.
 local function assigned(name, before)
   local place, value
   before = before or ""
@@ -109,7 +110,8 @@ local function assigned(name, before)
   return alias and lookup(alias, head)
 end
 
--- The value of a path. In cells what ran counts first, in a trainer file, which does not run here, what is written.
+-- The value of a path. In cells, values of cells that ran come first; a trainer file does not run
+-- here, so its text decides.
 function lookup(path, before)
   local value
   for name in path:gmatch "[^.:]+" do

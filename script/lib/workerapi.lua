@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: MIT
--- What trainer files can use, for completion and inspection in the cells that write them: those files run in the worker,
--- whose modules the kernel has not. A test compares this with the modules themselves.
+-- What trainer files can use, for completion and inspection in the cells that write them: those
+-- files run in the worker, whose modules the kernel does not have. A test compares this with the
+-- modules themselves.
 local core = ...
 
-core.documented = {} -- what is known of a stand-in: its signature or kind, and words
+core.documented = {} -- of a stand-in: its signature or kind, and its description
 
 -- Each line: a signature, and what it does. Options are the names before a "="; "-> type" is what a call returns.
 local types = {
@@ -109,7 +110,8 @@ local LUA = "assert collectgarbage coroutine debug dofile error getmetatable io 
 
 local members = {}
 
--- A stand-in for the function of a line: it is never called, but options, results and words are known of it.
+-- A stand-in for the function of a line: it is never called, but gives options, results and
+-- description.
 local function stand_in(signature, words, result)
   local fn = function() return signature end
   local options = {}
@@ -146,7 +148,7 @@ end
 
 for name, lines in pairs(types) do read(lines, members[name]) end
 
--- The globals of a trainer file, and its modules by the names that everybody gives them.
+-- The globals of a trainer file, and its modules by their usual names.
 local names = { arg = {} }
 for name in LUA:gmatch "%S+" do names[name] = _G[name] end
 local known = { args = {} }

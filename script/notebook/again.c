@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A notebook that was read again: which of its cells are those it had before. Ids are a hash of
-// what a cell was when it began, so those that reading gives say nothing of that.
+// Matches the cells of a notebook that was read again with the earlier ones. An id is a hash of the
+// cell's first content, so the new ids that reading gives do not help.
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -13,7 +13,7 @@ enum { NONE = -1 };
 struct match {
     notebook *nb;
     const notebook *old;
-    long *was; // of each cell, the index among the old ones, or NONE
+    long *was; // for each cell, the index of the old cell, or NONE
     bool *taken;
 };
 
@@ -34,7 +34,7 @@ static bool same_marker(const cell *a, const cell *b)
     return str_eq(a->marker, b->marker);
 }
 
-// Does the id stand in the file? In an .ipynb all do.
+// Is the id written in the file? In an .ipynb all are.
 static bool has_own_id(const cell *c)
 {
     return c->id_kept || !c->kept->text;
@@ -77,7 +77,7 @@ static void match_anywhere(struct match *m, same_fn *same)
             pair(m, i, old, same);
 }
 
-// Between two that are known, as many cells as before: those were edited.
+// If there are as many cells as before between two matched cells, these were edited.
 static void match_edited(struct match *m)
 {
     for (size_t i = 0; i < m->nb->n;) {
@@ -93,7 +93,7 @@ static void match_edited(struct match *m)
     }
 }
 
-// An id that neither has, so that nothing which was said of an old cell is taken for this one's.
+// Gives an id that neither notebook has, so that nothing about an old cell is taken for this one.
 static void give_new_id(struct match *m, cell *c)
 {
     size_t at;

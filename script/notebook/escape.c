@@ -24,7 +24,7 @@ static bool starts(const char *p, const char *end, const char *prefix)
     return (size_t)(end - p) >= n && memcmp(p, prefix, n) == 0;
 }
 
-// "%%", "%% A", "%%%% A": what stands after the first two, or NULL.
+// "%%", "%% A", "%%%% A": the place after the first two, or NULL.
 static const char *percents(const char *p, const char *end)
 {
     p = after_space(p, end);
@@ -44,7 +44,7 @@ const char *marker_of(const char *line, size_t n)
     return starts(p, end, "--") ? percents(p + 2, end) : NULL;
 }
 
-// Would the line, or what is left of it without some of its comment marks, be a marker in the file?
+// Would the line, without some or all of its comment marks, be a marker in the file?
 static bool is_like_marker(const char *p, const char *end, bool commented)
 {
     if (!commented)
@@ -59,7 +59,7 @@ static bool is_like_marker(const char *p, const char *end, bool commented)
     }
 }
 
-// Opening or closing fence of a code block in Markdown: its character, and how many in *n.
+// The fence of a code block in Markdown, opening or closing: its character; *n is its length.
 char text_fence(const char *line, size_t len, size_t *n, bool *bare)
 {
     size_t indent = 0;
@@ -83,7 +83,8 @@ static const char *next_line(const char *line)
     return *line ? line + 1 : line;
 }
 
-// Behind the block that a fence opens in this line; NULL: none does. Its lines are never markers.
+// The place behind the block whose fence opens in this line; NULL: none opens. Its lines are never
+// markers.
 static const char *after_fence(const char *line)
 {
     size_t open, n;

@@ -89,7 +89,7 @@ static void one_line(char *title)
             *title = ' ';
 }
 
-// jupytext does not escape what looks like a marker. A cell that has such lines stays as it is.
+// jupytext does not escape lines that look like markers. A cell with such lines stays as it is.
 static void take_source(cell *c, char *source)
 {
     char *clean = markers_unescape(c, source);

@@ -276,7 +276,7 @@ static const cJSON **sorted_options(const cJSON *metadata, size_t *n)
     return sorted;
 }
 
-// How the value of an option of another tool is spelled in `marker`; false: as JSON is.
+// How `marker` spells the value of another tool's option; false: as JSON.
 static bool raw_value(const char *marker, const cJSON *item, const char **value, size_t *n)
 {
     if (!marker || !(option_is_foreign(item->string) || cJSON_IsObject(item)))

@@ -76,8 +76,8 @@ void notebook_move(notebook *nb, size_t from, size_t to); // to: its index after
 void notebook_delete(notebook *nb, size_t i);
 // Splits the source before byte `offset`: the first part keeps id and marker; the second has none.
 const cell *notebook_split(notebook *nb, size_t i, size_t offset);
-// `nb` is `old`, read again: cells that are still the same keep their ids, and no other has one of
-// theirs. A cell may have moved; one edited in its place is the same.
+// `nb` is `old`, read again: cells that are still the same keep their ids, and no other cell has
+// one of these. A cell may have moved; a cell edited in its place is the same.
 void notebook_adopt_ids(notebook *nb, const notebook *old);
 // Gives the cells these ids (as many as cells): for a copy whose cells must keep their names.
 int notebook_set_ids(notebook *nb, const char *const *ids, size_t n, err *e);

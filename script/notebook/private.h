@@ -29,7 +29,7 @@ struct cell_kept {
     size_t n;
     int blank;       // blank lines up to the next cell: 0, 1 or 2 (jupytext's lines_to_next_cell)
     bool marked;     // it has a marker line
-    bool plain;      // of an .ipynb: its source has marker lines that are not escaped
+    bool plain;      // of an .ipynb: its source has marker lines without escapes
     cJSON *metadata; // all options as JSON, also those of other tools; without the title
     cJSON *attachments, *outputs; // of an .ipynb
     cJSON *foreign;               // metadata of an .ipynb that no marker line can show
@@ -63,12 +63,13 @@ bool magic_line(const char *line, size_t n); // "%env …", "-- %env …"
 char *magics_uncomment(const char *source);
 void magics_comment(const char *source, buf *out);
 
-// escape.c: what stands after the "%%" of a marker line; NULL: it is none.
+// escape.c: the text after the "%%" of a marker line; NULL: it is no marker line.
 const char *marker_of(const char *line, size_t n);
-// The text of a cell with one comment mark more, or less, where a line looks like a marker; new.
+// Adds or removes one comment mark at each line of a cell that looks like a marker; new.
 char *markers_escape(const cell *c, const char *text);
 char *markers_unescape(const cell *c, const char *text);
-// The character of a code block's fence, 0: the line is none. *n: how many; *bare: nothing follows.
+// The character of a code block's fence, 0: the line is none. *n: its length; *bare: nothing
+// follows.
 char text_fence(const char *line, size_t len, size_t *n, bool *bare);
 
 // interpolate.c: `text` with $NAME and {expr} as a Lua expression. true: it had some.

@@ -20,12 +20,12 @@ const char *property_name(property p)
     return names[p];
 }
 
-// What a kind is in the file. Others are told as "toml file", "sql template", "sh".
+// How each kind is written in the file. Other kinds are named "toml file", "sql template", "sh".
 static const struct form {
     const char *name;
     cell_kind kind;
     const char *language; // NULL: Lua
-    const char *option;   // that has the path: "file", "template", or NULL
+    const char *option;   // the option with the path: "file", "template", or NULL
     const char *suggested;
 } forms[] = {
     {"Lua", CELL_CODE, NULL, NULL, NULL},
@@ -57,7 +57,7 @@ bool property_is_list(property p)
     return p == PROPERTY_TAGS || p == PROPERTY_INPUTS || p == PROPERTY_OUTPUTS;
 }
 
-// The form of a kind that is told by its name; *own keeps the language of one that is in no table.
+// The form of a kind by its name; *own keeps the language of a kind that is not in the table.
 static struct form form_of(const char *name, char **own)
 {
     *own = NULL;
@@ -93,10 +93,9 @@ bool property_applies(property p, const char *kind)
     return f.kind == CELL_CODE;
 }
 
-// A %%magic in the first line does what an option does.
+// A %%magic in the first line, which does the same as an option.
 struct magic {
-    property
-        sets; // KIND: bash; FILE; CAPTURE; COUNT: there is none, or none that an option can say
+    property sets; // KIND: bash; FILE; CAPTURE; COUNT: none, or one without an option
     char *argument;
     size_t n; // bytes of its line
 };
@@ -126,7 +125,7 @@ static struct magic magic_in(const cell *c)
     return none;
 }
 
-// "a, b" for a list, the text of a text; what is neither, as it stands.
+// "a, b" for a list; a text as it is; any other value as JSON.
 static char *value_text(const cJSON *value)
 {
     AUTO_BUF out = {0};
@@ -159,7 +158,7 @@ static char *kind_text(const cell *c)
     return option ? str_fmt("%s %s", language ? language : "lua", option) : mem_strdup(language);
 }
 
-// What a file that %%writefile writes is.
+// The kind of a file that %%writefile writes.
 static const char *kind_of_file(const char *path)
 {
     static const char *const endings[][2] = {{".lua", "trainer"}, {".py", "Python file"},
@@ -235,7 +234,7 @@ static cJSON *list_of(const char *text)
     return list;
 }
 
-// A value of an option as a form has it; "" takes the option away.
+// Sets an option to the value in the form; "" removes the option.
 static void put_option(cJSON *metadata, const char *name, const char *text, bool list)
 {
     AUTO_FREE char *trimmed = str_trim(text, strlen(text));
@@ -262,7 +261,7 @@ static void put_kind(cell *c, const struct form *f, const char *file)
     put_option(metadata, "template", str_eq(f->option, "template") ? file : "", false);
 }
 
-// The option takes the place of the magic, with what the form does not show of it.
+// Replaces the magic by the option, keeping what the form does not show of it.
 static void drop_magic(cell *c, const struct magic *m, const struct properties *p)
 {
     char *rest = mem_strdup(c->source + m->n);
@@ -317,7 +316,7 @@ void properties_write(const char *marker, const char *source, const struct prope
     cell_free(c);
 }
 
-// The value by itself, in a cell that has nothing else.
+// Checks the value alone, in a cell that has nothing else.
 static char *problem_of(property p, const char *text)
 {
     cell *c = cell_new();
@@ -332,7 +331,7 @@ static char *problem_of(property p, const char *text)
     return problem;
 }
 
-// A title must come back as it is: no word of it may be taken for an option or a kind.
+// A title must be read back unchanged: no word of it may be taken for an option or a kind.
 static char *problem_of_title(const cell *c, const char *marker)
 {
     cell *again = scratch_cell(marker, "");
@@ -343,7 +342,7 @@ static char *problem_of_title(const cell *c, const char *marker)
                : mem_strdup("the file could not tell it from options: no =, {, %% and [kind] here");
 }
 
-// What running it would say, when no single value is wrong.
+// When no single value is wrong: adds the error that running the cell would give.
 static void check_whole(const cell *c, char *problems[PROPERTY_COUNT])
 {
     struct plan plan = {0};
@@ -353,7 +352,7 @@ static void check_whole(const cell *c, char *problems[PROPERTY_COUNT])
         plan_done(&plan);
         return;
     }
-    if (plan.line) // it is in the text, not here
+    if (plan.line) // the fault is in the text, not here
         return;
     property at = o->inputs ? PROPERTY_INPUTS : o->outputs ? PROPERTY_OUTPUTS : PROPERTY_KIND;
     problems[at] = mem_strdup(e.text);

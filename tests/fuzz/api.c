@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Requests to the sandbox's Kubernetes API, on a server of its own for each input. It stands where
-// the HTTP library does: each request has one answer, with a status that there is, and what it
-// calls JSON is JSON.
+// Requests to the sandbox's Kubernetes API, with a new server for each input. The target replaces
+// the HTTP library: each request gets one answer with a valid status, and answers of type JSON are
+// JSON.
 #include "k8s/sandbox/api/api.h"
 #include "base/json.h"
 #include "k8s/sandbox/api/bootstrap.h"
@@ -147,6 +147,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     store_free(s);
     kinds_free(ks);
     loop_post(l, stop, l);
-    loop_run(l); // what was closed is gone after a turn
+    loop_run(l); // closed streams are freed in the next turn
     return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Who we are to a registry: challenges, and docker's configuration. What stands in one as the
-// base64 of "user:password" is found again.
+// Logging in to a registry: challenges, and docker's configuration. A "user:password" stored as
+// base64 is read back.
 #include "k8s/image/auth.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -24,7 +24,7 @@ static void look_up(const cJSON *config)
     }
 }
 
-// The input as a password.
+// Uses the input as a password.
 static void there_and_back(const char *password)
 {
     AUTO_JSON *config = cJSON_CreateObject();

@@ -167,7 +167,7 @@ static void draw(struct storm *s)
     if (now.w != w || now.h != h)
         grid_resize(s->grid, w, h);
     if (!bench_draw(s->bench, s->grid) || random_below(&s->random, 4))
-        return; // looking at each cell takes longer than drawing it
+        return; // checking each cell takes longer than drawing it
     check(s->grid);
     term_present(s->term, s->grid);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A table as a display sends it, and changes of its rows, on two lines: what is drawn is found,
-// has no control characters, and order and filter lose no row.
+// A table as a display sends it, and changes of its rows, on two lines: drawn rows can be found and
+// have no control characters; order and filter lose no row.
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/tabletext.h"

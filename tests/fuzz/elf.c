@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A program as it may be named for an image: what it needs is found by reading it, and one that was
-// made independent of its root names the interpreter that it was given.
+// A program as it may be named for an image: the libraries that it needs are found by reading it;
+// and a program that was made independent of its root names the interpreter that it was given.
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/image/closure.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A folder of a target's own for what its parsers read from files: made once, in memory where there
-// is such a file system, else below $TMPDIR; removed when the program ends in order.
+// A folder for a target whose parsers read files: made once, in memory if there is such a file
+// system, else below $TMPDIR; removed when the program ends in order.
 #pragma once
 #include "base/mem.h"
 #include "base/path.h"
@@ -32,7 +32,7 @@ static inline const char *fuzz_folder(void)
     return fuzz_folder_path;
 }
 
-// Puts bytes into a file of it, by its name, whose folders are there; its path, new.
+// Writes bytes into a file of it; the folders in the name must exist. Returns its path, new.
 static inline char *fuzz_file(const char *name, const void *bytes, size_t n)
 {
     char *path = path_join(fuzz_folder(), name);

@@ -21,7 +21,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.environ.get("FIRESTEEL_BUILD", os.path.join(ROOT, "build-fuzz"))
 CACHE = os.environ.get("FIRESTEEL_CACHE", os.path.expanduser("~/.cache/firesteel"))
 CORES = len(os.sched_getaffinity(0))
-LEAST = 5  # seconds for a target
+LEAST = 5  # seconds for each target
 REPORT = re.compile(r"^(?:==\d+==\s*)?(?:ERROR: |SUMMARY: |.*runtime error: ).*", re.M)
 
 
@@ -43,7 +43,7 @@ class Target:
         log = os.path.join(found, self.name + ".log")
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         with open(log, "wb") as out, tempfile.TemporaryDirectory(prefix="firesteel-fuzz-", dir=memory) as own:
-            # what the parsers keep is in a folder of this run
+            # the parsers' files are in a folder of this run
             self.code = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, cwd=own,
                                        env=dict(os.environ, TMPDIR=own, HOME=own)).returncode
         self.read(log)

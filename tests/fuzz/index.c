@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The index of an image store as another tool may have written it: what it names is found or not
-// there, a new tag is found, and the collector keeps what a tag leads to.
+// The index of an image store, as another tool may have written it: each image in it is found or
+// reported as missing, a new tag is found, and the collector keeps everything that a tag leads to.
 #include "k8s/image/index.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -35,7 +35,7 @@ static void check_tags(const image_store *s)
     image_tags_free(tags, n);
 }
 
-// A manifest of ours under a tag of ours.
+// Checks a manifest of ours under a tag of ours.
 static void check_own(const image_store *s)
 {
     static const char manifest[] =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A path on the first line, the object below it. A path that is there leads to something.
+// A path on the first line, the object below it. A path that exists leads to something.
 #include "k8s/client/jsonpath.h"
 #include "base/mem.h"
 #include "base/str.h"

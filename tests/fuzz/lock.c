@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The lock of a document as it may lie on a disk: whatever is in it, it is somebody's or it can be
-// taken, and then it is ours.
+// The lock of a document with any content: either somebody has it, or we can take it, and then it
+// is ours.
 #include "script/journal/lock.h"
 #include "base/str.h"
 #include "tests/fuzz/folder.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A secret on the first line, a text below it: the text has no secret after it was masked, and is
+// A secret on the first line, a text below it: the masked text does not contain the secret, and is
 // the same in one piece and in many.
 #include "script/journal/mask.h"
 #include "base/mem.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Objects as an API server may send them, in any shape, and what is shown of them: description,
-// tables, states, order. What is shown is UTF-8, and no value of a Secret.
+// Objects from an API server, in any shape, and their texts: description, tables, states, order.
+// The texts are UTF-8, and contain no value of a Secret.
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/tabletext.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Manifests and names, both from one input: each parser takes it.
+// Manifests and names: each parser gets the same input.
 #include "k8s/image/oci.h"
 #include "base/mem.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A cell's marker on the first line, below it a parameters cell, and the same as a value that is
-// given: markers print as they read, and what is given is what the cell made of it says.
+// A cell's marker on the first line; below it a parameters cell, whose values are also given:
+// markers are printed as they were read, and given values equal those of the cell.
 #include "script/notebook/params.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A notebook that is printed has the same markers when it is read.
+// A printed notebook has the same markers when it is read again.
 static void check_marker(const char *marker)
 {
     notebook *nb = notebook_new();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Pods, Jobs and applications that the API has accepted, and what a node makes of them: volumes,
-// environment, command line, states. Nothing is made outside of the pod's folder.
+// environment, command line, states. Nothing is written outside of the pod's folder.
 #include "base/str.h"
 #include "k8s/sandbox/api/defaults.h"
 #include "k8s/sandbox/api/schema.h"
@@ -121,7 +121,7 @@ static void run_application(const cJSON *app, const cJSON *pod)
     spark_needs_restart(app, pod);
 }
 
-// On two lines: a pod, a Job or an application; and the objects that it refers to.
+// On two lines: a pod, a Job or an application; and the objects to which it refers.
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     const char *text = (const char *)data, *line = n ? memchr(text, '\n', n) : NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Requests to the registry: each has one answer with a status that there is, a blob that is sent
-// has the digest it was asked by, and nothing appears outside of the store.
+// Requests to the registry: each gets one answer with a valid status, a blob that is sent has the
+// requested digest, and nothing appears outside of the store.
 #include "k8s/sandbox/registry/registry.h"
 #include "base/digest.h"
 #include "tests/fuzz/folder.h"
@@ -55,7 +55,7 @@ static void ask(registry *reg, struct fuzz_request *q)
     registry_response_done(&r);
 }
 
-// The store's folder is alone in its own.
+// The store's folder is the only entry of its parent.
 static void check_outside(void)
 {
     DIR *d = opendir(fuzz_folder());

@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 #endif
 enum { FILE_MAX = 1 << 20 };
 
-// What is being fed, for whoever wants to feed it again.
+// The present input, for those who want to feed it again.
 static struct {
     const uint8_t *bytes;
     size_t n;

@@ -20,7 +20,7 @@ struct fuzz_request {
     size_t body_n;
 };
 
-// Takes the first line apart, and cuts it off.
+// Splits the first line and removes it.
 static inline void fuzz_request_line(struct fuzz_request *r, char *line)
 {
     char *space = strchr(line, ' ');
@@ -34,7 +34,8 @@ static inline void fuzz_request_line(struct fuzz_request *r, char *line)
         *query = '\0';
 }
 
-// The next request; where the one after it begins. *text is NUL-terminated by its caller.
+// Reads the next request; returns the place where the one after it begins. The caller makes sure
+// that *text is NUL-terminated.
 static inline const char *fuzz_request_read(struct fuzz_request *r, const char *at, const char *end)
 {
     const char *stop = memchr(at, '\0', (size_t)(end - at));

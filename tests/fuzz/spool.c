@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A spool and its index as they may lie on a disk after a crash: whatever is in them, reading ends,
-// and what is appended is read again. The input: a byte that says how long the index is, the index,
-// the bytes.
+// A spool and its index after a crash, with any content: reading ends, and appended bytes can be
+// read. The input: a byte that says how long the index is, the index, the bytes.
 #include "script/journal/spool.h"
 #include "base/mem.h"
 #include "tests/fuzz/folder.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The text of a file cell with ${expressions}: it is filled in or refused with a place in it.
+// The text of a file cell with ${expressions}: it is filled in, or refused with a place.
 #include "script/kernel/cells/template.h"
 #include "base/mem.h"
 #include "tests/fuzz/fuzz.h"

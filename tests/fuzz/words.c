@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Small spellings that come from others: quantities, sizes, times, durations, the stamps and the
-// marked lines of logs. What is printed of them reads as the same.
+// Small formats from outside: quantities, sizes, times, durations, the stamps and marked lines of
+// logs. A printed value reads back as the same.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// YAML and manifests: each document is printed so that it reads as the same tree, and an object
-// that was accepted can be labelled.
+// YAML and manifests: each document is printed so that it reads back as the same tree, and an
+// accepted object can be labelled.
 #include "base/yaml.h"
 #include "base/mem.h"
 #include "base/str.h"

@@ -26,8 +26,8 @@ import table
 ROOT = os.path.dirname(os.path.dirname(table.HERE))
 WORK = os.path.join(ROOT, "build-mutants")
 SOURCE = os.path.join(WORK, "source")
-BUILD = os.path.join(SOURCE, "build")  # where it is from the real sources, too: a compiler's cache knows it
-SLACK = 40  # seconds that a mutated program may take beyond five times what the whole one took
+BUILD = os.path.join(SOURCE, "build")  # placed as for the real sources: so a compiler cache recognises it
+SLACK = 40  # seconds beyond five times what the unchanged program takes
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -108,7 +108,7 @@ def ends_within(process, seconds):
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         if reap(process.pid):
-            process.returncode = 0  # known to nobody, and of no interest
+            process.returncode = 0  # unknown, and it does not matter
             return True
         time.sleep(0.01)
     return False
@@ -151,7 +151,8 @@ class Runner:
         missing = [n for n in names if n not in self.tests]
         if missing:
             raise Failed("there is no test " + ", ".join(missing))
-        # Programs are always built, as tests start each other's; of the test programs only those that are named.
+        # Programs are always built, since tests start them; of the test programs, only the named
+        # ones are.
         wanted = {os.path.relpath(self.tests[n]["cmd"][0], BUILD) for n in names}
         outputs = [os.path.relpath(t["filename"][0], BUILD) for t in targets.values()
                    if t["type"] in ("executable", "shared library", "shared module")]

@@ -327,7 +327,7 @@ def test_equal_calls_of_two_cells_are_told_apart(t):
     k = start(t, {}, notebook)
     touch(k, "go")
     again = resume(t, k, {}, notebook)
-    assert again.code == 0 and how(again)[0] == "done", how(again)  # the log is the second one's
+    assert again.code == 0 and how(again)[0] == "done", how(again)  # the log is from the second one
 
 
 def test_a_call_with_other_arguments_is_done(t):

@@ -39,8 +39,8 @@ static const char *const names[] = {
 
 struct state {
     atomic_int counts[KIND_COUNT], failed;
-    char path[256];      // of the call that failed
-    atomic_llong synced; // so many bytes of the journal are on the disk
+    char path[256];      // path in the call that failed
+    atomic_llong synced; // how many bytes of the journal are on the disk
 };
 
 static struct state *state;

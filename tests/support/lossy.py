@@ -57,7 +57,7 @@ class Lossy:
         server = re.search(r"https://([\d.]+:\d+)", text)
         self.host, self.requests, self.losses, self.lock = server[1], [], [], threading.Lock()
         self.lost = threading.Event()  # something was
-        self.held = None  # a request that is late
+        self.held = None  # a request that is held back
         self.tls = ssl.create_default_context()
         self.tls.check_hostname, self.tls.verify_mode = False, ssl.CERT_NONE
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

@@ -16,7 +16,7 @@ static struct {
     jmp_buf out;
     char message[4000];
     char *dir;
-    char *const *only; // of the arguments; NULL at its end
+    char *const *only; // the arguments; ends with NULL
 } tap;
 
 enum { TAP_FAILED = 1, TAP_SKIPPED };
@@ -29,7 +29,8 @@ void tap_register(const char *name, void (*fn)(void))
     tap.tests[tap.count++].fn = fn;
 }
 
-// glibc gives constructors what main gets. Arguments choose: cases with any of them in their names.
+// glibc passes main's arguments to constructors. They choose cases: those whose names contain one
+// of them.
 __attribute__((constructor)) static void read_arguments(int argc, char **argv)
 {
     tap.only = argv + (argc > 0);

@@ -97,7 +97,7 @@ int view_wait_ms(const view *v); // until one that asks takes keys; -1: it does
 bool bench_busy(const bench *b);
 void bench_starts(bench *b);         // something is opened: its kernel will answer
 void bench_key_now(bench *b, key k); // for a key that need not wait
-// Esc and another key that came together, since nothing here is bound to Alt with that one.
+// Are these Esc and another key in one packet? They are if Alt with that key is not bound here.
 bool bench_is_two_keys(const bench *b, key k);
 void bench_paste_now(bench *b, const char *words, size_t n);
 
@@ -142,7 +142,7 @@ void remote_ask(
 
 // peeks.c
 void peeks_event(bench *b, const cJSON *event);
-void peeks_pinned(bench *b, int64_t display); // it is in the run now
+void peeks_pinned(bench *b, int64_t display); // it is part of the run now
 void peeks_free(bench *b);
 
 // meanwhile.c: what has happened since somebody last looked.

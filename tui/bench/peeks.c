@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What is opened from a table to be looked at: displays that the kernel tells this client alone,
-// outside of the run. Each goes with the view that shows it, unless it is pinned below its cell.
+// Displays opened from a table to look at: the kernel sends them only to this client, outside of
+// the run. Each is dropped with the view that shows it, unless it is pinned below its cell.
 #include "base/mem.h"
 #include "tui/bench/bench_private.h"
 
 struct peek {
     int64_t display;
-    fold *fold; // of its own events, as the run's fold is of the run's
+    fold *fold; // for its own events, as the run's fold is for the run's
     struct peek *next;
 };
 
@@ -67,7 +67,7 @@ static void act(bench *b, int64_t display, const char *action,
     remote_ask(b, m, done, NULL);
 }
 
-// That it was over already is no news.
+// If it was over already, that need not be reported.
 static void on_dropped(bench *b, void *arg, const cJSON *reply)
 {
 }

@@ -15,8 +15,8 @@ void remote_interrupt(bench *b);
 // error is shown already) as long as the workbench lives, whichever view is then on top.
 void remote_act(bench *b, int64_t display, const char *action, const char *row,
     void (*done)(bench *b, const cJSON *reply));
-// A peek, which only this client has: is not looked at any more; is to become an output below its
-// cell (false: it is said why not).
+// A peek, which only this client has: drops it; below: makes it an output below its cell (false: a
+// notice says why not).
 void remote_drop(bench *b, int64_t display);
 bool remote_pin(bench *b, int64_t display);
 // Asks about the name before the cursor, for completions or a description, which appear with the

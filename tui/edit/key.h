@@ -8,8 +8,8 @@
 
 typedef uint32_t key; // 0 is no key
 
-// KEY_ESCAPED comes with KEY_ALT when the terminal sent an Esc before the key: that is how it sends
-// Alt, and also what the two keys are when they come together. Whoever knows what is bound decides.
+// KEY_ESCAPED accompanies KEY_ALT when the terminal sent an Esc before the key. That means Alt, or
+// the two keys in one packet: code that knows the bindings decides.
 enum {
     KEY_SHIFT = 1 << 24,
     KEY_ALT = 1 << 25,

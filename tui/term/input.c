@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum { ESC = 0x1B, CTRL_C = 3, LONGEST = 64, PASTE_LIMIT = 16 << 20 };
-// A sequence that has begun is cut off, or a paste has lost its end, after this silence.
+// After this silence, an incomplete sequence is cut off, and a paste has lost its end.
 enum { SEQUENCE_MS = 1000, PASTE_MS = 2000 };
 
 struct own_key {
@@ -21,7 +21,7 @@ struct own_key {
 struct input {
     buf bytes;
     buf paste;                           // lent to the caller when it is complete
-    enum { KEYS, PASTING, PASTED } mode; // PASTED: a paste had no end so far
+    enum { KEYS, PASTING, PASTED } mode; // PASTED: a paste has not ended yet
     struct own_key *own;
     size_t own_n;
 };
@@ -234,14 +234,15 @@ static struct found parse_escape(const input *in, const char *s, size_t n)
     }
     if (s[1] == ESC && n > 2 && s[2] == ESC)
         return (struct found){FK_ESC, 1};
-    // Alt sends Esc before the key; before a sequence, too (rxvt). So do two keys in one packet.
+    // Alt sends Esc before the key; also before a sequence (rxvt). Two keys in one packet look the
+    // same.
     struct found f = s[1] == ESC ? parse_escape(in, s + 1, n - 1) : parse_plain(s + 1, n - 1);
     if (!f.n)
         return more;
     return (struct found){f.key ? f.key | KEY_ALT | KEY_ESCAPED : 0, f.n + 1};
 }
 
-// The start of what the terminal says of itself or of the mouse. No time makes keys of that.
+// Is this the start of a terminal's answer or mouse report? Those never become keys, even if late.
 static bool begins_report(const char *s, size_t n)
 {
     return n > 2 && *s == ESC && s[1] == '[' && s[2] >= '<' && s[2] <= '?';
@@ -275,8 +276,8 @@ static bool ends_with_ctrl_c(const buf *bytes)
     return bytes->len && bytes->data[bytes->len - 1] == CTRL_C;
 }
 
-// Moves what was pasted over, up to its end, or to what may be the start of the end, or to a C-c
-// that nothing follows. true: the paste is over; what exceeds a paste's limit is lost.
+// Takes pasted bytes, up to the end of the paste; or to what may be the start of the end; or to a
+// C-c that nothing follows. true: the paste is over; bytes beyond a paste's limit are lost.
 static bool take_paste(input *in, bool late)
 {
     buf *b = &in->bytes;
@@ -292,8 +293,8 @@ static bool take_paste(input *in, bool late)
     return end || late;
 }
 
-// After a paste that had no end, what comes is more of it: unless it is one key. So nothing that
-// was pasted is obeyed, however long a line was silent, and who types goes on with the first key.
+// After a paste without an end, later bytes are part of it, unless they are one key. So no pasted
+// byte is obeyed, however long the line was silent, and a person's first key works.
 static bool is_one_key(const input *in)
 {
     const char *s = in->bytes.data;

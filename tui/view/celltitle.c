@@ -75,7 +75,7 @@ static style remark(const cell *c, const struct run_cell *r, buf *out)
     for (char **e = c->options.effects; e && *e; e++)
         buf_fmt(out, "%s  ", *e);
     for (char **t = c->options.tags; t && *t; t++)
-        if (c->title || !str_eq(*t, "parameters")) // which is the title of one without
+        if (c->title || !str_eq(*t, "parameters")) // this tag is the title of one without
             buf_fmt(out, "#%s  ", *t);
     if (!r)
         return LOOK_DIM;

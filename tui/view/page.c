@@ -24,7 +24,7 @@ struct page_view {
     char *cell;      // the cell with the outputs, or
     int64_t display; // a display's id, or
     char *words;     // a given text
-    int64_t peek;    // its display, which goes with it; 0: it is none
+    int64_t peek;    // its peek, dropped with the view; 0: none
     unsigned version;
     struct pane pane;
     struct filter filter;

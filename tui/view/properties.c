@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The properties of a cell as a form over the notebook: what is wrong is told at once below its
-// field, and taking it is one step of the notebook's history. Only fields that a person changed are
-// written, so what another client sets meanwhile stays.
+// The properties of a cell as a form over the notebook. Faults are shown at once below their
+// fields; accepting the form is one step of the notebook's history. Only fields that the person
+// changed are written, so another client's changes stay.
 #include "script/notebook/properties.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -24,12 +24,12 @@ enum { WIDTH = 72, LABELS = 9 };
 struct properties_view {
     view head;
     char *cell;
-    struct properties was;       // as the cell has them
-    line *lines[PROPERTY_COUNT]; // and as they are here
+    struct properties was;       // the cell's values
+    line *lines[PROPERTY_COUNT]; // the values typed here
     property at;
     char *problems[PROPERTY_COUNT];
-    char *notes[PROPERTY_COUNT]; // what another client did, what could be typed; until a key
-    int top, width;              // first row on the screen; columns of its fields
+    char *notes[PROPERTY_COUNT]; // another client's changes, possible words; until a key
+    int top, width;              // first row on the screen; width of the fields
 };
 
 static const char *value(const struct properties_view *v, property p)
@@ -71,7 +71,7 @@ static void values_of(const struct properties_view *v, struct properties *out)
         out->values[p] = mem_strdup(value(v, p));
 }
 
-// A file may lie anywhere, but what leaves the notebook's folder is worth a word.
+// A file may be anywhere, but one outside of the notebook's folder gets a note.
 static void note_file(struct properties_view *v)
 {
     const char *file = value(v, PROPERTY_FILE);
@@ -118,7 +118,7 @@ static void go(struct properties_view *v, int step)
     v->at = (property)at;
 }
 
-// A kind that writes a file gets a name for it, as long as none was typed.
+// A kind that writes a file gets a suggested name, unless one was typed.
 static void suggest_file(struct properties_view *v, const char *kind_was)
 {
     const char *before = property_suggested_file(kind_was);
@@ -140,7 +140,7 @@ static void choose(struct properties_view *v, const char *choice)
     changed(v);
 }
 
-// What the cell had comes after the others, when it is none of them.
+// The cell's own value comes after the choices, if it is none of them.
 static void turn(struct properties_view *v, int step)
 {
     const char *const *choices = property_choices(v->at), *was = v->was.values[v->at];
@@ -156,7 +156,7 @@ static void turn(struct properties_view *v, int step)
     choose(v, choices[at] ? choices[at] : was);
 }
 
-// The next choice that begins with a letter.
+// The next choice that begins with this letter.
 static void turn_to(struct properties_view *v, int letter)
 {
     const char *const *choices = property_choices(v->at);
@@ -181,12 +181,12 @@ static size_t common(char *const *words)
             k++;
         n = k;
     }
-    while (n > 0 && ((*words)[n] & 0xc0) == 0x80) // not within a character
+    while (n > 0 && ((*words)[n] & 0xc0) == 0x80) // do not split a character
         n--;
     return n;
 }
 
-// false: nothing can be completed there.
+// Completes a word. false: nothing can be completed there.
 static bool complete(struct properties_view *v)
 {
     size_t typed;
@@ -286,7 +286,7 @@ static void paste(view *view_, const char *words, size_t n)
     changed(v);
 }
 
-// What another client has set shows where nothing was changed here, and is told where it was.
+// Another client's changes are shown in fields without changes here; other fields get a note.
 static void heard(view *view_, const cJSON *event)
 {
     struct properties_view *v = (struct properties_view *)view_;
@@ -321,7 +321,7 @@ static const char *remark(const struct properties_view *v, property p)
     return v->problems[p] ? v->problems[p] : v->notes[p] ? v->notes[p] : "";
 }
 
-// Draws what is said of a field, or without a grid only counts its rows.
+// Draws the remark on a field; without a grid only counts its rows.
 static int put_remark(const struct properties_view *v, grid *g, rect clip, int y, property p)
 {
     const char *words = remark(v, p);
@@ -337,7 +337,7 @@ static int put_remark(const struct properties_view *v, grid *g, rect clip, int y
     return rows;
 }
 
-// Rows from the top of the form to a field; PROPERTY_COUNT: all of them.
+// The row of a field, from the top of the form; PROPERTY_COUNT: the number of rows.
 static int row_of(const struct properties_view *v, property p)
 {
     int row = 0;
@@ -347,7 +347,7 @@ static int row_of(const struct properties_view *v, property p)
 }
 
 struct place {
-    rect box, inside; // what scrolls is inside
+    rect box, inside; // the scrolling part is inside
 };
 
 static struct place place(const struct properties_view *v, rect area)

@@ -26,7 +26,7 @@ static char **add(char **words, const char *word, const char *typed)
     return fits ? strv_add(words, word) : words;
 }
 
-// Files below the notebook's folder; of a folder, its name with a slash.
+// Adds files below the notebook's folder; names of folders end with a slash.
 static char **add_files(const bench *b, char **words, const char *typed)
 {
     const char *path = bench_path(b), *slash = strrchr(typed, '/');

@@ -19,11 +19,11 @@ static int count_lines(const char *text)
     return n;
 }
 
-// The line of the cell that line `n` of the text comes from; 0: a template has moved it.
+// The cell's line for line `n` of the text; 0: a template has moved it.
 static int cell_line(const execution *x, const char *text, int n)
 {
     bool moved = x->plan.kind == PLAN_TEMPLATE && count_lines(text) != count_lines(x->plan.text);
-    int last = count_lines(x->plan.text); // a fault at the end is behind it
+    int last = count_lines(x->plan.text); // a fault at the end is reported one line behind it
     return moved ? 0 : (n > last && last ? last : n) + x->plan.skipped;
 }
 
@@ -37,7 +37,7 @@ static void fail(lua_State *L, execution *x, const char *path, int line, const c
     lua_error(L);
 }
 
-// As luaL_loadfile, a first line that starts with '#' is for the shell.
+// As for luaL_loadfile, a first line that starts with '#' is for the shell.
 static void check_lua(lua_State *L, execution *x, const char *path, const char *text, size_t n)
 {
     size_t skipped = *text == '#' ? strcspn(text, "\n") : 0;
@@ -52,7 +52,7 @@ static void check_lua(lua_State *L, execution *x, const char *path, const char *
     fail(L, x, path, cell_line(x, text, line), why + length);
 }
 
-// "not JSON: line 3, column 7: …": the line, and what follows.
+// Splits "not JSON: line 3, column 7: …": returns the line; *why is the rest.
 static int take_line(const char **why)
 {
     int line = 0, column, length = 0;
@@ -63,7 +63,7 @@ static int take_line(const char **why)
     return line;
 }
 
-// YAML with tags of other tools (!Ref) is in form, though we could not read it.
+// YAML with other tools' tags (!Ref) is well-formed, although we cannot read it.
 static bool parses(const char *path, const char *text, size_t n, err *e)
 {
     bool json = str_ends(path, ".json");
@@ -71,7 +71,7 @@ static bool parses(const char *path, const char *text, size_t n, err *e)
     return tree || (!json && strstr(e->text, "the tag !"));
 }
 
-// No cleanup variable is alive when the error is raised.
+// No cleanup variable is live when the error is raised.
 static void check_data(lua_State *L, execution *x, const char *path, const char *text, size_t n)
 {
     err e = {0};

@@ -83,7 +83,7 @@ void actions_event(actions *a, const cJSON *event)
     rows_event(a->rows, event);
 }
 
-// A text that has been read is a peek, too, so that it can be pinned as it is.
+// Makes a text that was read a peek, too, so that it can be pinned.
 static int64_t peek_of(const struct job *j)
 {
     cJSON *data = cJSON_CreateObject();
@@ -142,7 +142,8 @@ static void on_called(void *arg)
     struct job *j = arg;
     actions *a = j->actions;
     finish(j);
-    displays_drop_peeks(a->effects->spec.displays, is_there, a); // of who went meanwhile
+    // Drops the peeks of clients that have gone meanwhile.
+    displays_drop_peeks(a->effects->spec.displays, is_there, a);
     check_stopped(a);
 }
 
@@ -259,7 +260,8 @@ static struct job *job_new(actions *a, const struct display_action *action, int6
     return a->jobs = j;
 }
 
-// One that looks is for who asked; what changes something is done once for all who ask.
+// An action that only reads is for the client that asked; one that changes something is done once
+// for all.
 static struct job *find_job(const actions *a, int64_t client, const struct display_action *action,
     int64_t number, const char *row)
 {

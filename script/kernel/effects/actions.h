@@ -4,7 +4,7 @@
 //
 //   act ──> rows: which object is it? ──> gate, question ──> thread: binding ──> reply
 //
-// What one opens to look at is a peek of who asked (displays.h).
+// A display that it opens is a peek of the client that asked (displays.h).
 //
 // They belong to the session, on the loop's thread; the thread starts with the first action.
 #pragma once

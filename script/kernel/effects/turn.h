@@ -38,7 +38,7 @@ typedef struct turn {
     atomic_int stop;    // enum failure: why it has to end; set once
     int64_t stopped_at; // the loop's thread: mono ns
     bool is_action;     // somebody waits at a key
-    int64_t client;     // who: what it shows is his peek; 0: everybody's
+    int64_t client;     // its displays are this client's peeks; 0: everybody's
 
     // For a cell; the working thread counts.
     char source[65];   // SHA-256 of the cell's source; "": it is no cell's

@@ -15,7 +15,7 @@
 // The interval at which a display is sent, and its rows per second after the first ROWSET_TABLE.
 // Faster changes are merged until then. A row takes 0.4 KB in the journal.
 enum { UPDATE_MS = 100, ROWS_A_SECOND = 1000 };
-// So many peeks a client has at most: with one more the oldest goes.
+// A client has at most so many peeks; with one more, the oldest is dropped.
 enum { PEEKS = 16 };
 
 struct displays {
@@ -43,10 +43,10 @@ struct display {
     int64_t rows_left;  // that may be sent now
     int64_t counted;    // mono ns: when rows_left was
     log_display *log;   // what it is, or NULL
-    bool grown;         // the log: since it was sent
-    int64_t client;     // of a peek; 0: it is none
-    bool ended;         // the peek: no more comes, `data` or the log is what there is to look at
-    bool unwanted;      // the peek: it goes as soon as it can be ended
+    bool grown;         // a log: it has grown since it was sent
+    int64_t client;     // of a peek: its client; 0: not a peek
+    bool ended;         // a peek whose source has ended: `data` or the log is all there is
+    bool unwanted;      // a peek to be dropped as soon as it can be ended
     int64_t sent;       // mono ns
     bool scheduled;
     loop_timer *timer;
@@ -154,7 +154,7 @@ static cJSON *take_rows(display *d, bool all)
 
 static void schedule(display *d);
 
-// Nothing is told of a peek that is not looked at.
+// No event is sent about a peek that nobody looks at.
 static void tell(display *d, cJSON *event)
 {
     displays *all = d->all;
@@ -332,7 +332,7 @@ static void set_on_end(display *d, struct task *t)
 {
     d->on_end = t->on_end;
     d->on_end_arg = t->on_end_arg;
-    if (d->all->over || d->unwanted) // all that were there have been ended
+    if (d->all->over || d->unwanted) // all earlier ones were ended
         end(d);
 }
 
@@ -380,8 +380,8 @@ static void emit_display(
     port_emit(all->port, display_event(id, in_cell, data, flag));
 }
 
-// From now on it is the loop's thread's, which tells a peek; other displays have their place among
-// the events of this thread.
+// From now on the display belongs to the loop's thread, which sends a peek. Other displays take
+// their place among the events of this thread.
 static display *start(const display *like, cJSON *data)
 {
     display *d = mem_dup(like, sizeof *like);
@@ -546,7 +546,7 @@ void displays_end_of(displays *all, const char *in_cell)
     }
 }
 
-// One that cannot be ended yet is when it can be: set_on_end.
+// Drops a peek; if it cannot be ended yet, set_on_end does it later.
 static void unwant(display *d)
 {
     d->unwanted = true;
@@ -572,7 +572,7 @@ int displays_stop(displays *all, int64_t client, int64_t id, err *e)
     return 0;
 }
 
-// The oldest goes when there are too many: the list has the newest first.
+// Drops the oldest peek when there are too many: the list has the newest first.
 static void make_room(displays *all, int64_t client)
 {
     size_t n = 0;

@@ -3,12 +3,12 @@
 // state replaces an earlier one. A live display belongs to this from displays_add until it is
 // closed. display.h has the functions that feed one.
 //
-// They may be added from any thread: what other threads do to one is posted to the loop's, where it
-// lives.
+// Any thread may add one. It lives on the loop's thread, to which other threads' changes are
+// posted.
 //
-// A peek is a display of one client alone: what he has opened to look at. It is told to him and to
-// nobody else, is no part of the run, and stays until he drops it, is gone, or pins it below its
-// cell.
+// A peek is a display that one client has opened for itself. Its events are sent only to this
+// client, and it is not part of the run. It stays until the client drops it, has gone, or pins it
+// below its cell.
 #pragma once
 #include "script/kernel/port/display.h"
 #include "script/kernel/port/port.h"
@@ -16,8 +16,8 @@
 typedef struct displays displays;
 // All are called on the loop's thread.
 struct displays_ops {
-    // An event for one client alone, masked already, which it takes; and has he read most of what
-    // he was told? One who is gone has.
+    // tell sends an event, already masked, to one client; it takes the event. Below: has the client
+    // read most of its events? A client that has gone has.
     void (*tell)(void *arg, int64_t client, cJSON *event);
     bool (*keeps_up)(void *arg, int64_t client);
     // What feeds a display was heard, or cannot be; see display_away.
@@ -37,8 +37,8 @@ int64_t displays_add(displays *all, const char *in_cell, cJSON *data, bool live)
 display *displays_add_held(displays *all, const char *in_cell, cJSON *data, bool live);
 // The same for the value of a cell's last expression.
 void displays_add_result(displays *all, const char *in_cell, cJSON *data);
-// A live log with a spool of its own: what display_text brings is spooled, and shown as the display
-// itself. client: whose peek it is; 0: it is everybody's.
+// A live log with its own spool: the bytes of display_text are spooled and shown as the display
+// itself. client: whose peek it is; 0: everybody's.
 display *displays_add_log(
     displays *all, int64_t client, const char *in_cell, const char *title, err *e);
 // For Lua, which holds numbers: replaces the data (NULL: leaves it) of a live display, and closes
@@ -46,21 +46,21 @@ display *displays_add_log(
 void displays_update(displays *all, int64_t id, cJSON *data, bool close);
 
 // On the loop's thread:
-size_t displays_live(const displays *all); // how many; peeks are not counted
+size_t displays_live(const displays *all); // how many are live; peeks are not counted
 // Ends all, and from now on whatever comes: but for those of a call that does not come back, which
 // are only said to be closed.
 void displays_end(displays *all);
 // Ends those displays of a cell that go on by themselves; a running call ends its own.
 void displays_end_of(displays *all, const char *in_cell);
-// Ends one, which of a peek is dropping it. Errors: ERR_NOT_FOUND when it is not live, or another
-// client's.
+// Ends one display; a peek is dropped. ERR_NOT_FOUND when it is not live, or another client's.
 int displays_stop(displays *all, int64_t client, int64_t id, err *e);
 
-// Peeks, on the loop's thread. A text that does not change; takes data.
+// Peeks, on the loop's thread. Adds a text that does not change; takes data.
 int64_t displays_add_peek(displays *all, int64_t client, const char *in_cell, cJSON *data);
-// The cell that a client's peek would stand below, borrowed; NULL: he has no such peek.
+// The cell below which a client's peek would be pinned, borrowed; NULL: the client has no such
+// peek.
 const char *displays_peek_cell(const displays *all, int64_t client, int64_t id);
-// It becomes a display as all are, below that cell, and goes on.
+// Pins it: it becomes a usual display below that cell, and goes on.
 void displays_pin(displays *all, int64_t client, int64_t id);
-// Drops those of clients that are not there any more.
+// Drops the peeks of clients that have gone.
 void displays_drop_peeks(displays *all, bool (*is_there)(void *arg, int64_t client), void *arg);

@@ -15,8 +15,8 @@ struct log_display {
     const journal *journal;
     spool *spool;
     mask_stream mask;
-    uint64_t from, spooled, lines; // a run that was killed may have left bytes before `from`
-    buf last;                      // at least the last LAST_BYTES of it
+    uint64_t from, spooled, lines; // a killed run may have left bytes before `from`
+    buf last;                      // at least its last LAST_BYTES
     bool failed, ended;
 };
 
@@ -112,7 +112,7 @@ static const char *last_lines(const log_display *l)
     while (at > start && (at[-1] != '\n' || lines++ < LAST_LINES))
         at--;
     if (at == start &&
-        l->spooled - l->from > l->last.len) { // the first one is the end of a longer line
+        l->spooled - l->from > l->last.len) { // the first line is only the end of a longer one
         const char *newline = memchr(at, '\n', l->last.len);
         at = newline ? newline + 1 : at;
     }

@@ -16,7 +16,7 @@ typedef struct log_display log_display;
 // before others have the log.
 log_display *log_display_new(const journal *j, int64_t number, const char *title, mask *m, err *e);
 void log_display_free(log_display *l);
-// The same for one that nothing has referred to: its spool goes, too.
+// The same for a log to which nothing refers: also removes its spool.
 void log_display_discard(log_display *l);
 // What cannot be kept any more is left out, and the note says why.
 void log_display_add(log_display *l, const char *bytes, size_t n);

@@ -44,8 +44,8 @@ void port_emit(port *p, cJSON *event);
 int port_record(port *p, cJSON *event, err *e);
 // On the loop's thread: an event that goes before everything queued; takes it.
 void port_deliver(port *p, cJSON *event);
-// The loop's thread: an event that is one client's alone and no part of the run: masked as all are,
-// and told after what is queued.
+// On the loop's thread: an event for one client, which is not part of the run. It is masked as all
+// events are, and sent after everything queued.
 void port_private(port *p, cJSON *event);
 // Any thread: output of a cell ("": of none); name is "stdout" or "stderr".
 void port_text(port *p, const char *cell, const char *name, const char *bytes, size_t n);

@@ -142,7 +142,7 @@ static void on_looked_up(void *arg, cJSON *result)
     free(l);
 }
 
-// Does the cell write a Lua file? Then what stands in it runs in the worker.
+// Does the cell write a Lua file? Then its code runs in the worker.
 static bool writes_lua(const kernel *k, const char *id)
 {
     const notebook *nb = document_notebook(k->document);
@@ -247,7 +247,7 @@ static int shut_down(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
     return 0;
 }
 
-// What is pinned needs a cell to stand below.
+// Pinning needs a cell below which the display can be.
 static int check_pin(const kernel *k, const peer *p, const cJSON *m, err *e)
 {
     size_t i;

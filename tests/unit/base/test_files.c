@@ -264,7 +264,7 @@ TEST(a_folder_of_somebody_else_is_refused)
 
 static int files_synced, folders_synced;
 
-// Ours is called instead of the C library's.
+// This is called instead of the C library's fsync.
 int fsync(int fd)
 {
     struct stat st;
@@ -277,7 +277,7 @@ TEST(what_is_written_is_on_the_disk_with_its_entry)
 {
     err e = {0};
     AUTO_FREE char *file = path_join(tap_dir(), "f");
-    for (int i = 1; i <= 2; i++) { // also where another one was
+    for (int i = 1; i <= 2; i++) { // also if another file is there
         files_synced = folders_synced = 0;
         CHECK_OK(path_write(file, "text", 4, 0600, &e) == 0, e);
         CHECK_INT(files_synced, 1);

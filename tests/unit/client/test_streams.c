@@ -35,7 +35,7 @@ static void tell(struct story *s, const char *fmt, ...)
     va_end(args);
 }
 
-// Waits until all of it was told, or something else.
+// Waits until everything wanted was reported, or something else was.
 static bool has_told(struct story *s, const char *want)
 {
     bool is = false, may_be = true;
@@ -181,7 +181,7 @@ TEST(a_server_without_tables_has_its_objects_watched)
     check_rows("w-refused", "[-1] +a Pod/- synced ");
 }
 
-// Kept back for ten seconds, so that rows which come and go do not cost a list each.
+// The list waits ten seconds, so that rows which come and go do not cost a list each.
 TEST(rows_that_a_list_frees_are_filled)
 {
     check_told((struct story){.ns = "w-refill", .most = 2},

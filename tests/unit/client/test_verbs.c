@@ -274,8 +274,8 @@ TEST(delete_minds_the_uid)
     fake_close(f);
 }
 
-// A client whose token comes from a plug-in: it prints what is in the file plugin-answer of the
-// fake's folder, and leaves an x in plugin-runs.
+// A client whose token comes from a plug-in. The plug-in prints the file plugin-answer of the
+// fake's folder, and appends an x to plugin-runs.
 static client *plugin_client(struct fake *f)
 {
     AUTO_FREE char *plugin =
@@ -297,7 +297,7 @@ static client *plugin_client(struct fake *f)
     return c;
 }
 
-// expires: in so many seconds; 0: it does not say.
+// expires: seconds from now; 0: not given.
 static void plugin_says(struct fake *f, const char *token, int expires)
 {
     AUTO_BUF end = {0};

@@ -312,7 +312,7 @@ TEST(a_sync_that_failed_in_the_background_is_not_forgotten)
     journal_close(j);
 }
 
-// What is under way may have begun before the record was written.
+// A sync under way may have begun before the record was written.
 TEST(a_sync_under_way_is_not_the_one_that_is_waited_for)
 {
     journal *j = create();

@@ -68,7 +68,7 @@ TEST(lines_are_found_through_the_index)
     spool_close(s);
 }
 
-// An entry stands for the start of an append, which may be anywhere.
+// An entry marks the start of an append, which may be within a line.
 TEST(a_line_is_found_whose_middle_has_an_entry)
 {
     err e = {0};

@@ -172,7 +172,7 @@ TEST(markers_in_a_fenced_block_are_text)
     notebook_free(nb);
 }
 
-// What is typed into the only cell comes back from the file as that, and the file is `want`.
+// Text typed into the only cell is read back from the file unchanged, and the file is `want`.
 static void check_typed(const char *marker, const char *typed, const char *want)
 {
     err e = {0};

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Sets properties of a cell, "name=value", and compares what stands in the file then.
+// Sets properties of a cell, "name=value", and compares the file's text afterwards.
 static void check_set(const char *marker, const char *source, const char *const *sets,
     const char *want_marker, const char *want_source)
 {
@@ -98,7 +98,7 @@ TEST(what_is_no_property_keeps_its_bytes)
         "T {\"a\": 1, \"tags\": [\"y\"]}", "");
 }
 
-// What is said of one value of a cell of a kind; NULL: nothing is wrong.
+// Checks the problem of one value in a cell of a kind; NULL: none.
 static void check_problem(const char *marker, property which, const char *value, const char *words)
 {
     struct properties p;

@@ -374,8 +374,8 @@ TEST(two_ranks_with_half_batches_are_one_with_whole_ones)
 
 enum { WIDE = 256 };
 
-// A model of one input whose outputs are what its Dropouts make of ones: Dense of ones, then as
-// often as wanted Dropout and Dense of the unit matrix. The learning rate is 0.
+// A model of one input: a Dense layer of ones, then any number of pairs of Dropout and a Dense
+// layer with the unit matrix. So its outputs are ones after the Dropouts. The learning rate is 0.
 static model *ones_through(size_t dropouts)
 {
     err e;
@@ -422,7 +422,7 @@ static void mean_squares(model *m, double training[2], double *evaluation)
     model_free(m);
 }
 
-// Half of the values, twice as large each.
+// Half of the values are kept, each twice as large.
 TEST(dropout_keeps_the_sum_and_is_for_training_only)
 {
     double training[2], evaluation;
@@ -431,8 +431,8 @@ TEST(dropout_keeps_the_sum_and_is_for_training_only)
     CHECK_NEAR(evaluation, 1, 1e-6);
 }
 
-// A quarter of the values comes through two, four times as large; with the same noise twice, half
-// of them would.
+// A quarter of the values passes two Dropouts, four times as large; if both had the same noise,
+// half of them would.
 TEST(each_dropout_and_each_step_have_noise_of_their_own)
 {
     double training[2], evaluation;

@@ -129,7 +129,7 @@ TEST(a_paste_has_a_size)
     struct term_event ev = input_next(in, false);
     CHECK(ev.kind == EVENT_PASTE && ev.n == LIMIT);
     ev = input_next(in, false);
-    CHECK(ev.kind == EVENT_KEY && ev.key == 'j'); // and nothing of what was too much
+    CHECK(ev.kind == EVENT_KEY && ev.key == 'j'); // and the excess is lost
     input_free(in);
     free(chunk);
 }
@@ -159,7 +159,7 @@ TEST(what_is_cut_off_waits_as_long_as_it_may_go_on)
     events(in, "1;", 2, false);
     CHECK(input_wait_ms(in, 25) > 25);
     CHECK_STR(events(in, "5A", 2, false), "C-Up ");
-    events(in, "\x1b[<0;10", 7, false); // no part of a report is a key, however late the rest is
+    events(in, "\x1b[<0;10", 7, false); // no part of a report is a key, even if the rest is late
     CHECK_INT(input_wait_ms(in, 25), -1);
     CHECK_STR(events(in, "", 0, true), "");
     CHECK_STR(events(in, ";5Mj", 4, true), "j ");

@@ -70,7 +70,8 @@ TEST(the_smallest_view_is_drawn_and_has_its_keys)
     bench_free(b);
 }
 
-// Bytes that a slow line brings together: Alt with that key, where it is bound, else two keys.
+// Two keys in one packet, as on a slow line: Alt with the second key if that is bound, else two
+// keys.
 TEST(esc_and_a_key_in_one_are_two_where_alt_is_free)
 {
     bench *b = open_bench();
