@@ -47,7 +47,7 @@ peer *server_peer(const server *s, int64_t number);
 bool server_is_person(const peer *p); // somebody looks there: it has said so
 // Has it read most of what it was sent?
 bool server_keeps_up(const peer *p);
-// Calls done(arg) when every client has taken all there is, or after ms milliseconds.
+// Calls done(arg) when every client has taken everything, or after ms milliseconds.
 void server_drain(server *s, uint64_t ms, void (*done)(void *arg), void *arg);
 
 // Sends a message to one client, and takes it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The worker: a Lua 5.4 interpreter with the modules hvd, nn, data and args, that runs a trainer
-// file as the driver, or one function as a rank. Who made it frees it; one thread uses it.
+// file as the driver, or one function as a rank. Its maker frees it; one thread uses it.
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"

@@ -118,7 +118,7 @@ def test_as_an_ordinary_user_from_a_read_only_folder(t):
               cwd="/", env=env, timeout=400)
     assert done.code == 0, done
     assert os.listdir(folder) == ["10-mnist.lua"]
-    assert own in done.out + done.err, done  # where it worked is said aloud
+    assert own in done.out + done.err, done  # the working folder is reported
 
 
 run(globals())

@@ -80,7 +80,7 @@ def test_reports_hold_none(t):
         with open(report, encoding="utf-8") as f:
             text = f.read()
         check_clean(text)
-    assert "\u202e" in "".join(json.loads(text)["cells"][0]["source"])  # what is said stays the same
+    assert "\u202e" in "".join(json.loads(text)["cells"][0]["source"])  # the meaning stays the same
 
 
 def test_errors_and_usage(t):

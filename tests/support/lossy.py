@@ -56,7 +56,7 @@ class Lossy:
             text = f.read()
         server = re.search(r"https://([\d.]+:\d+)", text)
         self.host, self.requests, self.losses, self.lock = server[1], [], [], threading.Lock()
-        self.lost = threading.Event()  # something was
+        self.lost = threading.Event()  # set when something was lost
         self.held = None  # a request that is held back
         self.tls = ssl.create_default_context()
         self.tls.check_hostname, self.tls.verify_mode = False, ssl.CERT_NONE

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where the columns of a table stand in a given width. Pure; nothing is owned.
+// The places of a table's columns in a given width. Pure; nothing is owned.
 //
 // At shift 0 all that matters is there: the widest entries are cut first, and where that is not
 // enough, columns that the table does not keep go, from the right. What room is left takes the wide

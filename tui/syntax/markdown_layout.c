@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The blocks of Markdown, a source line at a time: a line goes on with what is open (a fence, a
+// The blocks of Markdown, a source line at a time: a line continues the open block (a fence, a
 // paragraph, a table) or ends it.
 #include "tui/syntax/markdown_layout.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Markdown as it is read: headings, wrapped paragraphs, nested lists, quotes, code in its
+// Markdown as it is displayed: headings, wrapped paragraphs, nested lists, quotes, code in its
 // language's colours, tables with aligned columns, links with their target. Any bytes are laid out
 // somehow, without recursion and in linear time. It owns its lines.
 //

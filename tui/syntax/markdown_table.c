@@ -130,7 +130,7 @@ static void measure(struct table *t, int room)
         columns[i].min = columns[i].want < 4 ? columns[i].want : 4;
     }
     layout_columns(columns, t->columns, GAP, room, t->widths);
-    for (size_t i = 0; i < t->columns; i++) // what has no room stands at the right, cut
+    for (size_t i = 0; i < t->columns; i++) // columns without room are cut off on the right
         t->widths[i] = t->widths[i] < 1 ? 1 : t->widths[i];
 }
 

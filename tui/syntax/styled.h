@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Text with styles, as it is put together piece by piece. A plain value, {0} is empty. Private to
+// Text with styles, built piece by piece. A plain value, {0} is empty. Private to
 // tui/syntax.
 #pragma once
 #include "base/buf.h"

@@ -11,7 +11,7 @@ struct managed_writer {
     int64_t now;
 };
 
-// Records in json what a create (old NULL), update or patch changed, as the manager's.
+// Records in json, as the manager's, the fields that a create (old NULL), update or patch changed.
 void managed_update(const struct kind *k, const cJSON *old, cJSON *json, struct managed_writer w);
 // The object after applying `config` to `old` (NULL: it is made); new. Fields this manager applied
 // before, leaves out now and shares with nobody are removed. Where others own a field that would

@@ -36,8 +36,8 @@ typedef struct turn {
     int64_t deadline;   // mono ns, 0: none
     canceller *waits;   // ends its waits when it has to end
     atomic_int stop;    // enum failure: why it has to end; set once
-    int64_t stopped_at; // the loop's thread: mono ns
-    bool is_action;     // somebody waits at a key
+    int64_t stopped_at; // mono ns; for the loop's thread
+    bool is_action;     // a person waits after pressing a key
     int64_t client;     // its displays are this client's peeks; 0: everybody's
 
     // For a cell; the working thread counts.

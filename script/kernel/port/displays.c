@@ -36,18 +36,18 @@ struct display {
     bool held; // a binding has the pointer: the display stays until it is closed
     // The loop's thread:
     struct display *next;
-    cJSON *data, *rows; // not sent yet: the whole, and changes after it, oldest first
-    cJSON *table;       // not sent yet: what has changed of the table as a whole
-    rowset *by_uid;     // of `rows`
-    hashmap *told;      // uids of the rows that clients have: the others need not be told to go
-    int64_t rows_left;  // that may be sent now
-    int64_t counted;    // mono ns: when rows_left was
-    log_display *log;   // what it is, or NULL
+    cJSON *data, *rows; // not sent yet: all data, and later changes, oldest first
+    cJSON *table;       // not sent yet: changes of the table as a whole
+    rowset *by_uid;     // the rows in `rows`
+    hashmap *told;      // uids of the rows that clients have; only these need a "deleted"
+    int64_t rows_left;  // rows that may be sent now
+    int64_t counted;    // mono ns: when rows_left was computed
+    log_display *log;   // if it is a log; or NULL
     bool grown;         // a log: it has grown since it was sent
     int64_t client;     // of a peek: its client; 0: not a peek
     bool ended;         // a peek whose source has ended: `data` or the log is all there is
     bool unwanted;      // a peek to be dropped as soon as it can be ended
-    int64_t sent;       // mono ns
+    int64_t sent;       // mono ns: when it was sent
     bool scheduled;
     loop_timer *timer;
     void (*on_end)(void *arg);

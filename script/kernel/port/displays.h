@@ -20,7 +20,7 @@ struct displays_ops {
     // read most of its events? A client that has gone has.
     void (*tell)(void *arg, int64_t client, cJSON *event);
     bool (*keeps_up)(void *arg, int64_t client);
-    // What feeds a display was heard, or cannot be; see display_away.
+    // A display's source was reached, or cannot be; see display_away.
     void (*away)(void *arg, const err *reason, int64_t heard_wall);
 };
 
@@ -41,14 +41,14 @@ void displays_add_result(displays *all, const char *in_cell, cJSON *data);
 // itself. client: whose peek it is; 0: everybody's.
 display *displays_add_log(
     displays *all, int64_t client, const char *in_cell, const char *title, err *e);
-// For Lua, which holds numbers: replaces the data (NULL: leaves it) of a live display, and closes
-// it; one that is closed already, or a binding's, is left alone. Takes data.
+// For Lua, which has numbers: replaces the data of a live display (NULL: leaves it), and with
+// `close` closes it. A display that is closed already, or a binding's, is left alone. Takes data.
 void displays_update(displays *all, int64_t id, cJSON *data, bool close);
 
 // On the loop's thread:
 size_t displays_live(const displays *all); // how many are live; peeks are not counted
-// Ends all, and from now on whatever comes: but for those of a call that does not come back, which
-// are only said to be closed.
+// Ends all displays, and every later one. Those of a call that never returns are only reported as
+// closed.
 void displays_end(displays *all);
 // Ends those displays of a cell that go on by themselves; a running call ends its own.
 void displays_end_of(displays *all, const char *in_cell);

@@ -18,7 +18,7 @@ log_display *log_display_new(const journal *j, int64_t number, const char *title
 void log_display_free(log_display *l);
 // The same for a log to which nothing refers: also removes its spool.
 void log_display_discard(log_display *l);
-// What cannot be kept any more is left out, and the note says why.
+// Adds bytes. If they cannot be kept, they are left out, and the note says why.
 void log_display_add(log_display *l, const char *bytes, size_t n);
 void log_display_note(log_display *l, const char *note);
 // No more bytes will come.

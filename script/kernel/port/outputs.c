@@ -11,7 +11,7 @@
 
 enum {
     INLINE_MAX = 60 << 10,  // text of a stream that goes into events; the rest is spooled,
-    LINE_REST = 4 << 10,    // but for the rest of the line: a spool has whole lines
+    LINE_REST = 4 << 10,    // except the rest of a line: a spool has whole lines
     CAPTURE_MAX = 16 << 20, // for a captured cell
     REFERENCE_MS = 100,     // the shortest time between two references
 };
@@ -23,7 +23,7 @@ struct sink {
     mask_stream mask;
     buf carry;    // the start of a UTF-8 sequence
     size_t shown; // bytes in events so far
-    bool in_line; // what is in events ends within a line
+    bool in_line; // the text in events ends within a line
     spool *spool;
     uint64_t spooled, told; // its bytes; how many of them events refer to
     struct sink *next;

@@ -47,7 +47,7 @@ void port_deliver(port *p, cJSON *event);
 // On the loop's thread: an event for one client, which is not part of the run. It is masked as all
 // events are, and sent after everything queued.
 void port_private(port *p, cJSON *event);
-// Any thread: output of a cell ("": of none); name is "stdout" or "stderr".
+// On any thread: output of a cell ("": of no cell); name is "stdout" or "stderr".
 void port_text(port *p, const char *cell, const char *name, const char *bytes, size_t n);
 // On the loop's thread: delivers everything that is queued now.
 void port_flush(port *p);

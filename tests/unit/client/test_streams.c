@@ -188,7 +188,7 @@ TEST(rows_that_a_list_frees_are_filled)
         "+a +b (1) synced -a -b synced (0) +c synced ");
 }
 
-// What the server does is told within a bounded time, and it is asked ever more rarely.
+// A watch reports the server's behaviour within a bounded time, and asks it ever more rarely.
 static void check_nowhere(const char *ns, const char *how)
 {
     struct story s = {

@@ -83,8 +83,8 @@ TEST(a_cell_that_runs_again_starts_anew)
     CHECK_INT(one->n_outputs, 0);
     CHECK_INT(one->state, STATE_RUNNING);
     CHECK_INT(one->count, 3);
-    event(
-        f, "{\"type\":\"update\",\"id\":1,\"rows\":[{\"uid\":\"c\"}]}"); // of what is gone: no harm
+    event(f, "{\"type\":\"update\",\"id\":1,\"rows\":[{\"uid\":\"c\"}]}"); // about a display that
+                                                                           // is gone: no harm
     fold_free(f);
 }
 

@@ -162,7 +162,7 @@ TEST(one_writer_at_a_time)
     CHECK(!journal_continue(tap_dir(), run, NULL, &e));
     CHECK_INT(e.code, ERR_CONFLICT);
     CHECK_OK(path_read(file, &after, 0, &e) == 0, e);
-    CHECK(before.len > 0 && after.len == before.len); // who is refused changes nothing
+    CHECK(before.len > 0 && after.len == before.len); // a refused writer changes nothing
     AUTO_FREE char *pid = str_fmt("(process %d)", (int)getpid());
     CHECK_HAS(e.text, pid);
     journal_close(j);

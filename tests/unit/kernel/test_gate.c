@@ -99,7 +99,7 @@ TEST(an_action_is_refused_where_nobody_granted_it)
     CHECK_HAS(e.text, "--allow destructive");
     gate_free(g);
     g = gate_new(NULL, false, &e);
-    CHECK_INT(gate_action(g, EFFECT_DESTRUCTIVE, "do it", &e), 0); // who acts is asked
+    CHECK_INT(gate_action(g, EFFECT_DESTRUCTIVE, "do it", &e), 0); // the acting person is asked
     gate_free(g);
     AUTO_FREE char *with = gate_question(EFFECT_CLUSTER, "do it", "context c, namespace n");
     AUTO_FREE char *without = gate_question(EFFECT_CLUSTER, "do it in c", NULL);

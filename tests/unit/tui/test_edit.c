@@ -212,7 +212,7 @@ TEST(tab_indents_and_only_an_action_of_its_own_takes_that_back)
     edit_set_cursor(e, (pos){0});
     CHECK(act(e, ACT_INSERT_TAB));
     CHECK_STR(all(e), "    x");
-    CHECK(!act(e, ACT_INSPECT)); // asks what a name is, which a text does not know
+    CHECK(!act(e, ACT_INSPECT)); // needs Lua: a text alone knows no names
     CHECK_STR(all(e), "    x");
     CHECK(act(e, ACT_UNINDENT));
     CHECK_STR(all(e), "x");
