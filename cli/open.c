@@ -288,6 +288,7 @@ const struct verb open_verb = {
     .summary = "open a notebook in the workbench",
     .usage = "[-p NAME=VALUE]… [--sandbox | --context NAME] [-n NAMESPACE]\n\n"
              "Opens the notebook; its kernel goes on when the terminal goes. ? shows the keys.\n"
-             "Without a name: a list of living kernels, notebooks of this folder, recipes, and a blank one.",
+             "Without a name: a list of living kernels, notebooks of this folder, recipes, and a "
+             "blank one.",
     .run = open_run,
 };
