@@ -368,7 +368,8 @@ kubeconfig *kubeconfig_load(const struct client_options *o, err *e)
     if (o->service_host && *o->service_host)
         return in_cluster(o);
     err_set(e, ERR_NOT_FOUND,
-        "there is no kubeconfig (%s): give one with --kubeconfig or KUBECONFIG, use --sandbox, or the "
+        "there is no kubeconfig (%s): give one with --kubeconfig or KUBECONFIG, use --sandbox, or "
+        "the "
         "sandbox that is up: eval \"$(firesteel sandbox status)\"",
         o->kubeconfig_list && *o->kubeconfig_list ? o->kubeconfig_list
         : usual                                   ? usual
