@@ -96,7 +96,9 @@ def test_text_typed_before_the_kernel_is_there_does_not_hide_what_it_holds(t):
         a.type(" + PRECIOUS")
         a.keys("Esc")
         a.wait("COMMAND")
-        a.keys("q k")
+        a.keys("q")
+        a.wait("Unsaved")
+        a.keys("k")
         assert a.exit() == "exit 0"
     with Screen(["sh", "-c", f"sleep 0.3; exec {FIRESTEEL} a.lua"], cwd=where) as a:
         a.send(b"\rzz")  # the terminal has it before the program reads

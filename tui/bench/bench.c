@@ -153,16 +153,16 @@ static bool refuses(bench *b)
 void bench_key_now(bench *b, key k)
 {
     view *v = b->top;
-    if (refuses(b))
-        return;
     const struct keymap *maps[MAPS];
     maps_of(v, maps);
     k &= ~(key)KEY_ESCAPED;
     bool pending = b->input.n > 0;
+    enum action a = keymap_feed(&b->input, maps, MAPS, view_mode(v), k);
+    if (a != ACT_REDRAW && a != ACT_SUSPEND && refuses(b)) // these two answer nothing
+        return;
     b->typed_at = clock_mono();
     b->dirty = true;
     b->say[0] = '\0';
-    enum action a = keymap_feed(&b->input, maps, MAPS, view_mode(v), k);
     if (a != ACT_NONE)
         bench_act(b, a);
     else if (b->input.n == 0 && !pending && v->ops->type)
