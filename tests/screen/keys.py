@@ -64,6 +64,12 @@ ASKS = 'print("be" .. "fore")\ninput "name?"\n'
 HELP = (status(" help"), sees("Keys"))
 
 
+def READ(s):
+    """A dialog: till then it takes no key."""
+    time.sleep(0.6)
+    return True
+
+
 def go(s, keys):
     """Presses keys, or waits for texts, to get to a place."""
     for key in keys:
@@ -265,7 +271,8 @@ def test_in_a_table_on_the_full_screen(t):
         ("Enter, l", pods, sees("words of alpha"), status(" output")),
         ("d", pods, sees("describe alpha", "Namespace:")),
         ("y", pods, sees("apiVersion: v1")),
-        ("C-d", pods, sees("delete Pod alpha"), "y", lacks("alpha")),
+        ("C-d", pods, sees("delete Pod alpha"), READ, "y", lacks("alpha")),
+        ("w", sees("worst first")),
         ("/", typed("row 7"), "Enter", chosen("row 7"), lacks("row 1")),
         ("s", chosen("row 1 "), *[PRESS] * 12, "g", chosen("row 40")),
         ("S", "s s", PRESS, sees("A")),

@@ -9,8 +9,8 @@ import subprocess
 import time
 
 # What dialogs say that take no key in their first half second.
-DIALOGS = ("may it do", "asks", "Unsaved", "has changed", "is there already", "destructive", "Do this?", "leaving",
-           "j k")
+DIALOGS = ("may it do", "asks", "Unsaved", "has changed", "is there already", "destructive", "Do this?", "leaving", "push image",
+           "delete ", "j k")
 
 from tap import PATIENCE
 
