@@ -94,13 +94,28 @@ static int check_args(call *c, const cJSON *args, err *e)
     return 0;
 }
 
-static int check_exit(const cJSON *args, const struct process_result *r, err *e)
+// What the worker said last, "tt.lua:3: …"; NULL: nothing. It stands behind its name, and before
+// that, in a job of several ranks, their tag.
+static char *last_words(const char *output)
+{
+    static const char name[] = "firesteel-worker: ";
+    const char *said = NULL;
+    for (const char *at = output; (at = strstr(at, name)); at += sizeof name - 1)
+        said = at + sizeof name - 1;
+    return said && *said ? mem_strndup(said, strcspn(said, "\n")) : NULL;
+}
+
+static int check_exit(const cJSON *args, struct process_result *r, err *e)
 {
     if (r->code == 0 || !json_bool_or(args, "check", true))
         return 0;
     if (r->signal)
         return err_set(e, ERR_FAILED, "%s was ended by signal %d (%s)", json_str(args, "script"),
             r->signal, strsignal(r->signal));
+    AUTO_FREE char *why = last_words(buf_cstr(&r->output));
+    if (why)
+        return err_set(
+            e, ERR_FAILED, "%s exited with %d: %s", json_str(args, "script"), r->code, why);
     return err_set(e, ERR_FAILED,
         "%s exited with %d (its output says why; check = false allows it)",
         json_str(args, "script"), r->code);

@@ -380,7 +380,8 @@ static int on_error(fold *f, const cJSON *r, err *e)
     o->text = mem_strdup(json_str_or(r, "message", ""));
     o->text_n = strlen(o->text);
     o->data = cJSON_CreateObject();
-    static const char *const fields[] = {"line", "traceback", "exit", "at"};
+    static const char *const fields[] = {
+        "line", "origin", "origin_line", "traceback", "exit", "at"};
     for (size_t i = 0; i < ARRAY_LEN(fields); i++)
         if (json_get(r, fields[i]))
             json_set(o->data, fields[i], cJSON_Duplicate(json_get(r, fields[i]), true));

@@ -398,6 +398,28 @@ def test_a_file_that_is_not_in_form_is_an_error_of_its_cell(t):
         assert done.state == "ok", (option, done.error)
 
 
+def test_an_error_in_a_file_names_the_cell_that_wrote_it(t):
+    k = Kernel(t)
+    first = k.run("local x\nlocal y = 1\nprint(x.field)", 'file="tt.lua"')
+    second = k.run("%%writefile ./lib.lua\nreturn {\n  go = function() error 'lib' end }")
+    assert first.state == second.state == "ok"
+    done = k.run("trainer.run 'tt.lua'")
+    written = [e["cell"] for e in k.of("state", state="running")]
+    assert done.error["message"] == "tt.lua exited with 1: cell [1] line 3 (tt.lua:3): attempt to index a nil value (local 'x')", done.error
+    assert (done.error["origin"], done.error["origin_line"]) == (written[0], 3), done.error
+    done = k.run("trainer.run { 'tt.lua', np = 2 }")
+    assert "cell [1] line 3 (tt.lua:3): attempt to index" in done.error["message"], done.error
+    k.run("dofile('lib.lua').go()", 'file="uses.lua"')
+    done = k.run("trainer.run './uses.lua'")
+    assert "cell [2] line 3 (lib.lua:2): lib" in done.error["message"] and done.error["origin"] == written[1], done.error
+    done = k.run("dofile 'tt.lua'")
+    assert "cell [1] line 3 (tt.lua:3)" in done.error["message"], done.error
+    done = k.run("error('my-tt.lua:3: no, tt.lua: nor tt.lua:x, other/tt.lua:3', 0)")
+    assert done.error["message"] == "my-tt.lua:3: no, tt.lua: nor tt.lua:x, other/tt.lua:3" and "origin" not in done.error, done.error
+    done = k.run('error(\'Traceback File "tt.lua", line 2, in f\', 0)')
+    assert done.error["message"] == 'Traceback cell [1] line 2 (tt.lua:2), in f', done.error
+
+
 def test_names_cannot_be_looked_up_while_a_cell_runs(t):
     k = Kernel(t)
     busy = k.insert("firesteel.sleep '1m'")

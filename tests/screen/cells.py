@@ -72,6 +72,24 @@ def saved(s, where):
     return ["|".join(cell.rstrip("\n").split("\n", 1)) for cell in cells]
 
 
+def test_a_trainer_cell_has_help_and_its_errors(t):
+    where = folder(t, '-- %% A file="tt.lua"\nlocal nn\nprint(nn.y)\n\n-- %% B\ntrainer.run "tt.lua"\n')
+    with workbench(where) as s:
+        s.keys("R")
+        s.wait("cell [1] line 2 (tt.lua:2)")
+        marked = [row.strip("▌ ") for row in s.screen() if row.strip("▌ ").startswith("✗")]
+        assert marked == ["✗print(nn.y)", '✗trainer.run "tt.lua"'], s.screen()
+        s.keys("g g Enter C-End Enter")
+        s.type("nn.Den")
+        s.keys("Tab")
+        s.wait("nn.Dense")
+        s.keys("S-Tab")
+        s.wait("nn.Dense{units, activation=")
+        s.wait("fully connected layer")
+        s.keys("Esc Esc")
+        assert not [row for row in s.screen() if row.strip("▌ ").startswith("✗print")]  # the text is another one
+
+
 def leave(s):
     s.keys("q")
     code = s.exit()

@@ -3,6 +3,7 @@
 // search finds, brackets that belong together; or, of a text cell that is not edited, as it is
 // read.
 #include "base/pattern.h"
+#include "base/str.h"
 #include "base/text/utf8.h"
 #include "tui/syntax/markdown_layout.h"
 #include "tui/view/cellview.h"
@@ -112,19 +113,40 @@ static void draw_brackets(
             restyle(g, clip, x, y, words, look->pair[k].byte, look->pair[k].byte + 1, look_bracket);
 }
 
-// The line where its last run failed; 0: it did not fail, or the text has changed since.
-static int64_t error_line(struct slot *s, const struct run_cell *r)
+static const cJSON *error_of(const struct run_cell *r)
 {
     for (size_t i = 0; r && i < r->n_outputs; i++)
         if (r->outputs[i].kind == OUTPUT_ERROR)
-            return slot_changed(s, r->hash) ? 0 : json_int_or(r->outputs[i].data, "line", 0);
+            return r->outputs[i].data;
+    return NULL;
+}
+
+// The line of its file at which another cell failed that used it.
+static int64_t origin_line(bench *b, struct slot *s)
+{
+    for (size_t i = 0; i < slot_count(b); i++) {
+        const struct run_cell *r = slot_run(b, i);
+        const cJSON *error = r && r->state == STATE_FAILED ? error_of(r) : NULL;
+        if (error && str_eq(json_str(error, "origin"), slot_id(s)))
+            return json_int_or(error, "origin_line", 0);
+    }
     return 0;
+}
+
+int64_t cellsource_failed(bench *b, size_t i)
+{
+    struct slot *s = slot_at(b, i);
+    const struct run_cell *r = slot_run(b, i);
+    const cJSON *error = error_of(r);
+    if (!r || slot_changed(s, r->hash))
+        return 0;
+    return error ? json_int_or(error, "line", 0) : origin_line(b, s);
 }
 
 int cellview_error_row(bench *b, size_t i, int width)
 {
     struct slot *s = slot_at(b, i);
-    int64_t line = error_line(s, slot_run(b, i));
+    int64_t line = cellsource_failed(b, i);
     bool there = line > 0 && (size_t)line <= text_lines(edit_text(slot_edit(s)));
     return there ? cellview_source_row(b, i, width, (size_t)line - 1) : -1;
 }
@@ -144,7 +166,7 @@ static void draw_line(
     struct slot *s = slot_at(b, i);
     const text *t = edit_text(slot_edit(s));
     int numbers = cellview_numbers(b, i, look->numbers);
-    bool failed = error_line(s, slot_run(b, i)) == (int64_t)line + 1;
+    bool failed = look->failed == (int64_t)line + 1;
     if (numbers)
         grid_print(g, area, area.x + CELL_INDENT, y, LOOK_DIM, "%3zu", line + 1);
     if (failed)

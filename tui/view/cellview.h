@@ -10,6 +10,7 @@ struct cell_look {
     int scroll;  // columns by which the source is shifted to the left
     bool paired; // the cursor is at a bracket: `pair` is it and its partner
     pos pair[2];
+    int64_t failed; // line of its source, from 1, 0: none
 };
 enum { CELL_INDENT = 2 }; // columns before the text: the mark of the selected cell
 
@@ -26,6 +27,9 @@ int cellview_numbers(bench *b, size_t i, bool numbers);
 // celltitle.c, cellsource.c: parts of the cell. Rows count from the start of the part.
 void celltitle_draw(bench *b, grid *g, rect area, size_t i, int y, bool selected);
 int cellsource_rows(bench *b, size_t i, int width);
+// The line where its last run failed, or that of a cell that uses the file which it has written; 0:
+// none, or the text is another one since.
+int64_t cellsource_failed(bench *b, size_t i);
 int cellsource_row(bench *b, size_t i, int width, size_t line); // row of a line of its text
 void cellsource_draw(
     bench *b, grid *g, rect area, size_t i, int row, int y, const struct cell_look *look);

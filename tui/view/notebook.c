@@ -190,7 +190,8 @@ static void draw(const view *view_, grid *g, rect area)
         struct cell_look look = {.selected = i >= lo && i <= hi,
             .editing = v->editing && i == v->at,
             .numbers = v->numbers,
-            .scroll = v->editing && i == v->at ? v->scroll : 0};
+            .scroll = v->editing && i == v->at ? v->scroll : 0,
+            .failed = cellsource_failed(b, i)};
         edit *e = slot_edit(slot_at(b, i));
         if (look.editing)
             look.paired =

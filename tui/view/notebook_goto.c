@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // To the cells of a run that are looked for: what runs or asks, what failed.
 #include "tui/bench/questions.h"
+#include "tui/view/cellview.h"
 #include "tui/view/notebook.h"
 
 // The one that asks, else the one that runs, else the first that waits for its turn.
@@ -37,10 +38,11 @@ static size_t find_last(bench *b)
     return found;
 }
 
+// It failed, or wrote the file in which another one did.
 static bool has_failed(bench *b, size_t i)
 {
     const struct run_cell *r = slot_run(b, i);
-    return r && r->state == STATE_FAILED;
+    return (r && r->state == STATE_FAILED) || cellsource_failed(b, i) > 0;
 }
 
 static void go(struct notebook_view *v, size_t i)

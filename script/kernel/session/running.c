@@ -164,16 +164,37 @@ static void begin(kernel *k, execution *x)
     interp_execute(k->interp, x);
 }
 
+// The frames of a traceback, with the cells that wrote their files.
+static cJSON *explain_frames(const kernel *k, const cJSON *traceback)
+{
+    cJSON *frames = cJSON_CreateArray();
+    const char *from;
+    int line;
+    for (const cJSON *frame = traceback->child; frame; frame = frame->next) {
+        AUTO_BUF text = {0};
+        origins_explain(k->origins, frame->valuestring, &text, &from, &line);
+        cJSON_AddItemToArray(frames, cJSON_CreateString(buf_cstr(&text)));
+    }
+    return frames;
+}
+
 static void emit_failure(kernel *k, const execution *x)
 {
     cJSON *event = message_new(MESSAGE_error);
+    AUTO_BUF message = {0};
+    const char *origin;
+    int line = 0;
+    origins_explain(k->origins, x->message ? x->message : "", &message, &origin, &line);
     json_set_str(event, "cell", x->turn.cell);
     json_set_str(event, "name", failure_name(x->failure));
-    json_set_str(event, "message", x->message);
+    json_set_str(event, "message", buf_cstr(&message));
     if (x->line > 0)
         json_set_int(event, "line", x->line);
+    json_set_str(event, "origin", origin);
+    if (origin)
+        json_set_int(event, "origin_line", line);
     if (x->traceback)
-        json_set(event, "traceback", cJSON_Duplicate(x->traceback, true));
+        json_set(event, "traceback", explain_frames(k, x->traceback));
     if (failure_exit(x->failure) != 1)
         json_set_int(event, "exit", failure_exit(x->failure));
     port_emit(k->port, event);
@@ -240,6 +261,7 @@ static void finish(kernel *k, execution *x)
     explain_stop(k, x);
     port_end_cell(k->port, x->turn.cell);
     fail_by_journal(k, x);
+    origins_note(k->origins, x);
     if (x->failure != FAILURE_NONE)
         emit_failure(k, x);
     emit_finished(k, x);

@@ -13,6 +13,7 @@
 #include "script/kernel/port/port.h"
 #include "script/kernel/session/document.h"
 #include "script/kernel/session/kernel.h"
+#include "script/kernel/session/origin.h"
 #include "script/protocol/server.h"
 
 typedef struct kernel kernel;
@@ -31,7 +32,8 @@ struct kernel {
     char *notebook_dir;
 
     document *document;
-    document_lock *lock; // lock of its file; NULL in a headless run
+    struct origins *origins; // which cells wrote which files
+    document_lock *lock;     // lock of its file; NULL in a headless run
     struct filewatch *watch;
     struct sandbox *sandbox;
     int kubeconfig_owner; // owner of effects->refusing_kubeconfig; -1: no such file
