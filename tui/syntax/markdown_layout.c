@@ -1,42 +1,49 @@
 // SPDX-License-Identifier: MIT
-// The blocks of Markdown, a source line at a time: a line continues the open block (a fence, a
-// paragraph, a table) or ends it.
+// Markdown as md4c reads it: its blocks and spans come as calls, from the outside in, and become
+// rows. md4c names no lines; they follow from where its texts lie in the source.
 #include "tui/syntax/markdown_layout.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/text/utf8.h"
 #include "tui/grid/layout.h"
 #include "tui/syntax/markdown_private.h"
 
-#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { BARS_MAX = 128 }; // in a line: md4c's time for a table is its rows × its columns
 
 static const style dim = {.attrs = ATTR_DIM};
 
-// The bars of quotes, and the blanks below a list's marks. *marks: the first row of an item has it.
+static size_t level_count(const struct layout *l)
+{
+    return l->depth < MARKDOWN_DEPTH ? l->depth : MARKDOWN_DEPTH;
+}
+
+// The bars of quotes, and the blanks below a list's marks. The first row of an item has its mark.
 static void put_prefix(struct layout *l)
 {
-    for (int i = 0; i < l->quotes; i++)
-        styled_add(&l->row, l->ascii ? "| " : "│ ", l->ascii ? 2 : 4, dim);
-    for (size_t i = 0; i < l->depth; i++) {
-        bool mark = l->mark_due && i + 1 == l->depth;
-        int w = l->items[i].width;
-        if (mark)
-            styled_add(
-                &l->row, l->items[i].mark, strlen(l->items[i].mark), syntax_style(CLASS_LIST));
-        for (int k = mark ? text_width(l->items[i].mark, strlen(l->items[i].mark), 0) : 0; k < w;
-             k++)
+    for (size_t i = 0; i < level_count(l); i++) {
+        struct level *level = &l->levels[i];
+        size_t n = level->mark_due ? strlen(level->mark) : 0;
+        if (level->quote) {
+            styled_add(&l->row, l->ascii ? "| " : "│ ", l->ascii ? 2 : 4, dim);
+            continue;
+        }
+        styled_add(&l->row, level->mark, n, syntax_style(CLASS_LIST));
+        for (int k = text_width(level->mark, n, 0); k < level->width; k++)
             styled_add(&l->row, " ", 1, (style){0});
+        level->mark_due = false;
     }
-    l->mark_due = false;
 }
 
 int markdown_room(const struct layout *l)
 {
-    int w = l->width - 2 * l->quotes;
-    for (size_t i = 0; i < l->depth; i++)
-        w -= l->items[i].width;
-    int least = l->width < 8 ? l->width : 8;
+    int w = l->width, least = l->width < 8 ? l->width : 8;
+    for (size_t i = 0; i < level_count(l); i++)
+        w -= l->levels[i].width;
     return w > least ? w : least;
 }
 
@@ -62,23 +69,55 @@ void markdown_row(struct layout *l, const struct styled *words, size_t from, siz
         m->spans[m->n_spans++] = l->row.spans[i];
 }
 
-// One empty row between blocks, none at the start.
-static void gap(struct layout *l)
-{
-    bool any = l->gap_due && l->out->n > 0;
-    l->gap_due = false;
-    if (!any)
-        return;
-    bool mark = l->mark_due;
-    struct styled none = {0};
-    l->mark_due = false;
-    markdown_row(l, &none, 0, 0);
-    l->mark_due = mark;
-}
-
+// One empty row between blocks, none at the start. It takes no mark.
 void markdown_begin(struct layout *l)
 {
-    gap(l);
+    struct styled none = {0};
+    bool due[MARKDOWN_DEPTH];
+    for (size_t i = 0; i < level_count(l); i++) {
+        due[i] = l->levels[i].mark_due;
+        l->levels[i].mark_due = false;
+    }
+    if (l->gap_due && l->out->n > 0)
+        markdown_row(l, &none, 0, 0);
+    for (size_t i = 0; i < level_count(l); i++)
+        l->levels[i].mark_due = due[i];
+    l->gap_due = false;
+}
+
+static bool is_inside(const struct layout *l, const char *text)
+{
+    return text >= l->s && text < l->end;
+}
+
+// Is there an empty line, or one with marks of quotes only, between two places?
+static bool is_blank_between(const char *from, const char *to)
+{
+    bool blank = false;
+    for (; from < to; from++) {
+        if (*from == '\n' && blank)
+            return true;
+        blank = *from == '\n' || (blank && strchr(" \t\r>", *from));
+    }
+    return false;
+}
+
+static void count_to(struct layout *l, const char *place)
+{
+    for (; l->counted < place; l->counted++)
+        l->line_no += *l->counted == '\n';
+}
+
+// A block begins where its first text is.
+static void locate(struct layout *l, const char *text, bool first)
+{
+    if (!is_inside(l, text))
+        return;
+    if (first && l->last && is_blank_between(l->last, text))
+        l->gap_due = true;
+    count_to(l, text);
+    if (first)
+        l->source = l->line_no > l->source ? l->line_no : l->source;
 }
 
 static void wrap(struct layout *l, const struct styled *words)
@@ -97,305 +136,98 @@ static void wrap(struct layout *l, const struct styled *words)
     } while (at < n);
 }
 
-static void end_paragraph(struct layout *l, style base)
+static void end_words(struct layout *l, bool even_empty)
 {
-    if (!l->words.len)
+    if (!l->words.text.len && !even_empty)
         return;
-    struct styled words = {0};
-    styled_markdown(&words, l->words.data, l->words.len, base);
-    gap(l);
-    wrap(l, &words);
-    styled_done(&words);
-    buf_clear(&l->words);
+    markdown_begin(l);
+    wrap(l, &l->words);
+    styled_clear(&l->words);
+}
+
+static bool in_quote(const struct layout *l)
+{
+    for (size_t i = 0; i < level_count(l); i++)
+        if (l->levels[i].quote)
+            return true;
+    return false;
 }
 
 static style paragraph_look(const struct layout *l)
 {
-    return l->quotes ? (style){.attrs = ATTR_ITALIC} : (style){0};
+    return in_quote(l) ? (style){.attrs = ATTR_ITALIC} : (style){0};
 }
 
-void markdown_end_paragraph(struct layout *l)
-{
-    end_paragraph(l, paragraph_look(l));
-}
-
-static void heading(struct layout *l, const char *s, size_t n, size_t level)
+static style heading_look(unsigned level)
 {
     static const uint32_t attrs[] = {ATTR_BOLD | ATTR_UNDERLINE, ATTR_BOLD, ATTR_BOLD | ATTR_ITALIC,
         ATTR_ITALIC, ATTR_ITALIC, ATTR_ITALIC};
-    style look = {.fg = syntax_style(CLASS_HEADING).fg, .attrs = attrs[level - 1]};
-    l->gap_due = l->gap_due || l->out->n > 0;
-    buf_clear(&l->words);
-    buf_add(&l->words, s, n);
-    buf_str(&l->words, n ? "" : " ");
-    end_paragraph(l, look);
-    l->gap_due = true;
+    return (style){.fg = syntax_style(CLASS_HEADING).fg, .attrs = attrs[level - 1]};
 }
 
-static size_t run_of(const char *s, size_t n, char c)
+static void push_level(struct layout *l, struct level level)
 {
-    size_t k = 0;
-    while (k < n && s[k] == c)
-        k++;
-    return k;
+    end_words(l, false);
+    if (l->depth < MARKDOWN_DEPTH)
+        l->levels[l->depth] = level;
+    l->depth++;
 }
 
-static bool atx(struct layout *l, const char *s, size_t n)
-{
-    size_t level = run_of(s, n, '#');
-    if (level < 1 || level > 6 || (level < n && s[level] != ' '))
-        return false;
-    markdown_end_paragraph(l);
-    s += level, n -= level;
-    while (n && s[0] == ' ')
-        s++, n--;
-    size_t end = n;
-    while (end && s[end - 1] == '#')
-        end--;
-    if (end < n && (!end || s[end - 1] == ' ')) // "# Title #"
-        n = end;
-    heading(l, s, n, level);
-    return true;
-}
-
-// "---" or "* * *"; and the line under a heading.
-static bool is_rule(const char *s, size_t n, const char *marks, size_t least)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (s[i] != s[0] && s[i] != ' ')
-            return false;
-        count += s[i] == s[0];
-    }
-    return n && strchr(marks, s[0]) && count >= least;
-}
-
-static bool setext(struct layout *l, const char *s, size_t n)
-{
-    bool under =
-        l->words.len && !memchr(s, ' ', n) && is_rule(s, n, "=-", 1) && (s[0] == '=' || n >= 2);
-    if (!under)
-        return false;
-    AUTO_BUF title = {0};
-    buf_add(&title, l->words.data, l->words.len);
-    buf_clear(&l->words);
-    heading(l, title.data, title.len, s[0] == '=' ? 1 : 2);
-    return true;
-}
-
-static bool rule(struct layout *l, const char *s, size_t n)
-{
-    if (!is_rule(s, n, "-*_", 3))
-        return false;
-    markdown_end_paragraph(l);
-    struct styled line = {0};
-    for (int i = markdown_room(l); i > 0; i--)
-        styled_add(&line, l->ascii ? "-" : "─", l->ascii ? 1 : 3, dim);
-    gap(l);
-    markdown_row(l, &line, 0, line.text.len);
-    styled_done(&line);
-    return true;
-}
-
-static bool fence(struct layout *l, const char *s, size_t n, size_t indent)
-{
-    size_t marks = n ? run_of(s, n, s[0]) : 0;
-    if (marks < 3 || (s[0] != '`' && s[0] != '~') ||
-        (s[0] == '`' && memchr(s + marks, '`', n - marks)))
-        return false;
-    markdown_end_paragraph(l);
-    const char *word = s + marks;
-    size_t rest = n - marks, length = 0;
-    while (rest && *word == ' ')
-        word++, rest--;
-    while (length < rest && !isspace((unsigned char)word[length]) && word[length] != '{')
-        length++;
-    AUTO_FREE char *name = mem_strndup(word, length);
-    l->fence = (struct fence){.mark = s[0], .n = marks, .indent = indent};
-    l->fence.language = syntax_by_name(name);
-    gap(l);
-    return true;
-}
-
-static void code_line(struct layout *l, const char *s, size_t n)
-{
-    struct styled line = {0};
-    struct span spans[SYNTAX_SPANS];
-    size_t count, at = 0;
-    bool plain = l->fence.language == SYNTAX_PLAIN || l->fence.language == SYNTAX_MARKDOWN;
-    l->fence.state = syntax_line(l->fence.language, l->fence.state, s, n, spans, &count);
-    styled_add(&line, "  ", 2, (style){0});
-    for (size_t i = 0; i < count && !plain; at = spans[i++].to) {
-        styled_add(&line, s + at, spans[i].from - at, (style){0});
-        styled_add(
-            &line, s + spans[i].from, spans[i].to - spans[i].from, syntax_style(spans[i].class));
-    }
-    styled_add(&line, s + at, n - at, plain ? syntax_style(CLASS_CODE) : (style){0});
-    markdown_row(l, &line, 0, line.text.len);
-    styled_done(&line);
-}
-
-static void in_fence(struct layout *l, const char *s, size_t n)
-{
-    size_t blanks = run_of(s, n, ' ');
-    size_t marks = run_of(s + blanks, n - blanks, l->fence.mark);
-    if (blanks < l->fence.indent + 4 && marks >= l->fence.n && blanks + marks == n) {
-        l->fence.n = 0;
-        l->gap_due = true;
-        return;
-    }
-    size_t skip = blanks < l->fence.indent ? blanks : l->fence.indent;
-    code_line(l, s + skip, n - skip);
-}
-
-// "- ", "12. ": the bytes of a list's mark with one blank, 0 when there is none.
-static size_t item_mark(const char *s, size_t n)
-{
-    size_t digits = 0;
-    while (digits < n && digits < 9 && isdigit((unsigned char)s[digits]))
-        digits++;
-    size_t mark = digits && digits < n && (s[digits] == '.' || s[digits] == ')') ? digits + 1
-                  : n && !digits && strchr("-*+", s[0]) && s[0]                  ? 1
-                                                                                 : 0;
-    return mark && (mark == n || s[mark] == ' ') ? mark + (mark < n) : 0;
-}
-
-static void push_item(struct layout *l, const char *s, size_t mark, size_t indent)
+static void push_item(struct layout *l, const MD_BLOCK_LI_DETAIL *detail)
 {
     static const char *const bullets[] = {"• ", "◦ ", "▪ "};
-    struct item *it = &l->items[l->depth];
-    *it = (struct item){.indent = indent, .content = indent + mark};
-    if (isdigit((unsigned char)s[0]))
-        memcpy(it->mark, s, mark < sizeof it->mark ? mark : sizeof it->mark - 1);
+    struct level it = {.mark_due = true};
+    size_t list = l->lists < MARKDOWN_DEPTH ? l->lists : MARKDOWN_DEPTH;
+    unsigned *number = list ? &l->numbers[list - 1] : NULL;
+    if (detail->is_task)
+        strcpy(it.mark, detail->task_mark == ' ' ? "[ ] " : "[x] ");
+    else if (number && *number)
+        snprintf(it.mark, sizeof it.mark, "%u%c ", *number - 1, l->delimiter[list - 1]);
     else
-        strcpy(it->mark, l->ascii ? "- " : bullets[l->depth % 3]);
-    it->width = text_width(it->mark, strlen(it->mark), 0);
-    l->depth++;
-    l->mark_due = true;
-}
-
-// Items whose text stands further to the right than this line are over.
-void markdown_leave_items(struct layout *l, size_t indent)
-{
-    for (; l->depth && l->items[l->depth - 1].content > indent; l->depth--)
-        l->mark_due = false;
+        strcpy(it.mark, l->ascii ? "- " : bullets[(list ? list - 1 : 0) % 3]);
+    if (number && *number)
+        ++*number;
+    it.width = text_width(it.mark, strlen(it.mark), 0);
+    push_level(l, it);
 }
 
 // An item without a text is a row all the same.
-static void end_item(struct layout *l)
+static void pop_level(struct layout *l)
 {
     struct styled none = {0};
-    if (l->mark_due)
+    end_words(l, false);
+    if (l->depth <= MARKDOWN_DEPTH && l->levels[l->depth - 1].mark_due)
         markdown_row(l, &none, 0, 0);
+    l->depth--;
 }
 
-// A paragraph goes on without its indentation ("lazily"); everything else is where it stands.
-static bool item(struct layout *l, const char **s, size_t *n, size_t *indent)
+static void open_list(struct layout *l, unsigned number, char delimiter)
 {
-    size_t mark = item_mark(*s, *n);
-    if (!mark || is_rule(*s, *n, "-*_", 3))
-        return false;
-    markdown_end_paragraph(l);
-    end_item(l);
-    markdown_leave_items(l, *indent);
-    if (l->depth == MARKDOWN_DEPTH)
-        l->depth--;
-    push_item(l, *s, mark, *indent);
-    *s += mark;
-    *n -= mark;
-    *indent += mark;
-    return true;
-}
-
-static void add_words(struct layout *l, const char *s, size_t n)
-{
-    bool hard = n && s[n - 1] == '\\', blanks = n > 2 && s[n - 1] == ' ' && s[n - 2] == ' ';
-    n -= hard;
-    while (n && s[n - 1] == ' ')
-        n--;
-    if (l->words.len && l->words.data[l->words.len - 1] != '\n')
-        buf_char(&l->words, ' ');
-    for (size_t i = 0; i < n; i++)
-        buf_char(&l->words, s[i] == '\t' ? ' ' : s[i]);
-    if (hard || blanks)
-        buf_char(&l->words, '\n');
-}
-
-static size_t skip_blanks(const char **s, size_t *n, size_t most)
-{
-    size_t k = run_of(*s, *n < most ? *n : most, ' ');
-    *s += k;
-    *n -= k;
-    return k;
-}
-
-static void blank(struct layout *l)
-{
-    markdown_end_paragraph(l);
-    l->gap_due = true;
-    l->after_blank = true;
-}
-
-static int quote_marks(const char **s, size_t *n)
-{
-    int quotes = 0;
-    for (;;) {
-        size_t blanks = run_of(*s, *n, ' ');
-        if (blanks > 3 || blanks == *n || (*s)[blanks] != '>' || quotes == MARKDOWN_DEPTH)
-            return quotes;
-        *s += blanks + 1;
-        *n -= blanks + 1;
-        if (*n && **s == ' ')
-            (*s)++, (*n)--;
-        quotes++;
+    end_words(l, false);
+    if (l->lists < MARKDOWN_DEPTH) {
+        l->numbers[l->lists] = number;
+        l->delimiter[l->lists] = delimiter;
     }
+    l->lists++;
 }
 
-static void line(struct layout *l, const char *s, size_t n)
+static void open_code(struct layout *l, const MD_BLOCK_CODE_DETAIL *detail)
 {
-    int quotes = l->fence.n && !l->quotes ? 0 : quote_marks(&s, &n);
-    if (l->fence.n && quotes >= l->quotes) {
-        in_fence(l, s, n);
-        return;
-    }
-    l->fence.n = 0;
-    bool lazy = l->words.len && quotes == 0 && l->quotes;
-    size_t indent = skip_blanks(&s, &n, n);
-    if (quotes != l->quotes && (!lazy || !n)) {
-        markdown_end_paragraph(l);
-        l->depth = 0;
-        l->quotes = quotes;
-    }
-    if (!n) {
-        blank(l);
-        return;
-    }
-    if (l->after_blank)
-        markdown_leave_items(l, indent);
-    l->after_blank = false;
-    while (item(l, &s, &n, &indent))
-        indent += skip_blanks(&s, &n, 4);
-    size_t from = l->depth ? l->items[l->depth - 1].content : 0;
-    if (!l->words.len && indent >= from + 4 && !l->mark_due) {
-        gap(l);
-        l->fence.language = SYNTAX_PLAIN;
-        l->fence.state = 0;
-        code_line(l, s - (indent - from - 4), n + (indent - from - 4));
-        return;
-    }
-    if (!n || setext(l, s, n) || atx(l, s, n) || fence(l, s, n, indent) || rule(l, s, n))
-        return;
-    if (!l->words.len)
-        markdown_leave_items(l, indent);
-    add_words(l, s, n);
+    size_t n = 0;
+    end_words(l, false);
+    while (n < detail->lang.size && detail->lang.text[n] != '{')
+        n++;
+    AUTO_FREE char *name = mem_strndup(detail->lang.text ? detail->lang.text : "", n);
+    l->language = syntax_by_name(name);
+    l->state = 0;
+    l->in_code = true;
+    l->code_rows = 0;
 }
 
 // Tabs at the start of a line become blanks, up to stops of 4.
 static void expand(const char *s, size_t n, buf *out)
 {
     size_t i = 0;
-    buf_clear(out);
-    n -= n && s[n - 1] == '\r';
     for (; i < n && (s[i] == ' ' || s[i] == '\t'); i++)
         do
             buf_char(out, ' ');
@@ -403,33 +235,349 @@ static void expand(const char *s, size_t n, buf *out)
     buf_add(out, s + i, n - i);
 }
 
+static void code_line(struct layout *l)
+{
+    struct styled line = {0};
+    struct span spans[SYNTAX_SPANS];
+    size_t count, at = 0;
+    bool plain = l->language == SYNTAX_PLAIN || l->language == SYNTAX_MARKDOWN;
+    AUTO_BUF words = {0};
+    expand(buf_cstr(&l->line), l->line.len, &words);
+    const char *s = buf_cstr(&words);
+    l->state = syntax_line(l->language, l->state, s, words.len, spans, &count);
+    styled_add(&line, "  ", 2, (style){0});
+    for (size_t i = 0; i < count && !plain; at = spans[i++].to) {
+        styled_add(&line, s + at, spans[i].from - at, (style){0});
+        styled_add(
+            &line, s + spans[i].from, spans[i].to - spans[i].from, syntax_style(spans[i].class));
+    }
+    styled_add(&line, s + at, words.len - at, plain ? syntax_style(CLASS_CODE) : (style){0});
+    markdown_begin(l);
+    markdown_row(l, &line, 0, line.text.len);
+    styled_done(&line);
+    buf_clear(&l->line);
+    l->code_rows++;
+}
+
+static void code_text(struct layout *l, const char *text, size_t n)
+{
+    if (is_inside(l, text)) {
+        locate(l, text, l->line.len == 0);
+        l->gap_due = l->gap_due && l->code_rows == 0; // an empty line of it is none between blocks
+        l->last = text + n;
+    }
+    if (n == 1 && *text == '\n') {
+        code_line(l);
+        l->source++;
+    } else {
+        buf_add(&l->line, text, n);
+    }
+}
+
+static void close_code(struct layout *l)
+{
+    if (l->line.len)
+        code_line(l);
+    l->source -= l->source > 0 && l->code_rows > 0;
+    l->in_code = false;
+    l->gap_due = true;
+}
+
+// md4c does not say where a rule is: in the next line that has the marks of one and no others.
+static const char *find_rule(const struct layout *l)
+{
+    const char *line = l->last ? l->last : l->s;
+    for (; line < l->end; line++) {
+        const char *end = memchr(line, '\n', (size_t)(l->end - line));
+        end = end ? end : l->end;
+        const char *mark = end;
+        size_t marks = 0;
+        for (const char *p = end; p > line && strchr(" \t\r-*_", p[-1]); p--)
+            if (strchr("-*_", p[-1]) && (!marks || p[-1] == *mark))
+                mark = p - 1, marks++;
+        if (marks >= 3)
+            return mark;
+        line = end;
+    }
+    return NULL;
+}
+
+static void rule(struct layout *l)
+{
+    struct styled line = {0};
+    end_words(l, false);
+    const char *at = find_rule(l);
+    if (at) {
+        locate(l, at, true);
+        l->last = memchr(at, '\n', (size_t)(l->end - at));
+        l->last = l->last ? l->last : l->end;
+    }
+    for (int i = markdown_room(l); i > 0; i--)
+        styled_add(&line, l->ascii ? "-" : "─", l->ascii ? 1 : 3, dim);
+    markdown_begin(l);
+    markdown_row(l, &line, 0, line.text.len);
+    styled_done(&line);
+}
+
+static void open_table(struct layout *l, const MD_BLOCK_TABLE_DETAIL *detail)
+{
+    end_words(l, false);
+    l->table = (struct markdown_table){
+        .columns = detail->col_count < MARKDOWN_COLUMNS ? detail->col_count : MARKDOWN_COLUMNS};
+}
+
+static void open_row(struct layout *l)
+{
+    struct markdown_table *t = &l->table;
+    t->cells = mem_resize(t->cells, (t->rows + 1) * t->columns + 1, sizeof *t->cells);
+    for (size_t i = 0; i < t->columns; i++)
+        t->cells[t->rows * t->columns + i] = (struct styled){0};
+    t->sources = mem_resize(t->sources, t->rows + 1, sizeof *t->sources);
+    t->sources[t->rows] = t->rows ? t->sources[t->rows - 1] + (t->rows == 1 ? 2 : 1) : l->source;
+    t->rows++;
+    t->at = 0;
+}
+
+static int enter_block(MD_BLOCKTYPE type, void *detail, void *arg)
+{
+    struct layout *l = arg;
+    l->base = paragraph_look(l);
+    switch (type) {
+    case MD_BLOCK_QUOTE:
+        push_level(l, (struct level){.quote = true, .width = 2});
+        break;
+    case MD_BLOCK_UL:
+        open_list(l, 0, 0);
+        break;
+    case MD_BLOCK_OL:
+        open_list(l, ((MD_BLOCK_OL_DETAIL *)detail)->start + 1,
+            ((MD_BLOCK_OL_DETAIL *)detail)->mark_delimiter);
+        break;
+    case MD_BLOCK_LI:
+        push_item(l, detail);
+        break;
+    case MD_BLOCK_HR:
+        rule(l);
+        break;
+    case MD_BLOCK_H:
+        end_words(l, false);
+        l->gap_due = true;
+        l->base = heading_look(((MD_BLOCK_H_DETAIL *)detail)->level);
+        break;
+    case MD_BLOCK_CODE:
+        open_code(l, detail);
+        break;
+    case MD_BLOCK_TABLE:
+        open_table(l, detail);
+        break;
+    case MD_BLOCK_TR:
+        open_row(l);
+        break;
+    case MD_BLOCK_TH:
+        l->base = (style){.attrs = ATTR_BOLD};
+        break;
+    case MD_BLOCK_P:
+    case MD_BLOCK_HTML:
+        end_words(l, false);
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
+static int leave_block(MD_BLOCKTYPE type, void *detail, void *arg)
+{
+    struct layout *l = arg;
+    switch (type) {
+    case MD_BLOCK_QUOTE:
+    case MD_BLOCK_LI:
+        pop_level(l);
+        break;
+    case MD_BLOCK_UL:
+    case MD_BLOCK_OL:
+        l->lists--;
+        break;
+    case MD_BLOCK_H:
+        end_words(l, true);
+        l->gap_due = true;
+        break;
+    case MD_BLOCK_CODE:
+        close_code(l);
+        break;
+    case MD_BLOCK_TABLE:
+        markdown_begin(l);
+        markdown_table_end(l);
+        break;
+    case MD_BLOCK_TH:
+    case MD_BLOCK_TD:
+        markdown_entry(l, ((MD_BLOCK_TD_DETAIL *)detail)->align);
+        break;
+    case MD_BLOCK_P:
+    case MD_BLOCK_HTML:
+        end_words(l, false);
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
+static char *attribute_text(const MD_ATTRIBUTE *a)
+{
+    return mem_strndup(a->text ? a->text : "", a->size);
+}
+
+static void close_link(struct layout *l)
+{
+    AUTO_FREE char *target = STEAL(l->target);
+    const char *words = buf_cstr(&l->words.text) +
+                        (l->link_from < l->words.text.len ? l->link_from : l->words.text.len);
+    l->link--;
+    if (!target || !*target || str_eq(words, target)) // <https://…> says it already
+        return;
+    style look = style_over(l->base, dim);
+    styled_add(&l->words, " (", 2, look);
+    styled_add(&l->words, target, strlen(target), look);
+    styled_add(&l->words, ")", 1, look);
+}
+
+// Of a link in a link (an image that is one) the outer target is shown.
+static void open_link(struct layout *l, const MD_ATTRIBUTE *target)
+{
+    if (l->link++ == 0) {
+        free(l->target);
+        l->target = attribute_text(target);
+        l->link_from = l->words.text.len;
+    }
+}
+
+static int enter_span(MD_SPANTYPE type, void *detail, void *arg)
+{
+    struct layout *l = arg;
+    l->em += type == MD_SPAN_EM;
+    l->strong += type == MD_SPAN_STRONG;
+    l->strike += type == MD_SPAN_DEL;
+    l->code += type == MD_SPAN_CODE;
+    if (type == MD_SPAN_A)
+        open_link(l, &((MD_SPAN_A_DETAIL *)detail)->href);
+    else if (type == MD_SPAN_IMG)
+        open_link(l, &((MD_SPAN_IMG_DETAIL *)detail)->src);
+    return 0;
+}
+
+static int leave_span(MD_SPANTYPE type, void *detail, void *arg)
+{
+    struct layout *l = arg;
+    l->em -= type == MD_SPAN_EM;
+    l->strong -= type == MD_SPAN_STRONG;
+    l->strike -= type == MD_SPAN_DEL;
+    l->code -= type == MD_SPAN_CODE;
+    if ((type == MD_SPAN_A || type == MD_SPAN_IMG) && l->link == 1)
+        close_link(l);
+    else if (type == MD_SPAN_A || type == MD_SPAN_IMG)
+        l->link--;
+    return 0;
+}
+
+static style words_look(const struct layout *l)
+{
+    style look = l->base;
+    if (l->em)
+        look = style_over(look, syntax_style(CLASS_EMPHASIS));
+    if (l->strong)
+        look = style_over(look, syntax_style(CLASS_STRONG));
+    if (l->strike)
+        look = style_over(look, (style){.attrs = ATTR_STRIKE | ATTR_DIM});
+    if (l->link)
+        look = style_over(look, syntax_style(CLASS_LINK));
+    return l->code ? style_over(look, syntax_style(CLASS_CODE)) : look;
+}
+
+static void add_words(struct layout *l, const char *text, size_t n)
+{
+    style look = words_look(l);
+    for (size_t i = 0; i < n;) {
+        size_t run = i;
+        while (run < n && text[run] != '\t')
+            run++;
+        styled_add(&l->words, text + i, run - i, look);
+        if (run < n)
+            styled_add(&l->words, " ", 1, look);
+        i = run + 1;
+    }
+}
+
+// The usual ones; others stand as they are.
+static void add_entity(struct layout *l, const char *text, size_t n)
+{
+    static const char *const known[][2] = {{"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"},
+        {"&quot;", "\""}, {"&apos;", "'"}, {"&nbsp;", " "}, {"&ndash;", "–"}, {"&mdash;", "—"},
+        {"&hellip;", "…"}, {"&copy;", "©"}, {"&times;", "×"}, {"&rarr;", "→"}, {"&larr;", "←"}};
+    for (size_t i = 0; i < ARRAY_LEN(known); i++)
+        if (strlen(known[i][0]) == n && strncmp(known[i][0], text, n) == 0 &&
+            (!l->ascii || (known[i][1][0] & 0x80) == 0)) {
+            add_words(l, known[i][1], strlen(known[i][1]));
+            return;
+        }
+    add_words(l, text, n);
+}
+
+static int add_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE n, void *arg)
+{
+    struct layout *l = arg;
+    if (l->in_code) {
+        code_text(l, text, n);
+        return 0;
+    }
+    bool first = l->words.text.len == 0;
+    if (l->table.rows && is_inside(l, text)) {
+        count_to(l, text);
+        first = l->table.rows == 1 && l->table.at == 0 && first;
+        l->table.sources[l->table.rows - 1] = l->line_no;
+    }
+    locate(l, text, first);
+    if (is_inside(l, text))
+        l->last = text + n;
+    if (type == MD_TEXT_BR || (type == MD_TEXT_HTML && n == 1 && *text == '\n'))
+        styled_add(&l->words, "\n", 1, words_look(l));
+    else if (type == MD_TEXT_SOFTBR)
+        styled_add(&l->words, " ", 1, words_look(l));
+    else if (type == MD_TEXT_ENTITY)
+        add_entity(l, text, n);
+    else if (type == MD_TEXT_NULLCHAR)
+        add_words(l, UTF8_REPLACEMENT, strlen(UTF8_REPLACEMENT));
+    else
+        add_words(l, text, n);
+    return 0;
+}
+
+static bool has_many_bars(const char *s, size_t n)
+{
+    size_t bars = 0;
+    for (size_t i = 0; i < n && bars <= BARS_MAX; i++)
+        bars = s[i] == '\n' ? 0 : bars + (s[i] == '|');
+    return bars > BARS_MAX;
+}
+
 markdown *markdown_new(const char *s, size_t n, int width, bool ascii)
 {
     markdown *m = mem_alloc(sizeof *m);
-    struct layout l = {.out = m, .width = width < 1 ? 1 : width, .ascii = ascii};
-    AUTO_BUF words = {0};
-    for (size_t at = 0; at < n; l.next++) {
-        const char *newline = memchr(s + at, '\n', n - at);
-        size_t end = newline ? (size_t)(newline - s) : n;
-        if (!l.words.len)
-            l.source = l.next;
-        size_t rows = l.fence.n ? 0 : markdown_table(&l, s + at, n - at);
-        if (rows) {
-            for (; rows > 0 && at < n; rows--, l.next++) {
-                newline = memchr(s + at, '\n', n - at);
-                at = newline ? (size_t)(newline - s) + 1 : n;
-            }
-            l.next--;
-            continue;
-        }
-        expand(s + at, end - at, &words);
-        line(&l, buf_cstr(&words), words.len);
-        at = end + 1;
-    }
-    markdown_end_paragraph(&l);
-    end_item(&l);
-    buf_done(&l.words);
+    struct layout l = {.out = m, .s = s, .end = s + n, .counted = s, .ascii = ascii};
+    MD_PARSER parser = {.flags = MD_FLAG_STRIKETHROUGH | MD_FLAG_TASKLISTS,
+        .enter_block = enter_block,
+        .leave_block = leave_block,
+        .enter_span = enter_span,
+        .leave_span = leave_span,
+        .text = add_text};
+    l.width = width < 1 ? 1 : width;
+    parser.flags |= has_many_bars(s, n) ? 0 : MD_FLAG_TABLES;
+    if (md_parse(s, (MD_SIZE)n, &parser, &l) != 0)
+        abort(); // only for want of memory
+    styled_done(&l.words);
     styled_done(&l.row);
+    buf_done(&l.line);
+    free(l.target);
     return m;
 }
 

@@ -5,7 +5,9 @@
 #include "tui/syntax/styled.h"
 #include "tui/syntax/syntax.h"
 
-enum { MARKDOWN_DEPTH = 8 };
+#include <md4c.h>
+
+enum { MARKDOWN_DEPTH = 16, MARKDOWN_COLUMNS = 24 };
 
 struct row {
     size_t from, n;       // its text
@@ -20,32 +22,50 @@ struct markdown {
     size_t n, cap;
 };
 
-// A list's item: its mark stands at `indent` of the source, its text at `content`.
-struct item {
-    size_t indent, content;
+// What a block stands in: a quote with its bar, or an item of a list behind its mark.
+struct level {
+    bool quote, mark_due; // the next row has the item's mark
     char mark[16];
-    int width; // columns of the mark
+    int width;
 };
-struct fence {
-    char mark;
-    size_t n, indent; // n 0: none is open
-    syntax_language language;
-    syntax_state state;
+struct markdown_table {
+    struct styled *cells; // rows × columns
+    size_t *sources;      // of each row
+    size_t rows, columns, at;
+    MD_ALIGN sides[MARKDOWN_COLUMNS];
+    int widths[MARKDOWN_COLUMNS];
 };
 struct layout {
     markdown *out;
+    const char *s, *end; // the whole source
     int width;
     bool ascii;
-    int quotes;
-    struct item items[MARKDOWN_DEPTH];
-    size_t depth;
-    bool mark_due; // the next row begins the innermost item
-    bool gap_due;  // an empty row comes before the next block
-    bool after_blank;
-    buf words; // of the open paragraph
-    struct fence fence;
+
+    struct level levels[MARKDOWN_DEPTH];
+    size_t depth;                     // may be more: what is deeper is not indented
+    unsigned numbers[MARKDOWN_DEPTH]; // of the open lists' next items, plus 1; 0: bullets
+    char delimiter[MARKDOWN_DEPTH];
+    size_t lists;
+
+    struct styled words; // of the open paragraph, heading or entry
+    style base;          // beneath them
+    int em, strong, strike, link, code;
+    size_t link_from;
+    char *target; // of the open link
+
+    bool in_code;
+    syntax_language language;
+    syntax_state state;
+    buf line; // of the open block of code
+    size_t code_rows;
+
+    struct markdown_table table;
     struct styled row;   // being put together
-    size_t source, next; // lines of the source
+    bool gap_due;        // an empty row comes before the next block
+    const char *last;    // where the last text ended
+    const char *counted; // up to here lines are counted
+    size_t line_no;      // of `counted`
+    size_t source;       // line of what is written now
 };
 
 // Columns for text behind the bars and marks.
@@ -54,8 +74,7 @@ int markdown_room(const struct layout *l);
 void markdown_begin(struct layout *l);
 // A row with the bytes [from, to) of a text.
 void markdown_row(struct layout *l, const struct styled *words, size_t from, size_t to);
-void markdown_end_paragraph(struct layout *l);
-void markdown_leave_items(struct layout *l, size_t indent);
 
-// A table that begins at s, laid out; returns how many lines it has, 0: none begins there.
-size_t markdown_table(struct layout *l, const char *s, size_t n);
+// markdown_table.c: the words so far are the next entry; the table is complete, and laid out.
+void markdown_entry(struct layout *l, MD_ALIGN side);
+void markdown_table_end(struct layout *l);

@@ -18,6 +18,3 @@ void styled_add(struct styled *s, const char *words, size_t n, style st);
 void styled_trim(struct styled *s); // blanks at the end
 // Appends the bytes [from, to) of another with their styles.
 void styled_copy(struct styled *s, const struct styled *other, size_t from, size_t to);
-
-// Markdown within a line: emphasis, code, links, escapes; `base` is beneath all of it.
-void styled_markdown(struct styled *s, const char *words, size_t n, style base);

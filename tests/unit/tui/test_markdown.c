@@ -49,10 +49,33 @@ TEST(lists_nest_and_are_numbered)
     check("- a\n-\n- b", 20, "• a\n•\n• b\n");
 }
 
+TEST(lists_have_tasks_numbers_and_blocks)
+{
+    check("- [ ] open\n- [x] done\n  - in it", 30, "[ ] open\n[x] done\n    ◦ in it\n");
+    check("3) c\n4) d\n\n1. a", 30, "3) c\n4) d\n\n1. a\n");
+    check("1. a\n\n   ```sh\n   ls\n\n   ps\n   ```\n2. b", 30,
+        "1. a\n\n     ls\n\n     ps\n\n2. b\n");
+    check("- - a\n  - b", 30, "• ◦ a\n  ◦ b\n");
+    check("- > quoted\n  > words\n- | a |\n  |---|\n  | b |", 30,
+        "• │ quoted words\n• a\n  ─\n  b\n");
+    check("para\n- list\npara", 30, "para\n• list para\n");
+}
+
+TEST(what_is_not_known_stands_as_it_is)
+{
+    check("<div>\n  <b>x</b>\n</div>\n\nan <i>inline</i>", 40,
+        "<div>\n  <b>x</b>\n</div>\n\nan <i>inline</i>\n");
+    check("a &amp; b &lt;c&gt; &unknown; &#65;", 40, "a & b <c> &unknown; &#65;\n");
+    check("[a](x \"title\") [b][ref] ![](p.png)\n\n[ref]: http://y", 40,
+        "a (x) b (http://y)  (p.png)\n");
+    check("~~gone~~ and ~ not", 40, "gone and ~ not\n");
+}
+
 TEST(quotes_and_rules)
 {
     check("> a\n> b\n>> c\n\nd", 10, "│ a b\n│ │ c\n\nd\n");
     check("a\n\n***\nb", 6, "a\n\n──────\nb\n");
+    check("---\n\n- - -\n___\n\nb", 3, "───\n\n───\n───\n\nb\n");
     check("> lazy\ngoes on", 20, "│ lazy goes on\n");
 }
 
@@ -66,7 +89,7 @@ TEST(code_keeps_its_lines)
 
 TEST(tables_are_aligned)
 {
-    check("| a | long |\n|:-:|-----:|\n| 1 | 2 |\n| x \\| y | `c` |\nafter", 40,
+    check("| a | long |\n|:-:|-----:|\n| 1 | 2 |\n| x \\| y | `c` |\n\nafter", 40,
         "  a   │ long\n──────┼─────\n  1   │    2\nx | y │    c\n\nafter\n");
     check("| a | b |\n|---|---|\n| one two three | x |\n", 12,
         "a        │ b\n─────────┼──\none two  │ x\nthree    │\n");
@@ -123,11 +146,11 @@ TEST(ascii_has_no_other_characters)
 
 TEST(rows_know_their_source)
 {
-    const char *source = "# T\n\nlong words here\nmore\n\n| a | b |\n|---|---|\n| c | d |\nend";
+    const char *source = "# T\n\nlong words here\nmore\n\n| a | b |\n|---|---|\n| c | d |\n\nend";
     markdown *m = markdown_new(source, strlen(source), 10, false);
     struct ansi_line last = markdown_line(m, markdown_lines(m) - 1);
     CHECK_INT((int)last.n, 3);
-    CHECK_INT((int)markdown_source(m, markdown_lines(m) - 1), 8);
+    CHECK_INT((int)markdown_source(m, markdown_lines(m) - 1), 9);
     CHECK_INT((int)markdown_source(m, 0), 0);
     CHECK_INT((int)markdown_source(m, 2), 2);
     markdown_free(m);
