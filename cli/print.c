@@ -8,6 +8,7 @@
 #include "base/rowset.h"
 #include "base/str.h"
 #include "cli/print_private.h"
+#include "cli/print_stream.h"
 #include "script/journal/spool.h"
 #include "script/journal/text.h"
 
@@ -18,11 +19,11 @@ struct printer {
     struct cli *cli;
     const fold *fold;
     char *spool_dir;
-    buf pending;      // output whose newline has not come yet
-    char *pending_of; // the "cell stream" of this output
-    char *shown;      // the cell whose title was printed last
-    bool drawn;       // does the terminal show a line that will be redrawn?
-    hashmap *rows;    // digests of the last printed live rows, by "display/uid"
+    print_stream *pending; // output that is not settled yet
+    char *pending_of;      // "cell stream" it belongs to
+    char *shown;           // the cell whose title was printed last
+    bool drawn;            // is a line on the terminal that will be redrawn?
+    hashmap *rows;         // digests of what was printed last of live rows, by "display/uid"
 };
 
 printer *printer_new(struct cli *cli, const fold *f)
@@ -31,6 +32,7 @@ printer *printer_new(struct cli *cli, const fold *f)
     p->cli = cli;
     p->fold = f;
     p->rows = hashmap_new();
+    p->pending = print_stream_new();
     return p;
 }
 
@@ -41,7 +43,7 @@ void printer_free(printer *p)
     free(p->spool_dir);
     free(p->pending_of);
     free(p->shown);
-    buf_done(&p->pending);
+    print_stream_free(p->pending);
     hashmap_free(p->rows);
     free(p);
 }
@@ -78,41 +80,27 @@ static void draw(printer *p, const char *text, size_t n)
     p->drawn = true;
 }
 
+static void put_line(void *arg, const char *text, size_t n)
+{
+    printer *p = arg;
+    printer_clear(p);
+    put_lines(p->cli, text, n, TONE_PLAIN);
+}
+
 static void end_pending(printer *p)
 {
     printer_clear(p);
-    if (!p->pending.len)
-        return;
-    AUTO_BUF raw = {0}, text = {0};
-    utf8_clean(&raw, p->pending.data, p->pending.len);
-    text_settle(raw.data, raw.len, &text);
-    put_lines(p->cli, buf_cstr(&text), text.len, TONE_PLAIN);
-    buf_clear(&p->pending);
+    print_stream_end(p->pending, put_line, p);
 }
 
 // Prints whole lines. The rest waits; a terminal shows it meanwhile.
 static void put_output(printer *p, const char *text, size_t n)
 {
-    enum { LONGEST = 1 << 20 };
-    buf_add(&p->pending, text, n);
-    size_t whole = p->pending.len;
-    while (whole > 0 && p->pending.data[whole - 1] != '\n')
-        whole--;
-    if (whole == 0 && p->pending.len > LONGEST)
-        whole = p->pending.len - utf8_partial(p->pending.data, p->pending.len);
-    if (whole > 0) {
-        AUTO_BUF raw = {0}, settled = {0};
-        utf8_clean(&raw, p->pending.data, whole);
-        text_settle(raw.data, raw.len, &settled);
-        printer_clear(p);
-        put_lines(p->cli, buf_cstr(&settled), settled.len, TONE_PLAIN);
-        buf_consume(&p->pending, whole);
-    }
-    if (p->pending.len && p->cli->out_tty) {
-        AUTO_BUF settled = {0};
-        text_settle(p->pending.data, p->pending.len, &settled);
-        draw(p, buf_cstr(&settled), settled.len);
-    }
+    AUTO_BUF open = {0};
+    print_stream_feed(p->pending, text, n, put_line, p);
+    print_stream_open(p->pending, &open);
+    if (open.len)
+        draw(p, open.data, open.len);
 }
 
 static void put_spooled(printer *p, const cJSON *event)

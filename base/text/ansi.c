@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The states follow ECMA-48 as DEC's parsers do (vt100.net/emu/dec_ansi_parser): a sequence ends at
 // its final byte, a string (OSC, DCS, APC, PM, SOS) at ST, BEL or CAN; ESC starts anew wherever it
-// stands. Unlike there, a newline ends each of them: a sequence that was cut off hides no more than
-// its line.
+// stands. Unlike there a newline ends each of them: what was cut off hides no more than its line.
 #include "base/text/ansi.h"
 
 #include "base/str.h"
@@ -15,8 +14,8 @@ enum { ESC = 0x1B, BEL = 0x07, CAN = 0x18, SUB = 0x1A };
 
 static const style plain = {0};
 
-// Reads one colour of "38;5;n", "38;2;r;g;b" or their forms with colons ("38:2::r:g:b"). Returns
-// the number of parameters that it took behind the 38 at i.
+// One colour of "38;5;n", "38;2;r;g;b" or their forms with colons ("38:2::r:g:b"). Returns how many
+// parameters it took behind the 38 at i.
 static size_t extended_color(const struct ansi *a, size_t i, size_t count, color *out)
 {
     const unsigned *p = a->params + i;
@@ -122,17 +121,17 @@ static void csi_byte(struct ansi *a, unsigned char c, const struct ansi_ops *ops
     } else if (c >= '<' && c <= '?') {
         a->is_private = true;
     } else if (c >= 0x20 && c < 0x30) {
-        a->state = CSI_SKIP; // intermediate bytes: a sequence that we do not know
+        a->state = CSI_SKIP; // intermediates: nothing we know
     } else if (c >= 0x40) {
         a->state = GROUND;
         if (c == 'm' && !a->is_private)
             select_graphics(a);
-        else if (c == 'K' && a->params[0] == 0 && !a->is_private)
-            ops->control(arg, 'K');
+        else if (strchr("ABCDEFG`JKsu", c) && !a->is_private)
+            ops->sequence(arg, (char)c, a->params[0]);
     }
 }
 
-static void escape_byte(struct ansi *a, unsigned char c)
+static void escape_byte(struct ansi *a, unsigned char c, const struct ansi_ops *ops, void *arg)
 {
     if (c == '[') {
         a->state = CSI;
@@ -146,6 +145,8 @@ static void escape_byte(struct ansi *a, unsigned char c)
         a->state = ESCAPE_MORE;
     } else {
         a->state = GROUND;
+        if (c == '7' || c == '8') // DEC's way to save and restore the cursor
+            ops->sequence(arg, c == '7' ? 's' : 'u', 0);
     }
 }
 
@@ -165,11 +166,11 @@ static void sequence_byte(struct ansi *a, unsigned char c, const struct ansi_ops
         if (c == '\\')
             a->state = GROUND;
         else
-            escape_byte(a, c);
+            escape_byte(a, c, ops, arg);
     } else if (c < 0x20) {
         return;
     } else if (a->state == ESCAPE) {
-        escape_byte(a, c);
+        escape_byte(a, c, ops, arg);
     } else if (a->state == CSI) {
         csi_byte(a, c, ops, arg);
     } else if (a->state == CSI_SKIP ? c >= 0x40 : c >= 0x30) {
@@ -177,8 +178,7 @@ static void sequence_byte(struct ansi *a, unsigned char c, const struct ansi_ops
     }
 }
 
-// Text may contain C1 control characters (U+0080 to U+009F), which some terminals obey: they are
-// dropped.
+// Text may hold C1 control characters (U+0080 to U+009F), which some terminals obey.
 static void text_out(struct ansi *a, const char *s, size_t n, const struct ansi_ops *ops, void *arg)
 {
     size_t start = 0;
@@ -193,10 +193,22 @@ static void text_out(struct ansi *a, const char *s, size_t n, const struct ansi_
         ops->text(arg, s + start, n - start, a->style);
 }
 
-// Takes printable bytes up to the next control byte, as valid UTF-8.
+static bool is_ascii(const char *s, size_t n)
+{
+    unsigned char all = 0;
+    for (size_t i = 0; i < n; i++)
+        all |= (unsigned char)s[i];
+    return all < 0x80;
+}
+
+// Printable bytes up to the next control byte, made valid.
 static void ground_text(
     struct ansi *a, const char *s, size_t n, bool last, const struct ansi_ops *ops, void *arg)
 {
+    if (!a->partial_n && is_ascii(s, n)) {
+        ops->text(arg, s, n, a->style);
+        return;
+    }
     AUTO_BUF joined = {0};
     buf_add(&joined, a->partial, a->partial_n);
     buf_add(&joined, s, n);
@@ -252,9 +264,14 @@ static void no_control(void *arg, char c)
 {
 }
 
+static void no_sequence(void *arg, char final, unsigned parameter)
+{
+}
+
 style ansi_after(style before, const char *bytes, size_t n)
 {
-    static const struct ansi_ops ops = {.text = no_text, .control = no_control};
+    static const struct ansi_ops ops = {
+        .text = no_text, .control = no_control, .sequence = no_sequence};
     struct ansi a = {.style = before};
     const char *end = bytes + n;
     while (bytes < end && (bytes = memchr(bytes, ESC, (size_t)(end - bytes))))

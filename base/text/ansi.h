@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: MIT
 // A program's output bytes as styled text. Colours and attributes (SGR), newline, return,
-// backspace, tab and "erase line" are understood; every other control byte and escape sequence
-// (titles, clipboard, cursor movement, mouse) is dropped, in whatever pieces it comes.
+// backspace, tab, erasing and what moves the cursor from where it is are understood; every other
+// control byte and escape sequence (titles, clipboard, places on a screen, mouse) is dropped, in
+// whatever pieces it comes.
 #pragma once
 #include "base/buf.h"
 #include "base/text/style.h"
 
 #include <stdint.h>
 
-enum { ANSI_PARAMS = 16 };
+enum {
+    ANSI_PARAMS = 16,
+    ANSI_WINDOW = 64, // lines that sequences reach: the open one and those above it
+};
 
-// The parser's state between chunks; {0} is its start. A plain value with nothing to free: copy it
-// to remember a place (a page of a spool).
+// The parser's state between chunks; {0} is its start. A plain value: copy it to remember a place
+// (a page of a spool), nothing to free.
 struct ansi {
     style style;
     unsigned char state, partial_n, params_n;
-    char partial[4]; // the start of an incomplete UTF-8 sequence
+    char partial[4]; // the start of a UTF-8 sequence that is not complete yet
     bool is_private;
     unsigned params[ANSI_PARAMS];
     unsigned subparams; // bit i: parameter i followed a colon
@@ -23,21 +27,25 @@ struct ansi {
 
 struct ansi_ops {
     void (*text)(void *arg, const char *s, size_t n, style st); // valid UTF-8, no control byte
-    void (*control)(void *arg, char c); // '\n', '\r', '\b', '\t', or 'K': erase to the end of the
-                                        // line
+    void (*control)(void *arg, char c);                         // '\n', '\r', '\b', '\t'
+    // ECMA-48's final byte of what moves (A to G, `, s, u) or erases (J, K), and its parameter, 0
+    // when it has none.
+    void (*sequence)(void *arg, char final, unsigned parameter);
 };
-// Appends the sequence that selects this style, whatever was selected before.
+// Appends the sequence that makes what follows look so, whatever was before.
 void ansi_select(buf *out, style st);
-// A line continues with the style that the line before ended with, as on a terminal. The style
-// after so many bytes of whole lines:
+// A look that a line leaves on goes on in the next one, as on a terminal. What it is after so many
+// bytes of whole lines:
 style ansi_after(style before, const char *bytes, size_t n);
-// How many bytes before an offset must be read for this: a line in the middle then looks the same
-// however one came there. 16 to 32 KiB.
+// How many bytes before an offset in a stream are looked at for that, so that what is read from
+// the middle looks the same whichever way one came there: 16 to 32 KiB.
 size_t ansi_reach(uint64_t offset);
 void ansi_feed(struct ansi *a, const char *bytes, size_t n, const struct ansi_ops *ops, void *arg);
 
-// Output as lines, with returns and backspaces applied as a terminal would (so a progress bar
-// that rewrites its line is one line). Owns its text.
+// Output as lines, with what moves and erases applied as a terminal would: a progress bar that
+// rewrites its line is one line, and several that go up and rewrite theirs are as many. There is no
+// screen, though: a line is as long as it is, ANSI_WINDOW lines can be rewritten, and what clears
+// the whole screen begins below what stands there. Owns its text.
 struct ansi_span {
     size_t from, to; // bytes of the line
     style style;
@@ -49,12 +57,16 @@ struct ansi_line {
     size_t spans_n;
 };
 typedef struct ansi_text ansi_text;
-// limit: how many lines are kept, the newest ones (0: all).
+// limit: how many lines are kept, the newest (0: all).
 ansi_text *ansi_text_new(size_t limit);
 void ansi_text_free(ansi_text *t);
 void ansi_text_feed(ansi_text *t, const char *bytes, size_t n);
-size_t ansi_text_lines(const ansi_text *t);   // an empty line after the last newline does not count
-size_t ansi_text_dropped(const ansi_text *t); // how many older lines were dropped because of the
-                                              // limit
+size_t ansi_text_lines(const ansi_text *t);   // without empty ones at the cursor and below it
+size_t ansi_text_dropped(const ansi_text *t); // how many older lines went over the limit
+// How many lines have been begun since one was gone back to (then there may be fewer lines than
+// newlines); SIZE_MAX: none ever was.
+size_t ansi_text_calm(const ansi_text *t);
+// The last line has had no newline yet.
+bool ansi_text_is_open(const ansi_text *t);
 // Borrowed until the next feed.
 struct ansi_line ansi_text_line(const ansi_text *t, size_t line);

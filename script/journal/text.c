@@ -6,6 +6,7 @@
 #include "base/rowset.h"
 #include "base/str.h"
 #include "base/tabletext.h"
+#include "base/text/ansi.h"
 #include "script/journal/spool.h"
 
 #include <string.h>
@@ -32,56 +33,60 @@ bool bundle_table(const cJSON *data, bool live, buf *out)
     return true;
 }
 
-// The length of the escape sequence at s (CSI, OSC, or two bytes). No sequence spans lines.
-static size_t escape_length(const char *s, size_t n)
+// Length of a sequence that only changes how text looks; 0: it is none.
+static size_t look_length(const char *s, size_t n)
 {
-    if (n < 2)
-        return n;
     size_t i = 2;
-    if (s[1] == '[') {
-        while (i < n && s[i] != '\n' && (s[i] < 0x40 || s[i] > 0x7e))
-            i++;
-        return i < n && s[i] != '\n' ? i + 1 : i;
-    }
-    if (s[1] != ']')
-        return s[1] == '\n' ? 1 : 2;
-    while (i < n && s[i] != '\n' && s[i] != '\a' && s[i] != '\033')
+    if (n < 3 || s[0] != '\033' || s[1] != '[')
+        return 0;
+    while (i < n && ((s[i] >= '0' && s[i] <= '9') || s[i] == ';' || s[i] == ':'))
         i++;
-    return i < n && s[i] != '\n' ? i + 1 + (s[i] == '\033' && i + 1 < n) : i;
+    return i < n && s[i] == 'm' ? i + 1 : 0;
 }
 
 static size_t plain_length(const char *s, size_t n)
 {
+    static const bool ends[256] = {
+        [0 ... 8] = true, [11 ... 31] = true, [0x7F] = true, [0xC2] = true}; // C1, perhaps
     size_t i = 0;
-    while (i < n && ((unsigned char)s[i] >= 0x20 || s[i] == '\t'))
+    while (i < n && !ends[(unsigned char)s[i]])
         i++;
     return i;
 }
 
-void text_settle(const char *text, size_t n, buf *out)
+// Appends a text in which nothing is written over, as most are; false: it is another one.
+static bool settle_plain(const char *text, size_t n, buf *out)
 {
-    size_t line = out->len; // start of the present line
-    bool returned = false;  // after a carriage return that nothing has followed yet
+    size_t start = out->len;
     for (size_t i = 0; i < n;) {
         size_t plain = plain_length(text + i, n - i);
-        if (plain > 0) {
-            if (returned)
-                out->len = line;
-            buf_add(out, text + i, plain);
-            returned = false;
-            i += plain;
-            continue;
+        size_t skip = plain ? 0 : look_length(text + i, n - i);
+        if (!plain && !skip) {
+            out->len = start;
+            buf_reserve(out, 1);
+            out->data[start] = '\0';
+            return false;
         }
-        char c = text[i];
-        i += c == '\033' ? escape_length(text + i, n - i) : 1;
-        if (c == '\n') {
-            buf_char(out, '\n');
-            line = out->len;
-        }
-        returned = c == '\r' || (returned && c == '\033');
+        buf_add(out, text + i, plain);
+        i += plain + skip;
     }
-    if (out->data)
-        out->data[out->len] = '\0';
+    return true;
+}
+
+void text_settle(const char *text, size_t n, buf *out)
+{
+    if (settle_plain(text, n, out))
+        return;
+    ansi_text *t = ansi_text_new(0);
+    ansi_text_feed(t, text, n);
+    size_t lines = ansi_text_lines(t);
+    for (size_t i = 0; i < lines; i++) {
+        struct ansi_line line = ansi_text_line(t, i);
+        buf_add(out, line.text, line.n);
+        if (i + 1 < lines || !ansi_text_is_open(t))
+            buf_char(out, '\n');
+    }
+    ansi_text_free(t);
 }
 
 static size_t limit_or_default(size_t limit)

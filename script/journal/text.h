@@ -6,14 +6,14 @@
 #include "script/journal/fold.h"
 
 // Appends an output as text, valid UTF-8 that ends with a newline (unless it is empty): a stream
-// without the parts that carriage returns overwrote, a display's text/plain (or its table if rows
+// with what it wrote over left out, a display's text/plain (or its table where rows
 // have changed since), an error with its place and traceback. A spooled stream is read from
 // spool_dir. If a stream has more than `limit` bytes (0: 1 MiB), its middle is cut out, and a line
 // says how much.
 int output_text(const struct output *o, const char *spool_dir, size_t limit, buf *out, err *e);
 // The raw bytes of a stream, cut in the same way.
 int output_bytes(const struct output *o, const char *spool_dir, size_t limit, buf *out, err *e);
-// What a terminal would finally show: "\r" overwrites a line, escape sequences are dropped.
+// What a terminal would show in the end, as base/text/ansi.h has it, without colours.
 void text_settle(const char *text, size_t n, buf *out);
 // The table of a MIME bundle, {"columns": [name | {"name"}…], "rows": [{"uid", "cells": […]}…]} or
 // rows with a member for each column, in aligned columns; live: its ages are counted up to now.

@@ -20,9 +20,9 @@ static void check_text(const char *s, size_t n)
             abort();
 }
 
-static void lines(const char *bytes, size_t n, size_t chunk, buf *out)
+static void lines(const char *bytes, size_t n, size_t limit, size_t chunk, buf *out)
 {
-    ansi_text *t = ansi_text_new(20);
+    ansi_text *t = ansi_text_new(limit);
     grid *g = grid_new(20, 1);
     for (size_t i = 0; i < n; i += chunk)
         ansi_text_feed(t, bytes + i, n - i < chunk ? n - i : chunk);
@@ -57,10 +57,13 @@ static void keys(const char *bytes, size_t n)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     const char *bytes = (const char *)data;
-    AUTO_BUF whole = {0}, pieces = {0};
-    lines(bytes, n, n ? n : 1, &whole);
-    lines(bytes, n, 1, &pieces);
+    AUTO_BUF whole = {0}, pieces = {0}, all = {0};
+    lines(bytes, n, 20, n ? n : 1, &whole);
+    lines(bytes, n, 20, 1, &pieces);
+    lines(bytes, n, 0, 3, &all);
     if (!str_eq(buf_cstr(&whole), buf_cstr(&pieces)))
+        abort();
+    if (!str_ends(buf_cstr(&all), buf_cstr(&whole))) // the newest are the same ones
         abort();
     keys(bytes, n);
     return 0;

@@ -71,7 +71,7 @@ TEST(what_is_left_on_is_found_in_any_bytes)
 
 TEST(everything_else_is_dropped)
 {
-    check("a\x1b[2Jb\x1b[10;20Hc\x1b[?1049hd\n", "abcd|");
+    check("a\x1b[10;20Hb\x1b[5dc\x1b[?1049hd\x1b[?25l\x1b[?2Ke\n", "abcde|");
     check("a\x1b]0;title\x07"
           "b\x1b]52;c;aGk=\x1b\\c\n",
         "abc|");
@@ -111,6 +111,84 @@ TEST(returns_and_backspaces_write_over)
     check("\x1b[31mabc\x1b[m\rx\n", "x<1000001,0,0>bc|");
     check("a\r\nb\r\n", "a|b|");
     check("\b\b\ba\tb\n", "a\tb|");
+}
+
+TEST(a_line_is_erased_where_its_program_says)
+{
+    check("loading 10 MB\r\x1b[2Kdone\n", "done|"); // npm, pip
+    check("loading\x1b[2K\rdone\n", "done|");
+    check("abcdef\x1b[3D\x1b[0Kx\n", "abcx|");
+    check("abcdef\x1b[3D\x1b[1Kx\n", "   xef|");
+    check("abc\x1b[1Kx\n", "   x|");
+    check("漢字\x1b[2D\x1b[Kx\n", "漢x|");
+    check("漢字\x1b[3D\x1b[Kx\n", " x|"); // half of a wide character is a blank
+    check("a\x1b[2K\x1b[1Gb\n", "b|");
+    check("\x1b[31mabc\x1b[m\x1b[2K\n", "|");
+}
+
+TEST(columns_are_gone_to)
+{
+    check("ab\x1b[3Cc\n", "ab   c|");
+    check("abc\x1b[2Dx\n", "axc|");
+    check("abc\x1b[9Dx\n", "xbc|");
+    check("abc\x1b[2Gx\x1b[`y\n", "yxc|");
+    check("漢字漢\x1b[3GX\n", "漢X 漢|");
+    check("漢字漢\x1b[4GX\n", "漢 X漢|");
+    check("a\tb\x1b[2Gxy\n", "axy b|"); // over a tab
+    check("abcdef\r\tx\n", "abcdxf|");  // a tab over text only moves
+    check("ab\r\tx\n", "ab\tx|");
+    check("e\x1b[D\xcc\x81x\t\xcc\x81\n", "x\t|"); // a mark needs something to stand on
+    AUTO_BUF edge = {0};
+    buf_fmt(&edge, "%79s[|", "");
+    check("\x1b[999C[\n", buf_cstr(&edge));
+}
+
+TEST(lines_above_are_rewritten)
+{
+    // tqdm with two bars, as it writes them when their output is no terminal's
+    check("a:   0%\n\rb:   0%\x1b[A\ra:  50%\n\rb:  50%\x1b[A\ra: 100%\n\rb: 100%\n",
+        "a: 100%|b: 100%|");
+    // docker pull
+    check("one: wait\ntwo: wait\n\x1b[2A\x1b[2K\rone: done\x1b[2B\r\x1b[1A\x1b[2K\rtwo: done"
+          "\x1b[1B\rend\n",
+        "one: done|two: done|end|");
+    // rich: it erases its lines one by one, and draws them anew
+    check("A 1\nB 1\x1b[2K\x1b[1A\x1b[2K\rA 2\nB 2\n", "A 2|B 2|");
+    check("gone 1\ngone 2\n\x1b[1A\x1b[2K\x1b[1A\x1b[2Kafter\n", "after|");
+    check("gone 1\ngone 2\n\x1b[1A\x1b[2K\x1b[1A\x1b[2K", "");
+    check("a\nb\nc\n\x1b[2F\x1b[Jx\n", "a|x|");
+    check("a\nb\nc\x1b[1A\x1b[1Jx\n", "| x|c|");
+    check("a\nb\nc\x1b[2Fx\x1b[Ey\x1b[9Ez\n", "x|y|z|");
+    check("a\x1b[5Ab\n", "ab|"); // there is nothing above
+    check("a\n\x1b[sb\nc\x1b[ud\n\x1b[1Ae\x1b"
+          "7f\ng\x1b"
+          "8h\n",
+        "a|eh|g|");
+}
+
+TEST(what_is_cleared_from_a_screen_stays_above)
+{
+    check("one\n\x1b[H\x1b[2J\x1b[3Jtwo\n\x1b[5Athree\n", "one|three|");
+    check("half\x1b[2Jnext\n", "half|next|");
+}
+
+TEST(lines_that_are_far_above_are_settled)
+{
+    AUTO_BUF out = {0};
+    for (int i = 0; i < 100; i++)
+        buf_fmt(&out, "line %d\n", i);
+    buf_str(&out, "\x1b[500Ahere");
+    const char *all = lines(out.data, out.len, 0, 7);
+    CHECK(strstr(all, "line 36|here 37|line 38|")); // the window's first
+    AUTO_BUF tail = {0};
+    buf_str(&tail, lines(out.data, out.len, 0, 1) + strlen(all) - strlen("line 98|line 99|"));
+    CHECK_STR(lines(out.data, out.len, 2, 1), buf_cstr(&tail)); // a limit does not move the window
+    ansi_text *t = ansi_text_new(2);
+    ansi_text_feed(t, out.data, out.len);
+    CHECK_INT(ansi_text_calm(t), 0);
+    CHECK(!ansi_text_is_open(t));
+    CHECK_INT(ansi_text_lines(t) + ansi_text_dropped(t), 100);
+    ansi_text_free(t);
 }
 
 TEST(a_last_line_counts_when_it_has_something)

@@ -60,6 +60,13 @@ TEST(terminal_codes_settle)
                                "b\033]0;cut off\nc\033[3\nd\r";
     text_settle(text, sizeof text - 1, &out);
     CHECK_STR(buf_cstr(&out), "a\nfoo\nred!\nx\nb\nc\nd");
+    buf_clear(&out);
+    static const char bars[] = "x: 0%\n\ry: 0%\033[A\rx: 9%\n\ry: 9%\033[A\n\n100%|██|\r9\n";
+    text_settle(bars, sizeof bars - 1, &out);
+    CHECK_STR(buf_cstr(&out), "x: 9%\ny: 9%\n900%|██|\n");
+    buf_clear(&out);
+    text_settle("plain\tnächste\n\n", 16, &out);
+    CHECK_STR(buf_cstr(&out), "plain\tnächste\n\n");
 }
 
 TEST(long_output_is_cut_in_the_middle)

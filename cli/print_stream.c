@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+//   lines       0 ... 41 | 42 ... 105 | 106 ...       42: the first that can still be rewritten
+//   said                  [by number % ANSI_WINDOW]   what was handed out of those
+#include "cli/print_stream.h"
+
+#include "base/mem.h"
+#include "base/text/ansi.h"
+
+#include <string.h>
+
+// A program that goes up is believed to be done with that when it has begun so many lines since.
+enum { CALM = 3, LONGEST = 1 << 20 };
+
+struct print_stream {
+    ansi_text *text;
+    size_t open; // bytes fed since the last newline
+    char *said[ANSI_WINDOW];
+    size_t next; // lines from here on have not been handed out
+};
+
+print_stream *print_stream_new(void)
+{
+    print_stream *s = mem_alloc(sizeof *s);
+    s->text = ansi_text_new(ANSI_WINDOW);
+    return s;
+}
+
+static void forget(print_stream *s)
+{
+    ansi_text_free(s->text);
+    for (size_t i = 0; i < ANSI_WINDOW; i++)
+        free(STEAL(s->said[i]));
+}
+
+void print_stream_free(print_stream *s)
+{
+    if (!s)
+        return;
+    forget(s);
+    free(s);
+}
+
+static void hand_out(print_stream *s, size_t number, print_stream_line *line, void *arg)
+{
+    size_t dropped = ansi_text_dropped(s->text);
+    struct ansi_line l = ansi_text_line(s->text, number - dropped);
+    char **said = &s->said[number % ANSI_WINDOW];
+    if (number < s->next && *said && strlen(*said) == l.n && memcmp(*said, l.text, l.n) == 0)
+        return;
+    free(*said);
+    *said = mem_strndup(l.text, l.n);
+    AUTO_BUF whole = {0};
+    buf_add(&whole, l.text, l.n);
+    buf_char(&whole, '\n');
+    line(arg, buf_cstr(&whole), whole.len);
+}
+
+// The lines before this one: those that are new, and those that are not what they were.
+static void hand_out_until(print_stream *s, size_t end, print_stream_line *line, void *arg)
+{
+    for (size_t i = ansi_text_dropped(s->text); i < end; i++)
+        hand_out(s, i, line, arg);
+    s->next = s->next > end ? s->next : end;
+}
+
+static void settle(print_stream *s, print_stream_line *line, void *arg)
+{
+    size_t end = ansi_text_dropped(s->text) + ansi_text_lines(s->text);
+    if (ansi_text_calm(s->text) >= CALM)
+        hand_out_until(s, end - ansi_text_is_open(s->text), line, arg);
+    else if (end >= ANSI_WINDOW) // the oldest goes
+        hand_out_until(s, end - ANSI_WINDOW + 1, line, arg);
+}
+
+void print_stream_feed(
+    print_stream *s, const char *bytes, size_t n, print_stream_line *line, void *arg)
+{
+    while (n > 0) {
+        const char *newline = memchr(bytes, '\n', n);
+        size_t len = newline ? (size_t)(newline + 1 - bytes) : n;
+        ansi_text_feed(s->text, bytes, len);
+        s->open = newline ? 0 : s->open + len;
+        if (newline)
+            settle(s, line, arg);
+        else if (s->open > LONGEST)
+            print_stream_end(s, line, arg);
+        bytes += len;
+        n -= len;
+    }
+}
+
+void print_stream_end(print_stream *s, print_stream_line *line, void *arg)
+{
+    hand_out_until(s, ansi_text_dropped(s->text) + ansi_text_lines(s->text), line, arg);
+    forget(s);
+    *s = (print_stream){.text = ansi_text_new(ANSI_WINDOW)};
+}
+
+void print_stream_open(const print_stream *s, buf *out)
+{
+    if (!ansi_text_is_open(s->text))
+        return;
+    struct ansi_line l = ansi_text_line(s->text, ansi_text_lines(s->text) - 1);
+    buf_add(out, l.text, l.n);
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// What a stream says, line by line, for a place where nothing can be taken back: a line is handed
+// out when it is done; one that was rewritten after that, again. Of several bars that are redrawn
+// in place only the last state follows. It owns what it holds back.
+#pragma once
+#include "base/buf.h"
+
+typedef struct print_stream print_stream;
+typedef void print_stream_line(void *arg, const char *text, size_t n); // with its newline
+
+print_stream *print_stream_new(void);
+void print_stream_free(print_stream *s); // NULL is fine
+void print_stream_feed(
+    print_stream *s, const char *bytes, size_t n, print_stream_line *line, void *arg);
+// Nothing more comes of this: all that is held back goes out. Then it is as new.
+void print_stream_end(print_stream *s, print_stream_line *line, void *arg);
+// The last line, as long as it has no newline; "" if there is none.
+void print_stream_open(const print_stream *s, buf *out);
