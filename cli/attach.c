@@ -79,7 +79,14 @@ static int attach(struct cli *cli, const char *name)
 
 static int attach_run(struct cli *cli, int argc, char **argv)
 {
-    const struct option options[] = {{0}};
+    const struct option options[] = {
+        {"no-mouse", 0, NULL, "leave the mouse to the terminal (or FIRESTEEL_MOUSE=off)",
+            .given = &cli->no_mouse},
+        {"notify", 0, "HOW",
+            "tell of an end or a question by: auto, bell, osc9, osc777, none (or FIRESTEEL_NOTIFY)",
+            .text = &cli->notify},
+        {0},
+    };
     char **rest = NULL;
     int code;
     if (options_parse(cli, &attach_verb, options, argc, argv, &rest, &code) == 0) {

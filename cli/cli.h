@@ -14,7 +14,9 @@ struct cli {
     bool out_tty, err_tty;  // is it a terminal?
     bool colour;            // may stdout have colours? (terminal, no NO_COLOR, TERM not dumb)
     bool utf8;              // may stdout have more than ASCII?
-    int width;              // columns of the terminal; 80 without a terminal
+    bool no_mouse;          // of the workbench: the mouse is the terminal's
+    const char *notify;     // how it tells who looks elsewhere, NULL: as FIRESTEEL_NOTIFY says
+    int width;              // columns of the terminal, 80 where there is none
 };
 
 // A verb is one file that ends with such a record. run gets the arguments after the verb (argv[0]

@@ -259,6 +259,11 @@ static int open_run(struct cli *cli, int argc, char **argv)
         {"namespace", 'n', "NAME", "namespace", .text = &o.namespace_},
         {"kubeconfig", 0, "FILE", "another kubeconfig", .text = &o.kubeconfig},
         {"cwd", 0, "DIR", "working folder, instead of the notebook's own", .text = &o.cwd},
+        {"no-mouse", 0, NULL, "leave the mouse to the terminal (or FIRESTEEL_MOUSE=off)",
+            .given = &cli->no_mouse},
+        {"notify", 0, "HOW",
+            "tell of an end or a question by: auto, bell, osc9, osc777, none (or FIRESTEEL_NOTIFY)",
+            .text = &cli->notify},
         {"memory", 0, "SIZE", "limit of the cells' memory: 512M, 2G", .text = &o.memory},
         {0},
     };

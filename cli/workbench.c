@@ -57,6 +57,13 @@ struct workbench {
     err failed;
 };
 
+static void retitle(workbench *w)
+{
+    AUTO_BUF title = {0};
+    bench_title(w->bench, &title);
+    term_title(w->term, buf_cstr(&title));
+}
+
 static void present(workbench *w)
 {
     int columns, rows;
@@ -68,6 +75,8 @@ static void present(workbench *w)
         if (bench_draw(w->bench, w->grid))
             term_present(w->term, w->grid);
     } while (!w->leaving && bench_go_on(w->bench));
+    if (!w->leaving)
+        retitle(w);
     int wait = w->leaving ? -1 : bench_wait_ms(w->bench);
     loop_timer_stop(w->wake);
     if (wait >= 0)
@@ -124,6 +133,8 @@ static void read_terminal(void *arg)
             bench_key(w->bench, event.key);
         else if (event.kind == EVENT_PASTE)
             bench_paste(w->bench, event.text, event.n);
+        else if (event.kind == EVENT_MOUSE)
+            bench_mouse(w->bench, &event.mouse);
         else if (event.kind == EVENT_CLOSED)
             leave(w);
     }
@@ -313,6 +324,24 @@ static int start_kernel(void *arg, const char *words, size_t n, err *e)
     return 0;
 }
 
+static int copy(void *arg, const char *text, size_t n, err *e)
+{
+    return term_copy(((workbench *)arg)->term, text, n, e);
+}
+
+static bool mouse(void *arg, bool on)
+{
+    return term_mouse(((workbench *)arg)->term, on);
+}
+
+// Who looks at the terminal sees it anyway.
+static void notify(void *arg, const char *title, const char *words)
+{
+    workbench *w = arg;
+    if (term_focus(w->term) != FOCUS_HERE)
+        term_notify(w->term, title, words);
+}
+
 static void changed(void *arg)
 {
     present_soon(arg);
@@ -323,7 +352,22 @@ static const struct bench_ops bench_callbacks = {.quit = quit,
     .redraw = redraw,
     .changed = changed,
     .start = start_kernel,
-    .edit_file = edit_file};
+    .edit_file = edit_file,
+    .copy = copy,
+    .mouse = mouse,
+    .notify = notify};
+
+static int read_notify(struct cli *cli, enum notify *out, err *e)
+{
+    static const char *const names[] = {"auto", "bell", "osc9", "osc777", "none"};
+    const char *name = cli->notify ? cli->notify : cli_getenv(cli, "FIRESTEEL_NOTIFY");
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (!name || !*name || str_eq(name, names[i])) {
+            *out = (enum notify)i;
+            return 0;
+        }
+    return err_set(e, ERR_USAGE, "%s is no way to notify: auto, bell, osc9, osc777, none", name);
+}
 
 // workbench_close leaves alone what does not exist yet.
 static int open_screen(workbench *w, const struct bench_about *about, err *e)
@@ -334,11 +378,19 @@ static int open_screen(workbench *w, const struct bench_about *about, err *e)
         .in = STDIN_FILENO,
         .out = STDOUT_FILENO,
         .utf8 = w->cli->utf8,
-        .no_color = cli_getenv(w->cli, "NO_COLOR") != NULL};
+        .no_color = cli_getenv(w->cli, "NO_COLOR") != NULL,
+        .program = cli_getenv(w->cli, "TERM_PROGRAM"),
+        .vte = cli_getenv(w->cli, "VTE_VERSION") != NULL,
+        .tmux = cli_getenv(w->cli, "TMUX") != NULL,
+        .screen = cli_getenv(w->cli, "STY") != NULL,
+        .no_mouse = w->cli->no_mouse || str_eq(cli_getenv(w->cli, "FIRESTEEL_MOUSE"), "off")};
+    if (read_notify(w->cli, &w->terminal.notify, e) < 0)
+        return -1;
     if (!(w->loop = loop_new(e)) || !(w->term = term_open(&w->terminal, e)))
         return -1;
     struct bench_about all = *about;
     all.ascii = term_ascii(w->term);
+    all.no_mouse = w->terminal.no_mouse;
     all.temporary = cli_getenv(w->cli, "TMPDIR") ? cli_getenv(w->cli, "TMPDIR") : "/tmp";
     w->bench = bench_new(&all, &bench_callbacks, w);
     w->grid = grid_new(80, 24);

@@ -51,7 +51,7 @@ LAYERS = {
     "tui/grid": [],
     "tui/edit": [],
     "tui/syntax": ["tui/grid"],
-    "tui/term": ["base/loop", "tui/grid", "tui/edit/key.h"],
+    "tui/term": ["base/loop", "tui/grid", "tui/edit/key.h", "tui/edit/mouse.h"],
     "tui/part": ["tui/grid", "tui/edit", "tui/syntax", "script/journal/spool.h",
                  "script/journal/text.h"],
     "tui/bench": ["tui/grid", "tui/edit", "tui/syntax", "tui/part", "tui/view", "script/notebook",

@@ -20,6 +20,7 @@ bench *bench_new(const struct bench_about *about, const struct bench_ops *ops, v
         .target = mem_strdup(about->target),
         .temporary = mem_strdup(about->temporary),
         .ascii = about->ascii,
+        .has_mouse = !about->no_mouse,
         .fold = fold_new(),
         .asks = cJSON_CreateArray(),
         .history = history_new(),
@@ -95,12 +96,27 @@ int bench_show(bench *b, const char *path, const char *words, size_t n, err *e)
     return 0;
 }
 
+static void turn_mouse(bench *b)
+{
+    bool on = !b->has_mouse;
+    if (!b->ops->mouse(b->arg, on)) {
+        bench_say(b, "this terminal sends no mouse");
+        return;
+    }
+    b->has_mouse = on;
+    bench_say(b, on ? "the mouse clicks and scrolls here; with Shift it selects"
+                    : "the mouse is the terminal's: it selects text");
+}
+
 static bool bench_own(bench *b, enum action a)
 {
     switch ((int)a) {
     case ACT_REDRAW:
         b->ops->redraw(b->arg);
         b->dirty = true;
+        return true;
+    case ACT_MOUSE:
+        turn_mouse(b);
         return true;
     case ACT_SUSPEND:
         b->ops->suspend(b->arg);
@@ -193,6 +209,31 @@ void bench_paste(bench *b, const char *words, size_t n)
 {
     if (!typeahead_hold(b, 0, words, n))
         bench_paste_now(b, words, n);
+}
+
+// The wheel goes three rows: where nothing scrolls, among rows.
+static void wheel(bench *b, bool up)
+{
+    enum action scroll = up ? ACT_SCROLL_UP : ACT_SCROLL_DOWN;
+    enum action row = up ? ACT_ROW_PREVIOUS : ACT_ROW_NEXT;
+    for (int i = 0; i < 3; i++)
+        if (!b->top->ops->act(b->top, scroll))
+            b->top->ops->act(b->top, row);
+}
+
+void bench_mouse(bench *b, const struct mouse *m)
+{
+    view *v = b->top;
+    if (typeahead_waits(b) || m->y >= b->h - 1)
+        return;
+    b->typed_at = clock_mono();
+    b->dirty = true;
+    b->say[0] = '\0';
+    b->input = (struct key_input){0};
+    if (v->ops->mouse && v->ops->mouse(v, m))
+        return;
+    if (m->kind == MOUSE_UP || m->kind == MOUSE_DOWN)
+        wheel(b, m->kind == MOUSE_UP);
 }
 
 bool bench_go_on(bench *b)

@@ -8,6 +8,7 @@
 #pragma once
 #include "script/protocol/client.h"
 #include "tui/edit/key.h"
+#include "tui/edit/mouse.h"
 #include "tui/grid/grid.h"
 
 typedef struct bench bench;
@@ -22,11 +23,18 @@ struct bench_ops {
     void (*changed)(void *arg); // there is something to draw, not due to a key or a message
     // Lets a person edit a file in $EDITOR, which has the screen meanwhile.
     int (*edit_file)(void *arg, const char *path, err *e);
+    // To the terminal's clipboard.
+    int (*copy)(void *arg, const char *text, size_t n, err *e);
+    // Takes the mouse or leaves it to the terminal; false: there is none.
+    bool (*mouse)(void *arg, bool on);
+    // For a person who may look elsewhere. May be NULL.
+    void (*notify)(void *arg, const char *title, const char *words);
 };
 struct bench_about {
     const char *target;    // the cluster in a few words, "sandbox", "kind-dev/ml"; NULL: none
     bool ascii;            // plots without braille
-    const char *temporary; // a folder for files that are being edited in $EDITOR
+    bool no_mouse;         // the terminal has kept it
+    const char *temporary; // a folder for files that are open in $EDITOR
 };
 
 bench *bench_new(const struct bench_about *about, const struct bench_ops *ops, void *arg);
@@ -44,8 +52,10 @@ bool bench_restarting(const bench *b);
 
 void bench_key(bench *b, key k);
 void bench_paste(bench *b, const char *words, size_t n);
-// Does the next key that had to wait for the kernel; false when none is due. Call it until it
-// returns false, after its last results were drawn.
+// Dropped while keys wait for the kernel: what is pointed at may not stay there.
+void bench_mouse(bench *b, const struct mouse *m);
+// Does the next key that had to wait for the kernel; false when none is due. To be called after
+// what came is drawn, until it is false.
 bool bench_go_on(bench *b);
 // At a hang-up: sends what was typed but not sent yet.
 void bench_flush(bench *b);
@@ -59,5 +69,7 @@ int bench_wait_ms(const bench *b);
 void bench_tick(bench *b);
 // A line for the shell at the end: what is still running. NULL: nothing is.
 const char *bench_farewell(const bench *b);
+// The notebook and what becomes of it, for the window's title: "mnist.lua: running [3/12]".
+void bench_title(const bench *b, buf *out);
 // All keys as Markdown tables, for doc/workbench.md.
 void bench_document_keys(buf *out);

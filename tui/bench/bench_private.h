@@ -80,8 +80,11 @@ struct bench {
     const struct slot *edited; // in the notebook; only compared, never followed
     char say[240];
     bool said_error, dirty;
-    int64_t edited_at;  // mono ns of the last typed change, 0: everything is sent
-    int64_t file_stamp; // stamp of the file when it equalled the document, wall ns
+    bool has_mouse;     // it is ours now
+    int64_t busy_since; // mono ns, 0: nothing runs
+    bool failed;        // a cell has since then
+    int64_t edited_at;  // mono ns of the last typed change, 0: all is sent
+    int64_t file_stamp; // of the document's file when it was the same, wall ns
     int64_t typed_at;   // mono ns of the last key
     int64_t refused_at; // and of the last one that a dialog did not take
     int w, h;
@@ -111,6 +114,7 @@ struct typed {
 bool typeahead_hold(bench *b, key k, const char *words, size_t n);
 // Takes the next key that need not wait any more; its text is the caller's; false: none.
 bool typeahead_take(bench *b, struct typed *one);
+bool typeahead_waits(const bench *b);  // a key would have to wait now
 int typeahead_wait_ms(const bench *b); // -1: nothing waits
 void typeahead_free(bench *b);
 
@@ -168,6 +172,9 @@ void orphan_note_file(bench *b); // the file now equals the document
 bool orphan_unsaved(bench *b);
 bool orphan_save(bench *b, const char *path, bool force); // path NULL: its own file
 void orphan_start(bench *b);
+
+// attention.c
+void attention_hear(bench *b, message_type type, const cJSON *m);
 
 // status.c
 bool status_ticks(const bench *b); // does it show an age?

@@ -222,7 +222,7 @@ bool command_does(enum action a)
         if (anywhere[i].action == a)
             return true;
     return a == ACT_REDRAW || a == ACT_SUSPEND || a == ACT_ANSWER || a == ACT_BACK ||
-           a == ACT_CLOSE;
+           a == ACT_CLOSE || a == ACT_MOUSE;
 }
 
 bool command_act(bench *b, enum action a)

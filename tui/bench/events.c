@@ -200,6 +200,7 @@ static void on_event(bench *b, message_type type, const cJSON *m)
         slots_follow(b);
         b->reloading = false;
     }
+    attention_hear(b, type, m);
     structure_rescue(b);
     touch(b, m);
     tell_views(b, m);

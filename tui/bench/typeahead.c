@@ -20,9 +20,14 @@ static bool holds(const bench *b)
     return b->client && open && !(b->n_held && is_late(b));
 }
 
+bool typeahead_waits(const bench *b)
+{
+    return b->n_held || holds(b);
+}
+
 bool typeahead_hold(bench *b, key k, const char *words, size_t n)
 {
-    if (!b->n_held && !holds(b))
+    if (!typeahead_waits(b))
         return false;
     if (b->n_held == 0)
         b->held_at = clock_mono();

@@ -186,6 +186,18 @@ void bench_complain(bench *b, const char *fmt, ...)
     va_end(args);
 }
 
+void bench_clip(bench *b, const char *words, size_t n, const char *what)
+{
+    err e = {0};
+    if (!n)
+        bench_say(b, "there is nothing to copy");
+    else if (b->ops->copy(b->arg, words, n, &e) < 0)
+        bench_complain(b, "%s", e.text);
+    else
+        bench_say(
+            b, "%s: given to the terminal's clipboard (%zu bytes), if it takes that", what, n);
+}
+
 void bench_hush(bench *b)
 {
     b->say[0] = '\0';

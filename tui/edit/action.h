@@ -112,6 +112,9 @@
     X(PALETTE, "palette", "all actions by name")                                                   \
     X(HELP, "help", "keys that work here")                                                         \
     X(REDRAW, "redraw", "draw the screen anew")                                                    \
+    X(CLIP, "clip", "to the terminal's clipboard: the cells' text, the row, the lines shown")      \
+    X(CLIP_OUTPUT, "clip-output", "the cells' output to the terminal's clipboard")                 \
+    X(MOUSE, "mouse", "leave the mouse to the terminal, for its selection, or take it")            \
     X(SUSPEND, "suspend", "suspend the program")                                                   \
     X(QUIT, "quit", "leave; what runs goes on")                                                    \
     X(ANSWER, "answer", "answer the open question")                                                \

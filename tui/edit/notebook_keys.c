@@ -25,6 +25,8 @@ static const struct binding bindings[] = {
     {MODE_COMMAND, "Down", ACT_CELL_NEXT},
     {MODE_COMMAND, "k", ACT_CELL_PREVIOUS},
     {MODE_COMMAND, "Up", ACT_CELL_PREVIOUS},
+    {MODE_COMMAND, "Y", ACT_CLIP},
+    {MODE_COMMAND, "g y", ACT_CLIP_OUTPUT},
     {MODE_COMMAND, "g g", ACT_CELL_FIRST},
     {MODE_COMMAND, "Home", ACT_CELL_FIRST},
     {MODE_COMMAND, "G", ACT_CELL_LAST},

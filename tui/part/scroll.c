@@ -51,3 +51,22 @@ bool scroll_act(struct scroll *s, enum action a)
     }
     return false;
 }
+
+enum pointed scroll_point(struct scroll *s, const struct mouse *m, int y)
+{
+    enum { WHEEL = 3 };
+    size_t last = s->n ? s->n - 1 : 0, row = m->y < y ? s->n : s->top + (size_t)(m->y - y);
+    switch (m->kind) {
+    case MOUSE_UP:
+        s->at -= at_most(WHEEL, s->at);
+        return POINT_MOVED;
+    case MOUSE_DOWN:
+        s->at = at_most(s->at + WHEEL, last);
+        return POINT_MOVED;
+    default:
+        if (row >= s->n || m->y - y >= s->h)
+            return POINT_NONE;
+        s->at = row;
+        return m->kind == MOUSE_DOUBLE ? POINT_OPEN : POINT_MOVED;
+    }
+}

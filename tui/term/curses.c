@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "tui/term/draw.h"
+#include "tui/term/extras.h"
 #include "tui/term/input.h"
 #include "tui/term/ops.h"
 #include "tui/term/restore.h"
@@ -19,6 +20,8 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+enum { DOUBLE_MS = 400 };
 
 struct real {
     term base;
@@ -33,8 +36,16 @@ struct real {
     input *input;
     int64_t heard; // clock_mono when bytes last came
     int escape_ms;
-    struct termios modes; // the modes before we changed them
-    buf begin, end;       // what we send besides curses when the terminal is taken and given back
+    char *type;
+    struct termios modes; // as they were before
+    struct extras extras;
+    bool synced; // it shows whole pictures when it is told where they end
+    enum focus focus;
+    struct mouse clicked; // last, and when
+    int64_t clicked_at;
+    buf title;
+    size_t changed; // cells, of the picture that is being sent
+    buf begin, end; // what we send beside curses when the terminal is taken and given back
 };
 
 static struct real *real_of(const term *t)
@@ -57,15 +68,26 @@ static void add_capability(buf *out, const char *name)
     }
 }
 
-// Most terminals ignore bracketed paste if they do not know it, but a real VT might print the
-// sequence. xterm and tmux distinguish Shift-Enter from Enter on request (modifyOtherKeys).
-static void find_strings(struct real *r, const char *type)
+static bool knows_mouse(void)
 {
+    const char *s = tigetstr("kmous");
+    return s && s != (const char *)-1;
+}
+
+// Bracketed paste is ignored where it is not known, but a real VT might print it. xterm and tmux
+// tell Shift-Enter from Enter when asked to (modifyOtherKeys).
+static void find_strings(struct real *r)
+{
+    const char *type = r->type;
+    buf_clear(&r->begin);
+    buf_clear(&r->end);
     bool has_paste = !str_starts(type, "vt") && !str_starts(type, "ansi");
     bool has_modify = str_starts(type, "xterm") || str_starts(type, "tmux");
     add_capability(&r->begin, "smkx");
     buf_str(&r->begin, has_paste ? "\x1b[?2004h" : "");
     buf_str(&r->begin, has_modify ? "\x1b[>4;1m" : "");
+    extras_begin(&r->extras, &r->begin);
+    extras_end(&r->extras, &r->end);
     buf_str(&r->end, has_modify ? "\x1b[>4m" : "");
     buf_str(&r->end, has_paste ? "\x1b[?2004l" : "");
     add_capability(&r->end, "rmkx");
@@ -155,6 +177,8 @@ static void real_close(term *t)
     input_free(r->input);
     buf_done(&r->begin);
     buf_done(&r->end);
+    buf_done(&r->title);
+    free(r->type);
     free(r);
 }
 
@@ -189,6 +213,12 @@ static void draw_run(void *arg, int x, int y, int n)
     const struct run_arg *a = arg;
     for (int i = x; i < x + n && i < a->r->w && y < a->r->h; i++)
         draw_cell(&a->r->draw, i, y, grid_at(a->g, i, y));
+    a->r->changed += (size_t)n;
+}
+
+static void send_text(const struct real *r, const char *sequence)
+{
+    fd_write_all(r->out, sequence, strlen(sequence), NULL);
 }
 
 static void real_present(term *t, const grid *g)
@@ -203,6 +233,7 @@ static void real_present(term *t, const grid *g)
         r->is_shown = true;
     }
     struct run_arg arg = {r, g};
+    r->changed = 0;
     grid_diff(r->shown, g, draw_run, &arg);
     grid_copy(r->shown, g);
     int x, y, cursor = grid_cursor(g, &x, &y);
@@ -210,7 +241,12 @@ static void real_present(term *t, const grid *g)
         move(y, x);
     if (cursor != r->cursor)
         curs_set(r->cursor = cursor);
+    bool whole = r->synced && r->changed > (size_t)r->w; // a typed character needs no frame
+    if (whole)
+        send_text(r, EXTRAS_SYNC_ON);
     refresh();
+    if (whole)
+        send_text(r, EXTRAS_SYNC_OFF);
 }
 
 static void real_redraw(term *t)
@@ -243,6 +279,39 @@ static bool is_late(const struct real *r)
     return wait >= 0 && clock_mono() - r->heard >= wait * CLOCK_MS;
 }
 
+static struct term_event next_event(struct real *r)
+{
+    struct term_event ev;
+    do {
+        ev = input_next(r->input, false);
+    } while (ev.kind == EVENT_NONE && hear(r));
+    return ev.kind == EVENT_NONE && is_late(r) ? input_next(r->input, true) : ev;
+}
+
+static void note_click(struct real *r, struct mouse *m)
+{
+    int64_t now = clock_mono();
+    bool again = r->clicked.kind == MOUSE_CLICK && m->x == r->clicked.x && m->y == r->clicked.y &&
+                 r->clicked_at && now - r->clicked_at < DOUBLE_MS * CLOCK_MS;
+    if (m->kind != MOUSE_CLICK)
+        return;
+    m->kind = again ? MOUSE_DOUBLE : MOUSE_CLICK;
+    r->clicked = *m;
+    r->clicked_at = now;
+}
+
+// What the terminal says for our own ears; true: that was one.
+static bool take_report(struct real *r, struct term_event *ev)
+{
+    if (ev->kind == EVENT_MOUSE)
+        note_click(r, &ev->mouse);
+    else if (ev->kind == EVENT_FOCUS)
+        r->focus = ev->on ? FOCUS_HERE : FOCUS_ELSEWHERE;
+    else if (ev->kind == EVENT_MODE)
+        r->synced = ev->mode == 2026 ? ev->on : r->synced;
+    return ev->kind == EVENT_FOCUS || ev->kind == EVENT_MODE;
+}
+
 static struct term_event real_read(term *t)
 {
     struct real *r = real_of(t);
@@ -252,12 +321,9 @@ static struct term_event real_read(term *t)
         r->resize_due = false;
         return (struct term_event){.kind = EVENT_RESIZE, .w = r->w, .h = r->h};
     }
-    struct term_event ev;
-    do {
-        ev = input_next(r->input, false);
-    } while (ev.kind == EVENT_NONE && hear(r));
-    if (ev.kind == EVENT_NONE && is_late(r))
-        ev = input_next(r->input, true);
+    struct term_event ev = next_event(r);
+    while (take_report(r, &ev))
+        ev = next_event(r);
     if (ev.kind == EVENT_NONE && r->gone)
         ev.kind = EVENT_CLOSED;
     return ev;
@@ -319,6 +385,7 @@ static int real_enter(term *t, err *e)
     if (reset_prog_mode() == ERR || refresh() == ERR)
         return err_set(e, ERR_IO, "cannot take the terminal again");
     send(r, &r->begin);
+    buf_clear(&r->title);
     return 0;
 }
 
@@ -327,6 +394,61 @@ static int real_suspend(term *t, err *e)
     real_leave(t);
     kill(0, SIGTSTP); // stops the whole job, as the terminal's driver does; continues at SIGCONT
     return real_enter(t, e);
+}
+
+static enum focus real_focus(const term *t)
+{
+    return real_of(t)->focus;
+}
+
+// From now on, and whenever the terminal is taken again.
+static bool real_mouse(term *t, bool on)
+{
+    struct real *r = real_of(t);
+    AUTO_BUF bytes = {0};
+    if (!knows_mouse())
+        return false;
+    r->extras.mouse = on;
+    if (!r->is_away) {
+        extras_mouse(on, &bytes);
+        send(r, &bytes);
+    }
+    find_strings(r);
+    if (!r->is_away)
+        arm(r);
+    return true;
+}
+
+static void real_title(term *t, const char *text)
+{
+    struct real *r = real_of(t);
+    AUTO_BUF bytes = {0};
+    extras_title(&r->extras, text, &bytes);
+    if (r->is_away || r->gone || str_eq(buf_cstr(&bytes), buf_cstr(&r->title)))
+        return;
+    send(r, &bytes);
+    buf_clear(&r->title);
+    buf_add(&r->title, bytes.data, bytes.len);
+}
+
+static int real_copy(term *t, const char *bytes, size_t n, err *e)
+{
+    struct real *r = real_of(t);
+    AUTO_BUF sequence = {0};
+    if (!r->extras.osc)
+        return err_set(e, ERR_UNAVAILABLE, "this terminal has no clipboard that programs reach");
+    extras_copy(&r->extras, bytes, n, &sequence);
+    send(r, &sequence);
+    return 0;
+}
+
+static void real_notify(term *t, const char *title, const char *words)
+{
+    struct real *r = real_of(t);
+    AUTO_BUF sequence = {0};
+    extras_notify(&r->extras, title, words, &sequence);
+    if (!r->is_away && !r->gone)
+        send(r, &sequence);
 }
 
 static const struct term_ops real_ops = {
@@ -343,6 +465,11 @@ static const struct term_ops real_ops = {
     .leave = real_leave,
     .enter = real_enter,
     .suspend = real_suspend,
+    .focus = real_focus,
+    .mouse = real_mouse,
+    .title = real_title,
+    .copy = real_copy,
+    .notify = real_notify,
 };
 
 // Opens a file description of our own for reading: the loop makes it non-blocking; if it were
@@ -404,7 +531,8 @@ static void set_up(struct real *r, const struct term_options *o)
         resizeterm(r->h, r->w);
     else
         getmaxyx(stdscr, r->h, r->w);
-    find_strings(r, o->type);
+    r->extras = extras_of(o, tigetflag("XT") == 1, knows_mouse() && !o->no_mouse);
+    find_strings(r);
     find_keys(r->input);
     arm(r);
     curs_set(0);
@@ -428,6 +556,7 @@ term *term_open(const struct term_options *o, err *e)
     r->out = o->out;
     r->modes = modes;
     r->escape_ms = o->escape_ms > 0 ? o->escape_ms : 25;
+    r->type = mem_strdup(o->type);
     r->input = input_new();
     r->shown = grid_new(0, 0);
     r->cursor = -1;

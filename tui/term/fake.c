@@ -17,7 +17,8 @@ struct fake {
     int w, h, presents;
     struct event *events; // a queue: [next…n)
     size_t next, n;
-    char *lent; // the text of the paste that was last returned
+    char *lent; // the text of the paste that was read last
+    char *copied;
 };
 
 static void push(struct fake *f, struct term_event ev, char *text)
@@ -55,6 +56,17 @@ void term_fake_resize(term *t, int w, int h)
     push(f, (struct term_event){.kind = EVENT_RESIZE, .w = w, .h = h}, NULL);
 }
 
+void term_fake_mouse(term *t, enum mouse_kind kind, int x, int y)
+{
+    push((struct fake *)t, (struct term_event){.kind = EVENT_MOUSE, .mouse = {kind, x, y}}, NULL);
+}
+
+const char *term_fake_copied(const term *t)
+{
+    const char *copied = ((const struct fake *)t)->copied;
+    return copied ? copied : "";
+}
+
 const grid *term_fake_grid(const term *t)
 {
     return ((const struct fake *)t)->shown;
@@ -84,6 +96,7 @@ static void fake_close(term *t)
         free(f->events[i].text);
     free(f->events);
     free(f->lent);
+    free(f->copied);
     grid_free(f->shown);
     free(f);
 }
@@ -130,6 +143,32 @@ static int fake_succeed(term *t, err *e)
     return 0;
 }
 
+static enum focus fake_focus(const term *t)
+{
+    return FOCUS_UNKNOWN;
+}
+
+static bool fake_mouse(term *t, bool on)
+{
+    return true;
+}
+
+static int fake_copy(term *t, const char *bytes, size_t n, err *e)
+{
+    struct fake *f = (struct fake *)t;
+    free(f->copied);
+    f->copied = mem_strndup(bytes, n);
+    return 0;
+}
+
+static void fake_title(term *t, const char *text)
+{
+}
+
+static void fake_notify(term *t, const char *title, const char *words)
+{
+}
+
 static const struct term_ops fake_ops = {
     .close = fake_close,
     .fd = fake_fd,
@@ -144,6 +183,11 @@ static const struct term_ops fake_ops = {
     .leave = fake_nothing,
     .enter = fake_succeed,
     .suspend = fake_succeed,
+    .focus = fake_focus,
+    .mouse = fake_mouse,
+    .title = fake_title,
+    .copy = fake_copy,
+    .notify = fake_notify,
 };
 
 term *term_fake_open(int w, int h)

@@ -56,13 +56,14 @@ void input_feed(input *in, const char *bytes, size_t n)
     buf_add(&in->bytes, bytes, n);
 }
 
-// The result of the parsers below: a key of `n` bytes; n bytes to skip (key 0); or, with n = 0, the
-// start of something longer.
+// What the parsers below found: a key of `n` bytes, or a report; n bytes of nothing (key 0); or,
+// with n = 0, the start of something longer.
 struct found {
     key key;
     size_t n;
+    struct term_event report;
 };
-static const struct found more = {0, 0};
+static const struct found more = {0};
 
 // xterm's modifier parameter: 1 + shift + 2 alt + 4 ctrl + 8 meta.
 static key modifiers(unsigned parameter)
@@ -150,6 +151,36 @@ static key csi_key(const unsigned p[4], char final)
     return k ? key_normal(k | modifiers(p[1])) : 0;
 }
 
+// xterm's SGR mouse: button, column and row. Of buttons only the left one, when it goes down, and
+// the wheel mean something here; with Shift the mouse is the terminal's own.
+static struct found parse_mouse(const unsigned p[4], char final, size_t n)
+{
+    enum { BUTTON = 3, MOTION = 32, WHEEL = 64, MORE = 128, PLACES = 10000 };
+    bool wheel = p[0] & WHEEL, known = wheel ? (p[0] & BUTTON) < 2 : (p[0] & BUTTON) == 0;
+    struct found f = {.n = n};
+    if (final != 'M' || p[0] & (MOTION | MORE) || !known || !p[1] || !p[2] || p[1] > PLACES ||
+        p[2] > PLACES)
+        return f;
+    f.report = (struct term_event){.kind = EVENT_MOUSE,
+        .mouse = {!wheel                 ? MOUSE_CLICK
+                  : (p[0] & BUTTON) == 1 ? MOUSE_DOWN
+                                         : MOUSE_UP,
+            (int)p[1] - 1, (int)p[2] - 1}};
+    return f;
+}
+
+// What begins with "\e[?", "\e[<", "\e[>" or has a '$' is said by the terminal, not by a key.
+static struct found parse_report(const char *s, const unsigned p[4], char final, size_t n)
+{
+    if (s[2] == '<')
+        return parse_mouse(p, final, n);
+    struct found f = {.n = n};
+    if (s[2] == '?' && final == 'y' && s[n - 2] == '$') // DECRPM: 1, 2 and 3 are modes it has
+        f.report =
+            (struct term_event){.kind = EVENT_MODE, .mode = p[0], .on = p[1] >= 1 && p[1] <= 3};
+    return f;
+}
+
 // "\e[" parameters final. Private sequences ("\e[?…", "\e[>…") are answers, not keys.
 static struct found parse_csi(const char *s, size_t n)
 {
@@ -168,7 +199,11 @@ static struct found parse_csi(const char *s, size_t n)
         } else if (s[i] >= 0x20 && s[i] < 0x40) {
             private = true;
         } else if (s[i] >= 0x40 && s[i] < 0x7F) {
-            return (struct found){private ? 0 : csi_key(p, s[i]), i + 1};
+            if (private)
+                return parse_report(s, p, s[i], i + 1);
+            if (i == 2 && (s[i] == 'I' || s[i] == 'O'))
+                return (struct found){.n = 3, .report = {.kind = EVENT_FOCUS, .on = s[i] == 'I'}};
+            return (struct found){csi_key(p, s[i]), i + 1};
         } else {
             return (struct found){0, i}; // a control byte or more text: the sequence was cut off
         }
@@ -345,6 +380,8 @@ struct term_event input_next(input *in, bool late)
             return nothing;
         in->mode = KEYS;
         buf_consume(&in->bytes, f.n);
+        if (f.report.kind)
+            return f.report;
         if (f.key)
             return (struct term_event){.kind = EVENT_KEY, .key = f.key};
     }

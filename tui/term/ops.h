@@ -18,6 +18,11 @@ struct term_ops {
     void (*leave)(term *t);
     int (*enter)(term *t, err *e);
     int (*suspend)(term *t, err *e);
+    enum focus (*focus)(const term *t);
+    bool (*mouse)(term *t, bool on);
+    void (*title)(term *t, const char *text);
+    int (*copy)(term *t, const char *bytes, size_t n, err *e);
+    void (*notify)(term *t, const char *title, const char *words);
 };
 
 struct term {

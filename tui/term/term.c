@@ -68,3 +68,32 @@ int term_suspend(term *t, err *e)
 {
     return t->ops->suspend(t, e);
 }
+
+enum focus term_focus(const term *t)
+{
+    return t->ops->focus(t);
+}
+
+bool term_mouse(term *t, bool on)
+{
+    return t->ops->mouse(t, on);
+}
+
+void term_title(term *t, const char *text)
+{
+    t->ops->title(t, text);
+}
+
+int term_copy(term *t, const char *bytes, size_t n, err *e)
+{
+    if (n > TERM_COPY_MAX)
+        return err_set(e, ERR_LIMIT,
+            "%zu KiB are too much for a terminal's clipboard, which takes %d", (n + 1023) / 1024,
+            TERM_COPY_MAX / 1024);
+    return t->ops->copy(t, bytes, n, e);
+}
+
+void term_notify(term *t, const char *title, const char *words)
+{
+    t->ops->notify(t, title, words);
+}

@@ -5,25 +5,47 @@
 #pragma once
 #include "base/err.h"
 #include "tui/edit/key.h"
+#include "tui/edit/mouse.h"
 #include "tui/grid/grid.h"
 
-// The settings from the environment, which cli/ reads. cli/ also calls setlocale(LC_CTYPE): without
-// it the C library knows only ASCII characters.
+// How somebody who looks elsewhere is told of something. AUTO: as the terminal is known to show it,
+// else by the bell.
+enum notify { NOTIFY_AUTO, NOTIFY_BELL, NOTIFY_OSC9, NOTIFY_OSC777, NOTIFY_NONE };
+
+// What the environment says; cli/ reads it and passes it in. cli/ also calls setlocale(LC_CTYPE),
+// without which the C library knows no character beyond ASCII.
 struct term_options {
-    const char *type; // TERM
-    int in, out;      // descriptors of the tty
-    bool utf8;        // the locale's encoding is UTF-8
-    bool no_color;    // NO_COLOR is set and not empty
-    int escape_ms;    // ms to wait after Esc for the rest of a key; 0: 25
+    const char *type;    // TERM
+    int in, out;         // descriptors of the tty
+    bool utf8;           // the locale's encoding is UTF-8
+    bool no_color;       // NO_COLOR is set and not empty
+    const char *program; // TERM_PROGRAM, or NULL
+    bool vte;            // VTE_VERSION is set
+    bool tmux, screen;   // it is one of these that we talk to
+    bool no_mouse;       // it is the terminal's from the start
+    enum notify notify;
+    int escape_ms; // how long Esc waits for the rest of a key; 0: 25
 };
 
-enum term_event_kind { EVENT_NONE, EVENT_KEY, EVENT_PASTE, EVENT_RESIZE, EVENT_CLOSED };
+enum term_event_kind {
+    EVENT_NONE,
+    EVENT_KEY,
+    EVENT_PASTE,
+    EVENT_MOUSE,
+    EVENT_RESIZE,
+    EVENT_CLOSED,
+    EVENT_FOCUS, // this one and the next are taken by the terminal itself
+    EVENT_MODE,
+};
 struct term_event {
     enum term_event_kind kind;
     key key;          // EVENT_KEY
     const char *text; // EVENT_PASTE: borrowed until the next term_read
     size_t n;
-    int w, h; // EVENT_RESIZE
+    int w, h;           // EVENT_RESIZE
+    struct mouse mouse; // EVENT_MOUSE
+    bool on;            // EVENT_FOCUS: it is here; EVENT_MODE: the terminal has that mode
+    unsigned mode;
 };
 
 typedef struct term term;
@@ -50,6 +72,20 @@ int term_wait_ms(const term *t);
 // On SIGWINCH: an EVENT_RESIZE follows, and everything must be presented again.
 void term_resized(term *t);
 
+// Is this the terminal that is looked at?
+enum focus { FOCUS_UNKNOWN, FOCUS_HERE, FOCUS_ELSEWHERE };
+enum focus term_focus(const term *t);
+// Clicks and the wheel come as events, or are the terminal's own (for its selection). false: it
+// sends none.
+bool term_mouse(term *t, bool on);
+void term_title(term *t, const char *text); // the window's; what was there comes back at the end
+// To the clipboard of the terminal, which may refuse without a word. Errors: it has none, or this
+// is more than TERM_COPY_MAX bytes.
+enum { TERM_COPY_MAX = 74994 };
+int term_copy(term *t, const char *bytes, size_t n, err *e);
+// Rings or shows these words, as the options have it.
+void term_notify(term *t, const char *title, const char *words);
+
 // Gives the tty back for a while (an editor, a shell) and takes it again.
 void term_leave(term *t);
 int term_enter(term *t, err *e);
@@ -62,5 +98,7 @@ term *term_fake_open(int w, int h);
 void term_fake_type(term *t, const char *keys); // "h i Enter C-e"
 void term_fake_paste(term *t, const char *text);
 void term_fake_resize(term *t, int w, int h);
-const grid *term_fake_grid(const term *t); // the last grid presented
-int term_fake_presents(const term *t);     // how many grids were presented
+const grid *term_fake_grid(const term *t); // as last presented
+int term_fake_presents(const term *t);     // how often
+void term_fake_mouse(term *t, enum mouse_kind kind, int x, int y);
+const char *term_fake_copied(const term *t); // last; "" if nothing was

@@ -249,6 +249,65 @@ static void paste(view *v, const char *words, size_t n)
     typed((struct notebook_view *)v, words, n, true);
 }
 
+// The cell at a row of the screen, and which of its rows that is; false: below the last.
+static bool cell_at(const struct notebook_view *v, int y, size_t *i, int *row)
+{
+    *i = v->top;
+    *row = v->top_row + y - v->area.y;
+    for (; *i < slot_count(v->head.bench); ++*i) {
+        int n = rows(v, *i);
+        if (*row < n)
+            return true;
+        *row -= n;
+    }
+    return false;
+}
+
+// The cursor goes where the mouse was, in the cell that is edited.
+static void point_into_text(struct notebook_view *v, int x, int row)
+{
+    bench *b = v->head.bench;
+    edit *e = slot_edit(slot_at(b, v->at));
+    const text *t = edit_text(e);
+    size_t line = 0;
+    while (line + 1 < text_lines(t) && cellview_source_row(b, v->at, v->area.w, line + 1) <= row)
+        line++;
+    size_t n;
+    const char *words = text_line(t, line, &n);
+    int width,
+        column = x - v->area.x - CELL_INDENT - cellview_numbers(b, v->at, v->numbers) + v->scroll;
+    edit_set_cursor(e, (pos){line, column > 0 ? text_fit(words, n, column, &width) : 0});
+    v->keep = true;
+}
+
+// A click selects a cell, a double click goes into it, or opens its output.
+static bool mouse(view *view_, const struct mouse *m)
+{
+    struct notebook_view *v = (struct notebook_view *)view_;
+    bench *b = view_->bench;
+    size_t i;
+    int row;
+    if (m->kind == MOUSE_UP || m->kind == MOUSE_DOWN) {
+        v->keep = v->follow = false;
+        notebook_scroll(v, m->kind == MOUSE_UP ? -3 : 3);
+        return true;
+    }
+    notebook_follow(v);
+    if (!cell_at(v, m->y, &i, &row))
+        return true;
+    bool in_text = row < cellview_source_row(b, i, v->area.w, 0) + cellsource_rows(b, i, v->area.w);
+    if (v->editing && i != v->at)
+        notebook_act(v, ACT_COMMAND);
+    v->follow = false;
+    v->at = v->mark = i;
+    anchor(v);
+    if (m->kind == MOUSE_DOUBLE && !v->editing)
+        notebook_act(v, in_text ? ACT_EDIT : ACT_OPEN_OUTPUT);
+    if (v->editing && in_text)
+        point_into_text(v, m->x, row);
+    return true;
+}
+
 static bool is_selected(const struct notebook_view *v, const char *id)
 {
     return v->anchor && str_eq(v->anchor, id);
@@ -302,6 +361,7 @@ const struct view_ops notebook_view_ops = {
     .act = act,
     .type = type,
     .paste = paste,
+    .mouse = mouse,
     .heard = heard,
     .done = done,
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The effects of the notebook's actions on the selection, the cells and their text.
 #include "base/str.h"
+#include "script/journal/text.h"
 #include "tui/bench/remote.h"
 #include "tui/view/notebook.h"
 #include "tui/view/open.h"
@@ -53,11 +54,41 @@ static void advance(struct notebook_view *v, bool insert)
         notebook_select(v, v->at + 1, false);
 }
 
+// The selected cells' texts, or what is below them as `show` prints it.
+static void clip(struct notebook_view *v, bool output)
+{
+    bench *b = v->head.bench;
+    size_t lo = v->at < v->mark ? v->at : v->mark, hi = v->at < v->mark ? v->mark : v->at;
+    AUTO_BUF words = {0};
+    err e = {0};
+    for (size_t i = lo; i <= hi && i < slot_count(b); i++) {
+        const struct run_cell *run = slot_run(b, i);
+        for (size_t k = 0; output && run && k < run->n_outputs; k++)
+            output_text(&run->outputs[k], bench_spool_dir(b), 0, &words, &e);
+        if (!output) {
+            text_all(edit_text(slot_edit(slot_at(b, i))), &words);
+            if (words.len && words.data[words.len - 1] != '\n')
+                buf_char(&words, '\n');
+        }
+    }
+    if (e.code)
+        bench_complain(b, "%s", e.text);
+    else
+        bench_clip(b, buf_cstr(&words), words.len,
+            output     ? "the output"
+            : lo == hi ? "the cell"
+                       : "the cells");
+}
+
 static bool act_running(struct notebook_view *v, enum action a)
 {
     bench *b = v->head.bench;
     size_t lo = v->at < v->mark ? v->at : v->mark, hi = v->at < v->mark ? v->mark : v->at;
     switch ((int)a) {
+    case ACT_CLIP:
+    case ACT_CLIP_OUTPUT:
+        clip(v, a == ACT_CLIP_OUTPUT);
+        return true;
     case ACT_RUN:
         run_cells(v, lo, hi + 1);
         edit_cell(v, false);

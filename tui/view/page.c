@@ -257,6 +257,22 @@ static void pin(struct page_view *v)
         v->peek = 0;
 }
 
+// The line that was found last, as long as it is shown; else the lines that are.
+static void clip(struct page_view *v)
+{
+    struct pane *p = &v->pane;
+    bool found = pane_shows(p, p->hit);
+    uint64_t first = found ? p->hit : p->top, last = found ? p->hit : p->last;
+    struct numbered_line l;
+    AUTO_BUF words = {0};
+    for (uint64_t i = first; i <= last && lines_get(p->lines, i, &l); i++) {
+        buf_add(&words, l.text.text, l.text.n);
+        buf_char(&words, '\n');
+    }
+    bench_clip(v->head.bench, buf_cstr(&words), words.len,
+        found ? "the line that was found" : "the lines on the screen");
+}
+
 static bool act(view *view_, enum action a)
 {
     struct page_view *v = (struct page_view *)view_;
@@ -291,8 +307,12 @@ static bool act(view *view_, enum action a)
     case ACT_VIEW_NEXT:
     case ACT_VIEW_PREVIOUS:
         return !v->words && open_turn(view_, v->cell, v->display, a == ACT_VIEW_NEXT ? 1 : -1);
+<<<<<<< HEAD
     case ACT_PIN:
         pin(v);
+=======
+    case ACT_CLIP:
+        clip(v);
         return true;
     case ACT_INTERRUPT:
         remote_interrupt(view_->bench);
@@ -408,6 +428,7 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "N", ACT_SEARCH_PREVIOUS},
     {MODE_VIEW, "&", ACT_FILTER},
     {MODE_VIEW, "f", ACT_FOLLOW},
+    {MODE_VIEW, "Y", ACT_CLIP},
     {MODE_VIEW, "w", ACT_WRAP},
     {MODE_VIEW, "L", ACT_LINE_NUMBERS},
     {MODE_VIEW, "P", ACT_PIN},

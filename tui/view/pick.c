@@ -154,6 +154,13 @@ static bool act(view *view_, enum action a)
     return true;
 }
 
+static bool mouse(view *view_, const struct mouse *m)
+{
+    struct pick_view *v = (struct pick_view *)view_;
+    enum pointed p = scroll_point(&v->scroll, m, 2);
+    return p == POINT_OPEN ? act(view_, ACT_OPEN) : p == POINT_MOVED;
+}
+
 static unsigned mode(const view *v)
 {
     return filter_mode(&((const struct pick_view *)v)->filter);
@@ -221,6 +228,7 @@ const struct view_ops pick_view_ops = {.name = "open",
     .settle = settle,
     .draw = draw,
     .act = act,
+    .mouse = mouse,
     .type = type,
     .paste = paste,
     .hint = hint,

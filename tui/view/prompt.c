@@ -21,6 +21,7 @@ struct prompt_view {
     line *line;
     enum action hits[ACTION_COUNT];
     size_t n_hits, at;
+    rect area;
 };
 
 // How well a name matches the typed text: smaller is better; RANKS: it does not match.
@@ -99,12 +100,25 @@ static void draw_hit(const struct prompt_view *v, grid *g, rect row, enum action
         g, row, row.x + row.w - hints, row.y, hints - 1, buf_cstr(&hint), hint.len, LOOK_DIM);
 }
 
+static void settle(view *view_, rect area)
+{
+    ((struct prompt_view *)view_)->area = area;
+}
+
+// How many rows of the list are on the screen, above the line; and the first of them.
+static int rows_shown(const struct prompt_view *v, rect area, size_t *first)
+{
+    int shown = v->n_hits < SHOWN ? (int)v->n_hits : SHOWN;
+    shown = shown > area.h - 2 ? area.h - 2 : shown;
+    *first = v->at >= (size_t)shown ? v->at - (size_t)shown + 1 : 0;
+    return shown;
+}
+
 static void draw(const view *view_, grid *g, rect area)
 {
     const struct prompt_view *v = (const struct prompt_view *)view_;
-    int shown = v->n_hits < SHOWN ? (int)v->n_hits : SHOWN;
-    shown = shown > area.h - 2 ? area.h - 2 : shown;
-    size_t first = v->at >= (size_t)shown ? v->at - (size_t)shown + 1 : 0;
+    size_t first;
+    int shown = rows_shown(v, area, &first);
     int y = area.y + area.h - 1 - shown;
     grid_fill(g, (rect){area.x, y - (shown > 0), area.w, shown + 1 + (shown > 0)}, ' ', (style){0});
     if (shown)
@@ -188,6 +202,20 @@ static bool act(view *view_, enum action a)
     return true;
 }
 
+static bool mouse(view *view_, const struct mouse *m)
+{
+    struct prompt_view *v = (struct prompt_view *)view_;
+    size_t first;
+    int shown = rows_shown(v, v->area, &first);
+    int row = m->y - (v->area.y + v->area.h - 1 - shown);
+    if (m->kind == MOUSE_UP || m->kind == MOUSE_DOWN || row < 0 || row >= shown)
+        return false;
+    v->at = first + (size_t)row;
+    if (m->kind == MOUSE_DOUBLE)
+        finish(v);
+    return true;
+}
+
 static void paste(view *view_, const char *words, size_t n)
 {
     struct prompt_view *v = (struct prompt_view *)view_;
@@ -240,8 +268,10 @@ const struct view_ops prompt_view_ops = {.name = "palette",
     .keys = &keys,
     .overlay = true,
     .mode = mode,
+    .settle = settle,
     .draw = draw,
     .act = act,
+    .mouse = mouse,
     .type = type,
     .paste = paste,
     .hint = hint,

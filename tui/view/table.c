@@ -308,6 +308,16 @@ static void refilter(struct table_view *v)
     follow_row(v);
 }
 
+// The row as it is shown, a tab between two columns.
+static void clip(struct table_view *v)
+{
+    const struct table_row *r = tabledata_at(v->data, v->scroll.at);
+    AUTO_BUF row = {0};
+    for (int k = 0; r && k < tabledata_columns(v->data); k++)
+        buf_fmt(&row, "%s%s", k ? "\t" : "", r->cells[k]);
+    bench_clip(v->head.bench, buf_cstr(&row), row.len, "the row");
+}
+
 static bool act(view *view_, enum action a)
 {
     struct table_view *v = (struct table_view *)view_;
@@ -323,6 +333,8 @@ static bool act(view *view_, enum action a)
         sort_sick(v);
     else if (a == ACT_SHIFT_LEFT || a == ACT_SHIFT_RIGHT)
         v->shift = a == ACT_SHIFT_RIGHT ? v->shift + 1 : v->shift ? v->shift - 1 : 0;
+    else if (a == ACT_CLIP)
+        clip(v);
     else if (a == ACT_INTERRUPT)
         remote_interrupt(view_->bench);
     else if (!act_on_row(v, a)) {
@@ -331,6 +343,31 @@ static bool act(view *view_, enum action a)
         return moved;
     }
     return true;
+}
+
+// On the names it sorts by that column, or the other way round.
+static bool point_at_names(struct table_view *v, const struct mouse *m)
+{
+    bool reverse;
+    int column = tabledata_columns(v->data) - 1, sorted = tabledata_sorted(v->data, &reverse);
+    while (column >= 0 && (!v->layout.w[column] || m->x < 1 + v->layout.x[column]))
+        column--;
+    if (column < 0 || m->kind != MOUSE_CLICK)
+        return true;
+    tabledata_sort(v->data, column, column == sorted && !reverse);
+    follow_row(v);
+    return true;
+}
+
+static bool mouse(view *view_, const struct mouse *m)
+{
+    struct table_view *v = (struct table_view *)view_;
+    bool wheels = m->kind == MOUSE_UP || m->kind == MOUSE_DOWN;
+    if (!wheels && m->y == 1)
+        return point_at_names(v, m);
+    enum pointed p = scroll_point(&v->scroll, m, 2);
+    remember_row(v);
+    return p == POINT_OPEN ? act_on_row(v, ACT_OPEN) : p == POINT_MOVED;
 }
 
 static unsigned mode(const view *v)
@@ -396,6 +433,7 @@ static const struct binding bindings[] = {
     {MODE_VIEW, "d", ACT_DESCRIBE},
     {MODE_VIEW, "y", ACT_YAML},
     {MODE_VIEW, "C-d", ACT_DELETE_OBJECT},
+    {MODE_VIEW, "Y", ACT_CLIP},
     {MODE_VIEW, "/", ACT_FILTER},
     {MODE_VIEW, "s", ACT_SORT},
     {MODE_VIEW, "S", ACT_SORT_REVERSE},
@@ -414,6 +452,7 @@ const struct view_ops table_view_ops = {.name = "table",
     .settle = settle,
     .draw = draw,
     .act = act,
+    .mouse = mouse,
     .type = type,
     .paste = paste,
     .heard = heard,

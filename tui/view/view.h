@@ -40,7 +40,10 @@ struct view_ops {
     // A key without a binding, and pasted text; may be NULL.
     void (*type)(view *v, key k);
     void (*paste)(view *v, const char *words, size_t n);
-    // An event of the run, already in the fold; NULL: the whole fold is new. May be NULL.
+    // What was done with the mouse; false: the bench may make something of it (rows that scroll).
+    // May be NULL.
+    bool (*mouse)(view *v, const struct mouse *m);
+    // An event of the run that is in the fold now; NULL: all of the fold is new. May be NULL.
     void (*heard)(view *v, const cJSON *event);
     // Milliseconds until it must be drawn again although nothing happens (an age grows); -1 or
     // NULL: not needed.
@@ -99,8 +102,11 @@ bool bench_caret(const bench *b, int *x, int *y);
 // A blank grid with at least so many rows; it must be blank when it is given back.
 grid *bench_scratch(bench *b, int width, int rows);
 
-// Available in every view: the clipboard, and the searched text ("": none yet), with its marks as
-// long as they are wanted.
+// To the terminal's clipboard, and says so: what is "3 rows", "the cell".
+void bench_clip(bench *b, const char *words, size_t n, const char *what);
+
+// What a person has at hand everywhere: text that was cut, and what is searched for ("": nothing
+// yet), with its marks as long as they are wanted.
 buf *bench_clipboard(bench *b);
 const char *bench_searched(const bench *b);
 void bench_search_for(bench *b, const char *words);

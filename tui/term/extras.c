@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// Sequences are xterm's (invisible-island.net/xterm/ctlseqs), iTerm's OSC 9, urxvt's OSC 777 and
+// mode 2026 (contour's "synchronized output").
+#include "tui/term/extras.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/text/utf8.h"
+
+#include <string.h>
+
+enum { TITLE_COLUMNS = 120, WORDS_COLUMNS = 200, SCREEN_CHUNK = 512 };
+#define MOUSE_ON  "\x1b[?1000h\x1b[?1006h"
+#define MOUSE_OFF "\x1b[?1006l\x1b[?1000l"
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+    for (; name && *names; names++)
+        if (str_starts(name, *names))
+            return true;
+    return false;
+}
+
+// What is known to show the one or the other; all others ring.
+static enum notify choose_notify(const struct term_options *o)
+{
+    static const char *const nines[] = {
+        "iTerm", "WezTerm", "ghostty", "xterm-kitty", "xterm-ghostty", "wezterm", NULL};
+    static const char *const sevens[] = {"foot", "rxvt", "contour", NULL};
+    if (o->notify != NOTIFY_AUTO)
+        return o->notify;
+    if (o->tmux || o->screen) // who shows these in turn is not known; both tell of a bell
+        return NOTIFY_BELL;
+    if (is_one_of(o->program, nines) || is_one_of(o->type, nines))
+        return NOTIFY_OSC9;
+    return o->vte || is_one_of(o->type, sevens) ? NOTIFY_OSC777 : NOTIFY_BELL;
+}
+
+struct extras extras_of(const struct term_options *o, bool xterm_title, bool mouse)
+{
+    static const char *const multiplexed[] = {"screen", "tmux", NULL};
+    bool in_mux = o->tmux || o->screen || is_one_of(o->type, multiplexed);
+    struct extras x = {.osc = xterm_title || in_mux, .mouse = mouse, .notify = choose_notify(o)};
+    x.title = x.osc;
+    x.focus = x.osc;
+    x.mux = o->tmux || str_starts(o->type, "tmux")       ? MUX_TMUX
+            : o->screen || str_starts(o->type, "screen") ? MUX_SCREEN
+                                                         : MUX_NONE;
+    x.sync_asked = x.osc && x.mux != MUX_SCREEN;
+    return x;
+}
+
+void extras_begin(const struct extras *x, buf *out)
+{
+    buf_str(out, x->title ? "\x1b[22;2t" : "");
+    buf_str(out, x->focus ? "\x1b[?1004h" : "");
+    buf_str(out, x->mouse ? MOUSE_ON : "");
+    buf_str(out, x->sync_asked ? "\x1b[?2026$p" : ""); // the answer comes when it comes
+}
+
+void extras_end(const struct extras *x, buf *out)
+{
+    buf_str(out, x->sync_asked ? EXTRAS_SYNC_OFF : "");
+    buf_str(out, x->mouse ? MOUSE_OFF : "");
+    buf_str(out, x->focus ? "\x1b[?1004l" : "");
+    buf_str(out, x->title ? "\x1b[23;2t" : "");
+}
+
+void extras_mouse(bool on, buf *out)
+{
+    buf_str(out, on ? MOUSE_ON : MOUSE_OFF);
+}
+
+// Characters that are seen, and blanks for all others; `not` neither.
+static void add_words(buf *out, const char *s, int columns, char not )
+{
+    size_t n = strlen(s);
+    for (size_t at = 0, len; at < n; at += len) {
+        uint32_t point = utf8_decode(s + at, n - at, &len);
+        int width = point_width(point);
+        bool seen = width >= 0 && point != (uint32_t) not &&!(point >= 0x200B && point <= 0x200F) &&
+                    !(point >= 0x2028 && point <= 0x202E) && !(point >= 0x2066 && point <= 0x2069);
+        columns -= seen ? width : 1;
+        if (columns < 0)
+            return;
+        if (seen)
+            buf_add(out, s + at, len);
+        else
+            buf_char(out, ' ');
+    }
+}
+
+void extras_title(const struct extras *x, const char *text, buf *out)
+{
+    if (!x->title)
+        return;
+    buf_str(out, "\x1b]2;");
+    add_words(out, text, TITLE_COLUMNS, 0);
+    buf_char(out, '\a');
+}
+
+// Through a multiplexer that would keep a sequence for itself.
+static void pass_on(const struct extras *x, const char *sequence, size_t n, buf *out)
+{
+    if (x->mux == MUX_NONE) {
+        buf_add(out, sequence, n);
+        return;
+    }
+    size_t chunk = x->mux == MUX_SCREEN ? SCREEN_CHUNK : n; // longer strings are lost in screen
+    for (size_t at = 0; at < n; at += chunk) {
+        size_t len = n - at < chunk ? n - at : chunk;
+        buf_str(out, x->mux == MUX_TMUX ? "\x1bPtmux;" : "\x1bP");
+        for (size_t i = at; i < at + len; i++) {
+            if (x->mux == MUX_TMUX && sequence[i] == '\x1b')
+                buf_char(out, '\x1b');
+            buf_char(out, sequence[i]);
+        }
+        buf_str(out, "\x1b\\");
+    }
+}
+
+void extras_notify(const struct extras *x, const char *title, const char *words, buf *out)
+{
+    AUTO_BUF sequence = {0};
+    if (x->notify == NOTIFY_NONE)
+        return;
+    if (x->notify == NOTIFY_BELL || !x->osc) {
+        buf_char(out, '\a');
+        return;
+    }
+    bool both = x->notify == NOTIFY_OSC777;
+    buf_str(&sequence, both ? "\x1b]777;notify;" : "\x1b]9;");
+    add_words(&sequence, title, WORDS_COLUMNS, ';');
+    buf_str(&sequence, both ? ";" : ": ");
+    add_words(&sequence, words, WORDS_COLUMNS, ';');
+    buf_char(&sequence, '\a');
+    pass_on(x, sequence.data, sequence.len, out);
+    if (x->mux != MUX_NONE)
+        buf_char(out, '\a'); // which does not hang on what it lets through
+}
+
+void extras_copy(const struct extras *x, const char *bytes, size_t n, buf *out)
+{
+    AUTO_BUF sequence = {0};
+    buf_str(&sequence, "\x1b]52;c;");
+    base64_encode(&sequence, bytes, n);
+    buf_char(&sequence, '\a');
+    if (x->mux == MUX_SCREEN)
+        pass_on(x, sequence.data, sequence.len, out);
+    else // tmux has a clipboard of its own, and hands it on if it is set to
+        buf_add(out, sequence.data, sequence.len);
+}

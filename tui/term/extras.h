@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// What terminals can do beside showing cells, as the sequences that ask for it: mouse, focus,
+// title, clipboard, notifications, whole pictures. Text that goes into them is made harmless. Pure;
+// nothing is owned.
+#pragma once
+#include "base/buf.h"
+#include "tui/term/term.h"
+
+struct extras {
+    bool osc;   // speaks xterm's language
+    bool title; // has one
+    bool mouse, focus, sync_asked;
+    enum { MUX_NONE, MUX_TMUX, MUX_SCREEN } mux; // stands between us and the terminal
+    enum notify notify;                          // never NOTIFY_AUTO
+};
+// xterm_title: terminfo's XT. mouse: terminfo knows one (kmous), and it is wanted.
+struct extras extras_of(const struct term_options *o, bool xterm_title, bool mouse);
+
+// When the terminal is taken, and when it is given back.
+void extras_begin(const struct extras *x, buf *out);
+void extras_end(const struct extras *x, buf *out);
+void extras_mouse(bool on, buf *out);
+// Around the bytes of a picture.
+#define EXTRAS_SYNC_ON  "\x1b[?2026h"
+#define EXTRAS_SYNC_OFF "\x1b[?2026l"
+
+void extras_title(const struct extras *x, const char *text, buf *out);
+void extras_notify(const struct extras *x, const char *title, const char *words, buf *out);
+void extras_copy(const struct extras *x, const char *bytes, size_t n, buf *out);
