@@ -195,7 +195,7 @@ void bench_clip(bench *b, const char *words, size_t n, const char *what)
         bench_complain(b, "%s", e.text);
     else
         bench_say(
-            b, "%s: given to the terminal's clipboard (%zu bytes), if it takes that", what, n);
+            b, "copied %s (%zu bytes), if the terminal allows it", what, n);
 }
 
 void bench_hush(bench *b)

@@ -307,10 +307,9 @@ static bool act(view *view_, enum action a)
     case ACT_VIEW_NEXT:
     case ACT_VIEW_PREVIOUS:
         return !v->words && open_turn(view_, v->cell, v->display, a == ACT_VIEW_NEXT ? 1 : -1);
-<<<<<<< HEAD
     case ACT_PIN:
         pin(v);
-=======
+        return true;
     case ACT_CLIP:
         clip(v);
         return true;

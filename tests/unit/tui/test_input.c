@@ -14,6 +14,13 @@ static const char *events(input *in, const char *bytes, size_t n, bool late)
         if (ev.kind == EVENT_KEY) {
             key_print(ev.key, name);
             buf_fmt(&out, "%s ", name);
+        } else if (ev.kind == EVENT_MOUSE) {
+            static const char *const kinds[] = {"click", "double", "up", "down"};
+            buf_fmt(&out, "%s@%d,%d ", kinds[ev.mouse.kind], ev.mouse.x, ev.mouse.y);
+        } else if (ev.kind == EVENT_FOCUS) {
+            buf_str(&out, ev.on ? "here " : "elsewhere ");
+        } else if (ev.kind == EVENT_MODE) {
+            buf_fmt(&out, "mode%u:%d ", ev.mode, ev.on);
         } else {
             buf_fmt(&out, "<%.*s> ", (int)ev.n, ev.text);
         }
@@ -71,7 +78,7 @@ TEST(alt_is_escape_before_a_key)
 
 TEST(what_nobody_knows_is_dropped)
 {
-    check("a\x1b[?1;2cb\x1b[<0;10;10Mc\x1b[200;1$yd\x1b[99~e", "a b c d e ");
+    check("a\x1b[?1;2cb\x1b[>0;10;10Mc\x1b[200;1$yd\x1b[99~e", "a b c d e ");
     check("a\x1b[12\nb", "a Enter b ");
     check("a\xff\xc3(b", "a ( b ");
 }
@@ -162,10 +169,20 @@ TEST(what_is_cut_off_waits_as_long_as_it_may_go_on)
     events(in, "\x1b[<0;10", 7, false); // no part of a report is a key, even if the rest is late
     CHECK_INT(input_wait_ms(in, 25), -1);
     CHECK_STR(events(in, "", 0, true), "");
-    CHECK_STR(events(in, ";5Mj", 4, true), "j ");
+    CHECK_STR(events(in, ";5Mj", 4, true), "click@9,4 j ");
     CHECK_STR(events(in, "\x1b[?2026;\x03", 9, true), "C-c ");
     CHECK_STR(events(in, "\x1b\x1b\x1b", 3, true), "Esc Esc Esc ");
     input_free(in);
+}
+
+TEST(what_the_terminal_reports_is_no_key)
+{
+    check("\x1b[<0;1;2M\x1b[<0;1;2m", "click@0,1 "); // down, and up again
+    check("\x1b[<64;80;24M\x1b[<65;300;24M", "up@79,23 down@299,23 ");
+    check("\x1b[<2;5;5M\x1b[<32;5;5M\x1b[<35;5;5M\x1b[<66;5;5M\x1b[<0;0;5Mx", "x "); // others
+    check("\x1b[<0;99999999999999999999;5M\x1b[<;;Mx", "x ");
+    check("\x1b[I\x1b[Oq\x1b[?2026;2$y\x1b[?2026;0$y", "here elsewhere q mode2026:1 mode2026:0 ");
+    check("\x1b[<0;1\x1b[<0;3;3M\x1b[<\x1b[A", "click@2,2 Up "); // the first was cut off
 }
 
 TEST(a_terminals_own_sequences_win)

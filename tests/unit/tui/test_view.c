@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The promises to a view: the smallest view in doc/terminal.md works as printed there, and a view
-// above another is settled and drawn after it.
+// What a view is promised: doc/terminal.md's smallest one works as it stands there, and one over
+// another is settled and drawn after it.
+#include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "tests/support/tap.h"
@@ -95,6 +96,101 @@ TEST(esc_and_a_key_in_one_are_two_where_alt_is_free)
     CHECK_HAS(row(b, g, 7), "EDIT");
     bench_key(b, 'q' | KEY_ALT); // a terminal that says it is Alt means no Esc
     CHECK_HAS(row(b, g, 7), "EDIT");
+    grid_free(g);
+    bench_free(b);
+}
+
+static void point(bench *b, enum mouse_kind kind, int x, int y)
+{
+    bench_mouse(b, &(struct mouse){kind, x, y});
+}
+
+TEST(the_mouse_selects_enters_and_scrolls)
+{
+    bench *b = open_bench();
+    grid *g = grid_new(60, 6);
+    CHECK_HAS(row(b, g, 4), "y = 2");
+    point(b, MOUSE_CLICK, 10, 4);
+    CHECK_HAS(row(b, g, 4), "▌");
+    CHECK_HAS(row(b, g, 5), "CMD");
+    point(b, MOUSE_DOUBLE, 5, 4);
+    CHECK_HAS(row(b, g, 5), "EDIT");
+    press(b, "z"); // where it was pointed at
+    CHECK_HAS(row(b, g, 4), "y =z 2");
+    point(b, MOUSE_CLICK, 50, 4);
+    press(b, "!");
+    CHECK_HAS(row(b, g, 4), "y =z 2!");
+    point(b, MOUSE_CLICK, 5, 1); // another cell
+    CHECK_HAS(row(b, g, 5), "CMD");
+    CHECK_HAS(row(b, g, 1), "▌");
+    point(b, MOUSE_DOWN, 5, 1);
+    CHECK_HAS(row(b, g, 0), "Second");
+    point(b, MOUSE_UP, 5, 1);
+    CHECK_HAS(row(b, g, 0), "First");
+    point(b, MOUSE_CLICK, 5, 5); // the last row is nobody's
+    CHECK_HAS(row(b, g, 1), "▌");
+    grid_free(g);
+    bench_free(b);
+}
+
+TEST(the_mouse_chooses_in_the_palette)
+{
+    bench *b = open_bench();
+    grid *g = grid_new(60, 20);
+    press(b, ":");
+    press(b, "h");
+    press(b, "e");
+    press(b, "l");
+    press(b, "p");
+    int y = 0;
+    while (y < 18 && !strstr(row(b, g, y), "keys that work here"))
+        y++;
+    point(b, MOUSE_DOUBLE, 4, y);
+    CHECK_HAS(row(b, g, 0), "Keys:");
+    grid_free(g);
+    bench_free(b);
+}
+
+TEST(a_title_tells_the_notebook_and_its_cell)
+{
+    bench *b = open_bench();
+    AUTO_BUF out = {0};
+    bench_title(b, &out);
+    CHECK_STR(buf_cstr(&out), "two.lua");
+    bench_lost(b, "killed");
+    buf_clear(&out);
+    bench_title(b, &out);
+    CHECK_STR(buf_cstr(&out), "two.lua: the kernel has ended");
+    bench_free(b);
+}
+
+static char *copied;
+static int copy(void *arg, const char *words, size_t n, err *e)
+{
+    free(copied);
+    copied = mem_strndup(words, n);
+    return 0;
+}
+
+TEST(a_cell_goes_to_the_terminals_clipboard)
+{
+    static const struct bench_ops ops = {.copy = copy};
+    static const char cells[] = "-- %% First\nx = 1\n-- %% Second\ny = 2\n";
+    err e = {0};
+    bench *b = bench_new(&(struct bench_about){0}, &ops, NULL);
+    grid *g = grid_new(80, 8);
+    CHECK_OK(bench_show(b, "two.lua", cells, strlen(cells), &e) == 0, e);
+    press(b, "Y");
+    CHECK_STR(copied, "x = 1\n");
+    CHECK_HAS(row(b, g, 7), "6 bytes");
+    press(b, "J");
+    press(b, "Y");
+    CHECK_STR(copied, "x = 1\ny = 2\n");
+    press(b, "g");
+    press(b, "y");
+    CHECK_STR(copied, "x = 1\ny = 2\n"); // no output yet
+    CHECK_HAS(row(b, g, 7), "nothing to copy");
+    free(STEAL(copied));
     grid_free(g);
     bench_free(b);
 }
