@@ -12,7 +12,9 @@ from tap import eventually, run
 KNOWN = re.compile(rb"""
     \x1b\[ [0-9;]* [ABCDGHJKLMPSTXZ@dfhlmr]      # move, erase, insert, delete, style, scroll region
   | \x1b\[ [0-9]* b                               # repeat a character
-  | \x1b\[ \? (1|7|12|25|1000|1004|1006|1034|1049|2004) (;\d+)* [hl]
+  | \x1b\[ \? (1|7|12|25|1000|1004|1006|1034|1049|2004|2026) (;\d+)* [hl]
+  | \x1b\[ \? 2026 \$ p                           # asks whether pictures can be whole
+  | \x1b\] 2; (?: [^\x00-\x1f\x7f\xc2\xe2] | \xc2[\xa0-\xbf] | \xe2[^\x80].)* \x07  # the title
   | \x1b\[ > 4 (;1)? m                            # modifyOtherKeys
   | \x1b\[ (22|23) ;0;0t                          # xterm's title stack, part of its smcup
   | \x1b [()] [0AB] | \x1b [=>78M] | [\x08\x0e\x0f]  # character sets, keypad, cursor, reverse index

@@ -78,7 +78,7 @@ def test_keys_that_need_asking(t):
         s.wait("S-Enter C-Enter M-Up C-F1")
         s.keys("C-l")
         s.send("é漢".encode() + b"\xff\x1b[<0;1;1M\x1b[?1;2cx")
-        s.wait("é 漢 x")
+        s.wait("é 漢 click@0,0 x")
 
 
 def test_a_slow_sequence_is_one_key_and_a_lone_escape_comes_soon(t):
@@ -98,6 +98,51 @@ def test_paste_is_one_event(t):
         s.wait("<if x")
         s.keys("b")
         s.wait("q> b")
+
+
+def test_mouse_title_clipboard_and_notification(t):
+    log = os.path.join(t.dir(), "sent")
+    with probe(log=log) as s:
+        s.quiet()
+        s.send(b"\x1b[<0;5;3M\x1b[<0;5;3m\x1b[<0;5;3M\x1b[<65;1;1M")
+        s.wait("click@4,2 double@4,2 down@0,0")
+        s.send(b"\x1b[<0;5")  # over a slow line
+        s.quiet(100)
+        s.send(b";3Mx")
+        s.wait("click@4,2 x")
+        s.send(b"\x1b[O\x1b[?2026;2$y")
+        s.keys("C-o")
+        s.wait("C-o")
+        s.send(b"\x1b[I")
+        s.keys("C-l C-o")
+        s.quiet()
+        s.resize("100x30")  # a larger picture
+        s.wait("size 100x30")
+        s.quiet()
+        s.keys("q")
+        s.exit()
+    with open(log, "rb") as f:
+        sent = f.read()
+    assert sent.count(b"\x1b]2;probe: title\x07") == 1  # once is enough
+    assert sent.count(b"\x1b]52;c;Y29waWVk\x07") == 2
+    assert sent.count(b"\x07") == 4, sent.count(b"\x07")  # one of them rings: not where it is looked at
+    assert sent.index(b"\x1b[?1000h") < sent.index(b"\x1b[?1000l")  # given back while it runs
+    assert b"\x1b[?2026h" in sent and sent.count(b"\x1b[?2026l") > sent.count(b"\x1b[?2026h")
+    assert sent.rindex(b"\x1b[?1004l") > sent.rindex(b"\x1b[?2026h")
+
+
+def test_terminals_that_have_none_of_it_get_none(t):
+    for term in ("linux", "vt100", "vt220"):
+        log = os.path.join(t.dir(), "sent")
+        with probe(term=term, log=log) as s:
+            s.keys("C-o")
+            s.wait("no clipboard")
+            s.keys("q")
+            s.exit()
+        with open(log, "rb") as f:
+            sent = f.read()
+        assert b"\x1b]" not in sent and b"2026" not in sent and b"1004" not in sent, sent
+        assert b"1006" not in sent and b";2t" not in sent, sent
 
 
 def test_a_typed_character_costs_little(t):

@@ -406,7 +406,7 @@ static bool real_mouse(term *t, bool on)
 {
     struct real *r = real_of(t);
     AUTO_BUF bytes = {0};
-    if (!knows_mouse())
+    if (!knows_mouse() || !r->extras.osc)
         return false;
     r->extras.mouse = on;
     if (!r->is_away) {
@@ -532,6 +532,8 @@ static void set_up(struct real *r, const struct term_options *o)
     else
         getmaxyx(stdscr, r->h, r->w);
     r->extras = extras_of(o, tigetflag("XT") == 1, knows_mouse() && !o->no_mouse);
+    const char *enter = tigetstr("smcup");
+    r->extras.keeps_title = enter && enter != (const char *)-1 && strstr(enter, "\x1b[22;");
     find_strings(r);
     find_keys(r->input);
     arm(r);

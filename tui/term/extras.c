@@ -40,8 +40,9 @@ struct extras extras_of(const struct term_options *o, bool xterm_title, bool mou
 {
     static const char *const multiplexed[] = {"screen", "tmux", NULL};
     bool in_mux = o->tmux || o->screen || is_one_of(o->type, multiplexed);
-    struct extras x = {.osc = xterm_title || in_mux, .mouse = mouse, .notify = choose_notify(o)};
+    struct extras x = {.osc = xterm_title || in_mux, .notify = choose_notify(o)};
     x.title = x.osc;
+    x.mouse = x.osc && mouse; // the console's kmous is a daemon's
     x.focus = x.osc;
     x.mux = o->tmux || str_starts(o->type, "tmux")       ? MUX_TMUX
             : o->screen || str_starts(o->type, "screen") ? MUX_SCREEN
@@ -52,7 +53,7 @@ struct extras extras_of(const struct term_options *o, bool xterm_title, bool mou
 
 void extras_begin(const struct extras *x, buf *out)
 {
-    buf_str(out, x->title ? "\x1b[22;2t" : "");
+    buf_str(out, x->title && !x->keeps_title ? "\x1b[22;2t" : "");
     buf_str(out, x->focus ? "\x1b[?1004h" : "");
     buf_str(out, x->mouse ? MOUSE_ON : "");
     buf_str(out, x->sync_asked ? "\x1b[?2026$p" : ""); // the answer comes when it comes
@@ -63,7 +64,7 @@ void extras_end(const struct extras *x, buf *out)
     buf_str(out, x->sync_asked ? EXTRAS_SYNC_OFF : "");
     buf_str(out, x->mouse ? MOUSE_OFF : "");
     buf_str(out, x->focus ? "\x1b[?1004l" : "");
-    buf_str(out, x->title ? "\x1b[23;2t" : "");
+    buf_str(out, x->title && !x->keeps_title ? "\x1b[23;2t" : "");
 }
 
 void extras_mouse(bool on, buf *out)

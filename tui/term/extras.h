@@ -7,8 +7,9 @@
 #include "tui/term/term.h"
 
 struct extras {
-    bool osc;   // speaks xterm's language
-    bool title; // has one
+    bool osc;         // speaks xterm's language
+    bool title;       // has one
+    bool keeps_title; // curses has it saved and brought back already
     bool mouse, focus, sync_asked;
     enum { MUX_NONE, MUX_TMUX, MUX_SCREEN } mux; // stands between us and the terminal
     enum notify notify;                          // never NOTIFY_AUTO

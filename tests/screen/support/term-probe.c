@@ -46,7 +46,19 @@ static void draw(term *t, grid *g, const buf *heard)
     term_present(t, g);
 }
 
-// Handles an event. false: leave.
+// All that is not a cell: title, clipboard, a notification, and the mouse given back.
+static void ask_extras(term *t, buf *heard)
+{
+    err e = {0};
+    term_title(t, "probe: title");
+    if (term_copy(t, "copied", 6, &e) < 0)
+        buf_fmt(heard, "(%s) ", e.text);
+    if (term_focus(t) != FOCUS_HERE)
+        term_notify(t, "probe", "is done");
+    term_mouse(t, false);
+}
+
+// false: leave.
 static bool hear(term *t, grid *g, buf *heard, const struct term_event *ev)
 {
     char name[KEY_NAME_SIZE];
@@ -57,11 +69,18 @@ static bool hear(term *t, grid *g, buf *heard, const struct term_event *ev)
             abort();
         if (str_eq(name, "C-z") && term_suspend(t, NULL) == 0)
             buf_str(heard, "back ");
+        if (str_eq(name, "C-o"))
+            ask_extras(t, heard);
         if (str_eq(name, "C-l"))
             buf_clear(heard);
         else
             buf_fmt(heard, "%s ", name);
         return !str_eq(name, "q");
+    case EVENT_MOUSE:
+        buf_fmt(heard, "%s@%d,%d ",
+            (const char *[]){"click", "double", "up", "down"}[ev->mouse.kind], ev->mouse.x,
+            ev->mouse.y);
+        return true;
     case EVENT_PASTE:
         buf_fmt(heard, "<%.*s> ", (int)ev->n, ev->text);
         return true;
