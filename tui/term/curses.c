@@ -406,7 +406,7 @@ static bool real_mouse(term *t, bool on)
 {
     struct real *r = real_of(t);
     AUTO_BUF bytes = {0};
-    if (!knows_mouse() || !r->extras.osc)
+    if (!knows_mouse() || !r->extras.osc || r->extras.mux == MUX_SCREEN)
         return false;
     r->extras.mouse = on;
     if (!r->is_away) {

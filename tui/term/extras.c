@@ -42,11 +42,12 @@ struct extras extras_of(const struct term_options *o, bool xterm_title, bool mou
     bool in_mux = o->tmux || o->screen || is_one_of(o->type, multiplexed);
     struct extras x = {.osc = xterm_title || in_mux, .notify = choose_notify(o)};
     x.title = x.osc;
-    x.mouse = x.osc && mouse; // the console's kmous is a daemon's
     x.focus = x.osc;
     x.mux = o->tmux || str_starts(o->type, "tmux")       ? MUX_TMUX
             : o->screen || str_starts(o->type, "screen") ? MUX_SCREEN
                                                          : MUX_NONE;
+    // The console's kmous is a daemon's; and screen, once asked, keeps each Esc for a mouse's.
+    x.mouse = mouse && x.osc && x.mux != MUX_SCREEN;
     x.sync_asked = x.osc && x.mux != MUX_SCREEN;
     return x;
 }
