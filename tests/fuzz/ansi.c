@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Outputs of programs, and keys: whatever the bytes and however they are cut, no control byte gets
+// Outputs of programs: whatever the bytes and however they are cut, no control byte gets
 // through, and the lines are the same.
 #include "base/text/ansi.h"
 #include "base/buf.h"
@@ -7,7 +7,6 @@
 #include "base/str.h"
 #include "tests/fuzz/fuzz.h"
 #include "tui/grid/grid.h"
-#include "tui/term/input.h"
 
 #include <stdlib.h>
 
@@ -43,17 +42,6 @@ static void lines(const char *bytes, size_t n, size_t limit, size_t chunk, buf *
     ansi_text_free(t);
 }
 
-static void keys(const char *bytes, size_t n)
-{
-    input *in = input_new();
-    for (size_t i = 0; i < n; i += 7) {
-        input_feed(in, bytes + i, n - i < 7 ? n - i : 7);
-        while (input_next(in, bytes[i] & 1).kind != EVENT_NONE)
-            continue;
-    }
-    input_free(in);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     const char *bytes = (const char *)data;
@@ -65,6 +53,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         abort();
     if (!str_ends(buf_cstr(&all), buf_cstr(&whole))) // the newest are the same ones
         abort();
-    keys(bytes, n);
     return 0;
 }

@@ -187,7 +187,7 @@ static struct found parse_csi(const char *s, size_t n)
     if (n > 2 && s[2] == '[') // the Linux console's F1–F5: "\e[[A"
         return n < 4                        ? more
                : s[3] >= 'A' && s[3] <= 'E' ? (struct found){FK_F1 + (key)(s[3] - 'A'), 4}
-                                            : (struct found){0, 4};
+                                            : (struct found){0, (unsigned char)s[3] < 0x20 ? 3 : 4};
     unsigned p[4] = {0}, count = 0;
     bool private = false;
     for (size_t i = 2; i < n && i < LONGEST; i++) {
@@ -215,6 +215,8 @@ static struct found parse_ss3(const char *s, size_t n)
 {
     if (n < 3)
         return more;
+    if ((unsigned char)s[2] < 0x20) // it was cut off, or typed
+        return (struct found){'O' | KEY_ALT | KEY_ESCAPED, 2};
     key k = letter_key(s[2]);
     if (!k && s[2] >= 'j' && s[2] <= 'y') // the keypad in application mode
         k = (key) "*+,-./0123456789"[s[2] - 'j'];
