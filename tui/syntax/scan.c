@@ -49,6 +49,29 @@ void scan_skip_blanks(struct scan *sc)
         sc->at++;
 }
 
+static size_t run_of(const struct scan *sc, size_t from, size_t most, int (*is)(int))
+{
+    size_t n = 0;
+    while (n < most && is((unsigned char)scan_peek(sc, from + n)))
+        n++;
+    return n;
+}
+
+// An escape of a string: of the languages here none means anything else by these.
+static size_t escape_length(const struct scan *sc)
+{
+    char c = scan_peek(sc, 1);
+    if (isdigit((unsigned char)c)) // \27, \033
+        return 1 + run_of(sc, 1, 3, isdigit);
+    if (c == 'x')
+        return 2 + run_of(sc, 2, 2, isxdigit);
+    if (c == 'u' && scan_peek(sc, 2) == '{') {
+        size_t n = run_of(sc, 3, 8, isxdigit);
+        return 3 + n + (scan_peek(sc, 3 + n) == '}');
+    }
+    return 2;
+}
+
 bool scan_string(struct scan *sc, const char *quote, bool escapes)
 {
     while (sc->at < sc->n) {
@@ -57,7 +80,7 @@ bool scan_string(struct scan *sc, const char *quote, bool escapes)
             return true;
         }
         if (escapes && scan_peek(sc, 0) == '\\')
-            scan_take(sc, 2, CLASS_ESCAPE);
+            scan_take(sc, escape_length(sc), CLASS_ESCAPE);
         else
             scan_take(sc, 1, CLASS_STRING);
     }

@@ -52,6 +52,8 @@ TEST(lua)
     CHECK_STR(marks(SYNTAX_LUA, "!kubectl get"), "mmmmmmmmmmmm");
     CHECK_STR(marks(SYNTAX_LUA, "%env A=1"), "mmmmmmmm");
     CHECK_STR(marks(SYNTAX_LUA, "'open"), "sssss");
+    CHECK_STR(marks(SYNTAX_LUA, "'\\27[1m\\x1b\\u{1F600}\\0001'"), "seeesssee"
+                                                                   "eeeeeeeeeeeeeeess");
     CHECK_INT(state, 0); // a short string ends with its line
 }
 
