@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PLOT_ROWS = 8, CHARTS = 2, GAP = 2, BAR = 24, BAR_LEAST = 6, NARROW = 50 };
+enum { PLOT_ROWS = 8, CHARTS = 2, GAP = 2, BAR = 24, BAR_LEAST = 6, NARROW = 50, WIDE = 120 };
 #define KIND(name) "application/vnd.firesteel." name "+json"
 
 static rect area_of(const struct canvas *c)
@@ -252,7 +252,8 @@ static void progress_bar(struct canvas *c, const cJSON *json, bool live)
     int x = grid_put_short(
         c->grid, area_of(c), 0, c->y, c->w / 3, buf_cstr(&label), label.len, LOOK_BOLD);
     int need = text_width(buf_cstr(&words), words.len, 0), bar = c->w - x - need;
-    bar = bar > BAR ? BAR : bar < BAR_LEAST ? BAR_LEAST : bar;
+    int most = c->w > WIDE ? c->w / 4 : BAR;
+    bar = bar > most ? most : bar < BAR_LEAST ? BAR_LEAST : bar;
     plot_progress(c->grid, area_of(c), x, c->y, bar, progress_fraction(&p),
         live ? LOOK_ACCENT : LOOK_GOOD, c->ascii);
     x += bar;
