@@ -194,8 +194,7 @@ void bench_clip(bench *b, const char *words, size_t n, const char *what)
     else if (b->ops->copy(b->arg, words, n, &e) < 0)
         bench_complain(b, "%s", e.text);
     else
-        bench_say(
-            b, "copied %s (%zu bytes), if the terminal allows it", what, n);
+        bench_say(b, "copied %s (%zu bytes), if the terminal allows it", what, n);
 }
 
 void bench_hush(bench *b)
