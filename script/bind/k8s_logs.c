@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "k8s/client/sick.h"
+#include "k8s/client/state.h"
 #include "k8s/client/tail.h"
 #include "script/bind/k8s.h"
 #include "script/bind/training.h"
@@ -20,7 +22,8 @@ struct following {
     cJSON *args;
     struct pods_of pods;
     char *ns;
-    bool own; // the display itself is the log; otherwise the text goes below the cell
+    char *waits; // why there is nothing yet; NULL: nothing is known
+    bool own;    // the display itself is the log; otherwise the text goes below the cell
 };
 
 // {"container", "all", "all_containers", "grep", "tail", "since", "previous", "follow"} with the
@@ -54,6 +57,7 @@ static void following_free(struct following *f)
     cJSON_Delete(f->args);
     k8s_pods_done(&f->pods);
     free(f->ns);
+    free(f->waits);
     free(f);
 }
 
@@ -113,6 +117,8 @@ static void begin(void *arg)
 {
     struct following *f = arg;
     err e = {0};
+    if (f->waits)
+        show(f, f->waits, strlen(f->waits));
     f->tail = tail_open(f->client, &f->spec, &tail_callbacks, f, &e);
     if (f->tail)
         display_on_end(f->display, finish, f); // at once, if the run has ended meanwhile
@@ -131,8 +137,31 @@ static display *show_nothing(call *c, const struct following *f)
     return call_display(c, data, true);
 }
 
-static int follow(
-    call *c, struct target *t, const cJSON *args, struct pods_of *pods, cJSON **result, err *e)
+// Why a pod has no log yet; new, NULL: it has started, or is no pod.
+static char *waits_for(const cJSON *object)
+{
+    AUTO_BUF why = {0};
+    if (!str_eq(json_str(object, "kind"), "Pod") ||
+        !str_eq(json_path_str(object, "status.phase"), "Pending"))
+        return NULL;
+    object_sick(object, clock_wall(), &why);
+    return str_fmt("-- it has not started yet: %s%s%s --", state_of(object).text,
+        why.len ? ": " : "", buf_cstr(&why));
+}
+
+// "web-0/main": a pod with the container whose log it is.
+static char *title_of(const cJSON *args, const cJSON *object)
+{
+    const char *name = json_str_or(args, "name", "log"), *container = json_str(args, "container");
+    if (!str_eq(json_str(object, "kind"), "Pod"))
+        return mem_strdup(name);
+    if (!container && cJSON_GetArraySize(json_path(object, "spec.containers")) == 1)
+        container = json_path_str(object, "spec.containers[0].name");
+    return container ? str_fmt("%s/%s", name, container) : mem_strdup(name);
+}
+
+static int follow(call *c, struct target *t, const cJSON *args, const cJSON *object,
+    struct pods_of *pods, cJSON **result, err *e)
 {
     struct following *f = mem_alloc(sizeof *f);
     f->client = t->client;
@@ -145,7 +174,9 @@ static int follow(
         return -1;
     }
     f->own = json_bool_or(args, "own", false);
-    f->display = f->own ? call_log(c, json_str_or(args, "name", "log"), e) : show_nothing(c, f);
+    f->waits = waits_for(object);
+    AUTO_FREE char *title = title_of(args, object);
+    f->display = f->own ? call_log(c, title, e) : show_nothing(c, f);
     if (!f->display) {
         following_free(f);
         return -1;
@@ -162,10 +193,11 @@ int k8s_logs(call *c, const cJSON *args, cJSON **result, err *e)
 {
     struct target t;
     struct pods_of pods = {0};
+    AUTO_JSON *object = NULL;
     if (k8s_target(c, args, false, &t, e) != 0)
         return -1;
     if (t.name) {
-        AUTO_JSON *object = k8s_object(c, &t, e);
+        object = k8s_object(c, &t, e);
         if (!object || k8s_pods_of(object, json_bool_or(args, "all", false), &pods, e) != 0)
             return -1;
     } else if (json_str(args, "selector")) {
@@ -177,7 +209,7 @@ int k8s_logs(call *c, const cJSON *args, cJSON **result, err *e)
     AUTO_BUF text = {0};
     struct tail_spec spec;
     if (json_bool_or(args, "follow", false))
-        code = follow(c, &t, args, &pods, result, e);
+        code = follow(c, &t, args, object, &pods, result, e);
     else if ((code = read_spec(args, &pods, t.ns, &spec, e)) == 0)
         code = tail_read(t.client, &t.patience, &spec, TEXT_LIMIT, &text, e);
     k8s_pods_done(&pods);

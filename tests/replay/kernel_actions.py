@@ -227,11 +227,11 @@ def test_a_log_grows_and_ends(t):
     assert twice()["display"] == number  # asked for twice before it was there
     display = k.of("display", id=number)[0]
     watch = k.cells()[1]["id"]
-    assert display["cell"] == watch and display["live"] and display["data"][LOG]["title"] == "talks", display
+    assert display["cell"] == watch and display["live"] and display["data"][LOG]["title"] == "talks/main", display
     assert "seq" not in display, display
     assert k.ask(type="act", display=number, action="pin")["ok"]
     pinned = k.wait(lambda e: e["type"] == "display" and e["id"] == number and "seq" in e)
-    assert pinned["cell"] == watch and pinned["live"] and pinned["data"][LOG]["title"] == "talks", pinned
+    assert pinned["cell"] == watch and pinned["live"] and pinned["data"][LOG]["title"] == "talks/main", pinned
     k.wait(lambda e: len({log["to"] for log in log_of(k.connection, number)}) >= 5)
     assert spooled(k, number).startswith("tick 1\ntick 2\n")
     assert not k.of("stream", cell=watch)
@@ -242,7 +242,7 @@ def test_a_log_grows_and_ends(t):
     assert text.endswith("\nbye\n") and [line for line in text.split("\n")[:-2]] == \
         [f"tick {i + 1}" for i in range(text.count("\n") - 1)], text
     plain = closed["data"]["text/plain"]
-    assert plain.startswith("talks: ") and plain.endswith(text[-200:].split("\n", 1)[1]) and len(plain.split("\n")) <= 22, plain
+    assert plain.startswith("talks/main: ") and plain.endswith(text[-200:].split("\n", 1)[1]) and len(plain.split("\n")) <= 22, plain
     assert "seq" in closed, closed
     name, cwd = k.of("welcome")[0]["run"], k.cwd
     assert k.ask(type="shutdown")["ok"]

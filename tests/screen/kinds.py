@@ -107,7 +107,15 @@ def looks(t, size):
         s.type("(zz")
         s.wait("as it stands")
         look("filter-wrong")
-        s.keys("Up Down C-u")
+        s.keys("C-u")
+        s.type("zz-image")
+        s.wait("1 of 36")
+        s.keys("Enter l")
+        s.wait("zz-image/main")  # whose log it is
+        s.wait("it has not started yet: ImagePullBackOff: Back-off pulling image")
+        s.keys("q / C-u Up")
+        s.wait("1 of 36")  # what was typed before
+        s.keys("C-u")
         s.type("zz-fails")
         s.wait("1 of 36")
         s.keys("Enter d")

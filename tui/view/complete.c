@@ -24,6 +24,7 @@ struct complete_view {
     size_t n;
     const struct name **shown; // the names that begin with the typed text
     struct scroll scroll;
+    size_t rows; // of the list on the screen
 };
 
 // The typed part of the name, in the slot's line; NULL when the cell has changed otherwise.
@@ -108,9 +109,10 @@ static bool place(const struct complete_view *v, rect area, rect *box)
 static void settle(view *view_, rect area)
 {
     struct complete_view *v = (struct complete_view *)view_;
-    rect box;
+    rect box = {0};
     if (place(v, area, &box))
         scroll_fit(&v->scroll, v->scroll.n, box.h);
+    v->rows = box.h > 0 ? (size_t)box.h : 0;
 }
 
 static void draw(const view *view_, grid *g, rect area)
@@ -133,6 +135,11 @@ static void draw(const view *view_, grid *g, rect area)
             grid_put(g, row, row.x + row.w - 1 - kind, row.y, name->kind, strlen(name->kind),
                 style_over(look, LOOK_DIM));
     }
+    bool ascii = bench_ascii(v->head.bench);
+    if (v->scroll.top > 0)
+        grid_print(g, area, box.x, box.y, LOOK_SELECTED, "%s", ascii ? "^" : "▲");
+    if (v->scroll.top + (size_t)box.h < v->scroll.n)
+        grid_print(g, area, box.x, box.y + box.h - 1, LOOK_SELECTED, "%s", ascii ? "v" : "▼");
     bench_caret(v->head.bench, &caret_x, &caret_y);
     grid_set_cursor(g, caret_x, caret_y);
 }
@@ -207,6 +214,9 @@ static void done(view *view_)
 
 static void hint(const view *v, buf *out)
 {
+    const struct complete_view *c = (const struct complete_view *)v;
+    if (c->rows && c->rows < c->scroll.n)
+        buf_fmt(out, "%zu–%zu of %zu  ", c->scroll.top + 1, c->scroll.top + c->rows, c->scroll.n);
     buf_str(out, "Tab the next, Enter takes it, Esc closes");
 }
 
