@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <nettle/base64.h>
 #include <string.h>
 
 bool str_starts(const char *s, const char *prefix)
@@ -139,57 +140,28 @@ void utf8_clean(buf *out, const char *s, size_t n)
 
 void base64_encode(buf *out, const void *bytes, size_t n)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *u = bytes;
-    buf_reserve(out, n / 3 * 4 + 4);
-    for (size_t i = 0; i < n; i += 3) {
-        uint32_t v = (uint32_t)u[i] << 16;
-        if (i + 1 < n)
-            v |= (uint32_t)u[i + 1] << 8;
-        if (i + 2 < n)
-            v |= u[i + 2];
-        char four[4] = {digits[v >> 18], digits[v >> 12 & 63],
-            i + 1 < n ? digits[v >> 6 & 63] : '=', i + 2 < n ? digits[v & 63] : '='};
-        buf_add(out, four, 4);
-    }
-}
-
-static int base64_value(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
+    size_t length = BASE64_ENCODE_RAW_LENGTH(n);
+    buf_reserve(out, length);
+    nettle_base64_encode_raw(out->data + out->len, n, bytes);
+    out->len += length;
+    out->data[out->len] = '\0';
 }
 
 int base64_decode(buf *out, const char *text, size_t n, err *e)
 {
-    uint32_t v = 0;
-    unsigned have = 0, pads = 0;
+    struct base64_decode_ctx state;
+    nettle_base64_decode_init(&state);
+    buf_reserve(out, BASE64_DECODE_LENGTH(n));
     for (size_t i = 0; i < n; i++) {
-        if (isspace((unsigned char)text[i]))
-            continue;
-        int digit = base64_value(text[i]);
-        if (text[i] == '=')
-            pads++;
-        else if (digit < 0 || pads)
+        uint8_t byte;
+        int got = nettle_base64_decode_single(&state, &byte, text[i]);
+        if (got < 0)
             return err_set(
                 e, ERR_INVALID, "not base64: byte %zu is 0x%02x", i + 1, (unsigned char)text[i]);
-        v = v << 6 | (uint32_t)(digit < 0 ? 0 : digit);
-        if (++have < 4)
-            continue;
-        if (pads > 2)
-            break;
-        char three[3] = {(char)(v >> 16), (char)(v >> 8), (char)v};
-        buf_add(out, three, 3 - pads);
-        v = have = 0;
-        if (pads)
-            pads = 4; // nothing may follow the padding
+        if (got)
+            buf_add(out, &byte, 1);
     }
-    if (have || (pads && pads < 4))
+    if (!nettle_base64_decode_final(&state))
         return err_set(e, ERR_INVALID, "not base64: it is cut off, or wrongly padded");
     return 0;
 }
