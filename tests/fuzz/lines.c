@@ -54,6 +54,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         work(l);
         if (lines_searched(l, &hit) == SEARCH_GOES_ON)
             abort();
+        struct lines_place place = lines_found(l);
+        if (place.more || place.at > place.count)
+            abort();
     }
     lines_free(l);
     return 0;

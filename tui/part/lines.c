@@ -16,7 +16,8 @@ lines *lines_new(void)
 static void part_done(struct part *p)
 {
     linesource_free(p->source);
-    free(p->marks);
+    lines_tally_done(&p->shown);
+    lines_tally_done(&p->found);
     *p = (struct part){0};
 }
 
@@ -57,6 +58,8 @@ static struct part *next_part(lines *l, bool same, style base)
     struct part *p = &l->parts[l->kept++];
     if (!same) {
         l->search.state = SEARCH_IDLE; // earlier places are no longer valid
+        l->search.placed = false;
+        l->counted = 0;
         part_done(p);
     }
     p->base = base;
@@ -98,8 +101,10 @@ void lines_set_version(lines *l, uint64_t version)
 
 void lines_end(lines *l)
 {
-    if (l->n_parts > l->kept)
+    if (l->n_parts > l->kept) {
         l->search.state = SEARCH_IDLE;
+        l->search.placed = false;
+    }
     while (l->n_parts > l->kept)
         part_done(&l->parts[--l->n_parts]);
     l->total = l->matches = 0;
@@ -109,9 +114,9 @@ void lines_end(lines *l)
         struct part *p = &l->parts[i];
         p->first = l->total;
         l->total += linesource_lines(p->source);
-        l->matches += p->matches + p->rest;
-        l->filtering = l->filtering ||
-                       (!pattern_is_empty(&l->filter) && p->looked < linesource_size(p->source));
+        l->matches += p->shown.matches + p->shown.rest;
+        l->filtering = l->filtering || (!pattern_is_empty(&l->filter) &&
+                                           p->shown.looked < linesource_size(p->source));
     }
     l->last.i = NO_LINE;
     l->look.known = false;
@@ -121,12 +126,9 @@ void lines_end(lines *l)
 void lines_filter(lines *l, const char *pattern)
 {
     pattern_set_filter(&l->filter, pattern);
-    for (size_t i = 0; i < l->n_parts; i++) {
-        struct part *p = &l->parts[i];
-        free(p->marks);
-        *p = (struct part){
-            .source = p->source, .base = p->base, .version = p->version, .first = p->first};
-    }
+    for (size_t i = 0; i < l->n_parts; i++)
+        lines_tally_done(&l->parts[i].shown);
+    lines_count_anew(l);
     l->matches = l->filtered = 0;
     l->search.state = SEARCH_IDLE;
     l->filtering = !pattern_is_empty(&l->filter);
@@ -202,17 +204,17 @@ static void find_line(lines *l, uint64_t i)
 }
 
 const struct mark *lines_mark(
-    const struct part *p, bool (*before)(const struct mark *, uint64_t), uint64_t key)
+    const struct tally *t, bool (*before)(const struct mark *, uint64_t), uint64_t key)
 {
-    size_t low = 0, high = p->n_marks;
+    size_t low = 0, high = t->n_marks;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        if (before(&p->marks[middle], key))
+        if (before(&t->marks[middle], key))
             low = middle;
         else
             high = middle;
     }
-    return &p->marks[low];
+    return &t->marks[low];
 }
 
 static bool has_match(const struct mark *m, uint64_t match)
@@ -240,17 +242,17 @@ static bool find_match(lines *l, uint64_t i)
 {
     uint64_t left = i;
     size_t part = 0;
-    while (left >= l->parts[part].matches + l->parts[part].rest) {
-        left -= l->parts[part].matches + l->parts[part].rest;
+    while (left >= l->parts[part].shown.matches + l->parts[part].shown.rest) {
+        left -= l->parts[part].shown.matches + l->parts[part].shown.rest;
         part++;
     }
-    struct part *p = &l->parts[part];
-    if (left == p->matches) { // the unfinished line
-        l->last.place = (struct place){part, p->scanned};
-        l->last.number = p->scanned_lines;
+    const struct tally *t = &l->parts[part].shown;
+    if (left == t->matches) { // the unfinished line
+        l->last.place = (struct place){part, t->scanned};
+        l->last.number = t->scanned_lines;
         return true;
     }
-    const struct mark *m = lines_mark(p, has_match, left);
+    const struct mark *m = lines_mark(t, has_match, left);
     list_matches(l, part, m);
     if (left - m->before >= l->near.n_matches)
         return false; // the file has been changed

@@ -52,6 +52,15 @@ enum searched { SEARCH_IDLE, SEARCH_GOES_ON, SEARCH_FOUND, SEARCH_NOWHERE };
 bool lines_searching(const lines *l);
 // The state of the search; a result is returned once.
 enum searched lines_searched(lines *l, uint64_t *i);
-// Continues filter and search by one piece. false: nothing is left to do.
+// Of all shown lines with the pattern, which one was found last, from 1 on (0: not known yet), and
+// how many there are so far; `more`: they are still being counted. Counting begins with a search
+// and follows it in lines_work, piece by piece; what grows later is counted by the next search.
+struct lines_place {
+    uint64_t at, count;
+    bool more;
+};
+struct lines_place lines_found(lines *l);
+// Continues filter, search and count by one piece. false: nothing is left to do.
 bool lines_work(lines *l);
-int lines_percent(const lines *l); // progress of the filter or the search
+bool lines_looking(const lines *l); // filter or search go on
+int lines_percent(const lines *l);  // progress of the filter or the search

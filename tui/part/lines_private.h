@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Shared by lines.c (where lines are) and lines_scan.c (filter and search). No other file includes
-// it.
+// Shared by lines.c (where lines are), lines_scan.c (which match) and lines_count.c (how many do).
+// No other file includes it.
 #pragma once
 #include "base/pattern.h"
 #include "tui/part/lines.h"
@@ -14,17 +14,21 @@ enum { PIECE = 256 << 10 };
 struct mark {
     uint64_t offset, line, before;
 };
+// The matches in a part, counted so far: so many whole lines with so many matches; and whether the
+// unfinished last line, which begins at `scanned`, matches. `looked`: everything up to here was
+// checked.
+struct tally {
+    struct mark *marks;
+    size_t n_marks;
+    uint64_t scanned, scanned_lines, matches, looked;
+    bool rest;
+};
 struct part {
     linesource *source;
     style base;
-    uint64_t version; // 0: none
-    uint64_t first;   // number of its first line
-    struct mark *marks;
-    size_t n_marks;
-    // Filtered so far: so many whole lines with so many matches; and whether the unfinished last
-    // line, which begins at `scanned`, matches. `looked`: everything up to here was checked.
-    uint64_t scanned, scanned_lines, matches, looked;
-    bool rest;
+    uint64_t version;          // 0: none
+    uint64_t first;            // number of its first line
+    struct tally shown, found; // by the filter; of those, by the search
 };
 
 struct match {
@@ -60,6 +64,9 @@ struct search {
     bool backwards, wrapped;
     struct place start, at;
     uint64_t hit;
+    struct place found; // the last hit, if `placed`, and which it is of all; 0: not known yet
+    bool placed;
+    uint64_t rank;
 };
 
 struct lines {
@@ -70,6 +77,8 @@ struct lines {
     bool filtering;
     size_t filtered; // parts before it are
     struct search search;
+    bool counting;          // what is searched for
+    size_t counted;         // parts before it are
     struct piece near, far; // near: around the last requested line; far: for filter and search
     struct {
         uint64_t i; // the last requested line, NO_LINE: none
@@ -90,6 +99,17 @@ void lines_read_piece(lines *l, struct piece *b, size_t part, uint64_t offset);
 // The first line that starts at the offset or later.
 uint64_t lines_after(lines *l, size_t part, uint64_t offset);
 const struct mark *lines_mark(
-    const struct part *p, bool (*before)(const struct mark *, uint64_t), uint64_t key);
+    const struct tally *t, bool (*before)(const struct mark *, uint64_t), uint64_t key);
 // From c->at on; false: no line of the rest matches.
 bool lines_next_match(lines *l, const struct piece *b, const struct pattern *x, struct cursor *c);
+// Is it shown: does it pass the filter?
+bool lines_passes(lines *l, const struct piece *b, const struct cursor *c);
+uint64_t lines_newlines(const char *at, size_t n);
+
+void lines_tally_done(struct tally *t); // also empties it
+// Count the next piece.
+void lines_filter_on(lines *l);
+void lines_count_on(lines *l);
+void lines_count_anew(lines *l); // for another search
+// The number of a line among the shown ones, by its place.
+uint64_t lines_index(lines *l, struct place at);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Filter and search read a part piece by piece, so that a key can be answered in between. If a
-// piece contains colours or returns, its lines are compared as they are shown.
+// Filter, search and count read a part piece by piece, so that a key can be answered in between. If
+// a piece contains colours or returns, its lines are compared as they are shown.
 #include "base/mem.h"
 #include "script/journal/text.h"
 #include "tui/part/lines_private.h"
 
 #include <string.h>
 
-static uint64_t newlines(const char *at, size_t n)
+uint64_t lines_newlines(const char *at, size_t n)
 {
     uint64_t count = 0;
     for (const char *end = at + n; (at = memchr(at, '\n', (size_t)(end - at))); at++)
@@ -36,7 +36,7 @@ static void leap(const struct piece *b, const struct pattern *x, struct cursor *
     if (!line)
         return;
     size_t passed = (size_t)(line + 1 - at);
-    c->line += newlines(at, passed);
+    c->line += lines_newlines(at, passed);
     c->at += passed;
 }
 
@@ -58,58 +58,9 @@ bool lines_next_match(lines *l, const struct piece *b, const struct pattern *x, 
     return false;
 }
 
-static bool ends_unfinished(linesource *s)
+bool lines_passes(lines *l, const struct piece *b, const struct cursor *c)
 {
-    AUTO_BUF last = {0};
-    linesource_read(s, linesource_size(s) - 1, 1, &last);
-    return last.len && last.data[0] != '\n';
-}
-
-static void add_mark(struct part *p, uint64_t offset)
-{
-    if ((p->n_marks & (p->n_marks - 1)) == 0) // a power of two: full
-        p->marks = mem_resize(p->marks, p->n_marks ? 2 * p->n_marks : 1, sizeof *p->marks);
-    p->marks[p->n_marks++] = (struct mark){offset, p->scanned_lines, p->matches};
-}
-
-// Counts the matches of the next piece. An unfinished last line is checked again whenever it grows.
-static void filter_piece(lines *l, size_t part)
-{
-    struct part *p = &l->parts[part];
-    struct piece *b = &l->far;
-    struct cursor c = {.line = p->scanned_lines};
-    uint64_t count = 0;
-    l->matches -= p->matches + p->rest;
-    lines_read_piece(l, b, part, p->scanned);
-    bool unfinished = b->next >= linesource_size(p->source) && ends_unfinished(p->source);
-    size_t all = b->n;
-    const char *last = unfinished && !b->cut && all ? memrchr(b->bytes.data, '\n', all) : NULL;
-    b->n = last ? (size_t)(last + 1 - b->bytes.data) : unfinished ? 0 : all;
-    while (lines_next_match(l, b, &l->filter, &c))
-        count++;
-    if (count)
-        add_mark(p, b->offset);
-    p->matches += count;
-    p->scanned_lines += b->cut && !unfinished ? 1 : newlines(buf_cstr(&b->bytes), b->n);
-    p->scanned = unfinished ? p->scanned + b->n : b->next;
-    p->looked = all ? b->next : linesource_size(p->source); // it may end before its recorded size
-    c.at = b->n;
-    b->n = all;
-    p->rest = unfinished && lines_next_match(l, b, &l->filter, &c);
-    l->matches += p->matches + p->rest;
-}
-
-static void filter_on(lines *l)
-{
-    while (l->filtered < l->n_parts) {
-        const struct part *p = &l->parts[l->filtered];
-        if (p->looked < linesource_size(p->source)) {
-            filter_piece(l, l->filtered);
-            return;
-        }
-        l->filtered++;
-    }
-    l->filtering = false;
+    return pattern_is_empty(&l->filter) || matches(l, b, &l->filter, c->from, c->n);
 }
 
 static int compare(struct place a, struct place b)
@@ -117,32 +68,6 @@ static int compare(struct place a, struct place b)
     return a.part != b.part       ? (a.part > b.part) - (a.part < b.part)
            : a.offset != b.offset ? (a.offset > b.offset) - (a.offset < b.offset)
                                   : 0;
-}
-
-static bool starts_before(const struct mark *m, uint64_t offset)
-{
-    return m->offset <= offset;
-}
-
-// The number of a line among the shown ones, by its place.
-static uint64_t index_of(lines *l, struct place at)
-{
-    struct part *p = &l->parts[at.part];
-    if (pattern_is_empty(&l->filter))
-        return p->first + linesource_line_at(p->source, at.offset);
-    uint64_t i = 0;
-    for (size_t k = 0; k < at.part; k++)
-        i += l->parts[k].matches + l->parts[k].rest;
-    if (p->n_marks == 0 || at.offset >= p->scanned)
-        return i + p->matches;
-    const struct mark *m = lines_mark(p, starts_before, at.offset);
-    struct cursor c = {0};
-    struct piece *b = &l->far;
-    lines_read_piece(l, b, at.part, m->offset);
-    for (i += m->before; lines_next_match(l, b, &l->filter, &c); i++)
-        if (b->offset + c.from >= at.offset)
-            break;
-    return i;
 }
 
 // After going around, is the match still before the place where the search began?
@@ -154,13 +79,11 @@ static void found(lines *l, struct place at)
         s->state = SEARCH_NOWHERE;
         return;
     }
-    s->hit = index_of(l, at);
+    s->hit = lines_index(l, at);
+    s->found = at;
+    s->placed = true;
+    s->rank = 0;
     s->state = SEARCH_FOUND;
-}
-
-static bool passes(lines *l, const struct piece *b, const struct cursor *c)
-{
-    return pattern_is_empty(&l->filter) || matches(l, b, &l->filter, c->from, c->n);
 }
 
 static void look_on(lines *l)
@@ -177,7 +100,7 @@ static void look_on(lines *l)
     struct cursor c = {0};
     lines_read_piece(l, b, s->at.part, s->at.offset);
     while (lines_next_match(l, b, &s->what, &c))
-        if (passes(l, b, &c)) {
+        if (lines_passes(l, b, &c)) {
             found(l, (struct place){s->at.part, b->offset + c.from});
             return;
         }
@@ -207,7 +130,7 @@ static void look_back(lines *l)
     uint64_t last = NO_LINE;
     lines_read_piece(l, b, s->at.part, start);
     while (lines_next_match(l, b, &s->what, &c) && b->offset + c.from < end)
-        if (passes(l, b, &c))
+        if (lines_passes(l, b, &c))
             last = b->offset + c.from;
     s->at.offset = start;
     if (last != NO_LINE)
@@ -223,7 +146,10 @@ void lines_search(lines *l, const char *text, uint64_t i, bool backwards)
     s->state = SEARCH_IDLE;
     if (!text || !*text)
         return;
+    if (!s->what.text || strcmp(s->what.text, text) != 0)
+        lines_count_anew(l);
     pattern_set(&s->what, text);
+    s->placed = false;
     s->backwards = backwards;
     s->wrapped = false;
     s->state = SEARCH_NOWHERE;
@@ -232,6 +158,13 @@ void lines_search(lines *l, const char *text, uint64_t i, bool backwards)
     s->start = s->at = l->last.place;
     s->at.offset = backwards ? s->at.offset : l->last.next;
     s->state = SEARCH_GOES_ON;
+    l->counting = true;
+    l->counted = 0; // a part may have grown since
+}
+
+bool lines_looking(const lines *l)
+{
+    return l->filtering || lines_searching(l);
 }
 
 bool lines_searching(const lines *l)
@@ -244,6 +177,8 @@ enum searched lines_searched(lines *l, uint64_t *i)
     enum searched state = l->search.state;
     if (state == SEARCH_FOUND)
         *i = l->search.hit;
+    if (state == SEARCH_NOWHERE)
+        l->counting = false;
     if (state != SEARCH_GOES_ON)
         l->search.state = SEARCH_IDLE;
     return state;
@@ -252,12 +187,14 @@ enum searched lines_searched(lines *l, uint64_t *i)
 bool lines_work(lines *l)
 {
     if (l->filtering)
-        filter_on(l);
+        lines_filter_on(l);
     else if (l->search.state == SEARCH_GOES_ON && l->search.backwards)
         look_back(l);
     else if (l->search.state == SEARCH_GOES_ON)
         look_on(l);
-    return l->filtering || l->search.state == SEARCH_GOES_ON;
+    else if (l->counting)
+        lines_count_on(l);
+    return lines_looking(l) || l->counting;
 }
 
 int lines_percent(const lines *l)
@@ -265,7 +202,7 @@ int lines_percent(const lines *l)
     uint64_t done = 0, all = 0;
     for (size_t i = 0; i < l->n_parts; i++) {
         uint64_t size = linesource_size(l->parts[i].source);
-        done += l->filtering             ? l->parts[i].looked
+        done += l->filtering             ? l->parts[i].shown.looked
                 : i < l->search.at.part  ? size
                 : i == l->search.at.part ? l->search.at.offset
                                          : 0;

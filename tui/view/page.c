@@ -15,7 +15,8 @@
 
 #include <string.h>
 
-enum { SLICE_MS = 3 }; // time for filter and search between two checks for keys
+enum { SLICE_MS = 3 }; // time for filter, search and count between two checks for keys
+enum { SAY_MS = 200 }; // a count that goes on is shown so often
 #define LOG "application/vnd.firesteel.log+json"
 
 struct page_view {
@@ -31,7 +32,9 @@ struct page_view {
     char *applied; // the pattern that the lines are filtered by
     struct pattern searched, filtered;
     bool follow, working;
-    int again; // searches requested during a search: so many more; negative: backwards
+    bool placing; // the last row says which of how many places was found
+    int64_t said; // mono ns: when it did
+    int again;    // searches requested during a search: so many more; negative: backwards
 };
 
 // A display that is a log gives the log's bytes; any other display gives its text.
@@ -120,6 +123,8 @@ static void tell_found(struct page_view *v)
     }
     if (what != SEARCH_FOUND)
         return;
+    v->placing = true;
+    v->said = 0;
     if (!pane_shows(&v->pane, hit))
         pane_to(&v->pane, hit);
     v->pane.hit = hit;
@@ -130,7 +135,24 @@ static void tell_found(struct page_view *v)
     search_on(v, backwards);
 }
 
-// Continues filter and search for a while.
+// "“loss” 3 of 12 lines"; "3 of 1204+" while they are counted.
+static void say_place(struct page_view *v)
+{
+    int64_t now = clock_mono();
+    struct lines_place p = lines_found(v->pane.lines);
+    if (p.more && v->said && now - v->said < SAY_MS * CLOCK_MS)
+        return;
+    const char *words = bench_searched(v->head.bench), *more = p.more ? "+" : "";
+    if (p.at)
+        bench_say(v->head.bench, "“%s” %llu of %llu%s lines", words, (unsigned long long)p.at,
+            (unsigned long long)p.count, more);
+    else
+        bench_say(v->head.bench, "“%s” in %llu%s lines", words, (unsigned long long)p.count, more);
+    v->said = now;
+    v->placing = p.more;
+}
+
+// Continues filter, search and count for a while.
 static void work(struct page_view *v)
 {
     int64_t until = clock_mono() + SLICE_MS * CLOCK_MS;
@@ -138,6 +160,8 @@ static void work(struct page_view *v)
         v->working = lines_work(v->pane.lines);
         tell_found(v);
     } while (v->working && clock_mono() < until);
+    if (v->placing && !lines_looking(v->pane.lines))
+        say_place(v);
 }
 
 static void draw_title(const struct page_view *v, grid *g, rect area)
@@ -151,7 +175,7 @@ static void draw_title(const struct page_view *v, grid *g, rect area)
     if (*pattern)
         buf_fmt(&words, " %s “%s”, of %llu", *pattern == '!' ? "without" : "with",
             pattern + (*pattern == '!'), all);
-    if (v->working)
+    if (lines_looking(p->lines))
         buf_fmt(&words, "  looking %d%%", lines_percent(p->lines));
     else if (n)
         buf_fmt(&words, "  %llu%%", ((unsigned long long)p->last + 1) * 100 / n);
@@ -179,7 +203,7 @@ static void draw(const view *view_, grid *g, rect area)
     rect body = v->pane.area;
     pane_draw(&v->pane, g);
     draw_title(v, g, area);
-    if (lines_count(v->pane.lines) == 0 && !v->working)
+    if (lines_count(v->pane.lines) == 0 && !lines_looking(v->pane.lines))
         grid_print(g, body, body.x + 1, body.y, LOOK_DIM, "%s",
             lines_total(v->pane.lines) ? "no line matches" : "nothing yet");
     filter_draw(&v->filter, g, (rect){area.x, area.y + area.h - 1, area.w, 1});
@@ -278,6 +302,7 @@ static bool act(view *view_, enum action a)
     struct page_view *v = (struct page_view *)view_;
     struct pane *p = &v->pane;
     load(v);
+    v->placing = false; // the last row is another action's now
     if (filter_act(&v->filter, a, bench_clipboard(view_->bench))) {
         refilter(v);
         return true;

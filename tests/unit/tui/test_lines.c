@@ -211,6 +211,19 @@ static size_t model_search(
     return SIZE_MAX;
 }
 
+// What was found is the n-th of so many, as long as it may be one.
+static bool model_places(
+    const struct world *w, const size_t *shown, size_t n, size_t hit, const char *text)
+{
+    struct lines_place place = lines_found(w->lines);
+    size_t count = 0, at = 0;
+    for (size_t i = 0; i < n; i++) {
+        count += model_has(w, shown[i], text);
+        at = i == hit ? count : at;
+    }
+    return place.at == at && !place.more && (hit == SIZE_MAX || place.count == count);
+}
+
 static void check_searches(struct world *w, const char *pattern, size_t times)
 {
     static const char *const texts[] = {
@@ -233,6 +246,7 @@ static void check_searches(struct world *w, const char *pattern, size_t times)
         // Text that a return has overwritten is neither shown nor found; so both sides see
         // "100% done".
         wrong += hit != model_search(w, shown, n, from, text, back);
+        wrong += !model_places(w, shown, n, hit, text);
     }
     CHECK_INT(wrong, 0);
 }
@@ -244,6 +258,10 @@ TEST(a_search_goes_around_both_ways)
     check_searches(&w, "", 300);
     check_searches(&w, "step", 100);
     check_searches(&w, "!a", 100);
+    grow(&w, 1, 300, true);
+    grow(&w, 2, 3, true);
+    show(&w);
+    check_searches(&w, "", 30);
     uint64_t hit;
     lines_filter(w.lines, "");
     lines_search(w.lines, "nothing has this", 7, false);
@@ -251,6 +269,32 @@ TEST(a_search_goes_around_both_ways)
     work(&w);
     CHECK_INT(lines_searched(w.lines, &hit), SEARCH_NOWHERE);
     CHECK_INT(lines_searched(w.lines, &hit), SEARCH_IDLE);
+    end(&w);
+}
+
+// The spool grows between two searches, and its last line becomes a longer one.
+TEST(what_grows_is_counted_by_the_next_search)
+{
+    struct world w;
+    uint64_t hit, before = 0;
+    begin(&w, 6);
+    for (int round = 0; round < 6; round++) {
+        lines_search(w.lines, "ste", 0, round % 2);
+        work(&w);
+        CHECK_INT(lines_searched(w.lines, &hit), SEARCH_FOUND);
+        size_t count = 0, at = 0;
+        for (size_t i = 0; i < w.n; i++) {
+            count += model_has(&w, i, "ste");
+            at = i == hit ? count : at;
+        }
+        struct lines_place place = lines_found(w.lines);
+        CHECK_INT(place.count, count);
+        CHECK_INT(place.at, at);
+        CHECK(place.count > before);
+        before = place.count;
+        grow(&w, 1, 20 + roll(3000), round % 3 != 2);
+        show(&w);
+    }
     end(&w);
 }
 
@@ -330,6 +374,36 @@ TEST(a_look_that_is_left_on_goes_on)
     spool_close(s);
 }
 
+// The longest time that a key waits: for one piece, and for the place of what was found.
+static void count_a_million(lines *l)
+{
+    int64_t start = clock_mono(), longest = 0;
+    uint64_t hit = 0;
+    lines_search(l, "worker-(3|4) .*[05]00 ", 500000, false);
+    for (bool more = true; more;) {
+        int64_t at = clock_mono();
+        more = lines_work(l);
+        lines_found(l);
+        at = clock_mono() - at;
+        longest = at > longest ? at : longest;
+    }
+    struct lines_place place = lines_found(l);
+    CHECK_INT(lines_searched(l, &hit), SEARCH_FOUND);
+    CHECK_INT(place.count, 571);
+    CHECK(!place.more);
+    int64_t next = clock_mono();
+    lines_search(l, "worker-(3|4) .*[05]00 ", hit, false);
+    for (int i = 0; i < 1000 && lines_searching(l); i++)
+        lines_work(l);
+    lines_work(l);
+    CHECK_INT(lines_found(l).at, place.at + 1);
+    printf("# an expression is counted in a million lines in %.1f s, %.1f ms at most at once; "
+           "the next place takes %.1f ms\n",
+        (double)(next - start) / (double)CLOCK_SEC, (double)longest / (double)CLOCK_MS,
+        (double)(clock_mono() - next) / (double)CLOCK_MS);
+    lines_searched(l, &hit);
+}
+
 TEST(a_million_lines_are_searched_and_filtered_at_once)
 {
     enum { LINES = 1000000 };
@@ -358,6 +432,9 @@ TEST(a_million_lines_are_searched_and_filtered_at_once)
         continue;
     CHECK_INT(lines_searched(l, &hit), SEARCH_FOUND);
     CHECK_INT(hit, 999999);
+    CHECK_INT(lines_found(l).at, 1);
+    CHECK_INT(lines_found(l).count, 1);
+    count_a_million(l);
     lines_filter(l, "worker-3");
     while (lines_work(l))
         continue;
