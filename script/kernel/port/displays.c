@@ -6,53 +6,15 @@
 #include "base/mem.h"
 #include "base/rowset.h"
 #include "base/str.h"
+#include "script/kernel/port/displays_private.h"
 #include "script/kernel/port/logdisplay.h"
 #include "script/protocol/message.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 // The interval at which a display is sent, and its rows per second after the first ROWSET_TABLE.
 // Faster changes are merged until then. A row takes 0.4 KB in the journal.
 enum { UPDATE_MS = 100, ROWS_A_SECOND = 1000 };
-// A client has at most so many peeks; with one more, the oldest is dropped.
-enum { PEEKS = 16 };
-
-struct displays {
-    loop *loop;
-    port *port;
-    const struct displays_ops *ops;
-    void *arg;
-    atomic_llong last;
-    // The loop's thread:
-    display *first; // the first live one
-    bool over;      // the run ends: no display stays live
-};
-
-struct display {
-    displays *all;
-    int64_t id;
-    char *cell;
-    bool held; // a binding has the pointer: the display stays until it is closed
-    // The loop's thread:
-    struct display *next;
-    cJSON *data, *rows; // not sent yet: all data, and later changes, oldest first
-    cJSON *table;       // not sent yet: changes of the table as a whole
-    rowset *by_uid;     // the rows in `rows`
-    hashmap *told;      // uids of the rows that clients have; only these need a "deleted"
-    int64_t rows_left;  // rows that may be sent now
-    int64_t counted;    // mono ns: when rows_left was computed
-    log_display *log;   // if it is a log; or NULL
-    bool grown;         // a log: it has grown since it was sent
-    int64_t client;     // of a peek: its client; 0: not a peek
-    bool ended;         // a peek whose source has ended: `data` or the log is all there is
-    bool unwanted;      // a peek to be dropped as soon as it can be ended
-    int64_t sent;       // mono ns: when it was sent
-    bool scheduled;
-    loop_timer *timer;
-    void (*on_end)(void *arg);
-    void *on_end_arg;
-};
 
 // Work on a display for the loop's thread. Bindings give a pointer, which is valid until they close
 // the display; Lua gives a number.
@@ -66,7 +28,7 @@ struct task {
     void *on_end_arg;
 };
 
-static display *find(const displays *all, int64_t id)
+display *displays_find(const displays *all, int64_t id)
 {
     display *d = all->first;
     while (d && d->id != id)
@@ -77,7 +39,7 @@ static display *find(const displays *all, int64_t id)
 static void perform(void *arg)
 {
     struct task *t = arg;
-    display *d = t->display, *of_lua = d ? NULL : find(t->all, t->id);
+    display *d = t->display, *of_lua = d ? NULL : displays_find(t->all, t->id);
     if (of_lua && !of_lua->held) // a binding's display ends only when the binding says so
         d = of_lua;
     if (d)
@@ -218,19 +180,22 @@ static void schedule(display *d)
     loop_timer_start(d->timer, passed >= UPDATE_MS ? 0 : (uint64_t)(UPDATE_MS - passed), 0);
 }
 
-static void make_room(displays *all, int64_t client);
-
-static void enter(display *d, struct task *t)
+void displays_enter(display *d, cJSON *event)
 {
     d->timer = loop_timer_new(d->all->loop, on_timer, d);
     d->sent = d->counted = clock_mono();
     d->rows_left = ROWSET_TABLE;
     d->next = d->all->first;
     d->all->first = d;
-    if (t->data)
-        tell(d, STEAL(t->data));
+    if (event)
+        tell(d, event);
     if (d->client)
-        make_room(d->all, d->client);
+        peeks_make_room(d->all, d->client);
+}
+
+static void enter(display *d, struct task *t)
+{
+    displays_enter(d, STEAL(t->data));
 }
 
 static void replace(display *d, struct task *t)
@@ -284,7 +249,7 @@ static void change_table(display *d, struct task *t)
     schedule(d);
 }
 
-static void drop(display *d)
+void displays_drop(display *d)
 {
     display **at = &d->all->first;
     while (*at != d)
@@ -312,18 +277,17 @@ static void finish(display *d, struct task *t)
     d->on_end = NULL;
     d->ended = true;
     if (!d->client || d->unwanted)
-        drop(d);
+        displays_drop(d);
 }
 
-// Stops feeding the display, and closes it.
-static void end(display *d)
+void displays_end_one(display *d)
 {
     displays *all = d->all;
     int64_t id = d->id;
     void (*on_end)(void *arg) = STEAL(d->on_end);
     if (on_end)
         on_end(d->on_end_arg);
-    d = find(all, id);
+    d = displays_find(all, id);
     if (d && !d->ended)
         display_close(d, NULL);
 }
@@ -333,7 +297,7 @@ static void set_on_end(display *d, struct task *t)
     d->on_end = t->on_end;
     d->on_end_arg = t->on_end_arg;
     if (d->all->over || d->unwanted) // all earlier ones were ended
-        end(d);
+        displays_end_one(d);
 }
 
 displays *displays_new(loop *l, port *p, const struct displays_ops *ops, void *arg)
@@ -348,7 +312,7 @@ void displays_free(displays *all)
     for (display *d = all ? all->first : NULL, *next; d; d = next) {
         next = d->next;
         if (d->ended)
-            drop(d);
+            displays_drop(d);
     }
     free(all);
 }
@@ -358,7 +322,7 @@ void displays_skip(displays *all, int64_t id)
     atomic_store(&all->last, id);
 }
 
-static int64_t next_id(displays *all)
+int64_t displays_next_id(displays *all)
 {
     return atomic_fetch_add(&all->last, 1) + 1;
 }
@@ -374,8 +338,7 @@ static cJSON *display_event(int64_t id, const char *in_cell, cJSON *data, const 
     return event;
 }
 
-static void emit_display(
-    displays *all, int64_t id, const char *in_cell, cJSON *data, const char *flag)
+void displays_emit(displays *all, int64_t id, const char *in_cell, cJSON *data, const char *flag)
 {
     port_emit(all->port, display_event(id, in_cell, data, flag));
 }
@@ -401,20 +364,20 @@ static display *make(displays *all, int64_t id, const char *in_cell, bool held, 
 
 int64_t displays_add(displays *all, const char *in_cell, cJSON *data, bool live)
 {
-    int64_t id = next_id(all);
+    int64_t id = displays_next_id(all);
     if (live)
         make(all, id, in_cell, false, data);
     else
-        emit_display(all, id, in_cell, data, NULL);
+        displays_emit(all, id, in_cell, data, NULL);
     return live ? id : 0;
 }
 
 display *displays_add_held(displays *all, const char *in_cell, cJSON *data, bool live)
 {
-    int64_t id = next_id(all);
+    int64_t id = displays_next_id(all);
     if (live)
         return make(all, id, in_cell, true, data);
-    emit_display(all, id, in_cell, data, NULL);
+    displays_emit(all, id, in_cell, data, NULL);
     return NULL;
 }
 
@@ -426,7 +389,7 @@ display *display_beside(const display *d, cJSON *data)
 display *displays_add_log(
     displays *all, int64_t client, const char *in_cell, const char *title, err *e)
 {
-    int64_t id = next_id(all);
+    int64_t id = displays_next_id(all);
     log_display *log = log_display_new(port_journal(all->port), id, title, port_mask(all->port), e);
     if (!log)
         return NULL;
@@ -441,7 +404,7 @@ display *displays_add_log(
 
 void displays_add_result(displays *all, const char *in_cell, cJSON *data)
 {
-    emit_display(all, next_id(all), in_cell, data, "result");
+    displays_emit(all, displays_next_id(all), in_cell, data, "result");
 }
 
 int64_t display_id(const display *d)
@@ -510,7 +473,7 @@ size_t displays_live(const displays *all)
     return n;
 }
 
-static bool is_endable(const display *d)
+bool displays_is_endable(const display *d)
 {
     return !d->ended && (d->on_end || !d->held);
 }
@@ -518,7 +481,7 @@ static bool is_endable(const display *d)
 static display *first_endable(const displays *all)
 {
     display *d = all->first;
-    while (d && !is_endable(d))
+    while (d && !displays_is_endable(d))
         d = d->next;
     return d;
 }
@@ -527,11 +490,11 @@ void displays_end(displays *all)
 {
     all->over = true;
     for (display *d; (d = first_endable(all));)
-        end(d);
+        displays_end_one(d);
     for (display *d = all->first, *next; d; d = next) {
         next = d->next;
         if (d->ended)
-            drop(d);
+            displays_drop(d);
         else
             send_pending(d, true);
     }
@@ -541,93 +504,23 @@ void displays_end_of(displays *all, const char *in_cell)
 {
     for (display *d = all->first, *next; d; d = next) {
         next = d->next;
-        if (is_endable(d) && !d->client && str_eq(d->cell, in_cell))
-            end(d);
+        if (displays_is_endable(d) && !d->client && str_eq(d->cell, in_cell))
+            displays_end_one(d);
     }
-}
-
-// Drops a peek; if it cannot be ended yet, set_on_end does it later.
-static void unwant(display *d)
-{
-    d->unwanted = true;
-    if (d->ended)
-        drop(d);
-    else if (is_endable(d))
-        end(d);
 }
 
 int displays_stop(displays *all, int64_t client, int64_t id, err *e)
 {
-    display *d = find(all, id);
+    display *d = displays_find(all, id);
     if (!d || (d->client && d->client != client))
         return err_set(e, ERR_NOT_FOUND, "display %lld is not live any more", (long long)id);
     if (d->client) {
-        unwant(d);
+        peeks_unwant(d);
         return 0;
     }
-    if (!is_endable(d))
+    if (!displays_is_endable(d))
         return err_set(
             e, ERR_USAGE, "display %lld ends with its cell; interrupt that", (long long)id);
-    end(d);
+    displays_end_one(d);
     return 0;
-}
-
-// Drops the oldest peek when there are too many: the list has the newest first.
-static void make_room(displays *all, int64_t client)
-{
-    size_t n = 0;
-    display *oldest = NULL;
-    for (display *d = all->first; d; d = d->next)
-        if (d->client == client && !d->unwanted)
-            oldest = d, n++;
-    if (n > PEEKS)
-        unwant(oldest);
-}
-
-int64_t displays_add_peek(displays *all, int64_t client, const char *in_cell, cJSON *data)
-{
-    display *d = mem_alloc(sizeof *d);
-    *d = (display){.all = all,
-        .id = next_id(all),
-        .client = client,
-        .cell = mem_strdup(in_cell),
-        .held = true,
-        .ended = true,
-        .data = data,
-        .told = hashmap_new()};
-    enter(d, &(struct task){0});
-    return d->id;
-}
-
-static display *find_peek(const displays *all, int64_t client, int64_t id)
-{
-    display *d = find(all, id);
-    return d && d->client && d->client == client && !d->unwanted ? d : NULL;
-}
-
-const char *displays_peek_cell(const displays *all, int64_t client, int64_t id)
-{
-    const display *d = find_peek(all, client, id);
-    return d ? d->cell : NULL;
-}
-
-void displays_pin(displays *all, int64_t client, int64_t id)
-{
-    display *d = find_peek(all, client, id);
-    if (!d)
-        return;
-    cJSON *data = d->log ? log_display_bundle(d->log) : STEAL(d->data);
-    d->client = 0;
-    emit_display(all, id, d->cell, data, d->ended ? NULL : "live");
-    if (d->ended)
-        drop(d);
-}
-
-void displays_drop_peeks(displays *all, bool (*is_there)(void *arg, int64_t client), void *arg)
-{
-    for (display *d = all->first, *next; d; d = next) {
-        next = d->next;
-        if (d->client && !is_there(arg, d->client))
-            unwant(d);
-    }
 }
