@@ -9,6 +9,7 @@
 #include "k8s/client/frames.h"
 #include "k8s/client/request.h"
 #include "k8s/client/status.h"
+#include "k8s/client/watch_table.h"
 
 #include <search.h>
 #include <string.h>
@@ -49,10 +50,8 @@ struct watch {
     size_t count, most;
     hashmap *others, *listed; // hashes of uids beyond `most`; `listed`: those in the current list
     size_t told_more;
-    bool table, refused; // tables are wanted; the server does not give any
-    bool told_columns;   // and have been answered
-    cJSON *columns;      // as they were told; NULL: the server makes none
-    const cJSON *cells;  // of the object that is being told of
+    struct watch_table table;
+    const cJSON *cells; // of the object that is being told of
     operation *operation;
     loop_timer *timer;  // waits for the next try; during a watch: for it to be steady
     loop_timer *refill; // waits for the next list, when rows have become free
@@ -87,7 +86,7 @@ static void watch_free(watch *w)
     hashmap_free(w->others);
     hashmap_free(w->listed);
     frames_done(&w->frames);
-    cJSON_Delete(w->columns);
+    watch_table_done(&w->table);
     free(w->ns);
     free(w->labels);
     free(w->fields);
@@ -264,15 +263,6 @@ static int absent(watch *w, const cJSON *object)
     return tell(w, WATCH_DELETED, object);
 }
 
-// Tables. An object comes in a row of one, beside the cells that the server prints for it:
-//   {"kind": "Table", "columnDefinitions": […], "rows": [{"cells": […], "object": {…}}, …]}
-// In a watch each frame has a Table of one row, and mostly only the first has the definitions.
-
-static bool is_table(const watch *w, const cJSON *answer)
-{
-    return w->table && str_eq(json_str(answer, "kind"), "Table");
-}
-
 static void forget_version(const void *node, VISIT visit, void *arg)
 {
     struct known *k = *(struct known *const *)node;
@@ -280,34 +270,16 @@ static void forget_version(const void *node, VISIT visit, void *arg)
         free(STEAL(k->version));
 }
 
-// Takes the columns of a list, and tells them if they are others than before: then what is known of
-// objects is no more what has been shown of them.
+// Tells a list's columns if they are others than before: then what is known of objects is no more
+// what has been shown of them.
 static int take_columns(watch *w, const cJSON *list)
 {
-    const cJSON *columns = is_table(w, list) ? json_get(list, "columnDefinitions") : NULL;
-    if (!w->table || (w->told_columns && json_equal(columns, w->columns)))
+    if (!watch_table_take(&w->table, list))
         return 0;
-    cJSON_Delete(w->columns);
-    w->columns = columns ? cJSON_Duplicate(columns, true) : NULL;
-    w->told_columns = true;
     twalk_r(w->tree, forget_version, NULL);
     if (w->ops->columns)
-        w->ops->columns(w->arg, w->columns);
+        w->ops->columns(w->arg, w->table.columns);
     return w->closed ? -1 : 0;
-}
-
-static bool has_other_columns(const watch *w, const cJSON *answer)
-{
-    const cJSON *columns = is_table(w, answer) ? json_get(answer, "columnDefinitions") : NULL;
-    return columns && columns->child && !json_equal(columns, w->columns);
-}
-
-// The object of a Table's row, or the answer itself; *cells are its.
-static cJSON *object_of(const watch *w, cJSON *answer, const cJSON **cells)
-{
-    const cJSON *rows = is_table(w, answer) ? json_get(answer, "rows") : NULL;
-    *cells = rows && rows->child ? json_get(rows->child, "cells") : NULL;
-    return rows && rows->child ? (cJSON *)json_get(rows->child, "object") : answer;
 }
 
 // Lists leave out of their items what they are.
@@ -441,7 +413,7 @@ static bool is_fresh(watch *w, const cJSON *object)
 // watch.
 static int take_items(watch *w, const cJSON *list)
 {
-    const bool table = is_table(w, list);
+    const bool table = watch_table_is(&w->table, list);
     const cJSON *entry;
     int fresh = 0, result = 0;
     if (take_columns(w, list) != 0)
@@ -533,11 +505,11 @@ static int on_frame(void *arg, const char *text, size_t n)
         status_object_error(answer, w->what, client_who(w->client), &w->error);
         return 1;
     }
-    if (has_other_columns(w, answer)) { // a list tells all rows as they are now
+    if (watch_table_changes(&w->table, answer)) { // a list tells all rows as they are now
         err_set(&w->error, ERR_GONE, "%s: the columns have changed", w->what);
         return 1;
     }
-    cJSON *object = object_of(w, answer, &cells);
+    cJSON *object = watch_table_object(&w->table, answer, &cells);
     name_kind(w, object);
     const char *version = json_path_str(object, "metadata.resourceVersion");
     if (version)
@@ -601,8 +573,8 @@ static void judge(watch *w, struct http_response *r, const err *e)
         led_nowhere(w, "ends every watch at once");
         return;
     }
-    if (w->table && !w->refused && r->status == 406) {
-        w->refused = true;
+    if (watch_table_asks(&w->table) && r->status == 406) {
+        w->table.refused = true;
         begin(w);
     } else if (why.code == ERR_GONE)
         too_old(w);
@@ -656,7 +628,7 @@ static void begin(watch *w)
     }
     add_query(&path, "labelSelector", w->labels);
     add_query(&path, "fieldSelector", w->fields);
-    add_query(&path, "includeObject", w->table && !w->refused ? "Object" : NULL);
+    add_query(&path, "includeObject", watch_table_asks(&w->table) ? "Object" : NULL);
     frames_done(&w->frames);
     w->frames.limit = frame_limit;
     loop_timer_stop(w->timer);
@@ -664,7 +636,7 @@ static void begin(watch *w)
     w->error = (err){0};
     w->operation = operation_start(w->client,
         &(struct request){.path = buf_cstr(&path),
-            .accept = w->table && !w->refused ? request_table_type : NULL,
+            .accept = watch_table_asks(&w->table) ? request_table_type : NULL,
             .pool = HTTP_POOL_WATCHES,
             .idle_timeout_ms = w->version ? (WATCH_S + 256 + 30) * 1000 : 60000,
             .least_speed = w->version ? 0 : HTTP_LEAST_SPEED,
@@ -686,7 +658,7 @@ watch *watch_open(client *c, const struct watch_spec *spec, const struct watch_o
         "watch %s%s%s", resource, spec->ns ? " in namespace " : "", spec->ns ? spec->ns : "");
     w->ops = ops;
     w->arg = arg;
-    w->table = spec->table;
+    w->table.wanted = spec->table;
     w->most = spec->most ? spec->most : WATCH_MOST;
     w->page = PAGE;
     w->others = hashmap_new();
