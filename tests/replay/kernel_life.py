@@ -120,7 +120,7 @@ def test_an_interactive_kernel_goes_with_its_last_client(t):
 
 def test_an_owner_that_never_says_hello(t):
     for headless, code in ((True, 130), (False, 0)):
-        k = Kernel(t, "", headless=headless, hello=False)
+        k = Kernel(t, "1\n", headless=headless, hello=False)
         time.sleep(0.2)
         k.connection.close()
         assert k.process.wait(5 * PATIENCE) == code
