@@ -129,6 +129,43 @@ static bool read_param(const char *line, struct param *out)
     return true;
 }
 
+// Is the name among those that a line assigns to, "local a, b = …"? *local, *several: how.
+static bool assigns(const char *line, const char *name, bool *local, bool *several)
+{
+    const char *p = skip_space(line);
+    *local = str_starts(p, "local ");
+    *several = false;
+    p = skip_space(p + (*local ? strlen("local ") : 0));
+    bool found = false;
+    for (;;) {
+        size_t n = 0;
+        while (isalnum((unsigned char)p[n]) || p[n] == '_')
+            n++;
+        found = found || (n == strlen(name) && strncmp(p, name, n) == 0);
+        p = skip_space(p + n);
+        if (n == 0 || *p != ',')
+            return found && *p == '=' && p[1] != '=';
+        *several = true;
+        p = skip_space(p + 1);
+    }
+}
+
+// Why a line of the cell that assigns to this name makes no parameter; NULL: there is none.
+static const char *why_none(const struct params *ps, const char *name)
+{
+    for (const char *line = ps->others; line && *line; line = strchr(line, '\n') + 1) {
+        AUTO_FREE char *text = mem_strndup(line, strcspn(line, "\n"));
+        bool local, several;
+        if (!assigns(text, name, &local, &several))
+            continue;
+        return local ? "it is local, so no other cell would see it; leave out \"local\""
+               : several
+                   ? "it shares its line with other names; give it a line of its own"
+                   : "its value is not a number, a string, a boolean or nil, whole on one line";
+    }
+    return NULL;
+}
+
 static void add(struct params *ps, struct param *p)
 {
     for (size_t i = 0; i < ps->n; i++) {
@@ -155,15 +192,19 @@ int params_find(const notebook *nb, struct params *out, err *e)
         return err_set(
             e, ERR_INVALID, "line %d: the cell tagged \"parameters\" is not Lua", c->line);
     lua_lines state = {0};
+    buf others = {0};
     for (const char *line = c->source; *line;) {
         size_t n = strcspn(line, "\n");
         AUTO_FREE char *text = mem_strndup(line, n);
         struct param p = {0};
         if (!state.inside && read_param(text, &p))
             add(out, &p);
+        else if (!state.inside && strchr(text, '='))
+            buf_fmt(&others, "%s\n", text);
         lua_lines_feed(&state, text, n);
         line += n + (line[n] == '\n');
     }
+    out->others = others.len ? buf_take(&others) : NULL;
     return 0;
 }
 
@@ -172,6 +213,7 @@ void params_done(struct params *p)
     for (size_t i = 0; i < p->n; i++)
         param_done(&p->list[i]);
     free(p->list);
+    free(p->others);
     *p = (struct params){.cell = -1};
 }
 
@@ -180,6 +222,9 @@ static int unknown(const struct params *ps, const char *name, err *e)
     if (ps->cell < 0)
         return err_set(e, ERR_USAGE,
             "-p %s: the notebook has no parameters (no cell is tagged \"parameters\")", name);
+    const char *why = why_none(ps, name);
+    if (why)
+        return err_set(e, ERR_USAGE, "-p %s: %s", name, why);
     AUTO_BUF known = {0};
     for (size_t i = 0; i < ps->n; i++)
         buf_fmt(&known, "%s%s (%s)", i ? ", " : "", ps->list[i].name, type_names[ps->list[i].type]);

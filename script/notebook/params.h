@@ -29,13 +29,15 @@ struct params {
     struct param *list;
     size_t n;
     long cell; // index of the tagged cell, -1: none
+    char
+        *others; // its lines that look like parameters and are none, each with its newline; or NULL
 };
 
 // Finds the parameters. Other lines of the tagged cell are ignored.
 int params_find(const notebook *nb, struct params *out, err *e);
 void params_done(struct params *p);
-// "NAME=VALUE". Errors: ERR_USAGE for an unknown name (lists the known ones) or a value of the
-// wrong type.
+// "NAME=VALUE". Errors: ERR_USAGE for an unknown name (lists the known ones, and says why a line
+// with that name is no parameter) or a value of the wrong type.
 int params_give(struct params *p, const char *assignment, err *e);
 // Inserts the cell with the given values (tag "injected-parameters"), or replaces it.
 int params_inject(const struct params *p, notebook *nb, err *e);

@@ -10,6 +10,8 @@ static const char text[] = "-- %% tags=[\"parameters\"]\n"
                            "base = nil\n"
                            "fast = true\n"
                            "list = {1}\n"
+                           "local mine = 1\n"
+                           "one, two = 1, 2\n"
                            "sum = 1 + 2\n"
                            "epochs == 5\n"
                            "big = 0x10\n"
@@ -87,6 +89,9 @@ TEST(wrong_names_and_types_are_refused)
 {
     load();
     check_refused("epoch=1", "no such parameter; there are epochs (number), rate (number)");
+    check_refused("list=1", "-p list: its value is not a number");
+    check_refused("mine=1", "-p mine: it is local");
+    check_refused("two=1", "-p two: it shares its line");
     check_refused("epochs=many", "it is a number, as 5, not \"many\"");
     check_refused("epochs=1 or os.exit()", "it is a number");
     check_refused("fast=1", "true or false");
