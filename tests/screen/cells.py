@@ -410,7 +410,7 @@ def test_documentation_of_a_name(t):
 def test_no_completion_while_a_cell_runs(t):
     with editing(t, LUA + "\n-- %% Slow\nsh 'sleep 30'\n") as s:
         s.keys("Esc j C-e")
-        s.wait("● busy")
+        s.wait("● [")
         s.keys("k Enter C-End Enter")
         s.type("alpha_\t")
         s.wait("no completion now: a cell is running")
@@ -525,7 +525,7 @@ input "name?"
 """
     with workbench(folder(t, text)) as s:
         s.keys("R")
-        s.wait("● busy")
+        s.wait("● [")
         eventually(lambda: any("fg=3" in names for _, _, names in look_at(s, "] A")))
         rows = s.screen()
         assert any(row.startswith("▌[*] A") and re.search(r" \d+s$", row) for row in rows), rows
@@ -705,7 +705,7 @@ def test_leaving_discards_keeps_or_saves(t):
     before = read(where)
     with workbench(where) as s:
         s.keys("G C-e")
-        s.wait("● busy")
+        s.wait("● [")
         s.keys("g g j d d")
         s.gone("One")
         s.keys("q")
@@ -719,7 +719,7 @@ def test_leaving_discards_keeps_or_saves(t):
         assert s.exit() == "exit 0"
         assert "goes on (a cell runs)" in text(s), text(s)
     with Screen([FIRESTEEL, "cells.lua"], cwd=where) as s:
-        s.wait("● busy")
+        s.wait("● [")
         s.wait("One")
         assert "cells.lua +" not in text(s)
         s.keys("g g j d d")
@@ -729,7 +729,7 @@ def test_leaving_discards_keeps_or_saves(t):
         assert "a cell runs, unsaved changes" in text(s).replace("\n", ""), text(s)
     assert read(where) == before
     with Screen([FIRESTEEL, "cells.lua"], cwd=where) as s:
-        s.wait("● busy")
+        s.wait("● [")
         s.wait("cells.lua +")
         s.keys("i i")
         s.wait("idle")

@@ -55,7 +55,7 @@ MASKS = [
     (r"\b(\d+[smhd]){1,2} ?\b *", "AGE "),
     (r"firesteel-sandbox +", "NODE "),
     (r"\d{4}-\d\d-\d\dT[\d:]+Z?", "INSTANT"),
-    (r"(?i)\buid: +[\w-]+", "uid: UID"),
+    (r"(?i)\buid: +[\w-]+( -(\w+-)*HASH)?", "uid: UID"),
     (r"(?<=ago) +|(?<=STATE) +|(?<=Age) +|(?<=----) +(?=----)", " "),  # as wide as ages are long
     (r"(?i)resource ?version: +\S+", "resourceVersion: N"),
     (r"controller-uid=\S+", "controller-uid=UID"),

@@ -52,7 +52,6 @@ static const struct keymap keys = KEYMAP(bindings);
 const struct view_ops leave_view_ops = {.name = "leaving",
     .keys = &keys,
     .overlay = true,
-    .asks = true,
     .draw = draw,
     .act = act,
     .hint = hint};
