@@ -193,12 +193,29 @@ static int edit_file(void *arg, const char *path, err *e)
                : path_write(path, written, strlen(written), 0600, e);
 }
 
+static int copy(void *arg, const char *text, size_t n, err *e)
+{
+    return n % 2 ? 0 : err_set(e, ERR_FAILED, "there is no clipboard");
+}
+
+static bool mouse(void *arg, bool on)
+{
+    return on;
+}
+
+static void notify(void *arg, const char *title, const char *says)
+{
+}
+
 static const struct bench_ops ops = {.quit = quit,
     .suspend = nothing,
     .redraw = nothing,
     .changed = nothing,
     .start = start_kernel,
-    .edit_file = edit_file};
+    .edit_file = edit_file,
+    .copy = copy,
+    .mouse = mouse,
+    .notify = notify};
 
 // Presses a key sequence that is bound in the present view and mode.
 static void press_bound(struct storm *s)

@@ -247,6 +247,7 @@ def test_in_a_cells_output_on_the_full_screen(t):
         ("w", sees("finish"), PRESS, lacks("finish"), PRESS, sees("finish")),
         ("L", sees("1 begin", "2 line 2")),
         ("P", status("stands below its cell already")),
+        (":", status(" palette"), sees("restart the kernel"), "Esc", status(" output")),
         ("Y", status("copied the lines on the screen")),
         ("Right", "w", lacks("finish"), PRESS, lacks("begin")),
         ("Left", "w Right", lacks("begin"), PRESS, sees("begin")),
@@ -277,6 +278,7 @@ def test_in_a_table_on_the_full_screen(t):
         ("Y", status("copied the row")),
         ("C-d", pods, sees("delete Pod alpha"), READ, "y", lacks("alpha")),
         ("w", sees("worst first")),
+        (":", status(" palette"), sees("restart the kernel"), "Esc", status(" table")),
         ("/", typed("row 7"), "Enter", chosen("row 7"), lacks("row 1")),
         ("s", chosen("row 1 "), *[PRESS] * 12, "g", chosen("row 40")),
         ("S", "s s", PRESS, sees("A")),
@@ -311,6 +313,7 @@ def test_in_progress_and_curves_on_the_full_screen(t):
         ("-", "+", sees("enlarged"), PRESS, lacks("enlarged")),
         ("l", sees("log scale")),
         ("m", sees("ended  a\n")),
+        (":", status(" palette"), "Esc", status(" chart")),
         ("Tab", status(" table")),
         ("S-Tab", status(" output")),
         ("C-c", On(opened(t, chart + SLOW[SLOW.index("for"):], "C-e", "wait line 2", "O", "wait output ", "Tab", "wait chart ")), "q", sees("interrupted")),
@@ -439,6 +442,8 @@ def test_in_a_line_that_is_typed_a_filter_an_answer(t):
         ("C-k", *line("X", ("Home",))),
         ("C-v, C-y", *line("one twoX", ("C-u", lacks("> one")))),
         ("C-_", *line("one twoX", ("C-u",))),
+        ("Up", *line("one twoX")),
+        ("Down", *line("one twoX")),
         ("C-l", *REDRAWN),
         ("C-z", On(suspended(t, "input 'name?'\n", "question", "C-e")), *shelled("question")),
         ("Esc", lacks("> one"), status("A asks again")),
@@ -460,6 +465,7 @@ def test_in_a_list_of_notebooks_and_kernels(t):
 
     cases("In a list of notebooks and kernels", begin, [
         ("/", typed("no such thing"), "Enter", sees("0 of")),
+        (":", status(" palette"), "Esc", status(" open")),
         ("Enter", status("COMMAND")),
         ("C-c, q, Esc", lambda s: s.exit() == "exit 0"),
         ("j, Down", chosen_row(2), PRESS, chosen_row(3)),
@@ -480,6 +486,7 @@ def test_in_the_help(t):
     cases("In the help", begin, [
         ("/", typed("merge"), "Enter", sees("merge the selected"), lacks("undo a change")),
         ("?, F1, q, Esc", status("COMMAND")),
+        (":", status(" palette"), "Esc", status("help ")),
         ("j, Down", sees(" Running"), PRESS, lacks(" Running")),
         ("k, Up", "j", lacks(" Running"), PRESS, sees(" Running")),
         ("Space, PgDn", lacks("run the cell and go")),

@@ -24,6 +24,7 @@ FOLDER = os.path.join(SOURCE, "tests/screen/expected")
 MASKS = [
     (r"\b\d+(\.\d+)?(ms|s|m|h)( \d+s)?$", "TIME"),
     (r"[─-]{3,}(?= .*TIME$)", "──"),
+    (r"(?<=│)─* *(?=TIME$)", " "),  # what a dialog leaves of it
     (r"[█▉▊▋▌▍▎▏─#=.-]{3,}(?= +\d+/\d+ )", "BAR"),  # its width depends on the speed behind it
     (r"\d+(\.\d+)?k?/s +\d+(\.\d+)?s left", "SPEED left"),
     (r"\b[0-9a-f]{12,}\b", "HASH"),
