@@ -90,7 +90,7 @@ def suspended(t, text, place, *keys, program="small.lua"):
         s = Screen(shell, cwd=folder(t, text), env={"PS1": "shell> "})
         s.wait("shell>")
         s.type(f"{FIRESTEEL} {program}\n")
-        s.wait("idle" if program.endswith(".lua") else "●")
+        s.wait("idle" if program.endswith(".lua") else "NOTEBOOK")
         go(s, keys).wait(place)
         return s
     return begin
@@ -493,7 +493,7 @@ def test_in_the_help(t):
         ("b, PgUp", "Space", lacks("run the cell and go"), PRESS, sees("run the cell and go")),
         ("g, Home", "G", lacks("run the cell and go"), PRESS, sees("run the cell and go")),
         ("G, End", lacks("run the cell and go")),
-        ("A", On(opened(t, ASKS, "C-e", "wait asks", "Esc", "?", "wait help ")), lacks("asks"), PRESS, sees("asks")),
+        ("A", On(opened(t, ASKS, "C-e", "wait asks", "Esc", "?", "wait help ")), lacks("name?"), PRESS, sees("name?")),
         ("C-l", *REDRAWN),
         ("C-z", On(suspended(t, CELLS, "help ", "?")), *shelled("help ")),
     ])
