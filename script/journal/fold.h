@@ -82,7 +82,8 @@ struct ledger_entry {
     char *cell, *binding, *effect, *what;
     char *source;    // hash of the cell's source
     char *arguments; // their salted hash
-    cJSON *made;     // if it has no outcome: what was made so far
+    cJSON *made;     // if it has no result: what was made so far
+    bool midway;     // something was made or announced, and not taken back
     cJSON *result;   // NULL until the outcome
     char *message;   // why it failed
     bool outcome, failed, verified, repeated, undone, masked;

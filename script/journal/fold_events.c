@@ -439,7 +439,11 @@ static int on_ledger(fold *f, const cJSON *r, err *e)
         l->repeated = true;
     l->verified = l->verified && !l->repeated;
     set_json(&l->made, json_get(r, "made"));
+    if (json_get(r, "made"))
+        l->midway = l->made != NULL;
     set_json(&l->result, json_get(r, "result"));
+    if (json_get(r, "result") && l->outcome && l->result)
+        cJSON_Delete(STEAL(l->made)); // the result says it
     if (json_str(r, "message"))
         set_string(&l->message, json_str(r, "message"));
     l->masked = l->masked || json_bool_or(r, "masked", false);

@@ -75,7 +75,7 @@ static bool is_uncertain(const err *e)
 // What was announced and not taken back may exist, whatever the error says.
 static bool is_open(const struct call *c, const struct binding *b, const err *why)
 {
-    return c->entry->made || (b->verify && !b->announces && is_uncertain(why));
+    return c->entry->midway || (b->verify && !b->announces && is_uncertain(why));
 }
 
 static void record_failure(struct call *c, const struct binding *b, const err *why)

@@ -76,6 +76,7 @@ void ledger_load(
             l->last = known->entry;
         e->result = known->outcome && known->result ? cJSON_Duplicate(known->result, true) : NULL;
         e->made = known->made ? cJSON_Duplicate(known->made, true) : NULL;
+        e->midway = known->midway;
         e->masked = known->masked;
         e->failed = known->failed;
         e->undone = known->undone;
@@ -103,6 +104,7 @@ void entry_set_result(ledger *l, struct entry *e, cJSON *result, bool masked)
     cJSON_Delete(e->result);
     e->result = result;
     e->masked = masked;
+    cJSON_Delete(STEAL(e->made)); // entry_recorded reads the result from now on
     pthread_mutex_unlock(&l->lock);
 }
 
@@ -111,6 +113,7 @@ void entry_set_made(ledger *l, struct entry *e, cJSON *made)
     pthread_mutex_lock(&l->lock);
     cJSON_Delete(e->made);
     e->made = made;
+    e->midway = made != NULL;
     pthread_mutex_unlock(&l->lock);
 }
 
@@ -130,7 +133,7 @@ void entry_set_undone(ledger *l, struct entry *e)
 
 bool entry_is_left(const struct entry *e)
 {
-    return e->undoable && !e->undone && (!e->failed || e->made);
+    return e->undoable && !e->undone && (!e->failed || e->midway);
 }
 
 const cJSON *entry_recorded(const struct entry *e)

@@ -20,8 +20,10 @@ struct entry {
     int64_t ordinal; // counts the effect calls in its cell's execution
     char *source, *binding, *arguments, *what; // as in the event
     cJSON *result;                             // NULL: no outcome
-    cJSON *made;                               // what was done before a failure midway; or NULL
-    bool masked;                               // masking changed the binding's result
+    cJSON *made;                               // what was done before a failure midway; or NULL;
+                                               // the result takes its place
+    bool midway; // something was announced or done, and not taken back, whatever an error says
+    bool masked; // masking changed the binding's result
     bool failed, undone;
     bool undoable;  // its binding has an undo
     bool announces; // its binding promised that: without `made`, no request was sent

@@ -75,6 +75,22 @@ TEST(the_ledger_knows_what_is_left)
     fold_free(f);
 }
 
+TEST(a_result_takes_the_place_of_what_was_announced)
+{
+    fold *f = sample_fold();
+    event(f, "{\"type\":\"ledger\",\"entry\":2,\"phase\":\"intent\",\"undo\":true}");
+    event(f, "{\"type\":\"ledger\",\"entry\":2,\"phase\":\"partial\",\"made\":{\"name\":\"a\"}}");
+    const struct ledger_entry *l = fold_ledger(f, 1);
+    CHECK_STR(json_str(l->made, "name"), "a");
+    event(f, "{\"type\":\"ledger\",\"entry\":2,\"phase\":\"outcome\",\"result\":{\"name\":\"a\"}}");
+    CHECK(!l->made && l->result); // one copy for each effect of a long run
+    event(f, "{\"type\":\"ledger\",\"entry\":2,\"phase\":\"failed\"}");
+    CHECK(ledger_left_over(l)); // done again and failed early: the first one is still there
+    event(f, "{\"type\":\"ledger\",\"entry\":2,\"phase\":\"partial\",\"made\":null}");
+    CHECK(!ledger_left_over(l)); // taken back
+    fold_free(f);
+}
+
 TEST(a_cell_that_runs_again_starts_anew)
 {
     fold *f = sample_fold();

@@ -129,6 +129,22 @@ TEST(ledger_knows_what_is_left)
     ledger_free(l);
 }
 
+TEST(a_result_takes_the_place_of_what_was_announced)
+{
+    ledger *l = ledger_new();
+    struct entry *made = ledger_add(l, "hash", 1, "k8s.create", "args", "create it", true, true);
+    entry_set_made(l, made, json_parse("{\"name\":\"a\"}", 12, NULL));
+    CHECK_STR(json_str(entry_recorded(made), "name"), "a");
+    entry_set_result(l, made, json_parse("{\"name\":\"b\"}", 12, NULL), false);
+    CHECK_STR(json_str(entry_recorded(made), "name"), "b");
+    CHECK(!made->made); // one copy for each effect of a long run
+    entry_set_failed(l, made);
+    CHECK_INT(ledger_left(l), 1); // done again and failed early: the first one is still there
+    entry_set_made(l, made, NULL);
+    CHECK_INT(ledger_left(l), 0); // taken back
+    ledger_free(l);
+}
+
 struct received {
     loop *loop;
     buf text;
