@@ -7,7 +7,13 @@ usage: soak.py [TIME]      10m (the default), 90s, 2h
 Each lap runs many cells, floods of output, objects made, watched and deleted, a Job with its log, and clients that come
 and go, one of them a second workbench. The cluster is a private sandbox. After each lap, when all is quiet, it looks at
 kernel, guard, sandbox and workbench: private memory, descriptors, threads; and at the files of the run-time and temporary
-folders. The first third of the laps is for warming up; then the last third is compared with the middle one.
+folders. Before the first lap the cells that use the cluster run alone, until the sandbox's history is full.
+
+Memory: the first third of the laps is for warming up; over the others it may grow, for each lap, by
+- NOISE_KIB: what the heap loses between pieces that are still used, and the files' pages;
+- kernel and workbench: EFFECT_KIB for each effect, since the ledger of a run keeps each of its effects;
+- sandbox: EVENT_KIB for each Event of a Job, since a namespace keeps the last 1,000.
+Everything else may not grow at all: in the last third of the laps it is as in the middle one.
 Exit 1 when something grew, with what it was.
 """
 import collections
@@ -32,7 +38,8 @@ from screen import Screen  # noqa: E402
 from tap import FIRESTEEL, Test  # noqa: E402
 
 LEAST_LAPS = 9
-MEMORY_MIB, MEMORY_PART = 2.0, 1.10  # what the last third may have more than the middle one
+NOISE_KIB, EFFECT_KIB, EVENT_KIB = 16, 2.5, 7
+HISTORY = 2048  # changes that a sandbox keeps
 CELLS = [
     ("for i = 1, 20000 do print('line', i, ('x'):rep(i % 80)) end", ""),
     ("seq 1 200000; echo done >&2", 'language="bash"'),
@@ -49,6 +56,12 @@ k8s.wait { job, "condition=Complete", timeout = "2m" }
 print(#k8s.logs("job/soak"))
 k8s.delete("job", "soak")""", 'effects="cluster,destructive"'),
 ] + [(f"x = {i}; print(x)", "") for i in range(30)]
+
+
+PROBE = """local made = k8s.create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "soak-probe" } }
+k8s.delete("configmap", "soak-probe")
+print("version " .. made.resourceVersion)"""
+EVENTS = 6  # of the Job in CELLS and its pod
 
 
 def seconds_of(text):
@@ -102,8 +115,15 @@ class Soak:
         self.kernel = Kernel(t, "", "--sandbox", "--socket", self.socket, cwd=self.cwd)
         self.ids = [self.kernel.insert(source, marker) for source, marker in CELLS]
         self.run = self.kernel.wait(lambda e: e["type"] == "welcome")["run"]
+        self.journal = self.kernel.journal()
         self.bench = self.workbench()
         self.samples = collections.defaultdict(list)
+        self.probe = self.kernel.insert(PROBE, 'effects="cluster,destructive"')
+        while self.version() < HISTORY * 1.1:
+            for cell_id, (_, marker) in zip(self.ids, CELLS):
+                if "cluster" in marker:
+                    self.execute(cell_id)
+        self.effects = -self.journaled()
 
     def workbench(self):
         s = Screen([FIRESTEEL, "attach", self.run], size="120x40", cwd=self.cwd, seconds=60)
@@ -123,6 +143,16 @@ class Soak:
                 return e["state"]
             del k.events[:]
             assert k.ask(type="answer", ask=e["ask"], value="always")["ok"]
+
+    def version(self):
+        """The number of changes in the sandbox until now."""
+        assert self.execute(self.probe) == "ok", self.kernel.of("error")
+        return int(re.search(r"version (\d+)", "".join(e.get("text", "") for e in self.kernel.of("stream")))[1])
+
+    def journaled(self):
+        """The number of effects in the journal until now."""
+        with open(self.journal, encoding="utf-8") as f:
+            return sum('"phase":"intent"' in line for line in f)
 
     def visitors(self):
         """Clients that come and go: some say hello, one reads nothing, one is a workbench."""
@@ -164,16 +194,33 @@ class Soak:
         self.samples["files", "temporary"].append(files(os.environ["TMPDIR"]))
 
 
-def judge(samples, laps):
+def allowed(who, effects):
+    """KiB that the memory of a process may grow in a lap with that many effects."""
+    name = who.split()[-1]
+    if name == "firesteel-sandb":
+        return NOISE_KIB + EVENT_KIB * EVENTS
+    return NOISE_KIB + (0 if name == "firesteel-guard" else EFFECT_KIB * effects)
+
+
+def growth(values):
+    """The median of the slopes between two values that are far from each other: outliers do not count."""
+    half = max(len(values) // 2, 1)
+    return statistics.median((values[i + half] - values[i]) / half for i in range(len(values) - half))
+
+
+def judge(samples, laps, effects):
     """Prints the table; what grew."""
     grown = []
-    print(f"{'':30} {'':12} {'first':>9} {'middle':>9} {'last':>9}")
+    print(f"{'':22} {'':12} {'first':>8} {'middle':>8} {'last':>8}  KiB a lap")
     for (who, what), values in sorted(samples.items()):
-        third = len(values) // 3
+        third, note = len(values) // 3, ""
         middle, last = statistics.median(values[third:2 * third]), statistics.median(values[-third:])
-        bound = middle * MEMORY_PART + MEMORY_MIB if what == "MiB" else middle
-        worse = last > bound or len(values) != laps
-        print(f"{who:30} {what:12} {values[0]:9.1f} {middle:9.1f} {last:9.1f}{'  GREW' if worse else ''}")
+        worse = last > middle or len(values) != laps
+        if what == "MiB":
+            slope, bound = growth(values[third:]) * 1024, allowed(who, effects)
+            worse = slope > bound or len(values) != laps
+            note = f"{slope:9.1f}, allowed {bound:.1f}"
+        print(f"{who:22} {what:12} {values[0]:8.1f} {middle:8.1f} {last:8.1f}  {note}{'  GREW' if worse else ''}")
         if worse:
             grown.append(f"{who}: {what} {middle:.1f} -> {last:.1f} in {len(values)} of {laps} laps")
     return grown
@@ -190,7 +237,7 @@ def main():
             laps += 1
             if laps % 10 == 0:
                 print(f"# {laps} laps, {time.monotonic() - began:.0f} s", flush=True)
-        grown = judge(soak.samples, laps)
+        grown = judge(soak.samples, laps, (soak.effects + soak.journaled()) / laps)
         print(f"{laps} laps of {len(CELLS)} cells in {time.monotonic() - began:.0f} s; "
               f"{len(soak.samples) - len(grown)} passed, {len(grown)} failed")
         code = 1 if grown else 0
