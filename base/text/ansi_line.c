@@ -71,7 +71,7 @@ struct line_place line_seek(const struct line *l, int column)
         return (struct line_place){(size_t)column, 0};
     int before = 0;
     for (size_t at = 0, len; at < l->text.len; at += len) {
-        len = grapheme_len(l->text.data + at, l->text.len - at);
+        len = utf8_cluster(l->text.data + at, l->text.len - at);
         int width = text_width(l->text.data + at, len, before);
         if (before + width > column)
             return (struct line_place){at, column - before};
@@ -101,7 +101,7 @@ size_t line_write(
     int room = 0, need = columns ? p.inside + columns : 0, before = columns_before(l, p.at);
     size_t to = p.at;
     while (room < need && to < l->text.len) {
-        size_t len = grapheme_len(l->text.data + to, l->text.len - to);
+        size_t len = utf8_cluster(l->text.data + to, l->text.len - to);
         room += text_width(l->text.data + to, len, before + room);
         to += len;
     }

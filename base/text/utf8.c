@@ -4,6 +4,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <utf8proc.h>
+
 enum { REPLACEMENT = 0xFFFD };
 
 uint32_t utf8_decode(const char *s, size_t n, size_t *len)
@@ -83,40 +85,105 @@ int point_width(uint32_t c)
     return is_in(wide, ARRAY_LEN(wide), c) ? 2 : 1;
 }
 
-size_t grapheme_len(const char *s, size_t n)
+bool point_is_modifier(uint32_t c)
 {
-    if (!n)
-        return 0;
-    size_t len;
-    if (point_width(utf8_decode(s, n, &len)) < 0)
-        return len;
-    for (size_t at = len, next; at < n; at += next, len = at)
-        if (point_width(utf8_decode(s + at, n - at, &next)) != 0)
-            break;
-    return len;
+    return c >= 0x1F3FB && c <= 0x1F3FF;
 }
 
-static size_t point_start(const char *s, size_t at)
+bool point_is_regional(uint32_t c)
 {
-    size_t start = at - 1;
-    while (start > 0 && at - start < 4 && ((unsigned char)s[start] & 0xC0) == 0x80)
+    return c >= 0x1F1E6 && c <= 0x1F1FF;
+}
+
+static utf8proc_boundclass_t class_of(uint32_t c)
+{
+    return utf8proc_get_property((utf8proc_int32_t)c)->boundclass;
+}
+
+// A cluster as it grows.
+struct cluster {
+    uint32_t last, seen; // the last code point; the last one that has a width
+    utf8proc_int32_t state;
+    int columns;
+};
+
+static bool take(struct cluster *c, uint32_t next)
+{
+    int width = point_width(next);
+    bool joins = !utf8proc_grapheme_break_stateful(
+        (utf8proc_int32_t)c->last, (utf8proc_int32_t)next, &c->state);
+    if (width == 0)
+        joins = true;
+    else if (point_is_modifier(next))
+        joins = class_of(c->seen) == UTF8PROC_BOUNDCLASS_EXTENDED_PICTOGRAPHIC;
+    if (!joins || width < 0 || c->columns + width > CLUSTER_COLUMNS)
+        return false;
+    c->last = next;
+    c->seen = width ? next : c->seen;
+    c->columns += width;
+    return true;
+}
+
+static bool is_ascii(char c)
+{
+    return (unsigned char)c < 0x80;
+}
+
+size_t utf8_cluster(const char *s, size_t n)
+{
+    if (n <= 1 || (is_ascii(s[0]) && is_ascii(s[1])))
+        return n ? 1 : 0;
+    size_t at, len;
+    uint32_t first = utf8_decode(s, n, &at);
+    struct cluster c = {.last = first, .seen = first, .columns = point_width(first)};
+    if (c.columns < 0)
+        return at;
+    while (at < n && take(&c, utf8_decode(s + at, n - at, &len)))
+        at += len;
+    return at;
+}
+
+// Where the code point starts that has the byte at s + at. Stray continuation bytes are characters
+// of their own.
+static size_t point_start(const char *s, size_t n, size_t at)
+{
+    size_t start = at;
+    while (start > 0 && at - start < 3 && ((unsigned char)s[start] & 0xC0) == 0x80)
         start--;
-    // Stray continuation bytes are characters of their own.
-    return utf8_len(s + start, at - start) == at - start ? start : at - 1;
+    return utf8_len(s + start, n - start) > at - start ? start : at;
 }
 
-size_t grapheme_len_before(const char *s, size_t at)
+// Whether a cluster begins at s + at whatever stands before it. "No" may also mean: it depends.
+static bool is_boundary(const char *s, size_t n, size_t at)
 {
-    size_t start = at, len;
-    while (start > 0) {
-        start = point_start(s, start);
-        int width = point_width(utf8_decode(s + start, at - start, &len));
-        if (width > 0 || (width < 0 && start + len == at))
-            break;
-        if (width < 0) // marks after a control character stand by themselves
-            return at - (start + len);
-    }
-    return at - start;
+    if (at == 0 || (is_ascii(s[at - 1]) && is_ascii(s[at])))
+        return true;
+    size_t len, before = point_start(s, n, at - 1);
+    uint32_t last = utf8_decode(s + before, n - before, &len),
+             next = utf8_decode(s + at, n - at, &len);
+    if (point_width(last) < 0 || point_width(next) < 0)
+        return true;
+    utf8proc_boundclass_t class = class_of(last);
+    return point_width(next) > 0 && !point_is_modifier(next) &&
+           class != UTF8PROC_BOUNDCLASS_EXTEND && class != UTF8PROC_BOUNDCLASS_ZWJ &&
+           utf8proc_grapheme_break((utf8proc_int32_t)last, (utf8proc_int32_t)next);
+}
+
+size_t utf8_cluster_start(const char *s, size_t n, size_t at)
+{
+    if (at >= n)
+        return n;
+    size_t start = point_start(s, n, at), len;
+    while (!is_boundary(s, n, start))
+        start = point_start(s, n, start - 1);
+    while ((len = utf8_cluster(s + start, n - start)) <= at - start)
+        start += len;
+    return start;
+}
+
+size_t utf8_cluster_before(const char *s, size_t at)
+{
+    return at ? at - utf8_cluster_start(s, at, at - 1) : 0;
 }
 
 static int step_width(const char *s, size_t n, int column, size_t *len)
@@ -142,7 +209,8 @@ size_t text_fit(const char *s, size_t n, int columns, int *width)
     int column = 0;
     size_t at = 0;
     for (size_t len; at < n; at += len) {
-        int step = step_width(s + at, n - at, column, &len);
+        len = utf8_cluster(s + at, n - at);
+        int step = text_width(s + at, len, column);
         if (column + step > columns)
             break;
         column += step;

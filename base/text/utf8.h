@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Code points, their width on a terminal, and the characters that fill one cell. Nothing here has
-// state.
+// Code points, their width on a terminal, and clusters: what a person counts as one character.
+// Nothing here has state.
 //
 // Widths come from a table of our own, because layout must be the same in every locale and in
 // tests; tui/term replaces the few characters that the C library measures otherwise.
+//
+// Where a cluster ends is utf8proc's to say (doc/decisions/0010-whose-characters.md):
+//
+//   bytes     e  U+0301  |  man ZWJ woman ZWJ girl  |  D  E  |  ka  i      "|": the cursor stands
+//   here, columns   1    0     |   2   0    2    0    2   |  1  1  |   1  1      text is cut here
+//
+// The width of a cluster is the sum of its code points' widths, which is what a terminal that joins
+// nothing advances. For terminals that do join, tui/grid and tui/term send nothing that joins into
+// fewer columns.
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,15 +27,26 @@ size_t utf8_encode(uint32_t point, char out[4]);
 // characters (C0, DEL, C1), else 1.
 int point_width(uint32_t point);
 
-// Bytes of the character at s, as a person counts characters: a code point and the zero-width ones
-// after it. A control character stands alone. At least 1 when n > 0.
-size_t grapheme_len(const char *s, size_t n);
-// Bytes of the character that ends at s + at (0 at the start).
-size_t grapheme_len_before(const char *s, size_t at);
+// A skin tone: behind an emoji it belongs to its cluster, elsewhere it is one of its own.
+bool point_is_modifier(uint32_t point);
+// One of the letters of which two make a flag.
+bool point_is_regional(uint32_t point);
+
+// No cluster is wider (four emoji): what is joined without end goes on in the next one, so that it
+// can be wrapped.
+enum { CLUSTER_COLUMNS = 8 };
+// Bytes of the cluster at s; at least 1 when n > 0. Code points without a width always belong to
+// the one before. A control character stands alone.
+size_t utf8_cluster(const char *s, size_t n);
+// Bytes of the cluster that ends at s + at (0 at the start).
+size_t utf8_cluster_before(const char *s, size_t at);
+// Where the cluster starts that has the byte at s + at; n when at >= n.
+size_t utf8_cluster_start(const char *s, size_t n, size_t at);
 // Columns of the text when it starts in column `column` (which matters for tabs, every 4 columns).
 // A control character counts as 1, as grid_put draws it.
 int text_width(const char *s, size_t n, int column);
-// Bytes of the longest start of the text that fits into `columns`; its width in *width.
+// Bytes of the longest start of the text, in whole clusters, that fits into `columns`; its width in
+// *width.
 size_t text_fit(const char *s, size_t n, int columns, int *width);
 
 enum { TAB_COLUMNS = 4 };

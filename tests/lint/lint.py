@@ -67,7 +67,7 @@ LAYERS["script/protocol"].append("base/loop")
 OWNERS = {
     "uv.h": "base/loop/", "curl/curl.h": "k8s/net/", "mpi.h": "trainer/dist/",
     "yaml.h": "base/yaml.c", "microhttpd.h": "k8s/sandbox/api/http.c", "curses.h": "tui/term/",
-    "ncurses.h": "tui/term/",
+    "ncurses.h": "tui/term/", "utf8proc.h": "base/text/",
 }
 LUA_FOLDERS = ("script/kernel/cells/", "script/kernel/session/kernel.c", "script/worker/", "script/lib/", "cli/", "tests/")
 

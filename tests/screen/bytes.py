@@ -139,13 +139,16 @@ def test_wide_and_combining_characters(t):
     with workbench(where) as s:
         s.keys("C-e")
         s.wait("end|")
-        eventually(lambda: any(row.startswith("▌ │ 漢字 ") and row.endswith(" end|") for row in s.screen()))
+        eventually(lambda: any(row.startswith("▌ │ 漢字 DE \U0001F469\U0001F467 ") and row.endswith(" end|")
+                               for row in s.screen()))  # nothing that a terminal could join
         assert "題名" in text(s)
         s.keys("Enter C-Home End Left Left Left")
         s.type("X")
         s.wait("endX|")
         s.keys("C-Home" + " Right" * 9 + " Backspace")
         s.wait('print("漢 ')
+        s.keys("Right Delete Right Delete")  # a flag, and a family
+        s.wait('print("漢   e')
         s.keys("Esc C-s")
         s.wait("saved")
         leave(s)

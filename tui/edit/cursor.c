@@ -19,7 +19,7 @@ static pos left(const text *t, pos p)
     size_t n;
     const char *line = text_line(t, p.line, &n);
     if (p.byte > 0)
-        return (pos){p.line, p.byte - grapheme_len_before(line, p.byte)};
+        return (pos){p.line, p.byte - utf8_cluster_before(line, p.byte)};
     if (p.line == 0)
         return p;
     text_line(t, p.line - 1, &n);
@@ -31,7 +31,7 @@ static pos right(const text *t, pos p)
     size_t n;
     const char *line = text_line(t, p.line, &n);
     if (p.byte < n)
-        return (pos){p.line, p.byte + grapheme_len(line + p.byte, n - p.byte)};
+        return (pos){p.line, p.byte + utf8_cluster(line + p.byte, n - p.byte)};
     return p.line + 1 < text_lines(t) ? (pos){p.line + 1, 0} : p;
 }
 
@@ -40,10 +40,11 @@ static pos word_left(const text *t, pos p)
     if (p.byte == 0)
         p = left(t, p);
     const char *line = text_line(t, p.line, NULL);
-    while (p.byte > 0 && !is_word(line[p.byte - 1]))
-        p.byte--;
-    while (p.byte > 0 && is_word(line[p.byte - 1]))
-        p.byte--;
+    size_t len;
+    while ((len = utf8_cluster_before(line, p.byte)) && !is_word(line[p.byte - len]))
+        p.byte -= len;
+    while ((len = utf8_cluster_before(line, p.byte)) && is_word(line[p.byte - len]))
+        p.byte -= len;
     return p;
 }
 
@@ -55,9 +56,9 @@ static pos word_right(const text *t, pos p)
         p = right(t, p);
     const char *line = text_line(t, p.line, &n);
     while (p.byte < n && !is_word(line[p.byte]))
-        p.byte++;
+        p.byte += utf8_cluster(line + p.byte, n - p.byte);
     while (p.byte < n && is_word(line[p.byte]))
-        p.byte++;
+        p.byte += utf8_cluster(line + p.byte, n - p.byte);
     return p;
 }
 

@@ -76,7 +76,11 @@ bool edit_selection(const edit *e, pos *from, pos *to)
 
 void edit_select(edit *e, pos from, pos to)
 {
-    edit_set_cursor(e, to);
+    pos end = text_clamp(e->text, to);
+    int goal = -1;
+    edit_set_cursor(e, pos_compare(end, to) < 0 && to.line == end.line
+                           ? cursor_move(e->text, end, MOVE_RIGHT, 1, &goal)
+                           : end);
     e->anchor = text_clamp(e->text, from);
     e->selecting = true;
 }

@@ -19,7 +19,7 @@ pos edit_cursor(const edit *e);
 void edit_set_cursor(edit *e, pos p); // also ends a selection
 // Returns whether there is a selection; stores its ends in order.
 bool edit_selection(const edit *e, pos *from, pos *to);
-void edit_select(edit *e, pos from, pos to); // the cursor goes to `to`
+void edit_select(edit *e, pos from, pos to); // whole characters; the cursor goes to `to`
 void edit_set_page(edit *e, size_t lines);   // lines in a page, for page movements
 void edit_set_language(edit *e, const struct edit_language *language); // its words are borrowed
 

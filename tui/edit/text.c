@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/text/utf8.h"
 
 #include <string.h>
 
@@ -88,10 +89,7 @@ pos text_clamp(const text *t, pos p)
     const buf *l = &t->lines[p.line];
     if (p.byte > l->len)
         p.byte = l->len;
-    for (size_t back = 1; back <= 3 && back <= p.byte; back++) // is p inside of a character?
-        if (utf8_len(l->data + p.byte - back, l->len - p.byte + back) > back)
-            return (pos){p.line, p.byte - back};
-    return p;
+    return (pos){p.line, utf8_cluster_start(buf_cstr(l), l->len, p.byte)};
 }
 
 static size_t count_newlines(const char *s, size_t n)

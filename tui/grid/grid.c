@@ -151,9 +151,15 @@ int grid_put(grid *g, rect clip, int x, int y, const char *s, size_t n, style st
     if (y < clip.y || y >= clip.y + clip.h)
         return text_width(s, n, 0);
     int column = 0, base = -1; // base: column of the cell to which marks are added
+    size_t end = 0;            // of the cluster
     for (size_t i = 0, len; i < n; i += len) {
+        bool is_first = i >= end;
+        if (is_first)
+            end = i + utf8_cluster(s + i, n - i);
         uint32_t c = utf8_decode(s + i, n - i, &len);
         int width = point_width(c);
+        if (!is_first && point_is_modifier(c))
+            c = ' ';
         if (width == 0) {
             if (base >= clip.x && base < clip.x + clip.w && !is_dropped(c))
                 add_mark(at(g, base, y), c);

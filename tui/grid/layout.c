@@ -70,9 +70,9 @@ size_t layout_wrap(const char *s, size_t n, int columns)
     if (fits == n)
         return n;
     if (fits == 0)
-        return grapheme_len(s, n);
+        return utf8_cluster(s, n);
     for (size_t at = fits + (s[fits] == ' '); at > 1; at--)
-        if (s[at - 1] == ' ')
+        if (s[at - 1] == ' ' && utf8_cluster(s + at - 1, n - at + 1) == 1)
             return at;
     return fits;
 }

@@ -85,7 +85,7 @@ void line_paste(line *l, const char *words, size_t n)
 static size_t characters(const char *s, size_t n)
 {
     size_t count = 0;
-    for (size_t i = 0; i < n; i += grapheme_len(s + i, n - i))
+    for (size_t i = 0; i < n; i += utf8_cluster(s + i, n - i))
         count++;
     return count;
 }

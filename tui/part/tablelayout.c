@@ -127,7 +127,7 @@ void table_put(grid *g, rect clip, int x, int y, int w, const char *words, bool 
     }
     size_t head = text_fit(words, n, w - 1 - tail, &fits), from = n;
     while (from > head && text_width(words + from, n - from, 0) < tail)
-        from -= grapheme_len_before(words, from);
+        from -= utf8_cluster_before(words, from);
     x += grid_put(g, clip, x, y, words, head, st);
     x += grid_print(g, clip, x, y, st, "…");
     grid_put(g, clip, x, y, words + from, n - from, st);

@@ -122,6 +122,8 @@ static chtype ascii_of(uint32_t point)
 {
     if (point < 0x7F)
         return point;
+    if (point_is_regional(point))
+        return 'A' + (point - 0x1F1E6);
     for (size_t i = 0; i < ARRAY_LEN(fallbacks); i++)
         if (point >= fallbacks[i].from && point <= fallbacks[i].to)
             return fallbacks[i].dec ? NCURSES_ACS(fallbacks[i].dec)
@@ -144,7 +146,9 @@ void draw_cell(const struct draw *d, int x, int y, const grid_cell *c)
     int pair;
     attr_t attrs = look(d, c->style, &pair);
     uint32_t base = c->points[0];
-    if (d->ascii || base < ' ') {
+    // The letters of a flag are drawn as letters: terminals disagree about the width of one, and
+    // curses may send the second alone.
+    if (d->ascii || base < ' ' || point_is_regional(base)) {
         draw_ascii(x, y, c, attrs, pair);
         return;
     }

@@ -231,6 +231,74 @@ TEST(what_has_no_effect_says_so)
     edit_free(e);
 }
 
+#define FAMILY "\U0001F468\u200D\U0001F469\u200D\U0001F467"
+#define FLAG   "\U0001F1E9\U0001F1EA"
+#define HANGUL "\u1100\u1161\u11A8"
+#define KI     "\u0915\u093F"
+
+TEST(a_cluster_is_walked_over_and_deleted_as_one)
+{
+    static const char *const clusters[] = {
+        FAMILY, FLAG, "e\u0301", HANGUL, KI, "\U0001F44D\U0001F3FD"};
+    for (size_t i = 0; i < ARRAY_LEN(clusters); i++) {
+        size_t n = strlen(clusters[i]);
+        AUTO_BUF words = {0};
+        buf_fmt(&words, "a%sb", clusters[i]);
+        edit *e = with(buf_cstr(&words));
+        act(e, ACT_LEFT);
+        CHECK_INT(edit_cursor(e).byte, 1 + n);
+        act(e, ACT_LEFT);
+        CHECK_INT(edit_cursor(e).byte, 1);
+        act(e, ACT_SELECT_RIGHT);
+        pos from, to;
+        CHECK(edit_selection(e, &from, &to) && from.byte == 1 && to.byte == 1 + n);
+        edit_set_cursor(e, (pos){0, n}); // inside, as a click or another's change may want it
+        CHECK_INT(edit_cursor(e).byte, 1);
+        act(e, ACT_DELETE_FORWARD);
+        CHECK_STR(all(e), "ab");
+        act(e, ACT_UNDO);
+        edit_set_cursor(e, (pos){0, 1 + n});
+        act(e, ACT_DELETE_BACK);
+        CHECK_STR(all(e), "ab");
+        edit_free(e);
+    }
+}
+
+TEST(of_three_indicators_two_are_a_flag)
+{
+    edit *e = with(FLAG "\U0001F1EB");
+    act(e, ACT_DELETE_BACK);
+    CHECK_STR(all(e), FLAG);
+    act(e, ACT_DELETE_BACK);
+    CHECK_STR(all(e), "");
+    edit_free(e);
+}
+
+// What is found may be a part of a cluster; what is selected is all of it.
+TEST(a_selection_has_whole_clusters)
+{
+    edit *e = with("xe\u0301y");
+    pos from, to;
+    edit_select(e, (pos){0, 1}, (pos){0, 2});
+    CHECK(edit_selection(e, &from, &to) && from.byte == 1 && to.byte == 4);
+    edit_select(e, (pos){0, 2}, (pos){0, 5});
+    CHECK(edit_selection(e, &from, &to) && from.byte == 1 && to.byte == 5);
+    edit_free(e);
+}
+
+TEST(words_end_where_clusters_end)
+{
+    edit *e = with("ab+\u0301cd");
+    edit_set_cursor(e, (pos){0, 0});
+    act(e, ACT_WORD_RIGHT);
+    CHECK_INT(edit_cursor(e).byte, 2);
+    act(e, ACT_WORD_RIGHT);
+    CHECK_INT(edit_cursor(e).byte, 7);
+    act(e, ACT_WORD_LEFT);
+    CHECK_INT(edit_cursor(e).byte, 5);
+    edit_free(e);
+}
+
 // After any edits, undoing all of them gives the beginning, and redoing all of them the end.
 TEST(random_edits_are_undone_and_redone)
 {

@@ -63,6 +63,25 @@ TEST(marks_join_their_base_and_joiners_are_dropped)
     grid_free(g);
 }
 
+// The columns of a cluster are the same on every terminal, because none gets what it could join.
+TEST(a_cluster_has_the_cells_of_its_code_points)
+{
+    grid *g = grid_new(12, 1);
+    CHECK_INT(put(g, 0, 0, "\U0001F468\u200D\U0001F469\u200D\U0001F467x"), 7);
+    CHECK_STR(row(g, 0), "\U0001F468\U0001F469\U0001F467x");
+    grid_clear(g);
+    CHECK_INT(put(g, 0, 0, "\U0001F44D\U0001F3FDx"), 5); // a skin tone is blank
+    CHECK_STR(row(g, 0), "\U0001F44D  x");
+    CHECK_INT(put(g, 0, 0, "- \U0001F3FD"), 4); // on its own it is seen
+    CHECK_INT(grid_at(g, 2, 0)->points[0], 0x1F3FD);
+    grid_clear(g);
+    CHECK_INT(put(g, 0, 0, "\u1100\u1161\u11A8x"), 3);
+    CHECK_INT(grid_at(g, 0, 0)->points[2], 0x11A8);
+    CHECK_INT(put(g, 0, 0, "\u0915\u094D\u0937\u093Fx"), 4);
+    CHECK_STR(row(g, 0), "\u0915\u094D\u0937\u093Fx");
+    grid_free(g);
+}
+
 TEST(no_control_byte_gets_into_a_cell)
 {
     grid *g = grid_new(20, 1);
