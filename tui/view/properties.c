@@ -410,8 +410,8 @@ static void draw_form(const struct properties_view *v, grid *g, rect inside)
 static void hint(const view *view_, buf *out)
 {
     const struct properties_view *v = (const struct properties_view *)view_;
-    buf_str(out, property_choices(v->at) ? "Enter takes it  Left Right change  Esc drops it"
-                                         : "Enter takes it  Tab completes  Esc drops it");
+    buf_str(out, property_choices(v->at) ? "Enter applies  Left Right change  Esc cancels"
+                                         : "Enter applies  Tab completes  Esc cancels");
 }
 
 static void draw(const view *view_, grid *g, rect area)
