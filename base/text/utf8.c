@@ -204,13 +204,23 @@ int text_width(const char *s, size_t n, int column)
     return column - from;
 }
 
+// Most text: an ASCII character of one column that is a cluster.
+static inline bool is_plain(const char *s, size_t n)
+{
+    return *s >= ' ' && *s < 0x7F && (n == 1 || is_ascii(s[1]));
+}
+
 size_t text_fit(const char *s, size_t n, int columns, int *width)
 {
     int column = 0;
     size_t at = 0;
     for (size_t len; at < n; at += len) {
-        len = utf8_cluster(s + at, n - at);
-        int step = text_width(s + at, len, column);
+        int step = 1;
+        len = 1;
+        if (!is_plain(s + at, n - at)) {
+            len = utf8_cluster(s + at, n - at);
+            step = text_width(s + at, len, column);
+        }
         if (column + step > columns)
             break;
         column += step;
