@@ -157,9 +157,10 @@ bool bench_is_two_keys(const bench *b, key k)
 }
 
 // A key that was on its way before the question could be read is no answer to it.
-static bool refuses(bench *b)
+static bool refuses(bench *b, enum action a)
 {
-    if (view_takes_keys(b->top))
+    bool (*risks)(enum action a) = b->top->ops->risks;
+    if (view_takes_keys(b->top) || (risks && !risks(a)))
         return false;
     b->typed_at = b->refused_at = clock_mono();
     b->dirty = true;
@@ -174,7 +175,7 @@ void bench_key_now(bench *b, key k)
     k &= ~(key)KEY_ESCAPED;
     bool pending = b->input.n > 0;
     enum action a = keymap_feed(&b->input, maps, MAPS, view_mode(v), k);
-    if (a != ACT_REDRAW && a != ACT_SUSPEND && refuses(b)) // these two answer nothing
+    if (a != ACT_REDRAW && a != ACT_SUSPEND && refuses(b, a)) // these two answer nothing
         return;
     b->typed_at = clock_mono();
     b->dirty = true;
@@ -188,7 +189,7 @@ void bench_key_now(bench *b, key k)
 
 void bench_paste_now(bench *b, const char *words, size_t n)
 {
-    if (b->top->ops->paste && !refuses(b))
+    if (b->top->ops->paste && !refuses(b, ACT_NONE))
         b->top->ops->paste(b->top, words, n);
     b->dirty = true;
 }

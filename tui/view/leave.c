@@ -39,6 +39,11 @@ void leave_push(bench *b)
     view_push(b, &leave_view_ops, sizeof(view));
 }
 
+static bool risks(enum action a)
+{
+    return a == ACT_DISCARD_QUIT;
+}
+
 static const struct binding bindings[] = {
     {MODE_VIEW, "s", ACT_SAVE_QUIT},
     {MODE_VIEW, "d", ACT_DISCARD_QUIT},
@@ -52,6 +57,8 @@ static const struct keymap keys = KEYMAP(bindings);
 const struct view_ops leave_view_ops = {.name = "leaving",
     .keys = &keys,
     .overlay = true,
+    .asks = true,
+    .risks = risks,
     .draw = draw,
     .act = act,
     .hint = hint};

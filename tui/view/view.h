@@ -30,6 +30,8 @@ struct view_ops {
     // Its answer cannot be taken back: it takes no key in the first half second after it is drawn,
     // nor while keys go on that were meant for something else.
     bool asks;
+    // Of one that asks: which actions may lose something, so that only they wait. NULL: all may.
+    bool (*risks)(enum action a);
     unsigned (*mode)(const view *v); // the mode of its keys; NULL: MODE_VIEW
     // Prepares for drawing in this area, after all views below: takes in new data, and moves to the
     // cursor. May be NULL.
