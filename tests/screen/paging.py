@@ -122,9 +122,11 @@ def test_a_search_finds_what_is_far(t):
         s.gone("of 300 lines")
         s.keys("&")
         line(s, "5000")
-        s.wait("with “5000”")
-        s.keys("n")
-        s.wait("“mark” 1 of 33 lines")  # of those that are shown
+        s.wait("of 60 lines with “5000”, of 300000")
+        s.keys("g")
+        s.wait("Output  1–")
+        s.keys("N")
+        s.wait("“mark” 33 of 33 lines")  # of those that are shown
         s.keys("Esc")
         s.keys("/")
         line(s, "not there")
