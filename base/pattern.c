@@ -69,9 +69,13 @@ static const char *find_expression(
 {
     size_t end = n < LONGEST ? n : LONGEST;
     const char *empty = NULL;
+    char text[LONGEST + 1]; // with its NUL: REG_STARTEND may do without, sanitizers may not
+    if (end)                // else line may be NULL
+        memcpy(text, line, end);
+    text[end] = '\0';
     while (from <= end) {
         regmatch_t at = {.rm_so = (regoff_t)from, .rm_eo = (regoff_t)end};
-        if (regexec(&p->regex, line, 1, &at, REG_STARTEND | (end < n ? REG_NOTEOL : 0)) != 0)
+        if (regexec(&p->regex, text, 1, &at, REG_STARTEND | (end < n ? REG_NOTEOL : 0)) != 0)
             break;
         *length = (size_t)(at.rm_eo - at.rm_so);
         if (*length)

@@ -9,7 +9,7 @@ static void put(FILE *to, const char *text, size_t n)
 {
     AUTO_BUF clean = {0};
     printable(&clean, text, n);
-    fwrite(clean.data, 1, clean.len, to);
+    fwrite(buf_cstr(&clean), 1, clean.len, to);
 }
 
 void say(FILE *to, const char *fmt, ...)

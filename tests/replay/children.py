@@ -109,7 +109,8 @@ out:write(pid)
 out:close()
 os.rename("pid.part", "pid")
 os.execute("{FACTS} --to child.json")
-while not io.open "go" do end -- system() would ignore signals meanwhile
+io.open("back", "w"):close() -- system() ignores and blocks signals until then
+while not io.open "go" do end
 """
     for mess in both(t):
         k = Kernel(t, cell(trainer, 'file="trainer.lua"') + cell('trainer.run {"trainer.lua", np = 1}'), starter=mess.argv, env=ODD)
@@ -117,7 +118,7 @@ while not io.open "go" do end -- system() would ignore signals meanwhile
         reply = k.ask(type="execute", cells=[k.cells()[1]["id"]])
         assert reply["ok"], reply
         at = os.path.join(k.cwd, "child.json")
-        eventually(lambda: os.path.exists(at))
+        eventually(lambda: os.path.exists(os.path.join(k.cwd, "back")))
         with open(os.path.join(k.cwd, "pid"), encoding="utf-8") as f:
             check(facts_of(f.read()), mess, fds=("0", "1", "2", "3")) # 3: the driver's events
         with open(at, encoding="utf-8") as f:
