@@ -25,7 +25,7 @@ char *place_installed(const char *configured)
 {
     size_t n = strlen(PREFIX);
     AUTO_FREE char *own = place_own();
-    const char *below = str_starts(BINDIR, PREFIX) ? BINDIR + n : NULL;
+    const char *below = str_starts(BINDIR, PREFIX) ? &BINDIR[n] : NULL;
     if (!below || !str_ends(own, below) || !str_starts(configured, PREFIX))
         return mem_strdup(configured);
     AUTO_FREE char *moved =

@@ -53,7 +53,7 @@ static int compile(lua_State *L)
     if (p->kind == PLAN_LUA)
         status = lastvalue_load(L, p->text, p->skipped, CHUNK);
     else if (p->kind == PLAN_TEMPLATE)
-        template_check(L, p->text, p->skipped, CHUNK + 1);
+        template_check(L, p->text, p->skipped, &CHUNK[1]);
     else if (is_lua_file(p))
         status = load_file(L, p);
     return status == LUA_OK ? 0 : lua_error(L);
