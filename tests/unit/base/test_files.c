@@ -262,7 +262,7 @@ TEST(a_folder_of_somebody_else_is_refused)
     CHECK_HAS(e.text, "a belongs to another user (uid 65534; you are uid ");
 }
 
-static int files_synced, folders_synced;
+static atomic_int files_synced, folders_synced;
 
 // This is called instead of the C library's fsync.
 int fsync(int fd)
