@@ -89,15 +89,10 @@ static void print_table(buf *out, const char *heading, const cJSON *table)
 // "exit 137 OOMKilled, 5m ago", "signal 9"; of a container that waits its reason.
 static void end_text(const cJSON *ended, int64_t now, buf *out)
 {
-    int64_t at, signal = json_int_or(ended, "signal", 0);
+    int64_t at;
     if (!ended)
         return;
-    if (signal)
-        buf_fmt(out, "signal %lld", (long long)signal);
-    else
-        buf_fmt(out, "exit %lld", (long long)json_int_or(ended, "exitCode", 0));
-    if (*json_str_or(ended, "reason", ""))
-        buf_fmt(out, " %s", json_str(ended, "reason"));
+    container_end(ended, out);
     if (clock_parse_rfc3339(json_str_or(ended, "finishedAt", ""), &at, NULL) == 0) {
         buf_str(out, ", ");
         duration_age(out, now > at ? now - at : 0);

@@ -32,19 +32,23 @@ static bool is_false(const cJSON *condition)
     return condition && !str_eq(json_str(condition, "status"), "True");
 }
 
-// "exit 137 OOMKilled", "signal 9".
-static void say_end(buf *why, const cJSON *ended)
+void container_end(const cJSON *ended, buf *out)
 {
     int64_t signal = json_int_or(ended, "signal", 0);
     const char *reason = json_str_or(ended, "reason", "");
+    if (signal)
+        buf_fmt(out, "signal %lld", (long long)signal);
+    else
+        buf_fmt(out, "exit %lld", (long long)json_int_or(ended, "exitCode", 0));
+    if (*reason)
+        buf_fmt(out, " %s", reason);
+}
+
+static void say_end(buf *why, const cJSON *ended)
+{
     if (!why)
         return;
-    if (signal)
-        buf_fmt(why, "signal %lld", (long long)signal);
-    else
-        buf_fmt(why, "exit %lld", (long long)json_int_or(ended, "exitCode", 0));
-    if (*reason)
-        buf_fmt(why, " %s", reason);
+    container_end(ended, why);
     if (*json_str_or(ended, "message", "")) {
         buf_str(why, ": ");
         say(why, json_str(ended, "message"));

@@ -20,3 +20,5 @@ enum sickness {
 // Appends to `why` (may be NULL) the reason in a line: "exit 137 OOMKilled", "0/3 nodes are
 // available: …". Events that warn are SICK_FAILED.
 enum sickness object_sick(const cJSON *object, int64_t now_wall, buf *why);
+// Of a `terminated` state: "exit 137 OOMKilled", "signal 9".
+void container_end(const cJSON *ended, buf *out);

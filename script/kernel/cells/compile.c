@@ -2,6 +2,7 @@
 #include "script/kernel/cells/compile.h"
 
 #include "base/str.h"
+#include "script/kernel/cells/filecheck.h"
 #include "script/kernel/cells/lastvalue.h"
 #include "script/kernel/cells/template.h"
 #include "script/notebook/plan.h"
@@ -19,26 +20,6 @@ struct compiling {
     struct plan plan;
 };
 
-// A file of Lua may begin with "#!", which its readers skip.
-static int load_file(lua_State *L, const struct plan *p)
-{
-    const char *text = p->text;
-    int skipped = p->skipped;
-    if (*text == '#') {
-        text += strcspn(text, "\n");
-        text += *text == '\n';
-        skipped++;
-    }
-    lua_pushliteral(L, "");
-    for (int i = 0; i < skipped; i++) {
-        lua_pushliteral(L, "\n");
-        lua_concat(L, 2);
-    }
-    lua_pushstring(L, text);
-    lua_concat(L, 2);
-    return luaL_loadbufferx(L, lua_tostring(L, -1), lua_rawlen(L, -1), CHUNK, "t");
-}
-
 static bool is_lua_file(const struct plan *p)
 {
     bool lua = !p->language || str_eq(p->language, "lua");
@@ -55,7 +36,7 @@ static int compile(lua_State *L)
     else if (p->kind == PLAN_TEMPLATE)
         template_check(L, p->text, p->skipped, &CHUNK[1]);
     else if (is_lua_file(p))
-        status = load_file(L, p);
+        status = filecheck_load(L, p->text, strlen(p->text), CHUNK);
     return status == LUA_OK ? 0 : lua_error(L);
 }
 
@@ -74,6 +55,8 @@ static void report(lua_State *L, const struct compiling *c)
     const char *message = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "out of memory";
     if (sscanf(message, "cell:%d: %n", &line, &n) == 1 && n > 0)
         message += n;
+    if (line > 0 && c->plan.kind == PLAN_FILE) // the others are loaded with what was skipped
+        line += c->plan.skipped;
     line = bounded(line, notebook_cell(c->nb, c->i)->source);
     faults_add(c->out, (long)c->i, line, message);
 }

@@ -37,11 +37,15 @@ static void fail(lua_State *L, execution *x, const char *path, int line, const c
     lua_error(L);
 }
 
-// As for luaL_loadfile, a first line that starts with '#' is for the shell.
-static void check_lua(lua_State *L, execution *x, const char *path, const char *text, size_t n)
+int filecheck_load(lua_State *L, const char *text, size_t n, const char *chunk)
 {
     size_t skipped = *text == '#' ? strcspn(text, "\n") : 0;
-    if (luaL_loadbufferx(L, text + skipped, n - skipped, "=file", "t") == LUA_OK) {
+    return luaL_loadbufferx(L, text + skipped, n - skipped, chunk, "t");
+}
+
+static void check_lua(lua_State *L, execution *x, const char *path, const char *text, size_t n)
+{
+    if (filecheck_load(L, text, n, "=file") == LUA_OK) {
         lua_pop(L, 1);
         return;
     }
