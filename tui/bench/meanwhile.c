@@ -42,11 +42,7 @@ void meanwhile_event(bench *b, const cJSON *event)
 static void add_name(const bench *b, const struct run_cell *r, size_t i, buf *out)
 {
     AUTO_BUF name = {0};
-    const cell *c = slot_cell(b, i);
-    if (c->title)
-        buf_str(&name, c->title);
-    else
-        notebook_cell_name(fold_notebook(b->fold), i, &name);
+    slot_name(b, i, &name);
     size_t n = text_fit(buf_cstr(&name), name.len, NAME, &(int){0});
     if (r->count)
         buf_fmt(out, "[%ld] ", r->count);

@@ -127,6 +127,15 @@ const cell *slot_cell(const bench *b, size_t i)
     return notebook_cell(fold_notebook(b->fold), i);
 }
 
+void slot_name(const bench *b, size_t i, buf *out)
+{
+    const char *title = slot_cell(b, i)->title;
+    if (title)
+        buf_str(out, title);
+    else
+        notebook_cell_name(fold_notebook(b->fold), i, out);
+}
+
 const struct run_cell *slot_run(const bench *b, size_t i)
 {
     return fold_cell_by_id(b->fold, b->slots[i]->id, NULL);

@@ -15,7 +15,9 @@ size_t slot_count(const bench *b);
 struct slot *slot_at(const bench *b, size_t i);
 // *i (may be NULL) is set to its place. NULL: there is no such slot, or id is NULL.
 struct slot *slot_by_id(const bench *b, const char *id, size_t *i);
-const cell *slot_cell(const bench *b, size_t i);           // the cell in the document
+const cell *slot_cell(const bench *b, size_t i); // the cell in the document
+void slot_name(
+    const bench *b, size_t i, buf *out); // its title, else what a cell without one is called
 const struct run_cell *slot_run(const bench *b, size_t i); // NULL: no event was about it
 
 const char *slot_id(const struct slot *s);

@@ -68,11 +68,7 @@ static void running_text(const bench *b, const char *asking, int columns, buf *o
     const struct run_cell *r = find_running(b, asking, &at);
     if (!r)
         return;
-    const cell *c = slot_cell(b, at);
-    if (c->title)
-        buf_str(&name, c->title);
-    else
-        notebook_cell_name(fold_notebook(b->fold), at, &name);
+    slot_name(b, at, &name);
     int64_t seconds = (clock_wall() - r->started) / CLOCK_SEC;
     if (!asking && r->started && seconds > 0)
         duration_format(&since, seconds * CLOCK_SEC);

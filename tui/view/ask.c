@@ -69,10 +69,7 @@ static char *title_of(bench *b, const cJSON *q)
     AUTO_BUF name = {0};
     if (!is_text(q) && !choice_of(q, 'a')) // not for always: a person's own key asks
         return mem_strdup("Do this?");
-    if (slot_cell(b, at)->title)
-        buf_str(&name, slot_cell(b, at)->title);
-    else
-        notebook_cell_name(fold_notebook(bench_fold(b)), at, &name);
+    slot_name(b, at, &name);
     return is_text(q) ? str_fmt("%s asks", buf_cstr(&name))
                       : str_fmt("%s: may it do this?", buf_cstr(&name));
 }
