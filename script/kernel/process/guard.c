@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "script/kernel/process/guard.h"
 
+#include "base/mem.h"
 #include "base/path.h"
 
 #include <dirent.h>
@@ -29,22 +30,19 @@ static struct shared {
     char leavings[LEAVINGS_MAX][1024];
     int n_leavings;
 } * shared;
-static volatile sig_atomic_t guarded = -1; // the kernel's pid, for the signal handler
 
-static void pass_on(int signum)
-{
-    int before = errno;
-    if (guarded > 0)
-        kill(guarded, signum);
-    errno = before;
-}
+// These are for the kernel, whoever gets them. The guard blocks them, and SIGCHLD, and waits for
+// them: none is lost between fork and the first wait, and no handler runs at a random place.
+static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP};
 
-static void install_handlers(void)
+static void block_signals(sigset_t *waited, sigset_t *before)
 {
-    struct sigaction action = {.sa_handler = pass_on, .sa_flags = SA_RESTART};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
+    signal(SIGCHLD, SIG_DFL); // ignored, as a parent may leave it, children would leave no status
+    sigemptyset(waited);
+    sigaddset(waited, SIGCHLD);
+    for (size_t i = 0; i < ARRAY_LEN(passed_on); i++)
+        sigaddset(waited, passed_on[i]);
+    sigprocmask(SIG_BLOCK, waited, before);
 }
 
 // Fields of /proc/PID/stat. The name in parentheses may hold anything, so we read from behind the
@@ -126,16 +124,19 @@ static void end_descendants(void)
     each_child(name_child);
 }
 
-// Reaps orphans while the kernel lives; returns the kernel's status.
-static int wait_for_kernel(pid_t kernel)
+// Reaps orphans and passes signals on while the kernel lives; returns the kernel's status.
+static int wait_for_kernel(pid_t kernel, const sigset_t *waited)
 {
     for (;;) {
-        int status;
-        pid_t pid = waitpid(-1, &status, 0);
-        if (pid == kernel)
-            return status;
+        int status, signum;
+        pid_t pid;
+        while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+            if (pid == kernel)
+                return status;
         if (pid < 0 && errno == ECHILD)
             return W_EXITCODE(1, 0);
+        if (sigwait(waited, &signum) == 0 && signum != SIGCHLD)
+            kill(kernel, signum);
     }
 }
 
@@ -146,6 +147,8 @@ int guard_start(const char **note, const struct guard_end *end, err *e)
         return err_errno(e, errno, "cannot share memory with the guard");
     *note = shared->note;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
+    sigset_t waited, before;
+    block_signals(&waited, &before);
     for (;;) {
         pid_t self = getpid(), kernel = fork();
         if (kernel < 0)
@@ -155,13 +158,11 @@ int guard_start(const char **note, const struct guard_end *end, err *e)
             prctl(PR_SET_PDEATHSIG, SIGTERM);
             if (getppid() != self)
                 _exit(1);
+            sigprocmask(SIG_SETMASK, &before, NULL);
             return 0;
         }
-        guarded = kernel;
-        install_handlers();
         prctl(PR_SET_NAME, "firesteel-guard");
-        int status = wait_for_kernel(kernel);
-        guarded = -1;
+        int status = wait_for_kernel(kernel, &waited);
         end_descendants();
         while (shared->n_leavings > 0)
             path_remove(shared->leavings[--shared->n_leavings], NULL);
