@@ -17,31 +17,47 @@ static int give(line_fn *line, void *arg, const char *text, size_t n)
     return n ? line(arg, text, n) : 0;
 }
 
+// Passes on what is beyond the limit, in pieces that are as long as it: they do not depend on how
+// the bytes came.
+static int give_pieces(struct frames *f, size_t limit, line_fn *line, void *arg)
+{
+    while (f->pending.len > limit) {
+        AUTO_BUF whole = f->pending;
+        f->pending = (buf){0};
+        buf_add(&f->pending, whole.data + limit, whole.len - limit);
+        int result = line(arg, whole.data, limit);
+        if (result != 0)
+            return result;
+    }
+    return 0;
+}
+
+static int give_line(
+    struct frames *f, const char *bytes, size_t n, size_t limit, line_fn *line, void *arg)
+{
+    if (!f->pending.len && (!f->split || n <= limit))
+        return give(line, arg, bytes, n);
+    buf_add(&f->pending, bytes, n);
+    int result = f->split ? give_pieces(f, limit, line, arg) : 0;
+    return result != 0 ? result : frames_end(f, line, arg);
+}
+
 int frames_feed(struct frames *f, const char *bytes, size_t n, line_fn *line, void *arg, err *e)
 {
     size_t limit = f->limit ? f->limit : (size_t)64 << 20;
     const char *end;
     while ((end = memchr(bytes, '\n', n))) {
         size_t len = (size_t)(end - bytes);
-        int result;
-        if (f->pending.len) {
-            buf_add(&f->pending, bytes, len);
-            AUTO_BUF whole = f->pending;
-            f->pending = (buf){0};
-            result = give(line, arg, whole.data, whole.len);
-        } else {
-            result = give(line, arg, bytes, len);
-        }
+        int result = give_line(f, bytes, len, limit, line, arg);
         if (result != 0)
             return result;
         bytes = end + 1;
         n -= len + 1;
     }
-    bool fits = f->pending.len + n <= limit;
-    if (!fits && !f->split)
+    if (f->pending.len + n > limit && !f->split)
         return err_set(e, ERR_LIMIT, "a line is longer than %zu bytes", limit);
     buf_add(&f->pending, bytes, n);
-    return fits ? 0 : frames_end(f, line, arg);
+    return f->split ? give_pieces(f, limit, line, arg) : 0;
 }
 
 int frames_end(struct frames *f, line_fn *line, void *arg)

@@ -1,50 +1,74 @@
 // SPDX-License-Identifier: MIT
+// How a log is followed. `reading` is the answer with the log; `asking` asks for the pod, or for
+// the log's last line.
+//
+//   read ─ head ─> is it our pod? ─> lines … ─ end ─> ask for the pod
+//    ▲  paused meanwhile                               │ not over, cut, or not there yet
+//    ├───────────────── pause ─────────────────────────┤
+//    │                                                 │ over
+//    └── there are more ── ask for the last line <─────┘
+//                           └ it was told ─> done
 #include "k8s/client/logs.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "k8s/client/container.h"
 #include "k8s/client/frames.h"
+#include "k8s/client/place.h"
 #include "k8s/client/request.h"
 #include "k8s/client/status.h"
 
 #include <string.h>
 
-enum { LINE_LIMIT = 1 << 20, QUIET_MS = 10 * 60 * 1000, READ_TRIES = 6 };
+enum {
+    LINE_LIMIT = 1 << 20,
+    QUIET_MS = 10 * 60 * 1000, // after such a silence we ask for the pod
+    READ_TRIES = 6,            // of a log that is not followed
+    LAST_TRIES = 2,            // readings in a row that do not find the last line
+    STEADY_S = 10,             // after a reading that lasted as long, a cut is the first one
+};
+
+enum aim { AIM_READ, AIM_POD };
 
 struct logs {
     client *client;
-    char *ns, *pod, *container, *what;
+    char *ns, *pod, *uid, *container, *what;
     bool follow, previous, paused;
-    int64_t tail, since_s;
+    int64_t tail, since_s, opened;
     const struct logs_ops *ops;
     void *arg;
 
-    operation *operation; // reads the log, or asks for the pod's state
+    operation *reading, *asking;
     loop_timer *timer;
+    enum aim aim; // what the timer begins
     struct frames frames;
-    unsigned attempt;
-    // Our position: lines up to the stamp `last` were reported, `same` of them with just this
-    // stamp. After a cut the server begins again with the second of `last`; lines reported before
-    // are skipped.
-    int64_t last, same, passed;
-    bool begun;       // `last` is set
-    bool overlap;     // since the cut, a line has come again that was reported before
-    bool expect;      // such a line should come: this reading goes on after a cut
-    bool cut;         // the last reading did not end in order; there may be more
-    bool asking;      // the timer asks for the pod, not for the log
-    int64_t restarts; // restarts of the container when last asked; -1: not asked yet
-    int64_t started;  // mono: start of this reading
+    struct place place;
+    int64_t stamp; // of the line that was read last
+    bool piece;    // that line goes on, without a stamp
+    buf rest;      // the last line of a reading: it has no end, and may be half of one
+    err why;       // how the last reading ended
+    int status;
+    bool checked; // this reading is of our pod
+    bool earlier; // this reading is of the container's run before the present one
+    bool restart; // ... and then its restart has to be told
+    unsigned attempt, lasts;
+    int64_t started;  // mono: the beginning of this reading
+    int64_t restarts; // of the container, when last asked; -1: not asked yet
     bool busy, closed;
 };
 
 static void read_on(logs *l);
+static void ask_pod(logs *l);
 
 static void logs_free(logs *l)
 {
     frames_done(&l->frames);
+    place_done(&l->place);
+    buf_done(&l->rest);
     free(l->ns);
     free(l->pod);
+    free(l->uid);
     free(l->container);
     free(l->what);
     free(l);
@@ -54,7 +78,8 @@ void logs_close(logs *l)
 {
     if (!l || l->closed)
         return;
-    operation_cancel(STEAL(l->operation));
+    operation_cancel(STEAL(l->reading));
+    operation_cancel(STEAL(l->asking));
     loop_timer_free(STEAL(l->timer));
     l->closed = true;
     if (!l->busy)
@@ -74,8 +99,9 @@ static int tell(logs *l, enum log_kind kind, int64_t stamp, const char *text, si
     return l->closed ? -1 : 0;
 }
 
-static int mark(logs *l, enum log_kind kind, int64_t stamp, const char *text)
+static int mark(logs *l, enum log_kind kind, const char *text)
 {
+    int64_t stamp = l->place.begun ? l->place.newest : clock_wall();
     return tell(l, kind, stamp, text, strlen(text));
 }
 
@@ -83,7 +109,9 @@ static void end(logs *l, const err *e)
 {
     const struct logs_ops *ops = l->ops;
     void *arg = l->arg;
-    err why = *e;
+    err why = {0};
+    if (e)
+        why = *e;
     logs_close(l);
     ops->done(arg, &why);
 }
@@ -104,42 +132,38 @@ bool log_stamp(const char *line, size_t n, int64_t *stamp, size_t *text)
     return true;
 }
 
-// Was this line reported before the cut? Lines with the same stamp are counted.
-static bool told_before(logs *l, int64_t stamp)
+static int tell_gap(logs *l, int64_t from, int64_t to)
 {
-    if (!l->expect || stamp > l->last)
-        return false;
-    l->overlap = true;
-    return stamp < l->last || l->passed++ < l->same;
-}
-
-static int tell_gap(logs *l, int64_t stamp)
-{
-    l->expect = false; // checked once for each cut
-    if (l->overlap)
-        return 0;
     AUTO_BUF text = {0};
     buf_str(&text, "gap: lines of ");
-    duration_format(&text, stamp - l->last);
+    duration_format(&text, to > from ? to - from : 0);
     buf_str(&text, " may be missing here");
-    return mark(l, LOG_GAP, l->last, buf_cstr(&text));
+    return tell(l, LOG_GAP, from, buf_cstr(&text), text.len);
+}
+
+// What a kubelet writes into a log that it cannot read, with status 200.
+static bool is_excuse(const char *line, size_t n)
+{
+    static const char words[] = "unable to retrieve container logs for ";
+    return n >= sizeof words - 1 && memcmp(line, words, sizeof words - 1) == 0;
 }
 
 static int on_line(void *arg, const char *line, size_t n)
 {
     logs *l = arg;
-    int64_t stamp = l->last;
-    size_t text;
-    log_stamp(line, n, &stamp, &text);
-    l->attempt = 0;
-    if (told_before(l, stamp))
+    size_t text = 0;
+    bool stamped = !l->piece && log_stamp(line, n, &l->stamp, &text);
+    l->piece = n >= LINE_LIMIT;
+    if (!stamped && is_excuse(line, n))
+        return tell(l, LOG_AWAY, l->stamp, line, n);
+    int64_t newest = l->place.newest;
+    enum place_verdict verdict = place_take(&l->place, l->stamp, line + text, n - text);
+    if (verdict == PLACE_TOLD)
         return 0;
-    if (l->expect && stamp > l->last && tell_gap(l, stamp) != 0)
+    l->attempt = l->lasts = 0;
+    if (verdict == PLACE_GAP && tell_gap(l, newest, l->stamp) != 0)
         return -1;
-    l->same = l->begun && stamp == l->last ? l->same + 1 : 1;
-    l->last = stamp;
-    l->begun = true;
-    return tell(l, LOG_LINE, stamp, line + text, n - text);
+    return tell(l, LOG_LINE, l->stamp, line + text, n - text);
 }
 
 static void on_data(void *arg, const char *bytes, size_t n)
@@ -150,200 +174,403 @@ static void on_data(void *arg, const char *bytes, size_t n)
     settle(l);
 }
 
-static void ask_pod(logs *l);
+static int tell_rest(logs *l)
+{
+    AUTO_BUF rest = l->rest;
+    l->rest = (buf){0};
+    return rest.len ? on_line(l, rest.data, rest.len) : 0;
+}
 
 static void on_timer(void *arg)
 {
     logs *l = arg;
-    if (l->asking)
+    if (l->aim == AIM_POD)
         ask_pod(l);
     else
         read_on(l);
 }
 
-static void again(logs *l, int64_t ns)
+static void again(logs *l, enum aim aim, int64_t ns)
 {
+    l->aim = aim;
     loop_timer_start(l->timer, (uint64_t)(ns / CLOCK_MS), 0);
 }
 
-// The container's status object, or NULL.
-static const cJSON *container_status(const logs *l, const cJSON *pod)
+static int64_t pause_of(logs *l)
 {
-    static const char *const lists[] = {"status.containerStatuses", "status.initContainerStatuses"};
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-        const cJSON *s;
-        cJSON_ArrayForEach(s, json_path(pod, lists[i]))
-        {
-            if (!l->container || str_eq(json_str(s, "name"), l->container))
-                return s;
-        }
-    }
-    return NULL;
+    return back_off(l->attempt < 3 ? l->attempt++ : 3);
 }
 
-// The container's log has ended, or could not be read. Is it certain that no more will come?
-static bool is_over(const logs *l, const cJSON *pod)
+// The container's next run begins: nothing of its log was told.
+static int begin_run(logs *l)
 {
-    const char *phase = json_path_str(pod, "status.phase");
-    if (str_eq(phase, "Succeeded") || str_eq(phase, "Failed"))
-        return true;
-    const cJSON *status = container_status(l, pod);
-    const char *policy = json_path_str(pod, "spec.restartPolicy");
-    const cJSON *ended = json_path(status, "state.terminated");
-    return ended && (str_eq(policy, "Never") ||
-                        (str_eq(policy, "OnFailure") && json_int_or(ended, "exitCode", 1) == 0));
-}
-
-// Has the container ended and started again since the last reported line?
-static bool restarted(const logs *l, const cJSON *status, int64_t restarts)
-{
-    if (l->restarts >= 0)
-        return restarts > l->restarts;
-    int64_t ended;
-    const char *finished = json_path_str(status, "lastState.terminated.finishedAt");
-    return finished && clock_parse_rfc3339(finished, &ended, NULL) == 0 &&
-           ended + CLOCK_SEC > l->last; // `ended` is in whole seconds, the stamp is not
-}
-
-static int note_restart(logs *l, const cJSON *status)
-{
-    int64_t restarts = json_int_or(status, "restartCount", 0);
-    bool again = restarted(l, status, restarts);
-    l->restarts = restarts;
-    if (!again || !l->begun)
-        return 0;
-    l->expect = false; // the new run's log does not repeat the old one's lines
     AUTO_FREE char *text =
-        str_fmt("the container was started again (restart %lld)", (long long)restarts);
-    return mark(l, LOG_RESTART, l->last, text);
+        str_fmt("the container was started again (restart %lld)", (long long)l->restarts);
+    bool told = l->place.begun || l->restart;
+    l->earlier = l->restart = false;
+    int result = told ? mark(l, LOG_RESTART, text) : 0;
+    place_reset(&l->place);
+    l->tail = -1;
+    l->since_s = 0;
+    return result;
 }
 
-static void judge_pod(logs *l, const cJSON *pod)
+static void read_earlier(logs *l)
 {
-    const cJSON *status = container_status(l, pod);
-    if (is_over(l, pod) && !l->cut) {
-        static const err none = {0};
-        end(l, &none);
+    operation_cancel(STEAL(l->reading));
+    l->earlier = l->restart = true;
+    read_on(l);
+}
+
+// The container has been started again since we last looked. What is left to read of its runs
+// before is in the log of the one before the present one, if that was the only one.
+static int note_runs(logs *l, int64_t runs)
+{
+    bool cut = l->why.code != ERR_NONE;
+    if (runs == 1 && !cut)
+        return begin_run(l);
+    if (runs > 1 && (cut || runs > 2)) {
+        AUTO_FREE char *text = str_fmt("gap: it was started %lld times meanwhile; of all runs but "
+                                       "the last two lines may be missing here",
+            (long long)runs);
+        if (mark(l, LOG_GAP, text) != 0)
+            return -1;
+    }
+    if (runs > 1) {
+        place_reset(&l->place);
+        l->tail = -1;
+        l->since_s = 0;
+    }
+    read_earlier(l);
+    return 1;
+}
+
+// 0: this reading goes on. 1: another was begun instead. -1: closed.
+static int note_restart(logs *l, const cJSON *pod)
+{
+    int64_t now = json_int_or(container_status(pod, l->container), "restartCount", 0);
+    int64_t before = l->restarts;
+    l->restarts = now;
+    return before >= 0 && now > before ? note_runs(l, now - before) : 0;
+}
+
+// The earlier run's log has ended: with its last lines, or it is not there any more.
+static void earlier_ended(logs *l)
+{
+    if (l->why.code == ERR_UNAVAILABLE && l->attempt < READ_TRIES) {
+        again(l, AIM_READ, back_off(l->attempt++));
         return;
     }
-    // Between two runs the server still shows the old run's log; we must not read it twice.
-    l->asking = l->begun && !l->cut && status && !json_path(status, "state.running");
-    if (!l->asking && note_restart(l, status) != 0)
+    if (l->why.code != ERR_NONE &&
+        mark(l, LOG_GAP, "gap: the log of the run before cannot be read any more") != 0)
         return;
-    again(l, back_off(l->attempt < 3 ? l->attempt++ : 3));
+    l->why = (err){0};
+    if (tell_rest(l) == 0 && begin_run(l) == 0)
+        read_on(l);
+}
+
+// Checks the answer that has begun; it waits meanwhile.
+static void check(logs *l, const cJSON *pod)
+{
+    if (note_restart(l, pod) != 0)
+        return;
+    l->why = (err){0};
+    l->checked = true;
+    operation_pause(l->reading, l->paused);
+}
+
+static void say_away(logs *l)
+{
+    bool waits = l->status == 400 || l->status == 404;
+    if (l->why.code != ERR_NONE && !waits && l->attempt == 1)
+        mark(l, LOG_AWAY, l->why.text);
+}
+
+static void ask_last(logs *l);
+
+// The reading has ended. Will there be more?
+static void judge(logs *l, const cJSON *pod)
+{
+    bool whole = l->why.code == ERR_NONE, over = container_is_over(pod, l->container);
+    bool refused = l->status == 400 || l->status == 404;
+    if (l->follow && over && whole) {
+        ask_last(l);
+        return;
+    }
+    if (!l->follow ? l->attempt >= READ_TRIES : over && refused) {
+        end(l, l->place.begun ? NULL : &l->why);
+        return;
+    }
+    buf_clear(&l->rest); // it comes again, perhaps with its end
+    say_away(l);
+    if (l->closed)
+        return;
+    const cJSON *status = container_status(pod, l->container);
+    // Between two runs the server still shows the old run's log.
+    bool between = whole && l->place.begun && status && !json_path(status, "state.running");
+    if (between && json_int_or(status, "restartCount", 0) == l->restarts)
+        again(l, AIM_POD, pause_of(l));
+    else
+        again(l, AIM_READ, l->follow ? pause_of(l) : back_off(l->attempt++ % 4));
+}
+
+// There is no such pod any more; perhaps another has its name.
+static void pod_gone(logs *l, bool replaced)
+{
+    if (l->reading && !replaced) { // deleted since the answer began
+        l->checked = true;
+        operation_pause(l->reading, l->paused);
+        return;
+    }
+    bool cut = l->reading || (l->why.code != ERR_NONE && l->status / 100 != 4);
+    operation_cancel(STEAL(l->reading));
+    if (!l->place.begun && (!l->uid || !l->follow)) {
+        end(l, &l->why);
+        return;
+    }
+    if (cut && mark(l, LOG_GAP, "gap: the pod is gone, and with it the rest of its log") != 0)
+        return;
+    if (tell_rest(l) == 0)
+        end(l, NULL);
+}
+
+// Whoever may read logs may perhaps not read pods: then the answers are all we know.
+static void pod_hidden(logs *l)
+{
+    if (l->reading) {
+        l->checked = true;
+        operation_pause(l->reading, l->paused);
+    } else if (l->why.code != ERR_NONE) {
+        end(l, &l->why);
+    } else if (tell_rest(l) == 0) {
+        end(l, NULL);
+    }
 }
 
 static void pod_known(void *arg, struct http_response *r, const err *e)
 {
     logs *l = arg;
-    l->operation = NULL;
+    l->asking = NULL;
     l->busy = true;
-    static const err none = {0};
     AUTO_JSON *pod = r->status == 200 ? json_parse(buf_cstr(&r->body), r->body.len, NULL) : NULL;
-    if (r->status == 404) // deleted: there will be no more lines
-        end(l, &none);
-    else if (pod)
-        judge_pod(l, pod);
+    const char *uid = json_path_str(pod, "metadata.uid");
+    if (uid && !l->uid)
+        l->uid = mem_strdup(uid);
+    bool replaced = pod && l->uid && !str_eq(uid, l->uid);
+    if (r->status == 404 || replaced)
+        pod_gone(l, replaced);
+    else if (r->status == 403)
+        pod_hidden(l);
+    else if (!pod)
+        again(l, AIM_POD, back_off(l->attempt++));
+    else if (l->reading)
+        check(l, pod);
     else
-        again(l, back_off(l->attempt++));
+        judge(l, pod);
     settle(l);
 }
 
 static const struct http_stream_ops pod_ops = {.done = pod_known};
 
+static void pod_path(const logs *l, buf *path)
+{
+    buf_str(path, "/api/v1/namespaces/");
+    url_escape(path, l->ns);
+    buf_str(path, "/pods/");
+    url_escape(path, l->pod);
+}
+
+static void add_container(const logs *l, buf *path)
+{
+    if (!l->container)
+        return;
+    buf_str(path, "&container=");
+    url_escape(path, l->container);
+}
+
 static void ask_pod(logs *l)
 {
-    l->asking = false;
     AUTO_BUF path = {0};
-    buf_str(&path, "/api/v1/namespaces/");
-    url_escape(&path, l->ns);
-    buf_str(&path, "/pods/");
-    url_escape(&path, l->pod);
-    l->operation = operation_start(l->client,
+    pod_path(l, &path);
+    l->asking = operation_start(l->client,
         &(struct request){.path = buf_cstr(&path), .idle_timeout_ms = 30000, .what = l->what},
         &pod_ops, l);
 }
 
-static void log_read(logs *l, struct http_response *r, const err *e)
+struct last { // the last line of an answer
+    int64_t stamp;
+    buf line;
+    size_t text;
+};
+
+static int take_last(void *arg, const char *line, size_t n)
 {
-    err why = *e;
-    if (why.code == ERR_NONE && r->status / 100 != 2)
-        status_error(r, l->what, client_who(l->client), &why);
-    else if (why.code != ERR_NONE)
-        err_wrap(&why, "%s", l->what);
-    else if (frames_end(&l->frames, on_line, l) != 0)
-        return;
-    l->expect = l->begun;
-    l->overlap = false;
-    l->passed = 0;
-    if (!l->follow) {
-        if (why.code == ERR_UNAVAILABLE && l->attempt < READ_TRIES)
-            again(l, back_off(l->attempt++));
-        else
-            end(l, &why);
-        return;
+    struct last *last = arg;
+    log_stamp(line, n, &last->stamp, &last->text);
+    buf_clear(&last->line);
+    buf_add(&last->line, line, n);
+    return 0;
+}
+
+// Was the last line told, or is it the one that we hold back?
+static bool is_told(const logs *l, const struct last *last)
+{
+    const buf *line = &last->line;
+    if (!line->len || is_excuse(line->data, line->len))
+        return true; // nothing more can be read
+    if (l->rest.len)
+        return l->rest.len == line->len && memcmp(l->rest.data, line->data, line->len) == 0;
+    if (!l->place.begun && (l->tail == 0 || l->since_s > 0))
+        return true;
+    return place_is_last(&l->place, last->stamp, line->data + last->text, line->len - last->text);
+}
+
+static void last_known(void *arg, struct http_response *r, const err *e)
+{
+    logs *l = arg;
+    l->asking = NULL;
+    l->busy = true;
+    struct last last = {0};
+    struct frames frames = {.limit = LINE_LIMIT, .split = true};
+    bool known = e->code == ERR_NONE && r->status == 200;
+    if (known && r->body.len) {
+        frames_feed(&frames, buf_cstr(&r->body), r->body.len, take_last, &last, NULL);
+        frames_end(&frames, take_last, &last);
     }
-    bool refused = why.code == ERR_FORBIDDEN || (why.code == ERR_NOT_FOUND && !l->begun);
-    if (refused) {
-        end(l, &why);
-        return;
+    bool refused = e->code == ERR_NONE && (r->status == 400 || r->status == 404);
+    if (refused || (known && (is_told(l, &last) || l->lasts++ >= LAST_TRIES))) {
+        if (tell_rest(l) == 0)
+            end(l, NULL);
+    } else if (known) {
+        buf_clear(&l->rest);
+        again(l, AIM_READ, back_off(l->lasts));
+    } else {
+        again(l, AIM_POD, pause_of(l));
     }
-    bool waiting = r->status == 400; // the container has not started yet
-    bool quiet = clock_mono() - l->started >= QUIET_MS * CLOCK_MS;
-    l->cut = why.code != ERR_NONE && !waiting;
-    if (l->cut && !quiet && l->attempt++ == 0 && mark(l, LOG_AWAY, l->last, why.text) != 0)
-        return;
-    ask_pod(l);
+    buf_done(&last.line);
+    settle(l);
+}
+
+static const struct http_stream_ops last_ops = {.done = last_known};
+
+static void ask_last(logs *l)
+{
+    AUTO_BUF path = {0};
+    pod_path(l, &path);
+    buf_str(&path, "/log?timestamps=true&tailLines=1");
+    add_container(l, &path);
+    l->asking = operation_start(l->client,
+        &(struct request){.path = buf_cstr(&path),
+            .accept = "*/*",
+            .pool = HTTP_POOL_LOGS,
+            .idle_timeout_ms = 30000,
+            .what = l->what},
+        &last_ops, l);
+}
+
+// What is not followed ends with its answer. A kubelet may not know a pod yet that is there.
+static void once_ended(logs *l)
+{
+    bool try = l->attempt < READ_TRIES;
+    if (l->why.code == ERR_UNAVAILABLE && try)
+        again(l, AIM_READ, back_off(l->attempt++));
+    else if (l->why.code == ERR_NOT_FOUND && try && !l->previous)
+        ask_pod(l);
+    else if (tell_rest(l) == 0)
+        end(l, &l->why);
+}
+
+static void reading_ended(logs *l, struct http_response *r, const err *e)
+{
+    l->why = *e;
+    l->status = r->status;
+    if (clock_mono() - l->started > STEADY_S * CLOCK_SEC)
+        l->attempt = 0;
+    buf_done(&l->rest);
+    if (l->why.code == ERR_NONE && r->status / 100 != 2) {
+        status_error(r, l->what, client_who(l->client), &l->why);
+    } else if (l->why.code != ERR_NONE) {
+        err_wrap(&l->why, "%s", l->what);
+    } else {
+        l->rest = l->frames.pending;
+        l->frames.pending = (buf){0};
+    }
+    if (l->earlier)
+        earlier_ended(l);
+    else if (!l->follow)
+        once_ended(l);
+    else if (l->why.code == ERR_FORBIDDEN)
+        end(l, &l->why);
+    else
+        ask_pod(l);
 }
 
 static void on_done(void *arg, struct http_response *r, const err *e)
 {
     logs *l = arg;
-    l->operation = NULL;
+    l->reading = NULL;
     l->busy = true;
-    log_read(l, r, e);
+    operation_cancel(STEAL(l->asking));
+    loop_timer_stop(l->timer);
+    reading_ended(l, r, e);
     settle(l);
 }
 
-static const struct http_stream_ops log_ops = {.data = on_data, .done = on_done};
+// Nothing is told before we know whose log it is.
+static void on_head(void *arg)
+{
+    logs *l = arg;
+    if (l->checked)
+        return;
+    operation_pause(l->reading, true);
+    ask_pod(l);
+}
+
+static const struct http_stream_ops log_ops = {.head = on_head, .data = on_data, .done = on_done};
+
+static void add_beginning(const logs *l, buf *path)
+{
+    if (l->place.begun) {
+        AUTO_BUF since = {0};
+        clock_rfc3339(&since, place_since(&l->place), CLOCK_SECONDS);
+        buf_str(path, "&sinceTime=");
+        url_escape(path, buf_cstr(&since));
+        return;
+    }
+    if (l->tail >= 0)
+        buf_fmt(path, "&tailLines=%lld", (long long)l->tail);
+    if (l->since_s > 0)
+        buf_fmt(path, "&sinceSeconds=%lld",
+            (long long)(l->since_s + (clock_mono() - l->opened) / CLOCK_SEC));
+}
 
 static void read_on(logs *l)
 {
+    bool follow = l->follow && !l->earlier;
     AUTO_BUF path = {0};
-    buf_str(&path, "/api/v1/namespaces/");
-    url_escape(&path, l->ns);
-    buf_str(&path, "/pods/");
-    url_escape(&path, l->pod);
-    buf_fmt(&path, "/log?timestamps=true%s%s", l->follow ? "&follow=true" : "",
-        l->previous ? "&previous=true" : "");
-    if (l->container) {
-        buf_str(&path, "&container=");
-        url_escape(&path, l->container);
-    }
-    if (l->begun) {
-        AUTO_BUF since = {0};
-        clock_rfc3339(&since, l->last, CLOCK_SECONDS);
-        buf_str(&path, "&sinceTime=");
-        url_escape(&path, buf_cstr(&since));
-    } else {
-        if (l->tail >= 0)
-            buf_fmt(&path, "&tailLines=%lld", (long long)l->tail);
-        if (l->since_s > 0)
-            buf_fmt(&path, "&sinceSeconds=%lld", (long long)l->since_s);
-    }
+    pod_path(l, &path);
+    buf_fmt(&path, "/log?timestamps=true%s%s", follow ? "&follow=true" : "",
+        l->previous || l->earlier ? "&previous=true" : "");
+    add_container(l, &path);
+    add_beginning(l, &path);
     frames_done(&l->frames);
+    buf_clear(&l->rest);
     l->frames.limit = LINE_LIMIT;
     l->frames.split = true;
+    l->piece = false;
+    l->place.inside = l->tail >= 0 || l->since_s > 0;
+    l->checked = !follow;
     l->started = clock_mono();
-    l->operation = operation_start(l->client,
+    place_again(&l->place);
+    l->reading = operation_start(l->client,
         &(struct request){.path = buf_cstr(&path),
             .accept = "*/*",
             .pool = HTTP_POOL_LOGS,
-            .idle_timeout_ms = l->follow ? QUIET_MS : 60000, // then we ask for the pod's state
+            .idle_timeout_ms = follow ? QUIET_MS : 60000,
             .what = l->what},
         &log_ops, l);
     if (l->paused)
-        operation_pause(l->operation, true);
+        operation_pause(l->reading, true);
 }
 
 logs *logs_open(client *c, const struct logs_spec *spec, const struct logs_ops *ops, void *arg)
@@ -352,12 +579,15 @@ logs *logs_open(client *c, const struct logs_spec *spec, const struct logs_ops *
     l->client = c;
     l->ns = mem_strdup(spec->ns);
     l->pod = mem_strdup(spec->pod);
+    l->uid = mem_strdup(spec->uid);
     l->container = mem_strdup(spec->container);
     l->what = str_fmt("read the log of pod %s in namespace %s", spec->pod, spec->ns);
     l->follow = spec->follow && !spec->previous;
     l->previous = spec->previous;
     l->tail = spec->tail;
     l->since_s = spec->since_s;
+    l->opened = clock_mono();
+    l->stamp = clock_wall();
     l->restarts = -1;
     l->ops = ops;
     l->arg = arg;
@@ -369,6 +599,17 @@ logs *logs_open(client *c, const struct logs_spec *spec, const struct logs_ops *
 void logs_pause(logs *l, bool paused)
 {
     l->paused = paused;
-    if (l->operation)
-        operation_pause(l->operation, paused);
+    if (l->reading && l->checked)
+        operation_pause(l->reading, paused);
+}
+
+void logs_drain(logs *l)
+{
+    if (!l->follow)
+        return;
+    operation_cancel(STEAL(l->reading));
+    operation_cancel(STEAL(l->asking));
+    l->follow = false;
+    l->attempt = 0;
+    again(l, AIM_READ, 0);
 }

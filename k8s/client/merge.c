@@ -15,7 +15,7 @@ struct held {
 struct source {
     struct held *first, **end;
     size_t bytes;
-    bool ended;
+    bool ended, dropped;
 };
 
 struct merge {
@@ -51,6 +51,12 @@ void merge_free(merge *m)
 
 int merge_add(merge *m)
 {
+    for (int i = 0; i < m->count; i++) {
+        if (m->sources[i]->dropped) {
+            m->sources[i]->dropped = m->sources[i]->ended = false;
+            return i;
+        }
+    }
     struct source *s = mem_alloc(sizeof *s);
     s->end = &s->first;
     m->sources = mem_resize(m->sources, (size_t)m->count + 1, sizeof(struct source *));
@@ -112,6 +118,16 @@ void merge_put(merge *m, int source, int64_t stamp, const char *text, size_t n, 
 void merge_end(merge *m, int source)
 {
     m->sources[source]->ended = true;
+}
+
+void merge_drop(merge *m, int source)
+{
+    m->sources[source]->ended = m->sources[source]->dropped = true;
+}
+
+bool merge_is_empty(const merge *m, int source)
+{
+    return !m->sources[source]->first;
 }
 
 size_t merge_held(const merge *m, int source)

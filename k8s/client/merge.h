@@ -23,7 +23,10 @@ void merge_free(merge *m);
 int merge_add(merge *m); // adds a source
 void merge_put(merge *m, int source, int64_t stamp, const char *text, size_t n, int64_t now);
 void merge_end(merge *m, int source); // the source has no more lines
+// The source has ended and holds nothing: another may get its number.
+void merge_drop(merge *m, int source);
 // Passes on the lines that are due; returns when to call it again (mono ns), 0: nothing is waiting.
 int64_t merge_tick(merge *m, int64_t now);
+bool merge_is_empty(const merge *m, int source);
 // Bytes of a source that are held back here: above some limit its reader should wait.
 size_t merge_held(const merge *m, int source);

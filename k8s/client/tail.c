@@ -4,8 +4,11 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "k8s/client/container.h"
 #include "k8s/client/merge.h"
 #include "k8s/client/request.h"
+#include "k8s/client/state.h"
+#include "k8s/client/status.h"
 #include "k8s/client/watch.h"
 
 #include <regex.h>
@@ -19,52 +22,80 @@ struct reader { // one container's log
     tail *tail;
     logs *log; // NULL: ended
     int source;
-    char *pod, *container, *prefix;
+    char *pod, *uid, *container, *prefix;
     bool paused;
+    bool deleted; // the pod is gone: nobody will tell of it again
+    bool renewed; // an earlier pod had its name; this has to be told before its first line
 };
 
 struct tail {
     client *client;
-    char *ns, *container;
-    bool all_containers, follow, previous, prefix, prefix_many, one_pod, has_grep;
+    char *ns, *pod, *labels, *container, *owner_uid;
+    bool all_containers, follow, previous, prefix, prefix_many, has_grep;
     regex_t grep;
     int64_t tail, since_s;
     const struct tail_ops *ops;
     void *arg;
 
     struct resource pods;
-    watch *watch; // watches the pods; NULL: no more pods will come
-    struct reader *readers;
+    watch *watch;      // watches the pods; NULL: no more pods will come
+    watch *owner;      // watches the object that makes them
+    operation *asking; // for one pod that is not watched
+    loop_timer *retry; // asks again
+    unsigned attempt;  // how often it was asked for in vain
+    bool owner_seen;
+    bool last_look;                    // the owner has ended: the next list of the pods is the last
+    bool listed;                       // the pods that were there at the beginning are known
+    struct reader *readers, **sources; // sources: by their number
+    int source_count;
     merge *merge;
     loop_timer *timer;
     err error; // the first error of a reader
     bool busy, closed;
 };
 
+static void reader_free(struct reader *r)
+{
+    logs_close(r->log);
+    free(r->pod);
+    free(r->uid);
+    free(r->container);
+    free(r->prefix);
+    free(r);
+}
+
 static void tail_free(tail *t)
 {
     while (t->readers) {
         struct reader *r = t->readers;
         t->readers = r->next;
-        logs_close(r->log);
-        free(r->pod);
-        free(r->container);
-        free(r->prefix);
-        free(r);
+        reader_free(r);
     }
+    free(t->sources);
     merge_free(t->merge);
     if (t->has_grep)
         regfree(&t->grep);
     free(t->ns);
+    free(t->pod);
+    free(t->labels);
     free(t->container);
+    free(t->owner_uid);
     free(t);
+}
+
+static void stop_looking(tail *t)
+{
+    watch_close(STEAL(t->watch));
+    watch_close(STEAL(t->owner));
+    operation_cancel(STEAL(t->asking));
+    loop_timer_free(STEAL(t->retry));
 }
 
 void tail_close(tail *t)
 {
     if (!t || t->closed)
         return;
-    watch_close(STEAL(t->watch));
+    stop_looking(t);
     loop_timer_free(STEAL(t->timer));
     for (struct reader *r = t->readers; r; r = r->next)
         logs_close(STEAL(r->log));
@@ -83,7 +114,21 @@ static bool all_ended(const tail *t)
     for (const struct reader *r = t->readers; r; r = r->next)
         if (r->log)
             return false;
-    return !t->watch;
+    return !t->watch && !t->retry;
+}
+
+// Forgets those of pods that are gone, when all they wrote was told.
+static void drop_readers(tail *t)
+{
+    for (struct reader **at = &t->readers, *r; (r = *at);) {
+        if (r->log || !r->deleted || !merge_is_empty(t->merge, r->source)) {
+            at = &r->next;
+            continue;
+        }
+        *at = r->next;
+        merge_drop(t->merge, r->source);
+        reader_free(r);
+    }
 }
 
 static void resume_readers(tail *t)
@@ -108,6 +153,7 @@ static void on_timer(void *arg)
         return;
     }
     resume_readers(t);
+    drop_readers(t);
     if (due) {
         loop_timer_start(t->timer, due > now ? (uint64_t)((due - now) / CLOCK_MS + 1) : 0, 0);
     } else if (all_ended(t)) {
@@ -119,14 +165,6 @@ static void on_timer(void *arg)
     }
 }
 
-static struct reader *reader_of(const tail *t, int source)
-{
-    struct reader *r = t->readers;
-    while (r->source != source)
-        r = r->next;
-    return r;
-}
-
 // The kind of a line is the first byte of the text in the merge.
 static void on_merged(void *arg, const struct merge_line *m)
 {
@@ -134,7 +172,7 @@ static void on_merged(void *arg, const struct merge_line *m)
     if (t->closed)
         return;
     enum log_kind kind = (enum log_kind)m->text[0];
-    const struct reader *r = reader_of(t, m->source);
+    const struct reader *r = t->sources[m->source];
     AUTO_BUF line = {0};
     if (t->prefix || (t->prefix_many && t->readers->next))
         buf_fmt(&line, "%s | ", r->prefix);
@@ -153,16 +191,30 @@ static bool passes(const tail *t, const struct log_line *line)
            regexec(&t->grep, line->text, 1, &all, REG_STARTEND) == 0;
 }
 
+static void put(struct reader *r, enum log_kind kind, int64_t stamp, const char *text, size_t n)
+{
+    AUTO_BUF line = {0};
+    buf_char(&line, (char)kind);
+    buf_add(&line, text, n);
+    merge_put(r->tail->merge, r->source, stamp, line.data, line.len, clock_mono());
+}
+
+static void put_mark(struct reader *r, enum log_kind kind, int64_t stamp, const char *text)
+{
+    put(r, kind, stamp, text, strlen(text));
+}
+
 static void on_line(void *arg, const struct log_line *line)
 {
     struct reader *r = arg;
     tail *t = r->tail;
+    if (r->renewed && line->kind == LOG_LINE) {
+        put_mark(r, LOG_RESTART, line->stamp, "a new pod has this name");
+        r->renewed = false;
+    }
     if (!passes(t, line))
         return;
-    AUTO_BUF text = {0};
-    buf_char(&text, (char)line->kind);
-    buf_add(&text, line->text, line->n);
-    merge_put(t->merge, r->source, line->stamp, text.data, text.len, clock_mono());
+    put(r, line->kind, line->stamp, line->text, line->n);
     if (!r->paused && merge_held(t->merge, r->source) > HELD_MOST) {
         r->paused = true;
         logs_pause(r->log, true);
@@ -175,81 +227,114 @@ static void on_log_done(void *arg, const err *e)
     struct reader *r = arg;
     tail *t = r->tail;
     r->log = NULL;
-    if (e->code != ERR_NONE && t->readers->next) { // one of several: the others go on
-        AUTO_BUF text = {0};
-        buf_char(&text, LOG_AWAY);
-        buf_str(&text, e->text);
-        merge_put(t->merge, r->source, clock_wall(), text.data, text.len, clock_mono());
-    } else if (e->code != ERR_NONE && t->error.code == ERR_NONE) {
+    if (e->code != ERR_NONE && (t->readers->next || t->watch)) // one of several: the others go on
+        put_mark(r, LOG_AWAY, clock_wall(), e->text);
+    else if (e->code != ERR_NONE && t->error.code == ERR_NONE)
         t->error = *e;
-    }
     merge_end(t->merge, r->source);
     soon(t);
 }
 
 static const struct logs_ops log_ops = {.line = on_line, .done = on_log_done};
 
-static void add_reader(tail *t, const char *pod, const char *container)
+static bool is_known(const tail *t, const char *uid, const char *container)
 {
     for (const struct reader *r = t->readers; r; r = r->next)
-        if (str_eq(r->pod, pod) && str_eq(r->container, container))
-            return;
+        if (str_eq(r->uid, uid) && str_eq(r->container, container))
+            return true;
+    return false;
+}
+
+static bool is_renewed(const tail *t, const char *pod, const char *uid)
+{
+    for (const struct reader *r = t->readers; r; r = r->next)
+        if (str_eq(r->pod, pod) && !str_eq(r->uid, uid))
+            return true;
+    return false;
+}
+
+static void add_source(tail *t, struct reader *r)
+{
+    r->source = merge_add(t->merge);
+    if (r->source >= t->source_count) {
+        t->source_count = r->source + 1;
+        t->sources = mem_resize(t->sources, (size_t)t->source_count, sizeof(struct reader *));
+    }
+    t->sources[r->source] = r;
+}
+
+// Of a pod that comes later, all lines are new.
+static void add_reader(tail *t, const char *pod, const char *uid, const char *container)
+{
+    if (is_known(t, uid, container))
+        return;
     struct reader *r = mem_alloc(sizeof *r);
     *r = (struct reader){.next = t->readers,
         .tail = t,
-        .source = merge_add(t->merge),
         .pod = mem_strdup(pod),
-        .container = mem_strdup(container)};
+        .uid = mem_strdup(uid),
+        .container = mem_strdup(container),
+        .renewed = is_renewed(t, pod, uid)};
+    add_source(t, r);
     r->prefix = t->all_containers && container ? str_fmt("%s/%s", pod, container) : mem_strdup(pod);
     t->readers = r;
     r->log = logs_open(t->client,
         &(struct logs_spec){.ns = t->ns,
             .pod = pod,
+            .uid = uid,
             .container = container,
             .follow = t->follow,
             .previous = t->previous,
-            .tail = t->tail,
-            .since_s = t->since_s},
+            .tail = t->listed ? -1 : t->tail,
+            .since_s = t->listed ? 0 : t->since_s},
         &log_ops, r);
 }
 
-// The container whose log is read when none is named. As in kubectl: the annotation's, else the
-// first.
-static const char *default_container(const cJSON *pod)
+struct adding {
+    tail *tail;
+    const char *pod, *uid;
+};
+
+static void add_container(void *arg, const char *name, const char *role)
 {
-    const cJSON *annotations = json_path(pod, "metadata.annotations");
-    const char *named = json_str(annotations, "kubectl.kubernetes.io/default-container");
-    return named ? named : json_path_str(pod, "spec.containers[0].name");
+    struct adding *a = arg;
+    add_reader(a->tail, a->pod, a->uid, name);
+}
+
+static void add_pod(tail *t, const cJSON *pod)
+{
+    const char *name = json_path_str(pod, "metadata.name"),
+               *uid = json_path_str(pod, "metadata.uid");
+    if (!name)
+        return;
+    if (t->all_containers)
+        containers_each(pod, add_container, &(struct adding){t, name, uid});
+    else
+        add_reader(t, name, uid, t->container ? t->container : container_default(pod));
 }
 
 static void on_pod(void *arg, enum watch_change change, const cJSON *pod)
 {
     tail *t = arg;
-    const char *name = json_path_str(pod, "metadata.name");
-    if (change == WATCH_DELETED || !name)
-        return;
-    if (!t->all_containers) {
-        add_reader(t, name, t->container ? t->container : default_container(pod));
+    if (change != WATCH_DELETED) {
+        add_pod(t, pod);
         return;
     }
-    static const char *const lists[] = {"spec.initContainers", "spec.containers"};
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-        const cJSON *c;
-        cJSON_ArrayForEach(c, json_path(pod, lists[i]))
-        {
-            add_reader(t, name, json_str(c, "name"));
-        }
-    }
+    for (struct reader *r = t->readers; r; r = r->next)
+        if (str_eq(r->uid, json_path_str(pod, "metadata.uid")))
+            r->deleted = true;
+    soon(t);
 }
 
 static void on_synced(void *arg)
 {
     tail *t = arg;
-    if (t->one_pod && !t->readers)
-        err_set(&t->error, ERR_NOT_FOUND, "the pod is not there any more");
-    if (!t->follow || t->one_pod)
+    t->listed = true;
+    if (!t->follow || t->last_look)
         tail_finish(t);
 }
+
+static void ask_pod(void *arg);
 
 // Without following, a refusal is the end; with following, we retry forever, as watches do.
 static void on_away(void *arg, const err *reason)
@@ -257,16 +342,138 @@ static void on_away(void *arg, const err *reason)
     tail *t = arg;
     if (reason->code == ERR_NONE || (t->follow && reason->code != ERR_FORBIDDEN))
         return;
+    if (t->pod) { // who may not watch it may perhaps look at it
+        stop_looking(t);
+        t->retry = loop_timer_new(client_loop(t->client), ask_pod, t);
+        loop_timer_start(t->retry, 0, 0);
+        return;
+    }
     t->error = *reason;
     tail_finish(t);
 }
 
 static const struct watch_ops pod_ops = {.event = on_pod, .synced = on_synced, .away = on_away};
 
+static void watch_pods(tail *t)
+{
+    // Pods need no discovery: every server has them.
+    t->pods = (struct resource){
+        .group = "", .version = "v1", .plural = "pods", .kind = "Pod", .namespaced = true};
+    AUTO_FREE char *field = t->pod ? str_fmt("metadata.name=%s", t->pod) : NULL;
+    watch_close(t->watch);
+    t->watch = watch_open(t->client,
+        &(struct watch_spec){
+            .resource = &t->pods, .ns = t->ns, .labels = t->labels, .fields = field},
+        &pod_ops, t);
+}
+
+// The owner makes no more pods; those that it has made may not all have been told of.
+static void owner_ended(tail *t)
+{
+    watch_close(STEAL(t->owner));
+    if (!t->watch)
+        return;
+    t->last_look = true;
+    watch_pods(t);
+}
+
+static void on_owner(void *arg, enum watch_change change, const cJSON *object)
+{
+    tail *t = arg;
+    if (!str_eq(json_path_str(object, "metadata.uid"), t->owner_uid))
+        return;
+    t->owner_seen = true;
+    if (change == WATCH_DELETED || state_of(object).outcome != OUTCOME_OPEN)
+        owner_ended(t);
+}
+
+static void on_owner_synced(void *arg)
+{
+    tail *t = arg;
+    if (!t->owner_seen)
+        owner_ended(t);
+}
+
+static void on_owner_away(void *arg, const err *reason)
+{
+    tail *t = arg;
+    if (reason->code == ERR_FORBIDDEN) // then its end is not noticed
+        watch_close(STEAL(t->owner));
+}
+
+static const struct watch_ops owner_ops = {
+    .event = on_owner, .synced = on_owner_synced, .away = on_owner_away};
+
+static void watch_owner(tail *t, const struct tail_spec *spec)
+{
+    AUTO_FREE char *field = str_fmt("metadata.name=%s", spec->owner_name);
+    t->owner_uid = mem_strdup(spec->owner_uid);
+    t->owner = watch_open(t->client,
+        &(struct watch_spec){
+            .resource = spec->owner, .ns = spec->owner->namespaced ? t->ns : NULL, .fields = field},
+        &owner_ops, t);
+}
+
+static void pod_known(void *arg, struct http_response *r, const err *e)
+{
+    enum { TRIES = 6 };
+    tail *t = arg;
+    t->asking = NULL;
+    AUTO_FREE char *what = str_fmt("read the log of pod %s in namespace %s", t->pod, t->ns);
+    err why = *e;
+    AUTO_JSON *pod = r->status == 200 ? json_parse(buf_cstr(&r->body), r->body.len, NULL) : NULL;
+    if (why.code == ERR_NONE && r->status / 100 != 2)
+        status_error(r, what, client_who(t->client), &why);
+    else if (why.code != ERR_NONE)
+        err_wrap(&why, "%s", what);
+    else if (!pod)
+        err_set(&why, ERR_UNAVAILABLE, "%s: the server's answer is no JSON", what);
+    bool again = why.code == ERR_UNAVAILABLE && (t->follow || t->attempt < TRIES);
+    if (again) {
+        loop_timer_start(t->retry, (uint64_t)(back_off(t->attempt++) / CLOCK_MS), 0);
+        return;
+    }
+    loop_timer_free(STEAL(t->retry));
+    if (pod)
+        add_pod(t, pod);
+    else if (why.code == ERR_FORBIDDEN) // who may not look at it may perhaps read its log
+        add_reader(t, t->pod, NULL, t->container);
+    else
+        t->error = why;
+    soon(t);
+}
+
+static const struct http_stream_ops ask_ops = {.done = pod_known};
+
+static void ask_pod(void *arg)
+{
+    tail *t = arg;
+    AUTO_BUF path = {0};
+    buf_str(&path, "/api/v1/namespaces/");
+    url_escape(&path, t->ns);
+    buf_str(&path, "/pods/");
+    url_escape(&path, t->pod);
+    t->asking = operation_start(t->client,
+        &(struct request){
+            .path = buf_cstr(&path), .idle_timeout_ms = 30000, .what = "look for a pod"},
+        &ask_ops, t);
+}
+
 void tail_finish(tail *t)
 {
     watch_close(STEAL(t->watch));
+    watch_close(STEAL(t->owner));
     soon(t);
+}
+
+void tail_drain(tail *t)
+{
+    t->follow = false;
+    for (struct reader *r = t->readers; r; r = r->next)
+        if (r->log)
+            logs_drain(r->log);
+    if (!t->watch || t->listed)
+        tail_finish(t);
 }
 
 tail *tail_open(
@@ -286,31 +493,28 @@ tail *tail_open(
         t->has_grep = true;
     }
     t->ns = mem_strdup(spec->ns);
+    t->pod = mem_strdup(spec->pod);
+    t->labels = mem_strdup(spec->labels);
     t->container = mem_strdup(spec->container);
     t->all_containers = spec->all_containers;
     t->follow = spec->follow && !spec->previous;
     t->previous = spec->previous;
     t->prefix = spec->prefix;
     t->prefix_many = spec->prefix_many;
-    t->one_pod = spec->pod != NULL;
     t->tail = spec->tail;
     t->since_s = spec->since_s;
     t->ops = ops;
     t->arg = arg;
     t->merge = merge_new(t->follow ? window : 0, on_merged, t);
     t->timer = loop_timer_new(client_loop(c), on_timer, t);
-    if (spec->pod && !spec->all_containers) {
-        add_reader(t, spec->pod, spec->container);
-        return t;
+    if (spec->owner && t->follow)
+        watch_owner(t, spec);
+    if (spec->pod && !t->owner) {
+        t->retry = loop_timer_new(client_loop(c), ask_pod, t);
+        ask_pod(t);
+    } else {
+        watch_pods(t);
     }
-    // Pods need no discovery: every server has them.
-    t->pods = (struct resource){
-        .group = "", .version = "v1", .plural = "pods", .kind = "Pod", .namespaced = true};
-    AUTO_FREE char *field = spec->pod ? str_fmt("metadata.name=%s", spec->pod) : NULL;
-    t->watch = watch_open(c,
-        &(struct watch_spec){
-            .resource = &t->pods, .ns = spec->ns, .labels = spec->labels, .fields = field},
-        &pod_ops, t);
     return t;
 }
 

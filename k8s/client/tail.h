@@ -8,7 +8,12 @@ struct tail_spec {
     const char *ns;
     const char *pod, *container; // one pod; or
     const char *labels;          // the pods of a selector
-    const char *grep;            // an extended regular expression; NULL: all lines
+    // While following: the object that the pods belong to. It may make more of them, also of the
+    // same name, until it has ended or is gone. NULL: of one pod, it alone is followed; of a
+    // selector, the pods that come until the tail is closed.
+    const struct resource *owner;
+    const char *owner_name, *owner_uid;
+    const char *grep; // an extended regular expression; NULL: all lines
     bool all_containers, follow, previous;
     bool prefix;           // the pod's name precedes each line
     bool prefix_many;      // the same, but only when several containers are read
@@ -28,6 +33,8 @@ tail *tail_open(
 void tail_close(tail *t); // NULL is fine; also from its own callbacks
 // No more pods will come: `done` follows when the present ones have ended.
 void tail_finish(tail *t);
+// Follows no further: reads what is there now, then `done`.
+void tail_drain(tail *t);
 
 // From another thread: reads everything (ignores `follow`) and returns the newest `limit` bytes;
 // the first line tells what was left out.

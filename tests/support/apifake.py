@@ -104,7 +104,8 @@ def line(second, nano, text):
     return f"2026-01-02T03:04:{second:02d}.{nano:09d}Z {text}\n"
 
 
-# Pod → the result of each reading of its log in turn: text, then how it ends.
+# Pod → the result of each reading of its log in turn: text, then how it ends; or a status and its message. The log of
+# the container's run before is at "POD previous".
 LOGS = {
     "plain": [(line(5, 1, "one") + line(5, 2, "two") + line(5, 3, "three"), "close")],
     "resume": [(line(5, 1, "one") + line(5, 2, "two"), "cut"),
@@ -112,6 +113,33 @@ LOGS = {
                ("", "close")],
     "reread": [(line(5, 1, "one") + line(5, 2, "two"), "cut"), (line(5, 2, "two") + line(6, 0, "three"), "close")],
     "gap": [(line(5, 1, "one"), "cut"), (line(9, 1, "five"), "close"), ("", "close")],
+    "fresh": [(404, "the server could not find the requested resource ( pods/log fresh)"),
+              (400, 'container "main" in pod "fresh" is waiting to start: ContainerCreating'),
+              (500, "rpc error: code = NotFound desc = container not found"), (line(5, 1, "one"), "close")],
+    "late": [(404, "the server could not find the requested resource ( pods/log late)"), (line(5, 1, "one"), "close")],
+    "half": [(line(5, 1, "one") + line(5, 2, "two")[:-3], "close"), (line(5, 1, "one") + line(5, 2, "two"), "close")],
+    "endless": [(line(5, 1, "one")[:-1], "close")],
+    "dies": [(line(5, 1, "one"), "close"), (line(5, 1, "one") + line(5, 2, "two") + line(9, 0, "three"), "close")],
+    "mixed": [(line(5, 10, "a") + line(5, 5, "b"), "cut"),
+              (line(5, 10, "a") + line(5, 5, "b") + line(5, 7, "c") + line(6, 0, "d"), "close")],
+    "runs": [(line(5, 1, "one"), "cut"), (line(7, 1, "three"), "close")],
+    "runs previous": [(line(5, 1, "one") + line(5, 2, "two"), "close")],
+    "renamed": [(line(5, 1, "one"), "cut"), (line(7, 1, "another pod's"), "close")],
+    "several": [(line(5, 1, "one"), "close")],
+}
+# Pod → what it is each time it is asked for; the last for ever. Others in LOGS have succeeded.
+RUNNING, OVER = {"phase": "Running"}, {"phase": "Succeeded"}
+
+
+def runs(restarts, **more):
+    return {**more, "containerStatuses": [{"name": "main", "restartCount": restarts, "state": {"running": {}}}]}
+
+
+STATES = {
+    "fresh": [{"phase": "Pending"}] * 4 + [RUNNING, OVER],
+    "half": [RUNNING] * 3 + [OVER],
+    "runs": [runs(0)] * 3 + [runs(1)] * 2 + [runs(1, phase="Succeeded")],
+    "renamed": [RUNNING] * 3 + [{"uid": "another"}],
 }
 
 
@@ -294,8 +322,17 @@ class Handler(BaseHTTPRequestHandler):
             if uid and uid != "uid-" + name:
                 return self.answer(409, status(409, f"the UID in the precondition ({uid}) does not match"))
             return self.answer(200, {"kind": "Status", "status": "Success"})
-        ended = {"phase": "Succeeded"} if name in LOGS else {}
-        self.answer(200, pod(name, ns or "default", **ended))
+        if name == "nobody":
+            return self.answer(404, status(404, f'pods "{name}" not found', name=name, kind="pods"))
+        states = STATES.get(name, [OVER if name in LOGS else {}])
+        state = dict(states[min(SEEN[name], len(states)) - 1])
+        uid = state.pop("uid", "uid-" + name)
+        found = pod(name, ns or "default", **state)
+        found["metadata"]["uid"] = uid
+        if name == "several":
+            found["spec"]["containers"] = [{"name": "side"}, {"name": "main"}]
+            found["metadata"]["annotations"] = {"kubectl.kubernetes.io/default-container": "main"}
+        self.answer(200, found)
 
     def collection(self, ns, plural):
         if self.command == "POST":
@@ -359,11 +396,18 @@ class Handler(BaseHTTPRequestHandler):
         self.stream([f if isinstance(f, str) else json.dumps(f) + "\n" for f in frames], end)
 
     def logs(self, name):
-        turn = SEEN["log " + name]
-        SEEN["log " + name] += 1
+        if name == "several" and self.query.get("container") != "main":
+            return self.answer(400, status(400, "a container name must be specified for pod several"))
+        name += " previous" if "previous" in self.query else ""
         if name not in LOGS:
             return self.answer(404, status(404, f'pods "{name}" not found'))
+        if self.query.get("tailLines") == "1":
+            return self.answer(200, LOGS[name][-1][0].splitlines(True)[-1:][0].encode() if LOGS[name][-1][0] else b"", "text/plain")
+        turn = SEEN["log " + name]
+        SEEN["log " + name] += 1
         text, end = LOGS[name][min(turn, len(LOGS[name]) - 1)]
+        if isinstance(text, int):
+            return self.answer(text, status(text, end))
         self.stream([text] if text else [], end, "text/plain")
 
 

@@ -275,6 +275,45 @@ TEST(a_gap_is_told_with_its_size)
     check_follow("gap", "one\n-- gap: lines of 4.0s may be missing here --\nfive\ndone none\n");
 }
 
+TEST(a_fresh_pod_s_log_is_waited_for)
+{
+    check_follow("fresh", "one\ndone none\n");
+}
+
+TEST(half_a_line_is_told_when_it_is_whole)
+{
+    check_follow("half", "one\ntwo\ndone none\n");
+    check_follow("endless", "one\ndone none\n");
+}
+
+// A kubelet that dies ends the answer in order, and then the pod may be over.
+TEST(an_answer_in_order_is_not_the_end)
+{
+    check_follow("dies", "one\ntwo\nthree\ndone none\n");
+}
+
+TEST(stamps_that_go_back_lose_and_double_nothing)
+{
+    check_follow("mixed", "a\nb\nc\nd\ndone none\n");
+}
+
+TEST(the_end_of_a_run_that_was_cut_is_read_from_the_previous_log)
+{
+    check_follow(
+        "runs", "one\ntwo\n-- the container was started again (restart 1) --\nthree\ndone none\n");
+}
+
+TEST(another_pod_of_the_name_is_not_taken_for_this_one)
+{
+    check_follow(
+        "renamed", "one\n-- gap: the pod is gone, and with it the rest of its log --\ndone none\n");
+}
+
+TEST(of_several_containers_the_default_one_is_read)
+{
+    check_follow("several", "one\ndone none\n");
+}
+
 static char *read_log(const char *pod, const char *grep, size_t limit, err *e)
 {
     struct fake *f = fake_open(false);
@@ -296,6 +335,10 @@ TEST(a_log_is_read_and_filtered)
     CHECK_STR(some, "two\nthree\n");
     AUTO_FREE char *newest = read_log("plain", NULL, 6, &e);
     CHECK_STR(newest, "-- 2 earlier lines are left out: tail= or grep= choose --\nthree\n");
+    AUTO_FREE char *late = read_log("late", NULL, 1 << 20, &e);
+    CHECK_STR(late, "one\n");
+    AUTO_FREE char *several = read_log("several", NULL, 1 << 20, &e);
+    CHECK_STR(several, "one\n");
     AUTO_FREE char *reread = read_log("reread", NULL, 1 << 20, &e);
     CHECK_STR(reread, "one\ntwo\nthree\n");
     free(read_log("plain", "(", 1 << 20, &e));

@@ -11,6 +11,7 @@
 #include "k8s/client/jsonpath.h"
 #include "k8s/client/logs.h"
 #include "k8s/client/merge.h"
+#include "k8s/client/place.h"
 #include "k8s/client/sick.h"
 #include "k8s/client/state.h"
 #include "k8s/client/table.h"
@@ -364,6 +365,53 @@ static int add_frame(void *arg, const char *text, size_t n)
 {
     buf_fmt(arg, "[%.*s]", (int)n, text);
     return 0;
+}
+
+// Line i of a log in which a thousand lines have one stamp, and one in ten comes a little late.
+static enum place_verdict take(struct place *p, int i)
+{
+    char text[20];
+    int n = snprintf(text, sizeof text, "line %d", i);
+    int64_t stamp = 100 * CLOCK_SEC + i / 1000 * (20 * CLOCK_MS) - (i % 10 == 3) * 1000;
+    return place_take(p, stamp, text, (size_t)n);
+}
+
+static int count(struct place *p, enum place_verdict verdict, int from, int to)
+{
+    int n = 0;
+    for (int i = from; i < to; i++)
+        n += take(p, i) == verdict;
+    return n;
+}
+
+TEST(a_log_goes_on_where_it_was_wherever_that_is)
+{
+    struct place p = {0};
+    CHECK_INT(count(&p, PLACE_NEW, 0, 50000), 50000);
+    place_again(&p);
+    CHECK_INT(count(&p, PLACE_TOLD, 0, 50000), 50000); // all are of one second
+    CHECK_INT(count(&p, PLACE_NEW, 50000, 50010), 10);
+    place_again(&p); // cut in the middle of what comes again
+    CHECK_INT(count(&p, PLACE_TOLD, 20000, 50005), 30005);
+    place_again(&p);
+    CHECK_INT(count(&p, PLACE_TOLD, 49000, 50010), 1010); // rotated: fewer come again
+    CHECK_INT(count(&p, PLACE_NEW, 50010, 50020), 10);
+    place_again(&p);
+    CHECK_INT(take(&p, 80000), PLACE_GAP);
+    CHECK_INT(count(&p, PLACE_NEW, 80001, 80005), 4);
+    place_done(&p);
+}
+
+TEST(a_log_that_began_in_the_middle_goes_on_there)
+{
+    struct place p = {.inside = true};
+    CHECK_INT(count(&p, PLACE_NEW, 90, 100), 10);
+    place_again(&p);
+    CHECK_INT(count(&p, PLACE_TOLD, 0, 100), 100);
+    CHECK_INT(count(&p, PLACE_NEW, 100, 110), 10);
+    place_reset(&p); // another file
+    CHECK_INT(count(&p, PLACE_NEW, 0, 10), 10);
+    place_done(&p);
 }
 
 TEST(frames_come_whole_however_they_are_cut)

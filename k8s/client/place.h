@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// The place in a container's log up to which its lines were told: a reading that was cut goes on
+// there, no line twice and none left out. A plain value on the heap of its owner; knows no server.
+//
+//      file    …  a  b  c  d | e  f        the second reading begins at a second of `c`, or before
+//      told    …  a  b  c  d |             (place_since), and brings c and d again: they are TOLD
+//      again         b  c  d   e  f        e and f are NEW
+//
+// The lines of a file keep their order, but not their stamps: the writers of stdout and stderr take
+// the time before they write. So lines are known by what they are, not by their stamps alone.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct place_line { // a line that was told
+    int64_t stamp;
+    uint64_t hash;
+};
+enum place_search { PLACE_AT_END, PLACE_SEEKS, PLACE_FOLLOWS };
+struct place {
+    struct place_line *lines; // in the order of the file; those since place_since, but not all if
+    size_t n, room;           // there are too many
+    int64_t newest, lost;     // newest stamp; the newest of lines that were told but are not here
+    bool begun;               // a line was told
+    bool inside;              // set by the owner: the log was not read from its beginning
+    enum place_search search;
+    size_t at; // PLACE_FOLLOWS: the line that should come next
+};
+void place_done(struct place *p);
+// The next reading is of another file: nothing of it was told.
+void place_reset(struct place *p);
+// The next reading begins at this stamp, a whole second: wall ns. Only when `begun`.
+int64_t place_since(const struct place *p);
+void place_again(struct place *p); // such a reading begins
+enum place_verdict {
+    PLACE_NEW,
+    PLACE_TOLD,
+    PLACE_GAP, // new; and lines before it may be missing, since none comes again
+};
+// What a line is; one that is new counts as told from here on.
+enum place_verdict place_take(struct place *p, int64_t stamp, const char *text, size_t n);
+// Is this the line that was told last?
+bool place_is_last(const struct place *p, int64_t stamp, const char *text, size_t n);
