@@ -10,7 +10,12 @@
 #include <strings.h>
 
 static const char *const names[] = {
-#define X(symbol, name) name,
+#define X(symbol, name, about) name,
+    PROPERTIES(X)
+#undef X
+};
+static const char *const abouts[] = {
+#define X(symbol, name, about) about,
     PROPERTIES(X)
 #undef X
 };
@@ -18,6 +23,11 @@ static const char *const names[] = {
 const char *property_name(property p)
 {
     return names[p];
+}
+
+const char *property_about(property p)
+{
+    return abouts[p];
 }
 
 // How each kind is written in the file. Other kinds are named "toml file", "sql template", "sh".

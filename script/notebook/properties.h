@@ -9,26 +9,27 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// X(symbol, name)
+// X(symbol, name, what it means)
 #define PROPERTIES(X)                                                                              \
-    X(TITLE, "title")                                                                              \
-    X(KIND, "kind")                                                                                \
-    X(FILE, "file")                                                                                \
-    X(EFFECTS, "effects")                                                                          \
-    X(TAGS, "tags")                                                                                \
-    X(TIMEOUT, "timeout")                                                                          \
-    X(CAPTURE, "capture")                                                                          \
-    X(INPUTS, "inputs")                                                                            \
-    X(OUTPUTS, "outputs")
+    X(TITLE, "title", "what the cell is called in lists, reports and messages")                    \
+    X(KIND, "kind", "Lua and bash run; files and templates are written; markdown is read")         \
+    X(FILE, "file", "where its text is written, below the notebook's folder")                      \
+    X(EFFECTS, "effects", "what the cell may change at the most")                                  \
+    X(TAGS, "tags", "words with commas; the cell tagged parameters takes -p NAME=VALUE")           \
+    X(TIMEOUT, "timeout", "when it is interrupted, and the run fails: 30s, 10m")                   \
+    X(CAPTURE, "capture", "the Lua variable that takes its output")                                \
+    X(INPUTS, "inputs", "files it reads: a resumed run does it again when one has changed")        \
+    X(OUTPUTS, "outputs", "files it writes: a resumed run does it again when one has changed")
 
 typedef enum property {
-#define X(symbol, name) PROPERTY_##symbol,
+#define X(symbol, name, about) PROPERTY_##symbol,
     PROPERTIES(X)
 #undef X
         PROPERTY_COUNT,
 } property;
 
 const char *property_name(property p);
+const char *property_about(property p); // one line for a person
 // The possible values, NULL-terminated; NULL: any text.
 const char *const *property_choices(property p);
 // Does a cell of this kind have the property? Markdown has no file.

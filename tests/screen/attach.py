@@ -6,6 +6,7 @@ import os
 import time
 
 from bench import folder, kernels, leave, text, workbench
+from golden import golden
 from screen import Screen
 from tap import FIRESTEEL, eventually, run, sh
 
@@ -201,6 +202,39 @@ def test_another_kernel_that_has_started_is_said(t):
         s.keys("0 0")
         s.wait("another kernel has started")
         leave(s)
+
+
+SIZES = {"80": "80x24", "120": "120x40"}
+MASKS = [
+    (r"\b\d+(\.\d+)?(ms|s|m \d+s)(?=,| \+| *$|  )", "TIME"),
+    (r" +(?=● (running )?\[22\])", " "),  # as wide as the time is long
+]
+
+
+def test_how_coming_back_looks(t):
+    running = left_running(t, RUN, "[*] Train")
+    asking = left_running(t, LONG + "\n" + ASKS + "\n-- %% Last\nprint(1)\n", "may it do this?", "--sandbox")
+    for name, size in SIZES.items():
+        with workbench(running, "attach", size=size) as s:
+            s.wait("[*] Train the network")
+            golden(s, f"attach-running-{name}", MASKS)
+            s.signal("HUP")
+            s.exit()
+        with workbench(asking, "attach", size=size) as s:
+            s.wait("y yes, once")
+            golden(s, f"attach-asks-{name}")
+            s.signal("HUP")
+            s.exit()
+    for name, size in SIZES.items():
+        ended = left_running(t, RUN, "[*] Train")
+        time.sleep(0.3)  # the kernel knows that nobody looks
+        with open(os.path.join(ended, "go"), "w"):
+            pass
+        eventually(lambda: not [line for line in kernels(ended) if "busy" in line])
+        with workbench(ended, "attach", size=size) as s:
+            s.wait("meanwhile: ")
+            golden(s, f"meanwhile-{name}", MASKS)
+            leave(s)
 
 
 run(globals())

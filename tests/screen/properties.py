@@ -6,6 +6,7 @@ import os
 import re
 
 from bench import stop_all
+from golden import golden
 from screen import Screen
 from tap import FIRESTEEL, eventually, run, sh
 
@@ -54,8 +55,7 @@ def take(s):
 def go(s, name):
     """The cursor to a field, from the first one."""
     for _ in range(9):
-        if any(name in re.split(r"  +", row.strip(" │"))[0].split() and row_has_cursor(s, y)
-               for y, row in enumerate(s.screen())):
+        if any(re.search(rf"│ {name}\b", row) and row_has_cursor(s, y) for y, row in enumerate(s.screen())):
             return
         s.keys("Down")
         s.quiet()
@@ -275,6 +275,48 @@ def test_a_pasted_marker_is_text_and_outputs_stay_with_their_cells(t):
         out = [i for i, row in enumerate(rows) if row.startswith("│ from the first")]
         second = [i for i, row in enumerate(rows) if row.startswith("[ ] B")]
         assert len(first) == len(out) == len(second) == 1 and first < out < second, rows
+
+
+SIZES = {"80": "80x24", "120": "120x40"}
+LOOK = """-- %% [markdown]
+-- # Train
+
+-- %% Settings tags=["parameters"]
+epochs = 3
+
+-- %% Prepare language="bash" effects="local" inputs=["data/train.csv"] outputs=["data/clean.csv"] timeout="5m"
+-- grep -v '^#' data/train.csv > data/clean.csv
+
+-- %% The job
+kind: Job
+"""
+
+
+def test_how_the_form_looks(t):
+    for name, size in SIZES.items():
+        where = folder(t, LOOK)
+        os.mkdir(os.path.join(where, "data"))
+        for file in ("train.csv", "test.csv", "labels.csv"):
+            write(where, "", f"data/{file}")
+        with workbench(where, size=size) as s:
+            s.keys("j j")
+            form(s)
+            golden(s, f"properties-{name}")
+            s.keys("Esc j")
+            form(s)
+            choose(s, "kind", "YAML template")
+            fill(s, "timeout", "5x")
+            s.wait("has no unit")
+            golden(s, f"properties-wrong-{name}")
+            s.keys("Esc k")
+            form(s)
+            go(s, "inputs")
+            s.keys("C-u")
+            s.type("data/")
+            s.keys("Tab")
+            s.wait("data/labels.csv")
+            golden(s, f"properties-files-{name}")
+
 
 
 run(globals())

@@ -280,7 +280,8 @@ bool bench_draw(bench *b, grid *g)
     grid_clear(g);
     if (area.h < 2 || area.w < 10)
         return true;
-    draw_from(b->top, g, (rect){0, 0, area.w, area.h - 1});
+    int below = status_rows(b, area.w); // a long notice hides nothing that was to be seen
+    draw_from(b->top, g, (rect){0, 0, area.w, below < area.h ? area.h - below : 1});
     status_draw(b, g, (rect){0, area.h - 1, area.w, 1}, view_mode(b->top), b->top->ops->name);
     return true;
 }

@@ -92,9 +92,9 @@ static void add_waiting(const bench *b, bool brief, buf *out)
         buf_fmt(out, brief ? " +%zu" : n == 1 ? ", %zu waits" : ", %zu wait", n);
 }
 
-// The kernel's state, the cell that it is about, and how many wait: in a third of the row, and a
-// bit more where there is room.
-static void kernel_text(const bench *b, int columns, buf *out)
+// The kernel's state, the cell that it is about, and how many wait: in a third of the row, a bit
+// more on a wide screen, and in all that is `free` of what stands on the left.
+static void kernel_text(const bench *b, int columns, int free_columns, buf *out)
 {
     bool asks = b->asks->child && !str_eq(b->state, "gone"), brief = columns < WIDE;
     bool busy = !asks && str_eq(b->state, "busy");
@@ -103,7 +103,9 @@ static void kernel_text(const bench *b, int columns, buf *out)
     if (!*b->state)
         return;
     add_waiting(b, brief, &more);
-    int room = (brief ? columns / 3 : columns * 2 / 5) - width(state) - width(buf_cstr(&more)) - 4;
+    int share = brief ? columns / 3 : columns * 2 / 5;
+    int room =
+        (free_columns > share ? free_columns : share) - width(state) - width(buf_cstr(&more)) - 4;
     if (b->top->ops->asks) // the dialog says it
         room = 0;
     if (asks || busy || str_eq(state, "interrupting"))
@@ -197,73 +199,146 @@ static void put(grid *g, rect area, int *x, int w, const char *words, style st)
     *x += grid_put_short(g, area, *x, area.y, w, words, strlen(words), st);
 }
 
+// What stands on the left.
+struct left {
+    buf head, cluster, hint, marks;
+    const char *file;
+};
+
+static void left_text(const bench *b, unsigned mode, const char *place, int columns, struct left *l)
+{
+    const char *slash = strrchr(b->path ? b->path : "", '/');
+    l->file = slash ? slash + 1 : b->path ? b->path : *b->state ? "untitled" : "";
+    buf_str(&l->marks, !b->saved || b->edited_at ? " +" : "");
+    buf_str(&l->marks, b->read_only ? (columns < NARROW ? " (ro)" : " (watching)") : "");
+    add_mode(b, mode, place, columns, &l->head);
+    cluster_text(b, &l->cluster);
+    hint_text(b, mode, &l->hint);
+}
+
+static void left_done(struct left *l)
+{
+    buf_done(&l->head);
+    buf_done(&l->cluster);
+    buf_done(&l->hint);
+    buf_done(&l->marks);
+}
+
+enum { SYMBOL = 4 }; // "  ⎈ "
+
+// How many columns it needs.
+static int left_width(const bench *b, const struct left *l)
+{
+    int head = width(buf_cstr(&l->head));
+    if (b->say[0])
+        return head + width(b->say) + 2;
+    return head + width(l->file) + width(buf_cstr(&l->marks)) +
+           (l->cluster.len ? SYMBOL + width(buf_cstr(&l->cluster)) : 0) +
+           (l->hint.len ? width(buf_cstr(&l->hint)) + 2 : 0);
+}
+
+// The parts of the last row in so many columns.
+struct parts {
+    struct left left;
+    buf kernel, away;
+    int right, age; // columns of the last two
+};
+
+static void parts_of(const bench *b, unsigned mode, const char *place, int columns, struct parts *p)
+{
+    *p = (struct parts){0};
+    left_text(b, mode, place, columns, &p->left);
+    bench_away(b, columns < NARROW, &p->away);
+    p->age = p->away.len ? width(buf_cstr(&p->away)) + 2 : 0;
+    p->age = p->age > columns / 2 ? columns / 2 : p->age;
+    kernel_text(b, columns, columns - p->age - left_width(b, &p->left), &p->kernel);
+    p->right = width(buf_cstr(&p->kernel));
+}
+
+static void parts_done(struct parts *p)
+{
+    left_done(&p->left);
+    buf_done(&p->kernel);
+    buf_done(&p->away);
+}
+
+// The rows above the last one that the notice needs: none where it fits in `room` columns of that.
+static int said_rows(const bench *b, int room, int columns)
+{
+    int rows = 0;
+    if (width(b->say) < room)
+        return 0;
+    for (size_t n = strlen(b->say), at = 0; at < n && rows < SAID_ROWS; rows++)
+        at += layout_wrap(b->say + at, n - at, columns - 2);
+    return rows;
+}
+
+int status_rows(const bench *b, int columns)
+{
+    struct parts p;
+    if (!b->say[0])
+        return 1;
+    parts_of(b, view_mode(b->top), b->top->ops->name, columns, &p);
+    int rows = 1 + said_rows(b, columns - p.right - p.age, columns);
+    parts_done(&p);
+    return rows;
+}
+
 // Draws the last notice: beside the names, or over them; or, if it is still longer, in rows above
 // them, until the next key.
 static void draw_said(const bench *b, grid *g, rect area, int x)
 {
     style st = b->said_error ? style_over(bar, LOOK_ERROR) : bar;
+    rect all = grid_area(g);
     size_t n = strlen(b->say), at = 0, fit;
-    int rows = 0;
-    if (width(b->say) < area.w) {
+    int rows = said_rows(b, area.w, all.w);
+    if (!rows) {
         grid_fill(g, (rect){x - 1, area.y, area.x + area.w - x + 1, 1}, ' ', bar);
         grid_put_short(g, area, x, area.y, area.x + area.w - x, b->say, n, st);
         return;
     }
-    rect all = grid_area(g);
-    for (; at < n && rows < SAID_ROWS; at += fit, rows++)
-        fit = layout_wrap(b->say + at, n - at, all.w - 2);
     rect above = rect_clip((rect){0, area.y - rows, all.w, rows}, all);
     grid_fill(g, above, ' ', bar);
-    at = 0;
     for (int y = area.y - rows; y < area.y; at += fit, y++) {
         fit = layout_wrap(b->say + at, n - at, all.w - 2);
         grid_put(g, all, 1, y, b->say + at, fit, st);
     }
 }
 
-static void draw_left(bench *b, grid *g, rect area, unsigned mode, const char *place)
+static void draw_left(const bench *b, grid *g, rect area, unsigned mode, const struct left *l)
 {
-    AUTO_BUF head = {0}, cluster = {0}, hint = {0};
-    const char *slash = strrchr(b->path ? b->path : "", '/');
-    const char *file = slash ? slash + 1 : b->path ? b->path : *b->state ? "untitled" : "";
-    AUTO_FREE char *marks = str_fmt("%s%s", !b->saved || b->edited_at ? " +" : "",
-        b->read_only ? (area.w < NARROW ? " (ro)" : " (watching)") : "");
+    const char *marks = buf_cstr(&l->marks);
     int x = area.x;
-    add_mode(b, mode, place, area.w, &head);
-    cluster_text(b, &cluster);
-    hint_text(b, mode, &hint);
-    put(g, area, &x, area.w, buf_cstr(&head), style_over(bar, LOOK_BOLD));
-    int symbol = cluster.len ? 4 : 0; // "  ⎈ "
+    put(g, area, &x, area.w, buf_cstr(&l->head), style_over(bar, LOOK_BOLD));
+    int symbol = l->cluster.len ? SYMBOL : 0;
     int room = area.w - x - width(marks) - symbol;
-    int name_w = width(file), cluster_w = width(buf_cstr(&cluster));
+    int name_w = width(l->file), cluster_w = width(buf_cstr(&l->cluster));
     // In views other than the notebook, what can be done there matters more than the file's name.
     bool elsewhere = b->top->ops->hint && !(mode & (MODE_COMMAND | MODE_EDIT));
-    share(room - (elsewhere ? width(buf_cstr(&hint)) + 2 : 0), &name_w, &cluster_w);
-    put(g, area, &x, name_w, file, bar);
+    share(room - (elsewhere ? width(buf_cstr(&l->hint)) + 2 : 0), &name_w, &cluster_w);
+    put(g, area, &x, name_w, l->file, bar);
     put(g, area, &x, area.w, marks, bar);
-    if (cluster.len) {
+    if (symbol) {
         put(g, area, &x, symbol, "  ⎈ ", bar);
-        put(g, area, &x, cluster_w, buf_cstr(&cluster), bar);
+        put(g, area, &x, cluster_w, buf_cstr(&l->cluster), bar);
     }
     room = area.x + area.w - x - 2;
     if (b->say[0])
         draw_said(b, g, area, width(b->say) <= room ? x + 2 : area.x + 1);
-    else if (hint.len && room >= 6)
-        grid_put_short(g, area, x + 2, area.y, room, buf_cstr(&hint), hint.len, bar);
+    else if (l->hint.len && room >= 6)
+        grid_put_short(g, area, x + 2, area.y, room, buf_cstr(&l->hint), l->hint.len, bar);
 }
 
-void status_draw(bench *b, grid *g, rect area, unsigned mode, const char *place)
+void status_draw(const bench *b, grid *g, rect area, unsigned mode, const char *place)
 {
-    AUTO_BUF kernel = {0}, away = {0};
-    kernel_text(b, area.w, &kernel);
-    bench_away(b, area.w < NARROW, &away);
-    int right = width(buf_cstr(&kernel)), age = away.len ? width(buf_cstr(&away)) + 2 : 0;
-    age = age > area.w / 2 ? area.w / 2 : age;
+    struct parts p;
+    parts_of(b, mode, place, area.w, &p);
     grid_fill(g, area, ' ', bar);
-    grid_put(
-        g, area, area.x + area.w - right, area.y, buf_cstr(&kernel), kernel.len, state_style(b));
-    rect left = {area.x, area.y, area.w - right - age, 1};
-    grid_put_short(g, area, left.x + left.w + 1, area.y, age - 2, buf_cstr(&away), away.len,
+    grid_put(g, area, area.x + area.w - p.right, area.y, buf_cstr(&p.kernel), p.kernel.len,
+        state_style(b));
+    rect left = {area.x, area.y, area.w - p.right - p.age, 1};
+    grid_put_short(g, area, left.x + left.w + 1, area.y, p.age - 2, buf_cstr(&p.away), p.away.len,
         style_over(bar, LOOK_ERROR));
-    draw_left(b, g, left, mode, place);
+    draw_left(b, g, left, mode, &p.left);
+    parts_done(&p);
 }

@@ -348,14 +348,19 @@ static int row_of(const struct properties_view *v, property p)
 
 struct place {
     rect box, inside; // the scrolling part is inside
+    bool explains;    // there is room for what the field means
 };
 
 static struct place place(const struct properties_view *v, rect area)
 {
+    enum { EXPLANATION = 2 }; // rows, with a blank one above it
     int w = area.w < WIDTH + 2 ? area.w : WIDTH, h = row_of(v, PROPERTY_COUNT) + 3;
+    bool explains = h + EXPLANATION <= area.h;
+    h += explains ? EXPLANATION : 0;
     h = h > area.h ? area.h : h;
     rect box = {area.x + (area.w - w) / 2, area.y + (area.h - h) / 2, w, h};
-    return (struct place){box, {box.x + 2, box.y + 1, w - 4, h - 3}};
+    int below = 3 + (explains ? EXPLANATION : 0);
+    return (struct place){box, {box.x + 2, box.y + 1, w - 4, h - below}, explains};
 }
 
 static void settle(view *view_, rect area)
@@ -419,9 +424,13 @@ static void draw(const view *view_, grid *g, rect area)
     const struct properties_view *v = (const struct properties_view *)view_;
     struct place p = place(v, area);
     AUTO_BUF keys = {0};
+    const char *about = property_about(v->at);
     grid_fill(g, p.box, ' ', (style){0});
     grid_box(g, p.box, LOOK_ACCENT, "Properties of the cell");
     hint(view_, &keys);
+    if (p.explains)
+        grid_put_short(g, p.box, p.inside.x, p.box.y + p.box.h - 3, p.inside.w, about,
+            strlen(about), LOOK_DIM);
     grid_put_short(g, p.box, p.inside.x, p.box.y + p.box.h - 2, p.inside.w, buf_cstr(&keys),
         keys.len, LOOK_ACCENT);
     draw_form(v, g, p.inside);
