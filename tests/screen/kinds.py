@@ -113,6 +113,7 @@ def looks(t, size):
         s.keys("Enter l")
         s.wait("zz-image/main")  # whose log it is
         s.wait("it has not started yet: ImagePullBackOff: Back-off pulling image")
+        look("peek-log")
         s.keys("q / C-u Up")
         s.wait("1 of 36")  # what was typed before
         s.keys("C-u")

@@ -120,6 +120,22 @@ def test_curves_of_a_training(t):
               "wait enlarged")
 
 
+ASKED = """-- %% Settings
+rate = input "learning rate?"
+
+-- %% Push
+k8s.create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "settings" } }
+"""
+
+
+def test_questions(t):
+    def asked(**options):
+        return workbench(folder(t, ASKED), "--sandbox", "small.lua", **options)
+
+    each_size(asked, "question", "C-e", "wait Settings asks", "0 . 0 1", "wait 0.01")
+    each_size(asked, "question-effect", "j C-e", "wait may it do")
+
+
 def test_where_one_begins(t):
     runtime = t.dir()
     os.chmod(runtime, 0o700)

@@ -170,15 +170,18 @@ static void draw_title(const struct page_view *v, grid *g, rect area)
     const struct pane *p = &v->pane;
     const char *pattern = filter_text(&v->filter);
     unsigned long long n = lines_count(p->lines), all = lines_total(p->lines);
-    buf_fmt(&words, "%s  %llu–%llu of %llu lines", v->title, n ? (unsigned long long)p->top + 1 : 0,
-        n ? (unsigned long long)p->last + 1 : 0, n);
+    unsigned long long top = p->top + 1, last = p->last + 1;
+    if (n < 2)
+        buf_fmt(&words, "%s  %s", v->title, n ? "1 line" : "no line");
+    else
+        buf_fmt(&words, "%s  %llu–%llu of %llu lines", v->title, top, last, n);
     if (*pattern)
         buf_fmt(&words, " %s “%s”, of %llu", *pattern == '!' ? "without" : "with",
             pattern + (*pattern == '!'), all);
     if (lines_looking(p->lines))
         buf_fmt(&words, "  looking %d%%", lines_percent(p->lines));
     else if (n)
-        buf_fmt(&words, "  %llu%%", ((unsigned long long)p->last + 1) * 100 / n);
+        buf_fmt(&words, "  %llu%%", last * 100 / n);
     buf_fmt(&words, "%s%s", v->follow ? "  following" : "", p->wrap ? "  wrapped" : "");
     if (!v->words)
         open_place(v->head.bench, v->cell, v->display, &words);

@@ -78,16 +78,16 @@ TEST(esc_and_a_key_in_one_are_two_where_alt_is_free)
     bench *b = open_bench();
     grid *g = grid_new(60, 8);
     const key esc = KEY_ALT | KEY_ESCAPED;
-    CHECK_HAS(row(b, g, 7), "CMD");
+    CHECK_HAS(row(b, g, 7), "COMMAND");
     press(b, "Enter");
     CHECK_HAS(row(b, g, 7), "EDIT");
     bench_key(b, 'j' | esc); // Esc, j
-    CHECK_HAS(row(b, g, 7), "CMD");
+    CHECK_HAS(row(b, g, 7), "COMMAND");
     press(b, "Enter");
     bench_key(b, ':' | esc);
     CHECK_HAS(row(b, g, 7), "palette");
     bench_key(b, 'k' | esc); // leaves the palette, and goes up
-    CHECK_HAS(row(b, g, 7), "CMD");
+    CHECK_HAS(row(b, g, 7), "COMMAND");
     press(b, "Enter");
     press(b, "z");
     CHECK_HAS(row(b, g, 1), "zx = 1");
@@ -112,7 +112,7 @@ TEST(the_mouse_selects_enters_and_scrolls)
     CHECK_HAS(row(b, g, 4), "y = 2");
     point(b, MOUSE_CLICK, 10, 4);
     CHECK_HAS(row(b, g, 4), "▌");
-    CHECK_HAS(row(b, g, 5), "CMD");
+    CHECK_HAS(row(b, g, 5), "COMMAND");
     point(b, MOUSE_DOUBLE, 5, 4);
     CHECK_HAS(row(b, g, 5), "EDIT");
     press(b, "z"); // where it was pointed at
@@ -121,7 +121,7 @@ TEST(the_mouse_selects_enters_and_scrolls)
     press(b, "!");
     CHECK_HAS(row(b, g, 4), "y =z 2!");
     point(b, MOUSE_CLICK, 5, 1); // another cell
-    CHECK_HAS(row(b, g, 5), "CMD");
+    CHECK_HAS(row(b, g, 5), "COMMAND");
     CHECK_HAS(row(b, g, 1), "▌");
     point(b, MOUSE_DOWN, 5, 1);
     CHECK_HAS(row(b, g, 0), "Second");
