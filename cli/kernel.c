@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/report.h"
 #include "cli/say.h"
+#include "k8s/image/oci.h"
 #include "script/bind/bindings.h"
 #include "script/journal/fold.h"
 #include "script/journal/reader.h"
@@ -64,6 +65,7 @@ struct arguments {
     X(context, TEXT, options.cluster.context, "NAME        of the kubeconfig")                     \
     X(namespace, TEXT, options.cluster.namespace_, "NAME      of the cluster")                     \
     X(kubeconfig, TEXT, options.cluster.kubeconfig, "PATH     else $KUBECONFIG")                   \
+    X(registry, TEXT, options.cluster.registry, "HOST[/PREFIX] for images that name none")         \
     X(images, TEXT, options.paths.images, "DIR          the local image store")                    \
     X(data, TEXT, options.paths.data, "DIR            where data sets are looked for, too")        \
     X(param, LIST, parameters, "NAME=VALUE    a parameter of the notebook; any number")            \
@@ -261,6 +263,8 @@ static void take_past(struct arguments *a)
     }
     if (!o->cluster.kubeconfig)
         o->cluster.kubeconfig = json_str(o->past, "kubeconfig");
+    if (!o->cluster.registry)
+        o->cluster.registry = json_str(o->past, "registry");
     if (!o->cluster.namespace_ && !named)
         o->cluster.namespace_ = json_str(cluster, "namespace");
     if (!named)
@@ -281,6 +285,15 @@ static int read_past(struct arguments *a, err *e)
     return 0;
 }
 
+static int check_registry(const char *registry, err *e)
+{
+    oci_registry parts = {0};
+    if (registry && oci_registry_parse(registry, &parts, e) < 0)
+        return err_wrap(e, "--registry");
+    oci_registry_done(&parts);
+    return 0;
+}
+
 // The common part of running and cleaning; changes to the working folder.
 static int prepare(struct cli *cli, struct arguments *a, err *e)
 {
@@ -295,7 +308,7 @@ static int prepare(struct cli *cli, struct arguments *a, err *e)
     o->actions = k8s_actions;
     o->where = k8s_where;
     o->self = cli_program(cli, "firesteel-kernel", e);
-    if (read_past(a, e) < 0)
+    if (read_past(a, e) < 0 || check_registry(o->cluster.registry, e) < 0)
         return -1;
     o->kubeconfig = o->cluster.kubeconfig;
     if (!o->cluster.kubeconfig)

@@ -20,7 +20,7 @@
 enum { ENDING_MS = 3000, STEP_MS = 20 };
 
 struct open_options {
-    const char *cwd, *context, *namespace_, *kubeconfig, *memory;
+    const char *cwd, *context, *namespace_, *kubeconfig, *registry, *memory;
     char **parameters;
     bool sandbox;
 };
@@ -120,6 +120,7 @@ static int launch(workbench *w, struct cli *cli, const struct open_options *o,
             .context = o->context,
             .namespace_ = o->namespace_,
             .kubeconfig = o->kubeconfig,
+            .registry = o->registry,
             .images = images,
             .data = data,
             .parameters = recover ? NULL : (const char *const *)o->parameters,
@@ -258,6 +259,8 @@ static int open_run(struct cli *cli, int argc, char **argv)
         {"context", 0, "NAME", "context of the kubeconfig", .text = &o.context},
         {"namespace", 'n', "NAME", "namespace", .text = &o.namespace_},
         {"kubeconfig", 0, "FILE", "another kubeconfig", .text = &o.kubeconfig},
+        {"registry", 0, "HOST[/PREFIX]", "where images go that name no registry",
+            .text = &o.registry},
         {"cwd", 0, "DIR", "working folder, instead of the notebook's own", .text = &o.cwd},
         {"no-mouse", 0, NULL, "leave the mouse to the terminal (or FIRESTEEL_MOUSE=off)",
             .given = &cli->no_mouse},
@@ -276,6 +279,9 @@ static int open_run(struct cli *cli, int argc, char **argv)
         else if (o.sandbox && (o.context || o.kubeconfig))
             code = cli_usage(
                 cli, &open_verb, "--sandbox has a cluster of its own: leave --context out");
+        else if (o.sandbox && o.registry)
+            code = cli_usage(
+                cli, &open_verb, "--sandbox has a registry of its own: leave --registry out");
         else if (parameters_read(o.parameters, &e) < 0)
             code = cli_error(cli, &e);
         else

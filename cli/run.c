@@ -284,7 +284,8 @@ static int conduct(struct run *r, const struct launch *launch, err *e)
 }
 
 struct run_options {
-    const char *output, *cwd, *timeout, *resume, *context, *namespace_, *kubeconfig, *memory;
+    const char *output, *cwd, *timeout, *resume, *context, *namespace_, *kubeconfig, *registry,
+        *memory;
     char **allow, **parameters, **redo, **reports;
     bool sandbox, detach, accept_drift;
 };
@@ -310,6 +311,9 @@ static int check_options(struct cli *cli, const struct run_options *o, struct ru
         return cli_usage(cli, &run_verb, "--timeout: %s", e.text);
     if (o->sandbox && (o->context || o->kubeconfig))
         return cli_usage(cli, &run_verb, "--sandbox has a cluster of its own: leave --context out");
+    if (o->sandbox && o->registry)
+        return cli_usage(
+            cli, &run_verb, "--sandbox has a registry of its own: leave --registry out");
     if (o->sandbox && o->detach)
         return cli_usage(
             cli, &run_verb, "--detach needs a cluster that stays: `firesteel sandbox up`");
@@ -397,6 +401,7 @@ static int start(struct cli *cli, const struct run_options *o, const char *file,
             .context = o->context,
             .namespace_ = o->namespace_,
             .kubeconfig = o->kubeconfig,
+            .registry = o->registry,
             .images = images,
             .data = data,
             .parameters = (const char *const *)o->parameters,
@@ -424,6 +429,8 @@ static int run(struct cli *cli, int argc, char **argv)
         {"context", 0, "NAME", "context of the kubeconfig", .text = &o.context},
         {"namespace", 'n', "NAME", "namespace", .text = &o.namespace_},
         {"kubeconfig", 0, "FILE", "another kubeconfig", .text = &o.kubeconfig},
+        {"registry", 0, "HOST[/PREFIX]", "where images go that name no registry",
+            .text = &o.registry},
         {"output", 'o', "plain|json|junit", "what is printed; json: the journal's events",
             .text = &o.output},
         {"report", 0, "FILE",
@@ -472,7 +479,8 @@ const struct verb run_verb = {
     .name = "run",
     .summary = "run a notebook from the first cell to the last, without asking",
     .usage =
-        "NOTEBOOK [-p NAME=VALUE]… [--sandbox | --context NAME] [--allow cluster,destructive]\n\n"
+        "NOTEBOOK [-p NAME=VALUE]… [--sandbox | --context NAME [--registry HOST]]\n"
+        "                     [--allow cluster,destructive]\n\n"
         "Exit code: 0 all cells passed, 1 a cell failed, 2 wrong usage, 3 refused (see --allow,\n"
         "--redo, --accept-drift), 4 out of time, 130 interrupted. --resume takes parameters and\n"
         "cluster from the run where nothing else is given.",

@@ -35,12 +35,40 @@ static void resolve_path(cJSON *object, const char *key, const char *folder)
     }
 }
 
+static const cJSON *registry_extension(const cJSON *object)
+{
+    const cJSON *extension;
+    cJSON_ArrayForEach(extension, json_get(object, "extensions"))
+    {
+        if (str_eq(json_str(extension, "name"), "firesteel/registry"))
+            return json_get(extension, "extension");
+    }
+    return NULL;
+}
+
+static bool is_pem(const char *text)
+{
+    return text && strstr(text, "-----BEGIN");
+}
+
+static void resolve_registry(const cJSON *object, const char *folder)
+{
+    cJSON *extension = (cJSON *)registry_extension(object);
+    if (!is_pem(json_str(extension, "ca")))
+        resolve_path(extension, "ca", folder);
+}
+
 static void resolve_paths(cJSON *config, const char *folder)
 {
     cJSON *entry;
     cJSON_ArrayForEach(entry, json_get(config, "clusters"))
     {
         resolve_path((cJSON *)json_get(entry, "cluster"), "certificate-authority", folder);
+        resolve_registry(json_get(entry, "cluster"), folder);
+    }
+    cJSON_ArrayForEach(entry, json_get(config, "contexts"))
+    {
+        resolve_registry(json_get(entry, "context"), folder);
     }
     cJSON_ArrayForEach(entry, json_get(config, "users"))
     {
@@ -143,16 +171,24 @@ static char **copy_list(const cJSON *array)
     return strings;
 }
 
-// The host in the extension `firesteel/registry` of a context or a cluster.
-static char *registry_of(const cJSON *object)
+static int take_registry(struct kube_registry *r, const cJSON *object, err *e)
 {
-    const cJSON *extension;
-    cJSON_ArrayForEach(extension, json_get(object, "extensions"))
-    {
-        if (str_eq(json_str(extension, "name"), "firesteel/registry"))
-            return copy_str(json_get(extension, "extension"), "host");
-    }
-    return NULL;
+    const cJSON *extension = registry_extension(object);
+    if (r->host || !extension)
+        return 0;
+    const char *ca = json_str(extension, "ca");
+    r->host = copy_str(extension, "host");
+    r->insecure = json_bool_or(extension, "insecure", false);
+    if (!r->host)
+        return err_set(e, ERR_INVALID, "the extension firesteel/registry has no host");
+    if (copy_data(extension, "ca-data", &r->ca_data, &r->ca_data_n, e) != 0)
+        return err_wrap(e, "the extension firesteel/registry");
+    if (is_pem(ca) && !r->ca_data) {
+        r->ca_data = mem_strdup(ca);
+        r->ca_data_n = strlen(ca);
+    } else if (ca && *ca && !is_pem(ca))
+        r->ca_file = mem_strdup(ca);
+    return 0;
 }
 
 static int take_cluster(kubeconfig *k, const cJSON *c, const struct client_options *o, err *e)
@@ -255,15 +291,15 @@ static int take_context(kubeconfig *k, const cJSON *merged, const struct client_
     k->user = copy_str(context, "user");
     k->namespace_ = o->namespace_ && *o->namespace_ ? mem_strdup(o->namespace_)
                                                     : copy_str(context, "namespace");
-    k->registry = registry_of(context);
+    if (take_registry(&k->registry, context, e) != 0)
+        return err_wrap(e, "%s: context \"%s\"", k->source, k->context);
     const cJSON *cluster = entry_named(merged, "clusters", k->cluster);
     if (!cluster)
         return err_set(e, ERR_INVALID,
             "%s: context \"%s\" names the cluster \"%s\", which does not exist", k->source,
             k->context, k->cluster ? k->cluster : "");
-    if (!k->registry)
-        k->registry = registry_of(json_get(cluster, "cluster"));
-    if (take_cluster(k, json_get(cluster, "cluster"), o, e) != 0)
+    if (take_registry(&k->registry, json_get(cluster, "cluster"), e) != 0 ||
+        take_cluster(k, json_get(cluster, "cluster"), o, e) != 0)
         return err_wrap(e, "%s: cluster \"%s\"", k->source, k->cluster);
     const cJSON *user = entry_named(merged, "users", k->user);
     if (k->user && !user)
@@ -384,7 +420,7 @@ void kubeconfig_free(kubeconfig *k)
     char *strings[] = {k->context, k->cluster, k->user, k->namespace_, k->source, k->server,
         k->ca_file, k->cert_file, k->key_file, k->token_file, k->ca_data, k->cert_data, k->key_data,
         k->token, k->username, k->password, k->server_name, k->proxy, k->as, k->as_uid,
-        k->registry};
+        k->registry.host, k->registry.ca_file, k->registry.ca_data};
     for (size_t i = 0; i < ARRAY_LEN(strings); i++)
         free(strings[i]);
     strv_free(k->as_groups);

@@ -39,6 +39,15 @@ struct kube_exec {
     bool provide_cluster_info;
 };
 
+// The registry in the extension "firesteel/registry" of a context, else of its cluster:
+// {host: "HOST[:PORT][/PREFIX]", insecure, ca (a file, or PEM), ca-data (base64)}.
+struct kube_registry {
+    char *host;              // NULL: none
+    char *ca_file, *ca_data; // data wins
+    size_t ca_data_n;
+    bool insecure; // plain HTTP, or a certificate that nobody vouches for
+};
+
 // One context: a cluster, a user, a namespace. Files named in it are kept as paths, resolved
 // against the kubeconfig's folder, and read when they are needed.
 typedef struct kubeconfig {
@@ -55,7 +64,7 @@ typedef struct kubeconfig {
     char *as, *as_uid, **as_groups; // impersonation
     cJSON *as_extra;                // {"key": ["value", …]}
     struct kube_exec *exec;         // NULL: none
-    char *registry;                 // host of the extension "firesteel/registry"; NULL: none
+    struct kube_registry registry;
 } kubeconfig;
 
 // Reads, merges and resolves. Errors: ERR_NOT_FOUND (no file; or no such context: lists the known

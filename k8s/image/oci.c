@@ -228,3 +228,31 @@ int oci_ref_parse(const char *text, oci_ref *r, err *e)
     oci_ref_done(r);
     return ref_invalid(text, why, e);
 }
+
+void oci_registry_done(oci_registry *r)
+{
+    free(r->host);
+    free(r->prefix);
+    *r = (oci_registry){0};
+}
+
+int oci_registry_parse(const char *text, oci_registry *r, err *e)
+{
+    *r = (oci_registry){.plain = str_starts(text, "http://")};
+    const char *host = r->plain ? text + 7 : str_starts(text, "https://") ? text + 8 : text;
+    size_t n = strcspn(host, "/"), end = strlen(host);
+    while (end > n && host[end - 1] == '/')
+        end--;
+    r->host = mem_strndup(host, n);
+    r->prefix = end > n ? mem_strndup(host + n + 1, end - n - 1) : NULL;
+    const char *why = NULL;
+    if (!host_valid(r->host) || !names_host(host, n))
+        why = "it takes a host's name with a dot, or HOST:PORT; containers look for others on "
+              "Docker Hub";
+    else if (r->prefix && !oci_name_valid(r->prefix))
+        why = "what follows the host takes lower-case letters, digits, and . _ - / between them";
+    if (!why)
+        return 0;
+    oci_registry_done(r);
+    return err_set(e, ERR_USAGE, "“%.300s” is not a registry: %s", text, why);
+}

@@ -96,6 +96,16 @@ typedef struct oci_ref {
 } oci_ref;
 void oci_ref_done(oci_ref *r);
 int oci_ref_parse(const char *text, oci_ref *r, err *e);
+// Where images without a host go: [http://|https://]HOST[:PORT][/PREFIX].
+typedef struct oci_registry {
+    char *host;
+    char *prefix; // of names there; NULL: none
+    bool plain;   // http:// was written
+} oci_registry;
+void oci_registry_done(oci_registry *r);
+// Errors: ERR_USAGE; also for a host without a dot and a port, which containers take for a name on
+// Docker Hub.
+int oci_registry_parse(const char *text, oci_registry *r, err *e);
 // Do they match the grammar of distribution-spec (pulling manifests)?
 bool oci_name_valid(const char *name);
 bool oci_tag_valid(const char *tag);

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "k8s/image/build.h"
 #include "k8s/image/index.h"
+#include "k8s/image/pull.h"
 #include "script/bind/bindings.h"
 #include "script/bind/remote.h"
 #include "script/kernel/effects/binding.h"
@@ -194,7 +195,8 @@ static int push_start(call *c, const cJSON *args, cJSON **result, err *e)
     AUTO_STORE *store = open_store(c, e);
     if (!store || image_store_find(store, json_str_or(args, "digest", ""), &d, e) ||
         find_remote(c, args, &r, e) ||
-        image_push(store, &d, &r.to, r.name, r.tag, NULL, &pushed, e))
+        image_push(
+            store, &d, &r.to, &(struct image_push_to){r.name, r.tag, NULL, NULL}, &pushed, e))
         return -1;
     tell_pushed(c, &r, &pushed);
     *result = push_result(&r, args);

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: MIT
 #include "script/bind/remote.h"
 
+#include "base/env.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "k8s/client/proxy.h"
 #include "k8s/image/auth.h"
+#include "k8s/image/trust.h"
 #include "script/bind/cluster.h"
 #include "script/bind/process.h"
 
 #include <string.h>
 
+#define HUB "registry-1.docker.io" // Docker Hub: docker.io has no registry itself
+
 enum { CONFIG_LIMIT = 4 << 20 };
 
 static const char *setting(call *c, const char *name)
 {
-    size_t n = strlen(name);
-    for (const char *const *v = call_env(c); v && *v; v++)
-        if (strncmp(*v, name, n) == 0 && (*v)[n] == '=')
-            return *v + n + 1;
-    return NULL;
+    const char *value = env_get(call_env(c), name);
+    return value && *value ? value : NULL;
 }
 
 // The context's kubeconfig; NULL without an error for people who push but have no cluster.
@@ -57,6 +59,12 @@ static int trust_cluster(call *c, const kubeconfig *k, struct remote *r, err *e)
     return 0;
 }
 
+// Docker Hub's logins are kept under an older address.
+static const char *login_key(const char *host)
+{
+    return str_eq(host, HUB) ? "https://index.docker.io/v1/" : host;
+}
+
 static int ask_helper(call *c, const char *host, auth_credentials *found, err *e)
 {
     const char *const argv[] = {found->helper, "get", NULL};
@@ -64,8 +72,8 @@ static int ask_helper(call *c, const char *host, auth_credentials *found, err *e
     int status = process_run(c,
         &(struct process_spec){.argv = argv,
             .env = call_env(c),
-            .input = host,
-            .input_n = strlen(host),
+            .input = login_key(host),
+            .input_n = strlen(login_key(host)),
             .quiet = true},
         &result, e);
     if (status == 0 && result.code == 0) {
@@ -77,14 +85,12 @@ static int ask_helper(call *c, const char *host, auth_credentials *found, err *e
     return status;
 }
 
-static int docker_credentials(call *c, struct remote *r, err *e)
+// Takes the login from a file, if it has one for our host.
+static int file_credentials(call *c, const char *path, struct remote *r, err *e)
 {
-    const char *dir = setting(c, "DOCKER_CONFIG"), *home = setting(c, "HOME");
-    AUTO_FREE char *path = dir && *dir ? path_join(dir, "config.json")
-                                       : path_join(home ? home : "/", ".docker/config.json");
     AUTO_BUF text = {0};
-    if (path_read(path, &text, CONFIG_LIMIT, NULL))
-        return 0; // there is no login
+    if (r->user || path_read(path, &text, CONFIG_LIMIT, NULL))
+        return 0;
     AUTO_JSON *config = json_parse(buf_cstr(&text), text.len, e);
     CLEANUP(auth_credentials_done) auth_credentials found = {0};
     if (!config || auth_find(config, r->to.host, &found, e) ||
@@ -95,55 +101,170 @@ static int docker_credentials(call *c, struct remote *r, err *e)
     return 0;
 }
 
+static char *config_home(call *c)
+{
+    const char *config = setting(c, "XDG_CONFIG_HOME"), *home = setting(c, "HOME");
+    return config ? mem_strdup(config) : home ? path_join(home, ".config") : NULL;
+}
+
+// docker's file first, then podman's: where `docker login` and `podman login` keep logins.
+static int find_credentials(call *c, struct remote *r, err *e)
+{
+    const char *docker = setting(c, "DOCKER_CONFIG"), *home = setting(c, "HOME"),
+               *named = setting(c, "REGISTRY_AUTH_FILE"), *runtime = setting(c, "XDG_RUNTIME_DIR");
+    AUTO_FREE char *config = config_home(c);
+    char *paths[] = {named ? mem_strdup(named) : NULL,
+        docker ? path_join(docker, "config.json")
+        : home ? path_join(home, ".docker/config.json")
+               : NULL,
+        runtime ? path_join(runtime, "containers/auth.json") : NULL,
+        config ? path_join(config, "containers/auth.json") : NULL};
+    int status = 0;
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
+        if (status == 0 && paths[i])
+            status = file_credentials(c, paths[i], r, e);
+        free(paths[i]);
+    }
+    return status;
+}
+
 static bool is_loopback(const char *host)
 {
     return str_starts(host, "127.") || str_starts(host, "[::1]") || str_eq(host, "localhost") ||
            str_starts(host, "localhost:");
 }
 
+// The registry that a person chose for this run, and what the kubeconfig says about it.
+struct choice {
+    oci_registry registry; // host NULL: none
+    const struct kube_registry *known;
+};
+
+static void choice_done(struct choice *o)
+{
+    oci_registry_done(&o->registry);
+}
+
+static int choose(call *c, const kubeconfig *k, struct choice *o, err *e)
+{
+    const struct call_cluster *cluster = call_cluster(c);
+    const char *named = cluster ? cluster->registry : NULL, *known = k ? k->registry.host : NULL;
+    *o = (struct choice){0};
+    if (known && oci_registry_parse(known, &o->registry, e))
+        return err_wrap(e, "%s: the extension firesteel/registry", k->source);
+    if (known)
+        o->known = &k->registry;
+    if (!named)
+        return 0;
+    oci_registry chosen;
+    if (oci_registry_parse(named, &chosen, e))
+        return err_wrap(e, "--registry");
+    if (!str_eq(chosen.host, o->registry.host))
+        o->known = NULL;
+    oci_registry_done(&o->registry);
+    o->registry = chosen;
+    return 0;
+}
+
 static int no_registry(const kubeconfig *k, const char *ref, const err *why, err *e)
 {
     if (!k)
         return err_set(e, ERR_USAGE,
-            "the image %s names no registry, and there is no cluster to ask for one (%s): push to "
-            "\"HOST/%s\"",
+            "the image %s names no registry, and there is no cluster to ask for one (%s): run with "
+            "--registry HOST, or push to \"HOST/%s\"",
             ref, why->text, ref);
     return err_set(e, ERR_USAGE,
         "the image %s names no registry, and the context %s has no extension firesteel/registry: "
-        "push to \"HOST/%s\"",
+        "run with --registry HOST, or push to \"HOST/%s\"",
         ref, k->context, ref);
 }
 
-static int set_names(struct remote *r, const char *ref, const kubeconfig *k, const err *why, err *e)
+static int set_names(struct remote *r, const char *ref, const struct choice *o, err *e)
 {
     CLEANUP(oci_ref_done) oci_ref parts = {0};
     if (oci_ref_parse(ref, &parts, e))
         return -1;
-    const char *host = parts.host ? parts.host : k ? k->registry : NULL;
-    if (!host)
-        return no_registry(k, ref, why, e);
-    r->to.host = mem_strdup(host);
-    r->name = STEAL(parts.name);
-    r->tag = parts.tag ? STEAL(parts.tag) : mem_strdup("latest");
-    r->ref = str_fmt("%s/%s:%s", host, r->name, r->tag);
+    const char *host = parts.host ? parts.host : o->registry.host;
+    bool hub = str_eq(host, "docker.io") || str_eq(host, "index.docker.io");
+    bool library = hub && !strchr(parts.name, '/');
+    const char *prefix = parts.host ? NULL : o->registry.prefix;
+    r->prefix = mem_strdup(prefix);
+    r->to.host = mem_strdup(hub ? HUB : host);
+    r->name = str_fmt(
+        "%s%s%s%s", prefix ? prefix : "", prefix ? "/" : "", library ? "library/" : "", parts.name);
+    r->tag = mem_strdup(parts.digest ? parts.digest : parts.tag ? parts.tag : "latest");
+    r->ref = str_fmt("%s/%s%c%s", host, r->name, parts.digest ? '@' : ':', r->tag);
     return 0;
 }
 
-int remote_find(call *c, const char *ref, bool insecure, struct remote *r, err *e)
+static int use_authority(struct remote *r, const struct http_tls_options *o, err *e)
 {
-    err no_cluster = {0};
-    const kubeconfig *k = cluster_config(c, &no_cluster);
-    *r = (struct remote){
-        .to = {.http = bind_http(c, e),
-            .canceller = call_canceller(c),
-            .deadline = call_deadline(c)},
-    };
-    if (!r->to.http || set_names(r, ref, k, &no_cluster, e))
+    r->to.tls = http_tls_new(r->to.http, o, e);
+    return r->to.tls ? 0 : -1;
+}
+
+// What the kubeconfig's extension says about this registry.
+static int trust_extension(const struct choice *o, const char *source, struct remote *r, err *e)
+{
+    const struct kube_registry *known = o->known;
+    AUTO_BUF ca = {0};
+    r->to.insecure |= known->insecure;
+    if (known->ca_data)
+        buf_add(&ca, known->ca_data, known->ca_data_n);
+    else if (known->ca_file && path_read(known->ca_file, &ca, CONFIG_LIMIT, e))
+        return err_wrap(e, "%s: the extension firesteel/registry", source);
+    if (!ca.len)
+        return 0;
+    r->ca_from = mem_strdup(known->ca_file ? known->ca_file : source);
+    return use_authority(r, &(struct http_tls_options){.ca = ca.data, .ca_n = ca.len}, e);
+}
+
+// What docker's and containers' settings say about it.
+static int trust_machine(call *c, const char *host, struct remote *r, err *e)
+{
+    AUTO_FREE char *config = config_home(c);
+    CLEANUP(trust_done) struct trust t = {0};
+    if (trust_find(&(struct trust_places){.config = config,
+                       .etc = "/etc",
+                       .registries_conf = setting(c, "CONTAINERS_REGISTRIES_CONF")},
+            host, &t, e))
         return -1;
-    bool cluster = k && shares_server(k, r->to.host);
-    r->to.plain = insecure || (!cluster && is_loopback(r->to.host));
-    if (cluster ? trust_cluster(c, k, r, e) : docker_credentials(c, r, e))
-        return err_wrap(e, "registry %s", r->to.host);
+    r->to.insecure |= t.insecure;
+    const char *file = setting(c, "SSL_CERT_FILE"); // as Go's programs take it
+    if (!t.ca.len && file && path_read(file, &t.ca, CONFIG_LIMIT, e))
+        return err_wrap(e, "SSL_CERT_FILE");
+    r->ca_from = t.ca_from ? STEAL(t.ca_from) : t.ca.len ? mem_strdup(file) : NULL;
+    if (!t.ca.len && !t.cert.len)
+        return 0;
+    return use_authority(r,
+        &(struct http_tls_options){.ca = t.ca.data,
+            .ca_n = t.ca.len,
+            .cert = t.cert.data,
+            .cert_n = t.cert.len,
+            .key = t.key.data,
+            .key_n = t.key.len},
+        e);
+}
+
+static int trust_registry(
+    call *c, const kubeconfig *k, const struct choice *o, struct remote *r, err *e)
+{
+    bool chosen = str_eq(o->registry.host, r->to.host);
+    r->to.plain = chosen && o->registry.plain;
+    if (r->to.plain)
+        return 0;
+    if (chosen && o->known && trust_extension(o, k->source, r, e))
+        return -1;
+    if (!r->to.tls && trust_machine(c, r->to.host, r, e))
+        return -1;
+    r->to.insecure |= is_loopback(r->to.host) && !r->to.tls;
+    if (!r->to.insecure || r->to.tls)
+        return 0; // an authority that was given is asked first
+    return use_authority(r, &(struct http_tls_options){.insecure = true}, e);
+}
+
+static void set_secrets(call *c, struct remote *r)
+{
     if (r->password)
         call_secret(c, r->password);
     if (r->token)
@@ -151,17 +272,51 @@ int remote_find(call *c, const char *ref, bool insecure, struct remote *r, err *
     r->to.user = r->user;
     r->to.password = r->password;
     r->to.token = r->token;
+}
+
+static void set_proxy(call *c, struct remote *r)
+{
+    const char *https = setting(c, "HTTPS_PROXY"), *none = setting(c, "NO_PROXY");
+    AUTO_FREE char *url = str_fmt("https://%s", r->to.host);
+    r->to.proxy = r->proxy = proxy_for(
+        url, https ? https : setting(c, "https_proxy"), none ? none : setting(c, "no_proxy"));
+}
+
+int remote_find(call *c, const char *ref, bool insecure, struct remote *r, err *e)
+{
+    err no_cluster = {0};
+    const kubeconfig *k = cluster_config(c, &no_cluster);
+    CLEANUP(choice_done) struct choice chosen = {0};
+    *r = (struct remote){
+        .to = {.http = bind_http(c, e),
+            .canceller = call_canceller(c),
+            .deadline = call_deadline(c),
+            .insecure = insecure},
+    };
+    if (!r->to.http || choose(c, k, &chosen, e))
+        return -1;
+    CLEANUP(oci_ref_done) oci_ref parts = {0};
+    if (oci_ref_parse(ref, &parts, e))
+        return -1;
+    if (!parts.host && !chosen.registry.host)
+        return no_registry(k, ref, &no_cluster, e);
+    if (set_names(r, ref, &chosen, e))
+        return -1;
+    bool cluster = k && shares_server(k, r->to.host);
+    if (cluster ? trust_cluster(c, k, r, e)
+                : trust_registry(c, k, &chosen, r, e) || find_credentials(c, r, e))
+        return err_wrap(e, "registry %s", r->to.host);
+    r->to.ca_from = r->ca_from;
+    set_secrets(c, r);
+    set_proxy(c, r);
     return 0;
 }
 
 void remote_done(struct remote *r)
 {
-    free((char *)r->to.host);
-    free(r->name);
-    free(r->tag);
-    free(r->ref);
-    free(r->user);
-    free(r->password);
-    free(r->token);
+    char *strings[] = {(char *)r->to.host, r->name, r->tag, r->ref, r->prefix, r->user, r->password,
+        r->token, r->proxy, r->ca_from};
+    for (size_t i = 0; i < ARRAY_LEN(strings); i++)
+        free(strings[i]);
     *r = (struct remote){0};
 }

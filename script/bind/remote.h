@@ -7,12 +7,14 @@
 
 struct remote {
     struct image_remote to;
-    char *name, *tag; // in the registry
+    char *name, *tag; // in the registry; tag is also "sha256:…" where one was written
     char *ref;        // "host/name:tag"
-    char *user, *password, *token;
+    char *prefix;     // of names in the chosen registry; NULL: none
+    char *user, *password, *token, *proxy, *ca_from;
 };
-// ref: a name with or without a host; without one it goes to the cluster's registry. insecure:
-// plain HTTP; loopback is plain unless it is the cluster's registry. Errors: ERR_USAGE when there
-// is no host.
+// ref: a name with or without a host. Without one it goes to the chosen registry: that of
+// --registry, else of the kubeconfig's extension firesteel/registry. insecure: as in `to`. A
+// registry on loopback is insecure, too, unless it is the cluster's or somebody vouches for it.
+// Errors: ERR_USAGE when there is no registry.
 int remote_find(call *c, const char *ref, bool insecure, struct remote *r, err *e);
 void remote_done(struct remote *r);

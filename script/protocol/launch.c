@@ -67,6 +67,7 @@ static char **command_line(const struct launch *o)
         {"--context", o->context},
         {"--namespace", o->namespace_},
         {"--kubeconfig", o->kubeconfig},
+        {"--registry", o->registry},
         {"--images", o->images},
         {"--data", o->data},
     };

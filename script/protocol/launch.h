@@ -22,6 +22,7 @@ struct launch {
     const char *timeout;  // --timeout: for the whole run, "15m"
     const char *memory;   // --memory: cap of Lua's heap, "2G"
     const char *context, *namespace_, *kubeconfig; // --context, --namespace, --kubeconfig
+    const char *registry;                          // --registry: for images that name none
     const char *images;                            // --images: the local image store
     const char *data;                              // --data: where to look for data sets
     const char *const *parameters;                 // NAME=VALUE, NULL-terminated; never on its

@@ -8,17 +8,11 @@ import json
 import os
 import re
 import shutil
-import socket
-import subprocess
 import threading
-import warnings
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-with warnings.catch_warnings():  # htpasswd files need bcrypt, which is nowhere else in the library
-    warnings.simplefilter("ignore")
-    import crypt
-
-from tap import BUILD, Skip, eventually, run, sh
+from registry import Registry, need
+from tap import BUILD, run, sh
 
 TOOL = os.path.join(BUILD, "tests", "wire", "image-tool")
 WORKER = shutil.which("true")  # any program will do
@@ -34,13 +28,6 @@ def fails(command, **options):
     done = sh(TOOL, command, json.dumps(options))
     assert done.code == 1, done
     return done.err
-
-
-def need(program):
-    found = shutil.which(program)
-    if not found:
-        raise Skip(f"{program} is not installed")
-    return found
 
 
 def built(t, tag="firesteel/test:1", text="print 'hello'\n", **more):
@@ -135,33 +122,6 @@ def test_collecting_leaves_what_skopeo_can_read(t):
 
 # docker-registry
 
-class Registry:
-    def __init__(self, t, auth=False):
-        program = need("docker-registry")
-        self.dir = t.dir()
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.host = f"127.0.0.1:{s.getsockname()[1]}"
-        config = {"version": 0.1, "log": {"level": "error"}, "http": {"addr": self.host},
-                  "storage": {"filesystem": {"rootdirectory": f"{self.dir}/data"}, "delete": {"enabled": True}}}
-        if auth:
-            with open(f"{self.dir}/htpasswd", "w") as f:
-                f.write("ada:" + crypt.crypt("love:lace", crypt.mksalt(crypt.METHOD_BLOWFISH, rounds=16)) + "\n")
-            config["auth"] = {"htpasswd": {"realm": "test", "path": f"{self.dir}/htpasswd"}}
-        with open(f"{self.dir}/config.yml", "w") as f:
-            json.dump(config, f)  # JSON is YAML
-        self.process = subprocess.Popen([program, "serve", f"{self.dir}/config.yml"], stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL)
-        t.after(lambda: (self.process.kill(), self.process.wait()))
-        eventually(self.is_up)
-
-    def is_up(self):
-        """docker-registry listens"""
-        host, port = self.host.split(":")
-        with socket.socket() as s:
-            return s.connect_ex((host, int(port))) == 0
-
-
 def test_push_to_docker_registry(t):
     need("skopeo")
     registry = Registry(t)
@@ -210,7 +170,8 @@ def test_plain_is_never_chosen_by_itself(t):
     registry = Registry(t)
     top, store, image = built(t)
     error = fails("push", store=store, ref="firesteel/test:1", host=registry.host, name="a", tag="1")
-    assert error.startswith("unavailable:"), error
+    assert error.startswith("failed:") and f"{registry.host} speaks plain HTTP" in error, error
+    assert f"--registry http://{registry.host}" in error and "insecure: true" in error, error
     assert not os.path.exists(f"{registry.dir}/data/docker/registry/v2/repositories/a")
 
 

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "k8s/image/build.h"
 #include "k8s/image/index.h"
+#include "k8s/image/pull.h"
 #include "k8s/image/push.h"
 #include "k8s/image/unpack.h"
 
@@ -71,8 +72,10 @@ static cJSON *push(const image_store *s, const cJSON *o, struct image_remote *r,
     oci_descriptor d;
     struct image_pushed out;
     if (image_store_find(s, json_str_or(o, "ref", ""), &d, e) ||
-        image_push(
-            s, &d, r, json_str(o, "name"), json_str(o, "tag"), json_str(o, "mount_from"), &out, e))
+        image_push(s, &d, r,
+            &(struct image_push_to){
+                json_str(o, "name"), json_str(o, "tag"), json_str(o, "mount_from"), NULL},
+            &out, e))
         return NULL;
     cJSON *answer = cJSON_CreateObject();
     json_set_str(answer, "digest", out.digest.text);
@@ -109,6 +112,7 @@ static cJSON *remote(const char *command, const image_store *s, const cJSON *o, 
         .deadline = clock_mono() + 120 * CLOCK_SEC,
         .host = json_str(o, "host"),
         .plain = json_bool_or(o, "plain", false),
+        .insecure = json_bool_or(o, "insecure", false),
         .user = json_str(o, "user"),
         .password = json_str(o, "password"),
         .token = json_str(o, "token"),

@@ -110,6 +110,7 @@ const struct call_paths *call_paths(call *c);
 struct call_cluster {
     const char *kubeconfig; // a path, or several with ':', as in $KUBECONFIG
     const char *context, *namespace_;
+    const char *registry; // for images that name none: "HOST[:PORT][/PREFIX]"
 };
 const struct call_cluster *call_cluster(call *c);
 // The objects that bindings share while the kernel lives (http, client, sandbox): `make` makes one

@@ -167,6 +167,7 @@ static cJSON *first_event(const kernel *k, message_type type, struct parameters 
     json_set(event, "parameters", STEAL(parameters->values));
     json_set(event, "given", STEAL(parameters->given));
     json_set_str(event, "kubeconfig", k->options->kubeconfig);
+    json_set_str(event, "registry", k->options->cluster.registry);
     if (type == MESSAGE_resumed)
         return event;
     json_set_int(event, "format", JOURNAL_FORMAT);

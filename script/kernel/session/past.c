@@ -81,5 +81,8 @@ char *past_message(const struct kernel_options *o, const struct parameters *now)
         add(&out, "context", o->cluster.context, was_sandbox ? "a private sandbox" : context);
     if (!o->sandbox && o->cluster.namespace_)
         add(&out, "namespace", o->cluster.namespace_, was_sandbox ? NULL : ns);
+    const char *registry = json_str(o->past, "registry");
+    if (o->cluster.registry && !str_eq(o->cluster.registry, registry))
+        add(&out, "registry", o->cluster.registry, registry);
     return out.len ? str_fmt("goes on with %s", buf_cstr(&out)) : NULL;
 }

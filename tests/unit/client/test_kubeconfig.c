@@ -27,7 +27,8 @@ static const char second[] =
     "  cluster:\n"
     "    server: two.example:443\n"
     "    tls-server-name: api.internal\n"
-    "    extensions: [{name: firesteel/registry, extension: {host: '127.0.0.1:5000'}}]\n"
+    "    extensions: [{name: firesteel/registry, extension: {host: '127.0.0.1:5000', ca: "
+    "pki/r.crt, insecure: true}}]\n"
     "users:\n"
     "- {name: dev, user: {token: abc, as: bob, as-groups: [x, y]}}\n"
     "- name: cloud\n"
@@ -81,7 +82,10 @@ TEST(another_context_comes_from_another_file)
     CHECK_STR(k->as, "bob");
     CHECK_STR(k->as_groups[1], "y");
     CHECK_STR(k->server_name, "api.internal");
-    CHECK_STR(k->registry, "127.0.0.1:5000");
+    CHECK_STR(k->registry.host, "127.0.0.1:5000");
+    AUTO_FREE char *ca = path_join(tap_dir(), "pki/r.crt");
+    CHECK_STR(k->registry.ca_file, ca);
+    CHECK(k->registry.insecure);
     CHECK_STR(k->namespace_, "default");
     kubeconfig_free(k);
 }

@@ -102,6 +102,32 @@ TEST(manifests_that_are_none)
     }
 }
 
+static void check_registry(const char *text, const char *host, const char *prefix, bool plain)
+{
+    err e = {0};
+    oci_registry r;
+    CHECK_OK(oci_registry_parse(text, &r, &e) == 0, e);
+    CHECK_STR(r.host, host);
+    CHECK_STR(r.prefix, prefix);
+    CHECK_INT(r.plain, plain);
+    oci_registry_done(&r);
+}
+
+TEST(registries)
+{
+    check_registry("r.example", "r.example", NULL, false);
+    check_registry("r.example:5000/team/a/", "r.example:5000", "team/a", false);
+    check_registry("http://10.0.0.5:5000", "10.0.0.5:5000", NULL, true);
+    check_registry("https://localhost/x", "localhost", "x", false);
+    const char *const bad[] = {"", "team", "http://", "r.example/Team", "r.example//x", "a b.c"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        err e = {0};
+        oci_registry r;
+        CHECK_INT(oci_registry_parse(bad[i], &r, &e), -1);
+        CHECK_INT(e.code, ERR_USAGE);
+    }
+}
+
 int main(void)
 {
     return tap_run();

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+#include "k8s/image/registry.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "k8s/image/auth.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RESPONSE_LIMIT = 4 << 20, IDLE_MS = 60000, PROBE_MS = 5000 };
+
+struct registry_session registry_begin(
+    const struct image_remote *r, const char *name, const char *actions)
+{
+    struct registry_session s = {.remote = r, .name = name, .actions = actions, .plain = r->plain};
+    if (r->token)
+        buf_fmt(&s.authorization, "Authorization: Bearer %s", r->token);
+    return s;
+}
+
+void registry_end(struct registry_session *s)
+{
+    if (s->authorization.data)
+        explicit_bzero(s->authorization.data, s->authorization.len);
+    buf_done(&s->authorization);
+}
+
+static ssize_t read_fd(void *arg, char *out, size_t n, err *e)
+{
+    struct registry_step *step = arg;
+    ssize_t got = pread(step->fd, out, n, step->offset);
+    if (got < 0)
+        return err_errno(e, errno, "cannot read a blob of the image store");
+    step->offset += got;
+    if (step->sent)
+        step->sent(step->sent_arg, got);
+    return got;
+}
+
+static int rewind_fd(void *arg)
+{
+    struct registry_step *step = arg;
+    if (step->sent)
+        step->sent(step->sent_arg, -step->offset);
+    step->offset = 0;
+    return 0;
+}
+
+static char *absolute_url(const struct registry_session *s, const char *url)
+{
+    if (str_starts(url, "http://") || str_starts(url, "https://"))
+        return mem_strdup(url);
+    return str_fmt(
+        "%s://%s%s%s", s->plain ? "http" : "https", s->remote->host, *url == '/' ? "" : "/", url);
+}
+
+// Is this URL on the registry itself, over a transport as safe as the configured one?
+static bool is_home(const struct registry_session *s, const char *url)
+{
+    AUTO_FREE char *host = url_host(url);
+    return str_eq(host, s->remote->host) && (s->plain || str_starts(url, "https://"));
+}
+
+static int send_once(
+    struct registry_session *s, struct registry_step *step, struct http_response *r, err *e)
+{
+    AUTO_FREE char *url = absolute_url(s, step->url);
+    AUTO_FREE char *type =
+        str_fmt("Content-Type: %s", step->content_type ? step->content_type : "");
+    AUTO_FREE char *accept = str_fmt("Accept: %s", step->accept ? step->accept : "");
+    AUTO_FREE char *range = str_fmt("Range: %s", step->range ? step->range : "");
+    const char *headers[5] = {0};
+    size_t n = 0;
+    if (step->content_type)
+        headers[n++] = type;
+    if (step->accept)
+        headers[n++] = accept;
+    if (step->range)
+        headers[n++] = range;
+    bool home = is_home(s, url);
+    if (s->authorization.len && home)
+        headers[n++] = buf_cstr(&s->authorization);
+    step->offset = 0;
+    struct http_request request = {
+        .method = step->method,
+        .url = url,
+        .headers = headers,
+        .body = step->body                           ? step->body
+                : step->fd < 0 && step->content_type ? ""
+                                                     : NULL,
+        .body_n = (size_t)step->body_n,
+        .read = step->fd >= 0 ? read_fd : NULL,
+        .rewind = step->fd >= 0 ? rewind_fd : NULL,
+        .read_arg = step,
+        .tls = home ? s->remote->tls : NULL,
+        .proxy = s->remote->proxy,
+        .idle_timeout_ms = IDLE_MS,
+        .least_speed = HTTP_LEAST_SPEED,
+        .limit = RESPONSE_LIMIT,
+        .no_compression = step->sink != NULL, // a blob's bytes as they are
+    };
+    const struct image_remote *to = s->remote;
+    return http_download(
+        to->http, to->canceller, to->deadline, &request, step->sink, step->sink_arg, r, e);
+}
+
+// Is it a registry that speaks plain HTTP? No credentials are sent.
+static bool is_plain_registry(const struct registry_session *s)
+{
+    AUTO_FREE char *url = str_fmt("http://%s/v2/", s->remote->host);
+    struct http_request request = {
+        .url = url, .proxy = s->remote->proxy, .timeout_ms = PROBE_MS, .limit = RESPONSE_LIMIT};
+    CLEANUP(http_response_done) struct http_response r = {0};
+    return http_do(s->remote->http, s->remote->canceller, s->remote->deadline, &request, &r,
+               NULL) == 0 &&
+           (r.status == 200 || r.status == 401);
+}
+
+// Why the registry cannot be reached as it should be, with what a person can do about it.
+static int explain_transport(const struct registry_session *s, const err *why, err *e)
+{
+    const struct image_remote *to = s->remote;
+    if (why->code == ERR_UNAVAILABLE && !s->plain && is_plain_registry(s))
+        return err_set(e, ERR_FAILED,
+            "the registry %s speaks plain HTTP. If that is meant: --registry http://%s, or "
+            "`insecure: true` in the kubeconfig's extension firesteel/registry",
+            to->host, to->host);
+    if (why->code != ERR_FAILED)
+        return err_set(e, why->code, "%s", why->text);
+    if (to->ca_from)
+        return err_set(e, why->code, "%s. Its authority was taken from %s", why->text, to->ca_from);
+    return err_set(e, why->code,
+        "%s. Put its authority's certificate into ~/.config/containers/certs.d/%s/ca.crt (or "
+        "/etc/docker/certs.d/…), or name it as `ca` in the kubeconfig's extension "
+        "firesteel/registry",
+        why->text, to->host);
+}
+
+// The first request of a session finds the transport.
+static int send_settling(
+    struct registry_session *s, struct registry_step *step, struct http_response *r, err *e)
+{
+    err why = {0};
+    if (s->settled)
+        return send_once(s, step, r, e);
+    if (send_once(s, step, r, &why)) {
+        bool ended = why.code == ERR_CANCELLED || why.code == ERR_TIMEOUT;
+        if (ended || s->plain || !s->remote->insecure)
+            return ended ? err_set(e, why.code, "%s", why.text) : explain_transport(s, &why, e);
+        s->plain = true;
+        if (send_once(s, step, r, &why)) {
+            s->plain = false;
+            return err_set(e, why.code, "%s", why.text);
+        }
+    }
+    s->settled = true;
+    return 0;
+}
+
+static void use_basic(struct registry_session *s)
+{
+    AUTO_BUF pair = {0};
+    buf_fmt(&pair, "%s:%s", s->remote->user, s->remote->password);
+    buf_clear(&s->authorization);
+    buf_str(&s->authorization, "Authorization: Basic ");
+    base64_encode(&s->authorization, pair.data, pair.len);
+}
+
+static void use_bearer(struct registry_session *s, const char *token)
+{
+    buf_clear(&s->authorization);
+    buf_fmt(&s->authorization, "Authorization: Bearer %s", token);
+}
+
+static void token_url(const struct registry_session *s, const auth_challenge *c, buf *url)
+{
+    buf_fmt(url, "%s%c", c->realm, strchr(c->realm, '?') ? '&' : '?');
+    if (c->service) {
+        buf_str(url, "service=");
+        url_escape(url, c->service);
+        buf_char(url, '&');
+    }
+    AUTO_FREE char *scope = str_fmt("repository:%s:%s", s->name, s->actions);
+    buf_str(url, "scope=");
+    url_escape(url, scope);
+    if (s->mount_from) {
+        AUTO_FREE char *from = str_fmt("repository:%s:pull", s->mount_from);
+        buf_str(url, "&scope=");
+        url_escape(url, from);
+    }
+}
+
+static int fetch_token(struct registry_session *s, const auth_challenge *c, err *e)
+{
+    if (!c->realm || (!str_starts(c->realm, "https://") && !s->plain))
+        return err_set(e, ERR_UNAUTHORIZED,
+            "the registry %s asks for a token without a safe address", s->remote->host);
+    AUTO_BUF url = {0};
+    token_url(s, c, &url);
+    // The token server's name may differ from the registry's. The user's password is meant for it
+    // (docker login stores it so); a bearer token of the registry is not.
+    buf_clear(&s->authorization);
+    if (s->remote->user)
+        use_basic(s);
+    const char *headers[] = {s->authorization.len ? buf_cstr(&s->authorization) : NULL, NULL};
+    struct http_request request = {
+        .url = buf_cstr(&url),
+        .headers = headers,
+        .tls = is_home(s, c->realm) ? s->remote->tls : NULL,
+        .proxy = s->remote->proxy,
+        .idle_timeout_ms = IDLE_MS,
+        .least_speed = HTTP_LEAST_SPEED,
+        .limit = RESPONSE_LIMIT,
+    };
+    struct http_response r = {0};
+    int status =
+        http_do(s->remote->http, s->remote->canceller, s->remote->deadline, &request, &r, e);
+    AUTO_JSON *json =
+        status == 0 && r.status == 200 ? json_parse(buf_cstr(&r.body), r.body.len, NULL) : NULL;
+    const char *token = json_str(json, "token");
+    if (!token)
+        token = json_str(json, "access_token");
+    if (status == 0 && token)
+        use_bearer(s, token);
+    else if (status == 0)
+        status = err_set(
+            e, ERR_UNAUTHORIZED, "the token server of %s answered %d", s->remote->host, r.status);
+    http_response_done(&r);
+    return status;
+}
+
+// Reacts to a 401: 0 when another try is worth it.
+static int answer_challenge(struct registry_session *s, const struct http_response *r, err *e)
+{
+    AUTO_FREE char *header = http_header(r, "WWW-Authenticate");
+    CLEANUP(auth_challenge_done) auth_challenge c;
+    auth_challenge_parse(header ? header : "", &c);
+    if (c.scheme == AUTH_BEARER)
+        return fetch_token(s, &c, e);
+    if (c.scheme == AUTH_BASIC && s->remote->user &&
+        !str_starts(buf_cstr(&s->authorization), "Authorization: Basic")) {
+        use_basic(s);
+        return 0;
+    }
+    return err_set(e, ERR_UNAUTHORIZED,
+        "the registry %s wants credentials: `docker login %s` (or podman, skopeo) keeps them where "
+        "they "
+        "are looked for",
+        s->remote->host, s->remote->host);
+}
+
+int registry_refused(
+    const struct registry_session *s, const char *what, const struct http_response *r, err *e)
+{
+    AUTO_JSON *json = json_parse(buf_cstr(&r->body), r->body.len, NULL);
+    const char *code = json_path_str(json, "errors[0].code"),
+               *message = json_path_str(json, "errors[0].message");
+    err_code kind = r->status == 401                           ? ERR_UNAUTHORIZED
+                    : r->status == 403                         ? ERR_FORBIDDEN
+                    : r->status == 404                         ? ERR_NOT_FOUND
+                    : r->status == 429 || r->status / 100 == 5 ? ERR_UNAVAILABLE
+                                                               : ERR_FAILED;
+    return err_set(e, kind, "the registry %s refuses %s of %s: %d%s%s%s%.400s", s->remote->host,
+        what, s->name, r->status, code ? " " : "", code ? code : "", message ? ": " : "",
+        message ? message : "");
+}
+
+int registry_exchange(
+    struct registry_session *s, struct registry_step *step, struct http_response *r, err *e)
+{
+    if (send_settling(s, step, r, e))
+        return -1;
+    if (r->status != 401)
+        return 0;
+    int status = answer_challenge(s, r, e);
+    http_response_done(r);
+    if (status || send_once(s, step, r, e))
+        return -1;
+    if (r->status != 401)
+        return 0;
+    http_response_done(r);
+    return err_set(
+        e, ERR_UNAUTHORIZED, "the registry %s does not take these credentials", s->remote->host);
+}
+
+int registry_greet(struct registry_session *s, err *e)
+{
+    CLEANUP(http_response_done) struct http_response r = {0};
+    struct registry_step step = {.method = "GET", .url = "/v2/", .fd = -1};
+    if (registry_exchange(s, &step, &r, e))
+        return -1;
+    return r.status == 200 ? 0 : registry_refused(s, "a greeting", &r, e);
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+#include "k8s/image/trust.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+
+#include <dirent.h>
+#include <string.h>
+
+enum { FILE_LIMIT = 4 << 20 };
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int add_authority(const char *dir, const char *path, struct trust *t, err *e)
+{
+    if (path_read(path, &t->ca, FILE_LIMIT, e))
+        return -1;
+    buf_char(&t->ca, '\n');
+    if (!t->ca_from)
+        t->ca_from = mem_strdup(dir);
+    return 0;
+}
+
+static int add_own(const char *path, struct trust *t, err *e)
+{
+    AUTO_FREE char *key = str_fmt("%.*s.key", (int)(strlen(path) - strlen(".cert")), path);
+    if (t->cert.len)
+        return 0; // one is sent; as docker, we take the first
+    if (!path_exists(key))
+        return err_set(e, ERR_NOT_FOUND, "%s has no key beside it: %s is missing", path, key);
+    return path_read(path, &t->cert, FILE_LIMIT, e) || path_read(key, &t->key, FILE_LIMIT, e);
+}
+
+static int read_certificates(const char *dir, struct trust *t, err *e)
+{
+    struct dirent **names;
+    int n = scandir(dir, &names, NULL, by_name), status = 0;
+    for (int i = 0; i < n; i++) {
+        AUTO_FREE char *path = path_join(dir, names[i]->d_name);
+        if (status == 0 && str_ends(path, ".crt"))
+            status = add_authority(dir, path, t, e);
+        else if (status == 0 && str_ends(path, ".cert"))
+            status = add_own(path, t, e);
+        free(names[i]);
+    }
+    if (n >= 0)
+        free(names);
+    return status ? -1 : 0;
+}
+
+static int find_certificates(
+    const struct trust_places *p, const char *host, struct trust *t, err *e)
+{
+    const struct {
+        const char *base, *name;
+    } places[] = {{p->config, "containers"}, {p->etc, "containers"}, {p->etc, "docker"}};
+    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+        if (!places[i].base)
+            continue;
+        AUTO_FREE char *dir = str_fmt("%s/%s/certs.d/%s", places[i].base, places[i].name, host);
+        if (path_is_dir(dir))
+            return read_certificates(dir, t, e);
+    }
+    return 0;
+}
+
+// registries.conf
+
+struct table {
+    char *location, *prefix;
+    bool registry, insecure;
+};
+
+static bool is_host_of(const char *host, const char *location)
+{
+    size_t n = strlen(host);
+    return location && strncmp(location, host, n) == 0 && (!location[n] || location[n] == '/');
+}
+
+// Ends a table. Does it say that the host is insecure?
+static bool end_table(struct table *t, const char *host)
+{
+    bool found =
+        t->registry && t->insecure && is_host_of(host, t->location ? t->location : t->prefix);
+    free(t->location);
+    free(t->prefix);
+    *t = (struct table){0};
+    return found;
+}
+
+// The text of a TOML string that ends within its line; NULL: it is none.
+static char *string_value(const char *text)
+{
+    char quote = *text;
+    const char *end = quote == '"' || quote == '\'' ? strchr(text + 1, quote) : NULL;
+    return end ? mem_strndup(text + 1, (size_t)(end - text - 1)) : NULL;
+}
+
+static void take_key(struct table *t, const char *line)
+{
+    size_t n = strcspn(line, " \t=");
+    const char *value = line + n + strspn(line + n, " \t");
+    if (*value != '=')
+        return;
+    value += 1 + strspn(value + 1, " \t");
+    char **text = n == 8 && memcmp(line, "location", n) == 0 ? &t->location
+                  : n == 6 && memcmp(line, "prefix", n) == 0 ? &t->prefix
+                                                             : NULL;
+    if (text && !*text)
+        *text = string_value(value);
+    if (n == 8 && memcmp(line, "insecure", n) == 0)
+        t->insecure = str_starts(value, "true");
+}
+
+bool trust_conf_insecure(const char *text, const char *host)
+{
+    struct table t = {0};
+    bool found = false;
+    while (*text && !found) {
+        size_t n = strcspn(text, "\n");
+        AUTO_FREE char *line = str_trim(text, n);
+        text += n + (text[n] == '\n');
+        if (*line == '[') {
+            found = end_table(&t, host);
+            t.registry = str_starts(line, "[[registry]]");
+        } else
+            take_key(&t, line);
+    }
+    return end_table(&t, host) || found;
+}
+
+static bool conf_file_insecure(const char *path, const char *host)
+{
+    AUTO_BUF text = {0};
+    return path_read(path, &text, FILE_LIMIT, NULL) == 0 &&
+           trust_conf_insecure(buf_cstr(&text), host);
+}
+
+static bool conf_insecure(const struct trust_places *p, const char *host)
+{
+    AUTO_FREE char *own = p->config ? path_join(p->config, "containers/registries.conf") : NULL;
+    AUTO_FREE char *systems = p->etc ? path_join(p->etc, "containers/registries.conf") : NULL;
+    if (p->registries_conf && *p->registries_conf)
+        return conf_file_insecure(p->registries_conf, host);
+    if (own && path_exists(own))
+        return conf_file_insecure(own, host);
+    return systems && conf_file_insecure(systems, host);
+}
+
+static bool daemon_insecure(const struct trust_places *p, const char *host)
+{
+    AUTO_FREE char *path = p->etc ? path_join(p->etc, "docker/daemon.json") : NULL;
+    AUTO_BUF text = {0};
+    if (!path || path_read(path, &text, FILE_LIMIT, NULL))
+        return false;
+    AUTO_JSON *config = json_parse(buf_cstr(&text), text.len, NULL);
+    const cJSON *item;
+    cJSON_ArrayForEach(item, json_get(config, "insecure-registries"))
+    {
+        if (cJSON_IsString(item) && str_eq(item->valuestring, host))
+            return true;
+    }
+    return false;
+}
+
+int trust_find(const struct trust_places *p, const char *host, struct trust *t, err *e)
+{
+    *t = (struct trust){0};
+    t->insecure = conf_insecure(p, host) || daemon_insecure(p, host);
+    if (find_certificates(p, host, t, e) == 0)
+        return 0;
+    trust_done(t);
+    return -1;
+}
+
+void trust_done(struct trust *t)
+{
+    if (t->key.data)
+        explicit_bzero(t->key.data, t->key.len);
+    buf_done(&t->ca);
+    buf_done(&t->cert);
+    buf_done(&t->key);
+    free(t->ca_from);
+    *t = (struct trust){0};
+}

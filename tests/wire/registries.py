@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Where notebooks push, whom they trust there and how they log in: Debian's docker-registry, plain and on
+TLS with an authority of its own, and the settings of the kubeconfig, the command line, docker and containers."""
+import base64
+import json
+import os
+import shutil
+
+from registry import Registry
+from tap import FIRESTEEL, run, sh
+
+ELSEWHERE = "0.0.0.0"  # reaches this machine, and is no loopback address
+PUSH = 'img = image.build { add = {"trainer.lua"}, tag = "team/nb" }:push()\nprint("at " .. img.ref)'
+
+
+class Home:
+    """A home folder with a trainer, whose store, settings and logins are the test's."""
+
+    def __init__(self, t):
+        self.dir = t.dir()
+        self.put("trainer.lua", "print 'hello'\n")
+        self.env = {"HOME": self.dir}
+        for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "KUBECONFIG", "DOCKER_CONFIG",
+                     "REGISTRY_AUTH_FILE", "CONTAINERS_REGISTRIES_CONF", "SSL_CERT_FILE", "HTTPS_PROXY", "https_proxy"):
+            self.env[name] = None
+
+    def put(self, name, text, mode=0o644):
+        path = os.path.join(self.dir, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as f:
+            f.write(text)
+        os.chmod(path, mode)
+        return path
+
+    def certs(self, registry, files, where=".config/containers/certs.d"):
+        folder = f"{self.dir}/{where}/{registry.host}"
+        os.makedirs(folder)
+        for to, of in files.items():
+            shutil.copy(f"{registry.dir}/{of}", f"{folder}/{to}")
+
+    def kubeconfig(self, extension):
+        return self.put("kube/config", json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "here",
+            "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],
+            "contexts": [{"name": "here", "context": {"cluster": "c", "extensions": [
+                {"name": "firesteel/registry", "extension": extension}]}}]}))
+
+    def run(self, *cells, options=(), **env):
+        path = self.put("n.lua", "".join(f"-- %%\n{c}\n\n" for c in cells))
+        return sh(FIRESTEEL, "run", path, "--allow", "cluster", *options, env=dict(self.env, **env))
+
+
+def pushed(done, registry, name="team/nb"):
+    assert done.code == 0 and f"at {registry.host}/{name}" in done.out, done
+    assert registry.has(name, "latest"), done
+
+
+def refused(done, *texts):
+    assert done.code == 1, done
+    for text in texts:
+        assert text in done.err, (text, done)
+
+
+def test_the_command_line_chooses(t):
+    registry, home = Registry(t), Home(t)
+    pushed(home.run(PUSH, options=("--registry", registry.host)), registry)
+    pushed(home.run(PUSH, options=("--registry", f"{registry.host}/some/team")), registry, "some/team/team/nb")
+    done = home.run(PUSH, options=("--registry", "nexus/team"))
+    assert done.code == 2 and "“nexus/team” is not a registry" in done.err and "HOST:PORT" in done.err, done
+    done = home.run(PUSH, options=("--registry", registry.host, "--sandbox"))
+    assert done.code == 2 and "--sandbox has a registry of its own" in done.err, done
+    refused(home.run(PUSH), "the image team/nb:latest names no registry", "--registry HOST")
+
+
+def test_the_command_line_is_stronger_than_the_kubeconfig(t):
+    registry, home = Registry(t), Home(t)
+    config = home.kubeconfig({"host": "127.0.0.1:1"})
+    refused(home.run(PUSH, KUBECONFIG=config), "127.0.0.1:1")
+    pushed(home.run(PUSH, options=("--registry", registry.host), KUBECONFIG=config), registry)
+
+
+def test_a_resumed_run_keeps_its_registry(t):
+    registry, home = Registry(t), Home(t)
+    done = home.run(PUSH, "error 'stop'", options=("--registry", registry.host))
+    assert done.code == 1 and registry.has("team/nb", "latest"), done
+    home.put("n.lua", f"-- %%\n{PUSH}\n")
+    done = sh(FIRESTEEL, "run", f"{home.dir}/n.lua", "--resume", "n", "--allow", "cluster", env=home.env)
+    assert done.code == 0 and f"at {registry.host}/team/nb" in done.out, done
+
+
+def test_plain_http_is_recognised(t):
+    registry, home = Registry(t, address=ELSEWHERE), Home(t)
+    refused(home.run(PUSH, options=("--registry", registry.host)), f"the registry {registry.host} speaks plain HTTP",
+            f"--registry http://{registry.host}", "`insecure: true` in the kubeconfig's extension firesteel/registry")
+    assert not registry.has("team/nb", "latest")
+    pushed(home.run(PUSH, options=("--registry", f"http://{registry.host}")), registry)
+
+
+def test_the_extension_says_insecure(t):
+    for tls in False, True:
+        registry, home = Registry(t, address=ELSEWHERE, tls=tls), Home(t)
+        config = home.kubeconfig({"host": registry.host, "insecure": True})
+        pushed(home.run(PUSH, KUBECONFIG=config), registry)
+
+
+def test_the_extension_has_the_authority(t):
+    registry, home = Registry(t, address=ELSEWHERE, tls=True), Home(t)
+    with open(f"{registry.dir}/ca.crt") as f:
+        pem = f.read()
+    os.makedirs(f"{home.dir}/kube/pki")
+    shutil.copy(f"{registry.dir}/ca.crt", f"{home.dir}/kube/pki/ca.crt")
+    for ca in ({"ca": "pki/ca.crt"}, {"ca": f"{registry.dir}/ca.crt"}, {"ca": pem},
+               {"ca-data": base64.b64encode(pem.encode()).decode()}):
+        config = home.kubeconfig(dict(ca, host=f"{registry.host}/{len(ca)}"))
+        pushed(home.run(PUSH, KUBECONFIG=config), registry, "1/team/nb")
+    config = home.kubeconfig({"host": registry.host, "ca": "pki/absent"})
+    refused(home.run(PUSH, KUBECONFIG=config), "kube/pki/absent", "the extension firesteel/registry")
+
+
+def test_an_unknown_authority_names_where_to_put_it(t):
+    registry, home = Registry(t, address=ELSEWHERE, tls=True), Home(t)
+    done = home.run(PUSH, options=("--registry", registry.host))
+    refused(done, "its certificate is not to be trusted", f"~/.config/containers/certs.d/{registry.host}/ca.crt",
+            "`ca` in the kubeconfig's extension firesteel/registry")
+    home.certs(registry, {"ca.crt": "ca.crt"})
+    pushed(home.run(PUSH, options=("--registry", registry.host)), registry)
+
+
+def test_another_authority_is_not_enough(t):
+    registry, home = Registry(t, tls=True), Home(t)
+    home.certs(registry, {"ca.crt": "client.crt"})
+    done = home.run(PUSH, options=("--registry", registry.host))
+    refused(done, "is not to be trusted", f"certs.d/{registry.host}")
+    assert not registry.has("team/nb", "latest")
+
+
+def test_a_registry_that_wants_our_certificate(t):
+    registry, home = Registry(t, tls=True, clients=True), Home(t)
+    home.certs(registry, {"ca.crt": "ca.crt"})
+    done = home.run(PUSH, options=("--registry", registry.host))
+    assert done.code == 1 and not registry.has("team/nb", "latest"), done
+    home.certs(registry, {"client.cert": "client.crt", "client.key": "client.key", "ca.crt": "ca.crt"},
+               "xdg/containers/certs.d")
+    pushed(home.run(PUSH, options=("--registry", registry.host), XDG_CONFIG_HOME=f"{home.dir}/xdg"), registry)
+
+
+def test_ssl_cert_file(t):
+    registry, home = Registry(t, address=ELSEWHERE, tls=True), Home(t)
+    pushed(home.run(PUSH, options=("--registry", registry.host), SSL_CERT_FILE=f"{registry.dir}/ca.crt"), registry)
+
+
+def test_registries_conf(t):
+    registry, home = Registry(t, address=ELSEWHERE), Home(t)
+    home.put(".config/containers/registries.conf", f'[[registry]]\nlocation = "{registry.host}"\ninsecure = true\n')
+    pushed(home.run(PUSH, options=("--registry", registry.host)), registry)
+
+
+def test_logins(t):
+    registry, home = Registry(t, auth=True), Home(t)
+    options = ("--registry", registry.host)
+    refused(home.run(PUSH, options=options), "wants credentials", f"docker login {registry.host}")
+    login = json.dumps({"auths": {registry.host: {"auth": base64.b64encode(b"ada:love:lace").decode()}}})
+    for place in ".docker/config.json", ".config/containers/auth.json":
+        path = home.put(place, login)
+        pushed(home.run(PUSH, options=options), registry)
+        os.unlink(path)
+    pushed(home.run(PUSH, options=options, REGISTRY_AUTH_FILE=home.put("elsewhere.json", login)), registry)
+    wrong = json.dumps({"auths": {registry.host: {"auth": base64.b64encode(b"ada:hate-him").decode()}}})
+    home.put("docker/config.json", wrong)
+    done = home.run(PUSH, options=options, DOCKER_CONFIG=f"{home.dir}/docker")
+    refused(done, "does not take these credentials")
+    assert "hate-him" not in done.out + done.err, done
+
+
+def test_credential_helpers(t):
+    registry, home = Registry(t, auth=True), Home(t)
+    options = ("--registry", registry.host)
+    home.put("bin/docker-credential-vault", "#!/bin/sh\nread host\n[ \"$1 $host\" = \"get %s\" ] || exit 1\n"
+             "echo '{\"Username\": \"ada\", \"Secret\": \"love:lace\"}'\n" % registry.host, 0o755)
+    path = f"{home.dir}/bin:{os.environ['PATH']}"
+    for config in {"credHelpers": {registry.host: "vault"}}, {"credsStore": "vault"}:
+        home.put(".docker/config.json", json.dumps(config))
+        done = home.run(PUSH, options=options, PATH=path)
+        pushed(done, registry)
+        assert "love:lace" not in done.out + done.err, done
+    home.put(".docker/config.json", json.dumps({"credHelpers": {registry.host: "absent"}}))
+    refused(home.run(PUSH, options=options), "docker-credential-absent", ".docker/config.json")
+
+
+run(globals())
