@@ -144,15 +144,28 @@ void loop_call_finish(loop_pending *call)
     pthread_mutex_unlock(lock);
 }
 
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return !a ? b : !b || a < b ? a : b;
+}
+
 // With the lock held: waits until the call has finished (0), or returns the reason for giving up
 // earlier.
 static err_code wait_for_call(loop_pending *call, const canceller *c, int64_t deadline)
 {
+    const struct loop_call_ops *ops = call->ops;
+    int64_t turn = ops->meanwhile ? clock_add(clock_mono(), ops->every) : 0;
     while (!call->is_finished) {
         if (c && c->is_cancelled)
             return ERR_CANCELLED;
-        if (!wait_change(call->changed, call->lock, deadline) && !call->is_finished)
+        if (wait_change(call->changed, call->lock, earlier(deadline, turn)) || call->is_finished)
+            continue;
+        if (deadline && clock_mono() >= deadline)
             return ERR_TIMEOUT;
+        pthread_mutex_unlock(call->lock);
+        ops->meanwhile(call->arg);
+        pthread_mutex_lock(call->lock);
+        turn = clock_add(clock_mono(), ops->every);
     }
     return ERR_NONE;
 }

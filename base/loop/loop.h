@@ -62,6 +62,10 @@ typedef struct loop_pending loop_pending;
 struct loop_call_ops {
     void (*start)(loop_pending *call, void *arg);  // on the loop's thread
     void (*cancel)(loop_pending *call, void *arg); // on the loop's thread, at most once
+    // On the caller's own thread, after each `every` ns while the call goes on; it may make calls
+    // itself. May be NULL.
+    void (*meanwhile)(void *arg);
+    int64_t every;
 };
 // Returns 0 when the call finished by itself; else -1 with ERR_CANCELLED or ERR_TIMEOUT, after
 // `cancel` has run and the call has finished. deadline: clock_mono() in ns, 0 for none. c may be

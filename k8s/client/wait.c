@@ -88,7 +88,11 @@ static void cancel(loop_pending *call, void *arg)
     finish(arg);
 }
 
-static const struct loop_call_ops ops = {.start = start, .cancel = cancel};
+static void look(void *arg)
+{
+    const struct waiter *w = arg;
+    w->spec->look(w->spec->arg);
+}
 
 // Describes the object's state, for a time-out.
 static void how_it_was(const struct waiter *w, buf *out)
@@ -110,6 +114,10 @@ int wait_for(
     struct waiter w = {.client = c,
         .spec = spec,
         .watching = {.resource = spec->resource, .ns = spec->ns, .fields = field}};
+    const struct loop_call_ops ops = {.start = start,
+        .cancel = cancel,
+        .meanwhile = spec->look ? look : NULL,
+        .every = spec->every};
     err why = {0};
     int result = loop_call(client_loop(c), p->canceller, &ops, &w, p->deadline, &why);
     if (result != 0) {

@@ -14,6 +14,10 @@ struct wait_spec {
     // The server is away, or (the reason's code is ERR_NONE) back. On the loop's thread; may be
     // NULL.
     void (*away)(void *arg, const err *reason);
+    // Called on the caller's own thread after each `every` ns of waiting, while the watch goes on:
+    // for looking why it takes so long. May be NULL.
+    void (*look)(void *arg);
+    int64_t every;
     void *arg;
 };
 // Returns 0 when judge returned 1. *last (new, may be NULL) is the object as last seen, in any

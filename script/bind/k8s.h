@@ -2,6 +2,7 @@
 // Shared by the k8s bindings: the target of a call, and references to objects as in handles.
 // Private to script/bind/k8s*.c.
 #pragma once
+#include "k8s/client/why.h"
 #include "script/bind/cluster.h"
 
 // The object (or kind) that a call's arguments name: {"apiVersion", "kind"} or {"kind": "pods"},
@@ -51,9 +52,18 @@ struct pods_of {
 int k8s_pods_of(const cJSON *object, bool whole, struct pods_of *out, err *e);
 void k8s_pods_done(struct pods_of *p);
 
+// k8s_why.c. Patience for a question that may also go without an answer: 10 s, no second try.
+struct patience k8s_quick(const struct target *t);
+// Why does the object not go on? false: nothing is wrong that can be seen. Call why_done in any
+// case.
+bool k8s_find_why(struct target *t, const cJSON *object, struct why *out);
+void k8s_say_why(const struct why *w, buf *out); // "why: …", "  seen: …", "  next: …"
+// The object has ended badly: the reason in a line; events and last lines go to the call's stderr.
+void k8s_explain(call *c, struct target *t, const cJSON *object, buf *reason);
+
 typedef int k8s_start(call *c, const cJSON *args, cJSON **result, err *e);
 k8s_start k8s_manifest, k8s_check, k8s_get, k8s_list, k8s_state, k8s_events, k8s_describe,
-    k8s_can_i, k8s_version, k8s_kinds, k8s_yaml, k8s_wait, k8s_reach, k8s_logs, k8s_watch;
+    k8s_can_i, k8s_version, k8s_why, k8s_kinds, k8s_yaml, k8s_wait, k8s_reach, k8s_logs, k8s_watch;
 
 // The `about` of rows: what they are, and the actions on them (doc/displays.md). r NULL: pods.
 cJSON *k8s_about(const struct resource *r);

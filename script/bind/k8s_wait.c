@@ -4,15 +4,13 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/client/events.h"
 #include "k8s/client/state.h"
-#include "k8s/client/tail.h"
 #include "k8s/client/wait.h"
 #include "script/bind/k8s.h"
 
 #include <string.h>
 
-enum { CAUSE_EVENTS = 10, CAUSE_LINES = 20, CAUSE_LOG = 16 << 10 };
+static const int64_t look_every = 10 * CLOCK_SEC;
 
 // Reports of a waiting call about its server: when it goes away, and when it is back.
 struct waiting {
@@ -21,6 +19,8 @@ struct waiting {
     const char *state;
     bool seen, ended;
     int64_t away_since, told;
+    struct target *target;
+    buf why; // what was said last about why it takes so long
 };
 
 static void say(call *c, const char *text)
@@ -75,8 +75,28 @@ static int judge_state(void *arg, const cJSON *object, err *e)
     return w->ended ? err_set(e, ERR_FAILED, "it is over") : 0;
 }
 
+// Says why it takes so long, when that can be seen and was not said yet.
+static void look(void *arg)
+{
+    struct waiting *w = arg;
+    struct target *t = w->target;
+    struct patience quick = k8s_quick(t);
+    AUTO_JSON *object = client_get(t->client, &quick, t->resource, t->ns, t->name, NULL);
+    struct why why = {0};
+    if (object && k8s_find_why(t, object, &why) &&
+        !str_eq(buf_cstr(&why.what), buf_cstr(&w->why))) {
+        AUTO_BUF text = {0};
+        k8s_say_why(&why, &text);
+        call_output(w->call, "stderr", text.data, text.len);
+        buf_clear(&w->why);
+        buf_str(&w->why, buf_cstr(&why.what));
+    }
+    why_done(&why);
+}
+
 static int wait_with(struct target *t, struct waiting *w, cJSON **last, err *e)
 {
+    w->target = t;
     return wait_for(t->client, &t->patience,
         &(struct wait_spec){.resource = t->resource,
             .ns = t->resource->namespaced ? t->ns : NULL,
@@ -84,8 +104,23 @@ static int wait_with(struct target *t, struct waiting *w, cJSON **last, err *e)
             .uid = t->uid,
             .judge = w->words ? judge_words : judge_state,
             .away = on_away,
+            .look = look,
+            .every = look_every,
             .arg = w},
         last, e);
+}
+
+// Adds to a time-out why the object has not come further.
+static int late(struct waiting *w, const cJSON *last, err *e)
+{
+    struct why why = {0};
+    if (e->code == ERR_TIMEOUT && last && k8s_find_why(w->target, last, &why)) {
+        AUTO_FREE char *before = mem_strdup(e->text);
+        err_set(e, ERR_TIMEOUT, "%s: %.700s%s%s", before, buf_cstr(&why.what),
+            why.next.len ? "; next: " : "", buf_cstr(&why.next));
+    }
+    why_done(&why);
+    return -1;
 }
 
 int k8s_wait(call *c, const cJSON *args, cJSON **result, err *e)
@@ -95,109 +130,39 @@ int k8s_wait(call *c, const cJSON *args, cJSON **result, err *e)
     AUTO_JSON *last = NULL;
     if (!w.words)
         return err_set(e, ERR_USAGE, "wait needs for=, as \"condition=Ready\"");
-    if (k8s_target(c, args, true, &t, e) != 0 || k8s_deadline(c, args, &t.patience, e) != 0 ||
-        wait_with(&t, &w, &last, e) != 0)
+    if (k8s_target(c, args, true, &t, e) != 0 || k8s_deadline(c, args, &t.patience, e) != 0)
         return -1;
-    *result = STEAL(last);
-    return 0;
+    int status = wait_with(&t, &w, &last, e);
+    if (status != 0)
+        status = late(&w, last, e);
+    else
+        *result = STEAL(last);
+    buf_done(&w.why);
+    return status;
 }
 
-static void add_events(buf *out, const cJSON *events)
+// It has ended in another state: the reason goes into the error, and what led to it into the
+// output.
+static int explain(struct waiting *w, const cJSON *object, err *e)
 {
-    int skip = cJSON_GetArraySize(events) - CAUSE_EVENTS;
-    const cJSON *event;
-    cJSON_ArrayForEach(event, events)
-    {
-        if (skip-- > 0)
-            continue;
-        buf_fmt(out, "  %-8s %s: %s\n", json_str_or(event, "type", ""),
-            json_str_or(event, "reason", ""), json_str_or(event, "message", ""));
-    }
-}
-
-// Adds the last lines of the most important pod's log, if they can be read.
-static void add_log(
-    buf *out, struct target *t, const struct patience *p, const struct pods_of *pods)
-{
-    AUTO_BUF log = {0};
-    int result = tail_read(t->client, p,
-        &(struct tail_spec){
-            .ns = t->ns, .pod = pods->pod, .labels = pods->labels, .tail = CAUSE_LINES},
-        CAUSE_LOG, &log, NULL);
-    if (result == 0 && log.len)
-        buf_fmt(out, "last lines of %s:\n%s", pods->pod ? pods->pod : "its pods", buf_cstr(&log));
-}
-
-// "container main of pod fails-7brbx exited with 7", of the first that did.
-static bool add_exit(buf *out, const cJSON *pod)
-{
-    const cJSON *c;
-    cJSON_ArrayForEach(c, json_path(pod, "status.containerStatuses"))
-    {
-        const cJSON *end = json_path(c, "state.terminated");
-        int64_t code = json_int_or(end, "exitCode", 0);
-        if (!code)
-            continue;
-        buf_fmt(out, "container %s of pod %s exited with %lld", json_str_or(c, "name", "?"),
-            json_path_str(pod, "metadata.name"), (long long)code);
-        return true;
-    }
-    return false;
-}
-
-static void add_exits(
-    buf *out, struct target *t, const struct patience *p, const struct pods_of *pods)
-{
-    const struct resource *r = client_resource_of(t->client, p, "v1", "Pod", NULL);
-    AUTO_JSON *list = NULL, *one = NULL;
-    if (r && pods->pod)
-        one = client_get(t->client, p, r, t->ns, pods->pod, NULL);
-    else if (r)
-        list =
-            client_list(t->client, p, r, t->ns, &(struct list_query){.labels = pods->labels}, NULL);
-    const cJSON *items = json_get(list, "items"), *pod = one ? one : items ? items->child : NULL;
-    while (pod && !add_exit(out, pod))
-        pod = pod->next;
-}
-
-// What its pods say: their exit code into `reason`, their last words into `story`.
-static void ask_pods(buf *reason, buf *story, struct target *t, const cJSON *object)
-{
-    struct pods_of pods;
-    if (k8s_pods_of(object, false, &pods, NULL) != 0)
-        return;
-    struct patience quick = t->patience;
-    quick.deadline = clock_mono() + 10 * CLOCK_SEC; // the cause is known; this is extra
-    add_exits(reason, t, &quick, &pods);
-    add_log(story, t, &quick, &pods);
-    k8s_pods_done(&pods);
-}
-
-// The object has ended in another state: the reason goes into the error, and what led to it into
-// the output.
-static int explain(struct target *t, struct waiting *w, const cJSON *object, err *e)
-{
-    struct state s = state_of(object);
-    AUTO_JSON *events = client_events(t->client, &t->patience, t->ns, t->resource->kind, t->name,
-        json_path_str(object, "metadata.uid"), NULL);
-    AUTO_BUF story = {0}, reason = {0};
-    if (s.cause && *s.cause)
-        buf_str(&reason, s.cause);
-    size_t cause = reason.len;
-    if (cause)
-        buf_str(&reason, "; ");
-    if (events && events->child) {
-        buf_fmt(&story, "events of %s %s:\n", t->resource->singular, t->name);
-        add_events(&story, events);
-    }
-    ask_pods(&reason, &story, t, object);
-    if (cause && reason.len == cause + 2) // nothing came after it
-        reason.data[reason.len = cause] = '\0';
-    if (story.len)
-        call_output(w->call, "stderr", story.data, story.len);
+    AUTO_BUF reason = {0};
+    struct target *t = w->target;
+    k8s_explain(w->call, t, object, &reason);
     return err_set(e, ERR_FAILED, "%s %s is %s, and will not reach %s%s%.700s",
-        t->resource->singular, t->name, s.text, w->state, reason.len ? ": " : "",
+        t->resource->singular, t->name, state_of(object).text, w->state, reason.len ? ": " : "",
         buf_cstr(&reason));
+}
+
+static int unreached(struct waiting *w, const cJSON *last, const err *why, err *e)
+{
+    struct target *t = w->target;
+    if (w->ended && last)
+        return explain(w, last, e);
+    if (why->code == ERR_NOT_FOUND || why->code == ERR_GONE)
+        return err_set(e, why->code, "%s %s in namespace %s: %s", t->resource->singular, t->name,
+            t->ns, why->text);
+    err_set(e, why->code, "%s", why->text);
+    return late(w, last, e);
 }
 
 int k8s_reach(call *c, const cJSON *args, cJSON **result, err *e)
@@ -210,16 +175,13 @@ int k8s_reach(call *c, const cJSON *args, cJSON **result, err *e)
     if (k8s_target(c, args, true, &t, e) != 0 || k8s_deadline(c, args, &t.patience, e) != 0)
         return -1;
     err why = {0};
-    if (wait_with(&t, &w, &last, &why) == 0) {
+    int status = wait_with(&t, &w, &last, &why);
+    if (status == 0) {
         *result = cJSON_CreateObject();
-        struct state s = state_of(last);
-        json_set_str(*result, "state", s.text);
-        return 0;
+        json_set_str(*result, "state", state_of(last).text);
+    } else {
+        status = unreached(&w, last, &why, e);
     }
-    if (w.ended && last)
-        return explain(&t, &w, last, e);
-    if (why.code == ERR_NOT_FOUND || why.code == ERR_GONE)
-        return err_set(
-            e, why.code, "%s %s in namespace %s: %s", t.resource->singular, t.name, t.ns, why.text);
-    return err_set(e, why.code, "%s", why.text);
+    buf_done(&w.why);
+    return status;
 }

@@ -62,6 +62,7 @@ local takes = {
   logs = set [[namespace selector container all all_containers grep tail since previous follow prefix]],
   events = set "namespace",
   describe = set "namespace",
+  why = set "namespace",
   can_i = set "namespace name subresource",
 }
 
@@ -234,6 +235,26 @@ function object:state()
   local s = core.call("k8s.state", reference(self))
   return s.state, s.ended, s.cause
 end
+
+local reason = { __name = "reason" }
+reason.__index = reason
+
+function reason.__tostring(r)
+  local text = r.what or ("nothing is wrong that can be seen; it is " .. (r.state ~= "" and r.state or "without a state"))
+  if r.seen then text = text .. "\n  seen: " .. r.seen end
+  if r.next then text = text .. "\n  next: " .. r.next end
+  return text
+end
+
+reason.__display = reason.__tostring
+
+-- Why an object does not go on: { what =, seen =, next =, state = }; `what` is nil when nothing is
+-- wrong that can be seen.
+function k8s.why(kind, name, options)
+  return setmetatable(core.call("k8s.why", about("k8s.why", kind, name, options, takes.why)), reason)
+end
+
+function object:why() return k8s.why(self) end
 
 -- handle:wait("condition=Ready", "1m")
 function object:wait(what, timeout)

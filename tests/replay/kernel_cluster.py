@@ -72,6 +72,34 @@ def test_a_failed_job_tells_its_exit_code_and_last_words(t):
     assert "last words" in told, told
 
 
+STUCK = """k8s.create {{apiVersion = "batch/v1", kind = "Job", metadata = {{name = "{name}"}}, spec = {{backoffLimit = 0,
+  template = {{spec = {{restartPolicy = "Never", containers = {{{{name = "main", image = "{image}",
+    command = {{"sleep", "1"}}, resources = {{limits = {{{need}}}}}}}}}}}}}}}}}"""
+
+
+def test_a_wait_that_lasts_says_why_once_and_so_does_its_timeout(t):
+    cells = cell("job = " + STUCK.format(name="big", image="host", need='["nvidia.com/gpu"] = 1'), 'Job effects="cluster"')
+    limit = 12 + 3 * PATIENCE  # it looks after 10 s
+    k = Kernel(t, cells + cell(f'expect(job):reaches("Complete", "{limit}s")'), *GRANTED, headless=True, env=sandbox(t))
+    assert k.finish(limit + 20) == 1, k.code
+    told, message = k.text(name="stderr"), k.of("error")[0]["message"]
+    assert told.count("why: pod big-") == 1 and "waits for a node: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu" in told, told
+    assert "  next: no node has so many of them free" in told and "PodScheduled is False" in told, told
+    assert "the time-out has passed" in message and "Insufficient nvidia.com/gpu" in message and "next: no node" in message, message
+
+
+def test_an_object_tells_why_it_does_not_go_on(t):
+    k = Kernel(t, "", "--allow", "cluster", env=sandbox(t))
+    r = k.run("job = " + STUCK.format(name="none", image="nowhere.test/none:1", need=""), 'effects="cluster"')
+    assert r.state == "ok", r
+    r = k.run('repeat firesteel.sleep(0.1) until job:why().what\nprint(job:why())', 'timeout="1m"')
+    assert "container main of pod none-" in r.out and "cannot start: " in r.out and "nowhere.test/none:1" in r.out, r
+    assert "\n  seen: pod none-" in r.out, r
+    assert k.run('print(k8s.why("configmap/kube-root-ca.crt"))').out.startswith("nothing is wrong that can be seen")
+    assert "is not there" in k.run('k8s.why("configmap/no")').error["message"] or "not found" in k.run(
+        'k8s.why("configmap/no")').error["message"]
+
+
 def test_a_state_that_does_not_exist_is_refused_at_once(t):
     message, _ = reaching(t, JOB.format(name="works", code=0).replace("echo", "sleep 60; echo"), "COMPLETED")
     assert message.startswith("a Job has no state COMPLETED; it has Running, "), message

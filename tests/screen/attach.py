@@ -190,8 +190,7 @@ def test_a_cell_without_a_title_is_called_as_its_title_row_says(t):
         assert "cell 2" not in text(s), text(s)
         s.keys("q")
         leave(s)
-    listed = sh(FIRESTEEL, "runs", cwd=where)
-    assert listed.out.splitlines()[1].split()[1] == "failed", listed
+    eventually(lambda: sh(FIRESTEEL, "runs", cwd=where).out.splitlines()[1].split()[1] == "failed")
 
 
 def test_another_kernel_that_has_started_is_said(t):

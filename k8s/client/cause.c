@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include "k8s/client/cause.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+// One line: the scheduler's words about preemption, and further lines, are left out.
+void cause_line(const char *text, buf *out)
+{
+    size_t n = strcspn(text, "\r\n");
+    const char *preemption = strstr(text, ". preemption:");
+    if (!preemption)
+        preemption = strstr(text, ", preemption:");
+    if (preemption && (size_t)(preemption - text) < n)
+        n = (size_t)(preemption - text);
+    while (n && (text[n - 1] == '.' || text[n - 1] == ' '))
+        n--;
+    buf_add(out, text, n);
+}
+
+bool spark_is_noise(const char *line, size_t n)
+{
+    static const char *const starts[] = {"\tat ", "\t... ", "    at ", "++ ", "+ "};
+    for (size_t i = 0; i < ARRAY_LEN(starts); i++)
+        if (n >= strlen(starts[i]) && memcmp(line, starts[i], strlen(starts[i])) == 0)
+            return true;
+    // "26/11/22 08:00:00 INFO Class: text"
+    return n > 23 && line[2] == '/' && line[5] == '/' && line[11] == ':' &&
+           (memcmp(line + 18, "INFO ", 5) == 0 || memcmp(line + 18, "DEBUG", 5) == 0);
+}
+
+static const char *last_of(const char *text, const char *words)
+{
+    const char *found = NULL;
+    for (const char *at = text; (at = strstr(at, words)); at++)
+        found = at;
+    return found;
+}
+
+// "pkg.Class: words" without its packages, which say nothing to a person.
+static void add_exception(buf *out, const char *text)
+{
+    size_t n = strcspn(text, ":\r\n "), from = 0;
+    for (size_t i = 0; text[n] == ':' && i < n; i++)
+        if (text[i] == '.')
+            from = i + 1;
+    cause_line(text + from, out);
+}
+
+void spark_cause(const char *text, buf *out)
+{
+    // The client library's "Failure executing: POST at: URL. Message: WORDS. Received status: …".
+    const char *message = last_of(text, "Message: ");
+    if (message) {
+        message += strlen("Message: ");
+        const char *end = strstr(message, ". Received status");
+        AUTO_FREE char *words =
+            mem_strndup(message, end ? (size_t)(end - message) : strcspn(message, "\r\n"));
+        cause_line(words, out);
+        return;
+    }
+    static const char *const marks[] = {"Caused by: ", "Exception in thread \"main\" "};
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
+        const char *found = last_of(text, marks[i]);
+        if (found) {
+            add_exception(out, found + strlen(marks[i]));
+            return;
+        }
+    }
+    const char *last = NULL;
+    for (const char *line = text; *line;) {
+        size_t n = strcspn(line, "\n");
+        if (n > strspn(line, " \t\r") && !spark_is_noise(line, n))
+            last = line;
+        line += n + (line[n] == '\n');
+    }
+    if (last)
+        cause_line(last, out);
+}
+
+// What to do about words of the server, of the kubelet, and of Spark. The first that is found
+// counts. The words are those of Kubernetes 1.34 (scheduler, containerd, admission) and Spark 3.5.
+static const struct {
+    const char *words, *next;
+} remedies[] = {
+    {"Insufficient cpu", "ask for less CPU (Spark: coreRequest of driver and executor; else "
+                         "resources.requests.cpu), for fewer pods, or for a larger node"},
+    {"Insufficient memory", "ask for less memory, for fewer pods, or for a larger node"},
+    {"Insufficient ", "no node has so many of them free: k8s.describe(\"nodes/NAME\") lists them"},
+    {"node affinity/selector", "no node has these labels: compare nodeSelector and affinity with "
+                               "k8s.list(\"nodes\", {wide = true})"},
+    {"untolerated taint", "the nodes are reserved: add a toleration, or choose others"},
+    {"unbound immediate PersistentVolumeClaims",
+        "its claim has no volume: k8s.describe(\"pvc/NAME\") tells why"},
+    {"error looking up service account",
+        "make the account, and give it its rights, or name another one (serviceAccount)"},
+    {"serviceaccount \"", "make the account, and give it its rights, or name another one"},
+    {"exceeded quota", "the namespace's quota is used up: k8s.describe(\"quota/NAME\") shows it; "
+                       "ask for less, or delete what is not needed"},
+    {"server gave HTTP response to HTTPS client",
+        "the registry speaks plain HTTP: the nodes' container runtime has to be told so "
+        "(certs.d/HOST/hosts.toml of containerd)"},
+    {"x509:", "the nodes' container runtime does not trust the registry's certificate: its CA "
+              "belongs into certs.d/HOST of containerd"},
+    {"unauthorized", "the registry wants a password: name a secret in imagePullSecrets"},
+    {"authorization failed", "the registry wants a password: name a secret in imagePullSecrets"},
+    {"pull access denied", "there is no such image, or it wants a password: imagePullSecrets"},
+    {"InvalidImageName", "correct the image's name"},
+    {"no such host", "the nodes cannot resolve the registry's name"},
+    {"connection refused", "nothing listens there: is the address right as the nodes see it?"},
+    {"ErrImageNeverPull", "the image is not on the node: push it, and let imagePullPolicy be "
+                          "IfNotPresent"},
+    {"not found", "it is not there under this name: push or make it first"},
+    {"cannot create resource", "give the account the right: bind a role to it (edit will do)"},
+    {"is forbidden", "give the account the right: bind a role to it (edit will do)"},
+    {"cannot open driver", "Spark's entry point needs an image with Spark: image.build{from = …}"},
+};
+
+const char *cause_remedy(const char *words)
+{
+    for (size_t i = 0; i < ARRAY_LEN(remedies); i++)
+        if (strstr(words, remedies[i].words))
+            return remedies[i].next;
+    return NULL;
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+#include "k8s/client/why.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "k8s/client/cause.h"
+#include "k8s/client/state.h"
+#include "k8s/client/whypod.h"
+
+#include <string.h>
+
+// An operator or controller has usually looked at a new object within a second.
+static const int64_t unnoticed = 10 * CLOCK_SEC;
+
+void why_done(struct why *w)
+{
+    buf_done(&w->what);
+    buf_done(&w->seen);
+    buf_done(&w->next);
+}
+// ---- Spark
+
+// Executors take some time to start, and nothing is wrong with that.
+static const int64_t executors_start = 60 * CLOCK_SEC;
+
+static bool driver_is_young(const cJSON *pods, int64_t now)
+{
+    const cJSON *pod;
+    cJSON_ArrayForEach(pod, pods)
+    {
+        const char *start = json_path_str(pod, "status.startTime");
+        int64_t at;
+        if (whypod_is_main(pod) && start && clock_parse_rfc3339(start, &at, NULL) == 0)
+            return now - at < executors_start;
+    }
+    return true;
+}
+
+static int executors_that_came(const cJSON *pods)
+{
+    int n = 0;
+    const cJSON *pod;
+    cJSON_ArrayForEach(pod, pods)
+    {
+        const char *phase = json_path_str(pod, "status.phase");
+        n += str_eq(whypod_role(pod), "executor") &&
+             (str_eq(phase, "Running") || str_eq(phase, "Succeeded"));
+    }
+    return n;
+}
+
+// The driver runs, and there are fewer executors than it wants. Sets `what` to the part before the
+// cause.
+static bool waits_for_executors(const struct why_facts *f, struct why *w)
+{
+    if (!str_eq(json_str(f->object, "kind"), "SparkApplication") ||
+        !str_eq(state_of(f->object).text, "RUNNING") || !f->pods)
+        return false;
+    int wanted = (int)json_int_or(json_path(f->object, "spec.executor"), "instances", 1);
+    int came = executors_that_came(f->pods);
+    if (came >= wanted)
+        return false;
+    buf_fmt(&w->what, "the driver waits for executors: %d of %d run", came, wanted);
+    return true;
+}
+
+static const cJSON *newest_event(const struct why_facts *f, const char *reason)
+{
+    const cJSON *event, *found = NULL;
+    cJSON_ArrayForEach(event, f->events)
+    {
+        if (!reason || str_eq(json_str(event, "reason"), reason))
+            found = event;
+    }
+    return found;
+}
+
+// The newest executor that failed, as the operator's event or status has it.
+static bool say_lost_executor(const struct why_facts *f, struct why *w)
+{
+    const cJSON *state, *lost = NULL;
+    cJSON_ArrayForEach(state, json_path(f->object, "status.executorState"))
+    {
+        if (cJSON_IsString(state) &&
+            (str_eq(state->valuestring, "FAILED") || str_eq(state->valuestring, "UNKNOWN")))
+            lost = state;
+    }
+    const cJSON *event = newest_event(f, "SparkExecutorFailed");
+    if (!lost && !event)
+        return false;
+    if (event)
+        cause_line(json_str_or(event, "message", "an executor failed"), &w->what);
+    else
+        buf_fmt(&w->what, "executor %s was lost: it is %s", lost->string, lost->valuestring);
+    buf_str(&w->seen, event ? "event SparkExecutorFailed" : "status.executorState");
+    return true;
+}
+
+// ---- objects
+
+static void say_event(const cJSON *event, struct why *w)
+{
+    const cJSON *about = json_get(event, "involvedObject");
+    cause_line(json_str_or(event, "message", "it does not say why"), &w->what);
+    buf_fmt(&w->seen, "event %s of %s %s", json_str_or(event, "reason", "?"),
+        json_str_or(about, "kind", "?"), json_str_or(about, "name", "?"));
+}
+
+// A condition that says that its controller cannot make pods: of Deployments and ReplicaSets.
+static bool say_condition(const cJSON *object, struct why *w)
+{
+    const cJSON *c;
+    cJSON_ArrayForEach(c, json_path(object, "status.conditions"))
+    {
+        const char *type = json_str_or(c, "type", ""), *status = json_str_or(c, "status", "");
+        bool failure = str_eq(type, "ReplicaFailure") && str_eq(status, "True");
+        bool stuck = str_eq(json_str(c, "reason"), "ProgressDeadlineExceeded");
+        if (!failure && !stuck)
+            continue;
+        cause_line(json_str_or(c, "message", type), &w->what);
+        buf_fmt(&w->seen, "condition %s is %s", type, status);
+        return true;
+    }
+    return false;
+}
+
+// The cause of an end, as the object itself has it.
+static bool say_end(const struct why_facts *f, struct why *w)
+{
+    struct state s = state_of(f->object);
+    if (!s.cause || !*s.cause)
+        return false;
+    if (str_eq(json_str(f->object, "kind"), "SparkApplication"))
+        spark_cause(s.cause, &w->what);
+    else
+        cause_line(s.cause, &w->what);
+    buf_fmt(&w->seen, "the %s's own words", json_str_or(f->object, "kind", "object"));
+    return w->what.len > 0;
+}
+
+// ---- operators
+
+// "--namespaces=a,b" of an operator's containers; "" when it watches all, or does not say.
+static const char *watched(const cJSON *deployment)
+{
+    const cJSON *c, *arg;
+    cJSON_ArrayForEach(c, json_path(deployment, "spec.template.spec.containers"))
+    {
+        cJSON_ArrayForEach(arg, json_get(c, "args"))
+        {
+            if (cJSON_IsString(arg) && str_starts(arg->valuestring, "--namespaces="))
+                return arg->valuestring + strlen("--namespaces=");
+        }
+    }
+    return "";
+}
+
+static bool watches(const char *list, const char *ns)
+{
+    char **names = strv_split(list, ',');
+    bool found = !*list;
+    for (char **n = names; *n && !found; n++)
+        found = str_eq(*n, ns);
+    strv_free(names);
+    return found;
+}
+
+// A custom object that nobody has looked at: no status, no events.
+static bool say_unnoticed(const struct why_facts *f, int64_t now, struct why *w)
+{
+    const char *version = json_str_or(f->object, "apiVersion", "");
+    const char *created = json_path_str(f->object, "metadata.creationTimestamp");
+    const char *ns = json_path_str(f->object, "metadata.namespace");
+    const cJSON *status = json_get(f->object, "status");
+    int64_t at;
+    // A kind with a state whose group has a dot has an operator: Spark's, MPI's, Argo's.
+    AUTO_FREE char *group = mem_strndup(version, strcspn(version, "/"));
+    if (!strchr(group, '.') || !state_names(f->object) || (status && status->child) || !created ||
+        clock_parse_rfc3339(created, &at, NULL) != 0 || now - at < unnoticed ||
+        json_bool_or(json_get(f->object, "spec"), "suspend", false))
+        return false;
+    buf_fmt(&w->what, "no operator has looked at it: it has no status after ");
+    duration_format(&w->what, (now - at) / CLOCK_SEC * CLOCK_SEC);
+    buf_fmt(
+        &w->next, "install the operator of %s, or let it watch namespace %s", group, ns ? ns : "?");
+    buf_str(&w->seen, "its status is empty");
+    const cJSON *operator;
+    cJSON_ArrayForEach(operator, f->operators)
+    {
+        const char *list = watched(operator);
+        int64_t ready = json_int_or(json_get(operator, "status"), "readyReplicas", 0);
+        buf_fmt(&w->seen, "; Deployment %s in namespace %s ",
+            json_path_str(operator, "metadata.name"),
+            json_path_str(operator, "metadata.namespace"));
+        if (!ready)
+            buf_str(&w->seen, "is not ready");
+        else if (!watches(list, ns ? ns : ""))
+            buf_fmt(&w->seen, "watches %s only", list);
+        else
+            buf_str(&w->seen, "is ready");
+    }
+    if (f->operators && !f->operators->child)
+        buf_str(&w->seen, "; no Deployment of an operator of it can be seen");
+    return true;
+}
+
+// ---- all
+
+static bool find(const struct why_facts *f, int64_t now, struct why *w)
+{
+    bool is_pod = str_eq(json_str(f->object, "kind"), "Pod");
+    struct state s = state_of(f->object);
+    if (s.outcome == OUTCOME_GOOD)
+        return false;
+    if (is_pod) {
+        if (whypod_is_sick(f->object, now))
+            whypod_say(f->object, now, w);
+        return w->what.len > 0;
+    }
+    const cJSON *pod = whypod_worst(f->pods, now);
+    bool waits = waits_for_executors(f, w);
+    if (pod) {
+        if (waits)
+            buf_str(&w->what, "; ");
+        whypod_say(pod, now, w);
+        return true;
+    }
+    bool refused = f->log && strstr(f->log, "Message: ");
+    if (waits && (refused || !driver_is_young(f->pods, now))) {
+        if (refused) {
+            buf_str(&w->what, "; ");
+            spark_cause(f->log, &w->what);
+        }
+        buf_str(&w->seen, refused ? "the driver's log" : "its pods");
+        return true;
+    }
+    buf_clear(&w->what);
+    if (say_end(f, w) || say_condition(f->object, w) || say_unnoticed(f, now, w))
+        return true;
+    const cJSON *event = newest_event(f, NULL);
+    if (event && s.outcome == OUTCOME_OPEN && (!f->pods || !f->pods->child)) {
+        say_event(event, w);
+        return true;
+    }
+    return say_lost_executor(f, w);
+}
+
+bool why_of(const struct why_facts *f, int64_t now, struct why *w)
+{
+    *w = (struct why){0};
+    if (!find(f, now, w))
+        return false;
+    const char *remedy = w->next.len ? NULL : cause_remedy(buf_cstr(&w->what));
+    if (remedy)
+        buf_str(&w->next, remedy);
+    return true;
+}

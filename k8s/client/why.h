@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// Why an object does not go on: one sentence, what it was seen by, and what to do. Plain functions
+// on trees.
+#pragma once
+#include "base/buf.h"
+#include "base/json.h"
+
+#include <stdint.h>
+
+struct why_facts {
+    const cJSON *object; // as the server has it
+    const cJSON *pods;   // its pods, an array; NULL: they cannot be read
+    const cJSON *events; // warnings about it and its pods, oldest first; NULL: they cannot be read
+    const char *log;     // the last lines of its main pod (driver, launcher); NULL
+    // For a kind that an operator acts on: Deployments of operators that can be seen in the
+    // cluster, an array; NULL: not asked, or they cannot be read.
+    const cJSON *operators;
+};
+struct why {
+    buf what; // "executor x-exec-2 waits for a node: 0/1 nodes are available: 1 Insufficient cpu"
+    buf seen; // "pod x-exec-2: PodScheduled is False (Unschedulable)"
+    buf next; // "ask for less CPU …"; may be empty
+};
+// Returns false when nothing is wrong that can be seen: all three are empty then.
+bool why_of(const struct why_facts *facts, int64_t now_wall, struct why *out);
+void why_done(struct why *w);

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// The pods' part of why an object does not go on. Private to why.c.
+#pragma once
+#include "k8s/client/why.h"
+
+// "driver", "executor", "launcher", "worker", or "pod".
+const char *whypod_role(const cJSON *pod);
+bool whypod_is_main(const cJSON *pod); // the driver or the launcher
+// A pod that just starts is not sick; neither is one that restarted and runs.
+bool whypod_is_sick(const cJSON *pod, int64_t now_wall);
+// The driver or launcher if that is sick, since the others depend on it; else the worst of all;
+// NULL when none is sick.
+const cJSON *whypod_worst(const cJSON *pods, int64_t now_wall);
+// Appends to `what`, and sets `seen` and perhaps `next`.
+void whypod_say(const cJSON *pod, int64_t now_wall, struct why *w);

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+// Why an object does not go on: the sentence, what it was seen by, and the next step, from objects,
+// events and logs as Kubernetes 1.34, Spark operator 2.4 and Spark 3.5 write them.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/yaml.h"
+#include "k8s/client/cause.h"
+#include "k8s/client/why.h"
+#include "tests/support/tap.h"
+
+static cJSON *yaml(const char *text)
+{
+    err e = {0};
+    cJSON *documents = yaml_parse(text, strlen(text), &e);
+    CHECK_OK(documents, e);
+    cJSON *first = cJSON_DetachItemFromArray(documents, 0);
+    cJSON_Delete(documents);
+    return first;
+}
+
+static int64_t now(void)
+{
+    int64_t t = 0;
+    clock_parse_rfc3339("2026-01-02T04:00:00Z", &t, NULL);
+    return t;
+}
+
+// facts: {object, pods, events, log, operators} as YAML. Parts: words of each text; NULL: it is
+// empty.
+static void check_why(const char *facts, const char *what, const char *seen, const char *next)
+{
+    AUTO_JSON *all = yaml(facts);
+    struct why w;
+    bool found = why_of(&(struct why_facts){.object = json_get(all, "object"),
+                            .pods = json_get(all, "pods"),
+                            .events = json_get(all, "events"),
+                            .log = json_str(all, "log"),
+                            .operators = json_get(all, "operators")},
+        now(), &w);
+    CHECK_INT(found, what != NULL);
+    CHECK_STR(buf_cstr(&w.what), what ? what : "");
+    CHECK_STR(buf_cstr(&w.seen), seen ? seen : "");
+    CHECK(next ? strstr(buf_cstr(&w.next), next) != NULL : w.next.len == 0);
+    why_done(&w);
+}
+
+#define RUNNING_APP                                                                                \
+    "object: {kind: SparkApplication, apiVersion: sparkoperator.k8s.io/v1beta2, spec: {executor: " \
+    "{instances: 2}}, status: {applicationState: {state: RUNNING}}}\n"
+#define DRIVER                                                                                     \
+    "- {kind: Pod, metadata: {name: m-driver, labels: {spark-role: driver}}, spec: {containers: "  \
+    "[{name: d}]}, status: {phase: Running, startTime: '2026-01-02T03:50:00Z', "                   \
+    "containerStatuses: [{name: d, ready: true, state: {running: {}}}]}}\n"
+#define EXECUTOR(name, status)                                                                     \
+    "- {kind: Pod, metadata: {name: " name ", labels: {spark-role: executor}}, spec: "             \
+    "{containers: [{name: e, resources: {limits: {memory: 1408Mi}}}]}, status: " status "}\n"
+#define RUNS "{phase: Running, containerStatuses: [{name: e, ready: true, state: {running: {}}}]}"
+
+TEST(a_pod_that_no_node_takes)
+{
+    check_why("object: {kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}]}, status: "
+              "{phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: "
+              "Unschedulable, message: '0/1 nodes are available: 1 Insufficient cpu. no new claims "
+              "to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found "
+              "for incoming pod.'}]}}",
+        "pod p waits for a node: 0/1 nodes are available: 1 Insufficient cpu. no new claims to "
+        "deallocate",
+        "pod p: PodScheduled is False", "coreRequest");
+}
+
+TEST(a_driver_waits_for_its_executors)
+{
+    check_why(RUNNING_APP
+        "pods:\n" DRIVER EXECUTOR("m-exec-1", RUNS) EXECUTOR("m-exec-2",
+            "{phase: Pending, conditions: [{type: PodScheduled, status: 'False', message: '0/1 "
+            "nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes'}]}"),
+        "the driver waits for executors: 1 of 2 run; executor m-exec-2 waits for a node: 0/1 nodes "
+        "are available: 1 Insufficient cpu",
+        "pod m-exec-2: PodScheduled is False", "coreRequest");
+    // all run: nothing is wrong
+    check_why(RUNNING_APP "pods:\n" DRIVER EXECUTOR("m-exec-1", RUNS) EXECUTOR("m-exec-2", RUNS),
+        NULL, NULL, NULL);
+    // the driver may not make them; only its log says so
+    check_why(RUNNING_APP
+        "pods:\n" DRIVER "log: |\n  26/01/02 03:59:00 INFO X: going\n"
+        "  26/01/02 03:59:01 WARN ExecutorPodsSnapshotsStoreImpl: Exception when notifying\n"
+        "  io.fabric8.kubernetes.client.KubernetesClientException: Failure executing: POST at: "
+        "https://10.96.0.1:443/api/v1/namespaces/default/pods. Message: pods \"m-exec-1\" is "
+        "forbidden: exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1. "
+        "Received status: Status(apiVersion=v1, code=403).\n  \tat x.y.Z(Z.java:1)\n",
+        "the driver waits for executors: 0 of 2 run; pods \"m-exec-1\" is forbidden: exceeded "
+        "quota: small, requested: pods=1, used: pods=1, limited: pods=1",
+        "the driver's log", "quota");
+    // no cause is known, but it takes long
+    check_why(RUNNING_APP "pods:\n" DRIVER, "the driver waits for executors: 0 of 2 run",
+        "its pods", NULL);
+}
+
+TEST(images_that_cannot_be_had)
+{
+    static const struct {
+        const char *reason, *message, *next;
+    } cases[] = {
+        {"ImagePullBackOff",
+            "Back-off pulling image \"r:5000/x:1\": ErrImagePull: failed to pull and unpack image "
+            "\"r:5000/x:1\": failed to resolve reference \"r:5000/x:1\": r:5000/x:1: not found",
+            "push"},
+        {"ErrImagePull",
+            "failed to do request: Head \"https://r:5000/v2/x/manifests/1\": http: server gave "
+            "HTTP response to HTTPS client",
+            "plain HTTP"},
+        {"ErrImagePull",
+            "failed to do request: tls: failed to verify certificate: x509: certificate signed by "
+            "unknown authority",
+            "CA"},
+        {"ErrImagePull", "failed to authorize: 401 unauthorized: authentication required",
+            "imagePullSecrets"},
+        {"InvalidImageName", "Failed to apply default image tag \"X:\": invalid reference format",
+            "name"},
+        {"ErrImageNeverPull", "Container image \"x\" is not present with pull policy of Never",
+            "IfNotPresent"},
+        {"CreateContainerConfigError", "secret \"key\" not found", "make it"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_FREE char *facts = str_fmt(
+            "object: {kind: Job, status: {active: 1}}\npods:\n- {kind: Pod, metadata: "
+            "{name: p}, spec: {containers: [{name: c}]}, status: {phase: Pending, "
+            "containerStatuses: [{name: c, state: {waiting: {reason: %s, message: '%s'}}}]}}",
+            cases[i].reason, cases[i].message);
+        AUTO_FREE char *what =
+            str_fmt("container c of pod p cannot start: %s: %s", cases[i].reason, cases[i].message);
+        AUTO_FREE char *seen = str_fmt("pod p: its container waits (%s)", cases[i].reason);
+        check_why(facts, what, seen, cases[i].next);
+    }
+}
+
+TEST(containers_that_ended)
+{
+    check_why(RUNNING_APP
+        "pods:\n" DRIVER EXECUTOR("m-exec-1", RUNS) EXECUTOR("m-exec-2",
+            "{phase: Failed, containerStatuses: [{name: e, state: {terminated: {exitCode: 137, "
+            "reason: OOMKilled}}}]}"),
+        "the driver waits for executors: 1 of 2 run; container e of executor m-exec-2 was killed: "
+        "it needed more memory than its limit of 1408Mi (OOMKilled)",
+        "pod m-exec-2: its container's state", "memoryOverhead");
+    check_why("object: {kind: Job, status: {active: 1}}\npods:\n- {kind: Pod, metadata: {name: p}, "
+              "spec: {containers: [{name: c}]}, status: {phase: Running, containerStatuses: "
+              "[{name: c, restartCount: 4, state: {waiting: {reason: CrashLoopBackOff}}, "
+              "lastState: {terminated: {exitCode: 7, reason: Error}}}]}}",
+        "container c of pod p exited with 7", "pod p: its container's state, 4 restarts", NULL);
+}
+
+TEST(what_keeps_pods_from_being_made)
+{
+    check_why(
+        "object: {kind: Job, metadata: {name: j, uid: u}, status: {}}\npods: []\nevents:\n"
+        "- {type: Warning, reason: FailedCreate, involvedObject: {kind: Job, name: j}, message: "
+        "'Error creating: pods \"j-x\" is forbidden: error looking up service account default/no: "
+        "serviceaccount \"no\" not found'}",
+        "Error creating: pods \"j-x\" is forbidden: error looking up service account default/no: "
+        "serviceaccount \"no\" not found",
+        "event FailedCreate of Job j", "make the account");
+    check_why("object: {kind: Deployment, spec: {replicas: 1}, status: {conditions: [{type: "
+              "ReplicaFailure, status: 'True', reason: FailedCreate, message: 'pods \"d-1\" is "
+              "forbidden: exceeded quota: q, requested: cpu=2, used: cpu=0, limited: cpu=1'}]}}",
+        "pods \"d-1\" is forbidden: exceeded quota: q, requested: cpu=2, used: cpu=0, limited: "
+        "cpu=1",
+        "condition ReplicaFailure is True", "quota");
+}
+
+#define NEW_APP(age)                                                                               \
+    "object: {kind: SparkApplication, apiVersion: sparkoperator.k8s.io/v1beta2, metadata: {name: " \
+    "m, namespace: team, creationTimestamp: '" age "'}, spec: {}}\n"
+
+TEST(operators_that_are_absent_or_look_elsewhere)
+{
+    check_why(NEW_APP("2026-01-02T03:59:30Z") "operators: []",
+        "no operator has looked at it: it has no status after 30.0s",
+        "its status is empty; no Deployment of an operator of it can be seen",
+        "install the operator of sparkoperator.k8s.io, or let it watch namespace team");
+    check_why(NEW_APP("2026-01-02T03:59:30Z") "operators: [{metadata: {name: op, namespace: "
+                                              "spark}, spec: {template: {spec: "
+                                              "{containers: [{args: [controller, start, "
+                                              "'--namespaces=default,prod']}]}}}, status: "
+                                              "{readyReplicas: 1}}]",
+        "no operator has looked at it: it has no status after 30.0s",
+        "its status is empty; Deployment op in namespace spark watches default,prod only",
+        "let it watch namespace team");
+    check_why(NEW_APP("2026-01-02T03:59:58Z"), NULL, NULL, NULL); // just made
+}
+
+TEST(a_submission_that_failed)
+{
+    check_why(
+        "object:\n  kind: SparkApplication\n  status:\n    applicationState:\n      state: FAILED\n"
+        "      errorMessage: |\n"
+        "        failed to submit spark application: failed to run spark-submit: 26/01/02 03:59:00 "
+        "INFO X: y\n"
+        "        Exception in thread \"main\" io.fabric8.kubernetes.client."
+        "KubernetesClientException: Failure executing: POST at: https://a/pods. Message: pods "
+        "\"m-driver\" is forbidden: error looking up service account default/spark: "
+        "serviceaccount \"spark\" not found. Received status: Status(x).\n"
+        "        \tat a.b.C(C.java:1)\n",
+        "pods \"m-driver\" is forbidden: error looking up service account default/spark: "
+        "serviceaccount \"spark\" not found",
+        "the SparkApplication's own words", "make the account");
+}
+
+TEST(the_line_that_names_the_cause)
+{
+    static const struct {
+        const char *text, *cause;
+    } cases[] = {
+        {"Exception in thread \"main\" org.apache.spark.SparkException: Please specify "
+         "spark.kubernetes.file.upload.path property.\n\tat org.apache.spark.X(Y.scala:1)\n",
+            "SparkException: Please specify spark.kubernetes.file.upload.path property"},
+        {"Exception in thread \"main\" java.lang.RuntimeException: x\n\tat a\nCaused by: "
+         "java.net.UnknownHostException: k8s: Name or service not known\n\t... 5 more\n",
+            "UnknownHostException: k8s: Name or service not known"},
+        {"26/01/02 03:59:00 INFO A: b\nValueError: shapes differ\n26/01/02 03:59:01 INFO Shutdown: "
+         "bye\n",
+            "ValueError: shapes differ"},
+        {"driver container failed with ExitCode: 1, Reason: Error",
+            "driver container failed with ExitCode: 1, Reason: Error"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_BUF out = {0};
+        spark_cause(cases[i].text, &out);
+        CHECK_STR(buf_cstr(&out), cases[i].cause);
+    }
+}
+
+TEST(what_goes_well_has_no_why)
+{
+    check_why("object: {kind: Job, status: {conditions: [{type: Complete, status: 'True'}]}}", NULL,
+        NULL, NULL);
+    check_why("object: {kind: Pod, spec: {containers: [{name: c}]}, status: {phase: Pending, "
+              "containerStatuses: [{name: c, state: {waiting: {reason: ContainerCreating}}}]}}",
+        NULL, NULL, NULL);
+    check_why("object: {kind: ConfigMap, apiVersion: v1}", NULL, NULL, NULL);
+}
+
+int main(void)
+{
+    return tap_run();
+}
