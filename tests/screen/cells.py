@@ -206,6 +206,51 @@ def test_headings(t):
     there_and_back(t, ["j 2"], [START[0], "One [markdown]|-- ## a = 1"] + START[2:])
 
 
+FILES = """-- %% Before
+x = 1
+
+-- %% Library file="lib.lua"
+local lib = {}
+function lib.go(t)
+  return t.field.missing
+end
+return lib
+
+-- %% Between
+y = 2
+
+-- %% Use
+dofile("lib.lua").go {}
+"""
+
+
+def test_the_cell_that_wrote_a_file_is_found_from_the_one_that_failed_in_it(t):
+    with workbench(folder(t, FILES)) as s:
+        s.keys("R")
+        s.wait("cell [2] line 3 (lib.lua:3)")
+        s.wait("idle")
+        s.keys("g g g f")
+        s.wait("▌[2] Library")
+        assert any(row.startswith("▌✗  return t.field.missing") for row in s.screen()), text(s)
+        s.keys("g f")
+        s.wait("▌[4] Use")
+        s.keys("g f")  # around
+        s.wait("▌[2] Library")
+        s.keys("Enter C-Home Down Down End")
+        s.type(" or 0")
+        s.keys("Esc")
+        s.gone("✗  return")  # what was changed since is no longer what failed
+        s.keys("g f")
+        s.wait("▌[4] Use")
+        leave_unsaved(s)
+
+
+def leave_unsaved(s):
+    s.keys("C-s")
+    s.wait("saved")
+    leave(s)
+
+
 def test_an_editor_is_one_step(t):
     where = folder(t)
     with workbench(where, env={"VISUAL": None, "EDITOR": "sed -i s/1/42/"}) as s:

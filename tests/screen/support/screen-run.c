@@ -21,6 +21,9 @@
 //   mark NAME                a marker in the recording
 //   tty                      what a shell would find: "cooked|raw main|alternate
 //                            paste-on|paste-off keys-on|keys-off" (modifyOtherKeys)
+//   modes                    what the program has turned on: the numbers of private modes (25 is
+//   the
+//                            cursor), keys=N (modifyOtherKeys), keypad, titles=N (kept ones)
 //   exit                     waits for the end: "exit CODE" or "signal NUMBER"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -44,13 +47,25 @@
 
 enum { SETTLED_MS = 8, PICTURE_MS = 100 };
 
+enum { PRIVATE_MODES = 2100, PARAMETERS = 8 };
+
+// libvterm does not tell all modes (pastes, focus), and does not know modifyOtherKeys.
+struct modes {
+    bool set[PRIVATE_MODES], keypad;
+    int keys, titles;
+    enum { TEXT, ESCAPE, SEQUENCE } state; // of what has come so far
+    char mark;                             // '?', '>' or 0
+    int parameters[PARAMETERS], n;
+};
+
 struct run {
     int pty;
     pid_t pid;
     int w, h;
     VTerm *vt;
     VTermScreen *screen;
-    bool cursor_visible, alternate, paste, modify, ended;
+    bool cursor_visible, alternate, ended;
+    struct modes modes;
     int status;
     VTermPos cursor;
     size_t sent;
@@ -102,23 +117,44 @@ static void start(struct run *r, const char *type, char **argv)
     vterm_screen_set_callbacks(r->screen, &callbacks, r);
     vterm_screen_enable_altscreen(r->screen, 1);
     vterm_screen_reset(r->screen, 1);
-    r->cursor_visible = true;
+    r->cursor_visible = r->modes.set[25] = true;
     r->heard = clock_mono();
 }
 
-// libvterm does not tell the mode of pastes, and does not know modifyOtherKeys.
-static void note_modes(struct run *r, const char *bytes, size_t n)
+static void note_sequence(struct modes *m, char final)
 {
-    const struct {
-        const char *sequence;
-        bool *mode, value;
-    } table[] = {{"\x1b[?2004h", &r->paste, true}, {"\x1b[?2004l", &r->paste, false},
-        {"\x1b[>4;1m", &r->modify, true}, {"\x1b[>4m", &r->modify, false}};
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < ARRAY_LEN(table); k++)
-            if (n - i >= strlen(table[k].sequence) &&
-                memcmp(bytes + i, table[k].sequence, strlen(table[k].sequence)) == 0)
-                *table[k].mode = table[k].value;
+    int first = m->parameters[0];
+    for (int i = 0; i <= m->n && m->mark == '?' && (final == 'h' || final == 'l'); i++)
+        if (m->parameters[i] < PRIVATE_MODES)
+            m->set[m->parameters[i]] = final == 'h';
+    if (m->mark == '>' && final == 'm' && first == 4)
+        m->keys = m->n ? m->parameters[1] : 0;
+    if (!m->mark && final == 't')
+        m->titles += first == 22 ? 1 : first == 23 ? -1 : 0;
+}
+
+static void note_byte(struct modes *m, char c)
+{
+    if (m->state == SEQUENCE && c >= '0' && c <= '9') {
+        int *value = &m->parameters[m->n];
+        *value = *value < PRIVATE_MODES ? *value * 10 + c - '0' : *value;
+    } else if (m->state == SEQUENCE && c == ';') {
+        m->n += m->n + 1 < PARAMETERS;
+    } else if (m->state == SEQUENCE && (c == '?' || c == '>')) {
+        m->mark = c;
+    } else if (m->state == SEQUENCE) {
+        note_sequence(m, c);
+        m->state = TEXT;
+    } else if (m->state == ESCAPE && c == '[') {
+        m->state = SEQUENCE;
+        m->mark = 0;
+        m->n = 0;
+        memset(m->parameters, 0, sizeof m->parameters);
+    } else {
+        if (m->state == ESCAPE && (c == '=' || c == '>'))
+            m->keypad = c == '=';
+        m->state = c == '\x1b' ? ESCAPE : TEXT;
+    }
 }
 
 // Takes the program's output for up to ms; false when its terminal has closed.
@@ -135,7 +171,8 @@ static bool listen(struct run *r, int ms)
     }
     r->heard = clock_mono();
     r->sent += (size_t)n;
-    note_modes(r, bytes, (size_t)n);
+    for (ssize_t i = 0; i < n; i++)
+        note_byte(&r->modes, bytes[i]);
     vterm_input_write(r->vt, bytes, (size_t)n);
     vterm_screen_flush_damage(r->screen);
     cast_output(r->record, bytes, (size_t)n);
@@ -396,7 +433,17 @@ static void print_tty(struct run *r)
     tcgetattr(r->pty, &modes);
     bool cooked = modes.c_lflag & ICANON && modes.c_lflag & ECHO;
     printf("%s %s %s %s\n", cooked ? "cooked" : "raw", r->alternate ? "alternate" : "main",
-        r->paste ? "paste-on" : "paste-off", r->modify ? "keys-on" : "keys-off");
+        r->modes.set[2004] ? "paste-on" : "paste-off", r->modes.keys ? "keys-on" : "keys-off");
+}
+
+static void print_modes(const struct modes *m)
+{
+    for (int i = 0; i < PRIVATE_MODES; i++)
+        if (m->set[i])
+            printf("%d ", i);
+    if (m->keys)
+        printf("keys=%d ", m->keys);
+    printf("%stitles=%d\n", m->keypad ? "keypad " : "", m->titles);
 }
 
 static bool obey(struct run *r, const char *command, const char *rest)
@@ -427,6 +474,8 @@ static bool obey(struct run *r, const char *command, const char *rest)
         r->sent = 0;
     } else if (str_eq(command, "tty")) {
         print_tty(r);
+    } else if (str_eq(command, "modes")) {
+        print_modes(&r->modes);
     } else if (str_eq(command, "mark")) {
         cast_mark(r->record, rest);
     } else {

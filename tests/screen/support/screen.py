@@ -108,6 +108,10 @@ class Screen:
         """The state that a shell would find; it should be "cooked main paste-off keys-off"."""
         return self.do("tty")[0]
 
+    def modes(self):
+        """What the program has turned on: {"25", "1049", "2004", "keys=1", "titles=1"}."""
+        return set(self.do("modes")[0].split())
+
     def exit(self):
         """Waits for the program's end: "exit 0", "signal 11"."""
         return self.do("exit")[-1]
