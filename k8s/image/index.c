@@ -125,15 +125,7 @@ int image_store_find(const image_store *s, const char *ref, oci_descriptor *d, e
     AUTO_JSON *index = image_store_read_json(s, &found.digest, e);
     if (!index)
         return -1;
-    const cJSON *entry;
-    cJSON_ArrayForEach(entry, json_get(index, "manifests"))
-    {
-        const cJSON *platform = json_get(entry, "platform");
-        if (str_eq(json_str(platform, "os"), "linux") &&
-            str_eq(json_str(platform, "architecture"), OCI_ARCHITECTURE))
-            return oci_descriptor_parse(entry, d, e);
-    }
-    return err_set(e, ERR_NOT_FOUND, "image %s has no variant for linux/" OCI_ARCHITECTURE, ref);
+    return oci_index_choose(index, d, e) ? err_wrap(e, "image %s", ref) : 0;
 }
 
 // Checks that the store has everything that the tag's manifest names.
@@ -313,7 +305,8 @@ int image_store_gc(const image_store *s, int64_t before, struct image_gc *remove
         return -1;
     struct marks m = {0};
     int status = mark_json(s, &m, index, 0, e) || sweep(blobs, "", &m, before, removed, e) ||
-                         sweep(own, "upload-", NULL, before, removed, e)
+                         sweep(own, "upload-", NULL, before, removed, e) ||
+                         sweep(own, "partial-", NULL, before, removed, e)
                      ? err_wrap(e, "collecting garbage in %s", image_store_dir(s))
                      : 0;
     free(m.list);

@@ -131,6 +131,31 @@ int oci_manifest_parse(const void *bytes, size_t n, oci_manifest *m, err *e)
     return 0;
 }
 
+int64_t oci_manifest_bytes(const oci_manifest *m)
+{
+    int64_t bytes = m->config.size;
+    for (size_t i = 0; i < m->layer_n; i++)
+        bytes += m->layers[i].size;
+    return bytes;
+}
+
+int oci_index_choose(const cJSON *index, oci_descriptor *d, err *e)
+{
+    AUTO_BUF has = {0};
+    const cJSON *entry;
+    cJSON_ArrayForEach(entry, json_get(index, "manifests"))
+    {
+        const char *os = json_path_str(entry, "platform.os"),
+                   *machine = json_path_str(entry, "platform.architecture");
+        if (str_eq(os, "linux") && str_eq(machine, OCI_ARCHITECTURE))
+            return oci_descriptor_parse(entry, d, e);
+        if (os && machine && has.len < 300)
+            buf_fmt(&has, "%s%s/%s", has.len ? ", " : "", os, machine);
+    }
+    return err_set(e, ERR_NOT_FOUND, "it has no variant for linux/" OCI_ARCHITECTURE "%s%s",
+        has.len ? ", only " : "", buf_cstr(&has));
+}
+
 void oci_ref_done(oci_ref *r)
 {
     free(r->host);

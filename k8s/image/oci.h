@@ -86,6 +86,11 @@ void oci_manifest_done(oci_manifest *m);
 // ("… is an index of several images").
 int oci_manifest_parse(const void *bytes, size_t n, oci_manifest *m, err *e);
 
+// The bytes of all its blobs.
+int64_t oci_manifest_bytes(const oci_manifest *m);
+// Takes this machine's image out of an index. ERR_NOT_FOUND lists what it has.
+int oci_index_choose(const cJSON *index, oci_descriptor *d, err *e);
+
 // A name of an image as people write it: [HOST[:PORT]/]NAME[:TAG][@DIGEST]. The first part is a
 // host when it has a dot or a colon, or is "localhost" (docker's rule).
 typedef struct oci_ref {

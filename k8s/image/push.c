@@ -14,37 +14,36 @@ enum { TRIES = 4, MANIFEST_LIMIT = 4 << 20 };
 
 struct push {
     const image_store *store;
-    struct registry_session session;
+    struct image_session session;
     struct image_progress *progress;
     int64_t counted; // of the blob that is being sent
 };
 
 static void push_done(struct push *p)
 {
-    registry_end(&p->session);
+    image_session_end(&p->session);
 }
 
-static char *blob_path(const struct registry_session *s, const oci_digest *d)
+static char *blob_path(const struct image_session *s, const oci_digest *d)
 {
     return str_fmt("/v2/%s/blobs/%s", s->name, d->text);
 }
 
 // 1: the registry has the blob; 0: it does not.
-static int has_blob(struct registry_session *s, const oci_digest *d, err *e)
+static int has_blob(struct image_session *s, const oci_digest *d, err *e)
 {
     AUTO_FREE char *path = blob_path(s, d);
     CLEANUP(http_response_done) struct http_response r = {0};
-    if (registry_exchange(
-            s, &(struct registry_step){.method = "HEAD", .url = path, .fd = -1}, &r, e))
+    if (image_exchange(s, &(struct image_step){.method = "HEAD", .url = path, .fd = -1}, &r, e))
         return -1;
     if (r.status == 200 || r.status == 307 || r.status == 302) // some redirect to a blob store
         return 1;
-    return r.status == 404 ? 0 : registry_refused(s, "a look at a layer", &r, e);
+    return r.status == 404 ? 0 : image_refused(s, "a look at a layer", &r, e);
 }
 
 // Returns the place for an upload, new. NULL with *mounted when no upload is needed; NULL with an
 // error.
-static char *begin_upload(struct registry_session *s, const oci_digest *d, bool *mounted, err *e)
+static char *begin_upload(struct image_session *s, const oci_digest *d, bool *mounted, err *e)
 {
     AUTO_BUF url = {0};
     buf_fmt(&url, "/v2/%s/blobs/uploads/", s->name);
@@ -53,16 +52,16 @@ static char *begin_upload(struct registry_session *s, const oci_digest *d, bool 
         url_escape(&url, s->mount_from);
     }
     CLEANUP(http_response_done) struct http_response r = {0};
-    struct registry_step post = {.method = "POST",
+    struct image_step post = {.method = "POST",
         .url = buf_cstr(&url),
         .content_type = "application/octet-stream",
         .fd = -1};
-    if (registry_exchange(s, &post, &r, e))
+    if (image_exchange(s, &post, &r, e))
         return NULL;
     *mounted = r.status == 201;
     char *location = r.status == 202 ? http_header(&r, "Location") : NULL;
     if (!location && !*mounted)
-        registry_refused(s, "an upload", &r, e);
+        image_refused(s, "an upload", &r, e);
     return location;
 }
 
@@ -81,7 +80,7 @@ static int put_blob(struct push *p, const oci_descriptor *d, const char *locatio
         return -1;
     AUTO_FREE char *url =
         str_fmt("%s%cdigest=%s", location, strchr(location, '?') ? '&' : '?', d->digest.text);
-    struct registry_step put = {.method = "PUT",
+    struct image_step put = {.method = "PUT",
         .url = url,
         .content_type = "application/octet-stream",
         .body_n = d->size,
@@ -89,17 +88,17 @@ static int put_blob(struct push *p, const oci_descriptor *d, const char *locatio
         .sent = count_sent,
         .sent_arg = p};
     CLEANUP(http_response_done) struct http_response r = {0};
-    struct registry_session *s = &p->session;
-    int status = registry_exchange(s, &put, &r, e);
+    struct image_session *s = &p->session;
+    int status = image_exchange(s, &put, &r, e);
     close(fd);
     if (status == 0 && r.status != 201 && r.status != 204)
-        status = registry_refused(s, "a layer", &r, e);
+        status = image_refused(s, "a layer", &r, e);
     return status;
 }
 
 static int push_blob(struct push *p, const oci_descriptor *d, struct image_pushed *out, err *e)
 {
-    struct registry_session *s = &p->session;
+    struct image_session *s = &p->session;
     int there = has_blob(s, &d->digest, e);
     if (there) {
         out->skipped += there > 0;
@@ -139,20 +138,20 @@ static int push_patiently(struct push *p, const oci_descriptor *d, struct image_
 }
 
 static int put_manifest(
-    struct registry_session *s, const oci_descriptor *d, const buf *text, const char *tag, err *e)
+    struct image_session *s, const oci_descriptor *d, const buf *text, const char *tag, err *e)
 {
     AUTO_FREE char *path = str_fmt("/v2/%s/manifests/%s", s->name, tag);
-    struct registry_step put = {.method = "PUT",
+    struct image_step put = {.method = "PUT",
         .url = path,
         .content_type = oci_type_text(d->type),
         .body = text->data,
         .body_n = (int64_t)text->len,
         .fd = -1};
     CLEANUP(http_response_done) struct http_response r = {0};
-    if (registry_exchange(s, &put, &r, e))
+    if (image_exchange(s, &put, &r, e))
         return -1;
     if (r.status / 100 != 2)
-        return registry_refused(s, "the manifest", &r, e);
+        return image_refused(s, "the manifest", &r, e);
     AUTO_FREE char *got = http_header(&r, "Docker-Content-Digest");
     if (got && !str_eq(got, d->digest.text))
         return err_set(e, ERR_FAILED, "the registry %s stored %s:%s as %s instead of %s",
@@ -168,21 +167,13 @@ static int push_blobs(struct push *p, const oci_manifest *m, struct image_pushed
     return push_patiently(p, &m->config, out, e);
 }
 
-static int64_t blob_bytes(const oci_manifest *m)
-{
-    int64_t bytes = m->config.size;
-    for (size_t i = 0; i < m->layer_n; i++)
-        bytes += m->layers[i].size;
-    return bytes;
-}
-
 int image_push(const image_store *store, const oci_descriptor *manifest,
     const struct image_remote *remote, const struct image_push_to *to, struct image_pushed *out,
     err *e)
 {
     *out = (struct image_pushed){.digest = manifest->digest};
     CLEANUP(push_done)
-    struct push p = {store, registry_begin(remote, to->name, "pull,push"), to->progress, 0};
+    struct push p = {store, image_session_begin(remote, to->name, "pull,push"), to->progress, 0};
     p.session.mount_from = to->mount_from;
     CLEANUP(oci_manifest_done) oci_manifest m = {0};
     AUTO_BUF text = {0};
@@ -190,8 +181,8 @@ int image_push(const image_store *store, const oci_descriptor *manifest,
         oci_manifest_parse(text.data, text.len, &m, e))
         return err_wrap(e, "push %s:%s", to->name, to->tag);
     if (to->progress)
-        to->progress->total = blob_bytes(&m);
-    if (registry_greet(&p.session, e) || push_blobs(&p, &m, out, e) ||
+        to->progress->total = oci_manifest_bytes(&m);
+    if (image_greet(&p.session, e) || push_blobs(&p, &m, out, e) ||
         put_manifest(&p.session, manifest, &text, to->tag, e))
         return err_wrap(e, "push %s:%s", to->name, to->tag);
     return 0;

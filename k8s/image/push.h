@@ -5,7 +5,7 @@
 // Source: distribution-spec spec.md (push).
 #pragma once
 #include "k8s/image/progress.h"
-#include "k8s/image/registry.h"
+#include "k8s/image/session.h"
 #include "k8s/image/store.h"
 
 struct image_push_to {

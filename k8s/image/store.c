@@ -172,6 +172,7 @@ struct image_blob {
     int fd;
     int64_t size;
     sha256 hash;
+    bool keep; // its bytes stay when it is freed
 };
 
 image_blob *image_blob_new(const image_store *s, err *e)
@@ -187,6 +188,52 @@ image_blob *image_blob_new(const image_store *s, err *e)
     free(b->path);
     free(b);
     return NULL;
+}
+
+// Hashes what is there already.
+static int read_back(image_blob *b, err *e)
+{
+    char chunk[64 << 10];
+    ssize_t n;
+    while ((n = read(b->fd, chunk, sizeof chunk)) > 0) {
+        sha256_update(&b->hash, chunk, (size_t)n);
+        b->size += n;
+    }
+    return n < 0 ? err_errno(e, errno, "cannot read %s", b->path) : 0;
+}
+
+// Another process may have renamed the file before we had its lock.
+static bool is_file_at(int fd, const char *path)
+{
+    struct stat ours, there;
+    return fstat(fd, &ours) == 0 && stat(path, &there) == 0 && ours.st_ino == there.st_ino &&
+           ours.st_dev == there.st_dev;
+}
+
+image_blob *image_blob_resume(const image_store *s, const oci_digest *d, err *e)
+{
+    AUTO_FREE char *name = str_fmt(".firesteel/partial-%s", oci_digest_hex(d));
+    AUTO_FREE char *path = in_store(s, name);
+    AUTO_FD fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) || !is_file_at(fd, path))
+        return image_blob_new(s, e);
+    image_blob *b = mem_alloc(sizeof *b);
+    *b = (image_blob){.store = s, .path = STEAL(path), .fd = fd, .keep = true};
+    fd = -1;
+    sha256_init(&b->hash);
+    if (read_back(b, e) == 0)
+        return b;
+    image_blob_free(b);
+    return NULL;
+}
+
+int image_blob_restart(image_blob *b, err *e)
+{
+    if (ftruncate(b->fd, 0) || lseek(b->fd, 0, SEEK_SET) < 0)
+        return err_errno(e, errno, "image store %s", b->store->dir);
+    sha256_init(&b->hash);
+    b->size = 0;
+    return 0;
 }
 
 int image_blob_write(image_blob *b, const void *bytes, size_t n, err *e)
@@ -207,7 +254,7 @@ void image_blob_free(image_blob *b)
 {
     if (!b)
         return;
-    if (b->path)
+    if (b->path && !b->keep)
         unlink(b->path);
     close(b->fd);
     free(b->path);
@@ -238,6 +285,7 @@ int image_blob_commit(image_blob *b, const oci_digest *expected, oci_digest *d, 
     sha256_final(&b->hash, sum);
     digest_hex(sum, got.text + 7);
     int status;
+    b->keep = false; // whole, or useless
     if (expected && !oci_digest_equal(expected, &got))
         status = err_set(
             e, ERR_INVALID, "the content has digest %s instead of %s", got.text, expected->text);

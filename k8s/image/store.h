@@ -5,9 +5,10 @@
 //
 //   DIR/oci-layout                 {"imageLayoutVersion": "1.0.0"}
 //   DIR/index.json                 manifests, tagged by org.opencontainers.image.ref.name
-//   DIR/blobs/sha256/HEX           content, each file whole or absent (temporary file, fsync,
-//   rename) DIR/.firesteel/lock            flock: shared while blobs are trusted, exclusive to
-//   change the index DIR/.firesteel/upload-XXXXXX   blobs that are being written
+//   DIR/blobs/sha256/HEX           content, each file whole or absent (fsync, rename)
+//   DIR/.firesteel/lock            flock: exclusive to change the index
+//   DIR/.firesteel/upload-XXXXXX   blobs that are being written
+//   DIR/.firesteel/partial-HEX     blobs that are being fetched, locked by who does it
 //   DIR/.firesteel/layers/KEY      digests of a layer, by a hash of what it was made of
 //
 // Tags here are "NAME:TAG" without a host: "firesteel/mnist:latest". Other tools that read layouts
@@ -39,10 +40,14 @@ typedef struct image_blob image_blob;
 image_blob *image_blob_new(const image_store *s, err *e);
 int image_blob_write(image_blob *b, const void *bytes, size_t n, err *e);
 int64_t image_blob_size(const image_blob *b);
+// A blob whose digest is known beforehand, with what earlier writers have left of it: their bytes
+// are kept until the commit. While another process writes it, this is a blob of its own.
+image_blob *image_blob_resume(const image_store *s, const oci_digest *d, err *e);
+int image_blob_restart(image_blob *b, err *e); // drops the bytes that it has
 // Puts the blob into the store. Ends the writer, also on an error. expected: NULL, or the digest
 // that the blob must have (else ERR_INVALID). *d may be NULL.
 int image_blob_commit(image_blob *b, const oci_digest *expected, oci_digest *d, err *e);
-void image_blob_free(image_blob *b); // drops the blob; NULL is fine
+void image_blob_free(image_blob *b); // drops the blob, or keeps its bytes; NULL is fine
 int image_store_add(const image_store *s, const void *bytes, size_t n, oci_digest *d, err *e);
 
 // Waits for the exclusive lock of the store; close() of the descriptor releases it.

@@ -93,7 +93,8 @@ char *http_header(const struct http_response *r, const char *name);
 // or a URL's query.
 int http_do(http *h, canceller *c, int64_t deadline, const struct http_request *request,
     struct http_response *response, err *e);
-// The same, but a successful (2xx) body goes to `sink` on the loop's thread as it arrives. If sink
+// The same, but a successful (2xx) body goes to `sink` on the loop's thread as it arrives, when
+// response->status is known. If sink
 // returns -1 with *e set, the transfer ends with that error. Other bodies are kept in
 // response->body.
 int http_download(http *h, canceller *c, int64_t deadline, const struct http_request *request,

@@ -25,6 +25,7 @@ static void finish(struct waiter *w)
 static void on_data(void *arg, const char *bytes, size_t n)
 {
     struct waiter *w = arg;
+    w->response->status = http_stream_status(w->stream);
     if (w->sink(w->sink_arg, bytes, n, &w->error) == 0)
         return;
     http_stream_close(w->stream);

@@ -3,12 +3,14 @@
 """Images as other tools see them: skopeo and umoci read the store, Debian's docker-registry takes
 pushes, and a registry of our own asks for tokens, mounts, redirects and fails on demand."""
 import base64
+import glob
 import hashlib
 import json
 import os
 import re
 import shutil
 import threading
+import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from registry import Registry, need
@@ -175,6 +177,126 @@ def test_plain_is_never_chosen_by_itself(t):
     assert not os.path.exists(f"{registry.dir}/data/docker/registry/v2/repositories/a")
 
 
+# Pulling
+
+def blob_file(store, digest):
+    return f"{store}/blobs/sha256/{digest[7:]}"
+
+
+def pushed_image(t, registry, name="a", tag="1"):
+    """An image that is in the registry; and an empty store."""
+    top, store, image = built(t)
+    tool("push", store=store, ref="firesteel/test:1", host=registry.host, name=name, tag=tag, plain=True)
+    return image, f"{top}/fresh"
+
+
+def test_pull_from_docker_registry(t):
+    registry = Registry(t)
+    image, store = pushed_image(t, registry)
+    to = dict(store=store, ref="some/base:3", host=registry.host, name="a", tag="1", plain=True)
+    pulled = tool("pull", **to)
+    assert pulled["digest"] == pulled["manifest"] == image["digest"] and pulled["fetched"] == 4, pulled
+    root = tool("unpack", store=store, ref="some/base:3", cache=f"{store}-roots")["root"]
+    with open(f"{root}/work/trainer.lua") as f:
+        assert f.read() == "print 'hello'\n"
+    again = tool("pull", **to)
+    assert (again["fetched"], again["present"], again["bytes"]) == (0, 4, 0), again
+    pinned = tool("pull", **dict(to, tag=image["digest"], ref=None))
+    assert pinned["digest"] == image["digest"], pinned
+    error = fails("pull", **dict(to, tag="2"))
+    assert error.startswith("not_found:") and f"{registry.host} has no image a:2" in error, error
+    error = fails("pull", **dict(to, tag="sha256:" + "0" * 64))
+    assert error.startswith("not_found:"), error
+
+
+def test_pull_chooses_the_platform(t):
+    registry = Registry(t)
+    image, store = pushed_image(t, registry)
+    machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
+
+    def put(tag, platforms):
+        entry = {"mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": image["digest"],
+                 "size": os.path.getsize(blob_file(f"{store[:-6]}/images", image["digest"]))}
+        body = json.dumps({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",
+                           "manifests": [dict(entry, platform=p) for p in platforms]}).encode()
+        request = urllib.request.Request(f"http://{registry.host}/v2/a/manifests/{tag}", body, method="PUT", headers={
+            "Content-Type": "application/vnd.oci.image.index.v1+json"})
+        assert urllib.request.urlopen(request).status == 201
+        return "sha256:" + hashlib.sha256(body).hexdigest()
+
+    index = put("many", [{"os": "windows", "architecture": machine}, {"os": "linux", "architecture": machine}])
+    to = dict(store=store, ref="b:many", host=registry.host, name="a", tag="many", plain=True)
+    pulled = tool("pull", **to)
+    assert pulled["digest"] == index and pulled["manifest"] == image["digest"], pulled
+    tool("unpack", store=store, ref="b:many", cache=f"{store}-roots")
+    tool("unpack", store=store, ref=f"b@{index}", cache=f"{store}-roots")
+    put("other", [{"os": "linux", "architecture": "s390"}])
+    error = fails("pull", **dict(to, tag="other"))
+    assert "it has no variant for linux/" in error and "only linux/s390" in error, error
+
+
+def test_what_is_not_what_its_digest_says_is_refused(t):
+    registry = Registry(t)
+    image, store = pushed_image(t, registry)
+    layer = image["layers"][1]["digest"]
+    stored = f"{registry.dir}/data/docker/registry/v2/blobs/sha256/{layer[7:9]}/{layer[7:]}/data"
+    with open(stored, "r+b") as f:
+        f.seek(100)
+        f.write(b"XXXX")
+    error = fails("pull", store=store, ref="x", host=registry.host, name="a", tag="1", plain=True)
+    assert error.startswith("invalid:") and f"instead of {layer}" in error, error
+    assert not os.path.exists(blob_file(store, layer)) and not glob.glob(f"{store}/.firesteel/partial-*")
+    assert "is not in the local store" in fails("unpack", store=store, ref="x", cache=f"{store}-roots")
+
+
+def test_a_pull_that_was_cut_goes_on(t):
+    registry = Registry(t)
+    image, store = pushed_image(t, registry)
+    layer = image["layers"][1]
+    half = layer["size"] // 2
+    with open(blob_file(f"{store[:-6]}/images", layer["digest"]), "rb") as f:
+        content = f.read()
+    to = dict(store=store, ref="x", host=registry.host, name="a", tag="1", plain=True)
+    assert "is not in the local store" in fails("unpack", store=store, ref="x", cache=f"{store}-roots")  # makes it
+    partial = f"{store}/.firesteel/partial-{layer['digest'][7:]}"
+    with open(partial, "wb") as f:
+        f.write(content[:half])
+    pulled = tool("pull", **to)
+    whole = sum(one["size"] for one in image["layers"])
+    assert whole - half < pulled["bytes"] < whole - half + 4096 and not os.path.exists(partial), pulled
+    # what another registry left, or a disk spoiled, is seen by the digest, and begun again
+    os.unlink(blob_file(store, layer["digest"]))
+    for left in b"Y" * half, content + b"more":
+        with open(partial, "wb") as f:
+            f.write(left)
+        tool("pull", **to)
+        with open(blob_file(store, layer["digest"]), "rb") as f:
+            assert f.read() == content
+        os.unlink(blob_file(store, layer["digest"]))
+
+
+def test_a_registry_that_cuts_and_sends_elsewhere(t):
+    """Each answer of the storage is cut after some bytes; it gets no credentials; the pull ends all the same."""
+    fake = Fake(t)
+    top, store, image = built(t)
+    tool("push", **push_to(fake, store))
+    fake.cut, fake.elsewhere = image["layers"][1]["size"] // 3 + 1, True
+    fake.seen.clear()
+    pulled = tool("pull", **dict(push_to(fake, f"{top}/fresh"), ref="x"))
+    assert pulled["manifest"] == image["digest"], pulled
+    storage = [(path, auth, extent) for method, path, auth, extent in fake.seen if path.startswith("/storage/")]
+    assert len([s for s in storage if s[2]]) >= 2, storage
+    assert all(auth is None for _, auth, _ in storage), storage
+    fake.ranges = False  # a storage without ranges: it sends all from the beginning, which must not be appended
+    fake.cut = 0
+    partial = f"{top}/third/.firesteel/partial-{image['layers'][1]['digest'][7:]}"
+    fails("unpack", store=f"{top}/third", ref="x", cache=f"{top}/roots")
+    with open(partial, "wb") as f:
+        f.write(b"Z" * 100)
+    pulled = tool("pull", **dict(push_to(fake, f"{top}/third"), ref="x"))
+    assert pulled["manifest"] == image["digest"], pulled
+
+
 # A registry with tokens, which can misbehave on request
 
 class Fake(ThreadingHTTPServer):
@@ -185,6 +307,7 @@ class Fake(ThreadingHTTPServer):
         self.host = f"127.0.0.1:{self.server_address[1]}"
         self.blobs, self.manifests, self.seen, self.failures = {}, {}, [], 0
         self.refuse = None
+        self.cut, self.elsewhere, self.ranges = 0, False, True  # of the answers with blobs
         threading.Thread(target=self.serve_forever, daemon=True).start()
         t.after(lambda: (self.shutdown(), self.server_close()))
 
@@ -207,7 +330,9 @@ class Handler(BaseHTTPRequestHandler):
     def handle_any(self):
         server, path = self.server, self.path
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        server.seen.append((self.command, path, self.headers.get("Authorization")))
+        server.seen.append((self.command, path, self.headers.get("Authorization"), self.headers.get("Range")))
+        if path.startswith("/storage/"):
+            return self.send_blob(server.blobs[path[9:]])
         if path.startswith("/token"):
             basic = "Basic " + base64.b64encode(b"ada:love").decode()
             if self.headers.get("Authorization") != basic:
@@ -223,6 +348,8 @@ class Handler(BaseHTTPRequestHandler):
         if server.failures and self.command == "PUT":
             server.failures -= 1
             return self.answer(503, b"busy")
+        if self.command == "GET":
+            return self.get(path, path.rsplit("/", 1)[1])
         if self.command == "HEAD":
             digest = path.rsplit("/", 1)[1]
             return self.answer(200 if digest in server.blobs else 404)
@@ -235,6 +362,27 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(201)
         server.manifests[path] = body
         return self.answer(201)
+
+    def get(self, path, last):
+        if "/manifests/" in path:
+            return self.answer(200, self.server.manifests[path],
+                               Content_Type="application/vnd.oci.image.manifest.v1+json")
+        if self.server.elsewhere:  # the same machine by another name
+            return self.answer(307, Location=f"http://localhost:{self.server.server_address[1]}/storage/{last}")
+        return self.send_blob(self.server.blobs[last])
+
+    def send_blob(self, blob):
+        """The blob, or the part that was asked for; cut after server.cut bytes, if so many are left."""
+        extent = self.headers.get("Range") if self.server.ranges else None
+        begin = int(re.match(r"bytes=(\d+)-$", extent).group(1)) if extent else 0
+        rest = blob[begin:]
+        self.send_response(206 if extent else 200)
+        self.send_header("Content-Length", str(len(rest)))
+        self.end_headers()
+        cut = self.server.cut
+        self.wfile.write(rest[:cut] if cut else rest)
+        if cut and cut < len(rest):
+            self.close_connection = True
 
     do_GET = do_HEAD = do_POST = do_PUT = handle_any
 
@@ -249,7 +397,7 @@ def test_tokens(t):
     top, store, image = built(t)
     pushed = tool("push", **push_to(fake, store))
     assert pushed["sent"] == 4 and len(fake.blobs) == 4 and "/v2/a/manifests/1" in fake.manifests, pushed
-    tokens = [path for _, path, _ in fake.seen if path.startswith("/token")]
+    tokens = [path for _, path, *_ in fake.seen if path.startswith("/token")]
     assert tokens == ["/token?x=1&service=a%20service&scope=repository%3Aa%3Apull%2Cpush"], tokens
     error = fails("push", **push_to(fake, store, password="hate"))
     assert error.startswith("unauthorized:") and "hate" not in error, error

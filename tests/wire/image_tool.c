@@ -4,8 +4,11 @@
 //
 //   image-tool build  {"store", "tag", "from"?, "add": […], "dirs": […], "worker": {"program", …}}
 //   image-tool push   {"store", "ref", "host", "name", "tag", "plain"?, "user"?, "password"?,
-//   "mount_from"?} image-tool head   {"host", "name", "tag", "plain"?, …} image-tool unpack
-//   {"store", "ref", "cache"} image-tool gc     {"store"}
+//                      "mount_from"?}
+//   image-tool pull   {"store", "ref"?, "host", "name", "tag", "plain"?, …}
+//   image-tool head   {"host", "name", "tag", "plain"?, …}
+//   image-tool unpack {"store", "ref", "cache"}
+//   image-tool gc     {"store"}
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -86,6 +89,23 @@ static cJSON *push(const image_store *s, const cJSON *o, struct image_remote *r,
     return answer;
 }
 
+static cJSON *pull(const image_store *s, const cJSON *o, struct image_remote *r, err *e)
+{
+    struct image_pulled out;
+    if (image_pull(s, r,
+            &(struct image_pull_from){
+                json_str(o, "name"), json_str(o, "tag"), json_str(o, "ref"), NULL},
+            &out, e))
+        return NULL;
+    cJSON *answer = cJSON_CreateObject();
+    json_set_str(answer, "digest", out.digest.text);
+    json_set_str(answer, "manifest", out.manifest.digest.text);
+    json_set_int(answer, "fetched", (int64_t)out.fetched);
+    json_set_int(answer, "present", (int64_t)out.present);
+    json_set_int(answer, "bytes", out.bytes);
+    return answer;
+}
+
 static cJSON *head(const cJSON *o, struct image_remote *r, err *e)
 {
     oci_digest d;
@@ -117,7 +137,9 @@ static cJSON *remote(const char *command, const image_store *s, const cJSON *o, 
         .password = json_str(o, "password"),
         .token = json_str(o, "token"),
     };
-    cJSON *answer = str_eq(command, "push") ? push(s, o, &r, e) : head(o, &r, e);
+    cJSON *answer = str_eq(command, "push")   ? push(s, o, &r, e)
+                    : str_eq(command, "pull") ? pull(s, o, &r, e)
+                                              : head(o, &r, e);
     loop_post(l, stop, l);
     pthread_join(thread, NULL);
     http_free(h);

@@ -21,7 +21,7 @@ struct image_remote {
     const char *proxy;           // as in http_request; NULL: none
 };
 
-struct registry_session {
+struct image_session {
     const struct image_remote *remote;
     const char *name;       // of the repository
     const char *mount_from; // another one that is read, too; NULL: none
@@ -30,12 +30,12 @@ struct registry_session {
     bool plain;             // the transport is http:
     bool settled;           // it was answered once on this transport
 };
-struct registry_session registry_begin(
+struct image_session image_session_begin(
     const struct image_remote *r, const char *name, const char *actions);
-void registry_end(struct registry_session *s);
+void image_session_end(struct image_session *s);
 
 // A request of a session. `fd` is the body when it is not -1.
-struct registry_step {
+struct image_step {
     const char *method;
     const char *url; // absolute, or a path on the registry
     const char *content_type, *accept, *range;
@@ -53,10 +53,10 @@ struct registry_step {
 // Sends a request, with credentials once the registry asks for them. They go only to the registry's
 // own host and its token server. The first request of a session also finds the transport. Errors
 // name the remedy: ERR_UNAUTHORIZED, ERR_UNAVAILABLE, ERR_FAILED …
-int registry_exchange(
-    struct registry_session *s, struct registry_step *step, struct http_response *r, err *e);
+int image_exchange(
+    struct image_session *s, struct image_step *step, struct http_response *r, err *e);
 // Is there a registry, and does it accept us? Here an absent one is an error at once.
-int registry_greet(struct registry_session *s, err *e);
+int image_greet(struct image_session *s, err *e);
 // The error for an answer that is not what was asked for. what: "an upload".
-int registry_refused(
-    const struct registry_session *s, const char *what, const struct http_response *r, err *e);
+int image_refused(
+    const struct image_session *s, const char *what, const struct http_response *r, err *e);

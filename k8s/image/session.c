@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "k8s/image/registry.h"
+#include "k8s/image/session.h"
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -11,16 +11,16 @@
 
 enum { RESPONSE_LIMIT = 4 << 20, IDLE_MS = 60000, PROBE_MS = 5000 };
 
-struct registry_session registry_begin(
+struct image_session image_session_begin(
     const struct image_remote *r, const char *name, const char *actions)
 {
-    struct registry_session s = {.remote = r, .name = name, .actions = actions, .plain = r->plain};
+    struct image_session s = {.remote = r, .name = name, .actions = actions, .plain = r->plain};
     if (r->token)
         buf_fmt(&s.authorization, "Authorization: Bearer %s", r->token);
     return s;
 }
 
-void registry_end(struct registry_session *s)
+void image_session_end(struct image_session *s)
 {
     if (s->authorization.data)
         explicit_bzero(s->authorization.data, s->authorization.len);
@@ -29,7 +29,7 @@ void registry_end(struct registry_session *s)
 
 static ssize_t read_fd(void *arg, char *out, size_t n, err *e)
 {
-    struct registry_step *step = arg;
+    struct image_step *step = arg;
     ssize_t got = pread(step->fd, out, n, step->offset);
     if (got < 0)
         return err_errno(e, errno, "cannot read a blob of the image store");
@@ -41,14 +41,14 @@ static ssize_t read_fd(void *arg, char *out, size_t n, err *e)
 
 static int rewind_fd(void *arg)
 {
-    struct registry_step *step = arg;
+    struct image_step *step = arg;
     if (step->sent)
         step->sent(step->sent_arg, -step->offset);
     step->offset = 0;
     return 0;
 }
 
-static char *absolute_url(const struct registry_session *s, const char *url)
+static char *absolute_url(const struct image_session *s, const char *url)
 {
     if (str_starts(url, "http://") || str_starts(url, "https://"))
         return mem_strdup(url);
@@ -57,14 +57,14 @@ static char *absolute_url(const struct registry_session *s, const char *url)
 }
 
 // Is this URL on the registry itself, over a transport as safe as the configured one?
-static bool is_home(const struct registry_session *s, const char *url)
+static bool is_home(const struct image_session *s, const char *url)
 {
     AUTO_FREE char *host = url_host(url);
     return str_eq(host, s->remote->host) && (s->plain || str_starts(url, "https://"));
 }
 
 static int send_once(
-    struct registry_session *s, struct registry_step *step, struct http_response *r, err *e)
+    struct image_session *s, struct image_step *step, struct http_response *r, err *e)
 {
     AUTO_FREE char *url = absolute_url(s, step->url);
     AUTO_FREE char *type =
@@ -107,7 +107,7 @@ static int send_once(
 }
 
 // Is it a registry that speaks plain HTTP? No credentials are sent.
-static bool is_plain_registry(const struct registry_session *s)
+static bool is_plain_registry(const struct image_session *s)
 {
     AUTO_FREE char *url = str_fmt("http://%s/v2/", s->remote->host);
     struct http_request request = {
@@ -119,7 +119,7 @@ static bool is_plain_registry(const struct registry_session *s)
 }
 
 // Why the registry cannot be reached as it should be, with what a person can do about it.
-static int explain_transport(const struct registry_session *s, const err *why, err *e)
+static int explain_transport(const struct image_session *s, const err *why, err *e)
 {
     const struct image_remote *to = s->remote;
     if (why->code == ERR_UNAVAILABLE && !s->plain && is_plain_registry(s))
@@ -140,7 +140,7 @@ static int explain_transport(const struct registry_session *s, const err *why, e
 
 // The first request of a session finds the transport.
 static int send_settling(
-    struct registry_session *s, struct registry_step *step, struct http_response *r, err *e)
+    struct image_session *s, struct image_step *step, struct http_response *r, err *e)
 {
     err why = {0};
     if (s->settled)
@@ -159,7 +159,7 @@ static int send_settling(
     return 0;
 }
 
-static void use_basic(struct registry_session *s)
+static void use_basic(struct image_session *s)
 {
     AUTO_BUF pair = {0};
     buf_fmt(&pair, "%s:%s", s->remote->user, s->remote->password);
@@ -168,13 +168,13 @@ static void use_basic(struct registry_session *s)
     base64_encode(&s->authorization, pair.data, pair.len);
 }
 
-static void use_bearer(struct registry_session *s, const char *token)
+static void use_bearer(struct image_session *s, const char *token)
 {
     buf_clear(&s->authorization);
     buf_fmt(&s->authorization, "Authorization: Bearer %s", token);
 }
 
-static void token_url(const struct registry_session *s, const auth_challenge *c, buf *url)
+static void token_url(const struct image_session *s, const auth_challenge *c, buf *url)
 {
     buf_fmt(url, "%s%c", c->realm, strchr(c->realm, '?') ? '&' : '?');
     if (c->service) {
@@ -192,7 +192,7 @@ static void token_url(const struct registry_session *s, const auth_challenge *c,
     }
 }
 
-static int fetch_token(struct registry_session *s, const auth_challenge *c, err *e)
+static int fetch_token(struct image_session *s, const auth_challenge *c, err *e)
 {
     if (!c->realm || (!str_starts(c->realm, "https://") && !s->plain))
         return err_set(e, ERR_UNAUTHORIZED,
@@ -232,7 +232,7 @@ static int fetch_token(struct registry_session *s, const auth_challenge *c, err 
 }
 
 // Reacts to a 401: 0 when another try is worth it.
-static int answer_challenge(struct registry_session *s, const struct http_response *r, err *e)
+static int answer_challenge(struct image_session *s, const struct http_response *r, err *e)
 {
     AUTO_FREE char *header = http_header(r, "WWW-Authenticate");
     CLEANUP(auth_challenge_done) auth_challenge c;
@@ -251,8 +251,8 @@ static int answer_challenge(struct registry_session *s, const struct http_respon
         s->remote->host, s->remote->host);
 }
 
-int registry_refused(
-    const struct registry_session *s, const char *what, const struct http_response *r, err *e)
+int image_refused(
+    const struct image_session *s, const char *what, const struct http_response *r, err *e)
 {
     AUTO_JSON *json = json_parse(buf_cstr(&r->body), r->body.len, NULL);
     const char *code = json_path_str(json, "errors[0].code"),
@@ -267,12 +267,13 @@ int registry_refused(
         message ? message : "");
 }
 
-int registry_exchange(
-    struct registry_session *s, struct registry_step *step, struct http_response *r, err *e)
+int image_exchange(
+    struct image_session *s, struct image_step *step, struct http_response *r, err *e)
 {
     if (send_settling(s, step, r, e))
         return -1;
-    if (r->status != 401)
+    AUTO_FREE char *url = absolute_url(s, step->url);
+    if (r->status != 401 || !is_home(s, url))
         return 0;
     int status = answer_challenge(s, r, e);
     http_response_done(r);
@@ -285,11 +286,11 @@ int registry_exchange(
         e, ERR_UNAUTHORIZED, "the registry %s does not take these credentials", s->remote->host);
 }
 
-int registry_greet(struct registry_session *s, err *e)
+int image_greet(struct image_session *s, err *e)
 {
     CLEANUP(http_response_done) struct http_response r = {0};
-    struct registry_step step = {.method = "GET", .url = "/v2/", .fd = -1};
-    if (registry_exchange(s, &step, &r, e))
+    struct image_step step = {.method = "GET", .url = "/v2/", .fd = -1};
+    if (image_exchange(s, &step, &r, e))
         return -1;
-    return r.status == 200 ? 0 : registry_refused(s, "a greeting", &r, e);
+    return r.status == 200 ? 0 : image_refused(s, "a greeting", &r, e);
 }
