@@ -246,7 +246,7 @@ def measure(cluster):
     for number in range(3):
         undisturbed = Round(cluster, f"undisturbed{number}", "nobody", 0)
         began = time.monotonic()
-        assert undisturbed.start().wait(60) == 0, undisturbed.firesteel("show")
+        assert undisturbed.start().wait(60 * PATIENCE) == 0, undisturbed.firesteel("show")
         times.append(time.monotonic() - began)
         undisturbed.firesteel("clean", "last", "--yes")
         shutil.rmtree(undisturbed.folder, ignore_errors=True)

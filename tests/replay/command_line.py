@@ -261,7 +261,8 @@ def test_a_folder_that_cannot_be_written(t):
     os.chmod(folder, 0o555)
     os.chmod(state, 0o777)
     t.after(lambda: os.chmod(folder, 0o755))
-    done = sh(*user, FIRESTEEL, "run", path, env={"XDG_STATE_HOME": state, "HOME": state})
+    done = sh(*user, FIRESTEEL, "run", path, env={"XDG_STATE_HOME": state, "HOME": state,
+                                                           "FIRESTEEL_RUNTIME_DIR": f"{state}/run"})
     if done.code in (126, 127) or "setpriv" in done.err:
         raise Skip("another user cannot reach the programs of this build folder")
     assert done.code == 0 and "cannot be written; working in " + state in done.err, done
@@ -534,7 +535,7 @@ def test_two_at_once(t):
     both = [subprocess.Popen([FIRESTEEL, "run", path, "--cwd", t.dir()], stdout=subprocess.PIPE, text=True)
             for _ in range(2)]
     for process in both:
-        out = process.communicate(timeout=60)[0]
+        out = process.communicate(timeout=60 * PATIENCE)[0]
         assert process.returncode == 0 and "4 cells ok" in out, out
 
 
@@ -549,7 +550,7 @@ def test_a_reader_that_pauses_gets_everything(t):
     journal = eventually(lambda: next(iter(glob.glob(os.path.join(folder, ".firesteel", "much-*.jsonl"))), None))
     eventually(lambda: '"type":"end"' in open(journal, encoding="utf-8").read())
     time.sleep(3)  # longer than the kernel waits for its clients
-    out, _ = run_it.communicate(timeout=60)
+    out, _ = run_it.communicate(timeout=60 * PATIENCE)
     assert run_it.returncode == 0, run_it.returncode
     assert all(f"{i:05d} {i:05d}" in out for i in range(1, 3001)) and "the end" in out
 

@@ -159,7 +159,7 @@ def test_a_copy_of_the_runs_object_stays(t):
     tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
 
     def request(method, path, body=None):
-        connection = http.client.HTTPSConnection(host, context=tls, timeout=20)
+        connection = http.client.HTTPSConnection(host, context=tls, timeout=20 * PATIENCE)
         connection.request(method, "/api/v1/namespaces/default/configmaps" + path, body and json.dumps(body), headers)
         answer = connection.getresponse()
         value = json.loads(answer.read())

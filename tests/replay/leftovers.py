@@ -143,7 +143,7 @@ def test_a_child_that_cannot_be_killed_does_not_hold_the_run(t):
         raise Skip("this folder takes no set-user-ID programs")
     before = time.monotonic()
     k = Kernel(t, cell(f"sh {{{json.dumps(stubborn)}, '--stay', '60'}}"), "--timeout", "1s", headless=True, cwd=folder,
-               env={"HOME": folder}, starter=user)
+               env={"HOME": folder, "FIRESTEEL_RUNTIME_DIR": f"{folder}/run"}, starter=user)
     assert k.finish(30) == 4, k.of("error")
     left = [int(p) for p in parents() if os.path.exists(f"/proc/{p}/exe") and os.readlink(f"/proc/{p}/exe") == stubborn]
     for pid in left:

@@ -9,7 +9,7 @@ import stat
 import subprocess
 
 from kernel import Kernel, cell
-from tap import FIRESTEEL, PATIENCE, Done, Skip, run, sh
+from tap import FIRESTEEL, PATIENCE, RUNTIME, Done, Skip, run, sh
 
 HELLO = "-- %% Hello\nprint 'hello'\n"
 VERBS = (("runs",), ("show",), ("export", "--to", "md"), ("clean", "--yes"))
@@ -57,10 +57,8 @@ def test_a_planted_kubeconfig_is_not_believed(t):
     cwd = t.dir()
     name = f"planted-20260102-030405-{os.getpid() % 65536:04x}"
     os.mkdir(f"{cwd}/.firesteel", 0o700)
-    runtime = f"/tmp/firesteel-{os.geteuid()}"
-    os.makedirs(runtime, 0o700, exist_ok=True)
     hostile = json.dumps({"users": [{"name": "x", "user": {"exec": {"command": f"{cwd}/hostile"}}}]})
-    planted = [f"{cwd}/.firesteel/no-cluster.kubeconfig", f"{runtime}/{name}.kubeconfig"]
+    planted = [f"{cwd}/.firesteel/no-cluster.kubeconfig", f"{RUNTIME}/{name}.kubeconfig"]
     for path in planted:
         with open(path, "w", encoding="utf-8") as f:
             f.write(hostile)
@@ -75,11 +73,9 @@ def test_a_planted_kubeconfig_is_not_believed(t):
 def test_a_link_in_its_place_is_not_written_through(t):
     cwd = t.dir()
     name = f"linked-20260102-030405-{os.getpid() % 65536:04x}"
-    runtime = f"/tmp/firesteel-{os.geteuid()}"
-    os.makedirs(runtime, 0o700, exist_ok=True)
     with open(f"{cwd}/mine", "w", encoding="utf-8") as f:
         f.write("mine")
-    os.symlink(f"{cwd}/mine", f"{runtime}/{name}.kubeconfig")
+    os.symlink(f"{cwd}/mine", f"{RUNTIME}/{name}.kubeconfig")
     k = Kernel(t, cell("print 'hello'"), "--run", name, headless=True, cwd=cwd)
     assert k.finish() == 0 and k.text() == "hello\n"
     with open(f"{cwd}/mine", encoding="utf-8") as f:

@@ -113,7 +113,7 @@ def test_as_an_ordinary_user_from_a_read_only_folder(t):
     if user:
         os.chown(own, 65534, 65534)
     env = {"HOME": own, "XDG_DATA_HOME": None, "XDG_STATE_HOME": None, "KUBECONFIG": None,
-           "TMPDIR": None}
+           "TMPDIR": None, "FIRESTEEL_RUNTIME_DIR": f"{own}/run"}
     done = sh(*user, FIRESTEEL, "run", os.path.join(folder, "10-mnist.lua"), "--sandbox", *ALLOW, *QUICK,
               cwd="/", env=env, timeout=400)
     assert done.code == 0, done

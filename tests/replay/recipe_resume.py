@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 
-from tap import FIRESTEEL, SOURCE, eventually, processes, run, sh
+from tap import FIRESTEEL, PATIENCE, SOURCE, eventually, processes, run, sh
 
 RECIPE = os.path.join(SOURCE, "recipes", "10-mnist.lua")
 ALLOW = ("--allow", "cluster,destructive")
@@ -81,7 +81,7 @@ def test_killed_after_the_deploy_cell_and_resumed(t):
         return path and '"k8s.create"' in text_of(path) and applications(env)
     eventually(deployed, 200, 0.2)
     kill_kernel(cwd)
-    process.communicate(timeout=30)
+    process.communicate(timeout=30 * PATIENCE)
     assert process.returncode not in (0, None)
     assert eventually(lambda: not processes(cwd), 5)
     first = applications(env)
@@ -109,7 +109,7 @@ def test_killed_in_mid_training_leaves_no_process_and_a_journal_that_opens(t):
     eventually(lambda: journal(cwd) and "938/938" not in text_of(journal(cwd))
                and processes("firesteel-worker"), 60, 0.01)
     kill_kernel(cwd)
-    process.communicate(timeout=30)
+    process.communicate(timeout=30 * PATIENCE)
     assert eventually(lambda: not processes(cwd), 5)
     shown = sh(FIRESTEEL, "show", os.path.basename(journal(cwd))[:-6], cwd=cwd, env=env)
     assert shown.code == 0 and "Local mode" in shown.out, shown
@@ -122,7 +122,7 @@ def test_clean_removes_what_a_killed_run_left_but_not_from_another_cluster(t):
     process = start(cwd, env, *ALLOW)
     eventually(lambda: applications(env), 200, 0.2)
     kill_kernel(cwd)
-    process.communicate(timeout=30)
+    process.communicate(timeout=30 * PATIENCE)
     name = os.path.basename(journal(cwd))[:-len(".jsonl")]
 
     other = home(t)

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 
-from tap import BUILD, SOURCE, Skip, sh
+from tap import BUILD, PATIENCE, SOURCE, Skip, sh
 
 PROGRAM = os.path.join(BUILD, "cli", "firesteel-sandbox")
 
@@ -67,7 +67,7 @@ class Sandbox:
     def stop(self):
         """Ends it and returns its output."""
         self.process.terminate()
-        code = self.process.wait(30)
+        code = self.process.wait(30 * PATIENCE)
         said = open(self.log.name).read()
         shutil.rmtree(self.dir, ignore_errors=True)
         assert code == 0, (code, said)

@@ -5,6 +5,8 @@
     def test_version(t): assert sh(FIRESTEEL, "--version").out == "…"
     run(globals())
 """
+import atexit
+import fcntl
 import os
 import resource
 import shutil
@@ -27,6 +29,17 @@ OWN = f"{os.getpid():07d}"
 MARK = os.environ["FIRESTEEL_TEST_RUN"] = f"{os.getpid()}-{time.time_ns()}"
 SANITIZED = os.environ.get("FIRESTEEL_SANITIZED", "")  # "address,undefined", "thread"
 
+
+def private_folder():
+    """A new folder that goes with this program. Its path is short: names of sockets have at most 107 bytes."""
+    parent = tempfile.gettempdir()
+    path = tempfile.mkdtemp(prefix="fst-", dir=parent if len(parent) <= 40 else "/tmp")
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return path
+
+
+# Sockets, kubeconfigs and private sandboxes of what we start. So no list of kernels shows those of other tests, or the user's.
+RUNTIME = os.environ["FIRESTEEL_RUNTIME_DIR"] = private_folder()
 
 # nohup, and a script's background, ignore these signals; the processes that we start must end by
 # them
@@ -83,12 +96,19 @@ def eventually(condition, seconds=20, every=0.05):
 
 
 def is_anothers(pid):
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as f:
-            marks = [v for v in f.read().split(b"\0") if v.startswith(b"FIRESTEEL_TEST_RUN=")]
-    except OSError:
-        return False
-    return bool(marks) and marks[-1] != f"FIRESTEEL_TEST_RUN={MARK}".encode()
+    """Its own mark decides; pods and ranks have an environment without one: then that of the nearest ancestor with a mark."""
+    while pid not in ("0", "1", str(os.getpid())):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                marks = [v for v in f.read().split(b"\0") if v.startswith(b"FIRESTEEL_TEST_RUN=")]
+            with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as f:
+                parent = f.read().rpartition(")")[2].split()[1]
+        except OSError:
+            return False
+        if marks:
+            return marks[-1] != f"FIRESTEEL_TEST_RUN={MARK}".encode()
+        pid = parent
+    return False
 
 
 def processes(text):
@@ -103,6 +123,38 @@ def processes(text):
         if text in line and int(pid) != os.getpid() and not is_anothers(pid):
             found.append(f"{pid}: {line}")
     return found
+
+
+def owned():
+    """Names in the run-time folder whose owner lives: sockets of kernels, kubeconfigs, private sandboxes."""
+    names = []
+    for name in sorted(os.listdir(RUNTIME)):
+        if not name.endswith(".owner"):
+            continue
+        try:
+            with open(os.path.join(RUNTIME, name), "rb") as f:
+                fcntl.flock(f, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            names.append(name[:-len(".owner")])
+        except FileNotFoundError:
+            pass
+    return names
+
+
+def nothing_left_running(t):
+    """The last case of every program. Without the run-time folder nobody would find what is left."""
+    def stop():
+        for name in owned():
+            if name.endswith(".sock"):
+                sh(FIRESTEEL, "stop", name[:-len(".sock")])
+    t.after(stop)
+    def gone():
+        return not owned()
+    gone.__doc__ = "no kernel is left running"
+    try:
+        eventually(gone, 10)
+    except AssertionError as late:
+        raise AssertionError(f"{late}: {', '.join(owned())}") from late
 
 
 class Test:
@@ -123,6 +175,7 @@ def run(namespace):
     cases = [(n, f) for n, f in namespace.items() if n.startswith("test_") and callable(f)]
     only = sys.argv[1:]
     cases = [(n, f) for n, f in cases if not only or any(o in n for o in only)]
+    cases.append(("test_nothing_left_running", nothing_left_running))
     print(f"1..{len(cases)}", flush=True)
     failed = 0
     for number, (name, fn) in enumerate(cases, 1):

@@ -34,7 +34,7 @@ class Real:
             assert done.code == 0, done
             cls.folder = folder
             cls.kubectl("apply", "-f", os.path.join(SOURCE, "tests/support/sparkapplication-crd.yaml"))
-            cls.kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=30s")
+            cls.kubectl("wait", "--for=condition=Established", "crd", "--all", f"--timeout={30 * PATIENCE:.0f}s")
             eventually(lambda: cls.kubectl("get", "sparkapp", code=None).code == 0)
 
     @classmethod
@@ -89,7 +89,7 @@ class Notebook:
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def end(self, code=0):
-        out, _ = self.process.communicate(timeout=60)
+        out, _ = self.process.communicate(timeout=60 * PATIENCE)
         assert self.process.returncode == code, out
         return out
 
@@ -349,7 +349,7 @@ def other_cluster(t):
     process = subprocess.Popen([os.path.join(BUILD, "cli/firesteel-sandbox"), "--private", "--dir", f"{folder}/s", "--images",
                                 f"{folder}/i", "--notify-fd", str(write)], pass_fds=[write], stdin=subprocess.DEVNULL)
     os.close(write)
-    t.after(lambda: (os.close(read), process.wait(20)))
+    t.after(lambda: (os.close(read), process.wait(20 * PATIENCE)))
     line = b""
     while not line.endswith(b"\n"):
         line += os.read(read, 1)

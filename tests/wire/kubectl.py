@@ -13,7 +13,7 @@ import urllib.error
 import urllib.request
 
 from sandbox import Sandbox
-from tap import eventually, run
+from tap import PATIENCE, eventually, run
 
 box = None
 spaces = 0
@@ -76,7 +76,7 @@ class Http:
         for name, value in headers.items():
             request.add_header(name.replace("_", "-"), value)
         try:
-            with urllib.request.urlopen(request, context=self.tls, timeout=timeout) as answer:
+            with urllib.request.urlopen(request, context=self.tls, timeout=timeout * PATIENCE) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as refused:
             return refused.code, refused.read().decode()
@@ -403,7 +403,7 @@ def test_delete_waits_for_finalizers(t):
     eventually(lambda: "deletionTimestamp" in box.json("cm", "a", "-n", n)["metadata"])
     assert waiting.poll() is None
     k("patch", "cm", "a", "-n", n, "--type=merge", "-p", '{"metadata": {"finalizers": null}}')
-    assert waiting.wait(20) == 0
+    assert waiting.wait(20 * PATIENCE) == 0
     k("get", "cm", "a", "-n", n, code=1)
 
 
@@ -447,19 +447,19 @@ def test_namespaces_go_with_all_in_them(t):
 def test_wait(t):
     n = ns(t)
     box.create(config("a", x="1"), pod("p"), ns=n)
-    waits = [box.start("wait", "-n", n, "--timeout=30s", what, *which) for what, which in [
+    waits = [box.start("wait", "-n", n, f"--timeout={30 * PATIENCE:.0f}s", what, *which) for what, which in [
         ("--for=jsonpath={.data.x}=2", ["cm/a"]), ("--for=condition=Ready", ["pod/p"]),
         ("--for=delete", ["cm/a"]), ("--for=create", ["cm/later"])]]
     time.sleep(0.5)
     k("patch", "cm", "a", "-n", n, "-p", '{"data": {"x": "2"}}')
     k("patch", "pod", "p", "-n", n, "--subresource=status", "--type=merge", "-p",
       '{"status": {"conditions": [{"type": "Ready", "status": "True"}]}}')
-    assert waits[0].communicate(timeout=30)[0] == "configmap/a condition met\n"
-    assert waits[1].communicate(timeout=30)[0] == "pod/p condition met\n"
+    assert waits[0].communicate(timeout=30 * PATIENCE)[0] == "configmap/a condition met\n"
+    assert waits[1].communicate(timeout=30 * PATIENCE)[0] == "pod/p condition met\n"
     k("delete", "cm", "a", "-n", n)
-    assert waits[2].wait(30) == 0
+    assert waits[2].wait(30 * PATIENCE) == 0
     box.create(config("later"), ns=n)
-    assert waits[3].wait(30) == 0, waits[3].stdout.read()
+    assert waits[3].wait(30 * PATIENCE) == 0, waits[3].stdout.read()
     late = k("wait", "-n", n, "--timeout=200ms", "--for=delete", "cm/later", code=1).err
     assert "timed out waiting for the condition" in late, late
 
@@ -499,7 +499,7 @@ def test_logs(t):
         {"name": "c", "image": "host", "command": ["sh", "-c", lines]}])
     del job["spec"]["nodeName"]
     box.create(job, ns=n)
-    k("wait", "-n", n, "--for=jsonpath={.status.phase}=Succeeded", "pod/p", "--timeout=30s")
+    k("wait", "-n", n, "--for=jsonpath={.status.phase}=Succeeded", "pod/p", f"--timeout={30 * PATIENCE:.0f}s")
     whole = k("logs", "p", "-n", n).out
     assert sorted(whole.replace("end", "end\n").split("\n")[:5]) == ["end", "line 1", "line 2", "line 3", "oops"], whole
     assert k("logs", "p", "-n", n, "--tail=1").out.count("line 1") == 0
@@ -524,13 +524,13 @@ def test_logs_follow(t):
          "env": [{"name": "GO", "value": os.path.join(box.dir, "go-on")}]}])
     del slow["spec"]["nodeName"]
     box.create(slow, ns=n)
-    k("wait", "-n", n, "--for=condition=Ready", "pod/p", "--timeout=30s")
+    k("wait", "-n", n, "--for=condition=Ready", "pod/p", f"--timeout={30 * PATIENCE:.0f}s")
     follow = box.start("logs", "-f", "p", "-n", n)
     t.after(follow.kill)
     assert follow.stdout.readline() == "one\n"
     open(os.path.join(box.dir, "go-on"), "w").close()
     assert follow.stdout.readline() == "two\n"
-    assert follow.wait(20) == 0
+    assert follow.wait(20 * PATIENCE) == 0
 
 
 def test_access(t):
@@ -560,7 +560,7 @@ def test_custom_resource_definitions(t):
                              "schema": {"openAPIV3Schema": {
                                  "type": "object", "x-kubernetes-preserve-unknown-fields": True}}}]}}
     k("apply", "-f", "-", input=json.dumps(crd))
-    k("wait", "--for=condition=Established", "crd/widgets.example.com", "--timeout=20s")
+    k("wait", "--for=condition=Established", "crd/widgets.example.com", f"--timeout={20 * PATIENCE:.0f}s")
     widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 3}}
     assert k("apply", "-n", n, "-f", "-", input=json.dumps(widget)).out == "widget.example.com/w created\n"
     k("patch", "wd", "w", "-n", n, "--subresource=status", "--type=merge", "-p",

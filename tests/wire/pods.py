@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 
-from tap import BUILD, Skip, eventually, processes, run, sh
+from tap import BUILD, PATIENCE, Skip, eventually, processes, run, sh
 
 SANDBOX = os.path.join(BUILD, "cli", "firesteel-sandbox")
 WORKER = os.path.join(BUILD, "cli", "firesteel-worker")
@@ -79,7 +79,7 @@ class Sandbox:
 
     def stop(self, how=signal.SIGTERM):
         self.process.send_signal(how)
-        self.process.wait(20)
+        self.process.wait(20 * PATIENCE)
 
     def remove(self):
         if self.process.poll() is None:
@@ -260,7 +260,7 @@ def test_deletion_is_graceful_then_not(t):
     s.kubectl("delete", "pod", "rude", "--wait=true")
     rude = time.monotonic() - start - polite
     assert polite < rude and rude > 0.9, (polite, rude)
-    assert "bye" in follow.communicate(timeout=20)[0]
+    assert "bye" in follow.communicate(timeout=20 * PATIENCE)[0]
     assert ("Killing", "Stopping container main") in s.events("polite")
 
 
@@ -301,7 +301,7 @@ def test_device_that_is_not_there(t):
 def test_job_completes(t):
     s = shared()
     s.create(job("five", "sleep 0.1", completions=5, parallelism=2))
-    s.kubectl("wait", "--for=condition=complete", "job/five", "--timeout=30s")
+    s.kubectl("wait", "--for=condition=complete", "job/five", f"--timeout={30 * PATIENCE:.0f}s")
     status = s.get("job", "five")["status"]
     assert status["succeeded"] == 5 and status.get("failed", 0) == 0, status
     reasons = [r for r, _ in s.events("five")]
@@ -316,14 +316,14 @@ def test_job_suspends_and_expires(t):
     eventually(lambda: ("Suspended", "Job suspended") in s.events("rests"))
     assert not s.kubectl("get", "pods", "-l", "job-name=rests", "-o", "name").out
     s.kubectl("patch", "job", "rests", "-p", '{"spec":{"suspend":false}}')
-    s.kubectl("wait", "--for=condition=complete", "job/rests", "--timeout=30s")
+    s.kubectl("wait", "--for=condition=complete", "job/rests", f"--timeout={30 * PATIENCE:.0f}s")
     s.kubectl("patch", "job", "rests", "-p", '{"spec":{"ttlSecondsAfterFinished":0}}')
     eventually(lambda: s.kubectl("get", "job", "rests", code=None).code == 1)
 
 
 def test_job_gives_up(t):
     s = shared()
-    s.kubectl("wait", "--for=condition=failed", "job/tries", "--timeout=60s")
+    s.kubectl("wait", "--for=condition=failed", "job/tries", f"--timeout={60 * PATIENCE:.0f}s")
     status = s.get("job", "tries")["status"]
     failed = [c for c in status["conditions"] if c["type"] == "Failed"][0]
     assert (failed["reason"], failed["message"]) == (

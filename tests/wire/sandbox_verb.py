@@ -9,7 +9,7 @@ import stat
 import subprocess
 
 from sandbox import PROGRAM, find_kubectl
-from tap import FIRESTEEL, OWN, eventually, processes, run, sh
+from tap import FIRESTEEL, OWN, PATIENCE, eventually, processes, run, sh
 
 
 class User:
@@ -53,7 +53,7 @@ def test_two_at_once(t):
     both = [subprocess.Popen([FIRESTEEL, "sandbox", "up"], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              env={k: v for k, v in dict(os.environ, **user.env).items() if v})
             for _ in range(2)]
-    said = [b.communicate(timeout=60)[0] for b in both]
+    said = [b.communicate(timeout=60 * PATIENCE)[0] for b in both]
     assert [b.returncode for b in both] == [0, 0] and said[0] == said[1], said
     assert len(user.running()) == 1, user.running()
 
@@ -100,7 +100,7 @@ def test_private_dies_with_its_pipe(t):
     with os.fdopen(read) as ready:
         assert json.loads(ready.readline())["kubeconfig"] == home + "/run/kubeconfig"
         assert private.poll() is None
-    assert private.wait(20) == 0
+    assert private.wait(20 * PATIENCE) == 0
     assert not os.path.exists(home + "/run/kubeconfig")
 
 

@@ -37,7 +37,7 @@ class Screen:
 
     def __exit__(self, *_):
         self.process.stdin.close()
-        self.process.wait(30)
+        self.process.wait(30 * PATIENCE)
         self.process.stdout.close()
 
     def do(self, *words):
