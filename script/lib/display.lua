@@ -73,9 +73,24 @@ local function bundle(value)
   return { ["text/plain"] = inspect(value, 1, {}) }
 end
 
-function core.hooks.result(value)
-  local data = bundle(value)
-  if data then core.result(data) end
+-- Several values are shown on one line, as a list; if one of them has a look of its own, or several lines, each by
+-- itself.
+local function has_look(value)
+  local meta = getmetatable(value)
+  return type(value) == "string" and value:find "\n" or type(meta) == "table" and meta.__display
+    or type(value) == "table" and type(value["text/plain"]) == "string"
+end
+
+function core.hooks.result(...)
+  local values, n = { ... }, select("#", ...)
+  local apart, texts = n == 1, {}
+  for i = 1, n do apart = apart or has_look(values[i]) end
+  for i = 1, n do
+    local data = apart and bundle(values[i])
+    if data then core.result(data) end
+    texts[i] = apart or inspect(values[i], 1, {})
+  end
+  if not apart then core.result { ["text/plain"] = table.concat(texts, ", ") } end
 end
 
 display = setmetatable({}, {

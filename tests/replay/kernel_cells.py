@@ -32,6 +32,26 @@ def test_value_of_the_last_expression(t):
     assert k.run("goto done\n::done::").state == "ok"
 
 
+def test_several_values_of_the_last_line(t):
+    k = Kernel(t)
+    assert k.run('1, "two", {3}').value == '1, "two", {3}'
+    assert k.run("x = 4\nreturn x, nil, x + 1").value == "4, nil, 5"
+    assert k.run('io.open "/nope/x"').value == 'nil, "/nope/x: No such file or directory", 2'
+    assert k.run("nil, nil").value is None
+    r = k.run('"two\\nlines", 3')  # each by itself
+    assert [d["data"]["text/plain"] for d in r.displays] == ["two\nlines", "3"], r.displays
+
+
+def test_a_returned_call_keeps_its_line(t):
+    k = Kernel(t)
+    assert k.run("function broken() error 'why' end\nfunction quiet() local t = nil; return t.x end").state == "ok"
+    for source in "x = 1\nreturn broken()", "x = 1\nbroken()":
+        r = k.run(source)
+        assert "in the cell" in r.error["traceback"][-1] and ":2:" in r.error["traceback"][-1], r.error
+    r = k.run('\nreturn sh "exit 3"')
+    assert r.error["line"] == 2 and "exited with 3" in r.error["message"], r.error
+
+
 def test_output_keeps_its_order(t):
     k = Kernel(t)
     r = k.run('print("a", 1)\nio.write("b")\nio.stdout:write("c\\n", 2, "\\n")\nsh("echo d; echo e")\nprint "f"')
@@ -246,7 +266,7 @@ def test_what_is_misspelt_is_said_at_its_line(t):
             ("display.table {1, 2}", "display.table: row 1 expects a list, or a table by column name, not a number"),
             ("display.progress()", "display.progress expects the number of steps, not nil"),
             ("firesteel.sleep(-1)", "a duration is 0 or more, not -1"),
-            ("firesteel.sleep(0/0)", "a duration is 0 or more, not -nan"),
+            ("firesteel.sleep(0/0)", "a duration is 0 or more; the result of this calculation is no number (nan)"),
             ("firesteel.sleep {}", 'a duration is a number of seconds, or a text as "30s" or "10m", not a table')]:
         r = k.run("\n\n" + source)
         assert r.error["message"] == message and r.error["line"] == 3, (source, r.error)

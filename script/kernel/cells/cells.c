@@ -28,12 +28,12 @@ static void run_lua(lua_State *L, execution *x)
         x->failure = FAILURE_SYNTAX;
         lua_error(L);
     }
-    lua_call(L, 0, 1);
-    if (lua_isnil(L, -1))
+    int n = lastvalue_call(L);
+    if (n == 0 || (n == 1 && lua_isnil(L, -1)))
         return;
     get_hook(L, "result");
-    lua_insert(L, -2);
-    lua_call(L, 1, 0);
+    lua_insert(L, -n - 1);
+    lua_call(L, n, 0);
 }
 
 // Pushes the path that a file or template cell writes to.

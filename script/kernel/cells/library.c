@@ -13,6 +13,7 @@
 
 #include <lauxlib.h>
 #include <lualib.h>
+#include <math.h>
 #include <string.h>
 
 // Raises in->raised. The error's code decides the kinds for which `run` has an exit code.
@@ -296,8 +297,12 @@ static int core_duration(lua_State *L)
             lua_settop(L, 1);
             return 1;
         }
-        luaL_tolstring(L, 1, NULL);
-        err_set(&in->raised, ERR_USAGE, "a duration is 0 or more, not %s", lua_tostring(L, -1));
+        if (isnan(lua_tonumber(L, 1)))
+            err_set(&in->raised, ERR_USAGE,
+                "a duration is 0 or more; the result of this calculation is no number (nan)");
+        else
+            err_set(&in->raised, ERR_USAGE, "a duration is 0 or more, not %s",
+                luaL_tolstring(L, 1, NULL));
         return interp_raise(L, FAILURE_ERROR);
     }
     if (lua_type(L, 1) != LUA_TSTRING) {

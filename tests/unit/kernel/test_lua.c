@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
+#include "base/str.h"
 #include "script/kernel/cells/lastvalue.h"
 #include "script/kernel/cells/luajson.h"
 #include "script/kernel/cells/template.h"
@@ -16,16 +17,27 @@ static lua_State *fresh(void)
     return L;
 }
 
-// The value of a cell's last expression as text; "(nothing)" for nil; the message if it does not
+static int call(lua_State *L)
+{
+    return lastvalue_call(L);
+}
+
+// The values of a cell's last expression as text; "(nothing)" for nil; the message if it does not
 // compile.
 static char *value(const char *source, int skipped)
 {
     lua_State *L = fresh();
+    lua_pushcfunction(L, call);
     if (lastvalue_load(L, source, skipped, "=cell") == LUA_OK)
-        lua_pcall(L, 0, 1, 0);
-    char *text = mem_strdup(lua_isnil(L, -1) ? "(nothing)" : luaL_tolstring(L, -1, NULL));
+        lua_pcall(L, 1, LUA_MULTRET, 0);
+    else
+        lua_remove(L, -2);
+    AUTO_BUF text = {0};
+    int n = lua_gettop(L);
+    for (int i = 1; i <= n; i++)
+        buf_fmt(&text, "%s%s", i > 1 ? ", " : "", luaL_tolstring(L, i, NULL));
     lua_close(L);
-    return text;
+    return str_eq(buf_cstr(&text), "nil") || !n ? mem_strdup("(nothing)") : buf_take(&text);
 }
 
 static void check_value(const char *source, const char *want)
@@ -50,6 +62,21 @@ TEST(last_expressions)
     check_value("-- only a comment", "(nothing)");
 }
 
+TEST(several_last_values)
+{
+    check_value("1, \"two\", nil, 4", "1, two, nil, 4");
+    check_value("x = 1\nx,\n  x + 1", "1, 2");
+    check_value("(\"aa\"):gsub(\"a\", \"b\")", "bb, 2");
+    check_value("nil, \"why\"", "nil, why");
+    check_value("5, nil", "5");
+    check_value("return 1, 2;", "1, 2");
+    check_value("x = 3\n  return x -- the end\n", "3");
+    check_value("return", "(nothing)");
+    check_value("returns = 4\nreturns", "4");
+    check_value("if x then return 1 end\nreturn 2", "2");
+    check_value("if not x then return 1, 3 end\nreturn 2", "1, 3");
+}
+
 TEST(what_is_no_last_expression)
 {
     check_value("x = 5", "(nothing)");
@@ -70,6 +97,7 @@ TEST(errors_keep_their_lines)
     AUTO_FREE char *skipped = value("error('here')", 2);
     CHECK_STR(skipped, "cell:3: here");
     check_value("error('tail')", "cell:1: tail"); // no tail call that would lose the frame
+    check_value("x = 1\nreturn error('tail')", "cell:2: tail");
 }
 
 static int fill(lua_State *L)
