@@ -105,6 +105,7 @@ notebook *notebook_new(void)
 {
     notebook *nb = mem_alloc(sizeof *nb);
     nb->by_id = hashmap_new();
+    nb->twins = hashmap_new();
     nb->minor = 5;
     return nb;
 }
@@ -117,6 +118,7 @@ void notebook_free(notebook *nb)
         cell_free(nb->cells[i]);
     free(nb->cells);
     hashmap_free(nb->by_id);
+    hashmap_free(nb->twins);
     free(nb->header);
     free(nb->numbers);
     free(nb->language);
@@ -186,20 +188,25 @@ void notebook_cell_name(const notebook *nb, size_t i, buf *out)
 
 // The same text gives the same ids in every process: the start of a hash of kind and source, and a
 // number if several cells are equal.
+static void hash_twin(const cell *c, size_t twin, char hex[SHA256_HEX])
+{
+    AUTO_BUF text = {0};
+    buf_fmt(&text, "%s\n%zu\n%s", cell_kind_name(c->kind), twin, c->source);
+    sha256_hex(text.data, text.len, hex);
+}
+
 static void give_id(notebook *nb, cell *c)
 {
-    for (unsigned twin = 0;; twin++) {
-        AUTO_BUF text = {0};
-        buf_fmt(&text, "%s\n%u\n%s", cell_kind_name(c->kind), twin, c->source);
-        char hex[SHA256_HEX];
-        sha256_hex(text.data, text.len, hex);
+    char first[SHA256_HEX], hex[SHA256_HEX];
+    hash_twin(c, 0, first);
+    size_t twin = 0, at;
+    hashmap_get(nb->twins, first, SHA256_HEX, &twin);
+    do {
+        hash_twin(c, twin++, hex);
         hex[8] = '\0';
-        size_t i;
-        if (notebook_find(nb, hex, &i))
-            continue;
-        c->id = mem_strdup(hex);
-        return;
-    }
+    } while (notebook_find(nb, hex, &at));
+    hashmap_set(nb->twins, first, SHA256_HEX, twin);
+    c->id = mem_strdup(hex);
 }
 
 static void put(notebook *nb, size_t at, cell *c)
@@ -380,6 +387,7 @@ const cell *notebook_set_marker(notebook *nb, size_t i, const char *marker)
     cell_mark(c, copy);
     forget_text(c);
     nb->moved = true; // its marker may have an id
+    hashmap_clear(nb->twins);
     return c;
 }
 
@@ -407,6 +415,7 @@ void notebook_delete(notebook *nb, size_t i)
         was = NULL;
     cell_free(nb->cells[i]);
     nb->moved = true;
+    hashmap_clear(nb->twins); // its id is free again
     nb->n--;
     memmove(nb->cells + i, nb->cells + i + 1, (nb->n - i) * sizeof *nb->cells);
     if (!was)
@@ -441,5 +450,6 @@ int notebook_set_ids(notebook *nb, const char *const *ids, size_t n, err *e)
         nb->cells[i]->id = mem_strdup(ids[i]);
     }
     nb->moved = true;
+    hashmap_clear(nb->twins);
     return 0;
 }

@@ -16,10 +16,12 @@ struct notebook {
     bool json; // options are written as one JSON object (for jupytext, in all of a file or none)
     cell **cells;
     size_t n;
-    hashmap *by_id;  // index of the first cell with an id
-    bool moved;      // the index must be made anew before its next use
-    char *language;  // of its cells; NULL: Lua
-    int minor;       // of the nbformat of an .ipynb: from 5 on, cells have ids
+    hashmap *by_id; // index of the first cell with an id
+    bool moved;     // the index must be made anew before its next use
+    hashmap *twins; // from the hash of a cell's text to the twin that may be free; others before it
+                    // have cells
+    char *language; // of its cells; NULL: Lua
+    int minor;      // of the nbformat of an .ipynb: from 5 on, cells have ids
     size_t *numbers; // of code cells among code cells, 0 for others: of the first `numbered` cells
     size_t numbered, code_n; // how many code cells there are among these
 };

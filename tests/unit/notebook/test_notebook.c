@@ -5,6 +5,8 @@
 #include "script/notebook/notebook.h"
 #include "tests/support/tap.h"
 
+#include <time.h>
+
 static notebook *parse(const char *text)
 {
     err e = {0};
@@ -267,6 +269,25 @@ TEST(ids_are_the_same_in_every_process_and_unique)
     CHECK_STR(notebook_cell(a, 2)->id, notebook_cell(b, 0)->id);
     notebook_free(a);
     notebook_free(b);
+}
+
+TEST(equal_cells_have_ids_of_their_own)
+{
+    enum { CELLS = 10000 };
+    AUTO_BUF text = {0};
+    for (int i = 0; i < CELLS; i++)
+        buf_str(&text, "-- %%\nx\n\n");
+    clock_t from = clock();
+    notebook *nb = parse(buf_cstr(&text));
+    size_t at;
+    for (size_t i = 0; i < CELLS; i += 7)
+        CHECK(notebook_find(nb, notebook_cell(nb, i)->id, &at) && at == i);
+    // each looking through all before it took more than half a minute
+    CHECK((double)(clock() - from) / CLOCKS_PER_SEC < 10);
+    AUTO_FREE char *second = mem_strdup(notebook_cell(nb, 1)->id);
+    notebook_delete(nb, 1);
+    CHECK_STR(notebook_insert(nb, 5, "", "x")->id, second); // the first that is free
+    notebook_free(nb);
 }
 
 TEST(what_is_no_notebook_is_said)
