@@ -21,7 +21,7 @@ enum { ENDING_MS = 3000, STEP_MS = 20 };
 
 struct open_options {
     const char *cwd, *context, *namespace_, *kubeconfig, *registry, *memory;
-    char **parameters;
+    char **parameters, **files;
     bool sandbox;
 };
 
@@ -247,6 +247,14 @@ static int open_any(struct cli *cli, const struct open_options *o)
     return e.code ? cli_error(cli, &e) : 0;
 }
 
+static int settle(struct open_options *o, const char *file, err *e)
+{
+    notebook *nb = notebook_load(file, e);
+    int result = nb ? parameters_settle(nb, o->files, &o->parameters, e) : -1;
+    notebook_free(nb);
+    return result;
+}
+
 static int open_run(struct cli *cli, int argc, char **argv)
 {
     struct open_options o = {0};
@@ -254,6 +262,9 @@ static int open_run(struct cli *cli, int argc, char **argv)
         {"param", 'p', "NAME=VALUE",
             "a parameter of the notebook (NAME@FILE: a file has it); may be repeated",
             .list = &o.parameters},
+        {"parameters-file", 'f', "FILE",
+            "YAML or JSON with a value for each NAME; -p wins over it; may be repeated",
+            .list = &o.files},
         {"sandbox", 0, NULL, "with a private cluster that ends with the kernel",
             .given = &o.sandbox},
         {"context", 0, "NAME", "context of the kubeconfig", .text = &o.context},
@@ -282,7 +293,9 @@ static int open_run(struct cli *cli, int argc, char **argv)
         else if (o.sandbox && o.registry)
             code = cli_usage(
                 cli, &open_verb, "--sandbox has a registry of its own: leave --registry out");
-        else if (parameters_read(o.parameters, &e) < 0)
+        else if (o.files && !rest)
+            code = cli_usage(cli, &open_verb, "--parameters-file is for a notebook that is named");
+        else if (parameters_read(o.parameters, &e) < 0 || (o.files && settle(&o, rest[0], &e) < 0))
             code = cli_error(cli, &e);
         else
             code = rest ? open_notebook(cli, &o, rest[0]) : open_any(cli, &o);
@@ -291,6 +304,8 @@ static int open_run(struct cli *cli, int argc, char **argv)
         strv_free(rest);
     if (o.parameters)
         strv_free(o.parameters);
+    if (o.files)
+        strv_free(o.files);
     return code;
 }
 

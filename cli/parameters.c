@@ -5,10 +5,12 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/yaml.h"
+#include "script/notebook/params.h"
 
 #include <string.h>
 
-enum { VALUE_LIMIT = 1 << 20 };
+enum { VALUE_LIMIT = 1 << 20, FILE_LIMIT = 16 << 20 };
 
 // The file in "NAME@FILE"; NULL: there is none. A name cannot contain "@", so this is unambiguous.
 static const char *file_of(const char *given)
@@ -46,4 +48,62 @@ int parameters_read(char **list, err *e)
             return -1;
     }
     return 0;
+}
+
+// The mapping in a file; an empty file has none, which is an empty one.
+static cJSON *read_file(const char *path, err *e)
+{
+    AUTO_BUF text = {0};
+    if (path_read(str_eq(path, "-") ? "/dev/stdin" : path, &text, FILE_LIMIT, e) < 0)
+        return NULL;
+    AUTO_JSON *documents = yaml_parse(buf_cstr(&text), text.len, e); // JSON is YAML, too
+    if (!documents) {
+        err_wrap(e, "%s", path);
+        return NULL;
+    }
+    int n = cJSON_GetArraySize(documents);
+    if (n == 0)
+        return cJSON_CreateObject();
+    if (n > 1 || !cJSON_IsObject(documents->child)) {
+        err_set(
+            e, ERR_USAGE, "%s: it is no mapping of names to values, such as \"epochs: 3\"", path);
+        return NULL;
+    }
+    return cJSON_DetachItemFromArray(documents, 0);
+}
+
+static int give_file(struct params *params, const char *path, char ***list, err *e)
+{
+    AUTO_JSON *values = read_file(path, e);
+    int result = values ? 0 : -1;
+    for (const cJSON *v = values ? values->child : NULL; v && result == 0; v = v->next) {
+        AUTO_FREE char *text = param_text(v);
+        AUTO_FREE char *whole = str_fmt("%s=%s", v->string, text);
+        *list = strv_add(*list, whole);
+        if ((result = params_give_value(params, v->string, v, e)) < 0)
+            err_wrap(e, "%s", path);
+    }
+    if (result < 0)
+        e->code = ERR_USAGE;
+    return result;
+}
+
+int parameters_settle(const notebook *nb, char *const *files, char ***list, err *e)
+{
+    struct params params;
+    char **all = NULL;
+    int result = params_find(nb, &params, e);
+    for (char *const *file = files; result == 0 && file && *file; file++)
+        result = give_file(&params, *file, &all, e);
+    for (char **p = *list; result == 0 && p && *p; p++) {
+        result = params_give(&params, *p, e);
+        all = strv_add(all, *p);
+    }
+    params_done(&params);
+    char **unused = result == 0 ? *list : all;
+    if (result == 0)
+        *list = all;
+    if (unused)
+        strv_free(unused);
+    return result;
 }

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: MIT
-// More forms of -p than NAME=VALUE: everybody on the machine can read a command line (ps), so a
-// value may also come from a file or from standard input. The caller owns the list.
+// More forms of parameters than -p NAME=VALUE: everybody on the machine can read a command line
+// (ps), so a value may also come from a file or from standard input, and many values from one file.
+// The caller owns the lists.
 #pragma once
 #include "base/err.h"
+#include "script/notebook/notebook.h"
 
 // "NAME@FILE" becomes "NAME=" and the file's text, without a line break at its end; "NAME@-" reads
 // standard input. Other entries stay as they are. Errors (ERR_USAGE) name the parameter and the
 // file, never the value.
 int parameters_read(char **list, err *e);
+// Checks all that is given for a notebook: files (each a mapping of names to values, in YAML or
+// JSON), then the entries of -p, which win. *list, may be NULL, then begins with the files' values
+// as NAME=VALUE. Errors (ERR_USAGE) name the file and the parameter.
+int parameters_settle(const notebook *nb, char *const *files, char ***list, err *e);

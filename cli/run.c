@@ -18,7 +18,6 @@
 #include "script/journal/junit.h"
 #include "script/journal/reader.h"
 #include "script/journal/writer.h"
-#include "script/notebook/params.h"
 #include "script/protocol/client.h"
 #include "script/protocol/launch.h"
 
@@ -148,22 +147,18 @@ static int check_redo(const notebook *nb, const char *name, err *e)
 
 // What is wrong with the file or its parameters is said before anything is started; what is wrong
 // with its cells the kernel says, before it runs the first.
-static int check(const char *path, char *const *given, char *const *redo, err *e)
+static int check(const char *path, char *const *files, char ***given, char *const *redo, err *e)
 {
     notebook *nb = notebook_load(path, e);
     if (!nb)
         return -1;
-    struct params params = {.cell = -1};
     int result = notebook_runs(nb, e);
-    if (result == 0)
-        result = params_find(nb, &params, e);
     if (result < 0)
         err_wrap(e, "%s", path);
-    for (char *const *p = given; result == 0 && p && *p; p++)
-        result = params_give(&params, *p, e);
+    else
+        result = parameters_settle(nb, files, given, e);
     for (char *const *p = redo; result == 0 && p && *p; p++)
         result = check_redo(nb, *p, e);
-    params_done(&params);
     notebook_free(nb);
     return result;
 }
@@ -286,7 +281,7 @@ static int conduct(struct run *r, const struct launch *launch, err *e)
 struct run_options {
     const char *output, *cwd, *timeout, *resume, *context, *namespace_, *kubeconfig, *registry,
         *memory;
-    char **allow, **parameters, **redo, **reports;
+    char **allow, **parameters, **files, **redo, **reports;
     bool sandbox, detach, accept_drift;
 };
 
@@ -358,10 +353,11 @@ static char **absolute(char *const *paths, err *e)
     return list;
 }
 
-static int start(struct cli *cli, const struct run_options *o, const char *file, struct run *r)
+static int start(struct cli *cli, struct run_options *o, const char *file, struct run *r)
 {
     err e = {0};
-    if (parameters_read(o->parameters, &e) < 0 || check(file, o->parameters, o->redo, &e) < 0) {
+    if (parameters_read(o->parameters, &e) < 0 ||
+        check(file, o->files, &o->parameters, o->redo, &e) < 0) {
         e.code = ERR_USAGE; // nothing was run
         return cli_error(cli, &e);
     }
@@ -423,6 +419,9 @@ static int run(struct cli *cli, int argc, char **argv)
         {"param", 'p', "NAME=VALUE",
             "a parameter of the notebook (NAME@FILE: a file has it); may be repeated",
             .list = &o.parameters},
+        {"parameters-file", 'f', "FILE",
+            "YAML or JSON with a value for each NAME; -p wins over it; may be repeated",
+            .list = &o.files},
         {"allow", 0, "CLASSES", "effects that are granted: cluster,destructive", .list = &o.allow},
         {"sandbox", 0, NULL, "run against a private cluster that ends with the run",
             .given = &o.sandbox},
@@ -468,6 +467,8 @@ static int run(struct cli *cli, int argc, char **argv)
         strv_free(o.allow);
     if (o.parameters)
         strv_free(o.parameters);
+    if (o.files)
+        strv_free(o.files);
     if (o.redo)
         strv_free(o.redo);
     if (o.reports)

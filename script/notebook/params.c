@@ -221,15 +221,23 @@ static int unknown(const struct params *ps, const char *name, err *e)
 {
     if (ps->cell < 0)
         return err_set(e, ERR_USAGE,
-            "-p %s: the notebook has no parameters (no cell is tagged \"parameters\")", name);
+            "%s: the notebook has no parameters (no cell is tagged \"parameters\")", name);
     const char *why = why_none(ps, name);
     if (why)
-        return err_set(e, ERR_USAGE, "-p %s: %s", name, why);
+        return err_set(e, ERR_USAGE, "%s: %s", name, why);
     AUTO_BUF known = {0};
     for (size_t i = 0; i < ps->n; i++)
         buf_fmt(&known, "%s%s (%s)", i ? ", " : "", ps->list[i].name, type_names[ps->list[i].type]);
-    return err_set(e, ERR_USAGE, "-p %s: no such parameter; there are %s", name,
-        known.len ? known.data : "none");
+    return err_set(
+        e, ERR_USAGE, "%s: no such parameter; there are %s", name, known.len ? known.data : "none");
+}
+
+static struct param *find(const struct params *ps, const char *name)
+{
+    for (size_t i = 0; i < ps->n; i++)
+        if (str_eq(ps->list[i].name, name))
+            return &ps->list[i];
+    return NULL;
 }
 
 static void give_string(struct param *p, const char *value)
@@ -249,12 +257,12 @@ static int give(struct param *p, const char *value, err *e)
     cJSON_Delete(new.value);
     if (p->type == PARAM_BOOLEAN && !fits)
         return err_set(
-            e, ERR_USAGE, "-p %s: it is a boolean, true or false, not \"%s\"", p->name, value);
+            e, ERR_USAGE, "%s: it is a boolean, true or false, not \"%s\"", p->name, value);
     if (p->type == PARAM_NUMBER && !fits)
         return err_set(
-            e, ERR_USAGE, "-p %s: it is a number, as %s, not \"%s\"", p->name, p->literal, value);
+            e, ERR_USAGE, "%s: it is a number, as %s, not \"%s\"", p->name, p->literal, value);
     if (!utf8_valid(value, strlen(value)))
-        return err_set(e, ERR_USAGE, "-p %s: the value is not UTF-8", p->name);
+        return err_set(e, ERR_USAGE, "%s: the value is not UTF-8", p->name);
     free(p->given);
     cJSON_Delete(p->value);
     if (p->type == PARAM_NIL && str_eq(value, "nil")) {
@@ -276,10 +284,51 @@ int params_give(struct params *ps, const char *assignment, err *e)
     if (!equals)
         return err_set(e, ERR_USAGE, "-p %s: a parameter is given as NAME=VALUE", assignment);
     AUTO_FREE char *name = str_trim(assignment, (size_t)(equals - assignment));
-    for (size_t i = 0; i < ps->n; i++)
-        if (str_eq(ps->list[i].name, name))
-            return give(&ps->list[i], equals + 1, e);
-    return unknown(ps, name, e);
+    struct param *p = find(ps, name);
+    err why = {0};
+    if ((p ? give(p, equals + 1, &why) : unknown(ps, name, &why)) < 0)
+        return err_set(e, why.code, "-p %s", why.text);
+    return 0;
+}
+
+static enum param_type type_of(const cJSON *value)
+{
+    // a long integer is raw
+    return cJSON_IsBool(value)                           ? PARAM_BOOLEAN
+           : cJSON_IsNumber(value) || cJSON_IsRaw(value) ? PARAM_NUMBER
+           : cJSON_IsString(value)                       ? PARAM_STRING
+                                                         : PARAM_NIL;
+}
+
+// As -p has it.
+char *param_text(const cJSON *value)
+{
+    if (cJSON_IsString(value))
+        return mem_strdup(value->valuestring);
+    if (cJSON_IsNull(value))
+        return mem_strdup("nil");
+    buf text = {0};
+    json_print(&text, value);
+    return buf_take(&text);
+}
+
+int params_give_value(struct params *ps, const char *name, const cJSON *value, err *e)
+{
+    struct param *p = find(ps, name);
+    if (!p)
+        return unknown(ps, name, e);
+    if (cJSON_IsArray(value) || cJSON_IsObject(value))
+        return err_set(e, ERR_USAGE,
+            "%s: the value is a %s; a parameter is a number, a string, a boolean or nil", name,
+            cJSON_IsArray(value) ? "list" : "mapping");
+    enum param_type type = type_of(value);
+    if (type != p->type && !(p->type == PARAM_NIL && type == PARAM_STRING))
+        return err_set(e, ERR_USAGE, "%s: it is a %s, as %s, not %s%s%s", name, type_names[p->type],
+            p->literal, type == PARAM_NIL ? "" : "a ",
+            type == PARAM_NIL ? "null" : type_names[type],
+            p->type == PARAM_STRING && type != PARAM_NIL ? "; put the value in quotes" : "");
+    AUTO_FREE char *text = param_text(value);
+    return give(p, text, e);
 }
 
 int params_inject(const struct params *ps, notebook *nb, err *e)

@@ -39,6 +39,10 @@ void params_done(struct params *p);
 // "NAME=VALUE". Errors: ERR_USAGE for an unknown name (lists the known ones, and says why a line
 // with that name is no parameter) or a value of the wrong type.
 int params_give(struct params *p, const char *assignment, err *e);
+// A value of a file of parameters; its type must be the parameter's own. Errors as above, without
+// "-p": the caller says which file it was.
+int params_give_value(struct params *p, const char *name, const cJSON *value, err *e);
+char *param_text(const cJSON *value); // as the VALUE of -p; new
 // Inserts the cell with the given values (tag "injected-parameters"), or replaces it.
 int params_inject(const struct params *p, notebook *nb, err *e);
 // {"name": value, …}: the values in this run.

@@ -35,6 +35,9 @@ static void give(notebook *nb, const char *value)
     for (size_t i = 0; i < p.n; i++) {
         AUTO_FREE char *assignment = str_fmt("%s=%s", p.list[i].name, value);
         params_give(&p, assignment, &e);
+        AUTO_JSON *of_file = json_parse(value, strlen(value), &e);
+        if (of_file)
+            params_give_value(&p, p.list[i].name, of_file, &e);
     }
     cJSON_Delete(params_values(&p));
     cJSON_Delete(params_given(&p));

@@ -112,6 +112,40 @@ def test_parameters(t):
     assert len(glob.glob(folder_of(path) + "/.firesteel/*.jsonl")) == 1  # nothing else was run
 
 
+def test_parameters_from_a_file(t):
+    path = notebook(t, SAMPLE)
+
+    def given(text, *more, name="given.yaml", **options):
+        with open(os.path.join(folder_of(path), name), "w", encoding="utf-8") as f:
+            f.write(text)
+        return firesteel("run", path, *more, **options)
+    file = os.path.join(folder_of(path), "given.yaml")
+    done = given("# nightly\nepochs: 3\nname: \"b; #\"\n", "-f", file)
+    assert done.code == 0 and "hello b; #\t3" in done.out, done
+    done = given("epochs: 3\nname: bob\n", "-p", "epochs=4", "--parameters-file", file)  # -p wins, wherever it stands
+    assert done.code == 0 and "hello bob\t4" in done.out, done
+    again = os.path.join(folder_of(path), "again.json")
+    done = given('{"name": "carl"}', "-f", file, "-f", again, name="again.json")  # a later file wins
+    assert done.code == 0 and "hello carl\t3" in done.out, done
+    done = firesteel("run", path, "-f", "-", input="epochs: 8")
+    assert done.code == 0 and "\t8" in done.out, done
+    runs = len(glob.glob(folder_of(path) + "/.firesteel/*.jsonl"))
+    for text, said in [("epoch: 3", f"{file}: epoch: no such parameter; there are epochs (number), name (string)"),
+                       ("epochs: s3cret", f"{file}: epochs: it is a number, as 1, not a string"),
+                       ("name: [1]", f"{file}: name: the value is a list"),
+                       ("name: 7", f"{file}: name: it is a string"),
+                       ("epochs: 1\nepochs: 2", f'{file}: line 2, column 1: the key "epochs" is there twice'),
+                       ("- 3", f"{file}: it is no mapping of names to values"),
+                       ("{", f"{file}: line 2, column 1: ")]:
+        done = given(text, "-f", file)
+        assert done.code == 2 and said in done.err and "s3cret" not in done.err, (text, done)
+    done = firesteel("run", path, "-f", "/nope/x.yaml")
+    assert done.code == 2 and done.err == "firesteel: cannot read /nope/x.yaml: No such file or directory\n", done
+    assert len(glob.glob(folder_of(path) + "/.firesteel/*.jsonl")) == runs  # nothing was run
+    done = firesteel("-f", file)
+    assert done.code == 2 and "a notebook that is named" in done.err, done
+
+
 def test_a_failure_has_its_cell_line_and_exit_code(t):
     path = notebook(t, FAILS)
     done = firesteel("run", path)

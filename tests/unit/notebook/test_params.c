@@ -77,6 +77,44 @@ TEST(given_values_become_a_cell_after_it)
     CHECK_INT(notebook_count(nb), 3);
 }
 
+static int give_json(const char *name, const char *json, err *e)
+{
+    AUTO_JSON *value = json_parse(json, strlen(json), e);
+    CHECK_OK(value, *e);
+    return params_give_value(&ps, name, value, e);
+}
+
+static void check_value_refused(const char *name, const char *json, const char *words)
+{
+    err e = {0};
+    CHECK_INT(give_json(name, json, &e), -1);
+    CHECK_INT(e.code, ERR_USAGE);
+    CHECK_STR(e.text, words);
+}
+
+TEST(values_of_a_file_have_the_parameter_s_type)
+{
+    err e = {0};
+    load();
+    CHECK_OK(give_json("epochs", "-12345678901234567", &e) == 0, e);
+    CHECK_OK(give_json("rate", "1e-5", &e) == 0, e);
+    CHECK_OK(give_json("name", "\"5\"", &e) == 0, e);
+    CHECK_OK(give_json("base", "\"b\"", &e) == 0, e);
+    CHECK_OK(give_json("base", "null", &e) == 0, e);
+    CHECK_OK(give_json("fast", "false", &e) == 0, e);
+    CHECK_OK(params_inject(&ps, nb, &e) == 0, e);
+    CHECK_STR(notebook_cell(nb, 1)->source, "epochs = -12345678901234567\nrate = 1e-05\nname = "
+                                            "\"5\"\nbase = nil\nfast = false");
+    check_value_refused("epochs", "\"s3cret\"", "epochs: it is a number, as 5, not a string");
+    check_value_refused("epochs", "[1]",
+        "epochs: the value is a list; a parameter is a number, a string, a boolean or nil");
+    check_value_refused(
+        "name", "5", "name: it is a string, as \"a\\\"b\", not a number; put the value in quotes");
+    check_value_refused("fast", "null", "fast: it is a boolean, as true, not null");
+    check_value_refused(
+        "mine", "1", "mine: it is local, so no other cell would see it; leave out \"local\"");
+}
+
 TEST(nothing_given_changes_nothing)
 {
     err e = {0};
