@@ -182,21 +182,24 @@ static cJSON *new_manifest(void)
     return manifest;
 }
 
-static int find_base(const image_store *s, const char *from, oci_manifest *m, err *e)
+static int find_base(
+    const image_store *s, const char *from, oci_descriptor *base, oci_manifest *m, err *e)
 {
-    oci_descriptor base;
-    err why = {0};
     AUTO_BUF text = {0};
-    if (image_store_find(s, from, &base, &why)) {
-        if (why.code != ERR_NOT_FOUND)
-            return err_set(e, why.code, "%s", why.text);
-        return err_set(e, ERR_NOT_FOUND, "%s; bring it in: skopeo copy docker://%s oci:%s:%s",
-            why.text, from, image_store_dir(s), from);
-    }
-    return image_store_read(s, &base.digest, &text, MANIFEST_LIMIT, e) ||
+    return image_store_find(s, from, base, e) ||
+                   image_store_read(s, &base->digest, &text, MANIFEST_LIMIT, e) ||
                    oci_manifest_parse(text.data, text.len, m, e)
                ? -1
                : 0;
+}
+
+static void note_base(cJSON *manifest, const char *from, const oci_descriptor *base)
+{
+    if (str_starts(from, "sha256:"))
+        return; // an image of ours, without a name in a registry
+    cJSON *notes = json_object_at(manifest, "annotations");
+    json_set_str(notes, OCI_BASE_NAME, from);
+    json_set_str(notes, OCI_BASE_DIGEST, base->digest.text);
 }
 
 static int check_platform(const cJSON *config, err *e)
@@ -212,12 +215,14 @@ static int check_platform(const cJSON *config, err *e)
 static int begin_from(const image_store *s, const char *from, struct draft *d, err *e)
 {
     CLEANUP(oci_manifest_done) oci_manifest m = {0};
-    if (find_base(s, from, &m, e))
+    oci_descriptor base;
+    if (find_base(s, from, &base, &m, e))
         return -1;
     d->config = image_store_read_json(s, &m.config.digest, e);
     if (!d->config || check_platform(d->config, e))
         return -1;
     d->manifest = new_manifest();
+    note_base(d->manifest, from, &base);
     for (size_t i = 0; i < m.layer_n; i++) {
         oci_descriptor below = m.layers[i];
         if (below.type == OCI_TYPE_DOCKER_LAYER) // the same bytes under OCI's media type

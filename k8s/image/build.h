@@ -34,6 +34,10 @@ struct image_built {
     int64_t size; // sum of all blobs
     size_t new_layers;
 };
+// The annotations of an image on a base (image-spec annotations.md): the base's name as it was
+// given, and its manifest's digest.
+#define OCI_BASE_NAME   "org.opencontainers.image.base.name"
+#define OCI_BASE_DIGEST "org.opencontainers.image.base.digest"
 // Builds and tags the image. Errors name the entry of `add`, the base, or the library that is
 // missing.
 int image_build(const image_store *s, const struct image_build *b, struct image_built *out, err *e);

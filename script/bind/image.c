@@ -8,9 +8,10 @@
 #include "base/str.h"
 #include "k8s/image/build.h"
 #include "k8s/image/index.h"
-#include "k8s/image/pull.h"
 #include "script/bind/bindings.h"
+#include "script/bind/fetch.h"
 #include "script/bind/remote.h"
+#include "script/bind/transfer.h"
 #include "script/kernel/effects/binding.h"
 
 #include <string.h>
@@ -114,7 +115,11 @@ static int run_build(call *c, const cJSON *args, struct image_built *built, err 
 {
     CLEANUP(build_done) struct build b = {0};
     AUTO_STORE *store = open_store(c, e);
-    if (!store || read_build(c, args, &b, e) || image_build(store, &b.spec, built, e))
+    if (!store || read_build(c, args, &b, e))
+        return -1;
+    if (b.spec.from && fetch_missing(c, store, b.spec.from, e))
+        return err_wrap(e, "base image %s", b.spec.from);
+    if (image_build(store, &b.spec, built, e))
         return -1;
     tidy(store);
     return 0;
@@ -157,7 +162,11 @@ static void build_describe(call *c, const cJSON *args, struct about *about)
     about->what = str_fmt("build image %s", json_str_or(args, "tag", "(no tag)"));
 }
 
-// image.push {ref, digest, to?, insecure?} -> the same with ref as the cluster pulls it
+// image.push {ref, digest, to?, insecure?} -> {ref, tagged, digest, pinned, registry}
+//
+// `ref` is what manifests take: with the digest, so that a tag that is used again never runs an
+// older image that a node still has. It has no tag "latest": Kubernetes would then ask the registry
+// at each start of a pod, although the digest says it all.
 
 static int find_remote(call *c, const cJSON *args, struct remote *r, err *e)
 {
@@ -169,8 +178,11 @@ static cJSON *push_result(const struct remote *r, const cJSON *args)
 {
     cJSON *result = cJSON_CreateObject();
     const char *digest = json_str_or(args, "digest", "");
-    AUTO_FREE char *pinned = str_fmt("%s/%s@%s", r->to.host, r->name, digest);
-    json_set_str(result, "ref", r->ref);
+    AUTO_FREE char *pinned = str_fmt("%s@%s", r->place, digest);
+    AUTO_FREE char *with_tag = str_fmt("%s@%s", r->ref, digest);
+    bool plain = str_eq(r->tag, "latest") || strchr(r->tag, ':');
+    json_set_str(result, "ref", plain ? pinned : with_tag);
+    json_set_str(result, "tagged", r->ref);
     json_set_str(result, "digest", digest);
     json_set_str(result, "pinned", pinned);
     json_set_str(result, "registry", r->to.host);
@@ -183,20 +195,48 @@ static void tell_pushed(call *c, const struct remote *r, const struct image_push
     buf_fmt(&line, "pushed %s (%zu of %zu blobs sent, ", r->ref, p->sent,
         p->sent + p->skipped + p->mounted);
     say_size(&line, p->bytes);
-    buf_str(&line, ")\n");
+    buf_str(&line, p->mounted ? ", the base's layers were there)\n" : ")\n");
     call_output(c, "stdout", line.data, line.len);
+}
+
+// The base's name in the registry that we push to, new, if its layers are there: then they are
+// mounted instead of sent.
+static char *base_there(const image_store *s, const oci_descriptor *d, const struct remote *r)
+{
+    AUTO_JSON *manifest = image_store_read_json(s, &d->digest, NULL);
+    const cJSON *notes = json_get(manifest, "annotations");
+    const char *base = json_str(notes, OCI_BASE_NAME), *digest = json_str(notes, OCI_BASE_DIGEST);
+    AUTO_FREE char *name = base ? remote_name_of(r, base) : NULL;
+    oci_digest there;
+    if (!name || !digest || str_eq(name, r->name) ||
+        image_remote_head(&r->to, name, digest, &there, NULL))
+        return NULL;
+    return STEAL(name);
+}
+
+static int send_image(const image_store *s, const oci_descriptor *d, const struct remote *r,
+    struct transfer *shown, struct image_pushed *pushed, err *e)
+{
+    AUTO_FREE char *base = base_there(s, d, r);
+    int status = image_push(
+        s, d, &r->to, &(struct image_push_to){r->name, r->tag, base, &shown->progress}, pushed, e);
+    transfer_end(shown);
+    return status;
 }
 
 static int push_start(call *c, const cJSON *args, cJSON **result, err *e)
 {
     oci_descriptor d;
     struct image_pushed pushed;
+    struct transfer shown;
     CLEANUP(remote_done) struct remote r = {0};
     AUTO_STORE *store = open_store(c, e);
     if (!store || image_store_find(store, json_str_or(args, "digest", ""), &d, e) ||
-        find_remote(c, args, &r, e) ||
-        image_push(
-            store, &d, &r.to, &(struct image_push_to){r.name, r.tag, NULL, NULL}, &pushed, e))
+        find_remote(c, args, &r, e))
+        return -1;
+    AUTO_FREE char *label = str_fmt("push %s", r.ref);
+    transfer_begin(&shown, c, label);
+    if (send_image(store, &d, &r, &shown, &pushed, e))
         return -1;
     tell_pushed(c, &r, &pushed);
     *result = push_result(&r, args);
@@ -210,7 +250,7 @@ static int push_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON 
     CLEANUP(remote_done) struct remote r = {0};
     if (find_remote(c, args, &r, e))
         return -1;
-    if (recorded && !str_eq(r.ref, json_str(recorded, "ref")))
+    if (recorded && !str_eq(r.ref, json_str_or(recorded, "tagged", json_str(recorded, "ref"))))
         return 0; // the cluster now has another registry
     if (image_remote_head(&r.to, r.name, r.tag, &there, &why)) {
         if (why.code == ERR_NOT_FOUND)
@@ -230,18 +270,38 @@ static void push_describe(call *c, const cJSON *args, struct about *about)
     about->object = str_fmt("image %s", image);
 }
 
+// image.pull {ref} -> {ref, digest}
+
+static int pull_start(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    struct image_pulled pulled;
+    const char *ref = json_str_or(args, "ref", "");
+    AUTO_STORE *store = open_store(c, e);
+    if (!store || fetch_image(c, store, ref, &pulled, e))
+        return -1;
+    *result = cJSON_CreateObject();
+    json_set_str(*result, "ref", ref);
+    json_set_str(*result, "digest", pulled.digest.text);
+    return 0;
+}
+
+static void pull_describe(call *c, const cJSON *args, struct about *about)
+{
+    about->what = str_fmt("pull image %s", json_str_or(args, "ref", ""));
+}
+
 // image.list {} -> [{ref, digest, size}]; size: of all its blobs, also shared ones
 
 static int64_t image_size(const image_store *s, const oci_descriptor *d)
 {
     oci_manifest m;
+    oci_descriptor image;
     AUTO_BUF text = {0};
-    if (image_store_read(s, &d->digest, &text, MANIFEST_LIMIT, NULL) ||
+    if (image_store_find(s, d->digest.text, &image, NULL) || // of an index, this machine's
+        image_store_read(s, &image.digest, &text, MANIFEST_LIMIT, NULL) ||
         oci_manifest_parse(text.data, text.len, &m, NULL))
         return d->size;
-    int64_t size = d->size + m.config.size;
-    for (size_t i = 0; i < m.layer_n; i++)
-        size += m.layers[i].size;
+    int64_t size = image.size + oci_manifest_bytes(&m);
     oci_manifest_done(&m);
     return size;
 }
@@ -294,6 +354,7 @@ const struct binding image_bindings[] = {
         .start = push_start,
         .verify = push_verify,
         .describe = push_describe},
+    {.name = "image.pull", .effect = EFFECT_LOCAL, .start = pull_start, .describe = pull_describe},
     {.name = "image.list", .effect = EFFECT_PURE, .start = list_start},
     {.name = "image.remove",
         .effect = EFFECT_LOCAL,

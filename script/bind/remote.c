@@ -179,13 +179,18 @@ static int no_registry(const kubeconfig *k, const char *ref, const err *why, err
         ref, k->context, ref);
 }
 
+static bool is_hub(const char *host)
+{
+    return str_eq(host, "docker.io") || str_eq(host, "index.docker.io");
+}
+
 static int set_names(struct remote *r, const char *ref, const struct choice *o, err *e)
 {
     CLEANUP(oci_ref_done) oci_ref parts = {0};
     if (oci_ref_parse(ref, &parts, e))
         return -1;
     const char *host = parts.host ? parts.host : o->registry.host;
-    bool hub = str_eq(host, "docker.io") || str_eq(host, "index.docker.io");
+    bool hub = is_hub(host);
     bool library = hub && !strchr(parts.name, '/');
     const char *prefix = parts.host ? NULL : o->registry.prefix;
     r->prefix = mem_strdup(prefix);
@@ -193,7 +198,8 @@ static int set_names(struct remote *r, const char *ref, const struct choice *o, 
     r->name = str_fmt(
         "%s%s%s%s", prefix ? prefix : "", prefix ? "/" : "", library ? "library/" : "", parts.name);
     r->tag = mem_strdup(parts.digest ? parts.digest : parts.tag ? parts.tag : "latest");
-    r->ref = str_fmt("%s/%s%c%s", host, r->name, parts.digest ? '@' : ':', r->tag);
+    r->place = str_fmt("%s/%s", host, r->name);
+    r->ref = str_fmt("%s%c%s", r->place, parts.digest ? '@' : ':', r->tag);
     return 0;
 }
 
@@ -312,10 +318,21 @@ int remote_find(call *c, const char *ref, bool insecure, struct remote *r, err *
     return 0;
 }
 
+char *remote_name_of(const struct remote *r, const char *ref)
+{
+    CLEANUP(oci_ref_done) oci_ref parts = {0};
+    if (oci_ref_parse(ref, &parts, NULL))
+        return NULL;
+    if (!parts.host)
+        return str_fmt("%s%s%s", r->prefix ? r->prefix : "", r->prefix ? "/" : "", parts.name);
+    const char *host = is_hub(parts.host) ? HUB : parts.host;
+    return str_eq(host, r->to.host) ? mem_strdup(parts.name) : NULL;
+}
+
 void remote_done(struct remote *r)
 {
-    char *strings[] = {(char *)r->to.host, r->name, r->tag, r->ref, r->prefix, r->user, r->password,
-        r->token, r->proxy, r->ca_from};
+    char *strings[] = {(char *)r->to.host, r->name, r->tag, r->ref, r->place, r->prefix, r->user,
+        r->password, r->token, r->proxy, r->ca_from};
     for (size_t i = 0; i < ARRAY_LEN(strings); i++)
         free(strings[i]);
     *r = (struct remote){0};

@@ -9,6 +9,7 @@ struct remote {
     struct image_remote to;
     char *name, *tag; // in the registry; tag is also "sha256:…" where one was written
     char *ref;        // "host/name:tag"
+    char *place;      // "host/name"
     char *prefix;     // of names in the chosen registry; NULL: none
     char *user, *password, *token, *proxy, *ca_from;
 };
@@ -17,4 +18,6 @@ struct remote {
 // registry on loopback is insecure, too, unless it is the cluster's or somebody vouches for it.
 // Errors: ERR_USAGE when there is no registry.
 int remote_find(call *c, const char *ref, bool insecure, struct remote *r, err *e);
+// The name, new, that an image written like this has in this registry; NULL: it is in another one.
+char *remote_name_of(const struct remote *r, const char *ref);
 void remote_done(struct remote *r);

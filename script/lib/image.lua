@@ -6,7 +6,7 @@ local core = ...
 local img = { __name = "image" }
 img.__index = img
 img.__tostring = function(i) return i.ref end
-img.__display = function(i) return ("%s %s"):format(i.ref, i.digest) end
+img.__display = function(i) return ("%s %s"):format(i.tagged or i.ref, i.digest) end
 
 image = {}
 
@@ -14,7 +14,8 @@ local build_options, push_options = { from = 1, add = 1, tag = 1, created = 1 },
 
 -- image.build{ from = "base:tag", add = {"trainer.lua", "data/mnist"}, tag = "name:tag" }
 --   → {ref, digest, size, layers = {{digest, size}, …}}, with :push()
--- from: an image in the local store, or the result of image.build; nil: the worker alone. The names
+-- from: an image by its name ("apache/spark:3.5.7", "name@sha256:…"), which is pulled if the local
+-- store does not have it, or the result of image.build or image.pull; nil: the worker alone. The names
 -- in `add` are looked up in the working folder, those below data/ also among the installed data;
 -- they are added below /work.
 function image.build(options)
@@ -23,20 +24,29 @@ function image.build(options)
     core.fail("error", 'image.build expects a tag: image.build { add = {"trainer.lua"}, tag = "name:tag" }')
   end
   local from, add = options.from, core.array {}
-  if getmetatable(from) == img then from = from.digest end
+  if getmetatable(from) == img then -- what was pulled keeps its name: a push can mount its layers
+    from = from.layers and from.digest or from.ref:match "^[^@]+" .. "@" .. from.digest
+  end
   for i, name in ipairs(options.add or {}) do add[i] = name end
   local args = { from = from, add = add, tag = options.tag, created = options.created }
   return setmetatable(core.call("image.build", args), img)
 end
 
--- :push() → the image, with `ref` as the cluster pulls it, and `pinned`, the same by digest. A tag
--- without a registry goes to the cluster's (the kubeconfig's extension firesteel/registry); to =
--- "host/name:tag" names another. insecure = true: plain HTTP.
+-- :push() → the image, with `ref` as manifests take it: with its digest, so pods run these bytes
+-- whatever becomes of the tag; `tagged` is its name without the digest. A tag without a registry
+-- goes to the chosen one (--registry, else the kubeconfig's extension firesteel/registry); to =
+-- "host/name:tag" names another. insecure = true: plain HTTP, or a certificate nobody vouches for.
 function img:push(options)
   if type(options) == "string" then options = { to = options } end
   options = core.check("push", options, push_options)
-  local args = { ref = self.ref, digest = self.digest, to = options.to, insecure = options.insecure }
+  local args = { ref = self.tagged or self.ref, digest = self.digest, to = options.to, insecure = options.insecure }
   return setmetatable(core.call("image.push", args), img)
+end
+
+-- image.pull "apache/spark:3.5.7" → the image, brought into the local store or renewed there
+function image.pull(ref)
+  if type(ref) ~= "string" then core.fail("error", 'image.pull expects a name: image.pull "apache/spark:3.5.7"') end
+  return setmetatable(core.call("image.pull", { ref = ref }), img)
 end
 
 -- image.list() → the images in the local store: {{ref, digest, size}, …}, with :push()
@@ -56,4 +66,4 @@ end
 
 core.module("image", image)
 core.options[image.build], core.options[img.push] = build_options, push_options
-core.returns[image.build], core.returns[img.push] = img, img
+core.returns[image.build], core.returns[image.pull], core.returns[img.push] = img, img, img

@@ -141,7 +141,7 @@ def test_a_bare_tag_goes_to_the_cluster(t):
     done = notebook(t, 'img = image.build { add = {"trainer.lua"}, tag = "team/nb" }:push()',
                     'print("at " .. img.ref, img.pinned == "%s/team/nb@" .. img.digest)' % box.host,
                     options=("--allow", "cluster"), env={"KUBECONFIG": box.kubeconfig})
-    assert done.code == 0 and f"at {box.host}/team/nb:latest\ttrue" in done.out, done
+    assert done.code == 0 and f"at {box.host}/team/nb@sha256:" in done.out and "\ttrue" in done.out, done
     assert "built team/nb:latest sha256:" in done.out and "4 of 4 blobs sent" in done.out, done
     assert box.token not in done.out
     assert box.ask("/v2/team/nb/manifests/latest", token=box.token)[0] == 200

@@ -5,6 +5,7 @@ TLS with an authority of its own, and the settings of the kubeconfig, the comman
 import base64
 import json
 import os
+import re
 import shutil
 
 from registry import Registry
@@ -186,6 +187,87 @@ def test_credential_helpers(t):
         assert "love:lace" not in done.out + done.err, done
     home.put(".docker/config.json", json.dumps({"credHelpers": {registry.host: "absent"}}))
     refused(home.run(PUSH, options=options), "docker-credential-absent", ".docker/config.json")
+
+
+# Bases
+
+def with_base(t, **options):
+    """A registry that has apache/spark:3.5.7, as a test's notebook made it."""
+    registry, home = Registry(t, **options), Home(t)
+    home.put("spark.txt", "the base's")
+    done = home.run(f'image.build {{ add = {{"spark.txt"}}, tag = "{registry.host}/apache/spark:3.5.7" }}:push()')
+    assert done.code == 0 and registry.has("apache/spark", "3.5.7"), done
+    return registry
+
+
+ON_BASE = ('img = image.build { from = "%s", add = {"trainer.lua"}, tag = "team/nb" }:push()\n'
+           'print("at " .. img.ref .. " with " .. #img.digest)')
+
+
+def test_a_base_is_pulled_and_its_layers_are_mounted(t):
+    registry, home = with_base(t), Home(t)
+    options = ("--registry", registry.host)
+    done = home.run(ON_BASE % "apache/spark:3.5.7", options=options)
+    pushed(done, registry)
+    assert re.search(rf"pulled {registry.host}/apache/spark:3\.5\.7 sha256:\w+ \(4 of 4 blobs fetched", done.out), done
+    assert "the base's layers were there" in done.out, done
+    with open(registry.log) as f:
+        log = f.read()
+    assert len(re.findall(r'"POST /v2/team/nb/blobs/uploads/\?mount=\S+ HTTP/1.1" 201', log)) >= 3, log
+    again = home.run(ON_BASE % "apache/spark:3.5.7", options=options)
+    assert again.code == 0 and "pulled" not in again.out, again
+    # a second home, through a prefix: a registry with a mirror below a name
+    mirror = Home(t)
+    done = mirror.run(ON_BASE % "spark:3.5.7", options=("--registry", f"{registry.host}/apache"))
+    pushed(done, registry, "apache/team/nb")
+    # by its host, and by its digest
+    digest = re.search(r"pulled \S+ (sha256:\w+)", done.out).group(1)
+    listed = Home(t).run(f'base = image.pull "{registry.host}/apache/spark:3.5.7"', 'print("is " .. base.digest)',
+                         'img = image.build { from = base, tag = "a" }',
+                         'print(#image.list() .. " images, first " .. image.list()[1].ref)')
+    whole = re.search(rf"is ({digest}\w+)", listed.out).group(1)
+    assert f"2 images, first {registry.host}/apache/spark:3.5.7" in listed.out, listed
+    done = Home(t).run(ON_BASE % f"{registry.host}/apache/spark@{whole}", options=options)
+    pushed(done, registry)
+
+
+def test_a_base_with_a_login_and_an_authority(t):
+    registry = Registry(t, auth=True, tls=True, address=ELSEWHERE)
+    first, second = Home(t), Home(t)
+    for home in first, second:
+        home.certs(registry, {"ca.crt": "ca.crt"})
+        home.put(".docker/config.json",
+                 json.dumps({"auths": {registry.host: {"auth": base64.b64encode(b"ada:love:lace").decode()}}}))
+    done = first.run(f'image.build {{ add = {{"trainer.lua"}}, tag = "{registry.host}/base" }}:push()')
+    assert done.code == 0, done
+    pushed(second.run(ON_BASE % f"{registry.host}/base", options=("--registry", registry.host)), registry)
+
+
+def test_a_base_that_is_nowhere(t):
+    registry, home = Registry(t), Home(t)
+    refused(home.run(ON_BASE % f"{registry.host}/nothing:1"), f"base image {registry.host}/nothing:1",
+            "is not in the local store, and cannot be pulled", f"the registry {registry.host} has no image nothing:1")
+    # a name without a registry is looked for in the chosen one, then on Docker Hub
+    done = home.run(ON_BASE % "nobody/nothing:1", options=("--registry", registry.host),
+                    HTTPS_PROXY="http://127.0.0.1:1")
+    refused(done, f"the registry {registry.host} has no image nobody/nothing:1", "then: registry-1.docker.io")
+
+
+def test_a_reused_tag_never_runs_an_old_image(t):
+    registry, home = Registry(t), Home(t)
+    template = '-- %% The pod language="yaml" template="pod.yaml"\n-- image: ${img.ref}\n'
+    cell = 'img = image.build { add = {"trainer.lua"}, tag = "team/nb%s" }:push()\nprint(img.tagged, img.pinned)'
+    seen = set()
+    for tag, trainer in (":1", "print 1"), (":1", "print 2"), ("", "print 2"):
+        home.put("trainer.lua", trainer)
+        path = home.put("n.lua", f"-- %%\n{cell % tag}\n\n{template}")
+        done = sh(FIRESTEEL, "run", path, "--allow", "cluster", "--registry", registry.host, env=home.env)
+        assert done.code == 0 and f"{registry.host}/team/nb{tag or ':latest'}\t" in done.out, done
+        with open(f"{home.dir}/pod.yaml") as f:
+            line = f.read().strip()
+        assert re.fullmatch(rf"image: {registry.host}/team/nb{tag}@sha256:[0-9a-f]{{64}}", line), line
+        seen.add(line)
+    assert len(seen) == 3, seen
 
 
 run(globals())

@@ -219,10 +219,16 @@ static void metrics_text(const cJSON *metrics, buf *out)
 static void progress_words(const struct progress *p, const cJSON *json, bool live, buf *out)
 {
     int64_t done = json_int_or(json, "done", 0), total = json_int_or(json, "total", 0);
-    buf_fmt(out, " %lld", (long long)done);
-    if (total > 0)
+    bool bytes = str_eq(json_str(json, "unit"), "bytes");
+    if (bytes)
+        buf_fmt(out, " %.1f/%.1f MB", (double)done / 1e6, (double)total / 1e6);
+    else
+        buf_fmt(out, " %lld", (long long)done);
+    if (total > 0 && !bytes)
         buf_fmt(out, "/%lld", (long long)total);
-    if (!isnan(progress_rate(p))) {
+    if (bytes && !isnan(progress_rate(p)))
+        buf_fmt(out, "  %.1f MB/s", progress_rate(p) / 1e6);
+    else if (!isnan(progress_rate(p))) {
         buf_str(out, "  ");
         progress_rate_text(out, progress_rate(p));
     }

@@ -159,7 +159,7 @@ void call_ledger_gone(call *c, const char *uid);
 
 // Displays, which a cell leaves below it. `data` is a MIME bundle that has "text/plain". A live
 // display outlives the call, and is fed from the loop's thread until it is closed (display.h). The
-// result is NULL unless it is live.
+// result is NULL unless it is live. Also from the loop's thread while the call waits for it.
 display *call_display(call *c, cJSON *data, bool live);
 // A live log: the bytes of display_text are spooled and shown as the display itself.
 display *call_log(call *c, const char *title, err *e);
