@@ -30,7 +30,8 @@ const struct verb check_verb = {
     .usage =
         "NOTEBOOK…\n\n"
         "A line for each mistake: options and magics that are unknown, Lua that does not\n"
-        "compile (cells, .lua files that cells write, templates), another language. Exit code:\n"
-        "0 none, 2 there are some. `firesteel run` does the same before the first cell.",
+        "compile (cells, .lua files that cells write, templates), JSON and YAML that does not\n"
+        "parse (files and templates, with the values of parameters), another language. Exit\n"
+        "code: 0 none, 2 there are some. `firesteel run` does the same before the first cell.",
     .run = run,
 };

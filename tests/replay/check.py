@@ -74,6 +74,103 @@ def test_check_tells_every_mistake_with_its_line(t):
     untouched(folder, ["bad.lua"])
 
 
+DATA = """\
+-- %% Parameters tags=["parameters"]
+image, x = 1, 2
+replicas = 3
+title = "one: two: three"
+-- %% Yaml file="a.yaml" language="yaml"
+-- a: 1
+-- b: [1,
+-- c: 2
+-- %% Json file="b.json" language="json"
+-- {"a": 1,
+--   b}
+-- %% Magic
+%%writefile c.yml
+a: 1
+  b: 2
+-- %% Template template="d.yaml" language="yaml"
+-- spec:
+--   replicas: ${replicas * 2}
+--     name: ${job.name}
+-- %% Template template="e.json" language="json"
+-- {"n": ${replicas},
+--  "job" ${job.name}}
+-- %% By a parameter template="f.yaml"
+a: 1
+title: ${title}
+-- %% Moved template="g.yaml"
+a: ${"|\\n  text"}
+b: c: d
+-- %% Path file="$PLACE" language="json"
+-- {"a" 1}
+"""
+DATA_SAID = [
+    "data.lua:8: cell 2 (Yaml): column 1: did not find expected ',' or ']'",
+    "data.lua:11: cell 3 (Json): column ",
+    "data.lua:15: cell 4 (Magic): column 4: mapping values are not allowed in this context",
+    "data.lua:19: cell 5 (Template): mapping values are not allowed in this context",
+    "data.lua:22: cell 6 (Template): ",
+    "data.lua:25: cell 7 (By a parameter): mapping values are not allowed in this context",
+    "data.lua:26: cell 8 (Moved): line 3 of the filled-in text, column 5: mapping values",
+    "data.lua:30: cell 9 (Path): column 6: ",
+]
+GOOD_DATA = """\
+-- %% Parameters tags=["parameters"]
+image = "registry/app:1"
+nothing = nil
+-- %% Yaml file="a.yaml" language="yaml"
+-- a: !Ref b
+-- ---
+-- b: 1
+-- %% Another tool's template file="b.yaml"
+{{- if x }}
+a: b: c
+-- %% Unknown values template="c.yaml"
+image: ${image}
+job: ${job.name}
+${more}
+env:
+  - ${first}
+  ${others}
+labels: {a: ${a}, ${labels}}
+k${a}: 1
+k${b}: 1
+"${c}": "${d}${e}"
+none: ${nothing}
+loop: ${(function() while true do end end)()}
+long: ${("x"):rep(1e9)}
+literal: $${x}
+-- %% Json template="d.json" language="json"
+-- {"image": "${image}", "n": ${n}, ${fields}, "list": [${items}],
+--  ${more}}
+-- %% Part
+%%writefile -a e.json
+{"a":
+-- %% Lines language="json" template="f.json"
+-- {
+--   ${fields}
+-- }
+"""
+
+
+def test_data_that_does_not_parse(t):
+    folder = t.dir()
+    write(folder, "data.lua", DATA)
+    write(folder, "good.lua", GOOD_DATA)
+    done = firesteel(folder, "check", "data.lua")
+    lines = done.out.splitlines()
+    assert done.code == 2 and len(lines) == len(DATA_SAID), done
+    for line, said in zip(lines, DATA_SAID):
+        assert line.startswith(said), (line, said)
+    done = firesteel(folder, "run", "data.lua")
+    assert done.code == 2 and DATA_SAID[0] in done.err, done
+    untouched(folder, ["data.lua", "good.lua"])
+    done = firesteel(folder, "check", "good.lua")
+    assert done.code == 0 and done.out == "", done
+
+
 def test_run_refuses_before_the_first_cell(t):
     folder = t.dir()
     write(folder, "bad.lua", MISTAKES)

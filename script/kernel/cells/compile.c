@@ -2,6 +2,7 @@
 #include "script/kernel/cells/compile.h"
 
 #include "base/str.h"
+#include "script/kernel/cells/datacheck.h"
 #include "script/kernel/cells/filecheck.h"
 #include "script/kernel/cells/lastvalue.h"
 #include "script/kernel/cells/template.h"
@@ -16,6 +17,7 @@
 struct compiling {
     const notebook *nb;
     struct faults *out;
+    const datacheck *data;
     size_t i; // the cell
     struct plan plan;
 };
@@ -61,6 +63,16 @@ static void report(lua_State *L, const struct compiling *c)
     faults_add(c->out, (long)c->i, line, message);
 }
 
+static void check_data(const struct compiling *c)
+{
+    err e = {0};
+    int line;
+    if (datacheck_cell(c->data, &c->plan, &line, &e) == 0)
+        return;
+    line = bounded(line, notebook_cell(c->nb, c->i)->source);
+    faults_add(c->out, (long)c->i, line, e.text);
+}
+
 static void check_cell(lua_State *L, struct compiling *c)
 {
     if (plan_cell(notebook_cell(c->nb, c->i), &c->plan, NULL) < 0)
@@ -69,18 +81,22 @@ static void check_cell(lua_State *L, struct compiling *c)
     lua_pushlightuserdata(L, &c->plan);
     if (lua_pcall(L, 1, 0, 0) != LUA_OK)
         report(L, c);
+    else
+        check_data(c);
     lua_settop(L, 0);
     plan_done(&c->plan);
 }
 
 void compile_check(const notebook *nb, struct faults *out)
 {
-    struct compiling c = {.nb = nb, .out = out};
     faults_find(nb, out);
     lua_State *L = notebook_language(nb) ? NULL : luaL_newstate();
+    datacheck *data = L ? datacheck_new(nb) : NULL;
+    struct compiling c = {.nb = nb, .data = data, .out = out};
     for (c.i = 0; L && c.i < notebook_count(nb); c.i++)
         check_cell(L, &c);
     if (L)
         lua_close(L);
+    datacheck_free(data);
     faults_sort(out);
 }

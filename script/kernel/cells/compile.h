@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Whether a notebook can be run, known before any cell is: its document, its Lua cells, the .lua
-// files that cells write, and the expressions in templates. Nothing is executed, and nothing is
-// kept.
+// Whether a notebook can be run, known before any cell is: its document, its Lua cells, the files
+// that cells write (.lua, .json, .yaml), and the expressions in templates. No cell is executed, and
+// nothing is kept.
 #pragma once
 #include "script/notebook/faults.h"
 

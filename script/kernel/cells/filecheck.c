@@ -56,35 +56,55 @@ static void check_lua(lua_State *L, execution *x, const char *path, const char *
     fail(L, x, path, cell_line(x, text, line), why + length);
 }
 
-// Splits "not JSON: line 3, column 7: …": returns the line; *why is the rest.
-static int take_line(const char **why)
+static bool is_json(const char *path)
 {
-    int line = 0, column, length = 0;
-    *why += str_starts(*why, "not JSON: ") ? strlen("not JSON: ") : 0;
-    if (sscanf(*why, "line %d, column %d: %n", &line, &column, &length) != 2 || length == 0)
+    return str_ends(path, ".json");
+}
+
+static bool is_yaml(const char *path)
+{
+    return str_ends(path, ".yaml") || str_ends(path, ".yml");
+}
+
+// Takes "line 3, " from the message; returns the line, 0 if there is none.
+static int take_line(err *e)
+{
+    const char *why = e->text;
+    why += str_starts(why, "not JSON: ") ? strlen("not JSON: ") : 0;
+    int line = 0, length = 0;
+    if (sscanf(why, "line %d, %n", &line, &length) != 1 || !length)
         return 0;
-    *why += length;
+    err whole = *e;
+    err_set(e, whole.code, "%s", whole.text + (why - e->text) + length);
     return line;
 }
 
-// YAML with other tools' tags (!Ref) is well-formed, although we cannot read it.
-static bool parses(const char *path, const char *text, size_t n, err *e)
+int filecheck_data(const char *path, const char *text, size_t n, int *line, err *e)
 {
-    bool json = str_ends(path, ".json");
-    AUTO_JSON *tree = json ? json_parse(text, n, e) : yaml_parse(text, n, e);
-    return tree || (!json && strstr(e->text, "the tag !"));
+    *line = 0;
+    if (strstr(text, "{{") || !(is_json(path) || is_yaml(path)))
+        return 0;
+    AUTO_JSON *tree = is_json(path) ? json_parse(text, n, e) : yaml_parse(text, n, e);
+    // YAML with other tools' tags (!Ref) is well-formed, although we cannot read it
+    if (tree || (is_yaml(path) && strstr(e->text, "the tag !")))
+        return 0;
+    *line = take_line(e);
+    return -1;
 }
 
 // No cleanup variable is live when the error is raised.
 static void check_data(lua_State *L, execution *x, const char *path, const char *text, size_t n)
 {
     err e = {0};
-    if (parses(path, text, n, &e))
+    int line;
+    if (filecheck_data(path, text, n, &line, &e) == 0)
         return;
-    const char *why = e.text;
-    int line = take_line(&why);
     int here = line ? cell_line(x, text, line) : 0;
-    fail(L, x, path, here, here ? why : e.text);
+    if (line && !here) {
+        err why = e;
+        err_set(&e, why.code, "line %d, %s", line, why.text);
+    }
+    fail(L, x, path, here, e.text);
 }
 
 void filecheck(lua_State *L, execution *x, const char *path, int index)
@@ -95,8 +115,6 @@ void filecheck(lua_State *L, execution *x, const char *path, int index)
         return;
     if (str_ends(path, ".lua"))
         check_lua(L, x, path, text, n);
-    else if (strstr(text, "{{"))
-        return;
-    else if (str_ends(path, ".json") || str_ends(path, ".yaml") || str_ends(path, ".yml"))
+    else
         check_data(L, x, path, text, n);
 }

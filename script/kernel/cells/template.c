@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "script/kernel/cells/luajson.h"
 
+#include <ctype.h>
 #include <lauxlib.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -97,9 +98,23 @@ static const char *push_expression(lua_State *L, const struct place *at, const c
     return end + 1;
 }
 
-void template_fill(lua_State *L, const char *text, int skipped, const char *chunk)
+// Joins the pieces in the table at `pieces`.
+static void join(lua_State *L, int pieces, lua_Integer n)
 {
-    struct place at = {chunk, 1 + skipped};
+    luaL_Buffer whole;
+    luaL_buffinit(L, &whole);
+    for (lua_Integer i = 1; i <= n; i++) {
+        lua_rawgeti(L, pieces, i);
+        luaL_addvalue(&whole);
+    }
+    luaL_pushresult(&whole);
+}
+
+// Pushes what stands for the expression at `text`; returns the place after its brace.
+typedef const char *put_fn(lua_State *L, const struct place *at, const char *text, void *arg);
+
+static void walk(lua_State *L, const char *text, struct place *at, put_fn *put, void *arg)
+{
     lua_newtable(L); // the pieces, joined at the end
     lua_Integer n = 0;
     while (*text) {
@@ -108,7 +123,7 @@ void template_fill(lua_State *L, const char *text, int skipped, const char *chun
         bool literal = dollar && dollar > text && dollar[-1] == '$';
         lua_pushlstring(L, text, (size_t)(end - text) - (literal ? 1 : 0));
         lua_rawseti(L, -2, ++n);
-        pass(&at, text, end);
+        pass(at, text, end);
         text = end;
         if (!dollar)
             break;
@@ -116,19 +131,78 @@ void template_fill(lua_State *L, const char *text, int skipped, const char *chun
             lua_pushliteral(L, "${");
             text = dollar + 2;
         } else {
-            text = push_expression(L, &at, dollar + 2);
-            pass(&at, dollar, text);
+            text = put(L, at, dollar + 2, arg);
+            pass(at, dollar, text);
         }
         lua_rawseti(L, -2, ++n);
     }
-    int pieces = lua_gettop(L);
-    luaL_Buffer whole;
-    luaL_buffinit(L, &whole);
-    for (lua_Integer i = 1; i <= n; i++) {
-        lua_rawgeti(L, pieces, i);
-        luaL_addvalue(&whole);
-    }
-    luaL_pushresult(&whole);
+    join(L, lua_gettop(L), n);
+}
+
+static const char *put_value(lua_State *L, const struct place *at, const char *text, void *arg)
+{
+    return push_expression(L, at, text);
+}
+
+void template_fill(lua_State *L, const char *text, int skipped, const char *chunk)
+{
+    walk(L, text, &(struct place){chunk, 1 + skipped}, put_value, NULL);
+}
+
+struct sketch {
+    const char *start; // of the whole text
+    enum template_blank blank;
+    int blanks;
+};
+
+static bool is_alone(const char *start, const char *from, const char *end)
+{
+    while (from > start && (from[-1] == ' ' || from[-1] == '\t'))
+        from--;
+    end += strspn(end, " \t\r");
+    return (from == start || from[-1] == '\n') && (!*end || *end == '\n');
+}
+
+static bool is_field(const char *start, const char *from)
+{
+    while (from > start && isspace((unsigned char)from[-1]))
+        from--;
+    return from > start && (from[-1] == '{' || from[-1] == ',');
+}
+
+// Numbers differ, since keys of a mapping must.
+static void push_blank(lua_State *L, struct sketch *s, const char *dollar, const char *end)
+{
+    int number = 1000000 + s->blanks++;
+    if (s->blank == BLANK_NOTHING || (s->blank == BLANK_SCALAR && is_alone(s->start, dollar, end)))
+        lua_pushliteral(L, "");
+    else if (s->blank == BLANK_FIELD && is_field(s->start, dollar))
+        lua_pushfstring(L, "\"%d\": %d", number, number);
+    else
+        lua_pushinteger(L, number);
+}
+
+static const char *put_sketch(lua_State *L, const struct place *at, const char *text, void *arg)
+{
+    struct sketch *s = arg;
+    int top = lua_gettop(L);
+    const char *end = load_expression(L, at, text) + 1;
+    bool known = lua_pcall(L, 0, 1, 0) == LUA_OK &&
+                 (lua_isstring(L, -1) || lua_isboolean(L, -1)); // a number is a string, too
+    if (known)
+        luaL_tolstring(L, -1, NULL);
+    else
+        push_blank(L, s, text - strlen("${"), end);
+    lua_replace(L, top + 1);
+    lua_settop(L, top + 1);
+    return end;
+}
+
+int template_sketch(lua_State *L, const char *text, enum template_blank blank)
+{
+    struct sketch s = {.start = text, .blank = blank};
+    walk(L, text, &(struct place){"template", 1}, put_sketch, &s);
+    return s.blanks;
 }
 
 void template_check(lua_State *L, const char *text, int skipped, const char *chunk)
