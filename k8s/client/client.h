@@ -51,6 +51,8 @@ const struct resource *client_resource(
 // Finds the kind by apiVersion and kind, as in manifests.
 const struct resource *client_resource_of(
     client *c, const struct patience *p, const char *api_version, const char *kind, err *e);
+// The same from any thread, without asking the server: NULL for what was not found until now.
+const struct resource *client_known(client *c, const char *api_version, const char *kind);
 // Calls fn for every kind until it returns false.
 int client_resources(client *c, const struct patience *p,
     bool (*fn)(void *arg, const struct resource *r), void *arg, err *e);

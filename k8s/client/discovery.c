@@ -317,6 +317,13 @@ const struct resource *client_resource_of(
     }
 }
 
+const struct resource *client_known(client *c, const char *api_version, const char *kind)
+{
+    bool other_version;
+    const struct kind *k = look_up_version(c, api_version, kind, &other_version);
+    return k ? &k->r : NULL;
+}
+
 int client_resources(client *c, const struct patience *p,
     bool (*fn)(void *arg, const struct resource *r), void *arg, err *e)
 {

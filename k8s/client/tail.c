@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/client/container.h"
+#include "k8s/client/family.h"
 #include "k8s/client/merge.h"
 #include "k8s/client/request.h"
 #include "k8s/client/state.h"
@@ -14,7 +15,8 @@
 #include <regex.h>
 #include <string.h>
 
-enum { HELD_MOST = 4 << 20, HELD_LEAST = 1 << 20 };
+// Lines that are held back to be merged: of all containers together, and of one.
+enum { HELD_ALL = 16 << 20, HELD_MOST = 4 << 20, HELD_LEAST = 64 << 10 };
 static const int64_t window = 500 * CLOCK_MS;
 
 struct reader { // one container's log
@@ -46,6 +48,10 @@ struct tail {
     bool owner_seen;
     bool last_look;                    // the owner has ended: the next list of the pods is the last
     bool listed;                       // the pods that were there at the beginning are known
+    family *family;                    // which pods are the owner's, when no selector says it
+    bool noted;     // it was said which container is read; or `note` will be
+    char *note;
+    size_t open;                       // readers that have not ended
     struct reader *readers, **sources; // sources: by their number
     int source_count;
     merge *merge;
@@ -80,11 +86,13 @@ static void tail_free(tail *t)
     free(t->labels);
     free(t->container);
     free(t->owner_uid);
+    free(t->note);
     free(t);
 }
 
 static void stop_looking(tail *t)
 {
+    family_close(STEAL(t->family));
     watch_close(STEAL(t->watch));
     watch_close(STEAL(t->owner));
     operation_cancel(STEAL(t->asking));
@@ -114,7 +122,7 @@ static bool all_ended(const tail *t)
     for (const struct reader *r = t->readers; r; r = r->next)
         if (r->log)
             return false;
-    return !t->watch && !t->retry;
+    return !t->watch && !t->retry && !family_is_asking(t->family);
 }
 
 // Forgets those of pods that are gone, when all they wrote was told.
@@ -131,10 +139,16 @@ static void drop_readers(tail *t)
     }
 }
 
+static size_t held_most(const tail *t)
+{
+    size_t share = HELD_ALL / (t->open ? t->open : 1);
+    return share > HELD_MOST ? HELD_MOST : share < HELD_LEAST ? HELD_LEAST : share;
+}
+
 static void resume_readers(tail *t)
 {
     for (struct reader *r = t->readers; r; r = r->next) {
-        if (r->paused && merge_held(t->merge, r->source) < HELD_LEAST) {
+        if (r->paused && merge_held(t->merge, r->source) < held_most(t) / 4) {
             r->paused = false;
             logs_pause(r->log, false);
         }
@@ -146,6 +160,9 @@ static void on_timer(void *arg)
     tail *t = arg;
     int64_t now = clock_mono();
     t->busy = true;
+    AUTO_FREE char *note = STEAL(t->note);
+    if (note && t->ops->note)
+        t->ops->note(t->arg, note);
     int64_t due = merge_tick(t->merge, now);
     t->busy = false;
     if (t->closed) {
@@ -215,7 +232,7 @@ static void on_line(void *arg, const struct log_line *line)
     if (!passes(t, line))
         return;
     put(r, line->kind, line->stamp, line->text, line->n);
-    if (!r->paused && merge_held(t->merge, r->source) > HELD_MOST) {
+    if (!r->paused && merge_held(t->merge, r->source) > held_most(t)) {
         r->paused = true;
         logs_pause(r->log, true);
     }
@@ -227,6 +244,7 @@ static void on_log_done(void *arg, const err *e)
     struct reader *r = arg;
     tail *t = r->tail;
     r->log = NULL;
+    t->open--;
     if (e->code != ERR_NONE && (t->readers->next || t->watch)) // one of several: the others go on
         put_mark(r, LOG_AWAY, clock_wall(), e->text);
     else if (e->code != ERR_NONE && t->error.code == ERR_NONE)
@@ -278,6 +296,7 @@ static void add_reader(tail *t, const char *pod, const char *uid, const char *co
     add_source(t, r);
     r->prefix = t->all_containers && container ? str_fmt("%s/%s", pod, container) : mem_strdup(pod);
     t->readers = r;
+    t->open++;
     r->log = logs_open(t->client,
         &(struct logs_spec){.ns = t->ns,
             .pod = pod,
@@ -301,23 +320,47 @@ static void add_container(void *arg, const char *name, const char *role)
     add_reader(a->tail, a->pod, a->uid, name);
 }
 
+static void note_container(tail *t, const cJSON *pod)
+{
+    const char *taken = container_default(pod);
+    if (t->noted || t->container || t->all_containers || containers_count(pod) < 2)
+        return;
+    t->noted = true;
+    AUTO_BUF text = {0};
+    buf_fmt(&text, "the log is that of container %s of pod %s, which also has ", taken,
+        json_path_str(pod, "metadata.name"));
+    containers_note(&text, pod, taken);
+    buf_str(&text, ": container= names one, all_containers = true reads all");
+    t->note = buf_take(&text);
+    soon(t);
+}
+
 static void add_pod(tail *t, const cJSON *pod)
 {
     const char *name = json_path_str(pod, "metadata.name"),
                *uid = json_path_str(pod, "metadata.uid");
     if (!name)
         return;
+    note_container(t, pod);
     if (t->all_containers)
         containers_each(pod, add_container, &(struct adding){t, name, uid});
     else
         add_reader(t, name, uid, t->container ? t->container : container_default(pod));
 }
 
+static void on_relative(void *arg, const cJSON *pod, bool is)
+{
+    tail *t = arg;
+    if (is)
+        add_pod(t, pod);
+    soon(t);
+}
+
 static void on_pod(void *arg, enum watch_change change, const cJSON *pod)
 {
     tail *t = arg;
     if (change != WATCH_DELETED) {
-        add_pod(t, pod);
+        t->family ? family_ask(t->family, pod) : add_pod(t, pod);
         return;
     }
     for (struct reader *r = t->readers; r; r = r->next)
@@ -509,6 +552,8 @@ tail *tail_open(
     t->timer = loop_timer_new(client_loop(c), on_timer, t);
     if (spec->owner && t->follow)
         watch_owner(t, spec);
+    if (spec->root_uid)
+        t->family = family_open(c, spec->ns, spec->root_uid, on_relative, t);
     if (spec->pod && !t->owner) {
         t->retry = loop_timer_new(client_loop(c), ask_pod, t);
         ask_pod(t);
@@ -522,26 +567,24 @@ tail *tail_open(
 struct collector {
     client *client;
     const struct tail_spec *spec;
+    const struct tail_ops *ops;
+    void *arg;
     tail *tail;
     loop_pending *call;
-    buf *out;
-    size_t limit, left_out; // left_out: number of lines
     err error;
 };
 
-static void keep(void *arg, enum log_kind kind, const char *text, size_t n)
+static void pass_line(void *arg, enum log_kind kind, const char *text, size_t n)
 {
     struct collector *c = arg;
-    buf_add(c->out, text, n);
-    buf_char(c->out, '\n');
-    if (c->out->len < 2 * c->limit)
-        return;
-    size_t cut = c->out->len - c->limit;
-    const char *end = memchr(c->out->data + cut - 1, '\n', c->out->len - cut + 1);
-    cut = (size_t)(end + 1 - c->out->data);
-    for (const char *p = c->out->data; (p = memchr(p, '\n', (size_t)(c->out->data + cut - p))); p++)
-        c->left_out++;
-    buf_consume(c->out, cut);
+    c->ops->line(c->arg, kind, text, n);
+}
+
+static void pass_note(void *arg, const char *text)
+{
+    struct collector *c = arg;
+    if (c->ops->note)
+        c->ops->note(c->arg, text);
 }
 
 static void collected(void *arg, const err *e)
@@ -551,7 +594,8 @@ static void collected(void *arg, const err *e)
     loop_call_finish(c->call);
 }
 
-static const struct tail_ops collector_ops = {.line = keep, .done = collected};
+static const struct tail_ops collector_ops = {
+    .line = pass_line, .note = pass_note, .done = collected};
 
 static void collector_start(loop_pending *call, void *arg)
 {
@@ -571,19 +615,60 @@ static void collector_cancel(loop_pending *call, void *arg)
 
 static const struct loop_call_ops call_ops = {.start = collector_start, .cancel = collector_cancel};
 
-int tail_read(client *from, const struct patience *p, const struct tail_spec *spec, size_t limit,
-    buf *out, err *e)
+int tail_read_to(client *from, const struct patience *p, const struct tail_spec *spec,
+    const struct tail_ops *ops, void *arg, err *e)
 {
     struct tail_spec once = *spec;
     once.follow = false;
-    AUTO_BUF text = {0};
-    struct collector c = {.client = from, .spec = &once, .out = &text, .limit = limit};
+    struct collector c = {.client = from, .spec = &once, .ops = ops, .arg = arg};
     if (loop_call(client_loop(from), p->canceller, &call_ops, &c, p->deadline, e) != 0)
         return err_wrap(e, "read logs in namespace %s", spec->ns);
-    if (c.error.code != ERR_NONE)
-        return err_set(e, c.error.code, "%s", c.error.text);
-    if (c.left_out)
-        buf_fmt(out, "-- %zu earlier lines are left out: tail= or grep= choose --\n", c.left_out);
-    buf_add(out, text.data, text.len);
-    return 0;
+    return c.error.code == ERR_NONE ? 0 : err_set(e, c.error.code, "%s", c.error.text);
+}
+
+struct keeper {
+    struct tail_text *out;
+    size_t limit;
+};
+
+static void keep(void *arg, enum log_kind kind, const char *text, size_t n)
+{
+    struct keeper *k = arg;
+    buf *all = &k->out->text;
+    buf_add(all, text, n);
+    buf_char(all, '\n');
+    if (all->len < 2 * k->limit)
+        return;
+    size_t cut = all->len - k->limit;
+    const char *end = memchr(all->data + cut - 1, '\n', all->len - cut + 1);
+    cut = (size_t)(end + 1 - all->data);
+    for (const char *p = all->data; (p = memchr(p, '\n', (size_t)(all->data + cut - p))); p++)
+        k->out->left_out++;
+    buf_consume(all, cut);
+}
+
+static void keep_note(void *arg, const char *text)
+{
+    struct keeper *k = arg;
+    k->out->note = mem_strdup(text);
+}
+
+static const struct tail_ops keeper_ops = {.line = keep, .note = keep_note};
+
+void tail_text_done(struct tail_text *t)
+{
+    buf_done(&t->text);
+    free(t->note);
+    *t = (struct tail_text){0};
+}
+
+int tail_read(client *c, const struct patience *p, const struct tail_spec *spec, size_t limit,
+    struct tail_text *out, err *e)
+{
+    struct keeper k = {.out = out, .limit = limit};
+    *out = (struct tail_text){0};
+    if (tail_read_to(c, p, spec, &keeper_ops, &k, e) == 0)
+        return 0;
+    tail_text_done(out);
+    return -1;
 }

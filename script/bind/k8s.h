@@ -44,7 +44,7 @@ int k8s_look(call *c, struct target *t, const cJSON *recorded, cJSON **there, ch
 // Is the object still as its manifest says? 0, also when changes are accepted.
 int k8s_compare(call *c, struct target *t, const cJSON *manifest, const cJSON *there, err *e);
 
-// The pods of an object: a label selector (new), or a pod's name (new). `whole`: all of them;
+// The pods of an object: a label selector (new), a pod's name (new), or both. `whole`: all of them;
 // otherwise the one with the most important log (driver, launcher).
 struct pods_of {
     char *labels, *pod;

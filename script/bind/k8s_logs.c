@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // k8s.logs: the log of a pod, of an application's driver, or of all pods of an owner; returned as a
-// text, or followed in a live display that the loop feeds.
+// text, or followed in a live display that the loop feeds. Of a text that is too large to return,
+// the end is returned, and the whole goes below the cell.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -14,58 +15,75 @@
 
 enum { TEXT_LIMIT = 8 << 20 };
 
+// Whose logs: pods, and the object that makes them.
+struct whose {
+    struct pods_of pods;
+    const struct resource *owner; // NULL: none, or it makes no more of them
+    char *name, *uid;             // of the owner
+    bool relatives;               // its pods are known by their ownerReferences alone
+    bool ends;                    // so does its log, by itself
+};
+
 struct following {
     display *display;
     tail *tail;
     client *client;
     struct tail_spec spec; // its strings are in `args`
     cJSON *args;
-    struct pods_of pods;
+    struct whose whose;
     char *ns;
     char *waits; // why there is nothing yet; NULL: nothing is known
+    bool drains; // it is read to where it is now, and then closed
     bool own;    // the display itself is the log; otherwise the text goes below the cell
 };
 
 // {"container", "all", "all_containers", "grep", "tail", "since", "previous", "follow"} with the
 // pods.
 static int read_spec(
-    const cJSON *args, const struct pods_of *pods, const char *ns, struct tail_spec *spec, err *e)
+    const cJSON *args, const struct whose *w, const char *ns, struct tail_spec *spec, err *e)
 {
     int64_t since = 0;
     const char *text = json_str(args, "since");
     if (text && duration_parse(text, &since, e) != 0)
         return err_wrap(e, "since");
-    bool whole = json_bool_or(args, "all", false);
+    bool whole = json_bool_or(args, "all", false), follow = json_bool_or(args, "follow", false);
+    bool all = json_bool_or(args, "all_containers", false);
+    // An owner's pods are followed by their labels: the next one may have another name.
+    bool by_labels = follow && w->owner && w->pods.labels;
     *spec = (struct tail_spec){.ns = ns,
-        .pod = pods->pod,
-        .labels = pods->labels,
+        .pod = by_labels ? NULL : w->pods.pod,
+        .labels = w->pods.pod && !by_labels ? NULL : w->pods.labels,
+        .owner = w->owner,
+        .owner_name = w->name,
+        .owner_uid = w->uid,
+        .root_uid = w->relatives ? w->uid : NULL,
         .container = json_str(args, "container"),
         .grep = json_str(args, "grep"),
-        .all_containers = json_bool_or(args, "all_containers", false),
-        .follow = json_bool_or(args, "follow", false),
+        .all_containers = all,
+        .follow = follow,
         .previous = json_bool_or(args, "previous", false),
         .prefix = json_bool_or(args, "prefix", whole),
-        .prefix_many = json_bool_or(args, "own", false),
+        .prefix_many = json_bool_or(args, "own", all && !json_get(args, "prefix")),
         .tail = json_int_or(args, "tail", -1),
         .since_s = (since + CLOCK_SEC - 1) / CLOCK_SEC};
     return 0;
+}
+
+static void whose_done(struct whose *w)
+{
+    k8s_pods_done(&w->pods);
+    free(w->name);
+    free(w->uid);
 }
 
 static void following_free(struct following *f)
 {
     tail_close(f->tail);
     cJSON_Delete(f->args);
-    k8s_pods_done(&f->pods);
+    whose_done(&f->whose);
     free(f->ns);
     free(f->waits);
     free(f);
-}
-
-static void finish(void *arg)
-{
-    struct following *f = arg;
-    display_close(f->display, NULL);
-    following_free(f);
 }
 
 static void show(struct following *f, const char *text, size_t n)
@@ -74,6 +92,21 @@ static void show(struct following *f, const char *text, size_t n)
     buf_add(&line, text, n);
     buf_char(&line, '\n');
     display_text(f->display, line.data, line.len);
+}
+
+static void on_note(void *arg, const char *text)
+{
+    AUTO_FREE char *line = str_fmt("-- %s --", text);
+    show(arg, line, strlen(line));
+}
+
+static void finish(void *arg)
+{
+    struct following *f = arg;
+    if (f->tail && f->drains)
+        on_note(f, "the run has ended before the rest of the log was read");
+    display_close(f->display, NULL);
+    following_free(f);
 }
 
 // A trainer's reports are shown as progress, not as text.
@@ -111,7 +144,15 @@ static void on_done(void *arg, const err *e)
     finish(f);
 }
 
-static const struct tail_ops tail_callbacks = {.line = on_line, .done = on_done};
+static const struct tail_ops tail_callbacks = {.line = on_line, .note = on_note, .done = on_done};
+
+// A headless run has come to its end: what there is now is still read.
+static void drain(void *arg)
+{
+    struct following *f = arg;
+    f->drains = true;
+    tail_drain(f->tail);
+}
 
 static void begin(void *arg)
 {
@@ -120,10 +161,12 @@ static void begin(void *arg)
     if (f->waits)
         show(f, f->waits, strlen(f->waits));
     f->tail = tail_open(f->client, &f->spec, &tail_callbacks, f, &e);
-    if (f->tail)
-        display_on_end(f->display, finish, f); // at once, if the run has ended meanwhile
-    else
+    if (!f->tail) {
         on_done(f, &e);
+        return;
+    }
+    display_on_drain(f->display, drain, f, f->whose.ends);
+    display_on_end(f->display, finish, f); // at once, if the run has ended meanwhile
 }
 
 // The live display, while the text goes below the cell.
@@ -132,8 +175,8 @@ static display *show_nothing(call *c, const struct following *f)
     cJSON *data = cJSON_CreateObject();
     json_set_str(data, "text/plain", "");
     cJSON *log = json_object_at(data, "application/vnd.firesteel.log+json");
-    json_set_str(log, "pod", f->pods.pod);
-    json_set_str(log, "selector", f->pods.labels);
+    json_set_str(log, "pod", f->whose.pods.pod);
+    json_set_str(log, "selector", f->whose.pods.labels);
     return call_display(c, data, true);
 }
 
@@ -161,15 +204,15 @@ static char *title_of(const cJSON *args, const cJSON *object)
 }
 
 static int follow(call *c, struct target *t, const cJSON *args, const cJSON *object,
-    struct pods_of *pods, cJSON **result, err *e)
+    struct whose *whose, cJSON **result, err *e)
 {
     struct following *f = mem_alloc(sizeof *f);
     f->client = t->client;
     f->args = cJSON_Duplicate(args, 1);
     f->ns = mem_strdup(t->ns);
-    f->pods = *pods;
-    *pods = (struct pods_of){0};
-    if (read_spec(f->args, &f->pods, f->ns, &f->spec, e) != 0) {
+    f->whose = *whose;
+    *whose = (struct whose){0};
+    if (read_spec(f->args, &f->whose, f->ns, &f->spec, e) != 0) {
         following_free(f);
         return -1;
     }
@@ -189,33 +232,169 @@ static int follow(call *c, struct target *t, const cJSON *args, const cJSON *obj
     return 0;
 }
 
+// Kinds that make pods for ever; the logs of others end. Those that give a name again make a pod of
+// the same name after one that has gone.
+static const struct {
+    const char *kind;
+    bool endless, same_names;
+} makers[] = {
+    {"CronJob", true, false},
+    {"CronWorkflow", true, false},
+    {"DaemonSet", true, false},
+    {"Deployment", true, false},
+    {"ReplicaSet", true, false},
+    {"ReplicationController", true, false},
+    {"ScheduledSparkApplication", true, false},
+    {"Service", true, false},
+    {"SparkApplication", false, true},
+    {"StatefulSet", true, true},
+};
+
+static bool is_endless(const char *kind)
+{
+    for (size_t i = 0; i < ARRAY_LEN(makers); i++)
+        if (makers[i].endless && str_eq(makers[i].kind, kind))
+            return true;
+    return false;
+}
+
+static bool gives_same_names(const char *kind)
+{
+    for (size_t i = 0; i < ARRAY_LEN(makers); i++)
+        if (makers[i].same_names && str_eq(makers[i].kind, kind))
+            return true;
+    return false;
+}
+
+// The object that makes a pod of this name again; NULL: none does.
+static const cJSON *same_maker(const cJSON *pod)
+{
+    const cJSON *owner;
+    cJSON_ArrayForEach(owner, json_path(pod, "metadata.ownerReferences"))
+    {
+        if (gives_same_names(json_str(owner, "kind")))
+            return owner;
+    }
+    return NULL;
+}
+
+static void take_owner(
+    struct whose *w, const struct resource *r, const char *kind, const char *name, const char *uid)
+{
+    w->owner = r;
+    w->name = mem_strdup(name);
+    w->uid = mem_strdup(uid);
+    w->ends = !is_endless(kind);
+}
+
+static void take_pod_s_owner(struct target *t, const cJSON *pod, struct whose *w)
+{
+    const cJSON *owner = same_maker(pod);
+    w->ends = true;
+    if (!owner)
+        return;
+    const char *kind = json_str_or(owner, "kind", "");
+    const struct resource *r = client_resource_of(
+        t->client, &t->patience, json_str_or(owner, "apiVersion", ""), kind, NULL);
+    if (r)
+        take_owner(w, r, kind, json_str(owner, "name"), json_str(owner, "uid"));
+}
+
+// Pods of an object of a kind of which nothing else is known. The kinds of v1 own none.
+static bool has_relatives(const cJSON *object)
+{
+    return !str_eq(json_str(object, "apiVersion"), "v1") && json_path_str(object, "metadata.uid");
+}
+
+static int whose_of(struct target *t, const cJSON *object, bool whole, struct whose *w, err *e)
+{
+    err why = {0};
+    if (k8s_pods_of(object, whole, &w->pods, &why) != 0) {
+        if (!has_relatives(object))
+            return err_set(e, why.code, "%s", why.text);
+        w->relatives = true;
+    }
+    const char *kind = json_str_or(object, "kind", "");
+    if (str_eq(kind, "Pod"))
+        take_pod_s_owner(t, object, w);
+    else
+        take_owner(w, t->resource, kind, t->name, json_path_str(object, "metadata.uid"));
+    return 0;
+}
+
+struct whole { // a log that is too large for a text
+    display *display;
+};
+
+static void on_whole_line(void *arg, enum log_kind kind, const char *text, size_t n)
+{
+    struct whole *w = arg;
+    AUTO_JSON *event = training_line(text, n);
+    AUTO_BUF line = {0};
+    if (event)
+        return;
+    buf_add(&line, text, n);
+    buf_char(&line, '\n');
+    display_text(w->display, line.data, line.len);
+}
+
+// Reads it again, into a log below the cell.
+static int show_whole(
+    call *c, struct target *t, const char *title, const struct tail_spec *spec, err *e)
+{
+    static const struct tail_ops ops = {.line = on_whole_line};
+    struct whole w = {.display = call_log(c, title, e)};
+    if (!w.display)
+        return -1;
+    int result = tail_read_to(t->client, &t->patience, spec, &ops, &w, e);
+    display_close(w.display, NULL);
+    return result;
+}
+
+static int read_once(
+    call *c, struct target *t, const cJSON *args, const struct whose *w, cJSON **result, err *e)
+{
+    struct tail_spec spec;
+    struct tail_text log;
+    AUTO_BUF text = {0};
+    if (read_spec(args, w, t->ns, &spec, e) != 0 ||
+        tail_read(t->client, &t->patience, &spec, TEXT_LIMIT, &log, e) != 0)
+        return -1;
+    if (log.note) {
+        AUTO_FREE char *note = str_fmt("-- %s --\n", log.note);
+        call_output(c, "stderr", note, strlen(note));
+    }
+    if (log.left_out)
+        buf_fmt(&text, "-- %zu earlier lines are not in this text: the log below has all --\n",
+            log.left_out);
+    buf_add(&text, log.text.data, log.text.len);
+    bool large = log.left_out > 0;
+    tail_text_done(&log);
+    drop_events(&text);
+    if (large && show_whole(c, t, t->name ? t->name : "log", &spec, e) != 0)
+        return -1;
+    *result = k8s_text(&text);
+    return 0;
+}
+
 int k8s_logs(call *c, const cJSON *args, cJSON **result, err *e)
 {
     struct target t;
-    struct pods_of pods = {0};
+    struct whose w = {0};
     AUTO_JSON *object = NULL;
     if (k8s_target(c, args, false, &t, e) != 0)
         return -1;
     if (t.name) {
         object = k8s_object(c, &t, e);
-        if (!object || k8s_pods_of(object, json_bool_or(args, "all", false), &pods, e) != 0)
+        if (!object || whose_of(&t, object, json_bool_or(args, "all", false), &w, e) != 0)
             return -1;
     } else if (json_str(args, "selector")) {
-        pods.labels = mem_strdup(json_str(args, "selector"));
+        w.pods.labels = mem_strdup(json_str(args, "selector"));
     } else {
         return err_set(e, ERR_USAGE, "whose logs? Give a pod's name, or selector=");
     }
-    int code = 0;
-    AUTO_BUF text = {0};
-    struct tail_spec spec;
-    if (json_bool_or(args, "follow", false))
-        code = follow(c, &t, args, object, &pods, result, e);
-    else if ((code = read_spec(args, &pods, t.ns, &spec, e)) == 0)
-        code = tail_read(t.client, &t.patience, &spec, TEXT_LIMIT, &text, e);
-    k8s_pods_done(&pods);
-    if (code == 0 && !json_bool_or(args, "follow", false)) {
-        drop_events(&text);
-        *result = k8s_text(&text);
-    }
+    int code = json_bool_or(args, "follow", false) ? follow(c, &t, args, object, &w, result, e)
+                                                   : read_once(c, &t, args, &w, result, e);
+    whose_done(&w);
     return code;
 }

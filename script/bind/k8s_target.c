@@ -70,16 +70,74 @@ int k8s_same_cluster(struct target *t, const cJSON *recorded, err *e)
         json_str_or(now, "server", ""));
 }
 
-static char *selector_of(const cJSON *labels)
+static void add_labels(buf *text, const cJSON *labels)
 {
-    AUTO_BUF text = {0};
     const cJSON *l;
     cJSON_ArrayForEach(l, labels)
     {
         if (cJSON_IsString(l))
-            buf_fmt(&text, "%s%s=%s", text.len ? "," : "", l->string, l->valuestring);
+            buf_fmt(text, "%s%s=%s", text->len ? "," : "", l->string, l->valuestring);
+    }
+}
+
+// {"key", "operator": "In", "values": […]} as "key in (a,b)".
+static void add_expression(buf *text, const cJSON *expression)
+{
+    const char *key = json_str_or(expression, "key", ""),
+               *operator= json_str_or(expression, "operator", "");
+    const char *comma = text->len ? "," : "";
+    bool in = str_eq(operator, "In");
+    if (str_eq(operator, "Exists") || str_eq(operator, "DoesNotExist")) {
+        buf_fmt(text, "%s%s%s", comma, str_eq(operator, "Exists") ? "" : "!", key);
+        return;
+    }
+    buf_fmt(text, "%s%s %s (", comma, key, in ? "in" : "notin");
+    const cJSON *value;
+    cJSON_ArrayForEach(value, json_get(expression, "values"))
+    {
+        buf_fmt(text, "%s%s", value->prev->next ? "," : "", value->valuestring);
+    }
+    buf_str(text, ")");
+}
+
+// The selector of a Job, a Deployment and the like, or of a Service; new. NULL: it has none.
+static char *selector_of(const cJSON *object)
+{
+    AUTO_BUF text = {0};
+    const cJSON *selector = json_path(object, "spec.selector"), *expression;
+    const cJSON *labels = json_get(selector, "matchLabels"),
+                *expressions = json_get(selector, "matchExpressions");
+    add_labels(&text, labels || expressions ? labels : selector);
+    cJSON_ArrayForEach(expression, expressions)
+    {
+        add_expression(&text, expression);
     }
     return text.len ? buf_take(&text) : NULL;
+}
+
+// Kinds whose pods have the object's name in a label; and the role of the one pod whose log says
+// most.
+static const struct {
+    const char *kind, *label, *role;
+} labelled[] = {
+    {"SparkApplication", "sparkoperator.k8s.io/app-name", "spark-role=driver"},
+    {"MPIJob", "training.kubeflow.org/job-name", "training.kubeflow.org/job-role=launcher"},
+    {"Workflow", "workflows.argoproj.io/workflow", NULL},
+};
+
+static char *labels_of(const cJSON *object, bool whole)
+{
+    const char *kind = json_str_or(object, "kind", ""),
+               *name = json_path_str(object, "metadata.name");
+    for (size_t i = 0; i < ARRAY_LEN(labelled); i++) {
+        const char *role = whole ? NULL : labelled[i].role;
+        if (str_eq(kind, labelled[i].kind))
+            return str_fmt("%s=%s%s%s", labelled[i].label, name, role ? "," : "", role ? role : "");
+    }
+    char *selector = selector_of(object);
+    if (!selector && str_eq(kind, "Job"))
+        return str_fmt("batch.kubernetes.io/job-name=%s", name);
+    return selector;
 }
 
 int k8s_pods_of(const cJSON *object, bool whole, struct pods_of *out, err *e)
@@ -89,23 +147,13 @@ int k8s_pods_of(const cJSON *object, bool whole, struct pods_of *out, err *e)
     *out = (struct pods_of){0};
     if (str_eq(kind, "Pod")) {
         out->pod = mem_strdup(name);
-    } else if (str_eq(kind, "SparkApplication")) {
-        const char *driver = json_path_str(object, "status.driverInfo.podName");
-        if (driver && *driver && !whole)
-            out->pod = mem_strdup(driver);
-        else
-            out->labels = str_fmt(
-                "sparkoperator.k8s.io/app-name=%s%s", name, whole ? "" : ",spark-role=driver");
-    } else if (str_eq(kind, "MPIJob")) {
-        out->labels = str_fmt("training.kubeflow.org/job-name=%s%s", name,
-            whole ? "" : ",training.kubeflow.org/job-role=launcher");
-    } else if (str_eq(kind, "Job")) {
-        out->labels = str_fmt("batch.kubernetes.io/job-name=%s", name);
-    } else {
-        const cJSON *match = json_path(object, "spec.selector.matchLabels");
-        out->labels = selector_of(match ? match : json_path(object, "spec.selector"));
+        return 0;
     }
-    if (!out->pod && !out->labels)
+    out->labels = labels_of(object, whole);
+    const char *driver = json_path_str(object, "status.driverInfo.podName");
+    if (str_eq(kind, "SparkApplication") && driver && *driver && !whole)
+        out->pod = mem_strdup(driver);
+    if (!out->labels)
         return err_set(e, ERR_USAGE, "%s %s leads to no pods that are known here", kind, name);
     return 0;
 }

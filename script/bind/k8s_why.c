@@ -99,8 +99,10 @@ static void ask_log(struct target *t, const struct patience *p, const cJSON *obj
     if (k8s_pods_of(object, false, &of, NULL) != 0)
         return;
     struct tail_spec spec = {.ns = t->ns, .pod = of.pod, .labels = of.labels, .tail = LINES_READ};
-    if (tail_read(t->client, p, &spec, LOG_MAX, log, NULL) != 0)
-        buf_clear(log);
+    struct tail_text text;
+    if (tail_read(t->client, p, &spec, LOG_MAX, &text, NULL) == 0)
+        buf_add(log, text.text.data, text.text.len);
+    tail_text_done(&text);
     k8s_pods_done(&of);
 }
 

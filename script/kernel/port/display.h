@@ -38,3 +38,7 @@ void display_away(display *d, const err *reason, int64_t heard_wall);
 // fn is called on the loop's thread when the run ends while the display is live: stop feeding, and
 // close.
 void display_on_end(display *d, void (*fn)(void *arg), void *arg);
+// On the loop's thread: a headless run has ended well, while the display is live. fn is called
+// once: read what there is by now, and close. ends: it ends by itself, too; then one of the last
+// cell is left to do so, until that cell's time is over.
+void display_on_drain(display *d, void (*fn)(void *arg), void *arg, bool ends);

@@ -267,8 +267,26 @@ void displays_drop(display *d)
     free(d);
 }
 
+static bool is_drained(const displays *all)
+{
+    for (const display *d = all->first; d; d = d->next)
+        if (d->on_drain && !d->ended && !d->client)
+            return false;
+    return true;
+}
+
+static void tell_drained(displays *all)
+{
+    void (*drained)(void *arg) = all->drained;
+    if (!drained || !is_drained(all))
+        return;
+    all->drained = NULL;
+    drained(all->drained_arg);
+}
+
 static void finish(display *d, struct task *t)
 {
+    displays *all = d->all;
     if (t->data)
         replace(d, t);
     if (d->log)
@@ -278,6 +296,7 @@ static void finish(display *d, struct task *t)
     d->ended = true;
     if (!d->client || d->unwanted)
         displays_drop(d);
+    tell_drained(all);
 }
 
 void displays_end_one(display *d)
@@ -463,6 +482,35 @@ void display_on_end(display *d, void (*fn)(void *arg), void *arg)
 {
     post((struct task){
         .all = d->all, .display = d, .fn = set_on_end, .on_end = fn, .on_end_arg = arg});
+}
+
+void display_on_drain(display *d, void (*fn)(void *arg), void *arg, bool ends)
+{
+    d->on_drain = fn;
+    d->on_drain_arg = arg;
+    d->ends = ends;
+}
+
+// To drain a display may end it, and others with it.
+static display *first_to_drain(const displays *all, const char *awaited)
+{
+    display *d = all->first;
+    while (d && (!d->on_drain || d->draining || d->client ||
+                    (d->ends && awaited && str_eq(d->cell, awaited))))
+        d = d->next;
+    return d;
+}
+
+void displays_drain(displays *all, const char *awaited, void (*done)(void *arg), void *arg)
+{
+    all->drained = NULL;
+    for (display *d; (d = first_to_drain(all, awaited));) {
+        d->draining = true;
+        d->on_drain(d->on_drain_arg);
+    }
+    all->drained = done;
+    all->drained_arg = arg;
+    tell_drained(all);
 }
 
 size_t displays_live(const displays *all)

@@ -47,6 +47,10 @@ void displays_update(displays *all, int64_t id, cJSON *data, bool close);
 
 // On the loop's thread:
 size_t displays_live(const displays *all); // how many are live; peeks are not counted
+// At the end of a headless run: has displays read what there is by now, and close; those of the
+// cell `awaited` (NULL: none) that end by themselves go on. `done` is called when all of them have
+// ended, perhaps at once; other displays are not waited for.
+void displays_drain(displays *all, const char *awaited, void (*done)(void *arg), void *arg);
 // Ends all displays, and every later one. Those of a call that never returns are only reported as
 // closed.
 void displays_end(displays *all);

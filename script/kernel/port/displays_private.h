@@ -16,8 +16,10 @@ struct displays {
     void *arg;
     atomic_llong last;
     // The loop's thread:
-    display *first; // the first live one
-    bool over;      // the run ends: no display stays live
+    display *first;             // the first live one
+    bool over;                  // the run ends: no display stays live
+    void (*drained)(void *arg); // told when none has on_drain any more
+    void *drained_arg;
 };
 
 struct display {
@@ -43,6 +45,10 @@ struct display {
     loop_timer *timer;
     void (*on_end)(void *arg);
     void *on_end_arg;
+    void (*on_drain)(void *arg);
+    void *on_drain_arg;
+    bool ends; // by itself
+    bool draining;
 };
 
 display *displays_find(const displays *all, int64_t id); // NULL: none is live

@@ -472,6 +472,7 @@ static void free_timers(kernel *k)
     loop_timer_free(k->run_timer);
     loop_timer_free(k->cell_timer);
     loop_timer_free(k->idle_timer);
+    loop_timer_free(k->finish_timer);
     for (size_t i = 0; i < ARRAY_LEN(k->signals); i++)
         if (k->signals[i])
             loop_signal_free(k->signals[i]);
@@ -514,6 +515,7 @@ void kernel_free(kernel *k)
     loop_free(k->loop);
     free(k->notebook_dir);
     free(k->last_words);
+    free(k->last_cell);
     free(k);
 }
 

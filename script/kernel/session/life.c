@@ -12,6 +12,7 @@
 
 enum {
     DRAIN_MS = 2000,          // time for clients to take the last events
+    READ_MS = 30 * 1000,      // time for followed logs to be read to where they are
     IDLE_MS = 15 * 60 * 1000, // an idle kernel without clients ends after this
 };
 
@@ -174,13 +175,51 @@ static void after_actions(void *arg)
     sandbox_stop(k->sandbox, after_sandbox, k);
 }
 
+static void on_drained(void *arg)
+{
+    kernel *k = arg;
+    life_end(k, k->exit, k->last_words);
+}
+
+static void drain(void *arg)
+{
+    kernel *k = arg;
+    loop_timer_free(STEAL(k->finish_timer));
+    k->finish_timer = loop_timer_new(k->loop, on_drained, k);
+    loop_timer_start(k->finish_timer, READ_MS, 0);
+    displays_drain(k->displays, NULL, on_drained, k);
+}
+
+void life_finish(kernel *k, int exit_code, const char *message)
+{
+    if (k->finishing || k->stopping)
+        return;
+    k->finishing = true;
+    k->exit = exit_code;
+    k->last_words = mem_strdup(message);
+    if (exit_code != 0) {
+        drain(k);
+        return;
+    }
+    int64_t now = clock_mono();
+    if (k->last_deadline) {
+        int64_t left = k->last_deadline > now ? (k->last_deadline - now) / CLOCK_MS : 0;
+        k->finish_timer = loop_timer_new(k->loop, drain, k);
+        loop_timer_start(k->finish_timer, (uint64_t)left, 0);
+    }
+    displays_drain(k->displays, k->last_cell, on_drained, k);
+}
+
 void life_end(kernel *k, int exit_code, const char *message)
 {
     if (k->stopping)
         return;
+    char *last_words = mem_strdup(message);
     k->stopping = true;
     k->exit = exit_code;
-    k->last_words = mem_strdup(message);
+    free(k->last_words);
+    k->last_words = last_words;
+    loop_timer_free(STEAL(k->finish_timer));
     if (exit_code != GUARD_RESTART) // nothing changes the document any more: others may open it
         document_lock_release(STEAL(k->lock));
     running_say_state(k, exit_code == GUARD_RESTART ? "restarting" : "stopping", NULL);

@@ -11,6 +11,10 @@ void life_idle(kernel *k);
 void life_client_gone(kernel *k, bool owner);
 // After a signal, or a shutdown message: interrupts, then ends.
 void life_shutdown(kernel *k);
+// The cells of a headless run are done: logs that are followed are read to where they are now, then
+// the run ends. If it ends well, those of the last cell that end by themselves are read to their
+// end, or until that cell's time is over.
+void life_finish(kernel *k, int exit_code, const char *message);
 // Ends the run: live views end, "end" is journaled, the sandbox is stopped, clients get the rest,
 // the loop stops. Only the first call counts. message: for people, NULL when all is well.
 void life_end(kernel *k, int exit_code, const char *message);

@@ -270,16 +270,22 @@ static void finish(kernel *k, execution *x)
                                             : &k->counts.failed) += 1;
     if (x->failure == FAILURE_NONE)
         return;
-    if (!turn_stopped(&x->turn)) // otherwise that was done when it was stopped; these came after it
+    bool stopped = turn_stopped(&x->turn);
+    if (!stopped) // otherwise that was done when it was stopped; these came after it
         forget_queue(k);
-    if (k->started_all)
+    if (k->started_all && stopped)
         life_end(k, failure_exit(x->failure), x->message);
+    else if (k->started_all)
+        life_finish(k, failure_exit(x->failure), x->message);
 }
 
 static void on_executed(void *arg, execution *x)
 {
     kernel *k = arg;
     finish(k, x);
+    free(k->last_cell);
+    k->last_cell = mem_strdup(x->turn.cell);
+    k->last_deadline = x->turn.deadline;
     k->running = NULL;
     k->wedged = false;
     execution_free(x);
@@ -328,11 +334,15 @@ void running_go_on(kernel *k)
     }
     if (running_busy(k) || k->stopping)
         return;
+    if (k->started_all) {
+        life_finish(k, 0, NULL);
+        return;
+    }
     if (k->said_busy) {
         k->said_busy = false;
         running_say_state(k, "idle", NULL);
     }
-    if (k->started_all || k->end_when_idle)
+    if (k->end_when_idle)
         life_end(k, 0, NULL);
     else
         life_idle(k);

@@ -37,7 +37,7 @@ struct kernel {
     struct filewatch *watch;
     struct sandbox *sandbox;
     int kubeconfig_owner; // owner of effects->refusing_kubeconfig; -1: no such file
-    loop_timer *run_timer, *cell_timer, *idle_timer;
+    loop_timer *run_timer, *cell_timer, *idle_timer, *finish_timer;
     loop_signal *signals[3];
 
     struct queue_item *queue; // the cells to execute
@@ -52,12 +52,15 @@ struct kernel {
     bool started_all;         // a headless run has queued its cells; it ends after them
     bool waiting_for_sandbox; // no cell is executed before the sandbox is ready
     bool said_busy, wedged, run_timed_out;
-    bool end_when_idle; // a shutdown was requested while a cell ran
-    bool stopping;      // the run is over: nothing starts any more
-    bool unended;       // its end could not be journaled
-    bool abandoned;     // the Lua thread does not end; it goes with the process
-    int exit;           // exit code of the run, or GUARD_RESTART
-    char *last_words;   // why the run ends; NULL: in order
+    char *last_cell;       // of a headless run: the last one that was executed
+    int64_t last_deadline; // mono: when its time is over; 0: never
+    bool finishing;        // its cells are done, and followed logs come to their end
+    bool end_when_idle;    // a shutdown was requested while a cell ran
+    bool stopping;         // the run is over: nothing starts any more
+    bool unended;          // its end could not be journaled
+    bool abandoned;        // the Lua thread does not end; it goes with the process
+    int exit;              // exit code of the run, or GUARD_RESTART
+    char *last_words;      // why the run ends; NULL: in order
 };
 
 // Makes a kernel without document, journal and Lua. Everything opened in it is freed with it.
