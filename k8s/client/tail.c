@@ -2,6 +2,7 @@
 #include "k8s/client/tail.h"
 
 #include "base/clock.h"
+#include "base/hashmap.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/client/container.h"
@@ -16,6 +17,7 @@
 #include <string.h>
 
 // Lines that are held back to be merged: of all containers together, and of one.
+enum { NAMES_MOST = 4096 };
 enum { HELD_ALL = 16 << 20, HELD_MOST = 4 << 20, HELD_LEAST = 64 << 10 };
 static const int64_t window = 500 * CLOCK_MS;
 
@@ -46,12 +48,13 @@ struct tail {
     loop_timer *retry; // asks again
     unsigned attempt;  // how often it was asked for in vain
     bool owner_seen;
-    bool last_look;                    // the owner has ended: the next list of the pods is the last
-    bool listed;                       // the pods that were there at the beginning are known
-    family *family;                    // which pods are the owner's, when no selector says it
+    bool last_look; // the owner has ended: the next list of the pods is the last
+    bool listed;    // the pods that were there at the beginning are known
+    family *family; // which pods are the owner's, when no selector says it
     bool noted;     // it was said which container is read; or `note` will be
     char *note;
     size_t open;                       // readers that have not ended
+    hashmap *names;                    // of pods that are gone, and were read
     struct reader *readers, **sources; // sources: by their number
     int source_count;
     merge *merge;
@@ -78,6 +81,7 @@ static void tail_free(tail *t)
         reader_free(r);
     }
     free(t->sources);
+    hashmap_free(t->names);
     merge_free(t->merge);
     if (t->has_grep)
         regfree(&t->grep);
@@ -134,6 +138,8 @@ static void drop_readers(tail *t)
             continue;
         }
         *at = r->next;
+        if (hashmap_count(t->names) < NAMES_MOST)
+            hashmap_set(t->names, r->pod, strlen(r->pod), 0);
         merge_drop(t->merge, r->source);
         reader_free(r);
     }
@@ -268,7 +274,8 @@ static bool is_renewed(const tail *t, const char *pod, const char *uid)
     for (const struct reader *r = t->readers; r; r = r->next)
         if (str_eq(r->pod, pod) && !str_eq(r->uid, uid))
             return true;
-    return false;
+    size_t ignored;
+    return hashmap_get(t->names, pod, strlen(pod), &ignored);
 }
 
 static void add_source(tail *t, struct reader *r)
@@ -546,6 +553,7 @@ tail *tail_open(
     t->prefix_many = spec->prefix_many;
     t->tail = spec->tail;
     t->since_s = spec->since_s;
+    t->names = hashmap_new();
     t->ops = ops;
     t->arg = arg;
     t->merge = merge_new(t->follow ? window : 0, on_merged, t);

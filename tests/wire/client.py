@@ -440,6 +440,126 @@ job:delete()
     assert told == "hello from late\n", told
 
 
+def streamed(n):
+    return "".join(e.get("text", "") for e in n.journal() if e["type"] == "stream")
+
+
+SEVERAL = """
+p = k8s.create { apiVersion = "v1", kind = "Pod", metadata = { name = "several" }, spec = { restartPolicy = "Never",
+  initContainers = { { name = "first", image = "host", command = { "echo", "from first" } } },
+  containers = { { name = "main", image = "host", command = { "echo", "from main" } },
+                 { name = "side", image = "host", command = { "echo", "from side" } } } } }
+p:logs { follow = true }
+p:reaches("Succeeded", "20s")
+firesteel.sleep "1s"
+"""
+
+
+def test_of_several_containers_one_is_read_and_the_others_are_named(t):
+    n = sandboxed(t, SEVERAL + """
+print("[" .. p:logs() .. "]")
+print("[" .. p:logs { container = "side" } .. "]")
+print("[" .. p:logs { all_containers = true } .. "]")
+""")
+    n.run()
+    told, note = streamed(n), "container main of pod several, which also has first (init), side"
+    assert "\nfrom main\n" in told and "\n[from main]\n" in told and told.count(note) == 2, told
+    assert "[from side]\n" in told, told
+    assert told.count("several/first | from first\n") == told.count("several/side | from side") == 1, told
+
+
+DRIVER = app("again").replace("type: Python", "type: Python\n  suspend: true") + """
+function driver(text)
+  return k8s.create { apiVersion = "v1", kind = "Pod", metadata = { name = "again-driver",
+    labels = { ["sparkoperator.k8s.io/app-name"] = "again", ["spark-role"] = "driver" },
+    ownerReferences = { { apiVersion = "sparkoperator.k8s.io/v1beta2", kind = "SparkApplication", name = "again", uid = app.uid } } },
+    spec = { restartPolicy = "Never", containers = { { name = "main", image = "host", command = { "echo", text } } } } }
+end
+"""
+
+
+def test_a_name_that_is_given_again_is_followed_on(t):
+    """As the driver of an application that is tried again: by the application, and by the pod's own name."""
+    n = sandboxed(t, DRIVER + """
+app:logs { follow = true }
+one = driver "first attempt"
+k8s.logs("pods/again-driver", { follow = true })
+one:reaches("Succeeded", "20s")
+firesteel.sleep "1s"
+one:delete()
+two = driver "second attempt"
+two:reaches("Succeeded", "20s")
+firesteel.sleep "1s"
+app:delete()
+""")
+    n.run()
+    lines = [line for line in streamed(n).splitlines() if "started yet" not in line]
+    assert sorted(lines) == sorted(2 * ["first attempt", "-- a new pod has this name --", "second attempt"]), lines
+
+
+def test_pods_of_any_owner(t):
+    """Of a kind that nobody here knows: its pods are those of its Jobs."""
+    n = sandboxed(t, """
+k8s.create { apiVersion = "apiextensions.k8s.io/v1", kind = "CustomResourceDefinition", metadata = { name = "batches.example.org" },
+  spec = { group = "example.org", scope = "Namespaced", names = { plural = "batches", singular = "batch", kind = "Batch" },
+    versions = { { name = "v1", served = true, storage = true, schema = { openAPIV3Schema = { type = "object",
+      ["x-kubernetes-preserve-unknown-fields"] = true } } } } } }
+batch = k8s.create { apiVersion = "example.org/v1", kind = "Batch", metadata = { name = "b" } }
+batch:logs { follow = true }
+function job(name, owner)
+  return k8s.create { apiVersion = "batch/v1", kind = "Job", metadata = { name = name, ownerReferences = owner and { { apiVersion = "example.org/v1",
+    kind = "Batch", name = "b", uid = owner.uid } } }, spec = { template = { spec = { restartPolicy = "Never",
+    containers = { { name = "main", image = "host", command = { "echo", "from " .. name } } } } } } }
+end
+theirs = job("theirs")
+ours = job("ours", batch)
+expect(theirs):reaches("Complete", "30s")
+expect(ours):reaches("Complete", "30s")
+firesteel.sleep "1s"
+print("[" .. batch:logs() .. "]")
+batch:delete()
+""")
+    n.run()
+    assert streamed(n) == "from ours\n[from ours]\n", streamed(n)
+
+
+def test_a_log_that_is_followed_in_the_last_cell_is_read_to_its_end(t):
+    talk = "for i in 1 2 3 4 5 6; do echo line $i; sleep 0.3; done"
+    n = sandboxed(t, job("last", talk) + "job:logs { follow = true }\n")
+    n.run()
+    assert streamed(n).endswith("".join(f"line {i}\n" for i in range(1, 7))), streamed(n)
+    # what never ends is read to where it is; and a cell that has a time-out ends with it
+    n = sandboxed(t, job("on", "i=0; while sleep 0.2; do i=$((i+1)); echo line $i; done") + """
+job:wait("jsonpath={.status.active}=1", "20s")
+firesteel.sleep "2s"
+k8s.logs { selector = "batch.kubernetes.io/job-name=on", follow = true }
+""")
+    n.run()
+    assert "line 5\n" in streamed(n), streamed(n)
+    n = sandboxed(t, job("on", "i=0; while sleep 0.2; do i=$((i+1)); echo line $i; done") + """
+-- %% timed timeout="3s"
+job:logs { follow = true }
+""")
+    start = time.monotonic()
+    n.run()
+    assert "line 5\n" in streamed(n) and time.monotonic() - start > 2.5, streamed(n)
+
+
+def test_a_log_that_is_too_large_for_a_text_is_below_the_cell(t):
+    lines = 300000
+    n = sandboxed(t, job("large", f"seq -f %060.0f 1 {lines}") + """
+expect(job):reaches("Complete", "60s")
+text = job:logs()
+print(#text < 17 * 1024 * 1024, text:match "^[^\\n]*", text:match "[^\\n]*$")
+""")
+    n.run()
+    head = [e for e in n.journal() if e["type"] == "update" and e.get("closed")][-1]
+    log = head["data"]["application/vnd.firesteel.log+json"]
+    spool = open(glob.glob(f"{n.dir}/.firesteel/**/{os.path.basename(log['spool'])}*", recursive=True)[0]).read()
+    assert spool.splitlines() == [f"{i:060d}" for i in range(1, lines + 1)], (log, len(spool))
+    assert "true\t-- " in streamed(n) and "the log below has all" in streamed(n) and f"{lines:060d}\n" in streamed(n)
+
+
 def test_a_job_that_fails_shows_its_last_words(t):
     n = sandboxed(t, job("fail", "echo these are my last words; exit 3") + 'expect(job):reaches("Complete", "30s")')
     out = n.run(1).out
