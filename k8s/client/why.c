@@ -141,8 +141,7 @@ static bool say_end(const struct why_facts *f, struct why *w)
 
 // ---- operators
 
-// "--namespaces=a,b" of an operator's containers; "" when it watches all, or does not say.
-static const char *watched(const cJSON *deployment)
+const char *why_watched(const cJSON *deployment)
 {
     const cJSON *c, *arg;
     cJSON_ArrayForEach(c, json_path(deployment, "spec.template.spec.containers"))
@@ -156,7 +155,7 @@ static const char *watched(const cJSON *deployment)
     return "";
 }
 
-static bool watches(const char *list, const char *ns)
+bool why_watches(const char *list, const char *ns)
 {
     char **names = strv_split(list, ',');
     bool found = !*list;
@@ -188,14 +187,14 @@ static bool say_unnoticed(const struct why_facts *f, int64_t now, struct why *w)
     const cJSON *operator;
     cJSON_ArrayForEach(operator, f->operators)
     {
-        const char *list = watched(operator);
+        const char *list = why_watched(operator);
         int64_t ready = json_int_or(json_get(operator, "status"), "readyReplicas", 0);
         buf_fmt(&w->seen, "; Deployment %s in namespace %s ",
             json_path_str(operator, "metadata.name"),
             json_path_str(operator, "metadata.namespace"));
         if (!ready)
             buf_str(&w->seen, "is not ready");
-        else if (!watches(list, ns ? ns : ""))
+        else if (!why_watches(list, ns ? ns : ""))
             buf_fmt(&w->seen, "watches %s only", list);
         else
             buf_str(&w->seen, "is ready");

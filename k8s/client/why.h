@@ -24,3 +24,8 @@ struct why {
 // Returns false when nothing is wrong that can be seen: all three are empty then.
 bool why_of(const struct why_facts *facts, int64_t now_wall, struct why *out);
 void why_done(struct why *w);
+
+// "a,b" of --namespaces=a,b of an operator's containers; "" when it watches all, or does not say.
+const char *why_watched(const cJSON *deployment);
+// Is the namespace in such a list?
+bool why_watches(const char *list, const char *ns);

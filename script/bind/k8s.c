@@ -356,6 +356,7 @@ const struct binding k8s_bindings[] = {
     {.name = "k8s.list", .effect = EFFECT_PURE, .start = k8s_list},
     {.name = "k8s.state", .effect = EFFECT_PURE, .start = k8s_state},
     {.name = "k8s.why", .effect = EFFECT_PURE, .start = k8s_why},
+    {.name = "k8s.preflight", .effect = EFFECT_PURE, .start = k8s_preflight},
     {.name = "k8s.events", .effect = EFFECT_PURE, .start = k8s_events},
     {.name = "k8s.describe", .effect = EFFECT_PURE, .start = k8s_describe},
     {.name = "k8s.can_i", .effect = EFFECT_PURE, .start = k8s_can_i},

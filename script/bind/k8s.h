@@ -54,6 +54,9 @@ void k8s_pods_done(struct pods_of *p);
 
 // k8s_why.c. Patience for a question that may also go without an answer: 10 s, no second try.
 struct patience k8s_quick(const struct target *t);
+// The Deployments of operators of the target's kind, found by the label that their charts set: an
+// array; NULL: none is known for it, or they cannot be read.
+cJSON *k8s_operators(struct target *t, const struct patience *p);
 // Why does the object not go on? false: nothing is wrong that can be seen. Call why_done in any
 // case.
 bool k8s_find_why(struct target *t, const cJSON *object, struct why *out);
@@ -63,7 +66,8 @@ void k8s_explain(call *c, struct target *t, const cJSON *object, buf *reason);
 
 typedef int k8s_start(call *c, const cJSON *args, cJSON **result, err *e);
 k8s_start k8s_manifest, k8s_check, k8s_get, k8s_list, k8s_state, k8s_events, k8s_describe,
-    k8s_can_i, k8s_version, k8s_why, k8s_kinds, k8s_yaml, k8s_wait, k8s_reach, k8s_logs, k8s_watch;
+    k8s_can_i, k8s_version, k8s_why, k8s_preflight, k8s_kinds, k8s_yaml, k8s_wait, k8s_reach,
+    k8s_logs, k8s_watch;
 
 // The `about` of rows: what they are, and the actions on them (doc/displays.md). r NULL: pods.
 cJSON *k8s_about(const struct resource *r);

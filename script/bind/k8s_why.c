@@ -106,8 +106,7 @@ static void ask_log(struct target *t, const struct patience *p, const cJSON *obj
     k8s_pods_done(&of);
 }
 
-// Deployments of operators of the object's group, found by the label that their charts set.
-static cJSON *ask_operators(struct target *t, const struct patience *p)
+cJSON *k8s_operators(struct target *t, const struct patience *p)
 {
     static const struct {
         const char *group, *labels;
@@ -128,7 +127,7 @@ bool k8s_find_why(struct target *t, const cJSON *object, struct why *out)
     AUTO_JSON *pods = ask_pods(t, &quick, object);
     AUTO_JSON *warnings = ask_warnings(t, &quick, object, pods);
     const cJSON *status = json_get(object, "status");
-    AUTO_JSON *operators = !status || !status->child ? ask_operators(t, &quick) : NULL;
+    AUTO_JSON *operators = !status || !status->child ? k8s_operators(t, &quick) : NULL;
     AUTO_BUF log = {0};
     if (str_eq(t->resource->kind, "SparkApplication") && str_eq(state_of(object).text, "RUNNING"))
         ask_log(t, &quick, object, &log);

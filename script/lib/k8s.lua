@@ -63,6 +63,7 @@ local takes = {
   events = set "namespace",
   describe = set "namespace",
   why = set "namespace",
+  preflight = set "namespace",
   can_i = set "namespace name subresource",
 }
 
@@ -115,6 +116,30 @@ function k8s.check(source, options)
     core.call("k8s.check", { object = o, verb = options.verb, force = options.force })
   end
   return true
+end
+
+local flight = { __name = "preflight" }
+flight.__index = flight
+
+function flight.__tostring(f)
+  local lines = {}
+  for _, x in ipairs(f.findings) do
+    lines[#lines + 1] = x.level .. ": " .. x.what
+    if x.next then lines[#lines + 1] = "  next: " .. x.next end
+  end
+  if #lines == 0 then return "nothing stands in the way on context " .. f.context end
+  return table.concat(lines, "\n")
+end
+
+flight.__display = flight.__tostring
+
+-- What would keep these objects from doing their work on this cluster: kind, namespace, rights,
+-- accounts, secrets, operators and their webhooks, Istio, nodes, quotas, and a dry run. It makes
+-- nothing. → { findings = { { level = "error" | "warning" | "note", what =, next = }, … } }
+function k8s.preflight(source, options)
+  options = with_options({}, options, takes.preflight, "k8s.preflight")
+  local objects = objects_of(source, "k8s.preflight")
+  return setmetatable(core.call("k8s.preflight", { objects = objects, namespace = options.namespace }), flight)
 end
 
 -- k8s.list("pods", { selector = "app=x", all_namespaces = true }) → { object, … }; shows as kubectl's table.

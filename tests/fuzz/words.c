@@ -3,10 +3,10 @@
 // logs. A printed value reads back as the same.
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/quantity.h"
 #include "base/str.h"
 #include "k8s/client/events.h"
 #include "k8s/client/logs.h"
-#include "k8s/sandbox/nodes/quantity.h"
 #include "script/bind/training.h"
 #include "tests/fuzz/fuzz.h"
 #include "tui/part/tablevalue.h"

@@ -3,8 +3,8 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/quantity.h"
 #include "base/str.h"
-#include "k8s/sandbox/nodes/quantity.h"
 #include "k8s/sandbox/nodes/volumes.h"
 
 #include <stdlib.h>

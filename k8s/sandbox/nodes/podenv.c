@@ -2,8 +2,8 @@
 #include "k8s/sandbox/nodes/podenv.h"
 
 #include "base/mem.h"
+#include "base/quantity.h"
 #include "base/str.h"
-#include "k8s/sandbox/nodes/quantity.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "k8s/sandbox/nodes/schedule.h"
 
 #include "base/mem.h"
+#include "base/quantity.h"
 #include "base/str.h"
-#include "k8s/sandbox/nodes/quantity.h"
 #include "k8s/sandbox/store/event.h"
 
 #include <string.h>

@@ -2,8 +2,8 @@
 #include "k8s/sandbox/spark/sparkpod.h"
 
 #include "base/mem.h"
+#include "base/quantity.h"
 #include "base/str.h"
-#include "k8s/sandbox/nodes/quantity.h"
 #include "k8s/sandbox/store/object.h"
 
 #include <ctype.h>

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "base/yaml.h"
 #include "k8s/client/cause.h"
+#include "k8s/client/need.h"
 #include "k8s/client/why.h"
 #include "tests/support/tap.h"
 
@@ -240,6 +241,49 @@ TEST(what_goes_well_has_no_why)
               "containerStatuses: [{name: c, state: {waiting: {reason: ContainerCreating}}}]}}",
         NULL, NULL, NULL);
     check_why("object: {kind: ConfigMap, apiVersion: v1}", NULL, NULL, NULL);
+}
+
+static void check_needs(const char *object, const char *wanted)
+{
+    AUTO_JSON *o = yaml(object);
+    struct need needs[NEEDS_MAX];
+    AUTO_BUF text = {0};
+    size_t n = needs_of(o, needs);
+    for (size_t i = 0; i < n; i++)
+        buf_fmt(&text, "%s%lld %s %lldm %lldMi %s %lld %s %s", i ? "; " : "",
+            (long long)needs[i].count, needs[i].role, (long long)needs[i].milli_cpu,
+            (long long)(needs[i].bytes >> 20), needs[i].device ? needs[i].device : "-",
+            (long long)needs[i].devices, needs[i].account ? needs[i].account : "-",
+            needs[i].webhook ? needs[i].webhook : "-");
+    CHECK_STR(buf_cstr(&text), wanted);
+}
+
+TEST(what_objects_ask_for)
+{
+    check_needs("{kind: Pod, spec: {serviceAccountName: s, containers: [{resources: {requests: "
+                "{cpu: 250m, memory: 64Mi}}}, {resources: {limits: {cpu: 1, memory: 1Gi, "
+                "nvidia.com/gpu: 2}}}], initContainers: [{resources: {requests: {cpu: 2}}}]}}",
+        "1 pod 2000m 1088Mi nvidia.com/gpu 2 s -");
+    check_needs("{kind: Job, spec: {parallelism: 3, template: {spec: {containers: [{}]}}}}",
+        "3 pod 0m 0Mi - 0 - -");
+    check_needs("{kind: Deployment, spec: {replicas: 2, template: {spec: {containers: [{resources: "
+                "{requests: {cpu: 1.5}}}]}}}}",
+        "2 pod 1500m 0Mi - 0 - -");
+    check_needs(
+        "{kind: MPIJob, spec: {mpiReplicaSpecs: {Launcher: {template: {spec: {containers: "
+        "[{}]}}}, Worker: {replicas: 4, template: {spec: {containers: [{resources: {limits: "
+        "{cpu: 1}}}]}}}}}}",
+        "1 launcher 0m 0Mi - 0 - -; 4 worker 1000m 0Mi - 0 - -");
+    // Spark adds overhead to memory: 0.4 of it for Python, 0.1 for the JVM, at least 384 MiB
+    check_needs(
+        "{kind: SparkApplication, spec: {type: Python, driver: {cores: 1, memory: 1g, "
+        "serviceAccount: spark}, executor: {instances: 2, cores: 2, coreRequest: 500m, memory: "
+        "512m, gpu: {name: nvidia.com/gpu, quantity: 1}}}}",
+        "1 driver 1000m 1433Mi - 0 spark -; 2 executor 500m 896Mi nvidia.com/gpu 1 - gpu");
+    check_needs("{kind: SparkApplication, spec: {type: Scala, driver: {memory: 10g, env: []}, "
+                "executor: {memory: 1g, memoryOverhead: 1g, gpu: {name: x, quantity: 0}}}}",
+        "1 driver 1000m 11264Mi - 0 - env; 1 executor 1000m 2048Mi - 0 - -");
+    check_needs("{kind: ConfigMap}", "");
 }
 
 int main(void)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
+#include "base/quantity.h"
 #include "base/str.h"
 #include "k8s/sandbox/nodes/podenv.h"
-#include "k8s/sandbox/nodes/quantity.h"
 #include "tests/support/tap.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "k8s/sandbox/nodes/quantity.h"
+#include "base/quantity.h"
 
 #include "base/mem.h"
 #include "base/str.h"

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Shared by the parts of k8s.preflight. Private to script/bind/k8s_preflight.c and k8s_room.c.
+#pragma once
+#include "k8s/client/need.h"
+#include "script/bind/k8s.h"
+
+// One object that is about to be made, and what was found out about its chances.
+struct flight {
+    call *call;
+    struct target t;
+    struct patience quick;
+    const cJSON *object;
+    const char *ns;
+    struct need needs[NEEDS_MAX];
+    size_t n_needs;
+    cJSON *findings; // [{"level", "what", "next"}]
+};
+
+// ERROR: it cannot succeed. WARNING: it may fail, or not do what was meant. NOTE: it cannot be
+// told.
+enum level { FLIGHT_ERROR, FLIGHT_WARNING, FLIGHT_NOTE };
+// next NULL: none. The same finding is added once.
+void flight_add(struct flight *f, enum level level, const char *what, const char *next);
+// Does room for its pods exist, and is it free: nodes, quotas.
+void flight_room(struct flight *f);
+// The items of a list of a kind: an array; NULL when they cannot be read. ns NULL: all namespaces.
+cJSON *flight_list(struct flight *f, const char *api_version, const char *kind, const char *ns,
+    const struct list_query *query);
