@@ -21,7 +21,7 @@ static int export(struct cli *cli, const char *folder, const char *name, enum ex
         return cli_error(cli, &e);
     AUTO_FREE char *path = journal_file(folder, run);
     AUTO_FREE char *spools = mem_strndup(path, strlen(path) - strlen(".jsonl"));
-    fold *f = fold_file(path, NULL, &e);
+    fold *f = fold_shown(path, NULL, &e);
     if (!f)
         return cli_error(cli, &e);
     AUTO_BUF text = {0};

@@ -161,6 +161,13 @@ static void put_warning(struct cli *cli, const char *before, const char *text, c
     say(stdout, "\n");
 }
 
+static const char *unfinished(const fold *f, enum cell_state state)
+{
+    if (fold_state(f) != RUN_KILLED || (state != STATE_RUNNING && state != STATE_QUEUED))
+        return cell_state_name(state);
+    return state == STATE_RUNNING ? "killed" : "not run";
+}
+
 void print_cell(struct cli *cli, const fold *f, size_t i, const char *spool_dir)
 {
     const struct run_cell *c = fold_cell(f, i);
@@ -184,7 +191,7 @@ void print_cell(struct cli *cli, const fold *f, size_t i, const char *spool_dir)
     if (c->ended && c->started)
         put_state(cli, c);
     else if (c->state != STATE_IDLE)
-        put_warning(cli, "", cell_state_name(c->state), "");
+        put_warning(cli, "", unfinished(f, c->state), "");
 }
 
 // Prints the first cell that failed; false if none did.

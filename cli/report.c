@@ -57,7 +57,7 @@ int reports_write_run(char *const *paths, const char *folder, const char *run, e
 {
     AUTO_FREE char *path = journal_file(folder, run);
     AUTO_FREE char *spools = mem_strndup(path, strlen(path) - strlen(".jsonl"));
-    fold *f = fold_file(path, NULL, e);
+    fold *f = fold_shown(path, NULL, e);
     if (!f)
         return -1;
     int result = reports_write(paths, f, spools, e);

@@ -239,6 +239,7 @@ static int finish(struct run *r, int code)
         code = code ? code : 1;
         if (r->interrupts)
             code = 130;
+        fold_abandon(r->fold);
     }
     int reported = write_reports(r);
     return code ? code : reported;

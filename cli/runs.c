@@ -13,14 +13,6 @@
 #include <string.h>
 #include <time.h>
 
-// A journal without an end says "running"; if nobody writes it, its run was killed.
-static const char *state_of(const fold *f, const char *path)
-{
-    if (fold_state(f) != RUN_RUNNING)
-        return run_state_name(fold_state(f));
-    return journal_is_written(path) ? "running" : "killed";
-}
-
 struct row {
     char *run;
     const char *state;
@@ -47,14 +39,14 @@ static bool read_row(struct cli *cli, const char *folder, const char *run, struc
 {
     AUTO_FREE char *path = journal_file(folder, run);
     err e = {0};
-    fold *f = fold_file(path, NULL, &e);
+    fold *f = fold_shown(path, NULL, &e);
     *row = (struct row){.run = mem_strdup(run)};
     if (!f) {
         cli_error(cli, &e);
         row->state = "unreadable";
         return false;
     }
-    row->state = state_of(f, path);
+    row->state = run_state_name(fold_state(f));
     time_t started = (time_t)(fold_started(f) / CLOCK_SEC);
     struct tm tm;
     strftime(row->when, sizeof row->when, "%Y-%m-%d %H:%M:%S", localtime_r(&started, &tm));

@@ -58,7 +58,7 @@ static int show(struct cli *cli, const char *folder, const char *name, bool ledg
     if (!run)
         return cli_error(cli, &e);
     AUTO_FREE char *path = journal_file(folder, run);
-    fold *f = fold_file(path, &bad, &e);
+    fold *f = fold_shown(path, &bad, &e);
     if (!f)
         return cli_error(cli, &e);
     AUTO_FREE char *spools = mem_strndup(path, strlen(path) - strlen(".jsonl"));

@@ -50,7 +50,7 @@ static bool wait_for_end(const struct waited *w, int64_t ns)
 static int tell(struct cli *cli, const struct waited *w)
 {
     err e = {0};
-    fold *f = fold_file(w->journal, NULL, &e);
+    fold *f = fold_shown(w->journal, NULL, &e);
     if (!f)
         return cli_error(cli, &e);
     int code = fold_exit(f);

@@ -157,6 +157,21 @@ fold *fold_file(const char *path, err *first_bad, err *e)
     return f;
 }
 
+fold *fold_shown(const char *path, err *first_bad, err *e)
+{
+    bool written = journal_is_written(path); // asked first: it may end while it is read
+    fold *f = fold_file(path, first_bad, e);
+    if (f && !written)
+        fold_abandon(f);
+    return f;
+}
+
+void fold_abandon(fold *f)
+{
+    if (f->state == RUN_RUNNING)
+        f->state = RUN_KILLED;
+}
+
 const char *fold_run(const fold *f)
 {
     return f->run;

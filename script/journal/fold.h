@@ -35,7 +35,8 @@ const char *cell_state_name(enum cell_state s);
     X(REFUSED, "refused")                                                                          \
     X(TIMEOUT, "timeout")                                                                          \
     X(INTERRUPTED, "interrupted")                                                                  \
-    X(STOPPED, "stopped")
+    X(STOPPED, "stopped")                                                                          \
+    X(KILLED, "killed")
 
 enum run_state {
 #define X(name, text) RUN_##name,
@@ -101,6 +102,9 @@ int fold_event(fold *f, const cJSON *record, err *e);
 // Folds a whole file. Corrupt lines are counted and skipped; *first_bad (may be NULL) describes the
 // first.
 fold *fold_file(const char *path, err *first_bad, err *e);
+// The same for those who show the run; fold_abandon is called when nobody writes the file.
+fold *fold_shown(const char *path, err *first_bad, err *e);
+void fold_abandon(fold *f); // its kernel is gone: a run that has no end was KILLED
 
 // The run.
 const char *fold_run(const fold *f);            // its name
@@ -108,7 +112,7 @@ const notebook *fold_notebook(const fold *f);   // the latest state of the docum
 const cJSON *fold_first(const fold *f);         // the "run" record
 const cJSON *fold_last_start(const fold *f);    // the same, or the last "resumed" record
 const cJSON *fold_cluster(const fold *f);       // the last "cluster" event, or NULL
-enum run_state fold_state(const fold *f);       // RUNNING until there is an end record
+enum run_state fold_state(const fold *f);       // RUNNING until there is an end
 int fold_exit(const fold *f);                   // exit code of the end record, -1: none
 const char *fold_message(const fold *f);        // in the end record, or NULL
 const struct output *fold_error(const fold *f); // error of the run as a whole, or NULL

@@ -130,9 +130,9 @@ static const char *end_message(const fold *f)
     const char *said = fold_message(f) ? fold_message(f)
                        : fold_error(f) ? fold_error(f)->text
                                        : NULL;
-    return said ? said
-           : fold_state(f) == RUN_RUNNING
-               ? "the run has no end: its kernel was killed, or it goes on"
+    return said                               ? said
+           : fold_state(f) == RUN_KILLED      ? "the run was killed: its journal has no end"
+           : fold_state(f) == RUN_RUNNING     ? "the run goes on"
            : fold_state(f) == RUN_INTERRUPTED ? "interrupted"
                                               : run_state_name(fold_state(f));
 }

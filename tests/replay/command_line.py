@@ -454,13 +454,29 @@ def test_a_reader_that_goes_interrupts(t):
 
 
 def test_a_killed_kernel_is_told(t):
-    path = notebook(t, SLOW)
-    process = start(path)
+    path = notebook(t, SLOW + "-- %% Later\nprint 'later'\n")
+    folder = folder_of(path)
+    process = start(path, "--report", f"{folder}/r.xml", "--report", f"{folder}/r.md")
+    shown = firesteel("show", cwd=folder)
+    assert "\nrunning: 0 cells ok, 2 not run" in shown.out and "killed" not in shown.out, shown
     os.kill(records(path)[0]["pid"], signal.SIGKILL)
     out = process.communicate(timeout=20 * PATIENCE)[0]
     assert process.returncode not in (0, 130) and "the kernel ended before the run did" in out, out
     nothing_runs(path)
-    assert "killed" in firesteel("runs", cwd=folder_of(path)).out
+    assert "killed" in firesteel("runs", cwd=folder).out
+    shown = firesteel("show", cwd=folder)
+    assert "    started\n    killed\n" in shown.out and "    not run\n" in shown.out, shown
+    assert "\nkilled: 0 cells ok, 2 not run" in shown.out and "running" not in shown.out, shown
+    exported = firesteel("export", "--to", "md", cwd=folder)
+    for text in exported.out, read_text(f"{folder}/r.md"):
+        assert "**killed**" in text and "running" not in text, text
+    for text in firesteel("export", "--to", "junit", cwd=folder).out, read_text(f"{folder}/r.xml"):
+        assert 'message="the run was killed: its journal has no end"' in text, text
+
+
+def read_text(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read()
 
 
 def test_timeouts(t):
