@@ -481,8 +481,8 @@ const struct verb run_verb = {
     .name = "run",
     .summary = "run a notebook from the first cell to the last, without asking",
     .usage =
-        "NOTEBOOK [-p NAME=VALUE]… [--sandbox | --context NAME [--registry HOST]]\n"
-        "                     [--allow cluster,destructive]\n\n"
+        "NOTEBOOK [-p NAME=VALUE]… [-f FILE] [--allow cluster,destructive]\n"
+        "                     [--sandbox | --context NAME [--registry HOST]]\n\n"
         "Exit code: 0 all cells passed, 1 a cell failed, 2 wrong usage, 3 refused (see --allow,\n"
         "--redo, --accept-drift), 4 out of time, 130 interrupted. --resume takes parameters and\n"
         "cluster from the run where nothing else is given.",
