@@ -379,9 +379,30 @@ static int run_executor(const struct places *places, const char *address)
     return stop_signal ? 128 + stop_signal : fail(e.text, err_exit_code(e.code));
 }
 
+// Spark's operator and spark-submit start containers so: "driver --properties-file FILE --class …",
+// "executor". An image with Spark has an entry point that understands it; ours has not.
+static int refuse_spark(const char *role)
+{
+    fflush(stdout);
+    fprintf(stderr,
+        "firesteel-worker: Spark started this image as its %s, but the image has no Spark in it: "
+        "build it on one that has, with image.build { from = \"apache/spark:3.5.7\", … }. (Without "
+        "Spark, as here, it runs as plain Jobs.)\n",
+        role);
+    return EXIT_USAGE;
+}
+
+static bool is_spark_start(int argc, char **argv)
+{
+    return (argc > 2 && str_eq(argv[1], "driver") && str_starts(argv[2], "--")) ||
+           (argc == 2 && str_eq(argv[1], "executor"));
+}
+
 static int run(const struct places *places, int argc, char **argv)
 {
     int at = 1, np = 0;
+    if (is_spark_start(argc, argv) && access(argv[1], F_OK) != 0) // a script may be called so
+        return refuse_spark(argv[1]);
     if (argc == 2 && str_eq(argv[1], "--rank"))
         return run_rank(places);
     catch_signals();

@@ -19,14 +19,15 @@
 --
 --     firesteel run recipes/10-mnist.lua --sandbox --allow cluster,destructive
 --
--- and, with `--context NAME` instead of `--sandbox`, on a cluster.
+-- and, with `--context NAME --registry HOST` instead of `--sandbox`, on a cluster.
 
 -- %% tags=["parameters"]
 epochs = 5
 executors = 2                     -- executor pods, one rank each
 gpus = 0                          -- for each executor
-tag = "firesteel/mnist:latest"    -- the image; the registry is the context's, or spell it out
-base = nil                        -- nil: the worker alone; or an image with Spark in it
+core_request = "1"                -- CPUs of each pod; "500m" is half of one
+tag = "firesteel/mnist:latest"    -- goes to --registry's or the context's
+base = nil                        -- an image with Spark; nil: Apache's
 
 -- %% [markdown]
 -- ## The trainer
@@ -94,10 +95,12 @@ expect(job.metrics.val_accuracy):at_least(0.94)
 
 -- %% [markdown]
 -- ## The image
--- Trainer and data go into the image, so it also runs where there is no network.
+-- Trainer and data go into the image, so it also runs where there is no network. A cluster's operator runs them
+-- with the Spark of the base, which is pulled; the sandbox needs none.
 
 -- %% Build and push effects="cluster"
-img = image.build { from = base, add = { "trainer.lua", "data/mnist" }, tag = tag }:push()
+spark = base or not k8s.version().sandbox and "apache/spark:3.5.7" or nil
+img = image.build { from = spark, add = { "trainer.lua", "data/mnist" }, tag = tag }:push()
 
 -- %% [markdown]
 -- ## The job
@@ -105,7 +108,7 @@ img = image.build { from = base, add = { "trainer.lua", "data/mnist" }, tag = ta
 -- %% The manifest language="yaml" template="sparkapp.yaml"
 -- apiVersion: sparkoperator.k8s.io/v1beta2
 -- kind: SparkApplication
--- metadata: {name: mnist}
+-- metadata: {generateName: mnist-}
 -- spec:
 --   type: Python
 --   mode: cluster
@@ -114,10 +117,16 @@ img = image.build { from = base, add = { "trainer.lua", "data/mnist" }, tag = ta
 --   mainApplicationFile: local:///opt/firesteel/spark.py
 --   arguments: [trainer.lua, "--epochs=${epochs}"]
 --   restartPolicy: {type: Never}
---   driver: {cores: 1, memory: 1g, serviceAccount: spark, annotations: {sidecar.istio.io/inject: "false"}}
+--   driver:
+--     cores: 1
+--     coreRequest: "${core_request}"
+--     memory: 1g
+--     serviceAccount: spark
+--     annotations: {sidecar.istio.io/inject: "false"}
 --   executor:
 --     instances: ${executors}
 --     cores: 1
+--     coreRequest: "${core_request}"
 --     memory: 1g
 --     annotations: {sidecar.istio.io/inject: "false"}
 --     gpu: {name: nvidia.com/gpu, quantity: ${gpus}}
@@ -128,7 +137,7 @@ app:watch()                               -- returns at once; the table below st
 
 -- %% Running timeout="5m"
 expect(app):reaches("RUNNING", "4m")
-k8s.list("pods", { selector = "sparkoperator.k8s.io/app-name=mnist" })
+k8s.list("pods", { selector = "sparkoperator.k8s.io/app-name=" .. app.name })
 
 -- %% Wait timeout="15m"
 expect(app):reaches("COMPLETED", "10m")   -- FAILED ends it at once, with the cause

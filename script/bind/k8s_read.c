@@ -296,6 +296,8 @@ int k8s_version(call *c, const cJSON *args, cJSON **result, err *e)
     struct patience p = bind_patience(c);
     if (!k || !(*result = client_version(k, &p, e)))
         return -1;
+    const char *git = json_str_or(*result, "gitVersion", "");
+    json_set_bool(*result, "sandbox", strstr(git, "+firesteel-") != NULL);
     json_set_str(*result, "server", client_config(k)->server);
     json_set_str(*result, "context", client_config(k)->context);
     json_set_str(*result, "namespace", client_config(k)->namespace_);

@@ -236,6 +236,7 @@ function k8s.can_i(verb, kind, options)
   return answer.allowed, answer.reason
 end
 
+-- k8s.version() → the server's version; sandbox = true: it is one of ours
 function k8s.version() return core.call("k8s.version", {}) end
 function k8s.kinds() return core.call("k8s.kinds", {}) end
 function k8s.yaml(value) return core.call("k8s.yaml", { value = value }) end

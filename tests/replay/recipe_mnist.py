@@ -50,7 +50,7 @@ def test_from_the_trainer_to_the_clean_up(t):
     done = recipe(cwd, "--sandbox", *ALLOW, *QUICK, env=env)
     assert done.code == 0, done
     for text in ("Expected prediction for index 100: 6", "Model prediction for index 100: 6",
-                 "COMPLETED", "mnist-driver"):
+                 "COMPLETED"):
         assert text in done.out, (text, done)
     line = re.search(r"938/938 - \d+s - loss: \d\.\d{4} - accuracy: \d\.\d{4} - val_loss: \d\.\d{4}"
                      r" - val_accuracy: (\d\.\d{4}) - lr: 0\.0010", done.out)

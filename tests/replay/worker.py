@@ -155,6 +155,19 @@ def test_wrong_arguments(t):
         assert done.code == 2 and why in done.err and not done.out, done
 
 
+def test_started_by_spark_it_says_what_is_missing(t):
+    folder = script(t, "print(arg and #arg or 0)")
+    for role, args in {"driver": ("driver", "--properties-file", "/opt/spark/conf/spark.properties", "--class",
+                                  "org.apache.spark.deploy.PythonRunner", "local:///opt/firesteel/spark.py"),
+                       "executor": ("executor",)}.items():
+        done = work(folder, *args)
+        assert done.code == 2 and f"as its {role}" in done.err and "has no Spark in it" in done.err, done
+        assert 'image.build { from = "apache/spark:3.5.7"' in done.err, done
+    shutil.move(os.path.join(folder, "trainer.lua"), os.path.join(folder, "driver"))
+    done = work(folder, "driver", "--epochs=1")
+    assert done.code == 0, done  # a trainer of that name
+
+
 def test_help(t):
     done = work(script(t, ARGS), "trainer.lua", "--help")
     assert done.code == 0 and "--learning-rate=VALUE" in done.out and "default 0.001" in done.out, done
