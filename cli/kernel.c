@@ -72,6 +72,8 @@ struct arguments {
     X(params_fd, STRINGS, parameters, "FD        more of them, each with a NUL at its end")        \
     X(report, LIST, report,                                                                        \
         "FILE         written by the guard when the run has ended; any number")                    \
+    X(no_preflight, FLAG, options.no_preflight,                                                    \
+        "       headless: does not look first what stands in the way on the cluster")              \
     X(headless, FLAG, options.headless, "           execute the notebook, then end")               \
     X(detach, FLAG, options.detach, "             headless, and outlive the client")               \
     X(sandbox, FLAG, sandbox, "            with a private sandbox")                                \

@@ -283,7 +283,7 @@ struct run_options {
     const char *output, *cwd, *timeout, *resume, *context, *namespace_, *kubeconfig, *registry,
         *memory;
     char **allow, **parameters, **files, **redo, **reports;
-    bool sandbox, detach, accept_drift;
+    bool sandbox, detach, accept_drift, no_preflight;
 };
 
 static int check_options(struct cli *cli, const struct run_options *o, struct run *r)
@@ -405,6 +405,7 @@ static int start(struct cli *cli, struct run_options *o, const char *file, struc
             .reports = o->detach ? (const char *const *)reports : NULL,
             .redo = (const char *const *)o->redo,
             .accept_drift = o->accept_drift,
+            .no_preflight = o->no_preflight,
             .output = r->said > 0 ? r->said : 0,
             .headless = true,
             .detach = o->detach,
@@ -446,6 +447,8 @@ static int run(struct cli *cli, int argc, char **argv)
             .list = &o.redo},
         {"accept-drift", 0, NULL, "with --resume: take objects as they are that were changed since",
             .given = &o.accept_drift},
+        {"no-preflight", 0, NULL, "do not look first what stands in the way on the cluster",
+            .given = &o.no_preflight},
         {"detach", 0, NULL, "print the run's name and leave it running", .given = &o.detach},
         {0},
     };

@@ -273,12 +273,13 @@ static void check_webhook(struct flight *f)
 
 // ---- the object itself
 
-static bool is_open(const cJSON *value)
+// Does the word that stands for what is not known yet occur in it?
+static bool is_open(const cJSON *value, const char *open)
 {
     if (cJSON_IsString(value))
-        return strstr(value->valuestring, "${") != NULL;
+        return open && strstr(value->valuestring, open);
     for (const cJSON *child = value->child; child; child = child->next)
-        if (is_open(child))
+        if (is_open(child, open))
             return true;
     return false;
 }
@@ -286,7 +287,7 @@ static bool is_open(const cJSON *value)
 static void dry_run(struct flight *f)
 {
     err e = {0};
-    if (is_open(f->object)) {
+    if (is_open(f->object, f->open)) {
         add(f, FLIGHT_NOTE, NULL,
             "parts of %s are known when its cell runs: kind, namespace and rights were checked",
             json_str_or(f->object, "kind", "it"));
@@ -318,7 +319,8 @@ static void check_object(struct flight *f)
     dry_run(f);
 }
 
-// {"objects": manifests} → {"findings": [{"level", "what", "next"}], "server", "context"}
+// {"objects": manifests, "open": the word in them for what is not known yet} → {"findings":
+// [{"level", "what", "next"}], "server", "context"}
 int k8s_preflight(call *c, const cJSON *args, cJSON **result, err *e)
 {
     struct flight f = {.call = c, .t = {.client = bind_client(c, e), .patience = bind_patience(c)}};
@@ -330,6 +332,7 @@ int k8s_preflight(call *c, const cJSON *args, cJSON **result, err *e)
     AUTO_JSON *findings = cJSON_CreateArray();
     const char *home = client_config(f.t.client)->namespace_;
     f.findings = findings;
+    f.open = json_str(args, "open");
     const cJSON *object;
     cJSON_ArrayForEach(object, json_get(args, "objects"))
     {

@@ -11,6 +11,7 @@ struct flight {
     struct patience quick;
     const cJSON *object;
     const char *ns;
+    const char *open; // stands for what is not known yet; NULL: all is known
     struct need needs[NEEDS_MAX];
     size_t n_needs;
     cJSON *findings; // [{"level", "what", "next"}]

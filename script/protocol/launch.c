@@ -75,7 +75,7 @@ static char **command_line(const struct launch *o)
         const char *name;
         bool given;
     } flags[] = {{"--headless", o->headless}, {"--detach", o->detach}, {"--sandbox", o->sandbox},
-        {"--accept-drift", o->accept_drift}};
+        {"--accept-drift", o->accept_drift}, {"--no-preflight", o->no_preflight}};
 
     char **argv = strv_add(NULL, o->program);
     argv = strv_add(argv, "--client-fd=3");

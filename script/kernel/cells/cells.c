@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "script/kernel/cells/filecheck.h"
 #include "script/kernel/cells/lastvalue.h"
+#include "script/kernel/cells/luajson.h"
 #include "script/kernel/cells/state.h"
 #include "script/kernel/cells/template.h"
 
@@ -110,8 +111,18 @@ static void run_plan(lua_State *L, execution *x)
     }
 }
 
+static void run_preflight(lua_State *L, const execution *x)
+{
+    get_hook(L, "preflight");
+    luajson_push(L, x->preflight);
+    lua_call(L, 1, 0);
+}
+
 int cells_run(lua_State *L)
 {
-    run_plan(L, lua_touserdata(L, 1));
+    execution *x = lua_touserdata(L, 1);
+    if (x->preflight)
+        run_preflight(L, x);
+    run_plan(L, x);
     return 0;
 }

@@ -49,5 +49,6 @@ void execution_free(execution *x)
     free(x->chunk);
     free(x->message);
     cJSON_Delete(x->traceback);
+    cJSON_Delete(x->preflight);
     free(x);
 }

@@ -20,6 +20,7 @@ typedef struct execution {
     int64_t timeout_ns; // 0: none
     long count;         // the number of this execution in the run
     int64_t started;    // mono ns
+    cJSON *preflight;   // looked at before it runs: {"cells", "parameters"}; NULL: nothing is
 
     // Filled in by the Lua thread.
     enum failure failure;

@@ -113,6 +113,7 @@ static int open_document(kernel *k, struct parameters *parameters, err *e)
     }
     secrets_register(port_mask(k->port), nb);
     secrets_of_parameters(port_mask(k->port), parameters->values);
+    k->parameters = cJSON_Duplicate(parameters->values, 1);
     k->document = document_new(nb, o->notebook, saved);
     k->origins = origins_new();
     return 0;
@@ -504,6 +505,7 @@ void kernel_free(kernel *k)
     free_timers(k);
     running_free(k);
     document_free(k->document);
+    cJSON_Delete(k->parameters);
     origins_free(k->origins);
     document_lock_release(k->lock);
     remove_refusing_kubeconfig(k);

@@ -39,6 +39,7 @@ struct kernel_options {
     int client_fd;          // a connected client, -1: none
     int64_t timeout_ns;     // for the whole run, 0: none
     size_t memory;          // cap of Lua's heap in bytes
+    bool no_preflight;      // does not look before the first cell what stands in its way
     bool headless;          // executes everything after its owner's hello, then ends
     bool detach;            // headless, but starts at once and outlives its client
 };

@@ -8,6 +8,7 @@
 #include "script/protocol/message.h"
 
 #include <stdio.h>
+#include <string.h>
 
 struct queue_item {
     char *cell_id;
@@ -136,6 +137,31 @@ static void emit_running(kernel *k, const execution *x)
     port_emit(k->port, event);
 }
 
+// What is looked at before the first cell of a run that may change a cluster which is not its own.
+// A resumed run has made its objects already.
+static cJSON *preflight_of(const kernel *k)
+{
+    const struct kernel_options *o = k->options;
+    if (!o->headless || o->sandbox || o->resume || o->no_preflight || !o->allow ||
+        !strstr(o->allow, "cluster"))
+        return NULL;
+    const notebook *nb = document_notebook(k->document);
+    cJSON *all = cJSON_CreateObject(), *cells = json_array_at(all, "cells");
+    for (size_t i = 0; i < notebook_count(nb); i++) {
+        struct plan p = {0};
+        if (notebook_cell(nb, i)->kind != CELL_CODE ||
+            plan_cell(notebook_cell(nb, i), &p, NULL) < 0)
+            continue;
+        cJSON *one = cJSON_CreateObject();
+        json_set_str(one, "text", p.text ? p.text : "");
+        json_set_str(one, "path", p.path);
+        cJSON_AddItemToArray(cells, one);
+        plan_done(&p);
+    }
+    json_set(all, "parameters", cJSON_Duplicate(k->parameters, 1));
+    return all;
+}
+
 static bool is_named(const char *const *names, const execution *x)
 {
     for (; names && *names; names++)
@@ -149,6 +175,8 @@ static void begin(kernel *k, execution *x)
     x->turn.redo = is_named(k->options->redo, x);
     k->running = x;
     x->count = ++k->executed;
+    if (x->count == 1)
+        x->preflight = preflight_of(k);
     if (!k->options->headless)
         execution_call_by_count(x);
     x->started = clock_mono();

@@ -32,6 +32,7 @@ struct kernel {
     char *notebook_dir;
 
     document *document;
+    cJSON *parameters;       // {"name": value}
     struct origins *origins; // which cells wrote which files
     document_lock *lock;     // lock of its file; NULL in a headless run
     struct filewatch *watch;
