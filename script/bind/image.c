@@ -341,6 +341,29 @@ static void remove_describe(call *c, const cJSON *args, struct about *about)
     about->what = str_fmt("remove image %s from the local store", json_str_or(args, "ref", ""));
 }
 
+// image.resolve {ref} -> {ref, registry, digest}: what a name leads to in its registry; no digest:
+// there is no such image there.
+static int resolve_start(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    struct remote r;
+    oci_digest digest;
+    err why = {0};
+    if (find_remote(c, args, &r, e))
+        return -1;
+    int status = image_remote_head(&r.to, r.name, r.tag, &digest, &why);
+    if (status == 0 || why.code == ERR_NOT_FOUND) {
+        *result = cJSON_CreateObject();
+        json_set_str(*result, "ref", r.ref);
+        json_set_str(*result, "registry", r.to.host);
+        json_set_str(*result, "digest", status == 0 ? digest.text : NULL);
+        status = 0;
+    } else {
+        err_set(e, why.code, "%s", why.text);
+    }
+    remote_done(&r);
+    return status;
+}
+
 // A clean-up undoes neither: a tag in the store is a result, like a file (image.remove removes it),
 // and others may already run a pushed image.
 const struct binding image_bindings[] = {
@@ -355,6 +378,7 @@ const struct binding image_bindings[] = {
         .verify = push_verify,
         .describe = push_describe},
     {.name = "image.pull", .effect = EFFECT_LOCAL, .start = pull_start, .describe = pull_describe},
+    {.name = "image.resolve", .effect = EFFECT_PURE, .start = resolve_start},
     {.name = "image.list", .effect = EFFECT_PURE, .start = list_start},
     {.name = "image.remove",
         .effect = EFFECT_LOCAL,

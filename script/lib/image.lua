@@ -49,6 +49,13 @@ function image.pull(ref)
   return setmetatable(core.call("image.pull", { ref = ref }), img)
 end
 
+-- image.resolve "apache/spark:3.5.7" → { ref, registry, digest }: what the name leads to in its
+-- registry now; digest is nil if there is no such image.
+function image.resolve(ref)
+  if type(ref) ~= "string" then core.fail("error", 'image.resolve expects a name: image.resolve "apache/spark:3.5.7"') end
+  return core.call("image.resolve", { ref = ref })
+end
+
 -- image.list() → the images in the local store: {{ref, digest, size}, …}, with :push()
 function image.list()
   local images = core.call("image.list", {})

@@ -10,20 +10,22 @@ local plain = { ipairs = ipairs, math = math, next = next, pairs = pairs, select
 -- Stands for what is known only when a cell has run; a word that YAML, and names, take anywhere.
 local open = "known-later"
 
--- Fills in what the parameters determine.
-local function render(text, parameters)
+-- The value of an expression, if the parameters determine it.
+local function value_of(expression, parameters)
   local env = setmetatable({}, { __index = function(_, name)
     if parameters[name] ~= nil then return parameters[name] end
     return plain[name]
   end })
+  local ok, value = pcall(load("return " .. expression, "=template", "t", env) or error)
+  if ok and (type(value) == "string" or type(value) == "number" or type(value) == "boolean") then return value end
+end
+
+-- Fills in what the parameters determine.
+local function render(text, parameters)
   return (text:gsub("(%$*)%$(%b{})", function(before, braces)
     if before ~= "" then return nil end -- "$${": literal
-    local fn = load("return " .. braces:sub(2, -2), "=template", "t", env)
-    local ok, value = pcall(fn or error)
-    if ok and (type(value) == "string" or type(value) == "number" or type(value) == "boolean") then
-      return tostring(value)
-    end
-    return open
+    local value = value_of(braces:sub(2, -2), parameters)
+    return value == nil and open or tostring(value)
   end))
 end
 
@@ -78,6 +80,41 @@ local function soften(findings, objects, cells)
   end
 end
 
+-- Is the image in the local store?
+local function here(name)
+  for _, image in ipairs(core.call("image.list", {})) do
+    if image.ref == name then return true end
+  end
+  return false
+end
+
+-- Images: does the registry of what is pushed answer, and is the base to be had?
+local function look_at_images(args, found)
+  local pushes = false
+  for _, cell in ipairs(args.cells) do pushes = pushes or (not cell.path and cell.text:find ":push%s*[%({\"]") end
+  for _, cell in ipairs(args.cells) do
+    for build in (cell.path and "" or cell.text):gmatch "image%.build%s*(%b{})" do
+      local tag = value_of(build:match "tag%s*=%s*([^,}]+)" or "nil", args.parameters)
+      local from = value_of(build:match "from%s*=%s*([^,}]+)" or "nil", args.parameters)
+      if pushes and type(tag) == "string" then
+        local ok, why = pcall(core.call, "image.resolve", { ref = tag })
+        if not ok then found { level = "error", what = "the image cannot be pushed: " .. tostring(why) } end
+      end
+      if type(from) == "string" and not here(from) then
+        local ok, image = pcall(core.call, "image.resolve", { ref = from })
+        if not (ok and image.digest) and not from:find "^[^/]*[.:][^/]*/" then -- a build tries Docker Hub next
+          ok, image = pcall(core.call, "image.resolve", { ref = "docker.io/" .. from })
+        end
+        if not ok then
+          found { level = "error", what = ("the base image %s is not here, and cannot be pulled: %s"):format(from, image) }
+        elseif not image.digest then
+          found { level = "error", what = ("there is no base image %s, neither here nor in its registry"):format(from) }
+        end
+      end
+    end
+  end
+end
+
 -- { cells = { { text =, path = or nil } }, parameters = {…} }: raises when something stands in the way.
 function core.hooks.preflight(args)
   local objects, unread = {}, {}
@@ -86,8 +123,9 @@ function core.hooks.preflight(args)
     for _, o in ipairs(found or {}) do objects[#objects + 1] = o end
     if not found then unread[#unread + 1] = file end
   end
-  if #objects == 0 then return end
-  local flight = core.call("k8s.preflight", { objects = objects, open = open })
+  local flight = { findings = {}, context = "" }
+  if #objects > 0 then flight = core.call("k8s.preflight", { objects = objects, open = open }) end
+  look_at_images(args, function(finding) flight.findings[#flight.findings + 1] = finding end)
   soften(flight.findings, objects, args.cells)
   local errors, lines = 0, {}
   for _, finding in ipairs(flight.findings) do
@@ -98,13 +136,13 @@ function core.hooks.preflight(args)
   for _, file in ipairs(unread) do
     lines[#lines + 1] = ("preflight: note: %s is known when its cell has run"):format(file)
   end
-  if #lines == 0 then
+  if #lines == 0 and #objects > 0 then
     lines[1] = ("preflight: nothing stands in the way of %d object%s on context %s"):format(#objects,
       #objects == 1 and "" or "s", flight.context)
   end
-  core.output("stderr", table.concat(lines, "\n") .. "\n")
+  if #lines > 0 then core.output("stderr", table.concat(lines, "\n") .. "\n") end
   if errors > 0 then
-    core.fail("error", ("%d thing%s in the way of this run on context %s, so no cell was run (--no-preflight runs them anyway)")
-      :format(errors, errors == 1 and " stands" or "s stand", flight.context))
+    core.fail("error", ("%d thing%s in the way of this run, so no cell was run (--no-preflight runs them anyway)")
+      :format(errors, errors == 1 and " stands" or "s stand"))
   end
 end

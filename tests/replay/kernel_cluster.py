@@ -100,6 +100,51 @@ def test_an_object_tells_why_it_does_not_go_on(t):
         'k8s.why("configmap/no")').error["message"]
 
 
+APP = """apiVersion: sparkoperator.k8s.io/v1beta2
+kind: SparkApplication
+metadata: {name: app}
+spec:
+  type: Python
+  image: ${img.ref}
+  sparkVersion: 3.5.7
+  mainApplicationFile: local:///opt/x.py
+  imagePullSecrets: [login]
+  driver: {cores: 1, memory: 512m, serviceAccount: ${account}}
+  executor: {instances: 1, cores: 1, memory: 512m, gpu: {name: nvidia.com/gpu, quantity: ${gpus}}}
+"""
+
+
+def flown(t, account, gpus, more="", *options):
+    cells = (cell(f'account = "{account}"\ngpus = {gpus}', 'tags=["parameters"]') + cell("print 'first'\nimg = {ref = 'x:1'}", "First") +
+             cell("".join(f"-- {line}\n" for line in APP.splitlines()), 'language="yaml" template="app.yaml"') + more +
+             cell('if go then k8s.create "app.yaml" end', 'effects="cluster"'))
+    k = Kernel(t, cells, "--allow", "cluster", *options, headless=True, env=sandbox(t))
+    k.finish()
+    return k
+
+
+def test_before_the_first_cell_a_preflight_says_all_that_stands_in_the_way(t):
+    k = flown(t, "sparky", 1)
+    told, message = k.text(name="stderr"), k.of("error")[0]["message"]
+    for part in ["error: namespace default has no service account sparky, which the driver runs as",
+                 "  next: kubectl create serviceaccount sparky --namespace=default",
+                 "error: namespace default has no secret login", "error: no node is large enough for the executor",
+                 "note: parts of SparkApplication are known when its cell runs"]:
+        assert part in told, told
+    assert k.code == 1 and "3 things stand in the way of this run, so no cell was run" in message, message
+    assert "first" not in k.text(), k.text()
+
+
+def test_a_preflight_knows_what_the_notebook_makes_and_can_be_left_out(t):
+    secret = cell('k8s.create {apiVersion = "v1", kind = "Secret", metadata = {name = "login"}}', 'Login effects="cluster"')
+    k = flown(t, "spark", 0, secret)
+    told = k.text(name="stderr")
+    assert k.code == 0 and "note: namespace default has no secret login" in told and "error" not in told, (k.code, told)
+    assert "first" in k.text()
+    k = flown(t, "sparky", 1, "", "--no-preflight")
+    assert k.code == 0 and "preflight" not in k.text(name="stderr") and "first" in k.text(), k.text(name="stderr")
+
+
 def test_a_state_that_does_not_exist_is_refused_at_once(t):
     message, _ = reaching(t, JOB.format(name="works", code=0).replace("echo", "sleep 60; echo"), "COMPLETED")
     assert message.startswith("a Job has no state COMPLETED; it has Running, "), message
