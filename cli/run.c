@@ -370,6 +370,11 @@ static int start(struct cli *cli, struct run_options *o, const char *file, struc
     AUTO_FREE char *resume = path && o->resume ? journal_find(cwd, o->resume, &e) : NULL;
     if (!cwd || (path && o->resume && !resume))
         e.code = ERR_USAGE; // as above
+    AUTO_FREE char *past = resume ? journal_file(cwd, resume) : NULL;
+    if (past && journal_is_written(past))
+        err_set(&e, ERR_USAGE,
+            "--resume %s: the run is still going on; `firesteel wait %s` waits for its end", resume,
+            resume);
     if (e.code)
         return cli_error(cli, &e);
     if (moved)

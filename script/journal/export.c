@@ -79,7 +79,7 @@ static cJSON *ipynb_outputs(void *arg, const cell *c, size_t i, long *execution_
     struct export *x = arg;
     const struct run_cell *rc = fold_cell_by_id(x->fold, c->id, NULL);
     cJSON *outputs = cJSON_CreateArray();
-    *execution_count = rc ? rc->count : 0;
+    *execution_count = rc && rc->count > 0 ? rc->count : -1;
     for (size_t k = 0; rc && k < rc->n_outputs; k++) {
         const struct output *o = &rc->outputs[k];
         static const char *const types[] = {"stream", "display_data", "error"};
@@ -96,9 +96,31 @@ static cJSON *ipynb_outputs(void *arg, const cell *c, size_t i, long *execution_
     return outputs;
 }
 
+// The language, for other tools' colours, and what papermill also says about a run.
+static void ipynb_metadata(const fold *f, cJSON *metadata)
+{
+    if (!json_get(metadata, "language_info") && !notebook_language(fold_notebook(f))) {
+        cJSON *language = json_object_at(metadata, "language_info");
+        json_set_str(language, "file_extension", ".lua");
+        json_set_str(language, "mimetype", "text/x-lua");
+        json_set_str(language, "name", "lua");
+    }
+    AUTO_BUF when = {0};
+    clock_rfc3339(&when, fold_started(f), CLOCK_SECONDS);
+    cJSON *run = json_object_at(metadata, "firesteel");
+    json_set_str(run, "run", fold_run(f));
+    json_set_str(run, "state", run_state_name(fold_state(f)));
+    json_set_str(run, "started", buf_cstr(&when));
+    json_set(run, "duration", cJSON_CreateNumber((double)fold_duration(f) / CLOCK_SEC));
+    const cJSON *parameters = fold_first(f) ? json_get(fold_first(f), "parameters") : NULL;
+    if (parameters)
+        json_set(run, "parameters", cJSON_Duplicate(parameters, true));
+}
+
 static void to_ipynb(struct export *x, buf *out)
 {
     AUTO_JSON *j = notebook_to_ipynb(fold_notebook(x->fold), ipynb_outputs, x);
+    ipynb_metadata(x->fold, json_object_at(j, "metadata"));
     json_print_pretty(out, j, 1);
     buf_char(out, '\n');
 }

@@ -132,7 +132,7 @@ static int read_cell(notebook *nb, const cJSON *j, err *e)
     c->kept->marked = true;
     c->kept->attachments = cJSON_Duplicate(json_get(j, "attachments"), true);
     c->kept->outputs = cJSON_Duplicate(json_get(j, "outputs"), true);
-    c->kept->execution_count = json_int_or(j, "execution_count", 0);
+    c->kept->execution_count = json_int_or(j, "execution_count", -1);
     const char *id = json_str(j, "id");
     size_t taken;
     if (!c->id && id && *id && !notebook_find(nb, id, &taken))
@@ -292,7 +292,7 @@ static cJSON *print_one(const notebook *nb, size_t i, notebook_outputs_fn *outpu
     cJSON *list = NULL;
     if (c->kind == CELL_CODE) {
         list = outputs ? outputs(arg, c, i, &count) : NULL;
-        json_set(j, "execution_count", count > 0 ? json_new_int(count) : cJSON_CreateNull());
+        json_set(j, "execution_count", count >= 0 ? json_new_int(count) : cJSON_CreateNull());
     }
     AUTO_FREE char *id = valid_id(c->id) ? mem_strdup(c->id) : str_fmt("cell-%zu", i + 1);
     json_set_str(j, "id", nb->minor < 5 ? NULL : id);

@@ -38,6 +38,7 @@ cell *cell_new(void)
     cell *c = mem_alloc(sizeof *c);
     c->kept = mem_alloc(sizeof *c->kept);
     c->kept->metadata = cJSON_CreateObject();
+    c->kept->execution_count = -1;
     c->marker = mem_strdup("");
     c->source = mem_strdup("");
     return c;

@@ -35,7 +35,7 @@ struct cell_kept {
     cJSON *metadata; // all options as JSON, also those of other tools; without the title
     cJSON *attachments, *outputs; // of an .ipynb
     cJSON *foreign;               // metadata of an .ipynb that no marker line can show
-    int64_t execution_count;
+    int64_t execution_count;      // -1: none
 };
 
 // marker.c: "Title [markdown] a=1 b=[\"x\"]" to and from JSON. Parsing never fails: *problem (new,

@@ -236,8 +236,12 @@ def test_reports_are_written_also_when_it_fails(t):
     ipynb, md = folder_of(path) + "/r.ipynb", folder_of(path) + "/r.md"
     assert firesteel("run", path, "--report", ipynb).code == 1
     with open(ipynb, encoding="utf-8") as f:
-        cells = json.load(f)["cells"]
+        report = json.load(f)
+    cells, metadata = report["cells"], report["metadata"]
     assert cells[1]["outputs"][0]["output_type"] == "error" and cells[1]["execution_count"] == 2
+    assert cells[2]["execution_count"] is None and metadata["language_info"]["name"] == "lua", report
+    run = metadata["firesteel"]
+    assert run["run"] == records(path)[0]["run"] and run["state"] == "failed" and 0 < run["duration"] < 600, run
     assert firesteel("run", path, "--report", md).code == 1
     with open(md, encoding="utf-8") as f:
         text = f.read()
@@ -301,6 +305,17 @@ def test_a_folder_that_cannot_be_written(t):
         raise Skip("another user cannot reach the programs of this build folder")
     assert done.code == 0 and "cannot be written; working in " + state in done.err, done
     assert "found it" in done.out, done
+
+
+def test_a_run_that_goes_on_is_not_resumed(t):
+    path = notebook(t, SLOW)
+    process = start(path)
+    done = firesteel("run", path, "--resume", "last")
+    name = records(path)[0]["run"]
+    assert done.code == 2 and done.out == "" and "still going on" in done.err and f"firesteel wait {name}" in done.err, done
+    assert not [r for r in records(path) if r["type"] == "resumed"]
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=20 * PATIENCE)
 
 
 def test_a_resumed_run_shows_only_what_is_new(t):

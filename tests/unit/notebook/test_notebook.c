@@ -332,14 +332,17 @@ TEST(an_ipynb_keeps_its_minor_version)
 {
     static const char text[] =
         "{\"cells\": [{\"cell_type\": \"code\", \"execution_count\": null, \"metadata\": {}, "
-        "\"outputs\": [], \"source\": [\"x = 1\"]}], \"metadata\": {}, \"nbformat\": 4, "
-        "\"nbformat_minor\": 2}";
+        "\"outputs\": [], \"source\": [\"x = 1\"]}, {\"cell_type\": \"code\", "
+        "\"execution_count\": 0, \"metadata\": {}, \"outputs\": [], \"source\": []}], "
+        "\"metadata\": {}, \"nbformat\": 4, \"nbformat_minor\": 2}";
     err e = {0};
     notebook *nb = notebook_parse_ipynb(text, sizeof text - 1, &e);
     CHECK_OK(nb, e);
     AUTO_JSON *j = notebook_to_ipynb(nb, NULL, NULL);
     CHECK_INT(json_int_or(j, "nbformat_minor", 0), 2);
     CHECK(json_path(j, "cells[0]") && !json_path(j, "cells[0].id"));
+    CHECK(cJSON_IsNull(json_path(j, "cells[0].execution_count")));
+    CHECK_INT(json_int_or(json_path(j, "cells[1]"), "execution_count", -1), 0);
     notebook_free(nb);
 }
 
