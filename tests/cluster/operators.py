@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""The operators of a test cluster. They run beside the pods, with the rights of the admin, as cluster.py starts them."""
+import shutil
+
+from kubernetes import BIN, CACHE, NODE
+
+NAMESPACE = "spark-operator"
+WEBHOOK = "spark-operator-webhook"  # what the operator's chart calls it
+WEBHOOK_PORT = 9443
+
+
+class Operator:
+    program = ""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+
+    @staticmethod
+    def lacks():
+        """What the machine does not have and it needs, apart from its program."""
+        return []
+
+    def define(self):
+        """Its kinds: an operator looks for them once, when it starts."""
+        files = [word for file in sorted((CACHE / "crd" / self.program).glob("*.yaml")) for word in ("-f", file)]
+        self.cluster.kubectl("apply", "--server-side", *files)
+        # kubectl fails at once where there are no conditions yet
+        self.cluster.wait(f"the kinds of {self.program}", lambda: self.cluster.asks(
+            "wait", "--for=condition=Established", "--timeout=10s", *files))
+
+
+class Spark(Operator):
+    """It watches the namespace default, as its chart has it, where the account "spark" may do what drivers do."""
+    program = "spark-operator"
+
+    @staticmethod
+    def home():
+        return next((CACHE / "pyspark").glob("lib/python3*/site-packages/pyspark"), None)
+
+    @staticmethod
+    def lacks():
+        return ([] if shutil.which("java") else ["java"]) + ([] if Spark.home() else ["pyspark (tests/support/tool-pyspark)"])
+
+    def start(self):
+        c = self.cluster
+        self.define()
+        c.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
+                {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "spark", "namespace": "default"}},
+                {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+                 "metadata": {"name": "spark", "namespace": "default"},
+                 "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
+                 "subjects": [{"kind": "ServiceAccount", "name": "spark", "namespace": "default"}]})
+        c.serve_from_node(f"{WEBHOOK}-svc", NAMESPACE, None, [("webhook", WEBHOOK_PORT, "TCP")])
+        # spark-submit finds the server by these two, and its rights by the third
+        env = {"SPARK_HOME": str(self.home()), "KUBERNETES_SERVICE_HOST": NODE, "KUBERNETES_SERVICE_PORT": "6443",
+               "KUBECONFIG": str(c.config)}
+        c.start("spark-operator", BIN / self.program, "controller", "start", "--namespaces", "default",
+                "--leader-election=false", "--enable-ui-service=false", "--enable-metrics=false", env=env)
+        c.start("spark-webhook", BIN / self.program, "webhook", "start", "--namespaces", "default",
+                "--leader-election=false", "--health-probe-bind-address=:8083", "--webhook-cert-dir", c.folder / "webhook",
+                "--webhook-port", WEBHOOK_PORT, "--webhook-svc-name", f"{WEBHOOK}-svc", "--webhook-svc-namespace", NAMESPACE,
+                "--mutating-webhook-name", WEBHOOK, "--validating-webhook-name", WEBHOOK, env=env)
+        c.apply(*self.webhooks())
+
+    # As the chart has them. The operator fills in the authority of its certificate.
+    def webhooks(self):
+        def webhook(verb, name, path, group, version, kinds, operations, **more):
+            return {"name": f"{verb}{name}.sparkoperator.k8s.io", "admissionReviewVersions": ["v1"],
+                    "clientConfig": {"service": {"name": f"{WEBHOOK}-svc", "namespace": NAMESPACE, "port": WEBHOOK_PORT,
+                                                 "path": f"/{verb}{path}"}},
+                    "sideEffects": "NoneOnDryRun", "failurePolicy": "Fail", "timeoutSeconds": 10,
+                    "namespaceSelector": {"matchExpressions": [
+                        {"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["default"]}]},
+                    "rules": [{"apiGroups": [group], "apiVersions": [version], "resources": [kinds],
+                               "operations": operations}], **more}
+
+        def of_kind(verb, kind):
+            path = f"-sparkoperator-k8s-io-v1beta2-{kind}"
+            return webhook(verb, path, path, "sparkoperator.k8s.io", "v1beta2", f"{kind}s", ["CREATE", "UPDATE"])
+
+        kinds = ("sparkapplication", "scheduledsparkapplication")
+        pods = webhook("mutate", "--v1-pod", "--v1-pod", "", "v1", "pods", ["CREATE"], objectSelector={
+            "matchLabels": {"sparkoperator.k8s.io/launched-by-spark-operator": "true"}})
+        for configuration, verb, first in (("Mutating", "mutate", [pods]), ("Validating", "validate", [])):
+            yield {"apiVersion": "admissionregistration.k8s.io/v1", "kind": f"{configuration}WebhookConfiguration",
+                   "metadata": {"name": WEBHOOK}, "webhooks": first + [of_kind(verb, kind) for kind in kinds]}
+
+    # Its webhooks have an authority by then, and a wrong application is refused, by a server that is there.
+    def wait(self):
+        wrong = {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "metadata": {"name": "x"},
+                 "spec": {"type": "Python", "sparkVersion": "3.5.7", "mainApplicationFile": "local:///x.py",
+                          "nodeSelector": {"a": "b"}, "driver": {"nodeSelector": {"a": "b"}}, "executor": {}}}
+        self.cluster.wait("the Spark operator's webhook",
+                          lambda: "node selector cannot" in self.cluster.refusal(wrong, "--namespace=default"))
+
+
+class Mpi(Operator):
+    program = "mpi-operator"
+
+    def start(self):
+        self.define()
+        self.cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "mpi-operator"}})
+        self.cluster.start("mpi-operator", BIN / self.program, "--lock-namespace", "mpi-operator",
+                           env={"KUBECONFIG": str(self.cluster.config)})
+
+    # It follows only a lease that it took.
+    def wait(self):
+        self.cluster.wait("the MPI operator", lambda: self.cluster.asks(
+            "get", "lease", "--namespace=mpi-operator", "mpi-operator", "-o", "jsonpath={.spec.holderIdentity}"))
+
+
+OPERATORS = {"spark": Spark, "mpi": Mpi}
