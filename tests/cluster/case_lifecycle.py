@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""A second cluster beside the first: it comes up, and leaves nothing behind, however it ends."""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import cluster
+from place import BUSYBOX_POD, KUBECTL
+from tap import eventually, sh
+
+
+def machine():
+    """What a cluster could leave behind on the machine, apart from processes."""
+    mounts = pathlib.Path("/proc/1/mounts").read_text(encoding="utf-8").splitlines()
+    links = sh("nsenter", "--net=/proc/1/ns/net", "ip", "-o", "link").out.count("\n")
+    return sorted(mounts), links
+
+
+def processes_of(space):
+    """Processes in that pid namespace."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{pid}/ns/pid") == space:
+                found.append(pid)
+        except OSError:
+            pass
+    return found
+
+
+def second(t, *options):
+    folder = pathlib.Path(t.dir(), "second")
+    done = sh(sys.executable, cluster.__file__, "up", str(folder), "--without", "spark,mpi", *options, timeout=200)
+    assert done.code == 0, done
+    t.after(lambda: cluster.down(folder))
+    top = cluster.top_pid(folder)
+    space = os.readlink(f"/proc/{top}/ns/pid_for_children")
+    assert len(processes_of(space)) > 10 and list(cluster.cgroup_folders(f"firesteel-test-{top}"))
+    return folder, top, space
+
+
+def assert_gone(top, space, before):
+    def gone():
+        """no process and no cgroup of the cluster is left"""
+        return not processes_of(space) and not any(f.exists() for f in cluster.cgroup_folders(f"firesteel-test-{top}"))
+    eventually(gone, 30)
+    assert machine() == before
+
+
+def test_down_leaves_nothing(t):
+    before = machine()
+    folder, top, space = second(t)
+    run = [sys.executable, cluster.__file__, "enter", str(folder), KUBECTL]
+    made = sh(*run, "create", "-f", "-", input=BUSYBOX_POD)
+    assert made.code == 0, made
+    assert sh(*run, "wait", "--for=condition=Ready", "pod/sleeper", "--timeout=60s").code == 0
+    assert "second" not in sh(KUBECTL, "get", "ns", "-o", "name").out
+    assert not sh(KUBECTL, "get", "pods", "sleeper", "--ignore-not-found").out  # the first cluster's
+    assert sh(sys.executable, cluster.__file__, "down", str(folder)).code == 0
+    assert_gone(top, space, before)
+
+
+def test_killed_with_its_owner(t):
+    before = machine()
+    owner = subprocess.Popen(["sleep", "600"])
+    t.after(owner.kill)
+    _, top, space = second(t, "--owner", str(owner.pid))
+    owner.send_signal(signal.SIGKILL)
+    owner.wait()
+    assert_gone(top, space, before)

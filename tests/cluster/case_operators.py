@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""The real operators: recipe 10 on Spark, with its webhook; an MPIJob."""
+import json
+import os
+import shutil
+
+import images
+import sparkimage
+from place import PLAIN, Place
+from tap import CACHE, SOURCE
+
+RECIPE = os.path.join(SOURCE, "recipes", "10-mnist.lua")
+# containerd takes loopback for plain HTTP, as we do
+TAG = f"127.0.0.1:{PLAIN}/firesteel/mnist:1"
+
+
+def test_recipe_10_on_spark(t):
+    place = Place(t, "default")
+    t.after(lambda: place.kubectl("delete", "sparkapplications", "--all", "--wait=false"))
+    store = f"{place.dir}/.local/share/firesteel/images"
+    # as `skopeo copy` would bring it there, without its 800 MB: blobs never change, the index is replaced
+    shutil.copytree(f"{CACHE}/images/spark", store, copy_function=os.link)
+    # of two CPUs the driver takes one, and the executor the other
+    done = place.run(RECIPE, "--cwd", place.dir, "-p", f"tag={TAG}", "-p", f"base={sparkimage.REFERENCE}", "-p",
+                     "executors=1", timeout=400)
+    assert done.code == 0, done
+    for text in ("COMPLETED", "Model prediction for index 100: 6"):
+        assert text in done.out, (text, done)
+    assert not place.kubectl("get", "sparkapplications", "-o", "name").out
+
+
+# A pod's environment is what only the webhook brings there.
+def test_the_webhook_changes_drivers(t):
+    place = Place(t, "default")
+    app = {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "metadata": {"name": "hooked"},
+           "spec": {"type": "Python", "mode": "cluster", "sparkVersion": "3.5.7", "image": images.BUSYBOX,
+                    "mainApplicationFile": "local:///x.py", "restartPolicy": {"type": "Never"},
+                    "driver": {"coreRequest": "100m", "memory": "512m", "serviceAccount": "spark",
+                               "env": [{"name": "FROM_THE_WEBHOOK", "value": "yes"}]},
+                    "executor": {"instances": 1}}}
+    done = place.run(f"""
+-- %% Create effects="cluster"
+app = k8s.create [[{json.dumps(app)}]]
+-- %% Wait timeout="3m"
+expect(app):reaches("COMPLETED", "2m")
+""")
+    assert done.code == 1 and "FAILED" in done.out + done.err, done
+    env = place.get("pod", "hooked-driver")["spec"]["containers"][0]["env"]
+    assert {"name": "FROM_THE_WEBHOOK", "value": "yes"} in env, env
+    place.kubectl("delete", "sparkapplication", "hooked", "--wait=false")
+
+
+def test_an_mpijob(t):
+    place = Place(t)
+
+    def replica(name, count, command):
+        return {"replicas": count, "restartPolicy": "Never", "template": {"spec": {
+            "terminationGracePeriodSeconds": 1,
+            "containers": [{"name": name, "image": images.BUSYBOX, "command": ["sh", "-c", command]}]}}}
+
+    job = {"apiVersion": "kubeflow.org/v2beta1", "kind": "MPIJob", "metadata": {"name": "ranks"},
+           "spec": {"slotsPerWorker": 1, "runPolicy": {"cleanPodPolicy": "Running"}, "mpiReplicaSpecs": {
+               "Launcher": replica("launcher", 1, "cat /etc/mpi/hostfile; sleep 2; echo launched"),
+               "Worker": replica("worker", 2, "echo worker $HOSTNAME; exec sleep 100")}}}
+    done = place.run(f"""
+-- %% Create effects="cluster"
+job = k8s.create [[{json.dumps(job)}]]
+job:watch()
+-- %% Wait timeout="3m"
+expect(job):reaches("Succeeded", "2m")
+-- %% Logs
+print(job:logs())
+""")
+    assert done.code == 0, done
+    for text in ("ranks-worker-0.ranks", "ranks-worker-1.ranks", "launched", "Succeeded"):
+        assert text in done.out, (text, done)

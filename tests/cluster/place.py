@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""For the cases on the cluster: a namespace and a home of one's own, kubectl, and notebooks run there."""
+import itertools
+import json
+import os
+
+import images
+import tap
+from cluster import BIN
+from kubernetes import NODE, PLAIN, TLS  # for the cases
+
+FOLDER = os.environ.get("FIRESTEEL_CLUSTER", "")
+KUBECONFIG = f"{FOLDER}/kubeconfig"
+KUBECTL = str(BIN / "kubectl") if (BIN / "kubectl").exists() else "kubectl"
+numbers = itertools.count(1)
+
+
+class Place:
+    def __init__(self, t, namespace=None):
+        self.dir = t.dir()
+        self.namespace = namespace or f"case-{os.getpid()}-{next(numbers)}"
+        self.env = {"KUBECONFIG": KUBECONFIG, "HOME": self.dir, "XDG_DATA_HOME": None, "XDG_STATE_HOME": None,
+                    "XDG_CONFIG_HOME": None, "XDG_CACHE_HOME": None, "DOCKER_CONFIG": None}
+        if not namespace:
+            self.kubectl("create", "namespace", self.namespace)
+            t.after(lambda: self.kubectl("delete", "namespace", self.namespace, "--wait=false"))
+            tap.eventually(lambda: self.kubectl("get", "sa/default", "cm/kube-root-ca.crt", code=None).code == 0)
+
+    def kubectl(self, *argv, input=None, code=0, timeout=60):
+        done = tap.sh(KUBECTL, "-n", self.namespace, *argv, env=self.env, input=input, timeout=timeout)
+        assert code is None or done.code == code, (argv, done)
+        return done
+
+    def create(self, *objects):
+        self.kubectl("create", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+
+    def get(self, kind, name):
+        return json.loads(self.kubectl("get", kind, name, "-o", "json").out)
+
+    def ended(self, pod, seconds=60):
+        """The phase in which the pod ended."""
+        def phase():
+            found = self.get("pod", pod)["status"]["phase"]
+            return found if found in ("Succeeded", "Failed") else None
+        phase.__doc__ = f"pod {pod} ends"
+        return tap.eventually(phase, seconds)
+
+    def run(self, notebook, *options, allow="cluster,destructive", timeout=300):
+        """firesteel run of a notebook, given as a file or as its text."""
+        if "\n" in notebook:
+            path = os.path.join(self.dir, "notebook.lua")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(notebook)
+            notebook = path
+        context = ("--context", "admin", "-n", self.namespace)
+        return tap.sh(tap.FIRESTEEL, "run", notebook, *context, "--allow", allow, *options, cwd=self.dir, env=self.env,
+                      timeout=timeout)
+
+
+def pod(name, *command, **more):
+    container = {"name": "main", "image": images.BUSYBOX, "command": list(command), **more}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"app": name}},
+            "spec": {"restartPolicy": "Never", "terminationGracePeriodSeconds": 1, "containers": [container]}}
+
+
+BUSYBOX_POD = json.dumps(pod("sleeper", "sleep", "600"))
