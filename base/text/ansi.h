@@ -66,6 +66,10 @@ size_t ansi_text_dropped(const ansi_text *t); // how many older lines went over 
 // How many lines have been begun since one was gone back to (then there may be fewer lines than
 // newlines); SIZE_MAX: none ever was.
 size_t ansi_text_calm(const ansi_text *t);
+// Hands over, in order, the lines that no sequence can reach any more, and drops them: of a text
+// without a limit.
+void ansi_text_take(ansi_text *t, void (*line)(void *arg, struct ansi_line line), void *arg);
+style ansi_text_style(const ansi_text *t); // of what follows
 // The last line has had no newline yet.
 bool ansi_text_is_open(const ansi_text *t);
 // Borrowed until the next feed.

@@ -341,6 +341,19 @@ size_t ansi_text_calm(const ansi_text *t)
     return t->calm;
 }
 
+void ansi_text_take(ansi_text *t, void (*line)(void *arg, struct ansi_line line), void *arg)
+{
+    while (t->count > ANSI_WINDOW) {
+        line(arg, ansi_text_line(t, 0));
+        drop_first(t);
+    }
+}
+
+style ansi_text_style(const ansi_text *t)
+{
+    return t->parser.style;
+}
+
 bool ansi_text_is_open(const ansi_text *t)
 {
     return t->count > 0 && lines_there(t) == t->count;

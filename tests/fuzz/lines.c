@@ -45,7 +45,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         uint64_t hit, from = i * 3, size = n - index + i; // also beyond the end
         lines_filter(l, patterns[i]);
         lines_begin(l);
-        lines_add_spool(l, dir, "s", from, from + size, (style){0});
+        struct linestream stream = {.text = (const char *)data,
+            .n = i * (n > 9), // sometimes it began as a text
+            .dir = dir,
+            .spool = "s",
+            .from = from,
+            .to = from + size};
+        lines_add_stream(l, &stream, (style){0});
         lines_add_text(l, (const char *)data, n, (style){0});
         lines_end(l);
         work(l);

@@ -289,4 +289,42 @@ def test_a_long_line_and_a_lost_spool(t):
         leave(s)
 
 
+BARS = """
+for i = 1, 40 do print("before " .. i) end
+io.write "layer a: waiting\\nlayer b: waiting\\n"
+for i = 1, 60 do
+  io.write(("\\27[2A\\27[2Klayer a: %d/60\\n\\27[2Klayer b: %d/60\\n"):format(i, i // 2))
+  if i == 30 then while not io.open("go") do sh "sleep 0.02" end end
+end
+for i = 1, LINES do print("after " .. i) end
+"""
+
+
+def test_what_goes_up_is_as_it_became(t):
+    """As docker and rich draw: the same lines as below the cell, in memory and in a spool."""
+    for lines in (30, ROWS):
+        with opened(t, BARS.replace("LINES", str(lines)), wait="│ before 19", seconds=60) as s:
+            s.keys("O")
+            s.wait("layer a: 30/60")
+            eventually(lambda: title(s)[2] == 42)
+            assert "layer b: 15/60" in body(s), s.screen()
+            with open(os.path.join(s.where, "go"), "w"):
+                pass
+            eventually(lambda: title(s)[2] == 42 + lines)
+            s.keys("g")
+            s.keys("/")
+            line(s, "layer b")
+            s.wait("“layer b” 1 of 1 lines")
+            assert "layer b: 30/60" in body(s), s.screen()
+            s.keys("&")
+            line(s, "layer")
+            shows(s, "layer a: 60/60", "layer b: 30/60", "")
+            s.keys("Esc")
+            s.wait("42 lines" if lines == 0 else f"of {42 + lines} lines")
+            s.keys("G")
+            s.wait(f"after {lines}")
+            s.wait("100%")
+            leave(s)
+
+
 run(globals())

@@ -21,6 +21,15 @@ static void part_done(struct part *p)
     *p = (struct part){0};
 }
 
+static void free_streams(struct stream *streams, size_t *n, size_t keep)
+{
+    while (*n > keep) {
+        struct stream *s = &streams[--*n];
+        linesource_free(s->whole);
+        rewrites_free(s->rewrites);
+    }
+}
+
 void lines_free(lines *l)
 {
     if (!l)
@@ -28,6 +37,9 @@ void lines_free(lines *l)
     for (size_t i = 0; i < l->n_parts; i++)
         part_done(&l->parts[i]);
     free(l->parts);
+    free_streams(l->streams, &l->n_streams, 0);
+    free(l->streams);
+    free(l->retired);
     free(l->near.matches);
     buf_done(&l->near.bytes);
     buf_done(&l->far.bytes);
@@ -40,12 +52,24 @@ void lines_free(lines *l)
 
 void lines_begin(lines *l)
 {
-    l->kept = 0;
+    l->kept = l->kept_streams = 0;
 }
 
 static linesource *present(lines *l)
 {
     return l->kept < l->n_parts ? l->parts[l->kept].source : NULL;
+}
+
+// Places in this part and behind it are no longer valid.
+static void forget_places(lines *l, size_t part)
+{
+    struct search *s = &l->search;
+    if (s->at.part >= part || s->start.part >= part)
+        s->state = SEARCH_IDLE;
+    if (s->found.part >= part)
+        s->placed = false;
+    s->rank = 0;
+    l->counted = l->counted < part ? l->counted : part;
 }
 
 // The next part; it is emptied if it is now another one.
@@ -57,12 +81,11 @@ static struct part *next_part(lines *l, bool same, style base)
     }
     struct part *p = &l->parts[l->kept++];
     if (!same) {
-        l->search.state = SEARCH_IDLE; // earlier places are no longer valid
-        l->search.placed = false;
-        l->counted = 0;
+        forget_places(l, l->kept - 1);
         part_done(p);
     }
     p->base = base;
+    p->look = (style){0};
     p->version = 0;
     return p;
 }
@@ -75,16 +98,73 @@ void lines_add_text(lines *l, const char *bytes, size_t n, style base)
         p->source = linesource_of_text(bytes, n);
 }
 
-void lines_add_spool(
-    lines *l, const char *dir, const char *spool, uint64_t from, uint64_t to, style base)
+static void retire(lines *l, struct stream *s)
+{
+    l->retired = mem_resize(l->retired, l->n_retired + 1, sizeof *l->retired);
+    l->retired[l->n_retired++] = *s;
+    *s = (struct stream){0};
+}
+
+// The next stream, as it is now.
+static struct stream *next_stream(lines *l, const struct linestream *now)
 {
     err e = {0};
+    if (l->kept_streams == l->n_streams) {
+        l->streams = mem_resize(l->streams, l->n_streams + 1, sizeof *l->streams);
+        l->streams[l->n_streams++] = (struct stream){0};
+    }
+    struct stream *s = &l->streams[l->kept_streams++];
+    if (s->whole && linesource_follow_stream(s->whole, now))
+        return s;
+    if (s->whole)
+        retire(l, s);
+    s->rewrites = rewrites_new();
+    s->whole = linesource_of_stream(now, &e);
+    if (!s->whole)
+        s->whole = linesource_of_text(e.text, strlen(e.text));
+    return s;
+}
+
+static void add_slice(lines *l, linesource *whole, uint64_t from, uint64_t to, style base)
+{
     linesource *was = present(l);
-    struct part *p = next_part(l, was && linesource_follow_spool(was, spool, from, to), base);
+    struct part *p = next_part(l, was && linesource_follow_slice(was, whole, from, to), base);
     if (!p->source)
-        p->source = linesource_of_spool(dir ? dir : "", spool, from, to, &e);
-    if (!p->source)
-        p->source = linesource_of_text(e.text, strlen(e.text));
+        p->source = linesource_of_slice(whole, from, to);
+}
+
+void lines_add_stream(lines *l, const struct linestream *now, style base)
+{
+    enum { READ_AT_ONCE = 1 << 20 };
+    struct stream *s = next_stream(l, now);
+    s->more = rewrites_read(s->rewrites, s->whole, READ_AT_ONCE);
+    uint64_t size = linesource_size(s->whole);
+    for (size_t i = 0, n = rewrites_pieces(s->rewrites, size); i < n; i++) {
+        struct rewrites_piece p = rewrites_piece(s->rewrites, i, size);
+        if (p.window)
+            lines_add_text(l, p.window, p.window_n, base);
+        else if (p.text)
+            add_slice(l, p.text, 0, linesource_size(p.text), base);
+        else
+            add_slice(l, s->whole, p.from, p.to, base);
+        l->parts[l->kept - 1].look = p.first;
+    }
+}
+
+bool lines_reading(const lines *l)
+{
+    for (size_t i = 0; i < l->n_streams; i++)
+        if (l->streams[i].more)
+            return true;
+    return false;
+}
+
+bool lines_gave_up(const lines *l)
+{
+    for (size_t i = 0; i < l->n_streams; i++)
+        if (rewrites_gave_up(l->streams[i].rewrites))
+            return true;
+    return false;
 }
 
 bool lines_keep(lines *l, uint64_t version)
@@ -101,12 +181,12 @@ void lines_set_version(lines *l, uint64_t version)
 
 void lines_end(lines *l)
 {
-    if (l->n_parts > l->kept) {
-        l->search.state = SEARCH_IDLE;
-        l->search.placed = false;
-    }
+    if (l->n_parts > l->kept)
+        forget_places(l, l->kept);
     while (l->n_parts > l->kept)
         part_done(&l->parts[--l->n_parts]);
+    free_streams(l->streams, &l->n_streams, l->kept_streams);
+    free_streams(l->retired, &l->n_retired, 0);
     l->total = l->matches = 0;
     l->filtering = false;
     l->filtered = 0;
@@ -267,7 +347,7 @@ static style look_before(lines *l, struct place at)
 {
     const struct piece *b = &l->near;
     uint64_t from = at.offset - ansi_reach(at.offset), start = from;
-    style look = {0};
+    style look = from ? (style){0} : l->parts[at.part].look;
     if (l->look.known && l->look.part == at.part && l->look.from == from &&
         l->look.offset <= at.offset) {
         start = l->look.offset;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The numbered lines of an output of any size, which consists of texts and ranges of spools: all
-// lines, or those that match a filter. Memory holds only the piece around the last requested line,
-// and 24 bytes for each piece with a match. It owns its parts.
+// The numbered lines of an output of any size, which consists of texts and streams: all lines, or
+// those that match a filter. Memory holds only the piece around the last requested line, 24 bytes
+// for each piece with a match, and lines that were rewritten (rewrites.h). It owns its parts.
 //
-//   parts    text ─────────┬ spool ────────────────────────────────────────┬ text
+//   parts    text ─────────┬ stream ───────────────────────────────────────┬ text
 //   pieces                 │ 256 KiB of whole lines │ …      │ …           │
 //   marks                  │ ● 3 matches before     │        │ ● 7 before  │      of a filter
 #pragma once
 #include "base/err.h"
 #include "base/text/ansi.h"
+#include "tui/part/linesource.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,14 +24,18 @@ void lines_free(lines *l); // NULL is fine
 // bytes.
 void lines_begin(lines *l);
 void lines_add_text(lines *l, const char *bytes, size_t n, style base);
-// A spool that cannot be opened becomes a line that says why.
-void lines_add_spool(
-    lines *l, const char *dir, const char *spool, uint64_t from, uint64_t to, style base);
+// What a program prints: where it goes up and rewrites, lines are as they became. A spool that
+// cannot be opened becomes a line that says why.
+void lines_add_stream(lines *l, const struct linestream *s, style base);
 // For a part whose text is costly to make: has the next part this version (not 0)? Then it is kept.
 // Otherwise, add it and give it its version.
 bool lines_keep(lines *l, uint64_t version);
 void lines_set_version(lines *l, uint64_t version);
 void lines_end(lines *l);
+
+// Streams are read on by lines_add_stream, a piece at each time: it is to be called again.
+bool lines_reading(const lines *l);
+bool lines_gave_up(const lines *l); // older lines that were rewritten stand as they were written
 
 // A filter as base/pattern.h has it: "!x" shows those without x, "" and "!" all. Matches are found
 // by lines_work.

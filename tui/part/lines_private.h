@@ -5,6 +5,7 @@
 #include "base/pattern.h"
 #include "tui/part/lines.h"
 #include "tui/part/linesource.h"
+#include "tui/part/rewrites.h"
 
 enum { PIECE = 256 << 10 };
 #define NO_LINE UINT64_MAX
@@ -25,10 +26,17 @@ struct tally {
 };
 struct part {
     linesource *source;
-    style base;
+    style base, look;          // look: what earlier lines have left at its start
     uint64_t version;          // 0: none
     uint64_t first;            // number of its first line
     struct tally shown, found; // by the filter; of those, by the search
+};
+
+// A stream has several parts: ranges of it, and settled lines.
+struct stream {
+    linesource *whole;
+    rewrites *rewrites;
+    bool more; // it is not read to its end
 };
 
 struct match {
@@ -71,7 +79,11 @@ struct search {
 
 struct lines {
     struct part *parts;
-    size_t n_parts, kept;    // kept: those that are known already, between begin and end
+    size_t n_parts, kept; // kept: those that are known already, between begin and end
+    struct stream *streams;
+    size_t n_streams, kept_streams;
+    struct stream *retired; // streams that parts may still be compared with, until the end
+    size_t n_retired;
     uint64_t total, matches; // matches: so far, of the filter
     struct pattern filter;
     bool filtering;

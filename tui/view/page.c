@@ -43,8 +43,12 @@ static void add_display(struct page_view *v, const struct output *o)
     bench *b = v->head.bench;
     const cJSON *log = json_get(o->data, LOG);
     if (json_str(log, "spool")) {
-        lines_add_spool(v->pane.lines, bench_spool_dir(b), json_str(log, "spool"),
-            (uint64_t)json_int_or(log, "from", 0), (uint64_t)json_int_or(log, "to", 0), (style){0});
+        struct linestream stream = {.text = "",
+            .dir = bench_spool_dir(b),
+            .spool = json_str(log, "spool"),
+            .from = (uint64_t)json_int_or(log, "from", 0),
+            .to = (uint64_t)json_int_or(log, "to", 0)};
+        lines_add_stream(v->pane.lines, &stream, (style){0});
         const char *note = json_str_or(log, "note", "");
         lines_add_text(v->pane.lines, note, strlen(note), LOOK_WARN);
         return;
@@ -58,21 +62,37 @@ static void add_display(struct page_view *v, const struct output *o)
     lines_set_version(v->pane.lines, version);
 }
 
-static void add_output(struct page_view *v, const struct output *o)
+// A stream that began as a text may go on in a spool. Returns how many outputs it is.
+static size_t add_stream(struct page_view *v, const struct output *o, size_t n)
 {
     style base = str_eq(o->name, "stderr") ? LOOK_WARN : (style){0};
+    bool goes_on = !o->spool && n > 1 && o[1].kind == OUTPUT_STREAM && o[1].spool &&
+                   str_eq(o->name, o[1].name);
+    const struct output *spooled = o->spool ? o : goes_on ? &o[1] : NULL;
+    struct linestream stream = {.text = o->spool ? "" : o->text, .n = o->spool ? 0 : o->text_n};
+    if (spooled) {
+        stream.dir = bench_spool_dir(v->head.bench);
+        stream.spool = spooled->spool;
+        stream.from = spooled->from;
+        stream.to = spooled->to;
+    }
+    lines_add_stream(v->pane.lines, &stream, base);
+    return 1 + goes_on;
+}
+
+// Adds the first of n outputs, or more; returns how many.
+static size_t add_output(struct page_view *v, const struct output *o, size_t n)
+{
+    if (o->kind == OUTPUT_STREAM)
+        return add_stream(v, o, n);
     if (o->kind == OUTPUT_DISPLAY) {
         add_display(v, o);
-    } else if (o->kind == OUTPUT_STREAM && o->spool) {
-        lines_add_spool(
-            v->pane.lines, bench_spool_dir(v->head.bench), o->spool, o->from, o->to, base);
-    } else if (o->kind == OUTPUT_STREAM) {
-        lines_add_text(v->pane.lines, o->text, o->text_n, base);
     } else {
         AUTO_BUF shown = {0};
         output_text(o, NULL, 0, &shown, NULL);
         lines_add_text(v->pane.lines, buf_cstr(&shown), shown.len, LOOK_ERROR);
     }
+    return 1;
 }
 
 static unsigned version_now(const struct page_view *v)
@@ -87,14 +107,14 @@ static void load(struct page_view *v)
 {
     bench *b = v->head.bench;
     unsigned now = version_now(v);
-    if (now == v->version)
+    if (now == v->version && !lines_reading(v->pane.lines))
         return;
     v->version = now;
     const struct run_cell *r = v->cell ? fold_cell_by_id(bench_fold(b), v->cell, NULL) : NULL;
     const struct output *display = v->display ? bench_display(b, v->display) : NULL;
     lines_begin(v->pane.lines);
-    for (size_t i = 0; r && i < r->n_outputs; i++)
-        add_output(v, &r->outputs[i]);
+    for (size_t i = 0; r && i < r->n_outputs;)
+        i += add_output(v, &r->outputs[i], r->n_outputs - i);
     if (display)
         add_display(v, display);
     if (v->words)
@@ -182,6 +202,8 @@ static void draw_title(const struct page_view *v, grid *g, rect area)
         buf_fmt(&words, "  looking %d%%", lines_percent(p->lines));
     else if (n)
         buf_fmt(&words, "  %llu%%", last * 100 / n);
+    if (lines_gave_up(p->lines))
+        buf_str(&words, "  older lines as they were written");
     buf_fmt(&words, "%s%s", v->follow ? "  following" : "", p->wrap ? "  wrapped" : "");
     if (!v->words)
         open_place(v->head.bench, v->cell, v->display, &words);
@@ -369,7 +391,8 @@ static void paste(view *view_, const char *words, size_t n)
 
 static int wait_ms(const view *v)
 {
-    return ((const struct page_view *)v)->working ? 1 : -1;
+    const struct page_view *p = (const struct page_view *)v;
+    return p->working || lines_reading(p->pane.lines) ? 1 : -1;
 }
 
 static void hint(const view *v, buf *out)

@@ -60,12 +60,18 @@ static void forget_model(struct world *w)
         free(w->model[--w->n]);
 }
 
+static void add_spool(lines *l, const char *name, uint64_t from, uint64_t to, style base)
+{
+    struct linestream s = {.text = "", .dir = tap_dir(), .spool = name, .from = from, .to = to};
+    lines_add_stream(l, &s, base);
+}
+
 static void show(struct world *w)
 {
     const style base = {.fg = COLOR_INDEX(3)};
     lines_begin(w->lines);
     lines_add_text(w->lines, buf_cstr(&w->parts[0]), w->parts[0].len, base);
-    lines_add_spool(w->lines, tap_dir(), "log", w->from, w->from + w->parts[1].len, base);
+    add_spool(w->lines, "log", w->from, w->from + w->parts[1].len, base);
     lines_add_text(w->lines, buf_cstr(&w->parts[2]), w->parts[2].len, base);
     lines_end(w->lines);
     forget_model(w);
@@ -352,7 +358,7 @@ TEST(a_look_that_is_left_on_goes_on)
     CHECK_OK(spool_append(s, bytes.data, bytes.len, 1, &e) == 0, e);
     lines *l = lines_new();
     lines_begin(l);
-    lines_add_spool(l, tap_dir(), "looks", 0, spool_size(s), (style){0});
+    add_spool(l, "looks", 0, spool_size(s), (style){0});
     lines_add_text(l, "another\n", 8, (style){0});
     lines_end(l);
     static style forwards[LINES];
@@ -420,7 +426,7 @@ TEST(a_million_lines_are_searched_and_filtered_at_once)
     }
     lines *l = lines_new();
     lines_begin(l);
-    lines_add_spool(l, tap_dir(), "big", 0, spool_size(s), (style){0});
+    add_spool(l, "big", 0, spool_size(s), (style){0});
     lines_end(l);
     CHECK_INT(lines_total(l), LINES);
     struct numbered_line line;
