@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "k8s/client/rollout.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -64,7 +65,7 @@ static const cJSON *true_condition(const cJSON *object, const char *type)
     return NULL;
 }
 
-// Jobs, MPIJobs, TrainJobs, Deployments …: takes the most important condition.
+// Jobs, MPIJobs, TrainJobs …: takes the most important condition.
 static struct state from_conditions(const cJSON *object)
 {
     static const struct {
@@ -108,9 +109,24 @@ static const char *pod_cause(const cJSON *pod)
     return NULL;
 }
 
+// "Available" once its newest spec is rolled out, "Progressing" until then.
+static struct state from_rollout(const cJSON *object, enum rollout rollout)
+{
+    struct state s = {0};
+    snprintf(s.text, sizeof s.text, "%s", rollout == ROLLOUT_DONE ? "Available" : "Progressing");
+    if (rollout == ROLLOUT_STUCK) {
+        s.outcome = OUTCOME_BAD;
+        s.cause = rollout_cause(object);
+    }
+    return s;
+}
+
 struct state state_of(const cJSON *object)
 {
     const struct kind_state *k = kind_state(object);
+    enum rollout rollout = rollout_of(object, NULL);
+    if (rollout)
+        return from_rollout(object, rollout);
     if (!k)
         return from_conditions(object);
     struct state s = {0};
@@ -141,6 +157,8 @@ bool state_reached(const cJSON *object, const char *state)
 {
     struct state s = state_of(object);
     const char *phase = json_path_str(object, "status.phase");
+    if (rollout_of(object, NULL) && strcasecmp(state, "Available") == 0)
+        return strcasecmp(s.text, state) == 0; // the condition is also that of an older spec
     if (strcasecmp(s.text, state) == 0 || (phase && strcasecmp(phase, state) == 0) ||
         true_condition(object, state))
         return true;
@@ -165,6 +183,8 @@ static const struct {
     {"Namespace", "Active, Terminating"},
     {"PersistentVolumeClaim", "Pending, Bound, Lost"},
     {"Deployment", "Available, Progressing, ReplicaFailure"},
+    {"StatefulSet", "Available, Progressing"},
+    {"DaemonSet", "Available, Progressing"},
 };
 
 const char *state_names(const cJSON *object)

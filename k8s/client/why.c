@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/client/cause.h"
+#include "k8s/client/rollout.h"
 #include "k8s/client/state.h"
 #include "k8s/client/whypod.h"
 
@@ -125,6 +126,14 @@ static bool say_condition(const cJSON *object, struct why *w)
     return false;
 }
 
+static bool say_rollout(const cJSON *object, struct why *w)
+{
+    if (rollout_of(object, &w->what) != ROLLOUT_GOES_ON)
+        return false;
+    buf_str(&w->seen, "its status");
+    return true;
+}
+
 // The cause of an end, as the object itself has it.
 static bool say_end(const struct why_facts *f, struct why *w)
 {
@@ -242,7 +251,7 @@ static bool find(const struct why_facts *f, int64_t now, struct why *w)
         say_event(event, w);
         return true;
     }
-    return say_lost_executor(f, w);
+    return say_lost_executor(f, w) || say_rollout(f->object, w);
 }
 
 bool why_of(const struct why_facts *f, int64_t now, struct why *w)

@@ -12,6 +12,7 @@
 #include "k8s/client/logs.h"
 #include "k8s/client/merge.h"
 #include "k8s/client/place.h"
+#include "k8s/client/rollout.h"
 #include "k8s/client/sick.h"
 #include "k8s/client/state.h"
 #include "k8s/client/table.h"
@@ -155,12 +156,66 @@ TEST(who_is_further_has_been_there)
     AUTO_JSON *failed =
         yaml("{kind: SparkApplication, status: {applicationState: {state: FAILED}}}");
     AUTO_JSON *ready =
-        yaml("{kind: Deployment, status: {conditions: [{type: Available, status: 'True'}]}}");
+        yaml("{kind: Thing, status: {conditions: [{type: Available, status: 'True'}]}}");
     CHECK(state_reached(done, "RUNNING"));
     CHECK(state_reached(done, "completed"));
     CHECK(!state_reached(failed, "RUNNING"));
     CHECK(!state_reached(failed, "COMPLETED"));
     CHECK(state_reached(ready, "Available"));
+}
+
+// Each sentence is what `kubectl rollout status` waits for there.
+TEST(a_rollout_is_over_when_the_newest_spec_is_everywhere)
+{
+    static const struct {
+        const char *object, *state, *words;
+    } cases[] = {
+        // The condition is still that of the spec before.
+        {"{kind: Deployment, metadata: {generation: 2}, spec: {replicas: 1}, status: "
+         "{observedGeneration: 1, replicas: 1, updatedReplicas: 1, availableReplicas: 1, "
+         "conditions: [{type: Available, status: 'True'}]}}",
+            "Progressing", "the change of its spec has not been seen yet"},
+        {"{kind: Deployment, metadata: {generation: 2}, spec: {replicas: 3}, status: "
+         "{observedGeneration: 2, replicas: 4, updatedReplicas: 1, availableReplicas: 3}}",
+            "Progressing", "1 of 3 new replicas have been updated"},
+        {"{kind: Deployment, spec: {replicas: 3}, status: {replicas: 4, updatedReplicas: 3, "
+         "availableReplicas: 4}}",
+            "Progressing", "1 old replicas have not ended yet"},
+        {"{kind: Deployment, spec: {replicas: 3}, status: {replicas: 3, updatedReplicas: 3, "
+         "availableReplicas: 2}}",
+            "Progressing", "2 of 3 updated replicas are available"},
+        {"{kind: Deployment, spec: {replicas: 3}, status: {replicas: 3, updatedReplicas: 3, "
+         "availableReplicas: 3}}",
+            "Available", ""},
+        {"{kind: DaemonSet, status: {desiredNumberScheduled: 2, updatedNumberScheduled: 2, "
+         "numberAvailable: 1}}",
+            "Progressing", "1 of 2 updated pods are available"},
+        {"{kind: DaemonSet, status: {desiredNumberScheduled: 2, updatedNumberScheduled: 2, "
+         "numberAvailable: 2}}",
+            "Available", ""},
+        {"{kind: StatefulSet, spec: {replicas: 2}, status: {readyReplicas: 1}}", "Progressing",
+            "1 of 2 pods are ready"},
+        {"{kind: StatefulSet, spec: {replicas: 2, updateStrategy: {rollingUpdate: {partition: "
+         "1}}}, status: {readyReplicas: 2, updatedReplicas: 1, currentRevision: a, "
+         "updateRevision: b}}",
+            "Available", ""},
+        {"{kind: StatefulSet, spec: {replicas: 2}, status: {readyReplicas: 2, updatedReplicas: 1, "
+         "currentRevision: a, updateRevision: b}}",
+            "Progressing", "1 of 2 pods have been updated"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO_JSON *o = yaml(cases[i].object);
+        AUTO_BUF words = {0};
+        rollout_of(o, &words);
+        CHECK_STR(buf_cstr(&words), cases[i].words);
+        CHECK_STR(state_of(o).text, cases[i].state);
+        CHECK_INT(state_reached(o, "available"), str_eq(cases[i].state, "Available"));
+    }
+    AUTO_JSON *stuck = yaml("{kind: Deployment, status: {conditions: [{type: Progressing, status: "
+                            "'False', reason: ProgressDeadlineExceeded, message: timed out}]}}");
+    struct state s = state_of(stuck);
+    CHECK_INT(s.outcome, OUTCOME_BAD);
+    CHECK_STR(s.cause, "timed out");
 }
 
 TEST(a_state_that_a_kind_does_not_have_is_known)
