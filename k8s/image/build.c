@@ -6,19 +6,18 @@
 //   /opt/firesteel/lib/ld-linux-x86-64.so.2, libc.so.6, firesteel-mpi.so, libmpich.so.12 …
 #include "k8s/image/build.h"
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "k8s/image/closure.h"
-#include "k8s/image/index.h"
+#include "k8s/image/draft.h"
 #include "k8s/image/relocate.h"
 
 #include <string.h>
 
 #define HOME "opt/firesteel"
 
-enum { MANIFEST_LIMIT = 4 << 20, PROGRAM_LIMIT = 256 << 20 };
+enum { PROGRAM_LIMIT = 256 << 20 };
 
 static int add_libraries(layer *l, const struct closure *closure, err *e)
 {
@@ -59,15 +58,11 @@ static int add_files(layer *l, const struct image_worker *w, struct closure *nee
     return add_libraries(l, needs, e);
 }
 
-static int worker_layer(const image_store *s, const struct image_build *b, layer_result *r, err *e)
+static int worker_layer(layer *l, const struct image_build *b, err *e)
 {
-    layer *l = layer_new();
     struct closure needs = {0};
-    int status = add_files(l, &b->worker, &needs, e) || layer_write(l, s, b->created, r, e)
-                     ? err_wrap(e, "the worker's layer")
-                     : 0;
+    int status = add_files(l, &b->worker, &needs, e) ? err_wrap(e, "the worker's layer") : 0;
     closure_done(&needs);
-    layer_free(l);
     return status;
 }
 
@@ -76,10 +71,9 @@ static void add_text(layer *l, const char *path, const char *text)
     layer_bytes(l, path, text, strlen(text), 0644);
 }
 
-static int root_layer(const image_store *s, const struct image_build *b, layer_result *r, err *e)
+static int root_layer(layer *l, const struct image_build *b, err *e)
 {
     static const char *const mount_points[] = {"dev", "proc", "run", "sys", "usr/bin"};
-    layer *l = layer_new();
     for (size_t i = 0; i < ARRAY_LEN(mount_points); i++)
         layer_dir(l, mount_points[i], 0755);
     layer_dir(l, "root", 0700);
@@ -92,9 +86,7 @@ static int root_layer(const image_store *s, const struct image_build *b, layer_r
         "nobody:x:65534:65534:nobody:/:/sbin/nologin\n");
     add_text(l, "etc/group", "root:x:0:\nnogroup:x:65534:\n");
     add_text(l, "etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n");
-    int status = layer_write(l, s, b->created, r, e);
-    layer_free(l);
-    return status;
+    return 0;
 }
 
 // "./a//b/" -> "a/b"
@@ -132,10 +124,21 @@ static int not_found(const struct image_build *b, const char *name, err *e)
     return err_set(e, ERR_NOT_FOUND, "there is no such file or folder in %s", buf_cstr(&places));
 }
 
-static int add_entry(layer *l, const struct image_build *b, const char *entry, err *e)
+// Where a file goes: "/srv/app/" takes its name, "/etc/app.conf" is one, and both may be relative
+// to the working folder.
+static char *target_of(const struct image_build *b, const struct image_copy *copy, const char *name)
 {
-    AUTO_FREE char *name = normal_name(entry);
-    if (!path_is_below(entry) || !*name)
+    const char *home = b->workdir ? b->workdir : "/work", *to = copy->to ? copy->to : name;
+    AUTO_FREE char *last = path_basename(name);
+    AUTO_FREE char *whole = str_fmt("%s%s%s%s", *to == '/' ? "" : home, *to == '/' ? "" : "/", to,
+        copy->to && str_ends(copy->to, "/") ? last : "");
+    return normal_name(whole);
+}
+
+static int add_entry(layer *l, const struct image_build *b, const struct image_copy *copy, err *e)
+{
+    AUTO_FREE char *name = normal_name(copy->name);
+    if (!path_is_below(copy->name) || !*name)
         return err_set(
             e, ERR_USAGE, "it must be the relative name of a file or folder, without “..”");
     AUTO_FREE char *source = find_in(b->dirs, name);
@@ -143,204 +146,81 @@ static int add_entry(layer *l, const struct image_build *b, const char *entry, e
         source = find_in(b->data_dirs, name + strlen("data/"));
     if (!source)
         return not_found(b, name, e);
-    AUTO_FREE char *to = path_join("work", name);
-    return layer_tree(l, to, source, e);
+    AUTO_FREE char *to = target_of(b, copy, name);
+    if (!*to || strstr(to, "../") || str_ends(to, ".."))
+        return err_set(e, ERR_USAGE, "“%s” is no place in an image", copy->to);
+    return layer_tree_without(l, to, source, name, b->exclude, e);
 }
 
-static int files_layer(const image_store *s, const struct image_build *b, layer_result *r, err *e)
+static int files_layer(layer *l, const struct image_build *b, err *e)
+{
+    AUTO_FREE char *home = normal_name(b->workdir ? b->workdir : "/work");
+    if (*home)
+        layer_dir(l, home, 01777); // writable for any user that the cluster runs us as
+    for (size_t i = 0; b->add && b->add[i].name; i++)
+        if (add_entry(l, b, &b->add[i], e))
+            return err_wrap(e, "add[%zu] “%s”", i + 1, b->add[i].name);
+    return 0;
+}
+
+typedef int fill_layer(layer *l, const struct image_build *b, err *e);
+
+static int add_layer(const image_store *s, const struct image_build *b, struct draft *d,
+    fill_layer *fill, const char *by, err *e)
 {
     layer *l = layer_new();
-    layer_dir(l, "work", 01777); // writable for any user that the cluster runs us as
-    int status = 0;
-    for (size_t i = 0; b->add && b->add[i] && status == 0; i++)
-        if (add_entry(l, b, b->add[i], e))
-            status = err_wrap(e, "add[%zu] “%s”", i + 1, b->add[i]);
-    if (status == 0)
-        status = layer_write(l, s, b->created, r, e);
+    int status = fill(l, b, e) || draft_add(d, s, l, b->created, by, e) ? -1 : 0;
     layer_free(l);
     return status;
 }
 
-struct draft {
-    cJSON *config, *manifest;
-    const char *created;
-};
-
-static void draft_done(struct draft *d)
+static int add_layers(const image_store *s, const struct image_build *b, struct draft *d, err *e)
 {
-    cJSON_Delete(d->config);
-    cJSON_Delete(d->manifest);
-}
-
-static cJSON *new_manifest(void)
-{
-    cJSON *manifest = cJSON_CreateObject();
-    json_set_int(manifest, "schemaVersion", 2);
-    json_set_str(manifest, "mediaType", oci_type_text(OCI_TYPE_OCI_MANIFEST));
-    json_set(manifest, "config", cJSON_CreateNull());
-    json_array_at(manifest, "layers");
-    return manifest;
-}
-
-static int find_base(
-    const image_store *s, const char *from, oci_descriptor *base, oci_manifest *m, err *e)
-{
-    AUTO_BUF text = {0};
-    return image_store_find(s, from, base, e) ||
-                   image_store_read(s, &base->digest, &text, MANIFEST_LIMIT, e) ||
-                   oci_manifest_parse(text.data, text.len, m, e)
+    AUTO_FREE char *files = str_fmt("firesteel: files for %s", b->workdir ? b->workdir : "/work");
+    return (!b->from && add_layer(s, b, d, root_layer, "firesteel: a root", e)) ||
+                   (!b->no_worker &&
+                       add_layer(s, b, d, worker_layer, "firesteel: the worker", e)) ||
+                   add_layer(s, b, d, files_layer, files, e)
                ? -1
                : 0;
 }
 
-static void note_base(cJSON *manifest, const char *from, const oci_descriptor *base)
+static void set_list(cJSON *run, const char *key, const char *const *words)
 {
-    if (str_starts(from, "sha256:"))
-        return; // an image of ours, without a name in a registry
-    cJSON *notes = json_object_at(manifest, "annotations");
-    json_set_str(notes, OCI_BASE_NAME, from);
-    json_set_str(notes, OCI_BASE_DIGEST, base->digest.text);
+    cJSON *list = cJSON_CreateArray();
+    for (; *words; words++)
+        cJSON_AddItemToArray(list, cJSON_CreateString(*words));
+    json_set(run, key, list);
 }
 
-static int check_platform(const cJSON *config, err *e)
+static void set_run(struct draft *d, const struct image_build *b)
 {
-    const char *os = json_str_or(config, "os", ""),
-               *machine = json_str_or(config, "architecture", "");
-    if (str_eq(os, "linux") && str_eq(machine, OCI_ARCHITECTURE))
-        return 0;
-    return err_set(e, ERR_INVALID, "it is for %s/%s, and the worker for linux/%s", os, machine,
-        OCI_ARCHITECTURE);
-}
-
-static int begin_from(const image_store *s, const char *from, struct draft *d, err *e)
-{
-    CLEANUP(oci_manifest_done) oci_manifest m = {0};
-    oci_descriptor base;
-    if (find_base(s, from, &base, &m, e))
-        return -1;
-    d->config = image_store_read_json(s, &m.config.digest, e);
-    if (!d->config || check_platform(d->config, e))
-        return -1;
-    d->manifest = new_manifest();
-    note_base(d->manifest, from, &base);
-    for (size_t i = 0; i < m.layer_n; i++) {
-        oci_descriptor below = m.layers[i];
-        if (below.type == OCI_TYPE_DOCKER_LAYER) // the same bytes under OCI's media type
-            below.type = OCI_TYPE_OCI_LAYER_GZIP;
-        cJSON_AddItemToArray(json_array_at(d->manifest, "layers"), oci_descriptor_json(&below));
+    cJSON *run = draft_run(d);
+    if (!b->from && !b->no_worker) {
+        static const char *const entrypoint[] = {"/" HOME "/firesteel-worker", NULL};
+        draft_env(d, "PATH=/" HOME ":/usr/bin:/bin");
+        set_list(run, "Entrypoint", entrypoint);
     }
-    return 0;
-}
-
-static void begin_alone(struct draft *d)
-{
-    d->manifest = new_manifest();
-    d->config = cJSON_CreateObject();
-    json_set_str(d->config, "created", d->created);
-    json_set_str(d->config, "architecture", OCI_ARCHITECTURE);
-    json_set_str(d->config, "os", "linux");
-    cJSON *run = json_object_at(d->config, "config");
-    cJSON *env = json_array_at(run, "Env"), *entrypoint = json_array_at(run, "Entrypoint");
-    cJSON_AddItemToArray(env, cJSON_CreateString("PATH=/" HOME ":/usr/bin:/bin"));
-    cJSON_AddItemToArray(entrypoint, cJSON_CreateString("/" HOME "/firesteel-worker"));
-    json_set_str(json_object_at(d->config, "rootfs"), "type", "layers");
-}
-
-static void add_layer(struct draft *d, const layer_result *r, const char *created_by)
-{
-    cJSON *diffs = json_array_at(json_object_at(d->config, "rootfs"), "diff_ids");
-    cJSON_AddItemToArray(diffs, cJSON_CreateString(r->diff_id.text));
-    cJSON *history = cJSON_CreateObject();
-    json_set_str(history, "created", d->created);
-    json_set_str(history, "created_by", created_by);
-    cJSON_AddItemToArray(json_array_at(d->config, "history"), history);
-    cJSON_AddItemToArray(json_array_at(d->manifest, "layers"), oci_descriptor_json(&r->blob));
-}
-
-static int store_json(
-    const image_store *s, const cJSON *json, enum oci_type type, oci_descriptor *d, err *e)
-{
-    AUTO_BUF text = {0};
-    json_print(&text, json);
-    d->type = type;
-    d->size = (int64_t)text.len;
-    return image_store_add(s, text.data, text.len, &d->digest, e);
-}
-
-static int finish(const image_store *s, struct draft *d, struct image_built *out, err *e)
-{
-    json_set_str(json_object_at(d->config, "config"), "WorkingDir", "/work");
-    json_set_str(d->config, "created", d->created);
-    oci_descriptor config;
-    if (store_json(s, d->config, OCI_TYPE_OCI_CONFIG, &config, e))
-        return -1;
-    json_set(d->manifest, "config", oci_descriptor_json(&config));
-    if (store_json(s, d->manifest, OCI_TYPE_OCI_MANIFEST, &out->manifest, e))
-        return -1;
-    AUTO_BUF text = {0};
-    json_print(&text, d->manifest);
-    return oci_manifest_parse(text.data, text.len, &out->content, e);
-}
-
-typedef int make_layer(const image_store *s, const struct image_build *b, layer_result *r, err *e);
-
-static int build_layer(const image_store *s, const struct image_build *b, struct draft *d,
-    make_layer *make, const char *created_by, struct image_built *out, err *e)
-{
-    layer_result r;
-    if (make(s, b, &r, e))
-        return -1;
-    add_layer(d, &r, created_by);
-    out->new_layers += !r.cached;
-    return 0;
-}
-
-static int build_layers(const image_store *s, const struct image_build *b, struct draft *d,
-    struct image_built *out, err *e)
-{
-    return (!b->from && build_layer(s, b, d, root_layer, "firesteel: a root", out, e)) ||
-                   build_layer(s, b, d, worker_layer, "firesteel: the worker", out, e) ||
-                   build_layer(s, b, d, files_layer, "firesteel: files for /work", out, e)
-               ? -1
-               : 0;
-}
-
-static void measure(struct image_built *out)
-{
-    out->size = out->manifest.size + out->content.config.size;
-    for (size_t i = 0; i < out->content.layer_n; i++)
-        out->size += out->content.layers[i].size;
+    for (const char *const *v = b->env; v && *v; v++)
+        draft_env(d, *v);
+    if (b->entrypoint) {
+        set_list(run, "Entrypoint", b->entrypoint);
+        cJSON_DeleteItemFromObjectCaseSensitive(run, "Cmd"); // it was the base's program's
+    }
+    if (b->cmd)
+        set_list(run, "Cmd", b->cmd);
+    json_set_str(run, "User", b->user);
+    json_set_str(run, "WorkingDir", b->workdir ? b->workdir : "/work");
 }
 
 int image_build(const image_store *s, const struct image_build *b, struct image_built *out, err *e)
 {
-    AUTO_BUF created = {0};
-    clock_rfc3339(&created, b->created * CLOCK_SEC, CLOCK_SECONDS);
-    CLEANUP(draft_done) struct draft d = {.created = buf_cstr(&created)};
+    CLEANUP(draft_done) struct draft d = {0};
     *out = (struct image_built){0};
-    oci_ref ref;
-    if (!b->tag || oci_ref_parse(b->tag, &ref, e))
-        return b->tag ? -1 : err_set(e, ERR_USAGE, "image.build needs a tag");
-    out->ref = str_fmt("%s%s%s:%s", ref.host ? ref.host : "", ref.host ? "/" : "", ref.name,
-        ref.tag ? ref.tag : "latest");
-    oci_ref_done(&ref);
-    int status = 0;
     if (!b->from)
-        begin_alone(&d);
-    else if (begin_from(s, b->from, &d, e))
-        status = err_wrap(e, "base image %s", b->from);
-    if (status || build_layers(s, b, &d, out, e) || finish(s, &d, out, e) ||
-        image_store_tag(s, out->ref, &out->manifest, e)) {
-        image_built_done(out);
-        return -1;
-    }
-    measure(out);
-    return 0;
-}
-
-void image_built_done(struct image_built *b)
-{
-    free(b->ref);
-    oci_manifest_done(&b->content);
-    *b = (struct image_built){0};
+        draft_alone(&d, b->created);
+    else if (draft_from(&d, s, b->from, b->created, e))
+        return err_wrap(e, "base image %s", b->from);
+    set_run(&d, b);
+    return add_layers(s, b, &d, e) || draft_finish(&d, s, b->tag, out, e) ? -1 : 0;
 }

@@ -5,6 +5,7 @@
 //
 //   layers   the base's, or a minimal root   the worker: /opt/firesteel   the files: /work/…
 //   config   WorkingDir /work, Entrypoint /opt/firesteel/firesteel-worker (no base)
+// All but the root can be told otherwise.
 #pragma once
 #include "k8s/image/layer.h"
 
@@ -16,10 +17,23 @@ struct image_worker {
     const char *spark_main; // [spark.py]
 };
 
+// A file or folder, and where it goes: a place in the image, or below its working folder; after a
+// final "/" it keeps its last name. NULL: below the working folder, by its own name.
+struct image_copy {
+    const char *name, *to;
+};
+
 struct image_build {
-    const char *from;       // "NAME:TAG" in the store; NULL: no base
-    const char *const *add; // relative names of files and folders, added under /work
-    const char *tag;        // "NAME[:TAG]"
+    const char *from;             // "NAME:TAG" in the store; NULL: no base
+    const struct image_copy *add; // ended by one without a name; names are relative
+    const char *tag;              // "NAME[:TAG]"
+    // What follows may all be NULL; lists end with NULL.
+    const char *const *exclude;                 // patterns (ignore.h) of names in `add`
+    const char *const *env;                     // "NAME=value", over the base's
+    const char *user;                           // "185"; NULL: the base's, or root
+    const char *workdir;                        // absolute; NULL: /work
+    const char *const *entrypoint, *const *cmd; // NULL: the base's, or the worker
+    bool no_worker;                             // only the base and the files
     // The folders where these names are looked up, in this order; lists end with NULL.
     const char *const *dirs;      // the working folder, the notebook's
     const char *const *data_dirs; // folders to look "data" up in: $FIRESTEEL_DATA, the share's

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "k8s/image/ignore.h"
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -106,48 +107,74 @@ int layer_file(layer *l, const char *path, const char *source, err *e)
     return add_stat(l, path, source, &st, e);
 }
 
-static int add_any(layer *l, const char *path, const char *source, const struct stat *st, err *e);
+// A walk through a tree. name: what the patterns call it.
+struct walk {
+    layer *layer;
+    const char *const *exclude;
+};
 
-static int add_dir(layer *l, const char *path, const char *source, err *e)
+static int add_any(const struct walk *w, const char *path, const char *source, const char *name,
+    const struct stat *st, err *e);
+
+static int add_child(const struct walk *w, const char *path, const char *source, const char *name,
+    const char *child, err *e)
 {
-    layer_dir(l, path, 0755);
+    AUTO_FREE char *from = path_join(source, child), *to = path_join(path, child),
+                   *called = *name ? path_join(name, child) : mem_strdup(child);
+    struct stat st;
+    if (lstat(from, &st))
+        return err_errno(e, errno, "cannot read %s", from);
+    if (ignore_matches(w->exclude, called) && !S_ISDIR(st.st_mode))
+        return 0; // of an ignored folder, files may be taken back in
+    return add_any(w, to, from, called, &st, e);
+}
+
+static int add_dir(
+    const struct walk *w, const char *path, const char *source, const char *name, err *e)
+{
+    if (!ignore_matches(w->exclude, name))
+        layer_dir(w->layer, path, 0755);
     DIR *d = opendir(source);
     if (!d)
         return err_errno(e, errno, "cannot read %s", source);
     int status = 0;
-    for (struct dirent *f; status == 0 && (f = readdir(d));) {
-        if (str_eq(f->d_name, ".") || str_eq(f->d_name, ".."))
-            continue;
-        AUTO_FREE char *from = path_join(source, f->d_name), *to = path_join(path, f->d_name);
-        struct stat st;
-        status = lstat(from, &st) ? err_errno(e, errno, "cannot read %s", from)
-                                  : add_any(l, to, from, &st, e);
-    }
+    for (struct dirent *f; status == 0 && (f = readdir(d));)
+        if (!str_eq(f->d_name, ".") && !str_eq(f->d_name, ".."))
+            status = add_child(w, path, source, name, f->d_name, e);
     closedir(d);
     return status;
 }
 
-static int add_any(layer *l, const char *path, const char *source, const struct stat *st, err *e)
+static int add_any(const struct walk *w, const char *path, const char *source, const char *name,
+    const struct stat *st, err *e)
 {
     if (S_ISDIR(st->st_mode))
-        return add_dir(l, path, source, e);
+        return add_dir(w, path, source, name, e);
     if (!S_ISLNK(st->st_mode))
-        return add_stat(l, path, source, st, e);
+        return add_stat(w->layer, path, source, st, e);
     char target[4096];
     ssize_t n = readlink(source, target, sizeof target - 1);
     if (n < 0)
         return err_errno(e, errno, "cannot read the link %s", source);
     target[n] = '\0';
-    layer_link(l, path, target);
+    layer_link(w->layer, path, target);
     return 0;
 }
 
-int layer_tree(layer *l, const char *path, const char *source, err *e)
+int layer_tree_without(layer *l, const char *path, const char *source, const char *name,
+    const char *const *exclude, err *e)
 {
     struct stat st;
     if (stat(source, &st)) // the given name may itself be a link
         return err_errno(e, errno, "cannot read %s", source);
-    return add_any(l, path, source, &st, e);
+    if (ignore_matches(exclude, name) && !S_ISDIR(st.st_mode))
+        return 0;
+    return add_any(&(struct walk){l, exclude}, path, source, name, &st, e);
+}
+
+int layer_tree(layer *l, const char *path, const char *source, err *e)
+{
+    return layer_tree_without(l, path, source, "", NULL, e);
 }
 
 static int compare_entries(const void *a, const void *b)

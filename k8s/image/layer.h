@@ -22,6 +22,10 @@ int layer_file(layer *l, const char *path, const char *source, err *e);
 // errors.
 int layer_tree(layer *l, const char *path, const char *source, err *e);
 
+// The same without what the patterns (ignore.h) match; `name` is what they call the source.
+int layer_tree_without(layer *l, const char *path, const char *source, const char *name,
+    const char *const *exclude, err *e);
+
 typedef struct layer_result {
     oci_descriptor blob; // compressed
     oci_digest diff_id;  // of the tar stream

@@ -46,33 +46,74 @@ static void say_size(buf *out, int64_t bytes)
     buf_fmt(out, "%.1f MB", (double)bytes / 1e6);
 }
 
-// image.build {tag, add: […], from?, created?} -> {ref, digest, size, layers: [{digest, size}]}
+// image.build {tag, add: [name | {from, to}], from?, created?, exclude?, env?, user?, workdir?,
+// entrypoint?, cmd?, worker?} -> {ref, digest, size, layers: [{digest, size}]}
 
 struct build {
     struct image_build spec;
-    char **add;
+    struct image_copy *add;
+    char **exclude, **env, **entrypoint, **cmd;
     const char *dirs[3], *data_dirs[3];
     char *share_data;
 };
 
 static void build_done(struct build *b)
 {
-    strv_free(b->add);
+    free(b->add);
+    char **lists[] = {b->exclude, b->env, b->entrypoint, b->cmd};
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        if (lists[i])
+            strv_free(lists[i]);
     free(b->share_data);
 }
 
+// An item is a name, or {"from": name, "to": place}; the strings stay the arguments'.
 static int read_add(const cJSON *list, struct build *b, err *e)
 {
-    b->add = mem_alloc(sizeof *b->add);
+    b->add = mem_array((size_t)cJSON_GetArraySize(list) + 1, sizeof *b->add);
+    struct image_copy *next = b->add;
     const cJSON *item;
     cJSON_ArrayForEach(item, list)
     {
-        if (!cJSON_IsString(item))
+        *next = cJSON_IsString(item)
+                    ? (struct image_copy){.name = item->valuestring}
+                    : (struct image_copy){json_str(item, "from"), json_str(item, "to")};
+        if (!next->name)
             return err_set(e, ERR_USAGE, "image.build: add takes names of files and folders");
-        b->add = strv_add(b->add, item->valuestring);
+        next++;
     }
-    b->spec.add = (const char *const *)b->add;
+    b->spec.add = b->add;
     return 0;
+}
+
+// A list of texts; *out stays NULL when there is none.
+static int read_list(const cJSON *args, const char *key, char ***out, err *e)
+{
+    const cJSON *list = json_get(args, key), *item;
+    if (!list || cJSON_IsNull(list))
+        return 0;
+    *out = mem_array(1, sizeof **out);
+    cJSON_ArrayForEach(item, list)
+    {
+        if (!cJSON_IsString(item))
+            return err_set(e, ERR_USAGE, "image.build: %s takes a list of texts", key);
+        *out = strv_add(*out, item->valuestring);
+    }
+    return 0;
+}
+
+static int read_lists(const cJSON *args, struct build *b, err *e)
+{
+    if (read_list(args, "exclude", &b->exclude, e) || read_list(args, "env", &b->env, e) ||
+        read_list(args, "entrypoint", &b->entrypoint, e) || read_list(args, "cmd", &b->cmd, e))
+        return -1;
+    b->spec.exclude = (const char *const *)b->exclude;
+    b->spec.env = (const char *const *)b->env;
+    b->spec.entrypoint = (const char *const *)b->entrypoint;
+    b->spec.cmd = (const char *const *)b->cmd;
+    if (b->spec.workdir && *b->spec.workdir != '/')
+        return err_set(e, ERR_USAGE, "image.build: workdir is a folder in the image, as \"/app\"");
+    return read_add(json_get(args, "add"), b, e);
 }
 
 static int read_build(call *c, const cJSON *args, struct build *b, err *e)
@@ -89,11 +130,14 @@ static int read_build(call *c, const cJSON *args, struct build *b, err *e)
         .from = json_str(args, "from"),
         .tag = json_str(args, "tag"),
         .created = json_int_or(args, "created", 0),
+        .user = json_str(args, "user"),
+        .workdir = json_str(args, "workdir"),
+        .no_worker = !json_bool_or(args, "worker", true),
         .dirs = b->dirs,
         .data_dirs = b->data_dirs,
         .worker = {paths->worker, paths->plugin, paths->spark_main},
     };
-    return read_add(json_get(args, "add"), b, e);
+    return read_lists(args, b, e);
 }
 
 static cJSON *build_result(const struct image_built *built)

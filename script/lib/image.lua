@@ -10,14 +10,42 @@ img.__display = function(i) return ("%s %s"):format(i.tagged or i.ref, i.digest)
 
 image = {}
 
-local build_options, push_options = { from = 1, add = 1, tag = 1, created = 1 }, { to = 1, insecure = 1 }
+local build_options = { from = 1, add = 1, tag = 1, created = 1, exclude = 1, env = 1, user = 1, workdir = 1,
+  entrypoint = 1, cmd = 1, worker = 1 }
+local push_options = { to = 1, insecure = 1 }
+
+-- The pairs of a table by the order of their keys: the same build each time.
+local function sorted(pairs_of, what)
+  local keys = {}
+  for key in pairs(pairs_of or {}) do
+    if type(key) == "string" then keys[#keys + 1] = key
+    elseif math.type(key) ~= "integer" then core.fail("error", what .. " takes names") end
+  end
+  table.sort(keys)
+  return keys
+end
+
+local function list(value, what)
+  if value == nil then return nil end
+  if type(value) == "string" then value = { value } end
+  local texts = core.array {}
+  for i, text in ipairs(value) do
+    if type(text) ~= "string" then core.fail("error", what .. " takes a list of texts") end
+    texts[i] = text
+  end
+  return texts
+end
 
 -- image.build{ from = "base:tag", add = {"trainer.lua", "data/mnist"}, tag = "name:tag" }
 --   → {ref, digest, size, layers = {{digest, size}, …}}, with :push()
 -- from: an image by its name ("apache/spark:3.5.7", "name@sha256:…"), which is pulled if the local
 -- store does not have it, or the result of image.build or image.pull; nil: the worker alone. The names
 -- in `add` are looked up in the working folder, those below data/ also among the installed data;
--- they are added below /work.
+-- they are added below /work, or where ["local/name"] = "/place/in/image" says ("/place/": there,
+-- under its own name).
+-- exclude = {"**/*.pyc", "!keep.pyc"}: what stays out, as in a .dockerignore. env = { NAME = "value" },
+-- user = "185", workdir = "/app", entrypoint = {…}, cmd = {…}: what containers run with.
+-- worker = false: without the worker.
 function image.build(options)
   core.check("image.build", options, build_options)
   if type(options) ~= "table" or type(options.tag) ~= "string" then
@@ -28,7 +56,13 @@ function image.build(options)
     from = from.layers and from.digest or from.ref:match "^[^@]+" .. "@" .. from.digest
   end
   for i, name in ipairs(options.add or {}) do add[i] = name end
-  local args = { from = from, add = add, tag = options.tag, created = options.created }
+  for _, name in ipairs(sorted(options.add, "add")) do add[#add + 1] = { from = name, to = options.add[name] } end
+  local env = options.env and core.array {}
+  for i, name in ipairs(sorted(options.env, "env")) do env[i] = name .. "=" .. tostring(options.env[name]) end
+  local args = { from = from, add = add, tag = options.tag, created = options.created,
+    exclude = list(options.exclude, "exclude"), env = env, user = options.user and tostring(options.user),
+    workdir = options.workdir, entrypoint = list(options.entrypoint, "entrypoint"), cmd = list(options.cmd, "cmd"),
+    worker = options.worker }
   return setmetatable(core.call("image.build", args), img)
 end
 

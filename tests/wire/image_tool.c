@@ -32,11 +32,15 @@ static char **strings(const cJSON *list)
 
 static cJSON *build(const image_store *s, const cJSON *o, err *e)
 {
-    char **add = strings(json_get(o, "add")), **dirs = strings(json_get(o, "dirs"));
+    struct image_copy add[8] = {0};
+    size_t n = 0;
+    const cJSON *name;
+    cJSON_ArrayForEach(name, json_get(o, "add")) if (n < 7) add[n++].name = name->valuestring;
+    char **dirs = strings(json_get(o, "dirs"));
     const cJSON *w = json_get(o, "worker");
     struct image_build b = {
         .from = json_str(o, "from"),
-        .add = (const char *const *)add,
+        .add = add,
         .tag = json_str(o, "tag"),
         .dirs = (const char *const *)dirs,
         .created = json_int_or(o, "created", 0),
@@ -44,7 +48,6 @@ static cJSON *build(const image_store *s, const cJSON *o, err *e)
     };
     struct image_built built;
     int status = image_build(s, &b, &built, e);
-    strv_free(add);
     strv_free(dirs);
     if (status)
         return NULL;

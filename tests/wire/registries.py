@@ -270,4 +270,24 @@ def test_a_reused_tag_never_runs_an_old_image(t):
     assert len(seen) == 3, seen
 
 
+def test_targets_excludes_and_what_it_runs_with(t):
+    home = Home(t)
+    for name in "conf/app.yaml", "conf/notes.bak":
+        home.put(name, name)
+    done = home.run('img = image.build { tag = "plain", worker = false, add = {"trainer.lua", ["conf"] = "/etc/app"},\n'
+                    '  exclude = {"**/*.bak"}, env = { B = 2, A = "x y" }, user = 185, workdir = "/srv",\n'
+                    '  entrypoint = {"/bin/app"}, cmd = "serve" }', 'print("first " .. img.digest)',
+                    'image.build { tag = "plain", workdir = "srv" }')
+    assert done.code == 1 and "workdir is a folder in the image" in done.err, done
+    store = f"{home.dir}/.local/share/firesteel/images"
+    listing = sh("sh", "-c", f"for f in {store}/blobs/sha256/*; do tar tzf $f 2>/dev/null; done")
+    assert "srv/trainer.lua" in listing.out and "etc/app/app.yaml" in listing.out, listing
+    assert "notes.bak" not in listing.out and "opt/firesteel" not in listing.out, listing
+    found = sh("grep", "-rlh", "Entrypoint", f"{store}/blobs")
+    with open(found.out.strip()) as f:
+        config = json.load(f)["config"]
+    assert config == {"Env": ["A=x y", "B=2"], "Entrypoint": ["/bin/app"], "Cmd": ["serve"], "User": "185",
+                      "WorkingDir": "/srv"}, config
+
+
 run(globals())

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "k8s/image/build.h"
 #include "k8s/image/index.h"
+#include "k8s/image/unpack.h"
 #include "tests/support/tap.h"
 
 #include <sys/stat.h>
@@ -26,7 +27,8 @@ static void put(const char *name, const char *text)
 struct fixture {
     image_store *store;
     char *cwd, *share;
-    const char *dirs[2], *data_dirs[2], *add[3];
+    const char *dirs[2], *data_dirs[2];
+    struct image_copy add[3];
     struct image_build build;
 };
 
@@ -40,7 +42,7 @@ static void set_up(struct fixture *f, const char *store)
         .store = image_store_open(dir, &e),
         .cwd = file_at("work"),
         .share = file_at("share/data"),
-        .add = {"trainer.lua", "data/mnist"},
+        .add = {{"trainer.lua"}, {"data/mnist"}},
     };
     CHECK_OK(f->store, e);
     f->dirs[0] = f->cwd;
@@ -134,13 +136,59 @@ TEST(the_config)
     tear_down(&f);
 }
 
+TEST(targets_excludes_and_what_it_runs_with)
+{
+    err e = {0};
+    struct fixture f;
+    set_up(&f, "one");
+    put("work/conf/prod.yaml", "a: 1\n");
+    put("work/conf/old/x.bak", "");
+    put("work/conf/old/y.yaml", "");
+    const struct image_copy add[] = {{"trainer.lua", NULL},
+        {"conf/prod.yaml", "/etc/app/config.yaml"}, {"conf", "sub/"}, {"trainer.lua", "/srv/"},
+        {0}};
+    const char *const exclude[] = {"**/*.bak", NULL}, *const env[] = {"A=1", "B=2=3", "A=4", NULL},
+                      *const entrypoint[] = {"/bin/tini", "--", NULL}, *const cmd[] = {"run", NULL};
+    f.build.add = add;
+    f.build.exclude = exclude;
+    f.build.env = env;
+    f.build.user = "185:0";
+    f.build.workdir = "/app";
+    f.build.entrypoint = entrypoint;
+    f.build.cmd = cmd;
+    f.build.no_worker = true;
+    struct image_built b = build(&f);
+    CHECK_INT(b.content.layer_n, 2); // the root and the files
+    AUTO_JSON *config = image_store_read_json(f.store, &b.content.config.digest, &e);
+    AUTO_FREE char *run = json_to_str(json_get(config, "config"));
+    CHECK_STR(run, "{\"Env\":[\"A=4\",\"B=2=3\"],\"Entrypoint\":[\"/bin/tini\",\"--\"],"
+                   "\"Cmd\":[\"run\"],\"User\":\"185:0\",\"WorkingDir\":\"/app\"}");
+    AUTO_FREE char *cache = file_at("cache");
+    AUTO_FREE char *root = image_unpack(f.store, &b.manifest.digest, cache, NULL, &e);
+    CHECK_OK(root, e);
+    const char *const there[] = {"app/trainer.lua", "etc/app/config.yaml", "app/sub/conf/prod.yaml",
+        "app/sub/conf/old/y.yaml", "srv/trainer.lua"};
+    for (size_t i = 0; i < ARRAY_LEN(there); i++) {
+        AUTO_FREE char *path = path_join(root, there[i]);
+        CHECK(path_exists(path));
+    }
+    AUTO_FREE char *left_out = path_join(root, "app/sub/conf/old/x.bak");
+    AUTO_FREE char *worker = path_join(root, "opt/firesteel");
+    CHECK(!path_exists(left_out) && !path_exists(worker));
+    image_built_done(&b);
+    const struct image_copy out[] = {{"trainer.lua", "/a/../../b"}, {0}};
+    f.build.add = out;
+    check_fails(&f, "“/a/../../b” is no place in an image");
+    tear_down(&f);
+}
+
 TEST(a_base_below)
 {
     err e = {0};
     struct fixture f;
     set_up(&f, "one");
     struct image_built base = build(&f);
-    const char *const more[] = {"extra", NULL};
+    const struct image_copy more[] = {{"extra", NULL}, {0}};
     put("work/extra/deep/file", "x");
     f.build.from = "firesteel/test";
     f.build.tag = "firesteel/more:1";
@@ -156,7 +204,7 @@ TEST(a_base_below)
     CHECK_INT(cJSON_GetArraySize(json_path(config, "history")), 5);
     f.build.from = "nobody/has:it";
     check_fails(&f, "base image nobody/has:it: image nobody/has:it is not in the local store");
-    check_fails(&f, "skopeo copy docker://nobody/has:it oci:");
+    check_fails(&f, "is not in the local store (it has firesteel/test:latest");
     image_built_done(&base);
     image_built_done(&b);
     tear_down(&f);
@@ -166,20 +214,20 @@ TEST(what_is_wrong_is_said)
 {
     struct fixture f;
     set_up(&f, "one");
-    f.add[1] = "data/cifar";
+    f.add[1].name = "data/cifar";
     check_fails(&f, "add[2] “data/cifar”: there is no such file or folder in");
     check_fails(&f, "share/data");
-    f.add[1] = "../secret";
+    f.add[1].name = "../secret";
     check_fails(&f, "add[2] “../secret”");
-    f.add[1] = "/etc/passwd";
+    f.add[1].name = "/etc/passwd";
     check_fails(&f, "must be the relative name");
-    f.add[1] = ".";
+    f.add[1].name = ".";
     check_fails(&f, "must be the relative name");
     AUTO_FREE char *fifo = file_at("work/fifo");
     mkfifo(fifo, 0600);
-    f.add[1] = "fifo";
+    f.add[1].name = "fifo";
     check_fails(&f, "is neither a file nor a folder");
-    f.add[1] = "trainer.lua";
+    f.add[1].name = "trainer.lua";
     f.build.tag = "No Such";
     check_fails(&f, "is not the name of an image");
     f.build.tag = NULL;

@@ -238,7 +238,8 @@ static image_store *store_with_image(struct image_built *built)
     image_store *s = image_store_open(dir, &e);
     CHECK_OK(s && path_make_dirs(cwd, 0755, &e) == 0, e);
     CHECK_OK(path_write(file, "print 1", 7, 0644, &e) == 0, e);
-    const char *const dirs[] = {cwd, NULL}, *const add[] = {"t.lua", NULL};
+    const char *const dirs[] = {cwd, NULL};
+    const struct image_copy add[] = {{"t.lua", NULL}, {0}};
     CHECK_OK(image_build(s,
                  &(struct image_build){
                      .tag = "t", .dirs = dirs, .add = add, .worker.program = "/proc/self/exe"},
