@@ -6,12 +6,11 @@ import shutil
 
 import images
 import sparkimage
-from place import PLAIN, Place
+from place import NODE, PLAIN, Place
 from tap import CACHE, SOURCE
 
 RECIPE = os.path.join(SOURCE, "recipes", "10-mnist.lua")
-# containerd takes loopback for plain HTTP, as we do
-TAG = f"127.0.0.1:{PLAIN}/firesteel/mnist:1"
+REGISTRY = f"http://{NODE}:{PLAIN}"
 
 
 def test_recipe_10_on_spark(t):
@@ -21,7 +20,7 @@ def test_recipe_10_on_spark(t):
     # as `skopeo copy` would bring it there, without its 800 MB: blobs never change, the index is replaced
     shutil.copytree(f"{CACHE}/images/spark", store, copy_function=os.link)
     # of two CPUs the driver takes one, and the executor the other
-    done = place.run(RECIPE, "--cwd", place.dir, "-p", f"tag={TAG}", "-p", f"base={sparkimage.REFERENCE}", "-p",
+    done = place.run(RECIPE, "--cwd", place.dir, "--registry", REGISTRY, "-p", f"base={sparkimage.REFERENCE}", "-p",
                      "executors=1", timeout=400)
     assert done.code == 0, done
     for text in ("COMPLETED", "Model prediction for index 100: 6"):

@@ -88,7 +88,7 @@ class Cluster:
     def __init__(self, folder, cgroup):
         self.folder, self.cgroup = folder, cgroup
         self.config = folder / "kubeconfig"
-        self.programs = {}
+        self.programs, self.began = {}, time.monotonic()
         self.socket = pathlib.Path("/run/containerd/containerd.sock")  # /run is of this mount namespace alone
 
     def start(self, name, *command, env=None):
@@ -109,7 +109,9 @@ class Cluster:
                 print(f"{name} ended with {os.waitstatus_to_exitcode(status)}", flush=True)
 
     def wait(self, what, ready):
-        return wait_for(what, ready, alive=self.alive)
+        found = wait_for(what, ready, alive=self.alive)
+        print(f"{time.monotonic() - self.began:5.1f} s: {what}", flush=True)
+        return found
 
     def kubectl(self, *arguments, input=None):
         program = BIN / "kubectl"
@@ -122,14 +124,15 @@ class Cluster:
         except Problem:
             return ""
 
-    def apply(self, *objects):
-        self.kubectl("apply", "--server-side", "-f", "-",
+    def create(self, *objects):
+        # a validation would wait for the schema of all kinds, which the server makes as they come
+        self.kubectl("create", "--validate=false", "-f", "-",
                      input=json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
 
     def refusal(self, object, *options):
         """What the server says to the creation of an object that it should refuse."""
         try:
-            self.kubectl("create", "--dry-run=server", *options, "-f", "-", input=json.dumps(object))
+            self.kubectl("create", "--validate=false", "--dry-run=server", *options, "-f", "-", input=json.dumps(object))
         except Problem as problem:
             return str(problem)
         return ""
@@ -142,6 +145,10 @@ class Cluster:
         self.network()
         self.stores()
         self.api_server()
+        # the server takes longest over the operators' kinds
+        definitions = [word for operator in operators for word in operator.definitions()]
+        if definitions:
+            self.kubectl("create", "--validate=false", *definitions)
         self.controllers()
         self.node()
         self.names()
@@ -285,9 +292,9 @@ disabled_plugins = ["io.containerd.snapshotter.v1.devmapper", "io.containerd.sna
     def serve_from_node(self, name, namespace, address, ports):
         """A Service whose programs run here, beside the pods."""
         ports = [{"name": port, "port": number, "protocol": protocol} for port, number, protocol in ports]
-        self.apply({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": namespace},
-                    "spec": {"ports": ports, **({"clusterIP": address} if address else {})}},
-                   {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
-                    "metadata": {"name": f"{name}-node", "namespace": namespace,
-                                 "labels": {"kubernetes.io/service-name": name}},
-                    "addressType": "IPv4", "endpoints": [{"addresses": [NODE]}], "ports": ports})
+        self.create({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": namespace},
+                     "spec": {"ports": ports, **({"clusterIP": address} if address else {})}},
+                    {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
+                     "metadata": {"name": f"{name}-node", "namespace": namespace,
+                                  "labels": {"kubernetes.io/service-name": name}},
+                     "addressType": "IPv4", "endpoints": [{"addresses": [NODE]}], "ports": ports})

@@ -20,13 +20,15 @@ class Operator:
         """What the machine does not have and it needs, apart from its program."""
         return []
 
-    def define(self):
-        """Its kinds: an operator looks for them once, when it starts."""
-        files = [word for file in sorted((CACHE / "crd" / self.program).glob("*.yaml")) for word in ("-f", file)]
-        self.cluster.kubectl("apply", "--server-side", *files)
+    def definitions(self):
+        """kubectl's arguments that name the files with its kinds."""
+        return [word for file in sorted((CACHE / "crd" / self.program).glob("*.yaml")) for word in ("-f", file)]
+
+    def wait_for_kinds(self):
+        """An operator looks for them once, when it starts."""
         # kubectl fails at once where there are no conditions yet
         self.cluster.wait(f"the kinds of {self.program}", lambda: self.cluster.asks(
-            "wait", "--for=condition=Established", "--timeout=10s", *files))
+            "wait", "--for=condition=Established", "--timeout=10s", *self.definitions()))
 
 
 class Spark(Operator):
@@ -43,13 +45,13 @@ class Spark(Operator):
 
     def start(self):
         c = self.cluster
-        self.define()
-        c.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
-                {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "spark", "namespace": "default"}},
-                {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
-                 "metadata": {"name": "spark", "namespace": "default"},
-                 "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
-                 "subjects": [{"kind": "ServiceAccount", "name": "spark", "namespace": "default"}]})
+        self.wait_for_kinds()
+        c.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}},
+                 {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "spark", "namespace": "default"}},
+                 {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+                  "metadata": {"name": "spark", "namespace": "default"},
+                  "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
+                  "subjects": [{"kind": "ServiceAccount", "name": "spark", "namespace": "default"}]})
         c.serve_from_node(f"{WEBHOOK}-svc", NAMESPACE, None, [("webhook", WEBHOOK_PORT, "TCP")])
         # spark-submit finds the server by these two, and its rights by the third
         env = {"SPARK_HOME": str(self.home()), "KUBERNETES_SERVICE_HOST": NODE, "KUBERNETES_SERVICE_PORT": "6443",
@@ -60,7 +62,7 @@ class Spark(Operator):
                 "--leader-election=false", "--health-probe-bind-address=:8083", "--webhook-cert-dir", c.folder / "webhook",
                 "--webhook-port", WEBHOOK_PORT, "--webhook-svc-name", f"{WEBHOOK}-svc", "--webhook-svc-namespace", NAMESPACE,
                 "--mutating-webhook-name", WEBHOOK, "--validating-webhook-name", WEBHOOK, env=env)
-        c.apply(*self.webhooks())
+        c.create(*self.webhooks())
 
     # As the chart has them. The operator fills in the authority of its certificate.
     def webhooks(self):
@@ -98,8 +100,8 @@ class Mpi(Operator):
     program = "mpi-operator"
 
     def start(self):
-        self.define()
-        self.cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "mpi-operator"}})
+        self.wait_for_kinds()
+        self.cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "mpi-operator"}})
         self.cluster.start("mpi-operator", BIN / self.program, "--lock-namespace", "mpi-operator",
                            env={"KUBECONFIG": str(self.cluster.config)})
 
