@@ -12,6 +12,7 @@ import time
 from tap import BUILD, PATIENCE, SANITIZED, SOURCE, Skip, eventually, processes, run, sh
 
 WORKER = os.path.join(BUILD, "cli", "firesteel-worker")
+LATE = os.path.join(BUILD, "tests", "late.so")
 PLUGIN = os.path.join(BUILD, "trainer", "dist", "firesteel-mpi.so")
 RECIPE = os.path.join(SOURCE, "recipes", "10-mnist.lua")
 NUMBER = r"[0-9.]+(e-[0-9]+)?"
@@ -483,6 +484,30 @@ def test_shared_memory_has_no_name_and_is_the_owners(t):
         assert maps and all(line.rstrip().endswith(" (deleted)") and "/SYSV" not in line for line in maps), maps
         for fd in shared:
             assert os.stat(f"/proc/{pid}/fd/{fd}").st_mode & 0o077 == 0, shared
+
+
+MEETS = """
+local hvd = require "hvd"
+hvd.run(function()
+  hvd.init()
+  hvd.allreduce(1)
+end, { np = 3 })
+print "met"
+"""
+
+
+def test_ranks_whose_threads_are_late(t):
+    """UCX has a thread of its own; on a busy machine it once met a socket that we had replaced, and ended its rank."""
+    need_mpi()
+    folder = script(t, MEETS)
+    env = {"LD_PRELOAD": LATE}
+    if SANITIZED:
+        env["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+    for ms in "1", "5", "20", "5", "1":
+        done = work(folder, "trainer.lua", env=dict(env, LATE_MS=ms))
+        if SANITIZED and done.code and "LD_PRELOAD" in done.err:
+            raise Skip("the sanitizer wants to be loaded first")
+        assert done.code == 0 and done.out == "met\n", (ms, done)
 
 
 SECRETS = """

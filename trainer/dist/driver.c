@@ -90,8 +90,11 @@ static int await_executors(driver *d, const struct job *job, int64_t deadline, e
 
 // On one machine ranks share memory (MPICH's own for messages, and UCX's where it wants some), and
 // nothing listens. Both remove the names of their files as soon as all ranks have opened them.
-static const char *const here[] = {
-    QUIET, "UCX_TLS=posix,self", "MPIR_CVAR_NOLOCAL=0", "UCX_VFS_ENABLE=n", NULL};
+// With adaptive progress UCX would let a thread of its own wait for a socket of the interface until
+// its first message. mpi.c replaces that socket; a thread that was late met another one, and UCX
+// called abort() without a word. Without it that thread has nothing to wait for.
+static const char *const here[] = {QUIET, "UCX_TLS=posix,self", "UCX_ADAPTIVE_PROGRESS=n",
+    "MPIR_CVAR_NOLOCAL=0", "UCX_VFS_ENABLE=n", NULL};
 
 // Pods do not share memory. Over TCP a rendezvous costs more than the copy that it saves, and one
 // exchange is enough for two ranks.
