@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <string.h>
 #include <utf8proc.h>
 
 enum { REPLACEMENT = 0xFFFD };
@@ -194,6 +195,15 @@ static int step_width(const char *s, size_t n, int column, size_t *len)
     }
     int width = point_width(utf8_decode(s, n, len));
     return width < 0 ? 1 : width;
+}
+
+size_t utf8_common(const char *a, const char *b)
+{
+    size_t n = 0;
+    while (a[n] && a[n] == b[n])
+        n++;
+    size_t in_a = utf8_cluster_start(a, strlen(a), n), in_b = utf8_cluster_start(b, strlen(b), n);
+    return in_a < in_b ? in_a : in_b;
 }
 
 int text_width(const char *s, size_t n, int column)

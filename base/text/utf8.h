@@ -42,6 +42,8 @@ size_t utf8_cluster(const char *s, size_t n);
 size_t utf8_cluster_before(const char *s, size_t at);
 // Where the cluster starts that has the byte at s + at; n when at >= n.
 size_t utf8_cluster_start(const char *s, size_t n, size_t at);
+// Bytes of the longest start that two texts have in common, in whole clusters of both.
+size_t utf8_common(const char *a, const char *b);
 // Columns of the text when it starts in column `column` (which matters for tabs, every 4 columns).
 // A control character counts as 1, as grid_put draws it.
 int text_width(const char *s, size_t n, int column);

@@ -92,6 +92,7 @@ void fold_free(fold *f)
         return;
     for (size_t i = 0; i < f->n_cells + f->n_gone; i++)
         fold_cell_done(&f->cells[i]);
+    free(f->running);
     for (size_t i = 0; i < f->n_ledger; i++)
         ledger_done(&f->ledger[i]);
     free(f->cells);
@@ -261,6 +262,17 @@ const struct run_cell *fold_cell_by_id(const fold *f, const char *id, size_t *at
     if (at)
         *at = i;
     return c;
+}
+
+size_t fold_in_state(const fold *f, enum cell_state state)
+{
+    return f->in_state[state];
+}
+
+const struct run_cell *fold_running(const fold *f)
+{
+    const struct run_cell *c = fold_cell_by_id(f, f->running, NULL);
+    return c && c->state == STATE_RUNNING ? c : NULL;
 }
 
 const struct output *fold_display(const fold *f, int64_t id)

@@ -126,6 +126,8 @@ size_t fold_corrupt(const fold *f); // number of unreadable lines
 size_t fold_count(const fold *f);
 const struct run_cell *fold_cell(const fold *f, size_t i);
 const struct run_cell *fold_cell_by_id(const fold *f, const char *id, size_t *i);
+size_t fold_in_state(const fold *f, enum cell_state state); // how many cells are
+const struct run_cell *fold_running(const fold *f);         // the one that runs; NULL: none
 // The display with this id, in any cell, and its cell; NULL if none.
 const struct output *fold_display(const fold *f, int64_t id);
 const struct run_cell *fold_display_cell(const fold *f, int64_t id);

@@ -36,8 +36,27 @@ static struct run_cell *cell_at(fold *f, const char *id)
         index_cell(f, last);
     }
     f->cells[at] = (struct run_cell){.id = mem_strdup(id)};
+    f->in_state[STATE_IDLE]++;
     hashmap_set(f->by_id, id, strlen(id), at);
     return &f->cells[at];
+}
+
+static void count_states(fold *f)
+{
+    memset(f->in_state, 0, sizeof f->in_state);
+    for (size_t i = 0; i < f->n_cells; i++)
+        f->in_state[f->cells[i].state]++;
+}
+
+static void set_state(fold *f, struct run_cell *c, enum cell_state state)
+{
+    if (c < f->cells + f->n_cells) { // it has not left the document
+        f->in_state[c->state]--;
+        f->in_state[state]++;
+    }
+    c->state = state;
+    if (state == STATE_RUNNING)
+        set_string(&f->running, c->id);
 }
 
 // A cell that has left the document may come back, when its deletion is undone: so its outputs are
@@ -80,6 +99,7 @@ static void follow_document(fold *f)
     hashmap_clear(f->by_display);
     for (size_t i = n + f->n_gone; i-- > 0;) // backwards: of two with one id the first wins
         index_cell(f, i);
+    count_states(f);
 }
 
 static int set_document(fold *f, const char *text, const cJSON *cells, err *e)
@@ -126,6 +146,7 @@ static int on_resumed(fold *f, const cJSON *r, err *e)
         fold_clear_outputs(f, &f->cells[i]);
         f->cells[i] = (struct run_cell){.id = f->cells[i].id};
     }
+    count_states(f);
     return set_document(f, json_str(r, "notebook"), json_get(r, "cells"), e);
 }
 
@@ -190,7 +211,7 @@ static int on_state(fold *f, const cJSON *r, err *e)
     if (!id || state > STATE_STALE)
         return err_set(e, ERR_INVALID, "a state without a cell, or unknown: \"%s\"", name);
     struct run_cell *c = cell_at(f, id);
-    c->state = state;
+    set_state(f, c, state);
     if (state == STATE_RUNNING) {
         fold_clear_outputs(f, c);
         c->count = (long)json_int_or(r, "count", c->count + 1);

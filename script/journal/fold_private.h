@@ -24,8 +24,10 @@ struct fold {
     // cells that have left the document but have outputs.
     struct run_cell *cells;
     size_t n_cells, n_gone;
-    hashmap *by_id;      // index of a cell in `cells`
-    hashmap *by_display; // index of the cell that has the display with this id
+    size_t in_state[STATE_STALE + 1]; // how many of n_cells are
+    char *running;                    // id of the cell that began to run last; NULL: none did
+    hashmap *by_id;                   // index of a cell in `cells`
+    hashmap *by_display;              // index of the cell that has the display with this id
     struct ledger_entry *ledger;
     size_t n_ledger;
 };

@@ -327,4 +327,29 @@ def test_what_goes_up_is_as_it_became(t):
             leave(s)
 
 
+def test_the_palette_shows_only_keys_that_work_here(t):
+    with opened(t, "print(1)\n") as s:
+        s.keys("O")
+        s.wait("100%")
+        s.keys(": s a v e")
+        s.wait("save-as")
+        row = next(row for row in s.screen() if row.startswith("  save-as"))
+        assert not row.endswith(" n"), row  # that is a key of a dialog
+        s.keys("Esc")
+        s.gone("save-as")
+        s.keys(": f o l l o w")
+        s.wait("  follow")
+        assert next(row for row in s.screen() if row.startswith("  follow")).endswith(" f"), s.screen()
+        s.keys("Esc q")
+        s.wait("COMMAND")
+        s.keys("Enter")
+        s.wait("EDIT")
+        s.keys("C-p")
+        s.type("delete-cell")
+        s.wait("Esc d d")  # d alone would be typed
+        s.keys("Esc Esc")
+        s.wait("COMMAND")
+        leave_notebook(s)
+
+
 run(globals())

@@ -14,6 +14,8 @@ static size_t find_state(const bench *b, enum cell_state state, size_t *number, 
 {
     size_t found = b->n_slots;
     *total = *number = 0;
+    if (!fold_in_state(b->fold, state))
+        return found;
     for (size_t i = 0; i < b->n_slots; i++) {
         const cell *c = slot_cell(b, i);
         const struct run_cell *run = slot_run(b, i);

@@ -42,21 +42,11 @@ static style state_style(const bench *b)
     return st;
 }
 
-static size_t waiting(const bench *b)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < fold_count(b->fold); i++)
-        n += fold_cell(b->fold, i)->state == STATE_QUEUED;
-    return n;
-}
-
 // The cell that runs, or that asks when `id` says so.
 static const struct run_cell *find_running(const bench *b, const char *id, size_t *at)
 {
     const struct run_cell *r = id ? fold_cell_by_id(b->fold, id, NULL) : NULL;
-    for (size_t i = 0; !r && i < fold_count(b->fold); i++)
-        if (fold_cell(b->fold, i)->state == STATE_RUNNING)
-            r = fold_cell(b->fold, i);
+    r = r ? r : fold_running(b->fold);
     return r && slot_by_id(b, r->id, at) ? r : NULL;
 }
 
@@ -87,7 +77,7 @@ static void running_text(const bench *b, const char *asking, int columns, buf *o
 
 static void add_waiting(const bench *b, bool brief, buf *out)
 {
-    size_t n = waiting(b);
+    size_t n = fold_in_state(b->fold, STATE_QUEUED);
     if (n)
         buf_fmt(out, brief ? " +%zu" : n == 1 ? ", %zu waits" : ", %zu wait", n);
 }

@@ -73,22 +73,35 @@ void extras_mouse(bool on, buf *out)
     buf_str(out, on ? MOUSE_ON : MOUSE_OFF);
 }
 
-// Characters that are seen, and blanks for all others; `not` neither.
+static bool is_seen(uint32_t point, char not )
+{
+    return point_width(point) >= 0 &&
+           point != (uint32_t) not &&!(point >= 0x200B && point <= 0x200F) &&
+           !(point >= 0x2028 && point <= 0x202E) && !(point >= 0x2066 && point <= 0x2069);
+}
+
+// What is seen of a cluster, and blanks for all else.
+static void add_cluster(buf *out, const char *s, size_t n, char not )
+{
+    for (size_t at = 0, len; at < n; at += len) {
+        if (is_seen(utf8_decode(s + at, n - at, &len), not ))
+            buf_add(out, s + at, len);
+        else
+            buf_char(out, ' ');
+    }
+}
+
+// Text in so many columns, cut between clusters; `not`: a character that means something there.
 static void add_words(buf *out, const char *s, int columns, char not )
 {
     size_t n = strlen(s);
     for (size_t at = 0, len; at < n; at += len) {
-        uint32_t point = utf8_decode(s + at, n - at, &len);
-        int width = point_width(point);
-        bool seen = width >= 0 && point != (uint32_t) not &&!(point >= 0x200B && point <= 0x200F) &&
-                    !(point >= 0x2028 && point <= 0x202E) && !(point >= 0x2066 && point <= 0x2069);
-        columns -= seen ? width : 1;
+        len = utf8_cluster(s + at, n - at);
+        int width = text_width(s + at, len, 0);
+        columns -= width > 0 ? width : 1;
         if (columns < 0)
             return;
-        if (seen)
-            buf_add(out, s + at, len);
-        else
-            buf_char(out, ' ');
+        add_cluster(out, s + at, len, not );
     }
 }
 

@@ -225,10 +225,8 @@ static size_t common(const struct name *names, size_t n)
 {
     size_t same = n ? strlen(names[0].text) : 0;
     for (size_t i = 1; i < n; i++) {
-        size_t k = 0;
-        while (k < same && names[i].text[k] == names[0].text[k])
-            k++;
-        same = k;
+        size_t k = utf8_common(names[0].text, names[i].text);
+        same = k < same ? k : same;
     }
     return same;
 }

@@ -83,11 +83,16 @@ static void draw_hit(const struct prompt_view *v, grid *g, rect row, enum action
     const char *place = NULL, *help = a ? action_help(a) : command_help(line_text(v->line));
     const char *name = a ? action_name(a) : line_text(v->line);
     bool here = !a || works(v, a);
+    unsigned mode = view_mode(v->head.below);
     int names = row.w < 60 ? 16 : 22, hints = here || row.w < 60 ? 11 : 30;
     AUTO_BUF hint = {0};
     if (a)
-        view_keys(v->head.below->ops, ~0u, a, keys, sizeof keys);
-    if (a && !*keys)
+        view_keys(v->head.below->ops, mode, a, keys, sizeof keys);
+    if (a && !*keys && mode & MODE_EDIT) { // a key of the notebook, that would now be typed
+        view_keys(v->head.below->ops, MODE_COMMAND, a, keys, sizeof keys);
+        buf_str(&hint, *keys ? "Esc " : "");
+    }
+    if (a && !*keys && !here)
         place = help_place(a, keys, sizeof keys);
     buf_str(&hint, keys);
     if (place && !here)

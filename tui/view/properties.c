@@ -176,13 +176,9 @@ static size_t common(char *const *words)
 {
     size_t n = strlen(*words);
     for (char *const *word = words + 1; *word; word++) {
-        size_t k = 0;
-        while (k < n && (*word)[k] == (*words)[k])
-            k++;
-        n = k;
+        size_t k = utf8_common(*words, *word);
+        n = k < n ? k : n;
     }
-    while (n > 0 && ((*words)[n] & 0xc0) == 0x80) // do not split a character
-        n--;
     return n;
 }
 

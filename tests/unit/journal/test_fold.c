@@ -117,6 +117,41 @@ TEST(what_is_cleared_is_dropped_and_the_rest_stays)
     fold_free(f);
 }
 
+static void check_states(const fold *f)
+{
+    size_t n[STATE_STALE + 1] = {0};
+    for (size_t i = 0; i < fold_count(f); i++)
+        n[fold_cell(f, i)->state]++;
+    for (enum cell_state state = STATE_IDLE; state <= STATE_STALE; state++)
+        CHECK_INT(fold_in_state(f, state), n[state]);
+}
+
+TEST(cells_in_each_state_are_counted)
+{
+    fold *f = sample_fold();
+    check_states(f);
+    CHECK(!fold_running(f));
+    event(f, "{\"type\":\"state\",\"cell\":\"two\",\"state\":\"queued\"}");
+    event(f, "{\"type\":\"state\",\"cell\":\"one\",\"state\":\"running\",\"count\":3}");
+    check_states(f);
+    CHECK_STR(fold_running(f)->id, "one");
+    CHECK_INT(fold_in_state(f, STATE_QUEUED), 1);
+    event(f, "{\"type\":\"stream\",\"cell\":\"one\",\"name\":\"stdout\",\"text\":\"x\"}");
+    event(f, "{\"type\":\"edited\",\"rev\":2,\"change\":\"delete\",\"cell\":\"one\"}");
+    check_states(f); // it runs on, but is no cell of the document
+    CHECK(!fold_running(f));
+    event(f, "{\"type\":\"state\",\"cell\":\"one\",\"state\":\"ok\"}");
+    event(f, "{\"type\":\"state\",\"cell\":\"nobody knows it\",\"state\":\"running\",\"count\":4}");
+    check_states(f);
+    CHECK_STR(fold_running(f)->id, "nobody knows it");
+    event(f, "{\"type\":\"edited\",\"rev\":3,\"change\":\"insert\",\"cell\":\"one\",\"source\":"
+             "\"x\"}");
+    check_states(f);
+    event(f, "{\"type\":\"state\",\"cell\":\"one\",\"state\":\"failed\"}");
+    check_states(f);
+    fold_free(f);
+}
+
 TEST(edits_are_followed)
 {
     fold *f = sample_fold();

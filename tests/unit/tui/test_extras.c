@@ -48,6 +48,13 @@ TEST(a_title_is_text)
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = '\0';
     CHECK(strlen(title(&xterm, true, longest)) < 150);
+    // 120 columns are too few for a flag and one half of the next
+    memcpy(longest + 119, "\U0001F1E9\U0001F1EA", 9);
+    CHECK_INT(strlen(title(&xterm, true, longest)), 119 + strlen("\x1b]2;\a"));
+    memcpy(longest + 118, "\U0001F1E9\U0001F1EA", 9);
+    CHECK_INT(strlen(title(&xterm, true, longest)), 118 + 8 + strlen("\x1b]2;\a"));
+    CHECK_STR(title(&xterm, true, "e\u0301 \U0001F469\u200D\U0001F467"),
+        "\x1b]2;e\u0301 \U0001F469 \U0001F467\a"); // what is joined stands side by side
 }
 
 static const char *notify(struct term_options o, const char *words)

@@ -173,6 +173,21 @@ TEST(nothing_is_cut_or_wrapped_inside_a_cluster)
     CHECK_INT(layout_wrap("a \u0301bc", 7, 3), 5); // a blank with a mark is none
 }
 
+TEST(what_two_texts_have_in_common_ends_between_clusters)
+{
+    CHECK_INT(utf8_common("loss", "lower"), 2);
+    CHECK_INT(utf8_common("loss", "loss"), 4);
+    CHECK_INT(utf8_common("", "x"), 0);
+    CHECK_INT(utf8_common("x\u00E4", "x\u00E5"), 1); // one byte more is the same
+    CHECK_INT(utf8_common("caf"
+                          "e",
+                  "caf"
+                  "e\u0301"),
+        3);                                      // e is not é
+    CHECK_INT(utf8_common("a" D E, "a" D D), 1); // two flags
+    CHECK_INT(utf8_common("a" FAMILY "b", "a" FAMILY "c"), 1 + strlen(FAMILY));
+}
+
 TEST(text_is_measured_with_tabs)
 {
     CHECK_INT(text_width("a\tb", 3, 0), 5);
