@@ -25,7 +25,7 @@ enum {
     LINE_LIMIT = 1 << 20,
     QUIET_MS = 10 * 60 * 1000, // after such a silence we ask for the pod
     READ_TRIES = 6,            // of a log that is not followed
-    LAST_TRIES = 2,            // readings in a row that do not find the last line
+    LAST_TRIES = 6,            // readings in a row that do not find the last line, or nothing
     STEADY_S = 10,             // after a reading that lasted as long, a cut is the first one
 };
 
@@ -52,6 +52,7 @@ struct logs {
     bool checked; // this reading is of our pod
     bool earlier; // this reading is of the container's run before the present one
     bool restart; // ... and then its restart has to be told
+    bool cut;     // ... whose last lines were not read before
     unsigned attempt, lasts;
     int64_t started;  // mono: the beginning of this reading
     int64_t restarts; // of the container, when last asked; -1: not asked yet
@@ -217,6 +218,7 @@ static int begin_run(logs *l)
 
 static void read_earlier(logs *l)
 {
+    l->cut = l->why.code != ERR_NONE || !l->place.begun;
     operation_cancel(STEAL(l->reading));
     l->earlier = l->restart = true;
     read_on(l);
@@ -226,16 +228,11 @@ static void read_earlier(logs *l)
 // before is in the log of the one before the present one, if that was the only one.
 static int note_runs(logs *l, int64_t runs)
 {
-    bool cut = l->why.code != ERR_NONE;
-    if (runs == 1 && !cut)
-        return begin_run(l);
-    if (runs > 1 && (cut || runs > 2)) {
-        AUTO_FREE char *text = str_fmt("gap: it was started %lld times meanwhile; of all runs but "
-                                       "the last two lines may be missing here",
-            (long long)runs);
-        if (mark(l, LOG_GAP, text) != 0)
-            return -1;
-    }
+    AUTO_FREE char *text = str_fmt("gap: the container was started %lld times meanwhile: lines of "
+                                   "all runs but the last two may be missing here",
+        (long long)runs);
+    if ((runs > 2 || (runs > 1 && l->why.code != ERR_NONE)) && mark(l, LOG_GAP, text) != 0)
+        return -1;
     if (runs > 1) {
         place_reset(&l->place);
         l->tail = -1;
@@ -261,7 +258,7 @@ static void earlier_ended(logs *l)
         again(l, AIM_READ, back_off(l->attempt++));
         return;
     }
-    if (l->why.code != ERR_NONE &&
+    if (l->why.code != ERR_NONE && l->cut &&
         mark(l, LOG_GAP, "gap: the log of the run before cannot be read any more") != 0)
         return;
     l->why = (err){0};
@@ -297,7 +294,8 @@ static void judge(logs *l, const cJSON *pod)
         ask_last(l);
         return;
     }
-    if (!l->follow ? l->attempt >= READ_TRIES : over && refused) {
+    // It may have been over for a short time only, or its kubelet has just been started.
+    if (!l->follow ? l->attempt >= READ_TRIES : over && refused && l->lasts++ >= LAST_TRIES) {
         end(l, l->place.begun ? NULL : &l->why);
         return;
     }
@@ -416,7 +414,9 @@ static int take_last(void *arg, const char *line, size_t n)
 static bool is_told(const logs *l, const struct last *last)
 {
     const buf *line = &last->line;
-    if (!line->len || is_excuse(line->data, line->len))
+    if (!line->len)
+        return !l->place.begun && !l->rest.len;
+    if (is_excuse(line->data, line->len))
         return true; // nothing more can be read
     if (l->rest.len)
         return l->rest.len == line->len && memcmp(l->rest.data, line->data, line->len) == 0;
@@ -588,7 +588,7 @@ logs *logs_open(client *c, const struct logs_spec *spec, const struct logs_ops *
     l->since_s = spec->since_s;
     l->opened = clock_mono();
     l->stamp = clock_wall();
-    l->restarts = -1;
+    l->restarts = spec->restarts;
     l->ops = ops;
     l->arg = arg;
     l->timer = loop_timer_new(client_loop(c), on_timer, l);

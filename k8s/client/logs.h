@@ -13,6 +13,7 @@
 struct logs_spec {
     const char *ns, *pod;
     const char *uid;       // of the pod, whose name another may get; NULL: the one that is there
+    int64_t restarts;      // of the container when the pod was found; <0: not known
     const char *container; // NULL: the pod's only container, or the default in its annotation
     bool follow, previous;
     int64_t tail;    // how many lines from the end to start with; <0: all

@@ -289,8 +289,9 @@ static void add_source(tail *t, struct reader *r)
 }
 
 // Of a pod that comes later, all lines are new.
-static void add_reader(tail *t, const char *pod, const char *uid, const char *container)
+static void add_reader(tail *t, const cJSON *object, const char *pod, const char *container)
 {
+    const char *uid = json_path_str(object, "metadata.uid");
     if (is_known(t, uid, container))
         return;
     struct reader *r = mem_alloc(sizeof *r);
@@ -309,6 +310,8 @@ static void add_reader(tail *t, const char *pod, const char *uid, const char *co
             .pod = pod,
             .uid = uid,
             .container = container,
+            .restarts =
+                uid ? json_int_or(container_status(object, container), "restartCount", 0) : -1,
             .follow = t->follow,
             .previous = t->previous,
             .tail = t->listed ? -1 : t->tail,
@@ -318,13 +321,14 @@ static void add_reader(tail *t, const char *pod, const char *uid, const char *co
 
 struct adding {
     tail *tail;
-    const char *pod, *uid;
+    const cJSON *pod;
+    const char *name;
 };
 
 static void add_container(void *arg, const char *name, const char *role)
 {
     struct adding *a = arg;
-    add_reader(a->tail, a->pod, a->uid, name);
+    add_reader(a->tail, a->pod, a->name, name);
 }
 
 static void note_container(tail *t, const cJSON *pod)
@@ -344,15 +348,14 @@ static void note_container(tail *t, const cJSON *pod)
 
 static void add_pod(tail *t, const cJSON *pod)
 {
-    const char *name = json_path_str(pod, "metadata.name"),
-               *uid = json_path_str(pod, "metadata.uid");
+    const char *name = json_path_str(pod, "metadata.name");
     if (!name)
         return;
     note_container(t, pod);
     if (t->all_containers)
-        containers_each(pod, add_container, &(struct adding){t, name, uid});
+        containers_each(pod, add_container, &(struct adding){t, pod, name});
     else
-        add_reader(t, name, uid, t->container ? t->container : container_default(pod));
+        add_reader(t, pod, name, t->container ? t->container : container_default(pod));
 }
 
 static void on_relative(void *arg, const cJSON *pod, bool is)
@@ -487,7 +490,7 @@ static void pod_known(void *arg, struct http_response *r, const err *e)
     if (pod)
         add_pod(t, pod);
     else if (why.code == ERR_FORBIDDEN) // who may not look at it may perhaps read its log
-        add_reader(t, t->pod, NULL, t->container);
+        add_reader(t, NULL, t->pod, t->container);
     else
         t->error = why;
     soon(t);
