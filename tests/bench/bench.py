@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: MIT
 """Figures for firesteel and its peers, in one run: start, idle kernel, the workbench's answers, overhead per cell, training.
 
-usage: bench.py [-n RUNS] [SECTION…]      sections: start screen idle cells epoch local
+usage: bench.py [-n RUNS] [SECTION…]      sections: start screen idle cells logs epoch local
 
 Prints a table of medians and of ratios pair by pair (A B A B …), because machines are noisy. Peers are
 used if they are installed: nbclient and JAX in $FIRESTEEL_CACHE/bench-venv (`bench.py setup` makes it), vis, vim, htop
 and lua from Debian (`.ci/install bench`). A missing peer is reported and left out.
 """
 import argparse
+import ctypes
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -133,6 +135,51 @@ def section_idle(cwd, runs):
         run.wait(10)
 
 
+LOGS_JOB = """{"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "bench"}, "spec": {"parallelism": 10, "completions": 10,
+"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "main", "image": "host",
+"command": ["seq", "-f", "a line of a log, as long as they usually are, number %08.0f", "1", "20000"]}]}}}}"""
+
+
+def cost(argv, cwd, env):
+    """Seconds, CPU seconds of all processes that it starts, and the lines of its output."""
+    def waited():
+        while True:  # what outlives its parent comes to us
+            try:
+                os.wait()
+            except ChildProcessError:
+                return resource.getrusage(resource.RUSAGE_CHILDREN)
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    with open(f"{cwd}/out", "wb") as out:
+        process = subprocess.Popen(argv, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=out)
+        process.wait()
+    seconds = time.perf_counter() - started
+    after = waited()
+    with open(f"{cwd}/out", "rb") as out:
+        lines = sum(b"number" in line for line in out)
+    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, lines
+
+
+def section_logs(cwd, runs):
+    """10 pods with 20,000 lines each in the sandbox, followed to the last, merged by time."""
+    kubectl = subprocess.run([os.path.join(ROOT, "tests/support/kubectl")], capture_output=True, text=True).stdout.strip()
+    env = dict(os.environ, HOME=cwd, XDG_STATE_HOME=f"{cwd}/state", XDG_DATA_HOME=f"{cwd}/data")
+    up = subprocess.run([FIRESTEEL, "sandbox", "up"], env=env, capture_output=True, text=True, check=True)
+    env["KUBECONFIG"] = up.stdout.split("'")[1]
+    try:
+        subprocess.run([kubectl, "create", "-f", "-"], env=env, input=LOGS_JOB, text=True, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([kubectl, "wait", "--for=condition=complete", "job/bench", "--timeout=60s"], env=env, check=True, stdout=subprocess.DEVNULL)
+        with open(f"{cwd}/logs.lua", "w", encoding="utf-8") as f:
+            f.write('-- %%\nk8s.logs("job/bench", { follow = true, all = true })\n')
+        ctypes.CDLL(None).prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
+        for name, argv in (("firesteel", [FIRESTEEL, "run", "logs.lua"]),
+                           ("kubectl", [kubectl, "logs", "-f", "--prefix", "-l", "job-name=bench", "--tail=-1", "--max-log-requests=10"])):
+            got = [cost(argv, cwd, env) for _ in range(runs)]
+            print(f"{'  ' * (name != 'firesteel') + name + ', 10 × 20,000 lines':34}"
+                  f"{milliseconds([g[0] for g in got])}   CPU {statistics.median(g[1] for g in got):.3f} s   lines {set(g[2] for g in got)}")
+    finally:
+        subprocess.run([FIRESTEEL, "sandbox", "down"], env=env, check=False, stdout=subprocess.DEVNULL)
+
+
 def section_screen(cwd, runs):
     subprocess.run([sys.executable, os.path.join(HERE, "screen.py"), "-n", str(runs)], check=False,
                    env=dict(os.environ, FIRESTEEL_BUILD=BUILD))
@@ -156,6 +203,7 @@ def section_local(cwd, runs):
 
 
 SECTIONS = {"start": section_start, "screen": section_screen, "idle": section_idle, "cells": section_cells,
+            "logs": section_logs,
             "epoch": section_epoch, "local": section_local}
 
 

@@ -15,12 +15,15 @@ Memory: the first third of the laps is for warming up; over the others it may gr
 - sandbox: EVENT_KIB for each Event of a Job, since a namespace keeps the last 1,000.
 Everything else may not grow at all: in the last third of the laps it is as in the middle one.
 Exit 1 when something grew, with what it was.
+
+Beside it, network.py follows logs and watches through a bad network, for the same time.
 """
 import collections
 import os
 import re
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -29,7 +32,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 for support in ("../replay", "../screen/support", "../support"):
     sys.path.insert(0, os.path.join(HERE, support))
 HOME = tempfile.mkdtemp(prefix="firesteel-soak-")
-for name in ("tmp", "run"):
+NETWORK = os.path.join(HOME, "network")
+for name in ("tmp", "run", "network"):
     os.mkdir(os.path.join(HOME, name), 0o700)
 os.environ.update(HOME=HOME, TMPDIR=os.path.join(HOME, "tmp"), FIRESTEEL_RUNTIME_DIR=os.path.join(HOME, "run"),
                   XDG_STATE_HOME="", XDG_DATA_HOME="")
@@ -229,6 +233,9 @@ def judge(samples, laps, effects):
 def main():
     total, began, laps = seconds_of(sys.argv[1] if len(sys.argv) > 1 else "10m"), time.monotonic(), 0
     t = Test()
+    network = subprocess.Popen([sys.executable, os.path.join(HERE, "network.py"), f"{total}s"], stdin=subprocess.DEVNULL,
+                               env=dict(os.environ, TMPDIR=NETWORK, FIRESTEEL_RUNTIME_DIR=NETWORK))
+    t.after(lambda: network.kill() if network.poll() is None else None)
     try:
         soak = Soak(t)
         while laps < LEAST_LAPS or time.monotonic() - began < total:
@@ -240,7 +247,7 @@ def main():
         grown = judge(soak.samples, laps, (soak.effects + soak.journaled()) / laps)
         print(f"{laps} laps of {len(CELLS)} cells in {time.monotonic() - began:.0f} s; "
               f"{len(soak.samples) - len(grown)} passed, {len(grown)} failed")
-        code = 1 if grown else 0
+        code = 1 if grown or network.wait(600) else 0
     finally:
         for cleanup in reversed(t.cleanups):
             cleanup()
