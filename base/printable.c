@@ -22,9 +22,23 @@ static bool is_control(uint32_t c)
            (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
 }
 
+// Most of what is printed is ASCII without controls.
+static size_t plain_length(const char *text, size_t n)
+{
+    size_t i = 0;
+    while (i < n && text[i] >= ' ' && text[i] < 0x7f)
+        i++;
+    return i;
+}
+
 void printable(buf *out, const char *text, size_t n)
 {
     for (size_t i = 0, size; i < n; i += size ? size : 1) {
+        size = plain_length(text + i, n - i);
+        if (size) {
+            buf_add(out, text + i, size);
+            continue;
+        }
         size = utf8_len(text + i, n - i);
         uint32_t c = size ? code_point(text + i, size) : 0;
         if (!size && text[i])

@@ -126,7 +126,7 @@ void utf8_clean(buf *out, const char *s, size_t n)
     if (!n)
         return; // s may be NULL
     for (size_t i = 0; i < n;) {
-        size_t len = utf8_len(s + i, n - i);
+        size_t len = s[i] > 0 ? 1 : utf8_len(s + i, n - i); // ASCII without a call
         if (len && s[i]) {
             i += len;
             continue;

@@ -15,7 +15,8 @@ struct print_stream {
     ansi_text *text;
     size_t open; // bytes fed since the last newline
     char *said[ANSI_WINDOW];
-    size_t next; // lines from here on have not been handed out
+    size_t next;  // lines from here on have not been handed out
+    bool as_said; // those before have not been rewritten since
 };
 
 print_stream *print_stream_new(void)
@@ -58,7 +59,8 @@ static void hand_out(print_stream *s, size_t number, print_stream_line *line, vo
 // The lines before this one: those that are new, and those that are not what they were.
 static void hand_out_until(print_stream *s, size_t end, print_stream_line *line, void *arg)
 {
-    for (size_t i = ansi_text_dropped(s->text); i < end; i++)
+    size_t first = ansi_text_dropped(s->text);
+    for (size_t i = s->as_said && s->next > first ? s->next : first; i < end; i++)
         hand_out(s, i, line, arg);
     s->next = s->next > end ? s->next : end;
 }
@@ -66,10 +68,13 @@ static void hand_out_until(print_stream *s, size_t end, print_stream_line *line,
 static void settle(print_stream *s, print_stream_line *line, void *arg)
 {
     size_t end = ansi_text_dropped(s->text) + ansi_text_lines(s->text);
-    if (ansi_text_calm(s->text) >= CALM)
+    bool calm = ansi_text_calm(s->text) >= CALM;
+    s->as_said = s->as_said && calm;
+    if (calm)
         hand_out_until(s, end - ansi_text_is_open(s->text), line, arg);
     else if (end >= ANSI_WINDOW) // the oldest goes
         hand_out_until(s, end - ANSI_WINDOW + 1, line, arg);
+    s->as_said = calm;
 }
 
 void print_stream_feed(

@@ -71,7 +71,9 @@ class BadNet:
             lines = [line for line in head.split(b"\r\n") if not line.lower().startswith((b"connection:", b"accept-encoding:"))]
             path = lines[0].split()[1].decode()
             fate = "pass" if self.calm else self.random.choice(FATES)
-            if fate == "gone" and "watch=1" not in path:
+            if "watch=1" in path and fate == "pass" and not self.calm:
+                fate = "cut"  # else it would be the last one for minutes
+            if "watch=1" not in path and fate == "gone":
                 fate = "pass"
             self.fates[fate] += 1
             if fate == "refuse":
@@ -97,6 +99,7 @@ class BadNet:
         head = await back.readuntil(b"\r\n\r\n")
         chunked = b"transfer-encoding: chunked" in head.lower()
         writer.write(head)
+        # where it strikes: mostly soon
         left = int(self.random.expovariate(1 / 4000)) if self.random.random() < 0.5 else self.random.randrange(100000)
         async for data in self.body(back, head):
             while data:
