@@ -168,6 +168,15 @@ def test_a_file_with_a_secret_is_private(t):
     assert modes == {"secret.yaml": 0o600, "log.txt": 0o600, "plain.yaml": 0o666 & ~umask}, modes
 
 
+def test_a_capture_that_is_too_long_says_so(t):
+    k = Kernel(t)
+    r = k.run("local line = ('x'):rep(1023) for i = 1, (16 << 10) + 2 do print(line) end", 'capture="got"')
+    assert r.state == "ok" and r.out == "" and r.err == "The capture holds the first 16 MiB; 2048 bytes after them are left out.\n", r
+    assert k.run("#got").value == str(16 << 20)
+    r = k.run("print 'short'", 'capture="got"')
+    assert r.err == "" and k.run("got").value == "short\n", r
+
+
 def test_capture(t):
     k = Kernel(t)
     r = k.run('print "kept" sh "echo too"', 'capture="got"')

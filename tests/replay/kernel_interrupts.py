@@ -252,6 +252,9 @@ def test_time_out_of_a_wedged_cell(t):
     k = Kernel(t, cell("return (('a'):rep(5000)):find(('.-'):rep(20) .. 'b')", 'timeout="100ms"'), headless=True)
     assert k.finish(15) == 4
     assert k.of("end")[0]["exit"] == 4
+    (told,) = [e["message"] for e in k.of("kernel", state="wedged")]
+    assert "the run ends without it" in told and "restart" not in told, told
+    assert "timeout" in k.of("error")[0]["message"], k.of("error")
 
 
 def test_memory_is_capped(t):

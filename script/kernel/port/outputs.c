@@ -37,7 +37,8 @@ struct outputs {
     journal *journal;
     uint64_t next_spool;
     struct sink *sinks;
-    buf capture; // of the running cell, both streams in order
+    buf capture;     // of the running cell, both streams in order
+    size_t left_out; // bytes behind the end of the capture
     loop_timer *timer;
     bool timing;
 };
@@ -171,6 +172,7 @@ static void deliver(outputs *o, struct sink *s, const char *bytes, size_t n)
     if (s->captured) {
         size_t room = o->capture.len < CAPTURE_MAX ? CAPTURE_MAX - o->capture.len : 0;
         buf_add(&o->capture, bytes, n < room ? n : room);
+        o->left_out += n < room ? 0 : n - room;
     } else if (s->spool || s->failed) {
         spool_bytes(o, s, bytes, n);
     } else if (s->shown + s->carry.len + n > INLINE_MAX) {
@@ -213,6 +215,7 @@ void outputs_begin(outputs *o, const char *cell, bool captured)
 {
     outputs_end(o, cell, NULL);
     buf_clear(&o->capture);
+    o->left_out = 0;
     sink_of(o, cell, "stdout")->captured = captured;
     sink_of(o, cell, "stderr")->captured = captured;
 }
@@ -235,6 +238,14 @@ void outputs_settle(outputs *o)
             tell_spooled(o, s);
 }
 
+static void tell_left_out(outputs *o, const char *cell)
+{
+    AUTO_FREE char *text =
+        str_fmt("The capture holds the first %d MiB; %zu bytes after them are left out.\n",
+            CAPTURE_MAX >> 20, o->left_out);
+    outputs_text(o, cell, "stderr", text, strlen(text));
+}
+
 void outputs_end(outputs *o, const char *cell, buf *captured)
 {
     for (struct sink **at = &o->sinks; *at;) {
@@ -249,5 +260,7 @@ void outputs_end(outputs *o, const char *cell, buf *captured)
     }
     if (captured)
         buf_add(captured, o->capture.data, o->capture.len);
+    if (captured && o->left_out)
+        tell_left_out(o, cell);
     buf_clear(&o->capture);
 }

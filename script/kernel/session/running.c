@@ -396,7 +396,9 @@ static void on_wedged(void *arg)
         return;
     k->wedged = true;
     running_say_state(k, "wedged",
-        "the cell does not react to the interrupt; a restart ends it, and keeps the document");
+        k->options->headless ? "the cell does not react to the interrupt; the run ends without it"
+                             : "the cell does not react to the interrupt; a restart ends it, and "
+                               "keeps the document");
     if (k->options->headless && k->running)
         life_abandon(k, failure_exit(turn_stopped(&k->running->turn)));
 }
@@ -411,7 +413,9 @@ void running_abandon(kernel *k)
         .timeout_ns = x->timeout_ns,
         .started = x->started,
         .failure = FAILURE_ERROR,
-        .message = mem_strdup("ended by a restart of the kernel")};
+        .message = mem_strdup(k->options->headless
+                                  ? "it did not react to the interrupt; the run ended without it"
+                                  : "ended by a restart of the kernel")};
     atomic_init(&shown.turn.stop, (int)turn_stopped(&x->turn));
     finish(k, &shown);
     free(shown.message);
