@@ -5,7 +5,6 @@ import os
 import shutil
 
 import images
-import sparkimage
 from place import NODE, PLAIN, Place
 from tap import CACHE, SOURCE
 
@@ -19,12 +18,12 @@ def test_recipe_10_on_spark(t):
     store = f"{place.dir}/.local/share/firesteel/images"
     # as `skopeo copy` would bring it there, without its 800 MB: blobs never change, the index is replaced
     shutil.copytree(f"{CACHE}/images/spark", store, copy_function=os.link)
-    # of two CPUs the driver takes one, and the executor the other
-    done = place.run(RECIPE, "--cwd", place.dir, "--registry", REGISTRY, "-p", f"base={sparkimage.REFERENCE}", "-p",
-                     "executors=1", timeout=400)
+    # three pods, on machines with two CPUs
+    done = place.run(RECIPE, "--cwd", place.dir, "--registry", REGISTRY, "-p", "core_request=500m", timeout=400)
     assert done.code == 0, done
-    for text in ("COMPLETED", "Model prediction for index 100: 6"):
+    for text in ("COMPLETED", "Model prediction for index 100: 6", "exec-2"):
         assert text in done.out, (text, done)
+    assert "no Deployment of an operator" not in done.out, done
     assert not place.kubectl("get", "sparkapplications", "-o", "name").out
 
 

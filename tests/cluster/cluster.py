@@ -49,7 +49,7 @@ def needs(operators):
     if missing:
         return f"a cluster needs these programs: {', '.join(missing)}"
     missing = [name for operator in operators for name in OPERATORS[operator].lacks()]
-    return f"the {', '.join(operators)} operator needs {', '.join(missing)}" if missing else None
+    return f"the cluster's operators need {', '.join(missing)}" if missing else None
 
 
 def unbuilt(operators):

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The operators of a test cluster. They run beside the pods, with the rights of the admin, as cluster.py starts them."""
+"""The operators of a test cluster: Deployments as their charts have them, but for what is in their pods: the programs
+and files of this machine, its network, and the rights of the admin."""
 import shutil
 
+import images
 from kubernetes import BIN, CACHE, NODE
 
 NAMESPACE = "spark-operator"
@@ -30,6 +32,26 @@ class Operator:
         self.cluster.wait(f"the kinds of {self.program}", lambda: self.cluster.asks(
             "wait", "--for=condition=Established", "--timeout=10s", *self.definitions()))
 
+    def deployment(self, name, namespace, health, arguments, env):
+        """One pod that runs the program in the machine's root; health is the port that says whether it is ready."""
+        labels = {"app.kubernetes.io/name": self.program, "app.kubernetes.io/instance": name}
+        words = [f"{key}={value}" for key, value in {"PATH": "/usr/bin:/bin", **env}.items()]
+        container = {
+            "name": name, "image": images.BUSYBOX, "imagePullPolicy": "Never", "args": arguments,
+            "command": ["chroot", "/machine", "/usr/bin/env", *words, str(BIN / self.program)],
+            "volumeMounts": [{"name": "machine", "mountPath": "/machine"}],
+            "readinessProbe": {"httpGet": {"path": "/healthz", "port": health}, "periodSeconds": 1}}
+        return {"apiVersion": "apps/v1", "kind": "Deployment",
+                "metadata": {"name": name, "namespace": namespace, "labels": labels},
+                "spec": {"selector": {"matchLabels": labels}, "strategy": {"type": "Recreate"}, "template": {
+                    "metadata": {"labels": labels},
+                    "spec": {"hostNetwork": True, "terminationGracePeriodSeconds": 1, "containers": [container],
+                             "volumes": [{"name": "machine", "hostPath": {"path": "/"}}]}}}}
+
+    def wait_for_deployment(self, name, namespace):
+        self.cluster.wait(f"the Deployment {name}", lambda: self.cluster.asks(
+            "get", "deployment", name, "--namespace", namespace, "-o", "jsonpath={.status.readyReplicas}"))
+
 
 class Spark(Operator):
     """It watches the namespace default, as its chart has it, where the account "spark" may do what drivers do."""
@@ -56,13 +78,16 @@ class Spark(Operator):
         # spark-submit finds the server by these two, and its rights by the third
         env = {"SPARK_HOME": str(self.home()), "KUBERNETES_SERVICE_HOST": NODE, "KUBERNETES_SERVICE_PORT": "6443",
                "KUBECONFIG": str(c.config)}
-        c.start("spark-operator", BIN / self.program, "controller", "start", "--namespaces", "default",
-                "--leader-election=false", "--enable-ui-service=false", "--enable-metrics=false", env=env)
-        c.start("spark-webhook", BIN / self.program, "webhook", "start", "--namespaces", "default",
-                "--leader-election=false", "--health-probe-bind-address=:8083", "--webhook-cert-dir", c.folder / "webhook",
-                "--webhook-port", WEBHOOK_PORT, "--webhook-svc-name", f"{WEBHOOK}-svc", "--webhook-svc-namespace", NAMESPACE,
-                "--mutating-webhook-name", WEBHOOK, "--validating-webhook-name", WEBHOOK, env=env)
-        c.create(*self.webhooks())
+        common = ["start", "--namespaces=default", "--leader-election=false"]
+        c.create(
+            self.deployment("spark-operator-controller", NAMESPACE, 8081, [
+                "controller", *common, "--enable-ui-service=false", "--enable-metrics=false"], env),
+            self.deployment(WEBHOOK, NAMESPACE, 8083, [
+                "webhook", *common, "--health-probe-bind-address=:8083", f"--webhook-cert-dir={c.folder}/webhook",
+                f"--webhook-port={WEBHOOK_PORT}", f"--webhook-svc-name={WEBHOOK}-svc",
+                f"--webhook-svc-namespace={NAMESPACE}", f"--mutating-webhook-name={WEBHOOK}",
+                f"--validating-webhook-name={WEBHOOK}"], env),
+            *self.webhooks())
 
     # As the chart has them. The operator fills in the authority of its certificate.
     def webhooks(self):
@@ -89,6 +114,8 @@ class Spark(Operator):
 
     # Its webhooks have an authority by then, and a wrong application is refused, by a server that is there.
     def wait(self):
+        self.wait_for_deployment("spark-operator-controller", NAMESPACE)
+        self.wait_for_deployment(WEBHOOK, NAMESPACE)
         wrong = {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "metadata": {"name": "x"},
                  "spec": {"type": "Python", "sparkVersion": "3.5.7", "mainApplicationFile": "local:///x.py",
                           "nodeSelector": {"a": "b"}, "driver": {"nodeSelector": {"a": "b"}}, "executor": {}}}
@@ -102,11 +129,12 @@ class Mpi(Operator):
     def start(self):
         self.wait_for_kinds()
         self.cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "mpi-operator"}})
-        self.cluster.start("mpi-operator", BIN / self.program, "--lock-namespace", "mpi-operator",
-                           env={"KUBECONFIG": str(self.cluster.config)})
+        self.cluster.create(self.deployment("mpi-operator", "mpi-operator", 8080, ["--lock-namespace=mpi-operator"],
+                                            {"KUBECONFIG": str(self.cluster.config)}))
 
     # It follows only a lease that it took.
     def wait(self):
+        self.wait_for_deployment("mpi-operator", "mpi-operator")
         self.cluster.wait("the MPI operator", lambda: self.cluster.asks(
             "get", "lease", "--namespace=mpi-operator", "mpi-operator", "-o", "jsonpath={.spec.holderIdentity}"))
 

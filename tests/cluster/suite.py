@@ -30,6 +30,8 @@ def cases():
 def why_not():
     operators = list(cluster.OPERATORS)
     unbuilt = cluster.unbuilt(operators)
+    if not (cluster.CACHE / "images" / "spark").exists():
+        unbuilt.append("the image with Spark")
     return cluster.needs(operators) or (
         f"tests/support/tool-cluster has not built {', '.join(unbuilt)}" if unbuilt else None)
 
