@@ -155,6 +155,8 @@ static int add_entry(layer *l, const struct image_build *b, const struct image_c
 static int files_layer(layer *l, const struct image_build *b, err *e)
 {
     AUTO_FREE char *home = normal_name(b->workdir ? b->workdir : "/work");
+    if (b->from)
+        layer_bare(l);
     if (*home)
         layer_dir(l, home, 01777); // writable for any user that the cluster runs us as
     for (size_t i = 0; b->add && b->add[i].name; i++)

@@ -28,6 +28,7 @@ struct entry {
     enum entry_kind kind;
     char *path;
     mode_t mode;
+    unsigned uid, gid;
     char *source;         // ENTRY_LINK: the target; ENTRY_FILE: the file
     buf bytes;            // ENTRY_BYTES
     size_t order;         // order of adding: of two entries with one path the later stays
@@ -36,6 +37,9 @@ struct entry {
 struct layer {
     struct entry *entries;
     size_t n, cap, order;
+    unsigned uid, gid; // of what is added next
+    mode_t mode;       // 0: the usual
+    bool bare;
 };
 
 layer *layer_new(void)
@@ -67,10 +71,29 @@ static struct entry *add(layer *l, enum entry_kind kind, const char *path, mode_
         l->entries = mem_resize(l->entries, l->cap, sizeof *l->entries);
     }
     struct entry *x = &l->entries[l->n++];
-    *x = (struct entry){.kind = kind, .mode = mode, .path = mem_strdup(path), .order = l->order++};
+    *x = (struct entry){.kind = kind,
+        .mode = mode,
+        .uid = l->uid,
+        .gid = l->gid,
+        .path = mem_strdup(path),
+        .order = l->order++};
+    if (l->mode && kind != ENTRY_LINK)
+        x->mode = kind == ENTRY_DIR ? l->mode | (l->mode & 0444) >> 2 : l->mode;
     for (size_t n = strlen(x->path); n > 1 && x->path[n - 1] == '/'; n--)
         x->path[n - 1] = '\0';
     return x;
+}
+
+void layer_looks(layer *l, unsigned uid, unsigned gid, mode_t mode)
+{
+    l->uid = uid;
+    l->gid = gid;
+    l->mode = mode;
+}
+
+void layer_bare(layer *l)
+{
+    l->bare = true;
 }
 
 void layer_dir(layer *l, const char *path, mode_t mode)
@@ -111,6 +134,7 @@ int layer_file(layer *l, const char *path, const char *source, err *e)
 struct walk {
     layer *layer;
     const char *const *exclude;
+    const char *top; // the path that was given
 };
 
 static int add_any(const struct walk *w, const char *path, const char *source, const char *name,
@@ -119,7 +143,8 @@ static int add_any(const struct walk *w, const char *path, const char *source, c
 static int add_child(const struct walk *w, const char *path, const char *source, const char *name,
     const char *child, err *e)
 {
-    AUTO_FREE char *from = path_join(source, child), *to = path_join(path, child),
+    AUTO_FREE char *from = path_join(source, child),
+                   *to = *path ? path_join(path, child) : mem_strdup(child),
                    *called = *name ? path_join(name, child) : mem_strdup(child);
     struct stat st;
     if (lstat(from, &st))
@@ -132,7 +157,8 @@ static int add_child(const struct walk *w, const char *path, const char *source,
 static int add_dir(
     const struct walk *w, const char *path, const char *source, const char *name, err *e)
 {
-    if (!ignore_matches(w->exclude, name))
+    bool leave = w->layer->bare && path == w->top; // a folder of the base may be there
+    if (*path && !leave && !ignore_matches(w->exclude, name))
         layer_dir(w->layer, path, 0755);
     DIR *d = opendir(source);
     if (!d)
@@ -169,7 +195,7 @@ int layer_tree_without(layer *l, const char *path, const char *source, const cha
         return err_errno(e, errno, "cannot read %s", source);
     if (ignore_matches(exclude, name) && !S_ISDIR(st.st_mode))
         return 0;
-    return add_any(&(struct walk){l, exclude}, path, source, name, &st, e);
+    return add_any(&(struct walk){l, exclude, path}, path, source, name, &st, e);
 }
 
 int layer_tree(layer *l, const char *path, const char *source, err *e)
@@ -194,7 +220,7 @@ static void settle(layer *l)
 {
     qsort(l->entries, l->n, sizeof *l->entries, compare_entries);
     size_t sorted = l->n; // the list grows while we walk it: new folders have folders above, too
-    for (size_t i = 0; i < l->n; i++) {
+    for (size_t i = 0; i < l->n && !l->bare; i++) {
         AUTO_FREE char *above = path_dirname(l->entries[i].path);
         if (!str_eq(above, ".") &&
             !bsearch(above, l->entries, sorted, sizeof *l->entries, compare_path))
@@ -231,6 +257,8 @@ static int make_key(layer *l, int64_t mtime, char key[SHA256_HEX], err *e)
         struct entry *x = &l->entries[i];
         if (hash_content(x, e))
             return -1;
+        if (x->uid || x->gid)
+            buf_fmt(&text, "%u:%u ", x->uid, x->gid);
         buf_fmt(&text, "%d %o %s %s %zu:%s\n", x->kind, (unsigned)x->mode, x->sum,
             x->kind == ENTRY_LINK ? x->source : "", strlen(x->path), x->path);
     }
@@ -366,6 +394,8 @@ static int write_entry(struct archive *a, const struct entry *x, int64_t mtime, 
     archive_entry_set_pathname(head, x->path);
     archive_entry_set_filetype(head, types[x->kind]);
     archive_entry_set_perm(head, x->mode);
+    archive_entry_set_uid(head, x->uid);
+    archive_entry_set_gid(head, x->gid);
     archive_entry_set_mtime(head, (time_t)mtime, 0);
     if (x->kind == ENTRY_LINK)
         archive_entry_set_symlink(head, x->source);

@@ -10,6 +10,13 @@ typedef struct layer layer;
 layer *layer_new(void);
 void layer_free(layer *l); // NULL is fine
 
+// Owner and mode of what is added from now on; mode 0: the usual. Folders get a mode's execute bits
+// where it has read bits.
+void layer_looks(layer *l, unsigned uid, unsigned gid, mode_t mode);
+// For a layer on a base: folders above its entries are left out, so that those of the base keep
+// their looks. Whoever unpacks makes those that are missing.
+void layer_bare(layer *l);
+
 // Adds a folder. Paths are relative to the root of the image ("opt/firesteel/lib"); folders above
 // are made with mode 0755. If a path is given twice, the later one stays. The owner is root, and
 // layer_write sets the times.

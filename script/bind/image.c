@@ -2,6 +2,7 @@
 // image.build, image.push and the store's list. A build is verified by building again: it is
 // deterministic and mostly cached, so an equal digest means that no input has changed. A push is
 // verified at the registry.
+#include "script/bind/image.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -18,7 +19,7 @@
 
 enum { KEEP_SECONDS = 24 * 3600, MANIFEST_LIMIT = 4 << 20 };
 
-static image_store *open_store(call *c, err *e)
+image_store *image_open_store(call *c, err *e)
 {
     const char *dir = call_paths(c)->images;
     if (dir)
@@ -27,15 +28,9 @@ static image_store *open_store(call *c, err *e)
     return NULL;
 }
 
-static void store_free_at(image_store **s)
-{
-    image_store_free(*s);
-}
-#define AUTO_STORE CLEANUP(store_free_at) image_store
-
 // Removes blobs to which nothing leads, after a day: otherwise the store would grow with every
 // build.
-static void tidy(const image_store *s)
+void image_tidy(const image_store *s)
 {
     struct image_gc removed;
     image_store_gc(s, clock_wall() / CLOCK_SEC - KEEP_SECONDS, &removed, NULL);
@@ -140,7 +135,7 @@ static int read_build(call *c, const cJSON *args, struct build *b, err *e)
     return read_lists(args, b, e);
 }
 
-static cJSON *build_result(const struct image_built *built)
+cJSON *image_build_result(const struct image_built *built)
 {
     cJSON *result = cJSON_CreateObject(), *layers = json_array_at(result, "layers");
     json_set_str(result, "ref", built->ref);
@@ -158,18 +153,18 @@ static cJSON *build_result(const struct image_built *built)
 static int run_build(call *c, const cJSON *args, struct image_built *built, err *e)
 {
     CLEANUP(build_done) struct build b = {0};
-    AUTO_STORE *store = open_store(c, e);
+    AUTO_STORE *store = image_open_store(c, e);
     if (!store || read_build(c, args, &b, e))
         return -1;
     if (b.spec.from && fetch_missing(c, store, b.spec.from, e))
         return err_wrap(e, "base image %s", b.spec.from);
     if (image_build(store, &b.spec, built, e))
         return -1;
-    tidy(store);
+    image_tidy(store);
     return 0;
 }
 
-static void tell_built(call *c, const struct image_built *built)
+void image_tell_built(call *c, const struct image_built *built)
 {
     AUTO_BUF line = {0};
     buf_fmt(&line, "built %s %.19s (", built->ref, built->manifest.digest.text);
@@ -183,8 +178,8 @@ static int build_start(call *c, const cJSON *args, cJSON **result, err *e)
     struct image_built built;
     if (run_build(c, args, &built, e))
         return -1;
-    tell_built(c, &built);
-    *result = build_result(&built);
+    image_tell_built(c, &built);
+    *result = image_build_result(&built);
     image_built_done(&built);
     return 0;
 }
@@ -274,7 +269,7 @@ static int push_start(call *c, const cJSON *args, cJSON **result, err *e)
     struct image_pushed pushed;
     struct transfer shown;
     CLEANUP(remote_done) struct remote r = {0};
-    AUTO_STORE *store = open_store(c, e);
+    AUTO_STORE *store = image_open_store(c, e);
     if (!store || image_store_find(store, json_str_or(args, "digest", ""), &d, e) ||
         find_remote(c, args, &r, e))
         return -1;
@@ -320,7 +315,7 @@ static int pull_start(call *c, const cJSON *args, cJSON **result, err *e)
 {
     struct image_pulled pulled;
     const char *ref = json_str_or(args, "ref", "");
-    AUTO_STORE *store = open_store(c, e);
+    AUTO_STORE *store = image_open_store(c, e);
     if (!store || fetch_image(c, store, ref, &pulled, e))
         return -1;
     *result = cJSON_CreateObject();
@@ -354,7 +349,7 @@ static int list_start(call *c, const cJSON *args, cJSON **result, err *e)
 {
     struct image_tag *tags;
     size_t n;
-    AUTO_STORE *store = open_store(c, e);
+    AUTO_STORE *store = image_open_store(c, e);
     if (!store || image_store_tags(store, &tags, &n, e))
         return -1;
     *result = cJSON_CreateArray();
@@ -373,10 +368,10 @@ static int list_start(call *c, const cJSON *args, cJSON **result, err *e)
 
 static int remove_start(call *c, const cJSON *args, cJSON **result, err *e)
 {
-    AUTO_STORE *store = open_store(c, e);
+    AUTO_STORE *store = image_open_store(c, e);
     if (!store || image_store_untag(store, json_str_or(args, "ref", ""), NULL, e))
         return -1;
-    tidy(store);
+    image_tidy(store);
     return 0;
 }
 
@@ -415,6 +410,10 @@ const struct binding image_bindings[] = {
         .effect = EFFECT_LOCAL,
         .start = build_start,
         .verify = build_verify,
+        .describe = build_describe},
+    {.name = "image.dockerfile",
+        .effect = EFFECT_LOCAL,
+        .start = image_dockerfile,
         .describe = build_describe},
     {.name = "image.push",
         .effect = EFFECT_CLUSTER,

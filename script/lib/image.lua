@@ -12,6 +12,7 @@ image = {}
 
 local build_options = { from = 1, add = 1, tag = 1, created = 1, exclude = 1, env = 1, user = 1, workdir = 1,
   entrypoint = 1, cmd = 1, worker = 1 }
+local dockerfile_options = { dockerfile = 1, context = 1, args = 1, target = 1, tag = 1, created = 1, worker = 1 }
 local push_options = { to = 1, insecure = 1 }
 
 -- The pairs of a table by the order of their keys: the same build each time.
@@ -36,6 +37,16 @@ local function list(value, what)
   return texts
 end
 
+local function build_dockerfile(options)
+  core.check("image.build with a dockerfile", options, dockerfile_options)
+  local args = core.array {}
+  for i, name in ipairs(sorted(options.args, "args")) do args[i] = name .. "=" .. tostring(options.args[name]) end
+  local built = setmetatable(core.call("image.dockerfile", { dockerfile = options.dockerfile, tag = options.tag,
+    context = options.context, args = args, target = options.target, created = options.created }), img)
+  if not options.worker then return built end
+  return image.build { from = built, tag = options.tag, created = options.created }
+end
+
 -- image.build{ from = "base:tag", add = {"trainer.lua", "data/mnist"}, tag = "name:tag" }
 --   → {ref, digest, size, layers = {{digest, size}, …}}, with :push()
 -- from: an image by its name ("apache/spark:3.5.7", "name@sha256:…"), which is pulled if the local
@@ -46,11 +57,16 @@ end
 -- exclude = {"**/*.pyc", "!keep.pyc"}: what stays out, as in a .dockerignore. env = { NAME = "value" },
 -- user = "185", workdir = "/app", entrypoint = {…}, cmd = {…}: what containers run with.
 -- worker = false: without the worker.
+--
+-- image.build{ dockerfile = "Dockerfile", tag = "name:tag", context = ".", args = { NAME = "value" }, target = "stage" }
+-- builds a Dockerfile, here when it has no RUN, else by buildah or podman. worker = true adds the worker.
 function image.build(options)
-  core.check("image.build", options, build_options)
+  local dockerfile = type(options) == "table" and options.dockerfile
+  if not dockerfile then core.check("image.build", options, build_options) end
   if type(options) ~= "table" or type(options.tag) ~= "string" then
     core.fail("error", 'image.build expects a tag: image.build { add = {"trainer.lua"}, tag = "name:tag" }')
   end
+  if dockerfile then return build_dockerfile(options) end
   local from, add = options.from, core.array {}
   if getmetatable(from) == img then -- what was pulled keeps its name: a push can mount its layers
     from = from.layers and from.digest or from.ref:match "^[^@]+" .. "@" .. from.digest

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Dockerfiles: parses one, and builds what needs no RUN, without a daemon. The caller owns texts
+// and results; a `dockerfile` owns its steps.
+// Source: docker's reference, "Dockerfile".
+//
+//   stage 1   FROM base AS build   a draft per stage, a layer for each COPY and ADD
+//   stage 2   FROM …               COPY --from=build reads the unpacked stage
+#pragma once
+#include "k8s/image/build.h"
+
+struct dockerfile_step {
+    int line;     // where it begins
+    char *name;   // "COPY"
+    char **flags; // "--from=build"; ended by NULL
+    char *rest;   // what follows, continued lines joined
+    bool here;    // with a here-document
+};
+struct dockerfile {
+    struct dockerfile_step *steps;
+    size_t n;
+};
+// Errors: ERR_INVALID begins with the line's number: "7: …".
+int dockerfile_parse(const char *text, struct dockerfile *d, err *e);
+void dockerfile_done(struct dockerfile *d);
+// The first step that cannot be done here (RUN, …); NULL: there is none.
+const struct dockerfile_step *dockerfile_foreign(const struct dockerfile *d);
+
+// Splits a text into words as Dockerfiles do: quotes, backslashes, $NAME, ${NAME}, ${NAME:-word}
+// and ${NAME:+word}. The new list ends with NULL. lookup returns NULL for what is not set.
+typedef const char *dockerfile_lookup(void *arg, const char *name);
+int dockerfile_words(const char *text, dockerfile_lookup *lookup, void *arg, char ***words, err *e);
+// The same as one text: blanks stay. New; NULL on an error.
+char *dockerfile_text(const char *text, dockerfile_lookup *lookup, void *arg, err *e);
+
+struct dockerfile_build {
+    const char *name;        // of the file, for errors
+    const char *context;     // the folder that COPY reads
+    const char *const *args; // "NAME=value", ended by NULL; may be NULL
+    const char *target;      // the stage to build; NULL: the last one
+    const char *tag;         // "NAME[:TAG]"
+    int64_t created;         // as in image_build
+    const char *temp;        // a folder for unpacked stages, which the caller removes
+    // Brings an image that a step names into the store.
+    int (*need)(void *arg, const char *ref, err *e);
+    void *arg;
+};
+// Builds and tags the image. Errors name the file and the line.
+int dockerfile_run(const image_store *s, const struct dockerfile *d,
+    const struct dockerfile_build *b, struct image_built *out, err *e);

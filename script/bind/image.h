@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+// Shared by the image bindings. Private to script/bind/image*.c.
+#pragma once
+#include "base/mem.h"
+#include "k8s/image/build.h"
+#include "script/kernel/effects/binding.h"
+
+image_store *image_open_store(call *c, err *e);
+static inline void image_store_free_at(image_store **s)
+{
+    image_store_free(*s);
+}
+#define AUTO_STORE CLEANUP(image_store_free_at) image_store
+// Removes blobs to which nothing leads, after a day: otherwise the store would grow with every
+// build.
+void image_tidy(const image_store *s);
+void image_tell_built(call *c, const struct image_built *built);
+// {ref, digest, size, layers: [{digest, size}]}
+cJSON *image_build_result(const struct image_built *built);
+
+// image.dockerfile {dockerfile, context?, args?, target?, tag, created?} -> as image.build
+int image_dockerfile(call *c, const cJSON *args, cJSON **result, err *e);

@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Dockerfiles as notebooks build them: natively, as umoci then unpacks them; with RUN by a builder."""
+import io
+import json
+import os
+import shutil
+import tarfile
+
+from tap import BUILD, FIRESTEEL, run, sh
+
+TOOL = os.path.join(BUILD, "tests", "wire", "image-tool")
+
+
+class Folder:
+    def __init__(self, t):
+        self.dir = t.dir()
+        self.store = f"{self.dir}/share/firesteel/images"
+        self.env = {"HOME": self.dir, "XDG_DATA_HOME": f"{self.dir}/share", "KUBECONFIG": None, "DOCKER_CONFIG": None,
+                    "HTTPS_PROXY": "http://127.0.0.1:1", "TMPDIR": t.dir()}
+
+    def put(self, name, content, mode=0o644):
+        path = f"{self.dir}/{name}"
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as f:
+            f.write(content if isinstance(content, bytes) else content.encode())
+        os.chmod(path, mode)
+
+    def build(self, dockerfile, options="", **env):
+        self.put("Dockerfile", dockerfile)
+        self.put("n.lua", f'-- %%\nimage.build {{ dockerfile = "Dockerfile", tag = "made:1", {options} }}\n')
+        done = sh(FIRESTEEL, "run", f"{self.dir}/n.lua", env=dict(self.env, **env), timeout=120)
+        assert not os.listdir(self.env["TMPDIR"]), os.listdir(self.env["TMPDIR"])
+        return done
+
+    def built(self, dockerfile, options="", **env):
+        """The image's config, and its unpacked root."""
+        done = self.build(dockerfile, options, **env)
+        assert done.code == 0 and "built made:1 sha256:" in done.out, done
+        with open(f"{self.store}/index.json") as f:
+            index = json.load(f)
+        entry = next(m for m in index["manifests"] if m["annotations"]["org.opencontainers.image.ref.name"] == "made:1")
+        manifest = self.blob(entry["digest"])
+        unpacked = sh(TOOL, "unpack", json.dumps({"store": self.store, "ref": "made:1", "cache": f"{self.dir}/roots"}))
+        assert unpacked.code == 0, unpacked
+        self.layers = [layer["digest"] for layer in manifest["layers"]]
+        return self.blob(manifest["config"]["digest"]), json.loads(unpacked.out)["root"]
+
+    def blob(self, digest):
+        with open(f"{self.store}/blobs/sha256/{digest[7:]}") as f:
+            return json.load(f)
+
+
+def files(root):
+    return sorted(os.path.relpath(os.path.join(top, name), root) for top, _, names in os.walk(root) for name in names)
+
+
+def read(root, name):
+    with open(f"{root}/{name}") as f:
+        return f.read()
+
+
+def test_the_instructions(t):
+    f = Folder(t)
+    for name in "train.py", "lib/a.py", "lib/b.pyc", "lib/deep/c.py", "one.conf", "two.conf", "secret":
+        f.put(name, name)
+    f.put(".dockerignore", "**/*.pyc\nsecret\n")
+    config, root = f.built("""
+        ARG VERSION=3
+        FROM scratch
+        ARG VERSION
+        ARG COLOUR=red
+        ENV HOME_OF=/srv/app-$VERSION PLAIN="a b" \\
+            COLOUR_IS=${COLOUR:-none}
+        ENV OLD the rest of it
+        WORKDIR $HOME_OF
+        WORKDIR sub
+        COPY train.py .
+        COPY lib ../app-3/sub/lib/
+        """.replace("../app-3/sub/lib/", "lib/") + """
+        COPY *.conf /etc/app/
+        COPY --chmod=600 --chown=185:7 ["train.py", "/opt/renamed.py"]
+        ADD lib/deep /
+        USER 185
+        EXPOSE 8080 53/udp
+        LABEL who="a team" version=$VERSION
+        ENTRYPOINT ["python3", "$NOT_A_VARIABLE"]
+        CMD echo it's $COLOUR
+        """, 'args = { COLOUR = "blue" }')
+    assert files(root) == ["c.py", "etc/app/one.conf", "etc/app/two.conf", "opt/renamed.py",
+                           "srv/app-3/sub/lib/a.py", "srv/app-3/sub/lib/deep/c.py", "srv/app-3/sub/train.py"], files(root)
+    run_with = config["config"]
+    assert run_with["Env"] == ["HOME_OF=/srv/app-3", "PLAIN=a b", "COLOUR_IS=blue", "OLD=the rest of it"], run_with
+    assert run_with["WorkingDir"] == "/srv/app-3/sub" and run_with["User"] == "185", run_with
+    assert run_with["ExposedPorts"] == {"8080/tcp": {}, "53/udp": {}}, run_with
+    assert run_with["Labels"] == {"who": "a team", "version": "3"}, run_with
+    assert run_with["Entrypoint"] == ["python3", "$NOT_A_VARIABLE"], run_with
+    assert run_with["Cmd"] == ["/bin/sh", "-c", "echo it's $COLOUR"], run_with
+    if shutil.which("umoci"):
+        seen = sh("umoci", "list", "--layout", f.store)
+        assert seen.code == 0 and "made:1" in seen.out, seen
+    # who owns the renamed file is in the layer
+    for digest in f.layers:
+        with tarfile.open(f"{f.store}/blobs/sha256/{digest[7:]}") as tar:
+            for member in tar:
+                if member.name == "opt/renamed.py":
+                    assert (member.uid, member.gid, member.mode & 0o777) == (185, 7, 0o600), member.get_info()
+                    return
+    raise AssertionError("opt/renamed.py is in no layer")
+
+
+def test_the_same_file_gives_the_same_image(t):
+    text = "FROM scratch\nCOPY a /x/\n"
+    digests = []
+    for _ in range(2):
+        f = Folder(t)
+        f.put("a", "a")
+        f.built(text)
+        with open(f"{f.store}/index.json") as index:
+            digests.append(json.load(index)["manifests"][0]["digest"])
+    assert digests[0] == digests[1], digests
+
+
+def test_several_stages(t):
+    f = Folder(t)
+    f.put("src/app.py", "app")
+    f.put("src/conf/x", "x")
+    config, root = f.built("""
+        FROM scratch AS build
+        WORKDIR /out
+        COPY src .
+        FROM build AS more
+        COPY src/app.py second.py
+        FROM scratch
+        COPY --from=build /out/conf /etc/conf
+        COPY --from=1 /out/*.py /srv/
+        COPY --from=MORE /out/app.py /srv/app
+        """)
+    assert files(root) == ["etc/conf/x", "srv/app", "srv/app.py", "srv/second.py"], files(root)
+    _, root = f.built("FROM scratch AS a\nCOPY src/app.py /a\nFROM nobody/has:it\n", 'target = "a"')
+    assert files(root) == ["a"], files(root)
+    done = f.build("FROM scratch\nCOPY --from=nothing.example/x:1 /a /b\n")
+    assert done.code == 1 and "Dockerfile:2: COPY: image nothing.example/x:1 is not in the local store" in done.err, done
+
+
+def test_a_base_keeps_what_it_has(t):
+    f = Folder(t)
+    f.put("tool", "tool", 0o755)
+    f.put("base.lua", '-- %%\nimage.build { tag = "base", add = {["tool"] = "/opt/tools/tool"}, worker = false,\n'
+                      '  entrypoint = {"/opt/tools/tool"}, cmd = {"old"}, env = { A = 1 } }\n')
+    assert sh(FIRESTEEL, "run", f"{f.dir}/base.lua", env=f.env).code == 0
+    config, root = f.built('FROM base\nENV A=${A}2\nCOPY tool /opt/tools\nCOPY tool /opt/new\nCOPY tool /tmp/\n'
+                           'ENTRYPOINT ["/opt/new"]\n')
+    # /opt/tools is a folder of the base, so the file goes into it; /opt/new is none
+    assert {"opt/tools/tool", "opt/new", "tmp/tool"} <= set(files(root)), files(root)
+    assert os.stat(f"{root}/tmp").st_mode & 0o7777 == 0o1777, oct(os.stat(f"{root}/tmp").st_mode)
+    assert config["config"]["Env"] == ["A=12"] and "Cmd" not in config["config"], config
+
+
+def test_archives_are_unpacked_by_add(t):
+    f = Folder(t)
+    for name, mode in ("plain.tar", "w"), ("zipped.tgz", "w:gz"):
+        content = io.BytesIO()
+        with tarfile.open(fileobj=content, mode=mode) as tar:
+            info = tarfile.TarInfo(f"in/{name}.txt")
+            info.size = 2
+            tar.addfile(info, io.BytesIO(b"hi"))
+        f.put(name, content.getvalue())
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:xz") as tar:
+        tar.addfile(tarfile.TarInfo("x"))
+    f.put("x.tar.xz", content.getvalue())
+    _, root = f.built("FROM scratch\nADD plain.tar zipped.tgz /data/\nCOPY plain.tar /kept/\n")
+    assert files(root) == ["data/in/plain.tar.txt", "data/in/zipped.tgz.txt", "kept/plain.tar"], files(root)
+    done = f.build("FROM scratch\nADD x.tar.xz /\n")
+    assert done.code == 1 and "Dockerfile:2: ADD" in done.err and "archives of xz" in done.err, done
+
+
+def test_what_is_wrong_names_its_line(t):
+    f = Folder(t)
+    f.put("a", "a")
+    for text, words in {
+        "FROM scratch\nCOPY nothing /x\n": ("Dockerfile:2: COPY: there is no nothing in",),
+        "FROM scratch\n\nCOPY ../a /x\n": ("Dockerfile:3: COPY", "leads out of the folder"),
+        "COPY a /x\n": ("Dockerfile:1: COPY: before it a FROM is needed",),
+        "FROM scratch\nADD https://example.org/x /\n": ("Dockerfile:2: ADD", "fetch it in a cell"),
+        "FROM scratch\nCOPY --chown=app a /x\n": ("Dockerfile:2: COPY: --chown=app", "use numbers"),
+        "FROM scratch\nCOPPY a /x\n": ("Dockerfile:2: “COPPY” is no instruction: did you mean COPY",),
+        "FROM scratch\nENV \"x\n": ("Dockerfile:2: ENV: a quote is not closed",),
+        "FROM nobody.example/x\n": ("Dockerfile:1: FROM: image nobody.example/x is not in the local store",),
+    }.items():
+        done = f.build(text)
+        assert done.code == 1, (text, done)
+        for word in words:
+            assert word in done.err, (text, word, done)
+
+
+def test_run_needs_a_builder(t):
+    f = Folder(t)
+    f.put("a", "a")
+    text = "FROM scratch\nCOPY a /x\nRUN pip install keras\n"
+    path = t.dir()  # neither buildah nor podman
+    done = f.build(text, PATH=path)
+    assert done.code == 1, done
+    assert "Dockerfile:3: RUN needs a builder: install buildah or podman" in done.err, done
+    # A stand-in for buildah notes how it is called, and pushes an image of ours as the result.
+    made = Folder(t)
+    made.put("a", "made")
+    made.built("FROM scratch\nCOPY a /made\n")
+    f.put("bin/buildah", f"#!/bin/sh\necho \"$@\" >>{f.dir}/calls\n[ $1 = push ] || exit 0\n"
+          f"cp -r {made.store}/blobs {made.store}/index.json {f.store}/\n", 0o755)
+    config, root = f.built(text, 'args = { A = "1 2" }, target = "t"', PATH=f"{f.dir}/bin:/usr/bin:/bin")
+    assert files(root) == ["made"], files(root)
+    calls = read(f.dir, "calls").splitlines()
+    assert calls[0].startswith("build --layers --file") and "--build-arg A=1 2 --target t" in calls[0], calls
+    assert calls[1].endswith(f"oci:{f.store}:made:1"), calls
+    f.put("bin/buildah", "#!/bin/sh\nexit 3\n", 0o755)
+    done = f.build(text, PATH=f"{f.dir}/bin:/usr/bin:/bin")
+    assert done.code == 1 and "buildah build ended with 3" in done.err, done
+
+
+run(globals())
