@@ -25,8 +25,8 @@ def test_a_job_from_create_to_delete(t):
     done = place.run(job("for i in 1 2 3; do echo line $i; sleep 1; done", """
 job:watch()
 job:logs { follow = true }
--- %% Wait timeout="2m"
-expect(job):reaches("Complete", "90s")
+-- %% Wait timeout="10m"
+expect(job):reaches("Complete", "9m")
 -- %% Logs
 print("read:", job:logs())
 -- %% Pods
@@ -49,8 +49,8 @@ k8s.delete("job", "count")
 def test_a_failed_job_tells_its_exit_code(t):
     place = Place(t)
     done = place.run(job("echo the reason; exit 7", """
--- %% Wait timeout="2m"
-expect(job):reaches("Complete", "90s")
+-- %% Wait timeout="10m"
+expect(job):reaches("Complete", "9m")
 """))
     assert done.code == 1 and "7" in done.out + done.err and "the reason" in done.out + done.err, done
 

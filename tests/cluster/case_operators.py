@@ -39,8 +39,8 @@ def test_the_webhook_changes_drivers(t):
     done = place.run(f"""
 -- %% Create effects="cluster"
 app = k8s.create [[{json.dumps(app)}]]
--- %% Wait timeout="3m"
-expect(app):reaches("COMPLETED", "2m")
+-- %% Wait timeout="10m"
+expect(app):reaches("COMPLETED", "9m")
 """)
     assert done.code == 1 and "FAILED" in done.out + done.err, done
     env = place.get("pod", "hooked-driver")["spec"]["containers"][0]["env"]
@@ -64,8 +64,8 @@ def test_an_mpijob(t):
 -- %% Create effects="cluster"
 job = k8s.create [[{json.dumps(job)}]]
 job:watch()
--- %% Wait timeout="3m"
-expect(job):reaches("Succeeded", "2m")
+-- %% Wait timeout="10m"
+expect(job):reaches("Succeeded", "9m")
 -- %% Logs
 print(job:logs())
 """)

@@ -163,7 +163,7 @@ def up(folder, operators, owner):
         if outer.poll() is not None:
             raise Problem((folder / "inside.log").read_text()[-2000:])
     try:
-        wait_for("the cluster", (folder / "ready").exists, 300, failed)
+        wait_for("the cluster", (folder / "ready").exists, 900, failed)
     except (Problem, KeyboardInterrupt) as problem:
         down(folder)
         print(f"cluster.py: {problem}; its logs are in {folder}", file=sys.stderr)

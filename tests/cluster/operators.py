@@ -40,7 +40,8 @@ class Operator:
             "name": name, "image": images.BUSYBOX, "imagePullPolicy": "Never", "args": arguments,
             "command": ["chroot", "/machine", "/usr/bin/env", *words, str(BIN / self.program)],
             "volumeMounts": [{"name": "machine", "mountPath": "/machine"}],
-            "readinessProbe": {"httpGet": {"path": "/healthz", "port": health}, "periodSeconds": 1}}
+            "readinessProbe": {"httpGet": {"path": "/healthz", "port": health}, "periodSeconds": 1, "timeoutSeconds": 20,
+                               "failureThreshold": 60}}
         return {"apiVersion": "apps/v1", "kind": "Deployment",
                 "metadata": {"name": name, "namespace": namespace, "labels": labels},
                 "spec": {"selector": {"matchLabels": labels}, "strategy": {"type": "Recreate"}, "template": {
