@@ -76,3 +76,19 @@ size_t layout_wrap(const char *s, size_t n, int columns)
             return at;
     return fits;
 }
+
+static int indentation(const char *line, size_t n)
+{
+    size_t blanks = 0;
+    while (blanks < n && (line[blanks] == ' ' || line[blanks] == '\t'))
+        blanks++;
+    return text_width(line, blanks, 0);
+}
+
+size_t layout_wrap_on(const char *line, size_t n, size_t from, int columns, int *indent)
+{
+    enum { MORE = 2, PARTS = 3 }; // it takes no more than a third of the row
+    *indent = from ? indentation(line, n) + MORE : 0;
+    *indent = *indent < columns / PARTS ? *indent : columns / PARTS;
+    return layout_wrap(line + from, n - from, columns - *indent);
+}

@@ -34,9 +34,8 @@ static rect area_of(const struct canvas *c)
 static size_t put_row(
     struct canvas *c, const struct ansi_line *line, size_t from, style base, bool draw)
 {
-    size_t n = line->n - from;
-    size_t fit = n ? layout_wrap(line->text + from, n, c->w) : 0;
     int x = 0;
+    size_t fit = from < line->n ? layout_wrap_on(line->text, line->n, from, c->w, &x) : 0;
     for (size_t i = 0; draw && i < line->spans_n; i++) {
         const struct ansi_span *s = &line->spans[i];
         size_t a = s->from > from ? s->from : from, z = s->to < from + fit ? s->to : from + fit;

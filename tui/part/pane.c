@@ -28,12 +28,12 @@ static int width(const struct pane *p)
 static int rows_of(const struct pane *p, uint64_t i)
 {
     struct numbered_line n;
-    int rows = 0, w = width(p);
+    int rows = 0, w = width(p), indent;
     if (!p->wrap || !lines_get(p->lines, i, &n))
         return 1;
     size_t from = 0;
     do {
-        from += n.text.n > from ? layout_wrap(n.text.text + from, n.text.n - from, w) : 0;
+        from += n.text.n > from ? layout_wrap_on(n.text.text, n.text.n, from, w, &indent) : 0;
         rows++;
     } while (from < n.text.n);
     return rows;
@@ -144,10 +144,13 @@ static int draw_line(const struct pane *p, grid *g, rect area, uint64_t i, int s
             g, area, area.x, area.y, LOOK_DIM, "%*llu", left - 1, (unsigned long long)n.number + 1);
     size_t from = 0;
     do {
-        size_t rest = n.text.n - from;
-        size_t fit = p->wrap && rest ? layout_wrap(n.text.text + from, rest, width(p)) : rest;
+        int indent = 0;
+        size_t fit = n.text.n - from;
+        if (p->wrap && fit)
+            fit = layout_wrap_on(n.text.text, n.text.n, from, width(p), &indent);
+        rect row = {body.x + indent, body.y, body.w - indent, body.h};
         if (rows >= skip)
-            draw_row(p, g, body, area.y + rows - skip, &n, from, from + fit, i == p->hit);
+            draw_row(p, g, row, area.y + rows - skip, &n, from, from + fit, i == p->hit);
         from += fit;
         rows++;
     } while (from < n.text.n && rows - skip < area.h);

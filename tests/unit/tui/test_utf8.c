@@ -199,6 +199,24 @@ TEST(text_is_measured_with_tabs)
     CHECK_INT(text_fit("abc", 3, 10, &width), 3);
 }
 
+TEST(a_row_that_goes_on_is_indented_as_its_line_and_more)
+{
+    int indent = -1;
+    const char *line = "    INFO a message of some words";
+    size_t n = strlen(line), from = layout_wrap_on(line, n, 0, 20, &indent);
+    CHECK_INT(from, 19); // "    INFO a message "
+    CHECK_INT(indent, 0);
+    from += layout_wrap_on(line, n, from, 20, &indent);
+    CHECK_INT(indent, 6);
+    CHECK_INT(from, n);
+    CHECK_INT(layout_wrap_on("abcdefghij", 10, 4, 4, &indent), 3); // no more than a third of it
+    CHECK_INT(indent, 1);
+    CHECK_INT(layout_wrap_on("abc", 3, 2, 1, &indent), 1);
+    CHECK_INT(indent, 0);
+    CHECK_INT(layout_wrap_on("\tx yyyyyyyyyyyyyyyy", 19, 3, 30, &indent), 16);
+    CHECK_INT(indent, 6);
+}
+
 TEST(lines_wrap_behind_blanks)
 {
     CHECK_INT(layout_wrap("hello world", 11, 8), 6);
