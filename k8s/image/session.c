@@ -132,9 +132,9 @@ static int explain_transport(const struct image_session *s, const err *why, err 
     if (to->ca_from)
         return err_set(e, why->code, "%s. Its authority was taken from %s", why->text, to->ca_from);
     return err_set(e, why->code,
-        "%s. Put its authority's certificate into ~/.config/containers/certs.d/%s/ca.crt (or "
-        "/etc/docker/certs.d/…), or name it as `ca` in the kubeconfig's extension "
-        "firesteel/registry",
+        "%s. Its authority belongs into ~/.config/containers/certs.d/%s/ca.crt, or is named as "
+        "`ca` "
+        "in the kubeconfig's extension firesteel/registry",
         why->text, to->host);
 }
 

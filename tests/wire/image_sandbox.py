@@ -165,7 +165,7 @@ def test_what_is_wrong_is_said(t):
         'image.build { tag = "a" }:push()': "the image a:latest names no registry, and there is no cluster",
         'image.build { tag = "a" }:push("127.0.0.1:1/a")': "127.0.0.1:1: cannot connect",
     }.items():
-        done = notebook(t, cell, options=("--allow", "cluster"))
+        done = notebook(t, cell, options=("--allow", "cluster", "--no-preflight"))
         assert done.code == 1 and text in done.err, (cell, done)
 
 
