@@ -246,6 +246,32 @@ TEST(a_long_stream_that_never_rests)
     close_stream(&s);
 }
 
+// Without rewriting nothing is kept, and the stream is looked through once, a piece at each load.
+TEST(a_long_stream_of_plain_lines)
+{
+    enum { LINES = 300000 };
+    struct stream s;
+    struct numbered_line line;
+    open_stream(&s, "plain");
+    for (unsigned i = 0; i < LINES; i++)
+        buf_fmt(&s.all, "\033[2mstep\033[0m %u: loss 0.123456 and some words more\n", i);
+    s.heard = s.all.len;
+    int64_t start = clock_mono();
+    load(&s);
+    int64_t first = clock_mono() - start;
+    start = clock_mono();
+    load(&s);
+    int64_t again = clock_mono() - start;
+    CHECK_INT(lines_total(s.lines), LINES);
+    CHECK(lines_get(s.lines, 123456, &line));
+    CHECK_HAS(line.text.text, "step 123456: loss");
+    CHECK(!lines_gave_up(s.lines));
+    printf("# %d lines of %zu MiB: %.0f ms with writing them, %.2f ms when nothing is new\n", LINES,
+        s.all.len >> 20, (double)first / (double)CLOCK_MS, (double)again / (double)CLOCK_MS);
+    CHECK(again < CLOCK_SEC);
+    close_stream(&s);
+}
+
 int main(void)
 {
     return tap_run();
