@@ -236,7 +236,8 @@ static int trust_machine(call *c, const char *host, struct remote *r, err *e)
             host, &t, e))
         return -1;
     r->to.insecure |= t.insecure;
-    const char *file = setting(c, "SSL_CERT_FILE"); // as Go's programs take it
+    bool strict = !r->to.insecure && !is_loopback(host);
+    const char *file = strict ? setting(c, "SSL_CERT_FILE") : NULL; // as Go's programs take it
     if (!t.ca.len && file && path_read(file, &t.ca, CONFIG_LIMIT, e))
         return err_wrap(e, "SSL_CERT_FILE");
     r->ca_from = t.ca_from ? STEAL(t.ca_from) : t.ca.len ? mem_strdup(file) : NULL;

@@ -150,6 +150,9 @@ def test_a_registry_that_wants_our_certificate(t):
 def test_ssl_cert_file(t):
     registry, home = Registry(t, address=ELSEWHERE, tls=True), Home(t)
     pushed(home.run(PUSH, options=("--registry", registry.host), SSL_CERT_FILE=f"{registry.dir}/ca.crt"), registry)
+    # where the whole machine has that variable, it says nothing about a registry that may be insecure
+    for plain in Registry(t), Registry(t, tls=True):
+        pushed(home.run(PUSH, options=("--registry", plain.host), SSL_CERT_FILE=f"{registry.dir}/ca.crt"), plain)
 
 
 def test_registries_conf(t):
