@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""Why something is stuck, in the words of the real scheduler, kubelet, controllers and operator; and what a preflight sees
+of it before."""
+import json
+
+import images
+from place import NODE, PLAIN, TLS, Place, pod
+from tap import eventually
+
+
+def why(place, target, *parts, seconds=40):
+    """k8s.why of an object has all parts, at some time."""
+    said = ""
+
+    def has():
+        nonlocal said
+        said = place.run(f"""
+-- %% Why
+print(k8s.why("{target}"))
+""").out
+        return all(part in said for part in parts)
+    has.__doc__ = f"k8s.why of {target} has {parts}"
+    try:
+        return eventually(has, seconds, every=1)
+    except AssertionError as e:
+        raise AssertionError(f"{e}\n{said}") from None
+
+
+def job(name, template, **spec):
+    template["spec"]["containers"][0].setdefault("name", "main")
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name},
+            "spec": {"backoffLimit": 0, "template": {"spec": template["spec"]}, **spec}}
+
+
+def app(name, **more):
+    spec = {"type": "Python", "mode": "cluster", "sparkVersion": "3.5.7", "image": images.BUSYBOX,
+            "mainApplicationFile": "local:///x.py", "restartPolicy": {"type": "Never"},
+            "driver": {"coreRequest": "100m", "memory": "512m", "serviceAccount": "spark"}, "executor": {"instances": 1}}
+    spec.update(more)
+    return {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "metadata": {"name": name}, "spec": spec}
+
+
+def test_no_node_takes_it(t):
+    place = Place(t)
+    place.create(job("big", pod("big", "true", resources={"requests": {"cpu": "100"}})))
+    why(place, "job/big", "waits for a node: 0/1 nodes are available: 1 Insufficient cpu", "PodScheduled is False",
+        "next: ask for less CPU")
+    picky = pod("picky", "true")
+    picky["spec"]["nodeSelector"] = {"disk": "fast"}
+    place.create(picky)
+    why(place, "pod/picky", "didn't match Pod's node affinity/selector", "next: no node has these labels")
+
+
+def test_images_that_cannot_be_had(t):
+    place = Place(t)
+    for name, image, part, advice in [
+            ("absent", f"127.0.0.1:{PLAIN}/nobody/none:1", "not found", "push or make it first"),
+            ("plain", f"{NODE}:{PLAIN}/x:1", "server gave HTTP response to HTTPS client", "speaks plain HTTP"),
+            ("private", f"{NODE}:{TLS}/x:1", "x509: ", "does not trust the registry's certificate"),
+            ("silent", "127.0.0.1:9/x:1", "connection refused", "nothing listens there"),
+            ("bad", "UPPER:1", "InvalidImageName", "correct the image's name")]:
+        p = pod(name, "true")
+        p["spec"]["containers"][0]["image"] = image
+        place.create(job(name, p))
+        why(place, f"job/{name}", "cannot start: ", part, advice)
+
+
+def test_what_keeps_pods_from_being_made(t):
+    place = Place(t)
+    nobody = pod("nobody", "true")
+    nobody["spec"]["serviceAccountName"] = "nobody"
+    place.create(job("nobody", nobody))
+    why(place, "job/nobody", 'serviceaccount "nobody" not found', "event FailedCreate of Job nobody", "make the account")
+    place.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "small"},
+                  "spec": {"hard": {"requests.cpu": "50m"}}})
+    eventually(lambda: "hard" in place.get("quota", "small").get("status", {}))
+    wide = pod("wide", "true", resources={"requests": {"cpu": "1"}})
+    place.create(job("wide", wide))
+    why(place, "job/wide", "exceeded quota: small", "quota is used up")
+    wide = pod("wide", "true", resources={"requests": {"cpu": "1"}})
+    place.create({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "wide"},
+                  "spec": {"replicas": 1, "selector": {"matchLabels": {"a": "b"}},
+                           "template": {"metadata": {"labels": {"a": "b"}},
+                                        "spec": {"containers": wide["spec"]["containers"]}}}})
+    why(place, "deployment/wide", "exceeded quota: small", "condition ReplicaFailure is True")
+
+
+def test_containers_that_end_badly(t):
+    place = Place(t)
+    place.create(job("exits", pod("exits", "sh", "-c", "exit 7")))
+    why(place, "job/exits", "container main of pod exits-", "exited with 7")
+    # more than 32 MiB in memory, which is the limit
+    hungry = pod("hungry", "sh", "-c", "x=$(head -c 100000000 /dev/zero | tr '\\0' x); echo ${#x}",
+                 resources={"limits": {"memory": "32Mi"}})
+    place.create(job("hungry", hungry))
+    why(place, "job/hungry", "needed more memory than its limit of 32Mi (OOMKilled)", "give it more memory")
+
+
+def test_a_namespace_that_the_operator_does_not_watch(t):
+    place = Place(t)
+    place.create(app("unseen"))
+    why(place, "sparkapplication/unseen", "no operator has looked at it", "let it watch namespace " + place.namespace)
+
+
+def test_a_submission_that_fails(t):
+    place = Place(t, "default")
+    t.after(lambda: place.kubectl("delete", "sparkapplications", "--all", "--wait=false"))
+    driver = {"coreRequest": "100m", "memory": "512m", "serviceAccount": "nobody"}
+    done = place.run(f"""
+-- %% Create effects="cluster"
+app = k8s.create [[{json.dumps(app("fails", driver=driver))}]]
+-- %% Wait timeout="3m"
+expect(app):reaches("COMPLETED", "2m")
+""")
+    assert done.code == 1 and 'serviceaccount "nobody" not found' in done.err, done
+    assert "\n    next: make the account" in done.out or "next: make the account" in done.out, done
+    assert "\tat io.fabric8" not in done.out + done.err and len(done.out.splitlines()) < 60, done
+
+
+def test_a_preflight_on_a_real_cluster(t):
+    place = Place(t)
+    driver = {"cores": 1, "memory": "512m", "serviceAccount": "nobody"}
+    executor = {"instances": 1, "coreRequest": "100", "memory": "1g"}
+    place.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "small"}, "spec": {"hard": {"pods": "1"}}})
+    eventually(lambda: "hard" in place.get("quota", "small").get("status", {}))
+    said = place.run(f"""
+-- %% Preflight
+print(k8s.preflight [[{json.dumps(app("x", driver=driver, executor=executor, imagePullSecrets=["login"]))}]])
+""").out
+    for part in [f"error: namespace {place.namespace} has no service account nobody",
+                 f"error: namespace {place.namespace} has no secret login",
+                 "error: no node is large enough for the executor (100 CPU, 1433 MiB)",
+                 f"error: quota small of namespace {place.namespace} leaves 1 of 1 pods, and 2 are asked for"]:
+        assert part in said, said
+    place.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "weak"}})
+    said = place.run(f"""
+-- %% Preflight
+print(k8s.preflight [[{json.dumps(app("x", driver=dict(driver, serviceAccount="weak")))}]])
+""").out
+    assert f"error: the account weak may not make pods in namespace {place.namespace}" in said, said
+    assert "kubectl create rolebinding weak-edit --clusterrole=edit" in said, said
+    fine = Place(t, "default")
+    said = fine.run(f"""
+-- %% Preflight
+print(k8s.preflight [[{json.dumps(app("fine", driver=dict(driver, serviceAccount="spark", env=[{"name": "A", "value": "b"}])))}]])
+""").out
+    assert "error" not in said, said
