@@ -90,8 +90,8 @@ end
 
 -- Images: does the registry of what is pushed answer, and is the base to be had?
 local function look_at_images(args, found)
-  local pushes = false
-  for _, cell in ipairs(args.cells) do pushes = pushes or (not cell.path and cell.text:find ":push%s*[%({\"]") end
+  local pushes = false -- a push with options has a registry of its own
+  for _, cell in ipairs(args.cells) do pushes = pushes or (not cell.path and cell.text:find ":push%s*%(%s*%)") end
   for _, cell in ipairs(args.cells) do
     for build in (cell.path and "" or cell.text):gmatch "image%.build%s*(%b{})" do
       local tag = value_of(build:match "tag%s*=%s*([^,}]+)" or "nil", args.parameters)
@@ -127,9 +127,9 @@ function core.hooks.preflight(args)
   if #objects > 0 then flight = core.call("k8s.preflight", { objects = objects, open = open }) end
   look_at_images(args, function(finding) flight.findings[#flight.findings + 1] = finding end)
   soften(flight.findings, objects, args.cells)
-  local errors, lines = 0, {}
+  local errors, lines, first = 0, {}, nil
   for _, finding in ipairs(flight.findings) do
-    if finding.level == "error" then errors = errors + 1 end
+    if finding.level == "error" then errors, first = errors + 1, first or finding.what end
     lines[#lines + 1] = ("preflight: %s: %s"):format(finding.level, finding.what)
     if finding.next then lines[#lines + 1] = "  next: " .. finding.next end
   end
@@ -141,8 +141,7 @@ function core.hooks.preflight(args)
       #objects == 1 and "" or "s", flight.context)
   end
   if #lines > 0 then core.output("stderr", table.concat(lines, "\n") .. "\n") end
-  if errors > 0 then
-    core.fail("error", ("%d thing%s in the way of this run, so no cell was run (--no-preflight runs them anyway)")
-      :format(errors, errors == 1 and " stands" or "s stand"))
-  end
+  if errors == 0 then return end
+  core.fail("error", ("%s%s (no cell was run; --no-preflight runs them anyway)"):format(
+    errors > 1 and ("%d things stand in the way; the first: "):format(errors) or "", first))
 end

@@ -128,7 +128,7 @@ k8s.create "a.yaml"
 
 def test_bad_yaml_and_unknown_kind(t):
     options = ("--sandbox",) + ALLOW
-    fails(t, MANIFEST.format(yaml="a: [1, 2\n-- b: 3"), "a.yaml", "line 2", options=options)
+    fails(t, MANIFEST.format(yaml="a: [1, 2\n-- b: 3"), "n.lua:3: cell 1", "flow sequence", options=options, code=2)
     fails(t, MANIFEST.format(yaml="{apiVersion: v1, kind: Pood, metadata: {name: x}}"), "Pood", "Pod",
           options=options)
     fails(t, MANIFEST.format(yaml="{kind: Pod, metadata: {name: x}}"), "apiVersion", options=options)

@@ -131,7 +131,7 @@ def test_before_the_first_cell_a_preflight_says_all_that_stands_in_the_way(t):
                  "error: namespace default has no secret login", "error: no node is large enough for the executor",
                  "note: parts of SparkApplication are known when its cell runs"]:
         assert part in told, told
-    assert k.code == 1 and "3 things stand in the way of this run, so no cell was run" in message, message
+    assert k.code == 1 and message.startswith("3 things stand in the way; the first: namespace default has no") and "no cell was run" in message, message
     assert "first" not in k.text(), k.text()
 
 
@@ -143,6 +143,16 @@ def test_a_preflight_knows_what_the_notebook_makes_and_can_be_left_out(t):
     assert "first" in k.text()
     k = flown(t, "sparky", 1, "", "--no-preflight")
     assert k.code == 0 and "preflight" not in k.text(name="stderr") and "first" in k.text(), k.text(name="stderr")
+
+
+def test_a_preflight_asks_for_registries_and_bases(t):
+    build = 'if go then image.build { from = base, tag = tag, add = {} }:push() end'
+    cells = cell('base = "127.0.0.1:9/b:1"\ntag = "127.0.0.1:9/x:1"', 'tags=["parameters"]') + cell(build, 'effects="cluster"')
+    k = Kernel(t, cells, "--allow", "cluster", headless=True, env=sandbox(t))
+    k.finish()
+    told = k.text(name="stderr")
+    assert k.code == 1 and "error: the image cannot be pushed: 127.0.0.1:9: cannot connect" in told, told
+    assert "error: the base image 127.0.0.1:9/b:1 is not here, and cannot be pulled" in told, told
 
 
 def test_a_state_that_does_not_exist_is_refused_at_once(t):

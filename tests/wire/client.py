@@ -251,7 +251,7 @@ def test_a_client_certificate_is_shown_and_a_stranger_is_refused(t):
     out = Notebook(t, 'print(k8s.version().context, #k8s.list "namespaces" > 2)', "--context", "cert").run().out
     assert "cert\ttrue" in out, out
     n = Notebook(t, 'print(k8s.can_i("list", "pods"))\nprint(pcall(k8s.list, "pods"))\nk8s.create "app.yaml"',
-                 "--context", "user")
+                 "--context", "user", "--no-preflight")
     out = n.run(1).out
     for want in ("false", 'User "user" cannot list resource "pods"', "context user, user user", "ask for a role",
                  'User "user" cannot create resource "sparkapplications"'):
