@@ -251,19 +251,30 @@ static int note_restart(logs *l, const cJSON *pod)
     return before >= 0 && now > before ? note_runs(l, now - before) : 0;
 }
 
+static void ask_last(logs *l);
+
+// Nothing more can be read of the earlier run: the present one follows.
+static void leave_earlier(logs *l)
+{
+    l->why = (err){0};
+    l->lasts = 0;
+    if (tell_rest(l) == 0 && begin_run(l) == 0)
+        read_on(l);
+}
+
 // The earlier run's log has ended: with its last lines, or it is not there any more.
 static void earlier_ended(logs *l)
 {
-    if (l->why.code == ERR_UNAVAILABLE && l->attempt < READ_TRIES) {
-        again(l, AIM_READ, back_off(l->attempt++));
+    if (l->why.code == ERR_NONE) {
+        ask_last(l);
         return;
     }
-    if (l->why.code != ERR_NONE && l->cut &&
-        mark(l, LOG_GAP, "gap: the log of the run before cannot be read any more") != 0)
+    if (l->lasts++ < LAST_TRIES) {
+        again(l, AIM_READ, pause_of(l));
         return;
-    l->why = (err){0};
-    if (tell_rest(l) == 0 && begin_run(l) == 0)
-        read_on(l);
+    }
+    if (!l->cut || mark(l, LOG_GAP, "gap: the log of the run before cannot be read any more") == 0)
+        leave_earlier(l);
 }
 
 // Checks the answer that has begun; it waits meanwhile.
@@ -282,8 +293,6 @@ static void say_away(logs *l)
     if (l->why.code != ERR_NONE && !waits && l->attempt == 1)
         mark(l, LOG_AWAY, l->why.text);
 }
-
-static void ask_last(logs *l);
 
 // The reading has ended. Will there be more?
 static void judge(logs *l, const cJSON *pod)
@@ -438,10 +447,15 @@ static void last_known(void *arg, struct http_response *r, const err *e)
         frames_end(&frames, take_last, &last);
     }
     bool refused = e->code == ERR_NONE && (r->status == 400 || r->status == 404);
-    if (refused || (known && (is_told(l, &last) || l->lasts++ >= LAST_TRIES))) {
+    bool over = known && is_told(l, &last);
+    if (!over && (known || refused)) // its kubelet may have just been started
+        over = l->lasts++ >= LAST_TRIES;
+    if (over && l->earlier) {
+        leave_earlier(l);
+    } else if (over) {
         if (tell_rest(l) == 0)
             end(l, NULL);
-    } else if (known) {
+    } else if (known || l->earlier) {
         buf_clear(&l->rest);
         again(l, AIM_READ, back_off(l->lasts));
     } else {
@@ -457,7 +471,7 @@ static void ask_last(logs *l)
 {
     AUTO_BUF path = {0};
     pod_path(l, &path);
-    buf_str(&path, "/log?timestamps=true&tailLines=1");
+    buf_fmt(&path, "/log?timestamps=true&tailLines=1%s", l->earlier ? "&previous=true" : "");
     add_container(l, &path);
     l->asking = operation_start(l->client,
         &(struct request){.path = buf_cstr(&path),

@@ -246,7 +246,7 @@ class Watches:
 
     def known(self):
         """What the reader's words come to, and which of them cannot be."""
-        known, wrong = {}, []
+        known, wrong, newest = {}, [], {}
         for line in self.reader.lines:
             if line == "synced":
                 continue
@@ -255,6 +255,9 @@ class Watches:
                 wrong.append(f"'{line}' while it is {known.get(name, 'not known')}")
             if sign != "-" and version not in self.versions[name]:
                 wrong.append(f"'{line}', which never was")
+            if sign != "-" and int(version) <= newest.get(name, 0):
+                wrong.append(f"'{line}' after version {newest[name]}")
+            newest[name] = newest.get(name, 0) if sign == "-" else int(version)
             known.pop(name, None)
             if sign != "-":
                 known[name] = version

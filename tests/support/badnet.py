@@ -86,7 +86,7 @@ class BadNet:
             back, upstream = await asyncio.open_connection(*self.upstream, ssl=self.tls)
             upstream.write(b"\r\n".join([lines[0], b"Connection: close"] + lines[1:]))
             await upstream.drain()
-            await self.answer(back, writer, fate)
+            await self.answer(back, writer, fate, "watch=1" in path)
         except (Cut, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError):
             writer.transport.abort()
         finally:
@@ -94,13 +94,13 @@ class BadNet:
                 upstream.transport.abort()
             writer.close()
 
-    async def answer(self, back, writer, fate):
+    async def answer(self, back, writer, fate, soon):
         """Passes on an answer of the server. Where the fate strikes is its own length of bytes."""
         head = await back.readuntil(b"\r\n\r\n")
         chunked = b"transfer-encoding: chunked" in head.lower()
         writer.write(head)
         # where it strikes: mostly soon
-        left = int(self.random.expovariate(1 / 4000)) if self.random.random() < 0.5 else self.random.randrange(100000)
+        left = int(self.random.expovariate(1 / 4000)) if soon or self.random.random() < 0.5 else self.random.randrange(100000)
         async for data in self.body(back, head):
             while data:
                 if fate in ("cut", "end", "stall", "slow") and not self.calm:
