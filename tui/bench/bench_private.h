@@ -177,6 +177,6 @@ void orphan_start(bench *b);
 void attention_hear(bench *b, message_type type, const cJSON *m);
 
 // status.c
-bool status_ticks(const bench *b); // does it show an age?
+bool status_ticks(const bench *b);            // does it show an age?
 int status_rows(const bench *b, int columns); // the last row, and those of a long notice
 void status_draw(const bench *b, grid *g, rect area, unsigned mode, const char *place);
