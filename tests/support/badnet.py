@@ -100,7 +100,7 @@ class BadNet:
         chunked = b"transfer-encoding: chunked" in head.lower()
         writer.write(head)
         # where it strikes: mostly soon
-        left = int(self.random.expovariate(1 / 4000)) if soon or self.random.random() < 0.5 else self.random.randrange(100000)
+        left = int(self.random.expovariate(1 / (40000 if soon else 4000))) if soon or self.random.random() < 0.5 else self.random.randrange(100000)
         async for data in self.body(back, head):
             while data:
                 if fate in ("cut", "end", "stall", "slow") and not self.calm:
@@ -125,7 +125,7 @@ class BadNet:
                         data = data[400:]
                     else:
                         await asyncio.sleep(self.random.random() * 3)
-                    fate = "pass"
+                    fate, left = "cut" if soon else "pass", int(self.random.expovariate(1 / 40000))
             else:
                 continue
             break
