@@ -30,7 +30,8 @@ static const size_t frame_limit = (size_t)8 << 20, page_limit = (size_t)16 << 20
 // What we keep of an object: enough to notice a change, and to report its end.
 struct known {
     char *uid, *version;
-    cJSON *stub; // kind and metadata
+    cJSON *stub;           // kind and metadata
+    const char *name, *ns; // of the stub
     unsigned round;
 };
 
@@ -47,6 +48,7 @@ struct watch {
     int page;        // objects per page
     int empty;       // of the current list: how many of its last pages brought nothing new
     void *tree;      // of struct known, by uid (tsearch)
+    void *names;     // the same, by namespace and name
     size_t count, most;
     hashmap *others, *listed; // hashes of uids beyond `most`; `listed`: those in the current list
     size_t told_more;
@@ -71,6 +73,13 @@ static int by_uid(const void *a, const void *b)
     return strcmp(((const struct known *)a)->uid, ((const struct known *)b)->uid);
 }
 
+static int by_name(const void *a, const void *b)
+{
+    const struct known *x = a, *y = b;
+    int order = strcmp(x->ns, y->ns);
+    return order ? order : strcmp(x->name, y->name);
+}
+
 static void known_free(void *p)
 {
     struct known *k = p;
@@ -80,8 +89,13 @@ static void known_free(void *p)
     free(k);
 }
 
+static void leave(void *known)
+{
+}
+
 static void watch_free(watch *w)
 {
+    tdestroy(w->names, leave);
     tdestroy(w->tree, known_free);
     hashmap_free(w->others);
     hashmap_free(w->listed);
@@ -145,6 +159,15 @@ static struct known *find(watch *w, const char *uid)
     return at ? *at : NULL;
 }
 
+// The object that has this one's name; its uid may be another one.
+static struct known *find_name(watch *w, const cJSON *object)
+{
+    const cJSON *m = json_get(object, "metadata");
+    struct known key = {.name = json_str_or(m, "name", ""), .ns = json_str_or(m, "namespace", "")};
+    struct known **at = tfind(&key, &w->names, by_name);
+    return at ? *at : NULL;
+}
+
 static cJSON *stub_of(const cJSON *object)
 {
     static const char *const parts[] = {"apiVersion", "kind"};
@@ -161,21 +184,29 @@ static cJSON *stub_of(const cJSON *object)
 
 static void remember(watch *w, struct known *k, const char *uid, const cJSON *object)
 {
-    if (!k) {
+    bool is_new = !k;
+    if (is_new) {
         k = mem_alloc(sizeof *k);
         k->uid = mem_strdup(uid);
-        tsearch(k, &w->tree, by_uid);
-        w->count++;
     }
     free(k->version);
     cJSON_Delete(k->stub);
     k->version = mem_strdup(json_path_str(object, "metadata.resourceVersion"));
     k->stub = stub_of(object);
     k->round = w->round;
+    const cJSON *m = json_get(k->stub, "metadata");
+    k->name = json_str_or(m, "name", "");
+    k->ns = json_str_or(m, "namespace", "");
+    if (!is_new)
+        return;
+    tsearch(k, &w->tree, by_uid);
+    tsearch(k, &w->names, by_name);
+    w->count++;
 }
 
 static void forget(watch *w, struct known *k)
 {
+    tdelete(k, &w->names, by_name);
     tdelete(k, &w->tree, by_uid);
     known_free(k);
     w->count--;
@@ -227,6 +258,13 @@ static bool is_object(const cJSON *object)
     return json_str(m, "uid") != NULL;
 }
 
+static int tell_gone(watch *w, struct known *k)
+{
+    AUTO_JSON *stub = STEAL(k->stub); // it has the names by which `forget` finds it
+    forget(w, k);
+    return tell(w, WATCH_DELETED, stub);
+}
+
 // Handles an object that exists, from a list or a frame.
 static int present(watch *w, const cJSON *object)
 {
@@ -234,7 +272,10 @@ static int present(watch *w, const cJSON *object)
     const char *version = json_path_str(object, "metadata.resourceVersion");
     if (!is_object(object))
         return 0;
-    struct known *k = find(w, uid);
+    struct known *k = find(w, uid), *before = k ? NULL : find_name(w, object);
+    // Made again while nobody watched: who knows objects by their names hears of the end first.
+    if (before && tell_gone(w, before) != 0)
+        return -1;
     if (!k && w->count >= w->most)
         return count_other(w, uid);
     if (!k && uncount_other(w, uid) != 0)
@@ -312,9 +353,7 @@ static int drop_outdated(watch *w)
     struct outdated o = {.round = w->round, .all = all};
     twalk_r(w->tree, look_outdated, &o);
     for (size_t i = 0; i < o.n; i++) {
-        AUTO_JSON *stub = STEAL(all[i]->stub);
-        forget(w, all[i]);
-        if (tell(w, WATCH_DELETED, stub) != 0)
+        if (tell_gone(w, all[i]) != 0)
             return -1;
     }
     hashmap_free(w->others);

@@ -82,6 +82,7 @@ WATCHES = {
                  ([event("MODIFIED", pod("a", "w-resume", "16"))], "hang")],
     "w-gone": [([event("ERROR", status(410, "too old resource version"))], "close"),
                ([event("ADDED", pod("c", "w-gone", "21"))], "hang")],
+    "w-again": [([event("ERROR", status(410, "too old resource version"))], "close"), ([], "hang")],
     "w-refill": [([event("ERROR", status(410, "too old resource version"))], "close"), ([], "hang")],
     "w-cut": [([event("ADDED", pod("b", "w-cut", "11"))], "cut"),
               ([event("DELETED", pod("a", "w-cut", "12"))], "hang")],
@@ -371,6 +372,9 @@ class Handler(BaseHTTPRequestHandler):
         items = [pod("a", ns)]
         if ns == "w-gone" and SEEN["list w-gone"] > 1:
             items = [pod("b", ns, "20")]
+        if ns == "w-again" and SEEN["list w-again"] > 1:
+            items = [pod("a", ns, "20")]
+            items[0]["metadata"]["uid"] = "uid-of-another"
         if ns == "w-refill":
             items = [pod(name, ns) for name in ("abc" if SEEN["list w-refill"] == 1 else "c")]
         if plural == "events":

@@ -223,6 +223,12 @@ TEST(after_410_a_new_list_tells_what_came_and_went)
     check_watch("w-gone", "+a synced +b -a synced +c ");
 }
 
+// Who knows objects by their names must not take the end of the old one for that of the new one.
+TEST(a_name_given_again_meanwhile_ends_before_it_begins)
+{
+    check_watch("w-again", "+a synced -a +a synced ");
+}
+
 TEST(a_cut_watch_goes_on_without_a_new_list)
 {
     check_watch("w-cut", "+a synced +b -a ");
