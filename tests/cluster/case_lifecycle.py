@@ -7,15 +7,16 @@ import subprocess
 import sys
 
 import cluster
+from kubernetes import BRIDGE
 from place import BUSYBOX_POD, KUBECTL
 from tap import eventually, sh
 
 
-def machine():
-    """What a cluster could leave behind on the machine, apart from processes."""
+def left_of(folder):
+    """What a cluster could leave behind on the machine, apart from processes: mounts below its folder, its bridge."""
     mounts = pathlib.Path("/proc/1/mounts").read_text(encoding="utf-8").splitlines()
-    links = sh("nsenter", "--net=/proc/1/ns/net", "ip", "-o", "link").out.count("\n")
-    return sorted(mounts), links
+    links = sh("nsenter", "--net=/proc/1/ns/net", "ip", "-o", "link").out.splitlines()
+    return [line for line in mounts if str(folder) in line] + [line for line in links if f" {BRIDGE}" in line]
 
 
 def processes_of(space):
@@ -41,16 +42,15 @@ def second(t, *options):
     return folder, top, space
 
 
-def assert_gone(top, space, before):
+def assert_gone(folder, top, space):
     def gone():
         """no process and no cgroup of the cluster is left"""
         return not processes_of(space) and not any(f.exists() for f in cluster.cgroup_folders(f"firesteel-test-{top}"))
     eventually(gone, 30)
-    assert machine() == before
+    assert not left_of(folder), left_of(folder)
 
 
 def test_down_leaves_nothing(t):
-    before = machine()
     folder, top, space = second(t)
     run = [sys.executable, cluster.__file__, "enter", str(folder), KUBECTL]
     made = sh(*run, "create", "-f", "-", input=BUSYBOX_POD)
@@ -59,14 +59,13 @@ def test_down_leaves_nothing(t):
     assert "second" not in sh(KUBECTL, "get", "ns", "-o", "name").out
     assert not sh(KUBECTL, "get", "pods", "sleeper", "--ignore-not-found").out  # the first cluster's
     assert sh(sys.executable, cluster.__file__, "down", str(folder)).code == 0
-    assert_gone(top, space, before)
+    assert_gone(folder, top, space)
 
 
 def test_killed_with_its_owner(t):
-    before = machine()
     owner = subprocess.Popen(["sleep", "600"])
     t.after(owner.kill)
-    _, top, space = second(t, "--owner", str(owner.pid))
+    folder, top, space = second(t, "--owner", str(owner.pid))
     owner.send_signal(signal.SIGKILL)
     owner.wait()
-    assert_gone(top, space, before)
+    assert_gone(folder, top, space)
