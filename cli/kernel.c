@@ -329,8 +329,8 @@ static int run(struct cli *cli, struct arguments *a, const char *note)
     if (!o->notebook)
         return fail(&(err){ERR_USAGE, "--notebook is missing"});
     // Names on the command line are relative to the folder in which we were started.
-    char *file = path_absolute(o->notebook, &e);
-    char *socket = o->socket ? path_join(cli->cwd, o->socket) : NULL;
+    AUTO_FREE char *file = path_absolute(o->notebook, &e);
+    AUTO_FREE char *socket = o->socket ? path_join(cli->cwd, o->socket) : NULL;
     if ((!file && !*note) || prepare(cli, a, &e) < 0)
         return fail(&e);
     if (!o->name)

@@ -4,7 +4,7 @@
 import os
 
 from screen import Screen
-from tap import FIRESTEEL, run, sh
+from tap import FIRESTEEL, eventually, run, sh
 
 NOTEBOOK = "-- %% A\nfor i = 1, 1000 do print('line ' .. i) sh 'sleep 0.1' end\n"
 
@@ -81,7 +81,7 @@ def test_attach_takes_the_only_one_of_this_folder(t):
     leave_running(where, "second.lua")
     with Screen([FIRESTEEL, "attach"], cwd=where, size="200x40") as s:
         s.wait("Several kernels of this folder are alive")
-        assert [row.split()[0] for row in s.screen() if where in row and ", in " not in row] == ["second", "first"], s.screen()
+        eventually(lambda: [row.split()[0] for row in s.screen() if where in row and ", in " not in row] == ["second", "first"])
         s.keys("q")
         assert s.exit() == "exit 0"
 
