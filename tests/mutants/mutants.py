@@ -27,7 +27,7 @@ ROOT = os.path.dirname(os.path.dirname(table.HERE))
 WORK = os.path.join(ROOT, "build-mutants")
 SOURCE = os.path.join(WORK, "source")
 BUILD = os.path.join(SOURCE, "build")  # placed as for the real sources: so a compiler cache recognises it
-SLACK = 40  # seconds beyond five times what the unchanged program takes
+SLACK = 40  # seconds beyond five times what the unchanged program takes; more where the machine is busy, as tests wait longer then
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -126,6 +126,11 @@ def sweep(patience=3.0):
         time.sleep(0.02)
         reap()
     reap()
+
+
+def busy():
+    """What tests multiply their time-outs by (tests/support/tap.py)."""
+    return min(10, max(1, os.getloadavg()[0] / (os.cpu_count() or 1)))
 
 
 class Runner:
@@ -233,7 +238,7 @@ def judge(runner, mutant, skipped):
             said = f"not judged: {test}: {case} is {skipped[test, case]}" if said == "SURVIVED" else said
             continue
         begun = time.monotonic()
-        how, _ = runner.run(test, case, SLACK + 5 * runner.usual[test, case])
+        how, _ = runner.run(test, case, SLACK * busy() + 5 * runner.usual[test, case])
         took = f"{time.monotonic() - begun:.1f} s"
         if how in ("failed", "died") or how == "hangs" and mutant.hangs:
             return True, f"noticed by {test}: {case} ({'' if how == 'failed' else 'it ' + how + ', '}{took})"
