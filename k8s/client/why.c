@@ -20,6 +20,7 @@ void why_done(struct why *w)
     buf_done(&w->seen);
     buf_done(&w->next);
 }
+
 // ---- Spark
 
 // Executors take some time to start, and nothing is wrong with that.

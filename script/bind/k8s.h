@@ -52,7 +52,11 @@ struct pods_of {
 int k8s_pods_of(const cJSON *object, bool whole, struct pods_of *out, err *e);
 void k8s_pods_done(struct pods_of *p);
 
-// k8s_why.c. Patience for a question that may also go without an answer: 10 s, no second try.
+// k8s_why.c. The items of a list of a kind: a new array; NULL when they cannot be read. ns NULL:
+// all namespaces.
+cJSON *k8s_items(struct target *t, const struct patience *p, const char *api_version,
+    const char *kind, const char *ns, const struct list_query *query);
+// Patience for a question that may also go without an answer: 10 s, no second try.
 struct patience k8s_quick(const struct target *t);
 // The Deployments of operators of the target's kind, found by the label that their charts set: an
 // array; NULL: none is known for it, or they cannot be read.

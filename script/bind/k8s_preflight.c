@@ -37,16 +37,6 @@ __attribute__((format(printf, 4, 5))) static void add(
     flight_add(f, level, buf_cstr(&what), next);
 }
 
-cJSON *flight_list(struct flight *f, const char *api_version, const char *kind, const char *ns,
-    const struct list_query *query)
-{
-    const struct resource *r = client_resource_of(f->t.client, &f->quick, api_version, kind, NULL);
-    cJSON *list = r ? client_list(f->t.client, &f->quick, r, ns, query, NULL) : NULL;
-    cJSON *items = list ? cJSON_DetachItemFromObjectCaseSensitive(list, "items") : NULL;
-    cJSON_Delete(list);
-    return items;
-}
-
 // An object by its name: new; NULL with the reason's code.
 static cJSON *look(struct flight *f, const char *api_version, const char *kind, const char *ns,
     const char *name, err_code *code)
@@ -69,10 +59,10 @@ static bool find_kind(struct flight *f)
     if (f->t.resource)
         return true;
     if (e.code == ERR_NOT_FOUND) {
-        AUTO_FREE char *next = str_fmt(
+        add(f, FLIGHT_ERROR,
             "install what brings it (for SparkApplication the Spark operator, for MPIJob the MPI "
-            "operator); k8s.kinds() lists what is there");
-        add(f, FLIGHT_ERROR, next, "the cluster has no kind %s of %s", kind, version);
+            "operator); k8s.kinds() lists what is there",
+            "the cluster has no kind %s of %s", kind, version);
     } else {
         add(f, FLIGHT_ERROR, NULL, "the cluster cannot be asked for %s: %s", kind, e.text);
     }
@@ -258,7 +248,7 @@ static void check_webhook(struct flight *f)
         field = f->needs[i].webhook;
     if (!field)
         return;
-    AUTO_JSON *all = flight_list(f, "admissionregistration.k8s.io/v1",
+    AUTO_JSON *all = k8s_items(&f->t, &f->quick, "admissionregistration.k8s.io/v1",
         "MutatingWebhookConfiguration", NULL, &(struct list_query){0});
     if (!all)
         add(f, FLIGHT_NOTE, NULL,

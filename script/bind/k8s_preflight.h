@@ -24,6 +24,3 @@ enum level { FLIGHT_ERROR, FLIGHT_WARNING, FLIGHT_NOTE };
 void flight_add(struct flight *f, enum level level, const char *what, const char *next);
 // Does room for its pods exist, and is it free: nodes, quotas.
 void flight_room(struct flight *f);
-// The items of a list of a kind: an array; NULL when they cannot be read. ns NULL: all namespaces.
-cJSON *flight_list(struct flight *f, const char *api_version, const char *kind, const char *ns,
-    const struct list_query *query);

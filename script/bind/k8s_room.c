@@ -141,7 +141,7 @@ static int64_t place(struct room *rooms, size_t n, const struct need *need)
 static void check_nodes(struct flight *f)
 {
     const char *device = device_of(f);
-    AUTO_JSON *nodes = flight_list(f, "v1", "Node", NULL, &(struct list_query){0});
+    AUTO_JSON *nodes = k8s_items(&f->t, &f->quick, "v1", "Node", NULL, &(struct list_query){0});
     if (!nodes) {
         flight_add(f, FLIGHT_NOTE,
             "whether nodes have room cannot be asked: you may not list nodes", NULL);
@@ -157,7 +157,7 @@ static void check_nodes(struct flight *f)
     bool large = true;
     for (size_t i = 0; i < f->n_needs; i++)
         large = check_size(f, rooms, n, &f->needs[i]) && large;
-    AUTO_JSON *pods = large ? flight_list(f, "v1", "Pod", NULL,
+    AUTO_JSON *pods = large ? k8s_items(&f->t, &f->quick, "v1", "Pod", NULL,
                                   &(struct list_query){.fields = "status.phase!=Succeeded,"
                                                                  "status.phase!=Failed"})
                             : NULL;
@@ -224,7 +224,8 @@ void flight_room(struct flight *f)
     if (!f->n_needs)
         return;
     check_nodes(f);
-    AUTO_JSON *quotas = flight_list(f, "v1", "ResourceQuota", f->ns, &(struct list_query){0});
+    AUTO_JSON *quotas =
+        k8s_items(&f->t, &f->quick, "v1", "ResourceQuota", f->ns, &(struct list_query){0});
     const cJSON *quota;
     cJSON_ArrayForEach(quota, quotas)
     {

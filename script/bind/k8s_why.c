@@ -22,29 +22,24 @@ struct patience k8s_quick(const struct target *t)
     return quick;
 }
 
-static cJSON *take_items(cJSON *list)
+cJSON *k8s_items(struct target *t, const struct patience *p, const char *api_version,
+    const char *kind, const char *ns, const struct list_query *query)
 {
-    cJSON *items = list ? cJSON_DetachItemFromObjectCaseSensitive(list, "items") : NULL;
-    cJSON_Delete(list);
-    return items;
-}
-
-static const struct resource *kind_pod(struct target *t, const struct patience *p)
-{
-    return client_resource_of(t->client, p, "v1", "Pod", NULL);
+    const struct resource *r = client_resource_of(t->client, p, api_version, kind, NULL);
+    AUTO_JSON *list = r ? client_list(t->client, p, r, ns, query, NULL) : NULL;
+    return list ? cJSON_DetachItemFromObjectCaseSensitive(list, "items") : NULL;
 }
 
 // All pods of the object, an array; NULL: it has none that are known, or we may not read them.
 static cJSON *ask_pods(struct target *t, const struct patience *p, const cJSON *object)
 {
     struct pods_of of;
-    const struct resource *r = kind_pod(t, p);
+    const struct resource *r = client_resource_of(t->client, p, "v1", "Pod", NULL);
     if (!r || str_eq(json_str(object, "kind"), "Pod") || k8s_pods_of(object, true, &of, NULL) != 0)
         return NULL;
     cJSON *pods = NULL;
     if (of.labels) {
-        struct list_query q = {.labels = of.labels};
-        pods = take_items(client_list(t->client, p, r, t->ns, &q, NULL));
+        pods = k8s_items(t, p, "v1", "Pod", t->ns, &(struct list_query){.labels = of.labels});
     } else if (of.pod) {
         cJSON *pod = client_get(t->client, p, r, t->ns, of.pod, NULL);
         pods = cJSON_CreateArray();
@@ -112,11 +107,10 @@ cJSON *k8s_operators(struct target *t, const struct patience *p)
         const char *group, *labels;
     } operators[] = {{"sparkoperator.k8s.io", "app.kubernetes.io/name=spark-operator"},
         {"kubeflow.org", "app.kubernetes.io/name=mpi-operator"}};
-    const struct resource *r = client_resource_of(t->client, p, "apps/v1", "Deployment", NULL);
-    for (size_t i = 0; r && i < ARRAY_LEN(operators); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(operators); i++) {
         struct list_query q = {.labels = operators[i].labels};
         if (str_eq(operators[i].group, t->resource->group))
-            return take_items(client_list(t->client, p, r, NULL, &q, NULL));
+            return k8s_items(t, p, "apps/v1", "Deployment", NULL, &q);
     }
     return NULL;
 }
