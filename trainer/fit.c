@@ -3,9 +3,11 @@
 
 #include "base/mem.h"
 #include "trainer/data/order.h"
+#include "trainer/nn/blame.h"
 #include "trainer/nn/train.h"
 #include "trainer/show.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -72,6 +74,7 @@ struct fitting {
     model_data train, val;
     uint32_t *order;
     size_t batch, steps;
+    int epoch;
     bool ends; // a callback asked to end the training
 };
 
@@ -87,6 +90,16 @@ static int answer(struct fitting *f, int status)
     return status < 0 ? -1 : 0;
 }
 
+// Nothing can be learnt from here on, so this ends the training, unless a callback does (Keras's
+// TerminateOnNaN).
+static int not_finite(struct fitting *f, size_t step, const batch *b, double loss, err *e)
+{
+    AUTO_BUF where = {0};
+    blame_batch(f->m, &f->train, b, &where);
+    return err_set(e, ERR_FAILED, "the loss is %s at step %zu of epoch %d: %s",
+        isnan(loss) ? "nan" : "infinite", step + 1, f->epoch + 1, buf_cstr(&where));
+}
+
 static int train_batch(struct fitting *f, size_t i, struct sums *sums, show *lines, err *e)
 {
     size_t n = tensor_rows(f->train.x), from = i * f->batch;
@@ -98,12 +111,14 @@ static int train_batch(struct fitting *f, size_t i, struct sums *sums, show *lin
         model_train_batch(f->m, &f->train, &b, &r, e) < 0)
         return -1;
     sums_add(sums, &r, b.n);
-    if (!f->spec->callbacks.train_batch_end && f->spec->verbose != 1)
-        return 0;
-    logs l = {0};
-    sums_log(sums, f->m, "", &l);
-    show_step(lines, i + 1, &l);
-    return CALL(f, train_batch_end, i, &l, e);
+    if (f->spec->callbacks.train_batch_end || f->spec->verbose == 1) {
+        logs l = {0};
+        sums_log(sums, f->m, "", &l);
+        show_step(lines, i + 1, &l);
+        if (CALL(f, train_batch_end, i, &l, e) < 0)
+            return -1;
+    }
+    return isfinite(r.loss_sum) || f->ends ? 0 : not_finite(f, i, &b, r.loss_sum, e);
 }
 
 static int validate(struct fitting *f, logs *l, err *e)
@@ -132,6 +147,7 @@ static int train_epoch(struct fitting *f, int epoch, int epochs, history *out, e
     size_t n = tensor_rows(f->train.x);
     struct sums sums = {0};
     logs l = {0};
+    f->epoch = epoch;
     if (CALL(f, epoch_begin, epoch, e) < 0)
         return -1;
     show lines = show_begin(spec->sink, spec->verbose, f->steps);

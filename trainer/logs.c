@@ -29,7 +29,7 @@ void logs_set(logs *l, const char *name, double value)
         snprintf(item->name, sizeof item->name, "%s", name);
     }
     if (item)
-        item->value = value;
+        item->value = isnan(value) ? (double)NAN : value; // never "-nan", whoever prints it
 }
 
 void logs_format(const logs *l, buf *out)
@@ -37,8 +37,6 @@ void logs_format(const logs *l, buf *out)
     for (size_t i = 0; i < l->n; i++) {
         // Keras keeps its numbers as f32, so a learning rate of 0.001 is a little more than 0.001.
         double value = (double)(float)l->items[i].value;
-        if (isnan(value))
-            value = (double)NAN; // print "nan", never "-nan"
         buf_fmt(out, fabs(value) > 1e-3 ? " - %s: %.4f" : " - %s: %.4e", l->items[i].name, value);
     }
 }

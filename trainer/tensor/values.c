@@ -7,6 +7,12 @@
 // NumPy shortens at 1000 elements to 3 on each side; so do we.
 enum { FORMAT_ALL = 1000, FORMAT_EDGE = 3 };
 
+// A nan has a sign, which printf shows as "-nan" and nobody wants to see.
+static double without_sign(double value)
+{
+    return isnan(value) ? (double)NAN : value;
+}
+
 double tensor_at(const tensor *t, size_t i)
 {
     size_t width = tensor_row_size(t);
@@ -17,7 +23,7 @@ double tensor_at(const tensor *t, size_t i)
     case TENSOR_I64:
         return (double)((const int64_t *)row)[i % width];
     default:
-        return (double)((const float *)row)[i % width];
+        return without_sign((double)((const float *)row)[i % width]);
     }
 }
 
@@ -74,22 +80,27 @@ double tensor_sum(const tensor *t)
     double sum = 0;
     for (size_t i = 0; i < tensor_count(t); i++)
         sum += tensor_at(t, i);
-    return sum;
+    return without_sign(sum);
 }
 
+// As NumPy: nan if any element is nan (fmin and fmax would pass over it).
 double tensor_min(const tensor *t)
 {
     double least = INFINITY;
-    for (size_t i = 0; i < tensor_count(t); i++)
-        least = fmin(least, tensor_at(t, i));
+    for (size_t i = 0; i < tensor_count(t); i++) {
+        double value = tensor_at(t, i);
+        least = value < least || isnan(value) ? value : least;
+    }
     return least;
 }
 
 double tensor_max(const tensor *t)
 {
     double most = -INFINITY;
-    for (size_t i = 0; i < tensor_count(t); i++)
-        most = fmax(most, tensor_at(t, i));
+    for (size_t i = 0; i < tensor_count(t); i++) {
+        double value = tensor_at(t, i);
+        most = value > most || isnan(value) ? value : most;
+    }
     return most;
 }
 

@@ -307,6 +307,86 @@ TEST(a_second_fit_goes_on_where_the_first_ended)
     teardown(&b);
 }
 
+// The message with which a training of these data ends.
+static const char *failed_fit(struct fixture *f, err *e)
+{
+    fit_spec spec = spec_of(f);
+    spec.no_shuffle = true;
+    *e = (err){0};
+    CHECK(model_fit(f->m, &spec, NULL, e) < 0);
+    CHECK_INT(e->code, ERR_FAILED);
+    return e->text;
+}
+
+TEST(nan_in_the_data_ends_the_training)
+{
+    err e;
+    struct fixture f;
+    setup(&f);
+    tensor_set(f.x, 27 * 4 + 2, NAN, &e);
+    CHECK_STR(failed_fit(&f, &e), "the loss is nan at step 2 of epoch 1: row 27 of x holds nan");
+    CHECK_INT(model_steps(f.m), 2);
+    teardown(&f);
+    setup(&f);
+    tensor_set(f.x, 7 * 4, -INFINITY, &e);
+    CHECK_STR(failed_fit(&f, &e), "the loss is nan at step 1 of epoch 1: row 7 of x holds -inf");
+    teardown(&f);
+}
+
+TEST(the_layer_whose_numbers_are_not_finite_is_named)
+{
+    err e;
+    struct fixture f;
+    static const char *const names[] = {"dense (Dense(20))", "dense_1 (Dense(3))"};
+    for (size_t layer = 0; layer < 2; layer++) {
+        AUTO_BUF want = {0};
+        setup(&f);
+        tensor *w = model_weight(f.m, 2 * layer, &e);
+        for (size_t i = 0; i < tensor_count(w); i++)
+            tensor_set(w, i, i % 2 ? 3e38 : -3e38, &e);
+        CHECK_OK(model_set_weight(f.m, 2 * layer, w, &e) == 0, e);
+        tensor_free(w);
+        buf_fmt(&want, " at step 1 of epoch 1: the outputs of %s are the first", names[layer]);
+        CHECK_HAS(failed_fit(&f, &e), buf_cstr(&want));
+        CHECK_HAS(e.text, "smaller learning rate");
+        teardown(&f);
+    }
+}
+
+TEST(a_learning_rate_that_is_far_too_great_ends_the_training)
+{
+    err e;
+    struct fixture f;
+    setup(&f);
+    CHECK_OK(model_set_learning_rate(f.m, 1e30, &e) == 0, e);
+    CHECK_HAS(failed_fit(&f, &e), "at step 2 of epoch 1: the outputs of dense");
+    teardown(&f);
+}
+
+// As Keras's TerminateOnNaN does: the training ends, and its history is there.
+static int end_on_nan(void *ctx, size_t batch, const logs *l, err *e)
+{
+    double loss;
+    return logs_get(l, "loss", &loss) && !isfinite(loss);
+}
+
+TEST(a_callback_may_end_a_training_without_a_finite_loss)
+{
+    err e;
+    struct fixture f;
+    history h;
+    double loss = 0;
+    setup(&f);
+    tensor_set(f.x, 2, NAN, &e);
+    fit_spec spec = spec_of(&f);
+    spec.callbacks = (fit_callbacks){.ctx = &f, .train_batch_end = end_on_nan};
+    CHECK_OK(model_fit(f.m, &spec, &h, &e) == 0, e);
+    CHECK_INT(h.n, 1);
+    CHECK(logs_get(&h.epochs[0], "loss", &loss) && isnan(loss));
+    fit_history_done(&h);
+    teardown(&f);
+}
+
 TEST(validation_needs_both_and_the_right_shape)
 {
     err e;

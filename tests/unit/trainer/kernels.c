@@ -246,6 +246,40 @@ TEST(activations_and_their_slopes)
     each_cpu(check_activations);
 }
 
+// nan stays nan in every column, whatever its neighbours are; infinity goes to the function's
+// limit.
+static void check_not_finite(const cpu_ops *cpu)
+{
+    static const activation all[] = {
+        ACTIVATION_LINEAR, ACTIVATION_RELU, ACTIVATION_SIGMOID, ACTIVATION_TANH};
+    static const double high[] = {INFINITY, INFINITY, 1, 1}, low[] = {-INFINITY, 0, 0, -1};
+    float *y = memory_array(32, 4);
+    for (size_t a = 0; a < 4; a++) {
+        for (int i = 0; i < 32; i++)
+            y[i] = i % 4 == 1 ? NAN : i % 4 == 2 ? INFINITY : i % 4 == 3 ? -INFINITY : 0.5f;
+        cpu->activate(all[a], y, 32, 1, 32);
+        for (int i = 0; i < 32; i += 4) {
+            CHECK(isfinite(y[i]) && isnan(y[i + 1]));
+            CHECK((double)y[i + 2] == high[a]);
+            CHECK_NEAR(isinf(low[a]) ? -1 / (double)y[i + 3] : (double)y[i + 3],
+                isinf(low[a]) ? 0 : low[a], 1e-6);
+        }
+    }
+    for (int at = 0; at < 20; at++) {
+        float log_sum;
+        for (int i = 0; i < 20; i++)
+            y[i] = i == at ? NAN : (float)i;
+        cpu->softmax(y, 32, 1, 20, &log_sum);
+        CHECK(isnan(log_sum) && isnan(y[0]) && isnan(y[19]));
+    }
+    free(y);
+}
+
+TEST(what_is_not_a_number_stays_so)
+{
+    each_cpu(check_not_finite);
+}
+
 static void check_softmax(const cpu_ops *cpu)
 {
     float *z = memory_array(2 * 32, 4), log_sum[2];

@@ -147,6 +147,18 @@ TEST(argmax_finds_the_first_greatest)
     tensor_free(empty);
 }
 
+TEST(nan_is_the_least_and_the_greatest)
+{
+    err e;
+    buf text = {0};
+    tensor *t = tensor_from(TENSOR_F32, 1, (size_t[]){3}, (float[]){1, -NAN, 2}, &e);
+    CHECK(isnan(tensor_min(t)) && isnan(tensor_max(t)) && isnan(tensor_sum(t)));
+    tensor_format(t, &text);
+    CHECK_STR(buf_cstr(&text), "[1, nan, 2]"); // its sign is not shown
+    buf_done(&text);
+    tensor_free(t);
+}
+
 TEST(gather_copies_rows_in_order)
 {
     err e;
