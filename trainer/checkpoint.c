@@ -79,7 +79,9 @@ typedef int (*visit_fn)(model *m, int slot, size_t weight, const tensor *t, err 
 
 static int check_one(model *m, int slot, size_t weight, const tensor *t, err *e)
 {
-    return model_check_weight(m, weight, t, e);
+    if (model_check_weight(m, weight, t, e) == 0)
+        return 0;
+    return slot < 0 ? -1 : err_wrap(e, "optimizer/%s", model_slot_name(m, (size_t)slot));
 }
 
 static int write_one(model *m, int slot, size_t weight, const tensor *t, err *e)

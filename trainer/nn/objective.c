@@ -175,12 +175,44 @@ static int check_labels(size_t units, const tensor *y, err *e)
     return 0;
 }
 
+// Cross-entropies take probabilities; the other losses any number.
+static int check_values(loss_kind loss, const tensor *y, err *e)
+{
+    bool any = loss == LOSS_MEAN_SQUARED_ERROR;
+    size_t width = tensor_row_size(y);
+    for (size_t i = 0; i < tensor_count(y); i++) {
+        double value = tensor_at(y, i);
+        if (!isfinite(value))
+            return err_set(e, ERR_USAGE, "row %zu of y holds %g", i / width, value);
+        if (!any && (value < 0 || value > 1))
+            return err_set(e, ERR_USAGE,
+                "row %zu of y holds %g: %s takes targets from 0 to 1 (for class numbers: "
+                "sparse_categorical_crossentropy)",
+                i / width, value, loss_name(loss));
+    }
+    return 0;
+}
+
+int objective_check_accuracy(loss_kind loss, const tensor *y, err *e)
+{
+    size_t width = tensor_row_size(y);
+    for (size_t i = 0; loss == LOSS_MEAN_SQUARED_ERROR && i < tensor_count(y); i++) {
+        double value = tensor_at(y, i);
+        if (value != 0 && value != 1)
+            return err_set(e, ERR_USAGE,
+                "the metric \"accuracy\" is for classes, but row %zu of y holds %g: it has no "
+                "meaning for a regression",
+                i / width, value);
+    }
+    return 0;
+}
+
 int objective_check_targets(loss_kind loss, size_t units, const tensor *y, err *e)
 {
     bool numbers = loss == LOSS_SPARSE_CATEGORICAL_CROSSENTROPY;
     size_t want = numbers ? 1 : units;
     if (y->dims >= 1 && tensor_row_size(y) == want)
-        return numbers ? check_labels(units, y, e) : 0;
+        return numbers ? check_labels(units, y, e) : check_values(loss, y, e);
     AUTO_BUF shape = {0};
     tensor_shape_text(y, &shape);
     return err_set(e, ERR_USAGE, "%s expects y of shape (n, %zu), got %s", loss_name(loss), want,

@@ -26,3 +26,6 @@ void objective_run(objective *o, bool measure);
 // Checks that loss, activation and targets fit together. Messages tell what to change.
 int objective_check(loss_kind loss, activation f, bool from_logits, err *e);
 int objective_check_targets(loss_kind loss, size_t units, const tensor *y, err *e);
+// Are these targets classes, so that an accuracy has a meaning? Those of a cross-entropy are; of
+// others only when all are 0 or 1.
+int objective_check_accuracy(loss_kind loss, const tensor *y, err *e);

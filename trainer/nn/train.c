@@ -71,6 +71,8 @@ int model_prepare(model *m, const tensor *x, const tensor *y, model_data *out, e
             e, ERR_USAGE, "x has %zu rows, but y has %zu", tensor_rows(x), tensor_rows(y));
     if (y && objective_check_targets(m->spec.loss, m->plan->outputs, y, e) < 0)
         return -1;
+    if (y && m->spec.accuracy && objective_check_accuracy(m->spec.loss, y, e) < 0)
+        return -1;
     bool values = x->type == TENSOR_U8 || x->type == TENSOR_F32;
     bool sparse = m->spec.input == INPUT_BY_DENSITY ? values && density(x) < dense_from
                                                     : values && m->spec.input == INPUT_SPARSE;

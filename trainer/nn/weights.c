@@ -105,6 +105,20 @@ static tensor *read_run(const model *m, float *run, size_t i, err *e)
     return t;
 }
 
+// A number that is not finite would ruin every output without a word.
+static int check_finite(const model *m, size_t i, const tensor *value, err *e)
+{
+    for (size_t k = 0; k < tensor_count(value); k++) {
+        AUTO_BUF name = {0};
+        double number = tensor_at(value, k);
+        if (isfinite(number))
+            continue;
+        model_weight_name(m, i, &name);
+        return err_set(e, ERR_INVALID, "%s holds %g at index %zu", buf_cstr(&name), number, k);
+    }
+    return 0;
+}
+
 int model_check_weight(const model *m, size_t i, const tensor *value, err *e)
 {
     bool bias = false;
@@ -114,7 +128,7 @@ int model_check_weight(const model *m, size_t i, const tensor *value, err *e)
     size_t want[2] = {bias ? l->units : l->inputs, l->units};
     int dims = bias ? 1 : 2;
     if (value->dims == dims && memcmp(value->shape, want, (size_t)dims * sizeof *want) == 0)
-        return 0;
+        return check_finite(m, i, value, e);
     AUTO_BUF name = {0}, wanted = {0}, have = {0};
     model_weight_name(m, i, &name);
     shape_text(dims, want, &wanted);

@@ -185,6 +185,29 @@ TEST(weights_go_into_a_model_of_the_same_layers_only)
     model_free(m), model_free(other), model_free(wide), model_free(late), model_free(unbuilt);
 }
 
+TEST(numbers_that_are_not_finite_are_refused)
+{
+    err e;
+    size_t n, slots;
+    model *m = new_model(OPTIMIZER_ADAM), *other = model_new(layers, 4, 99, &e);
+    float *w = model_weight_values(m, &n), *v = model_slot_values(m, &slots);
+    CHECK_INT(slots, 2 * n);
+    for (int i = 0; i < 2; i++) {
+        float *at = i ? &v[n] : &w[0], kept = *at;
+        *at = i ? INFINITY : -NAN;
+        buf bytes = encode(m, true);
+        *at = kept;
+        CHECK(!checkpoint_decode(bytes.data, bytes.len, &e));
+        CHECK_STR(e.text, i ? "optimizer/v: hidden/kernel holds inf at index 0"
+                            : "hidden/kernel holds nan at index 0");
+        float before = *model_weight_values(other, &n);
+        CHECK(i == 1 || checkpoint_restore(other, bytes.data, bytes.len, &e) < 0);
+        CHECK(*model_weight_values(other, &n) == before);
+        buf_done(&bytes);
+    }
+    model_free(m), model_free(other);
+}
+
 TEST(every_truncation_is_refused)
 {
     err e;

@@ -122,6 +122,51 @@ TEST(data_that_does_not_fit)
     model_free(m), model_free(flat), model_free(raw);
 }
 
+// A model of 2 outputs, and targets whose row 3 holds `value`.
+static void check_target(loss_kind loss, activation f, bool accuracy, double value, const char *why)
+{
+    err e = {0};
+    model_data data;
+    compile_spec c = {
+        .optimizer = optimizer_default(OPTIMIZER_SGD), .loss = loss, .accuracy = accuracy};
+    model *m = model_new(
+        (layer_spec[]){{.kind = LAYER_DENSE, .inputs = 2, .units = 2, .activation = f}}, 1, 1, &e);
+    tensor *x = tensor_new(TENSOR_F32, 2, (size_t[]){5, 2}, &e);
+    tensor *y = tensor_new(TENSOR_F32, 2, (size_t[]){5, 2}, &e);
+    CHECK_OK(model_compile(m, &c, &e) == 0, e);
+    CHECK_OK(model_prepare(m, x, y, &data, &e) == 0, e);
+    tensor_set(y, 3 * 2 + 1, value, &e);
+    int result = model_prepare(m, x, y, &data, &e);
+    if (why)
+        CHECK_HAS(e.text, why);
+    CHECK_INT(result, why ? -1 : 0);
+    tensor_free(x), tensor_free(y);
+    model_free(m);
+}
+
+TEST(targets_outside_of_a_losss_domain)
+{
+    const loss_kind yes = LOSS_BINARY_CROSSENTROPY, some = LOSS_CATEGORICAL_CROSSENTROPY,
+                    mse = LOSS_MEAN_SQUARED_ERROR;
+    check_target(yes, ACTIVATION_SIGMOID, true, 0.25, NULL);
+    check_target(yes, ACTIVATION_SIGMOID, true, 2,
+        "row 3 of y holds 2: binary_crossentropy takes targets from 0 to 1");
+    check_target(yes, ACTIVATION_SIGMOID, true, -4, "row 3 of y holds -4");
+    check_target(some, ACTIVATION_SOFTMAX, false, 1.5, "row 3 of y holds 1.5");
+    check_target(some, ACTIVATION_SOFTMAX, false, NAN, "row 3 of y holds nan");
+    check_target(mse, ACTIVATION_LINEAR, false, -1000, NULL);
+    check_target(mse, ACTIVATION_LINEAR, false, -NAN, "row 3 of y holds nan");
+    check_target(mse, ACTIVATION_LINEAR, false, INFINITY, "row 3 of y holds inf");
+}
+
+TEST(a_regression_has_no_accuracy)
+{
+    const loss_kind mse = LOSS_MEAN_SQUARED_ERROR;
+    check_target(mse, ACTIVATION_LINEAR, true, 1, NULL); // classes, as numbers
+    check_target(mse, ACTIVATION_LINEAR, true, 0.5,
+        "the metric \"accuracy\" is for classes, but row 3 of y holds 0.5");
+}
+
 TEST(loss_and_last_layer_must_go_together)
 {
     err e;
@@ -186,6 +231,9 @@ TEST(weights_are_read_and_written_by_name)
     CHECK(memcmp(w->data, again->data, tensor_count(w) * 4) == 0);
     CHECK(model_set_weight(m, 1, w, &e) < 0);
     CHECK_STR(e.text, "dense/bias expects shape (150,), got (72, 150)");
+    tensor_set(w, 5, -NAN, &e);
+    CHECK(model_set_weight(m, 0, w, &e) < 0);
+    CHECK_STR(e.text, "dense/kernel holds nan at index 5");
     CHECK(!model_weight(m, 4, &e));
     CHECK_HAS(e.text, "no weight number 4");
     tensor_free(w), tensor_free(again);
