@@ -17,7 +17,7 @@ local types = {
     test: dataset split -- To evaluate with.
   ]],
   tensor = [[
-    slice(from, to) -> tensor -- Rows from to before `to`, counted from 0; a view that copies nothing.
+    slice(from, to, step) -> tensor -- Rows from to before `to`, counted from 0, every step-th; a view that copies nothing.
     shard(rank, size) -> tensor -- Every size-th row from row `rank` on; a view that copies nothing.
     reshape{n, m} -> tensor -- The same numbers in another shape.
     argmax(axis) -> tensor -- Where the greatest number is, counted from 0; argmax(1): in each row.

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "script/worker/state.h"
 
+#include <limits.h>
 #include <string.h>
 
 static const char type_name[] = "tensor";
@@ -63,13 +64,27 @@ static void push_number(lua_State *L, const tensor *t, size_t i)
         lua_pushnumber(L, value);
 }
 
+// Raises when a method is called with more than n arguments: one that is ignored would be believed.
+static void at_most(lua_State *L, int n, const char *method)
+{
+    int given = lua_gettop(L) - 1;
+    if (given > n)
+        luaL_error(L, "%s: takes %d argument%s, got %d", method, n, n == 1 ? "" : "s", given);
+}
+
+// slice(from, to, step): the rows from, from + step, … before `to`
 static int slice(lua_State *L)
 {
     err e;
     const tensor *t = check_tensor(L, 1);
+    at_most(L, 3, "slice");
     lua_Integer from = luaL_optinteger(L, 2, 0);
     lua_Integer to = luaL_optinteger(L, 3, (lua_Integer)tensor_rows(t));
+    lua_Integer step = luaL_optinteger(L, 4, 1);
+    luaL_argcheck(L, step >= 1 && step <= INT_MAX, 4, "the step must be 1 or more");
     push_tensor(L, tensor_slice(t, from, to, &e), &e);
+    if (step > 1)
+        push_tensor(L, tensor_shard(check_tensor(L, -1), 0, (int)step, &e), &e);
     return 1;
 }
 
@@ -77,6 +92,7 @@ static int shard(lua_State *L)
 {
     err e;
     const tensor *t = check_tensor(L, 1);
+    at_most(L, 2, "shard");
     int rank = (int)luaL_checkinteger(L, 2), size = (int)luaL_checkinteger(L, 3);
     luaL_argcheck(L, size > 0 && rank >= 0 && rank < size, 2, "rank must be in [0, size)");
     push_tensor(L, tensor_shard(t, rank, size, &e), &e);
@@ -87,6 +103,7 @@ static int reshape(lua_State *L)
 {
     err e;
     const tensor *t = check_tensor(L, 1);
+    at_most(L, 1, "reshape");
     luaL_checktype(L, 2, LUA_TTABLE);
     int64_t shape[TENSOR_MAX_DIMS];
     lua_Integer dims = luaL_len(L, 2);
@@ -105,6 +122,7 @@ static int argmax(lua_State *L)
 {
     err e;
     const tensor *t = check_tensor(L, 1);
+    at_most(L, 1, "argmax");
     if (!lua_isnoneornil(L, 2)) {
         lua_Integer axis = luaL_checkinteger(L, 2);
         luaL_argcheck(L, t->dims == 2 && (axis == 1 || axis == -1), 2,
@@ -121,6 +139,7 @@ static int argmax(lua_State *L)
 
 static int sum(lua_State *L)
 {
+    at_most(L, 0, "sum");
     lua_pushnumber(L, tensor_sum(check_tensor(L, 1)));
     return 1;
 }
@@ -128,18 +147,21 @@ static int sum(lua_State *L)
 static int mean(lua_State *L)
 {
     const tensor *t = check_tensor(L, 1);
+    at_most(L, 0, "mean");
     lua_pushnumber(L, tensor_sum(t) / (double)tensor_count(t));
     return 1;
 }
 
 static int least(lua_State *L)
 {
+    at_most(L, 0, "min");
     lua_pushnumber(L, tensor_min(check_tensor(L, 1)));
     return 1;
 }
 
 static int greatest(lua_State *L)
 {
+    at_most(L, 0, "max");
     lua_pushnumber(L, tensor_max(check_tensor(L, 1)));
     return 1;
 }

@@ -9,6 +9,7 @@
 
 #include <lualib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 extern const struct lua_source worker_sources[];
@@ -50,12 +51,55 @@ static const struct module {
     {"nn", open_nn, true},
 };
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+// __index of a module: a name that it does not have is an error that lists those it has.
+static int no_such_name(lua_State *L)
+{
+    const struct module *m = lua_touserdata(L, lua_upvalueindex(1));
+    const char **names = NULL;
+    size_t n = 0;
+    for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
+        if (lua_type(L, -2) != LUA_TSTRING)
+            continue;
+        names = mem_resize(names, n + 1, sizeof *names);
+        names[n++] = lua_tostring(L, -2);
+    }
+    buf text = {0};
+    qsort(names, n, sizeof *names, by_name);
+    for (size_t i = 0; i < n; i++)
+        buf_fmt(&text, "%s%s", i ? ", " : "", names[i]);
+    free(names);
+    lua_pushlstring(L, buf_cstr(&text), text.len);
+    buf_done(&text);
+    const char *known = lua_tostring(L, -1), *name = luaL_tolstring(L, 2, NULL);
+    return luaL_error(L, "%s has no '%s'; it has %s", m->name, name, known);
+}
+
+// Watches reads of the module on top.
+static int watch_names(lua_State *L, const struct module *m)
+{
+    if (!lua_istable(L, -1))
+        return 1;
+    lua_createtable(L, 0, 1);
+    lua_pushlightuserdata(L, (void *)m);
+    lua_pushcclosure(L, no_such_name, 1);
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, -2);
+    return 1;
+}
+
 static int load_module(lua_State *L)
 {
     const struct module *m = lua_touserdata(L, lua_upvalueindex(1));
     lua_settop(L, 0);
-    if (!m->has_lua)
-        return m->open(L);
+    if (!m->has_lua) {
+        m->open(L);
+        return watch_names(L, m);
+    }
     const struct lua_source *source = worker_sources;
     while (strcmp(source->name, m->name) != 0)
         source++;
@@ -65,7 +109,7 @@ static int load_module(lua_State *L)
     if (m->open)
         m->open(L);
     lua_call(L, m->open ? 1 : 0, 1);
-    return 1;
+    return watch_names(L, m);
 }
 
 static void preload_modules(lua_State *L)

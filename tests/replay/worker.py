@@ -193,7 +193,7 @@ assert(loadfile(arg[1]))(core)
 local problems = {}
 local function say(...) problems[#problems + 1] = (...):format(select(2, ...)) end
 local function compare(what, told, real)
-  for name in pairs(told) do if real[name] == nil then say("%s.%s is told, but is not there", what, name) end end
+  for name in pairs(told) do if rawget(real, name) == nil then say("%s.%s is told, but is not there", what, name) end end
   for name, value in pairs(real) do
     if told[name] == nil and value ~= hvd.Results then
       say("%s.%s is there, but is not told", what, name)

@@ -70,6 +70,27 @@ test("tensors count from 0 with half-open slices", function()
   fails("a tensor has no 'nothing'", function() return t.nothing end)
 end)
 
+test("a slice has a step", function()
+  local t = data.tensor { { 1, 2 }, { 3, 4 }, { 5, 6 }, { 7, 8 }, { 9, 10 } }
+  same(tostring(t:slice(0, 5, 2)), "[[1, 2],\n [5, 6],\n [9, 10]]")
+  same(tostring(t:slice(1, -1, 2)), "[[3, 4],\n [7, 8]]")
+  same(#t:slice(3, 1, 2), 0)
+  fails("the step must be 1 or more", t.slice, t, 0, 5, -1)
+end)
+
+test("no argument is ignored", function()
+  local t = data.tensor { { 1, 2 }, { 3, 4 } }
+  fails("slice: takes 3 arguments, got 4", t.slice, t, 0, 5, 1, 1)
+  fails("sum: takes 0 arguments, got 1", t.sum, t, 1)
+  fails("argmax: takes 1 argument, got 2", t.argmax, t, 1, 1)
+end)
+
+test("a name that a module lacks is told with those it has", function()
+  fails("nn has no 'Nothing'; it has Adam, Dense, ", function() return nn.Nothing end)
+  fails("data has no 'minst'; it has idx, mnist, tensor", function() return data.minst end)
+  fails("hvd has no 'ranks'; it has Average, ", function() return hvd.ranks() end)
+end)
+
 test("integers stay integers", function()
   local t = data.tensor({ 1, 2 }, { dtype = "i64" })
   same(math.type(t[0]), "integer")
