@@ -75,7 +75,8 @@ struct fitting {
     uint32_t *order;
     size_t batch, steps;
     int epoch;
-    bool ends; // a callback asked to end the training
+    int64_t first; // the number of the first epoch's order
+    bool ends;     // a callback asked to end the training
 };
 
 // Calls a callback if there is one. If it returns 1, the training ends later; if -1, at once.
@@ -152,13 +153,15 @@ static int train_epoch(struct fitting *f, int epoch, int epochs, history *out, e
         return -1;
     show lines = show_begin(spec->sink, spec->verbose, f->steps);
     show_epoch(&lines, epoch, epochs);
+    uint64_t number = (uint64_t)(f->first + (epoch - spec->initial_epoch));
     if (spec->no_shuffle)
         order_plain(f->order, n);
     else
-        order_shuffle(f->order, n, spec->seed ? spec->seed : model_seed(f->m), (uint64_t)epoch);
+        order_shuffle(f->order, n, spec->seed ? spec->seed : model_seed(f->m), number);
     for (size_t i = 0; i < f->steps && !f->ends; i++)
         if (train_batch(f, i, &sums, &lines, e) < 0)
             return -1;
+    model_set_epochs(f->m, (int64_t)number + 1);
     sums_log(&sums, f->m, "", &l);
     if (validate(f, &l, e) < 0 || CALL(f, epoch_end, epoch, &l, e) < 0)
         return -1;
@@ -206,6 +209,7 @@ int model_fit(model *m, const fit_spec *spec, history *out, err *e)
     f.steps = fit_steps(spec);
     AUTO_FREE uint32_t *order = mem_array(n, sizeof *order);
     f.order = order;
+    f.first = model_epochs(m) > spec->initial_epoch ? model_epochs(m) : spec->initial_epoch;
     return train_epochs(&f, out, e);
 }
 

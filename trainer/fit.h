@@ -34,7 +34,8 @@ typedef struct fit_spec {
     size_t val_batch_size;       // 0: batch_size
     int epochs;                  // 0: 1
     int initial_epoch;
-    bool no_shuffle;        // keep the rows in their order
+    bool no_shuffle;        // keep the rows in their order; else each epoch of the model, over all
+                            // fits, has another
     uint64_t seed;          // for shuffling and dropout; 0: the model's seed
     size_t steps_per_epoch; // 0: all of them
     int verbose;            // 0: silent, 1: a progress bar, 2: a line for each epoch

@@ -53,6 +53,7 @@ cJSON *config_of(const model *m)
     if (!c)
         return j;
     json_set_int(j, "steps", model_steps(m));
+    json_set_int(j, "epochs", model_epochs(m));
     json_set_str(j, "loss", loss_name(c->loss));
     json_set_bool(j, "from_logits", c->from_logits);
     cJSON *metrics = json_array_at(j, "metrics");
@@ -132,8 +133,9 @@ static int compile(model *m, const cJSON *config, err *e)
         read_optimizer(json_get(config, "optimizer"), &c.optimizer, e) < 0 ||
         model_compile(m, &c, e) < 0)
         return -1;
-    int64_t steps = json_int_or(config, "steps", 0);
+    int64_t steps = json_int_or(config, "steps", 0), epochs = json_int_or(config, "epochs", 0);
     model_set_steps(m, steps < 0 ? 0 : steps);
+    model_set_epochs(m, epochs < 0 ? 0 : epochs);
     return 0;
 }
 

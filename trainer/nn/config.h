@@ -4,8 +4,8 @@
 //   {"layers": [{"type": "Flatten", "name": "flatten", "shape": [28, 28]},
 //               {"type": "Dense", "name": "dense", "units": 128, "inputs": 784, "activation":
 //               "relu"}, …],
-//    "seed": 3, "steps": 938, "loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"],
-//    "optimizer": {"type": "Adam", "learning_rate": 0.001, …}}
+//    "seed": 3, "steps": 938, "epochs": 1, "loss": "sparse_categorical_crossentropy", "metrics":
+//    ["accuracy"], "optimizer": {"type": "Adam", "learning_rate": 0.001, …}}
 #pragma once
 #include "base/json.h"
 #include "trainer/nn/model.h"

@@ -20,6 +20,7 @@ struct model {
     float *g;    // gradients; allocated when they are first kept
     size_t slots;
     int64_t steps;
+    int64_t epochs; // trained so far; the next one's order of rows is another
 
     bool compiled;
     compile_spec spec;

@@ -316,6 +316,16 @@ void model_set_steps(model *m, int64_t steps)
     m->steps = steps;
 }
 
+int64_t model_epochs(const model *m)
+{
+    return m->epochs;
+}
+
+void model_set_epochs(model *m, int64_t epochs)
+{
+    m->epochs = epochs;
+}
+
 static void summary_row(buf *out, const layer_spec *l, size_t units, size_t parameters)
 {
     AUTO_BUF name = {0}, shape = {0};

@@ -73,6 +73,8 @@ double model_momentum(const model *m);
 int model_set_momentum(model *m, double value, err *e);
 int64_t model_steps(const model *m); // optimizer steps so far (t in Adam's formula)
 void model_set_steps(model *m, int64_t steps);
+int64_t model_epochs(const model *m); // epochs so far, over all fits: each has an order of its own
+void model_set_epochs(model *m, int64_t epochs);
 
 // The single weights: dense/kernel (inputs, units), dense/bias (units), dense_1/kernel, … Optimizer
 // state is the same with a slot: Adam has 2 (m, v), SGD with momentum has 1.

@@ -80,6 +80,14 @@ static void check_resume(optimizer_kind kind)
     train(m, 2, 4);
     train(again, 2, 4);
     check_equal(m, again);
+    buf_clear(&bytes);
+    CHECK_OK(checkpoint_encode(m, (checkpoint_options){.optimizer = true}, &bytes, &e) == 0, e);
+    model_free(again);
+    again = checkpoint_decode(bytes.data, bytes.len, &e);
+    CHECK_OK(again, e);
+    train(m, 0, 2); // the order of rows goes on without initial_epoch, too
+    train(again, 0, 2);
+    check_equal(m, again);
     buf_done(&bytes);
     model_free(m);
     model_free(again);

@@ -387,6 +387,27 @@ TEST(a_callback_may_end_a_training_without_a_finite_loss)
     teardown(&f);
 }
 
+TEST(a_second_fit_has_another_order)
+{
+    err e;
+    struct fixture a, b;
+    size_t n;
+    setup(&a);
+    setup(&b);
+    fit_spec spec = spec_of(&a);
+    spec.epochs = 3;
+    CHECK_OK(model_fit(a.m, &spec, NULL, &e) == 0, e);
+    spec = spec_of(&b);
+    spec.epochs = 1;
+    for (int i = 0; i < 3; i++)
+        CHECK_OK(model_fit(b.m, &spec, NULL, &e) == 0, e);
+    float *x = model_weight_values(a.m, &n), *y = model_weight_values(b.m, &n);
+    CHECK(memcmp(x, y, n * sizeof *x) == 0); // thrice one epoch is three epochs
+    CHECK_INT(model_epochs(b.m), 3);
+    teardown(&a);
+    teardown(&b);
+}
+
 TEST(validation_needs_both_and_the_right_shape)
 {
     err e;
