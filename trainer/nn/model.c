@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "trainer/nn/objective.h"
+#include "trainer/tensor/available.h"
 #include "trainer/tensor/memory.h"
 
 #include <math.h>
@@ -114,11 +115,22 @@ static int connect_layers(model *m, size_t inputs, err *e)
     return 0;
 }
 
+static int forget_plan(model *m)
+{
+    plan_free(m->plan);
+    m->plan = NULL;
+    return -1;
+}
+
 static int lay_out(model *m, size_t inputs, err *e)
 {
     if (connect_layers(m, inputs, e) < 0)
         return -1;
     m->plan = plan_new(m->layer, m->n, inputs);
+    size_t slots = m->compiled ? model_slots_needed(&m->spec.optimizer) : 0;
+    if (memory_check((1 + slots) * m->plan->values * sizeof *m->w,
+            slots ? "the weights and the optimizer's state" : "the weights", e) < 0)
+        return forget_plan(m);
     m->w = memory_array(m->plan->values, sizeof *m->w);
     if (!m->w)
         return err_set(e, ERR_LIMIT, "no memory for %zu weights", m->plan->values);

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "trainer/data/order.h"
+#include "trainer/tensor/available.h"
 #include "trainer/tensor/memory.h"
 
 #include <math.h>
@@ -24,7 +25,7 @@ void model_init_weights(model *m)
     }
 }
 
-static size_t slots_of(const optimizer_spec *o)
+size_t model_slots_needed(const optimizer_spec *o)
 {
     return o->kind == OPTIMIZER_ADAM ? 2 : o->momentum > 0 ? 1 : 0;
 }
@@ -32,7 +33,10 @@ static size_t slots_of(const optimizer_spec *o)
 int model_init_slots(model *m, err *e)
 {
     free(m->slot);
-    m->slots = slots_of(&m->spec.optimizer);
+    m->slot = NULL;
+    m->slots = model_slots_needed(&m->spec.optimizer);
+    if (memory_check(m->slots * m->plan->values * sizeof *m->slot, "the optimizer's state", e) < 0)
+        return -1;
     m->slot = memory_array(m->slots * m->plan->values, sizeof *m->slot);
     memset(m->plan->seen, 0, m->plan->seen_size);
     return m->slot ? 0 : err_set(e, ERR_LIMIT, "no memory for the optimizer's state");

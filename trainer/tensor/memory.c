@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/tensor/memory.h"
 
+#include "trainer/tensor/available.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,8 @@ void *memory_new(size_t bytes)
 {
     size_t align = bytes >= HUGE_FROM ? HUGE_PAGE : MEMORY_LINE;
     if (bytes > PTRDIFF_MAX - 2 * (size_t)HUGE_PAGE)
+        return NULL;
+    if (memory_check(bytes, "", NULL) < 0)
         return NULL;
     size_t room = (bytes + align) / align * align;
     void *p = aligned_alloc(align, room);

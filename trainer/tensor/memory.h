@@ -6,7 +6,8 @@
 
 enum { MEMORY_LINE = 64 };
 
-// Allocates at least one byte; NULL when there is no memory.
+// Allocates at least one byte; NULL when there is no memory, or not that much: the kernel would
+// hand it out and then kill us.
 void *memory_new(size_t bytes);
 // Allocates count·size bytes; NULL also when the product overflows.
 void *memory_array(size_t count, size_t size);

@@ -2,6 +2,7 @@
 #include "trainer/tensor/tensor.h"
 
 #include "base/mem.h"
+#include "trainer/tensor/available.h"
 #include "trainer/tensor/memory.h"
 
 #include <stdatomic.h>
@@ -62,6 +63,8 @@ tensor *tensor_new(tensor_type type, int dims, const size_t *shape, err *e)
 {
     size_t bytes = 0;
     if (shape_bytes(type, dims, shape, &bytes, e) < 0)
+        return NULL;
+    if (memory_check(bytes, "the tensor's numbers", e) < 0)
         return NULL;
     void *data = memory_new(bytes);
     if (!data) {

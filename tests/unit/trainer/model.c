@@ -3,6 +3,7 @@
 #include "trainer/data/order.h"
 #include "trainer/fit.h"
 #include "trainer/nn/train.h"
+#include "trainer/tensor/available.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -185,6 +186,29 @@ TEST(loss_and_last_layer_must_go_together)
     CHECK(model_compile(m, &c, &e) < 0);
     CHECK_HAS(e.text, "unknown instruction set");
     model_free(m);
+}
+
+// The weights alone would fit, but not with Adam's two moments beside them.
+TEST(a_model_larger_than_memory_is_refused)
+{
+    err e;
+    size_t free = memory_available("/"), units = (size_t)sqrt((double)free / 4 / 2);
+    if (free == SIZE_MAX || units > 1 << 16)
+        SKIP("this machine has too much memory");
+    units = (units + 63) / 64 * 64;
+    model *m = model_new((layer_spec[]){{.kind = LAYER_DENSE, .units = units}}, 1, 1, &e);
+    compile_spec c = {
+        .optimizer = optimizer_default(OPTIMIZER_ADAM), .loss = LOSS_MEAN_SQUARED_ERROR};
+    CHECK_OK(m && model_compile(m, &c, &e) == 0, e);
+    CHECK(model_build(m, 1, &units, &e) < 0);
+    CHECK_INT(e.code, ERR_LIMIT);
+    CHECK_HAS(e.text, "the weights and the optimizer's state need ");
+    CHECK_HAS(e.text, " GiB of memory, but only ");
+    CHECK(!model_is_built(m));
+    model_free(m);
+    layer_spec wide = {.kind = LAYER_DENSE, .units = 2 * units, .inputs = 2 * units};
+    CHECK(!model_new(&wide, 1, 1, &e));
+    CHECK_HAS(e.text, "the weights need ");
 }
 
 TEST(names_are_found_or_listed)
