@@ -229,6 +229,16 @@ static int by_key(const void *a, const void *b)
     return strcmp((*(const cJSON *const *)a)->string, (*(const cJSON *const *)b)->string);
 }
 
+const cJSON **json_sorted(const cJSON *object)
+{
+    size_t n = cJSON_IsObject(object) ? (size_t)cJSON_GetArraySize(object) : 0, i = 0;
+    const cJSON **members = mem_array(n + 1, sizeof *members);
+    for (const cJSON *item = n ? object->child : NULL; item; item = item->next)
+        members[i++] = item;
+    qsort(members, n, sizeof *members, by_key);
+    return members;
+}
+
 static void print_value(const struct printer *p, const cJSON *j, int depth);
 
 static void print_members(const struct printer *p, const cJSON *j, int depth)

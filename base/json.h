@@ -43,6 +43,10 @@ bool json_bool_or(const cJSON *object, const char *key, bool otherwise);
 // The string at json_path's path; NULL if none.
 const char *json_path_str(const cJSON *root, const char *path);
 
+// The members of an object by their keys' bytes: borrowed, in a new array that ends with NULL;
+// empty when it is no object.
+const cJSON **json_sorted(const cJSON *object);
+
 // Setters: replace or add; a NULL string sets nothing. They own `item`. `key` may be item's name.
 void json_set(cJSON *object, const char *key, cJSON *item);
 void json_set_str(cJSON *object, const char *key, const char *value);

@@ -81,8 +81,7 @@ char *resource_path(const struct resource *r, const char *ns, const char *name, 
     return buf_take(&path);
 }
 
-// Describes a request for errors: "delete pods mnist-driver in namespace default".
-static char *sentence(const char *verb, const struct resource *r, const char *ns, const char *name)
+char *client_sentence(const char *verb, const struct resource *r, const char *ns, const char *name)
 {
     AUTO_FREE char *resource = resource_name(r);
     bool in_namespace = r->namespaced && ns;
@@ -160,8 +159,14 @@ cJSON *client_version(client *c, const struct patience *p, err *e)
 cJSON *client_get(client *c, const struct patience *p, const struct resource *r, const char *ns,
     const char *name, err *e)
 {
-    AUTO_FREE char *path = resource_path(r, ns, name, NULL);
-    AUTO_FREE char *what = sentence("get", r, ns, name);
+    return client_get_sub(c, p, r, ns, name, NULL, e);
+}
+
+cJSON *client_get_sub(client *c, const struct patience *p, const struct resource *r, const char *ns,
+    const char *name, const char *sub, err *e)
+{
+    AUTO_FREE char *path = resource_path(r, ns, name, sub);
+    AUTO_FREE char *what = client_sentence("get", r, ns, name);
     return request_json(c, p, &(struct request){.path = path, .repeatable = true, .what = what}, e);
 }
 
@@ -240,7 +245,7 @@ cJSON *client_list(client *c, const struct patience *p, const struct resource *r
 {
     static const struct list_query all_of_them = {0};
     const struct list_query *q = query ? query : &all_of_them;
-    AUTO_FREE char *what = sentence("list", r, ns, NULL);
+    AUTO_FREE char *what = client_sentence("list", r, ns, NULL);
     AUTO_JSON *all = NULL;
     AUTO_FREE char *next = NULL;
     size_t room = list_limit;
@@ -309,7 +314,7 @@ cJSON *client_create(client *c, const struct patience *p, const struct resource 
     AUTO_BUF path = {0};
     buf_fmt(&path, "%s?fieldManager=firesteel&fieldValidation=Strict%s", base,
         dry ? "&dryRun=All" : "");
-    AUTO_FREE char *what = sentence("create", r, ns, name);
+    AUTO_FREE char *what = client_sentence("create", r, ns, name);
     AUTO_FREE char *body = json_to_str(object);
     err why = {0};
     cJSON *made = request_json(c, p,
@@ -340,7 +345,7 @@ cJSON *client_apply(client *c, const struct patience *p, const struct resource *
     AUTO_BUF path = {0};
     buf_fmt(&path, "%s?fieldManager=firesteel&fieldValidation=Strict&force=%s%s", base,
         force ? "true" : "false", dry ? "&dryRun=All" : "");
-    AUTO_FREE char *what = sentence("apply", r, ns, name);
+    AUTO_FREE char *what = client_sentence("apply", r, ns, name);
     AUTO_FREE char *body = json_to_str(object);
     return request_json(c, p,
         &(struct request){.method = "PATCH",
@@ -361,7 +366,7 @@ cJSON *client_patch(client *c, const struct patience *p, const struct resource *
                                                       : "application/merge-patch+json";
     AUTO_FREE char *base = resource_path(r, ns, name, sub);
     AUTO_FREE char *path = str_fmt("%s?fieldManager=firesteel", base);
-    AUTO_FREE char *what = sentence("patch", r, ns, name);
+    AUTO_FREE char *what = client_sentence("patch", r, ns, name);
     AUTO_FREE char *body = json_to_str(patch);
     return request_json(c, p,
         &(struct request){.method = "PATCH",
@@ -391,7 +396,7 @@ int client_delete(client *c, const struct patience *p, const struct resource *r,
         cJSON_AddItemToArray(json_array_at(body, "dryRun"), cJSON_CreateString("All"));
     AUTO_FREE char *text = json_to_str(body);
     AUTO_FREE char *path = resource_path(r, ns, name, NULL);
-    AUTO_FREE char *what = sentence("delete", r, ns, name);
+    AUTO_FREE char *what = client_sentence("delete", r, ns, name);
     AUTO_JSON *answer = request_json(c, p,
         &(struct request){.method = "DELETE",
             .path = path,
@@ -402,40 +407,6 @@ int client_delete(client *c, const struct patience *p, const struct resource *r,
             .what = what},
         e);
     return answer ? 0 : -1;
-}
-
-int client_can_i(client *c, const struct patience *p, const char *verb, const struct resource *r,
-    const char *ns, const char *name, const char *sub, char **reason, err *e)
-{
-    AUTO_JSON *review = cJSON_CreateObject();
-    json_set_str(review, "apiVersion", "authorization.k8s.io/v1");
-    json_set_str(review, "kind", "SelfSubjectAccessReview");
-    cJSON *about = json_object_at(json_object_at(review, "spec"), "resourceAttributes");
-    json_set_str(about, "verb", verb);
-    json_set_str(about, "group", r->group);
-    json_set_str(about, "version", r->version);
-    json_set_str(about, "resource", r->plural);
-    json_set_str(about, "subresource", sub);
-    json_set_str(about, "namespace", r->namespaced ? ns : NULL);
-    json_set_str(about, "name", name);
-    AUTO_FREE char *body = json_to_str(review);
-    AUTO_FREE char *asked = str_fmt("ask whether we may %s", verb);
-    AUTO_FREE char *what = sentence(asked, r, ns, name);
-    AUTO_JSON *answer = request_json(c, p,
-        &(struct request){.method = "POST",
-            .path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
-            .type = "application/json",
-            .body = body,
-            .body_n = strlen(body),
-            .repeatable = true,
-            .what = what},
-        e);
-    if (!answer)
-        return -1;
-    const cJSON *status = json_get(answer, "status");
-    if (reason)
-        *reason = mem_strdup(json_str(status, "reason"));
-    return json_bool_or(status, "allowed", false);
 }
 
 int client_text(client *c, const struct patience *p, const char *path, buf *out, err *e)

@@ -42,6 +42,7 @@ struct resource {
     bool namespaced;
     const cJSON *verbs, *short_names; // arrays of strings
     const char *api_version;          // "v1", "apps/v1"
+    bool scales;                      // it has the subresource scale
 };
 // Finds the kind by what people type: "pods", "po", "Pod", "deploy.apps",
 // "sparkapplications.v1beta2.sparkoperator.k8s.io"; of several groups the one that kubectl takes.
@@ -70,6 +71,9 @@ struct list_query {
 
 cJSON *client_get(client *c, const struct patience *p, const struct resource *r, const char *ns,
     const char *name, err *e);
+// The same of a subresource: "scale".
+cJSON *client_get_sub(client *c, const struct patience *p, const struct resource *r, const char *ns,
+    const char *name, const char *sub, err *e);
 // A list object {"apiVersion", "kind", "metadata", "items"}, or a Table {"columnDefinitions",
 // "rows"}. ns NULL: all namespaces.
 cJSON *client_list(client *c, const struct patience *p, const struct resource *r, const char *ns,
@@ -97,6 +101,8 @@ int client_delete(client *c, const struct patience *p, const struct resource *r,
 // May we do this? 1 or 0, -1 for an error; *reason (new, may be NULL) is the server's text.
 int client_can_i(client *c, const struct patience *p, const char *verb, const struct resource *r,
     const char *ns, const char *name, const char *sub, char **reason, err *e);
+// Who we are, as the server says: {"username", "uid", "groups": […], "extra": {…}}.
+cJSON *client_whoami(client *c, const struct patience *p, err *e);
 // Events about an object (found by uid when it is given), oldest first: an array.
 cJSON *client_events(client *c, const struct patience *p, const char *ns, const char *kind,
     const char *name, const char *uid, err *e);

@@ -46,11 +46,40 @@ static char *lower(const char *text)
     return copy;
 }
 
+// The legacy way tells of a subresource as of a kind of its own, "deployments/scale", after its
+// kind.
+static void add_subresource(
+    struct finding *f, const char *group, const char *version, const char *name)
+{
+    const char *slash = strchr(name, '/');
+    if (!str_eq(slash, "/scale"))
+        return;
+    for (struct kind *k = f->first; k; k = k->next)
+        if (str_eq(k->group, group) && str_eq(k->version, version) &&
+            strncmp(k->plural, name, (size_t)(slash - name)) == 0 && !k->plural[slash - name])
+            k->r.scales = true;
+}
+
+static bool has_scale(const cJSON *resource)
+{
+    const cJSON *sub;
+    cJSON_ArrayForEach(sub, json_get(resource, "subresources"))
+    {
+        if (str_eq(json_str(sub, "subresource"), "scale"))
+            return true;
+    }
+    return false;
+}
+
 static void add_kind(struct finding *f, const char *group, const char *version, const char *plural,
     const char *singular, const char *name, bool namespaced, const cJSON *resource)
 {
-    if (!plural || !name || strchr(plural, '/'))
-        return; // a subresource, in the legacy way
+    if (!plural || !name)
+        return;
+    if (strchr(plural, '/')) {
+        add_subresource(f, group, version, plural);
+        return;
+    }
     struct kind *k = mem_alloc(sizeof *k);
     k->group = mem_strdup(group);
     k->version = mem_strdup(version);
@@ -68,7 +97,8 @@ static void add_kind(struct finding *f, const char *group, const char *version, 
         .namespaced = namespaced,
         .verbs = k->verbs,
         .short_names = k->short_names,
-        .api_version = k->api_version};
+        .api_version = k->api_version,
+        .scales = has_scale(resource)};
     *f->end = k;
     f->end = &k->next;
 }

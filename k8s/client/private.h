@@ -26,3 +26,6 @@ struct client {
 };
 
 void client_kinds_free(struct kind *first);
+
+// Describes a request for errors: "delete pods mnist-driver in namespace default"; new.
+char *client_sentence(const char *verb, const struct resource *r, const char *ns, const char *name);

@@ -13,14 +13,14 @@
 
 // "create SparkApplication mnist in namespace default of context kind".
 static void sentence(call *c, const char *verb, const char *kind, const char *name, const char *ns,
-    struct about *about)
+    const char *more, struct about *about)
 {
     client *k = bind_client(c, NULL);
     const kubeconfig *config = k ? client_config(k) : NULL;
     if (!ns && config)
         ns = config->namespace_;
     about->object = str_fmt("%s %s", kind ? kind : "an object", name ? name : "");
-    about->what = str_fmt("%s %s%s%s%s%s", verb, about->object, ns ? " in namespace " : "",
+    about->what = str_fmt("%s %s%s%s%s%s%s", verb, about->object, more, ns ? " in namespace " : "",
         ns ? ns : "", config ? " of context " : "", config ? config->context : "");
     about->namespace_ = mem_strdup(ns);
     about->context = mem_strdup(config ? config->context : NULL);
@@ -31,13 +31,14 @@ static void about_object(call *c, const cJSON *args, const char *verb, struct ab
     const cJSON *o = json_get(args, "object");
     const char *name = json_path_str(o, "metadata.name");
     sentence(c, verb, json_str(o, "kind"), name ? name : json_path_str(o, "metadata.generateName"),
-        json_path_str(o, "metadata.namespace"), about);
+        json_path_str(o, "metadata.namespace"), "", about);
 }
 
-static void about_reference(call *c, const cJSON *args, const char *verb, struct about *about)
+static void about_reference(
+    call *c, const cJSON *args, const char *verb, const char *more, struct about *about)
 {
     sentence(c, verb, json_str(args, "kind"), json_str(args, "name"), json_str(args, "namespace"),
-        about);
+        more, about);
 }
 
 // Prepares the object of a create or apply: finds its kind, and makes a copy with our labels.
@@ -318,12 +319,28 @@ static void about_apply(call *c, const cJSON *args, struct about *about)
 
 static void about_patch(call *c, const cJSON *args, struct about *about)
 {
-    about_reference(c, args, "patch", about);
+    about_reference(c, args, "patch", "", about);
 }
 
 static void about_delete(call *c, const cJSON *args, struct about *about)
 {
-    about_reference(c, args, "delete", about);
+    about_reference(c, args, "delete", "", about);
+}
+
+static void about_label(call *c, const cJSON *args, struct about *about)
+{
+    about_reference(c, args, "label", "", about);
+}
+
+static void about_annotate(call *c, const cJSON *args, struct about *about)
+{
+    about_reference(c, args, "annotate", "", about);
+}
+
+static void about_scale(call *c, const cJSON *args, struct about *about)
+{
+    AUTO_FREE char *to = str_fmt(" to %lld replicas", (long long)json_int_or(args, "replicas", 0));
+    about_reference(c, args, "scale", to, about);
 }
 
 const struct binding k8s_bindings[] = {
@@ -346,6 +363,21 @@ const struct binding k8s_bindings[] = {
         .undo = undo_object,
         .describe = about_apply},
     {.name = "k8s.patch", .effect = EFFECT_CLUSTER, .start = patch, .describe = about_patch},
+    {.name = "k8s.label",
+        .effect = EFFECT_CLUSTER,
+        .start = k8s_label,
+        .verify = k8s_verify_label,
+        .describe = about_label},
+    {.name = "k8s.annotate",
+        .effect = EFFECT_CLUSTER,
+        .start = k8s_annotate,
+        .verify = k8s_verify_annotate,
+        .describe = about_annotate},
+    {.name = "k8s.scale",
+        .effect = EFFECT_CLUSTER,
+        .start = k8s_scale,
+        .verify = k8s_verify_scale,
+        .describe = about_scale},
     {.name = "k8s.delete",
         .effect = EFFECT_DESTRUCTIVE,
         .announces = true,
@@ -360,6 +392,7 @@ const struct binding k8s_bindings[] = {
     {.name = "k8s.events", .effect = EFFECT_PURE, .start = k8s_events},
     {.name = "k8s.describe", .effect = EFFECT_PURE, .start = k8s_describe},
     {.name = "k8s.can_i", .effect = EFFECT_PURE, .start = k8s_can_i},
+    {.name = "k8s.whoami", .effect = EFFECT_PURE, .start = k8s_whoami},
     {.name = "k8s.version", .effect = EFFECT_PURE, .start = k8s_version},
     {.name = "k8s.kinds", .effect = EFFECT_PURE, .start = k8s_kinds},
     {.name = "k8s.yaml", .effect = EFFECT_PURE, .start = k8s_yaml},

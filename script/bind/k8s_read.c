@@ -290,6 +290,55 @@ int k8s_can_i(call *c, const cJSON *args, cJSON **result, err *e)
     return 0;
 }
 
+static void add_attribute(cJSON *table, const char *name, const cJSON *value)
+{
+    const cJSON *item;
+    AUTO_BUF text = {0};
+    if (cJSON_IsString(value))
+        buf_str(&text, value->valuestring);
+    cJSON_ArrayForEach(item, value)
+    {
+        buf_fmt(&text, "%s%s%s", item == value->child ? "[" : " ",
+            cJSON_IsString(item) ? item->valuestring : "", item->next ? "" : "]");
+    }
+    if (!text.len)
+        return;
+    cJSON *row = cJSON_CreateArray();
+    cJSON_AddItemToArray(row, cJSON_CreateString(name));
+    cJSON_AddItemToArray(row, cJSON_CreateString(buf_cstr(&text)));
+    cJSON_AddItemToArray(json_array_at(table, "rows"), row);
+}
+
+// kubectl's table of it: a line for each attribute, lists as [a b].
+static void print_user(const cJSON *user, buf *out)
+{
+    AUTO_JSON *table = cJSON_CreateObject();
+    static const char *const columns[] = {"ATTRIBUTE", "VALUE"};
+    json_set(table, "columns", cJSON_CreateStringArray(columns, 2));
+    add_attribute(table, "Username", json_get(user, "username"));
+    add_attribute(table, "UID", json_get(user, "uid"));
+    add_attribute(table, "Groups", json_get(user, "groups"));
+    AUTO_FREE const cJSON **extra = json_sorted(json_get(user, "extra"));
+    for (const cJSON **x = extra; *x; x++) {
+        AUTO_FREE char *name = str_fmt("Extra: %s", (*x)->string);
+        add_attribute(table, name, *x);
+    }
+    tabletext_print(table, 0, out);
+}
+
+int k8s_whoami(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    client *k = bind_client(c, e);
+    struct patience p = bind_patience(c);
+    if (!k || !(*result = client_whoami(k, &p, e)))
+        return -1;
+    AUTO_BUF text = {0};
+    print_user(*result, &text);
+    json_set(*result, "text", k8s_text(&text));
+    json_set_str(*result, "context", client_config(k)->context);
+    return 0;
+}
+
 int k8s_version(call *c, const cJSON *args, cJSON **result, err *e)
 {
     client *k = bind_client(c, e);

@@ -56,6 +56,9 @@ local takes = {
   list = set "namespace all_namespaces selector field_selector wide",
   get = set "namespace",
   patch = set "namespace type subresource",
+  label = set "namespace overwrite",
+  annotate = set "namespace overwrite",
+  scale = set "namespace current_replicas",
   delete = set "namespace wait timeout propagation grace",
   watch = set "namespace all_namespaces selector field_selector wide sick_first",
   wait = set "timeout",
@@ -75,6 +78,16 @@ local function about(what, kind, name, options, known)
   local left, right = kind:match "^([^/]+)/(.+)$"
   if left and not name then kind, name = left, right end
   return with_options({ kind = kind, name = name }, options, known, what)
+end
+
+-- (handle, …), ("pods", "name", …), ("pods/name", …): the target, and what follows.
+local function target(what, kind, ...)
+  if is_handle(kind) then return reference(kind), ... end
+  if type(kind) ~= "string" then usage('%s expects a handle, or a kind such as "pods"', what) end
+  local left, right = kind:match "^([^/]+)/(.+)$"
+  if left then return { kind = left, name = right }, ... end
+  if type((...)) ~= "string" then usage("%s expects the name of a %s", what, kind) end
+  return { kind = kind, name = (...) }, select(2, ...)
 end
 
 local function objects_of(source, what)
@@ -162,18 +175,60 @@ end
 
 -- k8s.patch(handle, { spec = … }), k8s.patch("pods", "name", patch): type = "merge", "strategic" or "json".
 function k8s.patch(kind, ...)
-  local args, patch, options
-  if is_handle(kind) then
-    args, patch, options = reference(kind), ...
-  else
-    local name
-    name, patch, options = ...
-    args = { kind = kind, name = name }
-  end
+  local args, patch, options = target("k8s.patch", kind, ...)
   if type(patch) ~= "table" then usage "k8s.patch expects the patch as a table" end
   args = with_options(args, options, takes.patch, "k8s.patch")
   args.patch = patch
   return as_handle(core.call("k8s.patch", args).object)
+end
+
+-- kubectl's words for a change, "key=value" and "key-", and a table's entries, key = value and key = false.
+local function change(what, key, value)
+  if type(key) == "number" then
+    local name, text = tostring(value):match "^([^=]+)=(.*)$"
+    if name then return name, text end
+    key, value = tostring(value), false
+    if not key:find ".%-$" then usage('%s: "%s" is neither "key=value" nor "key-"', what, key) end
+  end
+  if key:find "%-$" then return key:sub(1, -2), false end
+  if value == core.null then return key, false end
+  if type(value) == "table" or type(value) == "function" then usage("%s: the value of %s is a %s", what, key, type(value)) end
+  return key, value
+end
+
+local function change_map(what, binding, kind, ...)
+  local args, changes, options = target(what, kind, ...)
+  if type(changes) == "string" then changes = { changes } end
+  if type(changes) ~= "table" or next(changes) == nil then
+    usage('%s expects what to change, as { tier = "gpu", ["old-"] = true }', what)
+  end
+  args = with_options(args, options, takes.label, what)
+  args.set, args.remove = {}, core.array {}
+  local seen = {}
+  for key, value in pairs(changes) do
+    local name, text = change(what, key, value)
+    if seen[name] ~= nil then usage("%s: %s is named twice", what, name) end
+    seen[name] = true
+    if text == false then args.remove[#args.remove + 1] = name else args.set[name] = tostring(text) end
+  end
+  return as_handle(core.call(binding, args).object)
+end
+
+-- k8s.label(handle, { tier = "gpu", old = false }), k8s.label("pods", "name", "tier=gpu"): sets labels; false or a key
+-- with "-" at its end removes one. A label that has another value is an error without overwrite = true.
+function k8s.label(kind, ...) return change_map("k8s.label", "k8s.label", kind, ...) end
+
+-- k8s.annotate(handle, { note = "text", ["old-"] = true }): the same for annotations.
+function k8s.annotate(kind, ...) return change_map("k8s.annotate", "k8s.annotate", kind, ...) end
+
+-- k8s.scale(handle, 3), k8s.scale("deploy/web", 3, { current_replicas = 2 }): sets how many replicas there shall be, of
+-- any kind that has the subresource scale; with current_replicas only if there are so many now.
+function k8s.scale(kind, ...)
+  local args, replicas, options = target("k8s.scale", kind, ...)
+  if math.type(replicas) ~= "integer" or replicas < 0 then usage "k8s.scale expects how many replicas there shall be, as 3" end
+  args = with_options(args, options, takes.scale, "k8s.scale")
+  args.replicas = replicas
+  return as_handle(core.call("k8s.scale", args).object)
 end
 
 -- Deletes an object and waits until it is gone; wait = false does not wait.
@@ -236,6 +291,16 @@ function k8s.can_i(verb, kind, options)
   return answer.allowed, answer.reason
 end
 
+local user = { __name = "Kubernetes user" }
+user.__index = user
+
+function user.__tostring(u) return u.text end
+
+user.__display = user.__tostring
+
+-- Who we are, as the server says: { username =, uid =, groups = {…}, extra = {…} }; shows as `kubectl auth whoami`.
+function k8s.whoami() return setmetatable(core.call("k8s.whoami", {}), user) end
+
 -- k8s.version() → the server's version; sandbox = true: it is one of ours
 function k8s.version() return core.call("k8s.version", {}) end
 function k8s.kinds() return core.call("k8s.kinds", {}) end
@@ -250,6 +315,9 @@ function object:logs(options) return k8s.logs(self, options) end
 function object:events() return k8s.events(self) end
 function object:delete(options) return k8s.delete(self, options) end
 function object:patch(patch, options) return k8s.patch(self, patch, options) end
+function object:label(changes, options) return k8s.label(self, changes, options) end
+function object:annotate(changes, options) return k8s.annotate(self, changes, options) end
+function object:scale(replicas, options) return k8s.scale(self, replicas, options) end
 function object:yaml() return k8s.yaml(k8s.get(self)) end
 
 function object:watch()
@@ -330,7 +398,8 @@ for name, options in pairs(takes) do
   core.options[k8s[name]] = options
   if object[name] and name ~= "wait" then core.options[object[name]] = options end
 end
-for _, fn in ipairs { k8s.create, k8s.apply, k8s.get, k8s.patch, k8s.wait, object.refresh, object.patch, object.watch } do
+for _, fn in ipairs { k8s.create, k8s.apply, k8s.get, k8s.patch, k8s.label, k8s.annotate, k8s.scale, k8s.wait, object.refresh,
+  object.patch, object.label, object.annotate, object.scale, object.watch } do
   core.returns[fn] = object
 end
 core.returns[k8s.list], core.returns[k8s.events], core.returns[object.events] = list, list, list

@@ -54,6 +54,31 @@ def test_nothing_happens_without_a_grant(t):
     assert not uids(t, env)
 
 
+def test_labels_are_set_removed_and_kept(t):
+    env = sandbox(t)
+    k = Kernel(t, "", *GRANTED, env=env)
+    r = k.run("""
+local o = k8s.create {apiVersion = "v1", kind = "ConfigMap", metadata = {name = "c", labels = {a = "1", b = "2"}}}
+print(pcall(k8s.label, o, {a = "9"}))
+o:label({a = "9", b = false, n = 7}, {overwrite = true})
+o:annotate {["x-"] = true, note = "hello"}
+local m = o:refresh().metadata
+print(m.labels.a, m.labels.b, m.labels.n, m.annotations.note)
+print(pcall(k8s.label, "cm/c", {a = "9", overwrite = {}}))
+print(pcall(k8s.label, "cm/c", {}))
+print(pcall(k8s.label, "cm", "c", "a=1", {overwritten = true}))
+print(pcall(k8s.label, "cm/none", "a=1"))
+print(pcall(k8s.scale, "cm/c", 2))
+print(k8s.whoami())
+""", 'effects="cluster"')
+    assert r.state == "ok", r
+    for text in ('configmap c: the label a already has the value "1"; overwrite = true changes it', "9\tnil\t7\thello",
+                 "the value of overwrite is a table", "k8s.label expects what to change", "no option overwritten; did you mean overwrite?",
+                 'configmaps "none" not found', "configmaps cannot be scaled: the kind has no subresource scale",
+                 "ATTRIBUTE   VALUE\nUsername    firesteel\nGroups      [system:masters system:authenticated]"):
+        assert text in r.out, (text, r.out)
+
+
 JOB = """k8s.create {{apiVersion = "batch/v1", kind = "Job", metadata = {{name = "{name}"}}, spec = {{backoffLimit = 0,
   template = {{spec = {{restartPolicy = "Never", containers = {{{{name = "main", image = "host",
     command = {{"sh", "-c", "echo last words; exit {code}"}}}}}}}}}}}}}}"""

@@ -275,6 +275,18 @@ def test_undeclared_commands_are_repeated(t):
     assert again.code == 0 and how(again)[:3] == ["repeated", "repeated", "done"], (how(again), again.of("error"))
 
 
+def test_a_label_is_looked_at_and_set_again(t):
+    env = sandbox(t)
+    notebook = config_map("create", "x") + cell('made:label {tier = "gpu", ["old-"] = true}', 'Label effects="cluster"') + STOP
+    k = start(t, env, notebook)
+    again = resume(t, k, env, notebook)
+    assert how(again) == ["verified", "verified"], (how(again), again.of("error"))
+    do(t, env, 'k8s.label("cm/x", {tier = false, old = 1})')
+    again = resume(t, k, env, notebook)
+    assert how(again)[1] != "verified", how(again)
+    do(t, env, 'local l = k8s.get("cm/x").metadata.labels\nassert(l.tier == "gpu" and not l.old)')
+
+
 def test_a_bash_cell_declares_its_files(t):
     notebook = cell("-- cat input > copy\n-- echo ran >> log", 'Fetch inputs=["input"] language="bash" outputs=["copy"]') + STOP
     k = Kernel(t, notebook, headless=True, hello=False)

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+// The k8s bindings that change one thing of an object: labels, annotations, the number of replicas.
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/bind/k8s.h"
+
+enum { TRIES = 5 }; // somebody else may change the object between our look and our patch
+
+// Without overwrite a value that somebody has set stays.
+static int check_free(
+    const struct target *t, const cJSON *has, const cJSON *set, const char *what, err *e)
+{
+    const cJSON *wanted;
+    cJSON_ArrayForEach(wanted, set)
+    {
+        const char *old = json_str(has, wanted->string);
+        if (old && !str_eq(old, wanted->valuestring))
+            return err_set(e, ERR_EXISTS,
+                "%s %s: the %s %s already has the value \"%.100s\"; overwrite = true changes it",
+                t->resource->singular, t->name, what, wanted->string, old);
+    }
+    return 0;
+}
+
+// What has to change: {key: new value, key: null}; new; NULL: nothing.
+static cJSON *changes_of(const cJSON *has, const cJSON *set, const cJSON *remove)
+{
+    AUTO_JSON *changes = cJSON_CreateObject();
+    const cJSON *item;
+    cJSON_ArrayForEach(item, set)
+    {
+        if (!str_eq(json_str(has, item->string), item->valuestring))
+            json_set_str(changes, item->string, item->valuestring);
+    }
+    cJSON_ArrayForEach(item, remove)
+    {
+        if (cJSON_IsString(item) && json_get(has, item->valuestring))
+            cJSON_AddNullToObject(changes, item->valuestring);
+    }
+    return changes->child ? STEAL(changes) : NULL;
+}
+
+// The patch for exactly the object that was looked at; without overwrite also for exactly this
+// version of it. NULL: nothing has to change.
+static cJSON *map_patch(const cJSON *there, const cJSON *args, const char *map)
+{
+    cJSON *changes = changes_of(json_get(json_get(there, "metadata"), map), json_get(args, "set"),
+        json_get(args, "remove"));
+    if (!changes)
+        return NULL;
+    cJSON *patch = cJSON_CreateObject(), *m = json_object_at(patch, "metadata");
+    json_set_str(m, "uid", json_path_str(there, "metadata.uid"));
+    if (!json_bool_or(args, "overwrite", false))
+        json_set_str(m, "resourceVersion", json_path_str(there, "metadata.resourceVersion"));
+    json_set(m, map, changes);
+    return patch;
+}
+
+// Returns the object as it is then; new.
+static cJSON *change_once(
+    call *c, struct target *t, const cJSON *args, const char *map, bool *changed, err *e)
+{
+    AUTO_JSON *there = k8s_object(c, t, e);
+    const cJSON *has = json_get(json_get(there, "metadata"), map);
+    const char *what = str_eq(map, "labels") ? "label" : "annotation";
+    if (!there || (!json_bool_or(args, "overwrite", false) &&
+                      check_free(t, has, json_get(args, "set"), what, e) != 0))
+        return NULL;
+    AUTO_JSON *patch = map_patch(there, args, map);
+    *changed = patch != NULL;
+    if (!patch)
+        return STEAL(there);
+    return client_patch(
+        t->client, &t->patience, t->resource, t->ns, t->name, NULL, "merge", patch, e);
+}
+
+// The result is not at the top level: the call did not make the object.
+static int take_result(struct target *t, const cJSON *made, bool changed, cJSON **result, err *e)
+{
+    AUTO_JSON *ref = k8s_reference(t, made, e);
+    if (!ref)
+        return -1;
+    *result = cJSON_CreateObject();
+    json_set(*result, "object", STEAL(ref));
+    json_set_bool(*result, "changed", changed);
+    return 0;
+}
+
+static int change_map(call *c, const cJSON *args, const char *map, cJSON **result, err *e)
+{
+    struct target t;
+    if (k8s_target(c, args, true, &t, e) != 0)
+        return -1;
+    for (int i = 1;; i++) {
+        err why = {0};
+        bool changed;
+        AUTO_JSON *made = change_once(c, &t, args, map, &changed, &why);
+        if (made)
+            return take_result(&t, made, changed, result, e);
+        if (why.code != ERR_CONFLICT || i == TRIES)
+            return err_set(e, why.code, "%s", why.text);
+    }
+}
+
+int k8s_label(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    return change_map(c, args, "labels", result, e);
+}
+
+int k8s_annotate(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    return change_map(c, args, "annotations", result, e);
+}
+
+// The object that an earlier kernel has changed, if it still exists and is the same one; else NULL.
+// *later: a later effect of this run has changed it again, so it need not be as we left it.
+static cJSON *same_object(
+    call *c, struct target *t, const cJSON *args, const cJSON *recorded, bool *later, err *e)
+{
+    const cJSON *ref = json_get(recorded, "object");
+    if (!ref || k8s_target(c, args, true, t, e) != 0 || k8s_same_cluster(t, ref, e) != 0)
+        return NULL;
+    err why = {0};
+    AUTO_JSON *there = client_get(t->client, &t->patience, t->resource, t->ns, t->name, &why);
+    const char *uid = json_path_str(there, "metadata.uid");
+    if (!there && why.code != ERR_NOT_FOUND)
+        err_set(e, why.code, "%s", why.text);
+    *later = there && call_changed_later(c, uid);
+    return str_eq(uid, json_str(ref, "uid")) ? STEAL(there) : NULL;
+}
+
+static int verify_map(
+    call *c, const cJSON *args, const cJSON *recorded, const char *map, cJSON **result, err *e)
+{
+    struct target t;
+    bool later;
+    err why = {0};
+    AUTO_JSON *there = same_object(c, &t, args, recorded, &later, &why);
+    if (why.code)
+        return err_set(e, why.code, "%s", why.text);
+    if (!there)
+        return VERDICT_NO;
+    AUTO_JSON *left = changes_of(json_get(json_get(there, "metadata"), map), json_get(args, "set"),
+        json_get(args, "remove"));
+    return left && !later ? VERDICT_NO : VERDICT_YES;
+}
+
+int k8s_verify_label(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
+{
+    return verify_map(c, args, recorded, "labels", result, e);
+}
+
+int k8s_verify_annotate(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
+{
+    return verify_map(c, args, recorded, "annotations", result, e);
+}
+
+static bool add_scalable(void *arg, const struct resource *r)
+{
+    AUTO_FREE char *name = resource_name(r);
+    char ***names = arg;
+    if (r->scales && !str_eq((*names)[0] ? (*names)[strv_len(*names) - 1] : NULL, name))
+        *names = strv_add(*names, name);
+    return true;
+}
+
+static int cannot_scale(struct target *t, err *e)
+{
+    char **names = mem_array(1, sizeof *names);
+    AUTO_BUF list = {0};
+    if (client_resources(t->client, &t->patience, add_scalable, &names, NULL) == 0)
+        for (size_t i = 0; names[i]; i++)
+            buf_fmt(&list, "%s%s", i ? ", " : "; these have: ", names[i]);
+    strv_free(names);
+    return err_set(e, ERR_INVALID, "%s cannot be scaled: the kind has no subresource scale%s",
+        t->resource->plural, buf_cstr(&list));
+}
+
+// The Scale of the target: {"spec": {"replicas"}, …}.
+static cJSON *scale_of(struct target *t, err *e)
+{
+    if (!t->resource->scales) {
+        cannot_scale(t, e);
+        return NULL;
+    }
+    AUTO_JSON *scale =
+        client_get_sub(t->client, &t->patience, t->resource, t->ns, t->name, "scale", e);
+    if (scale && t->uid && !str_eq(json_path_str(scale, "metadata.uid"), t->uid)) {
+        err_set(e, ERR_NOT_FOUND, "%s %s in namespace %s is gone; there is another one of its name",
+            t->resource->singular, t->name, t->ns);
+        return NULL;
+    }
+    return STEAL(scale);
+}
+
+static cJSON *scale_once(struct target *t, const cJSON *args, int64_t *before, err *e)
+{
+    AUTO_JSON *scale = scale_of(t, e);
+    if (!scale)
+        return NULL;
+    *before = json_int_or(json_get(scale, "spec"), "replicas", 0);
+    int64_t wanted = json_int_or(args, "current_replicas", *before);
+    if (*before != wanted) {
+        err_set(e, ERR_FAILED, "%s %s has %lld replicas, not %lld; it stays as it is",
+            t->resource->singular, t->name, (long long)*before, (long long)wanted);
+        return NULL;
+    }
+    AUTO_JSON *patch = cJSON_CreateObject();
+    json_set_int(json_object_at(patch, "spec"), "replicas", json_int_or(args, "replicas", 0));
+    cJSON *m = json_object_at(patch, "metadata");
+    json_set_str(m, "uid", json_path_str(scale, "metadata.uid"));
+    if (json_get(args, "current_replicas"))
+        json_set_str(m, "resourceVersion", json_path_str(scale, "metadata.resourceVersion"));
+    return client_patch(
+        t->client, &t->patience, t->resource, t->ns, t->name, "scale", "merge", patch, e);
+}
+
+int k8s_scale(call *c, const cJSON *args, cJSON **result, err *e)
+{
+    struct target t;
+    int64_t before, replicas;
+    if (!json_int(json_get(args, "replicas"), &replicas) || replicas < 0)
+        return err_set(e, ERR_USAGE, "k8s.scale expects how many replicas there shall be");
+    if (k8s_target(c, args, true, &t, e) != 0)
+        return -1;
+    for (int i = 1;; i++) {
+        err why = {0};
+        AUTO_JSON *made = scale_once(&t, args, &before, &why);
+        if (made && take_result(&t, made, before != replicas, result, e) == 0) {
+            json_set_int(*result, "replicas", replicas);
+            json_set_int(*result, "before", before);
+        }
+        if (made)
+            return *result ? 0 : -1;
+        if (why.code != ERR_CONFLICT || i == TRIES)
+            return err_set(e, why.code, "%s", why.text);
+    }
+}
+
+int k8s_verify_scale(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
+{
+    struct target t;
+    bool later;
+    err why = {0};
+    AUTO_JSON *there = same_object(c, &t, args, recorded, &later, &why);
+    AUTO_JSON *scale = there && !later ? scale_of(&t, &why) : NULL;
+    if (why.code)
+        return err_set(e, why.code, "%s", why.text);
+    if (!there)
+        return VERDICT_NO;
+    bool holds =
+        json_int_or(json_get(scale, "spec"), "replicas", -1) == json_int_or(args, "replicas", 0);
+    return later || holds ? VERDICT_YES : VERDICT_NO;
+}
