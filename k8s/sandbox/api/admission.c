@@ -13,7 +13,14 @@ static bool check_type(struct request *r, cJSON *json)
 {
     AUTO_FREE char *api = kind_api_version(r->stored);
     const char *given_api = json_str(json, "apiVersion"), *given = json_str(json, "kind");
-    if (given_api && !str_eq(given_api, api))
+    bool custom = r->kind->flags & KIND_IS_CUSTOM;
+    if (custom && (!given_api || !given)) {
+        AUTO_FREE char *text = json_to_str(json);
+        reply_failure(r, 400, NULL,
+            "the object provided is unrecognized (must be of type %s): Object '%s' is missing in "
+            "'%s'",
+            r->kind->kind, given ? "apiVersion" : "Kind", text);
+    } else if (given_api && !str_eq(given_api, api))
         reply_failure(r, 400, NULL,
             "the API version in the data (%s) does not match the expected API version (%s)",
             given_api, api);
@@ -56,17 +63,38 @@ static void warn_unknown(struct request *r, char *const *unknown)
     }
 }
 
-static void refuse_unknown(struct request *r, char *const *unknown)
+// What a patch makes of an object is refused as the patch's fault.
+static bool is_of_patch(const struct request *r)
+{
+    const char *type = http_request_header(r->x, "Content-Type");
+    return str_eq(http_method(r->x), "PATCH") && type &&
+           !str_starts(type, "application/apply-patch");
+}
+
+static void refuse_fields(struct request *r, const cJSON *json, const char *why)
+{
+    static const struct kind nothing = {.group = "", .kind = ""};
+    if (!is_of_patch(r)) {
+        reply_failure(r, 400, NULL, "%s in version \"%s\" cannot be handled as a %s: %s",
+            r->kind->kind, r->kind->version, r->kind->kind, why);
+        return;
+    }
+    cJSON *causes = NULL;
+    AUTO_FREE char *value = json_to_str(json);
+    causes_add(&causes, "FieldValueInvalid", "patch", "Invalid value: %s: %s", value, why);
+    reply_json(r, 422, status_invalid(&nothing, "", causes));
+}
+
+static void refuse_unknown(struct request *r, const cJSON *json, char *const *unknown)
 {
     AUTO_BUF list = {0};
+    buf_str(&list, "strict decoding error: ");
     for (size_t i = 0; unknown[i]; i++)
         buf_fmt(&list, "%sunknown field \"%s\"", i ? ", " : "", unknown[i]);
     if (r->kind->flags & KIND_IS_CUSTOM)
-        reply_failure(r, 400, NULL, "strict decoding error: %s", buf_cstr(&list));
+        reply_failure(r, 400, NULL, "%s", buf_cstr(&list));
     else
-        reply_failure(r, 400, NULL,
-            "%s in version \"%s\" cannot be handled as a %s: strict decoding error: %s",
-            r->kind->kind, r->kind->version, r->kind->kind, buf_cstr(&list));
+        refuse_fields(r, json, buf_cstr(&list));
 }
 
 static void refuse_types(struct request *r, const cJSON *json, cJSON *causes)
@@ -79,8 +107,7 @@ static void refuse_types(struct request *r, const cJSON *json, cJSON *causes)
     const cJSON *c;
     cJSON_ArrayForEach(c, causes) buf_fmt(
         &list, "%s%s: %s", list.len ? ", " : "", json_str(c, "field"), json_str(c, "message"));
-    reply_failure(r, 400, NULL, "%s in version \"%s\" cannot be handled as a %s: %s", r->kind->kind,
-        r->kind->version, r->kind->kind, buf_cstr(&list));
+    refuse_fields(r, json, buf_cstr(&list));
     cJSON_Delete(causes);
 }
 
@@ -94,7 +121,7 @@ static bool check_fields(struct request *r, cJSON *json)
         refuse_types(r, json, STEAL(report.mistyped));
         ok = false;
     } else if (report.unknown && str_eq(mode, "Strict")) {
-        refuse_unknown(r, report.unknown);
+        refuse_unknown(r, json, report.unknown);
         ok = false;
     } else if (!str_eq(mode, "Ignore")) {
         warn_unknown(r, report.unknown);
@@ -149,7 +176,9 @@ bool admit(struct request *r, cJSON *json, const cJSON *old)
         old && json_get(old, "spec") && json_equal(json_get(old, "spec"), json_get(json, "spec"));
     if (!same_spec && !validate_spark(r->stored, json, &e)) {
         reply_failure(r, 403, NULL,
-            "admission webhook \"validate-sparkapplication.sparkoperator.k8s.io\" denied the "
+            "admission webhook "
+            "\"validate-sparkoperator-k8s-io-v1beta2-sparkapplication.sparkoperator.k8s.io\" "
+            "denied the "
             "request: %s",
             e.text);
         return false;

@@ -6,6 +6,7 @@
 #include "k8s/sandbox/api/alias.h"
 #include "k8s/sandbox/api/discovery.h"
 #include "k8s/sandbox/api/openapi.h"
+#include "k8s/sandbox/api/options.h"
 #include "k8s/sandbox/api/verbs.h"
 
 #include <string.h>
@@ -55,15 +56,17 @@ static bool negotiate(struct request *r)
     for (size_t i = 0; types[i] && !known; i++) {
         AUTO_FREE char *type = str_trim(types[i], strlen(types[i]));
         bool table = strstr(type, "as=Table"), partial = strstr(type, "as=PartialObjectMetadata");
+        bool partials = strstr(type, "as=PartialObjectMetadataList");
         bool yaml = str_starts(type, "application/yaml");
         known = yaml || str_starts(type, "application/json") || str_starts(type, "*/*") ||
                 str_starts(type, "application/*") || str_starts(type, "text/plain");
         if (strstr(type, "as=") && !table && !partial)
             known = strstr(type, "as=APIGroupDiscoveryList") != NULL;
         r->render.as_yaml = known && yaml;
-        r->render.form = known && table     ? FORM_TABLE
-                         : known && partial ? FORM_METADATA
-                                            : FORM_OBJECT;
+        r->render.form = known && table      ? FORM_TABLE
+                         : known && partials ? FORM_METADATA_LIST
+                         : known && partial  ? FORM_METADATA
+                                             : FORM_OBJECT;
     }
     strv_free(types);
     const char *include = http_query(r->x, "includeObject");
@@ -123,7 +126,7 @@ static void on_collection(struct request *r, const char *method)
         verb_list(r);
     else if (str_eq(method, "POST") && placed)
         verb_create(r);
-    else if (str_eq(method, "DELETE") && placed)
+    else if (str_eq(method, "DELETE") && placed && r->kind != KIND(NAMESPACES))
         verb_delete_all(r);
     else
         reply_failure(
@@ -150,12 +153,12 @@ static void on_object(struct request *r, const char *method)
 static void on_resource(struct request *r)
 {
     const char *method = http_method(r->x);
-    bool head = str_eq(method, "HEAD");
-    method = head ? "GET" : method;
     if (!has_subresource(r->kind, r->subresource))
         reply_failure(r, 404, NULL, "the server could not find the requested resource");
     else if (r->kind->flags & KIND_IS_REVIEW)
         verb_review(r);
+    else if (!options_check(r, method))
+        ;
     else if (*r->name && (r->kind->flags & KIND_NAMESPACED) && !*r->ns)
         reply_failure(r, 404, NULL, "the server could not find the requested resource");
     else if (*r->name)
@@ -175,6 +178,21 @@ static bool serve_health(struct request *r, char *const *path)
     return false;
 }
 
+// Below a group and version that are served a Status tells it; anything else is no API at all.
+static void not_found(struct request *r, char *const *path)
+{
+    static const char text[] = "404 page not found\n";
+    size_t n = strv_len(path);
+    bool core = n > 1 && str_eq(path[0], "api"), group = n > 2 && str_eq(path[0], "apis");
+    const struct kind *k;
+    for (size_t i = 0; (core || group) && (k = kinds_at(r->api->kinds, i)); i++)
+        if (str_eq(k->group, core ? "" : path[1]) && str_eq(k->version, path[core ? 1 : 2])) {
+            reply_failure(r, 404, NULL, "the server could not find the requested resource");
+            return;
+        }
+    http_respond(r->x, 404, "text/plain; charset=utf-8", text, sizeof text - 1);
+}
+
 static void dispatch(struct request *r, char **path)
 {
     if (serve_health(r, path))
@@ -191,7 +209,7 @@ static void dispatch(struct request *r, char **path)
     else if (path[0] && find_target(r, path))
         on_resource(r);
     else
-        reply_failure(r, 404, NULL, "the server could not find the requested resource");
+        not_found(r, path);
 }
 
 static void end(void *state, http_exchange *x)

@@ -19,8 +19,12 @@ static cJSON *verbs_of(const struct kind *k, const char *subresource)
     static const char *const all[] = {
         "create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
     static const char *const status[] = {"get", "patch", "update"};
+    static const char *const singly[] = {
+        "create", "delete", "get", "list", "patch", "update", "watch"};
     if (k->flags & KIND_IS_REVIEW)
         return strings((const char *const[]){"create"}, 1);
+    if (!subresource && k == KIND(NAMESPACES))
+        return strings(singly, ARRAY_LEN(singly));
     if (!subresource)
         return strings(all, ARRAY_LEN(all));
     return str_eq(subresource, "log") ? strings((const char *const[]){"get"}, 1)
@@ -111,11 +115,13 @@ static cJSON *group_list(const struct request *r)
     return l;
 }
 
+// kube-apiserver names group and version for custom resources only.
 static cJSON *response_kind(const struct kind *k)
 {
+    bool custom = k->flags & KIND_IS_CUSTOM;
     cJSON *o = cJSON_CreateObject();
-    json_set_str(o, "group", k->group);
-    json_set_str(o, "version", k->version);
+    json_set_str(o, "group", custom ? k->group : "");
+    json_set_str(o, "version", custom ? k->version : "");
     json_set_str(o, "kind", k->kind);
     return o;
 }

@@ -257,25 +257,49 @@ static const char *choose_container(struct request *r, const cJSON *pod)
         return json_str(containers->child, "name");
     AUTO_FREE char *all = names_of(pod, "containers");
     reply_failure(r, 400, NULL,
-        "a container name must be specified for pod %s, choose one of: [%s]%s%s%s", r->name,
-        all ? all : "", init ? " or one of the init containers: [" : "", init ? init : "",
-        init ? "]" : "");
+        "a container name must be specified for pod %s, choose one of: [%s%s%s]", r->name,
+        init ? init : "", init ? " " : "", all ? all : "");
     return NULL;
+}
+
+static const struct kind log_options = {.group = "", .kind = "PodLogOptions"};
+
+// A number that is not below `least`; without the parameter *n stays. false: it has answered.
+static bool read_number(struct request *r, const char *name, int64_t least, int64_t *n)
+{
+    const char *value = http_query(r->x, name);
+    cJSON *causes = NULL;
+    if (!value || !*value)
+        return true;
+    if (!str_to_int(value, n)) {
+        reply_failure(r, 400, NULL, "strconv.ParseInt: parsing \"%s\": invalid syntax", value);
+        return false;
+    }
+    if (*n >= least)
+        return true;
+    causes_add(&causes, "FieldValueInvalid", name, "Invalid value: %lld: must be greater than %s0",
+        (long long)*n, least ? "" : "or equal to ");
+    reply_json(r, 422, status_invalid(&log_options, r->name, causes));
+    return false;
 }
 
 static bool read_since(struct request *r, struct log_stream *s)
 {
-    const char *seconds = http_query(r->x, "sinceSeconds"), *time = http_query(r->x, "sinceTime");
-    int64_t n, at = 0;
-    if (seconds) {
-        if (!str_to_int(seconds, &n) || n < 1) {
-            reply_failure(r, 422, NULL,
-                "sinceSeconds: Invalid value: \"%s\": must be greater than 0", seconds);
-            return false;
-        }
-        at = clock_add(store_now(r->api->store), -clock_of_seconds((double)n));
-    } else if (time && clock_parse_rfc3339(time, &at, NULL) != 0) {
-        reply_failure(r, 400, NULL, "sinceTime: Invalid value: \"%s\": not RFC 3339", time);
+    const char *time = http_query(r->x, "sinceTime");
+    int64_t seconds = 0, at = 0;
+    if (!read_number(r, "sinceSeconds", 1, &seconds))
+        return false;
+    if (seconds && time) {
+        cJSON *causes = NULL;
+        causes_add(&causes, "FieldValueForbidden", "[]",
+            "Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified");
+        reply_json(r, 422, status_invalid(&log_options, r->name, causes));
+        return false;
+    }
+    if (seconds)
+        at = clock_add(store_now(r->api->store), -clock_of_seconds((double)seconds));
+    if (time && clock_parse_rfc3339(time, &at, NULL) != 0) {
+        reply_failure(r, 400, NULL, "parsing time \"%s\": not RFC 3339", time);
         return false;
     }
     if (seconds || time) {
@@ -288,24 +312,14 @@ static bool read_since(struct request *r, struct log_stream *s)
 
 static bool read_options(struct request *r, struct log_stream *s)
 {
-    const char *tail = http_query(r->x, "tailLines"), *limit = http_query(r->x, "limitBytes");
     const char *only = http_query(r->x, "stream");
     int64_t lines = -1;
     s->follow = request_flag(r, "follow");
     s->timestamps = request_flag(r, "timestamps");
     s->only = str_eq(only, "Stdout") ? "stdout" : str_eq(only, "Stderr") ? "stderr" : NULL;
     s->left = -1;
-    if (tail && (!str_to_int(tail, &lines) || lines < 0)) {
-        reply_failure(r, 422, NULL,
-            "tailLines: Invalid value: \"%s\": must be greater than or equal to 0", tail);
-        return false;
-    }
-    if (limit && (!str_to_int(limit, &s->left) || s->left < 1)) {
-        reply_failure(
-            r, 422, NULL, "limitBytes: Invalid value: \"%s\": must be greater than 0", limit);
-        return false;
-    }
-    if (!read_since(r, s))
+    if (!read_number(r, "tailLines", 0, &lines) || !read_number(r, "limitBytes", 1, &s->left) ||
+        !read_since(r, s))
         return false;
     lseek(s->fd, lines >= 0 ? tail_offset(s, lines) : 0, SEEK_SET);
     return true;
@@ -342,6 +356,10 @@ void verb_log(struct request *r)
     const char *container = choose_container(r, pod->json);
     if (!container)
         return;
+    if (!json_path_str(pod->json, "spec.nodeName")) { // nobody has it yet
+        http_respond(r->x, 204, "text/plain", "", 0);
+        return;
+    }
     struct log_stream *s = mem_alloc(sizeof *s);
     *s = (struct log_stream){.all = r->api->logs, .x = r->x, .pod = snapshot_ref(pod), .fd = -1};
     s->container = mem_strdup(container);

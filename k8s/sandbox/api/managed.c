@@ -135,14 +135,14 @@ void managed_update(const struct kind *k, const cJSON *old, cJSON *json, struct 
 
 struct conflict_list {
     cJSON **causes;
-    const char *manager, *api;
+    const char *manager, *api; // api: "" for what was applied
 };
 
 static void add_conflict(void *arg, const char *path)
 {
     struct conflict_list *c = arg;
-    causes_add(c->causes, "FieldManagerConflict", path, "conflict with \"%s\" using %s", c->manager,
-        c->api);
+    causes_add(c->causes, "FieldManagerConflict", path, "conflict with \"%s\"%s%s", c->manager,
+        *c->api ? " using " : "", c->api);
 }
 
 static void find_conflicts(
@@ -154,8 +154,9 @@ static void find_conflicts(
         if (is_entry(entry, w, "Apply"))
             continue;
         AUTO_JSON *common = fieldset_common(changes, fields_of(entry));
-        struct conflict_list c = {
-            causes, json_str_or(entry, "manager", ""), json_str_or(entry, "apiVersion", "")};
+        bool applied = str_eq(json_str(entry, "operation"), "Apply");
+        struct conflict_list c = {causes, json_str_or(entry, "manager", ""),
+            applied ? "" : json_str_or(entry, "apiVersion", "")};
         fieldset_each(common, add_conflict, &c);
     }
 }

@@ -143,12 +143,18 @@ static cJSON *take(cJSON *root, const char *op, const char *pointer, err *e)
     return cJSON_DetachItemViaPointer(parent, found);
 }
 
+// A member of an object need not be there before: so it is in kube-apiserver.
 static int replace(cJSON *root, const char *pointer, const cJSON *value, err *e)
 {
-    cJSON *old = take(root, "replace", pointer, e);
-    if (!old)
-        return -1;
-    cJSON_Delete(old);
+    char *last;
+    cJSON *parent = find_parent(root, pointer, &last);
+    free(last);
+    if (!cJSON_IsObject(parent)) {
+        cJSON *old = take(root, "replace", pointer, e);
+        if (!old)
+            return -1;
+        cJSON_Delete(old);
+    }
     return add(root, "replace", pointer, cJSON_Duplicate(value, true), e);
 }
 
@@ -185,7 +191,10 @@ static int operate(cJSON *root, const cJSON *o, err *e)
                       : missing(e, op, from);
     }
     if (!moves && !str_eq(op, "remove"))
-        return err_set(e, ERR_USAGE, "invalid JSON patch: unexpected operation: %s", op);
+        return err_set(e, ERR_INVALID,
+            "the server rejected our request due to an error in our request: unexpected "
+            "operation: %s",
+            op);
     cJSON *taken = take(root, op, moves ? from : path, e);
     if (!taken || moves)
         return taken ? add(root, op, path, taken, e) : -1;

@@ -17,11 +17,7 @@ bool selectors_read(struct request *r, struct selectors *s)
     if (e.code == ERR_NONE)
         return true;
     selectors_done(s);
-    AUTO_FREE char *api = kind_api_version(r->kind);
-    reply_failure(r, 400, NULL,
-        "Unable to find \"%s, Resource=%s\" that match label selector \"%s\", field selector "
-        "\"%s\": %s",
-        api, r->kind->resource, labels ? labels : "", fields ? fields : "", e.text);
+    reply_failure(r, 400, NULL, "%s", e.text);
     return false;
 }
 
@@ -35,17 +31,6 @@ void selectors_done(struct selectors *s)
     selector_free(s->labels);
     selector_free(s->fields);
     *s = (struct selectors){0};
-}
-
-void verb_get(struct request *r)
-{
-    const snapshot *s = store_get(r->api->store, r->stored, r->ns, r->name);
-    if (s) {
-        reply_object(r, 200, s);
-        return;
-    }
-    AUTO_FREE char *q = kind_qualified(r->kind);
-    reply_failure(r, 404, NULL, "%s \"%s\" not found", q, r->name);
 }
 
 // A continue token holds the place to go on from, and the version at which the first page was read:
@@ -92,7 +77,19 @@ static bool read_start(struct request *r, struct page_start *p)
     const char *token = http_query(r->x, "continue");
     if (!token || !*token || token_read(token, p))
         return true;
-    reply_failure(r, 400, NULL, "continue key is not valid: %s", token);
+    reply_failure(r, 400, NULL, "invalid continue token: continue key is not valid: %s", token);
+    return false;
+}
+
+static bool refuse_future(struct request *r, int64_t wanted, int64_t now)
+{
+    AUTO_FREE char *text = str_fmt("Timeout: Too large resource version: %lld, current: %lld",
+        (long long)wanted, (long long)now);
+    cJSON *causes = NULL;
+    causes_add(&causes, "ResourceVersionTooLarge", NULL, "Too large resource version");
+    cJSON *status = status_failure(504, NULL, text, NULL, NULL, causes);
+    json_set_int(json_object_at(status, "details"), "retryAfterSeconds", 1);
+    reply_json(r, 504, status);
     return false;
 }
 
@@ -103,20 +100,37 @@ static bool check_version(struct request *r)
     if (!text || !*text)
         return true;
     if (!str_to_int(text, &wanted) || wanted < 0) {
+        reply_failure(r, 400, NULL,
+            "invalid resource version: resourceVersion: Invalid value: \"%s\": "
+            "strconv.ParseUint: parsing \"%s\": invalid syntax",
+            text, text);
+        return false;
+    }
+    if (*(http_query(r->x, "continue") ?: "")) {
         reply_failure(
-            r, 400, NULL, "Invalid value: \"%s\": strconv.ParseUint: invalid syntax", text);
+            r, 400, NULL, "specifying resource version is not allowed when using continue");
         return false;
     }
-    if (wanted > now) {
-        reply_failure(r, 504, NULL, "Too large resource version: %lld, current: %lld",
-            (long long)wanted, (long long)now);
-        return false;
-    }
+    if (wanted > now)
+        return refuse_future(r, wanted, now);
     if (wanted && wanted < now && str_eq(http_query(r->x, "resourceVersionMatch"), "Exact")) {
         reply_failure(r, 410, NULL, "The resourceVersion for the provided list is too old.");
         return false;
     }
     return true;
+}
+
+void verb_get(struct request *r)
+{
+    if (!check_version(r))
+        return;
+    const snapshot *s = store_get(r->api->store, r->stored, r->ns, r->name);
+    if (s) {
+        reply_object(r, 200, s);
+        return;
+    }
+    AUTO_FREE char *q = kind_qualified(r->kind);
+    reply_failure(r, 404, NULL, "%s \"%s\" not found", q, r->name);
 }
 
 static void list_page(struct request *r, const struct selectors *sel, const struct page_start *p)
@@ -149,9 +163,15 @@ void verb_list(struct request *r)
 {
     struct selectors sel;
     struct page_start start = {0};
-    if (!check_version(r) || !read_start(r, &start))
+    if (r->render.form == FORM_METADATA) {
+        r->render.form = FORM_OBJECT;
+        reply_failure(r, 406, NULL,
+            "you requested PartialObjectMetadata, but the requested object is a list "
+            "(*core.%sList)",
+            r->kind->kind);
         return;
-    if (selectors_read(r, &sel)) {
+    }
+    if (read_start(r, &start) && check_version(r) && selectors_read(r, &sel)) {
         list_page(r, &sel, &start);
         selectors_done(&sel);
     }

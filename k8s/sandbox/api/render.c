@@ -12,16 +12,38 @@ static void quoted(buf *out, const char *text)
     json_print(out, s);
 }
 
+// In a list the items of a built-in kind do not say what they are: the list does.
+static void print_json(buf *out, const struct render *r, const cJSON *json, bool in_list)
+{
+    if (!in_list || r->kind->flags & KIND_IS_CUSTOM) {
+        json_print(out, json);
+        return;
+    }
+    const cJSON *member;
+    char before = '{';
+    cJSON_ArrayForEach(member, json)
+    {
+        if (str_eq(member->string, "kind") || str_eq(member->string, "apiVersion"))
+            continue;
+        buf_char(out, before);
+        quoted(out, member->string);
+        buf_char(out, ':');
+        json_print(out, member);
+        before = ',';
+    }
+    buf_char(out, '}');
+}
+
 // The object's own text, converted if it was asked for in another version.
-static void print_object(buf *out, const struct render *r, const snapshot *s)
+static void print_object(buf *out, const struct render *r, const snapshot *s, bool in_list)
 {
     AUTO_FREE char *api = kind_api_version(r->kind);
     if (str_eq(api, json_str(s->json, "apiVersion"))) {
-        json_print(out, s->json);
+        print_json(out, r, s->json, in_list);
         return;
     }
     AUTO_JSON *converted = alias_present(r->kind, s->json);
-    json_print(out, converted);
+    print_json(out, r, converted, in_list);
 }
 
 static void print_metadata(buf *out, const snapshot *s)
@@ -39,7 +61,7 @@ static void print_row(buf *out, const struct render *r, const snapshot *s)
     json_print(out, cells);
     buf_str(out, ",\"object\":");
     if (r->include == INCLUDE_OBJECT)
-        print_object(out, r, s);
+        print_object(out, r, s, false);
     else if (r->include == INCLUDE_METADATA)
         print_metadata(out, s);
     else
@@ -47,14 +69,14 @@ static void print_row(buf *out, const struct render *r, const snapshot *s)
     buf_char(out, '}');
 }
 
-static void print_item(buf *out, const struct render *r, const snapshot *s)
+static void print_item(buf *out, const struct render *r, const snapshot *s, bool in_list)
 {
     if (r->form == FORM_TABLE)
         print_row(out, r, s);
-    else if (r->form == FORM_METADATA)
+    else if (r->form == FORM_METADATA || r->form == FORM_METADATA_LIST)
         print_metadata(out, s);
     else
-        print_object(out, r, s);
+        print_object(out, r, s, in_list);
 }
 
 static void print_columns(buf *out, const struct render *r, bool headers)
@@ -67,7 +89,7 @@ static void print_columns(buf *out, const struct render *r, bool headers)
 void render_object(buf *out, const struct render *r, const snapshot *s, bool headers)
 {
     if (r->form != FORM_TABLE) {
-        print_item(out, r, s);
+        print_item(out, r, s, false);
         return;
     }
     buf_fmt(out,
@@ -85,7 +107,7 @@ static void print_head(buf *out, const struct render *r)
     AUTO_FREE char *api = kind_api_version(r->kind);
     if (r->form == FORM_TABLE)
         buf_str(out, "{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\",");
-    else if (r->form == FORM_METADATA)
+    else if (r->form == FORM_METADATA_LIST)
         buf_str(out, "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\",");
     else
         buf_fmt(out, "{\"kind\":\"%sList\",\"apiVersion\":\"%s\",", r->kind->kind, api);
@@ -117,7 +139,7 @@ void render_list(buf *out, const struct render *r, snapshot *const *items, size_
     for (size_t i = 0; i < n; i++) {
         if (i)
             buf_char(out, ',');
-        print_item(out, r, items[i]);
+        print_item(out, r, items[i], true);
     }
     buf_str(out, "]}");
 }

@@ -3,7 +3,7 @@
 #pragma once
 #include "k8s/sandbox/store/store.h"
 
-enum form { FORM_OBJECT, FORM_TABLE, FORM_METADATA };
+enum form { FORM_OBJECT, FORM_TABLE, FORM_METADATA, FORM_METADATA_LIST };
 enum include { INCLUDE_METADATA, INCLUDE_NONE, INCLUDE_OBJECT }; // in a Table's rows
 
 struct render {

@@ -58,10 +58,11 @@ cJSON *request_object_as(struct request *r, const struct schema *s)
 {
     const char *type = http_request_header(r->x, "Content-Type");
     err e = {0};
-    if ((has_type(type, "protobuf") && !s) || has_type(type, "cbor")) {
+    bool known = !type || !*type || has_type(type, "json") || has_type(type, "yaml");
+    if (!known && !(has_type(type, "protobuf") && s)) {
         reply_failure(r, 415, NULL,
             "the body of the request was in an unknown format - accepted media types include: "
-            "application/json, application/yaml");
+            "application/json, application/yaml, application/vnd.kubernetes.protobuf");
         return NULL;
     }
     cJSON *json = parse_body(r, s, type, &e);
@@ -119,7 +120,11 @@ void reply_failure(struct request *r, int code, const char *reason, const char *
     va_start(args, fmt);
     buf_vfmt(&b, fmt, args);
     va_end(args);
-    reply_json(r, code, status_failure(code, reason, buf_cstr(&b), r->kind, r->name, NULL));
+    // Only what is said of one object names it.
+    bool about = code == 403 || code == 404 || code == 409;
+    reply_json(r, code,
+        status_failure(
+            code, reason, buf_cstr(&b), about ? r->kind : NULL, about ? r->name : NULL, NULL));
 }
 
 void reply_error(struct request *r, const err *e)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/mem.h"
 #include "base/str.h"
 #include "k8s/sandbox/api/verbs.h"
 
@@ -39,6 +40,30 @@ static void add_user(cJSON *status)
         cJSON_AddItemToArray(json_array_at(user, "groups"), cJSON_CreateString(groups[i]));
 }
 
+// Answers with an error if the review asks for nothing that could be answered.
+static bool is_complete(struct request *r, const cJSON *json)
+{
+    static const struct kind nameless = {.group = "authorization.k8s.io", .kind = ""};
+    bool resource = json_path(json, "spec.resourceAttributes");
+    bool other = json_path(json, "spec.nonResourceAttributes");
+    cJSON *causes = NULL;
+    if (r->kind == KIND(SELFSUBJECTRULESREVIEWS) && !json_path_str(json, "spec.namespace")) {
+        reply_failure(r, 400, NULL, "no namespace on request");
+        return false;
+    }
+    if (r->kind != KIND(SELFSUBJECTACCESSREVIEWS) || resource != other)
+        return true;
+    if (resource)
+        causes_add(&causes, "FieldValueInvalid", "spec.nonResourceAttributes",
+            "Invalid value: cannot be specified in combination with resourceAttributes");
+    else
+        causes_add(&causes, "FieldValueInvalid", "spec.resourceAttributes",
+            "Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must "
+            "be specified");
+    reply_json(r, 422, status_invalid(&nameless, "", causes));
+    return false;
+}
+
 void verb_review(struct request *r)
 {
     if (!str_eq(http_method(r->x), "POST")) {
@@ -49,6 +74,13 @@ void verb_review(struct request *r)
     cJSON *json = request_object(r);
     if (!json)
         return;
+    if (!is_complete(r, json)) {
+        cJSON_Delete(json);
+        return;
+    }
+    AUTO_FREE char *api = kind_api_version(r->kind);
+    json_set_str(json, "apiVersion", api);
+    json_set_str(json, "kind", r->kind->kind);
     cJSON *status = json_object_at(json, "status");
     if (r->kind == KIND(SELFSUBJECTACCESSREVIEWS))
         add_access(status);

@@ -186,6 +186,19 @@ static const char *field_path(const struct kind *k, const char *field)
     return NULL;
 }
 
+// Kinds with fields of their own say it in other words than those with a name only.
+static int refuse_field(const struct kind *k, const char *field, err *e)
+{
+    for (size_t i = 0; i < ARRAY_LEN(known_fields); i++)
+        if (known_fields[i].kind != KIND_COUNT && &kind_builtin[known_fields[i].kind] == k)
+            return err_set(e, ERR_INVALID, "field label not supported: %s", field);
+    if (k->flags & KIND_IS_CUSTOM)
+        return err_set(e, ERR_INVALID, "field label not supported: %s", field);
+    return err_set(e, ERR_INVALID,
+        "\"%s\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
+        field);
+}
+
 static int parse_field(const struct kind *k, const char *term, selector ***end, err *e)
 {
     const char *equals = strchr(term, '=');
@@ -195,7 +208,7 @@ static int parse_field(const struct kind *k, const char *term, selector ***end, 
     AUTO_FREE char *field = str_trim(term, (size_t)(equals - term) - negated);
     const char *path = field_path(k, field);
     if (!path)
-        return err_set(e, ERR_INVALID, "field label not supported: %s", field);
+        return refuse_field(k, field, e);
     selector *s = add(end, path, strlen(path), negated ? NOT_IN : IN);
     s->is_field = true;
     s->values = strv_add(NULL, equals + (equals[1] == '=' ? 2 : 1));

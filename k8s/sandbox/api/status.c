@@ -48,7 +48,7 @@ static cJSON *add_details(cJSON *s, const struct kind *k, const char *name, cons
     cJSON *d = json_object_at(s, "details");
     if (name && *name)
         json_set_str(d, "name", name);
-    if (k && *k->group)
+    if (k && k->group && *k->group)
         json_set_str(d, "group", k->group);
     if (k)
         json_set_str(d, "kind", kind);
@@ -60,7 +60,10 @@ cJSON *status_failure(int code, const char *reason, const char *message, const s
 {
     cJSON *s = status_new("Failure");
     json_set_str(s, "message", message);
-    json_set_str(s, "reason", reason ? reason : reason_of(code));
+    if (!reason)
+        reason = reason_of(code);
+    if (*reason)
+        json_set_str(s, "reason", reason);
     // Details name the resource, but for an Invalid the Kind: Kubernetes does so, too.
     if (k || causes) {
         cJSON *d = add_details(s, k, name, k ? (code == 422 ? k->kind : k->resource) : NULL);
@@ -116,7 +119,8 @@ void causes_add(cJSON **causes, const char *reason, const char *field, const cha
     cJSON *c = cJSON_CreateObject();
     json_set_str(c, "reason", reason);
     json_set_str(c, "message", buf_cstr(&b));
-    json_set_str(c, "field", field);
+    if (field)
+        json_set_str(c, "field", field);
     cJSON_AddItemToArray(*causes, c);
 }
 
@@ -124,7 +128,7 @@ cJSON *status_invalid(const struct kind *k, const char *name, cJSON *causes)
 {
     AUTO_BUF b = {0};
     bool many = cJSON_GetArraySize(causes) > 1;
-    if (*k->group)
+    if (k->group && *k->group)
         buf_fmt(&b, "%s.%s \"%s\" is invalid: %s", k->kind, k->group, name, many ? "[" : "");
     else
         buf_fmt(&b, "%s \"%s\" is invalid: %s", k->kind, name, many ? "[" : "");

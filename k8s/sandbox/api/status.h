@@ -3,9 +3,9 @@
 #pragma once
 #include "k8s/sandbox/store/kind.h"
 
-// {kind: Status, status: Failure, …}; if the reason is NULL, it follows from the code. `kind` and
-// `name` fill the details and may be NULL. causes ([{reason, message, field}]) may be NULL and are
-// taken.
+// {kind: Status, status: Failure, …}; if the reason is NULL, it follows from the code; "": none.
+// `kind` and `name` fill the details and may be NULL. causes ([{reason, message, field}]) may be
+// NULL and are taken.
 cJSON *status_failure(int code, const char *reason, const char *message, const struct kind *k,
     const char *name, cJSON *causes);
 // {status: Success, details: {name, group, kind, uid}}: the answer to a delete.

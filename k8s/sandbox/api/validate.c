@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "k8s/sandbox/api/metadata.h"
 #include "k8s/sandbox/api/schema.h"
 #include "k8s/sandbox/api/status.h"
 #include "k8s/sandbox/store/object.h"
@@ -234,8 +235,8 @@ static void check_pod_spec(const cJSON *spec, const char *at, cJSON **causes)
 // A copy of a pod's spec without the parts that may change: the rest can then be compared.
 static cJSON *fixed_part(const cJSON *spec)
 {
-    static const char *const free_fields[] = {"activeDeadlineSeconds", "tolerations",
-        "terminationGracePeriodSeconds", "schedulingGates", "nodeName"};
+    static const char *const free_fields[] = {
+        "activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates"};
     cJSON *copy = cJSON_Duplicate(spec, true), *c;
     for (size_t i = 0; i < ARRAY_LEN(free_fields); i++)
         cJSON_DeleteItemFromObjectCaseSensitive(copy, free_fields[i]);
@@ -344,6 +345,7 @@ void validate(const struct kind *k, const cJSON *json, const cJSON *old, cJSON *
     if (*object_name(json) || !generate)
         check_name(k, object_name(json), causes);
     check_labels(json, causes);
+    metadata_check(k, json, old, causes);
     if (k->flags & KIND_IS_CUSTOM)
         check_required(schema_of(k), json, "", causes);
     if (k == KIND(PODS))
@@ -360,46 +362,13 @@ void validate(const struct kind *k, const cJSON *json, const cJSON *old, cJSON *
         check_spark_spec(json_path(json, "spec.template"), "spec.template", causes);
 }
 
-// As in internal/webhook/sparkapplication_validator.go of the operator.
-static const char *refused_key(const char *key, const char *value, const char *ns)
-{
-    static const struct {
-        const char *key, *why;
-    } refused[] = {
-        {"spark.master", "the master is set by the operator"},
-        {"spark.kubernetes.driver.master", "use spec.driver.kubernetesMaster"},
-        {"spark.kubernetes.container.image", "use spec.image"},
-        {"spark.kubernetes.driver.container.image", "use spec.driver.image"},
-        {"spark.kubernetes.executor.container.image", "use spec.executor.image"},
-        {"spark.kubernetes.authenticate.driver.serviceAccountName",
-            "use spec.driver.serviceAccount"},
-        {"spark.kubernetes.authenticate.executor.serviceAccountName",
-            "use spec.executor.serviceAccount"},
-        {"spark.kubernetes.authenticate.oauthToken", "credentials are not taken from sparkConf"},
-        {"spark.kubernetes.authenticate.oauthTokenFile",
-            "credentials are not taken from sparkConf"},
-        {"spark.kubernetes.authenticate.driver.oauthToken",
-            "credentials are not taken from sparkConf"},
-        {"spark.kubernetes.authenticate.driver.oauthTokenFile",
-            "credentials are not taken from sparkConf"},
-        {"spark.kubernetes.authenticate.executor.oauthToken",
-            "credentials are not taken from sparkConf"},
-        {"spark.kubernetes.authenticate.executor.oauthTokenFile",
-            "credentials are not taken from sparkConf"},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(refused); i++)
-        if (str_eq(refused[i].key, key))
-            return refused[i].why;
-    bool elsewhere = str_eq(key, "spark.kubernetes.namespace") && !str_eq(value, ns);
-    return elsewhere ? "it must be the application's own namespace" : NULL;
-}
-
+// As in internal/webhook/sparkapplication_validator.go of the operator 2.4.
 bool validate_spark(const struct kind *k, const cJSON *json, err *e)
 {
     if (k != KIND(SPARKAPPLICATIONS))
         return true;
     const char *name = object_name(json);
-    const cJSON *spec = json_get(json, "spec"), *conf;
+    const cJSON *spec = json_get(json, "spec");
     if (*name && !is_1035(name))
         return err_set(e, ERR_FORBIDDEN, "invalid SparkApplication name \"%s\": %s", name,
                    label_1035_text),
@@ -414,14 +383,5 @@ bool validate_spark(const struct kind *k, const cJSON *json, err *e)
         return err_set(e, ERR_FORBIDDEN,
                    "node selector cannot be defined at both SparkApplication and Driver/Executor"),
                false;
-    cJSON_ArrayForEach(conf, json_get(spec, "sparkConf"))
-    {
-        const char *why = refused_key(
-            conf->string, cJSON_IsString(conf) ? conf->valuestring : "", object_namespace(json));
-        if (why)
-            return err_set(e, ERR_FORBIDDEN, "sparkConf key \"%s\" is not allowed: %s",
-                       conf->string, why),
-                   false;
-    }
     return true;
 }

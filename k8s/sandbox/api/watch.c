@@ -44,14 +44,20 @@ static void write_event(struct watch *w, const char *type, const snapshot *s)
     w->headers_sent = true;
 }
 
+// An object of the watch's kind with nothing but a version; a watch of Tables has it in a row.
 static void write_bookmark(struct watch *w, bool initial_end)
 {
     AUTO_FREE char *api = kind_api_version(w->render.kind);
-    buf_fmt(&w->out,
-        "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":{"
-        "\"resourceVersion\":\"%lld\"%s}}}\n",
-        w->render.kind->kind, api, (long long)store_watch_version(w->cursor),
-        initial_end ? ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}" : "");
+    AUTO_FREE char *version = str_fmt("%lld", (long long)store_watch_version(w->cursor));
+    AUTO_JSON *json = cJSON_CreateObject();
+    json_set_str(json, "kind", w->render.kind->kind);
+    json_set_str(json, "apiVersion", api);
+    cJSON *meta = json_object_at(json, "metadata");
+    json_set_str(meta, "resourceVersion", version);
+    if (initial_end)
+        json_set_str(json_object_at(meta, "annotations"), "k8s.io/initial-events-end", "true");
+    snapshot mark = {.kind = w->stored, .json = json, .version = store_watch_version(w->cursor)};
+    write_event(w, "BOOKMARK", &mark);
 }
 
 static void write_error(struct watch *w, const err *e)
@@ -62,6 +68,18 @@ static void write_error(struct watch *w, const err *e)
     buf_str(&w->out, "}\n");
 }
 
+// The object as it was when it matched, at the version of the change.
+static void write_lost(struct watch *w, const struct store_event *ev)
+{
+    AUTO_JSON *json = cJSON_Duplicate(ev->old->json, true);
+    AUTO_FREE char *version = str_fmt("%lld", (long long)ev->version);
+    json_set_str(json_object_at(json, "metadata"), "resourceVersion", version);
+    snapshot last = *ev->old;
+    last.json = json;
+    last.version = ev->version;
+    write_event(w, "DELETED", &last);
+}
+
 // With a selector, an object that begins to match is ADDED for this watch, and one that ceases to
 // match is DELETED.
 static void write_change(struct watch *w, const struct store_event *ev)
@@ -70,8 +88,10 @@ static void write_change(struct watch *w, const struct store_event *ev)
     bool is = ev->change != STORE_DELETED && selectors_match(&w->selectors, ev->object->json);
     if (is)
         write_event(w, was ? "MODIFIED" : "ADDED", ev->object);
-    else if (was)
+    else if (was && ev->change == STORE_DELETED)
         write_event(w, "DELETED", ev->object);
+    else if (was)
+        write_lost(w, ev);
 }
 
 static void fill(struct watch *w)
@@ -151,8 +171,10 @@ static bool set_start(struct request *r, struct watch *w)
     err e = {0};
     bool initial = request_flag(r, "sendInitialEvents");
     if (text && *text && !str_to_int(text, &since)) {
-        reply_failure(
-            r, 400, NULL, "Invalid value: \"%s\": strconv.ParseUint: invalid syntax", text);
+        reply_failure(r, 500, "",
+            "resourceVersion: Invalid value: \"%s\": strconv.ParseUint: parsing \"%s\": invalid "
+            "syntax",
+            text, text);
         return false;
     }
     if (since > now) {
@@ -166,9 +188,11 @@ static bool set_start(struct request *r, struct watch *w)
         since = now;
     }
     w->cursor = store_watch_new(r->api->store, r->stored, r->ns, since, &e);
-    if (!w->cursor)
-        reply_error(r, &e);
-    return w->cursor != NULL;
+    if (!w->cursor) { // "too old": said in the stream, as whatever goes wrong later
+        write_error(w, &e);
+        w->ending = true;
+    }
+    return true;
 }
 
 static void set_timeout(struct request *r, struct watch *w)

@@ -44,7 +44,10 @@ void verb_create(struct request *r)
     if (!json)
         return;
     json = alias_accept(r->kind, json);
-    if (!admit(r, json, NULL)) {
+    const char *version = json_path_str(json, "metadata.resourceVersion");
+    if (version && *version) // 500 without a reason: so it is in kube-apiserver
+        reply_failure(r, 500, "", "resourceVersion should not be set on objects to be created");
+    if ((version && *version) || !admit(r, json, NULL)) {
         cJSON_Delete(json);
         return;
     }
@@ -75,6 +78,21 @@ static bool names_agree(struct request *r, const cJSON *json)
     return false;
 }
 
+// Whoever replaces a custom resource says which version of it.
+static bool names_version(struct request *r, const cJSON *json)
+{
+    const char *version = json_path_str(json, "metadata.resourceVersion");
+    if (!(r->kind->flags & KIND_IS_CUSTOM) || (version && *version))
+        return true;
+    struct kind named = *r->kind;
+    named.kind = r->kind->resource;
+    cJSON *causes = NULL;
+    causes_add(&causes, "FieldValueInvalid", "metadata.resourceVersion",
+        "Invalid value: 0: must be specified for an update");
+    reply_json(r, 422, status_invalid(&named, r->name, causes));
+    return false;
+}
+
 void verb_update(struct request *r)
 {
     cJSON *json = request_object(r);
@@ -84,7 +102,7 @@ void verb_update(struct request *r)
     const snapshot *old = store_get(r->api->store, r->stored, r->ns, r->name);
     if (!old)
         verb_get(r); // answers "not found"
-    else if (names_agree(r, json) && admit(r, json, old->json)) {
+    else if (names_agree(r, json) && names_version(r, json) && admit(r, json, old->json)) {
         AUTO_FREE char *manager = request_manager(r);
         managed_update(r->stored, old->json, json, writer_of(r, manager));
         store_changed_object(r, old, json);
@@ -145,21 +163,36 @@ static cJSON *patch_body(struct request *r)
     return patch;
 }
 
+static bool may_apply(struct request *r, const cJSON *config, const snapshot *old)
+{
+    const char *kind = json_str_or(config, "kind", ""), *name = object_name(config);
+    if (!*kind)
+        reply_failure(r, 400, NULL, "invalid object type: /, Kind=");
+    else if (!str_eq(name, r->name) && *name)
+        names_agree(r, config);
+    else if (cJSON_GetArraySize(json_path(config, "metadata.managedFields")))
+        reply_failure(r, 400, NULL, "metadata.managedFields must be nil");
+    else if (!old && *object_uid(config))
+        reply_failure(r, 409, NULL,
+            "Operation cannot be fulfilled on %s \"%s\": uid mismatch: the provided object "
+            "specified uid %s, and no existing object was found",
+            r->kind->resource, r->name, object_uid(config));
+    else
+        return true;
+    return false;
+}
+
 static void apply(struct request *r)
 {
     cJSON *config = request_object(r);
     if (!config)
         return;
     config = alias_accept(r->kind, config);
-    const char *given = http_query(r->x, "fieldManager");
-    if (!given || !*given) {
-        reply_failure(r, 422, NULL,
-            "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required "
-            "for apply patch");
+    const snapshot *old = store_get(r->api->store, r->stored, r->ns, r->name);
+    if (!may_apply(r, config, old)) {
         cJSON_Delete(config);
         return;
     }
-    const snapshot *old = store_get(r->api->store, r->stored, r->ns, r->name);
     AUTO_JSON *conflicts = NULL;
     AUTO_FREE char *manager = request_manager(r);
     cJSON *json = managed_apply(r->stored, old ? old->json : NULL, config, writer_of(r, manager),
@@ -175,6 +208,18 @@ static void apply(struct request *r)
     } else {
         store_new_object(r, json);
     }
+}
+
+static bool keeps_uid(struct request *r, const cJSON *json, const snapshot *old)
+{
+    const char *uid = object_uid(json);
+    cJSON *causes = NULL;
+    if (!*uid || str_eq(uid, old->uid))
+        return true;
+    causes_add(&causes, "FieldValueInvalid", "metadata.uid",
+        "Invalid value: \"%s\": field is immutable", uid);
+    reply_invalid(r, r->name, causes);
+    return false;
 }
 
 void verb_patch(struct request *r)
@@ -195,7 +240,7 @@ void verb_patch(struct request *r)
     cJSON *json = patch ? patched(r, type, old->json, patch) : NULL;
     if (!json)
         return;
-    if (!names_agree(r, json) || !admit(r, json, old->json)) {
+    if (!names_agree(r, json) || !keeps_uid(r, json, old) || !admit(r, json, old->json)) {
         cJSON_Delete(json);
         return;
     }

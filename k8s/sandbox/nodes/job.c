@@ -43,7 +43,9 @@ static cJSON *new_pod(const cJSON *job)
     json_set(pod, "metadata",
         cJSON_IsObject(metadata) ? cJSON_Duplicate(metadata, true) : cJSON_CreateObject());
     cJSON *own = json_object_at(pod, "metadata");
+    AUTO_FREE char *prefix = str_fmt("%s-", object_name(job));
     json_set_str(own, "name", name);
+    json_set_str(own, "generateName", prefix);
     json_set_str(own, "namespace", object_namespace(job));
     object_set_label(pod, "batch.kubernetes.io/controller-uid", object_uid(job));
     object_set_label(pod, "batch.kubernetes.io/job-name", object_name(job));

@@ -104,14 +104,20 @@ static bool has_blocking_dependents(const store *s, const char *uid)
 
 static int check_delete(const snapshot *old, const struct store_delete *how, err *e)
 {
-    if (store_check_uid(old, how->uid, e) != 0)
-        return -1;
+    if (how->uid && !str_eq(how->uid, old->uid)) {
+        AUTO_FREE char *why = str_fmt(
+            "the UID in the precondition (%s) does not match the UID in record (%s). The object "
+            "might have been deleted and then recreated",
+            how->uid, old->uid);
+        return store_conflict(e, old->kind, old->name, why);
+    }
     char version[24];
     snprintf(version, sizeof version, "%lld", (long long)old->version);
     if (!how->version || str_eq(how->version, version))
         return 0;
-    AUTO_FREE char *why = str_fmt("Precondition failed: ResourceVersion in precondition: %s, "
-                                  "ResourceVersion in object meta: %s",
+    AUTO_FREE char *why = str_fmt(
+        "the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record "
+        "(%s). The object might have been modified",
         how->version, version);
     return store_conflict(e, old->kind, old->name, why);
 }

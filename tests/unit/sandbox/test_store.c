@@ -290,9 +290,9 @@ TEST(delete_checks_preconditions)
     const snapshot *a = create(s, KIND(CONFIGMAPS), NAMED("a"));
     struct store_delete other = {.grace = -1, .uid = "other"}, old = {.grace = -1, .version = "1"};
     CHECK(!store_delete(s, KIND(CONFIGMAPS), "default", "a", &other, NULL, &e));
-    CHECK_HAS(e.text, "Precondition failed: UID in precondition: other, UID in object meta: ");
+    CHECK_HAS(e.text, "the UID in the precondition (other) does not match the UID in record (");
     CHECK(!store_delete(s, KIND(CONFIGMAPS), "default", "a", &old, NULL, &e));
-    CHECK_HAS(e.text, "ResourceVersion in precondition: 1");
+    CHECK_HAS(e.text, "the ResourceVersion in the precondition (1)");
     AUTO_FREE char *uid = mem_strdup(a->uid);
     struct store_delete right = {.grace = -1, .uid = uid};
     CHECK(store_delete(s, KIND(CONFIGMAPS), "default", "a", &right, NULL, &e));

@@ -78,7 +78,8 @@ TEST(field_selectors)
     CHECK(s && selector_matches(s, o));
     selector_free(s);
     CHECK(!selector_parse_fields(KIND(CONFIGMAPS), "status.phase=Running", &e));
-    CHECK_STR(e.text, "field label not supported: status.phase");
+    CHECK_STR(e.text, "\"status.phase\" is not a known field selector: only \"metadata.name\", "
+                      "\"metadata.namespace\"");
 }
 
 static void check_row(const struct kind *k, const char *object, const char *want)

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+// What an object's metadata may say of what keeps it: finalizers and owners.
+#pragma once
+#include "k8s/sandbox/store/kind.h"
+
+// Adds to the causes what is wrong; old is NULL for a new object.
+void metadata_check(const struct kind *k, const cJSON *json, const cJSON *old, cJSON **causes);
