@@ -35,6 +35,7 @@ enum {
     EXIT_USAGE = 2,
     DEFAULT_PORT = 7337,
     DEFAULT_START_TIMEOUT = 600,
+    DEFAULT_STALL_CHECK = 60, // Horovod's
     STOP_SECONDS = 5,
     SECRET_MOST = 4096
 };
@@ -224,7 +225,7 @@ static bool take_secret(char **secret)
 
 static bool read_environment(struct worker_options *o, int *events_fd)
 {
-    int timeout = DEFAULT_START_TIMEOUT;
+    int timeout = DEFAULT_START_TIMEOUT, stall = DEFAULT_STALL_CHECK, shutdown = 0, no_stall = 0;
     const char *events = env("FIRESTEEL_EVENTS");
     struct driver_options *d = &o->driver;
     d->slots = 1;
@@ -236,8 +237,16 @@ static bool read_environment(struct worker_options *o, int *events_fd)
             "FIRESTEEL_EXECUTOR_CORES", env("FIRESTEEL_EXECUTOR_CORES"), 1, 4096, &d->slots) ||
         !read_int("FIRESTEEL_DRIVER_PORT", env("FIRESTEEL_DRIVER_PORT"), 0, 65535, &d->port) ||
         !read_int("HOROVOD_SPARK_START_TIMEOUT", env("HOROVOD_SPARK_START_TIMEOUT"), 1, 1 << 30,
-            &timeout))
+            &timeout) ||
+        !read_int("HOROVOD_STALL_CHECK_TIME_SECONDS", env("HOROVOD_STALL_CHECK_TIME_SECONDS"), 1,
+            1 << 30, &stall) ||
+        !read_int("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", env("HOROVOD_STALL_SHUTDOWN_TIME_SECONDS"),
+            0, 1 << 30, &shutdown) ||
+        !read_int(
+            "HOROVOD_STALL_CHECK_DISABLE", env("HOROVOD_STALL_CHECK_DISABLE"), 0, 1, &no_stall))
         return false;
+    d->stall_check = no_stall ? 0 : clock_of_seconds((double)stall);
+    d->stall_shutdown = no_stall ? 0 : clock_of_seconds((double)shutdown);
     o->start_timeout = clock_of_seconds((double)timeout);
     if (d->executors && !d->secret) {
         fail("FIRESTEEL_EXECUTORS needs FIRESTEEL_SECRET or FIRESTEEL_SECRET_FD, the same as the "

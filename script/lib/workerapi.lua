@@ -93,6 +93,7 @@ local modules = {
     allgather(x) -- The numbers or tensors of all ranks, joined along the first dimension.
     allgather_object(value) -- A list of the data of all ranks.
     barrier() -- Waits until all ranks are here.
+    join() -- For a rank with no more data: takes part, with zeros, in what the others sum or average, until all have joined; returns the rank that was last.
     DistributedOptimizer(optimizer) -> optimizer -- The optimizer whose gradients are averaged over all ranks.
     BroadcastGlobalVariablesCallback(root) -- A callback: all variables from rank `root` to the others, once.
     MetricAverageCallback() -- A callback: the metrics of an epoch averaged over the ranks.

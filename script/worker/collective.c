@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *const plan_names[] = {
@@ -23,9 +24,10 @@ struct collective collective_of(
     return (struct collective){.plan = p, .name = name, .begin = now, .agreed = now};
 }
 
-struct collective collective_of_values(const char *name, size_t n)
+struct collective collective_of_values(
+    enum collective_kind what, const char *name, size_t n, int root)
 {
-    struct collective c = collective_of(COLLECTIVE_ALLREDUCE, NULL, 0, 0, name);
+    struct collective c = collective_of(what, NULL, 0, root, name);
     c.plan.type = TENSOR_F32;
     c.plan.dims = 1;
     c.plan.shape[0] = (int64_t)n;
@@ -63,6 +65,8 @@ static int compare(const struct plan *a, const struct plan *b, err *e)
             "Mismatched reduction operations: One rank specified %d, but another rank specified "
             "%d.",
             (int)a->op, (int)b->op);
+    if (a->what == COLLECTIVE_FIT) // collective_fit compares what it has there
+        return 0;
     int first = a->what == COLLECTIVE_ALLGATHER; // its first dimension may differ between ranks
     size_t rest = sizeof a->shape - (size_t)first * sizeof a->shape[0];
     if (a->dims == b->dims && memcmp(a->shape + first, b->shape + first, rest) == 0)
@@ -75,8 +79,34 @@ static int compare(const struct plan *a, const struct plan *b, err *e)
         plan_names[a->what], mine.data, theirs.data);
 }
 
-// Every rank compares all plans with rank 0's, so that all of them fail or none does. plans: room
-// for `size` plans.
+// While a rank has joined, the others may only reduce, by a sum or an average.
+static int compare_joined(const struct plan *p, err *e)
+{
+    enum { AVERAGE = 0, SUM = 1 };
+    if (p->what == COLLECTIVE_ALLREDUCE && (p->op == AVERAGE || p->op == SUM))
+        return 0;
+    return err_set(e, ERR_USAGE,
+        "%s is not supported while another rank has joined (hvd.join): only sums and averages are",
+        plan_names[p->what]);
+}
+
+// Every rank compares all plans with the first that is no JOIN, so that all of them fail or none
+// does.
+static int compare_all(const struct plan *plans, int size, err *e)
+{
+    const struct plan *first = NULL;
+    bool joined = false;
+    for (int r = 0; r < size; r++) {
+        bool here = plans[r].what == COLLECTIVE_JOIN;
+        if (!here && first && compare(first, &plans[r], e))
+            return -1;
+        joined |= here;
+        first = here || first ? first : &plans[r];
+    }
+    return joined && first ? compare_joined(first, e) : 0;
+}
+
+// plans: room for `size` plans.
 static int agree(const worker *w, const struct plan *mine, struct plan *plans, err *e)
 {
     int size = w->place.size;
@@ -85,22 +115,61 @@ static int agree(const worker *w, const struct plan *mine, struct plan *plans, e
         counts[r] = sizeof *mine;
     int result = w->comm->allgather(mine, plans, counts, e);
     free(counts);
-    for (int r = 1; r < size && result == 0; r++)
-        result = compare(&plans[0], &plans[r], e);
-    return result;
+    return result ? -1 : compare_all(plans, size, e);
 }
 
-int collective_begin(const worker *w, struct collective *c, struct plan *plans, err *e)
+static void tell(worker *w, int64_t waited, const char *operation)
+{
+    AUTO_BUF body = {0};
+    stall_put(&body, w->doing.channel, waited, operation);
+    rank_send(w->link, MESSAGE_WAITS, body.data, body.len, NULL);
+}
+
+void collective_enter(worker *w, enum stall_channel channel, const char *operation)
+{
+    if (w->doing.told)
+        tell(w, 0, "");
+    w->doing.told = false;
+    w->doing.channel = channel;
+    snprintf(w->doing.operation, sizeof w->doing.operation, "%s", operation ? operation : "");
+}
+
+void collective_slow(void *ctx, int64_t waited)
+{
+    worker *w = ctx;
+    if (!w->link || !w->doing.operation[0])
+        return;
+    tell(w, waited, w->doing.operation);
+    w->doing.told = true;
+}
+
+static void enter(worker *w, const struct collective *c, enum stall_channel channel)
+{
+    AUTO_BUF text = {0};
+    buf_fmt(&text, "%s%s%s", plan_names[c->plan.what], c->name ? " " : "", c->name ? c->name : "");
+    collective_enter(w, channel, buf_cstr(&text));
+}
+
+void collective_begin_gradients(worker *w, const struct collective *c)
+{
+    enter(w, c, STALL_GRADIENTS);
+}
+
+int collective_begin(worker *w, struct collective *c, struct plan *plans, err *e)
 {
     struct plan *room = plans ? NULL : mem_array((size_t)w->place.size, sizeof *room);
+    enter(w, c, STALL_COMPARED);
     int result = agree(w, &c->plan, plans ? plans : room, e);
     c->agreed = clock_mono();
+    if (result)
+        collective_enter(w, STALL_COMPARED, NULL);
     free(room);
     return result;
 }
 
-void collective_end(const worker *w, const struct collective *c)
+void collective_end(worker *w, const struct collective *c)
 {
+    collective_enter(w, w->doing.channel, NULL);
     if (!w->timeline)
         return;
     AUTO_BUF shape = {0};
@@ -116,4 +185,47 @@ void collective_end(const worker *w, const struct collective *c)
         .end = clock_mono(),
     };
     timeline_add(w->timeline, &op);
+}
+
+// Takes part, with zeros, in the allreduce that the others make.
+static int take_part(worker *w, const struct plan *p, err *e)
+{
+    static const comm_type types[] = {[TENSOR_F32] = COMM_F32, [TENSOR_I64] = COMM_I64};
+    size_t n = 1;
+    for (int i = 0; i < p->dims; i++)
+        n *= (size_t)p->shape[i];
+    bool number = p->type < 0;
+    double *zeros = mem_array(n ? n : 1, sizeof *zeros);
+    int result = w->comm->allreduce(zeros, n, number ? COMM_F64 : types[p->type], COMM_SUM, e);
+    free(zeros);
+    return result;
+}
+
+// The rank that joined last has taken part in the fewest operations since.
+static int last_of(const struct plan *plans, int size)
+{
+    int last = 0;
+    for (int r = 1; r < size; r++)
+        last = plans[r].root <= plans[last].root ? r : last;
+    return last;
+}
+
+int collective_join(worker *w, err *e)
+{
+    int size = w->place.size, result = 0, last = -1;
+    struct plan *plans = mem_array((size_t)size, sizeof *plans);
+    for (int taken = 0; result == 0 && last < 0; taken++) {
+        struct collective c = collective_of(COLLECTIVE_JOIN, NULL, 0, taken, NULL);
+        result = collective_begin(w, &c, plans, e);
+        const struct plan *other = NULL;
+        for (int r = 0; r < size && !other; r++)
+            other = plans[r].what != COLLECTIVE_JOIN ? &plans[r] : NULL;
+        if (result == 0 && other)
+            result = take_part(w, other, e);
+        else if (result == 0)
+            last = last_of(plans, size);
+        collective_end(w, &c);
+    }
+    free(plans);
+    return result ? -1 : last;
 }

@@ -9,7 +9,12 @@
 #define COLLECTIVES(X)                                                                             \
     X(ALLREDUCE, "ALLREDUCE")                                                                      \
     X(BROADCAST, "BROADCAST")                                                                      \
-    X(ALLGATHER, "ALLGATHER")
+    X(ALLGATHER, "ALLGATHER")                                                                      \
+    X(OBJECT, "BROADCAST_OBJECT")                                                                  \
+    X(OBJECTS, "ALLGATHER_OBJECT")                                                                 \
+    X(BARRIER, "BARRIER")                                                                          \
+    X(JOIN, "JOIN") /* root: how many operations it has taken part in since */                     \
+    X(FIT, "FIT")   /* shape: struct fit_plan */
 
 enum collective_kind {
 #define X(name, text) COLLECTIVE_##name,
@@ -34,9 +39,22 @@ struct collective {
 // t NULL: a number.
 struct collective collective_of(
     enum collective_kind what, const tensor *t, int op, int root, const char *name);
-// An allreduce of n floats of which we know that every rank makes it: it is not compared.
-struct collective collective_of_values(const char *name, size_t n);
+// An operation on n floats.
+struct collective collective_of_values(
+    enum collective_kind what, const char *name, size_t n, int root);
 // Compares with the other ranks. Horovod's errors come on every rank, or on none. plans: room for
 // all plans, by rank; or NULL.
-int collective_begin(const worker *w, struct collective *c, struct plan *plans, err *e);
-void collective_end(const worker *w, const struct collective *c);
+int collective_begin(worker *w, struct collective *c, struct plan *plans, err *e);
+// Begins one that is not compared, since fit has done that.
+void collective_begin_gradients(worker *w, const struct collective *c);
+void collective_end(worker *w, const struct collective *c);
+// The driver is told that this rank waits in this operation, if that takes long; NULL: in none.
+void collective_enter(worker *w, enum stall_channel channel, const char *operation);
+// For comm_ops.watch; ctx is the worker.
+void collective_slow(void *ctx, int64_t waited);
+
+// Before ranks train together: do they make the same steps with the same model?
+int collective_fit(worker *w, const model *m, const fit_spec *spec, err *e);
+// hvd.join: takes part, with zeros, in what the other ranks reduce, until all have joined. Returns
+// the rank that was last; -1 with e.
+int collective_join(worker *w, err *e);

@@ -27,8 +27,16 @@ static const struct comm_ops *open_comm(worker *w, err *e)
     if (w->place.size <= 1)
         return comm_single();
     const struct comm_ops *ops = comm_load(w->options.plugin, e);
-    if (!ops || ops->init(e))
+    if (!ops)
         return NULL;
+    // MPI's start waits for all ranks, where nobody can be called.
+    collective_enter(w, STALL_START, "hvd.init");
+    collective_slow(w, 0);
+    int result = ops->init(e);
+    collective_enter(w, STALL_START, NULL);
+    if (result)
+        return NULL;
+    ops->watch(CLOCK_SEC, collective_slow, w);
     if (ops->rank() == w->place.rank && ops->size() == w->place.size)
         return ops;
     err_set(e, ERR_INVALID,
@@ -76,9 +84,10 @@ PLACES(X)
 
 int worker_allreduce(void *ctx, float *values, size_t n, const char *name, err *e)
 {
-    const worker *w = ctx;
-    struct collective op = collective_of_values(name, n);
-    if (w->comm->allreduce(values, n, COMM_F32, COMM_SUM, e))
+    worker *w = ctx;
+    struct collective op = collective_of_values(COLLECTIVE_ALLREDUCE, name, n, 0);
+    collective_begin_gradients(w, &op);
+    if (w->comm->sum_gradients(values, n, e))
         return -1;
     collective_end(w, &op);
     float scale = 1.0f / (float)w->place.size;
@@ -205,8 +214,11 @@ static int hvd_broadcast_object(lua_State *L)
     err e;
     worker *w = initialized(L);
     luaL_checkany(L, 1);
-    if (broadcast_object(L, w, 1, read_root(L, w, 2), &e))
+    int root = read_root(L, w, 2);
+    struct collective c = collective_of(COLLECTIVE_OBJECT, NULL, 0, root, NULL);
+    if (collective_begin(w, &c, NULL, &e) || broadcast_object(L, w, 1, root, &e))
         raise_err(L, &e);
+    collective_end(w, &c);
     return 1;
 }
 
@@ -236,7 +248,7 @@ static int hvd_broadcast(lua_State *L)
 }
 
 // The tensors of all ranks, one after another along the first dimension.
-static tensor *gather(const worker *w, const tensor *t, err *e)
+static tensor *gather(worker *w, const tensor *t, err *e)
 {
     struct collective c = collective_of(COLLECTIVE_ALLGATHER, t, 0, 0, NULL);
     size_t size = (size_t)w->place.size, shape[TENSOR_MAX_DIMS] = {0};
@@ -290,45 +302,65 @@ static int hvd_allgather_object(lua_State *L)
     err e;
     worker *w = initialized(L);
     luaL_checkany(L, 1);
+    struct collective c = collective_of(COLLECTIVE_OBJECTS, NULL, 0, 0, NULL);
+    if (collective_begin(w, &c, NULL, &e))
+        raise_err(L, &e);
     lua_createtable(L, w->place.size, 0);
     for (int r = 0; r < w->place.size; r++) {
         if (broadcast_object(L, w, 1, r, &e))
             raise_err(L, &e);
         lua_rawseti(L, -2, r + 1);
     }
+    collective_end(w, &c);
     return 1;
 }
 
 static int hvd_barrier(lua_State *L)
 {
     err e;
-    if (initialized(L)->comm->barrier(&e))
+    worker *w = initialized(L);
+    struct collective c = collective_of(COLLECTIVE_BARRIER, NULL, 0, 0, NULL);
+    if (collective_begin(w, &c, NULL, &e) || w->comm->barrier(&e))
         raise_err(L, &e);
+    collective_end(w, &c);
     return 0;
+}
+
+// hvd.join() → the rank that joined last
+static int hvd_join(lua_State *L)
+{
+    err e;
+    int last = collective_join(initialized(L), &e);
+    if (last < 0)
+        raise_err(L, &e);
+    lua_pushinteger(L, last);
+    return 1;
 }
 
 // hvd.broadcast_model(model, root_rank): weights, then the optimizer's state.
 static int hvd_broadcast_model(lua_State *L)
 {
     err e;
-    size_t n;
+    size_t n, slot_n;
     worker *w = initialized(L);
     model *m = check_model(L, 1);
     int root = read_root(L, w, 2);
     float *weights = model_weight_values(m, &n);
-    struct collective c = collective_of_values("variables", n);
-    c.plan.what = COLLECTIVE_BROADCAST;
-    int result = w->comm->broadcast(weights, n * sizeof *weights, root, &e);
-    float *slots = model_slot_values(m, &n);
-    if (result == 0 && slots)
-        result = w->comm->broadcast(slots, n * sizeof *slots, root, &e);
-    int64_t steps = model_steps(m);
+    float *slots = model_slot_values(m, &slot_n);
+    struct collective c = collective_of_values(COLLECTIVE_BROADCAST, "variables", n + slot_n, root);
+    int result = collective_begin(w, &c, NULL, &e);
     if (result == 0)
-        result = w->comm->broadcast(&steps, sizeof steps, root, &e);
+        result = w->comm->broadcast(weights, n * sizeof *weights, root, &e);
+    if (result == 0 && slots)
+        result = w->comm->broadcast(slots, slot_n * sizeof *slots, root, &e);
+    int64_t counts[] = {model_steps(m), model_epochs(m)};
+    if (result == 0)
+        result = w->comm->broadcast(counts, sizeof counts, root, &e);
     if (result)
         raise_err(L, &e);
     collective_end(w, &c);
-    model_set_steps(m, steps);
+    model_set_steps(m, counts[0]);
+    model_set_epochs(m, counts[1]);
     model_written(m);
     return 0;
 }
@@ -349,6 +381,7 @@ int open_hvd(lua_State *L)
         {"allgather", hvd_allgather},
         {"allgather_object", hvd_allgather_object},
         {"barrier", hvd_barrier},
+        {"join", hvd_join},
         {NULL, NULL},
     };
     luaL_newlib(L, functions);

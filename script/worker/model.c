@@ -192,6 +192,7 @@ static int compile(lua_State *L)
     if (distributed && (w->place.size > 1 || w->timeline)) {
         spec.allreduce = worker_allreduce;
         spec.allreduce_ctx = w;
+        spec.rank = w->place.rank;
     }
     if (model_compile(m, &spec, &e))
         raise_err(L, &e);

@@ -9,6 +9,7 @@
 #include "trainer/dist/comm.h"
 #include "trainer/dist/driver.h"
 #include "trainer/dist/rank.h"
+#include "trainer/dist/stall.h"
 #include "trainer/dist/timeline.h"
 #include "trainer/fit.h"
 #include "trainer/tensor/tensor.h"
@@ -23,8 +24,14 @@ struct worker {
     rank_link *link;             // NULL except in a rank
     struct place place;          // this process's place in its job
     const struct comm_ops *comm; // NULL before hvd.init
-    timeline *timeline;          // only in rank 0, if one was requested
-    size_t tensor_bytes;         // allocated since Lua's last garbage collection
+    // The collective operation under way; the driver is told of it when it takes long.
+    struct {
+        enum stall_channel channel;
+        char operation[STALL_OPERATION];
+        bool told;
+    } doing;
+    timeline *timeline;  // only in rank 0, if one was requested
+    size_t tensor_bytes; // allocated since Lua's last garbage collection
 };
 
 static inline worker *worker_of(lua_State *L)

@@ -5,6 +5,7 @@
 // lua_pcall, and their error is raised after model_fit has returned.
 #include "base/clock.h"
 #include "base/mem.h"
+#include "script/worker/collective.h"
 #include "script/worker/fields.h"
 #include "script/worker/model.h"
 
@@ -337,6 +338,11 @@ int model_fit_method(lua_State *L)
         .train_batch_begin = t.has[METHOD_batch_begin] ? batch_begin : NULL,
         .train_batch_end = t.has[METHOD_batch_end] || tells ? batch_end : NULL,
     };
+    const compile_spec *compiled = model_compiled(box->m);
+    if (compiled && compiled->allreduce &&
+        (model_build(box->m, spec.x->dims - 1, spec.x->shape + 1, &e) ||
+            collective_fit(w, box->m, &spec, &e)))
+        raise_err(L, &e);
     t.started = t.last_progress = clock_mono();
     history h = {0};
     int result = model_fit(box->m, &spec, &h, &e);

@@ -294,6 +294,87 @@ def test_results_come_in_rank_order(t):
         assert sorted(done.out.splitlines()[:-1]) == [f"[1,{r}]<stdout>:rank {r}" for r in range(np)], done
 
 
+TOGETHER = """
+local hvd, nn, data = require "hvd", require "nn", require "data"
+local mode = arg[1]
+local results = hvd.run(function()
+  hvd.init()
+  local rank = hvd.rank()
+  local function train(rows, units, on_end)
+    local x, y = {}, {}
+    for i = 1, rows do x[i], y[i] = { i % 3, i % 5 }, i % 2 end
+    x, y = data.tensor(x):shard(rank, 2), data.tensor(y, { dtype = "i64" }):shard(rank, 2)
+    local model = nn.Sequential { nn.Dense { units, activation = "relu", input_dim = 2 }, nn.Dense { 2, activation = "softmax" } }
+    model:compile { optimizer = hvd.DistributedOptimizer(nn.Adam()), loss = "sparse_categorical_crossentropy" }
+    model:fit { x, y, batch_size = 16, verbose = 0, callbacks = { nn.LambdaCallback { on_train_batch_end = on_end } } }
+  end
+  if mode == "steps" then train(65, 8) end
+  if mode == "models" then train(64, 8 + rank) end
+  if mode == "callback" then train(64, 8, function(batch) if rank == 1 and batch == 0 then hvd.barrier() end end) end
+  if mode == "barrier" then if rank == 0 then hvd.barrier() else hvd.allreduce(1) end end
+  if mode == "objects" then if rank == 0 then hvd.broadcast_object({ 1 }, 0) else hvd.allgather_object(1) end end
+  if mode == "roots" then hvd.broadcast_object({ 1 }, rank) end
+  if mode == "returned" and rank == 0 then hvd.allreduce(1, { name = "loss" }) end
+  if mode == "late" then
+    if rank == 1 then os.execute("sleep 4") end
+    hvd.allreduce(1, { name = "loss" })
+  end
+  if mode == "joined" then if rank == 0 then hvd.join() else hvd.barrier() end end
+  if mode == "join" then
+    local sums = {}
+    for i = 1, 3 - 2 * rank do
+      sums[i] = hvd.allreduce(data.tensor { i, 10 }, hvd.Sum)[0] .. "/" .. hvd.allreduce(4) .. "/" .. hvd.allreduce(2, hvd.Sum)
+    end
+    return table.concat(sums, " ") .. " last " .. hvd.join()
+  end
+end, { np = 2 })
+print("done", results[1], results[2])
+"""
+
+
+def test_ranks_that_do_not_train_alike_are_told(t):
+    need_mpi()
+    folder = script(t, TOGETHER)
+    for mode, why in (("steps", "fit: the ranks have different numbers of steps: rank 0 has 3 in an epoch, but rank 1 has 2. "
+                                "Give each rank as many rows, or all of them steps_per_epoch = 2"),
+                      ("models", "fit: the ranks have different models: rank 0 has Dense(8) relu, Dense(2) softmax; "
+                                 "sparse_categorical_crossentropy, Adam, but rank 1 has Dense(9) relu"),
+                      ("barrier", "Mismatched collective operations: One rank did an BARRIER, but another rank did an ALLREDUCE"),
+                      ("objects", "One rank did an BROADCAST_OBJECT, but another rank did an ALLGATHER_OBJECT"),
+                      ("roots", "Mismatched BROADCAST_OBJECT root ranks"),
+                      ("joined", "BARRIER is not supported while another rank has joined (hvd.join)")):
+        done = work(folder, "trainer.lua", mode, timeout=30)
+        assert done.code == 1 and why in done.err, (mode, done)
+    assert not ranks_left(folder)
+
+
+def test_ranks_that_wait_in_vain_are_named(t):
+    need_mpi()
+    folder = script(t, TOGETHER)
+    soon = {"HOROVOD_STALL_CHECK_TIME_SECONDS": "2"}
+    done = work(folder, "trainer.lua", "callback", env=soon, timeout=30)
+    assert done.code == 1 and re.search(r"rank 0 has waited \d s in ALLREDUCE gradients; rank 1 has waited \d s in BARRIER\. So "
+                                        "they wait for ever", done.err), done
+    done = work(folder, "trainer.lua", "returned", env=soon, timeout=30)
+    assert done.code == 1 and re.search("rank 0 has waited [23] s in ALLREDUCE loss; rank 1 has returned. So they wait", done.err), done
+    done = work(folder, "trainer.lua", "late", env=soon, timeout=30)
+    assert done.code == 0 and done.out.startswith("done"), done
+    assert "firesteel-worker: rank 0 has waited 2 s in ALLREDUCE loss; rank 1 is missing: it is in no" in done.err, done
+    done = work(folder, "trainer.lua", "late", env=dict(soon, HOROVOD_STALL_CHECK_DISABLE="1"), timeout=30)
+    assert done.code == 0 and not done.err, done
+    done = work(folder, "trainer.lua", "late", env=dict(soon, HOROVOD_STALL_SHUTDOWN_TIME_SECONDS="2"), timeout=30)
+    assert done.code == 1 and "The job ends (HOROVOD_STALL_SHUTDOWN_TIME_SECONDS)" in done.err, done
+    done = work(folder, "trainer.lua", "late", env={"HOROVOD_STALL_CHECK_TIME_SECONDS": "soon"})
+    assert done.code == 2 and "HOROVOD_STALL_CHECK_TIME_SECONDS must be an integer" in done.err, done
+
+
+def test_a_rank_that_has_joined_counts_as_zero(t):
+    need_mpi()
+    done = work(script(t, TOGETHER), "trainer.lua", "join")
+    assert done.code == 0, done
+    assert done.out == "done\t2.0/4.0/4 2.0/2.0/2 3.0/2.0/2 last 0\t2.0/4.0/4 last 0\n", done
+
+
 AVERAGES = """
 local hvd, data = require "hvd", require "data"
 print(hvd.run(function()

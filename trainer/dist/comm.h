@@ -7,8 +7,9 @@
 #include "base/err.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
-enum { COMM_VERSION = 1 };
+enum { COMM_VERSION = 2 };
 
 typedef enum comm_type { COMM_F32, COMM_F64, COMM_I64 } comm_type;
 typedef enum comm_op { COMM_SUM, COMM_MIN, COMM_MAX, COMM_PRODUCT } comm_op;
@@ -25,6 +26,12 @@ struct comm_ops {
     // Collects counts[r] bytes from every rank r, one after another, into `all`.
     int (*allgather)(const void *mine, void *all, const size_t *counts, err *e);
     int (*barrier)(err *e);
+    // The sum for gradients. It has a channel of its own: a rank that is here and one that is in
+    // another operation wait for each other, but their bytes do not mix.
+    int (*sum_gradients)(float *values, size_t n, err *e);
+    // From now on slow is called when an operation takes longer than `after` ns: once, on the
+    // thread that waits.
+    void (*watch)(int64_t after, void (*slow)(void *ctx, int64_t waited), void *ctx);
     // There is no function that ends: a rank ends when its driver has every result and tells it so.
     // MPI_Finalize would wait for the other ranks once more, and over TCP on a busy machine it did
     // not always return.

@@ -20,7 +20,9 @@ struct driver_options {
     int executors, slots;
     const char *bind;
     int port;
-    const char *secret;           // executors prove that they know it; ranks here need none
+    const char *secret; // executors prove that they know it; ranks here need none
+    // Ranks that wait for others so long are warned of, or ended (stall.h): ns, 0: never.
+    int64_t stall_check, stall_shutdown;
     const atomic_bool *stop;      // set by a signal handler: jobs end with ERR_CANCELLED
     const sigset_t *stop_signals; // the signals that set `stop`
 };

@@ -44,7 +44,8 @@ enum { MESSAGE_HEADER = 5, NONCE_SIZE = 32, RELAY_HEADER = 5, RELAY_MOST = 1 << 
     X(KILL, 0)      /* to an executor: end the ranks */                                            \
     X(RAN, 0)       /* from an executor: none of its ranks is left */                              \
     X(REFUSED, 999) /* from an executor: why it could not start them */                            \
-    X(END, 0)       /* to an executor: nothing more will come */
+    X(END, 0)       /* to an executor: nothing more will come */                                   \
+    X(WAITS, 200)   /* from a rank: the operation in which it waits for others (stall.h) */
 
 typedef enum message_kind {
 #define X(name, limit) MESSAGE_##name,

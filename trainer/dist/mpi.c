@@ -23,6 +23,14 @@
 
 enum { YIELD_NS = 5000 * 1000, SLEEP_NS = 200 * 1000, CLOCK_EVERY = 32 };
 
+static MPI_Comm gradients; // the channel of their own; made by mpi_init
+
+static struct {
+    int64_t interval;
+    void (*slow)(void *ctx, int64_t waited); // NULL: nobody watches
+    void *ctx;
+} watcher;
+
 static int check(int code, const char *what, err *e)
 {
     if (code == MPI_SUCCESS)
@@ -35,7 +43,7 @@ static int check(int code, const char *what, err *e)
 
 static int wait_for(MPI_Request *request, const char *what, err *e)
 {
-    int64_t start = 0;
+    int64_t start = 0, told = 0;
     bool slow = false;
     for (unsigned tries = 0;; tries++) {
         int done = 0;
@@ -47,6 +55,11 @@ static int wait_for(MPI_Request *request, const char *what, err *e)
             int64_t now = clock_mono();
             start = start ? start : now;
             slow = now - start > YIELD_NS;
+            told = told ? told : now;
+            if (watcher.slow && now - told > watcher.interval) {
+                watcher.slow(watcher.ctx, now - start);
+                told = now;
+            }
         }
         if (slow)
             nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
@@ -108,7 +121,11 @@ static int mpi_init(err *e)
     if (check(start_mpi(), "start", e))
         return -1;
     // MPI returns errors as codes instead of ending the process.
-    return check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "start", e);
+    // What is made from this communicator inherits that.
+    return check(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "start", e) ||
+                   check(MPI_Comm_dup(MPI_COMM_WORLD, &gradients), "start", e)
+               ? -1
+               : 0;
 }
 
 static int mpi_rank(void)
@@ -132,7 +149,7 @@ static int piece(size_t left)
     return (int)(left < most ? left : most);
 }
 
-static int mpi_allreduce(void *values, size_t n, comm_type type, comm_op op, err *e)
+static int reduce(MPI_Comm comm, void *values, size_t n, comm_type type, comm_op op, err *e)
 {
     static const MPI_Op ops[] = {[COMM_SUM] = MPI_SUM,
         [COMM_MIN] = MPI_MIN,
@@ -146,8 +163,8 @@ static int mpi_allreduce(void *values, size_t n, comm_type type, comm_op op, err
     for (char *at = values; n > 0;) {
         MPI_Request request;
         int count = piece(n);
-        if (check(MPI_Iallreduce(
-                      MPI_IN_PLACE, at, count, types[type].type, ops[op], MPI_COMM_WORLD, &request),
+        if (check(
+                MPI_Iallreduce(MPI_IN_PLACE, at, count, types[type].type, ops[op], comm, &request),
                 "allreduce", e) ||
             wait_for(&request, "allreduce", e))
             return -1;
@@ -155,6 +172,23 @@ static int mpi_allreduce(void *values, size_t n, comm_type type, comm_op op, err
         n -= (size_t)count;
     }
     return 0;
+}
+
+static int mpi_allreduce(void *values, size_t n, comm_type type, comm_op op, err *e)
+{
+    return reduce(MPI_COMM_WORLD, values, n, type, op, e);
+}
+
+static int mpi_sum_gradients(float *values, size_t n, err *e)
+{
+    return reduce(gradients, values, n, COMM_F32, COMM_SUM, e);
+}
+
+static void mpi_watch(int64_t interval, void (*slow)(void *ctx, int64_t waited), void *ctx)
+{
+    watcher.interval = interval;
+    watcher.slow = slow;
+    watcher.ctx = ctx;
 }
 
 static int mpi_broadcast(void *bytes, size_t n, int root, err *e)
@@ -205,4 +239,6 @@ const struct comm_ops firesteel_comm = {
     .broadcast = mpi_broadcast,
     .allgather = mpi_allgather,
     .barrier = mpi_barrier,
+    .sum_gradients = mpi_sum_gradients,
+    .watch = mpi_watch,
 };

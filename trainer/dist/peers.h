@@ -7,6 +7,7 @@
 #include "trainer/dist/launch.h"
 #include "trainer/dist/message.h"
 #include "trainer/dist/pmi.h"
+#include "trainer/dist/stall.h"
 
 enum peer_state { STRANGER, EXECUTOR };
 
@@ -54,6 +55,7 @@ struct run {
     const struct driver_options *options;
     int started, finished, gone;
     struct suspicion suspicion;
+    struct stall stall;
     bool failed;
     err why;
 };
@@ -74,7 +76,8 @@ void ranks_gone(struct run *r, int rank, int status);
 // Sends STOP to all ranks that are left.
 void ranks_stop(struct run *r);
 void ranks_show_rest(struct run *r); // shows lines without an end
-// Makes the suspicion the failure if no better cause has come in time.
+// Makes the suspicion the failure if no better cause has come in time; warns of ranks that wait in
+// vain, or ends them.
 void ranks_look(struct run *r);
 
 // The first failure of a job becomes its error. Returns -1.

@@ -107,12 +107,14 @@ void ranks_init(struct run *r)
 {
     r->ranks = mem_array((size_t)r->job->np, sizeof *r->ranks);
     int slots = r->options->executors ? r->options->slots : 0;
+    stall_init(&r->stall, r->job->np, r->options->stall_check, r->options->stall_shutdown);
     r->pmi = pmi_new(r->job->np, slots, (struct pmi_answers){r, say_pmi});
 }
 
 void ranks_done(struct run *r)
 {
     pmi_free(r->pmi);
+    stall_free(&r->stall);
     for (int i = 0; i < r->job->np; i++) {
         struct rank *k = &r->ranks[i];
         buf *all[] = {&k->in, &k->said[0], &k->said[1], &k->printed[0], &k->printed[1]};
@@ -136,8 +138,21 @@ static void suspect(struct run *r, const err *why)
         r->suspicion = (struct suspicion){true, clock_mono(), *why};
 }
 
+static void look_for_stalls(struct run *r)
+{
+    AUTO_BUF text = {0}, line = {0};
+    enum stall_verdict verdict = stall_look(&r->stall, clock_mono(), &text);
+    if (verdict == STALL_END)
+        RUN_FAIL(r, ERR_TIMEOUT, "%s", buf_cstr(&text));
+    if (verdict != STALL_WARN || r->failed)
+        return;
+    buf_fmt(&line, "firesteel-worker: %s\n", buf_cstr(&text));
+    r->job->sink.text(r->job->sink.ctx, 2, line.data, line.len);
+}
+
 void ranks_look(struct run *r)
 {
+    look_for_stalls(r);
     if (r->suspicion.there &&
         (clock_mono() > r->suspicion.since + SUSPICION || r->gone == r->job->np))
         run_fail(r, &r->suspicion.why);
@@ -198,7 +213,11 @@ static int hear_message(struct run *r, int rank, const message *m, err *e)
             return err_set(e, ERR_INVALID, "rank %d sent a second result", rank);
         buf_add(&r->result->results[rank], m->body, m->n);
         k->done = true;
+        stall_done(&r->stall, rank, clock_mono());
         r->finished++;
+        return 0;
+    case MESSAGE_WAITS:
+        stall_hear(&r->stall, rank, m->body, m->n, clock_mono());
         return 0;
     case MESSAGE_FAILURE:
         show_rest(r, rank);

@@ -39,6 +39,8 @@ typedef struct compile_spec {
     input_path input;
     allreduce_fn allreduce; // NULL: gradients are used without averaging
     void *allreduce_ctx;
+    int rank; // with an allreduce: each rank's Dropout has noise of its own; rank 0's is that of
+              // one
 } compile_spec;
 
 // Checks that the layers fit together. The same seed gives the same weights everywhere (Glorot

@@ -171,10 +171,17 @@ static int train_shared(model *m, const model_data *data, const batch *b, step *
     return 0;
 }
 
+// The seed of this step's Dropout.
+static uint64_t noise_of(const model *m)
+{
+    uint64_t rank = (uint64_t)m->spec.rank * 0x9e3779b97f4a7c15u;
+    return (m->seed + (uint64_t)m->steps * 1000003) ^ rank;
+}
+
 int model_train_batch(model *m, const model_data *data, const batch *b, batch_result *r, err *e)
 {
     m->steps++;
-    step s = {.train = true, .rule = rule_of(m), .noise = m->seed + (uint64_t)m->steps * 1000003};
+    step s = {.train = true, .rule = rule_of(m), .noise = noise_of(m)};
     int status = m->spec.allreduce ? train_shared(m, data, b, &s, e) : run(m, data, b, &s, e);
     *r = (batch_result){s.loss_sum, s.correct};
     return status;
@@ -196,7 +203,7 @@ int model_predict_batch(model *m, const model_data *data, const batch *b, float 
 int model_gradient(
     model *m, const model_data *data, const batch *b, batch_result *r, const float **values, err *e)
 {
-    step s = {.train = true, .noise = m->seed + (uint64_t)m->steps * 1000003};
+    step s = {.train = true, .noise = noise_of(m)};
     if (keep_gradients(m, data, b, &s, e) < 0)
         return -1;
     *r = (batch_result){s.loss_sum, s.correct};

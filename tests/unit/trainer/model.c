@@ -515,6 +515,33 @@ TEST(each_dropout_and_each_step_have_noise_of_their_own)
     CHECK_NEAR(evaluation, 1, 1e-6);
 }
 
+static int keep(void *ctx, float *values, size_t n, const char *name, err *e)
+{
+    return 0;
+}
+
+// The squares of a training step of this rank.
+static double squares_of_rank(int rank)
+{
+    err e;
+    double training[2], evaluation;
+    model *m = ones_through(1);
+    compile_spec spec = *model_compiled(m);
+    spec.allreduce = rank < 0 ? NULL : keep;
+    spec.rank = rank < 0 ? 0 : rank;
+    CHECK_OK(model_compile(m, &spec, &e) == 0, e);
+    mean_squares(m, training, &evaluation);
+    return training[0];
+}
+
+TEST(each_ranks_dropout_has_noise_of_its_own)
+{
+    CHECK(squares_of_rank(0) == squares_of_rank(-1)); // as if it trained alone
+    CHECK(squares_of_rank(1) != squares_of_rank(0));
+    CHECK(squares_of_rank(2) != squares_of_rank(1));
+    CHECK_NEAR(squares_of_rank(3), 2, 0.5);
+}
+
 // Without the corrections for the start m/√v would be far from ±1.
 TEST(adams_first_step_is_the_learning_rate)
 {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Watches for ranks that wait for others in vain. A rank that waits in an operation says so every
+// second, and says when that is over; the driver judges. Times are passed in. Whoever
+// initialised a stall owns it.
+//
+// Horovod's stall check: a warning names the ranks that wait, what for, and who is missing, after
+// HOROVOD_STALL_CHECK_TIME_SECONDS; the job ends after HOROVOD_STALL_SHUTDOWN_TIME_SECONDS, if that
+// is set. It also ends after the first time when no rank can ever go on.
+#pragma once
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// Operations of one channel are compared among ranks before they begin, so their ranks wait for the
+// same. Gradients are not compared, and have a channel of their own. In MPI's start a rank cannot
+// speak, so its silence means nothing.
+enum stall_channel { STALL_COMPARED, STALL_GRADIENTS, STALL_START };
+enum { STALL_OPERATION = 96 };
+
+struct stall_rank {
+    bool waits, done;
+    bool silent; // it said that it waits, but has said nothing for some seconds
+    enum stall_channel channel;
+    char operation[STALL_OPERATION];
+    int64_t since, heard;
+};
+
+struct stall {
+    int np;
+    int64_t check, shutdown; // ns; 0: never
+    struct stall_rank *rank;
+    int64_t returned; // when the last rank returned that has
+    bool warned;
+};
+
+enum stall_verdict { STALL_NO, STALL_WARN, STALL_END };
+
+void stall_init(struct stall *s, int np, int64_t check, int64_t shutdown);
+void stall_free(struct stall *s);
+// The body of a rank's message WAITS: channel (1), milliseconds waited so far (4), the operation.
+// Without an operation, the rank goes on.
+void stall_put(buf *body, enum stall_channel channel, int64_t waited, const char *operation);
+// A rank said so. Bytes that make no sense are ignored.
+void stall_hear(struct stall *s, int rank, const char *body, size_t n, int64_t now);
+// A rank has returned, so it waits for nobody.
+void stall_done(struct stall *s, int rank, int64_t now);
+// STALL_WARN (once for each stall) and STALL_END come with a text.
+enum stall_verdict stall_look(struct stall *s, int64_t now, buf *text);
