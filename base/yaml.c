@@ -13,7 +13,7 @@
 #include <yaml.h>
 
 // Aliases make an expansion bomb grow: the most nodes that one document may expand to.
-enum { MAX_NODES = 1000000, MAX_DEPTH = 200 };
+enum { MAX_NODES = 1000000, MAX_DEPTH = 200, WIDTH = 80 };
 
 struct reader {
     yaml_document_t *doc;
@@ -310,20 +310,100 @@ static bool has_special(const char *s)
     return false;
 }
 
-// Would the text, written plain, be read back as the same string?
-static bool is_plain_safe(const char *s)
+static size_t digits(const char *s, size_t most)
+{
+    size_t n = 0;
+    while (n < most && isdigit((unsigned char)s[n]))
+        n++;
+    return n;
+}
+
+// "2026-1-2", alone or with a time behind it.
+static bool is_date(const char *s)
+{
+    size_t month, day;
+    if (digits(s, 5) != 4 || s[4] != '-' || (month = digits(s += 5, 2)) == 0 || s[month] != '-' ||
+        (day = digits(s += month + 1, 2)) == 0)
+        return false;
+    return !s[day] || (strchr("Tt ", s[day]) && isdigit((unsigned char)s[day + 1]));
+}
+
+// "12:30:45", which YAML 1.1 takes for a number to the base of 60.
+static bool is_base_60(const char *s)
+{
+    s += *s == '+' || *s == '-';
+    size_t n = strspn(s, "0123456789_"), parts = 0;
+    if (!isdigit((unsigned char)*s))
+        return false;
+    for (s += n; *s == ':'; s += n, parts++) {
+        n = 1 + digits(s + 1, 2);
+        if (n == 1 || (n == 3 && s[1] > '5'))
+            return false;
+    }
+    return parts && (!*s || (*s == '.' && !s[1 + strspn(s + 1, "0123456789_")]));
+}
+
+// Would the text, written plain, be read as a number, a boolean, a date or nothing?
+static bool reads_as_other(const char *s)
+{
+    AUTO_JSON *read_back = plain_scalar(s);
+    return !*s || !cJSON_IsString(read_back) || one_of(s, infinities) || one_of(s, trues) ||
+           one_of(s, falses) || is_date(s) || is_base_60(s);
+}
+
+// Does the text, written plain, look like a part of a document?
+static bool has_indicator(const char *s)
 {
     size_t n = strlen(s);
-    if (!n || has_special(s) || strchr("-?:,[]{}#&*!|>'\"%@` =", *s) ||
-        isspace((unsigned char)s[n - 1]))
-        return false;
+    bool alone = !s[1] || s[1] == ' ';
+    if (strchr(",[]{}#&*!|>'\"%@` ", *s) || (strchr("-?:", *s) && alone) || s[n - 1] == ' ' ||
+        str_starts(s, "---") || str_starts(s, "..."))
+        return true;
     for (const char *p = s; *p; p++)
         if (*p == '\n' || (*p == ':' && (p[1] == ' ' || !p[1])) || (*p == ' ' && p[1] == '#'))
-            return false;
-    AUTO_JSON *read_back = plain_scalar(s);
-    bool looks_like_date = n >= 8 && isdigit((unsigned char)s[0]) && s[4] == '-';
-    return cJSON_IsString(read_back) && !one_of(s, infinities) && !one_of(s, trues) &&
-           !one_of(s, falses) && !looks_like_date;
+            return true;
+    return false;
+}
+
+static size_t column_of(const buf *out)
+{
+    size_t columns = 0;
+    for (size_t i = out->len; i && out->data[i - 1] != '\n'; i--)
+        columns += ((unsigned char)out->data[i - 1] & 0xc0) != 0x80;
+    return columns;
+}
+
+// May a line end stand for the space at p? In double quotes also for the first of several.
+static bool can_break(const char *s, const char *p, char quote)
+{
+    if (*p != ' ' || p == s || p[-1] == ' ')
+        return false;
+    return quote == '"' ? p > s + 1 && p[1] && p[2] : p[1] && p[1] != ' ';
+}
+
+// Writes a text into lines of about 80 columns, as go-yaml does: the first space behind them
+// becomes a line end. indent 0: the text stays whole.
+static void print_folded(buf *out, const char *s, int indent, char quote)
+{
+    size_t columns = column_of(out);
+    for (const char *p = s; *p; p++) {
+        if (indent > 0 && columns > WIDTH && can_break(s, p, quote)) {
+            buf_fmt(out, "\n%*s%s", indent, "", p[1] == ' ' ? "\\" : "");
+            columns = (size_t)indent + (p[1] == ' ');
+            continue;
+        }
+        buf_char(out, *p);
+        if (quote == '\'' && *p == quote)
+            buf_char(out, *p);
+        columns += ((unsigned char)*p & 0xc0) != 0x80;
+    }
+}
+
+static void print_single_quoted(buf *out, const char *s, int indent)
+{
+    buf_char(out, '\'');
+    print_folded(out, s, indent, '\'');
+    buf_char(out, '\'');
 }
 
 static void print_block(buf *out, const char *s, int indent)
@@ -344,29 +424,36 @@ static void print_block(buf *out, const char *s, int indent)
 }
 
 // YAML accepts JSON's double-quoted strings, once no special character is raw in them.
-static void print_quoted(buf *out, const cJSON *j)
+static void print_quoted(buf *out, const cJSON *j, int indent)
 {
-    AUTO_BUF text = {0};
+    AUTO_BUF text = {0}, quoted = {0};
     json_print(&text, j);
     for (size_t at = 0, len; at < text.len; at += len) {
         uint32_t point = utf8_decode(text.data + at, text.len - at, &len);
         if (is_special(point))
-            buf_fmt(out, "\\u%04x", (unsigned)point);
+            buf_fmt(&quoted, "\\u%04x", (unsigned)point);
         else
-            buf_add(out, text.data + at, len);
+            buf_add(&quoted, text.data + at, len);
     }
+    print_folded(out, buf_cstr(&quoted), indent, '"');
 }
 
-// Prints it as a block, if it has several lines and its indentation can be recognised.
+// indent 0: it is a key. Prints it as a block, if it has several lines and its indentation can be
+// recognised. Quotes are chosen as go-yaml does: double ones for what would be read as something
+// else, or has escapes.
 static void print_scalar(buf *out, const cJSON *j, int indent)
 {
     const char *s = cJSON_GetStringValue(j);
-    if (s && strchr(s, '\n') && *s != '\n' && indent > 0 && !has_special(s))
+    bool several = s && strchr(s, '\n');
+    if (several && *s != '\n' && indent > 0 && !has_special(s) && !str_ends(s, " ") &&
+        !strstr(s, " \n"))
         print_block(out, s, indent);
-    else if (s && is_plain_safe(s))
-        buf_str(out, s);
+    else if (!s || several || has_special(s) || reads_as_other(s) || (str_eq(s, "<<") && !indent))
+        print_quoted(out, j, indent);
+    else if (has_indicator(s))
+        print_single_quoted(out, s, indent);
     else
-        print_quoted(out, j);
+        print_folded(out, s, indent, '\0');
 }
 
 static void print_node(buf *out, const cJSON *j, int indent, bool in_sequence);

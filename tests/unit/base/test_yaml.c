@@ -82,6 +82,18 @@ TEST(any_text_reads_back)
     check_round("{\"a\": \"del \x7f\", \"b\": \"next line \xc2\x85, separator \xe2\x80\xa8x\"}");
     check_round("{\"a\": \"\xef\xbb\xbf mark\", \"b\": \"\\u0001\\nx\"}");
     check_round("\"two\\nlines at the top\"");
+    static const char *const texts[] = {"-c", "-", "- x", "?x", "? x", ":x", ":", "a:", "a #b",
+        "'q'", "it's", "---", "--- a", "...", "12:30", "8080:80", "2020-1-2", "1234-abcd", "<<",
+        "=", " a", "a ", "a,b", "{a}", "%a", "@a", "`a", "a \nb\n", "a\nb ", "1_000", "0b11", "+x",
+        "tRue"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        AUTO_JSON *j = cJSON_CreateObject();
+        json_set_str(j, "a", texts[i]);
+        json_set_int(j, texts[i], 1);
+        AUTO_BUF json = {0};
+        json_print(&json, j);
+        check_round(buf_cstr(&json));
+    }
 }
 
 TEST(prints_as_kubectl_and_reads_back)
@@ -93,7 +105,7 @@ TEST(prints_as_kubectl_and_reads_back)
     CHECK(j);
     AUTO_BUF out = {0};
     yaml_print(&out, j);
-    CHECK_STR(out.data, "a:\n  d: \"2020-01-02T03:04:05Z\"\n  e: {}\n  \"n\": null\n  s: \"a: b\"\n"
+    CHECK_STR(out.data, "a:\n  d: \"2020-01-02T03:04:05Z\"\n  e: {}\n  \"n\": null\n  s: 'a: b'\n"
                         "  t: |\n    one\n    two\n  v: \"1.0\"\nb:\n- x: 1\n  \"y\": \"yes\"\n"
                         "- - 1\n  - 2\n- []\n");
     AUTO_JSON *back = yaml_parse(out.data, out.len, NULL);
