@@ -103,6 +103,8 @@ int client_can_i(client *c, const struct patience *p, const char *verb, const st
     const char *ns, const char *name, const char *sub, char **reason, err *e);
 // Who we are, as the server says: {"username", "uid", "groups": […], "extra": {…}}.
 cJSON *client_whoami(client *c, const struct patience *p, err *e);
+// The OpenAPI v3 document of the kind's group and version. Errors: ERR_NOT_FOUND without one.
+cJSON *client_openapi(client *c, const struct patience *p, const struct resource *r, err *e);
 // Events about an object (found by uid when it is given), oldest first: an array.
 cJSON *client_events(client *c, const struct patience *p, const char *ns, const char *kind,
     const char *name, const char *uid, err *e);

@@ -56,6 +56,8 @@ local takes = {
   list = set "namespace all_namespaces selector field_selector wide",
   get = set "namespace",
   patch = set "namespace type subresource",
+  diff = set "namespace force",
+  explain = set "recursive api_version",
   label = set "namespace overwrite",
   annotate = set "namespace overwrite",
   scale = set "namespace current_replicas",
@@ -129,6 +131,23 @@ function k8s.check(source, options)
     core.call("k8s.check", { object = o, verb = options.verb, force = options.force })
   end
   return true
+end
+
+-- What k8s.apply would change: prints it as `kubectl diff` does, with the values of Secrets masked, and returns whether
+-- there is any difference, and the text.
+function k8s.diff(source, options)
+  options = with_options({}, options, takes.diff, "k8s.diff")
+  local found = {}
+  for _, o in ipairs(objects_of(source, "k8s.diff")) do
+    if options.namespace then o.metadata.namespace = o.metadata.namespace or options.namespace end
+    local d = core.call("k8s.diff", { object = o, force = options.force })
+    if d.differs then found[#found + 1] = d end
+  end
+  table.sort(found, function(a, b) return a.name < b.name end)
+  for i, d in ipairs(found) do found[i] = d.text end
+  local text = table.concat(found, "\n")
+  if #found > 0 then print(text) end
+  return #found > 0, text
 end
 
 local flight = { __name = "preflight" }
@@ -282,6 +301,13 @@ function k8s.describe(kind, name, options)
   return core.call("k8s.describe", about("k8s.describe", kind, name, options, takes.describe))
 end
 
+-- k8s.explain "pods.spec.containers", k8s.explain("deploy", { recursive = true, api_version = "apps/v1" }) → what a kind
+-- or a field of it means, as `kubectl explain` prints it.
+function k8s.explain(words, options)
+  if type(words) ~= "string" then usage 'k8s.explain expects a kind or a field, as "pods.spec.containers"' end
+  return core.call("k8s.explain", with_options({ words = words }, options, takes.explain, "k8s.explain"))
+end
+
 -- k8s.can_i("create", "sparkapplications", { namespace = … }) → true or false, and the server's
 -- reason
 function k8s.can_i(verb, kind, options)
@@ -315,6 +341,13 @@ function object:logs(options) return k8s.logs(self, options) end
 function object:events() return k8s.events(self) end
 function object:delete(options) return k8s.delete(self, options) end
 function object:patch(patch, options) return k8s.patch(self, patch, options) end
+-- object:explain "spec.template" → what a field of this kind means.
+function object:explain(field, options)
+  local args = with_options(reference(self), options, takes.explain, "explain")
+  args.field = field
+  return core.call("k8s.explain", args)
+end
+
 function object:label(changes, options) return k8s.label(self, changes, options) end
 function object:annotate(changes, options) return k8s.annotate(self, changes, options) end
 function object:scale(replicas, options) return k8s.scale(self, replicas, options) end

@@ -2,12 +2,14 @@
 """Small verbs beside the real kubectl: what it says and what it finds afterwards is the measure."""
 import json
 import os
+import re
 import signal
 import subprocess
 
 from place import KUBECONFIG, KUBECTL, Place
 
 import images
+import tap
 
 DEPLOYMENT = f"""
 apiVersion: apps/v1
@@ -164,3 +166,157 @@ spec:
               flags: {type: object, additionalProperties: {type: string}}
           status: {type: object, x-kubernetes-preserve-unknown-fields: true}
 """
+
+FIELDS = ("pods", "pods.spec.containers", "pods.spec.containers.livenessProbe.httpGet.port", "pods.spec.dnsPolicy",
+          "pods.spec.containers.resources.limits", "deploy.spec.strategy", "deployments.apps.spec.template.spec.volumes", "po.metadata.labels",
+          "jobs.spec.template.spec.tolerations", "hpa.spec.metrics", "events.eventTime", "crd.spec.versions.schema.openAPIV3Schema",
+          "sparkapplication.spec.driver", "sparkapp.spec.restartPolicy", "mpijobs.spec.runPolicy", "fleets", "fleet.spec.colour", "fleet.spec.flags",
+          "fleet.status")
+
+
+def explained(place, calls):
+    """What k8s.explain returns for each call, unchanged."""
+    cell(place, "\n".join(f'local f = io.open("{i}", "w") f:write(k8s.explain({call})) f:close()' for i, call in enumerate(calls)))
+    return [open(os.path.join(place.dir, str(i)), encoding="utf-8").read() for i in range(len(calls))]
+
+
+def test_explain_is_that_of_kubectl(t):
+    place = Place(t)
+    place.kubectl("apply", "-f", "-", input=CRD)
+    t.after(lambda: place.kubectl("delete", "crd", "fleets.tests.example.com", "--wait=false"))
+    tap.eventually(lambda: place.kubectl("explain", "fleets", code=None).code == 0, 60)
+    asked = [(words, recursive) for words in FIELDS for recursive in (False, True)]
+    texts = explained(place, [f'"{words}", {{ recursive = {str(recursive).lower()} }}' for words, recursive in asked])
+    for (words, recursive), text in zip(asked, texts):
+        kubectl = place.kubectl("explain", words, f"--recursive={str(recursive).lower()}").out
+        assert text + "\n" == kubectl, (words, recursive, text, kubectl)
+    one, = explained(place, ['"hpa.spec", { api_version = "autoscaling/v1" }'])
+    assert one + "\n" == place.kubectl("explain", "hpa.spec", "--api-version=autoscaling/v1").out
+
+
+def test_explain_of_what_is_not_there(t):
+    place = Place(t)
+    out = cell(place, """
+for _, words in ipairs { "pods.spec.contaners", "podz", "sparkapp.spec.driver.corez", "pods.spec.nodeName.x" } do
+  print(pcall(k8s.explain, words))
+end
+print(pcall(k8s.explain, "pods", { api_version = "v9" }))
+print((k8s.get("sa/default"):explain "secrets.name"):match "FIELD[^\\n]*")
+""")
+    assert 'field "contaners" does not exist' in place.kubectl("explain", "pods.spec.contaners", code=1).err
+    for text in ('pods.spec has no field "contaners"; did you mean containers?: it has activeDeadlineSeconds, affinity,', "did you mean pods?",
+                 'sparkapplications.spec.driver has no field "corez"; did you mean cores?',
+                 'pods.spec.nodeName has no field "x", and no fields that are described', 'has no kind "pods" in v9', "FIELD: name <string>"):
+        assert text in out, (text, out)
+
+
+SCALARS = ["-c", "-", "- x", "?x", "? x", ":x", "a: b", "a:", "a #b", "#a", "'q'", '"d"', "it's", "*", "&a", "!x", "|", "> y", "%a", "@a", "`a",
+           "{a}", "[a]", "a, b", "yes", "No", "on", "y", "~", "null", "1", "1.0", "1e3", "0x1f", "0o17", "017", "1_000", "12:30", "8080:80",
+           "190:20:30", "2020-01-02", "2020-01-02T03:04:05Z", "1234-abcd", "2020-1-2 x", ".inf", ".nan", "", "  lead", "trail ", "a\tb", "=", "<<",
+           "<", "---", "--- a", "...", "é ü", "a\nb", "a\nb\n", "a\n\nb\n\n", " a\nb", "a \nb", "0", "+1", "-1", "+x", "1.2.3", "0b11",
+           "1e", "e1", ".5", "5.", "true", "tRue", "x" * 200 + " y" * 100, ": " + "ab " * 90, "say \"x\"\t" + "some words  and more " * 20, "a\\b", "a'b\"c: d"]
+
+
+def test_yaml_is_that_of_kubectl(t):
+    """What has to be quoted, and how."""
+    place = Place(t)
+    place.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "scalars"},
+                  "data": {f"k{i:02}": value for i, value in enumerate(SCALARS)}})
+    cell(place, 'local f = io.open("ours", "w") f:write(k8s.get("cm/scalars"):yaml(), "\\n") f:close()')
+    with open(os.path.join(place.dir, "ours"), encoding="utf-8") as f:
+        ours = f.read()
+    kubectl = place.kubectl("get", "cm/scalars", "-o", "yaml").out
+    assert ours == kubectl, [pair for pair in zip(ours.splitlines(), kubectl.splitlines()) if pair[0] != pair[1]]
+
+
+def hunks(text):
+    """A difference without what kubectl cannot know or we do not print: folders, and when files were written."""
+    return [re.sub(r"^(---|\+\+\+|diff -u -N).*/", r"\1 ", line).split("\t")[0] for line in text.splitlines()]
+
+
+CHANGES = ("""
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {tier: gpu}}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      terminationGracePeriodSeconds: 1
+      containers:
+      - {name: side, image: "localhost/busybox:2"}
+      - {name: main, image: "localhost/busybox:1", command: [sleep, "60"], env: [{name: A, value: "1"}, {name: B, value: "2"}]}
+      volumes: [{name: v, emptyDir: {}}]
+""", """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: text}
+data:
+  file: |
+    one
+    two and more
+    three
+    five
+""", """
+apiVersion: v1
+kind: Secret
+metadata: {name: hidden}
+stringData: {same: as-before-and-long, other: the-new-value, more: nobody-sees-it}
+""")
+
+
+def test_diff_is_that_of_kubectl(t):
+    place = Place(t)
+    before = "---".join((DEPLOYMENT.replace("tier: cpu, old: x", "tier: cpu"), CHANGES[1].replace("two and more", "two").replace("five", "four"),
+                         CHANGES[2].replace("the-new-value", "the-old-value").replace(", more: nobody-sees-it", "")))
+    cell(place, f"k8s.apply [[{before}]]")
+    after = "---".join(CHANGES)
+    with open(os.path.join(place.dir, "after.yaml"), "w", encoding="utf-8") as f:
+        f.write(after)
+    # firesteel's labels are no part of the manifest; kubectl would take those away that an apply of ours sets
+    theirs = "---".join(labelled(text, place.get(kind, name)["metadata"]["labels"])
+                        for text, kind, name in zip(CHANGES, ("deploy", "cm", "secret"), ("web", "text", "hidden")))
+    out = cell(place, f"""
+local differs, text = k8s.diff "after.yaml"
+local f = io.open("ours", "w") f:write(text, "\\n") f:close()
+print("differs", differs, (k8s.diff [[{before}]]))
+""")
+    kubectl = place.kubectl("diff", "--server-side", "--field-manager=firesteel", "-f", "-", input=theirs, code=1).out
+    with open(os.path.join(place.dir, "ours"), encoding="utf-8") as f:
+        ours = f.read()
+    assert hunks(ours) == hunks(kubectl), (ours, kubectl)
+    assert "differs\ttrue\tfalse" in out and "+  other: '*** (after)'" in ours and "+  more: '***'" in ours, out
+    assert not any(word in out + ours for word in ("the-new-value", "the-old-value", "nobody-sees", "dGhlL")), out
+    assert place.get("deploy", "web")["spec"]["replicas"] == 1
+
+
+def labelled(manifest, labels):
+    text = ", ".join(f"{k}: {json.dumps(v)}" for k, v in labels.items() if k != "tier")
+    if "labels: {tier" in manifest:
+        return manifest.replace("labels: {tier", f"labels: {{{text}, tier", 1)
+    return re.sub(r"metadata: \{(.*)\}", rf"metadata: {{\1, labels: {{{text}}}}}", manifest, count=1)
+
+
+def test_diff_of_new_objects_and_conflicts(t):
+    place = Place(t)
+    place.kubectl("apply", "-f", "-", input=CHANGES[1])
+    out = cell(place, f"""
+print(k8s.diff({{ apiVersion = "v1", kind = "ConfigMap", metadata = {{ name = "new" }}, data = {{ a = "1" }} }}))
+local changed = [[{CHANGES[1].replace("three", "3")}]]
+print(pcall(k8s.diff, changed))
+print(k8s.diff(changed, {{ force = true }}))
+""")
+    kubectl = place.kubectl("diff", "--server-side", "-f", "-", code=1, input="""
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: new}
+data: {a: "1"}
+""").out
+    volatile = re.compile(r"(uid|creationTimestamp): .*")
+    for line in hunks(volatile.sub(r"\1", kubectl)):
+        assert line in [text.strip(" ") for text in hunks(volatile.sub(r"\1", out.replace("\n    ", "\n")))] or not line.strip(), (line, out)
+    assert 'conflict with "kubectl-client-side-apply"' in out and "force=true" in out, out
+    assert "-    three\n" in out.replace("\n    ", "\n") and "+    3\n" in out.replace("\n    ", "\n"), out
+    assert place.kubectl("get", "cm/new", code=1)

@@ -5,6 +5,7 @@ does there, what kubectl sees afterwards, and what happens when the server goes 
 import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -245,6 +246,40 @@ def test_a_dry_run_stores_nothing(t):
     out = n.run().out
     assert "true" in out and "spec.containers: Required value" in out, out
     Real.kubectl("get", "cm", "dry", code=1)
+
+
+def both(t, cells):
+    """Runs the cells against the real API server and against the sandbox; yields their outputs and a kubectl for each."""
+    out = Notebook(t, cells).run().out
+    yield out, Real.kubectl
+    kubeconfig = other_cluster(t)
+    n = Notebook(t, cells, "--context", "firesteel-sandbox")
+    n.env["KUBECONFIG"] = kubeconfig
+    yield n.run().out, lambda *argv: sh(KUBECTL, *argv, env={"KUBECONFIG": kubeconfig, "HOME": n.dir})
+
+
+def test_explain_and_whoami_are_those_of_kubectl(t):
+    words = ("pods.spec.containers", "jobs.spec.template.spec.containers.env", "cm")
+    cells = "".join(f'print(k8s.explain("{w}", {{ recursive = {r} }}))\n' for w in words for r in ("true", "false")) + "print(k8s.whoami())\n"
+    for out, kubectl in both(t, cells):
+        told = [kubectl("explain", w, f"--recursive={r}").out for w in words for r in ("true", "false")] + [kubectl("auth", "whoami").out]
+        for text in told:
+            assert "".join(f"    {line}".rstrip() + "\n" for line in text.splitlines()) in re.sub(" +\n", "\n", out), (text, out)
+
+
+def test_diff_is_what_an_apply_would_change(t):
+    cells = """
+k8s.apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "differs" }, data = { a = "1", b = "2" } }
+print("then", k8s.diff { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "differs" }, data = { a = "1", c = "3" } })
+print("same", k8s.diff { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "differs" }, data = { a = "1", b = "2" } })
+print("now", k8s.get("cm/differs").data.b)
+print(pcall(k8s.diff, { apiVersion = "v1", kind = "ConfigMap", metadata = { generateName = "x-" } }))
+k8s.delete("cm", "differs")
+"""
+    for out, _ in both(t, cells):
+        for text in ('     a: "1"\n    -  b: "2"\n    +  c: "3"\n     kind: ConfigMap\n', "then\ttrue", "same\tfalse", "now\t2",
+                     "a ConfigMap needs metadata.name"):
+            assert text in out, (text, out)
 
 
 def test_a_client_certificate_is_shown_and_a_stranger_is_refused(t):
