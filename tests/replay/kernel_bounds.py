@@ -43,6 +43,11 @@ class Run:
         with open(f"/proc/{self.kernel()}/status") as f:
             return next(int(line.split()[1]) << 10 for line in f if line.startswith("VmHWM"))
 
+    def not_shown(self):
+        """The number of objects that are not shown, as the last table has it."""
+        found = [x["table"]["more"] for x in self.records() if x["type"] == "update" and "more" in x.get("table", {})]
+        return found[-1] if found else None
+
     def end(self, code):
         out, _ = self.process.communicate(timeout=SOON)
         assert self.process.returncode == code, (self.process.returncode, out)
@@ -54,10 +59,13 @@ class Run:
 
 
 def flooded(t, ns, seconds, *options):
+    """A run that has read more than a table holds; `seconds` later."""
     server = Server(t)
     r = Run(t, server, f'k8s.watch("pods", {{ namespace = "{ns}" }})\nfiresteel.sleep(600)', *options)
     many = 20000 if SANITIZED else 100000  # more than a table has in either case
     eventually(lambda: server.sent > many and server.asked["watch " + ns], 60)
+    if ns == "flood":  # what was sent is not read yet
+        eventually(lambda: r.not_shown(), 60, every=1)
     time.sleep(seconds)
     return server, r
 
@@ -100,14 +108,10 @@ def test_the_table_says_how_many_are_not_shown(t):
     server = Server(t)
     r = Run(t, server, 'k8s.watch("pods", { namespace = "many-12000" })\nfiresteel.sleep(600)')
 
-    def said():
-        """the number of rows that are not shown, over time"""
-        found = [x["table"]["more"] for x in r.records() if x["type"] == "update" and "more" in x.get("table", {})]
-        return found[-1] if found else None
-    eventually(lambda: said() == 2000)
+    eventually(lambda: r.not_shown() == 2000)
     server.delete = 500  # of those that are shown
     time.sleep(1)
-    assert said() == 2000
+    assert r.not_shown() == 2000
     r.process.send_signal(signal.SIGINT)
     r.end(130)
     table = r.table()

@@ -364,6 +364,7 @@ def editing(t, text=LUA, **options):
     s = workbench(where, **options)
     s.keys("C-e")
     s.wait("[1]")
+    s.wait("idle")
     s.keys("Enter C-End Enter")
     s.wait("EDIT")
     return s

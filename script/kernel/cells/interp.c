@@ -16,7 +16,9 @@
 
 enum {
     INSIST_MS = 100,
-    ANSWER_MS = 1000, // for complete and inspect
+    ANSWER_MS = 1000,   // of the processor, for complete and inspect
+    ANSWERED_MS = 5000, // in all: something may sleep, or the machine be busy
+    LOOK_MS = 100,
     WEDGED_SECONDS = 5,
     END_SECONDS = 2, // for finalizers when the state is closed
     TRACEBACK_MAX = 30,
@@ -413,11 +415,27 @@ static void stop(interp *in, turn *t, enum failure why)
     loop_timer_start(in->insist, INSIST_MS, INSIST_MS);
 }
 
+// The processor's time that the Lua thread has used, ns.
+static int64_t used_time(const interp *in)
+{
+    clockid_t id;
+    struct timespec t = {0};
+    if (pthread_getcpuclockid(in->thread, &id) == 0)
+        clock_gettime(id, &t);
+    return t.tv_sec * CLOCK_SEC + t.tv_nsec;
+}
+
 static void on_patience(void *arg)
 {
     interp *in = arg;
-    if (in->lookup)
-        stop(in, &in->lookup->turn, FAILURE_TIMEOUT);
+    const struct lookup *l = in->lookup;
+    if (!l)
+        return;
+    if (used_time(in) - l->asked_used < ANSWER_MS * CLOCK_MS &&
+        clock_mono() - l->asked < ANSWERED_MS * CLOCK_MS)
+        return;
+    loop_timer_stop(in->patience);
+    stop(in, &in->lookup->turn, FAILURE_TIMEOUT);
 }
 
 static int start_thread(interp *in)
@@ -475,13 +493,15 @@ bool interp_ask(interp *in, struct interp_question question)
         return false;
     struct lookup *l = mem_alloc(sizeof *l);
     *l = (struct lookup){.question = question, .interp = in};
+    l->asked = clock_mono();
+    l->asked_used = used_time(in);
     turn_init(&l->turn, "", 0);
     in->lookup = l;
     pthread_mutex_lock(&in->lock);
     in->next_lookup = l;
     pthread_cond_signal(&in->wake);
     pthread_mutex_unlock(&in->lock);
-    loop_timer_start(in->patience, ANSWER_MS, 0);
+    loop_timer_start(in->patience, LOOK_MS, LOOK_MS);
     return true;
 }
 

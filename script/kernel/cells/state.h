@@ -13,6 +13,7 @@ struct lookup { // it is a turn, too
     struct interp_question question;
     cJSON *result; // the Lua thread's until the lookup is back
     interp *interp;
+    int64_t asked, asked_used; // when it was asked, and what the Lua thread had used by then, ns
 };
 
 struct interp {
