@@ -153,26 +153,37 @@ static const char *title_end(const char *text, const char *end)
     return equals;
 }
 
-// Takes "[markdown]" out of the title and sets the kind; for the short spelling also "region_name".
-static void take_kind(buf *title, cell_kind *kind, cJSON *metadata)
+// What sets a cell's kind, the strongest first.
+static const struct {
+    const char *mark;
+    cell_kind kind;
+} kind_marks[] = {{"[markdown]", CELL_MARKDOWN}, {"[raw]", CELL_RAW}, {"[md]", CELL_MARKDOWN}};
+
+// Takes the first of the n strongest marks in the title out of it; its index, or n.
+static size_t take_mark(buf *title, size_t n)
 {
-    static const struct {
-        const char *mark;
-        cell_kind kind;
-    } marks[] = {{"[markdown]", CELL_MARKDOWN}, {"[raw]", CELL_RAW}, {"[md]", CELL_MARKDOWN}};
-    *kind = CELL_CODE;
-    for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
-        char *at = strstr(buf_cstr(title), marks[i].mark);
+    for (size_t i = 0; i < n; i++) {
+        char *at = strstr(buf_cstr(title), kind_marks[i].mark);
         if (!at)
             continue;
-        *kind = marks[i].kind;
-        if (i == 2)
-            json_set_str(metadata, "region_name", "md");
-        size_t n = strlen(marks[i].mark), tail = strlen(at + n);
-        memmove(at, at + n, tail + 1);
-        title->len -= n;
-        return;
+        size_t length = strlen(kind_marks[i].mark);
+        memmove(at, at + length, strlen(at + length) + 1);
+        title->len -= length;
+        return i;
     }
+    return n;
+}
+
+// Takes "[markdown]" out of the title and sets the kind; for the short spelling also "region_name".
+// What is left may read as such a mark, or a stronger one ("[mark[raw]down]"): these go, too.
+static void take_kind(buf *title, cell_kind *kind, cJSON *metadata)
+{
+    size_t none = ARRAY_LEN(kind_marks), mark = none;
+    for (size_t i = take_mark(title, none); i < none && i <= mark; i = take_mark(title, mark + 1))
+        mark = i;
+    *kind = mark < none ? kind_marks[mark].kind : CELL_CODE;
+    if (mark == 2)
+        json_set_str(metadata, "region_name", "md");
 }
 
 // "%% Sub" is a cell of depth 1 in Spyder: jupytext keeps the depth.

@@ -255,7 +255,7 @@ static void print_marker(const notebook *nb, const cell *c, const char *newline,
     size_t indent = cell_is_commented(c) ? 0 : strspn(c->source, " \t");
     if (c->source[indent] && c->source[indent] != '\n')
         buf_add(out, c->source, indent);
-    bool deep = marker.len && *marker.data == '%';
+    bool deep = json_int_or(c->kept->metadata, "cell_depth", 0) > 0; // "%%%": no title of "%"
     buf_fmt(out, "-- %%%%%s%s%s", marker.len && !deep ? " " : "", buf_cstr(&marker), newline);
 }
 

@@ -110,6 +110,14 @@ cJSON *fieldset_changed(const struct schema *s, const cJSON *base, const cJSON *
     return NULL;
 }
 
+bool fieldset_is_valid(const cJSON *set)
+{
+    const cJSON *v;
+    bool valid = !set || cJSON_IsObject(set);
+    cJSON_ArrayForEach(v, set) valid = valid && fieldset_is_valid(v);
+    return valid;
+}
+
 bool fieldset_is_empty(const cJSON *set)
 {
     return !set || !set->child;

@@ -116,8 +116,14 @@ static cJSON *start_list(const cJSON *old, cJSON *json)
 {
     const cJSON *was = json_path(old, "metadata.managedFields");
     cJSON *meta = json_object_at(json, "metadata");
-    json_set(meta, "managedFields", was ? cJSON_Duplicate(was, true) : cJSON_CreateArray());
-    return (cJSON *)json_get(meta, "managedFields");
+    cJSON *list = cJSON_IsArray(was) ? cJSON_Duplicate(was, true) : cJSON_CreateArray();
+    for (cJSON *entry = list->child, *next; entry; entry = next) {
+        next = entry->next;
+        if (!fieldset_is_valid(fields_of(entry)))
+            cJSON_Delete(cJSON_DetachItemViaPointer(list, entry));
+    }
+    json_set(meta, "managedFields", list);
+    return list;
 }
 
 void managed_update(const struct kind *k, const cJSON *old, cJSON *json, struct managed_writer w)
