@@ -9,9 +9,6 @@
 
 #include <string.h>
 
-enum { PAGE = 500, EMPTY_PAGES = 3, PAGES_MOST = 20000 };
-static const size_t list_limit = (size_t)256 << 20; // for all pages of one list
-
 client *client_open(loop *l, http *h, const struct client_options *options, err *e)
 {
     kubeconfig *k = kubeconfig_load(options, e);
@@ -89,14 +86,6 @@ char *client_sentence(const char *verb, const struct resource *r, const char *ns
         in_namespace ? " in namespace " : "", in_namespace ? ns : "");
 }
 
-static void add_query(buf *path, const char *name, const char *value)
-{
-    if (!value || !*value)
-        return;
-    buf_fmt(path, "%s%s=", strchr(buf_cstr(path), '?') ? "&" : "?", name);
-    url_escape(path, value);
-}
-
 static const cJSON *known_identity(client *c)
 {
     pthread_mutex_lock(&c->lock);
@@ -168,121 +157,6 @@ cJSON *client_get_sub(client *c, const struct patience *p, const struct resource
     AUTO_FREE char *path = resource_path(r, ns, name, sub);
     AUTO_FREE char *what = client_sentence("get", r, ns, name);
     return request_json(c, p, &(struct request){.path = path, .repeatable = true, .what = what}, e);
-}
-
-const char request_table_type[] = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
-
-static char *list_path(
-    const struct resource *r, const char *ns, const struct list_query *q, const char *next)
-{
-    AUTO_FREE char *path = resource_path(r, ns, NULL, NULL);
-    AUTO_BUF full = {0};
-    buf_fmt(&full, "%s?limit=%d", path, q->limit ? q->limit : PAGE);
-    add_query(&full, "labelSelector", q->labels);
-    add_query(&full, "fieldSelector", q->fields);
-    add_query(&full, "continue", next);
-    if (q->table)
-        add_query(&full, "includeObject", q->objects ? "Object" : "Metadata");
-    return buf_take(&full);
-}
-
-// Appends a page's items (or rows) to those we have; the page's metadata wins.
-static void join_page(cJSON **all, cJSON *page)
-{
-    if (!*all) {
-        *all = page;
-        return;
-    }
-    static const char *const parts[] = {"items", "rows"};
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-        cJSON *from = (cJSON *)json_get(page, parts[i]), *to = (cJSON *)json_get(*all, parts[i]);
-        if (!cJSON_IsArray(from) || !cJSON_IsArray(to) || !from->child)
-            continue;
-        // Items are detached from the front one by one, and spliced once: pages of 500 stay linear.
-        cJSON *first = from->child;
-        from->child = NULL;
-        if (to->child) {
-            cJSON *last = to->child->prev, *new_last = first->prev;
-            last->next = first;
-            first->prev = last;
-            to->child->prev = new_last;
-        } else {
-            to->child = first;
-        }
-    }
-    json_set(*all, "metadata", cJSON_DetachItemFromObjectCaseSensitive(page, "metadata"));
-    cJSON_Delete(page);
-}
-
-static bool items_of(const cJSON *page)
-{
-    const cJSON *items = json_get(page, "items"), *rows = json_get(page, "rows");
-    return (items && items->child) || (rows && rows->child);
-}
-
-// Requests a page. Its size counts against the limit that all pages share.
-static cJSON *request_page(
-    client *c, const struct patience *p, const struct request *r, size_t *room, err *e)
-{
-    struct http_response response;
-    if (request_do(c, p, r, &response, e) != 0) {
-        if (e->code == ERR_LIMIT)
-            err_set(e, ERR_LIMIT,
-                "%s: it is larger than %zu bytes: a namespace or a selector makes it smaller",
-                r->what, list_limit);
-        return NULL;
-    }
-    cJSON *page = json_parse(buf_cstr(&response.body), response.body.len, e);
-    if (!page)
-        err_wrap(e, "%s: the server's answer is no JSON", r->what);
-    *room = response.body.len < *room ? *room - response.body.len : 1;
-    http_response_done(&response);
-    return page;
-}
-
-cJSON *client_list(client *c, const struct patience *p, const struct resource *r, const char *ns,
-    const struct list_query *query, err *e)
-{
-    static const struct list_query all_of_them = {0};
-    const struct list_query *q = query ? query : &all_of_them;
-    AUTO_FREE char *what = client_sentence("list", r, ns, NULL);
-    AUTO_JSON *all = NULL;
-    AUTO_FREE char *next = NULL;
-    size_t room = list_limit;
-    for (int restarts = 0, pages = 0, empty = 0;;) {
-        AUTO_FREE char *path = list_path(r, ns, q, next);
-        err why = {0};
-        cJSON *page = request_page(c, p,
-            &(struct request){.path = path,
-                .accept = q->table ? request_table_type : NULL,
-                .limit = room,
-                .repeatable = true,
-                .what = what},
-            &room, &why);
-        if (!page && why.code == ERR_GONE && next && restarts++ < 3) {
-            cJSON_Delete(STEAL(all)); // the server has forgotten the list's version: start again
-            free(STEAL(next));
-            continue;
-        }
-        if (!page) {
-            err_set(e, why.code, "%s", why.text);
-            return NULL;
-        }
-        const char *more = json_path_str(page, "metadata.continue");
-        bool ends = !more || !*more, repeats = str_eq(more, next);
-        empty = items_of(page) ? 0 : empty + 1;
-        free(next);
-        next = mem_strdup(more);
-        join_page(&all, page);
-        if (ends)
-            return STEAL(all);
-        if (repeats || empty >= EMPTY_PAGES || pages++ > PAGES_MOST) {
-            err_set(e, ERR_UNAVAILABLE,
-                "%s: the server goes on with its list for ever: its pages bring nothing new (%s)",
-                what, c->who);
-            return NULL;
-        }
-    }
 }
 
 static const char *namespace_of(const client *c, const struct resource *r, const cJSON *object)

@@ -64,9 +64,11 @@ char *resource_path(const struct resource *r, const char *ns, const char *name, 
 
 struct list_query {
     const char *labels, *fields; // selectors; NULL: none
-    int limit;                   // objects in a page; 0: 500. All pages are read
+    int limit;                   // objects in a page; 0: 500, with `cells` 2500. All are read
     bool table;                  // a meta.k8s.io/v1 Table, as kubectl requests it
     bool objects;                // the rows have their whole objects, not just metadata
+    bool cells;                  // the Table's rows are their cells alone, read as they arrive
+    size_t most;                 // with `cells`: this many are kept, the others counted; 0: all
 };
 
 cJSON *client_get(client *c, const struct patience *p, const struct resource *r, const char *ns,
@@ -75,9 +77,16 @@ cJSON *client_get(client *c, const struct patience *p, const struct resource *r,
 cJSON *client_get_sub(client *c, const struct patience *p, const struct resource *r, const char *ns,
     const char *name, const char *sub, err *e);
 // A list object {"apiVersion", "kind", "metadata", "items"}, or a Table {"columnDefinitions",
-// "rows"}. ns NULL: all namespaces.
+// "rows"}. ns NULL: all namespaces. With `cells` a row is an array (of all namespaces: its own is
+// the first); metadata.remainingItemCount is
+// the number of those beyond `most`; from a server that makes no Tables the items come as objects
+// with what can be shown of them (LISTING_SHOWN).
 cJSON *client_list(client *c, const struct patience *p, const struct resource *r, const char *ns,
     const struct list_query *query, err *e);
+// One page of it: `next` is metadata.continue of the one before, NULL for the first. ERR_GONE: the
+// server has forgotten the list that the page belongs to.
+cJSON *client_page(client *c, const struct patience *p, const struct resource *r, const char *ns,
+    const struct list_query *query, const char *next, err *e);
 // Creates the object in its metadata.namespace, else in the context's. dry: the server checks it
 // but does not store it.
 cJSON *client_create(client *c, const struct patience *p, const struct resource *r,

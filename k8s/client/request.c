@@ -8,6 +8,8 @@
 #include "k8s/client/private.h"
 #include "k8s/client/status.h"
 
+#include <string.h>
+
 enum { ANSWER_MS = 60000 }; // an API server's own limit for a request
 
 struct operation {
@@ -159,6 +161,14 @@ void operation_cancel(operation *o)
         operation_free(o);
 }
 
+void request_query(buf *path, const char *name, const char *value)
+{
+    if (!value || !*value)
+        return;
+    buf_fmt(path, "%s%s=", strchr(buf_cstr(path), '?') ? "&" : "?", name);
+    url_escape(path, value);
+}
+
 // A thread that waits for an operation.
 struct waiter {
     client *client;
@@ -178,13 +188,26 @@ static void waiter_done(void *arg, struct http_response *response, const err *e)
     loop_call_finish(w->call);
 }
 
-static const struct http_stream_ops waiter_stream_ops = {.done = waiter_done};
+static void waiter_data(void *arg, const char *bytes, size_t n)
+{
+    struct waiter *w = arg;
+    if (w->request->sink(w->request->sink_arg, bytes, n, &w->error) == 0)
+        return;
+    operation_cancel(w->operation);
+    loop_call_finish(w->call);
+}
+
+static const struct http_stream_ops keeping_ops = {.done = waiter_done};
+static const struct http_stream_ops sinking_ops = {.data = waiter_data, .done = waiter_done};
 
 static void waiter_start(loop_pending *call, void *arg)
 {
     struct waiter *w = arg;
+    const struct request *r = w->request;
     w->call = call;
-    w->operation = operation_start(w->client, w->request, &waiter_stream_ops, w);
+    if (r->sink)
+        r->sink(r->sink_arg, NULL, 0, NULL);
+    w->operation = operation_start(w->client, r, r->sink ? &sinking_ops : &keeping_ops, w);
 }
 
 static void waiter_cancel(loop_pending *call, void *arg)

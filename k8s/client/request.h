@@ -21,7 +21,13 @@ struct request {
     size_t limit;        // see http_request
     bool repeatable;     // sending it twice has the effect of sending it once
     const char *what;    // "list pods in namespace default", for errors
+    // For request_do: takes the body of a 2xx answer as it arrives, on the loop's thread; NULL: it
+    // is kept in the response. Each try begins with bytes NULL.
+    int (*sink)(void *arg, const char *bytes, size_t n, err *e);
+    void *sink_arg;
 };
+// Appends "?name=value" or "&name=value", escaped; nothing for NULL or "".
+void request_query(buf *path, const char *name, const char *value);
 
 // On the loop's thread.
 typedef struct operation operation;

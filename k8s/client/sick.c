@@ -6,7 +6,9 @@
 #include "base/str.h"
 #include "k8s/client/state.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const int64_t recently = 600 * CLOCK_SEC;
 
@@ -175,4 +177,39 @@ enum sickness object_sick(const cJSON *object, int64_t now, buf *why)
     return wanted > json_int_or(status, "readyReplicas", 0) && json_get(status, "replicas")
                ? SICK_NOT_READY
                : SICK_NOT;
+}
+
+static bool has_word(const char *text, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strstr(text, words[i]))
+            return true;
+    return false;
+}
+
+static bool is_one_of(const char *text, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcasecmp(text, words[i]) == 0)
+            return true;
+    return false;
+}
+
+enum sickness words_sick(const char *kind, const char *ready, const char *status)
+{
+    static const char *const image[] = {"BackOff", "Err", "Invalid"};
+    static const char *const failed[] = {"Failed", "Error", "OOMKilled", "Evicted"};
+    static const char *const over[] = {"Completed", "Succeeded", "Complete", "Terminating"};
+    const char *slash = strchr(ready, '/');
+    bool is_pod = str_eq(kind, "Pod");
+    if (strstr(status, "CrashLoopBackOff") || (str_eq(kind, "Node") && strstr(status, "NotReady")))
+        return SICK_CRASHING;
+    if (is_pod && has_word(status, image, ARRAY_LEN(image)) && !str_eq(status, "Error"))
+        return SICK_IMAGE;
+    if (is_one_of(status, failed, ARRAY_LEN(failed)) || str_starts(status, "ExitCode:"))
+        return SICK_FAILED;
+    if (is_pod && str_eq(status, "Pending"))
+        return SICK_PENDING;
+    bool is_short = slash && strtol(ready, NULL, 10) < strtol(slash + 1, NULL, 10);
+    return is_short && !is_one_of(status, over, ARRAY_LEN(over)) ? SICK_NOT_READY : SICK_NOT;
 }

@@ -20,5 +20,8 @@ enum sickness {
 // Appends to `why` (may be NULL) the reason in a line: "exit 137 OOMKilled", "0/3 nodes are
 // available: …". Events that warn are SICK_FAILED.
 enum sickness object_sick(const cJSON *object, int64_t now_wall, buf *why);
+// From the words in a table's columns READY ("1/2") and STATUS, for want of the object; "": there
+// is no such column.
+enum sickness words_sick(const char *kind, const char *ready, const char *status);
 // Of a `terminated` state: "exit 137 OOMKilled", "signal 9".
 void container_end(const cJSON *ended, buf *out);

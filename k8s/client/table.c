@@ -96,7 +96,7 @@ static bool is_wide(const struct table_form *f, const cJSON *definition)
 // there is room.
 static bool has_why(const struct table_form *f)
 {
-    return str_eq(f->kind, "Pod");
+    return str_eq(f->kind, "Pod") && !f->bare;
 }
 
 static const cJSON *first_wide(const struct table_form *f)
@@ -286,6 +286,70 @@ cJSON *table_from_list(const cJSON *list, bool with_namespace)
     cJSON_ArrayForEach(item, json_get(list, "items"))
     {
         cJSON_AddItemToArray(json_array_at(table, "rows"), table_row(&f, item, NULL, 0));
+    }
+    return table;
+}
+
+// A cell of the server's as an entry, in its place.
+static void make_entry(cJSON *cells, cJSON *cell)
+{
+    AUTO_FREE char *text = NULL;
+    if (cJSON_IsString(cell)) {
+        cell->valuestring[strcspn(cell->valuestring, "\r\n")] = '\0';
+        return;
+    }
+    text = cJSON_IsNull(cell) ? mem_strdup("") : json_to_str(cell);
+    cJSON_ReplaceItemViaPointer(cells, cell, cJSON_CreateString(text));
+}
+
+static const char *word_of(const cJSON *cells, int column)
+{
+    const char *word = column < 0 ? NULL : cJSON_GetStringValue(cJSON_GetArrayItem(cells, column));
+    return word ? word : "";
+}
+
+static int column_of(const cJSON *table, const char *name)
+{
+    int i = 0;
+    const cJSON *column;
+    cJSON_ArrayForEach(column, json_get(table, "columns"))
+    {
+        if (str_eq(tabletext_column(column), name))
+            return i;
+        i++;
+    }
+    return -1;
+}
+
+cJSON *table_of_cells(cJSON *list, const char *kind, bool wide, bool with_namespace)
+{
+    struct table_form f = {.definitions = json_get(list, "columnDefinitions"),
+        .kind = kind,
+        .wide = wide,
+        .with_namespace = with_namespace,
+        .bare = true};
+    cJSON *table = table_empty(&f), *rows = json_array_at(table, "rows");
+    cJSON *from = json_array_at(list, "rows");
+    int name = column_of(table, "NAME"), ready = column_of(table, "READY"),
+        status = column_of(table, "STATUS");
+    for (cJSON *cells; (cells = from->child);) {
+        cJSON *row = cJSON_CreateObject();
+        cJSON_DetachItemViaPointer(from, cells);
+        for (cJSON *cell = cells->child, *next; cell; cell = next) {
+            next = cell->next;
+            make_entry(cells, cell);
+        }
+        const char *own = word_of(cells, name), *ns = with_namespace ? word_of(cells, 0) : NULL;
+        AUTO_FREE char *whole = ns ? str_fmt("%s/%s", ns, own) : NULL;
+        cJSON_AddItemToObjectCS(row, "uid", cJSON_CreateString(whole ? whole : own));
+        cJSON_AddItemToObjectCS(row, "name", cJSON_CreateString(own));
+        if (ns)
+            cJSON_AddItemToObjectCS(row, "namespace", cJSON_CreateString(ns));
+        enum sickness sick = words_sick(kind, word_of(cells, ready), word_of(cells, status));
+        if (sick)
+            json_set_int(row, "sick", sick);
+        cJSON_AddItemToObjectCS(row, "cells", cells);
+        cJSON_AddItemToArray(rows, row);
     }
     return table;
 }

@@ -17,6 +17,7 @@ struct table_form {
     const char *kind;         // of its objects
     bool wide;                // the columns of priority > 0 stand as the others do
     bool with_namespace;      // its column comes first
+    bool bare;                // there are no objects, so the rows say nothing of our own
 };
 // Without rows. "keep", "count" and "order" are set as the kind has use for them.
 cJSON *table_empty(const struct table_form *f);
@@ -29,6 +30,10 @@ cJSON *table_row(
 cJSON *table_from_server(
     const cJSON *table, const char *kind, bool wide, bool with_namespace, int64_t now_wall);
 cJSON *table_from_list(const cJSON *list, bool with_namespace);
+
+// A list that was asked for with `cells` (client.h), as the table that shows it. Takes its rows,
+// whose names stand for uids: {"uid": "NAME" or "NAMESPACE/NAME", …}. Ages are the server's words.
+cJSON *table_of_cells(cJSON *list, const char *kind, bool wide, bool with_namespace);
 
 // Pods without the server's help: NAME, READY, STATUS, RESTARTS, AGE, and IP, NODE, WHY where there
 // is room. table_pods_row is for what is no pod: its name, its state, its age.

@@ -633,14 +633,6 @@ static void on_done(void *arg, struct http_response *r, const err *e)
 static const struct http_stream_ops list_ops = {.done = on_done};
 static const struct http_stream_ops frame_ops = {.head = on_head, .data = on_data, .done = on_done};
 
-static void add_query(buf *path, const char *name, const char *value)
-{
-    if (!value || !*value)
-        return;
-    buf_fmt(path, "&%s=", name);
-    url_escape(path, value);
-}
-
 static void begin_list(watch *w)
 {
     w->round++;
@@ -658,16 +650,16 @@ static void begin(watch *w)
         random_bytes(&dice, 1);
         int seconds = WATCH_S + dice; // so that the many watches of a server do not end together
         buf_fmt(&path, "%s?watch=1&allowWatchBookmarks=true&timeoutSeconds=%d", base, seconds);
-        add_query(&path, "resourceVersion", w->version);
+        request_query(&path, "resourceVersion", w->version);
     } else {
         if (!w->next_page)
             begin_list(w);
         buf_fmt(&path, "%s?limit=%d", base, w->page);
-        add_query(&path, "continue", w->next_page);
+        request_query(&path, "continue", w->next_page);
     }
-    add_query(&path, "labelSelector", w->labels);
-    add_query(&path, "fieldSelector", w->fields);
-    add_query(&path, "includeObject", watch_table_asks(&w->table) ? "Object" : NULL);
+    request_query(&path, "labelSelector", w->labels);
+    request_query(&path, "fieldSelector", w->fields);
+    request_query(&path, "includeObject", watch_table_asks(&w->table) ? "Object" : NULL);
     frames_done(&w->frames);
     w->frames.limit = frame_limit;
     loop_timer_stop(w->timer);

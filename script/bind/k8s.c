@@ -386,6 +386,8 @@ const struct binding k8s_bindings[] = {
         .describe = about_delete},
     {.name = "k8s.get", .effect = EFFECT_PURE, .start = k8s_get},
     {.name = "k8s.list", .effect = EFFECT_PURE, .start = k8s_list},
+    {.name = "k8s.page", .effect = EFFECT_PURE, .start = k8s_page},
+    {.name = "k8s.show", .effect = EFFECT_PURE, .start = k8s_show},
     {.name = "k8s.state", .effect = EFFECT_PURE, .start = k8s_state},
     {.name = "k8s.why", .effect = EFFECT_PURE, .start = k8s_why},
     {.name = "k8s.preflight", .effect = EFFECT_PURE, .start = k8s_preflight},

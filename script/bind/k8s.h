@@ -52,6 +52,9 @@ struct pods_of {
 int k8s_pods_of(const cJSON *object, bool whole, struct pods_of *out, err *e);
 void k8s_pods_done(struct pods_of *p);
 
+// Hides the contents of a Secret.
+void k8s_register_secrets(call *c, const cJSON *object);
+
 // k8s_why.c. The items of a list of a kind: a new array; NULL when they cannot be read. ns NULL:
 // all namespaces.
 cJSON *k8s_items(struct target *t, const struct patience *p, const char *api_version,
@@ -69,9 +72,10 @@ void k8s_say_why(const struct why *w, buf *out); // "why: …", "  seen: …", "
 void k8s_explain(call *c, struct target *t, const cJSON *object, buf *reason);
 
 typedef int k8s_start(call *c, const cJSON *args, cJSON **result, err *e);
-k8s_start k8s_manifest, k8s_check, k8s_get, k8s_list, k8s_state, k8s_events, k8s_describe,
-    k8s_can_i, k8s_version, k8s_why, k8s_preflight, k8s_kinds, k8s_yaml, k8s_wait, k8s_reach,
-    k8s_logs, k8s_watch, k8s_label, k8s_annotate, k8s_scale, k8s_whoami, k8s_diff, k8s_explain_kind;
+k8s_start k8s_manifest, k8s_check, k8s_get, k8s_list, k8s_page, k8s_show, k8s_state, k8s_events,
+    k8s_describe, k8s_can_i, k8s_version, k8s_why, k8s_preflight, k8s_kinds, k8s_yaml, k8s_wait,
+    k8s_reach, k8s_logs, k8s_watch, k8s_label, k8s_annotate, k8s_scale, k8s_whoami, k8s_diff,
+    k8s_explain_kind;
 typedef int k8s_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e);
 k8s_verify k8s_verify_label, k8s_verify_annotate, k8s_verify_scale;
 
@@ -84,6 +88,12 @@ void k8s_set_event_about(cJSON *row, const cJSON *event);
 bool k8s_is_event(const struct resource *r);
 // "title", "many" and "one" of a table of a kind: "events in default", "jobs", "job". ns NULL: all.
 void k8s_set_title(cJSON *table, const struct resource *r, const char *ns);
+
+// k8s_list.c. A list as a display: the table's first rows, the number of the others, and all as
+// text (doc/displays.md): "table" and "text" of the result. Takes the table.
+void k8s_set_table(cJSON *result, cJSON *table);
+// Rows of events stand for what they are about.
+void k8s_take_events(cJSON *table, const cJSON *events);
 
 // A text for Lua without its last line end, since print adds one.
 cJSON *k8s_text(const buf *text);

@@ -19,7 +19,7 @@
 enum { MANIFEST_LIMIT = 32 << 20 };
 
 // Registers the contents of a Secret, as they are and decoded: nobody shall see them.
-static void register_secrets(call *c, const cJSON *object)
+void k8s_register_secrets(call *c, const cJSON *object)
 {
     if (!str_eq(json_str(object, "kind"), "Secret"))
         return;
@@ -70,7 +70,7 @@ int k8s_manifest(call *c, const cJSON *args, cJSON **result, err *e)
     const cJSON *o;
     cJSON_ArrayForEach(o, objects)
     {
-        register_secrets(c, o);
+        k8s_register_secrets(c, o);
     }
     *result = STEAL(objects);
     return 0;
@@ -86,7 +86,7 @@ cJSON *k8s_object(call *c, struct target *t, err *e)
             t->resource->singular, t->name, t->ns);
         return NULL;
     }
-    register_secrets(c, object);
+    k8s_register_secrets(c, object);
     return STEAL(object);
 }
 
@@ -128,91 +128,8 @@ int k8s_get(call *c, const cJSON *args, cJSON **result, err *e)
         return -1;
     *result = client_get(t.client, &t.patience, t.resource, t.ns, t.name, e);
     if (*result)
-        register_secrets(c, *result);
+        k8s_register_secrets(c, *result);
     return *result ? 0 : -1;
-}
-
-// The objects of a Table's rows, as items.
-static cJSON *items_of(cJSON *table, const struct resource *r)
-{
-    cJSON *items = cJSON_CreateArray(), *row;
-    cJSON_ArrayForEach(row, json_get(table, "rows"))
-    {
-        cJSON *object = cJSON_Duplicate(json_get(row, "object"), 1);
-        if (!object)
-            continue;
-        json_set_str(object, "apiVersion", r->api_version);
-        json_set_str(object, "kind", r->kind);
-        cJSON_AddItemToArray(items, object);
-    }
-    return items;
-}
-
-// The list has all objects; what is shown of it has as many rows as other tables have. It is so
-// now, whenever it is looked at.
-static void set_table(cJSON *result, cJSON *table)
-{
-    AUTO_BUF text = {0};
-    cJSON *rows = json_array_at(table, "rows");
-    int n = cJSON_GetArraySize(rows);
-    for (int left = n; left > ROWSET_TABLE; left--)
-        cJSON_Delete(cJSON_DetachItemViaPointer(rows, rows->child->prev));
-    if (n > ROWSET_TABLE)
-        json_set_int(table, "more", n - ROWSET_TABLE);
-    if (n)
-        tabletext_print(table, clock_wall(), &text);
-    else
-        buf_str(&text, "No resources found\n");
-    AUTO_BUF at = {0};
-    clock_rfc3339(&at, clock_wall(), CLOCK_SECONDS);
-    json_set_str(table, "at", buf_cstr(&at));
-    rowset_say_more(n - ROWSET_TABLE, &text);
-    json_set(result, "table", table);
-    json_set_str(result, "text", buf_cstr(&text));
-}
-
-static void take_events(cJSON *table, const cJSON *events)
-{
-    cJSON *row = json_array_at(table, "rows")->child;
-    for (const cJSON *e = events ? events->child : NULL; e && row; e = e->next, row = row->next)
-        k8s_set_event_about(row, e);
-    k8s_take_event_actions(table);
-}
-
-int k8s_list(call *c, const cJSON *args, cJSON **result, err *e)
-{
-    struct target t;
-    if (k8s_target(c, args, false, &t, e) != 0)
-        return -1;
-    bool all = json_bool_or(args, "all_namespaces", false);
-    struct list_query q = {.labels = json_str(args, "selector"),
-        .fields = json_str(args, "field_selector"),
-        .table = true,
-        .objects = true};
-    AUTO_JSON *list = client_list(t.client, &t.patience, t.resource, all ? NULL : t.ns, &q, e);
-    if (!list)
-        return -1;
-    bool is_table = str_eq(json_str(list, "kind"), "Table");
-    *result = cJSON_CreateObject();
-    json_set_str(*result, "kind", t.resource->kind);
-    json_set(*result, "items",
-        is_table ? items_of(list, t.resource)
-                 : cJSON_DetachItemFromObjectCaseSensitive(list, "items"));
-    const cJSON *item;
-    cJSON_ArrayForEach(item, json_get(*result, "items"))
-    {
-        register_secrets(c, item);
-    }
-    bool wide = json_bool_or(args, "wide", false);
-    cJSON *table = is_table ? table_from_server(list, t.resource->kind, wide, all, clock_wall())
-                            : table_from_list(*result, all);
-    if (k8s_is_event(t.resource))
-        take_events(table, json_get(*result, "items"));
-    else
-        k8s_take_actions(table, t.resource);
-    k8s_set_title(table, t.resource, all ? NULL : t.ns);
-    set_table(*result, table);
-    return 0;
 }
 
 int k8s_state(call *c, const cJSON *args, cJSON **result, err *e)
@@ -248,8 +165,8 @@ int k8s_events(call *c, const cJSON *args, cJSON **result, err *e)
         return -1;
     *result = cJSON_CreateObject();
     cJSON *table = table_of_events(events);
-    take_events(table, events);
-    set_table(*result, table);
+    k8s_take_events(table, events);
+    k8s_set_table(*result, table);
     json_set(*result, "items", STEAL(events));
     return 0;
 }

@@ -54,6 +54,7 @@ local takes = {
   apply = set "namespace force",
   check = set "verb force",
   list = set "namespace all_namespaces selector field_selector wide",
+  each = set "namespace all_namespaces selector field_selector limit",
   get = set "namespace",
   patch = set "namespace type subresource",
   diff = set "namespace force",
@@ -174,14 +175,36 @@ function k8s.preflight(source, options)
   return setmetatable(core.call("k8s.preflight", { objects = objects, namespace = options.namespace }), flight)
 end
 
--- k8s.list("pods", { selector = "app=x", all_namespaces = true }) → { object, … }; shows as kubectl's table.
+-- k8s.list("pods", { selector = "app=x", all_namespaces = true }) → { object, … }; shows as kubectl's
+-- table. As a cell's last line it is only shown: then no objects are fetched, but the table's rows.
 function k8s.list(kind, options)
-  local result = core.call("k8s.list", about("k8s.list", kind, nil, options, takes.list))
+  local args = about("k8s.list", kind, nil, options, takes.list)
+  if core.shown() then
+    core.call("k8s.show", args)
+    return
+  end
+  local result = core.call("k8s.list", args)
   local handles = setmetatable({}, list)
   for i, o in ipairs(result.items) do handles[i] = as_handle(o) end
   rawset(handles, "table", result.table)
   rawset(handles, "text", result.text)
   return handles
+end
+
+-- for pod in k8s.each("pods", { selector = "app=x" }) do … end: the objects of a list, a page of
+-- `limit` (500) at a time, so that no more than these are in memory.
+function k8s.each(kind, options)
+  local args = about("k8s.each", kind, nil, options, takes.each)
+  local page, at = {}, 0
+  return function()
+    while at >= #page do
+      if args.next == "" then return nil end
+      local result = core.call("k8s.page", args)
+      page, at, args.next = result.items, 0, result.next
+    end
+    at = at + 1
+    return as_handle(page[at])
+  end
 end
 
 -- k8s.get("pods", "name") → the whole object; without a name, the list.

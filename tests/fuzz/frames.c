@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The streams of an API server: watch frames cut anywhere, the objects in them as people see them,
-// and the stamps of log lines.
+// lists that are read entry by entry, and the stamps of log lines.
 #include "k8s/client/frames.h"
 
 #include "base/str.h"
 #include "base/tabletext.h"
 #include "k8s/client/describe.h"
 #include "k8s/client/jsonpath.h"
+#include "k8s/client/listing.h"
 #include "k8s/client/logs.h"
 #include "k8s/client/sick.h"
 #include "k8s/client/state.h"
@@ -15,6 +16,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void look_at(const cJSON *object)
 {
@@ -50,6 +52,38 @@ static int on_line(void *arg, const char *line, size_t n)
     return 0;
 }
 
+static int on_entry(void *arg, cJSON *entry)
+{
+    json_print(arg, entry);
+    cJSON_Delete(entry);
+    return 0;
+}
+
+// Bytes of a list give the same, however they are cut.
+static void read_list(enum listing_form form, const char *bytes, size_t n, size_t step, buf *out)
+{
+    listing *l = listing_new(form, 1 << 16, on_entry, out);
+    int result = 0;
+    for (size_t i = 0; i < n && result == 0; i += step)
+        result = listing_feed(l, bytes + i, i + step < n ? step : n - i, NULL);
+    cJSON *head = listing_head(l), *frame = result == 0 ? listing_end(l, NULL) : NULL;
+    json_print(out, frame);
+    cJSON_Delete(head);
+    cJSON_Delete(frame);
+    listing_free(l);
+}
+
+static void read_lists(const char *bytes, size_t n, size_t step)
+{
+    for (int form = LISTING_WHOLE; form <= LISTING_SHOWN; form++) {
+        AUTO_BUF whole = {0}, pieces = {0};
+        read_list(form, bytes, n, n ? n : 1, &whole);
+        read_list(form, bytes, n, step, &pieces);
+        if (whole.len != pieces.len || memcmp(buf_cstr(&whole), buf_cstr(&pieces), whole.len) != 0)
+            abort();
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
     size_t whole = 0, pieces = 0, step = n ? bytes[0] % 7 + 1u : 1;
@@ -60,6 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
         frames_feed(
             &b, (const char *)bytes + i, i + step < n ? step : n - i, on_line, &pieces, NULL);
     frames_end(&b, on_line, &pieces);
+    read_lists((const char *)bytes, n, step);
     if (pieces < whole / 2) // each piece may lose only a '\r'
         abort();
     frames_done(&a);

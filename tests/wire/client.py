@@ -128,6 +128,41 @@ def test_tables_are_those_of_kubectl(t):
             assert any(got.split()[:len(words)] == words for got in out.splitlines()), (line, out)
 
 
+def test_lists_that_are_only_shown_are_those_of_kubectl(t):
+    """A last line's list asks for rows alone: the same text as kubectl's, and rows that are known by their names."""
+    kinds = (["namespaces"], ["crd"], ["services", "-A", "-o", "wide"], ["configmaps", "-A"])
+    lua = ('k8s.get "namespaces"', 'k8s.get("crd")', 'k8s.list("services", { all_namespaces = true, wide = true })',
+           'k8s.get("configmaps", { all_namespaces = true })')
+    n = Notebook(t, "\n\n-- %%\n".join(lua))
+    n.run()
+    shown = [e for e in n.journal() if e["type"] == "display"]
+    assert len(shown) == len(kinds), shown
+    for argv, e in zip(kinds, shown):
+        want = Real.kubectl("get", *argv).out.splitlines()
+        got = e["data"]["text/plain"].splitlines()
+        stable = [line.split()[:-1] if argv[0] != "services" else line.split()[:5] for line in want]  # ages grow
+        assert [line.split()[:len(words)] for line, words in zip(got, stable)] == stable and len(got) == len(want), (want, got)
+        rows = e["data"]["application/vnd.firesteel.table+json"]["rows"]
+        spaces = "-A" in argv
+        assert [r["uid"] for r in rows] == ["/".join(words[:2]) if spaces else words[0] for words in stable[1:]], rows
+
+
+def test_each_reads_pages(t):
+    n = Notebook(t, """
+for i = 1, 7 do k8s.create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "page-" .. i, labels = { paged = "yes" } } } end
+local names = {}
+for c in k8s.each("configmaps", { selector = "paged=yes", limit = 3 }) do names[#names + 1] = c.metadata.name .. " " .. c.kind end
+print(table.concat(names, ", "))
+for c in k8s.each("configmaps", { selector = "paged=no" }) do error "none" end
+for c in k8s.each("configmaps", { selector = "paged=yes" }) do c:delete() end
+print(pcall(k8s.each, "configmaps", { limits = 3 }))
+print(#k8s.list("configmaps", { selector = "paged=yes" }))
+""")
+    out = n.run().out
+    assert ", ".join(f"page-{i} ConfigMap" for i in range(1, 8)) in out and "did you mean limit" in out, out
+    assert re.search(r"^ *0$", out, re.M), out
+
+
 WATCHED = """
 for _, kind in ipairs { "jobs", "events", "sparkapp", "namespaces", "crd" } do k8s.watch(kind, { all_namespaces = true }) end
 firesteel.sleep(1)

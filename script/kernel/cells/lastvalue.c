@@ -81,6 +81,83 @@ static size_t find_tail(lua_State *L, const char *source, bool program)
     return n;
 }
 
+static bool in_name(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static const char *after_blanks(const char *s)
+{
+    return s + strspn(s, " \t\r\n");
+}
+
+// Behind a name as a, a.b or a.b.c; NULL: there is none.
+static const char *after_name(const char *s)
+{
+    if (!isalpha((unsigned char)*s) && *s != '_')
+        return NULL;
+    while (in_name(*s) || (*s == '.' && in_name(s[1])))
+        s++;
+    return s;
+}
+
+// Behind a string in quotes; NULL: it does not end, or is not simple.
+static const char *after_string(const char *s)
+{
+    char quote = *s++;
+    while (*s && *s != quote && *s != '\n')
+        s += *s == '\\' && s[1] ? 2 : 1;
+    return *s == quote ? s + 1 : NULL;
+}
+
+// Behind the arguments of a call, which call nothing themselves: strings, numbers, names and tables
+// of these. NULL: they are something else.
+static const char *after_arguments(const char *s)
+{
+    if (*s == '"' || *s == '\'')
+        return after_string(s);
+    if (*s != '(' && *s != '{')
+        return NULL;
+    int depth = 0;
+    bool after_a_name = false; // then a string or a table would be a call
+    do {
+        bool is_string = *s == '"' || *s == '\'', opens = *s == '(' || *s == '{';
+        if ((after_a_name && (is_string || opens)) || (depth > 0 && *s == '('))
+            return NULL;
+        if (opens || *s == ')' || *s == '}')
+            depth += opens ? 1 : -1;
+        const char *name = after_name(s);
+        after_a_name = name != NULL;
+        if (name)
+            s = name;
+        else if (is_string)
+            s = after_string(s);
+        else if (*s && strchr("(){}=,.0123456789", *s))
+            s++;
+        else
+            return NULL;
+        s = s ? after_blanks(s) : NULL;
+    } while (s && depth > 0);
+    return s;
+}
+
+// Is a tail nothing but one call of a function that has a name?
+static bool is_one_call(const char *tail)
+{
+    const char *s = after_name(after_blanks(tail));
+    s = s ? after_arguments(after_blanks(s)) : NULL;
+    if (!s)
+        return false;
+    s = after_blanks(s);
+    s = after_blanks(*s == ';' ? s + 1 : s);
+    for (size_t n; *s; s = after_blanks(s + n)) {
+        n = strcspn(s, "\n");
+        if (!is_blank(s, n))
+            return false;
+    }
+    return true;
+}
+
 int lastvalue_load(lua_State *L, const char *source, int skipped, const char *chunk)
 {
     AUTO_BUF text = {0};
@@ -97,14 +174,29 @@ int lastvalue_load(lua_State *L, const char *source, int skipped, const char *ch
         buf_char(&text, '\n');
     buf_str(&text, "local " VALUES "; ");
     buf_add(&text, source, tail);
-    buf_fmt(&text, VALUES " = {" VALUES " = 0, %s\n} return " VALUES,
-        source + tail + return_at(source + tail));
+    const char *last = source + tail + return_at(source + tail);
+    buf_fmt(&text, "%s" VALUES " = {" VALUES " = 0, %s\n} return " VALUES,
+        is_one_call(last) ? VALUES " = true " : "", last);
     if (load(L, &text, chunk) == LUA_OK) {
         lua_remove(L, -2);
         return LUA_OK;
     }
     lua_pop(L, 1); // a label or an attribute does not allow it: load the text as it was
     return status;
+}
+
+bool lastvalue_is_shown(lua_State *L, int level)
+{
+    lua_Debug ar;
+    if (!lua_getstack(L, level, &ar) || !lua_getinfo(L, "S", &ar) || *ar.what != 'm')
+        return false;
+    bool is = false;
+    const char *name;
+    for (int i = 1; !is && (name = lua_getlocal(L, &ar, i)); i++) {
+        is = strcmp(name, VALUES) == 0 && lua_isboolean(L, -1);
+        lua_pop(L, 1);
+    }
+    return is;
 }
 
 // The largest index in the list on top of the stack; its length may be that of its part before a

@@ -8,6 +8,7 @@
 // tracebacks (`return f()` is a tail call, without a frame).
 #pragma once
 #include <lua.h>
+#include <stdbool.h>
 
 // Pushes the function, or a message; returns lua_load's status. The first line of `source` has the
 // number 1 + skipped.
@@ -15,3 +16,6 @@ int lastvalue_load(lua_State *L, const char *source, int skipped, const char *ch
 // Calls that function, and leaves the values in its place; returns how many. A nil at the end of a
 // list counts for nothing. Raises what the cell raises.
 int lastvalue_call(lua_State *L);
+// Is the function at this level (lua_getstack) a cell, and what it calls now its last expression as
+// a whole? Then nobody but the display gets the values.
+bool lastvalue_is_shown(lua_State *L, int level);

@@ -6,6 +6,7 @@
 #include "base/env.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/kernel/cells/lastvalue.h"
 #include "script/kernel/cells/luajson.h"
 #include "script/kernel/cells/state.h"
 #include "script/kernel/effects/call.h"
@@ -317,6 +318,14 @@ static int core_duration(lua_State *L)
     return 1;
 }
 
+// shown() → is the value of the library's function that calls this only shown, as the last one of
+// a cell?
+static int core_shown(lua_State *L)
+{
+    lua_pushboolean(L, lastvalue_is_shown(L, 2));
+    return 1;
+}
+
 static int core_sleep(lua_State *L)
 {
     interp *in = interp_of(L);
@@ -365,6 +374,7 @@ static const luaL_Reg core_functions[] = {
     {"ask", core_ask},
     {"mask", core_mask},
     {"duration", core_duration},
+    {"shown", core_shown},
     {"sleep", core_sleep},
     {"now", core_now},
     {"source", core_source},

@@ -161,5 +161,7 @@ void call_ledger_gone(call *c, const char *uid);
 // display outlives the call, and is fed from the loop's thread until it is closed (display.h). The
 // result is NULL unless it is live. Also from the loop's thread while the call waits for it.
 display *call_display(call *c, cJSON *data, bool live);
+// The cell's value, shown: for a call whose value nobody else gets (core.shown of the library).
+void call_result(call *c, cJSON *data);
 // A live log: the bytes of display_text are spooled and shown as the display itself.
 display *call_log(call *c, const char *title, err *e);

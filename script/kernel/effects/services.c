@@ -160,6 +160,11 @@ display *call_display(call *c, cJSON *data, bool live)
     return displays_add_held(c->effects->spec.displays, c->turn->cell, data, live);
 }
 
+void call_result(call *c, cJSON *data)
+{
+    displays_add_result(c->effects->spec.displays, c->turn->cell, data);
+}
+
 display *call_log(call *c, const char *title, err *e)
 {
     return displays_add_log(c->effects->spec.displays, c->turn->client, c->turn->cell, title, e);

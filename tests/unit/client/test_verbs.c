@@ -177,6 +177,40 @@ TEST(lists_are_read_to_their_end)
     fake_close(f);
 }
 
+// The second page is cut in the middle, or the server has forgotten the list: no row is missing,
+// none is there twice.
+TEST(rows_alone_are_read_to_their_end)
+{
+    static const char *const namespaces[] = {"t-paged", "t-gone"};
+    for (size_t i = 0; i < ARRAY_LEN(namespaces); i++) {
+        struct fake *f = fake_open(false);
+        struct list_query q = {.cells = true};
+        AUTO_JSON *list = client_list(f->client, &f->patience, pods(f), namespaces[i], &q, &f->e);
+        CHECK_OK(list, f->e);
+        CHECK_STR(json_str(list, "kind"), "Table");
+        AUTO_FREE char *rows = json_to_str(json_get(list, "rows"));
+        CHECK_STR(rows, "[[\"p0\",\"v10\"],[\"p1\",\"v10\"],[\"p2\",\"v10\"],[\"p3\",\"v10\"],"
+                        "[\"p4\",\"v10\"],[\"p5\",\"v10\"],[\"p6\",\"v10\"]]");
+        CHECK(!json_path(list, "metadata.remainingItemCount"));
+        fake_close(f);
+    }
+}
+
+// What is beyond `most` is counted: by the server where it says it, else by us.
+TEST(rows_beyond_the_most_are_counted)
+{
+    static const int most[] = {2, 3, 5, 6};
+    for (size_t i = 0; i < ARRAY_LEN(most); i++) {
+        struct fake *f = fake_open(false);
+        struct list_query q = {.cells = true, .most = (size_t)most[i]};
+        AUTO_JSON *list = client_list(f->client, &f->patience, pods(f), "t-paged", &q, &f->e);
+        CHECK_OK(list, f->e);
+        CHECK_INT(cJSON_GetArraySize(json_get(list, "rows")), most[i]);
+        CHECK_INT(json_int_or(json_get(list, "metadata"), "remainingItemCount", 0), 7 - most[i]);
+        fake_close(f);
+    }
+}
+
 static cJSON *pod_named(const char *name)
 {
     AUTO_FREE char *text =

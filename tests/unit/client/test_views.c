@@ -9,6 +9,7 @@
 #include "k8s/client/describe.h"
 #include "k8s/client/frames.h"
 #include "k8s/client/jsonpath.h"
+#include "k8s/client/listing.h"
 #include "k8s/client/logs.h"
 #include "k8s/client/merge.h"
 #include "k8s/client/place.h"
@@ -638,6 +639,137 @@ TEST(what_is_wrong_is_ranked_and_says_why)
         CHECK_STR(buf_cstr(&why), cases[i].why);
     }
     CHECK(SICK_CRASHING > SICK_IMAGE && SICK_IMAGE > SICK_PENDING && SICK_PENDING > SICK_NOT_READY);
+}
+
+static int take_entry(void *arg, cJSON *entry)
+{
+    buf *text = arg;
+    json_print(text, entry);
+    buf_char(text, '\n');
+    cJSON_Delete(entry);
+    return 0;
+}
+
+// What a listing makes of a text that comes in pieces of n bytes: its entries, a line each, and the
+// frame around them; or its error.
+static char *read_list(enum listing_form form, const char *text, size_t n)
+{
+    AUTO_BUF out = {0};
+    err e = {0};
+    listing *l = listing_new(form, 0, take_entry, &out);
+    size_t whole = strlen(text);
+    int result = 0;
+    for (size_t i = 0; i < whole && result == 0; i += n)
+        result = listing_feed(l, text + i, i + n < whole ? n : whole - i, &e);
+    AUTO_JSON *frame = result == 0 ? listing_end(l, &e) : NULL;
+    if (frame)
+        json_print(&out, frame);
+    else
+        buf_fmt(&out, "error: %s", e.text);
+    listing_free(l);
+    return buf_take(&out);
+}
+
+static void check_list(enum listing_form form, const char *text, const char *want)
+{
+    for (size_t n = 1; n <= 64; n++) {
+        AUTO_FREE char *got = read_list(form, text, n);
+        CHECK_STR(got, want);
+    }
+}
+
+TEST(a_list_is_read_entry_by_entry)
+{
+    check_list(LISTING_WHOLE,
+        "{\"a\":[1,{\"rows\":[2]}], \"rows\" : [ {\"x\":\"]}\\\\\\\"\"} , [1,[2]],3 ,\"s\" "
+        "],\"z\":[{}]}",
+        "{\"x\":\"]}\\\\\\\"\"}\n[1,[2]]\n3\n\"s\"\n{\"a\":[1,{\"rows\":[2]}],\"rows\":[],\"z\":[{}"
+        "]}");
+    check_list(LISTING_WHOLE, "{\"items\":[]}", "{\"items\":[]}");
+    check_list(LISTING_WHOLE, "{\"items\":[{\"rows\":[1]}],\"rows\":[2]}",
+        "{\"rows\":[1]}\n{\"items\":[],\"rows\":[2]}"); // the first of the two has the entries
+    check_list(LISTING_WHOLE, "{\"items\":null}", "{\"items\":null}");
+    check_list(LISTING_WHOLE, "{\"items\":[{\"a\":1},{\"a\":",
+        "{\"a\":1}\nerror: not JSON: line 1, column 11: the text ends too early");
+    check_list(LISTING_WHOLE, "{\"items\":[{]}",
+        "error: not JSON: line 1, column 3: the text ends too early");
+}
+
+TEST(a_list_that_is_shown_leaves_out_what_is_never_shown)
+{
+    check_list(LISTING_SHOWN,
+        "{\"rows\":[{\"cells\":[\"a\"],\"object\":{\"metadata\":{\"name\":\"a\",\"managedFields\":["
+        "{\"f\":{\"x\":\"]\"}}],\"uid\":\"u\","
+        "\"annotations\" : "
+        "{\"k\":\"v\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"imageID\":\"docker://"
+        "x\",\"env\":[]}]}}}]}",
+        "{\"cells\":[\"a\"],\"object\":{\"metadata\":{\"name\":\"a\",\"managedFields\":0,\"uid\":"
+        "\"u\",\"annotations\":0},"
+        "\"spec\":{\"containers\":[{\"name\":\"c\",\"imageID\":0,\"env\":0}]}}}\n{\"rows\":[]}");
+}
+
+static int refuse(void *arg, cJSON *entry)
+{
+    cJSON_Delete(entry);
+    return 7;
+}
+
+TEST(a_listing_tells_its_head_and_its_limits)
+{
+    static const char text[] = "{\"kind\":\"Table\",\"columnDefinitions\":[{\"name\":\"Name\"}],"
+                               "\"rows\":[{\"cells\":[]}]}";
+    err e = {0};
+    listing *l = listing_new(LISTING_WHOLE, 5, refuse, NULL);
+    CHECK(!listing_head(l));
+    CHECK_INT(listing_feed(l, text, sizeof text - 1, &e), -1);
+    CHECK_INT(e.code, ERR_LIMIT);
+    AUTO_JSON *head = listing_head(l);
+    CHECK_STR(json_path_str(head, "columnDefinitions[0].name"), "Name");
+    listing_free(l);
+    l = listing_new(LISTING_WHOLE, 0, refuse, NULL);
+    CHECK_INT(listing_feed(l, text, sizeof text - 1, &e), 7);
+    listing_free(l);
+}
+
+TEST(words_say_what_is_wrong)
+{
+    static const struct {
+        const char *kind, *ready, *status;
+        enum sickness want;
+    } cases[] = {{"Pod", "1/1", "Running", SICK_NOT}, {"Pod", "0/1", "Running", SICK_NOT_READY},
+        {"Pod", "0/1", "Completed", SICK_NOT}, {"Pod", "0/1", "Pending", SICK_PENDING},
+        {"Pod", "0/1", "CrashLoopBackOff", SICK_CRASHING},
+        {"Pod", "0/1", "Init:CrashLoopBackOff", SICK_CRASHING},
+        {"Pod", "0/1", "ErrImagePull", SICK_IMAGE}, {"Pod", "0/1", "ImagePullBackOff", SICK_IMAGE},
+        {"Pod", "0/1", "CreateContainerConfigError", SICK_IMAGE},
+        {"Pod", "0/1", "Error", SICK_FAILED}, {"Pod", "0/1", "OOMKilled", SICK_FAILED},
+        {"Pod", "10/9", "Running", SICK_NOT}, {"Deployment", "1/3", "", SICK_NOT_READY},
+        {"Deployment", "3/3", "", SICK_NOT}, {"Node", "", "NotReady", SICK_CRASHING},
+        {"Node", "", "Ready", SICK_NOT}, {"SparkApplication", "", "FAILED", SICK_FAILED},
+        {"Namespace", "", "Active", SICK_NOT}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        CHECK_INT(words_sick(cases[i].kind, cases[i].ready, cases[i].status), cases[i].want);
+}
+
+TEST(rows_alone_make_a_table)
+{
+    AUTO_JSON *list = yaml("{kind: Table, columnDefinitions: [{name: Name}, {name: Ready}, {name: "
+                           "Status}, {name: Age}, {name: IP, "
+                           "priority: 1}], rows: [[a, 0/1, Pending, 5m, 10.0.0.1], [b, 1/1, "
+                           "\"Running\\nfor long\", 7d, null]]}");
+    AUTO_JSON *table = table_of_cells(list, "Pod", false, false);
+    AUTO_FREE char *rows = json_to_str(json_get(table, "rows"));
+    CHECK_STR(rows,
+        "[{\"uid\":\"a\",\"name\":\"a\",\"sick\":4,\"cells\":[\"a\",\"0/"
+        "1\",\"Pending\",\"5m\",\"10.0.0.1\"]},"
+        "{\"uid\":\"b\",\"name\":\"b\",\"cells\":[\"b\",\"1/1\",\"Running\",\"7d\",\"\"]}]");
+    AUTO_JSON *of_all = yaml("{columnDefinitions: [{name: Name}], rows: [[here, a], [there, a]]}");
+    AUTO_JSON *spaces = table_of_cells(of_all, "ConfigMap", false, true);
+    AUTO_FREE char *text = json_to_str(spaces);
+    CHECK_STR(text,
+        "{\"columns\":[\"NAMESPACE\",\"NAME\"],\"rows\":[{\"uid\":\"here/a\",\"name\":\"a\","
+        "\"namespace\":\"here\",\"cells\":[\"here\",\"a\"]},{\"uid\":\"there/a\",\"name\":\"a\","
+        "\"namespace\":\"there\",\"cells\":[\"there\",\"a\"]}],\"keep\":[\"NAME\"]}");
 }
 
 int main(void)

@@ -77,6 +77,52 @@ TEST(several_last_values)
     check_value("if not x then return 1, 3 end\nreturn 2", "1, 3");
 }
 
+static int ask_shown(lua_State *L)
+{
+    bool is = lastvalue_is_shown(L, 1);
+    lua_pushstring(L, is ? "shown" : "kept");
+    return 1;
+}
+
+// What f() sees: is its value only shown?
+static void check_shown(const char *source, const char *want)
+{
+    lua_State *L = fresh();
+    lua_register(L, "f", ask_shown);
+    CHECK(!luaL_dostring(L, "t = {f = f}"));
+    lua_pushcfunction(L, call);
+    CHECK_INT(lastvalue_load(L, source, 0, "=cell"), LUA_OK);
+    CHECK_INT(lua_pcall(L, 1, LUA_MULTRET, 0), LUA_OK);
+    CHECK(lua_gettop(L) > 0);
+    AUTO_FREE char *got = mem_strdup(luaL_tolstring(L, -1, NULL));
+    lua_close(L);
+    CHECK_STR(got, want);
+}
+
+TEST(what_only_a_display_gets)
+{
+    check_shown("f()", "shown");
+    check_shown(
+        "x = 1\nt.f(x, { selector = \"a)\" .. x, wide = true }) -- (all)\n-- of it", "shown");
+    check_shown("return f 'a';\n", "shown");
+    check_shown("f { 'a', b = 2 }", "shown");
+    check_shown("t.f \"a \\\" (b\"", "shown");
+    check_shown("x = f()\nx", "kept");
+    check_shown("f() .. ''", "kept");
+    check_shown("({f()})[1]", "kept");
+    check_shown("f():upper():lower()", "kept");
+    check_shown("#f() and f()", "kept");
+    check_shown("1, f()", "kept");
+    check_shown("f(1), f(2)", "kept");
+    check_shown("tostring(f())", "kept");
+    check_shown("tostring(f 'a')", "kept");
+    check_shown("tostring(f { 1 })", "kept");
+    check_shown("(f())", "kept");
+    check_shown("function g() local x = f() return x end\ng()", "kept");
+    check_shown("function g() return f() end\nlocal x = g()\nx", "kept");
+    check_shown("x = { f() }\nx[1]", "kept");
+}
+
 TEST(what_is_no_last_expression)
 {
     check_value("x = 5", "(nothing)");
