@@ -67,8 +67,11 @@ local modules = {
     Flatten{n, m, input_shape=, name=} -- A layer that makes each sample one row; the first layer names the shape.
     Dense{units, activation="linear", use_bias=true, input_shape=, input_dim=, name=} -- A fully connected layer; activations are linear, relu, sigmoid, tanh and softmax.
     Dropout{rate, name=} -- A layer that drops a part of its inputs while training.
-    Adam{learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, name=} -> optimizer -- The optimizer Adam.
-    SGD{learning_rate=0.01, momentum=0, nesterov=false, name=} -> optimizer -- Stochastic gradient descent.
+    Adam{learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- The optimizer Adam.
+    AdamW{learning_rate=0.001, weight_decay=0.004, beta_1=0.9, beta_2=0.999, epsilon=1e-7, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- Adam with decoupled weight decay.
+    RMSprop{learning_rate=0.001, rho=0.9, momentum=0, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- The optimizer RMSprop.
+    Adagrad{learning_rate=0.001, initial_accumulator_value=0.1, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- The optimizer Adagrad.
+    SGD{learning_rate=0.01, momentum=0, nesterov=false, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- Stochastic gradient descent.
     ModelCheckpoint{filepath, monitor="val_loss", verbose=0, save_best_only=false, save_weights_only=false, mode="auto"} -- A callback that saves the model after each epoch; {epoch:02d} and {val_loss:.2f} are filled in.
     EarlyStopping{monitor="val_loss", min_delta=0, patience=0, verbose=0, mode="auto", baseline=, restore_best_weights=false} -- A callback that ends training when a metric no longer improves.
     LambdaCallback{on_train_begin=, on_train_end=, on_epoch_begin=, on_epoch_end=, on_train_batch_begin=, on_train_batch_end=} -- A callback of functions: on_epoch_end = function(epoch, logs) … end.

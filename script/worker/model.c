@@ -139,12 +139,11 @@ static optimizer_spec read_optimizer(lua_State *L, int index, bool *distributed)
     optimizer_spec o = optimizer_default(kind);
     if (!is_table)
         return o;
-    o.learning_rate = opt_number_field(L, index, name, "learning_rate", o.learning_rate);
-    o.momentum = opt_number_field(L, index, name, "momentum", o.momentum);
+    double *value;
+    const char *field;
+    for (size_t i = 0; (field = optimizer_number(&o, i, &value)); i++)
+        *value = opt_number_field(L, index, name, field, *value);
     o.nesterov = opt_bool_field(L, index, name, "nesterov", o.nesterov);
-    o.beta_1 = opt_number_field(L, index, name, "beta_1", o.beta_1);
-    o.beta_2 = opt_number_field(L, index, name, "beta_2", o.beta_2);
-    o.epsilon = opt_number_field(L, index, name, "epsilon", o.epsilon);
     *distributed = opt_bool_field(L, index, name, "distributed", false);
     return o;
 }

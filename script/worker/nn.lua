@@ -60,12 +60,18 @@ nn.Dropout = class("Dropout", { "rate" }, { rate = "number", name = "string" }, 
   if not dropout.rate then return "which rate? nn.Dropout { 0.2 }" end
 end)
 
-nn.Adam = class("Adam", { "learning_rate" }, {
-  learning_rate = "number", beta_1 = "number", beta_2 = "number", epsilon = "number", name = "string",
-})
-nn.SGD = class("SGD", { "learning_rate" }, {
-  learning_rate = "number", momentum = "number", nesterov = "boolean", name = "string",
-})
+-- Options that every optimizer has, and some of its own.
+local function optimizer(name, own)
+  local fields = { learning_rate = "number", weight_decay = "number", clipnorm = "number", clipvalue = "number",
+    global_clipnorm = "number", name = "string" }
+  for field, kind in pairs(own) do fields[field] = kind end
+  nn[name] = class(name, { "learning_rate" }, fields)
+end
+optimizer("SGD", { momentum = "number", nesterov = "boolean" })
+optimizer("Adam", { beta_1 = "number", beta_2 = "number", epsilon = "number" })
+optimizer("AdamW", { beta_1 = "number", beta_2 = "number", epsilon = "number" })
+optimizer("RMSprop", { rho = "number", momentum = "number", epsilon = "number" })
+optimizer("Adagrad", { initial_accumulator_value = "number", epsilon = "number" })
 
 -- Callbacks. A callback is any table with some of Keras's methods on_train_begin, on_train_end,
 -- on_epoch_begin, on_epoch_end, on_train_batch_begin, on_train_batch_end; fit sets self.model and self.params.

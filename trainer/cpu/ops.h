@@ -25,13 +25,17 @@ typedef enum update_rule {
     UPDATE_MOMENTUM,
     UPDATE_NESTEROV,
     UPDATE_ADAM,
+    UPDATE_RMSPROP,          // m is the mean square
+    UPDATE_RMSPROP_MOMENTUM, // and v the momentum
+    UPDATE_ADAGRAD,          // m is the sum of squares
 } update_rule;
 
 typedef struct update {
     update_rule rule;
     float rate;           // Adam: lr·√(1-β2ᵗ)/(1-β1ᵗ)
-    float beta_1, beta_2; // SGD: beta_1 is the momentum
+    float beta_1, beta_2; // SGD, RMSprop: beta_1 is the momentum; RMSprop: beta_2 is rho
     float epsilon;
+    float decay; // learning rate · weight decay; first of all w ← w - decay·w
 } update;
 
 // The same place in four arrays of equal layout. g is only for UPDATE_STORE; the rule decides

@@ -31,15 +31,13 @@ static cJSON *optimizer_json(const optimizer_spec *o)
 {
     cJSON *j = cJSON_CreateObject();
     json_set_str(j, "type", optimizer_name(o->kind));
-    json_set(j, "learning_rate", cJSON_CreateNumber(o->learning_rate));
-    if (o->kind == OPTIMIZER_SGD) {
-        json_set(j, "momentum", cJSON_CreateNumber(o->momentum));
+    double *value;
+    const char *name;
+    optimizer_spec copy = *o;
+    for (size_t i = 0; (name = optimizer_number(&copy, i, &value)); i++)
+        json_set(j, name, cJSON_CreateNumber(*value));
+    if (o->kind == OPTIMIZER_SGD)
         json_set_bool(j, "nesterov", o->nesterov);
-    } else {
-        json_set(j, "beta_1", cJSON_CreateNumber(o->beta_1));
-        json_set(j, "beta_2", cJSON_CreateNumber(o->beta_2));
-        json_set(j, "epsilon", cJSON_CreateNumber(o->epsilon));
-    }
     return j;
 }
 
@@ -111,12 +109,11 @@ static int read_optimizer(const cJSON *j, optimizer_spec *o, err *e)
     if (optimizer_parse(json_str_or(j, "type", ""), &kind, e) < 0)
         return -1;
     *o = optimizer_default(kind);
-    o->learning_rate = number_or(j, "learning_rate", o->learning_rate);
-    o->momentum = number_or(j, "momentum", o->momentum);
+    double *value;
+    const char *name;
+    for (size_t i = 0; (name = optimizer_number(o, i, &value)); i++)
+        *value = number_or(j, name, *value);
     o->nesterov = json_bool_or(j, "nesterov", false);
-    o->beta_1 = number_or(j, "beta_1", o->beta_1);
-    o->beta_2 = number_or(j, "beta_2", o->beta_2);
-    o->epsilon = number_or(j, "epsilon", o->epsilon);
     return 0;
 }
 

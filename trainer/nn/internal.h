@@ -32,6 +32,5 @@ struct model {
 // Gives a built model its weights, and a compiled model its slots, too.
 void model_init_weights(model *m);
 int model_init_slots(model *m, err *e);
-size_t model_slots_needed(const optimizer_spec *o); // arrays as large as the weights
 // From now on no input counts as "never seen".
 void model_forget_unseen(model *m);

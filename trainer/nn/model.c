@@ -127,7 +127,7 @@ static int lay_out(model *m, size_t inputs, err *e)
     if (connect_layers(m, inputs, e) < 0)
         return -1;
     m->plan = plan_new(m->layer, m->n, inputs);
-    size_t slots = m->compiled ? model_slots_needed(&m->spec.optimizer) : 0;
+    size_t slots = m->compiled ? optimizer_slots(&m->spec.optimizer) : 0;
     if (memory_check((1 + slots) * m->plan->values * sizeof *m->w,
             slots ? "the weights and the optimizer's state" : "the weights", e) < 0)
         return forget_plan(m);

@@ -87,7 +87,7 @@ tensor *model_weight(const model *m, size_t i, err *e); // a copy, F32
 int model_check_weight(const model *m, size_t i, const tensor *value, err *e);
 int model_set_weight(model *m, size_t i, const tensor *value, err *e);
 size_t model_slot_count(const model *m);
-const char *model_slot_name(const model *m, size_t slot); // "m", "v", "momentum"
+const char *model_slot_name(const model *m, size_t slot); // "m", "v", "momentum", …
 tensor *model_slot(const model *m, size_t slot, size_t weight, err *e);
 int model_set_slot(model *m, size_t slot, size_t weight, const tensor *value, err *e);
 

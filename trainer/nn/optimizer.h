@@ -1,38 +1,76 @@
 // SPDX-License-Identifier: MIT
-// How weights follow gradients: Adam and SGD with Keras's formulas and defaults. Plain values.
+// How weights follow gradients, with Keras 3's names, formulas and defaults
+// (keras/src/optimizers). Plain values. g is the gradient, t the number of the step from 1.
 //
-//   SGD    v ← momentum·v - lr·g;  w ← w + v              (momentum 0: w ← w - lr·g)
-//          nesterov:               w ← w + momentum·v - lr·g
-//   Adam   m ← β1·m + (1-β1)·g;  v ← β2·v + (1-β2)·g²
-//          w ← w - lr·√(1-β2ᵗ)/(1-β1ᵗ) · m/(√v + ε)       (Kingma & Ba, the form before
-//          section 2.1)
+//   all      weight_decay:             w ← w - lr·weight_decay·w, before the step; biases, too
+//            clipvalue c:              g ← g limited to [-c, c], each number
+//            clipnorm c:               g ← g·c/max(|g|, c) for each kernel and each bias
+//            global_clipnorm c:        the same with |g| over all of them
+//   SGD      v ← momentum·v - lr·g;  w ← w + v              (momentum 0: w ← w - lr·g)
+//            nesterov:               w ← w + momentum·v - lr·g
+//   Adam     m ← β1·m + (1-β1)·g;  v ← β2·v + (1-β2)·g²
+//            w ← w - lr·√(1-β2ᵗ)/(1-β1ᵗ) · m/(√v + ε)       (Kingma & Ba, the form before
+//            section 2.1)
+//   AdamW    Adam with weight decay (Loshchilov & Hutter, arXiv 1711.05101)
+//   RMSprop  v ← ρ·v + (1-ρ)·g²;  w ← w - lr·g/√(v + ε)
+//            momentum:  m ← momentum·m + lr·g/√(v + ε);  w ← w - m     (Tieleman & Hinton 2012)
+//   Adagrad  a ← a + g², from initial_accumulator_value;  w ← w - lr·g/√(a + ε)
+//            (Duchi, Hazan, Singer 2011)
 #pragma once
 #include "base/err.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
+//  X(name, text, its numbers beside those that all have)
 #define OPTIMIZERS(X)                                                                              \
-    X(SGD, "SGD")                                                                                  \
-    X(ADAM, "Adam")
+    X(SGD, "SGD", "momentum")                                                                      \
+    X(ADAM, "Adam", "beta_1 beta_2 epsilon")                                                       \
+    X(ADAMW, "AdamW", "beta_1 beta_2 epsilon")                                                     \
+    X(RMSPROP, "RMSprop", "rho momentum epsilon")                                                  \
+    X(ADAGRAD, "Adagrad", "initial_accumulator_value epsilon")
 
 typedef enum optimizer_kind {
-#define X(name, text) OPTIMIZER_##name,
+#define X(name, text, numbers) OPTIMIZER_##name,
     OPTIMIZERS(X)
 #undef X
 } optimizer_kind;
 
+#define OPTIMIZER_NUMBERS(X)                                                                       \
+    X(learning_rate)                                                                               \
+    X(momentum)                                                                                    \
+    X(beta_1)                                                                                      \
+    X(beta_2)                                                                                      \
+    X(rho)                                                                                         \
+    X(epsilon)                                                                                     \
+    X(initial_accumulator_value)                                                                   \
+    X(weight_decay)                                                                                \
+    X(clipvalue) /* 0: not clipped */                                                              \
+    X(clipnorm)                                                                                    \
+    X(global_clipnorm)
+
 typedef struct optimizer_spec {
     optimizer_kind kind;
-    double learning_rate;
-    double momentum;                // SGD
-    bool nesterov;                  // SGD
-    double beta_1, beta_2, epsilon; // Adam
+#define X(name) double name;
+    OPTIMIZER_NUMBERS(X)
+#undef X
+    bool nesterov; // SGD
 } optimizer_spec;
 
-// Keras's defaults: Adam 0.001, 0.9, 0.999, 1e-7; SGD 0.01, momentum 0.
+// Keras's defaults.
 optimizer_spec optimizer_default(optimizer_kind kind);
 // Finds it by name, in any case; errors list the known names.
 int optimizer_parse(const char *name, optimizer_kind *kind, err *e);
 const char *optimizer_name(optimizer_kind kind);
 // Checks that all numbers are in their ranges.
 int optimizer_check(const optimizer_spec *spec, err *e);
+
+// The i-th number that this optimizer has: its name, and where it is. NULL after the last.
+const char *optimizer_number(optimizer_spec *spec, size_t i, double **value);
+// Arrays of the weights' size that it keeps, and their names.
+size_t optimizer_slots(const optimizer_spec *spec);
+const char *optimizer_slot_name(const optimizer_spec *spec, size_t slot);
+static inline bool optimizer_clips(const optimizer_spec *o)
+{
+    return o->clipvalue > 0 || o->clipnorm > 0 || o->global_clipnorm > 0;
+}

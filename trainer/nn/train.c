@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "trainer/nn/clip.h"
 #include "trainer/nn/internal.h"
 #include "trainer/nn/objective.h"
 #include "trainer/nn/step.h"
@@ -89,23 +90,40 @@ static params params_of(const model *m)
         .g = m->g};
 }
 
+static update_rule kind_of_rule(const optimizer_spec *o)
+{
+    switch (o->kind) {
+    case OPTIMIZER_SGD:
+        return !(o->momentum > 0) ? UPDATE_SGD : o->nesterov ? UPDATE_NESTEROV : UPDATE_MOMENTUM;
+    case OPTIMIZER_RMSPROP:
+        return o->momentum > 0 ? UPDATE_RMSPROP_MOMENTUM : UPDATE_RMSPROP;
+    case OPTIMIZER_ADAGRAD:
+        return UPDATE_ADAGRAD;
+    case OPTIMIZER_ADAM:
+    case OPTIMIZER_ADAMW:
+        break;
+    }
+    return UPDATE_ADAM;
+}
+
 // The update rule with the constants of step m->steps.
 static update rule_of(const model *m)
 {
     const optimizer_spec *o = &m->spec.optimizer;
     double t = (double)m->steps;
-    if (o->kind == OPTIMIZER_ADAM)
-        return (update){.rule = UPDATE_ADAM,
-            .rate =
-                (float)(o->learning_rate * sqrt(1 - pow(o->beta_2, t)) / (1 - pow(o->beta_1, t))),
-            .beta_1 = (float)o->beta_1,
-            .beta_2 = (float)o->beta_2,
-            .epsilon = (float)o->epsilon};
-    return (update){.rule = !(o->momentum > 0) ? UPDATE_SGD
-                            : o->nesterov      ? UPDATE_NESTEROV
-                                               : UPDATE_MOMENTUM,
+    update u = {.rule = kind_of_rule(o),
         .rate = (float)o->learning_rate,
-        .beta_1 = (float)o->momentum};
+        .epsilon = (float)o->epsilon,
+        .decay = (float)(o->learning_rate * o->weight_decay)};
+    if (u.rule == UPDATE_ADAM) {
+        u.rate = (float)(o->learning_rate * sqrt(1 - pow(o->beta_2, t)) / (1 - pow(o->beta_1, t)));
+        u.beta_1 = (float)o->beta_1;
+        u.beta_2 = (float)o->beta_2;
+    } else {
+        u.beta_1 = (float)o->momentum;
+        u.beta_2 = (float)o->rho;
+    }
+    return u;
 }
 
 static int run(model *m, const model_data *data, const batch *b, step *s, err *e)
@@ -159,14 +177,16 @@ static void follow(void *ctx, int thread)
 }
 
 // The fused kernels use a gradient while it is in registers; with several ranks it must be averaged
-// first.
-static int train_shared(model *m, const model_data *data, const batch *b, step *s, err *e)
+// first, and to be clipped it must be whole.
+static int train_apart(model *m, const model_data *data, const batch *b, step *s, err *e)
 {
     update rule = s->rule;
     if (keep_gradients(m, data, b, s, e) < 0)
         return -1;
-    if (m->spec.allreduce(m->spec.allreduce_ctx, m->g, m->plan->values, "gradients", e) < 0)
+    if (m->spec.allreduce &&
+        m->spec.allreduce(m->spec.allreduce_ctx, m->g, m->plan->values, "gradients", e) < 0)
         return -1;
+    clip_gradients(m->plan, &m->spec.optimizer, m->g);
     pool_run(m->pool, m->tempo.alone, follow, &(struct follow){m, rule});
     return 0;
 }
@@ -182,7 +202,8 @@ int model_train_batch(model *m, const model_data *data, const batch *b, batch_re
 {
     m->steps++;
     step s = {.train = true, .rule = rule_of(m), .noise = noise_of(m)};
-    int status = m->spec.allreduce ? train_shared(m, data, b, &s, e) : run(m, data, b, &s, e);
+    bool apart = m->spec.allreduce || optimizer_clips(&m->spec.optimizer);
+    int status = apart ? train_apart(m, data, b, &s, e) : run(m, data, b, &s, e);
     *r = (batch_result){s.loss_sum, s.correct};
     return status;
 }

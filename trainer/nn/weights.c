@@ -25,21 +25,22 @@ void model_init_weights(model *m)
     }
 }
 
-size_t model_slots_needed(const optimizer_spec *o)
-{
-    return o->kind == OPTIMIZER_ADAM ? 2 : o->momentum > 0 ? 1 : 0;
-}
-
 int model_init_slots(model *m, err *e)
 {
     free(m->slot);
     m->slot = NULL;
-    m->slots = model_slots_needed(&m->spec.optimizer);
+    m->slots = optimizer_slots(&m->spec.optimizer);
     if (memory_check(m->slots * m->plan->values * sizeof *m->slot, "the optimizer's state", e) < 0)
         return -1;
     m->slot = memory_array(m->slots * m->plan->values, sizeof *m->slot);
-    memset(m->plan->seen, 0, m->plan->seen_size);
-    return m->slot ? 0 : err_set(e, ERR_LIMIT, "no memory for the optimizer's state");
+    if (!m->slot)
+        return err_set(e, ERR_LIMIT, "no memory for the optimizer's state");
+    const optimizer_spec *o = &m->spec.optimizer;
+    for (size_t i = 0; o->kind == OPTIMIZER_ADAGRAD && i < m->plan->values; i++)
+        m->slot[i] = (float)o->initial_accumulator_value;
+    // With weight decay also the weights of an input that is always 0 change.
+    memset(m->plan->seen, o->weight_decay > 0, m->plan->seen_size);
+    return 0;
 }
 
 void model_forget_unseen(model *m)
@@ -180,8 +181,7 @@ size_t model_slot_count(const model *m)
 
 const char *model_slot_name(const model *m, size_t slot)
 {
-    static const char *const adam[] = {"m", "v"};
-    return m->spec.optimizer.kind == OPTIMIZER_ADAM ? adam[slot] : "momentum";
+    return optimizer_slot_name(&m->spec.optimizer, slot);
 }
 
 tensor *model_slot(const model *m, size_t slot, size_t weight, err *e)

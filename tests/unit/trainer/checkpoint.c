@@ -98,6 +98,9 @@ TEST(training_goes_on_as_if_never_saved)
 {
     check_resume(OPTIMIZER_ADAM);
     check_resume(OPTIMIZER_SGD);
+    check_resume(OPTIMIZER_ADAMW);
+    check_resume(OPTIMIZER_RMSPROP);
+    check_resume(OPTIMIZER_ADAGRAD);
 }
 
 // Adam still moves the weights of an input that is 0 from now on. Inputs that were never seen are

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Compares every instruction set's kernels with the formulas in double, at sizes with all kinds of
 // remainders.
+#include "base/mem.h"
 #include "tests/support/tap.h"
 #include "trainer/cpu/ops.h"
 #include "trainer/cpu/pool.h"
@@ -174,12 +175,21 @@ TEST(sparse_equals_dense_to_the_last_bit)
 static void update_reference(const update *u, double *w, double *m, double *v, double g)
 {
     double rate = (double)u->rate, b1 = (double)u->beta_1, b2 = (double)u->beta_2;
+    double epsilon = (double)u->epsilon;
+    *w -= (double)u->decay * *w;
     if (u->rule == UPDATE_SGD) {
         *w -= rate * g;
     } else if (u->rule == UPDATE_ADAM) {
         *m = b1 * *m + (1 - b1) * g;
         *v = b2 * *v + (1 - b2) * g * g;
-        *w -= rate * *m / (sqrt(*v) + (double)u->epsilon);
+        *w -= rate * *m / (sqrt(*v) + epsilon);
+    } else if (u->rule == UPDATE_ADAGRAD) {
+        *m += g * g;
+        *w -= rate * g / sqrt(*m + epsilon);
+    } else if (u->rule == UPDATE_RMSPROP || u->rule == UPDATE_RMSPROP_MOMENTUM) {
+        *m = b2 * *m + (1 - b2) * g * g;
+        *v = (u->rule == UPDATE_RMSPROP ? 0 : b1 * *v) + rate * g / sqrt(*m + epsilon);
+        *w -= *v;
     } else {
         *m = b1 * *m - rate * g;
         *w += u->rule == UPDATE_NESTEROV ? b1 * *m - rate * g : *m;
@@ -189,10 +199,15 @@ static void update_reference(const update *u, double *w, double *m, double *v, d
 static void check_update(const cpu_ops *cpu)
 {
     enum { N = 48 };
-    static const update_rule rules[] = {UPDATE_SGD, UPDATE_MOMENTUM, UPDATE_NESTEROV, UPDATE_ADAM};
-    for (size_t i = 0; i < 4; i++) {
-        update u = {
-            .rule = rules[i], .rate = 0.01f, .beta_1 = 0.9f, .beta_2 = 0.99f, .epsilon = 1e-7f};
+    static const update_rule rules[] = {UPDATE_SGD, UPDATE_MOMENTUM, UPDATE_NESTEROV, UPDATE_ADAM,
+        UPDATE_RMSPROP, UPDATE_RMSPROP_MOMENTUM, UPDATE_ADAGRAD};
+    for (size_t i = 0; i < 2 * ARRAY_LEN(rules); i++) {
+        update u = {.rule = rules[i / 2],
+            .rate = 0.01f,
+            .beta_1 = 0.9f,
+            .beta_2 = 0.99f,
+            .epsilon = 1e-7f,
+            .decay = i % 2 ? 0.03f : 0};
         float *w = random_floats(N, 1, 0), *m = memory_array(N, 4), *v = memory_array(N, 4);
         double wd[N], md[N] = {0}, vd[N] = {0};
         for (size_t j = 0; j < N; j++)

@@ -224,8 +224,8 @@ TEST(names_are_found_or_listed)
     CHECK(layer_kind_parse("Dense", &k, &e) == 0 && k == LAYER_DENSE);
     CHECK(activation_parse("gelu", &a, &e) < 0);
     CHECK_STR(e.text, "unknown activation \"gelu\" (known: linear, relu, sigmoid, tanh, softmax)");
-    CHECK(optimizer_parse("adagrad", &o, &e) < 0);
-    CHECK_STR(e.text, "unknown optimizer \"adagrad\" (known: SGD, Adam)");
+    CHECK(optimizer_parse("lion", &o, &e) < 0);
+    CHECK_STR(e.text, "unknown optimizer \"lion\" (known: SGD, Adam, AdamW, RMSprop, Adagrad)");
 }
 
 TEST(weights_are_read_and_written_by_name)

@@ -86,9 +86,22 @@ test("no argument is ignored", function()
 end)
 
 test("a name that a module lacks is told with those it has", function()
-  fails("nn has no 'Nothing'; it has Adam, Dense, ", function() return nn.Nothing end)
+  fails("nn has no 'Nothing'; it has Adagrad, Adam, AdamW, Dense, ", function() return nn.Nothing end)
   fails("data has no 'minst'; it has idx, mnist, tensor", function() return data.minst end)
   fails("hvd has no 'ranks'; it has Average, ", function() return hvd.ranks() end)
+end)
+
+test("every optimizer learns", function()
+  local x, y = points(200)
+  for _, optimizer in ipairs { "SGD", "Adam", nn.AdamW { 0.02, weight_decay = 0.01 }, nn.RMSprop { 0.01, momentum = 0.5 },
+    nn.Adagrad { 0.1, initial_accumulator_value = 0.2 }, nn.SGD { 0.5, global_clipnorm = 0.5 } } do
+    local m = model { optimizer = optimizer }
+    local h = m:fit({ x, y, epochs = 5, verbose = 0 }).history
+    if not (h.loss[5] < h.loss[1]) then error("loss " .. h.loss[1] .. " to " .. h.loss[5]) end
+  end
+  fails("only one of clipvalue, clipnorm and global_clipnorm", model, { optimizer = nn.SGD { clipnorm = 1, clipvalue = 1 } })
+  fails("rho must be at least 0 and less than 1", model, { optimizer = nn.RMSprop { rho = 2 } })
+  fails("RMSprop: unknown option 'beta_1'", nn.RMSprop, { beta_1 = 2 })
 end)
 
 test("integers stay integers", function()

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes golden.h: what Keras 3 computes for small models, for golden.c.
+
+usage: golden.py > golden.h        (needs keras and jax: pip install keras jax)
+"""
+import math
+import os
+
+os.environ["KERAS_BACKEND"] = "jax"
+import keras  # noqa: E402
+import numpy as np  # noqa: E402
+
+ROWS, STEPS = 8, 6
+
+
+def numbers(rows, columns, f):
+    return np.array([[f(i, k) for k in range(columns)] for i in range(rows)], "float32")
+
+
+X = numbers(ROWS, 4, lambda i, k: math.sin(1 + 0.7 * i + 1.3 * k))
+FIRST = numbers(4, 5, lambda k, u: 0.5 * math.sin(1 + 2 * k + 3 * u))
+TARGETS = {
+    "number": numbers(ROWS, 3, lambda i, j: math.cos(0.5 * i + j)),
+    "count": numbers(ROWS, 3, lambda i, j: 1 + math.cos(0.5 * i + j)),
+    "share": numbers(ROWS, 3, lambda i, j: 0.5 + 0.5 * math.cos(0.5 * i + j)),
+    "one": numbers(ROWS, 3, lambda i, j: float(i % 3 == j)),
+    "class": numbers(ROWS, 1, lambda i, _: float(i % 3)),
+}
+
+
+def trained(optimizer, loss, targets="number", last="linear", metrics=()):
+    """Predictions for two rows after some steps on all rows, and what evaluate says then."""
+    hidden = keras.layers.Dense(5, activation="tanh")
+    out = keras.layers.Dense(3, activation=last)
+    model = keras.Sequential([keras.Input((4,)), hidden, out])
+    hidden.set_weights([FIRST, np.zeros(5, "float32")])
+    out.set_weights([numbers(5, 3, lambda k, u: 0.5 * math.cos(k + 2 * u)), np.zeros(3, "float32")])
+    model.compile(optimizer=optimizer, loss=loss, metrics=list(metrics))
+    y = TARGETS[targets]
+    model.fit(X, y, batch_size=ROWS, epochs=STEPS, shuffle=False, verbose=0)
+    said = model.evaluate(X, y, batch_size=ROWS, verbose=0, return_dict=True)
+    return model.predict(X[:2], verbose=0).flatten(), said
+
+
+def c(value):
+    return repr(float(value))
+
+
+def listed(values):
+    return "{" + ", ".join(c(v) for v in values) + "}"
+
+
+NUMBERS = ("learning_rate momentum beta_1 beta_2 rho epsilon initial_accumulator_value weight_decay clipvalue clipnorm "
+           "global_clipnorm").split()
+
+
+def spec(optimizer):
+    config = optimizer.get_config()
+    kind = {"SGD": "SGD", "Adam": "ADAM", "AdamW": "ADAMW", "RMSprop": "RMSPROP", "Adagrad": "ADAGRAD"}[type(optimizer).__name__]
+    fields = [f".kind = OPTIMIZER_{kind}"] + [f".{n} = {c(config[n])}" for n in NUMBERS if config.get(n)]
+    if config.get("nesterov"):
+        fields.append(".nesterov = true")
+    return "{" + ", ".join(fields) + "}"
+
+
+o = keras.optimizers
+OPTIMIZERS = [
+    lambda: o.SGD(0.1), lambda: o.SGD(0.1, momentum=0.9), lambda: o.SGD(0.1, momentum=0.9, nesterov=True),
+    lambda: o.SGD(0.1, momentum=0.9, weight_decay=0.05), lambda: o.SGD(1.0, clipvalue=0.02),
+    lambda: o.SGD(1.0, clipnorm=0.1), lambda: o.SGD(1.0, global_clipnorm=0.1), lambda: o.Adam(0.05),
+    lambda: o.Adam(0.05, weight_decay=0.1), lambda: o.AdamW(0.05), lambda: o.AdamW(0.05, weight_decay=0.1, clipnorm=0.1),
+    lambda: o.RMSprop(0.02), lambda: o.RMSprop(0.02, rho=0.5, momentum=0.5), lambda: o.Adagrad(0.1),
+    lambda: o.Adagrad(0.1, initial_accumulator_value=0.5, weight_decay=0.05),
+]
+
+
+def main():
+    print("// SPDX-License-Identifier: MIT")
+    print(f"// Made by golden.py with Keras {keras.__version__}, on JAX.")
+    print("#pragma once\n#include \"trainer/nn/optimizer.h\"\n\n// clang-format off")
+    print("static const optimizer_spec golden_defaults[] = {")
+    for make in (o.SGD, o.Adam, o.AdamW, o.RMSprop, o.Adagrad):
+        print(f"    {spec(make())},")
+    print("};\n\nstatic const struct golden_optimizer {\n    optimizer_spec spec;\n    double predicted[6], loss;\n"
+          "} golden_optimizers[] = {")
+    for make in OPTIMIZERS:
+        predicted, said = trained(make(), "mean_squared_error")
+        print(f"    {{{spec(make())},\n        {listed(predicted)}, {c(said['loss'])}}},")
+    print("};\n// clang-format on")
+
+
+main()
