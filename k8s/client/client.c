@@ -207,6 +207,41 @@ cJSON *client_create(client *c, const struct patience *p, const struct resource 
     return made;
 }
 
+// What we created, or patched, is ours to the server by an "Update": an apply of ours conflicts
+// with it. Does the answer tell of no other conflicts?
+static void see_conflicts(void *arg, const struct http_response *r)
+{
+    bool *all_ours = arg;
+    static const char us[] = "conflict with \"firesteel\"";
+    AUTO_JSON *status = r->status == 409 ? json_parse(buf_cstr(&r->body), r->body.len, NULL) : NULL;
+    const cJSON *causes = json_path(status, "details.causes"), *cause;
+    cJSON_ArrayForEach(cause, causes)
+    {
+        if (!str_eq(json_str(cause, "reason"), "FieldManagerConflict") ||
+            !str_starts(json_str_or(cause, "message", ""), us))
+            return;
+    }
+    *all_ours = cJSON_GetArraySize(causes) > 0;
+}
+
+static cJSON *apply_once(client *c, const struct patience *p, const char *base, const char *body,
+    const char *what, bool force, bool dry, bool *is_ours, err *e)
+{
+    AUTO_FREE char *path = str_fmt("%s?fieldManager=firesteel&fieldValidation=Strict&force=%s%s",
+        base, force ? "true" : "false", dry ? "&dryRun=All" : "");
+    return request_json(c, p,
+        &(struct request){.method = "PATCH",
+            .path = path,
+            .type = "application/apply-patch+yaml",
+            .body = body,
+            .body_n = strlen(body),
+            .repeatable = true,
+            .what = what,
+            .refused = see_conflicts,
+            .refused_arg = is_ours},
+        e);
+}
+
 cJSON *client_apply(client *c, const struct patience *p, const struct resource *r,
     const cJSON *object, bool force, bool dry, err *e)
 {
@@ -216,20 +251,12 @@ cJSON *client_apply(client *c, const struct patience *p, const struct resource *
         return NULL;
     }
     AUTO_FREE char *base = resource_path(r, ns, name, NULL);
-    AUTO_BUF path = {0};
-    buf_fmt(&path, "%s?fieldManager=firesteel&fieldValidation=Strict&force=%s%s", base,
-        force ? "true" : "false", dry ? "&dryRun=All" : "");
     AUTO_FREE char *what = client_sentence("apply", r, ns, name);
     AUTO_FREE char *body = json_to_str(object);
-    return request_json(c, p,
-        &(struct request){.method = "PATCH",
-            .path = buf_cstr(&path),
-            .type = "application/apply-patch+yaml",
-            .body = body,
-            .body_n = strlen(body),
-            .repeatable = true,
-            .what = what},
-        e);
+    bool is_ours = false;
+    cJSON *made = apply_once(c, p, base, body, what, force, dry, &is_ours, e);
+    return made || force || !is_ours ? made
+                                     : apply_once(c, p, base, body, what, true, dry, &is_ours, e);
 }
 
 cJSON *client_patch(client *c, const struct patience *p, const struct resource *r, const char *ns,

@@ -92,6 +92,7 @@ cJSON *client_page(client *c, const struct patience *p, const struct resource *r
 cJSON *client_create(client *c, const struct patience *p, const struct resource *r,
     const cJSON *object, bool dry, err *e);
 // Server-side apply as field manager "firesteel". force: takes over fields from other managers.
+// Those that we set by create or patch are taken over anyway.
 cJSON *client_apply(client *c, const struct patience *p, const struct resource *r,
     const cJSON *object, bool force, bool dry, err *e);
 // type: "merge", "strategic" or "json".

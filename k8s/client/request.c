@@ -276,6 +276,8 @@ int request_do(client *c, const struct patience *p, const struct request *r,
         int64_t pause = back_off(attempt),
                 asked = clock_of_seconds((double)status_retry_after(response));
         bool again = why.code == ERR_UNAVAILABLE && worth_another_try(r, response);
+        if (r->refused)
+            r->refused(r->refused_arg, response);
         http_response_done(response);
         if (asked > pause)
             pause = asked;

@@ -25,6 +25,9 @@ struct request {
     // is kept in the response. Each try begins with bytes NULL.
     int (*sink)(void *arg, const char *bytes, size_t n, err *e);
     void *sink_arg;
+    // Of request_do: sees an answer that becomes an error; may be NULL.
+    void (*refused)(void *arg, const struct http_response *r);
+    void *refused_arg;
 };
 // Appends "?name=value" or "&name=value", escaped; nothing for NULL or "".
 void request_query(buf *path, const char *name, const char *value);

@@ -52,8 +52,8 @@ static struct remedy remedy_for(int status, const char *reason)
     return r;
 }
 
-// Server-side apply: adds who owns which field. The message already has all other causes.
-static void add_conflicts(buf *text, const cJSON *details)
+// Server-side apply: who owns which field, in one line. All other messages have their causes.
+static void add_message(buf *text, const char *message, const cJSON *details)
 {
     const cJSON *cause;
     bool any = false;
@@ -61,12 +61,13 @@ static void add_conflicts(buf *text, const cJSON *details)
     {
         if (!str_eq(json_str(cause, "reason"), "FieldManagerConflict"))
             continue;
+        if (!any) // "Apply failed with 1 conflict: conflict with …": the rest says it again
+            buf_add(text, message, strcspn(message, ":"));
         buf_fmt(text, "%s%s (%s)", any ? ", " : ": ", json_str_or(cause, "field", "?"),
             json_str_or(cause, "message", "another manager"));
         any = true;
     }
-    if (any)
-        buf_str(text, ": force=true takes these fields over");
+    buf_str(text, any ? ": force=true takes these fields over" : message);
 }
 
 static int set_error(
@@ -74,8 +75,7 @@ static int set_error(
 {
     struct remedy r = remedy_for(status, json_str(object, "reason"));
     AUTO_BUF text = {0};
-    buf_str(&text, message);
-    add_conflicts(&text, json_get(object, "details"));
+    add_message(&text, message, json_get(object, "details"));
     if (r.text)
         buf_fmt(&text, ": %s", r.text);
     bool about_us = status == 401 || status == 403;

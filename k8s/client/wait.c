@@ -97,7 +97,16 @@ static void look(void *arg)
 // Describes the object's state, for a time-out.
 static void how_it_was(const struct waiter *w, buf *out)
 {
-    if (w->present) {
+    AUTO_BUF finalizers = {0};
+    const cJSON *f;
+    if (w->present && json_path_str(w->last, "metadata.deletionTimestamp"))
+        cJSON_ArrayForEach(f, json_path(w->last, "metadata.finalizers")) buf_fmt(&finalizers,
+            "%s%s", finalizers.len ? ", " : "", cJSON_IsString(f) ? f->valuestring : "?");
+    if (finalizers.len) {
+        buf_fmt(out,
+            "; it is being deleted, and stays until somebody takes its finalizers away: %s",
+            buf_cstr(&finalizers));
+    } else if (w->present) {
         struct state s = state_of(w->last);
         buf_fmt(out, "; it is %s", *s.text ? s.text : "without a state");
     } else {

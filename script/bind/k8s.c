@@ -11,13 +11,31 @@
 
 #include <string.h>
 
+// Without asking the server; of a kind that was not looked for yet only the usual ones are known.
+static bool is_cluster_wide(client *k, const char *version, const char *kind)
+{
+    static const char *const wide[] = {"ClusterRole", "ClusterRoleBinding",
+        "CustomResourceDefinition", "Namespace", "Node", "PersistentVolume", "PriorityClass",
+        "StorageClass"};
+    const struct resource *known = version && kind ? client_known(k, version, kind) : NULL;
+    if (known)
+        return !known->namespaced;
+    for (size_t i = 0; i < ARRAY_LEN(wide); i++)
+        if (str_eq(kind, wide[i]))
+            return true;
+    return false;
+}
+
 // "create SparkApplication mnist in namespace default of context kind".
-static void sentence(call *c, const char *verb, const char *kind, const char *name, const char *ns,
+static void sentence(call *c, const char *verb, const cJSON *type, const char *name, const char *ns,
     const char *more, struct about *about)
 {
     client *k = bind_client(c, NULL);
     const kubeconfig *config = k ? client_config(k) : NULL;
-    if (!ns && config)
+    const char *kind = json_str(type, "kind");
+    if (k && is_cluster_wide(k, json_str(type, "apiVersion"), kind))
+        ns = NULL;
+    else if (!ns && config)
         ns = config->namespace_;
     about->object = str_fmt("%s %s", kind ? kind : "an object", name ? name : "");
     about->what = str_fmt("%s %s%s%s%s%s%s", verb, about->object, more, ns ? " in namespace " : "",
@@ -30,15 +48,14 @@ static void about_object(call *c, const cJSON *args, const char *verb, struct ab
 {
     const cJSON *o = json_get(args, "object");
     const char *name = json_path_str(o, "metadata.name");
-    sentence(c, verb, json_str(o, "kind"), name ? name : json_path_str(o, "metadata.generateName"),
+    sentence(c, verb, o, name ? name : json_path_str(o, "metadata.generateName"),
         json_path_str(o, "metadata.namespace"), "", about);
 }
 
 static void about_reference(
     call *c, const cJSON *args, const char *verb, const char *more, struct about *about)
 {
-    sentence(c, verb, json_str(args, "kind"), json_str(args, "name"), json_str(args, "namespace"),
-        more, about);
+    sentence(c, verb, args, json_str(args, "name"), json_str(args, "namespace"), more, about);
 }
 
 // Prepares the object of a create or apply: finds its kind, and makes a copy with our labels.
@@ -86,7 +103,11 @@ static int refused(call *c, const err *why, err *e)
         AUTO_JSON *nothing = cJSON_CreateNull();
         call_ledger_partial(c, nothing, NULL);
     }
-    return err_set(e, why->code, "%s", why->text);
+    // The words of Go's decoder, for what Lua cannot tell apart.
+    bool list =
+        strstr(why->text, "cannot unmarshal object into Go") && strstr(why->text, "of type []");
+    return err_set(e, why->code, "%s%s", why->text,
+        list ? ": an empty list is firesteel.array{}, as {} is an object" : "");
 }
 
 // The request may have been sent twice, or an earlier kernel ended while it was under way. Then the
@@ -203,8 +224,15 @@ static int find_object(call *c, const cJSON *recorded, struct remains *out, err 
         out->text = mem_strdup("applied to an object that was there before; left as it is");
         return 0;
     }
-    if (k8s_target(c, recorded, false, &t, e) != 0 ||
-        k8s_look(c, &t, recorded, &there, &out->text, e) != 0)
+    err why = {0};
+    if (k8s_target(c, recorded, false, &t, &why) != 0) {
+        // Objects go with the definition of their kind; but is this the cluster?
+        if (why.code != ERR_NOT_FOUND || k8s_same_cluster(&t, recorded, e) != 0)
+            return e->code != ERR_NONE ? -1 : err_set(e, why.code, "%s", why.text);
+        out->text = mem_strdup("was not there: the server does not know its kind any more");
+        return 0;
+    }
+    if (k8s_look(c, &t, recorded, &there, &out->text, e) != 0)
         return -1;
     if (!there)
         return 0;

@@ -275,6 +275,47 @@ print(pcall(k8s.get, "pods", { selektor = "x" }))
         assert want in out, (want, out)
 
 
+def test_what_was_created_may_be_applied(t):
+    """To the server, what we create is ours by another operation than what we apply."""
+    n = Notebook(t, """
+local function cm(a) return { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "both", finalizers = firesteel.array {} }, data = { a = a } } end
+k8s.create(cm "1")
+print("now", k8s.apply(cm "2"):refresh().data.a)
+k8s.delete("configmaps", "both")
+print(pcall(k8s.create, { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "both", finalizers = {} } }))
+""")
+    out = n.run().out
+    assert "now\t2" in out and "an empty list is firesteel.array{}, as {} is an object" in out, out
+
+
+def test_a_deletion_that_hangs_names_the_finalizers(t):
+    n = Notebook(t, """
+local cm = k8s.create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "held", finalizers = { "example.org/wait" } } }
+print(pcall(cm.delete, cm, { timeout = "300ms" }))
+cm:patch({ { op = "remove", path = "/metadata/finalizers" } }, { type = "json" })
+k8s.create { apiVersion = "v1", kind = "Namespace", metadata = { name = "wide" } }
+""")
+    out = n.run().out
+    assert "it is being deleted, and stays until somebody takes its finalizers away: example.org/wait" in out, out
+    assert "create Namespace wide of context admin\n" in out, "no namespace is in a namespace: " + out
+
+
+def test_what_went_with_the_definition_of_its_kind_is_not_left_over(t):
+    n = Notebook(t, """
+k8s.create { apiVersion = "apiextensions.k8s.io/v1", kind = "CustomResourceDefinition", metadata = { name = "widgets.gone.example.org" },
+  spec = { group = "gone.example.org", scope = "Namespaced", names = { plural = "widgets", singular = "widget", kind = "Widget" },
+    versions = { { name = "v1", served = true, storage = true, schema = { openAPIV3Schema = { type = "object" } } } } } }
+for i = 1, 50 do
+  if pcall(k8s.create, { apiVersion = "gone.example.org/v1", kind = "Widget", metadata = { name = "w" } }) then return "made" end
+  firesteel.sleep "200ms"
+end
+""")
+    assert "made" in n.run().out
+    Real.kubectl("delete", "crd", "widgets.gone.example.org")
+    done = sh(FIRESTEEL, "clean", "--yes", cwd=n.dir, env=n.env)
+    assert done.code == 0 and "was not there: the server does not know its kind any more" in done.out + done.err, done
+
+
 def test_a_dry_run_stores_nothing(t):
     n = Notebook(t, 'print(k8s.check { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "dry" } })\n'
                     'print(pcall(k8s.check, { apiVersion = "v1", kind = "Pod", metadata = { name = "dry" } }))')
