@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "script/bind/k8s_training.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "k8s/client/tail.h"
 #include "script/bind/training.h"
@@ -44,9 +45,10 @@ static void show(job_training *t)
 static void on_line(void *arg, enum log_kind kind, const char *text, size_t n)
 {
     job_training *t = arg;
-    AUTO_JSON *event = training_line(text, n);
-    if (event && training_event(t->training, event)) {
-        show(t);
+    double now = (double)clock_mono() / (double)CLOCK_SEC;
+    if (training_read(t->training, text, n, now) != SAID_NOTHING) {
+        if (training_is_told(t->training))
+            show(t);
         return;
     }
     t->unmarked += n;

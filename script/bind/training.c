@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/bind/keras.h"
 
 #include <string.h>
 
@@ -16,6 +17,7 @@ struct training {
     cJSON *evaluated; // of the last evaluation, or NULL
     int64_t epoch, epochs, first, step, steps;
     double elapsed; // seconds
+    struct keras keras;
 };
 
 training *training_new(void)
@@ -35,6 +37,11 @@ void training_free(training *t)
     cJSON_Delete(t->shown);
     cJSON_Delete(t->evaluated);
     free(t);
+}
+
+bool training_is_told(const training *t)
+{
+    return t->epoch || t->shown || t->evaluated;
 }
 
 static void keep(cJSON **at, const cJSON *metrics)
@@ -60,6 +67,16 @@ static void note_place(training *t, const cJSON *event)
         t->elapsed = json_get(event, "elapsed")->valuedouble;
 }
 
+// Keras 3 tells the end of an epoch a second time, with its validation.
+static void note_epoch(training *t, const cJSON *event)
+{
+    cJSON *epoch = cJSON_Duplicate(event, true);
+    if (json_bool_or(event, "again", false) && t->history->child)
+        cJSON_Delete(cJSON_DetachItemViaPointer(t->history, t->history->child->prev));
+    cJSON_DeleteItemFromObjectCaseSensitive(epoch, "again");
+    cJSON_AddItemToArray(t->history, epoch);
+}
+
 bool training_event(training *t, const cJSON *event)
 {
     const char *kind = json_str_or(event, "event", "");
@@ -78,7 +95,7 @@ bool training_event(training *t, const cJSON *event)
         return true;
     t->step = t->steps;
     note_metrics(t, metrics);
-    cJSON_AddItemToArray(t->history, cJSON_Duplicate(event, true));
+    note_epoch(t, event);
     return true;
 }
 
@@ -165,4 +182,15 @@ cJSON *training_line(const char *line, size_t n)
         return event;
     cJSON_Delete(event);
     return NULL;
+}
+
+enum training_said training_read(training *t, const char *line, size_t n, double now)
+{
+    bool passing = true;
+    cJSON *event = training_line(line, n);
+    if (!event)
+        event = keras_line(&t->keras, line, n, now, &passing);
+    bool told = event && training_event(t, event);
+    cJSON_Delete(event);
+    return passing ? SAID_PASSING : told ? SAID_MORE : SAID_NOTHING;
 }

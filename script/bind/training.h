@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A trainer's reports while it runs, as a progress display: its position, the curves of its epochs,
 // the evaluation of its model. The reports are events, {"event": "progress" | "epoch" | "evaluate",
-// "metrics", …}, from a descriptor of a worker of ours or as marked lines of a pod's log.
+// "metrics", …}, from a descriptor of a worker of ours, or lines of a log: marked ones, and Keras's
+// (keras.h).
 #pragma once
 #include "base/json.h"
 
@@ -10,6 +11,7 @@
 typedef struct training training;
 training *training_new(void);
 void training_free(training *t);
+bool training_is_told(const training *t); // is there anything to show?
 // Adds an event. false: it is no event of a training, and nothing has changed.
 bool training_event(training *t, const cJSON *event);
 // The display as a MIME bundle. Of a long history it has only as many epochs as the curves need.
@@ -18,6 +20,15 @@ cJSON *training_bundle(const training *t);
 // epochs. Borrowed.
 const cJSON *training_metrics(const training *t);
 const cJSON *training_history(const training *t);
+
+// What a line of a trainer's output said.
+enum training_said {
+    SAID_NOTHING, // it is an ordinary line
+    SAID_MORE,    // there is more to show; the line is worth reading, too
+    SAID_PASSING, // perhaps the same; the line is for us, or tells only of a moment
+};
+// Reads a line of a trainer's output or log. now: seconds, of any clock.
+enum training_said training_read(training *t, const char *line, size_t n, double now);
 
 // The event in a line "@firesteel {…}", new; NULL: it is an ordinary line. In a log of many pods,
 // the pod's name and " | " precede it.

@@ -65,6 +65,118 @@ TEST(marked_lines_are_events_and_others_are_not)
     }
 }
 
+// Lines of a program that trains, as TensorFlow 2.12 (Keras 2), Keras 3 and Horovod print them.
+struct said {
+    const char *line;
+    enum training_said said;
+};
+
+static training *hear(const struct said *lines, size_t n)
+{
+    training *t = training_new();
+    for (size_t i = 0; i < n; i++) {
+        enum training_said said =
+            training_read(t, lines[i].line, strlen(lines[i].line), 10 + (double)i);
+        if (said != lines[i].said)
+            tap_fail(__FILE__, __LINE__, "%s: %d", lines[i].line, said);
+    }
+    return t;
+}
+
+static double metric(const cJSON *of, const char *name)
+{
+    const cJSON *number = json_get(of, name);
+    return number ? number->valuedouble : -1;
+}
+
+static double past(const training *t, int epoch, const char *name)
+{
+    return metric(json_get(cJSON_GetArrayItem(training_history(t), epoch), "metrics"), name);
+}
+
+TEST(keras_2_with_a_bar)
+{
+    static const struct said lines[] = {
+        {"Downloading data", SAID_NOTHING},
+        {"Epoch 1/2", SAID_MORE},
+        {"  1/600 [..............................] - ETA: 5:10 - loss: 2.4 - accuracy: 0.1",
+            SAID_PASSING},
+        {"300/600 [=============>................] - ETA: 1s - loss: 0.9 - accuracy: 0.5",
+            SAID_PASSING},
+        {"600/600 [==============================] - ETA: 0s - loss: 0.5 - accuracy: 0.8",
+            SAID_PASSING},
+        {"600/600 [==============================] - 2s 3ms/step - loss: 0.4 - accuracy: 0.9 - "
+         "val_loss: 0.2 - val_accuracy: 0.95 - lr: 0.0010",
+            SAID_MORE},
+        {"Epoch 2: finished gradual learning rate warmup to 0.002.", SAID_NOTHING},
+        {"Epoch 2/2", SAID_MORE},
+        {"600/600 [==============================] - 2s 3ms/step - loss: 3.0e-1 - accuracy: 0.92",
+            SAID_MORE},
+        {" 1/313 [..............................] - ETA: 3s", SAID_PASSING},
+        {"313/313 [==============================] - 0s 1ms/step - loss: 0.25 - accuracy: 0.93",
+            SAID_MORE},
+        {"1/1 [==============================] - 0s 52ms/step", SAID_NOTHING},
+        {"600/600 of them are done", SAID_NOTHING},
+        {"12/24 - it is noon", SAID_NOTHING},
+    };
+    training *t = hear(lines, ARRAY_LEN(lines));
+    CHECK_INT(cJSON_GetArraySize(training_history(t)), 2);
+    CHECK_NEAR(past(t, 0, "val_accuracy"), 0.95, 1e-9);
+    CHECK_NEAR(past(t, 0, "lr"), 0.001, 1e-9);
+    CHECK_NEAR(past(t, 1, "loss"), 0.3, 1e-9);
+    CHECK_NEAR(metric(training_metrics(t), "loss"), 0.25, 1e-9);
+    AUTO_JSON *data = training_bundle(t);
+    const cJSON *p = json_get(data, kind);
+    CHECK_INT(json_int_or(p, "epoch", 0), 2);
+    CHECK_INT(json_int_or(p, "total", 0), 600);
+    CHECK_NEAR(json_get(p, "elapsed")->valuedouble, 7, 1e-9); // from the first epoch on
+    training_free(t);
+}
+
+TEST(keras_2_with_a_line_an_epoch_under_horovod)
+{
+    static const struct said lines[] = {
+        {"[1,0]<stdout>:Epoch 1/5", SAID_MORE},
+        {"[1,1]<stdout>:Epoch 3/5", SAID_NOTHING}, // of another rank
+        {"[1,0]<stdout>:938/938 - 2s - loss: 0.3325 - accuracy: 0.9046 - val_loss: 0.1697 - "
+         "val_accuracy: 0.9500 - lr: 0.0010 - 2s/epoch - 2ms/step",
+            SAID_MORE},
+        {"Sun Nov 22 11:00:00 2026[0]<stdout>:Epoch 2/5", SAID_MORE},
+        {"Sun Nov 22 11:00:02 2026[0]<stdout>:938/938 - 2s - loss: 0.2 - accuracy: 0.94",
+            SAID_MORE},
+        {"313/313 - 0s - loss: 0.1697 - accuracy: 0.9500 - 254ms/epoch - 811us/step", SAID_MORE},
+        {"mnist-driver | 313/313 - 0s - loss: 0.1 - accuracy: 0.96", SAID_MORE},
+        {"Model prediction for index 100: 6", SAID_NOTHING},
+    };
+    training *t = hear(lines, ARRAY_LEN(lines));
+    CHECK_INT(cJSON_GetArraySize(training_history(t)), 2);
+    CHECK_NEAR(past(t, 0, "val_accuracy"), 0.95, 1e-9);
+    CHECK_NEAR(metric(training_metrics(t), "accuracy"), 0.96, 1e-9);
+    training_free(t);
+}
+
+TEST(keras_3_tells_the_end_of_an_epoch_twice)
+{
+    static const struct said lines[] = {
+        {"Epoch 1/1", SAID_MORE},
+        {"\033[1m 1/10\033[0m \033[37m\xe2\x94\x81\xe2\x94\x81\033[0m \033[1m9s\033[0m 1s/step - "
+         "accuracy: 0.1 - loss: 2.3",
+            SAID_PASSING},
+        {"\r\033[1m10/10\033[0m \033[32m\xe2\x94\x81\xe2\x94\x81\033[0m\033[37m\033[0m "
+         "\033[1m1s\033[0m 9ms/step - accuracy: 0.8 - loss: 0.5\r",
+            SAID_MORE},
+        {"10/10 \xe2\x94\x81\xe2\x94\x81 1s 9ms/step - accuracy: 0.8 - loss: 0.5 - val_loss: 0.4",
+            SAID_MORE},
+        {"1/10 \xe2\x94\x81\xe2\x94\x81 0s 9ms/step - accuracy: 0.7 - loss: 0.7", SAID_PASSING},
+        {"10/10 \xe2\x94\x81\xe2\x94\x81 0s 9ms/step - accuracy: 0.9 - loss: 0.3", SAID_MORE},
+    };
+    training *t = hear(lines, ARRAY_LEN(lines));
+    CHECK_INT(cJSON_GetArraySize(training_history(t)), 1);
+    CHECK_NEAR(past(t, 0, "val_loss"), 0.4, 1e-9);
+    CHECK_NEAR(metric(training_metrics(t), "accuracy"), 0.9, 1e-9);
+    training_free(t);
+}
+
 int main(void)
 {
     return tap_run();
