@@ -2,6 +2,7 @@
 #include "k8s/client/cause.h"
 
 #include "base/mem.h"
+#include "base/str.h"
 
 #include <string.h>
 
@@ -48,6 +49,25 @@ static void add_exception(buf *out, const char *text)
     cause_line(text + from, out);
 }
 
+// Of the last traceback of Python the line that names the exception, "ValueError: no data"; false:
+// there is none, or it only passes on what the JVM said.
+static bool add_python_error(buf *out, const char *text)
+{
+    static const char mark[] = "Traceback (most recent call last):";
+    const char *found = last_of(text, mark);
+    if (!found)
+        return false;
+    const char *line = found + strlen(mark);
+    do {
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    } while (*line == ' ' || *line == '\t');
+    if (strcspn(line, "\r\n") == 0 || str_starts(line, "py4j."))
+        return false;
+    add_exception(out, line);
+    return true;
+}
+
 void spark_cause(const char *text, buf *out)
 {
     // The client library's "Failure executing: POST at: URL. Message: WORDS. Received status: …".
@@ -60,6 +80,8 @@ void spark_cause(const char *text, buf *out)
         cause_line(words, out);
         return;
     }
+    if (add_python_error(out, text))
+        return;
     static const char *const marks[] = {"Caused by: ", "Exception in thread \"main\" "};
     for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
         const char *found = last_of(text, marks[i]);
@@ -75,7 +97,9 @@ void spark_cause(const char *text, buf *out)
             last = line;
         line += n + (line[n] == '\n');
     }
-    if (last)
+    if (last && str_starts(last, ": ")) // what Py4J passes on
+        add_exception(out, last + 2);
+    else if (last)
         cause_line(last, out);
 }
 

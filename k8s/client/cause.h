@@ -13,7 +13,8 @@ void cause_line(const char *text, buf *out);
 const char *cause_remedy(const char *words);
 
 // Appends the line of a long text of Spark (spark-submit's stderr, a driver's log) that names the
-// cause: the server's message, else the last exception, else the last line that is not information.
+// cause: the server's message, else the last exception (Python's, then the JVM's), else the last
+// line that is not information.
 void spark_cause(const char *text, buf *out);
 // Is it one of log4j's lines that only inform, or of a stack trace?
 bool spark_is_noise(const char *line, size_t n);

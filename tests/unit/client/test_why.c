@@ -224,6 +224,27 @@ TEST(the_line_that_names_the_cause)
             "ValueError: shapes differ"},
         {"driver container failed with ExitCode: 1, Reason: Error",
             "driver container failed with ExitCode: 1, Reason: Error"},
+        {"Traceback (most recent call last):\n  File \"/work/mnist.py\", line 3, in <module>\n    "
+         "x()\n    ^^^\npyspark.errors.exceptions.captured.AnalysisException: [PATH_NOT_FOUND] x.\n"
+         "\n26/01/02 03:59:01 INFO Shutdown: bye\n",
+            "AnalysisException: [PATH_NOT_FOUND] x"},
+        // A task that fails: Py4J passes on what the JVM says of the traceback in its worker.
+        {"Traceback (most recent call last):\n  File \"t.py\", line "
+         "6\npy4j.protocol.Py4JJavaError: "
+         "An error occurred while calling o1.collect.\n: org.apache.spark.SparkException: Job "
+         "aborted: org.apache.spark.api.python.PythonException: Traceback (most recent call "
+         "last):\n  File \"t.py\", line 6, in <lambda>\n       ~^^~\nZeroDivisionError: integer "
+         "division or modulo by zero\n\n\tat org.apache.spark.X(Y.scala:1)\n\nDriver stacktrace:\n"
+         "\tat org.apache.spark.X(Y.scala:1)\nCaused by: "
+         "org.apache.spark.api.python.PythonException: Traceback (most recent call last):\n  File "
+         "\"t.py\", line 6, in <lambda>\nZeroDivisionError: integer division or modulo by zero\n\n"
+         "\t... 1 more\n\n",
+            "ZeroDivisionError: integer division or modulo by zero"},
+        {"Traceback (most recent call last):\n  File \"t.py\", line "
+         "6\npy4j.protocol.Py4JJavaError: "
+         "An error occurred while calling o1.load.\n: java.lang.ClassNotFoundException: no.such."
+         "Format\n\tat org.apache.spark.X(Y.scala:1)\n",
+            "ClassNotFoundException: no.such.Format"},
         {"", ""},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
