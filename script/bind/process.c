@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "script/bind/process.h"
 
+#include "base/clock.h"
 #include "base/digest.h"
 #include "base/loop/child.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "script/bind/kept.h"
 
 #include <signal.h>
 #include <string.h>
 
-enum { HALF = 512 << 10, STEP_MS = 1000 };
-
-// Keeps the first and the last half MiB of an output. `tail` is a ring.
-struct keeper {
-    buf head, tail;
-    size_t at; // the oldest byte of a full tail
-    uint64_t left_out;
-};
+enum { STEP_MS = 1000 };
 
 struct job {
     call *call;
@@ -28,49 +23,8 @@ struct job {
     loop_pending *pending;
     loop_timer *escalate;
     size_t step;
-    struct keeper kept;
+    struct kept kept;
 };
-
-static void keep(struct keeper *k, const char *bytes, size_t n)
-{
-    size_t room = k->head.len < HALF ? HALF - k->head.len : 0;
-    size_t first = n < room ? n : room;
-    buf_add(&k->head, bytes, first);
-    for (bytes += first, n -= first; n > 0;) {
-        if (k->tail.len < HALF) {
-            size_t part = n < HALF - k->tail.len ? n : HALF - k->tail.len;
-            buf_add(&k->tail, bytes, part);
-            bytes += part;
-            n -= part;
-            continue;
-        }
-        size_t part = n < HALF - k->at ? n : HALF - k->at;
-        memcpy(k->tail.data + k->at, bytes, part);
-        k->at = (k->at + part) % HALF;
-        k->left_out += part;
-        bytes += part;
-        n -= part;
-    }
-}
-
-// Takes what was kept, as valid UTF-8, with a note where the middle is missing.
-static void take_kept(struct keeper *k, buf *out)
-{
-    AUTO_BUF all = {0};
-    buf_add(&all, k->head.data, k->head.len);
-    if (k->left_out > 0)
-        buf_fmt(&all, "\n[… %llu bytes left out …]\n", (unsigned long long)k->left_out);
-    if (k->tail.len > 0) {
-        buf_add(&all, k->tail.data + k->at, k->tail.len - k->at);
-        buf_add(&all, k->tail.data, k->at);
-    }
-    for (size_t i = 0; i < all.len; i++)
-        if (all.data[i] == '\0')
-            all.data[i] = ' '; // our JSON strings cannot have NULs
-    utf8_clean(out, buf_cstr(&all), all.len);
-    buf_done(&k->head);
-    buf_done(&k->tail);
-}
 
 static void on_output(void *arg, int fd, const char *bytes, size_t n)
 {
@@ -80,8 +34,10 @@ static void on_output(void *arg, int fd, const char *bytes, size_t n)
             j->spec->extra(j->spec->arg, bytes, n);
         return;
     }
-    keep(&j->kept, bytes, n);
-    if (!j->spec->quiet)
+    kept_add(&j->kept, bytes, n);
+    if (j->spec->output)
+        j->spec->output(j->spec->arg, fd, bytes, n);
+    else if (!j->spec->quiet)
         call_output(j->call, fd == 2 ? "stderr" : "stdout", bytes, n);
 }
 
@@ -129,7 +85,7 @@ static void escalate(void *arg)
         return;
     }
     child_kill(j->child, signals[j->step++]);
-    loop_timer_start(j->escalate, STEP_MS, 0);
+    loop_timer_start(j->escalate, j->spec->grace_ms ? j->spec->grace_ms : STEP_MS, 0);
 }
 
 static void cancel(loop_pending *pending, void *arg)
@@ -139,13 +95,24 @@ static void cancel(loop_pending *pending, void *arg)
     escalate(j);
 }
 
+static void meanwhile(void *arg)
+{
+    struct job *j = arg;
+    j->spec->meanwhile(j->spec->arg);
+}
+
 int process_run(call *c, const struct process_spec *spec, struct process_result *result, err *e)
 {
-    static const struct loop_call_ops ops = {.start = start, .cancel = cancel};
+    struct loop_call_ops ops = {.start = start,
+        .cancel = cancel,
+        .meanwhile = spec->meanwhile ? meanwhile : NULL,
+        .every = spec->every};
     struct job j = {.call = c, .spec = spec, .result = result};
     *result = (struct process_result){.code = -1};
-    int done = loop_call(call_loop(c), call_canceller(c), &ops, &j, 0, e);
-    take_kept(&j.kept, &result->output);
+    canceller *interrupt = spec->within ? NULL : call_canceller(c);
+    int64_t deadline = spec->within ? clock_add(clock_mono(), spec->within) : 0;
+    int done = loop_call(call_loop(c), interrupt, &ops, &j, deadline, e);
+    kept_take(&j.kept, &result->output);
     if (done == 0 && j.error.code) {
         if (e)
             *e = j.error;

@@ -14,6 +14,13 @@ struct process_spec {
     const char *input;
     size_t input_n;
     bool quiet; // keep its output, but do not show it
+    // Gets the output of descriptor 1 or 2 instead of the cell, on the loop's thread; may be NULL.
+    void (*output)(void *arg, int fd, const char *bytes, size_t n);
+    unsigned grace_ms; // between the signals of an interrupt; 0: a second
+    int64_t within;    // ns: it is ended after so long, and not by an interrupt; 0: no
+    // Called on the caller's own thread after each `every` ns; may be NULL.
+    void (*meanwhile)(void *arg);
+    int64_t every;
     int extra_fd;
     // Gets the bytes written to extra_fd, on the loop's thread; may be NULL.
     void (*extra)(void *arg, const char *bytes, size_t n);
@@ -27,9 +34,9 @@ struct process_result {
 };
 
 // Returns 0 when the process has ended by itself, with any exit code. Errors: ERR_NOT_FOUND naming
-// the program; ERR_CANCELLED after an interrupt, which sends SIGINT, SIGTERM and SIGKILL, one
-// second apart. A process that even this cannot end, such as a set-user-ID program, is left to the
-// guard.
+// the program; ERR_CANCELLED after an interrupt (ERR_TIMEOUT: after `within`), which sends SIGINT,
+// SIGTERM and SIGKILL, one second (or the grace) apart. A process that even this cannot end, such
+// as a set-user-ID program, is left to the guard.
 int process_run(call *c, const struct process_spec *spec, struct process_result *result, err *e);
 
 // Adds {name: sha256} to `files` for the names in a JSON array (NULL: none); null for missing
