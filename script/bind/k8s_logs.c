@@ -219,7 +219,7 @@ static int follow(call *c, struct target *t, const cJSON *args, const cJSON *obj
     f->own = json_bool_or(args, "own", false);
     f->waits = waits_for(object);
     AUTO_FREE char *title = title_of(args, object);
-    f->display = f->own ? call_log(c, title, e) : show_nothing(c, f);
+    f->display = f->own ? call_log(c, title, false, e) : show_nothing(c, f);
     if (!f->display) {
         following_free(f);
         return -1;
@@ -343,7 +343,7 @@ static int show_whole(
     call *c, struct target *t, const char *title, const struct tail_spec *spec, err *e)
 {
     static const struct tail_ops ops = {.line = on_whole_line};
-    struct whole w = {.display = call_log(c, title, e)};
+    struct whole w = {.display = call_log(c, title, false, e)};
     if (!w.display)
         return -1;
     int result = tail_read_to(t->client, &t->patience, spec, &ops, &w, e);

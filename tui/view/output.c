@@ -93,7 +93,13 @@ static void draw_stream(bench *b, struct canvas *c, const struct run_cell *run, 
 
 static void draw_log(bench *b, struct canvas *c, const cJSON *log, bool live)
 {
-    canvas_line(c, LOOK_BOLD, "%s%s", json_str_or(log, "title", "log"), live ? " ●" : "");
+    const char *title = json_str_or(log, "title", "log"), *dot = live ? " ●" : "";
+    if (json_bool_or(log, "folded", false)) {
+        canvas_line(c, LOOK_DIM, "%s: %lld lines; O shows them%s", title,
+            (long long)json_int_or(log, "lines", 0), dot);
+        return;
+    }
+    canvas_line(c, LOOK_BOLD, "%s%s", title, dot);
     draw_spooled(b, c, json_str_or(log, "spool", ""), (uint64_t)json_int_or(log, "from", 0),
         (uint64_t)json_int_or(log, "to", 0), (style){0}, 0);
     if (json_str(log, "note"))

@@ -163,5 +163,6 @@ void call_ledger_gone(call *c, const char *uid);
 display *call_display(call *c, cJSON *data, bool live);
 // The cell's value, shown: for a call whose value nobody else gets (core.shown of the library).
 void call_result(call *c, cJSON *data);
-// A live log: the bytes of display_text are spooled and shown as the display itself.
-display *call_log(call *c, const char *title, err *e);
+// A live log: the bytes of display_text are spooled and shown as the display itself. folded: below
+// the cell stands only how much there is; it is read on request.
+display *call_log(call *c, const char *title, bool folded, err *e);

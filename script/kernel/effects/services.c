@@ -165,9 +165,10 @@ void call_result(call *c, cJSON *data)
     displays_add_result(c->effects->spec.displays, c->turn->cell, data);
 }
 
-display *call_log(call *c, const char *title, err *e)
+display *call_log(call *c, const char *title, bool folded, err *e)
 {
-    return displays_add_log(c->effects->spec.displays, c->turn->client, c->turn->cell, title, e);
+    return displays_add_log(
+        c->effects->spec.displays, c->turn->client, c->turn->cell, title, folded, e);
 }
 
 int call_reach_cluster(call *c, err *e)

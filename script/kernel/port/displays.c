@@ -406,10 +406,11 @@ display *display_beside(const display *d, cJSON *data)
 }
 
 display *displays_add_log(
-    displays *all, int64_t client, const char *in_cell, const char *title, err *e)
+    displays *all, int64_t client, const char *in_cell, const char *title, bool folded, err *e)
 {
     int64_t id = displays_next_id(all);
-    log_display *log = log_display_new(port_journal(all->port), id, title, port_mask(all->port), e);
+    log_display *log =
+        log_display_new(port_journal(all->port), id, title, folded, port_mask(all->port), e);
     if (!log)
         return NULL;
     return start(&(display){.all = all,

@@ -17,17 +17,18 @@ struct log_display {
     mask_stream mask;
     uint64_t from, spooled, lines; // a killed run may have left bytes before `from`
     buf last;                      // at least its last LAST_BYTES
-    bool failed, ended;
+    bool failed, ended, folded;
 };
 
-log_display *log_display_new(const journal *j, int64_t number, const char *title, mask *m, err *e)
+log_display *log_display_new(
+    const journal *j, int64_t number, const char *title, bool folded, mask *m, err *e)
 {
     AUTO_FREE char *name = str_fmt("log-%lld", (long long)number);
     spool *s = spool_create(journal_spool_dir(j), name, e);
     if (!s)
         return NULL;
     log_display *l = mem_alloc(sizeof *l);
-    *l = (log_display){.title = mem_strdup(title), .journal = j, .spool = s};
+    *l = (log_display){.title = mem_strdup(title), .journal = j, .spool = s, .folded = folded};
     l->from = l->spooled = spool_size(s);
     mask_stream_init(&l->mask, m);
     return l;
@@ -124,7 +125,7 @@ cJSON *log_display_bundle(const log_display *l)
     AUTO_BUF raw = {0}, text = {0};
     buf_fmt(&raw, "%s: %llu lines", l->title, (unsigned long long)l->lines);
     buf_fmt(&raw, l->note ? " (%s)\n" : "\n", l->note);
-    if (l->ended && l->last.len) {
+    if (l->ended && l->last.len && !l->folded) {
         const char *from = last_lines(l);
         buf_add(&raw, from, (size_t)(l->last.data + l->last.len - from));
     }
@@ -137,5 +138,9 @@ cJSON *log_display_bundle(const log_display *l)
     json_set_int(log, "from", (int64_t)l->from);
     json_set_int(log, "to", (int64_t)l->spooled);
     json_set_str(log, "note", l->note);
+    if (l->folded) {
+        json_set_bool(log, "folded", true);
+        json_set_int(log, "lines", (int64_t)l->lines);
+    }
     return data;
 }

@@ -12,9 +12,10 @@
 
 typedef struct log_display log_display;
 
-// Makes the log of the display with this number; its spool is beside the journal. On any thread,
-// before others have the log.
-log_display *log_display_new(const journal *j, int64_t number, const char *title, mask *m, err *e);
+// Makes the log of the display with this number; its spool is beside the journal. folded: its text
+// is only how much there is. On any thread, before others have the log.
+log_display *log_display_new(
+    const journal *j, int64_t number, const char *title, bool folded, mask *m, err *e);
 void log_display_free(log_display *l);
 // The same for a log to which nothing refers: also removes its spool.
 void log_display_discard(log_display *l);
