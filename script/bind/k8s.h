@@ -5,6 +5,8 @@
 #include "k8s/client/why.h"
 #include "script/bind/cluster.h"
 
+#define LABEL_ENTRY "firesteel/entry" // the mark of the effect that made an object
+
 // The object (or kind) that a call's arguments name: {"apiVersion", "kind"} or {"kind": "pods"},
 // with "namespace", "name", "uid". Strings are borrowed from the arguments and the client.
 struct target {

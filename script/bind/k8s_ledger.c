@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#define LABEL_ENTRY "firesteel/entry"
-
 enum { NAME_STEM = 55, FIELDS_MAX = 20 }; // with 8 digits a name fits into a label, 63 bytes
 
 void k8s_mark(call *c, cJSON *metadata)

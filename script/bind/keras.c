@@ -130,6 +130,19 @@ static cJSON *begin_epoch(struct keras *k, int64_t epoch, int64_t epochs, double
     return event;
 }
 
+// A training of one epoch does not announce it. Only a training tells its validation or its rate.
+static bool is_training_s(const cJSON *metrics)
+{
+    const cJSON *m;
+    cJSON_ArrayForEach(m, metrics)
+    {
+        if (str_starts(m->string, "val_") || str_eq(m->string, "lr") ||
+            str_eq(m->string, "learning_rate"))
+            return true;
+    }
+    return false;
+}
+
 static cJSON *evaluation(cJSON *metrics)
 {
     if (!metrics) // of a prediction, which has none
@@ -166,8 +179,12 @@ cJSON *keras_line(struct keras *k, const char *line, size_t n, double now, bool 
         return NULL;
     }
     cJSON *metrics = read_metrics(at);
-    if (evaluates && !(k->repeats && bar3))
-        return evaluation(metrics);
+    if (evaluates && !(k->repeats && bar3)) {
+        if (!is_training_s(metrics))
+            return evaluation(metrics);
+        cJSON_Delete(begin_epoch(k, 1, 1, now));
+        evaluates = false;
+    }
     cJSON *event = event_of(k, *passing ? "progress" : "epoch", now);
     json_set_int(event, "step", step);
     json_set_int(event, "steps", steps ? steps : step);

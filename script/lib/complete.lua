@@ -297,7 +297,7 @@ local function listing(name, module)
 end
 
 core.module("firesteel", firesteel)
-for _, name in ipairs { "display", "firesteel", "image", "k8s", "trainer" } do
+for _, name in ipairs { "display", "firesteel", "image", "k8s", "spark", "trainer" } do
   local module = _G[name]
   getmetatable(module).__display = function() return listing(name, module) end
 end
@@ -316,6 +316,6 @@ function firesteel.help(what)
     end
     print(what)
   else
-    print "firesteel.help(k8s), firesteel.help \"k8s.get\": the modules are display, firesteel, image, k8s, trainer"
+    print "firesteel.help(k8s), firesteel.help \"k8s.get\": the modules are display, firesteel, image, k8s, spark, trainer"
   end
 end

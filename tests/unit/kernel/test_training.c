@@ -155,6 +155,21 @@ TEST(keras_2_with_a_line_an_epoch_under_horovod)
     training_free(t);
 }
 
+TEST(keras_announces_no_epoch_when_there_is_one)
+{
+    static const struct said lines[] = {
+        {"[0]<stdout>:938/938 - 19s - loss: 0.2959 - accuracy: 0.9175 - val_loss: 0.1564 - "
+         "val_accuracy: 0.9546 - lr: 0.0010 - 19s/epoch - 20ms/step",
+            SAID_MORE},
+        {"313/313 - 3s - loss: 0.1564 - accuracy: 0.9546 - 3s/epoch - 8ms/step", SAID_MORE},
+    };
+    training *t = hear(lines, ARRAY_LEN(lines));
+    CHECK_INT(cJSON_GetArraySize(training_history(t)), 1);
+    CHECK_NEAR(past(t, 0, "accuracy"), 0.9175, 1e-9);
+    CHECK_NEAR(metric(training_metrics(t), "accuracy"), 0.9546, 1e-9);
+    training_free(t);
+}
+
 TEST(keras_3_tells_the_end_of_an_epoch_twice)
 {
     static const struct said lines[] = {

@@ -1,0 +1,92 @@
+-- SPDX-License-Identifier: MIT
+-- spark: the real spark-submit, with its own options.
+local core = ...
+
+local job = { __name = "Spark application" }
+job.__index = job
+job.__tostring = function(j) return j.output end
+-- Its output and progress were shown below the cell already.
+job.__display = function() return nil end
+
+spark = {}
+
+-- spark-submit's options that are words on its command line; "list": several, with commas between.
+local words = {
+  ["class"] = "text", name = "text", jars = "list", packages = "list", exclude_packages = "list", repositories = "list",
+  py_files = "list", files = "list", archives = "list", properties_file = "text", deploy_mode = "text",
+  driver_memory = "text", driver_java_options = "text", driver_library_path = "text", driver_class_path = "text",
+  driver_cores = "text", executor_memory = "text", executor_cores = "text", num_executors = "text",
+  total_executor_cores = "text", proxy_user = "text", principal = "text", keytab = "text", queue = "text",
+  supervise = "flag", verbose = "flag",
+}
+local known = { master = 1, conf = 1, args = 1, env = 1, check = 1, info = 1, inputs = 1, outputs = 1 }
+for name in pairs(words) do known[name] = 1 end
+
+local function word(value, what)
+  if type(value) == "table" and not getmetatable(value) or type(value) == "function" then
+    core.fail("error", ("spark.submit expects a text as %s, not a %s"):format(what, type(value)))
+  end
+  return tostring(value)
+end
+
+local function joined(value, what)
+  if type(value) ~= "table" then return word(value, what) end
+  local list = {}
+  for i, item in ipairs(value) do list[i] = word(item, what) end
+  return table.concat(list, ",")
+end
+
+local function options_of(options)
+  local names, list = {}, core.array {}
+  for name in pairs(options) do
+    if words[name] then names[#names + 1] = name end
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local value, flag = options[name], "--" .. name:gsub("_", "-")
+    if words[name] ~= "flag" then
+      list[#list + 1], list[#list + 2] = flag, words[name] == "list" and joined(value, name) or word(value, name)
+    elseif value then
+      list[#list + 1] = flag
+    end
+  end
+  return list
+end
+
+local function settings(options, name)
+  if options[name] == nil then return nil end
+  if type(options[name]) ~= "table" then
+    core.fail("error", ('spark.submit expects %s as names and values: %s = { NAME = "value" }'):format(name, name))
+  end
+  local result = {}
+  for key, value in pairs(options[name]) do
+    if type(key) ~= "string" then core.fail("error", ("spark.submit: %s takes names"):format(name)) end
+    result[key] = word(value, name .. "." .. key)
+  end
+  return result
+end
+
+-- spark.submit{ "mnist.py", master = "local[1]", args = {"--epochs=1"}, conf = { ["spark.x"] = 1 }, env = {} }
+--   → {code, state, id, driver, cause, output, metrics = {loss =, …}, history = {…}, files = {name = sha256}}
+-- Options are spark-submit's own: deploy_mode, name, py_files, files, packages, driver_memory, …; master is
+-- "local[…]" (by default "local[*]"), "spark://host:7077", "k8s" (the chosen cluster) or "k8s://https://…".
+-- env goes to the driver and to executors, inputs and outputs are as with trainer.run. Spark's INFO lines are
+-- folded away; info = true shows them. check = false: no error when it fails.
+function spark.submit(options)
+  if type(options) == "string" then options = { options } end
+  if type(options) ~= "table" or type(options[1]) ~= "string" then
+    core.fail("error", 'spark.submit expects a program: spark.submit { "mnist.py", master = "local[1]" }')
+  end
+  core.check("spark.submit", options, known)
+  local master = word(options.master or "local[*]", "master")
+  local args = core.array {}
+  for i, value in ipairs(options.args or {}) do args[i] = word(value, "args") end
+  return setmetatable(core.call(master:match "^local" and "spark.local" or "spark.submit", {
+    app = options[1], master = master, deploy_mode = options.deploy_mode, name = options.name, options = options_of(options),
+    conf = settings(options, "conf"), env = settings(options, "env"), args = args, check = options.check, info = options.info,
+    inputs = options.inputs, outputs = options.outputs,
+  }), job)
+end
+
+core.options[spark.submit] = known
+core.module("spark", spark)

@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""spark.submit with the real spark-submit: here, and on a standalone cluster of PySpark's own classes. Skipped where
+there is no PySpark in the tests' cache (tests/support/tool-pyspark) or no Java."""
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import urllib.request
+
+from tap import BUILD, CACHE, FIRESTEEL, OWN, PATIENCE, Skip, eventually, processes, run, sh
+
+VENV = os.path.join(CACHE, "pyspark")
+# The program trains nothing: it prints what Keras prints, and computes its sum with Spark.
+PROGRAM = """
+import os, sys, time
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.appName("sums").getOrCreate()
+for epoch in 1, 2:
+    print(f"Epoch {epoch}/2")
+    for step in 1, 2, 3:
+        print(f"{step}/4 [{step * '='}>...] - ETA: 0s - loss: {2 / epoch:.4f}")
+    print(f"4/4 [=====] - 0s 3ms/step - loss: {1 / epoch:.4f} - accuracy: 0.9{epoch}")
+print("2/2 - 0s - loss: 0.4000 - accuracy: 0.9300")
+print("sum", spark.sparkContext.parallelize(range(10), 2).sum(), "of", sys.argv[1:], "in", os.environ.get("PLACE"))
+if "fail" in sys.argv:
+    spark.sparkContext.parallelize([0], 1).map(lambda x: 1 // x).collect()
+if "wait" in sys.argv:
+    print("waits", flush=True)
+    time.sleep(600)
+sys.exit(3 if "three" in sys.argv else 0)
+"""
+CONF = 'conf = { ["spark.ui.enabled"] = "false", ["spark.app.mark"] = "%s" }' % OWN
+
+
+def needs():
+    if not os.path.exists(f"{VENV}/bin/spark-submit"):
+        raise Skip("there is no PySpark in the tests' cache")
+    if not shutil.which("java"):
+        raise Skip("java is not installed")
+
+
+def environment(t):
+    needs()
+    home = t.dir()
+    return {"HOME": home, "XDG_STATE_HOME": None, "XDG_DATA_HOME": None, "KUBECONFIG": None, "SPARK_HOME": None,
+            "VIRTUAL_ENV": VENV, "SPARK_LOCAL_IP": "127.0.0.1"}
+
+
+def notebook(t, *cells):
+    """A folder with the program and a notebook of these cells."""
+    folder = t.dir()
+    with open(f"{folder}/sums.py", "w", encoding="utf-8") as f:
+        f.write(PROGRAM)
+    with open(f"{folder}/nb.lua", "w", encoding="utf-8") as f:
+        f.write("\n".join(f"-- %% {i}\n{c}\n" for i, c in enumerate(cells)))
+    return folder
+
+
+def firesteel(folder, *options, env, timeout=240):
+    return sh(FIRESTEEL, "run", "nb.lua", *options, cwd=folder, env=env, timeout=timeout)
+
+
+def events(folder):
+    (journal,) = glob.glob(f"{folder}/.firesteel/*.jsonl")
+    with open(journal, encoding="utf-8") as f:
+        return [json.loads(line) for line in f]
+
+
+def spooled(folder):
+    """All that was spooled: the whole log of spark-submit is there."""
+    text = ""
+    for name in glob.glob(f"{folder}/.firesteel/*/log-*"):
+        with open(name, encoding="utf-8", errors="replace") as f:
+            text += f.read()
+    return text
+
+
+def javas():
+    return [p for p in processes(OWN) if "java" in p]
+
+
+def test_a_program_here(t):
+    env = environment(t)
+    folder = notebook(t, f"""
+job = spark.submit {{ "sums.py", master = "local[1]", args = {{ "a b", 3 }}, {CONF}, env = {{ PLACE = "here" }} }}
+print(job.code, job.state, #job.history, job.history[1].metrics.accuracy, job.metrics.accuracy)
+expect(job.output):contains "sum 45"
+""")
+    done = firesteel(folder, env=env)
+    assert done.code == 0, done
+    assert "sum 45 of ['a b', '3'] in here" in done.out, done
+    assert "0\tCOMPLETED\t2\t0.91\t0.93" in done.out, done
+    # the cell has the ends of the epochs, but neither moments of them nor Spark's information
+    assert "4/4 [=====]" in done.out and "ETA" not in done.out and " INFO " not in done.out, done
+    log = spooled(folder)
+    assert " INFO SparkContext: Running Spark version" in log and "1/4 [=>...] - ETA: 0s" in log, log[:2000]
+    shown = [e["data"]["application/vnd.firesteel.progress+json"] for e in events(folder)
+             if "application/vnd.firesteel.progress+json" in (e.get("data") or {})]
+    assert len(shown[-1]["history"]) == 2 and shown[-1]["evaluated"]["loss"] == 0.4, shown[-1]
+    # a resumed run knows that nothing has changed
+    (run_name,) = [os.path.basename(j)[:-6] for j in glob.glob(f"{folder}/.firesteel/*.jsonl")]
+    again = firesteel(folder, "--resume", run_name, env=env)
+    assert again.code == 0 and "0\tCOMPLETED\t2" in again.out, again
+    assert spooled(folder) == log
+
+
+def test_a_program_that_fails(t):
+    env = environment(t)
+    folder = notebook(t, f"""
+local job = spark.submit {{ "sums.py", master = "local[1]", args = {{ "three" }}, {CONF}, check = false, info = true,
+  env = {{ PLACE = secret "TOKEN" }} }}
+print(job.code, job.state, job.cause)
+spark.submit {{ "sums.py", master = "local[1]", args = {{ "fail" }}, {CONF} }}
+""")
+    done = firesteel(folder, env={**env, "TOKEN": "hush-hush-hush"})
+    assert done.code == 1, done
+    assert "3\tFAILED\t" in done.out and "sum 45 of ['three'] in" in done.out, done
+    assert "hush" not in done.out + done.err + spooled(folder) + json.dumps(events(folder)), done
+    # the exception of the task, through the JVM and Py4J, is the one line; frames are folded, information is asked for
+    assert "sums.py exited with 1: ZeroDivisionError: integer division or modulo by zero" in done.out + done.err, done
+    assert "\tat org.apache" not in done.out and " INFO SparkContext: Running Spark" in done.out, done
+
+
+def test_what_cannot_begin(t):
+    env = environment(t)
+    folder = notebook(t, """
+print(pcall(spark.submit, { "none.py" }))
+print(pcall(spark.submit, { "sums.py", mater = "local" }))
+print(pcall(spark.submit, { "sums.py", master = "local[1]", deploy_mode = "cluster" }))
+print(pcall(spark.submit, { "sums.py", master = "spark://127.0.0.1:1", deploy_mode = "cluster" }))
+print(pcall(spark.submit, { "sums.py", args = { secret "TOKEN" } }))
+""")
+    done = firesteel(folder, "--allow", "cluster", env={**env, "TOKEN": "hush-hush-hush"})
+    for text in ("there is no file none.py", "did you mean master?", "has no cluster mode",
+                 "runs no drivers in Python", "give it in env"):
+        assert text in done.out, (text, done)
+    assert "hush" not in done.out, done
+    folder = notebook(t, 'spark.submit { "sums.py", master = "spark://127.0.0.1:1" }')
+    refused = firesteel(folder, env=env)
+    assert refused.code == 3 and "submit sums.py to spark://127.0.0.1:1" in refused.out + refused.err, refused
+    nowhere = {**env, "VIRTUAL_ENV": None, "PATH": "/usr/bin:/bin"}
+    folder = notebook(t, 'spark.submit { "sums.py" }')
+    done = firesteel(folder, env=nowhere)
+    assert done.code == 1 and "there is no spark-submit" in done.out + done.err, done
+    done = firesteel(folder, env={**nowhere, "SPARK_HOME": "/nowhere"})
+    assert done.code == 1 and "SPARK_HOME is /nowhere, but" in done.out + done.err, done
+
+
+def started(t, folder, env, *options):
+    """The run, when its program has begun to wait."""
+    full = {k: v for k, v in {**os.environ, **env}.items() if v is not None}
+    out = open(f"{folder}/out", "wb")
+    process = subprocess.Popen([FIRESTEEL, "run", "nb.lua", *options], cwd=folder, env=full, stdout=out, stderr=out,
+                               stdin=subprocess.DEVNULL, start_new_session=True)
+    out.close()
+    t.after(lambda: process.poll() is None and process.kill())
+
+    def waits():
+        with open(f"{folder}/out", encoding="utf-8") as f:
+            text = f.read()
+        assert process.poll() is None, text
+        return "waits\n" in text and text
+    return process, eventually(waits, 120, 0.2)
+
+
+def test_an_interrupt_ends_it(t):
+    env = environment(t)
+    folder = notebook(t, f'spark.submit {{ "sums.py", master = "local[1]", args = {{ "wait" }}, {CONF} }}')
+    process, _ = started(t, folder, env)
+    assert javas()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30 * PATIENCE) == 130
+    assert eventually(lambda: not javas(), 5), javas()
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def standalone(t, env):
+    """A master and a worker of a standalone cluster: its address, and what the master's page tells."""
+    port, page, folder = free_port(), free_port(), t.dir()
+    full = {k: v for k, v in {**os.environ, **env, "SPARK_WORKER_DIR": folder, "MARK": OWN,
+                              "PATH": f"{VENV}/bin:{os.environ['PATH']}"}.items() if v is not None}
+
+    def start(*words):
+        log = open(f"{folder}/log", "ab")
+        process = subprocess.Popen([f"{VENV}/bin/spark-class", *words], env=full, stdout=log, stderr=log, cwd=folder,
+                                   stdin=subprocess.DEVNULL, start_new_session=True)
+        log.close()
+
+        def stop():
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        t.after(stop)
+    address = f"spark://127.0.0.1:{port}"
+    start("org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", str(page))
+    start("org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--webui-port", str(free_port()), "--cores", "1",
+          "--memory", "1g", address)
+
+    def state():
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{page}/json/", timeout=5) as answer:
+                return json.load(answer)
+        except OSError:
+            return None
+    eventually(lambda: (state() or {}).get("aliveworkers") == 1, 120, 0.3)
+    return address, state
+
+
+def test_on_a_standalone_cluster(t):
+    env = environment(t)
+    address, state = standalone(t, env)
+    conf = CONF.replace("{ ", '{ ["spark.executor.memory"] = "512m", ["spark.my.token"] = secret "TOKEN", ', 1)
+    folder = notebook(t, f"""
+job = spark.submit {{ "sums.py", master = "{address}", name = "a name", args = {{ "here" }}, {conf} }}
+print(job.code, job.state, job.id)
+""", f'spark.submit {{ "sums.py", master = "{address}", args = {{ "wait" }}, {conf} }}')
+    env["TOKEN"] = "hush-hush-hush"
+    env["TMPDIR"] = t.dir()
+    process, text = started(t, folder, env, "--allow", "cluster")
+    first = re.search(rf"0\tCOMPLETED\t(app-\d+-\d+)\n", text)
+    assert first and "sum 45 of ['here']" in text, text
+    assert f"application {first.group(1)} on {address}" in text, text
+    second = re.findall(r"application (app-\S+) on", text)[-1]
+    assert [a["id"] for a in state()["activeapps"]] == [second] and second != first.group(1), state()
+    assert not processes("hush-hush"), "a secret stands in the list of processes"
+    process.send_signal(signal.SIGINT)
+    assert process.wait(40 * PATIENCE) == 130
+    assert eventually(lambda: not state()["activeapps"], 20, 0.2)
+    assert {a["id"]: a["state"] for a in state()["completedapps"]}.keys() == {first.group(1), second}
+    assert not [name for name in os.listdir(env["TMPDIR"]) if name.startswith("firesteel-")], os.listdir(env["TMPDIR"])
+    effects = [(e["phase"], e.get("effect"), e.get("binding")) for e in events(folder) if e["type"] == "ledger"]
+    assert ("intent", "cluster", "spark.submit") in effects, effects
+    cleaned = sh(FIRESTEEL, "clean", "--yes", cwd=folder, env=env)
+    assert cleaned.code == 0, cleaned
+
+
+run(globals())
