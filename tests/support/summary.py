@@ -2,23 +2,43 @@
 # SPDX-License-Identifier: MIT
 """Adds up the results recorded by `meson test`: summary.py BUILD… [-- FAILED-STEP…].
 
-Prints how long each suite took, the failed and the skipped cases, then "N passed, N failed, N skipped"; exit 1 if any
-failed.
+Prints how long each suite took, the failed, weak and skipped cases, then "N passed, N failed, N skipped"; exit 1 if any
+failed. A case is weak that failed beside other tests, and whose program passed when it was run again, alone.
+
+summary.py --failed BUILD prints the names of the programs that failed.
 """
 import collections
 import json
+import os
 import sys
 import xml.etree.ElementTree as ElementTree
 
 
+def is_failed(case):
+    return case.find("failure") is not None or case.find("error") is not None
+
+
 def cases(build):
+    """Of each case: its name, that of its program, the element. Where a program told no cases, it is the case."""
     tree = ElementTree.parse(f"{build}/meson-logs/testlog.junit.xml")
     for suite in tree.iter("testsuite"):
         for case in suite.iter("testcase"):
-            name = case.get("name")
-            owner = suite.get("name", "")
-            label = name if name == owner.split(".")[-1] else f"{owner.split('.')[-1]}: {name}"
-            yield f"{build}: {label}", case
+            name, program = case.get("name"), suite.get("name", "").split(".")[-1]
+            if " / " in name:
+                program = name = name.partition(" / ")[2]
+            yield f"{build}: {name if name == program else f'{program}: {name}'}", program, case
+
+
+def programs(build, log):
+    """The names of the programs that failed, and of those that did not."""
+    failed, passed = [], []
+    if os.path.exists(f"{build}/meson-logs/{log}.json"):
+        with open(f"{build}/meson-logs/{log}.json", encoding="utf-8") as f:
+            for line in f:
+                test = json.loads(line)
+                fine = test["result"] in ("OK", "SKIP", "EXPECTEDFAIL")
+                (passed if fine else failed).append(test["name"].partition(" / ")[2])
+    return failed, passed
 
 
 def print_times(build):
@@ -40,19 +60,22 @@ def print_times(build):
 
 def main():
     arguments = sys.argv[1:]
+    if arguments[0] == "--failed":
+        print("\n".join(programs(arguments[1], "testlog")[0]))
+        return 0
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     builds, steps = arguments[:cut], arguments[cut + 1:]
-    passed, failed, skipped = 0, list(), list()
+    passed, failed, weak, skipped = 0, list(), list(), list()
     for build in builds:
         try:
-            found = list(cases(build))
+            found, again = list(cases(build)), programs(build, "again")[1]
             print_times(build)
         except (OSError, ElementTree.ParseError) as problem:
             failed.append(f"{build}: no results: {problem}")
             continue
-        for name, case in found:
-            if case.find("failure") is not None or case.find("error") is not None:
-                failed.append(name)
+        for name, program, case in found:
+            if is_failed(case):
+                (weak if program in again else failed).append(name)
             elif case.find("skipped") is not None:
                 reason = case.find("skipped").get("message") or ""
                 skipped.append(f"{name} {reason}")
@@ -62,9 +85,11 @@ def main():
     failed += [f"step: {s}" for s in steps if not (s.startswith("tests") and failed)]
     for name in failed:
         print(f"FAILED  {name}")
+    for name in weak:
+        print(f"WEAK    {name}: failed beside others, passed alone: mend it")
     for name in skipped:
         print(f"skipped {name}")
-    print(f"{passed} passed, {len(failed)} failed" + (f", {len(skipped)} skipped" if skipped else ""))
+    print(f"{passed + len(weak)} passed, {len(failed)} failed" + (f", {len(skipped)} skipped" if skipped else ""))
     return 1 if failed or not passed else 0
 
 
