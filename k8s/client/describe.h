@@ -1,11 +1,28 @@
 // SPDX-License-Identifier: MIT
-// An object of any kind as `kubectl describe` shows it: names first, then all of its fields under
-// readable headings, then its events. For Secrets only the sizes of values are shown. Plain
-// functions on trees.
+// An object as `kubectl describe` shows it, and before that what one looks for first: its state,
+// why it is wrong, the last warning, and its containers' ends. For Secrets only the sizes of values
+// are shown. Plain functions on trees.
 #pragma once
 #include "base/buf.h"
 #include "base/json.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
-void describe(buf *out, const cJSON *object, const cJSON *events, int64_t now_wall);
+// What else belongs to the description of an object; NULL: none, or it may not be read.
+struct describe_more {
+    const cJSON *events;  // an array, oldest first
+    const cJSON *related; // an array of the objects that describe_relations names
+    const cJSON *lease;   // of a node
+};
+
+// The objects that belong to the description of one: ReplicaSets of a Deployment, pods of a node.
+struct describe_relation {
+    const char *api_version, *kind; // NULL: there are none
+    char *labels, *fields;          // selectors; new, or NULL
+    bool everywhere;                // in all namespaces
+};
+struct describe_relation describe_relations(const cJSON *object);
+void describe_relation_done(struct describe_relation *r);
+
+void describe(buf *out, const cJSON *object, const struct describe_more *more, int64_t now_wall);

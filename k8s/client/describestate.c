@@ -5,52 +5,16 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/tabletext.h"
+#include "k8s/client/events.h"
 #include "k8s/client/sick.h"
 #include "k8s/client/state.h"
 
 #include <string.h>
 
-// What is said of some kinds in a line each, where the object has it.
-static const struct {
-    const char *kind, *heading, *path;
-} lines[] = {
-    {"Pod", "Node:", "spec.nodeName"},
-    {"Pod", "IP:", "status.podIP"},
-    {"Pod", "Started:", "status.startTime"},
-    {"Job", "Completions:", "spec.completions"},
-    {"Job", "Parallelism:", "spec.parallelism"},
-    {"Job", "Active:", "status.active"},
-    {"Job", "Succeeded:", "status.succeeded"},
-    {"Job", "Failed:", "status.failed"},
-    {"Job", "Started:", "status.startTime"},
-    {"Job", "Ended:", "status.completionTime"},
-    {"Node", "CPU:", "status.allocatable.cpu"},
-    {"Node", "Memory:", "status.allocatable.memory"},
-    {"Node", "Pods:", "status.allocatable.pods"},
-    {"Node", "Kubelet:", "status.nodeInfo.kubeletVersion"},
-    {"Node", "OS:", "status.nodeInfo.osImage"},
-    {"Deployment", "Replicas:", "spec.replicas"},
-    {"Deployment", "Ready:", "status.readyReplicas"},
-};
-
 static void line(buf *out, const char *heading, const char *text)
 {
     if (text && *text)
         buf_fmt(out, "%-14s%s\n", heading, text);
-}
-
-// A time also says how long ago it was.
-static void value_line(buf *out, const char *heading, const cJSON *value, int64_t now)
-{
-    int64_t at;
-    AUTO_BUF text = {0};
-    tabletext_entry(value, now, &text);
-    if (cJSON_IsString(value) && clock_parse_rfc3339(value->valuestring, &at, NULL) == 0) {
-        buf_str(&text, " (");
-        duration_age(&text, now > at ? now - at : 0);
-        buf_str(&text, " ago)");
-    }
-    line(out, heading, buf_cstr(&text));
 }
 
 static cJSON *new_table(const char *const *columns, size_t n)
@@ -128,15 +92,15 @@ static void add_container(cJSON *table, const cJSON *status, bool init, int64_t 
     bool done = json_int_or(json_path(status, "state.terminated"), "exitCode", 1) == 0;
     AUTO_FREE char *name = str_fmt("%s%s", json_str_or(status, "name", ""), init ? " (init)" : "");
     add_row(table, !ready && !done,
-        (const char *const[]){name, buf_cstr(&state), ready ? "yes" : "no", buf_cstr(&restarts),
-            buf_cstr(&last), json_str_or(status, "image", "")},
-        6);
+        (const char *const[]){
+            name, buf_cstr(&state), ready ? "yes" : "no", buf_cstr(&restarts), buf_cstr(&last)},
+        5);
 }
 
 static void containers(buf *out, const cJSON *pod, int64_t now)
 {
-    AUTO_JSON *table = new_table(
-        (const char *const[]){"NAME", "STATE", "READY", "RESTARTS", "LAST END", "IMAGE"}, 6);
+    AUTO_JSON *table =
+        new_table((const char *const[]){"NAME", "STATE", "READY", "RESTARTS", "LAST END"}, 5);
     const cJSON *s;
     cJSON_ArrayForEach(s, json_path(pod, "status.initContainerStatuses"))
     {
@@ -168,6 +132,7 @@ static bool is_wrong(const cJSON *condition)
     return !is_true;
 }
 
+// Those that are wrong, with what kubectl leaves out: since when, and why.
 static void conditions(buf *out, const cJSON *object, int64_t now)
 {
     AUTO_JSON *table =
@@ -177,31 +142,47 @@ static void conditions(buf *out, const cJSON *object, int64_t now)
     {
         int64_t at;
         AUTO_BUF since = {0};
+        if (!is_wrong(c))
+            continue;
         if (clock_parse_rfc3339(json_str_or(c, "lastTransitionTime", ""), &at, NULL) == 0)
             duration_age(&since, now > at ? now - at : 0);
-        add_row(table, is_wrong(c),
+        add_row(table, 1,
             (const char *const[]){json_str_or(c, "type", ""), json_str_or(c, "status", ""),
                 buf_cstr(&since), json_str_or(c, "reason", ""), json_str_or(c, "message", "")},
             5);
     }
-    print_table(out, "Conditions:", table);
+    print_table(out, "Not as it should be:", table);
 }
 
-void describe_state(buf *out, const cJSON *object, int64_t now)
+static void last_warning(buf *out, const cJSON *events, int64_t now)
 {
-    const char *kind = json_str_or(object, "kind", "");
+    const cJSON *e, *last = NULL;
+    cJSON_ArrayForEach(e, events)
+    {
+        if (str_eq(json_str(e, "type"), "Warning"))
+            last = e;
+    }
+    if (!last)
+        return;
+    const char *message = json_str_or(last, "message", "");
+    int64_t at = event_time(last);
+    buf_fmt(out, "%-14s%s", "Last warning:", json_str_or(last, "reason", ""));
+    if (at) {
+        buf_str(out, ", ");
+        duration_age(out, now > at ? now - at : 0);
+        buf_str(out, " ago");
+    }
+    buf_fmt(out, ": %.*s\n", (int)strcspn(message, "\r\n"), message);
+}
+
+void describe_state(buf *out, const cJSON *object, const cJSON *events, int64_t now)
+{
     AUTO_BUF why = {0};
     object_sick(object, now, &why);
     line(out, "Status:", state_of(object).text);
     line(out, "Why:", buf_cstr(&why));
-    for (size_t i = 0; i < ARRAY_LEN(lines); i++)
-        if (str_eq(kind, lines[i].kind))
-            value_line(out, lines[i].heading, json_path(object, lines[i].path), now);
-    const cJSON *owner = json_path(object, "metadata.ownerReferences[0]");
-    AUTO_FREE char *by =
-        str_fmt("%s/%s", json_str_or(owner, "kind", ""), json_str_or(owner, "name", ""));
-    line(out, "Owner:", owner ? by : NULL);
-    if (str_eq(kind, "Pod"))
+    last_warning(out, events, now);
+    if (str_eq(json_str(object, "kind"), "Pod"))
         containers(out, object, now);
     conditions(out, object, now);
 }

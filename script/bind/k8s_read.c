@@ -171,6 +171,25 @@ int k8s_events(call *c, const cJSON *args, cJSON **result, err *e)
     return 0;
 }
 
+// What a description shows beside its object; it is described also to people who may not read that.
+static cJSON *related_to(struct target *t, const cJSON *object)
+{
+    struct describe_relation r = describe_relations(object);
+    cJSON *items = NULL;
+    if (r.kind)
+        items = k8s_items(t, &t->patience, r.api_version, r.kind, r.everywhere ? NULL : t->ns,
+            &(struct list_query){.labels = r.labels, .fields = r.fields});
+    describe_relation_done(&r);
+    return items;
+}
+
+static cJSON *lease_of(struct target *t)
+{
+    const struct resource *r =
+        client_resource_of(t->client, &t->patience, "coordination.k8s.io/v1", "Lease", NULL);
+    return r ? client_get(t->client, &t->patience, r, "kube-node-lease", t->name, NULL) : NULL;
+}
+
 int k8s_describe(call *c, const cJSON *args, cJSON **result, err *e)
 {
     struct target t;
@@ -179,11 +198,16 @@ int k8s_describe(call *c, const cJSON *args, cJSON **result, err *e)
     AUTO_JSON *object = k8s_object(c, &t, e);
     if (!object)
         return -1;
-    // The object is described also to people who may not read events.
+    bool node = str_eq(t.resource->api_version, "v1") && str_eq(t.resource->kind, "Node");
+    // A kubelet gives the name of its node as the uid in events.
     AUTO_JSON *events = client_events(t.client, &t.patience, t.resource->namespaced ? t.ns : NULL,
-        t.resource->kind, t.name, json_path_str(object, "metadata.uid"), NULL);
+        t.resource->kind, t.name, node ? NULL : json_path_str(object, "metadata.uid"), NULL);
+    AUTO_JSON *related = related_to(&t, object);
+    AUTO_JSON *lease = node ? lease_of(&t) : NULL;
     AUTO_BUF text = {0};
-    describe(&text, object, events, clock_wall());
+    describe(&text, object,
+        &(struct describe_more){.events = events, .related = related, .lease = lease},
+        clock_wall());
     *result = k8s_text(&text);
     return 0;
 }

@@ -19,7 +19,7 @@ sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "
 import cluster
 import tap
 
-FILES = ("api", "pods", "notebooks", "verbs", "registries", "operators", "why", "lifecycle", "submit")
+FILES = ("api", "pods", "notebooks", "verbs", "describe", "registries", "operators", "why", "lifecycle", "submit")
 
 
 def cases():

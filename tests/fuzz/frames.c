@@ -26,7 +26,10 @@ static void look_at(const cJSON *object)
     pod_row(object, &row);
     state_of(object);
     state_reached(object, "RUNNING");
-    describe(&text, object, json_get(object, "items"), 0);
+    describe(&text, object,
+        &(struct describe_more){
+            .events = json_get(object, "items"), .related = json_get(object, "items")},
+        0);
     status_object_error(object, "fuzz", "nobody", &e);
     jsonpath_is(object, json_str_or(object, "message", "{.a[*].b}"), "c", &e);
     object_sick(object, 0, &text);

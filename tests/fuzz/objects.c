@@ -34,10 +34,24 @@ static void show_table(cJSON *table)
     cJSON_Delete(table);
 }
 
+// As what it says it is, and as each kind that has a description of its own.
 static void describe_as(const cJSON *object, const cJSON *events)
 {
+    static const char *const kinds[][2] = {{"v1", "Pod"}, {"batch/v1", "Job"},
+        {"apps/v1", "Deployment"}, {"apps/v1", "StatefulSet"}, {"apps/v1", "DaemonSet"},
+        {"apps/v1", "ReplicaSet"}, {"v1", "Service"}, {"v1", "ConfigMap"}, {"v1", "Node"},
+        {"v1", "PersistentVolumeClaim"}};
+    struct describe_more more = {.events = events, .related = events, .lease = events};
     AUTO_BUF shown = {0};
-    describe(&shown, object, events, now);
+    describe(&shown, object, &more, now);
+    for (size_t i = 0; i < ARRAY_LEN(kinds) && cJSON_IsObject(object); i++) {
+        AUTO_JSON *other = cJSON_Duplicate(object, true);
+        json_set_str(other, "apiVersion", kinds[i][0]);
+        json_set_str(other, "kind", kinds[i][1]);
+        struct describe_relation r = describe_relations(other);
+        describe_relation_done(&r);
+        describe(&shown, other, &more, now);
+    }
     check(&shown);
 }
 

@@ -343,6 +343,24 @@ def test_explain_and_whoami_are_those_of_kubectl(t):
             assert "".join(f"    {line}".rstrip() + "\n" for line in text.splitlines()) in re.sub(" +\n", "\n", out), (text, out)
 
 
+def test_descriptions_are_those_of_kubectl(t):
+    cells = """
+k8s.create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "told", labels = { a = "b" }, annotations = { note = "x" } }, data = { a = "1" } }
+k8s.create { apiVersion = "v1", kind = "Secret", metadata = { name = "kept" }, stringData = { password = "never-shown-here" } }
+for _, name in ipairs { "cm/told", "secret/kept", "ns/default" } do print(k8s.describe(name)) end
+"""
+    for out, kubectl in both(t, cells):
+        for name in ("cm/told", "secret/kept", "ns/default"):
+            text = kubectl("describe", name).out
+            if name.startswith("ns/"):
+                text = text[:text.index("Annotations")]  # kubectl goes on with quotas
+            # what kubectl calls nothing is written without a namespace, too
+            lines = [line.rstrip() for line in text.splitlines()]
+            told = [line.strip() if not line.strip() else line[4:].rstrip() for line in out.splitlines()]
+            assert all(line in told for line in lines), (lines, told)
+        assert "never-shown-here" not in out and "password:  16 bytes" in out, out
+
+
 def test_diff_is_what_an_apply_would_change(t):
     cells = """
 k8s.apply { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "differs" }, data = { a = "1", b = "2" } }

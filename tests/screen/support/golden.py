@@ -28,6 +28,7 @@ MASKS = [
     (r"[█▉▊▋▌▍▎▏─#=.-]{3,}(?= +\d+/\d+ )", "BAR"),  # its width depends on the speed behind it
     (r"\d+(\.\d+)?k?/s +\d+(\.\d+)?s left", "SPEED left"),
     (r"\b[0-9a-f]{12,}\b", "HASH"),
+    (r"\b[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} [+-]\d{4}", "DATE"),
     (r"\bmnist-[0-9a-f]{8}(-[0-9a-f]{16})?\b", "mnist-HASH"),
     (r"127\.0\.0\.1:\d+", "127.0.0.1:PORT"),
     (r"-\d{8}-\d{6}-[0-9a-f]{4}", "-RUN"),

@@ -17,6 +17,7 @@
 #include "k8s/client/sick.h"
 #include "k8s/client/state.h"
 #include "k8s/client/table.h"
+#include "k8s/client/tabs.h"
 #include "k8s/manifest/manifest.h"
 #include "tests/support/tap.h"
 
@@ -265,18 +266,14 @@ TEST(descriptions_read_as_kubectl_s)
              "'2026-01-02T03:50:00Z', lastTimestamp: '2026-01-02T03:59:55Z', source: {component: "
              "spark}, message: it was}]");
     AUTO_BUF text = {0};
-    describe(&text, app, events, now());
+    describe(&text, app, &(struct describe_more){.events = events}, now());
     CHECK_STR(buf_cstr(&text), "Name:         mnist\n"
                                "Namespace:    default\n"
-                               "Kind:         SparkApplication\n"
-                               "Events:\n"
-                               "  Type    Reason     Age               From   Message\n"
-                               "  ----    ------     ----              ----   -------\n"
-                               "  Normal  Submitted  5s (x3 over 10m)  spark  it was\n"
-                               "API Version:  sparkoperator.k8s.io/v1beta2\n"
                                "Labels:       a=b\n"
                                "              c=d\n"
                                "Annotations:  <none>\n"
+                               "API Version:  sparkoperator.k8s.io/v1beta2\n"
+                               "Kind:         SparkApplication\n"
                                "Metadata:\n"
                                "  UID:  u-1\n"
                                "Spec:\n"
@@ -284,10 +281,14 @@ TEST(descriptions_read_as_kubectl_s)
                                "    x\n"
                                "    y\n"
                                "  Driver:\n"
-                               "    Core Limit:  1200m\n"
-                               "    Cores:       1\n"
+                               "    Core Limit:   1200m\n"
+                               "    Cores:        1\n"
                                "  Spark Version:  3.5.7\n"
-                               "Status:\n");
+                               "Status:\n"
+                               "Events:\n"
+                               "  Type    Reason     Age               From   Message\n"
+                               "  ----    ------     ----              ----   -------\n"
+                               "  Normal  Submitted  5s (x3 over 10m)  spark  it was\n");
 }
 
 TEST(what_is_wrong_with_a_pod_is_said_first)
@@ -303,32 +304,59 @@ TEST(what_is_wrong_with_a_pod_is_said_first)
         "'2026-01-02T03:30:00Z'}}}, {name: main, restartCount: 4, image: m, state: {waiting: "
         "{reason: CrashLoopBackOff}}, lastState: {terminated: {exitCode: 137, reason: OOMKilled, "
         "finishedAt: '2026-01-02T03:58:00Z'}}}]}}");
+    AUTO_JSON *events =
+        yaml("[{type: Warning, reason: BackOff, lastTimestamp: '2026-01-02T03:59:55Z', message: "
+             "\"again\\nand again\"}, {type: Normal, reason: Pulled, lastTimestamp: "
+             "'2026-01-02T03:59:59Z'}]");
     AUTO_BUF text = {0};
-    describe(&text, pod, NULL, now());
-    char *labels = strstr(buf_cstr(&text), "API Version:");
-    CHECK(labels && strstr(labels, "Host IPs:"));
-    CHECK(!strstr(buf_cstr(&text), "Container Statuses"));
-    *labels = '\0';
+    describe(&text, pod, &(struct describe_more){.events = events}, now());
+    char *name = strstr(buf_cstr(&text), "\nName:");
+    CHECK(name);
+    CHECK_HAS(name, "    State:          Waiting\n      Reason:       CrashLoopBackOff\n"
+                    "    Last State:     Terminated\n      Reason:       OOMKilled\n"
+                    "      Exit Code:    137\n");
+    *name = '\0';
     CHECK_STR(buf_cstr(&text),
-        "Name:         crash\n"
-        "Namespace:    default\n"
-        "Kind:         Pod\n"
         "Status:       CrashLoopBackOff\n"
         "Why:          exit 137 OOMKilled\n"
-        "Node:         n1\n"
-        "IP:           10.0.0.7\n"
-        "Owner:        Job/train\n"
+        "Last warning: BackOff, 5s ago: again\n"
         "Containers:\n"
-        "  NAME   STATE                       READY   RESTARTS   LAST END                     "
-        "IMAGE\n"
-        "  main   waiting: CrashLoopBackOff   no      4          exit 137 OOMKilled, 2m ago   m\n"
-        "  side   running for 30m             yes     0                                       s\n"
-        "Conditions:\n"
-        "  TYPE          STATUS   SINCE   REASON               MESSAGE\n"
-        "  Ready         False    5m      ContainersNotReady   containers with unready status: "
-        "[main]\n"
-        "  Initialized   True     60m\n"
-        "Events:       <none>\n");
+        "  NAME   STATE                       READY   RESTARTS   LAST END\n"
+        "  main   waiting: CrashLoopBackOff   no      4          exit 137 OOMKilled, 2m ago\n"
+        "  side   running for 30m             yes     0\n"
+        "Not as it should be:\n"
+        "  TYPE    STATUS   SINCE   REASON               MESSAGE\n"
+        "  Ready   False    5m      ContainersNotReady   containers with unready status: "
+        "[main]\n");
+}
+
+TEST(columns_are_as_wide_as_their_cells)
+{
+    AUTO_BUF out = {0};
+    tabs_align(&out, "Name:\tx\nLong name:\ty\nList:\n  a:\t1\n  bcd:\t\t2\n\tthree\n\nend");
+    CHECK_STR(buf_cstr(&out), "Name:       x\nLong name:  y\nList:\n  a:    1\n  bcd:    2\n"
+                              "        three\n\nend\n");
+    buf_clear(&out);
+    tabs_align(&out, "\xc3\xa9\t1\nab\t2\n");
+    CHECK_STR(buf_cstr(&out), "\xc3\xa9   1\nab  2\n");
+}
+
+TEST(what_a_variable_is_set_to)
+{
+    AUTO_JSON *pod = yaml(
+        "{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {zone: z1}}, spec: {containers: "
+        "[{name: c, ports: [{containerPort: 80, protocol: TCP, name: web}], resources: {limits: "
+        "{memory: 1536Mi}}, env: [{name: ZONE, valueFrom: {fieldRef: {apiVersion: v1, fieldPath: "
+        "\"metadata.labels['zone']\"}}}, {name: GIB, valueFrom: {resourceFieldRef: {resource: "
+        "limits.memory, divisor: 1Gi}}}, {name: CPU, valueFrom: {resourceFieldRef: {resource: "
+        "limits.cpu}}}, {name: KEY, valueFrom: {secretKeyRef: {name: s, key: k}}}]}]}}");
+    AUTO_BUF text = {0};
+    describe(&text, pod, NULL, now());
+    CHECK_HAS(buf_cstr(&text), "80/TCP (web)\n");
+    CHECK_HAS(buf_cstr(&text), "ZONE:      z1 (v1:metadata.labels['zone'])\n");
+    CHECK_HAS(buf_cstr(&text), "GIB:       2 (limits.memory)\n");
+    CHECK_HAS(buf_cstr(&text), "CPU:       node allocatable (limits.cpu)\n");
+    CHECK_HAS(buf_cstr(&text), "KEY:       <set to the key 'k' in secret 's'>  Optional: false\n");
 }
 
 TEST(what_is_no_object_is_described_as_nothing)

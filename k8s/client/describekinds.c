@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: MIT
+// What runs pods (Jobs, Deployments, …), Services, ConfigMaps and Secrets.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "k8s/client/describeparts.h"
+
+#include <string.h>
+
+static long long number(const cJSON *object, const char *path)
+{
+    int64_t value = 0;
+    json_int(json_path(object, path), &value);
+    return (long long)value;
+}
+
+static const char *name_of(const cJSON *object)
+{
+    const char *name = json_path_str(object, "metadata.name");
+    return name ? name : "";
+}
+
+static void meta(buf *out, const cJSON *object)
+{
+    describe_labels(out, "Labels", json_path(object, "metadata.labels"));
+    describe_annotations(out, "Annotations", json_path(object, "metadata.annotations"));
+}
+
+static void selector(buf *out, const cJSON *object)
+{
+    buf_str(out, "Selector:\t");
+    describe_selector(out, json_path(object, "spec.selector"));
+    buf_char(out, '\n');
+}
+
+// Labels in one line: "a=b,c=d".
+static void labels_in_line(buf *out, const char *heading, const cJSON *labels)
+{
+    AUTO_JSON *wrapped = cJSON_CreateObject();
+    json_set(wrapped, "matchLabels", cJSON_Duplicate(labels, true));
+    buf_fmt(out, "%s:\t", heading);
+    describe_selector(out, wrapped);
+    buf_char(out, '\n');
+}
+
+static void created(buf *out, const cJSON *object)
+{
+    describe_time(out, "CreationTimestamp", json_path_str(object, "metadata.creationTimestamp"));
+}
+
+// How long the job took, when it is complete.
+static void job_times(buf *out, const cJSON *job)
+{
+    const char *start = json_path_str(job, "status.startTime"),
+               *end = json_path_str(job, "status.completionTime");
+    int64_t from, to;
+    if (start)
+        describe_time(out, "Start Time", start);
+    if (end)
+        describe_time(out, "Completed At", end);
+    if (!start || !end || clock_parse_rfc3339(start, &from, NULL) != 0 ||
+        clock_parse_rfc3339(end, &to, NULL) != 0)
+        return;
+    buf_str(out, "Duration:\t");
+    duration_age(out, to > from ? to - from : 0);
+    buf_char(out, '\n');
+}
+
+// A long list of indexes ends behind the first comma after 50 letters.
+static void indexes(buf *out, const char *list)
+{
+    size_t n = strlen(list);
+    const char *comma = n > 50 ? strchr(list + 50, ',') : NULL;
+    buf_str(out, "Completed Indexes:\t");
+    if (comma)
+        buf_fmt(out, "%.*s...\n", (int)(comma - list + 1), list);
+    else
+        buf_fmt(out, "%s\n", n ? list : "<none>");
+}
+
+static void job_status(buf *out, const cJSON *job)
+{
+    buf_fmt(out, "Pods Statuses:\t%lld Active", number(job, "status.active"));
+    if (json_path(job, "status.ready"))
+        buf_fmt(out, " (%lld Ready)", number(job, "status.ready"));
+    buf_fmt(out, " / %lld Succeeded / %lld Failed\n", number(job, "status.succeeded"),
+        number(job, "status.failed"));
+    if (str_eq(json_path_str(job, "spec.completionMode"), "Indexed")) {
+        const char *list = json_path_str(job, "status.completedIndexes");
+        indexes(out, list ? list : "");
+    }
+}
+
+void describe_job(buf *out, const cJSON *job, const struct describe_more *more, int64_t now)
+{
+    describe_name(out, job);
+    selector(out, job);
+    meta(out, job);
+    describe_controller(out, job);
+    describe_member(out, "Parallelism", job, "spec.parallelism", NULL);
+    describe_member(out, "Completions", job, "spec.completions", "<unset>");
+    describe_member(out, "Completion Mode", job, "spec.completionMode", NULL);
+    describe_member(out, "Suspend", job, "spec.suspend", NULL);
+    describe_member(out, "Backoff Limit", job, "spec.backoffLimit", NULL);
+    describe_member(out, "TTL Seconds After Finished", job, "spec.ttlSecondsAfterFinished", NULL);
+    job_times(out, job);
+    if (json_path(job, "spec.activeDeadlineSeconds"))
+        buf_fmt(
+            out, "Active Deadline Seconds:\t%llds\n", number(job, "spec.activeDeadlineSeconds"));
+    job_status(out, job);
+    describe_template(out, json_path(job, "spec.template"));
+}
+
+// The rollout's ReplicaSets: the one with the present template is the new one. The controller's
+// hash is in the labels of its template alone.
+static bool has_template(const cJSON *set, const cJSON *deployment)
+{
+    AUTO_JSON *a = cJSON_Duplicate(json_path(set, "spec.template"), true);
+    AUTO_JSON *b = cJSON_Duplicate(json_path(deployment, "spec.template"), true);
+    cJSON_DeleteItemFromObjectCaseSensitive(
+        (cJSON *)json_path(a, "metadata.labels"), "pod-template-hash");
+    cJSON_DeleteItemFromObjectCaseSensitive(
+        (cJSON *)json_path(b, "metadata.labels"), "pod-template-hash");
+    return json_equal(a, b);
+}
+
+static bool is_controlled_by(const cJSON *object, const char *uid)
+{
+    const cJSON *owner;
+    cJSON_ArrayForEach(owner, json_path(object, "metadata.ownerReferences"))
+    {
+        if (json_bool_or(owner, "controller", false) && str_eq(json_str(owner, "uid"), uid))
+            return true;
+    }
+    return false;
+}
+
+// Those of the deployment that are its new ReplicaSet, or those that are not.
+static void sets(buf *out, const char *heading, const cJSON *deployment, const cJSON *all,
+    const cJSON *wanted, bool is_wanted)
+{
+    const cJSON *set;
+    buf_fmt(out, "%s:\t", heading);
+    size_t empty = out->len;
+    cJSON_ArrayForEach(set, all)
+    {
+        if ((set == wanted) != is_wanted ||
+            !is_controlled_by(set, json_path_str(deployment, "metadata.uid")))
+            continue;
+        buf_fmt(out, "%s%s (%lld/%lld replicas created)", out->len > empty ? ", " : "",
+            name_of(set), number(set, "status.replicas"), number(set, "spec.replicas"));
+    }
+    buf_str(out, out->len > empty ? "\n" : "<none>\n");
+}
+
+// Of several with the same template the oldest is the new one.
+static const cJSON *new_set(const cJSON *deployment, const cJSON *all)
+{
+    const cJSON *set, *found = NULL;
+    cJSON_ArrayForEach(set, all)
+    {
+        const char *time = json_path_str(set, "metadata.creationTimestamp"),
+                   *oldest = json_path_str(found, "metadata.creationTimestamp");
+        if (is_controlled_by(set, json_path_str(deployment, "metadata.uid")) &&
+            has_template(set, deployment) &&
+            (!found || strcmp(time ? time : "", oldest ? oldest : "") < 0))
+            found = set;
+    }
+    return found;
+}
+
+static void rollout_conditions(buf *out, const cJSON *object)
+{
+    const cJSON *conditions = json_path(object, "status.conditions"), *c;
+    if (conditions && conditions->child)
+        buf_str(out, "Conditions:\n  Type\tStatus\tReason\n  ----\t------\t------\n");
+    cJSON_ArrayForEach(c, conditions)
+    {
+        buf_fmt(out, "  %s \t%s\t%s\n", json_str_or(c, "type", ""), json_str_or(c, "status", ""),
+            json_str_or(c, "reason", ""));
+    }
+}
+
+static void strategy(buf *out, const cJSON *deployment)
+{
+    const cJSON *rolling = json_path(deployment, "spec.strategy.rollingUpdate");
+    const char *type = json_path_str(deployment, "spec.strategy.type");
+    buf_fmt(out, "StrategyType:\t%s\nMinReadySeconds:\t%lld\n", type ? type : "",
+        number(deployment, "spec.minReadySeconds"));
+    if (!rolling)
+        return;
+    buf_str(out, "RollingUpdateStrategy:\t");
+    describe_value(out, json_get(rolling, "maxUnavailable"));
+    buf_str(out, " max unavailable, ");
+    describe_value(out, json_get(rolling, "maxSurge"));
+    buf_str(out, " max surge\n");
+}
+
+void describe_deployment(buf *out, const cJSON *d, const struct describe_more *more, int64_t now)
+{
+    describe_name(out, d);
+    created(out, d);
+    meta(out, d);
+    selector(out, d);
+    buf_fmt(out,
+        "Replicas:\t%lld desired | %lld updated | %lld total | %lld available | %lld unavailable\n",
+        number(d, "spec.replicas"), number(d, "status.updatedReplicas"),
+        number(d, "status.replicas"), number(d, "status.availableReplicas"),
+        number(d, "status.unavailableReplicas"));
+    strategy(out, d);
+    describe_template(out, json_path(d, "spec.template"));
+    rollout_conditions(out, d);
+    const cJSON *wanted = new_set(d, more->related);
+    if (!more->related || !more->related->child)
+        return;
+    sets(out, "OldReplicaSets", d, more->related, wanted, false);
+    sets(out, "NewReplicaSet", d, more->related, wanted, true);
+}
+
+static void pods_status(buf *out, const cJSON *owner, const cJSON *pods)
+{
+    static const char *const phases[] = {"Running", "Pending", "Succeeded", "Failed"};
+    int n[ARRAY_LEN(phases)] = {0};
+    const cJSON *pod;
+    cJSON_ArrayForEach(pod, pods)
+    {
+        const char *phase = json_path_str(pod, "status.phase");
+        if (!is_controlled_by(pod, json_path_str(owner, "metadata.uid")))
+            continue;
+        for (size_t i = 0; i < ARRAY_LEN(phases); i++)
+            n[i] += str_eq(phase, phases[i]);
+    }
+    buf_fmt(out, "Pods Status:\t%d Running / %d Waiting / %d Succeeded / %d Failed\n", n[0], n[1],
+        n[2], n[3]);
+}
+
+void describe_replicaset(buf *out, const cJSON *set, const struct describe_more *more, int64_t now)
+{
+    describe_name(out, set);
+    selector(out, set);
+    meta(out, set);
+    describe_controller(out, set);
+    buf_fmt(out, "Replicas:\t%lld current / %lld desired\n", number(set, "status.replicas"),
+        number(set, "spec.replicas"));
+    pods_status(out, set, more->related);
+    describe_template(out, json_path(set, "spec.template"));
+    rollout_conditions(out, set);
+}
+
+static void claim_templates(buf *out, const cJSON *claims)
+{
+    const cJSON *c;
+    buf_fmt(out, "Volume Claims:%s\n", claims && claims->child ? "" : "\t<none>");
+    cJSON_ArrayForEach(c, claims)
+    {
+        const char *class = json_path_str(c, "spec.storageClassName");
+        buf_fmt(out, "  Name:\t%s\n  StorageClass:\t%s\n", name_of(c), class ? class : "");
+        describe_labels(out, "  Labels", json_path(c, "metadata.labels"));
+        describe_labels(out, "  Annotations", json_path(c, "metadata.annotations"));
+        buf_fmt(out, "  Capacity:\t%s\n  Access Modes:\t",
+            json_str_or(json_path(c, "spec.resources.requests"), "storage", "<default>"));
+        describe_value(out, json_path(c, "spec.accessModes"));
+        buf_char(out, '\n');
+    }
+}
+
+void describe_statefulset(buf *out, const cJSON *set, const struct describe_more *more, int64_t now)
+{
+    describe_name(out, set);
+    created(out, set);
+    selector(out, set);
+    meta(out, set);
+    buf_fmt(out, "Replicas:\t%lld desired | %lld total\n", number(set, "spec.replicas"),
+        number(set, "status.replicas"));
+    describe_member(out, "Update Strategy", set, "spec.updateStrategy.type", "");
+    describe_member(out, "  Partition", set, "spec.updateStrategy.rollingUpdate.partition", NULL);
+    describe_member(
+        out, "  MaxUnavailable", set, "spec.updateStrategy.rollingUpdate.maxUnavailable", NULL);
+    pods_status(out, set, more->related);
+    describe_template(out, json_path(set, "spec.template"));
+    claim_templates(out, json_path(set, "spec.volumeClaimTemplates"));
+}
+
+void describe_daemonset(buf *out, const cJSON *set, const struct describe_more *more, int64_t now)
+{
+    static const char *const counts[][2] = {
+        {"Desired Number of Nodes Scheduled", "status.desiredNumberScheduled"},
+        {"Current Number of Nodes Scheduled", "status.currentNumberScheduled"},
+        {"Number of Nodes Scheduled with Up-to-date Pods", "status.updatedNumberScheduled"},
+        {"Number of Nodes Scheduled with Available Pods", "status.numberAvailable"},
+        {"Number of Nodes Misscheduled", "status.numberMisscheduled"}};
+    describe_name(out, set);
+    selector(out, set);
+    labels_in_line(out, "Node-Selector", json_path(set, "spec.template.spec.nodeSelector"));
+    meta(out, set);
+    for (size_t i = 0; i < ARRAY_LEN(counts); i++)
+        buf_fmt(out, "%s: %lld\n", counts[i][0], number(set, counts[i][1]));
+    pods_status(out, set, more->related);
+    describe_template(out, json_path(set, "spec.template"));
+}
+
+static void joined(buf *out, const char *heading, const cJSON *list, const char *none)
+{
+    const cJSON *item;
+    if ((!list || !list->child) && !none)
+        return;
+    buf_fmt(out, "%s:\t%s", heading, list && list->child ? "" : none);
+    cJSON_ArrayForEach(item, list)
+    {
+        buf_fmt(out, "%s%s", item == list->child ? "" : ",",
+            cJSON_IsString(item) ? item->valuestring : "");
+    }
+    buf_char(out, '\n');
+}
+
+struct endpoints {
+    buf text;
+    int n;
+};
+
+static void add_endpoints(struct endpoints *e, const cJSON *slice, const cJSON *port)
+{
+    const cJSON *one;
+    cJSON_ArrayForEach(one, json_get(slice, "endpoints"))
+    {
+        const char *address = json_path_str(one, "addresses[0]");
+        if (!json_bool_or(json_get(one, "conditions"), "ready", true) || !address || e->n++ >= 3)
+            continue;
+        bool six = port && strchr(address, ':');
+        buf_fmt(
+            &e->text, "%s%s%s%s", e->text.len ? "," : "", six ? "[" : "", address, six ? "]" : "");
+        if (port)
+            buf_fmt(&e->text, ":%lld", number(port, "port"));
+    }
+}
+
+// The ready endpoints of a port: at most three, and how many more there are.
+static void endpoints(buf *out, const cJSON *slices, const char *name)
+{
+    struct endpoints e = {0};
+    const cJSON *slice, *port;
+    cJSON_ArrayForEach(slice, slices)
+    {
+        if (cJSON_GetArraySize(json_get(slice, "ports")) == 0)
+            add_endpoints(&e, slice, NULL);
+        cJSON_ArrayForEach(port, json_get(slice, "ports"))
+        {
+            if (str_eq(json_str_or(port, "name", ""), name))
+                add_endpoints(&e, slice, port);
+        }
+    }
+    buf_fmt(out, "Endpoints:\t%s", slices && slices->child ? buf_cstr(&e.text) : "<none>");
+    if (e.n > 3)
+        buf_fmt(out, " + %d more...", e.n - 3);
+    buf_char(out, '\n');
+    buf_done(&e.text);
+}
+
+static void service_ports(buf *out, const cJSON *service, const cJSON *slices)
+{
+    const cJSON *p;
+    cJSON_ArrayForEach(p, json_path(service, "spec.ports"))
+    {
+        const char *name = json_str_or(p, "name", ""), *protocol = json_str_or(p, "protocol", "");
+        const char *shown = *name ? name : "<unset>";
+        buf_fmt(out, "Port:\t%s\t%lld/%s\nTargetPort:\t", shown, number(p, "port"), protocol);
+        describe_value(out, json_get(p, "targetPort"));
+        buf_fmt(out, "/%s\n", protocol);
+        if (number(p, "nodePort"))
+            buf_fmt(out, "NodePort:\t%s\t%lld/%s\n", shown, number(p, "nodePort"), protocol);
+        endpoints(out, slices, name);
+    }
+}
+
+static void ingress(buf *out, const cJSON *list)
+{
+    const cJSON *i;
+    if (!list || !list->child)
+        return;
+    buf_str(out, "LoadBalancer Ingress:\t");
+    cJSON_ArrayForEach(i, list)
+    {
+        const char *ip = json_str_or(i, "ip", ""), *mode = json_str(i, "ipMode");
+        buf_fmt(
+            out, "%s%s", i == list->child ? "" : ", ", *ip ? ip : json_str_or(i, "hostname", ""));
+        if (*ip && mode)
+            buf_fmt(out, " (%s)", mode);
+    }
+    buf_char(out, '\n');
+}
+
+void describe_service(buf *out, const cJSON *service, const struct describe_more *more, int64_t now)
+{
+    const cJSON *spec = json_get(service, "spec");
+    describe_name(out, service);
+    meta(out, service);
+    labels_in_line(out, "Selector", json_get(spec, "selector"));
+    describe_member(out, "Type", spec, "type", "");
+    describe_member(out, "IP Family Policy", spec, "ipFamilyPolicy", NULL);
+    joined(out, "IP Families", json_get(spec, "ipFamilies"), "<none>");
+    describe_member(out, "IP", spec, "clusterIP", "");
+    joined(out, "IPs", json_get(spec, "clusterIPs"), "<none>");
+    joined(out, "External IPs", json_get(spec, "externalIPs"), NULL);
+    describe_member(out, "Desired LoadBalancer IP", spec, "loadBalancerIP", NULL);
+    describe_member(out, "External Name", spec, "externalName", NULL);
+    ingress(out, json_path(service, "status.loadBalancer.ingress"));
+    service_ports(out, service, more->related);
+    describe_member(out, "Session Affinity", spec, "sessionAffinity", "");
+    describe_member(out, "External Traffic Policy", spec, "externalTrafficPolicy", NULL);
+    describe_member(out, "Internal Traffic Policy", spec, "internalTrafficPolicy", NULL);
+    describe_member(out, "HealthCheck NodePort", spec, "healthCheckNodePort", NULL);
+    joined(out, "LoadBalancer Source Ranges", json_get(spec, "loadBalancerSourceRanges"), NULL);
+    describe_member(out, "Traffic Distribution", spec, "trafficDistribution", NULL);
+}
+
+void describe_configmap(buf *out, const cJSON *map, const struct describe_more *more, int64_t now)
+{
+    AUTO_FREE const cJSON **data = json_sorted(json_get(map, "data"));
+    AUTO_FREE const cJSON **bytes = json_sorted(json_get(map, "binaryData"));
+    describe_name(out, map);
+    meta(out, map);
+    buf_str(out, "\nData\n====\n");
+    for (const cJSON **d = data; *d; d++)
+        buf_fmt(
+            out, "%s:\n----\n%s\n\n", (*d)->string, cJSON_IsString(*d) ? (*d)->valuestring : "");
+    buf_str(out, "\nBinaryData\n====\n");
+    for (const cJSON **b = bytes; *b; b++) {
+        AUTO_BUF value = {0};
+        if (cJSON_IsString(*b))
+            base64_decode(&value, (*b)->valuestring, strlen((*b)->valuestring), NULL);
+        buf_fmt(out, "%s: %zu bytes\n", (*b)->string, value.len);
+    }
+    buf_char(out, '\n');
+}
+
+void describe_secret(buf *out, const cJSON *secret, const struct describe_more *more, int64_t now)
+{
+    AUTO_FREE const cJSON **data = json_sorted(json_get(secret, "data"));
+    describe_name(out, secret);
+    meta(out, secret);
+    buf_fmt(out, "\nType:\t%s\n\nData\n====\n", json_str_or(secret, "type", ""));
+    for (const cJSON **d = data; *d; d++) {
+        AUTO_BUF value = {0};
+        if (cJSON_IsString(*d))
+            base64_decode(&value, (*d)->valuestring, strlen((*d)->valuestring), NULL);
+        buf_fmt(out, "%s:\t%zu bytes\n", (*d)->string, value.len);
+    }
+}
