@@ -15,14 +15,18 @@ enum { BATCH_DEFAULT = 32, PREDICT_BATCH = 256 };
 
 // Sums over the rows seen so far, for means.
 struct sums {
-    double loss, correct;
+    double loss;
+    metric_sum metric[METRIC_COUNT];
     size_t rows;
 };
 
 static void sums_add(struct sums *s, const batch_result *r, size_t n)
 {
     s->loss += r->loss_sum;
-    s->correct += r->correct;
+    for (size_t i = 0; i < METRIC_COUNT; i++) {
+        s->metric[i].sum += r->metric[i].sum;
+        s->metric[i].n += r->metric[i].n;
+    }
     s->rows += n;
 }
 
@@ -32,9 +36,12 @@ static void sums_log(const struct sums *s, const model *m, const char *prefix, l
     double rows = (double)s->rows;
     snprintf(name, sizeof name, "%sloss", prefix);
     logs_set(l, name, s->loss / rows);
-    snprintf(name, sizeof name, "%saccuracy", prefix);
-    if (model_compiled(m)->accuracy)
-        logs_set(l, name, s->correct / rows);
+    for (metric i = 0; i < METRIC_COUNT; i++) {
+        if (!(model_compiled(m)->metrics & (metric_set)1 << i))
+            continue;
+        snprintf(name, sizeof name, "%s%s", prefix, metric_name(i));
+        logs_set(l, name, metric_value(i, s->metric[metric_formula(i)]));
+    }
 }
 
 static int check_stop(const atomic_bool *stop, err *e)

@@ -72,6 +72,10 @@ local modules = {
     RMSprop{learning_rate=0.001, rho=0.9, momentum=0, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- The optimizer RMSprop.
     Adagrad{learning_rate=0.001, initial_accumulator_value=0.1, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- The optimizer Adagrad.
     SGD{learning_rate=0.01, momentum=0, nesterov=false, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- Stochastic gradient descent.
+    SparseCategoricalCrossentropy{from_logits=false} -> loss -- A loss with options; others are told by name.
+    CategoricalCrossentropy{from_logits=false, label_smoothing=0} -> loss -- A loss with options.
+    BinaryCrossentropy{from_logits=false, label_smoothing=0} -> loss -- A loss with options.
+    Huber{delta=1} -> loss -- A loss that is squared near its target and linear far from it.
     ModelCheckpoint{filepath, monitor="val_loss", verbose=0, save_best_only=false, save_weights_only=false, mode="auto"} -- A callback that saves the model after each epoch; {epoch:02d} and {val_loss:.2f} are filled in.
     EarlyStopping{monitor="val_loss", min_delta=0, patience=0, verbose=0, mode="auto", baseline=, restore_best_weights=false} -- A callback that ends training when a metric no longer improves.
     LambdaCallback{on_train_begin=, on_train_end=, on_epoch_begin=, on_epoch_end=, on_train_batch_begin=, on_train_batch_end=} -- A callback of functions: on_epoch_end = function(epoch, logs) … end.

@@ -148,24 +148,46 @@ static optimizer_spec read_optimizer(lua_State *L, int index, bool *distributed)
     return o;
 }
 
-static bool read_metrics(lua_State *L, int table)
+static metric_set read_metrics(lua_State *L, int table)
 {
-    bool accuracy = false;
+    err e;
+    metric_set metrics = 0;
     int type = lua_getfield(L, table, "metrics");
     lua_Integer n = type == LUA_TTABLE ? luaL_len(L, -1) : 0;
     if (type != LUA_TTABLE && type != LUA_TNIL)
         luaL_error(L, "compile: metrics must be a list of names");
     for (lua_Integer i = 1; i <= n; i++) {
+        metric m;
         lua_geti(L, -1, i);
-        const char *name = lua_tostring(L, -1);
-        if (!name || (strcmp(name, "accuracy") != 0 && strcmp(name, "acc") != 0))
-            luaL_error(
-                L, "compile: unknown metric '%s'; known is: accuracy", luaL_tolstring(L, -1, NULL));
-        accuracy = true;
-        lua_pop(L, 1);
+        if (metric_parse(luaL_tolstring(L, -1, NULL), &m, &e))
+            luaL_error(L, "compile: %s", e.text);
+        metrics |= (metric_set)1 << m;
+        lua_pop(L, 2);
     }
     lua_pop(L, 1);
-    return accuracy;
+    return metrics;
+}
+
+// The loss: a name, or an object such as nn.Huber{ delta = 2 }.
+static void read_loss(lua_State *L, int table, compile_spec *spec)
+{
+    err e;
+    int type = lua_getfield(L, table, "loss"), at = lua_gettop(L);
+    const char *name =
+        type == LUA_TTABLE ? opt_string_field(L, at, "compile", "loss") : lua_tostring(L, at);
+    if (type == LUA_TNIL)
+        luaL_error(L, "compile: which loss? loss = \"sparse_categorical_crossentropy\"");
+    if (!name)
+        luaL_error(L, "compile: loss must be a name or a loss, got %s", luaL_typename(L, at));
+    if (loss_parse(name, &spec->loss, &e))
+        raise_err(L, &e);
+    spec->from_logits = opt_bool_field(L, table, "compile", "from_logits", false);
+    if (type == LUA_TTABLE) {
+        spec->from_logits = opt_bool_field(L, at, name, "from_logits", spec->from_logits);
+        spec->label_smoothing = opt_number_field(L, at, name, "label_smoothing", 0);
+        spec->delta = opt_number_field(L, at, name, "delta", 0);
+    }
+    lua_pop(L, 1);
 }
 
 static int compile(lua_State *L)
@@ -180,13 +202,8 @@ static int compile(lua_State *L)
     if (lua_getfield(L, 2, "optimizer") == LUA_TNIL)
         lua_pushstring(L, "Adam");
     spec.optimizer = read_optimizer(L, lua_gettop(L), &distributed);
-    const char *loss = opt_string_field(L, 2, "compile", "loss");
-    if (!loss)
-        return luaL_error(L, "compile: which loss? loss = \"sparse_categorical_crossentropy\"");
-    if (loss_parse(loss, &spec.loss, &e))
-        raise_err(L, &e);
-    spec.from_logits = opt_bool_field(L, 2, "compile", "from_logits", false);
-    spec.accuracy = read_metrics(L, 2);
+    read_loss(L, 2, &spec);
+    spec.metrics = read_metrics(L, 2);
     spec.threads = (int)opt_int_field(L, 2, "compile", "threads", spec.threads);
     if (distributed && (w->place.size > 1 || w->timeline)) {
         spec.allreduce = worker_allreduce;

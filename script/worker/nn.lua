@@ -73,6 +73,15 @@ optimizer("AdamW", { beta_1 = "number", beta_2 = "number", epsilon = "number" })
 optimizer("RMSprop", { rho = "number", momentum = "number", epsilon = "number" })
 optimizer("Adagrad", { initial_accumulator_value = "number", epsilon = "number" })
 
+-- Losses with options; the others are told by their names. compile reads the field `loss`.
+local function loss(name, text, own)
+  nn[name] = class(name, {}, own, function(self) self.loss = text end)
+end
+loss("SparseCategoricalCrossentropy", "sparse_categorical_crossentropy", { from_logits = "boolean" })
+loss("CategoricalCrossentropy", "categorical_crossentropy", { from_logits = "boolean", label_smoothing = "number" })
+loss("BinaryCrossentropy", "binary_crossentropy", { from_logits = "boolean", label_smoothing = "number" })
+loss("Huber", "huber", { delta = "number" })
+
 -- Callbacks. A callback is any table with some of Keras's methods on_train_begin, on_train_end,
 -- on_epoch_begin, on_epoch_end, on_train_batch_begin, on_train_batch_end; fit sets self.model and self.params.
 

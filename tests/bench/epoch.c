@@ -56,7 +56,7 @@ static model *new_model(const struct options *o, err *e)
         {.kind = LAYER_DENSE, .units = 128, .activation = ACTIVATION_RELU},
         {.kind = LAYER_DENSE, .units = 10, .activation = ACTIVATION_SOFTMAX}};
     compile_spec spec = {.optimizer = optimizer_default(OPTIMIZER_ADAM),
-        .accuracy = true,
+        .metrics = METRIC(ACCURACY),
         .threads = o->threads,
         .cpu = o->cpu,
         .input = o->input};

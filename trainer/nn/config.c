@@ -54,9 +54,14 @@ cJSON *config_of(const model *m)
     json_set_int(j, "epochs", model_epochs(m));
     json_set_str(j, "loss", loss_name(c->loss));
     json_set_bool(j, "from_logits", c->from_logits);
+    if (c->label_smoothing > 0)
+        json_set(j, "label_smoothing", cJSON_CreateNumber(c->label_smoothing));
+    if (c->loss == LOSS_HUBER)
+        json_set(j, "delta", cJSON_CreateNumber(c->delta));
     cJSON *metrics = json_array_at(j, "metrics");
-    if (c->accuracy)
-        cJSON_AddItemToArray(metrics, cJSON_CreateString("accuracy"));
+    for (metric i = 0; i < METRIC_COUNT; i++)
+        if (c->metrics & (metric_set)1 << i)
+            cJSON_AddItemToArray(metrics, cJSON_CreateString(metric_name(i)));
     json_set(j, "optimizer", optimizer_json(&c->optimizer));
     return j;
 }
@@ -119,13 +124,20 @@ static int read_optimizer(const cJSON *j, optimizer_spec *o, err *e)
 
 static int compile(model *m, const cJSON *config, err *e)
 {
-    compile_spec c = {.from_logits = json_bool_or(config, "from_logits", false)};
+    compile_spec c = {.from_logits = json_bool_or(config, "from_logits", false),
+        .label_smoothing = number_or(config, "label_smoothing", 0),
+        .delta = number_or(config, "delta", 0)};
     const char *loss = json_str(config, "loss");
-    const cJSON *metric;
+    const cJSON *item;
     if (!loss)
         return 0;
-    cJSON_ArrayForEach(metric, json_get(config, "metrics")) c.accuracy |=
-        cJSON_IsString(metric) && strcmp(metric->valuestring, "accuracy") == 0;
+    cJSON_ArrayForEach(item, json_get(config, "metrics"))
+    {
+        metric known;
+        if (metric_parse(cJSON_IsString(item) ? item->valuestring : "", &known, e) < 0)
+            return -1;
+        c.metrics |= (metric_set)1 << known;
+    }
     if (loss_parse(loss, &c.loss, e) < 0 ||
         read_optimizer(json_get(config, "optimizer"), &c.optimizer, e) < 0 ||
         model_compile(m, &c, e) < 0)

@@ -6,27 +6,28 @@
 
 #include <string.h>
 
-static const char *const names[] = {
-#define X(name, text) text,
+static const struct {
+    const char *name, *alias;
+} losses[] = {
+#define X(name, text, alias) {text, alias},
     LOSSES(X)
 #undef X
 };
 
 const char *loss_name(loss_kind kind)
 {
-    return names[kind];
+    return losses[kind].name;
 }
 
 int loss_parse(const char *name, loss_kind *kind, err *e)
 {
     AUTO_BUF known = {0};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        bool is_short = i == LOSS_MEAN_SQUARED_ERROR && strcmp(name, "mse") == 0;
-        if (strcmp(names[i], name) == 0 || is_short) {
+    for (size_t i = 0; i < ARRAY_LEN(losses); i++) {
+        if (strcmp(losses[i].name, name) == 0 || (*name && strcmp(losses[i].alias, name) == 0)) {
             *kind = (loss_kind)i;
             return 0;
         }
-        buf_fmt(&known, "%s%s", i ? ", " : "", names[i]);
+        buf_fmt(&known, "%s%s", i ? ", " : "", losses[i].name);
     }
     return err_set(e, ERR_USAGE, "unknown loss \"%s\" (known: %s)", name, buf_cstr(&known));
 }

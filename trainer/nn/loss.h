@@ -1,20 +1,45 @@
 // SPDX-License-Identifier: MIT
-// The losses, averaged over the rows of a batch; names as Keras spells them.
+// The losses, averaged over the rows of a batch, with Keras's names and formulas
+// (keras/src/losses). y is what was expected, p what the model puts out; "mean" is over the outputs
+// of a row.
+//
+//   sparse_categorical_crossentropy  -log p[y]             y is a class number
+//   categorical_crossentropy         -Σ y·log p            label_smoothing s: y ← y·(1-s) +
+//   s/outputs binary_crossentropy              mean -y·log p - (1-y)·log(1-p)     y ← y·(1-s) + s/2
+//   mean_squared_error               mean (y - p)²
+//   mean_absolute_error              mean |y - p|
+//   mean_absolute_percentage_error   100 · mean |y - p| / max(|y|, 1e-7)
+//   mean_squared_logarithmic_error   mean (log(max(y, 1e-7) + 1) - log(max(p, 1e-7) + 1))²
+//   huber                            mean of (y-p)²/2 where |y-p| <= delta, else delta·|y-p| -
+//   delta²/2 log_cosh                         mean log cosh(p - y) poisson mean p - y·log(p + 1e-7)
 #pragma once
 #include "base/err.h"
 
+#include <stdbool.h>
+
+//  X(name, text, short name)
 #define LOSSES(X)                                                                                  \
-    X(SPARSE_CATEGORICAL_CROSSENTROPY, "sparse_categorical_crossentropy")                          \
-    X(CATEGORICAL_CROSSENTROPY, "categorical_crossentropy")                                        \
-    X(BINARY_CROSSENTROPY, "binary_crossentropy")                                                  \
-    X(MEAN_SQUARED_ERROR, "mean_squared_error")
+    X(SPARSE_CATEGORICAL_CROSSENTROPY, "sparse_categorical_crossentropy", "")                      \
+    X(CATEGORICAL_CROSSENTROPY, "categorical_crossentropy", "")                                    \
+    X(BINARY_CROSSENTROPY, "binary_crossentropy", "")                                              \
+    X(MEAN_SQUARED_ERROR, "mean_squared_error", "mse")                                             \
+    X(MEAN_ABSOLUTE_ERROR, "mean_absolute_error", "mae")                                           \
+    X(MEAN_ABSOLUTE_PERCENTAGE_ERROR, "mean_absolute_percentage_error", "mape")                    \
+    X(MEAN_SQUARED_LOGARITHMIC_ERROR, "mean_squared_logarithmic_error", "msle")                    \
+    X(HUBER, "huber", "")                                                                          \
+    X(LOG_COSH, "log_cosh", "logcosh")                                                             \
+    X(POISSON, "poisson", "")
 
 typedef enum loss_kind {
-#define X(name, text) LOSS_##name,
+#define X(name, text, alias) LOSS_##name,
     LOSSES(X)
 #undef X
 } loss_kind;
 
-// "mse" is mean_squared_error. Errors list the known ones.
+// Finds it by its name or short name; errors list the known ones.
 int loss_parse(const char *name, loss_kind *kind, err *e);
 const char *loss_name(loss_kind kind);
+static inline bool loss_is_crossentropy(loss_kind kind)
+{
+    return kind <= LOSS_BINARY_CROSSENTROPY;
+}

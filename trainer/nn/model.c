@@ -220,8 +220,7 @@ int model_compile(model *m, const compile_spec *spec, err *e)
     const layer_spec *last = &m->layer[m->n - 1];
     for (size_t i = 0; i < m->n; i++)
         last = m->layer[i].kind == LAYER_DENSE ? &m->layer[i] : last;
-    if (optimizer_check(&spec->optimizer, e) < 0 ||
-        objective_check(spec->loss, last->activation, spec->from_logits, e) < 0)
+    if (optimizer_check(&spec->optimizer, e) < 0 || objective_check(spec, last->activation, e) < 0)
         return -1;
     const cpu_ops *cpu = cpu_choose(spec->cpu, e);
     if (!cpu)

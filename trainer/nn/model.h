@@ -6,13 +6,14 @@
 //       {.kind = LAYER_DENSE, .units = 128, .activation = ACTIVATION_RELU},
 //       {.kind = LAYER_DENSE, .units = 10, .activation = ACTIVATION_SOFTMAX}};
 //   model *m = model_new(layers, 3, MODEL_SEED, &e);
-//   compile_spec c = {.optimizer = optimizer_default(OPTIMIZER_ADAM), .accuracy = true};
+//   compile_spec c = {.optimizer = optimizer_default(OPTIMIZER_ADAM), .metrics = METRIC(ACCURACY)};
 //   model_compile(m, &c, &e);
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
 #include "trainer/nn/layer.h"
 #include "trainer/nn/loss.h"
+#include "trainer/nn/metric.h"
 #include "trainer/nn/optimizer.h"
 #include "trainer/tensor/tensor.h"
 
@@ -32,10 +33,12 @@ typedef enum input_path { INPUT_BY_DENSITY, INPUT_DENSE, INPUT_SPARSE } input_pa
 typedef struct compile_spec {
     optimizer_spec optimizer;
     loss_kind loss;
-    bool from_logits; // the last layer is linear; the loss applies softmax or sigmoid
-    bool accuracy;    // the metric "accuracy"
-    int threads;      // 0: one for each core of this process
-    const char *cpu;  // instruction set "avx512", "avx2", "plain"; NULL: the best one
+    bool from_logits;       // the last layer is linear; the loss applies softmax or sigmoid
+    double label_smoothing; // of categorical and binary crossentropy, from 0 to 1
+    double delta;           // of the Huber loss; 0: 1
+    metric_set metrics;
+    int threads;     // 0: one for each core of this process
+    const char *cpu; // instruction set "avx512", "avx2", "plain"; NULL: the best one
     input_path input;
     allreduce_fn allreduce; // NULL: gradients are used without averaging
     void *allreduce_ctx;

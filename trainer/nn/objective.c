@@ -9,9 +9,17 @@ static int64_t label(const objective *o, size_t r)
     return (int64_t)tensor_at(o->y, o->row[r]);
 }
 
-static double target(const objective *o, size_t r, size_t j)
+static double raw_target(const objective *o, size_t r, size_t j)
 {
     return tensor_at(o->y, o->row[r] * o->units + j);
+}
+
+// The target after label smoothing, which is for distributions and for yes and no.
+static double target(const objective *o, size_t r, size_t j)
+{
+    double y = raw_target(o, r, j), s = o->spec->label_smoothing;
+    bool yes = o->spec->loss == LOSS_BINARY_CROSSENTROPY;
+    return s > 0 ? y * (1 - s) + s / (yes ? 2 : (double)o->units) : y;
 }
 
 static int64_t argmax(const float *z, size_t n)
@@ -27,9 +35,61 @@ static int64_t argmax_target(const objective *o, size_t r)
 {
     size_t best = 0;
     for (size_t j = 1; j < o->units; j++)
-        if (target(o, r, j) > target(o, r, best))
+        if (raw_target(o, r, j) > raw_target(o, r, best))
             best = j;
     return (int64_t)best;
+}
+
+// Is the class among the k greatest outputs?
+static bool is_in_top(const float *z, size_t n, int64_t class, size_t k)
+{
+    size_t greater = 0;
+    for (size_t j = 0; j < n; j++)
+        greater += z[j] > z[class] || isnan(z[j]);
+    return greater < k;
+}
+
+static bool is_asked(const objective *o, metric m)
+{
+    return o->spec->metrics & (metric_set)1 << m;
+}
+
+// What the model puts out for row r: d holds the activation's values, but a loss with logits has
+// none.
+static const float *outputs(const objective *o, size_t r)
+{
+    return (o->f == ACTIVATION_LINEAR ? o->z : o->d) + r * o->ld;
+}
+
+// Adds row r to the metrics: p are its outputs; `score` has their order, for accuracies.
+static void measure_row(objective *o, size_t r, const float *p, const float *score)
+{
+    enum { TOP = 5, PIECE = 256 };
+    bool numbers = o->spec->loss == LOSS_SPARSE_CATEGORICAL_CROSSENTROPY;
+    for (metric m = 0; m < METRIC_COUNT; m++) {
+        metric formula = metric_formula(m);
+        metric_sum *s = &o->metric[formula];
+        if (!(o->spec->metrics & (metric_set)1 << m) || (m != formula && is_asked(o, formula)))
+            continue;
+        if (formula != METRIC_ACCURACY && formula != METRIC_TOP_K) {
+            for (size_t j = 0; j < o->units; j += PIECE) {
+                double y[PIECE];
+                size_t n = o->units - j < PIECE ? o->units - j : PIECE;
+                for (size_t k = 0; k < n; k++)
+                    y[k] = raw_target(o, r, j + k);
+                metric_add(formula, s, y, p + j, n);
+            }
+            continue;
+        }
+        s->n++;
+        if (o->units == 1 && !numbers) { // on the right side of one half
+            s->sum += (score[0] > 0.5f) == (raw_target(o, r, 0) > 0.5);
+            continue;
+        }
+        int64_t class = numbers ? label(o, r) : argmax_target(o, r);
+        s->sum += formula == METRIC_TOP_K ? is_in_top(score, o->units, class, TOP)
+                                          : argmax(score, o->units) == class;
+    }
 }
 
 // -log p[y] = log Σ e^z - z[y]; its gradient is p - onehot(y).
@@ -42,7 +102,7 @@ static void sparse_categorical(objective *o, bool measure)
         int64_t y = label(o, r);
         if (measure) {
             o->loss_sum += (double)(o->log_sum[r] - z[y]);
-            o->correct += argmax(z, o->units) == y;
+            measure_row(o, r, outputs(o, r), z);
         }
         d[y] -= 1;
         for (size_t j = 0; j < o->units; j++)
@@ -57,6 +117,8 @@ static void categorical(objective *o, bool measure)
     for (size_t r = 0; r < o->rows; r++) {
         float *d = o->d + r * o->ld, *z = o->z + r * o->ld;
         double mass = 0;
+        if (measure)
+            measure_row(o, r, outputs(o, r), z);
         for (size_t j = 0; j < o->units; j++)
             mass += target(o, r, j);
         for (size_t j = 0; j < o->units; j++) {
@@ -65,18 +127,7 @@ static void categorical(objective *o, bool measure)
                 o->loss_sum += y * (double)(o->log_sum[r] - z[j]);
             d[j] = (float)(((double)d[j] * mass - y) / (double)o->rows);
         }
-        if (measure)
-            o->correct += argmax(z, o->units) == argmax_target(o, r);
     }
-}
-
-// With one output, a row is right on the correct side of one half; with several, if the greatest
-// output is the same.
-static double is_right(const objective *o, size_t r, const float *p)
-{
-    if (o->units > 1)
-        return argmax(p, o->units) == argmax_target(o, r);
-    return (p[0] > 0.5f) == (target(o, r, 0) > 0.5);
 }
 
 // -y·log p - (1-y)·log(1-p) = max(z, 0) - z·y + log(1 + e^-|z|); its gradient is p - y.
@@ -87,7 +138,7 @@ static void binary(objective *o, bool measure)
     for (size_t r = 0; r < o->rows; r++) {
         float *d = o->d + r * o->ld, *z = o->z + r * o->ld;
         if (measure)
-            o->correct += is_right(o, r, d);
+            measure_row(o, r, outputs(o, r), d);
         for (size_t j = 0; j < o->units; j++) {
             double y = target(o, r, j), zj = (double)z[j];
             if (measure)
@@ -97,8 +148,52 @@ static void binary(objective *o, bool measure)
     }
 }
 
-// (p - y)²; its gradient is 2·(p - y)·f'(z).
-static void squared(objective *o, bool measure)
+// The losses that are a mean over single outputs: l(p, y) and dl/dp.
+struct part {
+    double value, slope;
+};
+
+static double sign(double a)
+{
+    return (a > 0) - (a < 0);
+}
+
+static struct part logarithmic(double p, double y)
+{
+    double off = log(fmax(p, 1e-7) + 1) - log(fmax(y, 1e-7) + 1);
+    return (struct part){off * off, p > 1e-7 ? 2 * off / (p + 1) : 0};
+}
+
+static struct part huber(double off, double delta)
+{
+    if (fabs(off) <= delta)
+        return (struct part){off * off / 2, off};
+    return (struct part){delta * fabs(off) - delta * delta / 2, delta * sign(off)};
+}
+
+static struct part part_of(const compile_spec *s, double p, double y)
+{
+    double off = p - y, size = fmax(fabs(y), 1e-7);
+    switch (s->loss) {
+    case LOSS_MEAN_ABSOLUTE_ERROR:
+        return (struct part){fabs(off), sign(off)};
+    case LOSS_MEAN_ABSOLUTE_PERCENTAGE_ERROR:
+        return (struct part){100 * fabs(off) / size, 100 * sign(off) / size};
+    case LOSS_MEAN_SQUARED_LOGARITHMIC_ERROR:
+        return logarithmic(p, y);
+    case LOSS_HUBER:
+        return huber(off, s->delta > 0 ? s->delta : 1);
+    case LOSS_LOG_COSH: // log cosh x = |x| + log(1 + e^-2|x|) - log 2
+        return (struct part){fabs(off) + log1p(exp(-2 * fabs(off))) - M_LN2, tanh(off)};
+    case LOSS_POISSON:
+        return (struct part){p - y * log(p + 1e-7), 1 - y / (p + 1e-7)};
+    default:
+        return (struct part){off * off, 2 * off};
+    }
+}
+
+// Its gradient is dl/dp·f'(z).
+static void by_outputs(objective *o, bool measure)
 {
     size_t width = (o->units + 15) / 16 * 16;
     o->cpu->activate(o->f, o->z, o->ld, o->rows, width);
@@ -106,12 +201,12 @@ static void squared(objective *o, bool measure)
     for (size_t r = 0; r < o->rows; r++) {
         float *d = o->d + r * o->ld, *p = o->z + r * o->ld;
         if (measure)
-            o->correct += is_right(o, r, p);
+            measure_row(o, r, p, p);
         for (size_t j = 0; j < o->units; j++) {
-            double off = (double)p[j] - target(o, r, j);
+            struct part l = part_of(o->spec, (double)p[j], target(o, r, j));
             if (measure)
-                o->loss_sum += off * off / units;
-            d[j] = (float)(2 * off / all);
+                o->loss_sum += l.value / units;
+            d[j] = (float)(l.slope / all);
         }
     }
     o->cpu->derive(o->f, o->d, o->ld, o->z, o->ld, o->rows, width);
@@ -120,7 +215,7 @@ static void squared(objective *o, bool measure)
 void objective_run(objective *o, bool measure)
 {
     memcpy(o->d, o->z, o->rows * o->ld * sizeof *o->d);
-    switch (o->loss) {
+    switch (o->spec->loss) {
     case LOSS_SPARSE_CATEGORICAL_CROSSENTROPY:
         sparse_categorical(o, measure);
         break;
@@ -130,8 +225,8 @@ void objective_run(objective *o, bool measure)
     case LOSS_BINARY_CROSSENTROPY:
         binary(o, measure);
         break;
-    case LOSS_MEAN_SQUARED_ERROR:
-        squared(o, measure);
+    default:
+        by_outputs(o, measure);
         break;
     }
     // The columns of d beyond `units` must not reach the weights.
@@ -140,24 +235,56 @@ void objective_run(objective *o, bool measure)
         memset(o->d + r * o->ld + o->units, 0, (width - o->units) * sizeof *o->d);
 }
 
-int objective_check(loss_kind loss, activation f, bool from_logits, err *e)
+static int check_metrics(const compile_spec *s, err *e)
 {
-    activation want = loss == LOSS_BINARY_CROSSENTROPY ? ACTIVATION_SIGMOID : ACTIVATION_SOFTMAX;
-    if (loss == LOSS_MEAN_SQUARED_ERROR) {
+    bool numbers = s->loss == LOSS_SPARSE_CATEGORICAL_CROSSENTROPY;
+    for (metric m = 0; m < METRIC_COUNT; m++) {
+        bool fits = numbers ? m == METRIC_ACCURACY || m == METRIC_ACC || m == METRIC_SPARSE_TOP_K
+                            : m != METRIC_SPARSE_TOP_K &&
+                                  (m != METRIC_TOP_K || s->loss == LOSS_CATEGORICAL_CROSSENTROPY);
+        if ((s->metrics & (metric_set)1 << m) && !fits)
+            return err_set(e, ERR_USAGE, "the metric %s does not go with %s", metric_name(m),
+                loss_name(s->loss));
+    }
+    return 0;
+}
+
+static int check_options(const compile_spec *s, err *e)
+{
+    double smooth = s->label_smoothing;
+    bool smooths = s->loss == LOSS_CATEGORICAL_CROSSENTROPY || s->loss == LOSS_BINARY_CROSSENTROPY;
+    if (!(smooth >= 0 && smooth <= 1))
+        return err_set(e, ERR_USAGE, "label_smoothing must be from 0 to 1, not %g", smooth);
+    if (smooth > 0 && !smooths)
+        return err_set(e, ERR_USAGE, "%s has no label_smoothing", loss_name(s->loss));
+    if (!(s->delta >= 0 && isfinite(s->delta)))
+        return err_set(e, ERR_USAGE, "delta must be greater than 0, not %g", s->delta);
+    if (s->from_logits && !loss_is_crossentropy(s->loss))
+        return err_set(e, ERR_USAGE, "%s has no from_logits", loss_name(s->loss));
+    return check_metrics(s, e);
+}
+
+int objective_check(const compile_spec *s, activation f, err *e)
+{
+    bool yes = s->loss == LOSS_BINARY_CROSSENTROPY;
+    activation want = yes ? ACTIVATION_SIGMOID : ACTIVATION_SOFTMAX;
+    if (check_options(s, e) < 0)
+        return -1;
+    if (!loss_is_crossentropy(s->loss)) {
         if (f != ACTIVATION_SOFTMAX)
             return 0;
         return err_set(e, ERR_USAGE,
             "%s does not go with softmax in the last layer: use categorical_crossentropy",
-            loss_name(loss));
+            loss_name(s->loss));
     }
-    if (f == (from_logits ? ACTIVATION_LINEAR : want))
+    if (f == (s->from_logits ? ACTIVATION_LINEAR : want))
         return 0;
-    if (from_logits)
+    if (s->from_logits)
         return err_set(e, ERR_USAGE,
-            "%s with from_logits needs a last layer without activation, not %s", loss_name(loss),
+            "%s with from_logits needs a last layer without activation, not %s", loss_name(s->loss),
             activation_name(f));
     return err_set(e, ERR_USAGE,
-        "%s needs %s as the last layer's activation (or from_logits), not %s", loss_name(loss),
+        "%s needs %s as the last layer's activation (or from_logits), not %s", loss_name(s->loss),
         activation_name(want), activation_name(f));
 }
 
@@ -175,15 +302,18 @@ static int check_labels(size_t units, const tensor *y, err *e)
     return 0;
 }
 
-// Cross-entropies take probabilities; the other losses any number.
+// Cross-entropies take probabilities, a Poisson loss counts; the other losses any number.
 static int check_values(loss_kind loss, const tensor *y, err *e)
 {
-    bool any = loss == LOSS_MEAN_SQUARED_ERROR;
+    bool any = !loss_is_crossentropy(loss);
     size_t width = tensor_row_size(y);
     for (size_t i = 0; i < tensor_count(y); i++) {
         double value = tensor_at(y, i);
         if (!isfinite(value))
             return err_set(e, ERR_USAGE, "row %zu of y holds %g", i / width, value);
+        if (loss == LOSS_POISSON && value < 0)
+            return err_set(e, ERR_USAGE, "row %zu of y holds %g: poisson takes counts from 0 on",
+                i / width, value);
         if (!any && (value < 0 || value > 1))
             return err_set(e, ERR_USAGE,
                 "row %zu of y holds %g: %s takes targets from 0 to 1 (for class numbers: "
@@ -196,7 +326,7 @@ static int check_values(loss_kind loss, const tensor *y, err *e)
 int objective_check_accuracy(loss_kind loss, const tensor *y, err *e)
 {
     size_t width = tensor_row_size(y);
-    for (size_t i = 0; loss == LOSS_MEAN_SQUARED_ERROR && i < tensor_count(y); i++) {
+    for (size_t i = 0; !loss_is_crossentropy(loss) && i < tensor_count(y); i++) {
         double value = tensor_at(y, i);
         if (value != 0 && value != 1)
             return err_set(e, ERR_USAGE,

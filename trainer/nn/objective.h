@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: MIT
-// Loss, its gradient and the accuracy of one batch, computed from the last layer's values before
+// Loss, its gradient and the metrics of one batch, computed from the last layer's values before
 // its activation. Everything is borrowed.
 #pragma once
 #include "trainer/cpu/ops.h"
-#include "trainer/nn/loss.h"
+#include "trainer/nn/model.h"
 #include "trainer/tensor/tensor.h"
 
 typedef struct objective {
     const cpu_ops *cpu;
-    loss_kind loss;
+    const compile_spec *spec;
     activation f; // the last layer's activation
     float *z;     // (rows, units) x·W + b; overwritten
     float *d;     // (rows, units) becomes dLoss/dz, averaged over the rows
     size_t ld, rows, units;
-    const tensor *y;     // targets
-    const uint32_t *row; // the rows of y that belong to the batch
-    float *log_sum;      // (rows), scratch space
-    double loss_sum;     // set to the sum over the rows
-    double correct;      // rows predicted right; with several outputs a row may count in part
+    const tensor *y;                 // targets
+    const uint32_t *row;             // the rows of y that belong to the batch
+    float *log_sum;                  // (rows), scratch space
+    double loss_sum;                 // set to the sum over the rows
+    metric_sum metric[METRIC_COUNT]; // by formula, of those that spec asks for
 } objective;
 
-// `measure`: compute loss_sum and correct, too.
+// `measure`: compute loss_sum and the metrics, too.
 void objective_run(objective *o, bool measure);
 
-// Checks that loss, activation and targets fit together. Messages tell what to change.
-int objective_check(loss_kind loss, activation f, bool from_logits, err *e);
+// Checks that loss, its options, metrics, the last layer's activation and targets fit together.
+// Messages tell what to change.
+int objective_check(const compile_spec *spec, activation f, err *e);
 int objective_check_targets(loss_kind loss, size_t units, const tensor *y, err *e);
 // Are these targets classes, so that an accuracy has a meaning? Those of a cross-entropy are; of
 // others only when all are 0 or 1.

@@ -262,7 +262,7 @@ static void conclude(struct worker *w)
     if (!s->train && w->thread > 0)
         return;
     objective o = {.cpu = w->cpu,
-        .loss = s->loss,
+        .spec = s->spec,
         .f = l->f,
         .z = z,
         .d = l->d + copy_of(w, l),
@@ -275,7 +275,7 @@ static void conclude(struct worker *w)
     objective_run(&o, w->thread == 0);
     if (w->thread == 0) {
         s->loss_sum = o.loss_sum;
-        s->correct = o.correct;
+        memcpy(s->metric, o.metric, sizeof s->metric);
     }
 }
 
@@ -411,7 +411,8 @@ static void work(void *ctx, int thread)
 
 void step_run(step *s)
 {
-    s->loss_sum = s->correct = 0;
+    s->loss_sum = 0;
+    memset(s->metric, 0, sizeof s->metric);
     for (int t = 0; s->sparse && t < s->plan->threads; t++)
         for (int b = 0; b < 256; b++)
             s->plan->thread[t].value[b] = s->x->scale * (float)b;

@@ -4,7 +4,7 @@
 #pragma once
 #include "trainer/cpu/ops.h"
 #include "trainer/cpu/pool.h"
-#include "trainer/nn/loss.h"
+#include "trainer/nn/model.h"
 #include "trainer/nn/plan.h"
 #include "trainer/tensor/tensor.h"
 
@@ -12,13 +12,12 @@ typedef struct step {
     plan *plan;
     const cpu_ops *cpu;
     pool *pool;
-    params values; // the arrays of weights, moments and gradients
-    update rule;   // for training only
-    loss_kind loss;
-    bool from_logits;
-    bool train;  // false: forward and loss only
-    bool sparse; // the input has enough zeros to skip them
-    bool alone;  // run on one thread; the results are the same
+    params values;            // the arrays of weights, moments and gradients
+    update rule;              // for training only
+    const compile_spec *spec; // loss and metrics
+    bool train;               // false: forward and loss only
+    bool sparse;              // the input has enough zeros to skip them
+    bool alone;               // run on one thread; the results are the same
 
     const tensor *x, *y;  // y NULL: no loss, only outputs
     const uint32_t *rows; // the rows of x and y in the batch
@@ -28,7 +27,7 @@ typedef struct step {
 
     float *out;      // when not NULL: (n, outputs) of the batch
     double loss_sum; // result: sum over the rows
-    double correct;
+    metric_sum metric[METRIC_COUNT];
 } step;
 
 void step_run(step *s);

@@ -72,7 +72,8 @@ int model_prepare(model *m, const tensor *x, const tensor *y, model_data *out, e
             e, ERR_USAGE, "x has %zu rows, but y has %zu", tensor_rows(x), tensor_rows(y));
     if (y && objective_check_targets(m->spec.loss, m->plan->outputs, y, e) < 0)
         return -1;
-    if (y && m->spec.accuracy && objective_check_accuracy(m->spec.loss, y, e) < 0)
+    if (y && (m->spec.metrics & (METRIC(ACCURACY) | METRIC(ACC))) &&
+        objective_check_accuracy(m->spec.loss, y, e) < 0)
         return -1;
     bool values = x->type == TENSOR_U8 || x->type == TENSOR_F32;
     bool sparse = m->spec.input == INPUT_BY_DENSITY ? values && density(x) < dense_from
@@ -134,8 +135,7 @@ static int run(model *m, const model_data *data, const batch *b, step *s, err *e
     s->cpu = m->cpu;
     s->pool = m->pool;
     s->values = params_of(m);
-    s->loss = m->spec.loss;
-    s->from_logits = m->spec.from_logits;
+    s->spec = &m->spec;
     s->sparse = data->sparse && !(s->train && m->plan->input_dropout > 0);
     s->x = data->x;
     s->y = data->y;
@@ -191,6 +191,13 @@ static int train_apart(model *m, const model_data *data, const batch *b, step *s
     return 0;
 }
 
+static batch_result result_of(const step *s)
+{
+    batch_result r = {.loss_sum = s->loss_sum};
+    memcpy(r.metric, s->metric, sizeof r.metric);
+    return r;
+}
+
 // The seed of this step's Dropout.
 static uint64_t noise_of(const model *m)
 {
@@ -204,7 +211,7 @@ int model_train_batch(model *m, const model_data *data, const batch *b, batch_re
     step s = {.train = true, .rule = rule_of(m), .noise = noise_of(m)};
     bool apart = m->spec.allreduce || optimizer_clips(&m->spec.optimizer);
     int status = apart ? train_apart(m, data, b, &s, e) : run(m, data, b, &s, e);
-    *r = (batch_result){s.loss_sum, s.correct};
+    *r = result_of(&s);
     return status;
 }
 
@@ -212,7 +219,7 @@ int model_test_batch(model *m, const model_data *data, const batch *b, batch_res
 {
     step s = {0};
     int status = run(m, data, b, &s, e);
-    *r = (batch_result){s.loss_sum, s.correct};
+    *r = result_of(&s);
     return status;
 }
 
@@ -227,7 +234,7 @@ int model_gradient(
     step s = {.train = true, .noise = noise_of(m)};
     if (keep_gradients(m, data, b, &s, e) < 0)
         return -1;
-    *r = (batch_result){s.loss_sum, s.correct};
+    *r = result_of(&s);
     *values = m->g;
     return 0;
 }

@@ -16,8 +16,8 @@ typedef struct batch {
 } batch;
 
 typedef struct batch_result {
-    double loss_sum; // sum over the rows
-    double correct;  // rows predicted right
+    double loss_sum;                 // sum over the rows
+    metric_sum metric[METRIC_COUNT]; // by formula, of the metrics that were asked for
 } batch_result;
 
 // Builds the model if needed, checks shapes and labels, and measures how many zeros x has.

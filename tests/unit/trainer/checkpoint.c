@@ -44,7 +44,7 @@ static model *new_model(optimizer_kind kind)
 {
     err e;
     model *m = model_new(layers, 4, 11, &e);
-    compile_spec c = {.optimizer = optimizer_default(kind), .accuracy = true};
+    compile_spec c = {.optimizer = optimizer_default(kind), .metrics = METRIC(ACCURACY)};
     c.optimizer.momentum = 0.5;
     CHECK_OK(m && model_compile(m, &c, &e) == 0, e);
     return m;
@@ -141,7 +141,7 @@ TEST(the_configuration_comes_back)
     CHECK_INT(model_seed(again), 11);
     CHECK_NEAR(model_momentum(again), 0.5, 0);
     CHECK_INT(model_compiled(again)->loss, LOSS_SPARSE_CATEGORICAL_CROSSENTROPY);
-    CHECK(model_compiled(again)->accuracy);
+    CHECK_INT(model_compiled(again)->metrics, METRIC(ACCURACY));
     buf_done(&bytes);
     model_free(m);
     model_free(again);

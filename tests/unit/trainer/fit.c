@@ -23,7 +23,7 @@ static void setup(struct fixture *f)
 {
     err e;
     *f = (struct fixture){.m = model_new(layers, 2, 1, &e)};
-    compile_spec c = {.optimizer = optimizer_default(OPTIMIZER_ADAM), .accuracy = true};
+    compile_spec c = {.optimizer = optimizer_default(OPTIMIZER_ADAM), .metrics = METRIC(ACCURACY)};
     c.optimizer.learning_rate = 0.05;
     CHECK_OK(f->m && model_compile(f->m, &c, &e) == 0, e);
     f->x = tensor_new(TENSOR_F32, 2, (size_t[]){N, 4}, &e);

@@ -27,6 +27,11 @@ static double second_kernel(double k, double u)
     return 0.5 * cos(k + 2 * u);
 }
 
+static double number_of_column(double k, double u)
+{
+    return u;
+}
+
 static tensor *inputs(void)
 {
     err e;
@@ -39,6 +44,31 @@ static tensor *inputs(void)
 static double number(size_t row, size_t j)
 {
     return cos(0.5 * (double)row + (double)j);
+}
+
+static double count(size_t row, size_t j)
+{
+    return 1 + number(row, j);
+}
+
+static double positive(size_t row, size_t j)
+{
+    return 2 + number(row, j);
+}
+
+static double share(size_t row, size_t j)
+{
+    return 0.5 + 0.5 * number(row, j);
+}
+
+static double one(size_t row, size_t j)
+{
+    return row % 3 == j;
+}
+
+static double class(size_t row, size_t j)
+{
+    return (double)(row % 3);
 }
 
 static tensor *targets(size_t columns, double (*f)(size_t, size_t))
@@ -76,7 +106,7 @@ static void check_golden(const char *what, const compile_spec *spec, activation 
     CHECK_OK(model_evaluate(m, &(evaluate_spec){.x = x, .y = y}, l, &e) == 0, e);
     tensor *p = model_predict(m, x, NULL, &e);
     for (size_t i = 0; i < (size_t)2 * OUTPUTS; i++)
-        if (!(fabs(tensor_at(p, i) - predicted[i]) <= 1e-5))
+        if (!(fabs(tensor_at(p, i) - predicted[i]) <= 1e-5 * (1 + fabs(predicted[i]))))
             tap_fail(__FILE__, __LINE__, "%s: output %zu is %.7f, Keras has %.7f", what, i,
                 tensor_at(p, i), predicted[i]);
     tensor_free(p), tensor_free(x);
@@ -117,6 +147,89 @@ TEST(optimizers_move_as_keras_moves)
         }
     }
     tensor_free(y);
+}
+
+static tensor *targets_named(const char *name)
+{
+    static const struct {
+        const char *name;
+        size_t columns;
+        double (*f)(size_t, size_t);
+    } all[] = {{"number", OUTPUTS, number}, {"count", OUTPUTS, count},
+        {"positive", OUTPUTS, positive}, {"share", OUTPUTS, share}, {"one", OUTPUTS, one},
+        {"class", 1, class}};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        if (strcmp(all[i].name, name) == 0)
+            return targets(all[i].columns, all[i].f);
+    tap_fail(__FILE__, __LINE__, "no targets %s", name);
+}
+
+TEST(losses_and_metrics_are_keras)
+{
+    err e;
+    for (size_t i = 0; i < ARRAY_LEN(golden_losses); i++) {
+        const struct golden_loss *g = &golden_losses[i];
+        AUTO_BUF what = {0};
+        logs l;
+        double have = 0;
+        compile_spec spec = g->spec;
+        tensor *y = targets_named(g->targets);
+        buf_fmt(&what, "golden_losses[%zu], %s", i, loss_name(spec.loss));
+        spec.optimizer = optimizer_default(OPTIMIZER_SGD);
+        spec.optimizer.learning_rate = 0.05;
+        for (size_t k = 0; k < g->metrics.n; k++) {
+            metric m;
+            CHECK_OK(metric_parse(g->metrics.items[k].name, &m, &e) == 0, e);
+            spec.metrics |= (metric_set)1 << m;
+        }
+        check_golden(buf_cstr(&what), &spec, g->last, y, g->predicted, &l);
+        CHECK(logs_get(&l, "loss", &have));
+        CHECK_NEAR(have, g->loss, 1e-5 * (1 + g->loss));
+        for (size_t k = 0; k < g->metrics.n; k++) {
+            double want = g->metrics.items[k].value;
+            CHECK(logs_get(&l, g->metrics.items[k].name, &have));
+            if (!(fabs(have - want) <= 2e-5 * (1 + want)))
+                tap_fail(__FILE__, __LINE__, "%s: %s is %.7f, Keras has %.7f", buf_cstr(&what),
+                    g->metrics.items[k].name, have, want);
+        }
+        tensor_free(y);
+    }
+}
+
+TEST(a_percentage_error_passes_over_zeros)
+{
+    metric_sum s = {0};
+    metric_add(METRIC_RMSPE, &s, (double[]){2, 0, -4}, (float[]){1, 9, -5}, 3); // 0 does not count
+    CHECK_NEAR(metric_value(METRIC_RMSPE, s), sqrt((0.25 + 0.0625) / 2), 1e-12);
+}
+
+// Seven classes, of which the model prefers the last: the lower the class, the lower its output.
+TEST(a_class_may_be_among_the_best_five)
+{
+    err e;
+    enum { CLASSES = 7 };
+    logs l;
+    double top = 0, best = 0;
+    compile_spec spec = {.optimizer = optimizer_default(OPTIMIZER_SGD),
+        .metrics = METRIC(SPARSE_TOP_K) | METRIC(ACCURACY)};
+    layer_spec layer = {
+        .kind = LAYER_DENSE, .units = CLASSES, .inputs = 1, .activation = ACTIVATION_SOFTMAX};
+    model *m = model_new(&layer, 1, 1, &e);
+    CHECK_OK(m && model_compile(m, &spec, &e) == 0, e);
+    set_weight(m, 0, 1, CLASSES, number_of_column);
+    tensor *x = tensor_new(TENSOR_F32, 2, (size_t[]){CLASSES, 1}, &e);
+    tensor *y = tensor_new(TENSOR_I64, 1, (size_t[]){CLASSES}, &e);
+    for (size_t i = 0; i < CLASSES; i++) {
+        tensor_set(x, i, 1, &e);
+        tensor_set(y, i, (double)i, &e);
+    }
+    CHECK_OK(model_evaluate(m, &(evaluate_spec){.x = x, .y = y}, &l, &e) == 0, e);
+    CHECK(
+        logs_get(&l, "sparse_top_k_categorical_accuracy", &top) && logs_get(&l, "accuracy", &best));
+    CHECK_NEAR(top, 5.0 / CLASSES, 1e-9);
+    CHECK_NEAR(best, 1.0 / CLASSES, 1e-9);
+    tensor_free(x), tensor_free(y);
+    model_free(m);
 }
 
 int main(void)

@@ -23,6 +23,7 @@ FIRST = numbers(4, 5, lambda k, u: 0.5 * math.sin(1 + 2 * k + 3 * u))
 TARGETS = {
     "number": numbers(ROWS, 3, lambda i, j: math.cos(0.5 * i + j)),
     "count": numbers(ROWS, 3, lambda i, j: 1 + math.cos(0.5 * i + j)),
+    "positive": numbers(ROWS, 3, lambda i, j: 2 + math.cos(0.5 * i + j)),
     "share": numbers(ROWS, 3, lambda i, j: 0.5 + 0.5 * math.cos(0.5 * i + j)),
     "one": numbers(ROWS, 3, lambda i, j: float(i % 3 == j)),
     "class": numbers(ROWS, 1, lambda i, _: float(i % 3)),
@@ -75,10 +76,34 @@ OPTIMIZERS = [
 ]
 
 
+k = keras.losses
+# Keras's loss, the fields of our compile_spec, the last layer's activation, targets, metrics.
+ERRORS = ["mean_squared_error", "mae", "mape"]
+LOSSES = [
+    (k.SparseCategoricalCrossentropy(), ".loss = LOSS_SPARSE_CATEGORICAL_CROSSENTROPY", "softmax", "class", ["accuracy"]),
+    (k.SparseCategoricalCrossentropy(from_logits=True),
+     ".loss = LOSS_SPARSE_CATEGORICAL_CROSSENTROPY, .from_logits = true", "linear", "class", ["accuracy"]),
+    (k.CategoricalCrossentropy(), ".loss = LOSS_CATEGORICAL_CROSSENTROPY", "softmax", "one", ["accuracy", "mae"]),
+    (k.CategoricalCrossentropy(label_smoothing=0.2), ".loss = LOSS_CATEGORICAL_CROSSENTROPY, .label_smoothing = 0.2",
+     "softmax", "one", ["accuracy", "mae"]),
+    (k.BinaryCrossentropy(), ".loss = LOSS_BINARY_CROSSENTROPY", "sigmoid", "share", ["mae"]),
+    (k.BinaryCrossentropy(label_smoothing=0.2), ".loss = LOSS_BINARY_CROSSENTROPY, .label_smoothing = 0.2", "sigmoid",
+     "share", ["mae"]),
+    ("mse", ".loss = LOSS_MEAN_SQUARED_ERROR", "linear", "number", ERRORS),
+    ("mae", ".loss = LOSS_MEAN_ABSOLUTE_ERROR", "linear", "number", ERRORS),
+    ("mape", ".loss = LOSS_MEAN_ABSOLUTE_PERCENTAGE_ERROR", "linear", "positive", ERRORS),
+    ("msle", ".loss = LOSS_MEAN_SQUARED_LOGARITHMIC_ERROR", "linear", "count", ERRORS),
+    (k.Huber(), ".loss = LOSS_HUBER", "linear", "number", ERRORS),
+    (k.Huber(delta=0.3), ".loss = LOSS_HUBER, .delta = 0.3", "tanh", "number", ERRORS),
+    ("log_cosh", ".loss = LOSS_LOG_COSH", "linear", "number", ERRORS),
+    ("poisson", ".loss = LOSS_POISSON", "sigmoid", "count", ERRORS),
+]
+
+
 def main():
     print("// SPDX-License-Identifier: MIT")
     print(f"// Made by golden.py with Keras {keras.__version__}, on JAX.")
-    print("#pragma once\n#include \"trainer/nn/optimizer.h\"\n\n// clang-format off")
+    print("#pragma once\n#include \"trainer/logs.h\"\n#include \"trainer/nn/model.h\"\n\n// clang-format off")
     print("static const optimizer_spec golden_defaults[] = {")
     for make in (o.SGD, o.Adam, o.AdamW, o.RMSprop, o.Adagrad):
         print(f"    {spec(make())},")
@@ -87,6 +112,14 @@ def main():
     for make in OPTIMIZERS:
         predicted, said = trained(make(), "mean_squared_error")
         print(f"    {{{spec(make())},\n        {listed(predicted)}, {c(said['loss'])}}},")
+    print("};\n\nstatic const struct golden_loss {\n    compile_spec spec;\n    activation last;\n    const char *targets;\n"
+          "    double predicted[6], loss;\n    logs metrics;\n} golden_losses[] = {")
+    for loss, fields, last, targets, metrics in LOSSES:
+        root = [] if targets == "class" else [keras.metrics.RootMeanSquaredError()]
+        predicted, said = trained(o.SGD(0.05), loss, targets, last, metrics + root)
+        items = ", ".join(f'{{"{name}", {c(said[name])}}}' for name in said if name != "loss")
+        print(f"    {{{{{fields}}}, ACTIVATION_{last.upper()}, \"{targets}\",\n        {listed(predicted)}, {c(said['loss'])},\n"
+              f"        {{{len(said) - 1}, {{{items}}}}}}},")
     print("};\n// clang-format on")
 
 

@@ -33,6 +33,8 @@ static tensor *targets(loss_kind loss, size_t units)
         double value = fabs(tensor_at(y, i));
         if (loss == LOSS_BINARY_CROSSENTROPY)
             tensor_set(y, i, value > 0.5, &e);
+        else if (loss == LOSS_POISSON || loss == LOSS_MEAN_SQUARED_LOGARITHMIC_ERROR)
+            tensor_set(y, i, 2 * value, &e);
         else if (loss == LOSS_CATEGORICAL_CROSSENTROPY)
             tensor_set(
                 y, i, i % units == i / units % units ? 0.75 : 0.25 / (double)(units - 1), &e);
@@ -60,6 +62,9 @@ static void check_model(const layer_spec *layers, size_t n, loss_kind loss, bool
     compile_spec spec = {.optimizer = optimizer_default(OPTIMIZER_SGD),
         .loss = loss,
         .from_logits = from_logits,
+        .delta = loss == LOSS_HUBER ? 0.4 : 0,
+        .label_smoothing =
+            loss == LOSS_CATEGORICAL_CROSSENTROPY || loss == LOSS_BINARY_CROSSENTROPY ? 0.1 : 0,
         .threads = 2,
         .cpu = cpu,
         .input = input};
@@ -154,6 +159,17 @@ TEST(squares)
     CHECK_MODEL(LOSS_MEAN_SQUARED_ERROR, false,
         {INPUT_LAYER, .units = 20, .activation = ACTIVATION_SIGMOID},
         {DENSE, .units = 18, .activation = ACTIVATION_TANH});
+}
+
+// Where a loss has a corner, a difference of the loss is none of its slopes: outputs stay on one
+// side here.
+TEST(losses_of_single_outputs)
+{
+    static const loss_kind all[] = {LOSS_MEAN_SQUARED_LOGARITHMIC_ERROR, LOSS_LOG_COSH,
+        LOSS_POISSON, LOSS_HUBER, LOSS_MEAN_ABSOLUTE_ERROR, LOSS_MEAN_ABSOLUTE_PERCENTAGE_ERROR};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        CHECK_MODEL(all[i], false, {INPUT_LAYER, .units = 20, .activation = ACTIVATION_TANH},
+            {DENSE, .units = 3, .activation = ACTIVATION_SIGMOID});
 }
 
 // Away from 0 relu is smooth; biases of one sign and small inputs keep it away.

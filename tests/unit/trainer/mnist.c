@@ -16,7 +16,8 @@ static model *new_model(const char *cpu)
 {
     err e;
     model *m = model_new(layers, 3, MODEL_SEED, &e);
-    compile_spec c = {.optimizer = optimizer_default(OPTIMIZER_ADAM), .accuracy = true, .cpu = cpu};
+    compile_spec c = {
+        .optimizer = optimizer_default(OPTIMIZER_ADAM), .metrics = METRIC(ACCURACY), .cpu = cpu};
     CHECK_OK(m && model_compile(m, &c, &e) == 0, e);
     return m;
 }

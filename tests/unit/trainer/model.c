@@ -51,7 +51,7 @@ static model *compiled(const layer_spec *layers, size_t n, compile_spec spec)
     model *m = model_new(layers, n, 7, &e);
     if (!spec.optimizer.learning_rate)
         spec.optimizer = optimizer_default(OPTIMIZER_ADAM);
-    spec.accuracy = true;
+    spec.metrics = METRIC(ACCURACY);
     CHECK_OK(m && model_compile(m, &spec, &e) == 0, e);
     return m;
 }
@@ -128,8 +128,9 @@ static void check_target(loss_kind loss, activation f, bool accuracy, double val
 {
     err e = {0};
     model_data data;
-    compile_spec c = {
-        .optimizer = optimizer_default(OPTIMIZER_SGD), .loss = loss, .accuracy = accuracy};
+    compile_spec c = {.optimizer = optimizer_default(OPTIMIZER_SGD),
+        .loss = loss,
+        .metrics = accuracy ? METRIC(ACCURACY) : 0};
     model *m = model_new(
         (layer_spec[]){{.kind = LAYER_DENSE, .inputs = 2, .units = 2, .activation = f}}, 1, 1, &e);
     tensor *x = tensor_new(TENSOR_F32, 2, (size_t[]){5, 2}, &e);

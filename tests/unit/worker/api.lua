@@ -86,9 +86,28 @@ test("no argument is ignored", function()
 end)
 
 test("a name that a module lacks is told with those it has", function()
-  fails("nn has no 'Nothing'; it has Adagrad, Adam, AdamW, Dense, ", function() return nn.Nothing end)
+  fails("nn has no 'Nothing'; it has Adagrad, Adam, AdamW, BinaryCrossentropy, ", function() return nn.Nothing end)
   fails("data has no 'minst'; it has idx, mnist, tensor", function() return data.minst end)
   fails("hvd has no 'ranks'; it has Average, ", function() return hvd.ranks() end)
+end)
+
+test("losses and metrics by name and as objects", function()
+  local x = points(100)
+  local y = {}
+  for i = 0, 99 do y[i + 1] = { x[i][0] * 2 - x[i][1] } end
+  y = data.tensor(y)
+  for _, loss in ipairs { "mse", "mean_absolute_error", "mape", "log_cosh", nn.Huber { delta = 0.5 } } do
+    local m = nn.Sequential { nn.Dense { 8, activation = "tanh", input_dim = 2 }, nn.Dense { 1 } }
+    m:compile { optimizer = nn.Adam { 0.01 }, loss = loss, metrics = { "mae", "root_mean_squared_error" } }
+    local h = m:fit({ x, y, epochs = 10, verbose = 0, validation_data = { x, y } }).history
+    if not (h.val_mae[10] < h.val_mae[1] and h.root_mean_squared_error[10] > 0) then error(h.val_mae[1] .. " " .. h.val_mae[10]) end
+  end
+  local m = nn.Sequential { nn.Dense { 2, input_dim = 2 } }
+  m:compile { loss = nn.SparseCategoricalCrossentropy { from_logits = true }, metrics = { "acc" } }
+  fails("huber has no from_logits", function() m:compile { loss = "huber", from_logits = true } end)
+  fails("loss must be a name or a loss, got boolean", function() m:compile { loss = true } end)
+  fails("the metric mae does not go with sparse_categorical_crossentropy", model, { metrics = { "mae" } })
+  fails("Huber: unknown option 'gamma'; known are delta", nn.Huber, { gamma = 1 })
 end)
 
 test("every optimizer learns", function()
