@@ -69,7 +69,8 @@ static bool find_kind(struct flight *f)
     return false;
 }
 
-static void check_namespace(struct flight *f)
+// false: there is none, so there is nothing in it to look at.
+static bool check_namespace(struct flight *f)
 {
     err_code code;
     AUTO_JSON *ns = look(f, "v1", "Namespace", NULL, f->ns, &code);
@@ -77,11 +78,11 @@ static void check_namespace(struct flight *f)
     if (!ns && code == ERR_NOT_FOUND) {
         AUTO_FREE char *next = str_fmt("make it: kubectl create namespace %s", f->ns);
         add(f, FLIGHT_ERROR, next, "there is no namespace %s", f->ns);
-        return;
+        return false;
     }
     if (!str_eq(json_str(labels, "istio-injection"), "enabled") &&
         !json_get(labels, "istio.io/rev"))
-        return;
+        return true;
     for (size_t i = 0; i < f->n_needs; i++) {
         const cJSON *m = f->needs[i].metadata;
         const char *key = "sidecar.istio.io/inject";
@@ -93,6 +94,7 @@ static void check_namespace(struct flight *f)
                 "the ranks",
                 f->ns, f->needs[i].role);
     }
+    return true;
 }
 
 static void check_right(struct flight *f, enum level level, const char *verb,
@@ -286,9 +288,23 @@ static void dry_run(struct flight *f)
     AUTO_JSON *object = cJSON_Duplicate(f->object, 1);
     json_set_str((cJSON *)json_object_at(object, "metadata"), "namespace",
         f->t.resource->namespaced ? f->ns : NULL);
-    AUTO_JSON *made = client_create(f->t.client, &f->quick, f->t.resource, object, true, &e);
-    if (!made && e.code != ERR_FORBIDDEN) // rights have findings of their own
-        flight_add(f, FLIGHT_ERROR, e.text, NULL);
+    bool named = json_path_str(object, "metadata.name");
+    AUTO_JSON *made =
+        f->applies && named
+            ? client_apply(f->t.client, &f->quick, f->t.resource, object, false, true, &e)
+            : client_create(f->t.client, &f->quick, f->t.resource, object, true, &e);
+    // Rights and namespaces have findings of their own.
+    if (made || e.code == ERR_FORBIDDEN || e.code == ERR_NOT_FOUND)
+        return;
+    flight_add(f, e.code == ERR_EXISTS ? FLIGHT_WARNING : FLIGHT_ERROR, e.text,
+        e.code == ERR_EXISTS ? "it stays in the way unless a cell before deletes it" : NULL);
+}
+
+static void keep_needs(struct flight *f)
+{
+    f->all = mem_resize(f->all, f->n_all + f->n_needs + 1, sizeof *f->all);
+    for (size_t i = 0; i < f->n_needs; i++)
+        f->all[f->n_all++] = (struct asked){f->needs[i], f->ns};
 }
 
 static void check_object(struct flight *f)
@@ -296,20 +312,20 @@ static void check_object(struct flight *f)
     if (!find_kind(f))
         return;
     f->n_needs = needs_of(f->object, f->needs);
-    if (f->t.resource->namespaced)
-        check_namespace(f);
+    bool there = !f->t.resource->namespaced || check_namespace(f);
     check_rights(f);
-    for (size_t i = 0; i < f->n_needs; i++) {
+    for (size_t i = 0; there && i < f->n_needs; i++) {
         check_account(f, &f->needs[i]);
         check_secrets(f, &f->needs[i]);
     }
     check_operator(f);
     check_webhook(f);
-    flight_room(f);
+    keep_needs(f);
     dry_run(f);
 }
 
-// {"objects": manifests, "open": the word in them for what is not known yet} → {"findings":
+// {"objects": manifests, "verbs": "create" or "apply" of each, "open": the word in them for what is
+// not known yet} → {"findings":
 // [{"level", "what", "next"}], "server", "context"}
 int k8s_preflight(call *c, const cJSON *args, cJSON **result, err *e)
 {
@@ -324,14 +340,19 @@ int k8s_preflight(call *c, const cJSON *args, cJSON **result, err *e)
     f.findings = findings;
     f.open = json_str(args, "open");
     const cJSON *object;
+    int i = 0;
     cJSON_ArrayForEach(object, json_get(args, "objects"))
     {
         const char *ns = json_path_str(object, "metadata.namespace");
         f.object = object;
         f.ns = f.t.ns = ns && *ns ? ns : json_str_or(args, "namespace", home);
+        f.applies =
+            str_eq(cJSON_GetStringValue(cJSON_GetArrayItem(json_get(args, "verbs"), i++)), "apply");
         f.quick = k8s_quick(&f.t);
         check_object(&f);
     }
+    flight_room(&f);
+    free(f.all);
     *result = cJSON_CreateObject();
     json_set_str(*result, "context", client_config(f.t.client)->context);
     json_set_str(*result, "server", client_config(f.t.client)->server);

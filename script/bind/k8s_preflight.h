@@ -4,16 +4,26 @@
 #include "k8s/client/need.h"
 #include "script/bind/k8s.h"
 
-// One object that is about to be made, and what was found out about its chances.
+// Pods that an object will ask for, and where.
+struct asked {
+    struct need need;
+    const char *ns;
+};
+
+// One object that is about to be made, what all of them ask for, and what was found out about
+// their chances.
 struct flight {
     call *call;
     struct target t;
     struct patience quick;
     const cJSON *object;
+    bool applies; // it may be there
     const char *ns;
     const char *open; // stands for what is not known yet; NULL: all is known
     struct need needs[NEEDS_MAX];
     size_t n_needs;
+    struct asked *all; // of the objects so far
+    size_t n_all;
     cJSON *findings; // [{"level", "what", "next"}]
 };
 
@@ -22,5 +32,5 @@ struct flight {
 enum level { FLIGHT_ERROR, FLIGHT_WARNING, FLIGHT_NOTE };
 // next NULL: none. The same finding is added once.
 void flight_add(struct flight *f, enum level level, const char *what, const char *next);
-// Does room for its pods exist, and is it free: nodes, quotas.
+// Does room for all their pods exist, and is it free: nodes, quotas. Each is read once.
 void flight_room(struct flight *f);

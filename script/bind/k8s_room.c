@@ -11,9 +11,17 @@
 
 enum { MIB = 1 << 20 };
 
-// What a node has, or what is free of it; devices are of the one kind that is asked for.
+enum { DEVICES_MAX = 8 };
+
+// The kinds of devices that are asked for: "nvidia.com/gpu".
+struct devices {
+    const char *names[DEVICES_MAX];
+    size_t n;
+};
+
+// What a node has, or what is free of it.
 struct room {
-    int64_t milli_cpu, bytes, pods, devices;
+    int64_t milli_cpu, bytes, pods, devices[DEVICES_MAX];
 };
 
 static int64_t milli_at(const cJSON *object, const char *key)
@@ -27,21 +35,35 @@ static int64_t milli_at(const cJSON *object, const char *key)
     return milli;
 }
 
-static const char *device_of(const struct flight *f)
+// The place of a kind; -1: nobody asks for it.
+static int place_of(const struct devices *d, const char *name)
 {
-    for (size_t i = 0; i < f->n_needs; i++)
-        if (f->needs[i].device)
-            return f->needs[i].device;
-    return NULL;
+    for (size_t i = 0; i < d->n; i++)
+        if (str_eq(d->names[i], name))
+            return (int)i;
+    return -1;
 }
 
-static struct room room_of(const cJSON *node, const char *device)
+static struct devices devices_of(const struct flight *f)
+{
+    struct devices d = {0};
+    for (size_t i = 0; i < f->n_all; i++) {
+        const char *name = f->all[i].need.device;
+        if (name && place_of(&d, name) < 0 && d.n < DEVICES_MAX)
+            d.names[d.n++] = name;
+    }
+    return d;
+}
+
+static struct room room_of(const cJSON *node, const struct devices *d)
 {
     const cJSON *has = json_path(node, "status.allocatable");
-    return (struct room){.milli_cpu = milli_at(has, "cpu"),
+    struct room r = {.milli_cpu = milli_at(has, "cpu"),
         .bytes = milli_at(has, "memory") / 1000,
-        .pods = milli_at(has, "pods") / 1000,
-        .devices = device ? milli_at(has, device) / 1000 : 0};
+        .pods = milli_at(has, "pods") / 1000};
+    for (size_t i = 0; i < d->n; i++)
+        r.devices[i] = milli_at(has, d->names[i]) / 1000;
+    return r;
 }
 
 static bool takes_pods(const cJSON *node)
@@ -57,22 +79,26 @@ static bool takes_pods(const cJSON *node)
     return true;
 }
 
-static bool fits(const struct room *r, const struct need *n)
+static bool fits(const struct room *r, const struct devices *d, const struct need *n)
 {
+    int i = n->device ? place_of(d, n->device) : -1;
     return r->pods >= 1 && r->milli_cpu >= n->milli_cpu && r->bytes >= n->bytes &&
-           (!n->device || r->devices >= n->devices);
+           (i < 0 || r->devices[i] >= n->devices);
 }
 
-static void take(struct room *r, const struct need *n)
+static void take(struct room *r, const struct devices *d, const struct need *n)
 {
+    int i = n->device ? place_of(d, n->device) : -1;
     r->pods--;
     r->milli_cpu -= n->milli_cpu;
     r->bytes -= n->bytes;
-    r->devices -= n->device ? n->devices : 0;
+    if (i >= 0)
+        r->devices[i] -= n->devices;
 }
 
 // Takes what the pods that are there have asked for from their nodes' room.
-static void take_pods(struct room *rooms, const cJSON *nodes, const cJSON *pods)
+static void take_pods(
+    struct room *rooms, const struct devices *d, const cJSON *nodes, const cJSON *pods)
 {
     cJSON *pod;
     cJSON_ArrayForEach(pod, pods)
@@ -87,7 +113,7 @@ static void take_pods(struct room *rooms, const cJSON *nodes, const cJSON *pods)
         cJSON_ArrayForEach(node, nodes)
         {
             if (str_eq(json_path_str(node, "metadata.name"), name))
-                take(&rooms[i], &needs[0]);
+                take(&rooms[i], d, &needs[0]);
             i++;
         }
     }
@@ -103,12 +129,13 @@ static void add_size(buf *out, const struct need *n)
 }
 
 // Could any node take one of these pods if nothing else ran? `rooms` are the nodes' own sizes.
-static bool check_size(
-    struct flight *f, const struct room *rooms, size_t n, const struct need *need)
+static bool check_size(struct flight *f, const struct room *rooms, size_t n,
+    const struct devices *d, const struct need *need)
 {
     struct room most = {0};
+    int device = need->device ? place_of(d, need->device) : -1;
     for (size_t i = 0; i < n; i++) {
-        if (fits(&rooms[i], need))
+        if (fits(&rooms[i], d, need))
             return true;
         if (rooms[i].milli_cpu > most.milli_cpu)
             most = rooms[i];
@@ -116,7 +143,7 @@ static bool check_size(
     struct need has = {.milli_cpu = most.milli_cpu,
         .bytes = most.bytes,
         .device = need->device,
-        .devices = most.devices};
+        .devices = device >= 0 ? most.devices[device] : 0};
     AUTO_BUF size = {0}, largest = {0};
     add_size(&size, need);
     add_size(&largest, &has);
@@ -129,18 +156,18 @@ static bool check_size(
 }
 
 // How many of these pods find room now, each on the first node that has it.
-static int64_t place(struct room *rooms, size_t n, const struct need *need)
+static int64_t place(struct room *rooms, size_t n, const struct devices *d, const struct need *need)
 {
     int64_t placed = 0;
     for (size_t i = 0; i < n; i++)
-        for (; placed < need->count && fits(&rooms[i], need); placed++)
-            take(&rooms[i], need);
+        for (; placed < need->count && fits(&rooms[i], d, need); placed++)
+            take(&rooms[i], d, need);
     return placed;
 }
 
 static void check_nodes(struct flight *f)
 {
-    const char *device = device_of(f);
+    const struct devices d = devices_of(f);
     AUTO_JSON *nodes = k8s_items(&f->t, &f->quick, "v1", "Node", NULL, &(struct list_query){0});
     if (!nodes) {
         flight_add(f, FLIGHT_NOTE,
@@ -152,20 +179,20 @@ static void check_nodes(struct flight *f)
     const cJSON *node;
     cJSON_ArrayForEach(node, nodes)
     {
-        rooms[n++] = takes_pods(node) ? room_of(node, device) : (struct room){0};
+        rooms[n++] = takes_pods(node) ? room_of(node, &d) : (struct room){0};
     }
     bool large = true;
-    for (size_t i = 0; i < f->n_needs; i++)
-        large = check_size(f, rooms, n, &f->needs[i]) && large;
+    for (size_t i = 0; i < f->n_all; i++)
+        large = check_size(f, rooms, n, &d, &f->all[i].need) && large;
     AUTO_JSON *pods = large ? k8s_items(&f->t, &f->quick, "v1", "Pod", NULL,
                                   &(struct list_query){.fields = "status.phase!=Succeeded,"
                                                                  "status.phase!=Failed"})
                             : NULL;
     if (pods)
-        take_pods(rooms, nodes, pods);
-    for (size_t i = 0; pods && i < f->n_needs; i++) {
-        const struct need *need = &f->needs[i];
-        int64_t placed = place(rooms, n, need);
+        take_pods(rooms, &d, nodes, pods);
+    for (size_t i = 0; pods && i < f->n_all; i++) {
+        const struct need *need = &f->all[i].need;
+        int64_t placed = place(rooms, n, &d, need);
         if (placed == need->count)
             continue;
         AUTO_BUF size = {0};
@@ -180,12 +207,15 @@ static void check_nodes(struct flight *f)
 
 // ---- quotas
 
-// All that the pods ask for of a quota's resource, in thousandths; -1: it counts something else.
-static int64_t asked_of(const struct flight *f, const char *resource)
+// All that a namespace's pods ask for of a quota's resource, in thousandths; -1: it counts
+// something else.
+static int64_t asked_of(const struct flight *f, const char *ns, const char *resource)
 {
     int64_t sum = 0;
-    for (size_t i = 0; i < f->n_needs; i++) {
-        const struct need *n = &f->needs[i];
+    for (size_t i = 0; i < f->n_all; i++) {
+        const struct need *n = &f->all[i].need;
+        if (!str_eq(f->all[i].ns, ns))
+            continue;
         AUTO_FREE char *device = str_fmt("requests.%s", n->device ? n->device : "");
         if (str_eq(resource, "pods") || str_eq(resource, "count/pods"))
             sum += n->count * 1000;
@@ -201,34 +231,45 @@ static int64_t asked_of(const struct flight *f, const char *resource)
     return sum;
 }
 
-static void check_quota(struct flight *f, const cJSON *quota)
+static void check_quota(struct flight *f, const char *ns, const cJSON *quota)
 {
     const cJSON *hard, *used = json_path(quota, "status.used");
     cJSON_ArrayForEach(hard, json_path(quota, "status.hard"))
     {
         int64_t all = milli_at(json_path(quota, "status.hard"), hard->string);
-        int64_t left = all - milli_at(used, hard->string), asked = asked_of(f, hard->string);
+        int64_t left = all - milli_at(used, hard->string), asked = asked_of(f, ns, hard->string);
         if (asked <= left)
             continue;
         AUTO_FREE char *what =
             str_fmt("quota %s of namespace %s leaves %g of %s %s, and %g are asked for",
-                json_path_str(quota, "metadata.name"), f->ns, (double)left / 1000,
+                json_path_str(quota, "metadata.name"), ns, (double)left / 1000,
                 cJSON_IsString(hard) ? hard->valuestring : "?", hard->string, (double)asked / 1000);
         flight_add(f, asked > all ? FLIGHT_ERROR : FLIGHT_WARNING, what,
             "ask for less, delete what is not needed, or have the quota raised");
     }
 }
 
-void flight_room(struct flight *f)
+static void check_quotas(struct flight *f, const char *ns)
 {
-    if (!f->n_needs)
-        return;
-    check_nodes(f);
     AUTO_JSON *quotas =
-        k8s_items(&f->t, &f->quick, "v1", "ResourceQuota", f->ns, &(struct list_query){0});
+        k8s_items(&f->t, &f->quick, "v1", "ResourceQuota", ns, &(struct list_query){0});
     const cJSON *quota;
     cJSON_ArrayForEach(quota, quotas)
     {
-        check_quota(f, quota);
+        check_quota(f, ns, quota);
+    }
+}
+
+void flight_room(struct flight *f)
+{
+    if (!f->n_all)
+        return;
+    check_nodes(f);
+    for (size_t i = 0; i < f->n_all; i++) {
+        size_t first = 0;
+        while (!str_eq(f->all[first].ns, f->all[i].ns))
+            first++;
+        if (first == i) // of each namespace once
+            check_quotas(f, f->all[i].ns);
     }
 }

@@ -3,48 +3,72 @@
 -- it is going to apply, as far as its parameters determine them.
 local core = ...
 
--- What expressions of templates may use besides the parameters: nothing that has effects.
-local plain = { ipairs = ipairs, math = math, next = next, pairs = pairs, select = select, string = string,
-  table = table, tonumber = tonumber, tostring = tostring, type = type, utf8 = utf8 }
-
--- Stands for what is known only when a cell has run; a word that YAML, and names, take anywhere.
+-- Stands for what is known only when a cell has run; the kernel's word for it.
 local open = "known-later"
-
--- The value of an expression, if the parameters determine it.
-local function value_of(expression, parameters)
-  local env = setmetatable({}, { __index = function(_, name)
-    if parameters[name] ~= nil then return parameters[name] end
-    return plain[name]
-  end })
-  local ok, value = pcall(load("return " .. expression, "=template", "t", env) or error)
-  if ok and (type(value) == "string" or type(value) == "number" or type(value) == "boolean") then return value end
-end
-
--- Fills in what the parameters determine.
-local function render(text, parameters)
-  return (text:gsub("(%$*)%$(%b{})", function(before, braces)
-    if before ~= "" then return nil end -- "$${": literal
-    local value = value_of(braces:sub(2, -2), parameters)
-    return value == nil and open or tostring(value)
-  end))
-end
 
 local function is_manifest(path)
   return path:find "%.ya?ml$" or path:find "%.json$"
 end
 
--- The files that k8s.create and k8s.apply are called with, as far as they are written out.
+local function makes_objects(verb)
+  return verb == "create" or verb == "apply"
+end
+
+-- The files that k8s.create and k8s.apply are called with, as far as they are written out: { { file =, verb = } }
 local function applied(cells)
   local files = {}
   for _, cell in ipairs(cells) do
     for verb, _, file in cell.text:gmatch "k8s%.(%a+)%s*%(?%s*(['\"])([^'\"\n]+)%2" do
-      if (verb == "create" or verb == "apply") and not files[file] and is_manifest(file) then
+      if makes_objects(verb) and not files[file] and is_manifest(file) then
         files[file] = true
-        files[#files + 1] = file
+        files[#files + 1] = { file = file, verb = verb }
       end
     end
   end
   return files
+end
+
+-- What stands before a call that is made whenever its cell runs: nothing, or a variable for the handle.
+local function is_plain(before)
+  return before == "" or before == "return " or before:find "^local%s+[%a_][%w_]*%s*=%s*$" or before:find "^[%a_][%w_%.]*%s*=%s*$"
+end
+
+-- An object that is written as a Lua table. With the parameters alone it can be computed, or what is written out of
+-- kind, version and namespace is taken and the rest is open; nil: not even those.
+local function object_of(source, parameters)
+  local object = core.known(parameters, nil, source)
+  if type(object) == "table" and object.kind and object.apiVersion then return object end
+  local outer = source:sub(2, -2):gsub("%b{}", "{}")
+  local kind, version = outer:match "%f[%w_]kind%s*=%s*['\"](%w+)['\"]", outer:match "%f[%w_]apiVersion%s*=%s*['\"]([%w%./]+)['\"]"
+  local metadata = source:match "%f[%w_]metadata%s*=%s*(%b{})" or ""
+  local namespace = metadata:match "%f[%w_]namespace%s*=%s*['\"]([%w-]+)['\"]"
+  if not kind or not version or (not namespace and metadata:find "%f[%w_]namespace%s*=") then return nil end
+  return { apiVersion = version, kind = kind, metadata = { name = open, namespace = namespace } }
+end
+
+-- The tables, and texts in brackets, that k8s.create and k8s.apply are called with, outside of loops, functions and conditions: { { object =, verb = } };
+-- and how many calls take others.
+local function tables(cells, parameters)
+  local found, unread = {}, 0
+  for _, cell in ipairs(cells) do
+    local text = cell.path and "" or "\n" .. cell.text
+    for before, verb, at in text:gmatch "\n([^\n]-)k8s%.(%a+)%s*%(?%s*()%{" do
+      local source = makes_objects(verb) and text:match("^%b{}", at)
+      local object = source and is_plain(before) and object_of(source, parameters)
+      if object then
+        found[#found + 1] = { object = object, verb = verb }
+      elseif makes_objects(verb) then
+        unread = unread + 1
+      end
+    end
+    for before, verb, manifest in text:gmatch "\n([^\n]-)k8s%.(%a+)%s*%(?%s*%[%[(.-)%]%]" do
+      local ok, objects = pcall(core.call, "k8s.manifest", { text = manifest })
+      for _, object in ipairs(ok and makes_objects(verb) and is_plain(before) and objects or {}) do
+        found[#found + 1] = { object = object, verb = verb }
+      end
+    end
+  end
+  return found, unread
 end
 
 -- Does the notebook itself make objects of this kind, in a way that cannot be read here?
@@ -58,7 +82,7 @@ end
 local function objects_of(file, cells, parameters)
   for _, cell in ipairs(cells) do
     if cell.path == file then
-      local ok, objects = pcall(core.call, "k8s.manifest", { text = render(cell.text, parameters) })
+      local ok, objects = pcall(core.call, "k8s.manifest", { text = core.known(parameters, cell.text) })
       return ok and objects or nil
     end
   end
@@ -69,10 +93,11 @@ end
 -- A namespace, an account or a secret that the notebook makes is not missing.
 local function soften(findings, objects, cells)
   for _, finding in ipairs(findings) do
-    for kind, word in pairs { Namespace = "namespace", ServiceAccount = "service account", Secret = "secret" } do
+    for kind, word in pairs { Namespace = "there is no namespace", ServiceAccount = "has no service account", Secret = "has no secret",
+      CustomResourceDefinition = "the cluster has no kind" } do
       local here = makes(cells, kind)
       for _, o in ipairs(objects) do here = here or o.kind == kind end
-      if here and finding.level == "error" and finding.what:find("no " .. word, 1, true) then
+      if here and finding.level == "error" and finding.what:find(word, 1, true) then
         finding.level = "note"
         finding.next = "the notebook seems to make it"
       end
@@ -94,8 +119,8 @@ local function look_at_images(args, found)
   for _, cell in ipairs(args.cells) do pushes = pushes or (not cell.path and cell.text:find ":push%s*%(%s*%)") end
   for _, cell in ipairs(args.cells) do
     for build in (cell.path and "" or cell.text):gmatch "image%.build%s*(%b{})" do
-      local tag = value_of(build:match "tag%s*=%s*([^,}]+)" or "nil", args.parameters)
-      local from = value_of(build:match "from%s*=%s*([^,}]+)" or "nil", args.parameters)
+      local tag = core.known(args.parameters, nil, build:match "tag%s*=%s*([^,}]+)" or "nil")
+      local from = core.known(args.parameters, nil, build:match "from%s*=%s*([^,}]+)" or "nil")
       if pushes and type(tag) == "string" then
         local ok, why = pcall(core.call, "image.resolve", { ref = tag })
         if not ok then found { level = "error", what = "the image cannot be pushed: " .. tostring(why) } end
@@ -117,14 +142,19 @@ end
 
 -- { cells = { { text =, path = or nil } }, parameters = {…} }: raises when something stands in the way.
 function core.hooks.preflight(args)
-  local objects, unread = {}, {}
-  for _, file in ipairs(applied(args.cells)) do
-    local found = objects_of(file, args.cells, args.parameters)
-    for _, o in ipairs(found or {}) do objects[#objects + 1] = o end
-    if not found then unread[#unread + 1] = file end
+  local objects, verbs, unread = {}, {}, {}
+  local function add(object, verb)
+    objects[#objects + 1], verbs[#verbs + 1] = object, verb
   end
+  for _, one in ipairs(applied(args.cells)) do
+    local found = objects_of(one.file, args.cells, args.parameters)
+    for _, o in ipairs(found or {}) do add(o, one.verb) end
+    if not found then unread[#unread + 1] = one.file end
+  end
+  local written, others = tables(args.cells, args.parameters)
+  for _, one in ipairs(written) do add(one.object, one.verb) end
   local flight = { findings = {}, context = "" }
-  if #objects > 0 then flight = core.call("k8s.preflight", { objects = objects, open = open }) end
+  if #objects > 0 then flight = core.call("k8s.preflight", { objects = objects, verbs = verbs, open = open }) end
   look_at_images(args, function(finding) flight.findings[#flight.findings + 1] = finding end)
   soften(flight.findings, objects, args.cells)
   local errors, lines, first = 0, {}, nil
@@ -135,6 +165,10 @@ function core.hooks.preflight(args)
   end
   for _, file in ipairs(unread) do
     lines[#lines + 1] = ("preflight: note: %s is known when its cell has run"):format(file)
+  end
+  if others > 0 then
+    lines[#lines + 1] = ("preflight: note: what %d call%s of k8s.create and k8s.apply make%s is known when %s"):format(others,
+      others == 1 and "" or "s", others == 1 and "s" or "", others == 1 and "its cell runs" or "their cells run")
   end
   if #lines == 0 and #objects > 0 then
     lines[1] = ("preflight: nothing stands in the way of %d object%s on context %s"):format(#objects,

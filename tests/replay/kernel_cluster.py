@@ -170,6 +170,48 @@ def test_a_preflight_knows_what_the_notebook_makes_and_can_be_left_out(t):
     assert k.code == 0 and "preflight" not in k.text(name="stderr") and "first" in k.text(), k.text(name="stderr")
 
 
+def test_a_preflight_reads_objects_that_are_tables(t):
+    """What the parameters determine is looked at whole, of others what is written out, and the rest is named."""
+    table = 'k8s.create { apiVersion = "v1", kind = "Pod", metadata = { name = %s, namespace = "%s" },\n  spec = { serviceAccountName = "robot", containers = { { name = "c" } } } }\n'
+    cells = (cell('who = "p"\nhost = "127.0.0.1:9/b:1"', 'tags=["parameters"]') + cell("print 'first'\nx = 'y'", "First") +
+             cell(table % ('who .. "-1"', "default") + "later = " + table % ("x", "absent") +
+                  'for i = 1, 2 do\n  k8s.apply { apiVersion = "v1", kind = "Secret", metadata = { name = "s" .. i } }\nend\n'
+                  'k8s.create [[{"apiVersion": "nowhere.test/v1", "kind": "Text", "metadata": {"name": "t"}}]]\n'
+                  'local made = pcall(k8s.create, {})\n'
+                  'if x then k8s.create { apiVersion = "nothing/v1", kind = "Nothing" } end', 'effects="cluster"'))
+    k = Kernel(t, cells, "--allow", "cluster", headless=True, env=sandbox(t))
+    k.finish()
+    told = k.text(name="stderr")
+    for part in ["error: namespace default has no service account robot, which the pod runs as", "spec.containers[0].image: Required value",
+                 "error: there is no namespace absent", "error: the cluster has no kind Text of nowhere.test/v1", "note: parts of Pod are known when its cell runs: kind, namespace and rights were checked",
+                 "note: what 2 calls of k8s.create and k8s.apply make is known when their cells run"]:
+        assert part in told, (part, told)
+    assert "Nothing" not in told and "no service account default" not in told and k.code == 1 and "first" not in k.text(), told
+
+
+def test_a_preflight_adds_up_what_all_objects_ask_for(t):
+    """Each of the pods has room alone; the quota of each namespace is its own."""
+    cpus = os.cpu_count() * 0.6
+    pod = ('k8s.create { apiVersion = "v1", kind = "Pod", metadata = { name = "%s" }, spec = { containers = { { name = "c", image = "host", '
+           f'resources = {{ requests = {{ cpu = "{cpus:.1f}" }} }} }} }} }} }}\n')
+    stop = cell("error 'that is all'", "Stop")
+    for names, want in (("a", False), ("ab", True)):
+        k = Kernel(t, stop + cell("".join(pod % n for n in names), 'effects="cluster"'), "--allow", "cluster", headless=True, env=sandbox(t))
+        k.finish()
+        told = k.text(name="stderr")
+        assert (f"warning: now there is room for 0 of 1 pod pods ({cpus:g} CPU each)" in told) == want, told
+        assert "no node is large enough" not in told, told
+
+
+def test_expressions_before_the_first_cell_have_bounds(t):
+    cells = (cell('n = 1', 'tags=["parameters"]') + cell("print 'first'\nerror 'that is all'", "First") +
+             cell("-- apiVersion: v1\n-- kind: Pod\n-- metadata: {name: '${(function() while true do end end)()}'}", 'language="yaml" template="app.yaml"') +
+             cell('if go then k8s.create "app.yaml" end', 'effects="cluster"'))
+    k = Kernel(t, cells, "--allow", "cluster", headless=True, env=sandbox(t))
+    k.finish()
+    assert "first" in k.text() and "parts of Pod are known when its cell runs" in k.text(name="stderr"), k.text(name="stderr")
+
+
 def test_a_preflight_asks_for_registries_and_bases(t):
     build = 'if go then image.build { from = base, tag = tag, add = {} }:push() end'
     cells = cell('base = "127.0.0.1:9/b:1"\ntag = "127.0.0.1:9/x:1"', 'tags=["parameters"]') + cell(build, 'effects="cluster"')

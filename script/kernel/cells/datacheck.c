@@ -3,67 +3,16 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/kernel/cells/bounded.h"
 #include "script/kernel/cells/filecheck.h"
-#include "script/kernel/cells/luajson.h"
-#include "script/kernel/cells/template.h"
 #include "script/notebook/params.h"
 
-#include <lauxlib.h>
-#include <lualib.h>
+#include <stdlib.h>
 #include <string.h>
 
-// Expressions are evaluated in a state of its own, with bounds.
-enum { STEPS_MAX = 1000000 };
-static const size_t MEMORY_MAX = 64 << 20;
-
 struct datacheck {
-    lua_State *L;
-    size_t used;
+    bounded *state;
 };
-
-static void *allocate(void *d, void *old, size_t was, size_t n)
-{
-    size_t *used = &((datacheck *)d)->used, before = old ? was : 0;
-    if (n == 0) {
-        *used -= before;
-        free(old);
-        return NULL;
-    }
-    if (n > before && n - before > MEMORY_MAX - *used)
-        return NULL;
-    void *new = realloc(old, n);
-    if (new)
-        *used = *used - before + n;
-    return new;
-}
-
-static void stop(lua_State *L, lua_Debug *ar)
-{
-    luaL_error(L, "it takes too long");
-}
-
-// Stack: the values as JSON. Functions that only compute, and a variable for each parameter.
-static int set_up(lua_State *L)
-{
-    static const luaL_Reg libraries[] = {{LUA_GNAME, luaopen_base},
-        {LUA_STRLIBNAME, luaopen_string}, {LUA_TABLIBNAME, luaopen_table},
-        {LUA_MATHLIBNAME, luaopen_math}, {LUA_UTF8LIBNAME, luaopen_utf8}};
-    static const char *const others[] = {"dofile", "loadfile", "load", "print", "warn"};
-    for (size_t i = 0; i < ARRAY_LEN(libraries); i++)
-        luaL_requiref(L, libraries[i].name, libraries[i].func, 1);
-    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
-        lua_pushnil(L);
-        lua_setglobal(L, others[i]);
-    }
-    const cJSON *values = lua_touserdata(L, 1);
-    for (const cJSON *v = values->child; v; v = v->next) {
-        if (cJSON_IsNull(v))
-            continue;
-        luajson_push(L, v);
-        lua_setglobal(L, v->string);
-    }
-    return 0;
-}
 
 datacheck *datacheck_new(const notebook *nb)
 {
@@ -72,12 +21,8 @@ datacheck *datacheck_new(const notebook *nb)
     params_find(nb, &params, NULL);
     AUTO_JSON *values = params_values(&params);
     params_done(&params);
-    d->L = lua_newstate(allocate, d);
-    if (d->L) {
-        lua_pushcfunction(d->L, set_up);
-        lua_pushlightuserdata(d->L, values);
-    }
-    if (d->L && lua_pcall(d->L, 1, 0, 0) == LUA_OK)
+    d->state = bounded_new(values);
+    if (d->state)
         return d;
     datacheck_free(d);
     return NULL;
@@ -85,22 +30,9 @@ datacheck *datacheck_new(const notebook *nb)
 
 void datacheck_free(datacheck *d)
 {
-    if (d && d->L)
-        lua_close(d->L);
+    if (d)
+        bounded_free(d->state);
     free(d);
-}
-
-struct sketching {
-    const char *text;
-    enum template_blank blank;
-    int blanks;
-};
-
-static int sketch(lua_State *L)
-{
-    struct sketching *s = lua_touserdata(L, 1);
-    s->blanks = template_sketch(L, s->text, s->blank);
-    return 1;
 }
 
 static size_t count_lines(const char *text, size_t n)
@@ -134,32 +66,26 @@ static void settle(const struct plan *p, const char *filled, size_t n, int *line
 
 // Fills in one kind of blanks: 1 when the text parses or cannot be made, 0 when there were no
 // blanks, so that others would change nothing; -1.
-static int try_blank(
-    lua_State *L, const struct plan *p, const char *name, struct sketching *s, int *line, err *e)
+static int try_blank(const datacheck *d, const struct plan *p, const char *name,
+    enum template_blank blank, int *line, err *e)
 {
-    lua_sethook(L, stop, LUA_MASKCOUNT, STEPS_MAX);
-    lua_pushcfunction(L, sketch);
-    lua_pushlightuserdata(L, s);
-    int result = 1;
-    if (lua_pcall(L, 1, 1, 0) == LUA_OK) {
-        size_t n;
-        const char *filled = lua_tolstring(L, -1, &n);
-        result = filecheck_data(name, filled, n, line, e) == 0 ? 1 : s->blanks ? -1 : 0;
-        if (result <= 0 && *line)
-            settle(p, filled, n, line, e);
-    }
-    lua_settop(L, 0);
-    return result;
+    int blanks = 0;
+    AUTO_FREE char *filled = bounded_sketch(d->state, p->text, blank, &blanks);
+    if (!filled || filecheck_data(name, filled, strlen(filled), line, e) == 0)
+        return 1;
+    if (*line)
+        settle(p, filled, strlen(filled), line, e);
+    return blanks ? -1 : 0;
 }
 
 // It is wrong when no kind of blanks makes it right; the first one's error is told.
-static int check_template(lua_State *L, const struct plan *p, const char *name, int *line, err *e)
+static int check_template(
+    const datacheck *d, const struct plan *p, const char *name, int *line, err *e)
 {
     for (int blank = 0; blank < BLANKS; blank++) {
-        struct sketching s = {p->text, (enum template_blank)blank, 0};
         err why = {0};
         int at = 0;
-        int result = try_blank(L, p, name, &s, &at, &why);
+        int result = try_blank(d, p, name, (enum template_blank)blank, &at, &why);
         if (result == 1)
             return 0;
         if (blank == 0) {
@@ -191,7 +117,7 @@ int datacheck_cell(const datacheck *d, const struct plan *p, int *line, err *e)
     if (p->kind == PLAN_FILE)
         result = filecheck_data(name, p->text, strlen(p->text), line, e);
     else if (p->kind == PLAN_TEMPLATE && d && !strstr(p->text, "{{"))
-        result = check_template(d->L, p, name, line, e);
+        result = check_template(d, p, name, line, e);
     if (*line)
         *line += p->skipped;
     return result;

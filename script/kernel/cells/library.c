@@ -6,6 +6,7 @@
 #include "base/env.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/kernel/cells/bounded.h"
 #include "script/kernel/cells/lastvalue.h"
 #include "script/kernel/cells/luajson.h"
 #include "script/kernel/cells/state.h"
@@ -202,6 +203,31 @@ static int core_parse(lua_State *L)
     return tree ? interp_push_json(L, tree) : interp_raise(L, FAILURE_ERROR);
 }
 
+// known(parameters, text) → the text of a template, filled in as far as the parameters determine
+// it, with TEMPLATE_WORD for the rest; or nil. known(parameters, nil, expression) → the
+// expression's value, if they determine it.
+static int core_known(lua_State *L)
+{
+    interp *in = interp_of(L);
+    const char *text = luaL_optstring(L, 2, NULL), *expression = luaL_optstring(L, 3, "nil");
+    char **filled = luajson_box(L);
+    cJSON *values = luajson_read(L, 1, &in->raised), *value = NULL;
+    if (!values)
+        return interp_raise(L, FAILURE_ERROR);
+    int blanks;
+    bounded *state = bounded_new(values);
+    cJSON_Delete(values);
+    if (text)
+        *filled = bounded_sketch(state, text, BLANK_WORD, &blanks);
+    else
+        value = bounded_value(state, expression);
+    bounded_free(state);
+    if (value)
+        return interp_push_json(L, value);
+    lua_pushstring(L, *filled);
+    return 1;
+}
+
 // nearest(word, names) → the name that it may have been meant for, or nil.
 static int core_nearest(lua_State *L)
 {
@@ -368,6 +394,7 @@ static const luaL_Reg core_functions[] = {
     {"json", core_json},
     {"parse", core_parse},
     {"nearest", core_nearest},
+    {"known", core_known},
     {"display", core_display},
     {"result", core_result},
     {"update", core_update},

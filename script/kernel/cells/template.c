@@ -174,7 +174,10 @@ static bool is_field(const char *start, const char *from)
 static void push_blank(lua_State *L, struct sketch *s, const char *dollar, const char *end)
 {
     int number = 1000000 + s->blanks++;
-    if (s->blank == BLANK_NOTHING || (s->blank == BLANK_SCALAR && is_alone(s->start, dollar, end)))
+    if (s->blank == BLANK_WORD)
+        lua_pushliteral(L, TEMPLATE_WORD);
+    else if (s->blank == BLANK_NOTHING ||
+             (s->blank == BLANK_SCALAR && is_alone(s->start, dollar, end)))
         lua_pushliteral(L, "");
     else if (s->blank == BLANK_FIELD && is_field(s->start, dollar))
         lua_pushfstring(L, "\"%d\": %d", number, number);

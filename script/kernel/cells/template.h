@@ -14,8 +14,10 @@ enum template_blank {
     BLANK_NUMBER,  // always a number
     BLANK_NOTHING, // always nothing
     BLANK_FIELD,   // "key": number behind "{" or ",", else a number
-    BLANKS
+    BLANKS,        // so many are tried by a check
+    BLANK_WORD     // always TEMPLATE_WORD: what YAML, and names, take anywhere
 };
+#define TEMPLATE_WORD "known-later"
 // Pushes the text with the values that the globals of L give, and blanks where they give none:
 // expressions that fail, or whose value is no text, number or boolean. Returns how many blanks.
 int template_sketch(lua_State *L, const char *text, enum template_blank blank);
