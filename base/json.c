@@ -88,6 +88,12 @@ static int place_error(const char *text, size_t at, const char *what, err *e)
     return err_set(e, ERR_INVALID, "not JSON: line %zu, column %zu: %s", line, column, what);
 }
 
+// A byte that stands for itself in a string.
+static bool is_plain(char c)
+{
+    return c >= 0x20 && c != '"' && c != '\\';
+}
+
 // Checks what cJSON does not: that the text is valid UTF-8 without NUL and \u0000 (which would cut
 // strings off), and not deeper than unmark and print can follow.
 static int check_text(const char *text, size_t n, err *e)
@@ -95,7 +101,11 @@ static int check_text(const char *text, size_t n, err *e)
     size_t depth = 0;
     bool in_string = false;
     for (size_t i = 0; i < n;) {
-        size_t len = utf8_len(text + i, n - i);
+        if (in_string && is_plain(text[i])) {
+            i++;
+            continue;
+        }
+        size_t len = text[i] > 0 ? 1 : utf8_len(text + i, n - i);
         if (!len || text[i] == '\0')
             return place_error(text, i, len ? "a NUL byte" : "an invalid UTF-8 byte", e);
         if (in_string) {
@@ -241,6 +251,22 @@ const cJSON **json_sorted(const cJSON *object)
 
 static void print_value(const struct printer *p, const cJSON *j, int depth);
 
+static void print_plainly(const struct printer *p, const cJSON *j, int depth)
+{
+    bool named = cJSON_IsObject(j);
+    buf_char(p->out, named ? '{' : '[');
+    for (const cJSON *item = j->child; item; item = item->next) {
+        if (item != j->child)
+            buf_char(p->out, ',');
+        if (named) {
+            print_string(p->out, item->string);
+            buf_char(p->out, ':');
+        }
+        print_value(p, item, depth + 1);
+    }
+    buf_char(p->out, named ? '}' : ']');
+}
+
 static void print_members(const struct printer *p, const cJSON *j, int depth)
 {
     size_t n = (size_t)cJSON_GetArraySize(j), i = 0;
@@ -285,7 +311,10 @@ static void print_value(const struct printer *p, const cJSON *j, int depth)
         break;
     case cJSON_Array:
     case cJSON_Object:
-        print_members(p, j, depth);
+        if (p->indent || p->sorted)
+            print_members(p, j, depth);
+        else
+            print_plainly(p, j, depth);
         break;
     default:
         buf_str(p->out, "null");
@@ -338,6 +367,15 @@ const cJSON *json_get(const cJSON *object, const char *key)
     return cJSON_IsObject(object) ? cJSON_GetObjectItemCaseSensitive(object, key) : NULL;
 }
 
+// json_get with a key of n bytes.
+static const cJSON *get_part(const cJSON *object, const char *key, size_t n)
+{
+    const cJSON *item = cJSON_IsObject(object) ? object->child : NULL;
+    while (item && (*item->string != *key || strncmp(item->string, key, n) != 0 || item->string[n]))
+        item = item->next;
+    return item;
+}
+
 const cJSON *json_path(const cJSON *root, const char *path)
 {
     while (root && *path) {
@@ -348,8 +386,7 @@ const cJSON *json_path(const cJSON *root, const char *path)
             path += *path == ']';
         } else {
             size_t n = strcspn(path, ".[");
-            AUTO_FREE char *key = mem_strndup(path, n);
-            root = json_get(root, key);
+            root = get_part(root, path, n);
             path += n;
         }
         path += *path == '.';

@@ -58,11 +58,11 @@ void tabletext_entry(const cJSON *entry, int64_t now_wall, buf *out)
 cJSON *tabletext_age(const char *before, const char *since, const char *after)
 {
     cJSON *entry = cJSON_CreateObject();
-    json_set_str(entry, "since", since);
+    cJSON_AddItemToObjectCS(entry, "since", cJSON_CreateString(since));
     if (before && *before)
-        json_set_str(entry, "before", before);
+        cJSON_AddItemToObjectCS(entry, "before", cJSON_CreateString(before));
     if (after && *after)
-        json_set_str(entry, "after", after);
+        cJSON_AddItemToObjectCS(entry, "after", cJSON_CreateString(after));
     return entry;
 }
 

@@ -193,20 +193,31 @@ static void forget_news(printer *p, const struct output *o, const char *key)
     hashmap_remove(p->rows, whole, strlen(whole));
 }
 
-static void put_row(printer *p, const struct output *o, const char *below, const cJSON *row)
+static void put_row(printer *p, const struct output *o, const struct row_look *look,
+    const char *below, const cJSON *row)
 {
     AUTO_BUF news = {0}, text = {0};
-    row_text(table_of(o), row, false, &news);
+    row_text(look, row, false, &news);
     const char *uid = json_str_or(row, "uid", "");
     bool is_new = is_news(p, o, uid, buf_cstr(&news));
     if (json_bool_or(row, "deleted", false)) // nothing to remember of a row that is gone
         forget_news(p, o, uid);
     if (!is_new || !news.len)
         return;
-    row_text(table_of(o), row, true, &text);
+    row_text(look, row, true, &text);
     show_title(p, below, false);
     end_pending(p);
     put_lines(p->cli, text.data, text.len, TONE_PLAIN);
+}
+
+static void put_rows(printer *p, const struct output *o, const char *below, const cJSON *rows)
+{
+    const cJSON *row;
+    CLEANUP(row_look_done) struct row_look look = row_look(table_of(o));
+    cJSON_ArrayForEach(row, rows)
+    {
+        put_row(p, o, &look, below, row);
+    }
 }
 
 // Prints changed notes on a live table: how old it is, and that it has more rows. The number of
@@ -231,11 +242,8 @@ static void put_table_notes(printer *p, const struct output *o, const cJSON *tab
 // Prints a live table: only its new or changed rows, and a changed note on its age.
 static void put_table(printer *p, const struct output *o, const char *below)
 {
-    const cJSON *table = table_of(o), *row;
-    cJSON_ArrayForEach(row, json_get(table, "rows"))
-    {
-        put_row(p, o, below, row);
-    }
+    const cJSON *table = table_of(o);
+    put_rows(p, o, below, json_get(table, "rows"));
     put_table_notes(p, o, table);
 }
 
@@ -284,11 +292,7 @@ static void on_update(printer *p, const cJSON *event)
     if (!o)
         return;
     const char *below = cell_of(p, o->id);
-    const cJSON *row;
-    cJSON_ArrayForEach(row, json_get(event, "rows"))
-    {
-        put_row(p, o, below, row);
-    }
+    put_rows(p, o, below, json_get(event, "rows"));
     if (json_get(event, "data") && table_of(o))
         put_table(p, o, below);
     else if (json_get(event, "table") && table_of(o))

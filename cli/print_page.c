@@ -95,59 +95,74 @@ const cJSON *table_of(const struct output *o)
     return NULL;
 }
 
-static const char *column_name(const cJSON *table, int i)
-{
-    return tabletext_column(cJSON_GetArrayItem(json_get(table, "columns"), i));
-}
-
-// The widest text so far in column i, among the rows that fit on a screen; each printed row calls
-// this.
-static size_t column_width(const cJSON *table, int i)
-{
-    enum { ALIGNED = 100 };
-    size_t width = 0, rows = 0;
-    const cJSON *row;
-    cJSON_ArrayForEach(row, json_get(table, "rows"))
-    {
-        if (rows++ == ALIGNED)
-            break;
-        const cJSON *item = cJSON_GetArrayItem(json_get(row, "cells"), i);
-        size_t n = cJSON_IsString(item) ? strlen(item->valuestring) : 0;
-        width = n > width ? n : width;
-    }
-    return width;
-}
-
 // Of a table with a status, name and status are what people follow; of others what there is always
 // room for. Ages are no strings, and no news.
-static bool column_shown(const cJSON *table, int i)
+static bool column_shown(const cJSON *column, bool has_status)
 {
-    bool has_status = false;
-    if (tabletext_is_wide(cJSON_GetArrayItem(json_get(table, "columns"), i)))
+    const char *name = tabletext_column(column);
+    if (tabletext_is_wide(column))
         return false;
-    for (int k = 0; k < cJSON_GetArraySize(json_get(table, "columns")); k++)
-        has_status = has_status || strcasecmp(column_name(table, k), "status") == 0;
-    const char *name = column_name(table, i);
     if (has_status)
         return strcasecmp(name, "name") == 0 || strcasecmp(name, "status") == 0;
     return strcasecmp(name, "age") != 0;
 }
 
-void row_text(const cJSON *table, const cJSON *row, bool aligned, buf *out)
+// The widest texts so far, among the rows that fit on a screen.
+static void measure(struct row_look *look, const cJSON *rows)
+{
+    enum { ALIGNED = 100 };
+    const cJSON *row = rows ? rows->child : NULL, *item;
+    for (int n = 0; row && n < ALIGNED; n++, row = row->next) {
+        size_t i = 0;
+        cJSON_ArrayForEach(item, json_get(row, "cells"))
+        {
+            size_t width = cJSON_IsString(item) ? strlen(item->valuestring) : 0;
+            if (i < look->n && width > look->columns[i].width)
+                look->columns[i].width = width;
+            i++;
+        }
+    }
+}
+
+struct row_look row_look(const cJSON *table)
+{
+    const cJSON *columns = json_get(table, "columns"), *column;
+    struct row_look look = {0};
+    bool has_status = false;
+    look.columns = mem_array((size_t)cJSON_GetArraySize(columns) + 1, sizeof *look.columns);
+    cJSON_ArrayForEach(column, columns)
+    {
+        has_status = has_status || strcasecmp(tabletext_column(column), "status") == 0;
+    }
+    cJSON_ArrayForEach(column, columns)
+    {
+        look.columns[look.n++].shown = column_shown(column, has_status);
+    }
+    measure(&look, json_get(table, "rows"));
+    return look;
+}
+
+void row_look_done(struct row_look *look)
+{
+    free(look->columns);
+}
+
+void row_text(const struct row_look *look, const cJSON *row, bool aligned, buf *out)
 {
     const cJSON *item;
-    int i = -1, pad = 0;
+    size_t i = 0, pad = 0;
     cJSON_ArrayForEach(item, json_get(row, "cells"))
     {
+        const struct column_look *column = i < look->n ? &look->columns[i] : NULL;
         i++;
-        if (!cJSON_IsString(item) || !column_shown(table, i))
+        if (!cJSON_IsString(item) || !column || !column->shown)
             continue;
-        buf_fmt(out, "%*s%s", pad, "", item->valuestring);
-        size_t n = strlen(item->valuestring), width = aligned ? column_width(table, i) : n;
-        pad = (int)(width > n ? width - n : 0) + 3;
+        buf_fmt(out, "%*s%s", (int)pad, "", item->valuestring);
+        size_t n = strlen(item->valuestring), width = aligned ? column->width : n;
+        pad = (width > n ? width - n : 0) + 3;
     }
     if (json_bool_or(row, "deleted", false))
-        buf_fmt(out, "%*s(gone)", pad, "");
+        buf_fmt(out, "%*s(gone)", (int)pad, "");
     while (out->len && out->data[out->len - 1] == ' ')
         out->data[--out->len] = '\0';
 }

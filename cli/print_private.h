@@ -9,5 +9,15 @@ void put_state(struct cli *cli, const struct run_cell *c);
 void put_error(struct cli *cli, const struct output *o);
 // The table of a display, {"columns", "rows"}; NULL if it has none.
 const cJSON *table_of(const struct output *o);
-// Prints a row of it on one line, aligned with the others.
-void row_text(const cJSON *table, const cJSON *row, bool aligned, buf *out);
+// How rows of it are printed: which columns, and how wide.
+struct row_look {
+    struct column_look {
+        bool shown;
+        size_t width;
+    } * columns;
+    size_t n;
+};
+struct row_look row_look(const cJSON *table);
+void row_look_done(struct row_look *look);
+// Prints a row on one line, aligned with the others.
+void row_text(const struct row_look *look, const cJSON *row, bool aligned, buf *out);

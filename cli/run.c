@@ -30,7 +30,10 @@
 #include <unistd.h>
 
 enum form { FORM_PLAIN, FORM_JSON, FORM_JUNIT };
-enum { PATIENCE_MS = 10000 }; // the wait after an interrupt, before a stronger signal
+enum {
+    PATIENCE_MS = 10000, // the wait after an interrupt, before a stronger signal
+    PRINTED_ROWS = 100,  // of a live table are kept: later ones are aligned with them
+};
 
 struct run {
     struct cli *cli;
@@ -261,6 +264,8 @@ static int conduct(struct run *r, const struct launch *launch, err *e)
     r->fold = fold_before(r, launch, e);
     if (!r->fold)
         return cli_error(r->cli, e);
+    if (r->form == FORM_PLAIN && !r->reports)
+        fold_keep_rows(r->fold, PRINTED_ROWS);
     r->printer = printer_new(r->cli, r->fold);
     r->loop = loop_new(e);
     if (!r->loop || !listen_to_signals(r, e) || launch_kernel(launch, &r->guard, &fd, e) < 0)

@@ -25,16 +25,29 @@ struct listing {
     bool in_string, escaped, in_array;
 };
 
-// Keys whose values make most of an object's text, and that nothing is read from to show it.
+// Keys of strings, lists and objects that no table, state or sickness is made of: they are most of
+// an object's text.
 static bool is_left_out(const char *key, size_t n)
 {
-    static const char *const keys[] = {"managedFields", "annotations", "env", "envFrom", "volumes",
-        "volumeMounts", "tolerations", "affinity", "resources", "securityContext", "template",
-        "livenessProbe", "readinessProbe", "startupProbe", "args", "command", "imageID",
-        "containerID", "ownerReferences", "labels"};
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-        if (strlen(keys[i]) == n && memcmp(keys[i], key, n) == 0)
+    static const char *const keys[] = {"affinity", "annotations", "args", "command", "containerID",
+        "dnsPolicy", "env", "envFrom", "fieldsV1", "hostIPs", "image", "imageID", "imagePullPolicy",
+        "labels", "lifecycle", "livenessProbe", "managedFields", "ownerReferences", "podIPs",
+        "ports", "preemptionPolicy", "qosClass", "readinessProbe", "resources", "schedulerName",
+        "securityContext", "serviceAccount", "serviceAccountName", "startupProbe", "template",
+        "terminationMessagePath", "terminationMessagePolicy", "tolerations", "volumeMounts",
+        "volumes"};
+    size_t low = 0, high = ARRAY_LEN(keys);
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        int order = *key - *keys[middle];
+        order = order ? order : strncmp(key, keys[middle], n);
+        if (order == 0 && !keys[middle][n])
             return true;
+        if (order > 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
     return false;
 }
 
@@ -105,7 +118,7 @@ static bool begins_entries(const listing *l)
            ((n == 4 && memcmp(key, "rows", 4) == 0) || (n == 5 && memcmp(key, "items", 5) == 0));
 }
 
-// A value begins: is it one that is left out? Then a 0 stands in its place.
+// A value begins: is it one that is left out? Then its key is, too.
 static bool begins_skip(listing *l)
 {
     size_t n = 0;
@@ -114,7 +127,8 @@ static bool begins_skip(listing *l)
                           : NULL;
     if (!key || !is_left_out(key, n))
         return false;
-    buf_char(&l->entry, '0');
+    l->entry.len = l->string;
+    l->entry.data[l->entry.len] = '\0';
     l->skip = l->depth;
     return true;
 }
@@ -137,13 +151,24 @@ static void open_bracket(listing *l, char c)
     l->depth++;
 }
 
+// What is left out was the last of its object: the comma before it goes, too.
+static void end_object_early(listing *l)
+{
+    size_t n = l->entry.len;
+    while (n > 0 && is_blank(l->entry.data[n - 1]))
+        n--;
+    if (n > 0 && l->entry.data[n - 1] == ',')
+        l->entry.len = n - 1;
+    l->skip = 0;
+}
+
 static int close_bracket(listing *l, char c, err *e)
 {
     int result = 0;
     if (l->depth > 0)
         l->depth--;
     if (l->skip && l->depth < l->skip)
-        l->skip = 0;
+        end_object_early(l);
     if (l->in_array && l->depth == IN_LIST) {
         result = l->entry.len ? give(l, e) : 0;
         l->in_array = false;
@@ -151,17 +176,16 @@ static int close_bracket(listing *l, char c, err *e)
     add(l, &c, 1);
     if (l->in_array && l->depth == IN_ARRAY)
         result = give(l, e);
-    // A bracket ends the value that is left out; what follows it, a comma or a bracket, stays.
-    if (l->skip && l->depth == l->skip)
-        l->skip = 0;
     return result;
 }
 
 // A comma, or what is neither string nor bracket.
 static int other(listing *l, char c, err *e)
 {
-    if (l->skip && l->depth == l->skip && c == ',')
-        l->skip = 0;
+    if (l->skip && l->depth == l->skip && c == ',') {
+        l->skip = 0; // it goes with what it follows
+        return 0;
+    }
     if (!l->in_array || l->depth != IN_ARRAY) {
         add(l, &c, 1);
     } else if (c == ',') {

@@ -12,7 +12,7 @@ typedef struct listing listing;
 
 enum listing_form {
     LISTING_WHOLE, // objects as they come
-    LISTING_SHOWN, // without the values of long keys that no table, state or sickness is made of
+    LISTING_SHOWN, // without what no table, state or sickness is made of
 };
 
 // fn takes the entry (a row's cells and object are in it). Non-zero ends the reading with that.

@@ -29,7 +29,7 @@ static void add_column(cJSON *columns, const char *name, bool wide)
 
 static void add(cJSON *row, cJSON *entry)
 {
-    cJSON_AddItemToArray(json_array_at(row, "cells"), entry);
+    cJSON_AddItemToArray((cJSON *)json_get(row, "cells"), entry);
 }
 
 static void add_text(cJSON *row, const char *text)
@@ -50,14 +50,16 @@ static void add_age(cJSON *row, const char *before, const char *since, const cha
 
 static cJSON *new_row(const cJSON *object, int64_t now)
 {
+    static const char *const words[] = {"uid", "name", "namespace"};
     cJSON *row = cJSON_CreateObject();
     const cJSON *m = json_get(object, "metadata");
     enum sickness sick = object_sick(object, now, NULL);
-    json_set_str(row, "uid", json_str(m, "uid"));
-    json_set_str(row, "name", json_str(m, "name"));
-    json_set_str(row, "namespace", json_str(m, "namespace"));
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (json_str(m, words[i]))
+            cJSON_AddItemToObjectCS(row, words[i], cJSON_CreateString(json_str(m, words[i])));
     if (sick)
-        json_set_int(row, "sick", sick);
+        cJSON_AddItemToObjectCS(row, "sick", json_new_int(sick));
+    cJSON_AddItemToObjectCS(row, "cells", cJSON_CreateArray());
     return row;
 }
 

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/client/frames.h"
+#include "k8s/client/listing.h"
 #include "k8s/client/request.h"
 #include "k8s/client/status.h"
 #include "k8s/client/watch_table.h"
@@ -29,10 +30,10 @@ static const size_t frame_limit = (size_t)8 << 20, page_limit = (size_t)16 << 20
 
 // What we keep of an object: enough to notice a change, and to report its end.
 struct known {
-    char *uid, *version;
-    cJSON *stub;           // kind and metadata
-    const char *name, *ns; // of the stub
+    char *version;
+    const char *uid, *name, *ns; // in `words`
     unsigned round;
+    char words[];
 };
 
 struct watch {
@@ -42,13 +43,17 @@ struct watch {
     const struct watch_ops *ops;
     void *arg;
 
-    char *version;   // the version to watch from; NULL: list first
-    char *next_page; // of the current list
-    unsigned round;  // number of the current list: objects not seen in it are gone
-    int page;        // objects per page
-    int empty;       // of the current list: how many of its last pages brought nothing new
-    void *tree;      // of struct known, by uid (tsearch)
-    void *names;     // the same, by namespace and name
+    char *version;    // the version to watch from; NULL: list first
+    char *next_page;  // of the current list
+    unsigned round;   // number of the current list: objects not seen in it are gone
+    int page;         // objects per page
+    listing *listing; // reads it
+    size_t bytes;     // of it, so far
+    int fresh;        // of its objects: new in this list
+    bool headed;      // its columns are known
+    int empty;        // of the current list: how many of its last pages brought nothing new
+    void *tree;       // of struct known, by uid (tsearch)
+    void *names;      // the same, by namespace and name
     size_t count, most;
     hashmap *others, *listed; // hashes of uids beyond `most`; `listed`: those in the current list
     size_t told_more;
@@ -83,9 +88,7 @@ static int by_name(const void *a, const void *b)
 static void known_free(void *p)
 {
     struct known *k = p;
-    free(k->uid);
     free(k->version);
-    cJSON_Delete(k->stub);
     free(k);
 }
 
@@ -100,6 +103,7 @@ static void watch_free(watch *w)
     hashmap_free(w->others);
     hashmap_free(w->listed);
     frames_done(&w->frames);
+    listing_free(w->listing);
     watch_table_done(&w->table);
     free(w->ns);
     free(w->labels);
@@ -168,35 +172,40 @@ static struct known *find_name(watch *w, const cJSON *object)
     return at ? *at : NULL;
 }
 
-static cJSON *stub_of(const cJSON *object)
+// An object that is gone: kind and metadata.
+static cJSON *stub_of(const watch *w, const struct known *k)
 {
-    static const char *const parts[] = {"apiVersion", "kind"};
-    static const char *const words[] = {"name", "namespace", "uid", "resourceVersion"};
-    cJSON *stub = cJSON_CreateObject();
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-        json_set_str(stub, parts[i], json_str(object, parts[i]));
-    const cJSON *from = json_get(object, "metadata");
-    cJSON *to = json_object_at(stub, "metadata");
-    for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        json_set_str(to, words[i], json_str(from, words[i]));
+    cJSON *stub = cJSON_CreateObject(), *metadata = json_object_at(stub, "metadata");
+    json_set_str(stub, "apiVersion", w->resource.api_version);
+    json_set_str(stub, "kind", w->resource.kind);
+    json_set_str(metadata, "name", k->name);
+    json_set_str(metadata, "namespace", *k->ns ? k->ns : NULL);
+    json_set_str(metadata, "uid", k->uid);
+    json_set_str(metadata, "resourceVersion", k->version);
     return stub;
+}
+
+static struct known *known_new(const char *uid, const cJSON *metadata)
+{
+    const char *name = json_str_or(metadata, "name", ""),
+               *ns = json_str_or(metadata, "namespace", "");
+    size_t uid_n = strlen(uid) + 1, name_n = strlen(name) + 1, ns_n = strlen(ns) + 1;
+    struct known *k = mem_alloc(sizeof *k + uid_n + name_n + ns_n);
+    k->uid = memcpy(k->words, uid, uid_n);
+    k->name = memcpy(k->words + uid_n, name, name_n);
+    k->ns = memcpy(k->words + uid_n + name_n, ns, ns_n);
+    return k;
 }
 
 static void remember(watch *w, struct known *k, const char *uid, const cJSON *object)
 {
+    const cJSON *metadata = json_get(object, "metadata");
     bool is_new = !k;
-    if (is_new) {
-        k = mem_alloc(sizeof *k);
-        k->uid = mem_strdup(uid);
-    }
+    if (is_new)
+        k = known_new(uid, metadata);
     free(k->version);
-    cJSON_Delete(k->stub);
-    k->version = mem_strdup(json_path_str(object, "metadata.resourceVersion"));
-    k->stub = stub_of(object);
+    k->version = mem_strdup(json_str(metadata, "resourceVersion"));
     k->round = w->round;
-    const cJSON *m = json_get(k->stub, "metadata");
-    k->name = json_str_or(m, "name", "");
-    k->ns = json_str_or(m, "namespace", "");
     if (!is_new)
         return;
     tsearch(k, &w->tree, by_uid);
@@ -260,7 +269,7 @@ static bool is_object(const cJSON *object)
 
 static int tell_gone(watch *w, struct known *k)
 {
-    AUTO_JSON *stub = STEAL(k->stub); // it has the names by which `forget` finds it
+    AUTO_JSON *stub = stub_of(w, k);
     forget(w, k);
     return tell(w, WATCH_DELETED, stub);
 }
@@ -448,27 +457,30 @@ static bool is_fresh(watch *w, const cJSON *object)
            (k ? k->round != w->round : !hashmap_get(w->listed, &hash, sizeof hash, &ignored));
 }
 
-// Reports a page's objects. Returns how many of them are new in this list; -1: the owner closed the
-// watch.
-static int take_items(watch *w, const cJSON *list)
+// The page's columns come before its objects.
+static int take_head(watch *w, const cJSON *head)
 {
-    const bool table = watch_table_is(&w->table, list);
-    const cJSON *entry;
-    int fresh = 0, result = 0;
-    if (take_columns(w, list) != 0)
+    if (w->headed)
+        return 0;
+    w->headed = true;
+    return heard(w) != 0 || take_columns(w, head) != 0 ? -1 : 0;
+}
+
+// Reports an object of a page. Non-zero: the owner closed the watch.
+static int on_entry(void *arg, cJSON *entry)
+{
+    watch *w = arg;
+    AUTO_JSON *whole = entry, *head = w->headed ? NULL : listing_head(w->listing);
+    if (take_head(w, head) != 0)
         return -1;
-    cJSON_ArrayForEach(entry, json_get(list, table ? "rows" : "items"))
-    {
-        cJSON *item = (cJSON *)(table ? json_get(entry, "object") : entry);
-        name_kind(w, item);
-        w->cells = table ? json_get(entry, "cells") : NULL;
-        fresh += is_fresh(w, item);
-        result = present(w, item);
-        w->cells = NULL;
-        if (result != 0)
-            return -1;
-    }
-    return fresh;
+    bool is_row = watch_table_asks(&w->table) && w->table.columns;
+    cJSON *item = (cJSON *)(is_row ? json_get(whole, "object") : whole);
+    name_kind(w, item);
+    w->cells = is_row ? json_get(whole, "cells") : NULL;
+    w->fresh += is_fresh(w, item);
+    int result = present(w, item);
+    w->cells = NULL;
+    return result;
 }
 
 static int list_ended(watch *w, const char *version)
@@ -487,17 +499,14 @@ static int list_ended(watch *w, const char *version)
 }
 
 // -1 with *e: the body is neither an answer nor a refusal; it may have been cut in the middle.
-static int list_done(watch *w, struct http_response *r, err *e)
+static int list_done(watch *w, err *e)
 {
-    AUTO_JSON *list = json_parse(buf_cstr(&r->body), r->body.len, e);
+    AUTO_JSON *list = listing_end(w->listing, e);
     if (!list) {
         e->code = ERR_UNAVAILABLE;
         return err_wrap(e, "%s: the server's answer is no JSON", w->what);
     }
-    if (heard(w) != 0)
-        return 1;
-    int fresh = take_items(w, list);
-    if (fresh < 0)
+    if (take_head(w, list) != 0)
         return 1;
     const char *version = json_path_str(list, "metadata.resourceVersion");
     const char *next = json_path_str(list, "metadata.continue");
@@ -505,7 +514,7 @@ static int list_done(watch *w, struct http_response *r, err *e)
         return err_set(e, ERR_UNAVAILABLE, "%s: the list has no resourceVersion", w->what);
     if (!next || !*next || hashmap_count(w->listed) >= WATCH_COUNTED)
         return list_ended(w, version);
-    w->empty = fresh ? 0 : w->empty + 1;
+    w->empty = w->fresh ? 0 : w->empty + 1;
     if (w->empty >= EMPTY_PAGES || str_eq(next, w->next_page)) {
         free(STEAL(w->next_page));
         w->turns = TURNS;
@@ -526,6 +535,34 @@ static bool shrink_page(watch *w, const err *why)
     free(STEAL(w->next_page));
     begin(w);
     return true;
+}
+
+// A page that cannot be read to its end.
+static void no_list(watch *w, err *why)
+{
+    if (why->code == ERR_INVALID) {
+        why->code = ERR_UNAVAILABLE;
+        err_wrap(why, "the server's answer is no JSON");
+    }
+    err_wrap(why, "%s", w->what);
+    if (!shrink_page(w, why))
+        failed(w, why);
+}
+
+static void on_list_data(void *arg, const char *bytes, size_t n)
+{
+    watch *w = arg;
+    err why = {0};
+    w->busy = true;
+    w->bytes += n;
+    int result = w->bytes > page_limit
+                     ? err_set(&why, ERR_LIMIT, "a page of more than %zu bytes", page_limit)
+                     : listing_feed(w->listing, bytes, n, &why);
+    if (result != 0 && !w->closed) {
+        operation_cancel(STEAL(w->operation));
+        no_list(w, &why);
+    }
+    settle(w);
 }
 
 static int on_frame(void *arg, const char *text, size_t n)
@@ -603,7 +640,7 @@ static void judge(watch *w, struct http_response *r, const err *e)
     else if (why.code != ERR_NONE)
         err_wrap(&why, "%s", w->what);
     else if (!w->version) {
-        if (list_done(w, r, &why) >= 0)
+        if (list_done(w, &why) >= 0)
             return;
     } else if (clock_mono() - w->started > STEADY_MS * CLOCK_MS) {
         begin(w); // the server ends each watch after some time; that is no failure
@@ -630,7 +667,7 @@ static void on_done(void *arg, struct http_response *r, const err *e)
     settle(w);
 }
 
-static const struct http_stream_ops list_ops = {.done = on_done};
+static const struct http_stream_ops list_ops = {.data = on_list_data, .done = on_done};
 static const struct http_stream_ops frame_ops = {.head = on_head, .data = on_data, .done = on_done};
 
 static void begin_list(watch *w)
@@ -660,6 +697,10 @@ static void begin(watch *w)
     request_query(&path, "labelSelector", w->labels);
     request_query(&path, "fieldSelector", w->fields);
     request_query(&path, "includeObject", watch_table_asks(&w->table) ? "Object" : NULL);
+    listing_restart(w->listing);
+    w->bytes = 0;
+    w->fresh = 0;
+    w->headed = false;
     frames_done(&w->frames);
     w->frames.limit = frame_limit;
     loop_timer_stop(w->timer);
@@ -692,6 +733,7 @@ watch *watch_open(client *c, const struct watch_spec *spec, const struct watch_o
     w->table.wanted = spec->table;
     w->most = spec->most ? spec->most : WATCH_MOST;
     w->page = PAGE;
+    w->listing = listing_new(spec->table ? LISTING_SHOWN : LISTING_WHOLE, frame_limit, on_entry, w);
     w->others = hashmap_new();
     w->timer = loop_timer_new(client_loop(c), on_timer, w);
     w->refill = loop_timer_new(client_loop(c), on_refill, w);

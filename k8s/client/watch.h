@@ -28,7 +28,9 @@ struct watch_spec {
     const char *ns;              // NULL: all namespaces
     const char *labels, *fields; // selectors; NULL: none
     size_t most;                 // objects that are told of; 0: WATCH_MOST
-    bool table;                  // with the rows that the server prints: `columns`, watch_cells
+    // With the rows that the server prints: `columns`, watch_cells. Of the objects of lists those
+    // parts are left out that are never shown (LISTING_SHOWN).
+    bool table;
 };
 // A cluster has at most 150,000 pods by Kubernetes' own limits.
 enum { WATCH_MOST = 10000, WATCH_COUNTED = 200000 };

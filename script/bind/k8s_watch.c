@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rowset.h"
+#include "base/rowtexts.h"
 #include "base/str.h"
 #include "base/tabletext.h"
 #include "k8s/client/state.h"
@@ -35,11 +36,11 @@ struct live {
     display *display;
     struct part parts[2];
     int count;
-    char *uid;    // uid of the object; NULL: a selector
-    cJSON *table; // {"columns", "rows"} as it is shown
-    rowset *rows; // of it
-    char *note;   // why it may be old; NULL: it is not
-    int64_t more; // objects that are not in it
+    char *uid;      // uid of the object; NULL: a selector
+    cJSON *table;   // {"columns", …} as it is shown, but for its rows
+    rowtexts *rows; // of it
+    char *note;     // why it may be old; NULL: it is not
+    int64_t more;   // objects that are not in it
     bool wide, sick_first;
     loop *loop;
     client *client;
@@ -55,12 +56,13 @@ static cJSON *bundle(const struct live *l, bool ended)
     cJSON *data = cJSON_CreateObject();
     AUTO_BUF text = {0}, at = {0};
     int64_t now = clock_wall();
-    tabletext_print(l->table, now, &text);
+    cJSON *table = cJSON_Duplicate(l->table, 1);
+    json_set(table, "rows", rowtexts_array(l->rows));
+    tabletext_print(table, now, &text);
     rowset_say_more(l->more, &text);
     if (l->note)
         buf_fmt(&text, "-- %s --\n", l->note);
     json_set_str(data, "text/plain", buf_cstr(&text));
-    cJSON *table = cJSON_Duplicate(l->table, 1);
     clock_rfc3339(&at, now, CLOCK_SECONDS);
     json_set_str(table, "at", ended ? buf_cstr(&at) : NULL);
     json_set_str(table, "note", l->note);
@@ -83,7 +85,7 @@ static void live_free(void *arg)
     job_training_close(l->training);
     k8s_pods_done(&l->main);
     free(l->ns);
-    rowset_free(l->rows);
+    rowtexts_free(l->rows);
     cJSON_Delete(l->table);
     free(l->uid);
     free(l->note);
@@ -133,9 +135,9 @@ static cJSON *row_of(const struct part *p, const cJSON *object)
 static void keep_row(struct live *l, const cJSON *row, bool deleted)
 {
     if (deleted)
-        rowset_drop(l->rows, json_str(row, "uid"));
+        rowtexts_drop(l->rows, json_str(row, "uid"));
     else
-        rowset_put(l->rows, cJSON_Duplicate(row, 1));
+        rowtexts_put(l->rows, row);
 }
 
 static void on_event(void *arg, enum watch_change change, const cJSON *object)
@@ -186,7 +188,7 @@ static void on_synced(void *arg)
 {
     struct part *p = arg;
     struct live *l = p->live;
-    if (!p->pods && l->uid && !rowset_get(l->rows, l->uid))
+    if (!p->pods && l->uid && !rowtexts_has(l->rows, l->uid))
         finish(l); // it was gone before we could look
 }
 
@@ -312,7 +314,7 @@ int k8s_watch(call *c, const cJSON *args, cJSON **result, err *e)
     json_array_at(l->table, "columns");
     if (l->sick_first)
         json_set_str(l->table, "order", TABLETEXT_SICK);
-    l->rows = rowset_new(json_array_at(l->table, "rows"), ROWSET_TABLE);
+    l->rows = rowtexts_new();
     if (t.name && add_object(l, &t, e) != 0) {
         live_free(l);
         return -1;

@@ -73,6 +73,11 @@ fold *fold_new(void)
     return f;
 }
 
+void fold_keep_rows(fold *f, size_t n)
+{
+    f->rows_most = n;
+}
+
 static void ledger_done(struct ledger_entry *l)
 {
     free(l->cell);

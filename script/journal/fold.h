@@ -99,6 +99,8 @@ void fold_free(fold *f);
 // Adds an event. Errors: ERR_INVALID for a record that does not fit the format. Unknown types are
 // skipped.
 int fold_event(fold *f, const cJSON *record, err *e);
+// Of a live table only the first n rows that come in updates are kept: for who has printed them.
+void fold_keep_rows(fold *f, size_t n);
 // Folds a whole file. Corrupt lines are counted and skipped; *first_bad (may be NULL) describes the
 // first.
 fold *fold_file(const char *path, err *first_bad, err *e);

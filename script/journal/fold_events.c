@@ -312,7 +312,7 @@ static cJSON *table_of(const cJSON *data)
     return NULL;
 }
 
-static void fold_rows(struct output *o, const cJSON *changes)
+static void fold_rows(const fold *f, struct output *o, const cJSON *changes)
 {
     const cJSON *row;
     cJSON *table = table_of(o->data);
@@ -320,7 +320,8 @@ static void fold_rows(struct output *o, const cJSON *changes)
     if (!o->rows && !table)
         return;
     if (!o->rows)
-        o->rows = rowset_new((cJSON *)json_get(table, "rows"), ROWSET_TABLE);
+        o->rows = rowset_new(
+            (cJSON *)json_get(table, "rows"), f->rows_most ? f->rows_most : ROWSET_TABLE);
     cJSON_ArrayForEach(row, changes)
     {
         rowset_change(o->rows, row);
@@ -366,7 +367,7 @@ static int on_update(fold *f, const cJSON *r, err *e)
         o->rows_newer = false;
     }
     if (json_get(r, "rows"))
-        fold_rows(o, json_get(r, "rows"));
+        fold_rows(f, o, json_get(r, "rows"));
     if (json_get(r, "table"))
         fold_table(o, json_get(r, "table"));
     if (json_bool_or(r, "closed", false))

@@ -20,6 +20,7 @@ struct fold {
     int64_t earlier;               // ns for which earlier kernels ran
     uint64_t seq;
     size_t corrupt;
+    size_t rows_most; // of a live table; 0: ROWSET_TABLE
     // In the document's order; behind them, cells that are known only from events; behind these,
     // cells that have left the document but have outputs.
     struct run_cell *cells;

@@ -424,7 +424,7 @@ static enum verdict mask_url(const struct scan *s, buf *out, const char **stop)
 }
 
 // Appends the masked text, up to the place where a needle may have been cut off (with `last`: to
-// the end). Returns how many bytes it has used.
+// the end). Returns how many bytes it has used. out NULL: only looks, up to the first find.
 static size_t apply(mask *m, const char *text, size_t n, bool last, buf *out, bool *found)
 {
     struct scan s = {m, text, text + n, text, last};
@@ -440,14 +440,17 @@ static size_t apply(mask *m, const char *text, size_t n, bool last, buf *out, bo
             stop = s.p + 1;
             continue;
         }
+        *found = true;
+        if (!out)
+            return 0;
         buf_add(out, plain, (size_t)(s.p - plain));
         buf_add(out, url.data, url.len);
         buf_str(out, url.len ? "" : MASK_TEXT);
         buf_clear(&url);
-        *found = true;
         plain = stop;
     }
-    buf_add(out, plain, (size_t)(s.p - plain));
+    if (out)
+        buf_add(out, plain, (size_t)(s.p - plain));
     return (size_t)(s.p - text);
 }
 
@@ -460,11 +463,18 @@ bool mask_text(mask *m, const char *text, size_t n, buf *out)
     return found;
 }
 
+static bool has_secret(mask *m, const char *text, size_t n)
+{
+    return n >= MASK_MIN && mask_text(m, text, n, NULL);
+}
+
 static bool mask_string(mask *m, char **text)
 {
     AUTO_BUF out = {0};
-    if (!*text || !mask_text(m, *text, strlen(*text), &out))
+    size_t n = *text ? strlen(*text) : 0;
+    if (!has_secret(m, *text, n))
         return false;
+    mask_text(m, *text, n, &out);
     cJSON_free(*text);
     *text = cJSON_malloc(out.len + 1);
     if (!*text)

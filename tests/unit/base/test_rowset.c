@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rowset.h"
+#include "base/rowtexts.h"
 #include "base/str.h"
 #include "tests/support/tap.h"
 
@@ -86,6 +87,51 @@ TEST(no_more_rows_are_kept_than_were_wanted)
 TEST(many_rows_cost_what_they_are)
 {
     CHECK(feed(50000) < 5 * CLOCK_SEC); // comparing with each row would take minutes
+}
+
+static cJSON *row_of(const char *uid, int value)
+{
+    cJSON *row = cJSON_CreateObject();
+    json_set_str(row, "uid", uid);
+    json_set_int(row, "v", value);
+    return row;
+}
+
+static void put(rowtexts *t, const char *uid, int value)
+{
+    AUTO_JSON *row = row_of(uid, value);
+    rowtexts_put(t, row);
+}
+
+static void check_texts(const rowtexts *t, const char *want)
+{
+    AUTO_JSON *rows = rowtexts_array(t);
+    AUTO_FREE char *text = json_to_str(rows);
+    CHECK_STR(text, want);
+}
+
+TEST(rows_as_text_keep_their_order)
+{
+    rowtexts *t = rowtexts_new();
+    check_texts(t, "[]");
+    put(t, "a", 1);
+    put(t, "b\"", 2);
+    put(t, "c", 3);
+    put(t, NULL, 4);
+    put(t, "b\"", 5);
+    check_texts(t, "[{\"uid\":\"a\",\"v\":1},{\"uid\":\"b\\\"\",\"v\":5},{\"uid\":\"c\",\"v\":3}]");
+    rowtexts_drop(t, "a");
+    rowtexts_drop(t, "x");
+    rowtexts_drop(t, NULL);
+    rowtexts_drop(t, "c");
+    CHECK(rowtexts_has(t, "b\"") && !rowtexts_has(t, "a") && !rowtexts_has(t, NULL));
+    put(t, "a", 6);
+    put(t, "a", 7);
+    check_texts(t, "[{\"uid\":\"b\\\"\",\"v\":5},{\"uid\":\"a\",\"v\":7}]");
+    rowtexts_drop(t, "b\"");
+    rowtexts_drop(t, "a");
+    check_texts(t, "[]");
+    rowtexts_free(t);
 }
 
 int main(void)

@@ -726,14 +726,12 @@ TEST(a_list_is_read_entry_by_entry)
 TEST(a_list_that_is_shown_leaves_out_what_is_never_shown)
 {
     check_list(LISTING_SHOWN,
-        "{\"rows\":[{\"cells\":[\"a\"],\"object\":{\"metadata\":{\"name\":\"a\",\"managedFields\":["
-        "{\"f\":{\"x\":\"]\"}}],\"uid\":\"u\","
-        "\"annotations\" : "
-        "{\"k\":\"v\"}},\"spec\":{\"containers\":[{\"name\":\"c\",\"imageID\":\"docker://"
-        "x\",\"env\":[]}]}}}]}",
-        "{\"cells\":[\"a\"],\"object\":{\"metadata\":{\"name\":\"a\",\"managedFields\":0,\"uid\":"
-        "\"u\",\"annotations\":0},"
-        "\"spec\":{\"containers\":[{\"name\":\"c\",\"imageID\":0,\"env\":0}]}}}\n{\"rows\":[]}");
+        "{\"rows\":[{\"cells\":[\"a\"],\"object\":{\"metadata\":{\"name\":\"a\",\"managedFields\":"
+        "[{\"f\":{\"x\":\"]\"}}],\"uid\":\"u\",\"annotations\" : {\"k\":\"v\"}},\"spec\":"
+        "{\"containers\":[{\"imageID\":\"x\\\\\"},{\"name\":\"c\" , \"env\":[] , \"labels\":{} },"
+        "{\"volumes\":[1],\"a\":1}],\"env\":[\"b\"]}}}]}",
+        "{\"cells\":[\"a\"],\"object\":{\"metadata\":{\"name\":\"a\",\"uid\":\"u\"},\"spec\":"
+        "{\"containers\":[{},{\"name\":\"c\"},{\"a\":1}]}}}\n{\"rows\":[]}");
 }
 
 static int refuse(void *arg, cJSON *entry)

@@ -300,6 +300,25 @@ TEST(damaged_lines_are_counted_and_passed_over)
     fold_free(f);
 }
 
+TEST(who_has_printed_rows_need_not_keep_them)
+{
+    fold *f = sample_fold();
+    fold_keep_rows(f, 2);
+    event(f, "{\"type\":\"display\",\"cell\":\"one\",\"id\":80,\"live\":true,\"data\":{\"text/"
+             "plain\":\"\",\"t\":{\"columns\":[\"NAME\"],\"rows\":[]}}}");
+    event(f, "{\"type\":\"update\",\"id\":80,\"rows\":[{\"uid\":\"a\"},{\"uid\":\"b\"},{\"uid\":"
+             "\"c\"}]}");
+    event(f, "{\"type\":\"update\",\"id\":80,\"rows\":[{\"uid\":\"a\",\"v\":1}]}");
+    AUTO_FREE char *some = json_to_str(json_get(json_get(fold_display(f, 80)->data, "t"), "rows"));
+    CHECK_STR(some, "[{\"uid\":\"a\",\"v\":1},{\"uid\":\"b\"}]");
+    event(f,
+        "{\"type\":\"update\",\"id\":80,\"closed\":true,\"data\":{\"text/plain\":\"\",\"t\":{"
+        "\"columns\":[\"NAME\"],\"rows\":[{\"uid\":\"a\"},{\"uid\":\"b\"},{\"uid\":\"c\"}]}}}");
+    AUTO_FREE char *all = json_to_str(json_get(json_get(fold_display(f, 80)->data, "t"), "rows"));
+    CHECK_STR(all, "[{\"uid\":\"a\"},{\"uid\":\"b\"},{\"uid\":\"c\"}]");
+    fold_free(f);
+}
+
 TEST(nonsense_is_no_crash)
 {
     static const char *const events[] = {"{}", "{\"type\":5}", "{\"type\":\"state\"}",

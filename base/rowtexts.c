@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "base/rowtexts.h"
+
+#include "base/hashmap.h"
+#include "base/mem.h"
+
+#include <stddef.h>
+#include <string.h>
+
+struct text {
+    struct text *before, *after;
+    char json[];
+};
+
+struct rowtexts {
+    struct text *first, *last;
+    hashmap *by_uid; // to the address of a text
+};
+
+rowtexts *rowtexts_new(void)
+{
+    rowtexts *t = mem_alloc(sizeof *t);
+    t->by_uid = hashmap_new();
+    return t;
+}
+
+void rowtexts_free(rowtexts *t)
+{
+    if (!t)
+        return;
+    for (struct text *one = t->first, *next; one; one = next) {
+        next = one->after;
+        free(one);
+    }
+    hashmap_free(t->by_uid);
+    free(t);
+}
+
+static struct text *find(const rowtexts *t, const char *uid)
+{
+    size_t at;
+    return uid && hashmap_get(t->by_uid, uid, strlen(uid), &at) ? (struct text *)at : NULL;
+}
+
+// Puts a text, whose neighbours are set, between them.
+static void link_in(rowtexts *t, struct text *one)
+{
+    *(one->before ? &one->before->after : &t->first) = one;
+    *(one->after ? &one->after->before : &t->last) = one;
+}
+
+static void unlink_from(rowtexts *t, struct text *one)
+{
+    *(one->before ? &one->before->after : &t->first) = one->after;
+    *(one->after ? &one->after->before : &t->last) = one->before;
+}
+
+void rowtexts_put(rowtexts *t, const cJSON *row)
+{
+    const char *uid = json_str(row, "uid");
+    if (!uid)
+        return;
+    AUTO_BUF json = {0};
+    json_print(&json, row);
+    struct text *old = find(t, uid), *one = mem_alloc(sizeof *one + json.len + 1);
+    memcpy(one->json, buf_cstr(&json), json.len + 1);
+    one->before = old ? old->before : t->last;
+    one->after = old ? old->after : NULL;
+    link_in(t, one);
+    free(old);
+    hashmap_set(t->by_uid, uid, strlen(uid), (uintptr_t)one);
+}
+
+void rowtexts_drop(rowtexts *t, const char *uid)
+{
+    struct text *one = find(t, uid);
+    if (!one)
+        return;
+    hashmap_remove(t->by_uid, uid, strlen(uid));
+    unlink_from(t, one);
+    free(one);
+}
+
+bool rowtexts_has(const rowtexts *t, const char *uid)
+{
+    return find(t, uid) != NULL;
+}
+
+cJSON *rowtexts_array(const rowtexts *t)
+{
+    cJSON *rows = cJSON_CreateArray();
+    for (const struct text *one = t->first; one; one = one->after)
+        cJSON_AddItemToArray(rows, json_parse(one->json, strlen(one->json), NULL));
+    return rows;
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// The rows of a table as JSON text, found by their "uid", in the order in which they came: for who
+// keeps thousands of them and seldom looks. As text a row takes 0.4 KB, as a tree
+// (base/rowset.h) 2.
+#pragma once
+#include "base/json.h"
+
+typedef struct rowtexts rowtexts;
+
+rowtexts *rowtexts_new(void);
+void rowtexts_free(rowtexts *t); // NULL is fine
+// Keeps a copy of the row: in the place of the one with the same uid, else at the end. Rows without
+// a uid are not kept.
+void rowtexts_put(rowtexts *t, const cJSON *row);
+void rowtexts_drop(rowtexts *t, const char *uid); // NULL or an unknown uid does nothing
+bool rowtexts_has(const rowtexts *t, const char *uid);
+cJSON *rowtexts_array(const rowtexts *t); // all of them, new
