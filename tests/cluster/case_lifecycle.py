@@ -51,11 +51,16 @@ def assert_gone(folder, top, space):
 
 
 def test_down_leaves_nothing(t):
+    """And what is killed meanwhile is started again."""
     folder, top, space = second(t)
     run = [sys.executable, cluster.__file__, "enter", str(folder), KUBECTL]
     made = sh(*run, "create", "-f", "-", input=BUSYBOX_POD)
     assert made.code == 0, made
     assert sh(*run, "wait", "--for=condition=Ready", "pod/sleeper", "--timeout=60s").code == 0
+    assert sh(sys.executable, cluster.__file__, "kill", str(folder), "kubelet").code == 0
+    log = pathlib.Path(folder, "inside.log")
+    eventually(lambda: "kubelet ended with -9" in log.read_text(encoding="utf-8"))
+    eventually(lambda: any(pathlib.Path(f"/proc/{p}/comm").read_text(encoding="utf-8") == "kubelet\n" for p in processes_of(space)), 30)
     assert "second" not in sh(KUBECTL, "get", "ns", "-o", "name").out
     assert not sh(KUBECTL, "get", "pods", "sleeper", "--ignore-not-found").out  # the first cluster's
     assert sh(sys.executable, cluster.__file__, "down", str(folder)).code == 0

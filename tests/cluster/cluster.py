@@ -208,6 +208,21 @@ def down(folder):
     return 0
 
 
+def kill(folder, name, seconds):
+    """Ends a program of the cluster at once (SIGKILL); after some seconds it is started again, where it was."""
+    space = os.readlink(f"/proc/{top_pid(folder)}/ns/pid_for_children")
+    program = {"apiserver": "kube-apiserver"}.get(name, name)
+    (folder / f"{name}.again").write_text(str(seconds))
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if os.readlink(process / "ns/pid") == space and (process / "comm").read_text().strip() == program[:15]:
+                os.kill(int(process.name), signal.SIGKILL)
+                return 0
+        except OSError:
+            pass
+    raise Problem(f"{name} does not run in the cluster of {folder}")
+
+
 def names(text):
     return [name for name in text.split(",") if name]
 
@@ -218,11 +233,13 @@ def main():
     if sys.argv[1:2] == ["inside"]:
         return inside(pathlib.Path(sys.argv[2]), names(sys.argv[3]), sys.argv[4])
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="up|enter|down")
-    for verb in ("up", "enter", "down"):
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="up|enter|kill|down")
+    for verb in ("up", "enter", "kill", "down"):
         verbs.add_parser(verb).add_argument("dir", type=lambda text: pathlib.Path(text).resolve())
     verbs.choices["up"].add_argument("--without", type=names, default=[], help="operators that are not started: spark,mpi")
     verbs.choices["up"].add_argument("--owner", type=int, default=0, help="the cluster ends with this process")
+    verbs.choices["kill"].add_argument("program", help="apiserver, kubelet, …: ended at once, and started again")
+    verbs.choices["kill"].add_argument("--for", dest="seconds", type=float, default=0, help="seconds until then")
     verbs.choices["enter"].add_argument("command", nargs=argparse.REMAINDER)
     o = parser.parse_args()
     try:
@@ -230,6 +247,8 @@ def main():
             return up(o.dir, [name for name in OPERATORS if name not in o.without], o.owner)
         if o.verb == "enter":
             return enter(o.dir, o.command or [os.environ.get("SHELL", "/bin/sh")])
+        if o.verb == "kill":
+            return kill(o.dir, o.program, o.seconds)
         return down(o.dir)
     except (Problem, subprocess.CalledProcessError) as problem:
         print(f"cluster.py: {problem}", file=sys.stderr)

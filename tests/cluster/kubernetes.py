@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import subprocess
+import threading
 import time
 
 import images
@@ -88,11 +89,12 @@ class Cluster:
     def __init__(self, folder, cgroup):
         self.folder, self.cgroup = folder, cgroup
         self.config = folder / "kubeconfig"
-        self.programs, self.began = {}, time.monotonic()
+        self.programs, self.commands, self.began = {}, {}, time.monotonic()
         self.socket = pathlib.Path("/run/containerd/containerd.sock")  # /run is of this mount namespace alone
 
     def start(self, name, *command, env=None):
-        with open(self.folder / f"{name}.log", "wb") as log:
+        self.commands[name] = lambda: self.start(name, *command, env=env)
+        with open(self.folder / f"{name}.log", "ab") as log:
             self.programs[name] = subprocess.Popen(
                 [str(c) for c in command], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder,
                 env={**os.environ, **(env or {})}, start_new_session=True)
@@ -107,6 +109,16 @@ class Cluster:
         for name, process in self.programs.items():
             if process.pid == pid:
                 print(f"{name} ended with {os.waitstatus_to_exitcode(status)}", flush=True)
+                self.start_again(name)
+                return
+
+    def start_again(self, name):
+        """What `cluster.py kill` ended, after as many seconds as that says."""
+        mark = self.folder / f"{name}.again"
+        if mark.exists():
+            seconds = float(mark.read_text())
+            mark.unlink()
+            threading.Timer(seconds, self.commands[name]).start()
 
     def wait(self, what, ready):
         found = wait_for(what, ready, alive=self.alive)

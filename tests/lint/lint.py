@@ -276,6 +276,16 @@ def check_mutants():
     tap(not bad, f"each of {count} mutants applies and has its case (tests/mutants/README.md)", bad)
 
 
+def check_features():
+    """What doc/clusters.md says is proved by a test has that test."""
+    import table
+    text = open("doc/clusters.md", encoding="utf-8").read()
+    rows = re.findall(r"^\|[^|]*\|[^|]*\| ((?:unit|wire|cluster|replay|screen)/.*?) \|$", text, re.M)
+    named = [case for row in rows for proof in row.split("; ") for case in proof.split(": ")[1].split(", ")]
+    bad = [f"doc/clusters.md: no test has a case {case}" for case in named if not table.case_is_there(".", case)]
+    tap(len(named) > 20 and not bad, f"each of {len(named)} cases that doc/clusters.md names is there", bad)
+
+
 c_files = files(".c", ".h", ".def")
 check_layers(c_files)
 check_symbols()
@@ -287,5 +297,6 @@ check_starts([p for p in c_files if p.endswith(".c")])
 check_views([p for p in c_files if p.endswith(".c")])
 check_says([p for p in c_files if p.endswith(".c")])
 check_mutants()
+check_features()
 print(f"1..{len(tests)}")
 sys.exit(0 if all(tests) else 1)

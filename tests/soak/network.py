@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: MIT
 """Watches and followed logs through a bad network (tests/support/badnet.py), for a time: is anything lost, or told twice?
 
-usage: network.py [TIME [SEED]]      60s (the default), 1h
+usage: network.py [--cluster] [TIME [SEED]]      60s (the default), 1h
 
 Logs: pods of the sandbox write numbered lines, at once or slowly, short and long; some are started again. All are followed
 by one selector. Each line has to be told once, in order within its pod, and no gap is marked, since nothing is missing.
 Watches: ConfigMaps of a real kube-apiserver are made, changed and deleted, while it is killed and started again. What is
 told has to have existed, in an order that is possible; in the end what is known is what a fresh list has.
+
+--cluster: both against a real Kubernetes (tests/cluster; root), whose API server and kubelet are killed and started again.
 """
 import collections
 import http.client
@@ -102,20 +104,25 @@ class Logs:
 case $((i % 97)) in 7) printf "$NAME $i "; head -c $((i * 37 % 30000)) /dev/zero | tr '\\0' x; echo;; *) echo "$NAME $i";; esac
 [ $((i % EVERY)) = 0 ] && sleep 0.$((i % 7)); i=$((i + 1)); done"""
 
+    IMAGE, MORE, MOUNT = "host", {}, {}
+
     def __init__(self, folder, seed):
         self.random = random.Random(seed + 1)
+        kubeconfig = self.up(folder)
+        self.server = Server(kubeconfig)
+        self.net = BadNet(kubeconfig, f"{folder}/logs.kubeconfig", seed)
+        self.reader = Reader(f"{folder}/logs.kubeconfig", "logs", "soak=logs")
+        self.pods = {}  # name: how many lines it writes
+        self.living = []
+
+    def up(self, folder):
         read, write = os.pipe()
         self.sandbox = subprocess.Popen(
             [os.path.join(BUILD, "cli/firesteel-sandbox"), "--dir", f"{folder}/run", "--images", f"{folder}/images",
              "--notify-fd", str(write)], pass_fds=[write], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         os.close(write)
         with os.fdopen(read) as ready:
-            kubeconfig = json.loads(ready.readline())["kubeconfig"]
-        self.server = Server(kubeconfig)
-        self.net = BadNet(kubeconfig, f"{folder}/logs.kubeconfig", seed)
-        self.reader = Reader(f"{folder}/logs.kubeconfig", "logs", "soak=logs")
-        self.pods = {}  # name: how many lines it writes
-        self.living = []
+            return json.loads(ready.readline())["kubeconfig"]
 
     def make(self):
         name = f"pod-{len(self.pods)}"
@@ -128,8 +135,8 @@ case $((i % 97)) in 7) printf "$NAME $i "; head -c $((i * 37 % 30000)) /dev/zero
         env = {"NAME": name, "EVERY": str(pause), "HOME": self.home()}
         status, answer = self.server("POST", self.PATH, {
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"soak": "logs"}},
-            "spec": {"restartPolicy": "OnFailure" if again else "Never", "containers": [
-                {"name": "main", "image": "host", "command": ["sh", "-c", script],
+            "spec": {"restartPolicy": "OnFailure" if again else "Never", **self.MORE, "containers": [
+                {"name": "main", "image": self.IMAGE, **self.MOUNT, "command": ["sh", "-c", script],
                  "env": [{"name": k, "value": v} for k, v in env.items()]}]}})
         assert status == 201, answer
         self.pods[name] = lines
@@ -150,14 +157,23 @@ case $((i % 97)) in 7) printf "$NAME $i "; head -c $((i * 37 % 30000)) /dev/zero
         return numbers, others
 
     def lap(self):
+        try:
+            self.turn_over()
+        except (OSError, http.client.HTTPException):  # the server is away
+            time.sleep(0.5)
+
+    def turn_over(self):
         """Makes pods as others come to their end; those are deleted only when they were told whole."""
         numbers, _ = self.told()
         for name in list(self.living):
-            if len(numbers[name]) >= self.pods[name] and self.server("GET", f"{self.PATH}/{name}")[1]["status"]["phase"] == "Succeeded":
+            if len(numbers[name]) >= self.pods[name] and self.phase(name) == "Succeeded":
                 self.server("DELETE", f"{self.PATH}/{name}")
                 self.living.remove(name)
         while len(self.living) < PODS:
             self.make()
+
+    def phase(self, name):
+        return self.server("GET", f"{self.PATH}/{name}")[1].get("status", {}).get("phase")
 
     def end(self):
         """What is wrong."""
@@ -180,8 +196,49 @@ case $((i % 97)) in 7) printf "$NAME $i "; head -c $((i * 37 % 30000)) /dev/zero
     def stop(self):
         self.reader.process.kill()
         self.net.close()
+        self.down()
+
+    def down(self):
         self.sandbox.terminate()
         self.sandbox.wait(20)
+
+
+CLUSTER = os.environ.get("FIRESTEEL_CLUSTER_ENTERED", "")
+CLUSTER_PY = os.path.join(SOURCE, "tests/cluster/cluster.py")
+
+
+def kill_in_cluster(program, seconds):
+    done = sh(CLUSTER_PY, "kill", CLUSTER, program, "--for", f"{seconds:.1f}")
+    assert done.code == 0, done
+
+
+class ClusterLogs(Logs):
+    """Pods of a real kubelet, which is killed now and then."""
+    IMAGE = "localhost/busybox:1"
+    MORE = {"terminationGracePeriodSeconds": 1, "volumes": [{"name": "home", "emptyDir": {}}]}
+    MOUNT = {"volumeMounts": [{"name": "home", "mountPath": "/home"}]}
+    AWAY_EVERY = 45
+
+    def up(self, folder):
+        self.kubelets, self.back = 0, time.monotonic()
+        return f"{CLUSTER}/kubeconfig"
+
+    def home(self):
+        return "/home"
+
+    def turn_over(self):
+        super().turn_over()
+        if time.monotonic() - self.back > self.AWAY_EVERY:
+            kill_in_cluster("kubelet", self.random.random() * 8)
+            self.kubelets += 1
+            self.back = time.monotonic()
+
+    def end(self):
+        print(f"# the kubelet was killed {self.kubelets} times")
+        return super().end()
+
+    def down(self):
+        pass
 
 
 class Watches:
@@ -191,19 +248,24 @@ class Watches:
 
     def __init__(self, folder, seed):
         self.random = random.Random(seed + 2)
-        self.folder = f"{folder}/apiserver"
-        done = sh(os.path.join(SOURCE, "tests/support/apiserver"), "up", self.folder, env={"FIRESTEEL_CACHE": CACHE}, timeout=120)
-        self.there = done.code != 77
+        kubeconfig = self.up(folder)
+        self.there = kubeconfig is not None
         if not self.there:
             return
-        assert done.code == 0, done
-        kubeconfig = f"{self.folder}/kubeconfig"
         self.server = Server(kubeconfig)
         self.net = BadNet(kubeconfig, f"{folder}/watch.kubeconfig", seed)
         self.reader = Reader(f"{folder}/watch.kubeconfig", "watch", "configmaps", "soak=watch")
         self.versions = collections.defaultdict(set)  # name: those that it had
         self.names, self.made, self.changes, self.killed = [], 0, 0, 0
         self.back = time.monotonic()
+
+    def up(self, folder):
+        self.folder = f"{folder}/apiserver"
+        done = sh(os.path.join(SOURCE, "tests/support/apiserver"), "up", self.folder, env={"FIRESTEEL_CACHE": CACHE}, timeout=120)
+        if done.code == 77:
+            return None
+        assert done.code == 0, done
+        return f"{self.folder}/kubeconfig"
 
     def note(self, status, answer, name):
         self.changes += status // 100 == 2
@@ -289,7 +351,53 @@ class Watches:
         if self.there:
             self.reader.process.kill()
             self.net.close()
-            sh(os.path.join(SOURCE, "tests/support/apiserver"), "down", self.folder)
+            self.down()
+
+    def down(self):
+        sh(os.path.join(SOURCE, "tests/support/apiserver"), "down", self.folder)
+
+
+class ClusterWatches(Watches):
+    """The same of the cluster's API server."""
+    AWAY_EVERY = 30
+
+    def up(self, folder):
+        return f"{CLUSTER}/kubeconfig"
+
+    def kill(self):
+        kill_in_cluster("apiserver", self.random.random() * 6)
+        self.killed += 1
+        time.sleep(1)
+        self.server.connection = None
+        assert wait_until(self.answers, 120), "the API server is not back after two minutes"
+        self.back = time.monotonic()
+
+    def answers(self):
+        try:
+            return self.server("GET", self.PATH + "?limit=1")[0] == 200
+        except (OSError, http.client.HTTPException):
+            return False
+
+    def down(self):
+        pass
+
+
+def on_a_cluster():
+    """Starts one, runs this program in its network, and ends it."""
+    missing = [p for p in ("kubelet", "kube-apiserver", "etcd") if not os.path.exists(os.path.join(CACHE, "bin", p))]
+    if os.geteuid() != 0 or missing:
+        print(f"on a cluster: skipped: {'no ' + ', '.join(missing) + ' in the cache (tests/support/tool-cluster)' if missing else 'not root'}")
+        return 0
+    folder = tempfile.mkdtemp(prefix="firesteel-soak-")
+    try:
+        up = subprocess.run([CLUSTER_PY, "up", folder, "--without", "spark,mpi", "--owner", str(os.getpid())], stdout=sys.stderr)
+        if up.returncode:
+            return up.returncode
+        return subprocess.run([CLUSTER_PY, "enter", folder, sys.executable, __file__, *sys.argv[2:]],
+                              env=dict(os.environ, FIRESTEEL_CLUSTER_ENTERED=folder)).returncode
+    finally:
+        sh(CLUSTER_PY, "down", folder)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def work(part, until, problems):
@@ -302,13 +410,16 @@ def work(part, until, problems):
 
 
 def main():
+    if sys.argv[1:2] == ["--cluster"]:
+        sys.exit(on_a_cluster())
+    kinds = (ClusterLogs, ClusterWatches) if CLUSTER else (Logs, Watches)
     total = seconds_of(sys.argv[1] if len(sys.argv) > 1 else "60s")
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(1 << 30)
     folder, wrong, parts = tempfile.mkdtemp(prefix="firesteel-network-"), [], []
     os.environ["TMPDIR"] = folder
     print(f"# network.py {total}s {seed}: the seed does it again, but for the time that things take", flush=True)
     try:
-        parts = [kind(folder, seed) for kind in (Logs, Watches)]
+        parts = [kind(folder, seed) for kind in kinds]
         until = time.monotonic() + total
         threads = [threading.Thread(target=work, args=(p, until, wrong)) for p in parts if getattr(p, "there", True)]
         for t in threads:

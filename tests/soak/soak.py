@@ -236,6 +236,9 @@ def main():
     network = subprocess.Popen([sys.executable, os.path.join(HERE, "network.py"), f"{total}s"], stdin=subprocess.DEVNULL,
                                env=dict(os.environ, TMPDIR=NETWORK, FIRESTEEL_RUNTIME_DIR=NETWORK))
     t.after(lambda: network.kill() if network.poll() is None else None)
+    # its cluster ends with it
+    real = subprocess.Popen([sys.executable, os.path.join(HERE, "network.py"), "--cluster", f"{total}s"], stdin=subprocess.DEVNULL)
+    t.after(lambda: real.kill() if real.poll() is None else None)
     try:
         soak = Soak(t)
         while laps < LEAST_LAPS or time.monotonic() - began < total:
@@ -247,7 +250,7 @@ def main():
         grown = judge(soak.samples, laps, (soak.effects + soak.journaled()) / laps)
         print(f"{laps} laps of {len(CELLS)} cells in {time.monotonic() - began:.0f} s; "
               f"{len(soak.samples) - len(grown)} passed, {len(grown)} failed")
-        code = 1 if grown or network.wait(600) else 0
+        code = 1 if network.wait(600) | real.wait(900) or grown else 0
     finally:
         for cleanup in reversed(t.cleanups):
             cleanup()
