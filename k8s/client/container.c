@@ -89,6 +89,21 @@ const cJSON *container_status(const cJSON *pod, const char *name)
     return NULL;
 }
 
+const cJSON *container_first(const cJSON *pod, bool (*is)(const cJSON *status))
+{
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        const cJSON *s;
+        if (str_eq(lists[i].role, "debug"))
+            continue;
+        cJSON_ArrayForEach(s, json_path(pod, lists[i].statuses))
+        {
+            if (is(s))
+                return s;
+        }
+    }
+    return NULL;
+}
+
 // What the container's role makes of the pod's restart policy.
 static const char *policy_of(const cJSON *pod, const char *name)
 {

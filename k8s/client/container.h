@@ -19,5 +19,8 @@ const char *container_default(const cJSON *pod);
 void containers_note(buf *out, const cJSON *pod, const char *taken);
 // Its status object; name NULL: the first one's; NULL: there is none yet.
 const cJSON *container_status(const cJSON *pod, const char *name);
+// The status of the first container, in the order in which they start and without those for
+// debugging, of which `is` is true; NULL: of none.
+const cJSON *container_first(const cJSON *pod, bool (*is)(const cJSON *status));
 // Is it certain that it will not write any more? Not when it will be started again.
 bool container_is_over(const cJSON *pod, const char *name);

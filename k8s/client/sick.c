@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "k8s/client/container.h"
 #include "k8s/client/state.h"
 
 #include <stdlib.h>
@@ -88,19 +89,9 @@ static enum sickness container(const cJSON *status, bool is_over, buf *why)
     return is_over ? SICK_FAILED : SICK_CRASHING;
 }
 
-static enum sickness containers(const cJSON *pod, bool is_over, buf *why)
+static bool is_sick(const cJSON *status)
 {
-    static const char *const lists[] = {"status.initContainerStatuses", "status.containerStatuses"};
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-        const cJSON *s;
-        cJSON_ArrayForEach(s, json_path(pod, lists[i]))
-        {
-            enum sickness is = container(s, is_over, why);
-            if (is)
-                return is;
-        }
-    }
-    return SICK_NOT;
+    return container(status, false, NULL) != SICK_NOT;
 }
 
 // The end before the last start, of the container that has one.
@@ -121,7 +112,8 @@ static enum sickness pod_sick(const cJSON *pod, int64_t now, buf *why)
 {
     const char *phase = json_path_str(pod, "status.phase");
     bool failed = str_eq(phase, "Failed"), is_over = failed || str_eq(phase, "Succeeded");
-    enum sickness is = containers(pod, is_over, why);
+    const cJSON *sick = container_first(pod, is_sick);
+    enum sickness is = sick ? container(sick, is_over, why) : SICK_NOT;
     const cJSON *scheduled = condition(pod, "PodScheduled");
     struct pod_row row;
     pod_row(pod, &row);

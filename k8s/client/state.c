@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "k8s/client/container.h"
 #include "k8s/client/rollout.h"
 
 #include <stdio.h>
@@ -91,22 +92,18 @@ static struct state from_conditions(const cJSON *object)
     return s;
 }
 
-// The cause from the first container that ended badly or cannot start: the pod's own status.message
-// is usually empty.
+static bool ended_badly(const cJSON *status)
+{
+    return json_int_or(json_path(status, "state.terminated"), "exitCode", 0) != 0;
+}
+
+// The cause from the first container that ended badly: the pod's own status.message is usually
+// empty.
 static const char *pod_cause(const cJSON *pod)
 {
-    static const char *const lists[] = {"status.initContainerStatuses", "status.containerStatuses"};
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-        const cJSON *s;
-        cJSON_ArrayForEach(s, json_path(pod, lists[i]))
-        {
-            const char *message = json_path_str(s, "state.terminated.message");
-            const char *reason = json_path_str(s, "state.terminated.reason");
-            if (json_int_or(json_path(s, "state.terminated"), "exitCode", 0) != 0)
-                return message && *message ? message : reason;
-        }
-    }
-    return NULL;
+    const cJSON *ended = json_path(container_first(pod, ended_badly), "state.terminated");
+    const char *message = json_str(ended, "message");
+    return message && *message ? message : json_str(ended, "reason");
 }
 
 // "Available" once its newest spec is rolled out, "Progressing" until then.

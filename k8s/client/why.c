@@ -151,7 +151,8 @@ static bool say_end(const struct why_facts *f, struct why *w)
 
 // ---- operators
 
-const char *why_watched(const cJSON *deployment)
+// "a,b" of --namespaces=a,b of an operator's containers; "" when it watches all, or does not say.
+static const char *watched(const cJSON *deployment)
 {
     const cJSON *c, *arg;
     cJSON_ArrayForEach(c, json_path(deployment, "spec.template.spec.containers"))
@@ -165,7 +166,7 @@ const char *why_watched(const cJSON *deployment)
     return "";
 }
 
-bool why_watches(const char *list, const char *ns)
+static bool is_among(const char *list, const char *ns)
 {
     char **names = strv_split(list, ',');
     bool found = !*list;
@@ -173,6 +174,28 @@ bool why_watches(const char *list, const char *ns)
         found = str_eq(*n, ns);
     strv_free(names);
     return found;
+}
+
+bool why_operators(const cJSON *deployments, const char *ns, buf *out)
+{
+    bool any = false;
+    const cJSON *operator;
+    cJSON_ArrayForEach(operator, deployments)
+    {
+        const char *list = watched(operator);
+        bool ready = json_int_or(json_get(operator, "status"), "readyReplicas", 0) > 0;
+        bool watches = is_among(list, ns);
+        any = any || (ready && watches);
+        buf_fmt(out, "; Deployment %s in namespace %s ", json_path_str(operator, "metadata.name"),
+            json_path_str(operator, "metadata.namespace"));
+        if (!ready)
+            buf_str(out, "is not ready");
+        else if (!watches)
+            buf_fmt(out, "watches %s only", list);
+        else
+            buf_str(out, "is ready");
+    }
+    return any;
 }
 
 // A custom object that nobody has looked at: no status, no events.
@@ -194,21 +217,7 @@ static bool say_unnoticed(const struct why_facts *f, int64_t now, struct why *w)
     buf_fmt(
         &w->next, "install the operator of %s, or let it watch namespace %s", group, ns ? ns : "?");
     buf_str(&w->seen, "its status is empty");
-    const cJSON *operator;
-    cJSON_ArrayForEach(operator, f->operators)
-    {
-        const char *list = why_watched(operator);
-        int64_t ready = json_int_or(json_get(operator, "status"), "readyReplicas", 0);
-        buf_fmt(&w->seen, "; Deployment %s in namespace %s ",
-            json_path_str(operator, "metadata.name"),
-            json_path_str(operator, "metadata.namespace"));
-        if (!ready)
-            buf_str(&w->seen, "is not ready");
-        else if (!why_watches(list, ns ? ns : ""))
-            buf_fmt(&w->seen, "watches %s only", list);
-        else
-            buf_str(&w->seen, "is ready");
-    }
+    why_operators(f->operators, ns ? ns : "", &w->seen);
     if (f->operators && !f->operators->child)
         buf_str(&w->seen, "; no Deployment of an operator of it can be seen");
     return true;

@@ -25,7 +25,6 @@ struct why {
 bool why_of(const struct why_facts *facts, int64_t now_wall, struct why *out);
 void why_done(struct why *w);
 
-// "a,b" of --namespaces=a,b of an operator's containers; "" when it watches all, or does not say.
-const char *why_watched(const cJSON *deployment);
-// Is the namespace in such a list?
-bool why_watches(const char *list, const char *ns);
+// Does an operator that is ready watch the namespace? `out` gets for each of the Deployments
+// "; Deployment NAME in namespace NS is not ready", "… watches a,b only" or "… is ready".
+bool why_operators(const cJSON *deployments, const char *ns, buf *out);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/client/cause.h"
+#include "k8s/client/container.h"
 #include "k8s/client/sick.h"
 #include "k8s/client/state.h"
 
@@ -30,24 +31,20 @@ static void add_name(buf *out, const cJSON *pod)
     buf_fmt(out, "%s %s", whypod_role(pod), json_path_str(pod, "metadata.name"));
 }
 
+static bool is_bad(const cJSON *status)
+{
+    const cJSON *waits = json_path(status, "state.waiting");
+    const char *reason = json_str_or(waits, "reason", "");
+    bool in_vain =
+        waits && !str_eq(reason, "ContainerCreating") && !str_eq(reason, "PodInitializing");
+    return in_vain || json_int_or(json_path(status, "state.terminated"), "exitCode", 0) ||
+           json_int_or(json_path(status, "lastState.terminated"), "exitCode", 0);
+}
+
 // The container that is the worst of the pod: one that waits in vain, or ended badly now or before.
 static const cJSON *bad_container(const cJSON *pod)
 {
-    static const char *const lists[] = {"status.initContainerStatuses", "status.containerStatuses"};
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-        const cJSON *s;
-        cJSON_ArrayForEach(s, json_path(pod, lists[i]))
-        {
-            const cJSON *waits = json_path(s, "state.waiting");
-            const char *reason = json_str_or(waits, "reason", "");
-            bool in_vain =
-                waits && !str_eq(reason, "ContainerCreating") && !str_eq(reason, "PodInitializing");
-            if (in_vain || json_int_or(json_path(s, "state.terminated"), "exitCode", 0) ||
-                json_int_or(json_path(s, "lastState.terminated"), "exitCode", 0))
-                return s;
-        }
-    }
-    return NULL;
+    return container_first(pod, is_bad);
 }
 
 static const char *memory_limit(const cJSON *pod, const char *container)

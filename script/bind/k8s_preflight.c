@@ -200,28 +200,14 @@ static void check_operator(struct flight *f)
     AUTO_JSON *operators = k8s_operators(&f->t, &f->quick);
     if (!operators)
         return;
-    bool any = false;
     AUTO_BUF seen = {0};
-    const cJSON *o;
-    cJSON_ArrayForEach(o, operators)
-    {
-        const char *list = why_watched(o);
-        bool ready = json_int_or(json_get(o, "status"), "readyReplicas", 0) > 0;
-        any = any || (ready && why_watches(list, f->ns));
-        buf_fmt(&seen, "%s%s in namespace %s %s%s", seen.len ? "; " : "",
-            json_path_str(o, "metadata.name"), json_path_str(o, "metadata.namespace"),
-            ready ? "watches " : "is not ready",
-            !ready  ? ""
-            : *list ? list
-                    : "all namespaces");
-    }
-    if (any)
+    if (why_operators(operators, f->ns, &seen))
         return;
     AUTO_FREE char *next = str_fmt(
         "install the operator of %s, or let it watch namespace %s", f->t.resource->group, f->ns);
     if (seen.len)
         add(f, FLIGHT_ERROR, next, "no operator of %s watches namespace %s: %s",
-            f->t.resource->kind, f->ns, buf_cstr(&seen));
+            f->t.resource->kind, f->ns, buf_cstr(&seen) + strlen("; "));
     else
         add(f, FLIGHT_WARNING, next, "no Deployment of an operator of %s can be seen",
             f->t.resource->kind);
