@@ -78,6 +78,10 @@ local modules = {
     Huber{delta=1} -> loss -- A loss that is squared near its target and linear far from it.
     ModelCheckpoint{filepath, monitor="val_loss", verbose=0, save_best_only=false, save_weights_only=false, mode="auto"} -- A callback that saves the model after each epoch; {epoch:02d} and {val_loss:.2f} are filled in.
     EarlyStopping{monitor="val_loss", min_delta=0, patience=0, verbose=0, mode="auto", baseline=, restore_best_weights=false} -- A callback that ends training when a metric no longer improves.
+    TerminateOnNaN{} -- A callback that ends training at a loss that is not finite, instead of an error.
+    CSVLogger{filename, separator=",", append=false} -- A callback that writes a line for each epoch.
+    ReduceLROnPlateau{monitor="val_loss", factor=0.1, patience=10, verbose=0, mode="auto", min_delta=1e-4, cooldown=0, min_lr=0} -- A callback that lowers the learning rate when a metric no longer improves.
+    LearningRateScheduler{schedule, verbose=0} -- A callback: schedule(epoch, lr) returns the learning rate of each epoch.
     LambdaCallback{on_train_begin=, on_train_end=, on_epoch_begin=, on_epoch_end=, on_train_batch_begin=, on_train_batch_end=} -- A callback of functions: on_epoch_end = function(epoch, logs) … end.
     load(path or bytes) -> model -- A model as model:save wrote it, compiled as it was.
     read_checkpoint(path) -- The bytes of a checkpoint, to be returned from hvd.run.

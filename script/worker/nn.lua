@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- The Lua part of the module `nn`: layers, optimizers and callbacks as plain objects with Keras's
--- names and defaults. `core` is the part in C (script/worker/model.c), which reads the objects'
+-- The Lua part of the module `nn`: layers, optimizers and losses as plain objects with Keras's
+-- names and defaults; callbacks.lua adds the callbacks. `core` is the part in C (script/worker/model.c), which reads the objects'
 -- fields.
 local core = ...
 local nn = core
@@ -82,125 +82,6 @@ loss("CategoricalCrossentropy", "categorical_crossentropy", { from_logits = "boo
 loss("BinaryCrossentropy", "binary_crossentropy", { from_logits = "boolean", label_smoothing = "number" })
 loss("Huber", "huber", { delta = "number" })
 
--- Callbacks. A callback is any table with some of Keras's methods on_train_begin, on_train_end,
--- on_epoch_begin, on_epoch_end, on_train_batch_begin, on_train_batch_end; fit sets self.model and self.params.
-
-local function show(...)
-  io.stdout:write(string.format(...))
-end
-
--- Is `a` better than `b`? Decided as by Keras's mode "auto".
-local function comparison(mode, monitor, owner)
-  if mode == nil or mode == "auto" then mode = monitor:find("acc") and "max" or "min" end
-  if mode == "max" then return function(a, b) return a > b end, -math.huge, 1 end
-  if mode == "min" then return function(a, b) return a < b end, math.huge, -1 end
-  error(("%s: mode must be auto, min or max, got '%s'"):format(owner, mode), 3)
-end
-
-local function monitored(owner, monitor, logs)
-  local value = logs[monitor]
-  if value == nil then
-    error(("%s: there is no metric '%s' to monitor; this epoch has %s"):format(owner, monitor, known(logs)), 0)
-  end
-  return value
-end
-
--- Keras's patterns for file names: "weights.{epoch:02d}-{val_loss:.2f}.safetensors".
-local function expand(path, epoch, logs)
-  return (path:gsub("{([%w_]+):?([^}]*)}", function(name, format)
-    local value = name == "epoch" and epoch or logs[name]
-    if value == nil then
-      error(("ModelCheckpoint: '%s' in the file's name is no metric; this epoch has %s"):format(name, known(logs)), 0)
-    end
-    return format == "" and tostring(value) or ("%" .. format):format(value)
-  end))
-end
-
-nn.ModelCheckpoint = class("ModelCheckpoint", { "filepath" }, {
-  filepath = "string", monitor = "string", verbose = "integer", save_best_only = "boolean",
-  save_weights_only = "boolean", mode = "string",
-}, function(self)
-  if not self.filepath then return 'which file? nn.ModelCheckpoint { "checkpoint.safetensors" }' end
-  self.monitor = self.monitor or "val_loss"
-  self.verbose = self.verbose or 0
-end)
-
-function nn.ModelCheckpoint:on_train_begin()
-  self.better, self.best = comparison(self.mode, self.monitor, "ModelCheckpoint")
-end
-
-function nn.ModelCheckpoint:on_epoch_end(epoch, logs)
-  local path = expand(self.filepath, epoch + 1, logs)
-  local options = { include_optimizer = not self.save_weights_only }
-  if not self.save_best_only then
-    if self.verbose > 0 then show("\nEpoch %d: saving model to %s\n", epoch + 1, path) end
-    self.model:save(path, options)
-    return
-  end
-  local value = monitored("ModelCheckpoint", self.monitor, logs)
-  if self.better(value, self.best) then
-    if self.verbose > 0 then
-      show("\nEpoch %d: %s improved from %.5f to %.5f, saving model to %s\n", epoch + 1, self.monitor, self.best, value, path)
-    end
-    self.best = value
-    self.model:save(path, options)
-  elseif self.verbose > 0 then
-    show("\nEpoch %d: %s did not improve from %.5f\n", epoch + 1, self.monitor, self.best)
-  end
-end
-
-nn.EarlyStopping = class("EarlyStopping", { "monitor" }, {
-  monitor = "string", min_delta = "number", patience = "integer", verbose = "integer", mode = "string",
-  baseline = "number", restore_best_weights = "boolean",
-}, function(self)
-  self.monitor = self.monitor or "val_loss"
-  self.patience = self.patience or 0
-  self.verbose = self.verbose or 0
-end)
-
-function nn.EarlyStopping:on_train_begin()
-  local worst, sign
-  self.better, worst, sign = comparison(self.mode, self.monitor, "EarlyStopping")
-  self.delta = math.abs(self.min_delta or 0) * sign
-  self.best, self.wait, self.stopped_epoch, self.weights = self.baseline or worst, 0, 0, nil
-end
-
-function nn.EarlyStopping:on_epoch_end(epoch, logs)
-  local value = monitored("EarlyStopping", self.monitor, logs)
-  if self.restore_best_weights and not self.weights then self.weights = self.model:get_weights() end
-  self.wait = self.wait + 1
-  if self.better(value - self.delta, self.best) then
-    self.best, self.wait = value, 0
-    if self.restore_best_weights then self.weights = self.model:get_weights() end
-    return
-  end
-  if self.wait >= self.patience and epoch > 0 then
-    self.stopped_epoch = epoch
-    self.model.stop_training = true
-    if self.weights then self.model:set_weights(self.weights) end
-  end
-end
-
-function nn.EarlyStopping:on_train_end()
-  if self.stopped_epoch > 0 and self.verbose > 0 then
-    show("Epoch %d: early stopping\n", self.stopped_epoch + 1)
-  end
-end
-
--- nn.LambdaCallback { on_epoch_end = function(epoch, logs) … end }: like Keras's, without self.
-local lambda_fields = {}
-for _, name in ipairs { "train_begin", "train_end", "epoch_begin", "epoch_end", "train_batch_begin", "train_batch_end" } do
-  lambda_fields["on_" .. name] = "function"
-end
-local Lambda = class("LambdaCallback", {}, lambda_fields)
-nn.LambdaCallback = function(given)
-  local callback = {}
-  for name, fn in pairs(Lambda(given)) do
-    callback[name] = function(_, ...) return fn(...) end
-  end
-  return callback
-end
-
 function nn.read_checkpoint(path)
   local file, problem = io.open(path, "rb")
   if not file then error("cannot read the checkpoint " .. problem, 2) end
@@ -209,4 +90,4 @@ function nn.read_checkpoint(path)
   return bytes
 end
 
-return nn
+return nn, class, known

@@ -39,16 +39,17 @@ void worker_event(worker *w, cJSON *event)
     cJSON_Delete(event);
 }
 
-// For require "nn": the C part, then the Lua part on top of it. Upvalue: the module's index.
+// For require "nn": the C part, then the Lua parts on top of it: each gets what the one before it
+// returned. Upvalue: the module's index.
 static const struct module {
     const char *name;
-    lua_CFunction open; // NULL: the module is all Lua
-    bool has_lua;
+    lua_CFunction open;    // NULL: the module is all Lua
+    const char *source[3]; // the Lua parts, NULL at the end
 } modules[] = {
-    {"args", NULL, true},
-    {"data", open_data, false},
-    {"hvd", open_hvd, true},
-    {"nn", open_nn, true},
+    {"args", NULL, {"args"}},
+    {"data", open_data, {NULL}},
+    {"hvd", open_hvd, {"hvd"}},
+    {"nn", open_nn, {"nn", "callbacks"}},
 };
 
 static int by_name(const void *a, const void *b)
@@ -92,23 +93,30 @@ static int watch_names(lua_State *L, const struct module *m)
     return 1;
 }
 
+// Calls a Lua part with all values on the stack; they are replaced by what it returns.
+static void run_source(lua_State *L, const char *name)
+{
+    const struct lua_source *source = worker_sources;
+    while (strcmp(source->name, name) != 0)
+        source++;
+    int given = lua_gettop(L);
+    lua_pushfstring(L, "=%s", name);
+    if (luaL_loadbuffer(L, source->text, source->n, lua_tostring(L, -1)) != LUA_OK)
+        lua_error(L);
+    lua_remove(L, -2);
+    lua_insert(L, 1);
+    lua_call(L, given, LUA_MULTRET);
+}
+
 static int load_module(lua_State *L)
 {
     const struct module *m = lua_touserdata(L, lua_upvalueindex(1));
     lua_settop(L, 0);
-    if (!m->has_lua) {
-        m->open(L);
-        return watch_names(L, m);
-    }
-    const struct lua_source *source = worker_sources;
-    while (strcmp(source->name, m->name) != 0)
-        source++;
-    lua_pushfstring(L, "=%s", m->name);
-    if (luaL_loadbuffer(L, source->text, source->n, lua_tostring(L, 1)) != LUA_OK)
-        return lua_error(L);
     if (m->open)
         m->open(L);
-    lua_call(L, m->open ? 1 : 0, 1);
+    for (size_t i = 0; m->source[i]; i++)
+        run_source(L, m->source[i]);
+    lua_settop(L, 1);
     return watch_names(L, m);
 }
 

@@ -222,7 +222,8 @@ for name, told in pairs(core.trainer.modules) do
 end
 local nn, data, told = require "nn", require "data", core.trainer.modules
 for _, name in ipairs { "Flatten", "Dense", "Dropout", "Adam", "AdamW", "RMSprop", "Adagrad", "SGD", "SparseCategoricalCrossentropy",
-    "CategoricalCrossentropy", "BinaryCrossentropy", "Huber", "ModelCheckpoint", "EarlyStopping", "LambdaCallback" } do
+    "CategoricalCrossentropy", "BinaryCrossentropy", "Huber", "CSVLogger", "ReduceLROnPlateau",
+    "LearningRateScheduler", "ModelCheckpoint", "EarlyStopping", "LambdaCallback" } do
   options("nn." .. name, told.nn[name], function() nn[name] { zzz = 1 } end)
 end
 options("nn.Sequential", told.nn.Sequential, function() nn.Sequential { nn.Dense { 1 }, zzz = 1 } end)

@@ -285,6 +285,81 @@ test("EarlyStopping waits, stops, restores", function()
   near(m:get_weights()[1]:sum(), at, 1e-6)
 end)
 
+-- The learning rates of a training whose metric takes these values.
+local function rates_of(values, options)
+  local x, y = points(20)
+  local set = { on_epoch_end = function(_, epoch, logs) logs.loss = values[epoch + 1] end }
+  options[1] = options[1] or "loss"
+  local h = model({ optimizer = nn.SGD { 1.0 } }):fit { x, y, epochs = #values, verbose = 0, callbacks = { set, nn.ReduceLROnPlateau(options) } }
+  local all = {}
+  for i, rate in ipairs(h.history.learning_rate) do all[i] = ("%g"):format(rate) end
+  return table.concat(all, " ")
+end
+
+-- What Keras 3.15 gives for the same values.
+test("ReduceLROnPlateau waits, lowers and cools down", function()
+  same(rates_of({ 5, 4, 4, 4, 3, 3, 3, 3 }, { patience = 2, factor = 0.5 }), "1 1 1 1 0.5 0.5 0.5 0.25")
+  same(rates_of({ 5, 5, 5, 5, 5, 5, 5, 5 }, { patience = 1, factor = 0.5, cooldown = 2, min_lr = 0.3 }), "1 1 0.5 0.5 0.3 0.3 0.3 0.3")
+  same(rates_of({ 5, 4.99, 4.98, 4.97 }, { patience = 1, factor = 0.5, min_delta = 0.05 }), "1 1 0.5 0.25")
+  same(rates_of({ 1, 2, 3, 2, 2 }, { patience = 1, factor = 0.5, mode = "max" }), "1 1 1 1 0.5")
+  fails("does not support a factor >= 1.0", nn.ReduceLROnPlateau, { factor = 1.5 })
+  fails("there is no metric 'val_loss' to monitor", rates_of, { 1 }, { "val_loss" })
+end)
+
+test("LearningRateScheduler sets each epoch's rate", function()
+  local x, y = points(20)
+  local given = {}
+  local half = nn.LearningRateScheduler { function(epoch, rate) given[#given + 1] = epoch .. ":" .. rate return rate / 2 end }
+  local h = model({ optimizer = nn.SGD { 1.0 } }):fit { x, y, epochs = 3, verbose = 0, callbacks = { half } }
+  same(table.concat(given, " "), "0:1.0 1:0.5 2:0.25")
+  same(table.concat(h.history.learning_rate, " "), "0.5 0.25 0.125")
+  fails("the schedule must return a number, got nil", function()
+    model():fit { x, y, verbose = 0, callbacks = { nn.LearningRateScheduler { function() end } } }
+  end)
+  fails("which schedule?", nn.LearningRateScheduler)
+end)
+
+test("TerminateOnNaN ends the training, and without it that is an error", function()
+  local x, y = points(64)
+  local rows = x:totable()
+  rows[40][1] = 0 / 0
+  local bad = data.tensor(rows)
+  fails("the loss is nan at step 2 of epoch 1: row 39 of x holds nan", function()
+    model():fit { bad, y, shuffle = false, epochs = 3, verbose = 0 }
+  end)
+  local stdout, said = io.stdout, ""
+  io.stdout = { write = function(_, text) said = said .. text end }
+  local h = model():fit { bad, y, shuffle = false, epochs = 3, verbose = 0, callbacks = { nn.TerminateOnNaN {} } }
+  io.stdout = stdout
+  same(said, "Batch 1: Invalid loss, terminating training\n")
+  same(#h.epoch, 1)
+  same(tostring(h.history.loss[1]), "nan")
+end)
+
+test("CSVLogger writes a line for each epoch", function()
+  local x, y = points(20)
+  local path = folder() .. "/t.csv"
+  local m = model()
+  local function lines()
+    local all = {}
+    for line in io.lines(path) do all[#all + 1] = line end
+    return all
+  end
+  local h = m:fit { x, y, epochs = 2, verbose = 0, callbacks = { nn.CSVLogger { path } } }
+  same(#lines(), 3)
+  same(lines()[1], "epoch,accuracy,loss")
+  local epoch, accuracy, loss = lines()[3]:match "^(%d+),([^,]+),([^,]+)$"
+  same(epoch, "1")
+  same(tonumber(accuracy), h.history.accuracy[2])
+  same(tonumber(loss), h.history.loss[2]) -- to the last bit
+  m:fit { x, y, epochs = 1, verbose = 0, callbacks = { nn.CSVLogger { path, append = true, separator = ";" } } }
+  same(#lines(), 4)
+  same(lines()[4]:sub(1, 2), "0;")
+  m:fit { x, y, epochs = 1, verbose = 0, callbacks = { nn.CSVLogger { path } } }
+  same(#lines(), 2)
+  fails("CSVLogger: /nowhere/x.csv", function() m:fit { x, y, verbose = 0, callbacks = { nn.CSVLogger { "/nowhere/x.csv" } } } end)
+end)
+
 test("Horovod must be initialized", function()
   hvd.shutdown()
   fails("Horovod has not been initialized; use hvd.init().", hvd.rank)

@@ -1,0 +1,241 @@
+-- SPDX-License-Identifier: MIT
+-- The callbacks of the module `nn`, with Keras's names, defaults and messages
+-- (keras/src/callbacks). nn.lua gives the module and what it makes classes with.
+local nn, class, known = ...
+
+-- Callbacks. A callback is any table with some of Keras's methods on_train_begin, on_train_end,
+-- on_epoch_begin, on_epoch_end, on_train_batch_begin, on_train_batch_end; fit sets self.model and self.params.
+
+local function show(...)
+  io.stdout:write(string.format(...))
+end
+
+-- Is `a` better than `b`? Decided as by Keras's mode "auto".
+local function comparison(mode, monitor, owner)
+  if mode == nil or mode == "auto" then mode = monitor:find("acc") and "max" or "min" end
+  if mode == "max" then return function(a, b) return a > b end, -math.huge, 1 end
+  if mode == "min" then return function(a, b) return a < b end, math.huge, -1 end
+  error(("%s: mode must be auto, min or max, got '%s'"):format(owner, mode), 3)
+end
+
+local function monitored(owner, monitor, logs)
+  local value = logs[monitor]
+  if value == nil then
+    error(("%s: there is no metric '%s' to monitor; this epoch has %s"):format(owner, monitor, known(logs)), 0)
+  end
+  return value
+end
+
+-- Keras's patterns for file names: "weights.{epoch:02d}-{val_loss:.2f}.safetensors".
+local function expand(path, epoch, logs)
+  return (path:gsub("{([%w_]+):?([^}]*)}", function(name, format)
+    local value = name == "epoch" and epoch or logs[name]
+    if value == nil then
+      error(("ModelCheckpoint: '%s' in the file's name is no metric; this epoch has %s"):format(name, known(logs)), 0)
+    end
+    return format == "" and tostring(value) or ("%" .. format):format(value)
+  end))
+end
+
+nn.ModelCheckpoint = class("ModelCheckpoint", { "filepath" }, {
+  filepath = "string", monitor = "string", verbose = "integer", save_best_only = "boolean",
+  save_weights_only = "boolean", mode = "string",
+}, function(self)
+  if not self.filepath then return 'which file? nn.ModelCheckpoint { "checkpoint.safetensors" }' end
+  self.monitor = self.monitor or "val_loss"
+  self.verbose = self.verbose or 0
+end)
+
+function nn.ModelCheckpoint:on_train_begin()
+  self.better, self.best = comparison(self.mode, self.monitor, "ModelCheckpoint")
+end
+
+function nn.ModelCheckpoint:on_epoch_end(epoch, logs)
+  local path = expand(self.filepath, epoch + 1, logs)
+  local options = { include_optimizer = not self.save_weights_only }
+  if not self.save_best_only then
+    if self.verbose > 0 then show("\nEpoch %d: saving model to %s\n", epoch + 1, path) end
+    self.model:save(path, options)
+    return
+  end
+  local value = monitored("ModelCheckpoint", self.monitor, logs)
+  if self.better(value, self.best) then
+    if self.verbose > 0 then
+      show("\nEpoch %d: %s improved from %.5f to %.5f, saving model to %s\n", epoch + 1, self.monitor, self.best, value, path)
+    end
+    self.best = value
+    self.model:save(path, options)
+  elseif self.verbose > 0 then
+    show("\nEpoch %d: %s did not improve from %.5f\n", epoch + 1, self.monitor, self.best)
+  end
+end
+
+nn.EarlyStopping = class("EarlyStopping", { "monitor" }, {
+  monitor = "string", min_delta = "number", patience = "integer", verbose = "integer", mode = "string",
+  baseline = "number", restore_best_weights = "boolean",
+}, function(self)
+  self.monitor = self.monitor or "val_loss"
+  self.patience = self.patience or 0
+  self.verbose = self.verbose or 0
+end)
+
+function nn.EarlyStopping:on_train_begin()
+  local worst, sign
+  self.better, worst, sign = comparison(self.mode, self.monitor, "EarlyStopping")
+  self.delta = math.abs(self.min_delta or 0) * sign
+  self.best, self.wait, self.stopped_epoch, self.weights = self.baseline or worst, 0, 0, nil
+end
+
+function nn.EarlyStopping:on_epoch_end(epoch, logs)
+  local value = monitored("EarlyStopping", self.monitor, logs)
+  if self.restore_best_weights and not self.weights then self.weights = self.model:get_weights() end
+  self.wait = self.wait + 1
+  if self.better(value - self.delta, self.best) then
+    self.best, self.wait = value, 0
+    if self.restore_best_weights then self.weights = self.model:get_weights() end
+    return
+  end
+  if self.wait >= self.patience and epoch > 0 then
+    self.stopped_epoch = epoch
+    self.model.stop_training = true
+    if self.weights then self.model:set_weights(self.weights) end
+  end
+end
+
+function nn.EarlyStopping:on_train_end()
+  if self.stopped_epoch > 0 and self.verbose > 0 then
+    show("Epoch %d: early stopping\n", self.stopped_epoch + 1)
+  end
+end
+
+-- nn.LambdaCallback { on_epoch_end = function(epoch, logs) … end }: like Keras's, without self.
+local lambda_fields = {}
+for _, name in ipairs { "train_begin", "train_end", "epoch_begin", "epoch_end", "train_batch_begin", "train_batch_end" } do
+  lambda_fields["on_" .. name] = "function"
+end
+local Lambda = class("LambdaCallback", {}, lambda_fields)
+nn.LambdaCallback = function(given)
+  local callback = {}
+  for name, fn in pairs(Lambda(given)) do
+    callback[name] = function(_, ...) return fn(...) end
+  end
+  return callback
+end
+
+-- nn.TerminateOnNaN {}: ends the training at a loss that is not finite, with its history; without
+-- it that is an error.
+nn.TerminateOnNaN = class("TerminateOnNaN", {}, {})
+
+function nn.TerminateOnNaN:on_train_batch_end(batch, logs)
+  local loss = logs.loss
+  if loss ~= loss or loss == math.huge or loss == -math.huge then
+    show("Batch %d: Invalid loss, terminating training\n", batch)
+    self.model.stop_training = true
+  end
+end
+
+-- The shortest decimal that is read as the same number.
+local function exact(value)
+  local short = ("%.15g"):format(value)
+  return tonumber(short) == value and short or ("%.17g"):format(value)
+end
+
+nn.CSVLogger = class("CSVLogger", { "filename", "separator", "append" }, {
+  filename = "string", separator = "string", append = "boolean",
+}, function(self)
+  if not self.filename then return 'which file? nn.CSVLogger { "training.csv" }' end
+  self.separator = self.separator or ","
+end)
+
+function nn.CSVLogger:on_train_begin()
+  local old = self.append and io.open(self.filename, "rb")
+  self.columns, self.has_header = nil, old and old:read(1) ~= nil
+  if old then old:close() end
+  self.started = self.has_header
+end
+
+-- The file is opened for each line, so that it is complete after each epoch.
+function nn.CSVLogger:on_epoch_end(epoch, logs)
+  if not self.columns then
+    self.columns = {}
+    for name in pairs(logs) do self.columns[#self.columns + 1] = name end
+    table.sort(self.columns)
+  end
+  local file, problem = io.open(self.filename, self.started and "ab" or "wb")
+  if not file then error("CSVLogger: " .. problem, 0) end
+  self.started = true
+  if not self.has_header then
+    file:write("epoch", self.separator, table.concat(self.columns, self.separator), "\n")
+    self.has_header = true
+  end
+  local line = { ("%d"):format(epoch) }
+  for _, name in ipairs(self.columns) do line[#line + 1] = logs[name] and exact(logs[name]) or "NA" end
+  file:write(table.concat(line, self.separator), "\n")
+  assert(file:close())
+end
+
+nn.ReduceLROnPlateau = class("ReduceLROnPlateau", { "monitor" }, {
+  monitor = "string", factor = "number", patience = "integer", verbose = "integer", mode = "string",
+  min_delta = "number", cooldown = "integer", min_lr = "number",
+}, function(self)
+  self.monitor = self.monitor or "val_loss"
+  self.factor = self.factor or 0.1
+  self.patience = self.patience or 10
+  self.verbose = self.verbose or 0
+  self.min_delta = self.min_delta or 1e-4
+  self.cooldown = self.cooldown or 0
+  self.min_lr = self.min_lr or 0
+  if self.factor >= 1 then return "does not support a factor >= 1.0" end
+end)
+
+function nn.ReduceLROnPlateau:on_train_begin()
+  local sign
+  self.better, self.best, sign = comparison(self.mode, self.monitor, "ReduceLROnPlateau")
+  self.delta = self.min_delta * sign
+  self.cooldown_counter, self.wait = 0, 0
+end
+
+function nn.ReduceLROnPlateau:on_epoch_end(epoch, logs)
+  local model, value = self.model, monitored("ReduceLROnPlateau", self.monitor, logs)
+  local old = model.learning_rate
+  logs.learning_rate = old
+  if self.cooldown_counter > 0 then
+    self.cooldown_counter, self.wait = self.cooldown_counter - 1, 0
+  end
+  if self.better(value - self.delta, self.best) then
+    self.best, self.wait = value, 0
+  elseif self.cooldown_counter <= 0 then
+    self.wait = self.wait + 1
+    if self.wait >= self.patience and old > self.min_lr then
+      model.learning_rate = math.max(old * self.factor, self.min_lr)
+      if self.verbose > 0 then
+        show("\nEpoch %d: ReduceLROnPlateau reducing learning rate to %g.\n", epoch + 1, model.learning_rate)
+      end
+      self.cooldown_counter, self.wait = self.cooldown, 0
+    end
+  end
+end
+
+nn.LearningRateScheduler = class("LearningRateScheduler", { "schedule", "verbose" }, {
+  schedule = "function", verbose = "integer",
+}, function(self)
+  if not self.schedule then return "which schedule? nn.LearningRateScheduler { function(epoch, lr) return lr / 2 end }" end
+  self.verbose = self.verbose or 0
+end)
+
+function nn.LearningRateScheduler:on_epoch_begin(epoch)
+  local rate = self.schedule(epoch, self.model.learning_rate)
+  if type(rate) ~= "number" then
+    error(("LearningRateScheduler: the schedule must return a number, got %s"):format(type(rate)), 0)
+  end
+  self.model.learning_rate = rate
+  if self.verbose > 0 then
+    show("\nEpoch %d: LearningRateScheduler setting learning rate to %g.\n", epoch + 1, rate)
+  end
+end
+
+function nn.LearningRateScheduler:on_epoch_end(_, logs)
+  logs.learning_rate = self.model.learning_rate
+end
+
+return nn
