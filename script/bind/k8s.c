@@ -357,17 +357,23 @@ static void about_delete(call *c, const cJSON *args, struct about *about)
 
 static void about_label(call *c, const cJSON *args, struct about *about)
 {
-    about_reference(c, args, "label", "", about);
+    AUTO_BUF more = {0};
+    k8s_say_changes(args, true, &more);
+    about_reference(c, args, "label", buf_cstr(&more), about);
 }
 
 static void about_annotate(call *c, const cJSON *args, struct about *about)
 {
-    about_reference(c, args, "annotate", "", about);
+    AUTO_BUF more = {0};
+    k8s_say_changes(args, false, &more);
+    about_reference(c, args, "annotate", buf_cstr(&more), about);
 }
 
 static void about_scale(call *c, const cJSON *args, struct about *about)
 {
-    AUTO_FREE char *to = str_fmt(" to %lld replicas", (long long)json_int_or(args, "replicas", 0));
+    int64_t replicas = 0;
+    k8s_replicas(args, &replicas);
+    AUTO_FREE char *to = str_fmt(" to %lld replicas", (long long)replicas);
     about_reference(c, args, "scale", to, about);
 }
 
@@ -441,5 +447,9 @@ const struct display_action k8s_actions[] = {
     {"yaml", "k8s.yaml", NULL},
     {"logs", "k8s.logs", "{\"follow\":true,\"all_containers\":true,\"own\":true}"},
     {"delete", "k8s.delete", "{\"wait\":false}"},
+    {"scale", "k8s.scale", NULL, "replicas"},
+    {"label", "k8s.label", "{\"overwrite\":true}", "words"},
+    {"annotate", "k8s.annotate", "{\"overwrite\":true}", "words"},
+    {"explain", "k8s.explain", NULL, "field"},
     {0},
 };

@@ -73,6 +73,11 @@ void k8s_say_why(const struct why *w, buf *out); // "why: …", "  seen: …", "
 // The object has ended badly: the reason in a line; events and last lines go to the call's stderr.
 void k8s_explain(call *c, struct target *t, const cJSON *object, buf *reason);
 
+// k8s_verbs.c. "replicas", a number or what a person has typed; false: it is none.
+bool k8s_replicas(const cJSON *args, int64_t *replicas);
+// " (tier=gpu, old-)": what changes; without values only the keys.
+void k8s_say_changes(const cJSON *args, bool values, buf *out);
+
 typedef int k8s_start(call *c, const cJSON *args, cJSON **result, err *e);
 k8s_start k8s_manifest, k8s_check, k8s_get, k8s_list, k8s_page, k8s_show, k8s_state, k8s_events,
     k8s_describe, k8s_can_i, k8s_version, k8s_why, k8s_preflight, k8s_kinds, k8s_yaml, k8s_wait,

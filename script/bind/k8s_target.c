@@ -192,8 +192,11 @@ cJSON *k8s_about(const struct resource *r)
 
 void k8s_take_actions(cJSON *table, const struct resource *r)
 {
-    static const char *const actions[] = {"describe", "logs", "yaml", "delete"};
-    json_set(table, "actions", cJSON_CreateStringArray(actions, ARRAY_LEN(actions)));
+    static const char *const actions[] = {
+        "describe", "logs", "yaml", "delete", "explain", "label", "annotate", "scale"};
+    bool scales = r && r->scales; // it stands last
+    json_set(
+        table, "actions", cJSON_CreateStringArray(actions, (int)(ARRAY_LEN(actions) - !scales)));
     json_set(table, "about", k8s_about(r));
 }
 

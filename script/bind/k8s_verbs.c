@@ -4,6 +4,8 @@
 #include "base/str.h"
 #include "script/bind/k8s.h"
 
+#include <string.h>
+
 enum { TRIES = 5 }; // somebody else may change the object between our look and our patch
 
 // Without overwrite a value that somebody has set stays.
@@ -86,9 +88,34 @@ static int take_result(struct target *t, const cJSON *made, bool changed, cJSON 
     return 0;
 }
 
+// What a person has typed: "tier=gpu old-"; of annotations one, whose value may have spaces.
+static int take_words(const char *words, bool several, cJSON *args, err *e)
+{
+    cJSON *set = json_object_at(args, "set"), *remove = json_array_at(args, "remove");
+    while (*(words += strspn(words, " "))) {
+        size_t n = several ? strcspn(words, " ") : strlen(words), key = strcspn(words, "=");
+        AUTO_FREE char *word = str_trim(words, n);
+        if (key > 0 && key < n) {
+            AUTO_FREE char *name = mem_strndup(words, key);
+            json_set_str(set, name, word + key + 1);
+        } else if (strlen(word) > 1 && str_ends(word, "-")) {
+            word[strlen(word) - 1] = '\0';
+            cJSON_AddItemToArray(remove, cJSON_CreateString(word));
+        } else {
+            return err_set(e, ERR_USAGE, "\"%s\" is neither key=value nor key-", word);
+        }
+        words += n;
+    }
+    return 0;
+}
+
+static int typed_map(call *c, const cJSON *args, const char *map, cJSON **result, err *e);
+
 static int change_map(call *c, const cJSON *args, const char *map, cJSON **result, err *e)
 {
     struct target t;
+    if (json_str(args, "words"))
+        return typed_map(c, args, map, result, e);
     if (k8s_target(c, args, true, &t, e) != 0)
         return -1;
     for (int i = 1;; i++) {
@@ -100,6 +127,42 @@ static int change_map(call *c, const cJSON *args, const char *map, cJSON **resul
         if (why.code != ERR_CONFLICT || i == TRIES)
             return err_set(e, why.code, "%s", why.text);
     }
+}
+
+static int typed_map(call *c, const cJSON *args, const char *map, cJSON **result, err *e)
+{
+    AUTO_JSON *copy = cJSON_Duplicate(args, true);
+    AUTO_FREE char *words = mem_strdup(json_str(args, "words"));
+    cJSON_DeleteItemFromObjectCaseSensitive(copy, "words");
+    if (take_words(words, str_eq(map, "labels"), copy, e) != 0)
+        return -1;
+    return change_map(c, copy, map, result, e);
+}
+
+void k8s_say_changes(const cJSON *args, bool values, buf *out)
+{
+    const char *words = json_str(args, "words");
+    AUTO_FREE const cJSON **set = json_sorted(json_get(args, "set"));
+    const cJSON *item;
+    if (words)
+        buf_fmt(out, " (%.100s)", words);
+    for (const cJSON **s = set; *s; s++)
+        buf_fmt(out, "%s%s%s%s", out->len ? ", " : " (", (*s)->string, values ? "=" : "",
+            values && cJSON_IsString(*s) ? (*s)->valuestring : "");
+    cJSON_ArrayForEach(item, json_get(args, "remove"))
+    {
+        buf_fmt(
+            out, "%s%s-", out->len ? ", " : " (", cJSON_IsString(item) ? item->valuestring : "");
+    }
+    buf_str(out, out->len && !words ? ")" : "");
+}
+
+bool k8s_replicas(const cJSON *args, int64_t *replicas)
+{
+    const cJSON *given = json_get(args, "replicas");
+    bool known = cJSON_IsString(given) ? str_to_int(given->valuestring, replicas)
+                                       : json_int(given, replicas);
+    return known && *replicas >= 0;
 }
 
 int k8s_label(call *c, const cJSON *args, cJSON **result, err *e)
@@ -193,7 +256,8 @@ static cJSON *scale_of(struct target *t, err *e)
     return STEAL(scale);
 }
 
-static cJSON *scale_once(struct target *t, const cJSON *args, int64_t *before, err *e)
+static cJSON *scale_once(
+    struct target *t, const cJSON *args, int64_t replicas, int64_t *before, err *e)
 {
     AUTO_JSON *scale = scale_of(t, e);
     if (!scale)
@@ -206,7 +270,7 @@ static cJSON *scale_once(struct target *t, const cJSON *args, int64_t *before, e
         return NULL;
     }
     AUTO_JSON *patch = cJSON_CreateObject();
-    json_set_int(json_object_at(patch, "spec"), "replicas", json_int_or(args, "replicas", 0));
+    json_set_int(json_object_at(patch, "spec"), "replicas", replicas);
     cJSON *m = json_object_at(patch, "metadata");
     json_set_str(m, "uid", json_path_str(scale, "metadata.uid"));
     if (json_get(args, "current_replicas"))
@@ -219,13 +283,13 @@ int k8s_scale(call *c, const cJSON *args, cJSON **result, err *e)
 {
     struct target t;
     int64_t before, replicas;
-    if (!json_int(json_get(args, "replicas"), &replicas) || replicas < 0)
+    if (!k8s_replicas(args, &replicas))
         return err_set(e, ERR_USAGE, "k8s.scale expects how many replicas there shall be");
     if (k8s_target(c, args, true, &t, e) != 0)
         return -1;
     for (int i = 1;; i++) {
         err why = {0};
-        AUTO_JSON *made = scale_once(&t, args, &before, &why);
+        AUTO_JSON *made = scale_once(&t, args, replicas, &before, &why);
         if (made && take_result(&t, made, before != replicas, result, e) == 0) {
             json_set_int(*result, "replicas", replicas);
             json_set_int(*result, "before", before);

@@ -57,11 +57,11 @@ class Table:
     def act(self, action, row=None, **more):
         return self.connection.ask(type="act", display=self.id, action=action, **({"row": row} if row else {}), **more)
 
-    def start(self, action, row):
+    def start(self, action, row, words=None):
         """Does not wait; returns a function that gives the reply."""
         c = self.connection
         number, c.next_id = c.next_id, c.next_id + 1
-        c.send(id=number, type="act", display=self.id, action=action, row=row)
+        c.send(id=number, type="act", display=self.id, action=action, row=row, **({"words": words} if words else {}))
         return lambda: c.wait(lambda e: e["type"] == "reply" and e["to"] == number)
 
 
@@ -98,7 +98,7 @@ def test_describe_and_yaml_while_a_cell_runs(t):
     table = Table(k)
     row = table.row("one", "Running")
     shown = [e["data"][PODS] for e in k.of("display") if PODS in e["data"]][0]
-    assert shown["actions"] == ["describe", "logs", "yaml", "delete"], shown
+    assert shown["actions"] == ["describe", "logs", "yaml", "delete", "explain", "label", "annotate"], shown
     busy = k.insert("firesteel.sleep '1m'")
     k.start(busy)
     k.wait(lambda e: e["type"] == "state" and e["cell"] == busy and e["state"] == "running")
@@ -109,6 +109,37 @@ def test_describe_and_yaml_while_a_cell_runs(t):
     assert yaml["ok"] and "kind: Pod" in yaml["text"] and "uid: " + row in yaml["text"], yaml
     assert "managedFields" not in yaml["text"]
     assert k.ask(type="interrupt")["ok"] and k.done(busy)["state"] == "cancelled"
+
+
+def test_labels_are_typed(t):
+    k = granted(Kernel(t, pod("one") + WATCH, env=sandbox(t)))
+    table = Table(k)
+    row = table.row("one")
+
+    def answered(action, words, answer="yes"):
+        reply, seen = table.start(action, row, words), len(k.of("ask"))
+        ask = k.wait(lambda e: e["type"] == "ask" and len(k.of("ask")) > seen) if len(k.of("ask")) == seen else k.of("ask")[-1]
+        k.send(type="answer", ask=ask["ask"], value=answer)
+        return ask, reply()
+
+    ask, done = answered("label", "tier=gpu rank=3")
+    assert done["ok"] and "label Pod one (tier=gpu rank=3) in namespace default" in json.dumps(ask), (ask, done)
+    ask, done = answered("label", "tier=cpu rank-")
+    assert done["ok"], done
+    ask, done = answered("annotate", "note=some words")
+    assert done["ok"], done
+    _, refused = answered("label", "no", "no")
+    assert not refused["ok"] and "you said no" in refused["error"]["message"], refused
+    _, wrong = answered("label", "tier")
+    assert '"tier" is neither key=value nor key-' in wrong["error"]["message"], wrong
+    assert "label needs to be told what" in table.act("label", row)["error"]["message"]
+    assert "do not take \"scale\"" in table.act("scale", row, words="3")["error"]["message"]
+    meta = table.act("yaml", row)["text"]
+    assert "tier: cpu" in meta and "note: some words" in meta and "rank:" not in meta, meta
+    explained = table.act("explain", row, words="spec.containers")
+    assert "FIELD: containers <[]Container>" in explained["text"], explained
+    assert "KIND:       Pod" in table.act("explain", row)["text"]
+    assert "pods.spec has no field \"contaners\"; did you mean containers?" in table.act("explain", row, words="spec.contaners")["error"]["message"]
 
 
 def test_what_cannot_be_done_is_refused_with_the_reason(t):
@@ -177,7 +208,7 @@ def test_the_rows_of_an_object_and_its_pods(t):
     table = Table(k)
     owner = table.row("work")
     described = table.act("describe", owner)
-    assert described["ok"] and "batch/v1" in described["text"] and "kind: Job" in table.act("yaml", owner)["text"], described
+    assert described["ok"] and "Backoff Limit:" in described["text"] and "kind: Job" in table.act("yaml", owner)["text"], described
     k.wait(lambda e: len(table.shown()) == 2)
     one = next(r for uid, r in table.shown().items() if uid != owner)
     assert re.search(rf"^Name: +{one['name']}$", table.act("describe", one["uid"])["text"], re.M)

@@ -71,6 +71,34 @@ static void do_help(bench *b, const char *name, bool force)
     help_push(b);
 }
 
+static void request(bench *b, const char *action, const char *words)
+{
+    if (b->top && b->top->ops->request)
+        b->top->ops->request(b->top, action, words);
+    else
+        bench_complain(b, "%s works on a row of a table: O opens one", action);
+}
+
+static void do_scale(bench *b, const char *words, bool force)
+{
+    request(b, "scale", words);
+}
+
+static void do_label(bench *b, const char *words, bool force)
+{
+    request(b, "label", words);
+}
+
+static void do_annotate(bench *b, const char *words, bool force)
+{
+    request(b, "annotate", words);
+}
+
+static void do_explain(bench *b, const char *words, bool force)
+{
+    request(b, "explain", words);
+}
+
 static const struct command {
     const char *name;
     bool takes_name;
@@ -85,6 +113,10 @@ static const struct command {
     {"e", false, do_reload, "read the file again; e!: and lose what is unsaved"},
     {"stop", false, do_stop, "stop the kernel and leave"},
     {"h", false, do_help, "keys that work here"},
+    {"scale", true, do_scale, "scale 3: so many replicas of what the row stands for"},
+    {"label", true, do_label, "label tier=gpu old-: sets one, removes another"},
+    {"annotate", true, do_annotate, "annotate note=some text; annotate note-"},
+    {"explain", true, do_explain, "the fields of its kind; explain spec.template: one of them"},
 };
 
 struct line {

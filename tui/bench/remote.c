@@ -262,7 +262,7 @@ static void on_acted(void *arg, const cJSON *reply)
     free(a);
 }
 
-void remote_act(bench *b, int64_t display, const char *action, const char *row,
+void remote_act(bench *b, int64_t display, const char *action, const char *row, const char *words,
     void (*done)(bench *b, const cJSON *reply))
 {
     if (!remote_ready(b, false))
@@ -271,6 +271,7 @@ void remote_act(bench *b, int64_t display, const char *action, const char *row,
     json_set_int(m, "display", display);
     json_set_str(m, "action", action);
     json_set_str(m, "row", row);
+    json_set_str(m, "words", words);
     struct acting *a = mem_alloc(sizeof *a);
     *a = (struct acting){b, done};
     client_request(b->client, m, on_acted, a);

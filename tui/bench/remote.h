@@ -11,9 +11,10 @@ void remote_flush(bench *b);                           // sends what was typed a
 bool remote_execute(bench *b, size_t from, size_t to); // false: none of them can be executed
 void remote_clear(bench *b, size_t from, size_t to);   // clears their outputs
 void remote_interrupt(bench *b);
-// Asks a display to act on one of its rows ("uid", may be NULL). `done` gets a successful reply (an
-// error is shown already) as long as the workbench lives, whichever view is then on top.
-void remote_act(bench *b, int64_t display, const char *action, const char *row,
+// Asks a display to act on one of its rows ("uid", may be NULL); words: what was typed with it,
+// NULL without. `done` gets a successful reply (an error is shown already) as long as the workbench
+// lives, whichever view is then on top.
+void remote_act(bench *b, int64_t display, const char *action, const char *row, const char *words,
     void (*done)(bench *b, const cJSON *reply));
 // A peek, which only this client has: drops it; below: makes it an output below its cell (false: a
 // notice says why not).

@@ -249,7 +249,7 @@ static void on_acted(bench *b, const cJSON *reply)
         page_push_peek(b, peek, json_str_or(reply, "title", ""), json_str(reply, "text"));
 }
 
-static void do_action(struct table_view *v, const char *name)
+static void do_action(struct table_view *v, const char *name, const char *words)
 {
     bench *b = v->head.bench;
     const struct table_row *r = tabledata_at(v->data, v->scroll.at);
@@ -259,19 +259,19 @@ static void do_action(struct table_view *v, const char *name)
         bench_say(b, "there is no row to %s", name);
     } else if (remote_ready(b, false)) {
         bench_say(b, "%s %s …", name, r->name);
-        remote_act(b, v->display, name, r->uid, on_acted);
+        remote_act(b, v->display, name, r->uid, words, on_acted);
     }
 }
 
 static bool act_on_row(struct table_view *v, enum action a)
 {
     if (a == ACT_OPEN) {
-        do_action(v, offers(v, "logs") ? "logs" : "describe");
+        do_action(v, offers(v, "logs") ? "logs" : "describe", NULL);
         return true;
     }
     for (size_t i = 0; i < ARRAY_LEN(actions); i++)
         if (actions[i].action == a) {
-            do_action(v, actions[i].name);
+            do_action(v, actions[i].name, NULL);
             return true;
         }
     return false;
@@ -370,6 +370,11 @@ static bool mouse(view *view_, const struct mouse *m)
     return p == POINT_OPEN ? act_on_row(v, ACT_OPEN) : p == POINT_MOVED;
 }
 
+static void request(view *v, const char *action, const char *words)
+{
+    do_action((struct table_view *)v, action, *words ? words : NULL);
+}
+
 static unsigned mode(const view *v)
 {
     return filter_mode(&((const struct table_view *)v)->filter);
@@ -452,6 +457,7 @@ const struct view_ops table_view_ops = {.name = "table",
     .settle = settle,
     .draw = draw,
     .act = act,
+    .request = request,
     .mouse = mouse,
     .type = type,
     .paste = paste,

@@ -39,6 +39,9 @@ struct view_ops {
     void (*draw)(const view *v, grid *g, rect area);
     // Carries out an action; false: not its action, or without effect.
     bool (*act)(view *v, enum action a);
+    // Does to the selected row what was typed after ':', such as "scale" with the words "3" ("":
+    // none). NULL: there are no rows of objects.
+    void (*request)(view *v, const char *action, const char *words);
     // A key without a binding, and pasted text; may be NULL.
     void (*type)(view *v, key k);
     void (*paste)(view *v, const char *words, size_t n);

@@ -27,7 +27,7 @@ struct job {
     const struct binding *binding;
     turn turn;
     int64_t display;
-    char *row, *what, *title;
+    char *row, *words, *what, *title; // words: what was typed with it, NULL: nothing
     cJSON *args;
     struct waiter *waiters;
     int64_t ask; // the question to be answered first; 0: none
@@ -60,6 +60,7 @@ static void job_free(struct job *j)
     }
     turn_done(&j->turn);
     free(j->row);
+    free(j->words);
     free(j->what);
     free(j->title);
     cJSON_Delete(j->args);
@@ -207,6 +208,8 @@ static int ask_first(struct job *j, const struct about *about, err *e)
 static int begin(struct job *j, err *e)
 {
     effect which = j->binding->effect;
+    if (j->action->takes && which != EFFECT_PURE && (!j->words || !*j->words))
+        return err_set(e, ERR_USAGE, "%s needs to be told what", j->action->name);
     struct call c = {.effects = j->actions->effects, .turn = &j->turn};
     struct about about = call_about(&c, j->binding, j->args);
     j->what = mem_strdup(about.what);
@@ -243,7 +246,7 @@ static void add_more(cJSON *args, const struct display_action *action)
 }
 
 static struct job *job_new(actions *a, const struct display_action *action, int64_t number,
-    const char *row, const char *in_cell, cJSON *args)
+    const char *row, const char *words, const char *in_cell, cJSON *args)
 {
     struct job *j = mem_alloc(sizeof *j);
     *j = (struct job){.actions = a,
@@ -251,22 +254,26 @@ static struct job *job_new(actions *a, const struct display_action *action, int6
         .binding = effects_binding(a->effects, action->binding),
         .display = number,
         .row = mem_strdup(row),
+        .words = mem_strdup(words),
         .title = str_fmt("%s %s", action->name, json_str_or(args, "name", "")),
         .args = args,
         .next = a->jobs};
     turn_init(&j->turn, in_cell, 0);
     j->turn.is_action = true;
     add_more(args, action);
+    if (action->takes)
+        json_set_str(args, action->takes, words);
     return a->jobs = j;
 }
 
 // An action that only reads is for the client that asked; one that changes something is done once
 // for all.
 static struct job *find_job(const actions *a, int64_t client, const struct display_action *action,
-    int64_t number, const char *row)
+    int64_t number, const char *row, const char *words)
 {
     struct job *j = a->jobs;
     while (j && !(j->action == action && j->display == number && str_eq(j->row, row) &&
+                    str_eq(j->words, words) &&
                     (j->binding->effect != EFFECT_PURE || j->turn.client == client)))
         j = j->next;
     return j;
@@ -277,17 +284,18 @@ static int act_on_row(
 {
     int64_t number = json_int_or(message, "display", 0);
     const char *row = json_str(message, "row"), *in_cell = "";
+    const char *words = action->takes ? json_str(message, "words") : NULL;
     port_flush(a->effects->spec.port); // so that `rows` has the latest changes
     cJSON *args = rows_subject(a->rows, number, action->name, row, &in_cell, e);
     if (!args)
         return -1;
-    struct job *j = find_job(a, server_number(p), action, number, row);
+    struct job *j = find_job(a, server_number(p), action, number, row, words);
     if (j) {
         cJSON_Delete(args);
         join(a, j, p, message);
         return 1;
     }
-    j = job_new(a, action, number, row, in_cell, args);
+    j = job_new(a, action, number, row, words, in_cell, args);
     j->turn.client = server_number(p);
     join(a, j, p, message);
     if (begin(j, e) == 0)

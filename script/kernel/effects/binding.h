@@ -85,6 +85,7 @@ struct display_action {
     const char *name;    // "describe"
     const char *binding; // "k8s.describe"; results: a text, {"display": number}, or others
     const char *more;    // further arguments, as JSON; NULL: none
+    const char *takes;   // the argument that gets what was typed with it; NULL: nothing is typed
 };
 
 // Services for bindings. Call them only on the call's thread, except where noted.
