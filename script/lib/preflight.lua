@@ -72,12 +72,23 @@ local function tables(cells, parameters)
 end
 
 -- Does the notebook itself make objects of this kind, in a way that cannot be read here?
-local function makes(cells, kind)
+local function makes(cells, words)
   for _, cell in ipairs(cells) do
-    if not cell.path and cell.text:find(kind, 1, true) then return true end
+    for _, word in ipairs(words) do
+      if not cell.path and cell.text:find(word, 1, true) then return true end
+    end
   end
   return false
 end
+
+-- The words by which a cell that makes such an object is known: its kind, and the functions that apply one; and what a
+-- finding says of one that is missing.
+local made_by = {
+  Namespace = { says = "there is no namespace", "Namespace", "k8s.namespace" },
+  ServiceAccount = { says = "has no service account", "ServiceAccount", "k8s.account", "k8s.namespace" },
+  Secret = { says = "has no secret", "Secret" },
+  CustomResourceDefinition = { says = "the cluster has no kind", "CustomResourceDefinition" },
+}
 
 local function objects_of(file, cells, parameters)
   for _, cell in ipairs(cells) do
@@ -93,11 +104,10 @@ end
 -- A namespace, an account or a secret that the notebook makes is not missing.
 local function soften(findings, objects, cells)
   for _, finding in ipairs(findings) do
-    for kind, word in pairs { Namespace = "there is no namespace", ServiceAccount = "has no service account", Secret = "has no secret",
-      CustomResourceDefinition = "the cluster has no kind" } do
-      local here = makes(cells, kind)
+    for kind, words in pairs(made_by) do
+      local here = makes(cells, words)
       for _, o in ipairs(objects) do here = here or o.kind == kind end
-      if here and finding.level == "error" and finding.what:find(word, 1, true) then
+      if here and finding.level == "error" and finding.what:find(words.says, 1, true) then
         finding.level = "note"
         finding.next = "the notebook seems to make it"
       end

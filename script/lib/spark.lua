@@ -19,7 +19,7 @@ local words = {
   total_executor_cores = "text", proxy_user = "text", principal = "text", keytab = "text", queue = "text",
   supervise = "flag", verbose = "flag",
 }
-local known = { master = 1, conf = 1, args = 1, env = 1, check = 1, info = 1, inputs = 1, outputs = 1 }
+local known = { master = 1, conf = 1, volumes = 1, args = 1, env = 1, check = 1, info = 1, inputs = 1, outputs = 1 }
 for name in pairs(words) do known[name] = 1 end
 
 local function word(value, what)
@@ -66,11 +66,32 @@ local function settings(options, name)
   return result
 end
 
+-- Claims that driver and executors mount, as Spark's settings. A volume's name may have no dots there.
+local function mount(volumes, conf, master)
+  if volumes == nil then return conf end
+  if not master:match "^k8s" then core.fail("error", "spark.submit: volumes are Kubernetes' (master = \"k8s\")") end
+  local claims = {}
+  for claim, place in pairs(core.expect_type("volumes", volumes, "table", 'claims and places, { ["mnist"] = "/data" }')) do
+    core.expect_type("volumes", claim, "string", "the names of claims")
+    claims[#claims + 1] = claim
+    core.expect_type("volumes", place, "string", "the folder where a claim is mounted")
+  end
+  table.sort(claims)
+  conf = conf or {}
+  for i, claim in ipairs(claims) do
+    for _, role in ipairs { "driver", "executor" } do
+      local prefix = ("spark.kubernetes.%s.volumes.persistentVolumeClaim.volume-%d."):format(role, i)
+      conf[prefix .. "options.claimName"], conf[prefix .. "mount.path"] = claim, volumes[claim]
+    end
+  end
+  return conf
+end
+
 -- spark.submit{ "mnist.py", master = "local[1]", args = {"--epochs=1"}, conf = { ["spark.x"] = 1 }, env = {} }
 --   → {code, state, id, driver, cause, output, metrics = {loss =, …}, history = {…}, files = {name = sha256}}
 -- Options are spark-submit's own: deploy_mode, name, py_files, files, packages, driver_memory, …; master is
 -- "local[…]" (by default "local[*]"), "spark://host:7077", "k8s" (the chosen cluster) or "k8s://https://…".
--- env goes to the driver and to executors, inputs and outputs are as with trainer.run. Spark's INFO lines are
+-- volumes = { ["claim"] = "/data" } are mounted there by driver and executors. env goes to the driver and to executors, inputs and outputs are as with trainer.run. Spark's INFO lines are
 -- folded away; info = true shows them. check = false: no error when it fails.
 function spark.submit(options)
   if type(options) == "string" then options = { options } end
@@ -83,7 +104,7 @@ function spark.submit(options)
   for i, value in ipairs(options.args or {}) do args[i] = word(value, "args") end
   return setmetatable(core.call(master:match "^local" and "spark.local" or "spark.submit", {
     app = options[1], master = master, deploy_mode = options.deploy_mode, name = options.name, options = options_of(options),
-    conf = settings(options, "conf"), env = settings(options, "env"), args = args, check = options.check, info = options.info,
+    conf = mount(options.volumes, settings(options, "conf"), master), env = settings(options, "env"), args = args, check = options.check, info = options.info,
     inputs = options.inputs, outputs = options.outputs,
   }), job)
 end

@@ -166,6 +166,8 @@ def test_a_preflight_knows_what_the_notebook_makes_and_can_be_left_out(t):
     told = k.text(name="stderr")
     assert k.code == 0 and "note: namespace default has no secret login" in told and "error" not in told, (k.code, told)
     assert "first" in k.text()
+    k = flown(t, "sparky", 1, cell('if go then k8s.account { "sparky", role = "edit" } end', 'effects="cluster"'))
+    assert "preflight: note: namespace default has no service account sparky" in k.text(name="stderr"), k.text(name="stderr")
     k = flown(t, "sparky", 1, "", "--no-preflight")
     assert k.code == 0 and "preflight" not in k.text(name="stderr") and "first" in k.text(), k.text(name="stderr")
 
