@@ -52,16 +52,15 @@ static void hand_over(struct spark_lines *s, size_t n, spark_line_fn *fn, void *
 void spark_lines_feed(
     struct spark_lines *s, const char *bytes, size_t n, spark_line_fn *fn, void *arg)
 {
-    size_t from = s->rest.len;
+    size_t from = s->rest.len ? s->rest.len - 1 : 0; // it may be a return
     buf_add(&s->rest, bytes, n);
     for (size_t i = from; i < s->rest.len; i++) {
-        bool ends = s->rest.data[i] == '\n' || s->rest.data[i] == '\r' || i >= LINE_MAX;
-        if (!ends)
+        bool returns = s->rest.data[i] == '\r', full = i >= LINE_MAX;
+        if (returns && !full && i + 1 == s->rest.len)
+            break; // is it "\r\n", which is one end?
+        if (s->rest.data[i] != '\n' && !returns && !full)
             continue;
-        // "\r\n" is one end
-        if (s->rest.data[i] == '\r' && i + 1 < s->rest.len && s->rest.data[i + 1] == '\n')
-            i++;
-        hand_over(s, i + 1, fn, arg);
+        hand_over(s, i + 1 + (returns && !full && s->rest.data[i + 1] == '\n'), fn, arg);
         i = (size_t)-1;
     }
 }
