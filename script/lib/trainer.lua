@@ -20,6 +20,10 @@ function trainer.run(options)
   if type(options) ~= "table" or type(options[1]) ~= "string" then
     core.fail("error", 'trainer.run expects the file of a trainer: trainer.run { "trainer.lua", args = {…} }')
   end
+  if options[1]:match "%.py$" then
+    core.fail("error", ('trainer.run runs trainers in Lua; spark.submit { "%s", master = "local[1]" } runs Python on Spark, '
+      .. 'and sh { "python3", "%s" } without it'):format(options[1], options[1]))
+  end
   local args = { script = options[1] }
   for key, value in pairs(options) do
     if key ~= 1 then

@@ -130,13 +130,14 @@ def test_what_cannot_begin(t):
     env = environment(t)
     folder = notebook(t, """
 print(pcall(spark.submit, { "none.py" }))
+print(pcall(trainer.run, "sums.py"))
 print(pcall(spark.submit, { "sums.py", mater = "local" }))
 print(pcall(spark.submit, { "sums.py", master = "local[1]", deploy_mode = "cluster" }))
 print(pcall(spark.submit, { "sums.py", master = "spark://127.0.0.1:1", deploy_mode = "cluster" }))
 print(pcall(spark.submit, { "sums.py", args = { secret "TOKEN" } }))
 """)
     done = firesteel(folder, "--allow", "cluster", env={**env, "TOKEN": "hush-hush-hush"})
-    for text in ("there is no file none.py", "did you mean master?", "has no cluster mode",
+    for text in ("there is no file none.py", 'spark.submit { "sums.py"', "did you mean master?", "has no cluster mode",
                  "runs no drivers in Python", "give it in env"):
         assert text in done.out, (text, done)
     assert "hush" not in done.out, done
