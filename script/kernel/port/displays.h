@@ -38,7 +38,8 @@ display *displays_add_held(displays *all, const char *in_cell, cJSON *data, bool
 // The same for the value of a cell's last expression.
 void displays_add_result(displays *all, const char *in_cell, cJSON *data);
 // A live log with its own spool: the bytes of display_text are spooled and shown as the display
-// itself. client: whose peek it is; 0: everybody's. folded: below the cell stands only how much it is.
+// itself. client: whose peek it is; 0: everybody's. folded: below the cell stands only how much it
+// is.
 display *displays_add_log(
     displays *all, int64_t client, const char *in_cell, const char *title, bool folded, err *e);
 // For Lua, which has numbers: replaces the data of a live display (NULL: leaves it), and with
