@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Figures for firesteel and its peers, in one run: start, idle kernel, the workbench's answers, overhead per cell, training.
 
-usage: bench.py [-n RUNS] [SECTION…]      sections: start screen idle cells logs epoch local
+usage: bench.py [-n RUNS] [SECTION…]      sections: start screen idle cells logs cluster epoch local
 
 Prints a table of medians and of ratios pair by pair (A B A B …), because machines are noisy. Peers are
 used if they are installed: nbclient and JAX in $FIRESTEEL_CACHE/bench-venv (`bench.py setup` makes it), vis, vim, htop
@@ -180,6 +180,22 @@ def section_logs(cwd, runs):
         subprocess.run([FIRESTEEL, "sandbox", "down"], env=env, check=False, stdout=subprocess.DEVNULL)
 
 
+def section_cluster(cwd, runs):
+    """Lists, live tables and logs on a real Kubernetes: $FIRESTEEL_CLUSTER, else one that is brought up for it."""
+    tool, there = os.path.join(ROOT, "tests", "cluster", "cluster.py"), os.environ.get("FIRESTEEL_CLUSTER")
+    place = there or f"{cwd}/cluster"
+    env = dict(os.environ, FIRESTEEL_BUILD=BUILD, FIRESTEEL_CACHE=CACHE)
+    if not there and subprocess.run([tool, "up", place, "--without", "spark,mpi", "--owner", str(os.getpid())], env=env,
+                                    stdout=subprocess.DEVNULL, check=False).returncode:
+        print("no cluster: left out")
+        return
+    try:
+        subprocess.run([tool, "enter", place, sys.executable, os.path.join(HERE, "cluster.py"), "-n", str(runs)], env=env, check=False)
+    finally:
+        if not there:
+            subprocess.run([tool, "down", place], env=env, stdout=subprocess.DEVNULL, check=False)
+
+
 def section_screen(cwd, runs):
     subprocess.run([sys.executable, os.path.join(HERE, "screen.py"), "-n", str(runs)], check=False,
                    env=dict(os.environ, FIRESTEEL_BUILD=BUILD))
@@ -203,7 +219,7 @@ def section_local(cwd, runs):
 
 
 SECTIONS = {"start": section_start, "screen": section_screen, "idle": section_idle, "cells": section_cells,
-            "logs": section_logs,
+            "logs": section_logs, "cluster": section_cluster,
             "epoch": section_epoch, "local": section_local}
 
 
