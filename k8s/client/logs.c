@@ -175,10 +175,18 @@ static void on_data(void *arg, const char *bytes, size_t n)
     settle(l);
 }
 
+// Was the line cut within its stamp? Then nothing of its text is there.
+static bool is_half_stamp(const char *line, size_t n)
+{
+    return n < 36 && strspn(line, "0123456789-:.TZ+") >= n;
+}
+
 static int tell_rest(logs *l)
 {
     AUTO_BUF rest = l->rest;
     l->rest = (buf){0};
+    if (!l->piece && rest.len && is_half_stamp(buf_cstr(&rest), rest.len))
+        return 0;
     return rest.len ? on_line(l, rest.data, rest.len) : 0;
 }
 

@@ -120,6 +120,7 @@ LOGS = {
     "late": [(404, "the server could not find the requested resource ( pods/log late)"), (line(5, 1, "one"), "close")],
     "half": [(line(5, 1, "one") + line(5, 2, "two")[:-3], "close"), (line(5, 1, "one") + line(5, 2, "two"), "close")],
     "endless": [(line(5, 1, "one")[:-1], "close")],
+    "stump": [(line(5, 1, "one") + line(5, 2, "two")[:12], "close")],
     "dies": [(line(5, 1, "one"), "close"), (line(5, 1, "one") + line(5, 2, "two") + line(9, 0, "three"), "close")],
     "mixed": [(line(5, 10, "a") + line(5, 5, "b"), "cut"),
               (line(5, 10, "a") + line(5, 5, "b") + line(5, 7, "c") + line(6, 0, "d"), "close")],

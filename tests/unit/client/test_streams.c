@@ -292,6 +292,11 @@ TEST(half_a_line_is_told_when_it_is_whole)
     check_follow("endless", "one\ndone none\n");
 }
 
+TEST(a_line_that_is_cut_within_its_stamp_is_none)
+{
+    check_follow("stump", "one\ndone none\n");
+}
+
 // A kubelet that dies ends the answer in order, and then the pod may be over.
 TEST(an_answer_in_order_is_not_the_end)
 {
