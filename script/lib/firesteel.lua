@@ -20,6 +20,25 @@ function firesteel.sleep(duration)
   core.sleep(core.duration(duration))
 end
 
+-- The path of a data set: of data/NAME in the working folder or beside the notebook, in $FIRESTEEL_DATA, among the
+-- installed data.
+function firesteel.data(name)
+  local places = {}
+  for _, folder in ipairs { core.cwd, core.notebook_dir ~= core.cwd and core.notebook_dir or nil } do
+    places[#places + 1] = folder .. "/data/" .. name
+  end
+  if core.data then places[#places + 1] = core.data .. "/" .. name end
+  if core.share then places[#places + 1] = core.share .. "/data/" .. name end
+  for _, place in ipairs(places) do
+    local there = io.open(place, "r")
+    if there then
+      there:close()
+      return place
+    end
+  end
+  core.fail("error", ("there is no data set %s; looked at %s"):format(name, table.concat(places, ", ")))
+end
+
 local function first_line(command)
   local ok, result = pcall(sh, command, { check = false, quiet = true })
   return ok and result.code == 0 and result.output:match "[^\n]+" or nil

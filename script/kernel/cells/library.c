@@ -427,6 +427,8 @@ static void push_core(lua_State *L)
     set_field(L, "run", o->effects->run);
     set_field(L, "notebook_dir", o->notebook_dir);
     set_field(L, "worker", o->effects->spec.paths.worker);
+    set_field(L, "data", o->effects->spec.paths.data);
+    set_field(L, "share", o->effects->spec.paths.share);
     lua_newtable(L);
     lua_pushvalue(L, -1);
     lua_setfield(L, LUA_REGISTRYINDEX, INTERP_HOOKS);
