@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 
+import tap
 from place import NODE, PLAIN, Place
 from tap import CACHE, SOURCE, Skip
 
@@ -121,7 +122,7 @@ def run_recipe(t, venv, text, *options, venv_beside=None):
     place = Place(t, "default")
     if venv_beside:
         os.symlink(venv_beside, f"{place.dir}/.venv")
-    t.after(lambda: place.kubectl("delete", "sparkapplications", "--all", "--wait=false"))
+    t.after(lambda: tap.sh(tap.FIRESTEEL, "clean", "--yes", "--context", "admin", cwd=place.dir, env=place.env))
     place.env.update({"VIRTUAL_ENV": venv, "SPARK_LOCAL_IP": NODE, "FIRESTEEL_DATA": f"{SOURCE}/recipes/data"})
     # as a pull would bring it there: blobs never change, the index is replaced
     shutil.copytree(f"{CACHE}/images/spark", f"{place.dir}/.local/share/firesteel/images", copy_function=os.link)
@@ -129,7 +130,8 @@ def run_recipe(t, venv, text, *options, venv_beside=None):
     assert done.code == 0, done
     for text in ("COMPLETED", "Model prediction for index 100: 6"):
         assert text in done.out, (text, done)
-    assert not place.kubectl("get", "sparkapplications", "-o", "name").out
+    (name,) = re.findall(r"^ +sparkapplication\.sparkoperator\.k8s\.io/(mnist-python-\w+)$", done.out, re.M)
+    assert place.kubectl("get", "sparkapplication", name, code=None).code != 0, done
     return place, done
 
 
