@@ -31,7 +31,7 @@
 #include <unistd.h>
 
 static const struct binding *const bindings[] = {
-    image_bindings, k8s_bindings, shell_bindings, spark_bindings, trainer_bindings, NULL};
+    artifact_bindings, image_bindings, k8s_bindings, shell_bindings, spark_bindings, trainer_bindings, NULL};
 
 #define REFUSAL                                                                                    \
     "this cell does not say that it uses the cluster: write effects=\"cluster\" on its marker "    \

@@ -110,6 +110,7 @@ void fold_free(fold *f)
     cJSON_Delete(f->first);
     cJSON_Delete(f->resumed);
     cJSON_Delete(f->cluster);
+    cJSON_Delete(f->recorded);
     notebook_free(f->nb);
     free(f);
 }

@@ -133,6 +133,12 @@ const struct run_cell *fold_running(const fold *f);         // the one that runs
 // The display with this id, in any cell, and its cell; NULL if none.
 const struct output *fold_display(const fold *f, int64_t id);
 const struct run_cell *fold_display_cell(const fold *f, int64_t id);
+// What the run was about and what came out, new: {params = {lr = 0.1}, metrics = {loss = {value,
+// step, n, min, max}}, tags = {}, artifacts = {name = {path, size, sha256}}}. Params are the
+// notebook's and run.param's; metrics are those of trainings (an evaluation counts last) and
+// run.metric's, "nan", "inf" and "-inf" where JSON has no number. What a cell recorded counts until
+// it runs again.
+cJSON *fold_results(const fold *f);
 // Ledger.
 size_t fold_ledger_count(const fold *f);
 const struct ledger_entry *fold_ledger(const fold *f, size_t i);

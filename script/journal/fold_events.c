@@ -140,6 +140,7 @@ static int on_resumed(fold *f, const cJSON *r, err *e)
     f->state = RUN_RUNNING;
     f->exit = -1;
     free(STEAL(f->message));
+    cJSON_Delete(STEAL(f->recorded));
     fold_output_done(&f->error);
     f->has_error = false;
     for (size_t i = 0; i < f->n_cells + f->n_gone; i++) {
@@ -214,6 +215,7 @@ static int on_state(fold *f, const cJSON *r, err *e)
     set_state(f, c, state);
     if (state == STATE_RUNNING) {
         fold_clear_outputs(f, c);
+        fold_forget_recorded(f, id);
         c->count = (long)json_int_or(r, "count", c->count + 1);
         snprintf(c->hash, sizeof c->hash, "%s", json_str_or(r, "hash", ""));
         c->started = f->last;
@@ -499,6 +501,7 @@ static const struct {
     {"cleared", on_cleared},
     {"error", on_error},
     {"ledger", on_ledger},
+    {"recorded", fold_record},
     {"cluster", on_cluster},
     {"end", on_end},
 };

@@ -31,8 +31,13 @@ struct fold {
     hashmap *by_display;              // index of the cell that has the display with this id
     struct ledger_entry *ledger;
     size_t n_ledger;
+    // metrics, params, tags and artifacts by name: {cell, value} and of metrics step, n, min, max
+    cJSON *recorded; // NULL: nothing was recorded
 };
 
+// A "recorded" event; and the cell runs again: what it recorded is no longer so.
+int fold_record(fold *f, const cJSON *record, err *e);
+void fold_forget_recorded(fold *f, const char *id);
 void fold_clear_outputs(fold *f, struct run_cell *c);
 void fold_output_done(struct output *o);
 void fold_cell_done(struct run_cell *c);

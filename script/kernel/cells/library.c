@@ -12,6 +12,7 @@
 #include "script/kernel/cells/state.h"
 #include "script/kernel/effects/call.h"
 #include "script/lib/sources.h"
+#include "script/protocol/message.h"
 
 #include <lauxlib.h>
 #include <lualib.h>
@@ -288,6 +289,26 @@ static int core_update(lua_State *L)
     return 0;
 }
 
+// record(kind, name, value, step): an event that the run keeps.
+static int core_record(lua_State *L)
+{
+    interp *in = interp_of(L);
+    const char *kind = luaL_checkstring(L, 1), *name = luaL_checkstring(L, 2);
+    lua_Integer step = luaL_optinteger(L, 4, 0);
+    cJSON *value = luajson_read(L, 3, &in->raised);
+    if (!value)
+        return interp_raise(L, FAILURE_ERROR);
+    cJSON *event = message_new(MESSAGE_recorded);
+    json_set_str(event, "cell", running_cell(in));
+    json_set_str(event, "kind", kind);
+    json_set_str(event, "name", name);
+    json_set(event, "value", value);
+    if (!lua_isnoneornil(L, 4))
+        json_set_int(event, "step", step);
+    port_emit(port_of(in), event);
+    return 0;
+}
+
 // ask(question, secret) → text; raises when nobody can be asked.
 static int core_ask(lua_State *L)
 {
@@ -398,6 +419,7 @@ static const luaL_Reg core_functions[] = {
     {"display", core_display},
     {"result", core_result},
     {"update", core_update},
+    {"record", core_record},
     {"ask", core_ask},
     {"mask", core_mask},
     {"duration", core_duration},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "script/journal/fold.h"
 #include "script/journal/reader.h"
 #include "script/journal/text.h"
@@ -261,6 +262,52 @@ TEST(a_resumed_run_is_the_same_run)
     fold_free(f);
 }
 
+static void recorded(fold *f, const char *cell_id, const char *rest)
+{
+    AUTO_FREE char *text = str_fmt("{\"type\":\"recorded\",\"cell\":\"%s\",%s}", cell_id, rest);
+    event(f, text);
+}
+
+static char *results_text(const fold *f)
+{
+    AUTO_JSON *results = fold_results(f);
+    return json_to_str(results);
+}
+
+TEST(what_cells_recorded_counts_until_they_run_again)
+{
+    fold *f = fold_new();
+    recorded(f, "a", "\"kind\":\"metric\",\"name\":\"loss\",\"value\":3,\"step\":1");
+    recorded(f, "a", "\"kind\":\"metric\",\"name\":\"loss\",\"value\":\"nan\",\"step\":2");
+    recorded(f, "a", "\"kind\":\"metric\",\"name\":\"loss\",\"value\":2,\"step\":3");
+    recorded(f, "b", "\"kind\":\"tag\",\"name\":\"t\",\"value\":true");
+    recorded(f, "b", "\"kind\":\"param\",\"name\":\"p\",\"value\":\"x\"");
+    AUTO_FREE char *all = results_text(f);
+    CHECK_HAS(all, "\"loss\":{\"value\":2,\"step\":3,\"n\":3,\"min\":2,\"max\":3}");
+    CHECK_HAS(all, "\"params\":{\"p\":\"x\"}");
+    event(f, "{\"type\":\"state\",\"cell\":\"a\",\"state\":\"running\"}");
+    AUTO_FREE char *later = results_text(f);
+    CHECK_HAS(later, "\"metrics\":{}");
+    CHECK_HAS(later, "\"tags\":{\"t\":true}");
+    fold_free(f);
+}
+
+TEST(a_trainings_metrics_are_the_runs)
+{
+    fold *f = fold_new();
+    event(f, "{\"type\":\"display\",\"cell\":\"a\",\"id\":1,\"data\":{"
+             "\"application/vnd.firesteel.progress+json\":{\"history\":["
+             "{\"epoch\":1,\"metrics\":{\"loss\":3,\"lr\":1}},"
+             "{\"epoch\":2,\"metrics\":{\"loss\":1}}],\"evaluated\":{\"accuracy\":0.5}}}}");
+    AUTO_FREE char *trained = results_text(f);
+    CHECK_HAS(trained, "\"loss\":{\"value\":1,\"step\":2,\"n\":2,\"min\":1,\"max\":3}");
+    CHECK_HAS(trained, "\"accuracy\":{\"value\":0.5,\"n\":1");
+    recorded(f, "b", "\"kind\":\"metric\",\"name\":\"loss\",\"value\":7");
+    AUTO_FREE char *told = results_text(f);
+    CHECK_HAS(told, "\"loss\":{\"value\":7"); // what a cell says itself
+    fold_free(f);
+}
+
 TEST(a_journal_cut_anywhere_still_folds)
 {
     err e = {0};
@@ -327,6 +374,8 @@ TEST(nonsense_is_no_crash)
         "{\"type\":\"update\",\"id\":0,\"rows\":[1,{},{\"uid\":5}]}",
         "{\"type\":\"update\",\"id\":0,\"rows\":{\"a\":1}}", "{\"type\":\"run\"}",
         "{\"type\":\"document\",\"text\":\"a\",\"cells\":[1]}", "{\"type\":\"ledger\"}",
+        "{\"type\":\"recorded\"}",
+        "{\"type\":\"recorded\",\"kind\":\"metric\",\"name\":\"x\",\"value\":\"y\"}",
         "{\"type\":\"end\"}", "{\"type\":\"error\",\"cell\":\"x\"}",
         "{\"type\":\"stream\",\"cell\":\"x\",\"spool\":\"s\",\"from\":9,\"to\":3}",
         "{\"type\":\"edited\",\"change\":\"insert\",\"cell\":\"z\",\"after\":\"none\"}",

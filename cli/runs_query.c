@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#include "cli/runs_query.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const char *const kinds[] = {"params", "metrics", "tags"};
+
+// Of a metric its value.
+static const cJSON *of_kind(const cJSON *run, const char *kind, const char *name)
+{
+    const cJSON *value = json_get(json_get(run, kind), name);
+    return str_eq(kind, "metrics") ? json_get(value, "value") : value;
+}
+
+const cJSON *runs_field(const cJSON *run, const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        size_t n = strlen(kinds[i]);
+        if (strncmp(name, kinds[i], n) == 0 && name[n] == '.')
+            return of_kind(run, kinds[i], name + n + 1);
+    }
+    const cJSON *found = json_get(run, name);
+    if (found && !cJSON_IsObject(found))
+        return found;
+    found = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(kinds) && !found; i++)
+        found = of_kind(run, kinds[i], name);
+    return found;
+}
+
+char *runs_text(const cJSON *value)
+{
+    if (!value || cJSON_IsNull(value))
+        return mem_strdup("");
+    if (cJSON_IsString(value))
+        return mem_strdup(value->valuestring);
+    if (cJSON_IsBool(value))
+        return mem_strdup(cJSON_IsTrue(value) ? "true" : "false");
+    if (cJSON_IsNumber(value))
+        return str_fmt("%.6g", value->valuedouble);
+    return json_to_str(value);
+}
+
+// The number that a value is, also as a text ("nan" is one).
+static bool number_of(const cJSON *value, double *number)
+{
+    if (cJSON_IsNumber(value)) {
+        *number = value->valuedouble;
+        return true;
+    }
+    char *end = NULL;
+    if (!cJSON_IsString(value) || !*value->valuestring)
+        return false;
+    *number = strtod(value->valuestring, &end);
+    return !*end;
+}
+
+// Where the term's operator is, and its length; NULL: there is none.
+static const char *find_op(const char *text, enum runs_op *op, size_t *n)
+{
+    static const struct {
+        const char *text;
+        enum runs_op op;
+    } ops[] = {{"<=", RUNS_AT_MOST}, {">=", RUNS_AT_LEAST}, {"==", RUNS_EQUAL}, {"!=", RUNS_OTHER},
+        {"<", RUNS_LESS}, {">", RUNS_MORE}, {"=", RUNS_EQUAL}, {"~", RUNS_HAS}};
+    const char *at = strpbrk(text, "<>=!~");
+    for (size_t i = 0; at && i < ARRAY_LEN(ops); i++) {
+        *n = strlen(ops[i].text);
+        *op = ops[i].op;
+        if (strncmp(at, ops[i].text, *n) == 0)
+            return at;
+    }
+    return NULL;
+}
+
+// Without blanks around it, and without quotes around that.
+static char *bare(const char *text, size_t n)
+{
+    char *trimmed = str_trim(text, n);
+    size_t length = strlen(trimmed);
+    if (length < 2 || (*trimmed != '"' && *trimmed != '\'') || trimmed[length - 1] != *trimmed)
+        return trimmed;
+    char *inner = mem_strndup(trimmed + 1, length - 2);
+    free(trimmed);
+    return inner;
+}
+
+// The end of the term: before " and " outside quotes.
+static const char *term_end(const char *text)
+{
+    char quote = 0;
+    for (; *text; text++) {
+        if (quote)
+            quote = *text == quote ? 0 : quote;
+        else if (*text == '"' || *text == '\'')
+            quote = *text;
+        else if (isspace((unsigned char)*text) && strncasecmp(text + 1, "and", 3) == 0 &&
+                 isspace((unsigned char)text[4]))
+            return text;
+    }
+    return text;
+}
+
+int runs_where_parse(struct runs_where *w, const char *text, err *e)
+{
+    for (;;) {
+        const char *end = term_end(text);
+        AUTO_FREE char *term = mem_strndup(text, (size_t)(end - text));
+        struct runs_term t;
+        size_t n;
+        const char *op = find_op(term, &t.op, &n);
+        if (!op)
+            return err_set(e, ERR_USAGE,
+                "\"%s\" is no condition: NAME, one of < <= > >= = != ~, and a value", term);
+        t.name = bare(term, (size_t)(op - term));
+        t.value = bare(op + n, strlen(op + n));
+        w->terms = mem_resize(w->terms, w->n + 1, sizeof *w->terms);
+        w->terms[w->n++] = t;
+        if (!*t.name)
+            return err_set(e, ERR_USAGE, "\"%s\" has no name before %.*s", term, (int)n, op);
+        if (!*end)
+            return 0;
+        text = end + strlen(" and ");
+    }
+}
+
+void runs_where_done(struct runs_where *w)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        free(w->terms[i].name);
+        free(w->terms[i].value);
+    }
+    free(w->terms);
+    *w = (struct runs_where){0};
+}
+
+static bool compare(enum runs_op op, int order)
+{
+    switch (op) {
+    case RUNS_LESS:
+        return order < 0;
+    case RUNS_AT_MOST:
+        return order <= 0;
+    case RUNS_MORE:
+        return order > 0;
+    case RUNS_AT_LEAST:
+        return order >= 0;
+    case RUNS_EQUAL:
+        return order == 0;
+    case RUNS_OTHER:
+        return order != 0;
+    case RUNS_HAS:
+        break;
+    }
+    return false;
+}
+
+static bool term_holds(const struct runs_term *t, const cJSON *run)
+{
+    const cJSON *value = runs_field(run, t->name);
+    if (!value)
+        return t->op == RUNS_OTHER;
+    AUTO_FREE char *text = runs_text(value);
+    if (t->op == RUNS_HAS)
+        return strcasestr(text, t->value) != NULL;
+    AUTO_JSON *wanted = cJSON_CreateString(t->value);
+    double a, b;
+    if (!number_of(value, &a) || !number_of(wanted, &b))
+        return compare(t->op, strcmp(text, t->value));
+    if (isnan(a) || isnan(b)) // equal to itself, and neither less nor more than anything
+        return (isnan(a) && isnan(b)) == (t->op == RUNS_EQUAL) &&
+               (t->op == RUNS_EQUAL || t->op == RUNS_OTHER);
+    return compare(t->op, (a > b) - (a < b));
+}
+
+bool runs_where_holds(const struct runs_where *w, const cJSON *run)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (!term_holds(&w->terms[i], run))
+            return false;
+    return true;
+}
+
+struct sorted {
+    cJSON *run;
+    const cJSON *value; // NULL: last
+    size_t at;
+    bool down;
+};
+
+static int by_value(const void *a_, const void *b_)
+{
+    const struct sorted *a = a_, *b = b_;
+    double x, y;
+    bool one = number_of(a->value, &x) && !isnan(x), other = number_of(b->value, &y) && !isnan(y);
+    int order = 0;
+    if (!a->value != !b->value)
+        return !a->value - !b->value;
+    if (one && other) {
+        order = (x > y) - (x < y);
+    } else if (one != other) {
+        return other - one; // numbers before what is none
+    } else if (a->value) {
+        AUTO_FREE char *s = runs_text(a->value);
+        AUTO_FREE char *t = runs_text(b->value);
+        order = strcmp(s, t);
+    }
+    if (order)
+        return a->down ? -order : order;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+void runs_sort(cJSON **runs, size_t n, const char *field)
+{
+    bool down = *field == '-';
+    struct sorted *all = mem_array(n + 1, sizeof *all);
+    for (size_t i = 0; i < n; i++)
+        all[i] = (struct sorted){runs[i], runs_field(runs[i], field + down), i, down};
+    qsort(all, n, sizeof *all, by_value);
+    for (size_t i = 0; i < n; i++)
+        runs[i] = all[i].run;
+    free(all);
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Which runs, and in which order. A run is a JSON object: run, state, started, seconds, … and
+// params, metrics, tags, artifacts, each an object by name; a metric is {value, …}.
+//
+//   lr<0.01 and params.model = "wide"      val_accuracy        -started        metrics.loss
+#pragma once
+#include "base/err.h"
+#include "base/json.h"
+
+#include <stdbool.h>
+
+// The field of a run: a member of its own, else a parameter, a metric's value, a tag; of one kind
+// alone with "params.", "metrics.", "tags." before it. NULL: it has none. Borrowed.
+const cJSON *runs_field(const cJSON *run, const char *name);
+// As it is printed: "" for NULL.
+char *runs_text(const cJSON *value);
+
+// A condition: terms "NAME OP VALUE" with < <= > >= = == != and ~ (contains), joined by "and".
+// Numbers are compared as numbers when both sides are some. A run without the field passes "!="
+// alone.
+struct runs_term {
+    char *name, *value;
+    enum runs_op {
+        RUNS_LESS,
+        RUNS_AT_MOST,
+        RUNS_MORE,
+        RUNS_AT_LEAST,
+        RUNS_EQUAL,
+        RUNS_OTHER,
+        RUNS_HAS
+    } op;
+};
+struct runs_where {
+    struct runs_term *terms;
+    size_t n;
+};
+// Adds the terms of a text. Errors: ERR_USAGE with the part that is not understood.
+int runs_where_parse(struct runs_where *w, const char *text, err *e);
+void runs_where_done(struct runs_where *w);
+bool runs_where_holds(const struct runs_where *w, const cJSON *run);
+
+// Sorts the n runs by a field, "-" before it: the largest first. Runs without it come last; equal
+// ones keep their order.
+void runs_sort(cJSON **runs, size_t n, const char *field);

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// What cells recorded of a run, and what its trainings measured.
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/journal/fold_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROGRESS "application/vnd.firesteel.progress+json"
+
+static const char *const kinds[] = {"metric", "param", "tag", "artifact"};
+static const char *const lists[] = {"metrics", "params", "tags", "artifacts"};
+
+static const char *list_of(const char *kind)
+{
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        if (str_eq(kind, kinds[i]))
+            return lists[i];
+    return NULL;
+}
+
+// A metric's value; false if it is no number. JSON has no nan.
+static bool number_of(const cJSON *value, double *number)
+{
+    if (cJSON_IsNumber(value)) {
+        *number = value->valuedouble;
+        return true;
+    }
+    const char *text = cJSON_IsString(value) ? value->valuestring : "";
+    if (!str_eq(text, "nan") && !str_eq(text, "inf") && !str_eq(text, "-inf"))
+        return false;
+    *number = strtod(text, NULL);
+    return true;
+}
+
+// Counts a metric's value, and keeps the smallest and the largest that is a number.
+static void count(cJSON *entry, const cJSON *value)
+{
+    double now, least;
+    json_set_int(entry, "n", json_int_or(entry, "n", 0) + 1);
+    if (!number_of(value, &now) || isnan(now))
+        return;
+    static const char *const ends[] = {"min", "max"};
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+        if (!number_of(json_get(entry, ends[i]), &least) || (i == 0 ? now < least : now > least))
+            json_set(entry, ends[i], cJSON_Duplicate(value, true));
+}
+
+// The place of a metric's value; NULL: it has none.
+static void set_step(cJSON *entry, const cJSON *step)
+{
+    if (step)
+        json_set(entry, "step", cJSON_Duplicate(step, true));
+    else
+        cJSON_DeleteItemFromObjectCaseSensitive(entry, "step");
+}
+
+int fold_record(fold *f, const cJSON *r, err *e)
+{
+    const char *list = list_of(json_str_or(r, "kind", "")), *name = json_str(r, "name");
+    const cJSON *value = json_get(r, "value");
+    double number;
+    if (!list || !name || !value)
+        return err_set(e, ERR_INVALID, "something recorded without kind, name or value");
+    bool metric = str_eq(list, "metrics");
+    if (metric && !number_of(value, &number))
+        return err_set(e, ERR_INVALID, "the metric %.60s is no number", name);
+    if (!f->recorded)
+        f->recorded = cJSON_CreateObject();
+    cJSON *entry = json_object_at(json_object_at(f->recorded, list), name);
+    json_set_str(entry, "cell", json_str_or(r, "cell", ""));
+    json_set(entry, "value", cJSON_Duplicate(value, true));
+    set_step(entry, json_get(r, "step"));
+    if (metric)
+        count(entry, value);
+    return 0;
+}
+
+void fold_forget_recorded(fold *f, const char *id)
+{
+    cJSON *list;
+    cJSON_ArrayForEach(list, f->recorded)
+    {
+        for (cJSON *entry = list->child, *next; entry; entry = next) {
+            next = entry->next;
+            if (str_eq(json_str(entry, "cell"), id))
+                cJSON_Delete(cJSON_DetachItemViaPointer(list, entry));
+        }
+    }
+}
+
+static void add_metrics(cJSON *metrics, const cJSON *measured, const cJSON *epoch)
+{
+    const cJSON *m;
+    cJSON_ArrayForEach(m, measured)
+    {
+        double number;
+        if (!number_of(m, &number))
+            continue;
+        cJSON *entry = json_object_at(metrics, m->string);
+        json_set(entry, "value", cJSON_Duplicate(m, true));
+        set_step(entry, epoch);
+        count(entry, m);
+    }
+}
+
+// Of a training below a cell: its epochs, then its evaluation.
+static void add_training(cJSON *metrics, const cJSON *shown)
+{
+    const cJSON *epoch;
+    cJSON_ArrayForEach(epoch, json_get(shown, "history"))
+    {
+        add_metrics(metrics, json_get(epoch, "metrics"), json_get(epoch, "epoch"));
+    }
+    add_metrics(metrics, json_get(shown, "evaluated"), NULL);
+}
+
+static void add_recorded(cJSON *results, const cJSON *recorded)
+{
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        cJSON *to = json_object_at(results, lists[i]);
+        const cJSON *entry;
+        cJSON_ArrayForEach(entry, json_get(recorded, lists[i]))
+        {
+            bool metric = str_eq(lists[i], "metrics");
+            cJSON *value = cJSON_Duplicate(metric ? entry : json_get(entry, "value"), true);
+            if (metric)
+                cJSON_DeleteItemFromObjectCaseSensitive(value, "cell");
+            json_set(to, entry->string, value);
+        }
+    }
+}
+
+cJSON *fold_results(const fold *f)
+{
+    cJSON *results = cJSON_CreateObject(), *metrics = json_object_at(results, "metrics");
+    for (size_t i = 0; i < f->n_cells; i++)
+        for (size_t k = 0; k < f->cells[i].n_outputs; k++)
+            add_training(metrics, json_get(f->cells[i].outputs[k].data, PROGRESS));
+    const cJSON *given = json_get(fold_last_start(f), "parameters");
+    json_set(results, "params", given ? cJSON_Duplicate(given, true) : cJSON_CreateObject());
+    add_recorded(results, f->recorded);
+    return results;
+}

@@ -1,0 +1,98 @@
+-- SPDX-License-Identifier: MIT
+-- run: what is worth remembering of a run. `firesteel runs` shows it, compares and sorts by it.
+local core = ...
+local NAME = 250 -- bytes of a name, as MLflow has it
+
+run = {}
+
+local function check_name(what, name)
+  core.expect_type(what, name, "string", "a name")
+  if name == "" or #name > NAME or name:find "%c" then
+    core.fail("error", ("%s: a name has 1 to %d bytes and no control characters"):format(what, NAME))
+  end
+end
+
+-- Calls fn for the one name and value, or for each of a table.
+local function each(what, name, value, options, fn)
+  if type(name) ~= "table" then return fn(name, value, options) end
+  local names = {}
+  for key in pairs(name) do
+    check_name(what, key)
+    names[#names + 1] = key
+  end
+  table.sort(names)
+  for _, key in ipairs(names) do fn(key, name[key], value) end
+end
+
+local function plain(what, name, value)
+  check_name(what, name)
+  local kind = type(value)
+  if kind ~= "string" and kind ~= "number" and kind ~= "boolean" then
+    core.fail("error", ("%s: %s is a text, a number or a boolean, not %s"):format(what, name,
+      value == nil and "nil" or "a " .. kind))
+  end
+  return value
+end
+
+-- JSON has no such numbers.
+local function number(value)
+  if value ~= value then return "nan" end
+  if value == math.huge then return "inf" end
+  return value == -math.huge and "-inf" or value
+end
+
+local metric_options = { step = 1 }
+
+-- run.metric(name, value, { step = 3 })      run.metric({ loss = 0.1, accuracy = 0.9 }, { step = 3 })
+-- A number that says how well it went; told again, it has a history. Those of a training come by themselves.
+function run.metric(name, value, options)
+  each("run.metric", name, value, options, function(key, measured, with)
+    check_name("run.metric", key)
+    if type(measured) ~= "number" then
+      core.fail("error", ("run.metric: %s is a number, not %s"):format(key, measured == nil and "nil"
+        or "a " .. type(measured)))
+    end
+    local step = core.check("run.metric", with, metric_options).step
+    if step ~= nil and math.type(step) ~= "integer" then
+      core.fail("error", ("run.metric: the step of %s is an integer, not %s"):format(key, tostring(step)))
+    end
+    core.record("metric", key, number(measured), step)
+  end)
+end
+
+-- run.param(name, value)                     run.param { lr = 0.1, units = 128 }
+-- What was chosen for this run, beside the notebook's parameters; the last value counts.
+function run.param(name, value)
+  each("run.param", name, value, nil, function(key, chosen)
+    plain("run.param", key, chosen)
+    core.record("param", key, type(chosen) == "number" and number(chosen) or chosen)
+  end)
+end
+
+-- run.tag(name, value)                       run.tag "baseline"
+-- A word to find the run by.
+function run.tag(name, value)
+  if type(name) ~= "table" and value == nil then value = true end
+  each("run.tag", name, value, nil, function(key, word)
+    plain("run.tag", key, word)
+    core.record("tag", key, type(word) == "number" and number(word) or word)
+  end)
+end
+
+local artifact_options = { name = 1 }
+
+-- run.artifact("model.safetensors", { name = "model" }) → { name, path, size, sha256 }
+-- A file that the run made: its size and digest are recorded; the file stays where it is.
+function run.artifact(file, options)
+  core.expect_type("run.artifact", file, "string", "a file")
+  local name = core.check("run.artifact", options, artifact_options).name or file
+  check_name("run.artifact", name)
+  local found = core.call("run.artifact", { file = file })
+  core.record("artifact", name, found)
+  found.name = name
+  return found
+end
+
+core.options[run.metric] = metric_options
+core.options[run.artifact] = artifact_options
+core.module("run", run)

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What runs recorded: run.metric, run.param, run.tag, run.artifact, and a training's metrics; and `runs` by them."""
+import json
+import os
+
+from tap import FIRESTEEL, run, sh
+
+TRIAL = """\
+-- %% parameters tags=["parameters"]
+lr = 0.1
+-- %% Trial
+run.param { model = lr < 0.2 and "narrow" or "wide", units = 128 }
+for step = 1, 3 do run.metric("loss", lr / step, { step = step }) end
+run.metric { accuracy = 1 - lr, odd = lr > 0.4 and 0 / 0 or 1 / 0 }
+run.tag "baseline"
+run.tag("about", "trial and error")
+"""
+MADE = """\
+-- %% Make
+io.open("m.bin", "w"):write("abc"):close()
+made = run.artifact("m.bin", { name = "model" })
+print(made.name, made.size, made.sha256:sub(1, 8))
+"""
+TRAINER = """\
+local nn, data = require "nn", require "data"
+local model = nn.Sequential { nn.Dense { 1, input_dim = 1 }, seed = 1 }
+model:compile { optimizer = nn.SGD(0.1), loss = "mean_squared_error" }
+model:fit { data.tensor { { 1.0 }, { 2.0 } }, data.tensor { { 2.0 }, { 4.0 } }, epochs = 3 }
+"""
+WRONG = """\
+-- %% Wrong
+print(select(2, pcall(run.metric, "x", "y")))
+print(select(2, pcall(run.metric, { y = 1, x = true })))
+print(select(2, pcall(run.metric, "x", 1, { stp = 1 })))
+print(select(2, pcall(run.metric, "x", 1, { step = 1.5 })))
+print(select(2, pcall(run.metric, "", 1)))
+print(select(2, pcall(run.param, "x", {})))
+print(select(2, pcall(run.tag, "x\\n")))
+print(select(2, pcall(run.artifact, "nowhere")))
+print(select(2, pcall(run.artifact, ".")))
+print(select(2, pcall(run.artifact, "/dev/null")))
+print(select(2, pcall(function() return run.metrc end)))
+"""
+
+
+def notebook(t, text, name="n.lua"):
+    folder = t.dir()
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+        f.write(text)
+    return folder
+
+
+def firesteel(folder, *arguments, **options):
+    return sh(FIRESTEEL, *arguments, cwd=folder, **options)
+
+
+def rows(folder, *arguments):
+    return json.loads(firesteel(folder, "runs", "-o", "json", *arguments).out)
+
+
+def trials(t):
+    folder = notebook(t, TRIAL)
+    for lr in ("0.1", "0.5", "0.01"):
+        firesteel(folder, "run", "n.lua", "-p", "lr=" + lr)
+    return folder
+
+
+def learned(found):
+    return [r["params"]["lr"] for r in found]
+
+
+def test_what_is_recorded_is_listed(t):
+    folder = notebook(t, TRIAL)
+    firesteel(folder, "run", "n.lua", "-p", "lr=0.5")
+    row, = rows(folder)
+    assert row["params"] == {"lr": 0.5, "model": "wide", "units": 128}, row
+    assert row["tags"] == {"baseline": True, "about": "trial and error"}, row
+    loss = row["metrics"]["loss"]
+    assert (loss["step"], loss["n"], loss["max"]) == (3, 3, 0.5) and loss["value"] == loss["min"] == 0.5 / 3, loss
+    assert row["metrics"]["odd"]["value"] == "nan" and "min" not in row["metrics"]["odd"], row
+    assert row["notebook"] == os.path.join(folder, "n.lua") and row["cells"] == row["ok"] == 3, row
+
+
+def test_runs_are_chosen_by_conditions(t):
+    folder = trials(t)
+    for condition, want in (("lr<0.2", [0.01, 0.1]), ("lr >= 0.1 and model = wide", [0.5]), ("params.lr != 0.1", [0.01, 0.5]),
+                            ("metrics.loss<=0.04", [0.01, 0.1]), ("about ~ 'AND' and about ~ error", [0.01, 0.5, 0.1]),
+                            ("about = 'trial and error' AND lr > 0.3", [0.5]), ("odd = nan", [0.5]), ("odd > 5", [0.01, 0.1]),
+                            ("odd != nan", [0.01, 0.1]), ("state = ok and tags.baseline = true", [0.01, 0.5, 0.1]),
+                            ("nothing = 1", []), ("nothing != 1", [0.01, 0.5, 0.1])):
+        assert sorted(learned(rows(folder, "--where", condition))) == sorted(want), condition
+    assert learned(rows(folder, "--where", "lr > 0.05", "--where", "lr < 0.3")) == [0.1]
+    none = firesteel(folder, "runs", "--where", "lr > 7")
+    assert none.code == 0 and none.err == "None of the 3 runs in ./.firesteel is so\n", none
+
+
+def test_runs_are_sorted_and_have_columns(t):
+    folder = trials(t)
+    assert learned(rows(folder, "--sort", "lr")) == [0.01, 0.1, 0.5]
+    assert learned(rows(folder, "--sort", "-accuracy")) == [0.01, 0.1, 0.5]
+    assert learned(rows(folder, "--sort", "-lr")) == [0.5, 0.1, 0.01]
+    assert learned(rows(folder, "--sort", "-odd"))[2] == 0.5, "what is no number comes last"
+    out = firesteel(folder, "runs", "--columns", "lr, accuracy,model", "--sort", "accuracy").out.splitlines()
+    assert out[0].split() == ["RUN", "STATE", "lr", "accuracy", "model"], out
+    assert [line.split()[2:] for line in out[1:]] == [
+        ["0.5", "0.5", "wide"], ["0.1", "0.9", "narrow"], ["0.01", "0.99", "narrow"]], out
+    odd = firesteel(folder, "runs", "--columns", "lr,acuracy")
+    assert odd.code == 0 and 'no run has "acuracy"' in odd.err, odd
+
+
+def test_a_condition_that_is_none_is_refused(t):
+    folder = notebook(t, TRIAL)
+    for condition, why in (("lr", '"lr" is no condition'), ("=1", "has no name before ="),
+                           ("lr<1 and loss", '"loss" is no condition')):
+        wrong = firesteel(folder, "runs", "--where", condition)
+        assert wrong.code == 2 and why in wrong.err, (condition, wrong)
+
+
+def test_an_artifact_has_size_and_digest(t):
+    folder = notebook(t, MADE)
+    out = firesteel(folder, "run", "n.lua").out
+    assert "model\t3\tba7816bf" in out, out
+    made = rows(folder)[0]["artifacts"]["model"]
+    assert made["path"] == "m.bin" and made["size"] == 3 and made["sha256"].startswith("ba7816bf8f01cfea"), made
+
+
+def test_wrong_use_is_told(t):
+    out = firesteel(notebook(t, WRONG), "run", "n.lua").out
+    for line in ("run.metric: x is a number, not a string", "run.metric: x is a number, not a boolean",
+                 "run.metric has no option stp; did you mean step?", "run.metric: the step of x is an integer, not 1.5",
+                 "run.metric: a name has 1 to 250 bytes and no control characters",
+                 "run.param: x is a text, a number or a boolean, not a table",
+                 "run.tag: a name has 1 to 250 bytes and no control characters",
+                 "run.artifact nowhere: No such file or directory", "run.artifact .: it is a folder: name its files, or pack it",
+                 "run.artifact /dev/null: it is no regular file", "run has no function metrc; did you mean metric?"):
+        assert line in out, (line, out)
+
+
+def test_a_secret_is_not_recorded(t):
+    folder = notebook(t, '-- %% S\nrun.param("where", "at " .. secret "API_TOKEN" .. " it")\n')
+    firesteel(folder, "run", "n.lua", env=dict(os.environ, API_TOKEN="sesame-open-1"))
+    assert rows(folder)[0]["params"] == {"where": "at [secret] it"}
+
+
+def test_a_trainings_metrics_come_by_themselves(t):
+    folder = notebook(t, '-- %% Train\ntrainer.run { "trainer.lua" }\n')
+    with open(os.path.join(folder, "trainer.lua"), "w", encoding="utf-8") as f:
+        f.write(TRAINER)
+    done = firesteel(folder, "run", "n.lua")
+    assert done.code == 0, done
+    loss = rows(folder)[0]["metrics"]["loss"]
+    assert (loss["n"], loss["step"]) == (3, 3) and loss["value"] == loss["min"] < loss["max"], loss
+
+
+run(globals())
