@@ -353,15 +353,15 @@ def test_when_a_cell_asks(t):
 
 
 def test_in_the_list_of_names_while_completing(t):
-    begin = opened(t, "x = 1\n", "Enter C-End Enter k 8 s . Tab", "wait apply")
+    begin = opened(t, "x = 1\n", "Enter C-End Enter s t r i n g . Tab", "wait byte")
     cases("In the list of names while completing", begin, [
-        ("Tab, Down", bold("apply"), PRESS, bold("can_i")),
-        ("S-Tab, Up", "Down", bold("can_i"), PRESS, bold("apply")),
-        ("PgDn", bold("apply"), PRESS, bold("get")),
-        ("PgUp", "PgDn", bold("get"), PRESS, bold("apply")),
-        ("Enter", row(2, "k8s.apply")),
-        ("Backspace", row(2, "k8s")),
-        ("Esc, C-c", lacks("apply"), status("EDIT")),
+        ("Tab, Down", bold("byte"), PRESS, bold("char")),
+        ("S-Tab, Up", "Down", bold("char"), PRESS, bold("byte")),
+        ("PgDn", bold("byte"), PRESS, bold("len")),
+        ("PgUp", "PgDn", bold("len"), PRESS, bold("byte")),
+        ("Enter", row(2, "string.byte")),
+        ("Backspace", row(2, "string")),
+        ("Esc, C-c", lacks("byte"), status("EDIT")),
     ])
 
 
