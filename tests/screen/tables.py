@@ -104,7 +104,7 @@ def test_what_can_be_done_to_a_row(t):
         s.wait("d describe")  # the keys are in the status line
         s.keys("j d")
         s.wait("Service Account:")
-        s.wait("Namespace:    default")
+        s.wait("Namespace:        default")
         s.keys("q y")
         s.wait("kind: Pod")
         s.keys("q l")
@@ -121,6 +121,7 @@ def test_what_can_be_done_to_a_row(t):
         s.wait("sets one, removes another")
         s.keys("Enter")
         s.wait("label Pod beta (tier=gpu rank=3)")
+        s.quiet(700)  # a question takes no key in its first half second
         s.keys("y")
         s.gone("label Pod beta (tier=gpu rank=3)")
         s.keys("y")
