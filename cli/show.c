@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/print.h"
+#include "cli/runs_query.h"
 #include "script/journal/fold.h"
 #include "script/journal/reader.h"
 
@@ -25,11 +26,54 @@ static void print_head(struct cli *cli, const fold *f)
     if (first && json_str(first, "host"))
         say(stdout, " on %s", json_str(first, "host"));
     say(stdout, "\n");
-    const cJSON *parameters = first ? json_get(first, "parameters") : NULL;
-    for (const cJSON *p = parameters ? parameters->child : NULL; p; p = p->next) {
+    AUTO_JSON *results = fold_results(f);
+    const cJSON *p;
+    cJSON_ArrayForEach(p, json_get(results, "params"))
+    {
         AUTO_FREE char *value = json_to_str(p);
         say(stdout, "  %s = %s\n", p->string, value);
     }
+}
+
+// "loss = 0.2 (step 3; 3 values, 0.2 to 0.6)"
+static void print_metric(const cJSON *m)
+{
+    AUTO_FREE char *value = runs_text(json_get(m, "value"));
+    AUTO_FREE char *least = runs_text(json_get(m, "min"));
+    AUTO_FREE char *most = runs_text(json_get(m, "max"));
+    AUTO_BUF more = {0};
+    if (json_get(m, "step"))
+        buf_fmt(&more, "step %lld", (long long)json_int_or(m, "step", 0));
+    if (json_int_or(m, "n", 1) > 1)
+        buf_fmt(&more, "%s%lld values", more.len ? "; " : "", (long long)json_int_or(m, "n", 1));
+    if (json_int_or(m, "n", 1) > 1 && *least)
+        buf_fmt(&more, ", %s to %s", least, most);
+    say(stdout, "  %s = %s%s%s%s\n", m->string, value, more.len ? " (" : "", buf_cstr(&more),
+        more.len ? ")" : "");
+}
+
+// What cells recorded and trainings measured; params stand at the top.
+static void print_recorded(const fold *f)
+{
+    AUTO_JSON *results = fold_results(f);
+    const cJSON *metrics = json_get(results, "metrics"), *tags = json_get(results, "tags"), *item,
+                *artifacts = json_get(results, "artifacts");
+    if (metrics->child)
+        say(stdout, "metrics\n");
+    cJSON_ArrayForEach(item, metrics) print_metric(item);
+    if (tags->child)
+        say(stdout, "tags\n");
+    cJSON_ArrayForEach(item, tags)
+    {
+        AUTO_FREE char *text = runs_text(item);
+        say(stdout, "  %s%s%s\n", item->string, cJSON_IsTrue(item) ? "" : " = ",
+            cJSON_IsTrue(item) ? "" : text);
+    }
+    if (artifacts->child)
+        say(stdout, "artifacts\n");
+    cJSON_ArrayForEach(item, artifacts) say(stdout, "  %s: %s, %lld bytes, sha256:%s\n",
+        item->string, json_str_or(item, "path", ""), (long long)json_int_or(item, "size", 0),
+        json_str_or(item, "sha256", ""));
 }
 
 static void print_ledger(const fold *f)
@@ -68,6 +112,7 @@ static int show(struct cli *cli, const char *folder, const char *name, bool ledg
         print_head(cli, f);
         for (size_t i = 0; i < fold_count(f); i++)
             print_cell(cli, f, i, spools);
+        print_recorded(f);
         print_summary(cli, f);
     }
     if (fold_corrupt(f))

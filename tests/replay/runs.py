@@ -82,6 +82,15 @@ def test_what_is_recorded_is_listed(t):
     assert row["notebook"] == os.path.join(folder, "n.lua") and row["cells"] == row["ok"] == 3, row
 
 
+def test_show_tells_it(t):
+    folder = notebook(t, TRIAL + MADE)
+    firesteel(folder, "run", "n.lua", "-p", "lr=0.5")
+    out = firesteel(folder, "show").out
+    for text in ('  lr = 0.5\n  model = "wide"\n  units = 128\n', "metrics\n  loss = 0.166667 (step 3; 3 values, 0.166667 to 0.5)\n",
+                 "  odd = nan\n", "tags\n  baseline\n  about = trial and error\n", "artifacts\n  model: m.bin, 3 bytes, sha256:ba7816bf"):
+        assert text in out, (text, out)
+
+
 def test_runs_are_chosen_by_conditions(t):
     folder = trials(t)
     for condition, want in (("lr<0.2", [0.01, 0.1]), ("lr >= 0.1 and model = wide", [0.5]), ("params.lr != 0.1", [0.01, 0.5]),
