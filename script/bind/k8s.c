@@ -229,7 +229,7 @@ static int find_object(call *c, const cJSON *recorded, struct remains *out, err 
         // Objects go with the definition of their kind; but is this the cluster?
         bool no_kind = t.client && why.code == ERR_NOT_FOUND; // not: there is no such context
         if (!no_kind || k8s_same_cluster(&t, recorded, e) != 0)
-            return e->code != ERR_NONE ? -1 : err_set(e, why.code, "%s", why.text);
+            return no_kind ? -1 : err_set(e, why.code, "%s", why.text);
         out->text = mem_strdup("was not there: the server does not know its kind any more");
         return 0;
     }

@@ -105,7 +105,8 @@ STUCK = """k8s.create {{apiVersion = "batch/v1", kind = "Job", metadata = {{name
 def test_a_wait_that_lasts_says_why_once_and_so_does_its_timeout(t):
     cells = cell("job = " + STUCK.format(name="big", image="host", need='["nvidia.com/gpu"] = 1'), 'Job effects="cluster"')
     limit = 12 + 3 * PATIENCE  # it looks after 10 s
-    k = Kernel(t, cells + cell(f'expect(job):reaches("Complete", "{limit}s")'), *GRANTED, headless=True, env=sandbox(t))
+    # a preflight would have said it
+    k = Kernel(t, cells + cell(f'expect(job):reaches("Complete", "{limit}s")'), *GRANTED, "--no-preflight", headless=True, env=sandbox(t))
     assert k.finish(limit + 20) == 1, k.code
     told, message = k.text(name="stderr"), k.of("error")[0]["message"]
     assert told.count("why: pod big-") == 1 and "waits for a node: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu" in told, told
