@@ -212,11 +212,12 @@ static bool say_unnoticed(const struct why_facts *f, int64_t now, struct why *w)
         clock_parse_rfc3339(created, &at, NULL) != 0 || now - at < unnoticed ||
         json_bool_or(json_get(f->object, "spec"), "suspend", false))
         return false;
-    buf_fmt(&w->what, "no operator has looked at it: it has no status after ");
-    duration_format(&w->what, (now - at) / CLOCK_SEC * CLOCK_SEC);
+    // Who waits hears a sentence once: so how long it is stands with the evidence.
+    buf_str(&w->what, "no operator has looked at it: it has no status");
     buf_fmt(
         &w->next, "install the operator of %s, or let it watch namespace %s", group, ns ? ns : "?");
-    buf_str(&w->seen, "its status is empty");
+    buf_str(&w->seen, "its status is empty after ");
+    duration_format(&w->seen, (now - at) / CLOCK_SEC * CLOCK_SEC);
     why_operators(f->operators, ns ? ns : "", &w->seen);
     if (f->operators && !f->operators->child)
         buf_str(&w->seen, "; no Deployment of an operator of it can be seen");

@@ -162,7 +162,7 @@ def test_what_is_looked_at_leaves_nothing_unless_it_is_pinned(t):
         s.wait("line 40 of beta")
         s.wait("P pin below the cell")
         s.keys("q d")
-        s.wait("Kind:         Pod")
+        s.wait("Service Account:")
         s.keys("q q")
         s.wait("COMMAND")
         assert not [row for row in below(s) if "line" in row or "beta:" in row], text(s)

@@ -177,16 +177,17 @@ TEST(what_keeps_pods_from_being_made)
 TEST(operators_that_are_absent_or_look_elsewhere)
 {
     check_why(NEW_APP("2026-01-02T03:59:30Z") "operators: []",
-        "no operator has looked at it: it has no status after 30.0s",
-        "its status is empty; no Deployment of an operator of it can be seen",
+        "no operator has looked at it: it has no status",
+        "its status is empty after 30.0s; no Deployment of an operator of it can be seen",
         "install the operator of sparkoperator.k8s.io, or let it watch namespace team");
     check_why(NEW_APP("2026-01-02T03:59:30Z") "operators: [{metadata: {name: op, namespace: "
                                               "spark}, spec: {template: {spec: "
                                               "{containers: [{args: [controller, start, "
                                               "'--namespaces=default,prod']}]}}}, status: "
                                               "{readyReplicas: 1}}]",
-        "no operator has looked at it: it has no status after 30.0s",
-        "its status is empty; Deployment op in namespace spark watches default,prod only",
+        "no operator has looked at it: it has no status",
+        "its status is empty after 30.0s; Deployment op in namespace spark watches default,prod "
+        "only",
         "let it watch namespace team");
     check_why(NEW_APP("2026-01-02T03:59:58Z"), NULL, NULL, NULL); // just made
 }
