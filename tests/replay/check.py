@@ -140,6 +140,7 @@ k${b}: 1
 "${c}": "${d}${e}"
 none: ${nothing}
 loop: ${(function() while true do end end)()}
+loops: ${(function() while true do pcall(function() while true do end end) end end)()}
 long: ${("x"):rep(1e9)}
 literal: $${x}
 -- %% Json template="d.json" language="json"

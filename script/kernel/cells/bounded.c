@@ -33,8 +33,10 @@ static void *allocate(void *arg, void *old, size_t was, size_t n)
     return new;
 }
 
+// From now on every instruction raises: a pcall in a loop does not go on.
 static void stop(lua_State *L, lua_Debug *ar)
 {
+    lua_sethook(L, stop, LUA_MASKCOUNT, 1);
     luaL_error(L, "it takes too long");
 }
 
