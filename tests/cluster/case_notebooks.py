@@ -58,5 +58,7 @@ expect(job):reaches("Complete", "9m")
 def test_what_may_not_be_done(t):
     place = Place(t)
     done = place.run(job("true", ""), "--context", "user")
+    assert done.code == 1 and "preflight: error: you may not create jobs.batch in namespace " + place.namespace in done.out, done
+    done = place.run(job("true", ""), "--context", "user", "--no-preflight")
     assert done.code == 1 and "user" in done.out + done.err and "forbidden" in (done.out + done.err).lower(), done
     assert place.kubectl("get", "job", "count", code=None).code == 1

@@ -272,6 +272,7 @@ def test_diff_is_that_of_kubectl(t):
     before = "---".join((DEPLOYMENT.replace("tier: cpu, old: x", "tier: cpu"), CHANGES[1].replace("two and more", "two").replace("five", "four"),
                          CHANGES[2].replace("the-new-value", "the-old-value").replace(", more: nobody-sees-it", "")))
     cell(place, f"k8s.apply [[{before}]]")
+    place.kubectl("rollout", "status", "deployment/web", "--timeout=120s")  # its status moves until then
     after = "---".join(CHANGES)
     with open(os.path.join(place.dir, "after.yaml"), "w", encoding="utf-8") as f:
         f.write(after)
