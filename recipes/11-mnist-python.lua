@@ -36,7 +36,7 @@ packages = nil                    -- a folder of Python packages for the image; 
 -- Spark's driver runs `main`, and Horovod runs `train` in each of Spark's tasks. The data is sharded by rank, the
 -- learning rate grows with the number of ranks, gradients are averaged, and only rank 0 prints and keeps the best weights.
 
--- %% The trainer language="python" file="mnist.py"
+-- %% The trainer file="mnist.py" language="python"
 -- import argparse
 -- import gzip
 -- import os

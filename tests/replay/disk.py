@@ -262,7 +262,7 @@ class Watched(Lossy):
         super().__init__(t, kubeconfig)
 
     def fate(self, method, path):
-        if method == "POST" and "configmaps" in path:
+        if method == "POST" and "configmaps" in path and "dryRun" not in path:  # the preflight asks, and makes nothing
             self.synced.append(self.state.synced())
         return super().fate(method, path)
 
