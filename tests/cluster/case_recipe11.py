@@ -107,13 +107,13 @@ def with_trainer(text):
 
 
 def progress(folder):
-    """The last progress of each display in the journal."""
+    """The last progress of each training in the journal."""
     (journal,) = glob.glob(f"{folder}/.firesteel/*.jsonl")
     last = {}
     with open(journal, encoding="utf-8") as f:
         for event in map(json.loads, f):
             data = (event.get("data") or {}).get("application/vnd.firesteel.progress+json")
-            if data:
+            if data and data.get("label") == "epoch":  # a push has progress, too
                 last[event["id"]] = data
     return [last[i] for i in sorted(last)]
 
