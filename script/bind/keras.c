@@ -90,7 +90,7 @@ static cJSON *read_metrics(const char *rest)
     for (const char *at = rest; (at = strstr(at, " - "));) {
         at += 3;
         size_t n = strcspn(at, ": ");
-        if (n == 0 || at[n] != ':' || at[n + 1] != ' ' || memcmp(at, "ETA", n) == 0)
+        if (n == 0 || at[n] != ':' || at[n + 1] != ' ' || str_starts(at, "ETA:"))
             continue;
         char *end, *name = strndup(at, n);
         double value = strtod(at + n + 2, &end);
