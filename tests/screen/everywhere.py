@@ -76,7 +76,7 @@ def test_inside_tmux(t):
         with open(config, "w", encoding="ascii") as f:
             f.write(f"set -g default-terminal {inner}\nset -s escape-time 10\nset -g status off\n")
         tmux = ["tmux", "-S", socket, "-f", config]
-        t.after(lambda: subprocess.run(tmux + ["kill-server"], stderr=subprocess.DEVNULL, check=False))
+        t.after(lambda argv=tmux + ["kill-server"]: subprocess.run(argv, stderr=subprocess.DEVNULL, check=False))
         with Screen(tmux + ["new-session", f"{FIRESTEEL} small.lua; echo left with $?; exec cat"], cwd=where) as s:
             s.wait("idle")
             pane = subprocess.run(tmux + ["capture-pane", "-p", "-e"], stdout=subprocess.PIPE, check=True,
@@ -94,6 +94,8 @@ def test_inside_gnu_screen(t):
             f.write(f"startup_message off\nterm {inner}\nmaptimeout 5\n")
         session_dir = t.dir()
         os.chmod(session_dir, 0o700)
+        t.after(lambda env=dict(os.environ, SCREENDIR=session_dir): subprocess.run(  # it outlives its terminal
+            ["screen", "-X", "quit"], env=env, stdout=subprocess.DEVNULL, check=False))
         command = ["screen", "-U", "-c", config, "sh", "-c", f"{FIRESTEEL} small.lua; echo left with $?; exec cat"]
         with Screen(command, cwd=where, env={"SCREENDIR": session_dir}) as s:
             session(s)
