@@ -23,7 +23,7 @@ def cases(build):
     tree = ElementTree.parse(f"{build}/meson-logs/testlog.junit.xml")
     for suite in tree.iter("testsuite"):
         for case in suite.iter("testcase"):
-            name, program = case.get("name"), suite.get("name", "").split(".")[-1]
+            name, program = case.get("name"), suite.get("name", "").partition(" / ")[2]
             if " / " in name:
                 program = name = name.partition(" / ")[2]
             yield f"{build}: {name if name == program else f'{program}: {name}'}", program, case
@@ -73,14 +73,19 @@ def main():
         except (OSError, ElementTree.ParseError) as problem:
             failed.append(f"{build}: no results: {problem}")
             continue
+        told = set()
         for name, program, case in found:
             if is_failed(case):
+                told.add(program)
                 (weak if program in again else failed).append(name)
             elif case.find("skipped") is not None:
                 reason = case.find("skipped").get("message") or ""
                 skipped.append(f"{name} {reason}")
             else:
                 passed += 1
+        for program in programs(build, "testlog")[0]:  # it died, and all cases that it told had passed
+            if program not in told:
+                (weak if program in again else failed).append(f"{build}: {program}")
     # a step whose tests failed is counted by its tests
     failed += [f"step: {s}" for s in steps if not (s.startswith("tests") and failed)]
     for name in failed:
