@@ -125,11 +125,13 @@ static void read_recipe(struct offer *o)
         i++;
     if (nb && i < notebook_count(nb))
         read_prose(notebook_cell(nb, i)->source, o);
-    const char *needs = nb && needs_cluster(nb) ? "It needs a cluster, or --sandbox."
-                                                : "It needs nothing but this machine.";
-    char *all = str_fmt("%s%s%s", o->detail ? o->detail : "", o->detail ? " " : "", needs);
-    free(o->detail);
-    o->detail = all;
+    if (!o->detail || !strstr(o->detail, "It needs ")) { // its own word counts
+        const char *needs = nb && needs_cluster(nb) ? "It needs a cluster, or --sandbox."
+                                                    : "It needs nothing but this machine.";
+        char *all = str_fmt("%s%s%s", o->detail ? o->detail : "", o->detail ? " " : "", needs);
+        free(o->detail);
+        o->detail = all;
+    }
     notebook_free(nb);
 }
 

@@ -15,8 +15,10 @@
 -- %% [markdown]
 -- # MNIST in Python: Keras and Horovod on Spark
 -- The same network as in recipe 10, as a program of Keras and Horovod: written here, tried here with the real
--- spark-submit, put into an image, and run by the Spark operator. It needs a virtual environment with pyspark,
--- tensorflow and horovod (`.venv` beside the notebook, or `$VIRTUAL_ENV`), Java, and a cluster:
+-- spark-submit, put into an image, and run by the Spark operator. It needs a cluster, Java, and a virtual environment
+-- with pyspark, tensorflow and horovod.
+--
+-- That environment is `.venv` beside the notebook, or `$VIRTUAL_ENV`:
 --
 --     firesteel run recipes/11-mnist-python.lua --context NAME --registry HOST --allow cluster,destructive \
 --         -p packages=.venv/lib/python3.11/site-packages
