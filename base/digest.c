@@ -53,7 +53,8 @@ void sha256_hex(const void *bytes, size_t n, char hex[SHA256_HEX])
     digest_hex(digest, hex);
 }
 
-int sha256_file(const char *path, char hex[SHA256_HEX], err *e)
+int sha256_read(
+    const char *path, sha256_go_on *go_on, void *arg, int64_t *size, char hex[SHA256_HEX], err *e)
 {
     struct stat st;
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -67,17 +68,31 @@ int sha256_file(const char *path, char hex[SHA256_HEX], err *e)
     sha256_init(&h);
     char chunk[65536];
     ssize_t n;
-    while ((n = read(fd, chunk, sizeof chunk)) > 0 || (n < 0 && errno == EINTR))
-        if (n > 0)
+    bool goes_on = true;
+    *size = 0;
+    while (goes_on && ((n = read(fd, chunk, sizeof chunk)) > 0 || (n < 0 && errno == EINTR))) {
+        if (n > 0) {
             sha256_update(&h, chunk, (size_t)n);
+            *size += n;
+        }
+        goes_on = !go_on || go_on(arg);
+    }
     int number = errno;
     close(fd);
+    if (!goes_on)
+        return err_set(e, ERR_CANCELLED, "interrupted while %s was read", path);
     if (n < 0)
         return err_errno(e, number, "cannot read %s", path);
     uint8_t digest[SHA256_SIZE];
     sha256_final(&h, digest);
     digest_hex(digest, hex);
     return 0;
+}
+
+int sha256_file(const char *path, char hex[SHA256_HEX], err *e)
+{
+    int64_t size;
+    return sha256_read(path, NULL, NULL, &size, hex, e);
 }
 
 void hmac_sha256(

@@ -4,6 +4,7 @@
 #pragma once
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,10 @@ void sha256_hex(const void *bytes, size_t n, char hex[SHA256_HEX]);
 void digest_hex(const uint8_t digest[SHA256_SIZE], char hex[SHA256_HEX]);
 // The digest of a regular file's content.
 int sha256_file(const char *path, char hex[SHA256_HEX], err *e);
+// The same, and its size. go_on (may be NULL) is asked between chunks; false: ERR_CANCELLED.
+typedef bool sha256_go_on(void *arg);
+int sha256_read(
+    const char *path, sha256_go_on *go_on, void *arg, int64_t *size, char hex[SHA256_HEX], err *e);
 
 void hmac_sha256(
     const void *key, size_t key_n, const void *bytes, size_t n, uint8_t mac[SHA256_SIZE]);
