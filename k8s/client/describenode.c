@@ -229,23 +229,6 @@ static void lease_of(buf *out, const cJSON *lease)
     lease_time(out, "  RenewTime", spec, "renewTime");
 }
 
-static void node_conditions(buf *out, const cJSON *conditions)
-{
-    const cJSON *c;
-    if (conditions && conditions->child)
-        buf_str(out, "Conditions:\n"
-                     "  Type\tStatus\tLastHeartbeatTime\tLastTransitionTime\tReason\tMessage\n"
-                     "  ----\t------\t-----------------\t------------------\t------\t-------\n");
-    cJSON_ArrayForEach(c, conditions)
-    {
-        buf_fmt(out, "  %s \t%s \t", json_str_or(c, "type", ""), json_str_or(c, "status", ""));
-        describe_time(out, NULL, json_str(c, "lastHeartbeatTime"));
-        buf_str(out, " \t");
-        describe_time(out, NULL, json_str(c, "lastTransitionTime"));
-        buf_fmt(out, " \t%s \t%s\n", json_str_or(c, "reason", ""), json_str_or(c, "message", ""));
-    }
-}
-
 static void amounts(buf *out, const char *heading, const cJSON *list)
 {
     AUTO_FREE const cJSON **sorted = json_sorted(list);
@@ -292,7 +275,7 @@ void describe_node(buf *out, const cJSON *node, const struct describe_more *more
     taints(out, json_path(node, "spec.taints"));
     describe_member(out, "Unschedulable", node, "spec.unschedulable", "false");
     lease_of(out, more->lease);
-    node_conditions(out, json_get(status, "conditions"));
+    describe_conditions(out, json_get(status, "conditions"), "LastHeartbeatTime");
     buf_str(out, "Addresses:\n");
     cJSON_ArrayForEach(a, json_get(status, "addresses"))
     {

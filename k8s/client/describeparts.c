@@ -266,6 +266,27 @@ static void seen(buf *out, const cJSON *event, int64_t now)
     buf_str(out, several ? ")" : "");
 }
 
+void describe_conditions(buf *out, const cJSON *conditions, const char *looked)
+{
+    static const char dashes[] = "--------------------";
+    const cJSON *c;
+    AUTO_FREE char *field = str_fmt("l%s", looked + 1); // "lastProbeTime"
+    if (conditions && conditions->child)
+        buf_fmt(out,
+            "Conditions:\n"
+            "  Type\tStatus\t%s\tLastTransitionTime\tReason\tMessage\n"
+            "  ----\t------\t%.*s\t------------------\t------\t-------\n",
+            looked, (int)strlen(looked), dashes);
+    cJSON_ArrayForEach(c, conditions)
+    {
+        buf_fmt(out, "  %s \t%s \t", json_str_or(c, "type", ""), json_str_or(c, "status", ""));
+        describe_time(out, NULL, json_str(c, field));
+        buf_str(out, " \t");
+        describe_time(out, NULL, json_str(c, "lastTransitionTime"));
+        buf_fmt(out, " \t%s \t%s\n", json_str_or(c, "reason", ""), json_str_or(c, "message", ""));
+    }
+}
+
 void describe_events(buf *out, const cJSON *events, int64_t now)
 {
     const cJSON *e;

@@ -25,6 +25,9 @@ void describe_value(buf *out, const cJSON *value);
 void describe_member(
     buf *out, const char *heading, const cJSON *object, const char *path, const char *none);
 
+// Conditions as a table. looked: the title of the time when they were last looked at, as nodes
+// ("LastHeartbeatTime") and claims ("LastProbeTime") have it.
+void describe_conditions(buf *out, const cJSON *conditions, const char *looked);
 void describe_events(buf *out, const cJSON *events, int64_t now_wall);
 // resources: {"limits", "requests"}, each in a line for each name.
 void describe_resources(buf *out, const cJSON *resources, int level);

@@ -253,23 +253,6 @@ static void users(buf *out, const cJSON *claim, const cJSON *pods)
         buf_fmt(out, "%s%s\n", n == sorted ? "" : "\t", (*n)->string);
 }
 
-static void claim_conditions(buf *out, const cJSON *conditions)
-{
-    const cJSON *c;
-    if (conditions && conditions->child)
-        buf_str(out, "Conditions:\n"
-                     "  Type\tStatus\tLastProbeTime\tLastTransitionTime\tReason\tMessage\n"
-                     "  ----\t------\t-----------------\t------------------\t------\t-------\n");
-    cJSON_ArrayForEach(c, conditions)
-    {
-        buf_fmt(out, "  %s \t%s \t", json_str_or(c, "type", ""), json_str_or(c, "status", ""));
-        describe_time(out, NULL, json_str(c, "lastProbeTime"));
-        buf_str(out, " \t");
-        describe_time(out, NULL, json_str(c, "lastTransitionTime"));
-        buf_fmt(out, " \t%s \t%s\n", json_str_or(c, "reason", ""), json_str_or(c, "message", ""));
-    }
-}
-
 void describe_claim(buf *out, const cJSON *claim, const struct describe_more *more, int64_t now)
 {
     const char *deleted = json_path_str(claim, "metadata.deletionTimestamp");
@@ -291,5 +274,5 @@ void describe_claim(buf *out, const cJSON *claim, const struct describe_more *mo
     buf_str(out, finalizers ? "\n" : "[]\n");
     claim_end(out, claim, "");
     users(out, claim, more->related);
-    claim_conditions(out, json_path(claim, "status.conditions"));
+    describe_conditions(out, json_path(claim, "status.conditions"), "LastProbeTime");
 }

@@ -380,6 +380,28 @@ TEST(secrets_are_described_by_their_size)
     CHECK(!strstr(buf_cstr(&text), "aHVudGVyMg") && !strstr(buf_cstr(&text), "hunter2"));
 }
 
+TEST(conditions_have_the_time_when_they_were_last_looked_at)
+{
+    AUTO_JSON *node = yaml(
+        "{kind: Node, apiVersion: v1, metadata: {name: n}, status: {conditions: [{type: Ready, "
+        "status: 'True', lastHeartbeatTime: '2026-01-02T03:59:30Z', "
+        "lastTransitionTime: '2026-01-02T03:00:00Z', reason: Up}]}}");
+    AUTO_JSON *claim =
+        yaml("{kind: PersistentVolumeClaim, apiVersion: v1, metadata: {name: c, namespace: d}, "
+             "status: {conditions: [{type: Resizing, status: 'True', lastProbeTime: "
+             "'2026-01-02T03:59:30Z'}]}}");
+    AUTO_BUF text = {0};
+    describe(&text, node, NULL, now());
+    CHECK_HAS(buf_cstr(&text), "LastHeartbeatTime ");
+    CHECK_HAS(buf_cstr(&text), "  ----------------- ");
+    CHECK_HAS(buf_cstr(&text), "02 Jan 2026 03:59:30 +0000");
+    buf_clear(&text);
+    describe(&text, claim, NULL, now());
+    CHECK_HAS(buf_cstr(&text), "LastProbeTime ");
+    CHECK_HAS(buf_cstr(&text), "  ------------- ");
+    CHECK_HAS(buf_cstr(&text), "02 Jan 2026 03:59:30 +0000");
+}
+
 TEST(jsonpaths_lead_where_kubectl_s_do)
 {
     AUTO_JSON *o = yaml("{a: {b: [1, {c: x}], 'd.e/f': y, t: true}}");
