@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // firesteel export: turns a run into a document for others.
-#include "script/journal/export.h"
+#include "script/report/export.h"
 
 #include "base/mem.h"
 #include "base/path.h"

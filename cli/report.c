@@ -5,8 +5,8 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "script/journal/export.h"
 #include "script/journal/reader.h"
+#include "script/report/export.h"
 
 #include <errno.h>
 #include <string.h>

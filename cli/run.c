@@ -15,11 +15,11 @@
 #include "cli/parameters.h"
 #include "cli/print.h"
 #include "cli/report.h"
-#include "script/journal/junit.h"
 #include "script/journal/reader.h"
 #include "script/journal/writer.h"
 #include "script/protocol/client.h"
 #include "script/protocol/launch.h"
+#include "script/report/junit.h"
 
 #include <errno.h>
 #include <signal.h>

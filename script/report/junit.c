@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "script/journal/junit.h"
+#include "script/report/junit.h"
 
 #include "base/clock.h"
 #include "base/hashmap.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
 #include "base/path.h"
-#include "script/journal/export.h"
 #include "script/journal/reader.h"
 #include "script/journal/spool.h"
 #include "script/journal/text.h"
+#include "script/report/export.h"
 #include "tests/unit/journal/sample.h"
 
 static fold *sample_fold(void)

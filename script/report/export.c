@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "script/journal/export.h"
+#include "script/report/export.h"
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/printable.h"
 #include "base/str.h"
-#include "script/journal/junit.h"
 #include "script/journal/text.h"
+#include "script/report/junit.h"
 
 #include <string.h>
 
