@@ -7,9 +7,9 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/print.h"
-#include "cli/runs_query.h"
 #include "script/journal/fold.h"
 #include "script/journal/reader.h"
+#include "script/journal/runs.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,6 +9,11 @@
 
 #include <stdbool.h>
 
+// What a list says of a run: run, state, started, seconds, cells, ok, failed, left, notebook,
+// params, metrics, tags, artifacts; new. If its journal cannot be read, "state" is "unreadable",
+// and the error is set.
+cJSON *runs_row(const char *folder, const char *run, err *e);
+
 // The field of a run: a member of its own, else a parameter, a metric's value, a tag; of one kind
 // alone with "params.", "metrics.", "tags." before it. NULL: it has none. Borrowed.
 const cJSON *runs_field(const cJSON *run, const char *name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "cli/runs_query.h"
+#include "script/journal/runs.h"
 
 #include "base/mem.h"
 #include "base/str.h"
