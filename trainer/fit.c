@@ -15,10 +15,19 @@ enum { BATCH_DEFAULT = 32, PREDICT_BATCH = 256 };
 
 // Sums over the rows seen so far, for means.
 struct sums {
+    const watch *watches;
+    size_t watch_n;
     double loss;
     metric_sum metric[METRIC_COUNT];
     size_t rows;
 };
+
+static struct sums sums_begin(const watch *watches, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        watches[i].ops->reset(watches[i].ctx);
+    return (struct sums){.watches = watches, .watch_n = n};
+}
 
 static void sums_add(struct sums *s, const batch_result *r, size_t n)
 {
@@ -42,6 +51,44 @@ static void sums_log(const struct sums *s, const model *m, const char *prefix, l
         snprintf(name, sizeof name, "%s%s", prefix, metric_name(i));
         logs_set(l, name, metric_value(i, s->metric[metric_formula(i)]));
     }
+    for (size_t i = 0; i < s->watch_n; i++) {
+        snprintf(name, sizeof name, "%s%s", prefix, s->watches[i].name);
+        logs_set(l, name, s->watches[i].ops->value(s->watches[i].ctx));
+    }
+}
+
+// Hands a batch's targets and outputs to all that watch.
+static int show_batch(
+    const struct sums *s, const tensor *y, const batch *b, const tensor *p, err *e)
+{
+    int status = 0;
+    tensor *rows = tensor_gather(y, b->rows, b->n, e);
+    for (size_t i = 0; rows && status == 0 && i < s->watch_n; i++)
+        status = s->watches[i].ops->add(s->watches[i].ctx, rows, p, e);
+    tensor_free(rows);
+    return rows ? status : -1;
+}
+
+typedef int (*batch_fn)(model *, const model_data *, const batch *, batch_result *, err *);
+
+// Trains or tests a batch, and adds what it gave to the sums.
+static int run_batch(batch_fn run, model *m, const model_data *data, batch *b, struct sums *s,
+    batch_result *r, err *e)
+{
+    tensor *p = NULL;
+    if (s->watch_n) {
+        p = tensor_new(TENSOR_F32, 2, (size_t[]){b->n, model_outputs(m)}, e);
+        if (!p)
+            return -1;
+        b->outputs = p->data;
+    }
+    int status = run(m, data, b, r, e);
+    if (status == 0)
+        sums_add(s, r, b->n);
+    if (status == 0 && p)
+        status = show_batch(s, data->y, b, p, e);
+    tensor_free(p);
+    return status;
 }
 
 static int check_stop(const atomic_bool *stop, err *e)
@@ -62,10 +109,9 @@ static int test_rows(model *m, const model_data *data, size_t size, const atomic
         for (size_t i = 0; i < here; i++)
             rows[i] = (uint32_t)(from + i);
         batch_result r;
-        if (check_stop(stop, e) < 0 ||
-            model_test_batch(m, data, &(batch){.rows = rows, .n = here}, &r, e) < 0)
+        batch b = {.rows = rows, .n = here};
+        if (check_stop(stop, e) < 0 || run_batch(model_test_batch, m, data, &b, sums, &r, e) < 0)
             return -1;
-        sums_add(sums, &r, here);
         if (lines && lines->verbose == 1) {
             logs l = {0};
             sums_log(sums, m, "", &l);
@@ -116,9 +162,8 @@ static int train_batch(struct fitting *f, size_t i, struct sums *sums, show *lin
     b.next = n - from - b.n < f->batch ? n - from - b.n : f->batch;
     batch_result r;
     if (check_stop(f->spec->stop, e) < 0 || CALL(f, train_batch_begin, i, e) < 0 ||
-        model_train_batch(f->m, &f->train, &b, &r, e) < 0)
+        run_batch(model_train_batch, f->m, &f->train, &b, sums, &r, e) < 0)
         return -1;
-    sums_add(sums, &r, b.n);
     if (f->spec->callbacks.train_batch_end || f->spec->verbose == 1) {
         logs l = {0};
         sums_log(sums, f->m, "", &l);
@@ -131,9 +176,9 @@ static int train_batch(struct fitting *f, size_t i, struct sums *sums, show *lin
 
 static int validate(struct fitting *f, logs *l, err *e)
 {
-    struct sums sums = {0};
     if (!f->val.x)
         return 0;
+    struct sums sums = sums_begin(f->spec->watches, f->spec->watch_n);
     size_t size = f->spec->val_batch_size ? f->spec->val_batch_size : f->batch;
     if (test_rows(f->m, &f->val, size, f->spec->stop, NULL, &sums, e) < 0)
         return -1;
@@ -153,7 +198,7 @@ static int train_epoch(struct fitting *f, int epoch, int epochs, history *out, e
 {
     const fit_spec *spec = f->spec;
     size_t n = tensor_rows(f->train.x);
-    struct sums sums = {0};
+    struct sums sums = sums_begin(spec->watches, spec->watch_n);
     logs l = {0};
     f->epoch = epoch;
     if (CALL(f, epoch_begin, epoch, e) < 0)
@@ -197,6 +242,15 @@ static int train_epochs(struct fitting *f, history *out, err *e)
     return c->train_end ? answer(f, c->train_end(c->ctx, e)) : 0;
 }
 
+static int prepare(
+    model *m, const tensor *x, const tensor *y, const tensor *weights, model_data *out, err *e)
+{
+    if (model_prepare(m, x, y, out, e) < 0)
+        return -1;
+    out->weights = weights;
+    return model_check_weights(out, e);
+}
+
 int model_fit(model *m, const fit_spec *spec, history *out, err *e)
 {
     struct fitting f = {.m = m, .spec = spec};
@@ -206,9 +260,9 @@ int model_fit(model *m, const fit_spec *spec, history *out, err *e)
         return err_set(e, ERR_USAGE, "epochs must be 1 or more");
     if (!spec->val_x != !spec->val_y)
         return err_set(e, ERR_USAGE, "validation data needs both x and y");
-    if (model_prepare(m, spec->x, spec->y, &f.train, e) < 0)
+    if (prepare(m, spec->x, spec->y, spec->weights, &f.train, e) < 0)
         return -1;
-    if (spec->val_x && model_prepare(m, spec->val_x, spec->val_y, &f.val, e) < 0)
+    if (spec->val_x && prepare(m, spec->val_x, spec->val_y, spec->val_weights, &f.val, e) < 0)
         return err_wrap(e, "validation data");
     size_t n = tensor_rows(spec->x);
     f.batch = spec->batch_size ? spec->batch_size : BATCH_DEFAULT;
@@ -230,10 +284,10 @@ void fit_history_done(history *h)
 int model_evaluate(model *m, const evaluate_spec *spec, logs *out, err *e)
 {
     model_data data;
-    struct sums sums = {0};
+    struct sums sums = sums_begin(spec->watches, spec->watch_n);
     size_t size = spec->batch_size ? spec->batch_size : BATCH_DEFAULT;
     *out = (logs){0};
-    if (model_prepare(m, spec->x, spec->y, &data, e) < 0)
+    if (prepare(m, spec->x, spec->y, spec->weights, &data, e) < 0)
         return -1;
     size_t n = tensor_rows(spec->x);
     show lines = show_begin(spec->sink, spec->verbose, (n + size - 1) / size);

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "trainer/logs.h"
 #include "trainer/nn/model.h"
+#include "trainer/watch.h"
 
 #include <stdatomic.h>
 
@@ -30,9 +31,13 @@ typedef struct fit_spec {
     const tensor *x;             // (n, …)
     const tensor *y;             // (n), (n, 1) or (n, units): see loss.h
     const tensor *val_x, *val_y; // NULL: no validation
-    size_t batch_size;           // 0: 32
-    size_t val_batch_size;       // 0: batch_size
-    int epochs;                  // 0: 1
+    const tensor *weights;       // NULL, or (n): a row's loss counts so often; a batch's loss is
+    const tensor *val_weights;   // the sum over its rows, divided by how many they are
+    const watch *watches;        // besides the model's metrics
+    size_t watch_n;
+    size_t batch_size;     // 0: 32
+    size_t val_batch_size; // 0: batch_size
+    int epochs;            // 0: 1
     int initial_epoch;
     bool no_shuffle;        // keep the rows in their order; else each epoch of the model, over all
                             // fits, has another
@@ -58,7 +63,9 @@ int model_fit(model *m, const fit_spec *spec, history *out, err *e);
 void fit_history_done(history *h);
 
 typedef struct evaluate_spec {
-    const tensor *x, *y;
+    const tensor *x, *y, *weights;
+    const watch *watches;
+    size_t watch_n;
     size_t batch_size; // 0: 32
     int verbose;
     fit_sink sink;

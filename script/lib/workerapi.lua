@@ -36,8 +36,8 @@ local types = {
   ]],
   model = [[
     compile{optimizer=, loss=, metrics={}, from_logits=false, threads=0} -- Says how it is trained; the optimizer is an object or its name.
-    fit{x, y, batch_size=32, epochs=1, callbacks={}, validation_data={x, y}, validation_batch_size=, shuffle=true, seed=, initial_epoch=0, steps_per_epoch=, verbose=1} -> history -- Trains it.
-    evaluate{x, y, batch_size=32, verbose=1, return_dict=false} -- Returns the loss and the metrics for these samples.
+    fit{x, y, batch_size=32, epochs=1, callbacks={}, validation_split=0, validation_data={x, y, sample_weight}, validation_batch_size=, class_weight={[0]=1}, sample_weight=, shuffle=true, seed=, initial_epoch=0, steps_per_epoch=, verbose=1} -> history -- Trains it.
+    evaluate{x, y, batch_size=32, sample_weight=, verbose=1, return_dict=false} -- Returns the loss and the metrics for these samples.
     predict(x) -> tensor -- Its outputs for these samples, (n, outputs).
     summary() -- Prints its layers and how many parameters they have.
     save(path, {include_optimizer=true}) -- Writes its weights as safetensors, with the model in their metadata.
@@ -75,6 +75,7 @@ local modules = {
     SparseCategoricalCrossentropy{from_logits=false} -> loss -- A loss with options; others are told by name.
     CategoricalCrossentropy{from_logits=false, label_smoothing=0} -> loss -- A loss with options.
     BinaryCrossentropy{from_logits=false, label_smoothing=0} -> loss -- A loss with options.
+    AUC{num_thresholds=200, curve="ROC", from_logits=false, name="auc"} -> metric -- A metric: the area under the curve ROC or PR.
     Huber{delta=1} -> loss -- A loss that is squared near its target and linear far from it.
     ModelCheckpoint{filepath, monitor="val_loss", verbose=0, save_best_only=false, save_weights_only=false, mode="auto"} -- A callback that saves the model after each epoch; {epoch:02d} and {val_loss:.2f} are filled in.
     EarlyStopping{monitor="val_loss", min_delta=0, patience=0, verbose=0, mode="auto", baseline=, restore_best_weights=false} -- A callback that ends training when a metric no longer improves.

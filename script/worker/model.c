@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "script/worker/fields.h"
+#include "script/worker/options.h"
 #include "trainer/checkpoint.h"
 
 #include <stdio.h>
@@ -35,7 +36,7 @@ void push_model(lua_State *L, model *m, const err *e)
 {
     if (!m)
         raise_err(L, e);
-    struct lua_model *box = lua_newuserdatauv(L, sizeof *box, 0);
+    struct lua_model *box = lua_newuserdatauv(L, sizeof *box, 1);
     *box = (struct lua_model){.m = m};
     luaL_setmetatable(L, type_name);
 }
@@ -148,26 +149,6 @@ static optimizer_spec read_optimizer(lua_State *L, int index, bool *distributed)
     return o;
 }
 
-static metric_set read_metrics(lua_State *L, int table)
-{
-    err e;
-    metric_set metrics = 0;
-    int type = lua_getfield(L, table, "metrics");
-    lua_Integer n = type == LUA_TTABLE ? luaL_len(L, -1) : 0;
-    if (type != LUA_TTABLE && type != LUA_TNIL)
-        luaL_error(L, "compile: metrics must be a list of names");
-    for (lua_Integer i = 1; i <= n; i++) {
-        metric m;
-        lua_geti(L, -1, i);
-        if (metric_parse(luaL_tolstring(L, -1, NULL), &m, &e))
-            luaL_error(L, "compile: %s", e.text);
-        metrics |= (metric_set)1 << m;
-        lua_pop(L, 2);
-    }
-    lua_pop(L, 1);
-    return metrics;
-}
-
 // The loss: a name, or an object such as nn.Huber{ delta = 2 }.
 static void read_loss(lua_State *L, int table, compile_spec *spec)
 {
@@ -203,7 +184,8 @@ static int compile(lua_State *L)
         lua_pushstring(L, "Adam");
     spec.optimizer = read_optimizer(L, lua_gettop(L), &distributed);
     read_loss(L, 2, &spec);
-    spec.metrics = read_metrics(L, 2);
+    push_metrics(L, 2, &spec.metrics);
+    int watches = lua_gettop(L);
     spec.threads = (int)opt_int_field(L, 2, "compile", "threads", spec.threads);
     if (distributed && (w->place.size > 1 || w->timeline)) {
         spec.allreduce = worker_allreduce;
@@ -212,6 +194,8 @@ static int compile(lua_State *L)
     }
     if (model_compile(m, &spec, &e))
         raise_err(L, &e);
+    lua_pushvalue(L, watches);
+    lua_setiuservalue(L, 1, 1);
     return 0;
 }
 

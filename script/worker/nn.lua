@@ -82,6 +82,15 @@ loss("CategoricalCrossentropy", "categorical_crossentropy", { from_logits = "boo
 loss("BinaryCrossentropy", "binary_crossentropy", { from_logits = "boolean", label_smoothing = "number" })
 loss("Huber", "huber", { delta = "number" })
 
+-- A metric with options; the others are told by their names, or are functions: metrics =
+-- { "accuracy", nn.AUC {}, far = function(y_true, y_pred) … end }.
+nn.AUC = class("AUC", {}, {
+  num_thresholds = "integer", curve = "string", from_logits = "boolean", name = "string",
+}, function(self)
+  self.curve = self.curve or "ROC"
+  if self.curve ~= "ROC" and self.curve ~= "PR" then return ("curve must be ROC or PR, got '%s'"):format(self.curve) end
+end)
+
 function nn.read_checkpoint(path)
   local file, problem = io.open(path, "rb")
   if not file then error("cannot read the checkpoint " .. problem, 2) end

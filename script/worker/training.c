@@ -8,6 +8,7 @@
 #include "script/worker/collective.h"
 #include "script/worker/fields.h"
 #include "script/worker/model.h"
+#include "script/worker/options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -212,50 +213,6 @@ static void print_text(void *ctx, const char *text, size_t n)
         fflush(stdout); // shows the progress bar
 }
 
-// Reads x and y: items 1 and 2 of a table.
-static void data_pair(lua_State *L, int table, const char *what, const tensor **x, const tensor **y)
-{
-    const tensor **wanted[] = {x, y};
-    for (int i = 0; i < 2; i++) {
-        lua_geti(L, table, i + 1);
-        *wanted[i] = test_tensor(L, -1);
-        if (!*wanted[i])
-            luaL_error(L, "%s: item %d, the %s, must be a tensor, got %s", what, i + 1,
-                i ? "labels y" : "inputs x", luaL_typename(L, -1));
-        lua_pop(L, 1); // the table still holds it
-    }
-}
-
-static int64_t at_least(
-    lua_State *L, int table, const char *field, int64_t least, int64_t otherwise)
-{
-    int64_t value = opt_int_field(L, table, "fit", field, otherwise);
-    if (value < least)
-        luaL_error(L, "fit: '%s' must be at least %d, got %d", field, (int)least, (int)value);
-    return value;
-}
-
-static void read_fit_options(lua_State *L, int table, worker *w, fit_spec *spec)
-{
-    check_field_names(L, table, "fit",
-        "batch_size callbacks epochs initial_epoch seed shuffle steps_per_epoch "
-        "validation_batch_size validation_data verbose x y");
-    data_pair(L, table, "fit", &spec->x, &spec->y);
-    spec->batch_size = (size_t)at_least(L, table, "batch_size", 1, 32);
-    spec->epochs = (int)at_least(L, table, "epochs", 1, 1);
-    spec->initial_epoch = (int)at_least(L, table, "initial_epoch", 0, 0);
-    spec->val_batch_size = (size_t)at_least(L, table, "validation_batch_size", 0, 0);
-    spec->steps_per_epoch = (size_t)at_least(L, table, "steps_per_epoch", 0, 0);
-    spec->seed = (uint64_t)opt_int_field(L, table, "fit", "seed", 0);
-    spec->no_shuffle = !opt_bool_field(L, table, "fit", "shuffle", true);
-    spec->verbose = (int)opt_int_field(L, table, "fit", "verbose", w->options.terminal ? 1 : 2);
-    if (lua_getfield(L, table, "validation_data") != LUA_TNIL) {
-        luaL_argcheck(L, lua_istable(L, -1), table, "validation_data must be a table {x, y}");
-        data_pair(L, lua_gettop(L), "fit: validation_data", &spec->val_x, &spec->val_y);
-    }
-    lua_pop(L, 1);
-}
-
 // Pushes the list of callbacks; sets the model and the numbers of this training in each.
 static void prepare_callbacks(lua_State *L, int table, struct training *t)
 {
@@ -325,6 +282,7 @@ int model_fit_method(lua_State *L)
     luaL_checktype(L, 2, LUA_TTABLE);
     fit_spec spec = {.sink = {.text = print_text}, .stop = w->options.stop};
     read_fit_options(L, 2, w, &spec);
+    push_watches(L, 1, &spec.watches, &spec.watch_n);
     struct training t = {.L = L, .worker = w, .model = box, .spec = &spec};
     prepare_callbacks(L, 2, &t);
     box->stop_training = false;
@@ -365,11 +323,9 @@ int model_evaluate_method(lua_State *L)
     worker *w = worker_of(L);
     struct lua_model *box = check_lua_model(L, 1);
     luaL_checktype(L, 2, LUA_TTABLE);
-    check_field_names(L, 2, "evaluate", "batch_size return_dict verbose x y");
     evaluate_spec spec = {.sink = {.text = print_text}, .stop = w->options.stop};
-    data_pair(L, 2, "evaluate", &spec.x, &spec.y);
-    spec.batch_size = (size_t)opt_int_field(L, 2, "evaluate", "batch_size", 32);
-    spec.verbose = (int)opt_int_field(L, 2, "evaluate", "verbose", w->options.terminal ? 1 : 2);
+    read_evaluate_options(L, 2, w, &spec);
+    push_watches(L, 1, &spec.watches, &spec.watch_n);
     bool as_table = opt_bool_field(L, 2, "evaluate", "return_dict", false);
     if (model_evaluate(box->m, &spec, &l, &e))
         raise_err(L, &e);

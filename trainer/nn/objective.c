@@ -22,6 +22,11 @@ static double target(const objective *o, size_t r, size_t j)
     return s > 0 ? y * (1 - s) + s / (yes ? 2 : (double)o->units) : y;
 }
 
+static double weight(const objective *o, size_t r)
+{
+    return o->weights ? tensor_at(o->weights, o->row[r]) : 1;
+}
+
 static int64_t argmax(const float *z, size_t n)
 {
     size_t best = 0;
@@ -65,6 +70,8 @@ static const float *outputs(const objective *o, size_t r)
 static void measure_row(objective *o, size_t r, const float *p, const float *score)
 {
     enum { TOP = 5, PIECE = 256 };
+    if (o->outputs)
+        memcpy(o->outputs + r * o->units, p, o->units * sizeof *p);
     bool numbers = o->spec->loss == LOSS_SPARSE_CATEGORICAL_CROSSENTROPY;
     for (metric m = 0; m < METRIC_COUNT; m++) {
         metric formula = metric_formula(m);
@@ -101,7 +108,7 @@ static void sparse_categorical(objective *o, bool measure)
         float *d = o->d + r * o->ld, *z = o->z + r * o->ld;
         int64_t y = label(o, r);
         if (measure) {
-            o->loss_sum += (double)(o->log_sum[r] - z[y]);
+            o->loss_sum += weight(o, r) * (double)(o->log_sum[r] - z[y]);
             measure_row(o, r, outputs(o, r), z);
         }
         d[y] -= 1;
@@ -124,7 +131,7 @@ static void categorical(objective *o, bool measure)
         for (size_t j = 0; j < o->units; j++) {
             double y = target(o, r, j);
             if (measure && y != 0)
-                o->loss_sum += y * (double)(o->log_sum[r] - z[j]);
+                o->loss_sum += weight(o, r) * y * (double)(o->log_sum[r] - z[j]);
             d[j] = (float)(((double)d[j] * mass - y) / (double)o->rows);
         }
     }
@@ -137,12 +144,13 @@ static void binary(objective *o, bool measure)
     double units = (double)o->units, all = units * (double)o->rows;
     for (size_t r = 0; r < o->rows; r++) {
         float *d = o->d + r * o->ld, *z = o->z + r * o->ld;
+        double counts = measure ? weight(o, r) : 1;
         if (measure)
             measure_row(o, r, outputs(o, r), d);
         for (size_t j = 0; j < o->units; j++) {
             double y = target(o, r, j), zj = (double)z[j];
             if (measure)
-                o->loss_sum += (fmax(zj, 0) - zj * y + log1p(exp(-fabs(zj)))) / units;
+                o->loss_sum += counts * (fmax(zj, 0) - zj * y + log1p(exp(-fabs(zj)))) / units;
             d[j] = (float)(((double)d[j] - y) / all);
         }
     }
@@ -200,12 +208,13 @@ static void by_outputs(objective *o, bool measure)
     double units = (double)o->units, all = units * (double)o->rows;
     for (size_t r = 0; r < o->rows; r++) {
         float *d = o->d + r * o->ld, *p = o->z + r * o->ld;
+        double counts = measure ? weight(o, r) : 1;
         if (measure)
             measure_row(o, r, p, p);
         for (size_t j = 0; j < o->units; j++) {
             struct part l = part_of(o->spec, (double)p[j], target(o, r, j));
             if (measure)
-                o->loss_sum += l.value / units;
+                o->loss_sum += counts * l.value / units;
             d[j] = (float)(l.slope / all);
         }
     }
@@ -229,6 +238,9 @@ void objective_run(objective *o, bool measure)
         by_outputs(o, measure);
         break;
     }
+    for (size_t r = 0; o->weights && r < o->rows; r++)
+        for (size_t j = 0; j < o->units; j++)
+            o->d[r * o->ld + j] *= (float)weight(o, r);
     // The columns of d beyond `units` must not reach the weights.
     size_t width = (o->units + 15) / 16 * 16;
     for (size_t r = 0; r < o->rows && width > o->units; r++)

@@ -15,8 +15,10 @@ typedef struct objective {
     size_t ld, rows, units;
     const tensor *y;                 // targets
     const uint32_t *row;             // the rows of y that belong to the batch
+    const tensor *weights;           // NULL, or (n) by row of y: what a row's loss counts
+    float *outputs;                  // NULL, or (rows, units): set to the outputs when measuring
     float *log_sum;                  // (rows), scratch space
-    double loss_sum;                 // set to the sum over the rows
+    double loss_sum;                 // set to the sum over the rows, each by its weight
     metric_sum metric[METRIC_COUNT]; // by formula, of those that spec asks for
 } objective;
 

@@ -271,6 +271,8 @@ static void conclude(struct worker *w)
         .units = l->units,
         .y = s->y,
         .row = s->rows,
+        .weights = s->weights,
+        .outputs = w->thread == 0 ? s->outputs : NULL,
         .log_sum = w->own->log_sum};
     objective_run(&o, w->thread == 0);
     if (w->thread == 0) {

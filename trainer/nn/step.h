@@ -19,13 +19,15 @@ typedef struct step {
     bool sparse;              // the input has enough zeros to skip them
     bool alone;               // run on one thread; the results are the same
 
-    const tensor *x, *y;  // y NULL: no loss, only outputs
-    const uint32_t *rows; // the rows of x and y in the batch
+    const tensor *x, *y;   // y NULL: no loss, only outputs
+    const tensor *weights; // NULL, or (n): what each row's loss counts
+    const uint32_t *rows;  // the rows of x and y in the batch
     size_t n;
     size_t next;    // so many entries after them are the next batch
     uint64_t noise; // seed of this step's Dropout
 
     float *out;      // when not NULL: (n, outputs) of the batch
+    float *outputs;  // when not NULL, with a loss: (n, outputs) of the batch, too
     double loss_sum; // result: sum over the rows
     metric_sum metric[METRIC_COUNT];
 } step;

@@ -83,6 +83,23 @@ int model_prepare(model *m, const tensor *x, const tensor *y, model_data *out, e
     return 0;
 }
 
+int model_check_weights(const model_data *data, err *e)
+{
+    const tensor *w = data->weights;
+    if (w && (!w->dims || tensor_row_size(w) != 1 || tensor_rows(w) != tensor_rows(data->x))) {
+        AUTO_BUF shape = {0};
+        tensor_shape_text(w, &shape);
+        return err_set(e, ERR_USAGE,
+            "sample_weight must have a number for each of the %zu rows, "
+            "its shape is %s",
+            tensor_rows(data->x), buf_cstr(&shape));
+    }
+    for (size_t i = 0; w && i < tensor_count(w); i++)
+        if (!isfinite(tensor_at(w, i)))
+            return err_set(e, ERR_USAGE, "row %zu of sample_weight holds %g", i, tensor_at(w, i));
+    return 0;
+}
+
 static params params_of(const model *m)
 {
     return (params){.w = m->w,
@@ -139,6 +156,8 @@ static int run(model *m, const model_data *data, const batch *b, step *s, err *e
     s->sparse = data->sparse && !(s->train && m->plan->input_dropout > 0);
     s->x = data->x;
     s->y = data->y;
+    s->weights = data->weights;
+    s->outputs = b->outputs;
     s->rows = b->rows;
     s->n = b->n;
     s->next = b->next;

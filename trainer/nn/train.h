@@ -5,14 +5,16 @@
 #include "trainer/nn/model.h"
 
 typedef struct model_data {
-    const tensor *x, *y; // y NULL: for prediction only
-    bool sparse;         // x has enough zeros to skip them
+    const tensor *x, *y;   // y NULL: for prediction only
+    const tensor *weights; // NULL, or (n): what each row's loss counts
+    bool sparse;           // x has enough zeros to skip them
 } model_data;
 
 typedef struct batch {
     const uint32_t *rows; // the rows of the data in this batch
     size_t n;
-    size_t next; // rows[n … n+next) come next and are fetched ahead; 0: unknown
+    float *outputs; // NULL, or (n, outputs): also set to what the model puts out
+    size_t next;    // rows[n … n+next) come next and are fetched ahead; 0: unknown
 } batch;
 
 typedef struct batch_result {
@@ -26,6 +28,8 @@ int model_prepare(model *m, const tensor *x, const tensor *y, model_data *out, e
 int model_train_batch(model *m, const model_data *data, const batch *b, batch_result *r, err *e);
 // Computes loss and metric without a step.
 int model_test_batch(model *m, const model_data *data, const batch *b, batch_result *r, err *e);
+// Checks the weights of the data: (n), finite.
+int model_check_weights(const model_data *data, err *e);
 // Computes the outputs, (n, outputs).
 int model_predict_batch(model *m, const model_data *data, const batch *b, float *out, err *e);
 

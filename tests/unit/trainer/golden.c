@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "tests/support/tap.h"
 #include "trainer/fit.h"
+#include "trainer/weighting.h"
 
 enum { ROWS = 8, INPUTS = 4, HIDDEN = 5, OUTPUTS = 3, STEPS = 6 };
 
@@ -94,16 +95,21 @@ static model *golden_model(const compile_spec *spec, activation last)
     return m;
 }
 
-// Trains, then compares predictions for two rows, and evaluate's logs, which stay.
+static const tensor *unweighted[2];
+
+// Trains, then compares predictions for two rows, and evaluate's logs, which stay. The rows have
+// these weights in fit and in evaluate.
 static void check_golden(const char *what, const compile_spec *spec, activation last,
-    const tensor *y, const double predicted[2 * OUTPUTS], logs *l)
+    const tensor *y, const tensor *weights[2], const double predicted[2 * OUTPUTS], logs *l)
 {
     err e;
     tensor *x = inputs();
     model *m = golden_model(spec, last);
     fit_spec fit = {.x = x, .y = y, .batch_size = ROWS, .epochs = STEPS, .no_shuffle = true};
+    fit.weights = weights[0];
     CHECK_OK(model_fit(m, &fit, NULL, &e) == 0, e);
-    CHECK_OK(model_evaluate(m, &(evaluate_spec){.x = x, .y = y}, l, &e) == 0, e);
+    CHECK_OK(
+        model_evaluate(m, &(evaluate_spec){.x = x, .y = y, .weights = weights[1]}, l, &e) == 0, e);
     tensor *p = model_predict(m, x, NULL, &e);
     for (size_t i = 0; i < (size_t)2 * OUTPUTS; i++)
         if (!(fabs(tensor_at(p, i) - predicted[i]) <= 1e-5 * (1 + fabs(predicted[i]))))
@@ -141,7 +147,8 @@ TEST(optimizers_move_as_keras_moves)
             logs l;
             compile_spec spec = {
                 .optimizer = g->spec, .loss = LOSS_MEAN_SQUARED_ERROR, .threads = threads};
-            check_golden(buf_cstr(&what), &spec, ACTIVATION_LINEAR, y, g->predicted, &l);
+            check_golden(
+                buf_cstr(&what), &spec, ACTIVATION_LINEAR, y, unweighted, g->predicted, &l);
             CHECK(logs_get(&l, "loss", &loss));
             CHECK_NEAR(loss, g->loss, 1e-5);
         }
@@ -182,7 +189,7 @@ TEST(losses_and_metrics_are_keras)
             CHECK_OK(metric_parse(g->metrics.items[k].name, &m, &e) == 0, e);
             spec.metrics |= (metric_set)1 << m;
         }
-        check_golden(buf_cstr(&what), &spec, g->last, y, g->predicted, &l);
+        check_golden(buf_cstr(&what), &spec, g->last, y, unweighted, g->predicted, &l);
         CHECK(logs_get(&l, "loss", &have));
         CHECK_NEAR(have, g->loss, 1e-5 * (1 + g->loss));
         for (size_t k = 0; k < g->metrics.n; k++) {
@@ -193,6 +200,90 @@ TEST(losses_and_metrics_are_keras)
                     g->metrics.items[k].name, have, want);
         }
         tensor_free(y);
+    }
+}
+
+// The weights of golden.py: of the rows, or of their classes, where class 1 has none.
+static tensor *weights_of(const tensor *y, bool by_class)
+{
+    err e;
+    if (by_class)
+        return class_weights(y, (double[]){0.5, 1, 3}, 3, &e);
+    tensor *w = tensor_new(TENSOR_F32, 1, (size_t[]){ROWS}, &e);
+    for (size_t i = 0; i < ROWS; i++)
+        tensor_set(w, i, i == 5 ? 0 : 0.25 + 0.3 * (double)(i % 4), &e);
+    return w;
+}
+
+TEST(rows_and_classes_have_keras_weights)
+{
+    for (size_t i = 0; i < ARRAY_LEN(golden_weighted); i++) {
+        const struct golden_weighted *g = &golden_weighted[i];
+        AUTO_BUF what = {0};
+        double loss = 0;
+        tensor *y = targets_named(g->targets), *w = weights_of(y, g->by_class);
+        buf_fmt(&what, "golden_weighted[%zu], %s", i, loss_name(g->spec.loss));
+        for (int threads = 1; threads <= 2; threads++) {
+            logs l;
+            compile_spec spec = g->spec;
+            spec.optimizer = optimizer_default(OPTIMIZER_SGD);
+            spec.optimizer.learning_rate = 0.05;
+            spec.threads = threads;
+            check_golden(buf_cstr(&what), &spec, g->last, y,
+                (const tensor *[2]){w, g->by_class ? NULL : w}, g->predicted, &l);
+            CHECK(logs_get(&l, "loss", &loss));
+            CHECK_NEAR(loss, g->loss, 1e-5 * (1 + g->loss));
+        }
+        tensor_free(y), tensor_free(w);
+    }
+}
+
+TEST(a_class_without_a_weight_counts_once)
+{
+    err e;
+    tensor *y = tensor_from(TENSOR_I64, 1, (size_t[]){3}, (int64_t[]){0, 7, 1}, &e);
+    tensor *w = class_weights(y, (double[]){0.5, 2}, 2, &e);
+    CHECK_NEAR(tensor_at(w, 0), 0.5, 0);
+    CHECK_NEAR(tensor_at(w, 1), 1, 0);
+    CHECK_NEAR(tensor_at(w, 2), 2, 0);
+    tensor_free(w);
+    tensor_set(y, 1, -1, &e);
+    CHECK(!class_weights(y, (double[]){0.5, 2}, 2, &e));
+    CHECK_STR(e.text, "class_weight is for classes, but row 1 of y holds -1");
+    tensor_free(y);
+}
+
+// Adds the points of golden.py from `from` on to the watch.
+static void add_points(watch *w, size_t from, size_t to)
+{
+    err e;
+    size_t shape[] = {to - from, 1};
+    tensor *y = tensor_new(TENSOR_F32, 2, shape, &e), *p = tensor_new(TENSOR_F32, 2, shape, &e);
+    for (size_t k = from; k < to; k++) {
+        double i = (double)k;
+        tensor_set(y, k - from, sin(3 * i) + 0.3 * cos(i) > 0, &e);
+        tensor_set(p, k - from, 0.5 + 0.5 * sin(3 * i + 0.8 * cos(2 * i)), &e);
+    }
+    CHECK_OK(w->ops->add(w->ctx, y, p, &e) == 0, e);
+    tensor_free(y), tensor_free(p);
+}
+
+TEST(areas_under_curves_are_keras)
+{
+    err e;
+    enum { POINTS = 50, BATCH = 32 };
+    for (size_t i = 0; i < ARRAY_LEN(golden_aucs); i++) {
+        watch w;
+        CHECK_OK(auc_watch(&w, "auc", &golden_aucs[i].spec, &e) == 0, e);
+        for (int again = 0; again < 2; again++) {
+            w.ops->reset(w.ctx);
+            add_points(&w, 0, BATCH);
+            add_points(&w, BATCH, POINTS);
+            if (fabs(w.ops->value(w.ctx) - golden_aucs[i].area) > 1e-6)
+                tap_fail(__FILE__, __LINE__, "golden_aucs[%zu] is %.7f, Keras has %.7f", i,
+                    w.ops->value(w.ctx), golden_aucs[i].area);
+        }
+        watch_done(&w);
     }
 }
 

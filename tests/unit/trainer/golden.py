@@ -30,7 +30,7 @@ TARGETS = {
 }
 
 
-def trained(optimizer, loss, targets="number", last="linear", metrics=()):
+def trained(optimizer, loss, targets="number", last="linear", metrics=(), fit={}, evaluate={}):
     """Predictions for two rows after some steps on all rows, and what evaluate says then."""
     hidden = keras.layers.Dense(5, activation="tanh")
     out = keras.layers.Dense(3, activation=last)
@@ -39,8 +39,8 @@ def trained(optimizer, loss, targets="number", last="linear", metrics=()):
     out.set_weights([numbers(5, 3, lambda k, u: 0.5 * math.cos(k + 2 * u)), np.zeros(3, "float32")])
     model.compile(optimizer=optimizer, loss=loss, metrics=list(metrics))
     y = TARGETS[targets]
-    model.fit(X, y, batch_size=ROWS, epochs=STEPS, shuffle=False, verbose=0)
-    said = model.evaluate(X, y, batch_size=ROWS, verbose=0, return_dict=True)
+    model.fit(X, y, batch_size=ROWS, epochs=STEPS, shuffle=False, verbose=0, **fit)
+    said = model.evaluate(X, y, batch_size=ROWS, verbose=0, return_dict=True, **evaluate)
     return model.predict(X[:2], verbose=0).flatten(), said
 
 
@@ -100,10 +100,40 @@ LOSSES = [
 ]
 
 
+# How much the loss of a row counts, and that of a class.
+ROW_WEIGHTS = np.array([0.25 + 0.3 * (i % 4) if i != 5 else 0 for i in range(ROWS)], "float32")
+CLASS_WEIGHTS = {0: 0.5, 2: 3.0}
+WEIGHTED = [
+    (k.SparseCategoricalCrossentropy(), ".loss = LOSS_SPARSE_CATEGORICAL_CROSSENTROPY", "softmax", "class"),
+    (k.CategoricalCrossentropy(), ".loss = LOSS_CATEGORICAL_CROSSENTROPY", "softmax", "one"),
+    (k.BinaryCrossentropy(), ".loss = LOSS_BINARY_CROSSENTROPY", "sigmoid", "share"),
+    ("mse", ".loss = LOSS_MEAN_SQUARED_ERROR", "linear", "number"),
+    (k.Huber(delta=0.3), ".loss = LOSS_HUBER, .delta = 0.3", "tanh", "number"),
+]
+
+# Keras's options, ours: the areas under the curves of POINTS' outputs, in two batches.
+POINTS = 50
+AUCS = [
+    ({}, "{0}"), ({"curve": "PR"}, "{.pr = true}"), ({"num_thresholds": 11}, "{.thresholds = 11}"),
+    ({"num_thresholds": 7, "curve": "PR"}, "{.thresholds = 7, .pr = true}"),
+    ({"from_logits": True}, "{.logits = true}"),
+]
+
+
+def area(options):
+    i = np.arange(POINTS)
+    y = (np.sin(3 * i) + 0.3 * np.cos(i) > 0).astype("float32").reshape(-1, 1)
+    p = (0.5 + 0.5 * np.sin(3 * i + 0.8 * np.cos(2 * i))).astype("float32").reshape(-1, 1)
+    auc = keras.metrics.AUC(**options)
+    auc.update_state(y[:32], p[:32])
+    auc.update_state(y[32:], p[32:])
+    return auc.result()
+
+
 def main():
     print("// SPDX-License-Identifier: MIT")
     print(f"// Made by golden.py with Keras {keras.__version__}, on JAX.")
-    print("#pragma once\n#include \"trainer/logs.h\"\n#include \"trainer/nn/model.h\"\n\n// clang-format off")
+    print("#pragma once\n#include \"trainer/logs.h\"\n#include \"trainer/nn/model.h\"\n#include \"trainer/watch.h\"\n\n// clang-format off")
     print("static const optimizer_spec golden_defaults[] = {")
     for make in (o.SGD, o.Adam, o.AdamW, o.RMSprop, o.Adagrad):
         print(f"    {spec(make())},")
@@ -120,6 +150,18 @@ def main():
         items = ", ".join(f'{{"{name}", {c(said[name])}}}' for name in said if name != "loss")
         print(f"    {{{{{fields}}}, ACTIVATION_{last.upper()}, \"{targets}\",\n        {listed(predicted)}, {c(said['loss'])},\n"
               f"        {{{len(said) - 1}, {{{items}}}}}}},")
+    print("};\n\nstatic const struct golden_weighted {\n    compile_spec spec;\n    activation last;\n    const char *targets;\n"
+          "    bool by_class;\n    double predicted[6], loss;\n} golden_weighted[] = {")
+    rows = {"sample_weight": ROW_WEIGHTS}
+    for loss, fields, last, targets in WEIGHTED:
+        for by_class in (False, True) if targets in ("class", "one") else (False,):
+            fit = {"class_weight": CLASS_WEIGHTS} if by_class else rows
+            predicted, said = trained(o.SGD(0.05), loss, targets, last, fit=fit, evaluate={} if by_class else rows)
+            print(f"    {{{{{fields}}}, ACTIVATION_{last.upper()}, \"{targets}\", {str(by_class).lower()},\n"
+                  f"        {listed(predicted)}, {c(said['loss'])}}},")
+    print("};\n\nstatic const struct golden_auc {\n    auc_spec spec;\n    double area;\n} golden_aucs[] = {")
+    for options, fields in AUCS:
+        print(f"    {{{fields}, {c(area(options))}}},")
     print("};\n// clang-format on")
 
 

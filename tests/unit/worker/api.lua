@@ -86,7 +86,7 @@ test("no argument is ignored", function()
 end)
 
 test("a name that a module lacks is told with those it has", function()
-  fails("nn has no 'Nothing'; it has Adagrad, Adam, AdamW, BinaryCrossentropy, ", function() return nn.Nothing end)
+  fails("nn has no 'Nothing'; it has AUC, Adagrad, Adam, AdamW, BinaryCrossentropy, ", function() return nn.Nothing end)
   fails("data has no 'minst'; it has idx, mnist, tensor", function() return data.minst end)
   fails("hvd has no 'ranks'; it has Average, ", function() return hvd.ranks() end)
 end)
@@ -108,6 +108,88 @@ test("losses and metrics by name and as objects", function()
   fails("loss must be a name or a loss, got boolean", function() m:compile { loss = true } end)
   fails("the metric mae does not go with sparse_categorical_crossentropy", model, { metrics = { "mae" } })
   fails("Huber: unknown option 'gamma'; known are delta", nn.Huber, { gamma = 1 })
+end)
+
+test("fit takes Keras's weights and validation_split", function()
+  local x, y = points(200)
+  local ones, zeros = {}, {}
+  for i = 1, 200 do ones[i], zeros[i] = 1, i > 150 and 1 or 0 end
+  local function trained(options)
+    local m = model { optimizer = nn.SGD { 0.5 } }
+    options[1], options[2] = options[1] or x, options[2] or y
+    options.epochs, options.verbose, options.shuffle, options.batch_size = 3, 0, false, 10
+    return m:fit(options).history, m
+  end
+  local plain, m = trained {}
+  near(trained { sample_weight = data.tensor(ones) }.loss[3], plain.loss[3])
+  -- Rows that count nothing teach nothing: the same as without them, but for the mean.
+  local weighted = trained { sample_weight = data.tensor(zeros) }
+  local _, tail = trained { x:slice(150), y:slice(150) }
+  local whole = { tail:evaluate { x, y, sample_weight = data.tensor(zeros), verbose = 0 } }
+  near(whole[1] * 4, tail:evaluate { x:slice(150), y:slice(150), verbose = 0 }, 1e-6)
+  if not (weighted.loss[1] < plain.loss[1] / 2) then error(weighted.loss[1]) end
+  near(trained { class_weight = { [0] = 1, [1] = 1 } }.loss[3], plain.loss[3])
+  local by_label = {}
+  for i = 0, 199 do by_label[i + 1] = y[i] == 1 and 3 or 1 end
+  same(trained { class_weight = { [1] = 3 } }.loss[3], trained { sample_weight = data.tensor(by_label) }.loss[3])
+  local split = trained { validation_split = 0.25 }
+  local given = trained { x:slice(0, 150), y:slice(0, 150), validation_data = { x:slice(150), y:slice(150) } }
+  same(split.loss[3], given.loss[3])
+  same(split.val_loss[3], given.val_loss[3])
+  same(split.val_accuracy[3], given.val_accuracy[3])
+  given = trained { validation_data = { x, y, data.tensor(zeros) } }
+  near(given.val_loss[3], m:evaluate { x, y, sample_weight = data.tensor(zeros), verbose = 0 })
+  fails("class_weight and sample_weight cannot be given at the same time", trained, { class_weight = {}, sample_weight = data.tensor(ones) })
+  fails("sample_weight must have a number for each of the 200 rows, its shape is (2,)", trained, { sample_weight = data.tensor { 1, 2 } })
+  fails("validation_split must be between 0 and 1", trained, { validation_split = 1.5 })
+  fails("leaves none for one of the parts", trained, { validation_split = 0.5, x:slice(0, 1), y:slice(0, 1) })
+  fails("class_weight names class -1", trained, { class_weight = { [-1] = 1 } })
+  fails("row 1 of sample_weight holds nan", trained, { sample_weight = data.tensor { 1, 0 / 0 }, x:slice(0, 2), y:slice(0, 2) })
+end)
+
+test("a set of data is given as it is", function()
+  local x, y = points(50)
+  local m = model {}
+  local h = m:fit { { x = x, y = y }, verbose = 0, validation_data = { x = x, y = y } }
+  near(h.history.val_loss[1], m:evaluate { { x = x, y = y }, verbose = 0 })
+end)
+
+test("AUC and functions watch a training", function()
+  local x, y = points(200)
+  local m = nn.Sequential { nn.Dense { 8, activation = "relu", input_dim = 2 }, nn.Dense { 1, activation = "sigmoid" } }
+  local seen = 0
+  m:compile {
+    optimizer = nn.Adam { 0.05 }, loss = "binary_crossentropy",
+    metrics = { "accuracy", "AUC", nn.AUC { curve = "PR", name = "pr" },
+      far = function(y_true, y_pred)
+        seen = seen + 1
+        local sum = 0
+        for i = 0, #y_pred - 1 do sum = sum + math.abs(y_true[i] - y_pred[i][0]) end
+        return sum / #y_pred
+      end,
+      highest = function(_, y_pred) return y_pred end },
+  }
+  local h = m:fit { x, y, epochs = 8, verbose = 0, validation_data = { x, y }, batch_size = 30 }
+  same(seen, 8 * 14)
+  local last = h.history
+  if not (last.AUC[8] > 0.95 and last.pr[8] > 0.95 and last.val_far[8] < last.val_far[1]) then error(last.AUC[8]) end
+  local p, sum = m:predict(x), 0
+  for i = 0, 199 do sum = sum + math.abs(y[i] - p[i][0]) end
+  local said = m:evaluate { x, y, verbose = 0, return_dict = true }
+  near(said.far, sum / 200, 1e-6)
+  near(said.highest, p:mean(), 1e-6)
+  near(m:evaluate({ x, y, verbose = 0, return_dict = true, batch_size = 7 }).far, said.far, 1e-6)
+  same(select("#", m:evaluate { x, y, verbose = 0 }), 6)
+  local function compiled(metrics) m:compile { loss = "binary_crossentropy", metrics = metrics } return m:evaluate { x, y, verbose = 0 } end
+  fails("a metric that is a function needs a name", compiled, { function() end })
+  fails("the metric 'odd' must return a number", compiled, { odd = function() return "x" end })
+  fails("the metric 'odd' failed: ", compiled, { odd = function() return nil + 1 end })
+  fails("'mse' is the name of a metric that exists already", compiled, { mse = function() return 1 end })
+  fails("there are two metrics with the name 'auc'", compiled, { nn.AUC {}, nn.AUC {} })
+  fails("AUC: curve must be ROC or PR, got 'F1'", nn.AUC, { curve = "F1" })
+  fails("num_thresholds must be from 2", compiled, { nn.AUC { num_thresholds = 1 } })
+  local soft = model { metrics = { "AUC" } }
+  fails("AUC needs a target for each output: the outputs have shape (32, 2), the targets (32,)", soft.fit, soft, { x, y, verbose = 0 })
 end)
 
 test("every optimizer learns", function()

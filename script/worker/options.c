@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+#include "script/worker/options.h"
+
+#include "script/worker/fields.h"
+#include "trainer/weighting.h"
+
+#include <math.h>
+
+// Item i of the table, a tensor; NULL when it may be missing and is.
+static const tensor *item(lua_State *L, int table, int i, const char *what, const char *name)
+{
+    lua_geti(L, table, i);
+    const tensor *t = test_tensor(L, -1);
+    if (!t && (name || !lua_isnil(L, -1)))
+        luaL_error(L, "%s: item %d, the %s, must be a tensor, got %s", what, i,
+            name ? name : "sample_weight", luaL_typename(L, -1));
+    lua_pop(L, 1); // the table still holds it
+    return t;
+}
+
+// {x, y}, or a set of data that has them as fields: data.mnist().train. Leaves one value on the
+// stack.
+static void data_pair(
+    lua_State *L, int table, const char *what, const tensor **x, const tensor **y, int *holder)
+{
+    lua_geti(L, table, 1);
+    *holder = lua_gettop(L);
+    if (lua_istable(L, -1) && lua_getfield(L, -1, "x") != LUA_TNIL) {
+        lua_getfield(L, *holder, "y");
+        lua_createtable(L, 2, 0);
+        lua_insert(L, -3);
+        lua_rawseti(L, -3, 2);
+        lua_rawseti(L, -2, 1);
+        lua_replace(L, *holder);
+    } else {
+        lua_settop(L, *holder - 1);
+        lua_pushvalue(L, table);
+    }
+    *x = item(L, *holder, 1, what, "inputs x");
+    *y = item(L, *holder, 2, what, "labels y");
+}
+
+static int64_t at_least(
+    lua_State *L, int table, const char *field, int64_t least, int64_t otherwise)
+{
+    int64_t value = opt_int_field(L, table, "fit", field, otherwise);
+    if (value < least)
+        luaL_error(L, "fit: '%s' must be at least %d, got %d", field, (int)least, (int)value);
+    return value;
+}
+
+static const tensor *sample_weight(lua_State *L, int table, const char *what)
+{
+    lua_getfield(L, table, "sample_weight");
+    const tensor *t = test_tensor(L, -1);
+    if (!t && !lua_isnil(L, -1))
+        luaL_error(L, "%s: sample_weight must be a tensor of a number for each row, got %s", what,
+            luaL_typename(L, -1));
+    lua_pop(L, 1);
+    return t;
+}
+
+// class_weight = {[0] = 1, [1] = 5}: pushes the weights of the rows.
+static void push_class_weight(lua_State *L, int table, fit_spec *spec)
+{
+    enum { CLASSES_MAX = 1 << 20 };
+    err e;
+    if (lua_getfield(L, table, "class_weight") == LUA_TNIL)
+        return;
+    if (!lua_istable(L, -1))
+        luaL_error(L,
+            "fit: class_weight must be a table of numbers by class, as {[0] = 1, [1] = "
+            "5}, got %s",
+            luaL_typename(L, -1));
+    if (spec->weights)
+        luaL_error(L, "fit: class_weight and sample_weight cannot be given at the same time");
+    int given = lua_gettop(L);
+    lua_Integer last = -1;
+    for (lua_pushnil(L); lua_next(L, given); lua_pop(L, 1)) {
+        if (!lua_isinteger(L, -2) || lua_type(L, -1) != LUA_TNUMBER)
+            luaL_error(L, "fit: class_weight has a key or value that is no number");
+        lua_Integer class = lua_tointeger(L, -2);
+        if (class < 0 || class >= CLASSES_MAX)
+            luaL_error(L, "fit: class_weight names class %d; classes count from 0", (int)class);
+        last = class > last ? class : last;
+    }
+    size_t n = (size_t)(last + 1);
+    double *weight = lua_newuserdatauv(L, (n + 1) * sizeof *weight, 0);
+    for (size_t i = 0; i < n; i++) {
+        weight[i] = lua_rawgeti(L, given, (lua_Integer)i) == LUA_TNIL ? 1 : lua_tonumber(L, -1);
+        lua_pop(L, 1);
+    }
+    push_tensor(L, class_weights(spec->y, weight, n, &e), &e);
+    spec->weights = check_tensor(L, -1);
+}
+
+static const tensor *push_slice(lua_State *L, const tensor *t, int64_t from, int64_t to)
+{
+    err e;
+    if (!t)
+        return NULL;
+    push_tensor(L, tensor_slice(t, from, to, &e), &e);
+    return check_tensor(L, -1);
+}
+
+// As Keras: the last part of the rows, before any shuffling.
+static void split(lua_State *L, double share, fit_spec *spec)
+{
+    int64_t n = (int64_t)tensor_rows(spec->x), at = (int64_t)floor((double)n * (1 - share));
+    if (!(share > 0 && share < 1))
+        luaL_error(L, "fit: validation_split must be between 0 and 1, got %f", share);
+    if (at < 1 || at >= n)
+        luaL_error(L, "fit: validation_split %f of %d rows leaves none for one of the parts", share,
+            (int)n);
+    if (spec->y && tensor_rows(spec->y) != (size_t)n)
+        luaL_error(L, "fit: x has %d rows, but y has %d", (int)n, (int)tensor_rows(spec->y));
+    spec->val_x = push_slice(L, spec->x, at, n);
+    spec->val_y = push_slice(L, spec->y, at, n);
+    spec->val_weights = push_slice(L, spec->weights, at, n);
+    spec->x = push_slice(L, spec->x, 0, at);
+    spec->y = push_slice(L, spec->y, 0, at);
+    spec->weights = push_slice(L, spec->weights, 0, at);
+}
+
+static void read_validation(lua_State *L, int table, fit_spec *spec)
+{
+    int holder;
+    double share = opt_number_field(L, table, "fit", "validation_split", 0);
+    if (lua_getfield(L, table, "validation_data") != LUA_TNIL) {
+        int data = lua_gettop(L);
+        luaL_argcheck(L, lua_istable(L, data), table, "validation_data must be a table {x, y}");
+        if (lua_getfield(L, data, "x") != LUA_TNIL) { // a set of data itself
+            lua_createtable(L, 1, 0);
+            lua_pushvalue(L, data);
+            lua_rawseti(L, -2, 1);
+            lua_replace(L, data);
+        }
+        lua_settop(L, data);
+        data_pair(L, data, "fit: validation_data", &spec->val_x, &spec->val_y, &holder);
+        spec->val_weights = item(L, holder, 3, "fit: validation_data", NULL);
+    } else if (share != 0)
+        split(L, share, spec);
+}
+
+void read_fit_options(lua_State *L, int table, const worker *w, fit_spec *spec)
+{
+    int holder;
+    check_field_names(L, table, "fit",
+        "batch_size callbacks class_weight epochs initial_epoch sample_weight seed shuffle "
+        "steps_per_epoch validation_batch_size validation_data validation_split verbose x y");
+    data_pair(L, table, "fit", &spec->x, &spec->y, &holder);
+    spec->batch_size = (size_t)at_least(L, table, "batch_size", 1, 32);
+    spec->epochs = (int)at_least(L, table, "epochs", 1, 1);
+    spec->initial_epoch = (int)at_least(L, table, "initial_epoch", 0, 0);
+    spec->val_batch_size = (size_t)at_least(L, table, "validation_batch_size", 0, 0);
+    spec->steps_per_epoch = (size_t)at_least(L, table, "steps_per_epoch", 0, 0);
+    spec->seed = (uint64_t)opt_int_field(L, table, "fit", "seed", 0);
+    spec->no_shuffle = !opt_bool_field(L, table, "fit", "shuffle", true);
+    spec->verbose = (int)opt_int_field(L, table, "fit", "verbose", w->options.terminal ? 1 : 2);
+    spec->weights = sample_weight(L, table, "fit");
+    read_validation(L, table, spec);
+    push_class_weight(L, table, spec); // only for what is trained with
+}
+
+void read_evaluate_options(lua_State *L, int table, const worker *w, evaluate_spec *spec)
+{
+    int holder;
+    check_field_names(L, table, "evaluate", "batch_size return_dict sample_weight verbose x y");
+    data_pair(L, table, "evaluate", &spec->x, &spec->y, &holder);
+    spec->batch_size = (size_t)opt_int_field(L, table, "evaluate", "batch_size", 32);
+    spec->verbose =
+        (int)opt_int_field(L, table, "evaluate", "verbose", w->options.terminal ? 1 : 2);
+    spec->weights = sample_weight(L, table, "evaluate");
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// The options of model:fit and model:evaluate, read from their table. Tensors and watches that are
+// made here lie on Lua's stack, so they live until the method returns. Private to script/worker.
+#pragma once
+#include "script/worker/state.h"
+
+void read_fit_options(lua_State *L, int table, const worker *w, fit_spec *spec);
+void read_evaluate_options(lua_State *L, int table, const worker *w, evaluate_spec *spec);
+// Pushes what holds the watches of the model at `index`, for one call: its AUCs and the
+// functions it was compiled with.
+void push_watches(lua_State *L, int index, const watch **list, size_t *n);
+// For compile: reads the list at field "metrics" of the table. Names go to *set; the others are
+// pushed as a list for push_watches.
+void push_metrics(lua_State *L, int table, metric_set *set);

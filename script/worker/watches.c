@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+// What a model is watched by besides its built-in metrics: AUC, and Lua functions of targets and
+// outputs. compile keeps a list of them with the model; each fit or evaluate has sums of its own.
+#include "script/worker/fields.h"
+#include "script/worker/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char type_name[] = "watches";
+
+// A Lua function's values so far. It is item `index` of the list at `list` on the stack of the
+// method that runs.
+struct own {
+    lua_State *L;
+    int list;
+    lua_Integer index;
+    const char *name;
+    double sum, rows;
+};
+
+struct watches {
+    size_t n;
+    watch *list;      // [n], behind this struct
+    struct own own[]; // [n]
+};
+
+static void own_reset(void *ctx)
+{
+    struct own *o = ctx;
+    o->sum = o->rows = 0;
+}
+
+static int wrong_value(lua_State *L, const struct own *o, err *e)
+{
+    err_set(e, ERR_USAGE,
+        "the metric '%s' must return a number, or a tensor of a number for each "
+        "row, got %s",
+        o->name, luaL_typename(L, -1));
+    return -1;
+}
+
+// Calls the function in protected mode with both tensors, which become Lua's.
+static int call_own(lua_State *L)
+{
+    tensor **both = lua_touserdata(L, 1);
+    lua_settop(L, 2);
+    for (int i = 0; i < 2; i++) {
+        tensor *t = both[i];
+        both[i] = NULL;
+        push_tensor(L, t, NULL);
+    }
+    lua_call(L, 2, 1);
+    return 1;
+}
+
+static int own_add(void *ctx, const tensor *y, const tensor *p, err *e)
+{
+    struct own *o = ctx;
+    lua_State *L = o->L;
+    int top = lua_gettop(L), status = 0;
+    tensor *both[2] = {tensor_ref(y), tensor_ref(p)};
+    lua_pushcfunction(L, call_own);
+    lua_pushlightuserdata(L, both);
+    lua_rawgeti(L, o->list, o->index);
+    double rows = (double)tensor_rows(p);
+    if (lua_pcall(L, 2, 1, 0) != LUA_OK)
+        status = err_set(e, ERR_FAILED, "the metric '%s' failed: %s", o->name,
+            lua_tostring(L, -1) ? lua_tostring(L, -1) : "an error that is no text");
+    else if (test_tensor(L, -1) && tensor_count(test_tensor(L, -1)))
+        o->sum += tensor_sum(test_tensor(L, -1)) / (double)tensor_count(test_tensor(L, -1)) * rows;
+    else if (lua_type(L, -1) == LUA_TNUMBER)
+        o->sum += lua_tonumber(L, -1) * rows;
+    else
+        status = wrong_value(L, o, e);
+    o->rows += rows;
+    tensor_free(both[0]);
+    tensor_free(both[1]);
+    lua_settop(L, top);
+    return status;
+}
+
+static double own_value(const void *ctx)
+{
+    const struct own *o = ctx;
+    return o->rows > 0 ? o->sum / o->rows : 0;
+}
+
+static int close_watches(lua_State *L)
+{
+    struct watches *w = lua_touserdata(L, 1);
+    for (size_t i = 0; i < w->n; i++)
+        watch_done(&w->list[i]);
+    w->n = 0;
+    return 0;
+}
+
+static struct watches *new_watches(lua_State *L, size_t n)
+{
+    size_t size = sizeof(struct watches) + n * (sizeof(struct own) + sizeof(watch));
+    struct watches *w = lua_newuserdatauv(L, size, 0);
+    memset(w, 0, size);
+    w->list = (watch *)(void *)(w->own + n);
+    if (luaL_newmetatable(L, type_name)) {
+        lua_pushcfunction(L, close_watches);
+        lua_setfield(L, -2, "__gc");
+    }
+    lua_setmetatable(L, -2);
+    w->n = n;
+    return w;
+}
+
+static void read_auc(lua_State *L, int table, watch *to)
+{
+    err e;
+    auc_spec spec = {0};
+    const char *curve = opt_string_field(L, table, "AUC", "curve");
+    const char *name = opt_string_field(L, table, "AUC", "name");
+    spec.thresholds = (int)opt_int_field(L, table, "AUC", "num_thresholds", 0);
+    spec.logits = opt_bool_field(L, table, "AUC", "from_logits", false);
+    spec.pr = curve && strcmp(curve, "PR") == 0;
+    if (auc_watch(to, name ? name : "auc", &spec, &e) < 0)
+        raise_err(L, &e);
+}
+
+void push_watches(lua_State *L, int index, const watch **list, size_t *n)
+{
+    static const struct watch_ops ops = {own_reset, own_add, own_value, NULL};
+    *n = lua_getiuservalue(L, index, 1) == LUA_TTABLE ? (size_t)lua_rawlen(L, -1) / 2 : 0;
+    int metrics = lua_gettop(L);
+    struct watches *w = new_watches(L, *n);
+    for (size_t i = 0; i < *n; i++) { // name, what, name, what, …
+        lua_Integer at = 2 * (lua_Integer)i + 1;
+        lua_rawgeti(L, metrics, at);
+        const char *name = lua_tostring(L, -1); // the list holds it
+        if (lua_rawgeti(L, metrics, at + 1) == LUA_TTABLE)
+            read_auc(L, lua_gettop(L), &w->list[i]);
+        else {
+            w->own[i] = (struct own){.L = L, .list = metrics, .index = at + 1, .name = name};
+            w->list[i] = (watch){.ctx = &w->own[i], .ops = &ops};
+        }
+        snprintf(w->list[i].name, sizeof w->list[i].name, "%s", name);
+        lua_pop(L, 2);
+    }
+    *list = w->list;
+}
+
+// Appends name and what to the list.
+static void append(lua_State *L, int list, const char *name, int what)
+{
+    metric builtin;
+    err e;
+    if (strlen(name) >= LOG_NAME_SIZE - strlen("val_"))
+        luaL_error(L, "compile: the metric's name '%s' is too long", name);
+    if (strcmp(name, "loss") == 0 || metric_parse(name, &builtin, &e) == 0)
+        luaL_error(L, "compile: '%s' is the name of a metric that exists already", name);
+    lua_Integer n = (lua_Integer)lua_rawlen(L, list);
+    for (lua_Integer i = 1; i < n; i += 2) {
+        lua_rawgeti(L, list, i);
+        if (strcmp(lua_tostring(L, -1), name) == 0)
+            luaL_error(L, "compile: there are two metrics with the name '%s'", name);
+        lua_pop(L, 1);
+    }
+    lua_pushstring(L, name);
+    lua_rawseti(L, list, n + 1);
+    lua_pushvalue(L, what);
+    lua_rawseti(L, list, n + 2);
+}
+
+static void read_listed(lua_State *L, int at, int list, metric_set *set)
+{
+    err e;
+    metric m;
+    const char *text = lua_type(L, at) == LUA_TSTRING ? lua_tostring(L, at) : NULL;
+    if (text && (strcmp(text, "AUC") == 0 || strcmp(text, "auc") == 0)) {
+        lua_newtable(L);
+        append(L, list, text, lua_gettop(L));
+    } else if (text) {
+        if (metric_parse(text, &m, &e))
+            luaL_error(L, "compile: %s, AUC", e.text);
+        *set |= (metric_set)1 << m;
+    } else if (lua_istable(L, at)) {
+        const char *class = opt_string_field(L, at, "compile", "class");
+        const char *name = opt_string_field(L, at, "compile", "name");
+        if (!class || strcmp(class, "AUC") != 0)
+            luaL_error(L, "compile: metrics has an item that is no metric");
+        append(L, list, name ? name : "auc", at);
+    } else if (lua_isfunction(L, at))
+        luaL_error(L,
+            "compile: a metric that is a function needs a name: metrics = { \"accuracy\", "
+            "rmse = function(y_true, y_pred) … end }");
+    else
+        luaL_error(L, "compile: metrics has a %s among its items", luaL_typename(L, at));
+}
+
+void push_metrics(lua_State *L, int table, metric_set *set)
+{
+    lua_newtable(L);
+    int list = lua_gettop(L), type = lua_getfield(L, table, "metrics"), given = lua_gettop(L);
+    if (type != LUA_TTABLE && type != LUA_TNIL)
+        luaL_error(L, "compile: metrics must be a list of names");
+    lua_Integer n = type == LUA_TTABLE ? luaL_len(L, given) : 0;
+    for (lua_Integer i = 1; i <= n; i++) {
+        lua_geti(L, given, i);
+        read_listed(L, given + 1, list, set);
+        lua_settop(L, given);
+    }
+    // Functions by name, in the order of the names: the same on all ranks.
+    lua_newtable(L);
+    int names = lua_gettop(L);
+    for (lua_pushnil(L); type == LUA_TTABLE && lua_next(L, given); lua_pop(L, 1)) {
+        if (lua_type(L, -2) != LUA_TSTRING)
+            continue;
+        if (!lua_isfunction(L, -1))
+            luaL_error(L,
+                "compile: the metric '%s' must be a function of y_true and y_pred, got %s",
+                lua_tostring(L, -2), luaL_typename(L, -1));
+        lua_Integer at = luaL_len(L, names) + 1;
+        for (; at > 1; at--) { // insertion: there are few
+            lua_rawgeti(L, names, at - 1);
+            bool before = strcmp(lua_tostring(L, -1), lua_tostring(L, -3)) < 0;
+            if (before) {
+                lua_pop(L, 1);
+                break;
+            }
+            lua_rawseti(L, names, at);
+        }
+        lua_pushvalue(L, -2);
+        lua_rawseti(L, names, at);
+    }
+    for (lua_Integer i = 1; i <= luaL_len(L, names); i++) {
+        lua_rawgeti(L, names, i);
+        lua_getfield(L, given, lua_tostring(L, -1));
+        append(L, list, lua_tostring(L, -2), lua_gettop(L));
+        lua_settop(L, names);
+    }
+    lua_settop(L, list);
+}
