@@ -53,9 +53,9 @@ static int run(struct cli *cli, int argc, char **argv)
         if (rest && strv_len(rest) > 1)
             code = cli_usage(cli, &export_verb, "one run at a time");
         else if (!said)
-            code = cli_usage(cli, &export_verb, "to which format? --to ipynb, md or junit");
+            code = cli_usage(cli, &export_verb, "to which format? --to ipynb, md, html or junit");
         else if (!export_format(said, &format))
-            code = cli_usage(cli, &export_verb, "%s is none of ipynb, md, junit", said);
+            code = cli_usage(cli, &export_verb, "%s is none of ipynb, md, html, junit", said);
         else
             code = export(cli, cwd ? cwd : ".", rest ? rest[0] : NULL, format, file);
     }
@@ -66,7 +66,7 @@ static int run(struct cli *cli, int argc, char **argv)
 
 const struct verb export_verb = {
     .name = "export",
-    .summary = "write a run as a Jupyter notebook, as Markdown, or as JUnit XML",
+    .summary = "write a run as a Jupyter notebook, Markdown, HTML or JUnit XML",
     .usage = "[RUN] --to " EXPORT_FORMATS " [-o FILE]\n\n"
              "RUN is a name from `firesteel runs`, or its beginning; without it, the newest.",
     .run = run,

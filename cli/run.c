@@ -445,7 +445,8 @@ static int run(struct cli *cli, int argc, char **argv)
         {"output", 'o', "plain|json|junit", "what is printed; json: the journal's events",
             .text = &o.output},
         {"report", 0, "FILE",
-            "write the run as FILE.ipynb, .md or .xml (JUnit), also when it fails; may be repeated",
+            "write the run as FILE.ipynb, .md, .html or .xml (JUnit), also when it fails; "
+            "repeatable",
             .list = &o.reports},
         {"cwd", 0, "DIR", "working folder, instead of the notebook's own", .text = &o.cwd},
         {"timeout", 0, "DURATION", "of the whole run: 90s, 15m, 2h", .text = &o.timeout},

@@ -73,3 +73,9 @@ color color_to_16(color c)
             best = i;
     return COLOR_INDEX(best);
 }
+
+uint32_t color_rgb(color c)
+{
+    struct rgb v = rgb_of(c);
+    return (uint32_t)v.r << 16 | (uint32_t)v.g << 8 | (uint32_t)v.b;
+}

@@ -38,3 +38,5 @@ style style_over(style under, style over);
 // The most similar of xterm's 256 colours; of the first 16; of the first 8. Default stays default.
 color color_to_256(color c);
 color color_to_16(color c);
+// Its red, green and blue, 0xRRGGBB; of the first 16 as xterm has them. Not of the default.
+uint32_t color_rgb(color c);

@@ -14,7 +14,7 @@ _firesteel() {
     elif [[ $before == --allow ]]; then
         mapfile -t COMPREPLY < <(compgen -W "cluster destructive cluster,destructive" -- "$word")
     elif [[ $before == --to ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "ipynb md junit" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "ipynb md html junit" -- "$word")
     elif [[ $verb == run && ( $before == -o || $before == --output ) ]]; then
         mapfile -t COMPREPLY < <(compgen -W "plain json junit" -- "$word")
     elif [[ $word == -* ]]; then

@@ -111,6 +111,7 @@ void fold_free(fold *f)
     cJSON_Delete(f->resumed);
     cJSON_Delete(f->cluster);
     cJSON_Delete(f->recorded);
+    fold_free_points(f);
     notebook_free(f->nb);
     free(f);
 }

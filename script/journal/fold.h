@@ -139,6 +139,9 @@ const struct run_cell *fold_display_cell(const fold *f, int64_t id);
 // run.metric's, "nan", "inf" and "-inf" where JSON has no number. What a cell recorded counts until
 // it runs again.
 cJSON *fold_results(const fold *f);
+// How its metrics moved, new: {loss = [{value, step, wall}, …]} in the order in which they came; a
+// training's epochs are its steps, and come before run.metric's; what has no step has none here.
+cJSON *fold_history(const fold *f);
 // Ledger.
 size_t fold_ledger_count(const fold *f);
 const struct ledger_entry *fold_ledger(const fold *f, size_t i);

@@ -141,6 +141,7 @@ static int on_resumed(fold *f, const cJSON *r, err *e)
     f->exit = -1;
     free(STEAL(f->message));
     cJSON_Delete(STEAL(f->recorded));
+    fold_forget_points(f, NULL);
     fold_output_done(&f->error);
     f->has_error = false;
     for (size_t i = 0; i < f->n_cells + f->n_gone; i++) {

@@ -5,6 +5,20 @@
 #include "base/rowset.h"
 #include "script/journal/fold.h"
 
+// What a training shows: its epochs, and its evaluation.
+#define PROGRESS "application/vnd.firesteel.progress+json"
+
+struct metric_point {
+    double value;
+    int64_t step, wall;
+    bool has_step;
+};
+struct metric_series {
+    char *cell, *name;
+    struct metric_point *points;
+    size_t n, cap;
+};
+
 struct fold {
     char *run;
     notebook *nb;
@@ -32,12 +46,18 @@ struct fold {
     struct ledger_entry *ledger;
     size_t n_ledger;
     // metrics, params, tags and artifacts by name: {cell, value} and of metrics step, n, min, max
-    cJSON *recorded; // NULL: nothing was recorded
+    cJSON *recorded;              // NULL: nothing was recorded
+    struct metric_series *series; // each value that run.metric told
+    size_t n_series;
+    hashmap *by_series;
 };
 
 // A "recorded" event; and the cell runs again: what it recorded is no longer so.
 int fold_record(fold *f, const cJSON *record, err *e);
 void fold_forget_recorded(fold *f, const char *id);
+void fold_add_point(fold *f, const char *id, const char *name, struct metric_point point);
+void fold_forget_points(fold *f, const char *id); // NULL: of all cells
+void fold_free_points(fold *f);
 void fold_clear_outputs(fold *f, struct run_cell *c);
 void fold_output_done(struct output *o);
 void fold_cell_done(struct run_cell *c);

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROGRESS "application/vnd.firesteel.progress+json"
-
 static const char *const kinds[] = {"metric", "param", "tag", "artifact"};
 static const char *const lists[] = {"metrics", "params", "tags", "artifacts"};
 
@@ -73,13 +71,18 @@ int fold_record(fold *f, const cJSON *r, err *e)
     json_set_str(entry, "cell", json_str_or(r, "cell", ""));
     json_set(entry, "value", cJSON_Duplicate(value, true));
     set_step(entry, json_get(r, "step"));
-    if (metric)
-        count(entry, value);
+    if (!metric)
+        return 0;
+    count(entry, value);
+    struct metric_point point = {.value = number, .wall = f->last};
+    point.has_step = json_int(json_get(r, "step"), &point.step);
+    fold_add_point(f, json_str_or(r, "cell", ""), name, point);
     return 0;
 }
 
 void fold_forget_recorded(fold *f, const char *id)
 {
+    fold_forget_points(f, id);
     cJSON *list;
     cJSON_ArrayForEach(list, f->recorded)
     {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// A run as a document for others: .ipynb with its outputs, Markdown, or JUnit's XML. None holds
-// a control character but line breaks and tabs: Markdown shows them (base/printable.h), JSON
-// escapes them, XML leaves them out. Nothing is owned.
+// A run as a document for others: .ipynb with its outputs, Markdown, an HTML page, or JUnit's XML.
+// None holds a control character but line breaks and tabs: Markdown and HTML show them
+// (base/printable.h), JSON escapes them, XML leaves them out. Nothing is owned.
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
 #include "script/journal/fold.h"
 
-enum export_format { EXPORT_IPYNB, EXPORT_MD, EXPORT_JUNIT };
-#define EXPORT_FORMATS "ipynb|md|junit"
-#define EXPORT_ENDS    ".ipynb, .md or .xml" // of files' names
+enum export_format { EXPORT_IPYNB, EXPORT_MD, EXPORT_HTML, EXPORT_JUNIT };
+#define EXPORT_FORMATS "ipynb|md|html|junit"
+#define EXPORT_ENDS    ".ipynb, .md, .html or .xml" // of files' names
 
-// The format for "ipynb", "md", "junit", or a file's extension. false: none of them.
+// The format for "ipynb", "md", "html", "junit", or a file's extension. false: none of them.
 bool export_format(const char *name_or_path, enum export_format *format);
 // spool_dir: .firesteel/RUN, for outputs that were spooled. If a stream has more than `limit` bytes
 // (0: 1 MiB), its middle is cut out, and the text says so.

@@ -22,6 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         buf text = {0};
         export_run(f, "/nonexistent", EXPORT_MD, 0, &text, &e);
         export_run(f, "/nonexistent", EXPORT_IPYNB, 0, &text, &e);
+        export_run(f, "/nonexistent", EXPORT_HTML, 0, &text, &e);
+        export_run(f, "/nonexistent", EXPORT_JUNIT, 0, &text, &e);
         buf_done(&text);
     }
     fold_free(f);

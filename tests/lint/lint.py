@@ -22,7 +22,7 @@ LAYERS = {
     "base/loop": ["base"],
     "script/notebook": [],
     "script/journal": ["script/notebook"],
-    "script/report": ["script/notebook", "script/journal"],
+    "script/report": ["script/embed.h", "script/notebook", "script/journal"],
     "script/protocol": ["script/journal"],
     "script/kernel/port": ["base/loop", "script/notebook", "script/journal", "script/protocol"],
     "script/kernel/process": ["base/loop"],

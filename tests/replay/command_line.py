@@ -184,7 +184,7 @@ def test_wrong_usage(t):
         (["run", path, "--allow", "all"], "cluster, destructive"),
         (["run", path, "--timeout", "5"], "--timeout"),
         (["run", path, "-o", "xml"], "plain, json or junit"),
-        (["run", path, "--report", "x.pdf"], ".ipynb, .md or .xml"),
+        (["run", path, "--report", "x.pdf"], ".ipynb, .md, .html or .xml"),
         (["run", path, "-p"], "needs a value"),
         (["run", path, "--sandbox=yes"], "takes no value"),
         (["run", path, "--resume", "gone"], "there is no run gone"),

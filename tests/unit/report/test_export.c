@@ -47,6 +47,7 @@ TEST(markdown_reads_as_a_page)
     CHECK_OK(export_run(f, NULL, EXPORT_MD, 0, &text, &e) == 0, e);
     CHECK_HAS(text.data, "**failed**");
     CHECK_HAS(text.data, "`epochs = 3`");
+    CHECK_HAS(text.data, "| 2 | ");
     CHECK_HAS(text.data, "# Sample\n\n### First\n\n```lua\nprint(1)\n```\n\n```text\n100%\n");
     CHECK_HAS(text.data, "NAME    STATUS\npod-a   Running\n42\n```");
     CHECK_HAS(text.data, "- create Pod a\n");

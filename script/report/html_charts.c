@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+#include "script/report/html_charts.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/report/svg.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// A metric's value in a history: JSON has no nan.
+double html_number(const cJSON *value)
+{
+    return cJSON_IsNumber(value)   ? value->valuedouble
+           : cJSON_IsString(value) ? strtod(value->valuestring, NULL)
+                                   : NAN;
+}
+
+struct curves {
+    struct svg_series *list;
+    size_t n;
+};
+
+static double *numbers(const cJSON *list, size_t n)
+{
+    double *to = mem_array(n + 1, sizeof *to);
+    size_t i = 0;
+    const cJSON *v;
+    cJSON_ArrayForEach(v, list) if (i < n) to[i++] = html_number(v);
+    while (i < n)
+        to[i++] = NAN;
+    return to;
+}
+
+static double *places(size_t n)
+{
+    double *to = mem_array(n + 1, sizeof *to);
+    for (size_t i = 0; i < n; i++)
+        to[i] = (double)i + 1;
+    return to;
+}
+
+static struct svg_series *more(struct curves *c, const char *name, size_t n)
+{
+    c->list = mem_resize(c->list, c->n + 1, sizeof *c->list);
+    struct svg_series *s = &c->list[c->n++];
+    *s = (struct svg_series){.name = name, .n = n};
+    return s;
+}
+
+static void curves_done(struct curves *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        free((void *)c->list[i].x);
+        free((void *)c->list[i].y);
+    }
+    free(c->list);
+}
+
+static enum svg_kind kind_of(const char *name)
+{
+    return str_eq(name, "bar") || str_eq(name, "bars") || str_eq(name, "histogram") ? SVG_BARS
+           : str_eq(name, "scatter") || str_eq(name, "points")                      ? SVG_POINTS
+                                                                                    : SVG_LINE;
+}
+
+// Places that are words stand below the bars.
+static const char **labels_of(const cJSON *x)
+{
+    if (!x || !cJSON_IsString(x->child))
+        return NULL;
+    const char **labels = mem_array((size_t)cJSON_GetArraySize(x) + 1, sizeof *labels);
+    size_t i = 0;
+    const cJSON *v;
+    cJSON_ArrayForEach(v, x) labels[i++] = cJSON_IsString(v) ? v->valuestring : "";
+    return labels;
+}
+
+void html_plot(const cJSON *p, buf *out)
+{
+    CLEANUP(curves_done) struct curves c = {0};
+    const cJSON *s, *shared = json_get(p, "x");
+    AUTO_FREE const char **labels = labels_of(shared);
+    size_t least = labels ? (size_t)cJSON_GetArraySize(shared) : SIZE_MAX;
+    cJSON_ArrayForEach(s, json_get(p, "series"))
+    {
+        const cJSON *y = json_get(s, "y"), *x = json_get(s, "x");
+        size_t n = (size_t)cJSON_GetArraySize(y);
+        struct svg_series *to = more(&c, json_str_or(s, "name", ""), n < least ? n : least);
+        x = x ? x : shared;
+        to->x = x && !labels ? numbers(x, n) : places(n);
+        to->y = numbers(y, n);
+    }
+    struct svg_chart chart = {.title = json_str(p, "title"),
+        .x_label = json_str(p, "x_label"),
+        .y_label = json_str(p, "y_label"),
+        .kind = kind_of(json_str_or(p, "kind", "")),
+        .labels = c.n ? labels : NULL,
+        .series = c.list,
+        .n = c.n};
+    svg_chart(&chart, out);
+}
+
+static double place_of(const cJSON *point, double otherwise)
+{
+    return json_get(point, "step") ? (double)json_int_or(point, "step", 0) : otherwise;
+}
+
+// A metric that several trainings told begins anew with each: a line for each of them.
+static void add_curves(struct curves *c, const cJSON *points)
+{
+    struct svg_series *s = NULL;
+    double *x = NULL, *y = NULL, last = 0;
+    size_t most = (size_t)cJSON_GetArraySize(points);
+    const cJSON *p;
+    cJSON_ArrayForEach(p, points)
+    {
+        double at = place_of(p, s ? last + 1 : 1);
+        if (!s || at <= last) {
+            s = more(c, points->string, 0);
+            s->x = x = mem_array(most + 1, sizeof *x);
+            s->y = y = mem_array(most + 1, sizeof *y);
+        }
+        x[s->n] = last = at;
+        y[s->n++] = html_number(json_get(p, "value"));
+        most--;
+    }
+}
+
+// Values of an evaluation have no step: they are no part of a curve.
+static cJSON *stepped(const cJSON *history)
+{
+    cJSON *all = cJSON_CreateObject();
+    const cJSON *points, *p;
+    cJSON_ArrayForEach(points, history)
+    {
+        bool any = false;
+        cJSON_ArrayForEach(p, points) any = any || json_get(p, "step");
+        cJSON *list = cJSON_CreateArray();
+        cJSON_ArrayForEach(p, points) if (!any || json_get(p, "step"))
+            cJSON_AddItemToArray(list, cJSON_Duplicate(p, true));
+        cJSON_AddItemToObject(all, points->string, list);
+    }
+    return all;
+}
+
+void html_curves(const cJSON *history, buf *out)
+{
+    AUTO_JSON *all = stepped(history);
+    const cJSON *points;
+    cJSON_ArrayForEach(points, all)
+    {
+        CLEANUP(curves_done) struct curves c = {0};
+        const char *base = str_starts(points->string, "val_") ? points->string + 4 : NULL;
+        if (cJSON_GetArraySize(points) < 2 || (base && json_get(all, base)))
+            continue;
+        AUTO_FREE char *twin = str_fmt("val_%s", points->string);
+        add_curves(&c, points);
+        add_curves(&c, json_get(all, twin));
+        svg_chart(&(struct svg_chart){.title = points->string, .series = c.list, .n = c.n}, out);
+    }
+}
+
+// The epochs of a training as fold_history has metrics.
+static cJSON *history_of(const cJSON *shown)
+{
+    cJSON *history = cJSON_CreateObject();
+    const cJSON *epoch, *m;
+    cJSON_ArrayForEach(epoch, json_get(shown, "history"))
+    {
+        cJSON_ArrayForEach(m, json_get(epoch, "metrics"))
+        {
+            cJSON *point = cJSON_CreateObject();
+            json_set_int(point, "step", json_int_or(epoch, "epoch", 0));
+            json_set(point, "value", cJSON_Duplicate(m, true));
+            cJSON_AddItemToArray(json_array_at(history, m->string), point);
+        }
+    }
+    return history;
+}
+
+void html_training(const cJSON *shown, buf *out)
+{
+    AUTO_JSON *history = history_of(shown);
+    html_curves(history, out);
+}

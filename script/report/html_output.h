@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// The outputs of a cell as parts of an HTML page.
+#pragma once
+#include "base/buf.h"
+#include "base/err.h"
+#include "script/journal/fold.h"
+
+// What of an output is read from where, and how much of it: as export_run has it.
+struct html_source {
+    const char *spool_dir;
+    size_t limit;
+};
+// Errors: a spool that cannot be read.
+int html_output(const struct output *o, const struct html_source *from, buf *out, err *e);

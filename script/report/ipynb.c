@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+// A run as .ipynb: outputs below the cells, and what papermill says of a run where it says it.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/journal/text.h"
+#include "script/notebook/params.h"
+#include "script/report/export_private.h"
+#include "script/report/page.h"
+
+#include <string.h>
+
+static cJSON *text_lines(const char *text, size_t n)
+{
+    cJSON *lines = cJSON_CreateArray();
+    for (const char *end = text + n; text < end;) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        const char *stop = newline ? newline + 1 : end;
+        AUTO_FREE char *line = mem_strndup(text, (size_t)(stop - text));
+        cJSON_AddItemToArray(lines, cJSON_CreateString(line));
+        text = stop;
+    }
+    return lines;
+}
+
+static void ipynb_stream(struct export *x, const struct output *o, cJSON *j)
+{
+    AUTO_BUF text = {0};
+    if (output_bytes(o, x->spool_dir, x->limit, &text, &x->failure) < 0)
+        return;
+    json_set_str(j, "name", o->name);
+    json_set(j, "text", text_lines(buf_cstr(&text), text.len));
+}
+
+static void ipynb_display(struct export *x, const struct output *o, cJSON *j, long count)
+{
+    cJSON *data = o->data ? cJSON_Duplicate(o->data, true) : cJSON_CreateObject();
+    AUTO_BUF text = {0};
+    output_text(o, x->spool_dir, x->limit, &text, &x->failure);
+    json_set(data, "text/plain", text_lines(buf_cstr(&text), text.len - (text.len > 0)));
+    json_set(j, "data", data);
+    json_object_at(j, "metadata");
+    if (o->result)
+        json_set_int(j, "execution_count", count);
+}
+
+static void ipynb_error(const struct output *o, cJSON *j)
+{
+    json_set_str(j, "ename", o->name);
+    json_set_str(j, "evalue", o->text);
+    const cJSON *traceback = json_get(o->data, "traceback");
+    json_set(j, "traceback", traceback ? cJSON_Duplicate(traceback, true) : cJSON_CreateArray());
+}
+
+static cJSON *ipynb_outputs(void *arg, const cell *c, size_t i, long *execution_count)
+{
+    struct export *x = arg;
+    const struct run_cell *rc = fold_cell_by_id(x->fold, c->id, NULL);
+    cJSON *outputs = cJSON_CreateArray();
+    *execution_count = rc && rc->count > 0 ? rc->count : -1;
+    for (size_t k = 0; rc && k < rc->n_outputs; k++) {
+        const struct output *o = &rc->outputs[k];
+        static const char *const types[] = {"stream", "display_data", "error"};
+        cJSON *j = cJSON_CreateObject();
+        json_set_str(j, "output_type", o->result ? "execute_result" : types[o->kind]);
+        if (o->kind == OUTPUT_STREAM)
+            ipynb_stream(x, o, j);
+        else if (o->kind == OUTPUT_DISPLAY)
+            ipynb_display(x, o, j, rc->count);
+        else
+            ipynb_error(o, j);
+        cJSON_AddItemToArray(outputs, j);
+    }
+    return outputs;
+}
+
+static void set_time(cJSON *to, const char *name, int64_t wall)
+{
+    AUTO_BUF when = {0};
+    if (!wall)
+        return;
+    clock_rfc3339(&when, wall, CLOCK_MICROS);
+    json_set_str(to, name, buf_cstr(&when));
+}
+
+static void set_seconds(cJSON *to, const char *name, int64_t ns)
+{
+    json_set(to, name, cJSON_CreateNumber((double)ns / CLOCK_SEC));
+}
+
+// JupyterLab asks for a kernel where a notebook names none; nbconvert colours by the language.
+static void set_language(const fold *f, cJSON *metadata)
+{
+    if (notebook_language(fold_notebook(f)))
+        return;
+    if (!json_get(metadata, "language_info")) {
+        cJSON *language = json_object_at(metadata, "language_info");
+        json_set_str(language, "file_extension", ".lua");
+        json_set_str(language, "mimetype", "text/x-lua");
+        json_set_str(language, "name", "lua");
+    }
+    if (!json_get(metadata, "kernelspec")) {
+        cJSON *kernel = json_object_at(metadata, "kernelspec");
+        json_set_str(kernel, "display_name", "Lua (firesteel)");
+        json_set_str(kernel, "language", "lua");
+        json_set_str(kernel, "name", "firesteel");
+    }
+}
+
+// A path as the command line may have had it: below the working folder, without that.
+static const char *short_path(const fold *f)
+{
+    const char *path = json_str_or(fold_first(f), "path", ""),
+               *cwd = json_str(fold_first(f), "cwd");
+    size_t n = cwd ? strlen(cwd) : 0;
+    return n && str_starts(path, cwd) && path[n] == '/' ? path + n + 1 : path;
+}
+
+static void set_exception(cJSON *to, const fold *f)
+{
+    if (fold_state(f) == RUN_OK)
+        json_set(to, "exception", cJSON_CreateNull());
+    else
+        json_set_bool(to, "exception", true);
+}
+
+// The names that papermill has in a notebook's metadata; its tools (and scrapbook) read them.
+static void set_papermill(const fold *f, cJSON *metadata)
+{
+    cJSON *to = json_object_at(metadata, "papermill");
+    const cJSON *given = json_get(fold_last_start(f), "given");
+    struct params defaults;
+    if (params_find(fold_notebook(f), &defaults, NULL) == 0)
+        json_set(to, "default_parameters", params_values(&defaults));
+    params_done(&defaults);
+    set_seconds(to, "duration", fold_duration(f));
+    set_time(to, "end_time", fold_state(f) == RUN_RUNNING ? 0 : fold_last(f));
+    json_object_at(to, "environment_variables");
+    set_exception(to, f);
+    json_set_str(to, "input_path", short_path(f));
+    json_set(to, "output_path", cJSON_CreateNull());
+    json_set(to, "parameters", given ? cJSON_Duplicate(given, true) : cJSON_CreateObject());
+    set_time(to, "start_time", fold_started(f));
+    json_set_str(to, "version", "firesteel " FIRESTEEL_VERSION);
+}
+
+static void ipynb_metadata(const fold *f, cJSON *metadata)
+{
+    AUTO_BUF when = {0};
+    AUTO_JSON *results = fold_results(f), *record = page_record(f);
+    set_language(f, metadata);
+    set_papermill(f, metadata);
+    clock_rfc3339(&when, fold_started(f), CLOCK_SECONDS);
+    cJSON *run = json_object_at(metadata, "firesteel");
+    json_set_str(run, "run", fold_run(f));
+    json_set_str(run, "state", run_state_name(fold_state(f)));
+    json_set_str(run, "started", buf_cstr(&when));
+    set_seconds(run, "duration", fold_duration(f));
+    const cJSON *parameters = json_get(fold_first(f), "parameters"), *part;
+    if (parameters)
+        json_set(run, "parameters", cJSON_Duplicate(parameters, true));
+    cJSON_ArrayForEach(part, results) if (part->child && !str_eq(part->string, "params"))
+        json_set(run, part->string, cJSON_Duplicate(part, true));
+    json_set(run, "record", STEAL(record));
+}
+
+static const char *papermill_status(const struct run_cell *c)
+{
+    return c && c->state == STATE_OK        ? "completed"
+           : c && c->state == STATE_FAILED  ? "failed"
+           : c && c->state == STATE_RUNNING ? "running"
+                                            : "pending";
+}
+
+static void cell_papermill(const struct run_cell *c, cJSON *metadata)
+{
+    cJSON *to = json_object_at(metadata, "papermill");
+    bool ran = c && c->started && c->ended;
+    if (ran)
+        set_seconds(to, "duration", c->mono_end - c->mono_start);
+    else
+        json_set(to, "duration", cJSON_CreateNull());
+    set_time(to, "end_time", ran ? c->ended : 0);
+    json_set_bool(to, "exception", c && c->state == STATE_FAILED);
+    set_time(to, "start_time", c ? c->started : 0);
+    json_set_str(to, "status", papermill_status(c));
+}
+
+// A header of the notebook's own stands before its first cell.
+static void ipynb_cells(const fold *f, cJSON *cells)
+{
+    const notebook *nb = fold_notebook(f);
+    int first = cJSON_GetArraySize(cells) - (int)notebook_count(nb), at = 0;
+    cJSON *j;
+    cJSON_ArrayForEach(j, cells)
+    {
+        size_t i = (size_t)(at++ - first);
+        if (at > first && notebook_cell(nb, i)->kind == CELL_CODE)
+            cell_papermill(
+                fold_cell_by_id(f, notebook_cell(nb, i)->id, NULL), json_object_at(j, "metadata"));
+    }
+}
+
+void export_ipynb(struct export *x, buf *out)
+{
+    AUTO_JSON *j = notebook_to_ipynb(fold_notebook(x->fold), ipynb_outputs, x);
+    ipynb_metadata(x->fold, json_object_at(j, "metadata"));
+    ipynb_cells(x->fold, json_array_at(j, "cells"));
+    json_print_pretty(out, j, 1);
+    buf_char(out, '\n');
+}

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+//   0┌───────────────────────────────┐ WIDTH
+//    │ y ticks │  plot               │
+//    │         │                     │
+//    └─────────┴── x ticks ──────────┘ HEIGHT
+#include "script/report/svg.h"
+
+#include "base/mem.h"
+#include "script/report/html_text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WIDTH = 720, HEIGHT = 260, LEFT = 64, RIGHT = 14, TOP = 10, BOTTOM = 38 };
+enum {
+    TICKS = 5,
+    MARKED = 60,  // a line of no more values has a mark at each
+    TITLED = 200, // and a text that tells it when pointed at
+    DRAWN = 1000, // columns into which a longer line's values are gathered
+    LABELS_MOST = 12,
+};
+
+struct range {
+    double low, high;
+};
+struct plot {
+    const struct svg_chart *chart;
+    struct range x, y;
+    buf *out;
+};
+
+static void widen(struct range *r, double v)
+{
+    if (!isfinite(v))
+        return;
+    r->low = v < r->low ? v : r->low;
+    r->high = v > r->high ? v : r->high;
+}
+
+// An axis needs some length, also where all values are one.
+static void settle(struct range *r)
+{
+    if (r->high > r->low)
+        return;
+    double by = r->low ? fabs(r->low) * 0.1 : 1;
+    r->low -= by;
+    r->high += by;
+}
+
+static bool measure(struct plot *p)
+{
+    const struct svg_chart *c = p->chart;
+    p->x = p->y = (struct range){INFINITY, -INFINITY};
+    for (size_t i = 0; i < c->n; i++) {
+        for (size_t k = 0; k < c->series[i].n; k++) {
+            double x = c->series[i].x[k], y = c->series[i].y[k];
+            if (!isfinite(x) || !isfinite(y))
+                continue;
+            widen(&p->x, x);
+            widen(&p->y, y);
+        }
+    }
+    if (p->x.low > p->x.high)
+        return false;
+    if (c->kind == SVG_BARS) {
+        widen(&p->y, 0);
+        p->x.low -= 0.5;
+        p->x.high += 0.5;
+    }
+    settle(&p->x);
+    settle(&p->y);
+    return isfinite(p->x.high - p->x.low) && isfinite(p->y.high - p->y.low);
+}
+
+// Ticks are i * step + 0.0, which is never "-0".
+// 1, 2 or 5 times a power of ten, so that about TICKS of them fit.
+static double step_of(struct range r)
+{
+    double rough = (r.high - r.low) / TICKS, power = pow(10, floor(log10(rough)));
+    double times = rough / power;
+    return power * (times < 1.5 ? 1 : times < 3.5 ? 2 : times < 7.5 ? 5 : 10);
+}
+
+static double place_x(const struct plot *p, double x)
+{
+    return LEFT + (x - p->x.low) / (p->x.high - p->x.low) * (WIDTH - LEFT - RIGHT);
+}
+
+static double place_y(const struct plot *p, double y)
+{
+    return HEIGHT - BOTTOM - (y - p->y.low) / (p->y.high - p->y.low) * (HEIGHT - TOP - BOTTOM);
+}
+
+static void y_axis(struct plot *p)
+{
+    double step = step_of(p->y);
+    for (double i = ceil(p->y.low / step); i * step <= p->y.high + step * 1e-9; i++) {
+        double at = place_y(p, i * step);
+        buf_fmt(p->out,
+            "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/>"
+            "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.6g</text>\n",
+            LEFT, WIDTH - RIGHT, at, at, LEFT - 6, at + 4, i * step + 0.0);
+    }
+}
+
+static void x_tick(struct plot *p, double x, const char *text)
+{
+    double at = place_x(p, x);
+    buf_fmt(p->out,
+        "<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>"
+        "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
+        at, at, HEIGHT - BOTTOM, HEIGHT - BOTTOM + 4, at, HEIGHT - BOTTOM + 17);
+    html_text(p->out, text, strlen(text));
+    buf_str(p->out, "</text>\n");
+}
+
+static void x_labels(struct plot *p)
+{
+    const struct svg_series *first = &p->chart->series[0];
+    size_t every = 1 + (first->n - 1) / LABELS_MOST;
+    for (size_t i = 0; i < first->n; i += every)
+        x_tick(p, first->x[i], p->chart->labels[i]);
+}
+
+static void x_axis(struct plot *p)
+{
+    buf_fmt(p->out, "<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>\n", LEFT,
+        WIDTH - RIGHT, HEIGHT - BOTTOM, HEIGHT - BOTTOM);
+    if (p->chart->labels) {
+        x_labels(p);
+        return;
+    }
+    double step = step_of(p->x);
+    for (double i = ceil(p->x.low / step); i * step <= p->x.high + step * 1e-9; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%.6g", i * step + 0.0);
+        x_tick(p, i * step, text);
+    }
+}
+
+static void axis_names(struct plot *p)
+{
+    const struct svg_chart *c = p->chart;
+    if (c->x_label) {
+        buf_fmt(p->out, "<text class=\"name\" x=\"%d\" y=\"%d\" text-anchor=\"middle\">",
+            (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 4);
+        html_text(p->out, c->x_label, strlen(c->x_label));
+        buf_str(p->out, "</text>\n");
+    }
+    if (c->y_label) {
+        int middle = (TOP + HEIGHT - BOTTOM) / 2;
+        buf_fmt(p->out,
+            "<text class=\"name\" x=\"12\" y=\"%d\" text-anchor=\"middle\" "
+            "transform=\"rotate(-90 12 %d)\">",
+            middle, middle);
+        html_text(p->out, c->y_label, strlen(c->y_label));
+        buf_str(p->out, "</text>\n");
+    }
+}
+
+static void title_of(struct plot *p, const struct svg_series *s, size_t k)
+{
+    buf_str(p->out, "<title>");
+    html_text(p->out, s->name, strlen(s->name));
+    if (p->chart->labels)
+        buf_fmt(p->out, ": %.6g</title>", s->y[k]);
+    else
+        buf_fmt(p->out, ": %.6g at %.6g</title>", s->y[k], s->x[k]);
+}
+
+static void mark(struct plot *p, const struct svg_series *s, size_t k, bool titled)
+{
+    buf_fmt(p->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\">", place_x(p, s->x[k]),
+        place_y(p, s->y[k]));
+    if (titled)
+        title_of(p, s, k);
+    buf_str(p->out, "</circle>\n");
+}
+
+static void point(struct plot *p, double x, double y, bool *open)
+{
+    if (!*open)
+        buf_str(p->out, "<polyline points=\"");
+    buf_fmt(p->out, "%s%.1f,%.1f", *open ? " " : "", place_x(p, x), place_y(p, y));
+    *open = true;
+}
+
+static void end_line(struct plot *p, bool *open)
+{
+    if (*open)
+        buf_str(p->out, "\"/>\n");
+    *open = false;
+}
+
+// Of each group of neighbours its smallest and its largest, in their order: no peak is lost.
+static void group(struct plot *p, const struct svg_series *s, size_t from, size_t to, bool *open)
+{
+    size_t least = from, most = from;
+    for (size_t k = from; k < to; k++) {
+        if (!isfinite(s->y[k]) || !isfinite(s->x[k]))
+            continue;
+        least = !isfinite(s->y[least]) || s->y[k] < s->y[least] ? k : least;
+        most = !isfinite(s->y[most]) || s->y[k] > s->y[most] ? k : most;
+    }
+    if (!isfinite(s->y[least]) || !isfinite(s->x[least])) {
+        end_line(p, open);
+        return;
+    }
+    size_t first = least < most ? least : most, last = least < most ? most : least;
+    point(p, s->x[first], s->y[first], open);
+    if (last != first)
+        point(p, s->x[last], s->y[last], open);
+}
+
+static void line(struct plot *p, const struct svg_series *s)
+{
+    bool open = false, lonely = s->n <= MARKED;
+    size_t size = 1 + (s->n - 1) / DRAWN;
+    for (size_t k = 0; k < s->n; k += size)
+        group(p, s, k, k + size < s->n ? k + size : s->n, &open);
+    end_line(p, &open);
+    for (size_t k = 0; lonely && k < s->n; k++)
+        if (isfinite(s->x[k]) && isfinite(s->y[k]))
+            mark(p, s, k, true);
+}
+
+static void points(struct plot *p, const struct svg_series *s)
+{
+    for (size_t k = 0; k < s->n; k++)
+        if (isfinite(s->x[k]) && isfinite(s->y[k]))
+            mark(p, s, k, s->n <= TITLED);
+}
+
+static void bars(struct plot *p, size_t i)
+{
+    const struct svg_series *s = &p->chart->series[i];
+    double near = p->x.high - p->x.low; // the distance of neighbouring bars
+    for (size_t k = 1; k < s->n; k++)
+        if (s->x[k] > s->x[k - 1] && s->x[k] - s->x[k - 1] < near)
+            near = s->x[k] - s->x[k - 1];
+    double room = (place_x(p, p->x.low + near) - LEFT) * 0.8, width = room / (double)p->chart->n;
+    for (size_t k = 0; k < s->n; k++) {
+        if (!isfinite(s->x[k]) || !isfinite(s->y[k]))
+            continue;
+        double top = place_y(p, s->y[k] > 0 ? s->y[k] : 0);
+        double bottom = place_y(p, s->y[k] > 0 ? 0 : s->y[k]);
+        double left = place_x(p, s->x[k]) - room / 2 + width * (double)i;
+        buf_fmt(p->out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\">", left, top,
+            width > 0.5 ? width : 0.5, bottom - top);
+        if (s->n <= TITLED)
+            title_of(p, s, k);
+        buf_str(p->out, "</rect>\n");
+    }
+}
+
+static void series(struct plot *p, size_t i)
+{
+    const struct svg_series *s = &p->chart->series[i];
+    if (s->n == 0)
+        return;
+    buf_fmt(p->out, "<g class=\"s%zu %s\">\n", i % SVG_COLOURS,
+        p->chart->kind == SVG_LINE     ? "line"
+        : p->chart->kind == SVG_POINTS ? "points"
+                                       : "bars");
+    if (p->chart->kind == SVG_BARS)
+        bars(p, i);
+    else if (p->chart->kind == SVG_POINTS)
+        points(p, s);
+    else
+        line(p, s);
+    buf_str(p->out, "</g>\n");
+}
+
+static void legend(const struct svg_chart *c, buf *out)
+{
+    buf_str(out, "<ul class=\"legend\">");
+    for (size_t i = 0; i < c->n; i++) {
+        buf_fmt(out, "<li class=\"s%zu\">", i % SVG_COLOURS);
+        html_text(out, c->series[i].name, strlen(c->series[i].name));
+        buf_str(out, "</li>");
+    }
+    buf_str(out, "</ul>\n");
+}
+
+static void drawing(struct plot *p)
+{
+    const struct svg_chart *c = p->chart;
+    const char *what = c->title ? c->title : c->n ? c->series[0].name : "chart";
+    buf_fmt(p->out, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", WIDTH, HEIGHT);
+    html_text(p->out, what, strlen(what));
+    buf_str(p->out, "\">\n");
+    y_axis(p);
+    x_axis(p);
+    axis_names(p);
+    for (size_t i = 0; i < c->n; i++)
+        series(p, i);
+    buf_str(p->out, "</svg>\n");
+}
+
+void svg_chart(const struct svg_chart *chart, buf *out)
+{
+    struct plot p = {.chart = chart, .out = out};
+    buf_str(out, "<figure class=\"chart\">\n");
+    if (chart->title) {
+        buf_str(out, "<figcaption>");
+        html_text(out, chart->title, strlen(chart->title));
+        buf_str(out, "</figcaption>\n");
+    }
+    if (measure(&p))
+        drawing(&p);
+    else
+        buf_str(out, "<p class=\"note\">no number that can be drawn</p>\n");
+    if (chart->n > 1 || !chart->title)
+        legend(chart, out);
+    buf_str(out, "</figure>\n");
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// A chart as inline SVG for the HTML report: lines, points or bars over one pair of axes. Colours
+// are classes (s0 to s7) of the page's style sheet, so they follow its light and dark looks. What
+// is drawn is borrowed.
+#pragma once
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { SVG_COLOURS = 8 };
+enum svg_kind { SVG_LINE, SVG_POINTS, SVG_BARS };
+
+struct svg_series {
+    const char *name;
+    const double *x, *y; // n each; a value that is not finite leaves a gap
+    size_t n;
+};
+struct svg_chart {
+    const char *title, *x_label, *y_label; // NULL: none
+    enum svg_kind kind;
+    const char *const *labels; // of bars: what stands below them, as many as the first series has
+    const struct svg_series *series;
+    size_t n;
+};
+// Appends a <figure>: caption, drawing, and a legend if there are several series. Of many values of
+// a line, the smallest and the largest of neighbours are drawn. Without a finite value: a sentence.
+void svg_chart(const struct svg_chart *chart, buf *out);
