@@ -7,6 +7,8 @@ local core = ...
 -- The names for cells; or those for trainer files, when the cell writes one.
 local names_here = _G
 
+local LISTED = 60 -- the longest signature in a list of functions
+
 local KEYWORDS = "and break do else elseif end false for function goto if in local nil not or repeat return then true "
   .. "until while"
 
@@ -102,10 +104,10 @@ local function assigned(name, before)
   local head, text = before:sub(1, place - 1), before:sub(value)
   local module, rest = text:match "^require%s*%(?%s*[\"']([%w_.]+)[\"']%s*%)?%s*(.*)$"
   if module == "args" then return keys_of(rest) end
-  if module then return core.trainer.modules[module] end
+  if module then return core.trainer().modules[module] end
   local called = text:match "^([%a_][%w_.:]*)%s*[({\"'%[]"
   local fn = called and lookup(called, head)
-  if called then return fn and core.returns[fn] end
+  if called then return fn and core.result_of(fn) end
   local alias = text:match "^([%a_][%w_.]*)%s*\n"
   return alias and lookup(alias, head)
 end
@@ -131,7 +133,7 @@ end
 local function returned(before)
   local called = before:match "([%a_][%w_.:]*)%s*%b()%s*[.:][%w_]*$" or before:match "([%a_][%w_.:]*)%s*%b{}%s*[.:][%w_]*$"
   local fn = called and lookup(called, before)
-  return fn and core.returns[fn]
+  return fn and core.result_of(fn)
 end
 
 -- This file runs last, so all global tables at this point are modules.
@@ -139,11 +141,26 @@ local modules = {}
 for _, value in pairs(_G) do
   if type(value) == "table" then modules[value] = true end
 end
-for _, value in pairs(core.trainer.modules) do modules[value] = true end
+
+-- The name of a type whose methods are in this table.
+local function kind_of_type(value)
+  for name, methods in pairs(core.types) do
+    if methods == value then return name end
+  end
+end
+
+local function is_module(value)
+  if modules[value] then return true end
+  for _, module in pairs(core.trainer().modules) do
+    if value == module then return true end
+  end
+  return false
+end
 
 local function kind_of(value)
-  local known = core.documented[value]
-  return modules[value] and "module" or known and known.kind or type(value)
+  if type(value) ~= "table" then return type(value) end
+  local entry = core.entry_of(value)
+  return is_module(value) and "module" or entry and entry.kind ~= "type" and entry.kind or kind_of_type(value) or "table"
 end
 
 -- Matches: a set of names with their kinds.
@@ -170,7 +187,7 @@ local function options_at(before, prefix, stack)
   local frame, head = stack[#stack], before:sub(1, #before - #prefix)
   if not frame or frame.char ~= "{" or not frame.called or not head:find "[{,;]%s*$" then return {} end
   local fn = lookup(frame.called, head)
-  return fn and core.options[fn] or {}
+  return fn and core.options_of(fn) or {}
 end
 
 local keywords = {}
@@ -184,7 +201,7 @@ local function add_free(before, prefix, stack, matches)
 end
 
 function core.hooks.complete(request)
-  names_here = request.trainer and core.trainer.names or _G
+  names_here = request.trainer and core.trainer().names or _G
   local before = request.source:sub(1, request.cursor)
   local word = before:match "[%a_][%w_.:]*$" or ""
   local path, mark, prefix = word:match "^(.*)([.:])([%w_]*)$"
@@ -232,15 +249,10 @@ local function signature(name, fn, info)
 end
 
 local function describe_function(name, fn)
-  local info = debug.getinfo(fn, "Su")
-  local known = core.documented[fn]
-  if known then return ("%s%s\n%s"):format(name, known.signature:match "^[%w_]+(.*)$", known.words) end
+  local entry, info = core.entry_of(fn), debug.getinfo(fn, "Su")
+  if entry then return core.told(entry, name) end
   local parts = { signature(name, fn, info) }
   parts[#parts + 1] = comment(info)
-  local options = {}
-  for option in pairs(core.options[fn] or {}) do options[#options + 1] = option end
-  table.sort(options)
-  if #options > 0 then parts[#parts + 1] = "options: " .. table.concat(options, ", ") end
   if info.what == "C" then
     parts[#parts + 1] = "a function of Lua's library"
   elseif not info.source:find "^@firesteel/" then
@@ -249,10 +261,16 @@ local function describe_function(name, fn)
   return table.concat(parts, "\n")
 end
 
+local listing
+
 local function describe(name, value)
   if type(value) == "function" then return describe_function(name, value) end
-  local known = core.documented[value]
-  if known then return ("%s: %s\n%s"):format(name, known.kind, known.words) end
+  if type(value) == "table" and is_module(value) then
+    local entry = core.entry_of(value)
+    return (entry and entry.words and core.told(entry, name) .. "\n" or "") .. listing(name, value)
+  end
+  local entry = type(value) == "table" and core.entry_of(value)
+  if entry then return core.told(entry, name) end
   local meta = type(value) == "table" and getmetatable(value)
   local kind = type(meta) == "table" and rawget(meta, "__name") or kind_of(value)
   return ("%s: %s\n%s"):format(name, kind, display.inspect(value))
@@ -262,7 +280,7 @@ end
 function core.hooks.inspect(request)
   local before, after = request.source:sub(1, request.cursor), request.source:sub(request.cursor + 1)
   local word = (before:match "[%a_][%w_.:]*$" or "") .. (after:match "^[%w_]*" or "")
-  names_here = request.trainer and core.trainer.names or _G
+  names_here = request.trainer and core.trainer().names or _G
   local value = word ~= "" and lookup(word, before) or nil
   if value == nil and word ~= "" and returned(before) then value = field(returned(before), word) end
   if value == nil then
@@ -275,47 +293,134 @@ function core.hooks.inspect(request)
   return { found = true, data = { ["text/plain"] = describe(word, value) } }
 end
 
--- What a module shows as a cell's value: its functions, each with the first line that its sources say of it.
-local function listing(name, module)
-  local lines, width, signatures = {}, 0, {}
-  local keys = {}
+local function first_sentence(words)
+  return (words or ""):match "^(.-%.)%s" or words or ""
+end
+
+-- What a module shows as a cell's value: its functions, each with the first sentence that is told of it.
+function listing(name, module)
+  local lines, width, signatures, about, keys = {}, 0, {}, {}, {}
   for key, value in next, module do
-    if type(value) == "function" then keys[#keys + 1] = key end
+    if type(key) == "string" and (type(value) == "function" or core.entry_of(value)) then keys[#keys + 1] = key end
   end
   table.sort(keys)
   for _, key in ipairs(keys) do
-    signatures[key] = signature(name .. "." .. key, module[key], debug.getinfo(module[key], "u"))
+    local value = module[key]
+    local entry = core.entry_of(value)
+    local info = not entry and type(value) == "function" and debug.getinfo(value, "Su")
+    signatures[key] = entry and entry.signature or signature(name .. "." .. key, value, info)
+    about[key] = first_sentence(entry and entry.words or info and info.source:find "^@firesteel/" and comment(info) or "")
+    if utf8.len(signatures[key]) > LISTED then signatures[key] = signatures[key]:gsub("%b{}", "{…}") end
     width = math.max(width, utf8.len(signatures[key]))
   end
   for _, key in ipairs(keys) do
-    local info = debug.getinfo(module[key], "S")
-    local about = info.source:find "^@firesteel/" and comment(info) or ""
     local pad = (" "):rep(width - utf8.len(signatures[key]) + 2)
-    lines[#lines + 1] = (signatures[key] .. pad .. about:match "[^\n]*"):gsub("%s+$", "")
+    lines[#lines + 1] = (signatures[key] .. pad .. about[key]:match "[^\n]*"):gsub("%s+$", "")
   end
   return table.concat(lines, "\n")
 end
 
 core.module("firesteel", firesteel)
-for _, name in ipairs { "display", "firesteel", "image", "k8s", "spark", "trainer" } do
-  local module = _G[name]
-  getmetatable(module).__display = function() return listing(name, module) end
-end
-
--- firesteel.help(k8s.get), firesteel.help "k8s.get": what completion tells of it, below the cell.
-function firesteel.help(what)
-  if type(what) == "string" and lookup(what) ~= nil then
-    print(describe(what, lookup(what)))
-  elseif type(what) == "table" and modules[what] then
-    display(what)
-  elseif what ~= nil then
-    for name in next, modules do
-      for key, value in next, name do
-        if value == what and type(key) == "string" and name ~= _G then what = describe(key, value) end
-      end
-    end
-    print(what)
-  else
-    print "firesteel.help(k8s), firesteel.help \"k8s.get\": the modules are display, firesteel, image, k8s, spark, trainer"
+for name, module in pairs(_G) do
+  local meta = type(module) == "table" and getmetatable(module)
+  if type(meta) == "table" and rawget(meta, "__name") == name and not rawget(meta, "__display") then
+    meta.__display = function() return listing(name, module) end
   end
 end
+
+local function overview()
+  local lines = { 'help(k8s), help(k8s.get), help "nn.Dense", and k8s.get? as a line of a cell tell more of:' }
+  for _, entry in ipairs(core.entries()) do
+    local plain = entry.name:match "^[%a_][%w_]*$"
+    if plain and entry.kind == "module" or plain and entry.kind == "function" then
+      lines[#lines + 1] = ("  %-10s %s"):format(entry.name, first_sentence(entry.words))
+    end
+  end
+  return table.concat(lines, "\n")
+end
+
+-- The text of what a name tells of, in cells or in trainer files.
+local function told_of(name)
+  local entry = core.entry(name)
+  local value = lookup(name)
+  if value == nil and not entry then -- names of trainer files
+    names_here = core.trainer().names
+    value = lookup(name)
+    names_here = _G
+  end
+  if value ~= nil then return describe(name, value) end
+  if entry then return core.told(entry) end
+  local known = {}
+  for _, one in ipairs(core.entries()) do known[one.name] = true end
+  local near, list = nil, {}
+  for one in pairs(known) do list[#list + 1] = one end
+  table.sort(list)
+  near = core.nearest(name, list)
+  core.fail("error", ("nothing is told of %s%s"):format(name, near and ("; did you mean %s?"):format(near)
+    or "; help() lists what there is"))
+end
+
+function help(what)
+  names_here = _G
+  if what == nil then
+    print(overview())
+  elseif type(what) == "string" then
+    print(told_of(what))
+  else
+    local entry = (type(what) == "function" or type(what) == "table") and core.entry_of(what)
+    print(describe(entry and entry.name or "value", what))
+  end
+end
+
+firesteel.help = help
+
+-- The names of public functions of which nothing is told.
+local function untold()
+  local list = core.array {}
+  local function look(prefix, holder)
+    for key, value in next, holder do
+      if type(value) == "function" and type(key) == "string" and key:sub(1, 2) ~= "__" and not core.entry_of(value) then
+        list[#list + 1] = prefix .. key
+      end
+    end
+  end
+  local ours = {}
+  for name, value in next, _G do
+    local meta = type(value) == "table" and getmetatable(value)
+    if type(value) == "function" and not core.lua_names[name] then ours[name] = value end
+    if type(meta) == "table" and rawget(meta, "__name") == name then look(name .. ".", value) end
+  end
+  look("", ours)
+  for name, methods in next, core.types do look(name .. ":", methods) end
+  table.sort(list)
+  return list
+end
+
+-- All that is told, as plain tables: what doc/api.md and the test of the examples are made of.
+function firesteel.api()
+  local all = core.array {}
+  core.trainer()
+  for i, entry in ipairs(core.entries()) do
+    local options = core.array {}
+    for j, o in ipairs(entry.options) do
+      options[j] = { name = o.name, kind = o.kind, default = o.default, words = o.words }
+    end
+    all[i] = { name = entry.name, kind = entry.kind, signature = entry.signature, words = entry.words, returns = entry.returns,
+      options = options, result = entry.result, errors = entry.errors, effect = entry.effect, example = entry.example,
+      trainer = entry.root ~= nil, there = core.value_of(entry) ~= nil }
+  end
+  return all, untold()
+end
+
+core.api [[
+help(what)
+  Tells of a function, a module or a type: its signature, options, result, errors, effect and an example. Without
+  what it lists all there is. A line NAME? of a cell does the same.
+  example:
+    help(display.table)
+    help "nn.Dense"
+firesteel.api() -> list
+  All that help can tell, as a list of tables {name, kind, signature, words, options, result, errors, effect, example}.
+  example:
+    expect(#firesteel.api()):at_least(100)
+]]

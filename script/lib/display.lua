@@ -110,7 +110,6 @@ end
 -- display.table(rows, {columns = {…}, limit = 1000}): rows are lists, or tables by column name; the columns are
 -- those of all rows, in the order in which they first appear. What is too long is cut, and says so.
 local ROWS, PRINTED, CELL = 1000, 200, 120 -- rows that are kept, rows as text, characters of a cell
-local table_options = { columns = 1, limit = 1 }
 
 -- JSON on one line, with the keys in order, so that two equal runs print the same.
 local function compact(value, depth)
@@ -218,7 +217,7 @@ end
 
 function display.table(rows, options)
   check_rows(rows)
-  options = core.check("display.table", options, table_options)
+  options = core.check("display.table", options)
   local columns = table_columns(rows, options.columns)
   local limit = options.limit or ROWS
   local texts, width = core.array {}, columns and #columns or 0
@@ -328,6 +327,48 @@ function display.plot(data)
   }
 end
 
-core.returns[display.progress] = progress
-core.options[display.table] = table_options
+core.types.progress = progress
 core.module("display", display)
+
+core.api [[
+display: module -- What a cell shows below itself; display(value) shows a value as if it were the cell's last line.
+display.inspect(value) -> string
+  A value as Lua writes it, with sorted keys and with limits.
+  example:
+    print(display.inspect { 1, a = "b" }) --> {1, a = "b"}
+display.markdown(text)
+  Shows Markdown.
+  example:
+    display.markdown "**done** in 3 s"
+display.table(rows, {columns: list=, limit: integer=1000})
+  Shows rows, which are lists, or tables by column name.
+  columns: their names, in this order; those of all rows unless it is said
+  limit: how many rows are kept
+  errors: a row that is no table
+  example:
+    display.table({ { name = "a", loss = 0.25 }, { name = "b", loss = 0.5 } }, { columns = { "name", "loss" } })
+display.progress(total, label) -> progress
+  Shows how far something is.
+  example:
+    local bar <close> = display.progress(3, "files")
+    for i = 1, 3 do bar:update(i) end
+progress: type -- A bar below a cell. `local bar <close> =` ends it with its block.
+progress:update(done, metrics)
+  So many steps are done; metrics stand beside it.
+  example:
+    bar = display.progress(2)
+    bar:update(1, { loss = 0.5 })
+    bar:close()
+progress:close()
+  It stays as it is.
+  example:
+    display.progress(1):close()
+display.plot{series, name={…}, x: list=, title: string=}
+  Shows lines over x, else over their index: { loss = {3, 2, 1} }. What is not finite leaves a gap.
+  x: where the values stand
+  title: what stands above
+  name: a series: a list of numbers
+  errors: a series without numbers
+  example:
+    display.plot { loss = { 0.9, 0.5, 0.3 }, x = { 1, 2, 3 }, title = "training" }
+]]

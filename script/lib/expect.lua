@@ -17,8 +17,6 @@ function expect(...)
   return setmetatable({ value = (...) }, expectation)
 end
 
-core.returns[expect] = expectation
-
 local function shown(value)
   local text = type(value) == "string" and ("%q"):format(value):gsub("\\\n", "\\n") or display.inspect(value)
   if #text > SHOWN then
@@ -148,3 +146,68 @@ function expectation:reaches(state, duration)
   method(self.value, state, duration)
   return self
 end
+
+core.types.expectation = expectation
+
+core.api [[
+expect(value) -> expectation
+  What must be so: expect(value) has checks that can be chained, and whose failure tells the actual value.
+  errors: the check that does not hold, which fails the cell
+  example:
+    expect(3):at_least(1):at_most(5)
+expectation: type -- What expect(value) gives; each check returns it.
+expectation:equals(other) -> expectation
+  Equal, tables by what is in them.
+  example:
+    expect({ 1, { a = 2 } }):equals { 1, { a = 2 } }
+expectation:differs(other) -> expectation
+  Not equal.
+  example:
+    expect("a"):differs "b"
+expectation:contains(part) -> expectation
+  A text has this part, or a list this item.
+  example:
+    expect("epoch 5/5"):contains "5/5"
+    expect({ 1, 2 }):contains(2)
+expectation:lacks(part) -> expectation
+  A text does not have this part, or a list this item.
+  example:
+    expect(sh("echo fine", { quiet = true })):lacks "error"
+expectation:matches(pattern) -> expectation
+  A text matches a pattern of Lua.
+  example:
+    expect("loss 0.25"):matches "loss %d"
+expectation:at_least(limit) -> expectation
+  A number is not smaller.
+  example:
+    expect(0.97):at_least(0.95)
+expectation:at_most(limit) -> expectation
+  A number is not greater.
+  example:
+    expect(0.1):at_most(0.2)
+expectation:near(other, tolerance) -> expectation
+  A number is so close to another; the tolerance is 1e-6 unless it is said.
+  example:
+    expect(1 / 3):near(0.333, 1e-3)
+expectation:is_a(kind) -> expectation
+  The type that Lua tells: "number", "table", …
+  example:
+    expect({}):is_a "table"
+expectation:is_true() -> expectation
+  Neither nil nor false.
+  example:
+    expect(1 < 2):is_true()
+expectation:is_nil() -> expectation
+  There is no value.
+  example:
+    expect(nil):is_nil()
+expectation:raises(part) -> expectation
+  Calling the function is an error, whose message has this part.
+  example:
+    expect(function() error "no such file" end):raises "such file"
+expectation:reaches(state, timeout) -> expectation
+  What changes by itself reaches a state; an object of the cluster that ends in another one is an error at once, with its cause.
+  errors: another state at its end, and the time-out
+  example:
+    expect(k8s.get("pods", "hello")):reaches("Succeeded", "1m")
+]]

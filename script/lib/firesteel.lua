@@ -72,3 +72,62 @@ end
 function input(question)
   return core.ask(question or "", false)
 end
+
+core.api [[
+secret(name) -> string
+  A secret: the environment variable of this name, else what a person types. It is masked in journal, outputs and reports.
+  errors: nobody is there to be asked
+  example:
+    firesteel.magic.env("API_TOKEN", "not-so-secret-1")
+    token = secret "API_TOKEN"
+    print(#token) --> 15
+input(question) -> string
+  Asks a person, below the cell.
+  errors: nobody is there to be asked (firesteel run)
+  example:
+    print("the rate is " .. input "which rate?")
+firesteel: module -- Functions that belong to no other module.
+firesteel.call(binding, arguments)
+  Calls a binding by its name: all that cells can have done goes through this.
+  effect: that of the binding
+  example:
+    print(firesteel.call("sh", { command = "true" }).code) --> 0
+firesteel.sleep(duration)
+  Waits, a number of seconds or a text such as "1m30s"; an interrupt ends it.
+  errors: a duration that is none
+  example:
+    firesteel.sleep "10ms"
+firesteel.data(name) -> string
+  The path of a data set: of data/NAME in the working folder or beside the notebook, in $FIRESTEEL_DATA, among the installed data.
+  errors: there is none; the error names the places
+  example:
+    ok, why = pcall(firesteel.data, "nowhere")
+    print(ok) --> false
+firesteel.versions() -> string
+  The versions that a run depends on, one on each line, as in a requirements file.
+  example:
+    firesteel.versions()
+firesteel.duration(text) -> number
+  The seconds of a duration.
+  errors: a text that is no duration
+  example:
+    print(firesteel.duration "1m30s") --> 90.0
+firesteel.array(table) -> table
+  Marks a table as a JSON array, so that an empty one is [] and not {}.
+  example:
+    print(firesteel.json(firesteel.array {})) --> []
+firesteel.json(value) -> string
+  A value as JSON, with sorted keys.
+  errors: what JSON cannot say: functions, numbers that are not finite, tables in themselves
+  example:
+    print(firesteel.json { b = 1, a = { true } }) --> {"a":[true],"b":1}
+firesteel.parse_json(text) -> any
+  The value of JSON; null is firesteel.null.
+  errors: a text that is no JSON, and an integer that does not fit into 64 bits
+  example:
+    print(firesteel.parse_json('{"n": 1}').n) --> 1
+firesteel.null: null -- JSON's null.
+firesteel.cwd: string -- The working folder.
+firesteel.run: string -- The name of this run.
+firesteel.version: string -- The version of firesteel.
+]]

@@ -10,10 +10,10 @@ img.__display = function(i) return ("%s %s"):format(i.tagged or i.ref, i.digest)
 
 image = {}
 
+-- Those that go with a Dockerfile, and those that go without.
+local dockerfile_options = { dockerfile = 1, context = 1, args = 1, target = 1, tag = 1, created = 1, worker = 1 }
 local build_options = { from = 1, add = 1, tag = 1, created = 1, exclude = 1, env = 1, user = 1, workdir = 1,
   entrypoint = 1, cmd = 1, worker = 1 }
-local dockerfile_options = { dockerfile = 1, context = 1, args = 1, target = 1, tag = 1, created = 1, worker = 1 }
-local push_options = { to = 1, insecure = 1 }
 
 -- The pairs of a table by the order of their keys: the same build each time.
 local function sorted(pairs_of, what)
@@ -88,7 +88,7 @@ end
 -- "host/name:tag" names another. insecure = true: plain HTTP, or a certificate nobody vouches for.
 function img:push(options)
   if type(options) == "string" then options = { to = options } end
-  options = core.check("push", options, push_options)
+  options = core.check("image:push", options)
   local args = { ref = self.tagged or self.ref, digest = self.digest, to = options.to, insecure = options.insecure }
   return setmetatable(core.call("image.push", args), img)
 end
@@ -122,5 +122,62 @@ function image.remove(ref)
 end
 
 core.module("image", image)
-core.options[image.build], core.options[img.push] = build_options, push_options
-core.returns[image.build], core.returns[image.pull], core.returns[img.push] = img, img, img
+core.types.image = img
+
+core.api [[
+image: module -- Container images of a trainer, its data and the worker: built here, pushed to the cluster's registry.
+image.build{from: any=, add: table=, tag: string=, created: integer=0, exclude: list|string=, env: table=, user: any=, workdir: string=, entrypoint: list|string=, cmd: list|string=, worker: boolean=true, dockerfile: string=, context: string=".", args: table=, target: string=} -> image
+  Builds an image, or with dockerfile what a Dockerfile says: here when it has no RUN, else by buildah or podman.
+  from: the base: a name, which is pulled if it is not here, or an image; nil: the worker alone
+  add: files and folders, which go below /work, or { ["local/name"] = "/place" }
+  tag: its name, "name:tag"
+  created: the time that it carries, in seconds; the same input gives the same digest
+  exclude: what stays out, as in a .dockerignore
+  env: variables, { NAME = "value" }
+  user: as whom containers run
+  workdir: where they run
+  entrypoint: the program
+  cmd: its words
+  worker: whether the trainer's worker is in it; with a Dockerfile it is not unless it is said
+  dockerfile: a Dockerfile; with it go context, args, target, tag, created and worker alone
+  context: the folder that it copies from
+  args: its ARGs
+  target: its stage
+  result: {ref, digest, size, layers}
+  errors: a base that is nowhere, a file that is not there
+  effect: local
+  example:
+    io.open("trainer.lua", "w"):write("print 'hello'"):close()
+    img = image.build { add = { "trainer.lua" }, tag = "demo:1" }
+    print(img.digest:match "^sha256:") --> sha256:
+image.pull(name) -> image
+  Brings an image into the local store, or renews it there.
+  errors: a registry that does not have it
+  effect: local
+  example:
+    ok, why = pcall(image.pull, "localhost:1/none:1")
+    print(ok) --> false
+image.resolve(name) -> table
+  What a name leads to in its registry now: {ref, registry, digest}; digest is nil if there is no such image.
+  example:
+    ok, why = pcall(image.resolve, "localhost:1/none:1")
+image.list() -> list
+  The images in the local store: {ref, digest, size}, with :push().
+  example:
+    for _, img in ipairs(image.list()) do print(img.ref) end
+image.remove(name)
+  Removes a tag; blobs that no other image uses go a day later, with a build.
+  effect: local
+  example:
+    image.remove(image.build { add = {}, tag = "old:1" })
+image: type -- An image; as a text it is what manifests take. ref has its digest, tagged has not.
+image:push({to: string=, insecure=false}) -> image
+  Pushes it, and gives the image as manifests take it: with its digest, so that pods run these bytes whatever becomes of the tag.
+  to: another name, "host/name:tag"; a name without a registry goes to the chosen one
+  insecure: plain HTTP, or a certificate that nobody vouches for
+  errors: a registry that does not answer or refuses
+  effect: cluster
+  example:
+    img = image.build { add = {}, tag = "pushed:1" }
+    print(img:push().ref:match "@sha256:") --> @sha256:
+]]

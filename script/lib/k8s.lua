@@ -35,52 +35,21 @@ local function as_handle(value)
 end
 
 -- Adds the options of a call to its target; a misspelt option is an error.
-local function with_options(args, options, known, what)
-  for key, value in pairs(core.check(what, options, known)) do
+local function with_options(args, options, what)
+  for key, value in pairs(core.check(what, options)) do
     if type(key) == "string" then args[key] = value end
   end
   return args
 end
 
-local function set(words)
-  local result = {}
-  for word in words:gmatch "%S+" do result[word] = true end
-  return result
-end
-
--- The options of each function.
-local takes = {
-  create = set "namespace",
-  apply = set "namespace force",
-  check = set "verb force",
-  list = set "namespace all_namespaces selector field_selector wide",
-  each = set "namespace all_namespaces selector field_selector limit",
-  get = set "namespace",
-  patch = set "namespace type subresource",
-  diff = set "namespace force",
-  explain = set "recursive api_version",
-  label = set "namespace overwrite",
-  annotate = set "namespace overwrite",
-  scale = set "namespace current_replicas",
-  delete = set "namespace wait timeout propagation grace",
-  watch = set "namespace all_namespaces selector field_selector wide sick_first",
-  wait = set "timeout",
-  logs = set [[namespace selector container all all_containers grep tail since previous follow prefix]],
-  events = set "namespace",
-  describe = set "namespace",
-  why = set "namespace",
-  preflight = set "namespace",
-  can_i = set "namespace name subresource",
-}
-
 -- (handle, options), ("pods", "name", options), ("pods", options), ("pod/name", options)
-local function about(what, kind, name, options, known)
-  if is_handle(kind) then return with_options(reference(kind), name, known, what) end
+local function about(what, kind, name, options)
+  if is_handle(kind) then return with_options(reference(kind), name, what) end
   if type(kind) ~= "string" then usage('%s expects a handle, or a kind such as "pods"', what) end
   if type(name) == "table" then name, options = nil, name end
   local left, right = kind:match "^([^/]+)/(.+)$"
   if left and not name then kind, name = left, right end
-  return with_options({ kind = kind, name = name }, options, known, what)
+  return with_options({ kind = kind, name = name }, options, what)
 end
 
 -- (handle, …), ("pods", "name", …), ("pods/name", …): the target, and what follows.
@@ -116,18 +85,18 @@ end
 -- k8s.create "sparkapp.yaml", k8s.create { apiVersion = …, kind = … } → a handle; for several
 -- objects a list of handles.
 function k8s.create(source, options)
-  return each_object("k8s.create", source, with_options({}, options, takes.create, "k8s.create"))
+  return each_object("k8s.create", source, with_options({}, options, "k8s.create"))
 end
 
 -- The same by server-side apply; force = true takes over fields from other managers.
 function k8s.apply(source, options)
-  return each_object("k8s.apply", source, with_options({}, options, takes.apply, "k8s.apply"))
+  return each_object("k8s.apply", source, with_options({}, options, "k8s.apply"))
 end
 
 -- Would the server accept it? Sends a dry run, and raises the server's objection. verb = "create"
 -- or "apply".
 function k8s.check(source, options)
-  options = with_options({}, options, takes.check, "k8s.check")
+  options = with_options({}, options, "k8s.check")
   for _, o in ipairs(objects_of(source, "k8s.check")) do
     core.call("k8s.check", { object = o, verb = options.verb, force = options.force })
   end
@@ -137,7 +106,7 @@ end
 -- What k8s.apply would change: prints it as `kubectl diff` does, with the values of Secrets masked, and returns whether
 -- there is any difference, and the text.
 function k8s.diff(source, options)
-  options = with_options({}, options, takes.diff, "k8s.diff")
+  options = with_options({}, options, "k8s.diff")
   local found = {}
   for _, o in ipairs(objects_of(source, "k8s.diff")) do
     if options.namespace then o.metadata.namespace = o.metadata.namespace or options.namespace end
@@ -170,7 +139,7 @@ flight.__display = flight.__tostring
 -- accounts, secrets, operators and their webhooks, Istio, nodes, quotas, and a dry run. It makes
 -- nothing. → { findings = { { level = "error" | "warning" | "note", what =, next = }, … } }
 function k8s.preflight(source, options)
-  options = with_options({}, options, takes.preflight, "k8s.preflight")
+  options = with_options({}, options, "k8s.preflight")
   local objects = objects_of(source, "k8s.preflight")
   return setmetatable(core.call("k8s.preflight", { objects = objects, namespace = options.namespace }), flight)
 end
@@ -178,7 +147,7 @@ end
 -- k8s.list("pods", { selector = "app=x", all_namespaces = true }) → { object, … }; shows as kubectl's
 -- table. As a cell's last line it is only shown: then no objects are fetched, but the table's rows.
 function k8s.list(kind, options)
-  local args = about("k8s.list", kind, nil, options, takes.list)
+  local args = about("k8s.list", kind, nil, options)
   if core.shown() then
     core.call("k8s.show", args)
     return
@@ -194,7 +163,7 @@ end
 -- for pod in k8s.each("pods", { selector = "app=x" }) do … end: the objects of a list, a page of
 -- `limit` (500) at a time, so that no more than these are in memory.
 function k8s.each(kind, options)
-  local args = about("k8s.each", kind, nil, options, takes.each)
+  local args = about("k8s.each", kind, nil, options)
   local page, at = {}, 0
   return function()
     while at >= #page do
@@ -212,14 +181,14 @@ function k8s.get(kind, name, options)
   if type(name) == "table" or (name == nil and not is_handle(kind) and not tostring(kind):find "/") then
     return k8s.list(kind, type(name) == "table" and name or options)
   end
-  return as_handle(core.call("k8s.get", about("k8s.get", kind, name, options, takes.get)))
+  return as_handle(core.call("k8s.get", about("k8s.get", kind, name, options)))
 end
 
 -- k8s.patch(handle, { spec = … }), k8s.patch("pods", "name", patch): type = "merge", "strategic" or "json".
 function k8s.patch(kind, ...)
   local args, patch, options = target("k8s.patch", kind, ...)
   if type(patch) ~= "table" then usage "k8s.patch expects the patch as a table" end
-  args = with_options(args, options, takes.patch, "k8s.patch")
+  args = with_options(args, options, "k8s.patch")
   args.patch = patch
   return as_handle(core.call("k8s.patch", args).object)
 end
@@ -244,7 +213,7 @@ local function change_map(what, binding, kind, ...)
   if type(changes) ~= "table" or next(changes) == nil then
     usage('%s expects what to change, as { tier = "gpu", ["old-"] = true }', what)
   end
-  args = with_options(args, options, takes.label, what)
+  args = with_options(args, options, what)
   args.set, args.remove = {}, core.array {}
   local seen = {}
   for key, value in pairs(changes) do
@@ -268,7 +237,7 @@ function k8s.annotate(kind, ...) return change_map("k8s.annotate", "k8s.annotate
 function k8s.scale(kind, ...)
   local args, replicas, options = target("k8s.scale", kind, ...)
   if math.type(replicas) ~= "integer" or replicas < 0 then usage "k8s.scale expects how many replicas there shall be, as 3" end
-  args = with_options(args, options, takes.scale, "k8s.scale")
+  args = with_options(args, options, "k8s.scale")
   args.replicas = replicas
   return as_handle(core.call("k8s.scale", args).object)
 end
@@ -276,13 +245,13 @@ end
 -- Deletes an object and waits until it is gone; wait = false does not wait.
 function k8s.delete(kind, name, options)
   core.call("k8s.delete",
-    about("k8s.delete", kind, name, options, takes.delete))
+    about("k8s.delete", kind, name, options))
 end
 
 -- Leaves a live table below the cell, and returns at once: k8s.watch "events", k8s.watch("pods", { sick_first = true }).
 function k8s.watch(kind, name, options)
   core.call("k8s.watch",
-    about("k8s.watch", kind, name, options, takes.watch))
+    about("k8s.watch", kind, name, options))
 end
 
 -- k8s.wait { handle, "condition=Ready", timeout = "1m" }, and "jsonpath={.status.x}=y", "delete",
@@ -292,7 +261,7 @@ function k8s.wait(options)
   if type(options) ~= "table" or not is_handle(options[1]) or type(options[2]) ~= "string" then
     usage('k8s.wait expects a handle and what to wait for: k8s.wait { handle, "condition=Ready", timeout = "1m" }')
   end
-  local args = with_options(reference(options[1]), options, takes.wait, "k8s.wait")
+  local args = with_options(reference(options[1]), options, "k8s.wait")
   args["for"] = options[2]
   return as_handle(core.call("k8s.wait", args))
 end
@@ -304,7 +273,9 @@ function k8s.logs(kind, name, options)
   if type(kind) == "string" and type(name) ~= "string" and not kind:find "/" and not (name or {}).selector then
     kind, name, options = "pods", kind, name -- k8s.logs("mnist-driver", {…}), as in kubectl
   end
-  return core.call("k8s.logs", about("k8s.logs", kind, name, options, takes.logs))
+  local args = about("k8s.logs", kind, name, options)
+  if type(args.since) == "number" then args.since = args.since .. "s" end
+  return core.call("k8s.logs", args)
 end
 
 local function events_result(result)
@@ -317,24 +288,24 @@ end
 -- The events of an object; without one, those of the namespace.
 function k8s.events(kind, name, options)
   if kind == nil then return events_result(core.call("k8s.events", {})) end
-  return events_result(core.call("k8s.events", about("k8s.events", kind, name, options, takes.events)))
+  return events_result(core.call("k8s.events", about("k8s.events", kind, name, options)))
 end
 
 function k8s.describe(kind, name, options)
-  return core.call("k8s.describe", about("k8s.describe", kind, name, options, takes.describe))
+  return core.call("k8s.describe", about("k8s.describe", kind, name, options))
 end
 
 -- k8s.explain "pods.spec.containers", k8s.explain("deploy", { recursive = true, api_version = "apps/v1" }) → what a kind
 -- or a field of it means, as `kubectl explain` prints it.
 function k8s.explain(words, options)
   if type(words) ~= "string" then usage 'k8s.explain expects a kind or a field, as "pods.spec.containers"' end
-  return core.call("k8s.explain", with_options({ words = words }, options, takes.explain, "k8s.explain"))
+  return core.call("k8s.explain", with_options({ words = words }, options, "k8s.explain"))
 end
 
 -- k8s.can_i("create", "sparkapplications", { namespace = … }) → true or false, and the server's
 -- reason
 function k8s.can_i(verb, kind, options)
-  local args = about("k8s.can_i", kind, nil, options, takes.can_i)
+  local args = about("k8s.can_i", kind, nil, options)
   args.verb = verb
   local answer = core.call("k8s.can_i", args)
   return answer.allowed, answer.reason
@@ -358,7 +329,7 @@ function k8s.yaml(value) return core.call("k8s.yaml", { value = value }) end
 object.__index = object
 
 function object:refresh() return k8s.get(self) end
-function object:status() return k8s.get(self).status or {} end
+function object:status() return rawget(k8s.get(self), "status") or {} end
 function object:describe() return k8s.describe(self) end
 function object:logs(options) return k8s.logs(self, options) end
 function object:events() return k8s.events(self) end
@@ -366,7 +337,7 @@ function object:delete(options) return k8s.delete(self, options) end
 function object:patch(patch, options) return k8s.patch(self, patch, options) end
 -- object:explain "spec.template" → what a field of this kind means.
 function object:explain(field, options)
-  local args = with_options(reference(self), options, takes.explain, "explain")
+  local args = with_options(reference(self), options, "handle:explain")
   args.field = field
   return core.call("k8s.explain", args)
 end
@@ -402,7 +373,7 @@ reason.__display = reason.__tostring
 -- Why an object does not go on: { what =, seen =, next =, state = }; `what` is nil when nothing is
 -- wrong that can be seen.
 function k8s.why(kind, name, options)
-  return setmetatable(core.call("k8s.why", about("k8s.why", kind, name, options, takes.why)), reason)
+  return setmetatable(core.call("k8s.why", about("k8s.why", kind, name, options)), reason)
 end
 
 function object:why() return k8s.why(self) end
@@ -450,13 +421,5 @@ function list:delete(options)
   for i = #self, 1, -1 do self[i]:delete(options) end
 end
 
-for name, options in pairs(takes) do
-  core.options[k8s[name]] = options
-  if object[name] and name ~= "wait" then core.options[object[name]] = options end
-end
-for _, fn in ipairs { k8s.create, k8s.apply, k8s.get, k8s.patch, k8s.label, k8s.annotate, k8s.scale, k8s.wait, object.refresh,
-  object.patch, object.label, object.annotate, object.scale, object.watch } do
-  core.returns[fn] = object
-end
-core.returns[k8s.list], core.returns[k8s.events], core.returns[object.events] = list, list, list
+core.types.handle, core.types.handles = object, list
 core.module("k8s", k8s)

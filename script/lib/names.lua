@@ -20,17 +20,6 @@ function core.unknown(what, noun, name, known)
     near and ("; did you mean %s?"):format(near) or #names > 0 and "; it has " .. table.concat(names, ", ") or ""))
 end
 
--- The options of a call, checked; what has no name is not an option.
-function core.check(what, options, known)
-  if options ~= nil and type(options) ~= "table" then
-    core.fail("error", ("%s expects its options in a table, not a %s"):format(what, type(options)))
-  end
-  for key in pairs(options or {}) do
-    if type(key) == "string" and not known[key] then core.unknown(what, "option", key, known) end
-  end
-  return options or {}
-end
-
 function core.expect_type(what, value, kind, meant)
   if type(value) ~= kind then
     core.fail("error", ("%s expects %s, not %s"):format(what, meant, value == nil and "nil" or "a " .. type(value)))

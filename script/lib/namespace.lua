@@ -9,10 +9,10 @@ local function usage(format, ...)
 end
 
 -- The options of a call, and the name that is their first item.
-local function named(what, options, known, example)
+local function named(what, options, example)
   if type(options) == "string" then options = { options } end
   if type(options) ~= "table" or type(options[1]) ~= "string" then usage("%s expects a name: %s", what, example) end
-  return core.check(what, options, known), options[1]
+  return core.check(what, options), options[1]
 end
 
 local function metadata(name, options)
@@ -31,15 +31,13 @@ local limits = {
   gpus = "requests.nvidia.com/gpu", storage = "requests.storage", claims = "persistentvolumeclaims", pods = "pods",
   services = "services", secrets = "secrets", configmaps = "configmaps",
 }
-local quota_options = { namespace = 1, labels = 1, annotations = 1, hard = 1 }
-for word in pairs(limits) do quota_options[word] = 1 end
 
 -- k8s.quota { "team", namespace = "bench", cpu = 8, memory = "16Gi", gpus = 2, pods = 20 } → a handle of the ResourceQuota.
 -- Also cpu_limit, memory_limit, storage, claims, services, secrets, configmaps; hard = { ["count/jobs.batch"] = 5 } takes
 -- Kubernetes' own words. Where cpu or memory is limited, pods without requests are refused.
 function k8s.quota(options)
   local name
-  options, name = named("k8s.quota", options, quota_options, 'k8s.quota { "team", cpu = 8, memory = "16Gi" }')
+  options, name = named("k8s.quota", options, 'k8s.quota { "team", cpu = 8, memory = "16Gi" }')
   local hard = {}
   for word, resource in pairs(limits) do
     if options[word] ~= nil then hard[resource] = tostring(options[word]) end
@@ -49,14 +47,12 @@ function k8s.quota(options)
   return k8s.apply { apiVersion = "v1", kind = "ResourceQuota", metadata = metadata(name, options), spec = { hard = hard } }
 end
 
-local binding_options = { namespace = 1, labels = 1, annotations = 1, role = 1, own_role = 1, account = 1, user = 1, group = 1 }
-
 -- k8s.role_binding { "spark-edit", namespace = "bench", role = "edit", account = "spark" } → a handle of the RoleBinding.
 -- role: a ClusterRole ("view", "edit", "admin", …); own_role: a Role of the namespace. account, user, group: a name, or
 -- several; an account of another namespace is written "namespace/name".
 function k8s.role_binding(options)
   local name
-  options, name = named("k8s.role_binding", options, binding_options,
+  options, name = named("k8s.role_binding", options,
     'k8s.role_binding { "spark-edit", role = "edit", account = "spark" }')
   if (options.role == nil) == (options.own_role == nil) then
     usage "k8s.role_binding binds one role: role = \"edit\" (a ClusterRole), or own_role = \"name\" (a Role)"
@@ -78,13 +74,11 @@ function k8s.role_binding(options)
     subjects = subjects }
 end
 
-local account_options = { namespace = 1, labels = 1, annotations = 1, role = 1, pull_secrets = 1 }
-
 -- k8s.account { "spark", namespace = "bench", role = "edit", pull_secrets = { "registry" } } → a handle of the
 -- ServiceAccount. role binds that ClusterRole to it, as "NAME-ROLE".
 function k8s.account(options)
   local name
-  options, name = named("k8s.account", options, account_options, 'k8s.account { "spark", role = "edit" }')
+  options, name = named("k8s.account", options, 'k8s.account { "spark", role = "edit" }')
   local secrets
   for i, secret in ipairs(list(options.pull_secrets, "pull_secrets") or {}) do
     secrets = secrets or {}
@@ -97,8 +91,6 @@ function k8s.account(options)
   end
   return account
 end
-
-local namespace_options = { labels = 1, annotations = 1, quota = 1, account = 1, role = 1 }
 
 -- A copy of a table of options, in this namespace.
 local function within(namespace, name, options)
@@ -114,7 +106,7 @@ end
 -- may do there, "edit" unless it is said; quota: the options of k8s.quota.
 function k8s.namespace(options)
   local name
-  options, name = named("k8s.namespace", options, namespace_options, 'k8s.namespace { "bench", account = "spark" }')
+  options, name = named("k8s.namespace", options, 'k8s.namespace { "bench", account = "spark" }')
   if options.role and not options.account then usage "k8s.namespace: role is that of an account = \"name\"" end
   local handle = k8s.apply { apiVersion = "v1", kind = "Namespace",
     metadata = { name = name, labels = options.labels, annotations = options.annotations } }
@@ -131,8 +123,6 @@ function k8s.namespace(options)
   return handle
 end
 
-local claim_options = { namespace = 1, labels = 1, annotations = 1, size = 1, access = 1, storage_class = 1, volume = 1,
-  fill = 1 }
 local fill_options = { image = 1, path = 1, timeout = 1, pull_secrets = 1 }
 
 -- A Job that copies a folder of an image into the volume. It goes by itself, a minute after its end.
@@ -164,7 +154,7 @@ end
 -- into the volume by a Job, and waited for.
 function k8s.claim(options)
   local name
-  options, name = named("k8s.claim", options, claim_options, 'k8s.claim { "mnist", size = "1Gi" }')
+  options, name = named("k8s.claim", options, 'k8s.claim { "mnist", size = "1Gi" }')
   if options.size == nil then usage 'k8s.claim needs a size: size = "1Gi"' end
   local claim = k8s.apply { apiVersion = "v1", kind = "PersistentVolumeClaim", metadata = metadata(name, options),
     spec = { accessModes = list(options.access or "ReadWriteOnce", "access"), storageClassName = options.storage_class,
@@ -172,7 +162,3 @@ function k8s.claim(options)
   if options.fill then fill_claim(name, options, options.fill) end
   return claim
 end
-
-core.options[k8s.claim] = claim_options
-core.options[k8s.quota], core.options[k8s.role_binding] = quota_options, binding_options
-core.options[k8s.account], core.options[k8s.namespace] = account_options, namespace_options

@@ -41,8 +41,6 @@ local function number(value)
   return value == -math.huge and "-inf" or value
 end
 
-local metric_options = { step = 1 }
-
 -- run.metric(name, value, { step = 3 })      run.metric({ loss = 0.1, accuracy = 0.9 }, { step = 3 })
 -- A number that says how well it went; told again, it has a history. Those of a training come by themselves.
 function run.metric(name, value, options)
@@ -52,10 +50,7 @@ function run.metric(name, value, options)
       core.fail("error", ("run.metric: %s is a number, not %s"):format(key, measured == nil and "nil"
         or "a " .. type(measured)))
     end
-    local step = core.check("run.metric", with, metric_options).step
-    if step ~= nil and math.type(step) ~= "integer" then
-      core.fail("error", ("run.metric: the step of %s is an integer, not %s"):format(key, tostring(step)))
-    end
+    local step = core.check("run.metric", with).step
     core.record("metric", key, number(measured), step)
   end)
 end
@@ -79,13 +74,11 @@ function run.tag(name, value)
   end)
 end
 
-local artifact_options = { name = 1 }
-
 -- run.artifact("model.safetensors", { name = "model" }) → { name, path, size, sha256 }
 -- A file that the run made: its size and digest are recorded; the file stays where it is.
 function run.artifact(file, options)
   core.expect_type("run.artifact", file, "string", "a file")
-  local name = core.check("run.artifact", options, artifact_options).name or file
+  local name = core.check("run.artifact", options).name or file
   check_name("run.artifact", name)
   local found = core.call("run.artifact", { file = file })
   core.record("artifact", name, found)
@@ -93,6 +86,36 @@ function run.artifact(file, options)
   return found
 end
 
-core.options[run.metric] = metric_options
-core.options[run.artifact] = artifact_options
 core.module("run", run)
+
+core.api [[
+run: module -- What is worth remembering of a run; `firesteel runs` shows it, compares and sorts by it.
+run.metric(name, value, {step: integer=})
+  Records a number that says how well it went, or each of a table of them; told again, it has a history.
+  The metrics of a training come by themselves.
+  step: the step or epoch at which it was measured
+  errors: a value that is no number
+  example:
+    for epoch = 1, 3 do run.metric("loss", 1 / epoch, { step = epoch }) end
+    run.metric { accuracy = 0.97, f1 = 0.95 }
+run.param(name, value)
+  Records what was chosen for this run, beside the notebook's parameters; the last value counts.
+  errors: a value that is neither a text, a number nor a boolean
+  example:
+    run.param("units", 128)
+    run.param { optimizer = "adam", lr = 0.01 }
+run.tag(name, value)
+  Records a word to find the run by; without a value it is true.
+  example:
+    run.tag "baseline"
+    run.tag("dataset", "mnist")
+run.artifact(file, {name: string=}) -> table
+  Records a file that the run made, with its size and digest; the file stays where it is.
+  name: what it is called in the record; its path unless it is said
+  result: {name, path, size, sha256}
+  errors: a file that is not there, or is none
+  example:
+    io.open("model.bin", "w"):write("weights"):close()
+    made = run.artifact("model.bin", { name = "model" })
+    print(made.size) --> 7
+]]

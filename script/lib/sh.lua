@@ -8,38 +8,45 @@ local result_meta = {
   __display = function() return nil end, -- its output was shown below the cell already
 }
 
-local known = { check = 1, env = 1, cwd = 1, input = 1, quiet = 1, inputs = 1, outputs = 1 }
-
-local function take_option(args, key, value)
-  if not known[key] then core.unknown("sh", "option", key, known) end
-  if (key == "inputs" or key == "outputs") and type(value) ~= "table" then
-    core.fail("error", ('sh expects %s as a list of files: %s = { "file" }'):format(key, key))
+local function take_options(args, options)
+  for key, value in pairs(core.check("sh", options)) do
+    if type(key) == "string" then args[key] = value end
   end
-  args[key] = value
 end
 
--- sh(command, {check = true, env = {}, cwd =, input =, quiet = false, inputs = {}, outputs = {}}) →
--- {code, output} A command is a text for the shell, or a list of words for no shell. A non-zero
--- exit raises unless check = false. inputs and outputs are files: a resumed run repeats the command
--- only when one of them has changed. Without them it repeats the command each time.
 function sh(command, options)
   local args = {}
   if type(command) == "table" then
+    take_options(args, command)
     args.words = core.array { table.unpack(command) }
-    for key, value in pairs(command) do
-      if type(key) == "string" then take_option(args, key, value) end
-    end
   elseif type(command) == "string" then
     args.command = command
   else
     core.fail("error", "sh expects a command: a string, or a list of words")
   end
-  core.check("sh", options, known)
-  for key, value in pairs(options or {}) do take_option(args, key, value) end
+  take_options(args, options)
   return setmetatable(core.call("sh", args), result_meta)
 end
 
-core.options[sh] = known
+core.api [[
+sh(command, {check=true, env: table=, cwd: string=, input: string=, quiet=false, inputs: list=, outputs: list=}) -> table
+  Runs a command on this machine: a text for the shell, or a list of words for no shell. Its output streams below the cell.
+  check: whether an exit code other than 0 is an error
+  env: variables for it, { NAME = "value" }
+  cwd: the folder it runs in; the notebook's working folder unless it is said
+  input: what it reads from its standard input
+  quiet: shows nothing below the cell
+  inputs: files it reads, { "file" }; a resumed run repeats the command only when one of these files has changed
+  outputs: files it writes, { "file" }; they count in the same way
+  result: {code, output, signal}; as a text it is its output
+  errors: an exit code other than 0, unless check = false
+  effect: local; without inputs and outputs a resumed run repeats it
+  example:
+    sh "echo hello" --> hello
+    made = sh({ "printf", "%s", "a b" }, { quiet = true })
+    print(made.output, made.code) --> a b	0
+    print(sh("exit 3", { check = false }).code) --> 3
+]]
 
 local magic = {}
 firesteel.magic = magic

@@ -19,8 +19,6 @@ local words = {
   total_executor_cores = "text", proxy_user = "text", principal = "text", keytab = "text", queue = "text",
   supervise = "flag", verbose = "flag",
 }
-local known = { master = 1, conf = 1, volumes = 1, args = 1, env = 1, check = 1, info = 1, inputs = 1, outputs = 1 }
-for name in pairs(words) do known[name] = 1 end
 
 local function word(value, what)
   if type(value) == "table" and not getmetatable(value) or type(value) == "function" then
@@ -98,7 +96,7 @@ function spark.submit(options)
   if type(options) ~= "table" or type(options[1]) ~= "string" then
     core.fail("error", 'spark.submit expects a program: spark.submit { "mnist.py", master = "local[1]" }')
   end
-  core.check("spark.submit", options, known)
+  core.check("spark.submit", options)
   local master = word(options.master or "local[*]", "master")
   local args = core.array {}
   for i, value in ipairs(options.args or {}) do args[i] = word(value, "args") end
@@ -109,5 +107,52 @@ function spark.submit(options)
   }), job)
 end
 
-core.options[spark.submit] = known
 core.module("spark", spark)
+core.types["Spark application"] = job
+
+core.api [[
+spark: module -- The real spark-submit, with its own options.
+spark.submit{program, master: string="local[*]", args: list={}, conf: table=, env: table=, volumes: table=, check=true, info=false, inputs: list=, outputs: list=, name: string=, class: string=, jars: any=, packages: any=, exclude_packages: any=, repositories: any=, py_files: any=, files: any=, archives: any=, properties_file: string=, deploy_mode: string=, driver_memory: any=, driver_java_options: string=, driver_library_path: string=, driver_class_path: string=, driver_cores: any=, executor_memory: any=, executor_cores: any=, num_executors: any=, total_executor_cores: any=, proxy_user: string=, principal: string=, keytab: string=, queue: string=, supervise=false, verbose=false} -> Spark application
+  Submits a program and waits for its end; Spark's INFO lines are folded away.
+  master: "local[2]", "spark://host:7077", "k8s" (the chosen cluster) or "k8s://https://…"
+  args: the program's words
+  conf: settings, { ["spark.sql.shuffle.partitions"] = 8 }
+  env: variables of driver and executors
+  volumes: claims that both mount, { ["mnist"] = "/data" }; with master = "k8s"
+  check: whether an application that fails is an error
+  info: shows the INFO lines
+  inputs: files it reads; a resumed run repeats it only when one has changed
+  outputs: files it writes
+  name: of the application
+  class: the main class of a program for the JVM
+  jars: files for driver and executors, one or a list
+  packages: by their Maven names, one or a list
+  exclude_packages: what packages shall not bring
+  repositories: where packages are looked for
+  py_files: Python's, for executors, one or a list
+  files: for the folder of each executor
+  archives: unpacked there
+  properties_file: settings in a file
+  deploy_mode: "client" or "cluster"
+  driver_memory: "1g"
+  driver_java_options: of the driver's JVM
+  driver_library_path: of the driver's JVM
+  driver_class_path: of the driver's JVM
+  driver_cores: of the driver, in cluster mode
+  executor_memory: "1g"
+  executor_cores: of each executor
+  num_executors: how many
+  total_executor_cores: of all executors of a standalone cluster
+  proxy_user: as whom it runs
+  principal: of Kerberos
+  keytab: of Kerberos
+  queue: of YARN
+  supervise: starts the driver again when it fails
+  verbose: what spark-submit itself does
+  result: {code, state, id, driver, cause, output, metrics, history, files}
+  errors: an application that fails, with its cause, unless check = false
+  effect: local with a master "local[…]", else cluster
+  example:
+    ok, why = pcall(spark.submit, { "missing.py", master = "local[1]" })
+    print(ok) --> false
+]]

@@ -10,8 +10,6 @@ job.__display = function() return nil end
 
 trainer = {}
 
-local known = { np = 1, args = 1, check = 1, env = 1, inputs = 1, outputs = 1 }
-
 -- trainer.run{ "trainer.lua", np = 1, args = {…}, check = true, env = {}, inputs = {}, outputs = {} }
 --   → {code, output, metrics = {loss =, accuracy =, …}, history = {…}, files = {name = sha256}}
 -- A resumed run repeats it only when the trainer, an input or an output has changed.
@@ -25,11 +23,8 @@ function trainer.run(options)
       .. 'and sh { "python3", "%s" } without it'):format(options[1], options[1]))
   end
   local args = { script = options[1] }
-  for key, value in pairs(options) do
-    if key ~= 1 then
-      if not known[key] then core.unknown("trainer.run", "option", key, known) end
-      args[key] = value
-    end
+  for key, value in pairs(core.check("trainer.run", options)) do
+    if type(key) == "string" then args[key] = value end
   end
   local words = core.array {}
   for i, word in ipairs(args.args or {}) do words[i] = tostring(word) end
@@ -37,8 +32,26 @@ function trainer.run(options)
   return setmetatable(core.call("trainer.run", args), job)
 end
 
-core.options[trainer.run] = known
 core.module("trainer", trainer)
+core.types["training job"] = job
+
+core.api [[
+trainer: module -- Trainer files, in Lua, in a process of their own.
+trainer.run{file, np: integer=1, args: list={}, check=true, env: table={}, inputs: list={}, outputs: list={}} -> training job
+  Runs a trainer file on this machine; its progress and output are shown below the cell.
+  np: on how many ranks
+  args: its words, as `arg` in the file
+  check: whether an exit code other than 0 is an error
+  env: variables for it, { NAME = "value" }
+  inputs: files it reads; a resumed run repeats it only when the trainer, an input or an output has changed
+  outputs: files it writes
+  result: {code, output, metrics = {loss, …}, history, files = {name = sha256}}
+  errors: an exit code other than 0, unless check = false
+  effect: local
+  example:
+    io.open("small.lua", "w"):write("print(arg[1])"):close()
+    job = trainer.run { "small.lua", args = { "hello" } } --> hello
+]]
 
 -- The modules for trainers exist only in the worker, where trainer files run. A cell that requires
 -- one gets this message.

@@ -4,9 +4,7 @@
 -- modules themselves.
 local core = ...
 
-core.documented = {} -- of a stand-in: its signature or kind, and its description
-
--- Each line: a signature, and what it does. Options are the names before a "="; "-> type" is what a call returns.
+-- The form of these texts is in doc/adding-a-binding.md; "nn." and "model:" stand before their names.
 local types = {
   ["dataset split"] = [[
     x: tensor -- The samples, one a row.
@@ -121,51 +119,41 @@ local modules = {
 local LUA = "assert collectgarbage coroutine debug dofile error getmetatable io ipairs load loadfile math next os package pairs "
   .. "pcall print rawequal rawget rawlen rawset require select setmetatable string table tonumber tostring type utf8 warn xpcall"
 
-local members = {}
+core.lua_names = {} -- the globals of Lua's own library
+for name in LUA:gmatch "%S+" do core.lua_names[name] = true end
 
--- A stand-in for the function of a line: it is never called, but gives options, results and
--- description.
-local function stand_in(signature, words, result)
-  local fn = function() return signature end
-  local options = {}
-  for option in signature:gmatch "([%a_][%w_]*)=" do options[option] = 1 end
-  core.options[fn], core.returns[fn] = options, members[result]
-  core.documented[fn] = { signature = signature, words = words }
-  return fn
+local names, modules_known = { arg = {} }, { args = {} }
+
+local function each_sorted(tables, fn)
+  local keys = {}
+  for key in pairs(tables) do keys[#keys + 1] = key end
+  table.sort(keys)
+  for _, key in ipairs(keys) do fn(key, tables[key]) end
 end
 
-local function stand_in_field(kind, words)
-  local field = {}
-  core.documented[field] = { kind = kind, words = words }
-  return field
+each_sorted(modules, function(name, lines) core.api(lines, { prefix = name .. ".", root = names }) end)
+each_sorted(types, function(name, lines) core.api(lines, { prefix = name .. ":", root = names, types = { [name] = {} } }) end)
+core.types.optimizer, core.types.loss = {}, {}
+
+-- A stand-in for what an entry tells of: it is never called.
+local function stand_in(entry)
+  if entry.kind == "function" then return function() return entry end end
+  return core.types[entry.kind] or {}
 end
 
-for _, name in ipairs { "data set", "dataset split", "tensor", "history", "model", "results", "optimizer" } do
-  members[name] = {}
-  core.documented[members[name]] = { kind = name, words = "" }
-end
+local built
 
-local function read(lines, into)
-  for line in lines:gmatch "%s*([^\n]+)" do
-    local what, words = line:match "^(.-) %-%- (.*)$"
-    local name, kind = (what or ""):match "^([%a_][%w_]*): (.*)$"
-    local signature, result = (what or ""):match "^(.-) %-> (.*)$"
-    if name then
-      into[name] = members[kind] or stand_in_field(kind, words)
-    elseif what then
-      into[what:match "^[%w_]+"] = stand_in(signature or what, words, result)
-    end
+-- The globals of a trainer file (names), its modules by their usual names, and the methods of its types.
+function core.trainer()
+  if built then return built end
+  for name in pairs(core.lua_names) do names[name] = _G[name] end
+  for name in pairs(modules) do modules_known[name] = {} end
+  for name, module in pairs(modules_known) do names[name] = module end
+  built = { names = names, modules = modules_known, types = {} }
+  for name in pairs(types) do built.types[name] = core.types[name] end
+  for _, entry in ipairs(core.entries()) do
+    local owner, name = entry.name:match "^(.-)[.:]([%w_]+)$"
+    if entry.root == names then (modules_known[owner] or core.types[owner])[name] = stand_in(entry) end
   end
-  return into
+  return built
 end
-
-for name, lines in pairs(types) do read(lines, members[name]) end
-
--- The globals of a trainer file, and its modules by their usual names.
-local names = { arg = {} }
-for name in LUA:gmatch "%S+" do names[name] = _G[name] end
-local known = { args = {} }
-for name, lines in pairs(modules) do known[name] = read(lines, {}) end
-for name, module in pairs(known) do names[name] = module end
-
-core.trainer = { names = names, modules = known, types = members }

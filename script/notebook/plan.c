@@ -120,11 +120,29 @@ static const char *assigned_magic(const char *line)
     return *p == '!' || (*p == '%' && isalpha((unsigned char)p[1])) ? p : NULL;
 }
 
+// "NAME?", "NAME??" or "?NAME", as IPython has it: the length of the name, which begins at *name; 0
+// for any other line. No line of Lua ends so.
+static size_t asked_name(const char *line, const char **name)
+{
+    const char *p = after_space(line);
+    bool first = *p == '?';
+    *name = p = after_space(p + first);
+    size_t n = 0;
+    while (isalnum((unsigned char)p[n]) || (p[n] && strchr("_.:", p[n])))
+        n++;
+    const char *end = p + n + strspn(p + n, "?");
+    bool asked = first || end > p + n;
+    return asked && !*after_space(end) && !isdigit((unsigned char)*p) ? n : 0;
+}
+
 // Takes one line that does not start inside a string or comment.
 static int lua_line(struct lua_source *s, const char *line)
 {
-    const char *p = after_space(line), *assigned = assigned_magic(line);
-    if (*p == '%' && magic_line(p, strlen(p))) {
+    const char *p = after_space(line), *assigned = assigned_magic(line), *name;
+    size_t asked = asked_name(line, &name);
+    if (asked) {
+        buf_fmt(&s->out, "help \"%.*s\"", (int)asked, name);
+    } else if (*p == '%' && magic_line(p, strlen(p))) {
         buf_add(&s->out, line, (size_t)(p - line));
         if (line_magic(s, p) < 0)
             return -1;

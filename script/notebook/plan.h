@@ -7,6 +7,7 @@
 //   %env K            firesteel.magic.env("K")                displays it;  %env alone: all
 //   !cmd              firesteel.magic.system("cmd")           streams; a non-zero exit raises
 //   x = !cmd          x = firesteel.magic.getoutput("cmd")    a list of lines
+//   NAME? and ?NAME   help "NAME"
 // In cmd and V, {expr} becomes `.. tostring(expr) ..` (when it reads as a Lua expression), and
 // $NAME becomes `.. firesteel.magic.var("NAME", NAME) ..`: the value of a Lua variable, or "$NAME",
 // left to the shell (env: the environment), where there is none. $$ and {{ }} are literal.

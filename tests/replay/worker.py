@@ -189,7 +189,7 @@ def test_errors_have_place_and_traceback(t):
 
 KNOWN = """
 local core, hvd = { options = {}, returns = {} }, require "hvd"
-assert(loadfile(arg[1]))(core)
+for _, file in ipairs(arg) do assert(loadfile(file))(core) end
 local problems = {}
 local function say(...) problems[#problems + 1] = (...):format(select(2, ...)) end
 local function compare(what, told, real)
@@ -209,18 +209,18 @@ end
 local function options(what, fn, call)
   local list, told = known(call), {}
   if not fn then return end -- said already
-  local signature = core.documented[fn].signature
+  local signature = core.entry_of(fn).signature
   if not list then return say("%s says no options", what) end
   for name in list:gmatch "[%w_]+" do
     told[name] = true
     if not signature:find("%f[%w_]" .. name .. "%f[^%w_]") then say("%s: option %s is not told", what, name) end
   end
-  for name in pairs(core.options[fn]) do if not told[name] then say("%s: no option %s", what, name) end end
+  for name in pairs(core.options_of(fn)) do if not told[name] then say("%s: no option %s", what, name) end end
 end
-for name, told in pairs(core.trainer.modules) do
+for name, told in pairs(core.trainer().modules) do
   if name ~= "args" then compare(name, told, require(name)) end
 end
-local nn, data, told = require "nn", require "data", core.trainer.modules
+local nn, data, told = require "nn", require "data", core.trainer().modules
 for _, name in ipairs { "Flatten", "Dense", "Dropout", "Adam", "AdamW", "RMSprop", "Adagrad", "SGD", "SparseCategoricalCrossentropy",
     "CategoricalCrossentropy", "BinaryCrossentropy", "Huber", "CSVLogger", "ReduceLROnPlateau",
     "LearningRateScheduler", "ModelCheckpoint", "EarlyStopping", "LambdaCallback" } do
@@ -232,14 +232,14 @@ options("warm-up", told.hvd.LearningRateWarmupCallback, function() hvd.LearningR
 local model = nn.Sequential { nn.Dense { 1, input_dim = 1 } }
 local x = data.tensor { { 1.0 } }
 for _, method in ipairs { "compile", "fit", "evaluate" } do
-  options("model:" .. method, core.trainer.types.model[method], function()
+  options("model:" .. method, core.trainer().types.model[method], function()
     model[method](model, method == "compile" and { zzz = 1 } or { x, x, zzz = 1 })
   end)
 end
-for name in pairs(core.trainer.types.model) do
+for name in pairs(core.trainer().types.model) do
   if not pcall(function() assert(model[name] ~= nil) end) then say("a model has no %s", name) end
 end
-for name in pairs(core.trainer.types.tensor) do
+for name in pairs(core.trainer().types.tensor) do
   if not pcall(function() assert(x[name] ~= nil) end) then say("a tensor has no %s", name) end
 end
 table.sort(problems)
@@ -248,8 +248,8 @@ print(#problems == 0 and "nothing is missing" or table.concat(problems, "\\n"))
 
 
 def test_what_completion_tells_of_the_modules_is_what_they_have(t):
-    told = os.path.join(SOURCE, "script", "lib", "workerapi.lua")
-    done = work(script(t, KNOWN), "trainer.lua", told)
+    told = [os.path.join(SOURCE, "script", "lib", name) for name in ("api.lua", "workerapi.lua")]
+    done = work(script(t, KNOWN), "trainer.lua", *told)
     assert done.out == "nothing is missing\n", done
 
 

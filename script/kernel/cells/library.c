@@ -162,7 +162,7 @@ static int core_array(lua_State *L)
     return 1;
 }
 
-// json(value) → text; parse(text) → value.
+// json(value) → text with sorted keys, so that equal values give equal files; parse(text) → value.
 static int core_json(lua_State *L)
 {
     interp *in = interp_of(L);
@@ -171,8 +171,10 @@ static int core_json(lua_State *L)
     cJSON *tree = luajson_read(L, 1, &in->raised);
     if (!tree)
         return interp_raise(L, FAILURE_ERROR);
-    *text = json_to_str(tree);
+    buf out = {0};
+    json_print_canonical(&out, tree);
     cJSON_Delete(tree);
+    *text = buf_take(&out);
     lua_pushstring(L, *text);
     return 1;
 }

@@ -90,7 +90,7 @@ static cJSON *read_array(struct walk *w, int index, lua_Integer n)
     return array;
 }
 
-// Sorts the keys, so that equal tables give equal texts.
+// The keys come in Lua's order, which is another one each time.
 static cJSON *read_object(struct walk *w, int index)
 {
     lua_State *L = w->L;

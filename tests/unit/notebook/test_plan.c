@@ -59,6 +59,13 @@ TEST(magic_lines_become_lua_on_the_same_line)
     check_lua("t.a[1] = %env HOME", "t.a[1] = firesteel.magic.env(\"HOME\");\n");
     check_lua("!a \\\n  b\nx = 1", "firesteel.magic.system(\"a   b\");\n\nx = 1\n");
     check_lua("if x ~= 1 then y = 2 end", "if x ~= 1 then y = 2 end\n");
+    check_lua("k8s.create?", "help \"k8s.create\";\n");
+    check_lua(" ?model:fit ", "help \"model:fit\";\n");
+    check_lua("sh??\nx = 1", "help \"sh\";\nx = 1\n");
+    check_lua("x = y?", "x = y?\n");
+    check_lua("?", "?\n");
+    check_lua("[[\nis it?\n]]", "[[\nis it?\n]]\n");
+    check_lua("[[\nwhat?\n]]", "[[\nwhat?\n]]\n");
 }
 
 TEST(variables_and_expressions_are_filled_in)

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The examples of the API: each runs, and ends by printing what it says after -->. And help, and the checks of options."""
+import os
+
+from apipage import entries
+from kernel import Kernel, Result, sandbox
+from tap import run
+
+# What examples speak of.
+THERE = """
+k8s.create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "settings" }, data = { color = "blue" } }
+k8s.create { apiVersion = "batch/v1", kind = "Job", metadata = { name = "count" }, spec = { template = { spec = { restartPolicy = "Never",
+  containers = { { name = "count", image = "host", command = { "seq", "3" } } } } } } }
+k8s.create { apiVersion = "v1", kind = "Pod", metadata = { name = "hello" }, spec = { restartPolicy = "Never",
+  containers = { { name = "hello", image = "host", command = { "echo", "hello" } } } } }
+k8s.wait { k8s.get("pods", "hello"), "jsonpath={.status.phase}=Succeeded", timeout = "30s" }
+"""
+
+# Examples that need what the sandbox does not have, and what it says then. tests/cluster tries them.
+ABSENT = {"k8s.scale": 'no kind "deployments"', "handle:scale": 'no kind "deployments"',
+          "k8s.quota": 'no kind "ResourceQuota"', "k8s.claim": 'no kind "PersistentVolumeClaim"'}
+
+told, _ = entries()
+
+
+def expected(example):
+    return [line.split("--> ", 1)[1].strip() for line in example.splitlines() if "--> " in line]
+
+
+def shown(result):
+    """What an example printed, and the value of its last line."""
+    return [line.rstrip() for line in (result.out + (result.value or "")).splitlines()]
+
+
+def answered(k, example):
+    """Runs an example; what it asks is answered."""
+    cell = k.insert(example)
+    k.start(cell)
+    ended = ("ok", "failed")
+    event = k.wait(lambda e: e.get("cell") == cell and (e["type"] == "ask" or e["type"] == "state" and e["state"] in ended))
+    if event["type"] == "ask":
+        k.send(type="answer", ask=event["ask"], value="0.1")
+    k.done(cell)
+    return Result(k, cell)
+
+
+def check(entry, result, bad):
+    want = expected(entry["example"])
+    if entry["name"] in ABSENT:
+        if not result.error or ABSENT[entry["name"]] not in result.error["message"]:
+            bad.append(f"{entry['name']}: the sandbox has it: {result}")
+        return
+    if result.state != "ok" or (want and shown(result)[-len(want):] != want):
+        bad.append(f"{entry['name']}: {result}, {shown(result)} for {want}")
+
+
+def test_examples_of_cells_run(t):
+    k = Kernel(t, "", "--allow", "cluster,destructive", env=sandbox(t))
+    made = k.run(THERE)
+    assert made.state == "ok", made
+    bad, ran = [], 0
+    for entry in told:
+        if entry.get("example") and not entry["trainer"]:
+            check(entry, answered(k, entry["example"]), bad)
+            ran += 1
+    assert not bad, "\n" + "\n".join(bad)
+    assert ran == sum(1 for e in told if e.get("example") and not e["trainer"])
+
+
+def test_examples_of_trainer_files_run(t):
+    k = Kernel(t, "")
+    bad = []
+    for entry in told:
+        if not entry.get("example") or not entry["trainer"]:
+            continue
+        with open(os.path.join(k.cwd, "trainer.lua"), "w", encoding="utf-8") as f:
+            f.write('local nn, data, hvd = require "nn", require "data", require "hvd"\n' + entry["example"])
+        check(entry, k.run('trainer.run { "trainer.lua" }'), bad)
+    assert not bad, "\n" + "\n".join(bad)
+
+
+def test_help_is_the_same_wherever_it_is_asked_for(t):
+    k = Kernel(t, "")
+    text = k.run("help(run.metric)").out
+    assert text.startswith("run.metric(name, value, {step=})\nRecords a number") and "example:" in text, text
+    assert k.run("help 'run.metric'").out == text and k.run("run.metric?").out == text and k.run("?run.metric").out == text
+    assert k.run("m = run.metric\nhelp(m)").out == text
+    assert k.run("nn.Adam??").out.startswith("nn.Adam{learning_rate=0.001")
+    assert k.run("model:fit?").out.startswith("model:fit{x, y, batch_size=32")
+    r = k.run("\nk8s.creat?")
+    assert r.error["message"] == "nothing is told of k8s.creat; did you mean k8s.create?" and r.error["line"] == 2, r
+    listed = k.run("help()").out
+    assert "\n  run " in listed and "\n  sh " in listed and "k8s" in listed, listed
+
+
+def wrong(k, source, message):
+    r = k.run("\n" + source)
+    assert r.error and r.error["message"] == message and r.error["line"] == 2, (source, r)
+
+
+def test_options_have_types(t):
+    k = Kernel(t, "")
+    wrong(k, "run.metric('x', 1, { stp = 1 })", "run.metric has no option stp; did you mean step?")
+    wrong(k, "run.metric('x', 1, { step = 'one' })", 'run.metric: step is an integer, not "one"')
+    wrong(k, "sh('true', { check = 'no' })", 'sh: check is true or false, not "no"')
+    wrong(k, "sh { 'true', env = 'A=b' }", 'sh: env is a table, not "A=b"')
+    wrong(k, "sh('true', true)", "sh expects its options in a table, not a boolean")
+
+
+run(globals())
