@@ -368,10 +368,10 @@ def test_in_the_list_of_names_while_completing(t):
 def test_in_the_documentation_of_a_name(t):
     begin = opened(t, "k8s.wait\n", "Enter C-End Left Left S-Tab", "wait What it is", size="40x10")
     cases("In the documentation of a name", begin, [
-        ("Down", sees("k8s.wait(options)"), PRESS, lacks("k8s.wait(options)")),
-        ("Up", "Down", lacks("k8s.wait(options)"), PRESS, sees("k8s.wait(options)")),
-        ("PgDn", sees("k8s.wait(options)"), PRESS, lacks("k8s.wait(options)")),
-        ("PgUp", "PgDn", lacks("k8s.wait(options)"), PRESS, sees("k8s.wait(options)")),
+        ("Down", sees("k8s.wait{handle"), PRESS, lacks("k8s.wait{handle")),
+        ("Up", "Down", lacks("k8s.wait{handle"), PRESS, sees("k8s.wait{handle")),
+        ("PgDn", sees("k8s.wait{handle"), PRESS, lacks("k8s.wait{handle")),
+        ("PgUp", "PgDn", lacks("k8s.wait{handle"), PRESS, sees("k8s.wait{handle")),
         ("Esc, C-c", lacks("What it is"), status("EDIT")),
     ])
 
