@@ -27,7 +27,12 @@ void tls_free_all(struct http_tls *first);
 struct pool {
     http *http;
     CURLM *multi;
-    loop_timer *timer; // for curl; NULL until curl wants one
+    loop_timer *timer;       // for curl; NULL until curl wants one
+    struct watched *watched; // all sockets
+    struct watched *active;  // whose event is handled; NULL once it is gone
+    bool reads;              // bytes of a body came with it
+    loop_timer *rest_timer;
+    bool rests; // rest_timer runs
 };
 
 struct http {

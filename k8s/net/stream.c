@@ -40,6 +40,7 @@ static size_t collect_body(char *bytes, size_t size, size_t n, void *arg)
     http_stream *s = arg;
     n *= size;
     s->heard = clock_mono();
+    s->pool->reads = true;
     if (s->ops->data && status_of(s) / 100 == 2) {
         if (s->paused || s->pending.len >= HTTP_TURN) {
             s->held = true;
