@@ -28,6 +28,7 @@ static const struct verb *const verbs[] = {
     &stop_verb,
     &wait_verb,
     &sandbox_verb,
+    &doctor_verb,
 };
 
 static void print_usage(FILE *to)

@@ -12,6 +12,7 @@
 #include "cli/checking.h"
 #include "cli/cleaning.h"
 #include "cli/cli.h"
+#include "cli/examine.h"
 #include "cli/report.h"
 #include "cli/say.h"
 #include "k8s/image/oci.h"
@@ -43,6 +44,7 @@ struct arguments {
     const char *cwd;
     char **parameters, **redo, **check, **report;
     fold *past; // of a run to go on with, or to clean
+    int examine;
     bool sandbox, help, version, refuse_credentials;
 };
 
@@ -82,6 +84,8 @@ struct arguments {
     X(yes, FLAG, clean.yes, "                with --clean: do not ask")                            \
     X(check, LIST, check,                                                                          \
         "FILE         only say what keeps this notebook from being run; any number")               \
+    X(examine, NUMBER, examine,                                                                    \
+        "MS        only say what cluster and registry have; for so long at most")                  \
     X(refuse_credentials, FLAG, refuse_credentials,                                                \
         " the credential plug-in of cells that may not use the cluster")                           \
     X(help, FLAG, help, "               this")                                                     \
@@ -359,6 +363,12 @@ static int clean(struct cli *cli, struct arguments *a)
     return prepare(cli, a, &e) < 0 ? fail(&e) : cleaning_run(&a->options, &a->clean);
 }
 
+static int examine(struct cli *cli, struct arguments *a)
+{
+    err e = {0};
+    return prepare(cli, a, &e) < 0 ? fail(&e) : examine_run(&a->options, a->examine);
+}
+
 struct reporting {
     const struct arguments *arguments;
     struct cli *cli;
@@ -415,11 +425,13 @@ int main(int argc, char **argv)
     }
     if (a.check)
         return checking_run(a.check);
-    a.clean.run ? entry_join() : entry_serve(a.options.client_fd);
+    a.clean.run || a.examine ? entry_join() : entry_serve(a.options.client_fd);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); // a file over the limit makes its write fail, as a full disk does
     if (a.clean.run)
         return clean(&cli, &a);
+    if (a.examine)
+        return examine(&cli, &a);
     struct reporting reporting = {.arguments = &a, .cli = &cli};
     if (a.report && begin_reporting(&reporting, &e) < 0)
         return fail(&e);

@@ -15,6 +15,8 @@ _firesteel() {
         mapfile -t COMPREPLY < <(compgen -W "cluster destructive cluster,destructive" -- "$word")
     elif [[ $before == --to ]]; then
         mapfile -t COMPREPLY < <(compgen -W "ipynb md html junit" -- "$word")
+    elif [[ $verb == doctor && ( $before == -o || $before == --output || $before == --format ) ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "plain json" -- "$word")
     elif [[ $verb == run && ( $before == -o || $before == --output ) ]]; then
         mapfile -t COMPREPLY < <(compgen -W "plain json junit" -- "$word")
     elif [[ $word == -* ]]; then

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// What the doctor sees without asking anybody: environment, terminal, folders, how logins end.
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cli/doctor.h"
+#include "tui/term/facts.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <pwd.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { LEAST_COLUMNS = 80, LEAST_ROWS = 24 };
+
+static void look_at_type(struct doctor *d)
+{
+    struct term_facts facts;
+    err e = {0};
+    const char *type = cli_getenv(d->cli, "TERM"), *direct = cli_getenv(d->cli, "COLORTERM");
+    if (!d->cli->out_tty) {
+        doctor_found(d, "terminal", HEALTH_OK, NULL,
+            "standard output is none: verbs print plain text, the workbench needs one");
+        return;
+    }
+    if (term_facts(type, &facts, &e) < 0 || !facts.screen) {
+        doctor_found(d, "terminal", HEALTH_FAIL,
+            "export TERM=xterm-256color, or install its entry (Debian: ncurses-term)",
+            "TERM=%s: %s", type ? type : "", e.code ? e.text : "it cannot place its cursor");
+        return;
+    }
+    bool all = facts.colors >= 1 << 24 || str_eq(direct, "truecolor") || str_eq(direct, "24bit");
+    doctor_found(d, "terminal", HEALTH_OK, NULL, "%s", type);
+    if (cli_getenv(d->cli, "NO_COLOR"))
+        doctor_found(d, "colours", HEALTH_OK, NULL, "none, as NO_COLOR says");
+    else if (facts.colors < 8)
+        doctor_found(d, "colours", HEALTH_WARN,
+            "export TERM=xterm-256color, if the terminal has them", "none, says terminfo");
+    else
+        doctor_found(d, "colours", HEALTH_OK, NULL, all ? "24 bit" : "%d", facts.colors);
+    const char *wanted = cli_getenv(d->cli, "FIRESTEEL_MOUSE");
+    if (str_eq(wanted, "off"))
+        doctor_found(d, "mouse", HEALTH_OK, NULL, "left to the terminal, as FIRESTEEL_MOUSE says");
+    else if (!facts.mouse)
+        doctor_found(d, "mouse", HEALTH_WARN, "another TERM, if the terminal has one; keys do all",
+            "terminfo knows none for %s", type);
+    else
+        doctor_found(d, "mouse", HEALTH_OK, NULL, "on; --no-mouse leaves it to the terminal");
+}
+
+static void look_at_size(struct doctor *d)
+{
+    struct winsize size = {0};
+    if (!d->cli->out_tty || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0)
+        return;
+    bool fits = size.ws_col >= LEAST_COLUMNS && size.ws_row >= LEAST_ROWS;
+    doctor_found(d, "size", fits ? HEALTH_OK : HEALTH_WARN,
+        fits ? NULL : "make the window larger: views are made for 80 columns and 24 rows", "%dx%d",
+        size.ws_col, size.ws_row);
+}
+
+static void look_at_locale(struct doctor *d)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    const char *said = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(names) && !said; i++)
+        said = cli_getenv(d->cli, names[i]);
+    if (!setlocale(LC_CTYPE, ""))
+        doctor_found(d, "locale", HEALTH_WARN, "export LC_ALL=C.UTF-8, or make it: locale-gen",
+            "%s is not installed", said ? said : "it");
+    else if (!d->cli->utf8)
+        doctor_found(d, "locale", HEALTH_WARN, "export LC_ALL=C.UTF-8",
+            "%s has %s: what is not ASCII is shown as ?", said ? said : "none is set, which",
+            nl_langinfo(CODESET));
+    else
+        doctor_found(d, "locale", HEALTH_OK, NULL, "%s, UTF-8", said ? said : "default");
+}
+
+static void look_at_folders(struct doctor *d)
+{
+    err e = {0};
+    AUTO_FREE char *runtime = cli_runtime_dir(d->cli, &e);
+    AUTO_FREE char *state = runtime ? cli_state_dir(d->cli, &e) : NULL;
+    AUTO_FREE char *images = state ? cli_images_dir(d->cli, &e) : NULL;
+    if (images)
+        doctor_found(d, "folders", HEALTH_OK, NULL, "%s, %s, %s", runtime, state, images);
+    else
+        doctor_found(d, "folders", HEALTH_FAIL,
+            "as it says; or FIRESTEEL_RUNTIME_DIR, XDG_STATE_HOME, XDG_DATA_HOME name others", "%s",
+            e.text);
+}
+
+// The last line of a file of settings that sets a name; new, or NULL.
+static char *setting(const char *path, const char *name)
+{
+    AUTO_BUF text = {0};
+    char *value = NULL;
+    if (path_read(path, &text, 1 << 20, NULL) < 0)
+        return NULL;
+    for (const char *line = buf_cstr(&text); *line;) {
+        size_t n = strcspn(line, "\n"), name_n = strlen(name);
+        if (str_starts(line, name) && line[name_n] == '=') {
+            free(value);
+            value = str_trim(line + name_n + 1, n - name_n - 1);
+        }
+        line += n + (line[n] == '\n');
+    }
+    return value;
+}
+
+// logind ends what a login leaves behind only where KillUserProcesses is on.
+static void look_at_linger(struct doctor *d)
+{
+    const struct passwd *user = getpwuid(geteuid());
+    AUTO_FREE char *file = str_fmt("/var/lib/systemd/linger/%s", user ? user->pw_name : "");
+    AUTO_FREE char *kills = setting("/etc/systemd/logind.conf", "KillUserProcesses");
+    AUTO_FREE char *remedy = str_fmt("loginctl enable-linger %s", user ? user->pw_name : "");
+    if (!path_exists("/run/systemd/system"))
+        doctor_found(d, "linger", HEALTH_OK, NULL, "no systemd: nothing ends with a login");
+    else if (user && path_exists(file))
+        doctor_found(d, "linger", HEALTH_OK, NULL, "on: kernels outlive the login");
+    else if (str_eq(kills, "yes") && geteuid() != 0)
+        doctor_found(d, "linger", HEALTH_WARN, remedy,
+            "off, and logind has KillUserProcesses: kernels end with the login");
+    else
+        doctor_found(
+            d, "linger", HEALTH_OK, NULL, "off, and not needed: logind leaves processes alone");
+}
+
+void doctor_look(struct doctor *d)
+{
+    look_at_type(d);
+    look_at_size(d);
+    look_at_locale(d);
+    look_at_folders(d);
+    look_at_linger(d);
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// What terminfo says of a type of terminal, without opening one: for `firesteel doctor`.
+#pragma once
+#include "base/err.h"
+
+#include <stdbool.h>
+
+struct term_facts {
+    int colors;  // 0: none; 1 << 24: of all kinds
+    bool mouse;  // it tells of one
+    bool screen; // it can move its cursor and clear: enough for the workbench
+};
+// Errors: ERR_NOT_FOUND: terminfo does not know the type. Call it before a terminal is opened.
+int term_facts(const char *type, struct term_facts *facts, err *e);
