@@ -5,8 +5,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/kernels.h"
 #include "cli/options.h"
 #include "cli/print.h"
+#include "cli/workbench.h"
 #include "script/journal/fold.h"
 #include "script/journal/reader.h"
 #include "script/journal/runs.h"
@@ -123,12 +125,34 @@ static int show(struct cli *cli, const char *folder, const char *name, bool ledg
     return damaged ? 1 : 0;
 }
 
+// On the full screen: as it was at any time; of one that still runs, as it is.
+static int open_run(struct cli *cli, const char *folder, const char *name)
+{
+    err e = {0};
+    struct kernels kernels = {0};
+    AUTO_FREE char *run = journal_find(folder, name, &e);
+    AUTO_FREE char *path = run ? journal_file(folder, run) : NULL;
+    const struct kernel *k = NULL;
+    if (path && journal_is_written(path) && kernels_find(cli, &kernels, &e) == 0)
+        k = kernels_get(&kernels, run, NULL);
+    workbench *w = e.code ? NULL : workbench_open(cli, &(struct bench_about){0}, &e);
+    if (w && k && workbench_join(w, k->socket, k->headless, &e) == 0)
+        workbench_run(w, &e);
+    else if (w && !k)
+        workbench_look(w, path, &e);
+    workbench_close(w);
+    kernels_done(&kernels);
+    return e.code ? cli_error(cli, &e) : 0;
+}
+
 static int run(struct cli *cli, int argc, char **argv)
 {
     const char *cwd = NULL;
-    bool ledger = false;
+    bool ledger = false, open = false;
     const struct option options[] = {
         {"ledger", 0, NULL, "the effects it had, instead of its cells", .given = &ledger},
+        {"open", 0, NULL, "in the workbench, read-only: as it ended, and at any time before",
+            .given = &open},
         {"cwd", 0, "DIR", "working folder of the run, instead of this one", .text = &cwd},
         {0},
     };
@@ -137,6 +161,10 @@ static int run(struct cli *cli, int argc, char **argv)
     if (options_parse(cli, &show_verb, options, argc, argv, &rest, &code) == 0) {
         if (rest && strv_len(rest) > 1)
             code = cli_usage(cli, &show_verb, "one run at a time");
+        else if (open && ledger)
+            code = cli_usage(cli, &show_verb, "--ledger is printed: leave --open out");
+        else if (open)
+            code = open_run(cli, cwd ? cwd : ".", rest ? rest[0] : NULL);
         else
             code = show(cli, cwd ? cwd : ".", rest ? rest[0] : NULL, ledger);
     }

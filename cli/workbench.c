@@ -525,13 +525,23 @@ int workbench_launch(workbench *w, const struct launch *kernel, err *e)
     return link_open(w, fd, e);
 }
 
-int workbench_run(workbench *w, err *e)
+static int stay(workbench *w, err *e)
 {
-    bench_connect(w->bench, w->link->client, !w->watching);
     present(w);
     loop_run(w->loop);
     if (!w->failed.code)
         return 0;
     *e = w->failed;
     return -1;
+}
+
+int workbench_run(workbench *w, err *e)
+{
+    bench_connect(w->bench, w->link->client, !w->watching);
+    return stay(w, e);
+}
+
+int workbench_look(workbench *w, const char *path, err *e)
+{
+    return bench_show_run(w->bench, path, e) < 0 ? -1 : stay(w, e);
 }

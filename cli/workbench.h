@@ -17,6 +17,8 @@ void workbench_close(workbench *w);
 int workbench_pick(workbench *w, const char *title, const struct pick_row *rows, size_t n);
 // Shows the notebook's text before a kernel has answered.
 void workbench_show(workbench *w, const char *path, const char *words, size_t n);
+// Shows a run from its journal, without a kernel, until the person leaves.
+int workbench_look(workbench *w, const char *path, err *e);
 // Connects to a living kernel. watching: it is a headless run, which must not stop when we leave.
 int workbench_join(workbench *w, const char *socket, bool watching, err *e);
 // Starts a kernel; its own output is kept, to tell the reason if it ends.

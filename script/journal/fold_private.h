@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The fields of a fold, shared by fold.c and fold_events.c. No other file includes this.
+// The fields of a fold, shared by the files of the fold and by replay.c. No other file includes
+// this.
 #pragma once
 #include "base/hashmap.h"
 #include "base/rowset.h"
@@ -19,6 +20,7 @@ struct metric_series {
     size_t n, cap;
 };
 
+// fold_copy.c copies each of them.
 struct fold {
     char *run;
     notebook *nb;
@@ -58,6 +60,9 @@ void fold_forget_recorded(fold *f, const char *id);
 void fold_add_point(fold *f, const char *id, const char *name, struct metric_point point);
 void fold_forget_points(fold *f, const char *id); // NULL: of all cells
 void fold_free_points(fold *f);
+// fold_copy.c: a state that goes its own way; and about how many bytes one takes.
+fold *fold_copy(const fold *from);
+size_t fold_weight(const fold *f);
 void fold_clear_outputs(fold *f, struct run_cell *c);
 void fold_output_done(struct output *o);
 void fold_cell_done(struct run_cell *c);

@@ -6,6 +6,7 @@ import os
 import time
 
 from bench import folder, stop_all, workbench
+from journals import PAST, write as write_journal
 from pressing import (On, PRESS, REDRAWN, bold, cases, chosen, chosen_row, cursor, lacks, program_tables, reversed_text,
                       row, sees, selected, status, titles, top, typed)
 from screen import Screen
@@ -478,6 +479,23 @@ def test_in_a_list_of_notebooks_and_kernels(t):
         ("C-l", *REDRAWN),
         ("C-z", On(suspended(t, SLOW, " open", program="attach")), *shelled(" open")),
         ("?, F1", *HELP),
+    ])
+
+
+def test_in_a_run_that_has_ended(t):
+    def begin():
+        where = t.dir()
+        write_journal(where, "past-20260102-140300-7f3a", PAST)
+        s = Screen([FIRESTEEL, "show", "--open"], cwd=where, env={"TZ": "UTC"})
+        s.wait("failed after")
+        return s
+    cases("In a run that has ended", begin, [
+        ("Left, ,", "Left Left", sees("✗ error"), PRESS, lacks("✗ error"), sees("[*] Fail")),
+        ("Right, .", "(", sees("[ ] First"), PRESS, sees("[*] First")),
+        ("S-Left, <", PRESS, sees("[*] Fail")),
+        ("S-Right, >", "(", PRESS, sees("[*] First")),
+        ("(", PRESS, sees("[ ] First"), status("14:03:00")),
+        (")", "(", sees("[ ] First"), PRESS, sees("[3] Fail")),
     ])
 
 

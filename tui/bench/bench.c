@@ -37,6 +37,7 @@ void bench_free(bench *b)
     if (!b)
         return;
     b->client = NULL; // closed already
+    replaying_free(b);
     while (b->top)
         view_pop(b->top);
     peeks_free(b);
@@ -74,6 +75,8 @@ void bench_notice(bench *b, const char *words)
 
 bool bench_busy(const bench *b)
 {
+    if (b->replaying)
+        return false;
     static const char *const quiet[] = {"", "idle", "gone", "starting"};
     for (size_t i = 0; i < ARRAY_LEN(quiet); i++)
         if (str_eq(b->state, quiet[i]))
@@ -132,7 +135,7 @@ static bool bench_own(bench *b, enum action a)
             view_pop(b->top);
         return true;
     }
-    return command_act(b, a);
+    return replaying_act(b, a) || command_act(b, a);
 }
 
 bool bench_act(bench *b, enum action a)
@@ -141,12 +144,14 @@ bool bench_act(bench *b, enum action a)
     return b->top->ops->act(b->top, a) || bench_own(b, a);
 }
 
-enum { MAPS = 3 };
+// A view's own keys, those it shares with others, those of a line, those of time.
+enum { MAPS = 4 };
 static void maps_of(const view *v, const struct keymap *maps[MAPS])
 {
     maps[0] = v->ops->keys;
     maps[1] = v->ops->more ? v->ops->more : &line_keys;
     maps[2] = &line_keys;
+    maps[3] = v->bench->replaying ? &time_keys : &line_keys;
 }
 
 bool bench_is_two_keys(const bench *b, key k)
@@ -225,6 +230,8 @@ static void wheel(bench *b, bool up)
 void bench_mouse(bench *b, const struct mouse *m)
 {
     view *v = b->top;
+    if (b->replaying && m->y == b->h - 1 && m->kind == MOUSE_CLICK)
+        replaying_point(b, m->x);
     if (typeahead_waits(b) || m->y >= b->h - 1)
         return;
     b->typed_at = clock_mono();
@@ -280,9 +287,13 @@ bool bench_draw(bench *b, grid *g)
     grid_clear(g);
     if (area.h < 2 || area.w < 10)
         return true;
+    bool timed = b->replaying && area.h > 4;
+    area.h -= timed;
     int below = status_rows(b, area.w); // a long notice hides nothing that was to be seen
     draw_from(b->top, g, (rect){0, 0, area.w, below < area.h ? area.h - below : 1});
     status_draw(b, g, (rect){0, area.h - 1, area.w, 1}, view_mode(b->top), b->top->ops->name);
+    if (timed)
+        timeline_draw(b, g, (rect){0, area.h, area.w, 1});
     return true;
 }
 

@@ -41,6 +41,9 @@ bench *bench_new(const struct bench_about *about, const struct bench_ops *ops, v
 void bench_free(bench *b);
 // Shows the notebook as in its file, before a kernel has answered.
 int bench_show(bench *b, const char *path, const char *words, size_t n, err *e);
+// Shows a run from its journal instead: as it ended, and as it was at any time before, where keys
+// go. Nothing can be changed in it.
+int bench_show_run(bench *b, const char *journal, err *e);
 // Says hello to this kernel and uses it from now on. owner: when we leave, a kernel with nothing to
 // do ends (a headless run that we only watch would be stopped).
 void bench_connect(bench *b, client *c, bool owner);

@@ -8,6 +8,7 @@
 #pragma once
 #include "base/digest.h"
 #include "base/hashmap.h"
+#include "script/journal/replay.h"
 #include "tui/bench/history.h"
 #include "tui/bench/remote.h"
 #include "tui/edit/keymap.h"
@@ -54,6 +55,7 @@ struct bench {
     char *run, *state, *spool_dir;
     cJSON *asks;    // the events of the open questions, oldest first; "later": true if put off
     cJSON *cluster; // the newest "cluster" event, or NULL
+    struct replaying *replaying; // a run from its journal; NULL: it is a kernel's
     struct peek *peeks;
     struct history *history;
     char *rescue; // text of a cell that was edited here and deleted by another client
@@ -172,6 +174,23 @@ void orphan_note_file(bench *b); // the file now equals the document
 bool orphan_unsaved(bench *b);
 bool orphan_save(bench *b, const char *path, bool force); // path NULL: its own file
 void orphan_start(bench *b);
+
+// replaying.c: a run from its journal, whose state the bench's fold is.
+struct replaying {
+    replay *run;
+    size_t at;            // the record after which it is shown
+    int64_t began, ended; // wall ns
+    int64_t *marks;       // when cells began
+    size_t n_marks;
+};
+bool replaying_act(bench *b, enum action a);
+void replaying_go(bench *b, const char *words); // to a time that was typed
+void replaying_point(bench *b, int x);          // to this column of the time line
+void replaying_free(bench *b);
+
+// timeline.c: the last row of such a run.
+void timeline_draw(const bench *b, grid *g, rect row);
+rect timeline_bar(const bench *b, rect row); // where in it the time goes from left to right
 
 // attention.c
 void attention_hear(bench *b, message_type type, const cJSON *m);

@@ -99,6 +99,11 @@ static void do_explain(bench *b, const char *words, bool force)
     request(b, "explain", words);
 }
 
+static void do_at(bench *b, const char *words, bool force)
+{
+    replaying_go(b, words);
+}
+
 static const struct command {
     const char *name;
     bool takes_name;
@@ -113,6 +118,8 @@ static const struct command {
     {"e", false, do_reload, "read the file again; e!: and lose what is unsaved"},
     {"stop", false, do_stop, "stop the kernel and leave"},
     {"h", false, do_help, "keys that work here"},
+    {"at", true, do_at,
+        "at 14:03, at 2m30s from its beginning, at 50%: a run that has ended, then"},
     {"scale", true, do_scale, "scale 3: so many replicas of what the row stands for"},
     {"label", true, do_label, "label tier=gpu old-: sets one, removes another"},
     {"annotate", true, do_annotate, "annotate note=some text; annotate note-"},
@@ -254,7 +261,7 @@ bool command_does(enum action a)
         if (anywhere[i].action == a)
             return true;
     return a == ACT_REDRAW || a == ACT_SUSPEND || a == ACT_ANSWER || a == ACT_BACK ||
-           a == ACT_CLOSE || a == ACT_MOUSE;
+           a == ACT_CLOSE || a == ACT_MOUSE || (a >= ACT_EARLIER && a <= ACT_TIME_LAST);
 }
 
 bool command_act(bench *b, enum action a)

@@ -11,7 +11,9 @@
 
 bool remote_ready(bench *b, bool change)
 {
-    if (!b->client)
+    if (b->replaying)
+        bench_complain(b, "this run is only looked at");
+    else if (!b->client)
         bench_complain(b, str_eq(b->state, "starting") || !*b->state
                               ? "the kernel is starting"
                               : "there is no kernel: 00 starts one");

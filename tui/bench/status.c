@@ -36,7 +36,9 @@ static void add_mode(const bench *b, unsigned mode, const char *place, int colum
 static style state_style(const bench *b)
 {
     style st = bar;
-    bool bad = str_eq(b->state, "gone") || str_eq(b->state, "wedged");
+    enum run_state past = b->replaying ? fold_state(b->fold) : RUN_OK;
+    bool bad = str_eq(b->state, "gone") || str_eq(b->state, "wedged") ||
+               (past != RUN_OK && past != RUN_RUNNING);
     bool works = str_eq(b->state, "busy") || str_eq(b->state, "asking");
     st.fg = bad ? COLOR_INDEX(1) : works ? COLOR_INDEX(3) : COLOR_INDEX(2);
     return st;
@@ -59,7 +61,7 @@ static void running_text(const bench *b, const char *asking, int columns, buf *o
     if (!r)
         return;
     slot_name(b, at, &name);
-    int64_t seconds = (clock_wall() - r->started) / CLOCK_SEC;
+    int64_t seconds = (bench_now(b) - r->started) / CLOCK_SEC;
     if (!asking && r->started && seconds > 0)
         duration_format(&since, seconds * CLOCK_SEC);
     AUTO_FREE char *count = str_fmt("[%ld] ", r->count);
@@ -157,7 +159,7 @@ static void hint_text(const bench *b, unsigned mode, buf *out)
     if (mode & MODE_EDIT)
         buf_str(out, "Esc leaves, C-e runs");
     else if (mode & MODE_COMMAND)
-        buf_str(out, "? help");
+        buf_str(out, b->replaying ? "< > cells  , . outputs  ? help" : "? help");
     else if (mode & MODE_LINE && !b->top->ops->overlay)
         buf_str(out, "Enter keeps it, Esc clears it");
     else if (b->top->ops->hint)
@@ -200,7 +202,10 @@ static void left_text(const bench *b, unsigned mode, const char *place, int colu
     const char *slash = strrchr(b->path ? b->path : "", '/');
     l->file = slash ? slash + 1 : b->path ? b->path : *b->state ? "untitled" : "";
     buf_str(&l->marks, !b->saved || b->edited_at ? " +" : "");
-    buf_str(&l->marks, b->read_only ? (columns < NARROW ? " (ro)" : " (watching)") : "");
+    buf_str(&l->marks, !b->read_only      ? ""
+                       : columns < NARROW ? " (ro)"
+                       : b->replaying     ? " (read-only)"
+                                          : " (watching)");
     add_mode(b, mode, place, columns, &l->head);
     cluster_text(b, &l->cluster);
     hint_text(b, mode, &l->hint);

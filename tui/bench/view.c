@@ -38,6 +38,11 @@ bool bench_read_only(const bench *b)
     return b->read_only;
 }
 
+bool bench_replays(const bench *b)
+{
+    return b->replaying != NULL;
+}
+
 bool bench_ascii(const bench *b)
 {
     return b->ascii;

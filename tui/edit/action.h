@@ -153,6 +153,12 @@
     X(ZOOM_OUT, "zoom-out", "twice as much in the width")                                          \
     X(LOG_SCALE, "log-scale", "logarithmic scale, or linear")                                      \
     X(METRIC, "metric", "the next curve alone, or all")                                            \
+    X(EARLIER, "earlier", "back in time: before the output that came last")                        \
+    X(LATER, "later", "on in time: to the next output")                                            \
+    X(CELL_EARLIER, "cell-earlier", "back in time to where a cell began or ended")                 \
+    X(CELL_LATER, "cell-later", "on in time to where a cell began or ended")                       \
+    X(TIME_FIRST, "time-first", "to the beginning of the run")                                     \
+    X(TIME_LAST, "time-last", "to the end of the run")                                             \
     X(PIN, "pin", "keep what is looked at as an output below the cell")                            \
     X(ACCEPT, "accept", "take what is typed or selected")                                          \
     X(YES, "yes", "yes, this once")                                                                \

@@ -30,6 +30,9 @@ extern const struct keymap scroll_keys;
 // Shared by all single lines in which something is typed; valid in any view in MODE_LINE.
 extern const struct keymap line_keys;
 
+// Through the time of a run that has ended, in all of its views.
+extern const struct keymap time_keys;
+
 // The keys typed so far of a sequence; {0} is none.
 enum { KEYMAP_SEQUENCE = 4 };
 struct key_input {

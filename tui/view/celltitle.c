@@ -48,9 +48,9 @@ static style state_text(const bench *b, size_t i, char *out, size_t size)
     return r->state == STATE_FAILED ? LOOK_ERROR : LOOK_GOOD;
 }
 
-static void add_elapsed(const struct run_cell *r, buf *out)
+static void add_elapsed(const struct run_cell *r, int64_t now, buf *out)
 {
-    int64_t seconds = (clock_wall() - r->started) / CLOCK_SEC;
+    int64_t seconds = (now - r->started) / CLOCK_SEC;
     if (seconds < 1)
         buf_str(out, "0s");
     else
@@ -59,7 +59,7 @@ static void add_elapsed(const struct run_cell *r, buf *out)
 }
 
 // The text on the right: file, language, effects, tags, and the result of the run.
-static style remark(const cell *c, const struct run_cell *r, buf *out)
+static style remark(const cell *c, const struct run_cell *r, int64_t now, buf *out)
 {
     const char *file = c->options.file ? c->options.file : c->options.template_;
     if (c->problem)
@@ -82,7 +82,7 @@ static style remark(const cell *c, const struct run_cell *r, buf *out)
     if (r->state == STATE_QUEUED || r->state == STATE_FAILED || r->state == STATE_CANCELLED)
         buf_fmt(out, "%s  ", cell_state_name(r->state));
     if (r->state == STATE_RUNNING) {
-        add_elapsed(r, out);
+        add_elapsed(r, now, out);
     } else if (r->ended && r->mono_end > r->mono_start) {
         duration_format(out, r->mono_end - r->mono_start);
         buf_str(out, "  ");
@@ -96,7 +96,7 @@ void celltitle_draw(bench *b, grid *g, rect area, size_t i, int y, bool selected
     char state[32];
     style look = state_text(b, i, state, sizeof state);
     AUTO_BUF right = {0};
-    style right_look = remark(c, slot_run(b, i), &right);
+    style right_look = remark(c, slot_run(b, i), bench_now(b), &right);
     const char *title = c->title ? c->title : cell_has_tag(c, "parameters") ? "Parameters" : "";
     int x = area.x + 1;
     x += grid_put(g, area, x, y, state, strlen(state), look) + 1;

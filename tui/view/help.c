@@ -25,6 +25,9 @@ struct help_view {
     struct scroll scroll;
 };
 
+static const struct view_ops cells_ops = {.keys = &notebook_keys}, typed_ops = {.keys = &line_keys},
+                             time_ops = {.keys = &time_keys};
+
 static size_t view_help(
     const struct view_ops *ops, unsigned mode, struct help_line *lines, size_t max)
 {
@@ -76,6 +79,8 @@ static void find(struct help_view *v)
     pattern_set_filter(&filter, filter_text(&v->filter));
     v->n = 0;
     bool cells = ops->keys == &notebook_keys;
+    if (bench_replays(v->head.bench))
+        add_groups(v, &time_ops, cells ? MODE_COMMAND : MODE_VIEW, &filter);
     add_groups(v, ops, cells ? MODE_COMMAND : MODE_VIEW, &filter);
     if (cells)
         add_groups(v, ops, MODE_EDIT, &filter);
@@ -188,7 +193,6 @@ static void document(buf *out, const char *title, const struct view_ops *ops, un
 }
 
 // The places where keys work, as the documentation and the palette name them.
-static const struct view_ops cells_ops = {.keys = &notebook_keys}, typed_ops = {.keys = &line_keys};
 static const struct {
     const char *title;
     const struct view_ops *ops;
@@ -209,6 +213,7 @@ static const struct {
     {"In a line that is typed: a filter, an answer", &typed_ops, MODE_LINE},
     {"In a list of notebooks and kernels", &pick_view_ops, MODE_VIEW},
     {"In the help", &help_view_ops, MODE_VIEW},
+    {"In a run that has ended", &time_ops, MODE_COMMAND | MODE_VIEW},
 };
 
 const char *help_place(enum action a, char *out, size_t size)

@@ -186,7 +186,7 @@ static void draw_all(bench *b, struct canvas *c, const struct run_cell *run)
 static void draw_slot(bench *b, struct drawing *d, const struct run_cell *run, int width)
 {
     grid *scratch = bench_scratch(b, width, ROWS_MAX);
-    struct canvas c = {.grid = scratch, .w = width, .ascii = bench_ascii(b), .now = clock_wall()};
+    struct canvas c = {.grid = scratch, .w = width, .ascii = bench_ascii(b), .now = bench_now(b)};
     draw_all(b, &c, run);
     d->ages = c.aged;
     d->rows = c.y < ROWS_MAX ? c.y : ROWS_MAX;

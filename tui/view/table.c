@@ -145,7 +145,8 @@ static void put_cell(
 {
     AUTO_BUF words = {0};
     const struct output *o = output_of(v);
-    tabledata_entry(r, column, tabletext_now(table_of(v), o && o->live, clock_wall()), &words);
+    tabledata_entry(
+        r, column, tabletext_now(table_of(v), o && o->live, bench_now(v->head.bench)), &words);
     style st = column == 0 ? (style){0} : tablevalue_look(buf_cstr(&words));
     rect clip = body;
     if (v->layout.pinned && column > 0) {

@@ -96,6 +96,8 @@ const char *bench_spool_dir(const bench *b); // folder of long outputs, NULL: un
                                              // kernel answers
 bool bench_has_kernel(const bench *b);
 bool bench_read_only(const bench *b); // the run is only watched
+bool bench_replays(const bench *b);   // it is a run from its journal
+int64_t bench_now(const bench *b);    // wall ns: now, or the time at which that run is shown
 // "12s old: refused", when the cluster cannot be reached; brief: without the reason. "" when it
 // can.
 void bench_away(const bench *b, bool brief, buf *out);

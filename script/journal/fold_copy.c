@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// A state of a run twice: so that one can come back to it after more events.
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/journal/fold_private.h"
+
+#include <string.h>
+
+enum { NODE = 64 }; // bytes of a JSON value, about
+
+// The same text gives the same cells, but for their ids.
+static notebook *copy_notebook(const notebook *from)
+{
+    AUTO_BUF text = {0};
+    notebook_print(from, &text);
+    notebook *nb = notebook_parse(buf_cstr(&text), text.len, NULL);
+    size_t n = notebook_count(from);
+    AUTO_FREE const char **ids = mem_array(n + 1, sizeof *ids);
+    for (size_t i = 0; i < n; i++)
+        ids[i] = notebook_cell(from, i)->id;
+    if (nb && notebook_count(nb) == n)
+        notebook_set_ids(nb, ids, n, NULL);
+    return nb ? nb : notebook_new();
+}
+
+// Its rows are found again when they change.
+static struct output copy_output(const struct output *from)
+{
+    struct output o = *from;
+    o.name = mem_strdup(from->name);
+    o.text = from->text ? mem_strndup(from->text, from->text_n) : NULL;
+    o.spool = mem_strdup(from->spool);
+    o.data = cJSON_Duplicate(from->data, true);
+    o.rows = NULL;
+    return o;
+}
+
+static struct run_cell copy_cell(const struct run_cell *from)
+{
+    struct run_cell c = *from;
+    c.id = mem_strdup(from->id);
+    c.outputs = from->n_outputs ? mem_array(from->n_outputs, sizeof *c.outputs) : NULL;
+    for (size_t i = 0; i < from->n_outputs; i++)
+        c.outputs[i] = copy_output(&from->outputs[i]);
+    return c;
+}
+
+static struct ledger_entry copy_entry(const struct ledger_entry *from)
+{
+    struct ledger_entry l = *from;
+    l.cell = mem_strdup(from->cell);
+    l.binding = mem_strdup(from->binding);
+    l.effect = mem_strdup(from->effect);
+    l.what = mem_strdup(from->what);
+    l.source = mem_strdup(from->source);
+    l.arguments = mem_strdup(from->arguments);
+    l.message = mem_strdup(from->message);
+    l.made = cJSON_Duplicate(from->made, true);
+    l.result = cJSON_Duplicate(from->result, true);
+    return l;
+}
+
+static void copy_cells(fold *f, const fold *from)
+{
+    size_t n = from->n_cells + from->n_gone;
+    f->by_id = hashmap_new();
+    f->by_display = hashmap_new();
+    f->cells = mem_array(n + 1, sizeof *f->cells);
+    for (size_t i = 0; i < n; i++)
+        f->cells[i] = copy_cell(&from->cells[i]);
+    for (size_t i = n; i-- > 0;) { // backwards: of two with one id the first wins
+        const struct run_cell *c = &f->cells[i];
+        hashmap_set(f->by_id, c->id, strlen(c->id), i);
+        for (size_t k = 0; k < c->n_outputs; k++)
+            if (c->outputs[k].kind == OUTPUT_DISPLAY)
+                hashmap_set(f->by_display, &c->outputs[k].id, sizeof c->outputs[k].id, i);
+    }
+}
+
+static void copy_series(fold *f, const fold *from)
+{
+    f->by_series = from->by_series ? hashmap_new() : NULL;
+    f->series = from->n_series ? mem_array(from->n_series, sizeof *f->series) : NULL;
+    for (size_t i = 0; i < from->n_series; i++) {
+        const struct metric_series *s = &from->series[i];
+        f->series[i] = *s;
+        f->series[i].cell = mem_strdup(s->cell);
+        f->series[i].name = mem_strdup(s->name);
+        f->series[i].points = mem_dup(s->points, s->cap * sizeof *s->points);
+        AUTO_BUF key = {0};
+        buf_add(&key, s->cell, strlen(s->cell) + 1);
+        buf_str(&key, s->name);
+        hashmap_set(f->by_series, key.data, key.len, i);
+    }
+}
+
+fold *fold_copy(const fold *from)
+{
+    fold *f = mem_alloc(sizeof *f);
+    *f = *from;
+    f->run = mem_strdup(from->run);
+    f->nb = copy_notebook(from->nb);
+    f->first = cJSON_Duplicate(from->first, true);
+    f->resumed = cJSON_Duplicate(from->resumed, true);
+    f->cluster = cJSON_Duplicate(from->cluster, true);
+    f->recorded = cJSON_Duplicate(from->recorded, true);
+    f->message = mem_strdup(from->message);
+    f->running = mem_strdup(from->running);
+    f->error = copy_output(&from->error);
+    copy_cells(f, from);
+    copy_series(f, from);
+    f->ledger = mem_array(from->n_ledger + 1, sizeof *f->ledger);
+    for (size_t i = 0; i < from->n_ledger; i++)
+        f->ledger[i] = copy_entry(&from->ledger[i]);
+    return f;
+}
+
+static size_t weigh(const cJSON *j)
+{
+    size_t weight = 0;
+    for (; j; j = j->next)
+        weight += NODE + (j->valuestring ? strlen(j->valuestring) : 0) + weigh(j->child);
+    return weight;
+}
+
+size_t fold_weight(const fold *f)
+{
+    size_t weight = weigh(f->first) + weigh(f->recorded);
+    for (size_t i = 0; i < f->n_cells + f->n_gone; i++) {
+        const struct run_cell *c = &f->cells[i];
+        weight += sizeof *c + c->n_outputs * sizeof *c->outputs;
+        for (size_t k = 0; k < c->n_outputs; k++)
+            weight += c->outputs[k].text_n + weigh(c->outputs[k].data);
+    }
+    for (size_t i = 0; i < f->n_series; i++)
+        weight += f->series[i].cap * sizeof *f->series[i].points;
+    for (size_t i = 0; i < f->n_ledger; i++)
+        weight += sizeof *f->ledger + weigh(f->ledger[i].made) + weigh(f->ledger[i].result);
+    return weight;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// A journal that is looked at at any of its times: the places of its records, the state of the run
+// after each of them, and what one cell did when it ran last. It owns its file and the states.
+//
+//   records   run  state  stream  stream  state  …  update  update  …  end
+//   states    ●────────────────────────────────●────────────────────●        a few copies are kept
+//
+// Going on folds the records that come next; going back begins at the copy before. To find the
+// places, only the beginnings of lines are understood. A damaged line, and a last one that is cut,
+// count as no record.
+#pragma once
+#include "script/journal/fold.h"
+
+typedef struct replay replay;
+
+// Errors: those of reader_open, and of its first record (another format's).
+replay *replay_open(const char *path, err *e);
+void replay_free(replay *r); // NULL is fine
+// Goes through that many further bytes of the file. false: it has gone through all that is written
+// by now.
+bool replay_look(replay *r, size_t bytes);
+// The part of the file that it has gone through, 0 to 1.
+double replay_looked(const replay *r);
+
+// What follows concerns the records that it has gone through.
+size_t replay_count(const replay *r);
+int64_t replay_time(replay *r, size_t at); // wall ns; 0: it tells no time
+// The cell that a record is about; NULL: none.
+const char *replay_cell(const replay *r, size_t at);
+// The next record after `at` that changes what is shown; cells: at which a cell begins or ends, or
+// the document changes; direction: 1 or -1. If there is none, the last or the first record.
+size_t replay_step(const replay *r, size_t at, int direction, bool cells);
+// The last record that is not later than this; 0 if all are.
+size_t replay_find(replay *r, int64_t wall);
+// The state of the run after a record; borrowed until the next call, and not to be changed. at:
+// less than the count.
+fold *replay_at(replay *r, size_t at);
+
+// A new fold of the run with its document as it was last, and without any output.
+fold *replay_outline(replay *r);
+// Adds to this outline what the cell did when it ran last. false: it never ran.
+bool replay_add_cell(replay *r, fold *outline, const char *id);

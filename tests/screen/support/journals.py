@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""Journals of runs that never were: with times that are the same each time, so that screens are."""
+import json
+import os
+
+BEGAN = "2026-01-02T14:03:00"
+
+NOTEBOOK = """-- %% First id="first"
+for i = 1, 3 do print("part " .. i) end
+
+-- %% Train id="train"
+train()
+
+-- %% Fail id="fail"
+error("bad")
+"""
+
+
+def state(cell, state, **more):
+    return {"type": "state", "cell": cell, "state": state, **more}
+
+
+def stream(cell, text):
+    return {"type": "stream", "cell": cell, "name": "stdout", "text": text}
+
+
+def first(run, notebook=NOTEBOOK, **more):
+    return {"type": "run", "format": 1, "run": run, "headless": True, "notebook": notebook, "host": "here", **more}
+
+
+def epoch(n, epochs=3):
+    history = [{"epoch": i, "metrics": {"loss": round(1 / i, 3)}} for i in range(1, n + 1)]
+    return {"text/plain": f"epoch {n}", "application/vnd.firesteel.progress+json": {
+        "label": "fit", "done": n, "total": epochs, "epoch": n, "epochs": epochs, "history": history,
+        "metrics": history[-1]["metrics"] if history else {}}}
+
+
+# (seconds since it began, event)
+PAST = [
+    (1, state("first", "queued")), (1, state("train", "queued")), (1, state("fail", "queued")),
+    (2, state("first", "running", count=1)),
+    (3, stream("first", "part 1\n")), (4, stream("first", "part 2\n")), (5, stream("first", "part 3\n")),
+    (5, state("first", "ok")),
+    (6, state("train", "running", count=2)),
+    (7, {"type": "display", "cell": "train", "id": 1, "live": True, "data": epoch(1)}),
+    (40, {"type": "update", "id": 1, "data": epoch(2)}),
+    (80, {"type": "update", "id": 1, "data": epoch(3)}),
+    (80, {"type": "recorded", "cell": "train", "kind": "metric", "name": "loss", "value": 0.333, "step": 3}),
+    (81, {"type": "update", "id": 1, "closed": True}),
+    (81, state("train", "ok")),
+    (90, state("fail", "running", count=3)),
+    (100, {"type": "error", "cell": "fail", "name": "error", "message": "bad", "line": 1, "traceback": ["Fail:1"]}),
+    (100, state("fail", "failed")),
+    (100, {"type": "end", "exit": 1, "outcome": "failed", "message": "bad"}),
+]
+
+
+def lines(events, began=BEGAN):
+    """The events as a journal's lines."""
+    from datetime import datetime, timedelta
+    start, out = datetime.fromisoformat(began), []
+    for seq, (seconds, event) in enumerate(events, 1):
+        wall = (start + timedelta(seconds=seconds)).isoformat(timespec="microseconds") + "Z"
+        out.append(json.dumps({**event, "seq": seq, "wall": wall, "mono": int(seconds * 1e9) + 1000},
+                              ensure_ascii=False, separators=(",", ":")))
+    return out
+
+
+def write(where, run, events, began=BEGAN, tail="", **head):
+    """Writes the run's journal; returns its path. tail: bytes behind the last line."""
+    folder = os.path.join(where, ".firesteel")
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    path = os.path.join(folder, run + ".jsonl")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("\n".join(lines([(0, first(run, **head))] + events, began)) + "\n" + tail)
+    os.chmod(path, 0o600)
+    return path
