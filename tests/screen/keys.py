@@ -492,7 +492,7 @@ def test_in_a_run_that_has_ended(t):
     cases("In a run that has ended", begin, [
         ("Left, ,", "Left Left", sees("✗ error"), PRESS, lacks("✗ error"), sees("[*] Fail")),
         ("Right, .", "(", sees("[ ] First"), PRESS, sees("[*] First")),
-        ("S-Left, <", PRESS, sees("[*] Fail")),
+        ("S-Left, <", PRESS, sees("● busy")),
         ("S-Right, >", "(", PRESS, sees("[*] First")),
         ("(", PRESS, sees("[ ] First"), status("14:03:00")),
         (")", "(", sees("[ ] First"), PRESS, sees("[3] Fail")),
