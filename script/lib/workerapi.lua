@@ -28,6 +28,20 @@ local types = {
     shape: table -- Its dimensions.
     dtype: string -- "f32" or "i64".
   ]],
+  frame = [[
+    numbers{name, …, standardize=false, missing=} -> tensor -- Columns as f32 (rows, columns); standardize: (value - mean)/std; missing stands for what is missing.
+    codes{name, …} -> tensor -- Columns of categories or integers as i64 (rows, columns); one name gives (rows).
+    categories(name) -> table -- The names of a column's codes; the first has code 1, and 0 is missing or unknown.
+    stats(name) -> table -- kind, mean, std, min, max and how many are missing, of the whole file.
+    filter(fn) -> frame -- The rows i, from 0, for which fn(i) is true.
+    slice(from, to, step) -> frame -- Rows from to before `to`.
+    shard(rank, size) -> frame -- Every size-th row from row `rank` on.
+    with(name, tensor or fn) -> frame -- With one more column: a tensor, or fn(i) for each row.
+    join(other, name) -> frame -- With the columns of the other frame's row that has the same value in this column.
+    names: table -- The names of its columns.
+    columns: table -- All that is known of them.
+    rows: number -- How many rows it has.
+  ]],
   history = [[
     history: table -- A list for each metric, one number an epoch.
     epoch: table -- The epochs, counted from 0.
@@ -59,6 +73,13 @@ local modules = {
     mnist{rank=0, size=1, path=} -> data set -- MNIST as {train = {x, y}, test = {x, y}}; with rank and size every size-th row.
     idx(path) -> tensor -- The tensor of an IDX file, gzipped or not.
     tensor(table, {dtype="f32"}) -> tensor -- A tensor from nested tables.
+    npy(path, {mmap=false}) -> tensor -- The array of a NumPy file; mmap: the file itself, which may be larger than memory.
+    npz(path) -> table -- The arrays of a NumPy archive, by name.
+    csv{path, separator=",", names={}, columns={}, types={}, missing={}, like=, rank=0, size=1} -> frame -- A table as named columns of numbers; types are number, date, category; like: a frame whose categories and statistics count.
+    frame{{name, tensor}, …} -> frame -- A frame of columns of one's own.
+    save(path, value, {compressed=false}) -- Writes a tensor as .npy, a table of tensors as .npz, a frame as .csv.
+    date(days) -> table -- What os.date says of days since 1970-01-01: year, month, day, wday, yday.
+    Frame: table -- What all frames have in common.
   ]],
   nn = [[
     Sequential{layer, layer, …, seed=, name=} -> model -- A model of layers, one after the other.

@@ -2,6 +2,7 @@
 // The module `data`: data sets and tensors made in Lua.
 #include "base/mem.h"
 #include "base/path.h"
+#include "script/worker/arrays.h"
 #include "script/worker/fields.h"
 #include "script/worker/state.h"
 #include "trainer/data/idx.h"
@@ -177,5 +178,7 @@ int open_data(lua_State *L)
         {NULL, NULL},
     };
     luaL_newlib(L, functions);
-    return 1;
+    add_arrays(L);
+    open_arrays(L);
+    return 2;
 }

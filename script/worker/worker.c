@@ -47,7 +47,7 @@ static const struct module {
     const char *source[3]; // the Lua parts, NULL at the end
 } modules[] = {
     {"args", NULL, {"args"}},
-    {"data", open_data, {NULL}},
+    {"data", open_data, {"data"}},
     {"hvd", open_hvd, {"hvd"}},
     {"nn", open_nn, {"nn", "callbacks"}},
 };

@@ -222,11 +222,12 @@ for name, told in pairs(core.trainer().modules) do
 end
 local nn, data, told = require "nn", require "data", core.trainer().modules
 for _, name in ipairs { "Flatten", "Dense", "Dropout", "Adam", "AdamW", "RMSprop", "Adagrad", "SGD", "SparseCategoricalCrossentropy",
-    "CategoricalCrossentropy", "BinaryCrossentropy", "Huber", "CSVLogger", "ReduceLROnPlateau",
+    "CategoricalCrossentropy", "BinaryCrossentropy", "Huber", "AUC", "CSVLogger", "ReduceLROnPlateau",
     "LearningRateScheduler", "ModelCheckpoint", "EarlyStopping", "LambdaCallback" } do
   options("nn." .. name, told.nn[name], function() nn[name] { zzz = 1 } end)
 end
 options("nn.Sequential", told.nn.Sequential, function() nn.Sequential { nn.Dense { 1 }, zzz = 1 } end)
+options("data.csv", told.data.csv, function() data.csv { zzz = 1 } end)
 options("data.mnist", told.data.mnist, function() data.mnist { zzz = 1 } end)
 options("warm-up", told.hvd.LearningRateWarmupCallback, function() hvd.LearningRateWarmupCallback { initial_lr = 1, zzz = 1 } end)
 local model = nn.Sequential { nn.Dense { 1, input_dim = 1 } }
@@ -241,6 +242,10 @@ for name in pairs(core.trainer().types.model) do
 end
 for name in pairs(core.trainer().types.tensor) do
   if not pcall(function() assert(x[name] ~= nil) end) then say("a tensor has no %s", name) end
+end
+local frame = data.frame { { "a", data.tensor { 1 } } }
+for name in pairs(core.trainer().types.frame) do
+  if not pcall(function() assert(frame[name] ~= nil) end) then say("a frame has no %s", name) end
 end
 table.sort(problems)
 print(#problems == 0 and "nothing is missing" or table.concat(problems, "\\n"))

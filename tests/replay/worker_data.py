@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """What stands around a model in a trainer file: weights of rows and classes, schedules, data and its files."""
 import os
+import struct
+import zipfile
 
 from tap import BUILD, Skip, run, sh
 
@@ -64,6 +66,190 @@ def test_weights_of_rows_and_classes_are_the_same_on_ranks(t):
     for other in said[1:]:
         for one, many in zip(said[0], other):
             assert all(abs(a - b) <= 2e-5 for a, b in zip(one, many)), (said[0], other)
+
+
+def npy(descr, shape, data):
+    """The bytes of a .npy file, as NumPy writes them."""
+    text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
+    text += " " * (63 - (10 + len(text)) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + data
+
+
+def unpacked(blob):
+    """descr, shape and data of a .npy file."""
+    length = struct.unpack("<H", blob[8:10])[0]
+    assert blob[:8] == b"\x93NUMPY\x01\x00" and (10 + length) % 64 == 0, blob[:100]
+    header = eval(blob[10:10 + length])  # NumPy does this with ast.literal_eval
+    assert not header["fortran_order"]
+    return header["descr"], header["shape"], blob[10 + length:]
+
+
+ARRAYS = """
+local data = require "data"
+local arrays = data.npz "in.npz"
+print(arrays.x, arrays.y.dtype, arrays.y[1], #arrays.wide)
+local mapped = data.npy("x.npy", { mmap = true })
+print(mapped[1][0], mapped:slice(1):sum())
+data.save("out.npz", { x = arrays.x, y = arrays.y })
+data.save("small.npz", { zeros = data.tensor(setmetatable({}, { __len = function() return 1000 end, __index = function() return 0 end })) },
+  { compressed = true })
+data.save("out.npy", arrays.x:shard(0, 2))
+print(select(2, pcall(data.npz, "broken.npz")))
+print(select(2, pcall(data.npy, "nothing.npy")))
+print(select(2, pcall(data.npy, "x.npy", { map = true })))
+print(select(2, pcall(data.save, "x.txt", arrays.x)))
+"""
+
+
+def test_arrays_of_numpy_are_read_and_written(t):
+    folder = t.dir()
+    x = npy("<f4", (2, 2), struct.pack("<4f", 1, 2, 3, 4))
+    with zipfile.ZipFile(os.path.join(folder, "in.npz"), "w", zipfile.ZIP_DEFLATED) as z:
+        z.writestr("x.npy", x)
+        z.writestr("y.npy", npy("<i4", (2,), struct.pack("<2i", 5, -6)), zipfile.ZIP_STORED)
+        with z.open("wide.npy", "w", force_zip64=True) as f:  # as NumPy does
+            f.write(npy("<f8", (3,), struct.pack("<3d", 1, 2, 3)))
+    for name, blob in (("x.npy", x), ("broken.npz", open(os.path.join(folder, "in.npz"), "rb").read()[:-30])):
+        with open(os.path.join(folder, name), "wb") as f:
+            f.write(blob)
+    done = work(t, ARRAYS, folder=folder)
+    assert done.code == 0, done
+    lines = done.out.splitlines()
+    assert lines[:3] == ["[[1, 2],", " [3, 4]]\ti64\t-6\t3", "3.0\t7.0"], done
+    assert lines[3:] == ["broken.npz: no ZIP archive, or its end is missing", "cannot read nothing.npy: No such file or directory",
+                         "data.npy: unknown option 'map'; known are: mmap", "data.save: the path must end with .npy, .npz or .csv"], done
+    with zipfile.ZipFile(os.path.join(folder, "out.npz")) as z:
+        assert z.testzip() is None and sorted(z.namelist()) == ["x.npy", "y.npy"]
+        assert unpacked(z.read("x.npy")) == ("<f4", (2, 2), struct.pack("<4f", 1, 2, 3, 4))
+        assert unpacked(z.read("y.npy")) == ("<i8", (2,), struct.pack("<2q", 5, -6))
+    with zipfile.ZipFile(os.path.join(folder, "small.npz")) as z:
+        assert unpacked(z.read("zeros.npy")) == ("<f4", (1000,), bytes(4000))
+    assert os.path.getsize(os.path.join(folder, "small.npz")) < 1000
+    with open(os.path.join(folder, "out.npy"), "rb") as f:
+        assert unpacked(f.read()) == ("<f4", (1, 2), struct.pack("<2f", 1, 2))
+
+
+TRAIN = """Store,Date,Open,Distance,Type,Sales
+1,2015-07-31,1,100,a,10.5
+2,2015-07-31,1,,b,20
+1,2015-08-01,0,300,a,0
+3,2015-08-02,1,200,c,30
+"""
+TEST = """Id,Store,Date,Distance,Type
+7,1,2015-08-03,400,b
+8,2,2015-08-04,,d
+"""
+STORES = """Store,City
+3,"Köln, Süd"
+1,Ulm
+2,Ulm
+"""
+FRAMES = """
+local data = require "data"
+local train = data.csv { "train.csv", types = { Store = "category" } }
+local test = data.csv { "test.csv", like = train }
+print(train)
+print(table.concat(train.names, " "), #train, train.Sales:sum(), train:categories("Type")[3])
+print(train:numbers { "Distance", "Sales", standardize = true })
+print(train:numbers { "Distance", missing = -1 })
+print(test:numbers { "Distance", standardize = true })
+print(test:codes { "Store", "Type" })
+print(test:codes "Id")
+local open = train:filter(function(i) return train.Open[i] == 1 end)
+print(#open, open.Date, data.date(open.Date[2]).day)
+local joined = open:with("Month", function(i) return data.date(open.Date[i]).month end):join(data.csv "stores.csv", "Store")
+print(table.concat(joined.names, " "), joined.Month, joined:codes "City")
+data.save("joined.csv", joined)
+data.save("submission.csv", data.frame { { "Id", test.Id }, { "Sales", data.tensor { { 0.1 }, { 2 } } } })
+for _, wrong in ipairs {
+  function() return train.Nothing end,
+  function() data.csv "bad.csv" end,
+  function() data.csv { "train.csv", kinds = {} } end,
+  function() data.csv { "train.csv", types = { Type = "number" } } end,
+  function() data.csv { "train.csv", types = { Type = "words" } } end,
+  function() data.csv { "train.csv", columns = { "Nix" } } end,
+  function() train:codes "Distance" end,
+  function() train:categories "Sales" end,
+  function() train:join(test, "Type") end,
+  function() train:with("Short", data.tensor { 1 }) end,
+  function() data.save("x.csv", { 1 }) end,
+} do print((select(2, pcall(wrong)))) end
+"""
+SAID = """4 rows
+Store                    category  3 categories
+Date                     date      16647 to 16649, mean 16647.8, std 0.829156
+Open                     number    0 to 1, mean 0.75, std 0.433013
+Distance                 number    100 to 300, mean 200, std 81.6497, 1 missing
+Type                     category  3 categories
+Sales                    number    0 to 30, mean 15.125, std 11.1264
+Store Date Open Distance Type Sales	4	60.5	c
+[[-1.22474, -0.415678],
+ [0, 0.438147],
+ [1.22474, -1.35938],
+ [0, 1.33691]]
+[[100],
+ [-1],
+ [300],
+ [200]]
+[[2.44949],
+ [0]]
+[[1, 2],
+ [2, 0]]
+[7, 8]
+3	[16647, 16647, 16649]	2
+Store Date Open Distance Type Sales Month City	[7, 7, 8]	[2, 2, 1]
+trainer.lua:19: the frame has no column 'Nothing'; it has Store, Date, Open, Distance, Type, Sales
+trainer.lua:20: bad.csv:3:5: this record has 3 fields, but there are 2 columns
+trainer.lua:21: data.csv: unknown option 'kinds'; known are: columns like missing names path rank separator size types
+trainer.lua:22: train.csv:2:20: "a" is no number, as column "Type" has
+trainer.lua:23: unknown type "words" (known: auto, category, date, number)
+trainer.lua:24: train.csv: there is no column "Nix"
+trainer.lua:25: column 'Distance' has numbers that are no integers, or some are missing
+trainer.lua:26: column 'Sales' is of numbers, it has no categories
+trainer.lua:27: join: row 0 has 'a' in column 'Type', which the other frame has not
+trainer.lua:28: with: column 'Short' must be a tensor of 4 numbers, or a function of the row
+trainer.lua:29: data.save: a .csv file takes a frame: data.frame { { "Id", ids }, … }
+"""
+
+
+def test_tables_become_numbers(t):
+    folder = t.dir()
+    for name, text in (("train", TRAIN), ("test", TEST), ("stores", STORES), ("bad", "a,b\n1,2\n1,2,3\n")):
+        with open(os.path.join(folder, name + ".csv"), "w", encoding="utf-8") as f:
+            f.write(text)
+    done = work(t, FRAMES, folder=folder)
+    assert done.code == 0, done
+    got, want = done.out.splitlines(), SAID.splitlines()
+    for a, b in zip(got, want):
+        assert a == b, (a, b)
+    assert len(got) == len(want), got[-3:]
+    with open(os.path.join(folder, "joined.csv"), encoding="utf-8") as f:
+        assert f.read() == ('Store,Date,Open,Distance,Type,Sales,Month,City\n1,2015-07-31,1,100,a,10.5,7,Ulm\n'
+                            '2,2015-07-31,1,,b,20,7,Ulm\n3,2015-08-02,1,200,c,30,8,"Köln, Süd"\n')
+    with open(os.path.join(folder, "submission.csv"), encoding="utf-8") as f:
+        assert f.read() == "Id,Sales\n7,0.1\n8,2\n"
+
+
+SHARDS = """
+local hvd, data = require "hvd", require "data"
+local train = data.csv "train.csv"
+local results = hvd.run(function()
+  hvd.init()
+  local mine = data.csv { "train.csv", rank = hvd.rank(), size = hvd.size() }
+  local all = train:shard(hvd.rank(), hvd.size()) -- a frame travels to the ranks
+  return #mine, mine.Sales:sum() == all.Sales:sum(), mine:stats("Sales").mean, #mine:categories "Type"
+end, { np = 3 })
+for rank = 0, 2 do print(results:rank(rank)) end
+"""
+
+
+def test_ranks_read_their_rows_of_a_table(t):
+    need_mpi()
+    folder = t.dir()
+    with open(os.path.join(folder, "train.csv"), "w", encoding="utf-8") as f:
+        f.write(TRAIN)
+    done = work(t, SHARDS, folder=folder)
+    assert done.out == "".join(f"{rows}\ttrue\t15.125\t3\n" for rows in (2, 1, 1)), done
 
 
 run(globals())

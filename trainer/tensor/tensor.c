@@ -12,6 +12,8 @@
 struct tensor_memory {
     atomic_int views;
     void *bytes;
+    void (*release)(void *owner); // NULL: free(bytes)
+    void *owner;
 };
 
 static const struct {
@@ -59,6 +61,20 @@ static size_t row_size(int dims, const size_t *shape)
     return n;
 }
 
+// The first view of this memory.
+static tensor *view_of(tensor_type type, int dims, const size_t *shape, struct tensor_memory memory)
+{
+    tensor *t = mem_alloc(sizeof *t);
+    *t = (tensor){.type = type, .dims = dims, .stride = row_size(dims, shape), .scale = 1};
+    for (int i = 0; i < dims; i++)
+        t->shape[i] = shape[i];
+    t->data = memory.bytes;
+    t->memory = mem_alloc(sizeof *t->memory);
+    *t->memory = memory;
+    atomic_init(&t->memory->views, 1);
+    return t;
+}
+
 tensor *tensor_new(tensor_type type, int dims, const size_t *shape, err *e)
 {
     size_t bytes = 0;
@@ -71,15 +87,17 @@ tensor *tensor_new(tensor_type type, int dims, const size_t *shape, err *e)
         err_set(e, ERR_LIMIT, "no memory for a tensor of %zu bytes", bytes);
         return NULL;
     }
-    tensor *t = mem_alloc(sizeof *t);
-    *t = (tensor){.type = type, .dims = dims, .stride = row_size(dims, shape), .scale = 1};
-    for (int i = 0; i < dims; i++)
-        t->shape[i] = shape[i];
-    t->data = data;
-    t->memory = mem_alloc(sizeof *t->memory);
-    t->memory->bytes = data;
-    atomic_init(&t->memory->views, 1);
-    return t;
+    return view_of(type, dims, shape, (struct tensor_memory){.bytes = data});
+}
+
+tensor *tensor_over(tensor_type type, int dims, const size_t *shape, void *elements,
+    void (*release)(void *owner), void *owner, err *e)
+{
+    size_t bytes = 0;
+    if (shape_bytes(type, dims, shape, &bytes, e) < 0)
+        return NULL;
+    return view_of(type, dims, shape,
+        (struct tensor_memory){.bytes = elements, .release = release, .owner = owner});
 }
 
 tensor *tensor_from(tensor_type type, int dims, const size_t *shape, const void *elements, err *e)
@@ -95,7 +113,10 @@ void tensor_free(tensor *t)
     if (!t)
         return;
     if (atomic_fetch_sub(&t->memory->views, 1) == 1) {
-        free(t->memory->bytes);
+        if (t->memory->release)
+            t->memory->release(t->memory->owner);
+        else
+            free(t->memory->bytes);
         free(t->memory);
     }
     free(t);

@@ -46,6 +46,10 @@ typedef struct tensor {
 tensor *tensor_new(tensor_type type, int dims, const size_t *shape, err *e);
 // A copy of contiguous elements.
 tensor *tensor_from(tensor_type type, int dims, const size_t *shape, const void *elements, err *e);
+// Over elements that lie somewhere else, such as in a mapped file: `release(owner)` is called when
+// the last view goes. On an error it is not called.
+tensor *tensor_over(tensor_type type, int dims, const size_t *shape, void *elements,
+    void (*release)(void *owner), void *owner, err *e);
 // Drops this view; the last view frees the memory. NULL is fine.
 void tensor_free(tensor *t);
 // Another view of the same elements.

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT
+// The part of the module `data` that is about files of arrays and tables: data.lua makes frames of
+// what comes from here.
+#include "script/worker/arrays.h"
+
+#include "base/path.h"
+#include "script/worker/fields.h"
+#include "trainer/data/frame.h"
+#include "trainer/data/npy.h"
+#include "trainer/data/npz.h"
+
+#include <math.h>
+#include <string.h>
+
+// data.npy(path, {mmap = false}) → tensor
+static int data_npy(lua_State *L)
+{
+    err e;
+    const char *path = luaL_checkstring(L, 1);
+    bool map = false;
+    if (!lua_isnoneornil(L, 2)) {
+        luaL_checktype(L, 2, LUA_TTABLE);
+        check_field_names(L, 2, "data.npy", "mmap");
+        map = opt_bool_field(L, 2, "data.npy", "mmap", false);
+    }
+    push_tensor(L, map ? npy_map(path, &e) : npy_read(path, &e), &e);
+    return 1;
+}
+
+// data.npz(path) → {name = tensor, …}
+static int data_npz(lua_State *L)
+{
+    err e;
+    npz arrays;
+    if (npz_read(luaL_checkstring(L, 1), &arrays, &e) < 0) {
+        npz_done(&arrays);
+        raise_err(L, &e);
+    }
+    lua_createtable(L, 0, (int)arrays.n);
+    for (size_t i = 0; i < arrays.n; i++) {
+        tensor *t = arrays.item[i].t;
+        arrays.item[i].t = NULL;
+        push_tensor(L, t, NULL);
+        lua_setfield(L, -2, arrays.item[i].name);
+    }
+    npz_done(&arrays);
+    return 1;
+}
+
+// write(path, text)
+static int write_bytes(lua_State *L)
+{
+    err e;
+    size_t n;
+    const char *path = luaL_checkstring(L, 1), *text = luaL_checklstring(L, 2, &n);
+    if (path_update(path, text, n, 0644, &e) < 0)
+        raise_err(L, &e);
+    return 0;
+}
+
+// write_npy(path, tensor)
+static int write_npy(lua_State *L)
+{
+    err e;
+    if (npy_write(luaL_checkstring(L, 1), check_tensor(L, 2), &e) < 0)
+        raise_err(L, &e);
+    return 0;
+}
+
+// write_npz(path, {name, tensor, name, tensor, …}, compress)
+static int write_npz(lua_State *L)
+{
+    err e;
+    const char *path = luaL_checkstring(L, 1);
+    lua_Integer n = luaL_len(L, 2) / 2;
+    for (lua_Integer i = 0; i < n; i++) { // raises before anything is made
+        lua_rawgeti(L, 2, 2 * i + 1);
+        lua_rawgeti(L, 2, 2 * i + 2);
+        luaL_checkstring(L, -2);
+        check_tensor(L, -1);
+        lua_pop(L, 2);
+    }
+    npz arrays = {0};
+    for (lua_Integer i = 0; i < n; i++) {
+        lua_rawgeti(L, 2, 2 * i + 1);
+        lua_rawgeti(L, 2, 2 * i + 2);
+        const char *name = lua_tostring(L, -2);
+        npz_add(&arrays, name, strlen(name), tensor_ref(check_tensor(L, -1)));
+        lua_pop(L, 2);
+    }
+    int status = npz_write(path, &arrays, lua_toboolean(L, 3), &e);
+    npz_done(&arrays);
+    if (status < 0)
+        raise_err(L, &e);
+    return 0;
+}
+
+// The strings of a list, borrowed from it, in memory of Lua's that is pushed; NULL-terminated.
+static const char *const *string_list(lua_State *L, int table, const char *field)
+{
+    if (lua_getfield(L, table, field) == LUA_TNIL)
+        return NULL;
+    if (!lua_istable(L, -1))
+        luaL_error(L, "data.csv: %s must be a list of names", field);
+    int list = lua_gettop(L);
+    lua_Integer n = luaL_len(L, list);
+    const char **out = lua_newuserdatauv(L, ((size_t)n + 1) * sizeof *out, 0);
+    for (lua_Integer i = 0; i < n; i++) {
+        if (lua_rawgeti(L, list, i + 1) != LUA_TSTRING)
+            luaL_error(L, "data.csv: %s must be a list of names", field);
+        out[i] = lua_tostring(L, -1);
+        lua_pop(L, 1);
+    }
+    out[n] = NULL;
+    return out;
+}
+
+// known = {{name =, kind =, categories =}, …}. Nothing here raises while `known` is not Lua's.
+static int read_known(lua_State *L, int list, frame *known, err *e)
+{
+    lua_Integer n = (lua_Integer)lua_rawlen(L, list);
+    for (lua_Integer i = 1; i <= n; i++) {
+        lua_rawgeti(L, list, i);
+        lua_getfield(L, -1, "name");
+        lua_getfield(L, -2, "kind");
+        const char *name = lua_tostring(L, -2), *kind = lua_tostring(L, -1);
+        frame_kind k;
+        if (!name || !kind || frame_kind_parse(kind, &k, e) < 0)
+            return -1;
+        frame_column *c = frame_add(known, name, strlen(name));
+        c->kind = k;
+        c->fixed = lua_getfield(L, -3, "categories") == LUA_TTABLE;
+        lua_Integer categories = c->fixed ? (lua_Integer)lua_rawlen(L, -1) : 0;
+        for (lua_Integer j = 1; j <= categories; j++) {
+            size_t length;
+            lua_rawgeti(L, -1, j);
+            const char *text = lua_tolstring(L, -1, &length);
+            if (text)
+                frame_add_category(c, text, length);
+            lua_pop(L, 1);
+        }
+        lua_pop(L, 4);
+    }
+    return 0;
+}
+
+static void set_number(lua_State *L, const char *name, double value)
+{
+    lua_pushnumber(L, value);
+    lua_setfield(L, -2, name);
+}
+
+static void push_column(lua_State *L, frame_column *c)
+{
+    lua_createtable(L, 0, 9);
+    lua_pushstring(L, c->name);
+    lua_setfield(L, -2, "name");
+    lua_pushstring(L, frame_kind_name(c->kind));
+    lua_setfield(L, -2, "kind");
+    tensor *values = c->values;
+    c->values = NULL;
+    push_tensor(L, values, NULL);
+    lua_setfield(L, -2, "values");
+    lua_pushinteger(L, (lua_Integer)c->missing);
+    lua_setfield(L, -2, "missing");
+    if (c->kind == FRAME_CATEGORY) {
+        lua_createtable(L, (int)c->category_n, 0);
+        for (size_t i = 0; i < c->category_n; i++) {
+            lua_pushstring(L, c->categories[i]);
+            lua_rawseti(L, -2, (lua_Integer)i + 1);
+        }
+        lua_setfield(L, -2, "categories");
+    } else if (c->seen) {
+        set_number(L, "mean", c->mean);
+        set_number(L, "std", frame_std(c));
+        set_number(L, "min", c->min);
+        set_number(L, "max", c->max);
+    }
+}
+
+// read_csv{path =, separator =, names =, missing =, only =, known =, rank =, size =} → the list of
+// columns and the number of rows
+static int read_csv(lua_State *L)
+{
+    err e = {0};
+    frame_spec spec = {0};
+    frame known = {0}, out;
+    luaL_checktype(L, 1, LUA_TTABLE);
+    const char *path = opt_string_field(L, 1, "data.csv", "path");
+    const char *separator = opt_string_field(L, 1, "data.csv", "separator");
+    if (separator && (strlen(separator) != 1 || strchr("\"\r\n", *separator)))
+        return luaL_error(L, "data.csv: separator must be one character, got '%s'", separator);
+    spec.separator = separator ? *separator : 0;
+    spec.rank = (int)opt_int_field(L, 1, "data.csv", "rank", 0);
+    spec.size = (int)opt_int_field(L, 1, "data.csv", "size", 1);
+    if (spec.size < 1 || spec.rank < 0 || spec.rank >= spec.size)
+        return luaL_error(L, "data.csv: rank %d is not in [0, %d)", spec.rank, spec.size);
+    spec.names = string_list(L, 1, "names");
+    spec.missing = string_list(L, 1, "missing");
+    spec.only = string_list(L, 1, "only");
+    luaL_checkstack(L, 20, NULL);
+    int status = 0;
+    if (lua_getfield(L, 1, "known") == LUA_TTABLE)
+        status = read_known(L, lua_gettop(L), &known, &e);
+    spec.known = &known;
+    if (status == 0)
+        status = frame_read(path, &spec, &out, &e);
+    else
+        out = (frame){0};
+    frame_done(&known);
+    if (status < 0) {
+        frame_done(&out);
+        raise_err(L, &e);
+    }
+    lua_createtable(L, (int)out.n, 0);
+    for (size_t i = 0; i < out.n; i++) {
+        push_column(L, &out.column[i]);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_pushinteger(L, (lua_Integer)out.rows);
+    frame_done(&out);
+    return 2;
+}
+
+// Number k of the list at `list`, if that is one.
+static double number_of(lua_State *L, int list, size_t k, double otherwise)
+{
+    if (!lua_istable(L, list))
+        return otherwise;
+    if (lua_rawgeti(L, list, (lua_Integer)k + 1) == LUA_TNUMBER)
+        otherwise = lua_tonumber(L, -1);
+    lua_pop(L, 1);
+    return otherwise;
+}
+
+// stack({tensor, …}, integers, {subtract, …}, {divide, …}, {missing, …}): n numbers each become
+// (n, columns). A nan becomes `missing`, if there is one; then (value - subtract) / divide.
+static int stack(lua_State *L)
+{
+    err e;
+    lua_settop(L, 5);
+    luaL_checktype(L, 1, LUA_TTABLE);
+    size_t columns = (size_t)luaL_len(L, 1), rows = 0;
+    for (size_t k = 0; k < columns; k++) {
+        lua_rawgeti(L, 1, (lua_Integer)k + 1);
+        const tensor *t = check_tensor(L, -1);
+        if (tensor_row_size(t) != 1 || (k && tensor_rows(t) != rows))
+            return luaL_error(L, "columns have one number for each row, and as many rows");
+        rows = tensor_rows(t);
+        lua_pop(L, 1);
+    }
+    bool integers = lua_toboolean(L, 2);
+    push_tensor(
+        L, tensor_new(integers ? TENSOR_I64 : TENSOR_F32, 2, (size_t[]){rows, columns}, &e), &e);
+    tensor *out = check_tensor(L, -1);
+    for (size_t k = 0; k < columns; k++) {
+        double subtract = number_of(L, 3, k, 0), divide = number_of(L, 4, k, 1);
+        double missing = number_of(L, 5, k, NAN);
+        lua_rawgeti(L, 1, (lua_Integer)k + 1);
+        const tensor *t = check_tensor(L, -1);
+        for (size_t r = 0; r < rows; r++) {
+            double v = tensor_at(t, r);
+            v = isnan(v) ? missing : v;
+            if (integers)
+                ((int64_t *)out->data)[r * columns + k] = (int64_t)v;
+            else
+                ((float *)out->data)[r * columns + k] = (float)((v - subtract) / divide);
+        }
+        lua_pop(L, 1);
+    }
+    return 1;
+}
+
+// gather(tensor, {row, …}): these rows, counted from 0.
+static int gather(lua_State *L)
+{
+    err e;
+    const tensor *t = check_tensor(L, 1);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    size_t n = (size_t)luaL_len(L, 2), have = tensor_rows(t);
+    uint32_t *rows = lua_newuserdatauv(L, (n + 1) * sizeof *rows, 0);
+    for (size_t i = 0; i < n; i++) {
+        lua_rawgeti(L, 2, (lua_Integer)i + 1);
+        lua_Integer row = lua_tointeger(L, -1);
+        if (!lua_isinteger(L, -1) || row < 0 || (uint64_t)row >= have)
+            return luaL_error(
+                L, "there is no row %s: the tensor has %d", luaL_tolstring(L, -1, NULL), (int)have);
+        rows[i] = (uint32_t)row;
+        lua_pop(L, 1);
+    }
+    push_tensor(L, tensor_gather(t, rows, n, &e), &e);
+    return 1;
+}
+
+void add_arrays(lua_State *L)
+{
+    static const luaL_Reg public[] = {{"npy", data_npy}, {"npz", data_npz}, {NULL, NULL}};
+    luaL_setfuncs(L, public, 0);
+}
+
+int open_arrays(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        {"write", write_bytes},
+        {"write_npy", write_npy},
+        {"write_npz", write_npz},
+        {"read_csv", read_csv},
+        {"stack", stack},
+        {"gather", gather},
+        {NULL, NULL},
+    };
+    luaL_newlib(L, functions);
+    return 1;
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+// Files of arrays and tables in the module `data`. Private to script/worker.
+#pragma once
+#include "script/worker/state.h"
+
+// Adds the public functions to the module on top of the stack.
+void add_arrays(lua_State *L);
+// Pushes the functions that data.lua builds on.
+int open_arrays(lua_State *L);

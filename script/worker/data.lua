@@ -1,0 +1,299 @@
+-- SPDX-License-Identifier: MIT
+-- The Lua part of the module `data`: frames, which are tables of named columns, and data.save.
+-- `core` is the part in C (script/worker/arrays.c).
+local data, core = ...
+
+-- A frame: columns = a list of {name, kind, values, categories, mean, std, min, max, missing},
+-- rows = how many. Ranks know this metatable by its name.
+local Frame = {}
+data.Frame = Frame
+local methods = {}
+
+local function names_of(frame)
+  local names = {}
+  for i, column in ipairs(frame.columns) do names[i] = column.name end
+  return names
+end
+
+local function column_of(frame, name, level)
+  for _, column in ipairs(frame.columns) do
+    if column.name == name then return column end
+  end
+  error(("the frame has no column '%s'; it has %s"):format(tostring(name), table.concat(names_of(frame), ", ")), (level or 1) + 1)
+end
+
+-- Calls a function of the part in C; its error names the place in the file that called us.
+local function call(fn, ...)
+  local results = table.pack(pcall(fn, ...))
+  if not results[1] then error(results[2], 3) end
+  return table.unpack(results, 2, results.n)
+end
+
+local function new(columns, rows)
+  return setmetatable({ columns = columns, rows = rows }, Frame)
+end
+
+local function options_of(name, given, known)
+  for key in pairs(given) do
+    if type(key) == "string" and not (" " .. known .. " "):find(" " .. key .. " ", 1, true) then
+      error(("%s: unknown option '%s'; known are: %s"):format(name, key, known), 3)
+    end
+  end
+  return given
+end
+
+function Frame.__index(frame, key)
+  if methods[key] then return methods[key] end
+  if key == "names" then return names_of(frame) end
+  return column_of(frame, key, 2).values
+end
+
+function Frame:__len() return self.rows end
+
+function Frame:__tostring()
+  local lines = { ("%d rows"):format(self.rows) }
+  for _, c in ipairs(self.columns) do
+    local about = c.categories and ("%d categories"):format(#c.categories) or c.mean
+      and ("%g to %g, mean %g, std %g"):format(c.min, c.max, c.mean, c.std) or ""
+    lines[#lines + 1] = ("%-24s %-9s %s%s"):format(c.name, c.kind, about,
+      c.missing and c.missing > 0 and (", %d missing"):format(c.missing) or "")
+  end
+  return table.concat(lines, "\n")
+end
+
+-- data.csv "train.csv", or data.csv { "train.csv", types = { Store = "category" }, … }.
+function data.csv(given)
+  if type(given) == "string" then given = { given } end
+  if type(given) ~= "table" then error("data.csv: expects a path, or a table of a path and options", 2) end
+  options_of("data.csv", given, "columns like missing names path rank separator size types")
+  local path = given[1] or given.path
+  if type(path) ~= "string" then error('data.csv: which file? data.csv "train.csv"', 2) end
+  local like, known, types = given.like, {}, given.types or {}
+  if like ~= nil and getmetatable(like) ~= Frame then error("data.csv: like must be a frame, as data.csv returns one", 2) end
+  for name, kind in pairs(types) do known[#known + 1] = { name = name, kind = kind } end
+  for _, c in ipairs(like and like.columns or {}) do
+    if not types[c.name] then known[#known + 1] = { name = c.name, kind = c.kind, categories = c.categories } end
+  end
+  local columns, rows = call(core.read_csv, { path = path, separator = given.separator, names = given.names, missing = given.missing,
+    only = given.columns, known = known, rank = given.rank, size = given.size })
+  for _, c in ipairs(columns) do
+    for _, other in ipairs(like and like.columns or {}) do
+      if other.name == c.name then c.mean, c.std, c.min, c.max = other.mean, other.std, other.min, other.max end
+    end
+  end
+  return new(columns, rows)
+end
+
+-- data.frame { { "Id", tensor }, { "Sales", tensor } }: a frame of columns of one's own.
+function data.frame(given)
+  local columns, rows = {}, nil
+  for i, pair in ipairs(given) do
+    if type(pair) ~= "table" or type(pair[1]) ~= "string" or type(pair[2]) ~= "userdata" then
+      error(("data.frame: item %d must be { name, tensor }"):format(i), 2)
+    end
+    local values = pair[2]
+    if #values.shape == 2 and values.shape[2] == 1 then values = values:reshape { -1 } end
+    if #values.shape ~= 1 or rows and #values ~= rows then
+      error(("data.frame: column '%s' must have one number for each row, and as many rows as the others"):format(pair[1]), 2)
+    end
+    rows = #values
+    columns[i] = { name = pair[1], kind = "number", values = values }
+  end
+  return new(columns, rows or 0)
+end
+
+function methods:categories(name)
+  local column = column_of(self, name, 2)
+  return column.categories or error(("column '%s' is of numbers, it has no categories"):format(name), 2)
+end
+
+function methods:stats(name)
+  local c = column_of(self, name, 2)
+  return { kind = c.kind, missing = c.missing, mean = c.mean, std = c.std, min = c.min, max = c.max }
+end
+
+-- frame:numbers { "a", "b", standardize = true, missing = 0 }: these columns as f32 (rows, columns).
+function methods:numbers(given)
+  if type(given) ~= "table" then given = { given } end
+  options_of("numbers", given, "missing standardize")
+  local tensors, means, stds, missing = {}, {}, {}, {}
+  for i, name in ipairs(given) do
+    local c = column_of(self, name, 2)
+    tensors[i], means[i], stds[i] = c.values, 0, 1
+    if given.standardize then
+      if not c.mean then error(("column '%s' has no mean: read it from a file, or add it by with()"):format(name), 2) end
+      means[i], stds[i] = c.mean, c.std > 0 and c.std or 1
+    end
+    missing[i] = given.missing or given.standardize and c.mean or nil
+  end
+  return call(core.stack, tensors, false, means, stds, missing)
+end
+
+-- frame:codes { "a", "b" }: categories as i64 (rows, columns); one name gives (rows).
+function methods:codes(given)
+  local list, tensors = type(given) == "table" and given or { given }, {}
+  for i, name in ipairs(list) do
+    local c = column_of(self, name, 2)
+    if c.values.dtype ~= "i64" then error(("column '%s' has numbers that are no integers, or some are missing"):format(name), 2) end
+    tensors[i] = c.values
+  end
+  local codes = call(core.stack, tensors, true)
+  return type(given) == "table" and codes or codes:reshape { -1 }
+end
+
+-- The same columns with other values.
+local function each(frame, rows, fn)
+  local columns = {}
+  for i, c in ipairs(frame.columns) do
+    local copy = {}
+    for key, value in pairs(c) do copy[key] = value end
+    copy.values = fn(c.values)
+    columns[i] = copy
+  end
+  return new(columns, rows or columns[1] and #columns[1].values or 0)
+end
+
+function methods:slice(from, to, step)
+  return each(self, nil, function(t) return t:slice(from or 0, to or #t, step or 1) end)
+end
+
+function methods:shard(rank, size)
+  return each(self, nil, function(t) return t:shard(rank, size) end)
+end
+
+-- frame:filter(function(i) … end): the rows for which it is true, i from 0.
+function methods:filter(fn)
+  local rows = {}
+  for i = 0, self.rows - 1 do
+    if fn(i) then rows[#rows + 1] = i end
+  end
+  return each(self, #rows, function(t) return core.gather(t, rows) end)
+end
+
+-- frame:with("Month", tensor or function(i) … end): a frame that also has this column.
+function methods:with(name, what)
+  local values = what
+  if type(what) == "function" then
+    local list, whole = {}, true
+    for i = 0, self.rows - 1 do
+      local value = what(i)
+      if type(value) ~= "number" then error(("with: row %d of column '%s' is a %s, not a number"):format(i, name, type(value)), 2) end
+      whole = whole and math.type(value) == "integer"
+      list[i + 1] = value
+    end
+    values = data.tensor(list, { dtype = whole and "i64" or "f32" })
+  end
+  if type(values) ~= "userdata" or #values ~= self.rows then
+    error(("with: column '%s' must be a tensor of %d numbers, or a function of the row"):format(name, self.rows), 2)
+  end
+  local sum, squares, n, missing, min, max = 0, 0, 0, 0, math.huge, -math.huge
+  for i = 0, self.rows - 1 do
+    local v = values[i]
+    if v ~= v then
+      missing = missing + 1
+    else
+      n = n + 1
+      local off = v - sum
+      sum = sum + off / n
+      squares, min, max = squares + off * (v - sum), math.min(min, v), math.max(max, v)
+    end
+  end
+  local columns = {}
+  for _, c in ipairs(self.columns) do
+    if c.name ~= name then columns[#columns + 1] = c end
+  end
+  columns[#columns + 1] = { name = name, kind = "number", values = values, missing = missing,
+    mean = n > 0 and sum or nil, std = n > 0 and math.sqrt(squares / n) or nil, min = n > 0 and min or nil, max = n > 0 and max or nil }
+  return new(columns, self.rows)
+end
+
+-- A cell of a column as text, as joins compare it: a number may be a category in the other frame.
+local function cell(column, i)
+  local value = column.values[i]
+  if column.categories then return column.categories[value] or "" end
+  return math.tointeger(value) and ("%d"):format(value) or tostring(value)
+end
+
+-- frame:join(other, "Store"): each row gets the columns of the other frame's row with the same key.
+function methods:join(other, key)
+  if getmetatable(other) ~= Frame then error("join: expects a frame and the name of a column", 2) end
+  local mine, theirs, at = column_of(self, key, 2), column_of(other, key, 2), {}
+  for i = 0, other.rows - 1 do
+    local value = cell(theirs, i)
+    if at[value] then error(("join: '%s' is twice in column '%s' of the other frame"):format(value, key), 2) end
+    at[value] = i
+  end
+  local rows = {}
+  for i = 0, self.rows - 1 do
+    rows[i + 1] = at[cell(mine, i)]
+    if not rows[i + 1] then
+      error(("join: row %d has '%s' in column '%s', which the other frame has not"):format(i, cell(mine, i), key), 2)
+    end
+  end
+  local columns, seen = {}, {}
+  for i, c in ipairs(self.columns) do columns[i], seen[c.name] = c, true end
+  for _, c in ipairs(each(other, #rows, function(t) return core.gather(t, rows) end).columns) do
+    if not seen[c.name] then columns[#columns + 1] = c end
+  end
+  return new(columns, self.rows)
+end
+
+-- Days since 1970-01-01 as os.date tells them: year, month, day, wday (1 is Sunday), yday.
+function data.date(days)
+  return os.date("!*t", math.tointeger(days) * 86400)
+end
+
+-- The shortest text that is read as the same number of this dtype.
+local function shortest(value)
+  for digits = 6, 9 do
+    local text = ("%." .. digits .. "g"):format(value)
+    if string.unpack("f", string.pack("f", tonumber(text))) == value then return text end
+  end
+end
+
+local function csv_field(column, i)
+  local value = column.values[i]
+  if column.categories then
+    local text = column.categories[value] or ""
+    return text:find '[",\r\n]' and '"' .. text:gsub('"', '""') .. '"' or text
+  end
+  if value ~= value then return "" end
+  if column.kind == "date" then return os.date("!%Y-%m-%d", math.tointeger(value) * 86400) end
+  return math.type(value) == "integer" and ("%d"):format(value) or shortest(value) or tostring(value)
+end
+
+local function csv_text(frame)
+  local names, lines = {}, {}
+  for i, c in ipairs(frame.columns) do names[i] = c.name:find '[",\r\n]' and '"' .. c.name:gsub('"', '""') .. '"' or c.name end
+  lines[1] = table.concat(names, ",")
+  for row = 0, frame.rows - 1 do
+    local fields = {}
+    for i, c in ipairs(frame.columns) do fields[i] = csv_field(c, row) end
+    lines[#lines + 1] = table.concat(fields, ",")
+  end
+  lines[#lines + 1] = ""
+  return table.concat(lines, "\n")
+end
+
+-- data.save("x.npy", tensor), data.save("train.npz", { x = tensor, y = tensor }), data.save("out.csv", frame)
+function data.save(path, what, given)
+  local kind = type(path) == "string" and path:match "%.(%a+)$"
+  local compressed = options_of("data.save", given or {}, "compressed").compressed
+  if kind == "npy" then
+    call(core.write_npy, path, what)
+  elseif kind == "npz" then
+    if type(what) ~= "table" then error("data.save: a .npz file takes a table of tensors by name", 2) end
+    local names, list = {}, {}
+    for name in pairs(what) do names[#names + 1] = name end
+    table.sort(names)
+    for _, name in ipairs(names) do list[#list + 1], list[#list + 2] = name, what[name] end
+    call(core.write_npz, path, list, compressed)
+  elseif kind == "csv" then
+    if getmetatable(what) ~= Frame then error("data.save: a .csv file takes a frame: data.frame { { \"Id\", ids }, … }", 2) end
+    call(core.write, path, csv_text(what))
+  else
+    error("data.save: the path must end with .npy, .npz or .csv", 2)
+  end
+end
+
+return data

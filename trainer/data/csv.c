@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/data/csv.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <zlib.h>
+
+enum { PIECE = 1 << 16, FIELDS_MAX = 1 << 20, RECORD_MAX = 1 << 28 };
+
+// A field's text lies in the record's run of bytes.
+struct place {
+    size_t at, n, line, column;
+    bool quoted;
+};
+
+struct csv {
+    char *name;
+    gzFile file; // NULL: from memory
+    const uint8_t *bytes;
+    size_t n, at;
+    uint8_t *piece; // what was read of the file
+    bool ended;
+    char separator;
+    size_t line, column; // of the next byte
+    buf text;
+    struct place *field;
+    size_t fields, room;
+};
+
+static csv *new_csv(char separator)
+{
+    csv *c = mem_alloc(sizeof *c);
+    c->separator = separator ? separator : ',';
+    c->line = c->column = 1;
+    return c;
+}
+
+csv *csv_open(const char *path, char separator, err *e)
+{
+    errno = 0;
+    gzFile file = gzopen(path, "rbe");
+    if (!file) {
+        err_errno(e, errno ? errno : ENOMEM, "cannot read %s", path);
+        return NULL;
+    }
+    csv *c = new_csv(separator);
+    gzbuffer(file, PIECE);
+    c->file = file;
+    c->piece = mem_alloc(PIECE);
+    c->bytes = c->piece;
+    c->name = mem_strdup(path);
+    return c;
+}
+
+csv *csv_over(const void *bytes, size_t n, char separator)
+{
+    csv *c = new_csv(separator);
+    c->bytes = bytes;
+    c->n = n;
+    c->name = mem_strdup("bytes");
+    return c;
+}
+
+void csv_close(csv *c)
+{
+    if (!c)
+        return;
+    if (c->file)
+        gzclose(c->file);
+    free(c->piece);
+    free(c->name);
+    free(c->field);
+    buf_done(&c->text);
+    free(c);
+}
+
+// Fills the piece again; 0 at the end.
+static int more(csv *c, err *e)
+{
+    if (!c->file || c->ended) {
+        c->ended = true;
+        return 0;
+    }
+    int got = gzread(c->file, c->piece, PIECE), number;
+    if (got < 0) {
+        const char *text = gzerror(c->file, &number);
+        if (number == Z_ERRNO)
+            return err_errno(e, errno, "cannot read %s", c->name);
+        return err_set(e, ERR_CORRUPT, "%s: the gzip data is damaged (%s)", c->name, text);
+    }
+    c->n = (size_t)got;
+    c->at = 0;
+    c->ended = got == 0;
+    if (c->ended) // a gzip file that is cut off says so only here
+        gzerror(c->file, &number);
+    if (c->ended && number == Z_BUF_ERROR)
+        return err_set(e, ERR_CORRUPT, "%s: the gzip data is cut off", c->name);
+    return got > 0;
+}
+
+enum { END = -1, FAILED = -2 };
+
+// The next byte, which stays there.
+static int peek(csv *c, err *e)
+{
+    if (c->at == c->n) {
+        int status = more(c, e);
+        if (status <= 0)
+            return status < 0 ? FAILED : END;
+    }
+    return c->bytes[c->at];
+}
+
+static void step(csv *c)
+{
+    uint8_t byte = c->bytes[c->at++];
+    if (byte == '\n') {
+        c->line++;
+        c->column = 1;
+    } else
+        c->column += (byte & 0xc0) != 0x80; // not inside of a character
+}
+
+static struct place *begin_field(csv *c)
+{
+    if (c->fields == c->room) {
+        c->room = c->room ? 2 * c->room : 16;
+        c->field = mem_resize(c->field, c->room, sizeof *c->field);
+    }
+    struct place *f = &c->field[c->fields++];
+    *f = (struct place){.at = c->text.len, .line = c->line, .column = c->column};
+    return f;
+}
+
+static int wrong_at(const csv *c, size_t line, size_t column, err *e, const char *why)
+{
+    return err_set(e, ERR_INVALID, "%s:%zu:%zu: %s", c->name, line, column, why);
+}
+
+// After the opening quote. -1: it is never closed.
+static int read_quoted(csv *c, const struct place *f, err *e)
+{
+    for (;;) {
+        int byte = peek(c, e);
+        if (byte == FAILED)
+            return -1;
+        if (byte == END)
+            return wrong_at(c, f->line, f->column, e, "this quote is never closed");
+        if (c->text.len > RECORD_MAX)
+            return wrong_at(c, f->line, f->column, e, "this field is larger than 256 MiB");
+        step(c);
+        if (byte == '"') {
+            if (peek(c, e) != '"')
+                return 0;
+            step(c);
+        }
+        buf_char(&c->text, (char)byte);
+    }
+}
+
+// Adds what stands there up to the separator, a line's end, or the end of the piece.
+static int read_plain(csv *c, err *e)
+{
+    int byte;
+    while ((byte = peek(c, e)) >= 0 && byte != c->separator && byte != '\n') {
+        if (c->text.len > RECORD_MAX)
+            return wrong_at(c, c->line, c->column, e, "this record is larger than 256 MiB");
+        step(c);
+        buf_char(&c->text, (char)byte);
+    }
+    return byte == FAILED ? -1 : 0;
+}
+
+// One field; the separator or the line's end stays.
+static int read_field(csv *c, err *e)
+{
+    size_t index = c->fields;
+    struct place *f = begin_field(c);
+    if (c->fields > FIELDS_MAX)
+        return wrong_at(c, c->line, c->column, e, "more than a million fields in a record");
+    int byte = peek(c, e);
+    f->quoted = byte == '"';
+    if (f->quoted) {
+        step(c);
+        if (read_quoted(c, f, e) < 0)
+            return -1;
+        c->field[index].n = c->text.len - f->at;
+        byte = peek(c, e);
+        if (byte == '\r') {
+            step(c);
+            byte = peek(c, e);
+        }
+        if (byte >= 0 && byte != c->separator && byte != '\n')
+            return wrong_at(c, c->line, c->column, e, "there is text after the closing quote");
+        return byte == FAILED ? -1 : 0;
+    }
+    if (read_plain(c, e) < 0)
+        return -1;
+    f->n = c->text.len - f->at;
+    bool last = peek(c, e) != c->separator;
+    if (last && f->n && c->text.data[c->text.len - 1] == '\r')
+        f->n--;
+    return 0;
+}
+
+static void skip_mark(csv *c, err *e)
+{
+    static const uint8_t mark[] = {0xef, 0xbb, 0xbf};
+    if (peek(c, e) == mark[0] && c->n - c->at >= sizeof mark &&
+        memcmp(c->bytes + c->at, mark, sizeof mark) == 0)
+        c->at += sizeof mark;
+}
+
+static bool is_empty_line(const csv *c)
+{
+    return c->fields == 1 && c->field[0].n == 0 && !c->field[0].quoted;
+}
+
+int csv_next(csv *c, err *e)
+{
+    if (c->line == 1 && c->column == 1)
+        skip_mark(c, e);
+    do {
+        int byte = peek(c, e);
+        if (byte < 0)
+            return byte == FAILED ? -1 : 0;
+        c->fields = 0;
+        buf_clear(&c->text);
+        for (;;) {
+            if (read_field(c, e) < 0)
+                return -1;
+            byte = peek(c, e);
+            if (byte == FAILED)
+                return -1;
+            if (byte != END)
+                step(c);
+            if (byte != c->separator)
+                break;
+        }
+    } while (is_empty_line(c));
+    return 1;
+}
+
+size_t csv_fields(const csv *c)
+{
+    return c->fields;
+}
+
+csv_field csv_get(const csv *c, size_t i)
+{
+    const struct place *f = &c->field[i];
+    return (csv_field){buf_cstr(&c->text) + f->at, f->n, f->quoted, f->line, f->column};
+}
+
+int csv_wrong(const csv *c, const csv_field *f, err *e, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    err_vset(e, ERR_INVALID, fmt, args);
+    va_end(args);
+    return err_wrap(e, "%s:%zu:%zu", c->name, f->line, f->column);
+}

@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/data/frame.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "trainer/data/csv.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+static const char *const kind_names[] = {
+#define X(name, text) text,
+    FRAME_KINDS(X)
+#undef X
+};
+
+static const char *const missing_default[] = {
+    "", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "null", "NULL", "None", NULL};
+
+enum { CATEGORIES_MAX = 1 << 24, NUMBER_MAX = 64 };
+
+int frame_kind_parse(const char *text, frame_kind *kind, err *e)
+{
+    for (size_t i = 0; i < ARRAY_LEN(kind_names); i++)
+        if (strcmp(kind_names[i], text) == 0) {
+            *kind = (frame_kind)i;
+            return 0;
+        }
+    return err_set(e, ERR_USAGE, "unknown type \"%s\" (known: auto, category, date, number)", text);
+}
+
+const char *frame_kind_name(frame_kind kind)
+{
+    return kind_names[kind];
+}
+
+frame_column *frame_add(frame *f, const char *name, size_t n)
+{
+    f->column = mem_resize(f->column, f->n + 1, sizeof *f->column);
+    f->column[f->n] = (frame_column){.name = mem_strndup(name, n), .min = INFINITY};
+    f->column[f->n].max = -INFINITY;
+    return &f->column[f->n++];
+}
+
+void frame_add_category(frame_column *c, const char *text, size_t n)
+{
+    if (!c->codes)
+        c->codes = hashmap_new();
+    hashmap_set(c->codes, text, n, c->category_n);
+    if ((c->category_n & (c->category_n + 1)) == 0) // room for twice as many
+        c->categories = mem_resize(c->categories, 2 * c->category_n + 2, sizeof *c->categories);
+    c->categories[c->category_n++] = mem_strndup(text, n);
+    c->categories[c->category_n] = NULL;
+}
+
+void frame_done(frame *f)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        free(f->column[i].name);
+        tensor_free(f->column[i].values);
+        for (size_t k = 0; k < f->column[i].category_n; k++)
+            free(f->column[i].categories[k]);
+        free(f->column[i].categories);
+        hashmap_free(f->column[i].codes);
+    }
+    free(f->column);
+    *f = (frame){0};
+}
+
+double frame_std(const frame_column *c)
+{
+    return c->seen ? sqrt(c->squares / (double)c->seen) : 0;
+}
+
+// Days of the proleptic Gregorian calendar, counted in years that start in March (Howard Hinnant,
+// "chrono-compatible low-level date algorithms").
+static int64_t days_of(int64_t y, int64_t m, int64_t d)
+{
+    y -= m <= 2;
+    int64_t era = y / 400, year = y - era * 400;
+    int64_t day = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
+    return era * 146097 + year * 365 + year / 4 - year / 100 + day - 719468;
+}
+
+static int64_t digits(const char *s, int n)
+{
+    int64_t value = 0;
+    for (; n > 0; n--, s++) {
+        if (!isdigit((unsigned char)*s))
+            return -1;
+        value = 10 * value + (*s - '0');
+    }
+    return value;
+}
+
+bool frame_date(const char *s, size_t n, int64_t *days)
+{
+    static const int length[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    if (n != strlen("YYYY-MM-DD") || s[4] != '-' || s[7] != '-')
+        return false;
+    int64_t y = digits(s, 4), m = digits(s + 5, 2), d = digits(s + 8, 2);
+    if (y < 0 || m < 1 || m > 12 || d < 1)
+        return false;
+    bool leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
+    if (d > length[m - 1] + (m == 2 && leap))
+        return false;
+    *days = days_of(y, m, d);
+    return true;
+}
+
+// A decimal of few digits without exponent, which needs no rounding but the one of the division
+// (Clinger 1990, the fast path); false for any other text.
+static bool short_decimal(const char *s, size_t n, double *value, bool *integer)
+{
+    static const double power[] = {
+        1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    enum { DIGITS = 15 };
+    size_t i = n && (s[0] == '-' || s[0] == '+'), count = 0, behind = 0;
+    int64_t whole = 0;
+    *integer = true;
+    for (; i < n; i++) {
+        if (s[i] == '.' && *integer) {
+            *integer = false;
+            continue;
+        }
+        if (!isdigit((unsigned char)s[i]) || ++count > DIGITS)
+            return false;
+        whole = 10 * whole + (s[i] - '0');
+        behind += !*integer;
+    }
+    *value = (double)whole / power[behind];
+    *value = s[0] == '-' ? -*value : *value;
+    return count > 0;
+}
+
+// The number that is the whole text, without "inf", "0x" and the like; false when it is none.
+static bool number_of(const char *s, size_t n, double *value, bool *integer)
+{
+    char text[NUMBER_MAX], *end = text;
+    if (!n || n >= sizeof text)
+        return false;
+    if (short_decimal(s, n, value, integer))
+        return true;
+    *integer = false;
+    for (size_t i = 0; i < n; i++)
+        if (!isdigit((unsigned char)s[i]) && (!s[i] || !strchr("+-.eE", s[i])))
+            return false;
+    memcpy(text, s, n);
+    text[n] = 0;
+    *value = strtod(text, &end);
+    return end != text && *end == 0;
+}
+
+static void trim(csv_field *f)
+{
+    while (!f->quoted && f->n && (f->text[0] == ' ' || f->text[0] == '\t'))
+        f->text++, f->n--;
+    while (!f->quoted && f->n && (f->text[f->n - 1] == ' ' || f->text[f->n - 1] == '\t'))
+        f->n--;
+}
+
+static bool is_missing(const csv_field *f, const char *const *missing)
+{
+    for (; *missing; missing++)
+        if (strlen(*missing) == f->n && memcmp(*missing, f->text, f->n) == 0)
+            return true;
+    return false;
+}
+
+// What the fields of a column allow it to be.
+struct guess {
+    bool kept, number, integer, date;
+    size_t column; // in the frame, if kept
+};
+
+struct reading {
+    csv *in;
+    const frame_spec *spec;
+    frame *out;
+    struct guess *guess; // for each field of a record
+    size_t fields, rows;
+    const char *const *missing;
+};
+
+static bool is_wanted(const frame_spec *spec, const char *name, size_t n)
+{
+    for (const char *const *only = spec->only; only && *only; only++)
+        if (strlen(*only) == n && memcmp(*only, name, n) == 0)
+            return true;
+    return !spec->only;
+}
+
+static frame_column *find(const frame *f, const char *name, size_t n)
+{
+    for (size_t i = 0; f && i < f->n; i++)
+        if (strlen(f->column[i].name) == n && memcmp(f->column[i].name, name, n) == 0)
+            return &f->column[i];
+    return NULL;
+}
+
+static void add_column(struct reading *r, const char *name, size_t n)
+{
+    r->guess = mem_resize(r->guess, r->fields + 1, sizeof *r->guess);
+    struct guess *g = &r->guess[r->fields++];
+    *g = (struct guess){is_wanted(r->spec, name, n), true, true, true, r->out->n};
+    if (!g->kept)
+        return;
+    const frame_column *known = find(r->spec->known, name, n);
+    frame_column *c = frame_add(r->out, name, n);
+    c->kind = known ? known->kind : FRAME_AUTO;
+    c->fixed = known && known->fixed;
+    for (size_t i = 0; c->fixed && i < known->category_n; i++)
+        frame_add_category(c, known->categories[i], strlen(known->categories[i]));
+}
+
+static int read_names(struct reading *r, err *e)
+{
+    for (const char *const *name = r->spec->names; name && *name; name++)
+        add_column(r, *name, strlen(*name));
+    int status = r->spec->names ? 1 : csv_next(r->in, e);
+    if (status == 0)
+        return err_set(e, ERR_INVALID, "the file is empty");
+    for (size_t i = 0; status > 0 && !r->spec->names && i < csv_fields(r->in); i++) {
+        csv_field f = csv_get(r->in, i);
+        trim(&f);
+        if (memchr(f.text, 0, f.n))
+            return csv_wrong(r->in, &f, e, "a name with a NUL");
+        if (find(r->out, f.text, f.n))
+            return csv_wrong(r->in, &f, e, "two columns have the name \"%.*s\"", (int)f.n, f.text);
+        add_column(r, f.text, f.n);
+    }
+    if (status < 0)
+        return -1;
+    for (const char *const *only = r->spec->only; only && *only; only++)
+        if (!find(r->out, *only, strlen(*only)))
+            return err_set(e, ERR_USAGE, "there is no column \"%s\"", *only);
+    return 0;
+}
+
+static int wrong_count(const struct reading *r, err *e)
+{
+    size_t have = csv_fields(r->in);
+    csv_field f = csv_get(r->in, have > r->fields ? r->fields : have - 1);
+    return csv_wrong(
+        r->in, &f, e, "this record has %zu fields, but there are %zu columns", have, r->fields);
+}
+
+typedef int (*visit_fn)(struct reading *r, struct guess *g, csv_field *f, err *e);
+
+// Calls `visit` for each kept field of each record from here on.
+static int each_field(struct reading *r, visit_fn visit, err *e)
+{
+    int status;
+    for (r->rows = 0; (status = csv_next(r->in, e)) > 0; r->rows++) {
+        if (csv_fields(r->in) != r->fields)
+            return wrong_count(r, e);
+        for (size_t i = 0; i < r->fields; i++) {
+            csv_field f = csv_get(r->in, i);
+            trim(&f);
+            if (r->guess[i].kept && visit(r, &r->guess[i], &f, e) < 0)
+                return -1;
+        }
+    }
+    return status;
+}
+
+static int wrong_field(const struct reading *r, const frame_column *c, const csv_field *f, err *e)
+{
+    AUTO_BUF text = {0};
+    utf8_clean(&text, f->text, f->n < 40 ? f->n : 40);
+    return csv_wrong(r->in, f, e, "\"%s\" is no %s, as column \"%s\" has", buf_cstr(&text),
+        kind_names[c->kind], c->name);
+}
+
+static int look(struct reading *r, struct guess *g, csv_field *f, err *e)
+{
+    double value;
+    int64_t days;
+    bool integer = false;
+    frame_column *c = &r->out->column[g->column];
+    if (is_missing(f, r->missing)) {
+        c->missing++;
+        return 0;
+    }
+    c->seen++;
+    bool wanted = c->kind == FRAME_NUMBER || c->kind == FRAME_AUTO;
+    g->number = g->number && wanted && number_of(f->text, f->n, &value, &integer);
+    g->integer = g->integer && g->number && integer;
+    g->date = g->date && frame_date(f->text, f->n, &days);
+    if ((c->kind == FRAME_NUMBER && !g->number) || (c->kind == FRAME_DATE && !g->date))
+        return wrong_field(r, c, f, e);
+    return 0;
+}
+
+static size_t kept_rows(const struct reading *r)
+{
+    size_t size = r->spec->size > 1 ? (size_t)r->spec->size : 1;
+    size_t rank = size > 1 ? (size_t)r->spec->rank : 0;
+    return r->rows > rank ? (r->rows - rank + size - 1) / size : 0;
+}
+
+// After the first pass: kinds that were open are known, and so is the number of rows.
+static int decide(struct reading *r, err *e)
+{
+    r->out->rows = kept_rows(r);
+    for (size_t i = 0; i < r->fields; i++) {
+        struct guess *g = &r->guess[i];
+        frame_column *c = &r->out->column[g->column];
+        if (!g->kept)
+            continue;
+        if (c->kind == FRAME_AUTO)
+            c->kind = g->number ? FRAME_NUMBER : g->date && c->seen ? FRAME_DATE : FRAME_CATEGORY;
+        bool whole = c->kind == FRAME_CATEGORY ||
+                     (!c->missing && c->seen && (c->kind == FRAME_DATE || g->integer));
+        c->values = tensor_new(whole ? TENSOR_I64 : TENSOR_F32, 1, &r->out->rows, e);
+        c->seen = 0;
+        if (!c->values)
+            return -1;
+    }
+    return 0;
+}
+
+static int64_t code_of(const struct reading *r, frame_column *c, const csv_field *f, err *e)
+{
+    size_t at;
+    if (c->codes && hashmap_get(c->codes, f->text, f->n, &at))
+        return (int64_t)at + 1;
+    if (c->fixed)
+        return 0;
+    if (memchr(f->text, 0, f->n))
+        return csv_wrong(r->in, f, e, "a category with a NUL");
+    if (c->category_n == CATEGORIES_MAX)
+        return csv_wrong(
+            r->in, f, e, "column \"%s\" has more than %d categories", c->name, CATEGORIES_MAX);
+    frame_add_category(c, f->text, f->n);
+    return (int64_t)c->category_n;
+}
+
+static void measure(frame_column *c, double v)
+{
+    double off = v - c->mean; // Welford 1962
+    c->seen++;
+    c->mean += off / (double)c->seen;
+    c->squares += off * (v - c->mean);
+    c->min = fmin(c->min, v);
+    c->max = fmax(c->max, v);
+}
+
+static int keep(struct reading *r, struct guess *g, csv_field *f, err *e)
+{
+    frame_column *c = &r->out->column[g->column];
+    size_t size = r->spec->size > 1 ? (size_t)r->spec->size : 1, row = r->rows / size;
+    bool here = size == 1 || r->rows % size == (size_t)r->spec->rank;
+    bool integer, none = is_missing(f, r->missing);
+    double value = NAN;
+    int64_t whole = 0;
+    if (row >= r->out->rows && here)
+        return csv_wrong(r->in, f, e, "the file grew while it was read");
+    if (c->kind == FRAME_CATEGORY) {
+        whole = none ? 0 : code_of(r, c, f, e);
+        if (whole < 0)
+            return -1;
+    } else if (!none) {
+        if (c->kind == FRAME_DATE ? !frame_date(f->text, f->n, &whole)
+                                  : !number_of(f->text, f->n, &value, &integer))
+            return wrong_field(r, c, f, e);
+        value = c->kind == FRAME_DATE ? (double)whole : value;
+        whole = (int64_t)value;
+        measure(c, value);
+    }
+    if (here && c->values->type == TENSOR_I64)
+        ((int64_t *)c->values->data)[row] = whole;
+    else if (here)
+        ((float *)c->values->data)[row] = (float)value;
+    return 0;
+}
+
+typedef csv *(*open_fn)(void *ctx, char separator, err *e);
+
+static int read_twice(open_fn open, void *ctx, struct reading *r, err *e)
+{
+    int status = 0;
+    for (int pass = 0; pass < 2 && status == 0; pass++) {
+        r->in = open(ctx, r->spec->separator, e);
+        if (!r->in)
+            return -1;
+        if (pass == 0)
+            status =
+                read_names(r, e) < 0 || each_field(r, look, e) < 0 || decide(r, e) < 0 ? -1 : 0;
+        else
+            status =
+                (!r->spec->names && csv_next(r->in, e) < 0) || each_field(r, keep, e) < 0 ? -1 : 0;
+        csv_close(r->in);
+    }
+    if (status == 0 && kept_rows(r) != r->out->rows)
+        return err_set(e, ERR_INVALID, "the file changed while it was read");
+    return status;
+}
+
+static int read_frame(open_fn open, void *ctx, const frame_spec *spec, frame *out, err *e)
+{
+    *out = (frame){0};
+    struct reading r = {.spec = spec, .out = out};
+    r.missing = spec->missing ? spec->missing : missing_default;
+    int status = read_twice(open, ctx, &r, e);
+    free(r.guess);
+    return status;
+}
+
+static csv *open_path(void *ctx, char separator, err *e)
+{
+    return csv_open(ctx, separator, e);
+}
+
+int frame_read(const char *path, const frame_spec *spec, frame *out, err *e)
+{
+    if (read_frame(open_path, (void *)path, spec, out, e) == 0)
+        return 0;
+    bool named = strstr(e->text, path) != NULL;
+    return named ? -1 : err_wrap(e, "%s", path);
+}
+
+struct span {
+    const void *bytes;
+    size_t n;
+};
+
+static csv *open_span(void *ctx, char separator, err *e)
+{
+    const struct span *s = ctx;
+    return csv_over(s->bytes, s->n, separator);
+}
+
+int frame_parse(const void *bytes, size_t n, const frame_spec *spec, frame *out, err *e)
+{
+    return read_frame(open_span, &(struct span){bytes, n}, spec, out, e);
+}

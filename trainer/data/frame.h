@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// A CSV file as columns of numbers. The file is read twice: first for what each column holds, then
+// into tensors of exactly the right size. What is known of a column (kind, categories, statistics)
+// is of all its rows, so ranks that keep different rows know the same.
+//
+//   kind       what all its fields are            tensor
+//   number     numbers                            I64 when all are integers and none is missing,
+//   else
+//                                                 F32 with nan where one is missing
+//   date       2015-07-31                         the same, days since 1970-01-01
+//   category   anything else                      I64: 0 missing or unknown, else from 1 on in the
+//                                                 order in which they first appear
+#pragma once
+#include "base/hashmap.h"
+#include "trainer/tensor/tensor.h"
+
+//  X(name, text)
+#define FRAME_KINDS(X)                                                                             \
+    X(AUTO, "auto")                                                                                \
+    X(NUMBER, "number")                                                                            \
+    X(DATE, "date")                                                                                \
+    X(CATEGORY, "category")
+
+typedef enum frame_kind {
+#define X(name, text) FRAME_##name,
+    FRAME_KINDS(X)
+#undef X
+} frame_kind;
+
+typedef struct frame_column {
+    char *name;
+    frame_kind kind;
+    tensor *values;    // (rows kept)
+    char **categories; // NULL-terminated; the first has code 1
+    size_t category_n;
+    hashmap *codes; // category → its place in `categories`
+    bool fixed;     // categories are those of another file: others have code 0
+    size_t seen, missing;
+    double mean, squares, min, max; // of those that are not missing; squares: Σ (v - mean)²
+} frame_column;
+
+typedef struct frame {
+    size_t n;
+    frame_column *column;
+    size_t rows; // kept
+} frame;
+
+typedef struct frame_spec {
+    char separator;             // 0: a comma
+    const char *const *names;   // NULL: the first record has them
+    const char *const *missing; // NULL-terminated; NULL: "", NA, N/A, NaN, nan, null, NULL, None
+    const char *const *only;    // NULL-terminated names of the columns to keep; NULL: all
+    // What is known before: columns by name with kind, and, of a category that is `fixed`, all
+    // categories. Others are found out. Borrowed.
+    const frame *known;
+    int rank, size; // keep rows rank, rank + size, …; size 0: all
+} frame_spec;
+
+// Free it with frame_done, after an error, too. Errors name file, line and column.
+int frame_read(const char *path, const frame_spec *spec, frame *out, err *e);
+int frame_parse(const void *bytes, size_t n, const frame_spec *spec, frame *out, err *e);
+void frame_done(frame *f);
+// Appends an empty column; returns it. For `known`.
+frame_column *frame_add(frame *f, const char *name, size_t n);
+void frame_add_category(frame_column *c, const char *text, size_t n);
+int frame_kind_parse(const char *text, frame_kind *kind, err *e);
+const char *frame_kind_name(frame_kind kind);
+double frame_std(const frame_column *c); // of the population; 0 when nothing was seen
+// Days since 1970-01-01 of a text YYYY-MM-DD; false when it is none.
+bool frame_date(const char *text, size_t n, int64_t *days);

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/data/npz.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "trainer/data/mapped.h"
+#include "trainer/data/npy.h"
+#include "trainer/data/zip.h"
+
+#include <string.h>
+
+void npz_add(npz *z, const char *name, size_t n, tensor *t)
+{
+    z->item = mem_resize(z->item, z->n + 1, sizeof *z->item);
+    z->item[z->n++] = (struct npz_item){mem_strndup(name, n), t};
+}
+
+void npz_done(npz *z)
+{
+    for (size_t i = 0; i < z->n; i++) {
+        free(z->item[i].name);
+        tensor_free(z->item[i].t);
+    }
+    free(z->item);
+    *z = (npz){0};
+}
+
+static int read_member(const zip_member *m, npz *out, err *e)
+{
+    static const char ending[] = ".npy";
+    size_t n = m->name_n, cut = sizeof ending - 1;
+    if (n >= cut && memcmp(m->name + n - cut, ending, cut) == 0)
+        n -= cut;
+    AUTO_FREE uint8_t *bytes = zip_unpack(m, e);
+    tensor *t = bytes ? npy_parse(bytes, m->size, e) : NULL;
+    if (!t)
+        return err_wrap(e, "array '%.*s'", (int)(n < 100 ? n : 100), m->name);
+    npz_add(out, m->name, n, t);
+    return 0;
+}
+
+int npz_parse(const void *bytes, size_t n, npz *out, err *e)
+{
+    zip z;
+    zip_member m;
+    int more = zip_open(&z, bytes, n, e) < 0 ? -1 : 1;
+    *out = (npz){0};
+    while (more > 0 && (more = zip_next(&z, &m, e)) > 0)
+        if (read_member(&m, out, e) < 0)
+            return -1;
+    return more;
+}
+
+int npz_read(const char *path, npz *out, err *e)
+{
+    AUTO_MAPPED file = {0};
+    *out = (npz){0};
+    if (mapped_open(&file, path, e) < 0)
+        return -1;
+    return npz_parse(file.bytes, file.n, out, e) < 0 ? err_wrap(e, "%s", path) : 0;
+}
+
+int npz_write(const char *path, const npz *arrays, bool compress, err *e)
+{
+    AUTO_BUF out = {0};
+    zip_writer w = {.out = &out, .deflate = compress};
+    for (size_t i = 0; i < arrays->n; i++) {
+        AUTO_BUF name = {0}, bytes = {0};
+        buf_fmt(&name, "%s.npy", arrays->item[i].name);
+        npy_format(arrays->item[i].t, &bytes);
+        if (zip_add(&w, buf_cstr(&name), bytes.data, bytes.len, e) < 0) {
+            buf_done(&w.directory);
+            return -1;
+        }
+    }
+    zip_finish(&w);
+    return path_update(path, out.data, out.len, 0644, e);
+}
