@@ -42,7 +42,7 @@ struct arguments {
     struct kernel_options options;
     struct cleaning clean;
     const char *cwd;
-    char **parameters, **redo, **check, **report;
+    char **parameters, **redo, **check, **report, **command;
     fold *past; // of a run to go on with, or to clean
     int examine;
     bool sandbox, help, version, refuse_credentials;
@@ -72,6 +72,9 @@ struct arguments {
     X(data, TEXT, options.paths.data, "DIR            where data sets are looked for, too")        \
     X(param, LIST, parameters, "NAME=VALUE    a parameter of the notebook; any number")            \
     X(params_fd, STRINGS, parameters, "FD        more of them, each with a NUL at its end")        \
+    X(command_fd, STRINGS, command, "FD       the command line to be recorded, in the same way")   \
+    X(seed, TEXT, options.seed, "N              of math.random; a resumed run keeps its own")      \
+    X(no_git, FLAG, options.no_git, "             does not record the notebook's commit")          \
     X(report, LIST, report,                                                                        \
         "FILE         written by the guard when the run has ended; any number")                    \
     X(no_preflight, FLAG, options.no_preflight,                                                    \
@@ -350,6 +353,7 @@ static int run(struct cli *cli, struct arguments *a, const char *note)
         o->run = o->resume = NULL; // after a restart it is another run
     o->parameters = *note ? NULL : (const char *const *)a->parameters;
     o->redo = (const char *const *)a->redo;
+    o->command = (const char *const *)a->command;
     o->sandbox = a->sandbox ? cli_program(cli, "firesteel-sandbox", &e) : NULL;
     if (a->sandbox && !o->sandbox)
         return fail(&e);

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/secret.h"
 #include "base/str.h"
 #include "base/yaml.h"
 #include "script/notebook/params.h"
@@ -106,4 +107,37 @@ int parameters_settle(const notebook *nb, char *const *files, char ***list, err 
     if (unused)
         strv_free(unused);
     return result;
+}
+
+// Where the assignment NAME=VALUE of -p is in a word: "-pNAME=VALUE", "--param=NAME=VALUE"; NULL:
+// it is another word.
+static const char *assignment_in(const char *word)
+{
+    static const char *const begins[] = {"--param=", "-p"};
+    for (size_t i = 0; i < ARRAY_LEN(begins); i++)
+        if (str_starts(word, begins[i]) && word[strlen(begins[i])])
+            return word + strlen(begins[i]);
+    return NULL;
+}
+
+static char *hidden(const char *word, const char *assignment)
+{
+    const char *equals = strchr(assignment, '=');
+    AUTO_FREE char *name = equals ? mem_strndup(assignment, (size_t)(equals - assignment)) : NULL;
+    if (!name || !secret_name(name))
+        return mem_strdup(word);
+    return str_fmt("%.*s=[secret]", (int)(equals - word), word);
+}
+
+char **parameters_hidden(int argc, char *const *argv)
+{
+    char **words = strv_add(NULL, "firesteel");
+    bool follows = false; // an assignment of its own
+    for (int i = 0; i < argc; i++) {
+        const char *in = follows ? argv[i] : assignment_in(argv[i]);
+        AUTO_FREE char *word = in ? hidden(argv[i], in) : mem_strdup(argv[i]);
+        words = strv_add(words, word);
+        follows = str_eq(argv[i], "-p") || str_eq(argv[i], "--param");
+    }
+    return words;
 }

@@ -14,3 +14,6 @@ int parameters_read(char **list, err *e);
 // JSON), then the entries of -p, which win. *list, may be NULL, then begins with the files' values
 // as NAME=VALUE. Errors (ERR_USAGE) name the file and the parameter.
 int parameters_settle(const notebook *nb, char *const *files, char ***list, err *e);
+// "firesteel" and the words of a verb's command line, for a run's record. Values of parameters with
+// a secret's name are hidden; the kernel hides the rest. New, a strv.
+char **parameters_hidden(int argc, char *const *argv);

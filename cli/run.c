@@ -286,9 +286,10 @@ static int conduct(struct run *r, const struct launch *launch, err *e)
 
 struct run_options {
     const char *output, *cwd, *timeout, *resume, *context, *namespace_, *kubeconfig, *registry,
-        *memory;
+        *memory, *seed;
+    char **command; // as it was typed, secrets hidden
     char **allow, **parameters, **files, **redo, **reports;
-    bool sandbox, detach, accept_drift, no_preflight;
+    bool sandbox, detach, accept_drift, no_preflight, no_git;
 };
 
 static int check_options(struct cli *cli, const struct run_options *o, struct run *r)
@@ -318,6 +319,10 @@ static int check_options(struct cli *cli, const struct run_options *o, struct ru
     if (o->sandbox && o->detach)
         return cli_usage(
             cli, &run_verb, "--detach needs a cluster that stays: `firesteel sandbox up`");
+    if (o->seed && !str_to_int(o->seed, &ns))
+        return cli_usage(cli, &run_verb, "--seed %s: it is an integer", o->seed);
+    if (o->seed && o->resume)
+        return cli_usage(cli, &run_verb, "--seed: a resumed run keeps its own");
     if (!o->resume && (o->redo || o->accept_drift))
         return cli_usage(cli, &run_verb, "%s is for --resume: which run?",
             o->redo ? "--redo" : "--accept-drift");
@@ -412,6 +417,9 @@ static int start(struct cli *cli, struct run_options *o, const char *file, struc
             .images = images,
             .data = data,
             .parameters = (const char *const *)o->parameters,
+            .command = (const char *const *)o->command,
+            .seed = o->seed,
+            .no_git = o->no_git,
             .reports = o->detach ? (const char *const *)reports : NULL,
             .redo = (const char *const *)o->redo,
             .accept_drift = o->accept_drift,
@@ -460,12 +468,16 @@ static int run(struct cli *cli, int argc, char **argv)
             .given = &o.accept_drift},
         {"no-preflight", 0, NULL, "do not look first what stands in the way on the cluster",
             .given = &o.no_preflight},
+        {"seed", 0, "N", "of math.random, to repeat a run's numbers; else a new one",
+            .text = &o.seed},
+        {"no-git", 0, NULL, "do not record the notebook's commit", .given = &o.no_git},
         {"detach", 0, NULL, "print the run's name and leave it running", .given = &o.detach},
         {0},
     };
     char **rest = NULL;
     int code;
     struct run r = {.cli = cli, .said = -1};
+    o.command = parameters_hidden(argc, argv);
     if (options_parse(cli, &run_verb, options, argc, argv, &rest, &code) == 0) {
         size_t n = rest ? strv_len(rest) : 0;
         r.detach = o.detach;
@@ -478,6 +490,7 @@ static int run(struct cli *cli, int argc, char **argv)
     close_all(&r);
     if (rest)
         strv_free(rest);
+    strv_free(o.command);
     if (o.allow)
         strv_free(o.allow);
     if (o.parameters)

@@ -10,6 +10,7 @@
 #include "cli/print.h"
 #include "cli/workbench.h"
 #include "script/journal/fold.h"
+#include "script/journal/origin.h"
 #include "script/journal/reader.h"
 #include "script/journal/runs.h"
 
@@ -35,6 +36,14 @@ static void print_head(struct cli *cli, const fold *f)
         AUTO_FREE char *value = json_to_str(p);
         say(stdout, "  %s = %s\n", p->string, value);
     }
+}
+
+// What is needed to do it again.
+static void print_origin(const fold *f)
+{
+    AUTO_BUF text = {0};
+    origin_print(f, "  ", &text);
+    say(stdout, "%s", buf_cstr(&text));
 }
 
 // "loss = 0.2 (step 3; 3 values, 0.2 to 0.6)"
@@ -112,6 +121,7 @@ static int show(struct cli *cli, const char *folder, const char *name, bool ledg
         print_ledger(f);
     } else {
         print_head(cli, f);
+        print_origin(f);
         for (size_t i = 0; i < fold_count(f); i++)
             print_cell(cli, f, i, spools);
         print_recorded(f);

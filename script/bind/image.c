@@ -321,6 +321,7 @@ static int pull_start(call *c, const cJSON *args, cJSON **result, err *e)
     *result = cJSON_CreateObject();
     json_set_str(*result, "ref", ref);
     json_set_str(*result, "digest", pulled.digest.text);
+    call_recorded(c, "image", ref, cJSON_CreateString(pulled.digest.text));
     return 0;
 }
 
@@ -395,6 +396,8 @@ static int resolve_start(call *c, const cJSON *args, cJSON **result, err *e)
         json_set_str(*result, "ref", r.ref);
         json_set_str(*result, "registry", r.to.host);
         json_set_str(*result, "digest", status == 0 ? digest.text : NULL);
+        if (status == 0)
+            call_recorded(c, "image", r.ref, cJSON_CreateString(digest.text));
         status = 0;
     } else {
         err_set(e, why.code, "%s", why.text);

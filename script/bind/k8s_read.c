@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The k8s bindings that read: manifests, objects, lists, events, descriptions, permissions.
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/rowset.h"
@@ -48,7 +49,15 @@ static int read_file(call *c, const char *name, buf *text, err *e)
     AUTO_FREE char *there =
         paths && paths->notebook_dir ? path_join(paths->notebook_dir, name) : NULL;
     const char *path = !path_exists(here) && there && path_exists(there) ? there : here;
-    return path_read(path, text, MANIFEST_LIMIT, e);
+    if (path_read(path, text, MANIFEST_LIMIT, e) < 0)
+        return -1;
+    char hex[SHA256_HEX];
+    sha256_hex(text->data, text->len, hex);
+    cJSON *input = cJSON_CreateObject();
+    json_set_int(input, "size", (int64_t)text->len);
+    json_set_str(input, "sha256", hex);
+    call_recorded(c, "input", path == here ? name : path, input);
+    return 0;
 }
 
 int k8s_manifest(call *c, const cJSON *args, cJSON **result, err *e)

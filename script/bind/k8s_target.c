@@ -6,6 +6,26 @@
 
 #include <string.h>
 
+// Records which cluster this is, at the first call that talks to it. That this cannot be found out
+// keeps nobody from anything.
+static void record_cluster(call *c, const struct target *t)
+{
+    struct patience once = t->patience;
+    once.retry_ns = -1;
+    once.away = NULL;
+    if (call_is_action(c) || call_knows_cluster(c))
+        return;
+    const cJSON *identity = client_identity(t->client, &once, NULL);
+    AUTO_JSON *version = identity ? client_version(t->client, &once, NULL) : NULL;
+    if (!identity)
+        return;
+    cJSON *cluster = cJSON_CreateObject();
+    const char *uid = json_str_or(identity, "uid", "");
+    json_set_str(cluster, "uid", *uid ? uid : NULL);
+    json_set_str(cluster, "version", json_str(version, "gitVersion"));
+    call_learned_cluster(c, cluster);
+}
+
 int k8s_target(call *c, const cJSON *args, bool needs_name, struct target *t, err *e)
 {
     *t = (struct target){.client = bind_client(c, e), .patience = bind_patience(c)};
@@ -19,6 +39,7 @@ int k8s_target(call *c, const cJSON *args, bool needs_name, struct target *t, er
                           : client_resource(t->client, &t->patience, kind, e);
     if (!t->resource)
         return -1;
+    record_cluster(c, t);
     if (needs_name && (!t->name || !*t->name))
         return err_set(e, ERR_USAGE, "the name of a %s is needed", t->resource->singular);
     return 0;

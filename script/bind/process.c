@@ -133,6 +133,19 @@ void process_hash_files(cJSON *files, const char *at, const cJSON *names)
     }
 }
 
+void process_record_inputs(call *c, const cJSON *files)
+{
+    const cJSON *file;
+    cJSON_ArrayForEach(file, files)
+    {
+        if (!cJSON_IsString(file))
+            continue;
+        cJSON *input = cJSON_CreateObject();
+        json_set_str(input, "sha256", file->valuestring);
+        call_recorded(c, "input", file->string, input);
+    }
+}
+
 bool process_files_same(const char *at, const cJSON *recorded)
 {
     for (const cJSON *file = recorded ? recorded->child : NULL; file; file = file->next) {

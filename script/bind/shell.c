@@ -135,6 +135,7 @@ static int shell_start(call *c, const cJSON *args, cJSON **result, err *e)
     struct process_result r;
     AUTO_JSON *files = cJSON_CreateObject(); // hash before running: the command may change them
     process_hash_files(files, at, json_get(args, "inputs"));
+    process_record_inputs(c, files);
     int done = process_run(c, &spec, &r, e);
     strv_free(env);
     if (done == 0)

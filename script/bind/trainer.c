@@ -27,8 +27,17 @@ struct progress {
     buf line;
 };
 
+static void note_version(call *c, const cJSON *event)
+{
+    cJSON *version = cJSON_Duplicate(event, true);
+    cJSON_DeleteItemFromObjectCaseSensitive(version, "event");
+    call_recorded(c, "version", "worker", version);
+}
+
 static void on_event(struct progress *p, const cJSON *event)
 {
+    if (str_eq(json_str(event, "event"), "worker"))
+        note_version(p->call, event);
     if (!training_event(p->training, event))
         return;
     cJSON *data = training_bundle(p->training);
@@ -129,6 +138,7 @@ static cJSON *hash_inputs(call *c, const cJSON *args)
     cJSON_AddItemToArray(script, cJSON_CreateString(json_str(args, "script")));
     process_hash_files(files, call_cwd(c), script);
     process_hash_files(files, call_cwd(c), json_get(args, "inputs"));
+    process_record_inputs(c, files);
     return files;
 }
 

@@ -112,6 +112,7 @@ void fold_free(fold *f)
     cJSON_Delete(f->cluster);
     cJSON_Delete(f->recorded);
     fold_free_points(f);
+    cJSON_Delete(f->learned);
     notebook_free(f->nb);
     free(f);
 }

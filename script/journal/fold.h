@@ -134,7 +134,8 @@ const struct run_cell *fold_running(const fold *f);         // the one that runs
 const struct output *fold_display(const fold *f, int64_t id);
 const struct run_cell *fold_display_cell(const fold *f, int64_t id);
 // What the run was about and what came out, new: {params = {lr = 0.1}, metrics = {loss = {value,
-// step, n, min, max}}, tags = {}, artifacts = {name = {path, size, sha256}}}. Params are the
+// step, n, min, max}}, tags = {}, artifacts = {name = {path, size, sha256}}, and what it depended
+// on: inputs = {file = {size, sha256}}, images, environment, versions}. Params are the
 // notebook's and run.param's; metrics are those of trainings (an evaluation counts last) and
 // run.metric's, "nan", "inf" and "-inf" where JSON has no number. What a cell recorded counts until
 // it runs again.
@@ -142,6 +143,10 @@ cJSON *fold_results(const fold *f);
 // How its metrics moved, new: {loss = [{value, step, wall}, …]} in the order in which they came; a
 // training's epochs are its steps, and come before run.metric's; what has no step has none here.
 cJSON *fold_history(const fold *f);
+// Where it came from, new: {command, allow, seed, git = {commit, branch, root, dirty, files, diff}
+// or {unknown}, cluster = {context, namespace, server, uid, version}, machine, host, cwd, path,
+// from}. What was not recorded is not there.
+cJSON *fold_origin(const fold *f);
 // Ledger.
 size_t fold_ledger_count(const fold *f);
 const struct ledger_entry *fold_ledger(const fold *f, size_t i);

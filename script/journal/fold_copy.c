@@ -104,6 +104,7 @@ fold *fold_copy(const fold *from)
     f->resumed = cJSON_Duplicate(from->resumed, true);
     f->cluster = cJSON_Duplicate(from->cluster, true);
     f->recorded = cJSON_Duplicate(from->recorded, true);
+    f->learned = cJSON_Duplicate(from->learned, true);
     f->message = mem_strdup(from->message);
     f->running = mem_strdup(from->running);
     f->error = copy_output(&from->error);

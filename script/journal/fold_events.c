@@ -503,6 +503,7 @@ static const struct {
     {"error", on_error},
     {"ledger", on_ledger},
     {"recorded", fold_record},
+    {"learned", fold_learn},
     {"cluster", on_cluster},
     {"end", on_end},
 };

@@ -48,6 +48,7 @@ struct fold {
     struct ledger_entry *ledger;
     size_t n_ledger;
     // metrics, params, tags and artifacts by name: {cell, value} and of metrics step, n, min, max
+    cJSON *learned; // {git, cluster}: what "learned" events said; or NULL
     cJSON *recorded;              // NULL: nothing was recorded
     struct metric_series *series; // each value that run.metric told
     size_t n_series;
@@ -56,6 +57,7 @@ struct fold {
 
 // A "recorded" event; and the cell runs again: what it recorded is no longer so.
 int fold_record(fold *f, const cJSON *record, err *e);
+int fold_learn(fold *f, const cJSON *record, err *e); // a "learned" event
 void fold_forget_recorded(fold *f, const char *id);
 void fold_add_point(fold *f, const char *id, const char *name, struct metric_point point);
 void fold_forget_points(fold *f, const char *id); // NULL: of all cells

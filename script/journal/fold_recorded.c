@@ -8,14 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kinds[] = {"metric", "param", "tag", "artifact"};
-static const char *const lists[] = {"metrics", "params", "tags", "artifacts"};
+static const struct {
+    const char *kind, *list;
+} kinds[] = {
+    {"metric", "metrics"},
+    {"param", "params"},
+    {"tag", "tags"},
+    {"artifact", "artifacts"},
+    {"input", "inputs"},
+    {"image", "images"},
+    {"environment", "environment"},
+    {"version", "versions"},
+};
 
 static const char *list_of(const char *kind)
 {
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-        if (str_eq(kind, kinds[i]))
-            return lists[i];
+        if (str_eq(kind, kinds[i].kind))
+            return kinds[i].list;
     return NULL;
 }
 
@@ -122,12 +132,12 @@ static void add_training(cJSON *metrics, const cJSON *shown)
 
 static void add_recorded(cJSON *results, const cJSON *recorded)
 {
-    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-        cJSON *to = json_object_at(results, lists[i]);
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        cJSON *to = json_object_at(results, kinds[i].list);
         const cJSON *entry;
-        cJSON_ArrayForEach(entry, json_get(recorded, lists[i]))
+        cJSON_ArrayForEach(entry, json_get(recorded, kinds[i].list))
         {
-            bool metric = str_eq(lists[i], "metrics");
+            bool metric = str_eq(kinds[i].kind, "metric");
             cJSON *value = cJSON_Duplicate(metric ? entry : json_get(entry, "value"), true);
             if (metric)
                 cJSON_DeleteItemFromObjectCaseSensitive(value, "cell");
@@ -144,6 +154,53 @@ cJSON *fold_results(const fold *f)
             add_training(metrics, json_get(f->cells[i].outputs[k].data, PROGRESS));
     const cJSON *given = json_get(fold_last_start(f), "parameters");
     json_set(results, "params", given ? cJSON_Duplicate(given, true) : cJSON_CreateObject());
+    static const char *const begun[] = {"environment", "versions"};
+    for (size_t i = 0; i < ARRAY_LEN(begun); i++) {
+        const cJSON *first = json_get(f->first, begun[i]);
+        json_set(results, begun[i], first ? cJSON_Duplicate(first, true) : cJSON_CreateObject());
+    }
     add_recorded(results, f->recorded);
     return results;
+}
+
+// Adds the members of an object to another; they win.
+static void add_members(cJSON *to, const cJSON *from)
+{
+    const cJSON *member;
+    cJSON_ArrayForEach(member, from) json_set(to, member->string, cJSON_Duplicate(member, true));
+}
+
+int fold_learn(fold *f, const cJSON *record, err *e)
+{
+    static const char *const parts[] = {"git", "cluster"};
+    if (!f->learned)
+        f->learned = cJSON_CreateObject();
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        if (json_get(record, parts[i]))
+            add_members(json_object_at(f->learned, parts[i]), json_get(record, parts[i]));
+    return 0;
+}
+
+cJSON *fold_origin(const fold *f)
+{
+    static const char *const copied[] = {
+        "command", "allow", "seed", "git", "machine", "host", "cwd", "path", "from", "sandbox"};
+    cJSON *origin = cJSON_CreateObject();
+    for (size_t i = 0; i < ARRAY_LEN(copied); i++) {
+        const cJSON *value = json_get(f->first, copied[i]);
+        if (value)
+            json_set(origin, copied[i], cJSON_Duplicate(value, true));
+    }
+    if (json_get(origin, "git"))
+        add_members(json_object_at(origin, "git"), json_get(f->learned, "git"));
+    static const char *const of_cluster[] = {"context", "namespace", "server", "sandbox"};
+    for (size_t i = 0; f->cluster && i < ARRAY_LEN(of_cluster); i++) {
+        const cJSON *value = json_get(f->cluster, of_cluster[i]);
+        if (value)
+            json_set(
+                json_object_at(origin, "cluster"), of_cluster[i], cJSON_Duplicate(value, true));
+    }
+    if (json_get(f->learned, "cluster"))
+        add_members(json_object_at(origin, "cluster"), json_get(f->learned, "cluster"));
+    return origin;
 }

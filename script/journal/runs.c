@@ -63,6 +63,7 @@ cJSON *runs_row(const char *folder, const char *run, err *e)
         cJSON *list = cJSON_DetachItemViaPointer(results, results->child);
         json_set(row, list->string, list);
     }
+    json_set(row, "origin", fold_origin(f));
     fold_free(f);
     return row;
 }

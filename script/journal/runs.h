@@ -10,12 +10,13 @@
 #include <stdbool.h>
 
 // What a list says of a run: run, state, started, seconds, cells, ok, failed, left, notebook,
-// params, metrics, tags, artifacts; new. If its journal cannot be read, "state" is "unreadable",
-// and the error is set.
+// params, metrics, tags, artifacts, inputs, images, environment, versions, and origin
+// (fold_origin); new. If its journal cannot be read, "state" is "unreadable", and the error is set.
 cJSON *runs_row(const char *folder, const char *run, err *e);
 
-// The field of a run: a member of its own, else a parameter, a metric's value, a tag; of one kind
-// alone with "params.", "metrics.", "tags." before it. NULL: it has none. Borrowed.
+// The field of a run: a member of its own, else a parameter, a metric's value, a tag, a member of
+// its origin; of one kind alone with "params.", "metrics.", "tags." before it. NULL: it has none.
+// Borrowed.
 const cJSON *runs_field(const cJSON *run, const char *name);
 // As it is printed: "" for NULL.
 char *runs_text(const cJSON *value);

@@ -19,6 +19,19 @@ static const cJSON *of_kind(const cJSON *run, const char *kind, const char *name
     return str_eq(kind, "metrics") ? json_get(value, "value") : value;
 }
 
+// Where the run came from: commit, branch, dirty, seed, host, context, …
+static const cJSON *of_origin(const cJSON *origin, const char *name)
+{
+    static const char *const parts[] = {"git", "cluster", "machine"};
+    const cJSON *found = json_get(origin, name);
+    if (found && !cJSON_IsObject(found))
+        return found;
+    found = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(parts) && !found; i++)
+        found = json_get(json_get(origin, parts[i]), name);
+    return found;
+}
+
 const cJSON *runs_field(const cJSON *run, const char *name)
 {
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
@@ -32,7 +45,7 @@ const cJSON *runs_field(const cJSON *run, const char *name)
     found = NULL;
     for (size_t i = 0; i < ARRAY_LEN(kinds) && !found; i++)
         found = of_kind(run, kinds[i], name);
-    return found;
+    return found ? found : of_origin(json_get(run, "origin"), name);
 }
 
 char *runs_text(const cJSON *value)
@@ -43,6 +56,9 @@ char *runs_text(const cJSON *value)
         return mem_strdup(value->valuestring);
     if (cJSON_IsBool(value))
         return mem_strdup(cJSON_IsTrue(value) ? "true" : "false");
+    int64_t integer;
+    if (json_int(value, &integer))
+        return str_fmt("%lld", (long long)integer);
     if (cJSON_IsNumber(value))
         return str_fmt("%.6g", value->valuedouble);
     return json_to_str(value);

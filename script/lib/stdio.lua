@@ -54,8 +54,10 @@ local function open_file(name, mode)
   if mode:find "[wa+]" then core.gate("write " .. tostring(name)) end
   local file, message, code = open(name, mode)
   if not file and is_relative(name) and not mode:find "[wa+]" and core.notebook_dir then
-    file = open(core.notebook_dir .. "/" .. name, mode)
+    name = core.notebook_dir .. "/" .. name
+    file = open(name, mode)
   end
+  if file and not mode:find "[wa]" then core.input(name) end
   if file then return file end
   return nil, message, code
 end
@@ -172,3 +174,21 @@ end
 package.loaded.io, package.loaded.os = io, os
 package.path = "./?.lua;./?/init.lua;" ..
   (core.notebook_dir and core.notebook_dir ~= core.cwd and core.notebook_dir .. "/?.lua;" or "") .. package.path
+
+-- Files of Lua are inputs, too.
+local search, load_file, do_file = package.searchers[2], loadfile, dofile
+package.searchers[2] = function(name)
+  local loader, file = search(name)
+  if type(loader) == "function" then core.input(file) end
+  return loader, file
+end
+
+function loadfile(name, ...)
+  if type(name) == "string" then core.input(name) end
+  return load_file(name, ...)
+end
+
+function dofile(name)
+  if type(name) == "string" then core.input(name) end
+  return do_file(name)
+end

@@ -16,6 +16,7 @@
 enum {
     CLIENT_FD = 3, // the kernel's end of the socket pair
     PARAMS_FD,     // its parameters
+    COMMAND_FD,    // the command line of its starter
 };
 
 static void strv_free_at(char ***v)
@@ -23,18 +24,21 @@ static void strv_free_at(char ***v)
     strv_free(*v);
 }
 
-static bool has_parameters(const struct launch *o)
+static bool has_any(const char *const *strings)
 {
-    return o->parameters && *o->parameters;
+    return strings && *strings;
 }
 
-// Makes a file without a name that holds the parameters, each with its NUL; -1 on error.
-static int parameters_file(const struct launch *o, err *e)
+// Makes a file without a name that holds the strings, each with its NUL; -1 if there are none, and
+// on error.
+static int strings_file(const char *const *strings, err *e)
 {
     AUTO_BUF text = {0};
-    for (const char *const *p = o->parameters; p && *p; p++)
-        buf_add(&text, *p, strlen(*p) + 1);
-    int fd = memfd_create("parameters", MFD_CLOEXEC);
+    if (!has_any(strings))
+        return -1;
+    for (const char *const *s = strings; *s; s++)
+        buf_add(&text, *s, strlen(*s) + 1);
+    int fd = memfd_create("strings", MFD_CLOEXEC);
     if (fd < 0 || write(fd, text.data, text.len) != (ssize_t)text.len || lseek(fd, 0, SEEK_SET) < 0)
         err_errno(e, errno, "cannot pass the parameters on");
     explicit_bzero(text.data, text.len);
@@ -70,12 +74,14 @@ static char **command_line(const struct launch *o)
         {"--registry", o->registry},
         {"--images", o->images},
         {"--data", o->data},
+        {"--seed", o->seed},
     };
     const struct {
         const char *name;
         bool given;
     } flags[] = {{"--headless", o->headless}, {"--detach", o->detach}, {"--sandbox", o->sandbox},
-        {"--accept-drift", o->accept_drift}, {"--no-preflight", o->no_preflight}};
+        {"--accept-drift", o->accept_drift}, {"--no-preflight", o->no_preflight},
+        {"--no-git", o->no_git}};
 
     char **argv = strv_add(NULL, o->program);
     argv = strv_add(argv, "--client-fd=3");
@@ -88,20 +94,35 @@ static char **command_line(const struct launch *o)
     for (size_t i = 0; i < ARRAY_LEN(flags); i++)
         if (flags[i].given)
             argv = strv_add(argv, flags[i].name);
-    if (has_parameters(o))
+    if (has_any(o->parameters))
         argv = strv_add(argv, "--params-fd=4");
+    if (has_any(o->command))
+        argv = strv_add(argv, "--command-fd=5");
     argv = add_each(argv, "--report", o->reports);
     return add_each(argv, "--redo", o->redo);
 }
 
-// params: -1 if there are none.
-static int start(const struct launch *o, char **argv, int client, int params, pid_t *guard, err *e)
+// The kernel's descriptors; those of its strings are -1 where there are none.
+struct passed {
+    int client, params, command;
+};
+
+static void close_passed(struct passed *p)
+{
+    fd_close_at(&p->client);
+    fd_close_at(&p->params);
+    fd_close_at(&p->command);
+}
+
+static int start(const struct launch *o, char **argv, const struct passed *p, pid_t *guard, err *e)
 {
     int output = o->output ? o->output : STDOUT_FILENO, error = o->output ? output : STDERR_FILENO;
-    struct spawn_fd fds[4] = {{client, CLIENT_FD}};
+    struct spawn_fd fds[5] = {{p->client, CLIENT_FD}};
     size_t n = 1;
-    if (params >= 0)
-        fds[n++] = (struct spawn_fd){params, PARAMS_FD};
+    if (p->params >= 0)
+        fds[n++] = (struct spawn_fd){p->params, PARAMS_FD};
+    if (p->command >= 0)
+        fds[n++] = (struct spawn_fd){p->command, COMMAND_FD};
     // A detached kernel must not keep our standard output open: $(… --detach) has to end.
     if (!o->detach || o->output) {
         fds[n++] = (struct spawn_fd){output, STDOUT_FILENO};
@@ -119,25 +140,17 @@ int launch_kernel(const struct launch *options, pid_t *guard, int *client_fd, er
         return err_set(
             e, ERR_NOT_FOUND, "%s is not there; it belongs beside firesteel", options->program);
     err why = {0};
-    int params = has_parameters(options) ? parameters_file(options, &why) : -1;
-    if (why.code) {
-        if (params >= 0)
-            close(params);
+    CLEANUP(close_passed)
+    struct passed passed = {-1, strings_file(options->parameters, &why), -1};
+    if (!why.code)
+        passed.command = strings_file(options->command, &why);
+    if (why.code)
         return err_set(e, why.code, "%s", why.text);
-    }
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
-        err_errno(e, errno, "cannot make a socket pair");
-        if (params >= 0)
-            close(params);
-        return -1;
-    }
-
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return err_errno(e, errno, "cannot make a socket pair");
+    passed.client = pair[1];
     CLEANUP(strv_free_at) char **argv = command_line(options);
-    int result = start(options, argv, pair[1], params, guard, e);
-    close(pair[1]);
-    if (params >= 0)
-        close(params);
-    if (result < 0) {
+    if (start(options, argv, &passed, guard, e) < 0) {
         close(pair[0]);
         return -1;
     }

@@ -27,6 +27,9 @@ struct launch {
     const char *data;                              // --data: where to look for data sets
     const char *const *parameters;                 // NAME=VALUE, NULL-terminated; never on its
                                                    // command line, which all users can read
+    const char *const *command; // --command-fd: what a person has typed, for the record; NULL-
+                                // terminated or NULL
+    const char *seed;           // --seed: of math.random; none: another one for each run
     const char *const *reports; // --report: files that its guard writes at the end of the run
     const char *const *redo;    // --redo: cells of a resumed run that may be done again; also
                                 // NULL-terminated
@@ -36,6 +39,7 @@ struct launch {
     bool sandbox;      // --sandbox: start a private one
     bool no_preflight; // --no-preflight: do not look first what stands in the way
     bool accept_drift; // --accept-drift: accept changed objects
+    bool no_git;       // --no-git: do not record the notebook's commit
 };
 
 // The process to wait for is the kernel's guard: its exit code is the run's (0, 1, 2, 3, 4, 130),

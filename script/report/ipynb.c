@@ -162,6 +162,7 @@ static void ipynb_metadata(const fold *f, cJSON *metadata)
     cJSON_ArrayForEach(part, results) if (part->child && !str_eq(part->string, "params"))
         json_set(run, part->string, cJSON_Duplicate(part, true));
     json_set(run, "record", STEAL(record));
+    json_set(run, "origin", fold_origin(f));
 }
 
 static const char *papermill_status(const struct run_cell *c)

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/journal/origin.h"
 #include "script/journal/text.h"
 #include "script/report/export_private.h"
 #include "script/report/page.h"
@@ -170,6 +171,17 @@ static void md_left_overs(const fold *f, buf *out)
     buf_fmt(out, "\n`firesteel clean %s` removes it.\n", fold_run(f));
 }
 
+// At the end: few readers need it, and then all of it.
+static void md_origin(const fold *f, buf *out)
+{
+    AUTO_BUF text = {0};
+    origin_print(f, "", &text);
+    if (!text.len)
+        return;
+    buf_str(out, "### Made by\n\n");
+    fenced("text", text.data, text.len, out);
+}
+
 void export_md(struct export *x, buf *out)
 {
     const notebook *nb = fold_notebook(x->fold);
@@ -178,4 +190,5 @@ void export_md(struct export *x, buf *out)
     for (size_t i = 0; i < notebook_count(nb); i++)
         md_cell(x, notebook_cell(nb, i), out);
     md_left_overs(x->fold, out);
+    md_origin(x->fold, out);
 }

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "script/journal/origin.h"
 
 #include <string.h>
 
@@ -52,7 +53,8 @@ static void tell_times(cJSON *record, const fold *f)
 static void tell_rest(cJSON *record, const cJSON *first)
 {
     static const char *const other[] = {"type", "seq", "wall", "mono", "format", "run", "path",
-        "notebook", "cells", "parameters", "given", "salt", "pid", "headless", "unsaved"};
+        "notebook", "cells", "parameters", "given", "salt", "pid", "headless", "unsaved", "command",
+        "allow", "seed", "git", "machine", "environment", "versions", "from", "sandbox"};
     const cJSON *v;
     cJSON_ArrayForEach(v, first)
     {
@@ -61,6 +63,19 @@ static void tell_rest(cJSON *record, const cJSON *first)
             known = str_eq(v->string, other[i]);
         if (!known)
             tell(record, v->string, v);
+    }
+}
+
+static void tell_origin(cJSON *record, const fold *f)
+{
+    AUTO_JSON *lines = origin_lines(f);
+    const cJSON *name, *line;
+    cJSON_ArrayForEach(name, lines)
+    {
+        AUTO_BUF text = {0};
+        cJSON_ArrayForEach(line, name)
+            buf_fmt(&text, "%s%s", text.len ? ", " : "", line->valuestring);
+        json_set_str(record, name->string, buf_cstr(&text));
     }
 }
 
@@ -77,6 +92,7 @@ cJSON *page_record(const fold *f)
         json_set_str(record, "cluster", "a private sandbox");
     tell(record, "namespace", json_get(cluster, "namespace"));
     tell(record, "server", json_get(cluster, "server"));
+    tell_origin(record, f);
     tell_rest(record, first);
     return record;
 }

@@ -46,6 +46,10 @@ int traceback(lua_State *L);
 // Sends an event to the starter of this worker; takes it. Only the first rank sends any.
 void worker_event(worker *w, cJSON *event);
 
+// Sends what a training's numbers depend on, beside its file: {event = "worker", version, kernels
+// (of this CPU), ranks, mpi}.
+void worker_tell_versions(worker *w);
+
 // Opens the modules; each function pushes its module's table.
 int open_tensor(lua_State *L); // only the metatable; pushes nothing
 int open_nn(lua_State *L);

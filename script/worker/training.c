@@ -129,6 +129,7 @@ static int call(
 
 static int train_begin(void *ctx, err *e)
 {
+    worker_tell_versions(((struct training *)ctx)->worker);
     return call(ctx, METHOD_train_begin, -1, NULL, NULL, e);
 }
 

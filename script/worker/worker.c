@@ -6,6 +6,7 @@
 #include "script/embed.h"
 #include "script/worker/pack.h"
 #include "script/worker/state.h"
+#include "trainer/cpu/ops.h"
 
 #include <lualib.h>
 #include <stdio.h>
@@ -37,6 +38,18 @@ void worker_event(worker *w, cJSON *event)
             w->options.event(w->options.event_ctx, text.data, text.len);
     }
     cJSON_Delete(event);
+}
+
+void worker_tell_versions(worker *w)
+{
+    cJSON *event = cJSON_CreateObject();
+    const cpu_ops *cpu = cpu_choose(NULL, NULL);
+    json_set_str(event, "event", "worker");
+    json_set_str(event, "version", FIRESTEEL_VERSION);
+    json_set_str(event, "kernels", cpu ? cpu->name : NULL);
+    json_set_int(event, "ranks", w->comm ? w->comm->size() : 1);
+    json_set_str(event, "mpi", w->comm && w->comm->library ? w->comm->library() : NULL);
+    worker_event(w, event);
 }
 
 // For require "nn": the C part, then the Lua parts on top of it: each gets what the one before it

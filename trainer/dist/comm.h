@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { COMM_VERSION = 2 };
+enum { COMM_VERSION = 3 };
 
 typedef enum comm_type { COMM_F32, COMM_F64, COMM_I64 } comm_type;
 typedef enum comm_op { COMM_SUM, COMM_MIN, COMM_MAX, COMM_PRODUCT } comm_op;
@@ -32,6 +32,9 @@ struct comm_ops {
     // From now on slow is called when an operation takes longer than `after` ns: once, on the
     // thread that waits.
     void (*watch)(int64_t after, void (*slow)(void *ctx, int64_t waited), void *ctx);
+    // The library's name and version, on one line; NULL: there is none. It lives as long as the
+    // table.
+    const char *(*library)(void);
     // There is no function that ends: a rank ends when its driver has every result and tells it so.
     // MPI_Finalize would wait for the other ranks once more, and over TCP on a busy machine it did
     // not always return.

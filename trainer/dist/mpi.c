@@ -229,6 +229,19 @@ static int mpi_barrier(err *e)
                : 0;
 }
 
+// "MPICH Version: 4.0.2" or "Open MPI v4.1.4, package: …": the first line, without tabs.
+static const char *mpi_library(void)
+{
+    static char name[MPI_MAX_LIBRARY_VERSION_STRING];
+    int n;
+    if (!*name && MPI_Get_library_version(name, &n) == MPI_SUCCESS)
+        name[strcspn(name, "\n")] = '\0';
+    for (char *c = name; *c; c++)
+        if (*c == '\t')
+            *c = ' ';
+    return name;
+}
+
 extern const struct comm_ops firesteel_comm;
 const struct comm_ops firesteel_comm = {
     .version = COMM_VERSION,
@@ -241,4 +254,5 @@ const struct comm_ops firesteel_comm = {
     .barrier = mpi_barrier,
     .sum_gradients = mpi_sum_gradients,
     .watch = mpi_watch,
+    .library = mpi_library,
 };

@@ -219,6 +219,7 @@ static void run(interp *in, execution *x)
 {
     lua_State *L = in->L;
     in->running = x;
+    inputs_forget(in->inputs);
     begin_turn(in, &x->turn);
     lua_pushcfunction(L, on_error);
     lua_pushcfunction(L, cells_run);
@@ -254,10 +255,21 @@ static void answer(interp *in, struct lookup *l)
     end_turn(in);
 }
 
+// The same seed gives the same numbers.
+static void seed_random(lua_State *L)
+{
+    lua_getglobal(L, LUA_MATHLIBNAME);
+    lua_getfield(L, -1, "randomseed");
+    lua_pushinteger(L, interp_of(L)->options->seed);
+    lua_call(L, 1, 0);
+    lua_pop(L, 1);
+}
+
 // Stack: nothing. Makes everything that a cell sees; runs only our own code.
 static int open_everything(lua_State *L)
 {
     luaL_openlibs(L);
+    seed_random(L);
     interrupt_install(&interp_of(L)->interrupt, L);
     library_open(L);
     return 0;
@@ -454,7 +466,7 @@ static int start_thread(interp *in)
 interp *interp_new(const struct interp_options *o, const struct interp_ops *ops, void *arg, err *e)
 {
     interp *in = mem_alloc(sizeof *in);
-    *in = (interp){.options = o, .ops = ops, .arg = arg, .cap = o->memory};
+    *in = (interp){.options = o, .ops = ops, .arg = arg, .cap = o->memory, .inputs = inputs_new()};
     pthread_mutex_init(&in->lock, NULL);
     pthread_cond_init(&in->wake, NULL);
     in->insist = loop_timer_new(o->effects->spec.loop, on_insist, in);
@@ -525,6 +537,7 @@ void interp_free(interp *in)
         return;
     loop_timer_free(in->insist);
     loop_timer_free(in->patience);
+    inputs_free(in->inputs);
     pthread_cond_destroy(&in->wake);
     pthread_mutex_destroy(&in->lock);
     free(in);

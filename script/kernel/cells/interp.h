@@ -12,6 +12,7 @@ struct interp_options { // borrowed, and unchanged while it lives
     effects *effects;
     size_t memory; // cap of Lua's heap in bytes
     const char *notebook_dir;
+    int64_t seed; // of math.random
 };
 // Called on the loop's thread; arg is the one of interp_new.
 struct interp_ops {

@@ -11,6 +11,7 @@
 #include "script/kernel/cells/luajson.h"
 #include "script/kernel/cells/state.h"
 #include "script/kernel/effects/call.h"
+#include "script/kernel/port/secrets.h"
 #include "script/lib/sources.h"
 #include "script/protocol/message.h"
 
@@ -120,6 +121,20 @@ static int core_gate(lua_State *L)
     return 0;
 }
 
+// Takes the value. step: NULL for none.
+static void emit_recorded(
+    const interp *in, const char *kind, const char *name, cJSON *value, const int64_t *step)
+{
+    cJSON *event = message_new(MESSAGE_recorded);
+    json_set_str(event, "cell", running_cell(in));
+    json_set_str(event, "kind", kind);
+    json_set_str(event, "name", name);
+    json_set(event, "value", value);
+    if (step)
+        json_set_int(event, "step", *step);
+    port_emit(port_of(in), event);
+}
+
 // setenv(name, value or nil), getenv(name), environ(): for children and os.getenv.
 static int core_setenv(lua_State *L)
 {
@@ -129,6 +144,10 @@ static int core_setenv(lua_State *L)
     fx->env = env_set(fx->env, name, value);
     if (value)
         mask_add_named(port_mask(fx->spec.port), name, value);
+    AUTO_FREE char *digest =
+        value ? secrets_digest(port_mask(fx->spec.port), name, value) : mem_strdup("unset");
+    if (interp_of(L)->turn)
+        emit_recorded(interp_of(L), "environment", name, cJSON_CreateString(digest), NULL);
     return 0;
 }
 
@@ -296,18 +315,22 @@ static int core_record(lua_State *L)
 {
     interp *in = interp_of(L);
     const char *kind = luaL_checkstring(L, 1), *name = luaL_checkstring(L, 2);
-    lua_Integer step = luaL_optinteger(L, 4, 0);
+    int64_t step = luaL_optinteger(L, 4, 0);
     cJSON *value = luajson_read(L, 3, &in->raised);
     if (!value)
         return interp_raise(L, FAILURE_ERROR);
-    cJSON *event = message_new(MESSAGE_recorded);
-    json_set_str(event, "cell", running_cell(in));
-    json_set_str(event, "kind", kind);
-    json_set_str(event, "name", name);
-    json_set(event, "value", value);
-    if (!lua_isnoneornil(L, 4))
-        json_set_int(event, "step", step);
-    port_emit(port_of(in), event);
+    emit_recorded(in, kind, name, value, lua_isnoneornil(L, 4) ? NULL : &step);
+    return 0;
+}
+
+// input(path): records a file that is about to be read.
+static int core_input(lua_State *L)
+{
+    interp *in = interp_of(L);
+    const char *path = luaL_checkstring(L, 1);
+    cJSON *input = in->turn ? inputs_take(in->inputs, path) : NULL;
+    if (input)
+        emit_recorded(in, "input", path, input, NULL);
     return 0;
 }
 
@@ -422,6 +445,7 @@ static const luaL_Reg core_functions[] = {
     {"result", core_result},
     {"update", core_update},
     {"record", core_record},
+    {"input", core_input},
     {"ask", core_ask},
     {"mask", core_mask},
     {"duration", core_duration},

@@ -2,6 +2,7 @@
 // The inside of the interpreter, for the files that make up the Lua state. Each part says which
 // thread it belongs to.
 #pragma once
+#include "script/kernel/cells/inputs.h"
 #include "script/kernel/cells/interp.h"
 #include "script/kernel/cells/interrupt.h"
 
@@ -39,6 +40,7 @@ struct interp {
     cJSON *held;        // a result being pushed; if pushing raises, the next one frees it
     err raised;         // the error of the last failed call, and its kind
     enum failure raised_as;
+    inputs *inputs;
     err broken; // why the library could not be opened
     // The loop's thread:
     execution *execution;  // running, or waiting for a lookup to end

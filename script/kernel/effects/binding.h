@@ -136,6 +136,13 @@ call_secret_fn *call_secrets(call *c, void **arg);
 bool call_is_secret(call *c, const char *text);
 // Writes text to the cell's output; name is "stdout" or "stderr". From any thread.
 void call_output(call *c, const char *name, const char *bytes, size_t n);
+// Records what the cell depends on, for comparing runs: kind is "input", "image" or "version".
+// Takes the value.
+void call_recorded(call *c, const char *kind, const char *name, cJSON *value);
+// Tells which cluster is used: {uid, version}, of the namespace kube-system and of the server.
+// Takes it. Once in a run is enough: is it known already?
+void call_learned_cluster(call *c, cJSON *cluster);
+bool call_knows_cluster(call *c);
 // Records what an effect is about to do, or has done so far: verify and find then know where to
 // look, whatever happens. When this returns 0, the record is on the disk; at -1 the request must
 // not be sent. A JSON null takes the record back: the request was certainly refused.

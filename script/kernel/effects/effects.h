@@ -17,6 +17,7 @@
 #include "script/kernel/port/port.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 struct shared_object; // shared by bindings, see services.c
 
@@ -58,6 +59,7 @@ typedef struct effects {
     place *place;
     pthread_mutex_t shared_lock;
     struct shared_object *shared;
+    atomic_bool told_cluster; // which cluster is used
 } effects;
 
 // Errors: an unknown effect in `allow`.

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/kernel/effects/call.h"
+#include "script/protocol/message.h"
 
 #include <string.h>
 
@@ -185,4 +186,29 @@ void call_asks_server(call *c, bool does)
 void call_server_away(call *c, const err *reason)
 {
     place_heard(c->effects->place, reason, 0);
+}
+
+void call_recorded(call *c, const char *kind, const char *name, cJSON *value)
+{
+    cJSON *event = message_new(MESSAGE_recorded);
+    json_set_str(event, "cell", c->turn->cell);
+    json_set_str(event, "kind", kind);
+    json_set_str(event, "name", name);
+    json_set(event, "value", value);
+    port_emit(c->effects->spec.port, event);
+}
+
+bool call_knows_cluster(call *c)
+{
+    return atomic_load(&c->effects->told_cluster);
+}
+
+void call_learned_cluster(call *c, cJSON *cluster)
+{
+    cJSON *event = message_new(MESSAGE_learned);
+    json_set(event, "cluster", cluster);
+    if (atomic_exchange(&c->effects->told_cluster, true))
+        cJSON_Delete(event);
+    else
+        port_emit(c->effects->spec.port, event);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "script/kernel/port/secrets.h"
 
+#include "base/digest.h"
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/str.h"
@@ -68,4 +69,15 @@ void secrets_of_parameters(mask *m, cJSON *values)
         if (secret_name(v->string) && (cJSON_IsNumber(v) || (cJSON_IsString(v) && *text)))
             cJSON_ReplaceItemViaPointer(values, v, hidden(v->string));
     }
+}
+
+char *secrets_digest(mask *m, const char *name, const char *value)
+{
+    enum { DIGITS = 16 };
+    char hex[SHA256_HEX];
+    AUTO_BUF shown = {0};
+    if (secret_name(name) || mask_text(m, value, strlen(value), &shown))
+        return mem_strdup(MASK_TEXT);
+    sha256_hex(value, strlen(value), hex);
+    return mem_strndup(hex, DIGITS);
 }

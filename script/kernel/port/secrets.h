@@ -11,3 +11,6 @@ void secrets_register(mask *m, const notebook *nb);
 // Registers those among the parameters' values, {"name": value}. Values that are too short to be
 // masked elsewhere are replaced here.
 void secrets_of_parameters(mask *m, cJSON *values);
+// What is recorded of a variable's value, new: 16 hexadecimal digits of its SHA-256, or "[secret]"
+// when its name is a secret's or the mask knows a secret in it.
+char *secrets_digest(mask *m, const char *name, const char *value);

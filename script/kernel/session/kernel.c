@@ -17,6 +17,7 @@
 #include "script/kernel/session/filewatch.h"
 #include "script/kernel/session/life.h"
 #include "script/kernel/session/past.h"
+#include "script/kernel/session/record.h"
 #include "script/kernel/session/requests.h"
 #include "script/kernel/session/running.h"
 #include "script/kernel/session/state.h"
@@ -150,7 +151,7 @@ static cJSON *cell_ids(const notebook *nb)
 }
 
 // Takes `parameters`.
-static cJSON *first_event(const kernel *k, message_type type, struct parameters *parameters)
+static cJSON *first_event(kernel *k, message_type type, struct parameters *parameters)
 {
     AUTO_BUF text = {0};
     char host[256] = "";
@@ -177,6 +178,7 @@ static cJSON *first_event(const kernel *k, message_type type, struct parameters 
     json_set_str(event, "cwd", k->options->cwd);
     json_set(event, "versions", versions());
     json_set_str(event, "salt", k->effects->salt);
+    record_first(k, event);
     json_set_bool(event, "headless", k->options->headless);
     if (!document_saved(k->document)) // also with edits that a killed run has left
         json_set_bool(event, "unsaved", true);
@@ -193,9 +195,10 @@ int kernel_load_past(kernel *k, const char *run, err *e)
     if (!past)
         return err_wrap(e, "%s", run);
     effects_load_past(k->effects, past);
+    int seeded = record_seed(k, past, e);
     displays_skip(k->displays, (int64_t)fold_seq(past)); // at least as many as it had displays
     fold_free(past);
-    return 0;
+    return seeded;
 }
 
 static journal *journal_of(kernel *k, err *e)
@@ -211,7 +214,8 @@ static int open_journal(kernel *k, struct parameters *parameters, err *e)
     const struct kernel_options *o = k->options;
     bool resumes = o->resume != NULL;
     random_hex(k->effects->salt, 16);
-    journal *j = resumes && kernel_load_past(k, o->resume, e) < 0 ? NULL : journal_of(k, e);
+    int ready = resumes ? kernel_load_past(k, o->resume, e) : record_seed(k, NULL, e);
+    journal *j = ready < 0 ? NULL : journal_of(k, e);
     if (j)
         port_open(k->port, j);
     if (!j || server_follow(k->server, journal_path(j), e) < 0)
@@ -346,6 +350,8 @@ static int open_all(kernel *k, err *e)
         open_sandbox(k, e) < 0)
         return -1;
     k->interp = interp_new(&k->interp_options, &running_ops, k, e);
+    if (o->headless && k->interp)
+        record_ask_git(k, true);
     if (!k->interp || open_clients(k, e) < 0)
         return -1;
     if (!o->sandbox)
@@ -497,6 +503,7 @@ void kernel_free(kernel *k)
 {
     interp_free(k->interp);
     actions_free(k->actions);
+    record_done(k);
     sandbox_stop(k->sandbox, drop_sandbox, k);
     filewatch_close(k->watch);
     if (k->effects)

@@ -24,6 +24,9 @@ struct kernel_options {
     const char *socket;        // to listen on; NULL: clients come over client_fd only
     const char *allow;         // "cluster,destructive"; NULL: only local effects
     const char *const *parameters; // "NAME=VALUE", NULL-terminated; may be NULL
+    const char *const *command;    // what a person has typed, for the record; may be NULL
+    const char *seed;              // of math.random, an integer; NULL: that of the run that goes
+                                   // on, or a new one
     const char *const *env;        // environment of the children
     const char *self;    // path of firesteel-kernel, which refuses credentials to children
     const char *runtime; // a folder of this user alone, for files of this process
@@ -40,6 +43,7 @@ struct kernel_options {
     int64_t timeout_ns;     // for the whole run, 0: none
     size_t memory;          // cap of Lua's heap in bytes
     bool no_preflight;      // does not look before the first cell what stands in its way
+    bool no_git;            // does not record the notebook's commit
     bool headless;          // executes everything after its owner's hello, then ends
     bool detach;            // headless, but starts at once and outlives its client
 };

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/kernel/session/life.h"
+#include "script/kernel/session/record.h"
 #include "script/protocol/message.h"
 
 #include <stdio.h>
@@ -175,8 +176,10 @@ static void begin(kernel *k, execution *x)
     x->turn.redo = is_named(k->options->redo, x);
     k->running = x;
     x->count = ++k->executed;
-    if (x->count == 1)
+    if (x->count == 1) {
         x->preflight = preflight_of(k);
+        record_ask_git(k, false); // in the workbench: when something is run
+    }
     if (!k->options->headless)
         execution_call_by_count(x);
     x->started = clock_mono();
@@ -348,7 +351,8 @@ void running_go_on(kernel *k)
         k->said_busy = true;
         running_say_state(k, "busy", NULL);
     }
-    while (!k->running && k->queue && !k->stopping && !k->waiting_for_sandbox) {
+    while (
+        !k->running && k->queue && !k->stopping && !k->waiting_for_sandbox && !k->waiting_for_git) {
         AUTO_FREE char *cell_id = dequeue(k);
         size_t i;
         err e = {0};

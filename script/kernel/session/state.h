@@ -36,6 +36,7 @@ struct kernel {
     struct origins *origins; // which cells wrote which files
     document_lock *lock;     // lock of its file; NULL in a headless run
     struct filewatch *watch;
+    struct recording *recording; // what the run needs to be done again (record.h)
     struct sandbox *sandbox;
     int kubeconfig_owner; // owner of effects->refusing_kubeconfig; -1: no such file
     loop_timer *run_timer, *cell_timer, *idle_timer, *finish_timer;
@@ -52,6 +53,7 @@ struct kernel {
     bool greeted;             // a client has said hello
     bool started_all;         // a headless run has queued its cells; it ends after them
     bool waiting_for_sandbox; // no cell is executed before the sandbox is ready
+    bool waiting_for_git;     // nor before git has answered, for a moment
     bool said_busy, wedged, run_timed_out;
     char *last_cell;       // of a headless run: the last one that was executed
     int64_t last_deadline; // mono: when its time is over; 0: never

@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a run's record says of where it came from: commit, command, seed, inputs, versions; and of no secret."""
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import time
+
+from tap import BUILD, FIRESTEEL, RUNTIME, Skip, run, sh
+
+NOTEBOOK = """\
+-- %% parameters tags=["parameters"]
+lr = 0.1
+-- %% Work
+print(math.random(), math.random(1000))
+run.metric("m", lr * 2)
+"""
+READS = """\
+-- %% Reads
+local f = io.open "data.txt"
+print(f:read "a")
+f:close()
+for line in io.lines "data.txt" do print(line) end
+print(require "helper")
+io.open("made.txt", "w"):write("x"):close()
+sh("cat table.csv", { inputs = { "table.csv" } })
+%env FOO=bar
+"""
+GIT = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@example.org",
+       "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@example.org"}
+
+
+def put(folder, name, text, mode=0o644):
+    path = os.path.join(folder, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+    os.chmod(path, mode)
+    return path
+
+
+def git(folder, *words):
+    if not shutil.which("git"):
+        raise Skip("git is not installed")
+    done = sh("git", *words, cwd=folder, env=GIT)
+    assert done.code == 0, done
+    return done.out.strip()
+
+
+def repository(t, notebook=NOTEBOOK, **files):
+    folder = t.dir()
+    put(folder, "n.lua", notebook)
+    for name, text in files.items():
+        put(folder, name.replace("_", "."), text)
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "one")
+    return folder, git(folder, "rev-parse", "HEAD")
+
+
+def firesteel(folder, *words, **options):
+    done = sh(FIRESTEEL, *words, cwd=folder, **options)
+    assert done.code == 0, done
+    return done
+
+
+def origin(folder, *words, **options):
+    """Of a new run."""
+    firesteel(folder, "run", "n.lua", *words, **options)
+    rows = json.loads(sh(FIRESTEEL, "runs", "-o", "json", cwd=folder).out)
+    return rows[0]["origin"]
+
+
+def test_commit_and_changes(t):
+    folder, commit = repository(t)
+    assert origin(folder)["git"] == {"commit": commit, "branch": "main", "root": folder, "dirty": False}
+    put(folder, "untracked.txt", "x")
+    os.utime(os.path.join(folder, "n.lua"))  # the same content
+    assert origin(folder)["git"]["dirty"] is False
+    put(folder, "n.lua", NOTEBOOK + "-- more\n")
+    changed = origin(folder)["git"]
+    assert (changed["dirty"], changed["files"], len(changed["diff"])) == (True, 1, 64), changed
+    assert origin(folder)["git"]["diff"] == changed["diff"]
+    put(folder, "n.lua", NOTEBOOK + "-- other\n")
+    git(folder, "add", "n.lua")  # what is only in the index counts, too
+    assert origin(folder)["git"]["diff"] != changed["diff"]
+    out = firesteel(folder, "show").out
+    assert f"  commit       {commit[:12]} on branch main, changed files: 1 (" in out, out
+    columns = firesteel(folder, "runs", "--columns", "commit,dirty,branch", "--where", "commit ~ " + commit[:10]).out.splitlines()
+    assert columns[1].split()[2:] == [commit, "true", "main"], columns
+
+
+def test_detached_head_worktree_and_bare_folder(t):
+    folder, commit = repository(t)
+    git(folder, "checkout", "-q", "--detach")
+    assert origin(folder)["git"] == {"commit": commit, "root": folder, "dirty": False}
+    linked = os.path.join(t.dir(), "w")
+    git(folder, "worktree", "add", "-q", "-b", "side", linked)
+    put(linked, "n.lua", NOTEBOOK + "-- side\n")
+    found = origin(linked)["git"]
+    assert (found["commit"], found["branch"], found["dirty"]) == (commit, "side", True), found
+    bare = os.path.join(folder, "sub", "bare")
+    git(folder, "init", "-q", "--bare", bare)
+    put(bare, "n.lua", NOTEBOOK)
+    assert origin(bare)["git"]["root"] == folder, "a bare folder inside is no working tree"
+    git(folder, "gc", "-q")  # refs and objects are packed
+    assert origin(folder)["git"]["dirty"] is False
+
+
+def test_no_repository_no_commit_and_none_wanted(t):
+    folder = t.dir()
+    put(folder, "n.lua", NOTEBOOK)
+    assert "git" not in origin(folder)
+    git(folder, "init", "-q", "-b", "main")
+    assert origin(folder)["git"] == {"branch": "main", "root": folder}
+    folder, _ = repository(t)
+    assert "git" not in origin(folder, "--no-git")
+
+
+def test_without_git_the_commit_is_known(t):
+    folder, commit = repository(t)
+    tools = t.dir()
+    for name in ("sh", "bash"):
+        os.symlink(shutil.which(name), os.path.join(tools, name))
+    found = origin(folder, env={"PATH": tools})["git"]
+    assert (found["commit"], found["unknown"]) == (commit, "git is not installed"), found
+
+
+def hostile(folder, marks):
+    """Everything in a repository that makes git run a program."""
+    touch = put(folder, ".evil/touch", f"#!/bin/sh\ntouch {marks}/$(basename $0)-$$\ncat\n", 0o755)
+    for key in ("core.fsmonitor", "diff.external", "filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "diff.evil.textconv",
+                "diff.evil.command", "core.pager", "pager.diff", "core.sshCommand", "core.gitProxy", "credential.helper"):
+        git(folder, "config", key, touch)
+    git(folder, "config", "filter.evil.required", "true")
+    git(folder, "config", "core.hooksPath", os.path.join(folder, ".evil/hooks"))
+    git(folder, "config", "remote.origin.url", f"ext::{touch}")
+    for hook in ("post-index-change", "pre-commit", "post-checkout"):
+        for place in (".evil/hooks", ".git/hooks"):
+            put(folder, os.path.join(place, hook), f"#!/bin/sh\ntouch {marks}/{hook}\n", 0o755)
+    put(folder, ".git/info/attributes", "* filter=evil diff=evil\n")
+    put(folder, ".gitattributes", "* filter=evil diff=evil\n")
+
+
+def test_a_hostile_repository_runs_nothing(t):
+    folder, commit = repository(t)
+    marks = t.dir()
+    hostile(folder, marks)
+    put(folder, "n.lua", NOTEBOOK + "-- changed\n")
+    subprocess.run(["git", "status"], cwd=folder, env=dict(os.environ, **GIT), capture_output=True, check=False)
+    assert os.listdir(marks), "git itself runs them, so the test can fail"
+    for name in os.listdir(marks):
+        os.unlink(os.path.join(marks, name))
+    found = origin(folder)["git"]
+    assert (found["commit"], found["dirty"], found["files"]) == (commit, True, 1), found
+    assert not os.listdir(marks), os.listdir(marks)
+    # objects that are missing are fetched from nowhere
+    git(folder, "config", "extensions.partialClone", "origin")
+    tree = git(folder, "rev-parse", "HEAD^{tree}")
+    for name in os.listdir(marks):
+        os.unlink(os.path.join(marks, name))
+    os.unlink(os.path.join(folder, ".git", "objects", tree[:2], tree[2:]))
+    assert origin(folder)["git"]["unknown"].startswith("git: "), "the tree is gone"
+    assert not os.listdir(marks), os.listdir(marks)
+
+
+def test_a_git_that_hangs_does_not_keep_the_run(t):
+    folder, _ = repository(t, NOTEBOOK + "-- %% Wait\nfiresteel.sleep(3)\n")
+    tools = t.dir()
+    put(tools, "git", "#!/bin/sh\nexec sleep 60\n", 0o755)
+    began = time.monotonic()
+    found = origin(folder, env={"PATH": tools + ":" + os.environ["PATH"]})["git"]
+    assert found["unknown"] == "git took longer than 2 seconds", found
+    assert time.monotonic() - began < 20, "it waits for git"
+    assert not [n for n in os.listdir(RUNTIME) if n.startswith("git-")], os.listdir(RUNTIME)
+
+
+def test_seed_repeats_the_numbers(t):
+    folder = t.dir()
+    put(folder, "n.lua", NOTEBOOK)
+
+    def numbers(*words):
+        return firesteel(folder, "run", "n.lua", *words).out.splitlines()[3]
+    first = numbers()
+    seed = json.loads(firesteel(folder, "runs", "-o", "json").out)[0]["origin"]["seed"]
+    assert numbers() != first, "each run has another one"
+    assert numbers("--seed", str(seed)) == first
+    for words, text in ((("--seed", "x"), "it is an integer"), (("--seed", "1", "--resume", "n"), "keeps its own")):
+        done = sh(FIRESTEEL, "run", "n.lua", *words, cwd=folder)
+        assert done.code == 2 and text in done.err, done
+
+
+def test_command_and_its_secrets(t):
+    folder = t.dir()
+    put(folder, "n.lua", '-- %% parameters tags=["parameters"]\nlr = 0.1\ndb_password = "x"\nurl = "u"\n')
+    found = origin(folder, "-p", "lr=0.5", "-p", "db_password=hunter22-long", "-p", "url=http://me:opensesame1@host/x", "--allow", "cluster")
+    assert found["command"] == ["firesteel", "run", "n.lua", "-p", "lr=0.5", "-p", "db_password=[secret]", "-p",
+                                "url=http://me:[secret]@host/x", "--allow", "cluster"], found
+    assert found["allow"] == "cluster", found
+    for words in (("-pdb_password=abc",), ("--param=db_password=abc",), ("--param", "db_password=abc")):
+        assert "abc" not in json.dumps(origin(folder, *words)["command"]), "also a short one"
+    text = "".join(open(os.path.join(folder, ".firesteel", n), encoding="utf-8").read()
+                   for n in os.listdir(os.path.join(folder, ".firesteel")) if n.endswith(".jsonl"))
+    assert "hunter22" not in text and "opensesame" not in text
+
+
+def test_inputs_environment_and_versions(t):
+    folder = t.dir()
+    put(folder, "n.lua", READS)
+    put(folder, "data.txt", "hello\n")
+    put(folder, "table.csv", "1,2\n")
+    put(folder, "helper.lua", "return 7\n")
+    firesteel(folder, "run", "n.lua", env={"OMP_NUM_THREADS": "3", "TF_TOKEN": "verysecret1"})
+    row = json.loads(firesteel(folder, "runs", "-o", "json").out)[0]
+    digests = {name: i["sha256"] for name, i in row["inputs"].items()}
+    assert digests == {name: hashlib.sha256(text.encode()).hexdigest() for name, text in (
+        ("data.txt", "hello\n"), ("table.csv", "1,2\n"), ("./helper.lua", "return 7\n"))}, row["inputs"]
+    assert row["environment"]["OMP_NUM_THREADS"] == "4e07408562bedb8b" and row["environment"]["TF_TOKEN"] == "[secret]", row
+    assert row["environment"]["FOO"] == "fcde2b2edba56bf4", row["environment"]
+    assert row["versions"]["firesteel"] and row["versions"]["lua"].startswith("Lua 5.4"), row
+    assert row["origin"]["machine"]["arch"] == os.uname().machine, row
+    out = firesteel(folder, "show").out
+    for line in ("input        data.txt sha256:5891b5b522d5", "variable     FOO fcde2b2edba56bf4"):
+        assert line in out, out
+    text = firesteel(folder, "export", "--to", "md").out
+    assert "### Made by" in text and "input        data.txt sha256:5891b5b522d5" in text, text
+
+
+def test_a_training_says_its_worker(t):
+    folder = t.dir()
+    put(folder, "n.lua", '-- %% Trainer file="t.lua"\nlocal nn, data = require "nn", require "data"\n'
+        "local model = nn.Sequential { nn.Dense { 1, input_dim = 1 }, seed = 1 }\n"
+        'model:compile { optimizer = nn.SGD(0.1), loss = "mean_squared_error" }\n'
+        "model:fit { data.tensor { { 1.0 } }, data.tensor { { 2.0 } }, epochs = 1 }\n-- %% Train\ntrainer.run \"t.lua\"\n")
+    firesteel(folder, "run", "n.lua")
+    row = json.loads(firesteel(folder, "runs", "-o", "json").out)[0]
+    worker = row["versions"]["worker"]
+    assert worker["kernels"] in ("avx512", "avx2", "plain") and worker["ranks"] == 1, worker
+    assert row["inputs"]["t.lua"]["sha256"], row["inputs"]
+
+
+def test_opening_a_notebook_asks_no_git(t):
+    """In the workbench git is asked when something is run."""
+    folder, commit = repository(t)
+    tools = t.dir()
+    put(tools, "git", f"#!/bin/sh\ntouch {tools}/asked\nexit 0\n", 0o755)
+    environment = dict(os.environ, PATH=tools + ":" + os.environ["PATH"])
+    kernel = subprocess.Popen([os.path.join(BUILD, "cli", "firesteel-kernel"), "--notebook", "n.lua", "--socket", os.path.join(RUNTIME, "g.sock")],
+                              cwd=folder, env=environment, stderr=subprocess.DEVNULL)
+    try:
+        journals = os.path.join(folder, ".firesteel")
+        for _ in range(200):
+            names = [n for n in os.listdir(journals) if n.endswith(".jsonl")] if os.path.isdir(journals) else []
+            if names and os.path.getsize(os.path.join(journals, names[0])):
+                break
+            time.sleep(0.05)
+        time.sleep(0.3)
+        with open(os.path.join(journals, names[0]), encoding="utf-8") as f:
+            assert json.loads(f.readline())["git"]["commit"] == commit
+        assert not os.path.exists(os.path.join(tools, "asked")), "git was started"
+    finally:
+        kernel.terminate()
+        kernel.wait()
+
+
+run(globals())
