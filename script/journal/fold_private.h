@@ -48,7 +48,7 @@ struct fold {
     struct ledger_entry *ledger;
     size_t n_ledger;
     // metrics, params, tags and artifacts by name: {cell, value} and of metrics step, n, min, max
-    cJSON *learned; // {git, cluster}: what "learned" events said; or NULL
+    cJSON *learned;               // {git, cluster}: what "learned" events said; or NULL
     cJSON *recorded;              // NULL: nothing was recorded
     struct metric_series *series; // each value that run.metric told
     size_t n_series;
