@@ -21,7 +21,7 @@ enum { ENDING_MS = 3000, STEP_MS = 20 };
 
 struct open_options {
     const char *cwd, *context, *namespace_, *kubeconfig, *registry, *memory;
-    char **parameters, **files;
+    char **parameters, **files, **yaml;
     bool sandbox;
 };
 
@@ -250,7 +250,7 @@ static int open_any(struct cli *cli, const struct open_options *o)
 static int settle(struct open_options *o, const char *file, err *e)
 {
     notebook *nb = notebook_load(file, e);
-    int result = nb ? parameters_settle(nb, o->files, &o->parameters, e) : -1;
+    int result = nb ? parameters_settle(nb, o->files, o->yaml, &o->parameters, e) : -1;
     notebook_free(nb);
     return result;
 }
@@ -265,6 +265,8 @@ static int open_run(struct cli *cli, int argc, char **argv)
         {"parameters-file", 'f', "FILE",
             "YAML or JSON with a value for each NAME; -p wins over it; may be repeated",
             .list = &o.files},
+        {"parameters-yaml", 'y', "YAML", "such a mapping itself: '{epochs: 3, sizes: [1, 2]}'",
+            .list = &o.yaml},
         {"sandbox", 0, NULL, "with a private cluster that ends with the kernel",
             .given = &o.sandbox},
         {"context", 0, "NAME", "context of the kubeconfig", .text = &o.context},
@@ -293,9 +295,11 @@ static int open_run(struct cli *cli, int argc, char **argv)
         else if (o.sandbox && o.registry)
             code = cli_usage(
                 cli, &open_verb, "--sandbox has a registry of its own: leave --registry out");
-        else if (o.files && !rest)
-            code = cli_usage(cli, &open_verb, "--parameters-file is for a notebook that is named");
-        else if (parameters_read(o.parameters, &e) < 0 || (o.files && settle(&o, rest[0], &e) < 0))
+        else if ((o.files || o.yaml) && !rest)
+            code = cli_usage(
+                cli, &open_verb, "--parameters-file and -y are for a notebook that is named");
+        else if (parameters_read(o.parameters, &e) < 0 ||
+                 ((o.files || o.yaml) && settle(&o, rest[0], &e) < 0))
             code = cli_error(cli, &e);
         else
             code = rest ? open_notebook(cli, &o, rest[0]) : open_any(cli, &o);
@@ -306,6 +310,7 @@ static int open_run(struct cli *cli, int argc, char **argv)
         strv_free(o.parameters);
     if (o.files)
         strv_free(o.files);
+    strv_free(o.yaml);
     return code;
 }
 

@@ -7,8 +7,10 @@
 #include "base/secret.h"
 #include "base/str.h"
 #include "base/yaml.h"
+#include "cli/say.h"
 #include "script/notebook/params.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { VALUE_LIMIT = 1 << 20, FILE_LIMIT = 16 << 20 };
@@ -51,51 +53,60 @@ int parameters_read(char **list, err *e)
     return 0;
 }
 
-// The mapping in a file; an empty file has none, which is an empty one.
-static cJSON *read_file(const char *path, err *e)
+// The mapping in a text; an empty one has none, which is an empty mapping.
+static cJSON *read_mapping(const char *text, size_t n, const char *from, err *e)
 {
-    AUTO_BUF text = {0};
-    if (path_read(str_eq(path, "-") ? "/dev/stdin" : path, &text, FILE_LIMIT, e) < 0)
-        return NULL;
-    AUTO_JSON *documents = yaml_parse(buf_cstr(&text), text.len, e); // JSON is YAML, too
+    AUTO_JSON *documents = yaml_parse(text, n, e); // JSON is YAML, too
     if (!documents) {
-        err_wrap(e, "%s", path);
+        err_wrap(e, "%s", from);
         return NULL;
     }
-    int n = cJSON_GetArraySize(documents);
-    if (n == 0)
+    int count = cJSON_GetArraySize(documents);
+    if (count == 0)
         return cJSON_CreateObject();
-    if (n > 1 || !cJSON_IsObject(documents->child)) {
+    if (count > 1 || !cJSON_IsObject(documents->child)) {
         err_set(
-            e, ERR_USAGE, "%s: it is no mapping of names to values, such as \"epochs: 3\"", path);
+            e, ERR_USAGE, "%s: it is no mapping of names to values, such as \"epochs: 3\"", from);
         return NULL;
     }
     return cJSON_DetachItemFromArray(documents, 0);
 }
 
-static int give_file(struct params *params, const char *path, char ***list, err *e)
+static cJSON *read_file(const char *path, err *e)
 {
-    AUTO_JSON *values = read_file(path, e);
+    AUTO_BUF text = {0};
+    if (path_read(str_eq(path, "-") ? "/dev/stdin" : path, &text, FILE_LIMIT, e) < 0)
+        return NULL;
+    return read_mapping(buf_cstr(&text), text.len, path, e);
+}
+
+// values: taken; NULL: *e tells why there are none.
+static int give_mapping(struct params *params, cJSON *given, const char *from, char ***list, err *e)
+{
+    AUTO_JSON *values = given;
     int result = values ? 0 : -1;
     for (const cJSON *v = values ? values->child : NULL; v && result == 0; v = v->next) {
         AUTO_FREE char *text = param_text(v);
         AUTO_FREE char *whole = str_fmt("%s=%s", v->string, text);
         *list = strv_add(*list, whole);
         if ((result = params_give_value(params, v->string, v, e)) < 0)
-            err_wrap(e, "%s", path);
+            err_wrap(e, "%s", from);
     }
     if (result < 0)
         e->code = ERR_USAGE;
     return result;
 }
 
-int parameters_settle(const notebook *nb, char *const *files, char ***list, err *e)
+int parameters_settle(
+    const notebook *nb, char *const *files, char *const *yaml, char ***list, err *e)
 {
     struct params params;
     char **all = NULL;
     int result = params_find(nb, &params, e);
     for (char *const *file = files; result == 0 && file && *file; file++)
-        result = give_file(&params, *file, &all, e);
+        result = give_mapping(&params, read_file(*file, e), *file, &all, e);
+    for (char *const *y = yaml; result == 0 && y && *y; y++)
+        result = give_mapping(&params, read_mapping(*y, strlen(*y), "-y", e), "-y", &all, e);
     for (char **p = *list; result == 0 && p && *p; p++) {
         result = params_give(&params, *p, e);
         all = strv_add(all, *p);
@@ -109,35 +120,128 @@ int parameters_settle(const notebook *nb, char *const *files, char ***list, err 
     return result;
 }
 
-// Where the assignment NAME=VALUE of -p is in a word: "-pNAME=VALUE", "--param=NAME=VALUE"; NULL:
-// it is another word.
-static const char *assignment_in(const char *word)
+// Hides what has a secret's name in a tree; what has none has that of its list. Was there any?
+static bool hide(cJSON *parent, cJSON *v, const char *name)
 {
-    static const char *const begins[] = {"--param=", "-p"};
-    for (size_t i = 0; i < ARRAY_LEN(begins); i++)
-        if (str_starts(word, begins[i]) && word[strlen(begins[i])])
-            return word + strlen(begins[i]);
-    return NULL;
+    bool any = false, object = cJSON_IsObject(v);
+    if (object || cJSON_IsArray(v)) {
+        for (cJSON *item = v->child, *next; item; item = next) {
+            next = item->next;
+            any |= hide(v, item, object && !(name && secret_name(name)) ? item->string : name);
+        }
+        return any;
+    }
+    if (!parent || !name || !secret_name(name))
+        return false;
+    cJSON *text = cJSON_CreateString("[secret]");
+    text->string = v->string ? mem_strdup(v->string) : NULL;
+    return cJSON_ReplaceItemViaPointer(parent, v, text);
 }
 
-static char *hidden(const char *word, const char *assignment)
+// A YAML value as a word of a command line; one that does not parse is hidden as a whole.
+static char *hidden_yaml(const char *text, const char *name)
 {
-    const char *equals = strchr(assignment, '=');
-    AUTO_FREE char *name = equals ? mem_strndup(assignment, (size_t)(equals - assignment)) : NULL;
-    if (!name || !secret_name(name))
+    AUTO_JSON *documents = yaml_parse(text, strlen(text), NULL);
+    cJSON *first = documents ? documents->child : NULL;
+    if (!first)
+        return mem_strdup("[secret]");
+    return hide(documents, first, name) ? json_to_str(documents->child) : mem_strdup(text);
+}
+
+// NAME=VALUE of -p behind the first `skip` bytes of a word.
+static char *hidden_assignment(const char *word, size_t skip)
+{
+    const char *equals = strchr(word + skip, '='), *value = equals ? equals + 1 : "";
+    AUTO_FREE char *name = mem_strndup(word + skip, equals ? (size_t)(equals - word) - skip : 0);
+    if (!equals || (!secret_name(name) && *value != '{' && *value != '['))
         return mem_strdup(word);
-    return str_fmt("%.*s=[secret]", (int)(equals - word), word);
+    AUTO_FREE char *shown = secret_name(name) ? mem_strdup("[secret]") : hidden_yaml(value, name);
+    return str_fmt("%.*s=%s", (int)(equals - word), word, shown);
+}
+
+static char *hidden_mapping(const char *word, size_t skip)
+{
+    AUTO_FREE char *shown = hidden_yaml(word + skip, NULL);
+    return str_fmt("%.*s%s", (int)skip, word, shown);
+}
+
+static const struct {
+    const char *option; // its value is a word of its own, or follows "=" of a long option
+    char *(*hidden)(const char *word, size_t skip);
+} hiding[] = {{"--param", hidden_assignment}, {"-p", hidden_assignment},
+    {"--parameters-yaml", hidden_mapping}, {"-y", hidden_mapping}};
+
+static char *hidden_word(const char *word, const char *before)
+{
+    for (size_t i = 0; i < ARRAY_LEN(hiding); i++) {
+        size_t n = strlen(hiding[i].option), skip = n + (hiding[i].option[1] == '-');
+        if (str_eq(before, hiding[i].option))
+            return hiding[i].hidden(word, 0);
+        if (str_starts(word, hiding[i].option) && (skip == n || word[n] == '=') && word[n])
+            return hiding[i].hidden(word, skip);
+    }
+    return mem_strdup(word);
 }
 
 char **parameters_hidden(int argc, char *const *argv)
 {
     char **words = strv_add(NULL, "firesteel");
-    bool follows = false; // an assignment of its own
     for (int i = 0; i < argc; i++) {
-        const char *in = follows ? argv[i] : assignment_in(argv[i]);
-        AUTO_FREE char *word = in ? hidden(argv[i], in) : mem_strdup(argv[i]);
+        AUTO_FREE char *word = hidden_word(argv[i], i ? argv[i - 1] : "");
         words = strv_add(words, word);
-        follows = str_eq(argv[i], "-p") || str_eq(argv[i], "--param");
     }
     return words;
+}
+
+static void help_json(const struct params *params)
+{
+    AUTO_JSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < params->n; i++) {
+        const struct param *p = &params->list[i];
+        cJSON *j = cJSON_CreateObject();
+        json_set_str(j, "name", p->name);
+        json_set_str(j, "type", param_type_name(p->type));
+        json_set(j, "default", cJSON_Duplicate(p->value, true));
+        json_set_str(j, "help", p->comment);
+        cJSON_AddItemToArray(list, j);
+    }
+    say_json(list, 2);
+}
+
+// The default on one line, as the notebook has it.
+static char *default_of(const struct param *p)
+{
+    buf text = {0};
+    for (const char *s = p->literal; *s; s++)
+        if (!strchr(" \t\n", *s) || (text.len && !strchr(" \t\n", s[-1])))
+            buf_char(&text, strchr("\t\n", *s) ? ' ' : *s);
+    return buf_take(&text);
+}
+
+static void help_plain(const struct params *params, const char *path)
+{
+    if (params->n == 0)
+        say(stdout, "%s has no parameters%s\n", path,
+            params->cell < 0 ? ": no cell is tagged \"parameters\"" : "");
+    else
+        say(stdout, "Parameters of %s, given with -p NAME=VALUE, -y YAML or -f FILE:\n", path);
+    for (size_t i = 0; i < params->n; i++) {
+        const struct param *p = &params->list[i];
+        AUTO_FREE char *value = default_of(p);
+        AUTO_FREE char *left =
+            str_fmt("%s: %s (default %s)", p->name, param_type_name(p->type), value);
+        say(stdout, p->comment ? "  %-42s  %s\n" : "  %s\n", left, p->comment);
+    }
+}
+
+int parameters_help(const notebook *nb, const char *path, bool json, err *e)
+{
+    struct params params;
+    int result = params_find(nb, &params, e);
+    if (result == 0 && json)
+        help_json(&params);
+    else if (result == 0)
+        help_plain(&params, path);
+    params_done(&params);
+    return result;
 }

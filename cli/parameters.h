@@ -11,9 +11,13 @@
 // file, never the value.
 int parameters_read(char **list, err *e);
 // Checks all that is given for a notebook: files (each a mapping of names to values, in YAML or
-// JSON), then the entries of -p, which win. *list, may be NULL, then begins with the files' values
-// as NAME=VALUE. Errors (ERR_USAGE) name the file and the parameter.
-int parameters_settle(const notebook *nb, char *const *files, char ***list, err *e);
+// JSON), then such mappings themselves (-y), then the entries of -p; the later wins, as papermill
+// has it. *list, may be NULL, then begins with the values of files and mappings as NAME=VALUE.
+// Errors (ERR_USAGE) name the file and the parameter.
+int parameters_settle(
+    const notebook *nb, char *const *files, char *const *yaml, char ***list, err *e);
+// What parameters a notebook has: a table for people, or [{name, type, default, help}] as JSON.
+int parameters_help(const notebook *nb, const char *path, bool json, err *e);
 // "firesteel" and the words of a verb's command line, for a run's record. Values of parameters with
-// a secret's name are hidden; the kernel hides the rest. New, a strv.
+// a secret's name are hidden, also inside lists and tables; the kernel hides the rest. New, a strv.
 char **parameters_hidden(int argc, char *const *argv);

@@ -148,9 +148,17 @@ static int check_redo(const notebook *nb, const char *name, err *e)
     return err_set(e, ERR_USAGE, "--redo %s: the notebook has no cell of that title or id", name);
 }
 
+struct run_options {
+    const char *output, *cwd, *timeout, *resume, *context, *namespace_, *kubeconfig, *registry,
+        *memory, *seed;
+    char **command; // as it was typed, secrets hidden
+    char **allow, **parameters, **files, **redo, **reports, **yaml;
+    bool help_notebook, sandbox, detach, accept_drift, no_preflight, no_git;
+};
+
 // What is wrong with the file or its parameters is said before anything is started; what is wrong
 // with its cells the kernel says, before it runs the first.
-static int check(const char *path, char *const *files, char ***given, char *const *redo, err *e)
+static int check(const char *path, const struct run_options *o, char ***given, err *e)
 {
     notebook *nb = notebook_load(path, e);
     if (!nb)
@@ -159,8 +167,8 @@ static int check(const char *path, char *const *files, char ***given, char *cons
     if (result < 0)
         err_wrap(e, "%s", path);
     else
-        result = parameters_settle(nb, files, given, e);
-    for (char *const *p = redo; result == 0 && p && *p; p++)
+        result = parameters_settle(nb, o->files, o->yaml, given, e);
+    for (char *const *p = o->redo; result == 0 && p && *p; p++)
         result = check_redo(nb, *p, e);
     notebook_free(nb);
     return result;
@@ -284,14 +292,6 @@ static int conduct(struct run *r, const struct launch *launch, err *e)
     return finish(r, code);
 }
 
-struct run_options {
-    const char *output, *cwd, *timeout, *resume, *context, *namespace_, *kubeconfig, *registry,
-        *memory, *seed;
-    char **command; // as it was typed, secrets hidden
-    char **allow, **parameters, **files, **redo, **reports;
-    bool sandbox, detach, accept_drift, no_preflight, no_git;
-};
-
 static int check_options(struct cli *cli, const struct run_options *o, struct run *r)
 {
     static const char *const outputs[] = {"plain", "json", "junit"};
@@ -367,8 +367,7 @@ static char **absolute(char *const *paths, err *e)
 static int start(struct cli *cli, struct run_options *o, const char *file, struct run *r)
 {
     err e = {0};
-    if (parameters_read(o->parameters, &e) < 0 ||
-        check(file, o->files, &o->parameters, o->redo, &e) < 0) {
+    if (parameters_read(o->parameters, &e) < 0 || check(file, o, &o->parameters, &e) < 0) {
         e.code = ERR_USAGE; // nothing was run
         return cli_error(cli, &e);
     }
@@ -432,6 +431,17 @@ static int start(struct cli *cli, struct run_options *o, const char *file, struc
         &e);
 }
 
+static int help_notebook(struct cli *cli, const char *path, bool json)
+{
+    err e = {0};
+    notebook *nb = notebook_load(path, &e);
+    int result = nb ? parameters_help(nb, path, json, &e) : -1;
+    notebook_free(nb);
+    if (result < 0)
+        e.code = ERR_USAGE;
+    return result < 0 ? cli_error(cli, &e) : 0;
+}
+
 static int run(struct cli *cli, int argc, char **argv)
 {
     struct run_options o = {0};
@@ -442,6 +452,11 @@ static int run(struct cli *cli, int argc, char **argv)
         {"parameters-file", 'f', "FILE",
             "YAML or JSON with a value for each NAME; -p wins over it; may be repeated",
             .list = &o.files},
+        {"parameters-yaml", 'y', "YAML",
+            "such a mapping itself: '{epochs: 3, sizes: [1, 2]}'; wins over files, -p over it",
+            .list = &o.yaml},
+        {"help-notebook", 0, NULL, "list the notebook's parameters: type, default, comment",
+            .given = &o.help_notebook},
         {"allow", 0, "CLASSES", "effects that are granted: cluster,destructive", .list = &o.allow},
         {"sandbox", 0, NULL, "run against a private cluster that ends with the run",
             .given = &o.sandbox},
@@ -484,6 +499,8 @@ static int run(struct cli *cli, int argc, char **argv)
         r.reports = o.reports;
         if (n != 1)
             code = cli_usage(cli, &run_verb, n ? "one notebook at a time" : "which notebook?");
+        else if (o.help_notebook)
+            code = help_notebook(cli, rest[0], str_eq(o.output, "json"));
         else if ((code = check_options(cli, &o, &r)) == 0)
             code = start(cli, &o, rest[0], &r);
     }
@@ -497,6 +514,7 @@ static int run(struct cli *cli, int argc, char **argv)
         strv_free(o.parameters);
     if (o.files)
         strv_free(o.files);
+    strv_free(o.yaml);
     if (o.redo)
         strv_free(o.redo);
     if (o.reports)

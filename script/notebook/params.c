@@ -3,6 +3,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/yaml.h"
+#include "script/notebook/literal.h"
 #include "script/notebook/lua_lines.h"
 #include "script/notebook/private.h"
 
@@ -21,76 +23,9 @@ static const char *skip_space(const char *p)
     return p + strspn(p, " \t");
 }
 
-// Reads a short Lua string at p into `out`. Returns its end; NULL if it is none or has other
-// escapes.
-static const char *read_string(const char *p, buf *out)
+const char *param_type_name(enum param_type type)
 {
-    char quote = *p++;
-    for (; *p && *p != quote; p++) {
-        if (*p != '\\') {
-            buf_char(out, *p);
-            continue;
-        }
-        static const char from[] = "nrt\\\"'", to[] = "\n\r\t\\\"'";
-        const char *escape = *++p ? strchr(from, *p) : NULL;
-        if (!escape)
-            return NULL;
-        buf_char(out, to[escape - from]);
-    }
-    return *p ? p + 1 : NULL;
-}
-
-// Lua's numbers are C's, without "inf", "nan" and suffixes.
-static const char *read_number(const char *p, double *value)
-{
-    const char *digits = p + (*p == '-');
-    if (!isdigit((unsigned char)*digits) && !(*digits == '.' && isdigit((unsigned char)digits[1])))
-        return NULL;
-    char *end;
-    *value = strtod(p, &end);
-    return end;
-}
-
-static cJSON *number(const char *text, double value)
-{
-    int64_t whole;
-    return str_to_int(text, &whole) ? json_new_int(whole) : cJSON_CreateNumber(value);
-}
-
-// Reads the literal at p: type and value. Returns its end; NULL when it is no literal.
-static const char *read_literal(const char *p, struct param *out)
-{
-    static const struct {
-        const char *word;
-        enum param_type type;
-        int kind;
-    } words[] = {{"nil", PARAM_NIL, cJSON_NULL}, {"true", PARAM_BOOLEAN, cJSON_True},
-        {"false", PARAM_BOOLEAN, cJSON_False}};
-    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-        size_t n = strlen(words[i].word);
-        if (strncmp(p, words[i].word, n) || isalnum((unsigned char)p[n]) || p[n] == '_')
-            continue;
-        out->type = words[i].type;
-        out->value = i == 0 ? cJSON_CreateNull() : cJSON_CreateBool(i == 1);
-        return p + n;
-    }
-    if (*p == '"' || *p == '\'') {
-        AUTO_BUF text = {0};
-        const char *end = read_string(p, &text);
-        if (!end)
-            return NULL;
-        out->type = PARAM_STRING;
-        out->value = cJSON_CreateString(buf_cstr(&text));
-        return end;
-    }
-    double value;
-    const char *end = read_number(p, &value);
-    if (!end)
-        return NULL;
-    AUTO_FREE char *text = mem_strndup(p, (size_t)(end - p));
-    out->type = PARAM_NUMBER;
-    out->value = number(text, value);
-    return end;
+    return type_names[type];
 }
 
 static void param_done(struct param *p)
@@ -103,9 +38,10 @@ static void param_done(struct param *p)
     *p = (struct param){0};
 }
 
-// Reads `name = literal`, perhaps with ";" and a comment. A local variable is no parameter: only
-// its own cell can see it.
-static bool read_param(const char *line, struct param *out)
+// Reads `name = literal` at the start of a line, perhaps with ";" and a comment. Returns the end of
+// its last line; NULL: there is none. A local variable is no parameter: only its own cell can see
+// it.
+static const char *read_param(const char *line, struct param *out)
 {
     const char *p = skip_space(line), *name = p;
     while (isalnum((unsigned char)*p) || *p == '_')
@@ -113,20 +49,21 @@ static bool read_param(const char *line, struct param *out)
     size_t n = (size_t)(p - name);
     p = skip_space(p);
     if (n == 0 || isdigit((unsigned char)*name) || *p != '=' || p[1] == '=')
-        return false;
-    const char *literal = skip_space(p + 1), *end = read_literal(literal, out);
+        return NULL;
+    const char *literal = skip_space(p + 1), *end = literal_read(literal, &out->type, &out->value);
     const char *rest = end ? skip_space(end) : NULL;
     if (rest && *rest == ';')
         rest = skip_space(rest + 1);
-    if (!rest || (*rest && !str_starts(rest, "--"))) {
+    if (!rest || (*rest && *rest != '\n' && !str_starts(rest, "--"))) {
         param_done(out);
-        return false;
+        return NULL;
     }
+    size_t left = strcspn(rest, "\n");
     out->name = mem_strndup(name, n);
     out->literal = mem_strndup(literal, (size_t)(end - literal));
-    if (*rest)
-        out->comment = str_trim(rest + 2, strlen(rest + 2));
-    return true;
+    if (left)
+        out->comment = str_trim(rest + 2, left - 2);
+    return rest + left;
 }
 
 // Is the name among those that a line assigns to, "local a, b = …"? *local, *several: how.
@@ -161,7 +98,7 @@ static const char *why_none(const struct params *ps, const char *name)
         return local ? "it is local, so no other cell would see it; leave out \"local\""
                : several
                    ? "it shares its line with other names; give it a line of its own"
-                   : "its value is not a number, a string, a boolean or nil, whole on one line";
+                   : "its value is not a number, a string, a boolean, nil, or a table of these";
     }
     return NULL;
 }
@@ -179,6 +116,17 @@ static void add(struct params *ps, struct param *p)
     ps->list[ps->n++] = *p;
 }
 
+// Goes over whole lines, from `line` to the one that ends at `stop`; returns the next one.
+static const char *feed(lua_lines *state, const char *line, const char *stop)
+{
+    while (line <= stop && *line) {
+        size_t n = strcspn(line, "\n");
+        lua_lines_feed(state, line, n);
+        line += n + (line[n] == '\n');
+    }
+    return line;
+}
+
 int params_find(const notebook *nb, struct params *out, err *e)
 {
     *out = (struct params){.cell = -1};
@@ -194,15 +142,13 @@ int params_find(const notebook *nb, struct params *out, err *e)
     lua_lines state = {0};
     buf others = {0};
     for (const char *line = c->source; *line;) {
-        size_t n = strcspn(line, "\n");
-        AUTO_FREE char *text = mem_strndup(line, n);
+        const char *stop = line + strcspn(line, "\n"), *end = NULL;
         struct param p = {0};
-        if (!state.inside && read_param(text, &p))
+        if (!state.inside && (end = read_param(line, &p)))
             add(out, &p);
-        else if (!state.inside && strchr(text, '='))
-            buf_fmt(&others, "%s\n", text);
-        lua_lines_feed(&state, text, n);
-        line += n + (line[n] == '\n');
+        else if (!state.inside && memchr(line, '=', (size_t)(stop - line)))
+            buf_fmt(&others, "%.*s\n", (int)(stop - line), line);
+        line = feed(&state, line, end ? end : stop);
     }
     out->others = others.len ? buf_take(&others) : NULL;
     return 0;
@@ -240,40 +186,70 @@ static struct param *find(const struct params *ps, const char *name)
     return NULL;
 }
 
-static void give_string(struct param *p, const char *value)
+// The list or the mapping that stands for a parameter of one of these types: of an empty one, {},
+// nobody knows which it is.
+static int check_table(const struct param *p, const cJSON *value, err *e)
+{
+    bool list = cJSON_IsArray(value), none = p->type == PARAM_LIST && !p->value->child;
+    if (!list && !cJSON_IsObject(value))
+        return err_set(e, ERR_USAGE, "%s: it is a %s, as %.60s: write %s", p->name,
+            type_names[p->type], p->literal, p->type == PARAM_LIST ? "[1, 2]" : "{units: 64}");
+    if (literal_has_null(value))
+        return err_set(e, ERR_USAGE, "%s: a null in it has no place in a table of Lua", p->name);
+    if (!none && value->child && list != (p->type == PARAM_LIST))
+        return err_set(e, ERR_USAGE, "%s: it is a %s, as %.60s, not a %s", p->name,
+            type_names[p->type], p->literal, list ? "list" : "mapping");
+    return 0;
+}
+
+static void take(struct param *p, cJSON *value)
 {
     buf literal = {0};
-    lua_quote(value, strlen(value), &literal);
+    literal_print(value, &literal);
+    free(p->given);
     p->given = buf_take(&literal);
-    p->value = cJSON_CreateString(value);
+    cJSON_Delete(p->value);
+    p->value = value;
+}
+
+static int give_table(struct param *p, const char *text, err *e)
+{
+    err why = {0};
+    AUTO_JSON *documents = yaml_parse(text, strlen(text), &why);
+    if (!documents || cJSON_GetArraySize(documents) != 1)
+        return err_set(e, ERR_USAGE, "%s: it is a %s, and the value is no YAML: %s", p->name,
+            type_names[p->type], why.code ? why.text : "it is empty");
+    if (check_table(p, documents->child, e) < 0)
+        return -1;
+    take(p, cJSON_DetachItemFromArray(documents, 0));
+    return 0;
 }
 
 static int give(struct param *p, const char *value, err *e)
 {
-    struct param new = {0};
-    const char *end =
-        p->type == PARAM_STRING || p->type == PARAM_NIL ? NULL : read_literal(value, &new);
-    bool fits = end && *end == '\0' && new.type == p->type;
-    cJSON_Delete(new.value);
+    cJSON *new = NULL;
+    enum param_type type = PARAM_NIL;
+    if (!utf8_valid(value, strlen(value)))
+        return err_set(e, ERR_USAGE, "%s: the value is not UTF-8", p->name);
+    if (p->type == PARAM_LIST || p->type == PARAM_TABLE)
+        return give_table(p, value, e);
+    bool text = p->type == PARAM_STRING || p->type == PARAM_NIL;
+    const char *end = text ? NULL : literal_read(value, &type, &new);
+    bool fits = end && *end == '\0' && type == p->type;
+    if (!fits)
+        cJSON_Delete(STEAL(new));
     if (p->type == PARAM_BOOLEAN && !fits)
         return err_set(
             e, ERR_USAGE, "%s: it is a boolean, true or false, not \"%s\"", p->name, value);
     if (p->type == PARAM_NUMBER && !fits)
         return err_set(
             e, ERR_USAGE, "%s: it is a number, as %s, not \"%s\"", p->name, p->literal, value);
-    if (!utf8_valid(value, strlen(value)))
-        return err_set(e, ERR_USAGE, "%s: the value is not UTF-8", p->name);
-    free(p->given);
-    cJSON_Delete(p->value);
-    if (p->type == PARAM_NIL && str_eq(value, "nil")) {
-        p->given = mem_strdup("nil");
-        p->value = cJSON_CreateNull();
-    } else if (fits) {
+    if (p->type == PARAM_NIL && str_eq(value, "nil"))
+        new = cJSON_CreateNull();
+    take(p, new ? new : cJSON_CreateString(value));
+    if (fits) { // as it was written: 1e-3, 0x10
+        free(p->given);
         p->given = mem_strdup(value);
-        read_literal(value, &new);
-        p->value = new.value;
-    } else {
-        give_string(p, value);
     }
     return 0;
 }
@@ -297,6 +273,8 @@ static enum param_type type_of(const cJSON *value)
     return cJSON_IsBool(value)                           ? PARAM_BOOLEAN
            : cJSON_IsNumber(value) || cJSON_IsRaw(value) ? PARAM_NUMBER
            : cJSON_IsString(value)                       ? PARAM_STRING
+           : cJSON_IsArray(value)                        ? PARAM_LIST
+           : cJSON_IsObject(value)                       ? PARAM_TABLE
                                                          : PARAM_NIL;
 }
 
@@ -317,16 +295,20 @@ int params_give_value(struct params *ps, const char *name, const cJSON *value, e
     struct param *p = find(ps, name);
     if (!p)
         return unknown(ps, name, e);
-    if (cJSON_IsArray(value) || cJSON_IsObject(value))
-        return err_set(e, ERR_USAGE,
-            "%s: the value is a %s; a parameter is a number, a string, a boolean or nil", name,
-            cJSON_IsArray(value) ? "list" : "mapping");
+    if (p->type == PARAM_LIST || p->type == PARAM_TABLE) {
+        if (check_table(p, value, e) < 0)
+            return -1;
+        take(p, cJSON_Duplicate(value, true));
+        return 0;
+    }
     enum param_type type = type_of(value);
     if (type != p->type && !(p->type == PARAM_NIL && type == PARAM_STRING))
         return err_set(e, ERR_USAGE, "%s: it is a %s, as %s, not %s%s%s", name, type_names[p->type],
             p->literal, type == PARAM_NIL ? "" : "a ",
             type == PARAM_NIL ? "null" : type_names[type],
-            p->type == PARAM_STRING && type != PARAM_NIL ? "; put the value in quotes" : "");
+            p->type == PARAM_STRING && (type == PARAM_NUMBER || type == PARAM_BOOLEAN)
+                ? "; put the value in quotes"
+                : "");
     AUTO_FREE char *text = param_text(value);
     return give(p, text, e);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The parameters of a notebook: `name = literal` lines of the cell tagged "parameters", and values
-// given for them with -p NAME=VALUE, which become a cell of their own right after it.
-// A struct params owns its entries.
+// The parameters of a notebook: `name = literal` lines (a table may go over several) of the cell
+// tagged "parameters", and values given for them with -p NAME=VALUE, which become a cell of their
+// own right after it. A struct params owns its entries.
 #pragma once
 #include "script/notebook/notebook.h"
 
@@ -9,13 +9,17 @@
     X(NIL, "string or nil")                                                                        \
     X(BOOLEAN, "boolean")                                                                          \
     X(NUMBER, "number")                                                                            \
-    X(STRING, "string")
+    X(STRING, "string")                                                                            \
+    X(LIST, "list")                                                                                \
+    X(TABLE, "table")
 
 enum param_type {
 #define X(name, text) PARAM_##name,
     PARAM_TYPES(X)
 #undef X
 };
+
+const char *param_type_name(enum param_type type);
 
 struct param {
     char *name;
@@ -36,8 +40,9 @@ struct params {
 // Finds the parameters. Other lines of the tagged cell are ignored.
 int params_find(const notebook *nb, struct params *out, err *e);
 void params_done(struct params *p);
-// "NAME=VALUE". Errors: ERR_USAGE for an unknown name (lists the known ones, and says why a line
-// with that name is no parameter) or a value of the wrong type.
+// "NAME=VALUE"; a list or a table is YAML, which JSON is, too: "[1, 2]", "{units: 64}". Errors:
+// ERR_USAGE for an unknown name (lists the known ones, and says why a line with that name is no
+// parameter) or a value of the wrong type.
 int params_give(struct params *p, const char *assignment, err *e);
 // A value of a file of parameters; its type must be the parameter's own. Errors as above, without
 // "-p": the caller says which file it was.

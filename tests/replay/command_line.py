@@ -132,7 +132,7 @@ def test_parameters_from_a_file(t):
     runs = len(glob.glob(folder_of(path) + "/.firesteel/*.jsonl"))
     for text, said in [("epoch: 3", f"{file}: epoch: no such parameter; there are epochs (number), name (string)"),
                        ("epochs: s3cret", f"{file}: epochs: it is a number, as 1, not a string"),
-                       ("name: [1]", f"{file}: name: the value is a list"),
+                       ("name: [1]", f"{file}: name: it is a string, as \"ann\", not a list"),
                        ("name: 7", f"{file}: name: it is a string"),
                        ("epochs: 1\nepochs: 2", f'{file}: line 2, column 1: the key "epochs" is there twice'),
                        ("- 3", f"{file}: it is no mapping of names to values"),

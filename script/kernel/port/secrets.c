@@ -56,18 +56,32 @@ void secrets_register(mask *m, const notebook *nb)
 static cJSON *hidden(const char *name)
 {
     cJSON *text = cJSON_CreateString(MASK_TEXT);
-    text->string = mem_strdup(name);
+    text->string = name ? mem_strdup(name) : NULL;
     return text;
+}
+
+// A value and what is in it. What has no name (an entry of a list) has that of its list.
+static void hide(mask *m, cJSON *parent, cJSON *v, const char *name)
+{
+    bool secret = secret_name(name), object = cJSON_IsObject(v);
+    if (object || cJSON_IsArray(v)) {
+        for (cJSON *item = v->child, *next; item; item = next) {
+            next = item->next;
+            hide(m, v, item, object && !secret ? item->string : name);
+        }
+        return;
+    }
+    AUTO_FREE char *text = cJSON_IsString(v) ? mem_strdup(v->valuestring) : json_to_str(v);
+    mask_add_named(m, name, text);
+    if (secret && (cJSON_IsNumber(v) || (cJSON_IsString(v) && *text)))
+        cJSON_ReplaceItemViaPointer(parent, v, hidden(v->string));
 }
 
 void secrets_of_parameters(mask *m, cJSON *values)
 {
     for (cJSON *v = values ? values->child : NULL, *next; v; v = next) {
         next = v->next;
-        AUTO_FREE char *text = cJSON_IsString(v) ? mem_strdup(v->valuestring) : json_to_str(v);
-        mask_add_named(m, v->string, text);
-        if (secret_name(v->string) && (cJSON_IsNumber(v) || (cJSON_IsString(v) && *text)))
-            cJSON_ReplaceItemViaPointer(values, v, hidden(v->string));
+        hide(m, values, v, v->string);
     }
 }
 

@@ -9,7 +9,7 @@ static const char text[] = "-- %% tags=[\"parameters\"]\n"
                            "name = \"a\\\"b\" ; -- a comment\n"
                            "base = nil\n"
                            "fast = true\n"
-                           "list = {1}\n"
+                           "list = {call()}\n"
                            "local mine = 1\n"
                            "one, two = 1, 2\n"
                            "sum = 1 + 2\n"
@@ -106,13 +106,71 @@ TEST(values_of_a_file_have_the_parameter_s_type)
     CHECK_STR(notebook_cell(nb, 1)->source, "epochs = -12345678901234567\nrate = 1e-05\nname = "
                                             "\"5\"\nbase = nil\nfast = false");
     check_value_refused("epochs", "\"s3cret\"", "epochs: it is a number, as 5, not a string");
-    check_value_refused("epochs", "[1]",
-        "epochs: the value is a list; a parameter is a number, a string, a boolean or nil");
+    check_value_refused("epochs", "[1]", "epochs: it is a number, as 5, not a list");
     check_value_refused(
         "name", "5", "name: it is a string, as \"a\\\"b\", not a number; put the value in quotes");
     check_value_refused("fast", "null", "fast: it is a boolean, as true, not null");
     check_value_refused(
         "mine", "1", "mine: it is local, so no other cell would see it; leave out \"local\"");
+}
+
+static const char tables[] = "-- %% tags=[\"parameters\"]\n"
+                             "sizes = {1, 2.5, -3} -- of layers\n"
+                             "model = { -- what is trained\n"
+                             "  units = 64, [\"learning rate\"] = 1e-3;\n"
+                             "  names = {'a', \"}\"}, deep = {on = true},\n"
+                             "} -- the model\n"
+                             "none = {}\n"
+                             "mixed = {1, a = 2}\n"
+                             "hole = {nil, 2}\n"
+                             "computed = {2 * 3}\n"
+                             "open = {1,\n"
+                             "after = 7\n";
+
+static void load_tables(void)
+{
+    err e = {0};
+    params_done(&ps);
+    notebook_free(nb);
+    nb = notebook_parse(tables, strlen(tables), &e);
+    CHECK_OK(nb, e);
+    CHECK_OK(params_find(nb, &ps, &e) == 0, e);
+}
+
+TEST(lists_and_tables_are_parameters)
+{
+    load_tables();
+    AUTO_JSON *values = params_values(&ps);
+    AUTO_FREE char *json = json_to_str(values);
+    CHECK_STR(json, "{\"sizes\":[1,2.5,-3],\"model\":{\"units\":64,\"learning rate\":0.001,"
+                    "\"names\":[\"a\",\"}\"],\"deep\":{\"on\":true}},\"none\":[],\"after\":7}");
+    CHECK_INT(ps.list[0].type, PARAM_LIST);
+    CHECK_STR(ps.list[0].comment, "of layers");
+    CHECK_INT(ps.list[1].type, PARAM_TABLE);
+    CHECK_STR(ps.list[1].comment, "the model");
+}
+
+TEST(lists_and_tables_are_given_as_yaml)
+{
+    err e = {0};
+    load_tables();
+    CHECK_OK(params_give(&ps, "sizes=[8, 'x', {end: yes}]", &e) == 0, e);
+    CHECK_OK(params_give(&ps, "model={\"units\": 12345678901234567, \"a b\": []}", &e) == 0, e);
+    CHECK_OK(give_json("none", "{\"k\": \"v\\n\"}", &e) == 0, e);
+    CHECK_OK(params_inject(&ps, nb, &e) == 0, e);
+    CHECK_STR(notebook_cell(nb, 1)->source, "sizes = {8, \"x\", {[\"end\"] = true}}\n"
+                                            "model = {units = 12345678901234567, [\"a b\"] = {}}\n"
+                                            "none = {k = \"v\\n\"}");
+    AUTO_JSON *given = params_given(&ps);
+    AUTO_FREE char *spelled = param_text(json_get(given, "sizes"));
+    CHECK_STR(spelled, "[8,\"x\",{\"end\":true}]"); // as -p has it, so that a resume gives it again
+    check_refused("sizes=3", "it is a list, as {1, 2.5, -3}: write [1, 2]");
+    check_refused("sizes={a: 1}", "it is a list, as {1, 2.5, -3}, not a mapping");
+    check_refused("sizes=[1, null]", "a null in it has no place");
+    check_refused("sizes=[1", "no YAML");
+    check_refused("model=[1]", "not a list");
+    check_refused("mixed=[1]", "or a table of these");
+    check_value_refused("after", "{\"a\": 1}", "after: it is a number, as 7, not a table");
 }
 
 TEST(nothing_given_changes_nothing)

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Parameters that are lists and tables: from files, -y and -p, in the record, on a resume; --help-notebook."""
+import json
+import os
+
+from tap import FIRESTEEL, run, sh
+
+NOTEBOOK = """\
+-- %% parameters tags=["parameters"]
+lr = 0.1 -- the learning rate
+sizes = {32, 16} -- of the layers
+model = {
+  name = "wide",
+  login = { password = "none" },
+}
+-- %% Show
+print(lr, #sizes, table.concat(sizes, "+"), model.name, model.deep and model.deep[2])
+-- %% Config template="config.yaml"
+name: ${model.name}
+sizes: [${table.concat(sizes, ", ")}]
+-- %% Maybe
+local f = io.open "stop"
+if f then error "told to" end
+"""
+
+
+def write(folder, name, text):
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def folder_with(t):
+    folder = t.dir()
+    write(folder, "n.lua", NOTEBOOK)
+    write(folder, "usual.yaml", "lr: 0.5\nsizes: [1, 2, 3]\nmodel:\n  name: from a file\n  deep: [a, b]\n")
+    return folder
+
+
+def firesteel(folder, *arguments, **options):
+    return sh(FIRESTEEL, *arguments, cwd=folder, **options)
+
+
+def first_record(done):
+    return json.loads(done.out.split("\n", maxsplit=1)[0])
+
+
+def test_they_come_from_files_and_the_command_line(t):
+    folder = folder_with(t)
+    done = firesteel(folder, "run", "n.lua", "-f", "usual.yaml")
+    assert done.code == 0 and "0.5\t3\t1+2+3\tfrom a file\tb" in done.out, done
+    with open(folder + "/config.yaml", encoding="utf-8") as f:
+        assert f.read() == "name: from a file\nsizes: [1, 2, 3]\n"
+    done = firesteel(folder, "run", "n.lua", "-p", "sizes=[7]", "-p", "model={name: typed}")
+    assert done.code == 0 and "0.1\t1\t7\ttyped\tnil" in done.out, done
+
+
+def test_the_more_special_wins_as_with_papermill(t):
+    folder = folder_with(t)
+    done = firesteel(folder, "run", "n.lua", "-p", "lr=0.9", "-y", "{lr: 0.7, sizes: [5]}", "-f", "usual.yaml", "-o", "json")
+    assert done.code == 0, done
+    record = first_record(done)
+    assert record["parameters"] == {"lr": 0.9, "sizes": [5], "model": {"name": "from a file", "deep": ["a", "b"]}}, record
+    assert record["given"] == record["parameters"], record
+    shown = firesteel(folder, "show").out
+    assert "sizes = [5]" in shown, shown
+
+
+def test_a_resume_gives_them_again(t):
+    folder = folder_with(t)
+    write(folder, "stop", "")
+    done = firesteel(folder, "run", "n.lua", "-p", "sizes=[7, 8]", "-o", "json")
+    assert done.code == 1, done
+    os.remove(folder + "/stop")
+    done = firesteel(folder, "run", "n.lua", "--resume", first_record(done)["run"])
+    assert done.code == 0 and "0.1\t2\t7+8\twide" in done.out, done
+
+
+def test_what_does_not_fit_is_refused(t):
+    folder = folder_with(t)
+    write(folder, "wrong.yaml", "sizes: {a: 1}\n")
+    for words, arguments in (("it is a list, as {32, 16}: write [1, 2]", ["-p", "sizes=3"]),
+                             ("wrong.yaml: sizes: it is a list, as {32, 16}, not a mapping", ["-f", "wrong.yaml"]),
+                             ("a null in it", ["-y", "{sizes: [null]}"]),
+                             ("-y: it is no mapping", ["-y", "[1]"]),
+                             ("-y: lr: it is a number, as 0.1, not a list", ["-y", "{lr: [1]}"])):
+        done = firesteel(folder, "run", "n.lua", *arguments)
+        assert done.code == 2 and words in done.err, done
+    assert not os.path.exists(folder + "/.firesteel"), "nothing was run"
+
+
+def test_a_secret_in_a_table_is_masked(t):
+    folder = folder_with(t)
+    done = firesteel(folder, "run", "n.lua", "-p", "model={name: hunter2-hunter2, login: {password: hunter2-hunter2}}", "-o",
+                     "json", "--report", "out.html", "--report", "out.ipynb")
+    assert done.code == 0, done
+    assert "hunter2" not in done.out and first_record(done)["parameters"]["model"]["login"]["password"] == "[secret]", done
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with open(os.path.join(place, name), encoding="utf-8") as f:
+                assert "hunter2" not in f.read() or name == "config.yaml", name
+
+
+def test_help_notebook_lists_them(t):
+    folder = folder_with(t)
+    done = firesteel(folder, "run", "n.lua", "--help-notebook")
+    assert done.code == 0 and done.out == """\
+Parameters of n.lua, given with -p NAME=VALUE, -y YAML or -f FILE:
+  lr: number (default 0.1)                    the learning rate
+  sizes: list (default {32, 16})              of the layers
+  model: table (default { name = "wide", login = { password = "none" }, })
+""", done
+    found = json.loads(firesteel(folder, "run", "n.lua", "--help-notebook", "-o", "json").out)
+    assert found[1] == {"name": "sizes", "type": "list", "default": [32, 16], "help": "of the layers"}, found
+    assert not os.path.exists(folder + "/.firesteel"), "nothing was run"
+    write(folder, "none.lua", "-- %%\nprint(1)\n")
+    done = firesteel(folder, "run", "none.lua", "--help-notebook")
+    assert done.code == 0 and "none.lua has no parameters: no cell is tagged" in done.out, done
+    assert firesteel(folder, "run", "nowhere.lua", "--help-notebook").code == 2
+
+
+run(globals())
