@@ -20,7 +20,8 @@ struct printer {
     const fold *fold;
     char *spool_dir;
     print_stream *pending; // output that is not settled yet
-    char *pending_of;      // "cell stream" it belongs to
+    char *pending_of;      // "cell stream branch" it belongs to
+    char *branch;          // of the cell, whose lines come: its name goes before each; NULL: none
     char *shown;           // the cell whose title was printed last
     bool drawn;            // is a line on the terminal that will be redrawn?
     hashmap *rows;         // digests of what was printed last of live rows, by "display/uid"
@@ -42,6 +43,7 @@ void printer_free(printer *p)
         return;
     free(p->spool_dir);
     free(p->pending_of);
+    free(p->branch);
     free(p->shown);
     print_stream_free(p->pending);
     hashmap_free(p->rows);
@@ -80,11 +82,27 @@ static void draw(printer *p, const char *text, size_t n)
     p->drawn = true;
 }
 
+// Text of a branch of a cell: each line begins with its name.
+static void put_branch(printer *p, const char *text, size_t n)
+{
+    AUTO_BUF named = {0};
+    for (const char *end; p->branch && n > 0; n -= (size_t)(end - text), text = end) {
+        end = memchr(text, '\n', n);
+        end = end ? end + 1 : text + n;
+        buf_fmt(&named, "%s | ", p->branch);
+        buf_add(&named, text, (size_t)(end - text));
+    }
+    if (p->branch)
+        put_lines(p->cli, named.data, named.len, TONE_PLAIN);
+    else
+        put_lines(p->cli, text, n, TONE_PLAIN);
+}
+
 static void put_line(void *arg, const char *text, size_t n)
 {
     printer *p = arg;
     printer_clear(p);
-    put_lines(p->cli, text, n, TONE_PLAIN);
+    put_branch(p, text, n);
 }
 
 static void end_pending(printer *p)
@@ -134,12 +152,15 @@ static void show_title(printer *p, const char *id, bool starts)
 
 static void on_stream(printer *p, const cJSON *event)
 {
-    AUTO_FREE char *of =
-        str_fmt("%s %s", json_str_or(event, "cell", ""), json_str_or(event, "name", ""));
+    const char *branch = json_str(event, "branch");
+    AUTO_FREE char *of = str_fmt("%s %s %s", json_str_or(event, "cell", ""),
+        json_str_or(event, "name", ""), branch ? branch : "");
     if (!str_eq(of, p->pending_of)) {
         end_pending(p);
         free(p->pending_of);
         p->pending_of = STEAL(of);
+        free(p->branch);
+        p->branch = mem_strdup(branch);
     }
     show_title(p, json_str_or(event, "cell", ""), false);
     const char *text = json_str(event, "text");
@@ -283,7 +304,10 @@ static void on_display(printer *p, const cJSON *event)
         return;
     show_title(p, below, false);
     end_pending(p);
-    put_lines(p->cli, text.data, text.len, TONE_PLAIN);
+    free(p->branch);
+    p->branch = mem_strdup(o->branch);
+    free(STEAL(p->pending_of));
+    put_branch(p, text.data, text.len);
 }
 
 static void on_update(printer *p, const cJSON *event)

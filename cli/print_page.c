@@ -194,6 +194,9 @@ void print_cell(struct cli *cli, const fold *f, size_t i, const char *spool_dir)
     say(stdout, "\n");
     for (size_t k = 0; k < c->n_outputs; k++) {
         const struct output *o = &c->outputs[k];
+        AUTO_BUF heading = {0};
+        output_heading(c, k, &heading);
+        put_lines(cli, buf_cstr(&heading), heading.len, TONE_DIM);
         AUTO_BUF text = {0};
         err e = {0};
         if (o->kind == OUTPUT_ERROR)

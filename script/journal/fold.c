@@ -33,6 +33,7 @@ const char *run_state_name(enum run_state s)
 void fold_output_done(struct output *o)
 {
     free(o->name);
+    free(o->branch);
     free(o->text);
     free(o->spool);
     rowset_free(o->rows);
@@ -81,6 +82,8 @@ void fold_keep_rows(fold *f, size_t n)
 static void ledger_done(struct ledger_entry *l)
 {
     free(l->cell);
+    free(l->branch);
+    free(l->branch_key);
     free(l->binding);
     free(l->effect);
     free(l->what);

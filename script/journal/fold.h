@@ -45,11 +45,13 @@ enum run_state {
 };
 const char *run_state_name(enum run_state s);
 
-// The outputs below a cell, in order. Neighbouring texts of one stream are one output.
+// The outputs below a cell, in order. Neighbouring texts of one stream are one output. Those of a
+// branch of the cell stand together, where its first one came.
 enum output_kind { OUTPUT_STREAM, OUTPUT_DISPLAY, OUTPUT_ERROR };
 struct output {
     enum output_kind kind;
     char *name;    // STREAM: stdout or stderr; ERROR: the error's name
+    char *branch;  // STREAM, DISPLAY: the branch of the cell that made it; NULL: none
     int64_t id;    // DISPLAY
     char *text;    // STREAM: the text, NULL when spooled; ERROR: the message
     size_t text_n; // its length
@@ -81,12 +83,13 @@ struct ledger_entry {
     int64_t entry, ordinal;
     int64_t mark; // the number that marks the things it makes
     char *cell, *binding, *effect, *what;
-    char *source;    // hash of the cell's source
-    char *arguments; // their salted hash
-    cJSON *made;     // if it has no result: what was made so far
-    bool midway;     // something was made or announced, and not taken back
-    cJSON *result;   // NULL until the outcome
-    char *message;   // why it failed
+    char *branch, *branch_key; // of the cell: its name, and what tells it from others; NULL: none
+    char *source;              // hash of the cell's source
+    char *arguments;           // their salted hash
+    cJSON *made;               // if it has no result: what was made so far
+    bool midway;               // something was made or announced, and not taken back
+    cJSON *result;             // NULL until the outcome
+    char *message;             // why it failed
     bool outcome, failed, verified, repeated, undone, masked;
     bool removable; // its binding can undo it
     bool announces; // requests are announced first: if none was, none was sent

@@ -29,6 +29,7 @@ static struct output copy_output(const struct output *from)
     struct output o = *from;
     o.name = mem_strdup(from->name);
     o.text = from->text ? mem_strndup(from->text, from->text_n) : NULL;
+    o.branch = mem_strdup(from->branch);
     o.spool = mem_strdup(from->spool);
     o.data = cJSON_Duplicate(from->data, true);
     o.rows = NULL;
@@ -49,6 +50,8 @@ static struct ledger_entry copy_entry(const struct ledger_entry *from)
 {
     struct ledger_entry l = *from;
     l.cell = mem_strdup(from->cell);
+    l.branch = mem_strdup(from->branch);
+    l.branch_key = mem_strdup(from->branch_key);
     l.binding = mem_strdup(from->binding);
     l.effect = mem_strdup(from->effect);
     l.what = mem_strdup(from->what);

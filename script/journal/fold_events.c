@@ -233,18 +233,32 @@ static int on_state(fold *f, const cJSON *r, err *e)
     return 0;
 }
 
-static struct output *new_output(struct run_cell *c, enum output_kind kind)
+// The last output of a branch; of none, the last one of all. NULL: there is none.
+static struct output *last_output(const struct run_cell *c, const char *branch)
 {
+    size_t i = c->n_outputs;
+    if (!branch)
+        return i && !c->outputs[i - 1].branch ? &c->outputs[i - 1] : NULL;
+    while (i > 0 && !str_eq(c->outputs[i - 1].branch, branch))
+        i--;
+    return i ? &c->outputs[i - 1] : NULL;
+}
+
+static struct output *new_output(struct run_cell *c, enum output_kind kind, const char *branch)
+{
+    const struct output *before = branch ? last_output(c, branch) : NULL;
+    size_t at = before ? (size_t)(before - c->outputs) + 1 : c->n_outputs;
     c->outputs = mem_resize(c->outputs, c->n_outputs + 1, sizeof *c->outputs);
-    struct output *o = &c->outputs[c->n_outputs++];
-    *o = (struct output){.kind = kind};
+    struct output *o = &c->outputs[at];
+    memmove(o + 1, o, (c->n_outputs++ - at) * sizeof *o);
+    *o = (struct output){.kind = kind, .branch = mem_strdup(branch)};
     return o;
 }
 
 // Appends to the previous output if that is text of the same stream.
-static void add_text(struct run_cell *c, const char *name, const char *text)
+static void add_text(struct run_cell *c, const char *branch, const char *name, const char *text)
 {
-    struct output *last = c->n_outputs ? &c->outputs[c->n_outputs - 1] : NULL;
+    struct output *last = last_output(c, branch);
     if (last && last->kind == OUTPUT_STREAM && last->text && str_eq(last->name, name)) {
         size_t more = strlen(text);
         last->text = mem_resize(last->text, last->text_n + more + 1, 1);
@@ -252,23 +266,23 @@ static void add_text(struct run_cell *c, const char *name, const char *text)
         last->text_n += more;
         return;
     }
-    struct output *o = new_output(c, OUTPUT_STREAM);
+    struct output *o = new_output(c, OUTPUT_STREAM, branch);
     o->name = mem_strdup(name);
     o->text = mem_strdup(text);
     o->text_n = strlen(text);
 }
 
-static void add_spooled(struct run_cell *c, const char *name, const cJSON *r)
+static void add_spooled(struct run_cell *c, const char *branch, const char *name, const cJSON *r)
 {
     const char *spool = json_str(r, "spool");
     uint64_t from = (uint64_t)json_int_or(r, "from", 0), to = (uint64_t)json_int_or(r, "to", 0);
-    struct output *last = c->n_outputs ? &c->outputs[c->n_outputs - 1] : NULL;
+    struct output *last = last_output(c, branch);
     if (last && last->kind == OUTPUT_STREAM && str_eq(last->spool, spool) &&
         str_eq(last->name, name) && last->to == from) {
         last->to = to;
         return;
     }
-    struct output *o = new_output(c, OUTPUT_STREAM);
+    struct output *o = new_output(c, OUTPUT_STREAM, branch);
     o->name = mem_strdup(name);
     o->spool = mem_strdup(spool);
     o->from = from;
@@ -282,9 +296,9 @@ static int on_stream(fold *f, const cJSON *r, err *e)
         return err_set(e, ERR_INVALID, "a stream without a cell");
     struct run_cell *c = cell_at(f, id);
     if (json_str(r, "spool"))
-        add_spooled(c, name, r);
+        add_spooled(c, json_str(r, "branch"), name, r);
     else if (json_str(r, "text"))
-        add_text(c, name, json_str(r, "text"));
+        add_text(c, json_str(r, "branch"), name, json_str(r, "text"));
     return 0;
 }
 
@@ -294,7 +308,7 @@ static int on_display(fold *f, const cJSON *r, err *e)
     if (!id)
         return err_set(e, ERR_INVALID, "a display without a cell");
     struct run_cell *c = cell_at(f, id);
-    struct output *o = new_output(c, OUTPUT_DISPLAY);
+    struct output *o = new_output(c, OUTPUT_DISPLAY, json_str(r, "branch"));
     o->id = json_int_or(r, "id", 0);
     hashmap_set(f->by_display, &o->id, sizeof o->id, (size_t)(c - f->cells));
     o->data = cJSON_Duplicate(json_get(r, "data"), true);
@@ -394,7 +408,7 @@ static int on_error(fold *f, const cJSON *r, err *e)
     const char *id = json_str(r, "cell");
     struct output *o;
     if (id) {
-        o = new_output(cell_at(f, id), OUTPUT_ERROR);
+        o = new_output(cell_at(f, id), OUTPUT_ERROR, NULL);
     } else {
         fold_output_done(&f->error);
         f->has_error = true;
@@ -431,6 +445,8 @@ static void on_intent(struct ledger_entry *l, const cJSON *r)
     set_string(&l->effect, json_str(r, "effect"));
     set_string(&l->what, json_str(r, "what"));
     set_string(&l->source, json_str(r, "source"));
+    set_string(&l->branch, json_str(r, "branch"));
+    set_string(&l->branch_key, json_str(r, "branch_key"));
     set_string(&l->arguments, json_str(r, "arguments"));
     l->ordinal = json_int_or(r, "ordinal", 0);
     l->mark = json_int_or(r, "mark", l->entry);

@@ -165,6 +165,21 @@ static void error_text(const struct output *o, buf *out)
     }
 }
 
+const char *output_branch(const struct run_cell *c, size_t k)
+{
+    const char *branch = c->outputs[k].branch, *before = k ? c->outputs[k - 1].branch : NULL;
+    if (c->outputs[k].kind == OUTPUT_ERROR)
+        return NULL;
+    return str_eq(branch, before) ? NULL : branch ? branch : "";
+}
+
+void output_heading(const struct run_cell *c, size_t k, buf *out)
+{
+    const char *branch = output_branch(c, k);
+    if (branch)
+        buf_fmt(out, "── %s\n", *branch ? branch : "the cell");
+}
+
 int output_text(const struct output *o, const char *spool_dir, size_t limit, buf *out, err *e)
 {
     size_t start = out->len;

@@ -11,6 +11,10 @@
 // spool_dir. If a stream has more than `limit` bytes (0: 1 MiB), its middle is cut out, and a line
 // says how much.
 int output_text(const struct output *o, const char *spool_dir, size_t limit, buf *out, err *e);
+// The branch whose outputs begin with output k, "" where those of the cell itself go on after a
+// branch's; else NULL. Below: a line that says so.
+const char *output_branch(const struct run_cell *c, size_t k);
+void output_heading(const struct run_cell *c, size_t k, buf *out);
 // The raw bytes of a stream, cut in the same way.
 int output_bytes(const struct output *o, const char *spool_dir, size_t limit, buf *out, err *e);
 // What a terminal would show in the end, as base/text/ansi.h has it, without colours.

@@ -137,13 +137,25 @@ function expectation:raises(part)
   return self
 end
 
--- A handle that changes by itself must reach a state: expect(app):reaches("COMPLETED", "10m").
+-- A handle that changes by itself must reach a state: expect(app):reaches("COMPLETED", "10m"). Of a list of handles all
+-- must; they are waited for side by side, and the first that cannot reach it any more ends the wait.
 function expectation:reaches(state, duration)
-  local ok, method = pcall(function() return self.value.reaches end)
-  if not ok or type(method) ~= "function" then
-    core.fail("error", ("expect(…):reaches needs an object of the cluster, got %s"):format(shown(self.value)))
+  local value = self.value
+  local ok, method = pcall(function() return value.reaches end)
+  if ok and type(method) == "function" then
+    method(value, state, duration)
+    return self
   end
-  method(self.value, state, duration)
+  if type(value) ~= "table" or #value == 0 then
+    core.fail("error", ("expect(…):reaches needs an object of the cluster or a list of them, got %s"):format(shown(value)))
+  end
+  for i, item in ipairs(value) do
+    local has, wait = pcall(function() return item.reaches end)
+    if not has or type(wait) ~= "function" then
+      core.fail("error", ("expect(…):reaches: item %d of the list is no object of the cluster: %s"):format(i, shown(item)))
+    end
+  end
+  parallel.map(value, function(item) item:reaches(state, duration) end)
   return self
 end
 

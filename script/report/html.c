@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/embed.h"
+#include "script/journal/text.h"
 #include "script/report/html_charts.h"
 #include "script/report/html_output.h"
 #include "script/report/html_text.h"
@@ -269,8 +270,16 @@ static void source(struct page *p, const cell *c, int64_t failed)
 
 static void outputs(struct page *p, const struct run_cell *c)
 {
-    for (size_t i = 0; c && i < c->n_outputs; i++)
+    for (size_t i = 0; c && i < c->n_outputs; i++) {
+        AUTO_BUF heading = {0};
+        output_heading(c, i, &heading);
+        if (heading.len) {
+            buf_str(p->out, "<p><b>");
+            html_text(p->out, heading.data, heading.len - 1);
+            buf_str(p->out, "</b></p>\n");
+        }
         html_output(&c->outputs[i], &p->from, p->out, &p->failure);
+    }
 }
 
 static void code(struct page *p, size_t i)

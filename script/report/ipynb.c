@@ -52,6 +52,16 @@ static void ipynb_error(const struct output *o, cJSON *j)
     json_set(j, "traceback", traceback ? cJSON_Duplicate(traceback, true) : cJSON_CreateArray());
 }
 
+// The name of a branch of the cell, above what it wrote.
+static cJSON *ipynb_heading(const char *text)
+{
+    cJSON *j = cJSON_CreateObject();
+    json_set_str(j, "output_type", "stream");
+    json_set_str(j, "name", "stdout");
+    json_set_str(j, "text", text);
+    return j;
+}
+
 static cJSON *ipynb_outputs(void *arg, const cell *c, size_t i, long *execution_count)
 {
     struct export *x = arg;
@@ -61,6 +71,10 @@ static cJSON *ipynb_outputs(void *arg, const cell *c, size_t i, long *execution_
     for (size_t k = 0; rc && k < rc->n_outputs; k++) {
         const struct output *o = &rc->outputs[k];
         static const char *const types[] = {"stream", "display_data", "error"};
+        AUTO_BUF heading = {0};
+        output_heading(rc, k, &heading);
+        if (heading.len)
+            cJSON_AddItemToArray(outputs, ipynb_heading(buf_cstr(&heading)));
         cJSON *j = cJSON_CreateObject();
         json_set_str(j, "output_type", o->result ? "execute_result" : types[o->kind]);
         if (o->kind == OUTPUT_STREAM)

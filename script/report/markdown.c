@@ -42,8 +42,10 @@ static void md_cell(struct export *x, const cell *c, buf *out)
     const char *language = c->options.language ? c->options.language : dot ? dot + 1 : "lua";
     fenced(language, c->source, strlen(c->source), out);
     AUTO_BUF text = {0};
-    for (size_t k = 0; rc && k < rc->n_outputs; k++)
+    for (size_t k = 0; rc && k < rc->n_outputs; k++) {
+        output_heading(rc, k, &text);
         output_text(&rc->outputs[k], x->spool_dir, x->limit, &text, &x->failure);
+    }
     if (text.len)
         fenced("text", text.data, text.len, out);
     if (!rc || !rc->ended)

@@ -218,7 +218,7 @@ def test_expectations_say_what_was_there(t):
             ("expect(0.3):at_least(0.9)", "expected at least 0.9, got 0.3"),
             ("expect({1, 2}):equals {1, 3}", "expected {1, 3}, got {1, 2}"),
             ("expect(nil):at_most(1)", "expected a number, got nil"),
-            ("expect(1):reaches('x')", "expect(…):reaches needs an object of the cluster, got 1")]:
+            ("expect(1):reaches('x')", "expect(…):reaches needs an object of the cluster or a list of them, got 1")]:
         r = k.run("\n" + source)
         assert r.error["message"] == message and r.error["line"] == 2, r.error
     assert r.error["name"] == "error"

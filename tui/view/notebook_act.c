@@ -63,8 +63,10 @@ static void clip(struct notebook_view *v, bool output)
     err e = {0};
     for (size_t i = lo; i <= hi && i < slot_count(b); i++) {
         const struct run_cell *run = slot_run(b, i);
-        for (size_t k = 0; output && run && k < run->n_outputs; k++)
+        for (size_t k = 0; output && run && k < run->n_outputs; k++) {
+            output_heading(run, k, &words);
             output_text(&run->outputs[k], bench_spool_dir(b), 0, &words, &e);
+        }
         if (!output) {
             text_all(edit_text(slot_edit(slot_at(b, i))), &words);
             if (words.len && words.data[words.len - 1] != '\n')

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/spool.h"
+#include "script/journal/text.h"
 #include "tui/part/canvas.h"
 #include "tui/view/cellview.h"
 #include "tui/view/drawing.h"
@@ -71,7 +72,7 @@ static bool goes_on(const struct run_cell *run, size_t k)
     const struct output *o = &run->outputs[k], *next = o + 1;
     return k + 1 < run->n_outputs && o->kind == OUTPUT_STREAM && !o->spool &&
            next->kind == OUTPUT_STREAM && next->spool && str_eq(o->name, next->name) &&
-           next->to - next->from > TAIL_BYTES;
+           str_eq(o->branch, next->branch) && next->to - next->from > TAIL_BYTES;
 }
 
 static void draw_stream(bench *b, struct canvas *c, const struct run_cell *run, size_t k)
@@ -135,6 +136,10 @@ static void draw_error(struct canvas *c, const struct output *o)
 static void draw_output(bench *b, struct canvas *c, const struct run_cell *run, size_t k)
 {
     const struct output *o = &run->outputs[k];
+    const char *branch = output_branch(run, k);
+    if (branch)
+        canvas_line(
+            c, LOOK_BOLD, "%s %s", bench_ascii(b) ? "--" : "──", *branch ? branch : "the cell");
     switch (o->kind) {
     case OUTPUT_STREAM:
         draw_stream(b, c, run, k);

@@ -67,7 +67,7 @@ static size_t add_stream(struct page_view *v, const struct output *o, size_t n)
 {
     style base = str_eq(o->name, "stderr") ? LOOK_WARN : (style){0};
     bool goes_on = !o->spool && n > 1 && o[1].kind == OUTPUT_STREAM && o[1].spool &&
-                   str_eq(o->name, o[1].name);
+                   str_eq(o->name, o[1].name) && str_eq(o->branch, o[1].branch);
     const struct output *spooled = o->spool ? o : goes_on ? &o[1] : NULL;
     struct linestream stream = {.text = o->spool ? "" : o->text, .n = o->spool ? 0 : o->text_n};
     if (spooled) {
@@ -113,8 +113,12 @@ static void load(struct page_view *v)
     const struct run_cell *r = v->cell ? fold_cell_by_id(bench_fold(b), v->cell, NULL) : NULL;
     const struct output *display = v->display ? bench_display(b, v->display) : NULL;
     lines_begin(v->pane.lines);
-    for (size_t i = 0; r && i < r->n_outputs;)
+    for (size_t i = 0; r && i < r->n_outputs;) {
+        AUTO_BUF heading = {0};
+        output_heading(r, i, &heading);
+        lines_add_text(v->pane.lines, buf_cstr(&heading), heading.len, LOOK_BOLD);
         i += add_output(v, &r->outputs[i], r->n_outputs - i);
+    }
     if (display)
         add_display(v, display);
     if (v->words)

@@ -124,5 +124,6 @@ int cells_run(lua_State *L)
     if (x->preflight)
         run_preflight(L, x);
     run_plan(L, x);
+    branches_finish(L);
     return 0;
 }

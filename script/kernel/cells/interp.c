@@ -77,6 +77,33 @@ int interp_raise(lua_State *L, enum failure as)
     return lua_error(L);
 }
 
+bool interp_is_in_cell(const interp *in, const lua_Debug *ar)
+{
+    return in->running && *ar->source == '=' && str_eq(ar->source + 1, in->running->chunk);
+}
+
+void interp_throw_trace(
+    interp *in, const char *message, cJSON *trace, int line, enum failure failure)
+{
+    size_t n = strlen(message), most = sizeof in->raised.text - 1;
+    free(in->thrown.message);
+    cJSON_Delete(in->thrown.trace);
+    in->thrown.message = mem_strdup(message);
+    in->thrown.trace = trace;
+    in->thrown.line = line;
+    in->raised = (err){.code = ERR_FAILED};
+    memcpy(in->raised.text, message + (n > most ? n - most : 0), n > most ? most : n);
+    in->raised_as = failure;
+}
+
+cJSON *interp_take_trace(interp *in, const char *message, int *line)
+{
+    if (!message || !str_eq(message, in->thrown.message))
+        return NULL;
+    *line = in->thrown.line;
+    return STEAL(in->thrown.trace);
+}
+
 int interp_push_json(lua_State *L, cJSON *tree)
 {
     interp *in = interp_of(L);
@@ -88,7 +115,7 @@ int interp_push_json(lua_State *L, cJSON *tree)
 }
 
 // The text of one frame of a traceback: "Deploy:3: in function 'submit'".
-static cJSON *frame_text(lua_State *L, lua_Debug *ar)
+cJSON *interp_frame_text(const lua_Debug *ar)
 {
     const char *where = *ar->what == 'm' ? "in the cell" : NULL;
     AUTO_FREE char *text =
@@ -102,21 +129,25 @@ static cJSON *frame_text(lua_State *L, lua_Debug *ar)
 // The message handler of a cell: keeps the frames of the user's own code, and the line in the cell.
 static int on_error(lua_State *L)
 {
-    execution *x = interp_of(L)->running;
+    interp *in = interp_of(L);
+    execution *x = in->running;
     lua_Debug ar;
     cJSON_Delete(x->traceback);
-    x->traceback = cJSON_CreateArray();
     x->line = 0;
+    const char *text = lua_type(L, 1) == LUA_TSTRING ? lua_tostring(L, 1) : NULL;
+    x->traceback = interp_take_trace(in, text, &x->line);
+    if (!x->traceback)
+        x->traceback = cJSON_CreateArray();
     // Lua walks to each level from the top, so only the first levels of an endless recursion are
     // kept.
     for (int level = 1; level < LEVELS_MAX && lua_getstack(L, level, &ar); level++) {
         lua_getinfo(L, "nSl", &ar);
         if (!interp_is_user_frame(&ar))
             continue;
-        if (x->line == 0 && *ar.source == '=' && str_eq(ar.source + 1, x->chunk))
+        if (x->line == 0 && interp_is_in_cell(in, &ar))
             x->line = ar.currentline;
         if (cJSON_GetArraySize(x->traceback) < TRACEBACK_MAX)
-            cJSON_AddItemToArray(x->traceback, frame_text(L, &ar));
+            cJSON_AddItemToArray(x->traceback, interp_frame_text(&ar));
     }
     luaL_tolstring(L, 1, NULL);
     return 1;
@@ -138,13 +169,11 @@ static const char *strip_place(execution *x, const char *message)
     return x->line == line ? message + n + length : message;
 }
 
-static enum failure classify(interp *in, int status, const char *message)
+enum failure interp_classify(const interp *in, int status, const char *message)
 {
-    if (in->running->failure != FAILURE_NONE) // a syntax error: set before the raise
-        return in->running->failure;
     if (status == LUA_ERRMEM)
         return FAILURE_MEMORY;
-    if (in->raised_as != FAILURE_NONE && str_ends(message, in->raised.text))
+    if (message && in->raised_as != FAILURE_NONE && str_ends(message, in->raised.text))
         return in->raised_as;
     return FAILURE_ERROR;
 }
@@ -155,7 +184,8 @@ static void describe_failure(interp *in, int status)
     // on_error turns every other value into a string; turning a number into one would need memory.
     bool has_text = lua_type(in->L, -1) == LUA_TSTRING;
     const char *message = has_text ? lua_tostring(in->L, -1) : "an error without a text";
-    x->failure = classify(in, status, message);
+    if (x->failure == FAILURE_NONE) // else a syntax error: set before the raise
+        x->failure = interp_classify(in, status, message);
     if (x->failure == FAILURE_MEMORY && in->over_cap) {
         x->message = str_fmt("the notebook's values need more than the %zu MiB that the kernel "
                              "allows (--memory); values that are no longer needed go when they "
@@ -221,12 +251,14 @@ static void run(interp *in, execution *x)
     in->running = x;
     inputs_forget(in->inputs);
     begin_turn(in, &x->turn);
+    branches_begin(in->branches);
     lua_pushcfunction(L, on_error);
     lua_pushcfunction(L, cells_run);
     lua_pushlightuserdata(L, x);
     int status = lua_pcall(L, 1, 0, 1);
     if (status != LUA_OK)
         describe_failure(in, status);
+    branches_drop(L);
     store_capture(in, x);
     end_turn(in);
     if (x->failure == FAILURE_MEMORY)
@@ -467,6 +499,7 @@ interp *interp_new(const struct interp_options *o, const struct interp_ops *ops,
 {
     interp *in = mem_alloc(sizeof *in);
     *in = (interp){.options = o, .ops = ops, .arg = arg, .cap = o->memory, .inputs = inputs_new()};
+    in->branches = branches_new(in);
     pthread_mutex_init(&in->lock, NULL);
     pthread_cond_init(&in->wake, NULL);
     in->insist = loop_timer_new(o->effects->spec.loop, on_insist, in);
@@ -482,6 +515,8 @@ interp *interp_new(const struct interp_options *o, const struct interp_ops *ops,
 void interp_execute(interp *in, execution *x)
 {
     x->interp = in;
+    x->turn.on_stop = branches_wake;
+    x->turn.on_stop_arg = in->branches;
     in->execution = x;
     pthread_mutex_lock(&in->lock);
     struct lookup *unbegun = STEAL(in->next_lookup);
@@ -538,6 +573,9 @@ void interp_free(interp *in)
     loop_timer_free(in->insist);
     loop_timer_free(in->patience);
     inputs_free(in->inputs);
+    branches_free(in->branches);
+    free(in->thrown.message);
+    cJSON_Delete(in->thrown.trace);
     pthread_cond_destroy(&in->wake);
     pthread_mutex_destroy(&in->lock);
     free(in);

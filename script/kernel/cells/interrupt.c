@@ -131,10 +131,29 @@ static lua_State *check_coroutine(lua_State *L)
     return co;
 }
 
+// A coroutine that is parked in a branch is marked in its extra space, where the address of the
+// interrupt is, which is even. It does not run meanwhile, and new coroutines get the main one's.
+static bool is_parked(lua_State *co)
+{
+    return *(uintptr_t *)lua_getextraspace(co) & 1;
+}
+
+static void mark_parked(lua_State *co, bool is)
+{
+    uintptr_t *mark = lua_getextraspace(co);
+    *mark = (*mark & ~(uintptr_t)1) | is;
+}
+
+enum { PARKED = -2 };
+
 // Resumes with n arguments from the top of L. Returns the number of results on L's top; or -1, with
-// the error there. Meanwhile `running` is the coroutine.
+// the error there; or PARKED: L has to yield in its turn. Meanwhile `running` is the coroutine.
 static int resume(lua_State *L, lua_State *co, int n)
 {
+    if (is_parked(co)) {
+        lua_pushliteral(L, "cannot resume a coroutine that another branch waits in");
+        return -1;
+    }
     if (!lua_checkstack(co, n)) {
         lua_pushliteral(L, "too many arguments to resume");
         return -1;
@@ -142,9 +161,16 @@ static int resume(lua_State *L, lua_State *co, int n)
     lua_xmove(L, co, n);
     interrupt *i = interrupt_of(L);
     int results = 0;
+    bool passable = i->passable;
+    i->passable = passable && lua_isyieldable(L);
     atomic_store(&i->running, co);
     int status = lua_resume(co, L, n, &results);
     atomic_store(&i->running, L);
+    i->passable = passable;
+    if (status == LUA_YIELD && i->parking) {
+        mark_parked(co, true);
+        return PARKED;
+    }
     if (status != LUA_OK && status != LUA_YIELD) {
         lua_xmove(co, L, 1);
         return -1;
@@ -158,15 +184,30 @@ static int resume(lua_State *L, lua_State *co, int n)
     return results;
 }
 
-static int our_resume(lua_State *L)
+static int resume_again(lua_State *L, int status, lua_KContext ctx);
+
+static int finish_resume(lua_State *L, int n)
 {
-    lua_State *co = check_coroutine(L);
-    int n = resume(L, co, lua_gettop(L) - 1);
+    if (n == PARKED)
+        return lua_yieldk(L, 0, 0, resume_again);
     pass_interrupt(L, n < 0);
     lua_pushboolean(L, n >= 0);
     int values = n < 0 ? 1 : n;
     lua_insert(L, -(values + 1));
     return values + 1;
+}
+
+static int resume_again(lua_State *L, int status, lua_KContext ctx)
+{
+    lua_State *co = check_coroutine(L);
+    mark_parked(co, false);
+    return finish_resume(L, resume(L, co, 0));
+}
+
+static int our_resume(lua_State *L)
+{
+    lua_State *co = check_coroutine(L);
+    return finish_resume(L, resume(L, co, lua_gettop(L) - 1));
 }
 
 // Closes a coroutine; that runs the code of its to-be-closed variables.
@@ -179,10 +220,12 @@ static int close_coroutine(lua_State *L, lua_State *co)
     return status;
 }
 
-static int wrapped(lua_State *L)
+static int wrapped_again(lua_State *L, int status, lua_KContext ctx);
+
+static int finish_wrapped(lua_State *L, lua_State *co, int n)
 {
-    lua_State *co = lua_tothread(L, lua_upvalueindex(1));
-    int n = resume(L, co, lua_gettop(L));
+    if (n == PARKED)
+        return lua_yieldk(L, 0, 0, wrapped_again);
     if (n >= 0)
         return n;
     int status = lua_status(co);
@@ -197,6 +240,19 @@ static int wrapped(lua_State *L)
         lua_concat(L, 2);
     }
     return lua_error(L);
+}
+
+static int wrapped_again(lua_State *L, int status, lua_KContext ctx)
+{
+    lua_State *co = lua_tothread(L, lua_upvalueindex(1));
+    mark_parked(co, false);
+    return finish_wrapped(L, co, resume(L, co, 0));
+}
+
+static int wrapped(lua_State *L)
+{
+    lua_State *co = lua_tothread(L, lua_upvalueindex(1));
+    return finish_wrapped(L, co, resume(L, co, lua_gettop(L)));
 }
 
 static int our_create(lua_State *L)
@@ -222,7 +278,7 @@ static int our_close(lua_State *L)
     bool suspended =
         lua_status(co) == LUA_YIELD || (lua_status(co) == LUA_OK && !lua_getstack(co, 0, &ar));
     bool dead = lua_status(co) != LUA_OK && lua_status(co) != LUA_YIELD;
-    if (co == L || (!suspended && !dead))
+    if (co == L || is_parked(co) || (!suspended && !dead))
         return luaL_error(L, "cannot close a running coroutine");
     int status = close_coroutine(L, co);
     if (status == LUA_OK) {
@@ -233,6 +289,69 @@ static int our_close(lua_State *L)
     lua_xmove(co, L, 1);
     pass_interrupt(L, true);
     return 2;
+}
+
+// Upvalue: Lua's own.
+static int our_status(lua_State *L)
+{
+    if (is_parked(check_coroutine(L))) {
+        lua_pushliteral(L, "normal");
+        return 1;
+    }
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, lua_gettop(L) - 1, 1);
+    return 1;
+}
+
+int interrupt_step(interrupt *i, lua_State *L, lua_State *co, int n, const turn *t, bool *raised,
+    bool *parked, int *results)
+{
+    const interrupt outer = {.turn = i->turn, .raised = i->raised, .passable = i->passable};
+    i->turn = t;
+    i->raised = *raised;
+    i->passable = true;
+    atomic_store(&i->running, co);
+    if (has_to_stop(co))
+        set_hook(co);
+    int status = lua_resume(co, L, n, results);
+    atomic_store(&i->running, L);
+    *parked = i->parking;
+    *raised = i->raised;
+    i->parking = false;
+    i->turn = outer.turn;
+    i->raised = outer.raised;
+    i->passable = outer.passable;
+    return status;
+}
+
+void interrupt_told(lua_State *L, lua_State *co)
+{
+    interrupt_of(L)->raised = true;
+    lua_sethook(co, NULL, 0, 0);
+    lua_sethook(L, NULL, 0, 0);
+}
+
+void interrupt_close(interrupt *i, lua_State *co, const turn *t)
+{
+    const turn *outer = i->turn;
+    lua_State *running = atomic_load(&i->running);
+    i->turn = t;
+    atomic_store(&i->running, co);
+    lua_resetthread(co);
+    atomic_store(&i->running, running);
+    i->turn = outer;
+}
+
+bool interrupt_can_park(lua_State *L)
+{
+    return interrupt_of(L)->passable && lua_isyieldable(L);
+}
+
+int interrupt_park(lua_State *L, lua_KContext ctx, lua_KFunction k)
+{
+    interrupt_of(L)->parking = true;
+    return lua_yieldk(L, 0, ctx, k);
 }
 
 static const luaL_Reg coroutine_functions[] = {
@@ -249,6 +368,9 @@ void interrupt_install(interrupt *i, lua_State *L)
     *(interrupt **)lua_getextraspace(L) = mine = i;
     lua_getglobal(L, LUA_COLIBNAME);
     luaL_setfuncs(L, coroutine_functions, 0);
+    lua_getfield(L, -1, "status");
+    lua_pushcclosure(L, our_status, 1);
+    lua_setfield(L, -2, "status");
     lua_pop(L, 1);
     lua_register(L, "pcall", our_pcall);
     lua_register(L, "xpcall", our_xpcall);

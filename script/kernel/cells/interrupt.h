@@ -18,6 +18,10 @@ typedef struct interrupt {
     // The Lua thread:
     const turn *turn; // the running turn: once it has to stop, no pcall holds an error back
     bool raised;      // it was told to stop once already
+    // Of branches (branches.h). A branch is suspended with all coroutines that it is in: each
+    // resume on the way yields in its turn, and what the user's code resumes sees nothing of it.
+    bool parking;  // this yield is on its way to the scheduler
+    bool passable; // every resume between the branch and the running coroutine can yield
 } interrupt;
 
 // Call it before the Lua thread starts: sets the signal's handler for the process. Until the thread
@@ -30,6 +34,21 @@ void interrupt_install(interrupt *i, lua_State *L);
 // before it came here stops at its first instruction.
 void interrupt_enter(interrupt *i, lua_State *L, const turn *t);
 void interrupt_leave(interrupt *i, lua_State *L);
+// Resumes a branch with n arguments, or goes on with one that has parked. Returns lua_resume's
+// status; parked: it waits for something, and will be resumed without arguments. `raised` is the
+// branch's own.
+int interrupt_step(interrupt *i, lua_State *L, lua_State *co, int n, const turn *t, bool *raised,
+    bool *parked, int *results);
+// The running branch is about to raise because it has to stop, so the hook need not do that: what
+// its variables close is still done.
+void interrupt_told(lua_State *L, lua_State *co);
+// Closes the coroutine of a branch that has failed; its error stays on its top.
+void interrupt_close(interrupt *i, lua_State *co, const turn *t);
+// Can the running function of a branch be suspended? interrupt_park does that: `return
+// interrupt_park(L, ctx, k)`, and k goes on.
+bool interrupt_can_park(lua_State *L);
+int interrupt_park(lua_State *L, lua_KContext ctx, lua_KFunction k);
+
 // Call it after turn_stop, from any thread, as often as needed; `thread` is the Lua thread. A turn
 // that does not have to stop is not affected.
 void interrupt_send(unsigned long thread);

@@ -20,8 +20,7 @@
 #include <math.h>
 #include <string.h>
 
-// Raises in->raised. The error's code decides the kinds for which `run` has an exit code.
-static int raise_call(lua_State *L)
+int interp_raise_call(lua_State *L)
 {
     interp *in = interp_of(L);
     const turn *t = in->turn;
@@ -46,11 +45,13 @@ static int core_call(lua_State *L)
         err_wrap(&in->raised, "%s", name);
         return interp_raise(L, FAILURE_ERROR);
     }
+    if (branches_can_wait(L))
+        return branches_call(L, name, args);
     cJSON *result = NULL;
     effects *fx = in->options->effects;
-    int done = call_binding(fx, in->turn, name, args, &result, &in->raised);
+    int done = call_binding(fx, in->turn, NULL, name, args, &result, &in->raised);
     cJSON_Delete(args);
-    return done < 0 ? raise_call(L) : interp_push_json(L, result);
+    return done < 0 ? interp_raise_call(L) : interp_push_json(L, result);
 }
 
 // fail(kind, message): raises an error of ours at the place in the user's code.
@@ -79,6 +80,11 @@ static const char *running_cell(const interp *in)
     return in->turn ? in->turn->cell : "";
 }
 
+static const char *running_branch(const interp *in)
+{
+    return in->turn ? in->turn->name : NULL;
+}
+
 // output(stream, text)
 static int core_output(lua_State *L)
 {
@@ -87,7 +93,7 @@ static int core_output(lua_State *L)
     const char *name = streams[luaL_checkoption(L, 1, NULL, streams)];
     size_t n;
     const char *text = luaL_checklstring(L, 2, &n);
-    port_text(port_of(in), running_cell(in), name, text, n);
+    port_text(port_of(in), running_cell(in), running_branch(in), name, text, n);
     return 0;
 }
 
@@ -107,7 +113,7 @@ static int core_print(lua_State *L)
     size_t length;
     const char *text = lua_tolstring(L, -1, &length);
     interp *in = interp_of(L);
-    port_text(port_of(in), running_cell(in), "stdout", text, length);
+    port_text(port_of(in), running_cell(in), running_branch(in), "stdout", text, length);
     return 0;
 }
 
@@ -117,7 +123,7 @@ static int core_gate(lua_State *L)
     interp *in = interp_of(L);
     const char *what = luaL_checkstring(L, 1);
     if (in->running && call_local_gate(in->options->effects, in->turn, what, &in->raised) < 0)
-        return raise_call(L);
+        return interp_raise_call(L);
     return 0;
 }
 
@@ -141,7 +147,9 @@ static int core_setenv(lua_State *L)
     effects *fx = interp_of(L)->options->effects;
     const char *name = luaL_checkstring(L, 1), *value = luaL_optstring(L, 2, NULL);
     luaL_argcheck(L, *name && !strchr(name, '='), 1, "not the name of a variable");
+    pthread_mutex_lock(&fx->env_lock); // calls of branches read it
     fx->env = env_set(fx->env, name, value);
+    pthread_mutex_unlock(&fx->env_lock);
     if (value)
         mask_add_named(port_mask(fx->spec.port), name, value);
     AUTO_FREE char *digest =
@@ -287,8 +295,8 @@ static cJSON *check_bundle(lua_State *L, int index)
 static int core_display(lua_State *L)
 {
     interp *in = interp_of(L);
-    int64_t id =
-        displays_add(displays_of(in), running_cell(in), check_bundle(L, 1), lua_toboolean(L, 2));
+    int64_t id = displays_add(displays_of(in), running_cell(in), running_branch(in),
+        check_bundle(L, 1), lua_toboolean(L, 2));
     if (!id)
         return 0;
     lua_pushinteger(L, id);
@@ -298,7 +306,7 @@ static int core_display(lua_State *L)
 static int core_result(lua_State *L)
 {
     interp *in = interp_of(L);
-    displays_add_result(displays_of(in), running_cell(in), check_bundle(L, 1));
+    displays_add_result(displays_of(in), running_cell(in), running_branch(in), check_bundle(L, 1));
     return 0;
 }
 
@@ -342,10 +350,12 @@ static int core_ask(lua_State *L)
     struct question q = {.text = question, .cell = running_cell(in), .secret = lua_toboolean(L, 2)};
     if (!in->turn)
         return luaL_error(L, "only cells can ask questions");
+    if (branches_can_wait(L))
+        return branches_ask(L, question, q.secret);
     char **answer = luajson_box(L);
     *answer = asks_person(in->options->effects->spec.asks, in->turn->waits, &q, &in->raised);
     if (!*answer)
-        return raise_call(L);
+        return interp_raise_call(L);
     if (q.secret)
         mask_add(port_mask(port_of(in)), *answer, strlen(*answer));
     lua_pushstring(L, *answer);
@@ -404,8 +414,10 @@ static int core_sleep(lua_State *L)
     int64_t ns = clock_of_seconds(luaL_checknumber(L, 1));
     if (!in->turn)
         return luaL_error(L, "only cells can wait");
+    if (branches_can_wait(L))
+        return branches_sleep(L, ns);
     if (canceller_sleep(in->turn->waits, ns, &in->raised) < 0)
-        return raise_call(L);
+        return interp_raise_call(L);
     return 0;
 }
 
@@ -481,6 +493,7 @@ static void push_core(lua_State *L)
     lua_pushvalue(L, -1);
     lua_setfield(L, LUA_REGISTRYINDEX, INTERP_HOOKS);
     lua_setfield(L, -2, "hooks");
+    branches_open(L);
     // What completion knows about the API's functions: the names of their options, and the methods
     // of their results.
     lua_newtable(L);

@@ -2,6 +2,7 @@
 // The inside of the interpreter, for the files that make up the Lua state. Each part says which
 // thread it belongs to.
 #pragma once
+#include "script/kernel/cells/branches.h"
 #include "script/kernel/cells/inputs.h"
 #include "script/kernel/cells/interp.h"
 #include "script/kernel/cells/interrupt.h"
@@ -33,15 +34,22 @@ struct interp {
 
     // The Lua thread:
     lua_State *L;
-    turn *turn;         // the running turn; NULL between turns
-    execution *running; // the same, if it is a cell's
-    size_t used, cap;   // bytes of the heap
-    bool over_cap;      // the last failure to allocate was due to the cap
-    cJSON *held;        // a result being pushed; if pushing raises, the next one frees it
-    err raised;         // the error of the last failed call, and its kind
+    branches *branches;
+    struct branch *branch; // the running one; NULL: none
+    turn *turn;            // the running turn, a branch's where one runs; NULL between turns
+    execution *running;    // if it is a cell's
+    size_t used, cap;      // bytes of the heap
+    bool over_cap;         // the last failure to allocate was due to the cap
+    cJSON *held;           // a result being pushed; if pushing raises, the next one frees it
+    err raised;            // the error of the last failed call, and its kind
     enum failure raised_as;
     inputs *inputs;
     err broken; // why the library could not be opened
+    struct {    // a branch's error that was raised where somebody waited for it
+        char *message;
+        cJSON *trace; // NULL: none
+        int line;
+    } thrown;
     // The loop's thread:
     execution *execution;  // running, or waiting for a lookup to end
     struct lookup *lookup; // running, or waiting
@@ -59,6 +67,17 @@ int interp_push_json(lua_State *L, cJSON *tree);
 // Pushes the place of the innermost frame that is not ours, "Deploy:3: ", or "" if there is none.
 void interp_push_place(lua_State *L);
 bool interp_is_user_frame(const lua_Debug *ar);
+bool interp_is_in_cell(const interp *in, const lua_Debug *ar); // is it the running cell's chunk?
+cJSON *interp_frame_text(const lua_Debug *ar);                 // of a traceback; new
+// Raises in->raised; its code decides the kind for which `run` has an exit code.
+int interp_raise_call(lua_State *L);
+// The kind of an error with this message (NULL: it is no text).
+enum failure interp_classify(const interp *in, int status, const char *message);
+// An error of a branch is about to be raised with this message: its traceback (taken), and its
+// line. Below: takes the traceback if the error with this message is that one, else NULL.
+void interp_throw_trace(
+    interp *in, const char *message, cJSON *trace, int line, enum failure failure);
+cJSON *interp_take_trace(interp *in, const char *message, int *line);
 // Adds the C functions of `firesteel` and runs script/lib.
 void library_open(lua_State *L);
 // Runs a cell by its plan, in a protected call. The stack has its execution as a light userdata.

@@ -36,6 +36,8 @@ static int record_intent(struct call *c, const struct binding *b, err *e)
     cJSON *event = ledger_event(entry, "intent");
     json_set_str(event, "cell", c->turn->cell);
     json_set_str(event, "source", entry->source);
+    json_set_str(event, "branch", c->turn->name);
+    json_set_str(event, "branch_key", c->turn->key);
     json_set_int(event, "ordinal", entry->ordinal);
     json_set_str(event, "binding", b->name);
     json_set_str(event, "effect", effect_name(b->effect));
@@ -227,11 +229,14 @@ static int pass_removal(struct cleanup *cleanup, const struct entry *entry, cons
     return gate_pass(cleanup->asker.effects->gate, &request, cleanup->e);
 }
 
+// What the turn and its branches had done; not what a branch has yet to look at.
 static int remove_stale(void *arg, struct entry *entry)
 {
     struct cleanup *cleanup = arg;
     effects *fx = cleanup->asker.effects;
     turn *t = cleanup->asker.turn;
+    if (!turn_key_is_below(entry->branch, turn_key(t)) || turn_is_verifying(t, entry->branch))
+        return 0;
     CLEANUP(remains_done) struct remains remains = {0};
     if (call_find(fx, t, entry, &remains, cleanup->e) < 0 ||
         (remains.found && pass_removal(cleanup, entry, remains.text) < 0))
@@ -239,12 +244,32 @@ static int remove_stale(void *arg, struct entry *entry)
     return call_remove(fx, t, entry, &remains, cleanup->e);
 }
 
-// From here on effects are done, not verified. First, what is left of the unverified ones is
-// removed.
+static atomic_int *resume_of(effects *fx, turn *t)
+{
+    return t->parent ? &t->resume : &fx->resume;
+}
+
+void call_branch(effects *fx, turn *t)
+{
+    atomic_store(&t->resume, atomic_load(resume_of(fx, t->parent)));
+}
+
+void call_joined(effects *fx, turn *parent, enum resume branch)
+{
+    int on = RESUME_ON;
+    if (branch != RESUME_ON)
+        atomic_compare_exchange_strong(resume_of(fx, parent), &on, RESUME_ENDS);
+}
+
+// From here on effects of this turn are done, not verified. First, what is left of the unverified
+// ones is removed.
 static int end_resuming(effects *fx, turn *t, err *e)
 {
-    fx->resuming = false;
-    return ledger_each_stale(fx->ledger, remove_stale, &(struct cleanup){{fx, t}, e});
+    atomic_store(resume_of(fx, t), RESUME_OFF);
+    pthread_mutex_lock(&fx->sweep);
+    int done = ledger_each_stale(fx->ledger, remove_stale, &(struct cleanup){{fx, t}, e});
+    pthread_mutex_unlock(&fx->sweep);
+    return done;
 }
 
 static bool is_elsewhere(effect which)
@@ -292,8 +317,8 @@ static int repeat(
     struct entry *known = c->entry;
     if (record(c->effects, ledger_event(known, "again"), e) < 0)
         return -1;
-    known->fresh = true;
-    c->turn->repeated++;
+    entry_set_fresh(c->effects->ledger, known);
+    c->turn->root->repeated++;
     if (b->start(c, args, result, e) < 0) {
         record_failure(c, b, e);
         return -1;
@@ -342,8 +367,8 @@ static int verify_known(struct call *c, const struct binding *b, const cJSON *ar
         return verdict == VERDICT_REPEAT && known->result ? repeat(c, b, args, result, e) : 0;
     }
     *result = fresh ? fresh : cJSON_Duplicate(known->result, true);
-    known->fresh = true;
-    c->turn->verified++;
+    entry_set_fresh(c->effects->ledger, known);
+    c->turn->root->verified++;
     return record_outcome(c, "verified", *result, e) < 0 ? -1 : 1;
 }
 
@@ -356,9 +381,20 @@ static int resume_or_go_on(struct call *c, const struct binding *b, const cJSON 
     c->entry = NULL;
     if (verified == 0)
         verified = end_resuming(fx, c->turn, e);
-    if (verified < 0 && e->code == ERR_REFUSED)
+    if (verified < 0 && e->code == ERR_REFUSED) {
+        pthread_mutex_lock(&fx->halting);
         fx->halted = *e;
+        pthread_mutex_unlock(&fx->halting);
+    }
     return verified;
+}
+
+static int check_halted(effects *fx, err *e)
+{
+    pthread_mutex_lock(&fx->halting);
+    err halted = fx->halted;
+    pthread_mutex_unlock(&fx->halting);
+    return halted.code ? err_set(e, halted.code, "%s", halted.text) : 0;
 }
 
 static int do_effect(struct call *c, const struct binding *b, const cJSON *args, const char *what,
@@ -369,17 +405,20 @@ static int do_effect(struct call *c, const struct binding *b, const cJSON *args,
     struct entry *known = NULL;
     char hash[SHA256_HEX];
     arguments_hash(fx, b->name, args, hash);
-    t->effects++;
-    if (fx->halted.code)
-        return err_set(e, fx->halted.code, "%s", fx->halted.text);
-    if (fx->resuming && !t->is_action) { // a resumed run does not repeat actions
-        known = ledger_find(fx->ledger, t->source, t->effects, b->name, hash);
+    t->ordinal++;
+    t->root->effects++;
+    if (check_halted(fx, e) < 0)
+        return -1;
+    const struct ledger_key key = {
+        t->source, turn_key(t), t->is_action ? 0 : t->ordinal, b->name, hash};
+    enum resume resume = t->is_action ? RESUME_OFF : (enum resume)atomic_load(resume_of(fx, t));
+    if (resume != RESUME_OFF) { // a resumed run does not repeat actions
+        known = resume == RESUME_ON ? ledger_find(fx->ledger, &key) : NULL;
         int done = resume_or_go_on(c, b, args, known, result, e);
         if (done != 0)
             return done < 0 ? -1 : 0;
     }
-    c->entry = ledger_add(fx->ledger, t->source, t->is_action ? 0 : t->effects, b->name, hash, what,
-        b->undo != NULL, b->announces);
+    c->entry = ledger_add(fx->ledger, &key, what, b->undo != NULL, b->announces);
     if (known && !known->result) // the open request may still make this one: no second one is made
         c->entry->mark = known->mark;
     if (record_intent(c, b, e) < 0)
@@ -396,7 +435,7 @@ static int do_effect(struct call *c, const struct binding *b, const cJSON *args,
 static void leave_cluster(struct call *c)
 {
     turn *t = c->turn;
-    if (t->is_action || !place_left(c->effects->place))
+    if (t->is_action || !place_left(c->effects->place, t))
         return;
     canceller_reset(t->waits);
     if (turn_stopped(t) != FAILURE_NONE)
@@ -421,13 +460,16 @@ static int perform(struct call *c, const struct binding *b, const cJSON *args, c
     return err_set(e, why.code, "%s", why.text);
 }
 
-int call_binding(effects *fx, turn *t, const char *name, const cJSON *args, cJSON **result, err *e)
+int call_binding(
+    effects *fx, turn *t, char **env, const char *name, const cJSON *args, cJSON **result, err *e)
 {
     const struct binding *b = effects_binding(fx, name);
     *result = NULL;
-    if (!b)
+    struct call c = {.effects = fx, .turn = t, .env = env};
+    if (!b) {
+        call_done(&c);
         return err_set(e, ERR_USAGE, "there is no binding \"%s\"", name);
-    struct call c = {.effects = fx, .turn = t};
+    }
     struct about about = call_about(&c, b, args);
     leave_cluster(&c); // a question may take long; the call does not wait for the cluster
     int done = c.cluster_lost ? -1 : pass_gate(fx, t, b->effect, &about, e);

@@ -17,8 +17,17 @@ struct call {
 };
 void call_done(struct call *c);
 
-// Does what firesteel.call(name, args) does, in a cell's turn. *result: new, NULL for null.
-int call_binding(effects *fx, turn *t, const char *name, const cJSON *args, cJSON **result, err *e);
+// Does what firesteel.call(name, args) does, in a cell's turn or a branch's, on any thread.
+// *result: new, NULL for null. env: of children, from call_child_env; taken; NULL: made when it is
+// needed.
+int call_binding(
+    effects *fx, turn *t, char **env, const char *name, const cJSON *args, cJSON **result, err *e);
+// The environment of children of this turn, as it is now; new.
+char **call_child_env(effects *fx, const turn *t);
+// On the Lua thread: in a resumed run a branch verifies as its parent does; and its parent has
+// waited for its end: if it has done something anew, so does what follows in the parent.
+void call_branch(effects *fx, turn *t);
+void call_joined(effects *fx, turn *parent, enum resume branch);
 // The same for an action that has passed the gate; `c` has its place and its deadline.
 int call_action(struct call *c, const struct binding *b, const cJSON *args, const char *what,
     cJSON **result, err *e);

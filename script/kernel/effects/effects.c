@@ -28,6 +28,9 @@ effects *effects_new(const struct effects_spec *spec, err *e)
     fx->ledger = ledger_new();
     fx->place = place_new(fx);
     init_recursive(&fx->shared_lock);
+    pthread_mutex_init(&fx->env_lock, NULL);
+    pthread_mutex_init(&fx->sweep, NULL);
+    pthread_mutex_init(&fx->halting, NULL);
     return fx;
 }
 
@@ -37,6 +40,9 @@ void effects_free(effects *fx)
     ledger_free(fx->ledger);
     place_free(fx->place);
     pthread_mutex_destroy(&fx->shared_lock);
+    pthread_mutex_destroy(&fx->env_lock);
+    pthread_mutex_destroy(&fx->sweep);
+    pthread_mutex_destroy(&fx->halting);
     strv_free(fx->env);
     free(fx->run);
     free(fx->refusing_kubeconfig);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The common parts of all effects: the gate that lets them pass, the ledger that remembers them,
 // their cluster, their bindings, and the objects that bindings share. The session owns it. Each
-// field says which thread may use it. Gate, environment and `resuming` belong to the turn: to the
-// Lua thread while a cell runs, to the loop's thread between cells.
+// field says which thread may use it. The environment belongs to the turn: to the Lua thread while
+// a cell runs, to the loop's thread between cells. The calls of branches run on threads of their
+// own.
 //
 //   cell ─ firesteel.call ─┐
 //   row ─ action ──────────┼─> call.h: gate ─> ledger: intent ─> binding ─> ledger: outcome
@@ -48,13 +49,16 @@ typedef struct effects {
     char *refusing_kubeconfig; // for children of cells that do not declare the cluster
     char *sandbox_kubeconfig;  // with a private sandbox: spec.cluster uses it
 
-    // They belong to the turn:
-    gate *gate;
-    char **env;    // the environment of children, with %env
-    bool resuming; // all effects so far were verified, or repeated with the same result
-    err halted;    // why the resume has stopped: no further effects
+    // It belongs to the turn:
+    char **env; // the environment of children, with %env; others read it under env_lock
 
     // For any thread; they lock inside.
+    gate *gate;
+    atomic_int resume; // enum resume, of all turns that are no branches
+    pthread_mutex_t env_lock;
+    pthread_mutex_t sweep;   // while what a resume does not verify is removed
+    pthread_mutex_t halting; // for the next one
+    err halted;              // why the resume has stopped: no further effects
     ledger *ledger;
     place *place;
     pthread_mutex_t shared_lock;

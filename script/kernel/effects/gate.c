@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
+#include <pthread.h>
 #include <string.h>
 
 enum {
@@ -22,7 +23,8 @@ static const char *const names[] = {
 struct gate {
     unsigned allowed;
     bool headless;
-    char **scopes; // "cluster CONTEXT/NAMESPACE": a person allowed all of it
+    pthread_mutex_t lock; // held while a person is asked: questions of branches wait for each other
+    char **scopes;        // "cluster CONTEXT/NAMESPACE": a person allowed all of it
 };
 
 const char *effect_name(effect which)
@@ -42,6 +44,7 @@ gate *gate_new(const char *allow, bool headless, err *e)
 {
     gate *g = mem_alloc(sizeof *g);
     g->headless = headless;
+    pthread_mutex_init(&g->lock, NULL);
     g->allowed = PURE | LOCAL;
     char **words = strv_split(allow ? allow : "", ',');
     bool good = true;
@@ -66,6 +69,7 @@ void gate_free(gate *g)
     if (!g)
         return;
     strv_free(g->scopes);
+    pthread_mutex_destroy(&g->lock);
     free(g);
 }
 
@@ -148,6 +152,14 @@ static int ask(gate *g, const struct gate_request *r, err *e)
     return 0;
 }
 
+static int ask_alone(gate *g, const struct gate_request *r, err *e)
+{
+    pthread_mutex_lock(&g->lock);
+    int passed = ask(g, r, e);
+    pthread_mutex_unlock(&g->lock);
+    return passed;
+}
+
 static int refuse(const char *what, effect which, err *e)
 {
     return err_set(e, ERR_REFUSED, "%s: the effect is %s, which is not granted; add --allow %s",
@@ -162,7 +174,7 @@ int gate_pass(gate *g, const struct gate_request *r, err *e)
     if (g->allowed & bit)
         return 0;
     if (!g->headless && r->ask)
-        return ask(g, r, e);
+        return ask_alone(g, r, e);
     return refuse(r->what, r->effect, e);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The gate decides which effects a run, and a cell in it, may have. Sets of effects are bits, 1 <<
-// effect. A gate remembers what was granted; it belongs to the Lua thread while a cell runs.
+// effect. A gate remembers what was granted; it locks inside.
 //
 //   pure, local          always granted (unless the cell declares only "pure")
 //   cluster, destructive headless: --allow; interactive: asked for once for each context and

@@ -23,6 +23,7 @@ ledger *ledger_new(void)
 static void entry_free(struct entry *e)
 {
     free(e->source);
+    free(e->branch);
     free(e->binding);
     free(e->arguments);
     free(e->what);
@@ -42,14 +43,15 @@ void ledger_free(ledger *l)
     free(l);
 }
 
-struct entry *ledger_add(ledger *l, const char *source, int64_t ordinal, const char *binding,
-    const char *arguments, const char *what, bool undoable, bool announces)
+struct entry *ledger_add(
+    ledger *l, const struct ledger_key *key, const char *what, bool undoable, bool announces)
 {
     struct entry *e = mem_alloc(sizeof *e);
-    *e = (struct entry){.ordinal = ordinal,
-        .source = mem_strdup(source),
-        .binding = mem_strdup(binding),
-        .arguments = mem_strdup(arguments),
+    *e = (struct entry){.ordinal = key->ordinal,
+        .source = mem_strdup(key->source),
+        .branch = mem_strdup(key->branch),
+        .binding = mem_strdup(key->binding),
+        .arguments = mem_strdup(key->arguments),
         .what = mem_strdup(what),
         .undoable = undoable,
         .announces = announces,
@@ -67,8 +69,10 @@ void ledger_load(
 {
     for (size_t i = 0; i < fold_ledger_count(f); i++) {
         const struct ledger_entry *known = fold_ledger(f, i);
-        struct entry *e = ledger_add(l, known->source, known->ordinal, known->binding,
-            known->arguments, known->what, undoable(arg, known->binding), known->announces);
+        const struct ledger_key key = {known->source, known->branch_key ? known->branch_key : "",
+            known->ordinal, known->binding, known->arguments};
+        struct entry *e =
+            ledger_add(l, &key, known->what, undoable(arg, known->binding), known->announces);
         e->fresh = false;
         e->number = known->entry;
         e->mark = known->mark;
@@ -83,19 +87,26 @@ void ledger_load(
     }
 }
 
-struct entry *ledger_find(
-    ledger *l, const char *source, int64_t ordinal, const char *binding, const char *arguments)
+struct entry *ledger_find(ledger *l, const struct ledger_key *key)
 {
     struct entry *found = NULL;
     pthread_mutex_lock(&l->lock);
     for (size_t i = l->n; !found && i-- > 0;) {
         struct entry *e = l->entries[i];
-        if (!e->fresh && !e->undone && e->ordinal == ordinal && str_eq(e->source, source) &&
-            str_eq(e->binding, binding) && str_eq(e->arguments, arguments))
+        bool same_call = str_eq(e->binding, key->binding) && str_eq(e->arguments, key->arguments);
+        bool same_cell = str_eq(e->source, key->source) && str_eq(e->branch, key->branch);
+        if (e->ordinal == key->ordinal && !e->fresh && !e->undone && same_call && same_cell)
             found = e;
     }
     pthread_mutex_unlock(&l->lock);
     return found;
+}
+
+void entry_set_fresh(ledger *l, struct entry *e)
+{
+    pthread_mutex_lock(&l->lock);
+    e->fresh = true;
+    pthread_mutex_unlock(&l->lock);
 }
 
 void entry_set_result(ledger *l, struct entry *e, cJSON *result, bool masked)

@@ -17,11 +17,11 @@
 struct entry {
     int64_t number;
     int64_t mark;    // marks its things; the number of the effect that it repeats
-    int64_t ordinal; // counts the effect calls in its cell's execution
-    char *source, *binding, *arguments, *what; // as in the event
-    cJSON *result;                             // NULL: no outcome
-    cJSON *made;                               // what was done before a failure midway; or NULL;
-                                               // the result takes its place
+    int64_t ordinal; // counts the effect calls in its cell's execution, or in its branch of it
+    char *source, *branch, *binding, *arguments, *what; // as in the event; branch "": none
+    cJSON *result;                                      // NULL: no outcome
+    cJSON *made; // what was done before a failure midway; or NULL;
+                 // the result takes its place
     bool midway; // something was announced or done, and not taken back, whatever an error says
     bool masked; // masking changed the binding's result
     bool failed, undone;
@@ -37,11 +37,16 @@ void ledger_free(ledger *l);
 void ledger_load(
     ledger *l, const fold *f, bool (*undoable)(void *arg, const char *binding), void *arg);
 // Adds an entry, numbered, marked with its number, and fresh; copies its strings.
-struct entry *ledger_add(ledger *l, const char *source, int64_t ordinal, const char *binding,
-    const char *arguments, const char *what, bool undoable, bool announces);
+struct ledger_key {
+    const char *source, *branch;
+    int64_t ordinal;
+    const char *binding, *arguments;
+};
+struct entry *ledger_add(
+    ledger *l, const struct ledger_key *key, const char *what, bool undoable, bool announces);
 // The entry of the same call in an earlier kernel, neither verified nor done again; NULL if none.
-struct entry *ledger_find(
-    ledger *l, const char *source, int64_t ordinal, const char *binding, const char *arguments);
+struct entry *ledger_find(ledger *l, const struct ledger_key *key);
+void entry_set_fresh(ledger *l, struct entry *e);
 // Sets the result. Takes result and made; made NULL: nothing.
 void entry_set_result(ledger *l, struct entry *e, cJSON *result, bool masked);
 void entry_set_made(ledger *l, struct entry *e, cJSON *made);

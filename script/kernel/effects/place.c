@@ -16,8 +16,7 @@ struct place {
     char *away;     // why it cannot be reached; NULL: it can
     int64_t heard;  // wall ns, 0: never
     bool lost;      // gone for good
-    turn *waits;    // the turn of the Lua thread that may wait for it; NULL: none
-    bool cancelled; // its wait was cancelled
+    turn *waits;    // the turns of cells and branches that may wait for it, by next_waiting
 };
 
 place *place_new(effects *fx)
@@ -95,9 +94,10 @@ void place_lost(place *p, const char *why)
     p->lost = true;
     free(p->away);
     p->away = mem_strdup(why);
-    p->cancelled = p->waits != NULL;
-    if (p->waits)
-        canceller_cancel(p->waits->waits);
+    for (turn *t = p->waits; t; t = t->next_waiting) {
+        t->cluster_lost = true;
+        canceller_cancel(t->waits);
+    }
     cJSON *event = event_of(p);
     pthread_mutex_unlock(&p->lock);
     emit(p, event);
@@ -120,19 +120,26 @@ void place_why_lost(place *p, err *why)
 int place_reach(place *p, turn *t, err *e)
 {
     pthread_mutex_lock(&p->lock);
-    if (!t->is_action)
+    if (!t->is_action && !t->waits_for_cluster) {
+        t->waits_for_cluster = true;
+        t->next_waiting = p->waits;
         p->waits = t;
+    }
     bool lost = say_lost(p, e);
     pthread_mutex_unlock(&p->lock);
     return lost ? -1 : 0;
 }
 
-bool place_left(place *p)
+bool place_left(place *p, turn *t)
 {
     pthread_mutex_lock(&p->lock);
-    bool cancelled = p->cancelled;
-    p->waits = NULL;
-    p->cancelled = false;
+    bool cancelled = t->cluster_lost;
+    struct turn **at = &p->waits;
+    while (*at && *at != t)
+        at = &(*at)->next_waiting;
+    if (*at)
+        *at = t->next_waiting;
+    t->waits_for_cluster = t->cluster_lost = false;
     pthread_mutex_unlock(&p->lock);
     return cancelled;
 }

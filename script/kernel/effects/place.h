@@ -25,7 +25,7 @@ void place_lost(place *p, const char *why);
 // Call it before talking to the cluster: -1 when it is gone. A turn of the Lua thread calls
 // place_left afterwards; actions do not wait.
 int place_reach(place *p, turn *t, err *e);
-bool place_left(place *p);               // true: place_lost cancelled the turn's wait
+bool place_left(place *p, turn *t);      // true: place_lost cancelled the turn's wait
 void place_why_lost(place *p, err *why); // sets *why only when the cluster is gone
 // The details of a question, as message.def's ask has them; new.
 cJSON *place_effect(place *p, effect which, const struct about *about);

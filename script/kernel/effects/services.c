@@ -72,9 +72,11 @@ const struct call_cluster *call_cluster(call *c)
 }
 
 // The environment, with the KUBECONFIG that fits the cell's declaration.
-static char **child_env(const effects *fx, const turn *t)
+char **call_child_env(effects *fx, const turn *t)
 {
+    pthread_mutex_lock(&fx->env_lock);
     char **env = strv_dup((const char *const *)fx->env);
+    pthread_mutex_unlock(&fx->env_lock);
     unsigned elsewhere = 1u << EFFECT_CLUSTER | 1u << EFFECT_DESTRUCTIVE;
     const char *kubeconfig = fx->spec.cluster.kubeconfig;
     if (!(t->declared & elsewhere))
@@ -88,7 +90,7 @@ const char *const *call_env(call *c)
     if (c->turn->is_action)
         return c->effects->spec.env;
     if (!c->env)
-        c->env = child_env(c->effects, c->turn);
+        c->env = call_child_env(c->effects, c->turn);
     return (const char *const *)c->env;
 }
 
@@ -153,23 +155,23 @@ bool call_is_secret(call *c, const char *text)
 
 void call_output(call *c, const char *name, const char *bytes, size_t n)
 {
-    port_text(c->effects->spec.port, c->turn->cell, name, bytes, n);
+    port_text(c->effects->spec.port, c->turn->cell, c->turn->name, name, bytes, n);
 }
 
 display *call_display(call *c, cJSON *data, bool live)
 {
-    return displays_add_held(c->effects->spec.displays, c->turn->cell, data, live);
+    return displays_add_held(c->effects->spec.displays, c->turn->cell, c->turn->name, data, live);
 }
 
 void call_result(call *c, cJSON *data)
 {
-    displays_add_result(c->effects->spec.displays, c->turn->cell, data);
+    displays_add_result(c->effects->spec.displays, c->turn->cell, c->turn->name, data);
 }
 
 display *call_log(call *c, const char *title, bool folded, err *e)
 {
     return displays_add_log(
-        c->effects->spec.displays, c->turn->client, c->turn->cell, title, folded, e);
+        c->effects->spec.displays, c->turn->client, c->turn->cell, c->turn->name, title, folded, e);
 }
 
 int call_reach_cluster(call *c, err *e)

@@ -264,6 +264,7 @@ void displays_drop(display *d)
     drop_changes(d);
     hashmap_free(d->told);
     free(d->cell);
+    free(d->branch);
     free(d);
 }
 
@@ -346,10 +347,12 @@ int64_t displays_next_id(displays *all)
     return atomic_fetch_add(&all->last, 1) + 1;
 }
 
-static cJSON *display_event(int64_t id, const char *in_cell, cJSON *data, const char *flag)
+static cJSON *display_event(
+    int64_t id, const char *in_cell, const char *branch, cJSON *data, const char *flag)
 {
     cJSON *event = message_new(MESSAGE_display);
     json_set_str(event, "cell", in_cell);
+    json_set_str(event, "branch", branch);
     json_set_int(event, "id", id);
     json_set(event, "data", data);
     if (flag)
@@ -357,9 +360,10 @@ static cJSON *display_event(int64_t id, const char *in_cell, cJSON *data, const 
     return event;
 }
 
-void displays_emit(displays *all, int64_t id, const char *in_cell, cJSON *data, const char *flag)
+void displays_emit(displays *all, int64_t id, const char *in_cell, const char *branch, cJSON *data,
+    const char *flag)
 {
-    port_emit(all->port, display_event(id, in_cell, data, flag));
+    port_emit(all->port, display_event(id, in_cell, branch, data, flag));
 }
 
 // From now on the display belongs to the loop's thread, which sends a peek. Other displays take
@@ -367,7 +371,7 @@ void displays_emit(displays *all, int64_t id, const char *in_cell, cJSON *data, 
 static display *start(const display *like, cJSON *data)
 {
     display *d = mem_dup(like, sizeof *like);
-    cJSON *event = display_event(d->id, d->cell, data, "live");
+    cJSON *event = display_event(d->id, d->cell, d->branch, data, "live");
     d->told = hashmap_new();
     tell_bundle(d->told, data);
     if (!d->client)
@@ -376,37 +380,44 @@ static display *start(const display *like, cJSON *data)
     return d;
 }
 
-static display *make(displays *all, int64_t id, const char *in_cell, bool held, cJSON *data)
+static display *make(
+    displays *all, int64_t id, const char *in_cell, const char *branch, bool held, cJSON *data)
 {
-    return start(&(display){.all = all, .id = id, .cell = mem_strdup(in_cell), .held = held}, data);
+    return start(&(display){.all = all,
+                     .id = id,
+                     .cell = mem_strdup(in_cell),
+                     .branch = mem_strdup(branch),
+                     .held = held},
+        data);
 }
 
-int64_t displays_add(displays *all, const char *in_cell, cJSON *data, bool live)
+int64_t displays_add(displays *all, const char *in_cell, const char *branch, cJSON *data, bool live)
 {
     int64_t id = displays_next_id(all);
     if (live)
-        make(all, id, in_cell, false, data);
+        make(all, id, in_cell, branch, false, data);
     else
-        displays_emit(all, id, in_cell, data, NULL);
+        displays_emit(all, id, in_cell, branch, data, NULL);
     return live ? id : 0;
 }
 
-display *displays_add_held(displays *all, const char *in_cell, cJSON *data, bool live)
+display *displays_add_held(
+    displays *all, const char *in_cell, const char *branch, cJSON *data, bool live)
 {
     int64_t id = displays_next_id(all);
     if (live)
-        return make(all, id, in_cell, true, data);
-    displays_emit(all, id, in_cell, data, NULL);
+        return make(all, id, in_cell, branch, true, data);
+    displays_emit(all, id, in_cell, branch, data, NULL);
     return NULL;
 }
 
 display *display_beside(const display *d, cJSON *data)
 {
-    return displays_add_held(d->all, d->cell, data, true);
+    return displays_add_held(d->all, d->cell, d->branch, data, true);
 }
 
-display *displays_add_log(
-    displays *all, int64_t client, const char *in_cell, const char *title, bool folded, err *e)
+display *displays_add_log(displays *all, int64_t client, const char *in_cell, const char *branch,
+    const char *title, bool folded, err *e)
 {
     int64_t id = displays_next_id(all);
     log_display *log =
@@ -417,14 +428,15 @@ display *displays_add_log(
                      .id = id,
                      .client = client,
                      .cell = mem_strdup(in_cell),
+                     .branch = mem_strdup(branch),
                      .held = true,
                      .log = log},
         log_display_bundle(log));
 }
 
-void displays_add_result(displays *all, const char *in_cell, cJSON *data)
+void displays_add_result(displays *all, const char *in_cell, const char *branch, cJSON *data)
 {
-    displays_emit(all, displays_next_id(all), in_cell, data, "result");
+    displays_emit(all, displays_next_id(all), in_cell, branch, data, "result");
 }
 
 int64_t display_id(const display *d)
@@ -460,7 +472,7 @@ void display_text(display *d, const char *bytes, size_t n)
         schedule(d);
         return;
     }
-    port_text(d->all->port, d->cell, "stdout", bytes, n);
+    port_text(d->all->port, d->cell, d->branch, "stdout", bytes, n);
 }
 
 void display_note(display *d, const char *note)

@@ -29,19 +29,22 @@ void displays_free(displays *all);
 // An earlier kernel of the same run has used the numbers up to this one.
 void displays_skip(displays *all, int64_t id);
 
-// Emits the display; takes data. Returns its number, or 0 unless it is live. The loop's thread may
+// Emits the display; takes data. branch: the name of the branch of the cell that made it; NULL:
+// none. Returns its number, or 0 unless it is live. The loop's thread may
 // end it at once.
-int64_t displays_add(displays *all, const char *in_cell, cJSON *data, bool live);
+int64_t displays_add(
+    displays *all, const char *in_cell, const char *branch, cJSON *data, bool live);
 // The same for a binding, which may use the pointer until it closes the display. NULL unless it is
 // live.
-display *displays_add_held(displays *all, const char *in_cell, cJSON *data, bool live);
+display *displays_add_held(
+    displays *all, const char *in_cell, const char *branch, cJSON *data, bool live);
 // The same for the value of a cell's last expression.
-void displays_add_result(displays *all, const char *in_cell, cJSON *data);
+void displays_add_result(displays *all, const char *in_cell, const char *branch, cJSON *data);
 // A live log with its own spool: the bytes of display_text are spooled and shown as the display
 // itself. client: whose peek it is; 0: everybody's. folded: below the cell stands only how much it
 // is.
-display *displays_add_log(
-    displays *all, int64_t client, const char *in_cell, const char *title, bool folded, err *e);
+display *displays_add_log(displays *all, int64_t client, const char *in_cell, const char *branch,
+    const char *title, bool folded, err *e);
 // For Lua, which has numbers: replaces the data of a live display (NULL: leaves it), and with
 // `close` closes it. A display that is closed already, or a binding's, is left alone. Takes data.
 void displays_update(displays *all, int64_t id, cJSON *data, bool close);

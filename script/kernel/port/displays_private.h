@@ -25,8 +25,8 @@ struct displays {
 struct display {
     displays *all;
     int64_t id;
-    char *cell;
-    bool held; // a binding has the pointer: the display stays until it is closed
+    char *cell, *branch; // branch NULL: none
+    bool held;           // a binding has the pointer: the display stays until it is closed
     // The loop's thread:
     struct display *next;
     cJSON *data, *rows; // not sent yet: all data, and later changes, oldest first
@@ -54,7 +54,8 @@ struct display {
 display *displays_find(const displays *all, int64_t id); // NULL: none is live
 int64_t displays_next_id(displays *all);
 // Emits it below a cell as a part of the run; takes data. flag: a field that is true; NULL: none.
-void displays_emit(displays *all, int64_t id, const char *in_cell, cJSON *data, const char *flag);
+void displays_emit(displays *all, int64_t id, const char *in_cell, const char *branch, cJSON *data,
+    const char *flag);
 // Takes it into the list and tells of it, unless `event` is NULL; takes the event.
 void displays_enter(display *d, cJSON *event);
 void displays_drop(display *d);             // takes it out of the list, and frees it

@@ -16,8 +16,8 @@ enum {
 };
 
 struct item {
-    cJSON *event; // NULL: it is text
-    char *cell, name[8];
+    cJSON *event; // NULL: it is text, or the end of a branch's text (without a name)
+    char *cell, *branch, name[8];
     buf text;
     struct item *next;
 };
@@ -43,6 +43,7 @@ static void item_free(struct item *i)
 {
     cJSON_Delete(i->event);
     free(i->cell);
+    free(i->branch);
     buf_done(&i->text);
     free(i);
 }
@@ -133,17 +134,19 @@ static void lock_with_room(outbox *o)
         pthread_cond_wait(&o->room, &o->lock);
 }
 
-void outbox_text(outbox *o, const char *cell, const char *name, const char *bytes, size_t n)
+void outbox_text(
+    outbox *o, const char *cell, const char *branch, const char *name, const char *bytes, size_t n)
 {
     if (n == 0)
         return;
     lock_with_room(o);
     struct item *i = o->newest;
     bool joins = i && !i->event && str_eq(i->cell, cell) && str_eq(i->name, name) &&
-                 i->text.len + n <= JOIN_MAX;
+                 str_eq(i->branch, branch) && i->text.len + n <= JOIN_MAX;
     if (!joins) {
         i = mem_alloc(sizeof *i);
         i->cell = mem_strdup(cell);
+        i->branch = mem_strdup(branch);
         __builtin_strncpy(i->name, name, sizeof i->name - 1);
         append(o, i);
     }
@@ -154,6 +157,18 @@ void outbox_text(outbox *o, const char *cell, const char *name, const char *byte
     pthread_mutex_unlock(&o->lock);
     if (full && loop_is_current(o->loop))
         outbox_flush(o);
+}
+
+void outbox_ended(outbox *o, const char *cell, const char *branch)
+{
+    struct item *i = mem_alloc(sizeof *i);
+    i->cell = mem_strdup(cell);
+    i->branch = mem_strdup(branch);
+    lock_with_room(o);
+    append(o, i);
+    o->queued += EVENT_COST;
+    wake(o, false);
+    pthread_mutex_unlock(&o->lock);
 }
 
 void outbox_event(outbox *o, cJSON *event)
@@ -194,8 +209,10 @@ void outbox_flush(outbox *o)
         next = i->next;
         if (i->event)
             o->ops->event(o->arg, STEAL(i->event));
+        else if (*i->name)
+            o->ops->text(o->arg, i->cell, i->branch, i->name, i->text.data, i->text.len);
         else
-            o->ops->text(o->arg, i->cell, i->name, i->text.data, i->text.len);
+            o->ops->ended(o->arg, i->cell, i->branch);
         item_free(i);
     }
     o->flushing = false;

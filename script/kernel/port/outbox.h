@@ -15,15 +15,19 @@
 typedef struct outbox outbox;
 struct outbox_ops {
     // Output of a cell; name is "stdout" or "stderr". Neighbouring pieces of one stream are joined.
-    void (*text)(void *arg, const char *cell, const char *name, const char *bytes, size_t n);
-    void (*event)(void *arg, cJSON *event); // takes it
+    void (*text)(void *arg, const char *cell, const char *branch, const char *name,
+        const char *bytes, size_t n);
+    void (*event)(void *arg, cJSON *event);                         // takes it
+    void (*ended)(void *arg, const char *cell, const char *branch); // no more of its text comes
 };
 
 outbox *outbox_new(loop *l, const struct outbox_ops *ops, void *arg);
 void outbox_free(outbox *o);
 // From any thread. Text is delivered within 20 ms; an event is delivered at once, after the text
 // before it.
-void outbox_text(outbox *o, const char *cell, const char *name, const char *bytes, size_t n);
+void outbox_text(
+    outbox *o, const char *cell, const char *branch, const char *name, const char *bytes, size_t n);
 void outbox_event(outbox *o, cJSON *event); // takes it
+void outbox_ended(outbox *o, const char *cell, const char *branch);
 // On the loop's thread: delivers everything that is queued now.
 void outbox_flush(outbox *o);

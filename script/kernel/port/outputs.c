@@ -16,12 +16,12 @@ enum {
     REFERENCE_MS = 100,     // the shortest time between two references
 };
 
-// One stream of one cell: bytes → mask → (captured | text events | spool).
+// One stream of one cell, or of a branch of it: bytes → mask → (captured | text events | spool).
 struct sink {
-    char *cell, name[8];
+    char *cell, *branch, name[8]; // branch NULL: none
     bool captured, failed;
     mask_stream mask;
-    buf carry;    // the start of a UTF-8 sequence
+    buf carry;    // the start of a UTF-8 sequence; of a branch: of a line
     size_t shown; // bytes in events so far
     bool in_line; // the text in events ends within a line
     spool *spool;
@@ -63,6 +63,7 @@ static void sink_free(outputs *o, struct sink *s)
     if (s->spool)
         spool_end(s->spool, journal_syncer(o->journal));
     free(s->cell);
+    free(s->branch);
     free(s);
 }
 
@@ -89,13 +90,23 @@ static cJSON *stream_event(const struct sink *s)
     cJSON *event = message_new(MESSAGE_stream);
     json_set_str(event, "cell", s->cell);
     json_set_str(event, "name", s->name);
+    json_set_str(event, "branch", s->branch);
     return event;
+}
+
+// How much of carry has to wait: the start of a sequence; of a branch, that of a line, because
+// others print, too.
+static size_t to_keep(const struct sink *s)
+{
+    const char *end = s->carry.len ? memrchr(s->carry.data, '\n', s->carry.len) : NULL;
+    size_t line = s->carry.len - (end ? (size_t)(end + 1 - s->carry.data) : 0);
+    return s->branch && line < LINE_REST ? line : utf8_partial(s->carry.data, s->carry.len);
 }
 
 // Emits the complete sequences in carry as text; with `all`, an incomplete one as U+FFFD.
 static void emit_text(outputs *o, struct sink *s, bool all)
 {
-    size_t keep = all ? 0 : utf8_partial(s->carry.data, s->carry.len);
+    size_t keep = all ? 0 : to_keep(s);
     size_t n = s->carry.len - keep;
     if (n == 0)
         return;
@@ -187,13 +198,17 @@ static void deliver(outputs *o, struct sink *s, const char *bytes, size_t n)
     }
 }
 
-static struct sink *sink_of(outputs *o, const char *cell, const char *name)
+// The latest one first: branches end, and their sinks with them.
+static struct sink *sink_of(outputs *o, const char *cell, const char *branch, const char *name)
 {
     for (struct sink *s = o->sinks; s; s = s->next)
-        if (str_eq(s->cell, cell) && str_eq(s->name, name))
+        if (str_eq(s->branch, branch) && str_eq(s->cell, cell) && str_eq(s->name, name))
             return s;
+    bool captured = branch && sink_of(o, cell, NULL, name)->captured;
     struct sink *s = mem_alloc(sizeof *s);
     s->cell = mem_strdup(cell);
+    s->branch = mem_strdup(branch);
+    s->captured = captured;
     __builtin_strncpy(s->name, name, sizeof s->name - 1);
     mask_stream_init(&s->mask, o->mask);
     s->next = o->sinks;
@@ -216,13 +231,14 @@ void outputs_begin(outputs *o, const char *cell, bool captured)
     outputs_end(o, cell, NULL);
     buf_clear(&o->capture);
     o->left_out = 0;
-    sink_of(o, cell, "stdout")->captured = captured;
-    sink_of(o, cell, "stderr")->captured = captured;
+    sink_of(o, cell, NULL, "stdout")->captured = captured;
+    sink_of(o, cell, NULL, "stderr")->captured = captured;
 }
 
-void outputs_text(outputs *o, const char *cell, const char *name, const char *bytes, size_t n)
+void outputs_text(
+    outputs *o, const char *cell, const char *branch, const char *name, const char *bytes, size_t n)
 {
-    struct sink *s = sink_of(o, cell, name);
+    struct sink *s = sink_of(o, cell, branch, name);
     AUTO_BUF masked = {0};
     mask_stream_feed(&s->mask, bytes, n, &masked);
     if (masked.len > 0)
@@ -243,14 +259,15 @@ static void tell_left_out(outputs *o, const char *cell)
     AUTO_FREE char *text =
         str_fmt("The capture holds the first %d MiB; %zu bytes after them are left out.\n",
             CAPTURE_MAX >> 20, o->left_out);
-    outputs_text(o, cell, "stderr", text, strlen(text));
+    outputs_text(o, cell, NULL, "stderr", text, strlen(text));
 }
 
-void outputs_end(outputs *o, const char *cell, buf *captured)
+// branch NULL: all of the cell's.
+static void end_sinks(outputs *o, const char *cell, const char *branch)
 {
     for (struct sink **at = &o->sinks; *at;) {
         struct sink *s = *at;
-        if (!str_eq(s->cell, cell)) {
+        if (!str_eq(s->cell, cell) || (branch && !str_eq(s->branch, branch))) {
             at = &s->next;
             continue;
         }
@@ -258,6 +275,16 @@ void outputs_end(outputs *o, const char *cell, buf *captured)
         *at = s->next;
         sink_free(o, s);
     }
+}
+
+void outputs_end_branch(outputs *o, const char *cell, const char *branch)
+{
+    end_sinks(o, cell, branch);
+}
+
+void outputs_end(outputs *o, const char *cell, buf *captured)
+{
+    end_sinks(o, cell, NULL);
     if (captured)
         buf_add(captured, o->capture.data, o->capture.len);
     if (captured && o->left_out)

@@ -25,7 +25,10 @@ void outputs_place(outputs *o, journal *j, uint64_t first);
 // A cell's execution begins: its streams start counting at 0. Captured output is kept instead of
 // shown.
 void outputs_begin(outputs *o, const char *cell, bool captured);
-void outputs_text(outputs *o, const char *cell, const char *name, const char *bytes, size_t n);
+void outputs_text(outputs *o, const char *cell, const char *branch, const char *name,
+    const char *bytes, size_t n);
+// No more text of this branch will come.
+void outputs_end_branch(outputs *o, const char *cell, const char *branch);
 // Emits references to everything spooled so far. Call it before another event, to keep the order.
 void outputs_settle(outputs *o);
 // The execution is over: emits the bytes that were held back. Captured output is appended to

@@ -63,7 +63,7 @@ void displays_pin(displays *all, int64_t client, int64_t id)
         return;
     cJSON *data = d->log ? log_display_bundle(d->log) : STEAL(d->data);
     d->client = 0;
-    displays_emit(all, id, d->cell, data, d->ended ? NULL : "live");
+    displays_emit(all, id, d->cell, NULL, data, d->ended ? NULL : "live");
     if (d->ended)
         displays_drop(d);
 }

@@ -75,10 +75,11 @@ static void on_stream_lost(void *arg, const err *why)
 
 static const struct outputs_ops outputs_ops = {.emit = on_stream_event, .lost = on_stream_lost};
 
-static void on_text(void *arg, const char *cell, const char *name, const char *bytes, size_t n)
+static void on_text(
+    void *arg, const char *cell, const char *branch, const char *name, const char *bytes, size_t n)
 {
     port *p = arg;
-    outputs_text(p->outputs, cell, name, bytes, n);
+    outputs_text(p->outputs, cell, branch, name, bytes, n);
 }
 
 static void on_event(void *arg, cJSON *event)
@@ -89,7 +90,13 @@ static void on_event(void *arg, cJSON *event)
     port_deliver(p, event);
 }
 
-static const struct outbox_ops outbox_ops = {.text = on_text, .event = on_event};
+static void on_ended(void *arg, const char *cell, const char *branch)
+{
+    port *p = arg;
+    outputs_end_branch(p->outputs, cell, branch);
+}
+
+static const struct outbox_ops outbox_ops = {.text = on_text, .event = on_event, .ended = on_ended};
 
 port *port_new(loop *l, const struct port_ops *ops, void *arg)
 {
@@ -148,9 +155,15 @@ void port_private(port *p, cJSON *event)
     mask_json(p->mask, event);
 }
 
-void port_text(port *p, const char *cell, const char *name, const char *bytes, size_t n)
+void port_text(
+    port *p, const char *cell, const char *branch, const char *name, const char *bytes, size_t n)
 {
-    outbox_text(p->outbox, cell, name, bytes, n);
+    outbox_text(p->outbox, cell, branch, name, bytes, n);
+}
+
+void port_end_branch(port *p, const char *cell, const char *branch)
+{
+    outbox_ended(p->outbox, cell, branch);
 }
 
 void port_flush(port *p)
@@ -211,7 +224,8 @@ static void start_capture(loop_pending *pending, void *arg)
     outbox_flush(c->port->outbox);
     outputs_end(c->port->outputs, c->cell, c->captured);
     if (c->show && c->captured->len)
-        outputs_text(c->port->outputs, c->cell, "stdout", c->captured->data, c->captured->len);
+        outputs_text(
+            c->port->outputs, c->cell, NULL, "stdout", c->captured->data, c->captured->len);
     loop_call_finish(pending);
 }
 

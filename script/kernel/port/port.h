@@ -47,8 +47,12 @@ void port_deliver(port *p, cJSON *event);
 // On the loop's thread: an event for one client, which is not part of the run. It is masked as all
 // events are, and sent after everything queued.
 void port_private(port *p, cJSON *event);
-// On any thread: output of a cell ("": of no cell); name is "stdout" or "stderr".
-void port_text(port *p, const char *cell, const char *name, const char *bytes, size_t n);
+// On any thread: output of a cell ("": of no cell); name is "stdout" or "stderr". branch: the name
+// of a branch of the cell, whose text is kept apart and told in whole lines; NULL: none.
+void port_text(
+    port *p, const char *cell, const char *branch, const char *name, const char *bytes, size_t n);
+// On any thread: no more text of this branch will come.
+void port_end_branch(port *p, const char *cell, const char *branch);
 // On the loop's thread: delivers everything that is queued now.
 void port_flush(port *p);
 

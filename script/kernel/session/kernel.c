@@ -220,7 +220,7 @@ static int open_journal(kernel *k, struct parameters *parameters, err *e)
         port_open(k->port, j);
     if (!j || server_follow(k->server, journal_path(j), e) < 0)
         return -1;
-    k->effects->resuming = resumes;
+    k->effects->resume = resumes ? RESUME_ON : RESUME_OFF;
     k->effects->run = mem_strdup(journal_run(j));
     port_deliver(k->port, first_event(k, resumes ? MESSAGE_resumed : MESSAGE_run, parameters));
     const err *why = port_error(k->port);

@@ -256,7 +256,8 @@ static void explain_stop(kernel *k, execution *x)
 // For a resumed run: says "verified" only of effects that were checked.
 static void tell_how(cJSON *event, const turn *t)
 {
-    bool all = t->verified == t->effects, none_new = t->verified + t->repeated == t->effects;
+    long long calls = t->effects, verified = t->verified;
+    bool all = verified == calls, none_new = verified + t->repeated == calls;
     if (all)
         json_set_bool(event, "resumed", true);
     json_set_str(event, "how", all ? "verified" : none_new ? "repeated" : "done");

@@ -110,8 +110,10 @@ TEST(an_action_is_refused_where_nobody_granted_it)
 TEST(ledger_knows_what_is_left)
 {
     ledger *l = ledger_new();
-    struct entry *made = ledger_add(l, "hash", 1, "k8s.create", "args", "create it", true, true);
-    struct entry *local = ledger_add(l, "hash", 2, "sh", "args", "run it", false, false);
+    struct entry *made = ledger_add(
+        l, &(struct ledger_key){"hash", "", 1, "k8s.create", "args"}, "create it", true, true);
+    struct entry *local =
+        ledger_add(l, &(struct ledger_key){"hash", "", 2, "sh", "args"}, "run it", false, false);
     made->fresh = false;          // of the run that is resumed
     CHECK_INT(ledger_left(l), 1); // an intent alone: perhaps
     entry_set_failed(l, made);
@@ -119,10 +121,10 @@ TEST(ledger_knows_what_is_left)
     made->failed = false;
     entry_set_result(l, made, json_parse("{\"metadata\":{\"uid\":\"u1\"}}", 27, NULL), false);
     CHECK_INT(ledger_left(l), 1);
-    CHECK(ledger_find(l, "hash", 1, "k8s.create", "args") == made);
-    CHECK(!ledger_find(l, "hash", 1, "k8s.create", "other"));
-    CHECK(!ledger_find(l, "hash", 3, "sh", "args"));
-    CHECK(!ledger_find(l, "hash", 2, "sh", "args"));
+    CHECK(ledger_find(l, &(struct ledger_key){"hash", "", 1, "k8s.create", "args"}) == made);
+    CHECK(!ledger_find(l, &(struct ledger_key){"hash", "", 1, "k8s.create", "other"}));
+    CHECK(!ledger_find(l, &(struct ledger_key){"hash", "", 3, "sh", "args"}));
+    CHECK(!ledger_find(l, &(struct ledger_key){"hash", "", 2, "sh", "args"}));
     CHECK_INT(local->number, 2);
     ledger_forget_left(l);
     CHECK_INT(ledger_left(l), 0);
@@ -132,7 +134,8 @@ TEST(ledger_knows_what_is_left)
 TEST(a_result_takes_the_place_of_what_was_announced)
 {
     ledger *l = ledger_new();
-    struct entry *made = ledger_add(l, "hash", 1, "k8s.create", "args", "create it", true, true);
+    struct entry *made = ledger_add(
+        l, &(struct ledger_key){"hash", "", 1, "k8s.create", "args"}, "create it", true, true);
     entry_set_made(l, made, json_parse("{\"name\":\"a\"}", 12, NULL));
     CHECK_STR(json_str(entry_recorded(made), "name"), "a");
     entry_set_result(l, made, json_parse("{\"name\":\"b\"}", 12, NULL), false);
@@ -151,7 +154,8 @@ struct received {
     int events, texts;
 };
 
-static void on_text(void *arg, const char *cell_id, const char *name, const char *bytes, size_t n)
+static void on_text(void *arg, const char *cell_id, const char *branch, const char *name,
+    const char *bytes, size_t n)
 {
     struct received *r = arg;
     r->texts++;
@@ -174,7 +178,7 @@ static outbox *box;
 static void *print_much(void *arg)
 {
     for (int i = 0; i < 200000; i++) {
-        outbox_text(box, "c", "stdout", "0123456789abcdef", 16);
+        outbox_text(box, "c", NULL, "stdout", "0123456789abcdef", 16);
         if (i % 50000 == 49999) {
             cJSON *event = cJSON_CreateObject();
             json_set_str(event, "mark", "|");
