@@ -91,6 +91,13 @@ local modules = {
     RMSprop{learning_rate=0.001, rho=0.9, momentum=0, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- The optimizer RMSprop.
     Adagrad{learning_rate=0.001, initial_accumulator_value=0.1, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- The optimizer Adagrad.
     SGD{learning_rate=0.01, momentum=0, nesterov=false, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- Stochastic gradient descent.
+    ExponentialDecay{initial_learning_rate, decay_steps, decay_rate, staircase=false, name=} -> schedule -- A learning rate: initial · decay_rate^(step/decay_steps); nn.optimizers.schedules has it, too.
+    InverseTimeDecay{initial_learning_rate, decay_steps, decay_rate, staircase=false, name=} -> schedule -- A learning rate: initial/(1 + decay_rate·step/decay_steps).
+    PolynomialDecay{initial_learning_rate, decay_steps, end_learning_rate=0.0001, power=1, cycle=false, name=} -> schedule -- A learning rate that falls to its end along a power.
+    CosineDecay{initial_learning_rate, decay_steps, alpha=0, warmup_target=, warmup_steps=0, name=} -> schedule -- A learning rate that falls along half a cosine, after a warm-up.
+    CosineDecayRestarts{initial_learning_rate, first_decay_steps, t_mul=2, m_mul=1, alpha=0, name=} -> schedule -- A learning rate that falls along a cosine again and again.
+    PiecewiseConstantDecay{boundaries, values, name=} -> schedule -- A learning rate of steps: values[k] up to boundaries[k].
+    optimizers: table -- The optimizers again, and schedules, by Keras's path: nn.optimizers.schedules.CosineDecay.
     SparseCategoricalCrossentropy{from_logits=false} -> loss -- A loss with options; others are told by name.
     CategoricalCrossentropy{from_logits=false, label_smoothing=0} -> loss -- A loss with options.
     BinaryCrossentropy{from_logits=false, label_smoothing=0} -> loss -- A loss with options.
@@ -99,6 +106,7 @@ local modules = {
     ModelCheckpoint{filepath, monitor="val_loss", verbose=0, save_best_only=false, save_weights_only=false, mode="auto"} -- A callback that saves the model after each epoch; {epoch:02d} and {val_loss:.2f} are filled in.
     EarlyStopping{monitor="val_loss", min_delta=0, patience=0, verbose=0, mode="auto", baseline=, restore_best_weights=false} -- A callback that ends training when a metric no longer improves.
     TerminateOnNaN{} -- A callback that ends training at a loss that is not finite, instead of an error.
+    TensorBoard{log_dir="logs", update_freq="epoch"} -- A callback that writes event files for TensorBoard; update_freq: epoch, batch or a number of batches.
     CSVLogger{filename, separator=",", append=false} -- A callback that writes a line for each epoch.
     ReduceLROnPlateau{monitor="val_loss", factor=0.1, patience=10, verbose=0, mode="auto", min_delta=1e-4, cooldown=0, min_lr=0} -- A callback that lowers the learning rate when a metric no longer improves.
     LearningRateScheduler{schedule, verbose=0} -- A callback: schedule(epoch, lr) returns the learning rate of each epoch.
@@ -154,7 +162,7 @@ end
 
 each_sorted(modules, function(name, lines) core.api(lines, { prefix = name .. ".", root = names }) end)
 each_sorted(types, function(name, lines) core.api(lines, { prefix = name .. ":", root = names, types = { [name] = {} } }) end)
-core.types.optimizer, core.types.loss = {}, {}
+core.types.optimizer, core.types.loss, core.types.schedule = {}, {}, {}
 
 -- A stand-in for what an entry tells of: it is never called.
 local function stand_in(entry)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- The callbacks of the module `nn`, with Keras's names, defaults and messages
 -- (keras/src/callbacks). nn.lua gives the module and what it makes classes with.
-local nn, class, known = ...
+local nn, class, known, core = ...
 
 -- Callbacks. A callback is any table with some of Keras's methods on_train_begin, on_train_end,
 -- on_epoch_begin, on_epoch_end, on_train_batch_begin, on_train_batch_end; fit sets self.model and self.params.
@@ -236,6 +236,78 @@ end
 
 function nn.LearningRateScheduler:on_epoch_end(_, logs)
   logs.learning_rate = self.model.learning_rate
+end
+
+-- nn.TensorBoard { "logs" }: event files of scalars in logs/train and logs/validation, with the tags
+-- of Keras's callback: epoch_loss, epoch_learning_rate; batch_loss with update_freq.
+nn.TensorBoard = class("TensorBoard", { "log_dir" }, {
+  log_dir = "string", update_freq = "any",
+}, function(self)
+  self.log_dir = self.log_dir or "logs"
+  self.update_freq = self.update_freq or "epoch"
+  if self.update_freq == "batch" then self.update_freq = 1 end
+  if self.update_freq ~= "epoch" and not (math.type(self.update_freq) == "integer" and self.update_freq > 0) then
+    return ('update_freq must be "epoch", "batch" or a number of batches, got %s'):format(tostring(self.update_freq))
+  end
+end)
+
+-- The file of one of both folders; it is made when it is first needed.
+local function event_file(self, part)
+  if not self.files[part] then
+    local folder = self.log_dir .. "/" .. part
+    core.make_folder(folder)
+    local host, pid = core.host_name()
+    local now = core.wall_time()
+    -- A second training in the same second has a name of its own.
+    self.trainings = (self.trainings or -1) + 1
+    local path = ("%s/events.out.tfevents.%d.%s.%d.%d.v2"):format(folder, math.floor(now), host, pid, self.trainings)
+    local file, problem = io.open(path, "wb")
+    if not file then error("TensorBoard: " .. problem, 0) end
+    file:write(core.event_record(now))
+    self.files[part] = file
+  end
+  return self.files[part]
+end
+
+local function write_scalars(self, part, step, list)
+  if #list == 0 then return end
+  local file = event_file(self, part)
+  file:write(core.event_record(core.wall_time(), step, list))
+  file:flush()
+end
+
+function nn.TensorBoard:on_train_begin()
+  self.files, self.batches = {}, self.batches or 0
+end
+
+function nn.TensorBoard:on_train_batch_end(_, logs)
+  if self.update_freq == "epoch" then return end
+  if self.batches % self.update_freq == 0 then
+    local list = {}
+    for name, value in pairs(logs) do list[#list + 1], list[#list + 2] = "batch_" .. name, value end
+    write_scalars(self, "train", self.batches, list)
+  end
+  self.batches = self.batches + 1
+end
+
+function nn.TensorBoard:on_epoch_end(epoch, logs)
+  local train, validation = { "epoch_learning_rate", self.model.learning_rate }, {}
+  local names = {}
+  for name in pairs(logs) do names[#names + 1] = name end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local list = name:find "^val_" and validation or train
+    if name ~= "learning_rate" then
+      list[#list + 1], list[#list + 2] = "epoch_" .. (name:gsub("^val_", "")), logs[name]
+    end
+  end
+  write_scalars(self, "train", epoch, train)
+  write_scalars(self, "validation", epoch, validation)
+end
+
+function nn.TensorBoard:on_train_end()
+  for _, file in pairs(self.files) do file:close() end
+  self.files = nil
 end
 
 return nn

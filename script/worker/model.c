@@ -142,8 +142,12 @@ static optimizer_spec read_optimizer(lua_State *L, int index, bool *distributed)
         return o;
     double *value;
     const char *field;
+    if (lua_getfield(L, index, "learning_rate") == LUA_TTABLE)
+        o.schedule = read_schedule(L, lua_gettop(L));
+    lua_pop(L, 1);
     for (size_t i = 0; (field = optimizer_number(&o, i, &value)); i++)
-        *value = opt_number_field(L, index, name, field, *value);
+        if (o.schedule.kind == SCHEDULE_NONE || strcmp(field, "learning_rate") != 0)
+            *value = opt_number_field(L, index, name, field, *value);
     o.nesterov = opt_bool_field(L, index, name, "nesterov", o.nesterov);
     *distributed = opt_bool_field(L, index, name, "distributed", false);
     return o;
@@ -370,5 +374,6 @@ int open_nn(lua_State *L)
     lua_setfield(L, -2, "__index");
     lua_pop(L, 1);
     luaL_newlib(L, functions);
-    return 1;
+    push_event_functions(L);
+    return 2;
 }

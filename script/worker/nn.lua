@@ -2,7 +2,7 @@
 -- The Lua part of the module `nn`: layers, optimizers and losses as plain objects with Keras's
 -- names and defaults; callbacks.lua adds the callbacks. `core` is the part in C (script/worker/model.c), which reads the objects'
 -- fields.
-local core = ...
+local core, inner = ...
 local nn = core
 
 local function known(allowed)
@@ -33,7 +33,12 @@ local function class(name, order, fields, check)
       if positional and field == order.rest then
         object[field] = object[field] or {}
         object[field][key] = value
-      elseif not (type(value) == kind or math.type(value) == kind) then
+      elseif kind == "rate" then
+        if type(value) ~= "number" and not nn.optimizers.schedules[(getmetatable(value) or {}).class] then
+          error(("%s: %s must be a number or a schedule, as nn.CosineDecay { 0.1, 1000 }"):format(name, field), 2)
+        end
+        object[field] = value
+      elseif not (kind == "any" or type(value) == kind or math.type(value) == kind) then
         error(("%s: %s must be %s %s, got %s"):format(name, field, kind == "integer" and "an" or "a", kind, tostring(value)), 2)
       else
         object[field] = value
@@ -62,7 +67,7 @@ end)
 
 -- Options that every optimizer has, and some of its own.
 local function optimizer(name, own)
-  local fields = { learning_rate = "number", weight_decay = "number", clipnorm = "number", clipvalue = "number",
+  local fields = { learning_rate = "rate", weight_decay = "number", clipnorm = "number", clipvalue = "number",
     global_clipnorm = "number", name = "string" }
   for field, kind in pairs(own) do fields[field] = kind end
   nn[name] = class(name, { "learning_rate" }, fields)
@@ -72,6 +77,26 @@ optimizer("Adam", { beta_1 = "number", beta_2 = "number", epsilon = "number" })
 optimizer("AdamW", { beta_1 = "number", beta_2 = "number", epsilon = "number" })
 optimizer("RMSprop", { rho = "number", momentum = "number", epsilon = "number" })
 optimizer("Adagrad", { initial_accumulator_value = "number", epsilon = "number" })
+
+-- Learning rates that follow the steps, by Keras's names; the formulas are in trainer/nn/schedule.h.
+nn.optimizers = { schedules = {}, SGD = nn.SGD, Adam = nn.Adam, AdamW = nn.AdamW, RMSprop = nn.RMSprop, Adagrad = nn.Adagrad }
+local function schedule(name, order, own)
+  local fields = { name = "string" }
+  for _, field in ipairs(order) do fields[field] = "number" end
+  for field, kind in pairs(own or {}) do fields[field] = kind end
+  nn[name] = class(name, order, fields, function(self)
+    for i = 1, 2 do
+      if not self[order[i]] then return ("which %s? nn.%s { %s, %s, … }"):format(order[i], name, order[1], order[2]) end
+    end
+  end)
+  nn.optimizers.schedules[name] = nn[name]
+end
+schedule("ExponentialDecay", { "initial_learning_rate", "decay_steps", "decay_rate" }, { staircase = "boolean" })
+schedule("InverseTimeDecay", { "initial_learning_rate", "decay_steps", "decay_rate" }, { staircase = "boolean" })
+schedule("PolynomialDecay", { "initial_learning_rate", "decay_steps", "end_learning_rate", "power" }, { cycle = "boolean" })
+schedule("CosineDecay", { "initial_learning_rate", "decay_steps", "alpha", "warmup_target", "warmup_steps" })
+schedule("CosineDecayRestarts", { "initial_learning_rate", "first_decay_steps", "t_mul", "m_mul", "alpha" })
+schedule("PiecewiseConstantDecay", { "boundaries", "values" }, { boundaries = "table", values = "table" })
 
 -- Losses with options; the others are told by their names. compile reads the field `loss`.
 local function loss(name, text, own)
@@ -99,4 +124,4 @@ function nn.read_checkpoint(path)
   return bytes
 end
 
-return nn, class, known
+return nn, class, known, inner

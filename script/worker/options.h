@@ -12,3 +12,7 @@ void push_watches(lua_State *L, int index, const watch **list, size_t *n);
 // For compile: reads the list at field "metrics" of the table. Names go to *set; the others are
 // pushed as a list for push_watches.
 void push_metrics(lua_State *L, int table, metric_set *set);
+// The schedule whose object is at this index, such as nn.CosineDecay{ 0.1, 1000 }.
+schedule read_schedule(lua_State *L, int table);
+// Pushes a table of the functions that the callback TensorBoard uses.
+void push_event_functions(lua_State *L);

@@ -222,7 +222,8 @@ for name, told in pairs(core.trainer().modules) do
 end
 local nn, data, told = require "nn", require "data", core.trainer().modules
 for _, name in ipairs { "Flatten", "Dense", "Dropout", "Adam", "AdamW", "RMSprop", "Adagrad", "SGD", "SparseCategoricalCrossentropy",
-    "CategoricalCrossentropy", "BinaryCrossentropy", "Huber", "AUC", "CSVLogger", "ReduceLROnPlateau",
+    "CategoricalCrossentropy", "BinaryCrossentropy", "Huber", "AUC", "ExponentialDecay", "CosineDecay",
+    "CosineDecayRestarts", "PolynomialDecay", "PiecewiseConstantDecay", "InverseTimeDecay", "TensorBoard", "CSVLogger", "ReduceLROnPlateau",
     "LearningRateScheduler", "ModelCheckpoint", "EarlyStopping", "LambdaCallback" } do
   options("nn." .. name, told.nn[name], function() nn[name] { zzz = 1 } end)
 end
@@ -263,10 +264,10 @@ def test_the_page_of_models_names_everything(t):
         told = set(re.findall(r"`([\w]+)`", f.read()))
     names = set()
     for header, macro in (("layer", "LAYER_KINDS"), ("layer", "ACTIVATIONS"), ("loss", "LOSSES"), ("metric", "METRICS"),
-                          ("optimizer", "OPTIMIZERS")):
+                          ("optimizer", "OPTIMIZERS"), ("schedule", "SCHEDULES")):
         with open(os.path.join(SOURCE, "trainer", "nn", header + ".h"), encoding="utf-8") as f:
             table = re.search(rf"#define {macro}\(X\)(.*?[^\\])\n", f.read(), re.S)[1]
-        rows = re.findall(r'X\(\w+,\s*"(\w+)"(?:,\s*"(\w*)"\))?', table)
+        rows = re.findall(r'X\(\w+,\s*"(\w*)"(?:,\s*"(\w*)"\))?', table)
         assert len(rows) == table.count("X("), (macro, rows)
         names |= {row[0] for row in rows} | {row[1] for row in rows if macro == "LOSSES"}
     with open(os.path.join(SOURCE, "script", "worker", "callbacks.lua"), encoding="utf-8") as f:

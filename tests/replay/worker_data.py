@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What stands around a model in a trainer file: weights of rows and classes, schedules, data and its files."""
+import glob
 import os
 import struct
 import zipfile
 
-from tap import BUILD, Skip, run, sh
+from tap import BUILD, CACHE, Skip, run, sh
 
 WORKER = os.path.join(BUILD, "cli", "firesteel-worker")
 PLUGIN = os.path.join(BUILD, "trainer", "dist", "firesteel-mpi.so")
@@ -250,6 +251,148 @@ def test_ranks_read_their_rows_of_a_table(t):
         f.write(TRAIN)
     done = work(t, SHARDS, folder=folder)
     assert done.out == "".join(f"{rows}\ttrue\t15.125\t3\n" for rows in (2, 1, 1)), done
+
+
+EVENTS = """
+local nn, data = require "nn", require "data"
+local rows, labels = {}, {}
+for i = 1, 64 do rows[i], labels[i] = { math.sin(i), math.cos(i) }, math.sin(i) end
+local x, y = data.tensor(rows), data.tensor(labels)
+local model = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
+model:compile { optimizer = nn.SGD { nn.optimizers.schedules.ExponentialDecay { 0.1, 8, 0.5 } }, loss = "mse", metrics = { "mae" } }
+local board = nn.TensorBoard { "logs", update_freq = 3 }
+local h = model:fit { x, y, batch_size = 16, epochs = 3, verbose = 0, validation_split = 0.25, callbacks = { board } }
+for epoch = 1, 3 do print(h.history.loss[epoch], h.history.mae[epoch], h.history.val_loss[epoch]) end
+local path = "model.safetensors"
+model:save(path)
+print(model.learning_rate, nn.load(path).learning_rate)
+print(select(2, pcall(function() model.learning_rate = 1 end)))
+print(select(2, pcall(nn.CosineDecay, { 0.1 })))
+print(select(2, pcall(nn.SGD, { "fast" })))
+print(select(2, pcall(nn.TensorBoard, { update_freq = "often" })))
+"""
+
+
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
+def masked(data):
+    crc = crc32c(data)
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff)
+
+
+def records(path):
+    """The records of a TFRecord file, whose sums are checked."""
+    with open(path, "rb") as f:
+        blob = f.read()
+    found = []
+    while blob:
+        n = struct.unpack("<Q", blob[:8])[0]
+        body = blob[12:12 + n]
+        assert blob[8:12] == masked(blob[:8]) and blob[12 + n:16 + n] == masked(body), path
+        found.append(body)
+        blob = blob[16 + n:]
+    return found
+
+
+def fields(blob):
+    """(number, value) of each field of a protocol buffer's message."""
+    at, found = 0, []
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = blob[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+    while at < len(blob):
+        key = varint()
+        n = {0: None, 1: 8, 5: 4, 2: -1}[key & 7]
+        if n is None:
+            found.append((key >> 3, varint()))
+            continue
+        n = varint() if n < 0 else n
+        found.append((key >> 3, blob[at:at + n]))
+        at += n
+    return found
+
+
+def scalars(path):
+    """{tag: {step: value}} of an event file."""
+    first, *rest = records(path)
+    assert dict(fields(first))[3] == b"brain.Event:2"
+    found = {}
+    for record in rest:
+        event = dict(fields(record))
+        for number, value in fields(event[5]):
+            value = dict(fields(value))
+            assert number == 1
+            found.setdefault(value[1].decode(), {})[event.get(2, 0)] = struct.unpack("<f", value[2])[0]
+    return found
+
+
+def event_files(t):
+    folder = t.dir()
+    done = work(t, EVENTS, folder=folder)
+    assert done.code == 0, done
+    files = [glob.glob(os.path.join(folder, "logs", part, "events.out.tfevents.*")) for part in ("train", "validation")]
+    assert [len(part) for part in files] == [1, 1], files
+    return done, files[0][0], files[1][0]
+
+
+def close(found, want):
+    assert sorted(found) == list(range(len(want))), found
+    assert all(abs(found[i] - want[i]) < 1e-6 for i in range(len(want))), (found, want)
+
+
+def test_event_files_hold_the_history(t):
+    done, train, validation = event_files(t)
+    loss, mae, val_loss = zip(*[[float(v) for v in line.split("\t")] for line in done.out.splitlines()[:3]])
+    told = scalars(train)
+    assert sorted(told) == ["batch_loss", "batch_mae", "epoch_learning_rate", "epoch_loss", "epoch_mae"], told
+    close(told["epoch_loss"], loss)
+    close(told["epoch_mae"], mae)
+    close(told["epoch_learning_rate"], [0.1 * 0.5 ** (steps / 8) for steps in (3, 6, 9)])
+    assert sorted(told["batch_loss"]) == [0, 3, 6]
+    close(scalars(validation)["epoch_loss"], val_loss)
+    rates, *wrong = done.out.splitlines()[3:]
+    assert all(abs(float(v) - 0.1 * 0.5 ** (9 / 8)) < 1e-12 for v in rates.split("\t")), rates
+    assert wrong == [
+        "trainer.lua:14: the learning rate is that of a schedule, ExponentialDecay: it cannot be set",
+        "CosineDecay: which decay_steps? nn.CosineDecay { initial_learning_rate, decay_steps, … }",
+        "SGD: learning_rate must be a number or a schedule, as nn.CosineDecay { 0.1, 1000 }",
+        'TensorBoard: update_freq must be "epoch", "batch" or a number of batches, got often'], wrong
+
+
+READER = """
+import sys
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+a = EventAccumulator(sys.argv[1])
+a.Reload()
+for tag in sorted(a.Tags()["scalars"]):
+    print(tag, *[f"{e.step}:{e.value:.6f}" for e in a.Scalars(tag)])
+"""
+
+
+def test_tensorboards_reader_opens_event_files(t):
+    python = os.path.join(CACHE, "tensorboard", "bin", "python")
+    if not os.path.exists(python):
+        raise Skip("tests/support/tools installs tensorboard")
+    _, train, _ = event_files(t)
+    done = sh(python, "-c", READER, train)
+    assert done.code == 0, done
+    want = [" ".join([tag] + [f"{step}:{value:.6f}" for step, value in sorted(steps.items())]) for tag, steps in sorted(scalars(train).items())]
+    assert done.out.splitlines() == want, (done, want)
 
 
 run(globals())

@@ -258,7 +258,8 @@ int zip_add(zip_writer *w, const char *name, const void *bytes, size_t n, err *e
     put(&w->directory, VERSION64, 2);
     put_common(&w->directory, method, crc, length);
     put(&w->directory, 28, 2);
-    put(&w->directory, 0, 2 + 2 + 2 + 4); // comment, disk, attributes
+    put(&w->directory, 0, 2 + 2); // comment, disk
+    put(&w->directory, 0, 2 + 4); // attributes
     put(&w->directory, IN_EXTRA, 4);
     buf_add(&w->directory, name, length);
     put(&w->directory, EXTRA64, 2);

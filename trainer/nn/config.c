@@ -27,6 +27,26 @@ static cJSON *layer_json(const layer_spec *l)
     return j;
 }
 
+static cJSON *schedule_json(const schedule *s)
+{
+    cJSON *j = cJSON_CreateObject();
+    schedule copy = *s;
+    double *value;
+    const char *name;
+    json_set_str(j, "type", schedule_name(s->kind));
+    for (size_t i = 0; (name = schedule_number(&copy, i, &value)); i++)
+        json_set(j, name, cJSON_CreateNumber(*value));
+    json_set_bool(j, "staircase", s->staircase);
+    json_set_bool(j, "cycle", s->cycle);
+    for (size_t i = 0; i < s->pieces; i++) {
+        cJSON_AddItemToArray(json_array_at(j, "values"), cJSON_CreateNumber(s->value[i]));
+        if (i + 1 < s->pieces)
+            cJSON_AddItemToArray(
+                json_array_at(j, "boundaries"), cJSON_CreateNumber(s->boundary[i]));
+    }
+    return j;
+}
+
 static cJSON *optimizer_json(const optimizer_spec *o)
 {
     cJSON *j = cJSON_CreateObject();
@@ -38,6 +58,8 @@ static cJSON *optimizer_json(const optimizer_spec *o)
         json_set(j, name, cJSON_CreateNumber(*value));
     if (o->kind == OPTIMIZER_SGD)
         json_set_bool(j, "nesterov", o->nesterov);
+    if (o->schedule.kind != SCHEDULE_NONE)
+        json_set(j, "schedule", schedule_json(&o->schedule));
     return j;
 }
 
@@ -108,6 +130,29 @@ static int read_layer(const cJSON *j, layer_spec *l, err *e)
     return read_shape(j, l, e);
 }
 
+static int read_schedule(const cJSON *j, schedule *s, err *e)
+{
+    schedule_kind kind;
+    const cJSON *item;
+    double *value;
+    const char *name;
+    size_t boundaries = 0;
+    if (!j)
+        return 0;
+    if (schedule_parse(json_str_or(j, "type", ""), &kind, e) < 0)
+        return -1;
+    *s = schedule_default(kind);
+    for (size_t i = 0; (name = schedule_number(s, i, &value)); i++)
+        *value = number_or(j, name, *value);
+    s->staircase = json_bool_or(j, "staircase", false);
+    s->cycle = json_bool_or(j, "cycle", false);
+    cJSON_ArrayForEach(item, json_get(j, "values")) if (s->pieces < SCHEDULE_PIECES)
+        s->value[s->pieces++] = item->valuedouble;
+    cJSON_ArrayForEach(item, json_get(j, "boundaries")) if (boundaries < SCHEDULE_PIECES)
+        s->boundary[boundaries++] = item->valuedouble;
+    return 0;
+}
+
 static int read_optimizer(const cJSON *j, optimizer_spec *o, err *e)
 {
     optimizer_kind kind;
@@ -119,7 +164,7 @@ static int read_optimizer(const cJSON *j, optimizer_spec *o, err *e)
     for (size_t i = 0; (name = optimizer_number(o, i, &value)); i++)
         *value = number_or(j, name, *value);
     o->nesterov = json_bool_or(j, "nesterov", false);
-    return 0;
+    return read_schedule(json_get(j, "schedule"), &o->schedule, e);
 }
 
 static int compile(model *m, const cJSON *config, err *e)

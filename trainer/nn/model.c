@@ -288,12 +288,16 @@ int model_threads(const model *m)
 
 double model_learning_rate(const model *m)
 {
-    return m->spec.optimizer.learning_rate;
+    return optimizer_at(&m->spec.optimizer, m->steps).learning_rate;
 }
 
 int model_set_learning_rate(model *m, double value, err *e)
 {
     optimizer_spec changed = m->spec.optimizer;
+    if (changed.schedule.kind != SCHEDULE_NONE)
+        return err_set(e, ERR_USAGE,
+            "the learning rate is that of a schedule, %s: it cannot be set",
+            schedule_name(changed.schedule.kind));
     changed.learning_rate = value;
     if (optimizer_check(&changed, e) < 0)
         return -1;

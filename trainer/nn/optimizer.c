@@ -69,6 +69,14 @@ int optimizer_parse(const char *name, optimizer_kind *kind, err *e)
     return err_set(e, ERR_USAGE, "unknown optimizer \"%s\" (known: %s)", name, buf_cstr(&known));
 }
 
+optimizer_spec optimizer_at(const optimizer_spec *spec, int64_t steps)
+{
+    optimizer_spec now = *spec;
+    if (now.schedule.kind != SCHEDULE_NONE)
+        now.learning_rate = schedule_rate(&now.schedule, steps);
+    return now;
+}
+
 static bool is_word_of(const char *list, const char *word)
 {
     size_t n = strlen(word);
@@ -113,6 +121,8 @@ int optimizer_check(const optimizer_spec *o, err *e)
     for (size_t i = 0; (name = optimizer_number(&copy, i, &value)); i++)
         if (check(name, *value, e) < 0)
             return -1;
+    if (o->schedule.kind != SCHEDULE_NONE && schedule_check(&o->schedule, e) < 0)
+        return err_wrap(e, "%s", schedule_name(o->schedule.kind));
     if ((o->clipvalue > 0) + (o->clipnorm > 0) + (o->global_clipnorm > 0) > 1)
         return err_set(
             e, ERR_USAGE, "only one of clipvalue, clipnorm and global_clipnorm can be set");

@@ -18,6 +18,7 @@
 //            (Duchi, Hazan, Singer 2011)
 #pragma once
 #include "base/err.h"
+#include "trainer/nn/schedule.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,7 +55,8 @@ typedef struct optimizer_spec {
 #define X(name) double name;
     OPTIMIZER_NUMBERS(X)
 #undef X
-    bool nesterov; // SGD
+    bool nesterov;     // SGD
+    schedule schedule; // of the learning rate, unless its kind is NONE
 } optimizer_spec;
 
 // Keras's defaults.
@@ -65,6 +67,8 @@ const char *optimizer_name(optimizer_kind kind);
 // Checks that all numbers are in their ranges.
 int optimizer_check(const optimizer_spec *spec, err *e);
 
+// The optimizer after so many steps: with the learning rate of its schedule, if it has one.
+optimizer_spec optimizer_at(const optimizer_spec *spec, int64_t steps);
 // The i-th number that this optimizer has: its name, and where it is. NULL after the last.
 const char *optimizer_number(optimizer_spec *spec, size_t i, double **value);
 // Arrays of the weights' size that it keeps, and their names.

@@ -127,7 +127,7 @@ static update_rule kind_of_rule(const optimizer_spec *o)
 // The update rule with the constants of step m->steps.
 static update rule_of(const model *m)
 {
-    const optimizer_spec *o = &m->spec.optimizer;
+    const optimizer_spec now = optimizer_at(&m->spec.optimizer, m->steps - 1), *o = &now;
     double t = (double)m->steps;
     update u = {.rule = kind_of_rule(o),
         .rate = (float)o->learning_rate,

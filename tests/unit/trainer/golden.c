@@ -287,6 +287,55 @@ TEST(areas_under_curves_are_keras)
     }
 }
 
+TEST(learning_rates_follow_keras_schedules)
+{
+    err e;
+    for (size_t i = 0; i < ARRAY_LEN(golden_schedules); i++) {
+        const schedule *s = &golden_schedules[i].spec;
+        CHECK_OK(schedule_check(s, &e) == 0, e);
+        for (size_t k = 0; k < ARRAY_LEN(golden_steps); k++) {
+            double have = schedule_rate(s, golden_steps[k]), want = golden_schedules[i].rate[k];
+            if (!(fabs(have - want) <= 1e-6))
+                tap_fail(__FILE__, __LINE__,
+                    "golden_schedules[%zu], %s, at %d: %.8f, Keras has %.8f", i,
+                    schedule_name(s->kind), golden_steps[k], have, want);
+        }
+        // What is left out has Keras's default.
+        schedule copy = *s, made = schedule_default(s->kind);
+        double *value, *given;
+        for (size_t k = 0; schedule_number(&made, k, &value); k++)
+            if (schedule_number(&copy, k, &given) && i % 2 == 0 && *value != 0)
+                CHECK_NEAR(*given, *value, 1e-9);
+    }
+}
+
+// The rate of step t is that of t - 1 steps done, as Keras's `iterations` is.
+TEST(a_model_follows_its_schedule)
+{
+    err e;
+    compile_spec spec = {.loss = LOSS_MEAN_SQUARED_ERROR,
+        .optimizer = {.kind = OPTIMIZER_SGD,
+            .schedule = {
+                .kind = SCHEDULE_PIECEWISE, .pieces = 2, .boundary = {2}, .value = {0.1, 0}}}};
+    tensor *x = inputs(), *y = targets(OUTPUTS, number);
+    model *m = golden_model(&spec, ACTIVATION_LINEAR), *plain;
+    fit_spec fit = {.x = x, .y = y, .batch_size = ROWS, .epochs = STEPS};
+    CHECK_OK(model_fit(m, &fit, NULL, &e) == 0, e);
+    CHECK_NEAR(model_learning_rate(m), 0, 0);
+    CHECK(model_set_learning_rate(m, 1, &e) < 0);
+    CHECK_STR(e.text,
+        "the learning rate is that of a schedule, PiecewiseConstantDecay: it cannot be set");
+    spec.optimizer = (optimizer_spec){.kind = OPTIMIZER_SGD, .learning_rate = 0.1};
+    plain = golden_model(&spec, ACTIVATION_LINEAR);
+    fit.epochs = 3; // the steps after 0, 1 and 2 others
+    CHECK_OK(model_fit(plain, &fit, NULL, &e) == 0, e);
+    size_t n;
+    const float *a = model_weight_values(m, &n), *b = model_weight_values(plain, &n);
+    CHECK(memcmp(a, b, n * sizeof *a) == 0);
+    model_free(m), model_free(plain);
+    tensor_free(x), tensor_free(y);
+}
+
 TEST(a_percentage_error_passes_over_zeros)
 {
     metric_sum s = {0};

@@ -120,6 +120,36 @@ AUCS = [
 ]
 
 
+s = keras.optimizers.schedules
+SCHEDULES = [
+    (s.ExponentialDecay, "EXPONENTIAL", {}), (s.ExponentialDecay, "EXPONENTIAL", {"staircase": True}),
+    (s.InverseTimeDecay, "INVERSE_TIME", {}), (s.InverseTimeDecay, "INVERSE_TIME", {"staircase": True}),
+    (s.PolynomialDecay, "POLYNOMIAL", {}), (s.PolynomialDecay, "POLYNOMIAL", {"power": 0.5, "end_learning_rate": 0.01, "cycle": True}),
+    (s.CosineDecay, "COSINE", {}), (s.CosineDecay, "COSINE", {"alpha": 0.1, "warmup_target": 0.4, "warmup_steps": 5}),
+    (s.CosineDecayRestarts, "RESTARTS", {}), (s.CosineDecayRestarts, "RESTARTS", {"t_mul": 1.0, "m_mul": 0.7, "alpha": 0.05}),
+    (s.PiecewiseConstantDecay, "PIECEWISE", {}),
+]
+STEPS_LOOKED_AT = [0, 1, 4, 5, 7, 9, 10, 11, 15, 20, 29, 30, 31, 65]
+
+
+def scheduled(make, kind, options):
+    """The fields of our schedule, and Keras's rates."""
+    fields = f".kind = SCHEDULE_{kind}"
+    if kind == "PIECEWISE":
+        made = make([5, 10], [0.1, 0.05, 0.01])
+        fields += ", .pieces = 3, .boundary = {5, 10}, .value = {0.1, 0.05, 0.01}"
+    else:
+        length = "first_decay_steps" if kind == "RESTARTS" else "decay_steps"
+        given = {"initial_learning_rate": 0.1, length: 10, **options}
+        given.update({"decay_rate": 0.5} if kind in ("EXPONENTIAL", "INVERSE_TIME") else {})
+        made = make(**given)
+        config = {name: value for name, value in made.get_config().items() if name != "name" and value is not None}
+        if kind == "COSINE":
+            config.setdefault("warmup_target", -1.0)
+        fields += "".join(f", .{name} = {str(value).lower() if isinstance(value, bool) else float(value)}" for name, value in config.items())
+    return fields, [float(made(step)) for step in STEPS_LOOKED_AT]
+
+
 def area(options):
     i = np.arange(POINTS)
     y = (np.sin(3 * i) + 0.3 * np.cos(i) > 0).astype("float32").reshape(-1, 1)
@@ -159,6 +189,11 @@ def main():
             predicted, said = trained(o.SGD(0.05), loss, targets, last, fit=fit, evaluate={} if by_class else rows)
             print(f"    {{{{{fields}}}, ACTIVATION_{last.upper()}, \"{targets}\", {str(by_class).lower()},\n"
                   f"        {listed(predicted)}, {c(said['loss'])}}},")
+    print(f"}};\n\nstatic const int golden_steps[] = {{{', '.join(map(str, STEPS_LOOKED_AT))}}};\n"
+          f"static const struct golden_schedule {{\n    schedule spec;\n    double rate[{len(STEPS_LOOKED_AT)}];\n}} golden_schedules[] = {{")
+    for schedule in SCHEDULES:
+        fields, rates = scheduled(*schedule)
+        print(f"    {{{{{fields}}},\n        {listed(rates)}}},")
     print("};\n\nstatic const struct golden_auc {\n    auc_spec spec;\n    double area;\n} golden_aucs[] = {")
     for options, fields in AUCS:
         print(f"    {{{fields}, {c(area(options))}}},")

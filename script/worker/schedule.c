@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Schedules of learning rates from their objects in Lua.
+#include "script/worker/fields.h"
+#include "script/worker/options.h"
+
+static size_t read_numbers(lua_State *L, int table, const char *field, double *out, size_t room)
+{
+    if (lua_getfield(L, table, field) != LUA_TTABLE)
+        luaL_error(L, "PiecewiseConstantDecay: which %s?", field);
+    size_t n = (size_t)luaL_len(L, -1);
+    if (n > room)
+        luaL_error(L, "PiecewiseConstantDecay: more than %d %s", (int)room, field);
+    for (size_t i = 0; i < n; i++) {
+        if (lua_geti(L, -1, (lua_Integer)i + 1) != LUA_TNUMBER)
+            luaL_error(L, "PiecewiseConstantDecay: %s must be numbers", field);
+        out[i] = lua_tonumber(L, -1);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    return n;
+}
+
+// A schedule such as nn.CosineDecay{ 0.1, 1000 }.
+schedule read_schedule(lua_State *L, int table)
+{
+    err e;
+    schedule_kind kind;
+    const char *class = opt_string_field(L, table, "learning_rate", "class"), *name;
+    if (!class || schedule_parse(class, &kind, &e))
+        luaL_error(
+            L, "learning_rate must be a number or a schedule, as nn.CosineDecay { 0.1, 1000 }");
+    schedule s = schedule_default(kind);
+    double *value;
+    for (size_t i = 0; (name = schedule_number(&s, i, &value)); i++)
+        *value = opt_number_field(L, table, class, name, *value);
+    s.staircase = opt_bool_field(L, table, class, "staircase", false);
+    s.cycle = opt_bool_field(L, table, class, "cycle", false);
+    if (kind == SCHEDULE_PIECEWISE) {
+        s.pieces = read_numbers(L, table, "values", s.value, SCHEDULE_PIECES);
+        if (read_numbers(L, table, "boundaries", s.boundary, SCHEDULE_PIECES) + 1 != s.pieces)
+            luaL_error(L, "PiecewiseConstantDecay: there must be a value more than boundaries");
+    }
+    return s;
+}
