@@ -21,6 +21,7 @@ static const struct verb *const verbs[] = {
     &check_verb,
     &runs_verb,
     &show_verb,
+    &diff_verb,
     &export_verb,
     &clean_verb,
     &attach_verb,

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// firesteel diff: how two runs differ.
+#include "base/mem.h"
+#include "base/printable.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/say.h"
+#include "script/journal/compare.h"
+#include "script/journal/reader.h"
+#include "script/journal/runs.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+struct opened {
+    fold *fold;
+    char *spools;
+};
+
+static void opened_done(struct opened *o)
+{
+    fold_free(o->fold);
+    free(o->spools);
+}
+
+static int open_run(const char *folder, const char *name, struct opened *o, err *e)
+{
+    AUTO_FREE char *run = runs_pick(folder, name, e);
+    AUTO_FREE char *path = run ? journal_file(folder, run) : NULL;
+    o->fold = path ? fold_shown(path, NULL, e) : NULL;
+    o->spools = o->fold ? mem_strndup(path, strlen(path) - strlen(".jsonl")) : NULL;
+    return o->fold ? 0 : -1;
+}
+
+static int diff(struct cli *cli, const char *folder, const char *a, const char *b, bool json)
+{
+    err e = {0};
+    CLEANUP(opened_done) struct opened x = {0};
+    CLEANUP(opened_done) struct opened y = {0};
+    if (open_run(folder, a, &x, &e) < 0 || open_run(folder, b, &y, &e) < 0) {
+        cli_error(cli, &e);
+        return 2;
+    }
+    AUTO_JSON *found =
+        compare_runs(&(struct compared){x.fold, x.spools}, &(struct compared){y.fold, y.spools});
+    AUTO_BUF text = {0}, shown = {0};
+    if (json) {
+        say_json(found, 2);
+    } else {
+        compare_print(found, &text);
+        printable(&shown, text.data, text.len);
+        say(stdout, "%s", buf_cstr(&shown));
+    }
+    return json_bool_or(found, "same", false) ? 0 : 1;
+}
+
+// "-2" names a run, and is no option: it is hidden from those who read options by a blank.
+static char **hide_places(int argc, char **argv)
+{
+    char **words = NULL;
+    for (int i = 0; i < argc; i++) {
+        bool place = *argv[i] == '-' && isdigit((unsigned char)argv[i][1]);
+        AUTO_FREE char *word = str_fmt("%s%s", place ? " " : "", argv[i]);
+        words = strv_add(words, word);
+    }
+    return words;
+}
+
+static const char *named(char *const *rest, size_t n, size_t i, const char *otherwise)
+{
+    return i < n ? rest[i] + (*rest[i] == ' ') : otherwise;
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+    const char *cwd = NULL, *format = NULL;
+    const struct option options[] = {
+        {"format", 0, "json", "as JSON", .text = &format},
+        {"cwd", 0, "DIR", "working folder of the runs, instead of this one", .text = &cwd},
+        {0},
+    };
+    char **rest = NULL, **words = hide_places(argc, argv);
+    int code;
+    if (options_parse(cli, &diff_verb, options, argc, words, &rest, &code) == 0) {
+        size_t n = rest ? strv_len(rest) : 0;
+        if (n > 2)
+            code = cli_usage(cli, &diff_verb, "two runs at a time");
+        else if (format && !str_eq(format, "json"))
+            code = cli_usage(cli, &diff_verb, "--format %s: it is json", format);
+        else
+            code = diff(cli, cwd ? cwd : ".", named(rest, n, 0, "-2"), named(rest, n, 1, "-1"),
+                format != NULL);
+    }
+    strv_free(words);
+    strv_free(rest);
+    return code;
+}
+
+const struct verb diff_verb = {
+    .name = "diff",
+    .summary = "how two runs differ: parameters, sources, inputs, metrics, outputs",
+    .usage =
+        "[A [B]]\n\nA and B are names from `firesteel runs`, or their beginnings; a notebook: its "
+        "newest\n"
+        "run; newest; -2: the one before. Without B the newest is meant, without both the last\n"
+        "two. Exit code: 0 nothing that was computed differs, 1 something does, 2 wrong usage.",
+    .run = run,
+};

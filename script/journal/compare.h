@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// How two runs differ, and whether a run gave again what another one did. Folds are borrowed; JSON
+// that is returned is new.
+#pragma once
+#include "base/buf.h"
+#include "base/json.h"
+#include "script/journal/fold.h"
+
+// A run, and where its spooled outputs are.
+struct compared {
+    const fold *fold;
+    const char *spool_dir;
+};
+
+// Only what differs:
+//   {a, b = {run, state, started, seconds, notebook},
+//    params, tags, metrics, artifacts, inputs, images, environment, versions, origin
+//      = {name = {a =, b =}}, of metrics also `change`, b − a; a side that has none is left out
+//    cells = [{title, change = "source" | "added" | "removed", diff}]
+//    states, outputs = [{title, a, b}], [{title, diff}]
+//    durations = [{title, a, b}], in seconds, of all cells that both ran
+//    same: does nothing that was computed differ (durations, machine and command may)?}
+cJSON *compare_runs(const struct compared *a, const struct compared *b);
+// The same for people, as lines.
+void compare_print(const cJSON *difference, buf *out);
+
+// The cells of two documents that are the same one: by id; else by title; else by their place
+// between such cells. Those that parameters given have added are none. partner[i]: the index in b,
+// or SIZE_MAX; new, for each cell of a.
+size_t *compare_match(const notebook *a, const notebook *b);
+// What a cell has shown, as text.
+void compare_output(const struct compared *run, const struct run_cell *c, buf *out);
+// Its title, or "cell 3"; new.
+char *compare_title(const notebook *nb, size_t i);

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Which run a word means, beside its name.
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "script/journal/fold.h"
+#include "script/journal/reader.h"
+#include "script/journal/runs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// The n-th newest, from 1.
+static char *nth_newest(const char *folder, int64_t n, err *e)
+{
+    char **runs = journal_list(folder, e), *found = NULL;
+    size_t all = runs ? strv_len(runs) : 0;
+    if (runs && n >= 1 && (uint64_t)n <= all)
+        found = mem_strdup(runs[n - 1]);
+    else if (runs)
+        err_set(e, ERR_NOT_FOUND, "%s has %zu runs: there is no %lld. newest", folder, all,
+            (long long)n);
+    strv_free(runs);
+    return found;
+}
+
+static bool is_of(const char *folder, const char *run, const char *document)
+{
+    AUTO_FREE char *file = journal_file(folder, run);
+    cJSON *first = NULL;
+    reader *r = reader_open(file, NULL);
+    bool is = r && reader_next(r, &first, NULL) == 1 && str_eq(json_str(first, "path"), document);
+    cJSON_Delete(first);
+    reader_close(r);
+    return is;
+}
+
+static char *newest_of(const char *folder, const char *path, const char *shown, err *e)
+{
+    char **runs = journal_list(folder, e), *found = NULL;
+    for (char **run = runs; run && *run && !found; run++)
+        if (is_of(folder, *run, path))
+            found = mem_strdup(*run);
+    if (runs && !found)
+        err_set(e, ERR_NOT_FOUND, "%s has no run of %s", folder, shown);
+    strv_free(runs);
+    return found;
+}
+
+char *runs_pick(const char *folder, const char *word, err *e)
+{
+    int64_t n;
+    if (str_eq(word, "newest"))
+        return nth_newest(folder, 1, e);
+    if (*word == '-' && str_to_int(word + 1, &n))
+        return nth_newest(folder, n, e);
+    AUTO_FREE char *path = path_absolute(word, NULL);
+    bool is_file = str_ends(word, ".lua") || str_ends(word, ".ipynb");
+    return is_file && path ? newest_of(folder, path, word, e) : journal_find(folder, word, e);
+}
