@@ -88,6 +88,81 @@ end
 
 core.module("run", run)
 
+runs = {}
+
+-- The parameters that are not the same in all runs, then all metrics.
+local function compared_columns(rows)
+  local seen, differ, params, metrics = {}, {}, {}, {}
+  for i, row in ipairs(rows) do
+    for name in pairs(row.params) do seen[name] = true end
+    for name in pairs(row.metrics) do metrics[name] = true end
+  end
+  for name in pairs(seen) do
+    for i = 2, #rows do
+      if rows[i].params[name] ~= rows[1].params[name] then differ[name] = true end
+    end
+  end
+  for name in pairs(differ) do params[#params + 1] = name end
+  local measured = {}
+  for name in pairs(metrics) do measured[#measured + 1] = name end
+  table.sort(params)
+  table.sort(measured)
+  local columns = { "run", "state" }
+  for _, name in ipairs(params) do columns[#columns + 1] = name end
+  for _, name in ipairs(measured) do columns[#columns + 1] = name end
+  return columns
+end
+
+local function compared_value(row, name)
+  if row.params and row.params[name] ~= nil then return row.params[name] end
+  if row.metrics and row.metrics[name] then return row.metrics[name].value end
+  return row.tags and row.tags[name]
+end
+
+-- The largest first for "-name"; runs without it come last.
+local function sort_by(list, field)
+  local down = field:sub(1, 1) == "-"
+  local name = down and field:sub(2) or field
+  local place = {}
+  for i, row in ipairs(list) do place[row] = i end
+  table.sort(list, function(a, b)
+    local x, y = a[name], b[name]
+    if x == y then return place[a] < place[b] end
+    if x == nil or y == nil then return y == nil end
+    if type(x) ~= type(y) then return type(x) == "number" end
+    if type(x) == "boolean" then x, y = tostring(x), tostring(y) end
+    if down then return x > y end
+    return x < y
+  end)
+end
+
+function runs.compare(options)
+  options = options or {}
+  core.expect_type("runs.compare", options, "table", "runs")
+  local names, with = core.array {}, {}
+  for key, value in pairs(options) do
+    if type(key) == "string" then with[key] = value end
+  end
+  for i, name in ipairs(options) do names[i] = name end
+  with = core.check("runs.compare", with)
+  local rows = core.runs(#names > 0 and names or nil, with.last or 10)
+  local columns = with.columns or compared_columns(rows)
+  local list = {}
+  for i, row in ipairs(rows) do
+    local line = { run = row.run, state = row.state, seconds = row.seconds, started = row.started }
+    for _, kind in ipairs { "tags", "metrics", "params" } do
+      for name in pairs(row[kind] or {}) do line[name] = compared_value(row, name) end
+    end
+    list[i] = line
+  end
+  if with.by then sort_by(list, with.by) end
+  return setmetatable(list, { __name = "runs", __display = function(l)
+    if #l > 0 then display.table(l, { columns = columns }) end
+  end })
+end
+
+core.module("runs", runs)
+
 core.api [[
 run: module -- What is worth remembering of a run; `firesteel runs` shows it, compares and sorts by it.
 run.metric(name, value, {step: integer=})
@@ -118,4 +193,16 @@ run.artifact(file, {name: string=}) -> table
     io.open("model.bin", "w"):write("weights"):close()
     made = run.artifact("model.bin", { name = "model" })
     print(made.size) --> 7
+runs: module -- Earlier runs of this folder.
+runs.compare{names, last: integer=10, by: string=, columns: list=} -> table
+  Runs side by side, as a table of their parameters that differ and their metrics: of these names (as `firesteel diff`
+  takes them: a name or its beginning, "newest", "-2", a notebook's file), or the last ones that have ended.
+  last: how many, when no names are given
+  by: the parameter or metric they are sorted by; "-accuracy": the largest first
+  columns: other columns
+  result: a list of {run, state, started, seconds, and each parameter and metric by its name}; best[1].lr is a value
+  errors: a name that no run has
+  example:
+    best = runs.compare { last = 5, by = "-accuracy" }
+    for _, r in ipairs(best) do print(r.run, r.lr, r.accuracy) end
 ]]

@@ -9,6 +9,7 @@
 #include "script/kernel/cells/bounded.h"
 #include "script/kernel/cells/lastvalue.h"
 #include "script/kernel/cells/luajson.h"
+#include "script/kernel/cells/pastruns.h"
 #include "script/kernel/cells/state.h"
 #include "script/kernel/effects/call.h"
 #include "script/kernel/port/secrets.h"
@@ -458,6 +459,7 @@ static const luaL_Reg core_functions[] = {
     {"update", core_update},
     {"record", core_record},
     {"input", core_input},
+    {"runs", pastruns},
     {"ask", core_ask},
     {"mask", core_mask},
     {"duration", core_duration},

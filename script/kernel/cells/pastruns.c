@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/cells/pastruns.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/journal/reader.h"
+#include "script/journal/runs.h"
+#include "script/kernel/cells/luajson.h"
+#include "script/kernel/cells/state.h"
+
+#include <lauxlib.h>
+
+// Of a run that cannot be read the reason is its state.
+static void add_row(cJSON *rows, const char *folder, const char *run)
+{
+    err why = {0};
+    cJSON *row = runs_row(folder, run, &why);
+    cJSON_DeleteItemFromObjectCaseSensitive(row, "origin");
+    cJSON_AddItemToArray(rows, row);
+}
+
+static cJSON *named(const char *folder, const cJSON *names, err *e)
+{
+    cJSON *rows = cJSON_CreateArray();
+    const cJSON *name;
+    cJSON_ArrayForEach(name, names)
+    {
+        AUTO_FREE char *run = runs_pick(folder, cJSON_IsString(name) ? name->valuestring : "?", e);
+        if (!run) {
+            cJSON_Delete(rows);
+            return NULL;
+        }
+        add_row(rows, folder, run);
+    }
+    return rows;
+}
+
+static cJSON *latest(const char *folder, lua_Integer last, err *e)
+{
+    char **runs = journal_list(folder, e);
+    cJSON *rows = runs ? cJSON_CreateArray() : NULL;
+    for (char **run = runs; run && *run && last > 0; run++) {
+        AUTO_FREE char *file = journal_file(folder, *run);
+        if (journal_is_written(file))
+            continue;
+        add_row(rows, folder, *run);
+        last--;
+    }
+    strv_free(runs);
+    return rows;
+}
+
+int pastruns(lua_State *L)
+{
+    interp *in = interp_of(L);
+    const char *folder = in->options->effects->spec.cwd;
+    lua_Integer last = luaL_optinteger(L, 2, 10);
+    in->raised = (err){0};
+    cJSON *names = lua_istable(L, 1) ? luajson_read(L, 1, &in->raised) : NULL;
+    cJSON *rows = names             ? named(folder, names, &in->raised)
+                  : in->raised.code ? NULL
+                                    : latest(folder, last, &in->raised);
+    cJSON_Delete(names);
+    return rows ? interp_push_json(L, rows) : interp_raise(L, FAILURE_ERROR);
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+// Runs of the working folder, read from their journals, for cells.
+#pragma once
+#include <lua.h>
+
+// runs(names or nil, last) → { {run, state, params, metrics, …}, … } as script/journal/runs.h has
+// them: of these names, or the last so many that have ended, newest first.
+int pastruns(lua_State *L);

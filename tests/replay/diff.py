@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""How two runs differ: `firesteel diff`, and runs.compare in a cell."""
+import json
+import os
+
+from tap import FIRESTEEL, run, sh
+
+NOTEBOOK = """\
+-- %% parameters tags=["parameters"]
+lr = 0.1
+-- %% Data
+local f = io.open "data.txt"
+rows = #f:read "a"
+f:close()
+-- %% Train
+run.metric("loss", lr * rows)
+print("trained with", lr)
+-- %% Note
+print "nothing new"
+"""
+
+
+def put(folder, name, text):
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def folder_of(t, text=NOTEBOOK):
+    folder = t.dir()
+    put(folder, "n.lua", text)
+    put(folder, "data.txt", "abcd")
+    return folder
+
+
+def firesteel(folder, *words, code=0):
+    done = sh(FIRESTEEL, *words, cwd=folder)
+    assert done.code == code, done
+    return done.out
+
+
+def made(folder, *words, name="n.lua", code=0):
+    """The name of a new run."""
+    firesteel(folder, "run", name, *words, code=code)
+    return json.loads(firesteel(folder, "runs", "-o", "json"))[0]["run"]
+
+
+def difference(folder, *words, code=1):
+    return json.loads(firesteel(folder, "diff", *words, "--format", "json", code=code))
+
+
+def test_equal_runs(t):
+    folder = folder_of(t)
+    a, b = made(folder, "--seed", "1"), made(folder, "--seed", "1")
+    found = difference(folder, a, b, code=0)
+    assert found["same"] is True and not {"params", "metrics", "cells", "outputs", "inputs"} & set(found), found
+    assert [d["title"] for d in found["durations"]] == ["parameters", "Data", "Train", "Note"], found
+    out = firesteel(folder, "diff")
+    assert out.splitlines()[0].startswith(f"a  {a}, ok, started ") and out.splitlines()[1].startswith(f"b  {b}"), out
+    assert out.endswith("Parameters, sources, inputs, metrics and outputs are the same.\n"), out
+
+
+def test_everything_that_changed(t):
+    folder = folder_of(t)
+    a = made(folder)
+    put(folder, "data.txt", "abcdefgh")
+    put(folder, "n.lua", NOTEBOOK.replace('print "nothing new"', 'print "news"\nerror "no"') + "-- %% More\nprint(7)\n")
+    b = made(folder, "-p", "lr=0.5", code=1)
+    found = difference(folder, a, b)
+    assert found["params"] == {"lr": {"a": 0.1, "b": 0.5}}, found
+    assert found["metrics"]["loss"]["a"] == 0.4 and found["metrics"]["loss"]["b"] == 4 and found["metrics"]["loss"]["change"] == 3.6, found
+    assert found["inputs"]["data.txt"]["a"]["size"] == 4 and found["inputs"]["data.txt"]["b"]["size"] == 8, found
+    assert [(c["title"], c["change"]) for c in found["cells"]] == [("Note", "source"), ("More", "added")], found
+    assert found["cells"][0]["diff"].endswith(' %% Note\n-print "nothing new"\n+print "news"\n+error "no"\n'), found
+    assert found["states"] == [{"title": "Note", "a": "ok", "b": "failed"}], found
+    assert [o["title"] for o in found["outputs"]] == ["Train", "Note"] and "-trained with\t0.1\n+trained with\t0.5\n" in found["outputs"][0]["diff"]
+    assert found["a"]["state"] == "ok" and found["b"]["state"] == "failed" and found["same"] is False
+    out = firesteel(folder, "diff", a, b, code=1)
+    for text in ("params\n  lr: 0.1 → 0.5\n", "metrics\n  loss: 0.4 → 4 (+3.6)\n", 'cell "Note"\n', 'cell "More" was added\n',
+                 'cell "Note": ok → failed\n', 'output of "Train"\n', "  -trained with\t0.1\n  +trained with\t0.5\n"):
+        assert text in out, (text, out)
+
+
+def test_cells_are_the_same_one_by_title_and_place(t):
+    folder = t.dir()
+    put(folder, "n.lua", "-- %%\nprint(1)\n-- %% Named\nprint(2)\n-- %%\nprint(3)\n")
+    a = made(folder)
+    put(folder, "n.lua", "-- %%\nprint(10)\n-- %%\nprint(3)\n-- %% Named\nprint(20)\n")
+    found = difference(folder, a, made(folder))
+    assert sorted((c["title"], c["change"]) for c in found["cells"]) == [("Named", "source"), ("cell 1", "source")], found
+
+
+def test_names_of_runs(t):
+    folder = folder_of(t)
+    put(folder, "o.lua", "-- %%\nprint(1)\n")
+    a, b, other = made(folder), made(folder, "-p", "lr=2"), made(folder, name="o.lua")
+    for words, want in ((("-3", "-2"), (a, b)), (("n.lua", "newest"), (b, other)), ((a,), (a, other)), ((), (b, other)), (("n.lua", "-3"), (b, a))):
+        found = difference(folder, *words)
+        assert (found["a"]["run"], found["b"]["run"]) == want, (words, found)
+    for words, text in ((("-9",), "there is no 9. newest"), (("nope",), "no run nope"), (("x.lua",), "has no run of x.lua"), (("a", "b", "c"), "two runs")):
+        done = sh(FIRESTEEL, "diff", *words, cwd=folder)
+        assert done.code == 2 and text in done.err, (words, done)
+
+
+def test_secrets_stay_hidden(t):
+    folder = folder_of(t, '-- %% parameters tags=["parameters"]\ndb_password = "first-secret"\n-- %% A\nprint(db_password)\n')
+    a, b = made(folder, "-p", "db_password=hunter-alpha"), made(folder, "-p", "db_password=hunter-beta")
+    text = firesteel(folder, "diff", a, b) + firesteel(folder, "diff", a, b, "--format", "json")
+    assert "hunter" not in text, text
+
+
+def test_runs_side_by_side_in_a_cell(t):
+    folder = folder_of(t)
+    for lr in ("0.1", "0.5", "0.3"):
+        made(folder, "-p", "lr=" + lr)
+    put(folder, "c.lua", '-- %% C\nbest = runs.compare { last = 3, by = "-loss" }\nprint(#best, best[1].lr, best[1].loss, best[3].loss)\nbest\n'
+        '-- %% D\ntwo = runs.compare { "newest", "n.lua", columns = { "lr" } }\nprint(two[1].state, two[2].lr)\n'
+        '-- %% E\nprint(select(2, pcall(runs.compare, { "nope" })))\nprint(select(2, pcall(runs.compare, { lst = 1 })))\n')
+    out = firesteel(folder, "run", "c.lua")
+    assert "3\t0.5\t2\t0.4\n" in out and "running\t0.3\n" in out, out
+    rows = [line.split() for line in out.splitlines() if line.startswith("    n-")]
+    assert [row[1:] for row in rows] == [["ok", "0.5", "2"], ["ok", "0.3", "1.2"], ["ok", "0.1", "0.4"]], out
+    assert "there is no run nope" in out and "did you mean last?" in out, out
+
+
+run(globals())
