@@ -93,7 +93,8 @@ typedef struct cpu_ops {
     // Computes Σ_r d[r][c], then updates as above.
     void (*train_bias)(
         const update *rule, params to, const float *d, size_t ldd, size_t rows, size_t width);
-    // y = f(y), in place; d ← d·f'(z), computed from y = f(z). Not for softmax.
+    // y = f(y), in place; d ← d·f'(z), computed from y = f(z), gelu's and
+    // silu's from z. Not for softmax.
     void (*activate)(activation f, float *y, size_t ld, size_t rows, size_t width);
     void (*derive)(
         activation f, float *d, size_t ldd, const float *y, size_t ldy, size_t rows, size_t width);

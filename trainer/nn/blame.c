@@ -28,6 +28,14 @@ static bool finite_outputs(const plan_layer *l, size_t rows)
     return true;
 }
 
+static long first_not_finite(const plan *p, size_t rows)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (!finite_outputs(&p->layer[i], rows))
+            return (long)p->layer[i].spec;
+    return -1;
+}
+
 static const char *text_of(double value)
 {
     return isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
@@ -42,17 +50,14 @@ void blame_batch(const model *m, const model_data *data, const batch *b, buf *ou
         buf_fmt(out, "row %u of %s holds %s", row, x ? "x" : "y", text_of(value));
         return;
     }
-    for (size_t i = 0; i < m->plan->n; i++) {
-        const plan_layer *l = &m->plan->layer[i];
-        if (finite_outputs(l, b->n))
-            continue;
-        const layer_spec *spec = &m->layer[l->spec];
+    long culprit = m->flow ? flow_blame(m->flow) : first_not_finite(m->plan, b->n);
+    if (culprit >= 0) {
         AUTO_BUF text = {0};
-        layer_text(spec, &text);
+        layer_text(&m->layer[culprit], &text);
         buf_fmt(out,
             "the outputs of %s (%s) are the first that are not finite. Try a smaller learning "
             "rate, or inputs of a smaller scale; the weights are of no use from here on",
-            spec->name, buf_cstr(&text));
+            m->layer[culprit].name, buf_cstr(&text));
         return;
     }
     buf_str(out, "all outputs are finite, but the loss of them is not");

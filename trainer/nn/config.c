@@ -2,6 +2,7 @@
 #include "trainer/nn/config.h"
 
 #include "base/mem.h"
+#include "trainer/nn/op/op.h"
 
 #include <string.h>
 
@@ -10,20 +11,15 @@ enum { LAYERS_MAX = 1000 };
 static cJSON *layer_json(const layer_spec *l)
 {
     cJSON *j = cJSON_CreateObject();
+    const op *own = op_of(l->kind);
     json_set_str(j, "type", layer_kind_name(l->kind));
     json_set_str(j, "name", l->name);
-    if (l->kind == LAYER_DENSE) {
-        json_set_int(j, "units", (int64_t)l->units);
-        json_set_int(j, "inputs", (int64_t)l->inputs);
-        json_set_str(j, "activation", activation_name(l->activation));
-        json_set_bool(j, "use_bias", !l->no_bias);
-    } else if (l->kind == LAYER_DROPOUT) {
-        json_set(j, "rate", cJSON_CreateNumber((double)l->rate));
-    } else {
-        cJSON *shape = json_array_at(j, "shape");
-        for (int i = 0; i < l->dims; i++)
-            cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)l->shape[i]));
-    }
+    if (own->write)
+        own->write(l, j);
+    if (l->in.dims)
+        op_write_sizes(j, "input_shape", l->in.size, (size_t)l->in.dims);
+    if (l->froms)
+        op_write_sizes(j, "from", l->from, l->froms);
     return j;
 }
 
@@ -68,6 +64,13 @@ cJSON *config_of(const model *m)
     cJSON *j = cJSON_CreateObject(), *layers = json_array_at(j, "layers");
     for (size_t i = 0; i < model_layer_count(m); i++)
         cJSON_AddItemToArray(layers, layer_json(model_layer(m, i)));
+    size_t inputs, outputs;
+    const size_t *input = model_input_layers(m, &inputs),
+                 *output = model_output_layers(m, &outputs);
+    if (inputs) {
+        op_write_sizes(j, "inputs", input, inputs);
+        op_write_sizes(j, "outputs", output, outputs);
+    }
     json_set(j, "seed", json_new_int((int64_t)model_seed(m)));
     const compile_spec *c = model_compiled(m);
     if (!c)
@@ -94,23 +97,23 @@ static double number_or(const cJSON *j, const char *key, double otherwise)
     return cJSON_IsNumber(n) ? n->valuedouble : otherwise;
 }
 
-// A size within sane bounds, or 0.
-static size_t size_of(const cJSON *j)
+// A list of numbers of layers, new; its length in *n, -1 with e.
+static size_t *read_numbers(const cJSON *j, const char *key, size_t *n, err *e)
 {
-    int64_t n;
-    return j && json_int(j, &n) && n > 0 && n <= UINT32_MAX ? (size_t)n : 0;
-}
-
-static int read_shape(const cJSON *j, layer_spec *l, err *e)
-{
-    const cJSON *item, *shape = json_get(j, "shape");
-    cJSON_ArrayForEach(item, shape)
-    {
-        if (l->dims == TENSOR_MAX_DIMS || !(l->shape[l->dims++] = size_of(item)))
-            return err_set(
-                e, ERR_INVALID, "\"shape\" is not a list of at most %d sizes", TENSOR_MAX_DIMS);
+    const cJSON *list = json_get(j, key);
+    int most = cJSON_GetArraySize(list);
+    *n = 0;
+    if (!cJSON_IsArray(list))
+        return NULL;
+    size_t *numbers = mem_array((size_t)most + 1, sizeof *numbers);
+    int got = op_read_sizes(j, key, numbers, most, true, e);
+    if (got >= 0) {
+        *n = (size_t)got;
+        return numbers;
     }
-    return 0;
+    free(numbers);
+    *n = SIZE_MAX;
+    return NULL;
 }
 
 static int read_layer(const cJSON *j, layer_spec *l, err *e)
@@ -121,13 +124,14 @@ static int read_layer(const cJSON *j, layer_spec *l, err *e)
     if (strlen(name) >= sizeof l->name)
         return err_set(e, ERR_INVALID, "the name is too long");
     memcpy(l->name, name, strlen(name) + 1);
-    l->units = size_of(json_get(j, "units"));
-    l->inputs = size_of(json_get(j, "inputs"));
-    l->rate = (float)number_or(j, "rate", 0);
-    l->no_bias = !json_bool_or(j, "use_bias", true);
-    if (activation_parse(json_str_or(j, "activation", "linear"), &l->activation, e) < 0)
+    const op *own = op_of(l->kind);
+    if (own->read && own->read(l, j, e) < 0)
         return -1;
-    return read_shape(j, l, e);
+    l->in.dims = op_read_sizes(j, "input_shape", l->in.size, TENSOR_MAX_DIMS, false, e);
+    if (l->in.dims < 0)
+        return -1;
+    l->from = read_numbers(j, "from", &l->froms, e);
+    return l->froms == SIZE_MAX ? -1 : 0;
 }
 
 static int read_schedule(const cJSON *j, schedule *s, err *e)
@@ -193,16 +197,13 @@ static int compile(model *m, const cJSON *config, err *e)
     return 0;
 }
 
-model *config_model(const cJSON *config, err *e)
+// Reads the layers and how they are connected, and makes the model of them.
+static model *read_model(const cJSON *config, layer_spec *specs, size_t n, size_t most, err *e)
 {
-    const cJSON *item, *layers = json_get(config, "layers");
-    int n = cJSON_GetArraySize(layers), i = 0;
-    if (!cJSON_IsArray(layers) || n < 1 || n > LAYERS_MAX) {
-        err_set(e, ERR_INVALID, "the configuration has no list \"layers\"");
-        return NULL;
-    }
-    AUTO_FREE layer_spec *specs = mem_array((size_t)n, sizeof *specs);
-    cJSON_ArrayForEach(item, layers)
+    const cJSON *item;
+    int i = 0;
+    graph_spec spec = {.layers = specs, .n = n, .most = most};
+    cJSON_ArrayForEach(item, json_get(config, "layers"))
     {
         if (read_layer(item, &specs[i], e) < 0) {
             err_wrap(e, "layers[%d]", i);
@@ -210,8 +211,28 @@ model *config_model(const cJSON *config, err *e)
         }
         i++;
     }
-    uint64_t seed = (uint64_t)json_int_or(config, "seed", MODEL_SEED);
-    model *m = model_new(specs, (size_t)n, seed, e);
+    AUTO_FREE size_t *inputs = read_numbers(config, "inputs", &spec.input_count, e);
+    AUTO_FREE size_t *outputs = read_numbers(config, "outputs", &spec.output_count, e);
+    if (spec.input_count == SIZE_MAX || spec.output_count == SIZE_MAX)
+        return NULL;
+    spec.inputs = inputs;
+    spec.outputs = outputs;
+    spec.seed = (uint64_t)json_int_or(config, "seed", MODEL_SEED);
+    return model_new_graph(&spec, e);
+}
+
+model *config_model(const cJSON *config, size_t most, err *e)
+{
+    const cJSON *layers = json_get(config, "layers");
+    int n = cJSON_GetArraySize(layers);
+    if (!cJSON_IsArray(layers) || n < 1 || n > LAYERS_MAX) {
+        err_set(e, ERR_INVALID, "the configuration has no list \"layers\"");
+        return NULL;
+    }
+    AUTO_FREE layer_spec *specs = mem_array((size_t)n, sizeof *specs);
+    model *m = read_model(config, specs, (size_t)n, most, e);
+    for (int i = 0; i < n; i++)
+        free((void *)specs[i].from);
     if (m && compile(m, config, e) < 0) {
         model_free(m);
         return NULL;

@@ -4,7 +4,9 @@
 //   {"layers": [{"type": "Flatten", "name": "flatten", "shape": [28, 28]},
 //               {"type": "Dense", "name": "dense", "units": 128, "inputs": 784, "activation":
 //               "relu"}, …],
-//    "seed": 3, "steps": 938, "epochs": 1, "loss": "sparse_categorical_crossentropy", "metrics":
+//    "inputs": [0], "outputs": [5],      of a graph: numbers of layers; a layer then has "from":
+//    [3] "seed": 3, "steps": 938, "epochs": 1, "loss": "sparse_categorical_crossentropy",
+//    "metrics":
 //    ["accuracy"], "optimizer": {"type": "Adam", "learning_rate": 0.001, …}}
 #pragma once
 #include "base/json.h"
@@ -13,5 +15,5 @@
 // A new tree, which the caller owns.
 cJSON *config_of(const model *m);
 // Makes the described model, and compiles it if the configuration says how. ERR_INVALID names the
-// place.
-model *config_model(const cJSON *config, err *e);
+// place. The weights may have at most so many numbers (0: any), for a file that has no more.
+model *config_model(const cJSON *config, size_t most, err *e);

@@ -3,6 +3,7 @@
 #pragma once
 #include "trainer/cpu/ops.h"
 #include "trainer/cpu/pool.h"
+#include "trainer/nn/flow.h"
 #include "trainer/nn/model.h"
 #include "trainer/nn/plan.h"
 #include "trainer/nn/tempo.h"
@@ -13,11 +14,16 @@ struct model {
     size_t n;
     layer_spec *layer;
     uint64_t seed;
+    size_t most;              // numbers in the weights; 0: any
+    size_t *inputs, *outputs; // numbers of layers; none: a row of layers
+    size_t input_count, output_count;
 
-    plan *plan;  // NULL until the model is built
-    float *w;    // [plan->values]
-    float *slot; // [slots][plan->values]: Adam m, v; SGD momentum
-    float *g;    // gradients; allocated when they are first kept
+    graph *graph; // NULL until the model is built
+    plan *plan;   // what runs it: a chain's fused operation
+    flow *flow;   // or any graph, node by node
+    float *w;     // [graph->values]
+    float *slot;  // [slots][graph->values]: Adam m, v; SGD momentum
+    float *g;     // gradients; allocated when they are first kept
     size_t slots;
     int64_t steps;
     int64_t epochs; // trained so far; the next one's order of rows is another

@@ -62,6 +62,7 @@ int layer_kind_parse(const char *text, layer_kind *kind, err *e)
 int activation_parse(const char *text, activation *a, err *e)
 {
     bool none = strcmp(text, "none") == 0;
+    text = strcmp(text, "swish") == 0 ? "silu" : text;
     int i =
         none ? ACTIVATION_LINEAR : find(activations, ARRAY_LEN(activations), "activation", text, e);
     if (i < 0)
@@ -70,14 +71,35 @@ int activation_parse(const char *text, activation *a, err *e)
     return 0;
 }
 
-void layer_text(const layer_spec *spec, buf *out)
+bool activation_is_of_output(activation a)
 {
-    buf_fmt(out, "%s(", kinds[spec->kind]);
-    if (spec->kind == LAYER_DENSE)
-        buf_fmt(out, "%zu", spec->units);
-    else if (spec->kind == LAYER_DROPOUT)
-        buf_fmt(out, "%g", (double)spec->rate);
-    for (int i = 0; spec->kind == LAYER_FLATTEN && i < spec->dims; i++)
-        buf_fmt(out, "%s%zu", i ? ", " : "", spec->shape[i]);
+    return a != ACTIVATION_GELU && a != ACTIVATION_SILU;
+}
+
+size_t shape_size(const row_shape *s)
+{
+    size_t n = 1;
+    for (int i = 0; i < s->dims; i++)
+        if (__builtin_mul_overflow(n, s->size[i], &n))
+            return SIZE_MAX;
+    return n;
+}
+
+void layer_text(const layer_spec *l, buf *out)
+{
+    bool shaped = l->kind == LAYER_FLATTEN || l->kind == LAYER_RESHAPE || l->kind == LAYER_INPUT;
+    buf_fmt(out, "%s(", kinds[l->kind]);
+    if (l->kind == LAYER_EMBEDDING)
+        buf_fmt(out, "%zu, ", l->entries);
+    if (l->units || l->kind == LAYER_DENSE)
+        buf_fmt(out, "%zu", l->units);
+    else if (l->kind == LAYER_DROPOUT)
+        buf_fmt(out, "%g", (double)l->rate);
+    else if (l->kind == LAYER_ACTIVATION)
+        buf_str(out, activation_name(l->activation));
+    for (int i = 0; shaped && i < l->dims; i++)
+        buf_fmt(out, "%s%zu", i ? ", " : "", l->shape[i]);
+    if (l->window[0])
+        buf_fmt(out, "%s%zux%zu", l->units ? ", " : "", l->window[0], l->window[1]);
     buf_char(out, ')');
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The layers of a model as plain values, with Keras's names and formulas, and as text. A layer_spec
-// owns nothing; models copy them.
+// The layers of a model as plain values, with Keras's names, and as text. A layer_spec owns
+// nothing; models copy them. The formula of a layer is in its operation's file, in nn/op/.
 //
-//   Flatten   (n, d1, d2, …) → (n, d1·d2·…)
-//   Dense     y = f(x·W + b)              x (n, inputs), W (inputs, units), b (units)
-//   Dropout   y = x·m/(1-rate) in training, m[i] = 0 with probability rate, else 1; y = x otherwise
-//
-//   linear f(z) = z · relu max(z, 0) · sigmoid 1/(1+e^-z) · tanh · softmax e^z[i] / Σ e^z[j]
+//   linear     f(z) = z                        sigmoid   1/(1 + e^-z)
+//   relu       max(z, 0)                       softplus  log(1 + e^z)
+//   leaky_relu z where z > 0, else 0.2·z       tanh      2·sigmoid(2z) - 1
+//   elu        z where z > 0, else e^z - 1     silu      z·sigmoid(z)
+//   selu       1.0507 · (z where z > 0, else 1.67326·(e^z - 1))
+//   gelu       z·(1 + erf(z/√2))/2             softmax   e^z[i] / Σ e^z[j]
 #pragma once
 #include "base/err.h"
 #include "trainer/tensor/tensor.h"
@@ -14,12 +15,25 @@
 #define LAYER_KINDS(X)                                                                             \
     X(FLATTEN, "Flatten", "flatten")                                                               \
     X(DENSE, "Dense", "dense")                                                                     \
-    X(DROPOUT, "Dropout", "dropout")
+    X(DROPOUT, "Dropout", "dropout")                                                               \
+    X(INPUT, "InputLayer", "input_layer")                                                          \
+    X(ACTIVATION, "Activation", "activation")                                                      \
+    X(RESHAPE, "Reshape", "reshape")                                                               \
+    X(ADD, "Add", "add")                                                                           \
+    X(CONCATENATE, "Concatenate", "concatenate")                                                   \
+    X(EMBEDDING, "Embedding", "embedding")                                                         \
+    X(LAYER_NORMALIZATION, "LayerNormalization", "layer_normalization")                            \
+    X(BATCH_NORMALIZATION, "BatchNormalization", "batch_normalization")                            \
+    X(CONV2D, "Conv2D", "conv2d")                                                                  \
+    X(MAX_POOLING2D, "MaxPooling2D", "max_pooling2d")                                              \
+    X(AVERAGE_POOLING2D, "AveragePooling2D", "average_pooling2d")                                  \
+    X(GLOBAL_AVERAGE_POOLING2D, "GlobalAveragePooling2D", "global_average_pooling2d")
 
 typedef enum layer_kind {
 #define X(name, text, id) LAYER_##name,
     LAYER_KINDS(X)
 #undef X
+        LAYER_KIND_COUNT
 } layer_kind;
 
 #define ACTIVATIONS(X)                                                                             \
@@ -27,7 +41,13 @@ typedef enum layer_kind {
     X(RELU, "relu")                                                                                \
     X(SIGMOID, "sigmoid")                                                                          \
     X(TANH, "tanh")                                                                                \
-    X(SOFTMAX, "softmax") /* only as the last layer's */
+    X(SOFTMAX, "softmax")                                                                          \
+    X(GELU, "gelu")                                                                                \
+    X(SILU, "silu")                                                                                \
+    X(ELU, "elu")                                                                                  \
+    X(SELU, "selu")                                                                                \
+    X(LEAKY_RELU, "leaky_relu")                                                                    \
+    X(SOFTPLUS, "softplus")
 
 typedef enum activation {
 #define X(name, text) ACTIVATION_##name,
@@ -37,16 +57,30 @@ typedef enum activation {
 
 enum { LAYER_NAME_SIZE = 48 };
 
+// The shape of one row of a batch: (28, 28, 1).
+typedef struct row_shape {
+    int dims;
+    size_t size[TENSOR_MAX_DIMS];
+} row_shape;
+
 typedef struct layer_spec {
     layer_kind kind;
-    char name[LAYER_NAME_SIZE]; // "": named by Keras's rule: dense, dense_1, …
-    int dims;                   // Flatten: the shape of one row, if given (0: any)
-    size_t shape[TENSOR_MAX_DIMS];
-    size_t units;  // Dense
-    size_t inputs; // Dense: 0 until known from the layers before
-    activation activation;
-    bool no_bias; // Dense: y = f(x·W)
-    float rate;   // Dropout, 0 <= rate < 1
+    char name[LAYER_NAME_SIZE];    // "": named by Keras's rule: dense, dense_1, …
+    int dims;                      // Flatten: the shape of one row, if given (0: any)
+    size_t shape[TENSOR_MAX_DIMS]; // InputLayer: of a row; Reshape: the new one, 0 is to be found
+    size_t units;                  // Dense; Conv2D's filters; Embedding's output_dim
+    size_t inputs;                 // Dense: 0 until known from the layers before
+    activation activation;         // Dense, Conv2D, Activation
+    bool no_bias;                  // Dense: y = f(x·W); Conv2D
+    float rate;                    // Dropout, 0 <= rate < 1
+    row_shape in;                  // a row of the input, where the first layer tells it
+    size_t entries;                // Embedding's input_dim: indices are less
+    size_t window[2], stride[2];   // Conv2D, pooling: kernel_size or pool_size, strides
+    bool same;                     // padding "same", not "valid"
+    bool no_center, no_scale;      // normalisations: without beta, without gamma
+    double epsilon, momentum;      // normalisations; 0: Keras's default
+    const size_t *from;            // the layers whose outputs it takes, by number; all are less
+    size_t froms;                  // than its own. 0: takes the output of the layer before it
 } layer_spec;
 
 // "Dense(128)", "Flatten(28, 28)", "Dropout(0.2)".
@@ -57,3 +91,6 @@ const char *layer_kind_id(layer_kind kind);   // "dense"
 int layer_kind_parse(const char *text, layer_kind *kind, err *e);
 int activation_parse(const char *text, activation *a, err *e);
 const char *activation_name(activation a);
+// Can f'(z) be computed from f(z)?
+bool activation_is_of_output(activation a);
+size_t shape_size(const row_shape *s); // the numbers in it; SIZE_MAX when they are too many

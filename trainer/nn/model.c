@@ -11,8 +11,7 @@
 #include <string.h>
 
 // More than any real model has. This keeps all products of sizes below far from overflow.
-enum { LAYERS_MAX = 1000, UNITS_MAX = 1 << 24 };
-static const size_t values_max = (size_t)1 << 34;
+enum { LAYERS_MAX = 1000, UNITS_MAX = OP_UNITS_MAX };
 
 static int layer_error(const layer_spec *l, err *e, const char *why)
 {
@@ -21,42 +20,50 @@ static int layer_error(const layer_spec *l, err *e, const char *why)
     return err_set(e, ERR_USAGE, "%s %s", buf_cstr(&text), why);
 }
 
-static int check_layer(const layer_spec *all, size_t n, size_t i, err *e)
+static int check_shape(const layer_spec *l, int dims, const size_t *shape, err *e)
+{
+    size_t least = l->kind != LAYER_RESHAPE;
+    if (dims < 0 || dims > TENSOR_MAX_DIMS)
+        return layer_error(l, e, "has too many dimensions");
+    for (int d = 0; d < dims; d++)
+        if (shape[d] < least || shape[d] > UNITS_MAX)
+            return layer_error(l, e, "must have sizes between 1 and 16777216");
+    return 0;
+}
+
+// What is checked of a layer in any place.
+static int check_layer(const layer_spec *l, err *e)
+{
+    if (memchr(l->name, 0, sizeof l->name) == NULL)
+        return err_set(e, ERR_USAGE, "a layer's name is too long");
+    if (l->kind == LAYER_DENSE && (l->units < 1 || l->units > UNITS_MAX || l->inputs > UNITS_MAX))
+        return layer_error(l, e, "must have between 1 and 16777216 units and inputs");
+    if (l->kind == LAYER_DROPOUT && !(l->rate >= 0 && l->rate < 1))
+        return layer_error(l, e, "must have a rate of at least 0 and less than 1");
+    if (l->kind == LAYER_INPUT && l->dims < 1)
+        return layer_error(l, e, "must have a shape");
+    return check_shape(l, l->dims, l->shape, e) < 0 ? -1
+                                                    : check_shape(l, l->in.dims, l->in.size, e);
+}
+
+// And in a row of layers.
+static int check_row(const layer_spec *all, size_t n, size_t i, err *e)
 {
     const layer_spec *l = &all[i];
     bool last = i + 1 == n;
-    if (memchr(l->name, 0, sizeof l->name) == NULL)
-        return err_set(e, ERR_USAGE, "a layer's name is too long");
-    switch (l->kind) {
-    case LAYER_DENSE:
-        if (l->units < 1 || l->units > UNITS_MAX || l->inputs > UNITS_MAX)
-            return layer_error(l, e, "must have between 1 and 16777216 units and inputs");
-        if (l->activation == ACTIVATION_SOFTMAX && !last)
-            return layer_error(l, e, "has softmax, which is for the last layer");
-        return 0;
-    case LAYER_DROPOUT:
-        if (!(l->rate >= 0 && l->rate < 1))
-            return layer_error(l, e, "must have a rate of at least 0 and less than 1");
-        if (last)
-            return layer_error(l, e, "cannot be the last layer");
-        if (i > 0 && all[i - 1].kind == LAYER_DROPOUT)
-            return layer_error(l, e, "follows another Dropout: one is enough");
-        return 0;
-    case LAYER_FLATTEN:
-        if (l->dims < 0 || l->dims > TENSOR_MAX_DIMS)
-            return layer_error(l, e, "has too many dimensions");
-        for (int d = 0; d < l->dims; d++)
-            if (l->shape[d] < 1 || l->shape[d] > UNITS_MAX)
-                return layer_error(l, e, "must have sizes between 1 and 16777216");
-        return 0;
-    }
-    return err_set(e, ERR_USAGE, "unknown kind of layer %d", (int)l->kind);
+    if (l->kind == LAYER_DENSE && l->activation == ACTIVATION_SOFTMAX && !last)
+        return layer_error(l, e, "has softmax, which is for the last layer");
+    if (l->kind == LAYER_DROPOUT && last)
+        return layer_error(l, e, "cannot be the last layer");
+    if (l->kind == LAYER_DROPOUT && i > 0 && all[i - 1].kind == LAYER_DROPOUT)
+        return layer_error(l, e, "follows another Dropout: one is enough");
+    return 0;
 }
 
 // Gives unnamed layers Keras's names: dense, dense_1, …
 static int name_layers(layer_spec *l, size_t n, err *e)
 {
-    size_t made[LAYER_DROPOUT + 1] = {0}; // number of names so far, by kind
+    size_t made[LAYER_KIND_COUNT] = {0}; // number of names so far, by kind
     for (size_t i = 0; i < n; i++) {
         const char *id = layer_kind_id(l[i].kind);
         size_t number = l[i].name[0] ? 0 : made[l[i].kind]++;
@@ -71,95 +78,134 @@ static int name_layers(layer_spec *l, size_t n, err *e)
     return 0;
 }
 
-static size_t shape_product(int dims, const size_t *shape)
+static row_shape shape_from(int dims, const size_t *size)
 {
-    size_t n = 1;
-    for (int i = 0; i < dims; i++)
-        n = n > values_max / (shape[i] + 1) ? values_max : n * shape[i];
-    return n;
+    row_shape s = {.dims = dims};
+    memcpy(s.size, size, (size_t)dims * sizeof *size);
+    return s;
 }
 
-// The numbers in a row, as far as the layers tell; 0 when only data can tell.
-static size_t told_inputs(const model *m)
+// The shape of a row of the input, as far as a row of layers tells it; no dims when only data can.
+static row_shape told_shape(const model *m)
 {
     for (size_t i = 0; i < m->n; i++) {
         const layer_spec *l = &m->layer[i];
-        if (l->kind == LAYER_FLATTEN && l->dims)
-            return shape_product(l->dims, l->shape);
-        if (l->kind == LAYER_DENSE)
-            return l->inputs;
+        if (l->in.dims)
+            return l->in;
+        if ((l->kind == LAYER_FLATTEN || l->kind == LAYER_INPUT) && l->dims)
+            return shape_from(l->dims, l->shape);
+        if (l->kind == LAYER_DENSE && l->inputs)
+            return shape_from(1, &l->inputs);
+        if (l->kind != LAYER_FLATTEN && l->kind != LAYER_DROPOUT)
+            break;
     }
-    return 0;
+    return (row_shape){0};
 }
 
-// Connects the Dense layers, beginning with `inputs`; the error names the first that does not fit.
-static int connect_layers(model *m, size_t inputs, err *e)
-{
-    size_t values = 0, have = inputs;
-    for (size_t i = 0; i < m->n; i++) {
-        layer_spec *l = &m->layer[i];
-        if (l->kind != LAYER_DENSE)
-            continue;
-        AUTO_BUF text = {0};
-        layer_text(l, &text);
-        if (l->inputs && l->inputs != have)
-            return err_set(
-                e, ERR_USAGE, "%s expects %zu inputs, got %zu", buf_cstr(&text), l->inputs, have);
-        l->inputs = have;
-        values += (have + 1) * (l->units + PANEL);
-        if (values > values_max)
-            return err_set(
-                e, ERR_LIMIT, "%s: the model would have too many weights", buf_cstr(&text));
-        have = l->units;
-    }
-    return 0;
-}
-
-static int forget_plan(model *m)
+static int forget_layout(model *m)
 {
     plan_free(m->plan);
+    flow_free(m->flow);
+    graph_free(m->graph);
+    free(m->w);
     m->plan = NULL;
+    m->flow = NULL;
+    m->graph = NULL;
+    m->w = NULL;
     return -1;
 }
 
-static int lay_out(model *m, size_t inputs, err *e)
+// Chooses what runs the graph. The fused chain has the same weights at the same places.
+static void plan_graph(model *m)
 {
-    if (connect_layers(m, inputs, e) < 0)
+    const graph *g = m->graph;
+    if (graph_is_chain(g))
+        m->plan = plan_new(m->layer, m->n, shape_size(&g->node[0].out));
+    else
+        m->flow = flow_new(g);
+}
+
+static int lay_out(model *m, const row_shape *in, err *e)
+{
+    m->graph =
+        graph_new(m->layer, m->n, m->inputs, m->input_count, m->outputs, m->output_count, in, e);
+    if (m->most && (m->graph ? m->graph->numbers > m->most : e->code == ERR_LIMIT)) {
+        err_set(e, ERR_CORRUPT, "the layers need more weights than the file has");
+        return forget_layout(m);
+    }
+    if (!m->graph)
         return -1;
-    m->plan = plan_new(m->layer, m->n, inputs);
-    size_t slots = m->compiled ? optimizer_slots(&m->spec.optimizer) : 0;
-    if (memory_check((1 + slots) * m->plan->values * sizeof *m->w,
+    if (!m->graph->trained) {
+        err_set(e, ERR_USAGE, "a model needs a layer with weights, such as Dense");
+        return forget_layout(m);
+    }
+    size_t values = m->graph->values, slots = m->compiled ? optimizer_slots(&m->spec.optimizer) : 0;
+    plan_graph(m);
+    if (memory_check((1 + slots) * values * sizeof *m->w,
             slots ? "the weights and the optimizer's state" : "the weights", e) < 0)
-        return forget_plan(m);
-    m->w = memory_array(m->plan->values, sizeof *m->w);
-    if (!m->w)
-        return err_set(e, ERR_LIMIT, "no memory for %zu weights", m->plan->values);
+        return forget_layout(m);
+    m->w = memory_array(values, sizeof *m->w);
+    if (!m->w) {
+        err_set(e, ERR_LIMIT, "no memory for %zu weights", values);
+        return forget_layout(m);
+    }
+    if (!m->input_count && m->flow && m->layer[0].kind != LAYER_INPUT)
+        m->layer[0].in = *in; // a checkpoint has to tell it
     model_init_weights(m);
     return m->compiled ? model_init_slots(m, e) : 0;
 }
 
-model *model_new(const layer_spec *layers, size_t n, uint64_t seed, err *e)
+static void copy_layers(model *m, const graph_spec *spec)
 {
-    size_t dense = 0;
-    for (size_t i = 0; i < n && n <= LAYERS_MAX; i++) {
-        if (check_layer(layers, n, i, e) < 0)
-            return NULL;
-        dense += layers[i].kind == LAYER_DENSE;
+    m->n = spec->n;
+    m->layer = mem_dup(spec->layers, spec->n * sizeof *spec->layers);
+    for (size_t i = 0; i < m->n; i++) {
+        layer_spec *l = &m->layer[i];
+        l->from =
+            spec->input_count && l->froms ? mem_dup(l->from, l->froms * sizeof *l->from) : NULL;
+        l->froms = l->from ? l->froms : 0;
     }
-    if (!dense || n > LAYERS_MAX) {
-        err_set(e, ERR_USAGE, "a model needs a Dense layer, and at most %d layers", LAYERS_MAX);
+    m->input_count = spec->input_count;
+    m->output_count = spec->input_count ? spec->output_count : 0;
+    if (spec->input_count)
+        m->inputs = mem_dup(spec->inputs, spec->input_count * sizeof *spec->inputs);
+    if (m->output_count)
+        m->outputs = mem_dup(spec->outputs, spec->output_count * sizeof *spec->outputs);
+}
+
+static int check_layers(const graph_spec *spec, err *e)
+{
+    if (spec->n < 1 || spec->n > LAYERS_MAX)
+        return err_set(e, ERR_USAGE, "a model needs a layer, and at most %d", LAYERS_MAX);
+    if (spec->output_count > HEADS_MAX)
+        return err_set(e, ERR_USAGE, "a model has at most %d outputs", HEADS_MAX);
+    for (size_t i = 0; i < spec->n; i++)
+        if (check_layer(&spec->layers[i], e) < 0 ||
+            (!spec->input_count && check_row(spec->layers, spec->n, i, e) < 0))
+            return -1;
+    return 0;
+}
+
+model *model_new_graph(const graph_spec *spec, err *e)
+{
+    if (check_layers(spec, e) < 0)
         return NULL;
-    }
     model *m = mem_alloc(sizeof *m);
-    m->n = n;
-    m->layer = mem_dup(layers, n * sizeof *layers);
-    m->seed = seed;
-    size_t inputs = told_inputs(m);
-    if (name_layers(m->layer, n, e) < 0 || (inputs && lay_out(m, inputs, e) < 0)) {
+    m->seed = spec->seed;
+    m->most = spec->most;
+    copy_layers(m, spec);
+    row_shape in = m->input_count ? (row_shape){0} : told_shape(m);
+    bool known = m->input_count || in.dims;
+    if (name_layers(m->layer, m->n, e) < 0 || (known && lay_out(m, &in, e) < 0)) {
         model_free(m);
         return NULL;
     }
     return m;
+}
+
+model *model_new(const layer_spec *layers, size_t n, uint64_t seed, err *e)
+{
+    return model_new_graph(&(graph_spec){.layers = layers, .n = n, .seed = seed}, e);
 }
 
 void model_free(model *m)
@@ -167,60 +213,118 @@ void model_free(model *m)
     if (!m)
         return;
     pool_free(m->pool);
-    plan_free(m->plan);
-    free(m->w);
+    forget_layout(m);
     free(m->slot);
     free(m->g);
+    for (size_t i = 0; i < m->n; i++)
+        free((void *)m->layer[i].from);
     free(m->layer);
+    free(m->inputs);
+    free(m->outputs);
     free(m);
 }
 
-static const layer_spec *first_of(const model *m, layer_kind kind)
+// The layer that sees input k first, for errors.
+static const layer_spec *first_layer(const model *m, size_t k)
 {
-    for (size_t i = 0; i < m->n; i++)
-        if (m->layer[i].kind == kind)
+    if (m->input_count)
+        return &m->layer[m->inputs[k]];
+    const row_shape in = model_input_shape(m, k);
+    for (size_t i = 0; in.dims < 2 && i < m->n; i++)
+        if (m->layer[i].kind == LAYER_DENSE)
             return &m->layer[i];
-    return NULL;
+    return &m->layer[0];
 }
 
-static int check_rows(const model *m, int dims, const size_t *shape, err *e)
+// Does the first layer that cares take rows of any shape?
+static bool starts_flat(const model *m)
 {
-    const layer_spec *dense = first_of(m, LAYER_DENSE), *flatten = first_of(m, LAYER_FLATTEN);
-    size_t got = shape_product(dims, shape);
-    AUTO_BUF text = {0}, have = {0};
-    layer_text(dense, &text);
-    shape_text(dims, shape, &have);
-    if (flatten > dense)
-        flatten = NULL;
-    if (m->plan && got != m->plan->inputs)
-        return err_set(e, ERR_USAGE, "%s expects %zu inputs, got %zu (rows of shape %s)",
-            buf_cstr(&text), m->plan->inputs, got, buf_cstr(&have));
-    if (dims > 1 && !flatten)
+    for (size_t i = 0; i < m->n; i++)
+        if (m->layer[i].kind == LAYER_FLATTEN)
+            return true;
+        else if (m->layer[i].kind != LAYER_DROPOUT && m->layer[i].kind != LAYER_INPUT)
+            return false;
+    return false;
+}
+
+static int check_rows(const model *m, size_t k, const row_shape *given, err *e)
+{
+    AUTO_BUF have = {0}, want = {0};
+    shape_text(given->dims, given->size, &have);
+    const char *name = first_layer(m, k)->name;
+    row_shape in = model_input_shape(m, k);
+    size_t got = shape_size(given), expected = shape_size(&in);
+    shape_text(in.dims, in.size, &want);
+    if (m->graph && in.dims > 1 && got != expected)
+        return err_set(e, ERR_USAGE, "%s expects rows of shape %s, got %s", name, buf_cstr(&want),
+            buf_cstr(&have));
+    if (m->graph && got != expected)
+        return err_set(e, ERR_USAGE, "%s expects %zu inputs, got %zu (rows of shape %s)", name,
+            expected, got, buf_cstr(&have));
+    if (m->graph && in.dims == 1 && given->dims > 1 && !starts_flat(m))
         return err_set(e, ERR_USAGE, "%s expects rows of one dimension, got %s: put Flatten before",
-            buf_cstr(&text), buf_cstr(&have));
+            name, buf_cstr(&have));
     if (got < 1 || got > UNITS_MAX)
         return err_set(e, ERR_USAGE, "rows of shape %s cannot be trained on", buf_cstr(&have));
     return 0;
 }
 
-int model_build(model *m, int dims, const size_t *row_shape, err *e)
+int model_build(model *m, int dims, const size_t *row_shape_, err *e)
 {
-    if (check_rows(m, dims, row_shape, e) < 0)
-        return -1;
-    return m->plan ? 0 : lay_out(m, shape_product(dims, row_shape), e);
+    row_shape given = shape_from(dims, row_shape_);
+    return check_rows(m, 0, &given, e) < 0 ? -1 : m->graph ? 0 : lay_out(m, &given, e);
+}
+
+int model_check_input(const model *m, size_t k, const tensor *x, err *e)
+{
+    row_shape given = shape_from(x->dims - 1, x->shape + 1);
+    return check_rows(m, k, &given, e);
 }
 
 bool model_is_built(const model *m)
 {
-    return m->plan != NULL;
+    return m->graph != NULL;
+}
+
+compile_spec compile_head(const compile_spec *spec, size_t k)
+{
+    compile_spec s = *spec;
+    if (!k)
+        return s;
+    const head_spec *h = &spec->more[k - 1];
+    s.loss = h->loss;
+    s.from_logits = h->from_logits;
+    s.label_smoothing = h->label_smoothing;
+    s.delta = h->delta;
+    s.metrics = h->metrics;
+    s.loss_weight = h->loss_weight;
+    return s;
+}
+
+const layer_spec *model_output_layer(const model *m, size_t k)
+{
+    size_t last = m->n - 1;
+    if (m->output_count)
+        return &m->layer[m->outputs[k]];
+    while (layers_are_chain(m->layer, m->n) && m->layer[last].kind != LAYER_DENSE)
+        last--;
+    return &m->layer[last];
+}
+
+static int check_heads(const model *m, const compile_spec *spec, err *e)
+{
+    for (size_t k = 0; k < model_output_count(m); k++) {
+        activation f = model_output_layer(m, k)->activation;
+        compile_spec head = compile_head(spec, k);
+        if (objective_check(&head, activation_is_of_output(f) ? f : ACTIVATION_LINEAR, e) < 0)
+            return k ? err_wrap(e, "%s", model_output_layer(m, k)->name) : -1;
+    }
+    return 0;
 }
 
 int model_compile(model *m, const compile_spec *spec, err *e)
 {
-    const layer_spec *last = &m->layer[m->n - 1];
-    for (size_t i = 0; i < m->n; i++)
-        last = m->layer[i].kind == LAYER_DENSE ? &m->layer[i] : last;
-    if (optimizer_check(&spec->optimizer, e) < 0 || objective_check(spec, last->activation, e) < 0)
+    if (optimizer_check(&spec->optimizer, e) < 0 || check_heads(m, spec, e) < 0)
         return -1;
     const cpu_ops *cpu = cpu_choose(spec->cpu, e);
     if (!cpu)
@@ -233,7 +337,7 @@ int model_compile(model *m, const compile_spec *spec, err *e)
     m->cpu = cpu;
     m->compiled = true;
     m->steps = 0;
-    return m->plan ? model_init_slots(m, e) : 0;
+    return m->graph ? model_init_slots(m, e) : 0;
 }
 
 const compile_spec *model_compiled(const model *m)
@@ -258,17 +362,48 @@ const layer_spec *model_layer(const model *m, size_t i)
     return &m->layer[i];
 }
 
+size_t model_input_count(const model *m)
+{
+    return m->input_count ? m->input_count : 1;
+}
+
+size_t model_output_count(const model *m)
+{
+    return m->output_count ? m->output_count : 1;
+}
+
+row_shape model_input_shape(const model *m, size_t i)
+{
+    return m->graph ? m->graph->node[m->graph->input[i]].out : (row_shape){0};
+}
+
+row_shape model_output_shape(const model *m, size_t i)
+{
+    return m->graph ? m->graph->node[m->graph->output[i]].out : (row_shape){0};
+}
+
 size_t model_inputs(const model *m)
 {
-    return m->plan ? m->plan->inputs : 0;
+    row_shape in = model_input_shape(m, 0);
+    return m->graph ? shape_size(&in) : 0;
 }
 
 size_t model_outputs(const model *m)
 {
-    for (size_t i = m->n; i-- > 0;)
-        if (m->layer[i].kind == LAYER_DENSE)
-            return m->layer[i].units;
-    return 0;
+    row_shape out = model_output_shape(m, 0);
+    return m->graph ? shape_size(&out) : model_output_layer(m, 0)->units;
+}
+
+const size_t *model_input_layers(const model *m, size_t *n)
+{
+    *n = m->input_count;
+    return m->inputs;
+}
+
+const size_t *model_output_layers(const model *m, size_t *n)
+{
+    *n = m->output_count;
+    return m->outputs;
 }
 
 uint64_t model_seed(const model *m)
@@ -339,31 +474,4 @@ int64_t model_epochs(const model *m)
 void model_set_epochs(model *m, int64_t epochs)
 {
     m->epochs = epochs;
-}
-
-static void summary_row(buf *out, const layer_spec *l, size_t units, size_t parameters)
-{
-    AUTO_BUF name = {0}, shape = {0};
-    buf_fmt(&name, "%s (%s)", l->name, layer_kind_name(l->kind));
-    if (units)
-        buf_fmt(&shape, "(None, %zu)", units);
-    else
-        buf_str(&shape, "?");
-    buf_fmt(out, " %-28s %-20s %10zu\n", buf_cstr(&name), buf_cstr(&shape), parameters);
-}
-
-void model_summary(const model *m, buf *out)
-{
-    size_t units = told_inputs(m), total = 0;
-    buf_fmt(out, "Model: \"sequential\"\n %-28s %-20s %10s\n", "Layer (type)", "Output Shape",
-        "Param #");
-    for (size_t i = 0; i < m->n; i++) {
-        const layer_spec *l = &m->layer[i];
-        bool dense = l->kind == LAYER_DENSE;
-        size_t parameters = dense && l->inputs ? (l->inputs + !l->no_bias) * l->units : 0;
-        units = dense ? l->units : units;
-        summary_row(out, l, units, parameters);
-        total += parameters;
-    }
-    buf_fmt(out, "Total params: %zu\n", total);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A Sequential model: layers in a row, their weights, and how it is compiled. It owns weights,
-// buffers and threads. One thread at a time may use a model. Training itself is in trainer/fit.h.
+// A model: layers in a row (Keras's Sequential) or connected to a graph, their weights, and how it
+// is compiled. It owns weights, buffers and threads. One thread at a time may use a model. Training
+// itself is in trainer/fit.h.
 //
 //   layer_spec layers[] = {{.kind = LAYER_FLATTEN, .dims = 2, .shape = {28, 28}},
 //       {.kind = LAYER_DENSE, .units = 128, .activation = ACTIVATION_RELU},
@@ -30,6 +31,16 @@ typedef int (*allreduce_fn)(void *ctx, float *values, size_t n, const char *name
 // measurements; the results are the same to the last bit).
 typedef enum input_path { INPUT_BY_DENSITY, INPUT_DENSE, INPUT_SPARSE } input_path;
 
+// What an output of a graph with several of them is trained by; the first has compile_spec's own.
+enum { HEADS_MAX = 8 };
+typedef struct head_spec {
+    loss_kind loss;
+    bool from_logits;
+    double label_smoothing, delta;
+    metric_set metrics;
+    double loss_weight; // of its loss in the sum; 0: 1
+} head_spec;
+
 typedef struct compile_spec {
     optimizer_spec optimizer;
     loss_kind loss;
@@ -37,8 +48,10 @@ typedef struct compile_spec {
     double label_smoothing; // of categorical and binary crossentropy, from 0 to 1
     double delta;           // of the Huber loss; 0: 1
     metric_set metrics;
-    int threads;     // 0: one for each core of this process
-    const char *cpu; // instruction set "avx512", "avx2", "plain"; NULL: the best one
+    double loss_weight;            // 0: 1
+    head_spec more[HEADS_MAX - 1]; // of the second output on
+    int threads;                   // 0: one for each core of this process
+    const char *cpu;               // instruction set "avx512", "avx2", "plain"; NULL: the best one
     input_path input;
     allreduce_fn allreduce; // NULL: gradients are used without averaging
     void *allreduce_ctx;
@@ -46,15 +59,31 @@ typedef struct compile_spec {
               // one
 } compile_spec;
 
+// What output k is trained by, as compile_spec's own fields.
+compile_spec compile_head(const compile_spec *spec, size_t k);
+
+// Layers and how they are connected: each takes the outputs of layer_spec.from.
+typedef struct graph_spec {
+    const layer_spec *layers;
+    size_t n;
+    const size_t *inputs, *outputs; // numbers of layers; no inputs: a row of layers
+    size_t input_count, output_count;
+    uint64_t seed;
+    size_t most; // numbers in the weights; 0: as many as there is memory for
+} graph_spec;
+
 // Checks that the layers fit together. The same seed gives the same weights everywhere (Glorot
 // uniform; biases 0). If no layer tells the size of the input (no Flatten shape, no inputs),
 // model_build or the first fit makes the weights.
 model *model_new(const layer_spec *layers, size_t n, uint64_t seed, err *e);
+model *model_new_graph(const graph_spec *spec, err *e);
 void model_free(model *m);
 // Makes the weights for rows of this shape, or checks that they fit:
 // "Dense(128) expects 784 inputs, got 785".
 int model_build(model *m, int dims, const size_t *row_shape, err *e);
 bool model_is_built(const model *m);
+// Do rows of x fit input k of a model that is built?
+int model_check_input(const model *m, size_t k, const tensor *x, err *e);
 // Sets optimizer, loss, metrics and threads; the optimizer's state starts anew.
 int model_compile(model *m, const compile_spec *spec, err *e);
 const compile_spec *model_compiled(const model *m); // NULL before model_compile
@@ -63,8 +92,17 @@ void model_set_allreduce(model *m, allreduce_fn fn, void *ctx);
 
 size_t model_layer_count(const model *m);
 const layer_spec *model_layer(const model *m, size_t i); // with names and inputs filled in
-size_t model_inputs(const model *m);                     // 0 until the model is built
-size_t model_outputs(const model *m);
+size_t model_inputs(const model *m);  // numbers in a row of the input; 0 until the model is built
+size_t model_outputs(const model *m); // of the (first) output
+// The inputs and outputs of a graph, and the shapes of their rows; one of each in a row of layers.
+size_t model_input_count(const model *m);
+size_t model_output_count(const model *m);
+row_shape model_input_shape(const model *m, size_t i); // no dims until the model is built
+row_shape model_output_shape(const model *m, size_t i);
+const layer_spec *model_output_layer(const model *m, size_t i);
+// The connections as they were given; NULL and 0 for a row of layers.
+const size_t *model_input_layers(const model *m, size_t *n);
+const size_t *model_output_layers(const model *m, size_t *n);
 uint64_t model_seed(const model *m);
 // The instruction set that was chosen, such as "avx512"; the number of threads really used.
 const char *model_cpu(const model *m);

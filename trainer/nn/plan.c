@@ -31,7 +31,7 @@ static void place(plan *p, plan_layer *l, size_t inputs, bool last)
     l->ld = leading(l->units);
     l->weights = p->values;
     l->biases = p->values + inputs * round_up(l->units, LINE);
-    p->values = l->biases + round_up(l->units, LINE);
+    p->values = l->biases + (l->bias ? round_up(l->units, LINE) : 0);
 }
 
 plan *plan_new(const layer_spec *layers, size_t n, size_t inputs)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A model as the machine computes it: only Dense layers are left, each with its buffers and the
-// place of its weights in one array of floats. The plan owns the buffers; callers pass the weights.
+// The fused operation for a chain of Dense, Flatten and Dropout, as the machine computes it: only
+// Dense layers are left, each with its buffers and the place of its weights in the graph's run of
+// floats. The plan owns the buffers; callers pass the weights. Any other graph is run by flow.h.
 //
 // How the work is split: a thread owns units, never samples. So every number is computed by the
 // same operations in the same order, for any number of threads:

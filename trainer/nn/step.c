@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/nn/step.h"
 
-#include "trainer/data/order.h"
+#include "trainer/nn/noise.h"
 #include "trainer/nn/objective.h"
 
 #include <string.h>
@@ -75,26 +75,17 @@ static void gather(struct worker *w)
     }
 }
 
-// The source of Dropout's factors: a pure function of step, layer, row and column, so it does not
-// matter which thread computes which factors.
-struct noise {
-    uint64_t seed, limit;
-    float kept;
-};
-
-static struct noise noise_of(const step *s, size_t layer, float rate)
+// The source of this layer's factors.
+static noise noise_of(const step *s, size_t layer, float rate)
 {
-    return (struct noise){
-        random_from(s->noise, layer).at, (uint64_t)((double)rate * 0x1p32), 1 / (1 - rate)};
+    return noise_new(random_from(s->noise, layer).at, rate);
 }
 
 // Row r's factors for columns [from, to).
-static void make_mask(struct noise n, size_t r, float *mask, size_t from, size_t to)
+static void make_mask(noise n, size_t r, float *mask, size_t from, size_t to)
 {
-    for (size_t c = from; c < to; c++) {
-        uint64_t z = random_mix(n.seed + ((r << 24) + c) * 0x9e3779b97f4a7c15u);
-        mask[c] = (z >> 32) < n.limit ? 0 : n.kept;
-    }
+    for (size_t c = from; c < to; c++)
+        mask[c] = noise_at(n, r, c);
 }
 
 static void apply_mask(
@@ -110,7 +101,7 @@ static void drop_inputs(const struct worker *w)
     const plan *p = w->plan;
     if (!(p->input_dropout > 0) || !w->s->train)
         return;
-    struct noise n = noise_of(w->s, p->n, p->input_dropout);
+    noise n = noise_of(w->s, p->n, p->input_dropout);
     float *mask = w->own->turned; // it is not in use now, and wide enough
     for (size_t r = 0; r < w->s->n; r++) {
         float *x = w->own->x + r * p->ldx;
@@ -128,9 +119,9 @@ static void finish(const struct worker *w, size_t i, size_t at, size_t from, siz
     if (l->out == l->y)
         return;
     if (w->s->train) {
-        struct noise noise = noise_of(w->s, i, l->dropout);
+        noise factors = noise_of(w->s, i, l->dropout);
         for (size_t r = 0; r < n; r++)
-            make_mask(noise, r, l->mask + at + r * l->ld, from, to);
+            make_mask(factors, r, l->mask + at + r * l->ld, from, to);
         apply_mask(l->out + at, l->y + at, l->mask + at, l->ld, n, from, to);
     } else {
         for (size_t r = 0; r < n; r++)
@@ -277,7 +268,8 @@ static void conclude(struct worker *w)
     objective_run(&o, w->thread == 0);
     if (w->thread == 0) {
         s->loss_sum = o.loss_sum;
-        memcpy(s->metric, o.metric, sizeof s->metric);
+        s->head_loss[0] = o.loss_sum;
+        memcpy(s->metric[0], o.metric, sizeof o.metric);
     }
 }
 

@@ -35,12 +35,12 @@ static int useful_threads(const model *m)
 {
     size_t parts = 1;
     int want = m->spec.threads ? m->spec.threads : pool_cores();
-    for (size_t i = 0; i < m->plan->n; i++) {
+    for (size_t i = 0; m->plan && i < m->plan->n; i++) {
         const plan_layer *l = &m->plan->layer[i];
         size_t here = l->narrow ? l->slices : l->panels;
         parts = here > parts ? here : parts;
     }
-    return (size_t)want < parts ? want : (int)parts;
+    return m->flow || (size_t)want < parts ? want : (int)parts;
 }
 
 static void start_threads(model *m)
@@ -53,34 +53,93 @@ static void start_threads(model *m)
     m->tempo = (tempo){0};
 }
 
-int model_prepare(model *m, const tensor *x, const tensor *y, model_data *out, err *e)
+static int check_x(const tensor *x, err *e)
 {
-    if (!m->compiled)
-        return err_set(e, ERR_USAGE, "the model was not compiled: call compile first");
-    if (x->dims < 2 || !tensor_rows(x)) {
-        AUTO_BUF shape = {0};
-        tensor_shape_text(x, &shape);
+    AUTO_BUF shape = {0};
+    tensor_shape_text(x, &shape);
+    if (x->dims < 2 || !tensor_rows(x))
         return err_set(
             e, ERR_USAGE, "x must have rows of numbers, its shape is %s", buf_cstr(&shape));
-    }
     if (tensor_rows(x) > UINT32_MAX)
         return err_set(e, ERR_LIMIT, "x has %zu rows, more than 2^32", tensor_rows(x));
-    if (model_build(m, x->dims - 1, x->shape + 1, e) < 0)
-        return -1;
-    if (y && tensor_rows(y) != tensor_rows(x))
+    return 0;
+}
+
+// Targets of output k.
+static int check_y(const model *m, const tensor *x, const tensor *y, size_t k, err *e)
+{
+    compile_spec head = compile_head(&m->spec, k);
+    row_shape out = model_output_shape(m, k);
+    if (tensor_rows(y) != tensor_rows(x))
         return err_set(
             e, ERR_USAGE, "x has %zu rows, but y has %zu", tensor_rows(x), tensor_rows(y));
-    if (y && objective_check_targets(m->spec.loss, m->plan->outputs, y, e) < 0)
+    if (objective_check_targets(head.loss, shape_size(&out), y, e) < 0)
         return -1;
-    if (y && (m->spec.metrics & (METRIC(ACCURACY) | METRIC(ACC))) &&
-        objective_check_accuracy(m->spec.loss, y, e) < 0)
+    return head.metrics & (METRIC(ACCURACY) | METRIC(ACC))
+               ? objective_check_accuracy(head.loss, y, e)
+               : 0;
+}
+
+// An Embedding whose indices come straight from the data names the row that it has no entry for.
+static int check_indices(const model *m, const tensor *x, size_t k, err *e)
+{
+    size_t from = m->graph->input[k], width = tensor_row_size(x);
+    for (size_t i = 0; i < m->graph->n; i++) {
+        const node *n = &m->graph->node[i];
+        if (n->op->kind != LAYER_EMBEDDING || n->input[0] != from)
+            continue;
+        for (size_t at = 0; at < tensor_count(x); at++) {
+            double value = tensor_at(x, at);
+            if (!(value >= 0 && value < (double)n->layer->entries))
+                return err_set(e, ERR_USAGE,
+                    "%s expects indices from 0 to %zu, but row %zu of x holds %g", n->layer->name,
+                    n->layer->entries - 1, at / width, value);
+        }
+    }
+    return 0;
+}
+
+static int check_inputs(const model *m, const tensor *const *xs, err *e)
+{
+    for (size_t k = 0; k < model_input_count(m); k++) {
+        if (check_x(xs[k], e) < 0 || model_check_input(m, k, xs[k], e) < 0 ||
+            check_indices(m, xs[k], k, e) < 0)
+            return k ? err_wrap(e, "input %zu", k + 1) : -1;
+        if (tensor_rows(xs[k]) != tensor_rows(xs[0]))
+            return err_set(e, ERR_USAGE, "input 1 has %zu rows, but input %zu has %zu",
+                tensor_rows(xs[0]), k + 1, tensor_rows(xs[k]));
+    }
+    return 0;
+}
+
+int model_prepare_all(
+    model *m, const tensor *const *xs, const tensor *const *ys, model_data *out, err *e)
+{
+    const tensor *x = xs[0];
+    if (!m->compiled)
+        return err_set(e, ERR_USAGE, "the model was not compiled: call compile first");
+    if (check_x(x, e) < 0 || (!m->graph && model_build(m, x->dims - 1, x->shape + 1, e) < 0) ||
+        check_inputs(m, xs, e) < 0)
         return -1;
+    for (size_t k = 0; ys && k < model_output_count(m); k++)
+        if (check_y(m, x, ys[k], k, e) < 0)
+            return k ? err_wrap(e, "output %zu", k + 1) : -1;
     bool values = x->type == TENSOR_U8 || x->type == TENSOR_F32;
-    bool sparse = m->spec.input == INPUT_BY_DENSITY ? values && density(x) < dense_from
+    bool sparse = m->spec.input == INPUT_BY_DENSITY ? values && m->plan && density(x) < dense_from
                                                     : values && m->spec.input == INPUT_SPARSE;
-    *out = (model_data){.x = x, .y = y, .sparse = sparse};
+    *out = (model_data){.x = x, .y = ys ? ys[0] : NULL, .sparse = sparse, .xs = xs, .ys = ys};
     start_threads(m);
     return 0;
+}
+
+int model_prepare(model *m, const tensor *x, const tensor *y, model_data *out, err *e)
+{
+    if (model_input_count(m) > 1 || (y && model_output_count(m) > 1))
+        return err_set(e, ERR_USAGE, "the model has %zu inputs and %zu outputs: give it a list",
+            model_input_count(m), model_output_count(m));
+    int status = model_prepare_all(m, &x, y ? &y : NULL, out, e);
+    out->xs = out->ys = NULL; // x and y are enough, and outlive this call
+    return status;
 }
 
 int model_check_weights(const model_data *data, err *e)
@@ -104,7 +163,7 @@ static params params_of(const model *m)
 {
     return (params){.w = m->w,
         .m = m->slots > 0 ? m->slot : NULL,
-        .v = m->slots > 1 ? m->slot + m->plan->values : NULL,
+        .v = m->slots > 1 ? m->slot + m->graph->values : NULL,
         .g = m->g};
 }
 
@@ -146,16 +205,20 @@ static update rule_of(const model *m)
 
 static int run(model *m, const model_data *data, const batch *b, step *s, err *e)
 {
-    if (plan_reserve(m->plan, b->n, pool_threads(m->pool), e) < 0)
+    int threads = pool_threads(m->pool);
+    if (m->plan ? plan_reserve(m->plan, b->n, threads, e) < 0
+                : flow_reserve(m->flow, b->n, threads, e) < 0)
         return -1;
     s->plan = m->plan;
     s->cpu = m->cpu;
     s->pool = m->pool;
     s->values = params_of(m);
     s->spec = &m->spec;
-    s->sparse = data->sparse && !(s->train && m->plan->input_dropout > 0);
+    s->sparse = data->sparse && !(s->train && m->plan && m->plan->input_dropout > 0);
     s->x = data->x;
     s->y = data->y;
+    s->xs = data->xs;
+    s->ys = data->ys;
     s->weights = data->weights;
     s->outputs = b->outputs;
     s->rows = b->rows;
@@ -163,8 +226,11 @@ static int run(model *m, const model_data *data, const batch *b, step *s, err *e
     s->next = b->next;
     s->alone = m->tempo.alone;
     int64_t began = clock_mono();
-    step_run(s);
-    if (s->train && pool_threads(m->pool) > 1)
+    if (m->plan)
+        step_run(s);
+    else
+        flow_run(m->flow, s);
+    if (s->train && threads > 1)
         tempo_step(&m->tempo, clock_mono() - began);
     return 0;
 }
@@ -172,7 +238,7 @@ static int run(model *m, const model_data *data, const batch *b, step *s, err *e
 // Computes gradients and keeps them instead of updating weights.
 static int keep_gradients(model *m, const model_data *data, const batch *b, step *s, err *e)
 {
-    if (!m->g && !(m->g = memory_array(m->plan->values, sizeof *m->g)))
+    if (!m->g && !(m->g = memory_array(m->graph->values, sizeof *m->g)))
         return err_set(e, ERR_LIMIT, "no memory for the gradients");
     s->rule = (update){.rule = UPDATE_STORE};
     return run(m, data, b, s, e);
@@ -188,24 +254,24 @@ static void follow(void *ctx, int thread)
 {
     const struct follow *f = ctx;
     size_t threads = f->m->tempo.alone ? 1 : (size_t)pool_threads(f->m->pool),
-           lines = f->m->plan->values / 16;
+           lines = f->m->graph->trained / 16;
     size_t from = lines * (size_t)thread / threads * 16;
     size_t to = lines * ((size_t)thread + 1) / threads * 16;
     params values = params_of(f->m);
     f->m->cpu->update(&f->rule, params_at(&values, from), f->m->g + from, to - from);
 }
 
-// The fused kernels use a gradient while it is in registers; with several ranks it must be averaged
-// first, and to be clipped it must be whole.
+// The fused kernels use a gradient while it is in registers; a graph has them one after the other,
+// with several ranks it must be averaged first, and to be clipped it must be whole.
 static int train_apart(model *m, const model_data *data, const batch *b, step *s, err *e)
 {
     update rule = s->rule;
     if (keep_gradients(m, data, b, s, e) < 0)
         return -1;
     if (m->spec.allreduce &&
-        m->spec.allreduce(m->spec.allreduce_ctx, m->g, m->plan->values, "gradients", e) < 0)
+        m->spec.allreduce(m->spec.allreduce_ctx, m->g, m->graph->trained, "gradients", e) < 0)
         return -1;
-    clip_gradients(m->plan, &m->spec.optimizer, m->g);
+    clip_gradients(m->graph, &m->spec.optimizer, m->g);
     pool_run(m->pool, m->tempo.alone, follow, &(struct follow){m, rule});
     return 0;
 }
@@ -213,7 +279,9 @@ static int train_apart(model *m, const model_data *data, const batch *b, step *s
 static batch_result result_of(const step *s)
 {
     batch_result r = {.loss_sum = s->loss_sum};
-    memcpy(r.metric, s->metric, sizeof r.metric);
+    memcpy(r.metric, s->metric[0], sizeof r.metric);
+    memcpy(r.head_loss, s->head_loss, sizeof r.head_loss);
+    memcpy(r.head_metric, s->metric, sizeof r.head_metric);
     return r;
 }
 
@@ -227,8 +295,8 @@ static uint64_t noise_of(const model *m)
 int model_train_batch(model *m, const model_data *data, const batch *b, batch_result *r, err *e)
 {
     m->steps++;
-    step s = {.train = true, .rule = rule_of(m), .noise = noise_of(m)};
-    bool apart = m->spec.allreduce || optimizer_clips(&m->spec.optimizer);
+    step s = {.train = true, .moves = true, .rule = rule_of(m), .noise = noise_of(m)};
+    bool apart = m->flow || m->spec.allreduce || optimizer_clips(&m->spec.optimizer);
     int status = apart ? train_apart(m, data, b, &s, e) : run(m, data, b, &s, e);
     *r = result_of(&s);
     return status;
@@ -245,6 +313,11 @@ int model_test_batch(model *m, const model_data *data, const batch *b, batch_res
 int model_predict_batch(model *m, const model_data *data, const batch *b, float *out, err *e)
 {
     return run(m, data, b, &(step){.out = out}, e);
+}
+
+int model_predict_all(model *m, const model_data *data, const batch *b, float *const *outs, err *e)
+{
+    return run(m, data, b, &(step){.out = outs[0], .outs = m->flow ? outs : NULL}, e);
 }
 
 int model_gradient(

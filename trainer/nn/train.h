@@ -8,6 +8,8 @@ typedef struct model_data {
     const tensor *x, *y;   // y NULL: for prediction only
     const tensor *weights; // NULL, or (n): what each row's loss counts
     bool sparse;           // x has enough zeros to skip them
+    // Of a graph with several inputs or outputs: all of them, the first is x, y. Else NULL.
+    const tensor *const *xs, *const *ys;
 } model_data;
 
 typedef struct batch {
@@ -20,10 +22,17 @@ typedef struct batch {
 typedef struct batch_result {
     double loss_sum;                 // sum over the rows
     metric_sum metric[METRIC_COUNT]; // by formula, of the metrics that were asked for
+    // The same of each output of a graph that has several.
+    double head_loss[HEADS_MAX];
+    metric_sum head_metric[HEADS_MAX][METRIC_COUNT];
 } batch_result;
 
 // Builds the model if needed, checks shapes and labels, and measures how many zeros x has.
 int model_prepare(model *m, const tensor *x, const tensor *y, model_data *out, err *e);
+// The same for a graph: as many x as it has inputs, and y (or none) as outputs. The lists are
+// borrowed as long as the data is used.
+int model_prepare_all(
+    model *m, const tensor *const *xs, const tensor *const *ys, model_data *out, err *e);
 // One optimizer step on these rows. -1 only when the allreduce fails or memory is short.
 int model_train_batch(model *m, const model_data *data, const batch *b, batch_result *r, err *e);
 // Computes loss and metric without a step.
@@ -32,6 +41,9 @@ int model_test_batch(model *m, const model_data *data, const batch *b, batch_res
 int model_check_weights(const model_data *data, err *e);
 // Computes the outputs, (n, outputs).
 int model_predict_batch(model *m, const model_data *data, const batch *b, float *out, err *e);
+
+// The same for each output of a graph.
+int model_predict_all(model *m, const model_data *data, const batch *b, float *const *outs, err *e);
 
 // The loss as in training, and for each weight the gradient of the mean loss over these rows, in
 // the layout of model_weight_values. It changes nothing. For tests.

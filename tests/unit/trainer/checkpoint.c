@@ -311,10 +311,19 @@ TEST(bad_configurations_are_named)
 {
     check_config("{", ERR_INVALID, "the checkpoint's configuration");
     check_config("{}", ERR_INVALID, "no list \"layers\"");
-    check_config("{\"layers\": [{\"type\": \"Conv2D\"}]}", ERR_USAGE,
-        "layers[0]: unknown layer \"Conv2D\" (known: Flatten, Dense, Dropout)");
-    check_config("{\"layers\": [{\"type\": \"Dense\", \"units\": 10}]}", ERR_CORRUPT,
-        "need more weights than the file has");
+    check_config("{\"layers\": [{\"type\": \"LSTM\"}]}", ERR_USAGE,
+        "layers[0]: unknown layer \"LSTM\" (known: Flatten, Dense, Dropout, ");
+    check_config("{\"layers\": [{\"type\": \"Dense\", \"units\": 10}]}", ERR_INVALID,
+        "does not tell the inputs");
+    check_config("{\"layers\": [{\"type\": \"Embedding\", \"input_dim\": 16777216, \"output_dim\": "
+                 "512, \"input_shape\": [1]}]}",
+        ERR_CORRUPT, "need more weights than the file has");
+    check_config("{\"layers\": [{\"type\": \"InputLayer\", \"shape\": [4]}, {\"type\": \"Add\", "
+                 "\"from\": [0, 1]}], \"inputs\": [0], \"outputs\": [1]}",
+        ERR_INVALID, "add takes layer 1, which does not come before it");
+    check_config("{\"layers\": [{\"type\": \"InputLayer\", \"shape\": [4]}, {\"type\": \"Dense\", "
+                 "\"units\": 2, \"from\": [0]}], \"inputs\": [0], \"outputs\": [7]}",
+        ERR_INVALID, "output 0 is layer 7, which does not exist");
     check_config("{\"layers\": [{\"type\": \"Dense\", \"units\": 1000000, \"inputs\": 1000000}]}",
         ERR_CORRUPT, "need more weights than the file has");
 }

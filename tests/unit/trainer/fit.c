@@ -421,7 +421,7 @@ TEST(validation_needs_both_and_the_right_shape)
     tensor *wrong = tensor_reshape(f.x, 2, (int64_t[]){25, 8}, &e);
     spec.val_x = wrong;
     CHECK(model_fit(f.m, &spec, NULL, &e) < 0);
-    CHECK_STR(e.text, "validation data: Dense(20) expects 4 inputs, got 8 (rows of shape (8,))");
+    CHECK_STR(e.text, "validation data: dense expects 4 inputs, got 8 (rows of shape (8,))");
     tensor_free(wrong);
     teardown(&f);
 }

@@ -70,14 +70,15 @@ static void check_refused(const layer_spec *layers, size_t n, const char *messag
 
 TEST(layers_that_do_not_go_together)
 {
-    check_refused(NULL, 0, "a model needs a Dense layer");
+    check_refused(NULL, 0, "a model needs a layer");
+    REFUSED("a model needs a layer with weights", FLATTEN(2, 3));
     REFUSED("Dense(0) must have between", DENSE(0, RELU));
     REFUSED(
         "Dense(3) has softmax, which is for the last layer", DENSE(3, SOFTMAX), DENSE(3, SOFTMAX));
     REFUSED("Dropout(1) must have a rate", {.kind = LAYER_DROPOUT, .rate = 1}, DENSE(3, SOFTMAX));
     REFUSED(
         "Dropout(0.5) cannot be the last", DENSE(3, RELU), {.kind = LAYER_DROPOUT, .rate = 0.5f});
-    REFUSED("Dense(10) expects 100 inputs, got 128",
+    REFUSED("dense_1 expects 100 inputs, got 128",
         {.kind = LAYER_DENSE, .units = 128, .inputs = 784},
         {.kind = LAYER_DENSE, .units = 10, .inputs = 100});
     REFUSED("two layers have the name \"a\"", {.kind = LAYER_DENSE, .units = 2, .name = "a"},
@@ -103,7 +104,7 @@ TEST(data_that_does_not_fit)
     tensor *y = tensor_new(TENSOR_I64, 1, (size_t[]){4}, &e);
     tensor *three = tensor_slice(y, 0, 3, &e);
     tensor *wide = tensor_new(TENSOR_F32, 2, (size_t[]){4, 10}, &e);
-    check_data(m, x, y, "Dense(128) expects 784 inputs, got 785 (rows of shape (785,))");
+    check_data(m, x, y, "flatten expects rows of shape (28, 28), got (785,)");
     check_data(m, good, three, "x has 4 rows, but y has 3");
     check_data(
         m, good, wide, "sparse_categorical_crossentropy expects y of shape (n, 1), got (4, 10)");
@@ -116,7 +117,7 @@ TEST(data_that_does_not_fit)
         m, good, y, "label -1 at index 2 is out of range: the model has 10 classes (0 to 9)");
     model *flat = compiled((layer_spec[]){DENSE(10, SOFTMAX)}, 1, (compile_spec){0});
     check_data(
-        flat, good, y, "Dense(10) expects rows of one dimension, got (28, 28): put Flatten before");
+        flat, good, y, "dense expects rows of one dimension, got (28, 28): put Flatten before");
     model *raw = model_new(mlp, 3, 1, &e);
     check_data(raw, good, y, "the model was not compiled: call compile first");
     tensor_free(x), tensor_free(good), tensor_free(y), tensor_free(three), tensor_free(wide);
@@ -223,8 +224,10 @@ TEST(names_are_found_or_listed)
     CHECK(loss_parse("mse", &l, &e) == 0 && l == LOSS_MEAN_SQUARED_ERROR);
     CHECK(optimizer_parse("adam", &o, &e) == 0 && o == OPTIMIZER_ADAM);
     CHECK(layer_kind_parse("Dense", &k, &e) == 0 && k == LAYER_DENSE);
-    CHECK(activation_parse("gelu", &a, &e) < 0);
-    CHECK_STR(e.text, "unknown activation \"gelu\" (known: linear, relu, sigmoid, tanh, softmax)");
+    CHECK(activation_parse("swish", &a, &e) == 0 && a == ACTIVATION_SILU);
+    CHECK(activation_parse("mish", &a, &e) < 0);
+    CHECK_STR(e.text, "unknown activation \"mish\" (known: linear, relu, sigmoid, tanh, softmax, "
+                      "gelu, silu, elu, selu, leaky_relu, softplus)");
     CHECK(optimizer_parse("lion", &o, &e) < 0);
     CHECK_STR(e.text, "unknown optimizer \"lion\" (known: SGD, Adam, AdamW, RMSprop, Adagrad)");
 }

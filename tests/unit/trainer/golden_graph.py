@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes golden_graph.h: what Keras 3 computes for the models of graph_golden.c.
+
+usage: golden_graph.py > golden_graph.h        (needs keras and jax: pip install keras jax)
+"""
+import math
+import os
+
+os.environ["KERAS_BACKEND"] = "jax"
+import keras  # noqa: E402
+import numpy as np  # noqa: E402
+
+ROWS, STEPS = 8, 6
+k = keras.layers
+
+
+def numbers(shape, a, b):
+    """sin(a + b·i) for the i-th number, as in graph_golden.c."""
+    return np.sin(a + b * np.arange(math.prod(shape))).astype("float32").reshape(shape)
+
+
+X = numbers((ROWS, 4), 1, 0.7)
+PICTURES = numbers((ROWS, 6, 7, 2), 2, 1.1)
+INDICES = (np.arange(ROWS * 2) * 5 % 7).astype("int32").reshape(ROWS, 2)
+Y = numbers((ROWS, 3), 0.5, 0.9)
+
+
+def trained(inputs, outputs, x, y):
+    model = keras.Model(inputs, outputs)
+    for weight in model.weights:
+        if len(weight.shape) > 1:
+            weight.assign(0.4 * numbers(tuple(weight.shape), 1, 1.3))
+    model.compile(optimizer=keras.optimizers.SGD(0.1), loss="mse")
+    model.fit(x, y, batch_size=ROWS, epochs=STEPS, shuffle=False, verbose=0)
+    said = model.evaluate(x, y, batch_size=ROWS, verbose=0)
+    got = model.predict(x, verbose=0)
+    first = got[0] if isinstance(got, list) else got
+    return first[:2].flatten(), said[0] if isinstance(said, list) else said
+
+
+def activation(name):
+    x = keras.Input((4,))
+    return trained(x, k.Dense(3)(k.Dense(5, activation=name)(x)), X, Y)
+
+
+def table():
+    indices, rest = keras.Input((2,), dtype="int32"), keras.Input((4,))
+    h = k.Concatenate()([k.Flatten()(k.Embedding(7, 3)(indices)), rest])
+    h = k.BatchNormalization()(k.Dense(5, activation="gelu")(h))
+    return trained([indices, rest], k.Dense(3)(h), [INDICES, X], Y)
+
+
+def residual():
+    x = keras.Input((4,))
+    h = k.LayerNormalization()(k.Dense(6, activation="tanh")(x))
+    h = k.Activation("silu")(k.Add()([h, k.Dense(6)(x)]))
+    return trained(x, k.Dense(3)(h), X, Y)
+
+
+def pictures():
+    x = keras.Input((6, 7, 2))
+    h = k.Conv2D(3, 3, padding="same", activation="tanh")(x)
+    h = k.MaxPooling2D(2, padding="same")(h)
+    h = k.Conv2D(4, (2, 3), activation="elu", use_bias=False)(h)
+    h = k.AveragePooling2D(2, padding="same")(h)
+    return trained(x, k.Dense(3)(k.Flatten()(h)), PICTURES, Y)
+
+
+def strides():
+    x = keras.Input((6, 7, 2))
+    h = k.Conv2D(20, 3, strides=2, padding="same")(x)
+    h = k.Activation("relu")(k.BatchNormalization(momentum=0.8, epsilon=0.01)(h))
+    return trained(x, k.Dense(3)(k.GlobalAveragePooling2D()(h)), PICTURES, Y)
+
+
+def pool():
+    x = keras.Input((6, 7, 2))
+    h = k.MaxPooling2D(3, strides=2)(k.Conv2D(5, (1, 2), strides=(1, 1), activation="gelu")(x))
+    h = k.LayerNormalization()(h)
+    return trained(x, k.Dense(3)(k.Reshape((-1,))(h)), PICTURES, Y)
+
+
+def heads():
+    x = keras.Input((4,))
+    h = k.Dense(6, activation="tanh")(x)
+    return trained(x, [k.Dense(3)(h), k.Dense(3, activation="sigmoid")(h)], X, [Y, Y])
+
+
+def c(values):
+    return "{" + ", ".join(repr(float(v)) for v in values) + "}"
+
+
+def show(name, of):
+    predicted, loss = of
+    print(f"    {{\"{name}\", {c(predicted)}, {float(loss)!r}}},")
+
+
+def main():
+    print("// SPDX-License-Identifier: MIT")
+    print(f"// Made by golden_graph.py with Keras {keras.__version__}, on JAX.")
+    print("#pragma once\n\n// clang-format off\nstatic const struct golden_graph {\n    const char *name;\n"
+          "    double predicted[6], loss;\n} golden_graphs[] = {")
+    for name in ("gelu", "silu", "elu", "selu", "leaky_relu", "softplus"):
+        show(name, activation(name))
+    for make in (table, residual, pictures, strides, pool, heads):
+        show(make.__name__, make())
+    print("};\n// clang-format on")
+
+
+main()

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: MIT
+// Models that are graphs: every operation's gradient, the same bits on any number of threads, what
+// is refused, and what they have in common with a chain.
+#include "tests/unit/trainer/graphs.h"
+#include "trainer/checkpoint.h"
+#include "trainer/data/order.h"
+#include "trainer/fit.h"
+#include "trainer/nn/arena.h"
+#include "trainer/nn/internal.h"
+
+enum { ROWS = 26 }; // more than two chunks
+
+#define DENSE(n, f, ...)                                                                           \
+    {                                                                                              \
+        .kind = LAYER_DENSE, .units = n, .activation = ACTIVATION_##f, FROM(__VA_ARGS__)           \
+    }
+#define CONV(n, h, w, f, ...)                                                                      \
+    {                                                                                              \
+        .kind = LAYER_CONV2D, .units = n, .window = {h, w}, .activation = ACTIVATION_##f,          \
+        FROM(__VA_ARGS__)                                                                          \
+    }
+#define OF(what, ...)                                                                              \
+    {                                                                                              \
+        .kind = LAYER_##what, FROM(__VA_ARGS__)                                                    \
+    }
+
+// Of indices and numbers, with everything that a table needs.
+static const struct test_graph table = {
+    {INPUT(3), INPUT(5), {.kind = LAYER_EMBEDDING, .entries = 9, .units = 4, FROM(0)},
+        OF(LAYER_NORMALIZATION, 2), OF(FLATTEN, 3), OF(CONCATENATE, 4, 1, 4), DENSE(70, TANH, 5),
+        OF(BATCH_NORMALIZATION, 6), DENSE(70, GELU, 7), OF(ADD, 8, 6, 8),
+        {.kind = LAYER_DROPOUT, .rate = 0.25f, FROM(9)}, DENSE(3, SOFTMAX, 10)},
+    NUMBERS(0, 1), NUMBERS(11)};
+
+// Pictures: both paddings, strides, all pools, and a shortcut.
+static const struct test_graph pictures = {
+    {INPUT(6, 5, 2),
+        {.kind = LAYER_CONV2D,
+            .units = 6,
+            .window = {3, 2},
+            .stride = {1, 1},
+            .same = true,
+            .activation = ACTIVATION_SILU,
+            FROM(0)},
+        OF(BATCH_NORMALIZATION, 1),
+        {.kind = LAYER_CONV2D,
+            .units = 6,
+            .window = {1, 1},
+            .stride = {1, 1},
+            .activation = ACTIVATION_TANH,
+            .no_bias = true,
+            FROM(2)},
+        OF(ADD, 2, 3),
+        {.kind = LAYER_MAX_POOLING2D, .window = {2, 3}, .stride = {1, 2}, .same = true, FROM(4)},
+        {.kind = LAYER_CONV2D,
+            .units = 70,
+            .window = {2, 2},
+            .stride = {2, 1},
+            .activation = ACTIVATION_GELU,
+            FROM(5)},
+        {.kind = LAYER_AVERAGE_POOLING2D,
+            .window = {2, 2},
+            .stride = {2, 2},
+            .same = true,
+            FROM(6)},
+        OF(GLOBAL_AVERAGE_POOLING2D, 7),
+        {.kind = LAYER_RESHAPE, .dims = 2, .shape = {7, 0}, FROM(8)},
+        {.kind = LAYER_ACTIVATION, .activation = ACTIVATION_SOFTPLUS, FROM(9)}, OF(FLATTEN, 10),
+        {.kind = LAYER_ACTIVATION, .activation = ACTIVATION_SOFTMAX, FROM(11)},
+        DENSE(3, SOFTMAX, 12)},
+    NUMBERS(0), NUMBERS(13)};
+
+// The tensors of a graph that tells classes 0 to 2.
+struct rows {
+    tensor *x[TEST_ENDS], *y;
+    const tensor *xs[TEST_ENDS], *ys[1];
+    size_t n;
+    model_data data;
+    uint32_t order[ROWS];
+};
+
+static struct rows *rows_new(model *m)
+{
+    err e;
+    struct rows *r = mem_alloc(sizeof *r);
+    r->n = model_input_count(m);
+    for (size_t k = 0; k < r->n; k++) {
+        row_shape in = model_input_shape(m, k);
+        r->xs[k] = r->x[k] = test_tensor(ROWS, &in, 1, 0.7);
+        for (size_t i = 0; in.dims == 1 && in.size[0] == 3 && i < tensor_count(r->x[k]); i++)
+            tensor_set(r->x[k], i, (double)(i * 5 % 8), &e);
+    }
+    r->ys[0] = r->y = tensor_new(TENSOR_I64, 1, (size_t[]){ROWS}, &e);
+    for (size_t i = 0; i < ROWS; i++)
+        tensor_set(r->y, i, (double)(i * 7 % 3), &e);
+    order_plain(r->order, ROWS);
+    CHECK_OK(model_prepare_all(m, r->xs, r->ys, &r->data, &e) == 0, e);
+    return r;
+}
+
+static void rows_free(struct rows *r)
+{
+    for (size_t k = 0; k < r->n; k++)
+        tensor_free(r->x[k]);
+    tensor_free(r->y);
+    free(r);
+}
+
+static const compile_spec adam = {.optimizer = {OPTIMIZER_ADAM, .learning_rate = 0.01,
+                                      .beta_1 = 0.9, .beta_2 = 0.999, .epsilon = 1e-7},
+    .threads = 2};
+
+static double loss_of(model *m, struct rows *r, const float **g)
+{
+    err e;
+    batch_result result;
+    batch b = {.rows = r->order, .n = ROWS};
+    CHECK_OK(model_gradient(m, &r->data, &b, &result, g, &e) == 0, e);
+    return result.loss_sum / ROWS;
+}
+
+// Compares up to 60 numbers of each parameter.
+static void check_gradients(const struct test_graph *of, const char *cpu)
+{
+    size_t count;
+    const float *g;
+    compile_spec c = adam;
+    c.cpu = cpu;
+    model *m = test_model(of, &c);
+    struct rows *r = rows_new(m);
+    float *w = model_weight_values(m, &count);
+    for (size_t i = 0; i < m->graph->parameters; i++) {
+        const parameter *p = &m->graph->parameter[i];
+        size_t numbers = p->rows * p->columns;
+        for (size_t k = 0; !p->as.fixed && k < numbers; k += 1 + numbers / 60) {
+            const float h = 1 / 1024.0f;
+            float *at = &w[parameter_at(p, k / p->columns, k % p->columns)], kept = *at;
+            loss_of(m, r, &g);
+            double have = (double)g[at - w];
+            *at = kept + h;
+            double more = loss_of(m, r, &g);
+            *at = kept - h;
+            double want = (more - loss_of(m, r, &g)) / (2 * (double)h);
+            *at = kept;
+            if (fabs(have - want) > 2e-4 + 0.01 * fabs(want))
+                tap_fail(__FILE__, __LINE__, "%s/%s, number %zu: gradient %.6g, difference %.6g",
+                    m->layer[p->layer].name, p->as.name, k, have, want);
+        }
+    }
+    rows_free(r);
+    model_free(m);
+}
+
+TEST(gradients_of_a_table)
+{
+    check_gradients(&table, "plain");
+    check_gradients(&table, NULL);
+}
+
+TEST(gradients_of_pictures)
+{
+    check_gradients(&pictures, "plain");
+    check_gradients(&pictures, NULL);
+}
+
+TEST(gradients_of_each_activation)
+{
+    static const activation all[] = {ACTIVATION_SIGMOID, ACTIVATION_GELU, ACTIVATION_SILU,
+        ACTIVATION_ELU, ACTIVATION_SELU, ACTIVATION_LEAKY_RELU, ACTIVATION_SOFTPLUS,
+        ACTIVATION_SOFTMAX};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        struct test_graph g = {
+            {INPUT(5), {.kind = LAYER_DENSE, .units = 7, .activation = all[i], FROM(0)},
+                DENSE(3, SOFTMAX, 1)},
+            NUMBERS(0), NUMBERS(2)};
+        check_gradients(&g, NULL);
+    }
+}
+
+// Weights after five steps, and the predictions, as bytes.
+static float *trained(const struct test_graph *of, compile_spec c, size_t *count)
+{
+    err e;
+    batch_result result;
+    model *m = test_model(of, &c);
+    struct rows *r = rows_new(m);
+    for (uint32_t i = 0; i < 5; i++) {
+        batch b = {.rows = r->order + i, .n = ROWS - 2 * i};
+        CHECK_OK(model_train_batch(m, &r->data, &b, &result, &e) == 0, e);
+    }
+    float *w = model_weight_values(m, count), *copy = mem_array(*count + ROWS * 3, sizeof *copy);
+    memcpy(copy, w, *count * sizeof *copy);
+    batch all = {.rows = r->order, .n = ROWS};
+    CHECK_OK(model_predict_batch(m, &r->data, &all, copy + *count, &e) == 0, e);
+    *count += ROWS * 3;
+    rows_free(r);
+    model_free(m);
+    return copy;
+}
+
+static void check_same(const struct test_graph *of, compile_spec a, compile_spec b)
+{
+    size_t n, other;
+    float *x = trained(of, a, &n), *y = trained(of, b, &other);
+    CHECK_INT(n, other);
+    CHECK(memcmp(x, y, n * sizeof *x) == 0);
+    for (size_t i = 0; i < n; i++)
+        CHECK(isfinite(x[i]));
+    free(x), free(y);
+}
+
+TEST(any_number_of_threads_gives_the_same_bits)
+{
+    compile_spec one = adam;
+    one.threads = 1;
+    for (int threads = 2; threads <= 4; threads++) {
+        compile_spec more = adam;
+        more.threads = threads;
+        check_same(&table, one, more);
+        check_same(&pictures, one, more);
+    }
+}
+
+static int same_on_all(void *ctx, float *values, size_t n, const char *name, err *e)
+{
+    *(size_t *)ctx = n;
+    return 0;
+}
+
+TEST(an_allreduce_sees_all_trained_numbers)
+{
+    size_t n = 0, count;
+    compile_spec c = adam;
+    c.allreduce = same_on_all;
+    c.allreduce_ctx = &n;
+    check_same(&table, adam, c);
+    model *m = test_model(&table, &adam);
+    model_weight_values(m, &count);
+    CHECK_INT(n, m->graph->trained);
+    CHECK_INT(count - n, 2 * 80); // moving_mean and moving_variance: 70 each, rounded up
+    model_free(m);
+}
+
+// The same layers, with an Activation that does nothing between them, are no chain; but their
+// kernels are the same.
+TEST(a_graph_has_the_bits_of_a_chain)
+{
+    const struct test_graph chain = {
+        {INPUT(5), DENSE(70, RELU, 0), DENSE(20, TANH, 1), DENSE(3, SOFTMAX, 2)}, NUMBERS(0),
+        NUMBERS(3)};
+    const struct test_graph whole = {
+        {INPUT(5), DENSE(70, RELU, 0), OF(ACTIVATION, 1), DENSE(20, TANH, 2), DENSE(3, SOFTMAX, 3)},
+        NUMBERS(0), NUMBERS(4)};
+    model *a = test_model(&chain, &adam), *b = test_model(&whole, &adam);
+    CHECK(a->plan && !a->flow && b->flow && !b->plan);
+    model_free(a), model_free(b);
+    size_t n, other;
+    float *x = trained(&chain, adam, &n), *y = trained(&whole, adam, &other);
+    CHECK_INT(n, other);
+    for (size_t i = 0; i < n; i++)
+        CHECK_NEAR((double)x[i], (double)y[i], 1e-6);
+    free(x), free(y);
+}
+
+static void check_refused(const struct test_graph *g, const char *message)
+{
+    err e = {0};
+    graph_spec spec = {.layers = g->layers,
+        .n = test_layers(g),
+        .inputs = g->in.item,
+        .input_count = g->in.n,
+        .outputs = g->out.item,
+        .output_count = g->out.n};
+    CHECK(!model_new_graph(&spec, &e));
+    CHECK_STR(e.text, message);
+}
+
+#define REFUSED(message, in, out, ...)                                                             \
+    check_refused(&(struct test_graph){{__VA_ARGS__}, NUMBERS(in), NUMBERS(out)}, message)
+
+TEST(errors_name_the_layer)
+{
+    REFUSED("dense_1 expects 6 inputs, got 3", 0, 2, INPUT(4), DENSE(3, RELU, 0),
+        {.kind = LAYER_DENSE, .units = 2, .inputs = 6, FROM(1)});
+    REFUSED("dense expects rows of one dimension, got (4, 2): put Flatten before", 0, 1,
+        INPUT(4, 2), DENSE(3, RELU, 0));
+    REFUSED("add expects inputs that fit together, got rows of shapes (4,) and (3,)", 0, 2,
+        INPUT(4), DENSE(3, RELU, 0), OF(ADD, 0, 1));
+    REFUSED("concatenate expects at least 2 inputs, got 1", 0, 1, INPUT(4), OF(CONCATENATE, 0));
+    REFUSED("reshape cannot make (3, 0) of rows of shape (4,)", 0, 1, INPUT(4),
+        {.kind = LAYER_RESHAPE, .dims = 2, .shape = {3, 0}, FROM(0)});
+    REFUSED("conv2d expects rows of three dimensions (height, width, channels), got (4, 4)", 0, 1,
+        INPUT(4, 4),
+        {.kind = LAYER_CONV2D, .units = 2, .window = {3, 3}, .stride = {1, 1}, FROM(0)});
+    REFUSED("conv2d has a window of 5x5, larger than its input (4, 4, 1)", 0, 1, INPUT(4, 4, 1),
+        {.kind = LAYER_CONV2D, .units = 2, .window = {5, 5}, .stride = {1, 1}, FROM(0)});
+    REFUSED(
+        "no output of the model needs dense", 0, 2, INPUT(4), DENSE(3, RELU, 0), DENSE(3, RELU, 0));
+    REFUSED(
+        "input_layer_1 is not among the model's inputs", 0, 2, INPUT(4), INPUT(4), OF(ADD, 0, 1));
+    REFUSED("dense expects 1 input, got 2", 0, 1, INPUT(4), DENSE(3, RELU, 0, 0));
+    REFUSED(
+        "dense is an output with the activation relu, so dense_1 cannot take it: leave it linear "
+        "and put an Activation of its own behind it for each",
+        0, 1, INPUT(4), DENSE(3, RELU, 0), DENSE(3, RELU, 1));
+    REFUSED("embedding must have an input_dim and an output_dim from 1 to 16777216", 0, 1, INPUT(4),
+        {.kind = LAYER_EMBEDDING, .units = 3, FROM(0)});
+    REFUSED("dense takes layer 2, which does not come before it", 0, 1, INPUT(4), DENSE(3, RELU, 2),
+        DENSE(3, RELU, 0));
+}
+
+TEST(an_index_without_an_entry_is_named)
+{
+    err e = {0};
+    model *m = test_model(&table, &adam);
+    struct rows *r = rows_new(m);
+    tensor_set(r->x[0], 4 * 3 + 1, 9, &e);
+    CHECK(model_prepare_all(m, r->xs, r->ys, &r->data, &e) < 0);
+    CHECK_STR(e.text, "embedding expects indices from 0 to 8, but row 4 of x holds 9");
+    rows_free(r);
+    model_free(m);
+}
+
+TEST(a_training_goes_on_from_a_checkpoint)
+{
+    err e;
+    batch_result result;
+    buf bytes = {0};
+    const struct test_graph *graphs[] = {&table, &pictures};
+    for (size_t i = 0; i < ARRAY_LEN(graphs); i++) {
+        size_t n, other;
+        model *a = test_model(graphs[i], &adam);
+        struct rows *r = rows_new(a);
+        batch b = {.rows = r->order, .n = ROWS};
+        CHECK_OK(model_train_batch(a, &r->data, &b, &result, &e) == 0, e);
+        CHECK_OK(checkpoint_encode(a, (checkpoint_options){.optimizer = true}, &bytes, &e) == 0, e);
+        model *copy = checkpoint_decode(bytes.data, bytes.len, &e);
+        CHECK_OK(copy, e);
+        model_data data;
+        CHECK_OK(model_prepare_all(copy, r->xs, r->ys, &data, &e) == 0, e);
+        CHECK_OK(model_train_batch(a, &r->data, &b, &result, &e) == 0, e);
+        CHECK_OK(model_train_batch(copy, &data, &b, &result, &e) == 0, e);
+        float *x = model_weight_values(a, &n), *y = model_weight_values(copy, &other);
+        CHECK(n == other && memcmp(x, y, n * sizeof *x) == 0);
+        rows_free(r);
+        model_free(a), model_free(copy);
+        buf_clear(&bytes);
+    }
+    buf_done(&bytes);
+}
+
+TEST(a_row_of_layers_may_have_any_of_them)
+{
+    err e = {0};
+    const layer_spec cnn[] = {{.kind = LAYER_CONV2D,
+                                  .units = 4,
+                                  .window = {3, 3},
+                                  .stride = {1, 1},
+                                  .activation = ACTIVATION_RELU},
+        {.kind = LAYER_FLATTEN},
+        {.kind = LAYER_DENSE, .units = 3, .activation = ACTIVATION_SOFTMAX}};
+    model *m = model_new(cnn, 3, 1, &e);
+    CHECK_OK(m && model_compile(m, &adam, &e) == 0, e);
+    CHECK(!model_is_built(m));
+    tensor *x = test_tensor(ROWS, &(row_shape){3, {5, 5, 1}}, 1, 0.3);
+    tensor *y = tensor_new(TENSOR_I64, 1, (size_t[]){ROWS}, &e);
+    fit_spec fit = {.x = x, .y = y, .batch_size = 10, .epochs = 4};
+    history h;
+    CHECK_OK(model_fit(m, &fit, &h, &e) == 0, e);
+    double first, last;
+    CHECK(logs_get(&h.epochs[0], "loss", &first) && logs_get(&h.epochs[3], "loss", &last));
+    CHECK(last < first);
+    buf bytes = {0}, summary = {0};
+    model_summary(m, &summary);
+    CHECK_HAS(buf_cstr(&summary), "conv2d (Conv2D)              (None, 3, 3, 4)              40\n");
+    CHECK_OK(checkpoint_encode(m, (checkpoint_options){0}, &bytes, &e) == 0, e);
+    model *copy = checkpoint_decode(bytes.data, bytes.len, &e);
+    CHECK_OK(copy, e);
+    tensor *p = model_predict(m, x, NULL, &e), *q = model_predict(copy, x, NULL, &e);
+    CHECK(memcmp(p->data, q->data, tensor_count(p) * sizeof(float)) == 0);
+    tensor *wrong = test_tensor(ROWS, &(row_shape){3, {5, 6, 1}}, 1, 0.3);
+    CHECK(!model_predict(m, wrong, NULL, &e));
+    CHECK_STR(e.text, "conv2d expects rows of shape (5, 5, 1), got (5, 6, 1)");
+    tensor_free(x), tensor_free(y), tensor_free(p), tensor_free(q), tensor_free(wrong);
+    fit_history_done(&h);
+    buf_done(&bytes), buf_done(&summary);
+    model_free(m), model_free(copy);
+}
+
+TEST(statistics_follow_training_only)
+{
+    err e;
+    batch_result result;
+    const float *g;
+    model *m = test_model(&table, &adam);
+    struct rows *r = rows_new(m);
+    size_t count;
+    float *w = model_weight_values(m, &count), *moving = w + m->graph->trained;
+    batch b = {.rows = r->order, .n = ROWS};
+    CHECK_NEAR((double)moving[0], 0, 0);
+    CHECK_NEAR((double)moving[80], 1, 0);
+    loss_of(m, r, &g);
+    CHECK_OK(model_test_batch(m, &r->data, &b, &result, &e) == 0, e);
+    CHECK_NEAR((double)moving[80], 1, 0);
+    CHECK_OK(model_train_batch(m, &r->data, &b, &result, &e) == 0, e);
+    CHECK(moving[80] < 1 && moving[80] > 0.98f && moving[0] != 0);
+    rows_free(r);
+    model_free(m);
+}
+
+TEST(the_first_layer_that_is_not_finite_is_named)
+{
+    err e = {0};
+    compile_spec c = adam;
+    model *m = test_model(&pictures, &c);
+    struct rows *r = rows_new(m);
+    size_t n;
+    float *values = model_weight_values(m, &n);
+    values[m->graph->parameter[6].at] = NAN; // of the second convolution
+    fit_spec fit = {.x = r->x[0], .y = r->y, .batch_size = 13};
+    CHECK(model_fit(m, &fit, NULL, &e) < 0);
+    CHECK_HAS(e.text,
+        "the loss is nan at step 1 of epoch 1: the outputs of conv2d_1 (Conv2D(6, 1x1)) "
+        "are the first that are not finite");
+    rows_free(r);
+    model_free(m);
+}
+
+TEST(buffers_share_their_places)
+{
+    arena_item items[] = {{0, 2, 32}, {1, 4, 16}, {3, 5, 32}, {5, 6, 48}};
+    size_t size, arena;
+    CHECK(arena_place(items, 4, &size));
+    CHECK_INT(items[1].at, 32);
+    CHECK_INT(items[2].at, 0); // where the first was
+    CHECK_INT(items[3].at, 32);
+    CHECK_INT(size, 80);
+    model *m = test_model(&pictures, &adam);
+    struct rows *r = rows_new(m);
+    const float *g;
+    loss_of(m, r, &g);
+    size_t all = flow_floats(m->flow, &arena);
+    CHECK(arena * 4 < all * 3); // a quarter less, at least
+    rows_free(r);
+    model_free(m);
+}
+
+int main(void)
+{
+    return tap_run();
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// Small graphs of every operation against what Keras 3 computes for them after six steps:
+// golden_graph.py has the same models.
+#include "tests/unit/trainer/golden_graph.h"
+#include "tests/unit/trainer/graphs.h"
+#include "trainer/fit.h"
+
+enum { ROWS = 8, STEPS = 6, OUTPUTS = 3 };
+
+#define DENSE .kind = LAYER_DENSE
+#define OUT(from)                                                                                  \
+    {                                                                                              \
+        DENSE, .units = OUTPUTS, FROM(from)                                                        \
+    }
+#define SQUARE(n)  .window = {n, n}
+#define STEP(a, b) .stride = {a, b}
+
+static const struct {
+    const char *name;
+    struct test_graph graph;
+} graphs[] = {
+    {"table", {{INPUT(2), INPUT(4), {.kind = LAYER_EMBEDDING, .entries = 7, .units = 3, FROM(0)},
+                   {.kind = LAYER_FLATTEN, FROM(2)}, {.kind = LAYER_CONCATENATE, FROM(3, 1)},
+                   {DENSE, .units = 5, .activation = ACTIVATION_GELU, FROM(4)},
+                   {.kind = LAYER_BATCH_NORMALIZATION, FROM(5)}, OUT(6)},
+                  NUMBERS(0, 1), NUMBERS(7)}},
+    {"residual", {{INPUT(4), {DENSE, .units = 6, .activation = ACTIVATION_TANH, FROM(0)},
+                      {.kind = LAYER_LAYER_NORMALIZATION, FROM(1)}, {DENSE, .units = 6, FROM(0)},
+                      {.kind = LAYER_ADD, FROM(2, 3)},
+                      {.kind = LAYER_ACTIVATION, .activation = ACTIVATION_SILU, FROM(4)}, OUT(5)},
+                     NUMBERS(0), NUMBERS(6)}},
+    {"pictures",
+        {{INPUT(6, 7, 2),
+             {.kind = LAYER_CONV2D,
+                 .units = 3,
+                 SQUARE(3),
+                 STEP(1, 1),
+                 .same = true,
+                 .activation = ACTIVATION_TANH,
+                 FROM(0)},
+             {.kind = LAYER_MAX_POOLING2D, SQUARE(2), STEP(2, 2), .same = true, FROM(1)},
+             {.kind = LAYER_CONV2D,
+                 .units = 4,
+                 .window = {2, 3},
+                 STEP(1, 1),
+                 .activation = ACTIVATION_ELU,
+                 .no_bias = true,
+                 FROM(2)},
+             {.kind = LAYER_AVERAGE_POOLING2D, SQUARE(2), STEP(2, 2), .same = true, FROM(3)},
+             {.kind = LAYER_FLATTEN, FROM(4)}, OUT(5)},
+            NUMBERS(0), NUMBERS(6)}},
+    {"strides",
+        {{INPUT(6, 7, 2),
+             {.kind = LAYER_CONV2D, .units = 20, SQUARE(3), STEP(2, 2), .same = true, FROM(0)},
+             {.kind = LAYER_BATCH_NORMALIZATION, .momentum = 0.8, .epsilon = 0.01, FROM(1)},
+             {.kind = LAYER_ACTIVATION, .activation = ACTIVATION_RELU, FROM(2)},
+             {.kind = LAYER_GLOBAL_AVERAGE_POOLING2D, FROM(3)}, OUT(4)},
+            NUMBERS(0), NUMBERS(5)}},
+    {"pool", {{INPUT(6, 7, 2),
+                  {.kind = LAYER_CONV2D,
+                      .units = 5,
+                      .window = {1, 2},
+                      STEP(1, 1),
+                      .activation = ACTIVATION_GELU,
+                      FROM(0)},
+                  {.kind = LAYER_MAX_POOLING2D, SQUARE(3), STEP(2, 2), FROM(1)},
+                  {.kind = LAYER_LAYER_NORMALIZATION, FROM(2)},
+                  {.kind = LAYER_RESHAPE, .dims = 1, FROM(3)}, OUT(4)},
+                 NUMBERS(0), NUMBERS(5)}},
+    {"heads", {{INPUT(4), {DENSE, .units = 6, .activation = ACTIVATION_TANH, FROM(0)}, OUT(1),
+                   {DENSE, .units = OUTPUTS, .activation = ACTIVATION_SIGMOID, FROM(1)}},
+                  NUMBERS(0), NUMBERS(2, 3)}},
+};
+
+// The graph of that name; else `other`, with the activation of that name.
+static struct test_graph graph_named(const char *name, struct test_graph other)
+{
+    err e;
+    for (size_t i = 0; i < ARRAY_LEN(graphs); i++)
+        if (strcmp(graphs[i].name, name) == 0)
+            return graphs[i].graph;
+    CHECK_OK(activation_parse(name, &other.layers[1].activation, &e) == 0, e);
+    return other;
+}
+
+// Kernels and embeddings become 0.4·sin(1 + 1.3·i); the others start as they do.
+static void set_weights(model *m)
+{
+    err e;
+    for (size_t i = 0; i < model_weight_count(m); i++) {
+        tensor *w = model_weight(m, i, &e);
+        for (size_t k = 0; w->dims > 1 && k < tensor_count(w); k++)
+            tensor_set(w, k, 0.4 * sin(1 + 1.3 * (double)k), &e);
+        CHECK_OK(model_set_weight(m, i, w, &e) == 0, e);
+        tensor_free(w);
+    }
+}
+
+static tensor *input(const model *m, size_t k)
+{
+    err e;
+    row_shape in = model_input_shape(m, k);
+    if (in.dims == 3)
+        return test_tensor(ROWS, &in, 2, 1.1);
+    tensor *t = test_tensor(ROWS, &in, 1, 0.7);
+    for (size_t i = 0; in.size[0] == 2 && i < tensor_count(t); i++)
+        tensor_set(t, i, (double)(i * 5 % 7), &e);
+    return t;
+}
+
+static void check_golden(const struct golden_graph *g, const char *cpu, int threads)
+{
+    err e;
+    struct test_graph graph =
+        graph_named(g->name, (struct test_graph){{INPUT(4), {DENSE, .units = 5, FROM(0)}, OUT(1)},
+                                 NUMBERS(0), NUMBERS(2)});
+    compile_spec c = {.optimizer = optimizer_default(OPTIMIZER_SGD),
+        .loss = LOSS_MEAN_SQUARED_ERROR,
+        .more[0] = {.loss = LOSS_MEAN_SQUARED_ERROR},
+        .threads = threads,
+        .cpu = cpu};
+    c.optimizer.learning_rate = 0.1;
+    model *m = test_model(&graph, &c);
+    set_weights(m);
+    tensor *x[TEST_ENDS] = {0}, *y = test_tensor(ROWS, &(row_shape){1, {OUTPUTS}}, 0.5, 0.9);
+    const tensor *xs[TEST_ENDS], *ys[] = {y, y};
+    for (size_t k = 0; k < model_input_count(m); k++)
+        xs[k] = x[k] = input(m, k);
+    model_data data;
+    batch_result r;
+    uint32_t rows[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    batch b = {.rows = rows, .n = ROWS};
+    float p[2][ROWS * OUTPUTS];
+    CHECK_OK(model_prepare_all(m, xs, ys, &data, &e) == 0, e);
+    for (int i = 0; i < STEPS; i++)
+        CHECK_OK(model_train_batch(m, &data, &b, &r, &e) == 0, e);
+    CHECK_OK(model_test_batch(m, &data, &b, &r, &e) == 0, e);
+    CHECK_OK(model_predict_all(m, &data, &b, (float *[]){p[0], p[1]}, &e) == 0, e);
+    if (!(fabs(r.loss_sum / ROWS - g->loss) <= 1e-5 * (1 + g->loss)))
+        tap_fail(__FILE__, __LINE__, "%s: the loss is %.7f, Keras has %.7f", g->name,
+            r.loss_sum / ROWS, g->loss);
+    for (size_t i = 0; i < (size_t)2 * OUTPUTS; i++)
+        if (!(fabs((double)p[0][i] - g->predicted[i]) <= 1e-5 * (1 + fabs(g->predicted[i]))))
+            tap_fail(__FILE__, __LINE__, "%s: output %zu is %.7f, Keras has %.7f", g->name, i,
+                (double)p[0][i], g->predicted[i]);
+    for (size_t k = 0; k < model_input_count(m); k++)
+        tensor_free(x[k]);
+    tensor_free(y);
+    model_free(m);
+}
+
+TEST(graphs_learn_as_keras_does)
+{
+    for (size_t i = 0; i < ARRAY_LEN(golden_graphs); i++)
+        for (int threads = 1; threads <= 2; threads++)
+            check_golden(&golden_graphs[i], threads == 1 ? "plain" : NULL, threads);
+}
+
+int main(void)
+{
+    return tap_run();
+}

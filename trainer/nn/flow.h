@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// Runs any graph, batch by batch: forward, loss, and in training backward, whose gradients stay in
+// one run; the update follows. It owns the buffers; a graph and its layers are borrowed.
+//
+// Each node has an output y, a gradient d of it, and what its operation keeps. All lie in one
+// arena; two may share a place when one is no longer read where the other is first written:
+//
+//   y of i     i's forward … its last reader's forward, or backward if that reads it (or i's own)
+//   d of i     its last reader's backward … i's backward
+//   kept of i  i's forward … i's backward
+//
+// Times are counted in phases, from barrier to barrier: within one, threads run ahead of others.
+#pragma once
+#include "trainer/nn/graph.h"
+#include "trainer/nn/step.h"
+
+typedef struct flow flow;
+
+flow *flow_new(const graph *g);
+void flow_free(flow *f);
+// Memory for batches of up to `rows` rows on so many threads. -1: there is none.
+int flow_reserve(flow *f, size_t rows, int threads, err *e);
+// Runs the step. In training values.g gets the gradients of all trained parameters.
+void flow_run(flow *f, step *s);
+// The number of the first layer whose outputs were not finite, in the last step whose loss was not;
+// -1: all were.
+long flow_blame(const flow *f);
+// Floats of all buffers, and of the arena that they share: for tests.
+size_t flow_floats(const flow *f, size_t *arena);

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/nn/graph.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+// This keeps all products of sizes far from overflow.
+static const size_t values_max = (size_t)1 << 34;
+
+static const char *name_of(const node *n)
+{
+    return n->layer ? n->layer->name : "the input";
+}
+
+// Adds one more node; those that it takes are numbers of nodes.
+static node *add(graph *g, const op *what, const layer_spec *l, size_t number, size_t inputs)
+{
+    node *n = &g->node[g->n++];
+    *n = (node){.op = what, .layer = l, .number = number, .inputs = inputs};
+    n->input = mem_array(inputs ? inputs : 1, sizeof *n->input);
+    return n;
+}
+
+static int check_inputs(const node *n, err *e)
+{
+    if (n->inputs >= n->op->least && n->inputs <= n->op->most)
+        return 0;
+    return err_set(e, ERR_USAGE, "%s expects %s%zu input%s, got %zu", name_of(n),
+        n->op->most > n->op->least ? "at least " : "", n->op->least, n->op->least == 1 ? "" : "s",
+        n->inputs);
+}
+
+static int infer(const graph *g, node *n, err *e)
+{
+    AUTO_FREE row_shape *in = mem_array(n->inputs ? n->inputs : 1, sizeof *in);
+    AUTO_BUF shape = {0};
+    for (size_t i = 0; i < n->inputs; i++)
+        in[i] = g->node[n->input[i]].out;
+    if (check_inputs(n, e) < 0)
+        return -1;
+    if (n->op->infer(n->layer, n->inputs, in, &n->out, e) < 0) {
+        AUTO_BUF text = {0};
+        buf_str(&text, e->text);
+        return err_set(e, e->code, "%s %s", name_of(n), buf_cstr(&text));
+    }
+    size_t size = shape_size(&n->out);
+    if (size >= 1 && size <= OP_UNITS_MAX)
+        return 0;
+    shape_text(n->out.dims, n->out.size, &shape);
+    return err_set(e, ERR_LIMIT, "%s would have rows of shape %s", name_of(n), buf_cstr(&shape));
+}
+
+static size_t columns_of(const op_parameter *p)
+{
+    return p->shape[p->dims - 1];
+}
+
+static int add_parameters(graph *g, node *n, err *e)
+{
+    op_parameter found[OP_PARAMETERS];
+    if (!n->op->parameters)
+        return 0;
+    n->first = g->parameters;
+    n->parameters = n->op->parameters(n->layer, &g->node[n->input[0]].out, found);
+    g->parameter = mem_resize(g->parameter, g->parameters + n->parameters, sizeof *g->parameter);
+    for (size_t i = 0; i < n->parameters; i++) {
+        parameter p = {
+            .as = found[i], .layer = n->number, .rows = 1, .columns = columns_of(&found[i])};
+        for (int d = 0; d + 1 < found[i].dims; d++)
+            if (__builtin_mul_overflow(p.rows, found[i].shape[d], &p.rows))
+                p.rows = values_max;
+        size_t wide = found[i].panels ? op_round(p.columns, 16) : p.columns;
+        if (__builtin_mul_overflow(p.rows, wide, &p.size) || p.size > values_max)
+            p.size = values_max;
+        p.size = op_round(p.size, 16);
+        g->numbers += p.size < values_max ? p.rows * p.columns : values_max;
+        g->values += p.size;
+        g->parameter[g->parameters++] = p;
+    }
+    return g->values < values_max
+               ? 0
+               : err_set(e, ERR_LIMIT, "%s: the model would have too many weights", name_of(n));
+}
+
+// Trained parameters first: updates and allreduce take them as one run.
+static void place(graph *g)
+{
+    size_t at = 0;
+    for (int fixed = 0; fixed < 2; fixed++) {
+        for (size_t i = 0; i < g->parameters; i++) {
+            parameter *p = &g->parameter[i];
+            if (p->as.fixed != fixed)
+                continue;
+            p->at = at;
+            at += p->size;
+        }
+        g->trained = fixed ? g->trained : at;
+    }
+}
+
+static int check_from(const layer_spec *l, size_t number, err *e)
+{
+    for (size_t i = 0; i < l->froms; i++)
+        if (l->from[i] >= number)
+            return err_set(e, ERR_INVALID, "%s takes layer %zu, which does not come before it",
+                l->name, l->from[i]);
+    return 0;
+}
+
+// A row: the input, then each layer takes the one before.
+static int connect_row(graph *g, layer_spec *layers, size_t n, const row_shape *in, err *e)
+{
+    size_t first = layers[0].kind == LAYER_INPUT;
+    node *input = add(g, op_of(LAYER_INPUT), first ? &layers[0] : NULL, 0, 0);
+    input->out = *in;
+    for (size_t i = first; i < n; i++) {
+        node *here = add(g, op_of(layers[i].kind), &layers[i], i, 1);
+        here->input[0] = g->n - 2;
+        if (layers[i].kind == LAYER_INPUT)
+            return err_set(e, ERR_USAGE, "%s can only be the first layer", layers[i].name);
+        if (infer(g, here, e) < 0 || add_parameters(g, here, e) < 0)
+            return -1;
+    }
+    g->input = mem_dup(&(size_t){0}, sizeof *g->input);
+    g->output = mem_dup(&(size_t){g->n - 1}, sizeof *g->output);
+    g->inputs = g->outputs = 1;
+    return 0;
+}
+
+static int connect(graph *g, layer_spec *layers, size_t n, err *e)
+{
+    for (size_t i = 0; i < n; i++) {
+        layer_spec *l = &layers[i];
+        node *here = add(g, op_of(l->kind), l, i, l->froms);
+        if (check_from(l, i, e) < 0)
+            return -1;
+        if (l->froms)
+            memcpy(here->input, l->from, l->froms * sizeof *l->from);
+        if (infer(g, here, e) < 0 || add_parameters(g, here, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int list_ends(
+    const graph *g, const char *what, const size_t *numbers, size_t n, size_t **out, err *e)
+{
+    for (size_t i = 0; i < n; i++)
+        if (numbers[i] >= g->n)
+            return err_set(
+                e, ERR_INVALID, "%s %zu is layer %zu, which does not exist", what, i, numbers[i]);
+        else if ((g->node[numbers[i]].op->kind == LAYER_INPUT) != (what[0] == 'i'))
+            return err_set(e, ERR_USAGE, "%s %zu of the model is %s, %s", what, i,
+                g->node[numbers[i]].layer->name,
+                what[0] == 'i' ? "which is no Input" : "which is an Input");
+    *out = mem_dup(numbers, n * sizeof *numbers);
+    return n ? 0 : err_set(e, ERR_USAGE, "a model needs at least one %s", what);
+}
+
+// The loss takes an output before its activation, but other layers would take it after.
+static int check_outputs(const graph *g, err *e)
+{
+    for (size_t k = 0; k < g->outputs; k++)
+        for (size_t j = 0; j < g->n; j++)
+            for (size_t i = 0; i < g->node[j].inputs; i++) {
+                const layer_spec *l = g->node[g->output[k]].layer;
+                if (g->node[j].input[i] == g->output[k] && l->activation != ACTIVATION_LINEAR)
+                    return err_set(e, ERR_USAGE,
+                        "%s is an output with the activation %s, so %s cannot take it: leave it "
+                        "linear and put an Activation of its own behind it for each",
+                        l->name, activation_name(l->activation), name_of(&g->node[j]));
+            }
+    return 0;
+}
+
+// A layer that no output needs has no gradient.
+static int check_used(const graph *g, err *e)
+{
+    AUTO_FREE bool *used = mem_array(g->n, sizeof *used);
+    for (size_t i = 0; i < g->outputs; i++)
+        used[g->output[i]] = true;
+    for (size_t i = g->n; i-- > 0;) {
+        const node *n = &g->node[i];
+        if (!used[i])
+            return err_set(e, ERR_USAGE, "no output of the model needs %s", name_of(n));
+        for (size_t k = 0; k < n->inputs; k++)
+            used[n->input[k]] = true;
+    }
+    for (size_t i = 0; i < g->n; i++) {
+        bool known = g->node[i].op->kind != LAYER_INPUT;
+        for (size_t k = 0; k < g->inputs; k++)
+            known |= g->input[k] == i;
+        if (!known)
+            return err_set(
+                e, ERR_USAGE, "%s is not among the model's inputs", name_of(&g->node[i]));
+    }
+    return 0;
+}
+
+graph *graph_new(layer_spec *layers, size_t n, const size_t *inputs, size_t input_count,
+    const size_t *outputs, size_t output_count, const row_shape *in, err *e)
+{
+    graph *g = mem_alloc(sizeof *g);
+    g->node = mem_array(n + 1, sizeof *g->node);
+    int status = input_count ? connect(g, layers, n, e) : connect_row(g, layers, n, in, e);
+    if (status == 0 && input_count &&
+        (list_ends(g, "input", inputs, g->inputs = input_count, &g->input, e) < 0 ||
+            list_ends(g, "output", outputs, g->outputs = output_count, &g->output, e) < 0 ||
+            check_outputs(g, e) < 0 || check_used(g, e) < 0))
+        status = -1;
+    if (status < 0) {
+        graph_free(g);
+        return NULL;
+    }
+    place(g);
+    for (size_t i = 0; i < g->n; i++)
+        if (g->node[i].op->kind == LAYER_DENSE)
+            layers[g->node[i].number].inputs = shape_size(&g->node[g->node[i].input[0]].out);
+    return g;
+}
+
+void graph_free(graph *g)
+{
+    if (!g)
+        return;
+    for (size_t i = 0; i < g->n; i++)
+        free(g->node[i].input);
+    free(g->node);
+    free(g->input);
+    free(g->output);
+    free(g->parameter);
+    free(g);
+}
+
+bool layers_are_chain(const layer_spec *layers, size_t n)
+{
+    const layer_spec *dense = NULL;
+    for (size_t i = 0; i < n; i++)
+        dense = layers[i].kind == LAYER_DENSE ? &layers[i] : dense;
+    for (size_t i = 0; i < n; i++) {
+        const layer_spec *l = &layers[i];
+        bool dropout = l->kind == LAYER_DROPOUT, is_last = i + 1 == n;
+        bool apart = !activation_is_of_output(l->activation) ||
+                     (l->activation == ACTIVATION_SOFTMAX && l != dense);
+        if (l->kind == LAYER_INPUT   ? i > 0
+            : dropout                ? is_last || (i > 0 && l[-1].kind == LAYER_DROPOUT)
+            : l->kind == LAYER_DENSE ? apart
+                                     : l->kind != LAYER_FLATTEN)
+            return false;
+    }
+    return dense;
+}
+
+bool graph_is_chain(const graph *g)
+{
+    const node *last = &g->node[g->n - 1];
+    AUTO_FREE layer_spec *layers = mem_array(g->n, sizeof *layers);
+    size_t n = 0;
+    for (size_t i = 0; i < g->n; i++) {
+        const node *here = &g->node[i];
+        if (i == 0 ? here->op->kind != LAYER_INPUT : here->inputs != 1 || here->input[0] != i - 1)
+            return false;
+        if (here->layer)
+            layers[n++] = *here->layer;
+    }
+    bool row = !last->layer->froms;
+    return layers_are_chain(layers, n) && (row || last->op->kind == LAYER_DENSE);
+}

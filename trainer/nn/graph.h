@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// A model as a graph: its operations in an order in which each comes after its inputs, the shapes
+// of their outputs, and the place of every parameter in one run of floats. It owns its lists and
+// borrows the layers.
+//
+//   node 0 … n-1       trained parameters, in the order of nodes │ statistics
+//   x ──► dense ──┐    [kernel][bias][kernel][bias]… [gamma][beta] [moving_mean][moving_variance]
+//    └──────► add ──►   each starts at a multiple of 16 floats
+#pragma once
+#include "trainer/nn/op/op.h"
+
+typedef struct parameter {
+    op_parameter as;
+    size_t layer;    // the number of the layer it belongs to
+    size_t at, size; // in the run; size is with padding
+    size_t rows, columns;
+} parameter;
+
+typedef struct node {
+    const op *op;
+    const layer_spec *layer; // NULL for the input of a Sequential model, which has no layer
+    size_t number;           // of the layer
+    size_t inputs, *input;   // numbers of nodes, all less than its own
+    row_shape out;
+    size_t parameters, first; // in the graph's list
+} node;
+
+typedef struct graph {
+    size_t n;
+    node *node;
+    size_t inputs, *input, outputs, *output; // nodes
+    size_t parameters;
+    parameter *parameter;
+    size_t trained, values; // floats of the run: those that training changes, all
+    size_t numbers;         // all without padding
+} graph;
+
+// Connects n layers; their names must be there. `inputs` and `outputs` are numbers of layers; with
+// no inputs the layers are a row of them, and `in` is the shape of a row of its input. Fills in
+// what layers learn from their inputs (Dense's inputs). Errors name the layer.
+graph *graph_new(layer_spec *layers, size_t n, const size_t *inputs, size_t input_count,
+    const size_t *outputs, size_t output_count, const row_shape *in, err *e);
+void graph_free(graph *g);
+// Is it a row of Dense, Flatten and Dropout that nn/step.c runs as one fused operation? Whether
+// layers of a Sequential model will be one can be told before it is built.
+bool graph_is_chain(const graph *g);
+bool layers_are_chain(const layer_spec *layers, size_t n);
+
+// Where number (row, column) of the parameter is in the run.
+static inline size_t parameter_at(const parameter *p, size_t row, size_t column)
+{
+    size_t panel = column / PANEL, all = (p->columns + 15) / 16 * 16;
+    if (!p->as.panels)
+        return p->at + row * p->columns + column;
+    size_t width = all - panel * PANEL < PANEL ? all - panel * PANEL : PANEL;
+    return p->at + panel * p->rows * PANEL + row * width + column % PANEL;
+}

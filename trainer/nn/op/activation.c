@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Activation: y = f(x), the functions of layer.h. softmax is over the last dimension, the only one.
+//
+//   gelu  Hendrycks & Gimpel, arXiv 1606.08415     elu   Clevert and others, arXiv 1511.07289
+//   silu  Elfwing and others, arXiv 1702.03118     selu  Klambauer and others, arXiv 1706.02515
+//   leaky_relu  Maas, Hannun & Ng 2013, with Keras's slope of 0.2
+#include "trainer/nn/op/op.h"
+
+#include <string.h>
+
+static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
+{
+    if (l->activation == ACTIVATION_SOFTMAX && in->dims != 1)
+        return err_set(e, ERR_USAGE, "has softmax, which expects rows of one dimension");
+    *out = *in;
+    return 0;
+}
+
+static void reserve(const op_work *w, op_need *need)
+{
+    need->forward[0] = need->backward[0] = op_by_rows(w->rows);
+    need->reads_y = activation_is_of_output(w->f);
+    need->reads_x = !need->reads_y;
+}
+
+static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    size_t from = op_from(chunk), rows = op_to(w, chunk) - from, at = from * w->ldy;
+    memcpy(w->y + at, w->x[0] + at, rows * w->ldy * sizeof *w->y);
+    op_activate(w, w->y + at, NULL, w->ldy, rows, shape_size(w->in));
+}
+
+static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    size_t from = op_from(chunk), to = op_to(w, chunk), at = from * w->ldy;
+    op_derive(w, w->dy + at, w->y + at, w->x[0] + at, w->ldy, to - from, shape_size(w->in));
+    op_give(w, 0, w->dy + at, w->ldy, from, to);
+}
+
+static void write(const layer_spec *l, cJSON *j)
+{
+    json_set_str(j, "activation", activation_name(l->activation));
+}
+
+static int read(layer_spec *l, const cJSON *j, err *e)
+{
+    return activation_parse(json_str_or(j, "activation", "linear"), &l->activation, e);
+}
+
+const op op_activation = {
+    .kind = LAYER_ACTIVATION,
+    .least = 1,
+    .most = 1,
+    .infer = infer,
+    .reserve = reserve,
+    .forward = forward,
+    .backward = backward,
+    .write = write,
+    .read = read,
+};

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+// BatchNormalization over the last dimension, the channels: Ioffe & Szegedy, arXiv 1502.03167.
+//
+//   training  x̂ = (x - mean)/√(var + ε) with mean and var over the rows and positions of the batch;
+//             moving ← moving·momentum + (that of the batch)·(1 - momentum)
+//   else      the same with moving_mean and moving_variance
+//   y = gamma·x̂ + beta
+//   dx = gamma·(dy - mean dy - x̂·mean(dy·x̂))/√(var + ε);  dgamma = Σ dy·x̂;  dbeta = Σ dy
+//
+// With several ranks each has the statistics of its own rows, as in Horovod.
+//
+// kept: mean and 1/√(var + ε), Σ dy and Σ dy·x̂ of each channel, then a pair of sums (double) of
+// each channel for each chunk.
+#include "trainer/nn/op/normalization.h"
+
+#include <math.h>
+#include <string.h>
+
+static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
+{
+    *out = *in;
+    return in->dims ? 0 : err_set(e, ERR_USAGE, "expects rows of at least one dimension");
+}
+
+static size_t parameters(const layer_spec *l, const row_shape *in, op_parameter *out)
+{
+    size_t n = norm_parameters(l, in, out), channels = op_last(in);
+    out[n++] = (op_parameter){.name = "moving_mean", .dims = 1, .shape = {channels}, .fixed = true};
+    out[n++] = (op_parameter){.name = "moving_variance",
+        .dims = 1,
+        .shape = {channels},
+        .start = START_ONES,
+        .fixed = true};
+    return n;
+}
+
+static void reserve(const op_work *w, op_need *need)
+{
+    size_t channels = op_round(op_last(w->in), 16);
+    op_pass rows = op_by_rows(w->rows), one = {.chunks = 1};
+    memcpy(need->forward, (op_pass[]){rows, one, rows}, sizeof need->forward);
+    memcpy(need->backward, (op_pass[]){rows, one, rows}, sizeof need->backward);
+    need->reads_x = true;
+    need->kept = 4 * channels + rows.chunks * 4 * channels;
+}
+
+// Where things are in kept.
+struct sums {
+    float *mean, *scale, *d, *along; // [channels]
+    double *partial;                 // [chunk][2][channels]
+    size_t n, positions, chunks;
+};
+
+static struct sums sums_of(const op_work *w)
+{
+    size_t n = op_last(w->in), room = op_round(n, 16);
+    return (struct sums){w->kept, w->kept + room, w->kept + 2 * room, w->kept + 3 * room,
+        (double *)(void *)(w->kept + 4 * room), n, shape_size(w->in) / n,
+        op_by_rows(w->rows).chunks};
+}
+
+// The two sums of channel c over all chunks, in their order.
+static void total(const struct sums *s, size_t c, double *first, double *second)
+{
+    *first = *second = 0;
+    for (size_t i = 0; i < s->chunks; i++) {
+        *first += s->partial[2 * i * s->n + c];
+        *second += s->partial[(2 * i + 1) * s->n + c];
+    }
+}
+
+static void add_moments(const op_work *w, const struct sums *s, size_t chunk)
+{
+    double *sum = s->partial + 2 * chunk * s->n, *squares = sum + s->n;
+    memset(sum, 0, 2 * s->n * sizeof *sum);
+    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+        for (size_t p = 0; p < s->positions; p++) {
+            const float *x = w->x[0] + r * w->ldx[0] + p * s->n;
+            for (size_t c = 0; c < s->n; c++) {
+                sum[c] += (double)x[c];
+                squares[c] += (double)x[c] * (double)x[c];
+            }
+        }
+}
+
+static void move(float *value, double to, double momentum)
+{
+    *value = (float)((double)*value * momentum + to * (1 - momentum));
+}
+
+static void find_moments(const op_work *w, const struct sums *s)
+{
+    double n = (double)(w->rows * s->positions), sum, squares;
+    double momentum = w->layer->momentum > 0 ? w->layer->momentum : 0.99;
+    float *mean = norm_at(w, w->w, NORM_MEAN), *variance = norm_at(w, w->w, NORM_VARIANCE);
+    for (size_t c = 0; c < s->n; c++) {
+        double m = (double)mean[c], v = (double)variance[c];
+        if (w->train) {
+            total(s, c, &sum, &squares);
+            m = sum / n;
+            v = squares / n - m * m;
+            v = v < 0 ? 0 : v;
+        }
+        if (w->train && w->moves) {
+            move(&mean[c], m, momentum);
+            move(&variance[c], v, momentum);
+        }
+        s->mean[c] = (float)m;
+        s->scale[c] = 1 / sqrtf((float)v + norm_epsilon(w->layer));
+    }
+}
+
+static void normalise(const op_work *w, const struct sums *s, size_t chunk)
+{
+    const float *gamma = norm_at(w, w->w, NORM_GAMMA), *beta = norm_at(w, w->w, NORM_BETA);
+    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+        for (size_t p = 0; p < s->positions; p++) {
+            const float *x = w->x[0] + r * w->ldx[0] + p * s->n;
+            float *y = w->y + r * w->ldy + p * s->n;
+            for (size_t c = 0; c < s->n; c++)
+                y[c] = (x[c] - s->mean[c]) * s->scale[c] * (gamma ? gamma[c] : 1) +
+                       (beta ? beta[c] : 0);
+        }
+}
+
+static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    struct sums s = sums_of(w);
+    if (pass == 0 && w->train)
+        add_moments(w, &s, chunk);
+    else if (pass == 1)
+        find_moments(w, &s);
+    else if (pass == 2)
+        normalise(w, &s, chunk);
+}
+
+static void add_slopes(const op_work *w, const struct sums *s, size_t chunk)
+{
+    double *sum = s->partial + 2 * chunk * s->n, *along = sum + s->n;
+    memset(sum, 0, 2 * s->n * sizeof *sum);
+    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+        for (size_t p = 0; p < s->positions; p++) {
+            const float *x = w->x[0] + r * w->ldx[0] + p * s->n;
+            const float *d = w->dy + r * w->ldy + p * s->n;
+            for (size_t c = 0; c < s->n; c++) {
+                sum[c] += (double)d[c];
+                along[c] += (double)(d[c] * ((x[c] - s->mean[c]) * s->scale[c]));
+            }
+        }
+}
+
+static void find_slopes(const op_work *w, const struct sums *s)
+{
+    float *gamma = norm_at(w, w->g, NORM_GAMMA), *beta = norm_at(w, w->g, NORM_BETA);
+    double n = (double)(w->rows * s->positions), sum, along;
+    for (size_t c = 0; c < s->n; c++) {
+        total(s, c, &sum, &along);
+        if (gamma)
+            gamma[c] = (float)along;
+        if (beta)
+            beta[c] = (float)sum;
+        s->d[c] = (float)(sum / n);
+        s->along[c] = (float)(along / n);
+    }
+}
+
+static void give_slopes(const op_work *w, const struct sums *s, size_t chunk)
+{
+    const float *gamma = norm_at(w, w->w, NORM_GAMMA);
+    size_t from = op_from(chunk), to = op_to(w, chunk);
+    for (size_t r = from; r < to; r++)
+        for (size_t p = 0; p < s->positions; p++) {
+            const float *x = w->x[0] + r * w->ldx[0] + p * s->n;
+            float *d = w->dy + r * w->ldy + p * s->n;
+            for (size_t c = 0; c < s->n; c++) {
+                float hat = (x[c] - s->mean[c]) * s->scale[c];
+                d[c] = (d[c] - s->d[c] - hat * s->along[c]) * s->scale[c] * (gamma ? gamma[c] : 1);
+            }
+        }
+    op_give(w, 0, w->dy + from * w->ldy, w->ldy, from, to);
+}
+
+static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    struct sums s = sums_of(w);
+    if (pass == 0)
+        add_slopes(w, &s, chunk);
+    else if (pass == 1)
+        find_slopes(w, &s);
+    else
+        give_slopes(w, &s, chunk);
+}
+
+static void write(const layer_spec *l, cJSON *j)
+{
+    norm_write(l, j);
+    json_set(j, "momentum", cJSON_CreateNumber(l->momentum > 0 ? l->momentum : 0.99));
+}
+
+static int read(layer_spec *l, const cJSON *j, err *e)
+{
+    const cJSON *momentum = json_get(j, "momentum");
+    l->momentum = cJSON_IsNumber(momentum) ? momentum->valuedouble : 0;
+    return norm_read(l, j, e);
+}
+
+const op op_batch_normalization = {
+    .kind = LAYER_BATCH_NORMALIZATION,
+    .least = 1,
+    .most = 1,
+    .infer = infer,
+    .parameters = parameters,
+    .reserve = reserve,
+    .forward = forward,
+    .backward = backward,
+    .write = write,
+    .read = read,
+};

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+// Conv2D: y[i, j] = f(Σ over the window of x[i·s + a, j·t + b]·W[a, b] + bias)
+//
+//   x (n, height, width, channels), W (height, width, channels, filters) of the window
+//
+// As a product: a patch is what the window covers, a row of (taps · channels) numbers; patches·W is
+// the output. Patches are made a few at a time, so that they stay in the cache.
+//
+//   dz = dy·f'(z);  dx: dz·Wᵀ, each number added where the patch had it from;  dW = patchesᵀ·dz
+//
+// kept: dz (and z) as (pixels, filters rounded up to 16), W transposed, dW and db for each chunk.
+#include "trainer/nn/op/window.h"
+
+#include <string.h>
+
+enum { KERNEL, BIAS, PATCHES = 96 };
+
+static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
+{
+    window w;
+    if (l->activation == ACTIVATION_SOFTMAX)
+        return err_set(e, ERR_USAGE, "has softmax, which expects rows of one dimension");
+    if (!l->units)
+        return err_set(e, ERR_USAGE, "must have between 1 and 16777216 filters");
+    if (window_new(l, in, &w, e) < 0)
+        return -1;
+    *out = (row_shape){3, {w.out[0], w.out[1], l->units}};
+    return 0;
+}
+
+static size_t taps(const layer_spec *l, const row_shape *in)
+{
+    return l->window[0] * l->window[1] * in->size[2];
+}
+
+static size_t parameters(const layer_spec *l, const row_shape *in, op_parameter *out)
+{
+    size_t field = l->window[0] * l->window[1];
+    out[KERNEL] = (op_parameter){.name = "kernel",
+        .dims = 4,
+        .shape = {l->window[0], l->window[1], in->size[2], l->units},
+        .start = START_GLOROT,
+        .fan_in = field * in->size[2],
+        .fan_out = field * l->units,
+        .panels = true};
+    out[BIAS] = (op_parameter){.name = "bias", .dims = 1, .shape = {l->units}};
+    return l->no_bias ? 1 : 2;
+}
+
+// The sizes of everything: a picture's pixels, a patch, filters with their padding.
+struct sizes {
+    size_t pixels, patch, ld, units, filters, chunks;
+    float *z, *flipped, *partial, *bias; // in kept
+};
+
+static struct sizes sizes_of(const op_work *w)
+{
+    size_t pixels = w->out.size[0] * w->out.size[1], patch = taps(w->layer, w->in);
+    size_t units = w->layer->units, filters = op_round(units, 16);
+    struct sizes s = {.pixels = pixels,
+        .patch = patch,
+        .ld = op_round(patch, 16),
+        .units = units,
+        .filters = filters,
+        .chunks = op_by_rows(w->rows).chunks};
+    size_t image = activation_is_of_output(w->f) ? 0 : w->rows * w->ldy;
+    s.z = w->kept;
+    s.flipped = s.z + image;
+    s.partial = s.flipped + s.ld * units;
+    s.bias = s.partial + s.chunks * patch * filters;
+    return s;
+}
+
+static void reserve(const op_work *w, op_need *need)
+{
+    struct sizes s = sizes_of(w);
+    size_t slices = (s.patch + PANEL - 1) / PANEL;
+    need->forward[0] = op_by_rows(w->rows);
+    need->backward[0].chunks = w->dx && w->dx[0] ? slices : 0;
+    // A pass without chunks ends the list.
+    need->backward[need->backward[0].chunks ? 1 : 0] = op_by_rows(w->rows);
+    need->backward[need->backward[1].chunks ? 2 : 1].chunks = slices;
+    need->reads_x = true;
+    need->reads_y = w->f != ACTIVATION_LINEAR && activation_is_of_output(w->f);
+    need->kept = (size_t)(s.bias - s.z) + s.chunks * s.filters;
+    need->scratch = PATCHES * (s.ld + 2 * s.filters);
+}
+
+// Patches [from, from + n) of a picture, s->ld apart.
+static void gather(
+    const window *v, const struct sizes *s, const float *x, float *patches, size_t from, size_t n)
+{
+    size_t bytes = v->channels * sizeof *x;
+    for (size_t p = from; p < from + n; p++) {
+        float *to = patches + (p - from) * s->ld;
+        for (size_t i = 0; i < v->size[0]; i++)
+            for (size_t j = 0; j < v->size[1]; j++, to += v->channels) {
+                size_t at = window_at(v, p / v->out[1], p % v->out[1], i, j);
+                if (at == SIZE_MAX)
+                    memset(to, 0, bytes);
+                else
+                    memcpy(to, x + at, bytes);
+            }
+    }
+}
+
+// Adds the patches' gradients where their numbers came from.
+static void scatter(
+    const window *v, const struct sizes *s, float *dx, const float *patches, size_t from, size_t n)
+{
+    for (size_t p = from; p < from + n; p++) {
+        const float *d = patches + (p - from) * s->ld;
+        for (size_t i = 0; i < v->size[0]; i++)
+            for (size_t j = 0; j < v->size[1]; j++, d += v->channels) {
+                size_t at = window_at(v, p / v->out[1], p % v->out[1], i, j);
+                for (size_t c = 0; at != SIZE_MAX && c < v->channels; c++)
+                    dx[at + c] += d[c];
+            }
+    }
+}
+
+// y = x·w for all panels of w, which has `columns` columns; zero where it starts without a bias.
+static void multiply(const op_work *w, product p, size_t columns, bool bias)
+{
+    static const float no_bias[PANEL] __attribute__((aligned(64)));
+    size_t all = op_round(columns, 16);
+    for (size_t c = 0; c < all; c += PANEL) {
+        product part = p;
+        part.y += c;
+        part.w += c * p.inputs;
+        part.bias = bias ? p.bias + c : no_bias;
+        part.width = all - c < PANEL ? all - c : PANEL;
+        w->cpu->multiply(&part);
+    }
+}
+
+static void forward_picture(
+    const op_work *w, const window *v, const struct sizes *s, size_t r, float *scratch)
+{
+    float *out = scratch + PATCHES * s->ld, *z = out + PATCHES * s->filters;
+    for (size_t p = 0; p < s->pixels; p += PATCHES) {
+        size_t n = s->pixels - p < PATCHES ? s->pixels - p : PATCHES;
+        float *y = w->y + r * w->ldy + p * s->units;
+        gather(v, s, w->x[0] + r * w->ldx[0], scratch, p, n);
+        multiply(w,
+            (product){.y = out,
+                .ldy = s->filters,
+                .x = scratch,
+                .ldx = s->ld,
+                .w = w->w + w->at[KERNEL],
+                .bias = w->w + w->at[BIAS],
+                .rows = n,
+                .inputs = s->patch},
+            s->units, !w->layer->no_bias);
+        op_activate(w, out, z, s->filters, n, s->units);
+        for (size_t i = 0; i < n; i++) {
+            memcpy(y + i * s->units, out + i * s->filters, s->units * sizeof *y);
+            if (!activation_is_of_output(w->f))
+                memcpy(s->z + r * w->ldy + (p + i) * s->units, z + i * s->filters,
+                    s->units * sizeof *y);
+        }
+    }
+}
+
+static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    struct sizes s = sizes_of(w);
+    window v = window_of(w->layer, w->in);
+    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+        forward_picture(w, &v, &s, r, scratch);
+}
+
+// Wᵀ (filters, patch) in panels of 64 columns, for one slice of 64.
+static void flip(const op_work *w, const struct sizes *s, size_t slice)
+{
+    size_t c = slice * PANEL, left = s->ld - c, width = left < PANEL ? left : PANEL;
+    size_t n = s->patch - c < PANEL ? s->patch - c : PANEL;
+    float *to = s->flipped + c * s->units;
+    if (n < width)
+        memset(to, 0, s->units * width * sizeof *to);
+    for (size_t u = 0; u < s->units; u += PANEL) {
+        size_t wide = s->filters - u < PANEL ? s->filters - u : PANEL;
+        size_t columns = s->units - u < PANEL ? s->units - u : PANEL;
+        transpose_f32(to + u * width, width, w->w + w->at[KERNEL] + u * s->patch + c * wide, wide,
+            n, columns);
+    }
+}
+
+// dz of some pixels as rows of whole cache lines.
+static void derive(
+    const op_work *w, const struct sizes *s, size_t r, size_t p, size_t n, float *dz, float *of)
+{
+    const float *source = activation_is_of_output(w->f) ? w->y : s->z;
+    for (size_t i = 0; i < n; i++) {
+        size_t at = r * w->ldy + (p + i) * s->units;
+        memset(dz + i * s->filters, 0, s->filters * sizeof *dz);
+        memcpy(dz + i * s->filters, w->dy + at, s->units * sizeof *dz);
+        if (w->f != ACTIVATION_LINEAR)
+            memcpy(of + i * s->filters, source + at, s->units * sizeof *of);
+    }
+    op_derive(w, dz, of, of, s->filters, n, s->units);
+    for (size_t i = 0; i < n && s->units < s->filters; i++)
+        memset(dz + i * s->filters + s->units, 0, (s->filters - s->units) * sizeof *dz);
+}
+
+// The update that adds a gradient to a sum.
+static const update add_up = {.rule = UPDATE_SGD, .rate = -1};
+
+// dW and db of some pixels, added to the chunk's own.
+static void train(const op_work *w, const struct sizes *s, size_t chunk, const float *patches,
+    const float *dz, size_t n)
+{
+    float *kernel = s->partial + chunk * s->patch * s->filters,
+          *bias = s->bias + chunk * s->filters;
+    for (size_t c = 0; c < s->filters; c += PANEL) {
+        size_t width = s->filters - c < PANEL ? s->filters - c : PANEL;
+        w->cpu->train(&(gradient){.to = {.w = kernel + c * s->patch},
+            .x = patches,
+            .ldx = s->ld,
+            .d = dz + c,
+            .ldd = s->filters,
+            .rows = n,
+            .inputs = s->patch,
+            .width = width,
+            .rule = &add_up});
+        w->cpu->train_bias(&add_up, (params){.w = bias + c}, dz + c, s->filters, n, width);
+    }
+}
+
+static void backward_picture(const op_work *w, const window *v, const struct sizes *s, size_t chunk,
+    size_t r, float *scratch)
+{
+    float *dz = scratch + PATCHES * s->ld, *of = dz + PATCHES * s->filters;
+    float *dx = w->dx[0] ? w->dx[0] + r * w->ldx[0] : NULL;
+    if (dx && !w->add[0])
+        memset(dx, 0, shape_size(w->in) * sizeof *dx);
+    for (size_t p = 0; p < s->pixels; p += PATCHES) {
+        size_t n = s->pixels - p < PATCHES ? s->pixels - p : PATCHES;
+        derive(w, s, r, p, n, dz, of);
+        gather(v, s, w->x[0] + r * w->ldx[0], scratch, p, n);
+        train(w, s, chunk, scratch, dz, n);
+        if (!dx)
+            continue;
+        multiply(w,
+            (product){.y = scratch,
+                .ldy = s->ld,
+                .x = dz,
+                .ldx = s->filters,
+                .w = s->flipped,
+                .rows = n,
+                .inputs = s->units},
+            s->patch, false);
+        scatter(v, s, dx, scratch, p, n);
+    }
+}
+
+static void backward_rows(const op_work *w, const struct sizes *s, size_t chunk, float *scratch)
+{
+    window v = window_of(w->layer, w->in);
+    memset(
+        s->partial + chunk * s->patch * s->filters, 0, s->patch * s->filters * sizeof *s->partial);
+    memset(s->bias + chunk * s->filters, 0, s->filters * sizeof *s->bias);
+    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+        backward_picture(w, &v, s, chunk, r, scratch);
+}
+
+// Sums a part of the kernel's gradient over the chunks.
+static void sum_up(const op_work *w, const struct sizes *s, size_t part)
+{
+    size_t all = s->patch * s->filters, from = part * PANEL * s->filters;
+    size_t to = from + PANEL * s->filters < all ? from + PANEL * s->filters : all;
+    float *g = w->g + w->at[KERNEL];
+    memcpy(g + from, s->partial + from, (to - from) * sizeof *g);
+    for (size_t i = 1; i < s->chunks; i++)
+        for (size_t k = from; k < to; k++)
+            g[k] += s->partial[i * all + k];
+    if (part == 0 && !w->layer->no_bias)
+        op_sum(w->g + w->at[BIAS], s->bias, s->filters, s->chunks);
+}
+
+static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    struct sizes s = sizes_of(w);
+    pass += !w->dx[0];
+    if (pass == 0)
+        flip(w, &s, chunk);
+    else if (pass == 1)
+        backward_rows(w, &s, chunk, scratch);
+    else
+        sum_up(w, &s, chunk);
+}
+
+static void write(const layer_spec *l, cJSON *j)
+{
+    json_set_int(j, "filters", (int64_t)l->units);
+    window_write(l, "kernel_size", j);
+    json_set_str(j, "activation", activation_name(l->activation));
+    json_set_bool(j, "use_bias", !l->no_bias);
+}
+
+static int read(layer_spec *l, const cJSON *j, err *e)
+{
+    l->units = op_size(j, "filters");
+    l->no_bias = !json_bool_or(j, "use_bias", true);
+    return window_read(l, "kernel_size", j, e) < 0
+               ? -1
+               : activation_parse(json_str_or(j, "activation", "linear"), &l->activation, e);
+}
+
+const op op_conv2d = {
+    .kind = LAYER_CONV2D,
+    .least = 1,
+    .most = 1,
+    .infer = infer,
+    .parameters = parameters,
+    .reserve = reserve,
+    .forward = forward,
+    .backward = backward,
+    .write = write,
+    .read = read,
+};

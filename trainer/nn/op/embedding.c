@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// Embedding: y[i] = E[x[i]]    x (n, …) indices from 0 to input_dim - 1, E (input_dim, output_dim)
+//
+//   dE[e] = Σ of dy[i] over all i with x[i] = e, in the order of i
+//
+// Indices are floats here, which hold them exactly: a table has at most 2^24 entries. One outside
+// of the table gives nan, so that the loss shows it.
+#include "trainer/nn/op/op.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { PARTS = 16 }; // of the table, each with a chunk of its own
+
+static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
+{
+    if (!l->entries || !l->units)
+        return err_set(e, ERR_USAGE, "must have an input_dim and an output_dim from 1 to 16777216");
+    if (in->dims == TENSOR_MAX_DIMS)
+        return err_set(e, ERR_USAGE, "expects rows of fewer dimensions");
+    *out = *in;
+    out->size[out->dims++] = l->units;
+    return 0;
+}
+
+static size_t parameters(const layer_spec *l, const row_shape *in, op_parameter *out)
+{
+    out[0] = (op_parameter){
+        .name = "embeddings", .dims = 2, .shape = {l->entries, l->units}, .start = START_SMALL};
+    return 1;
+}
+
+static void reserve(const op_work *w, op_need *need)
+{
+    need->forward[0] = op_by_rows(w->rows);
+    need->backward[0].chunks = PARTS;
+    need->reads_x = true;
+}
+
+static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    size_t n = shape_size(w->in), units = w->layer->units;
+    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+        for (size_t i = 0; i < n; i++) {
+            float x = w->x[0][r * w->ldx[0] + i], *y = w->y + r * w->ldy + i * units;
+            if (x >= 0 && x < (float)w->layer->entries)
+                memcpy(y, w->w + w->at[0] + (size_t)x * units, units * sizeof *y);
+            else
+                for (size_t c = 0; c < units; c++)
+                    y[c] = NAN;
+        }
+}
+
+static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    size_t n = shape_size(w->in), units = w->layer->units, entries = w->layer->entries;
+    size_t from = entries * chunk / PARTS, to = entries * (chunk + 1) / PARTS;
+    float *g = w->g + w->at[0];
+    memset(g + from * units, 0, (to - from) * units * sizeof *g);
+    for (size_t r = 0; r < w->rows; r++)
+        for (size_t i = 0; i < n; i++) {
+            float x = w->x[0][r * w->ldx[0] + i];
+            if (!(x >= (float)from && x < (float)to))
+                continue;
+            const float *d = w->dy + r * w->ldy + i * units;
+            for (size_t c = 0; c < units; c++)
+                g[(size_t)x * units + c] += d[c];
+        }
+}
+
+static void write(const layer_spec *l, cJSON *j)
+{
+    json_set_int(j, "input_dim", (int64_t)l->entries);
+    json_set_int(j, "output_dim", (int64_t)l->units);
+}
+
+static int read(layer_spec *l, const cJSON *j, err *e)
+{
+    l->entries = op_size(j, "input_dim");
+    l->units = op_size(j, "output_dim");
+    return 0;
+}
+
+const op op_embedding = {
+    .kind = LAYER_EMBEDDING,
+    .least = 1,
+    .most = 1,
+    .infer = infer,
+    .parameters = parameters,
+    .reserve = reserve,
+    .forward = forward,
+    .backward = backward,
+    .write = write,
+    .read = read,
+};

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// LayerNormalization over the last dimension: Ba, Kiros & Hinton, arXiv 1607.06450.
+//
+//   x̂ = (x - mean x)/√(var x + ε);  y = gamma·x̂ + beta
+//   dx = (e - mean e - x̂·mean(e·x̂))/√(var x + ε) with e = dy·gamma
+//   dgamma = Σ dy·x̂;  dbeta = Σ dy      over rows and positions
+//
+// kept: mean and 1/√(var + ε) of each group, then a partial dgamma and dbeta for each chunk.
+#include "trainer/nn/op/normalization.h"
+
+#include <math.h>
+#include <string.h>
+
+static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
+{
+    *out = *in;
+    return in->dims ? 0 : err_set(e, ERR_USAGE, "expects rows of at least one dimension");
+}
+
+static size_t groups(const op_work *w)
+{
+    return shape_size(w->in) / op_last(w->in);
+}
+
+static void reserve(const op_work *w, op_need *need)
+{
+    need->forward[0] = need->backward[0] = op_by_rows(w->rows);
+    need->backward[1].chunks = 1;
+    need->reads_x = true;
+    need->kept = 2 * w->rows * groups(w) + need->forward[0].chunks * 2 * op_last(w->in);
+}
+
+static void forward_group(const op_work *w, const float *x, float *y, float *of)
+{
+    size_t n = op_last(w->in);
+    const float *gamma = norm_at(w, w->w, NORM_GAMMA), *beta = norm_at(w, w->w, NORM_BETA);
+    double sum = 0, squares = 0;
+    for (size_t c = 0; c < n; c++)
+        sum += (double)x[c];
+    double mean = sum / (double)n;
+    for (size_t c = 0; c < n; c++)
+        squares += ((double)x[c] - mean) * ((double)x[c] - mean);
+    of[0] = (float)mean;
+    of[1] = 1 / sqrtf((float)(squares / (double)n) + norm_epsilon(w->layer));
+    for (size_t c = 0; c < n; c++)
+        y[c] = (x[c] - of[0]) * of[1] * (gamma ? gamma[c] : 1) + (beta ? beta[c] : 0);
+}
+
+static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    size_t n = op_last(w->in), all = groups(w);
+    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+        for (size_t i = 0; i < all; i++)
+            forward_group(w, w->x[0] + r * w->ldx[0] + i * n, w->y + r * w->ldy + i * n,
+                w->kept + 2 * (r * all + i));
+}
+
+// Adds to the sums of dgamma and dbeta; d becomes dx.
+static void backward_group(const op_work *w, const float *x, float *d, const float *of, float *sums)
+{
+    size_t n = op_last(w->in);
+    const float *gamma = norm_at(w, w->w, NORM_GAMMA);
+    double mean = 0, along = 0;
+    for (size_t c = 0; c < n; c++) {
+        float hat = (x[c] - of[0]) * of[1];
+        sums[c] += d[c] * hat;
+        sums[n + c] += d[c];
+        d[c] *= gamma ? gamma[c] : 1;
+        mean += (double)d[c];
+        along += (double)(d[c] * hat);
+    }
+    float m = (float)(mean / (double)n), a = (float)(along / (double)n);
+    for (size_t c = 0; c < n; c++)
+        d[c] = (d[c] - m - (x[c] - of[0]) * of[1] * a) * of[1];
+}
+
+static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    size_t n = op_last(w->in), all = groups(w), from = op_from(chunk), to = op_to(w, chunk);
+    float *partial = w->kept + 2 * w->rows * all, *sums = partial + chunk * 2 * n;
+    if (pass == 1) {
+        size_t chunks = op_by_rows(w->rows).chunks;
+        for (size_t i = 1; i < chunks; i++)
+            for (size_t c = 0; c < 2 * n; c++)
+                partial[c] += partial[i * 2 * n + c];
+        for (int k = NORM_GAMMA; k <= NORM_BETA; k++)
+            if (norm_at(w, w->g, k))
+                memcpy(norm_at(w, w->g, k), partial + (size_t)k * n, n * sizeof *partial);
+        return;
+    }
+    memset(sums, 0, 2 * n * sizeof *sums);
+    for (size_t r = from; r < to; r++)
+        for (size_t i = 0; i < all; i++)
+            backward_group(w, w->x[0] + r * w->ldx[0] + i * n, w->dy + r * w->ldy + i * n,
+                w->kept + 2 * (r * all + i), sums);
+    op_give(w, 0, w->dy + from * w->ldy, w->ldy, from, to);
+}
+
+const op op_layer_normalization = {
+    .kind = LAYER_LAYER_NORMALIZATION,
+    .least = 1,
+    .most = 1,
+    .infer = infer,
+    .parameters = norm_parameters,
+    .reserve = reserve,
+    .forward = forward,
+    .backward = backward,
+    .write = norm_write,
+    .read = norm_read,
+};

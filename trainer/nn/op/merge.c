@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// The operations that make one of several.
+//
+//   Add          y = Σ x[i], all of one shape
+//   Concatenate  y = x[0], x[1], … side by side along the last dimension; the others are the same
+#include "trainer/nn/op/op.h"
+
+#include <stdint.h>
+#include <string.h>
+
+static int differ(const row_shape *a, const row_shape *b, err *e)
+{
+    AUTO_BUF one = {0}, other = {0};
+    shape_text(a->dims, a->size, &one);
+    shape_text(b->dims, b->size, &other);
+    return err_set(e, ERR_USAGE, "expects inputs that fit together, got rows of shapes %s and %s",
+        buf_cstr(&one), buf_cstr(&other));
+}
+
+static int infer_add(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
+{
+    *out = in[0];
+    for (size_t i = 1; i < n; i++)
+        if (in[i].dims != in[0].dims ||
+            memcmp(in[i].size, in[0].size, (size_t)in[0].dims * sizeof *in[0].size) != 0)
+            return differ(&in[0], &in[i], e);
+    return 0;
+}
+
+static int infer_concatenate(
+    const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
+{
+    *out = in[0];
+    if (in[0].dims < 1)
+        return err_set(e, ERR_USAGE, "expects rows of at least one dimension");
+    size_t *last = &out->size[out->dims - 1], same = (size_t)(in[0].dims - 1) * sizeof *last;
+    for (size_t i = 1; i < n; i++) {
+        if (in[i].dims != in[0].dims || memcmp(in[i].size, in[0].size, same) != 0)
+            return differ(&in[0], &in[i], e);
+        *last += op_last(&in[i]);
+    }
+    return 0;
+}
+
+static void reserve(const op_work *w, op_need *need)
+{
+    need->forward[0] = need->backward[0] = op_by_rows(w->rows);
+}
+
+static void forward_add(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    size_t n = shape_size(&w->out);
+    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++) {
+        float *y = w->y + r * w->ldy;
+        memcpy(y, w->x[0] + r * w->ldx[0], n * sizeof *y);
+        for (size_t i = 1; i < w->inputs; i++) {
+            const float *x = w->x[i] + r * w->ldx[i];
+            for (size_t c = 0; c < n; c++)
+                y[c] += x[c];
+        }
+    }
+}
+
+static void backward_add(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    size_t from = op_from(chunk);
+    for (size_t i = 0; i < w->inputs; i++)
+        op_give(w, i, w->dy + from * w->ldy, w->ldy, from, op_to(w, chunk));
+}
+
+static void forward_concatenate(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    size_t all = op_last(&w->out), outer = shape_size(&w->out) / all, at = 0;
+    for (size_t i = 0; i < w->inputs; at += op_last(&w->in[i++])) {
+        size_t n = op_last(&w->in[i]);
+        for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+            for (size_t o = 0; o < outer; o++)
+                memcpy(w->y + r * w->ldy + o * all + at, w->x[i] + r * w->ldx[i] + o * n,
+                    n * sizeof *w->y);
+    }
+}
+
+static void backward_concatenate(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    size_t all = op_last(&w->out), outer = shape_size(&w->out) / all, at = 0;
+    for (size_t i = 0; i < w->inputs; at += op_last(&w->in[i++])) {
+        size_t n = op_last(&w->in[i]);
+        for (size_t r = op_from(chunk); w->dx[i] && r < op_to(w, chunk); r++)
+            for (size_t o = 0; o < outer; o++) {
+                const float *d = w->dy + r * w->ldy + o * all + at;
+                float *dx = w->dx[i] + r * w->ldx[i] + o * n;
+                for (size_t c = 0; c < n; c++)
+                    dx[c] = (w->add[i] ? dx[c] : 0) + d[c];
+            }
+    }
+}
+
+const op op_add = {
+    .kind = LAYER_ADD,
+    .least = 2,
+    .most = SIZE_MAX,
+    .infer = infer_add,
+    .reserve = reserve,
+    .forward = forward_add,
+    .backward = backward_add,
+};
+
+const op op_concatenate = {
+    .kind = LAYER_CONCATENATE,
+    .least = 2,
+    .most = SIZE_MAX,
+    .infer = infer_concatenate,
+    .reserve = reserve,
+    .forward = forward_concatenate,
+    .backward = backward_concatenate,
+};

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/nn/op/normalization.h"
+
+float norm_epsilon(const layer_spec *l)
+{
+    return l->epsilon > 0 ? (float)l->epsilon : 1e-3f;
+}
+
+size_t norm_parameters(const layer_spec *l, const row_shape *in, op_parameter *out)
+{
+    size_t n = 0, channels = op_last(in);
+    if (!l->no_scale)
+        out[n++] =
+            (op_parameter){.name = "gamma", .dims = 1, .shape = {channels}, .start = START_ONES};
+    if (!l->no_center)
+        out[n++] = (op_parameter){.name = "beta", .dims = 1, .shape = {channels}};
+    return n;
+}
+
+float *norm_at(const op_work *w, float *run, int which)
+{
+    bool missing[] = {w->layer->no_scale, w->layer->no_center, false, false};
+    size_t i = 0;
+    for (int k = 0; k < which; k++)
+        i += !missing[k];
+    return missing[which] ? NULL : run + w->at[i];
+}
+
+void norm_write(const layer_spec *l, cJSON *j)
+{
+    json_set(j, "epsilon", cJSON_CreateNumber(l->epsilon > 0 ? l->epsilon : 1e-3));
+    json_set_bool(j, "center", !l->no_center);
+    json_set_bool(j, "scale", !l->no_scale);
+}
+
+int norm_read(layer_spec *l, const cJSON *j, err *e)
+{
+    const cJSON *epsilon = json_get(j, "epsilon");
+    l->epsilon = cJSON_IsNumber(epsilon) ? epsilon->valuedouble : 0;
+    l->no_center = !json_bool_or(j, "center", true);
+    l->no_scale = !json_bool_or(j, "scale", true);
+    return 0;
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// What the two normalisations share: their attributes, and the parameters gamma and beta.
+#pragma once
+#include "trainer/nn/op/op.h"
+
+enum { NORM_GAMMA, NORM_BETA, NORM_MEAN, NORM_VARIANCE };
+
+// Keras's default of 0.001 where the layer has none of its own.
+float norm_epsilon(const layer_spec *l);
+// gamma and beta, one each for a channel: those that the layer has. Returns how many.
+size_t norm_parameters(const layer_spec *l, const row_shape *in, op_parameter *out);
+// Where gamma, beta and the statistics are in the run (w->w) and in the gradients (w->g). NULL: the
+// layer has none.
+float *norm_at(const op_work *w, float *run, int which);
+void norm_write(const layer_spec *l, cJSON *j);
+int norm_read(layer_spec *l, const cJSON *j, err *e);

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/nn/op/op.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+extern const op op_flatten, op_dense, op_dropout, op_input, op_activation, op_reshape, op_add,
+    op_concatenate, op_embedding, op_layer_normalization, op_batch_normalization, op_conv2d,
+    op_max_pooling2d, op_average_pooling2d, op_global_average_pooling2d;
+
+const op *op_of(layer_kind kind)
+{
+    static const op *const all[] = {&op_flatten, &op_dense, &op_dropout, &op_input, &op_activation,
+        &op_reshape, &op_add, &op_concatenate, &op_embedding, &op_layer_normalization,
+        &op_batch_normalization, &op_conv2d, &op_max_pooling2d, &op_average_pooling2d,
+        &op_global_average_pooling2d};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        if (all[i]->kind == kind)
+            return all[i];
+    return NULL;
+}
+
+int op_same_shape(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
+{
+    *out = in[0];
+    return 0;
+}
+
+void op_give(const op_work *w, size_t i, const float *values, size_t ld, size_t from, size_t to)
+{
+    size_t n = shape_size(&w->in[i]);
+    if (!w->dx[i])
+        return;
+    for (size_t r = from; r < to; r++) {
+        float *out = w->dx[i] + r * w->ldx[i];
+        const float *v = values + (r - from) * ld;
+        if (!w->add[i])
+            memcpy(out, v, n * sizeof *out);
+        else
+            for (size_t c = 0; c < n; c++)
+                out[c] += v[c];
+    }
+}
+
+void op_activate(const op_work *w, float *y, float *z, size_t ld, size_t rows, size_t n)
+{
+    if (z && !activation_is_of_output(w->f))
+        memcpy(z, y, rows * ld * sizeof *z);
+    if (w->f == ACTIVATION_SOFTMAX)
+        w->cpu->softmax(y, ld, rows, n, NULL);
+    else if (w->f != ACTIVATION_LINEAR)
+        w->cpu->activate(w->f, y, ld, rows, op_round(n, 16));
+}
+
+// dL/dz[i] = y[i]·(d[i] - Σ d[j]·y[j])
+static void derive_softmax(float *d, const float *y, size_t ld, size_t rows, size_t n)
+{
+    for (size_t r = 0; r < rows; r++, d += ld, y += ld) {
+        float sum = 0;
+        for (size_t j = 0; j < n; j++)
+            sum += d[j] * y[j];
+        for (size_t j = 0; j < n; j++)
+            d[j] = y[j] * (d[j] - sum);
+    }
+}
+
+void op_derive(
+    const op_work *w, float *d, const float *y, const float *z, size_t ld, size_t rows, size_t n)
+{
+    const float *of = activation_is_of_output(w->f) ? y : z;
+    if (w->f == ACTIVATION_SOFTMAX)
+        derive_softmax(d, y, ld, rows, n);
+    else if (w->f != ACTIVATION_LINEAR)
+        w->cpu->derive(w->f, d, ld, of, ld, rows, op_round(n, 16));
+}
+
+void op_sum(float *out, const float *partial, size_t n, size_t chunks)
+{
+    memcpy(out, partial, n * sizeof *out);
+    for (size_t i = 1; i < chunks; i++)
+        for (size_t k = 0; k < n; k++)
+            out[k] += partial[i * n + k];
+}
+
+static bool read_size(const cJSON *j, bool zero, size_t *size)
+{
+    int64_t n;
+    if (!j || !json_int(j, &n) || n < !zero || n > OP_UNITS_MAX)
+        return false;
+    *size = (size_t)n;
+    return true;
+}
+
+size_t op_size(const cJSON *j, const char *key)
+{
+    size_t n;
+    return read_size(json_get(j, key), false, &n) ? n : 0;
+}
+
+void op_write_sizes(cJSON *j, const char *key, const size_t *sizes, size_t n)
+{
+    cJSON *list = json_array_at(j, key);
+    for (size_t i = 0; i < n; i++)
+        cJSON_AddItemToArray(list, cJSON_CreateNumber((double)sizes[i]));
+}
+
+int op_read_sizes(const cJSON *j, const char *key, size_t *sizes, int most, bool zeros, err *e)
+{
+    const cJSON *item;
+    int n = 0;
+    cJSON_ArrayForEach(item, json_get(j, key))
+    {
+        if (n == most || !read_size(item, zeros, &sizes[n++]))
+            return err_set(e, ERR_INVALID, "\"%s\" is not a list of at most %d sizes", key, most);
+    }
+    return n;
+}

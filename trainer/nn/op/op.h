@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// An operation of a graph: what its output's shape is, what parameters it has, how a batch goes
+// through it and back. Each is one file that ends in its table. Operations own nothing.
+//
+//   x[i]  the inputs:  (rows, ldx[i]), a row has in[i]'s numbers one after the other
+//   y     the output:  (rows, ldy)
+//   dy    dLoss/dy, which backward may overwrite;  dx[i] what backward computes for input i
+//
+// ld is a multiple of 16; what is behind a row's numbers is undefined. Work is cut into chunks by
+// the batch and the layer alone, and each number is computed by one chunk, so the results are the
+// same for any number of threads. Sums over rows are made of one partial sum for each chunk, added
+// in their order.
+#pragma once
+#include "base/json.h"
+#include "trainer/cpu/ops.h"
+#include "trainer/nn/layer.h"
+
+enum {
+    OP_PARAMETERS = 4,
+    OP_PASSES = 3,
+    OP_ROWS = 12, // in a chunk of rows: twice the rows that the kernels take at once
+    OP_UNITS_MAX = 1 << 24,
+};
+
+typedef enum op_start {
+    START_ZEROS,
+    START_ONES,
+    START_GLOROT, // uniform in ±√(6 / (fan_in + fan_out)): Glorot and Bengio 2010
+    START_SMALL,  // uniform in ±0.05: Keras's for an Embedding
+} op_start;
+
+// A parameter as a matrix: (rows, columns), its last dimension are the columns.
+typedef struct op_parameter {
+    const char *name; // "kernel"
+    int dims;
+    size_t shape[4];
+    op_start start;
+    size_t fan_in, fan_out;
+    bool panels; // lies in panels of 64 columns, as products take it
+    bool fixed;  // not trained: statistics
+} op_parameter;
+
+// One pass over the batch: all chunks of it are done before the next pass begins, except that after
+// a pass by rows chunk i of another one by rows may begin when chunk i is done.
+typedef struct op_pass {
+    size_t chunks;
+    bool by_rows; // chunk i reads and writes only rows [i·OP_ROWS, (i+1)·OP_ROWS) of all buffers
+} op_pass;
+
+typedef struct op_need {
+    op_pass forward[OP_PASSES], backward[OP_PASSES]; // those with chunks
+    size_t kept;    // floats that backward needs of forward, and what chunks leave for a later pass
+    size_t scratch; // floats for each thread
+    bool reads_x, reads_y; // backward reads the inputs, the output
+} op_need;
+
+typedef struct op_work {
+    const layer_spec *layer;
+    const cpu_ops *cpu;
+    size_t inputs;
+    const row_shape *in; // [inputs]
+    row_shape out;
+    size_t rows;
+    float *const *x; // [inputs]
+    const size_t *ldx;
+    float *const *dx; // [inputs]; NULL where nobody wants it
+    const bool *add;  // [inputs]: add to dx, do not replace it
+    float *y, *dy;
+    size_t ldy;
+    activation f; // linear where the loss applies the activation
+    float *kept;
+    float *w, *g;             // the model's run of parameters, and of their gradients
+    size_t at[OP_PARAMETERS]; // where its own are, in their order
+    bool train;
+    bool moves;     // the step is one of a training: statistics follow it
+    uint64_t noise; // seed of this step's noise for this layer
+} op_work;
+
+typedef struct op {
+    layer_kind kind;
+    size_t least, most; // how many inputs it takes
+    // The output's shape. Errors go on after the layer's name: "expects 784 inputs, got 785".
+    int (*infer)(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e);
+    // Fills in its parameters; returns how many. NULL: it has none.
+    size_t (*parameters)(const layer_spec *l, const row_shape *in, op_parameter *out);
+    // Needs for a batch of w->rows; w has layer, shapes, lds and dx (NULL or not).
+    void (*reserve)(const op_work *w, op_need *need);
+    void (*forward)(const op_work *w, size_t pass, size_t chunk, float *scratch);
+    void (*backward)(const op_work *w, size_t pass, size_t chunk, float *scratch);
+    // Its attributes as JSON, and back. NULL: it has none.
+    void (*write)(const layer_spec *l, cJSON *out);
+    int (*read)(layer_spec *l, const cJSON *in, err *e);
+} op;
+
+const op *op_of(layer_kind kind);
+
+static inline size_t op_round(size_t n, size_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static inline op_pass op_by_rows(size_t rows)
+{
+    return (op_pass){.chunks = (rows + OP_ROWS - 1) / OP_ROWS, .by_rows = true};
+}
+
+static inline size_t op_from(size_t chunk)
+{
+    return chunk * OP_ROWS;
+}
+
+static inline size_t op_to(const op_work *w, size_t chunk)
+{
+    return (chunk + 1) * OP_ROWS < w->rows ? (chunk + 1) * OP_ROWS : w->rows;
+}
+
+static inline size_t op_last(const row_shape *s)
+{
+    return s->dims ? s->size[s->dims - 1] : 1;
+}
+
+// What operations share.
+
+// Most operations take one input.
+int op_same_shape(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e);
+// Writes (or adds) rows [from, to) of `values` to dx[i].
+void op_give(const op_work *w, size_t i, const float *values, size_t ld, size_t from, size_t to);
+// Applies w->f to rows of z = y in place; z is kept first where backward needs it. width is rounded
+// up to 16.
+void op_activate(const op_work *w, float *y, float *z, size_t ld, size_t rows, size_t n);
+// d ← d·f'(z) in place, from y or from the z that was kept.
+void op_derive(
+    const op_work *w, float *d, const float *y, const float *z, size_t ld, size_t rows, size_t n);
+// Sums partial[chunk][n] over chunks, in their order.
+void op_sum(float *out, const float *partial, size_t n, size_t chunks);
+
+// JSON: sizes within sane bounds, and lists of them.
+size_t op_size(const cJSON *j, const char *key); // 0 when there is none
+void op_write_sizes(cJSON *j, const char *key, const size_t *sizes, size_t n);
+// At most `most`, from 0 or 1 on; returns how many, -1 with e.
+int op_read_sizes(const cJSON *j, const char *key, size_t *sizes, int most, bool zeros, err *e);

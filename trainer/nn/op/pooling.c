@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+// Pooling: each channel of a picture (height, width, channels) by itself.
+//
+//   MaxPooling2D            the greatest in the window; its gradient goes to the first of these
+//   AveragePooling2D        the mean of those in the window that are not padding
+//   GlobalAveragePooling2D  the mean over the picture: (height, width, channels) → (channels)
+#include "trainer/nn/op/window.h"
+
+#include <math.h>
+#include <string.h>
+
+static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
+{
+    window w;
+    if (window_new(l, in, &w, e) < 0)
+        return -1;
+    *out = (row_shape){3, {w.out[0], w.out[1], w.channels}};
+    return 0;
+}
+
+static void reserve_max(const op_work *w, op_need *need)
+{
+    need->forward[0] = need->backward[0] = op_by_rows(w->rows);
+    need->kept = w->rows * w->ldy; // where the greatest was, as uint32_t
+}
+
+static void reserve_average(const op_work *w, op_need *need)
+{
+    need->forward[0] = need->backward[0] = op_by_rows(w->rows);
+}
+
+// The greatest of output (y, x), channel by channel. nan counts as the greatest.
+static void greatest(
+    const window *v, const float *in, size_t y, size_t x, float *out, uint32_t *where)
+{
+    bool first = true;
+    for (size_t i = 0; i < v->size[0]; i++)
+        for (size_t j = 0; j < v->size[1]; j++) {
+            size_t at = window_at(v, y, x, i, j);
+            for (size_t c = 0; at != SIZE_MAX && c < v->channels; c++)
+                if (first || in[at + c] > out[c] || isnan(in[at + c])) {
+                    out[c] = in[at + c];
+                    where[c] = (uint32_t)(at + c);
+                }
+            first &= at == SIZE_MAX;
+        }
+}
+
+static void forward_max(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    window v = window_of(w->layer, w->in);
+    uint32_t *where = (uint32_t *)(void *)w->kept;
+    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+        for (size_t p = 0; p < v.out[0] * v.out[1]; p++) {
+            size_t at = r * w->ldy + p * v.channels;
+            greatest(
+                &v, w->x[0] + r * w->ldx[0], p / v.out[1], p % v.out[1], w->y + at, where + at);
+        }
+}
+
+// Rows of dx that only this node writes start at 0.
+static float *clear(const op_work *w, size_t r)
+{
+    float *dx = w->dx[0] + r * w->ldx[0];
+    if (!w->add[0])
+        memset(dx, 0, shape_size(w->in) * sizeof *dx);
+    return dx;
+}
+
+static void backward_max(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    const uint32_t *where = (const uint32_t *)(const void *)w->kept;
+    size_t n = shape_size(&w->out);
+    for (size_t r = op_from(chunk); w->dx[0] && r < op_to(w, chunk); r++) {
+        float *dx = clear(w, r);
+        for (size_t i = 0; i < n; i++)
+            dx[where[r * w->ldy + i]] += w->dy[r * w->ldy + i];
+    }
+}
+
+// How many of the window's taps lie in the picture.
+static size_t taps(const window *v, size_t y, size_t x)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < v->size[0]; i++)
+        for (size_t j = 0; j < v->size[1]; j++)
+            n += window_at(v, y, x, i, j) != SIZE_MAX;
+    return n;
+}
+
+static void forward_average(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    window v = window_of(w->layer, w->in);
+    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++)
+        for (size_t p = 0; p < v.out[0] * v.out[1]; p++) {
+            float *y = w->y + r * w->ldy + p * v.channels;
+            const float *in = w->x[0] + r * w->ldx[0];
+            float scale = 1 / (float)taps(&v, p / v.out[1], p % v.out[1]);
+            memset(y, 0, v.channels * sizeof *y);
+            for (size_t t = 0; t < v.size[0] * v.size[1]; t++) {
+                size_t at = window_at(&v, p / v.out[1], p % v.out[1], t / v.size[1], t % v.size[1]);
+                for (size_t c = 0; at != SIZE_MAX && c < v.channels; c++)
+                    y[c] += in[at + c] * scale;
+            }
+        }
+}
+
+static void backward_average(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    window v = window_of(w->layer, w->in);
+    for (size_t r = op_from(chunk); w->dx[0] && r < op_to(w, chunk); r++) {
+        float *dx = clear(w, r);
+        for (size_t p = 0; p < v.out[0] * v.out[1]; p++) {
+            const float *d = w->dy + r * w->ldy + p * v.channels;
+            float scale = 1 / (float)taps(&v, p / v.out[1], p % v.out[1]);
+            for (size_t t = 0; t < v.size[0] * v.size[1]; t++) {
+                size_t at = window_at(&v, p / v.out[1], p % v.out[1], t / v.size[1], t % v.size[1]);
+                for (size_t c = 0; at != SIZE_MAX && c < v.channels; c++)
+                    dx[at + c] += d[c] * scale;
+            }
+        }
+    }
+}
+
+static int infer_global(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
+{
+    AUTO_BUF have = {0};
+    shape_text(in->dims, in->size, &have);
+    if (in->dims != 3)
+        return err_set(e, ERR_USAGE,
+            "expects rows of three dimensions (height, width, channels), got %s", buf_cstr(&have));
+    *out = (row_shape){1, {in->size[2]}};
+    return 0;
+}
+
+static void forward_global(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    size_t channels = w->in->size[2], pixels = w->in->size[0] * w->in->size[1];
+    for (size_t r = op_from(chunk); r < op_to(w, chunk); r++) {
+        float *y = w->y + r * w->ldy;
+        const float *x = w->x[0] + r * w->ldx[0];
+        memset(y, 0, channels * sizeof *y);
+        for (size_t p = 0; p < pixels; p++)
+            for (size_t c = 0; c < channels; c++)
+                y[c] += x[p * channels + c];
+        for (size_t c = 0; c < channels; c++)
+            y[c] /= (float)pixels;
+    }
+}
+
+static void backward_global(const op_work *w, size_t pass, size_t chunk, float *scratch)
+{
+    size_t channels = w->in->size[2], pixels = w->in->size[0] * w->in->size[1];
+    for (size_t r = op_from(chunk); w->dx[0] && r < op_to(w, chunk); r++) {
+        const float *d = w->dy + r * w->ldy;
+        float *dx = w->dx[0] + r * w->ldx[0];
+        for (size_t i = 0; i < pixels * channels; i++)
+            dx[i] = (w->add[0] ? dx[i] : 0) + d[i % channels] / (float)pixels;
+    }
+}
+
+static void write(const layer_spec *l, cJSON *j)
+{
+    window_write(l, "pool_size", j);
+}
+
+static int read(layer_spec *l, const cJSON *j, err *e)
+{
+    return window_read(l, "pool_size", j, e);
+}
+
+const op op_max_pooling2d = {
+    .kind = LAYER_MAX_POOLING2D,
+    .least = 1,
+    .most = 1,
+    .infer = infer,
+    .reserve = reserve_max,
+    .forward = forward_max,
+    .backward = backward_max,
+    .write = write,
+    .read = read,
+};
+
+const op op_average_pooling2d = {
+    .kind = LAYER_AVERAGE_POOLING2D,
+    .least = 1,
+    .most = 1,
+    .infer = infer,
+    .reserve = reserve_average,
+    .forward = forward_average,
+    .backward = backward_average,
+    .write = write,
+    .read = read,
+};
+
+const op op_global_average_pooling2d = {
+    .kind = LAYER_GLOBAL_AVERAGE_POOLING2D,
+    .least = 1,
+    .most = 1,
+    .infer = infer_global,
+    .reserve = reserve_average,
+    .forward = forward_global,
+    .backward = backward_global,
+};

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/nn/op/window.h"
+
+#include <string.h>
+
+int window_new(const layer_spec *l, const row_shape *in, window *out, err *e)
+{
+    AUTO_BUF have = {0};
+    shape_text(in->dims, in->size, &have);
+    if (in->dims != 3)
+        return err_set(e, ERR_USAGE,
+            "expects rows of three dimensions (height, width, channels), got %s", buf_cstr(&have));
+    for (int i = 0; i < 2; i++) {
+        if (!l->window[i] || !l->stride[i] || l->window[i] > 4096 || l->stride[i] > 4096)
+            return err_set(e, ERR_USAGE, "must have a window and strides from 1 to 4096");
+        if (!l->same && in->size[i] < l->window[i])
+            return err_set(e, ERR_USAGE, "has a window of %zux%zu, larger than its input %s",
+                l->window[0], l->window[1], buf_cstr(&have));
+    }
+    *out = window_of(l, in);
+    return 0;
+}
+
+window window_of(const layer_spec *l, const row_shape *in)
+{
+    window w = {.channels = in->size[2]};
+    for (int i = 0; i < 2; i++) {
+        size_t n = in->size[i], size = l->window[i], stride = l->stride[i];
+        w.in[i] = n;
+        w.size[i] = size;
+        w.stride[i] = stride;
+        w.out[i] = l->same ? (n + stride - 1) / stride : (n - size) / stride + 1;
+        size_t reach = (w.out[i] - 1) * stride + size;
+        w.before[i] = l->same && reach > n ? (reach - n) / 2 : 0;
+    }
+    return w;
+}
+
+void window_write(const layer_spec *l, const char *size, cJSON *j)
+{
+    op_write_sizes(j, size, l->window, 2);
+    op_write_sizes(j, "strides", l->stride, 2);
+    json_set_str(j, "padding", l->same ? "same" : "valid");
+}
+
+int window_read(layer_spec *l, const char *size, const cJSON *j, err *e)
+{
+    l->same = strcmp(json_str_or(j, "padding", "valid"), "same") == 0;
+    return op_read_sizes(j, size, l->window, 2, false, e) < 0 ||
+                   op_read_sizes(j, "strides", l->stride, 2, false, e) < 0
+               ? -1
+               : 0;
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// A window that moves over pictures (height, width, channels), for convolutions and pooling: its
+// size, its steps and the padding, with Keras's rules.
+//
+//   padding "valid"  outputs = ⌊(inputs - window)/stride⌋ + 1, nothing is added
+//   padding "same"   outputs = ⌈inputs/stride⌉; what is missing is added on both sides, the odd one
+//                    at the end
+#pragma once
+#include "trainer/nn/op/op.h"
+
+typedef struct window {
+    size_t in[2], out[2], size[2], stride[2], before[2]; // height, width; before: added in front
+    size_t channels;                                     // of the input
+} window;
+
+// -1 with e when the picture does not fit. Errors go on after the layer's name.
+int window_new(const layer_spec *l, const row_shape *in, window *out, err *e);
+// For shapes that window_new has accepted.
+window window_of(const layer_spec *l, const row_shape *in);
+// Where tap (i, j) of output (y, x) lies in the picture: the index of its first channel; SIZE_MAX
+// in the padding.
+static inline size_t window_at(const window *w, size_t y, size_t x, size_t i, size_t j)
+{
+    size_t row = y * w->stride[0] + i - w->before[0], column = x * w->stride[1] + j - w->before[1];
+    return row < w->in[0] && column < w->in[1] ? (row * w->in[1] + column) * w->channels : SIZE_MAX;
+}
+
+void window_write(const layer_spec *l, const char *size, cJSON *j);
+int window_read(layer_spec *l, const char *size, const cJSON *j, err *e);
