@@ -23,6 +23,7 @@ static const struct verb *const verbs[] = {
     &show_verb,
     &diff_verb,
     &export_verb,
+    &convert_verb,
     &clean_verb,
     &attach_verb,
     &ls_verb,

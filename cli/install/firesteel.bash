@@ -13,6 +13,8 @@ _firesteel() {
         mapfile -t COMPREPLY < <(compgen -W "$(firesteel ls 2>/dev/null | sed '1d; s/ .*//')" -- "$word")
     elif [[ $before == --allow ]]; then
         mapfile -t COMPREPLY < <(compgen -W "cluster destructive cluster,destructive" -- "$word")
+    elif [[ $before == --to && $verb == convert ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "lua ipynb py md html" -- "$word")
     elif [[ $before == --to ]]; then
         mapfile -t COMPREPLY < <(compgen -W "ipynb md html junit" -- "$word")
     elif [[ $verb == doctor && ( $before == -o || $before == --output || $before == --format ) ]]; then

@@ -35,6 +35,10 @@ notebook *notebook_open(const char *path, err *e);
 // Parses text in the percent format. A text without a marker is one cell.
 notebook *notebook_parse(const char *text, size_t n, err *e);
 notebook *notebook_parse_ipynb(const char *text, size_t n, err *e);
+// The percent format of Python files, whose comments begin with "#": of a notebook in Python its
+// cells as they are; one in Lua is kept in comments, as jupytext keeps another language.
+notebook *notebook_parse_python(const char *text, size_t n, err *e);
+int notebook_print_python(const notebook *nb, buf *out, err *e);
 // Saves in the format of the extension, replacing the file as a whole; its mode, its owner and a
 // link to it stay.
 int notebook_save(const notebook *nb, const char *path, err *e);

@@ -228,7 +228,8 @@ static void contents(struct page *p)
             continue;
         buf_str(p->out, "<li>");
         link_to(p, i);
-        buf_fmt(p->out, " <span class=\"time %s\">%s</span> ", state, state);
+        if (fold_run(p->fold))
+            buf_fmt(p->out, " <span class=\"time %s\">%s</span> ", state, state);
         time_of(p, run_of(p, i));
         buf_str(p->out, "</li>\n");
     }
@@ -248,7 +249,11 @@ static void source(struct page *p, const cell *c, int64_t failed)
 {
     size_t n = line_count(c->source);
     const char *path = c->options.file ? c->options.file : c->options.template_;
-    const char *language = c->options.language ? c->options.language : path ? "" : "Lua";
+    const char *own = notebook_language(p->nb);
+    const char *language = c->options.language ? c->options.language
+                           : path              ? ""
+                           : own               ? own
+                                               : "Lua";
     if (n == 0)
         return;
     buf_fmt(p->out, "<details%s><summary>", n <= SOURCE_OPEN || failed ? " open" : "");
@@ -291,7 +296,8 @@ static void code(struct page *p, size_t i)
     buf_fmt(p->out, "<article id=\"cell-%zu\">\n<header><h2>", i + 1);
     html_string(p->out, name);
     buf_str(p->out, "</h2>");
-    badge(p, page_cell_state(p->fold, i));
+    if (fold_run(p->fold))
+        badge(p, page_cell_state(p->fold, i));
     if (rc && *rc->how)
         buf_fmt(p->out, "<span class=\"note\">%s</span>", rc->how);
     time_of(p, rc);
@@ -339,7 +345,9 @@ static void head(struct page *p, const char *title)
                     "<meta name=\"generator\" content=\"firesteel " FIRESTEEL_VERSION "\">\n"
                     "<title>");
     html_string(p->out, title);
-    buf_fmt(p->out, ": %s</title>\n<style>\n", run_state_name(fold_state(p->fold)));
+    if (fold_run(p->fold))
+        buf_fmt(p->out, ": %s", run_state_name(fold_state(p->fold)));
+    buf_str(p->out, "</title>\n<style>\n");
     buf_add(p->out, report_style[0].text, report_style[0].n);
     buf_str(p->out, "</style>\n</head>\n<body>\n<main>\n");
 }
@@ -349,7 +357,10 @@ static void top(struct page *p, const char *title)
     AUTO_FREE char *count = page_count(p->fold);
     buf_str(p->out, "<h1>");
     html_string(p->out, title);
-    buf_str(p->out, "</h1>\n<p class=\"lead\">");
+    buf_str(p->out, "</h1>\n");
+    if (!fold_run(p->fold)) // no run, but a notebook
+        return;
+    buf_str(p->out, "<p class=\"lead\">");
     badge(p, run_state_name(fold_state(p->fold)));
     buf_fmt(p->out, " %s</p>\n", count);
     failures(p);

@@ -39,7 +39,11 @@ static void md_cell(struct export *x, const cell *c, buf *out)
     const char *dot = path ? strrchr(path, '.') : NULL;
     if (path)
         buf_fmt(out, "`%s`:\n\n", path);
-    const char *language = c->options.language ? c->options.language : dot ? dot + 1 : "lua";
+    const char *own = notebook_language(fold_notebook(x->fold));
+    const char *language = c->options.language ? c->options.language
+                           : dot               ? dot + 1
+                           : own               ? own
+                                               : "lua";
     fenced(language, c->source, strlen(c->source), out);
     AUTO_BUF text = {0};
     for (size_t k = 0; rc && k < rc->n_outputs; k++) {
@@ -187,8 +191,10 @@ static void md_origin(const fold *f, buf *out)
 void export_md(struct export *x, buf *out)
 {
     const notebook *nb = fold_notebook(x->fold);
-    md_head(x->fold, out);
-    md_summary(x->fold, out);
+    if (fold_run(x->fold)) {
+        md_head(x->fold, out);
+        md_summary(x->fold, out);
+    }
     for (size_t i = 0; i < notebook_count(nb); i++)
         md_cell(x, notebook_cell(nb, i), out);
     md_left_overs(x->fold, out);

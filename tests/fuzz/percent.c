@@ -25,9 +25,21 @@ static void check_again(const notebook *nb)
     notebook_free(again);
 }
 
+// Python's percent format: whatever is read can be written.
+static void check_python(const char *data, size_t n)
+{
+    err e = {0};
+    AUTO_BUF text = {0};
+    notebook *nb = notebook_parse_python(data, n, &e);
+    if (nb && notebook_print_python(nb, &text, &e) < 0)
+        abort();
+    notebook_free(nb);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     err e = {0};
+    check_python((const char *)data, n);
     notebook *nb = notebook_parse((const char *)data, n, &e);
     if (!nb)
         return 0;

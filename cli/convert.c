@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: MIT
+// firesteel convert: a notebook in another format. What the other format cannot hold is said.
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/say.h"
+#include "script/notebook/notebook.h"
+#include "script/report/document.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CONVERT_FORMATS(X) X(LUA, "lua") X(IPYNB, "ipynb") X(PY, "py") X(MD, "md") X(HTML, "html")
+enum form {
+#define X(name, text) FORM_##name,
+    CONVERT_FORMATS(X)
+#undef X
+        FORM_NONE
+};
+static const char *const form_names[] = {
+#define X(name, text) text,
+    CONVERT_FORMATS(X)
+#undef X
+};
+
+// The format of this name, or of a file whose name ends in it.
+static enum form form_of(const char *name)
+{
+    const char *dot = name ? strrchr(name, '.') : NULL, *end = dot ? dot + 1 : name;
+    enum form f = 0;
+    while (f < FORM_NONE && !str_eq(end, form_names[f]))
+        f++;
+    return f;
+}
+
+static int print_as(const notebook *nb, const char *path, enum form form, buf *out, err *e)
+{
+    if (form == FORM_IPYNB) {
+        AUTO_JSON *j = notebook_to_ipynb(nb, NULL, NULL);
+        json_print_pretty(out, j, 1);
+        buf_char(out, '\n');
+    } else if (form == FORM_LUA) {
+        notebook_print(nb, out);
+    } else if (form == FORM_PY) {
+        return notebook_print_python(nb, out, e);
+    } else {
+        return document_print(nb, path, form == FORM_MD ? EXPORT_MD : EXPORT_HTML, out, e);
+    }
+    return 0;
+}
+
+static notebook *parse_as(const char *text, size_t n, enum form form, err *e)
+{
+    return form == FORM_IPYNB ? notebook_parse_ipynb(text, n, e)
+           : form == FORM_PY  ? notebook_parse_python(text, n, e)
+                              : notebook_parse(text, n, e);
+}
+
+struct conversion {
+    const char *from, *to;
+    enum form was, form;
+    const notebook *nb;
+    const buf *source, *text; // the file, and what was made of it
+    bool told;
+};
+
+__attribute__((format(printf, 2, 3))) static void lost(struct conversion *c, const char *fmt, ...)
+{
+    AUTO_BUF what = {0};
+    va_list args;
+    va_start(args, fmt);
+    buf_vfmt(&what, fmt, args);
+    va_end(args);
+    say(stderr, "firesteel: %s: %s\n", c->to, buf_cstr(&what));
+    c->told = true;
+}
+
+// What of an .ipynb no text format has.
+static void tell_outputs(struct conversion *c)
+{
+    AUTO_JSON *j = notebook_to_ipynb(c->nb, NULL, NULL);
+    const cJSON *one;
+    size_t outputs = 0, attached = 0;
+    cJSON_ArrayForEach(one, json_get(j, "cells"))
+    {
+        outputs += cJSON_GetArraySize(json_get(one, "outputs")) > 0;
+        attached += cJSON_GetArraySize(json_get(one, "attachments")) > 0;
+    }
+    if (outputs && (c->form == FORM_LUA || c->form == FORM_PY))
+        lost(c, "it has not the outputs of %zu cell%s", outputs, outputs == 1 ? "" : "s");
+    if (attached)
+        lost(c, "it has not the pictures attached to %zu cell%s", attached,
+            attached == 1 ? "" : "s");
+}
+
+// The first cell in which two notebooks differ, -1: none.
+static long differs(const notebook *a, const notebook *b)
+{
+    size_t n = notebook_count(a) < notebook_count(b) ? notebook_count(a) : notebook_count(b);
+    for (size_t i = 0; i < n; i++) {
+        const cell *x = notebook_cell(a, i), *y = notebook_cell(b, i);
+        if (x->kind != y->kind || !str_eq(x->source, y->source) || !str_eq(x->title, y->title) ||
+            !str_eq(x->options.language, y->options.language))
+            return (long)i;
+    }
+    return notebook_count(a) == notebook_count(b) ? -1 : (long)n;
+}
+
+// Converts what was made back again: the same cells, and if it can be, the same bytes.
+static void tell_round_trip(struct conversion *c)
+{
+    err e = {0};
+    AUTO_BUF again = {0};
+    notebook *back = parse_as(buf_cstr(c->text), c->text->len, c->form, &e);
+    long cell_at = back ? differs(c->nb, back) : 0;
+    if (!back)
+        lost(c, "it does not read back: %s", e.text);
+    else if (cell_at >= 0)
+        lost(c, "it reads back otherwise from cell %ld on", cell_at + 1);
+    else if (c->was != FORM_IPYNB && print_as(back, c->from, c->was, &again, &e) == 0 &&
+             (again.len != c->source->len || memcmp(again.data, c->source->data, again.len) != 0))
+        lost(c,
+            "all cells are there; converted back, the file's bytes are others (spacing, order or "
+            "spelling of options)");
+    notebook_free(back);
+}
+
+static int write_out(struct conversion *c, bool force, err *e)
+{
+    if (str_eq(c->to, "-")) {
+        say_file(buf_cstr(c->text), c->text->len);
+        return 0;
+    }
+    if (!force && path_exists(c->to))
+        return err_set(e, ERR_EXISTS, "%s is there already; --force replaces it", c->to);
+    return path_update(c->to, buf_cstr(c->text), c->text->len, 0644, e);
+}
+
+static char *beside(const char *path, const char *form)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+    size_t n = dot && (!slash || dot > slash + 1) ? (size_t)(dot - path) : strlen(path);
+    return str_fmt("%.*s.%s", (int)n, path, form);
+}
+
+static int convert(const char *from, const char *to, enum form form, bool force, err *e)
+{
+    AUTO_BUF source = {0}, text = {0};
+    AUTO_FREE char *target = to ? mem_strdup(to) : beside(from, form_names[form]);
+    enum form was = form_of(from);
+    if (was == FORM_MD || was == FORM_HTML)
+        return err_set(e, ERR_USAGE, "%s: there is no way back from Markdown and HTML", from);
+    if (path_read(from, &source, 256 << 20, e) < 0)
+        return -1;
+    notebook *nb = parse_as(buf_cstr(&source), source.len, was, e);
+    if (!nb)
+        return err_wrap(e, "%s is not a notebook", from);
+    struct conversion c = {from, target, was, form, nb, &source, &text, false};
+    int result = print_as(nb, from, form, &text, e);
+    if (result == 0)
+        result = write_out(&c, force, e);
+    if (result == 0 && was == FORM_IPYNB)
+        tell_outputs(&c);
+    if (result == 0 && form != FORM_MD && form != FORM_HTML)
+        tell_round_trip(&c);
+    notebook_free(nb);
+    return result;
+}
+
+static int convert_all(
+    struct cli *cli, char *const *files, const char *to, enum form form, bool force)
+{
+    int code = 0;
+    for (; *files; files++) {
+        err e = {0};
+        if (convert(*files, to, form, force, &e) < 0)
+            code = cli_error(cli, &e);
+    }
+    return code;
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+    const char *to = NULL, *file = NULL;
+    bool force = false;
+    const struct option options[] = {
+        {"to", 0, "lua|ipynb|py|md|html", "the format; else what FILE's name says", .text = &to},
+        {"output", 'o', "FILE", "write FILE (- is standard output) instead of one beside it",
+            .text = &file},
+        {"force", 0, NULL, "replace a file that is there", .given = &force},
+        {0},
+    };
+    char **rest = NULL;
+    int code;
+    if (options_parse(cli, &convert_verb, options, argc, argv, &rest, &code) == 0) {
+        enum form form = form_of(to ? to : file);
+        if (!rest)
+            code = cli_usage(cli, &convert_verb, "which notebook?");
+        else if (!to && !file)
+            code =
+                cli_usage(cli, &convert_verb, "to which format? --to lua, ipynb, py, md or html");
+        else if (form == FORM_NONE)
+            code = cli_usage(
+                cli, &convert_verb, "%s is none of lua, ipynb, py, md, html", to ? to : file);
+        else if (file && strv_len(rest) > 1)
+            code = cli_usage(cli, &convert_verb, "-o is for one notebook");
+        else
+            code = convert_all(cli, rest, file, form, force);
+    }
+    strv_free(rest);
+    return code;
+}
+
+const struct verb convert_verb = {
+    .name = "convert",
+    .summary = "write a notebook in another format: lua, ipynb, py, md, html",
+    .usage =
+        "NOTEBOOK… --to lua|ipynb|py|md|html [-o FILE]\n\n"
+        "Lua and Python in Jupytext's percent format, and .ipynb, both ways, byte by byte where\n"
+        "the formats allow; Markdown and HTML one way, with the outputs of an .ipynb. What the\n"
+        "new file does not have is said on standard error. Without -o, FILE.FORMAT is written\n"
+        "beside each notebook.",
+    .run = run,
+};
