@@ -31,8 +31,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct binding *const bindings[] = {artifact_bindings, image_bindings, k8s_bindings,
-    shell_bindings, spark_bindings, trainer_bindings, NULL};
+static const struct binding *const bindings[] = {artifact_bindings, files_bindings, image_bindings,
+    k8s_bindings, shell_bindings, spark_bindings, trainer_bindings, web_bindings, NULL};
 
 #define REFUSAL                                                                                    \
     "this cell does not say that it uses the cluster: write effects=\"cluster\" on its marker "    \

@@ -122,7 +122,7 @@ firesteel.json(value) -> string
   example:
     print(firesteel.json { b = 1, a = { true } }) --> {"a":[true],"b":1}
 firesteel.parse_json(text) -> any
-  The value of JSON; null is firesteel.null.
+  The value of JSON, as json.decode gives it.
   errors: a text that is no JSON, and an integer that does not fit into 64 bits
   example:
     print(firesteel.parse_json('{"n": 1}').n) --> 1

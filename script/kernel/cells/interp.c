@@ -104,14 +104,24 @@ cJSON *interp_take_trace(interp *in, const char *message, int *line)
     return STEAL(in->thrown.trace);
 }
 
-int interp_push_json(lua_State *L, cJSON *tree)
+static int push_held(lua_State *L, cJSON *tree, void (*push)(lua_State *L, const cJSON *j))
 {
     interp *in = interp_of(L);
     cJSON_Delete(in->held);
     in->held = tree;
-    luajson_push(L, tree);
+    push(L, tree);
     cJSON_Delete(STEAL(in->held));
     return 1;
+}
+
+int interp_push_json(lua_State *L, cJSON *tree)
+{
+    return push_held(L, tree, luajson_push);
+}
+
+int interp_push_whole(lua_State *L, cJSON *tree)
+{
+    return push_held(L, tree, luajson_push_whole);
 }
 
 // The text of one frame of a traceback: "Deploy:3: in function 'submit'".

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/kernel/cells/bounded.h"
+#include "script/kernel/cells/formats.h"
 #include "script/kernel/cells/lastvalue.h"
 #include "script/kernel/cells/luajson.h"
 #include "script/kernel/cells/pastruns.h"
@@ -64,6 +65,15 @@ static int core_fail(lua_State *L)
     int kind = luaL_checkoption(L, 1, "error", kinds);
     err_set(&in->raised, ERR_FAILED, "%s", luaL_checkstring(L, 2));
     return interp_raise(L, failures[kind]);
+}
+
+// raised(message) → the kind of a caught error: "refused", "assertion", …; "error" of all others.
+static int core_raised(lua_State *L)
+{
+    const interp *in = interp_of(L);
+    bool ours = in->raised_as != FAILURE_NONE && str_ends(luaL_checkstring(L, 1), in->raised.text);
+    lua_pushstring(L, failure_name(ours ? in->raised_as : FAILURE_ERROR));
+    return 1;
 }
 
 static port *port_of(const interp *in)
@@ -188,50 +198,6 @@ static int core_array(lua_State *L)
     lua_settop(L, 1);
     luajson_mark_array(L);
     return 1;
-}
-
-// json(value) → text with sorted keys, so that equal values give equal files; parse(text) → value.
-static int core_json(lua_State *L)
-{
-    interp *in = interp_of(L);
-    luaL_checkany(L, 1);
-    char **text = luajson_box(L);
-    cJSON *tree = luajson_read(L, 1, &in->raised);
-    if (!tree)
-        return interp_raise(L, FAILURE_ERROR);
-    buf out = {0};
-    json_print_canonical(&out, tree);
-    cJSON_Delete(tree);
-    *text = buf_take(&out);
-    lua_pushstring(L, *text);
-    return 1;
-}
-
-// Digits of an integer that Lua's 64 bits do not hold, anywhere in the tree; NULL: there is none.
-static const char *too_big(const cJSON *j)
-{
-    const char *found = NULL;
-    for (; j && !found; j = j->next) {
-        int64_t value;
-        found = cJSON_IsRaw(j) && !str_to_int(j->valuestring, &value) ? j->valuestring
-                                                                      : too_big(j->child);
-    }
-    return found;
-}
-
-static int core_parse(lua_State *L)
-{
-    interp *in = interp_of(L);
-    size_t n;
-    const char *text = luaL_checklstring(L, 1, &n);
-    cJSON *tree = json_parse(text, n, &in->raised);
-    const char *big = too_big(tree);
-    if (big) {
-        err_set(&in->raised, ERR_INVALID,
-            "the integer %.40s does not fit into 64 bits; in quotes it would keep its digits", big);
-        cJSON_Delete(STEAL(tree));
-    }
-    return tree ? interp_push_json(L, tree) : interp_raise(L, FAILURE_ERROR);
 }
 
 // known(parameters, text) → the text of a template, filled in as far as the parameters determine
@@ -443,6 +409,7 @@ static int core_source(lua_State *L)
 static const luaL_Reg core_functions[] = {
     {"call", core_call},
     {"fail", core_fail},
+    {"raised", core_raised},
     {"output", core_output},
     {"print", core_print},
     {"gate", core_gate},
@@ -450,8 +417,6 @@ static const luaL_Reg core_functions[] = {
     {"getenv", core_getenv},
     {"environ", core_environ},
     {"array", core_array},
-    {"json", core_json},
-    {"parse", core_parse},
     {"nearest", core_nearest},
     {"known", core_known},
     {"display", core_display},
@@ -480,6 +445,7 @@ static void push_core(lua_State *L)
 {
     const struct interp_options *o = interp_of(L)->options;
     luaL_newlib(L, core_functions);
+    luaL_setfuncs(L, formats_functions, 0);
     lua_pushlightuserdata(L, NULL);
     lua_setfield(L, -2, "null");
     set_field(L, "version", FIRESTEEL_VERSION);

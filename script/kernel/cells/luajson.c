@@ -178,37 +178,39 @@ cJSON *luajson_read(lua_State *L, int index, err *e)
     return read_value(&w, lua_absindex(L, index));
 }
 
-static void push_nested(lua_State *L, const cJSON *j)
+static void push_value(lua_State *L, const cJSON *j, bool nulls);
+
+static void push_nested(lua_State *L, const cJSON *j, bool nulls)
 {
     if (cJSON_IsNull(j))
         lua_pushlightuserdata(L, NULL);
     else
-        luajson_push(L, j);
+        push_value(L, j, nulls);
 }
 
-static void push_array(lua_State *L, const cJSON *j)
+static void push_array(lua_State *L, const cJSON *j, bool nulls)
 {
     lua_newtable(L);
     lua_Integer n = 0;
     for (const cJSON *item = j->child; item; item = item->next) {
-        push_nested(L, item);
+        push_nested(L, item, nulls);
         lua_rawseti(L, -2, ++n);
     }
     luajson_mark_array(L);
 }
 
-static void push_object(lua_State *L, const cJSON *j)
+static void push_object(lua_State *L, const cJSON *j, bool nulls)
 {
     lua_newtable(L);
     for (const cJSON *item = j->child; item; item = item->next) {
-        if (cJSON_IsNull(item))
+        if (cJSON_IsNull(item) && !nulls)
             continue;
-        luajson_push(L, item);
+        push_nested(L, item, nulls);
         lua_setfield(L, -2, item->string);
     }
 }
 
-void luajson_push(lua_State *L, const cJSON *j)
+static void push_value(lua_State *L, const cJSON *j, bool nulls)
 {
     int64_t integer;
     luaL_checkstack(L, 6, "JSON is nested too deeply");
@@ -225,9 +227,19 @@ void luajson_push(lua_State *L, const cJSON *j)
     else if (cJSON_IsString(j))
         lua_pushstring(L, j->valuestring);
     else if (cJSON_IsArray(j))
-        push_array(L, j);
+        push_array(L, j, nulls);
     else
-        push_object(L, j);
+        push_object(L, j, nulls);
+}
+
+void luajson_push(lua_State *L, const cJSON *j)
+{
+    push_value(L, j, false);
+}
+
+void luajson_push_whole(lua_State *L, const cJSON *j)
+{
+    push_value(L, j, true);
 }
 
 static int free_box(lua_State *L)

@@ -16,7 +16,9 @@
 // "args.spec[2]: a function is not JSON".
 cJSON *luajson_read(lua_State *L, int index, err *e);
 // Pushes a value. Raises only when memory runs out; the tree still belongs to its holder then.
+// Of objects, null members are left out; luajson_push_whole keeps them, as the library's null.
 void luajson_push(lua_State *L, const cJSON *j);
+void luajson_push_whole(lua_State *L, const cJSON *j);
 // Marks the table on top of the stack as an array.
 void luajson_mark_array(lua_State *L);
 // Pushes a box for a malloc'ed text; Lua frees the text with the box. With it, pushing the text may

@@ -64,6 +64,7 @@ interp *interp_of(lua_State *L);
 int interp_raise(lua_State *L, enum failure as);
 // Pushes the value of a tree, and takes the tree.
 int interp_push_json(lua_State *L, cJSON *tree);
+int interp_push_whole(lua_State *L, cJSON *tree); // with null members
 // Pushes the place of the innermost frame that is not ours, "Deploy:3: ", or "" if there is none.
 void interp_push_place(lua_State *L);
 bool interp_is_user_frame(const lua_Debug *ar);

@@ -86,11 +86,16 @@ static void to_text(lua_State *L, const struct place *at, const char *expression
         luaL_tolstring(L, -1, NULL);
 }
 
-// Pushes the text of the expression that starts at `text`; returns the place after its brace.
-static const char *push_expression(lua_State *L, const struct place *at, const char *text)
+// Pushes the text of the expression that starts at `text`, with the globals in the table at stack
+// index `env` (0: all); returns the place after its brace.
+static const char *push_expression(lua_State *L, const struct place *at, const char *text, int env)
 {
     int top = lua_gettop(L);
     const char *end = load_expression(L, at, text);
+    if (env) {
+        lua_pushvalue(L, env);
+        lua_setupvalue(L, -2, 1);
+    }
     lua_call(L, 0, 1);
     to_text(L, at, text, (size_t)(end - text));
     lua_replace(L, top + 1);
@@ -141,12 +146,17 @@ static void walk(lua_State *L, const char *text, struct place *at, put_fn *put, 
 
 static const char *put_value(lua_State *L, const struct place *at, const char *text, void *arg)
 {
-    return push_expression(L, at, text);
+    return push_expression(L, at, text, *(int *)arg);
 }
 
 void template_fill(lua_State *L, const char *text, int skipped, const char *chunk)
 {
-    walk(L, text, &(struct place){chunk, 1 + skipped}, put_value, NULL);
+    walk(L, text, &(struct place){chunk, 1 + skipped}, put_value, &(int){0});
+}
+
+void template_fill_with(lua_State *L, const char *text, int env, const char *chunk)
+{
+    walk(L, text, &(struct place){chunk, 1}, put_value, &env);
 }
 
 struct sketch {

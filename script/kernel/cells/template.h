@@ -8,6 +8,8 @@
 // line. Raises "chunk:LINE: …" for an expression that does not compile, fails, or is nil; LINE
 // counts from 1 + skipped.
 void template_fill(lua_State *L, const char *text, int skipped, const char *chunk);
+// The same, with the table at this stack index for the globals of its expressions.
+void template_fill_with(lua_State *L, const char *text, int env, const char *chunk);
 // What stands in a sketch for an expression that has no value yet.
 enum template_blank {
     BLANK_SCALAR,  // a number, nothing where the expression is alone on its line
