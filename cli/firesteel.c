@@ -25,6 +25,7 @@ static const struct verb *const verbs[] = {
     &export_verb,
     &convert_verb,
     &clean_verb,
+    &prune_verb,
     &attach_verb,
     &ls_verb,
     &stop_verb,

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: MIT
+// firesteel prune: removes the journals of old runs with their spools. A run that goes on, is
+// pinned, or has left something on a cluster stays.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/owner.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/options.h"
+#include "cli/report.h"
+#include "cli/say.h"
+#include "script/journal/reader.h"
+#include "script/journal/runs.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PINNED "pinned" // the tag, by which a run pins itself
+
+struct choice {
+    const char *older, *size, *keep, *cwd;
+    char **where, **states;
+    bool dry_run, yes, force;
+    struct runs_where conditions;
+    int64_t older_ns, bytes; // -1: not asked for
+    int64_t keep_n;
+};
+
+struct candidate {
+    cJSON *row;
+    const char *run; // in the row
+    const char *why; // why it stays; NULL: it goes
+    int64_t bytes, started;
+};
+
+struct pruning {
+    struct cli *cli;
+    const struct choice *choice;
+    char *folder, *runtime;
+    struct candidate *list; // newest first
+    size_t n;
+};
+
+// "30d", "2w", or a duration as 12h.
+static int parse_age(const char *text, int64_t *ns, err *e)
+{
+    char *end;
+    long long n = strtoll(text, &end, 10);
+    int64_t days = str_eq(end, "d") ? 1 : str_eq(end, "w") ? 7 : 0;
+    if (end == text || !days)
+        return duration_parse(text, ns, e);
+    if (n < 0 || n > 100000)
+        return err_set(e, ERR_USAGE, "%s is no age", text);
+    *ns = n * days * 24 * 3600 * CLOCK_SEC;
+    return 0;
+}
+
+// "500M", "2G", "100K" or bytes.
+static int parse_bytes(const char *text, int64_t *bytes, err *e)
+{
+    char *end;
+    long long n = strtoll(text, &end, 10);
+    int shift = *end == 'G' ? 30 : *end == 'M' ? 20 : *end == 'K' ? 10 : 0;
+    if (end == text || n < 0 || end[shift > 0] || n > INT64_MAX >> shift)
+        return err_set(e, ERR_USAGE, "%s is no size, such as 500M or 2G", text);
+    *bytes = (int64_t)n << shift;
+    return 0;
+}
+
+static char *pin_of(const char *folder, const char *run)
+{
+    return str_fmt("%s/.firesteel/%s.pin", folder, run);
+}
+
+static int64_t bytes_below(const char *path)
+{
+    struct stat st;
+    if (lstat(path, &st) < 0)
+        return 0;
+    int64_t sum = (int64_t)st.st_blocks * 512;
+    DIR *dir = S_ISDIR(st.st_mode) ? opendir(path) : NULL;
+    for (struct dirent *d; dir && (d = readdir(dir));) {
+        AUTO_FREE char *inner = path_join(path, d->d_name);
+        if (!str_eq(d->d_name, ".") && !str_eq(d->d_name, ".."))
+            sum += bytes_below(inner);
+    }
+    if (dir)
+        closedir(dir);
+    return sum;
+}
+
+static char *spools_of(const char *folder, const char *run)
+{
+    return str_fmt("%s/.firesteel/%s", folder, run);
+}
+
+static bool goes_on(const struct pruning *p, const char *run)
+{
+    AUTO_FREE char *journal = journal_file(p->folder, run);
+    AUTO_FREE char *mark = report_mark(p->runtime, run);
+    return journal_is_written(journal) || owner_alive(mark);
+}
+
+static const char *why_kept(const struct pruning *p, const struct candidate *c)
+{
+    AUTO_FREE char *pin = pin_of(p->folder, c->run);
+    if (goes_on(p, c->run))
+        return "it goes on";
+    if (path_exists(pin) || json_path(json_get(c->row, "tags"), PINNED))
+        return "it is pinned";
+    if (!p->choice->force && json_int_or(c->row, "left", 0) > 0)
+        return "it left something on a cluster (`firesteel clean`, or --force)";
+    if (!p->choice->force && str_eq(json_str(c->row, "state"), "unreadable"))
+        return "its journal cannot be read (--force)";
+    return NULL;
+}
+
+// Is it one of those that were asked for, whatever its place in the list?
+static bool is_meant(const struct choice *c, const struct candidate *x, int64_t now)
+{
+    const char *state = json_str_or(x->row, "state", "");
+    bool stated = !c->states;
+    for (char **s = c->states; s && *s; s++) {
+        char **words = strv_split(*s, ',');
+        for (char **w = words; *w; w++)
+            stated = stated || str_eq(*w, state);
+        strv_free(words);
+    }
+    return stated && (c->older_ns < 0 || now - x->started > c->older_ns) &&
+           runs_where_holds(&c->conditions, x->row);
+}
+
+// A list has "2026-01-02 03:04:05", in local time. What cannot be read is not old.
+static int64_t started_of(const cJSON *row)
+{
+    struct tm tm = {.tm_isdst = -1};
+    bool read = strptime(json_str_or(row, "started", ""), "%Y-%m-%d %H:%M:%S", &tm);
+    time_t when = read ? mktime(&tm) : -1;
+    return when == -1 ? clock_wall() : (int64_t)when * CLOCK_SEC;
+}
+
+static void read_runs(struct pruning *p, char *const *runs)
+{
+    for (; *runs; runs++) {
+        err e = {0};
+        struct candidate c = {.row = runs_row(p->folder, *runs, &e)};
+        AUTO_FREE char *journal = journal_file(p->folder, *runs);
+        AUTO_FREE char *spools = spools_of(p->folder, *runs);
+        c.run = json_str(c.row, "run");
+        c.started = started_of(c.row);
+        c.bytes = bytes_below(journal) + bytes_below(spools);
+        p->list = mem_resize(p->list, p->n + 1, sizeof *p->list);
+        p->list[p->n++] = c;
+    }
+}
+
+// How many runs of the same notebook are newer.
+static int64_t newer(const struct pruning *p, size_t i)
+{
+    int64_t n = 0;
+    for (size_t k = 0; k < i; k++)
+        n += str_eq(json_str(p->list[k].row, "notebook"), json_str(p->list[i].row, "notebook"));
+    return n;
+}
+
+// Sets why each run stays. With --size the oldest go first, until the rest is small enough.
+static void choose(struct pruning *p)
+{
+    const struct choice *c = p->choice;
+    int64_t now = clock_wall(), all = 0;
+    for (size_t i = 0; i < p->n; i++)
+        all += p->list[i].bytes;
+    for (size_t i = p->n; i-- > 0;) {
+        struct candidate *x = &p->list[i];
+        bool enough = c->bytes >= 0 && all <= c->bytes;
+        if (!is_meant(c, x, now) || (c->keep_n >= 0 && newer(p, i) < c->keep_n) || enough)
+            x->why = "";
+        else
+            x->why = why_kept(p, x);
+        all -= x->why ? 0 : x->bytes;
+    }
+}
+
+static void size_text(int64_t bytes, buf *out)
+{
+    if (bytes < 1000000)
+        buf_fmt(out, "%.1f kB", (double)bytes / 1e3);
+    else
+        buf_fmt(out, "%.1f MB", (double)bytes / 1e6);
+}
+
+// Spools first: what is left of an interrupted removal is a run that the next one finds.
+static int remove_run(const struct pruning *p, const struct candidate *c, err *e)
+{
+    AUTO_FREE char *journal = journal_file(p->folder, c->run);
+    AUTO_FREE char *spools = spools_of(p->folder, c->run), *pin = pin_of(p->folder, c->run);
+    if (goes_on(p, c->run)) // it was resumed meanwhile
+        return err_set(e, ERR_CONFLICT, "%s goes on again", c->run);
+    return path_remove(spools, e) < 0 || path_remove(pin, e) < 0 ? -1 : path_remove(journal, e);
+}
+
+static void list_runs(const struct pruning *p, size_t *n, int64_t *bytes)
+{
+    for (size_t i = p->n; i-- > 0;) {
+        const struct candidate *c = &p->list[i];
+        AUTO_BUF size = {0};
+        size_text(c->bytes, &size);
+        if (c->why && *c->why)
+            say(stdout, "stays: %s: %s\n", c->run, c->why);
+        if (c->why)
+            continue;
+        say(stdout, "%s  %s  %s  %s\n", c->run, json_str_or(c->row, "state", ""),
+            json_str_or(c->row, "started", ""), buf_cstr(&size));
+        *bytes += c->bytes;
+        ++*n;
+    }
+}
+
+static bool confirmed(size_t n)
+{
+    char answer[16];
+    say(stdout, "Remove %s? [y/N] ", n == 1 ? "it" : "them");
+    fflush(stdout);
+    return fgets(answer, sizeof answer, stdin) && (*answer == 'y' || *answer == 'Y');
+}
+
+static int remove_all(struct pruning *p)
+{
+    int code = 0;
+    for (size_t i = p->n; i-- > 0;) {
+        err e = {0};
+        if (!p->list[i].why && remove_run(p, &p->list[i], &e) < 0)
+            code = cli_error(p->cli, &e);
+    }
+    return code;
+}
+
+static int settle(struct pruning *p)
+{
+    size_t n = 0;
+    int64_t bytes = 0;
+    AUTO_BUF size = {0};
+    list_runs(p, &n, &bytes);
+    size_text(bytes, &size);
+    if (n == 0) {
+        say(stdout, "nothing to remove\n");
+        return 0;
+    }
+    if (p->choice->dry_run) {
+        say(stdout, "%zu run%s, %s, would be removed\n", n, n == 1 ? "" : "s", buf_cstr(&size));
+        return 0;
+    }
+    if (!p->choice->yes && !isatty(STDIN_FILENO)) {
+        say(stderr, "firesteel: nothing was removed: there is no terminal to ask on; add --yes\n");
+        return 3;
+    }
+    if (!p->choice->yes && !confirmed(n))
+        return 3;
+    int code = remove_all(p);
+    say(stdout, "removed %zu run%s, %s\n", n, n == 1 ? "" : "s", buf_cstr(&size));
+    return code;
+}
+
+static int prune(struct cli *cli, const struct choice *c)
+{
+    err e = {0};
+    struct pruning p = {.cli = cli, .choice = c};
+    p.folder = path_absolute(c->cwd ? c->cwd : ".", &e);
+    p.runtime = p.folder ? cli_runtime_dir(cli, &e) : NULL;
+    char **runs = p.runtime ? journal_list(p.folder, &e) : NULL;
+    int code;
+    if (runs) {
+        read_runs(&p, runs);
+        choose(&p);
+        code = settle(&p);
+    } else {
+        code = cli_error(cli, &e);
+    }
+    for (size_t i = 0; i < p.n; i++)
+        cJSON_Delete(p.list[i].row);
+    free(p.list);
+    free(p.folder);
+    free(p.runtime);
+    strv_free(runs);
+    return code;
+}
+
+// A pin is a file beside the journal, so it can be set long after the run.
+static int pin(struct cli *cli, const char *cwd, char *const *names, bool on)
+{
+    int code = 0;
+    for (; names && *names; names++) {
+        err e = {0};
+        AUTO_FREE char *run = journal_find(cwd ? cwd : ".", *names, &e);
+        AUTO_FREE char *file = run ? pin_of(cwd ? cwd : ".", run) : NULL;
+        if (!file || (on ? path_write(file, "", 0, 0644, &e) : path_remove(file, &e)) < 0)
+            code = cli_error(cli, &e);
+        else
+            say(stdout, "%s %s\n", run, on ? "is pinned" : "is not pinned any more");
+    }
+    return code;
+}
+
+static int read_choice(struct choice *c, err *e)
+{
+    c->older_ns = c->bytes = c->keep_n = -1;
+    if (c->older && parse_age(c->older, &c->older_ns, e) < 0)
+        return err_wrap(e, "--older-than");
+    if (c->size && parse_bytes(c->size, &c->bytes, e) < 0)
+        return err_wrap(e, "--size");
+    if (c->keep && (!str_to_int(c->keep, &c->keep_n) || c->keep_n < 0))
+        return err_set(e, ERR_USAGE, "--keep %s is no number", c->keep);
+    for (char **w = c->where; w && *w; w++)
+        if (runs_where_parse(&c->conditions, *w, e) < 0)
+            return err_wrap(e, "--where");
+    return 0;
+}
+
+static int start(struct cli *cli, struct choice *c)
+{
+    err e = {0};
+    if (!c->older && !c->size && !c->keep && !c->where && !c->states)
+        return cli_usage(cli, &prune_verb,
+            "which runs? --older-than 30d, --keep 10, --size 1G, --state failed, --where …");
+    if (read_choice(c, &e) < 0)
+        return cli_usage(cli, &prune_verb, "%s", e.text);
+    return prune(cli, c);
+}
+
+static int run(struct cli *cli, int argc, char **argv)
+{
+    struct choice c = {0};
+    char **pins = NULL, **unpins = NULL, **rest = NULL;
+    const struct option options[] = {
+        {"older-than", 0, "AGE", "only runs that began longer ago: 30d, 2w, 12h", .text = &c.older},
+        {"keep", 0, "N", "the newest N of each notebook stay", .text = &c.keep},
+        {"size", 0, "SIZE", "the oldest go until the rest has 1G, 500M at most", .text = &c.size},
+        {"state", 0, "STATE,…", "only runs that ended so: failed,killed,interrupted",
+            .list = &c.states},
+        {"where", 0, "CONDITION", "only runs for which it holds, as `firesteel runs` has it",
+            .list = &c.where},
+        {"dry-run", 0, NULL, "only list", .given = &c.dry_run},
+        {"yes", 'y', NULL, "remove without asking", .given = &c.yes},
+        {"force", 0, NULL, "also runs that left something on a cluster, or cannot be read",
+            .given = &c.force},
+        {"pin", 0, "RUN", "this run is never removed; may be repeated", .list = &pins},
+        {"unpin", 0, "RUN", "it may be removed again; may be repeated", .list = &unpins},
+        {"cwd", 0, "DIR", "working folder of the runs, instead of this one", .text = &c.cwd},
+        {0},
+    };
+    int code;
+    if (options_parse(cli, &prune_verb, options, argc, argv, &rest, &code) == 0) {
+        if (rest)
+            code = cli_usage(cli, &prune_verb, "it takes options alone");
+        else if (pins || unpins)
+            code = pin(cli, c.cwd, pins, true) | pin(cli, c.cwd, unpins, false);
+        else
+            code = start(cli, &c);
+    }
+    runs_where_done(&c.conditions);
+    char **lists[] = {pins, unpins, rest, c.where, c.states};
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        strv_free(lists[i]);
+    return code;
+}
+
+const struct verb prune_verb = {
+    .name = "prune",
+    .summary = "remove the journals of old runs",
+    .usage =
+        "[--older-than AGE] [--keep N] [--size SIZE] [--state STATE,…] [--where CONDITION]\n"
+        "                       [--dry-run] [--yes]\n\n"
+        "A run goes when all that is given holds for it. A run that goes on, is pinned (--pin, or\n"
+        "run.tag \"" PINNED "\" in a cell), or left something on a cluster stays, and is named.",
+    .run = run,
+};
