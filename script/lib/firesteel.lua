@@ -13,6 +13,7 @@ firesteel = {
   cwd = core.cwd,            -- the working folder
   run = core.run,            -- the name of this run
   version = core.version,
+  failure = core.failure,    -- what has failed before this cell
 }
 
 -- Waits; an interrupt ends the wait.
@@ -97,6 +98,11 @@ firesteel.sleep(duration)
   errors: a duration that is none
   example:
     firesteel.sleep "10ms"
+firesteel.failure() -> table|nil
+  What has failed or was interrupted before this cell, for cells with when="always", "failed" or an expression.
+  result: {cell, name, message}; name is the kind: error, assertion, timeout, interrupted, …
+  example:
+    print(firesteel.failure()) --> nil
 firesteel.data(name) -> string
   The path of a data set: of data/NAME in the working folder or beside the notebook, in $FIRESTEEL_DATA, among the installed data.
   errors: there is none; the error names the places

@@ -29,6 +29,8 @@ struct cell_options {
     char *capture;      // name of the variable that takes the output
     char **tags;        // NULL-terminated, or NULL
     int64_t timeout_ns; // 0: none
+    int retries;        // how often it is run again after a failure
+    char *when;         // "always", "failed" or a Lua expression; NULL: while nothing failed
     char **inputs;      // files that a bash cell reads, NULL-terminated; NULL: undeclared
     char **outputs;     // files that it writes, also NULL-terminated
     char **effects;     // NULL-terminated: "local", "cluster", "destructive"; NULL: undeclared

@@ -125,6 +125,21 @@ static int set_effects(struct cell_options *o, const cJSON *value, err *e)
     return 0;
 }
 
+static int set_retries(struct cell_options *o, const cJSON *value, err *e)
+{
+    enum { MOST = 100 };
+    double n = cJSON_IsNumber(value) ? value->valuedouble : -1;
+    if (n < 0 || n > MOST || n != (int)n)
+        return err_set(e, ERR_USAGE, "needs a number from 0 to %d: retries=2", MOST);
+    o->retries = (int)n;
+    return 0;
+}
+
+static int set_when(struct cell_options *o, const cJSON *value, err *e)
+{
+    return set_text(value, &o->when, e);
+}
+
 static int set_nothing(struct cell_options *o, const cJSON *value, err *e)
 {
     return cJSON_IsString(value) ? 0 : err_set(e, ERR_USAGE, "needs a text in quotes");
@@ -136,7 +151,8 @@ static const struct {
 } table[] = {
     {"file", set_file}, {"template", set_template}, {"language", set_language},
     {"capture", set_capture}, {"tags", set_tags}, {"timeout", set_timeout}, {"inputs", set_inputs},
-    {"outputs", set_outputs}, {"effects", set_effects}, {"id", set_nothing},
+    {"outputs", set_outputs}, {"effects", set_effects}, {"retries", set_retries},
+    {"when", set_when}, {"id", set_nothing},
     {"magic_args", set_nothing}, // jupytext makes this of "%%bash ARGUMENTS"
 };
 
@@ -188,8 +204,10 @@ void options_read(cell *c)
         read_option(o, item, &e);
     if (!e.code && o->file && o->template_)
         err_set(&e, ERR_USAGE, "a cell has either file= or template=, not both");
-    if (!e.code && c->kind != CELL_CODE && (o->file || o->template_ || o->language || o->effects))
-        err_set(&e, ERR_USAGE, "file=, template=, language= and effects= are for code cells");
+    if (!e.code && c->kind != CELL_CODE &&
+        (o->file || o->template_ || o->language || o->effects || o->retries || o->when))
+        err_set(&e, ERR_USAGE,
+            "file=, template=, language=, effects=, retries= and when= are for code cells");
     if (e.code && !c->problem)
         c->problem = mem_strdup(e.text);
 }
@@ -200,6 +218,7 @@ void options_done(struct cell_options *o)
     free(o->template_);
     free(o->language);
     free(o->capture);
+    free(o->when);
     strv_free(o->tags);
     strv_free(o->inputs);
     strv_free(o->outputs);

@@ -6,7 +6,7 @@ import signal
 import time
 
 from kernel import Kernel, cell
-from tap import OWN, PATIENCE, eventually, processes, run
+from tap import OWN, PATIENCE, SANITIZED, eventually, processes, run
 
 
 def read(k, name):
@@ -239,7 +239,8 @@ def test_an_interrupt_reaches_all(t):
 end)""")
     eventually(lambda: not processes(f"sleep 62.{OWN}"), 5)
     interrupted(k, "parallel.map({1, 2}, function(x) if x == 2 then print 'started' end while true do pcall(firesteel.sleep, 0) end end)")
-    interrupted(k, "print 'started'\nparallel.map({1, 2}, function(x) while true do end end)")
+    if "thread" not in SANITIZED:  # there signals wait for a system call
+        interrupted(k, "print 'started'\nparallel.map({1, 2}, function(x) while true do end end)")
     interrupted(k, "local a = async(function() firesteel.sleep(60) end)\nprint 'started'\nawait(a)")
     interrupted(k, "async(function() parallel.map({1}, function() print 'started' input 'x' end) end)")
     interrupted(k, "parallel.map({1}, function() print 'started' coroutine.wrap(function() firesteel.sleep(60) end)() end)")

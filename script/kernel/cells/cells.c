@@ -118,9 +118,27 @@ static void run_preflight(lua_State *L, const execution *x)
     lua_call(L, 1, 0);
 }
 
+// Is the expression of when= true? It sees `failed` beside the globals.
+static bool is_wanted(lua_State *L, execution *x)
+{
+    lua_pushfstring(L, "local failed = ...; return %s", x->when);
+    lua_pushfstring(L, "=%s, when", x->chunk);
+    const char *text = lua_tostring(L, -2);
+    if (luaL_loadbufferx(L, text, strlen(text), lua_tostring(L, -1), "t") != LUA_OK) {
+        x->failure = FAILURE_SYNTAX;
+        lua_error(L);
+    }
+    lua_pushboolean(L, x->earlier != NULL);
+    lua_call(L, 1, 1);
+    return lua_toboolean(L, -1);
+}
+
 int cells_run(lua_State *L)
 {
     execution *x = lua_touserdata(L, 1);
+    x->skipped = x->when && !is_wanted(L, x);
+    if (x->skipped)
+        return 0;
     if (x->preflight)
         run_preflight(L, x);
     run_plan(L, x);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "script/kernel/cells/compile.h"
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "script/kernel/cells/datacheck.h"
 #include "script/kernel/cells/filecheck.h"
@@ -73,8 +74,22 @@ static void check_data(const struct compiling *c)
     faults_add(c->out, (long)c->i, line, e.text);
 }
 
+static void check_when(lua_State *L, const struct compiling *c)
+{
+    const char *when = notebook_cell(c->nb, c->i)->options.when;
+    AUTO_FREE char *text = when ? str_fmt("return %s", when) : NULL;
+    if (!when || luaL_loadbufferx(L, text, strlen(text), "=when", "t") == LUA_OK)
+        return;
+    AUTO_FREE char *message =
+        str_fmt("option when: neither \"always\" nor \"failed\" nor a Lua expression: %s",
+            lua_tostring(L, -1));
+    faults_add(c->out, (long)c->i, 0, message);
+}
+
 static void check_cell(lua_State *L, struct compiling *c)
 {
+    check_when(L, c);
+    lua_settop(L, 0);
     if (plan_cell(notebook_cell(c->nb, c->i), &c->plan, NULL) < 0)
         return;
     lua_pushcfunction(L, compile);

@@ -27,6 +27,9 @@ execution *execution_new(const notebook *nb, size_t i, err *e)
     x->turn.title = x->chunk;
     x->turn.captured = x->plan.capture && *x->plan.capture;
     x->timeout_ns = c->options.timeout_ns;
+    x->retries = c->options.retries;
+    x->attempt = 1;
+    x->tolerant = cell_has_tag(c, "raises-exception");
     x->turn.declared = gate_declared(c->options.effects);
     return x;
 }
@@ -48,6 +51,8 @@ void execution_free(execution *x)
     turn_done(&x->turn);
     free(x->chunk);
     free(x->message);
+    free(x->when);
+    cJSON_Delete(x->earlier);
     cJSON_Delete(x->traceback);
     cJSON_Delete(x->preflight);
     free(x);

@@ -18,11 +18,18 @@ typedef struct execution {
     bool untitled;
     struct plan plan;   // how the cell is run
     int64_t timeout_ns; // 0: none
+    char *when;         // it runs if this Lua expression is true; NULL: it runs
+    int retries;        // how often it may be run again
+    int attempt;        // 1: the first one
+    bool tolerant;      // its error is what is expected of it (tag raises-exception)
+    bool cleanup;       // something has failed, or was interrupted, before it
+    cJSON *earlier;     // that: {cell, name, message}; NULL: nothing
     long count;         // the number of this execution in the run
     int64_t started;    // mono ns
     cJSON *preflight;   // looked at before it runs: {"cells", "parameters"}; NULL: nothing is
 
     // Filled in by the Lua thread.
+    bool skipped; // `when` was not true
     enum failure failure;
     char *message;    // the reason
     int line;         // in the cell, 0 when unknown

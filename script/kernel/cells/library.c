@@ -406,7 +406,19 @@ static int core_source(lua_State *L)
     return 0;
 }
 
+// failure() → {cell, name, message} of what has failed before this cell, or nil.
+static int core_failure(lua_State *L)
+{
+    const interp *in = interp_of(L);
+    if (in->running && in->running->earlier)
+        luajson_push(L, in->running->earlier);
+    else
+        lua_pushnil(L);
+    return 1;
+}
+
 static const luaL_Reg core_functions[] = {
+    {"failure", core_failure},
     {"call", core_call},
     {"fail", core_fail},
     {"raised", core_raised},

@@ -6,13 +6,19 @@
 #include "base/str.h"
 #include "script/kernel/session/life.h"
 #include "script/kernel/session/record.h"
+#include "script/kernel/session/when.h"
 #include "script/protocol/message.h"
 
 #include <stdio.h>
 #include <string.h>
 
+static const int64_t cleanup_limit = 60 * CLOCK_SEC; // for a cell without timeout=
+
 struct queue_item {
     char *cell_id;
+    bool alone;  // somebody wants this cell, whatever its when=
+    bool later;  // it came after an interrupt: for it nothing has failed
+    int attempt; // 1: the first one
     struct queue_item *next;
 };
 
@@ -47,40 +53,67 @@ static bool is_queued(const kernel *k, const char *cell_id)
     return false;
 }
 
-static void enqueue(kernel *k, const char *cell_id)
+static void enqueue(kernel *k, const char *cell_id, bool alone)
 {
     if (is_queued(k, cell_id))
         return;
     struct queue_item *item = mem_alloc(sizeof *item), **last = &k->queue;
-    item->cell_id = mem_strdup(cell_id);
+    *item = (struct queue_item){
+        .cell_id = mem_strdup(cell_id), .alone = alone, .later = k->interrupted, .attempt = 1};
     while (*last)
         last = &(*last)->next;
     *last = item;
     port_emit(k->port, state_event(cell_id, "queued"));
 }
 
-static char *dequeue(kernel *k)
+static struct queue_item *dequeue(kernel *k)
 {
     struct queue_item *item = k->queue;
     k->queue = item->next;
-    char *cell_id = item->cell_id;
-    free(item);
-    return cell_id;
+    return item;
 }
 
-static void forget_queue(kernel *k)
+static void item_free(struct queue_item *item)
 {
-    while (k->queue) {
-        AUTO_FREE char *cell_id = dequeue(k);
+    free(item->cell_id);
+    free(item);
+}
+
+// Does it run after a failure?
+static bool is_cleanup(const kernel *k, const struct queue_item *item)
+{
+    const notebook *nb = document_notebook(k->document);
+    size_t i;
+    return notebook_find(nb, item->cell_id, &i) && when_runs(notebook_cell(nb, i), true);
+}
+
+// Clears the queue; keeps clean-ups, if they are wanted.
+static void forget_queue(kernel *k, bool cleanups)
+{
+    for (struct queue_item **at = &k->queue; *at;) {
+        struct queue_item *item = *at;
+        if (cleanups && is_cleanup(k, item)) {
+            at = &item->next;
+            continue;
+        }
+        *at = item->next;
         k->counts.cancelled++;
-        port_emit(k->port, state_event(cell_id, "cancelled"));
+        port_emit(k->port, state_event(item->cell_id, "cancelled"));
+        item_free(item);
     }
+}
+
+static void forget_failure(kernel *k)
+{
+    cJSON_Delete(STEAL(k->failure.what));
+    k->interrupted = false;
 }
 
 void running_free(kernel *k)
 {
     while (k->queue)
-        free(dequeue(k));
+        item_free(dequeue(k));
+    forget_failure(k);
     execution_free(STEAL(k->running));
 }
 
@@ -105,9 +138,11 @@ int running_queue(kernel *k, const cJSON *ids, err *e)
         if (!cJSON_IsString(id) || !notebook_find(nb, id->valuestring, &i))
             return err_set(e, ERR_NOT_FOUND, "there is no cell %s",
                 cJSON_IsString(id) ? id->valuestring : "of that id");
+    bool alone = cJSON_GetArraySize(ids) == 1;
     for (const cJSON *id = ids->child; id; id = id->next)
-        if (notebook_find(nb, id->valuestring, &i) && is_executable(notebook_cell(nb, i)))
-            enqueue(k, id->valuestring);
+        if (notebook_find(nb, id->valuestring, &i) && is_executable(notebook_cell(nb, i)) &&
+            (alone || !when_skipped(notebook_cell(nb, i))))
+            enqueue(k, id->valuestring, alone);
     running_go_on(k);
     return 0;
 }
@@ -118,15 +153,24 @@ int running_queue_all(kernel *k, err *e)
     if (notebook_runs(nb, e) < 0 || gate_check_notebook(k->effects->gate, nb, NULL, e) < 0)
         return -1;
     for (size_t i = 0; i < notebook_count(nb); i++)
-        if (is_executable(notebook_cell(nb, i)))
-            enqueue(k, notebook_cell(nb, i)->id);
+        if (is_executable(notebook_cell(nb, i)) && !when_skipped(notebook_cell(nb, i)))
+            enqueue(k, notebook_cell(nb, i)->id, false);
     running_go_on(k);
     return 0;
 }
 
+static void stop_running(kernel *k, enum failure why)
+{
+    if (turn_stopped(&k->running->turn) == FAILURE_NONE)
+        running_say_state(k, "interrupting", NULL);
+    interp_stop(k->interp, k->running, why);
+}
+
 static void on_cell_timeout(void *arg)
 {
-    running_interrupt(arg, FAILURE_TIMEOUT);
+    kernel *k = arg;
+    if (k->running)
+        stop_running(k, FAILURE_TIMEOUT);
 }
 
 static void emit_running(kernel *k, const execution *x)
@@ -135,6 +179,8 @@ static void emit_running(kernel *k, const execution *x)
     json_set_int(event, "count", x->count);
     json_set_str(event, "hash", x->turn.source);
     json_set_str(event, "title", x->chunk);
+    if (x->cleanup)
+        json_set_int(event, "limit", x->timeout_ns / CLOCK_MS);
     port_emit(k->port, event);
 }
 
@@ -171,8 +217,27 @@ static bool is_named(const char *const *names, const execution *x)
     return false;
 }
 
+static void tell_attempt(kernel *k, const execution *x)
+{
+    if (x->attempt == 1)
+        return;
+    AUTO_FREE char *text = str_fmt("attempt %d of %d\n", x->attempt, x->retries + 1);
+    port_text(k->port, x->turn.cell, NULL, "stderr", text, strlen(text));
+}
+
+// After a failure a cell may not take for ever.
+static void begin_cleanup(kernel *k, execution *x)
+{
+    if (!x->cleanup)
+        return;
+    x->earlier = cJSON_Duplicate(k->failure.what, true);
+    if (!x->timeout_ns)
+        x->timeout_ns = cleanup_limit;
+}
+
 static void begin(kernel *k, execution *x)
 {
+    begin_cleanup(k, x);
     x->turn.redo = is_named(k->options->redo, x);
     k->running = x;
     x->count = ++k->executed;
@@ -187,6 +252,7 @@ static void begin(kernel *k, execution *x)
     displays_end_of(k->displays, x->turn.cell); // from its last execution
     emit_running(k, x);
     port_begin_cell(k->port, x->turn.cell, x->plan.capture != NULL);
+    tell_attempt(k, x);
     if (x->timeout_ns) {
         if (!k->cell_timer)
             k->cell_timer = loop_timer_new(k->loop, on_cell_timeout, k);
@@ -244,7 +310,7 @@ static void explain_stop(kernel *k, execution *x)
         x->message = mem_strdup("interrupted");
     else if (x->failure == FAILURE_ERROR)
         x->message = mem_strdup(port_error(k->port)->text);
-    else if (k->run_timed_out) {
+    else if (k->run_timed_out && !x->cleanup) {
         duration_format(&limit, k->options->timeout_ns);
         x->message = str_fmt("the run took longer than its --timeout of %s", buf_cstr(&limit));
     } else {
@@ -263,10 +329,24 @@ static void tell_how(cJSON *event, const turn *t)
     json_set_str(event, "how", all ? "verified" : none_new ? "repeated" : "done");
 }
 
+static bool is_error(enum failure f)
+{
+    return f == FAILURE_ERROR || f == FAILURE_ASSERTION || f == FAILURE_MEMORY;
+}
+
+// Is its error what it is for?
+static bool is_expected(const execution *x)
+{
+    return x->tolerant && is_error(x->failure);
+}
+
 static void emit_finished(kernel *k, const execution *x)
 {
     bool stopped = x->failure == FAILURE_INTERRUPTED;
-    const char *state = x->failure == FAILURE_NONE ? "ok" : stopped ? "cancelled" : "failed";
+    const char *state = x->skipped                                     ? "idle"
+                        : x->failure == FAILURE_NONE || is_expected(x) ? "ok"
+                        : stopped                                      ? "cancelled"
+                                                                       : "failed";
     cJSON *event = state_event(x->turn.cell, state);
     double ms = (double)(clock_mono() - x->started) / CLOCK_MS;
     json_set(event, "ms", cJSON_CreateNumber(ms));
@@ -286,6 +366,35 @@ static void fail_by_journal(const kernel *k, execution *x)
     x->message = mem_strdup(lost->text);
 }
 
+// Runs a cell again that has failed: it is the next one.
+static bool retry(kernel *k, const execution *x)
+{
+    bool late = x->failure == FAILURE_TIMEOUT && !k->run_timed_out;
+    if (x->attempt > x->retries || k->interrupted || !(is_error(x->failure) || late) ||
+        port_error(k->port)->code)
+        return false;
+    struct queue_item *item = mem_alloc(sizeof *item);
+    *item = (struct queue_item){.cell_id = mem_strdup(x->turn.cell),
+        .alone = true,
+        .later = !x->cleanup,
+        .attempt = x->attempt + 1,
+        .next = k->queue};
+    k->queue = item;
+    return true;
+}
+
+static void remember(kernel *k, const execution *x)
+{
+    if (k->failure.what)
+        return;
+    k->failure.what = cJSON_CreateObject();
+    json_set_str(k->failure.what, "cell", x->chunk);
+    json_set_str(k->failure.what, "name", failure_name(x->failure));
+    json_set_str(k->failure.what, "message", x->message);
+    k->failure.exit = failure_exit(x->failure);
+    k->failure.stopped = turn_stopped(&x->turn) != FAILURE_NONE;
+}
+
 static void finish(kernel *k, execution *x)
 {
     if (k->cell_timer)
@@ -297,18 +406,29 @@ static void finish(kernel *k, execution *x)
     if (x->failure != FAILURE_NONE)
         emit_failure(k, x);
     emit_finished(k, x);
-    *(x->failure == FAILURE_NONE            ? &k->counts.ok
+    bool good = x->failure == FAILURE_NONE || is_expected(x);
+    if (x->skipped || (!good && retry(k, x)))
+        return;
+    *(good                                  ? &k->counts.ok
         : x->failure == FAILURE_INTERRUPTED ? &k->counts.cancelled
                                             : &k->counts.failed) += 1;
-    if (x->failure == FAILURE_NONE)
+    if (good)
         return;
-    bool stopped = turn_stopped(&x->turn);
-    if (!stopped) // otherwise that was done when it was stopped; these came after it
-        forget_queue(k);
-    if (k->started_all && stopped)
-        life_end(k, failure_exit(x->failure), x->message);
-    else if (k->started_all)
-        life_finish(k, failure_exit(x->failure), x->message);
+    remember(k, x);
+    if (!k->interrupted) // otherwise that was done when it was stopped; these came after it
+        forget_queue(k, true);
+}
+
+// A headless run has executed what there is.
+static void end_run(kernel *k)
+{
+    const char *message = json_str(k->failure.what, "message");
+    if (!k->failure.what)
+        life_finish(k, 0, NULL);
+    else if (k->failure.stopped)
+        life_end(k, k->failure.exit, message);
+    else
+        life_finish(k, k->failure.exit, message);
 }
 
 static void on_executed(void *arg, execution *x)
@@ -340,12 +460,36 @@ static void fail_unplanned(kernel *k, size_t i, const err *why)
     free(x.message);
 }
 
-void running_go_on(kernel *k)
+static void begin_item(kernel *k, const struct queue_item *item)
 {
     const notebook *nb = document_notebook(k->document);
+    size_t i;
+    err e = {0};
+    if (!notebook_find(nb, item->cell_id, &i)) // it was deleted meanwhile
+        return;
+    const cell *c = notebook_cell(nb, i);
+    bool failed = k->failure.what && !item->later;
+    if (!item->alone && !when_runs(c, failed)) {
+        port_emit(k->port, state_event(item->cell_id, "idle"));
+        return;
+    }
+    execution *x = execution_new(nb, i, &e);
+    if (!x) {
+        fail_unplanned(k, i, &e);
+        return;
+    }
+    x->attempt = item->attempt;
+    x->cleanup = failed;
+    if (!item->alone)
+        x->when = mem_strdup(when_expression(c));
+    begin(k, x);
+}
+
+void running_go_on(kernel *k)
+{
     const err *lost = port_error(k->port);
     if (lost->code && !k->running) { // do nothing that cannot be kept
-        forget_queue(k);
+        forget_queue(k, false);
         life_end(k, 1, lost->text);
     }
     if (!k->running && k->queue && !k->stopping && !k->said_busy) {
@@ -354,23 +498,17 @@ void running_go_on(kernel *k)
     }
     while (
         !k->running && k->queue && !k->stopping && !k->waiting_for_sandbox && !k->waiting_for_git) {
-        AUTO_FREE char *cell_id = dequeue(k);
-        size_t i;
-        err e = {0};
-        if (!notebook_find(nb, cell_id, &i)) // it was deleted meanwhile
-            continue;
-        execution *x = execution_new(nb, i, &e);
-        if (x)
-            begin(k, x);
-        else
-            fail_unplanned(k, i, &e);
+        struct queue_item *item = dequeue(k);
+        begin_item(k, item);
+        item_free(item);
     }
     if (running_busy(k) || k->stopping)
         return;
     if (k->started_all) {
-        life_finish(k, 0, NULL);
+        end_run(k);
         return;
     }
+    forget_failure(k);
     if (k->said_busy) {
         k->said_busy = false;
         running_say_state(k, "idle", NULL);
@@ -383,15 +521,16 @@ void running_go_on(kernel *k)
 
 void running_interrupt(kernel *k, enum failure why)
 {
-    forget_queue(k);
+    // What was made is cleaned up, unless somebody insists, or nothing can be kept.
+    bool cleanups = k->running && !k->interrupted && why != FAILURE_ERROR;
+    forget_queue(k, cleanups);
     if (!k->running) {
         if (k->started_all || k->waiting_for_sandbox)
             life_end(k, failure_exit(why), "interrupted");
         return;
     }
-    if (turn_stopped(&k->running->turn) == FAILURE_NONE)
-        running_say_state(k, "interrupting", NULL);
-    interp_stop(k->interp, k->running, why);
+    k->interrupted = true;
+    stop_running(k, why);
 }
 
 static void on_wedged(void *arg)
@@ -423,5 +562,8 @@ void running_abandon(kernel *k)
                                   : "ended by a restart of the kernel")};
     atomic_init(&shown.turn.stop, (int)turn_stopped(&x->turn));
     finish(k, &shown);
+    forget_queue(k, false);
+    if (k->started_all)
+        end_run(k);
     free(shown.message);
 }

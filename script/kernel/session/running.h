@@ -15,8 +15,9 @@ int running_queue_all(kernel *k, err *e);
 void running_go_on(kernel *k);
 // The kernel gives up the running cell: reports it as failed, since it will not end.
 void running_abandon(kernel *k);
-// Stops the running cell and clears the queue. why: FAILURE_INTERRUPTED, FAILURE_TIMEOUT, or
-// FAILURE_ERROR when the journal cannot be written.
+// Stops the running cell and clears the queue, but for clean-ups (when.h), which then run; once
+// more clears these, too. why: FAILURE_INTERRUPTED, FAILURE_TIMEOUT, or FAILURE_ERROR when the
+// journal cannot be written.
 void running_interrupt(kernel *k, enum failure why);
 bool running_busy(const kernel *k);
 void running_say_state(kernel *k, const char *state, const char *message);

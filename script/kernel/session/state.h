@@ -46,6 +46,12 @@ struct kernel {
     execution *running;
     int64_t started;
     long executed;
+    struct {         // what has failed first since the queue was empty
+        cJSON *what; // {cell, name, message}; NULL: nothing
+        int exit;
+        bool stopped; // it was interrupted, or out of time
+    } failure;
+    bool interrupted; // once more, and no clean-up runs either
     int64_t seen; // number of the newest event when somebody who looks was last heard; 0: nobody
     struct {
         int ok, failed, cancelled;
