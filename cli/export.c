@@ -9,65 +9,122 @@
 #include "cli/options.h"
 #include "cli/say.h"
 #include "script/journal/reader.h"
+#include "script/report/mlflow.h"
 
+#include <stdio.h>
 #include <string.h>
 
-static int export(struct cli *cli, const char *folder, const char *name, enum export_format format,
-    const char *file)
+struct choice {
+    const char *cwd, *to, *file, *experiment;
+    enum export_format format;
+};
+
+// A run of a folder, read for an export.
+struct source {
+    fold *fold;
+    char *spools;
+};
+
+static void source_done(struct source *s)
+{
+    fold_free(s->fold);
+    free(s->spools);
+}
+
+static int read_source(const char *folder, const char *name, struct source *s, err *e)
+{
+    AUTO_FREE char *run = journal_find(folder, name, e);
+    AUTO_FREE char *path = run ? journal_file(folder, run) : NULL;
+    s->spools = path ? mem_strndup(path, strlen(path) - strlen(".jsonl")) : NULL;
+    s->fold = path ? fold_shown(path, NULL, e) : NULL;
+    return s->fold ? 0 : -1;
+}
+
+static int export_file(const struct source *s, const struct choice *c, err *e)
+{
+    AUTO_BUF text = {0};
+    if (export_run(s->fold, s->spools, c->format, 0, &text, e) < 0)
+        return -1;
+    if (c->file)
+        return path_update(c->file, text.data, text.len, 0644, e);
+    say_file(text.data, text.len);
+    return 0;
+}
+
+static int export_mlflow(const struct source *s, const struct choice *c, err *e)
+{
+    char **notes = NULL;
+    AUTO_FREE char *place = NULL;
+    int result = mlflow_write(
+        s->fold, s->spools, c->file ? c->file : "mlruns", c->experiment, &place, &notes, e);
+    for (char **n = notes; n && *n; n++)
+        say(stderr, "firesteel: %s\n", *n);
+    strv_free(notes);
+    if (result == 0)
+        say(stdout, "%s\n", place);
+    return result;
+}
+
+static int export(struct cli *cli, const char *name, const struct choice *c)
 {
     err e = {0};
-    AUTO_FREE char *run = journal_find(folder, name, &e);
-    if (!run)
-        return cli_error(cli, &e);
-    AUTO_FREE char *path = journal_file(folder, run);
-    AUTO_FREE char *spools = mem_strndup(path, strlen(path) - strlen(".jsonl"));
-    fold *f = fold_shown(path, NULL, &e);
-    if (!f)
-        return cli_error(cli, &e);
-    AUTO_BUF text = {0};
-    int result = export_run(f, spools, format, 0, &text, &e);
-    if (result == 0 && file)
-        result = path_update(file, text.data, text.len, 0644, &e);
-    else if (result == 0)
-        say_file(text.data, text.len);
-    fold_free(f);
+    CLEANUP(source_done) struct source s = {0};
+    const char *folder = c->cwd ? c->cwd : ".";
+    int result = read_source(folder, name, &s, &e);
+    if (result == 0)
+        result = str_eq(c->to, "mlflow") ? export_mlflow(&s, c, &e) : export_file(&s, c, &e);
     return result < 0 ? cli_error(cli, &e) : 0;
+}
+
+// -1: it is wrong, and *code is what the verb ends with.
+static int settle(struct cli *cli, char *const *rest, struct choice *c, int *code)
+{
+    const char *said = c->to ? c->to : c->file;
+    bool mlflow = str_eq(c->to, "mlflow");
+    if (str_eq(c->file, "-"))
+        c->file = NULL;
+    *code = 0;
+    if (rest && strv_len(rest) > 1)
+        *code = cli_usage(cli, &export_verb, "one run at a time");
+    else if (!said)
+        *code =
+            cli_usage(cli, &export_verb, "to which format? --to ipynb, md, html, junit or mlflow");
+    else if (!mlflow && !export_format(said, &c->format))
+        *code = cli_usage(cli, &export_verb, "%s is none of ipynb, md, html, junit, mlflow", said);
+    else if (c->experiment && !mlflow)
+        *code = cli_usage(cli, &export_verb, "--experiment is for --to mlflow");
+    return *code ? -1 : 0;
 }
 
 static int run(struct cli *cli, int argc, char **argv)
 {
-    const char *cwd = NULL, *to = NULL, *file = NULL;
+    struct choice c = {0};
     const struct option options[] = {
-        {"to", 0, EXPORT_FORMATS, "the format; else what FILE's name says", .text = &to},
-        {"output", 'o', "FILE", "write to FILE instead of standard output", .text = &file},
-        {"cwd", 0, "DIR", "working folder of the run, instead of this one", .text = &cwd},
+        {"to", 0, EXPORT_FORMATS "|mlflow", "the format; else what FILE's name says",
+            .text = &c.to},
+        {"output", 'o', "FILE",
+            "write to FILE instead of standard output; to mlflow: the store, else mlruns",
+            .text = &c.file},
+        {"experiment", 0, "NAME", "of mlflow, instead of the notebook's name",
+            .text = &c.experiment},
+        {"cwd", 0, "DIR", "working folder of the run, instead of this one", .text = &c.cwd},
         {0},
     };
     char **rest = NULL;
     int code;
-    enum export_format format = EXPORT_MD;
-    if (options_parse(cli, &export_verb, options, argc, argv, &rest, &code) == 0) {
-        const char *said = to ? to : file;
-        if (str_eq(file, "-"))
-            file = NULL;
-        if (rest && strv_len(rest) > 1)
-            code = cli_usage(cli, &export_verb, "one run at a time");
-        else if (!said)
-            code = cli_usage(cli, &export_verb, "to which format? --to ipynb, md, html or junit");
-        else if (!export_format(said, &format))
-            code = cli_usage(cli, &export_verb, "%s is none of ipynb, md, html, junit", said);
-        else
-            code = export(cli, cwd ? cwd : ".", rest ? rest[0] : NULL, format, file);
-    }
-    if (rest)
-        strv_free(rest);
+    if (options_parse(cli, &export_verb, options, argc, argv, &rest, &code) == 0 &&
+        settle(cli, rest, &c, &code) == 0)
+        code = export(cli, rest ? rest[0] : NULL, &c);
+    strv_free(rest);
     return code;
 }
 
 const struct verb export_verb = {
     .name = "export",
-    .summary = "write a run as a Jupyter notebook, Markdown, HTML or JUnit XML",
-    .usage = "[RUN] --to " EXPORT_FORMATS " [-o FILE]\n\n"
-             "RUN is a name from `firesteel runs`, or its beginning; without it, the newest.",
+    .summary = "write a run as a Jupyter notebook, Markdown, HTML, JUnit XML, or for MLflow",
+    .usage =
+        "[RUN] --to " EXPORT_FORMATS "|mlflow [-o FILE]\n\n"
+        "RUN is a name from `firesteel runs`, or its beginning; without it, the newest. To mlflow\n"
+        "writes into a file store: parameters, metrics by step, tags, artifacts, a report.",
     .run = run,
 };
