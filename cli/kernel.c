@@ -73,6 +73,7 @@ struct arguments {
     X(param, LIST, parameters, "NAME=VALUE    a parameter of the notebook; any number")            \
     X(params_fd, STRINGS, parameters, "FD        more of them, each with a NUL at its end")        \
     X(command_fd, STRINGS, command, "FD       the command line to be recorded, in the same way")   \
+    X(from, TEXT, options.from, "RUN            the run that it repeats, to be recorded")          \
     X(seed, TEXT, options.seed, "N              of math.random; a resumed run keeps its own")      \
     X(no_git, FLAG, options.no_git, "             does not record the notebook's commit")          \
     X(report, LIST, report,                                                                        \

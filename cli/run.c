@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "cli/again.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/parameters.h"
@@ -32,6 +33,7 @@
 enum form { FORM_PLAIN, FORM_JSON, FORM_JUNIT };
 enum {
     PATIENCE_MS = 10000, // the wait after an interrupt, before a stronger signal
+    MOVED = 5,           // exit code: with --from, results are others
     PRINTED_ROWS = 100,  // of a live table are kept: later ones are aligned with them
 };
 
@@ -50,6 +52,7 @@ struct run {
     pid_t guard, kernel;
     char *spool_dir;
     bool welcome, ended;
+    struct again *again; // the run that it repeats; NULL: none
     int said; // what a detached kernel prints, to be told if it does not begin; -1: nothing
     err lost; // why the connection ended, if it should not have
 };
@@ -153,11 +156,24 @@ static int check_redo(const notebook *nb, const char *name, err *e)
 
 struct run_options {
     const char *output, *cwd, *timeout, *resume, *context, *namespace_, *kubeconfig, *registry,
-        *memory, *seed;
+        *memory, *seed, *from;
     char **command; // as it was typed, secrets hidden
     char **allow, **parameters, **files, **redo, **reports, **yaml;
     bool help_notebook, sandbox, detach, accept_drift, no_preflight, no_git;
 };
+
+static int check_document(
+    const notebook *nb, const char *path, const struct run_options *o, char ***given, err *e)
+{
+    int result = notebook_runs(nb, e);
+    if (result < 0)
+        err_wrap(e, "%s", path);
+    else
+        result = parameters_settle(nb, o->files, o->yaml, given, e);
+    for (char *const *p = o->redo; result == 0 && p && *p; p++)
+        result = check_redo(nb, *p, e);
+    return result;
+}
 
 // What is wrong with the file or its parameters is said before anything is started; what is wrong
 // with its cells the kernel says, before it runs the first.
@@ -166,13 +182,7 @@ static int check(const char *path, const struct run_options *o, char ***given, e
     notebook *nb = notebook_load(path, e);
     if (!nb)
         return -1;
-    int result = notebook_runs(nb, e);
-    if (result < 0)
-        err_wrap(e, "%s", path);
-    else
-        result = parameters_settle(nb, o->files, o->yaml, given, e);
-    for (char *const *p = o->redo; result == 0 && p && *p; p++)
-        result = check_redo(nb, *p, e);
+    int result = check_document(nb, path, o, given, e);
     notebook_free(nb);
     return result;
 }
@@ -256,7 +266,10 @@ static int finish(struct run *r, int code)
         fold_abandon(r->fold);
     }
     int reported = write_reports(r);
-    return code ? code : reported;
+    bool moved =
+        r->again && r->ended &&
+        again_compare(r->again, r->fold, r->spool_dir, r->form == FORM_PLAIN ? stdout : stderr);
+    return code ? code : reported ? reported : moved ? MOVED : 0;
 }
 
 // The fold to start with: the earlier part of a resumed run is known, but is not shown again.
@@ -275,7 +288,7 @@ static int conduct(struct run *r, const struct launch *launch, err *e)
     r->fold = fold_before(r, launch, e);
     if (!r->fold)
         return cli_error(r->cli, e);
-    if (r->form == FORM_PLAIN && !r->reports)
+    if (r->form == FORM_PLAIN && !r->reports && !r->again)
         fold_keep_rows(r->fold, PRINTED_ROWS);
     r->printer = printer_new(r->cli, r->fold);
     r->loop = loop_new(e);
@@ -326,6 +339,9 @@ static int check_options(struct cli *cli, const struct run_options *o, struct ru
         return cli_usage(cli, &run_verb, "--seed %s: it is an integer", o->seed);
     if (o->seed && o->resume)
         return cli_usage(cli, &run_verb, "--seed: a resumed run keeps its own");
+    if (o->from && (o->resume || o->detach))
+        return cli_usage(cli, &run_verb, "--from: without %s",
+            o->resume ? "--resume" : "--detach, since the comparison is printed at the end");
     if (!o->resume && (o->redo || o->accept_drift))
         return cli_usage(cli, &run_verb, "%s is for --resume: which run?",
             o->redo ? "--redo" : "--accept-drift");
@@ -370,7 +386,14 @@ static char **absolute(char *const *paths, err *e)
 static int start(struct cli *cli, struct run_options *o, const char *file, struct run *r)
 {
     err e = {0};
-    if (parameters_read(o->parameters, &e) < 0 || check(file, o, &o->parameters, &e) < 0) {
+    const struct again *again = r->again;
+    int wrong = parameters_read(o->parameters, &e);
+    if (wrong == 0)
+        wrong = again ? check_document(fold_notebook(again->then), file, o, &o->parameters, &e)
+                      : check(file, o, &o->parameters, &e);
+    if (wrong == 0 && again)
+        wrong = again_parameters(again, &o->parameters, &e);
+    if (wrong) {
         e.code = ERR_USAGE; // nothing was run
         return cli_error(cli, &e);
     }
@@ -408,6 +431,8 @@ static int start(struct cli *cli, struct run_options *o, const char *file, struc
             .cwd = cwd,
             .run = resume ? NULL : run,
             .resume = resume,
+            .recover = again ? again->journal : NULL,
+            .from = again ? again->run : NULL,
             .socket = socket,
             .allow = allow,
             .timeout = o->timeout,
@@ -420,7 +445,9 @@ static int start(struct cli *cli, struct run_options *o, const char *file, struc
             .data = data,
             .parameters = (const char *const *)o->parameters,
             .command = (const char *const *)o->command,
-            .seed = o->seed,
+            .seed = o->seed ? o->seed
+                    : again ? again->seed
+                            : NULL,
             .no_git = o->no_git,
             .reports = o->detach ? (const char *const *)reports : NULL,
             .redo = (const char *const *)o->redo,
@@ -443,6 +470,24 @@ static int help_notebook(struct cli *cli, const char *path, bool json)
     if (result < 0)
         e.code = ERR_USAGE;
     return result < 0 ? cli_error(cli, &e) : 0;
+}
+
+// --from: what is not said is as it was then; effects are granted anew.
+static int repeat(struct cli *cli, struct run_options *o, struct run *r)
+{
+    err e = {0};
+    CLEANUP(again_done) struct again again = {0};
+    int code = check_options(cli, o, r);
+    if (code)
+        return code;
+    if (again_open(o->cwd ? o->cwd : ".", o->from, &again, &e) < 0)
+        return cli_error(cli, &e);
+    r->again = &again;
+    o->cwd = o->cwd ? o->cwd : again.cwd;
+    o->sandbox |= again.sandbox && !o->context && !o->kubeconfig;
+    code = start(cli, o, again.path, r);
+    r->again = NULL;
+    return code;
 }
 
 static int run(struct cli *cli, int argc, char **argv)
@@ -479,6 +524,9 @@ static int run(struct cli *cli, int argc, char **argv)
         {"memory", 0, "SIZE", "limit of the cells' memory: 512M, 2G", .text = &o.memory},
         {"resume", 0, "RUN", "go on with a run: effects it did are verified, not repeated",
             .text = &o.resume},
+        {"from", 0, "RUN",
+            "do a run again, from its own record: source, parameters, seed; and compare",
+            .text = &o.from},
         {"redo", 0, "CELL",
             "with --resume: do again what in CELL (its title or id) cannot be verified",
             .list = &o.redo},
@@ -500,7 +548,12 @@ static int run(struct cli *cli, int argc, char **argv)
         size_t n = rest ? strv_len(rest) : 0;
         r.detach = o.detach;
         r.reports = o.reports;
-        if (n != 1)
+        if (o.from && n)
+            code = cli_usage(
+                cli, &run_verb, "--from has the notebook of its run: leave %s out", rest[0]);
+        else if (o.from)
+            code = repeat(cli, &o, &r);
+        else if (n != 1)
             code = cli_usage(cli, &run_verb, n ? "one notebook at a time" : "which notebook?");
         else if (o.help_notebook)
             code = help_notebook(cli, rest[0], str_eq(o.output, "json"));
@@ -532,7 +585,7 @@ const struct verb run_verb = {
         "NOTEBOOK [-p NAME=VALUE]… [-f FILE] [--allow cluster,destructive]\n"
         "                     [--sandbox | --context NAME [--registry HOST]]\n\n"
         "Exit code: 0 all cells passed, 1 a cell failed, 2 wrong usage, 3 refused (see --allow,\n"
-        "--redo, --accept-drift), 4 out of time, 130 interrupted. --resume takes parameters and\n"
-        "cluster from the run where nothing else is given.",
+        "--redo, --accept-drift), 4 out of time, 5 a result of --from has moved, 130 interrupted.\n"
+        "--resume takes parameters and cluster from the run where nothing else is given.",
     .run = run,
 };

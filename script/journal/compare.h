@@ -24,6 +24,13 @@ cJSON *compare_runs(const struct compared *a, const struct compared *b);
 // The same for people, as lines.
 void compare_print(const cJSON *difference, buf *out);
 
+// Did run b give again what a did: {a, b (names), equal, within, moved, unknown (numbers of
+// results), results = [{what = "metric" | "artifact" | "output" | "display" | "cell", name,
+// verdict, a, b, diff, tolerance, why}]}. "within": numbers differ no more than the `tolerance` of
+// their cell; "unknown": it cannot be compared.
+cJSON *compare_again(const struct compared *a, const struct compared *b);
+void compare_again_print(const cJSON *again, buf *out);
+
 // The cells of two documents that are the same one: by id; else by title; else by their place
 // between such cells. Those that parameters given have added are none. partner[i]: the index in b,
 // or SIZE_MAX; new, for each cell of a.

@@ -43,6 +43,16 @@ static void print_pairs(const cJSON *difference, const char *name, buf *out)
     }
 }
 
+static void print_diff(const char *diff, const char *indent, buf *out)
+{
+    for (int head = 0; head < 2 && *diff; head++) // "--- a", "+++ b"
+        diff += strcspn(diff, "\n") + 1;
+    for (size_t n; *diff; diff += n + (diff[n] == '\n')) {
+        n = strcspn(diff, "\n");
+        buf_fmt(out, "%s%.*s\n", indent, (int)n, diff);
+    }
+}
+
 static void print_diffs(const cJSON *difference, const char *name, const char *what, buf *out)
 {
     const cJSON *entry;
@@ -52,13 +62,7 @@ static void print_diffs(const cJSON *difference, const char *name, const char *w
             str_eq(json_str_or(entry, "change", "source"), "source") ? "" : " was ",
             str_eq(json_str_or(entry, "change", "source"), "source") ? ""
                                                                      : json_str(entry, "change"));
-        const char *diff = json_str_or(entry, "diff", "");
-        for (int head = 0; head < 2 && *diff; head++) // "--- a", "+++ b"
-            diff += strcspn(diff, "\n") + 1;
-        for (size_t n; *diff; diff += n + (diff[n] == '\n')) {
-            n = strcspn(diff, "\n");
-            buf_fmt(out, "  %.*s\n", (int)n, diff);
-        }
+        print_diff(json_str_or(entry, "diff", ""), "  ", out);
     }
 }
 
@@ -113,4 +117,41 @@ void compare_print(const cJSON *difference, buf *out)
     print_durations(difference, out);
     if (json_bool_or(difference, "same", false))
         buf_str(out, "Parameters, sources, inputs, metrics and outputs are the same.\n");
+}
+
+static void print_result(const cJSON *r, const char *verdict, buf *out)
+{
+    bool is_output = str_eq(json_str(r, "what"), "output");
+    buf_fmt(out, "  %s: %s%s%s%s", verdict, json_str_or(r, "what", ""), is_output ? " of \"" : " ",
+        json_str_or(r, "name", ""), is_output ? "\"" : "");
+    if (json_get(r, "a") && json_get(r, "b")) {
+        AUTO_FREE char *a = value_text(json_get(r, "a"));
+        AUTO_FREE char *b = value_text(json_get(r, "b"));
+        buf_fmt(out, ", %s → %s", a, b);
+    }
+    if (json_str(r, "why"))
+        buf_fmt(out, ", %s", json_str(r, "why"));
+    buf_char(out, '\n');
+    print_diff(json_str_or(r, "diff", ""), "    ", out);
+}
+
+void compare_again_print(const cJSON *again, buf *out)
+{
+    static const struct {
+        const char *name, *text;
+        bool each;
+    } verdicts[] = {{"equal", "bit-equal", false}, {"within", "within the tolerance", true},
+        {"moved", "moved", true}, {"unknown", "not compared", true}};
+    buf_fmt(out, "compared with %s", json_str_or(again, "a", "?"));
+    for (size_t i = 0; i < ARRAY_LEN(verdicts); i++)
+        buf_fmt(out, "%s %lld %s", i ? "," : ":",
+            (long long)json_int_or(again, verdicts[i].name, 0), verdicts[i].text);
+    buf_char(out, '\n');
+    const cJSON *r;
+    for (size_t i = 0; i < ARRAY_LEN(verdicts); i++)
+        cJSON_ArrayForEach(r, json_get(again, "results"))
+        {
+            if (verdicts[i].each && str_eq(json_str(r, "verdict"), verdicts[i].name))
+                print_result(r, verdicts[i].text, out);
+        }
 }

@@ -146,6 +146,8 @@ cJSON *fold_results(const fold *f);
 // How its metrics moved, new: {loss = [{value, step, wall}, …]} in the order in which they came; a
 // training's epochs are its steps, and come before run.metric's; what has no step has none here.
 cJSON *fold_history(const fold *f);
+// The cell that has told a metric; NULL: none has. Borrowed.
+const char *fold_metric_cell(const fold *f, const char *name);
 // Where it came from, new: {command, allow, seed, git = {commit, branch, root, dirty, files, diff}
 // or {unknown}, cluster = {context, namespace, server, uid, version}, machine, host, cwd, path,
 // from}. What was not recorded is not there.

@@ -163,6 +163,26 @@ cJSON *fold_results(const fold *f)
     return results;
 }
 
+static bool has_metric(const cJSON *shown, const char *name)
+{
+    const cJSON *epochs = json_get(shown, "history"), *last = epochs ? epochs->child : NULL;
+    last = last ? last->prev : NULL; // of a list's first item: the last one
+    return json_get(json_get(last, "metrics"), name) ||
+           json_get(json_get(shown, "evaluated"), name);
+}
+
+const char *fold_metric_cell(const fold *f, const char *name)
+{
+    const cJSON *entry = json_get(json_get(f->recorded, "metrics"), name);
+    if (entry)
+        return json_str(entry, "cell");
+    for (size_t i = f->n_cells; i-- > 0;)
+        for (size_t k = f->cells[i].n_outputs; k-- > 0;)
+            if (has_metric(json_get(f->cells[i].outputs[k].data, PROGRESS), name))
+                return f->cells[i].id;
+    return NULL;
+}
+
 // Adds the members of an object to another; they win.
 static void add_members(cJSON *to, const cJSON *from)
 {

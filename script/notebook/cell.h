@@ -31,6 +31,7 @@ struct cell_options {
     int64_t timeout_ns; // 0: none
     int retries;        // how often it is run again after a failure
     char *when;         // "always", "failed" or a Lua expression; NULL: while nothing failed
+    double tolerance;   // by which numbers may differ when the run is repeated; 0: not at all
     char **inputs;      // files that a bash cell reads, NULL-terminated; NULL: undeclared
     char **outputs;     // files that it writes, also NULL-terminated
     char **effects;     // NULL-terminated: "local", "cluster", "destructive"; NULL: undeclared

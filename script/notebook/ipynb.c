@@ -54,7 +54,7 @@ static void take_language(char **source, cJSON *metadata)
 static void take_foreign(cell *c, cJSON *metadata)
 {
     static const char *const ours[] = {"file", "template", "language", "capture", "tags", "timeout",
-        "effects", "id", "magic_args", "retries", "when"};
+        "effects", "inputs", "outputs", "tolerance", "id", "magic_args", "retries", "when"};
     cJSON *next;
     for (cJSON *item = metadata->child; item; item = next) {
         next = item->next;

@@ -76,6 +76,14 @@ static int set_timeout(struct cell_options *o, const cJSON *value, err *e)
     return o->timeout_ns > 0 ? 0 : err_set(e, ERR_USAGE, "must be more than nothing");
 }
 
+static int set_tolerance(struct cell_options *o, const cJSON *value, err *e)
+{
+    if (!cJSON_IsNumber(value) || !(value->valuedouble >= 0))
+        return err_set(e, ERR_USAGE, "needs a number of 0 or more: tolerance=1e-6");
+    o->tolerance = value->valuedouble;
+    return 0;
+}
+
 // A list of words: ["a", "b"], or "a,b".
 static int set_words(const cJSON *value, char ***out, err *e)
 {
@@ -152,7 +160,7 @@ static const struct {
     {"file", set_file}, {"template", set_template}, {"language", set_language},
     {"capture", set_capture}, {"tags", set_tags}, {"timeout", set_timeout}, {"inputs", set_inputs},
     {"outputs", set_outputs}, {"effects", set_effects}, {"retries", set_retries},
-    {"when", set_when}, {"id", set_nothing},
+    {"when", set_when}, {"tolerance", set_tolerance}, {"id", set_nothing},
     {"magic_args", set_nothing}, // jupytext makes this of "%%bash ARGUMENTS"
 };
 

@@ -63,6 +63,7 @@ static char **command_line(const struct launch *o)
         {"--run", o->run},
         {"--resume", o->resume},
         {"--recover", o->recover},
+        {"--from", o->from},
         {"--socket", o->socket},
         {"--journal", o->journal},
         {"--allow", o->allow},

@@ -15,6 +15,7 @@ struct launch {
     const char *cwd;      // --cwd: the working folder
     const char *run;      // --run: name of the run; none: the kernel makes one
     const char *resume;   // --resume: name of the run to continue
+    const char *from;     // --from: name of the run that it repeats, for the record
     const char *recover;  // --recover: a journal; take its document instead of the file's
     const char *socket;   // --socket: path on which others can connect; none: it does not listen
     const char *journal;  // --journal: folder for the journal; none: CWD/.firesteel

@@ -25,6 +25,7 @@ struct kernel_options {
     const char *allow;         // "cluster,destructive"; NULL: only local effects
     const char *const *parameters; // "NAME=VALUE", NULL-terminated; may be NULL
     const char *const *command;    // what a person has typed, for the record; may be NULL
+    const char *from;              // the run that it repeats, for the record; or NULL
     const char *seed;              // of math.random, an integer; NULL: that of the run that goes
                                    // on, or a new one
     const char *const *env;        // environment of the children

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+// Did a run give again what another one did? nbval's idea: outputs are compared, numbers within the
+// tolerance that their cell allows; what says of itself that it cannot repeat is left out.
+#include "base/clock.h"
+#include "base/linediff.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/journal/compare.h"
+#include "script/journal/text.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROGRESS "application/vnd.firesteel.progress+json"
+
+struct again {
+    const struct compared *a, *b;
+    size_t *partner; // of a's cells
+    cJSON *out;
+};
+
+static cJSON *result(
+    struct again *w, const char *what, const char *name, const char *verdict, const char *why)
+{
+    cJSON *r = cJSON_CreateObject();
+    json_set_str(r, "what", what);
+    json_set_str(r, "name", name);
+    json_set_str(r, "verdict", verdict);
+    json_set_str(r, "why", why);
+    cJSON_AddItemToArray(json_array_at(w->out, "results"), r);
+    json_set_int(w->out, verdict, json_int_or(w->out, verdict, 0) + 1);
+    return r;
+}
+
+// A difference of numbers counts in relation to them, if they are larger than 1.
+static bool within(double a, double b, double tolerance)
+{
+    double scale = fmax(1, fmax(fabs(a), fabs(b)));
+    return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= tolerance * scale;
+}
+
+// The word at s of which a part differs from run to run and says nothing: "0x55d0c0ffee", "12ms".
+// Its length, and what stands for it; 0: it is none.
+static size_t passing_word(const char *s, bool begins, const char **as)
+{
+    size_t hex = str_starts(s, "0x") ? strspn(s + 2, "0123456789abcdef") : 0;
+    *as = "0x…";
+    if (begins && hex >= 6)
+        return 2 + hex;
+    size_t digits = strspn(s, "0123456789"), fraction = 0;
+    if (begins && digits && s[digits] == '.')
+        fraction = 1 + strspn(s + digits + 1, "0123456789");
+    const char *unit = s + digits + fraction;
+    size_t n = str_starts(unit, "ms") || str_starts(unit, "us") || str_starts(unit, "ns") ? 2
+               : *unit == 's'                                                             ? 1
+                                                                                          : 0;
+    *as = "…s";
+    if (!begins || !digits || !n || isalnum((unsigned char)unit[n]) || unit[n] == '_')
+        return 0;
+    return digits + fraction + n;
+}
+
+// What a file cell says of its file, which may have been there: "Overwrote t.lua (4 lines)".
+static size_t other_verb(const char *line)
+{
+    static const char *const verbs[] = {"Overwrote ", "Kept "};
+    for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+        if (str_starts(line, verbs[i]))
+            return strlen(verbs[i]);
+    return 0;
+}
+
+// Without durations, addresses and the name of the run itself.
+static void settle(const char *text, const char *run, buf *out)
+{
+    size_t name = run ? strlen(run) : 0;
+    bool begins = true; // a word does
+    while (*text) {
+        size_t verb = !out->len || out->data[out->len - 1] == '\n' ? other_verb(text) : 0;
+        if (verb) {
+            buf_str(out, "Wrote ");
+            text += verb;
+        }
+        const char *as;
+        size_t n = passing_word(text, begins, &as);
+        if (name && strncmp(text, run, name) == 0)
+            n = name, as = "RUN";
+        if (n) {
+            buf_str(out, as);
+            text += n;
+            begins = false;
+            continue;
+        }
+        begins = !isalnum((unsigned char)*text) && *text != '_' && *text != '.';
+        buf_char(out, *text++);
+    }
+}
+
+// The number at *s, and behind it; false: there is none.
+static bool take_number(const char **s, double *number)
+{
+    char *end;
+    const char *digits = *s + (**s == '-' || **s == '+');
+    if (!isdigit((unsigned char)*digits) && !str_starts(digits, "nan") &&
+        !str_starts(digits, "inf"))
+        return false;
+    *number = strtod(*s, &end);
+    bool is = end > *s;
+    *s = is ? end : *s;
+    return is;
+}
+
+// Are the texts the same but for numbers that differ no more than that?
+static bool is_near(const char *a, const char *b, double tolerance)
+{
+    while (*a && *b) {
+        double x, y;
+        const char *p = a, *q = b;
+        if (take_number(&p, &x) && take_number(&q, &y)) {
+            if (!within(x, y, tolerance))
+                return false;
+            a = p, b = q;
+        } else if (*a++ != *b++) {
+            return false;
+        }
+    }
+    return !*a && !*b;
+}
+
+// What a cell has shown and could show again. A live display is none: it goes with its cluster; a
+// training's has its metrics. Returns whether something was left out that is compared nowhere.
+static bool repeatable(const struct compared *run, const struct run_cell *c, buf *out)
+{
+    bool left_out = false;
+    for (size_t i = 0; i < c->n_outputs; i++) {
+        const struct output *o = &c->outputs[i];
+        bool moves = o->kind == OUTPUT_DISPLAY && (o->live || o->updates || o->spool);
+        if (moves)
+            left_out |= !json_get(o->data, PROGRESS);
+        else
+            output_text(o, run->spool_dir, 0, out, NULL);
+    }
+    return left_out;
+}
+
+static void compare_shown(struct again *w, const char *title, const cell *c,
+    const struct run_cell *a, const struct run_cell *b)
+{
+    AUTO_BUF was = {0}, is = {0}, was_settled = {0}, is_settled = {0}, diff = {0};
+    bool left_out = repeatable(w->a, a, &was) | repeatable(w->b, b, &is);
+    if (left_out)
+        result(w, "display", title, "unknown", "a live display is as the cluster was");
+    if (!was.len && !is.len)
+        return;
+    if (was.len == is.len && memcmp(buf_cstr(&was), buf_cstr(&is), was.len) == 0) {
+        result(w, "output", title, "equal", NULL);
+        return;
+    }
+    settle(buf_cstr(&was), fold_run(w->a->fold), &was_settled);
+    settle(buf_cstr(&is), fold_run(w->b->fold), &is_settled);
+    if (str_eq(buf_cstr(&was_settled), buf_cstr(&is_settled))) {
+        result(w, "output", title, "equal", "but for durations and addresses");
+        return;
+    }
+    bool near = c->options.tolerance > 0 &&
+                is_near(buf_cstr(&was_settled), buf_cstr(&is_settled), c->options.tolerance);
+    cJSON *r = result(w, "output", title, near ? "within" : "moved", NULL);
+    linediff(&diff, "a", "b", buf_cstr(&was_settled), buf_cstr(&is_settled));
+    json_set_str(r, "diff", buf_cstr(&diff));
+}
+
+static const char *ignores(const cell *c)
+{
+    static const char *const tags[] = {"nbval-ignore-output", "nbval-skip"};
+    for (size_t i = 0; i < ARRAY_LEN(tags); i++)
+        if (cell_has_tag(c, tags[i]))
+            return "its tag says so";
+    return NULL;
+}
+
+static void compare_cell(struct again *w, size_t i)
+{
+    const notebook *nb_a = fold_notebook(w->a->fold), *nb_b = fold_notebook(w->b->fold);
+    const cell *c = notebook_cell(nb_a, i);
+    AUTO_FREE char *title = compare_title(nb_a, i);
+    const struct run_cell *a = fold_cell_by_id(w->a->fold, c->id, NULL), *b = NULL;
+    if (w->partner[i] != SIZE_MAX)
+        b = fold_cell_by_id(w->b->fold, notebook_cell(nb_b, w->partner[i])->id, NULL);
+    if (c->kind != CELL_CODE || !a || !a->started || cell_has_tag(c, "injected-parameters"))
+        return;
+    if (ignores(c))
+        result(w, "output", title, "unknown", ignores(c));
+    else if (!b || !b->started)
+        result(w, "output", title, "unknown", "the cell did not run again");
+    else if (a->state != b->state)
+        result(w, "cell", title, "moved", cell_state_name(b->state));
+    else
+        compare_shown(w, title, c, a, b);
+}
+
+static double tolerance_of(const fold *f, const char *metric)
+{
+    size_t i;
+    const char *id = fold_metric_cell(f, metric);
+    return id && notebook_find(fold_notebook(f), id, &i)
+               ? notebook_cell(fold_notebook(f), i)->options.tolerance
+               : 0;
+}
+
+static void compare_value(
+    struct again *w, const char *what, const char *name, const cJSON *a, const cJSON *b)
+{
+    double tolerance = str_eq(what, "metric") ? tolerance_of(w->a->fold, name) : 0;
+    bool numbers = cJSON_IsNumber(a) && cJSON_IsNumber(b);
+    bool same = numbers ? a->valuedouble == b->valuedouble : a && b && json_equal(a, b);
+    const char *verdict = !b                                                             ? "unknown"
+                          : same                                                         ? "equal"
+                          : numbers && within(a->valuedouble, b->valuedouble, tolerance) ? "within"
+                                                                                         : "moved";
+    cJSON *r = result(w, what, name, verdict, b ? NULL : "it was not recorded again");
+    json_set(r, "a", cJSON_Duplicate(a, true));
+    if (b)
+        json_set(r, "b", cJSON_Duplicate(b, true));
+    if (tolerance > 0)
+        json_set(r, "tolerance", cJSON_CreateNumber(tolerance));
+}
+
+static void compare_values(
+    struct again *w, const char *what, const cJSON *a, const cJSON *b, const char *member)
+{
+    const cJSON *m;
+    cJSON_ArrayForEach(m, a) compare_value(
+        w, what, m->string, json_get(m, member), json_get(json_get(b, m->string), member));
+}
+
+cJSON *compare_again(const struct compared *a, const struct compared *b)
+{
+    struct again w = {
+        a, b, compare_match(fold_notebook(a->fold), fold_notebook(b->fold)), cJSON_CreateObject()};
+    static const char *const verdicts[] = {"equal", "within", "moved", "unknown"};
+    AUTO_JSON *was = fold_results(a->fold);
+    AUTO_JSON *is = fold_results(b->fold);
+    json_set_str(w.out, "a", fold_run(a->fold));
+    json_set_str(w.out, "b", fold_run(b->fold));
+    for (size_t i = 0; i < ARRAY_LEN(verdicts); i++)
+        json_set_int(w.out, verdicts[i], 0);
+    compare_values(&w, "metric", json_get(was, "metrics"), json_get(is, "metrics"), "value");
+    compare_values(&w, "artifact", json_get(was, "artifacts"), json_get(is, "artifacts"), "sha256");
+    for (size_t i = 0; i < notebook_count(fold_notebook(a->fold)); i++)
+        compare_cell(&w, i);
+    free(w.partner);
+    return w.out;
+}

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""run --from: a run again from its own record, and which of its results are the same."""
+import json
+import os
+
+from tap import FIRESTEEL, run, sh
+
+NOTEBOOK = """\
+-- %% parameters tags=["parameters"]
+lr = 0.1
+-- %% Numbers
+run.metric("loss", lr * 2)
+print(math.random(1000000), run and "took 12ms", io.stdout)
+io.open("m.bin", "w"):write("weights " .. lr):close()
+made = run.artifact "m.bin"
+"""
+
+
+def put(folder, name, text):
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def folder_of(t, text=NOTEBOOK):
+    folder = t.dir()
+    put(folder, "n.lua", text)
+    return folder
+
+
+def firesteel(folder, *words, code=0, **options):
+    done = sh(FIRESTEEL, *words, cwd=folder, **options)
+    assert done.code == code, done
+    return done
+
+
+def compared(done):
+    lines = done.out.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("compared with"))
+    return lines[at].split(": ", 1)[1], lines[at + 1:]
+
+
+def rows(folder):
+    return json.loads(firesteel(folder, "runs", "-o", "json").out)
+
+
+def test_the_same_bits(t):
+    folder = folder_of(t)
+    firesteel(folder, "run", "n.lua", "-p", "lr=0.5")
+    first = rows(folder)[0]
+    put(folder, "n.lua", "-- %%\nerror 'another notebook by now'\n")  # the record has its own source
+    counts, moved = compared(firesteel(folder, "run", "--from", first["run"]))
+    assert counts == "3 bit-equal, 0 within the tolerance, 0 moved, 0 not compared" and not moved, (counts, moved)
+    second = rows(folder)[0]
+    assert second["origin"]["from"] == first["run"] and second["origin"]["seed"] == first["origin"]["seed"], second
+    assert second["params"] == {"lr": 0.5} and second["metrics"]["loss"]["value"] == 1, second
+    counts, _ = compared(firesteel(folder, "run", "--from", second["run"]))  # and the copy of a copy
+    assert counts.startswith("3 bit-equal"), counts
+
+
+def test_what_moves_is_told_and_is_exit_5(t):
+    folder = folder_of(t)
+    firesteel(folder, "run", "n.lua", "-p", "lr=0.5")
+    counts, moved = compared(firesteel(folder, "run", "--from", "newest", "-p", "lr=0.25", code=5))
+    assert counts == "1 bit-equal, 0 within the tolerance, 2 moved, 0 not compared", counts
+    assert moved[0] == "  moved: metric loss, 1 → 0.5" and moved[1].startswith("  moved: artifact m.bin, "), moved
+    counts, moved = compared(firesteel(folder, "run", "--from", "-2", "--seed", "7", code=5))
+    assert counts.startswith("2 bit-equal, 0 within the tolerance, 1 moved") and moved[0] == '  moved: output of "Numbers"', (counts, moved)
+
+
+def test_tolerances(t):
+    folder = folder_of(t, '-- %% Clock tolerance=1e-3\nlocal f = io.open "x"\nlocal x = tonumber(f:read "a")\nf:close()\n'
+                       'run.metric("x", x)\nprint("x is", x, "and nan", 0 / 0)\n-- %% Exact\nprint(x)\n')
+    for was, now, code, counts in ((1, 1.0005, 0, "1 bit-equal, 2 within the tolerance, 0 moved"), (1, 1.01, 5, "1 bit-equal, 0 within the tolerance, 2 moved"),
+                                   (2000, 2001, 0, "1 bit-equal, 2 within the tolerance, 0 moved")):
+        put(folder, "x", str(was))
+        firesteel(folder, "run", "n.lua")
+        put(folder, "x", str(now))
+        found, _ = compared(firesteel(folder, "run", "--from", "newest", code=code))
+        assert found.startswith(counts), (was, now, found)
+    put(folder, "n.lua", "-- %% A tolerance=\"much\"\nprint(1)\n")
+    done = firesteel(folder, "run", "n.lua", code=2)
+    assert "tolerance: needs a number" in done.err, done
+
+
+def test_what_cannot_be_compared(t):
+    folder = folder_of(t, '-- %% Time tags=["nbval-ignore-output"]\nprint(os.time(), firesteel.run)\n-- %% Name\nprint(firesteel.run)\n'
+                       '-- %% Sometimes\nif not io.open "once" then io.open("once", "w"):close(); run.metric("first", 1) end\n')
+    firesteel(folder, "run", "n.lua")
+    counts, told = compared(firesteel(folder, "run", "--from", "newest"))
+    assert counts == "1 bit-equal, 0 within the tolerance, 0 moved, 2 not compared", counts
+    assert told == ["  not compared: metric first, it was not recorded again",
+                    '  not compared: output of "Time", its tag says so'], told
+
+
+def test_a_failure_counts_more_and_a_json_run_tells_on_stderr(t):
+    folder = folder_of(t, '-- %% A\nif io.open "no" then error "no more" end\nprint(1)\n-- %% B\nprint(2)\n')
+    firesteel(folder, "run", "n.lua")
+    done = firesteel(folder, "run", "--from", "newest", "-o", "json")
+    assert "compared with" in done.err and all(json.loads(line) for line in done.out.splitlines()), done
+    put(folder, "no", "")
+    done = firesteel(folder, "run", "--from", "-2", code=1)
+    assert '  moved: cell A, failed' in done.out and 'output of "B", the cell did not run again' in done.out, done
+
+
+def test_what_is_refused(t):
+    folder = folder_of(t, '-- %% parameters tags=["parameters"]\ndb_password = "x"\n-- %% A\nprint(1)\n')
+    firesteel(folder, "run", "n.lua", "-p", "db_password=hunter-alpha")
+    put(folder, "s.lua", '-- %% A\nlocal token = "abcdef-secret"\nprint(1)\n')
+    for words, text in ((("--from", "nope"), "no run nope"), (("--from", "newest", "n.lua"), "leave n.lua out"),
+                        (("--from", "newest", "--detach"), "without --detach"), (("--from", "newest", "--resume", "newest"), "without --resume"),
+                        (("--from", "newest"), "hides the value of parameter db_password"), (("--from", "newest", "-p", "lr=1"), "lr")):
+        done = firesteel(folder, "run", *words, code=2)
+        assert text in done.err, (words, done)
+    firesteel(folder, "run", "--from", "newest", "-p", "db_password=hunter-beta")
+    firesteel(folder, "run", "s.lua")
+    done = firesteel(folder, "run", "--from", "s.lua", code=2)
+    assert 'hides a secret in the source of "A"' in done.err, done
+
+
+def test_a_training_is_the_same_to_the_bit(t):
+    folder = folder_of(t, '-- %% Trainer file="t.lua"\nlocal nn, data = require "nn", require "data"\n'
+                       "local model = nn.Sequential { nn.Dense { 4, input_dim = 1 }, nn.Dense { 1 } }\n"
+                       'model:compile { optimizer = nn.SGD(0.1), loss = "mean_squared_error" }\n'
+                       "model:fit { data.tensor { { 1.0 }, { 2.0 } }, data.tensor { { 2.0 }, { 4.0 } }, epochs = 3 }\n"
+                       '-- %% Train\njob = trainer.run "t.lua"\n')
+    firesteel(folder, "run", "n.lua")
+    counts, told = compared(firesteel(folder, "run", "--from", "newest"))
+    assert ", 0 moved, 0 not compared" in counts and not told, (counts, told)
+
+
+run(globals())
