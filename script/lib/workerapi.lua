@@ -79,6 +79,8 @@ local modules = {
     frame{{name, tensor}, …} -> frame -- A frame of columns of one's own.
     save(path, value, {compressed=false}) -- Writes a tensor as .npy, a table of tensors as .npz, a frame as .csv.
     date(days) -> table -- What os.date says of days since 1970-01-01: year, month, day, wday, yday.
+    image(path, {image_size={256, 256}, color_mode="rgb", dtype="f32"}) -> tensor -- A PNG or JPEG file as (height, width, channels) from 0 to 255.
+    images{path, image_size={256, 256}, color_mode="rgb", dtype="f32", label_mode="int", shuffle=true, seed=1, validation_split=0, rank=0, size=1} -> data set -- Pictures in a folder for each class: {x, y, classes, paths}, or with validation_split {train, validation}.
     Frame: table -- What all frames have in common.
   ]],
   nn = [[

@@ -292,6 +292,22 @@ static int gather(lua_State *L)
     return 1;
 }
 
+// one_hot(i64 (rows), classes) → f32 (rows, classes)
+static int one_hot(lua_State *L)
+{
+    err e;
+    const tensor *y = check_tensor(L, 1);
+    size_t classes = (size_t)luaL_checkinteger(L, 2), rows = tensor_rows(y);
+    push_tensor(L, tensor_new(TENSOR_F32, 2, (size_t[]){rows, classes}, &e), &e);
+    tensor *out = check_tensor(L, -1);
+    for (size_t i = 0; i < rows; i++) {
+        size_t class = (size_t)tensor_at(y, i);
+        luaL_argcheck(L, class < classes, 1, "a label is no class");
+        ((float *)out->data)[i * classes + class] = 1;
+    }
+    return 1;
+}
+
 void add_arrays(lua_State *L)
 {
     static const luaL_Reg public[] = {{"npy", data_npy}, {"npz", data_npz}, {NULL, NULL}};
@@ -307,6 +323,9 @@ int open_arrays(lua_State *L)
         {"read_csv", read_csv},
         {"stack", stack},
         {"gather", gather},
+        {"one_hot", one_hot},
+        {"read_image", read_image},
+        {"read_images", read_images},
         {NULL, NULL},
     };
     luaL_newlib(L, functions);

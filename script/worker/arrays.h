@@ -5,5 +5,8 @@
 
 // Adds the public functions to the module on top of the stack.
 void add_arrays(lua_State *L);
+// Functions of pictures (pictures.c).
+int read_image(lua_State *L);
+int read_images(lua_State *L);
 // Pushes the functions that data.lua builds on.
 int open_arrays(lua_State *L);

@@ -243,6 +243,61 @@ function data.date(days)
   return os.date("!*t", math.tointeger(days) * 86400)
 end
 
+local channels_of = { grayscale = 1, rgb = 3, rgba = 4 }
+
+local function picture_options(name, given, known)
+  if type(given) == "string" then given = { given } end
+  if type(given) ~= "table" or type(given[1]) ~= "string" then error(name .. ": expects a path, or a table of a path and options", 3) end
+  options_of(name, given, known)
+  local size = given.image_size or { 256, 256 }
+  if type(size) ~= "table" or math.type(size[1]) ~= "integer" or math.type(size[2]) ~= "integer" or size[1] < 1 or size[2] < 1 then
+    error(name .. ": image_size must be { height, width }", 3)
+  end
+  local channels = channels_of[given.color_mode or "rgb"]
+  if not channels then error(("%s: color_mode must be grayscale, rgb or rgba, got '%s'"):format(name, given.color_mode), 3) end
+  local dtype = given.dtype or "f32"
+  if dtype ~= "f32" and dtype ~= "u8" then error(("%s: dtype must be f32 or u8, got '%s'"):format(name, dtype), 3) end
+  return given, { height = size[1], width = size[2], channels = channels, u8 = dtype == "u8" }
+end
+
+-- data.image { "cat.jpg", image_size = { 180, 180 } }: (height, width, channels)
+function data.image(path, options)
+  if type(options) == "table" then
+    local copy = { path }
+    for key, value in pairs(options) do copy[key] = value end
+    path = copy
+  end
+  local given, spec = picture_options("data.image", path, "color_mode dtype image_size")
+  return call(core.read_image, given[1], spec)
+end
+
+-- data.images { "flowers", image_size = { 180, 180 }, … }: a folder of pictures for each class
+function data.images(given)
+  local spec
+  given, spec = picture_options("data.images", given, "color_mode dtype image_size label_mode rank seed shuffle size validation_split")
+  spec.rank, spec.size = given.rank or 0, given.size or 1
+  if math.type(spec.rank) ~= "integer" or math.type(spec.size) ~= "integer" or spec.rank < 0 or spec.rank >= spec.size then
+    error(("data.images: rank %s is not in [0, %s)"):format(spec.rank, spec.size), 2)
+  end
+  local share, mode = given.validation_split or 0, given.label_mode or "int"
+  if type(share) ~= "number" or share < 0 or share >= 1 then error("data.images: validation_split must be from 0 to less than 1", 2) end
+  if mode ~= "int" and mode ~= "categorical" and mode ~= "binary" then
+    error(("data.images: label_mode must be int, categorical or binary, got '%s'"):format(mode), 2)
+  end
+  spec.shuffle, spec.seed, spec.share = given.shuffle ~= false, given.seed or 1, share
+  local classes, paths, x, y, vx, vy = call(core.read_images, given[1], spec)
+  if mode == "binary" and #classes ~= 2 then error(("data.images: label_mode binary is for 2 classes, there are %d"):format(#classes), 2) end
+  local function set(pictures, labels)
+    if mode == "categorical" then labels = core.one_hot(labels, #classes) end
+    if mode == "binary" then labels = core.stack({ labels }, false) end
+    return { x = pictures, y = labels, classes = classes }
+  end
+  local all = set(x, y)
+  all.paths = paths
+  if share > 0 then return { train = all, validation = set(vx, vy), classes = classes } end
+  return all
+end
+
 -- The shortest text that is read as the same number of this dtype.
 local function shortest(value)
   for digits = 6, 9 do

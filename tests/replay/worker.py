@@ -229,6 +229,7 @@ for _, name in ipairs { "Flatten", "Dense", "Dropout", "Adam", "AdamW", "RMSprop
 end
 options("nn.Sequential", told.nn.Sequential, function() nn.Sequential { nn.Dense { 1 }, zzz = 1 } end)
 options("data.csv", told.data.csv, function() data.csv { zzz = 1 } end)
+options("data.images", told.data.images, function() data.images { "x", zzz = 1 } end)
 options("data.mnist", told.data.mnist, function() data.mnist { zzz = 1 } end)
 options("warm-up", told.hvd.LearningRateWarmupCallback, function() hvd.LearningRateWarmupCallback { initial_lr = 1, zzz = 1 } end)
 local model = nn.Sequential { nn.Dense { 1, input_dim = 1 } }

@@ -5,6 +5,7 @@ import glob
 import os
 import struct
 import zipfile
+import zlib
 
 from tap import BUILD, CACHE, Skip, run, sh
 
@@ -393,6 +394,54 @@ def test_tensorboards_reader_opens_event_files(t):
     assert done.code == 0, done
     want = [" ".join([tag] + [f"{step}:{value:.6f}" for step, value in sorted(steps.items())]) for tag, steps in sorted(scalars(train).items())]
     assert done.out.splitlines() == want, (done, want)
+
+
+PICTURES = """
+local nn, data = require "nn", require "data"
+local set = data.images { "set", image_size = { 4, 5 }, shuffle = false }
+print(table.concat(set.x.shape, "x"), set.x.dtype, set.y, table.concat(set.classes, " "), table.concat(set.paths, " "))
+print(("%.4f"):format(set.x:max()))
+local both = data.images { "set", image_size = { 4, 5 }, validation_split = 0.25, seed = 3, dtype = "u8", label_mode = "categorical", color_mode = "grayscale" }
+print(table.concat(both.train.x.shape, "x"), both.train.x.dtype, table.concat(both.validation.y.shape, "x"))
+print(table.concat(data.image("set/a/1.png", { image_size = { 2, 2 } }).shape, "x"))
+local model = nn.Sequential { nn.Flatten { 4, 5, 3 }, nn.Dense { 2, activation = "softmax" } }
+model:compile { optimizer = nn.SGD { 1e-5 }, loss = "sparse_categorical_crossentropy", metrics = { "accuracy" } }
+local h = model:fit { set, epochs = 2, verbose = 0, validation_data = set }
+print(#h.history.val_accuracy, #data.images { "set", image_size = { 1, 1 }, rank = 1, size = 3 }.x)
+print(select(2, pcall(data.images, "nowhere")))
+print(select(2, pcall(data.images, { "set", color_mode = "cmyk" })))
+print(select(2, pcall(data.images, { "set", validation_split = 0.1 })))
+io.open("set/b/9.jpg", "w"):write("no picture"):close()
+print(select(2, pcall(data.images, { "set" })))
+"""
+
+
+def png(width, height, pixel):
+    """A PNG file of pixel(x, y) → (r, g, b)."""
+    def chunk(kind, body):
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+    rows = b"".join(b"\0" + bytes(v for x in range(width) for v in pixel(x, y)) for y in range(height))
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+            + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def test_pictures_in_folders_are_classes(t):
+    folder = t.dir()
+    for name, pixel in (("a/1", lambda x, y: (250, 0, 0)), ("a/2", lambda x, y: (10 * x, 0, 0)), ("b/1", lambda x, y: (0, 20 * y, 5)),
+                        ("b/2", lambda x, y: (0, 255, 0))):
+        os.makedirs(os.path.join(folder, "set", name[0]), exist_ok=True)
+        with open(os.path.join(folder, "set", name + ".png"), "wb") as f:
+            f.write(png(12, 9, pixel))
+    done = work(t, PICTURES, folder=folder)
+    if "reads no pictures" in done.err + done.out:
+        raise Skip("libjpeg and libpng were not there when this was built")
+    assert done.code == 0, done
+    assert done.out.splitlines() == [
+        "4x4x5x3\tf32\t[0, 0, 1, 1]\ta b\ta/1.png a/2.png b/1.png b/2.png", "255.0000", "3x4x5x1\tu8\t1x2", "2x2x3", "2\t1",
+        "cannot read the folder nowhere: No such file or directory",
+        "data.images: color_mode must be grayscale, rgb or rgba, got 'cmyk'",
+        "set: validation_split 0.1 of 4 pictures leaves none for one of the parts",
+        "set/b/9.jpg: neither a PNG nor a JPEG"], done
 
 
 run(globals())

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/data/gallery.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "trainer/cpu/pool.h"
+#include "trainer/data/order.h"
+#include "trainer/data/picture.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+enum { FILE_MAX = 1 << 29 };
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+// The names in a folder, sorted; hidden ones are left out.
+static char **names_in(const char *folder, size_t *n, err *e)
+{
+    DIR *dir = opendir(folder);
+    if (!dir) {
+        err_errno(e, errno, "cannot read the folder %s", folder);
+        return NULL;
+    }
+    char **names = mem_alloc(sizeof *names);
+    *n = 0;
+    for (struct dirent *d; (d = readdir(dir));) {
+        if (d->d_name[0] == '.')
+            continue;
+        names = mem_resize(names, *n + 2, sizeof *names);
+        names[(*n)++] = mem_strdup(d->d_name);
+        names[*n] = NULL;
+    }
+    closedir(dir);
+    qsort(names, *n, sizeof *names, by_name);
+    return names;
+}
+
+static bool has_ending(const char *name, const char *const *endings)
+{
+    const char *dot = strrchr(name, '.');
+    for (; dot && *endings; endings++)
+        if (strcasecmp(dot, *endings) == 0)
+            return true;
+    return false;
+}
+
+static int add_class(gallery *g, const char *folder, const char *name, err *e)
+{
+    static const char *const known[] = {".jpg", ".jpeg", ".png", NULL}, *const other[] = {".gif",
+                                                                            ".bmp", ".webp", ".tif",
+                                                                            ".tiff", NULL};
+    AUTO_FREE char *path = path_join(folder, name);
+    size_t n = 0;
+    char **files = names_in(path, &n, e);
+    int status = files ? 0 : -1;
+    for (size_t i = 0; i < n && status == 0; i++) {
+        if (has_ending(files[i], known)) {
+            g->item = mem_resize(g->item, g->n + 1, sizeof *g->item);
+            g->item[g->n++] = (struct gallery_item){path_join(name, files[i]), g->class_n};
+        } else if (has_ending(files[i], other))
+            status = err_set(e, ERR_INVALID,
+                "%s/%s is a picture of a kind that is not read: turn it into PNG or JPEG", path,
+                files[i]);
+    }
+    strv_free(files);
+    g->classes = strv_add(g->classes, name);
+    g->class_n++;
+    return status;
+}
+
+int gallery_open(gallery *g, const char *folder, err *e)
+{
+    size_t n = 0;
+    *g = (gallery){0};
+    char **names = names_in(folder, &n, e);
+    int status = names ? 0 : -1;
+    for (size_t i = 0; i < n && status == 0; i++) {
+        AUTO_FREE char *path = path_join(folder, names[i]);
+        if (path_is_dir(path))
+            status = add_class(g, folder, names[i], e);
+    }
+    strv_free(names);
+    if (status == 0 && !g->class_n)
+        return err_set(e, ERR_USAGE, "%s has no folders: there must be one for each class", folder);
+    if (status == 0 && !g->n)
+        return err_set(e, ERR_USAGE, "the folders in %s hold no .jpg, .jpeg or .png", folder);
+    return status;
+}
+
+void gallery_done(gallery *g)
+{
+    strv_free(g->classes);
+    for (size_t i = 0; i < g->n; i++)
+        free(g->item[i].path);
+    free(g->item);
+    *g = (gallery){0};
+}
+
+void gallery_shuffle(gallery *g, uint64_t seed)
+{
+    AUTO_FREE uint32_t *order = mem_array(g->n, sizeof *order);
+    struct gallery_item *old = g->item;
+    order_shuffle(order, g->n, seed, 0);
+    g->item = mem_array(g->n, sizeof *g->item);
+    for (size_t i = 0; i < g->n; i++)
+        g->item[i] = old[order[i]];
+    free(old);
+}
+
+void gallery_split(gallery *g, double share, gallery *last)
+{
+    size_t n = (size_t)((double)g->n * share);
+    *last = (gallery){.class_n = g->class_n, .n = n, .item = mem_array(n + 1, sizeof *last->item)};
+    g->n -= n;
+    for (size_t i = 0; i < n; i++)
+        last->item[i] = g->item[g->n + i];
+}
+
+struct loading {
+    const gallery *g;
+    const char *folder;
+    const gallery_spec *spec;
+    size_t first, step, n;
+    tensor *out;
+    atomic_size_t next;
+    atomic_bool failed;
+    err *errors; // one for each thread
+    size_t *at;  // the picture that each failed at
+};
+
+static int decode(const struct loading *l, size_t i, float *room, err *e)
+{
+    const struct gallery_item *item = &l->g->item[l->first + i * l->step];
+    const gallery_spec *s = l->spec;
+    AUTO_FREE char *path = path_join(l->folder, item->path);
+    AUTO_BUF bytes = {0};
+    picture p;
+    if (path_read(path, &bytes, FILE_MAX, e) < 0)
+        return -1;
+    if (picture_decode(buf_cstr(&bytes), bytes.len, s->channels, &p, e) < 0)
+        return err_wrap(e, "%s", path);
+    size_t n = s->height * s->width * s->channels;
+    float *to = s->type == TENSOR_F32 ? (float *)l->out->data + i * n : room;
+    picture_resize(&p, s->height, s->width, to);
+    picture_done(&p);
+    for (size_t k = 0; s->type == TENSOR_U8 && k < n; k++)
+        ((uint8_t *)l->out->data)[i * n + k] = (uint8_t)lrintf(room[k]);
+    return 0;
+}
+
+static void work(void *ctx, int thread)
+{
+    struct loading *l = ctx;
+    const gallery_spec *s = l->spec;
+    AUTO_FREE float *room = mem_array(s->height * s->width * s->channels, sizeof *room);
+    while (!atomic_load(&l->failed)) {
+        size_t i = atomic_fetch_add(&l->next, 1);
+        if (i >= l->n)
+            return;
+        if (s->stop && atomic_load(s->stop))
+            err_set(&l->errors[thread], ERR_CANCELLED, "interrupted");
+        else if (decode(l, i, room, &l->errors[thread]) == 0)
+            continue;
+        l->at[thread] = i;
+        atomic_store(&l->failed, true);
+    }
+}
+
+static size_t count_of(const gallery *g, int rank, int size)
+{
+    size_t step = size > 1 ? (size_t)size : 1, first = size > 1 ? (size_t)rank : 0;
+    return g->n > first ? (g->n - first + step - 1) / step : 0;
+}
+
+tensor *gallery_load(const gallery *g, const char *folder, const gallery_spec *s, err *e)
+{
+    size_t n = count_of(g, s->rank, s->size);
+    tensor *out = tensor_new(s->type, 4, (size_t[]){n, s->height, s->width, s->channels}, e);
+    if (!out)
+        return NULL;
+    pool *threads = pool_new(s->threads > 0 ? s->threads : pool_cores());
+    size_t workers = (size_t)pool_threads(threads);
+    struct loading l = {.g = g, .folder = folder, .spec = s, .n = n, .out = out};
+    l.first = s->size > 1 ? (size_t)s->rank : 0;
+    l.step = s->size > 1 ? (size_t)s->size : 1;
+    l.errors = mem_array(workers, sizeof *l.errors);
+    l.at = mem_array(workers, sizeof *l.at);
+    for (size_t i = 0; i < workers; i++)
+        l.at[i] = SIZE_MAX;
+    pool_run(threads, false, work, &l);
+    pool_free(threads);
+    size_t first = 0;
+    for (size_t i = 1; i < workers; i++)
+        first = l.at[i] < l.at[first] ? i : first;
+    if (atomic_load(&l.failed)) {
+        if (e)
+            *e = l.errors[first];
+        tensor_free(out);
+        out = NULL;
+    }
+    free(l.errors);
+    free(l.at);
+    return out;
+}
+
+tensor *gallery_labels(const gallery *g, int rank, int size, err *e)
+{
+    size_t n = count_of(g, rank, size), step = size > 1 ? (size_t)size : 1;
+    tensor *y = tensor_new(TENSOR_I64, 1, &n, e);
+    for (size_t i = 0; y && i < n; i++)
+        ((int64_t *)y->data)[i] = (int64_t)g->item[(size > 1 ? (size_t)rank : 0) + i * step].class;
+    return y;
+}
