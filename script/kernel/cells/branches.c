@@ -583,8 +583,10 @@ static int throw(lua_State * L, struct branch *b)
     lua_checkstack(b->co, 1);
     lua_pushvalue(b->co, -1);
     lua_xmove(b->co, L, 1);
-    const char *why = b->failure == FAILURE_TIMEOUT       ? "took longer than its timeout"
-                      : b->failure == FAILURE_INTERRUPTED ? "was cancelled"
+    const char *said = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "interrupted";
+    bool stopped = str_ends(said, "interrupted"); // else a wait has said why it took so long
+    const char *why = b->failure == FAILURE_TIMEOUT && stopped ? "took longer than its timeout"
+                      : b->failure == FAILURE_INTERRUPTED      ? "was cancelled"
                       : b->yielded ? "yielded, but is no coroutine (coroutine.wrap makes one)"
                                    : NULL;
     if (why) {
@@ -914,6 +916,14 @@ static int core_branch_state(lua_State *L)
     return 2;
 }
 
+// branch_name() → the name of the running branch, or nil
+static int core_branch_name(lua_State *L)
+{
+    const struct interp *in = interp_of(L);
+    lua_pushstring(L, in->branch ? in->branch->name : NULL);
+    return 1;
+}
+
 static bool children_over(void *arg)
 {
     branches *all = arg;
@@ -988,7 +998,8 @@ void branches_open(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"branch", core_branch}, {"await", core_await},
         {"group", core_group}, {"next", core_next}, {"cancel", core_cancel},
-        {"outcome", core_outcome}, {"join", core_join}, {"branch_state", core_branch_state}, {0}};
+        {"outcome", core_outcome}, {"join", core_join}, {"branch_state", core_branch_state},
+        {"branch_name", core_branch_name}, {0}};
     luaL_newmetatable(L, GROUP);
     lua_pop(L, 1);
     luaL_newmetatable(L, BRANCH);

@@ -1,0 +1,186 @@
+-- SPDX-License-Identifier: MIT
+-- What each kind of step of a pipeline does, and where its outputs come from.
+local core = ...
+local kinds = core.pipeline.kinds
+
+-- The state that means success, for kinds of which no step says one.
+local GOOD = { Job = "Complete", SparkApplication = "COMPLETED", Pod = "Succeeded", Deployment = "Available", Workflow = "Succeeded" }
+
+-- Fills ${…} in all texts of a value. A text that is one expression becomes its value.
+local function filled(value, env, what)
+  if type(value) == "string" then
+    local alone = value:match "^%${([^}]*)}$"
+    if alone then
+      local fn, why = load("return " .. alone, "=" .. what, "t", env)
+      if not fn then core.fail("error", why) end
+      local result = fn()
+      if result == nil then core.fail("error", ("%s: ${%s} is nil"):format(what, alone)) end
+      return result
+    end
+    return value:find("${", 1, true) and core.fill(value, env, what) or value
+  end
+  if type(value) ~= "table" then return value end
+  local copy = {}
+  for key, item in pairs(value) do copy[filled(key, env, what)] = filled(item, env, what) end
+  return setmetatable(copy, getmetatable(value))
+end
+
+function core.pipeline.filled(value, env, what) return filled(value, env, what) end
+
+local function reach(step, made, limit)
+  local last = made[#made]
+  local state = step.reaches or GOOD[last.kind]
+  if state then last:reaches(state, step.timeout or limit or "24h") end
+end
+
+-- Each kind: fn(flow, step, env, record). record keeps what was made: { handles =, value = }.
+function kinds.apply(flow, step, env, record)
+  for _, old in ipairs(record.handles or {}) do old:delete() end -- of the attempt before
+  record.handles = nil
+  local source = filled(core.pipeline.text(flow, step), env, step.name)
+  local objects = core.call("k8s.manifest", type(source) == "string" and { text = source } or { value = source })
+  record.handles = {}
+  for i, o in ipairs(objects) do
+    local verb = o.metadata.name == nil and o.metadata.generateName and k8s.create or k8s.apply
+    record.handles[i] = verb(o, { namespace = step.namespace or flow.namespace })
+  end
+  reach(step, record.handles, flow.timeout)
+end
+
+function kinds.image(flow, step, env, record)
+  local container = { name = "main", image = tostring(filled(step.image, env, step.name)) }
+  for _, field in ipairs { "command", "args" } do
+    local words = filled(step[field], env, step.name)
+    if words ~= nil then
+      container[field] = core.array {}
+      for i, word in ipairs(type(words) == "table" and words or { "sh", "-c", words }) do container[field][i] = tostring(word) end
+    end
+  end
+  for name, value in pairs(filled(step.env or {}, env, step.name)) do
+    container.env = container.env or {}
+    container.env[#container.env + 1] = { name = name, value = tostring(value) }
+  end
+  if container.env then table.sort(container.env, function(a, b) return a.name < b.name end) end
+  local labels = { ["firesteel/pipeline"] = flow.name, ["firesteel/step"] = step.name }
+  record.handles = { k8s.create({
+    apiVersion = "batch/v1", kind = "Job",
+    metadata = { generateName = ("%s-%s-"):format(flow.name, step.name:lower():gsub("_", "-")), labels = labels },
+    spec = { backoffLimit = 0, template = { metadata = { labels = labels }, spec = {
+      restartPolicy = "Never", containers = { container } } } },
+  }, { namespace = step.namespace or flow.namespace }) }
+  reach(step, record.handles, flow.timeout)
+end
+
+function kinds.trainer(_, step, env, record)
+  local options = type(step.trainer) == "table" and step.trainer or { step.trainer }
+  record.value = trainer.run(filled(options, env, step.name))
+end
+
+function kinds.call(_, step, env, record)
+  record.value = step.call(filled(step.with or {}, env, step.name), rawget(env, "item"))
+end
+
+function kinds.delete(flow, step)
+  for _, other in ipairs(type(step.delete) == "table" and step.delete or { step.delete }) do
+    for _, record in ipairs((flow.status[other] or {}).records or {}) do
+      for _, handle in ipairs(record.handles or {}) do
+        local ok, why = pcall(handle.delete, handle)
+        if not ok and not tostring(why):find("not found", 1, true) then error(why, 0) end
+      end
+    end
+  end
+end
+
+-- Outputs.
+
+local function field_of(value, path)
+  for key in path:gmatch "[^.]+" do
+    if type(value) ~= "table" then return nil end
+    local by_name = value[key]
+    value = by_name ~= nil and by_name or value[tonumber(key) or key]
+  end
+  return value
+end
+
+local function last_match(text, pattern)
+  local found
+  for value in text:gmatch(pattern) do found = value end
+  return found
+end
+
+local function log_of(record)
+  local texts = {}
+  for _, handle in ipairs(record.handles or {}) do
+    local ok, text = pcall(handle.logs, handle)
+    if ok and type(text) == "string" then texts[#texts + 1] = text end
+  end
+  return table.concat(texts, "\n")
+end
+
+local function from(source, record)
+  local last = (record.handles or {})[#(record.handles or {})]
+  if source.file then
+    local file = io.open(source.file, "r")
+    if not file then return nil end
+    local text = file:read "a"
+    file:close()
+    return (text:gsub("%s+$", ""))
+  elseif source.log then
+    return last_match(log_of(record), source.log)
+  elseif source.metric then
+    return record.metrics[source.metric] or (type(record.value) == "table" and (record.value.metrics or {})[source.metric])
+  end
+  return field_of(last and k8s.get(last) or record.value, source.field)
+end
+
+-- An output that the step does not declare: what it returned, told as a metric, or "name=value", "name: value" of its log.
+local function found(name, record)
+  local last = (record.handles or {})[#(record.handles or {})]
+  if last and name == "state" then return (last:state()) end
+  if last and name == "name" then return last.name or (last.metadata or {}).name end
+  local value = record.value
+  if record.metrics[name] ~= nil then return record.metrics[name] end
+  if type(value) == "table" then
+    local own = rawget(value, name)
+    if own ~= nil then return own end
+    if type(rawget(value, "metrics")) == "table" then return value.metrics[name] end
+  end
+  if last then return last_match(log_of(record), "%f[%w_]" .. name .. '"?%s*[=:]%s*"?([^%s,"}]+)') end
+end
+
+-- The value of an output of a step that is done; of a fan-out a list.
+function core.pipeline.output(flow, step, name)
+  local status, declared = flow.status[step.name], step.outputs and step.outputs[name]
+  status.outputs = status.outputs or {}
+  if status.outputs[name] ~= nil then return status.outputs[name] end
+  if status.state == "skipped" then core.fail("error", ("step %s was skipped, so it has no output %s"):format(step.name, name)) end
+  local values = {}
+  for i, record in ipairs(status.records or {}) do
+    local value
+    if declared then
+      value = from(type(declared) == "string" and { field = declared } or declared, record)
+    else
+      value = found(name, record)
+    end
+    if value == nil or value == false and declared then
+      core.fail("error", ("step %s has no output %s: %s"):format(step.name, name, declared and "it is not where `outputs` says"
+        or "it neither returned it, nor told it by run.metric, nor has its log a line " .. name .. "=…"))
+    end
+    values[i] = type(value) == "string" and tonumber(value) or value
+  end
+  if step.each == nil then values = values[1] end
+  status.outputs[name] = values
+  return values
+end
+
+-- The metrics that a step's function tells are its outputs: known by the branch in which they are told.
+local record = core.record
+function core.record(kind, name, value, at)
+  if kind == "metric" then
+    local branch = core.branch_name()
+    for prefix, made in pairs(core.pipeline.telling or {}) do
+      if branch and (branch == prefix or branch:sub(1, #prefix + 1) == prefix .. "/") then made.metrics[name] = value end
+    end
+  end
+  return record(kind, name, value, at)
+end

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Pipelines on the sandbox, with real pods: steps at once, outputs as inputs, failures, clean-up, resume; and bad graphs."""
+import json
+import os
+import signal
+import time
+
+from kernel import Kernel, cell, sandbox
+from tap import PATIENCE, eventually, run
+
+GRANTED = ("--allow", "cluster,destructive")
+TRAIN = """apiVersion: batch/v1
+kind: Job
+metadata: {name: train-job}
+spec:
+  backoffLimit: 0
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - {name: main, image: host, command: [sh, -c, "echo rows were ${rows}; echo accuracy=0.97"]}"""
+
+
+def headless(t, env, notebook, *options, cwd=None, seconds=90):
+    k = Kernel(t, notebook, *GRANTED, *options, headless=True, env=env, cwd=cwd)
+    k.finish(seconds)
+    return k
+
+
+def jobs(t, env):
+    k = Kernel(t, "", env=env)
+    r = k.run("for _, j in ipairs(k8s.list 'jobs') do print(j.metadata.name) end")
+    assert r.state == "ok", r
+    return sorted(r.out.split())
+
+
+def graph(k):
+    """The last rows of the pipeline's table: {step: (state, what)}."""
+    rows = {}
+    for e in k.of("display") + k.of("update"):
+        table = e.get("data", {}).get("application/vnd.firesteel.table+json")
+        for row in (table or {}).get("rows", []) if table and table.get("title", "").count(":") else []:
+            rows[row["uid"]] = (row["cells"][1], row["cells"][3])
+    return rows
+
+
+def test_outputs_are_inputs(t):
+    env = sandbox(t)
+    k = headless(t, env, cell(TRAIN, 'file="train.yaml"') + cell("""
+flow = pipeline { "nightly", timeout = "3m", steps = {
+  prep  = { image = "host", command = "echo start; echo rows=1234" },
+  other = { call = function() run.metric("size", 3) return { list = { "a", "bb" } } end },
+  fan   = { call = function(with, item) return { len = #item * with.size } end, each = "${other.list}", with = { size = "${other.size}" } },
+  host  = { image = "host", command = { "sh", "-c", "echo $WHAT of ${item}" }, env = { WHAT = "${other.size}" }, each = { "x", "y" } },
+  train = { apply = "train.yaml", reaches = "Complete", with = { rows = "${prep.rows}" } },
+  serve = { image = "host", command = { "sh", "-c", "echo 'got=${train.accuracy}'" }, when = "${train.accuracy} > 0.95",
+            outputs = { got = { log = "got=(%S+)" }, ok = "status.succeeded" } },
+  never = { image = "host", command = "exit 1", when = "${train.accuracy} > 0.99" },
+  clean = { delete = { "prep", "train", "serve", "host" }, when = "always" },
+  alarm = { call = function() error "it must not run" end, when = "failed" },
+} }
+flow:run()
+print(flow:output("fan", "len")[1], flow:output("fan", "len")[2], flow:output("serve", "got"), flow:output("serve", "ok"))""",
+                                                                      'effects="cluster,destructive"'))
+    assert k.code == 0, (k.of("error"), k.stderr)
+    assert k.text().endswith("3\t6\t0.97\t1\n"), k.text()
+    states = {step: state for step, (state, _) in graph(k).items()}
+    assert states == dict.fromkeys(("prep", "other", "fan", "host", "train", "serve", "clean"), "done") | {"never": "skipped", "alarm": "skipped"}, states
+    assert jobs(t, env) == []
+    by_step = {e["branch"] for e in k.of("ledger") if e["phase"] == "intent" and e["binding"] != "file.write"}
+    assert by_step == {"nightly/prep", "nightly/train", "nightly/serve", "nightly/clean", "nightly/host/x", "nightly/host/y"}, by_step
+    tables = [e["data"]["application/vnd.firesteel.table+json"] for e in k.of("update") if "data" in e]
+    row = next(r for table in tables for r in table["rows"] if r["uid"] == "train" and r.get("name"))
+    assert row["name"] == "train-job" and row["about"]["kind"] == "Job", row  # Enter describes it
+
+
+def test_steps_that_can_run_at_once_do(t):
+    k = Kernel(t)
+    r = k.run("""local now, most = 0, 0
+local function work() now = now + 1 most = math.max(most, now) firesteel.sleep(0.1) now = now - 1 end
+pipeline { "wide", steps = { a = work, b = work, c = { call = work, after = { "a", "b" } }, d = { call = work, after = "a" } } }:run()
+print(most)""")
+    assert r.state == "ok" and r.out.endswith("2\n"), r
+
+
+def test_a_failing_step_ends_it(t):
+    env = sandbox(t)
+    began = time.monotonic()
+    k = headless(t, env, cell("""
+flow = pipeline { "nightly", steps = {
+  prep  = { image = "host", command = "echo ok" },
+  long  = { image = "host", command = "sleep 300" },
+  train = { image = "host", command = "echo first words; echo the last words; exit 3", after = "prep", retries = 1 },
+  serve = { image = "host", command = "true", after = "train" },
+  clean = { delete = { "prep", "long", "train" }, when = "always" },
+  alarm = { call = function() print "alarm" end, when = "failed" },
+} }
+flow:run()""", 'effects="cluster,destructive"'))
+    assert k.code == 1 and time.monotonic() - began < 60 * PATIENCE
+    message = k.of("error")[0]["message"]
+    assert message.startswith("pipeline nightly: step train failed: ") and "the last words" in message and "Job" in message, message
+    states = {step: state for step, (state, _) in graph(k).items()}
+    assert states == {"prep": "done", "long": "cancelled", "train": "failed", "serve": "cancelled", "clean": "done", "alarm": "done"}, states
+    left = jobs(t, env)
+    assert len(left) == 1 and left[0].startswith("nightly-train-"), left  # the first attempt; the last of each step is deleted
+    attempts = [e["branch"] for e in k.of("ledger") if e["phase"] == "intent" and e["binding"] == "k8s.create"]
+    assert {"nightly/train", "nightly/train (2)"} < set(attempts), attempts
+    assert "alarm\n" in k.text()
+
+
+def test_times(t):
+    k = Kernel(t)
+    r = k.run("""f = pipeline { "slow", steps = { a = { call = function() firesteel.sleep(60) end, timeout = "200ms" } } } f:run()""")
+    assert r.state == "failed" and "step a failed: it took longer than its timeout of 200ms" in r.error["message"], r
+    r = k.run("""f = pipeline { "slow", timeout = "300ms", steps = { a = function() firesteel.sleep(60) end,
+  b = { call = function() print "cleaned" end, when = "always" } } } f:run()""")
+    assert r.state == "failed" and "took longer than its timeout" in r.error["message"] and r.out.endswith("cleaned\n"), r
+
+
+def test_bad_graphs(t):
+    k = Kernel(t)
+    good = 'one = { call = print }'
+    for steps, says in (
+            ('a = { call = print, after = "b" }, b = { call = print, after = "a" }', "steps wait for one another: a -> b -> a"),
+            ('a = { call = print, after = "a" }', "step a: it waits for itself"),
+            (f'{good}, two = {{ call = print, after = "on" }}', "step two: after: there is no step on; did you mean one?"),
+            (f'{good}, two = {{ image = "host", command = "echo ${{oen.x}}" }}', "step two: ${oen.x}: there is no step oen; did you mean one?"),
+            (f'{good}, two = {{ image = "host", command = "echo ${{rows}}" }}', "step two: ${rows}: it is neither a parameter of with nor a variable"),
+            ('one = { image = "host", outputs = { rows = { log = "(.)" } } }, two = { image = "host", command = "echo ${one.row}" }',
+             "step two: ${one.row}: step one has no output row; did you mean rows?"),
+            (f'{good}, two = {{ image = "host", command = "true", with = {{ x = 1 }} }}', "step two: nothing uses its parameter x"),
+            (f'{good}, two = {{ image = "host", comand = "true" }}', "step two: there is no option comand; did you mean command?"),
+            ('two = { image = "host", call = print }', "step two: it has both image and call"),
+            ("two = {}", "step two: it does nothing"),
+            (f'{good}, two = {{ delete = "one" }}', "step two: delete: step one makes no object"),
+            (f'{good}, two = {{ delete = "three" }}', "step two: delete: there is no step three"),
+            ('one = { call = print, when = "always" }, two = { call = print, after = "one" }', "step two: it waits for one, which runs at the end"),
+            ('two = { apply = "no-such.yaml" }', "step two: no-such.yaml"),
+            ('two = { call = print, timeout = "soon" }', "step two: timeout"),
+            ('two = { call = print, retries = -1 }', "step two: retries")):
+        r = k.run(f'pipeline {{ "bad", steps = {{ {steps} }} }}')
+        assert r.state == "failed" and "pipeline bad: " in r.error["message"] and says in r.error["message"], (steps, r)
+    for source, says in (("pipeline 'x'", "a name and steps"), ('pipeline { "Bad Name", steps = { a = print } }', "small letters"),
+                         ('pipeline { "x", step = {}, steps = {} }', "did you mean steps")):
+        r = k.run(source)
+        assert r.state == "failed" and says in r.error["message"], (source, r)
+
+
+RESUMED = cell("""
+flow = pipeline { "nightly", steps = {
+  a = { image = "host", command = "echo n=1" },
+  b = { image = "host", command = "for i in $(seq 600); do test -e " .. firesteel.cwd .. "/go && exit 0; sleep 0.1; done; exit 9" },
+  c = { image = "host", command = "echo ${a.n}", after = { "a", "b" } },
+} }
+flow:run()""", 'effects="cluster,destructive"')
+
+
+def test_resume_goes_on_at_the_first_step_that_is_not_done(t):
+    env = sandbox(t)
+    k = Kernel(t, RESUMED, *GRANTED, headless=True, env=env)
+    eventually(lambda: len(jobs(t, env)) == 2, 30)
+    eventually(lambda: open(k.journal(), encoding="utf-8").read().count('"phase":"outcome"') == 2, 10)
+    os.kill(k.pid(), signal.SIGKILL)
+    k.process.wait(10 * PATIENCE)
+    before = jobs(t, env)
+    open(os.path.join(k.cwd, "go"), "w").close()
+    again = headless(t, env, RESUMED, "--resume", k.of("welcome")[0]["run"], cwd=k.cwd)
+    assert again.code == 0, (again.of("error"), again.stderr)
+    after = jobs(t, env)
+    assert set(before) < set(after) and len(after) == 3, (before, after)
+    verified = [e for e in again.of("ledger") if e["phase"] == "verified"]
+    assert len(verified) == 2, again.of("ledger")
+
+
+def test_an_interrupt_and_clean(t):
+    env = sandbox(t)
+    k = Kernel(t, cell("""
+flow = pipeline { "nightly", steps = { long = { image = "host", command = "sleep 300" }, clean = { delete = "long", when = "always" } } }
+flow:run()""", 'effects="cluster,destructive"') + cell("flow:clean()", 'when="always" effects="cluster,destructive"'), *GRANTED, headless=True, env=env)
+    eventually(lambda: len(jobs(t, env)) == 1, 30)
+    assert k.ask(type="interrupt")["ok"]
+    assert k.finish(40) == 130 and jobs(t, env) == []
+
+
+run(globals())
