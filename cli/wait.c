@@ -32,16 +32,16 @@ static bool goes_on(const struct waited *w)
     return journal_is_written(w->journal) || owner_alive(w->mark);
 }
 
-// false: it goes on still. ns: how long at most, 0: as long as it takes.
-static bool wait_for_end(const struct waited *w, int64_t ns)
+// false: it goes on still. until: clock_mono, 0: as long as it takes.
+static bool wait_for_end(const struct waited *w, int64_t until)
 {
-    int64_t begun = clock_mono(), pause = FIRST_MS;
+    int64_t pause = FIRST_MS;
     while (goes_on(w)) {
-        int64_t left = begun + ns - clock_mono();
-        if (ns && left <= 0)
+        int64_t left = until - clock_mono();
+        if (until && left <= 0)
             return false;
         int64_t nap = pause * CLOCK_MS;
-        usleep((useconds_t)((ns && left < nap ? left : nap) / 1000 + 1));
+        usleep((useconds_t)((until && left < nap ? left : nap) / 1000 + 1));
         pause = pause < LAST_MS ? pause * 2 : LAST_MS;
     }
     return true;
@@ -63,23 +63,37 @@ static int tell(struct cli *cli, const struct waited *w)
     return code;
 }
 
-static int wait_run(struct cli *cli, const char *folder, const char *name, const char *timeout)
+static int wait_run(
+    struct cli *cli, const char *folder, const char *name, const char *timeout, int64_t until)
 {
     err e = {0};
     CLEANUP(waited_done) struct waited w = {0};
-    int64_t ns = 0;
-    if (timeout && duration_parse(timeout, &ns, &e) < 0)
-        return cli_usage(cli, &wait_verb, "--timeout: %s", e.text);
     AUTO_FREE char *runtime = cli_runtime_dir(cli, &e);
     w.run = runtime ? journal_find(folder, name, &e) : NULL;
     if (!w.run)
         return cli_error(cli, &e);
     w.journal = journal_file(folder, w.run);
     w.mark = report_mark(runtime, w.run);
-    if (wait_for_end(&w, ns))
+    if (wait_for_end(&w, until))
         return tell(cli, &w);
     err_set(&e, ERR_TIMEOUT, "%s goes on after %s", w.run, timeout);
     return cli_error(cli, &e);
+}
+
+// One after the other, as they are named: all are waited for, whatever becomes of the first.
+static int wait_all(struct cli *cli, const char *folder, char *const *names, const char *timeout)
+{
+    err e = {0};
+    int64_t ns = 0;
+    if (timeout && duration_parse(timeout, &ns, &e) < 0)
+        return cli_usage(cli, &wait_verb, "--timeout: %s", e.text);
+    int64_t until = ns ? clock_add(clock_mono(), ns) : 0;
+    int code = names ? 0 : wait_run(cli, folder, NULL, timeout, until);
+    for (; names && *names; names++) {
+        int one = wait_run(cli, folder, *names, timeout, until);
+        code = code ? code : one;
+    }
+    return code;
 }
 
 static int run(struct cli *cli, int argc, char **argv)
@@ -93,22 +107,20 @@ static int run(struct cli *cli, int argc, char **argv)
     };
     char **rest = NULL;
     int code;
-    if (options_parse(cli, &wait_verb, options, argc, argv, &rest, &code) == 0) {
-        if (rest && strv_len(rest) > 1)
-            code = cli_usage(cli, &wait_verb, "one run at a time");
-        else
-            code = wait_run(cli, cwd ? cwd : ".", rest ? rest[0] : NULL, timeout);
-    }
+    if (options_parse(cli, &wait_verb, options, argc, argv, &rest, &code) == 0)
+        code = wait_all(cli, cwd ? cwd : ".", rest, timeout);
     strv_free(rest);
     return code;
 }
 
 const struct verb wait_verb = {
     .name = "wait",
-    .summary = "wait for the end of a run, and exit as it did",
-    .usage = "[RUN] [--timeout DURATION]\n\n"
-             "Returns when the run has ended and its reports are written, with its exit code and\n"
-             "summary; an interrupt ends the waiting, not the run. RUN is a name from\n"
-             "`firesteel runs`, or its beginning; without it, the newest.",
+    .summary = "wait for the end of runs, and exit as they did",
+    .usage =
+        "[RUN…] [--timeout DURATION]\n\n"
+        "Returns when the run has ended and its reports are written, with its exit code and\n"
+        "summary; an interrupt ends the waiting, not the run. RUN is a name from\n"
+        "`firesteel runs`, or its beginning; without it, the newest. Of several the exit code is\n"
+        "that of the first that is not 0.",
     .run = run,
 };

@@ -184,4 +184,17 @@ def test_a_detached_run_prints_no_junit(t):
     assert done.code == 2 and "--report FILE.xml" in done.err, done
 
 
+def test_wait_for_several(t):
+    folder = t.dir()
+    write(folder, "n.lua", '-- %% tags=["parameters"]\nfails = false\n-- %% A\n'
+          'while not io.open "go" do firesteel.sleep(0.05) end\nif fails then error "as told" end\n')
+    names = [firesteel(folder, "run", "n.lua", "--detach", "-p", f"fails={fails}").out.strip() for fails in ("true", "false")]
+    done = firesteel(folder, "wait", *names, "--timeout", "300ms")
+    assert done.code == 4 and all(f"{name} goes on after 300ms" in done.err for name in names), done
+    write(folder, "go")
+    done = firesteel(folder, "wait", *names)
+    assert done.code == 1 and done.out.count("(run n-") == 2, done
+    assert firesteel(folder, "wait", names[1]).code == 0
+
+
 run(globals())
