@@ -85,6 +85,7 @@ void lua_lines_feed(lua_lines *l, const char *line, size_t n)
             l->quote = *p;
             p = short_close(l, p + 1, end);
         } else {
+            l->braces += (*p == '{') - (*p == '}');
             p++;
         }
     }

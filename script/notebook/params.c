@@ -144,9 +144,10 @@ int params_find(const notebook *nb, struct params *out, err *e)
     for (const char *line = c->source; *line;) {
         const char *stop = line + strcspn(line, "\n"), *end = NULL;
         struct param p = {0};
-        if (!state.inside && (end = read_param(line, &p)))
+        bool statement = !state.inside && state.braces <= 0;
+        if (statement && (end = read_param(line, &p)))
             add(out, &p);
-        else if (!state.inside && memchr(line, '=', (size_t)(stop - line)))
+        else if (statement && memchr(line, '=', (size_t)(stop - line)))
             buf_fmt(&others, "%.*s\n", (int)(stop - line), line);
         line = feed(&state, line, end ? end : stop);
     }

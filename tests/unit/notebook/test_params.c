@@ -124,7 +124,10 @@ static const char tables[] = "-- %% tags=[\"parameters\"]\n"
                              "mixed = {1, a = 2}\n"
                              "hole = {nil, 2}\n"
                              "computed = {2 * 3}\n"
-                             "open = {1,\n"
+                             "called = {\n"
+                             "  inner = 1\n"
+                             "  , other = call('}'),\n"
+                             "}\n"
                              "after = 7\n";
 
 static void load_tables(void)
