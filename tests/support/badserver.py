@@ -15,10 +15,13 @@ import socketserver
 import threading
 import time
 
+from tap import SANITIZED
+
 POD = ('{"type":"%s","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p%d","namespace":"%s","uid":'
        '"0b7c4f0e-3d4c-4d7e-9f2e-%012d","resourceVersion":"%d","creationTimestamp":"2026-01-02T03:04:05Z"},'
        '"spec":{"containers":[{"name":"main"}]},"status":{"phase":"Running"}}}\n')
 RATE, BATCH = 50000, 1000
+ENOUGH = 60000   # for a sanitizer: it looks for other things than endurance
 
 
 def frames(kind, ns, numbers):
@@ -121,6 +124,8 @@ class Handler(socketserver.StreamRequestHandler):
             n += BATCH
             self.server.sent = n
             time.sleep(max(0, start + n / RATE - time.monotonic()))
+            while SANITIZED and n >= ENOUGH and not self.server.stopping:
+                time.sleep(0.05)
 
 
 class Server(socketserver.ThreadingTCPServer):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Adds up the results recorded by `meson test`: summary.py BUILD… [-- FAILED-STEP…].
+"""Adds up the results recorded by `meson test`: summary.py BUILD[:LOG]… [-- FAILED-STEP…], where LOG is its --logbase.
 
 Prints how long each suite took, the failed, weak and skipped cases, then "N passed, N failed, N skipped"; exit 1 if any
 failed. A case is weak that failed beside other tests, and whose program passed when it was run again, alone.
 
-summary.py --failed BUILD prints the names of the programs that failed.
+summary.py --failed BUILD[:LOG] prints the names of the programs that failed.
 """
 import collections
 import json
@@ -18,9 +18,16 @@ def is_failed(case):
     return case.find("failure") is not None or case.find("error") is not None
 
 
-def cases(build):
+def log(results, prefix=""):
+    """The path of these results without its ending."""
+    build, _, name = results.partition(":")
+    return f"{build}/meson-logs/{prefix}{name or 'testlog'}"
+
+
+def cases(results):
     """Of each case: its name, that of its program, the element. Where a program told no cases, it is the case."""
-    tree = ElementTree.parse(f"{build}/meson-logs/testlog.junit.xml")
+    build = results.partition(":")[0]
+    tree = ElementTree.parse(log(results) + ".junit.xml")
     for suite in tree.iter("testsuite"):
         for case in suite.iter("testcase"):
             name, program = case.get("name"), suite.get("name", "").partition(" / ")[2]
@@ -29,11 +36,11 @@ def cases(build):
             yield f"{build}: {name if name == program else f'{program}: {name}'}", program, case
 
 
-def programs(build, log):
+def programs(path):
     """The names of the programs that failed, and of those that did not."""
     failed, passed = [], []
-    if os.path.exists(f"{build}/meson-logs/{log}.json"):
-        with open(f"{build}/meson-logs/{log}.json", encoding="utf-8") as f:
+    if os.path.exists(path + ".json"):
+        with open(path + ".json", encoding="utf-8") as f:
             for line in f:
                 test = json.loads(line)
                 fine = test["result"] in ("OK", "SKIP", "EXPECTEDFAIL")
@@ -41,10 +48,10 @@ def programs(build, log):
     return failed, passed
 
 
-def print_times(build):
+def print_times(results):
     """A line for each suite: tests run beside one another, so their sum is more than what passed on the clock."""
-    tests = collections.defaultdict(list)
-    with open(f"{build}/meson-logs/testlog.json", encoding="utf-8") as f:
+    tests, build = collections.defaultdict(list), results.partition(":")[0]
+    with open(log(results) + ".json", encoding="utf-8") as f:
         for line in f:
             test = json.loads(line)
             suite, _, name = test["name"].removeprefix("firesteel:").partition(" / ")
@@ -55,20 +62,21 @@ def print_times(build):
               f"the longest {longest[0]:6.1f} s: {longest[2]}")
     times = sum(tests.values(), [])
     clock = max(start + took for took, start, _ in times) - min(start for _, start, _ in times)
-    print(f"{build:12} all      {len(times):4} programs {sum(t[0] for t in times):8.1f} s, {clock:.1f} s on the clock")
+    if len(tests) > 1:
+        print(f"{build:12} all      {len(times):4} programs {sum(t[0] for t in times):8.1f} s, {clock:.1f} s on the clock")
 
 
 def main():
     arguments = sys.argv[1:]
     if arguments[0] == "--failed":
-        print("\n".join(programs(arguments[1], "testlog")[0]))
+        print("\n".join(programs(log(arguments[1]))[0]))
         return 0
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     builds, steps = arguments[:cut], arguments[cut + 1:]
     passed, failed, weak, skipped = 0, list(), list(), list()
     for build in builds:
         try:
-            found, again = list(cases(build)), programs(build, "again")[1]
+            found, again = list(cases(build)), programs(log(build, "again-"))[1]
             print_times(build)
         except (OSError, ElementTree.ParseError) as problem:
             failed.append(f"{build}: no results: {problem}")
@@ -83,7 +91,7 @@ def main():
                 skipped.append(f"{name} {reason}")
             else:
                 passed += 1
-        for program in programs(build, "testlog")[0]:  # it died, and all cases that it told had passed
+        for program in programs(log(build))[0]:  # it died, and all cases that it told had passed
             if program not in told:
                 (weak if program in again else failed).append(f"{build}: {program}")
     # a step whose tests failed is counted by its tests

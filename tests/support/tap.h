@@ -21,6 +21,12 @@ int tap_run(void);
 void tap_fail(const char *file, int line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4), noreturn));
 void tap_skip(const char *why) __attribute__((noreturn));
+// Sanitizers see the same in a part of the work.
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define TAP_SANITIZED 1
+#else
+#define TAP_SANITIZED 0
+#endif
 // A new folder for the running case, removed after it.
 const char *tap_dir(void);
 

@@ -179,7 +179,7 @@ def run(namespace):
     print(f"1..{len(cases)}", flush=True)
     failed = 0
     for number, (name, fn) in enumerate(cases, 1):
-        test, label = Test(), name[5:]
+        test, label, start = Test(), name[5:], time.monotonic()
         try:
             fn(test)
             print(f"ok {number} - {label}")
@@ -196,5 +196,6 @@ def run(namespace):
                 cleanup()
             except BaseException as problem:
                 print(f"# cleanup: {problem}")
+        print(f"# {label}: {time.monotonic() - start:.1f} s")
         sys.stdout.flush()
     sys.exit(1 if failed else 0)

@@ -12,7 +12,8 @@ from registry import Registry
 from tap import FIRESTEEL, run, sh
 
 ELSEWHERE = "0.0.0.0"  # reaches this machine, and is no loopback address
-PUSH = 'img = image.build { add = {"trainer.lua"}, tag = "team/nb" }:push()\nprint("at " .. img.ref)'
+# without a worker: its libraries are large, and it is all the same to a registry
+PUSH = 'img = image.build { add = {"trainer.lua"}, worker = false, tag = "team/nb" }:push()\nprint("at " .. img.ref)'
 
 
 class Home:
