@@ -20,6 +20,11 @@ bool tabletext_is_wide(const cJSON *column)
     return json_bool_or(column, "wide", false);
 }
 
+bool tabletext_is_right(const cJSON *column)
+{
+    return str_eq(json_str(column, "align"), "right");
+}
+
 const cJSON *tabletext_cell(const cJSON *row, const cJSON *column, int i)
 {
     const cJSON *cells = cJSON_IsArray(row) ? row : json_get(row, "cells");

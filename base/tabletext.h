@@ -2,7 +2,7 @@
 // What the table of a display says as text (doc/displays.md), for all who show one: the kernel, the
 // command line, views. Plain functions on trees; nothing is owned.
 //
-//   columns: "NAME", {"name": "NODE", "wide": true}: shown where there is room
+//   columns: "NAME", {"name": "NODE", "wide": true}: shown where there is room; {"align": "right"}
 //   entries: "Running", {"since": "2026-01-02T03:04:05Z", "before": "3 (", "after": " ago)"}: an
 //   age,
 //            which grows while one looks
@@ -15,6 +15,7 @@
 
 const char *tabletext_column(const cJSON *column); // its name; "" when it has none
 bool tabletext_is_wide(const cJSON *column);
+bool tabletext_is_right(const cJSON *column); // its entries stand at the right
 // The entry of a row in column i. Rows come in three shapes: […], {"cells": […]}, {name: …}.
 const cJSON *tabletext_cell(const cJSON *row, const cJSON *column, int i);
 // Wall ns up to which the table's ages are counted: `now` while it is live; of what has ended the

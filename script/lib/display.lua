@@ -135,7 +135,12 @@ local function cut(text)
   return at and text:sub(1, at - 1) .. "…" or text
 end
 
-local function cell_text(value)
+local writers
+
+local function cell_text(value, kind)
+  if kind and value ~= nil and value ~= core.null and (kind == "text" or kind == "date" or kind == "duration" or type(value) == "number") then
+    return cut(writers[kind].write(value))
+  end
   if value == nil or value == core.null then return "" end
   if math.type(value) == "float" then return ("%.6g"):format(value) end
   if type(value) == "string" then return cut((value:gsub("%s*[\r\n]+%s*", " "))) end
@@ -161,6 +166,42 @@ local function table_columns(rows, columns)
     end
   end
   return #list > 0 and list or nil
+end
+
+-- Types of columns: how their values are written. All but texts and dates are aligned at the right.
+local BYTES = { "B", "kB", "MB", "GB", "TB", "PB" }
+
+local function bytes(value)
+  local at = 1
+  while math.abs(value) >= 999.5 and at < #BYTES do value, at = value / 1000, at + 1 end
+  return (at == 1 and "%d %s" or math.abs(value) >= 99.95 and "%.0f %s" or "%.1f %s"):format(at == 1 and math.floor(value) or value, BYTES[at])
+end
+
+-- "99000" as "99,000".
+local function grouped(n)
+  local sign, digits = tostring(n):match "^(%-?)(%d+)"
+  return sign .. (digits:reverse():gsub("(%d%d%d)", "%1,"):reverse():gsub("^,", ""))
+end
+
+writers = {
+  text = { left = true, write = function(value) return tostring(value) end },
+  number = { write = function(value) return math.type(value) == "float" and ("%.6g"):format(value) or tostring(value) end },
+  count = { write = function(value) return grouped(math.floor(value + 0.5)) end },
+  bytes = { write = bytes },
+  percent = { write = function(value) return ("%.1f %%"):format(value * 100) end },
+  duration = { write = function(value) return core.span(core.duration(value)) end },
+  date = { left = true, write = function(value)
+    return type(value) == "number" and os.date("!%Y-%m-%d %H:%M:%S", math.floor(value)) or tostring(value)
+  end },
+}
+
+local function check_types(types, columns)
+  local known = {}
+  for _, name in ipairs(columns or {}) do known[name] = true end
+  for name, kind in pairs(types or {}) do
+    if type(name) == "string" and not known[name] then core.unknown("display.table", "column", name, known) end
+    if not writers[kind] then core.unknown("display.table", "type", kind, writers) end
+  end
 end
 
 -- Which columns hold numbers alone: those are aligned at the right.
@@ -200,38 +241,47 @@ local function aligned(columns, rows, numeric)
   return lines
 end
 
-local function row_texts(row, columns)
+local function row_texts(row, columns, types)
   local line = core.array {}
   for i = 1, columns and #columns or #row do
     local value = row[i]
     if value == nil and columns then value = row[columns[i]] end
-    line[i] = cell_text(value)
+    line[i] = cell_text(value, types[columns and columns[i] or i])
   end
   return line
 end
 
--- "99000" as "99,000".
-local function grouped(n)
-  return (tostring(n):reverse():gsub("(%d%d%d)", "%1,"):reverse():gsub("^,", ""))
+-- Columns as a display has them: a name, or with how its entries stand.
+local function shown_columns(columns, right)
+  local shown = core.array {}
+  for i, name in ipairs(columns) do shown[i] = right[i] and { name = name, align = "right" } or name end
+  return shown
 end
 
 function display.table(rows, options)
   check_rows(rows)
   options = core.check("display.table", options)
   local columns = table_columns(rows, options.columns)
+  local types = options.types or {}
+  check_types(types, columns)
   local limit = options.limit or ROWS
   local texts, width = core.array {}, columns and #columns or 0
   for i = 1, math.min(#rows, limit) do
-    texts[i] = row_texts(rows[i], columns)
+    texts[i] = row_texts(rows[i], columns, types)
     width = math.max(width, #texts[i])
   end
-  local lines = aligned(columns, texts, number_columns(rows, columns, width))
+  local right = number_columns(rows, columns, width)
+  for i = 1, width do
+    local kind = types[columns and columns[i] or i]
+    if kind then right[i] = not writers[kind].left end
+  end
+  local lines = aligned(columns, texts, right)
   local hidden = #rows - math.min(#texts, PRINTED)
   if hidden > 0 then lines[#lines + 1] = ("… and %s more row%s"):format(grouped(hidden), hidden == 1 and "" or "s") end
   core.display {
     ["text/plain"] = table.concat(lines, "\n"),
     [KIND:format "table"] = {
-      columns = columns and core.array { table.unpack(columns) }, rows = texts, more = #rows > #texts and #rows - #texts or nil,
+      columns = columns and shown_columns(columns, right), rows = texts, more = #rows > #texts and #rows - #texts or nil,
     },
   }
 end
@@ -278,55 +328,6 @@ function progress:close()
 end
 progress.__close = progress.close
 
--- display.plot{ {1, 2, 3}, name = {…}, x = {…}, title = "…" }: lines over x, else over their index.
-local BLOCKS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
-
--- A loss of infinity or NaN leaves a gap: JSON has neither.
-local function finite(v) return v == v and math.abs(v) < math.huge end
-
-local function sparkline(values)
-  local low, high = math.huge, -math.huge
-  for _, v in ipairs(values) do
-    if finite(v) then low, high = math.min(low, v), math.max(high, v) end
-  end
-  local marks = {}
-  for i, v in ipairs(values) do
-    local level = high > low and finite(v) and (v - low) / (high - low) or 0.5
-    marks[i] = finite(v) and BLOCKS[1 + math.floor(level * (#BLOCKS - 1) + 0.5)] or " "
-  end
-  return ("%s  %.4g … %.4g"):format(table.concat(marks), low, high)
-end
-
-function display.plot(data)
-  local series, lines = core.array {}, {}
-  core.expect_type("display.plot", data, "table", "series of numbers: display.plot { loss = {3, 2, 1} }")
-  if data.title then lines[1] = data.title end
-  local function add(name, values)
-    if type(values) ~= "table" or #values == 0 then
-      core.fail("error", ("display.plot: the series %s has no numbers"):format(name))
-    end
-    local y = core.array {}
-    for i, v in ipairs(values) do
-      if type(v) ~= "number" then
-        core.fail("error", ("display.plot: %s[%d] is a %s; a series is a list of numbers"):format(name, i, type(v)))
-      end
-    end
-    for i, v in ipairs(values) do y[i] = finite(v) and v or core.null end
-    series[#series + 1] = { name = name, y = y }
-    lines[#lines + 1] = name .. "  " .. sparkline(values)
-  end
-  for i, values in ipairs(data) do add(("series %d"):format(i), values) end
-  for _, name in ipairs(sorted_keys(data)) do
-    if name ~= "title" and name ~= "x" then add(name, data[name]) end
-  end
-  local x = data.x and core.array {}
-  for i, v in ipairs(data.x or {}) do x[i] = finite(v) and v or core.null end
-  core.display {
-    ["text/plain"] = table.concat(lines, "\n"),
-    [KIND:format "plot"] = { title = data.title, x = x, series = series },
-  }
-end
-
 core.types.progress = progress
 core.module("display", display)
 
@@ -340,13 +341,15 @@ display.markdown(text)
   Shows Markdown.
   example:
     display.markdown "**done** in 3 s"
-display.table(rows, {columns: list=, limit: integer=1000})
-  Shows rows, which are lists, or tables by column name.
+display.table(rows, {columns: list=, types: table=, limit: integer=1000})
+  Shows rows, which are lists, or tables by column name. Columns of numbers alone stand at the right.
   columns: their names, in this order; those of all rows unless it is said
+  types: how values are written, { size = "bytes", took = "duration", at = "date" }: text, number, count (12,345), bytes, percent (of 0.5: 50.0 %), duration (of seconds: 1m30s), date (of seconds since 1970)
   limit: how many rows are kept
-  errors: a row that is no table
+  errors: a row that is no table, a type that there is not
   example:
-    display.table({ { name = "a", loss = 0.25 }, { name = "b", loss = 0.5 } }, { columns = { "name", "loss" } })
+    display.table({ { name = "a", size = 1234567, took = 90 }, { name = "b", size = 12, took = 0.25 } },
+      { columns = { "name", "size", "took" }, types = { size = "bytes", took = "duration" } })
 display.progress(total, label) -> progress
   Shows how far something is.
   example:
@@ -363,12 +366,4 @@ progress:close()
   It stays as it is.
   example:
     display.progress(1):close()
-display.plot{series, name={…}, x: list=, title: string=}
-  Shows lines over x, else over their index: { loss = {3, 2, 1} }. What is not finite leaves a gap.
-  x: where the values stand
-  title: what stands above
-  name: a series: a list of numbers
-  errors: a series without numbers
-  example:
-    display.plot { loss = { 0.9, 0.5, 0.3 }, x = { 1, 2, 3 }, title = "training" }
 ]]

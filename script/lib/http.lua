@@ -38,20 +38,6 @@ local function form_of(values)
   return table.concat(parts, "&")
 end
 
-local ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-local function base64(text)
-  return (text:gsub("..?.?", function(three)
-    local a, b, c = three:byte(1, 3)
-    local n = a << 16 | (b or 0) << 8 | (c or 0)
-    local out = {}
-    for i = 0, 3 do
-      local at = (n >> (18 - 6 * i) & 63) + 1
-      out[i + 1] = i > #three and "=" or ALPHABET:sub(at, at)
-    end
-    return table.concat(out)
-  end))
-end
-
 local function headers_of(what, options)
   local headers = {}
   for name, value in pairs(options.headers or {}) do
@@ -63,7 +49,7 @@ local function headers_of(what, options)
     local user, password = options.auth[1], options.auth[2]
     if type(user) ~= "string" or type(password) ~= "string" then core.fail("error", what .. ": auth is { name, password }") end
     core.mask(password)
-    headers.Authorization = "Basic " .. base64(user .. ":" .. password)
+    headers.Authorization = "Basic " .. core.base64(user .. ":" .. password)
     mask_header("Authorization", headers.Authorization)
   end
   return headers

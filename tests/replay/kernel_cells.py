@@ -230,7 +230,7 @@ def test_displays(t):
     r = k.run('display.table({{name = "a", n = 1}, {name = "bc", n = 2.5}}, {columns = {"name", "n"}})')
     data = r.displays[0]["data"]
     assert data["text/plain"] == "name    n\na       1\nbc    2.5", data
-    assert data["application/vnd.firesteel.table+json"] == {"columns": ["name", "n"], "rows": [["a", "1"], ["bc", "2.5"]]}
+    assert data["application/vnd.firesteel.table+json"] == {"columns": ["name", {"name": "n", "align": "right"}], "rows": [["a", "1"], ["bc", "2.5"]]}
     r = k.run('local p <close> = display.progress(100, "steps")\nfor i = 1, 100 do p:update(i, {loss = 1 / i}) end')
     shown = r.displays[0]
     updates = [e for e in k.events if e["type"] == "update" and e["id"] == shown["id"]]
@@ -249,7 +249,7 @@ def test_tables_show_all_columns_and_say_what_they_leave_out(t):
         return data["text/plain"], data["application/vnd.firesteel.table+json"]
 
     text, table = shown('display.table {{a = 1}, {b = {1, "x", {d = 2, c = 3}}, a = 20}, {c = print}}')
-    assert table["columns"] == ["a", "b", "c"] and table["rows"][1] == ["20", '[1,"x",{"c":3,"d":2}]', ""], table
+    assert table["columns"] == [{"name": "a", "align": "right"}, "b", "c"] and table["rows"][1] == ["20", '[1,"x",{"c":3,"d":2}]', ""], table
     assert text.split("\n")[1] == " 1" + " " * len('  [1,"x",{"c":3,"d":2}]') + "  " and "0x" not in text, text
     text, table = shown('local rows = {} for i = 1, 2500 do rows[i] = {i} end display.table(rows)')
     assert len(table["rows"]) == 1000 and table["more"] == 1500

@@ -150,6 +150,20 @@ static void curve(const struct canvas *c, const struct series *s, const struct s
     }
 }
 
+// Each value as a dot of its own, two dots wide and high where a cell has several.
+static void points(const struct canvas *c, const struct series *s, const struct scale *sc)
+{
+    int size = c->dots_y > 1 ? 2 : 1;
+    for (size_t i = 0; i < s->n; i++) {
+        double x = (x_of(s, i) - sc->x0) / (sc->x1 - sc->x0) * (sc->w - size),
+               y = (sc->hi - y_of(sc, s->values[i])) / (sc->hi - sc->lo) * (sc->h - size);
+        if (!isfinite(x) || !isfinite(y) || x < 0 || y < 0 || x > sc->w - size || y > sc->h - size)
+            continue;
+        for (int k = 0; k < size * size; k++)
+            dot(c, (int)lround(x) + k % size, (int)lround(y) + k / size, s->style);
+    }
+}
+
 static struct canvas canvas_in(grid *g, rect area, bool ascii)
 {
     return (struct canvas){g, area, ascii ? 1 : 2, ascii ? 1 : 4};
@@ -378,7 +392,7 @@ void plot_chart(grid *g, rect area, const struct plot *p)
         grid_vline(
             g, plot, column_of(plot, &sc, *p->at), plot.y, plot.h, (style){.attrs = ATTR_DIM});
     for (size_t i = 0; i < p->n; i++)
-        curve(&c, &p->series[i], &sc);
+        (p->points ? points : curve)(&c, &p->series[i], &sc);
 }
 
 void plot_progress(grid *g, rect clip, int x, int y, int w, double fraction, style s, bool ascii)

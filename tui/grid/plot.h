@@ -35,6 +35,7 @@ struct plot {
     bool whole;         // x counts something
     bool log;           // the y axis; values that have no logarithm leave a gap
     bool ascii;
+    bool points; // each value is a dot, not joined with its neighbours
 };
 // Below 12×3 cells only the curves, below 6 rows without x axis.
 void plot_chart(grid *g, rect area, const struct plot *p);

@@ -130,12 +130,21 @@ static void measure(const struct drawn *d, const cJSON *table, struct table_colu
     }
 }
 
+// An entry or a column's name, where the column has it.
+static void put_entry(struct canvas *c, const cJSON *columns, int i, const struct table_layout *l,
+    const char *words, bool is_name, style st)
+{
+    int spare = l->w[i] - text_width(words, strlen(words), 0);
+    bool right = tabletext_is_right(cJSON_GetArrayItem(columns, i)) && spare > 0;
+    table_put(c->grid, area_of(c), l->x[i] + (right ? spare : 0), c->y,
+        l->w[i] - (right ? spare : 0), words, is_name, st);
+}
+
 static void put_header(struct canvas *c, const cJSON *columns, int n, const struct table_layout *l)
 {
     for (int i = 0; i < n; i++)
         if (l->w[i])
-            table_put(c->grid, area_of(c), l->x[i], c->y, l->w[i], tablevalue_column(columns, i),
-                false, LOOK_BOLD);
+            put_entry(c, columns, i, l, tablevalue_column(columns, i), false, LOOK_BOLD);
     c->y++;
 }
 
@@ -148,7 +157,7 @@ static void put_cells(
             continue;
         tablevalue_entry(d->columns, row, i, d->now, &words);
         style st = i ? tablevalue_look(buf_cstr(&words)) : (style){0};
-        table_put(c->grid, area_of(c), l->x[i], c->y, l->w[i], buf_cstr(&words), i == 0, st);
+        put_entry(c, d->columns, i, l, buf_cstr(&words), i == 0, st);
     }
     c->y++;
 }
@@ -301,9 +310,17 @@ static void canvas_progress(struct canvas *c, const cJSON *bundle, bool live)
     canvas_curves(c, bundle, PLOT_ROWS);
 }
 
-static void canvas_plot(struct canvas *c, const cJSON *bundle)
+static void canvas_plot(struct canvas *c, const cJSON *bundle, int limit)
 {
     const char *title = json_str(json_get(bundle, KIND("plot")), "title");
+    curves *drawn = curves_new(bundle);
+    bool is_text = !drawn;
+    curves_free(drawn);
+    if (is_text) {
+        const char *plain = json_str_or(bundle, "text/plain", "");
+        canvas_ansi(c, plain, strlen(plain), (style){0}, limit, 0);
+        return;
+    }
     if (title)
         canvas_line(c, LOOK_BOLD, "%s", title);
     canvas_curves(c, bundle, PLOT_ROWS + 2);
@@ -333,7 +350,7 @@ void canvas_bundle(struct canvas *c, const cJSON *bundle, bool live, int limit)
     else if (json_get(bundle, KIND("progress")))
         canvas_progress(c, bundle, live);
     else if (json_get(bundle, KIND("plot")))
-        canvas_plot(c, bundle);
+        canvas_plot(c, bundle, limit);
     else if (json_str(bundle, "text/markdown"))
         canvas_markdown(c, json_str(bundle, "text/markdown"));
     else

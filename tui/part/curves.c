@@ -24,7 +24,8 @@ struct curves {
     double *x; // of all series
     size_t n_x;
     const char *x_name;
-    bool whole, is_plot;
+    char *x_label; // what x_name is, of a plot
+    bool whole, is_plot, points;
 };
 
 static const style looks[] = {{.fg = COLOR_INDEX(4)}, {.fg = COLOR_INDEX(3)},
@@ -37,8 +38,10 @@ void curves_free(curves *c)
         free((double *)c->series[i].values);
         free((char *)c->series[i].name);
     }
-    if (c)
+    if (c) {
         free(c->x);
+        free(c->x_label);
+    }
     free(c);
 }
 
@@ -146,6 +149,8 @@ static void read_plot(curves *c, const cJSON *plot)
 {
     const cJSON *s, *v;
     c->is_plot = true;
+    c->x_name = c->x_label = mem_strdup(json_str(plot, "x_label"));
+    c->points = str_eq(json_str(plot, "kind"), "scatter");
     read_x(c, plot);
     c->charts[c->n_charts++] = (struct chart){"", 0};
     cJSON_ArrayForEach(s, json_get(plot, "series"))
@@ -170,7 +175,9 @@ curves *curves_new(const cJSON *bundle)
 {
     const cJSON *plot = json_get(bundle, KIND("plot"));
     const cJSON *epochs = json_get(json_get(bundle, KIND("progress")), "history");
-    if (!plot && cJSON_GetArraySize(epochs) < 2)
+    const char *kind = json_str_or(plot, "kind", "");
+    bool bars = str_eq(kind, "bars") || str_eq(kind, "histogram"); // their text draws them
+    if (bars || (!plot && cJSON_GetArraySize(epochs) < 2))
         return NULL;
     curves *c = mem_alloc(sizeof *c);
     if (plot)
@@ -221,7 +228,8 @@ static void draw_one(
             .x_name = c->x_name,
             .whole = c->whole,
             .log = look->log,
-            .ascii = look->ascii});
+            .ascii = look->ascii,
+            .points = c->points});
 }
 
 static int charts_of(const curves *c, int charts)

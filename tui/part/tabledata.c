@@ -16,7 +16,7 @@ enum { WIDTHS = 256, FIRST_SIZE = 64 };
 struct column_of {
     char *name;
     int name_width;
-    bool keep, wide;
+    bool keep, wide, right;
     size_t said;             // entries that say something
     uint32_t widths[WIDTHS]; // how many entries are so wide; the last: or wider
 };
@@ -343,6 +343,7 @@ static void load_columns(tabledata *t, const cJSON *table)
         c->name_width = text_width(c->name, strlen(c->name), 0);
         c->keep = tablevalue_keeps(table, c->name);
         c->wide = tabletext_is_wide(cJSON_GetArrayItem(columns, i));
+        c->right = tabletext_is_right(cJSON_GetArrayItem(columns, i));
     }
 }
 
@@ -416,6 +417,11 @@ int tabledata_columns(const tabledata *t)
 const char *tabledata_column(const tabledata *t, int column)
 {
     return t->columns[column].name;
+}
+
+bool tabledata_is_right(const tabledata *t, int column)
+{
+    return t->columns[column].right;
 }
 
 int tabledata_width(const tabledata *t, int column)

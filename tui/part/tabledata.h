@@ -38,7 +38,8 @@ void tabledata_change(tabledata *t, const cJSON *rows);
 
 int tabledata_columns(const tabledata *t);
 const char *tabledata_column(const tabledata *t, int column);
-int tabledata_width(const tabledata *t, int column); // width of its widest entry or its name
+bool tabledata_is_right(const tabledata *t, int column); // its entries stand at the right
+int tabledata_width(const tabledata *t, int column);     // width of its widest entry or its name
 void tabledata_measure(const tabledata *t, struct table_column *out); // all of them
 bool tabledata_ages(const tabledata *t); // do entries grow while one looks?
 // An entry, its age counted up to now, in place of what `out` had.

@@ -153,10 +153,15 @@ static void put_cell(
         clip.x += v->layout.pinned + v->layout.gap;
         clip.w -= v->layout.pinned + v->layout.gap;
     }
-    table_put(g, clip, body.x + v->layout.x[column], y, v->layout.w[column], buf_cstr(&words),
-        column == 0, st);
-    if (text_width(buf_cstr(&words), words.len, 0) <= v->layout.w[column])
-        mark(v, g, clip, body.x + v->layout.x[column], y, r->cells[column]);
+    int x = body.x + v->layout.x[column], w = v->layout.w[column];
+    int spare = w - text_width(buf_cstr(&words), words.len, 0);
+    if (tabledata_is_right(v->data, column) && spare > 0) {
+        x += spare;
+        w -= spare;
+    }
+    table_put(g, clip, x, y, w, buf_cstr(&words), column == 0, st);
+    if (spare >= 0)
+        mark(v, g, clip, x, y, r->cells[column]);
 }
 
 static void draw_header(const struct table_view *v, grid *g, rect body)

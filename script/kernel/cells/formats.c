@@ -134,6 +134,20 @@ static int format_csv_field(lua_State *L)
     return 1;
 }
 
+// base64(bytes)
+static int format_base64(lua_State *L)
+{
+    size_t n;
+    const char *bytes = luaL_checklstring(L, 1, &n);
+    char **text = luajson_box(L);
+    buf out = {0};
+    base64_encode(&out, bytes, n);
+    *text = mem_strdup(buf_cstr(&out));
+    buf_done(&out);
+    lua_pushstring(L, *text);
+    return 1;
+}
+
 // fill(text, values, name) → the text of a template, whose expressions see values, then the
 // globals; as a template cell is filled in. Errors name the template's line.
 static int format_fill(lua_State *L)
@@ -197,6 +211,7 @@ const luaL_Reg formats_functions[] = {
     {"yaml", format_yaml},
     {"parse_csv", format_parse_csv},
     {"csv_field", format_csv_field},
+    {"base64", format_base64},
     {"fill", format_fill},
     {"wall", format_wall},
     {"iso", format_iso},

@@ -86,6 +86,27 @@ TEST(a_chart_has_axes_and_legend)
     grid_free(g);
 }
 
+TEST(points_are_not_joined)
+{
+    const double values[] = {0, 3, NAN, 0};
+    struct series s = {.values = values, .n = 4};
+    struct plot p = {.series = &s, .n = 1, .points = true, .ascii = true};
+    grid *g = grid_new(7, 2); // too small for axes
+    plot_chart(g, grid_area(g), &p);
+    CHECK_STR(rows(g), "  *\n*     *\n");
+    p.points = false;
+    grid_clear(g);
+    plot_chart(g, grid_area(g), &p);
+    CHECK(!strstr(rows(g), "  *\n*     *\n"));
+    p.points = true;
+    p.ascii = false;
+    grid_resize(g, 2, 1);
+    grid_clear(g);
+    plot_chart(g, grid_area(g), &p); // 2×2 dots each
+    CHECK_STR(rows(g), "⣤⣤\n");
+    grid_free(g);
+}
+
 TEST(ticks_are_round_numbers)
 {
     double out[PLOT_TICKS];
