@@ -18,6 +18,29 @@ function core.api(text, options)
   owners, by_name = nil, nil
 end
 
+local examples -- name -> the example of a function that is told elsewhere; texts until somebody asks
+
+-- core.examples(text): a name at the left edge, and below it, further right, its example.
+function core.examples(text)
+  examples = examples or {}
+  examples[#examples + 1] = text
+end
+
+local function example_of(name)
+  if not examples then return nil end
+  for i = #examples, 1, -1 do
+    local at
+    for spaces, line in table.remove(examples):gmatch "( *)([^ \n][^\n]*)" do
+      if spaces == "" then
+        at = line
+      else
+        examples[at] = (examples[at] and examples[at] .. "\n" or "") .. spaces:sub(3) .. line
+      end
+    end
+  end
+  return examples[name]
+end
+
 -- Reading.
 
 local function kind_of_default(default)
@@ -28,11 +51,13 @@ end
 
 -- "a=1, b: string=, {c, d}": its parts between the outer commas.
 local function parts(text)
-  local depth, from, list = 0, 1, {}
-  for at, char in text:gmatch "()([{}(),])" do
-    if char == "," and depth == 0 then
+  local depth, from, list, quoted = 0, 1, {}, false
+  for at, char in text:gmatch '()([{}(),"])' do
+    if char == '"' or quoted then
+      quoted = (char == '"') ~= quoted
+    elseif char == "," and depth == 0 then
       list[#list + 1], from = text:sub(from, at - 1), at + 1
-    elseif char ~= "," then
+    elseif char ~= "," then -- a bracket
       depth = depth + ((char == "{" or char == "(") and 1 or -1)
     end
   end
@@ -119,6 +144,7 @@ local function read(block)
       read_detail(entry, state, #spaces, line)
     end
   end
+  for _, one in ipairs(block.entries) do one.example = one.example or example_of(one.name) end
   return block.entries
 end
 

@@ -22,7 +22,7 @@ def test_everything_told_is_there(t):
 
 
 def test_every_function_has_words_and_an_example(t):
-    bad = [f"{e['name']}: no {key}" for e in cells for key in ("words", "example") if e["kind"] == "function" and not e.get(key)]
+    bad = [f"{e['name']}: no {key}" for e in told for key in ("words", "example") if e["kind"] == "function" and not e.get(key)]
     assert not bad, named(bad)
 
 

@@ -103,7 +103,7 @@ TEST(points_are_not_joined)
     grid_resize(g, 2, 1);
     grid_clear(g);
     plot_chart(g, grid_area(g), &p); // 2×2 dots each
-    CHECK_STR(rows(g), "⣤⣤\n");
+    CHECK_STR(rows(g), "⣼⣧\n");
     grid_free(g);
 }
 

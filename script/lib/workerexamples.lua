@@ -1,0 +1,268 @@
+-- SPDX-License-Identifier: MIT
+-- Examples of what trainer files can use (workerapi.lua), a file each; nn, data and hvd are there. What stands after
+-- "-->" is what it prints last.
+local core = ...
+
+core.examples [[
+data.mnist
+  digits = data.mnist { rank = 0, size = 100 }
+  print(#digits.train.x, #digits.test.y) --> 600	100
+data.idx
+  print(pcall(data.idx, "nowhere.gz")) --> false	cannot read nowhere.gz: No such file or directory
+data.tensor
+  t = data.tensor({ { 1, 2 }, { 3, 4 } }, { dtype = "i64" })
+  print(t[1][0]) --> 3
+data.npy
+  data.save("x.npy", data.tensor { { 1, 2 }, { 3, 4 } })
+  print(data.npy("x.npy"):sum()) --> 10.0
+data.npz
+  data.save("xy.npz", { x = data.tensor { 1, 2 }, y = data.tensor { 3 } })
+  print(data.npz("xy.npz").y:item()) --> 3.0
+data.save
+  data.save("w.npy", data.tensor { 1, 2, 3 })
+data.csv
+  io.open("t.csv", "w"):write("price,kind\n1.5,a\n2.5,b\n"):close()
+  print(data.csv("t.csv"):numbers("price"):sum()) --> 4.0
+data.frame
+  f = data.frame { { "price", data.tensor { 1.5, 2.5 } } }
+  print(#f) --> 2
+data.date
+  print(data.date(0).year) --> 1970
+frame:numbers
+  io.open("n.csv", "w"):write("a\n1.5\n2.5\n3.5\n"):close()
+  print(data.csv("n.csv"):numbers({ "a", standardize = true })[1]) --> [0]
+frame:codes
+  io.open("c.csv", "w"):write("kind\nred\nblue\nred\n"):close()
+  print(data.csv("c.csv"):codes("kind")[2]) --> 1
+frame:categories
+  io.open("c.csv", "w"):write("kind\nred\nblue\nred\n"):close()
+  print(#data.csv("c.csv"):categories "kind") --> 2
+frame:stats
+  io.open("n.csv", "w"):write("a\n1.5\n2.5\n3.5\n"):close()
+  print(data.csv("n.csv"):stats("a").mean) --> 2.5
+frame:filter
+  f = data.frame { { "a", data.tensor { 1, 2, 3 } } }
+  print(#f:filter(function(i) return f.a[i] > 1 end)) --> 2
+frame:slice
+  f = data.frame { { "a", data.tensor { 1, 2, 3 } } }
+  print(#f:slice(0, 2)) --> 2
+frame:shard
+  f = data.frame { { "a", data.tensor { 1, 2, 3 } } }
+  print(#f:shard(0, 2)) --> 2
+frame:with
+  f = data.frame { { "a", data.tensor { 1, 2, 3 } } }
+  f = f:with("b", function(i) return f.a[i] * 2 end)
+  print(f:numbers("b"):sum()) --> 12.0
+frame:join
+  a = data.frame { { "id", data.tensor({ 1, 2 }, { dtype = "i64" }) } }
+  b = data.frame { { "id", data.tensor({ 2, 1 }, { dtype = "i64" }) }, { "v", data.tensor { 20, 10 } } }
+  print(a:join(b, "id"):numbers("v")[0]) --> [10]
+nn.Sequential
+  model = nn.Sequential { nn.Dense { 8, activation = "relu", input_dim = 4 }, nn.Dense { 1 }, seed = 1 }
+  print(model:count_params()) --> 49
+nn.Flatten
+  print(nn.Sequential({ nn.Flatten { 28, 28 }, nn.Dense { 10 } }):count_params()) --> 7850
+nn.Dense
+  print(nn.Sequential({ nn.Dense { 3, input_dim = 2, use_bias = false } }):count_params()) --> 6
+nn.Dropout
+  model = nn.Sequential { nn.Dense { 8, input_dim = 4 }, nn.Dropout { 0.2 }, nn.Dense { 1 } }
+nn.Adam
+  model = nn.Sequential { nn.Dense { 1, input_dim = 1 } }
+  model:compile { optimizer = nn.Adam { 0.01, clipnorm = 1 }, loss = "mse" }
+  print(model.learning_rate) --> 0.01
+nn.AdamW
+  optimizer = nn.AdamW { learning_rate = 0.001, weight_decay = 0.01 }
+nn.RMSprop
+  optimizer = nn.RMSprop { 0.01, momentum = 0.9 }
+nn.Adagrad
+  optimizer = nn.Adagrad { 0.1 }
+nn.SGD
+  optimizer = nn.SGD { 0.1, momentum = 0.9, nesterov = true }
+nn.ExponentialDecay
+  optimizer = nn.Adam { nn.ExponentialDecay { 0.01, decay_steps = 100, decay_rate = 0.9 } }
+nn.InverseTimeDecay
+  optimizer = nn.Adam { nn.InverseTimeDecay { 0.01, decay_steps = 100, decay_rate = 0.5 } }
+nn.PolynomialDecay
+  optimizer = nn.Adam { nn.PolynomialDecay { 0.01, decay_steps = 100 } }
+nn.CosineDecay
+  optimizer = nn.Adam { nn.CosineDecay { 0.01, decay_steps = 100, warmup_target = 0.1, warmup_steps = 10 } }
+nn.CosineDecayRestarts
+  optimizer = nn.Adam { nn.CosineDecayRestarts { 0.01, first_decay_steps = 100 } }
+nn.PiecewiseConstantDecay
+  optimizer = nn.Adam { nn.PiecewiseConstantDecay { { 100, 200 }, { 0.1, 0.01, 0.001 } } }
+nn.SparseCategoricalCrossentropy
+  model = nn.Sequential { nn.Dense { 3, input_dim = 2 } }
+  model:compile { loss = nn.SparseCategoricalCrossentropy { from_logits = true } }
+nn.CategoricalCrossentropy
+  model = nn.Sequential { nn.Dense { 3, input_dim = 2, activation = "softmax" } }
+  model:compile { loss = nn.CategoricalCrossentropy { label_smoothing = 0.1 } }
+nn.BinaryCrossentropy
+  model = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
+  model:compile { loss = nn.BinaryCrossentropy { from_logits = true } }
+nn.AUC
+  model = nn.Sequential { nn.Dense { 1, input_dim = 2, activation = "sigmoid" } }
+  model:compile { loss = "binary_crossentropy", metrics = { nn.AUC { num_thresholds = 100 } } }
+nn.Huber
+  model = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
+  model:compile { loss = nn.Huber { delta = 0.5 } }
+nn.ModelCheckpoint
+  model = nn.Sequential { nn.Dense { 1, input_dim = 1 } }
+  model:compile { loss = "mse" }
+  x = data.tensor { { 1 }, { 2 } }
+  model:fit { x, x, epochs = 2, verbose = 0, callbacks = { nn.ModelCheckpoint { "best.safetensors", monitor = "loss", save_best_only = true } } }
+  print(#nn.read_checkpoint "best.safetensors" > 100) --> true
+nn.EarlyStopping
+  stop = nn.EarlyStopping { monitor = "val_loss", patience = 3, restore_best_weights = true }
+nn.TerminateOnNaN
+  stop = nn.TerminateOnNaN()
+nn.TensorBoard
+  events = nn.TensorBoard { log_dir = "logs" }
+nn.CSVLogger
+  log = nn.CSVLogger { "epochs.csv", separator = ";" }
+nn.ReduceLROnPlateau
+  lower = nn.ReduceLROnPlateau { monitor = "val_loss", factor = 0.5, patience = 2 }
+nn.LearningRateScheduler
+  warm = nn.LearningRateScheduler { function(epoch, lr) return epoch < 5 and 0.001 * (epoch + 1) or lr end }
+nn.LambdaCallback
+  model = nn.Sequential { nn.Dense { 1, input_dim = 1 } }
+  model:compile { loss = "mse" }
+  x = data.tensor { { 1 }, { 2 } }
+  model:fit { x, x, epochs = 2, verbose = 0, callbacks = { nn.LambdaCallback { on_epoch_end = function(epoch) print(epoch) end } } }
+  --> 0
+  --> 1
+nn.load
+  model = nn.Sequential { nn.Dense { 1, input_dim = 1 } }
+  model:compile { loss = "mse" }
+  model:save "m.safetensors"
+  print(nn.load("m.safetensors"):count_params()) --> 2
+nn.read_checkpoint
+  model = nn.Sequential { nn.Dense { 1, input_dim = 1 } }
+  model:save "m.safetensors"
+  print(#nn.read_checkpoint "m.safetensors" > 100) --> true
+model:compile
+  model = nn.Sequential { nn.Dense { 1, input_dim = 1 } }
+  model:compile { optimizer = "adam", loss = "mse", metrics = { "mae" } }
+model:fit
+  model = nn.Sequential { nn.Dense { 1, input_dim = 1 }, seed = 1 }
+  model:compile { optimizer = nn.SGD { 0.1 }, loss = "mse" }
+  x, y = data.tensor { { 1 }, { 2 } }, data.tensor { { 2 }, { 4 } }
+  history = model:fit { x, y, epochs = 50, verbose = 0 }
+  print(history.history.loss[50] < 0.1) --> true
+model:evaluate
+  model = nn.Sequential { nn.Dense { 1, input_dim = 1 } }
+  model:compile { loss = "mse", metrics = { "mae" } }
+  x = data.tensor { { 1 }, { 2 } }
+  loss, mae = model:evaluate { x, x, verbose = 0 }
+model:predict
+  model = nn.Sequential { nn.Dense { 3, input_dim = 2 } }
+  model:compile { loss = "mse" }
+  print(table.concat(model:predict(data.tensor { { 1, 2 } }).shape, "x")) --> 1x3
+model:summary
+  nn.Sequential({ nn.Dense { 3, input_dim = 2 } }):summary()
+model:save
+  nn.Sequential({ nn.Dense { 3, input_dim = 2 } }):save "m.safetensors"
+model:load_weights
+  a = nn.Sequential { nn.Dense { 1, input_dim = 1 }, seed = 1 }
+  b = nn.Sequential { nn.Dense { 1, input_dim = 1 }, seed = 2 }
+  a:save "a.safetensors"
+  b:load_weights "a.safetensors"
+  print(a:get_weights()[1]:item() == b:get_weights()[1]:item()) --> true
+model:get_weights
+  model = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
+  print(#model:get_weights()) --> 2
+model:set_weights
+  model = nn.Sequential { nn.Dense { 1, input_dim = 1 } }
+  model:compile { loss = "mse" }
+  model:set_weights { data.tensor { { 2 } }, data.tensor { 1 } }
+  print(model:predict(data.tensor { { 3 } }):item()) --> 7.0
+model:count_params
+  print(nn.Sequential({ nn.Dense { 3, input_dim = 2 } }):count_params()) --> 9
+hvd.run
+  results = hvd.run(function(a, b) return a + b end, { np = 1, args = { 1, 2 } })
+  print(results[1]) --> 3
+hvd.init
+  hvd.init()
+  print(hvd.rank(), hvd.size()) --> 0	1
+hvd.shutdown
+  hvd.init()
+  hvd.shutdown()
+  print(hvd.is_initialized()) --> false
+hvd.is_initialized
+  print(hvd.is_initialized()) --> false
+hvd.rank
+  hvd.init()
+  if hvd.rank() == 0 then print "only once" end --> only once
+hvd.size
+  hvd.init()
+  rate = 0.001 * hvd.size()
+hvd.local_rank
+  hvd.init()
+  print(hvd.local_rank()) --> 0
+hvd.local_size
+  hvd.init()
+  print(hvd.local_size()) --> 1
+hvd.cross_rank
+  hvd.init()
+  print(hvd.cross_rank()) --> 0
+hvd.cross_size
+  hvd.init()
+  print(hvd.cross_size()) --> 1
+hvd.allreduce
+  hvd.init()
+  print(hvd.allreduce(2, { op = hvd.Sum }) == 2 * hvd.size()) --> true
+hvd.broadcast
+  hvd.init()
+  print(hvd.broadcast(data.tensor { 1, 2 }, 0):sum()) --> 3.0
+hvd.broadcast_object
+  hvd.init()
+  print(hvd.broadcast_object({ lr = 0.1 }, 0).lr) --> 0.1
+hvd.broadcast_model
+  hvd.init()
+  model = nn.Sequential { nn.Dense { 1, input_dim = 1 } }
+  hvd.broadcast_model(model, 0)
+hvd.allgather
+  hvd.init()
+  print(#hvd.allgather(data.tensor { 1, 2 }) == 2 * hvd.size()) --> true
+hvd.allgather_object
+  hvd.init()
+  print(#hvd.allgather_object { rank = hvd.rank() } == hvd.size()) --> true
+hvd.barrier
+  hvd.init()
+  hvd.barrier()
+hvd.join
+  hvd.init()
+  print(hvd.join()) --> 0
+hvd.DistributedOptimizer
+  hvd.init()
+  model = nn.Sequential { nn.Dense { 1, input_dim = 1 } }
+  model:compile { optimizer = hvd.DistributedOptimizer(nn.Adam { 0.001 * hvd.size() }), loss = "mse" }
+hvd.BroadcastGlobalVariablesCallback
+  callbacks = { hvd.BroadcastGlobalVariablesCallback(0) }
+hvd.MetricAverageCallback
+  callbacks = { hvd.MetricAverageCallback() }
+hvd.LearningRateWarmupCallback
+  callbacks = { hvd.LearningRateWarmupCallback { initial_lr = 0.004, warmup_epochs = 3 } }
+results:rank
+  results = hvd.run(function() return "a", "b" end, { np = 1 })
+  print(results:rank(0)) --> a	b
+tensor:slice
+  print(data.tensor({ 1, 2, 3, 4 }):slice(1, 3):sum()) --> 5.0
+tensor:shard
+  print(#data.tensor({ 1, 2, 3 }):shard(0, 2)) --> 2
+tensor:reshape
+  print(data.tensor({ 1, 2, 3, 4 }):reshape({ 2, -1 })[1][0]) --> 3.0
+tensor:argmax
+  print(data.tensor({ { 1, 9 }, { 8, 2 } }):argmax(1)[0]) --> 1
+tensor:sum
+  print(data.tensor({ 1, 2 }):sum()) --> 3.0
+tensor:mean
+  print(data.tensor({ 1, 2 }):mean()) --> 1.5
+tensor:min
+  print(data.tensor({ 1, 2 }):min()) --> 1.0
+tensor:max
+  print(data.tensor({ 1, 2 }):max()) --> 2.0
+tensor:item
+  print(data.tensor({ 7 }):item()) --> 7.0
+tensor:totable
+  print(data.tensor({ { 1, 2 } }):totable()[1][2]) --> 2.0
+]]
