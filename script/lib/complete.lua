@@ -379,7 +379,7 @@ local function untold()
   local list = core.array {}
   local function look(prefix, holder)
     for key, value in next, holder do
-      if type(value) == "function" and type(key) == "string" and key:sub(1, 2) ~= "__" and not core.entry_of(value) then
+      if type(value) == "function" and type(key) == "string" and key:sub(1, 1) ~= "_" and not core.entry_of(value) then
         list[#list + 1] = prefix .. key
       end
     end

@@ -26,6 +26,12 @@ data.csv
 data.frame
   f = data.frame { { "price", data.tensor { 1.5, 2.5 } } }
   print(#f) --> 2
+data.image
+  ok, why = pcall(data.image, "nowhere.png", { image_size = { 32, 32 } })
+  print(ok, why:find "nowhere.png" ~= nil) --> false	true
+data.images
+  ok, why = pcall(data.images, { "nowhere", image_size = { 32, 32 } })
+  print(ok, why:find "nowhere" ~= nil) --> false	true
 data.date
   print(data.date(0).year) --> 1970
 frame:numbers
