@@ -18,6 +18,7 @@ struct training {
     int64_t epoch, epochs, first, step, steps;
     double elapsed; // seconds
     struct keras keras;
+    bool marked; // lines of ours tell it: what stands beside them in words is the same once more
 };
 
 training *training_new(void)
@@ -188,6 +189,9 @@ enum training_said training_read(training *t, const char *line, size_t n, double
 {
     bool passing = true;
     cJSON *event = training_line(line, n);
+    t->marked |= event != NULL;
+    if (!event && t->marked)
+        return SAID_NOTHING;
     if (!event)
         event = keras_line(&t->keras, line, n, now, &passing);
     bool told = event && training_event(t, event);

@@ -94,6 +94,22 @@ static double past(const training *t, int epoch, const char *name)
     return metric(json_get(cJSON_GetArrayItem(training_history(t), epoch), "metrics"), name);
 }
 
+// Our trainer prints an epoch for people, too, behind the event that has all of its digits.
+TEST(what_is_told_by_marked_lines_is_not_read_again)
+{
+    static const char *const lines[] = {
+        "@firesteel "
+        "{\"event\":\"epoch\",\"epoch\":1,\"epochs\":1,\"metrics\":{\"loss\":0.36029831}}",
+        "Epoch 1/1", "600/600 - 2s - loss: 0.3603"};
+    training *t = training_new();
+    CHECK_INT(training_read(t, lines[0], strlen(lines[0]), 10), SAID_PASSING);
+    CHECK_INT(training_read(t, lines[1], strlen(lines[1]), 11), SAID_NOTHING);
+    CHECK_INT(training_read(t, lines[2], strlen(lines[2]), 12), SAID_NOTHING);
+    CHECK_INT(cJSON_GetArraySize(training_history(t)), 1);
+    CHECK_NEAR(metric(training_metrics(t), "loss"), 0.36029831, 0);
+    training_free(t);
+}
+
 TEST(keras_2_with_a_bar)
 {
     static const struct said lines[] = {
