@@ -123,6 +123,16 @@ static void x_labels(struct plot *p)
         x_tick(p, first->x[i], p->chart->labels[i]);
 }
 
+// Epochs and steps are whole: between them there is nothing to name.
+static bool are_whole(const struct svg_chart *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        for (size_t k = 0; k < c->series[i].n; k++)
+            if (isfinite(c->series[i].x[k]) && c->series[i].x[k] != floor(c->series[i].x[k]))
+                return false;
+    return true;
+}
+
 static void x_axis(struct plot *p)
 {
     buf_fmt(p->out, "<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>\n", LEFT,
@@ -132,6 +142,7 @@ static void x_axis(struct plot *p)
         return;
     }
     double step = step_of(p->x);
+    step = step < 1 && are_whole(p->chart) ? 1 : step;
     for (double i = ceil(p->x.low / step); i * step <= p->x.high + step * 1e-9; i++) {
         char text[32];
         snprintf(text, sizeof text, "%.6g", i * step + 0.0);
@@ -254,12 +265,35 @@ static void bars(struct plot *p, size_t i)
     }
 }
 
+// The colour of a series: one of the same name goes on with its colour.
+static size_t colour_of(const struct svg_chart *c, size_t i)
+{
+    size_t colour = 0;
+    for (size_t k = 0; k < i; k++) {
+        if (strcmp(c->series[k].name, c->series[i].name) == 0)
+            return colour_of(c, k);
+        bool again = false;
+        for (size_t m = 0; m < k && !again; m++)
+            again = strcmp(c->series[m].name, c->series[k].name) == 0;
+        colour += !again;
+    }
+    return colour % SVG_COLOURS;
+}
+
+static bool is_first(const struct svg_chart *c, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(c->series[k].name, c->series[i].name) == 0)
+            return false;
+    return true;
+}
+
 static void series(struct plot *p, size_t i)
 {
     const struct svg_series *s = &p->chart->series[i];
     if (s->n == 0)
         return;
-    buf_fmt(p->out, "<g class=\"s%zu %s\">\n", i % SVG_COLOURS,
+    buf_fmt(p->out, "<g class=\"s%zu %s\">\n", colour_of(p->chart, i),
         p->chart->kind == SVG_LINE     ? "line"
         : p->chart->kind == SVG_POINTS ? "points"
                                        : "bars");
@@ -276,7 +310,9 @@ static void legend(const struct svg_chart *c, buf *out)
 {
     buf_str(out, "<ul class=\"legend\">");
     for (size_t i = 0; i < c->n; i++) {
-        buf_fmt(out, "<li class=\"s%zu\">", i % SVG_COLOURS);
+        if (!is_first(c, i))
+            continue;
+        buf_fmt(out, "<li class=\"s%zu\">", colour_of(c, i));
         html_text(out, c->series[i].name, strlen(c->series[i].name));
         buf_str(out, "</li>");
     }
