@@ -17,8 +17,8 @@ enum { BATCH_DEFAULT = 32, PREDICT_BATCH = 256 };
 struct sums {
     const watch *watches;
     size_t watch_n;
-    double loss;
-    metric_sum metric[METRIC_COUNT];
+    double loss, head_loss[HEADS_MAX];
+    metric_sum metric[HEADS_MAX][METRIC_COUNT]; // of each output
     size_t rows;
 };
 
@@ -32,24 +32,45 @@ static struct sums sums_begin(const watch *watches, size_t n)
 static void sums_add(struct sums *s, const batch_result *r, size_t n)
 {
     s->loss += r->loss_sum;
-    for (size_t i = 0; i < METRIC_COUNT; i++) {
-        s->metric[i].sum += r->metric[i].sum;
-        s->metric[i].n += r->metric[i].n;
+    for (size_t k = 0; k < HEADS_MAX; k++) {
+        s->head_loss[k] += r->head_loss[k];
+        for (size_t i = 0; i < METRIC_COUNT; i++) {
+            s->metric[k][i].sum += r->head_metric[k][i].sum;
+            s->metric[k][i].n += r->head_metric[k][i].n;
+        }
     }
     s->rows += n;
+}
+
+// The metrics of output k: "val_accuracy", and with several outputs "val_sales_mae".
+static void head_log(const struct sums *s, const model *m, size_t k, const char *prefix, logs *l)
+{
+    char name[LOG_NAME_SIZE];
+    metric_set metrics = compile_head(model_compiled(m), k).metrics;
+    for (metric i = 0; i < METRIC_COUNT; i++) {
+        if (!(metrics & (metric_set)1 << i))
+            continue;
+        snprintf(name, sizeof name, "%s%s", prefix, metric_name(i));
+        logs_set(l, name, metric_value(i, s->metric[k][metric_formula(i)]));
+    }
 }
 
 static void sums_log(const struct sums *s, const model *m, const char *prefix, logs *l)
 {
     char name[LOG_NAME_SIZE];
     double rows = (double)s->rows;
+    size_t heads = model_output_count(m);
     snprintf(name, sizeof name, "%sloss", prefix);
     logs_set(l, name, s->loss / rows);
-    for (metric i = 0; i < METRIC_COUNT; i++) {
-        if (!(model_compiled(m)->metrics & (metric_set)1 << i))
-            continue;
-        snprintf(name, sizeof name, "%s%s", prefix, metric_name(i));
-        logs_set(l, name, metric_value(i, s->metric[metric_formula(i)]));
+    for (size_t k = 0; k < heads; k++) {
+        AUTO_BUF whose = {0};
+        buf_str(&whose, prefix);
+        if (heads > 1) {
+            buf_fmt(&whose, "%s_", model_output_layer(m, k)->name);
+            snprintf(name, sizeof name, "%sloss", buf_cstr(&whose));
+            logs_set(l, name, s->head_loss[k] / rows);
+        }
+        head_log(s, m, k, buf_cstr(&whose), l);
     }
     for (size_t i = 0; i < s->watch_n; i++) {
         snprintf(name, sizeof name, "%s%s", prefix, s->watches[i].name);
@@ -242,12 +263,22 @@ static int train_epochs(struct fitting *f, history *out, err *e)
     return c->train_end ? answer(f, c->train_end(c->ctx, e)) : 0;
 }
 
-static int prepare(
-    model *m, const tensor *x, const tensor *y, const tensor *weights, model_data *out, err *e)
+struct tensors {
+    const tensor *x, *y, *weights;
+    const tensor *const *xs, *const *ys;
+};
+
+static int prepare(model *m, struct tensors t, model_data *out, err *e)
 {
-    if (model_prepare(m, x, y, out, e) < 0)
+    if ((model_input_count(m) > 1) != (t.xs != NULL) ||
+        (model_output_count(m) > 1) != (t.ys != NULL))
+        return err_set(e, ERR_USAGE,
+            "the model has %zu input%s and %zu output%s: give it as many tensors",
+            model_input_count(m), model_input_count(m) > 1 ? "s" : "", model_output_count(m),
+            model_output_count(m) > 1 ? "s" : "");
+    if (model_prepare_lists(m, t.x, t.y, t.xs, t.ys, out, e) < 0)
         return -1;
-    out->weights = weights;
+    out->weights = t.weights;
     return model_check_weights(out, e);
 }
 
@@ -260,9 +291,11 @@ int model_fit(model *m, const fit_spec *spec, history *out, err *e)
         return err_set(e, ERR_USAGE, "epochs must be 1 or more");
     if (!spec->val_x != !spec->val_y)
         return err_set(e, ERR_USAGE, "validation data needs both x and y");
-    if (prepare(m, spec->x, spec->y, spec->weights, &f.train, e) < 0)
+    struct tensors t = {spec->x, spec->y, spec->weights, spec->xs, spec->ys};
+    struct tensors v = {spec->val_x, spec->val_y, spec->val_weights, spec->val_xs, spec->val_ys};
+    if (prepare(m, t, &f.train, e) < 0)
         return -1;
-    if (spec->val_x && prepare(m, spec->val_x, spec->val_y, spec->val_weights, &f.val, e) < 0)
+    if (spec->val_x && prepare(m, v, &f.val, e) < 0)
         return err_wrap(e, "validation data");
     size_t n = tensor_rows(spec->x);
     f.batch = spec->batch_size ? spec->batch_size : BATCH_DEFAULT;
@@ -287,7 +320,8 @@ int model_evaluate(model *m, const evaluate_spec *spec, logs *out, err *e)
     struct sums sums = sums_begin(spec->watches, spec->watch_n);
     size_t size = spec->batch_size ? spec->batch_size : BATCH_DEFAULT;
     *out = (logs){0};
-    if (prepare(m, spec->x, spec->y, spec->weights, &data, e) < 0)
+    struct tensors t = {spec->x, spec->y, spec->weights, spec->xs, spec->ys};
+    if (prepare(m, t, &data, e) < 0)
         return -1;
     size_t n = tensor_rows(spec->x);
     show lines = show_begin(spec->sink, spec->verbose, (n + size - 1) / size);
@@ -298,24 +332,60 @@ int model_evaluate(model *m, const evaluate_spec *spec, logs *out, err *e)
     return 0;
 }
 
-tensor *model_predict(model *m, const tensor *x, const atomic_bool *stop, err *e)
+static int predict_batches(
+    model *m, const model_data *data, tensor *const *out, const atomic_bool *stop, err *e)
+{
+    uint32_t rows[PREDICT_BATCH];
+    size_t n = tensor_rows(data->x), heads = model_output_count(m);
+    float *at[HEADS_MAX];
+    for (size_t from = 0; from < n; from += PREDICT_BATCH) {
+        batch b = {.rows = rows, .n = n - from < PREDICT_BATCH ? n - from : PREDICT_BATCH};
+        for (size_t i = 0; i < b.n; i++)
+            rows[i] = (uint32_t)(from + i);
+        for (size_t k = 0; k < heads; k++)
+            at[k] = (float *)out[k]->data + from * tensor_row_size(out[k]);
+        if (check_stop(stop, e) < 0 || model_predict_all(m, data, &b, at, e) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int model_predict_list(
+    model *m, const tensor *const *xs, tensor **out, const atomic_bool *stop, err *e)
 {
     model_data data;
-    uint32_t rows[PREDICT_BATCH];
-    if (model_prepare(m, x, NULL, &data, e) < 0)
-        return NULL;
-    size_t n = tensor_rows(x), units = model_outputs(m);
-    tensor *out = tensor_new(TENSOR_F32, 2, (size_t[]){n, units}, e);
-    for (size_t from = 0; out && from < n; from += PREDICT_BATCH) {
-        size_t here = n - from < PREDICT_BATCH ? n - from : PREDICT_BATCH;
-        for (size_t i = 0; i < here; i++)
-            rows[i] = (uint32_t)(from + i);
-        float *to = (float *)out->data + from * units;
-        if (check_stop(stop, e) < 0 ||
-            model_predict_batch(m, &data, &(batch){.rows = rows, .n = here}, to, e) < 0) {
-            tensor_free(out);
-            return NULL;
-        }
+    size_t heads = model_output_count(m);
+    if (model_prepare_all(m, xs, NULL, &data, e) < 0)
+        return -1;
+    memset(out, 0, heads * sizeof *out);
+    int status = 0;
+    for (size_t k = 0; k < heads && status == 0; k++) {
+        row_shape row = model_output_shape(m, k);
+        size_t shape[TENSOR_MAX_DIMS + 1] = {tensor_rows(xs[0])};
+        memcpy(shape + 1, row.size, (size_t)row.dims * sizeof *shape);
+        if (row.dims == TENSOR_MAX_DIMS) // no room for the rows: they become flat
+            shape[1] = shape_size(&row), row.dims = 1;
+        out[k] = tensor_new(TENSOR_F32, row.dims + 1, shape, e);
+        status = out[k] ? 0 : -1;
     }
-    return out;
+    status = status == 0 ? predict_batches(m, &data, out, stop, e) : -1;
+    for (size_t k = 0; k < heads && status < 0; k++) {
+        tensor_free(out[k]);
+        out[k] = NULL;
+    }
+    return status;
+}
+
+tensor *model_predict(model *m, const tensor *x, const atomic_bool *stop, err *e)
+{
+    tensor *out[HEADS_MAX];
+    if (model_input_count(m) > 1) {
+        err_set(e, ERR_USAGE, "the model has %zu inputs: give it a list", model_input_count(m));
+        return NULL;
+    }
+    if (model_predict_list(m, &x, out, stop, e) < 0)
+        return NULL;
+    for (size_t k = 1; k < model_output_count(m); k++)
+        tensor_free(out[k]);
+    return out[0];
 }

@@ -31,9 +31,11 @@ typedef struct fit_spec {
     const tensor *x;             // (n, …)
     const tensor *y;             // (n), (n, 1) or (n, units): see loss.h
     const tensor *val_x, *val_y; // NULL: no validation
-    const tensor *weights;       // NULL, or (n): a row's loss counts so often; a batch's loss is
-    const tensor *val_weights;   // the sum over its rows, divided by how many they are
-    const watch *watches;        // besides the model's metrics
+    // A graph with several inputs or outputs: all of them, the first are x, y, val_x and val_y.
+    const tensor *const *xs, *const *ys, *const *val_xs, *const *val_ys;
+    const tensor *weights;     // NULL, or (n): a row's loss counts so often; a batch's loss is
+    const tensor *val_weights; // the sum over its rows, divided by how many they are
+    const watch *watches;      // besides the model's metrics
     size_t watch_n;
     size_t batch_size;     // 0: 32
     size_t val_batch_size; // 0: batch_size
@@ -64,6 +66,7 @@ void fit_history_done(history *h);
 
 typedef struct evaluate_spec {
     const tensor *x, *y, *weights;
+    const tensor *const *xs, *const *ys; // as fit_spec's
     const watch *watches;
     size_t watch_n;
     size_t batch_size; // 0: 32
@@ -74,5 +77,8 @@ typedef struct evaluate_spec {
 
 // Loss and metrics over all rows, as the logs "loss" and "accuracy".
 int model_evaluate(model *m, const evaluate_spec *spec, logs *out, err *e);
-// A new F32 tensor (n, outputs).
+// The outputs of a graph: out[k] becomes a new F32 tensor (n, …) for each. -1: none is left.
+int model_predict_list(
+    model *m, const tensor *const *xs, tensor **out, const atomic_bool *stop, err *e);
+// A new F32 tensor (n, …): the (first) output for the one input.
 tensor *model_predict(model *m, const tensor *x, const atomic_bool *stop, err *e);

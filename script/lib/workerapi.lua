@@ -47,10 +47,10 @@ local types = {
     epoch: table -- The epochs, counted from 0.
   ]],
   model = [[
-    compile{optimizer=, loss=, metrics={}, from_logits=false, threads=0} -- Says how it is trained; the optimizer is an object or its name.
+    compile{optimizer=, loss=, loss_weights=, metrics={}, from_logits=false, threads=0} -- Says how it is trained; the optimizer is an object or its name; with several outputs loss and metrics are lists.
     fit{x, y, batch_size=32, epochs=1, callbacks={}, validation_split=0, validation_data={x, y, sample_weight}, validation_batch_size=, class_weight={[0]=1}, sample_weight=, shuffle=true, seed=, initial_epoch=0, steps_per_epoch=, verbose=1} -> history -- Trains it.
     evaluate{x, y, batch_size=32, sample_weight=, verbose=1, return_dict=false} -- Returns the loss and the metrics for these samples.
-    predict(x) -> tensor -- Its outputs for these samples, (n, outputs).
+    predict(x) -> tensor -- Its outputs for these samples, (n, outputs); with several inputs x is a list.
     summary() -- Prints its layers and how many parameters they have.
     save(path, {include_optimizer=true}) -- Writes its weights as safetensors, with the model in their metadata.
     load_weights(path or bytes) -- Takes the weights of a file, or of its bytes.
@@ -85,9 +85,22 @@ local modules = {
   ]],
   nn = [[
     Sequential{layer, layer, …, seed=, name=} -> model -- A model of layers, one after the other.
+    Input{n, m, shape=, name=} -> node -- What a graph begins with: rows of this shape.
+    Model{inputs=, outputs=, seed=, name=} -> model -- A model of nodes: layers that were called on others, as nn.Dense { 10 } (node).
     Flatten{n, m, input_shape=, name=} -- A layer that makes each sample one row; the first layer names the shape.
-    Dense{units, activation="linear", use_bias=true, input_shape=, input_dim=, name=} -- A fully connected layer; activations are linear, relu, sigmoid, tanh and softmax.
-    Dropout{rate, name=} -- A layer that drops a part of its inputs while training.
+    Dense{units, activation="linear", use_bias=true, input_shape=, input_dim=, name=} -- A fully connected layer; activations are linear, relu, sigmoid, tanh, softmax, gelu, silu, elu, selu, leaky_relu and softplus.
+    Conv2D{filters, kernel_size, strides=1, padding="valid", activation="linear", use_bias=true, input_shape=, name=} -- A convolution of pictures (height, width, channels); padding is valid or same.
+    MaxPooling2D{pool_size=2, strides=, padding="valid", input_shape=, name=} -- The greatest of each window; strides are the window's size.
+    AveragePooling2D{pool_size=2, strides=, padding="valid", input_shape=, name=} -- The mean of each window.
+    GlobalAveragePooling2D{input_shape=, name=} -- The mean of each channel over the whole picture.
+    Embedding{input_dim, output_dim, input_shape=, name=} -- Numbers for each index from 0 to input_dim - 1.
+    BatchNormalization{momentum=0.99, epsilon=0.001, center=true, scale=true, input_shape=, name=} -- Normalises each channel over the rows of a batch.
+    LayerNormalization{epsilon=0.001, center=true, scale=true, input_shape=, name=} -- Normalises each row over its last dimension.
+    Activation{activation, input_shape=, name=} -- A function by itself.
+    Add{input_shape=, name=} -- The sum of several nodes: nn.Add {} { a, b }.
+    Concatenate{axis=-1, input_shape=, name=} -- Several nodes side by side.
+    Reshape{n, m, target_shape=, input_shape=, name=} -- Gives rows another shape; one size may be -1.
+    Dropout{rate, input_shape=, name=} -- A layer that drops a part of its inputs while training.
     Adam{learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- The optimizer Adam.
     AdamW{learning_rate=0.001, weight_decay=0.004, beta_1=0.9, beta_2=0.999, epsilon=1e-7, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- Adam with decoupled weight decay.
     RMSprop{learning_rate=0.001, rho=0.9, momentum=0, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- The optimizer RMSprop.

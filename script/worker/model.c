@@ -49,82 +49,6 @@ static int close_model(lua_State *L)
     return 0;
 }
 
-static void read_shape(lua_State *L, int table, const char *what, layer_spec *spec)
-{
-    if (lua_getfield(L, table, "input_shape") != LUA_TNIL) {
-        lua_Integer n = luaL_len(L, -1);
-        if (n > TENSOR_MAX_DIMS)
-            luaL_error(L, "%s: input_shape has more than %d dimensions", what, TENSOR_MAX_DIMS);
-        spec->dims = (int)n;
-        for (int i = 0; i < n; i++) {
-            lua_geti(L, -1, i + 1);
-            lua_Integer size = lua_tointeger(L, -1);
-            if (size < 1)
-                luaL_error(L, "%s: input_shape must be positive integers, got %s", what,
-                    luaL_tolstring(L, -1, NULL));
-            spec->shape[i] = (size_t)size;
-            lua_pop(L, 1);
-        }
-    }
-    lua_pop(L, 1);
-}
-
-static void read_dense(lua_State *L, int table, layer_spec *spec)
-{
-    err e;
-    spec->units = (size_t)opt_int_field(L, table, "Dense", "units", 0);
-    spec->inputs = (size_t)opt_int_field(L, table, "Dense", "input_dim", 0);
-    spec->no_bias = !opt_bool_field(L, table, "Dense", "use_bias", true);
-    read_shape(L, table, "Dense", spec);
-    if (spec->dims == 1 && !spec->inputs)
-        spec->inputs = spec->shape[0];
-    else if (spec->dims > 1)
-        luaL_error(L, "Dense: inputs have one dimension; put nn.Flatten before it");
-    spec->dims = 0;
-    const char *function = opt_string_field(L, table, "Dense", "activation");
-    if (function && activation_parse(function, &spec->activation, &e))
-        luaL_error(L, "Dense: %s", e.text);
-}
-
-static void read_layer(lua_State *L, int table, layer_spec *spec)
-{
-    err e;
-    const char *class = opt_string_field(L, table, "layer", "class");
-    if (!class || layer_kind_parse(class, &spec->kind, &e))
-        luaL_error(L, "Sequential: %s", class ? e.text : "an item that is no layer");
-    const char *name = opt_string_field(L, table, class, "name");
-    snprintf(spec->name, sizeof spec->name, "%s", name ? name : "");
-    if (spec->kind == LAYER_DENSE)
-        read_dense(L, table, spec);
-    else if (spec->kind == LAYER_FLATTEN)
-        read_shape(L, table, class, spec);
-    else if (spec->kind == LAYER_DROPOUT)
-        spec->rate = (float)opt_number_field(L, table, class, "rate", 0);
-}
-
-// nn.Sequential{ layer, …, seed = 42 }
-static int sequential(lua_State *L)
-{
-    err e;
-    luaL_checktype(L, 1, LUA_TTABLE);
-    check_field_names(L, 1, "Sequential", "seed name");
-    lua_Integer n = luaL_len(L, 1);
-    if (n < 1 || n > 1000)
-        return luaL_error(L, "Sequential: expects layers, got %d", (int)n);
-    layer_spec *specs = lua_newuserdatauv(L, (size_t)n * sizeof *specs, 0);
-    memset(specs, 0, (size_t)n * sizeof *specs);
-    for (lua_Integer i = 0; i < n; i++) {
-        if (lua_geti(L, 1, i + 1) != LUA_TTABLE)
-            return luaL_error(
-                L, "Sequential: item %d is a %s, not a layer", (int)i + 1, luaL_typename(L, -1));
-        read_layer(L, lua_gettop(L), &specs[i]);
-        lua_pop(L, 1);
-    }
-    uint64_t seed = (uint64_t)opt_int_field(L, 1, "Sequential", "seed", MODEL_SEED);
-    push_model(L, model_new(specs, (size_t)n, seed, &e), &e);
-    return 1;
-}
-
 static optimizer_spec read_optimizer(lua_State *L, int index, bool *distributed)
 {
     err e;
@@ -153,26 +77,62 @@ static optimizer_spec read_optimizer(lua_State *L, int index, bool *distributed)
     return o;
 }
 
-// The loss: a name, or an object such as nn.Huber{ delta = 2 }.
-static void read_loss(lua_State *L, int table, compile_spec *spec)
+// The loss on top of the stack: a name, or an object such as nn.Huber{ delta = 2 }.
+static void take_loss(lua_State *L, bool from_logits, head_spec *h)
 {
     err e;
-    int type = lua_getfield(L, table, "loss"), at = lua_gettop(L);
+    int at = lua_gettop(L), type = lua_type(L, at);
     const char *name =
         type == LUA_TTABLE ? opt_string_field(L, at, "compile", "loss") : lua_tostring(L, at);
     if (type == LUA_TNIL)
         luaL_error(L, "compile: which loss? loss = \"sparse_categorical_crossentropy\"");
     if (!name)
         luaL_error(L, "compile: loss must be a name or a loss, got %s", luaL_typename(L, at));
-    if (loss_parse(name, &spec->loss, &e))
+    if (loss_parse(name, &h->loss, &e))
         raise_err(L, &e);
-    spec->from_logits = opt_bool_field(L, table, "compile", "from_logits", false);
+    h->from_logits = from_logits;
     if (type == LUA_TTABLE) {
-        spec->from_logits = opt_bool_field(L, at, name, "from_logits", spec->from_logits);
-        spec->label_smoothing = opt_number_field(L, at, name, "label_smoothing", 0);
-        spec->delta = opt_number_field(L, at, name, "delta", 0);
+        h->from_logits = opt_bool_field(L, at, name, "from_logits", from_logits);
+        h->label_smoothing = opt_number_field(L, at, name, "label_smoothing", 0);
+        h->delta = opt_number_field(L, at, name, "delta", 0);
     }
     lua_pop(L, 1);
+}
+
+// Pushes item k of the list at field `name`; a loss that is no list counts for each output.
+static void push_of_output(lua_State *L, const char *name, size_t k, bool several)
+{
+    lua_getfield(L, 2, name);
+    if (!several || !lua_istable(L, -1))
+        return;
+    bool object = lua_getfield(L, -1, "loss") != LUA_TNIL;
+    lua_pop(L, 1);
+    if (object)
+        return;
+    lua_geti(L, -1, (lua_Integer)k + 1);
+    lua_remove(L, -2);
+}
+
+// What output k is trained by. Leaves what push_metrics pushes.
+static head_spec read_head(lua_State *L, const model *m, size_t k)
+{
+    bool several = model_output_count(m) > 1;
+    head_spec h = {0};
+    push_of_output(L, "loss", k, several);
+    take_loss(L, opt_bool_field(L, 2, "compile", "from_logits", false), &h);
+    if (several) {
+        push_of_output(L, "loss_weights", k, true);
+        h.loss_weight = luaL_optnumber(L, -1, 1);
+        if (!(h.loss_weight > 0))
+            luaL_error(L, "compile: loss_weights must be positive numbers");
+        lua_pop(L, 1);
+    }
+    lua_createtable(L, 0, 1);
+    push_of_output(L, "metrics", k, several);
+    lua_setfield(L, -2, "metrics");
+    push_metrics(L, lua_gettop(L), &h.metrics);
+    lua_remove(L, -2);
+    return h;
 }
 
 static int compile(lua_State *L)
@@ -181,15 +141,27 @@ static int compile(lua_State *L)
     worker *w = worker_of(L);
     model *m = check_model(L, 1);
     luaL_checktype(L, 2, LUA_TTABLE);
-    check_field_names(L, 2, "compile", "from_logits loss metrics optimizer threads");
+    check_field_names(L, 2, "compile", "from_logits loss loss_weights metrics optimizer threads");
     compile_spec spec = {.threads = w->link ? w->place.threads : 0};
     bool distributed = false;
     if (lua_getfield(L, 2, "optimizer") == LUA_TNIL)
         lua_pushstring(L, "Adam");
     spec.optimizer = read_optimizer(L, lua_gettop(L), &distributed);
-    read_loss(L, 2, &spec);
-    push_metrics(L, 2, &spec.metrics);
+    size_t heads = model_output_count(m);
+    head_spec first = read_head(L, m, 0);
     int watches = lua_gettop(L);
+    spec.loss = first.loss;
+    spec.from_logits = first.from_logits;
+    spec.label_smoothing = first.label_smoothing;
+    spec.delta = first.delta;
+    spec.metrics = first.metrics;
+    spec.loss_weight = first.loss_weight;
+    for (size_t k = 1; k < heads; k++) {
+        spec.more[k - 1] = read_head(L, m, k);
+        if (luaL_len(L, -1) > 0)
+            return luaL_error(L, "compile: only the first output has AUC and own metrics");
+        lua_pop(L, 1);
+    }
     spec.threads = (int)opt_int_field(L, 2, "compile", "threads", spec.threads);
     if (distributed && (w->place.size > 1 || w->timeline)) {
         spec.allreduce = worker_allreduce;
@@ -366,7 +338,8 @@ int open_nn(lua_State *L)
 {
     static const luaL_Reg meta[] = {
         {"__gc", close_model}, {"__close", close_model}, {"__newindex", set}, {NULL, NULL}};
-    static const luaL_Reg functions[] = {{"Sequential", sequential}, {"load", load}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"Sequential", lua_sequential}, {"graph", lua_graph}, {"load", load}, {NULL, NULL}};
     luaL_newmetatable(L, type_name);
     luaL_setfuncs(L, meta, 0);
     luaL_newlib(L, methods);

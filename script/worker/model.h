@@ -14,3 +14,6 @@ struct lua_model *check_lua_model(lua_State *L, int arg);
 int model_fit_method(lua_State *L);
 int model_evaluate_method(lua_State *L);
 int model_predict_method(lua_State *L);
+// Functions of the module: nn.Sequential, and what nn.Model calls (layers.c).
+int lua_sequential(lua_State *L);
+int lua_graph(lua_State *L);

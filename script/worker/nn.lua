@@ -53,17 +53,154 @@ local function class(name, order, fields, check)
   end })
 end
 
-nn.Flatten = class("Flatten", { rest = "input_shape" }, { input_shape = "table", name = "string" })
-nn.Dense = class("Dense", { "units" }, {
-  units = "integer", activation = "string", use_bias = "boolean", input_shape = "table", input_dim = "integer",
-  name = "string",
-}, function(dense)
+-- A node of a graph: the output of a layer that was called on others.
+local Node = { __name = "node" }
+Node.__index = Node
+local called = setmetatable({}, { __mode = "k" })
+local serial = 0
+
+local function new_node(layer, from)
+  if called[layer] then
+    error(("%s: this layer was called before; make a new one: layers do not share their weights"):format(layer.class), 3)
+  end
+  called[layer], serial = true, serial + 1
+  return setmetatable({ layer = layer, from = from, serial = serial }, Node)
+end
+
+-- layer(node), layer { node, … }: Keras's functional form.
+local function call_layer(layer, given)
+  local list = getmetatable(given) == Node and { given } or given
+  if type(list) ~= "table" or #list < 1 then
+    error(("%s: a layer is called on a node, or on a list of them, such as nn.Input { 784 }"):format(layer.class), 2)
+  end
+  for i, node in ipairs(list) do
+    if getmetatable(node) ~= Node then
+      error(("%s: item %d of what it is called on is a %s, not a node"):format(layer.class, i, type(node)), 2)
+    end
+  end
+  local node = new_node(layer, list) -- no tail call: its errors name who called the layer
+  return node
+end
+
+local function layer(name, order, own, check)
+  local fields = { input_shape = "table", name = "string" }
+  for field, kind in pairs(own) do fields[field] = kind end
+  nn[name] = class(name, order, fields, check)
+  nn[name].__call = call_layer
+end
+
+-- A size of one number or two: kernel_size = 3, strides = { 2, 1 }.
+local function sizes(object, ...)
+  for _, field in ipairs { ... } do
+    local value = object[field]
+    local pair = type(value) == "table" and #value == 2 and value or { value, value }
+    if value ~= nil and not (math.type(pair[1]) == "integer" and math.type(pair[2]) == "integer" and pair[1] > 0 and pair[2] > 0) then
+      return ("%s must be a positive integer or two of them"):format(field)
+    end
+    if value ~= nil then object[field] = pair end
+  end
+  if object.padding and object.padding ~= "valid" and object.padding ~= "same" then
+    return ('padding must be "valid" or "same", got "%s"'):format(object.padding)
+  end
+end
+
+layer("Flatten", { rest = "input_shape" }, {})
+layer("Dense", { "units" }, { units = "integer", activation = "string", use_bias = "boolean", input_dim = "integer" }, function(dense)
   if not dense.units then return "how many units? nn.Dense { 128 }" end
   if dense.units < 1 then return ("units must be positive, got %d"):format(dense.units) end
 end)
-nn.Dropout = class("Dropout", { "rate" }, { rate = "number", name = "string" }, function(dropout)
+layer("Dropout", { "rate" }, { rate = "number" }, function(dropout)
   if not dropout.rate then return "which rate? nn.Dropout { 0.2 }" end
 end)
+layer("Activation", { "activation" }, { activation = "string" }, function(self)
+  if not self.activation then return 'which function? nn.Activation { "relu" }' end
+end)
+layer("Reshape", { rest = "target_shape" }, { target_shape = "table" }, function(self)
+  if not self.target_shape then return "which shape? nn.Reshape { 7, 7, 64 }" end
+end)
+layer("Add", {}, {})
+layer("Concatenate", {}, { axis = "integer" }, function(self)
+  if self.axis and self.axis ~= -1 then return ("axis must be -1, the last dimension, got %d"):format(self.axis) end
+end)
+layer("Embedding", { "input_dim", "output_dim" }, { input_dim = "integer", output_dim = "integer" }, function(self)
+  if not self.input_dim or not self.output_dim then return "how many entries, of how many numbers? nn.Embedding { 1000, 16 }" end
+end)
+layer("LayerNormalization", {}, { epsilon = "number", center = "boolean", scale = "boolean" })
+layer("BatchNormalization", {}, { momentum = "number", epsilon = "number", center = "boolean", scale = "boolean" })
+layer("Conv2D", { "filters", "kernel_size" }, {
+  filters = "integer", kernel_size = "any", strides = "any", padding = "string", activation = "string", use_bias = "boolean",
+}, function(self)
+  if not self.filters or not self.kernel_size then return "how many filters, of which size? nn.Conv2D { 32, 3 }" end
+  self.strides = self.strides or 1
+  return sizes(self, "kernel_size", "strides")
+end)
+for _, name in ipairs { "MaxPooling2D", "AveragePooling2D" } do
+  layer(name, { "pool_size" }, { pool_size = "any", strides = "any", padding = "string" }, function(self)
+    self.pool_size = self.pool_size or 2
+    self.strides = self.strides or self.pool_size
+    return sizes(self, "pool_size", "strides")
+  end)
+end
+layer("GlobalAveragePooling2D", {}, {})
+
+-- nn.Input { 28, 28 }: the node that a graph begins with; also the first item of a Sequential.
+local Input = class("InputLayer", { rest = "shape" }, { shape = "table", name = "string" }, function(self)
+  if not self.shape then return "which shape? nn.Input { 28, 28 }" end
+end)
+function nn.Input(given)
+  local node = new_node(Input(given), {})
+  return node
+end
+
+-- All nodes that the outputs need, in the order in which they were made: each comes after its inputs.
+local function collect(outputs)
+  local seen, list = {}, {}
+  local function visit(node)
+    if seen[node] then return end
+    seen[node] = true
+    list[#list + 1] = node
+    for _, from in ipairs(node.from) do visit(from) end
+  end
+  for _, node in ipairs(outputs) do visit(node) end
+  table.sort(list, function(a, b) return a.serial < b.serial end)
+  return list
+end
+
+local function nodes_of(given, what)
+  local list = getmetatable(given) == Node and { given } or given
+  if type(list) ~= "table" or #list < 1 then error(("Model: %s must be a node or a list of nodes"):format(what), 3) end
+  for i, node in ipairs(list) do
+    if getmetatable(node) ~= Node then error(("Model: %s: item %d is a %s, not a node"):format(what, i, type(node)), 3) end
+  end
+  return list
+end
+
+-- nn.Model { inputs = , outputs = , seed = , name = }
+local graph = core.graph
+core.graph = nil
+function nn.Model(given)
+  if type(given) ~= "table" then error("Model: expects { inputs = , outputs = }", 2) end
+  local allowed = { inputs = true, outputs = true, seed = true, name = true }
+  for key in pairs(given) do
+    if not allowed[key] then error(("Model: unknown option '%s'; known are %s"):format(tostring(key), known(allowed)), 2) end
+  end
+  local inputs, outputs = nodes_of(given.inputs, "inputs"), nodes_of(given.outputs, "outputs")
+  local list, number = collect(outputs), {}
+  local spec = { layers = {}, from = {}, inputs = {}, outputs = {}, seed = given.seed }
+  for i, node in ipairs(list) do number[node] = i - 1 end
+  for i, node in ipairs(list) do
+    spec.layers[i], spec.from[i] = node.layer, {}
+    for k, from in ipairs(node.from) do spec.from[i][k] = number[from] end
+  end
+  for i, node in ipairs(inputs) do
+    if not number[node] then error(("Model: no output needs input %d"):format(i), 2) end
+    spec.inputs[i] = number[node]
+  end
+  for i, node in ipairs(outputs) do spec.outputs[i] = number[node] end
+  local ok, model = pcall(graph, spec)
+  if not ok then error("Model: " .. tostring(model):gsub("^[^:]+:%d+: ", ""), 2) end
+  return model
+end
 
 -- Options that every optimizer has, and some of its own.
 local function optimizer(name, own)

@@ -18,26 +18,69 @@ static const tensor *item(lua_State *L, int table, int i, const char *what, cons
     return t;
 }
 
-// {x, y}, or a set of data that has them as fields: data.mnist().train. Leaves one value on the
-// stack.
-static void data_pair(
-    lua_State *L, int table, const char *what, const tensor **x, const tensor **y, int *holder)
+// Item i: a tensor, or a list of them for a graph with several, which is pushed and *list set.
+static const tensor *items(
+    lua_State *L, int table, int i, const char *what, const char *name, const tensor *const **list)
 {
+    *list = NULL;
+    lua_geti(L, table, i);
+    int at = lua_gettop(L);
+    lua_Integer n = lua_istable(L, at) ? luaL_len(L, at) : 0;
+    if (n < 1) {
+        lua_settop(L, at - 1);
+        return item(L, table, i, what, name);
+    }
+    const tensor **all = lua_newuserdatauv(L, (size_t)n * sizeof *all, 0);
+    for (int k = 0; k < n; k++)
+        all[k] = item(L, at, k + 1, what, name);
+    lua_replace(L, at);
+    *list = n > 1 ? all : NULL;
+    return all[0];
+}
+
+// How many tensors the model takes, and how many were given.
+static void check_lists(lua_State *L, const char *what, const model *m, int table)
+{
+    static const char *const names[] = {"inputs", "outputs"};
+    size_t want[] = {model_input_count(m), model_output_count(m)};
+    for (int i = 0; i < 2; i++) {
+        lua_geti(L, table, i + 1);
+        size_t n = lua_istable(L, -1) ? (size_t)luaL_len(L, -1) : 1;
+        if (n != want[i])
+            luaL_error(L, "%s: the model has %d %s, item %d has %d tensors", what, (int)want[i],
+                names[i], i + 1, (int)n);
+        lua_pop(L, 1);
+    }
+}
+
+struct given {
+    const tensor *x, *y;
+    const tensor *const *xs, *const *ys;
+    int holder; // the table that has a third item, sample_weight
+};
+
+// {x, y}, each a tensor or a list of them, or a set of data that has them as fields:
+// data.mnist().train. Leaves values on the stack.
+static struct given data_pair(lua_State *L, int table, const char *what)
+{
+    struct given g;
     lua_geti(L, table, 1);
-    *holder = lua_gettop(L);
+    g.holder = lua_gettop(L);
     if (lua_istable(L, -1) && lua_getfield(L, -1, "x") != LUA_TNIL) {
-        lua_getfield(L, *holder, "y");
+        lua_getfield(L, g.holder, "y");
         lua_createtable(L, 2, 0);
         lua_insert(L, -3);
         lua_rawseti(L, -3, 2);
         lua_rawseti(L, -2, 1);
-        lua_replace(L, *holder);
+        lua_replace(L, g.holder);
     } else {
-        lua_settop(L, *holder - 1);
+        lua_settop(L, g.holder - 1);
         lua_pushvalue(L, table);
     }
-    *x = item(L, *holder, 1, what, "inputs x");
-    *y = item(L, *holder, 2, what, "labels y");
+    g.x = items(L, g.holder, 1, what, "inputs x", &g.xs);
+    g.y = items(L, g.holder, 2, what, "labels y", &g.ys);
+    check_lists(L, what, check_model(L, 1), g.holder);
+    return g;
 }
 
 static int64_t at_least(
@@ -124,7 +167,6 @@ static void split(lua_State *L, double share, fit_spec *spec)
 
 static void read_validation(lua_State *L, int table, fit_spec *spec)
 {
-    int holder;
     double share = opt_number_field(L, table, "fit", "validation_split", 0);
     if (lua_getfield(L, table, "validation_data") != LUA_TNIL) {
         int data = lua_gettop(L);
@@ -136,19 +178,29 @@ static void read_validation(lua_State *L, int table, fit_spec *spec)
             lua_replace(L, data);
         }
         lua_settop(L, data);
-        data_pair(L, data, "fit: validation_data", &spec->val_x, &spec->val_y, &holder);
-        spec->val_weights = item(L, holder, 3, "fit: validation_data", NULL);
-    } else if (share != 0)
+        struct given g = data_pair(L, data, "fit: validation_data");
+        spec->val_x = g.x;
+        spec->val_y = g.y;
+        spec->val_xs = g.xs;
+        spec->val_ys = g.ys;
+        spec->val_weights = item(L, g.holder, 3, "fit: validation_data", NULL);
+    } else if (share != 0 && (spec->xs || spec->ys))
+        luaL_error(L, "fit: validation_split is for a model of one input and output; give "
+                      "validation_data");
+    else if (share != 0)
         split(L, share, spec);
 }
 
 void read_fit_options(lua_State *L, int table, const worker *w, fit_spec *spec)
 {
-    int holder;
     check_field_names(L, table, "fit",
         "batch_size callbacks class_weight epochs initial_epoch sample_weight seed shuffle "
         "steps_per_epoch validation_batch_size validation_data validation_split verbose x y");
-    data_pair(L, table, "fit", &spec->x, &spec->y, &holder);
+    struct given g = data_pair(L, table, "fit");
+    spec->x = g.x;
+    spec->y = g.y;
+    spec->xs = g.xs;
+    spec->ys = g.ys;
     spec->batch_size = (size_t)at_least(L, table, "batch_size", 1, 32);
     spec->epochs = (int)at_least(L, table, "epochs", 1, 1);
     spec->initial_epoch = (int)at_least(L, table, "initial_epoch", 0, 0);
@@ -164,9 +216,12 @@ void read_fit_options(lua_State *L, int table, const worker *w, fit_spec *spec)
 
 void read_evaluate_options(lua_State *L, int table, const worker *w, evaluate_spec *spec)
 {
-    int holder;
     check_field_names(L, table, "evaluate", "batch_size return_dict sample_weight verbose x y");
-    data_pair(L, table, "evaluate", &spec->x, &spec->y, &holder);
+    struct given g = data_pair(L, table, "evaluate");
+    spec->x = g.x;
+    spec->y = g.y;
+    spec->xs = g.xs;
+    spec->ys = g.ys;
     spec->batch_size = (size_t)opt_int_field(L, table, "evaluate", "batch_size", 32);
     spec->verbose =
         (int)opt_int_field(L, table, "evaluate", "verbose", w->options.terminal ? 1 : 2);

@@ -343,13 +343,28 @@ int model_evaluate_method(lua_State *L)
     return (int)l.n;
 }
 
+// predict(x), predict{x} or predict{x1, x2, …} → an output for each that the model has.
 int model_predict_method(lua_State *L)
 {
-    err e;
-    struct lua_model *box = check_lua_model(L, 1);
-    if (lua_istable(L, 2))
-        lua_geti(L, 2, 1);
-    const tensor *x = check_tensor(L, lua_istable(L, 2) ? 3 : 2);
-    push_tensor(L, model_predict(box->m, x, worker_of(L)->options.stop, &e), &e);
-    return 1;
+    err e = {0};
+    model *m = check_lua_model(L, 1)->m;
+    const tensor *xs[LUA_MINSTACK];
+    tensor *out[HEADS_MAX];
+    bool list = lua_istable(L, 2);
+    size_t n = list ? (size_t)luaL_len(L, 2) : 1, heads = model_output_count(m);
+    if (n != model_input_count(m) || n > LUA_MINSTACK)
+        return luaL_error(
+            L, "predict: the model has %d inputs, got %d", (int)model_input_count(m), (int)n);
+    for (size_t k = 0; k < n; k++) {
+        if (list)
+            lua_geti(L, 2, (lua_Integer)k + 1);
+        xs[k] = check_tensor(L, list ? 3 : 2);
+        lua_settop(L, 2); // the table still holds it
+    }
+    bool done = model_predict_list(m, xs, out, worker_of(L)->options.stop, &e) == 0;
+    if (!done)
+        raise_err(L, &e);
+    for (size_t k = 0; k < heads; k++)
+        push_tensor(L, out[k], &e);
+    return (int)heads;
 }

@@ -221,7 +221,9 @@ for name, told in pairs(core.trainer().modules) do
   if name ~= "args" then compare(name, told, require(name)) end
 end
 local nn, data, told = require "nn", require "data", core.trainer().modules
-for _, name in ipairs { "Flatten", "Dense", "Dropout", "Adam", "AdamW", "RMSprop", "Adagrad", "SGD", "SparseCategoricalCrossentropy",
+for _, name in ipairs { "Flatten", "Dense", "Dropout", "Input", "Model", "Conv2D", "MaxPooling2D",
+    "AveragePooling2D", "GlobalAveragePooling2D", "Embedding", "BatchNormalization", "LayerNormalization", "Activation", "Add",
+    "Concatenate", "Reshape", "Adam", "AdamW", "RMSprop", "Adagrad", "SGD", "SparseCategoricalCrossentropy",
     "CategoricalCrossentropy", "BinaryCrossentropy", "Huber", "AUC", "ExponentialDecay", "CosineDecay",
     "CosineDecayRestarts", "PolynomialDecay", "PiecewiseConstantDecay", "InverseTimeDecay", "TensorBoard", "CSVLogger", "ReduceLROnPlateau",
     "LearningRateScheduler", "ModelCheckpoint", "EarlyStopping", "LambdaCallback" } do

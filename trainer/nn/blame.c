@@ -46,6 +46,8 @@ void blame_batch(const model *m, const model_data *data, const batch *b, buf *ou
     uint32_t row;
     double value;
     bool x = find_in(data->x, b, &row, &value);
+    for (size_t k = 1; !x && data->xs && k < model_input_count(m); k++)
+        x = find_in(data->xs[k], b, &row, &value);
     if (x || find_in(data->y, b, &row, &value)) {
         buf_fmt(out, "row %u of %s holds %s", row, x ? "x" : "y", text_of(value));
         return;

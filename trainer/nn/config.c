@@ -59,6 +59,23 @@ static cJSON *optimizer_json(const optimizer_spec *o)
     return j;
 }
 
+// What an output is trained by.
+static void write_head(cJSON *j, const compile_spec *c)
+{
+    json_set_str(j, "loss", loss_name(c->loss));
+    json_set_bool(j, "from_logits", c->from_logits);
+    if (c->label_smoothing > 0)
+        json_set(j, "label_smoothing", cJSON_CreateNumber(c->label_smoothing));
+    if (c->loss == LOSS_HUBER)
+        json_set(j, "delta", cJSON_CreateNumber(c->delta));
+    cJSON *metrics = json_array_at(j, "metrics");
+    for (metric i = 0; i < METRIC_COUNT; i++)
+        if (c->metrics & (metric_set)1 << i)
+            cJSON_AddItemToArray(metrics, cJSON_CreateString(metric_name(i)));
+    if (c->loss_weight > 0)
+        json_set(j, "loss_weight", cJSON_CreateNumber(c->loss_weight));
+}
+
 cJSON *config_of(const model *m)
 {
     cJSON *j = cJSON_CreateObject(), *layers = json_array_at(j, "layers");
@@ -77,16 +94,14 @@ cJSON *config_of(const model *m)
         return j;
     json_set_int(j, "steps", model_steps(m));
     json_set_int(j, "epochs", model_epochs(m));
-    json_set_str(j, "loss", loss_name(c->loss));
-    json_set_bool(j, "from_logits", c->from_logits);
-    if (c->label_smoothing > 0)
-        json_set(j, "label_smoothing", cJSON_CreateNumber(c->label_smoothing));
-    if (c->loss == LOSS_HUBER)
-        json_set(j, "delta", cJSON_CreateNumber(c->delta));
-    cJSON *metrics = json_array_at(j, "metrics");
-    for (metric i = 0; i < METRIC_COUNT; i++)
-        if (c->metrics & (metric_set)1 << i)
-            cJSON_AddItemToArray(metrics, cJSON_CreateString(metric_name(i)));
+    write_head(j, c);
+    cJSON *more = model_output_count(m) > 1 ? json_array_at(j, "more") : NULL;
+    for (size_t k = 1; k < model_output_count(m); k++) {
+        compile_spec head = compile_head(c, k);
+        cJSON *item = cJSON_CreateObject();
+        write_head(item, &head);
+        cJSON_AddItemToArray(more, item);
+    }
     json_set(j, "optimizer", optimizer_json(&c->optimizer));
     return j;
 }
@@ -171,24 +186,41 @@ static int read_optimizer(const cJSON *j, optimizer_spec *o, err *e)
     return read_schedule(json_get(j, "schedule"), &o->schedule, e);
 }
 
-static int compile(model *m, const cJSON *config, err *e)
+static int read_head(const cJSON *j, head_spec *h, err *e)
 {
-    compile_spec c = {.from_logits = json_bool_or(config, "from_logits", false),
-        .label_smoothing = number_or(config, "label_smoothing", 0),
-        .delta = number_or(config, "delta", 0)};
-    const char *loss = json_str(config, "loss");
     const cJSON *item;
-    if (!loss)
-        return 0;
-    cJSON_ArrayForEach(item, json_get(config, "metrics"))
+    *h = (head_spec){.from_logits = json_bool_or(j, "from_logits", false),
+        .label_smoothing = number_or(j, "label_smoothing", 0),
+        .delta = number_or(j, "delta", 0),
+        .loss_weight = number_or(j, "loss_weight", 0)};
+    cJSON_ArrayForEach(item, json_get(j, "metrics"))
     {
         metric known;
         if (metric_parse(cJSON_IsString(item) ? item->valuestring : "", &known, e) < 0)
             return -1;
-        c.metrics |= (metric_set)1 << known;
+        h->metrics |= (metric_set)1 << known;
     }
-    if (loss_parse(loss, &c.loss, e) < 0 ||
-        read_optimizer(json_get(config, "optimizer"), &c.optimizer, e) < 0 ||
+    return loss_parse(json_str_or(j, "loss", ""), &h->loss, e);
+}
+
+static int compile(model *m, const cJSON *config, err *e)
+{
+    head_spec first;
+    if (!json_str(config, "loss"))
+        return 0;
+    if (read_head(config, &first, e) < 0)
+        return -1;
+    compile_spec c = {.loss = first.loss,
+        .from_logits = first.from_logits,
+        .label_smoothing = first.label_smoothing,
+        .delta = first.delta,
+        .metrics = first.metrics,
+        .loss_weight = first.loss_weight};
+    const cJSON *more = json_get(config, "more");
+    for (int k = 0; k + 1 < (int)model_output_count(m); k++)
+        if (read_head(cJSON_GetArrayItem(more, k), &c.more[k], e) < 0)
+            return -1;
+    if (read_optimizer(json_get(config, "optimizer"), &c.optimizer, e) < 0 ||
         model_compile(m, &c, e) < 0)
         return -1;
     int64_t steps = json_int_or(config, "steps", 0), epochs = json_int_or(config, "epochs", 0);

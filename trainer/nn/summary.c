@@ -35,15 +35,33 @@ static size_t numbers_of(const model *m, size_t layer, bool fixed)
     return sum;
 }
 
-static void row(const model *m, size_t i, buf *out)
+// "dense (Dense)"
+static void layer_name(const layer_spec *l, buf *out)
+{
+    buf_fmt(out, "%s (%s)", l->name, layer_kind_name(l->kind));
+}
+
+// The width of the first column.
+static int name_width(const model *m)
+{
+    size_t width = 28;
+    for (size_t i = 0; i < m->n; i++) {
+        AUTO_BUF name = {0};
+        layer_name(&m->layer[i], &name);
+        width = name.len > width ? name.len : width;
+    }
+    return (int)width;
+}
+
+static void row(const model *m, size_t i, int width, buf *out)
 {
     AUTO_BUF name = {0}, shape = {0}, from = {0};
     const layer_spec *l = &m->layer[i];
-    buf_fmt(&name, "%s (%s)", l->name, layer_kind_name(l->kind));
+    layer_name(l, &name);
     output_shape(m, i, &shape);
     for (size_t k = 0; k < l->froms; k++)
         buf_fmt(&from, "%s%s", k ? ", " : "", m->layer[l->from[k]].name);
-    buf_fmt(out, " %-28s %-20s %10zu", buf_cstr(&name), buf_cstr(&shape),
+    buf_fmt(out, " %-*s %-20s %10zu", width, buf_cstr(&name), buf_cstr(&shape),
         numbers_of(m, i, false) + numbers_of(m, i, true));
     if (m->input_count)
         buf_fmt(out, "  %s", from.len ? buf_cstr(&from) : "-");
@@ -53,11 +71,14 @@ static void row(const model *m, size_t i, buf *out)
 void model_summary(const model *m, buf *out)
 {
     size_t trained = 0, fixed = 0;
-    buf_fmt(out, "Model: \"%s\"\n %-28s %-20s %10s%s\n",
-        m->input_count ? "functional" : "sequential", "Layer (type)", "Output Shape", "Param #",
-        m->input_count ? "  Connected to" : "");
-    for (size_t i = 0; i < m->n; i++) {
-        row(m, i, out);
+    int width = name_width(m);
+    buf_fmt(out, "Model: \"%s\"\n %-*s %-20s %10s%s\n",
+        m->input_count ? "functional" : "sequential", width, "Layer (type)", "Output Shape",
+        "Param #", m->input_count ? "  Connected to" : "");
+    // As Keras, without the input of a row of layers.
+    size_t first = !m->input_count && m->layer[0].kind == LAYER_INPUT;
+    for (size_t i = first; i < m->n; i++) {
+        row(m, i, width, out);
         trained += numbers_of(m, i, false);
         fixed += numbers_of(m, i, true);
     }

@@ -142,6 +142,15 @@ int model_prepare(model *m, const tensor *x, const tensor *y, model_data *out, e
     return status;
 }
 
+int model_prepare_lists(model *m, const tensor *x, const tensor *y, const tensor *const *xs,
+    const tensor *const *ys, model_data *out, err *e)
+{
+    int status = model_prepare_all(m, xs ? xs : &x, ys ? ys : &y, out, e);
+    out->xs = xs;
+    out->ys = ys;
+    return status;
+}
+
 int model_check_weights(const model_data *data, err *e)
 {
     const tensor *w = data->weights;

@@ -33,6 +33,9 @@ int model_prepare(model *m, const tensor *x, const tensor *y, model_data *out, e
 // borrowed as long as the data is used.
 int model_prepare_all(
     model *m, const tensor *const *xs, const tensor *const *ys, model_data *out, err *e);
+// The same when only one of the two is a list.
+int model_prepare_lists(model *m, const tensor *x, const tensor *y, const tensor *const *xs,
+    const tensor *const *ys, model_data *out, err *e);
 // One optimizer step on these rows. -1 only when the allreduce fails or memory is short.
 int model_train_batch(model *m, const model_data *data, const batch *b, batch_result *r, err *e);
 // Computes loss and metric without a step.

@@ -86,7 +86,7 @@ test("no argument is ignored", function()
 end)
 
 test("a name that a module lacks is told with those it has", function()
-  fails("nn has no 'Nothing'; it has AUC, Adagrad, Adam, AdamW, BinaryCrossentropy, ", function() return nn.Nothing end)
+  fails("nn has no 'Nothing'; it has AUC, Activation, Adagrad, Adam, AdamW, Add, AveragePooling2D, ", function() return nn.Nothing end)
   fails("data has no 'minst'; it has Frame, csv, date, frame, idx, image, images, mnist, npy, npz, save, tensor", function() return data.minst end)
   fails("hvd has no 'ranks'; it has Average, ", function() return hvd.ranks() end)
 end)
@@ -508,6 +508,74 @@ test("metrics are averaged in the logs", function()
   local logs = { loss = 2, accuracy = 1 }
   hvd.MetricAverageCallback():on_epoch_end(0, logs)
   same(logs.loss, 2.0)
+end)
+
+-- Two inputs (indices, numbers), two outputs (a number, a class), and 63 rows for them.
+local function two_and_two()
+  local store, rest = nn.Input { 1, name = "store" }, nn.Input { 3 }
+  local h = nn.Concatenate {} { nn.Flatten {} (nn.Embedding { 7, 4 } (store)), rest }
+  h = nn.BatchNormalization {} (nn.Dense { 12, activation = "gelu" } (h))
+  local sales, kind = nn.Dense { 1, name = "sales" } (h), nn.Dense { 3, activation = "softmax", name = "kind" } (h)
+  local m = nn.Model { inputs = { store, rest }, outputs = { sales, kind }, seed = 4 }
+  m:compile { optimizer = nn.Adam { 0.02 }, loss = { "mse", "sparse_categorical_crossentropy" }, loss_weights = { 1, 0.5 },
+    metrics = { { "mae" }, { "accuracy" } } }
+  local x, r, y, k = {}, {}, {}, {}
+  for i = 1, 63 do x[i], r[i], y[i], k[i] = { i % 7 }, { math.sin(i), math.cos(i), i % 2 }, (i % 7) / 7, i % 3 end
+  return m, { data.tensor(x), data.tensor(r) }, { data.tensor(y), data.tensor(k, { dtype = "i64" }) }
+end
+
+test("a graph has several inputs and outputs", function()
+  local m, x, y = two_and_two()
+  local h = m:fit { x, y, batch_size = 16, epochs = 20, validation_data = { x, y }, verbose = 0 }.history
+  near(h.loss[20], h.sales_loss[20] + 0.5 * h.kind_loss[20], 1e-6)
+  if h.loss[20] > 0.5 * h.loss[1] then error("it does not learn: " .. h.loss[20]) end
+  near(h.val_kind_accuracy[20], m:evaluate { x, y, verbose = 0, return_dict = true }.kind_accuracy)
+  local sales, kind = m:predict(x)
+  same(table.concat(sales.shape, "x"), "63x1")
+  same(table.concat(kind.shape, "x"), "63x3")
+  local path = folder() .. "/graph.safetensors"
+  m:save(path)
+  local copy = nn.load(path)
+  same(copy:predict(x):sum(), sales:sum())
+  local a, b = m:fit { x, y, verbose = 0 }, copy:fit { x, y, verbose = 0 }
+  same(a.history.loss[1], b.history.loss[1])
+  same(m:count_params(), 7 * 4 + 8 * 12 - 0 + 4 * 12 + 13 + 3 * 13)
+end)
+
+test("a Sequential model has convolutions and begins with an Input", function()
+  local m = nn.Sequential { nn.Input { 6, 5, 1 }, nn.Conv2D { 4, { 3, 2 }, padding = "same", activation = "relu" }, nn.MaxPooling2D {},
+    nn.GlobalAveragePooling2D {}, nn.Dense { 2, activation = "softmax" } }
+  m:compile { loss = "sparse_categorical_crossentropy" }
+  local x, y = {}, {}
+  for i = 1, 30 * 8 do x[i] = (i * 31 % 17) / 17 end
+  for i = 1, 8 do y[i] = i % 2 end
+  x, y = data.tensor(x):reshape { 8, 6, 5 }, data.tensor(y, { dtype = "i64" })
+  m:fit { x, y, verbose = 0 }
+  same(table.concat(m:predict(x).shape, "x"), "8x2")
+  same(table.concat(m:get_weights()[1].shape, "x"), "3x2x1x4")
+  fails("input_layer expects rows of shape (6, 5, 1), got (5, 5)", m.predict, m, data.tensor { { { 1, 2, 3, 4, 5 }, { 1, 2, 3, 4, 5 },
+    { 1, 2, 3, 4, 5 }, { 1, 2, 3, 4, 5 }, { 1, 2, 3, 4, 5 } } })
+end)
+
+test("graphs that do not fit are told where they are made", function()
+  local a, b = nn.Input { 4 }, nn.Input { 3 }
+  fails("api.lua", function() nn.Add {} (7) end)
+  fails("Add: a layer is called on a node, or on a list of them", nn.Add {}, 7)
+  fails("Model: add expects inputs that fit together, got rows of shapes (4,) and (3,)", nn.Model,
+    { inputs = { a, b }, outputs = nn.Dense { 2 } (nn.Add {} { a, b }) })
+  fails("Model: no output needs input 2", nn.Model, { inputs = { a, b }, outputs = nn.Dense { 2 } (a) })
+  fails("Model: input_layer_1 is not among the model's inputs", nn.Model,
+    { inputs = a, outputs = nn.Concatenate {} { nn.Dense { 2 } (a), b } })
+  local dense = nn.Dense { 2 }
+  dense(a)
+  fails("Dense: this layer was called before", dense, b)
+  fails("Sequential: item 2 is a node", nn.Sequential, { nn.Dense { 2, input_dim = 4 }, nn.Dense { 2 } (a) })
+  fails('Conv2D: padding must be "valid" or "same", got "full"', nn.Conv2D, { 3, 3, padding = "full" })
+  fails("MaxPooling2D: pool_size must be a positive integer or two of them", nn.MaxPooling2D, { 0 })
+  local m, x, y = two_and_two()
+  fails("fit: the model has 2 inputs, item 1 has 1 tensors", m.fit, m, { x[1], y })
+  fails("predict: the model has 2 inputs, got 1", m.predict, m, x[1])
+  fails("embedding expects indices from 0 to 6, but row 0 of x holds 9", m.predict, m, { data.tensor { { 9 } }, data.tensor { { 1, 2, 3 } } })
 end)
 
 io.stdout:setvbuf "line"

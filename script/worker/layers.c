@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+// Layers as the objects of nn.lua, and the two ways to make a model of them: a row (nn.Sequential)
+// and a graph (nn.Model).
+#include "script/worker/fields.h"
+#include "script/worker/model.h"
+#include "trainer/nn/layer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LAYERS_MAX = 1000 };
+
+// A list of sizes at the field: how many, -1 when there is none. -1 in it (a size to be found)
+// becomes 0 where `open` allows it.
+static int read_sizes(
+    lua_State *L, int table, const char *what, const char *field, size_t *out, int most, bool open)
+{
+    if (lua_getfield(L, table, field) == LUA_TNIL) {
+        lua_pop(L, 1);
+        return -1;
+    }
+    lua_Integer n = lua_istable(L, -1) ? luaL_len(L, -1) : 0;
+    if (n > most)
+        luaL_error(L, "%s: %s has more than %d dimensions", what, field, most);
+    for (int i = 0; i < n; i++) {
+        lua_geti(L, -1, i + 1);
+        lua_Integer size = lua_tointeger(L, -1);
+        if (size < 1 && !(open && size == -1))
+            luaL_error(L, "%s: %s must be positive integers, got %s", what, field,
+                luaL_tolstring(L, -1, NULL));
+        out[i] = size < 0 ? 0 : (size_t)size;
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    return (int)n;
+}
+
+static void read_dense(lua_State *L, int table, layer_spec *spec)
+{
+    spec->units = (size_t)opt_int_field(L, table, "Dense", "units", 0);
+    spec->inputs = (size_t)opt_int_field(L, table, "Dense", "input_dim", 0);
+    if (spec->in.dims == 1 && !spec->inputs)
+        spec->inputs = spec->in.size[0];
+    else if (spec->in.dims > 1)
+        luaL_error(L, "Dense: inputs have one dimension; put nn.Flatten before it");
+    spec->in.dims = 0;
+}
+
+static void read_window(
+    lua_State *L, int table, const char *class, const char *size, layer_spec *spec)
+{
+    const char *padding = opt_string_field(L, table, class, "padding");
+    read_sizes(L, table, class, size, spec->window, 2, false);
+    read_sizes(L, table, class, "strides", spec->stride, 2, false);
+    spec->same = padding && strcmp(padding, "same") == 0;
+}
+
+static void read_kind(lua_State *L, int table, const char *class, layer_spec *spec)
+{
+    switch (spec->kind) {
+    case LAYER_DENSE:
+        read_dense(L, table, spec);
+        break;
+    case LAYER_DROPOUT:
+        spec->rate = (float)opt_number_field(L, table, class, "rate", 0);
+        break;
+    case LAYER_INPUT:
+        spec->dims = read_sizes(L, table, class, "shape", spec->shape, TENSOR_MAX_DIMS, false);
+        break;
+    case LAYER_FLATTEN:
+        spec->dims = spec->in.dims;
+        memcpy(spec->shape, spec->in.size, sizeof spec->shape);
+        spec->in.dims = 0;
+        break;
+    case LAYER_RESHAPE:
+        spec->dims =
+            read_sizes(L, table, class, "target_shape", spec->shape, TENSOR_MAX_DIMS, true);
+        break;
+    case LAYER_EMBEDDING:
+        spec->entries = (size_t)opt_int_field(L, table, class, "input_dim", 0);
+        spec->units = (size_t)opt_int_field(L, table, class, "output_dim", 0);
+        if (spec->entries < 1 || spec->entries > 1 << 24 || spec->units < 1 ||
+            spec->units > 1 << 24)
+            luaL_error(L, "Embedding: input_dim and output_dim must be from 1 to 16777216");
+        break;
+    case LAYER_CONV2D:
+        spec->units = (size_t)opt_int_field(L, table, class, "filters", 0);
+        if (spec->units < 1 || spec->units > 1 << 24)
+            luaL_error(L, "Conv2D: filters must be from 1 to 16777216");
+        read_window(L, table, class, "kernel_size", spec);
+        break;
+    case LAYER_MAX_POOLING2D:
+    case LAYER_AVERAGE_POOLING2D:
+        read_window(L, table, class, "pool_size", spec);
+        break;
+    default:
+        break;
+    }
+}
+
+// Checks what reads the same in all that have it; the others have no such field.
+static void read_common(lua_State *L, int table, const char *class, layer_spec *spec)
+{
+    err e;
+    const char *name = opt_string_field(L, table, class, "name");
+    const char *function = opt_string_field(L, table, class, "activation");
+    if (name && strlen(name) >= sizeof spec->name)
+        luaL_error(L, "%s: the name \"%s\" is too long", class, name);
+    snprintf(spec->name, sizeof spec->name, "%s", name ? name : "");
+    if (function && activation_parse(function, &spec->activation, &e))
+        luaL_error(L, "%s: %s", class, e.text);
+    int dims = read_sizes(L, table, class, "input_shape", spec->in.size, TENSOR_MAX_DIMS, false);
+    spec->in.dims = dims < 0 ? 0 : dims;
+    spec->no_bias = !opt_bool_field(L, table, class, "use_bias", true);
+    spec->no_center = !opt_bool_field(L, table, class, "center", true);
+    spec->no_scale = !opt_bool_field(L, table, class, "scale", true);
+    spec->momentum = opt_number_field(L, table, class, "momentum", 0);
+    spec->epsilon = opt_number_field(L, table, class, "epsilon", 0);
+    if (!(spec->momentum >= 0 && spec->momentum < 1) || !(spec->epsilon >= 0))
+        luaL_error(L, "%s: momentum must be from 0 to less than 1, and epsilon positive", class);
+}
+
+static void read_layer(lua_State *L, int table, const char *what, layer_spec *spec)
+{
+    err e;
+    const char *class = opt_string_field(L, table, "layer", "class");
+    if (!class || layer_kind_parse(class, &spec->kind, &e))
+        luaL_error(L, "%s: %s", what, class ? e.text : "an item that is no layer");
+    read_common(L, table, class, spec);
+    read_kind(L, table, class, spec);
+}
+
+// Room for n layers, as a value on the stack.
+static layer_spec *push_layers(lua_State *L, lua_Integer n, const char *what)
+{
+    if (n < 1 || n > LAYERS_MAX)
+        luaL_error(L, "%s: expects layers, got %d", what, (int)n);
+    layer_spec *specs = lua_newuserdatauv(L, (size_t)n * sizeof *specs, 0);
+    memset(specs, 0, (size_t)n * sizeof *specs);
+    return specs;
+}
+
+// nn.Sequential{ layer, …, seed = 42 }; the first item may be nn.Input{…}.
+int lua_sequential(lua_State *L)
+{
+    err e;
+    luaL_checktype(L, 1, LUA_TTABLE);
+    check_field_names(L, 1, "Sequential", "seed name");
+    lua_Integer n = luaL_len(L, 1);
+    layer_spec *specs = push_layers(L, n, "Sequential");
+    for (lua_Integer i = 0; i < n; i++) {
+        if (lua_geti(L, 1, i + 1) != LUA_TTABLE)
+            return luaL_error(
+                L, "Sequential: item %d is a %s, not a layer", (int)i + 1, luaL_typename(L, -1));
+        int item = lua_gettop(L);
+        if (lua_getfield(L, item, "layer") == LUA_TTABLE) {
+            lua_getfield(L, item, "from");
+            if (i > 0 || luaL_len(L, -1) > 0)
+                return luaL_error(L,
+                    "Sequential: item %d is a node; nn.Model makes a model of nodes", (int)i + 1);
+            item++;
+        }
+        read_layer(L, item, "Sequential", &specs[i]);
+        lua_settop(L, 2);
+    }
+    uint64_t seed = (uint64_t)opt_int_field(L, 1, "Sequential", "seed", MODEL_SEED);
+    push_model(L, model_new(specs, (size_t)n, seed, &e), &e);
+    return 1;
+}
+
+// The list of numbers at the top of the stack, as a value that replaces it.
+static size_t *take_numbers(lua_State *L, size_t *n)
+{
+    int list = lua_gettop(L);
+    luaL_checktype(L, list, LUA_TTABLE);
+    *n = (size_t)luaL_len(L, list);
+    size_t *numbers = lua_newuserdatauv(L, (*n + 1) * sizeof *numbers, 0);
+    for (size_t i = 0; i < *n; i++) {
+        lua_geti(L, list, (lua_Integer)i + 1);
+        numbers[i] = (size_t)luaL_checkinteger(L, -1);
+        lua_pop(L, 1);
+    }
+    lua_replace(L, list);
+    return numbers;
+}
+
+// nn.Model's part in C: {layers =, from = {{0}, …}, inputs = {0}, outputs = {3}, seed =}, numbers
+// from 0.
+int lua_graph(lua_State *L)
+{
+    err e;
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    lua_getfield(L, 1, "layers");
+    lua_Integer n = luaL_len(L, 2);
+    layer_spec *specs = push_layers(L, n, "Model");
+    lua_newtable(L); // keeps the lists of numbers
+    for (lua_Integer i = 0; i < n; i++) {
+        lua_geti(L, 2, i + 1);
+        read_layer(L, 5, "Model", &specs[i]);
+        lua_getfield(L, 1, "from");
+        lua_geti(L, -1, i + 1);
+        specs[i].from = take_numbers(L, &specs[i].froms);
+        lua_rawseti(L, 4, i + 1);
+        lua_settop(L, 4);
+    }
+    graph_spec spec = {.layers = specs, .n = (size_t)n};
+    lua_getfield(L, 1, "inputs");
+    spec.inputs = take_numbers(L, &spec.input_count);
+    lua_getfield(L, 1, "outputs");
+    spec.outputs = take_numbers(L, &spec.output_count);
+    spec.seed = (uint64_t)opt_int_field(L, 1, "Model", "seed", MODEL_SEED);
+    push_model(L, model_new_graph(&spec, &e), &e);
+    return 1;
+}
