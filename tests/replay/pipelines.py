@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Pipelines on the sandbox, with real pods: steps at once, outputs as inputs, failures, clean-up, resume; and bad graphs."""
-import json
 import os
+import re
 import signal
 import time
 
 from kernel import Kernel, cell, sandbox
-from tap import PATIENCE, eventually, run
+from tap import FIRESTEEL, PATIENCE, SOURCE, eventually, run, sh
 
 GRANTED = ("--allow", "cluster,destructive")
 TRAIN = """apiVersion: batch/v1
@@ -181,6 +181,16 @@ flow:run()""", 'effects="cluster,destructive"') + cell("flow:clean()", 'when="al
     eventually(lambda: len(jobs(t, env)) == 1, 30)
     assert k.ask(type="interrupt")["ok"]
     assert k.finish(40) == 130 and jobs(t, env) == []
+
+
+def test_the_recipe(t):
+    cwd = t.dir()
+    done = sh(FIRESTEEL, "run", os.path.join(SOURCE, "recipes", "40-pipeline.lua"), "--cwd", cwd, "--sandbox", *GRANTED, "-p", "radius=3",
+              env={"HOME": t.dir(), "XDG_DATA_HOME": None, "XDG_STATE_HOME": None, "KUBECONFIG": None}, timeout=200)
+    assert done.code == 0, done
+    answer = re.search(r"a circle of radius 3 has an area of (\d+\.\d+)", done.out)
+    assert answer and abs(float(answer[1]) - 9 * 3.1416) < 0.5, done
+    assert "step train failed" in done.out and "option --slope: 'steep' is not a number" in done.out, done
 
 
 run(globals())
