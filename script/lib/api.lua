@@ -209,13 +209,13 @@ end
 -- The methods of what a function returns, as far as it is told.
 function core.result_of(fn)
   local entry = core.entry_of(fn)
-  return entry and core.types[entry.returns] or core.returns[fn]
+  return entry and core.types[entry.returns]
 end
 
 -- The options of a function, by name.
 function core.options_of(fn)
   local entry = core.entry_of(fn)
-  return entry and next(entry.option) and entry.option or core.options[fn] or {}
+  return entry and entry.option or {}
 end
 
 -- Checks.

@@ -188,7 +188,7 @@ def test_errors_have_place_and_traceback(t):
 
 
 KNOWN = """
-local core, hvd = { options = {}, returns = {} }, require "hvd"
+local core, hvd = {}, require "hvd"
 for _, file in ipairs(arg) do assert(loadfile(file))(core) end
 local problems = {}
 local function say(...) problems[#problems + 1] = (...):format(select(2, ...)) end

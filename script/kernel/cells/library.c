@@ -474,12 +474,6 @@ static void push_core(lua_State *L)
     lua_setfield(L, LUA_REGISTRYINDEX, INTERP_HOOKS);
     lua_setfield(L, -2, "hooks");
     branches_open(L);
-    // What completion knows about the API's functions: the names of their options, and the methods
-    // of their results.
-    lua_newtable(L);
-    lua_setfield(L, -2, "options");
-    lua_newtable(L);
-    lua_setfield(L, -2, "returns");
 }
 
 void library_open(lua_State *L)
