@@ -159,14 +159,13 @@ static void look_at_mpi(struct doctor *d)
     static const char *const plugins[] = {
         "../trainer/dist/firesteel-mpi.so", LIBEXECDIR "/firesteel-mpi.so", NULL};
     AUTO_FREE char *plugin = cli_find(d->cli, plugins);
+    // It stays loaded until we end: libmpich does not give back what its start takes.
     void *library = plugin ? dlopen(plugin, RTLD_LAZY | RTLD_LOCAL) : NULL;
     if (library)
         doctor_found(d, "mpi", HEALTH_OK, NULL, "%s loads", plugin);
     else
         doctor_found(d, "mpi", HEALTH_WARN, "apt install libmpich12 (dnf: mpich)",
             "trainings have one process here: %s", plugin ? dlerror() : "the plug-in is missing");
-    if (library)
-        dlclose(library);
 }
 
 struct chosen {
