@@ -77,6 +77,14 @@ static const char **labels_of(const cJSON *x)
     return labels;
 }
 
+// A histogram says where its parts begin; a bar stands in the middle of its part.
+static void to_middles(double *x, size_t n)
+{
+    double half = n > 1 ? (x[1] - x[0]) / 2 : 0;
+    for (size_t i = 0; i < n; i++)
+        x[i] += half;
+}
+
 void html_plot(const cJSON *p, buf *out)
 {
     CLEANUP(curves_done) struct curves c = {0};
@@ -89,7 +97,10 @@ void html_plot(const cJSON *p, buf *out)
         size_t n = (size_t)cJSON_GetArraySize(y);
         struct svg_series *to = more(&c, json_str_or(s, "name", ""), n < least ? n : least);
         x = x ? x : shared;
-        to->x = x && !labels ? numbers(x, n) : places(n);
+        double *at = x && !labels ? numbers(x, n) : places(n);
+        if (str_eq(json_str(p, "kind"), "histogram"))
+            to_middles(at, n);
+        to->x = at;
         to->y = numbers(y, n);
     }
     struct svg_chart chart = {.title = json_str(p, "title"),

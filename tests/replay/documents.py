@@ -173,6 +173,29 @@ display.plot { long }
     assert min(heights) < 15 and sorted(heights)[1] > 200, "the peak is there"
 
 
+def test_html_of_plots(t):
+    folder = t.dir()
+    write(folder, "n.lua", """\
+-- %%
+local function plot(p) display { ["text/plain"] = "p", ["application/vnd.firesteel.plot+json"] = p } end
+plot { kind = "scatter", x = { 1, 2, 3 }, x_label = "size", y_label = "time (s)", series = { { name = "a", y = { 3, 1, 2 } } } }
+plot { kind = "bars", x = { "<one>", "two" }, series = { { name = "a", y = { 3, -1 } }, { name = "b", y = { 1, 2 } } } }
+plot { kind = "histogram", x = { 0, 10, 20 }, series = { { name = "n", y = { 1, 5, 2 } } } }
+""")
+    done = sh(FIRESTEEL, "run", "n.lua", "--report", "out.html", cwd=folder)
+    assert done.code == 0, done
+    text = read(folder, "out.html")
+    scatter, bars, histogram = text.split("<svg ")[1:]
+    assert scatter.count("<circle") == 3 and "polyline" not in scatter and ">size</text>" in scatter and ">time (s)<" in scatter
+    assert bars.count("<rect") == 4 and "&lt;one&gt;</text>" in bars and bars.count("<li ") == 2, bars
+    rects = [[float(v) for v in found] for found in re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"', bars)]
+    zero = rects[0][1] + rects[0][3]
+    assert abs(rects[1][1] - zero) < 0.2 and rects[1][3] > 10, "a negative bar hangs below zero"
+    assert rects[2][0] > rects[0][0] and rects[2][2] == rects[0][2], "bars of two series stand side by side"
+    heights = [float(h) for h in re.findall(r'height="([\d.]+)"', histogram)]
+    assert len(heights) == 3 and abs(heights[1] / heights[0] - 5) < 0.1, heights
+
+
 def test_chromium_loads_the_page_without_a_complaint(t):
     chromium = shutil.which("chromium")
     if not chromium:
