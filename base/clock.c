@@ -217,3 +217,20 @@ void duration_age(buf *out, int64_t ns)
     else
         two_parts(out, d / 365, 'y', 0, 'd');
 }
+
+void duration_ago(buf *out, int64_t ns)
+{
+    static const struct {
+        int64_t seconds;
+        const char *one, *many;
+    } ages[] = {{365 * 86400, "year", "years"}, {30 * 86400, "month", "months"},
+        {86400, "day", "days"}, {3600, "hour", "hours"}, {60, "min", "min"}};
+    int64_t seconds = ns / CLOCK_SEC;
+    for (size_t i = 0; i < sizeof ages / sizeof *ages; i++)
+        if (seconds >= ages[i].seconds) {
+            long long n = seconds / ages[i].seconds;
+            buf_fmt(out, "%lld %s ago", n, n == 1 ? ages[i].one : ages[i].many);
+            return;
+        }
+    buf_str(out, "just now");
+}

@@ -31,3 +31,5 @@ int duration_parse(const char *text, int64_t *ns, err *e);
 void duration_format(buf *out, int64_t ns);
 // "5s", "2m10s", "3h5m", "4d": kubectl's ages (k8s.io/apimachinery duration.HumanDuration).
 void duration_age(buf *out, int64_t ns);
+// For people: "just now", "5 min ago", "2 days ago".
+void duration_ago(buf *out, int64_t ns);

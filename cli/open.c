@@ -22,7 +22,7 @@ enum { ENDING_MS = 3000, STEP_MS = 20 };
 struct open_options {
     const char *cwd, *context, *namespace_, *kubeconfig, *registry, *memory;
     char **parameters, **files, **yaml;
-    bool sandbox;
+    bool sandbox, no_outputs;
 };
 
 static char *target_name(const struct open_options *o)
@@ -178,6 +178,8 @@ static int open_place(
     AUTO_FREE char *socket = living_kernel(at, o->cwd != NULL);
     int result;
     workbench_starter(w, start_again, &again);
+    if (!o->no_outputs && !str_eq(cli_getenv(cli, "FIRESTEEL_OUTPUTS"), "off"))
+        workbench_remember(w, at->cwd, o->parameters);
     if (socket) {
         workbench_show(w, at->path, buf_cstr(&at->text), at->text.len);
         result = workbench_join(w, socket, false, e);
@@ -274,6 +276,9 @@ static int open_run(struct cli *cli, int argc, char **argv)
         {"kubeconfig", 0, "FILE", "another kubeconfig", .text = &o.kubeconfig},
         {"registry", 0, "HOST[/PREFIX]", "where images go that name no registry",
             .text = &o.registry},
+        {"no-outputs", 0, NULL,
+            "without what earlier runs have left below the cells (or FIRESTEEL_OUTPUTS=off)",
+            .given = &o.no_outputs},
         {"cwd", 0, "DIR", "working folder, instead of the notebook's own", .text = &o.cwd},
         {"no-mouse", 0, NULL, "leave the mouse to the terminal (or FIRESTEEL_MOUSE=off)",
             .given = &cli->no_mouse},

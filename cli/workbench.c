@@ -470,6 +470,11 @@ void workbench_show(workbench *w, const char *path, const char *words, size_t n)
         present(w);
 }
 
+void workbench_remember(workbench *w, const char *folder, char *const *given)
+{
+    bench_remember(w->bench, folder, (const char *const *)given);
+}
+
 int workbench_join(workbench *w, const char *socket, bool watching, err *e)
 {
     w->socket = mem_strdup(socket);

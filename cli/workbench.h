@@ -17,6 +17,8 @@ void workbench_close(workbench *w);
 int workbench_pick(workbench *w, const char *title, const struct pick_row *rows, size_t n);
 // Shows the notebook's text before a kernel has answered.
 void workbench_show(workbench *w, const char *path, const char *words, size_t n);
+// Shows below the cells what earlier runs in this folder have left, by and by (bench_remember).
+void workbench_remember(workbench *w, const char *folder, char *const *given);
 // Shows a run from its journal, without a kernel, until the person leaves.
 int workbench_look(workbench *w, const char *path, err *e);
 // Connects to a living kernel. watching: it is a headless run, which must not stop when we leave.

@@ -444,6 +444,14 @@ fold *replay_at(replay *r, size_t at)
     return r->now;
 }
 
+bool replay_ran(const replay *r)
+{
+    for (size_t i = 1; i <= r->n_cells; i++)
+        if (r->last[i] != SIZE_MAX)
+            return true;
+    return false;
+}
+
 fold *replay_outline(replay *r)
 {
     fold *f = fold_new();

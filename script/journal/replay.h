@@ -36,6 +36,7 @@ size_t replay_find(replay *r, int64_t wall);
 // less than the count.
 fold *replay_at(replay *r, size_t at);
 
+bool replay_ran(const replay *r); // did any cell begin?
 // A new fold of the run with its document as it was last, and without any output.
 fold *replay_outline(replay *r);
 // Adds to this outline what the cell did when it ran last. false: it never ran.

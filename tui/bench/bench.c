@@ -38,6 +38,7 @@ void bench_free(bench *b)
         return;
     b->client = NULL; // closed already
     replaying_free(b);
+    memory_free(b);
     while (b->top)
         view_pop(b->top);
     peeks_free(b);
@@ -320,12 +321,14 @@ int bench_wait_ms(const bench *b)
     wait = sooner(wait, send_wait_ms(b));
     wait = sooner(wait, typeahead_wait_ms(b));
     wait = sooner(wait, questions_wait_ms(b));
+    wait = memory_due(b) ? 0 : wait;
     bool ticks = bench_busy(b) || status_ticks(b); // for a running cell's clock and the data's age
     return ticks ? sooner(wait, SPIN_MS) : wait;
 }
 
 void bench_tick(bench *b)
 {
+    memory_work(b);
     slots_age(b);
     if (send_wait_ms(b) == 0)
         remote_flush(b);

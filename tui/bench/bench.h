@@ -44,6 +44,10 @@ int bench_show(bench *b, const char *path, const char *words, size_t n, err *e);
 // Shows a run from its journal instead: as it ended, and as it was at any time before, where keys
 // go. Nothing can be changed in it.
 int bench_show_run(bench *b, const char *journal, err *e);
+// Below cells that have not run yet stands what earlier runs in this folder left there, dim. given:
+// the parameters of the run to come, NAME=VALUE, NULL-terminated, or NULL. Nothing is read before
+// the next tick.
+void bench_remember(bench *b, const char *folder, const char *const *given);
 // Says hello to this kernel and uses it from now on. owner: when we leave, a kernel with nothing to
 // do ends (a headless run that we only watch would be stopped).
 void bench_connect(bench *b, client *c, bool owner);

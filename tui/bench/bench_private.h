@@ -29,6 +29,7 @@ struct slot {
     uint64_t hashed; // revision of the text with this hash
     char hash[SHA256_HEX];
     unsigned version; // counts the changes of its output
+    bool forgotten;   // what earlier runs left there is not to be shown
     struct drawing drawing;
 };
 
@@ -55,6 +56,7 @@ struct bench {
     char *run, *state, *spool_dir;
     cJSON *asks;    // the events of the open questions, oldest first; "later": true if put off
     cJSON *cluster; // the newest "cluster" event, or NULL
+    struct memory *memory;       // what earlier runs have left; NULL: nothing
     struct replaying *replaying; // a run from its journal; NULL: it is a kernel's
     struct peek *peeks;
     struct history *history;
@@ -174,6 +176,14 @@ void orphan_note_file(bench *b); // the file now equals the document
 bool orphan_unsaved(bench *b);
 bool orphan_save(bench *b, const char *path, bool force); // path NULL: its own file
 void orphan_start(bench *b);
+
+// memory.c: what earlier runs have left below the cells.
+bool memory_due(const bench *b);
+void memory_work(bench *b);          // looks on for a few milliseconds
+void memory_keep(bench *b);          // the kernel is left for another one
+void memory_take(bench *b, fold *f); // takes that one's run, as the newest
+void memory_follow(bench *b);        // the cells have other ids
+void memory_free(bench *b);
 
 // replaying.c: a run from its journal, whose state the bench's fold is.
 struct replaying {

@@ -57,6 +57,8 @@ static void on_welcome(bench *b, const cJSON *m)
 {
     const char *journal = json_str_or(m, "journal", "");
     size_t n = strlen(journal);
+    if (!str_eq(b->run, json_str(m, "run")))
+        memory_keep(b);
     free(b->spool_dir);
     free(b->run);
     b->spool_dir = mem_strndup(journal, n > 6 ? n - 6 : n); // without ".jsonl"
@@ -87,7 +89,7 @@ static void tell_views(bench *b, const cJSON *event)
 
 static void catch_up(bench *b)
 {
-    fold_free(b->fold);
+    memory_take(b, b->fold);
     b->fold = STEAL(b->incoming);
     if (b->document)
         fold_event(b->fold, b->document, NULL);
@@ -99,6 +101,7 @@ static void catch_up(bench *b)
         s->base = s->made = 0;
     }
     slots_follow(b);
+    memory_follow(b);
     tell_views(b, NULL);
     meanwhile_say(b);
     remote_flush(b);

@@ -146,6 +146,10 @@ void remote_clear(bench *b, size_t from, size_t to)
 {
     if (!remote_ready(b, true))
         return;
+    for (size_t i = from; i < to && i < b->n_slots; i++) {
+        b->slots[i]->forgotten = true;
+        b->slots[i]->version++;
+    }
     cJSON *m = message_new(MESSAGE_clear);
     add_cells(b, m, from, to);
     client_request(b->client, m, on_reply, b);

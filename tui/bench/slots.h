@@ -20,6 +20,13 @@ void slot_name(
     const bench *b, size_t i, buf *out); // its title, else what a cell without one is called
 const struct run_cell *slot_run(const bench *b, size_t i); // NULL: no event was about it
 
+// What stands below a cell: what this run has left there; or, as long as the cell has not run in
+// it, what an earlier run did. NULL: nothing is known. past (may be NULL): that run; its `run` is
+// NULL for this one.
+struct slot_past {
+    const char *run, *spools;
+};
+const struct run_cell *slot_outputs(bench *b, size_t i, struct slot_past *past);
 const char *slot_id(const struct slot *s);
 edit *slot_edit(const struct slot *s); // after a person's change call slot_typed
 syntax_language slot_language(const struct slot *s);

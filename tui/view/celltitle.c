@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 // Was it changed after its last run?
 static bool is_stale(struct slot *s, const struct run_cell *r)
@@ -27,7 +28,7 @@ static bool is_live(const struct run_cell *r)
 }
 
 // [?]: it waits for an answer; [*] bright: it runs; dim: it waits for its turn.
-static style state_text(const bench *b, size_t i, char *out, size_t size)
+static style state_text(bench *b, size_t i, char *out, size_t size)
 {
     struct slot *s = slot_at(b, i);
     const struct run_cell *r = slot_run(b, i);
@@ -39,6 +40,12 @@ static style state_text(const bench *b, size_t i, char *out, size_t size)
     if (r && is_live(r)) {
         snprintf(out, size, "[●]");
         return LOOK_ACCENT;
+    }
+    struct slot_past past;
+    const struct run_cell *was = slot_outputs(b, i, &past);
+    if (was && past.run) {
+        snprintf(out, size, "[%ld%s]", was->count, is_stale(s, was) ? "~" : "");
+        return LOOK_DIM;
     }
     if (!r || r->count == 0) {
         snprintf(out, size, "[ ]");
@@ -58,8 +65,24 @@ static void add_elapsed(const struct run_cell *r, int64_t now, buf *out)
     buf_str(out, "  ");
 }
 
+// "14:03, run 7f3a, 2 days ago"; where there is little room only how long ago.
+static void add_when(const struct run_cell *r, const char *run, int room, buf *out)
+{
+    enum { HASH = 4, WITH_RUN = 40 };
+    size_t n = strlen(run);
+    time_t at = (time_t)((r->ended ? r->ended : r->started) / CLOCK_SEC);
+    struct tm tm;
+    char when[16];
+    strftime(when, sizeof when, "%H:%M", localtime_r(&at, &tm));
+    if (room >= WITH_RUN)
+        buf_fmt(out, "%s, run %s, ", when, n > HASH ? run + n - HASH : run);
+    duration_ago(out, clock_wall() - (int64_t)at * CLOCK_SEC);
+    buf_str(out, "  ");
+}
+
 // The text on the right: file, language, effects, tags, and the result of the run.
-static style remark(const cell *c, const struct run_cell *r, int64_t now, buf *out)
+static style remark(
+    const cell *c, const struct run_cell *r, int64_t now, const char *past, int room, buf *out)
 {
     const char *file = c->options.file ? c->options.file : c->options.template_;
     if (c->problem)
@@ -77,6 +100,12 @@ static style remark(const cell *c, const struct run_cell *r, int64_t now, buf *o
     for (char **t = c->options.tags; t && *t; t++)
         if (c->title || !str_eq(*t, "parameters")) // this tag is the title of one without
             buf_fmt(out, "#%s  ", *t);
+    if (past && r) {
+        if (r->state == STATE_FAILED || r->state == STATE_CANCELLED)
+            buf_fmt(out, "%s  ", cell_state_name(r->state));
+        add_when(r, past, room, out);
+        return LOOK_DIM;
+    }
     if (!r)
         return LOOK_DIM;
     if (r->state == STATE_QUEUED || r->state == STATE_FAILED || r->state == STATE_CANCELLED)
@@ -96,7 +125,10 @@ void celltitle_draw(bench *b, grid *g, rect area, size_t i, int y, bool selected
     char state[32];
     style look = state_text(b, i, state, sizeof state);
     AUTO_BUF right = {0};
-    style right_look = remark(c, slot_run(b, i), bench_now(b), &right);
+    struct slot_past past;
+    const struct run_cell *shown = slot_outputs(b, i, &past);
+    style right_look =
+        remark(c, past.run ? shown : slot_run(b, i), bench_now(b), past.run, area.w / 2, &right);
     const char *title = c->title ? c->title : cell_has_tag(c, "parameters") ? "Parameters" : "";
     int x = area.x + 1;
     x += grid_put(g, area, x, y, state, strlen(state), look) + 1;

@@ -62,10 +62,12 @@ static void clip(struct notebook_view *v, bool output)
     AUTO_BUF words = {0};
     err e = {0};
     for (size_t i = lo; i <= hi && i < slot_count(b); i++) {
-        const struct run_cell *run = slot_run(b, i);
+        struct slot_past past;
+        const struct run_cell *run = slot_outputs(b, i, &past);
+        const char *spools = past.run ? past.spools : bench_spool_dir(b);
         for (size_t k = 0; output && run && k < run->n_outputs; k++) {
             output_heading(run, k, &words);
-            output_text(&run->outputs[k], bench_spool_dir(b), 0, &words, &e);
+            output_text(&run->outputs[k], spools, 0, &words, &e);
         }
         if (!output) {
             text_all(edit_text(slot_edit(slot_at(b, i))), &words);

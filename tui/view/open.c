@@ -106,6 +106,12 @@ bool open_output(bench *b, const char *id)
     struct things all;
     size_t best = 0;
     const struct run_cell *r = find_cell(b, id, 0);
+    struct slot_past past;
+    size_t at;
+    if (slot_by_id(b, id, &at) && slot_outputs(b, at, &past) && past.run) {
+        page_push(b, at); // all of it as a text: its displays are none of this run's
+        return true;
+    }
     if (!r || (r->n_outputs == 0 && r->state != STATE_RUNNING)) // what runs may still say something
         return false;
     find_things(r, &all);

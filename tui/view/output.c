@@ -12,6 +12,13 @@
 
 #include <string.h>
 
+// The outputs of a cell, from this run or from an earlier one.
+struct below {
+    bench *bench;
+    const char *spools;
+    bool past;
+};
+
 enum { STREAM_ROWS = 24, TABLE_ROWS = 30, ROWS_MAX = 400, TAIL_BYTES = 16 << 10 };
 
 // The start of the last whole lines of a text that are worth drawing.
@@ -43,12 +50,12 @@ static void draw_lines(struct canvas *c, const char *bytes, size_t n, const char
 }
 
 // earlier_lines: lines of the stream from before it was spooled.
-static void draw_spooled(bench *b, struct canvas *c, const char *name, uint64_t from, uint64_t to,
-    style base, uint64_t earlier_lines)
+static void draw_spooled(const struct below *b, struct canvas *c, const char *name, uint64_t from,
+    uint64_t to, style base, uint64_t earlier_lines)
 {
     err e = {0};
     uint64_t near = to > from && to - from > TAIL_BYTES ? to - TAIL_BYTES : from;
-    spool *s = spool_open(bench_spool_dir(b) ? bench_spool_dir(b) : "", name, &e);
+    spool *s = spool_open(b->spools ? b->spools : "", name, &e);
     AUTO_BUF bytes = {0};
     if (s && spool_read(s, near, to, &bytes, &e) == 0) {
         size_t start = tail_start(bytes.data, bytes.len, near == from);
@@ -75,7 +82,8 @@ static bool goes_on(const struct run_cell *run, size_t k)
            str_eq(o->branch, next->branch) && next->to - next->from > TAIL_BYTES;
 }
 
-static void draw_stream(bench *b, struct canvas *c, const struct run_cell *run, size_t k)
+static void draw_stream(
+    const struct below *b, struct canvas *c, const struct run_cell *run, size_t k)
 {
     const struct output *o = &run->outputs[k];
     style base = str_eq(o->name, "stderr") ? LOOK_WARN : (style){0};
@@ -92,7 +100,7 @@ static void draw_stream(bench *b, struct canvas *c, const struct run_cell *run, 
         count_lines(o->text, start));
 }
 
-static void draw_log(bench *b, struct canvas *c, const cJSON *log, bool live)
+static void draw_log(const struct below *b, struct canvas *c, const cJSON *log, bool live)
 {
     const char *title = json_str_or(log, "title", "log"), *dot = live ? " ●" : "";
     if (json_bool_or(log, "folded", false)) {
@@ -107,13 +115,13 @@ static void draw_log(bench *b, struct canvas *c, const cJSON *log, bool live)
         canvas_line(c, LOOK_WARN, "%s", json_str(log, "note"));
 }
 
-static void draw_display(bench *b, struct canvas *c, const struct output *o)
+static void draw_display(const struct below *b, struct canvas *c, const struct output *o)
 {
     const cJSON *log = json_get(o->data, "application/vnd.firesteel.log+json");
     if (json_str(log, "spool"))
-        draw_log(b, c, log, o->live);
+        draw_log(b, c, log, o->live && !b->past);
     else
-        canvas_bundle(c, o->data, o->live, TABLE_ROWS);
+        canvas_bundle(c, o->data, o->live && !b->past, TABLE_ROWS);
 }
 
 static void draw_error(struct canvas *c, const struct output *o)
@@ -133,7 +141,8 @@ static void draw_error(struct canvas *c, const struct output *o)
         }
 }
 
-static void draw_output(bench *b, struct canvas *c, const struct run_cell *run, size_t k)
+static void draw_output(
+    const struct below *b, struct canvas *c, const struct run_cell *run, size_t k)
 {
     const struct output *o = &run->outputs[k];
     const char *branch = output_branch(run, k);
@@ -154,7 +163,8 @@ static void draw_output(bench *b, struct canvas *c, const struct run_cell *run, 
 }
 
 // Draws the outputs from number `from` on, as long as there is room.
-static void draw_from(bench *b, struct canvas *c, const struct run_cell *run, size_t from)
+static void draw_from(
+    const struct below *b, struct canvas *c, const struct run_cell *run, size_t from)
 {
     c->y = 0;
     if (from > 0)
@@ -165,7 +175,7 @@ static void draw_from(bench *b, struct canvas *c, const struct run_cell *run, si
 }
 
 // The first output from which all others fit; if even the last one does not fit, the last one.
-static size_t first_with_room(bench *b, struct canvas *c, const struct run_cell *run)
+static size_t first_with_room(const struct below *b, struct canvas *c, const struct run_cell *run)
 {
     int rows = 1;
     size_t k = run->n_outputs;
@@ -177,7 +187,7 @@ static size_t first_with_room(bench *b, struct canvas *c, const struct run_cell 
     return rows > ROWS_MAX && k + 1 < run->n_outputs ? k + 1 : k;
 }
 
-static void draw_all(bench *b, struct canvas *c, const struct run_cell *run)
+static void draw_all(const struct below *b, struct canvas *c, const struct run_cell *run)
 {
     draw_from(b, c, run, 0);
     if (c->y < ROWS_MAX || run->n_outputs < 2)
@@ -188,18 +198,22 @@ static void draw_all(bench *b, struct canvas *c, const struct run_cell *run)
 }
 
 // Draws into a large grid, and cuts the drawing out of it; the grid is blank in between.
-static void draw_slot(bench *b, struct drawing *d, const struct run_cell *run, int width)
+static void draw_slot(
+    const struct below *b, struct drawing *d, const struct run_cell *run, int width)
 {
-    grid *scratch = bench_scratch(b, width, ROWS_MAX);
-    struct canvas c = {.grid = scratch, .w = width, .ascii = bench_ascii(b), .now = bench_now(b)};
+    grid *scratch = bench_scratch(b->bench, width, ROWS_MAX);
+    struct canvas c = {
+        .grid = scratch, .w = width, .ascii = bench_ascii(b->bench), .now = bench_now(b->bench)};
     draw_all(b, &c, run);
-    d->ages = c.aged;
+    d->ages = c.aged && !b->past;
     d->rows = c.y < ROWS_MAX ? c.y : ROWS_MAX;
     rect used = {0, 0, width, d->rows};
     if (d->rows)
         d->output = grid_new(width, d->rows);
     for (int y = 0; y < d->rows; y++)
         grid_blit(d->output, used, 0, y, scratch, y);
+    if (b->past && d->rows)
+        grid_restyle(d->output, used, LOOK_DIM);
     grid_fill(scratch, used, ' ', (style){0});
 }
 
@@ -207,7 +221,8 @@ const grid *output_grid(bench *b, size_t i, int width)
 {
     struct slot *s = slot_at(b, i);
     struct drawing *d = slot_drawing(s);
-    const struct run_cell *run = slot_run(b, i);
+    struct slot_past past;
+    const struct run_cell *run = slot_outputs(b, i, &past);
     bool same = d->drawn_version == slot_version(s) && d->drawn_width == width;
     if (same && (d->output || !d->rows))
         return d->output;
@@ -217,7 +232,8 @@ const grid *output_grid(bench *b, size_t i, int width)
     d->rows = 0;
     grid_free(STEAL(d->output));
     if (run && run->n_outputs && width > 0)
-        draw_slot(b, d, run, width);
+        draw_slot(&(struct below){b, past.run ? past.spools : bench_spool_dir(b), past.run != NULL},
+            d, run, width);
     return d->output;
 }
 

@@ -27,6 +27,7 @@ struct page_view {
     char *words;     // a given text
     int64_t peek;    // its peek, dropped with the view; 0: none
     unsigned version;
+    const char *spools; // the folder of the outputs' spools
     struct pane pane;
     struct filter filter;
     char *applied; // the pattern that the lines are filtered by
@@ -40,11 +41,10 @@ struct page_view {
 // A display that is a log gives the log's bytes; any other display gives its text.
 static void add_display(struct page_view *v, const struct output *o)
 {
-    bench *b = v->head.bench;
     const cJSON *log = json_get(o->data, LOG);
     if (json_str(log, "spool")) {
         struct linestream stream = {.text = "",
-            .dir = bench_spool_dir(b),
+            .dir = v->spools,
             .spool = json_str(log, "spool"),
             .from = (uint64_t)json_int_or(log, "from", 0),
             .to = (uint64_t)json_int_or(log, "to", 0)};
@@ -57,7 +57,7 @@ static void add_display(struct page_view *v, const struct output *o)
     if (lines_keep(v->pane.lines, version))
         return;
     AUTO_BUF shown = {0};
-    output_text(o, bench_spool_dir(b), 0, &shown, NULL);
+    output_text(o, v->spools, 0, &shown, NULL);
     lines_add_text(v->pane.lines, buf_cstr(&shown), shown.len, (style){0});
     lines_set_version(v->pane.lines, version);
 }
@@ -71,7 +71,7 @@ static size_t add_stream(struct page_view *v, const struct output *o, size_t n)
     const struct output *spooled = o->spool ? o : goes_on ? &o[1] : NULL;
     struct linestream stream = {.text = o->spool ? "" : o->text, .n = o->spool ? 0 : o->text_n};
     if (spooled) {
-        stream.dir = bench_spool_dir(v->head.bench);
+        stream.dir = v->spools;
         stream.spool = spooled->spool;
         stream.from = spooled->from;
         stream.to = spooled->to;
@@ -110,7 +110,11 @@ static void load(struct page_view *v)
     if (now == v->version && !lines_reading(v->pane.lines))
         return;
     v->version = now;
-    const struct run_cell *r = v->cell ? fold_cell_by_id(bench_fold(b), v->cell, NULL) : NULL;
+    struct slot_past past = {0};
+    size_t at;
+    bool known = v->cell && slot_by_id(b, v->cell, &at);
+    const struct run_cell *r = known ? slot_outputs(b, at, &past) : NULL;
+    v->spools = past.run ? past.spools : bench_spool_dir(b);
     const struct output *display = v->display ? bench_display(b, v->display) : NULL;
     lines_begin(v->pane.lines);
     for (size_t i = 0; r && i < r->n_outputs;) {

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// The earlier runs of a notebook with the same parameters, the newest first: what they left is
+// shown again. They are looked for in pieces, so that nobody waits; it owns what it has opened.
+#pragma once
+#include "script/journal/replay.h"
+
+typedef struct earlier earlier;
+struct earlier_of {
+    const char *folder;       // the working folder
+    const char *path, *name;  // of the notebook's file; its runs are named after the name
+    const notebook *notebook; // as it is now; borrowed until earlier_new has returned
+    const char *const *given; // NAME=VALUE, NULL-terminated; or NULL
+    const char *own;          // a run that does not count; or NULL
+};
+// A run whose cells began at least once; whoever gets it frees it with earlier_done.
+struct earlier_run {
+    char *run, *spools; // its name, and the folder of its spools
+    replay *replay;
+    fold *outline; // replay_add_cell fills it
+};
+
+earlier *earlier_new(const struct earlier_of *of);
+void earlier_free(earlier *e); // NULL is fine
+// Goes on, through about so many bytes of a journal. 1: *out has the next run; 0: call it again;
+// -1: there are no more.
+int earlier_next(earlier *e, size_t bytes, struct earlier_run *out);
+void earlier_done(struct earlier_run *r);
