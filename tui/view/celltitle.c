@@ -68,14 +68,17 @@ static void add_elapsed(const struct run_cell *r, int64_t now, buf *out)
 // "14:03, run 7f3a, 2 days ago"; where there is little room only how long ago.
 static void add_when(const struct run_cell *r, const char *run, int room, buf *out)
 {
-    enum { HASH = 4, WITH_RUN = 40 };
+    enum { HASH = 4, WITH_RUN = 34, WITH_TIME = 22 };
+    room -= (int)out->len;
     size_t n = strlen(run);
     time_t at = (time_t)((r->ended ? r->ended : r->started) / CLOCK_SEC);
     struct tm tm;
     char when[16];
     strftime(when, sizeof when, "%H:%M", localtime_r(&at, &tm));
+    if (room >= WITH_TIME)
+        buf_fmt(out, "%s, ", when);
     if (room >= WITH_RUN)
-        buf_fmt(out, "%s, run %s, ", when, n > HASH ? run + n - HASH : run);
+        buf_fmt(out, "run %s, ", n > HASH ? run + n - HASH : run);
     duration_ago(out, clock_wall() - (int64_t)at * CLOCK_SEC);
     buf_str(out, "  ");
 }
@@ -127,12 +130,12 @@ void celltitle_draw(bench *b, grid *g, rect area, size_t i, int y, bool selected
     AUTO_BUF right = {0};
     struct slot_past past;
     const struct run_cell *shown = slot_outputs(b, i, &past);
-    style right_look =
-        remark(c, past.run ? shown : slot_run(b, i), bench_now(b), past.run, area.w / 2, &right);
     const char *title = c->title ? c->title : cell_has_tag(c, "parameters") ? "Parameters" : "";
     int x = area.x + 1;
     x += grid_put(g, area, x, y, state, strlen(state), look) + 1;
     int room = area.x + area.w - x;
+    style right_look =
+        remark(c, past.run ? shown : slot_run(b, i), bench_now(b), past.run, room / 2, &right);
     int wide = text_width(buf_cstr(&right), right.len, 0);
     wide = wide > room / 2 ? room / 2 : wide;
     int w = grid_put_short(g, area, x, y, room - wide - 1, title, strlen(title), LOOK_BOLD);

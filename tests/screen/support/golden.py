@@ -23,7 +23,8 @@ from tap import PATIENCE, SOURCE
 FOLDER = os.path.join(SOURCE, "tests/screen/expected")
 MASKS = [
     (r"\b\d+(\.\d+)?(ms|s|m|h)( \d+s)?$", "TIME"),
-    (r"[─-]{3,}(?= .*TIME$)", "──"),
+    (r"\b(\d+ (min|hours?|days?|months?|years?) ago|just now)\b", "AGO"),
+    (r"[─-]{3,}(?= .*(TIME|AGO)$)", "──"),
     (r"(?<=│)─* *(?=TIME$)", " "),  # what a dialog leaves of it
     (r"[█▉▊▋▌▍▎▏─#=.-]{3,}(?= +\d+/\d+ )", "BAR"),  # its width depends on the speed behind it
     (r"\d+(\.\d+)?k?/s +\d+(\.\d+)?s left", "SPEED left"),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Journals of runs that never were: with times that are the same each time, so that screens are."""
+import hashlib
 import json
 import os
 
@@ -48,7 +49,7 @@ PAST = [
     (80, {"type": "recorded", "cell": "train", "kind": "metric", "name": "loss", "value": 0.333, "step": 3}),
     (81, {"type": "update", "id": 1, "closed": True}),
     (81, state("train", "ok")),
-    (90, state("fail", "running", count=3)),
+    (90, state("fail", "running", count=3, hash=hashlib.sha256(b'error("bad")').hexdigest())),
     (100, {"type": "error", "cell": "fail", "name": "error", "message": "bad", "line": 1, "traceback": ["Fail:1"]}),
     (100, state("fail", "failed")),
     (100, {"type": "end", "exit": 1, "outcome": "failed", "message": "bad"}),

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A notebook opens with what its earlier runs have left below its cells: dim, dated, and of the same parameters only."""
+import os
+
+from bench import folder, leave, text, workbench
+from golden import golden, parse
+from journals import NOTEBOOK, PAST, state, stream, write
+from tap import FIRESTEEL, eventually, run, sh
+
+TWO = """-- %% tags=["parameters"]
+lr = 0.1
+
+-- %% One
+print("one with " .. lr)
+
+-- %% Two
+print("two " .. 1 + 1)
+"""
+RUN = "small-20260102-140300-7f3a"
+
+
+def ran(t, source=TWO, *options, name="small.lua"):
+    where = folder(t, source, name=name)
+    assert sh(FIRESTEEL, "run", name, *options, cwd=where).code in (0, 1)
+    return where
+
+
+def remembered(t, notebook, events, **head):
+    """A folder with a notebook and the journal of a run of it."""
+    where = folder(t, notebook)
+    write(where, RUN, events, notebook=notebook, path=os.path.join(where, "small.lua"), parameters={}, **head)
+    return where
+
+
+def row_of(s, words):
+    return next(row for row in s.screen() if words in row)
+
+
+def test_what_a_headless_run_left_is_there_dim_and_dated(t):
+    with workbench(ran(t)) as s:
+        s.wait("one with 0.1")
+        row = row_of(s, "[2] One")
+        assert ", run " in row and "just now" in row, row
+        s.keys("j O")
+        s.wait("output ")
+        assert s.screen()[1] == "one with 0.1", text(s)
+        s.keys("q C-r")
+        s.wait("[1] One")
+        s.wait("● idle")
+        assert "ago" not in row_of(s, "[1] One") and "now" not in row_of(s, "[1] One"), text(s)
+        assert "just now" in row_of(s, "[3] Two") and "two 2" in text(s), text(s)
+        leave(s)
+
+
+def test_it_looks_pleasant(t):
+    for size in "80x24", "120x40":
+        where = remembered(t, NOTEBOOK, PAST)
+        with workbench(where, size=size, env={"TZ": "UTC"}) as s:
+            s.wait("fit 3/3")
+            s.keys("G Enter End")
+            s.type(" ")
+            s.keys("Esc")
+            s.wait("[3~]")
+            golden(s, "memory-" + size.split("x")[0])
+            s.keys("q")
+            s.wait("Unsaved")
+            s.keys("d")
+            s.exit()
+
+
+def test_after_a_restart_it_is_that_run_s(t):
+    with workbench(folder(t, TWO)) as s:
+        s.keys("R")
+        s.wait("[3] Two")
+        s.wait("● idle")
+        s.keys("0 0")
+        s.wait("restarted")
+        s.wait("just now")
+        assert "one with 0.1" in text(s) and "just now" in row_of(s, "[3] Two"), text(s)
+        s.keys("C-e")
+        s.wait("[1] ")
+        leave(s)
+
+
+def test_each_cell_has_what_ran_in_it_last(t):
+    where = ran(t, '-- %% One\nprint("one")\n\n-- %% Two\nprint("of two")\n')
+    older = sh(FIRESTEEL, "runs", cwd=where).out.splitlines()[1].split()[0][-4:]
+    with workbench(where) as s:
+        s.wait("of two")
+        s.keys("C-e")
+        eventually(lambda: older not in row_of(s, "[1] One"))
+        s.wait("● idle")
+        leave(s)
+    with workbench(where) as s:
+        s.wait("of two")
+        assert older in row_of(s, "[2] Two") and "run " in row_of(s, "[1] One"), text(s)
+        assert older not in row_of(s, "[1] One"), text(s)
+        leave(s)
+
+
+def test_other_parameters_have_another_past(t):
+    where = ran(t, TWO, "-p", "lr=0.5")
+    with workbench(where) as s:
+        s.quiet(300)
+        assert "│ one" not in text(s), text(s)
+        leave(s)
+    with workbench(where, "small.lua", "-p", "lr=0.5") as s:
+        s.wait("one with 0.5")
+        leave(s)
+    assert sh(FIRESTEEL, "run", "small.lua", cwd=where).code == 0
+    with workbench(where) as s:
+        s.wait("one with 0.1")
+        assert "0.5" not in text(s), text(s)
+        leave(s)
+
+
+def test_a_parameter_that_was_changed_in_the_notebook_counts(t):
+    where = folder(t, TWO)
+    with workbench(where) as s:
+        s.keys("Enter End Backspace")
+        s.type("7")
+        s.keys("Esc R")
+        s.wait("one with 0.7")
+        s.wait("● idle")
+        s.keys("s")
+        s.wait("saved")
+        leave(s)
+    with workbench(where) as s:
+        s.wait("one with 0.7")
+        leave(s)
+
+
+def test_another_notebook_s_run_is_not_shown(t):
+    where = ran(t)
+    os.makedirs(os.path.join(where, "sub"))
+    with open(os.path.join(where, "sub", "small.lua"), "w", encoding="utf-8") as f:
+        f.write(TWO)
+    with workbench(where, "sub/small.lua", "--cwd", ".") as s:
+        s.quiet(300)
+        assert "│ one" not in text(s), text(s)
+        leave(s)
+
+
+def test_it_can_be_left_out_and_cleared(t):
+    where = ran(t)
+    for argv, env in (("small.lua", "--no-outputs"), None), (("small.lua",), {"FIRESTEEL_OUTPUTS": "off"}):
+        with workbench(where, *argv, env=env) as s:
+            s.quiet(300)
+            assert "│ one" not in text(s) and "just now" not in text(s), text(s)
+            leave(s)
+    with workbench(where) as s:
+        s.wait("two 2")
+        s.keys("j j D")
+        s.gone("two 2")
+        assert "one with" in text(s), text(s)
+        leave(s)
+
+
+def test_what_is_damaged_is_left_out(t):
+    source = '-- %% A id="a"\n1\n\n-- %% B id="b"\n2\n'
+    where = remembered(t, source, [
+        (1, state("a", "running", count=1)), (2, stream("a", "of a, first\n")), (3, stream("a", "of a, then\n")),
+        (4, state("a", "ok")), (5, state("b", "running", count=2)), (6, stream("b", "of b\n"))])
+    path = os.path.join(where, ".firesteel", RUN + ".jsonl")
+    with open(path, encoding="utf-8") as f:
+        rows = f.read().splitlines()
+    rows[2] = rows[2][:-9] + "\x01\x02"
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("\n".join(rows) + '\n{"type":"stream","cell":"b","na')
+    with workbench(where) as s:
+        s.wait("of b")
+        assert "of a, then" in text(s) and "of a, first" not in text(s), text(s)
+        leave(s)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write('{"type":"run","format":99}\n')
+    with workbench(where) as s:
+        s.quiet(200)
+        assert "[ ] A" in text(s), text(s)
+        leave(s)
+
+
+def test_of_much_output_the_end_is_shown_and_all_can_be_read(t):
+    where = ran(t, '-- %% Much\nfor i = 1, 60000 do print("line " .. i) end\n')
+    with workbench(where) as s:
+        s.wait("59976 more lines above")
+        s.keys("O")
+        s.wait("of 60000 lines")
+        s.keys("G")
+        s.wait("line 60000")
+        s.keys("q")
+        leave(s)
+
+
+run(globals())
