@@ -178,8 +178,7 @@ static int open_place(
     AUTO_FREE char *socket = living_kernel(at, o->cwd != NULL);
     int result;
     workbench_starter(w, start_again, &again);
-    if (!o->no_outputs && !str_eq(cli_getenv(cli, "FIRESTEEL_OUTPUTS"), "off"))
-        workbench_remember(w, at->cwd, o->parameters);
+    workbench_remember(w, at->cwd, o->parameters);
     if (socket) {
         workbench_show(w, at->path, buf_cstr(&at->text), at->text.len);
         result = workbench_join(w, socket, false, e);
@@ -198,7 +197,8 @@ static int open_notebook(struct cli *cli, const struct open_options *o, const ch
     workbench *w = NULL;
     AUTO_FREE char *target = target_name(o);
     if (place_find(&at, cli, o->cwd, file, &e) == 0 &&
-        (w = workbench_open(cli, &(struct bench_about){.target = target}, &e)))
+        (w = workbench_open(
+             cli, &(struct bench_about){.target = target, .no_outputs = o->no_outputs}, &e)))
         open_place(w, cli, o, &at, &e);
     workbench_close(w);
     place_done(&at);
@@ -239,7 +239,8 @@ static int open_any(struct cli *cli, const struct open_options *o)
     offers_blank(&all, cli->cwd);
     AUTO_FREE char *target = target_name(o);
     AUTO_FREE struct pick_row *rows = offers_rows(&all);
-    workbench *w = workbench_open(cli, &(struct bench_about){.target = target}, &e);
+    workbench *w = workbench_open(
+        cli, &(struct bench_about){.target = target, .no_outputs = o->no_outputs}, &e);
     int row = w ? workbench_pick(w, "Open a notebook", rows, all.n) : -1;
     if (row >= 0)
         open_offer(w, cli, o, &all.list[row], &e);

@@ -33,12 +33,18 @@ struct link {
     client *client;
 };
 
+static const struct bench_ops past_callbacks;
+
 struct workbench {
     struct cli *cli;
     struct term_options terminal;
     loop *loop;
     term *term;
     bench *bench;
+    bench *past;    // a run that is looked at on top of it; or NULL
+    char *to_open;  // the journal of one that is to be
+    bool past_left; // its person has left it
+    struct bench_about about;
     grid *grid;
     struct link *link, *old;
     loop_poll *input;
@@ -57,10 +63,15 @@ struct workbench {
     err failed;
 };
 
+static bench *front(const workbench *w)
+{
+    return w->past ? w->past : w->bench;
+}
+
 static void retitle(workbench *w)
 {
     AUTO_BUF title = {0};
-    bench_title(w->bench, &title);
+    bench_title(front(w), &title);
     term_title(w->term, buf_cstr(&title));
 }
 
@@ -72,12 +83,14 @@ static void present(workbench *w)
     if (now.w != columns || now.h != rows)
         grid_resize(w->grid, columns, rows);
     do {
-        if (bench_draw(w->bench, w->grid))
+        if (bench_draw(front(w), w->grid))
             term_present(w->term, w->grid);
-    } while (!w->leaving && bench_go_on(w->bench));
+    } while (!w->leaving && bench_go_on(front(w)));
     if (!w->leaving)
         retitle(w);
-    int wait = w->leaving ? -1 : bench_wait_ms(w->bench);
+    int wait = w->leaving ? -1 : bench_wait_ms(w->bench),
+        also = w->past ? bench_wait_ms(w->past) : -1;
+    wait = wait < 0 || (also >= 0 && also < wait) ? also : wait;
     loop_timer_stop(w->wake);
     if (wait >= 0)
         loop_timer_start(w->wake, (uint64_t)wait, 0);
@@ -104,6 +117,8 @@ static void on_wake(void *arg)
 {
     workbench *w = arg;
     bench_tick(w->bench);
+    if (w->past)
+        bench_tick(w->past);
     present(w);
 }
 
@@ -122,6 +137,25 @@ static void leave(workbench *w)
     loop_timer_start(w->leave, LEAVE_MS, 0);
 }
 
+// Opens or closes what is on top of the bench, after the key that asked for it is done.
+static void turn_to_past(workbench *w)
+{
+    err e = {0};
+    if (w->past && (w->past_left || w->to_open)) {
+        bench_free(STEAL(w->past));
+        bench_redraw(w->bench);
+    }
+    w->past_left = false;
+    if (!w->to_open)
+        return;
+    w->past = bench_new(&w->about, &past_callbacks, w);
+    if (bench_show_run(w->past, w->to_open, &e) < 0) {
+        bench_free(STEAL(w->past));
+        bench_notice(w->bench, e.text);
+    }
+    free(STEAL(w->to_open));
+}
+
 static void read_terminal(void *arg)
 {
     workbench *w = arg;
@@ -130,13 +164,14 @@ static void read_terminal(void *arg)
         if (event.kind == EVENT_NONE || w->leaving)
             break;
         if (event.kind == EVENT_KEY)
-            bench_key(w->bench, event.key);
+            bench_key(front(w), event.key);
         else if (event.kind == EVENT_PASTE)
-            bench_paste(w->bench, event.text, event.n);
+            bench_paste(front(w), event.text, event.n);
         else if (event.kind == EVENT_MOUSE)
-            bench_mouse(w->bench, &event.mouse);
+            bench_mouse(front(w), &event.mouse);
         else if (event.kind == EVENT_CLOSED)
             leave(w);
+        turn_to_past(w);
     }
     if (w->leaving) {
         loop_poll_set(w->input, 0);
@@ -347,6 +382,35 @@ static void changed(void *arg)
     present_soon(arg);
 }
 
+static void open_run(void *arg, const char *path)
+{
+    workbench *w = arg;
+    free(w->to_open);
+    w->to_open = mem_strdup(path);
+}
+
+static void quit_past(void *arg, bool stop_kernel)
+{
+    ((workbench *)arg)->past_left = true;
+}
+
+static int start_nothing(void *arg, const char *words, size_t n, err *e)
+{
+    return err_set(e, ERR_UNAVAILABLE, "a run that has ended has no kernel");
+}
+
+// Of a run that is looked at on top of a notebook: leaving it comes back to that.
+static const struct bench_ops past_callbacks = {.quit = quit_past,
+    .suspend = suspend,
+    .redraw = redraw,
+    .changed = changed,
+    .start = start_nothing,
+    .edit_file = edit_file,
+    .copy = copy,
+    .mouse = mouse,
+    .open_run = open_run,
+    .notify = notify};
+
 static const struct bench_ops bench_callbacks = {.quit = quit,
     .suspend = suspend,
     .redraw = redraw,
@@ -355,6 +419,7 @@ static const struct bench_ops bench_callbacks = {.quit = quit,
     .edit_file = edit_file,
     .copy = copy,
     .mouse = mouse,
+    .open_run = open_run,
     .notify = notify};
 
 static int read_notify(struct cli *cli, enum notify *out, err *e)
@@ -391,7 +456,10 @@ static int open_screen(workbench *w, const struct bench_about *about, err *e)
     struct bench_about all = *about;
     all.ascii = term_ascii(w->term);
     all.no_mouse = w->terminal.no_mouse;
+    all.no_outputs = about->no_outputs || str_eq(cli_getenv(w->cli, "FIRESTEEL_OUTPUTS"), "off");
     all.temporary = cli_getenv(w->cli, "TMPDIR") ? cli_getenv(w->cli, "TMPDIR") : "/tmp";
+    w->about = (struct bench_about){
+        .ascii = all.ascii, .no_mouse = all.no_mouse, .temporary = all.temporary};
     w->bench = bench_new(&all, &bench_callbacks, w);
     w->grid = grid_new(80, 24);
     w->frame = loop_timer_new(w->loop, on_frame, w);
@@ -436,6 +504,7 @@ void workbench_close(workbench *w)
     term_close(w->term);
     if (w->bench && bench_farewell(w->bench))
         say(stdout, "%s\n", bench_farewell(w->bench));
+    bench_free(w->past);
     bench_free(w->bench);
     grid_free(w->grid);
     if (w->loop)
@@ -443,6 +512,7 @@ void workbench_close(workbench *w)
     if (w->kernel_output > 0)
         close(w->kernel_output);
     free(w->socket);
+    free(w->to_open);
     forget_recovered(w);
     free(w);
 }

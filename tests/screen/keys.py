@@ -6,7 +6,7 @@ import os
 import time
 
 from bench import folder, stop_all, workbench
-from journals import PAST, write as write_journal
+from journals import NOTEBOOK, PAST, many, write as write_journal
 from pressing import (On, PRESS, REDRAWN, bold, cases, chosen, chosen_row, cursor, lacks, program_tables, reversed_text,
                       row, sees, selected, status, titles, top, typed)
 from screen import Screen
@@ -84,11 +84,14 @@ def opened(t, text, *keys, sandbox=False, **options):
     return lambda: go(workbench(folder(t, text), *argv, **options), keys)
 
 
-def suspended(t, text, place, *keys, program="small.lua"):
+def suspended(t, text, place, *keys, program="small.lua", prepare=None):
     """The same from a shell: Ctrl-Z gives the terminal to it, and fg returns."""
     def begin():
         shell = ["bash", "--norc", "--noprofile", "-i"]
-        s = Screen(shell, cwd=folder(t, text), env={"PS1": "shell> "})
+        where = folder(t, text)
+        if prepare:
+            prepare(where)
+        s = Screen(shell, cwd=where, env={"PS1": "shell> "})
         s.wait("shell>")
         s.type(f"{FIRESTEEL} {program}\n")
         s.wait("idle" if program.endswith(".lua") else "NOTEBOOK")
@@ -127,6 +130,7 @@ def test_among_cells(t):
         ("g g, Home", "j", selected("Gamma"), PRESS, selected("Alpha")),
         ("G, End", selected("Delta")),
         ("g r", On(opened(t, LONG + SLOW, "G C-e", "wait line 2", "g g")), PRESS, selected("Slow")),
+        ("g h", PRESS, status(" runs"), sees("Runs of small.lua")),
         ("g f", On(opened(t, CELLS + "\n-- %% Fails\nerror 'x'\n", "G C-e", "wait ✗", "g g")), PRESS, selected("Fails")),
         ("J, S-Down", selected("Beta", "Gamma")),
         ("K, S-Up", selected("Alpha", "Beta")),
@@ -479,6 +483,64 @@ def test_in_a_list_of_notebooks_and_kernels(t):
         ("C-l", *REDRAWN),
         ("C-z", On(suspended(t, SLOW, " open", program="attach")), *shelled(" open")),
         ("?, F1", *HELP),
+    ])
+
+
+def with_runs(t, *keys):
+    """The list of forty runs of a notebook, which has none of its own yet but the open one."""
+    def begin():
+        where = folder(t, NOTEBOOK)
+        many(where, 40, parameters=30)
+        return go(workbench(where, env={"TZ": "UTC"}), ("g h", "wait 0028", *keys))
+    return begin
+
+
+LISTED = [
+    (":", status(" palette"), "Esc", status(" runs")),
+    ("j, Down", chosen(" running"), PRESS, chosen("0028")),
+    ("k, Up", "j", chosen("0028"), PRESS, chosen(" running")),
+    ("Space, PgDn", chosen(" running"), PRESS, lambda s: not chosen(" running")(s)),
+    ("b, PgUp", "G", chosen("0001"), PRESS, lambda s: not chosen("0001")(s)),
+    ("g, Home", "G", chosen("0001"), PRESS, chosen(" running")),
+    ("G, End", PRESS, chosen("0001")),
+]
+
+
+def test_in_the_list_of_runs(t):
+    cases("In the list of runs", with_runs(t), LISTED + [
+        ("Enter", "j", chosen("0028"), PRESS, sees("part of 40"), status("10.0s of 10.0s")),
+        ("m", "j", chosen("0028"), PRESS, sees("*0028"), chosen("0027")),
+        ("c", "j m j", chosen("0026"), PRESS, status(" compare"), sees("0028", "0026")),
+        ("a", PRESS, sees("all in ")),
+        ("/", typed("lr<0.035"), "Enter", sees("0003", "0001"), lacks("0004")),
+        ("s", PRESS, sees("by RUN ↑")),
+        ("S", "s s s", sees("by STARTED ↑"), PRESS, sees("by STARTED ↓")),
+        ("Right", sees("STARTED"), *[PRESS] * 4, lacks("STARTED")),
+        ("Left", "Right Right Right Right", lacks("STARTED"), *[PRESS] * 5, sees("STARTED")),
+        ("A", PRESS, status("no question")),
+        ("C-l", *REDRAWN),
+        ("C-z", On(suspended(t, NOTEBOOK, " runs", "g h")), *shelled(" runs")),
+        ("?, F1", *HELP),
+        ("q, Esc", PRESS, status("COMMAND")),
+    ])
+
+
+def test_in_two_runs_side_by_side(t):
+    begin = with_runs(t, "j", "c", "wait Two runs")
+    cases("In two runs side by side", begin, [
+        ("m", PRESS, status("there is one curve")),
+        (":", status(" palette"), "Esc", status(" compare")),
+        ("j, Down", sees(" started"), PRESS, lacks(" started")),
+        ("k, Up", "j", lacks(" started"), PRESS, sees(" started")),
+        ("Space, PgDn", sees(" started"), PRESS, lacks(" started")),
+        ("b, PgUp", "Space", lacks(" started"), PRESS, sees(" started")),
+        ("g, Home", "G", lacks(" started"), PRESS, sees(" started")),
+        ("G, End", PRESS, lacks(" started")),
+        ("A", PRESS, status("no question")),
+        ("C-l", *REDRAWN),
+        ("C-z", On(suspended(t, NOTEBOOK, " compare", "g h", "wait 0028", "j", "c", prepare=lambda where: many(where, 40))), *shelled(" compare")),
+        ("?, F1", *HELP),
+        ("q, Esc", PRESS, status(" runs")),
     ])
 
 

@@ -20,6 +20,7 @@ bench *bench_new(const struct bench_about *about, const struct bench_ops *ops, v
         .target = mem_strdup(about->target),
         .temporary = mem_strdup(about->temporary),
         .ascii = about->ascii,
+        .forgets = about->no_outputs,
         .has_mouse = !about->no_mouse,
         .fold = fold_new(),
         .asks = cJSON_CreateArray(),

@@ -27,6 +27,8 @@ struct bench_ops {
     int (*copy)(void *arg, const char *text, size_t n, err *e);
     // Takes the mouse or leaves it to the terminal; false: there is none.
     bool (*mouse)(void *arg, bool on);
+    // Shows a run from its journal on top of this bench, until the person leaves it. May be NULL.
+    void (*open_run)(void *arg, const char *journal);
     // For a person who may look elsewhere. May be NULL.
     void (*notify)(void *arg, const char *title, const char *words);
 };
@@ -34,6 +36,7 @@ struct bench_about {
     const char *target;    // the cluster in a few words, "sandbox", "kind-dev/ml"; NULL: none
     bool ascii;            // plots without braille
     bool no_mouse;         // the terminal has kept it
+    bool no_outputs;       // what earlier runs have left is not shown
     const char *temporary; // a folder for files that are open in $EDITOR
 };
 

@@ -37,7 +37,7 @@ struct bench {
     const struct bench_ops *ops;
     void *arg;
     char *path, *target, *temporary;
-    bool ascii;
+    bool ascii, forgets;
 
     fold *fold;
     unsigned events; // counts the events that went into it

@@ -248,6 +248,7 @@ static const struct {
     {ACT_OVERWRITE, overwrite},
     {ACT_RELOAD, reload},
     {ACT_HELP, help_push},
+    {ACT_RUNS, runs_push},
     {ACT_QUIT, leave_or_ask},
     {ACT_SAVE_QUIT, save_quit},
     {ACT_DISCARD_QUIT, discard_quit},

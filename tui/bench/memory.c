@@ -64,6 +64,8 @@ static struct memory *memory_of(bench *b)
 
 void bench_remember(bench *b, const char *folder, const char *const *given)
 {
+    if (b->forgets)
+        return;
     struct memory *m = memory_of(b);
     m->folder = mem_strdup(folder);
     m->given = given ? strv_dup(given) : NULL;
@@ -117,7 +119,7 @@ void memory_follow(bench *b)
 
 void memory_keep(bench *b)
 {
-    if (!b->run || b->read_only || b->replaying)
+    if (!b->run || b->read_only || b->forgets)
         return;
     struct memory *m = memory_of(b);
     free(m->left_run);

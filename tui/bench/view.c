@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 const view *bench_top(const bench *b)
 {
@@ -26,6 +27,29 @@ const char *bench_path(const bench *b)
 const char *bench_spool_dir(const bench *b)
 {
     return b->spool_dir;
+}
+
+// The spools are in FOLDER/.firesteel/RUN.
+char *bench_folder(const bench *b)
+{
+    const char *end = b->spool_dir ? strrchr(b->spool_dir, '/') : NULL;
+    const char *hidden = "/.firesteel";
+    size_t n = end ? (size_t)(end - b->spool_dir) : 0, m = strlen(hidden);
+    if (n < m || strncmp(b->spool_dir + n - m, hidden, m) != 0)
+        return NULL;
+    return n == m ? mem_strdup("/") : mem_strndup(b->spool_dir, n - m);
+}
+
+const char *bench_run(const bench *b)
+{
+    return b->run;
+}
+
+bool bench_open_run(bench *b, const char *path)
+{
+    if (b->ops->open_run)
+        b->ops->open_run(b->arg, path);
+    return b->ops->open_run != NULL;
 }
 
 bool bench_has_kernel(const bench *b)

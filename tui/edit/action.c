@@ -33,6 +33,7 @@ static const struct {
     {ACT_INSERT_NEWLINE, "Editing text"},
     {ACT_SAVE, "The program"},
     {ACT_BACK, "Rows and pages"},
+    {ACT_RUNS, "Runs"},
     {ACT_EARLIER, "Through the time of a run"},
     {ACT_PIN, "Rows and pages"},
 };

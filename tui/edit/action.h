@@ -153,6 +153,10 @@
     X(ZOOM_OUT, "zoom-out", "twice as much in the width")                                          \
     X(LOG_SCALE, "log-scale", "logarithmic scale, or linear")                                      \
     X(METRIC, "metric", "the next curve alone, or all")                                            \
+    X(RUNS, "runs", "the runs of this notebook")                                                   \
+    X(ALL_RUNS, "all-runs", "the runs of all notebooks in this folder, or of this one")            \
+    X(MARK_RUN, "mark-run", "mark a run to be compared, or not")                                   \
+    X(COMPARE, "compare", "compare the marked run with the one at the cursor")                     \
     X(EARLIER, "earlier", "back in time: before the output that came last")                        \
     X(LATER, "later", "on in time: to the next output")                                            \
     X(CELL_EARLIER, "cell-earlier", "back in time to where a cell began or ended")                 \

@@ -33,6 +33,7 @@ static const struct binding bindings[] = {
     {MODE_COMMAND, "End", ACT_CELL_LAST},
     {MODE_COMMAND, "g r", ACT_GO_RUNNING},
     {MODE_COMMAND, "g f", ACT_GO_FAILED},
+    {MODE_COMMAND, "g h", ACT_RUNS},
     {MODE_COMMAND, "J", ACT_EXTEND_NEXT},
     {MODE_COMMAND, "S-Down", ACT_EXTEND_NEXT},
     {MODE_COMMAND, "K", ACT_EXTEND_PREVIOUS},

@@ -94,6 +94,9 @@ const struct output *bench_display(const bench *b, int64_t display);
 const char *bench_path(const bench *b);      // path of the notebook's file, NULL: unknown
 const char *bench_spool_dir(const bench *b); // folder of long outputs, NULL: unknown before a
                                              // kernel answers
+char *bench_folder(const bench *b);          // the working folder of the runs; new, NULL: unknown
+const char *bench_run(const bench *b);       // the name of the run, NULL: unknown
+bool bench_open_run(bench *b, const char *journal); // opens it read-only; false: it cannot be
 bool bench_has_kernel(const bench *b);
 bool bench_read_only(const bench *b); // the run is only watched
 bool bench_replays(const bench *b);   // it is a run from its journal

@@ -35,7 +35,11 @@ void table_push(bench *b, int64_t display);
 // Progress and curves on the full screen.
 void chart_push(bench *b, int64_t display);
 
+// The runs of this notebook; and two of them side by side, as runs_row has them.
+void runs_push(bench *b);
+void compare_push(bench *b, const char *folder, const char *a, const char *b_);
+
 // For the documentation, which is generated from their keys.
 extern const struct view_ops notebook_view_ops, page_view_ops, help_view_ops, prompt_view_ops,
     ask_view_ops, pick_view_ops, table_view_ops, chart_view_ops, leave_view_ops, conflict_view_ops,
-    complete_view_ops, inspect_view_ops, properties_view_ops;
+    runs_view_ops, compare_view_ops, complete_view_ops, inspect_view_ops, properties_view_ops;

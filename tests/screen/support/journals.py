@@ -76,3 +76,15 @@ def write(where, run, events, began=BEGAN, tail="", **head):
         f.write("\n".join(lines([(0, first(run, **head))] + events, began)) + "\n" + tail)
     os.chmod(path, 0o600)
     return path
+
+
+def many(where, n, path="small.lua", parameters=0):
+    """The journals of n runs of a notebook: run i began i minutes later, has lr = i / 100, and its loss went down."""
+    for i in range(1, n + 1):
+        more = {f"p{k}": k for k in range(parameters)}
+        events = [(1, state("first", "running", count=1))]
+        events += [(1 + s, {"type": "recorded", "cell": "first", "kind": "metric", "name": "loss", "value": i / s, "step": s})
+                   for s in (1, 2, 3)]
+        events += [(5, stream("first", f"part of {i}\n")), (9, state("first", "ok")), (10, {"type": "end", "exit": 0, "outcome": "ok"})]
+        write(where, f"small-20260102-{14 + i // 60:02}{i % 60:02}00-{i:04x}", events, began=f"2026-01-02T{14 + i // 60:02}:{i % 60:02}:00",
+              path=os.path.join(where, path), parameters={"lr": i / 100, **more})

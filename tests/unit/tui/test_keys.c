@@ -12,7 +12,8 @@ TEST(tables_are_well_formed)
     const struct keymap *maps[] = {&notebook_keys, page_view_ops.keys, help_view_ops.keys,
         prompt_view_ops.keys, ask_view_ops.keys, &scroll_keys, &line_keys, table_view_ops.keys,
         chart_view_ops.keys, pick_view_ops.keys, leave_view_ops.keys, conflict_view_ops.keys,
-        complete_view_ops.keys, inspect_view_ops.keys, &time_keys};
+        complete_view_ops.keys, inspect_view_ops.keys, &time_keys, runs_view_ops.keys,
+        compare_view_ops.keys};
     for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++) {
         AUTO_BUF why = {0};
         CHECK(keymap_check(maps[i], &why));

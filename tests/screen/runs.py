@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The runs of a notebook in the workbench: found by what they were about, opened, compared."""
+import os
+
+from bench import folder, leave, text, workbench
+from golden import golden
+from journals import NOTEBOOK, many, write
+from tap import run
+
+
+def listed(t, n, size="80x24", prepare=None):
+    where = folder(t, NOTEBOOK)
+    many(where, n)
+    if prepare:
+        prepare(where)
+    s = workbench(where, size=size, env={"TZ": "UTC"})
+    s.keys("g h")
+    s.wait(" runs ")
+    s.wait("0001" if n < 20 else f"{n:04x}")
+    return s
+
+
+def rows(s):
+    return [row.split()[0] for row in s.screen()[2:-1] if row.strip()]
+
+
+def typed(s, words):
+    s.keys("/")
+    s.type(words)
+    s.keys("Enter")
+
+
+def test_it_looks_pleasant(t):
+    for size in "80x24", "120x40":
+        with listed(t, 12, size) as s:
+            typed(s, "lr>0.04 and loss<3.4")
+            s.gone("000c")
+            s.keys("s s s s s j m j")
+            golden(s, "runs-" + size.split("x")[0])
+            s.keys("c")
+            s.wait("Two runs")
+            golden(s, "compare-" + size.split("x")[0])
+            s.keys("q q q")
+            s.exit()
+
+
+def test_conditions_texts_and_orders(t):
+    with listed(t, 9) as s:
+        typed(s, "lr>=0.03 and lr<0.06")
+        s.gone("0009")
+        assert rows(s) == ["0005", "0004", "0003"], text(s)
+        s.keys("Esc")
+        s.wait("0009")
+        typed(s, "0007")
+        s.gone("0009")
+        assert rows(s) == ["0007"], text(s)
+        s.keys("Esc s s s s s")
+        s.wait("by ")
+        names = s.screen()[1].split()
+        assert names[:4] == ["RUN", "STATE", "STARTED", "TOOK"] and sorted(names[4:]) == ["loss", "lr"], names
+        assert rows(s)[:3] == ["0001", "0002", "0003"], text(s)
+        s.keys("S")
+        s.wait("↓")
+        assert rows(s)[0] == "0009", text(s)
+        leave_twice(s)
+
+
+def leave_twice(s):
+    s.keys("q")
+    s.wait("COMMAND")
+    leave(s)
+
+
+def test_a_run_is_opened_read_only_and_left_again(t):
+    with listed(t, 3) as s:
+        typed(s, "0002")
+        s.keys("Enter")
+        s.wait("part of 2")
+        assert "(read-only)" in text(s) or "ok after" in text(s), text(s)
+        s.keys("<")
+        s.wait("● busy")
+        s.keys("d d")
+        s.wait("only looked at")
+        s.keys("g h")  # from there to another one
+        s.wait("Runs of small.lua")
+        s.wait("0003")
+        typed(s, "0003")
+        s.keys("Enter")
+        s.wait("part of 3")
+        s.keys("q")
+        s.wait("Runs of small.lua  /0002")
+        leave_twice(s)
+
+
+def test_the_kernel_goes_on_below(t):
+    with listed(t, 2) as s:
+        s.keys("q Enter")
+        s.type('for i = 1, 3 do print("live " .. i) sh "sleep 0.4" end --')
+        s.keys("C-e Esc g h")
+        s.wait("0002")
+        typed(s, "0002")
+        s.keys("Enter")
+        s.wait("part of 2")
+        s.keys("q")
+        s.wait("Runs of")
+        s.keys("q")
+        s.wait("live 3")
+        s.keys("q")
+        s.wait("Unsaved")
+        s.keys("d")
+        s.exit()
+
+
+def test_what_is_open_or_runs_or_cannot_be_read_is_said(t):
+    def prepare(where):
+        path = write(where, "small-20260102-150000-dddd", [], path=os.path.join(where, "small.lua"))
+        with open(path, "w", encoding="ascii") as f:
+            f.write('{"type":"run","format":99}\n')
+    with listed(t, 1, prepare=prepare) as s:
+        s.keys("Enter")
+        s.wait("the run that is open")
+        s.keys("a")
+        s.wait("unreadable")
+        typed(s, "dddd")
+        s.keys("Enter")
+        s.wait("newer firesteel")
+        leave_twice(s)
+
+
+def test_other_notebooks_have_a_list_of_their_own(t):
+    with listed(t, 2, prepare=lambda where: write(where, "other-20260102-150000-eeee", [(1, {"type": "end", "exit": 1, "outcome": "failed"})],
+                                                  path=os.path.join(where, "other.lua"))) as s:
+        assert "eeee" not in text(s), text(s)
+        s.keys("a")
+        s.wait("other eeee")
+        s.wait("all in ")
+        s.keys("a")
+        s.gone("eeee")
+        leave_twice(s)
+
+
+def test_thousands_are_there_at_once(t):
+    where = folder(t, NOTEBOOK)
+    many(where, 590)
+    with workbench(where, env={"TZ": "UTC"}) as s:
+        s.keys("g h")
+        s.wait("024e")
+        s.gone(" read")
+        typed(s, "loss<1.5")
+        s.gone("024e")
+        assert rows(s)[0] == "0004", text(s)
+        leave_twice(s)
+
+
+run(globals())
