@@ -147,8 +147,8 @@ static void draw_output(
     const struct output *o = &run->outputs[k];
     const char *branch = output_branch(run, k);
     if (branch)
-        canvas_line(
-            c, LOOK_BOLD, "%s %s", bench_ascii(b->bench) ? "--" : "──", *branch ? branch : "the cell");
+        canvas_line(c, LOOK_BOLD, "%s %s", bench_ascii(b->bench) ? "--" : "──",
+            *branch ? branch : "the cell");
     switch (o->kind) {
     case OUTPUT_STREAM:
         draw_stream(b, c, run, k);
