@@ -284,7 +284,9 @@ static int call_function(lua_State *L, const void *function, size_t n)
 static int send_failure(worker *w, const char *text, size_t n, err *e)
 {
     enum { LIMIT = 1 << 20 };
-    return rank_send(w->link, MESSAGE_FAILURE, text, n < LIMIT ? n : LIMIT, e);
+    bool bereft = w->comm && w->comm->failed && w->comm->failed();
+    return rank_send(
+        w->link, bereft ? MESSAGE_BEREFT : MESSAGE_FAILURE, text, n < LIMIT ? n : LIMIT, e);
 }
 
 // Packs the function's results: 1. If they cannot be packed, sends the reason and returns what that

@@ -6,10 +6,11 @@
 #pragma once
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { COMM_VERSION = 3 };
+enum { COMM_VERSION = 4 };
 
 typedef enum comm_type { COMM_F32, COMM_F64, COMM_I64 } comm_type;
 typedef enum comm_op { COMM_SUM, COMM_MIN, COMM_MAX, COMM_PRODUCT } comm_op;
@@ -32,6 +33,9 @@ struct comm_ops {
     // From now on slow is called when an operation takes longer than `after` ns: once, on the
     // thread that waits.
     void (*watch)(int64_t after, void (*slow)(void *ctx, int64_t waited), void *ctx);
+    // Has an operation failed here? Then what fails after it may only follow from the loss of a
+    // peer. NULL: it never does.
+    bool (*failed)(void);
     // The library's name and version, on one line; NULL: there is none. It lives as long as the
     // table.
     const char *(*library)(void);

@@ -36,6 +36,7 @@ enum { MESSAGE_HEADER = 5, NONCE_SIZE = 32, RELAY_HEADER = 5, RELAY_MOST = 1 << 
     X(EVENT, 1 << 16)   /* from a rank: one JSON object */                                         \
     X(RESULT, 1 << 30)  /* from a rank: packed values */                                           \
     X(FAILURE, 1 << 20) /* from a rank: message and traceback */                                   \
+    X(BEREFT, 1 << 20)  /* the same, after an operation among ranks had failed */                  \
     X(EXIT, 4)          /* from a rank: os.exit's code */                                          \
     X(RUN, 1 << 14) /* to an executor: the job's size, first rank, number of ranks (4 each), */    \
                     /* then settings "NAME=VALUE", a NUL after each */                             \

@@ -25,6 +25,7 @@ enum { YIELD_NS = 5000 * 1000, SLEEP_NS = 200 * 1000, CLOCK_EVERY = 32 };
 
 static MPI_Comm gradients; // the channel of their own; made by mpi_init
 
+static bool has_failed; // an operation
 static struct {
     int64_t interval;
     void (*slow)(void *ctx, int64_t waited); // NULL: nobody watches
@@ -37,6 +38,7 @@ static int check(int code, const char *what, err *e)
         return 0;
     char text[MPI_MAX_ERROR_STRING];
     int n = 0;
+    has_failed = true;
     MPI_Error_string(code, text, &n);
     return err_set(e, ERR_FAILED, "MPI %s: %.*s", what, n, text);
 }
@@ -243,6 +245,11 @@ static const char *mpi_library(void)
 }
 
 extern const struct comm_ops firesteel_comm;
+static bool mpi_failed(void)
+{
+    return has_failed;
+}
+
 const struct comm_ops firesteel_comm = {
     .version = COMM_VERSION,
     .init = mpi_init,
@@ -252,6 +259,7 @@ const struct comm_ops firesteel_comm = {
     .broadcast = mpi_broadcast,
     .allgather = mpi_allgather,
     .barrier = mpi_barrier,
+    .failed = mpi_failed,
     .sum_gradients = mpi_sum_gradients,
     .watch = mpi_watch,
     .library = mpi_library,

@@ -44,6 +44,8 @@ struct suspicion {
     bool there;
     int64_t since;
     err why;
+    int rank;    // that told its failure; -1: none
+    buf failure; // what it told
 };
 
 struct run {

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 enum { LINE_MAX_BYTES = 1 << 16 };
-static const int64_t SUSPICION = CLOCK_SEC / 4; // the time in which a better cause may come
+static const int64_t SUSPICION = CLOCK_SEC; // the time in which a better cause may come
 
 static void show_line(struct run *r, int rank, int stream, const char *line, size_t n)
 {
@@ -121,6 +121,7 @@ void ranks_done(struct run *r)
         for (size_t j = 0; j < ARRAY_LEN(all); j++)
             buf_done(all[j]);
     }
+    buf_done(&r->suspicion.failure);
     free(r->ranks);
 }
 
@@ -135,7 +136,7 @@ int run_fail(struct run *r, const err *why)
 static void suspect(struct run *r, const err *why)
 {
     if (!r->suspicion.there)
-        r->suspicion = (struct suspicion){true, clock_mono(), *why};
+        r->suspicion = (struct suspicion){true, clock_mono(), *why, -1, {0}};
 }
 
 static void look_for_stalls(struct run *r)
@@ -150,12 +151,20 @@ static void look_for_stalls(struct run *r)
     r->job->sink.text(r->job->sink.ctx, 2, line.data, line.len);
 }
 
+// No better cause came.
+static void convict(struct run *r)
+{
+    r->result->failed_rank = r->suspicion.rank;
+    buf_add(&r->result->failure, buf_cstr(&r->suspicion.failure), r->suspicion.failure.len);
+    run_fail(r, &r->suspicion.why);
+}
+
 void ranks_look(struct run *r)
 {
     look_for_stalls(r);
-    if (r->suspicion.there &&
+    if (r->suspicion.there && !r->failed &&
         (clock_mono() > r->suspicion.since + SUSPICION || r->gone == r->job->np))
-        run_fail(r, &r->suspicion.why);
+        convict(r);
 }
 
 // Sends place and function, now that the rank is ready.
@@ -179,10 +188,17 @@ static void rank_failed(struct run *r, int rank, const message *m)
 {
     const char *end = memchr(m->body, '\n', m->n);
     int length = (int)(end ? end - m->body : (ptrdiff_t)m->n);
-    if (r->suspicion.there || r->failed)
+    bool follows = m->kind == MESSAGE_BEREFT;
+    if (r->failed || (follows && r->suspicion.there))
         return;
     err why;
     err_set(&why, ERR_FAILED, "rank %d failed: %.*s", rank, length, m->body);
+    if (follows) {
+        suspect(r, &why);
+        r->suspicion.rank = rank;
+        buf_add(&r->suspicion.failure, m->body, m->n);
+        return;
+    }
     r->result->failed_rank = rank;
     buf_add(&r->result->failure, m->body, m->n);
     run_fail(r, &why);
@@ -220,6 +236,7 @@ static int hear_message(struct run *r, int rank, const message *m, err *e)
         stall_hear(&r->stall, rank, m->body, m->n, clock_mono());
         return 0;
     case MESSAGE_FAILURE:
+    case MESSAGE_BEREFT:
         show_rest(r, rank);
         rank_failed(r, rank, m);
         return 0;
