@@ -63,6 +63,9 @@ local function text_name(value)
   return type(name) == "string" and text_name(name) or nil
 end
 
+-- A list of results of a function that returns none: as the value of a cell it is not shown.
+local nothing = { __display = function() return nil end }
+
 -- Stops what still runs, and waits until it has ended.
 local function cancel(group, running)
   for b in pairs(running) do core.cancel(b) end
@@ -111,6 +114,7 @@ function parallel.map(list, options, fn)
     cancel(group, running)
     core.await(failed)
   end
+  if next(results) == nil then setmetatable(results, nothing) end
   if options.collect then return results, errors end
   return results
 end
