@@ -18,11 +18,17 @@ struct compared {
 //      = {name = {a =, b =}}, of metrics also `change`, b − a; a side that has none is left out
 //    cells = [{title, change = "source" | "added" | "removed", diff}]
 //    states, outputs = [{title, a, b}], [{title, diff}]
+//    causes = {metric = …} (compare_causes)
 //    durations = [{title, a, b}], in seconds, of all cells that both ran
 //    same: does nothing that was computed differ (durations, machine and command may)?}
 cJSON *compare_runs(const struct compared *a, const struct compared *b);
 // The same for people, as lines.
 void compare_print(const cJSON *difference, buf *out);
+
+// Of each metric that has moved, by its name: {cell, earliest, all = ["parameter lr", …]}: the
+// changes that reach it through what cells recorded of their reads; or {unknown = "why"}. No
+// `earliest`: none of the recorded ones does.
+cJSON *compare_causes(const struct compared *a, const struct compared *b, const cJSON *difference);
 
 // Did run b give again what a did: {a, b (names), equal, within, moved, unknown (numbers of
 // results), results = [{what = "metric" | "artifact" | "output" | "display" | "cell", name,

@@ -66,6 +66,31 @@ static void print_diffs(const cJSON *difference, const char *name, const char *w
     }
 }
 
+static void print_causes(const cJSON *difference, buf *out)
+{
+    const cJSON *cause, *change, *causes = json_get(difference, "causes");
+    if (causes && causes->child)
+        buf_str(
+            out, "the earliest change that reaches it, by what cells recorded of their reads\n");
+    cJSON_ArrayForEach(cause, causes)
+    {
+        const char *first = json_str(cause, "earliest"), *unknown = json_str(cause, "unknown");
+        bool more = false;
+        buf_fmt(out, "  %s (told by \"%s\"): %s", cause->string, json_str_or(cause, "cell", "?"),
+            unknown ? unknown
+            : first ? first
+                    : "none of the changes above");
+        cJSON_ArrayForEach(change, json_get(cause, "all"))
+        {
+            if (!first || str_eq(first, change->valuestring))
+                continue;
+            buf_fmt(out, "%s%s", more ? ", " : "; also ", change->valuestring);
+            more = true;
+        }
+        buf_char(out, '\n');
+    }
+}
+
 static void print_states(const cJSON *difference, buf *out)
 {
     const cJSON *entry;
@@ -112,6 +137,7 @@ void compare_print(const cJSON *difference, buf *out)
     print_diffs(difference, "cells", "cell", out);
     for (size_t i = 0; i < ARRAY_LEN(after); i++)
         print_pairs(difference, after[i], out);
+    print_causes(difference, out);
     print_states(difference, out);
     print_diffs(difference, "outputs", "output of", out);
     print_durations(difference, out);

@@ -56,11 +56,13 @@ void fold_clear_outputs(fold *f, struct run_cell *c)
         if (c->outputs[i].kind == OUTPUT_DISPLAY)
             hashmap_remove(f->by_display, &c->outputs[i].id, sizeof c->outputs[i].id);
     outputs_done(c);
+    cJSON_Delete(STEAL(c->used));
 }
 
 void fold_cell_done(struct run_cell *c)
 {
     outputs_done(c);
+    cJSON_Delete(c->used);
     free(c->id);
 }
 

@@ -72,6 +72,7 @@ struct run_cell {
     int64_t mono_start, mono_end; // for durations
     bool resumed;                 // every effect was verified, none repeated
     char how[12];  // in a resumed run: "verified", "repeated" or "done"; "" without effects
+    cJSON *used;   // globals: {reads, writes, touched, unknown, random} (message.def); NULL: none
     char hash[65]; // SHA-256 of the source that ran last, "" if none
     struct output *outputs;
     size_t n_outputs;
@@ -146,6 +147,9 @@ cJSON *fold_results(const fold *f);
 // How its metrics moved, new: {loss = [{value, step, wall}, …]} in the order in which they came; a
 // training's epochs are its steps, and come before run.metric's; what has no step has none here.
 cJSON *fold_history(const fold *f);
+// What a cell has used beside globals, new: {inputs, images, versions = {name = what was
+// recorded}}.
+cJSON *fold_depends(const fold *f, const char *id);
 // The cell that has told a metric; NULL: none has. Borrowed.
 const char *fold_metric_cell(const fold *f, const char *name);
 // Where it came from, new: {command, allow, seed, git = {commit, branch, root, dirty, files, diff}

@@ -40,6 +40,7 @@ static struct run_cell copy_cell(const struct run_cell *from)
 {
     struct run_cell c = *from;
     c.id = mem_strdup(from->id);
+    c.used = cJSON_Duplicate(from->used, true);
     c.outputs = from->n_outputs ? mem_array(from->n_outputs, sizeof *c.outputs) : NULL;
     for (size_t i = 0; i < from->n_outputs; i++)
         c.outputs[i] = copy_output(&from->outputs[i]);
@@ -132,6 +133,7 @@ size_t fold_weight(const fold *f)
     size_t weight = weigh(f->first) + weigh(f->recorded);
     for (size_t i = 0; i < f->n_cells + f->n_gone; i++) {
         const struct run_cell *c = &f->cells[i];
+        weight += weigh(c->used);
         weight += sizeof *c + c->n_outputs * sizeof *c->outputs;
         for (size_t k = 0; k < c->n_outputs; k++)
             weight += c->outputs[k].text_n + weigh(c->outputs[k].data);

@@ -227,6 +227,8 @@ static int on_state(fold *f, const cJSON *r, err *e)
         c->mono_end = f->mono_last;
         if (!c->started)
             c->mono_start = c->mono_end; // the cell never ran
+        cJSON_Delete(c->used);
+        c->used = cJSON_Duplicate(json_get(r, "used"), true);
         c->resumed = json_bool_or(r, "resumed", false);
         snprintf(c->how, sizeof c->how, "%s", json_str_or(r, "how", c->resumed ? "verified" : ""));
     }

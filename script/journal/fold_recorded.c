@@ -81,6 +81,9 @@ int fold_record(fold *f, const cJSON *r, err *e)
     json_set_str(entry, "cell", json_str_or(r, "cell", ""));
     json_set(entry, "value", cJSON_Duplicate(value, true));
     set_step(entry, json_get(r, "step"));
+    if (str_eq(list, "inputs") || str_eq(list, "images") || str_eq(list, "versions"))
+        json_set(json_object_at(entry, "cells"), json_str_or(r, "cell", ""),
+            cJSON_Duplicate(value, true));
     if (!metric)
         return 0;
     count(entry, value);
@@ -98,6 +101,10 @@ void fold_forget_recorded(fold *f, const char *id)
     {
         for (cJSON *entry = list->child, *next; entry; entry = next) {
             next = entry->next;
+            cJSON *cells = (cJSON *)json_get(entry, "cells");
+            cJSON_DeleteItemFromObjectCaseSensitive(cells, id);
+            if (cells && cells->child)
+                json_set_str(entry, "cell", cells->child->string); // it depends on it still
             if (str_eq(json_str(entry, "cell"), id))
                 cJSON_Delete(cJSON_DetachItemViaPointer(list, entry));
         }
@@ -169,6 +176,23 @@ static bool has_metric(const cJSON *shown, const char *name)
     last = last ? last->prev : NULL; // of a list's first item: the last one
     return json_get(json_get(last, "metrics"), name) ||
            json_get(json_get(shown, "evaluated"), name);
+}
+
+cJSON *fold_depends(const fold *f, const char *id)
+{
+    static const char *const lists_of[] = {"inputs", "images", "versions"};
+    cJSON *depends = cJSON_CreateObject();
+    for (size_t i = 0; i < ARRAY_LEN(lists_of); i++) {
+        cJSON *to = json_object_at(depends, lists_of[i]);
+        const cJSON *entry;
+        cJSON_ArrayForEach(entry, json_get(f->recorded, lists_of[i]))
+        {
+            const cJSON *value = json_get(json_get(entry, "cells"), id);
+            if (value)
+                json_set(to, entry->string, cJSON_Duplicate(value, true));
+        }
+    }
+    return depends;
 }
 
 const char *fold_metric_cell(const fold *f, const char *name)

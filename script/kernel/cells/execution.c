@@ -54,6 +54,7 @@ void execution_free(execution *x)
     free(x->when);
     cJSON_Delete(x->earlier);
     cJSON_Delete(x->traceback);
+    cJSON_Delete(x->used);
     cJSON_Delete(x->preflight);
     free(x);
 }

@@ -33,6 +33,7 @@ typedef struct execution {
     enum failure failure;
     char *message;    // the reason
     int line;         // in the cell, 0 when unknown
+    cJSON *used;      // the globals that it read and wrote (reads.h); NULL: none
     cJSON *traceback; // strings, innermost first; NULL: none
 } execution;
 

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/kernel/cells/luajson.h"
+#include "script/kernel/cells/reads.h"
 
 #include <lauxlib.h>
 #include <lualib.h>
@@ -255,11 +256,36 @@ static void end_turn(interp *in)
     in->turn = NULL;
 }
 
+static int begin_reads(lua_State *L)
+{
+    const execution *x = lua_touserdata(L, 1);
+    reads_begin(L, x->plan.text && strstr(x->plan.text, "_ENV"));
+    return 0;
+}
+
+static int end_reads(lua_State *L)
+{
+    execution *x = lua_touserdata(L, 1);
+    cJSON_Delete(STEAL(x->used));
+    x->used = reads_end(L, port_mask(interp_of(L)->options->effects->spec.port));
+    return 0;
+}
+
+// What was used is not known when there is no memory for it.
+static void with_reads(interp *in, lua_CFunction fn, execution *x)
+{
+    lua_pushcfunction(in->L, fn);
+    lua_pushlightuserdata(in->L, x);
+    if (lua_pcall(in->L, 1, 0, 0) != LUA_OK)
+        lua_pop(in->L, 1);
+}
+
 static void run(interp *in, execution *x)
 {
     lua_State *L = in->L;
     in->running = x;
     inputs_forget(in->inputs);
+    with_reads(in, begin_reads, x);
     begin_turn(in, &x->turn);
     branches_begin(in->branches);
     lua_pushcfunction(L, on_error);
@@ -271,6 +297,7 @@ static void run(interp *in, execution *x)
     branches_drop(L);
     store_capture(in, x);
     end_turn(in);
+    with_reads(in, end_reads, x);
     if (x->failure == FAILURE_MEMORY)
         lua_gc(L, LUA_GCCOLLECT);
     in->running = NULL;
@@ -280,6 +307,7 @@ static void run(interp *in, execution *x)
 static int ask_hook(lua_State *L)
 {
     struct lookup *l = lua_touserdata(L, 1);
+    reads_stop(L);
     lua_getfield(L, LUA_REGISTRYINDEX, INTERP_HOOKS);
     lua_getfield(L, -1, l->question.function);
     luajson_push(L, l->question.args);
@@ -314,6 +342,7 @@ static int open_everything(lua_State *L)
     seed_random(L);
     interrupt_install(&interp_of(L)->interrupt, L);
     library_open(L);
+    reads_open(L);
     return 0;
 }
 

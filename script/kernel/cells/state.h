@@ -44,6 +44,8 @@ struct interp {
     err raised;            // the error of the last failed call, and its kind
     enum failure raised_as;
     inputs *inputs;
+    bool reads_unknown, reads_random; // of the execution (reads.h)
+    lua_CFunction lua_random;         // Lua's own math.random
     err broken; // why the library could not be opened
     struct {    // a branch's error that was raised where somebody waited for it
         char *message;

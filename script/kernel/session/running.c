@@ -352,6 +352,8 @@ static void emit_finished(kernel *k, const execution *x)
     json_set(event, "ms", cJSON_CreateNumber(ms));
     if (x->failure == FAILURE_NONE && k->options->resume && x->turn.effects > 0)
         tell_how(event, &x->turn);
+    if (x->used)
+        json_set(event, "used", cJSON_Duplicate(x->used, true));
     port_emit(k->port, event);
 }
 

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+// Which change reaches a metric that has moved: what cells recorded of their reads and writes is
+// followed from the changed inputs on, in the order in which the cells ran.
+//
+//   parameter lr ──> global lr ──read──> cell "Train" ──writes──> global loss ──> …
+//
+// A cell hands on every change that has reached it, in what it writes; but a text, a number or a
+// boolean that is the same in both runs hands on nothing. A table that was only read may have been
+// changed in place, so it is handed on like one that was written.
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/journal/compare.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Sets of changes are objects {text = place}; the smallest place is the earliest.
+enum { PLACE_SEED = 1, PLACE_VERSION, PLACE_PARAMETER, PLACE_FILE, PLACE_CELL = 1000 };
+
+struct flow {
+    const struct compared *a, *b;
+    const notebook *nb_a, *nb_b;
+    size_t *partner;     // of b's cells: in a
+    cJSON *globals;      // name → set
+    cJSON *files;        // that cells write, path → set
+    cJSON *earlier;      // all changes that have reached a cell so far
+    cJSON *cells;        // id → set
+    bool seed, recorded; // another seed; did every cell record its reads?
+};
+
+static void add(cJSON *set, const char *what, const char *name, int64_t place)
+{
+    AUTO_FREE char *text = str_fmt("%s%s%s", what, *name ? " " : "", name);
+    json_set_int(set, text, place);
+}
+
+static void merge(cJSON *set, const cJSON *from)
+{
+    const cJSON *change;
+    cJSON_ArrayForEach(change, from) json_set(set, change->string, cJSON_Duplicate(change, true));
+}
+
+static const struct run_cell *partner_of(const struct flow *w, size_t i)
+{
+    size_t k = w->partner[i];
+    return k == SIZE_MAX ? NULL : fold_cell_by_id(w->a->fold, notebook_cell(w->nb_a, k)->id, NULL);
+}
+
+static void add_source(const struct flow *w, size_t i, cJSON *set)
+{
+    size_t k = w->partner[i];
+    const cell *c = notebook_cell(w->nb_b, i);
+    if (k != SIZE_MAX && str_eq(notebook_cell(w->nb_a, k)->source, c->source) &&
+        str_eq(notebook_cell(w->nb_a, k)->marker, c->marker))
+        return;
+    AUTO_FREE char *title = compare_title(w->nb_b, i);
+    AUTO_FREE char *quoted = str_fmt("\"%s\"", title);
+    add(set, "cell", quoted, PLACE_CELL + (int64_t)i);
+}
+
+static void add_reads(const struct flow *w, const struct run_cell *c, cJSON *set)
+{
+    const cJSON *name;
+    cJSON_ArrayForEach(name, json_get(c->used, "reads"))
+        merge(set, json_get(w->globals, name->valuestring));
+    if (json_bool_or(c->used, "unknown", false))
+        merge(set, w->earlier);
+    if (w->seed && json_bool_or(c->used, "random", false))
+        add(set, "seed", "", PLACE_SEED);
+}
+
+// A file that an earlier cell wrote hands on what reached that cell.
+static void add_files(const struct flow *w, const struct run_cell *b, cJSON *set)
+{
+    static const struct {
+        const char *list, *what;
+        int64_t place;
+    } kinds[] = {{"inputs", "file", PLACE_FILE}, {"images", "image", PLACE_FILE},
+        {"versions", "version of", PLACE_VERSION}};
+    AUTO_JSON *all_a = fold_results(w->a->fold);
+    AUTO_JSON *now = fold_depends(w->b->fold, b->id);
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        const cJSON *used;
+        cJSON_ArrayForEach(used, json_get(now, kinds[i].list))
+        {
+            const cJSON *was = json_get(json_get(all_a, kinds[i].list), used->string);
+            const cJSON *written = json_get(w->files, used->string);
+            if (was && json_equal(was, used))
+                continue;
+            if (written)
+                merge(set, written);
+            else
+                add(set, kinds[i].what, used->string, kinds[i].place);
+        }
+    }
+}
+
+static void hand_on(struct flow *w, const char *name, const cJSON *set)
+{
+    if (set->child)
+        json_set(w->globals, name, cJSON_Duplicate(set, true));
+    else
+        cJSON_DeleteItemFromObjectCaseSensitive(w->globals, name);
+}
+
+static void hand_on_all(struct flow *w, size_t i, const struct run_cell *c, const cJSON *set)
+{
+    const struct run_cell *was = partner_of(w, i);
+    const cJSON *written, *name, *then = was ? json_get(was->used, "writes") : NULL;
+    const cell *source = notebook_cell(w->nb_b, i);
+    if (cell_has_tag(source, "parameters") || cell_has_tag(source, "injected-parameters"))
+        return; // the parameters' own changes are there already
+    static const cJSON nothing;
+    cJSON_ArrayForEach(written, json_get(c->used, "writes"))
+    {
+        const char *before = json_str_or(then, written->string, "");
+        bool same = *before && str_eq(before, written->valuestring);
+        hand_on(w, written->string, same ? &nothing : set);
+    }
+    cJSON_ArrayForEach(name, json_get(c->used, "touched"))
+    {
+        if (set->child)
+            merge(json_object_at(w->globals, name->valuestring), set);
+    }
+    const char *file = source->options.file ? source->options.file : source->options.template_;
+    if (file && set->child)
+        json_set(w->files, file, cJSON_Duplicate(set, true));
+}
+
+static void follow(struct flow *w, size_t i, const struct run_cell *c)
+{
+    cJSON *set = json_object_at(w->cells, c->id);
+    if (!cell_has_tag(notebook_cell(w->nb_b, i), "injected-parameters"))
+        add_source(w, i, set);
+    add_reads(w, c, set);
+    add_files(w, c, set);
+    hand_on_all(w, i, c, set);
+    merge(w->earlier, set);
+}
+
+struct ran {
+    const struct run_cell *cell;
+    size_t at;
+};
+
+static int by_count(const void *a, const void *b)
+{
+    const struct run_cell *x = ((const struct ran *)a)->cell, *y = ((const struct ran *)b)->cell;
+    return (x->count > y->count) - (x->count < y->count);
+}
+
+// The cells of b, in the order in which they ran.
+static void follow_all(struct flow *w)
+{
+    size_t n = 0, all = notebook_count(w->nb_b);
+    AUTO_FREE struct ran *ran = mem_array(all + 1, sizeof *ran);
+    for (size_t i = 0; i < all; i++) {
+        const struct run_cell *c = fold_cell_by_id(w->b->fold, notebook_cell(w->nb_b, i)->id, NULL);
+        if (c && c->started && notebook_cell(w->nb_b, i)->kind == CELL_CODE)
+            ran[n++] = (struct ran){c, i};
+    }
+    qsort(ran, n, sizeof *ran, by_count);
+    for (size_t i = 0; i < n; i++) {
+        w->recorded |= ran[i].cell->used != NULL;
+        follow(w, ran[i].at, ran[i].cell);
+    }
+}
+
+// The earliest of a set, NULL for an empty one; borrowed.
+static const char *earliest(const cJSON *set)
+{
+    const cJSON *change, *first = NULL;
+    cJSON_ArrayForEach(change,
+        set) if (!first || json_int_or(set, change->string, 0) < json_int_or(set, first->string, 0))
+        first = change;
+    return first ? first->string : NULL;
+}
+
+static cJSON *cause_of(const struct flow *w, const char *metric)
+{
+    const char *id = fold_metric_cell(w->b->fold, metric);
+    const cJSON *set = id ? json_get(w->cells, id) : NULL, *change;
+    cJSON *cause = cJSON_CreateObject();
+    size_t i;
+    if (id && notebook_find(w->nb_b, id, &i)) {
+        AUTO_FREE char *title = compare_title(w->nb_b, i);
+        json_set_str(cause, "cell", title);
+    }
+    if (!w->recorded)
+        json_set_str(cause, "unknown", "the cells of this run recorded no reads");
+    else
+        json_set_str(cause, "earliest", earliest(set));
+    cJSON *all = json_array_at(cause, "all");
+    cJSON_ArrayForEach(change, set) cJSON_AddItemToArray(all, cJSON_CreateString(change->string));
+    return cause;
+}
+
+cJSON *compare_causes(const struct compared *a, const struct compared *b, const cJSON *difference)
+{
+    struct flow w = {.a = a,
+        .b = b,
+        .nb_a = fold_notebook(a->fold),
+        .nb_b = fold_notebook(b->fold),
+        .globals = cJSON_CreateObject(),
+        .files = cJSON_CreateObject(),
+        .earlier = cJSON_CreateObject(),
+        .cells = cJSON_CreateObject(),
+        .seed = json_path(difference, "origin.seed") != NULL};
+    const cJSON *m;
+    w.partner = compare_match(w.nb_b, w.nb_a);
+    cJSON_ArrayForEach(m, json_get(difference, "params"))
+        add(json_object_at(w.globals, m->string), "parameter", m->string, PLACE_PARAMETER);
+    follow_all(&w);
+    cJSON *causes = cJSON_CreateObject();
+    cJSON_ArrayForEach(m, json_get(difference, "metrics")) if (json_get(m, "b"))
+        json_set(causes, m->string, cause_of(&w, m->string));
+    free(w.partner);
+    cJSON_Delete(w.globals);
+    cJSON_Delete(w.files);
+    cJSON_Delete(w.earlier);
+    cJSON_Delete(w.cells);
+    return causes;
+}

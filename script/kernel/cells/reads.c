@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/cells/reads.h"
+
+#include "base/digest.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/kernel/cells/state.h"
+
+#include <lauxlib.h>
+#include <lualib.h>
+#include <string.h>
+
+enum { DIGITS = 16, TEXT_MAX = 1 << 20 }; // of a digest; of a text that gets one
+
+// Tables in the registry, by their addresses.
+static const char SHELF, // name → value of the globals that were not used yet
+    LIBRARY,             // name → value: ours and Lua's own, which are always there
+    FETCHED,             // name → value when it was fetched; &FETCHED: there was none
+    DROPPED,             // name → true: was set to nil without being fetched
+    META;                // of the table of globals while a cell runs
+
+static void push(lua_State *L, const char *key)
+{
+    lua_rawgetp(L, LUA_REGISTRYINDEX, key);
+}
+
+static void put_table(lua_State *L, const char *key)
+{
+    lua_newtable(L);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, key);
+}
+
+// Table at an index, name at another: table[name] = value on top, which is popped.
+static void set(lua_State *L, int table, int name)
+{
+    lua_pushvalue(L, name);
+    lua_insert(L, -2);
+    lua_rawset(L, table);
+}
+
+// Everything on the shelf returns to the table of globals.
+static void take_all_back(lua_State *L)
+{
+    int top = lua_gettop(L);
+    lua_pushglobaltable(L);
+    push(L, &SHELF);
+    push(L, &FETCHED);
+    lua_pushnil(L);
+    while (lua_next(L, top + 2)) {
+        int name = top + 4;
+        lua_pushvalue(L, name);
+        if (lua_rawget(L, top + 1) == LUA_TNIL) {
+            lua_pushvalue(L, name + 1);
+            set(L, top + 1, name);
+            lua_pushvalue(L, name + 1);
+            set(L, top + 3, name);
+        }
+        lua_settop(L, name);
+    }
+    lua_settop(L, top);
+    put_table(L, &SHELF);
+}
+
+// A notebook's own metatable: it has had the table itself.
+static bool has_own_metatable(lua_State *L)
+{
+    int top = lua_gettop(L);
+    lua_pushglobaltable(L);
+    push(L, &META);
+    bool own = lua_getmetatable(L, top + 1) && !lua_rawequal(L, -1, top + 2);
+    lua_settop(L, top);
+    return own;
+}
+
+static void take_meta_off(lua_State *L)
+{
+    lua_pushglobaltable(L);
+    if (lua_getmetatable(L, -1)) {
+        push(L, &META);
+        bool ours = lua_rawequal(L, -1, -2);
+        lua_pop(L, 2);
+        if (ours) {
+            lua_pushnil(L);
+            lua_setmetatable(L, -2);
+        }
+    }
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -2, LUA_GNAME);
+    lua_pop(L, 1);
+}
+
+// The cell has the table itself.
+static void give_up(lua_State *L)
+{
+    interp_of(L)->reads_unknown = true;
+    reads_stop(L);
+}
+
+static bool is_user(lua_State *L)
+{
+    lua_Debug ar;
+    return lua_getstack(L, 1, &ar) && lua_getinfo(L, "S", &ar) && interp_is_user_frame(&ar);
+}
+
+// __index(globals, name)
+static int fetch(lua_State *L)
+{
+    if (lua_type(L, 2) != LUA_TSTRING)
+        return 0;
+    if (str_eq(lua_tostring(L, 2), LUA_GNAME)) {
+        if (is_user(L))
+            give_up(L);
+        lua_settop(L, 1);
+        return 1;
+    }
+    push(L, &SHELF);
+    lua_pushvalue(L, 2);
+    bool is = lua_rawget(L, 3) != LUA_TNIL; // 4: the value
+    push(L, &FETCHED);
+    is ? lua_pushvalue(L, 4) : lua_pushlightuserdata(L, (void *)&FETCHED);
+    set(L, 5, 2);
+    if (is) {
+        lua_pushvalue(L, 4);
+        set(L, 1, 2);
+        lua_pushnil(L);
+        set(L, 3, 2);
+    }
+    lua_settop(L, 4);
+    return 1;
+}
+
+// __newindex(globals, name, value): of a name that is not there now.
+static int drop_or_set(lua_State *L)
+{
+    if (lua_isnil(L, 3) && lua_type(L, 2) == LUA_TSTRING) {
+        push(L, &SHELF);
+        lua_pushvalue(L, 2);
+        if (lua_rawget(L, 4) != LUA_TNIL) {
+            lua_pushnil(L);
+            set(L, 4, 2);
+            push(L, &DROPPED);
+            lua_pushboolean(L, true);
+            set(L, 6, 2);
+        }
+        return 0;
+    }
+    lua_settop(L, 3);
+    lua_rawset(L, 1);
+    return 0;
+}
+
+// __pairs(globals): all of them.
+static int each(lua_State *L)
+{
+    interp_of(L)->reads_unknown = true;
+    take_all_back(L);
+    lua_getglobal(L, "next");
+    lua_pushvalue(L, 1);
+    lua_pushnil(L);
+    return 3;
+}
+
+// math.random, which also notes that it was used. It has the upvalue of Lua's own.
+static int noting_random(lua_State *L)
+{
+    interp *in = interp_of(L);
+    in->reads_random = true;
+    return in->lua_random(L);
+}
+
+static void note_random(lua_State *L)
+{
+    lua_getglobal(L, LUA_MATHLIBNAME);
+    lua_getfield(L, -1, "random");
+    lua_CFunction random = lua_tocfunction(L, -1);
+    if (random && lua_getupvalue(L, -1, 1)) {
+        interp_of(L)->lua_random = random;
+        lua_pushcclosure(L, noting_random, 1);
+        lua_setfield(L, -3, "random");
+    }
+    lua_pop(L, 2);
+}
+
+void reads_open(lua_State *L)
+{
+    static const luaL_Reg meta[] = {
+        {"__index", fetch}, {"__newindex", drop_or_set}, {"__pairs", each}, {0}};
+    note_random(L);
+    luaL_newlib(L, meta);
+    lua_pushliteral(L, "the notebook's globals");
+    lua_setfield(L, -2, "__metatable");
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &META);
+    put_table(L, &SHELF);
+    put_table(L, &FETCHED);
+    put_table(L, &DROPPED);
+    put_table(L, &LIBRARY);
+    int top = lua_gettop(L);
+    lua_pushglobaltable(L);
+    push(L, &LIBRARY);
+    lua_pushnil(L);
+    while (lua_next(L, top + 1)) {
+        set(L, top + 2, top + 3);
+    }
+    lua_pushnil(L);
+    lua_setfield(L, top + 2, LUA_GNAME);
+    lua_settop(L, top);
+}
+
+// Moves the notebook's own globals to the shelf, from which they are fetched.
+static void shelve(lua_State *L)
+{
+    int top = lua_gettop(L);
+    lua_pushglobaltable(L);
+    push(L, &SHELF);
+    push(L, &LIBRARY);
+    lua_pushnil(L);
+    while (lua_next(L, top + 1)) {
+        int name = top + 4;
+        lua_pushvalue(L, name);
+        bool ours = lua_type(L, name) == LUA_TSTRING && lua_rawget(L, top + 3) == LUA_TNIL;
+        lua_settop(L, name + 1);
+        if (ours) {
+            if (!str_eq(lua_tostring(L, name), LUA_GNAME))
+                set(L, top + 2, name);
+            else
+                lua_pop(L, 1);
+            lua_pushnil(L);
+            set(L, top + 1, name); // a field of a table that is walked through may be cleared
+        }
+        lua_settop(L, name);
+    }
+    push(L, &META);
+    lua_setmetatable(L, top + 1);
+    lua_settop(L, top);
+}
+
+void reads_stop(lua_State *L)
+{
+    take_all_back(L);
+    take_meta_off(L);
+}
+
+void reads_begin(lua_State *L, bool whole)
+{
+    interp *in = interp_of(L);
+    in->reads_unknown = whole;
+    in->reads_random = false;
+    put_table(L, &FETCHED);
+    put_table(L, &DROPPED);
+    if (whole)
+        reads_stop(L);
+    else if (has_own_metatable(L))
+        in->reads_unknown = true;
+    else
+        shelve(L);
+}
+
+// The digest of the value on top, or "".
+static void digest(lua_State *L, mask *m, char out[DIGITS + 1])
+{
+    char hex[SHA256_HEX];
+    size_t n = 0;
+    int type = lua_type(L, -1);
+    *out = '\0';
+    if (type != LUA_TNIL && type != LUA_TBOOLEAN && type != LUA_TNUMBER && type != LUA_TSTRING)
+        return;
+    const char *text = luaL_tolstring(L, -1, &n);
+    AUTO_BUF whole = {0}, masked = {0};
+    bool hide = n > TEXT_MAX || mask_text(m, text, n, &masked);
+    if (!hide) {
+        buf_fmt(&whole, "%d ", type);
+        buf_add(&whole, text, n);
+        sha256_hex(whole.data, whole.len, hex);
+        memcpy(out, hex, DIGITS);
+        out[DIGITS] = '\0';
+    }
+    lua_pop(L, 1);
+}
+
+static void add_name(cJSON *out, const char *list, const char *name)
+{
+    cJSON_AddItemToArray(json_array_at(out, list), cJSON_CreateString(name));
+}
+
+// Stack: name, value. A global that the cell has used.
+static void note(lua_State *L, int fetched, cJSON *out, mask *m)
+{
+    int name = lua_gettop(L) - 1;
+    const char *text = lua_tostring(L, name);
+    lua_pushvalue(L, name);
+    lua_rawget(L, fetched);
+    bool same = !lua_isnil(L, -1) && lua_rawequal(L, -1, name + 1);
+    lua_pop(L, 1);
+    int type = lua_type(L, name + 1);
+    if (same && (type == LUA_TTABLE || type == LUA_TUSERDATA))
+        add_name(out, "touched", text);
+    if (same)
+        return;
+    char hex[DIGITS + 1];
+    digest(L, m, hex);
+    json_set_str(json_object_at(out, "writes"), text, hex);
+}
+
+static void note_present(lua_State *L, cJSON *out, mask *m)
+{
+    int top = lua_gettop(L);
+    lua_pushglobaltable(L);
+    push(L, &LIBRARY);
+    push(L, &FETCHED);
+    lua_pushnil(L);
+    while (lua_next(L, top + 1)) {
+        int name = top + 4;
+        lua_pushvalue(L, name);
+        bool known = lua_type(L, name) != LUA_TSTRING ||
+                     (lua_rawget(L, top + 2) != LUA_TNIL && lua_rawequal(L, -1, name + 1)) ||
+                     str_eq(lua_tostring(L, name), LUA_GNAME);
+        lua_settop(L, name + 1);
+        if (!known) {
+            note(L, top + 3, out, m);
+            lua_pushnil(L);
+            set(L, top + 2, name); // of the library: from now on it is the notebook's
+        }
+        lua_settop(L, name);
+    }
+    lua_settop(L, top);
+}
+
+// What was fetched was read; what is not there any more was set to nil.
+static void note_fetched(lua_State *L, cJSON *out)
+{
+    int top = lua_gettop(L);
+    lua_pushglobaltable(L);
+    push(L, &FETCHED);
+    lua_pushnil(L);
+    while (lua_next(L, top + 2)) {
+        int name = top + 3;
+        lua_pushvalue(L, name);
+        bool gone = lua_rawget(L, top + 1) == LUA_TNIL;
+        bool was = lua_touserdata(L, name + 1) != &FETCHED;
+        add_name(out, "reads", lua_tostring(L, name));
+        if (gone && was)
+            json_set_str(json_object_at(out, "writes"), lua_tostring(L, name), "");
+        lua_settop(L, name);
+    }
+    push(L, &DROPPED);
+    lua_pushnil(L);
+    while (lua_next(L, top + 3)) {
+        lua_pop(L, 1);
+        json_set_str(json_object_at(out, "writes"), lua_tostring(L, -1), "");
+    }
+    lua_settop(L, top);
+}
+
+cJSON *reads_end(lua_State *L, mask *m)
+{
+    interp *in = interp_of(L);
+    cJSON_Delete(in->held);
+    cJSON *out = in->held = cJSON_CreateObject(); // freed later if Lua has no memory
+    if (!in->reads_unknown) {
+        note_present(L, out, m);
+        note_fetched(L, out);
+    }
+    if (in->reads_unknown)
+        json_set_bool(out, "unknown", true);
+    else
+        shelve(L);
+    if (in->reads_random)
+        json_set_bool(out, "random", true);
+    in->held = NULL;
+    if (out->child)
+        return out;
+    cJSON_Delete(out);
+    return NULL;
+}

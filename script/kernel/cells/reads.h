@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// Which globals a cell reads and writes. The notebook's own globals are on a shelf, and the table
+// of globals fetches each from there at its first use in a cell; so a use costs something once, and
+// loops nothing.
+//
+//   x      globals.x is nil ──> __index: notes "x", moves it from the shelf
+//   end    what is there and was not fetched, or is another value now, was written; then all goes
+//          back to the shelf: a cell costs by what it uses, not by what there is
+//   stop   the table of globals is an ordinary one again, for lookups
+//
+// A cell that takes the table itself (_G, _ENV) may do anything with it: it counts as unknown, and
+// gets everything back at once. It belongs to the Lua thread.
+#pragma once
+#include "base/json.h"
+#include "script/journal/mask.h"
+
+#include <lua.h>
+#include <stdbool.h>
+
+// When the library is there and no cell has run. Raises only for want of memory, as do the others.
+void reads_open(lua_State *L);
+// An execution begins and ends; whole: its source names _ENV.
+void reads_begin(lua_State *L, bool whole);
+// {reads = ["name"…], writes = {name = digest, or "" of what has none}, touched = ["name"…] (tables
+// that were read and may have been changed in place), unknown, random}, new; NULL: nothing at all.
+// A text with a secret has no digest.
+cJSON *reads_end(lua_State *L, mask *m);
+// Everything is in the table of globals, until the next execution begins.
+void reads_stop(lua_State *L);

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Which globals cells read and write, as the journal has it; and which change reaches a metric by that."""
+import json
+import os
+
+from tap import FIRESTEEL, run, sh
+
+
+def put(folder, name, text):
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def events(t, text, *words, folder=None):
+    folder = folder or t.dir()
+    put(folder, "n.lua", text)
+    done = sh(FIRESTEEL, "run", "n.lua", "-o", "json", *words, cwd=folder)
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+def used(t, *cells):
+    """Of each cell: (names read, names written, the rest)."""
+    text = "".join(f"-- %%\n{cell}\n" for cell in cells)
+    found = []
+    for e in events(t, text):
+        if e["type"] == "state" and e["state"] in ("ok", "failed"):
+            u = e.get("used", {})
+            found.append((sorted(u.get("reads", [])), sorted(u.get("writes", {})), {k: v for k, v in u.items() if k not in ("reads", "writes")}))
+    return found
+
+
+def printed(t, *cells):
+    text = "".join(f"-- %%\n{cell}\n" for cell in cells)
+    return "".join(e["text"] for e in events(t, text) if e["type"] == "stream")
+
+
+def test_reads_and_writes(t):
+    assert used(t, "x, y = 1, 'a'", "z = x + 1", "print(y, nowhere)", "x = 3", "print 'library only'", "local x = 1; print(x)") == [
+        ([], ["x", "y"], {}), (["x"], ["z"], {}), (["nowhere", "y"], [], {}), ([], ["x"], {}), ([], [], {}), ([], [], {})]
+
+
+def test_functions_read_what_they_read_when_they_are_called(t):
+    found = used(t, "rate = 2\nfunction twice(x) count = (count or 0) + 1; return x * rate end", "y = twice(4)")
+    assert found[0] == ([], ["rate", "twice"], {}) and found[1] == (["count", "rate", "twice"], ["count", "y"], {}), found
+
+
+def test_tables_random_and_the_same_value(t):
+    found = used(t, "t = { 1 }\nx = 5", "t[2] = 4", "x = x", "print(math.random(3))", "r = math.random")
+    assert found[1] == (["t"], [], {"touched": ["t"]}), found
+    assert found[2] == (["x"], [], {}), "nothing was changed"
+    assert found[3] == ([], [], {"random": True}) and found[4] == ([], ["r"], {}), found
+
+
+def test_globals_are_what_they_always_were(t):
+    assert printed(t, "x = 1; gone = 2; flag = false", "gone = nil; flag = nil", "print(gone, flag, x)", "x = nil; print(x); x = 2; print(x)",
+                   "print(x, rawequal(_G, _ENV), rawget(_G, 'x'))", "local n = 0; for name in pairs(_ENV) do if name == 'x' then n = n + 1 end end; print(n)",
+                   "print = print; x = 9", "print(x)\nprint(load 'return x'())", "local c = coroutine.wrap(function() x = x + 1; coroutine.yield(x) end); print(c())") == (
+        "nil\tnil\t1\nnil\n2\n2\ttrue\t2\n1\n9\n9\n10\n")
+
+
+def test_the_table_itself_is_unknown(t):
+    found = used(t, "x = 1", "_G.y = 2", "z = _ENV.x", "for n in pairs(_G) do end", "print(x)",
+                 "local _ = setmetatable(_G, { __index = function(_, name) return 'no ' .. name end })", "v = undefined", "print(v)")
+    for i in (1, 2, 3, 5, 6, 7):
+        assert found[i][2] == {"unknown": True}, (i, found)
+    assert found[4] == (["x"], [], {}), found
+    assert printed(t, "x = 1", "local _ = setmetatable(_G, { __index = function(_, name) return 'no ' .. name end })", "print(undefined, x)") == "no undefined\t1\n"
+
+
+def test_errors_and_interrupts_keep_the_globals(t):
+    text = "-- %%\nx = 1\n-- %% tags=[\"raises-exception\"]\ny = x\nerror 'no'\n-- %%\nprint(x, y)\n"
+    assert "1\t1\n" in "".join(e.get("text", "") for e in events(t, text))
+
+
+def test_secrets_have_no_digest(t):
+    folder = t.dir()
+    text = "-- %%\npassword = 'opensesame-1'\nother = 'x' .. password\nplain = 'x'\n"
+    written = next(e["used"]["writes"] for e in events(t, text, folder=folder) if e.get("used"))
+    assert written["password"] == "" and written["other"] == "" and len(written["plain"]) == 16, written
+
+
+FLOW = """\
+-- %% parameters tags=["parameters"]
+lr = 0.1
+units = 4
+-- %% Helper
+function rate() return lr * 2 end
+-- %% Data
+local f = io.open "data.txt"
+rows = #f:read "a"
+f:close()
+parity = rows % 2
+-- %% Trainer file="t.txt"
+text
+-- %% First
+run.metric("first", rate())
+-- %% Second
+run.metric("second", rows * units)
+run.metric("parity", parity + #io.open("t.txt"):read "a")
+-- %% Third
+run.metric("third", math.random())
+"""
+
+
+def causes(t, change, *words):
+    folder = t.dir()
+    put(folder, "data.txt", "abcd")
+    events(t, FLOW, folder=folder)
+    change(folder)
+    with open(os.path.join(folder, "n.lua"), encoding="utf-8") as f:
+        events(t, f.read(), *words, folder=folder)
+    found = json.loads(sh(FIRESTEEL, "diff", "--format", "json", cwd=folder).out)
+    text = sh(FIRESTEEL, "diff", cwd=folder).out
+    return {name: (c.get("earliest"), c["all"]) for name, c in found["causes"].items()}, text
+
+
+def test_the_earliest_change_that_reaches_a_metric(t):
+    found, text = causes(t, lambda folder: None, "-p", "lr=0.5")
+    assert found == {"first": ("parameter lr", ["parameter lr"]), "third": ("seed", ["seed"])}, found
+    assert 'first (told by "First"): parameter lr\n' in text, text
+    found, _ = causes(t, lambda folder: put(folder, "data.txt", "abcdef"), "--seed", "1")
+    assert found["second"] == ("file data.txt", ["file data.txt"]) and "parity" not in found and "first" not in found, found
+    found, text = causes(t, lambda folder: put(folder, "n.lua", FLOW.replace("lr * 2", "lr * 3").replace("\ntext\n", "\nlonger text\n")), "-p", "units=5")
+    assert found["first"] == ('cell "Helper"', ['cell "Helper"']), found
+    assert found["parity"] == ("parameter units", ["parameter units", 'cell "Trainer"']), found
+    assert 'parity (told by "Second"): parameter units; also cell "Trainer"' in text, text
+
+
+def test_what_was_not_recorded_is_said(t):
+    folder = t.dir()
+    put(folder, "data.txt", "abcd")
+    for words in (("-p", "lr=0.5"), ("-p", "lr=0.7")):
+        events(t, FLOW, *words, folder=folder)
+    for name in os.listdir(os.path.join(folder, ".firesteel")):
+        path = os.path.join(folder, ".firesteel", name)
+        if name.endswith(".jsonl"):
+            with open(path, encoding="utf-8") as f:
+                records = [json.loads(line) for line in f]
+            for r in records:
+                r.pop("used", None)
+            put(os.path.dirname(path), name, "".join(json.dumps(r) + "\n" for r in records))
+    found = json.loads(sh(FIRESTEEL, "diff", "--format", "json", cwd=folder).out)
+    assert found["causes"]["first"]["unknown"] == "the cells of this run recorded no reads", found
+
+
+run(globals())
