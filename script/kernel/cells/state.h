@@ -46,8 +46,8 @@ struct interp {
     inputs *inputs;
     bool reads_unknown, reads_random; // of the execution (reads.h)
     lua_CFunction lua_random;         // Lua's own math.random
-    err broken; // why the library could not be opened
-    struct {    // a branch's error that was raised where somebody waited for it
+    err broken;                       // why the library could not be opened
+    struct { // a branch's error that was raised where somebody waited for it
         char *message;
         cJSON *trace; // NULL: none
         int line;
