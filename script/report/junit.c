@@ -214,6 +214,17 @@ static void properties(buf *out, const char *prefix, const cJSON *object)
     }
 }
 
+// The last value of each metric, and tags: a dashboard can draw the one and filter by the other.
+static void print_recorded(const fold *f, buf *out)
+{
+    AUTO_JSON *results = fold_results(f), *last = cJSON_CreateObject();
+    const cJSON *m;
+    cJSON_ArrayForEach(m, json_get(results, "metrics"))
+        json_set(last, m->string, cJSON_Duplicate(json_get(m, "value"), true));
+    properties(out, "metric.", last);
+    properties(out, "tag.", json_get(results, "tags"));
+}
+
 static void print_properties(const struct junit *j, buf *out)
 {
     const cJSON *first = fold_first(j->fold), *cluster = fold_cluster(j->fold);
@@ -224,6 +235,7 @@ static void print_properties(const struct junit *j, buf *out)
     property(out, "", "namespace", json_str(cluster, "namespace"));
     properties(out, "version.", json_get(first, "versions"));
     properties(out, "parameter.", json_get(fold_last_start(j->fold), "parameters"));
+    print_recorded(j->fold, out);
     buf_str(out, "    </properties>\n");
 }
 

@@ -184,6 +184,14 @@ def test_a_detached_run_prints_no_junit(t):
     assert done.code == 2 and "--report FILE.xml" in done.err, done
 
 
+def test_junit_has_what_was_recorded(t):
+    folder = t.dir()
+    write(folder, "n.lua", '-- %% A\nrun.metric("loss", 0.5)\nrun.metric("loss", 0.25)\nrun.tag("data", "<new>")\n')
+    assert firesteel(folder, "run", "n.lua", "--report", "out.xml").code == 0
+    told = properties(suite_of(read(folder, "out.xml"))[0])
+    assert told["metric.loss"] == "0.25" and told["tag.data"] == "<new>", told
+
+
 def test_wait_for_several(t):
     folder = t.dir()
     write(folder, "n.lua", '-- %% tags=["parameters"]\nfails = false\n-- %% A\n'
