@@ -70,6 +70,47 @@ nn.Flatten
   print(nn.Sequential({ nn.Flatten { 28, 28 }, nn.Dense { 10 } }):count_params()) --> 7850
 nn.Dense
   print(nn.Sequential({ nn.Dense { 3, input_dim = 2, use_bias = false } }):count_params()) --> 6
+nn.Input
+  x = nn.Input { 4 }
+  print(nn.Model({ inputs = x, outputs = nn.Dense { 1 } (x) }):count_params()) --> 5
+nn.Model
+  store, rest = nn.Input { 1 }, nn.Input { 3 }
+  h = nn.Concatenate {} { nn.Flatten {} (nn.Embedding { 100, 8 } (store)), rest }
+  model = nn.Model { inputs = { store, rest }, outputs = nn.Dense { 1 } (h), seed = 1 }
+  print(model:count_params()) --> 812
+nn.Embedding
+  x = nn.Input { 2 }
+  print(nn.Model({ inputs = x, outputs = nn.Dense { 1 } (nn.Flatten {} (nn.Embedding { 10, 3 } (x))) }):count_params()) --> 37
+nn.Concatenate
+  a, b = nn.Input { 2 }, nn.Input { 3 }
+  print(nn.Model({ inputs = { a, b }, outputs = nn.Dense { 1 } (nn.Concatenate {} { a, b }) }):count_params()) --> 6
+nn.Add
+  x = nn.Input { 4 }
+  print(nn.Model({ inputs = x, outputs = nn.Dense { 1 } (nn.Add {} { x, nn.Dense { 4 } (x) }) }):count_params()) --> 25
+nn.Conv2D
+  model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.Conv2D { 8, 3, padding = "same" }, nn.Flatten {}, nn.Dense { 10 } }
+  print(model:count_params()) --> 62810
+nn.MaxPooling2D
+  model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.MaxPooling2D { 2 }, nn.Flatten {}, nn.Dense { 10 } }
+  print(model:count_params()) --> 1970
+nn.AveragePooling2D
+  model = nn.Sequential { nn.Input { 28, 28, 1 }, nn.AveragePooling2D { 4 }, nn.Flatten {}, nn.Dense { 10 } }
+  print(model:count_params()) --> 500
+nn.GlobalAveragePooling2D
+  model = nn.Sequential { nn.Input { 28, 28, 3 }, nn.GlobalAveragePooling2D {}, nn.Dense { 10 } }
+  print(model:count_params()) --> 40
+nn.BatchNormalization
+  model = nn.Sequential { nn.Dense { 8, input_dim = 4 }, nn.BatchNormalization {}, nn.Dense { 1 } }
+  print(model:count_params()) --> 81
+nn.LayerNormalization
+  model = nn.Sequential { nn.Dense { 8, input_dim = 4 }, nn.LayerNormalization {}, nn.Dense { 1 } }
+  print(model:count_params()) --> 65
+nn.Activation
+  model = nn.Sequential { nn.Dense { 8, input_dim = 4 }, nn.Activation { "gelu" }, nn.Dense { 1 } }
+  print(model:count_params()) --> 49
+nn.Reshape
+  model = nn.Sequential { nn.Input { 784 }, nn.Reshape { 28, 28, -1 }, nn.GlobalAveragePooling2D {}, nn.Dense { 1 } }
+  print(model:count_params()) --> 2
 nn.Dropout
   model = nn.Sequential { nn.Dense { 8, input_dim = 4 }, nn.Dropout { 0.2 }, nn.Dense { 1 } }
 nn.Adam

@@ -121,4 +121,15 @@ def test_as_an_ordinary_user_from_a_read_only_folder(t):
     assert own in done.out + done.err, done  # the working folder is reported
 
 
+def test_the_convolutional_network(t):
+    cwd = t.dir()
+    done = sh(FIRESTEEL, "run", os.path.join(SOURCE, "recipes", "20-mnist-cnn.lua"), "--cwd", cwd, "-p", "epochs=1",
+              "-p", "steps=60", env=home(t), timeout=300)
+    assert done.code == 0, done
+    reached = re.search(r"(\d\d\.\d\d) % of the test set after 1 epochs", done.out)
+    assert reached and float(reached.group(1)) > 85, done
+    assert re.search(r"conv2d_1 \(Conv2D\) +\(None, 11, 11, 64\) +18496", done.out), done
+    assert os.path.exists(os.path.join(cwd, "cnn.safetensors"))
+
+
 run(globals())

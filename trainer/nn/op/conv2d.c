@@ -86,21 +86,40 @@ static void reserve(const op_work *w, op_need *need)
     need->scratch = PATCHES * (s.ld + 2 * s.filters);
 }
 
+// Where a patch begins in the picture: the window's taps of one row lie side by side in memory.
+struct corner {
+    size_t row, column; // beyond the picture's sizes: in the padding in front
+    bool inside;        // all columns of the window are in the picture
+};
+
+static struct corner corner_of(const window *v, size_t p)
+{
+    size_t column = p % v->out[1] * v->stride[1] - v->before[1];
+    return (struct corner){.row = p / v->out[1] * v->stride[0] - v->before[0],
+        .column = column,
+        .inside = column < v->in[1] && v->in[1] - column >= v->size[1]};
+}
+
 // Patches [from, from + n) of a picture, s->ld apart.
 static void gather(
     const window *v, const struct sizes *s, const float *x, float *patches, size_t from, size_t n)
 {
-    size_t bytes = v->channels * sizeof *x;
+    size_t run = v->size[1] * v->channels;
     for (size_t p = from; p < from + n; p++) {
+        struct corner at = corner_of(v, p);
         float *to = patches + (p - from) * s->ld;
-        for (size_t i = 0; i < v->size[0]; i++)
-            for (size_t j = 0; j < v->size[1]; j++, to += v->channels) {
-                size_t at = window_at(v, p / v->out[1], p % v->out[1], i, j);
-                if (at == SIZE_MAX)
-                    memset(to, 0, bytes);
-                else
-                    memcpy(to, x + at, bytes);
+        for (size_t i = 0; i < v->size[0]; i++, to += run) {
+            size_t row = at.row + i;
+            if (row < v->in[0] && at.inside) {
+                memcpy(to, x + (row * v->in[1] + at.column) * v->channels, run * sizeof *to);
+                continue;
             }
+            memset(to, 0, run * sizeof *to);
+            for (size_t j = 0; row < v->in[0] && j < v->size[1]; j++)
+                if (at.column + j < v->in[1])
+                    memcpy(to + j * v->channels, x + (row * v->in[1] + at.column + j) * v->channels,
+                        v->channels * sizeof *to);
+        }
     }
 }
 
@@ -108,14 +127,23 @@ static void gather(
 static void scatter(
     const window *v, const struct sizes *s, float *dx, const float *patches, size_t from, size_t n)
 {
+    size_t run = v->size[1] * v->channels;
     for (size_t p = from; p < from + n; p++) {
+        struct corner at = corner_of(v, p);
         const float *d = patches + (p - from) * s->ld;
-        for (size_t i = 0; i < v->size[0]; i++)
-            for (size_t j = 0; j < v->size[1]; j++, d += v->channels) {
-                size_t at = window_at(v, p / v->out[1], p % v->out[1], i, j);
-                for (size_t c = 0; at != SIZE_MAX && c < v->channels; c++)
-                    dx[at + c] += d[c];
+        for (size_t i = 0; i < v->size[0]; i++, d += run) {
+            size_t row = at.row + i;
+            for (size_t j = 0; row < v->in[0] && j < v->size[1]; j++) {
+                if (at.column + j >= v->in[1])
+                    continue;
+                float *to = dx + (row * v->in[1] + at.column + j) * v->channels;
+                size_t count = at.inside ? run : v->channels;
+                for (size_t c = 0; c < count; c++)
+                    to[c] += d[j * v->channels + c];
+                if (at.inside)
+                    break;
             }
+        }
     }
 }
 
