@@ -23,6 +23,9 @@ data.save
 data.csv
   io.open("t.csv", "w"):write("price,kind\n1.5,a\n2.5,b\n"):close()
   print(data.csv("t.csv"):numbers("price"):sum()) --> 4.0
+data.parquet
+  ok, why = pcall(data.parquet, { "nowhere.parquet", columns = { "price" } })
+  print(ok, why:find "nowhere.parquet" ~= nil) --> false	true
 data.frame
   f = data.frame { { "price", data.tensor { 1.5, 2.5 } } }
   print(#f) --> 2

@@ -324,6 +324,8 @@ int open_arrays(lua_State *L)
         {"stack", stack},
         {"gather", gather},
         {"one_hot", one_hot},
+        {"unpack_parquet", unpack_parquet},
+        {"remove", remove_folder},
         {"read_image", read_image},
         {"read_images", read_images},
         {NULL, NULL},

@@ -84,6 +84,23 @@ function data.csv(given)
   return new(columns, rows)
 end
 
+-- data.parquet: as data.csv, for a Parquet file; pyarrow turns it into CSV in a temporary folder.
+function data.parquet(given)
+  if type(given) == "string" then given = { given } end
+  if type(given) ~= "table" or type(given[1]) ~= "string" then
+    error('data.parquet: which file? data.parquet "train.parquet"', 2)
+  end
+  options_of("data.parquet", given, "columns like rank size types")
+  local folder = call(core.unpack_parquet, given[1], os.getenv "TMPDIR" or "/tmp", given.columns or {})
+  local options = {}
+  for key, value in pairs(given) do options[key] = value end
+  options[1], options.columns = folder .. "/table.csv", nil
+  local ok, frame = pcall(data.csv, options)
+  core.remove(folder)
+  if not ok then error(tostring(frame):gsub(folder:gsub("%p", "%%%0") .. "/table%.csv", (given[1]:gsub("%%", "%%%%"))), 2) end
+  return frame
+end
+
 -- data.frame { { "Id", tensor }, { "Sales", tensor } }: a frame of columns of one's own.
 function data.frame(given)
   local columns, rows = {}, nil

@@ -231,6 +231,7 @@ for _, name in ipairs { "Flatten", "Dense", "Dropout", "Input", "Model", "Conv2D
 end
 options("nn.Sequential", told.nn.Sequential, function() nn.Sequential { nn.Dense { 1 }, zzz = 1 } end)
 options("data.csv", told.data.csv, function() data.csv { zzz = 1 } end)
+options("data.parquet", told.data.parquet, function() data.parquet { "x", zzz = 1 } end)
 options("data.images", told.data.images, function() data.images { "x", zzz = 1 } end)
 options("data.mnist", told.data.mnist, function() data.mnist { zzz = 1 } end)
 options("warm-up", told.hvd.LearningRateWarmupCallback, function() hvd.LearningRateWarmupCallback { initial_lr = 1, zzz = 1 } end)

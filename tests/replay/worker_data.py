@@ -444,4 +444,59 @@ def test_pictures_in_folders_are_classes(t):
         "set/b/9.jpg: neither a PNG nor a JPEG"], done
 
 
+PARQUET = """
+local data = require "data"
+local ok, t = pcall(data.parquet, { "t.parquet", columns = { "Sales", "Day", "Open", "Kind" }, types = { Kind = "category" } })
+if not ok then print(t) os.exit(0) end
+print(t.Sales, t.Day, t.Open, t:codes "Kind", table.concat(t:categories "Kind", " "), t.Sales.dtype)
+print(#data.parquet { "t.parquet", columns = { "Sales" }, rank = 1, size = 2 })
+print(select(2, pcall(data.parquet, { "t.parquet", columns = { "Nothing" } })))
+print(select(2, pcall(data.parquet, "t.parquet")))
+print((select(2, pcall(data.parquet, "trainer.lua"))))
+"""
+MAKE_PARQUET = """
+import datetime, sys, pyarrow as pa, pyarrow.parquet as pq
+pq.write_table(pa.table({
+    "Sales": pa.array([1.5, None, 2.0]), "Day": [datetime.date(1970, 1, d) for d in (2, 3, 4)], "Open": [True, False, True],
+    "Kind": pa.array(["a", "b, c", "a"]).dictionary_encode(), "List": [[1], [], [2, 3]]}), "t.parquet")
+"""
+
+
+def pyarrow(t):
+    """(a folder with python3 in it, as a PATH; does it have pyarrow?)"""
+    python = os.path.join(CACHE, "tensorboard", "bin", "python")
+    has = sh(python, "-c", "import pyarrow").code == 0 if os.path.exists(python) else False
+    return os.path.dirname(python), has
+
+
+def test_parquet_is_read_where_pyarrow_is(t):
+    path, has = pyarrow(t)
+    if not has:
+        raise Skip("tests/support/tools installs pyarrow")
+    folder = t.dir()
+    made = sh(os.path.join(path, "python"), "-c", MAKE_PARQUET, cwd=folder)
+    assert made.code == 0, made
+    temporary = t.dir()
+    done = work(t, PARQUET, folder=folder, env={"PATH": path + ":" + os.environ["PATH"], "TMPDIR": temporary})
+    lines = done.out.splitlines()
+    assert lines[:4] == ["[1.5, nan, 2]\t[1, 2, 3]\t[1, 0, 1]\t[1, 2, 1]\ta b, c\tf32", "1",
+                         't.parquet: there is no column "Nothing"',
+                         't.parquet: column "List" holds lists or records: name the others as columns'], done
+    assert lines[4].startswith("trainer.lua: ") and "Parquet" in lines[4], done
+    assert os.listdir(temporary) == [], os.listdir(temporary)
+
+
+def test_parquet_without_pyarrow_says_so(t):
+    folder = t.dir()
+    programs = os.path.join(folder, "bin")
+    os.mkdir(programs)
+    done = work(t, PARQUET, folder=folder, env={"PATH": programs})
+    assert "t.parquet: a Parquet file is read by python3 with pyarrow: " in done.out, done
+    with open(os.path.join(programs, "python3"), "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\nexit 3\n")
+    os.chmod(os.path.join(programs, "python3"), 0o755)
+    done = work(t, PARQUET, folder=folder, env={"PATH": programs})
+    assert "which python3 does not have (pip install pyarrow)" in done.out, done
+
+
 run(globals())
