@@ -367,7 +367,7 @@ static int keep(struct reading *r, struct guess *g, csv_field *f, err *e)
                                   : !number_of(f->text, f->n, &value, &integer))
             return wrong_field(r, c, f, e);
         value = c->kind == FRAME_DATE ? (double)whole : value;
-        whole = (int64_t)value;
+        whole = fabs(value) < 0x1p63 ? (int64_t)value : 0; // of an F32 column it is not used
         measure(c, value);
     }
     if (here && c->values->type == TENSOR_I64)
