@@ -455,7 +455,8 @@ static void fail_unplanned(kernel *k, size_t i, const err *why)
         .failure = FAILURE_SYNTAX,
         .message = mem_strdup(why->text),
         .started = clock_mono(),
-        .count = ++k->executed};
+        .count = ++k->executed,
+        .attempt = 1};
     sscanf(why->text, "line %d", &x.line);
     emit_running(k, &x);
     finish(k, &x);
@@ -556,6 +557,7 @@ void running_abandon(kernel *k)
     execution *x = k->running; // the Lua thread still has it: read only what that does not write
     execution shown = {.turn.cell = x->turn.cell,
         .chunk = x->chunk,
+        .attempt = 1, // the last one, since it still runs
         .timeout_ns = x->timeout_ns,
         .started = x->started,
         .failure = FAILURE_ERROR,
