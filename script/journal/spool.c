@@ -23,7 +23,7 @@ struct entry {
 
 struct spool {
     char *name;
-    int fd, index_fd;
+    int fd, index_fd;     // index_fd: -1 for a reader whose index was lost
     int folder;           // for the writer: the spool's folder
     uint64_t size, lines; // up to now; for a reader: when it last looked
     uint64_t indexed;     // offset of the writer's last entry
@@ -85,7 +85,8 @@ static spool *spool_new(const char *dir, const char *name, int flags, err *e)
     s->fd = folder_file(folder, name, flags, 0600);
     if (s->fd >= 0)
         s->index_fd = folder_file(folder, index, flags, 0600);
-    if (s->index_fd < 0) {
+    bool reads_without = s->fd >= 0 && errno == ENOENT && !(flags & O_CREAT);
+    if (s->index_fd < 0 && !reads_without) {
         err_errno(e, errno, "cannot open the spool %s", path);
         spool_close(s);
         return NULL;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "script/journal/spool.h"
 #include "tests/support/tap.h"
 
@@ -85,6 +86,28 @@ TEST(a_line_is_found_whose_middle_has_an_entry)
     CHECK_INT(offset, 6);
     CHECK_OK(spool_find_line(s, 2, &offset, &e) == 0, e);
     CHECK_INT(offset, 70008);
+    spool_close(s);
+}
+
+TEST(without_its_index_a_spool_is_read_as_well)
+{
+    err e = {0};
+    AUTO_BUF text = {0};
+    AUTO_FREE char *index = str_fmt("%s/bare.idx", tap_dir());
+    spool *w = spool_create(tap_dir(), "bare", &e);
+    CHECK_OK(w, e);
+    fill(w);
+    spool_close(w);
+    CHECK(unlink(index) == 0);
+    spool *s = spool_open(tap_dir(), "bare", &e);
+    CHECK_OK(s, e);
+    uint64_t offset;
+    CHECK_OK(spool_find_line(s, 2999, &offset, &e) == 0, e);
+    CHECK_INT(offset, 299900);
+    CHECK_INT(spool_line_at(s, 299950), 2999);
+    CHECK_INT(spool_lines(s), 3000);
+    CHECK_OK(spool_read(s, 299900, 400000, &text, &e) == 0, e);
+    CHECK_INT(text.len, 100);
     spool_close(s);
 }
 
