@@ -108,6 +108,7 @@ void fold_free(fold *f)
     free(f->cells);
     hashmap_free(f->by_id);
     hashmap_free(f->by_display);
+    fold_free_globals(f);
     free(f->ledger);
     free(f->run);
     free(f->message);

@@ -73,6 +73,7 @@ struct run_cell {
     bool resumed;                 // every effect was verified, none repeated
     char how[12];  // in a resumed run: "verified", "repeated" or "done"; "" without effects
     cJSON *used;   // globals: {reads, writes, touched, unknown, random} (message.def); NULL: none
+    uint64_t ran;  // seq of its end
     char hash[65]; // SHA-256 of the source that ran last, "" if none
     struct output *outputs;
     size_t n_outputs;
@@ -134,6 +135,9 @@ const struct run_cell *fold_cell(const fold *f, size_t i);
 const struct run_cell *fold_cell_by_id(const fold *f, const char *id, size_t *i);
 size_t fold_in_state(const fold *f, enum cell_state state); // how many cells are
 const struct run_cell *fold_running(const fold *f);         // the one that runs; NULL: none
+// A global that the cell read and another cell has changed since; NULL: none. What is in a table
+// may have changed without that.
+const char *fold_moved(const fold *f, const struct run_cell *c);
 // The display with this id, in any cell, and its cell; NULL if none.
 const struct output *fold_display(const fold *f, int64_t id);
 const struct run_cell *fold_display_cell(const fold *f, int64_t id);

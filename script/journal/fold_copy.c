@@ -114,6 +114,7 @@ fold *fold_copy(const fold *from)
     f->error = copy_output(&from->error);
     copy_cells(f, from);
     copy_series(f, from);
+    fold_copy_globals(f, from);
     f->ledger = mem_array(from->n_ledger + 1, sizeof *f->ledger);
     for (size_t i = 0; i < from->n_ledger; i++)
         f->ledger[i] = copy_entry(&from->ledger[i]);

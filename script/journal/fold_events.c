@@ -142,6 +142,7 @@ static int on_resumed(fold *f, const cJSON *r, err *e)
     free(STEAL(f->message));
     cJSON_Delete(STEAL(f->recorded));
     fold_forget_points(f, NULL);
+    fold_free_globals(f);
     fold_output_done(&f->error);
     f->has_error = false;
     for (size_t i = 0; i < f->n_cells + f->n_gone; i++) {
@@ -229,6 +230,8 @@ static int on_state(fold *f, const cJSON *r, err *e)
             c->mono_start = c->mono_end; // the cell never ran
         cJSON_Delete(c->used);
         c->used = cJSON_Duplicate(json_get(r, "used"), true);
+        c->ran = f->seq;
+        fold_note_writes(f, c);
         c->resumed = json_bool_or(r, "resumed", false);
         snprintf(c->how, sizeof c->how, "%s", json_str_or(r, "how", c->resumed ? "verified" : ""));
     }

@@ -20,6 +20,12 @@ struct metric_series {
     size_t n, cap;
 };
 
+struct fold_global {
+    char *name, *digest; // of its value; "": it has none
+    char *cell;          // the cell that changed it last
+    uint64_t changed;    // seq
+};
+
 // fold_copy.c copies each of them.
 struct fold {
     char *run;
@@ -53,6 +59,9 @@ struct fold {
     struct metric_series *series; // each value that run.metric told
     size_t n_series;
     hashmap *by_series;
+    struct fold_global *globals; // that cells have set
+    size_t n_globals;
+    hashmap *by_global; // by name; NULL: none
 };
 
 // A "recorded" event; and the cell runs again: what it recorded is no longer so.
@@ -62,6 +71,9 @@ void fold_forget_recorded(fold *f, const char *id);
 void fold_add_point(fold *f, const char *id, const char *name, struct metric_point point);
 void fold_forget_points(fold *f, const char *id); // NULL: of all cells
 void fold_free_points(fold *f);
+void fold_note_writes(fold *f, const struct run_cell *c); // the cell has ended
+void fold_free_globals(fold *f);
+void fold_copy_globals(fold *f, const fold *from);
 // fold_copy.c: a state that goes its own way; and about how many bytes one takes.
 fold *fold_copy(const fold *from);
 size_t fold_weight(const fold *f);

@@ -600,6 +600,26 @@ input "name?"
         leave_unsaved(s)
 
 
+def test_what_a_cell_read_has_changed(t):
+    with workbench(folder(t, "-- %% A\nx = 1\n\n-- %% B\nprint(x + 1)\n\n-- %% C\nprint 'c'\n")) as s:
+        s.keys("R")
+        s.wait("[3] C")
+        s.keys("g g C-e")
+        s.wait("[4] A")
+        assert "[2] B" in text(s) and "has changed" not in text(s), text(s)  # the same value again
+        s.keys("g g Enter End")
+        s.type("7")
+        s.keys("C-e")
+        s.wait("[5] A")
+        s.wait("[2~] B")
+        assert "x has changed" in text(s) and "[3] C" in text(s), text(s)
+        s.keys("g g j C-e")
+        s.wait("[6] B")
+        s.wait("│ 18")
+        s.gone("x has changed")
+        leave_unsaved(s)
+
+
 def test_running_cells_are_followed_until_one_moves(t):
     cells = "".join(f"-- %% Cell {i}\nprint(string.rep('line {i}\\n', 12)) sh 'sleep 0.3'\n\n" for i in range(9))
     with workbench(folder(t, cells)) as s:

@@ -141,6 +141,12 @@ const struct run_cell *slot_run(const bench *b, size_t i)
     return fold_cell_by_id(b->fold, b->slots[i]->id, NULL);
 }
 
+const char *slot_moved(const bench *b, size_t i)
+{
+    const struct run_cell *r = slot_run(b, i);
+    return r && (r->state == STATE_OK || r->state == STATE_FAILED) ? fold_moved(b->fold, r) : NULL;
+}
+
 bool slot_unsent(const struct slot *s)
 {
     return text_revision(edit_text(s->edit)) != s->sent;

@@ -292,6 +292,39 @@ TEST(what_cells_recorded_counts_until_they_run_again)
     fold_free(f);
 }
 
+static void ended(fold *f, int seq, const char *id, const char *used)
+{
+    AUTO_FREE char *text =
+        str_fmt("{\"type\":\"state\",\"seq\":%d,\"cell\":\"%s\",\"state\":\"ok\",\"used\":{%s}}",
+            seq, id, used);
+    event(f, text);
+}
+
+static const char *moved(const fold *f, const char *id)
+{
+    return fold_moved(f, fold_cell_by_id(f, id, NULL));
+}
+
+TEST(what_a_cell_read_may_have_moved_since)
+{
+    fold *f = fold_new();
+    event(f, "{\"type\":\"document\",\"text\":\"-- %%\\nx = 1\\n\\n-- %%\\ny = "
+             "x\\n\",\"cells\":[\"a\",\"b\"]}");
+    ended(f, 1, "a", "\"writes\":{\"x\":\"1\",\"t\":\"\"}");
+    ended(f, 2, "b", "\"reads\":[\"x\",\"print\"],\"writes\":{\"y\":\"1\"}");
+    CHECK(!moved(f, "a"));
+    CHECK(!moved(f, "b"));
+    ended(f, 3, "a", "\"writes\":{\"x\":\"1\",\"t\":\"\"}"); // to the same value
+    CHECK(!moved(f, "b"));
+    ended(f, 4, "a", "\"writes\":{\"x\":\"2\",\"t\":\"\"}");
+    CHECK_STR(moved(f, "b"), "x");
+    ended(f, 5, "b", "\"reads\":[\"x\",\"t\"],\"writes\":{\"x\":\"3\"}"); // by itself
+    CHECK(!moved(f, "b"));
+    ended(f, 6, "a", "\"writes\":{\"t\":\"\"}"); // a value without a digest
+    CHECK_STR(moved(f, "b"), "t");
+    fold_free(f);
+}
+
 TEST(a_trainings_metrics_are_the_runs)
 {
     fold *f = fold_new();
