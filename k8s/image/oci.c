@@ -261,6 +261,18 @@ void oci_registry_done(oci_registry *r)
     *r = (oci_registry){0};
 }
 
+// Who logs in, and with which password, is no part of a registry's name, and is not told.
+static int registry_invalid(const char *text, const char *why, err *e)
+{
+    const char *scheme = strstr(text, "://"), *at = strrchr(text, '@');
+    const char *user = scheme ? scheme + 3 : text;
+    if (!at || at < user)
+        return err_set(e, ERR_USAGE, "“%.300s” is not a registry: %s", text, why);
+    return err_set(e, ERR_USAGE, "“%.*s[secret]%.300s” is not a registry: %s",
+        (int)(user - text > 300 ? 300 : user - text), text, at,
+        "it takes no user and no password: `docker login` keeps them");
+}
+
 int oci_registry_parse(const char *text, oci_registry *r, err *e)
 {
     *r = (oci_registry){.plain = str_starts(text, "http://")};
@@ -279,5 +291,5 @@ int oci_registry_parse(const char *text, oci_registry *r, err *e)
     if (!why)
         return 0;
     oci_registry_done(r);
-    return err_set(e, ERR_USAGE, "“%.300s” is not a registry: %s", text, why);
+    return registry_invalid(text, why, e);
 }

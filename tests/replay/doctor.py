@@ -84,6 +84,22 @@ def test_a_server_that_says_nothing_is_not_waited_for(t):
         assert "hunter2" not in done.out + done.err, done
 
 
+def test_a_registrys_password_is_not_told(t):
+    for name in ("http://user:pw12345678@127.0.0.1:1/x", "user:pw12345678@r.example", "https://u:pw1/2345678@r.example"):
+        found, _, done = doctor(t, "--registry", name)
+        assert found["registry"]["state"] == "fail" and "[secret]@" in found["registry"]["text"], done
+        assert "no password" in found["registry"]["text"] and "cluster" in found, done
+        plain = sh(FIRESTEEL, "doctor", "--registry", name, env=environment(t.dir()))
+        folder = t.dir()
+        with open(os.path.join(folder, "n.lua"), "w", encoding="utf-8") as f:
+            f.write("-- %%\nprint(1)\n")
+        refused = sh(FIRESTEEL, "run", "n.lua", "--registry", name, cwd=folder, env=environment(t.dir()))
+        assert refused.code == 2 and "[secret]@" in refused.err, refused
+        for text in (done, plain, refused):
+            assert "pw1" not in text.out + text.err, text
+        assert not sh("grep", "-r", "pw1", folder).out, "nor is it written down"
+
+
 def test_a_sandbox_is_a_cluster_with_a_registry(t):
     home = t.dir()
     env = environment(home)
