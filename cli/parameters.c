@@ -193,6 +193,17 @@ char **parameters_hidden(int argc, char *const *argv)
     return words;
 }
 
+// The default without the secrets in it; NULL: it has none. nil and "" tell nothing.
+static cJSON *hidden_default(const struct param *p)
+{
+    const char *text = cJSON_GetStringValue(p->value);
+    if (cJSON_IsNull(p->value) || (text && !*text))
+        return NULL;
+    AUTO_JSON *all = cJSON_CreateObject();
+    json_set(all, p->name, cJSON_Duplicate(p->value, true));
+    return hide(NULL, all, NULL) ? cJSON_DetachItemFromObjectCaseSensitive(all, p->name) : NULL;
+}
+
 static void help_json(const struct params *params)
 {
     AUTO_JSON *list = cJSON_CreateArray();
@@ -201,16 +212,20 @@ static void help_json(const struct params *params)
         cJSON *j = cJSON_CreateObject();
         json_set_str(j, "name", p->name);
         json_set_str(j, "type", param_type_name(p->type));
-        json_set(j, "default", cJSON_Duplicate(p->value, true));
+        cJSON *hidden = hidden_default(p);
+        json_set(j, "default", hidden ? hidden : cJSON_Duplicate(p->value, true));
         json_set_str(j, "help", p->comment);
         cJSON_AddItemToArray(list, j);
     }
     say_json(list, 2);
 }
 
-// The default on one line, as the notebook has it.
+// The default on one line, as the notebook has it; with a secret in it, as YAML that hides it.
 static char *default_of(const struct param *p)
 {
+    AUTO_JSON *hidden = hidden_default(p);
+    if (hidden)
+        return param_text(hidden);
     buf text = {0};
     for (const char *s = p->literal; *s; s++)
         if (!strchr(" \t\n", *s) || (text.len && !strchr(" \t\n", s[-1])))

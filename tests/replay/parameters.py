@@ -108,15 +108,27 @@ def test_help_notebook_lists_them(t):
 Parameters of n.lua, given with -p NAME=VALUE, -y YAML or -f FILE:
   lr: number (default 0.1)                    the learning rate
   sizes: list (default {32, 16})              of the layers
-  model: table (default { name = "wide", login = { password = "none" }, })
+  model: table (default {"name":"wide","login":{"password":"[secret]"}})
 """, done
     found = json.loads(firesteel(folder, "run", "n.lua", "--help-notebook", "-o", "json").out)
     assert found[1] == {"name": "sizes", "type": "list", "default": [32, 16], "help": "of the layers"}, found
+    assert found[2]["default"] == {"name": "wide", "login": {"password": "[secret]"}}, found
     assert not os.path.exists(folder + "/.firesteel"), "nothing was run"
     write(folder, "none.lua", "-- %%\nprint(1)\n")
     done = firesteel(folder, "run", "none.lua", "--help-notebook")
     assert done.code == 0 and "none.lua has no parameters: no cell is tagged" in done.out, done
     assert firesteel(folder, "run", "nowhere.lua", "--help-notebook").code == 2
+
+
+def test_help_notebook_hides_secrets(t):
+    folder = t.dir()
+    write(folder, "n.lua", '-- %% parameters tags=["parameters"]\ndb_password = "hunter2-hunter2" -- of the database\n'
+          'api_token = ""\nlogins = { api_token = { "hunter2-a", "hunter2-b" } }\n')
+    done = firesteel(folder, "run", "n.lua", "--help-notebook")
+    assert done.code == 0 and "hunter2" not in done.out and "db_password: string (default [secret])" in done.out, done
+    assert 'api_token: string (default "")' in done.out, done
+    found = json.loads(firesteel(folder, "run", "n.lua", "--help-notebook", "-o", "json").out)
+    assert [p["default"] for p in found][:2] == ["[secret]", ""] and "hunter2" not in str(found), found
 
 
 run(globals())
