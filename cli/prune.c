@@ -26,6 +26,7 @@
 struct choice {
     const char *older, *size, *keep, *cwd;
     char **where, **states;
+    char **state_names; // of all --state; NULL: any
     bool dry_run, yes, force;
     struct runs_where conditions;
     int64_t older_ns, bytes; // -1: not asked for
@@ -125,13 +126,9 @@ static const char *why_kept(const struct pruning *p, const struct candidate *c)
 static bool is_meant(const struct choice *c, const struct candidate *x, int64_t now)
 {
     const char *state = json_str_or(x->row, "state", "");
-    bool stated = !c->states;
-    for (char **s = c->states; s && *s; s++) {
-        char **words = strv_split(*s, ',');
-        for (char **w = words; *w; w++)
-            stated = stated || str_eq(*w, state);
-        strv_free(words);
-    }
+    bool stated = !c->state_names;
+    for (char **s = c->state_names; s && *s; s++)
+        stated = stated || str_eq(*s, state);
     return stated && (c->older_ns < 0 || now - x->started > c->older_ns) &&
            runs_where_holds(&c->conditions, x->row);
 }
@@ -222,12 +219,16 @@ static void list_runs(const struct pruning *p, size_t *n, int64_t *bytes)
     }
 }
 
-static bool confirmed(size_t n)
+static bool confirmed(size_t n, const char *size)
 {
     char answer[16];
-    say(stdout, "Remove %s? [y/N] ", n == 1 ? "it" : "them");
+    say(stdout, "Remove %zu run%s, %s? [y/N] ", n, n == 1 ? "" : "s", size);
     fflush(stdout);
-    return fgets(answer, sizeof answer, stdin) && (*answer == 'y' || *answer == 'Y');
+    bool answered = fgets(answer, sizeof answer, stdin);
+    if (answered && (*answer == 'y' || *answer == 'Y'))
+        return true;
+    say(stdout, "%snothing was removed\n", answered ? "" : "\n");
+    return false;
 }
 
 static int remove_all(struct pruning *p)
@@ -260,10 +261,29 @@ static int settle(struct pruning *p)
         say(stderr, "firesteel: nothing was removed: there is no terminal to ask on; add --yes\n");
         return 3;
     }
-    if (!p->choice->yes && !confirmed(n))
+    if (!p->choice->yes && !confirmed(n, buf_cstr(&size)))
         return 3;
     int code = remove_all(p);
     say(stdout, "removed %zu run%s, %s\n", n, n == 1 ? "" : "s", buf_cstr(&size));
+    return code;
+}
+
+// A condition's field that no run has may be misspelt. With "!=" that would mean every run.
+static int check_fields(const struct pruning *p)
+{
+    const struct runs_where *w = &p->choice->conditions;
+    int code = 0;
+    cJSON **rows = mem_array(p->n + 1, sizeof *rows);
+    for (size_t i = 0; i < p->n; i++)
+        rows[i] = p->list[i].row;
+    for (size_t i = 0; p->n && i < w->n; i++) {
+        if (runs_any_has(rows, p->n, w->terms[i].name))
+            continue;
+        say_program(p->cli);
+        say(stderr, "no run has \"%s\"\n", w->terms[i].name);
+        code = w->terms[i].op == RUNS_OTHER ? 2 : code;
+    }
+    free(rows);
     return code;
 }
 
@@ -278,7 +298,8 @@ static int prune(struct cli *cli, const struct choice *c)
     if (runs) {
         read_runs(&p, runs);
         choose(&p);
-        code = settle(&p);
+        code = check_fields(&p);
+        code = code ? code : settle(&p);
     } else {
         code = cli_error(cli, &e);
     }
@@ -307,6 +328,20 @@ static int pin(struct cli *cli, const char *cwd, char *const *names, bool on)
     return code;
 }
 
+static int read_states(struct choice *c, err *e)
+{
+    int result = 0;
+    for (char **s = c->states; s && *s && result == 0; s++) {
+        char **words = strv_split(*s, ',');
+        for (char **w = words; *w && result == 0; w++) {
+            c->state_names = strv_add(c->state_names, *w);
+            result = runs_check_state(*w, e);
+        }
+        strv_free(words);
+    }
+    return result < 0 ? err_wrap(e, "--state") : 0;
+}
+
 static int read_choice(struct choice *c, err *e)
 {
     c->older_ns = c->bytes = c->keep_n = -1;
@@ -319,7 +354,7 @@ static int read_choice(struct choice *c, err *e)
     for (char **w = c->where; w && *w; w++)
         if (runs_where_parse(&c->conditions, *w, e) < 0)
             return err_wrap(e, "--where");
-    return 0;
+    return read_states(c, e);
 }
 
 static int start(struct cli *cli, struct choice *c)
@@ -364,7 +399,7 @@ static int run(struct cli *cli, int argc, char **argv)
             code = start(cli, &c);
     }
     runs_where_done(&c.conditions);
-    char **lists[] = {pins, unpins, rest, c.where, c.states};
+    char **lists[] = {pins, unpins, rest, c.where, c.states, c.state_names};
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         strv_free(lists[i]);
     return code;

@@ -141,9 +141,8 @@ static void print_json(cJSON *const *rows, size_t n)
 
 static void miss(const struct cli *cli, const char *field, cJSON *const *rows, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (runs_field(rows[i], field))
-            return;
+    if (runs_any_has(rows, n, field))
+        return;
     say_program(cli);
     say(stderr, "no run has \"%s\"\n", field);
 }
@@ -154,6 +153,8 @@ static void miss_fields(
 {
     for (char **c = wish->columns; n && c && *c; c++)
         miss(cli, *c, rows, n);
+    for (size_t i = 0; n && i < wish->where.n; i++)
+        miss(cli, wish->where.terms[i].name, rows, n);
     if (n && wish->sort)
         miss(cli, wish->sort + (*wish->sort == '-'), rows, n);
 }
@@ -165,16 +166,14 @@ static int list_runs(struct cli *cli, const char *folder, const struct wish *wis
     if (!runs)
         return cli_error(cli, &e);
     size_t all = strv_len(runs), n = 0;
-    cJSON **rows = mem_array(all + 1, sizeof *rows);
+    cJSON **every = mem_array(all + 1, sizeof *every), **rows = mem_array(all + 1, sizeof *rows);
     bool failed = false;
     for (size_t i = 0; i < all; i++) {
-        cJSON *row = read_row(cli, folder, runs[i], &failed);
-        if (runs_where_holds(&wish->where, row))
-            rows[n++] = row;
-        else
-            cJSON_Delete(row);
+        every[i] = read_row(cli, folder, runs[i], &failed);
+        if (runs_where_holds(&wish->where, every[i]))
+            rows[n++] = every[i];
     }
-    miss_fields(cli, wish, rows, n);
+    miss_fields(cli, wish, every, all);
     if (wish->sort)
         runs_sort(rows, n, wish->sort);
     if (wish->json)
@@ -185,8 +184,9 @@ static int list_runs(struct cli *cli, const char *folder, const struct wish *wis
         say(stderr, "None of the %zu runs in %s/.firesteel is so\n", all, folder);
     else
         say(stderr, "There are no runs in %s/.firesteel\n", folder);
-    for (size_t i = 0; i < n; i++)
-        cJSON_Delete(rows[i]);
+    for (size_t i = 0; i < all; i++)
+        cJSON_Delete(every[i]);
+    free(every);
     free(rows);
     strv_free(runs);
     return failed ? 1 : 0;

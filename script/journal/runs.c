@@ -9,6 +9,8 @@
 
 #include <time.h>
 
+#define UNREADABLE "unreadable" // the state of a run whose journal cannot be read
+
 // Adds the numbers of cells: all, ok, failed. Returns how many failed.
 static int64_t count_cells(const fold *f, cJSON *row)
 {
@@ -29,6 +31,21 @@ static int64_t count_cells(const fold *f, cJSON *row)
     return failed;
 }
 
+int runs_check_state(const char *state, err *e)
+{
+#define X(name, text) text,
+    static const char *const states[] = {RUN_STATES(X) UNREADABLE};
+#undef X
+    AUTO_BUF known = {0};
+    for (size_t i = 0; i < ARRAY_LEN(states); i++) {
+        if (str_eq(state, states[i]))
+            return 0;
+        buf_fmt(&known, "%s%s", i ? ", " : "", states[i]);
+    }
+    return err_set(
+        e, ERR_USAGE, "\"%s\" is no state of a run, which is one of %s", state, known.data);
+}
+
 static void add_times(const fold *f, cJSON *row)
 {
     time_t started = (time_t)(fold_started(f) / CLOCK_SEC);
@@ -46,7 +63,7 @@ cJSON *runs_row(const char *folder, const char *run, err *e)
     cJSON *row = cJSON_CreateObject();
     json_set_str(row, "run", run);
     if (!f) {
-        json_set_str(row, "state", "unreadable");
+        json_set_str(row, "state", UNREADABLE);
         return row;
     }
     const char *state = run_state_name(fold_state(f));

@@ -27,7 +27,7 @@ char *runs_text(const cJSON *value);
 
 // A condition: terms "NAME OP VALUE" with < <= > >= = == != and ~ (contains), joined by "and".
 // Numbers are compared as numbers when both sides are some. A run without the field passes "!="
-// alone.
+// alone. An empty value is written in quotes.
 struct runs_term {
     char *name, *value;
     enum runs_op {
@@ -48,6 +48,10 @@ struct runs_where {
 int runs_where_parse(struct runs_where *w, const char *text, err *e);
 void runs_where_done(struct runs_where *w);
 bool runs_where_holds(const struct runs_where *w, const cJSON *run);
+// Does any of the runs have the field? One that none has may be misspelt.
+bool runs_any_has(cJSON *const *runs, size_t n, const char *field);
+// Refuses what is no "state" of a run. Errors: ERR_USAGE with those that there are.
+int runs_check_state(const char *state, err *e);
 
 // Sorts the n runs by a field, "-" before it: the largest first. Runs without it come last; equal
 // ones keep their order.

@@ -141,6 +141,9 @@ int runs_where_parse(struct runs_where *w, const char *text, err *e)
         w->terms[w->n++] = t;
         if (!*t.name)
             return err_set(e, ERR_USAGE, "\"%s\" has no name before %.*s", term, (int)n, op);
+        if (!op[n + strspn(op + n, " \t\n")])
+            return err_set(e, ERR_USAGE, "\"%s\" has no value after %.*s (an empty one is '')",
+                term, (int)n, op);
         if (!*end)
             return 0;
         text = end + strlen(" and ");
@@ -202,6 +205,14 @@ bool runs_where_holds(const struct runs_where *w, const cJSON *run)
         if (!term_holds(&w->terms[i], run))
             return false;
     return true;
+}
+
+bool runs_any_has(cJSON *const *runs, size_t n, const char *field)
+{
+    for (size_t i = 0; i < n; i++)
+        if (runs_field(runs[i], field))
+            return true;
+    return false;
 }
 
 struct sorted {

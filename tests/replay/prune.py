@@ -3,6 +3,7 @@
 """`firesteel prune`: which runs go by age, count, state and size, and which never do."""
 import json
 import os
+import pty
 import re
 import subprocess
 
@@ -123,8 +124,35 @@ def test_what_never_goes(t):
 
 def test_wrong_usage(t):
     folder = folder_with(t)
-    for arguments in ([], ["--older-than", "x"], ["--size", "big"], ["--keep", "-1"], ["--where", "x"], ["run"]):
+    for arguments in ([], ["--older-than", "x"], ["--size", "big"], ["--keep", "-1"], ["--where", "x"], ["--where", "x!="], ["run"]):
         prune(folder, *arguments, code=2)
+    wrong = prune(folder, "--state", "failed,bogus", "--yes", code=2)
+    assert '--state: "bogus" is no state of a run' in wrong.err and "killed" in wrong.err, wrong
+
+
+def test_a_misspelt_field_removes_nothing(t):
+    folder = folder_with(t)
+    made = go(folder)
+    wrong = prune(folder, "--where", "lnes != 1", "--yes", code=2)
+    assert 'no run has "lnes"' in wrong.err and runs(folder) == {made}, wrong
+    none = prune(folder, "--where", "lnes = 1", "--yes")
+    assert 'no run has "lnes"' in none.err and "nothing to remove" in none.out and runs(folder) == {made}, none
+    prune(folder, "--where", "lines != 1", "--yes")
+    assert not runs(folder)
+
+
+def test_it_asks_with_number_and_size(t):
+    folder = folder_with(t)
+    made = go(folder)
+    for answer, left in (("n\n", {made}), ("y\n", set())):
+        ours, its = pty.openpty()
+        t.after(lambda fd=ours: os.close(fd))
+        os.write(ours, answer.encode())
+        done = subprocess.run([FIRESTEEL, "prune", "--older-than", "0s"], cwd=folder, stdin=its, stdout=subprocess.PIPE, text=True, check=False)
+        os.close(its)
+        assert re.search(r"Remove 1 run, [\d.]+ [kM]B\? \[y/N\] ", done.stdout), done
+        assert done.returncode == (3 if left else 0) and ("nothing was removed" in done.stdout) == bool(left), done
+        assert runs(folder) == left, done
 
 
 run(globals())

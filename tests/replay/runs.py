@@ -114,6 +114,11 @@ def test_runs_are_sorted_and_have_columns(t):
     assert out[0].split() == ["RUN", "STATE", "lr", "accuracy", "model"], out
     assert [line.split()[2:] for line in out[1:]] == [
         ["0.5", "0.5", "wide"], ["0.1", "0.9", "narrow"], ["0.01", "0.99", "narrow"]], out
+    for condition in ("lrr<0.2", "stat=ok and lr<1"):
+        odd = firesteel(folder, "runs", "--where", condition)
+        assert odd.code == 0 and f'no run has "{condition[:4].strip("<")}"' in odd.err, odd
+    fine = firesteel(folder, "runs", "--where", "lr<0.05", "--columns", "lr")
+    assert fine.code == 0 and fine.err == "", fine
     odd = firesteel(folder, "runs", "--columns", "lr,acuracy")
     assert odd.code == 0 and 'no run has "acuracy"' in odd.err, odd
 
@@ -121,9 +126,11 @@ def test_runs_are_sorted_and_have_columns(t):
 def test_a_condition_that_is_none_is_refused(t):
     folder = notebook(t, TRIAL)
     for condition, why in (("lr", '"lr" is no condition'), ("=1", "has no name before ="),
-                           ("lr<1 and loss", '"loss" is no condition')):
+                           ("lr<1 and loss", '"loss" is no condition'), ("lr<", '"lr<" has no value after <'),
+                           ("lr= and loss<1", '"lr=" has no value after =')):
         wrong = firesteel(folder, "runs", "--where", condition)
         assert wrong.code == 2 and why in wrong.err, (condition, wrong)
+    assert firesteel(folder, "runs", "--where", "model=''").code == 0
 
 
 def test_an_artifact_has_size_and_digest(t):
