@@ -75,9 +75,10 @@ static const char *named(char *const *rest, size_t n, size_t i, const char *othe
 
 static int run(struct cli *cli, int argc, char **argv)
 {
-    const char *cwd = NULL, *format = NULL;
+    const char *cwd = NULL, *output = NULL, *format = NULL;
     const struct option options[] = {
-        {"format", 0, "json", "as JSON", .text = &format},
+        {"output", 'o', "json", "as JSON", .text = &output},
+        {"format", 0, "json", "the same", .text = &format},
         {"cwd", 0, "DIR", "working folder of the runs, instead of this one", .text = &cwd},
         {0},
     };
@@ -87,11 +88,11 @@ static int run(struct cli *cli, int argc, char **argv)
         size_t n = rest ? strv_len(rest) : 0;
         if (n > 2)
             code = cli_usage(cli, &diff_verb, "two runs at a time");
-        else if (format && !str_eq(format, "json"))
-            code = cli_usage(cli, &diff_verb, "--format %s: it is json", format);
+        else if ((output && !str_eq(output, "json")) || (format && !str_eq(format, "json")))
+            code = cli_usage(cli, &diff_verb, "the output is json, or not said");
         else
             code = diff(cli, cwd ? cwd : ".", named(rest, n, 0, "-2"), named(rest, n, 1, "-1"),
-                format != NULL);
+                output || format);
     }
     strv_free(words);
     strv_free(rest);
@@ -102,7 +103,8 @@ const struct verb diff_verb = {
     .name = "diff",
     .summary = "how two runs differ: parameters, sources, inputs, metrics, outputs",
     .usage =
-        "[A [B]]\n\nA and B are names from `firesteel runs`, or their beginnings; a notebook: its "
+        "[A [B]] [-o json]\n\nA and B are names from `firesteel runs`, or their beginnings; a "
+        "notebook: its "
         "newest\n"
         "run; newest; -2: the one before. Without B the newest is meant, without both the last\n"
         "two. Exit code: 0 nothing that was computed differs, 1 something does, 2 wrong usage.",

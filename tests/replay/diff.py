@@ -106,6 +106,7 @@ def test_secrets_stay_hidden(t):
     folder = folder_of(t, '-- %% parameters tags=["parameters"]\ndb_password = "first-secret"\n-- %% A\nprint(db_password)\n')
     a, b = made(folder, "-p", "db_password=hunter-alpha"), made(folder, "-p", "db_password=hunter-beta")
     text = firesteel(folder, "diff", a, b) + firesteel(folder, "diff", a, b, "--format", "json")
+    assert firesteel(folder, "diff", a, b, "-o", "json") == firesteel(folder, "diff", a, b, "--format", "json")
     assert "hunter" not in text, text
 
 
