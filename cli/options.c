@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/text/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +15,8 @@ void options_help(const struct option *options, buf *out)
         AUTO_FREE char *left =
             str_fmt("%s%c%s--%s%s%s", o->letter ? "-" : " ", o->letter ? o->letter : ' ',
                 o->letter ? ", " : "  ", o->name, o->value ? " " : "", o->value ? o->value : "");
-        buf_fmt(out, "  %-34s %s\n", left, o->help);
+        int blank = 34 - text_width(left, strlen(left), 0);
+        buf_fmt(out, "  %s%*s %s\n", left, blank > 0 ? blank : 0, "", o->help);
     }
     buf_fmt(out, "  %-34s %s\n", "-h, --help", "print this");
 }

@@ -207,6 +207,9 @@ def test_help_and_version(t):
         done = firesteel(verb, "--help")
         assert done.code == 0 and f"Usage: firesteel {verb}" in done.out and "--help" in done.out, done
         assert firesteel("help", verb).out == done.out
+    for verb in ["runs", "prune"]:  # characters of several bytes take one column
+        options = [line for line in firesteel(verb, "--help").out.splitlines() if line.lstrip().startswith("-")]
+        assert all(line[36] == " " and line[37] != " " for line in options if len(line) > 37), options
 
 
 def test_json_is_the_journal(t):
