@@ -10,6 +10,7 @@
 // Only serve() calls the owners, when curl is not running. So they may open and close streams as
 // they like, which curl forbids in its own callbacks.
 #pragma once
+#include "base/digest.h"
 #include "k8s/net/http.h"
 
 #include <curl/curl.h>
@@ -21,6 +22,7 @@ struct http_tls {
     int ca_fd, cert_fd, key_fd;
     char *server_name;
     bool insecure;
+    char digest[SHA256_HEX]; // of what it was made of
 };
 void tls_free_all(struct http_tls *first);
 

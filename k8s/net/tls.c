@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // TLS material as files in memory: libcurl's GnuTLS takes only names of files, and a key from
 // inside a kubeconfig must not be written to any disk.
+#include "base/digest.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -46,12 +47,41 @@ void tls_free_all(struct http_tls *first)
     }
 }
 
+// The same material is kept once, however often it is asked for.
+static void digest_of(const struct http_tls_options *o, char out[SHA256_HEX])
+{
+    AUTO_BUF all = {0};
+    const char *name = o->server_name ? o->server_name : "";
+    buf_fmt(&all, "%d %zu %zu %zu %s\n", o->insecure, o->ca_n, o->cert_n, o->key_n, name);
+    buf_add(&all, o->ca, o->ca_n);
+    buf_add(&all, o->cert, o->cert_n);
+    buf_add(&all, o->key, o->key_n);
+    sha256_hex(all.data, all.len, out);
+    explicit_bzero(all.data, all.len);
+}
+
+static const http_tls *known(http *h, const char *digest)
+{
+    pthread_mutex_lock(&h->tls_lock);
+    const struct http_tls *t = h->tls;
+    while (t && !str_eq(t->digest, digest))
+        t = t->next;
+    pthread_mutex_unlock(&h->tls_lock);
+    return t;
+}
+
 // The descriptors stay open as long as the http. If a number were used again for another key, curl
 // would take the old key's connection for it.
 const http_tls *http_tls_new(http *h, const struct http_tls_options *o, err *e)
 {
+    char digest[SHA256_HEX];
+    digest_of(o, digest);
+    const http_tls *same = known(h, digest);
+    if (same)
+        return same;
     struct http_tls *t = mem_alloc(sizeof *t);
     *t = (struct http_tls){.ca_fd = -1, .cert_fd = -1, .key_fd = -1, .insecure = o->insecure};
+    memcpy(t->digest, digest, sizeof digest);
     t->server_name = mem_strdup(o->server_name);
     const char *certificate = "-----BEGIN CERTIFICATE";
     if (memory_file(
