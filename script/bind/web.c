@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -127,7 +128,8 @@ static int download(call *c, http *h, struct exchange *x, const char *file, err 
     AUTO_FREE char *path = path_join(call_cwd(c), file), *parent = path_dirname(path);
     if (path_make_dirs(parent, 0777, e))
         return -1;
-    x->part = str_fmt("%s.part-%d", path, (int)getpid());
+    static atomic_uint downloads; // branches may load to one file
+    x->part = str_fmt("%s.part-%d-%u", path, (int)getpid(), atomic_fetch_add(&downloads, 1));
     x->fd = open(x->part, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (x->fd < 0)
         return err_errno(e, errno, "cannot write %s", file);
@@ -260,10 +262,13 @@ static int send_verify(call *c, const cJSON *args, const cJSON *recorded, cJSON 
     if (request(c, &x, ask, &answer, e))
         return -1;
     int status = x.response.status;
+    AUTO_FREE char *shown = shown_url(look);
     if (status / 100 != 2 && status != 404 && status != 410)
-        return err_set(e, ERR_FAILED, "%s answers %d", look, status);
+        return err_set(e, ERR_FAILED, "%s answers %d", shown, status);
     bool gone = str_eq(json_str(args, "method"), "DELETE");
-    bool holds = recorded && json_get(recorded, "status") && (status / 100 == 2) != gone;
+    bool holds = recorded && (status / 100 == 2) != gone;
+    if (holds && !json_get(recorded, "status"))
+        *result = STEAL(answer); // its own was lost
     return holds ? VERDICT_YES : VERDICT_NO;
 }
 

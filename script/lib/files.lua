@@ -28,8 +28,12 @@ function fs.lines(path)
 end
 
 -- Bytes that are no text cannot be in an effect's arguments: they are written here, as a whole, too.
+local parts = 0
 local function write_bytes(path, bytes, append)
-  local part = append and path or ("%s.part-%x"):format(path, math.random(1 << 30))
+  local parent = path:match "^(.*)/[^/]*$"
+  if parent and parent ~= "" then core.call("fs.mkdir", { path = parent }) end
+  parts = parts + 1
+  local part = append and path or ("%s.part-%d"):format(path, parts)
   local file, why = io.open(part, append and "ab" or "wb")
   local ok = file
   if file then
@@ -38,7 +42,10 @@ local function write_bytes(path, bytes, append)
     ok, why = ok and closed, why or late
   end
   if ok and not append then ok, why = os.rename(part, path) end
-  if not ok then core.fail("error", ("fs.write %s: %s"):format(path, why)) end
+  if not ok then
+    if not append then os.remove(part) end
+    core.fail("error", ("fs.write %s: %s"):format(path, why))
+  end
 end
 
 local function is_text(bytes)

@@ -12,11 +12,13 @@ answer.__display = function(a) return ("%d\n%s"):format(a.status, tostring(a)) e
 function answer:json() return core.parse(self.body or "") end
 
 local REDIRECTS = 5
-local SECRET = { authorization = 1, cookie = 1, ["proxy-authorization"] = 1, ["x-api-key"] = 1, ["private-token"] = 1, ["x-auth-token"] = 1 }
+local SECRET = { authorization = 1, cookie = 1, ["proxy-authorization"] = 1 }
+-- What another host may see, too, when it is redirected to.
+local PUBLIC = { accept = 1, ["accept-language"] = 1, ["content-type"] = 1, ["user-agent"] = 1 }
 
 -- What is in such a header reaches no journal and no report: the whole, and the part after "Bearer".
 local function mask_header(name, value)
-  if not SECRET[name:lower()] then return end
+  if not SECRET[name:lower()] and not core.secret_name(name) then return end
   core.mask(value)
   local token = value:match "^%a+ (.+)$"
   if token then core.mask(token) end
@@ -88,7 +90,7 @@ local function followed(url, location)
   if location:find "^https?://" then return location end
   if location:find "^//" then return url:match "^%a+:" .. location end
   if location:find "^/" then return origin_of(url) .. location end
-  return url:match "^(%a+://[^?#]*/)" .. location
+  return (url:match "^(%a+://[^/?#]+/[^?#]*/)" or url:match "^(%a+://[^/?#]+/)" or origin_of(url) .. "/") .. location
 end
 
 -- Reads follow redirects: never from https to http, and to another host without credentials.
@@ -101,7 +103,7 @@ local function read(args)
     if args.url:find "^https" and not to:find "^https" then core.fail("error", "http: redirected from https to " .. origin_of(to)) end
     if origin_of(to) ~= origin_of(args.url) then
       for name in pairs(args.headers) do
-        if SECRET[name:lower()] then args.headers[name] = nil end
+        if not PUBLIC[name:lower()] then args.headers[name] = nil end
       end
     end
     args.url = to

@@ -185,6 +185,11 @@ class Answers(http.server.BaseHTTPRequestHandler):
             threading.Event().wait(30)
         elif path == "/made":
             self.answer(200 if self.server.made else 404)
+        elif path == "/lose":  # done, and nobody hears of it
+            self.server.made = True
+            self.close_connection = True
+        elif path == "/broken":
+            self.answer(500)
         elif path == "/make":
             self.server.made = True
             self.answer(201, b'{"id": 7}')
@@ -214,10 +219,11 @@ def test_http_reads_without_any_effect(t):
     assert out.startswith("200\t/echo?n=1&q=a%20b%26c\t"), out
     assert says(k, f"print(http.get('{at}/moved'):json().path)") == "/echo\n"
     assert says(k, f"print(http.head('{at}/echo').body == '')") == "true\n"
-    says(k, f"http.get('{at}/away', {{ auth = {{ 'me', 'open sesame' }}, headers = {{ ['X-Api-Key'] = 'key-12345', Accept = 'x/y' }} }})")
+    says(k, f"http.get('{at}/away', {{ auth = {{ 'me', 'open sesame' }}, headers = {{ ['X-Api-Key'] = 'key-12345', Accept = 'x/y', ['Job-Token'] = 'j', Own = 'o' }} }})")
     first, second = s.seen[-1][2], other.seen[-1][2]
     assert first["Authorization"] == "Basic " + base64.b64encode(b"me:open sesame").decode() and first["X-Api-Key"] == "key-12345", first
-    assert "Authorization" not in second and "X-Api-Key" not in second and second["Accept"] == "x/y", second
+    assert not {"Authorization", "X-Api-Key", "Job-Token", "Own"} & set(second) and second["Accept"] == "x/y", second
+    assert says(k, f"http.get('{at}/echo', {{ headers = {{ ['X-Vault-Token'] = 'hvs.' .. 'verysecret' }} }})\nprint('hvs.' .. 'verysecret')") == "[secret]\n"
     assert "redirects more than 5 times" in fails(k, f"http.get '{at}/loop'")
     message = fails(k, f"http.get '{at}/none?token=t0psecret'")
     assert message == f"GET {at}/none: the server says 404: nothing here (check = false allows that)", message
@@ -250,6 +256,50 @@ def test_http_sends_what_is_granted(t):
     assert [x[0] for x in s.seen] == ["POST", "GET"], s.seen
     form = Kernel(t, cell(f"http.put('{at}/echo', {{ form = {{ a = 'x y', b = {{ 1, 2 }} }} }})"), "--allow", "cluster", headless=True)
     assert form.finish() == 0 and s.seen[-1][3] == b"a=x%20y&b=1&b=2", s.seen[-1]
+
+
+def test_a_request_whose_answer_was_lost_is_looked_for(t):
+    s, at = server(t)
+    notebook = cell(f"http.post('{at}/lose', {{ json = {{ n = 1 }}, verify = '{at}/made' }})", "Post")
+    k = Kernel(t, notebook, "--allow", "cluster", headless=True)
+    assert k.finish() == 1
+    again = Kernel(t, notebook, "--resume", k.of("welcome")[0]["run"], "--allow", "cluster", headless=True, cwd=k.cwd)
+    assert again.finish() == 0, again.of("error")
+    assert [x[0] for x in s.seen] == ["POST", "GET"], s.seen
+    notebook = cell(f"http.post('{at}/lose', {{ verify = '{at}/broken?sig=topsecret' }})", "Post")
+    k = Kernel(t, notebook, "--allow", "cluster", headless=True)
+    assert k.finish() == 1
+    again = Kernel(t, notebook, "--resume", k.of("welcome")[0]["run"], "--allow", "cluster", headless=True, cwd=k.cwd)
+    assert again.finish() != 0 and f"{at}/broken answers 500" in again.of("error")[-1]["message"], again.of("error")
+
+
+def test_a_certificate_is_kept_once(t):
+    k = Kernel(t)
+    with open(os.path.join(k.cwd, "ca.pem"), "w", encoding="utf-8") as f:
+        f.write("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+    ask = "for _ = 1, %d do pcall(http.get, 'https://127.0.0.1:1/', { ca = 'ca.pem' }) end print(#fs.glob '/proc/self/fd/*')"
+    few, many = int(says(k, ask % 5)), int(says(k, ask % 60))
+    assert many < few + 20, (few, many)
+
+
+def test_bytes_are_written_as_text_is(t):
+    k = Kernel(t)
+    assert says(k, r"fs.write('new/x.bin', '\xff\0') print(#fs.read 'new/x.bin')") == "2\n"
+    assert os.listdir(os.path.join(k.cwd, "new")) == ["x.bin"]
+    assert "random" not in k.of("state")[-1].get("used", {}), k.of("state")[-1]
+
+
+def test_folders_are_made_by_many_branches(t):
+    k = Kernel(t)
+    made = "local l = {} for i = 1, 40 do l[i] = i end\nr = parallel.map(l, { at_once = 40 }, function() return fs.temp() end)"
+    assert says(k, made + "\nlocal seen, n = {}, 0 for _, f in ipairs(r) do n, seen[f] = n + (seen[f] and 0 or 1), true end\nprint(n)") == "40\n"
+
+
+def test_a_caught_refusal_is_over(t):
+    k = Kernel(t, cell("pcall(http.post, 'http://127.0.0.1:1/x')\nsh('true', { quiet = true })\nerror 'plain'"), headless=True)
+    assert k.finish() == 1 and k.of("error")[0]["name"] == "error", k.of("error")
+    k = Kernel(t, cell("local _, why = pcall(http.post, 'http://127.0.0.1:1/x')\nsh('true', { quiet = true })\nerror(why, 0)"), headless=True)
+    assert k.finish() == 3, k.of("error")  # raised again
 
 
 def test_a_request_that_cannot_be_verified_is_not_sent_twice(t):

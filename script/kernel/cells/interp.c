@@ -72,6 +72,7 @@ int interp_raise(lua_State *L, enum failure as)
 {
     interp *in = interp_of(L);
     in->raised_as = as;
+    in->raised_last = in->raised;
     interp_push_place(L);
     lua_pushstring(L, in->raised.text);
     lua_concat(L, 2);
@@ -95,6 +96,7 @@ void interp_throw_trace(
     in->raised = (err){.code = ERR_FAILED};
     memcpy(in->raised.text, message + (n > most ? n - most : 0), n > most ? most : n);
     in->raised_as = failure;
+    in->raised_last = in->raised;
 }
 
 cJSON *interp_take_trace(interp *in, const char *message, int *line)
@@ -184,7 +186,8 @@ enum failure interp_classify(const interp *in, int status, const char *message)
 {
     if (status == LUA_ERRMEM)
         return FAILURE_MEMORY;
-    if (message && in->raised_as != FAILURE_NONE && str_ends(message, in->raised.text))
+    if (message && in->raised_as != FAILURE_NONE && *in->raised_last.text &&
+        str_ends(message, in->raised_last.text))
         return in->raised_as;
     return FAILURE_ERROR;
 }

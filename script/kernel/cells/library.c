@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/env.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/str.h"
 #include "script/kernel/cells/bounded.h"
 #include "script/kernel/cells/formats.h"
@@ -60,8 +61,9 @@ static int core_call(lua_State *L)
 static int core_fail(lua_State *L)
 {
     interp *in = interp_of(L);
-    static const char *const kinds[] = {"error", "assertion", "refused", NULL};
-    static const enum failure failures[] = {FAILURE_ERROR, FAILURE_ASSERTION, FAILURE_REFUSED};
+    static const char *const kinds[] = {"error", "assertion", "refused", "timeout", NULL};
+    static const enum failure failures[] = {
+        FAILURE_ERROR, FAILURE_ASSERTION, FAILURE_REFUSED, FAILURE_TIMEOUT};
     int kind = luaL_checkoption(L, 1, "error", kinds);
     err_set(&in->raised, ERR_FAILED, "%s", luaL_checkstring(L, 2));
     return interp_raise(L, failures[kind]);
@@ -71,8 +73,14 @@ static int core_fail(lua_State *L)
 static int core_raised(lua_State *L)
 {
     const interp *in = interp_of(L);
-    bool ours = in->raised_as != FAILURE_NONE && str_ends(luaL_checkstring(L, 1), in->raised.text);
-    lua_pushstring(L, failure_name(ours ? in->raised_as : FAILURE_ERROR));
+    lua_pushstring(L, failure_name(interp_classify(in, LUA_ERRRUN, luaL_checkstring(L, 1))));
+    return 1;
+}
+
+// secret_name(name) → whether it is the name of a secret
+static int core_secret_name(lua_State *L)
+{
+    lua_pushboolean(L, secret_name(luaL_checkstring(L, 1)));
     return 1;
 }
 
@@ -422,6 +430,7 @@ static const luaL_Reg core_functions[] = {
     {"call", core_call},
     {"fail", core_fail},
     {"raised", core_raised},
+    {"secret_name", core_secret_name},
     {"output", core_output},
     {"print", core_print},
     {"gate", core_gate},

@@ -3,6 +3,7 @@
 
 #include "base/digest.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/str.h"
 #include "script/kernel/cells/state.h"
 
@@ -89,10 +90,10 @@ static void take_meta_off(lua_State *L)
     lua_pop(L, 1);
 }
 
-// The cell has the table itself.
+// The cell has the table itself, and may keep it: what is on the shelf would be missing there.
 static void give_up(lua_State *L)
 {
-    interp_of(L)->reads_unknown = true;
+    interp_of(L)->reads_unknown = interp_of(L)->globals_known = true;
     reads_stop(L);
 }
 
@@ -243,7 +244,8 @@ void reads_stop(lua_State *L)
 void reads_begin(lua_State *L, bool whole)
 {
     interp *in = interp_of(L);
-    in->reads_unknown = whole;
+    in->globals_known |= whole;
+    in->reads_unknown = whole = in->globals_known;
     in->reads_random = false;
     put_table(L, &FETCHED);
     put_table(L, &DROPPED);
@@ -296,8 +298,9 @@ static void note(lua_State *L, int fetched, cJSON *out, mask *m)
         add_name(out, "touched", text);
     if (same)
         return;
-    char hex[DIGITS + 1];
-    digest(L, m, hex);
+    char hex[DIGITS + 1] = "";
+    if (!secret_name(text)) // a short secret could be guessed
+        digest(L, m, hex);
     json_set_str(json_object_at(out, "writes"), text, hex);
 }
 

@@ -43,8 +43,10 @@ struct interp {
     cJSON *held;           // a result being pushed; if pushing raises, the next one frees it
     err raised;            // the error of the last failed call, and its kind
     enum failure raised_as;
+    err raised_last; // the error of that kind: `raised` is empty after a call that succeeded
     inputs *inputs;
     bool reads_unknown, reads_random; // of the execution (reads.h)
+    bool globals_known;               // some cell has the table of globals, and may have kept it
     lua_CFunction lua_random;         // Lua's own math.random
     err broken;                       // why the library could not be opened
     struct { // a branch's error that was raised where somebody waited for it
