@@ -39,13 +39,17 @@ local function seconds_text(s)
   return s < 3600 and ("%dm%02ds"):format(s // 60, s % 60 // 1) or ("%dh%02dm"):format(s // 3600, s % 3600 // 60)
 end
 
-local function depth_of(self, name)
-  local most = 0
-  for other in pairs(self.steps[name].after) do most = math.max(most, 1 + depth_of(self, other)) end
-  return most
+-- How many steps are before it, on the longest way; known: those that are found already.
+local function depth_of(self, name, known)
+  if not known[name] then
+    local most = 0
+    for other in pairs(self.steps[name].after) do most = math.max(most, 1 + depth_of(self, other, known)) end
+    known[name] = most
+  end
+  return known[name]
 end
 
-local function row_of(self, name)
+local function row_of(self, name, depths)
   local step, status = self.steps[name], self.status[name] or { state = "waiting" }
   local after = {}
   for other in pairs(step.after) do after[#after + 1] = other end
@@ -54,7 +58,7 @@ local function row_of(self, name)
   local note = status.note or (status.state == "waiting" and (step.exit and "when " .. step.when
     or #after > 0 and "after " .. table.concat(after, ", "))) or ""
   local took = status.took and seconds_text(status.took) or status.since and { since = status.since } or ""
-  local row = { uid = name, cells = { ("  "):rep(depth_of(self, name)) .. MARKS[status.state] .. " " .. name, status.state, took, note },
+  local row = { uid = name, cells = { ("  "):rep(depth_of(self, name, depths)) .. MARKS[status.state] .. " " .. name, status.state, took, note },
     sick = status.state == "failed" and 1 or nil }
   if handle then
     row.name, row.namespace = handle.name, handle.namespace
@@ -66,8 +70,9 @@ end
 local function picture(self)
   local rows, lines = core.array {}, { ("%s  %s"):format(self.name, self.state or "waiting") }
   local actions
+  local depths = {}
   for i, name in ipairs(self.order) do
-    local row = row_of(self, name)
+    local row = row_of(self, name, depths)
     rows[i], actions = row, actions or row.about
     local took = row.cells[3]
     lines[#lines + 1] = ("%s  %-9s  %-7s  %s"):format(row.cells[1] .. (" "):rep(24 - utf8.len(row.cells[1])), row.cells[2],
@@ -204,11 +209,12 @@ local function cause_of(step, message, failure)
   return tostring(message)
 end
 
--- In the pipeline's branch: all steps but those of the end. Returns nothing, or the step that failed and why.
+-- In the pipeline's branch: all steps but those of the end. Returns nothing, or the step that failed, why, and the kind of its
+-- failure.
 local function drive(self)
   local group, running, count = core.group(), {}, 0
   local looking = core.branch({ name = "look", item = "look" }, look, self)
-  local failed, why
+  local failed, why, kind
 
   local function is_ready(step)
     if step.exit or self.status[step.name].state ~= "waiting" then return false end
@@ -236,11 +242,11 @@ local function drive(self)
     local cause = cause_of(step, how, failure)
     if failed then
       set(self, step.name, "cancelled")
-    elseif attempt <= (step.retries or 0) then
+    elseif failure ~= "refused" and attempt <= (step.retries or 0) then
       start(step, attempt + 1)
     else
       set(self, step.name, "failed", (cause:gsub("\n.*", "")))
-      failed, why = step, cause .. last_lines(self.status[step.name])
+      failed, why, kind = step, cause .. last_lines(self.status[step.name]), failure
       for other in pairs(running) do core.cancel(other) end
     end
   end
@@ -253,7 +259,7 @@ local function drive(self)
   until count == 0 and (failed or not self:_waits(is_ready))
   core.cancel(looking)
   pcall(core.await, looking)
-  return failed, why
+  return failed, why, kind
 end
 
 function flow:_waits(is_ready)
@@ -291,8 +297,8 @@ function flow:run()
   self:watch()
   show(self)
   local main = core.branch({ name = self.name, item = self.name, timeout = self.timeout }, drive, self)
-  local ok, step, why = pcall(core.await, main)
-  if not ok then why = tostring(step) end
+  local ok, step, why, kind = pcall(core.await, main)
+  if not ok then why, kind = tostring(step), core.raised(tostring(step)) end
   local failed = not ok or step ~= nil
   for _, name in ipairs(self.order) do
     local state = self.status[name].state
@@ -306,7 +312,10 @@ function flow:run()
   if failed then
     table.insert(problems, 1, ok and ("step %s failed: %s"):format(step.name, why) or why)
   end
-  if #problems > 0 then core.fail("error", ("pipeline %s: %s"):format(self.name, table.concat(problems, "\nalso "))) end
+  if #problems > 0 then
+    core.fail((kind == "refused" or kind == "timeout") and kind or "error",
+      ("pipeline %s: %s"):format(self.name, table.concat(problems, "\nalso ")))
+  end
   return self
 end
 

@@ -128,7 +128,9 @@ local function from(source, record)
   elseif source.log then
     return last_match(log_of(record), source.log)
   elseif source.metric then
-    return record.metrics[source.metric] or (type(record.value) == "table" and (record.value.metrics or {})[source.metric])
+    local told = record.metrics[source.metric]
+    if told == nil and type(record.value) == "table" then told = (record.value.metrics or {})[source.metric] end
+    return told
   end
   return field_of(last and k8s.get(last) or record.value, source.field)
 end
@@ -162,7 +164,7 @@ function core.pipeline.output(flow, step, name)
     else
       value = found(name, record)
     end
-    if value == nil or value == false and declared then
+    if value == nil then
       core.fail("error", ("step %s has no output %s: %s"):format(step.name, name, declared and "it is not where `outputs` says"
         or "it neither returned it, nor told it by run.metric, nor has its log a line " .. name .. "=…"))
     end

@@ -49,6 +49,23 @@ def test_side_by_side(t):
     assert r.out == "2\t1\t2\n", r
 
 
+def test_many_stop_at_once(t):
+    many = 2000 if SANITIZED else 16000
+    k = Kernel(t, cell(f"local l = {{}} for i = 1, {many} do l[i] = i end\nparallel.map(l, function(i) if i == {many} then print 'waits' end firesteel.sleep '600s' end)"),
+               headless=True)
+    k.wait(lambda e: e["type"] == "stream", 60)
+    k.send(type="interrupt")
+    assert k.finish(30) == 130, k.of("error")
+    assert not k.of("kernel", state="wedged")
+
+
+def test_names_are_told_apart(t):
+    k = Kernel(t)
+    r = k.run("for _, n in ipairs { 'a', 'a', 'a (2)' } do await(async(n, print, n)) end")
+    names = [e["branch"] for e in k.of("stream")]
+    assert r.state == "ok" and len(set(names)) == 3, names
+
+
 def test_at_once(t):
     k = Kernel(t)
     r = k.run("""now, most = 0, 0

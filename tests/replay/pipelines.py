@@ -45,6 +45,27 @@ def graph(k):
     return rows
 
 
+def test_deep_graphs_are_drawn_at_once(t):
+    """16 layers of two: 65,536 ways lead through it."""
+    k = Kernel(t, cell("""local steps = {}
+for i = 1, 16 do
+  for j = 1, 2 do steps[("s%d_%d"):format(i, j)] = { call = print, after = i > 1 and { ("s%d_1"):format(i - 1), ("s%d_2"):format(i - 1) } or nil } end
+end
+pipeline { "deep", steps = steps }:run()"""), headless=True)
+    assert k.finish(20) == 0, k.of("error")
+    assert len(graph(k)) == 32 and all(state == "done" for state, _ in graph(k).values()), graph(k)
+
+
+def test_refusals_and_time_outs_stay_what_they_are(t):
+    k = Kernel(t, cell("""n = 0
+pcall(function() pipeline { "p", steps = { a = { retries = 2, call = function() n = n + 1 http.post "http://127.0.0.1:1/x" end } } }:run() end)
+print(n)
+pipeline { "p", steps = { a = { call = function() http.post "http://127.0.0.1:1/x" end } } }:run()"""), headless=True)
+    assert k.finish() == 3 and k.text() == "1\n", (k.text(), k.of("error"))
+    k = Kernel(t, cell("""pipeline { "p", timeout = "300ms", steps = { a = { call = function() firesteel.sleep "60s" end } } }:run()"""), headless=True)
+    assert k.finish() == 4, k.of("error")
+
+
 def test_outputs_are_inputs(t):
     env = sandbox(t)
     k = headless(t, env, cell(TRAIN, 'file="train.yaml"') + cell("""

@@ -80,6 +80,7 @@ void branches_begin(branches *all)
 {
     hashmap_clear(all->names);
     hashmap_clear(all->keys);
+    all->anew = false;
 }
 
 void branch_make_ready(struct branch *b)
@@ -271,6 +272,8 @@ static void complete(lua_State *L, struct branch *b)
     struct branch *parent = b->parent;
     b->state = DONE;
     b->resume = (enum resume)atomic_load(&b->turn.resume);
+    if (b->resume != RESUME_ON)
+        *(parent ? &parent->anew : &all->anew) = true;
     timers_set(&all->timers, &b->timer, 0);
     forget_unseen_of(L, all, b);
     port_end_branch(all->in->options->effects->spec.port, b->turn.cell, b->name);
@@ -291,7 +294,7 @@ static void complete(lua_State *L, struct branch *b)
 static void end(lua_State *L, struct branch *b)
 {
     b->state = ENDING;
-    if (b->failure != FAILURE_NONE)
+    if (b->failure != FAILURE_NONE && b->children > 0)
         stop_children(b);
     if (b->children == 0)
         complete(L, b);

@@ -61,6 +61,7 @@ struct branch {
     cJSON *trace;
     int line;
     enum resume resume;
+    bool anew; // a branch of it did something that was not verified
 };
 
 struct branches {
@@ -76,6 +77,7 @@ struct branches {
     size_t n_live, jobs;   // jobs: under way
     struct timers timers;
     hashmap *names, *keys; // how often the cell has used each
+    bool anew;             // as in a branch, of the cell's own
 };
 
 // It can go on.

@@ -243,7 +243,13 @@ static char *name_of(branches *all, const turn *parent, const char *wanted)
     AUTO_FREE char *whole =
         parent->name ? str_fmt("%s/%s", parent->name, wanted) : mem_strdup(wanted);
     size_t n = count_use(all->names, whole);
-    return n == 1 ? STEAL(whole) : str_fmt("%s (%zu)", whole, n);
+    if (n == 1)
+        return STEAL(whole);
+    for (;; n++) { // one that is called so already has the name
+        AUTO_FREE char *numbered = str_fmt("%s (%zu)", whole, n);
+        if (count_use(all->names, numbered) == 1)
+            return STEAL(numbered);
+    }
 }
 
 static int64_t limit_of(double seconds)
@@ -378,6 +384,8 @@ static int after_join(lua_State *L, int status, lua_KContext ctx)
         in->branch->joins = false;
     if (turn_stopped(in->turn) != FAILURE_NONE)
         return branch_raise_stopped(L);
+    if (in->branch ? in->branch->anew : in->branches->anew)
+        call_joined(in->options->effects, in->turn, RESUME_ENDS);
     for (struct branch *u = in->branches->unseen; u; u = u->next_unseen) {
         if (u->parent != in->branch)
             continue;
