@@ -275,11 +275,21 @@ local function sentence(label, text)
   return text and ("%s: %s"):format(label, text) or nil
 end
 
+-- The methods of a type, each with what is told of it.
+local function add_methods(lines, type_name)
+  for _, entry in ipairs(core.entries()) do
+    if entry.name:sub(1, #type_name + 1) == type_name .. ":" then
+      lines[#lines + 1] = ("  %s  %s"):format(entry.signature, (entry.words or ""):match "^(.-%.)%s" or entry.words or "")
+    end
+  end
+end
+
 -- What help shows of an entry, below its signature.
 function core.told(entry, name)
   local lines = { name and entry.kind == "function" and name .. entry.signature:sub(#entry.name + 1) or entry.signature }
   if entry.kind ~= "function" then lines[1] = ("%s: %s"):format(name or entry.name, entry.kind) end
   lines[2] = entry.words
+  if entry.kind == "type" then add_methods(lines, entry.name) end
   local width = 0
   for _, option in ipairs(entry.options) do width = math.max(width, #option.name) end
   for _, option in ipairs(entry.options) do

@@ -308,7 +308,8 @@ function listing(name, module)
     local value = module[key]
     local entry = core.entry_of(value)
     local info = not entry and type(value) == "function" and debug.getinfo(value, "Su")
-    signatures[key] = entry and entry.signature or signature(name .. "." .. key, value, info)
+    local here = name .. "." .. key
+    signatures[key] = entry and here .. entry.signature:sub(#entry.name + 1) or signature(here, value, info)
     about[key] = first_sentence(entry and entry.words or info and info.source:find "^@firesteel/" and comment(info) or "")
     if utf8.len(signatures[key]) > LISTED then signatures[key] = signatures[key]:gsub("%b{}", "{…}") end
     width = math.max(width, utf8.len(signatures[key]))
@@ -336,6 +337,7 @@ local function overview()
       lines[#lines + 1] = ("  %-10s %s"):format(entry.name, first_sentence(entry.words))
     end
   end
+  lines[#lines + 1] = 'Only trainer cells and trainer files have nn, data and hvd: help "nn", help "data", help "hvd"'
   return table.concat(lines, "\n")
 end
 
@@ -360,6 +362,16 @@ local function told_of(name)
     or "; help() lists what there is"))
 end
 
+-- The name of a value of which nothing is told: a global, or a function of one of Lua's modules.
+local function name_of(value)
+  for _, module in ipairs { "", "string", "table", "math", "os", "io", "utf8", "coroutine" } do
+    for name, one in next, module == "" and _G or type(_G[module]) == "table" and _G[module] or {} do
+      if type(name) == "string" and rawequal(one, value) then return module == "" and name or module .. "." .. name end
+    end
+  end
+  return "value"
+end
+
 function help(what)
   names_here = _G
   if what == nil then
@@ -368,7 +380,7 @@ function help(what)
     print(told_of(what))
   else
     local entry = (type(what) == "function" or type(what) == "table") and core.entry_of(what)
-    print(describe(entry and entry.name or "value", what))
+    print(describe(entry and entry.name or name_of(what), what))
   end
 end
 

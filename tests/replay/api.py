@@ -92,6 +92,20 @@ def test_help_is_the_same_wherever_it_is_asked_for(t):
     assert r.error["message"] == "nothing is told of k8s.creat; did you mean k8s.create?" and r.error["line"] == 2, r
     listed = k.run("help()").out
     assert "\n  run " in listed and "\n  sh " in listed and "k8s" in listed, listed
+    assert "Only trainer cells and trainer files have nn, data and hvd" in listed, listed
+
+
+def test_help_calls_things_by_their_names(t):
+    k = Kernel(t, "")
+    text = k.run("help(json)").out
+    assert "\njson.array(table) " in text and "firesteel." not in text, text
+    for kind, method in ("handle", "handle:reaches(state, timeout)  Waits "), ("expectation", "expectation:equals(other)  Equal"):
+        text = k.run(f"help '{kind}'").out
+        assert f"\n  {method}" in text, text
+    assert k.run("help(print)").out.startswith("print(…)\n") and k.run("help(string.rep)").out.startswith("string.rep(…)\n")
+    assert k.run("help { 1 }").out.startswith("value: ")
+    for name in "nn", "data", "hvd":
+        assert f"{name}." in k.run(f"help '{name}'").out, name
 
 
 def wrong(k, source, message):
