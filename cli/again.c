@@ -32,7 +32,7 @@ static int check_source(const struct again *a, err *e)
 
 static int find(const char *folder, const char *word, struct again *a, err *e)
 {
-    a->run = runs_pick(folder, word, e);
+    a->run = runs_pick(folder, NULL, word, e);
     a->journal = a->run ? journal_file(folder, a->run) : NULL;
     if (a->journal && journal_is_written(a->journal))
         return err_set(e, ERR_USAGE, "--from %s: the run is still going on", a->run);

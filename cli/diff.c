@@ -27,7 +27,7 @@ static void opened_done(struct opened *o)
 
 static int open_run(const char *folder, const char *name, struct opened *o, err *e)
 {
-    AUTO_FREE char *run = runs_pick(folder, name, e);
+    AUTO_FREE char *run = runs_pick(folder, NULL, name, e);
     AUTO_FREE char *path = run ? journal_file(folder, run) : NULL;
     o->fold = path ? fold_shown(path, NULL, e) : NULL;
     o->spools = o->fold ? mem_strndup(path, strlen(path) - strlen(".jsonl")) : NULL;

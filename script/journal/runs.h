@@ -15,8 +15,9 @@
 cJSON *runs_row(const char *folder, const char *run, err *e);
 
 // The run that a word means: a name or its beginning, as journal_find has it; "newest"; "-2", the
-// second newest; a notebook's file: its newest run. New.
-char *runs_pick(const char *folder, const char *word, err *e);
+// second newest; a notebook's file: its newest run. `own` (NULL: none), the run that asks, is none
+// of these. New.
+char *runs_pick(const char *folder, const char *own, const char *word, err *e);
 
 // The field of a run: a member of its own, else a parameter, a metric's value, a tag, a member of
 // its origin; of one kind alone with "params.", "metrics.", "tags." before it. NULL: it has none.

@@ -10,14 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The n-th newest, from 1.
-static char *nth_newest(const char *folder, int64_t n, err *e)
+// The n-th newest beside `own`, from 1.
+static char *nth_newest(const char *folder, const char *own, int64_t n, err *e)
 {
     char **runs = journal_list(folder, e), *found = NULL;
-    size_t all = runs ? strv_len(runs) : 0;
-    if (runs && n >= 1 && (uint64_t)n <= all)
-        found = mem_strdup(runs[n - 1]);
-    else if (runs)
+    size_t all = 0;
+    for (char **run = runs; run && *run; run++)
+        if (!str_eq(*run, own) && (int64_t)++all == n)
+            found = mem_strdup(*run);
+    if (runs && !found)
         err_set(e, ERR_NOT_FOUND, "%s has %zu runs: there is no %lld. newest", folder, all,
             (long long)n);
     strv_free(runs);
@@ -35,11 +36,12 @@ static bool is_of(const char *folder, const char *run, const char *document)
     return is;
 }
 
-static char *newest_of(const char *folder, const char *path, const char *shown, err *e)
+static char *newest_of(
+    const char *folder, const char *own, const char *path, const char *shown, err *e)
 {
     char **runs = journal_list(folder, e), *found = NULL;
     for (char **run = runs; run && *run && !found; run++)
-        if (is_of(folder, *run, path))
+        if (!str_eq(*run, own) && is_of(folder, *run, path))
             found = mem_strdup(*run);
     if (runs && !found)
         err_set(e, ERR_NOT_FOUND, "%s has no run of %s", folder, shown);
@@ -47,14 +49,14 @@ static char *newest_of(const char *folder, const char *path, const char *shown, 
     return found;
 }
 
-char *runs_pick(const char *folder, const char *word, err *e)
+char *runs_pick(const char *folder, const char *own, const char *word, err *e)
 {
     int64_t n;
     if (str_eq(word, "newest"))
-        return nth_newest(folder, 1, e);
+        return nth_newest(folder, own, 1, e);
     if (*word == '-' && str_to_int(word + 1, &n))
-        return nth_newest(folder, n, e);
+        return nth_newest(folder, own, n, e);
     AUTO_FREE char *path = path_absolute(word, NULL);
     bool is_file = str_ends(word, ".lua") || str_ends(word, ".ipynb");
-    return is_file && path ? newest_of(folder, path, word, e) : journal_find(folder, word, e);
+    return is_file && path ? newest_of(folder, own, path, word, e) : journal_find(folder, word, e);
 }

@@ -82,6 +82,16 @@ def test_what_is_recorded_is_listed(t):
     assert row["notebook"] == os.path.join(folder, "n.lua") and row["cells"] == row["ok"] == 3, row
 
 
+def test_a_run_that_compares_is_not_one_of_the_newest(t):
+    folder = trials(t)
+    with open(os.path.join(folder, "c.lua"), "w", encoding="utf-8") as f:
+        f.write('-- %% Compare\nfor _, r in ipairs(runs.compare { "newest", "-2", "n.lua" }) do print(r.lr, r.state) end\n'
+                'print(select(2, pcall(runs.compare, { "c.lua" })))\n')
+    done = firesteel(folder, "run", "c.lua")
+    assert [line.split() for line in done.out.splitlines()[1:4]] == [["0.01", "ok"], ["0.5", "ok"], ["0.01", "ok"]], done
+    assert "has no run of c.lua" in done.out, done
+
+
 def test_show_tells_it(t):
     folder = notebook(t, TRIAL + MADE)
     firesteel(folder, "run", "n.lua", "-p", "lr=0.5")

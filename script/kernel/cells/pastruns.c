@@ -19,13 +19,14 @@ static void add_row(cJSON *rows, const char *folder, const char *run)
     cJSON_AddItemToArray(rows, row);
 }
 
-static cJSON *named(const char *folder, const cJSON *names, err *e)
+static cJSON *named(const char *folder, const char *own, const cJSON *names, err *e)
 {
     cJSON *rows = cJSON_CreateArray();
     const cJSON *name;
     cJSON_ArrayForEach(name, names)
     {
-        AUTO_FREE char *run = runs_pick(folder, cJSON_IsString(name) ? name->valuestring : "?", e);
+        AUTO_FREE char *run =
+            runs_pick(folder, own, cJSON_IsString(name) ? name->valuestring : "?", e);
         if (!run) {
             cJSON_Delete(rows);
             return NULL;
@@ -53,11 +54,12 @@ static cJSON *latest(const char *folder, lua_Integer last, err *e)
 int pastruns(lua_State *L)
 {
     interp *in = interp_of(L);
-    const char *folder = in->options->effects->spec.cwd;
+    const effects *fx = in->options->effects;
+    const char *folder = fx->spec.cwd, *own = fx->run; // it is not one of those that are past
     lua_Integer last = luaL_optinteger(L, 2, 10);
     in->raised = (err){0};
     cJSON *names = lua_istable(L, 1) ? luajson_read(L, 1, &in->raised) : NULL;
-    cJSON *rows = names             ? named(folder, names, &in->raised)
+    cJSON *rows = names             ? named(folder, own, names, &in->raised)
                   : in->raised.code ? NULL
                                     : latest(folder, last, &in->raised);
     cJSON_Delete(names);
