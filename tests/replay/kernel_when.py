@@ -31,7 +31,7 @@ def test_retries(t):
     k = headless(t, cell(flaky, "Flaky retries=2") + cell("print 'next'"))
     assert k.code == 0 and k.text() == "try 1\ntry 2\ntry 3\nnext\n", k.text()
     assert [e["state"] for e in k.of("state")][:8] == ["queued", "queued", "running", "failed", "running", "failed", "running", "ok"]
-    assert k.text(name="stderr") == "attempt 2 of 3\nattempt 3 of 3\n" and len(k.of("error")) == 2
+    assert k.text(name="stderr") == "attempt 2 of 3, after: line 3: not yet\nattempt 3 of 3, after: line 3: not yet\n" and len(k.of("error")) == 2
     end = k.of("end")[0]
     assert (end["ok"], end["failed"]) == (2, 0), end
     k = headless(t, cell(flaky, "Flaky retries=1") + cell("print 'next'"))
@@ -47,6 +47,15 @@ def test_retries(t):
     k.ask(type="interrupt")
     assert k.done(cell_id, 5)["state"] == "cancelled"  # a person has ended it
     assert k.run("'here'").value == "here" and len(k.of("error")) == 1
+
+
+def test_what_an_attempt_said_stays(t):
+    flaky = 'n = (n or 0) + 1\nif n < 2 then error("no " .. os.getenv "DB_PASSWORD" .. "\\nmore") end'
+    k = Kernel(t, cell(flaky, "Flaky retries=1"), headless=True, env={"DB_PASSWORD": "open\nsesame street"})
+    k.finish(60)
+    assert k.code == 0 and k.text(name="stderr") == "attempt 2 of 2, after: line 2: no [secret]\n", k.text(name="stderr")
+    k = headless(t, cell("n = (n or 0) + 1\nif n < 2 then firesteel.sleep(60) end", 'retries=1 timeout="300ms"'))
+    assert k.text(name="stderr").startswith("attempt 2 of 2, after: line 2: the cell ran longer than its timeout"), k.text(name="stderr")
 
 
 def test_when_nothing_fails(t):

@@ -52,6 +52,7 @@ void execution_free(execution *x)
     free(x->chunk);
     free(x->message);
     free(x->when);
+    free(x->after);
     cJSON_Delete(x->earlier);
     cJSON_Delete(x->traceback);
     cJSON_Delete(x->used);

@@ -21,6 +21,7 @@ typedef struct execution {
     char *when;         // it runs if this Lua expression is true; NULL: it runs
     int retries;        // how often it may be run again
     int attempt;        // 1: the first one
+    char *after;        // why the attempt before it failed, in one line; NULL: there was none
     bool tolerant;      // its error is what is expected of it (tag raises-exception)
     bool cleanup;       // something has failed, or was interrupted, before it
     cJSON *earlier;     // that: {cell, name, message}; NULL: nothing

@@ -19,6 +19,7 @@ struct queue_item {
     bool alone;  // somebody wants this cell, whatever its when=
     bool later;  // it came after an interrupt: for it nothing has failed
     int attempt; // 1: the first one
+    char *after; // why the attempt before it failed; NULL: there was none
     struct queue_item *next;
 };
 
@@ -76,6 +77,7 @@ static struct queue_item *dequeue(kernel *k)
 static void item_free(struct queue_item *item)
 {
     free(item->cell_id);
+    free(item->after);
     free(item);
 }
 
@@ -221,7 +223,8 @@ static void tell_attempt(kernel *k, const execution *x)
 {
     if (x->attempt == 1)
         return;
-    AUTO_FREE char *text = str_fmt("attempt %d of %d\n", x->attempt, x->retries + 1);
+    AUTO_FREE char *text = str_fmt("attempt %d of %d%s%s\n", x->attempt, x->retries + 1,
+        x->after ? ", after: " : "", x->after ? x->after : "");
     port_text(k->port, x->turn.cell, NULL, "stderr", text, strlen(text));
 }
 
@@ -368,6 +371,19 @@ static void fail_by_journal(const kernel *k, execution *x)
     x->message = mem_strdup(lost->text);
 }
 
+// Its error in one line. It is masked whole: half a secret would not be known as one.
+static char *failure_line(const kernel *k, const execution *x)
+{
+    AUTO_BUF message = {0}, masked = {0};
+    const char *origin;
+    int line = 0;
+    origins_explain(k->origins, x->message ? x->message : "", &message, &origin, &line);
+    mask_text(port_mask(k->port), buf_cstr(&message), message.len, &masked);
+    int n = (int)strcspn(buf_cstr(&masked), "\r\n");
+    return x->line > 0 ? str_fmt("line %d: %.*s", x->line, n, buf_cstr(&masked))
+                       : str_fmt("%.*s", n, buf_cstr(&masked));
+}
+
 // Runs a cell again that has failed: it is the next one.
 static bool retry(kernel *k, const execution *x)
 {
@@ -380,6 +396,7 @@ static bool retry(kernel *k, const execution *x)
         .alone = true,
         .later = !x->cleanup,
         .attempt = x->attempt + 1,
+        .after = failure_line(k, x),
         .next = k->queue};
     k->queue = item;
     return true;
@@ -482,6 +499,7 @@ static void begin_item(kernel *k, const struct queue_item *item)
         return;
     }
     x->attempt = item->attempt;
+    x->after = mem_strdup(item->after);
     x->cleanup = failed;
     if (!item->alone)
         x->when = mem_strdup(when_expression(c));
