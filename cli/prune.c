@@ -38,6 +38,7 @@ struct candidate {
     const char *run; // in the row
     const char *why; // why it stays; NULL: it goes
     int64_t bytes, started;
+    bool ran; // something was executed in it
 };
 
 struct pruning {
@@ -151,19 +152,23 @@ static void read_runs(struct pruning *p, char *const *runs)
         AUTO_FREE char *spools = spools_of(p->folder, *runs);
         c.run = json_str(c.row, "run");
         c.started = started_of(c.row);
+        c.ran = journal_ran(p->folder, *runs);
         c.bytes = bytes_below(journal) + bytes_below(spools);
         p->list = mem_resize(p->list, p->n + 1, sizeof *p->list);
         p->list[p->n++] = c;
     }
 }
 
-// How many runs of the same notebook are newer.
-static int64_t newer(const struct pruning *p, size_t i)
+// Is it among the newest of its notebook that are kept? A notebook that was only opened is no run
+// to keep.
+static bool is_recent(const struct pruning *p, size_t i)
 {
-    int64_t n = 0;
+    const cJSON *row = p->list[i].row;
+    int64_t newer = 0;
     for (size_t k = 0; k < i; k++)
-        n += str_eq(json_str(p->list[k].row, "notebook"), json_str(p->list[i].row, "notebook"));
-    return n;
+        newer += p->list[k].ran &&
+                 str_eq(json_str(p->list[k].row, "notebook"), json_str(row, "notebook"));
+    return p->list[i].ran && newer < p->choice->keep_n;
 }
 
 // Sets why each run stays. With --size the oldest go first, until the rest is small enough.
@@ -176,7 +181,7 @@ static void choose(struct pruning *p)
     for (size_t i = p->n; i-- > 0;) {
         struct candidate *x = &p->list[i];
         bool enough = c->bytes >= 0 && all <= c->bytes;
-        if (!is_meant(c, x, now) || (c->keep_n >= 0 && newer(p, i) < c->keep_n) || enough)
+        if (!is_meant(c, x, now) || is_recent(p, i) || enough)
             x->why = "";
         else
             x->why = why_kept(p, x);

@@ -224,30 +224,61 @@ char *journal_file(const char *folder, const char *run)
     return str_fmt("%s/.firesteel/%s.jsonl", *folder ? folder : ".", run);
 }
 
+static bool begins_something(const cJSON *record)
+{
+    const char *type = json_str_or(record, "type", "");
+    return (str_eq(type, "run") && json_bool_or(record, "headless", false)) ||
+           (str_eq(type, "state") && str_eq(json_str(record, "state"), "running"));
+}
+
+bool journal_ran(const char *folder, const char *run)
+{
+    AUTO_FREE char *path = journal_file(folder, run);
+    reader *r = reader_open(path, NULL);
+    cJSON *record;
+    bool ran = false;
+    int more = r ? 1 : -1;
+    while (!ran && more > 0 && (more = reader_next(r, &record, NULL)) > 0) {
+        ran = begins_something(record);
+        cJSON_Delete(record);
+    }
+    reader_close(r);
+    return ran || more < 0 || journal_is_written(path);
+}
+
+// The newest in which something ran; else the newest.
+static char *newest_of(const char *folder, char *const *runs)
+{
+    for (char *const *run = runs; *run; run++)
+        if (journal_ran(folder, *run))
+            return mem_strdup(*run);
+    return mem_strdup(*runs);
+}
+
 char *journal_find(const char *folder, const char *name, err *e)
 {
     char **runs = journal_list(folder, e);
     if (!runs)
         return NULL;
     bool newest = !name || !*name || str_eq(name, "last");
-    char *found = NULL;
+    char *found = newest ? newest_of(folder, runs) : NULL;
     size_t hits = 0;
-    for (char **run = runs; *run; run++) {
-        bool whole = !newest && str_eq(*run, name);
-        if (!newest && !whole && !str_starts(*run, name))
+    for (char **run = runs; *run && !newest; run++) {
+        bool whole = str_eq(*run, name);
+        if (!whole && !str_starts(*run, name))
             continue;
         if (!found || whole) {
             free(found);
             found = mem_strdup(*run);
         }
         hits = whole ? 1 : hits + 1;
-        if (whole || newest)
+        if (whole)
             break;
     }
     if (!found && newest)
         err_set(e, ERR_NOT_FOUND, "there are no runs in %s/.firesteel", folder);
     else if (!found)
-        err_set(e, ERR_NOT_FOUND,
+        err_set(e, ERR_USAGE,
             "there is no run %s in %s/.firesteel; `firesteel runs` lists them", name, folder);
     else if (hits > 1) {
         err_set(e, ERR_USAGE, "%zu runs start with %s; `firesteel runs` lists them", hits, name);

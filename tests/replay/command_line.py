@@ -351,7 +351,7 @@ def test_runs_and_show(t):
     ledger = firesteel("show", "--ledger", cwd=folder)
     assert "local" in ledger.out and "write note.txt" in ledger.out, ledger
     none = firesteel("show", "other", cwd=folder)
-    assert none.code == 1 and "there is no run other" in none.err, none
+    assert none.code == 2 and "there is no run other" in none.err, none
 
 
 def test_export(t):

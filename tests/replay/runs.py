@@ -4,6 +4,7 @@
 import json
 import os
 
+from kernel import Kernel, cell
 from tap import FIRESTEEL, run, sh
 
 TRIAL = """\
@@ -68,6 +69,24 @@ def trials(t):
 
 def learned(found):
     return [r["params"]["lr"] for r in found]
+
+
+def test_a_notebook_that_was_only_opened_is_no_run_to_keep(t):
+    k = Kernel(t, cell("run.metric('loss', 1)"), headless=True)
+    assert k.finish() == 0
+    opened = Kernel(t, None, cwd=k.cwd)
+    opened.cells()
+    opened.end()
+    done, seen = sh(FIRESTEEL, "runs", cwd=k.cwd), sh(FIRESTEEL, "show", cwd=k.cwd)
+    assert done.out.count("test-") == 2, done
+    real = k.of("welcome")[0]["run"]
+    assert f"run {real}" in seen.out, seen
+    pruned = sh(FIRESTEEL, "prune", "--keep", "1", "--yes", cwd=k.cwd)
+    assert pruned.code == 0 and real not in pruned.out, pruned
+    left = sh(FIRESTEEL, "runs", cwd=k.cwd)
+    assert real in left.out and left.out.count("test-") == 1, left
+    gone = sh(FIRESTEEL, "show", "nope", cwd=k.cwd)
+    assert gone.code == 2 and "there is no run nope" in gone.err, gone
 
 
 def test_what_is_recorded_is_listed(t):
