@@ -10,14 +10,18 @@ local function path_of(what, path)
   return path
 end
 
-function fs.read(path, options)
-  local limit = core.check("fs.read", options).limit
-  local file, why = io.open(path_of("fs.read", path), "rb")
-  if not file then core.fail("error", "fs.read: " .. why) end
+-- what: the function in whose name errors are.
+function core.read_file(what, path, limit)
+  local file, why = io.open(path_of(what, path), "rb")
+  if not file then core.fail("error", what .. ": " .. why) end
   local text, failed = limit and (file:read(limit) or "") or file:read "a"
   file:close()
-  if not text then core.fail("error", ("fs.read %s: %s"):format(path, failed)) end
+  if not text then core.fail("error", ("%s %s: %s"):format(what, path, failed)) end
   return text
+end
+
+function fs.read(path, options)
+  return core.read_file("fs.read", path, core.check("fs.read", options).limit)
 end
 
 function fs.lines(path)

@@ -35,7 +35,7 @@ function display.image(source, options)
   core.expect_type("display.image", source, "string", "the name of a file, or an image's bytes")
   options = core.check("display.image", options)
   local bytes, name = source, options.alt
-  if not look(source) then bytes, name = fs.read(source, { limit = LARGEST + 1 }), name or source:match "[^/]+$" end
+  if not look(source) then bytes, name = core.read_file("display.image", source, LARGEST + 1), name or source:match "[^/]+$" end
   local kind, width, height = look(bytes)
   if not kind then core.fail("error", ("display.image: %s is no PNG, JPEG, GIF, WebP or SVG"):format(name or "that")) end
   if #bytes > LARGEST then
