@@ -118,7 +118,19 @@ end
 
 function time.now() return core.wall() end
 function time.monotonic() return core.now() end
-function time.iso(seconds) return core.iso(seconds or core.wall()) end
+local function check_seconds(what, seconds, from, to, years)
+  core.expect_type(what, seconds, "number", "seconds since 1970")
+  if not (seconds >= from and seconds <= to) then
+    local said = seconds ~= seconds and "nan" or ("%.14g"):format(seconds)
+    core.fail("error", ("%s: %s is no time from %s, in seconds since 1970"):format(what, said, years))
+  end
+end
+
+function time.iso(seconds)
+  seconds = seconds == nil and core.wall() or seconds
+  check_seconds("time.iso", seconds, -9223372036, 9223372036, "1677 to 2262") -- 64 bits of nanoseconds
+  return core.iso(seconds)
+end
 
 function time.parse(text)
   core.expect_type("time.parse", text, "string", 'a time such as "2026-01-02T03:04:05Z"')
@@ -127,13 +139,16 @@ function time.parse(text)
 end
 
 function time.format(seconds, format, options)
-  core.expect_type("time.format", seconds, "number", "seconds since 1970")
+  check_seconds("time.format", seconds, -62135596800, 253402300799, "the year 1 to 9999")
   local here = core.check("time.format", options).local_zone
-  return os.date((here and "" or "!") .. (format or "%Y-%m-%d %H:%M:%S"), math.floor(seconds))
+  local told, text = pcall(os.date, (here and "" or "!") .. (format or "%Y-%m-%d %H:%M:%S"), math.floor(seconds))
+  if not told then core.fail("error", "time.format: " .. (text:match "%((.+)%)$" or text)) end
+  return text
 end
 
 function time.span(seconds)
   core.expect_type("time.span", seconds, "number", "a number of seconds")
+  if seconds ~= seconds then core.fail("error", "time.span expects a number of seconds, not nan") end
   return core.span(seconds)
 end
 
@@ -165,7 +180,7 @@ json.encode(value, {pretty=false, indent: integer=2}) -> string
   A value as JSON. json.null is null, json.array {} an empty list.
   pretty: on several lines
   indent: by so many spaces, also without pretty
-  errors: what JSON cannot say, with its place: functions, numbers that are not finite, bytes that are no text, tables in themselves
+  errors: what JSON cannot say, with its place: functions, numbers that are not finite, bytes that are no text, tables in themselves; lists with holes, {1, nil, 3}, in which json.null stands for nothing
   example:
     print(json.encode({ 1, 2 }, { pretty = true }))
     print(json.encode { name = "a", list = json.array {}, none = json.null }) --> {"list":[],"name":"a","none":null}
@@ -227,6 +242,7 @@ time.monotonic() -> number
     expect(time.monotonic() - started):at_most(10)
 time.iso(seconds) -> string
   A time as RFC 3339 in UTC; without seconds, now.
+  errors: what is no time from 1677 to 2262
   example:
     print(time.iso(0), time.iso(1.5)) --> 1970-01-01T00:00:00Z	1970-01-01T00:00:01.500000Z
 time.parse(text) -> number
@@ -237,6 +253,7 @@ time.parse(text) -> number
 time.format(seconds, format, {local_zone=false}) -> string
   A time as `date` formats it; "%Y-%m-%d %H:%M:%S" unless it is said.
   local_zone: in the machine's zone, and not in UTC
+  errors: what is no time from the year 1 to 9999; a format that does not exist
   example:
     print(time.format(86400, "%d.%m.%Y")) --> 02.01.1970
 time.span(seconds) -> string

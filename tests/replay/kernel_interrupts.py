@@ -283,6 +283,8 @@ def test_deep_recursion_is_an_error(t):
     assert r.state == "failed" and "stack overflow" in r.error["message"], r
     assert len(r.error["traceback"]) <= 32
     r = k.run("local t = {} t.t = t firesteel.json(t)")
+    assert r.error["message"].endswith("t: it contains itself"), r
+    r = k.run("local t = {} for i = 1, 300 do t = { t } end firesteel.json(t)")
     assert "nested too deeply" in r.error["message"], r
     assert k.run("1").value == "1"
 

@@ -40,6 +40,16 @@ def test_json_keeps_what_it_reads(t):
     assert fails(k, "json.encode({}, { prety = true })") == "json.encode has no option prety; did you mean pretty?"
 
 
+def test_json_refuses_lists_with_holes_and_circles(t):
+    k = Kernel(t)
+    for call in ("json.encode { a = { 1, 2, nil, 4 } }", "yaml.encode { a = { 1, nil, 3 } }"):
+        assert "a: it is a list with holes; write json.null" in fails(k, call), call
+    assert says(k, "print(json.encode { 1, 2, json.null, 4 })") == "[1,2,null,4]\n"
+    assert says(k, "print(json.encode { [5] = 1 }, json.encode { 1, a = 2 })") == '{"5":1}\t{"1":1,"a":2}\n'
+    assert fails(k, "t = {} t.x = { t } json.encode(t)") == "x[1]: it contains itself"
+    assert says(k, "u = { 1 } print(json.encode { u, u })") == "[[1],[1]]\n"
+
+
 def test_yaml_is_read_as_kubectl_reads_it(t):
     k = Kernel(t)
     assert says(k, "v = yaml.decode [[{on: yes, n: 0777, s: '1', d: 2026-01-02}]]\nprint(v.on, v['true'], v.n, v.s, v.d)") \
@@ -131,6 +141,16 @@ def test_templates_and_times(t):
     assert says(k, "print(template('${a}${b}', { a = false, b = 1 }))") == "false1\n"
     assert says(k, "t0 = time.parse '2026-01-02T03:04:05.5+02:00'\nprint(time.iso(t0), time.format(t0), time.parse(time.iso(t0)) == t0)") \
         == "2026-01-02T01:04:05.500000Z\t2026-01-02 01:04:05\ttrue\n"
+    for call, why in (("time.iso(1e300)", "time.iso: 1e+300 is no time from 1677 to 2262"), ("time.iso(0/0)", "time.iso: nan is no time"),
+                      ("time.iso(-1e11)", "time.iso: -100000000000 is no time"), ("time.iso 'x'", "time.iso expects seconds since 1970, not a string"),
+                      ("time.format(0/0)", "time.format: nan is no time from the year 1 to 9999"), ("time.format(1e300)", "time.format: 1e+300"),
+                      ("time.format(0, '%Q')", "time.format: invalid conversion specifier '%Q'"), ("time.span(0/0)", "not nan")):
+        said = fails(k, call)
+        assert why in said and ".lua" not in said, (call, said)
+    assert says(k, "print(time.iso(9223372036), time.iso(-9223372036), time.format(253402300799))") == \
+        "2262-04-11T23:47:16Z\t1677-09-21T00:12:44Z\t9999-12-31 23:59:59\n"
+    assert says(k, "print(select(2, pcall(template, 'a\\n${nope}', {})))") == "template:2: ${nope} is nil\n"
+    assert says(k, "print(select(2, pcall(template, 'a ${nope', {})))") == "template:1: ${nope has no closing brace\n"
     assert fails(k, "time.parse 'soon'") and "duration" not in fails(k, "time.parse '2026-13-01'")
 
 

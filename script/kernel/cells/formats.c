@@ -66,7 +66,7 @@ static int format_json(lua_State *L)
     luaL_checkany(L, 1);
     int indent = (int)luaL_optinteger(L, 2, 0);
     char **text = luajson_box(L);
-    cJSON *tree = luajson_read(L, 1, &in->raised);
+    cJSON *tree = luajson_read_strict(L, 1, &in->raised);
     if (!tree)
         return interp_raise(L, FAILURE_ERROR);
     buf out = {0};
@@ -98,7 +98,7 @@ static int format_yaml(lua_State *L)
     interp *in = interp_of(L);
     luaL_checkany(L, 1);
     char **text = luajson_box(L);
-    cJSON *tree = luajson_read(L, 1, &in->raised);
+    cJSON *tree = luajson_read_strict(L, 1, &in->raised);
     if (!tree)
         return interp_raise(L, FAILURE_ERROR);
     buf out = {0};
@@ -168,8 +168,7 @@ static int format_wall(lua_State *L)
 // iso(seconds) → "2026-01-02T03:04:05Z", with microseconds when there are any.
 static int format_iso(lua_State *L)
 {
-    double seconds = luaL_checknumber(L, 1);
-    int64_t ns = clock_of_seconds(seconds);
+    int64_t ns = clock_of_seconds(luaL_checknumber(L, 1)); // in bounds: formats.lua looks
     char **text = luajson_box(L);
     buf out = {0};
     int64_t micros = (ns + (ns < 0 ? -500 : 500)) / 1000;

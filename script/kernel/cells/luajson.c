@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { DEPTH_MAX = 200, PATH_MAX_LEN = 200 };
+#define HOLES "it is a list with holes; write json.null where it has nothing, or texts as keys"
 static const char array_mark[] = "firesteel.array"; // its address is the key in the registry, too
 
 // The place in the value, for messages: "args.spec[2]".
@@ -17,6 +18,8 @@ struct walk {
     lua_State *L;
     char path[PATH_MAX_LEN];
     int depth;
+    const void *inside[DEPTH_MAX]; // the tables around the value
+    bool strict;
     err *e;
 };
 
@@ -54,21 +57,26 @@ static bool is_marked(lua_State *L, int index)
     return same;
 }
 
-// An array has the keys 1..n and no others. An empty table is an object unless it is marked.
-static bool is_array(lua_State *L, int index, lua_Integer *n)
+// An array has the keys 1..n and no others. An empty table is an object unless it is marked. What
+// Lua takes for a list (#), and has integers from 1 alone as keys, but not all, has holes.
+enum shape { SHAPE_OBJECT, SHAPE_ARRAY, SHAPE_HOLES };
+
+static enum shape shape_of(lua_State *L, int index, lua_Integer *n)
 {
     *n = (lua_Integer)lua_rawlen(L, index);
     if (*n == 0)
-        return is_marked(L, index);
+        return is_marked(L, index) ? SHAPE_ARRAY : SHAPE_OBJECT;
     lua_Integer keys = 0;
+    bool positive = true;
     for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
         if (!lua_isinteger(L, -2)) {
             lua_pop(L, 2);
-            return false;
+            return SHAPE_OBJECT;
         }
+        positive = positive && lua_tointeger(L, -2) > 0;
         keys++;
     }
-    return keys == *n;
+    return keys == *n ? SHAPE_ARRAY : positive ? SHAPE_HOLES : SHAPE_OBJECT;
 }
 
 static cJSON *read_array(struct walk *w, int index, lua_Integer n)
@@ -123,10 +131,18 @@ static cJSON *read_object(struct walk *w, int index)
 
 static cJSON *read_table(struct walk *w, int index)
 {
-    if (++w->depth > DEPTH_MAX || !lua_checkstack(w->L, 6))
-        return refuse(w, "it is nested too deeply, or contains itself");
+    const void *self = lua_topointer(w->L, index);
+    for (int i = 0; i < w->depth; i++)
+        if (w->inside[i] == self)
+            return refuse(w, "it contains itself");
+    if (w->depth == DEPTH_MAX || !lua_checkstack(w->L, 6))
+        return refuse(w, "it is nested too deeply");
+    w->inside[w->depth++] = self;
     lua_Integer n;
-    cJSON *table = is_array(w->L, index, &n) ? read_array(w, index, n) : read_object(w, index);
+    enum shape shape = shape_of(w->L, index, &n);
+    cJSON *table = shape == SHAPE_ARRAY                ? read_array(w, index, n)
+                   : shape == SHAPE_HOLES && w->strict ? refuse(w, HOLES)
+                                                       : read_object(w, index);
     w->depth--;
     return table;
 }
@@ -175,6 +191,12 @@ static cJSON *read_value(struct walk *w, int index)
 cJSON *luajson_read(lua_State *L, int index, err *e)
 {
     struct walk w = {.L = L, .e = e};
+    return read_value(&w, lua_absindex(L, index));
+}
+
+cJSON *luajson_read_strict(lua_State *L, int index, err *e)
+{
+    struct walk w = {.L = L, .strict = true, .e = e};
     return read_value(&w, lua_absindex(L, index));
 }
 

@@ -15,6 +15,9 @@
 // Does not raise. Returns NULL with ERR_USAGE that names the place,
 // "args.spec[2]: a function is not JSON".
 cJSON *luajson_read(lua_State *L, int index, err *e);
+// The same for a text that others read: a list with holes, {1, nil, 3}, which would be an object
+// with the keys "1" and "3", is an error.
+cJSON *luajson_read_strict(lua_State *L, int index, err *e);
 // Pushes a value. Raises only when memory runs out; the tree still belongs to its holder then.
 // Of objects, null members are left out; luajson_push_whole keeps them, as the library's null.
 void luajson_push(lua_State *L, const cJSON *j);

@@ -23,11 +23,13 @@ static void pass(struct place *at, const char *from, const char *to)
         at->line += *from == '\n';
 }
 
+// The place in the template is told, and not the one in our library that luaL_error would add.
 static int fail(
     lua_State *L, const struct place *at, const char *expression, size_t n, const char *why)
 {
     lua_pushlstring(L, expression, n);
-    return luaL_error(L, "%s:%d: ${%s} %s", at->chunk, at->line, lua_tostring(L, -1), why);
+    lua_pushfstring(L, "%s:%d: ${%s} %s", at->chunk, at->line, lua_tostring(L, -1), why);
+    return lua_error(L);
 }
 
 // Pushes the function of the shortest expression that compiles and ends before a "}"; returns the
@@ -38,7 +40,9 @@ static const char *load_expression(lua_State *L, const struct place *at, const c
     const char *newline = strchr(text, '\n');
     if (!first) {
         lua_pushlstring(L, text, newline ? (size_t)(newline - text) : strlen(text));
-        luaL_error(L, "%s:%d: ${%s has no closing brace", at->chunk, at->line, lua_tostring(L, -1));
+        lua_pushfstring(
+            L, "%s:%d: ${%s has no closing brace", at->chunk, at->line, lua_tostring(L, -1));
+        lua_error(L);
     }
     lua_pushfstring(L, "=%s", at->chunk);
     const char *chunk = lua_tostring(L, -1);
@@ -76,7 +80,7 @@ static void to_text(lua_State *L, const struct place *at, const char *expression
     if (type == LUA_TTABLE && !prints_itself) {
         err e = {0};
         char **json = luajson_box(L);
-        cJSON *tree = luajson_read(L, -2, &e);
+        cJSON *tree = luajson_read_strict(L, -2, &e);
         if (!tree)
             fail(L, at, expression, n, e.text);
         *json = json_to_str(tree);

@@ -237,8 +237,7 @@ TEST(a_table_in_itself_is_refused)
     err e = {0};
     CHECK_INT(luaL_dostring(L, "t = {} t.t = t return t"), LUA_OK);
     CHECK(!luajson_read(L, -1, &e));
-    CHECK_HAS(e.text, "t.t.t.t");
-    CHECK_HAS(e.text, "it is nested too deeply, or contains itself");
+    CHECK_STR(e.text, "t: it contains itself");
     lua_close(L);
 }
 
