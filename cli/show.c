@@ -16,6 +16,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static void print_head(struct cli *cli, const fold *f)
 {
@@ -143,7 +144,9 @@ static int open_run(struct cli *cli, const char *folder, const char *name)
     AUTO_FREE char *run = journal_find(folder, name, &e);
     AUTO_FREE char *path = run ? journal_file(folder, run) : NULL;
     const struct kernel *k = NULL;
-    if (path && journal_is_written(path) && kernels_find(cli, &kernels, &e) == 0)
+    if (path && !(cli->out_tty && isatty(STDIN_FILENO)))
+        err_set(&e, ERR_USAGE, "not a terminal; `firesteel show %s` needs none", run);
+    else if (path && journal_is_written(path) && kernels_find(cli, &kernels, &e) == 0)
         k = kernels_get(&kernels, run, NULL);
     workbench *w = e.code ? NULL : workbench_open(cli, &(struct bench_about){0}, &e);
     if (w && k && workbench_join(w, k->socket, k->headless, &e) == 0)

@@ -198,6 +198,15 @@ def test_wrong_usage(t):
         assert done.code == 2 and said in done.err, (arguments, done)
 
 
+def test_show_needs_no_terminal_without_open(t):
+    folder = t.dir()
+    with open(os.path.join(folder, "n.lua"), "w", encoding="utf-8") as f:
+        f.write("-- %%\nprint(1)\n")
+    assert sh(FIRESTEEL, "run", "n.lua", cwd=folder).code == 0
+    done = sh(FIRESTEEL, "show", "--open", cwd=folder)
+    assert done.code == 2 and "not a terminal; `firesteel show n-" in done.err and "firesteel run" not in done.err, done
+
+
 def test_help_and_version(t):
     done = firesteel("--version")
     assert done.code == 0 and done.out.startswith("firesteel "), done
