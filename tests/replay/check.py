@@ -212,6 +212,14 @@ def test_a_notebook_of_another_language_is_not_run(t):
             done = firesteel(folder, verb, name)
             assert done.code == 2 and said in done.out + done.err and "firesteel runs Lua" in done.out + done.err, (name, done)
     untouched(folder, [name for name, _, _ in cases])
+    write(folder, "kept.lua", "-- %% A\nprint(6 * 7)\n")
+    assert firesteel(folder, "convert", "kept.lua", "--to", "py").code == 0
+    done = firesteel(folder, "run", "kept.py")
+    assert done.code == 2 and "`firesteel convert X.py --to lua`" in done.err, done
+    os.remove(folder + "/kept.lua")
+    assert firesteel(folder, "convert", "kept.py", "--to", "lua").code == 0
+    done = firesteel(folder, "run", "kept.lua")
+    assert done.code == 0 and "42" in done.out, ("the advice helps", done)
     for name, metadata in (("g.ipynb", {}), ("h.ipynb", {"kernelspec": {"language": "Lua", "name": "lua"}})):
         write(folder, name, ipynb(["print(6 * 7)"], metadata))
         done = firesteel(folder, "run", name)
