@@ -42,6 +42,9 @@ static void sums_add(struct sums *s, const batch_result *r, size_t n)
     s->rows += n;
 }
 
+_Static_assert(LAYER_NAME_SIZE + sizeof "val__root_mean_squared_percentage_error" < LOG_NAME_SIZE,
+    "a log's name has room for all that it is made of");
+
 // The metrics of output k: "val_accuracy", and with several outputs "val_sales_mae".
 static void head_log(const struct sums *s, const model *m, size_t k, const char *prefix, logs *l)
 {
@@ -134,7 +137,7 @@ static int test_rows(model *m, const model_data *data, size_t size, const atomic
         if (check_stop(stop, e) < 0 || run_batch(model_test_batch, m, data, &b, sums, &r, e) < 0)
             return -1;
         if (lines && lines->verbose == 1) {
-            logs l = {0};
+            AUTO_LOGS l = {0};
             sums_log(sums, m, "", &l);
             show_step(lines, ++steps, &l);
         }
@@ -186,7 +189,7 @@ static int train_batch(struct fitting *f, size_t i, struct sums *sums, show *lin
         run_batch(model_train_batch, f->m, &f->train, &b, sums, &r, e) < 0)
         return -1;
     if (f->spec->callbacks.train_batch_end || f->spec->verbose == 1) {
-        logs l = {0};
+        AUTO_LOGS l = {0};
         sums_log(sums, f->m, "", &l);
         show_step(lines, i + 1, &l);
         if (CALL(f, train_batch_end, i, &l, e) < 0)
@@ -207,12 +210,14 @@ static int validate(struct fitting *f, logs *l, err *e)
     return 0;
 }
 
-static void remember(history *h, int epoch, const logs *l)
+// Takes the logs over.
+static void remember(history *h, int epoch, logs *l)
 {
     h->epoch = mem_resize(h->epoch, h->n + 1, sizeof *h->epoch);
     h->epochs = mem_resize(h->epochs, h->n + 1, sizeof *h->epochs);
     h->epoch[h->n] = epoch;
     h->epochs[h->n++] = *l;
+    *l = (logs){0};
 }
 
 static int train_epoch(struct fitting *f, int epoch, int epochs, history *out, err *e)
@@ -220,7 +225,7 @@ static int train_epoch(struct fitting *f, int epoch, int epochs, history *out, e
     const fit_spec *spec = f->spec;
     size_t n = tensor_rows(f->train.x);
     struct sums sums = sums_begin(spec->watches, spec->watch_n);
-    logs l = {0};
+    AUTO_LOGS l = {0};
     f->epoch = epoch;
     if (CALL(f, epoch_begin, epoch, e) < 0)
         return -1;
@@ -309,6 +314,8 @@ int model_fit(model *m, const fit_spec *spec, history *out, err *e)
 
 void fit_history_done(history *h)
 {
+    for (size_t i = 0; i < h->n; i++)
+        logs_done(&h->epochs[i]);
     free(h->epoch);
     free(h->epochs);
     *h = (history){0};

@@ -75,7 +75,7 @@ typedef struct evaluate_spec {
     const atomic_bool *stop;
 } evaluate_spec;
 
-// Loss and metrics over all rows, as the logs "loss" and "accuracy".
+// Loss and metrics over all rows, as the logs "loss" and "accuracy"; free them with logs_done.
 int model_evaluate(model *m, const evaluate_spec *spec, logs *out, err *e);
 // The outputs of a graph: out[k] becomes a new F32 tensor (n, …) for each. -1: none is left.
 int model_predict_list(

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/logs.h"
 
+#include "base/mem.h"
+
+#include <assert.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
+
+enum { ROOM = 8 }; // items grow by as many
 
 static struct log_item *find(const logs *l, const char *name)
 {
     for (size_t i = 0; i < l->n; i++)
-        if (strncmp(l->items[i].name, name, LOG_NAME_SIZE - 1) == 0)
-            return (struct log_item *)&l->items[i];
+        if (strcmp(l->items[i].name, name) == 0)
+            return &l->items[i];
     return NULL;
 }
 
@@ -24,12 +28,15 @@ bool logs_get(const logs *l, const char *name, double *value)
 void logs_set(logs *l, const char *name, double value)
 {
     struct log_item *item = find(l, name);
-    if (!item && l->n < LOGS_MAX) {
+    if (!item) {
+        size_t n = strlen(name);
+        assert(n < LOG_NAME_SIZE);
+        if (l->n % ROOM == 0)
+            l->items = mem_resize(l->items, l->n + ROOM, sizeof *l->items);
         item = &l->items[l->n++];
-        snprintf(item->name, sizeof item->name, "%s", name);
+        memcpy(item->name, name, n + 1);
     }
-    if (item)
-        item->value = isnan(value) ? (double)NAN : value; // never "-nan", whoever prints it
+    item->value = isnan(value) ? (double)NAN : value; // never "-nan", whoever prints it
 }
 
 void logs_format(const logs *l, buf *out)
@@ -39,4 +46,10 @@ void logs_format(const logs *l, buf *out)
         double value = (double)(float)l->items[i].value;
         buf_fmt(out, fabs(value) > 1e-3 ? " - %s: %.4f" : " - %s: %.4e", l->items[i].name, value);
     }
+}
+
+void logs_done(logs *l)
+{
+    free(l->items);
+    *l = (logs){0};
 }

@@ -12,9 +12,7 @@
 // first one.
 static int event_record(lua_State *L)
 {
-    enum { VALUES_MAX = 2 * LOGS_MAX };
     double wall_time = luaL_checknumber(L, 1);
-    event_value values[VALUES_MAX];
     size_t n = 0;
     buf out = {0};
     if (lua_isnoneornil(L, 2))
@@ -22,8 +20,9 @@ static int event_record(lua_State *L)
     else {
         int64_t step = luaL_checkinteger(L, 2);
         luaL_checktype(L, 3, LUA_TTABLE);
-        for (lua_Integer i = 1; n < VALUES_MAX && lua_rawgeti(L, 3, i) == LUA_TSTRING;
-             i += 2, n++) {
+        size_t most = (size_t)lua_rawlen(L, 3) / 2;
+        event_value *values = lua_newuserdatauv(L, (most + 1) * sizeof *values, 0);
+        for (lua_Integer i = 1; n < most && lua_rawgeti(L, 3, i) == LUA_TSTRING; i += 2, n++) {
             lua_rawgeti(L, 3, i + 1);
             values[n] = (event_value){lua_tostring(L, -2), lua_tonumber(L, -1)};
             lua_pop(L, 2); // the list holds the text

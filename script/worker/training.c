@@ -69,8 +69,11 @@ static void push_logs(lua_State *L, const logs *l)
 static void read_logs(lua_State *L, int table, logs *l)
 {
     for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
-        if (lua_type(L, -2) == LUA_TSTRING && lua_type(L, -1) == LUA_TNUMBER)
-            logs_set(l, lua_tostring(L, -2), lua_tonumber(L, -1));
+        if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TNUMBER)
+            continue;
+        if (lua_rawlen(L, -2) >= LOG_NAME_SIZE)
+            luaL_error(L, "the log's name '%s' is too long", lua_tostring(L, -2));
+        logs_set(l, lua_tostring(L, -2), lua_tonumber(L, -1));
     }
 }
 
@@ -261,8 +264,9 @@ static void push_history(lua_State *L, const history *h)
                 lua_pushvalue(L, -1);
                 lua_setfield(L, -3, h->epochs[i].items[k].name);
             }
+            // A log that a callback adds later begins with its first value.
             lua_pushnumber(L, h->epochs[i].items[k].value);
-            lua_rawseti(L, -2, (lua_Integer)i + 1);
+            lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
             lua_pop(L, 1);
         }
     }
@@ -334,13 +338,14 @@ int model_evaluate_method(lua_State *L)
     json_set_str(event, "event", "evaluate");
     json_set(event, "metrics", metrics_json(&l));
     worker_event(w, event);
-    if (as_table) {
+    int n = as_table ? 1 : (int)l.n;
+    lua_checkstack(L, n + LUA_MINSTACK);
+    if (as_table)
         push_logs(L, &l);
-        return 1;
-    }
-    for (size_t i = 0; i < l.n; i++)
+    for (int i = 0; !as_table && i < n; i++)
         lua_pushnumber(L, l.items[i].value);
-    return (int)l.n;
+    logs_done(&l);
+    return n;
 }
 
 // predict(x), predict{x} or predict{x1, x2, …} → an output for each that the model has.

@@ -72,7 +72,7 @@ static int by_value(const void *a, const void *b)
 
 static double accuracy(model *m, const mnist *d, err *e)
 {
-    logs l;
+    AUTO_LOGS l = {0};
     double value = -1;
     if (model_evaluate(m, &(evaluate_spec){.x = d->test_x, .y = d->test_y}, &l, e) == 0)
         logs_get(&l, "accuracy", &value);

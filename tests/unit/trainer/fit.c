@@ -94,7 +94,7 @@ TEST(lines_are_keras_lines)
 
 TEST(small_numbers_are_shown_with_an_exponent)
 {
-    logs l = {0};
+    AUTO_LOGS l = {0};
     buf out = {0};
     logs_set(&l, "loss", 0.33251);
     logs_set(&l, "lr", 0.001);
@@ -110,7 +110,7 @@ TEST(evaluate_shows_its_line)
 {
     err e;
     struct fixture f;
-    logs l;
+    AUTO_LOGS l = {0};
     double loss, accuracy;
     setup(&f);
     evaluate_spec spec = {.x = f.x, .y = f.y, .verbose = 2, .sink = {&f, to_text}};
@@ -258,7 +258,7 @@ TEST(the_stop_flag_is_seen_before_the_next_batch)
     CHECK_INT(e.code, ERR_CANCELLED);
     CHECK_INT(model_steps(f.m), 2);
     evaluate_spec evaluate = {.x = f.x, .y = f.y, .stop = &f.stop};
-    logs l;
+    AUTO_LOGS l = {0};
     CHECK(model_evaluate(f.m, &evaluate, &l, &e) < 0);
     CHECK(!model_predict(f.m, f.x, &f.stop, &e));
     teardown(&f);

@@ -144,7 +144,7 @@ TEST(optimizers_move_as_keras_moves)
         double loss = 0;
         buf_fmt(&what, "golden_optimizers[%zu], %s", i, optimizer_name(g->spec.kind));
         for (int threads = 1; threads <= 2; threads++) {
-            logs l;
+            AUTO_LOGS l = {0};
             compile_spec spec = {
                 .optimizer = g->spec, .loss = LOSS_MEAN_SQUARED_ERROR, .threads = threads};
             check_golden(
@@ -177,7 +177,7 @@ TEST(losses_and_metrics_are_keras)
     for (size_t i = 0; i < ARRAY_LEN(golden_losses); i++) {
         const struct golden_loss *g = &golden_losses[i];
         AUTO_BUF what = {0};
-        logs l;
+        AUTO_LOGS l = {0};
         double have = 0;
         compile_spec spec = g->spec;
         tensor *y = targets_named(g->targets);
@@ -224,7 +224,7 @@ TEST(rows_and_classes_have_keras_weights)
         tensor *y = targets_named(g->targets), *w = weights_of(y, g->by_class);
         buf_fmt(&what, "golden_weighted[%zu], %s", i, loss_name(g->spec.loss));
         for (int threads = 1; threads <= 2; threads++) {
-            logs l;
+            AUTO_LOGS l = {0};
             compile_spec spec = g->spec;
             spec.optimizer = optimizer_default(OPTIMIZER_SGD);
             spec.optimizer.learning_rate = 0.05;
@@ -348,7 +348,7 @@ TEST(a_class_may_be_among_the_best_five)
 {
     err e;
     enum { CLASSES = 7 };
-    logs l;
+    AUTO_LOGS l = {0};
     double top = 0, best = 0;
     compile_spec spec = {.optimizer = optimizer_default(OPTIMIZER_SGD),
         .metrics = METRIC(SPARSE_TOP_K) | METRIC(ACCURACY)};

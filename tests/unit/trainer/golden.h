@@ -55,7 +55,13 @@ static const struct golden_loss {
     activation last;
     const char *targets;
     double predicted[6], loss;
-    logs metrics;
+    struct {
+        size_t n;
+        struct {
+            const char *name;
+            double value;
+        } items[4];
+    } metrics;
 } golden_losses[] = {
     {{.loss = LOSS_SPARSE_CATEGORICAL_CROSSENTROPY}, ACTIVATION_SOFTMAX, "class",
         {0.34917524456977844, 0.3805478811264038, 0.27027684450149536, 0.37101253867149353, 0.37866830825805664, 0.25031915307044983}, 1.0998293161392212,

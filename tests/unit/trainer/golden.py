@@ -173,7 +173,8 @@ def main():
         predicted, said = trained(make(), "mean_squared_error")
         print(f"    {{{spec(make())},\n        {listed(predicted)}, {c(said['loss'])}}},")
     print("};\n\nstatic const struct golden_loss {\n    compile_spec spec;\n    activation last;\n    const char *targets;\n"
-          "    double predicted[6], loss;\n    logs metrics;\n} golden_losses[] = {")
+          "    double predicted[6], loss;\n    struct {\n        size_t n;\n        struct {\n            const char *name;\n"
+          "            double value;\n        } items[4];\n    } metrics;\n} golden_losses[] = {")
     for loss, fields, last, targets, metrics in LOSSES:
         root = [] if targets == "class" else [keras.metrics.RootMeanSquaredError()]
         predicted, said = trained(o.SGD(0.05), loss, targets, last, metrics + root)

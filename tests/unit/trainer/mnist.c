@@ -49,7 +49,7 @@ TEST(five_epochs_reach_97_percent)
     tensor *p = model_predict(m, image, NULL, &e);
     CHECK_INT(tensor_argmax(p, &e), 6);
 
-    logs l;
+    AUTO_LOGS l = {0};
     evaluate_spec evaluate = {.x = d.test_x, .y = d.test_y};
     CHECK_OK(model_evaluate(m, &evaluate, &l, &e) == 0, e);
     CHECK_NEAR(value(&l, "accuracy"), value(&h.epochs[4], "val_accuracy"), 1e-12);

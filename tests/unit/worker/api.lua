@@ -367,6 +367,65 @@ test("EarlyStopping waits, stops, restores", function()
   near(m:get_weights()[1]:sum(), at, 1e-6)
 end)
 
+test("EarlyStopping restores the best epoch also when it did not stop", function()
+  local x, y = points(50)
+  local function trained(values, options)
+    local m, at = model(), {}
+    local set = { on_epoch_end = function(_, epoch, logs)
+      logs.loss, at[epoch + 1] = values[epoch + 1], m:get_weights()[1]:sum()
+    end }
+    options[1], options.restore_best_weights = "loss", true
+    local h = m:fit { x, y, epochs = #values, verbose = 0, callbacks = { set, nn.EarlyStopping(options) } }
+    return #h.epoch, m:get_weights()[1]:sum(), at
+  end
+  local epochs, sum, at = trained({ 0.9, 0.5, 0.7 }, { patience = 10 })
+  same(epochs, 3)
+  near(sum, at[2], 1e-6)
+  -- No epoch beats the baseline: it stops, and the best of them is restored.
+  epochs, sum, at = trained({ 0.9, 0.5, 0.4, 0.6, 0.7 }, { patience = 2, baseline = 0.1 })
+  same(epochs, 4)
+  near(sum, at[3], 1e-6)
+end)
+
+test("mode auto knows which metrics are to grow", function()
+  local x, y = points(50)
+  local function saves(monitor, values, mode)
+    local m = model()
+    local set = { on_epoch_end = function(_, epoch, logs) logs[monitor] = values[epoch + 1] end }
+    local best = nn.ModelCheckpoint { folder() .. "/best", monitor = monitor, save_best_only = true, mode = mode }
+    m:fit { x, y, epochs = #values, verbose = 0, callbacks = { set, best } }
+    return best.best
+  end
+  same(saves("val_AUC", { 0.5, 0.7, 0.6 }), 0.7)
+  same(saves("val_out_accuracy", { 0.5, 0.7, 0.6 }), 0.7)
+  same(saves("val_mse", { 0.5, 0.3, 0.6 }), 0.3)
+  same(saves("root_mean_squared_percentage_error", { 0.5, 0.3, 0.6 }), 0.3)
+  same(saves("f1", { 0.5, 0.7, 0.6 }, "max"), 0.7)
+  fails("ModelCheckpoint: could not infer whether 'f1' is to be maximised or minimised", saves, "f1", { 1 })
+end)
+
+test("logs have their whole names, however many there are", function()
+  local x, y, i = points(20), data.tensor { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20 }, nn.Input { 2 }
+  local outputs, ys, metrics = {}, {}, {}
+  for k = 1, 4 do
+    outputs[k], ys[k] = nn.Dense { 1, name = "a_forecast_of_the_customers_of_day_" .. k }(i), y
+    metrics[k] = { "mean_squared_error", "root_mean_squared_error", "root_mean_squared_percentage_error" }
+  end
+  local m = nn.Model { inputs = i, outputs = outputs }
+  m:compile { loss = "mse", optimizer = nn.SGD { 0 }, metrics = metrics }
+  same(select("#", m:evaluate { x, ys, verbose = 0 }), 17)
+  local late = { on_epoch_end = function(_, epoch, logs) if epoch > 0 then logs.late = epoch end end }
+  local h = m:fit({ x, ys, epochs = 3, verbose = 0, validation_data = { x, ys }, callbacks = { late } }).history
+  local n = 0
+  for _ in pairs(h) do n = n + 1 end
+  same(n, 35)
+  same(#h.val_a_forecast_of_the_customers_of_day_4_root_mean_squared_percentage_error, 3)
+  same(table.concat(h.late, " "), "1.0 2.0")
+  fails("is too long", function()
+    m:fit { x, ys, verbose = 0, callbacks = { { on_epoch_end = function(_, _, logs) logs[("x"):rep(128)] = 1 end } } }
+  end)
+end)
+
 -- The learning rates of a training whose metric takes these values.
 local function rates_of(values, options)
   local x, y = points(20)
