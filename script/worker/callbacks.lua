@@ -10,9 +10,21 @@ local function show(...)
   io.stdout:write(string.format(...))
 end
 
+-- The direction of a log by its name: those of Keras and of this module; nil for others.
+local function direction(monitor)
+  local name = monitor:lower()
+  if name:find "acc" or name:find "auc" then return "max" end
+  for _, less in ipairs { "loss", "error", "mse", "mae", "mape", "rmse", "rmspe" } do
+    if name:sub(-#less) == less then return "min" end
+  end
+end
+
 -- Is `a` better than `b`? Decided as by Keras's mode "auto".
 local function comparison(mode, monitor, owner)
-  if mode == nil or mode == "auto" then mode = monitor:find("acc") and "max" or "min" end
+  if mode == nil or mode == "auto" then
+    mode = direction(monitor)
+      or error(("%s: could not infer whether '%s' is to be maximised or minimised: give mode = \"max\" or \"min\""):format(owner, monitor), 0)
+  end
   if mode == "max" then return function(a, b) return a > b end, -math.huge, 1 end
   if mode == "min" then return function(a, b) return a < b end, math.huge, -1 end
   error(("%s: mode must be auto, min or max, got '%s'"):format(owner, mode), 3)
@@ -47,7 +59,9 @@ nn.ModelCheckpoint = class("ModelCheckpoint", { "filepath" }, {
 end)
 
 function nn.ModelCheckpoint:on_train_begin()
-  self.better, self.best = comparison(self.mode, self.monitor, "ModelCheckpoint")
+  if self.save_best_only then
+    self.better, self.best = comparison(self.mode, self.monitor, "ModelCheckpoint")
+  end
 end
 
 function nn.ModelCheckpoint:on_epoch_end(epoch, logs)
@@ -80,31 +94,39 @@ nn.EarlyStopping = class("EarlyStopping", { "monitor" }, {
 end)
 
 function nn.EarlyStopping:on_train_begin()
-  local worst, sign
-  self.better, worst, sign = comparison(self.mode, self.monitor, "EarlyStopping")
+  local sign
+  self.better, self.best, sign = comparison(self.mode, self.monitor, "EarlyStopping")
   self.delta = math.abs(self.min_delta or 0) * sign
-  self.best, self.wait, self.stopped_epoch, self.weights = self.baseline or worst, 0, 0, nil
+  self.wait, self.stopped_epoch, self.best_epoch, self.weights = 0, 0, 0, nil
 end
 
 function nn.EarlyStopping:on_epoch_end(epoch, logs)
   local value = monitored("EarlyStopping", self.monitor, logs)
-  if self.restore_best_weights and not self.weights then self.weights = self.model:get_weights() end
+  local better = self.better(value - self.delta, self.best)
+  if better or not self.weights then
+    self.best_epoch, self.weights = epoch, self.restore_best_weights and self.model:get_weights() or nil
+  end
   self.wait = self.wait + 1
-  if self.better(value - self.delta, self.best) then
-    self.best, self.wait = value, 0
-    if self.restore_best_weights then self.weights = self.model:get_weights() end
+  if better then
+    self.best = value
+    -- The patience starts again only at what beats the baseline, too.
+    if not self.baseline or self.better(value - self.delta, self.baseline) then self.wait = 0 end
     return
   end
   if self.wait >= self.patience and epoch > 0 then
     self.stopped_epoch = epoch
     self.model.stop_training = true
-    if self.weights then self.model:set_weights(self.weights) end
   end
 end
 
 function nn.EarlyStopping:on_train_end()
   if self.stopped_epoch > 0 and self.verbose > 0 then
     show("Epoch %d: early stopping\n", self.stopped_epoch + 1)
+  end
+  if self.weights then
+    if self.verbose > 0 then show("Restoring model weights from the end of the best epoch: %d.\n", self.best_epoch + 1) end
+    self.model:set_weights(self.weights)
+    self.weights = nil
   end
 end
 
