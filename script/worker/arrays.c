@@ -262,7 +262,7 @@ static int stack(lua_State *L)
             double v = tensor_at(t, r);
             v = isnan(v) ? missing : v;
             if (integers)
-                ((int64_t *)out->data)[r * columns + k] = (int64_t)v;
+                ((int64_t *)out->data)[r * columns + k] = tensor_integer_at(t, r);
             else
                 ((float *)out->data)[r * columns + k] = (float)((v - subtract) / divide);
         }

@@ -57,11 +57,10 @@ static int tensor_close(lua_State *L)
 
 static void push_number(lua_State *L, const tensor *t, size_t i)
 {
-    double value = tensor_at(t, i);
     if (tensor_is_integer(t))
-        lua_pushinteger(L, (lua_Integer)value);
+        lua_pushinteger(L, tensor_integer_at(t, i));
     else
-        lua_pushnumber(L, value);
+        lua_pushnumber(L, tensor_at(t, i));
 }
 
 // Raises when a method is called with more than n arguments: one that is ignored would be believed.

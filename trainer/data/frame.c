@@ -135,21 +135,42 @@ static bool short_decimal(const char *s, size_t n, double *value, bool *integer)
     return count > 0;
 }
 
+// An integer of so many digits that a double may not hold it: an identifier, say.
+static bool long_integer(const char *text, int64_t *whole)
+{
+    char *end;
+    const char *at = text + (text[0] == '-' || text[0] == '+');
+    if (at[strspn(at, "0123456789")])
+        return false;
+    errno = 0;
+    *whole = strtoll(text, &end, 10);
+    return end > at && errno == 0;
+}
+
+// A number of a column; `whole` is the same if it is an integer of 64 bits.
+struct number {
+    double value;
+    int64_t whole;
+    bool integer;
+};
+
 // The number that is the whole text, without "inf", "0x" and the like; false when it is none.
-static bool number_of(const char *s, size_t n, double *value, bool *integer)
+static bool number_of(const char *s, size_t n, struct number *out)
 {
     char text[NUMBER_MAX], *end = text;
     if (!n || n >= sizeof text)
         return false;
-    if (short_decimal(s, n, value, integer))
+    if (short_decimal(s, n, &out->value, &out->integer)) {
+        out->whole = out->integer ? (int64_t)out->value : 0;
         return true;
-    *integer = false;
+    }
     for (size_t i = 0; i < n; i++)
         if (!isdigit((unsigned char)s[i]) && (!s[i] || !strchr("+-.eE", s[i])))
             return false;
     memcpy(text, s, n);
     text[n] = 0;
-    *value = strtod(text, &end);
+    out->integer = long_integer(text, &out->whole);
+    out->value = strtod(text, &end);
     return end != text && *end == 0;
 }
 
@@ -276,9 +297,8 @@ static int wrong_field(const struct reading *r, const frame_column *c, const csv
 
 static int look(struct reading *r, struct guess *g, csv_field *f, err *e)
 {
-    double value;
+    struct number number = {0};
     int64_t days;
-    bool integer = false;
     frame_column *c = &r->out->column[g->column];
     if (is_missing(f, r->missing)) {
         c->missing++;
@@ -286,8 +306,8 @@ static int look(struct reading *r, struct guess *g, csv_field *f, err *e)
     }
     c->seen++;
     bool wanted = c->kind == FRAME_NUMBER || c->kind == FRAME_AUTO;
-    g->number = g->number && wanted && number_of(f->text, f->n, &value, &integer);
-    g->integer = g->integer && g->number && integer;
+    g->number = g->number && wanted && number_of(f->text, f->n, &number);
+    g->integer = g->integer && g->number && number.integer;
     g->date = g->date && frame_date(f->text, f->n, &days);
     if ((c->kind == FRAME_NUMBER && !g->number) || (c->kind == FRAME_DATE && !g->date))
         return wrong_field(r, c, f, e);
@@ -353,27 +373,25 @@ static int keep(struct reading *r, struct guess *g, csv_field *f, err *e)
     frame_column *c = &r->out->column[g->column];
     size_t size = r->spec->size > 1 ? (size_t)r->spec->size : 1, row = r->rows / size;
     bool here = size == 1 || r->rows % size == (size_t)r->spec->rank;
-    bool integer, none = is_missing(f, r->missing);
-    double value = NAN;
-    int64_t whole = 0;
+    bool none = is_missing(f, r->missing);
+    struct number v = {.value = NAN};
     if (row >= r->out->rows && here)
         return csv_wrong(r->in, f, e, "the file grew while it was read");
     if (c->kind == FRAME_CATEGORY) {
-        whole = none ? 0 : code_of(r, c, f, e);
-        if (whole < 0)
+        v.whole = none ? 0 : code_of(r, c, f, e);
+        if (v.whole < 0)
             return -1;
     } else if (!none) {
-        if (c->kind == FRAME_DATE ? !frame_date(f->text, f->n, &whole)
-                                  : !number_of(f->text, f->n, &value, &integer))
+        if (c->kind == FRAME_DATE ? !frame_date(f->text, f->n, &v.whole)
+                                  : !number_of(f->text, f->n, &v))
             return wrong_field(r, c, f, e);
-        value = c->kind == FRAME_DATE ? (double)whole : value;
-        whole = fabs(value) < 0x1p63 ? (int64_t)value : 0; // of an F32 column it is not used
-        measure(c, value);
+        v.value = c->kind == FRAME_DATE ? (double)v.whole : v.value;
+        measure(c, v.value);
     }
     if (here && c->values->type == TENSOR_I64)
-        ((int64_t *)c->values->data)[row] = whole;
+        ((int64_t *)c->values->data)[row] = v.whole;
     else if (here)
-        ((float *)c->values->data)[row] = (float)value;
+        ((float *)c->values->data)[row] = (float)v.value;
     return 0;
 }
 

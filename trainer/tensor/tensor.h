@@ -90,6 +90,7 @@ const char *tensor_type_name(tensor_type type);
 
 // Element i of all, counted row by row (the caller checks the bounds).
 double tensor_at(const tensor *t, size_t i);
+int64_t tensor_integer_at(const tensor *t, size_t i); // the same of an integer tensor, exact
 // Sets the element; the value is converted. F32 and I64 only. Other views of the memory see it.
 int tensor_set(tensor *t, size_t i, double value, err *e);
 

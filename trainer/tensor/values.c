@@ -27,6 +27,14 @@ double tensor_at(const tensor *t, size_t i)
     }
 }
 
+int64_t tensor_integer_at(const tensor *t, size_t i)
+{
+    size_t width = tensor_row_size(t);
+    if (t->type != TENSOR_I64)
+        return (int64_t)tensor_at(t, i);
+    return ((const int64_t *)tensor_row_data(t, i / width))[i % width];
+}
+
 int tensor_set(tensor *t, size_t i, double value, err *e)
 {
     size_t width = tensor_row_size(t);
@@ -121,7 +129,10 @@ void tensor_shape_text(const tensor *t, buf *out)
 static void format_block(const tensor *t, int dim, size_t at, buf *out)
 {
     if (dim == t->dims) {
-        buf_fmt(out, tensor_is_integer(t) ? "%.0f" : "%.6g", tensor_at(t, at));
+        if (tensor_is_integer(t))
+            buf_fmt(out, "%lld", (long long)tensor_integer_at(t, at));
+        else
+            buf_fmt(out, "%.6g", tensor_at(t, at));
         return;
     }
     size_t n = t->shape[dim], block = 1;

@@ -92,6 +92,19 @@ TEST(numbers_are_those_that_strtod_reads)
     frame_done(&f);
 }
 
+TEST(integers_of_many_digits_are_exact)
+{
+    frame f = read("id,beyond\n1234567890123456789,1\n-9223372036854775808,2\n"
+                   "+9007199254740993,9223372036854775808\n12,4\n",
+        &(frame_spec){0});
+    static const int64_t want[] = {1234567890123456789, INT64_MIN, 9007199254740993, 12};
+    is_column(&f, 0, "id", FRAME_NUMBER, TENSOR_I64);
+    for (size_t i = 0; i < ARRAY_LEN(want); i++)
+        CHECK(tensor_integer_at(f.column[0].values, i) == want[i]);
+    is_column(&f, 1, "beyond", FRAME_NUMBER, TENSOR_F32);
+    frame_done(&f);
+}
+
 TEST(ranks_keep_their_rows_and_know_the_same)
 {
     static const char text[] = "k,v\na,1\nb,2\nc,3\nb,4\nd,5\n";
