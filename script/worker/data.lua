@@ -70,12 +70,24 @@ function data.csv(given)
   if type(path) ~= "string" then error('data.csv: which file? data.csv "train.csv"', 2) end
   local like, known, types = given.like, {}, given.types or {}
   if like ~= nil and getmetatable(like) ~= Frame then error("data.csv: like must be a frame, as data.csv returns one", 2) end
-  for name, kind in pairs(types) do known[#known + 1] = { name = name, kind = kind } end
+  local open = {} -- the names in types that like does not have
+  for name, kind in pairs(types) do open[name] = kind end
   for _, c in ipairs(like and like.columns or {}) do
-    if not types[c.name] then known[#known + 1] = { name = c.name, kind = c.kind, categories = c.categories } end
+    local kind = open[c.name]
+    if kind and kind ~= "auto" and kind ~= c.kind then
+      error(("data.csv: types says that column '%s' is a %s, but in like it is a %s"):format(c.name, kind, c.kind), 2)
+    end
+    known[#known + 1], open[c.name] = { name = c.name, kind = c.kind, categories = c.categories }, nil
   end
+  for name, kind in pairs(open) do known[#known + 1] = { name = name, kind = kind } end
   local columns, rows = call(core.read_csv, { path = path, separator = given.separator, names = given.names, missing = given.missing,
     only = given.columns, known = known, rank = given.rank, size = given.size })
+  local has = {}
+  for _, c in ipairs(columns) do has[c.name] = true end
+  for name in pairs(types) do
+    -- What `columns` leaves out may have a type.
+    if not has[name] and not given.columns then error(('%s: types: there is no column "%s"'):format(path, name), 2) end
+  end
   for _, c in ipairs(columns) do
     for _, other in ipairs(like and like.columns or {}) do
       if other.name == c.name then c.mean, c.std, c.min, c.max = other.mean, other.std, other.min, other.max end
@@ -94,7 +106,7 @@ function data.parquet(given)
   local folder = call(core.unpack_parquet, given[1], os.getenv "TMPDIR" or "/tmp", given.columns or {})
   local options = {}
   for key, value in pairs(given) do options[key] = value end
-  options[1], options.columns = folder .. "/table.csv", nil
+  options[1] = folder .. "/table.csv"
   local ok, frame = pcall(data.csv, options)
   core.remove(folder)
   if not ok then error(tostring(frame):gsub(folder:gsub("%p", "%%%0") .. "/table%.csv", (given[1]:gsub("%%", "%%%%"))), 2) end
@@ -323,20 +335,29 @@ local function shortest(value)
   end
 end
 
+-- Blanks at the ends belong to a text only in quotes.
+local function quoted(text)
+  local needs = text:find '[",\r\n]' or text:find "^[ \t]" or text:find "[ \t]$"
+  return needs and '"' .. text:gsub('"', '""') .. '"' or text
+end
+
 local function csv_field(column, i)
   local value = column.values[i]
-  if column.categories then
-    local text = column.categories[value] or ""
-    return text:find '[",\r\n]' and '"' .. text:gsub('"', '""') .. '"' or text
-  end
+  if column.categories then return quoted(column.categories[value] or "") end
   if value ~= value then return "" end
-  if column.kind == "date" then return os.date("!%Y-%m-%d", math.tointeger(value) * 86400) end
+  if value == math.huge or value == -math.huge then
+    error(("data.save: row %d of column '%s' is infinite, which a .csv file cannot hold"):format(i, column.name), 4)
+  end
+  if column.kind == "date" then
+    local day = data.date(value)
+    return ("%04d-%02d-%02d"):format(day.year, day.month, day.day)
+  end
   return math.type(value) == "integer" and ("%d"):format(value) or shortest(value) or tostring(value)
 end
 
 local function csv_text(frame)
   local names, lines = {}, {}
-  for i, c in ipairs(frame.columns) do names[i] = c.name:find '[",\r\n]' and '"' .. c.name:gsub('"', '""') .. '"' or c.name end
+  for i, c in ipairs(frame.columns) do names[i] = quoted(c.name) end
   lines[1] = table.concat(names, ",")
   for row = 0, frame.rows - 1 do
     local fields = {}

@@ -232,6 +232,36 @@ def test_tables_become_numbers(t):
         assert f.read() == "Id,Sales\n7,0.1\n8,2\n"
 
 
+KNOWN = """
+local data = require "data"
+local train = data.csv { "train.csv", types = { s = "category" } }
+print(data.csv { "test.csv", types = { s = "category" }, like = train }:codes "s", data.csv { "test.csv", like = train }:codes "s")
+print((select(2, pcall(data.csv, { "test.csv", types = { s = "number" }, like = train }))))
+print((select(2, pcall(function() data.csv { "train.csv", types = { Sx = "category" } } end))))
+local big = data.csv "big.csv"
+print(big.id.dtype, big.id[0], big.id, big:codes { "id" })
+data.save("out.csv", big)
+io.write(io.open("out.csv", "rb"):read "a")
+print((select(2, pcall(function() data.save("inf.csv", data.frame { { "a", data.tensor { 1.5, math.huge } } }) end))))
+"""
+
+
+def test_tables_keep_what_is_known_and_written(t):
+    folder = t.dir()
+    for name, text in (("train", "s,v\nb,1\na,2\nc,3\n"), ("test", "s,v\nc,1\nz,5\na,2\n"),
+                       ("big", '" id ",id,day\n" x",1234567890123456789,0001-02-03\ny ,12,2500-07-31\n')):
+        with open(os.path.join(folder, name + ".csv"), "w", encoding="utf-8") as f:
+            f.write(text)
+    done = work(t, KNOWN, folder=folder)
+    assert done.code == 0, done
+    assert done.out.splitlines() == [
+        "[3, 0, 2]\t[3, 0, 2]", "data.csv: types says that column 's' is a number, but in like it is a category",
+        'trainer.lua:6: train.csv: types: there is no column "Sx"',
+        "i64\t1234567890123456789\t[1234567890123456789, 12]\t[[1234567890123456789],", " [12]]",
+        '" id ",id,day', '" x",1234567890123456789,0001-02-03', "y,12,2500-07-31",
+        "trainer.lua:11: data.save: row 1 of column 'a' is infinite, which a .csv file cannot hold"], done
+
+
 SHARDS = """
 local hvd, data = require "hvd", require "data"
 local train = data.csv "train.csv"
