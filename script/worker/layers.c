@@ -114,8 +114,8 @@ static void read_common(lua_State *L, int table, const char *class, layer_spec *
     spec->no_bias = !opt_bool_field(L, table, class, "use_bias", true);
     spec->no_center = !opt_bool_field(L, table, class, "center", true);
     spec->no_scale = !opt_bool_field(L, table, class, "scale", true);
-    spec->momentum = opt_number_field(L, table, class, "momentum", 0);
-    spec->epsilon = opt_number_field(L, table, class, "epsilon", 0);
+    spec->momentum = opt_number_field(L, table, class, "momentum", NORM_MOMENTUM);
+    spec->epsilon = opt_number_field(L, table, class, "epsilon", NORM_EPSILON);
     if (!(spec->momentum >= 0 && spec->momentum < 1) || !(spec->epsilon >= 0))
         luaL_error(L, "%s: momentum must be from 0 to less than 1, and epsilon positive", class);
 }

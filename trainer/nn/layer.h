@@ -63,6 +63,10 @@ typedef struct row_shape {
     size_t size[TENSOR_MAX_DIMS];
 } row_shape;
 
+// Keras's defaults, for who makes a layer.
+#define NORM_EPSILON  1e-3
+#define NORM_MOMENTUM 0.99
+
 typedef struct layer_spec {
     layer_kind kind;
     char name[LAYER_NAME_SIZE];    // "": named by Keras's rule: dense, dense_1, …
@@ -78,7 +82,7 @@ typedef struct layer_spec {
     size_t window[2], stride[2];   // Conv2D, pooling: kernel_size or pool_size, strides
     bool same;                     // padding "same", not "valid"
     bool no_center, no_scale;      // normalisations: without beta, without gamma
-    double epsilon, momentum;      // normalisations; 0: Keras's default
+    double epsilon, momentum;      // normalisations, see NORM_EPSILON
     const size_t *from;            // the layers whose outputs it takes, by number; all are less
     size_t froms;                  // than its own. 0: takes the output of the layer before it
 } layer_spec;

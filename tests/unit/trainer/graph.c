@@ -21,7 +21,8 @@ enum { ROWS = 26 }; // more than two chunks
     }
 #define OF(what, ...)                                                                              \
     {                                                                                              \
-        .kind = LAYER_##what, FROM(__VA_ARGS__)                                                    \
+        .kind = LAYER_##what, .epsilon = NORM_EPSILON, .momentum = NORM_MOMENTUM,                  \
+        FROM(__VA_ARGS__)                                                                          \
     }
 
 // Of indices and numbers, with everything that a table needs.

@@ -91,7 +91,7 @@ static void move(float *value, double to, double momentum)
 static void find_moments(const op_work *w, const struct sums *s)
 {
     double n = (double)(w->rows * s->positions), sum, squares;
-    double momentum = w->layer->momentum > 0 ? w->layer->momentum : 0.99;
+    double momentum = w->layer->momentum;
     float *mean = norm_at(w, w->w, NORM_MEAN), *variance = norm_at(w, w->w, NORM_VARIANCE);
     for (size_t c = 0; c < s->n; c++) {
         double m = (double)mean[c], v = (double)variance[c];
@@ -194,13 +194,15 @@ static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch
 static void write(const layer_spec *l, cJSON *j)
 {
     norm_write(l, j);
-    json_set(j, "momentum", cJSON_CreateNumber(l->momentum > 0 ? l->momentum : 0.99));
+    json_set(j, "momentum", cJSON_CreateNumber(l->momentum));
 }
 
 static int read(layer_spec *l, const cJSON *j, err *e)
 {
     const cJSON *momentum = json_get(j, "momentum");
-    l->momentum = cJSON_IsNumber(momentum) ? momentum->valuedouble : 0;
+    l->momentum = cJSON_IsNumber(momentum) ? momentum->valuedouble : NORM_MOMENTUM;
+    if (!(l->momentum >= 0 && l->momentum < 1))
+        return err_set(e, ERR_INVALID, "momentum must be from 0 to less than 1");
     return norm_read(l, j, e);
 }
 

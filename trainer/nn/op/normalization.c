@@ -3,7 +3,7 @@
 
 float norm_epsilon(const layer_spec *l)
 {
-    return l->epsilon > 0 ? (float)l->epsilon : 1e-3f;
+    return (float)l->epsilon;
 }
 
 size_t norm_parameters(const layer_spec *l, const row_shape *in, op_parameter *out)
@@ -28,7 +28,7 @@ float *norm_at(const op_work *w, float *run, int which)
 
 void norm_write(const layer_spec *l, cJSON *j)
 {
-    json_set(j, "epsilon", cJSON_CreateNumber(l->epsilon > 0 ? l->epsilon : 1e-3));
+    json_set(j, "epsilon", cJSON_CreateNumber(l->epsilon));
     json_set_bool(j, "center", !l->no_center);
     json_set_bool(j, "scale", !l->no_scale);
 }
@@ -36,7 +36,9 @@ void norm_write(const layer_spec *l, cJSON *j)
 int norm_read(layer_spec *l, const cJSON *j, err *e)
 {
     const cJSON *epsilon = json_get(j, "epsilon");
-    l->epsilon = cJSON_IsNumber(epsilon) ? epsilon->valuedouble : 0;
+    l->epsilon = cJSON_IsNumber(epsilon) ? epsilon->valuedouble : NORM_EPSILON;
+    if (!(l->epsilon >= 0))
+        return err_set(e, ERR_INVALID, "epsilon must be 0 or more");
     l->no_center = !json_bool_or(j, "center", true);
     l->no_scale = !json_bool_or(j, "scale", true);
     return 0;
