@@ -54,32 +54,64 @@ static void check_lists(lua_State *L, const char *what, const model *m, int tabl
 }
 
 struct given {
-    const tensor *x, *y;
+    const tensor *x, *y, *weights;
     const tensor *const *xs, *const *ys;
-    int holder; // the table that has a third item, sample_weight
 };
 
-// {x, y}, each a tensor or a list of them, or a set of data that has them as fields:
-// data.mnist().train. Leaves values on the stack.
+// The weights of the rows in the field sample_weight, NULL when there is none.
+static const tensor *sample_weight(lua_State *L, int table, const char *what)
+{
+    lua_getfield(L, table, "sample_weight");
+    const tensor *t = test_tensor(L, -1);
+    if (!t && !lua_isnil(L, -1))
+        luaL_error(L, "%s: sample_weight must be a tensor of a number for each row, got %s", what,
+            luaL_typename(L, -1));
+    lua_pop(L, 1);
+    return t;
+}
+
+// They may be told once: as a third item, or by name in one of the tables.
+static const tensor *only_weights(lua_State *L, const tensor *a, const tensor *b, const char *what)
+{
+    if (a && b)
+        luaL_error(L, "%s: sample_weight is given twice", what);
+    return a ? a : b;
+}
+
+// No more than x, y and sample_weight.
+static void check_items(lua_State *L, int table, int most, const char *what)
+{
+    for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1))
+        if (lua_isinteger(L, -2) && (lua_tointeger(L, -2) < 1 || lua_tointeger(L, -2) > most))
+            luaL_error(L, "%s: item %d is one too many", what, (int)lua_tointeger(L, -2));
+}
+
+// {x, y, sample_weight}, x and y each a tensor or a list of them, or a set of data that has them as
+// fields: data.mnist().train. Leaves values on the stack.
 static struct given data_pair(lua_State *L, int table, const char *what)
 {
     struct given g;
+    g.weights = sample_weight(L, table, what);
     lua_geti(L, table, 1);
-    g.holder = lua_gettop(L);
+    int holder = lua_gettop(L); // the table that has the items
     if (lua_istable(L, -1) && lua_getfield(L, -1, "x") != LUA_TNIL) {
-        lua_getfield(L, g.holder, "y");
+        check_items(L, table, 1, what);
+        g.weights = only_weights(L, g.weights, sample_weight(L, holder, what), what);
+        lua_getfield(L, holder, "y");
         lua_createtable(L, 2, 0);
         lua_insert(L, -3);
         lua_rawseti(L, -3, 2);
         lua_rawseti(L, -2, 1);
-        lua_replace(L, g.holder);
+        lua_replace(L, holder);
     } else {
-        lua_settop(L, g.holder - 1);
+        check_items(L, table, 3, what);
+        lua_settop(L, holder - 1);
         lua_pushvalue(L, table);
     }
-    g.x = items(L, g.holder, 1, what, "inputs x", &g.xs);
-    g.y = items(L, g.holder, 2, what, "labels y", &g.ys);
-    check_lists(L, what, check_model(L, 1), g.holder);
+    g.x = items(L, holder, 1, what, "inputs x", &g.xs);
+    g.y = items(L, holder, 2, what, "labels y", &g.ys);
+    g.weights = only_weights(L, g.weights, item(L, holder, 3, what, NULL), what);
+    check_lists(L, what, check_model(L, 1), holder);
     return g;
 }
 
@@ -90,17 +122,6 @@ static int64_t at_least(
     if (value < least)
         luaL_error(L, "fit: '%s' must be at least %d, got %d", field, (int)least, (int)value);
     return value;
-}
-
-static const tensor *sample_weight(lua_State *L, int table, const char *what)
-{
-    lua_getfield(L, table, "sample_weight");
-    const tensor *t = test_tensor(L, -1);
-    if (!t && !lua_isnil(L, -1))
-        luaL_error(L, "%s: sample_weight must be a tensor of a number for each row, got %s", what,
-            luaL_typename(L, -1));
-    lua_pop(L, 1);
-    return t;
 }
 
 // class_weight = {[0] = 1, [1] = 5}: pushes the weights of the rows.
@@ -117,6 +138,8 @@ static void push_class_weight(lua_State *L, int table, fit_spec *spec)
             luaL_typename(L, -1));
     if (spec->weights)
         luaL_error(L, "fit: class_weight and sample_weight cannot be given at the same time");
+    if (spec->ys)
+        luaL_error(L, "fit: class_weight is only for a model of one output; give sample_weight");
     int given = lua_gettop(L);
     lua_Integer last = -1;
     for (lua_pushnil(L); lua_next(L, given); lua_pop(L, 1)) {
@@ -183,7 +206,7 @@ static void read_validation(lua_State *L, int table, fit_spec *spec)
         spec->val_y = g.y;
         spec->val_xs = g.xs;
         spec->val_ys = g.ys;
-        spec->val_weights = item(L, g.holder, 3, "fit: validation_data", NULL);
+        spec->val_weights = g.weights;
     } else if (share != 0 && (spec->xs || spec->ys))
         luaL_error(L, "fit: validation_split is for a model of one input and output; give "
                       "validation_data");
@@ -209,7 +232,7 @@ void read_fit_options(lua_State *L, int table, const worker *w, fit_spec *spec)
     spec->seed = (uint64_t)opt_int_field(L, table, "fit", "seed", 0);
     spec->no_shuffle = !opt_bool_field(L, table, "fit", "shuffle", true);
     spec->verbose = (int)opt_int_field(L, table, "fit", "verbose", w->options.terminal ? 1 : 2);
-    spec->weights = sample_weight(L, table, "fit");
+    spec->weights = g.weights;
     read_validation(L, table, spec);
     push_class_weight(L, table, spec); // only for what is trained with
 }
@@ -225,5 +248,5 @@ void read_evaluate_options(lua_State *L, int table, const worker *w, evaluate_sp
     spec->batch_size = (size_t)opt_int_field(L, table, "evaluate", "batch_size", 32);
     spec->verbose =
         (int)opt_int_field(L, table, "evaluate", "verbose", w->options.terminal ? 1 : 2);
-    spec->weights = sample_weight(L, table, "evaluate");
+    spec->weights = g.weights;
 }

@@ -426,6 +426,44 @@ test("logs have their whole names, however many there are", function()
   end)
 end)
 
+test("sample_weight is taken wherever it is given", function()
+  local x, y, z = data.tensor { { 1, 2 }, { 3, 4 } }, data.tensor { 1, 2 }, data.tensor { 0, 0 }
+  local m = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
+  m:compile { loss = "mse", optimizer = nn.SGD { 0 } }
+  local set = { x = x, y = y, sample_weight = z }
+  if m:evaluate { x, y, verbose = 0 } == 0 then error "without weights there is a loss" end
+  for _, given in ipairs { { x, y, z }, { x, y, sample_weight = z }, { set } } do
+    given.verbose = 0
+    same(m:evaluate(given), 0.0)
+    same(m:fit(given).history.loss[1], 0.0)
+  end
+  for _, given in ipairs { { x, y, z }, { x, y, sample_weight = z }, set, { set } } do
+    same(m:fit({ x, y, verbose = 0, validation_data = given }).history.val_loss[1], 0.0)
+  end
+  fails("evaluate: sample_weight is given twice", m.evaluate, m, { x, y, z, sample_weight = z })
+  fails("fit: sample_weight is given twice", m.fit, m, { set, sample_weight = z })
+  fails("fit: item 4 is one too many", m.fit, m, { x, y, z, z })
+  fails("fit: item 2 is one too many", m.fit, m, { set, y })
+  fails("item 3, the sample_weight, must be a tensor, got number", m.fit, m, { x, y, 3 })
+  local i = nn.Input { 2 }
+  local two = nn.Model { inputs = i, outputs = { nn.Dense { 1 }(i), nn.Dense { 1 }(i) } }
+  two:compile { loss = "mse" }
+  fails("class_weight is only for a model of one output", two.fit, two, { x, { y, y }, class_weight = { [0] = 1 }, verbose = 0 })
+end)
+
+test("a normalisation's momentum and epsilon may be 0", function()
+  local m = nn.Sequential { nn.Input { 2 }, nn.BatchNormalization { momentum = 0, epsilon = 0 }, nn.Dense { 1 } }
+  m:compile { optimizer = nn.SGD { 0 }, loss = "mse" }
+  local x = data.tensor { { 1, 2 }, { 3, 4 }, { 5, 6 }, { 7, 8 } }
+  m:fit { x, data.tensor { 1, 2, 3, 4 }, verbose = 0 }
+  same(m:get_weights()[3][0], 4.0)
+  local path = folder() .. "/m.safetensors"
+  m:save(path)
+  local again = nn.load(path)
+  again:fit { x:slice(0, 2), data.tensor { 1, 2 }, verbose = 0 }
+  same(again:get_weights()[3][0], 2.0)
+end)
+
 -- The learning rates of a training whose metric takes these values.
 local function rates_of(values, options)
   local x, y = points(20)
