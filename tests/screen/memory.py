@@ -87,13 +87,13 @@ def test_each_cell_has_what_ran_in_it_last(t):
     where = ran(t, '-- %% One\nprint("one")\n\n-- %% Two\nprint("of two")\n')
     older = sh(FIRESTEEL, "runs", cwd=where).out.splitlines()[1].split()[0][-4:]
     with workbench(where) as s:
-        s.wait("of two")
+        s.wait("[2] Two")
         s.keys("C-e")
         eventually(lambda: older not in row_of(s, "[1] One"))
         s.wait("● idle")
         leave(s)
     with workbench(where) as s:
-        s.wait("of two")
+        s.wait("[2] Two")
         assert older in row_of(s, "[2] Two") and "run " in row_of(s, "[1] One"), text(s)
         assert older not in row_of(s, "[1] One"), text(s)
         leave(s)

@@ -185,9 +185,16 @@ const struct run_cell *slot_outputs(bench *b, size_t i, struct slot_past *past)
     return now;
 }
 
+// Not before the kernel has said which run is its own: that has a journal, too, and may have begun
+// already.
+static bool is_wanted(const bench *b)
+{
+    return b->memory->wanted && b->run && !b->incoming;
+}
+
 bool memory_due(const bench *b)
 {
-    return b->memory && (b->memory->wanted || b->memory->search);
+    return b->memory && (is_wanted(b) || b->memory->search);
 }
 
 // The file's name without folder and extension.
@@ -217,7 +224,7 @@ void memory_work(bench *b)
 {
     struct memory *m = b->memory;
     int64_t until = clock_mono() + WORK_MS * CLOCK_MS;
-    if (m && m->wanted)
+    if (m && is_wanted(b))
         begin(b);
     while (m && m->search && clock_mono() < until) {
         struct earlier_run run;
