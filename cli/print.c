@@ -174,6 +174,11 @@ static void on_state(printer *p, const cJSON *event)
 {
     const char *id = json_str_or(event, "cell", "");
     const struct run_cell *c = fold_cell_by_id(p->fold, id, NULL);
+    if (c && c->started && c->state == STATE_IDLE) {
+        end_pending(p);
+        put_left_out(p->cli, p->fold, c);
+        return;
+    }
     if (!c || (c->state != STATE_RUNNING && !c->ended) || !c->started)
         return;
     end_pending(p);

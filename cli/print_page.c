@@ -6,6 +6,7 @@
 #include "base/tabletext.h"
 #include "cli/print_private.h"
 #include "script/journal/text.h"
+#include "script/report/page.h"
 
 #include <string.h>
 
@@ -183,6 +184,16 @@ static const char *unfinished(const fold *f, enum cell_state state)
     return state == STATE_RUNNING ? "killed" : "not run";
 }
 
+bool put_left_out(struct cli *cli, const fold *f, const struct run_cell *c)
+{
+    const char *when = page_left_out(f, c->id);
+    if (!when)
+        return false;
+    AUTO_FREE char *line = str_fmt("not run: when=\"%s\"", when);
+    put_lines(cli, line, strlen(line), TONE_DIM);
+    return true;
+}
+
 void print_cell(struct cli *cli, const fold *f, size_t i, const char *spool_dir)
 {
     const struct run_cell *c = fold_cell(f, i);
@@ -206,6 +217,8 @@ void print_cell(struct cli *cli, const fold *f, size_t i, const char *spool_dir)
         else
             put_lines(cli, buf_cstr(&text), text.len, TONE_PLAIN);
     }
+    if (put_left_out(cli, f, c))
+        return;
     if (c->ended && c->started)
         put_state(cli, c);
     else if (c->state != STATE_IDLE)

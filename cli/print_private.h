@@ -6,6 +6,8 @@
 // Prints lines below a cell's title.
 void put_lines(const struct cli *cli, const char *text, size_t n, enum tone t);
 void put_state(struct cli *cli, const struct run_cell *c);
+// Prints which when= left the cell out; false: none did.
+bool put_left_out(struct cli *cli, const fold *f, const struct run_cell *c);
 void put_error(struct cli *cli, const struct output *o);
 // The table of a display, {"columns", "rows"}; NULL if it has none.
 const cJSON *table_of(const struct output *o);

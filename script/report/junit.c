@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "script/journal/text.h"
+#include "script/report/page.h"
 
 #include <string.h>
 
@@ -145,9 +146,12 @@ static void print_verdict(const struct junit *j, size_t i, enum verdict v, buf *
     if (error)
         output_text(error, j->spool_dir, 0, &text, NULL);
     if (v == SKIPPED) {
-        AUTO_FREE char *why = str_fmt("not run: %s", end_message(j->fold));
+        const char *when = page_left_out(j->fold, notebook_cell(j->nb, i)->id);
+        AUTO_FREE char *why = when ? str_fmt("not run: when=\"%s\"", when)
+                                   : str_fmt("not run: %s", end_message(j->fold));
+        bool nothing = !when && fold_state(j->fold) == RUN_OK;
         buf_str(out, "      <skipped");
-        attribute(out, "message", fold_state(j->fold) == RUN_OK ? "nothing to run" : why);
+        attribute(out, "message", nothing ? "nothing to run" : why);
         buf_str(out, "/>\n");
     } else if (v != PASSED) {
         buf_fmt(out, "      <%s", tag);

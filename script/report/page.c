@@ -162,6 +162,17 @@ const char *page_cell_state(const fold *f, size_t i)
     return c && (c->started || goes_on) ? cell_state_name(c->state) : "not run";
 }
 
+const char *page_left_out(const fold *f, const char *id)
+{
+    const struct run_cell *c = fold_cell_by_id(f, id, NULL);
+    size_t i;
+    bool reached = c && (c->started || (json_bool_or(fold_first(f), "headless", false) &&
+                                           fold_state(f) != RUN_RUNNING));
+    if (!reached || c->state != STATE_IDLE || !notebook_find(fold_notebook(f), id, &i))
+        return NULL;
+    return notebook_cell(fold_notebook(f), i)->options.when;
+}
+
 const char *page_reason(const fold *f)
 {
     return fold_error(f)                  ? fold_error(f)->text

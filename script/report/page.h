@@ -16,5 +16,8 @@ char *page_count(const fold *f);
 char *page_cell_name(const fold *f, size_t i);
 // What became of a cell: its state; "not run" if it never was; "killed" if it ran when the run was.
 const char *page_cell_state(const fold *f, size_t i);
+// The when= that left the cell out, after it was reached or in a run of all cells: NULL, or
+// borrowed.
+const char *page_left_out(const fold *f, const char *id);
 // Why the run ended as it did, where that is not in a cell's error: NULL, or borrowed.
 const char *page_reason(const fold *f);

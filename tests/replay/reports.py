@@ -117,6 +117,26 @@ def test_junit_is_the_same_from_run_to_run(t):
     assert "opensesame" not in other.out and told["run"] not in other.out.replace(f'value="{told["run"]}"', "")
 
 
+def test_what_when_left_out_says_so(t):
+    folder = t.dir()
+    write(folder, "w.lua", '-- %% A\nx = 1\n-- %% B when="x > 3"\nprint(2)\n-- %% C when="failed"\nprint(3)\n'
+          '-- %% Bad\nif fail then error "bad" end\n-- %% D\nprint(4)\n')
+    done = firesteel(folder, "run", "w.lua")
+    at = done.out.splitlines().index("[2/5] B")
+    assert done.out.splitlines()[at + 1] == '    not run: when="x > 3"', done
+    shown = firesteel(folder, "show", done.out.rsplit("(run ", 1)[1].split(")")[0]).out
+    assert shown.count("not run: when=") == 2 and '    not run: when="failed"' in shown, shown
+    done = firesteel(folder, "run", "w.lua", "-o", "junit")
+    _, cases = suite_of(done.out)
+    told = [c.find("skipped").get("message") if c.find("skipped") is not None else None for c in cases]
+    assert told == [None, 'not run: when="x > 3"', 'not run: when="failed"', None, None], told
+    write(folder, "w.lua", read(folder, "w.lua").replace("if fail", "if true"))
+    done = firesteel(folder, "run", "w.lua", "-o", "junit")
+    _, cases = suite_of(done.out)
+    told = [c.find("skipped").get("message") for c in cases if c.find("skipped") is not None]
+    assert told[0] == 'not run: when="x > 3"' and told[-1] == "not run: bad", told
+
+
 def test_a_refusal_is_an_error(t):
     folder = t.dir()
     write(folder, "deploy.lua", '-- %% A\nprint(1)\n-- %% Deploy effects="cluster"\nk8s.create "x.yaml"\n')
