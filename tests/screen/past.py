@@ -79,6 +79,26 @@ def test_a_time_is_typed(t):
         s.wait("palette")
         s.type("at noon\n")
         s.wait('"noon" is no time')
+        for words, shown in ("at 13:00", "14:03:00"), ("at 15:00", "14:04:40"):
+            s.keys(":")
+            s.wait("palette")
+            s.type(words + "\n")
+            s.wait("the run was 14:03:00 to 14:04:40")
+            assert shown in time_row(s), text(s)
+            s.keys("l")
+            s.gone("the run was")
+        leave(s)
+
+
+def test_a_time_of_the_next_day_is_found(t):
+    with look(past(t, began="2026-01-02T23:59:00"), wait="00:00:40") as s:
+        for words, shown in ("at 00:00:20", "00:00:20"), ("at 23:59:06", "23:59:06"), ("at 00:00:40", "00:00:40"):
+            s.keys(":")
+            s.wait("palette")
+            s.type(words + "\n")
+            s.gone("palette")
+            s.wait(shown)
+            assert "the run was" not in text(s), text(s)
         leave(s)
 
 

@@ -138,7 +138,8 @@ bool replaying_act(bench *b, enum action a)
     return true;
 }
 
-// A time of day is the first one in the run, "14:03" or "14:03:12".
+// A time of day is the first one in the run, "14:03" or "14:03:12"; else that of the day on which
+// it began.
 static bool time_of_day(const struct replaying *p, const char *words, int64_t *wall)
 {
     int hour, minute, second = 0, n = 0;
@@ -154,7 +155,9 @@ static bool time_of_day(const struct replaying *p, const char *words, int64_t *w
     *wall = (int64_t)mktime(&tm) * CLOCK_SEC + CLOCK_SEC - 1; // to the end of that second
     if (*wall < p->began) {
         tm.tm_mday++;
-        *wall = (int64_t)mktime(&tm) * CLOCK_SEC + CLOCK_SEC - 1;
+        int64_t next = (int64_t)mktime(&tm) * CLOCK_SEC + CLOCK_SEC - 1;
+        if (next < p->ended + CLOCK_SEC)
+            *wall = next;
     }
     return true;
 }
@@ -176,6 +179,28 @@ static bool understand(const struct replaying *p, const char *words, int64_t *wa
     return true;
 }
 
+static void clock_time(int64_t wall, char out[16])
+{
+    time_t seconds = (time_t)(wall / CLOCK_SEC);
+    struct tm tm;
+    strftime(out, 16, "%H:%M:%S", localtime_r(&seconds, &tm));
+}
+
+// A time before or after the run is its beginning or end, and that is said.
+static void go_to_time(bench *b, int64_t wall)
+{
+    const struct replaying *p = b->replaying;
+    char began[16], ended[16];
+    if (wall >= p->began && wall < p->ended + CLOCK_SEC) {
+        go(b, replay_find(p->run, wall));
+        return;
+    }
+    clock_time(p->began, began);
+    clock_time(p->ended, ended);
+    show_at(b, wall < p->began ? 0 : replay_count(p->run) - 1);
+    bench_say(b, "the run was %s to %s", began, ended);
+}
+
 void replaying_go(bench *b, const char *words)
 {
     int64_t wall;
@@ -184,7 +209,7 @@ void replaying_go(bench *b, const char *words)
     else if (!understand(b->replaying, words, &wall))
         bench_complain(b, "\"%s\" is no time: 14:03, 2m30s, 50%%", words);
     else
-        go(b, replay_find(b->replaying->run, wall));
+        go_to_time(b, wall);
 }
 
 void replaying_point(bench *b, int x)
