@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The runs of a notebook in the workbench: found by what they were about, opened, compared."""
+import datetime
 import os
 
 from bench import folder, leave, text, workbench
 from golden import golden
-from journals import NOTEBOOK, many, write
+from journals import NOTEBOOK, many, state, write
 from tap import run
 
 
@@ -118,6 +119,11 @@ def test_what_is_open_or_runs_or_cannot_be_read_is_said(t):
         with open(path, "w", encoding="ascii") as f:
             f.write('{"type":"run","format":99}\n')
     with listed(t, 1, prepare=prepare) as s:
+        assert rows(s) == ["0001"], text(s)  # not this session, in which nothing was run
+        s.keys("q C-e")
+        s.wait("part 3")
+        s.keys("g h")
+        s.wait("0001")
         s.keys("Enter")
         s.wait("the run that is open")
         s.keys("a")
@@ -130,13 +136,27 @@ def test_what_is_open_or_runs_or_cannot_be_read_is_said(t):
 
 def test_other_notebooks_have_a_list_of_their_own(t):
     with listed(t, 2, prepare=lambda where: write(where, "other-20260102-150000-eeee", [(1, {"type": "end", "exit": 1, "outcome": "failed"})],
-                                                  path=os.path.join(where, "other.lua"))) as s:
+                                                  path=os.path.join(where, "other.lua"), parameters={"depth": 4})) as s:
         assert "eeee" not in text(s), text(s)
+        assert "depth" not in text(s), text(s)  # nor columns of theirs
         s.keys("a")
         s.wait("other eeee")
         s.wait("all in ")
+        s.keys("Right Right Right Right Right Right")
+        s.wait("depth")
         s.keys("a")
         s.gone("eeee")
+        s.gone("depth")
+        s.wait("loss")
+        leave_twice(s)
+
+
+def test_a_run_of_today_has_the_time_alone(t):
+    today = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT16:56:07")
+    with listed(t, 2, prepare=lambda where: write(where, "small-20260102-180000-ffff", [(1, state("first", "ok")), (2, {"type": "end", "exit": 0, "outcome": "ok"})],
+                                                  began=today, path=os.path.join(where, "small.lua"))) as s:
+        lines = {line.split()[0]: line.split() for line in s.screen()[2:-1] if line.strip()}
+        assert lines["ffff"][2] == "16:56" and lines["0002"][2:4] == ["2026-01-02", "14:02:00"], text(s)
         leave_twice(s)
 
 

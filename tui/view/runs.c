@@ -15,7 +15,9 @@
 #include "tui/part/tablevalue.h"
 #include "tui/view/views.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 enum { WORK_MS = 8, OWN = 4, FIELDS = TABLE_COLUMNS - OWN, HASH = 4, DRAW_MS = 100 };
 
@@ -73,23 +75,57 @@ static void find_fields(struct runs_view *v, const cJSON *row)
     cJSON_ArrayForEach(item, json_get(row, "params")) add_field(v, item->string, false);
 }
 
-// A notebook that was opened and closed again is no run to look at.
-static bool is_empty(const cJSON *row)
+// A notebook that was opened and closed again is no run to look at, nor is this session before it
+// has run a cell.
+static bool is_empty(const struct runs_view *v, const cJSON *row)
 {
     const char *state = json_str_or(row, "state", "");
+    bool own = str_eq(json_str(row, "run"), bench_run(v->head.bench));
     return !json_int_or(row, "ok", 0) && !json_int_or(row, "failed", 0) &&
-           (str_eq(state, "ok") || str_eq(state, "stopped"));
+           (own || str_eq(state, "ok") || str_eq(state, "stopped"));
 }
 
-static bool is_shown(const struct runs_view *v, const struct runs_where *where, const cJSON *row)
+static bool belongs(const struct runs_view *v, const cJSON *row)
 {
-    return !is_empty(row) && (!v->path || str_eq(json_str(row, "notebook"), v->path)) &&
-           runs_where_holds(where, row);
+    return !is_empty(v, row) && (!v->path || str_eq(json_str(row, "notebook"), v->path));
+}
+
+static void forget_fields(struct runs_view *v)
+{
+    for (size_t i = 0; i < v->n_fields; i++)
+        free(v->fields[i]);
+    v->n_fields = 0;
+}
+
+// Those of this notebook's runs, or of all. What was sorted by may not be there any more.
+static void show_all(struct runs_view *v, bool all)
+{
+    v->path = all ? NULL : v->notebook;
+    forget_fields(v);
+    for (size_t i = 0; i < v->read; i++)
+        if (belongs(v, v->rows[i]))
+            find_fields(v, v->rows[i]);
+    v->sort = v->sort < OWN ? v->sort : -1;
+    v->shift = 0;
 }
 
 static void add_text(cJSON *cells, const char *words)
 {
     cJSON_AddItemToArray(cells, cJSON_CreateString(words));
+}
+
+// A time of today is enough without its date.
+static const char *short_time(const cJSON *row, char out[6])
+{
+    const char *started = json_str_or(row, "started", "");
+    time_t now = (time_t)(clock_wall() / CLOCK_SEC);
+    struct tm tm;
+    char today[sizeof "2026-01-02 "];
+    strftime(today, sizeof today, "%Y-%m-%d ", localtime_r(&now, &tm));
+    if (!str_starts(started, today))
+        return started;
+    snprintf(out, 6, "%s", started + strlen(today));
+    return out;
 }
 
 // The mark, and what its run is told from others by: the end of its name; with its notebook's where
@@ -109,13 +145,14 @@ static cJSON *cells_of(const struct runs_view *v, const cJSON *row)
     const char *run = json_str_or(row, "run", "");
     AUTO_FREE char *name = short_name(v, run);
     AUTO_BUF took = {0};
+    char started[sizeof "14:03"];
     const cJSON *seconds = json_get(row, "seconds");
     if (seconds)
         duration_format(&took, clock_of_seconds(seconds->valuedouble));
     json_set_str(table_row, "uid", run);
     add_text(cells, name);
     add_text(cells, json_str_or(row, "state", ""));
-    add_text(cells, json_str_or(row, "started", ""));
+    add_text(cells, short_time(row, started));
     add_text(cells, buf_cstr(&took));
     for (size_t i = 0; i < v->n_fields; i++) {
         const cJSON *all = json_get(row, v->metric[i] ? "metrics" : "params");
@@ -170,7 +207,7 @@ static void load(struct runs_view *v)
     AUTO_FREE cJSON **shown = mem_array(v->read + 1, sizeof *shown);
     size_t n = 0;
     for (size_t i = 0; i < v->read; i++)
-        if (is_shown(v, condition ? &where : &all, v->rows[i]))
+        if (belongs(v, v->rows[i]) && runs_where_holds(condition ? &where : &all, v->rows[i]))
             shown[n++] = v->rows[i];
     put_in_order(v, shown, n);
     for (size_t i = 0; i < n; i++)
@@ -189,7 +226,8 @@ static void read_some(struct runs_view *v)
     while (v->read < v->n && clock_mono() < until) {
         err e = {0};
         cJSON *row = runs_row(v->folder, v->names[v->read], &e);
-        find_fields(v, row);
+        if (belongs(v, row))
+            find_fields(v, row);
         v->rows[v->read++] = row;
     }
     bool due = v->read == v->n || clock_mono() - v->drawn > DRAW_MS * CLOCK_MS || !v->loaded;
@@ -350,7 +388,7 @@ static bool act_on(struct runs_view *v, enum action a)
         compare(v);
         return true;
     case ACT_ALL_RUNS:
-        v->path = v->path ? NULL : v->notebook;
+        show_all(v, v->path != NULL);
         load(v);
         return true;
     case ACT_SORT:
@@ -422,8 +460,7 @@ static void done(view *view_)
     struct runs_view *v = (struct runs_view *)view_;
     for (size_t i = 0; i < v->read; i++)
         cJSON_Delete(v->rows[i]);
-    for (size_t i = 0; i < v->n_fields; i++)
-        free(v->fields[i]);
+    forget_fields(v);
     filter_done(&v->filter);
     tabledata_free(v->data);
     strv_free(v->names);
