@@ -50,6 +50,8 @@ int checkpoint_encode(const model *m, checkpoint_options options, buf *out, err 
     if (!model_is_built(m))
         return err_set(e, ERR_USAGE, "the model has no weights yet: fit or build it first");
     AUTO_JSON *config = config_of(m);
+    if (!options.optimizer && json_get(config, "steps"))
+        json_set_int(config, "steps", 0); // they count what the optimizer remembers
     AUTO_FREE char *text = json_to_str(config);
     AUTO_BUF bytes = {0};
     safetensors_writer w;
@@ -108,12 +110,25 @@ static int visit(model *m, const safetensors *s, visit_fn fn, err *e)
     return 0;
 }
 
+// Does the file have the whole state of the model's optimizer?
+static bool has_slots(const model *m, const safetensors *s)
+{
+    AUTO_BUF name = {0};
+    bool all = model_slot_count(m) > 0;
+    for (size_t slot = 0; slot < model_slot_count(m); slot++)
+        for (size_t i = 0; i < model_weight_count(m); i++) {
+            entry_name(m, model_slot_name(m, slot), i, &name);
+            all = all && safetensors_has(s, buf_cstr(&name));
+        }
+    return all;
+}
+
 static int restore(model *m, const safetensors *s, err *e)
 {
     return visit(m, s, check_one, e) < 0 ? -1 : visit(m, s, write_one, e);
 }
 
-static model *make(const safetensors *s, err *e)
+static cJSON *config_in(const safetensors *s, err *e)
 {
     const char *kind = safetensors_text(s, "format"), *text = safetensors_text(s, "config");
     if (!kind || !text || strcmp(kind, format) != 0) {
@@ -121,10 +136,30 @@ static model *make(const safetensors *s, err *e)
             "a safetensors file of another program: it has no firesteel configuration");
         return NULL;
     }
-    AUTO_JSON *config = json_parse(text, strlen(text), e);
+    cJSON *config = json_parse(text, strlen(text), e);
+    if (!config)
+        err_wrap(e, "the checkpoint's configuration");
+    return config;
+}
+
+// The steps go with the optimizer's state: Adam corrects its moments by them.
+static void restore_steps(model *m, const safetensors *s)
+{
+    err e;
+    AUTO_JSON *config = has_slots(m, s) ? config_in(s, &e) : NULL;
+    int64_t steps = json_int_or(config, "steps", 0);
+    if (config)
+        model_set_steps(m, steps < 0 ? 0 : steps);
+}
+
+static model *make(const safetensors *s, err *e)
+{
+    AUTO_JSON *config = config_in(s, e);
+    if (!config)
+        return NULL;
     // Memory is only taken for as many weights as the file has: a few damaged digits must not cost
     // gigabytes.
-    model *m = config ? config_model(config, s->n / sizeof(float) + 1, e) : NULL;
+    model *m = config_model(config, s->n / sizeof(float) + 1, e);
     if (!m) {
         err_wrap(e, "the checkpoint's configuration");
         return NULL;
@@ -135,6 +170,8 @@ static model *make(const safetensors *s, err *e)
         model_free(m);
         return NULL;
     }
+    if (model_slot_count(m) && !has_slots(m, s))
+        model_set_steps(m, 0); // its moments begin anew
     return m;
 }
 
@@ -169,6 +206,8 @@ int checkpoint_restore(model *m, const void *bytes, size_t n, err *e)
     if (safetensors_open(&s, bytes, n, e) < 0)
         return err_wrap(e, "not a checkpoint");
     int status = restore(m, &s, e);
+    if (status == 0)
+        restore_steps(m, &s);
     safetensors_done(&s);
     return status;
 }

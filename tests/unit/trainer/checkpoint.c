@@ -103,6 +103,34 @@ TEST(training_goes_on_as_if_never_saved)
     check_resume(OPTIMIZER_ADAGRAD);
 }
 
+// A model made anew goes on from the file's weights, moments and steps; without the moments in the
+// file there are no steps either.
+TEST(steps_go_with_the_optimizers_state)
+{
+    err e;
+    make_data();
+    model *m = new_model(OPTIMIZER_ADAM), *again = new_model(OPTIMIZER_ADAM);
+    train(m, 0, 2);
+    buf whole = encode(m, true), weights = encode(m, false);
+    CHECK_OK(checkpoint_restore(again, whole.data, whole.len, &e) == 0, e);
+    CHECK(model_steps(m) > 0);
+    CHECK_INT(model_steps(again), model_steps(m));
+    model_set_epochs(again, model_epochs(m));
+    train(m, 2, 3);
+    train(again, 2, 3);
+    check_equal(m, again);
+    int64_t steps = model_steps(again);
+    CHECK_OK(checkpoint_restore(again, weights.data, weights.len, &e) == 0, e);
+    CHECK_INT(model_steps(again), steps); // it keeps its own state
+    model *fresh = checkpoint_decode(weights.data, weights.len, &e);
+    CHECK_OK(fresh, e);
+    CHECK_INT(model_steps(fresh), 0);
+    buf_done(&whole);
+    buf_done(&weights);
+    model_free(m), model_free(again), model_free(fresh);
+    free_data();
+}
+
 // Adam still moves the weights of an input that is 0 from now on. Inputs that were never seen are
 // skipped; that must not ignore the moments of a restored optimizer.
 TEST(an_input_that_fell_silent_still_moves)
