@@ -278,8 +278,8 @@ char *journal_find(const char *folder, const char *name, err *e)
     if (!found && newest)
         err_set(e, ERR_NOT_FOUND, "there are no runs in %s/.firesteel", folder);
     else if (!found)
-        err_set(e, ERR_USAGE,
-            "there is no run %s in %s/.firesteel; `firesteel runs` lists them", name, folder);
+        err_set(e, ERR_USAGE, "there is no run %s in %s/.firesteel; `firesteel runs` lists them",
+            name, folder);
     else if (hits > 1) {
         err_set(e, ERR_USAGE, "%zu runs start with %s; `firesteel runs` lists them", hits, name);
         free(STEAL(found));
