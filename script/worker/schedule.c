@@ -24,7 +24,7 @@ static size_t read_numbers(lua_State *L, int table, const char *field, double *o
 schedule read_schedule(lua_State *L, int table)
 {
     err e;
-    schedule_kind kind;
+    schedule_kind kind = SCHEDULE_PIECEWISE;
     const char *class = opt_string_field(L, table, "learning_rate", "class"), *name;
     if (!class || schedule_parse(class, &kind, &e))
         luaL_error(

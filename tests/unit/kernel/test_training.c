@@ -97,10 +97,10 @@ static double past(const training *t, int epoch, const char *name)
 // Our trainer prints an epoch for people, too, behind the event that has all of its digits.
 TEST(what_is_told_by_marked_lines_is_not_read_again)
 {
-    static const char *const lines[] = {
+    static const char event[] =
         "@firesteel "
-        "{\"event\":\"epoch\",\"epoch\":1,\"epochs\":1,\"metrics\":{\"loss\":0.36029831}}",
-        "Epoch 1/1", "600/600 - 2s - loss: 0.3603"};
+        "{\"event\":\"epoch\",\"epoch\":1,\"epochs\":1,\"metrics\":{\"loss\":0.36029831}}";
+    static const char *const lines[] = {event, "Epoch 1/1", "600/600 - 2s - loss: 0.3603"};
     training *t = training_new();
     CHECK_INT(training_read(t, lines[0], strlen(lines[0]), 10), SAID_PASSING);
     CHECK_INT(training_read(t, lines[1], strlen(lines[1]), 11), SAID_NOTHING);
