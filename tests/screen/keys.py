@@ -499,20 +499,20 @@ def with_runs(t, *keys):
 
 LISTED = [
     (":", status(" palette"), "Esc", status(" runs")),
-    ("j, Down", chosen(" running"), PRESS, chosen("0028")),
-    ("k, Up", "j", chosen("0028"), PRESS, chosen(" running")),
-    ("Space, PgDn", chosen(" running"), PRESS, lambda s: not chosen(" running")(s)),
+    ("j, Down", chosen("0028"), PRESS, chosen("0027")),
+    ("k, Up", "j", chosen("0027"), PRESS, chosen("0028")),
+    ("Space, PgDn", chosen("0028"), PRESS, lambda s: not chosen("0028")(s)),
     ("b, PgUp", "G", chosen("0001"), PRESS, lambda s: not chosen("0001")(s)),
-    ("g, Home", "G", chosen("0001"), PRESS, chosen(" running")),
+    ("g, Home", "G", chosen("0001"), PRESS, chosen("0028")),
     ("G, End", PRESS, chosen("0001")),
 ]
 
 
 def test_in_the_list_of_runs(t):
     cases("In the list of runs", with_runs(t), LISTED + [
-        ("Enter", "j", chosen("0028"), PRESS, sees("part of 40"), status("10.0s of 10.0s")),
-        ("m", "j", chosen("0028"), PRESS, sees("*0028"), chosen("0027")),
-        ("c", "j m j", chosen("0026"), PRESS, status(" compare"), sees("0028", "0026")),
+        ("Enter", chosen("0028"), PRESS, sees("part of 40"), status("10.0s of 10.0s")),
+        ("m", chosen("0028"), PRESS, sees("*0028"), chosen("0027")),
+        ("c", "m j", chosen("0026"), PRESS, status(" compare"), sees("0028", "0026")),
         ("a", PRESS, sees("all in ")),
         ("/", typed("lr<0.035"), "Enter", sees("0003", "0001"), lacks("0004")),
         ("s", PRESS, sees("by RUN ↑")),
