@@ -16,11 +16,11 @@ static char *nth_newest(const char *folder, const char *own, int64_t n, err *e)
     char **runs = journal_list(folder, e), *found = NULL;
     size_t all = 0;
     for (char **run = runs; run && *run; run++)
-        if (!str_eq(*run, own) && (int64_t)++all == n)
+        if (!found && !str_eq(*run, own) && journal_ran(folder, *run) && (int64_t)++all == n)
             found = mem_strdup(*run);
     if (runs && !found)
-        err_set(e, ERR_NOT_FOUND, "%s has %zu runs: there is no %lld. newest", folder, all,
-            (long long)n);
+        err_set(
+            e, ERR_NOT_FOUND, "%s has %zu runs: -%lld is none of them", folder, all, (long long)n);
     strv_free(runs);
     return found;
 }
@@ -41,7 +41,7 @@ static char *newest_of(
 {
     char **runs = journal_list(folder, e), *found = NULL;
     for (char **run = runs; run && *run && !found; run++)
-        if (!str_eq(*run, own) && is_of(folder, *run, path))
+        if (!str_eq(*run, own) && is_of(folder, *run, path) && journal_ran(folder, *run))
             found = mem_strdup(*run);
     if (runs && !found)
         err_set(e, ERR_NOT_FOUND, "%s has no run of %s", folder, shown);
