@@ -97,7 +97,7 @@ def test_names_of_runs(t):
     for words, want in ((("-3", "-2"), (a, b)), (("n.lua", "newest"), (b, other)), ((a,), (a, other)), ((), (b, other)), (("n.lua", "-3"), (b, a))):
         found = difference(folder, *words)
         assert (found["a"]["run"], found["b"]["run"]) == want, (words, found)
-    for words, text in ((("-9",), "there is no 9. newest"), (("nope",), "no run nope"), (("x.lua",), "has no run of x.lua"), (("a", "b", "c"), "two runs")):
+    for words, text in ((("-9",), "-9 is none of them"), (("nope",), "no run nope"), (("x.lua",), "has no run of x.lua"), (("a", "b", "c"), "two runs")):
         done = sh(FIRESTEEL, "diff", *words, cwd=folder)
         assert done.code == 2 and text in done.err, (words, done)
 
@@ -118,7 +118,7 @@ def test_runs_side_by_side_in_a_cell(t):
         '-- %% D\ntwo = runs.compare { "newest", "n.lua", columns = { "lr" } }\nprint(two[1].state, two[2].lr)\n'
         '-- %% E\nprint(select(2, pcall(runs.compare, { "nope" })))\nprint(select(2, pcall(runs.compare, { lst = 1 })))\n')
     out = firesteel(folder, "run", "c.lua")
-    assert "3\t0.5\t2\t0.4\n" in out and "running\t0.3\n" in out, out
+    assert "3\t0.5\t2\t0.4\n" in out and "ok\t0.3\n" in out, out
     rows = [line.split() for line in out.splitlines() if line.startswith("    n-")]
     assert [row[1:] for row in rows] == [["ok", "0.5", "2"], ["ok", "0.3", "1.2"], ["ok", "0.1", "0.4"]], out
     assert "there is no run nope" in out and "did you mean last?" in out, out
