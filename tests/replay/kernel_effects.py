@@ -168,7 +168,7 @@ def test_resume_after_kill_9(t):
 
 def test_resume_needs_its_journal(t):
     k = Kernel(t, NOTEBOOK, "--resume", "no-such-run", headless=True)
-    assert k.finish() == 1 and "no-such-run" in k.stderr, k.stderr
+    assert k.finish() == 2 and "no-such-run" in k.stderr, k.stderr
 
 
 def test_asking_and_answering(t):
