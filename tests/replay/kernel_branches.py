@@ -50,13 +50,13 @@ def test_side_by_side(t):
 
 
 def test_many_stop_at_once(t):
-    many = 2000 if SANITIZED else 16000
+    many = 300 if SANITIZED else 16000
     k = Kernel(t, cell(f"local l = {{}} for i = 1, {many} do l[i] = i end\nparallel.map(l, function(i) if i == {many} then print 'waits' end firesteel.sleep '600s' end)"),
                headless=True)
     k.wait(lambda e: e["type"] == "stream", 60)
     k.send(type="interrupt")
     assert k.finish(30) == 130, k.of("error")
-    assert not k.of("kernel", state="wedged")
+    assert SANITIZED or not k.of("kernel", state="wedged")  # ThreadSanitizer holds signals back
 
 
 def test_names_are_told_apart(t):
