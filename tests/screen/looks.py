@@ -115,8 +115,8 @@ def test_curves_of_a_training(t):
         return workbench(folder(t, TRAINED), **options)
 
     each_size(trained, "curves", "C-e", "wait [1] Trained", "wait idle")
-    each_size(trained, "chart", "C-e", "wait [1] Trained", "wait val_accuracy", "O", "wait chart ", "Right Right", "wait at epoch 2")
-    each_size(trained, "chart-one", "C-e", "wait [1] Trained", "wait val_accuracy", "O", "wait chart ", "m l", "wait log scale", "Left", "+",
+    each_size(trained, "chart", "C-e", "wait [1] Trained", "wait ● idle", "O", "wait chart ", "Right Right", "wait at epoch 2")
+    each_size(trained, "chart-one", "C-e", "wait [1] Trained", "wait ● idle", "O", "wait chart ", "m l", "wait log scale", "Left", "+",
               "wait enlarged")
 
 

@@ -255,6 +255,7 @@ def test_a_key_goes_round_what_a_cell_has_left(t):
     with workbench(folder(t, OUTPUTS)) as s:
         s.keys("C-e")
         s.wait("[1] Several")
+        s.wait("● idle")  # while it runs, the last row names it, too
         s.keys("O")
         s.wait("Output")
         s.keys("Tab")
