@@ -38,16 +38,6 @@ static bool has_ended(const char *jsonl)
     return str_eq(json_str(record, "type"), "end");
 }
 
-static cJSON *first_record(const char *jsonl)
-{
-    cJSON *record = NULL;
-    reader *r = reader_open(jsonl, NULL);
-    if (r && reader_next(r, &record, NULL) != 1)
-        record = NULL;
-    reader_close(r);
-    return record;
-}
-
 struct candidate {
     const char *run;
     struct timespec written;
@@ -89,7 +79,7 @@ static char *unended_run(const char *name, const char *cwd, cJSON **first)
     bool headless = true;
     for (size_t i = 0; i < n && headless; i++) {
         AUTO_FREE char *jsonl = journal_file(cwd, newest[i].run);
-        cJSON *record = first_record(jsonl);
+        cJSON *record = journal_first(jsonl);
         headless = json_bool_or(record, "headless", true);
         if (!headless && !has_ended(jsonl) && !journal_is_written(jsonl)) {
             found = mem_strdup(newest[i].run);
@@ -203,21 +193,6 @@ static size_t unhide(notebook *nb, const notebook *file)
     return hidden;
 }
 
-// The same text gives the same cells: the copy has the fold's ids.
-static notebook *copy_of(const notebook *from)
-{
-    AUTO_BUF text = {0};
-    notebook_print(from, &text);
-    notebook *nb = notebook_parse(buf_cstr(&text), text.len, NULL);
-    size_t n = notebook_count(from);
-    AUTO_FREE const char **ids = mem_array(n + 1, sizeof *ids);
-    for (size_t i = 0; i < n; i++)
-        ids[i] = notebook_cell(from, i)->id;
-    if (nb)
-        notebook_set_ids(nb, ids, n, NULL);
-    return nb;
-}
-
 static bool same(const buf *a, const char *b, size_t n)
 {
     return a->len == n && memcmp(buf_cstr(a), b, n) == 0;
@@ -231,7 +206,7 @@ static bool is_news(const fold *f, const buf *words, struct recovery *found)
     notebook_print(fold_notebook(f), &last);
     bool unsaved = json_bool_or(fold_first(f), "unsaved", false);
     bool changed = unsaved || !same(&last, first, strlen(first));
-    notebook *nb = changed ? copy_of(fold_notebook(f)) : NULL;
+    notebook *nb = changed ? notebook_copy(fold_notebook(f)) : NULL;
     notebook *file = notebook_parse(buf_cstr(words), words->len, NULL);
     if (nb && file) {
         found->hidden = unhide(nb, file);

@@ -80,16 +80,6 @@ static bool may_be(const earlier *e, const cJSON *first)
                json_equal(json_get(first, "parameters"), e->values));
 }
 
-static cJSON *first_record(const char *path)
-{
-    cJSON *first = NULL;
-    reader *r = reader_open(path, NULL);
-    if (r && reader_next(r, &first, NULL) != 1)
-        first = NULL;
-    reader_close(r);
-    return first;
-}
-
 // Opens the next run that may be one. false: there are no more.
 static bool open_next(earlier *e)
 {
@@ -102,7 +92,7 @@ static bool open_next(earlier *e)
         e->tried++;
         AUTO_FREE char *path = journal_file(e->folder, run);
         cJSON_Delete(e->first);
-        e->first = first_record(path);
+        e->first = journal_first(path);
         if (!may_be(e, e->first) || !(e->now.replay = replay_open(path, NULL)))
             continue;
         e->now.run = mem_strdup(run);

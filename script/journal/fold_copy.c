@@ -8,21 +8,6 @@
 
 enum { NODE = 64 }; // bytes of a JSON value, about
 
-// The same text gives the same cells, but for their ids.
-static notebook *copy_notebook(const notebook *from)
-{
-    AUTO_BUF text = {0};
-    notebook_print(from, &text);
-    notebook *nb = notebook_parse(buf_cstr(&text), text.len, NULL);
-    size_t n = notebook_count(from);
-    AUTO_FREE const char **ids = mem_array(n + 1, sizeof *ids);
-    for (size_t i = 0; i < n; i++)
-        ids[i] = notebook_cell(from, i)->id;
-    if (nb && notebook_count(nb) == n)
-        notebook_set_ids(nb, ids, n, NULL);
-    return nb ? nb : notebook_new();
-}
-
 // Its rows are found again when they change.
 static struct output copy_output(const struct output *from)
 {
@@ -103,7 +88,8 @@ fold *fold_copy(const fold *from)
     fold *f = mem_alloc(sizeof *f);
     *f = *from;
     f->run = mem_strdup(from->run);
-    f->nb = copy_notebook(from->nb);
+    notebook *nb = notebook_copy(from->nb);
+    f->nb = nb ? nb : notebook_new();
     f->first = cJSON_Duplicate(from->first, true);
     f->resumed = cJSON_Duplicate(from->resumed, true);
     f->cluster = cJSON_Duplicate(from->cluster, true);

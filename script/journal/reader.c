@@ -224,6 +224,16 @@ char *journal_file(const char *folder, const char *run)
     return str_fmt("%s/.firesteel/%s.jsonl", *folder ? folder : ".", run);
 }
 
+cJSON *journal_first(const char *path)
+{
+    cJSON *first = NULL;
+    reader *r = reader_open(path, NULL);
+    if (r && reader_next(r, &first, NULL) != 1)
+        first = NULL;
+    reader_close(r);
+    return first;
+}
+
 static bool begins_something(const cJSON *record)
 {
     const char *type = json_str_or(record, "type", "");

@@ -27,6 +27,8 @@ char **journal_list(const char *folder, err *e);
 char *journal_file(const char *folder, const char *run); // FOLDER/.firesteel/RUN.jsonl, new
 // Finds a run by its name or a unique beginning of it; "" or "last" is the newest.
 char *journal_find(const char *folder, const char *name, err *e);
+// The record with which a journal begins, new; NULL: it cannot be read.
+cJSON *journal_first(const char *path);
 // Was anything executed in this run? In a notebook that was only opened in the workbench, nothing
 // was. What still goes on, and what cannot be read, counts.
 bool journal_ran(const char *folder, const char *run);

@@ -28,12 +28,8 @@ static char *nth_newest(const char *folder, const char *own, int64_t n, err *e)
 static bool is_of(const char *folder, const char *run, const char *document)
 {
     AUTO_FREE char *file = journal_file(folder, run);
-    cJSON *first = NULL;
-    reader *r = reader_open(file, NULL);
-    bool is = r && reader_next(r, &first, NULL) == 1 && str_eq(json_str(first, "path"), document);
-    cJSON_Delete(first);
-    reader_close(r);
-    return is;
+    AUTO_JSON *first = journal_first(file);
+    return first && str_eq(json_str(first, "path"), document);
 }
 
 static char *newest_of(

@@ -454,3 +454,16 @@ int notebook_set_ids(notebook *nb, const char *const *ids, size_t n, err *e)
     hashmap_clear(nb->twins);
     return 0;
 }
+
+notebook *notebook_copy(const notebook *from)
+{
+    AUTO_BUF text = {0};
+    notebook_print(from, &text);
+    notebook *nb = notebook_parse(buf_cstr(&text), text.len, NULL);
+    AUTO_FREE const char **ids = mem_array(from->n + 1, sizeof *ids);
+    for (size_t i = 0; i < from->n; i++)
+        ids[i] = from->cells[i]->id;
+    if (nb)
+        notebook_set_ids(nb, ids, from->n, NULL); // the same text gives as many cells
+    return nb;
+}

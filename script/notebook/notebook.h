@@ -85,3 +85,5 @@ const cell *notebook_split(notebook *nb, size_t i, size_t offset);
 void notebook_adopt_ids(notebook *nb, const notebook *old);
 // Gives the cells these ids (as many as cells): for a copy whose cells must keep their names.
 int notebook_set_ids(notebook *nb, const char *const *ids, size_t n, err *e);
+// A second one with the same cells and ids; NULL: its text cannot be read again.
+notebook *notebook_copy(const notebook *from);
