@@ -6,6 +6,7 @@ local KIND = "application/vnd.firesteel.table+json"
 local LOOK_EVERY = 2      -- seconds, at the objects of running steps
 local EXIT_LIMIT = 120    -- seconds for a step that runs at the end
 local TAIL = 15           -- lines of a log in an error
+local PARTS = 12          -- a fan-out of more parts has one row
 core.pipeline.telling = {} -- name of a branch -> its step's record
 
 -- The picture.
@@ -49,17 +50,12 @@ local function depth_of(self, name, known)
   return known[name]
 end
 
-local function row_of(self, name, depths)
-  local step, status = self.steps[name], self.status[name] or { state = "waiting" }
-  local after = {}
-  for other in pairs(step.after) do after[#after + 1] = other end
-  table.sort(after)
-  local handle = status.records and status.records[1] and (status.records[1].handles or {})[1]
-  local note = status.note or (status.state == "waiting" and (step.exit and "when " .. step.when
-    or #after > 0 and "after " .. table.concat(after, ", "))) or ""
-  local took = status.took and seconds_text(status.took) or status.since and { since = status.since } or ""
-  local row = { uid = name, cells = { ("  "):rep(depth_of(self, name, depths)) .. MARKS[status.state] .. " " .. name, status.state, took, note },
-    sick = status.state == "failed" and 1 or nil }
+local function last_handle(record)
+  return record and record.handles and record.handles[#record.handles]
+end
+
+local function point_at(row, record)
+  local handle = last_handle(record)
   if handle then
     row.name, row.namespace = handle.name, handle.namespace
     row.about = { apiVersion = handle.apiVersion, kind = handle.kind, cluster = handle.cluster }
@@ -67,16 +63,55 @@ local function row_of(self, name, depths)
   return row
 end
 
+local function time_of(what)
+  return what.took and seconds_text(what.took) or what.since and { since = what.since } or ""
+end
+
+-- Of a fan-out: "3/8", and the items that failed.
+local function count_of(parts)
+  local done, failed = 0, {}
+  for _, part in ipairs(parts) do
+    if part.state == "done" then done = done + 1 end
+    if part.state == "failed" then failed[#failed + 1] = ("%s: %s"):format(part.label, part.note) end
+  end
+  return ("%d/%d"):format(done, #parts) .. (#failed > 0 and ", " .. table.concat(failed, "; ") or "")
+end
+
+local function row_of(self, name, depths)
+  local step, status = self.steps[name], self.status[name] or { state = "waiting" }
+  local after = {}
+  for other in pairs(step.after) do after[#after + 1] = other end
+  table.sort(after)
+  local note = status.parts and count_of(status.parts) or status.note or (status.state == "waiting" and (step.exit and "when " .. step.when
+    or #after > 0 and "after " .. table.concat(after, ", "))) or ""
+  local row = { uid = name, cells = { ("  "):rep(depth_of(self, name, depths)) .. MARKS[status.state] .. " " .. name, status.state, time_of(status), note },
+    sick = status.state == "failed" and 1 or nil }
+  return status.parts and row or point_at(row, (status.records or {})[1])
+end
+
+local function part_row(self, name, i, depths)
+  local status, part = self.status[name], self.status[name].parts[i]
+  local state = part.state
+  if status.state ~= "running" and (state == "running" or state == "waiting") then state = "cancelled" end
+  return point_at({ uid = ("%s/%d"):format(name, i), cells = {
+    ("  "):rep(1 + depth_of(self, name, depths)) .. MARKS[state] .. " " .. part.label, state, time_of(part), part.note or "" },
+    sick = state == "failed" and 1 or nil }, (status.records or {})[i])
+end
+
 local function picture(self)
   local rows, lines = core.array {}, { ("%s  %s"):format(self.name, self.state or "waiting") }
   local actions
   local depths = {}
-  for i, name in ipairs(self.order) do
-    local row = row_of(self, name, depths)
-    rows[i], actions = row, actions or row.about
+  local function add(row)
+    rows[#rows + 1], actions = row, actions or row.about
     local took = row.cells[3]
     lines[#lines + 1] = ("%s  %-9s  %-7s  %s"):format(row.cells[1] .. (" "):rep(24 - utf8.len(row.cells[1])), row.cells[2],
       type(took) == "string" and took or "", row.cells[4]):gsub("%s+$", "")
+  end
+  for _, name in ipairs(self.order) do
+    add(row_of(self, name, depths))
+    local parts = (self.status[name] or {}).parts or {}
+    for i = 1, #parts <= PARTS and #parts or 0 do add(part_row(self, name, i, depths)) end
   end
   return { ["text/plain"] = table.concat(lines, "\n"), [KIND] = {
     title = ("%s: %s"):format(self.name, self.state or "waiting"), columns = core.array { "STEP", "STATE", "TIME", "WHAT" }, rows = rows,
@@ -108,18 +143,27 @@ local function set(self, name, state, note)
   show(self)
 end
 
+-- What has an object and a note: a running step, or a running part of it. fn(what, record)
+local function each_running(self, fn)
+  for _, name in ipairs(self.order) do
+    local status = self.status[name]
+    for i, record in ipairs(status.state == "running" and status.records or {}) do
+      local what = status.parts and status.parts[i] or status
+      if what.state == "running" then fn(what, record) end
+    end
+  end
+end
+
 -- Looks at the objects of running steps, for the picture alone.
 local function look(self)
   while true do
     core.sleep(LOOK_EVERY)
     local changed = false
-    for _, name in ipairs(self.order) do
-      local status = self.status[name]
-      local record = status.state == "running" and status.records and status.records[#status.records]
-      local handle = record and record.handles and record.handles[#record.handles]
+    each_running(self, function(what, record)
+      local handle = last_handle(record)
       local note = handle and progress_of(handle)
-      if note and note ~= status.note and status.state == "running" then status.note, changed = note, true end
-    end
+      if note and note ~= what.note and what.state == "running" then what.note, changed = note, true end
+    end)
     if changed then show(self) end
   end
 end
@@ -154,6 +198,26 @@ local function do_one(self, step, item, record)
   core.pipeline.telling[branch] = nil
 end
 
+local function label_of(item, i)
+  local plain = type(item) == "string" or type(item) == "number" or type(item) == "boolean"
+  return plain and tostring(item):gsub("%c", " ") or "#" .. i
+end
+
+-- A part of a fan-out: one item. What an attempt before this one has done stays done.
+local function do_part(self, step, item, i)
+  local status = self.status[step.name]
+  local part, record = status.parts[i], status.records[i]
+  if part.state == "done" then return end
+  local began = core.now()
+  part.state, part.since, part.took, part.note = "running", core.iso(core.wall()), nil, nil
+  show(self)
+  local ok, why = pcall(do_one, self, step, item, record)
+  part.state, part.took = ok and "done" or "failed", core.now() - began
+  if not ok then part.note = tostring(why):gsub("\n.*", "") end
+  show(self)
+  if not ok then error(why, 0) end
+end
+
 -- In the step's branch: "skipped" or "done".
 local function do_step(self, step)
   local status = self.status[step.name]
@@ -167,11 +231,13 @@ local function do_step(self, step)
   local plain = { name = step.name, refs = step.refs }
   if type(items) == "string" then items = core.pipeline.filled(items, env_of(self, plain), step.name) end
   if type(items) ~= "table" then core.fail("error", ("step %s: each is a list, not %s"):format(step.name, tostring(items))) end
-  status.records = status.records or {}
-  parallel.map(items, { at_once = step.at_once }, function(item, i)
+  status.records, status.parts = status.records or {}, status.parts or {}
+  for i, item in ipairs(items) do
     status.records[i] = status.records[i] or { metrics = {} }
-    do_one(self, step, item, status.records[i])
-  end)
+    status.parts[i] = status.parts[i] or { state = "waiting", label = label_of(item, i) }
+  end
+  show(self)
+  parallel.map(items, { at_once = step.at_once }, function(item, i) do_part(self, step, item, i) end)
   return "done"
 end
 
@@ -192,8 +258,9 @@ local function begin(self, step, attempt, group, name, limit)
 end
 
 local function last_lines(status)
-  for _, record in ipairs(status.records or {}) do
-    for _, handle in ipairs(record.handles or {}) do
+  for i, record in ipairs(status.records or {}) do
+    local part = status.parts and status.parts[i]
+    for _, handle in ipairs(part and part.state ~= "failed" and {} or record.handles or {}) do
       local ok, text = pcall(handle.logs, handle, { tail = TAIL })
       if ok and type(text) == "string" and text:find "%S" then
         return "\nlast lines:\n  " .. text:gsub("%s+$", ""):gsub("\n", "\n  ")
@@ -269,21 +336,67 @@ function flow:_waits(is_ready)
   return false
 end
 
--- The steps of the end, one after the other; an error of one does not keep the others from it.
+-- A step of the end, with its attempts: nothing, or why it failed.
+local function finish_step(self, step)
+  for attempt = 1, 1 + (step.retries or 0) do
+    local b = begin(self, step, attempt, nil, self.name .. "/" .. step.name, EXIT_LIMIT)
+    local ok, why = pcall(core.await, b)
+    local _, _, failure = core.outcome(b)
+    set(self, step.name, ok and "done" or "failed", not ok and tostring(why):gsub("\n.*", "") or nil)
+    if ok then return nil end
+    if failure == "refused" or attempt > (step.retries or 0) then return ("step %s failed: %s"):format(step.name, tostring(why)) end
+  end
+end
+
+-- The steps of the end that have not run, one after the other; an error of one does not keep the others from it.
 local function finish(self, failed)
   local problems = {}
   for _, name in ipairs(self.order) do
-    local step = self.steps[name]
-    if step.exit and (step.when == "always" or failed) then
-      local b = begin(self, step, 1, nil, self.name .. "/" .. name, EXIT_LIMIT)
-      local ok, why = pcall(core.await, b)
-      set(self, name, ok and "done" or "failed", not ok and tostring(why):gsub("\n.*", "") or nil)
-      if not ok then problems[#problems + 1] = ("step %s failed: %s"):format(name, tostring(why)) end
-    elseif step.exit then
-      set(self, name, "skipped")
+    local step, state = self.steps[name], self.status[name].state
+    if step.exit and state ~= "done" and state ~= "failed" then
+      if step.when == "always" or failed then
+        problems[#problems + 1] = finish_step(self, step)
+      else
+        set(self, name, "skipped")
+      end
     end
   end
   return problems
+end
+
+-- The seconds that all steps of the end may take.
+local function limit_of_end(self)
+  local seconds = 0
+  for _, step in pairs(self.steps) do
+    if step.exit then
+      seconds = seconds + (step.timeout and core.duration(step.timeout) or EXIT_LIMIT) * (1 + (step.retries or 0))
+    end
+  end
+  return seconds
+end
+
+-- What has begun is over, and what has not does not begin.
+local function cancel_rest(self)
+  for _, name in ipairs(self.order) do
+    local state = self.status[name].state
+    if state == "running" or state == "waiting" and not self.steps[name].exit then
+      set(self, name, self.steps[name].exit and "waiting" or "cancelled", state == "waiting" and "not run" or nil)
+    end
+  end
+end
+
+local function raise(self, kind, problems)
+  core.fail((kind == "refused" or kind == "timeout") and kind or "error",
+    ("pipeline %s: %s"):format(self.name, table.concat(problems, "\nalso ")))
+end
+
+-- After an interrupt or a time-out of the cell, which has ended all that ran: the steps of the end.
+local function finish_interrupted(self)
+  cancel_rest(self)
+  self.state = "interrupted"
+  local problems = finish(self, true)
+  show(self, true)
+  if #problems > 0 then raise(self, "error", problems) end
 end
 
 local function reset(self)
@@ -296,36 +409,31 @@ function flow:run()
   self.state = "running"
   self:watch()
   show(self)
+  local seconds = limit_of_end(self)
+  local deed = seconds > 0 and core.owe(seconds, function() finish_interrupted(self) end)
   local main = core.branch({ name = self.name, item = self.name, timeout = self.timeout }, drive, self)
   local ok, step, why, kind = pcall(core.await, main)
   if not ok then why, kind = tostring(step), core.raised(tostring(step)) end
   local failed = not ok or step ~= nil
-  for _, name in ipairs(self.order) do
-    local state = self.status[name].state
-    if failed and (state == "running" or state == "waiting" and not self.steps[name].exit) then
-      set(self, name, "cancelled", state == "waiting" and "not run" or nil)
-    end
-  end
+  if failed then cancel_rest(self) end
   local problems = finish(self, failed)
+  if deed then core.settle(deed) end
   self.state = (failed or #problems > 0) and "failed" or "done"
   show(self, true)
   if failed then
     table.insert(problems, 1, ok and ("step %s failed: %s"):format(step.name, why) or why)
   end
-  if #problems > 0 then
-    core.fail((kind == "refused" or kind == "timeout") and kind or "error",
-      ("pipeline %s: %s"):format(self.name, table.concat(problems, "\nalso ")))
-  end
+  if #problems > 0 then raise(self, kind, problems) end
   return self
 end
 
--- Only the steps of the end: for a cell with when="always", after an interrupt.
+-- Only the steps of the end that have not run yet.
 function flow:clean()
   if next(self.status) == nil then reset(self) end
   self:watch()
   local problems = finish(self, true)
   show(self, true)
-  if #problems > 0 then core.fail("error", ("pipeline %s: %s"):format(self.name, table.concat(problems, "\nalso "))) end
+  if #problems > 0 then raise(self, "error", problems) end
   return self
 end
 

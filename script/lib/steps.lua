@@ -62,6 +62,8 @@ function kinds.image(flow, step, env, record)
   end
   if container.env then table.sort(container.env, function(a, b) return a.name < b.name end) end
   local labels = { ["firesteel/pipeline"] = flow.name, ["firesteel/step"] = step.name }
+  record.earlier = record.earlier or {} -- of the attempts before, for a step that deletes
+  table.move(record.handles or {}, 1, #(record.handles or {}), #record.earlier + 1, record.earlier)
   record.handles = { k8s.create({
     apiVersion = "batch/v1", kind = "Job",
     metadata = { generateName = ("%s-%s-"):format(flow.name, step.name:lower():gsub("_", "-")), labels = labels },
@@ -83,9 +85,11 @@ end
 function kinds.delete(flow, step)
   for _, other in ipairs(type(step.delete) == "table" and step.delete or { step.delete }) do
     for _, record in ipairs((flow.status[other] or {}).records or {}) do
-      for _, handle in ipairs(record.handles or {}) do
-        local ok, why = pcall(handle.delete, handle)
-        if not ok and not tostring(why):find("not found", 1, true) then error(why, 0) end
+      for _, list in ipairs { record.handles or {}, record.earlier or {} } do
+        for _, handle in ipairs(list) do
+          local ok, why = pcall(handle.delete, handle)
+          if not ok and not tostring(why):find("not found", 1, true) then error(why, 0) end
+        end
       end
     end
   end

@@ -86,7 +86,7 @@ print(flow:output("fan", "len")[1], flow:output("fan", "len")[2], flow:output("s
                                                                       'effects="cluster,destructive"'))
     assert k.code == 0, (k.of("error"), k.stderr)
     assert k.text().endswith("3\t6\t0.97\t1\n"), k.text()
-    states = {step: state for step, (state, _) in graph(k).items()}
+    states = {step: state for step, (state, _) in graph(k).items() if "/" not in step}
     assert states == dict.fromkeys(("prep", "other", "fan", "host", "train", "serve", "clean"), "done") | {"never": "skipped", "alarm": "skipped"}, states
     assert jobs(t, env) == []
     by_step = {e["branch"] for e in k.of("ledger") if e["phase"] == "intent" and e["binding"] != "file.write"}
@@ -123,8 +123,7 @@ flow:run()""", 'effects="cluster,destructive"'))
     assert message.startswith("pipeline nightly: step train failed: ") and "the last words" in message and "Job" in message, message
     states = {step: state for step, (state, _) in graph(k).items()}
     assert states == {"prep": "done", "long": "cancelled", "train": "failed", "serve": "cancelled", "clean": "done", "alarm": "done"}, states
-    left = jobs(t, env)
-    assert len(left) == 1 and left[0].startswith("nightly-train-"), left  # the first attempt; the last of each step is deleted
+    assert jobs(t, env) == []  # of each attempt
     attempts = [e["branch"] for e in k.of("ledger") if e["phase"] == "intent" and e["binding"] == "k8s.create"]
     assert {"nightly/train", "nightly/train (2)"} < set(attempts), attempts
     assert "alarm\n" in k.text()
@@ -194,14 +193,93 @@ def test_resume_goes_on_at_the_first_step_that_is_not_done(t):
     assert len(verified) == 2, again.of("ledger")
 
 
-def test_an_interrupt_and_clean(t):
+def test_an_interrupt_runs_the_steps_of_the_end(t):
     env = sandbox(t)
     k = Kernel(t, cell("""
-flow = pipeline { "nightly", steps = { long = { image = "host", command = "sleep 300" }, clean = { delete = "long", when = "always" } } }
-flow:run()""", 'effects="cluster,destructive"') + cell("flow:clean()", 'when="always" effects="cluster,destructive"'), *GRANTED, headless=True, env=env)
+flow = pipeline { "nightly", steps = {
+  long  = { image = "host", command = "sleep 300" },
+  after = { call = print, after = "long" },
+  clean = { delete = "long", when = "always" },
+  alarm = { call = function() print "alarm" end, when = "failed" },
+} }
+flow:run()""", 'effects="cluster,destructive"') + cell("print 'never'") + cell("flow:clean()", 'when="always"'), *GRANTED, headless=True, env=env)
     eventually(lambda: len(jobs(t, env)) == 1, 30)
     assert k.ask(type="interrupt")["ok"]
-    assert k.finish(40) == 130 and jobs(t, env) == []
+    assert k.finish(40) == 130 and jobs(t, env) == [] and k.text().count("alarm\n") == 1 and "never" not in k.text(), (k.text(), k.stderr)
+    states = {step: state for step, (state, _) in graph(k).items()}
+    assert states == {"long": "cancelled", "after": "cancelled", "clean": "done", "alarm": "done"}, states
+    assert k.of("error")[0]["message"] == "interrupted", k.of("error")
+
+
+ENDLESS = """pipeline { "p", steps = { a = function() print "began" firesteel.sleep(60) end,
+  clean = { call = function() %s end, when = "always"%s } } }:run()"""
+
+
+def test_a_time_out_of_the_cell_or_the_run_does_too(t):
+    for options, arguments, says in (('timeout="400ms"', (), "the cell ran longer"), ("", ("--timeout", "900ms"), "the run took longer")):
+        k = Kernel(t, cell(ENDLESS % ('firesteel.sleep "100ms" print "cleaned"', ""), options), *arguments, headless=True)
+        assert k.finish(20) == 4 and k.text() == "began\ncleaned\n", (k.text(), k.of("error"))
+        assert says in k.of("error")[0]["message"], k.of("error")
+
+
+def test_the_steps_of_the_end_end(t):
+    """In spite of a wait and of a loop that never ends, and at once when somebody insists."""
+    for endless in ("firesteel.sleep(60)", "while true do end"):
+        k = Kernel(t, cell(ENDLESS % (endless, ', timeout = "500ms"'), 'timeout="400ms"'), headless=True)
+        assert k.finish(20) == 4, (endless, k.of("error"))
+    k = Kernel(t, cell(ENDLESS % ('print "cleaning" firesteel.sleep(60) print "never"', "")) + cell("print 'never'"), headless=True)
+    for word in ("began", "cleaning"):
+        k.wait(lambda e: e["type"] == "stream" and word in e["text"])
+        assert k.ask(type="interrupt")["ok"]
+    began = time.monotonic()
+    assert k.finish(20) == 130 and "never" not in k.text() and time.monotonic() - began < 5 * PATIENCE, k.text()
+
+
+def test_an_interrupt_of_a_step_of_the_end(t):
+    """The first interrupt finds a pipeline that cleans up: it does so once more, from that step on."""
+    k = Kernel(t)
+    cell_id = k.insert("""n = 0
+pipeline { "p", steps = { a = function() end, before = { call = function() print "before" end, when = "always" },
+  clean = { call = function() n = n + 1 print("clean " .. n) if n == 1 then firesteel.sleep(60) end end, when = "always", after = "before" } } }:run()""")
+    k.start(cell_id)
+    k.wait(lambda e: e["type"] == "stream" and "clean 1" in e["text"])
+    k.ask(type="interrupt")
+    assert k.done(cell_id, 10)["state"] == "cancelled" and k.text() == "before\nclean 1\nclean 2\n", k.text()
+    assert k.run("'here'").value == "here"  # the kernel goes on, and owes nothing
+    assert k.text() == "before\nclean 1\nclean 2\n"
+
+
+def test_steps_of_the_end_have_attempts(t):
+    k = Kernel(t, cell("""n = 0
+pipeline { "p", steps = { clean = { call = function() n = n + 1 if n < 3 then error "busy" end print("clean", n) end, when = "always", retries = 2 } } }:run()"""),
+               headless=True)
+    assert k.finish(20) == 0 and k.text() == "clean\t3\n" and graph(k)["clean"][0] == "done", (k.text(), k.of("error"))
+    k = Kernel(t, cell("""pipeline { "p", steps = { clean = { call = function() error "busy" end, when = "always", retries = 1 }, more = { call = print, when = "always" } } }:run()"""),
+               headless=True)
+    assert k.finish(20) == 1 and "step clean failed: " in k.of("error")[0]["message"], k.of("error")
+    assert {step: state for step, (state, _) in graph(k).items()} == {"clean": "failed", "more": "done"}
+
+
+def test_parts_of_a_fan_out(t):
+    k = Kernel(t, cell("""tries = {}
+flow = pipeline { "p", steps = {
+  fan  = { each = { "x", "y", "z" }, retries = 1, outputs = { n = "n" }, call = function(_, item)
+             tries[item] = (tries[item] or 0) + 1
+             firesteel.sleep(item == "x" and 0.05 or item == "y" and 0.3 or tries.z == 1 and 60 or 0)
+             if item == "y" and tries.y == 1 then error "not yet" end
+             return { n = tries[item] }
+           end },
+  many = { each = "${numbers}", call = function() end },
+} }""").replace("tries = {}", "tries, numbers = {}, {} for i = 1, 40 do numbers[i] = i end") +
+               cell("flow:run() print(table.concat(flow:output('fan', 'n'), ' '))"), headless=True)
+    assert k.finish(20) == 0 and k.text() == "1 2 2\n", (k.text(), k.of("error"))  # what was done stays done
+    rows = graph(k)
+    assert rows["fan"] == ("done", "3/3") and rows["fan/2"][0] == "done" and rows["many"] == ("done", "40/40") and "many/1" not in rows, rows
+    k = Kernel(t, cell("""pipeline { "p", steps = { fan = { each = { "x", "y" }, call = function(_, item) if item == "y" then error "bad" end firesteel.sleep(60) end } } }:run()"""),
+               headless=True)
+    assert k.finish(20) == 1
+    rows = graph(k)
+    assert rows["fan"][1].startswith("0/2, y: ") and rows["fan/1"][0] == "cancelled" and rows["fan/2"][0] == "failed", rows
 
 
 def test_the_recipe(t):

@@ -30,7 +30,8 @@ typedef struct execution {
     cJSON *preflight;   // looked at before it runs: {"cells", "parameters"}; NULL: nothing is
 
     // Filled in by the Lua thread.
-    bool skipped; // `when` was not true
+    int64_t owed_ns; // at its end it does what it owes, in this time; 0: it owes nothing
+    bool skipped;    // `when` was not true
     enum failure failure;
     char *message;    // the reason
     int line;         // in the cell, 0 when unknown

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/kernel/cells/deeds.h"
 #include "script/kernel/cells/luajson.h"
 #include "script/kernel/cells/reads.h"
 
@@ -287,6 +288,7 @@ static void run(interp *in, execution *x)
 {
     lua_State *L = in->L;
     in->running = x;
+    in->owed = 0;
     inputs_forget(in->inputs);
     with_reads(in, begin_reads, x);
     begin_turn(in, &x->turn);
@@ -298,6 +300,7 @@ static void run(interp *in, execution *x)
     if (status != LUA_OK)
         describe_failure(in, status);
     branches_drop(L);
+    deeds_do(in, x);
     store_capture(in, x);
     end_turn(in);
     with_reads(in, end_reads, x);

@@ -17,7 +17,9 @@ struct interp_options { // borrowed, and unchanged while it lives
 // Called on the loop's thread; arg is the one of interp_new.
 struct interp_ops {
     void (*executed)(void *arg, execution *x); // x has run and belongs to its maker again
-    void (*wedged)(void *arg);                 // a turn was stopped but has not ended for 5 s
+    // x, which may have been stopped, goes on for x->owed_ns with what it owes (deeds.h).
+    void (*owing)(void *arg, execution *x);
+    void (*wedged)(void *arg); // a turn was stopped but has not ended for 5 s
 };
 interp *interp_new(const struct interp_options *o, const struct interp_ops *ops, void *arg, err *e);
 

@@ -8,6 +8,7 @@
 #include "base/secret.h"
 #include "base/str.h"
 #include "script/kernel/cells/bounded.h"
+#include "script/kernel/cells/deeds.h"
 #include "script/kernel/cells/formats.h"
 #include "script/kernel/cells/lastvalue.h"
 #include "script/kernel/cells/luajson.h"
@@ -483,6 +484,7 @@ static void push_core(lua_State *L)
     lua_setfield(L, LUA_REGISTRYINDEX, INTERP_HOOKS);
     lua_setfield(L, -2, "hooks");
     branches_open(L);
+    deeds_open(L);
 }
 
 void library_open(lua_State *L)

@@ -105,6 +105,22 @@ bool turn_stop(turn *t, enum failure why)
     return first;
 }
 
+void turn_go_on(turn *t, int64_t deadline)
+{
+    pthread_mutex_lock(&t->root->tree);
+    int none = FAILURE_NONE, why = atomic_exchange(&t->stop, FAILURE_NONE);
+    atomic_compare_exchange_strong(&t->earlier, &none, why);
+    t->deadline = deadline;
+    canceller_reset(t->waits);
+    pthread_mutex_unlock(&t->root->tree);
+}
+
+enum failure turn_why(const turn *t)
+{
+    int earlier = atomic_load(&t->earlier);
+    return earlier != FAILURE_NONE ? (enum failure)earlier : turn_stopped(t);
+}
+
 const char *turn_key(const turn *t)
 {
     return t->key ? t->key : "";

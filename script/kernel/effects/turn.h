@@ -47,7 +47,8 @@ typedef struct turn {
     char *cell;         // the cell for its output; "": no cell
     int64_t deadline;   // mono ns, 0: none
     canceller *waits;   // ends its waits when it has to end
-    atomic_int stop;    // enum failure: why it has to end; set once
+    atomic_int stop;    // enum failure: why it has to end; set once, until it goes on
+    atomic_int earlier; // enum failure: why it had to end before it went on
     int64_t stopped_at; // mono ns; for the loop's thread
     bool is_action;     // a person waits after pressing a key
     int64_t client;     // its displays are this client's peeks; 0: everybody's
@@ -86,6 +87,11 @@ void turn_branch(turn *t, turn *parent, const char *name, const char *key, int64
 // On any thread: the turn with its branches, and their waits, have to end. false: it had to
 // already.
 bool turn_stop(turn *t, enum failure why);
+// On the thread that does it: a turn without branches goes on, with this deadline, even if it had
+// to end.
+void turn_go_on(turn *t, int64_t deadline);
+// On any thread: why it had to end first, also if it went on since.
+enum failure turn_why(const turn *t);
 // The key of the branch, "" of other turns.
 const char *turn_key(const turn *t);
 // Is this the key of a branch of t that still verifies what it did before, or of one below?

@@ -175,6 +175,18 @@ static void on_cell_timeout(void *arg)
         stop_running(k, FAILURE_TIMEOUT);
 }
 
+static void limit_cell(kernel *k, int64_t ns)
+{
+    if (!k->cell_timer)
+        k->cell_timer = loop_timer_new(k->loop, on_cell_timeout, k);
+    loop_timer_start(k->cell_timer, (uint64_t)(ns / CLOCK_MS), 0);
+}
+
+static void on_owing(void *arg, execution *x)
+{
+    limit_cell(arg, x->owed_ns);
+}
+
 static void emit_running(kernel *k, const execution *x)
 {
     cJSON *event = state_event(x->turn.cell, "running");
@@ -256,11 +268,8 @@ static void begin(kernel *k, execution *x)
     emit_running(k, x);
     port_begin_cell(k->port, x->turn.cell, x->plan.capture != NULL);
     tell_attempt(k, x);
-    if (x->timeout_ns) {
-        if (!k->cell_timer)
-            k->cell_timer = loop_timer_new(k->loop, on_cell_timeout, k);
-        loop_timer_start(k->cell_timer, (uint64_t)(x->timeout_ns / CLOCK_MS), 0);
-    }
+    if (x->timeout_ns)
+        limit_cell(k, x->timeout_ns);
     interp_execute(k->interp, x);
 }
 
@@ -303,7 +312,7 @@ static void emit_failure(kernel *k, const execution *x)
 // After an interrupt or a time-out, that is the reason, whatever the last error was.
 static void explain_stop(kernel *k, execution *x)
 {
-    enum failure why = turn_stopped(&x->turn);
+    enum failure why = turn_why(&x->turn);
     if (why == FAILURE_NONE || x->failure == FAILURE_NONE)
         return;
     x->failure = why;
@@ -411,7 +420,7 @@ static void remember(kernel *k, const execution *x)
     json_set_str(k->failure.what, "name", failure_name(x->failure));
     json_set_str(k->failure.what, "message", x->message);
     k->failure.exit = failure_exit(x->failure);
-    k->failure.stopped = turn_stopped(&x->turn) != FAILURE_NONE;
+    k->failure.stopped = turn_why(&x->turn) != FAILURE_NONE;
 }
 
 static void finish(kernel *k, execution *x)
@@ -565,10 +574,11 @@ static void on_wedged(void *arg)
                              : "the cell does not react to the interrupt; a restart ends it, and "
                                "keeps the document");
     if (k->options->headless && k->running)
-        life_abandon(k, failure_exit(turn_stopped(&k->running->turn)));
+        life_abandon(k, failure_exit(turn_why(&k->running->turn)));
 }
 
-const struct interp_ops running_ops = {.executed = on_executed, .wedged = on_wedged};
+const struct interp_ops running_ops = {
+    .executed = on_executed, .owing = on_owing, .wedged = on_wedged};
 
 void running_abandon(kernel *k)
 {
@@ -582,7 +592,7 @@ void running_abandon(kernel *k)
         .message = mem_strdup(k->options->headless
                                   ? "it did not react to the interrupt; the run ended without it"
                                   : "ended by a restart of the kernel")};
-    atomic_init(&shown.turn.stop, (int)turn_stopped(&x->turn));
+    atomic_init(&shown.turn.stop, (int)turn_why(&x->turn));
     finish(k, &shown);
     forget_queue(k, false);
     if (k->started_all)

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/cells/deeds.h"
+
+#include "base/clock.h"
+#include "script/kernel/cells/state.h"
+
+#include <lauxlib.h>
+
+// owing(seconds): what the cell owes may take so long; 0: it owes nothing
+static int core_owing(lua_State *L)
+{
+    double seconds = luaL_checknumber(L, 1);
+    interp_of(L)->owed = seconds > 0 ? clock_of_seconds(seconds) : 0;
+    return 0;
+}
+
+void deeds_open(lua_State *L)
+{
+    lua_pushcfunction(L, core_owing);
+    lua_setfield(L, -2, "owing");
+}
+
+static int call_hook(lua_State *L)
+{
+    lua_getfield(L, LUA_REGISTRYINDEX, INTERP_HOOKS);
+    lua_getfield(L, -1, "deeds");
+    lua_call(L, 0, 0);
+    branches_finish(L);
+    return 0;
+}
+
+static void post_owing(void *arg)
+{
+    execution *x = arg;
+    x->interp->ops->owing(x->interp->arg, x);
+}
+
+void deeds_do(struct interp *in, execution *x)
+{
+    lua_State *L = in->L;
+    int64_t time = in->owed;
+    in->owed = 0;
+    if (!time)
+        return;
+    x->owed_ns = time;
+    interrupt_leave(&in->interrupt, L);
+    turn_go_on(&x->turn, clock_add(clock_mono(), time));
+    loop_post(in->options->effects->spec.loop, post_owing, x);
+    lua_settop(L, 0);
+    interrupt_enter(&in->interrupt, L, &x->turn);
+    lua_pushcfunction(L, call_hook);
+    if (lua_pcall(L, 0, 0, 0) != LUA_OK)
+        lua_pop(L, 1); // each has told its own errors; this is a stop
+    branches_drop(L);
+}
