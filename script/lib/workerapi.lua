@@ -18,11 +18,44 @@ local types = {
     slice(from, to, step) -> tensor -- Rows from to before `to`, counted from 0, every step-th; a view that copies nothing.
     shard(rank, size) -> tensor -- Every size-th row from row `rank` on; a view that copies nothing.
     reshape{n, m} -> tensor -- The same numbers in another shape.
-    argmax(axis) -> tensor -- Where the greatest number is, counted from 0; argmax(1): in each row.
-    sum() -- The sum of all numbers.
-    mean() -- The mean of all numbers.
-    min() -- The least number.
-    max() -- The greatest number.
+    columns(from, to) -> tensor -- Columns from to before `to` of each row, counted from 0; a view that copies nothing.
+    transpose{axes} -> tensor -- Its dimensions in another order, {1, 0}; without axes in reverse order.
+    take(rows) -> tensor -- The rows that a list, or a tensor of integers, names.
+    matmul(other) -> tensor -- The product of matrices, (m, k) by (k, n), or of vectors.
+    copy() -> tensor -- A copy, whose rows lie side by side.
+    cast(dtype) -> tensor -- Its numbers as "f32", "i64" or "u8".
+    argmax(axis, keepdims=false) -> tensor -- Where the greatest number is, counted from 0; argmax(1): in each row.
+    sum(axis, keepdims=false) -- The sum of all numbers; with an axis a tensor of sums along it.
+    mean(axis, keepdims=false) -- The mean of all numbers, or along an axis.
+    std(axis, keepdims=false) -- The standard deviation of all numbers, or along an axis.
+    min(axis, keepdims=false) -- The least number, of all or along an axis.
+    max(axis, keepdims=false) -- The greatest number, of all or along an axis.
+    add(other) -> tensor -- As a + b: row by row, or with a number, as NumPy repeats sizes of 1.
+    subtract(other) -> tensor -- As a - b.
+    multiply(other) -> tensor -- As a * b, number by number.
+    divide(other) -> tensor -- As a / b.
+    power(other) -> tensor -- As a ^ b.
+    maximum(other) -> tensor -- The greater of each two numbers.
+    minimum(other) -> tensor -- The lesser of each two numbers.
+    equal(other) -> tensor -- 1 where two numbers are the same, else 0, as u8; a == b compares the whole.
+    not_equal(other) -> tensor -- 1 where two numbers differ.
+    less(other) -> tensor -- 1 where a's number is less.
+    less_equal(other) -> tensor -- 1 where a's number is less, or the same.
+    greater(other) -> tensor -- 1 where a's number is greater.
+    greater_equal(other) -> tensor -- 1 where a's number is greater, or the same.
+    negative() -> tensor -- As -a.
+    abs() -> tensor -- Each number without its sign.
+    exp() -> tensor -- e to the power of each number.
+    log() -> tensor -- The natural logarithm of each number.
+    sqrt() -> tensor -- The square root of each number.
+    square() -> tensor -- Each number times itself.
+    sign() -> tensor -- -1, 0 or 1 for each number.
+    floor() -> tensor -- Each number rounded down.
+    sin() -> tensor -- The sine of each number.
+    cos() -> tensor -- The cosine of each number.
+    tanh() -> tensor -- The hyperbolic tangent of each number.
+    sigmoid() -> tensor -- 1/(1 + e^-x) of each number.
+    clip(least, most) -> tensor -- Each number, but at least `least` and at most `most`.
     item() -- The number of a tensor that has one.
     totable() -- Nested Lua tables with its numbers.
     shape: table -- Its dimensions.
@@ -127,6 +160,7 @@ local modules = {
     ReduceLROnPlateau{monitor="val_loss", factor=0.1, patience=10, verbose=0, mode="auto", min_delta=1e-4, cooldown=0, min_lr=0} -- A callback that lowers the learning rate when a metric no longer improves.
     LearningRateScheduler{schedule, verbose=0} -- A callback: schedule(epoch, lr) returns the learning rate of each epoch.
     LambdaCallback{on_train_begin=, on_train_end=, on_epoch_begin=, on_epoch_end=, on_train_batch_begin=, on_train_batch_end=} -- A callback of functions: on_epoch_end = function(epoch, logs) … end.
+    ops: table -- The functions of tensors by Keras's names, as ops.exp(t) for t:exp(); and concatenate({a, b}, axis), zeros{n, m}, ones{n, m}, zeros_like(t), ones_like(t), full({n, m}, value).
     load(path or bytes) -> model -- A model as model:save wrote it, compiled as it was.
     read_checkpoint(path) -- The bytes of a checkpoint, to be returned from hvd.run.
   ]],

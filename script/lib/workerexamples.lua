@@ -301,6 +301,72 @@ tensor:shard
   print(#data.tensor({ 1, 2, 3 }):shard(0, 2)) --> 2
 tensor:reshape
   print(data.tensor({ 1, 2, 3, 4 }):reshape({ 2, -1 })[1][0]) --> 3.0
+tensor:columns
+  print(data.tensor({ { 1, 2, 3 }, { 4, 5, 6 } }):columns(1, 3):sum()) --> 16.0
+tensor:transpose
+  print(data.tensor({ { 1, 2 }, { 3, 4 } }):transpose()[0][1]) --> 3.0
+tensor:take
+  print(data.tensor({ 10, 20, 30 }):take { 2, 0 }[0]) --> 30.0
+tensor:matmul
+  print(data.tensor({ { 1, 2 } }):matmul(data.tensor { { 3 }, { 4 } }):item()) --> 11.0
+tensor:copy
+  print(data.tensor({ 1, 2, 3 }):shard(0, 2):copy()[1]) --> 3.0
+tensor:cast
+  print(data.tensor({ 1.7 }):cast("i64")[0]) --> 1
+tensor:std
+  print(data.tensor({ 1, 3 }):std()) --> 1.0
+tensor:add
+  print((data.tensor { 1, 2 } + 1)[1]) --> 3.0
+tensor:subtract
+  print((data.tensor { 5, 2 } - data.tensor { 1, 1 })[0]) --> 4.0
+tensor:multiply
+  print((data.tensor { { 1, 2 }, { 3, 4 } } * data.tensor { 10, 100 })[1][0]) --> 30.0
+tensor:divide
+  print((1 / data.tensor { 2, 4 })[1]) --> 0.25
+tensor:power
+  print((data.tensor { 3 } ^ 2):item()) --> 9.0
+tensor:maximum
+  print(data.tensor({ -1, 2 }):maximum(0)[0]) --> 0.0
+tensor:minimum
+  print(data.tensor({ -1, 2 }):minimum(0)[1]) --> 0.0
+tensor:equal
+  print(data.tensor({ 1, 2 }):equal(data.tensor { 1, 3 }):mean()) --> 0.5
+tensor:not_equal
+  print(data.tensor({ 1, 2 }):not_equal(1)[1]) --> 1
+tensor:less
+  print(data.tensor({ 1, 2 }):less(2)[0]) --> 1
+tensor:less_equal
+  print(data.tensor({ 1, 2 }):less_equal(2):sum()) --> 2.0
+tensor:greater
+  print(data.tensor({ 1, 2 }):greater(1)[0]) --> 0
+tensor:greater_equal
+  print(data.tensor({ 1, 2 }):greater_equal(1):sum()) --> 2.0
+tensor:negative
+  print((-data.tensor { 1, 2 })[0]) --> -1.0
+tensor:abs
+  print(data.tensor({ -2 }):abs():item()) --> 2.0
+tensor:exp
+  print(data.tensor({ 0 }):exp():item()) --> 1.0
+tensor:log
+  print(data.tensor({ 1 }):log():item()) --> 0.0
+tensor:sqrt
+  print(data.tensor({ 9 }):sqrt():item()) --> 3.0
+tensor:square
+  print(data.tensor({ 3 }):square():item()) --> 9.0
+tensor:sign
+  print(data.tensor({ -5, 5 }):sign()[0]) --> -1.0
+tensor:floor
+  print(data.tensor({ 1.5 }):floor():item()) --> 1.0
+tensor:sin
+  print(data.tensor({ 0 }):sin():item()) --> 0.0
+tensor:cos
+  print(data.tensor({ 0 }):cos():item()) --> 1.0
+tensor:tanh
+  print(data.tensor({ 0 }):tanh():item()) --> 0.0
+tensor:sigmoid
+  print(data.tensor({ 0 }):sigmoid():item()) --> 0.5
+tensor:clip
+  print(data.tensor({ -3, 3 }):clip(-1, 1)[1]) --> 1.0
 tensor:argmax
   print(data.tensor({ { 1, 9 }, { 8, 2 } }):argmax(1)[0]) --> 1
 tensor:sum

@@ -130,7 +130,9 @@ static size_t fill(lua_State *L, tensor *t, int dim, size_t at, bool *integer)
         if (lua_type(L, -1) != LUA_TNUMBER)
             luaL_error(L, "data.tensor: a %s among the numbers", luaL_typename(L, -1));
         *integer = *integer && lua_isinteger(L, -1);
-        if (tensor_set(t, at, lua_tonumber(L, -1), &e))
+        if (t->type == TENSOR_I64 && lua_isinteger(L, -1))
+            ((int64_t *)t->data)[at] = lua_tointeger(L, -1); // a double does not hold all of them
+        else if (tensor_set(t, at, lua_tonumber(L, -1), &e))
             raise_err(L, &e);
         return at + 1;
     }

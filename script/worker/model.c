@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "script/worker/arithmetic.h"
 #include "script/worker/fields.h"
 #include "script/worker/options.h"
 #include "trainer/checkpoint.h"
@@ -347,6 +348,8 @@ int open_nn(lua_State *L)
     lua_setfield(L, -2, "__index");
     lua_pop(L, 1);
     luaL_newlib(L, functions);
+    push_ops(L);
+    lua_setfield(L, -2, "ops");
     push_event_functions(L);
     return 2;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Tensors in Lua: userdata around a view. They count from 0 with half-open slices, as NumPy does.
 #include "base/mem.h"
+#include "script/worker/arithmetic.h"
 #include "script/worker/state.h"
+#include "trainer/tensor/arrange.h"
 
 #include <limits.h>
 #include <string.h>
@@ -112,56 +114,11 @@ static int reshape(lua_State *L)
         shape[i] = luaL_checkinteger(L, -1);
         lua_pop(L, 1);
     }
-    push_tensor(L, tensor_reshape(t, (int)dims, shape, &e), &e);
-    return 1;
-}
-
-// argmax() over all elements; argmax(1) or argmax(-1) row by row.
-static int argmax(lua_State *L)
-{
-    err e;
-    const tensor *t = check_tensor(L, 1);
-    at_most(L, 1, "argmax");
-    if (!lua_isnoneornil(L, 2)) {
-        lua_Integer axis = luaL_checkinteger(L, 2);
-        luaL_argcheck(L, t->dims == 2 && (axis == 1 || axis == -1), 2,
-            "only the last axis of a tensor of two dimensions");
-        push_tensor(L, tensor_argmax_rows(t, &e), &e);
-        return 1;
+    if (tensor_has_gaps(t)) { // of a shard, or of columns
+        push_tensor(L, tensor_copy(t, &e), &e);
+        t = check_tensor(L, -1);
     }
-    int64_t index = tensor_argmax(t, &e);
-    if (index < 0)
-        raise_err(L, &e);
-    lua_pushinteger(L, index);
-    return 1;
-}
-
-static int sum(lua_State *L)
-{
-    at_most(L, 0, "sum");
-    lua_pushnumber(L, tensor_sum(check_tensor(L, 1)));
-    return 1;
-}
-
-static int mean(lua_State *L)
-{
-    const tensor *t = check_tensor(L, 1);
-    at_most(L, 0, "mean");
-    lua_pushnumber(L, tensor_sum(t) / (double)tensor_count(t));
-    return 1;
-}
-
-static int least(lua_State *L)
-{
-    at_most(L, 0, "min");
-    lua_pushnumber(L, tensor_min(check_tensor(L, 1)));
-    return 1;
-}
-
-static int greatest(lua_State *L)
-{
-    at_most(L, 0, "max");
-    lua_pushnumber(L, tensor_max(check_tensor(L, 1)));
+    push_tensor(L, tensor_reshape(t, (int)dims, shape, &e), &e);
     return 1;
 }
 
@@ -217,11 +174,6 @@ static const luaL_Reg methods[] = {
     {"slice", slice},
     {"shard", shard},
     {"reshape", reshape},
-    {"argmax", argmax},
-    {"sum", sum},
-    {"mean", mean},
-    {"min", least},
-    {"max", greatest},
     {"item", item},
     {"totable", totable},
     {NULL, NULL},
@@ -274,7 +226,9 @@ int open_tensor(lua_State *L)
     };
     luaL_newmetatable(L, type_name);
     luaL_setfuncs(L, meta, 0);
+    add_tensor_operators(L);
     luaL_newlib(L, methods);
+    add_tensor_methods(L);
     lua_pushcclosure(L, get, 1);
     lua_setfield(L, -2, "__index");
     lua_pop(L, 1);

@@ -81,8 +81,8 @@ end)
 test("no argument is ignored", function()
   local t = data.tensor { { 1, 2 }, { 3, 4 } }
   fails("slice: takes 3 arguments, got 4", t.slice, t, 0, 5, 1, 1)
-  fails("sum: takes 0 arguments, got 1", t.sum, t, 1)
-  fails("argmax: takes 1 argument, got 2", t.argmax, t, 1, 1)
+  fails("sum: takes 2 arguments, got 3", t.sum, t, 1, true, 1)
+  fails("argmax: keepdims must be true or false", t.argmax, t, 1, 1)
 end)
 
 test("a name that a module lacks is told with those it has", function()

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// Sums, means and the like along a dimension of a tensor, and of all of it.
+#include "base/mem.h"
+#include "trainer/tensor/arithmetic.h"
+#include "trainer/tensor/arrange.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const names[] = {
+#define X(name, text) text,
+    TENSOR_REDUCTIONS(X)
+#undef X
+};
+
+const char *tensor_reduction_name(tensor_reduction r)
+{
+    return names[r];
+}
+
+// n values, `each` beside each other: (n, each) → (each). `mean` is only for STD.
+struct column {
+    double *sum, *mean;
+    int64_t *at;
+};
+
+static bool goes_before(tensor_reduction r, double value, double best)
+{
+    if (isnan(best))
+        return false;
+    return isnan(value) || (r == REDUCTION_MIN ? value < best : value > best);
+}
+
+static void add(tensor_reduction r, struct column c, size_t i, size_t k, double value)
+{
+    double away = value - c.mean[i];
+    switch (r) {
+    case REDUCTION_SUM:
+    case REDUCTION_MEAN:
+        c.sum[i] += value;
+        break;
+    case REDUCTION_STD:
+        c.sum[i] += away * away;
+        break;
+    default:
+        if (k && !goes_before(r, value, c.sum[i]))
+            break;
+        c.sum[i] = value;
+        c.at[i] = (int64_t)k;
+        break;
+    }
+}
+
+static void pass(
+    tensor_reduction r, struct column c, const tensor *t, size_t from, size_t n, size_t each)
+{
+    memset(c.sum, 0, each * sizeof *c.sum);
+    for (size_t k = 0; k < n; k++)
+        for (size_t i = 0; i < each; i++)
+            add(r, c, i, k, tensor_at(t, from + k * each + i));
+}
+
+static void reduce(
+    tensor_reduction r, struct column c, const tensor *t, size_t from, size_t n, size_t each)
+{
+    memset(c.mean, 0, each * sizeof *c.mean);
+    if (r == REDUCTION_STD) {
+        pass(REDUCTION_MEAN, c, t, from, n, each);
+        for (size_t i = 0; i < each; i++)
+            c.mean[i] = c.sum[i] / (double)n;
+    }
+    pass(r, c, t, from, n, each);
+    for (size_t i = 0; i < each; i++) {
+        if (r == REDUCTION_MEAN || r == REDUCTION_STD)
+            c.sum[i] /= (double)n;
+        if (r == REDUCTION_STD)
+            c.sum[i] = sqrt(c.sum[i]);
+    }
+}
+
+static void put(tensor *out, size_t from, tensor_reduction r, struct column c, size_t each)
+{
+    for (size_t i = 0; i < each; i++)
+        if (r == REDUCTION_ARGMAX)
+            ((int64_t *)out->data)[from + i] = c.at[i];
+        else if (out->type == TENSOR_I64)
+            ((int64_t *)out->data)[from + i] = (int64_t)c.sum[i];
+        else
+            ((float *)out->data)[from + i] = (float)c.sum[i];
+}
+
+static int check_empty(tensor_reduction r, const tensor *t, size_t n, err *e)
+{
+    if (n || r == REDUCTION_SUM || r == REDUCTION_MEAN || r == REDUCTION_STD)
+        return 0;
+    AUTO_BUF shape = {0};
+    tensor_shape_text(t, &shape);
+    return err_set(
+        e, ERR_USAGE, "%s: of a tensor of shape %s there is none", names[r], buf_cstr(&shape));
+}
+
+static tensor *new_result(tensor_reduction r, const tensor *t, int axis, bool keep, err *e)
+{
+    size_t shape[TENSOR_MAX_DIMS] = {0};
+    int dims = 0;
+    bool whole = tensor_is_integer(t) && r != REDUCTION_MEAN && r != REDUCTION_STD;
+    for (int d = 0; d < t->dims; d++)
+        if (d != axis || keep)
+            shape[dims++] = d == axis ? 1 : t->shape[d];
+    return tensor_new(whole || r == REDUCTION_ARGMAX ? TENSOR_I64 : TENSOR_F32, dims, shape, e);
+}
+
+tensor *tensor_reduce(tensor_reduction r, const tensor *t, int64_t along, bool keep, err *e)
+{
+    int axis = tensor_axis(t, along, names[r], e);
+    if (axis < 0 || check_empty(r, t, t->shape[axis], e) < 0)
+        return NULL;
+    tensor *out = new_result(r, t, axis, keep, e);
+    if (!out)
+        return NULL;
+    size_t outer = 1, each = 1, n = t->shape[axis];
+    for (int d = 0; d < axis; d++)
+        outer *= t->shape[d];
+    for (int d = axis + 1; d < t->dims; d++)
+        each *= t->shape[d];
+    AUTO_FREE double *sum = mem_array(each + 1, sizeof *sum),
+                     *mean = mem_array(each + 1, sizeof *mean);
+    AUTO_FREE int64_t *at = mem_array(each + 1, sizeof *at);
+    struct column c = {sum, mean, at};
+    for (size_t o = 0; o < outer; o++) {
+        reduce(r, c, t, o * n * each, n, each);
+        put(out, o * each, r, c, each);
+    }
+    return out;
+}
+
+double tensor_reduce_all(tensor_reduction r, const tensor *t, err *e)
+{
+    double sum, mean;
+    int64_t at = 0;
+    size_t n = tensor_count(t);
+    if (check_empty(r, t, n, e) < 0)
+        return NAN;
+    reduce(r, (struct column){&sum, &mean, &at}, t, 0, n, 1);
+    return r == REDUCTION_ARGMAX ? (double)at : sum;
+}
