@@ -66,14 +66,32 @@ local types = {
     codes{name, …} -> tensor -- Columns of categories or integers as i64 (rows, columns); one name gives (rows).
     categories(name) -> table -- The names of a column's codes; the first has code 1, and 0 is missing or unknown.
     stats(name) -> table -- kind, mean, std, min, max and how many are missing, of the whole file.
-    filter(fn) -> frame -- The rows i, from 0, for which fn(i) is true.
+    column(name) -> tensor -- A column's numbers, also of one that is called as a function of frames is.
+    select{name, …} -> frame -- These columns alone.
+    drop{name, …} -> frame -- Without these columns.
+    rename{old="new"} -> frame -- With other names.
+    head(n) -> frame -- The first n rows, 5.
+    filter(columns, fn) -> frame -- The rows for whose values fn(value, …) is true; also filter(fn), fn(i) of the rows from 0, and filter(tensor), rows where it is not 0.
     slice(from, to, step) -> frame -- Rows from to before `to`.
     shard(rank, size) -> frame -- Every size-th row from row `rank` on.
-    with(name, tensor or fn) -> frame -- With one more column: a tensor, or fn(i) for each row.
-    join(other, name) -> frame -- With the columns of the other frame's row that has the same value in this column.
+    with(name, columns, fn, kind) -> frame -- With one more column: fn(value, …) of these columns' values for each row; also with(name, tensor) and with(name, fn), fn(i) of the rows from 0.
+    fillna{column=value} -> frame -- With this instead of missing values.
+    categorize{name, …} -> frame -- Numbers as categories, in their order.
+    expand_date(name, parts) -> frame -- With parts of a date as columns: Year, Month, Week (ISO 8601), Day, DayOfWeek (1 is Monday), DayOfYear.
+    join(other, names, {how=}) -> frame -- With the columns of the other frame's row that has the same values in these columns; how = "left": missing values where there is none, "inner": without such rows.
+    sort_values{name, …, ascending=true} -> frame -- The rows in the order of these columns.
+    groupby{name, …} -> groups -- The rows by equal values in these columns.
     names: table -- The names of its columns.
     columns: table -- All that is known of them.
     rows: number -- How many rows it has.
+  ]],
+  groups = [[
+    agg{Name={column, how}} -> frame -- A row for each group; how is size, count, sum, mean, std, min, max, median, first or last.
+    transform(column, how) -> tensor -- The same of its group, for each row.
+    shift(column, by) -> tensor -- The value of the row before, or `by` rows before, in the group.
+    rolling(column, {window=, how="mean", min_periods=}) -> tensor -- Of the row and those before it in the group, `window` rows.
+    cumsum(column) -> tensor -- The group's sum up to the row.
+    elapsed(flag, when, {backward=false}) -> tensor -- when, less that of the group's last row whose flag is not 0.
   ]],
   history = [[
     history: table -- A list for each metric, one number an epoch.
@@ -112,6 +130,8 @@ local modules = {
     parquet{path, columns={}, types={}, like=, rank=0, size=1} -> frame -- A Parquet file as data.csv would read it, where python3 has pyarrow.
     frame{{name, tensor}, …} -> frame -- A frame of columns of one's own.
     save(path, value, {compressed=false}) -- Writes a tensor as .npy, a table of tensors as .npz, a frame as .csv.
+    concat{frame, …} -> frame -- The rows of all, one below the other.
+    days(text) -> number -- Days since 1970-01-01 of a day as "2015-07-31".
     date(days) -> table -- What os.date says of days since 1970-01-01: year, month, day, wday, yday.
     image(path, {image_size={256, 256}, color_mode="rgb", dtype="f32"}) -> tensor -- A PNG or JPEG file as (height, width, channels) from 0 to 255.
     images{path, image_size={256, 256}, color_mode="rgb", dtype="f32", label_mode="int", shuffle=true, seed=1, validation_split=0, rank=0, size=1} -> data set -- Pictures in a folder for each class: {x, y, classes, paths}, or with validation_split {train, validation}.

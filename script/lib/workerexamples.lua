@@ -49,9 +49,29 @@ frame:categories
 frame:stats
   io.open("n.csv", "w"):write("a\n1.5\n2.5\n3.5\n"):close()
   print(data.csv("n.csv"):stats("a").mean) --> 2.5
+data.days
+  print(data.days "2015-07-31") --> 16647
+data.concat
+  f = data.frame { { "a", data.tensor { 1, 2, 3 } } }
+  print(#data.concat { f, f:head(1) }) --> 4
+frame:column
+  f = data.frame { { "filter", data.tensor { 1, 2, 3 } } }
+  print(f:column("filter"):sum()) --> 6.0
+frame:select
+  f = data.frame { { "a", data.tensor { 1 } }, { "b", data.tensor { 2 } } }
+  print(#f:select({ "b" }).names) --> 1
+frame:drop
+  f = data.frame { { "a", data.tensor { 1 } }, { "b", data.tensor { 2 } } }
+  print(f:drop({ "a" }).names[1]) --> b
+frame:rename
+  f = data.frame { { "a", data.tensor { 1 } } }
+  print(f:rename({ a = "b" }).names[1]) --> b
+frame:head
+  f = data.frame { { "a", data.tensor { 1, 2, 3 } } }
+  print(#f:head(2)) --> 2
 frame:filter
   f = data.frame { { "a", data.tensor { 1, 2, 3 } } }
-  print(#f:filter(function(i) return f.a[i] > 1 end)) --> 2
+  print(#f:filter({ "a" }, function(a) return a > 1 end)) --> 2
 frame:slice
   f = data.frame { { "a", data.tensor { 1, 2, 3 } } }
   print(#f:slice(0, 2)) --> 2
@@ -60,8 +80,42 @@ frame:shard
   print(#f:shard(0, 2)) --> 2
 frame:with
   f = data.frame { { "a", data.tensor { 1, 2, 3 } } }
-  f = f:with("b", function(i) return f.a[i] * 2 end)
-  print(f:numbers("b"):sum()) --> 12.0
+  f = f:with("b", { "a" }, function(a) return a * 2 end)
+  print(f.b:sum()) --> 12.0
+frame:fillna
+  io.open("m.csv", "w"):write("a\n1\nNA\n3\n"):close()
+  print(data.csv("m.csv"):fillna({ a = 0 }).a:sum()) --> 4.0
+frame:categorize
+  f = data.frame { { "year", data.tensor({ 2015, 2013, 2015 }, { dtype = "i64" }) } }
+  print(f:categorize({ "year" }):codes("year")) --> [2, 1, 2]
+frame:expand_date
+  io.open("d.csv", "w"):write("day\n2015-07-31\n"):close()
+  print(data.csv("d.csv"):expand_date("day", { "Week" }).Week[0]) --> 31
+frame:sort_values
+  f = data.frame { { "a", data.tensor { 2, 3, 1 } } }
+  print(f:sort_values({ "a", ascending = false }).a) --> [3, 2, 1]
+frame:groupby
+  f = data.frame { { "store", data.tensor({ 1, 2, 1 }, { dtype = "i64" }) }, { "sales", data.tensor { 3, 4, 5 } } }
+  print(f:groupby({ "store" }):agg({ mean = { "sales", "mean" } }).mean) --> [4, 4]
+groups:agg
+  f = data.frame { { "store", data.tensor({ 1, 2, 1 }, { dtype = "i64" }) }, { "sales", data.tensor { 3, 4, 5 } } }
+  print(f:groupby({ "store" }):agg({ days = { "sales", "count" } }).days) --> [2, 1]
+groups:transform
+  f = data.frame { { "store", data.tensor({ 1, 2, 1 }, { dtype = "i64" }) }, { "sales", data.tensor { 3, 4, 5 } } }
+  print(f:groupby({ "store" }):transform("sales", "max")) --> [5, 4, 5]
+groups:shift
+  f = data.frame { { "store", data.tensor({ 1, 2, 1 }, { dtype = "i64" }) }, { "sales", data.tensor { 3, 4, 5 } } }
+  print(f:groupby({ "store" }):shift("sales", 1)) --> [nan, nan, 3]
+groups:rolling
+  f = data.frame { { "store", data.tensor({ 1, 1, 1 }, { dtype = "i64" }) }, { "sales", data.tensor { 3, 4, 5 } } }
+  print(f:groupby({ "store" }):rolling("sales", { window = 2, how = "sum" })) --> [nan, 7, 9]
+groups:cumsum
+  f = data.frame { { "store", data.tensor({ 1, 2, 1 }, { dtype = "i64" }) }, { "sales", data.tensor { 3, 4, 5 } } }
+  print(f:groupby({ "store" }):cumsum("sales")) --> [3, 4, 8]
+groups:elapsed
+  f = data.frame { { "store", data.tensor({ 1, 1, 1 }, { dtype = "i64" }) }, { "day", data.tensor({ 10, 11, 14 }, { dtype = "i64" }) },
+    { "promo", data.tensor({ 1, 0, 0 }, { dtype = "i64" }) } }
+  print(f:groupby({ "store" }):elapsed("promo", "day")) --> [0, 1, 4]
 frame:join
   a = data.frame { { "id", data.tensor({ 1, 2 }, { dtype = "i64" }) } }
   b = data.frame { { "id", data.tensor({ 2, 1 }, { dtype = "i64" }) }, { "v", data.tensor { 20, 10 } } }

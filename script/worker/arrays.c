@@ -271,27 +271,6 @@ static int stack(lua_State *L)
     return 1;
 }
 
-// gather(tensor, {row, …}): these rows, counted from 0.
-static int gather(lua_State *L)
-{
-    err e;
-    const tensor *t = check_tensor(L, 1);
-    luaL_checktype(L, 2, LUA_TTABLE);
-    size_t n = (size_t)luaL_len(L, 2), have = tensor_rows(t);
-    uint32_t *rows = lua_newuserdatauv(L, (n + 1) * sizeof *rows, 0);
-    for (size_t i = 0; i < n; i++) {
-        lua_rawgeti(L, 2, (lua_Integer)i + 1);
-        lua_Integer row = lua_tointeger(L, -1);
-        if (!lua_isinteger(L, -1) || row < 0 || (uint64_t)row >= have)
-            return luaL_error(
-                L, "there is no row %s: the tensor has %d", luaL_tolstring(L, -1, NULL), (int)have);
-        rows[i] = (uint32_t)row;
-        lua_pop(L, 1);
-    }
-    push_tensor(L, tensor_gather(t, rows, n, &e), &e);
-    return 1;
-}
-
 // one_hot(i64 (rows), classes) → f32 (rows, classes)
 static int one_hot(lua_State *L)
 {
@@ -322,7 +301,6 @@ int open_arrays(lua_State *L)
         {"write_npz", write_npz},
         {"read_csv", read_csv},
         {"stack", stack},
-        {"gather", gather},
         {"one_hot", one_hot},
         {"unpack_parquet", unpack_parquet},
         {"remove", remove_folder},
@@ -331,5 +309,6 @@ int open_arrays(lua_State *L)
         {NULL, NULL},
     };
     luaL_newlib(L, functions);
+    open_tables(L);
     return 1;
 }

@@ -8,6 +8,8 @@ void add_arrays(lua_State *L);
 // Functions of pictures (pictures.c).
 int read_image(lua_State *L);
 int read_images(lua_State *L);
+// What frames are computed with (tables.c): adds its functions to those on top of the stack.
+void open_tables(lua_State *L);
 // Parquet files (parquet.c).
 int unpack_parquet(lua_State *L);
 int remove_folder(lua_State *L);

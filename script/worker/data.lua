@@ -190,86 +190,15 @@ function methods:shard(rank, size)
   return each(self, nil, function(t) return t:shard(rank, size) end)
 end
 
--- frame:filter(function(i) … end): the rows for which it is true, i from 0.
-function methods:filter(fn)
-  local rows = {}
-  for i = 0, self.rows - 1 do
-    if fn(i) then rows[#rows + 1] = i end
-  end
-  return each(self, #rows, function(t) return core.gather(t, rows) end)
-end
-
--- frame:with("Month", tensor or function(i) … end): a frame that also has this column.
-function methods:with(name, what)
-  local values = what
-  if type(what) == "function" then
-    local list, whole = {}, true
-    for i = 0, self.rows - 1 do
-      local value = what(i)
-      if type(value) ~= "number" then error(("with: row %d of column '%s' is a %s, not a number"):format(i, name, type(value)), 2) end
-      whole = whole and math.type(value) == "integer"
-      list[i + 1] = value
-    end
-    values = data.tensor(list, { dtype = whole and "i64" or "f32" })
-  end
-  if type(values) ~= "userdata" or #values ~= self.rows then
-    error(("with: column '%s' must be a tensor of %d numbers, or a function of the row"):format(name, self.rows), 2)
-  end
-  local sum, squares, n, missing, min, max = 0, 0, 0, 0, math.huge, -math.huge
-  for i = 0, self.rows - 1 do
-    local v = values[i]
-    if v ~= v then
-      missing = missing + 1
-    else
-      n = n + 1
-      local off = v - sum
-      sum = sum + off / n
-      squares, min, max = squares + off * (v - sum), math.min(min, v), math.max(max, v)
-    end
-  end
-  local columns = {}
-  for _, c in ipairs(self.columns) do
-    if c.name ~= name then columns[#columns + 1] = c end
-  end
-  columns[#columns + 1] = { name = name, kind = "number", values = values, missing = missing,
-    mean = n > 0 and sum or nil, std = n > 0 and math.sqrt(squares / n) or nil, min = n > 0 and min or nil, max = n > 0 and max or nil }
-  return new(columns, self.rows)
-end
-
--- A cell of a column as text, as joins compare it: a number may be a category in the other frame.
-local function cell(column, i)
-  local value = column.values[i]
-  if column.categories then return column.categories[value] or "" end
-  return math.tointeger(value) and ("%d"):format(value) or tostring(value)
-end
-
--- frame:join(other, "Store"): each row gets the columns of the other frame's row with the same key.
-function methods:join(other, key)
-  if getmetatable(other) ~= Frame then error("join: expects a frame and the name of a column", 2) end
-  local mine, theirs, at = column_of(self, key, 2), column_of(other, key, 2), {}
-  for i = 0, other.rows - 1 do
-    local value = cell(theirs, i)
-    if at[value] then error(("join: '%s' is twice in column '%s' of the other frame"):format(value, key), 2) end
-    at[value] = i
-  end
-  local rows = {}
-  for i = 0, self.rows - 1 do
-    rows[i + 1] = at[cell(mine, i)]
-    if not rows[i + 1] then
-      error(("join: row %d has '%s' in column '%s', which the other frame has not"):format(i, cell(mine, i), key), 2)
-    end
-  end
-  local columns, seen = {}, {}
-  for i, c in ipairs(self.columns) do columns[i], seen[c.name] = c, true end
-  for _, c in ipairs(each(other, #rows, function(t) return core.gather(t, rows) end).columns) do
-    if not seen[c.name] then columns[#columns + 1] = c end
-  end
-  return new(columns, self.rows)
-end
-
 -- Days since 1970-01-01 as os.date tells them: year, month, day, wday (1 is Sunday), yday.
 function data.date(days)
   return os.date("!*t", math.tointeger(days) * 86400)
+end
+
+-- data.days "2015-07-31": days since 1970-01-01.
+function data.days(text)
+  return type(text) == "string" and core.days(text)
+    or error(('data.days: expects a day as "2015-07-31", got "%s"'):format(tostring(text)), 2)
 end
 
 local channels_of = { grayscale = 1, rgb = 3, rgba = 4 }
@@ -389,4 +318,4 @@ function data.save(path, what, given)
   end
 end
 
-return data
+return data, core, { Frame = Frame, methods = methods, column_of = column_of, call = call, new = new, each = each, options_of = options_of }

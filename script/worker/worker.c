@@ -60,7 +60,7 @@ static const struct module {
     const char *source[3]; // the Lua parts, NULL at the end
 } modules[] = {
     {"args", NULL, {"args"}},
-    {"data", open_data, {"data"}},
+    {"data", open_data, {"data", "tables"}},
     {"hvd", open_hvd, {"hvd"}},
     {"nn", open_nn, {"nn", "callbacks"}},
 };

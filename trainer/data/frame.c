@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "trainer/data/calendar.h"
 #include "trainer/data/csv.h"
 
 #include <ctype.h>
@@ -74,16 +75,6 @@ double frame_std(const frame_column *c)
     return c->seen ? sqrt(c->squares / (double)c->seen) : 0;
 }
 
-// Days of the proleptic Gregorian calendar, counted in years that start in March (Howard Hinnant,
-// "chrono-compatible low-level date algorithms").
-static int64_t days_of(int64_t y, int64_t m, int64_t d)
-{
-    y -= m <= 2;
-    int64_t era = y / 400, year = y - era * 400;
-    int64_t day = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
-    return era * 146097 + year * 365 + year / 4 - year / 100 + day - 719468;
-}
-
 static int64_t digits(const char *s, int n)
 {
     int64_t value = 0;
@@ -106,7 +97,7 @@ bool frame_date(const char *s, size_t n, int64_t *days)
     bool leap = y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
     if (d > length[m - 1] + (m == 2 && leap))
         return false;
-    *days = days_of(y, m, d);
+    *days = calendar_days(y, m, d);
     return true;
 }
 

@@ -1,0 +1,390 @@
+-- SPDX-License-Identifier: MIT
+-- What frames are computed with: columns and rows chosen, joined, sorted and grouped, by pandas' names.
+-- The work is done in C (script/worker/tables.c); a frame is never changed, each function makes another.
+local data, core, frames = ...
+local Frame, methods, column_of, call, new, each, options_of =
+  frames.Frame, frames.methods, frames.column_of, frames.call, frames.new, frames.each, frames.options_of
+
+local function list_of(given) return type(given) == "table" and given or { given } end
+
+local function copy_of(column, changes)
+  local copy = {}
+  for key, value in pairs(column) do copy[key] = value end
+  for key, value in pairs(changes) do copy[key] = value end
+  return copy
+end
+
+-- A column of these values, with their statistics.
+local function column(name, kind, values, categories)
+  local n, mean, std, min, max = call(core.describe, values)
+  local c = { name = name, kind = kind, values = values, categories = categories, missing = #values - n }
+  if categories then
+    c.missing = #values - #call(core.nonzero, values)
+  elseif n > 0 then
+    c.mean, c.std, c.min, c.max = mean, std, min, max
+  end
+  return c
+end
+
+-- The rows of all columns; -1 is a row that is not there.
+local function take(frame, rows)
+  local columns = {}
+  for i, c in ipairs(frame.columns) do
+    columns[i] = copy_of(c, { values = call(core.take, c.values, rows, c.categories ~= nil) })
+  end
+  return new(columns, #rows)
+end
+
+-- The frame with these columns instead of its own of the same names; others come behind.
+local function put(frame, list)
+  local columns, at = {}, {}
+  for i, c in ipairs(frame.columns) do columns[i], at[c.name] = c, i end
+  for _, c in ipairs(list) do
+    at[c.name] = at[c.name] or #columns + 1
+    columns[at[c.name]] = c
+  end
+  return new(columns, frame.rows)
+end
+
+-- What fn(value, …) returns for each row of these columns: values, and the categories if it was texts.
+-- Of one column of categories it is called once for each of them.
+local function map(frame, names, fn, level)
+  local tensors, categories = {}, {}
+  for i, name in ipairs(names) do
+    local c = column_of(frame, name, level + 1)
+    tensors[i], categories[i] = c.values, c.categories or false
+  end
+  if #tensors == 0 then error("which columns does the function get? Give a list of their names", level + 1) end
+  if #tensors > 1 or not categories[1] then return call(core.map, fn, tensors, categories) end
+  local codes = {}
+  for code = 0, #categories[1] do codes[code + 1] = code end
+  local values, texts = call(core.map, fn, { data.tensor(codes, { dtype = "i64" }) }, categories)
+  return call(core.take, values, tensors[1], texts ~= nil), texts
+end
+
+-- frame:column(name): also of a column that is called as a function of frames is.
+function methods:column(name) return column_of(self, name, 2).values end
+
+function methods:select(given)
+  local columns = {}
+  for i, name in ipairs(list_of(given)) do columns[i] = column_of(self, name, 2) end
+  return new(columns, self.rows)
+end
+
+function methods:drop(given)
+  local gone, columns = {}, {}
+  for _, name in ipairs(list_of(given)) do gone[column_of(self, name, 2).name] = true end
+  for _, c in ipairs(self.columns) do
+    if not gone[c.name] then columns[#columns + 1] = c end
+  end
+  return new(columns, self.rows)
+end
+
+-- frame:rename { old = "new" }
+function methods:rename(given)
+  local columns, seen = {}, {}
+  for old in pairs(given) do column_of(self, old, 2) end
+  for i, c in ipairs(self.columns) do
+    local name = given[c.name] or c.name
+    if seen[name] then error(("rename: two columns would be called '%s'"):format(name), 2) end
+    seen[name], columns[i] = true, copy_of(c, { name = name })
+  end
+  return new(columns, self.rows)
+end
+
+function methods:head(n) return self:slice(0, n or 5) end
+
+-- filter(function(i) … end), i from 0; filter({ "Sales" }, function(sales) … end); filter(tensor of 0 and 1)
+function methods:filter(what, fn)
+  local rows
+  if type(what) == "userdata" then
+    if #what ~= self.rows then error(("filter: the tensor has %d numbers, the frame %d rows"):format(#what, self.rows), 2) end
+    rows = call(core.nonzero, what)
+  elseif type(what) == "function" then
+    local list = {}
+    for i = 0, self.rows - 1 do
+      if what(i) then list[#list + 1] = i end
+    end
+    rows = data.tensor(list, { dtype = "i64" })
+  elseif type(fn) == "function" then
+    rows = call(core.nonzero, (map(self, list_of(what), function(...) return fn(...) and 1 or 0 end, 2)))
+  else
+    error("filter: expects a function of the row's number, or names of columns and a function of their values", 2)
+  end
+  return take(self, rows)
+end
+
+-- with("Month", tensor), with("Month", function(i) … end), with("Month", { "Date" }, function(date) … end)
+function methods:with(name, what, fn, kind)
+  if type(name) ~= "string" then error("with: the name of a column comes first", 2) end
+  local values, texts = what, nil
+  if type(fn) == "function" then
+    values, texts = map(self, list_of(what), fn, 2)
+  elseif type(what) == "function" then
+    local list, whole = {}, true
+    for i = 0, self.rows - 1 do
+      local value = what(i)
+      if type(value) ~= "number" then error(("with: row %d of column '%s' is a %s, not a number"):format(i, name, type(value)), 2) end
+      whole = whole and math.type(value) == "integer"
+      list[i + 1] = value
+    end
+    values = data.tensor(list, { dtype = whole and "i64" or "f32" })
+  else
+    kind = kind or fn
+  end
+  if type(values) ~= "userdata" or #values ~= self.rows then
+    error(("with: column '%s' must be a tensor of %d numbers, or a function of the row"):format(name, self.rows), 2)
+  end
+  if kind ~= nil and (kind ~= "number" and kind ~= "date" or texts) then
+    error(("with: column '%s' cannot be a %s"):format(name, tostring(kind)), 2)
+  end
+  local rest = {}
+  for _, c in ipairs(self.columns) do
+    if c.name ~= name then rest[#rest + 1] = c end
+  end
+  rest[#rest + 1] = column(name, texts and "category" or kind or "number", values, texts)
+  return new(rest, self.rows)
+end
+
+-- frame:fillna { CompetitionOpenSinceYear = 1900, PromoInterval = "none" }
+function methods:fillna(given)
+  local list = {}
+  for name, value in pairs(given) do
+    local c = column_of(self, name, 2)
+    if c.categories then
+      local texts, code = table.move(c.categories, 1, #c.categories, 1, {}), nil
+      for k, text in ipairs(texts) do code = text == tostring(value) and k or code end
+      texts[code or #texts + 1] = tostring(value)
+      local to = { [0] = code or #texts }
+      for k = 1, #texts do to[k] = k end
+      list[#list + 1] = column(name, c.kind, call(core.translate, c.values, to), texts)
+    else
+      list[#list + 1] = column(name, c.kind, call(core.fill, c.values, value))
+    end
+  end
+  return put(self, list)
+end
+
+-- Numbers as text, as a category of another frame has them.
+local function text_of(value)
+  return math.tointeger(value) and ("%d"):format(value) or tostring(value)
+end
+
+-- frame:categorize { "Year", "Month" }: numbers become categories, in their order.
+function methods:categorize(given)
+  local list = {}
+  for i, name in ipairs(list_of(given)) do
+    local c = column_of(self, name, 2)
+    if c.categories then
+      list[i] = c
+    else
+      local first = call(core.groups_first, call(core.make_groups, { c.values }))
+      local distinct = call(core.take, c.values, first)
+      distinct = call(core.take, distinct, call(core.sort, { distinct }, {}))
+      local texts, missing = {}, nil
+      for k = 0, #distinct - 1 do
+        if distinct[k] == distinct[k] then texts[#texts + 1] = text_of(distinct[k]) else missing = k end
+      end
+      local codes = {}
+      for k = 0, #distinct - 1 do codes[k + 1] = k == missing and 0 or k + 1 end
+      local place = call(core.match, { c.values }, { distinct })
+      list[i] = column(name, "category", call(core.take, data.tensor(codes, { dtype = "i64" }), place), texts)
+    end
+  end
+  return put(self, list)
+end
+
+-- The other column's values in this one's terms: categories by their text, which may be a number's.
+local function same_terms(mine, theirs)
+  if mine.categories and theirs.categories then
+    local code, to = {}, { [0] = 0 }
+    for k, text in ipairs(mine.categories) do code[text] = k end
+    for k, text in ipairs(theirs.categories) do to[k] = code[text] or -k end
+    return mine.values, call(core.translate, theirs.values, to)
+  elseif not mine.categories and not theirs.categories then
+    return mine.values, theirs.values
+  end
+  -- The numbers become the categories' codes, those without one -1.
+  local named, plain = mine.categories and mine or theirs, mine.categories and theirs or mine
+  local code = {}
+  for k, text in ipairs(named.categories) do code[text] = k end
+  local codes = call(core.map, function(v) return v == nil and 0 or code[text_of(v)] or -1 end, { plain.values }, { false })
+  return mine.categories and mine.values or codes, mine.categories and codes or theirs.values
+end
+
+local function key_text(frame, names, row)
+  local texts = {}
+  for i, name in ipairs(names) do
+    local c = column_of(frame, name)
+    local value = c.values[row]
+    texts[i] = c.categories and (c.categories[value] or "") or text_of(value)
+  end
+  return "'" .. table.concat(texts, "', '") .. "'"
+end
+
+-- frame:join(other, "Store"), frame:join(other, { "State", "Date" }, { how = "left" }): each row gets the
+-- columns of the other frame's row that has the same keys.
+function methods:join(other, on, given)
+  if getmetatable(other) ~= Frame then error("join: expects a frame and the name of a column", 2) end
+  local how = options_of("join", given or {}, "how").how
+  if how ~= nil and how ~= "left" and how ~= "inner" then error(('join: how must be "left" or "inner", got "%s"'):format(how), 2) end
+  local names, mine, theirs, is_key = list_of(on), {}, {}, {}
+  for i, name in ipairs(names) do
+    mine[i], theirs[i] = same_terms(column_of(self, name, 2), column_of(other, name, 2))
+    is_key[name] = true
+  end
+  local place, twice = call(core.match, mine, theirs)
+  local where = #names > 1 and "columns " .. table.concat(names, ", ") or ("column '%s'"):format(names[1])
+  if not place then error(("join: %s is twice in %s of the other frame"):format(key_text(other, names, twice), where), 2) end
+  local frame = self
+  if how ~= "left" then
+    local found = call(core.nonzero, call(core.map, function(row) return row >= 0 end, { place }, { false }))
+    if how == "inner" and #found < self.rows then
+      frame, place = take(self, found), call(core.take, place, found)
+    elseif #found < self.rows then
+      local row = 0
+      while place[row] >= 0 do row = row + 1 end
+      error(("join: row %d has %s in %s, which the other frame has not"):format(row, key_text(self, names, row), where), 2)
+    end
+  end
+  local seen, columns = {}, {}
+  for _, c in ipairs(frame.columns) do seen[c.name] = true end
+  for _, c in ipairs(other.columns) do
+    if not is_key[c.name] and not seen[c.name] then columns[#columns + 1] = c end
+  end
+  return put(frame, take(new(columns, other.rows), place).columns)
+end
+
+-- frame:sort_values { "Store", "Date", ascending = { true, false } }
+function methods:sort_values(given)
+  local names = options_of("sort_values", list_of(given), "ascending")
+  local keys, down = {}, {}
+  for i, name in ipairs(names) do
+    local c, up = column_of(self, name, 2), names.ascending
+    if type(up) == "table" then up = up[i] end
+    keys[i], down[i] = c.values, up == false
+    if c.categories then -- by their texts; a missing one is last
+      local order, rank = {}, {}
+      for k = 1, #c.categories do order[k] = k end
+      table.sort(order, function(a, b) return c.categories[a] < c.categories[b] end)
+      for k, code in ipairs(order) do rank[code] = k end
+      rank[0] = up == false and -1 or #order + 1
+      keys[i] = call(core.translate, c.values, rank)
+    end
+  end
+  return take(self, call(core.sort, keys, down))
+end
+
+-- data.concat { a, b }: the rows of both; the first one's columns, which all have.
+function data.concat(given)
+  local first, rows, columns = given[1], 0, {}
+  for i, frame in ipairs(given) do
+    if getmetatable(frame) ~= Frame then error(("data.concat: item %d is no frame"):format(i), 2) end
+    rows = rows + frame.rows
+  end
+  for i, c in ipairs(first and first.columns or {}) do
+    local parts, texts, code = {}, c.categories and {}, {}
+    for k, frame in ipairs(given) do
+      local other = column_of(frame, c.name, 2)
+      if (other.categories ~= nil) ~= (texts ~= nil) then
+        error(("data.concat: column '%s' is a %s in one frame and a %s in another"):format(c.name, c.kind, other.kind), 2)
+      end
+      parts[k] = other.values
+      if texts then
+        local to = { [0] = 0 }
+        for at, text in ipairs(other.categories) do
+          if not code[text] then
+            texts[#texts + 1] = text
+            code[text] = #texts
+          end
+          to[at] = code[text]
+        end
+        parts[k] = call(core.translate, other.values, to)
+      end
+    end
+    columns[i] = column(c.name, c.kind, call(core.concat, parts), texts)
+  end
+  return new(columns, rows)
+end
+
+-- frame:expand_date("Date", { "Year", "Month", "Week" }): these parts as columns.
+function methods:expand_date(name, parts)
+  local c, list = column_of(self, name, 2), {}
+  for i, part in ipairs(parts or { "Year", "Month", "Week", "Day", "DayOfWeek", "DayOfYear" }) do
+    list[i] = column(part, "number", call(core.date_part, c.values, part))
+  end
+  return put(self, list)
+end
+
+-- The rows of a frame by equal keys.
+local Groups = { __name = "groups" }
+Groups.__index = Groups
+
+-- frame:groupby { "Store", "DayOfWeek" }
+function methods:groupby(given)
+  local names, keys = list_of(given), {}
+  for i, name in ipairs(names) do keys[i] = column_of(self, name, 2).values end
+  return setmetatable({ frame = self, names = names, groups = call(core.make_groups, keys) }, Groups)
+end
+
+-- The values of a column and how they are taken together; texts can only be counted, or one be taken.
+local function aggregate(self, name, how, level)
+  local c = column_of(self.frame, name, level + 1)
+  local keeps = how == "first" or how == "last"
+  if c.categories and not keeps and how ~= "size" then
+    error(("groupby: the %s of column '%s', which has categories"):format(tostring(how), name), level + 1)
+  end
+  return call(core.aggregate, self.groups, c.values, how), keeps and c
+end
+
+-- groups:agg { Mean = { "Sales", "mean" }, Days = { "Sales", "count" } }: a row for each group.
+function Groups:agg(given)
+  local rows, columns, wanted = call(core.groups_first, self.groups), {}, {}
+  for i, name in ipairs(self.names) do
+    local c = column_of(self.frame, name)
+    columns[i] = column(name, c.kind, call(core.take, c.values, rows), c.categories)
+  end
+  for name, what in pairs(given) do
+    if type(name) ~= "string" or type(what) ~= "table" then
+      error('agg: expects { Name = { "Column", "mean" } }', 2)
+    end
+    wanted[#wanted + 1] = name
+  end
+  table.sort(wanted)
+  for _, name in ipairs(wanted) do
+    local values, same = aggregate(self, given[name][1], given[name][2], 2)
+    columns[#columns + 1] = column(name, same and same.kind or "number", values, same and same.categories or nil)
+  end
+  return new(columns, #rows)
+end
+
+-- Below: a tensor with a number for each row of the frame.
+
+function Groups:transform(name, how)
+  return call(core.take, (aggregate(self, name, how, 2)), call(core.groups_of, self.groups))
+end
+
+function Groups:shift(name, by)
+  local c = column_of(self.frame, name, 2)
+  return call(core.shift, self.groups, c.values, by or 1, c.categories ~= nil)
+end
+
+-- groups:rolling("Sales", { window = 7, how = "mean", min_periods = 1 })
+function Groups:rolling(name, given)
+  options_of("rolling", given, "how min_periods window")
+  if math.type(given.window) ~= "integer" then error("rolling: how many rows has the window? { window = 7 }", 2) end
+  return call(core.roll, self.groups, column_of(self.frame, name, 2).values, given.how or "mean", given.window,
+    given.min_periods or given.window)
+end
+
+function Groups:cumsum(name)
+  return call(core.cumulate, self.groups, column_of(self.frame, name, 2).values)
+end
+
+-- groups:elapsed("Promo", "Date", { backward = true })
+function Groups:elapsed(flag, when, given)
+  local back = options_of("elapsed", given or {}, "backward").backward
+  return call(core.elapsed, self.groups, column_of(self.frame, flag, 2).values, column_of(self.frame, when, 2).values, back)
+end
+
+return data
