@@ -94,6 +94,15 @@ static bool parse_offset(const char **p, int *seconds)
     return hours < 24 && minutes < 60;
 }
 
+// Days from 1 January 1970 in the Gregorian calendar; a year begins in March here, so that the day
+// that is added is its last.
+static int64_t days_of(int year, int month, int day)
+{
+    int64_t y = year - (month <= 2), era = (y >= 0 ? y : y - 399) / 400;
+    int64_t of_era = y - era * 400, of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5;
+    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year + day - 1 - 719468;
+}
+
 int clock_parse_rfc3339(const char *text, int64_t *wall_ns, err *e)
 {
     const char *p = text;
@@ -113,10 +122,9 @@ int clock_parse_rfc3339(const char *text, int64_t *wall_ns, err *e)
          tm.tm_sec <= 60;
     if (!ok)
         return err_set(e, ERR_INVALID, "not a time as RFC 3339 writes it: \"%.64s\"", text);
-    tm.tm_year -= 1900;
-    tm.tm_mon -= 1;
-    int64_t ns;
-    if (__builtin_mul_overflow((int64_t)timegm(&tm) - offset, CLOCK_SEC, &ns) ||
+    int64_t ns, days = days_of(tm.tm_year, tm.tm_mon, tm.tm_mday);
+    int64_t s = days * 86400 + tm.tm_hour * 3600 + tm.tm_min * 60 + tm.tm_sec;
+    if (__builtin_mul_overflow(s - offset, CLOCK_SEC, &ns) ||
         __builtin_add_overflow(ns, nanos, wall_ns))
         return err_set(e, ERR_INVALID, "\"%.64s\" is out of range: 1678 to 2261 is not", text);
     return 0;

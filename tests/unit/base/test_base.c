@@ -217,6 +217,17 @@ TEST(clock_spells_and_reads_rfc3339)
         CHECK_INT(clock_parse_rfc3339(wrong[i], &ns, NULL), -1);
 }
 
+TEST(every_day_s_time_is_read_as_it_was_spelt)
+{
+    for (int64_t day = -106000, ns; day <= 106000; day++) { // 1679 to 2260
+        AUTO_BUF text = {0};
+        int64_t at = (day * 86400 + (day % 86400 + 86400) % 86400) * CLOCK_SEC;
+        clock_rfc3339(&text, at, CLOCK_SECONDS);
+        if (clock_parse_rfc3339(buf_cstr(&text), &ns, NULL) != 0 || ns != at)
+            tap_fail(__FILE__, __LINE__, "%s", buf_cstr(&text));
+    }
+}
+
 TEST(durations)
 {
     static const struct {
