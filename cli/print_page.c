@@ -10,19 +10,34 @@
 
 #include <string.h>
 
+static void put_plain(const struct cli *cli, const char *text, size_t n)
+{
+    AUTO_BUF page = {0};
+    for (const char *end = text + n, *stop; text < end; text = stop + 1) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        stop = newline ? newline : end;
+        buf_str(&page, stop > text ? "    " : "");
+        buf_add(&page, text, (size_t)(stop - text));
+        buf_char(&page, '\n');
+    }
+    say_text(cli, stdout, buf_cstr(&page), page.len);
+}
+
 void put_lines(const struct cli *cli, const char *text, size_t n, enum tone t)
 {
+    if (t == TONE_PLAIN) {
+        put_plain(cli, text, n);
+        return;
+    }
     const char *end = text + n;
     while (text < end) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));
         const char *stop = newline ? newline : end;
         if (stop > text) {
-            if (t != TONE_PLAIN)
-                say_tone(cli, t);
+            say_tone(cli, t);
             say(stdout, "    ");
             say_text(cli, stdout, text, (size_t)(stop - text));
-            if (t != TONE_PLAIN)
-                say_tone(cli, TONE_PLAIN);
+            say_tone(cli, TONE_PLAIN);
         }
         say(stdout, "\n");
         text = stop + 1;

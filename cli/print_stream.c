@@ -65,8 +65,10 @@ static void hand_out_until(print_stream *s, size_t end, print_stream_line *line,
     s->next = s->next > end ? s->next : end;
 }
 
-static void settle(print_stream *s, print_stream_line *line, void *arg)
+// true: a line that went out ends the text, and none before it is held back.
+static bool settle(print_stream *s, print_stream_line *line, void *arg)
 {
+    size_t before = s->next;
     size_t end = ansi_text_dropped(s->text) + ansi_text_lines(s->text);
     bool calm = ansi_text_calm(s->text) >= CALM;
     s->as_said = s->as_said && calm;
@@ -75,19 +77,56 @@ static void settle(print_stream *s, print_stream_line *line, void *arg)
     else if (end >= ANSI_WINDOW) // the oldest goes
         hand_out_until(s, end - ANSI_WINDOW + 1, line, arg);
     s->as_said = calm;
+    return calm && s->next > before;
+}
+
+// The length of the whole lines at the beginning that are printable ASCII alone.
+static size_t plain_lines(const char *s, size_t n)
+{
+    size_t whole = 0;
+    for (size_t i = 0; i < n && (s[i] == '\n' || (s[i] >= ' ' && s[i] < 0x7f)); i++)
+        if (s[i] == '\n')
+            whole = i + 1;
+    return whole;
+}
+
+// Of plain lines, those that nothing after them can reach any more: how many bytes.
+static size_t out_of_reach(const char *s, size_t n)
+{
+    for (size_t lines = 0; n > 0; n--)
+        if (s[n - 1] == '\n' && lines++ == ANSI_WINDOW)
+            return n;
+    return 0;
+}
+
+// After a line that went out as it came, plain lines need no terminal: the newest are fed, since
+// they may be rewritten. *seen: up to where it was looked before.
+static size_t pass_plain(print_stream *s, const char *bytes, size_t n, const char **seen,
+    print_stream_line *line, void *arg)
+{
+    if (bytes < *seen || n < ANSI_WINDOW)
+        return 0;
+    size_t plain = plain_lines(bytes, n), len = out_of_reach(bytes, plain);
+    *seen = bytes + plain;
+    if (len > 0)
+        line(arg, bytes, len);
+    return len;
 }
 
 void print_stream_feed(
     print_stream *s, const char *bytes, size_t n, print_stream_line *line, void *arg)
 {
-    while (n > 0) {
+    const char *seen = bytes;
+    for (bool flows = false; n > 0;) {
+        size_t passed = flows ? pass_plain(s, bytes, n, &seen, line, arg) : 0;
+        bytes += passed;
+        n -= passed;
         const char *newline = memchr(bytes, '\n', n);
         size_t len = newline ? (size_t)(newline + 1 - bytes) : n;
         ansi_text_feed(s->text, bytes, len);
         s->open = newline ? 0 : s->open + len;
-        if (newline)
-            settle(s, line, arg);
-        else if (s->open > LONGEST)
+        flows = newline && settle(s, line, arg);
+        if (!newline && s->open > LONGEST)
             print_stream_end(s, line, arg);
         bytes += len;
         n -= len;

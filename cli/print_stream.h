@@ -6,7 +6,7 @@
 #include "base/buf.h"
 
 typedef struct print_stream print_stream;
-typedef void print_stream_line(void *arg, const char *text, size_t n); // with its newline
+typedef void print_stream_line(void *arg, const char *text, size_t n); // whole lines
 
 print_stream *print_stream_new(void);
 void print_stream_free(print_stream *s); // NULL is fine

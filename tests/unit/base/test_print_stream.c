@@ -67,6 +67,29 @@ TEST(nothing_is_lost_of_many_lines)
     CHECK_HAS(out, "line 996\nline 998\nline 999\n");
 }
 
+// The same, whether it comes line by line or in blocks, of which plain lines go out as they are.
+TEST(blocks_of_plain_lines_go_out_as_single_lines_do)
+{
+    AUTO_BUF in = {0}, want = {0};
+    for (int i = 0; i < 300; i++)
+        buf_fmt(&in, "line %d\n%s", i, i % 50 == 7 ? "\n" : "");
+    buf_add(&want, in.data, in.len);
+    check(in.data, buf_cstr(&want));
+    // The last 64 can still be written over; what is older cannot.
+    buf_str(&in, "\x1b[2A\rLINE 298\nLINE 299\n");
+    buf_str(&want, "LINE 298\nLINE 299\n");
+    check(in.data, buf_cstr(&want));
+    // Empty lines at the end, a title that has no end, and a block behind each.
+    for (int i = 0; i < 200; i++)
+        buf_fmt(&in, "%sx %d\n", i == 0 ? "\n\n" : i == 100 ? "\x1b]0;title" : "", i);
+    for (int i = 0; i < 200; i++)
+        if (i == 0 || i == 100) // the sequence takes its line's text
+            buf_str(&want, i ? "\n" : "\n\nx 0\n");
+        else
+            buf_fmt(&want, "x %d\n", i);
+    check(in.data, buf_cstr(&want));
+}
+
 int main(void)
 {
     return tap_run();
