@@ -12,16 +12,19 @@
 
 struct merge_line {
     int source;
+    int kind;      // the owner's own
     int64_t stamp; // wall ns
     const char *text;
     size_t n;
 };
 typedef struct merge merge;
-// window: how many ns a line waits for other sources; 0: until each has a line or has ended.
+// window: how many ns a line waits for other sources; 0: until each has a line or has ended. `out`
+// puts nothing in; what it gets is valid until it returns.
 merge *merge_new(int64_t window, void (*out)(void *arg, const struct merge_line *line), void *arg);
 void merge_free(merge *m);
 int merge_add(merge *m); // adds a source
-void merge_put(merge *m, int source, int64_t stamp, const char *text, size_t n, int64_t now);
+// The line is copied; its `source` is not looked at.
+void merge_put(merge *m, int source, const struct merge_line *line, int64_t now);
 void merge_end(merge *m, int source); // the source has no more lines
 // The source has ended and holds nothing: another may get its number.
 void merge_drop(merge *m, int source);

@@ -58,7 +58,9 @@ struct tail {
     struct reader *readers, **sources; // sources: by their number
     int source_count;
     merge *merge;
+    buf line; // that is handed out
     loop_timer *timer;
+    bool due;  // the timer fires in this turn
     err error; // the first error of a reader
     bool busy, closed;
 };
@@ -83,6 +85,7 @@ static void tail_free(tail *t)
     free(t->sources);
     hashmap_free(t->names);
     merge_free(t->merge);
+    buf_done(&t->line);
     if (t->has_grep)
         regfree(&t->grep);
     free(t->ns);
@@ -109,6 +112,7 @@ void tail_close(tail *t)
         return;
     stop_looking(t);
     loop_timer_free(STEAL(t->timer));
+    t->due = true; // no more
     for (struct reader *r = t->readers; r; r = r->next)
         logs_close(STEAL(r->log));
     t->closed = true;
@@ -118,7 +122,9 @@ void tail_close(tail *t)
 
 static void soon(tail *t)
 {
-    loop_timer_start(t->timer, 0, 0);
+    if (!t->due)
+        loop_timer_start(t->timer, 0, 0);
+    t->due = true;
 }
 
 static bool all_ended(const tail *t)
@@ -166,10 +172,13 @@ static void on_timer(void *arg)
     tail *t = arg;
     int64_t now = clock_mono();
     t->busy = true;
+    t->due = false;
     AUTO_FREE char *note = STEAL(t->note);
     if (note && t->ops->note)
         t->ops->note(t->arg, note);
     int64_t due = merge_tick(t->merge, now);
+    if (!t->closed && t->ops->told)
+        t->ops->told(t->arg);
     t->busy = false;
     if (t->closed) {
         tail_free(t);
@@ -188,23 +197,24 @@ static void on_timer(void *arg)
     }
 }
 
-// The kind of a line is the first byte of the text in the merge.
 static void on_merged(void *arg, const struct merge_line *m)
 {
     tail *t = arg;
     if (t->closed)
         return;
-    enum log_kind kind = (enum log_kind)m->text[0];
-    const struct reader *r = t->sources[m->source];
-    AUTO_BUF line = {0};
-    if (t->prefix || (t->prefix_many && t->readers->next))
-        buf_fmt(&line, "%s | ", r->prefix);
+    enum log_kind kind = (enum log_kind)m->kind;
+    buf *line = &t->line;
+    buf_clear(line);
+    if (t->prefix || (t->prefix_many && t->readers->next)) {
+        buf_str(line, t->sources[m->source]->prefix);
+        buf_str(line, " | ");
+    }
     if (kind != LOG_LINE)
-        buf_str(&line, "-- ");
-    utf8_clean(&line, m->text + 1, m->n - 1);
+        buf_str(line, "-- ");
+    utf8_clean(line, m->text, m->n);
     if (kind != LOG_LINE)
-        buf_str(&line, " --");
-    t->ops->line(t->arg, kind, buf_cstr(&line), line.len);
+        buf_str(line, " --");
+    t->ops->line(t->arg, kind, buf_cstr(line), line->len);
 }
 
 static bool passes(const tail *t, const struct log_line *line)
@@ -216,10 +226,9 @@ static bool passes(const tail *t, const struct log_line *line)
 
 static void put(struct reader *r, enum log_kind kind, int64_t stamp, const char *text, size_t n)
 {
-    AUTO_BUF line = {0};
-    buf_char(&line, (char)kind);
-    buf_add(&line, text, n);
-    merge_put(r->tail->merge, r->source, stamp, line.data, line.len, clock_mono());
+    merge_put(r->tail->merge, r->source,
+        &(struct merge_line){.kind = (int)kind, .stamp = stamp, .text = text, .n = n},
+        clock_mono());
 }
 
 static void put_mark(struct reader *r, enum log_kind kind, int64_t stamp, const char *text)
@@ -591,6 +600,13 @@ static void pass_line(void *arg, enum log_kind kind, const char *text, size_t n)
     c->ops->line(c->arg, kind, text, n);
 }
 
+static void pass_told(void *arg)
+{
+    struct collector *c = arg;
+    if (c->ops->told)
+        c->ops->told(c->arg);
+}
+
 static void pass_note(void *arg, const char *text)
 {
     struct collector *c = arg;
@@ -606,7 +622,7 @@ static void collected(void *arg, const err *e)
 }
 
 static const struct tail_ops collector_ops = {
-    .line = pass_line, .note = pass_note, .done = collected};
+    .line = pass_line, .told = pass_told, .note = pass_note, .done = collected};
 
 static void collector_start(loop_pending *call, void *arg)
 {

@@ -23,6 +23,8 @@ struct tail_spec {
 struct tail_ops {
     // A line without its end, with its prefix. Marks (kind != LOG_LINE) always pass the filter.
     void (*line)(void *arg, enum log_kind kind, const char *text, size_t n);
+    // After one line or many: no more come in this turn of the loop. May be NULL.
+    void (*told)(void *arg);
     // Once, when none was named: which container of the first pod with several is read, and which
     // others it has. May be NULL.
     void (*note)(void *arg, const char *text);

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { TEXT_LIMIT = 8 << 20 };
+enum { TEXT_LIMIT = 8 << 20, TURN_MOST = 64 << 10 };
 
 // Whose logs: pods, and the object that makes them.
 struct whose {
@@ -33,6 +33,7 @@ struct following {
     struct whose whose;
     char *ns;
     char *waits; // why there is nothing yet; NULL: nothing is known
+    buf text;    // lines that were not shown yet
     bool drains; // it is read to where it is now, and then closed
     bool own;    // the display itself is the log; otherwise the text goes below the cell
 };
@@ -83,26 +84,42 @@ static void following_free(struct following *f)
     whose_done(&f->whose);
     free(f->ns);
     free(f->waits);
+    buf_done(&f->text);
     free(f);
 }
 
-static void show(struct following *f, const char *text, size_t n)
+static void show(void *arg)
 {
-    AUTO_BUF line = {0};
-    buf_add(&line, text, n);
-    buf_char(&line, '\n');
-    display_text(f->display, line.data, line.len);
+    struct following *f = arg;
+    if (f->text.len)
+        display_text(f->display, f->text.data, f->text.len);
+    buf_clear(&f->text);
+}
+
+static void add_line(struct following *f, const char *text, size_t n)
+{
+    buf_add(&f->text, text, n);
+    buf_char(&f->text, '\n');
+    if (f->text.len >= TURN_MOST)
+        show(f);
+}
+
+static void show_line(struct following *f, const char *text)
+{
+    add_line(f, text, strlen(text));
+    show(f);
 }
 
 static void on_note(void *arg, const char *text)
 {
     AUTO_FREE char *line = str_fmt("-- %s --", text);
-    show(arg, line, strlen(line));
+    show_line(arg, line);
 }
 
 static void finish(void *arg)
 {
     struct following *f = arg;
+    show(f);
     if (f->tail && f->drains)
         on_note(f, "the run has ended before the rest of the log was read");
     display_close(f->display, NULL);
@@ -114,7 +131,7 @@ static void on_line(void *arg, enum log_kind kind, const char *text, size_t n)
 {
     AUTO_JSON *event = training_line(text, n);
     if (!event)
-        show(arg, text, n);
+        add_line(arg, text, n);
 }
 
 static void drop_events(buf *text)
@@ -140,11 +157,12 @@ static void on_done(void *arg, const err *e)
     if (e->code != ERR_NONE && f->own)
         display_note(f->display, e->text);
     else if (e->code != ERR_NONE)
-        show(f, e->text, strlen(e->text));
+        show_line(f, e->text);
     finish(f);
 }
 
-static const struct tail_ops tail_callbacks = {.line = on_line, .note = on_note, .done = on_done};
+static const struct tail_ops tail_callbacks = {
+    .line = on_line, .told = show, .note = on_note, .done = on_done};
 
 // A headless run has come to its end: what there is now is still read.
 static void drain(void *arg)
@@ -159,7 +177,7 @@ static void begin(void *arg)
     struct following *f = arg;
     err e = {0};
     if (f->waits)
-        show(f, f->waits, strlen(f->waits));
+        show_line(f, f->waits);
     f->tail = tail_open(f->client, &f->spec, &tail_callbacks, f, &e);
     if (!f->tail) {
         on_done(f, &e);

@@ -21,6 +21,8 @@
 #include "k8s/manifest/manifest.h"
 #include "tests/support/tap.h"
 
+#include <inttypes.h>
+
 static cJSON *yaml(const char *text)
 {
     err e = {0};
@@ -433,16 +435,22 @@ static void add_merged(void *arg, const struct merge_line *line)
     buf_fmt(arg, "%d%.*s ", line->source, (int)line->n, line->text);
 }
 
+static void put_line(merge *m, int source, int64_t stamp, const char *text, int64_t now)
+{
+    struct merge_line line = {.stamp = stamp, .text = text, .n = strlen(text)};
+    merge_put(m, source, &line, now);
+}
+
 TEST(lines_are_merged_by_time_when_all_have_spoken)
 {
     AUTO_BUF out = {0};
     merge *m = merge_new(0, add_merged, &out);
     int a = merge_add(m), b = merge_add(m);
-    merge_put(m, a, 10, "x", 1, 0);
-    merge_put(m, a, 30, "z", 1, 0);
+    put_line(m, a, 10, "x", 0);
+    put_line(m, a, 30, "z", 0);
     CHECK_INT(merge_tick(m, 1000), 0);
     CHECK_STR(buf_cstr(&out), "");
-    merge_put(m, b, 20, "y", 1, 1000);
+    put_line(m, b, 20, "y", 1000);
     merge_tick(m, 1000);
     CHECK_STR(buf_cstr(&out), "0x 1y ");
     merge_end(m, b);
@@ -456,14 +464,61 @@ TEST(a_quiet_source_holds_the_others_up_for_the_window_only)
     AUTO_BUF out = {0};
     merge *m = merge_new(500, add_merged, &out);
     int a = merge_add(m), b = merge_add(m);
-    merge_put(m, a, 20, "y", 1, 100);
+    put_line(m, a, 20, "y", 100);
     CHECK_INT(merge_tick(m, 200), 600);
-    merge_put(m, b, 10, "x", 1, 300);
+    put_line(m, b, 10, "x", 300);
     CHECK_INT(merge_tick(m, 300), 600); // x is out at once: both have spoken; y waits for b again
     CHECK_STR(buf_cstr(&out), "1x ");
     CHECK_INT(merge_tick(m, 600), 0);
     CHECK_STR(buf_cstr(&out), "1x 0y ");
     CHECK_INT(merge_held(m, a), 0);
+    merge_free(m);
+}
+
+struct seen {
+    int64_t newest[3], count[3];
+    int64_t last;
+    size_t wrong;
+};
+
+// Of each source its numbers in order, and among the sources the stamps.
+static void look_at(void *arg, const struct merge_line *line)
+{
+    struct seen *s = arg;
+    int64_t number = strtoll(line->text, NULL, 10);
+    s->wrong += number != s->newest[line->source] + 1 || line->stamp < s->last ||
+                line->kind != (int)(number % 3) || line->n != 200;
+    s->newest[line->source] = number;
+    s->last = line->stamp;
+    s->count[line->source]++;
+}
+
+TEST(many_lines_of_three_sources_keep_their_order)
+{
+    enum { LINES = 3000 };
+    struct seen seen = {0};
+    merge *m = merge_new(0, look_at, &seen);
+    for (int i = 0; i < 3; i++)
+        merge_add(m);
+    char text[201];
+    for (int64_t n = 1; n <= LINES; n++) {
+        snprintf(text, sizeof text, "%-200" PRId64, n);
+        for (int i = 0; i < 3; i++) // stamps of runs of lines: 1 1 1 2 2 2, 1 1 2 2, 1 2 3
+            merge_put(m, i,
+                &(struct merge_line){
+                    .kind = (int)(n % 3), .stamp = n / (3 - i), .text = text, .n = 200},
+                0);
+        if (n % 500 == 0)
+            merge_tick(m, 1);
+    }
+    for (int i = 0; i < 3; i++)
+        merge_end(m, i);
+    merge_tick(m, 2);
+    for (int i = 0; i < 3; i++) {
+        CHECK_INT(seen.count[i], LINES);
+        CHECK(merge_is_empty(m, i) && merge_held(m, i) == 0);
+    }
+    CHECK_INT((int64_t)seen.wrong, 0);
     merge_free(m);
 }
 
