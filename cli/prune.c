@@ -143,16 +143,16 @@ static int64_t started_of(const cJSON *row)
     return when == -1 ? clock_wall() : (int64_t)when * CLOCK_SEC;
 }
 
-static void read_runs(struct pruning *p, char *const *runs)
+static void read_runs(struct pruning *p, runs_list *runs)
 {
-    for (; *runs; runs++) {
+    for (size_t i = 0; i < runs_list_count(runs); i++) {
         err e = {0};
-        struct candidate c = {.row = runs_row(p->folder, *runs, &e)};
-        AUTO_FREE char *journal = journal_file(p->folder, *runs);
-        AUTO_FREE char *spools = spools_of(p->folder, *runs);
+        struct candidate c = {.row = runs_list_row(runs, i, NULL, &e)};
+        AUTO_FREE char *journal = journal_file(p->folder, runs_list_run(runs, i));
+        AUTO_FREE char *spools = spools_of(p->folder, runs_list_run(runs, i));
         c.run = json_str(c.row, "run");
         c.started = started_of(c.row);
-        c.ran = journal_ran(p->folder, *runs);
+        c.ran = runs_list_ran(runs, i);
         c.bytes = bytes_below(journal) + bytes_below(spools);
         p->list = mem_resize(p->list, p->n + 1, sizeof *p->list);
         p->list[p->n++] = c;
@@ -298,13 +298,15 @@ static int prune(struct cli *cli, const struct choice *c)
     struct pruning p = {.cli = cli, .choice = c};
     p.folder = path_absolute(c->cwd ? c->cwd : ".", &e);
     p.runtime = p.folder ? cli_runtime_dir(cli, &e) : NULL;
-    char **runs = p.runtime ? journal_list(p.folder, &e) : NULL;
+    runs_list *runs = p.runtime ? runs_list_open(p.folder, &e) : NULL;
     int code;
     if (runs) {
         read_runs(&p, runs);
+        runs_list_close(runs);
         choose(&p);
         code = check_fields(&p);
         code = code ? code : settle(&p);
+        runs_list_close(runs_list_open(p.folder, NULL)); // the index forgets what is gone
     } else {
         code = cli_error(cli, &e);
     }
@@ -313,7 +315,6 @@ static int prune(struct cli *cli, const struct choice *c)
     free(p.list);
     free(p.folder);
     free(p.runtime);
-    strv_free(runs);
     return code;
 }
 

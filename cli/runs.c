@@ -8,21 +8,9 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "cli/print.h"
-#include "script/journal/reader.h"
 
 #include <stdio.h>
 #include <string.h>
-
-// New; *failed is set if the journal cannot be read.
-static cJSON *read_row(struct cli *cli, const char *folder, const char *run, bool *failed)
-{
-    err e = {0};
-    cJSON *row = runs_row(folder, run, &e);
-    if (e.code)
-        cli_error(cli, &e);
-    *failed = *failed || e.code;
-    return row;
-}
 
 struct column {
     const char *title, *field;
@@ -30,16 +18,25 @@ struct column {
     int width;
 };
 
+static char *took_text(int64_t ns)
+{
+    AUTO_BUF took = {0};
+    duration_format(&took, ns);
+    return mem_strdup(buf_cstr(&took));
+}
+
+static char *number_text(int64_t n)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)n);
+    return mem_strdup(text);
+}
+
 static char *column_text(const struct column *c, const cJSON *row)
 {
-    if (str_eq(c->field, "seconds") && json_get(row, "seconds")) {
-        AUTO_BUF took = {0};
-        duration_format(&took, (int64_t)(json_get(row, "seconds")->valuedouble * CLOCK_SEC));
-        return mem_strdup(buf_cstr(&took));
-    }
-    if (str_eq(c->title, "OK"))
-        return str_fmt("%lld/%lld", (long long)json_int_or(row, "ok", 0),
-            (long long)json_int_or(row, "cells", 0));
+    const cJSON *seconds = str_eq(c->field, "seconds") ? json_get(row, "seconds") : NULL;
+    if (seconds)
+        return took_text((int64_t)(seconds->valuedouble * CLOCK_SEC));
     return runs_text(runs_field(row, c->field));
 }
 
@@ -50,24 +47,49 @@ static enum tone tone_of(const struct column *c, const char *text)
     return str_eq(text, "ok") ? TONE_GOOD : str_eq(text, "running") ? TONE_WARN : TONE_BAD;
 }
 
-static void print_field(const struct cli *cli, const struct column *c, const char *text, bool last)
+static void pad(buf *line, int n)
 {
-    int blank = c->width - text_width(text, strlen(text), 0);
-    blank = blank < 0 ? 0 : blank;
-    say(stdout, "%*s", c->right ? blank : 0, "");
-    say_tone(cli, tone_of(c, text));
-    say(stdout, "%s", text);
-    say_tone(cli, TONE_PLAIN);
-    say(stdout, "%*s", last ? 0 : 2 + (c->right ? 0 : blank), "");
+    for (; n > 0; n--)
+        buf_char(line, ' ');
 }
 
+// Adds a field to the line that is being made. A tone goes out at its place.
+static void add_field(const struct cli *cli, buf *line, const struct column *c, const char *text)
+{
+    int blank = c->width - text_width(text, strlen(text), 0);
+    enum tone tone = cli->colour ? tone_of(c, text) : TONE_PLAIN;
+    pad(line, c->right ? blank : 0);
+    if (tone != TONE_PLAIN) {
+        say(stdout, "%s", buf_cstr(line));
+        buf_clear(line);
+        say_tone(cli, tone);
+        say(stdout, "%s", text);
+        say_tone(cli, TONE_PLAIN);
+    } else {
+        buf_str(line, text);
+    }
+    pad(line, 2 + (c->right ? 0 : blank));
+}
+
+static void print_row(
+    const struct cli *cli, const struct column *columns, size_t n, char *const *texts)
+{
+    AUTO_BUF line = {0};
+    for (size_t k = 0; k < n; k++)
+        add_field(cli, &line, &columns[k], texts[k]);
+    while (line.len && line.data[line.len - 1] == ' ')
+        line.len--;
+    say(stdout, "%.*s\n", (int)line.len, buf_cstr(&line));
+}
+
+// texts: n_rows times n.
 static void print_rows(
-    const struct cli *cli, struct column *columns, size_t n, cJSON *const *rows, size_t n_rows)
+    const struct cli *cli, struct column *columns, size_t n, char *const *texts, size_t n_rows)
 {
     for (size_t k = 0; k < n; k++) {
         columns[k].width = text_width(columns[k].title, strlen(columns[k].title), 0);
         for (size_t i = 0; i < n_rows; i++) {
-            AUTO_FREE char *text = column_text(&columns[k], rows[i]);
+            const char *text = texts[i * n + k];
             int width = text_width(text, strlen(text), 0);
             columns[k].width = width > columns[k].width ? width : columns[k].width;
         }
@@ -78,13 +100,8 @@ static void print_rows(
             columns[k].title, k + 1 < n ? "  " : "");
     say_tone(cli, TONE_PLAIN);
     say(stdout, "\n");
-    for (size_t i = 0; i < n_rows; i++) {
-        for (size_t k = 0; k < n; k++) {
-            AUTO_FREE char *text = column_text(&columns[k], rows[i]);
-            print_field(cli, &columns[k], text, k + 1 == n);
-        }
-        say(stdout, "\n");
-    }
+    for (size_t i = 0; i < n_rows; i++)
+        print_row(cli, columns, n, texts + i * n);
 }
 
 static const struct column usual[] = {
@@ -104,92 +121,166 @@ struct wish {
     bool json;
 };
 
-static bool is_number_column(const char *field, cJSON *const *rows, size_t n)
+// Which of the runs are shown. Only numbers are kept of them: rows are made again where they are
+// needed, so that a list of many runs stays small.
+struct shown {
+    struct cli *cli;
+    const struct wish *wish;
+    runs_list *runs;
+    const char **fields; // that the wish names, NULL-terminated
+    bool *any;           // a run has the field
+    size_t *at, n;       // places in `runs`, in the order asked for
+    bool failed;
+};
+
+static const char **fields_of(const struct wish *wish)
 {
-    for (size_t i = 0; i < n; i++) {
-        const cJSON *value = runs_field(rows[i], field);
-        if (value && !cJSON_IsNumber(value))
-            return false;
-    }
-    return true;
+    size_t n = 0;
+    const char **fields =
+        mem_array(wish->where.n + strv_len(wish->columns) + 2, sizeof(const char *));
+    for (char **c = wish->columns; c && *c; c++)
+        fields[n++] = *c;
+    for (size_t i = 0; i < wish->where.n; i++)
+        fields[n++] = wish->where.terms[i].name;
+    if (wish->sort)
+        fields[n++] = wish->sort + (*wish->sort == '-');
+    return fields;
 }
 
-static void print_list(
-    const struct cli *cli, const struct wish *wish, cJSON *const *rows, size_t n_rows)
+// What cannot be read is told once.
+static void tell(struct shown *s, const err *e)
 {
-    size_t n = wish->columns ? 2 + strv_len(wish->columns) : ARRAY_LEN(usual);
-    struct column *columns = mem_array(n, sizeof *columns);
-    for (size_t k = 0; k < n; k++) {
-        if (k < 2 || !wish->columns) {
-            columns[k] = usual[k];
-            continue;
-        }
-        const char *field = wish->columns[k - 2];
-        columns[k] = (struct column){field, field, is_number_column(field, rows, n_rows), 0};
-    }
-    print_rows(cli, columns, n, rows, n_rows);
-    free(columns);
+    if (e->code)
+        cli_error(s->cli, e);
+    s->failed = s->failed || e->code;
 }
 
-static void print_json(cJSON *const *rows, size_t n)
+static void choose_runs(struct shown *s)
 {
-    AUTO_JSON *list = cJSON_CreateArray();
-    for (size_t i = 0; i < n; i++)
-        cJSON_AddItemReferenceToArray(list, rows[i]);
-    say_json(list, 2);
-}
-
-static void miss(const struct cli *cli, const char *field, cJSON *const *rows, size_t n)
-{
-    if (runs_any_has(rows, n, field))
+    size_t all = runs_list_count(s->runs);
+    for (size_t i = 0; i < all && !*s->fields; i++)
+        s->at[s->n++] = i;
+    if (!*s->fields)
         return;
-    say_program(cli);
-    say(stderr, "no run has \"%s\"\n", field);
+    cJSON **values = mem_array(all + 1, sizeof *values);
+    const char *sort = s->wish->sort;
+    for (size_t i = 0; i < all; i++) {
+        err e = {0};
+        AUTO_JSON *row = runs_list_row(s->runs, i, s->fields, &e);
+        tell(s, &e);
+        for (size_t k = 0; s->fields[k]; k++)
+            s->any[k] = s->any[k] || runs_field(row, s->fields[k]);
+        if (!runs_where_holds(&s->wish->where, row))
+            continue;
+        const cJSON *value = sort ? runs_field(row, sort + (*sort == '-')) : NULL;
+        values[s->n] = value ? cJSON_Duplicate(value, true) : NULL;
+        s->at[s->n++] = i;
+    }
+    if (sort)
+        runs_order(s->at, (const cJSON *const *)values, s->n, *sort == '-');
+    for (size_t i = 0; i < s->n; i++)
+        cJSON_Delete(values[i]);
+    free(values);
 }
 
 // Says which fields there are none of: they may be misspelt.
-static void miss_fields(
-    const struct cli *cli, const struct wish *wish, cJSON *const *rows, size_t n)
+static void miss_fields(const struct shown *s)
 {
-    for (char **c = wish->columns; n && c && *c; c++)
-        miss(cli, *c, rows, n);
-    for (size_t i = 0; n && i < wish->where.n; i++)
-        miss(cli, wish->where.terms[i].name, rows, n);
-    if (n && wish->sort)
-        miss(cli, wish->sort + (*wish->sort == '-'), rows, n);
+    for (size_t k = 0; runs_list_count(s->runs) && s->fields[k]; k++) {
+        if (s->any[k])
+            continue;
+        say_program(s->cli);
+        say(stderr, "no run has \"%s\"\n", s->fields[k]);
+    }
+}
+
+// The columns of a list for which nothing was asked.
+static void fill_usual(struct shown *s, size_t at, char **texts)
+{
+    err e = {0};
+    const struct runs_brief *b = runs_list_brief(s->runs, at, &e);
+    char started[RUNS_STARTED];
+    bool read = !e.code;
+    if (!*s->fields)
+        tell(s, &e);
+    *texts++ = mem_strdup(b->run);
+    *texts++ = mem_strdup(b->state);
+    *texts++ = mem_strdup(read ? runs_started(b->started, started) : "");
+    *texts++ = read ? took_text(b->took) : mem_strdup("");
+    *texts++ = str_fmt("%lld/%lld", (long long)b->ok, (long long)b->cells);
+    *texts++ = read ? number_text(b->failed) : mem_strdup("");
+    *texts++ = read ? number_text(b->left) : mem_strdup("");
+}
+
+static void fill_row(struct shown *s, struct column *columns, size_t n, size_t at, char **texts)
+{
+    AUTO_JSON *row = runs_list_row(s->runs, at, s->fields, NULL);
+    for (size_t k = 0; k < n; k++) {
+        const cJSON *value = runs_field(row, columns[k].field);
+        if (k >= 2 && value && !cJSON_IsNumber(value))
+            columns[k].right = false;
+        texts[k] = column_text(&columns[k], row);
+    }
+}
+
+static void print_list(struct shown *s)
+{
+    char **names = s->wish->columns;
+    size_t n = names ? 2 + strv_len(names) : ARRAY_LEN(usual);
+    struct column *columns = mem_array(n, sizeof *columns);
+    char **texts = mem_array(n * s->n + 1, sizeof *texts);
+    for (size_t k = 0; k < n; k++)
+        columns[k] =
+            k < 2 || !names ? usual[k] : (struct column){names[k - 2], names[k - 2], .right = true};
+    for (size_t i = 0; i < s->n; i++)
+        if (names)
+            fill_row(s, columns, n, s->at[i], texts + i * n);
+        else
+            fill_usual(s, s->at[i], texts + i * n);
+    print_rows(s->cli, columns, n, texts, s->n);
+    for (size_t i = 0; i < n * s->n; i++)
+        free(texts[i]);
+    free(texts);
+    free(columns);
+}
+
+static void print_json(struct shown *s)
+{
+    AUTO_JSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < s->n; i++) {
+        err e = {0};
+        cJSON_AddItemToArray(list, runs_list_row(s->runs, s->at[i], NULL, &e));
+        if (!*s->fields)
+            tell(s, &e);
+    }
+    say_json(list, 2);
 }
 
 static int list_runs(struct cli *cli, const char *folder, const struct wish *wish)
 {
     err e = {0};
-    char **runs = journal_list(folder, &e);
-    if (!runs)
+    struct shown s = {cli, wish, .runs = runs_list_open(folder, &e)};
+    if (!s.runs)
         return cli_error(cli, &e);
-    size_t all = strv_len(runs), n = 0;
-    cJSON **every = mem_array(all + 1, sizeof *every), **rows = mem_array(all + 1, sizeof *rows);
-    bool failed = false;
-    for (size_t i = 0; i < all; i++) {
-        every[i] = read_row(cli, folder, runs[i], &failed);
-        if (runs_where_holds(&wish->where, every[i]))
-            rows[n++] = every[i];
-    }
-    miss_fields(cli, wish, every, all);
-    if (wish->sort)
-        runs_sort(rows, n, wish->sort);
+    size_t all = runs_list_count(s.runs);
+    s.fields = fields_of(wish);
+    s.any = mem_array(wish->where.n + strv_len(wish->columns) + 2, sizeof *s.any);
+    s.at = mem_array(all + 1, sizeof *s.at);
+    choose_runs(&s);
+    miss_fields(&s);
     if (wish->json)
-        print_json(rows, n);
-    else if (n)
-        print_list(cli, wish, rows, n);
+        print_json(&s);
+    else if (s.n)
+        print_list(&s);
     else if (all)
         say(stderr, "None of the %zu runs in %s/.firesteel is so\n", all, folder);
     else
         say(stderr, "There are no runs in %s/.firesteel\n", folder);
-    for (size_t i = 0; i < all; i++)
-        cJSON_Delete(every[i]);
-    free(every);
-    free(rows);
-    strv_free(runs);
-    return failed ? 1 : 0;
+    runs_list_close(s.runs);
+    free(s.fields);
+    free(s.any);
+    free(s.at);
+    return s.failed ? 1 : 0;
 }
 
 // "lr, val_accuracy" → a strv.

@@ -147,11 +147,20 @@ static int newest_first(const void *a, const void *b)
     return by_wall ? by_wall : strcmp(x->run, y->run);
 }
 
-static char *first_wall(int dir, const char *run)
+struct wall_source {
+    int dir;
+    journal_wall *known; // NULL: of none
+    const void *arg;
+};
+
+static char *first_wall(const struct wall_source *from, const char *run)
 {
+    const char *known = from->known ? from->known(run, from->arg) : NULL;
+    if (known)
+        return mem_strdup(known);
     AUTO_FREE char *name = str_fmt("%s.jsonl", run);
     cJSON *record = NULL;
-    int fd = folder_file(dir, name, O_RDONLY, 0);
+    int fd = folder_file(from->dir, name, O_RDONLY, 0);
     reader *r = fd >= 0 ? reader_new(fd, name) : NULL;
     if (r && reader_next(r, &record, NULL) < 0)
         record = NULL;
@@ -161,17 +170,20 @@ static char *first_wall(int dir, const char *run)
     return wall;
 }
 
-static void sort(int dir, struct found *list, size_t n)
+static void sort(const struct wall_source *from, struct found *list, size_t n)
 {
+    bool even = false;
     qsort(list, n, sizeof *list, newest_first);
     for (size_t i = 0; i + 1 < n; i++) {
         if (strncmp(list[i].stamp, list[i + 1].stamp, SECONDS) != 0)
             continue;
+        even = true;
         if (!list[i].wall)
-            list[i].wall = first_wall(dir, list[i].run);
-        list[i + 1].wall = first_wall(dir, list[i + 1].run);
+            list[i].wall = first_wall(from, list[i].run);
+        list[i + 1].wall = first_wall(from, list[i + 1].run);
     }
-    qsort(list, n, sizeof *list, newest_first);
+    if (even)
+        qsort(list, n, sizeof *list, newest_first);
 }
 
 // "name-20260102-030405-1a2b.jsonl"
@@ -190,6 +202,11 @@ static bool is_journal(const char *file, struct found *out)
 
 char **journal_list(const char *folder, err *e)
 {
+    return journal_list_by(folder, NULL, NULL, e);
+}
+
+char **journal_list_by(const char *folder, journal_wall *wall, const void *arg, err *e)
+{
     err why = {0};
     int fd = hidden_look(folder, &why);
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
@@ -203,11 +220,12 @@ char **journal_list(const char *folder, err *e)
         struct found one;
         if (!is_journal(entry->d_name, &one))
             continue;
-        list = mem_resize(list, n + 1, sizeof *list);
+        if ((n & (n - 1)) == 0)
+            list = mem_resize(list, n ? 2 * n : 1, sizeof *list);
         list[n++] = one;
     }
     if (n)
-        sort(fd, list, n);
+        sort(&(struct wall_source){fd, wall, arg}, list, n);
     if (d)
         closedir(d);
     char **runs = mem_array(n + 1, sizeof *runs);

@@ -24,6 +24,9 @@ bool reader_torn(const reader *r);          // are there bytes after the last ne
 // The journals of a working folder, newest first (by the start of their runs), as a NULL-terminated
 // list of runs' names. If there is no folder, the list is empty.
 char **journal_list(const char *folder, err *e);
+// The same for who may know when a run began (`wall` of its first record; else NULL).
+typedef const char *journal_wall(const char *run, const void *arg);
+char **journal_list_by(const char *folder, journal_wall *wall, const void *arg, err *e);
 char *journal_file(const char *folder, const char *run); // FOLDER/.firesteel/RUN.jsonl, new
 // Finds a run by its name or a unique beginning of it; "" or "last" is the newest.
 char *journal_find(const char *folder, const char *name, err *e);

@@ -6,29 +6,26 @@
 #include "base/str.h"
 #include "script/journal/fold.h"
 #include "script/journal/reader.h"
+#include "script/journal/runs_private.h"
 
+#include <string.h>
 #include <time.h>
 
 #define UNREADABLE "unreadable" // the state of a run whose journal cannot be read
 
-// Adds the numbers of cells: all, ok, failed. Returns how many failed.
-static int64_t count_cells(const fold *f, cJSON *row)
+// The numbers of cells: all, ok, failed.
+static void count_cells(const fold *f, struct runs_brief *b)
 {
-    int64_t cells = 0, ok = 0, failed = 0;
     for (size_t i = 0; i < fold_count(f); i++) {
         const struct run_cell *c = fold_cell(f, i);
         size_t at;
         if (!notebook_find(fold_notebook(f), c->id, &at) ||
             notebook_cell(fold_notebook(f), at)->kind != CELL_CODE)
             continue;
-        cells++;
-        ok += c->state == STATE_OK;
-        failed += c->state == STATE_FAILED;
+        b->cells++;
+        b->ok += c->state == STATE_OK;
+        b->failed += c->state == STATE_FAILED;
     }
-    json_set_int(row, "cells", cells);
-    json_set_int(row, "ok", ok);
-    json_set_int(row, "failed", failed);
-    return failed;
 }
 
 int runs_check_state(const char *state, err *e)
@@ -46,41 +43,97 @@ int runs_check_state(const char *state, err *e)
         e, ERR_USAGE, "\"%s\" is no state of a run, which is one of %s", state, known.data);
 }
 
-static void add_times(const fold *f, cJSON *row)
+// What cells recorded, and the rest, as JSON.
+static void print_parts(const fold *f, char *parts[RUNS_PARTS])
 {
-    time_t started = (time_t)(fold_started(f) / CLOCK_SEC);
+    static const char *const found[] = {"params", "metrics", "tags"};
+    AUTO_JSON *rest = fold_results(f), *first = cJSON_CreateObject();
+    for (size_t i = 0; i < ARRAY_LEN(found); i++) {
+        cJSON *list = cJSON_DetachItemFromObjectCaseSensitive(rest, found[i]);
+        if (list)
+            json_set(first, found[i], list);
+    }
+    json_set(rest, "origin", fold_origin(f));
+    parts[RUNS_FOUND] = json_to_str(first);
+    parts[RUNS_REST] = json_to_str(rest);
+}
+
+int runs_read(
+    const char *folder, const char *run, struct runs_brief *b, char *parts[RUNS_PARTS], err *e)
+{
+    AUTO_FREE char *path = journal_file(folder, run);
+    bool written = journal_is_written(path); // asked first: it may end while it is read
+    fold *f = fold_file(path, NULL, e);
+    if (!f) {
+        runs_brief_texts(b, (const char *const[]){UNREADABLE, "", run, ""});
+        return -1;
+    }
+    b->open = fold_state(f) == RUN_RUNNING;
+    if (!written)
+        fold_abandon(f);
+    count_cells(f, b);
+    const char *state = run_state_name(fold_state(f));
+    // A notebook that was closed in order is not what passed.
+    const char *const texts[] = {b->failed && str_eq(state, "ok") ? "failed" : state,
+        json_str_or(fold_first(f), "wall", ""), run, json_str_or(fold_first(f), "path", "")};
+    runs_brief_texts(b, texts);
+    b->started = fold_started(f);
+    b->took = fold_duration(f);
+    b->left = (int64_t)fold_left_overs(f);
+    b->ran = written || journal_ran(folder, run);
+    print_parts(f, parts);
+    fold_free(f);
+    return 0;
+}
+
+char *runs_started(int64_t wall_ns, char out[RUNS_STARTED])
+{
+    time_t started = (time_t)(wall_ns / CLOCK_SEC);
     struct tm tm;
-    char when[20];
-    strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", localtime_r(&started, &tm));
-    json_set_str(row, "started", when);
-    json_set(row, "seconds", cJSON_CreateNumber((double)fold_duration(f) / CLOCK_SEC));
+    strftime(out, RUNS_STARTED, "%Y-%m-%d %H:%M:%S", localtime_r(&started, &tm));
+    return out;
+}
+
+cJSON *runs_row_of(const struct runs_brief *b)
+{
+    cJSON *row = cJSON_CreateObject();
+    json_set_str(row, "run", b->run);
+    json_set_str(row, "state", b->state);
+    if (str_eq(b->state, UNREADABLE))
+        return row;
+    char started[RUNS_STARTED];
+    json_set_str(row, "started", runs_started(b->started, started));
+    json_set(row, "seconds", cJSON_CreateNumber((double)b->took / CLOCK_SEC));
+    json_set_int(row, "cells", b->cells);
+    json_set_int(row, "ok", b->ok);
+    json_set_int(row, "failed", b->failed);
+    json_set_int(row, "left", b->left);
+    if (*b->notebook)
+        json_set_str(row, "notebook", b->notebook);
+    return row;
+}
+
+int runs_row_add(cJSON *row, const char *part)
+{
+    AUTO_JSON *members = json_parse(part, strlen(part), NULL);
+    while (members && members->child) {
+        cJSON *list = cJSON_DetachItemViaPointer(members, members->child);
+        json_set(row, list->string, list);
+    }
+    return members ? 0 : -1;
 }
 
 cJSON *runs_row(const char *folder, const char *run, err *e)
 {
-    AUTO_FREE char *path = journal_file(folder, run);
-    fold *f = fold_shown(path, NULL, e);
-    cJSON *row = cJSON_CreateObject();
-    json_set_str(row, "run", run);
-    if (!f) {
-        json_set_str(row, "state", UNREADABLE);
-        return row;
+    struct runs_brief b = {0};
+    char *parts[RUNS_PARTS] = {0};
+    runs_read(folder, run, &b, parts, e);
+    cJSON *row = runs_row_of(&b);
+    for (size_t i = 0; i < RUNS_PARTS; i++) {
+        if (parts[i])
+            runs_row_add(row, parts[i]);
+        free(parts[i]);
     }
-    const char *state = run_state_name(fold_state(f));
-    json_set_str(row, "state", state);
-    add_times(f, row);
-    // A notebook that was closed in order is not what passed.
-    if (count_cells(f, row) && str_eq(state, "ok"))
-        json_set_str(row, "state", "failed");
-    json_set_int(row, "left", (int64_t)fold_left_overs(f));
-    if (json_str(fold_first(f), "path"))
-        json_set_str(row, "notebook", json_str(fold_first(f), "path"));
-    AUTO_JSON *results = fold_results(f);
-    while (results->child) {
-        cJSON *list = cJSON_DetachItemViaPointer(results, results->child);
-        json_set(row, list->string, list);
-    }
-    json_set(row, "origin", fold_origin(f));
-    fold_free(f);
+    runs_brief_done(&b);
     return row;
 }

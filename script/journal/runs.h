@@ -6,6 +6,7 @@
 #pragma once
 #include "base/err.h"
 #include "base/json.h"
+#include "script/journal/runs_index.h"
 
 #include <stdbool.h>
 
@@ -14,11 +15,31 @@
 // (fold_origin); new. If its journal cannot be read, "state" is "unreadable", and the error is set.
 cJSON *runs_row(const char *folder, const char *run, err *e);
 
+// The runs of a folder, newest first, with what runs_row says of them. Journals whose state the
+// folder's index knows (script/journal/runs_index.h) are not read; what was read is put into it at
+// the end. It owns what it returns but rows.
+typedef struct runs_list runs_list;
+runs_list *runs_list_open(const char *folder, err *e);
+void runs_list_close(runs_list *l); // NULL is fine
+size_t runs_list_count(const runs_list *l);
+const char *runs_list_run(const runs_list *l, size_t i);
+// As journal_ran, and the path of its notebook's file, "" if it cannot be known.
+bool runs_list_ran(const runs_list *l, size_t i);
+char *runs_list_notebook(const runs_list *l, size_t i); // new
+// Its numbers and names. The journal is read if the index does not know it; if that fails the error
+// is set, and only run and state ("unreadable") are. Valid until the list closes.
+const struct runs_brief *runs_list_brief(runs_list *l, size_t i, err *e);
+// A row, as runs_row; with `fields` (NULL: all) only with what is needed to know these of it.
+cJSON *runs_list_row(runs_list *l, size_t i, const char *const *fields, err *e);
+
 // The run that a word means: a name or its beginning, as journal_find has it; "newest"; "-2", the
 // second newest; a notebook's file: its newest run. `own` (NULL: none), the run that asks, is none
 // of these. New.
 char *runs_pick(const char *folder, const char *own, const char *word, err *e);
 
+// When a run started, by the local clock: "2026-01-02 03:04:05". Returns `out`.
+enum { RUNS_STARTED = 20 };
+char *runs_started(int64_t wall_ns, char out[RUNS_STARTED]);
 // The field of a run: a member of its own, else a parameter, a metric's value, a tag, a member of
 // its origin; of one kind alone with "params.", "metrics.", "tags." before it. NULL: it has none.
 // Borrowed.
@@ -54,6 +75,9 @@ bool runs_any_has(cJSON *const *runs, size_t n, const char *field);
 // Refuses what is no "state" of a run. Errors: ERR_USAGE with those that there are.
 int runs_check_state(const char *state, err *e);
 
+// Sorts n places by their values (NULL: none): numbers before other texts, those without one last;
+// equal ones keep their order.
+void runs_order(size_t *places, const cJSON *const *values, size_t n, bool down);
 // Sorts the n runs by a field, "-" before it: the largest first. Runs without it come last; equal
 // ones keep their order.
 void runs_sort(cJSON **runs, size_t n, const char *field);

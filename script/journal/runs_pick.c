@@ -25,23 +25,20 @@ static char *nth_newest(const char *folder, const char *own, int64_t n, err *e)
     return found;
 }
 
-static bool is_of(const char *folder, const char *run, const char *document)
-{
-    AUTO_FREE char *file = journal_file(folder, run);
-    AUTO_JSON *first = journal_first(file);
-    return first && str_eq(json_str(first, "path"), document);
-}
-
 static char *newest_of(
     const char *folder, const char *own, const char *path, const char *shown, err *e)
 {
-    char **runs = journal_list(folder, e), *found = NULL;
-    for (char **run = runs; run && *run && !found; run++)
-        if (!str_eq(*run, own) && is_of(folder, *run, path) && journal_ran(folder, *run))
-            found = mem_strdup(*run);
+    runs_list *runs = runs_list_open(folder, e);
+    char *found = NULL;
+    for (size_t i = 0; runs && i < runs_list_count(runs) && !found; i++) {
+        const char *run = runs_list_run(runs, i);
+        AUTO_FREE char *of = str_eq(run, own) ? NULL : runs_list_notebook(runs, i);
+        if (str_eq(of, path) && runs_list_ran(runs, i))
+            found = mem_strdup(run);
+    }
     if (runs && !found)
         err_set(e, ERR_NOT_FOUND, "%s has no run of %s", folder, shown);
-    strv_free(runs);
+    runs_list_close(runs);
     return found;
 }
 

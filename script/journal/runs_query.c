@@ -216,7 +216,7 @@ bool runs_any_has(cJSON *const *runs, size_t n, const char *field)
 }
 
 struct sorted {
-    cJSON *run;
+    size_t place;
     const cJSON *value; // NULL: last
     size_t at;
     bool down;
@@ -244,14 +244,32 @@ static int by_value(const void *a_, const void *b_)
     return (a->at > b->at) - (a->at < b->at);
 }
 
+void runs_order(size_t *places, const cJSON *const *values, size_t n, bool down)
+{
+    struct sorted *all = mem_array(n + 1, sizeof *all);
+    for (size_t i = 0; i < n; i++)
+        all[i] = (struct sorted){places[i], values[i], i, down};
+    qsort(all, n, sizeof *all, by_value);
+    for (size_t i = 0; i < n; i++)
+        places[i] = all[i].place;
+    free(all);
+}
+
 void runs_sort(cJSON **runs, size_t n, const char *field)
 {
     bool down = *field == '-';
-    struct sorted *all = mem_array(n + 1, sizeof *all);
+    size_t *places = mem_array(n + 1, sizeof *places);
+    const cJSON **values = mem_array(n + 1, sizeof *values);
+    cJSON **sorted = mem_array(n + 1, sizeof *sorted);
+    for (size_t i = 0; i < n; i++) {
+        places[i] = i;
+        values[i] = runs_field(runs[i], field + down);
+    }
+    runs_order(places, values, n, down);
     for (size_t i = 0; i < n; i++)
-        all[i] = (struct sorted){runs[i], runs_field(runs[i], field + down), i, down};
-    qsort(all, n, sizeof *all, by_value);
-    for (size_t i = 0; i < n; i++)
-        runs[i] = all[i].run;
-    free(all);
+        sorted[i] = runs[places[i]];
+    memcpy(runs, sorted, n * sizeof *runs);
+    free(places);
+    free(values);
+    free(sorted);
 }

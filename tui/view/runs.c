@@ -25,7 +25,7 @@ struct runs_view {
     view head;
     char *folder, *path; // path: of the notebook's file, NULL: all of the folder
     char *notebook;      // that path, also while all are shown
-    char **names;        // of all runs, the newest first
+    runs_list *runs;     // all, the newest first
     cJSON **rows;        // of those that are read, in this order
     size_t n, read;
     char *fields[FIELDS]; // parameters, then metrics, as they were found
@@ -225,7 +225,7 @@ static void read_some(struct runs_view *v)
     int64_t until = clock_mono() + WORK_MS * CLOCK_MS;
     while (v->read < v->n && clock_mono() < until) {
         err e = {0};
-        cJSON *row = runs_row(v->folder, v->names[v->read], &e);
+        cJSON *row = runs_list_row(v->runs, v->read, NULL, &e);
         if (belongs(v, row))
             find_fields(v, row);
         v->rows[v->read++] = row;
@@ -463,7 +463,7 @@ static void done(view *view_)
     forget_fields(v);
     filter_done(&v->filter);
     tabledata_free(v->data);
-    strv_free(v->names);
+    runs_list_close(v->runs);
     free(v->rows);
     free(v->folder);
     free(v->notebook);
@@ -475,16 +475,16 @@ void runs_push(bench *b)
 {
     err e = {0};
     AUTO_FREE char *folder = bench_folder(b);
-    char **names = folder ? journal_list(folder, &e) : NULL;
-    if (!names) {
+    runs_list *runs = folder ? runs_list_open(folder, &e) : NULL;
+    if (!runs) {
         bench_complain(b, "%s", e.code ? e.text : "the kernel is starting");
         return;
     }
     struct runs_view *v = view_push(b, &runs_view_ops, sizeof *v);
     v->folder = STEAL(folder);
     v->path = v->notebook = mem_strdup(bench_path(b));
-    v->names = names;
-    v->n = strv_len(names);
+    v->runs = runs;
+    v->n = runs_list_count(runs);
     v->rows = mem_array(v->n + 1, sizeof *v->rows);
     v->data = tabledata_new();
     v->sort = -1;

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: MIT
+#include "script/journal/runs_index.h"
+
+#include "base/buf.h"
+#include "base/folder.h"
+#include "base/hashmap.h"
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// Change the number with anything that changes what a row says of a journal.
+#define OPENING   "firesteel runs 1 " FIRESTEEL_VERSION "\n"
+#define FILE_NAME "runs.index"
+#define NEW_NAME  FILE_NAME ".new"
+
+enum {
+    LINE = 16 + 3 * 9 + 2 * 17 + 1, // the line before an entry
+    NUMBERS = 10,                   // at the beginning of a brief
+    BRIEF_MOST = 1 << 16,
+    WASTE_LEAST = 1 << 16, // so much may be of no use before a new file is written
+};
+
+struct entry {
+    struct runs_brief brief; // first: who has the one has the other
+    int64_t at;              // of its line in the file
+    size_t brief_n, n[RUNS_PARTS];
+    uint64_t hash[RUNS_PARTS];
+    bool kept; // its journal is there
+};
+
+struct runs_index {
+    int dir, fd;         // fd: -1 when there is none
+    struct entry **list; // in the file's order; NULL: replaced by a later one
+    size_t n;
+    hashmap *places;
+    int64_t seen;        // the file's size when it was read
+    int64_t size, waste; // bytes that were understood, and of those what was replaced
+    bool damaged;        // there are more, or others
+    buf added;
+};
+
+// FNV-1a
+static uint64_t hash_of(uint64_t h, const void *bytes, size_t n)
+{
+    const unsigned char *at = bytes;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ at[i]) * 0x100000001b3;
+    return h;
+}
+
+static uint64_t hash_one(const void *bytes, size_t n)
+{
+    return hash_of(0xcbf29ce484222325, bytes, n);
+}
+
+// Takes a block of all texts, each with its NUL.
+static void take_texts(struct runs_brief *b, char *block)
+{
+    const char **const to[] = {&b->state, &b->wall, &b->run, &b->notebook};
+    free(b->block);
+    b->block = block;
+    for (size_t i = 0; i < ARRAY_LEN(to); i++) {
+        *to[i] = block;
+        block += strlen(block) + 1;
+    }
+}
+
+void runs_brief_texts(struct runs_brief *b, const char *const texts[4])
+{
+    buf block = {0};
+    for (size_t i = 0; i < 4; i++)
+        buf_add(&block, texts[i], strlen(texts[i]) + 1);
+    take_texts(b, buf_take(&block));
+}
+
+void runs_brief_done(struct runs_brief *b)
+{
+    free(b->block);
+    *b = (struct runs_brief){0};
+}
+
+static void entry_free(struct entry *e)
+{
+    if (e)
+        runs_brief_done(&e->brief);
+    free(e);
+}
+
+// Reads n bytes at a place; false: they are not there.
+static bool read_at(int fd, int64_t at, void *out, size_t n)
+{
+    for (char *to = out; n;) {
+        ssize_t got = pread(fd, to, n, at);
+        if (got == 0 || (got < 0 && errno != EINTR))
+            return false;
+        to += got > 0 ? got : 0;
+        at += got > 0 ? got : 0;
+        n -= got > 0 ? (size_t)got : 0;
+    }
+    return true;
+}
+
+// So many hexadecimal digits and the character after them.
+static bool read_hex(const char **at, int digits, char after, uint64_t *value)
+{
+    *value = 0;
+    for (int i = 0; i < digits; i++) {
+        char c = *(*at)++;
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
+            return false;
+        *value = *value << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+    }
+    return *(*at)++ == after;
+}
+
+static bool read_numbers(const char **at, const char *end, int64_t *const to[NUMBERS])
+{
+    for (size_t i = 0; i < NUMBERS; i++) {
+        char *after;
+        errno = 0;
+        *to[i] = strtoll(*at, &after, 10);
+        if (after == *at || errno || after >= end || *after != (i + 1 < NUMBERS ? ' ' : '\0'))
+            return false;
+        *at = after + 1;
+    }
+    return true;
+}
+
+// "SIZE INODE … \0 FLAGS STATE \0 WALL \0 RUN \0 NOTEBOOK \0". The bytes end with a NUL.
+static bool read_brief(const char *text, size_t n, struct runs_brief *b)
+{
+    const char *at = text, *end = text + n;
+    int64_t *const numbers[NUMBERS] = {&b->key.size, &b->key.inode, &b->key.mtime, &b->key.ctime,
+        &b->started, &b->took, &b->cells, &b->ok, &b->failed, &b->left};
+    if (!read_numbers(&at, end, numbers) || end - at < 2)
+        return false;
+    b->ran = *at++ == 'r';
+    b->open = *at++ == 'o';
+    const char *texts = at;
+    for (size_t i = 0; i < 4; i++) {
+        if (at >= end)
+            return false;
+        at += strlen(at) + 1;
+    }
+    if (at != end)
+        return false;
+    take_texts(b, mem_dup(texts, (size_t)(end - texts)));
+    return true;
+}
+
+static void write_brief(buf *out, const struct runs_brief *b)
+{
+    const char *const texts[] = {b->state, b->wall, b->run, b->notebook};
+    const int64_t numbers[NUMBERS] = {b->key.size, b->key.inode, b->key.mtime, b->key.ctime,
+        b->started, b->took, b->cells, b->ok, b->failed, b->left};
+    for (size_t i = 0; i < NUMBERS; i++)
+        buf_fmt(out, "%" PRId64 "%s", numbers[i], i + 1 < NUMBERS ? " " : "");
+    buf_char(out, '\0');
+    buf_char(out, b->ran ? 'r' : '-');
+    buf_char(out, b->open ? 'o' : '-');
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        buf_add(out, texts[i], strlen(texts[i]) + 1);
+}
+
+// The entry at a place of the file, whose end is known; NULL: there is none that can be believed.
+static struct entry *read_entry(int fd, int64_t at, int64_t file_size)
+{
+    char head[LINE + BRIEF_MOST + 1];
+    int64_t rest = file_size - at;
+    size_t got = rest < 512 ? (size_t)rest : 512; // most fit
+    uint64_t hash, brief_n, n[RUNS_PARTS];
+    struct entry *e = mem_alloc(sizeof *e);
+    const char *line = head;
+    bool good = rest > LINE && read_at(fd, at, head, got) && read_hex(&line, 16, ' ', &hash) &&
+                read_hex(&line, 8, ' ', &brief_n) && read_hex(&line, 8, ' ', &n[0]) &&
+                read_hex(&line, 8, ' ', &n[1]) && read_hex(&line, 16, ' ', &e->hash[0]) &&
+                read_hex(&line, 16, '\n', &e->hash[1]) && brief_n && brief_n <= BRIEF_MOST &&
+                (uint64_t)rest >= LINE + brief_n + n[0] + n[1] + 3;
+    if (good && LINE + brief_n > got)
+        good = read_at(fd, at + (int64_t)got, head + got, LINE + brief_n - got);
+    if (good) {
+        head[LINE + brief_n] = '\0';
+        good = hash_one(head + 16, LINE - 16 + brief_n) == hash &&
+               read_brief(head + LINE, brief_n, &e->brief);
+    }
+    if (!good) {
+        entry_free(e);
+        return NULL;
+    }
+    e->at = at;
+    e->brief_n = brief_n;
+    for (size_t i = 0; i < RUNS_PARTS; i++)
+        e->n[i] = n[i];
+    return e;
+}
+
+static int64_t bytes_of(const struct entry *e)
+{
+    return (int64_t)(LINE + e->brief_n + e->n[0] + e->n[1] + 3);
+}
+
+// A place in the list for it; an earlier entry of the same run is replaced.
+static void put(runs_index *x, struct entry *e)
+{
+    const char *run = e->brief.run;
+    size_t place;
+    if (hashmap_get(x->places, run, strlen(run), &place)) {
+        x->waste += bytes_of(x->list[place]);
+        entry_free(x->list[place]);
+        x->list[place] = NULL;
+    }
+    if ((x->n & (x->n - 1)) == 0)
+        x->list = mem_resize(x->list, x->n ? x->n * 2 : 1, sizeof(struct entry *));
+    hashmap_set(x->places, run, strlen(run), x->n);
+    x->list[x->n++] = e;
+}
+
+static void read_all(runs_index *x)
+{
+    char opening[sizeof OPENING - 1];
+    struct stat st;
+    x->damaged = fstat(x->fd, &st) < 0 || !read_at(x->fd, 0, opening, sizeof opening) ||
+                 memcmp(opening, OPENING, sizeof opening) != 0;
+    x->seen = st.st_size;
+    if (x->damaged)
+        return;
+    x->size = sizeof opening;
+    while (x->size < st.st_size) {
+        struct entry *e = read_entry(x->fd, x->size, st.st_size);
+        x->damaged = !e;
+        if (!e)
+            return;
+        x->size += bytes_of(e);
+        put(x, e);
+    }
+}
+
+runs_index *runs_index_open(int dir)
+{
+    runs_index *x = mem_alloc(sizeof *x);
+    x->dir = dir;
+    x->places = hashmap_new();
+    x->fd = folder_file(dir, FILE_NAME, O_RDONLY, 0);
+    if (x->fd >= 0)
+        read_all(x);
+    return x;
+}
+
+static bool same_key(const struct runs_key *a, const struct runs_key *b)
+{
+    return a->size == b->size && a->inode == b->inode && a->mtime == b->mtime &&
+           a->ctime == b->ctime;
+}
+
+static struct entry *entry_of(const runs_index *x, const char *run)
+{
+    size_t place;
+    return hashmap_get(x->places, run, strlen(run), &place) ? x->list[place] : NULL;
+}
+
+const struct runs_brief *runs_index_find(
+    const runs_index *x, const char *run, const struct runs_key *key)
+{
+    const struct entry *e = entry_of(x, run);
+    return e && same_key(&e->brief.key, key) ? &e->brief : NULL;
+}
+
+char *runs_index_part(const runs_index *x, const struct runs_brief *b, enum runs_part part)
+{
+    const struct entry *e = (const struct entry *)b;
+    int64_t at = e->at + (int64_t)(LINE + e->brief_n + 1);
+    for (enum runs_part i = RUNS_FOUND; i < part; i++)
+        at += (int64_t)e->n[i] + 1;
+    size_t n = e->n[part];
+    AUTO_FREE char *text = mem_try_array(n + 1, 1);
+    if (!text || !read_at(x->fd, at, text, n) || hash_one(text, n) != e->hash[part])
+        return NULL;
+    return STEAL(text);
+}
+
+void runs_index_add(runs_index *x, const struct runs_brief *b, const char *const parts[RUNS_PARTS])
+{
+    AUTO_BUF brief = {0}, line = {0};
+    size_t n[] = {strlen(parts[0]), strlen(parts[1])};
+    write_brief(&brief, b);
+    if (brief.len > BRIEF_MOST || n[0] > UINT32_MAX || n[1] > UINT32_MAX)
+        return;
+    buf_fmt(&line, " %08zx %08zx %08zx %016" PRIx64 " %016" PRIx64 "\n", brief.len, n[0], n[1],
+        hash_one(parts[0], n[0]), hash_one(parts[1], n[1]));
+    buf_add(&line, brief.data, brief.len);
+    buf_fmt(&x->added, "%016" PRIx64, hash_one(line.data, line.len));
+    buf_add(&x->added, line.data, line.len);
+    for (size_t i = 0; i < RUNS_PARTS; i++) {
+        buf_char(&x->added, '\n');
+        buf_add(&x->added, parts[i], n[i]);
+    }
+    buf_char(&x->added, '\n');
+}
+
+void runs_index_keep(runs_index *x, const char *run)
+{
+    struct entry *e = entry_of(x, run);
+    if (e)
+        e->kept = true;
+}
+
+// All that still counts and what was added, in a file that takes the old one's place.
+static void write_anew(runs_index *x)
+{
+    AUTO_FD fd = folder_file(x->dir, NEW_NAME, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    bool good = fd >= 0 && fd_write_all(fd, OPENING, sizeof OPENING - 1, NULL) == 0;
+    for (size_t i = 0; good && i < x->n; i++) {
+        const struct entry *e = x->list[i];
+        if (!e || !e->kept)
+            continue;
+        size_t n = (size_t)bytes_of(e);
+        AUTO_FREE char *bytes = mem_try_array(n, 1);
+        good = bytes && read_at(x->fd, e->at, bytes, n) && fd_write_all(fd, bytes, n, NULL) == 0;
+    }
+    good = good && fd_write_all(fd, x->added.data, x->added.len, NULL) == 0;
+    if (fd >= 0 && (!good || renameat(x->dir, NEW_NAME, x->dir, FILE_NAME) < 0))
+        unlinkat(x->dir, NEW_NAME, 0);
+}
+
+static void append(const runs_index *x, int fd, int64_t end)
+{
+    if (fd_write_all(fd, x->added.data, x->added.len, NULL) < 0 && ftruncate(fd, end) < 0)
+        return; // its half is found to be damaged, and replaced
+}
+
+// Is the file that is locked still the one that has the name?
+static bool is_in_place(int dir, int fd, struct stat *st)
+{
+    struct stat named;
+    return fstat(fd, st) == 0 && fstatat(dir, FILE_NAME, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           named.st_ino == st->st_ino && named.st_dev == st->st_dev;
+}
+
+// One writer at a time has the file's lock, also while it replaces the file.
+static void save(runs_index *x, bool anew)
+{
+    struct stat st, read;
+    AUTO_FD fd = folder_file(x->dir, FILE_NAME, O_RDWR | O_CREAT | O_APPEND, 0600);
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || !is_in_place(x->dir, fd, &st))
+        return;
+    bool ours = x->fd >= 0 && fstat(x->fd, &read) == 0 && read.st_ino == st.st_ino;
+    if (ours ? x->damaged && st.st_size != x->seen : st.st_size > 0)
+        return; // somebody has just written it
+    if (anew || !ours)
+        write_anew(x);
+    else
+        append(x, fd, st.st_size);
+}
+
+void runs_index_close(runs_index *x)
+{
+    if (!x)
+        return;
+    bool gone = false;
+    for (size_t i = 0; i < x->n; i++)
+        gone = gone || (x->list[i] && !x->list[i]->kept);
+    bool anew = x->damaged || gone || (x->waste > WASTE_LEAST && x->waste > x->size / 2);
+    if (anew || x->added.len)
+        save(x, anew);
+    for (size_t i = 0; i < x->n; i++)
+        entry_free(x->list[i]);
+    free(x->list);
+    hashmap_free(x->places);
+    buf_done(&x->added);
+    fd_close_at(&x->fd);
+    free(x);
+}

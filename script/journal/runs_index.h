@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// What lists say of runs, kept beside the journals, so that a list need not read them:
+// .firesteel/runs.index. It is derived: whoever does without it is slower and says the same. An
+// entry counts for the journal that still has the size, inode and times that it names. Each part
+// carries its checksum; after the first damaged entry nothing is believed.
+//
+//   firesteel runs 1 VERSION\n
+//   HASH SIZE SIZE SIZE HASH HASH\n   of what follows: the brief (its hash is first and covers this
+//   brief \n found \n rest \n         line, too), what cells recorded, where the run came from
+//   …                                 a later entry replaces an earlier one of the same run
+//
+// Writers append under a lock, or put a new file in its place. Who does not get the lock leaves it.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// What tells one state of a file from another; times in ns.
+struct runs_key {
+    int64_t size, inode, mtime, ctime;
+};
+
+// What is known of a run without JSON. Its texts are in one block.
+struct runs_brief {
+    struct runs_key key;
+    int64_t started, took; // wall ns, ns
+    int64_t cells, ok, failed, left;
+    bool ran, open;                            // something was executed; the journal has no end
+    char *block;                               // owns the texts
+    const char *state, *wall, *run, *notebook; // wall: of the first record, as it is written there
+};
+void runs_brief_texts(struct runs_brief *b, const char *const texts[4]); // in this order, copied
+void runs_brief_done(struct runs_brief *b);
+
+// FOUND: {params, metrics, tags}. REST: {artifacts, inputs, images, environment, versions, origin}.
+enum runs_part { RUNS_FOUND, RUNS_REST, RUNS_PARTS };
+
+typedef struct runs_index runs_index;
+
+// Opens the index in an open .firesteel, which must stay open. What is missing or cannot be
+// understood is as good as empty.
+runs_index *runs_index_open(int dir);
+// Writes what was added, if it can, and closes.
+void runs_index_close(runs_index *x); // NULL is fine
+// The entry of a run if its journal is still so; NULL: not known. Borrowed.
+const struct runs_brief *runs_index_find(
+    const runs_index *x, const char *run, const struct runs_key *key);
+// A part's JSON text, new; NULL: it is damaged.
+char *runs_index_part(const runs_index *x, const struct runs_brief *b, enum runs_part part);
+// Adds an entry for the next reader. Copies.
+void runs_index_add(runs_index *x, const struct runs_brief *b, const char *const parts[RUNS_PARTS]);
+// Is called for each run that is in the folder: an entry of any other one goes when this closes.
+void runs_index_keep(runs_index *x, const char *run);

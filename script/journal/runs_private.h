@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// Between the files of runs.h: a run as its journal has it, and a row made of that.
+#pragma once
+#include "script/journal/runs.h"
+
+// Reads a journal: fills the brief but its key, and the parts, new. After an error only run and
+// state are set.
+int runs_read(
+    const char *folder, const char *run, struct runs_brief *b, char *parts[RUNS_PARTS], err *e);
+cJSON *runs_row_of(const struct runs_brief *b);
+// Adds the members of a part. Errors: it is no JSON object.
+int runs_row_add(cJSON *row, const char *part);
