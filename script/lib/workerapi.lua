@@ -103,7 +103,8 @@ local types = {
     evaluate{x, y, batch_size=32, sample_weight=, verbose=1, return_dict=false} -- Returns the loss and the metrics for these samples.
     predict(x) -> tensor -- Its outputs for these samples, (n, outputs); with several inputs x is a list.
     summary() -- Prints its layers and how many parameters they have.
-    save(path, {include_optimizer=true}) -- Writes its weights as safetensors, with the model in their metadata.
+    save(path, {include_optimizer=true}) -- Writes its weights as safetensors, with the model in their metadata; a path that ends with .onnx is exported.
+    export(path, {format="onnx"}) -- Writes it for other runtimes, as ONNX: what predict computes, for any number of rows.
     load_weights(path or bytes) -- Takes the weights of a file, or of its bytes.
     get_weights() -- A list of its tensors.
     set_weights(list) -- Takes tensors as get_weights gives them.

@@ -265,6 +265,8 @@ model:summary
   nn.Sequential({ nn.Dense { 3, input_dim = 2 } }):summary()
 model:save
   nn.Sequential({ nn.Dense { 3, input_dim = 2 } }):save "m.safetensors"
+model:export
+  nn.Sequential({ nn.Dense { 3, input_dim = 2 } }):export "m.onnx"
 model:load_weights
   a = nn.Sequential { nn.Dense { 1, input_dim = 1 }, seed = 1 }
   b = nn.Sequential { nn.Dense { 1, input_dim = 1 }, seed = 2 }

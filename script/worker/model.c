@@ -9,6 +9,7 @@
 #include "script/worker/fields.h"
 #include "script/worker/options.h"
 #include "trainer/checkpoint.h"
+#include "trainer/nn/export.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -185,12 +186,40 @@ static int summary(lua_State *L)
     return 0;
 }
 
-// model:save(path, {include_optimizer = true})
+// model:export(path, {format = "onnx"})
+static int export(lua_State *L)
+{
+    err e;
+    const model *m = check_model(L, 1);
+    const char *path = luaL_checkstring(L, 2), *format = "onnx";
+    if (!lua_isnoneornil(L, 3)) {
+        luaL_checktype(L, 3, LUA_TTABLE);
+        check_field_names(L, 3, "export", "format");
+        format = opt_string_field(L, 3, "export", "format");
+    }
+    if (format && strcmp(format, "onnx") != 0)
+        return luaL_error(L, "export: format must be \"onnx\", got \"%s\"", format);
+    if (export_write(m, path, &e))
+        raise_err(L, &e);
+    return 0;
+}
+
+static bool is_onnx(const char *path)
+{
+    size_t n = strlen(path);
+    return n > 5 && strcmp(path + n - 5, ".onnx") == 0;
+}
+
+// model:save(path, {include_optimizer = true}); a path that ends with .onnx is an export.
 static int save(lua_State *L)
 {
     err e;
     const model *m = check_model(L, 1);
     const char *path = luaL_checkstring(L, 2);
+    if (is_onnx(path) && lua_istable(L, 3))
+        return luaL_error(L, "save: a file of ONNX has no optimizer, so no options");
+    if (is_onnx(path))
+        return export(L);
     checkpoint_options options = {.optimizer = true};
     if (lua_istable(L, 3))
         options.optimizer = opt_bool_field(L, 3, "save", "include_optimizer", true);
@@ -230,6 +259,11 @@ static int load(lua_State *L)
     err e;
     size_t n;
     const char *text = luaL_checklstring(L, 1, &n);
+    if (!is_checkpoint(text, n) && is_onnx(text))
+        return luaL_error(L,
+            "load: %s is for other runtimes; model:save(\"m.safetensors\") writes what is read "
+            "here",
+            text);
     push_model(
         L, is_checkpoint(text, n) ? checkpoint_decode(text, n, &e) : checkpoint_read(text, &e), &e);
     return 1;
@@ -286,6 +320,7 @@ static const luaL_Reg methods[] = {
     {"predict", model_predict_method},
     {"summary", summary},
     {"save", save},
+    {"export", export},
     {"load_weights", load_weights},
     {"get_weights", get_weights},
     {"set_weights", set_weights},

@@ -6,6 +6,8 @@
 //   leaky_relu  Maas, Hannun & Ng 2013, with Keras's slope of 0.2
 #include "trainer/nn/op/op.h"
 
+#include "trainer/nn/onnx.h"
+
 #include <string.h>
 
 static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
@@ -47,6 +49,45 @@ static int read(layer_spec *l, const cJSON *j, err *e)
     return activation_parse(json_str_or(j, "activation", "linear"), &l->activation, e);
 }
 
+// z·(1 + erf(z/√2))/2
+static onnx_value gelu(onnx *o, onnx_value z)
+{
+    onnx_value root = onnx_constant(o, "root_2", 1.41421356f), one = onnx_constant(o, "one", 1);
+    onnx_value erf = ONNX_NODE(o, "Erf", ONNX_NODE(o, "Div", z, root));
+    onnx_value half = ONNX_NODE(o, "Mul", z, onnx_constant(o, "half", 0.5f));
+    return ONNX_NODE(o, "Mul", half, ONNX_NODE(o, "Add", erf, one));
+}
+
+size_t op_onnx_activate(onnx *o, activation f, size_t z)
+{
+    static const char *const types[] = {
+        [ACTIVATION_RELU] = "Relu",
+        [ACTIVATION_SIGMOID] = "Sigmoid",
+        [ACTIVATION_TANH] = "Tanh",
+        [ACTIVATION_SOFTMAX] = "Softmax", // of the last dimension, as here
+        [ACTIVATION_ELU] = "Elu",
+        [ACTIVATION_SELU] = "Selu", // with the same two numbers
+        [ACTIVATION_LEAKY_RELU] = "LeakyRelu",
+        [ACTIVATION_SOFTPLUS] = "Softplus",
+    };
+    if (f == ACTIVATION_LINEAR)
+        return z;
+    if (f == ACTIVATION_SILU)
+        return ONNX_NODE(o, "Mul", z, ONNX_NODE(o, "Sigmoid", z));
+    if (f == ACTIVATION_GELU)
+        return gelu(o, z);
+    onnx_value y = ONNX_NODE(o, types[f], z);
+    if (f == ACTIVATION_LEAKY_RELU)
+        onnx_set_float(o, "alpha", 0.2);
+    return y;
+}
+
+static void to_onnx(const op_work *w, onnx *o)
+{
+    onnx_layout layout = onnx_given(o);
+    onnx_give(o, op_onnx_activate(o, w->layer->activation, onnx_take(o, 0, layout)), layout);
+}
+
 const op op_activation = {
     .kind = LAYER_ACTIVATION,
     .least = 1,
@@ -57,4 +98,5 @@ const op op_activation = {
     .backward = backward,
     .write = write,
     .read = read,
+    .onnx = to_onnx,
 };

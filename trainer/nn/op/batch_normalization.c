@@ -206,6 +206,18 @@ static int read(layer_spec *l, const cJSON *j, err *e)
     return norm_read(l, j, e);
 }
 
+// With moving_mean and moving_variance, as when nothing is trained.
+static void to_onnx(const op_work *w, onnx *o)
+{
+    onnx_layout layout = w->in->dims > 1 ? ONNX_FIRST : ONNX_LAST;
+    onnx_value x[] = {onnx_take(o, 0, layout), norm_to_onnx(w, o, NORM_GAMMA),
+        norm_to_onnx(w, o, NORM_BETA), norm_to_onnx(w, o, NORM_MEAN),
+        norm_to_onnx(w, o, NORM_VARIANCE)};
+    onnx_value y = onnx_node(o, "BatchNormalization", 5, x);
+    onnx_set_float(o, "epsilon", w->layer->epsilon);
+    onnx_give(o, y, layout);
+}
+
 const op op_batch_normalization = {
     .kind = LAYER_BATCH_NORMALIZATION,
     .least = 1,
@@ -217,4 +229,5 @@ const op op_batch_normalization = {
     .backward = backward,
     .write = write,
     .read = read,
+    .onnx = to_onnx,
 };

@@ -335,6 +335,17 @@ static int read(layer_spec *l, const cJSON *j, err *e)
                : activation_parse(json_str_or(j, "activation", "linear"), &l->activation, e);
 }
 
+static void to_onnx(const op_work *w, onnx *o)
+{
+    window v = window_of(w->layer, w->in);
+    onnx_value x[] = {onnx_take(o, 0, ONNX_FIRST), onnx_weight(o, KERNEL, (int[]){3, 2, 0, 1}), 0};
+    if (!w->layer->no_bias)
+        x[2] = onnx_weight(o, BIAS, NULL);
+    onnx_value z = onnx_node(o, "Conv", w->layer->no_bias ? 2 : 3, x);
+    window_to_onnx(&v, o);
+    onnx_give(o, op_onnx_activate(o, w->layer->activation, z), ONNX_FIRST);
+}
+
 const op op_conv2d = {
     .kind = LAYER_CONV2D,
     .least = 1,
@@ -346,4 +357,5 @@ const op op_conv2d = {
     .backward = backward,
     .write = write,
     .read = read,
+    .onnx = to_onnx,
 };

@@ -7,6 +7,8 @@
 // same kernels and the same layout of weights.
 #include "trainer/nn/op/op.h"
 
+#include "trainer/nn/onnx.h"
+
 #include <string.h>
 
 enum { KERNEL, BIAS };
@@ -170,6 +172,15 @@ static int read(layer_spec *l, const cJSON *j, err *e)
     return activation_parse(json_str_or(j, "activation", "linear"), &l->activation, e);
 }
 
+static void to_onnx(const op_work *w, onnx *o)
+{
+    onnx_value x[] = {onnx_take(o, 0, ONNX_LAST), onnx_weight(o, KERNEL, NULL), 0};
+    if (!w->layer->no_bias)
+        x[2] = onnx_weight(o, BIAS, NULL);
+    onnx_value z = onnx_node(o, "Gemm", w->layer->no_bias ? 2 : 3, x);
+    onnx_give(o, op_onnx_activate(o, w->layer->activation, z), ONNX_LAST);
+}
+
 const op op_dense = {
     .kind = LAYER_DENSE,
     .least = 1,
@@ -181,4 +192,5 @@ const op op_dense = {
     .backward = backward,
     .write = write,
     .read = read,
+    .onnx = to_onnx,
 };

@@ -5,6 +5,7 @@
 #include "trainer/nn/op/op.h"
 
 #include "trainer/nn/noise.h"
+#include "trainer/nn/onnx.h"
 
 #include <string.h>
 
@@ -52,6 +53,12 @@ static int read(layer_spec *l, const cJSON *j, err *e)
     return 0;
 }
 
+static void to_onnx(const op_work *w, onnx *o)
+{
+    onnx_layout layout = onnx_given(o);
+    onnx_give(o, onnx_take(o, 0, layout), layout);
+}
+
 const op op_dropout = {
     .kind = LAYER_DROPOUT,
     .least = 1,
@@ -62,4 +69,5 @@ const op op_dropout = {
     .backward = backward,
     .write = write,
     .read = read,
+    .onnx = to_onnx,
 };

@@ -7,6 +7,8 @@
 // of the table gives nan, so that the loss shows it.
 #include "trainer/nn/op/op.h"
 
+#include "trainer/nn/onnx.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -81,6 +83,13 @@ static int read(layer_spec *l, const cJSON *j, err *e)
     return 0;
 }
 
+// Gather refuses an index outside of the table, where this gives nan.
+static void to_onnx(const op_work *w, onnx *o)
+{
+    onnx_value table = onnx_weight(o, 0, NULL);
+    onnx_give(o, ONNX_NODE(o, "Gather", table, onnx_indices(o, 0)), ONNX_LAST);
+}
+
 const op op_embedding = {
     .kind = LAYER_EMBEDDING,
     .least = 1,
@@ -92,4 +101,6 @@ const op op_embedding = {
     .backward = backward,
     .write = write,
     .read = read,
+    .onnx = to_onnx,
+    .indices = true,
 };

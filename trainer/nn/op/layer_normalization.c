@@ -96,6 +96,15 @@ static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch
     op_give(w, 0, w->dy + from * w->ldy, w->ldy, from, to);
 }
 
+static void to_onnx(const op_work *w, onnx *o)
+{
+    onnx_value scale = norm_to_onnx(w, o, NORM_GAMMA), shift = norm_to_onnx(w, o, NORM_BETA);
+    onnx_value y = ONNX_NODE(o, "LayerNormalization", onnx_take(o, 0, ONNX_LAST), scale, shift);
+    onnx_set_int(o, "axis", -1);
+    onnx_set_float(o, "epsilon", w->layer->epsilon);
+    onnx_give(o, y, ONNX_LAST);
+}
+
 const op op_layer_normalization = {
     .kind = LAYER_LAYER_NORMALIZATION,
     .least = 1,
@@ -107,4 +116,5 @@ const op op_layer_normalization = {
     .backward = backward,
     .write = norm_write,
     .read = norm_read,
+    .onnx = to_onnx,
 };

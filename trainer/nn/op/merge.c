@@ -5,6 +5,9 @@
 //   Concatenate  y = x[0], x[1], … side by side along the last dimension; the others are the same
 #include "trainer/nn/op/op.h"
 
+#include "base/mem.h"
+#include "trainer/nn/onnx.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -95,6 +98,29 @@ static void backward_concatenate(const op_work *w, size_t pass, size_t chunk, fl
     }
 }
 
+// All inputs in one layout.
+static onnx_value join(const op_work *w, onnx *o, const char *type, onnx_layout layout)
+{
+    AUTO_FREE onnx_value *x = mem_array(w->inputs, sizeof *x);
+    for (size_t i = 0; i < w->inputs; i++)
+        x[i] = onnx_take(o, i, layout);
+    return onnx_node(o, type, w->inputs, x);
+}
+
+static void add_to_onnx(const op_work *w, onnx *o)
+{
+    onnx_layout layout = onnx_given(o);
+    onnx_give(o, join(w, o, "Sum", layout), layout);
+}
+
+static void concatenate_to_onnx(const op_work *w, onnx *o)
+{
+    onnx_layout layout = onnx_given(o);
+    onnx_value y = join(w, o, "Concat", layout);
+    onnx_set_int(o, "axis", layout == ONNX_FIRST ? 1 : -1);
+    onnx_give(o, y, layout);
+}
+
 const op op_add = {
     .kind = LAYER_ADD,
     .least = 2,
@@ -103,6 +129,7 @@ const op op_add = {
     .reserve = reserve,
     .forward = forward_add,
     .backward = backward_add,
+    .onnx = add_to_onnx,
 };
 
 const op op_concatenate = {
@@ -113,4 +140,5 @@ const op op_concatenate = {
     .reserve = reserve,
     .forward = forward_concatenate,
     .backward = backward_concatenate,
+    .onnx = concatenate_to_onnx,
 };

@@ -17,13 +17,28 @@ size_t norm_parameters(const layer_spec *l, const row_shape *in, op_parameter *o
     return n;
 }
 
-float *norm_at(const op_work *w, float *run, int which)
+// The number of the parameter among those that the layer has; -1: it has none.
+static int number_of(const layer_spec *l, int which)
 {
-    bool missing[] = {w->layer->no_scale, w->layer->no_center, false, false};
-    size_t i = 0;
+    bool missing[] = {l->no_scale, l->no_center, false, false};
+    int i = 0;
     for (int k = 0; k < which; k++)
         i += !missing[k];
-    return missing[which] ? NULL : run + w->at[i];
+    return missing[which] ? -1 : i;
+}
+
+float *norm_at(const op_work *w, float *run, int which)
+{
+    int i = number_of(w->layer, which);
+    return i < 0 ? NULL : run + w->at[i];
+}
+
+onnx_value norm_to_onnx(const op_work *w, onnx *o, int which)
+{
+    int i = number_of(w->layer, which);
+    bool ones = which == NORM_GAMMA;
+    return i < 0 ? onnx_filled(o, ones ? "ones" : "zeros", op_last(w->in), ones)
+                 : onnx_weight(o, (size_t)i, NULL);
 }
 
 void norm_write(const layer_spec *l, cJSON *j)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the two normalisations share: their attributes, and the parameters gamma and beta.
 #pragma once
+#include "trainer/nn/onnx.h"
 #include "trainer/nn/op/op.h"
 
 enum { NORM_GAMMA, NORM_BETA, NORM_MEAN, NORM_VARIANCE };
@@ -12,5 +13,7 @@ size_t norm_parameters(const layer_spec *l, const row_shape *in, op_parameter *o
 // Where gamma, beta and the statistics are in the run (w->w) and in the gradients (w->g). NULL: the
 // layer has none.
 float *norm_at(const op_work *w, float *run, int which);
+// The parameter in ONNX, whose operators want gamma and beta always.
+onnx_value norm_to_onnx(const op_work *w, onnx *o, int which);
 void norm_write(const layer_spec *l, cJSON *j);
 int norm_read(layer_spec *l, const cJSON *j, err *e);

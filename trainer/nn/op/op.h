@@ -76,6 +76,8 @@ typedef struct op_work {
     uint64_t noise; // seed of this step's noise for this layer
 } op_work;
 
+typedef struct onnx onnx; // trainer/nn/onnx.h
+
 typedef struct op {
     layer_kind kind;
     size_t least, most; // how many inputs it takes
@@ -90,6 +92,10 @@ typedef struct op {
     // Its attributes as JSON, and back. NULL: it has none.
     void (*write)(const layer_spec *l, cJSON *out);
     int (*read)(layer_spec *l, const cJSON *in, err *e);
+    // Itself in ONNX's operators, when nothing is trained; w has layer and shapes. NULL: it has no
+    // counterpart there.
+    void (*onnx)(const op_work *w, onnx *o);
+    bool indices; // its input are indices
 } op;
 
 const op *op_of(layer_kind kind);
@@ -131,6 +137,8 @@ void op_activate(const op_work *w, float *y, float *z, size_t ld, size_t rows, s
 // d ← d·f'(z) in place, from y or from the z that was kept.
 void op_derive(
     const op_work *w, float *d, const float *y, const float *z, size_t ld, size_t rows, size_t n);
+// y = f(z) in ONNX, at the end of an operation.
+size_t op_onnx_activate(onnx *o, activation f, size_t z);
 // Sums partial[chunk][n] over chunks, in their order.
 void op_sum(float *out, const float *partial, size_t n, size_t chunks);
 

@@ -169,6 +169,26 @@ static int read(layer_spec *l, const cJSON *j, err *e)
     return window_read(l, "pool_size", j, e);
 }
 
+// Padding counts in neither, as here.
+static void to_onnx(const op_work *w, onnx *o)
+{
+    window v = window_of(w->layer, w->in);
+    bool max = w->layer->kind == LAYER_MAX_POOLING2D;
+    onnx_value y = ONNX_NODE(o, max ? "MaxPool" : "AveragePool", onnx_take(o, 0, ONNX_FIRST));
+    window_to_onnx(&v, o);
+    onnx_give(o, y, ONNX_FIRST);
+}
+
+static void global_to_onnx(const op_work *w, onnx *o)
+{
+    onnx_layout layout = onnx_given(o);
+    bool first = layout == ONNX_FIRST;
+    onnx_value y = ONNX_NODE(o, "ReduceMean", onnx_take(o, 0, layout));
+    onnx_set_ints(o, "axes", 2, (int64_t[]){1 + first, 2 + first});
+    onnx_set_int(o, "keepdims", 0);
+    onnx_give(o, y, ONNX_LAST);
+}
+
 const op op_max_pooling2d = {
     .kind = LAYER_MAX_POOLING2D,
     .least = 1,
@@ -179,6 +199,7 @@ const op op_max_pooling2d = {
     .backward = backward_max,
     .write = write,
     .read = read,
+    .onnx = to_onnx,
 };
 
 const op op_average_pooling2d = {
@@ -191,6 +212,7 @@ const op op_average_pooling2d = {
     .backward = backward_average,
     .write = write,
     .read = read,
+    .onnx = to_onnx,
 };
 
 const op op_global_average_pooling2d = {
@@ -201,4 +223,5 @@ const op op_global_average_pooling2d = {
     .reserve = reserve_average,
     .forward = forward_global,
     .backward = backward_global,
+    .onnx = global_to_onnx,
 };

@@ -6,6 +6,8 @@
 //   Reshape     (n, …) → (n, target_shape); one size may be left to be found
 #include "trainer/nn/op/op.h"
 
+#include "trainer/nn/onnx.h"
+
 #include <string.h>
 
 static int infer_input(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
@@ -71,6 +73,20 @@ static int read(layer_spec *l, const cJSON *j, err *e)
     return l->dims < 0 ? -1 : 0;
 }
 
+static void flatten_to_onnx(const op_work *w, onnx *o)
+{
+    onnx_give(o, ONNX_NODE(o, "Flatten", onnx_take(o, 0, ONNX_LAST)), ONNX_LAST);
+}
+
+static void reshape_to_onnx(const op_work *w, onnx *o)
+{
+    int64_t shape[TENSOR_MAX_DIMS + 1] = {0}; // 0: the rows as they are
+    for (int i = 0; i < w->out.dims; i++)
+        shape[i + 1] = (int64_t)w->out.size[i];
+    onnx_value to = onnx_list(o, "shape", (size_t)w->out.dims + 1, shape);
+    onnx_give(o, ONNX_NODE(o, "Reshape", onnx_take(o, 0, ONNX_LAST), to), ONNX_LAST);
+}
+
 // The batch's rows come from tensors: nn/flow.c fills in its output.
 const op op_input = {
     .kind = LAYER_INPUT,
@@ -89,6 +105,7 @@ const op op_flatten = {
     .backward = backward,
     .write = write,
     .read = read,
+    .onnx = flatten_to_onnx,
 };
 
 const op op_reshape = {
@@ -101,4 +118,5 @@ const op op_reshape = {
     .backward = backward,
     .write = write,
     .read = read,
+    .onnx = reshape_to_onnx,
 };

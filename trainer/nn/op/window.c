@@ -36,6 +36,21 @@ window window_of(const layer_spec *l, const row_shape *in)
     return w;
 }
 
+void window_to_onnx(const window *w, onnx *o)
+{
+    int64_t size[2], stride[2], pads[4]; // top, left, bottom, right
+    for (int i = 0; i < 2; i++) {
+        size_t reach = (w->out[i] - 1) * w->stride[i] + w->size[i], have = w->in[i] + w->before[i];
+        size[i] = (int64_t)w->size[i];
+        stride[i] = (int64_t)w->stride[i];
+        pads[i] = (int64_t)w->before[i];
+        pads[i + 2] = reach > have ? (int64_t)(reach - have) : 0;
+    }
+    onnx_set_ints(o, "kernel_shape", 2, size);
+    onnx_set_ints(o, "strides", 2, stride);
+    onnx_set_ints(o, "pads", 4, pads);
+}
+
 void window_write(const layer_spec *l, const char *size, cJSON *j)
 {
     op_write_sizes(j, size, l->window, 2);

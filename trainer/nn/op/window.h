@@ -6,6 +6,7 @@
 //   padding "same"   outputs = ⌈inputs/stride⌉; what is missing is added on both sides, the odd one
 //                    at the end
 #pragma once
+#include "trainer/nn/onnx.h"
 #include "trainer/nn/op/op.h"
 
 typedef struct window {
@@ -25,5 +26,7 @@ static inline size_t window_at(const window *w, size_t y, size_t x, size_t i, si
     return row < w->in[0] && column < w->in[1] ? (row * w->in[1] + column) * w->channels : SIZE_MAX;
 }
 
+// Steps and padding as attributes of the newest node.
+void window_to_onnx(const window *w, onnx *o);
 void window_write(const layer_spec *l, const char *size, cJSON *j);
 int window_read(layer_spec *l, const char *size, const cJSON *j, err *e);
