@@ -2,35 +2,18 @@
 #include "trainer/safetensors.h"
 
 #include "base/mem.h"
+#include "trainer/tensor/stored.h"
 
 #include <string.h>
 
 enum { LENGTH_SIZE = 8, HEADER_MAX = 100 * 1000 * 1000 };
 
-//  X(spelling, bytes)
-#define DTYPES(X)                                                                                  \
-    X("BOOL", 1)                                                                                   \
-    X("U8", 1)                                                                                     \
-    X("I8", 1)                                                                                     \
-    X("I16", 2)                                                                                    \
-    X("U16", 2)                                                                                    \
-    X("F16", 2)                                                                                    \
-    X("BF16", 2)                                                                                   \
-    X("I32", 4)                                                                                    \
-    X("U32", 4)                                                                                    \
-    X("F32", 4)                                                                                    \
-    X("I64", 8)                                                                                    \
-    X("U64", 8)                                                                                    \
-    X("F64", 8)
-
 static const struct {
     const char *name;
-    size_t size;
-} dtypes[] = {
-#define X(name, size) {name, size},
-    DTYPES(X)
-#undef X
-};
+    stored_type type;
+} dtypes[] = {{"BOOL", {'b', 1}}, {"U8", {'u', 1}}, {"I8", {'i', 1}}, {"I16", {'i', 2}},
+    {"U16", {'u', 2}}, {"F16", {'f', 2}}, {"BF16", {'g', 2}}, {"I32", {'i', 4}}, {"U32", {'u', 4}},
+    {"F32", {'f', 4}}, {"I64", {'i', 8}}, {"U64", {'u', 8}}, {"F64", {'f', 8}}};
 
 static const char *const own_dtypes[] = {
     [TENSOR_F32] = "F32", [TENSOR_U8] = "U8", [TENSOR_I64] = "I64"};
@@ -38,6 +21,7 @@ static const char *const own_dtypes[] = {
 // A tensor's entry in the header, checked on its own.
 struct entry {
     const char *name, *dtype;
+    stored_type type;
     int dims;
     size_t shape[TENSOR_MAX_DIMS];
     size_t from, to;
@@ -60,7 +44,7 @@ static bool needed(const cJSON *j, struct entry *en, size_t *bytes)
     en->dtype = json_str_or(j, "dtype", "");
     for (size_t i = 0; i < ARRAY_LEN(dtypes); i++)
         if (strcmp(dtypes[i].name, en->dtype) == 0)
-            *bytes = dtypes[i].size;
+            *bytes = (en->type = dtypes[i].type).bytes;
     if (!*bytes || !cJSON_IsArray(shape))
         return false;
     cJSON_ArrayForEach(item, shape)
@@ -79,8 +63,12 @@ static int read_entry(const cJSON *j, size_t limit, struct entry *en, err *e)
     const cJSON *offsets = json_get(j, "data_offsets");
     size_t bytes;
     *en = (struct entry){.name = j->string};
-    if (!needed(j, en, &bytes))
-        return err_set(e, ERR_CORRUPT, "tensor \"%s\" has a bad dtype or shape", en->name);
+    bool sane = needed(j, en, &bytes);
+    if (!en->type.bytes)
+        return err_set(e, ERR_CORRUPT, "tensor \"%s\" has the dtype \"%s\", which is not read",
+            en->name, en->dtype);
+    if (!sane)
+        return err_set(e, ERR_CORRUPT, "tensor \"%s\" has a bad shape", en->name);
     if (cJSON_GetArraySize(offsets) != 2 || !read_size(cJSON_GetArrayItem(offsets, 0), &en->from) ||
         !read_size(cJSON_GetArrayItem(offsets, 1), &en->to) || en->from > en->to)
         return err_set(e, ERR_CORRUPT, "tensor \"%s\" has bad offsets", en->name);
@@ -201,11 +189,18 @@ tensor *safetensors_get(const safetensors *s, const char *name, err *e)
     }
     if (read_entry(j, s->n, &en, e) < 0)
         return NULL;
-    for (size_t type = 0; type < ARRAY_LEN(own_dtypes); type++)
-        if (strcmp(own_dtypes[type], en.dtype) == 0)
-            return tensor_from((tensor_type)type, en.dims, en.shape, s->data + en.from, e);
-    err_set(e, ERR_CORRUPT, "tensor \"%s\" has dtype %s; F32, U8 and I64 are read", name, en.dtype);
-    return NULL;
+    tensor *t = tensor_new(stored_as(en.type), en.dims, en.shape, e);
+    if (t && stored_is_native(en.type)) {
+        memcpy(t->data, s->data + en.from, en.to - en.from);
+        return t;
+    }
+    for (size_t i = 0; t && i < tensor_count(t); i++)
+        if (stored_read(en.type, s->data + en.from, i, t, i, e) < 0) {
+            err_wrap(e, "tensor \"%s\"", name);
+            tensor_free(t);
+            return NULL;
+        }
+    return t;
 }
 
 void safetensors_begin(safetensors_writer *w)

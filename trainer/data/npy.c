@@ -4,40 +4,16 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "trainer/data/mapped.h"
+#include "trainer/tensor/stored.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <string.h>
 
 static const char magic[] = "\x93NUMPY";
 enum { MAGIC = 6, ALIGNMENT = 64 };
 
-//  X(kind, bytes, tensor type)
-#define NPY_TYPES(X)                                                                               \
-    X('b', 1, TENSOR_U8)                                                                           \
-    X('u', 1, TENSOR_U8)                                                                           \
-    X('u', 2, TENSOR_I64)                                                                          \
-    X('u', 4, TENSOR_I64)                                                                          \
-    X('u', 8, TENSOR_I64)                                                                          \
-    X('i', 1, TENSOR_I64)                                                                          \
-    X('i', 2, TENSOR_I64)                                                                          \
-    X('i', 4, TENSOR_I64)                                                                          \
-    X('i', 8, TENSOR_I64)                                                                          \
-    X('f', 2, TENSOR_F32)                                                                          \
-    X('f', 4, TENSOR_F32)                                                                          \
-    X('f', 8, TENSOR_F32)
-
-struct npy_type {
-    char kind;
-    size_t bytes;
-    tensor_type type;
-};
-
-static const struct npy_type types[] = {
-#define X(kind, bytes, type) {kind, bytes, type},
-    NPY_TYPES(X)
-#undef X
-};
+static const stored_type types[] = {{'b', 1}, {'u', 1}, {'u', 2}, {'u', 4}, {'u', 8}, {'i', 1},
+    {'i', 2}, {'i', 4}, {'i', 8}, {'f', 2}, {'f', 4}, {'f', 8}};
 
 static const struct {
     char kind;
@@ -46,8 +22,8 @@ static const struct {
     {'M', "dates"}, {'m', "time spans"}, {'V', "records"}};
 
 struct header {
-    const struct npy_type *type;
-    bool big, fortran;
+    stored_type type;
+    bool fortran;
     int dims;
     size_t shape[TENSOR_MAX_DIMS];
     const uint8_t *data;
@@ -126,9 +102,9 @@ static int read_descr(struct text *t, struct header *h, err *e)
     for (size_t i = 0; i < ARRAY_LEN(types); i++)
         if (types[i].kind == kind[0] && kind[0] && kind[1] == (char)('0' + types[i].bytes) &&
             !kind[2])
-            h->type = &types[i];
-    h->big = *descr == '>';
-    return h->type ? 0 : unknown_type(descr, e);
+            h->type = types[i];
+    h->type.big = *descr == '>';
+    return h->type.bytes ? 0 : unknown_type(descr, e);
 }
 
 static int read_shape(struct text *t, struct header *h, err *e)
@@ -186,7 +162,7 @@ static int read_dictionary(struct text *t, struct header *h, err *e)
 // Are there as many bytes as the shape needs? More of them are an error, too.
 static int check_size(const struct header *h, err *e)
 {
-    size_t n = h->type->bytes;
+    size_t n = h->type.bytes;
     bool fits = true;
     for (int i = 0; i < h->dims; i++)
         fits = fits && !__builtin_mul_overflow(n, h->shape[i], &n);
@@ -221,60 +197,6 @@ static int read_header(const void *bytes, size_t n, struct header *h, err *e)
     return check_size(h, e);
 }
 
-static uint64_t bits_at(const struct header *h, size_t i)
-{
-    const uint8_t *p = h->data + i * h->type->bytes;
-    uint64_t bits = 0;
-    for (size_t k = 0; k < h->type->bytes; k++)
-        bits = bits << 8 | p[h->big ? k : h->type->bytes - 1 - k];
-    return bits;
-}
-
-static float half(uint16_t bits)
-{
-    int exponent = bits >> 10 & 31;
-    float fraction = (float)(bits & 1023) / 1024, sign = bits >> 15 ? -1 : 1;
-    if (exponent == 31)
-        return fraction != 0 ? (float)NAN : sign * (float)INFINITY;
-    if (exponent == 0)
-        return sign * ldexpf(fraction, -14);
-    return sign * ldexpf(1 + fraction, exponent - 15);
-}
-
-static float real_at(const struct header *h, size_t i)
-{
-    uint64_t bits = bits_at(h, i);
-    uint32_t low = (uint32_t)bits;
-    float single;
-    double wide;
-    if (h->type->bytes == 2)
-        return half((uint16_t)bits);
-    if (h->type->bytes == 8) {
-        memcpy(&wide, &bits, sizeof wide);
-        return (float)wide;
-    }
-    memcpy(&single, &low, sizeof single);
-    return single;
-}
-
-static int64_t integer_at(const struct header *h, size_t i)
-{
-    unsigned unused = 64 - 8 * (unsigned)h->type->bytes;
-    uint64_t bits = bits_at(h, i);
-    return h->type->kind == 'i' ? (int64_t)(bits << unused) >> unused : (int64_t)bits;
-}
-
-static int put(tensor *t, size_t to, const struct header *h, size_t from, err *e)
-{
-    if (t->type == TENSOR_F32)
-        ((float *)t->data)[to] = real_at(h, from);
-    else if (t->type == TENSOR_U8)
-        ((uint8_t *)t->data)[to] = h->type->kind == 'b' ? h->data[from] != 0 : h->data[from];
-    else if ((((int64_t *)t->data)[to] = integer_at(h, from)) < 0 && h->type->kind == 'u')
-        return err_set(e, ERR_LIMIT, "element %zu is greater than 2^63 - 1", from);
-    return 0;
-}
-
 // Where the element that is next in Fortran's order stands in C's order; index counts up.
 static size_t next_fortran(const struct header *h, size_t index[TENSOR_MAX_DIMS])
 {
@@ -286,27 +208,20 @@ static size_t next_fortran(const struct header *h, size_t index[TENSOR_MAX_DIMS]
     return at;
 }
 
-static bool is_native(const struct header *h)
-{
-    bool same_type = h->type->kind != 'b' && !(h->type->kind == 'u' && h->type->bytes > 1);
-    bool same_order = h->big == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) || h->type->bytes == 1;
-    return h->type->bytes == tensor_type_size(h->type->type) && same_type && same_order;
-}
-
 tensor *npy_parse(const void *bytes, size_t n, err *e)
 {
     struct header h;
     if (read_header(bytes, n, &h, e) < 0)
         return NULL;
-    tensor *t = tensor_new(h.type->type, h.dims, h.shape, e);
+    tensor *t = tensor_new(stored_as(h.type), h.dims, h.shape, e);
     size_t index[TENSOR_MAX_DIMS] = {0}, count = t ? tensor_count(t) : 0;
     bool fortran = h.fortran && h.dims > 1;
-    if (t && count && is_native(&h) && !fortran) {
+    if (t && count && stored_is_native(h.type) && !fortran) {
         memcpy(t->data, h.data, h.n);
         return t;
     }
     for (size_t i = 0; i < count; i++)
-        if (put(t, fortran ? next_fortran(&h, index) : i, &h, i, e) < 0) {
+        if (stored_read(h.type, h.data, i, t, fortran ? next_fortran(&h, index) : i, e) < 0) {
             tensor_free(t);
             return NULL;
         }
@@ -335,8 +250,8 @@ static tensor *over(mapped *file, err *e)
     struct header h;
     if (read_header(file->bytes, file->n, &h, e) < 0)
         return NULL;
-    bool aligned = (uintptr_t)h.data % h.type->bytes == 0;
-    if (!is_native(&h) || (h.fortran && h.dims > 1) || !aligned) {
+    bool aligned = (uintptr_t)h.data % h.type.bytes == 0;
+    if (!stored_is_native(h.type) || (h.fortran && h.dims > 1) || !aligned) {
         err_set(e, ERR_INVALID,
             "only arrays of f4, i8 or u1, in C order, can be mapped: read it without mmap, or "
             "write "
@@ -344,7 +259,7 @@ static tensor *over(mapped *file, err *e)
         return NULL;
     }
     mapped *owner = mem_dup(file, sizeof *file);
-    tensor *t = tensor_over(h.type->type, h.dims, h.shape, (void *)h.data, unmap, owner, e);
+    tensor *t = tensor_over(stored_as(h.type), h.dims, h.shape, (void *)h.data, unmap, owner, e);
     if (t)
         *file = (mapped){0};
     else

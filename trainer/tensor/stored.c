@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/tensor/stored.h"
+
+#include <math.h>
+#include <string.h>
+
+tensor_type stored_as(stored_type type)
+{
+    bool real = type.kind == 'f' || type.kind == 'g';
+    return real ? TENSOR_F32 : type.bytes == 1 && type.kind != 'i' ? TENSOR_U8 : TENSOR_I64;
+}
+
+bool stored_is_native(stored_type type)
+{
+    bool same_type = type.kind == 'f' || type.kind == 'i' || (type.kind == 'u' && type.bytes == 1);
+    bool same_order = type.big == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) || type.bytes == 1;
+    return type.bytes == tensor_type_size(stored_as(type)) && same_type && same_order;
+}
+
+static uint64_t bits_at(stored_type type, const void *run, size_t i)
+{
+    const uint8_t *p = (const uint8_t *)run + i * type.bytes;
+    uint64_t bits = 0;
+    for (size_t k = 0; k < type.bytes; k++)
+        bits = bits << 8 | p[type.big ? k : type.bytes - 1 - k];
+    return bits;
+}
+
+static float half(uint16_t bits)
+{
+    int exponent = bits >> 10 & 31;
+    float fraction = (float)(bits & 1023) / 1024, sign = bits >> 15 ? -1 : 1;
+    if (exponent == 31)
+        return fraction != 0 ? (float)NAN : sign * (float)INFINITY;
+    if (exponent == 0)
+        return sign * ldexpf(fraction, -14);
+    return sign * ldexpf(1 + fraction, exponent - 15);
+}
+
+static float real(stored_type type, uint64_t bits)
+{
+    uint32_t low = (uint32_t)(type.kind == 'g' ? bits << 16 : bits); // the upper half of an F32
+    float single;
+    double wide;
+    if (type.kind == 'f' && type.bytes == 2)
+        return half((uint16_t)bits);
+    if (type.bytes == 8) {
+        memcpy(&wide, &bits, sizeof wide);
+        return (float)wide;
+    }
+    memcpy(&single, &low, sizeof single);
+    return single;
+}
+
+static int64_t integer(stored_type type, uint64_t bits)
+{
+    unsigned unused = 64 - 8 * (unsigned)type.bytes;
+    return type.kind == 'i' ? (int64_t)(bits << unused) >> unused : (int64_t)bits;
+}
+
+int stored_read(stored_type type, const void *run, size_t from, tensor *t, size_t to, err *e)
+{
+    uint64_t bits = bits_at(type, run, from);
+    if (t->type == TENSOR_F32)
+        ((float *)t->data)[to] = real(type, bits);
+    else if (t->type == TENSOR_U8)
+        ((uint8_t *)t->data)[to] = type.kind == 'b' ? bits != 0 : (uint8_t)bits;
+    else if ((((int64_t *)t->data)[to] = integer(type, bits)) < 0 && type.kind == 'u')
+        return err_set(e, ERR_LIMIT, "element %zu is greater than 2^63 - 1", from);
+    return 0;
+}

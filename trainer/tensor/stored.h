@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Numbers as files have them, in more types than tensors, and what they become here: reals F32,
+// bytes and truth values U8, all other integers I64.
+#pragma once
+#include "trainer/tensor/tensor.h"
+
+typedef struct stored_type {
+    char kind;    // 'f' IEEE 754, 'g' bfloat16, 'i' and 'u' integers, 'b' truth values
+    size_t bytes; // 1, 2, 4 or 8
+    bool big;     // the first byte is the highest
+} stored_type;
+
+tensor_type stored_as(stored_type type);
+// Do the bytes lie in the file as they do in a tensor?
+bool stored_is_native(stored_type type);
+// Number `from` of a run of them becomes number `to` of a tensor that lies in one piece. ERR_LIMIT:
+// it is greater than an I64.
+int stored_read(stored_type type, const void *run, size_t from, tensor *t, size_t to, err *e);
