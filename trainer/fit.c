@@ -6,114 +6,12 @@
 #include "trainer/nn/blame.h"
 #include "trainer/nn/train.h"
 #include "trainer/show.h"
+#include "trainer/sums.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { BATCH_DEFAULT = 32, PREDICT_BATCH = 256 };
-
-// Sums over the rows seen so far, for means.
-struct sums {
-    const watch *watches;
-    size_t watch_n;
-    double loss, head_loss[HEADS_MAX];
-    metric_sum metric[HEADS_MAX][METRIC_COUNT]; // of each output
-    size_t rows;
-};
-
-static struct sums sums_begin(const watch *watches, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        watches[i].ops->reset(watches[i].ctx);
-    return (struct sums){.watches = watches, .watch_n = n};
-}
-
-static void sums_add(struct sums *s, const batch_result *r, size_t n)
-{
-    s->loss += r->loss_sum;
-    for (size_t k = 0; k < HEADS_MAX; k++) {
-        s->head_loss[k] += r->head_loss[k];
-        for (size_t i = 0; i < METRIC_COUNT; i++) {
-            s->metric[k][i].sum += r->head_metric[k][i].sum;
-            s->metric[k][i].n += r->head_metric[k][i].n;
-        }
-    }
-    s->rows += n;
-}
-
-_Static_assert(LAYER_NAME_SIZE + sizeof "val__root_mean_squared_percentage_error" < LOG_NAME_SIZE,
-    "a log's name has room for all that it is made of");
-
-// The metrics of output k: "val_accuracy", and with several outputs "val_sales_mae".
-static void head_log(const struct sums *s, const model *m, size_t k, const char *prefix, logs *l)
-{
-    char name[LOG_NAME_SIZE];
-    metric_set metrics = compile_head(model_compiled(m), k).metrics;
-    for (metric i = 0; i < METRIC_COUNT; i++) {
-        if (!(metrics & (metric_set)1 << i))
-            continue;
-        snprintf(name, sizeof name, "%s%s", prefix, metric_name(i));
-        logs_set(l, name, metric_value(i, s->metric[k][metric_formula(i)]));
-    }
-}
-
-static void sums_log(const struct sums *s, const model *m, const char *prefix, logs *l)
-{
-    char name[LOG_NAME_SIZE];
-    double rows = (double)s->rows;
-    size_t heads = model_output_count(m);
-    snprintf(name, sizeof name, "%sloss", prefix);
-    logs_set(l, name, s->loss / rows);
-    for (size_t k = 0; k < heads; k++) {
-        AUTO_BUF whose = {0};
-        buf_str(&whose, prefix);
-        if (heads > 1) {
-            buf_fmt(&whose, "%s_", model_output_layer(m, k)->name);
-            snprintf(name, sizeof name, "%sloss", buf_cstr(&whose));
-            logs_set(l, name, s->head_loss[k] / rows);
-        }
-        head_log(s, m, k, buf_cstr(&whose), l);
-    }
-    for (size_t i = 0; i < s->watch_n; i++) {
-        snprintf(name, sizeof name, "%s%s", prefix, s->watches[i].name);
-        logs_set(l, name, s->watches[i].ops->value(s->watches[i].ctx));
-    }
-}
-
-// Hands a batch's targets and outputs to all that watch.
-static int show_batch(
-    const struct sums *s, const tensor *y, const batch *b, const tensor *p, err *e)
-{
-    int status = 0;
-    tensor *rows = tensor_gather(y, b->rows, b->n, e);
-    for (size_t i = 0; rows && status == 0 && i < s->watch_n; i++)
-        status = s->watches[i].ops->add(s->watches[i].ctx, rows, p, e);
-    tensor_free(rows);
-    return rows ? status : -1;
-}
-
-typedef int (*batch_fn)(model *, const model_data *, const batch *, batch_result *, err *);
-
-// Trains or tests a batch, and adds what it gave to the sums.
-static int run_batch(batch_fn run, model *m, const model_data *data, batch *b, struct sums *s,
-    batch_result *r, err *e)
-{
-    tensor *p = NULL;
-    if (s->watch_n) {
-        p = tensor_new(TENSOR_F32, 2, (size_t[]){b->n, model_outputs(m)}, e);
-        if (!p)
-            return -1;
-        b->outputs = p->data;
-    }
-    int status = run(m, data, b, r, e);
-    if (status == 0)
-        sums_add(s, r, b->n);
-    if (status == 0 && p)
-        status = show_batch(s, data->y, b, p, e);
-    tensor_free(p);
-    return status;
-}
 
 static int check_stop(const atomic_bool *stop, err *e)
 {
@@ -134,7 +32,7 @@ static int test_rows(model *m, const model_data *data, size_t size, const atomic
             rows[i] = (uint32_t)(from + i);
         batch_result r;
         batch b = {.rows = rows, .n = here};
-        if (check_stop(stop, e) < 0 || run_batch(model_test_batch, m, data, &b, sums, &r, e) < 0)
+        if (check_stop(stop, e) < 0 || sums_run(model_test_batch, m, data, &b, sums, &r, e) < 0)
             return -1;
         if (lines && lines->verbose == 1) {
             AUTO_LOGS l = {0};
@@ -186,7 +84,7 @@ static int train_batch(struct fitting *f, size_t i, struct sums *sums, show *lin
     b.next = n - from - b.n < f->batch ? n - from - b.n : f->batch;
     batch_result r;
     if (check_stop(f->spec->stop, e) < 0 || CALL(f, train_batch_begin, i, e) < 0 ||
-        run_batch(model_train_batch, f->m, &f->train, &b, sums, &r, e) < 0)
+        sums_run(model_train_batch, f->m, &f->train, &b, sums, &r, e) < 0)
         return -1;
     if (f->spec->callbacks.train_batch_end || f->spec->verbose == 1) {
         AUTO_LOGS l = {0};
@@ -268,25 +166,6 @@ static int train_epochs(struct fitting *f, history *out, err *e)
     return c->train_end ? answer(f, c->train_end(c->ctx, e)) : 0;
 }
 
-struct tensors {
-    const tensor *x, *y, *weights;
-    const tensor *const *xs, *const *ys;
-};
-
-static int prepare(model *m, struct tensors t, model_data *out, err *e)
-{
-    if ((model_input_count(m) > 1) != (t.xs != NULL) ||
-        (model_output_count(m) > 1) != (t.ys != NULL))
-        return err_set(e, ERR_USAGE,
-            "the model has %zu input%s and %zu output%s: give it as many tensors",
-            model_input_count(m), model_input_count(m) > 1 ? "s" : "", model_output_count(m),
-            model_output_count(m) > 1 ? "s" : "");
-    if (model_prepare_lists(m, t.x, t.y, t.xs, t.ys, out, e) < 0)
-        return -1;
-    out->weights = t.weights;
-    return model_check_weights(out, e);
-}
-
 int model_fit(model *m, const fit_spec *spec, history *out, err *e)
 {
     struct fitting f = {.m = m, .spec = spec};
@@ -296,11 +175,16 @@ int model_fit(model *m, const fit_spec *spec, history *out, err *e)
         return err_set(e, ERR_USAGE, "epochs must be 1 or more");
     if (!spec->val_x != !spec->val_y)
         return err_set(e, ERR_USAGE, "validation data needs both x and y");
-    struct tensors t = {spec->x, spec->y, spec->weights, spec->xs, spec->ys};
-    struct tensors v = {spec->val_x, spec->val_y, spec->val_weights, spec->val_xs, spec->val_ys};
-    if (prepare(m, t, &f.train, e) < 0)
+    evaluate_spec t = {
+        .x = spec->x, .y = spec->y, .weights = spec->weights, .xs = spec->xs, .ys = spec->ys};
+    evaluate_spec v = {.x = spec->val_x,
+        .y = spec->val_y,
+        .weights = spec->val_weights,
+        .xs = spec->val_xs,
+        .ys = spec->val_ys};
+    if (sums_prepare(m, &t, &f.train, e) < 0)
         return -1;
-    if (spec->val_x && prepare(m, v, &f.val, e) < 0)
+    if (spec->val_x && sums_prepare(m, &v, &f.val, e) < 0)
         return err_wrap(e, "validation data");
     size_t n = tensor_rows(spec->x);
     f.batch = spec->batch_size ? spec->batch_size : BATCH_DEFAULT;
@@ -327,8 +211,7 @@ int model_evaluate(model *m, const evaluate_spec *spec, logs *out, err *e)
     struct sums sums = sums_begin(spec->watches, spec->watch_n);
     size_t size = spec->batch_size ? spec->batch_size : BATCH_DEFAULT;
     *out = (logs){0};
-    struct tensors t = {spec->x, spec->y, spec->weights, spec->xs, spec->ys};
-    if (prepare(m, t, &data, e) < 0)
+    if (sums_prepare(m, spec, &data, e) < 0)
         return -1;
     size_t n = tensor_rows(spec->x);
     show lines = show_begin(spec->sink, spec->verbose, (n + size - 1) / size);

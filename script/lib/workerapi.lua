@@ -102,6 +102,10 @@ local types = {
     fit{x, y, batch_size=32, epochs=1, callbacks={}, validation_split=0, validation_data={x, y, sample_weight}, validation_batch_size=, class_weight={[0]=1}, sample_weight=, shuffle=true, seed=, initial_epoch=0, steps_per_epoch=, verbose=1} -> history -- Trains it.
     evaluate{x, y, batch_size=32, sample_weight=, verbose=1, return_dict=false} -- Returns the loss and the metrics for these samples.
     predict(x) -> tensor -- Its outputs for these samples, (n, outputs); with several inputs x is a list.
+    train_on_batch(x, y, {sample_weight=, class_weight=, return_dict=false}) -- One step with these samples; returns the loss and the metrics of this batch.
+    test_on_batch(x, y, {sample_weight=, return_dict=false}) -- The loss and the metrics of this batch, without a step.
+    predict_on_batch(x) -> tensor -- As predict.
+    gradients(x, y, {sample_weight=, class_weight=, loss=}) -- Returns the loss and a list of its gradients, a tensor for each trained weight, with their names as `names`.
     summary() -- Prints its layers and how many parameters they have.
     save(path, {include_optimizer=true}) -- Writes its weights as safetensors, with the model in their metadata; a path that ends with .onnx is exported.
     export(path, {format="onnx"}) -- Writes it for other runtimes, as ONNX: what predict computes, for any number of rows.
@@ -109,11 +113,15 @@ local types = {
     get_weights() -- A list of its tensors.
     set_weights(list) -- Takes tensors as get_weights gives them.
     count_params() -- How many parameters it has.
+    optimizer: optimizer -- The optimizer that it was compiled with; after nn.load one that is like it.
     learning_rate: number -- Of its optimizer; may be set.
     momentum: number -- Of its optimizer; may be set.
     stop_training: boolean -- May be set by a callback: training ends after this epoch.
     cpu: string -- The instructions its kernels use.
     threads: number -- How many it computes with.
+  ]],
+  optimizer = [[
+    apply(model, gradients) -- One step of the model's optimizer with a list of gradients; a DistributedOptimizer first averages them over the ranks.
   ]],
   results = [[
     rank(rank) -- All values that this rank returned.
@@ -196,7 +204,7 @@ local modules = {
     local_size() -- How many ranks its machine has.
     cross_rank() -- The number of its machine.
     cross_size() -- How many machines there are.
-    allreduce(x, {op=hvd.Average}) -- A number or tensor reduced over all ranks; Average, Sum, Min, Max or Product.
+    allreduce(x, {op=hvd.Average, name=}) -- A number, a tensor or a list of tensors, which travel as one, reduced over all ranks; Average, Sum, Min, Max or Product.
     broadcast(x, root) -- The number or tensor of rank `root`, on all of them.
     broadcast_object(value, root) -- Data of rank `root`, on all of them.
     broadcast_model(model, root) -- The weights of rank `root` for all of them.
@@ -233,7 +241,7 @@ end
 
 each_sorted(modules, function(name, lines) core.api(lines, { prefix = name .. ".", root = names }) end)
 each_sorted(types, function(name, lines) core.api(lines, { prefix = name .. ":", root = names, types = { [name] = {} } }) end)
-core.types.optimizer, core.types.loss, core.types.schedule = {}, {}, {}
+core.types.loss, core.types.schedule = {}, {}
 
 -- A stand-in for what an entry tells of: it is never called.
 local function stand_in(entry)

@@ -261,6 +261,33 @@ model:predict
   model = nn.Sequential { nn.Dense { 3, input_dim = 2 } }
   model:compile { loss = "mse" }
   print(table.concat(model:predict(data.tensor { { 1, 2 } }).shape, "x")) --> 1x3
+model:train_on_batch
+  model = nn.Sequential { nn.Dense { 1, input_dim = 1 }, seed = 1 }
+  model:compile { optimizer = nn.SGD { 0.1 }, loss = "mse" }
+  x, y = data.tensor { { 1 }, { 2 } }, data.tensor { { 2 }, { 4 } }
+  for step = 1, 50 do loss = model:train_on_batch(x, y) end
+  print(loss < 0.1) --> true
+model:test_on_batch
+  model = nn.Sequential { nn.Dense { 1, input_dim = 1 } }
+  model:compile { loss = "mse", metrics = { "mae" } }
+  x = data.tensor { { 1 }, { 2 } }
+  loss, mae = model:test_on_batch(x, x)
+model:predict_on_batch
+  model = nn.Sequential { nn.Dense { 3, input_dim = 2 } }
+  model:compile { loss = "mse" }
+  print(#model:predict_on_batch(data.tensor { { 1, 2 } })) --> 1
+model:gradients
+  model = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
+  model:compile { optimizer = nn.SGD { 0.1 }, loss = "mse" }
+  loss, gradients = model:gradients(data.tensor { { 1, 2 } }, data.tensor { { 3 } })
+  print(gradients.names[1], #gradients) --> dense/kernel	2
+optimizer:apply
+  model = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
+  sgd = nn.SGD { 0.1 }
+  model:compile { optimizer = sgd, loss = "mse" }
+  loss, gradients = model:gradients(data.tensor { { 1, 2 } }, data.tensor { { 3 } })
+  for i, g in ipairs(gradients) do gradients[i] = g * 0.5 end
+  sgd:apply(model, gradients)
 model:summary
   nn.Sequential({ nn.Dense { 3, input_dim = 2 } }):summary()
 model:save

@@ -34,6 +34,12 @@ struct collective collective_of_values(
     return c;
 }
 
+void collective_of_list(struct collective *c, size_t tensors, uint64_t shapes)
+{
+    c->plan.shape[1] = (int64_t)tensors; // behind the one dimension of the run
+    c->plan.shape[2] = (int64_t)shapes;
+}
+
 static void plan_shape(const struct plan *p, buf *out)
 {
     size_t shape[TENSOR_MAX_DIMS];
@@ -71,6 +77,12 @@ static int compare(const struct plan *a, const struct plan *b, err *e)
     size_t rest = sizeof a->shape - (size_t)first * sizeof a->shape[0];
     if (a->dims == b->dims && memcmp(a->shape + first, b->shape + first, rest) == 0)
         return 0;
+    if (a->what == COLLECTIVE_ALLREDUCE && a->dims == 1 && b->dims == 1 && a->shape[1])
+        return err_set(e, ERR_USAGE,
+            "Mismatched ALLREDUCE lists: One rank sent %lld tensors of %lld numbers, but another "
+            "rank sent %lld of %lld numbers, or in other shapes.",
+            (long long)a->shape[1], (long long)a->shape[0], (long long)b->shape[1],
+            (long long)b->shape[0]);
     plan_shape(a, &mine);
     plan_shape(b, &theirs);
     return err_set(e, ERR_USAGE,

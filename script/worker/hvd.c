@@ -82,17 +82,27 @@ static int hvd_is_initialized(lua_State *L)
 PLACES(X)
 #undef X
 
+// As Horovod, whose factor after a sum is 1/size.
+static void average(float *values, size_t n, int size)
+{
+    float scale = 1.0f / (float)size;
+    for (size_t i = 0; i < n; i++)
+        values[i] *= scale;
+}
+
 int worker_allreduce(void *ctx, float *values, size_t n, const char *name, err *e)
 {
     worker *w = ctx;
     struct collective op = collective_of_values(COLLECTIVE_ALLREDUCE, name, n, 0);
-    collective_begin_gradients(w, &op);
-    if (w->comm->sum_gradients(values, n, e))
+    if (!w->compares)
+        collective_begin_gradients(w, &op);
+    else if (collective_begin(w, &op, NULL, e))
+        return -1;
+    if (w->compares ? w->comm->allreduce(values, n, COMM_F32, COMM_SUM, e)
+                    : w->comm->sum_gradients(values, n, e))
         return -1;
     collective_end(w, &op);
-    float scale = 1.0f / (float)w->place.size;
-    for (size_t i = 0; i < n; i++)
-        values[i] *= scale;
+    average(values, n, w->place.size);
     return 0;
 }
 
@@ -152,12 +162,102 @@ static int allreduce_number(lua_State *L, worker *w, int op)
     return 1;
 }
 
-// hvd.allreduce(number or tensor, {op = hvd.Average})
+// Pushes a list of copies of the tensors, with the names of the given list.
+static size_t push_list(lua_State *L, int op)
+{
+    err e;
+    size_t n = (size_t)luaL_len(L, 1);
+    lua_createtable(L, (int)n, 1);
+    for (size_t i = 1; i <= n; i++) {
+        lua_geti(L, 1, (lua_Integer)i);
+        const tensor *given = test_tensor(L, -1);
+        if (!given)
+            luaL_error(L, "hvd.allreduce: item %d of the list is a %s, not a tensor", (int)i,
+                luaL_typename(L, -1));
+        if (op == OP_AVERAGE && tensor_is_integer(given))
+            luaL_error(
+                L, "hvd.allreduce: item %d: integers have no average: use op = hvd.Sum", (int)i);
+        push_tensor(L, travelling(given, &e), &e);
+        lua_rawseti(L, -3, (lua_Integer)i);
+        lua_pop(L, 1);
+    }
+    lua_getfield(L, 1, "names");
+    lua_setfield(L, -2, "names");
+    return n;
+}
+
+static tensor *list_item(lua_State *L, int list, size_t i)
+{
+    lua_rawgeti(L, list, (lua_Integer)i);
+    tensor *t = check_tensor(L, -1);
+    lua_pop(L, 1); // the list holds it
+    return t;
+}
+
+// All tensors of a list that have this type travel as one run.
+static void reduce_run(lua_State *L, worker *w, int list, size_t n, tensor_type type, int op)
+{
+    err e;
+    size_t total = 0, tensors = 0, at = 0, size = tensor_type_size(type);
+    uint64_t shapes = 0xcbf29ce484222325u; // FNV-1a
+    for (size_t i = 1; i <= n; i++) {
+        const tensor *t = list_item(L, list, i);
+        if (t->type != type)
+            continue;
+        for (int d = 0; d <= t->dims; d++)
+            shapes = (shapes ^ (d < t->dims ? t->shape[d] : UINT64_MAX)) * 0x100000001b3u;
+        total += tensor_count(t);
+        tensors++;
+    }
+    if (!tensors)
+        return;
+    push_tensor(L, tensor_new(type, 1, &total, &e), &e);
+    tensor *all = check_tensor(L, -1);
+    for (size_t i = 1; i <= n; i++) {
+        const tensor *t = list_item(L, list, i);
+        if (t->type == type && tensor_count(t)) {
+            memcpy((char *)all->data + at, t->data, tensor_count(t) * size);
+            at += tensor_count(t) * size;
+        }
+    }
+    const char *name = read_name(L, 2);
+    struct collective c = collective_of(COLLECTIVE_ALLREDUCE, all, op, 0, name);
+    collective_of_list(&c, tensors, shapes);
+    if (collective_begin(w, &c, NULL, &e) ||
+        w->comm->allreduce(
+            all->data, total, type == TENSOR_F32 ? COMM_F32 : COMM_I64, comm_ops_of[op], &e))
+        raise_err(L, &e);
+    collective_end(w, &c);
+    if (op == OP_AVERAGE)
+        average(all->data, total, w->place.size);
+    at = 0;
+    for (size_t i = 1; i <= n; i++) {
+        const tensor *t = list_item(L, list, i);
+        if (t->type == type && tensor_count(t)) {
+            memcpy(t->data, (char *)all->data + at, tensor_count(t) * size);
+            at += tensor_count(t) * size;
+        }
+    }
+    lua_pop(L, 1);
+}
+
+static int allreduce_list(lua_State *L, worker *w, int op)
+{
+    size_t n = push_list(L, op);
+    int list = lua_gettop(L);
+    reduce_run(L, w, list, n, TENSOR_F32, op);
+    reduce_run(L, w, list, n, TENSOR_I64, op);
+    return 1;
+}
+
+// hvd.allreduce(number, tensor or list of tensors, {op = hvd.Average})
 static int hvd_allreduce(lua_State *L)
 {
     err e;
     worker *w = initialized(L);
     int op = read_op(L, 2);
+    if (lua_istable(L, 1))
+        return allreduce_list(L, w, op);
     const tensor *given = test_tensor(L, 1);
     if (!given)
         return allreduce_number(L, w, op);
@@ -171,8 +271,8 @@ static int hvd_allreduce(lua_State *L)
         w->comm->allreduce(t->data, n, floats ? COMM_F32 : COMM_I64, comm_ops_of[op], &e))
         raise_err(L, &e);
     collective_end(w, &c);
-    for (size_t i = 0; op == OP_AVERAGE && i < n; i++)
-        ((float *)t->data)[i] /= (float)w->place.size;
+    if (op == OP_AVERAGE)
+        average(t->data, n, w->place.size);
     return 1;
 }
 

@@ -38,7 +38,7 @@ void push_model(lua_State *L, model *m, const err *e)
 {
     if (!m)
         raise_err(L, e);
-    struct lua_model *box = lua_newuserdatauv(L, sizeof *box, 1);
+    struct lua_model *box = lua_newuserdatauv(L, sizeof *box, MODEL_OPTIMIZER);
     *box = (struct lua_model){.m = m};
     luaL_setmetatable(L, type_name);
 }
@@ -79,17 +79,16 @@ static optimizer_spec read_optimizer(lua_State *L, int index, bool *distributed)
     return o;
 }
 
-// The loss on top of the stack: a name, or an object such as nn.Huber{ delta = 2 }.
-static void take_loss(lua_State *L, bool from_logits, head_spec *h)
+void take_loss(lua_State *L, const char *what, bool from_logits, head_spec *h)
 {
     err e;
     int at = lua_gettop(L), type = lua_type(L, at);
     const char *name =
-        type == LUA_TTABLE ? opt_string_field(L, at, "compile", "loss") : lua_tostring(L, at);
+        type == LUA_TTABLE ? opt_string_field(L, at, what, "loss") : lua_tostring(L, at);
     if (type == LUA_TNIL)
-        luaL_error(L, "compile: which loss? loss = \"sparse_categorical_crossentropy\"");
+        luaL_error(L, "%s: which loss? loss = \"sparse_categorical_crossentropy\"", what);
     if (!name)
-        luaL_error(L, "compile: loss must be a name or a loss, got %s", luaL_typename(L, at));
+        luaL_error(L, "%s: loss must be a name or a loss, got %s", what, luaL_typename(L, at));
     if (loss_parse(name, &h->loss, &e))
         raise_err(L, &e);
     h->from_logits = from_logits;
@@ -101,10 +100,9 @@ static void take_loss(lua_State *L, bool from_logits, head_spec *h)
     lua_pop(L, 1);
 }
 
-// Pushes item k of the list at field `name`; a loss that is no list counts for each output.
-static void push_of_output(lua_State *L, const char *name, size_t k, bool several)
+void push_of_output(lua_State *L, int table, const char *name, size_t k, bool several)
 {
-    lua_getfield(L, 2, name);
+    lua_getfield(L, table, name);
     if (!several || !lua_istable(L, -1))
         return;
     bool object = lua_getfield(L, -1, "loss") != LUA_TNIL;
@@ -120,17 +118,17 @@ static head_spec read_head(lua_State *L, const model *m, size_t k)
 {
     bool several = model_output_count(m) > 1;
     head_spec h = {0};
-    push_of_output(L, "loss", k, several);
-    take_loss(L, opt_bool_field(L, 2, "compile", "from_logits", false), &h);
+    push_of_output(L, 2, "loss", k, several);
+    take_loss(L, "compile", opt_bool_field(L, 2, "compile", "from_logits", false), &h);
     if (several) {
-        push_of_output(L, "loss_weights", k, true);
+        push_of_output(L, 2, "loss_weights", k, true);
         h.loss_weight = luaL_optnumber(L, -1, 1);
         if (!(h.loss_weight > 0))
             luaL_error(L, "compile: loss_weights must be positive numbers");
         lua_pop(L, 1);
     }
     lua_createtable(L, 0, 1);
-    push_of_output(L, "metrics", k, several);
+    push_of_output(L, 2, "metrics", k, several);
     lua_setfield(L, -2, "metrics");
     push_metrics(L, lua_gettop(L), &h.metrics);
     lua_remove(L, -2);
@@ -168,12 +166,18 @@ static int compile(lua_State *L)
     if (distributed && (w->place.size > 1 || w->timeline)) {
         spec.allreduce = worker_allreduce;
         spec.allreduce_ctx = w;
-        spec.rank = w->place.rank;
     }
+    if (w->comm)
+        spec.rank = w->place.rank;
     if (model_compile(m, &spec, &e))
         raise_err(L, &e);
     lua_pushvalue(L, watches);
-    lua_setiuservalue(L, 1, 1);
+    lua_setiuservalue(L, 1, MODEL_WATCHES);
+    if (lua_getfield(L, 2, "optimizer") != LUA_TTABLE) {
+        lua_pushnil(L); // push_optimizer makes one when it is asked for
+        lua_replace(L, -2);
+    }
+    lua_setiuservalue(L, 1, MODEL_OPTIMIZER);
     return 0;
 }
 
@@ -318,6 +322,10 @@ static const luaL_Reg methods[] = {
     {"fit", model_fit_method},
     {"evaluate", model_evaluate_method},
     {"predict", model_predict_method},
+    {"predict_on_batch", model_predict_method},
+    {"train_on_batch", model_train_on_batch_method},
+    {"test_on_batch", model_test_on_batch_method},
+    {"gradients", model_gradients_method},
     {"summary", summary},
     {"save", save},
     {"export", export},
@@ -328,7 +336,7 @@ static const luaL_Reg methods[] = {
     {NULL, NULL},
 };
 
-// Properties: model.learning_rate, momentum, stop_training, cpu, threads.
+// Properties: model.learning_rate, momentum, optimizer, stop_training, cpu, threads.
 static int get(lua_State *L)
 {
     struct lua_model *box = check_lua_model(L, 1);
@@ -340,6 +348,8 @@ static int get(lua_State *L)
         lua_pushnumber(L, model_learning_rate(box->m));
     else if (strcmp(name, "momentum") == 0)
         lua_pushnumber(L, model_momentum(box->m));
+    else if (strcmp(name, "optimizer") == 0)
+        push_optimizer(L, 1);
     else if (strcmp(name, "stop_training") == 0)
         lua_pushboolean(L, box->stop_training);
     else if (strcmp(name, "cpu") == 0)
@@ -385,6 +395,10 @@ int open_nn(lua_State *L)
     luaL_newlib(L, functions);
     push_ops(L);
     lua_setfield(L, -2, "ops");
+    lua_pushcfunction(L, optimizer_apply); // nn.lua takes these two
+    lua_setfield(L, -2, "apply");
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, "firesteel.classes");
+    lua_setfield(L, -2, "classes");
     push_event_functions(L);
     return 2;
 }

@@ -14,6 +14,22 @@ struct lua_model *check_lua_model(lua_State *L, int arg);
 int model_fit_method(lua_State *L);
 int model_evaluate_method(lua_State *L);
 int model_predict_method(lua_State *L);
+// Methods for loops of one's own (loop.c), and the optimizer's.
+int model_train_on_batch_method(lua_State *L);
+int model_test_on_batch_method(lua_State *L);
+int model_gradients_method(lua_State *L);
+int optimizer_apply(lua_State *L);
+// Pushes the model's optimizer: the object that it was compiled with, or one that is like it.
+void push_optimizer(lua_State *L, int index);
+// The loss on top of the stack, which is popped: a name, or an object such as nn.Huber{ delta = 2
+// }.
+void take_loss(lua_State *L, const char *what, bool from_logits, head_spec *h);
+// Pushes item k of the list at field `name` of the table; what is no list counts for each output.
+void push_of_output(lua_State *L, int table, const char *name, size_t k, bool several);
+// Pushes the logs as a table, or returns their values one by one, and frees them.
+int return_logs(lua_State *L, logs *l, bool as_table);
+// User values of a model.
+enum { MODEL_WATCHES = 1, MODEL_OPTIMIZER };
 // Functions of the module: nn.Sequential, and what nn.Model calls (layers.c).
 int lua_sequential(lua_State *L);
 int lua_graph(lua_State *L);

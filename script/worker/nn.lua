@@ -203,11 +203,15 @@ function nn.Model(given)
 end
 
 -- Options that every optimizer has, and some of its own.
+local apply, classes = core.apply, core.classes -- classes: where C finds those of what it makes
+core.apply, core.classes = nil, nil
 local function optimizer(name, own)
   local fields = { learning_rate = "rate", weight_decay = "number", clipnorm = "number", clipvalue = "number",
     global_clipnorm = "number", name = "string" }
   for field, kind in pairs(own) do fields[field] = kind end
   nn[name] = class(name, { "learning_rate" }, fields)
+  nn[name].apply = apply -- optimizer:apply(model, gradients)
+  classes[name] = nn[name]
 end
 optimizer("SGD", { momentum = "number", nesterov = "boolean" })
 optimizer("Adam", { beta_1 = "number", beta_2 = "number", epsilon = "number" })
@@ -227,6 +231,7 @@ local function schedule(name, order, own)
     end
   end)
   nn.optimizers.schedules[name] = nn[name]
+  classes[name] = nn[name]
 end
 schedule("ExponentialDecay", { "initial_learning_rate", "decay_steps", "decay_rate" }, { staircase = "boolean" })
 schedule("InverseTimeDecay", { "initial_learning_rate", "decay_steps", "decay_rate" }, { staircase = "boolean" })

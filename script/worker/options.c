@@ -237,6 +237,35 @@ void read_fit_options(lua_State *L, int table, const worker *w, fit_spec *spec)
     push_class_weight(L, table, spec); // only for what is trained with
 }
 
+void read_batch_options(
+    lua_State *L, const char *what, const char *known, bool trains, evaluate_spec *spec)
+{
+    if (lua_gettop(L) > 4)
+        luaL_error(L, "%s: takes x, y and a table of options", what);
+    lua_settop(L, 4);
+    if (lua_isnil(L, 4)) {
+        lua_newtable(L);
+        lua_replace(L, 4);
+    }
+    if (!lua_istable(L, 4))
+        luaL_error(L, "%s: the options must be a table, got %s", what, luaL_typename(L, 4));
+    lua_pushfstring(L, "sample_weight %s%s", trains ? "class_weight " : "", known);
+    check_field_names(L, 4, what, lua_tostring(L, -1));
+    lua_createtable(L, 2, 1); // as fit takes them
+    int table = lua_gettop(L);
+    for (int i = 1; i <= 2; i++) {
+        lua_pushvalue(L, i + 1);
+        lua_rawseti(L, table, i);
+    }
+    lua_getfield(L, 4, "sample_weight");
+    lua_setfield(L, table, "sample_weight");
+    struct given g = data_pair(L, table, what);
+    fit_spec fit = {.y = g.y, .ys = g.ys, .weights = g.weights};
+    if (trains)
+        push_class_weight(L, 4, &fit);
+    *spec = (evaluate_spec){.x = g.x, .y = g.y, .xs = g.xs, .ys = g.ys, .weights = fit.weights};
+}
+
 void read_evaluate_options(lua_State *L, int table, const worker *w, evaluate_spec *spec)
 {
     check_field_names(L, table, "evaluate", "batch_size return_dict sample_weight verbose x y");

@@ -6,6 +6,10 @@
 
 void read_fit_options(lua_State *L, int table, const worker *w, fit_spec *spec);
 void read_evaluate_options(lua_State *L, int table, const worker *w, evaluate_spec *spec);
+// Of a method for one batch: x and y at 2 and 3, a table of options or none at 4, which may have
+// sample_weight and, for what trains, class_weight. `known`: the other names that it may have.
+void read_batch_options(
+    lua_State *L, const char *what, const char *known, bool trains, evaluate_spec *spec);
 // Pushes what holds the watches of the model at `index`, for one call: its AUCs and the
 // functions it was compiled with.
 void push_watches(lua_State *L, int index, const watch **list, size_t *n);

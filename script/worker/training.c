@@ -320,6 +320,18 @@ int model_fit_method(lua_State *L)
     return 1;
 }
 
+int return_logs(lua_State *L, logs *l, bool as_table)
+{
+    int n = as_table ? 1 : (int)l->n;
+    lua_checkstack(L, n + LUA_MINSTACK);
+    if (as_table)
+        push_logs(L, l);
+    for (int i = 0; !as_table && i < n; i++)
+        lua_pushnumber(L, l->items[i].value);
+    logs_done(l);
+    return n;
+}
+
 // evaluate{x, y, batch_size=, verbose=, return_dict=} → loss, metrics…
 int model_evaluate_method(lua_State *L)
 {
@@ -338,14 +350,7 @@ int model_evaluate_method(lua_State *L)
     json_set_str(event, "event", "evaluate");
     json_set(event, "metrics", metrics_json(&l));
     worker_event(w, event);
-    int n = as_table ? 1 : (int)l.n;
-    lua_checkstack(L, n + LUA_MINSTACK);
-    if (as_table)
-        push_logs(L, &l);
-    for (int i = 0; !as_table && i < n; i++)
-        lua_pushnumber(L, l.items[i].value);
-    logs_done(&l);
-    return n;
+    return return_logs(L, &l, as_table);
 }
 
 // predict(x), predict{x} or predict{x1, x2, …} → an output for each that the model has.

@@ -126,7 +126,9 @@ static void read_auc(lua_State *L, int table, watch *to)
 void push_watches(lua_State *L, int index, const watch **list, size_t *n)
 {
     static const struct watch_ops ops = {own_reset, own_add, own_value, NULL};
-    *n = lua_getiuservalue(L, index, 1) == LUA_TTABLE ? (size_t)lua_rawlen(L, -1) / 2 : 0;
+    *n = lua_getiuservalue(L, index, 1 /* MODEL_WATCHES */) == LUA_TTABLE
+             ? (size_t)lua_rawlen(L, -1) / 2
+             : 0;
     int metrics = lua_gettop(L);
     struct watches *w = new_watches(L, *n);
     for (size_t i = 0; i < *n; i++) { // name, what, name, what, …

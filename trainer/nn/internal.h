@@ -26,6 +26,7 @@ struct model {
     float *g;     // gradients; allocated when they are first kept
     size_t slots;
     int64_t steps;
+    uint64_t asked; // for gradients by a loop of one's own, since the last step
     int64_t epochs; // trained so far; the next one's order of rows is another
 
     bool compiled;
@@ -38,5 +39,7 @@ struct model {
 // Gives a built model its weights, and a compiled model its slots, too.
 void model_init_weights(model *m);
 int model_init_slots(model *m, err *e);
+// Writes the gradient of weight i.
+int model_put_gradient(model *m, size_t i, const tensor *value, err *e);
 // From now on no input counts as "never seen".
 void model_forget_unseen(model *m);

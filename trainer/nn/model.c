@@ -286,18 +286,22 @@ bool model_is_built(const model *m)
     return m->graph != NULL;
 }
 
+static void put_head(compile_spec *spec, const head_spec *h)
+{
+    spec->loss = h->loss;
+    spec->from_logits = h->from_logits;
+    spec->label_smoothing = h->label_smoothing;
+    spec->delta = h->delta;
+    spec->metrics = h->metrics;
+    spec->loss_weight = h->loss_weight;
+}
+
 compile_spec compile_head(const compile_spec *spec, size_t k)
 {
     compile_spec s = *spec;
     if (!k)
         return s;
-    const head_spec *h = &spec->more[k - 1];
-    s.loss = h->loss;
-    s.from_logits = h->from_logits;
-    s.label_smoothing = h->label_smoothing;
-    s.delta = h->delta;
-    s.metrics = h->metrics;
-    s.loss_weight = h->loss_weight;
+    put_head(&s, &spec->more[k - 1]);
     return s;
 }
 
@@ -338,6 +342,20 @@ int model_compile(model *m, const compile_spec *spec, err *e)
     m->compiled = true;
     m->steps = 0;
     return m->graph ? model_init_slots(m, e) : 0;
+}
+
+int model_set_heads(model *m, const head_spec *heads, err *e)
+{
+    compile_spec changed = m->spec;
+    if (!m->compiled)
+        return err_set(e, ERR_USAGE, "the model was not compiled: call compile first");
+    put_head(&changed, &heads[0]);
+    for (size_t k = 1; k < model_output_count(m); k++)
+        changed.more[k - 1] = heads[k];
+    if (check_heads(m, &changed, e) < 0)
+        return -1;
+    m->spec = changed;
+    return 0;
 }
 
 const compile_spec *model_compiled(const model *m)

@@ -87,6 +87,9 @@ int model_check_input(const model *m, size_t k, const tensor *x, err *e);
 // Sets optimizer, loss, metrics and threads; the optimizer's state starts anew.
 int model_compile(model *m, const compile_spec *spec, err *e);
 const compile_spec *model_compiled(const model *m); // NULL before model_compile
+// Changes what each output is trained by, in the order of the outputs; the optimizer goes on. The
+// targets are checked when data is prepared.
+int model_set_heads(model *m, const head_spec *heads, err *e);
 // Changes only the allreduce function, after compiling: for hvd.DistributedOptimizer.
 void model_set_allreduce(model *m, allreduce_fn fn, void *ctx);
 
@@ -127,6 +130,9 @@ tensor *model_weight(const model *m, size_t i, err *e); // a copy, F32
 // Checks that the value has the shape of weight i (and of its slots).
 int model_check_weight(const model *m, size_t i, const tensor *value, err *e);
 int model_set_weight(model *m, size_t i, const tensor *value, err *e);
+bool model_weight_is_trained(const model *m, size_t i); // statistics are not
+// Its gradient, as the last call that computed gradients left it; a copy.
+tensor *model_weight_gradient(const model *m, size_t i, err *e);
 size_t model_slot_count(const model *m);
 const char *model_slot_name(const model *m, size_t slot); // "m", "v", "momentum", …
 tensor *model_slot(const model *m, size_t slot, size_t weight, err *e);

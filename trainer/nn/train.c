@@ -244,11 +244,18 @@ static int run(model *m, const model_data *data, const batch *b, step *s, err *e
     return 0;
 }
 
-// Computes gradients and keeps them instead of updating weights.
-static int keep_gradients(model *m, const model_data *data, const batch *b, step *s, err *e)
+static int reserve_gradients(model *m, err *e)
 {
     if (!m->g && !(m->g = memory_array(m->graph->values, sizeof *m->g)))
         return err_set(e, ERR_LIMIT, "no memory for the gradients");
+    return 0;
+}
+
+// Computes gradients and keeps them instead of updating weights.
+static int keep_gradients(model *m, const model_data *data, const batch *b, step *s, err *e)
+{
+    if (reserve_gradients(m, e) < 0)
+        return -1;
     s->rule = (update){.rule = UPDATE_STORE};
     return run(m, data, b, s, e);
 }
@@ -270,19 +277,23 @@ static void follow(void *ctx, int thread)
     f->m->cpu->update(&f->rule, params_at(&values, from), f->m->g + from, to - from);
 }
 
-// The fused kernels use a gradient while it is in registers; a graph has them one after the other,
-// with several ranks it must be averaged first, and to be clipped it must be whole.
-static int train_apart(model *m, const model_data *data, const batch *b, step *s, err *e)
+// One step by the gradients that were kept.
+static int use_gradients(model *m, update rule, err *e)
 {
-    update rule = s->rule;
-    if (keep_gradients(m, data, b, s, e) < 0)
-        return -1;
     if (m->spec.allreduce &&
         m->spec.allreduce(m->spec.allreduce_ctx, m->g, m->graph->trained, "gradients", e) < 0)
         return -1;
     clip_gradients(m->graph, &m->spec.optimizer, m->g);
     pool_run(m->pool, m->tempo.alone, follow, &(struct follow){m, rule});
     return 0;
+}
+
+// The fused kernels use a gradient while it is in registers; a graph has them one after the other,
+// with several ranks it must be averaged first, and to be clipped it must be whole.
+static int train_apart(model *m, const model_data *data, const batch *b, step *s, err *e)
+{
+    update rule = s->rule;
+    return keep_gradients(m, data, b, s, e) < 0 ? -1 : use_gradients(m, rule, e);
 }
 
 static batch_result result_of(const step *s)
@@ -294,16 +305,19 @@ static batch_result result_of(const step *s)
     return r;
 }
 
-// The seed of this step's Dropout.
+// The seed of this step's Dropout. Loops that ask for gradients more than once before a step have
+// another one each time.
 static uint64_t noise_of(const model *m)
 {
-    uint64_t rank = (uint64_t)m->spec.rank * 0x9e3779b97f4a7c15u;
-    return (m->seed + (uint64_t)m->steps * 1000003) ^ rank;
+    uint64_t again = m->asked * 0xd1342543de82ef95u,
+             rank = (uint64_t)m->spec.rank * 0x9e3779b97f4a7c15u;
+    return (m->seed + (uint64_t)m->steps * 1000003 + again) ^ rank;
 }
 
 int model_train_batch(model *m, const model_data *data, const batch *b, batch_result *r, err *e)
 {
     m->steps++;
+    m->asked = 0;
     step s = {.train = true, .moves = true, .rule = rule_of(m), .noise = noise_of(m)};
     bool apart = m->flow || m->spec.allreduce || optimizer_clips(&m->spec.optimizer);
     int status = apart ? train_apart(m, data, b, &s, e) : run(m, data, b, &s, e);
@@ -327,6 +341,44 @@ int model_predict_batch(model *m, const model_data *data, const batch *b, float 
 int model_predict_all(model *m, const model_data *data, const batch *b, float *const *outs, err *e)
 {
     return run(m, data, b, &(step){.out = outs[0], .outs = m->flow ? outs : NULL}, e);
+}
+
+int model_loop_gradient(model *m, const model_data *data, const batch *b, batch_result *r, err *e)
+{
+    m->steps++; // as the step that it is the first half of
+    step s = {.train = true, .moves = true, .noise = noise_of(m)};
+    int status = keep_gradients(m, data, b, &s, e);
+    m->steps--;
+    m->asked++;
+    *r = result_of(&s);
+    return status;
+}
+
+int model_apply(model *m, const tensor *const *gradients, size_t n, err *e)
+{
+    size_t at = 0, trained = 0;
+    if (!m->compiled || !m->graph)
+        return err_set(e, ERR_USAGE,
+            m->compiled ? "the model has no weights yet: build it first"
+                        : "the model was not compiled: call compile first");
+    for (size_t i = 0; i < m->graph->parameters; i++)
+        trained += !m->graph->parameter[i].as.fixed;
+    if (n != trained)
+        return err_set(
+            e, ERR_USAGE, "the model trains %zu weights, but got %zu gradients", trained, n);
+    if (reserve_gradients(m, e) < 0)
+        return -1;
+    for (size_t i = 0; i < m->graph->parameters; i++)
+        if (!m->graph->parameter[i].as.fixed && model_check_weight(m, i, gradients[at++], e) < 0)
+            return err_wrap(e, "the gradient of a weight");
+    for (size_t i = at = 0; i < m->graph->parameters; i++)
+        if (!m->graph->parameter[i].as.fixed && model_put_gradient(m, i, gradients[at++], e) < 0)
+            return -1;
+    start_threads(m);
+    model_forget_unseen(m); // any weight may have a gradient now
+    m->steps++;
+    m->asked = 0;
+    return use_gradients(m, rule_of(m), e);
 }
 
 int model_gradient(

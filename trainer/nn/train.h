@@ -48,6 +48,15 @@ int model_predict_batch(model *m, const model_data *data, const batch *b, float 
 // The same for each output of a graph.
 int model_predict_all(model *m, const model_data *data, const batch *b, float *const *outs, err *e);
 
+// For loops of one's own. model_loop_gradient is the first half of model_train_batch: it leaves the
+// gradients of the mean loss of these rows with the model, and statistics such as
+// BatchNormalization's follow. model_apply is the other half: one step of the optimizer with these
+// gradients, a tensor for each weight that is trained; first they are averaged over the ranks (if
+// the model has an allreduce) and clipped. So both, one after the other, have the bits of
+// model_train_batch.
+int model_loop_gradient(model *m, const model_data *data, const batch *b, batch_result *r, err *e);
+int model_apply(model *m, const tensor *const *gradients, size_t n, err *e);
+
 // The loss as in training, and for each weight the gradient of the mean loss over these rows, in
 // the layout of model_weight_values. It changes nothing. For tests.
 int model_gradient(model *m, const model_data *data, const batch *b, batch_result *r,

@@ -145,6 +145,22 @@ static int write_run(model *m, float *run, size_t i, const tensor *value, err *e
     return 0;
 }
 
+bool model_weight_is_trained(const model *m, size_t i)
+{
+    const parameter *p = find(m, i);
+    return p && !p->as.fixed;
+}
+
+tensor *model_weight_gradient(const model *m, size_t i, err *e)
+{
+    return read_run(m, m->g, i, e);
+}
+
+int model_put_gradient(model *m, size_t i, const tensor *value, err *e)
+{
+    return write_run(m, m->g, i, value, e);
+}
+
 static float *slot_run(const model *m, size_t slot)
 {
     return m->graph && m->slot && slot < m->slots ? m->slot + slot * m->graph->values : NULL;

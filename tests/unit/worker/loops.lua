@@ -1,0 +1,229 @@
+-- SPDX-License-Identifier: MIT
+-- Loops of one's own in a trainer file: batches, gradients and steps, compared with model:fit bit for bit.
+-- firesteel-worker runs it.
+local nn, data = require "nn", require "data"
+
+local cases = {}
+local function test(name, fn) cases[#cases + 1] = { name, fn } end
+
+local function same(got, want, what)
+  if got ~= want then error(("%s: got %s, want %s"):format(what or "value", tostring(got), tostring(want)), 2) end
+end
+
+local function near(got, want, tolerance, what)
+  if not (math.abs(got - want) <= tolerance) then error(("%s: got %.9g, want %.9g"):format(what or "value", got, want), 2) end
+end
+
+local function fails(why, fn, ...)
+  local ok, message = pcall(fn, ...)
+  if ok then error("should have failed: " .. why, 2) end
+  if not tostring(message):find(why, 1, true) then error(("got \"%s\", want \"%s\""):format(message, why), 2) end
+end
+
+local function same_weights(a, b, what)
+  local left, right = a:get_weights(), b:get_weights()
+  for i, w in ipairs(left) do
+    if w ~= right[i] then error(("%s: weight %d differs by %g"):format(what, i, (w - right[i]):abs():max()), 2) end
+  end
+end
+
+-- 48 rows of 6 numbers, half of them 0; a class and a number for each.
+local function rows()
+  local x, class, value, ids = {}, {}, {}, {}
+  for i = 1, 48 do
+    x[i] = {}
+    for k = 1, 6 do x[i][k] = (i * 7 + k * 5) % 4 < 2 and 0 or math.sin(i + 2 * k) end
+    class[i], value[i], ids[i] = (i * 11) % 3, { math.cos(i) }, { i % 5, i % 3 }
+  end
+  return data.tensor(x), data.tensor(class, { dtype = "i64" }), data.tensor(value), data.tensor(ids, { dtype = "i64" })
+end
+local x, class, value, ids = rows()
+
+local makers = {
+  chain = function()
+    return nn.Sequential { nn.Dense { 80, activation = "relu", input_dim = 6 }, nn.Dropout { 0.25 }, nn.Dense { 3, activation = "softmax" }, seed = 5 },
+      "sparse_categorical_crossentropy", x, class
+  end,
+  graph = function()
+    local id, number = nn.Input { 2 }, nn.Input { 6 }
+    local h = nn.Concatenate {} { nn.Flatten {} (nn.Embedding { 5, 3 } (id)), number }
+    h = nn.Dropout { 0.2 } (nn.BatchNormalization {} (nn.Dense { 9, activation = "gelu" } (h)))
+    return nn.Model { inputs = { id, number }, outputs = nn.Dense { 1 } (h), seed = 7 }, "mse", { ids, x }, value
+  end,
+}
+
+local function cut(t, from, to)
+  if type(t) ~= "table" then return t:slice(from, to) end
+  local parts = {}
+  for i, one in ipairs(t) do parts[i] = one:slice(from, to) end
+  return parts
+end
+
+local function fitted(make, optimizer, threads)
+  local m, loss, inputs, targets = make()
+  m:compile { optimizer = optimizer, loss = loss, threads = threads }
+  local h = m:fit { inputs, targets, batch_size = 12, epochs = 2, shuffle = false, verbose = 0 }
+  return m, h.history.loss
+end
+
+-- The same two epochs by hand; step(m, x, y) returns the loss of a batch.
+local function looped(make, optimizer, threads, step)
+  local m, loss, inputs, targets = make()
+  m:compile { optimizer = optimizer, loss = loss, threads = threads }
+  local losses = {}
+  for epoch = 1, 2 do
+    losses[epoch] = 0
+    for from = 0, 36, 12 do losses[epoch] = losses[epoch] + step(m, cut(inputs, from, from + 12), targets:slice(from, from + 12)) / 4 end
+  end
+  return m, losses
+end
+
+local optimizers = {
+  ["SGD with momentum"] = nn.SGD { 0.1, momentum = 0.9, nesterov = true }, Adam = nn.Adam { 0.01 },
+  ["Adam with clipping"] = nn.Adam { 0.01, global_clipnorm = 0.05 }, ["RMSprop on a schedule"] = nn.RMSprop { nn.CosineDecay { 0.01, 20 } },
+  AdamW = nn.AdamW { 0.01, weight_decay = 0.1 },
+}
+for kind, make in pairs(makers) do
+  for name, optimizer in pairs(optimizers) do
+    test(("a %s with %s: gradients and apply have the bits of fit"):format(kind, name), function()
+      local m, losses = fitted(make, optimizer, 1)
+      for threads = 1, 2 do
+        local mine, sums = looped(make, optimizer, threads, function(own, bx, by)
+          local loss, gradients = own:gradients(bx, by)
+          optimizer:apply(own, gradients)
+          return loss
+        end)
+        same_weights(mine, m, name .. ", threads " .. threads)
+        near(sums[2], losses[2], 1e-6)
+      end
+      same_weights(looped(make, optimizer, 2, function(own, bx, by) return (own:train_on_batch(bx, by)) end), m, "train_on_batch")
+    end)
+  end
+end
+
+test("gradients of two halves are the gradient of the whole", function()
+  local _, loss = makers.chain()
+  local m = nn.Sequential { nn.Dense { 80, activation = "tanh", input_dim = 6 }, nn.Dense { 3, activation = "softmax" }, seed = 5 }
+  m:compile { optimizer = nn.SGD { 0.1 }, loss = loss }
+  local whole_loss, whole = m:gradients(x, class)
+  local a_loss, a = m:gradients(x:slice(0, 24), class:slice(0, 24))
+  local b_loss, b = m:gradients(x:slice(24), class:slice(24))
+  near((a_loss + b_loss) / 2, whole_loss, 1e-6)
+  same(table.concat(whole.names, " "), "dense/kernel dense/bias dense_1/kernel dense_1/bias")
+  for i, g in ipairs(whole) do near((g - (a[i] + b[i]) / 2):abs():max(), 0, 1e-7, whole.names[i]) end
+end)
+
+test("a gradient is the slope of the loss", function()
+  local m, loss, inputs, targets = makers.graph()
+  m:compile { optimizer = nn.SGD { 0.1 }, loss = loss }
+  -- Without Dropout and statistics: those have noise, and move.
+  local number = nn.Input { 6 }
+  m = nn.Model { inputs = number, outputs = nn.Dense { 1 } (nn.LayerNormalization {} (nn.Dense { 5, activation = "silu" } (number))), seed = 3 }
+  m:compile { optimizer = nn.SGD { 0.1 }, loss = "mse" }
+  local weight = nn.ops.full({ 48 }, 0.5) + x:columns(0, 1):reshape { 48 }:abs()
+  local _, g = m:gradients(x, targets, { sample_weight = weight })
+  local weights, step = m:get_weights(), 1e-2
+  for i, w in ipairs(weights) do
+    local flat = w:reshape { -1 }
+    for _, at in ipairs { 0, #flat // 2, #flat - 1 } do
+      local function loss_at(by)
+        local nudged = {}
+        for k = 0, #flat - 1 do nudged[k + 1] = flat[k] + (k == at and by or 0) end
+        weights[i] = data.tensor(nudged):reshape(w.shape)
+        m:set_weights(weights)
+        weights[i] = w
+        return m:test_on_batch(x, targets, { sample_weight = weight })
+      end
+      near(g[i]:reshape({ -1 })[at], (loss_at(step) - loss_at(-step)) / (2 * step), 2e-3, g.names[i])
+    end
+  end
+end)
+
+test("another loss for the gradients", function()
+  local m = nn.Sequential { nn.Dense { 1, input_dim = 6 }, seed = 5 }
+  m:compile { optimizer = nn.SGD { 0.1 }, loss = "mse", metrics = { "mae" } }
+  local squared = m:gradients(x, value)
+  local absolute, g = m:gradients(x, value, { loss = "mae" })
+  local mse, mae = m:test_on_batch(x, value)
+  near(squared, mse, 1e-6)
+  near(absolute, mae, 1e-6)
+  -- d mean |p - y| / d bias is the mean of the signs
+  near(g[2]:item(), (m:predict_on_batch(x) - value):sign():mean(), 1e-6)
+  same((m:test_on_batch(x, value)), mse, "the compiled loss is as it was")
+  near(m:gradients(x, value, { loss = nn.Huber { delta = 100 } }), mse / 2, 1e-6)
+  fails("gradients: loss must be a name or a loss, got boolean", m.gradients, m, x, value, { loss = true })
+  fails("binary_crossentropy needs sigmoid", m.gradients, m, x, value, { loss = "binary_crossentropy" })
+end)
+
+test("weights of rows and classes, metrics by name", function()
+  local m, loss = makers.chain()
+  m:compile { optimizer = nn.SGD { 0.1 }, loss = loss, metrics = { "accuracy", mine = function(_, p) return p:max() end } }
+  local twice = m:gradients(x, class, { sample_weight = nn.ops.full({ 48 }, 2) })
+  local by_class = m:gradients(x, class, { class_weight = { [0] = 2, [1] = 2, [2] = 2 } })
+  if not (twice > 0.5 and by_class > 0.5) then error(twice) end
+  local logs = m:test_on_batch(x, class, { return_dict = true })
+  near(logs.accuracy, m:predict(x):argmax(1):equal(class):mean(), 1e-6)
+  near(logs.mine, m:predict(x):max(), 1e-6)
+  fails("test_on_batch: unknown option 'class_weight'", m.test_on_batch, m, x, class, { class_weight = { 1 } })
+  fails("x has 48 rows, but y has 47", m.train_on_batch, m, x, class:slice(1))
+end)
+
+test("a loop goes on from a checkpoint with the same bits", function()
+  local m, loss = makers.chain()
+  m:compile { optimizer = nn.Adam { nn.ExponentialDecay { 0.01, 3, 0.5, staircase = true } }, loss = loss }
+  local function steps(model, n)
+    for _ = 1, n do
+      local _, gradients = model:gradients(x, class)
+      model.optimizer:apply(model, gradients)
+    end
+  end
+  steps(m, 4)
+  local path = os.tmpname()
+  m:save(path)
+  local copy = nn.load(path)
+  os.remove(path)
+  same(copy.optimizer.learning_rate.decay_steps, 3.0)
+  same(copy.optimizer.learning_rate.staircase, true)
+  same(copy.optimizer, copy.optimizer)
+  steps(m, 3)
+  steps(copy, 3)
+  same_weights(copy, m, "after a checkpoint")
+end)
+
+test("Dropout differs from one call for gradients to the next", function()
+  local m, loss = makers.chain()
+  m:compile { optimizer = nn.SGD { 0.1 }, loss = loss }
+  local first, second = m:gradients(x, class), m:gradients(x, class)
+  if first == second then error "the same noise twice" end
+  local again = makers.chain()
+  again:compile { optimizer = nn.SGD { 0.1 }, loss = loss }
+  same(again:gradients(x, class), first)
+end)
+
+test("what cannot be applied is told", function()
+  local m, loss = makers.chain()
+  local sgd = nn.SGD { 0.1 }
+  fails("the model was not compiled: call compile first", m.gradients, m, x, class)
+  m:compile { optimizer = sgd, loss = loss }
+  local _, g = m:gradients(x, class)
+  fails("apply: the model was compiled with another optimizer", g.apply or nn.Adam().apply, nn.Adam {}, m, g)
+  fails("the model trains 4 weights, but got 3 gradients", sgd.apply, sgd, m, { g[1], g[2], g[3] })
+  fails("dense/kernel expects shape (6, 80), got (80,)", sgd.apply, sgd, m, { g[2], g[1], g[3], g[4] })
+  fails("dense/bias holds nan at index 0", sgd.apply, sgd, m, { g[1], g[2] * (0 / 0), g[3], g[4] })
+  fails("apply: gradient 1 is a number, not a tensor", sgd.apply, sgd, m, { 1, 2, 3, 4 })
+  fails("the loss is nan: row 3 of x holds nan", m.gradients, m,
+    nn.ops.concatenate({ x:slice(0, 3), nn.ops.full({ 1, 6 }, 0 / 0), x:slice(4) }, 0), class)
+end)
+
+io.stdout:setvbuf "line"
+print("1.." .. #cases)
+local failed = false
+for i, case in ipairs(cases) do
+  local ok, problem = xpcall(case[2], debug.traceback)
+  print((ok and "ok " or "not ok ") .. i .. " - " .. case[1])
+  if not ok then
+    failed = true
+    print("# " .. tostring(problem):gsub("\n", "\n# "))
+  end
+end
+os.exit(not failed)
