@@ -9,10 +9,11 @@ import shutil
 import signal
 import subprocess
 
-from tap import FIRESTEEL, PATIENCE, SOURCE, eventually, processes, run, sh
+from tap import FIRESTEEL, PATIENCE, SANITIZED, SOURCE, eventually, processes, run, sh
 
 RECIPE = os.path.join(SOURCE, "recipes", "10-mnist.lua")
 ALLOW = ("--allow", "cluster,destructive")
+EPOCHS = 2 if SANITIZED else 5
 KUBECTL = shutil.which("kubectl")
 
 
@@ -74,7 +75,7 @@ def applications(env):
 def test_killed_after_the_deploy_cell_and_resumed(t):
     env, cwd = home(t), t.dir()
     env["KUBECONFIG"] = sandbox(t, env)
-    process = start(cwd, env, *ALLOW, "-p", "epochs=5")
+    process = start(cwd, env, *ALLOW, "-p", f"epochs={EPOCHS}")
 
     def deployed():
         path = journal(cwd)
@@ -91,7 +92,7 @@ def test_killed_after_the_deploy_cell_and_resumed(t):
     listed = sh(FIRESTEEL, "clean", name, "--dry-run", cwd=cwd, env=env)
     assert listed.code == 0 and "mnist" in listed.out, listed
 
-    done = sh(FIRESTEEL, "run", RECIPE, "--cwd", cwd, "--resume", name, *ALLOW, "-p", "epochs=5",
+    done = sh(FIRESTEEL, "run", RECIPE, "--cwd", cwd, "--resume", name, *ALLOW, "-p", f"epochs={EPOCHS}",
               env=env, timeout=400)
     assert done.code == 0, done
     assert "COMPLETED" in done.out and "Model prediction for index 100: 6" in done.out, done

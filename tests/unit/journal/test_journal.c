@@ -239,9 +239,10 @@ static int fill_up(const char *folder)
 
 TEST(a_write_that_fails_leaves_whole_lines)
 {
+    const char *folder = tap_dir(); // before the fork, so that it is removed here
     pid_t pid = fork();
     if (pid == 0)
-        _exit(fill_up(tap_dir()));
+        _exit(fill_up(folder));
     int status;
     CHECK_INT(waitpid(pid, &status, 0), pid);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);

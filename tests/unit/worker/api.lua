@@ -20,10 +20,12 @@ local function fails(why, fn, ...)
   if not tostring(message):find(why, 1, true) then error(("got \"%s\", want \"%s\""):format(message, why), 2) end
 end
 
+local folders = {}
 local function folder()
   local path = os.tmpname()
   os.remove(path)
   os.execute("mkdir -p " .. path)
+  folders[#folders + 1] = path
   return path
 end
 
@@ -686,4 +688,5 @@ for i, case in ipairs(cases) do
     print("# " .. tostring(problem):gsub("\n", "\n# "))
   end
 end
+for _, path in ipairs(folders) do os.execute("rm -rf " .. path) end
 os.exit(not failed)
