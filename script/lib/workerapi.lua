@@ -106,7 +106,7 @@ local types = {
     test_on_batch(x, y, {sample_weight=, return_dict=false}) -- The loss and the metrics of this batch, without a step.
     predict_on_batch(x) -> tensor -- As predict.
     gradients(x, y, {sample_weight=, class_weight=, loss=}) -- Returns the loss and a list of its gradients, a tensor for each trained weight, with their names as `names`.
-    summary() -- Prints its layers and how many parameters they have.
+    summary() -- Prints Keras's table of its layers, their shapes and parameters, and their FLOPs for one row.
     save(path, {include_optimizer=true}) -- Writes its weights as safetensors, with the model in their metadata; a path that ends with .onnx is exported.
     export(path, {format="onnx"}) -- Writes it for other runtimes, as ONNX: what predict computes, for any number of rows.
     load_weights(path or bytes) -- Takes the weights of a file, or of its bytes.

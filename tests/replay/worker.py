@@ -358,6 +358,53 @@ print(#problems == 0 and "nothing is missing" or table.concat(problems, "\\n"))
 """
 
 
+SUMMARIES = """
+local nn = require "nn"
+nn.Sequential { nn.Flatten { 28, 28 }, nn.Dense { 128, activation = "relu" }, nn.Dropout { 0.2 }, nn.Dense { 10 } }:summary()
+local function unit(x, filters, size, strides, f)
+  x = nn.BatchNormalization {} (nn.Conv2D { filters, size, strides = strides, padding = "same", use_bias = false } (x))
+  return f and nn.Activation { f } (x) or x
+end
+local input = nn.Input { 224, 224, 3 }
+local x = nn.MaxPooling2D { 3, strides = 2, padding = "same" } (unit(input, 64, 7, 2, "relu"))
+for stage, blocks in ipairs { 3, 4, 6, 3 } do
+  for block = 1, blocks do
+    local filters, strides = 64 << (stage - 1), block == 1 and stage > 1 and 2 or 1
+    local short = block == 1 and unit(x, 4 * filters, 1, strides) or x
+    x = unit(unit(unit(x, filters, 1, 1, "relu"), filters, 3, strides, "relu"), 4 * filters, 1, 1)
+    x = nn.Activation { "relu" } (nn.Add {} { x, short })
+  end
+end
+nn.Model { inputs = input, outputs = nn.Dense { 1000 } (nn.GlobalAveragePooling2D {} (x)) }:summary()
+"""
+TABLE = """\
+Model: "sequential"
+┏━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━┳━━━━━━━━━┳━━━━━━━━━┓
+┃ Layer (type)      ┃ Output Shape ┃ Param # ┃   FLOPs ┃
+┡━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━╇━━━━━━━━━╇━━━━━━━━━┩
+│ flatten (Flatten) │ (None, 784)  │       0 │       0 │
+├───────────────────┼──────────────┼─────────┼─────────┤
+│ dense (Dense)     │ (None, 128)  │ 100,480 │ 200,704 │
+├───────────────────┼──────────────┼─────────┼─────────┤
+│ dropout (Dropout) │ (None, 128)  │       0 │       0 │
+├───────────────────┼──────────────┼─────────┼─────────┤
+│ dense_1 (Dense)   │ (None, 10)   │   1,290 │   2,560 │
+└───────────────────┴──────────────┴─────────┴─────────┘
+ Total params: 101,770 (397.54 KB)
+ Trainable params: 101,770 (397.54 KB)
+ Non-trainable params: 0 (0.00 B)
+ FLOPs of a row, forward: 203,264
+"""
+
+
+def test_a_summary_has_parameters_and_flops(t):
+    done = work(script(t, SUMMARIES), "trainer.lua")
+    assert done.out.startswith(TABLE), done.out[:2000]
+    # ResNet-50: torchvision's 25,557,032 weights, and the 4,089,184,256 multiply-adds that fvcore counts.
+    assert " Trainable params: 25,557,032 (97.49 MB)\n" in done.out, done.out[-400:]
+    assert f" FLOPs of a row, forward: {2 * 4_089_184_256:,}\n" in done.out, done.out[-400:]
+
+
 def test_what_completion_tells_of_the_modules_is_what_they_have(t):
     told = [os.path.join(SOURCE, "script", "lib", name) for name in ("api.lua", "workerapi.lua")]
     done = work(script(t, KNOWN), "trainer.lua", *told)

@@ -1,6 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Keras's table of layers, shapes and parameters.
+// Keras's table of layers, shapes and parameters, with one more column: FLOPs.
+//
+//   FLOPs of a layer = 2 · the numbers of its kernel · how often a row uses each of them
+//   Dense    2 · inputs · units
+//   Conv2D   2 · window · channels · filters · positions of the output
+//
+// These are the multiplications and additions of matrix products, forward, for one row, as torch
+// counts them (torch.utils.flop_counter); everything else is left out. A step of training takes
+// about three times as many for each row.
 #include "trainer/nn/internal.h"
+
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { COLUMNS = 5 };
 
 static const node *node_of(const model *m, size_t layer)
 {
@@ -25,64 +40,134 @@ static void output_shape(const model *m, size_t layer, buf *out)
     buf_char(out, ')');
 }
 
-static size_t numbers_of(const model *m, size_t layer, bool fixed)
+struct counts {
+    size_t trained, fixed, flops;
+};
+
+static struct counts counts_of(const model *m, size_t layer)
 {
-    size_t sum = 0;
-    for (size_t i = 0; m->graph && i < m->graph->parameters; i++) {
-        const parameter *p = &m->graph->parameter[i];
-        sum += p->layer == layer && p->as.fixed == fixed ? p->rows * p->columns : 0;
+    struct counts c = {0};
+    const node *n = node_of(m, layer);
+    for (size_t i = 0; n && i < n->parameters; i++) {
+        const parameter *p = &m->graph->parameter[n->first + i];
+        size_t numbers = p->rows * p->columns;
+        *(p->as.fixed ? &c.fixed : &c.trained) += numbers;
+        if (p->as.panels) // it is multiplied with
+            c.flops += 2 * numbers * (shape_size(&n->out) / p->columns);
     }
-    return sum;
+    return c;
 }
 
-// "dense (Dense)"
-static void layer_name(const layer_spec *l, buf *out)
+// "101,770"
+static void grouped(size_t n, buf *out)
 {
-    buf_fmt(out, "%s (%s)", l->name, layer_kind_name(l->kind));
-}
-
-// The width of the first column.
-static int name_width(const model *m)
-{
-    size_t width = 28;
-    for (size_t i = 0; i < m->n; i++) {
-        AUTO_BUF name = {0};
-        layer_name(&m->layer[i], &name);
-        width = name.len > width ? name.len : width;
+    char digits[24];
+    int count = snprintf(digits, sizeof digits, "%zu", n);
+    for (int i = 0; i < count; i++) {
+        if (i && (count - i) % 3 == 0)
+            buf_char(out, ',');
+        buf_char(out, digits[i]);
     }
-    return (int)width;
 }
 
-static void row(const model *m, size_t i, int width, buf *out)
+// A row's cells: name and type, shape, parameters, FLOPs, and in a graph what it takes.
+static void cells_of(const model *m, size_t i, buf cell[COLUMNS])
 {
-    AUTO_BUF name = {0}, shape = {0}, from = {0};
     const layer_spec *l = &m->layer[i];
-    layer_name(l, &name);
-    output_shape(m, i, &shape);
+    struct counts c = counts_of(m, i);
+    buf_fmt(&cell[0], "%s (%s)", l->name, layer_kind_name(l->kind));
+    output_shape(m, i, &cell[1]);
+    grouped(c.trained + c.fixed, &cell[2]);
+    grouped(c.flops, &cell[3]);
     for (size_t k = 0; k < l->froms; k++)
-        buf_fmt(&from, "%s%s", k ? ", " : "", m->layer[l->from[k]].name);
-    buf_fmt(out, " %-*s %-20s %10zu", width, buf_cstr(&name), buf_cstr(&shape),
-        numbers_of(m, i, false) + numbers_of(m, i, true));
-    if (m->input_count)
-        buf_fmt(out, "  %s", from.len ? buf_cstr(&from) : "-");
+        buf_fmt(&cell[4], "%s%s", k ? ", " : "", m->layer[l->from[k]].name);
+    if (!l->froms)
+        buf_char(&cell[4], '-');
+}
+
+struct table {
+    buf *cell; // [rows][COLUMNS], the first row has the titles
+    size_t rows, columns, width[COLUMNS];
+};
+
+// A line between rows: its ends, its dash, and what crosses it.
+static void line(const struct table *t, const char *const parts[4], buf *out)
+{
+    buf_str(out, parts[0]);
+    for (size_t c = 0; c < t->columns; c++) {
+        for (size_t i = 0; i < t->width[c] + 2; i++)
+            buf_str(out, parts[1]);
+        buf_str(out, c + 1 < t->columns ? parts[2] : parts[3]);
+    }
     buf_char(out, '\n');
+}
+
+static void row(const struct table *t, size_t r, const char *edge, buf *out)
+{
+    for (size_t c = 0; c < t->columns; c++) {
+        bool number = c == 2 || c == 3;
+        buf_fmt(out, "%s %*s ", edge, (int)t->width[c] * (number ? 1 : -1),
+            buf_cstr(&t->cell[r * COLUMNS + c]));
+    }
+    buf_fmt(out, "%s\n", edge);
+}
+
+static void draw(struct table *t, buf *out)
+{
+    static const char *const top[] = {"┏", "━", "┳", "┓"}, *const under[] = {"┡", "━", "╇", "┩"},
+                             *const between[] = {"├", "─", "┼", "┤"},
+                             *const bottom[] = {"└", "─", "┴", "┘"};
+    for (size_t i = 0; i < t->rows * t->columns; i++) {
+        size_t c = i % t->columns, here = t->cell[i / t->columns * COLUMNS + c].len;
+        t->width[c] = here > t->width[c] ? here : t->width[c];
+    }
+    line(t, top, out);
+    for (size_t r = 0; r < t->rows; r++) {
+        row(t, r, r ? "│" : "┃", out);
+        line(t, r + 1 == t->rows ? bottom : r ? between : under, out);
+    }
+}
+
+// " Total params: 101,770 (397.54 KB)"
+static void total(const char *what, size_t n, buf *out)
+{
+    static const char *const units[] = {"B", "KB", "MB", "GB", "TB"};
+    double size = (double)n * sizeof(float);
+    size_t unit = 0;
+    for (; size >= 1024 && unit + 1 < ARRAY_LEN(units); unit++)
+        size /= 1024;
+    buf_fmt(out, " %s: ", what);
+    grouped(n, out);
+    buf_fmt(out, " (%.2f %s)\n", size, units[unit]);
 }
 
 void model_summary(const model *m, buf *out)
 {
-    size_t trained = 0, fixed = 0;
-    int width = name_width(m);
-    buf_fmt(out, "Model: \"%s\"\n %-*s %-20s %10s%s\n",
-        m->input_count ? "functional" : "sequential", width, "Layer (type)", "Output Shape",
-        "Param #", m->input_count ? "  Connected to" : "");
+    static const char *const titles[] = {
+        "Layer (type)", "Output Shape", "Param #", "FLOPs", "Connected to"};
     // As Keras, without the input of a row of layers.
     size_t first = !m->input_count && m->layer[0].kind == LAYER_INPUT;
+    struct table t = {.rows = m->n - first + 1, .columns = m->input_count ? COLUMNS : COLUMNS - 1};
+    struct counts all = {0};
+    t.cell = mem_array(t.rows * COLUMNS, sizeof *t.cell);
+    for (size_t c = 0; c < COLUMNS; c++)
+        buf_str(&t.cell[c], titles[c]);
     for (size_t i = first; i < m->n; i++) {
-        row(m, i, width, out);
-        trained += numbers_of(m, i, false);
-        fixed += numbers_of(m, i, true);
+        struct counts c = counts_of(m, i);
+        cells_of(m, i, &t.cell[(i - first + 1) * COLUMNS]);
+        all.trained += c.trained;
+        all.fixed += c.fixed;
+        all.flops += c.flops;
     }
-    buf_fmt(out, "Total params: %zu\n", trained + fixed);
-    if (fixed)
-        buf_fmt(out, "Trainable params: %zu\nNon-trainable params: %zu\n", trained, fixed);
+    buf_fmt(out, "Model: \"%s\"\n", m->input_count ? "functional" : "sequential");
+    draw(&t, out);
+    total("Total params", all.trained + all.fixed, out);
+    total("Trainable params", all.trained, out);
+    total("Non-trainable params", all.fixed, out);
+    buf_str(out, " FLOPs of a row, forward: ");
+    grouped(all.flops, out);
+    buf_char(out, '\n');
+    for (size_t i = 0; i < t.rows * COLUMNS; i++)
+        buf_done(&t.cell[i]);
+    free(t.cell);
 }

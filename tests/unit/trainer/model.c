@@ -274,8 +274,8 @@ TEST(summary_counts_parameters)
     buf out = {0};
     model *m = compiled(mlp, 3, (compile_spec){0});
     model_summary(m, &out);
-    CHECK_HAS(buf_cstr(&out), "dense (Dense)                (None, 150)               10950\n");
-    CHECK_HAS(buf_cstr(&out), "Total params: 12460\n");
+    CHECK_HAS(buf_cstr(&out), "│ dense (Dense)     │ (None, 150)  │  10,950 │ 21,600 │\n");
+    CHECK_HAS(buf_cstr(&out), " Total params: 12,460 (48.67 KB)\n");
     buf_done(&out);
     model_free(m);
 }
