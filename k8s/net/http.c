@@ -11,16 +11,6 @@
 // once.
 enum { REST_MS = 8 };
 
-// A socket that curl wants to be told about.
-struct watched {
-    struct pool *pool;
-    struct watched *next, **link; // in pool.watched
-    curl_socket_t fd;
-    loop_poll *poll;
-    int events;   // that curl wants
-    bool resting; // is not read before the pool's rests end
-};
-
 static void collect_ends(struct pool *p)
 {
     CURLMsg *m;
@@ -38,6 +28,8 @@ static void act(struct pool *p, curl_socket_t fd, int what)
 {
     int running;
     curl_multi_socket_action(p->multi, fd, what, &running);
+    for (const struct records *r; (r = records_next(p));)
+        curl_multi_socket_action(p->multi, r->fd, CURL_CSELECT_IN, &running);
     collect_ends(p);
     http_serve(p->http);
 }

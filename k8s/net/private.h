@@ -26,6 +26,33 @@ struct http_tls {
 };
 void tls_free_all(struct http_tls *first);
 
+// A socket that curl wants to be told about.
+struct watched {
+    struct pool *pool;
+    struct watched *next, **link; // in pool.watched
+    curl_socket_t fd;
+    loop_poll *poll;
+    int events;   // that curl wants
+    bool resting; // is not read before the pool's rests end
+};
+
+// Bytes of a connection that has left the socket, and that GnuTLS has not asked for yet.
+struct records {
+    struct pool *pool;
+    http_stream *stream;
+    struct records *next; // in pool.records
+    bool waits;           // is in there
+    curl_socket_t fd;
+    size_t at, len;
+    char bytes[];
+};
+// From now on the stream's connection is read so, if it is one that curl shares with no other
+// stream and we know how: TLS by GnuTLS. It lives until records_free, after the connection's end.
+void records_take(http_stream *s);
+void records_free(struct records *r); // NULL is fine
+// Takes the next from the line that curl can be called for; NULL: there is none.
+struct records *records_next(struct pool *p);
+
 struct pool {
     http *http;
     CURLM *multi;
@@ -34,7 +61,8 @@ struct pool {
     struct watched *active;  // whose event is handled; NULL once it is gone
     bool reads;              // bytes of a body came with it
     loop_timer *rest_timer;
-    bool rests; // rest_timer runs
+    bool rests;              // rest_timer runs
+    struct records *records; // those that hold bytes
 };
 
 struct http {
@@ -57,6 +85,8 @@ struct http_stream {
     http_stream *ready_next;
     bool is_ready, paused, held, finished; // held: curl was told to wait
     bool head;                             // it has arrived, and was not reported yet
+    bool alone;                            // its connection ends with it
+    struct records *records;               // NULL: its connection is read by curl itself
     size_t given;                          // for a body to be sent once: bytes given to curl
     const struct http_stream_ops *ops;
     void *arg;

@@ -28,7 +28,10 @@ static size_t collect_header(char *bytes, size_t size, size_t n, void *arg)
         buf_clear(&s->response.headers); // the earlier head was a 100 or a challenge
     else
         buf_add(&s->response.headers, bytes, n);
-    if (n <= 2 && s->ops->head && status_of(s) / 100 == 2) { // the empty line that ends the head
+    if (n > 2 || status_of(s) / 100 != 2)
+        return n;
+    records_take(s); // the empty line ends the head
+    if (s->ops->head) {
         s->head = true;
         stream_ready(s);
     }
@@ -202,6 +205,7 @@ static void set_connection(http_stream *s, const struct http_request *r)
     // A log has its own connection: it can be left unread without curl buffering it.
     curl_easy_setopt(c, CURLOPT_HTTP_VERSION,
         r->pool == HTTP_POOL_LOGS ? (long)CURL_HTTP_VERSION_1_1 : (long)CURL_HTTP_VERSION_2TLS);
+    curl_easy_setopt(c, CURLOPT_FORBID_REUSE, (long)s->alone);
     curl_easy_setopt(c, CURLOPT_PIPEWAIT, 1L); // prefer sharing a connection to opening another
     curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(c, CURLOPT_PROXY, r->proxy ? r->proxy : ""); // "": not the environment's
@@ -298,6 +302,7 @@ static void stream_free(http_stream *s)
         curl_multi_remove_handle(s->pool->multi, s->easy);
         curl_easy_cleanup(s->easy);
     }
+    records_free(s->records);
     curl_slist_free_all(s->headers);
     curl_slist_free_all(s->connect_to);
     http_response_done(&s->response);
@@ -318,6 +323,7 @@ http_stream *http_stream_open(
     s->pool = &h->pools[r->pool];
     s->ops = ops;
     s->arg = arg;
+    s->alone = r->pool == HTTP_POOL_LOGS && ops->data && !r->proxy;
     s->request = *r; // curl has copied headers and strings: we do not use them again
     s->host = url_host(r->url);
     s->started = s->heard = s->window = clock_mono();
