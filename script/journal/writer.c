@@ -35,6 +35,10 @@ struct journal {
     syncer *syncer;
     bool dirty; // no sync has covered the last records yet
     bool told;  // a sync has failed, and the caller was told
+    // A group: its ledger entries share one sync.
+    bool grouped, owes; // owes: entries of it wait for that sync
+    off_t group_end;    // where the group begins, and after which record
+    uint64_t group_seq;
 };
 
 char *journal_run_notebook(const char *run)
@@ -268,8 +272,12 @@ static enum safety wanted_safety(const journal *j, const cJSON *event, const cha
     return SAFE_IN_FILE;
 }
 
-static int make_safe(journal *j, enum safety safety, err *e)
+static int make_safe(journal *j, enum safety safety, bool shared, err *e)
 {
+    if (safety == SAFE_NOW && shared) {
+        j->owes = true;
+        return 0;
+    }
     if (safety == SAFE_NOW)
         return journal_sync(j, e);
     if (safety == SAFE_SOON)
@@ -311,7 +319,8 @@ const char *journal_append(journal *j, cJSON *event, size_t *n, err *e)
     else if (fd_write_all(j->fd, j->line.data, j->line.len, &failure) == 0) {
         j->end += (off_t)j->line.len;
         j->dirty = true;
-        make_safe(j, wanted_safety(j, event, type), &failure);
+        bool shared = j->grouped && str_eq(type, "ledger");
+        make_safe(j, wanted_safety(j, event, type), shared, &failure);
     }
     if (failure.code) {
         cut_back(j, before, &failure);
@@ -322,6 +331,25 @@ const char *journal_append(journal *j, cJSON *event, size_t *n, err *e)
     if (n)
         *n = j->line.len;
     return j->line.data;
+}
+
+void journal_group(journal *j)
+{
+    j->grouped = true;
+    j->owes = false;
+    j->group_end = j->end;
+    j->group_seq = j->seq;
+}
+
+int journal_commit(journal *j, err *e)
+{
+    err failure = {0};
+    j->grouped = false;
+    if (!j->owes || journal_sync(j, &failure) == 0)
+        return 0;
+    cut_back(j, j->group_end, &failure);
+    j->seq = j->group_seq;
+    return err_set(e, failure.code, "cannot write the journal %s: %s", j->path, failure.text);
 }
 
 int journal_sync(journal *j, err *e)

@@ -203,6 +203,8 @@ void outbox_flush(outbox *o)
     o->flushing = true;
     loop_timer_stop(o->timer);
     o->flushed = clock_mono();
+    if (o->ops->begin)
+        o->ops->begin(o->arg);
     // Takes only what is there now: a thread that never stops writing must not keep the loop from
     // its other work.
     for (struct item *i = take_all(o), *next; i; i = next) {
@@ -216,4 +218,6 @@ void outbox_flush(outbox *o)
         item_free(i);
     }
     o->flushing = false;
+    if (o->ops->end)
+        o->ops->end(o->arg);
 }

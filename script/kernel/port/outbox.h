@@ -19,6 +19,8 @@ struct outbox_ops {
         const char *bytes, size_t n);
     void (*event)(void *arg, cJSON *event);                         // takes it
     void (*ended)(void *arg, const char *cell, const char *branch); // no more of its text comes
+    void (*begin)(void *arg); // before and after everything that one flush delivers; may be NULL
+    void (*end)(void *arg);
 };
 
 outbox *outbox_new(loop *l, const struct outbox_ops *ops, void *arg);

@@ -20,6 +20,19 @@ struct port {
     journal *journal; // the loop's thread
     err error;        // for the loop's thread: the first one
     struct telling *telling;
+    // What one delivery of the outbox brings is a group of the journal, with one sync. Clients get
+    // its lines, and those who wait for a record go on, after that.
+    bool grouped;
+    buf held;               // its lines
+    struct record *records; // that wait; the loop's thread
+};
+
+struct record {
+    port *port;
+    cJSON *event;
+    err error;
+    loop_pending *pending;
+    struct record *next;
 };
 
 static void tell_broken(void *arg)
@@ -49,7 +62,9 @@ void port_deliver(port *p, cJSON *event)
     size_t n;
     err e = {0};
     const char *line = journal_append(p->journal, event, &n, &e);
-    if (line)
+    if (line && p->grouped)
+        buf_add(&p->held, line, n);
+    else if (line)
         p->ops->journaled(p->arg, line, n);
     if (!line || journal_check(p->journal, &e) < 0)
         fail(p, &e);
@@ -96,7 +111,35 @@ static void on_ended(void *arg, const char *cell, const char *branch)
     outputs_end_branch(p->outputs, cell, branch);
 }
 
-static const struct outbox_ops outbox_ops = {.text = on_text, .event = on_event, .ended = on_ended};
+static void on_begin(void *arg)
+{
+    port *p = arg;
+    p->grouped = p->journal != NULL;
+    if (p->grouped)
+        journal_group(p->journal);
+}
+
+static void on_end(void *arg)
+{
+    port *p = arg;
+    err e = {0};
+    AUTO_BUF lines = p->held;
+    p->held = (buf){0};
+    bool kept = !p->grouped || journal_commit(p->journal, &e) == 0;
+    p->grouped = false;
+    if (!kept)
+        fail(p, &e);
+    else if (lines.len)
+        p->ops->journaled(p->arg, lines.data, lines.len);
+    for (struct record *r = STEAL(p->records), *next; r; r = next) {
+        next = r->next; // its thread may take it away
+        r->error = p->error;
+        loop_call_finish(r->pending);
+    }
+}
+
+static const struct outbox_ops outbox_ops = {
+    .text = on_text, .event = on_event, .ended = on_ended, .begin = on_begin, .end = on_end};
 
 port *port_new(loop *l, const struct port_ops *ops, void *arg)
 {
@@ -114,6 +157,7 @@ void port_free(port *p)
     outputs_free(p->outputs);
     outbox_free(p->outbox);
     port_close(p);
+    buf_done(&p->held);
     mask_free(p->mask);
     free(p);
 }
@@ -171,19 +215,15 @@ void port_flush(port *p)
     outbox_flush(p->outbox);
 }
 
-struct record {
-    port *port;
-    cJSON *event;
-    err error;
-};
-
+// The outbox wakes the loop for it: those that come until then are in the same group.
 static void start_record(loop_pending *pending, void *arg)
 {
     struct record *r = arg;
-    outbox_event(r->port->outbox, r->event);
-    outbox_flush(r->port->outbox);
-    r->error = r->port->error;
-    loop_call_finish(pending);
+    port *p = r->port;
+    r->pending = pending;
+    r->next = p->records;
+    p->records = r;
+    outbox_event(p->outbox, r->event);
 }
 
 int port_record(port *p, cJSON *event, err *e)

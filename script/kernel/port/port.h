@@ -18,8 +18,8 @@ typedef struct port port;
 // All are called on the loop's thread.
 struct port_ops {
     void (*event)(void *arg, const cJSON *event); // it is about to be journaled
-    // it is in the journal: send this line to clients
-    void (*journaled)(void *arg, const char *line, size_t n);
+    // they are in the journal: send these lines to clients
+    void (*journaled)(void *arg, const char *lines, size_t n);
     // Called once: something cannot be kept (port_error), so the run has to stop. Not called from
     // within an emit.
     void (*broken)(void *arg);
@@ -39,7 +39,8 @@ const journal *port_journal(port *p); // NULL before port_open
 const err *port_error(const port *p);
 
 // On any thread: emits an event, in order with all others; takes it. port_record returns when the
-// event is in the journal; a ledger's event is then synced. -1: it could not be written.
+// event is in the journal; a ledger's event is then synced, by one sync with all others that wait
+// at that time. -1: it could not be written.
 void port_emit(port *p, cJSON *event);
 int port_record(port *p, cJSON *event, err *e);
 // On the loop's thread: an event that goes before everything queued; takes it.

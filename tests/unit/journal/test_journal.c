@@ -313,6 +313,48 @@ TEST(a_sync_that_failed_in_the_background_is_not_forgotten)
     journal_close(j);
 }
 
+TEST(the_entries_of_a_group_share_one_sync)
+{
+    err e = {0};
+    journal *j = create();
+    sample_append(j, "{\"type\":\"ledger\",\"entry\":1}");
+    begun_syncs = 0;
+    journal_group(j);
+    for (int i = 0; i < 5; i++)
+        sample_append(j, "{\"type\":\"ledger\",\"entry\":2}");
+    CHECK_INT(begun_syncs, 0);
+    CHECK_OK(journal_commit(j, &e) == 0, e);
+    CHECK_INT(begun_syncs, 1);
+    journal_group(j);
+    sample_append(j, "{\"type\":\"stream\",\"cell\":\"a\",\"name\":\"stdout\",\"text\":\"x\"}");
+    CHECK_OK(journal_commit(j, &e) == 0, e);
+    CHECK_INT(begun_syncs, 1); // nobody waits for these
+    journal_close(j);
+}
+
+TEST(a_group_that_is_not_on_the_disk_is_cut_off)
+{
+    err e = {0};
+    journal *j = create();
+    AUTO_FREE char *file = mem_strdup(journal_path(j));
+    sample_append(j, "{\"type\":\"ledger\",\"entry\":1}");
+    uint64_t seq = journal_seq(j);
+    AUTO_BUF before = {0}, after = {0};
+    CHECK_OK(path_read(file, &before, 0, &e) == 0, e);
+    failing_syncs = 1;
+    journal_group(j);
+    sample_append(j, "{\"type\":\"ledger\",\"entry\":2}");
+    sample_append(j, "{\"type\":\"ledger\",\"entry\":3}");
+    CHECK(journal_commit(j, &e) < 0);
+    CHECK_HAS(e.text, "cannot write the journal");
+    CHECK_INT(journal_seq(j), seq);
+    CHECK_OK(path_read(file, &after, 0, &e) == 0, e);
+    CHECK_INT(after.len, before.len);
+    CHECK_STR(buf_cstr(&after), buf_cstr(&before));
+    sample_append(j, "{\"type\":\"end\",\"exit\":1}"); // a run's last words
+    journal_close(j);
+}
+
 // A sync under way may have begun before the record was written.
 TEST(a_sync_under_way_is_not_the_one_that_is_waited_for)
 {
