@@ -32,6 +32,7 @@ static const struct verb *const verbs[] = {
     &wait_verb,
     &sandbox_verb,
     &doctor_verb,
+    &step_verb,
 };
 
 static void print_usage(FILE *to)

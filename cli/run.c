@@ -127,7 +127,8 @@ static void on_event(void *arg, message_type type, const cJSON *message)
         printer_event(r->printer, message);
     if (type == MESSAGE_end)
         r->ended = true;
-    int64_t limit = type == MESSAGE_state ? json_int_or(message, "limit", 0) : 0;
+    bool tells = type == MESSAGE_state || type == MESSAGE_kernel;
+    int64_t limit = tells ? json_int_or(message, "limit", 0) : 0;
     if (limit > 0 && r->interrupts == 1) // a clean-up runs, and will end by itself
         loop_timer_start(r->patience, (uint64_t)limit + PATIENCE_MS, 0);
     if (ferror(stdout) && r->interrupts == 0)

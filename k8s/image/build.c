@@ -2,7 +2,7 @@
 // The worker brings its own ld.so and libraries, and is linked to use them. So the same layer runs
 // alone and on any base, whatever C library the base has.
 //
-//   /opt/firesteel/firesteel-worker, spark.py
+//   /opt/firesteel/firesteel-worker, spark.py; firesteel, firesteel-kernel if they are asked for
 //   /opt/firesteel/lib/ld-linux-x86-64.so.2, libc.so.6, firesteel-mpi.so, libmpich.so.12 …
 #include "k8s/image/build.h"
 
@@ -53,7 +53,9 @@ static int add_files(layer *l, const struct image_worker *w, struct closure *nee
     if (add_program(l, HOME "/firesteel-worker", w->program, needs, e) ||
         (w->plugin && (layer_file(l, HOME "/lib/firesteel-mpi.so", w->plugin, e) ||
                           closure_add(needs, w->plugin, e))) ||
-        (w->spark_main && layer_file(l, HOME "/spark.py", w->spark_main, e)))
+        (w->spark_main && layer_file(l, HOME "/spark.py", w->spark_main, e)) ||
+        (w->firesteel && add_program(l, HOME "/firesteel", w->firesteel, needs, e)) ||
+        (w->kernel && add_program(l, HOME "/firesteel-kernel", w->kernel, needs, e)))
         return -1;
     return add_libraries(l, needs, e);
 }

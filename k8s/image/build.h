@@ -15,6 +15,8 @@ struct image_worker {
     const char *program;    // [firesteel-worker]
     const char *plugin;     // [lib/firesteel-mpi.so], loaded at run time
     const char *spark_main; // [spark.py]
+    // firesteel itself, for notebooks and steps that run in the image; NULL: it is not in it
+    const char *firesteel, *kernel; // [firesteel], [firesteel-kernel]
 };
 
 // A file or folder, and where it goes: a place in the image, or below its working folder; after a

@@ -42,7 +42,7 @@ static void say_size(buf *out, int64_t bytes)
 }
 
 // image.build {tag, add: [name | {from, to}], from?, created?, exclude?, env?, user?, workdir?,
-// entrypoint?, cmd?, worker?} -> {ref, digest, size, layers: [{digest, size}]}
+// entrypoint?, cmd?, worker?, firesteel?} -> {ref, digest, size, layers: [{digest, size}]}
 
 struct build {
     struct image_build spec;
@@ -132,6 +132,12 @@ static int read_build(call *c, const cJSON *args, struct build *b, err *e)
         .data_dirs = b->data_dirs,
         .worker = {paths->worker, paths->plugin, paths->spark_main},
     };
+    if (json_bool_or(args, "firesteel", false)) {
+        if (!paths->firesteel || !paths->kernel)
+            return err_set(e, ERR_NOT_FOUND, "image.build: firesteel is not beside its kernel");
+        b->spec.worker.firesteel = paths->firesteel;
+        b->spec.worker.kernel = paths->kernel;
+    }
     return read_lists(args, b, e);
 }
 

@@ -33,6 +33,22 @@ local function reach(step, made, limit)
   if state then last:reaches(state, step.timeout or limit or "24h") end
 end
 
+-- "job.batch" of an object: its kind, whatever else is called so.
+function core.pipeline.kind_name(o)
+  local group = o.apiVersion:match "^(.*)/"
+  return group and ("%s.%s"):format(o.kind:lower(), group) or o.kind:lower()
+end
+
+-- In a pod of its own an attempt finds what the one before it has made by its labels.
+local function delete_earlier(flow, o, options)
+  local ok, old = pcall(k8s.get, core.pipeline.kind_name(o), o.metadata.name, options)
+  local labels = ok and old.metadata.labels or {}
+  for name, value in pairs(flow.labels) do
+    if labels[name] ~= value then return end
+  end
+  if ok then old:delete() end
+end
+
 -- Each kind: fn(flow, step, env, record). record keeps what was made: { handles =, value = }.
 function kinds.apply(flow, step, env, record)
   for _, old in ipairs(record.handles or {}) do old:delete() end -- of the attempt before
@@ -41,8 +57,14 @@ function kinds.apply(flow, step, env, record)
   local objects = core.call("k8s.manifest", type(source) == "string" and { text = source } or { value = source })
   record.handles = {}
   for i, o in ipairs(objects) do
+    for name, value in pairs(flow.labels or {}) do
+      o.metadata.labels = o.metadata.labels or {}
+      o.metadata.labels[name] = value
+    end
     local verb = o.metadata.name == nil and o.metadata.generateName and k8s.create or k8s.apply
-    record.handles[i] = verb(o, { namespace = step.namespace or flow.namespace })
+    local options = { namespace = step.namespace or flow.namespace }
+    if flow.labels and o.metadata.name then delete_earlier(flow, o, options) end
+    record.handles[i] = verb(o, options)
   end
   reach(step, record.handles, flow.timeout)
 end
@@ -62,6 +84,7 @@ function kinds.image(flow, step, env, record)
   end
   if container.env then table.sort(container.env, function(a, b) return a.name < b.name end) end
   local labels = { ["firesteel/pipeline"] = flow.name, ["firesteel/step"] = step.name }
+  for name, value in pairs(flow.labels or {}) do labels[name] = value end
   record.earlier = record.earlier or {} -- of the attempts before, for a step that deletes
   table.move(record.handles or {}, 1, #(record.handles or {}), #record.earlier + 1, record.earlier)
   record.handles = { k8s.create({

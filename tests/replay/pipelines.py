@@ -4,6 +4,7 @@
 import os
 import re
 import signal
+import subprocess
 import time
 
 from kernel import Kernel, cell, sandbox
@@ -233,6 +234,19 @@ def test_the_steps_of_the_end_end(t):
         assert k.ask(type="interrupt")["ok"]
     began = time.monotonic()
     assert k.finish(20) == 130 and "never" not in k.text() and time.monotonic() - began < 5 * PATIENCE, k.text()
+
+
+def test_the_one_who_waits_is_patient(t):
+    """firesteel run insists after ten seconds, but not while the steps of the end have time."""
+    path = os.path.join(t.dir(), "n.lua")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(cell(ENDLESS % ('firesteel.sleep "11s" print "cleaned"', "")))
+    program = subprocess.Popen([FIRESTEEL, "run", path], stdout=subprocess.PIPE, text=True)
+    while "began" not in program.stdout.readline():
+        pass
+    program.send_signal(signal.SIGINT)
+    out = program.communicate(timeout=40 * PATIENCE)[0]
+    assert program.returncode == 130 and "cleaned" in out, (program.returncode, out)
 
 
 def test_an_interrupt_of_a_step_of_the_end(t):

@@ -184,7 +184,15 @@ static void limit_cell(kernel *k, int64_t ns)
 
 static void on_owing(void *arg, execution *x)
 {
-    limit_cell(arg, x->owed_ns);
+    kernel *k = arg;
+    limit_cell(k, x->owed_ns);
+    if (turn_why(&x->turn) == FAILURE_NONE)
+        return;
+    cJSON *event = message_new(MESSAGE_kernel); // so that nobody insists too early
+    json_set_str(event, "state", "interrupting");
+    json_set_str(event, "cell", x->turn.cell);
+    json_set_int(event, "limit", x->owed_ns / CLOCK_MS);
+    port_emit(k->port, event);
 }
 
 static void emit_running(kernel *k, const execution *x)
