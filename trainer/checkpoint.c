@@ -142,13 +142,24 @@ static cJSON *config_in(const safetensors *s, err *e)
     return config;
 }
 
+// Plain SGD has no state but its steps, which schedules and Dropout follow.
+static bool counts_alike(const model *m, const cJSON *config)
+{
+    const cJSON *optimizer = json_get(config, "optimizer"), *momentum;
+    const compile_spec *spec = model_compiled(m);
+    momentum = json_get(optimizer, "momentum");
+    return spec &&
+           strcmp(json_str_or(optimizer, "type", ""), optimizer_name(spec->optimizer.kind)) == 0 &&
+           !(cJSON_IsNumber(momentum) && momentum->valuedouble > 0);
+}
+
 // The steps go with the optimizer's state: Adam corrects its moments by them.
 static void restore_steps(model *m, const safetensors *s)
 {
     err e;
-    AUTO_JSON *config = has_slots(m, s) ? config_in(s, &e) : NULL;
+    AUTO_JSON *config = config_in(s, &e);
     int64_t steps = json_int_or(config, "steps", 0);
-    if (config)
+    if (config && (model_slot_count(m) ? has_slots(m, s) : steps > 0 && counts_alike(m, config)))
         model_set_steps(m, steps < 0 ? 0 : steps);
 }
 

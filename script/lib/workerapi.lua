@@ -166,7 +166,7 @@ local modules = {
     Dropout{rate, input_shape=, name=} -- A layer that drops a part of its inputs while training.
     Adam{learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- The optimizer Adam.
     AdamW{learning_rate=0.001, weight_decay=0.004, beta_1=0.9, beta_2=0.999, epsilon=1e-7, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- Adam with decoupled weight decay.
-    RMSprop{learning_rate=0.001, rho=0.9, momentum=0, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- The optimizer RMSprop.
+    RMSprop{learning_rate=0.001, rho=0.9, momentum=0, epsilon=1e-7, centered=false, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- The optimizer RMSprop.
     Adagrad{learning_rate=0.001, initial_accumulator_value=0.1, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- The optimizer Adagrad.
     SGD{learning_rate=0.01, momentum=0, nesterov=false, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- Stochastic gradient descent.
     ExponentialDecay{initial_learning_rate, decay_steps, decay_rate, staircase=false, name=} -> schedule -- A learning rate: initial · decay_rate^(step/decay_steps); nn.optimizers.schedules has it, too.

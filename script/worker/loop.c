@@ -142,9 +142,9 @@ static void push_like(lua_State *L, optimizer_spec o)
         lua_pushnumber(L, *value);
         lua_setfield(L, -2, name);
     }
-    if (o.nesterov) {
+    if (o.nesterov || o.centered) {
         lua_pushboolean(L, true);
-        lua_setfield(L, -2, "nesterov");
+        lua_setfield(L, -2, o.nesterov ? "nesterov" : "centered");
     }
     if (o.schedule.kind != SCHEDULE_NONE) {
         push_schedule(L, o.schedule);

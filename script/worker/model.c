@@ -75,6 +75,7 @@ static optimizer_spec read_optimizer(lua_State *L, int index, bool *distributed)
         if (o.schedule.kind == SCHEDULE_NONE || strcmp(field, "learning_rate") != 0)
             *value = opt_number_field(L, index, name, field, *value);
     o.nesterov = opt_bool_field(L, index, name, "nesterov", o.nesterov);
+    o.centered = opt_bool_field(L, index, name, "centered", o.centered);
     *distributed = opt_bool_field(L, index, name, "distributed", false);
     return o;
 }

@@ -216,7 +216,7 @@ end
 optimizer("SGD", { momentum = "number", nesterov = "boolean" })
 optimizer("Adam", { beta_1 = "number", beta_2 = "number", epsilon = "number" })
 optimizer("AdamW", { beta_1 = "number", beta_2 = "number", epsilon = "number" })
-optimizer("RMSprop", { rho = "number", momentum = "number", epsilon = "number" })
+optimizer("RMSprop", { rho = "number", momentum = "number", epsilon = "number", centered = "boolean" })
 optimizer("Adagrad", { initial_accumulator_value = "number", epsilon = "number" })
 
 -- Learning rates that follow the steps, by Keras's names; the formulas are in trainer/nn/schedule.h.

@@ -27,7 +27,9 @@ typedef enum update_rule {
     UPDATE_ADAM,
     UPDATE_RMSPROP,          // m is the mean square
     UPDATE_RMSPROP_MOMENTUM, // and v the momentum
-    UPDATE_ADAGRAD,          // m is the sum of squares
+    UPDATE_RMSPROP_CENTERED, // the same two, and a is the mean
+    UPDATE_RMSPROP_CENTERED_MOMENTUM,
+    UPDATE_ADAGRAD, // m is the sum of squares
 } update_rule;
 
 typedef struct update {
@@ -38,16 +40,16 @@ typedef struct update {
     float decay; // learning rate · weight decay; first of all w ← w - decay·w
 } update;
 
-// The same place in four arrays of equal layout. g is only for UPDATE_STORE; the rule decides
-// whether m and v are needed.
+// The same place in arrays of equal layout. g is only for UPDATE_STORE; the rule decides whether m,
+// v and a are needed.
 typedef struct params {
-    float *w, *m, *v, *g;
+    float *w, *m, *v, *g, *a;
 } params;
 
 static inline params params_at(const params *p, size_t i)
 {
     return (params){p->w ? p->w + i : NULL, p->m ? p->m + i : NULL, p->v ? p->v + i : NULL,
-        p->g ? p->g + i : NULL};
+        p->g ? p->g + i : NULL, p->a ? p->a + i : NULL};
 }
 
 // y[r][c] = start + Σ_k x[r][k]·w[k][c]; start is bias[c], or y's old value when bias is NULL.

@@ -54,6 +54,8 @@ static cJSON *optimizer_json(const optimizer_spec *o)
         json_set(j, name, cJSON_CreateNumber(*value));
     if (o->kind == OPTIMIZER_SGD)
         json_set_bool(j, "nesterov", o->nesterov);
+    if (o->kind == OPTIMIZER_RMSPROP)
+        json_set_bool(j, "centered", o->centered);
     if (o->schedule.kind != SCHEDULE_NONE)
         json_set(j, "schedule", schedule_json(&o->schedule));
     return j;
@@ -183,6 +185,7 @@ static int read_optimizer(const cJSON *j, optimizer_spec *o, err *e)
     for (size_t i = 0; (name = optimizer_number(o, i, &value)); i++)
         *value = number_or(j, name, *value);
     o->nesterov = json_bool_or(j, "nesterov", false);
+    o->centered = json_bool_or(j, "centered", false);
     return read_schedule(json_get(j, "schedule"), &o->schedule, e);
 }
 

@@ -8,7 +8,7 @@
 #include "trainer/nn/plan.h"
 #include "trainer/nn/tempo.h"
 
-enum { SLOTS_MAX = 2 };
+enum { SLOTS_MAX = 3 };
 
 struct model {
     size_t n;

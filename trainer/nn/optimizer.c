@@ -135,7 +135,7 @@ size_t optimizer_slots(const optimizer_spec *o)
     case OPTIMIZER_SGD:
         return o->momentum > 0;
     case OPTIMIZER_RMSPROP:
-        return o->momentum > 0 ? 2 : 1;
+        return 1 + (o->momentum > 0) + o->centered;
     case OPTIMIZER_ADAGRAD:
         return 1;
     case OPTIMIZER_ADAM:
@@ -152,5 +152,7 @@ const char *optimizer_slot_name(const optimizer_spec *o, size_t slot)
         [OPTIMIZER_ADAMW] = {"m", "v"},
         [OPTIMIZER_RMSPROP] = {"velocity", "momentum"},
         [OPTIMIZER_ADAGRAD] = {"accumulator", ""}};
+    if (optimizer_is_centered(o) && slot + 1 == optimizer_slots(o))
+        return "average_gradient";
     return names[o->kind][slot];
 }

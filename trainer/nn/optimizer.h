@@ -14,6 +14,7 @@
 //   AdamW    Adam with weight decay (Loshchilov & Hutter, arXiv 1711.05101)
 //   RMSprop  v ← ρ·v + (1-ρ)·g²;  w ← w - lr·g/√(v + ε)
 //            momentum:  m ← momentum·m + lr·g/√(v + ε);  w ← w - m     (Tieleman & Hinton 2012)
+//            centered:  a ← ρ·a + (1-ρ)·g, and v - a² instead of v     (Graves, arXiv 1308.0850)
 //   Adagrad  a ← a + g², from initial_accumulator_value;  w ← w - lr·g/√(a + ε)
 //            (Duchi, Hazan, Singer 2011)
 #pragma once
@@ -56,6 +57,7 @@ typedef struct optimizer_spec {
     OPTIMIZER_NUMBERS(X)
 #undef X
     bool nesterov;     // SGD
+    bool centered;     // RMSprop
     schedule schedule; // of the learning rate, unless its kind is NONE
 } optimizer_spec;
 
@@ -74,6 +76,10 @@ const char *optimizer_number(optimizer_spec *spec, size_t i, double **value);
 // Arrays of the weights' size that it keeps, and their names.
 size_t optimizer_slots(const optimizer_spec *spec);
 const char *optimizer_slot_name(const optimizer_spec *spec, size_t slot);
+static inline bool optimizer_is_centered(const optimizer_spec *o)
+{
+    return o->kind == OPTIMIZER_RMSPROP && o->centered;
+}
 static inline bool optimizer_clips(const optimizer_spec *o)
 {
     return o->clipvalue > 0 || o->clipnorm > 0 || o->global_clipnorm > 0;

@@ -170,10 +170,13 @@ int model_check_weights(const model_data *data, err *e)
 
 static params params_of(const model *m)
 {
+    size_t n = m->graph->values;
+    bool centered = optimizer_is_centered(&m->spec.optimizer);
     return (params){.w = m->w,
         .m = m->slots > 0 ? m->slot : NULL,
-        .v = m->slots > 1 ? m->slot + m->graph->values : NULL,
-        .g = m->g};
+        .v = m->slots > 1 + (size_t)centered ? m->slot + n : NULL,
+        .g = m->g,
+        .a = centered ? m->slot + (m->slots - 1) * n : NULL}; // the last one
 }
 
 static update_rule kind_of_rule(const optimizer_spec *o)
@@ -182,6 +185,8 @@ static update_rule kind_of_rule(const optimizer_spec *o)
     case OPTIMIZER_SGD:
         return !(o->momentum > 0) ? UPDATE_SGD : o->nesterov ? UPDATE_NESTEROV : UPDATE_MOMENTUM;
     case OPTIMIZER_RMSPROP:
+        if (o->centered)
+            return o->momentum > 0 ? UPDATE_RMSPROP_CENTERED_MOMENTUM : UPDATE_RMSPROP_CENTERED;
         return o->momentum > 0 ? UPDATE_RMSPROP_MOMENTUM : UPDATE_RMSPROP;
     case OPTIMIZER_ADAGRAD:
         return UPDATE_ADAGRAD;

@@ -41,14 +41,19 @@ static void train(model *m, int from, int to)
     CHECK_OK(model_fit(m, &fit, NULL, &e) == 0, e);
 }
 
-static model *new_model(optimizer_kind kind)
+static model *new_model_with(optimizer_kind kind, double momentum)
 {
     err e;
     model *m = model_new(layers, 4, 11, &e);
     compile_spec c = {.optimizer = optimizer_default(kind), .metrics = METRIC(ACCURACY)};
-    c.optimizer.momentum = 0.5;
+    c.optimizer.momentum = momentum;
     CHECK_OK(m && model_compile(m, &c, &e) == 0, e);
     return m;
+}
+
+static model *new_model(optimizer_kind kind)
+{
+    return new_model_with(kind, 0.5);
 }
 
 static buf encode(const model *m, bool optimizer)
@@ -102,6 +107,28 @@ TEST(training_goes_on_as_if_never_saved)
     check_resume(OPTIMIZER_ADAMW);
     check_resume(OPTIMIZER_RMSPROP);
     check_resume(OPTIMIZER_ADAGRAD);
+}
+
+// Plain SGD has nothing but its steps, which a schedule follows.
+TEST(steps_of_plain_sgd_are_restored)
+{
+    err e;
+    make_data();
+    model *m = new_model_with(OPTIMIZER_SGD, 0), *again = new_model_with(OPTIMIZER_SGD, 0);
+    train(m, 0, 2);
+    buf whole = encode(m, true), weights = encode(m, false);
+    CHECK_OK(checkpoint_restore(again, weights.data, weights.len, &e) == 0, e);
+    CHECK_INT(model_steps(again), 0);
+    CHECK_OK(checkpoint_restore(again, whole.data, whole.len, &e) == 0, e);
+    CHECK(model_steps(m) > 0);
+    CHECK_INT(model_steps(again), model_steps(m));
+    model *adam = new_model(OPTIMIZER_ADAM);
+    buf other = encode(adam, true);
+    model_set_steps(again, 5);
+    CHECK_OK(checkpoint_restore(again, other.data, other.len, &e) == 0, e);
+    CHECK_INT(model_steps(again), 5); // they would count another optimizer's
+    buf_done(&whole), buf_done(&weights), buf_done(&other);
+    model_free(m), model_free(again), model_free(adam);
 }
 
 // A model made anew goes on from the file's weights, moments and steps; without the moments in the

@@ -60,8 +60,7 @@ def spec(optimizer):
     config = optimizer.get_config()
     kind = {"SGD": "SGD", "Adam": "ADAM", "AdamW": "ADAMW", "RMSprop": "RMSPROP", "Adagrad": "ADAGRAD"}[type(optimizer).__name__]
     fields = [f".kind = OPTIMIZER_{kind}"] + [f".{n} = {c(config[n])}" for n in NUMBERS if config.get(n)]
-    if config.get("nesterov"):
-        fields.append(".nesterov = true")
+    fields += [f".{n} = true" for n in ("nesterov", "centered") if config.get(n)]
     return "{" + ", ".join(fields) + "}"
 
 
@@ -71,7 +70,8 @@ OPTIMIZERS = [
     lambda: o.SGD(0.1, momentum=0.9, weight_decay=0.05), lambda: o.SGD(1.0, clipvalue=0.02),
     lambda: o.SGD(1.0, clipnorm=0.1), lambda: o.SGD(1.0, global_clipnorm=0.1), lambda: o.Adam(0.05),
     lambda: o.Adam(0.05, weight_decay=0.1), lambda: o.AdamW(0.05), lambda: o.AdamW(0.05, weight_decay=0.1, clipnorm=0.1),
-    lambda: o.RMSprop(0.02), lambda: o.RMSprop(0.02, rho=0.5, momentum=0.5), lambda: o.Adagrad(0.1),
+    lambda: o.RMSprop(0.02), lambda: o.RMSprop(0.02, rho=0.5, momentum=0.5), lambda: o.RMSprop(0.02, centered=True),
+    lambda: o.RMSprop(0.02, rho=0.5, momentum=0.5, centered=True), lambda: o.Adagrad(0.1),
     lambda: o.Adagrad(0.1, initial_accumulator_value=0.5, weight_decay=0.05),
 ]
 

@@ -172,7 +172,7 @@ TEST(sparse_equals_dense_to_the_last_bit)
 }
 
 // One step of a rule in double, by the formulas of nn/optimizer.h.
-static void update_reference(const update *u, double *w, double *m, double *v, double g)
+static void update_reference(const update *u, double *w, double *m, double *v, double *a, double g)
 {
     double rate = (double)u->rate, b1 = (double)u->beta_1, b2 = (double)u->beta_2;
     double epsilon = (double)u->epsilon;
@@ -186,9 +186,12 @@ static void update_reference(const update *u, double *w, double *m, double *v, d
     } else if (u->rule == UPDATE_ADAGRAD) {
         *m += g * g;
         *w -= rate * g / sqrt(*m + epsilon);
-    } else if (u->rule == UPDATE_RMSPROP || u->rule == UPDATE_RMSPROP_MOMENTUM) {
+    } else if (u->rule >= UPDATE_RMSPROP && u->rule <= UPDATE_RMSPROP_CENTERED_MOMENTUM) {
+        bool moves =
+            u->rule == UPDATE_RMSPROP_MOMENTUM || u->rule == UPDATE_RMSPROP_CENTERED_MOMENTUM;
         *m = b2 * *m + (1 - b2) * g * g;
-        *v = (u->rule == UPDATE_RMSPROP ? 0 : b1 * *v) + rate * g / sqrt(*m + epsilon);
+        *a = u->rule >= UPDATE_RMSPROP_CENTERED ? b2 * *a + (1 - b2) * g : 0;
+        *v = (moves ? b1 * *v : 0) + rate * g / sqrt(*m - *a * *a + epsilon);
         *w -= *v;
     } else {
         *m = b1 * *m - rate * g;
@@ -200,7 +203,8 @@ static void check_update(const cpu_ops *cpu)
 {
     enum { N = 48 };
     static const update_rule rules[] = {UPDATE_SGD, UPDATE_MOMENTUM, UPDATE_NESTEROV, UPDATE_ADAM,
-        UPDATE_RMSPROP, UPDATE_RMSPROP_MOMENTUM, UPDATE_ADAGRAD};
+        UPDATE_RMSPROP, UPDATE_RMSPROP_MOMENTUM, UPDATE_RMSPROP_CENTERED,
+        UPDATE_RMSPROP_CENTERED_MOMENTUM, UPDATE_ADAGRAD};
     for (size_t i = 0; i < 2 * ARRAY_LEN(rules); i++) {
         update u = {.rule = rules[i / 2],
             .rate = 0.01f,
@@ -209,19 +213,20 @@ static void check_update(const cpu_ops *cpu)
             .epsilon = 1e-7f,
             .decay = i % 2 ? 0.03f : 0};
         float *w = random_floats(N, 1, 0), *m = memory_array(N, 4), *v = memory_array(N, 4);
-        double wd[N], md[N] = {0}, vd[N] = {0};
+        float *a = memory_array(N, 4);
+        double wd[N], md[N] = {0}, vd[N] = {0}, ad[N] = {0};
         for (size_t j = 0; j < N; j++)
             wd[j] = (double)w[j];
         for (uint64_t step = 0; step < 5; step++) {
             float *g = random_floats(N, 10 + step, 0.1f);
-            cpu->update(&u, (params){.w = w, .m = m, .v = v}, g, N);
+            cpu->update(&u, (params){.w = w, .m = m, .v = v, .a = a}, g, N);
             for (size_t j = 0; j < N; j++)
-                update_reference(&u, &wd[j], &md[j], &vd[j], (double)g[j]);
+                update_reference(&u, &wd[j], &md[j], &vd[j], &ad[j], (double)g[j]);
             free(g);
         }
         for (size_t j = 0; j < N; j++)
             CHECK_NEAR((double)w[j], wd[j], 1e-6);
-        free(w), free(m), free(v);
+        free(w), free(m), free(v), free(a);
     }
 }
 

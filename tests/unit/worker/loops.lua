@@ -81,7 +81,7 @@ end
 local optimizers = {
   ["SGD with momentum"] = nn.SGD { 0.1, momentum = 0.9, nesterov = true }, Adam = nn.Adam { 0.01 },
   ["Adam with clipping"] = nn.Adam { 0.01, global_clipnorm = 0.05 }, ["RMSprop on a schedule"] = nn.RMSprop { nn.CosineDecay { 0.01, 20 } },
-  AdamW = nn.AdamW { 0.01, weight_decay = 0.1 },
+  AdamW = nn.AdamW { 0.01, weight_decay = 0.1 }, ["RMSprop, centered"] = nn.RMSprop { 0.01, momentum = 0.3, centered = true },
 }
 for kind, make in pairs(makers) do
   for name, optimizer in pairs(optimizers) do
