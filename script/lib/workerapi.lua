@@ -151,7 +151,7 @@ local modules = {
     Input{n, m, shape=, name=} -> node -- What a graph begins with: rows of this shape.
     Model{inputs=, outputs=, seed=, name=} -> model -- A model of nodes: layers that were called on others, as nn.Dense { 10 } (node).
     Flatten{n, m, input_shape=, name=} -- A layer that makes each sample one row; the first layer names the shape.
-    Dense{units, activation="linear", use_bias=true, input_shape=, input_dim=, name=} -- A fully connected layer; activations are linear, relu, sigmoid, tanh, softmax, gelu, silu, elu, selu, leaky_relu and softplus.
+    Dense{units, activation="linear", use_bias=true, kernel_regularizer=, input_shape=, input_dim=, name=} -- A fully connected layer; activations are linear, relu, sigmoid, tanh, softmax, gelu, silu, elu, selu, leaky_relu and softplus.
     Conv2D{filters, kernel_size, strides=1, padding="valid", activation="linear", use_bias=true, input_shape=, name=} -- A convolution of pictures (height, width, channels); padding is valid or same.
     MaxPooling2D{pool_size=2, strides=, padding="valid", input_shape=, name=} -- The greatest of each window; strides are the window's size.
     AveragePooling2D{pool_size=2, strides=, padding="valid", input_shape=, name=} -- The mean of each window.
@@ -162,6 +162,9 @@ local modules = {
     Activation{activation, input_shape=, name=} -- A function by itself.
     Add{input_shape=, name=} -- The sum of several nodes: nn.Add {} { a, b }.
     Concatenate{axis=-1, input_shape=, name=} -- Several nodes side by side.
+    Rescaling{scale, offset=0, input_shape=, name=} -- x·scale + offset.
+    L2{l2=0.01} -- For kernel_regularizer: l2·Σ W² is added to the loss.
+    regularizers: table -- L2 again, by Keras's path.
     Reshape{n, m, target_shape=, input_shape=, name=} -- Gives rows another shape; one size may be -1.
     Dropout{rate, input_shape=, name=} -- A layer that drops a part of its inputs while training.
     Adam{learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- The optimizer Adam.

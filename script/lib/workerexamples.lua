@@ -123,6 +123,12 @@ frame:join
 nn.Sequential
   model = nn.Sequential { nn.Dense { 8, activation = "relu", input_dim = 4 }, nn.Dense { 1 }, seed = 1 }
   print(model:count_params()) --> 49
+nn.Rescaling
+  model = nn.Sequential { nn.Input { 2 }, nn.Rescaling { 10, 1 }, nn.Dense { 1 } }
+  print(model:count_params()) --> 3
+nn.L2
+  model = nn.Sequential { nn.Dense { 1, input_dim = 2, kernel_regularizer = nn.L2 { 0.001 } } }
+  print(model:count_params()) --> 3
 nn.Flatten
   print(nn.Sequential({ nn.Flatten { 28, 28 }, nn.Dense { 10 } }):count_params()) --> 7850
 nn.Dense

@@ -5,6 +5,7 @@
 #include "script/worker/model.h"
 #include "trainer/nn/layer.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,6 +45,9 @@ static void read_dense(lua_State *L, int table, layer_spec *spec)
     else if (spec->in.dims > 1)
         luaL_error(L, "Dense: inputs have one dimension; put nn.Flatten before it");
     spec->in.dims = 0;
+    if (lua_getfield(L, table, "kernel_regularizer") == LUA_TTABLE)
+        spec->l2 = opt_number_field(L, lua_gettop(L), "L2", "l2", 0.01);
+    lua_pop(L, 1);
 }
 
 static void read_window(
@@ -89,6 +93,17 @@ static void read_kind(lua_State *L, int table, const char *class, layer_spec *sp
             luaL_error(L, "Conv2D: filters must be from 1 to 16777216");
         read_window(L, table, class, "kernel_size", spec);
         break;
+    case LAYER_LAYER_NORMALIZATION:
+    case LAYER_BATCH_NORMALIZATION:
+        spec->no_center = !opt_bool_field(L, table, class, "center", true);
+        spec->no_scale = !opt_bool_field(L, table, class, "scale", true);
+        break;
+    case LAYER_RESCALING:
+        spec->scale = opt_number_field(L, table, class, "scale", 1);
+        spec->offset = opt_number_field(L, table, class, "offset", 0);
+        if (!isfinite(spec->scale) || !isfinite(spec->offset))
+            luaL_error(L, "Rescaling: scale and offset must be finite");
+        break;
     case LAYER_MAX_POOLING2D:
     case LAYER_AVERAGE_POOLING2D:
         read_window(L, table, class, "pool_size", spec);
@@ -112,8 +127,6 @@ static void read_common(lua_State *L, int table, const char *class, layer_spec *
     int dims = read_sizes(L, table, class, "input_shape", spec->in.size, TENSOR_MAX_DIMS, false);
     spec->in.dims = dims < 0 ? 0 : dims;
     spec->no_bias = !opt_bool_field(L, table, class, "use_bias", true);
-    spec->no_center = !opt_bool_field(L, table, class, "center", true);
-    spec->no_scale = !opt_bool_field(L, table, class, "scale", true);
     spec->momentum = opt_number_field(L, table, class, "momentum", NORM_MOMENTUM);
     spec->epsilon = opt_number_field(L, table, class, "epsilon", NORM_EPSILON);
     if (!(spec->momentum >= 0 && spec->momentum < 1) || !(spec->epsilon >= 0))

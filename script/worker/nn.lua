@@ -104,10 +104,21 @@ local function sizes(object, ...)
   end
 end
 
+-- A regularizer: l2·Σ W² is added to the loss.
+nn.L2 = class("L2", { "l2" }, { l2 = "number" }, function(self)
+  self.l2 = self.l2 or 0.01
+  if not (self.l2 >= 0 and self.l2 < math.huge) then return ("l2 must be 0 or more, got %s"):format(self.l2) end
+end)
+nn.regularizers = { L2 = nn.L2 }
+
 layer("Flatten", { rest = "input_shape" }, {})
-layer("Dense", { "units" }, { units = "integer", activation = "string", use_bias = "boolean", input_dim = "integer" }, function(dense)
+layer("Dense", { "units" }, { units = "integer", activation = "string", use_bias = "boolean", input_dim = "integer", kernel_regularizer = "any" }, function(dense)
   if not dense.units then return "how many units? nn.Dense { 128 }" end
   if dense.units < 1 then return ("units must be positive, got %d"):format(dense.units) end
+  if dense.kernel_regularizer == "l2" then dense.kernel_regularizer = nn.L2 {} end
+  if dense.kernel_regularizer ~= nil and getmetatable(dense.kernel_regularizer) ~= nn.L2 then
+    return 'kernel_regularizer must be nn.L2 { 0.01 } or "l2"'
+  end
 end)
 layer("Dropout", { "rate" }, { rate = "number" }, function(dropout)
   if not dropout.rate then return "which rate? nn.Dropout { 0.2 }" end
@@ -142,6 +153,9 @@ for _, name in ipairs { "MaxPooling2D", "AveragePooling2D" } do
   end)
 end
 layer("GlobalAveragePooling2D", {}, {})
+layer("Rescaling", { "scale", "offset" }, { scale = "number", offset = "number" }, function(self)
+  if not self.scale then return "which factor? nn.Rescaling { 1 / 255 }" end
+end)
 
 -- nn.Input { 28, 28 }: the node that a graph begins with; also the first item of a Sequential.
 local Input = class("InputLayer", { rest = "shape" }, { shape = "table", name = "string" }, function(self)

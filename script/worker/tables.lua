@@ -47,7 +47,7 @@ local function put(frame, list)
 end
 
 -- What fn(value, …) returns for each row of these columns: values, and the categories if it was texts.
--- Of one column of categories it is called once for each of them.
+-- Of one column of categories it is called once for each that there is.
 local function map(frame, names, fn, level)
   local tensors, categories = {}, {}
   for i, name in ipairs(names) do
@@ -56,10 +56,9 @@ local function map(frame, names, fn, level)
   end
   if #tensors == 0 then error("which columns does the function get? Give a list of their names", level + 1) end
   if #tensors > 1 or not categories[1] then return call(core.map, fn, tensors, categories) end
-  local codes = {}
-  for code = 0, #categories[1] do codes[code + 1] = code end
-  local values, texts = call(core.map, fn, { data.tensor(codes, { dtype = "i64" }) }, categories)
-  return call(core.take, values, tensors[1], texts ~= nil), texts
+  local groups = call(core.make_groups, tensors)
+  local values, texts = call(core.map, fn, { call(core.take, tensors[1], call(core.groups_first, groups)) }, categories)
+  return call(core.take, values, call(core.groups_of, groups)), texts
 end
 
 -- frame:column(name): also of a column that is called as a function of frames is.

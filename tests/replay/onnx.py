@@ -64,7 +64,8 @@ local picture = nn.Input { 11, 14, 3 }
 keep("cnn", nn.Model { inputs = picture, outputs = cnn(picture) }, { numbers(11, 14, 3) }, { 4 }, "classes")
 
 keep("pooled", nn.Sequential { nn.Input { 9, 10, 2 }, nn.Conv2D { 5, 3, strides = { 1, 2 }, activation = "leaky_relu" },
-  nn.MaxPooling2D { 3, strides = 2, padding = "same" }, nn.LayerNormalization {}, nn.GlobalAveragePooling2D {},
+  nn.MaxPooling2D { 3, strides = 2, padding = "same" }, nn.LayerNormalization {}, nn.Rescaling { 1.5, -0.25 },
+  nn.GlobalAveragePooling2D {},
   nn.Dense { 2, activation = "sigmoid" } }, { numbers(9, 10, 2) }, { 2 }, "binary_crossentropy")
 
 local store, day, rest = nn.Input { 1, name = "store" }, nn.Input { 2 }, nn.Input { 3 }

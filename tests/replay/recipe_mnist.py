@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 
-from tap import FIRESTEEL, PATIENCE, SANITIZED, SOURCE, Skip, eventually, processes, run, sh
+from tap import BUILD, FIRESTEEL, PATIENCE, SANITIZED, SOURCE, Skip, eventually, processes, run, sh
 
 RECIPE = os.path.join(SOURCE, "recipes", "10-mnist.lua")
 ALLOW = ("--allow", "cluster,destructive")
@@ -130,8 +130,33 @@ def test_the_convolutional_network(t):
     assert done.code == 0, done
     reached = re.search(r"(\d\d\.\d\d) % of the test set after 1 epochs", done.out)
     assert reached and float(reached.group(1)) > 85, done
-    assert re.search(r"conv2d_1 \(Conv2D\) +\(None, 11, 11, 64\) +18496", done.out), done
+    assert re.search(r"conv2d_1 \(Conv2D\) +│ \(None, 11, 11, 64\) +│ +18,?496", done.out), done
     assert os.path.exists(os.path.join(cwd, "cnn.safetensors"))
+
+
+def test_the_sales_of_stores(t):
+    cwd = t.dir()
+    done = sh(FIRESTEEL, "run", os.path.join(SOURCE, "recipes", "21-sales.lua"), "--cwd", cwd, env=home(t), timeout=500)
+    assert done.code == 0, done
+    rmspe, mean = map(float, re.search(r"RMSPE (0\.\d+); mean of store and weekday (0\.\d+);", done.out).groups())
+    assert 0.04 < rmspe < 0.9 * mean < 0.3, done
+    assert re.search(r"emb_Store \(Embedding\) +│ \(None, 1, 10\) +│ +210", done.out), done
+    with open(os.path.join(cwd, "tables", "test.csv"), encoding="utf-8") as f:
+        wanted = [line.split(",")[0] for line in f.read().splitlines()]
+
+    def predicted():
+        with open(os.path.join(cwd, "submission.csv"), encoding="utf-8") as f:
+            rows = [line.split(",") for line in f.read().splitlines()]
+        assert [row[0] for row in rows] == wanted and rows[0][1] == "Sales", rows[:3]
+        return [float(row[1]) for row in rows[1:]]
+    first = predicted()
+    assert all(500 < sales < 60000 for sales in first), first[:9]
+    if not os.path.exists(os.path.join(BUILD, "trainer", "dist", "firesteel-mpi.so")):
+        return
+    worker = os.path.join(BUILD, "cli", "firesteel-worker")
+    ranks = sh(worker, "--np", "2", "sales.lua", "--epochs=1", "--batch-size=500", cwd=cwd, timeout=200)
+    assert ranks.code == 0 and "[1,0]<stdout>:15/15 - " in ranks.out, ranks
+    assert predicted() != first
 
 
 run(globals())

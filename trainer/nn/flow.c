@@ -453,6 +453,32 @@ static void add_loss(const flow *f, const struct head *h, size_t k)
             r->d[i * o.ld + c] *= (float)weight;
 }
 
+// Σ w², in 8 sums so that they are computed side by side.
+static double squares_of(const float *w, size_t n)
+{
+    enum { SUMS = 8 };
+    double sum[SUMS] = {0}, all = 0;
+    for (size_t i = 0; i < n; i += SUMS) // n is a multiple of 16
+        for (size_t k = 0; k < SUMS; k++)
+            sum[k] += (double)w[i + k] * (double)w[i + k];
+    for (size_t k = 0; k < SUMS; k++)
+        all += sum[k];
+    return all;
+}
+
+// What the regularizers add to each row's loss: Σ over layers of l2·Σ W². Padding is 0.
+static double regularization(const flow *f)
+{
+    double sum = 0;
+    for (size_t i = 0; i < f->g->n; i++) {
+        const node *n = &f->g->node[i];
+        const parameter *kernel = &f->g->parameter[n->first];
+        if (n->layer && n->layer->l2 > 0)
+            sum += n->layer->l2 * squares_of(f->s->values.w + kernel->at, kernel->size);
+    }
+    return sum;
+}
+
 // The outputs go to the caller, or into the loss; on one thread.
 static void conclude(flow *f)
 {
@@ -466,6 +492,7 @@ static void conclude(flow *f)
         else
             add_loss(f, h, k);
     }
+    s->loss_sum += s->out || s->outs ? 0 : regularization(f) * (double)s->n;
     if (!s->train || isfinite(s->loss_sum))
         return;
     find_culprit(f);

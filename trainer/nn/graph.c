@@ -245,7 +245,7 @@ bool layers_are_chain(const layer_spec *layers, size_t n)
                      (l->activation == ACTIVATION_SOFTMAX && l != dense);
         if (l->kind == LAYER_INPUT   ? i > 0
             : dropout                ? is_last || (i > 0 && l[-1].kind == LAYER_DROPOUT)
-            : l->kind == LAYER_DENSE ? apart
+            : l->kind == LAYER_DENSE ? apart || l->l2 > 0
                                      : l->kind != LAYER_FLATTEN)
             return false;
     }

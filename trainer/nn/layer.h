@@ -27,7 +27,8 @@
     X(CONV2D, "Conv2D", "conv2d")                                                                  \
     X(MAX_POOLING2D, "MaxPooling2D", "max_pooling2d")                                              \
     X(AVERAGE_POOLING2D, "AveragePooling2D", "average_pooling2d")                                  \
-    X(GLOBAL_AVERAGE_POOLING2D, "GlobalAveragePooling2D", "global_average_pooling2d")
+    X(GLOBAL_AVERAGE_POOLING2D, "GlobalAveragePooling2D", "global_average_pooling2d")              \
+    X(RESCALING, "Rescaling", "rescaling")
 
 typedef enum layer_kind {
 #define X(name, text, id) LAYER_##name,
@@ -83,6 +84,8 @@ typedef struct layer_spec {
     bool same;                     // padding "same", not "valid"
     bool no_center, no_scale;      // normalisations: without beta, without gamma
     double epsilon, momentum;      // normalisations, see NORM_EPSILON
+    double scale, offset;          // Rescaling
+    double l2;                     // Dense: l2·Σ W² is added to the loss of each batch
     const size_t *from;            // the layers whose outputs it takes, by number; all are less
     size_t froms;                  // than its own. 0: takes the output of the layer before it
 } layer_spec;

@@ -29,9 +29,11 @@ enum { ROWS = 26 }; // more than two chunks
 static const struct test_graph table = {
     {INPUT(3), INPUT(5), {.kind = LAYER_EMBEDDING, .entries = 9, .units = 4, FROM(0)},
         OF(LAYER_NORMALIZATION, 2), OF(FLATTEN, 3), OF(CONCATENATE, 4, 1, 4), DENSE(70, TANH, 5),
-        OF(BATCH_NORMALIZATION, 6), DENSE(70, GELU, 7), OF(ADD, 8, 6, 8),
-        {.kind = LAYER_DROPOUT, .rate = 0.25f, FROM(9)}, DENSE(3, SOFTMAX, 10)},
-    NUMBERS(0, 1), NUMBERS(11)};
+        OF(BATCH_NORMALIZATION, 6),
+        {.kind = LAYER_DENSE, .units = 70, .activation = ACTIVATION_GELU, .l2 = 0.02, FROM(7)},
+        OF(ADD, 8, 6, 8), {.kind = LAYER_DROPOUT, .rate = 0.25f, FROM(9)},
+        {.kind = LAYER_RESCALING, .scale = 1.5, .offset = -0.25, FROM(10)}, DENSE(3, SOFTMAX, 11)},
+    NUMBERS(0, 1), NUMBERS(12)};
 
 // Pictures: both paddings, strides, all pools, and a shortcut.
 static const struct test_graph pictures = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Dense: y = f(x·W + b)    x (n, inputs), W (inputs, units), b (units)
 //
-//   dz = dy·f'(z);  dx = dz·Wᵀ;  dW = xᵀ·dz;  db = Σ over rows of dz
+//   dz = dy·f'(z);  dx = dz·Wᵀ;  dW = xᵀ·dz + 2·l2·W;  db = Σ over rows of dz
 //
 // A chain of Dense layers does not come here: nn/step.c runs it as one fused operation, with the
 // same kernels and the same layout of weights.
@@ -128,6 +128,10 @@ static void train_kernel(const op_work *w, size_t panel, size_t slice)
         .inputs = rest(inputs, slice),
         .width = width,
         .rule = &store});
+    const float *weight = w->w + (to - w->g);
+    float twice = 2 * (float)w->layer->l2;
+    for (size_t i = 0; twice > 0 && i < rest(inputs, slice) * width; i++)
+        to[i] += twice * weight[i];
 }
 
 static void derive(const op_work *w, size_t chunk)
@@ -162,6 +166,8 @@ static void write(const layer_spec *l, cJSON *j)
     json_set_int(j, "inputs", (int64_t)l->inputs);
     json_set_str(j, "activation", activation_name(l->activation));
     json_set_bool(j, "use_bias", !l->no_bias);
+    if (l->l2 > 0)
+        json_set(j, "l2", cJSON_CreateNumber(l->l2));
 }
 
 static int read(layer_spec *l, const cJSON *j, err *e)
@@ -169,6 +175,8 @@ static int read(layer_spec *l, const cJSON *j, err *e)
     l->units = op_size(j, "units");
     l->inputs = op_size(j, "inputs");
     l->no_bias = !json_bool_or(j, "use_bias", true);
+    if (op_read_number(j, "l2", 0, &l->l2, e) < 0)
+        return -1;
     return activation_parse(json_str_or(j, "activation", "linear"), &l->activation, e);
 }
 

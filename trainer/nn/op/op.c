@@ -3,18 +3,19 @@
 
 #include "base/mem.h"
 
+#include <math.h>
 #include <string.h>
 
 extern const op op_flatten, op_dense, op_dropout, op_input, op_activation, op_reshape, op_add,
     op_concatenate, op_embedding, op_layer_normalization, op_batch_normalization, op_conv2d,
-    op_max_pooling2d, op_average_pooling2d, op_global_average_pooling2d;
+    op_max_pooling2d, op_average_pooling2d, op_global_average_pooling2d, op_rescaling;
 
 const op *op_of(layer_kind kind)
 {
     static const op *const all[] = {&op_flatten, &op_dense, &op_dropout, &op_input, &op_activation,
         &op_reshape, &op_add, &op_concatenate, &op_embedding, &op_layer_normalization,
         &op_batch_normalization, &op_conv2d, &op_max_pooling2d, &op_average_pooling2d,
-        &op_global_average_pooling2d};
+        &op_global_average_pooling2d, &op_rescaling};
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         if (all[i]->kind == kind)
             return all[i];
@@ -81,6 +82,13 @@ void op_sum(float *out, const float *partial, size_t n, size_t chunks)
     for (size_t i = 1; i < chunks; i++)
         for (size_t k = 0; k < n; k++)
             out[k] += partial[i * n + k];
+}
+
+int op_read_number(const cJSON *j, const char *key, double otherwise, double *out, err *e)
+{
+    const cJSON *number = json_get(j, key);
+    *out = cJSON_IsNumber(number) ? number->valuedouble : otherwise;
+    return isfinite(*out) ? 0 : err_set(e, ERR_INVALID, "%s is not finite", key);
 }
 
 static bool read_size(const cJSON *j, bool zero, size_t *size)

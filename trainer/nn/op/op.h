@@ -142,7 +142,8 @@ size_t op_onnx_activate(onnx *o, activation f, size_t z);
 // Sums partial[chunk][n] over chunks, in their order.
 void op_sum(float *out, const float *partial, size_t n, size_t chunks);
 
-// JSON: sizes within sane bounds, and lists of them.
+// JSON: finite numbers, sizes within sane bounds, and lists of them.
+int op_read_number(const cJSON *j, const char *key, double otherwise, double *out, err *e);
 size_t op_size(const cJSON *j, const char *key); // 0 when there is none
 void op_write_sizes(cJSON *j, const char *key, const size_t *sizes, size_t n);
 // At most `most`, from 0 or 1 on; returns how many, -1 with e.
