@@ -42,7 +42,7 @@ struct arguments {
     struct kernel_options options;
     struct cleaning clean;
     const char *cwd;
-    char **parameters, **redo, **check, **report, **command;
+    char **parameters, **redo, **keep, **again, **check, **report, **command;
     fold *past; // of a run to go on with, or to clean
     int examine;
     bool sandbox, help, version, refuse_credentials;
@@ -57,6 +57,8 @@ struct arguments {
     X(run, TEXT, options.run, "RUN             the run's name (else made of name and time)")       \
     X(resume, TEXT, options.resume, "RUN          go on with a run of the working folder")         \
     X(redo, LIST, redo, "CELL           with --resume: may be done again; any number")             \
+    X(keep, LIST, keep, "ID             with --resume: this cell does not run again; any number")  \
+    X(again, LIST, again, "ID            with --resume: this cell is done anew; any number")       \
     X(accept_drift, FLAG, options.accept_drift,                                                    \
         "       with --resume: objects that were changed since are taken as they are")             \
     X(socket, TEXT, options.socket, "PATH         listen there for clients")                       \
@@ -359,6 +361,8 @@ static int run(struct cli *cli, struct arguments *a, const char *note)
         o->run = o->resume = NULL; // after a restart it is another run
     o->parameters = *note ? NULL : (const char *const *)a->parameters;
     o->redo = (const char *const *)a->redo;
+    o->keep = (const char *const *)a->keep;
+    o->again = (const char *const *)a->again;
     o->command = (const char *const *)a->command;
     o->sandbox = a->sandbox ? cli_program(cli, "firesteel-sandbox", &e) : NULL;
     if (a->sandbox && !o->sandbox)

@@ -16,7 +16,9 @@
 #include "cli/parameters.h"
 #include "cli/print.h"
 #include "cli/report.h"
+#include "cli/stale.h"
 #include "script/journal/reader.h"
+#include "script/journal/staleplan.h"
 #include "script/journal/writer.h"
 #include "script/protocol/client.h"
 #include "script/protocol/launch.h"
@@ -32,6 +34,7 @@
 
 enum form { FORM_PLAIN, FORM_JSON, FORM_JUNIT };
 enum {
+    ROUNDS = 4,          // of --stale: what turns out to be stale is done in the next one
     PATIENCE_MS = 10000, // the wait after an interrupt, before a stronger signal
     MOVED = 5,           // exit code: with --from, results are others
     PRINTED_ROWS = 100,  // of a live table are kept: later ones are aligned with them
@@ -158,9 +161,10 @@ static int check_redo(const notebook *nb, const char *name, err *e)
 struct run_options {
     const char *output, *cwd, *timeout, *resume, *context, *namespace_, *kubeconfig, *registry,
         *memory, *seed, *from;
-    char **command; // as it was typed, secrets hidden
+    const struct stale *stale; // --stale: what is done; NULL: all
+    char **command;            // as it was typed, secrets hidden
     char **allow, **parameters, **files, **redo, **reports, **yaml;
-    bool help_notebook, sandbox, detach, accept_drift, no_preflight, no_git;
+    bool only_stale, list, help_notebook, sandbox, detach, accept_drift, no_preflight, no_git;
 };
 
 static int check_document(
@@ -340,10 +344,17 @@ static int check_options(struct cli *cli, const struct run_options *o, struct ru
         return cli_usage(cli, &run_verb, "--seed %s: it is an integer", o->seed);
     if (o->seed && o->resume)
         return cli_usage(cli, &run_verb, "--seed: a resumed run keeps its own");
-    if (o->from && (o->resume || o->detach))
+    if (o->only_stale && (o->resume || o->detach || o->seed))
+        return cli_usage(cli, &run_verb, "--stale: without %s",
+            o->resume   ? "--resume; --from names the run"
+            : o->detach ? "--detach, since it may take several rounds"
+                        : "--seed: the run keeps its own");
+    if (o->list && !o->only_stale)
+        return cli_usage(cli, &run_verb, "--list is for --stale");
+    if (o->from && !o->only_stale && (o->resume || o->detach))
         return cli_usage(cli, &run_verb, "--from: without %s",
             o->resume ? "--resume" : "--detach, since the comparison is printed at the end");
-    if (!o->resume && (o->redo || o->accept_drift))
+    if (!o->resume && !o->only_stale && (o->redo || o->accept_drift))
         return cli_usage(cli, &run_verb, "%s is for --resume: which run?",
             o->redo ? "--redo" : "--accept-drift");
     for (char **list = o->allow; list && *list; list++) {
@@ -452,6 +463,8 @@ static int start(struct cli *cli, struct run_options *o, const char *file, struc
             .no_git = o->no_git,
             .reports = o->detach ? (const char *const *)reports : NULL,
             .redo = (const char *const *)o->redo,
+            .keep = o->stale ? (const char *const *)o->stale->keep : NULL,
+            .again = o->stale ? (const char *const *)o->stale->again : NULL,
             .accept_drift = o->accept_drift,
             .no_preflight = o->no_preflight,
             .output = r->said > 0 ? r->said : 0,
@@ -488,6 +501,83 @@ static int repeat(struct cli *cli, struct run_options *o, struct run *r)
     o->sandbox |= again.sandbox && !o->context && !o->kubeconfig;
     code = start(cli, o, again.path, r);
     r->again = NULL;
+    return code;
+}
+
+// What is said of one round. When cells are printed, so is this; else it is no part of the output.
+static void tell_plan(const struct stale *s, const struct run *r, const char *output, bool list)
+{
+    if (list && str_eq(output, "json"))
+        stale_print_json(s);
+    else
+        stale_print(s, r->form == FORM_PLAIN ? stdout : stderr);
+    if (stale_holds(s) && !(list && str_eq(output, "json")))
+        say(r->form == FORM_PLAIN ? stdout : stderr, "nothing is stale\n");
+    fflush(stdout);
+}
+
+static int plan_stale(
+    struct cli *cli, struct run_options *o, const char *file, const char *word, struct stale *s)
+{
+    err e = {0};
+    bool moved;
+    AUTO_FREE char *cwd = cli_work_folder(cli, o->cwd, file, &moved, &e);
+    notebook *nb = cwd ? notebook_load(file, &e) : NULL;
+    int result = nb ? check_document(nb, file, o, &o->parameters, &e) : -1;
+    notebook_free(nb);
+    o->files = o->yaml = NULL; // they are among the parameters now
+    if (result == 0)
+        result = stale_open(cwd, file, word, o->parameters, s, &e);
+    if (result == 0)
+        return 0;
+    e.code = ERR_USAGE;
+    return cli_error(cli, &e);
+}
+
+// One round; *over: nothing is left to be done.
+static int run_round(struct cli *cli, struct run_options *o, const char *file, char **word,
+    bool first, struct run *r, bool *over)
+{
+    const struct run begin = {.cli = r->cli, .form = r->form, .reports = r->reports, .said = -1};
+    CLEANUP(stale_done) struct stale s = {0};
+    int code = plan_stale(cli, o, file, *word, &s);
+    *over = code || o->list || stale_holds(&s) || (!first && !stale_plan_count(s.plan, "anew"));
+    if (code == 0 && (first || !*over))
+        tell_plan(&s, r, o->output, o->list);
+    if (*over)
+        return code;
+    if (!first && r->form != FORM_PLAIN) { // it has printed a whole run
+        *over = true;
+        return 0;
+    }
+    close_all(r);
+    *r = begin;
+    free(*word);
+    *word = mem_strdup(s.run);
+    o->stale = &s;
+    o->resume = *word;
+    code = start(cli, o, file, r);
+    o->stale = NULL;
+    o->resume = NULL;
+    return code;
+}
+
+// Runs what is stale, and then what that has made stale: a cell that was run only for what it
+// leaves may have found something else than before.
+static int run_stale(struct cli *cli, struct run_options *o, const char *file, struct run *r)
+{
+    err e = {0};
+    char **files = o->files, **yaml = o->yaml;
+    AUTO_FREE char *word = mem_strdup(o->from);
+    bool over = false;
+    int code = parameters_read(o->parameters, &e);
+    if (code)
+        return cli_error(cli, &e);
+    o->from = NULL;
+    for (int round = 0; code == 0 && !over && round < ROUNDS; round++)
+        code = run_round(cli, o, file, &word, round == 0, r, &over);
+    o->files = files;
+    o->yaml = yaml;
     return code;
 }
 
@@ -528,10 +618,14 @@ static int run(struct cli *cli, int argc, char **argv)
         {"from", 0, "RUN",
             "do a run again, from its own record: source, parameters, seed; and compare",
             .text = &o.from},
+        {"stale", 0, NULL, "only what no longer holds of the newest run in which all cells passed",
+            .given = &o.only_stale},
+        {"list", 0, NULL, "with --stale: only say what would run, and why", .given = &o.list},
         {"redo", 0, "CELL",
-            "with --resume: do again what in CELL (its title or id) cannot be verified",
+            "with --resume or --stale: do again what in CELL (its title or id) cannot be verified",
             .list = &o.redo},
-        {"accept-drift", 0, NULL, "with --resume: take objects as they are that were changed since",
+        {"accept-drift", 0, NULL,
+            "with --resume or --stale: take objects as they are that were changed",
             .given = &o.accept_drift},
         {"no-preflight", 0, NULL, "do not look first what stands in the way on the cluster",
             .given = &o.no_preflight},
@@ -549,7 +643,10 @@ static int run(struct cli *cli, int argc, char **argv)
         size_t n = rest ? strv_len(rest) : 0;
         r.detach = o.detach;
         r.reports = o.reports;
-        if (o.from && n)
+        if (o.only_stale && n == 1) {
+            if ((code = check_options(cli, &o, &r)) == 0)
+                code = run_stale(cli, &o, rest[0], &r);
+        } else if (o.from && n)
             code = cli_usage(
                 cli, &run_verb, "--from has the notebook of its run: leave %s out", rest[0]);
         else if (o.from)

@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/editor.h"
+#include "cli/looking.h"
 #include "cli/say.h"
 #include "script/journal/writer.h"
 #include "tui/term/term.h"
@@ -48,6 +49,7 @@ struct workbench {
     grid *grid;
     struct link *link, *old;
     loop_poll *input;
+    looking *looking; // at files that cells have read; NULL: not yet
     loop_timer *frame, *wake, *escape, *leave, *reconnect;
     loop_signal *signals[4];
     char *socket; // the kernel's socket, to connect again after a restart
@@ -411,6 +413,21 @@ static const struct bench_ops past_callbacks = {.quit = quit_past,
     .open_run = open_run,
     .notify = notify};
 
+static void on_looked(void *arg, cJSON *outside)
+{
+    workbench *w = arg;
+    bench_looked(w->bench, outside);
+    present_soon(w);
+}
+
+static void look(void *arg, cJSON *list)
+{
+    workbench *w = arg;
+    if (!w->looking)
+        w->looking = looking_new(w->loop, on_looked, w);
+    looking_start(w->looking, list);
+}
+
 static const struct bench_ops bench_callbacks = {.quit = quit,
     .suspend = suspend,
     .redraw = redraw,
@@ -420,6 +437,7 @@ static const struct bench_ops bench_callbacks = {.quit = quit,
     .copy = copy,
     .mouse = mouse,
     .open_run = open_run,
+    .look = look,
     .notify = notify};
 
 static int read_notify(struct cli *cli, enum notify *out, err *e)
@@ -493,6 +511,7 @@ void workbench_close(workbench *w)
         return;
     link_free(w->link);
     link_free(w->old);
+    looking_free(w->looking);
     loop_timer *timers[] = {w->frame, w->wake, w->escape, w->leave, w->reconnect};
     for (size_t i = 0; i < ARRAY_LEN(timers); i++)
         loop_timer_free(timers[i]);

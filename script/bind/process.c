@@ -133,7 +133,7 @@ void process_hash_files(cJSON *files, const char *at, const cJSON *names)
     }
 }
 
-void process_record_inputs(call *c, const cJSON *files)
+void process_record_inputs(call *c, const char *below, const cJSON *files)
 {
     const cJSON *file;
     cJSON_ArrayForEach(file, files)
@@ -142,7 +142,8 @@ void process_record_inputs(call *c, const cJSON *files)
             continue;
         cJSON *input = cJSON_CreateObject();
         json_set_str(input, "sha256", file->valuestring);
-        call_recorded(c, "input", file->string, input);
+        AUTO_FREE char *name = path_join(below ? below : "", file->string);
+        call_recorded(c, "input", below ? name : file->string, input);
     }
 }
 

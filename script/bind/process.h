@@ -42,8 +42,9 @@ int process_run(call *c, const struct process_spec *spec, struct process_result 
 // Adds {name: sha256} to `files` for the names in a JSON array (NULL: none); null for missing
 // files. Relative names are below the folder `at`.
 void process_hash_files(cJSON *files, const char *at, const cJSON *names);
-// Records those that have a digest as inputs of the cell.
-void process_record_inputs(call *c, const cJSON *files);
+// Records those that have a digest as inputs of the cell. Their names are below a folder; NULL: as
+// they are.
+void process_record_inputs(call *c, const char *below, const cJSON *files);
 // Do all files exist, with the hashes in `recorded`? A file that was missing then never counts as
 // the same.
 bool process_files_same(const char *at, const cJSON *recorded);

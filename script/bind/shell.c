@@ -104,6 +104,7 @@ static cJSON *shell_result(
         json_set_str(result, "output", buf_cstr(&r->output));
     process_hash_files(files, at, json_get(args, "outputs"));
     json_set(result, "files", files);
+    json_set_str(result, "cwd", json_str(args, "cwd"));
     return result;
 }
 
@@ -135,7 +136,7 @@ static int shell_start(call *c, const cJSON *args, cJSON **result, err *e)
     struct process_result r;
     AUTO_JSON *files = cJSON_CreateObject(); // hash before running: the command may change them
     process_hash_files(files, at, json_get(args, "inputs"));
-    process_record_inputs(c, files);
+    process_record_inputs(c, json_str(args, "cwd"), files);
     int done = process_run(c, &spec, &r, e);
     strv_free(env);
     if (done == 0)

@@ -243,7 +243,7 @@ static cJSON *hash_inputs(call *c, const cJSON *args)
         cJSON_AddItemToArray(app, cJSON_CreateString(json_str_or(args, "app", "")));
     process_hash_files(files, call_cwd(c), app);
     process_hash_files(files, call_cwd(c), json_get(args, "inputs"));
-    process_record_inputs(c, files);
+    process_record_inputs(c, NULL, files);
     return files;
 }
 

@@ -138,7 +138,7 @@ static cJSON *hash_inputs(call *c, const cJSON *args)
     cJSON_AddItemToArray(script, cJSON_CreateString(json_str(args, "script")));
     process_hash_files(files, call_cwd(c), script);
     process_hash_files(files, call_cwd(c), json_get(args, "inputs"));
-    process_record_inputs(c, files);
+    process_record_inputs(c, NULL, files);
     return files;
 }
 

@@ -252,6 +252,11 @@ uint64_t fold_seq(const fold *f)
     return f->seq;
 }
 
+uint64_t fold_turns(const fold *f)
+{
+    return f->turns;
+}
+
 size_t fold_corrupt(const fold *f)
 {
     return f->corrupt;

@@ -127,6 +127,7 @@ int64_t fold_started(const fold *f);            // wall ns
 int64_t fold_last(const fold *f);               // wall ns of the last record
 int64_t fold_duration(const fold *f);           // monotonic ns, summed over resumes
 uint64_t fold_seq(const fold *f);
+uint64_t fold_turns(const fold *f); // counts what cells depend on: states, records, texts
 size_t fold_corrupt(const fold *f); // number of unreadable lines
 // Cells, in the document's order. A cell that leaves the document is no longer among them. If it
 // comes back (its deletion was undone), its outputs come back, too.

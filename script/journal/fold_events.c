@@ -131,24 +131,34 @@ static int on_run(fold *f, const cJSON *r, err *e)
     return set_document(f, json_str(r, "notebook"), json_get(r, "cells"), e);
 }
 
-// Another kernel continues the run: its cells run again, from the top.
+static void forget_cell(fold *f, struct run_cell *c, bool all)
+{
+    fold_clear_outputs(f, c);
+    if (!all)
+        fold_forget_recorded(f, c->id);
+    *c = (struct run_cell){.id = c->id};
+}
+
+// Another kernel continues the run: its cells run again, from the top, except those that it keeps.
 static int on_resumed(fold *f, const cJSON *r, err *e)
 {
+    bool all = !json_get(r, "kept");
     cJSON_Delete(f->resumed);
     f->resumed = cJSON_Duplicate(r, true);
     f->mono_start = f->mono_last;
     f->state = RUN_RUNNING;
     f->exit = -1;
     free(STEAL(f->message));
-    cJSON_Delete(STEAL(f->recorded));
-    fold_forget_points(f, NULL);
-    fold_free_globals(f);
+    if (all) {
+        cJSON_Delete(STEAL(f->recorded));
+        fold_forget_points(f, NULL);
+        fold_free_globals(f);
+    }
     fold_output_done(&f->error);
     f->has_error = false;
-    for (size_t i = 0; i < f->n_cells + f->n_gone; i++) {
-        fold_clear_outputs(f, &f->cells[i]);
-        f->cells[i] = (struct run_cell){.id = f->cells[i].id};
-    }
+    for (size_t i = 0; i < f->n_cells + f->n_gone; i++)
+        if (all || !fold_names(json_get(r, "kept"), f->cells[i].id))
+            forget_cell(f, &f->cells[i], all);
     count_states(f);
     return set_document(f, json_str(r, "notebook"), json_get(r, "cells"), e);
 }
@@ -231,9 +241,9 @@ static int on_state(fold *f, const cJSON *r, err *e)
         cJSON_Delete(c->used);
         c->used = cJSON_Duplicate(json_get(r, "used"), true);
         c->ran = f->seq;
-        fold_note_writes(f, c);
         c->resumed = json_bool_or(r, "resumed", false);
         snprintf(c->how, sizeof c->how, "%s", json_str_or(r, "how", c->resumed ? "verified" : ""));
+        fold_note_writes(f, c);
     }
     return 0;
 }
@@ -511,19 +521,20 @@ static int on_end(fold *f, const cJSON *r, err *e)
 static const struct {
     const char *type;
     int (*fold)(fold *f, const cJSON *record, err *e);
+    bool turns; // cells may depend on it
 } handlers[] = {
-    {"run", on_run},
-    {"resumed", on_resumed},
-    {"document", on_document},
-    {"edited", on_edited},
-    {"state", on_state},
+    {"run", on_run, true},
+    {"resumed", on_resumed, true},
+    {"document", on_document, true},
+    {"edited", on_edited, true},
+    {"state", on_state, true},
     {"stream", on_stream},
     {"display", on_display},
     {"update", on_update},
     {"cleared", on_cleared},
     {"error", on_error},
     {"ledger", on_ledger},
-    {"recorded", fold_record},
+    {"recorded", fold_record, true},
     {"learned", fold_learn},
     {"cluster", on_cluster},
     {"end", on_end},
@@ -548,7 +559,9 @@ int fold_event(fold *f, const cJSON *record, err *e)
     if (!f->started)
         f->started = f->last, f->mono_start = f->mono_last;
     for (size_t i = 0; i < ARRAY_LEN(handlers); i++)
-        if (str_eq(type, handlers[i].type))
+        if (str_eq(type, handlers[i].type)) {
+            f->turns += handlers[i].turns;
             return handlers[i].fold(f, record, e);
+        }
     return 0;
 }

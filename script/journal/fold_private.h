@@ -24,6 +24,7 @@ struct fold_global {
     char *name, *digest; // of its value; "": it has none
     char *cell;          // the cell that changed it last
     uint64_t changed;    // seq
+    cJSON *by; // {id of a cell that sets it: {digest, changed}}: when its own value became another
 };
 
 // fold_copy.c copies each of them.
@@ -40,7 +41,7 @@ struct fold {
     int64_t started, last;         // wall ns
     int64_t mono_start, mono_last; // of the current kernel
     int64_t earlier;               // ns for which earlier kernels ran
-    uint64_t seq;
+    uint64_t seq, turns;
     size_t corrupt;
     size_t rows_most; // of a live table; 0: ROWSET_TABLE
     // In the document's order; behind them, cells that are known only from events; behind these,
@@ -72,6 +73,9 @@ void fold_add_point(fold *f, const char *id, const char *name, struct metric_poi
 void fold_forget_points(fold *f, const char *id); // NULL: of all cells
 void fold_free_points(fold *f);
 void fold_note_writes(fold *f, const struct run_cell *c); // the cell has ended
+// The same as fold_moved, as if cells always ran from the top: later cells do not count.
+const char *fold_moved_above(const fold *f, const struct run_cell *c);
+bool fold_names(const cJSON *ids, const char *id); // is it one of these texts?
 void fold_free_globals(fold *f);
 void fold_copy_globals(fold *f, const fold *from);
 // fold_copy.c: a state that goes its own way; and about how many bytes one takes.

@@ -16,6 +16,7 @@ static const struct {
     {"tag", "tags"},
     {"artifact", "artifacts"},
     {"input", "inputs"},
+    {"output", "outputs"},
     {"image", "images"},
     {"environment", "environment"},
     {"version", "versions"},
@@ -65,6 +66,16 @@ static void set_step(cJSON *entry, const cJSON *step)
         cJSON_DeleteItemFromObjectCaseSensitive(entry, "step");
 }
 
+// Does each cell have a value of its own of it?
+static bool is_of_cells(const char *list)
+{
+    static const char *const lists[] = {"inputs", "outputs", "images", "versions"};
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        if (str_eq(list, lists[i]))
+            return true;
+    return false;
+}
+
 int fold_record(fold *f, const cJSON *r, err *e)
 {
     const char *list = list_of(json_str_or(r, "kind", "")), *name = json_str(r, "name");
@@ -81,9 +92,11 @@ int fold_record(fold *f, const cJSON *r, err *e)
     json_set_str(entry, "cell", json_str_or(r, "cell", ""));
     json_set(entry, "value", cJSON_Duplicate(value, true));
     set_step(entry, json_get(r, "step"));
-    if (str_eq(list, "inputs") || str_eq(list, "images") || str_eq(list, "versions"))
-        json_set(json_object_at(entry, "cells"), json_str_or(r, "cell", ""),
-            cJSON_Duplicate(value, true));
+    if (is_of_cells(list)) {
+        const char *id = json_str_or(r, "cell", "");
+        json_set(json_object_at(entry, "cells"), id, cJSON_Duplicate(value, true));
+        json_set_int(json_object_at(entry, "at"), id, f->last);
+    }
     if (!metric)
         return 0;
     count(entry, value);

@@ -100,6 +100,8 @@ static char **command_line(const struct launch *o)
     if (has_any(o->command))
         argv = strv_add(argv, "--command-fd=5");
     argv = add_each(argv, "--report", o->reports);
+    argv = add_each(argv, "--keep", o->keep);
+    argv = add_each(argv, "--again", o->again);
     return add_each(argv, "--redo", o->redo);
 }
 

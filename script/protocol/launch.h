@@ -34,6 +34,8 @@ struct launch {
     const char *const *reports; // --report: files that its guard writes at the end of the run
     const char *const *redo;    // --redo: cells of a resumed run that may be done again; also
                                 // NULL-terminated
+    const char *const *keep;    // --keep: ids of cells that a resumed run leaves as they are
+    const char *const *again;   // --again: and of those that it does anew
     int output;                 // descriptor for its own output; 0: the caller's
     bool headless;     // --headless: executes the notebook after its owner's hello, then ends
     bool detach;       // --detach: headless, but starts at once and outlives its client

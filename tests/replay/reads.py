@@ -56,9 +56,20 @@ def test_functions_read_what_they_read_when_they_are_called(t):
 
 def test_tables_random_and_the_same_value(t):
     found = used(t, "t = { 1 }\nx = 5", "t[2] = 4", "x = x", "print(math.random(3))", "r = math.random")
-    assert found[1] == (["t"], [], {"touched": ["t"]}), found
+    assert found[1] == (["t"], ["t"], {}), found
     assert found[2] == (["x"], [], {}), "nothing was changed"
     assert found[3] == ([], [], {"random": True}) and found[4] == ([], ["r"], {}), found
+
+
+def test_what_is_in_a_plain_table_counts(t):
+    found = used(t, "t = { lr = 0.1, sizes = { 1, 2 } }", "print(t.lr)", "t.sizes[2] = 3", "t = { sizes = { 1, 3 }, lr = 0.1 }",
+                 "f = { go = function() end }", "print(f.go)", "loop = {} loop.self = loop", "print(loop.self)")
+    assert found[1] == (["t"], [], {}), "it was only read: %s" % found
+    assert found[2] == (["t"], ["t"], {}), "changed in place: %s" % found
+    assert found[5] == (["f"], [], {"touched": ["f"]}), "nobody knows what is in a function: %s" % found
+    assert found[7] == (["loop"], [], {"touched": ["loop"]}), found
+    written = [e["used"]["writes"]["t"] for e in events(t, "-- %%\nt = { a = 1, b = 2 }\n-- %%\nt = { b = 2, a = 1 }\n-- %%\nt = { a = 1, b = 2.0 }\n") if e.get("used")]
+    assert written[0] == written[1] != written[2] and len(written[0]) == 16, written
 
 
 def test_globals_are_what_they_always_were(t):
@@ -87,6 +98,8 @@ def test_secrets_have_no_digest(t):
     text = "-- %%\npassword = 'opensesame-1'\nother = 'x' .. password\nplain = 'x'\n"
     written = next(e["used"]["writes"] for e in events(t, text, folder=folder) if e.get("used"))
     assert written["password"] == "" and written["other"] == "" and len(written["plain"]) == 16, written
+    (written,) = [e["used"]["writes"] for e in events(t, "-- %%\npassword = 'opensesame-1'\nt = { { 'x' .. password } }\n") if e.get("used")]
+    assert written["t"] == "", written
 
 
 FLOW = """\

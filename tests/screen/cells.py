@@ -241,7 +241,7 @@ def test_the_cell_that_wrote_a_file_is_found_from_the_one_that_failed_in_it(t):
         s.keys("Esc")
         s.gone("✗  return")  # what was changed since is no longer what failed
         s.keys("g f")
-        s.wait("▌[4] Use")
+        s.wait("▌[4~] Use")
         leave_unsaved(s)
 
 
@@ -618,6 +618,47 @@ def test_what_a_cell_read_has_changed(t):
         s.wait("│ 18")
         s.gone("x has changed")
         leave_unsaved(s)
+
+
+def test_what_a_stale_cell_gave_is_stale(t):
+    with workbench(folder(t, "-- %% A\nt = { n = 1 }\n\n-- %% B\ny = t.n + 1\n\n-- %%\nprint(y)\n\n-- %% D\nprint 'd'\n")) as s:
+        s.keys("R")
+        s.wait("[4] D")
+        s.keys("g g Enter End Left Left")
+        s.type("0")
+        s.wait("[1~] A")
+        shown = text(s)
+        assert "A is stale" in shown and "B is stale" in shown and "its text has changed" in shown and "[4] D" in shown, shown
+        s.keys("Backspace")
+        s.gone("is stale")
+        assert "[1] A" in text(s) and "[2] B" in text(s) and "[3]" in text(s), text(s)
+
+
+def test_a_file_that_was_read_has_changed(t):
+    path = folder(t, "-- %% A\nlocal f = io.open 'data.txt'\nn = #f:read 'a'\nf:close()\n\n-- %% B\nprint(n)\n")
+    data = os.path.join(path, "data.txt")
+
+    def write(words):
+        with open(data, "w", encoding="utf-8") as f:
+            f.write(words)
+
+    write("abcd")
+    with workbench(path) as s:
+        s.keys("R")
+        s.wait("[2] B")
+        write("abcde")
+        s.wait("[1~] A")
+        s.wait("data.txt has changed")
+        s.wait("A is stale")
+        write("abcd")  # as it was
+        s.gone("has changed")
+        os.remove(data)
+        s.wait("data.txt is gone")
+        write("abcdef")
+        s.keys("R")
+        s.wait("│ 6")
+        s.gone("A is stale")
+        s.gone("has changed")
 
 
 def test_running_cells_are_followed_until_one_moves(t):

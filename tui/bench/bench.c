@@ -43,6 +43,7 @@ void bench_free(bench *b)
     while (b->top)
         view_pop(b->top);
     peeks_free(b);
+    staleness_free(b);
     slots_free(b);
     typeahead_free(b);
     fold_free(b->fold);
@@ -322,6 +323,7 @@ int bench_wait_ms(const bench *b)
     wait = sooner(wait, send_wait_ms(b));
     wait = sooner(wait, typeahead_wait_ms(b));
     wait = sooner(wait, questions_wait_ms(b));
+    wait = sooner(wait, staleness_wait_ms(b));
     wait = memory_due(b) ? 0 : wait;
     bool ticks = bench_busy(b) || status_ticks(b); // for a running cell's clock and the data's age
     return ticks ? sooner(wait, SPIN_MS) : wait;
@@ -330,6 +332,7 @@ int bench_wait_ms(const bench *b)
 void bench_tick(bench *b)
 {
     memory_work(b);
+    staleness_tick(b);
     slots_age(b);
     if (send_wait_ms(b) == 0)
         remote_flush(b);

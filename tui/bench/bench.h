@@ -29,6 +29,9 @@ struct bench_ops {
     bool (*mouse)(void *arg, bool on);
     // Shows a run from its journal on top of this bench, until the person leaves it. May be NULL.
     void (*open_run)(void *arg, const char *journal);
+    // Looks, on another thread, what has become of what outside_list says, and calls
+    // bench_looked. Takes the list. May be NULL.
+    void (*look)(void *arg, cJSON *list);
     // For a person who may look elsewhere. May be NULL.
     void (*notify)(void *arg, const char *title, const char *words);
 };
@@ -59,6 +62,8 @@ void bench_lost(bench *b, const char *why);
 void bench_message(bench *b, message_type type, const cJSON *message);
 // Does the kernel restart? Then connect to it again.
 bool bench_restarting(const bench *b);
+// What is another now outside of the notebook, as outside_look says; takes it.
+void bench_looked(bench *b, cJSON *outside);
 
 void bench_key(bench *b, key k);
 void bench_paste(bench *b, const char *words, size_t n);

@@ -40,9 +40,11 @@ struct bench {
     bool ascii, forgets;
 
     fold *fold;
-    unsigned events; // counts the events that went into it
-    fold *incoming;  // of a kernel whose past is still arriving; else NULL
-    cJSON *document; // its document, at the end of that past
+    unsigned events;             // counts the events that went into it
+    unsigned typed;              // counts the changes that a person made to texts
+    struct staleness *staleness; // which cells do not hold any more; NULL: nobody has asked
+    fold *incoming;              // of a kernel whose past is still arriving; else NULL
+    cJSON *document;             // its document, at the end of that past
     uint64_t caught_up;
     int64_t looked;   // newest event that a person has seen of this kernel; 0: none has looked
     cJSON *meanwhile; // ids of the cells that ended after it, in order
@@ -127,6 +129,11 @@ void slots_follow(bench *b);                      // after the document has chan
 void slots_follow_cell(bench *b, const char *id); // after only this cell's text has
 void slots_age(bench *b);                         // ages are shown: draw again
 void slots_free(bench *b);
+
+// staleness.c
+void staleness_free(bench *b);
+int staleness_wait_ms(const bench *b); // until files are to be looked at; -1: there are none
+void staleness_tick(bench *b);
 bool slot_unsent(const struct slot *s);
 
 // structure.c: puts the text that was typed in a deleted cell into a new one.

@@ -86,6 +86,7 @@ void slot_forget_outputs(bench *b, size_t from, size_t to)
 void slot_typed(bench *b)
 {
     b->edited_at = clock_mono();
+    b->typed++;
     b->dirty = true;
 }
 
@@ -139,12 +140,6 @@ void slot_name(const bench *b, size_t i, buf *out)
 const struct run_cell *slot_run(const bench *b, size_t i)
 {
     return fold_cell_by_id(b->fold, b->slots[i]->id, NULL);
-}
-
-const char *slot_moved(const bench *b, size_t i)
-{
-    const struct run_cell *r = slot_run(b, i);
-    return r && (r->state == STATE_OK || r->state == STATE_FAILED) ? fold_moved(b->fold, r) : NULL;
 }
 
 bool slot_unsent(const struct slot *s)

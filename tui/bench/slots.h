@@ -19,8 +19,9 @@ const cell *slot_cell(const bench *b, size_t i); // the cell in the document
 void slot_name(
     const bench *b, size_t i, buf *out); // its title, else what a cell without one is called
 const struct run_cell *slot_run(const bench *b, size_t i); // NULL: no event was about it
-// The name of a global that it read, and that another cell has changed since; NULL: none.
-const char *slot_moved(const bench *b, size_t i);
+// Why what this run has left there does not hold any more, in a phrase ("lr has changed"); NULL: it
+// does, or has not ended in this run.
+const char *slot_stale(bench *b, size_t i);
 
 // What stands below a cell: what this run has left there; or, as long as the cell has not run in
 // it, what an earlier run did. NULL: nothing is known. past (may be NULL): that run; its `run` is

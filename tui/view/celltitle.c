@@ -11,12 +11,10 @@
 #include <string.h>
 #include <time.h>
 
-// Was it changed after its last run, or what it read?
-static bool is_stale(struct slot *s, const struct run_cell *r, const char *moved)
+// Was its text changed after it ran in an earlier run?
+static bool is_edited(struct slot *s, const struct run_cell *was)
 {
-    if (r->state == STATE_STALE || moved)
-        return true;
-    return r->hash[0] && slot_changed(s, r->hash);
+    return was->state == STATE_STALE || (was->hash[0] && slot_changed(s, was->hash));
 }
 
 static bool is_live(const struct run_cell *r)
@@ -44,14 +42,14 @@ static style state_text(bench *b, size_t i, char *out, size_t size)
     struct slot_past past;
     const struct run_cell *was = slot_outputs(b, i, &past);
     if (was && past.run) {
-        snprintf(out, size, "[%ld%s]", was->count, is_stale(s, was, NULL) ? "~" : "");
+        snprintf(out, size, "[%ld%s]", was->count, is_edited(s, was) ? "~" : "");
         return LOOK_DIM;
     }
     if (!r || r->count == 0) {
         snprintf(out, size, "[ ]");
         return LOOK_DIM;
     }
-    snprintf(out, size, "[%ld%s]", r->count, is_stale(s, r, slot_moved(b, i)) ? "~" : "");
+    snprintf(out, size, "[%ld%s]", r->count, slot_stale(b, i) ? "~" : "");
     return r->state == STATE_FAILED ? LOOK_ERROR : LOOK_GOOD;
 }
 
@@ -84,9 +82,9 @@ static void add_when(const struct run_cell *r, const char *run, int room, buf *o
 }
 
 // The text on the right: file, language, effects, tags, and the result of the run. past: the
-// earlier run that it is of; moved: what it read and what has changed since.
+// earlier run that it is of; stale: why it does not hold any more.
 static style remark(const cell *c, const struct run_cell *r, int64_t now, const char *past,
-    const char *moved, int room, buf *out)
+    const char *stale, int room, buf *out)
 {
     const char *file = c->options.file ? c->options.file : c->options.template_;
     if (c->problem)
@@ -114,8 +112,8 @@ static style remark(const cell *c, const struct run_cell *r, int64_t now, const 
         return LOOK_DIM;
     if (r->state == STATE_QUEUED || r->state == STATE_FAILED || r->state == STATE_CANCELLED)
         buf_fmt(out, "%s  ", cell_state_name(r->state));
-    if (moved)
-        buf_fmt(out, "%s has changed  ", moved);
+    if (stale)
+        buf_fmt(out, "%s  ", stale);
     if (r->state == STATE_RUNNING) {
         add_elapsed(r, now, out);
     } else if (r->ended && r->mono_end > r->mono_start) {
@@ -139,7 +137,7 @@ void celltitle_draw(bench *b, grid *g, rect area, size_t i, int y, bool selected
     int room = area.x + area.w - x;
     const struct run_cell *r = past.run ? shown : slot_run(b, i);
     style right_look =
-        remark(c, r, bench_now(b), past.run, past.run ? NULL : slot_moved(b, i), room / 2, &right);
+        remark(c, r, bench_now(b), past.run, past.run ? NULL : slot_stale(b, i), room / 2, &right);
     int wide = text_width(buf_cstr(&right), right.len, 0);
     wide = wide > room / 2 ? room / 2 : wide;
     int w = grid_put_short(g, area, x, y, room - wide - 1, title, strlen(title), LOOK_BOLD);

@@ -5,19 +5,22 @@
 #include "base/mem.h"
 #include "base/secret.h"
 #include "base/str.h"
+#include "script/kernel/cells/plainvalue.h"
 #include "script/kernel/cells/state.h"
 
 #include <lauxlib.h>
 #include <lualib.h>
 #include <string.h>
 
-enum { DIGITS = 16, TEXT_MAX = 1 << 20 }; // of a digest; of a text that gets one
+// Of a digest; of a text, and of a table, that gets one.
+enum { DIGITS = 16, TEXT_MAX = 1 << 20, TABLE_MAX = 16 << 10 };
 
 // Tables in the registry, by their addresses.
 static const char SHELF, // name → value of the globals that were not used yet
     LIBRARY,             // name → value: ours and Lua's own, which are always there
     FETCHED,             // name → value when it was fetched; &FETCHED: there was none
     DROPPED,             // name → true: was set to nil without being fetched
+    CONTENT,             // name → digest of a table when a cell last left it
     META;                // of the table of globals while a cell runs
 
 static void push(lua_State *L, const char *key)
@@ -194,6 +197,7 @@ void reads_open(lua_State *L)
     put_table(L, &SHELF);
     put_table(L, &FETCHED);
     put_table(L, &DROPPED);
+    put_table(L, &CONTENT);
     put_table(L, &LIBRARY);
     int top = lua_gettop(L);
     lua_pushglobaltable(L);
@@ -257,25 +261,50 @@ void reads_begin(lua_State *L, bool whole)
         shelve(L);
 }
 
-// The digest of the value on top, or "".
+// The digest of the value on top, or "": it has none, or contains a secret.
 static void digest(lua_State *L, mask *m, char out[DIGITS + 1])
 {
     char hex[SHA256_HEX];
-    size_t n = 0;
     int type = lua_type(L, -1);
+    AUTO_BUF text = {0}, masked = {0};
     *out = '\0';
-    if (type != LUA_TNIL && type != LUA_TBOOLEAN && type != LUA_TNUMBER && type != LUA_TSTRING)
+    size_t n = 0, most = type == LUA_TTABLE ? TABLE_MAX : TEXT_MAX;
+    const char *words = type == LUA_TSTRING ? lua_tolstring(L, -1, &n) : "";
+    if (n > most || !plainvalue_add(L, -1, most + DIGITS, &text))
         return;
-    const char *text = luaL_tolstring(L, -1, &n);
-    AUTO_BUF whole = {0}, masked = {0};
-    bool hide = n > TEXT_MAX || mask_text(m, text, n, &masked);
-    if (!hide) {
-        buf_fmt(&whole, "%d ", type);
-        buf_add(&whole, text, n);
-        sha256_hex(whole.data, whole.len, hex);
-        memcpy(out, hex, DIGITS);
-        out[DIGITS] = '\0';
-    }
+    if (mask_text(m, words, n, &masked) || mask_text(m, text.data, text.len, &masked))
+        return;
+    sha256_hex(text.data, text.len, hex);
+    memcpy(out, hex, DIGITS);
+    out[DIGITS] = '\0';
+}
+
+// What is in the table on top now; is that what was there when a cell last left it?
+static bool is_as_left(lua_State *L, int name, const char *hex)
+{
+    int top = lua_gettop(L);
+    push(L, &CONTENT);
+    lua_pushvalue(L, name);
+    bool same = *hex && lua_rawget(L, top + 1) == LUA_TSTRING && str_eq(lua_tostring(L, -1), hex);
+    lua_settop(L, top);
+    return same;
+}
+
+static bool was_left(lua_State *L, int name)
+{
+    int top = lua_gettop(L);
+    push(L, &CONTENT);
+    lua_pushvalue(L, name);
+    bool known = lua_rawget(L, top + 1) == LUA_TSTRING;
+    lua_settop(L, top);
+    return known;
+}
+
+static void leave(lua_State *L, int name, const char *hex)
+{
+    push(L, &CONTENT);
+    *hex ? (void)lua_pushstring(L, hex) : lua_pushnil(L);
+    set(L, lua_gettop(L) - 1, name);
     lua_pop(L, 1);
 }
 
@@ -284,7 +313,8 @@ static void add_name(cJSON *out, const char *list, const char *name)
     cJSON_AddItemToArray(json_array_at(out, list), cJSON_CreateString(name));
 }
 
-// Stack: name, value. A global that the cell has used.
+// Stack: name, value. A global that the cell has used. A table that is as it was left has not been
+// changed in place; of one whose content has no digest nobody knows.
 static void note(lua_State *L, int fetched, cJSON *out, mask *m)
 {
     int name = lua_gettop(L) - 1;
@@ -294,14 +324,18 @@ static void note(lua_State *L, int fetched, cJSON *out, mask *m)
     bool same = !lua_isnil(L, -1) && lua_rawequal(L, -1, name + 1);
     lua_pop(L, 1);
     int type = lua_type(L, name + 1);
-    if (same && (type == LUA_TTABLE || type == LUA_TUSERDATA))
-        add_name(out, "touched", text);
-    if (same)
+    if (same && type != LUA_TTABLE && type != LUA_TUSERDATA)
         return;
     char hex[DIGITS + 1] = "";
     if (!secret_name(text)) // a short secret could be guessed
         digest(L, m, hex);
-    json_set_str(json_object_at(out, "writes"), text, hex);
+    if (same && is_as_left(L, name, hex))
+        return;
+    if (same && (!*hex || !was_left(L, name)))
+        add_name(out, "touched", text);
+    else
+        json_set_str(json_object_at(out, "writes"), text, hex);
+    leave(L, name, type == LUA_TTABLE ? hex : "");
 }
 
 static void note_present(lua_State *L, cJSON *out, mask *m)

@@ -215,6 +215,7 @@ int call_remove(effects *fx, turn *t, struct entry *entry, const struct remains 
 
 struct cleanup {
     struct asker asker;
+    const char *cell; // of this one alone; NULL: of all
     err *e;
 };
 
@@ -236,6 +237,8 @@ static int remove_stale(void *arg, struct entry *entry)
     effects *fx = cleanup->asker.effects;
     turn *t = cleanup->asker.turn;
     if (!turn_key_is_below(entry->branch, turn_key(t)) || turn_is_verifying(t, entry->branch))
+        return 0;
+    if (cleanup->cell && !str_eq(entry->cell, cleanup->cell))
         return 0;
     CLEANUP(remains_done) struct remains remains = {0};
     if (call_find(fx, t, entry, &remains, cleanup->e) < 0 ||
@@ -267,7 +270,19 @@ static int end_resuming(effects *fx, turn *t, err *e)
 {
     atomic_store(resume_of(fx, t), RESUME_OFF);
     pthread_mutex_lock(&fx->sweep);
-    int done = ledger_each_stale(fx->ledger, remove_stale, &(struct cleanup){{fx, t}, e});
+    int done = ledger_each_stale(fx->ledger, remove_stale, &(struct cleanup){{fx, t}, NULL, e});
+    pthread_mutex_unlock(&fx->sweep);
+    return done;
+}
+
+// A cell that is done anew: what it alone had made is removed before its first effect.
+static int begin_anew(effects *fx, turn *t, err *e)
+{
+    turn *root = t->root;
+    pthread_mutex_lock(&fx->sweep);
+    struct cleanup own = {{fx, root}, root->cell, e};
+    int done = root->swept ? 0 : ledger_each_stale(fx->ledger, remove_stale, &own);
+    root->swept = done == 0;
     pthread_mutex_unlock(&fx->sweep);
     return done;
 }
@@ -336,6 +351,8 @@ static int judge(struct call *c, const struct binding *b, const cJSON *args, cJS
     const cJSON *recorded = entry_recorded(known);
     if (!b->verify || known->failed)
         return VERDICT_NO;
+    if (!recorded)
+        recorded = known->result; // nothing, but an outcome
     if (!recorded && b->announces) {
         struct remains none = {0};
         int found = find_unannounced(known, &none, e);
@@ -412,7 +429,10 @@ static int do_effect(struct call *c, const struct binding *b, const cJSON *args,
     const struct ledger_key key = {
         t->source, turn_key(t), t->is_action ? 0 : t->ordinal, b->name, hash};
     enum resume resume = t->is_action ? RESUME_OFF : (enum resume)atomic_load(resume_of(fx, t));
-    if (resume != RESUME_OFF) { // a resumed run does not repeat actions
+    if (resume != RESUME_OFF && t->root->anew) {
+        if (begin_anew(fx, t, e) < 0)
+            return -1;
+    } else if (resume != RESUME_OFF) { // a resumed run does not repeat actions
         known = resume == RESUME_ON ? ledger_find(fx->ledger, &key) : NULL;
         int done = resume_or_go_on(c, b, args, known, result, e);
         if (done != 0)

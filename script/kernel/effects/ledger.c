@@ -22,6 +22,7 @@ ledger *ledger_new(void)
 
 static void entry_free(struct entry *e)
 {
+    free(e->cell);
     free(e->source);
     free(e->branch);
     free(e->binding);
@@ -74,17 +75,28 @@ void ledger_load(
         struct entry *e =
             ledger_add(l, &key, known->what, undoable(arg, known->binding), known->announces);
         e->fresh = false;
+        e->cell = mem_strdup(known->cell);
         e->number = known->entry;
         e->mark = known->mark;
         if (known->entry > l->last)
             l->last = known->entry;
-        e->result = known->outcome && known->result ? cJSON_Duplicate(known->result, true) : NULL;
+        if (known->outcome) // also an outcome of nothing is one
+            e->result = known->result ? cJSON_Duplicate(known->result, true) : cJSON_CreateNull();
         e->made = known->made ? cJSON_Duplicate(known->made, true) : NULL;
         e->midway = known->midway;
         e->masked = known->masked;
         e->failed = known->failed;
         e->undone = known->undone;
     }
+}
+
+void ledger_keep(ledger *l, const char *const *cells)
+{
+    pthread_mutex_lock(&l->lock);
+    for (; cells && *cells; cells++)
+        for (size_t i = 0; i < l->n; i++)
+            l->entries[i]->fresh |= str_eq(l->entries[i]->cell, *cells);
+    pthread_mutex_unlock(&l->lock);
 }
 
 struct entry *ledger_find(ledger *l, const struct ledger_key *key)
@@ -149,7 +161,7 @@ bool entry_is_left(const struct entry *e)
 
 const cJSON *entry_recorded(const struct entry *e)
 {
-    return e->result ? e->result : e->made;
+    return e->result && !cJSON_IsNull(e->result) ? e->result : e->made;
 }
 
 size_t ledger_left(ledger *l)

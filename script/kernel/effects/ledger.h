@@ -19,11 +19,12 @@ struct entry {
     int64_t mark;    // marks its things; the number of the effect that it repeats
     int64_t ordinal; // counts the effect calls in its cell's execution, or in its branch of it
     char *source, *branch, *binding, *arguments, *what; // as in the event; branch "": none
-    cJSON *result;                                      // NULL: no outcome
-    cJSON *made; // what was done before a failure midway; or NULL;
-                 // the result takes its place
-    bool midway; // something was announced or done, and not taken back, whatever an error says
-    bool masked; // masking changed the binding's result
+    char *cell;    // of an earlier kernel's; NULL: of this one's
+    cJSON *result; // NULL: no outcome
+    cJSON *made;   // what was done before a failure midway; or NULL;
+                   // the result takes its place
+    bool midway;   // something was announced or done, and not taken back, whatever an error says
+    bool masked;   // masking changed the binding's result
     bool failed, undone;
     bool undoable;  // its binding has an undo
     bool announces; // its binding promised that: without `made`, no request was sent
@@ -36,6 +37,8 @@ void ledger_free(ledger *l);
 // Takes over the entries of a journal; `undoable` tells whether a binding has an undo.
 void ledger_load(
     ledger *l, const fold *f, bool (*undoable)(void *arg, const char *binding), void *arg);
+// What these cells (ids, NULL-terminated) did counts as verified: they do not run again.
+void ledger_keep(ledger *l, const char *const *cells);
 // Adds an entry, numbered, marked with its number, and fresh; copies its strings.
 struct ledger_key {
     const char *source, *branch;

@@ -58,6 +58,8 @@ typedef struct turn {
     unsigned declared; // the effects it declares, as bits; 0: none
     bool redo;         // may repeat what cannot be verified, even if it reaches elsewhere
     bool captured;     // its output goes to a variable
+    bool anew;         // in a resumed run: its effects are done, not verified
+    bool swept;        // and what it had made before has been removed
     int64_t ordinal;   // effect calls so far, without those of branches
     // With those of branches, for the cell's turn:
     atomic_llong effects;  // effect calls

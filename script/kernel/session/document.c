@@ -45,6 +45,11 @@ document *document_new(notebook *nb, const char *path, bool saved)
     return d;
 }
 
+void document_adopt_ids(document *d, const notebook *then)
+{
+    notebook_adopt_ids(d->notebook, then);
+}
+
 static void forget_changes(document *d)
 {
     for (size_t i = 0; i < d->n_changes; i++)

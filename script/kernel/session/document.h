@@ -18,6 +18,8 @@ typedef struct document document;
 // edits.
 document *document_new(notebook *nb, const char *path, bool saved);
 void document_free(document *d);
+// At first: its cells are those of a run that goes on, and have their ids.
+void document_adopt_ids(document *d, const notebook *then);
 const notebook *document_notebook(const document *d);
 bool document_saved(const document *d); // does its file have the same content?
 int64_t document_rev(const document *d);

@@ -162,6 +162,10 @@ static cJSON *first_event(kernel *k, message_type type, struct parameters *param
     json_set_str(event, "host", host);
     json_set_str(event, "notebook", buf_cstr(&text));
     json_set(event, "cells", cell_ids(document_notebook(k->document)));
+    if (type == MESSAGE_resumed && (k->options->keep || k->options->again)) {
+        json_set(event, "kept", record_strings(k->options->keep));
+        json_set(event, "again", record_strings(k->options->again));
+    }
     if (type == MESSAGE_resumed) {
         AUTO_FREE char *message = past_message(k->options, parameters);
         json_set_str(event, "message", message);
@@ -194,7 +198,10 @@ int kernel_load_past(kernel *k, const char *run, err *e)
     fold *past = fold_file(path, NULL, e);
     if (!past)
         return err_wrap(e, "%s", run);
+    if (k->options->keep || k->options->again) // it names cells as the journal does
+        document_adopt_ids(k->document, fold_notebook(past));
     effects_load_past(k->effects, past);
+    ledger_keep(k->effects->ledger, k->options->keep);
     int seeded = record_seed(k, past, e);
     displays_skip(k->displays, (int64_t)fold_seq(past)); // at least as many as it had displays
     fold_free(past);

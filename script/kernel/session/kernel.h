@@ -20,6 +20,8 @@ struct kernel_options {
     const cJSON *past_cluster; // and its last "cluster" record
     const char *const *redo;   // cells, by id or title, NULL-terminated or NULL: their effects that
                                // cannot be verified may be done again, even if they reach elsewhere
+    const char *const *keep;   // with resume: ids of cells that do not run again; NULL: all run
+    const char *const *again;  // and of those that are done anew, not verified
     bool accept_drift;         // accept objects that have changed since they were made
     const char *socket;        // to listen on; NULL: clients come over client_fd only
     const char *allow;         // "cluster,destructive"; NULL: only local effects

@@ -41,7 +41,7 @@ int record_seed(kernel *k, const fold *past, err *e)
     return 0;
 }
 
-static cJSON *strings(const char *const *list)
+cJSON *record_strings(const char *const *list)
 {
     cJSON *array = cJSON_CreateArray();
     for (; list && *list; list++)
@@ -151,7 +151,7 @@ void record_first(kernel *k, cJSON *event)
     k->recording = mem_alloc(sizeof *k->recording);
     *k->recording = (struct recording){0};
     if (k->options->command)
-        json_set(event, "command", strings(k->options->command));
+        json_set(event, "command", record_strings(k->options->command));
     json_set_str(event, "allow", k->options->allow);
     json_set_str(event, "from", k->options->from);
     json_set_int(event, "seed", k->interp_options.seed);

@@ -15,3 +15,4 @@ void record_first(kernel *k, cJSON *event);
 // the first cell waits for the answer, but not for long.
 void record_ask_git(kernel *k, bool waits);
 void record_done(kernel *k);
+cJSON *record_strings(const char *const *list); // as an array; NULL: an empty one

@@ -149,13 +149,22 @@ int running_queue(kernel *k, const cJSON *ids, err *e)
     return 0;
 }
 
+static bool has_id(const char *const *ids, const char *id)
+{
+    for (; ids && *ids; ids++)
+        if (str_eq(*ids, id))
+            return true;
+    return false;
+}
+
 int running_queue_all(kernel *k, err *e)
 {
     const notebook *nb = document_notebook(k->document);
     if (notebook_runs(nb, e) < 0 || gate_check_notebook(k->effects->gate, nb, NULL, e) < 0)
         return -1;
     for (size_t i = 0; i < notebook_count(nb); i++)
-        if (is_executable(notebook_cell(nb, i)) && !when_skipped(notebook_cell(nb, i)))
+        if (is_executable(notebook_cell(nb, i)) && !when_skipped(notebook_cell(nb, i)) &&
+            !has_id(k->options->keep, notebook_cell(nb, i)->id))
             enqueue(k, notebook_cell(nb, i)->id, false);
     running_go_on(k);
     return 0;
@@ -262,6 +271,7 @@ static void begin(kernel *k, execution *x)
 {
     begin_cleanup(k, x);
     x->turn.redo = is_named(k->options->redo, x);
+    x->turn.anew = has_id(k->options->again, x->turn.cell);
     k->running = x;
     x->count = ++k->executed;
     if (x->count == 1) {

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "script/journal/fold.h"
 #include "script/journal/reader.h"
+#include "script/journal/stale.h"
 #include "script/journal/text.h"
 #include "tests/unit/journal/sample.h"
 
@@ -322,6 +323,56 @@ TEST(what_a_cell_read_may_have_moved_since)
     CHECK(!moved(f, "b"));
     ended(f, 6, "a", "\"writes\":{\"t\":\"\"}"); // a value without a digest
     CHECK_STR(moved(f, "b"), "t");
+    fold_free(f);
+}
+
+static bool edited(void *arg, const char *id, const char *hash)
+{
+    return str_eq(id, arg);
+}
+
+static void check_stale(const fold *f, const struct stale_now *now, const char *expected)
+{
+    AUTO_JSON *found = stale_find(f, now);
+    AUTO_BUF text = {0};
+    const cJSON *one;
+    cJSON_ArrayForEach(one, found)
+        buf_fmt(&text, "%s: %s\n", one->string, json_str_or(one, "why", "?"));
+    CHECK_STR(buf_cstr(&text), expected);
+}
+
+TEST(what_a_stale_cell_has_given_is_stale)
+{
+    fold *f = fold_new();
+    event(f,
+        "{\"type\":\"document\",\"text\":\"-- %% A\\n\\n-- %% B\\n\\n-- %% C "
+        "file=\\\"f\\\"\\n\\n-- %% D\\n\\n-- %% E\\n\",\"cells\":[\"a\",\"b\",\"c\",\"d\",\"e\"]}");
+    ended(f, 1, "a", "\"writes\":{\"x\":\"1\",\"t\":\"\"}");
+    ended(f, 2, "b", "\"reads\":[\"x\"],\"writes\":{\"y\":\"1\"}");
+    ended(f, 3, "c", "\"reads\":[\"y\"]");
+    ended(f, 4, "d", "\"reads\":[\"z\"],\"random\":true");
+    ended(f, 5, "e", "\"reads\":[\"z\"],\"random\":true");
+    recorded(f, "e", "\"kind\":\"input\",\"name\":\"f\",\"value\":{\"size\":1}");
+    check_stale(f, &(struct stale_now){0}, "");
+    check_stale(f, &(struct stale_now){.edited = edited, .arg = (char *)"a"},
+        "a: its text has changed\nb: A is stale\nc: B is stale\ne: C is stale\n");
+    check_stale(f, &(struct stale_now){.edited = edited, .arg = (char *)"d"},
+        "d: its text has changed\ne: D is stale\n"); // the numbers that it drew
+    AUTO_JSON *outside = cJSON_CreateObject(), *params = cJSON_CreateObject();
+    json_set_str(outside, "b", "data.csv has changed");
+    json_set_bool(params, "z", true);
+    check_stale(f, &(struct stale_now){.outside = outside},
+        "b: data.csv has changed\nc: B is stale\ne: C is stale\n");
+    check_stale(f, &(struct stale_now){.params = params}, "d: z has changed\ne: z has changed\n");
+    ended(f, 6, "d", "\"unknown\":true");
+    ended(f, 7, "a", "\"writes\":{\"x\":\"2\",\"t\":\"\"}");
+    check_stale(f, &(struct stale_now){0},
+        "b: x has changed\nc: B is stale\ne: C is stale\nd: B is stale\n");
+    check_stale(f, &(struct stale_now){.from_top = true},
+        "b: x has changed\nc: B is stale\nd: B is stale\ne: D is stale\n");
+    ended(
+        f, 8, "b", "\"reads\":[\"x\"],\"writes\":{\"y\":\"1\"}"); // it holds again, with the same y
+    check_stale(f, &(struct stale_now){0}, "");
     fold_free(f);
 }
 

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+#include "script/journal/stale.h"
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/journal/fold_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Cells are looked at in the order in which they ran. What a stale cell has written leads to it,
+// until a cell that holds writes it anew.
+struct search {
+    const fold *fold;
+    const struct stale_now *now;
+    cJSON *found;
+    cJSON *globals, *files; // {name: id of the stale cell that has written it}
+    const char *any;        // a stale cell whose writes are not known
+    const char *random;     // a stale cell that used math.random
+    const char *first;      // the first stale cell
+};
+
+static int by_end(const void *a, const void *b)
+{
+    const struct run_cell *const *x = a, *const *y = b;
+    return ((*x)->ran > (*y)->ran) - ((*x)->ran < (*y)->ran);
+}
+
+// As if they had run from the top.
+static int by_place(const void *a, const void *b)
+{
+    const struct run_cell *const *x = a, *const *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static void tell(struct search *s, const char *id, const char *by, const char *why)
+{
+    cJSON *one = json_object_at(s->found, id);
+    json_set_str(one, "why", why);
+    json_set_str(one, "by", by);
+}
+
+static void tell_by(struct search *s, const char *id, const char *by)
+{
+    const notebook *nb = fold_notebook(s->fold);
+    AUTO_BUF name = {0};
+    size_t i;
+    const char *title = nb && notebook_find(nb, by, &i) ? notebook_cell(nb, i)->title : NULL;
+    if (title)
+        buf_str(&name, title);
+    else if (nb && notebook_find(nb, by, &i))
+        notebook_cell_name(nb, i, &name);
+    AUTO_FREE char *why = str_fmt("%s is stale", name.len ? buf_cstr(&name) : "an earlier cell");
+    tell(s, id, by, why);
+}
+
+// The stale cell from which this one has something; NULL: none.
+static const char *giver(const struct search *s, const struct run_cell *c)
+{
+    const cJSON *name;
+    const char *by = NULL;
+    if (json_bool_or(c->used, "unknown", false))
+        by = s->first;
+    if (!by && json_bool_or(c->used, "random", false))
+        by = s->random;
+    cJSON_ArrayForEach(name, json_get(c->used, "reads"))
+    {
+        if (!by && s->any)
+            by = s->any;
+        if (!by && cJSON_IsString(name))
+            by = json_str(s->globals, name->valuestring);
+    }
+    for (const cJSON *file = s->files->child; file && !by; file = file->next) {
+        const cJSON *entry = json_get(json_get(s->fold->recorded, "inputs"), file->string);
+        if (json_get(json_get(entry, "cells"), c->id))
+            by = file->valuestring;
+    }
+    return by && !str_eq(by, c->id) ? by : NULL;
+}
+
+static const char *moved_parameter(const struct search *s, const struct run_cell *c)
+{
+    const cJSON *name;
+    cJSON_ArrayForEach(name, json_get(c->used, "reads"))
+    {
+        if (cJSON_IsString(name) && json_get(s->now->params, name->valuestring))
+            return name->valuestring;
+    }
+    return NULL;
+}
+
+static bool judge(struct search *s, const struct run_cell *c)
+{
+    const char *outside = json_str(s->now->outside, c->id), *by;
+    const char *moved = moved_parameter(s, c);
+    if (c->state == STATE_STALE ||
+        (s->now->edited && s->now->edited(s->now->arg, c->id, c->hash))) {
+        tell(s, c->id, NULL, "its text has changed");
+        return true;
+    }
+    if (!moved)
+        moved = s->now->from_top ? fold_moved_above(s->fold, c) : fold_moved(s->fold, c);
+    if (moved) {
+        AUTO_FREE char *why = str_fmt("%s has changed", moved);
+        tell(s, c->id, NULL, why);
+    } else if (outside) {
+        tell(s, c->id, NULL, outside);
+    } else if ((by = giver(s, c))) {
+        tell_by(s, c->id, by);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static void hand_on(cJSON *to, const char *name, const char *id)
+{
+    if (id)
+        json_set_str(to, name, id);
+    else
+        cJSON_DeleteItemFromObjectCaseSensitive(to, name);
+}
+
+// What a cell leaves behind: with id it is stale, with NULL it holds.
+static void leave(struct search *s, const struct run_cell *c, const char *id)
+{
+    const cJSON *item;
+    size_t i;
+    cJSON_ArrayForEach(item, json_get(c->used, "writes")) hand_on(s->globals, item->string, id);
+    cJSON_ArrayForEach(item, json_get(c->used, "touched"))
+    {
+        if (id && cJSON_IsString(item))
+            hand_on(s->globals, item->valuestring, id);
+    }
+    if (notebook_find(fold_notebook(s->fold), c->id, &i)) {
+        const cell *source = notebook_cell(fold_notebook(s->fold), i);
+        const char *file = source->options.file ? source->options.file : source->options.template_;
+        if (file)
+            hand_on(s->files, file, id);
+    }
+    cJSON_ArrayForEach(item, json_get(s->fold->recorded, "outputs"))
+    {
+        if (json_get(json_get(item, "cells"), c->id))
+            hand_on(s->files, item->string, id);
+    }
+    if (!id)
+        return;
+    s->first = s->first ? s->first : id;
+    if (json_bool_or(c->used, "unknown", false))
+        s->any = id;
+    if (json_bool_or(c->used, "random", false))
+        s->random = id;
+}
+
+cJSON *stale_find(const fold *f, const struct stale_now *now)
+{
+    struct search s = {.fold = f,
+        .now = now,
+        .found = cJSON_CreateObject(),
+        .globals = cJSON_CreateObject(),
+        .files = cJSON_CreateObject()};
+    AUTO_FREE const struct run_cell **ran = mem_array(f->n_cells + 1, sizeof *ran);
+    size_t n = 0;
+    for (size_t i = 0; i < f->n_cells; i++) {
+        enum cell_state state = f->cells[i].state;
+        bool ended = state == STATE_OK || state == STATE_FAILED || state == STATE_STALE;
+        if (ended && f->cells[i].ran)
+            ran[n++] = &f->cells[i];
+    }
+    bool from_top = now->from_top || json_get(f->resumed, "kept");
+    qsort(ran, n, sizeof *ran, from_top ? by_place : by_end);
+    for (size_t i = 0; i < n; i++)
+        leave(&s, ran[i], judge(&s, ran[i]) ? ran[i]->id : NULL);
+    cJSON_Delete(s.globals);
+    cJSON_Delete(s.files);
+    return s.found;
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+// A Lua state is not in the record, so what a cell needs of it is made again by the cells that had
+// made it. Which these are is told by names: a cell can only use a global whose name stands in its
+// text, or in that of a function that it uses, which another cell has written.
+#include "script/journal/staleplan.h"
+
+#include "base/digest.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "script/journal/fold_private.h"
+#include "script/journal/stale.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum does { KEEP, REBUILD, VERIFY, ANEW };
+static const char *const words_of[] = {"keep", "rebuild", "verify", "anew"};
+
+struct plan {
+    const fold *fold;
+    const notebook *nb;
+    enum does *does; // by the cell's place
+    char **why;
+};
+
+static const struct run_cell *recorded(const struct plan *p, size_t i)
+{
+    const struct run_cell *c = fold_cell_by_id(p->fold, notebook_cell(p->nb, i)->id, NULL);
+    return c && c->ran && (c->state == STATE_OK || c->state == STATE_FAILED) ? c : NULL;
+}
+
+static bool is_part(const cell *c)
+{
+    return c->kind == CELL_CODE && !cell_has_tag(c, "skip") && !cell_has_tag(c, "skip-execution");
+}
+
+static void decide(struct plan *p, size_t i, enum does does, char *why)
+{
+    if (p->does[i] >= does) {
+        free(why);
+        return;
+    }
+    free(p->why[i]);
+    p->does[i] = does;
+    p->why[i] = why;
+}
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+// Does the word stand in the text?
+static bool has_word(const char *text, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *at = text; n && (at = strstr(at, word)); at += n)
+        if ((at == text || !is_word(at[-1])) && !is_word(at[n]))
+            return true;
+    return false;
+}
+
+// May the cell use globals whose names do not stand in its text?
+static bool may_use_any(const struct plan *p, size_t i)
+{
+    static const char *const words[] = {
+        "_G", "_ENV", "load", "loadfile", "dofile", "require", "debug"};
+    const struct run_cell *c = recorded(p, i);
+    if (json_bool_or(c ? c->used : NULL, "unknown", false))
+        return true;
+    for (size_t k = 0; k < ARRAY_LEN(words); k++)
+        if (has_word(notebook_cell(p->nb, i)->source, words[k]))
+            return true;
+    return false;
+}
+
+// What cell `user` needs of an earlier cell; NULL: nothing. New.
+static char *need(const struct plan *p, size_t user, size_t giver)
+{
+    static const char *const lists[] = {"writes", "touched"};
+    const char *text = notebook_cell(p->nb, user)->source;
+    const struct run_cell *from = recorded(p, giver), *to = recorded(p, user);
+    const cJSON *used = from ? from->used : NULL, *item;
+    const char *source = notebook_cell(p->nb, giver)->source;
+    bool any = may_use_any(p, user);
+    const char *first = NULL; // of several the first by name: their order in the record is none
+    for (size_t k = 0; k < ARRAY_LEN(lists); k++)
+        cJSON_ArrayForEach(item, json_get(used, lists[k]))
+        {
+            const char *name = k == 0 ? item->string : cJSON_GetStringValue(item);
+            bool needed = name && (any || has_word(text, name));
+            first = needed && (!first || strcmp(name, first) < 0) ? name : first;
+        }
+    if (first)
+        return mem_strdup(first);
+    if (json_bool_or(used, "unknown", false))
+        return mem_strdup("what it may have set");
+    bool random = has_word(text, "random") || json_bool_or(to ? to->used : NULL, "random", false);
+    if (random && json_bool_or(used, "random", false))
+        return mem_strdup("the order of math.random");
+    if (strstr(source, "%env"))
+        return mem_strdup("its %env");
+    return NULL;
+}
+
+static void add_needs_of(struct plan *p, size_t user, bool *more)
+{
+    for (size_t i = 0; i < user; i++) {
+        if (p->does[i] != KEEP || !is_part(notebook_cell(p->nb, i)))
+            continue;
+        AUTO_FREE char *what = need(p, user, i);
+        if (!what)
+            continue;
+        AUTO_BUF name = {0};
+        const char *title = notebook_cell(p->nb, user)->title;
+        if (title)
+            buf_str(&name, title);
+        else
+            notebook_cell_name(p->nb, user, &name);
+        decide(p, i, REBUILD, str_fmt("%s needs %s", buf_cstr(&name), what));
+        *more = true;
+    }
+}
+
+static void add_needs(struct plan *p)
+{
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t i = 0; i < notebook_count(p->nb); i++)
+            if (p->does[i] != KEEP)
+                add_needs_of(p, i, &more);
+    }
+}
+
+// A cell that made things elsewhere, or an image, holds only as long as these do: that is looked at
+// by verifying them.
+static void add_effects(struct plan *p)
+{
+    bool lost = json_bool_or(fold_first(p->fold), "sandbox", false);
+    for (size_t k = 0; k < fold_ledger_count(p->fold); k++) {
+        const struct ledger_entry *e = fold_ledger(p->fold, k);
+        bool elsewhere = str_eq(e->effect, "cluster") || str_eq(e->effect, "destructive");
+        bool image = e->binding && str_starts(e->binding, "image.");
+        size_t i;
+        if ((!elsewhere && !image) || e->failed || !e->cell || !notebook_find(p->nb, e->cell, &i))
+            continue;
+        if (elsewhere && lost)
+            decide(p, i, ANEW, mem_strdup("its private sandbox is gone"));
+        else if (!e->undone)
+            decide(p, i, VERIFY,
+                mem_strdup(
+                    elsewhere ? "is what it made still there?" : "is its image still the same?"));
+    }
+}
+
+static bool is_edited(void *arg, const char *id, const char *hash)
+{
+    const struct plan *p = arg;
+    const notebook *then = fold_notebook(p->fold);
+    char hex[SHA256_HEX];
+    size_t i, k;
+    if (!notebook_find(p->nb, id, &i) || !notebook_find(then, id, &k))
+        return true;
+    const cell *c = notebook_cell(p->nb, i);
+    sha256_hex(c->source, strlen(c->source), hex);
+    return !str_eq(hex, hash) || !str_eq(c->marker, notebook_cell(then, k)->marker);
+}
+
+// Those that have another value now.
+static cJSON *moved_params(const fold *f, const cJSON *params)
+{
+    cJSON *moved = cJSON_CreateObject();
+    const cJSON *value;
+    cJSON_ArrayForEach(value, params)
+    {
+        const cJSON *was = json_get(json_get(fold_last_start(f), "parameters"), value->string);
+        if (was && !json_equal(was, value))
+            json_set_bool(moved, value->string, true);
+    }
+    return moved;
+}
+
+static void add_stale(struct plan *p, const cJSON *outside, const cJSON *params)
+{
+    AUTO_JSON *moved = moved_params(p->fold, params);
+    const struct stale_now now = {
+        .edited = is_edited, .arg = p, .outside = outside, .params = moved, .from_top = true};
+    AUTO_JSON *found = stale_find(p->fold, &now);
+    for (size_t i = 0; i < notebook_count(p->nb); i++) {
+        const cell *c = notebook_cell(p->nb, i);
+        const char *why = json_str(json_get(found, c->id), "why");
+        if (!is_part(c))
+            continue;
+        if (why)
+            decide(p, i, ANEW, mem_strdup(why));
+        else if (c->options.when)
+            decide(p, i, REBUILD, str_fmt("when=\"%s\"", c->options.when));
+        else if (!recorded(p, i))
+            decide(p, i, ANEW,
+                mem_strdup(cell_has_tag(c, "injected-parameters") ? "a parameter is given"
+                                                                  : "it has not run yet"));
+    }
+}
+
+static bool is_nothing(const cell *c)
+{
+    return !c->options.file && !c->options.template_ && !c->source[strspn(c->source, " \t\r\n")];
+}
+
+cJSON *stale_plan(const fold *f, const notebook *now, const cJSON *outside, const cJSON *params)
+{
+    size_t n = notebook_count(now);
+    struct plan p = {f, now, mem_array(n + 1, sizeof *p.does), mem_array(n + 1, sizeof *p.why)};
+    cJSON *plan = cJSON_CreateArray();
+    add_stale(&p, outside, params);
+    add_effects(&p);
+    add_needs(&p);
+    for (size_t i = 0; i < n; i++) {
+        const cell *c = notebook_cell(now, i);
+        if (is_part(c) && !(p.does[i] == ANEW && !recorded(&p, i) && is_nothing(c))) {
+            cJSON *one = cJSON_CreateObject();
+            AUTO_BUF name = {0};
+            notebook_cell_name(now, i, &name);
+            json_set_str(one, "cell", c->id);
+            json_set_str(one, "title", c->title ? c->title : buf_cstr(&name));
+            json_set_str(one, "does", words_of[p.does[i]]);
+            json_set_str(one, "why", p.why[i] ? p.why[i] : "it holds");
+            cJSON_AddItemToArray(plan, one);
+        }
+        free(p.why[i]);
+    }
+    free(p.does);
+    free(p.why);
+    return plan;
+}
+
+size_t stale_plan_count(const cJSON *plan, const char *does)
+{
+    const cJSON *one;
+    size_t n = 0;
+    cJSON_ArrayForEach(one, plan) n += str_eq(json_str(one, "does"), does);
+    return n;
+}

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""run --stale: only what no longer holds runs again, and what it needs; the rest is the record's."""
+import json
+import os
+
+from tap import FIRESTEEL, run, sh
+
+NOTEBOOK = """\
+-- %% Settings tags=["parameters"]
+lr = 0.1
+-- %% Helper
+function rate() return lr * 2 end
+-- %% Data
+local f = io.open "data.txt"
+rows = #f:read "a"
+f:close()
+-- %% Heavy
+big = sh "echo heavy >>log; cat seed.txt"
+-- %% First
+run.metric("first", rate())
+-- %% Second
+print(rows, "rows")
+-- %% Third
+print "third"
+"""
+
+
+def put(folder, name, text):
+    with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+def get(folder, name):
+    with open(os.path.join(folder, name), encoding="utf-8") as f:
+        return f.read()
+
+
+def firesteel(folder, *words, code=0):
+    done = sh(FIRESTEEL, *words, cwd=folder)
+    assert done.code == code, done
+    return done
+
+
+def recorded(t, text=NOTEBOOK):
+    folder = t.dir()
+    put(folder, "n.lua", text)
+    put(folder, "data.txt", "abcd")
+    put(folder, "seed.txt", "42")
+    firesteel(folder, "run", "n.lua")
+    return folder
+
+
+def plan(folder, *words):
+    cells = json.loads(firesteel(folder, "run", "n.lua", "--stale", "--list", "-o", "json", *words).out)["cells"]
+    return {c["title"]: (c["does"], c["why"]) for c in cells}
+
+
+def moved(folder, *words):
+    return {title: (does, why) for title, (does, why) in plan(folder, *words).items() if does != "keep"}
+
+
+def ran(folder, *words, code=0):
+    """The titles of the cells that a run executes."""
+    run_of, titles = None, []
+    before = journal(folder)
+    firesteel(folder, "run", "n.lua", "--stale", *words, code=code)
+    for e in journal(folder)[len(before):]:
+        if e["type"] == "state" and e["state"] == "running":
+            titles.append(e["title"])
+    return titles
+
+
+def journal(folder):
+    (name,) = [n for n in os.listdir(os.path.join(folder, ".firesteel")) if n.endswith(".jsonl")]
+    return [json.loads(line) for line in get(folder, os.path.join(".firesteel", name)).splitlines()]
+
+
+def test_nothing_is_stale(t):
+    folder = recorded(t)
+    put(folder, "data.txt", "abcd")  # written again, with the same bytes
+    assert moved(folder) == {}, moved(folder)
+    done = firesteel(folder, "run", "n.lua", "--stale")
+    assert done.out.endswith("nothing is stale\n") and "stays     Heavy     it holds" in done.out, done
+    assert ran(folder) == [] and get(folder, "log") == "heavy\n"
+
+
+def test_a_file(t):
+    folder = recorded(t)
+    put(folder, "data.txt", "abcde")
+    assert moved(folder) == {"Data": ("anew", "data.txt has changed"), "Second": ("anew", "Data is stale")}, moved(folder)
+    assert ran(folder) == ["Data", "Second"]
+    assert "5\trows" in firesteel(folder, "show").out and "third" in firesteel(folder, "show").out
+    assert moved(folder) == {} and get(folder, "log") == "heavy\n"
+    os.remove(os.path.join(folder, "data.txt"))
+    assert moved(folder)["Data"] == ("anew", "data.txt is gone"), moved(folder)
+
+
+def test_a_source_and_what_it_needs(t):
+    folder = recorded(t)
+    put(folder, "n.lua", NOTEBOOK.replace("lr * 2", "lr * 3"))
+    assert moved(folder) == {"Settings": ("rebuild", "Helper needs lr"), "Helper": ("anew", "its text has changed"),
+                             "First": ("anew", "Helper is stale")}, moved(folder)
+    assert ran(folder) == ["Settings", "Helper", "First"]
+    shown = firesteel(folder, "runs", "-o", "json").out
+    assert abs(json.loads(shown)[0]["metrics"]["first"]["value"] - 0.3) < 1e-9, shown
+    assert moved(folder) == {}
+
+
+def test_a_parameter(t):
+    folder = recorded(t)
+    found = moved(folder, "-p", "lr=0.5")
+    assert found["First"] == ("anew", "lr has changed") and found["Helper"][0] == "rebuild" and "Data" not in found, found
+    titles = ran(folder, "-p", "lr=0.5")
+    assert titles == ["Settings", "Parameters given", "Helper", "First"], titles
+    assert json.loads(firesteel(folder, "runs", "-o", "json").out)[0]["metrics"]["first"]["value"] == 1
+    assert moved(folder) == {}, "the run has the parameter now: %s" % moved(folder)
+
+
+def test_a_new_cell_and_one_that_is_gone(t):
+    folder = recorded(t)
+    put(folder, "n.lua", NOTEBOOK.replace("-- %% Third", "-- %% New\nprint(rows + 1)\n-- %% Third"))
+    assert moved(folder) == {"Data": ("rebuild", "New needs rows"), "New": ("anew", "it has not run yet")}, moved(folder)
+    assert ran(folder) == ["Data", "New"]
+    put(folder, "n.lua", NOTEBOOK.replace('-- %% Data\nlocal f = io.open "data.txt"\nrows = #f:read "a"\nf:close()\n', ""))
+    assert moved(folder)["Second"][0] == "anew", "what it read is gone: %s" % moved(folder)
+    assert ran(folder, code=0) == ["Second"]
+    assert "nil\trows" in firesteel(folder, "show").out
+
+
+def test_what_is_needed_is_verified_not_repeated(t):
+    text = NOTEBOOK.replace('big = sh "echo heavy >>log; cat seed.txt"', 'big = sh("echo heavy >>log; cat seed.txt >out.txt; cat out.txt", { inputs = { "seed.txt" }, outputs = { "out.txt" } })')
+    text = text.replace('print "third"', 'print("third", big)')
+    folder = recorded(t, text)
+    put(folder, "n.lua", text.replace('"third"', '"3rd"'))
+    assert moved(folder) == {"Heavy": ("rebuild", "Third needs big"), "Third": ("anew", "its text has changed")}, moved(folder)
+    assert ran(folder) == ["Heavy", "Third"] and get(folder, "log") == "heavy\n"
+    assert "3rd\t42" in firesteel(folder, "show").out
+    put(folder, "out.txt", "spoiled")
+    assert moved(folder)["Heavy"] == ("anew", "out.txt has changed"), moved(folder)
+    assert ran(folder) == ["Heavy", "Third"] and get(folder, "log") == "heavy\nheavy\n" and get(folder, "out.txt") == "42"
+
+
+def test_files_of_a_command_elsewhere(t):
+    text = '-- %% A\nsh("cat in.txt >out.txt", { cwd = "sub", inputs = { "in.txt" }, outputs = { "out.txt" } })\n'
+    folder = t.dir()
+    os.mkdir(os.path.join(folder, "sub"))
+    put(folder, "n.lua", text)
+    put(folder, "sub/in.txt", "1")
+    firesteel(folder, "run", "n.lua")
+    assert moved(folder) == {}
+    put(folder, "sub/out.txt", "spoiled")
+    assert moved(folder) == {"A": ("anew", "sub/out.txt has changed")}, moved(folder)
+    assert ran(folder) == ["A"] and moved(folder) == {}
+    put(folder, "sub/in.txt", "2")
+    assert moved(folder) == {"A": ("anew", "sub/in.txt has changed")}, moved(folder)
+
+
+def test_what_a_rebuilt_cell_finds_to_be_another_is_followed(t):
+    text = NOTEBOOK.replace('print "third"', 'print("third", big)').replace('print(rows, "rows")', 'print(rows, "rows", big)')
+    folder = recorded(t, text)
+    put(folder, "seed.txt", "43")  # no cell has declared it
+    put(folder, "n.lua", text.replace('"third"', '"3rd"'))
+    assert sorted(moved(folder)) == ["Heavy", "Third"], moved(folder)
+    titles = ran(folder)
+    assert titles[:2] == ["Heavy", "Third"] and "Second" in titles[2:], titles
+    assert "rows\t43" in firesteel(folder, "show").out and moved(folder) == {}
+
+
+def test_what_later_cells_do_does_not_count(t):
+    text = "-- %% A\nx, t = 1, {}\n-- %% B\nprint(x, #t)\n-- %% C\nx = x + 1; t[1] = x\n-- %% D\nprint(x, t[1])\n"
+    folder = recorded(t, text)
+    assert moved(folder) == {}, moved(folder)
+    put(folder, "n.lua", text.replace("x + 1", "x + 2"))
+    assert moved(folder) == {"A": ("rebuild", "C needs t"), "C": ("anew", "its text has changed"), "D": ("anew", "C is stale")}, moved(folder)
+    assert ran(folder) == ["A", "C", "D"] and "3\t3" in firesteel(folder, "show").out and moved(folder) == {}
+
+
+def test_tables_and_random_numbers(t):
+    text = "-- %% A\nt = { n = 1 }\n-- %% B\nprint(t.n)\n-- %% C\nprint(math.random(100))\n-- %% D\nprint(math.random(100))\n"
+    folder = recorded(t, text)
+    drawn = [e["text"] for e in journal(folder) if e["type"] == "stream"][1:]
+    put(folder, "n.lua", text.replace("n = 1", "n = 2"))
+    assert moved(folder) == {"A": ("anew", "its text has changed"), "B": ("anew", "A is stale")}, moved(folder)
+    ran(folder)
+    put(folder, "n.lua", text.replace("n = 1", "n = 2").replace("print(math.random(100))\n", "print(math.random(100), 'x')\n", 2).replace(", 'x')", ")", 1))
+    assert moved(folder) == {"C": ("rebuild", "D needs the order of math.random"), "D": ("anew", "its text has changed")}, moved(folder)
+    ran(folder)
+    assert drawn[1].strip() + "\tx" in firesteel(folder, "show").out, "the same number as then"
+
+
+def test_wrong_usage(t):
+    folder = t.dir()
+    put(folder, "n.lua", "-- %%\nerror 'no'\n")
+    firesteel(folder, "run", "n.lua", code=1)
+    assert "has no run of this notebook in which all cells passed" in firesteel(folder, "run", "n.lua", "--stale", code=2).err
+    assert "--list is for --stale" in firesteel(folder, "run", "n.lua", "--list", code=2).err
+    assert "without --resume" in firesteel(folder, "run", "n.lua", "--stale", "--resume", "n", code=2).err
+    put(folder, "n.lua", "-- %%\nx = 1\n")
+    firesteel(folder, "run", "n.lua")
+    put(folder, "n.lua", "-- %%\nerror 'no'\n")
+    firesteel(folder, "run", "n.lua", "--stale", code=1)
+
+
+run(globals())
