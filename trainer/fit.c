@@ -66,6 +66,12 @@ static int answer(struct fitting *f, int status)
     return status < 0 ? -1 : 0;
 }
 
+static batch batch_of(const struct fitting *f, size_t i)
+{
+    size_t left = tensor_rows(f->train.x) - i * f->batch;
+    return (batch){.rows = f->order + i * f->batch, .n = left < f->batch ? left : f->batch};
+}
+
 // Nothing can be learnt from here on, so this ends the training, unless a callback does (Keras's
 // TerminateOnNaN).
 static int not_finite(struct fitting *f, size_t step, const batch *b, double loss, err *e)
@@ -76,11 +82,25 @@ static int not_finite(struct fitting *f, size_t step, const batch *b, double los
         isnan(loss) ? "nan" : "infinite", step + 1, f->epoch + 1, buf_cstr(&where));
 }
 
+// No step comes after the last one to notice what it did, so its batch is computed once more.
+static int check_last(struct fitting *f, err *e)
+{
+    batch b = batch_of(f, f->steps - 1);
+    batch_result r;
+    if (model_test_batch(f->m, &f->train, &b, &r, e) < 0)
+        return -1;
+    if (isfinite(r.loss_sum))
+        return 0;
+    AUTO_BUF where = {0};
+    blame_batch(f->m, &f->train, &b, &where);
+    return err_set(e, ERR_FAILED, "the loss is %s after the last step: %s",
+        isnan(r.loss_sum) ? "nan" : "infinite", buf_cstr(&where));
+}
+
 static int train_batch(struct fitting *f, size_t i, struct sums *sums, show *lines, err *e)
 {
     size_t n = tensor_rows(f->train.x), from = i * f->batch;
-    batch b = {.rows = f->order + from};
-    b.n = n - from < f->batch ? n - from : f->batch;
+    batch b = batch_of(f, i);
     b.next = n - from - b.n < f->batch ? n - from - b.n : f->batch;
     batch_result r;
     if (check_stop(f->spec->stop, e) < 0 || CALL(f, train_batch_begin, i, e) < 0 ||
@@ -163,6 +183,8 @@ static int train_epochs(struct fitting *f, history *out, err *e)
     for (int epoch = f->spec->initial_epoch; epoch < epochs && !f->ends; epoch++)
         if (train_epoch(f, epoch, epochs, out, e) < 0)
             return -1;
+    if (f->spec->initial_epoch < epochs && !f->ends && check_last(f, e) < 0)
+        return -1;
     return c->train_end ? answer(f, c->train_end(c->ctx, e)) : 0;
 }
 

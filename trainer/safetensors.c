@@ -16,7 +16,7 @@ static const struct {
     {"F32", {'f', 4}}, {"I64", {'i', 8}}, {"U64", {'u', 8}}, {"F64", {'f', 8}}};
 
 static const char *const own_dtypes[] = {
-    [TENSOR_F32] = "F32", [TENSOR_U8] = "U8", [TENSOR_I64] = "I64"};
+    [TENSOR_F32] = "F32", [TENSOR_U8] = "U8", [TENSOR_I64] = "I64", [TENSOR_I32] = "I32"};
 
 // A tensor's entry in the header, checked on its own.
 struct entry {

@@ -7,6 +7,7 @@
 #include "script/worker/state.h"
 #include "trainer/data/idx.h"
 #include "trainer/data/mnist.h"
+#include "trainer/tensor/arrange.h"
 
 // The first folder with this data set, new; NULL, and e lists all places.
 static char *find_folder(const worker *w, const char *name, err *e)
@@ -147,11 +148,12 @@ static size_t fill(lua_State *L, tensor *t, int dim, size_t at, bool *integer)
     return at;
 }
 
-// data.tensor({{1, 2}, {3, 4}}, {dtype = "i64"}): f32 unless dtype says otherwise.
+// data.tensor({{1, 2}, {3, 4}}, {dtype = "i64"}): f32 unless dtype says otherwise. The small
+// integers are made of i64.
 static int data_tensor(lua_State *L)
 {
-    static const char *const names[] = {"f32", "i64", NULL};
-    static const tensor_type types[] = {TENSOR_F32, TENSOR_I64};
+    static const char *const names[] = {"f32", "i64", "i32", "u8", NULL};
+    static const tensor_type types[] = {TENSOR_F32, TENSOR_I64, TENSOR_I32, TENSOR_U8};
     err e;
     size_t shape[TENSOR_MAX_DIMS];
     luaL_checktype(L, 1, LUA_TTABLE);
@@ -161,13 +163,16 @@ static int data_tensor(lua_State *L)
         lua_pushnil(L);
     int type = luaL_checkoption(L, -1, "f32", names);
     int dims = measure(L, 1, shape);
-    push_tensor(L, tensor_new(types[type], dims, shape, &e), &e);
+    push_tensor(L, tensor_new(type ? TENSOR_I64 : TENSOR_F32, dims, shape, &e), &e);
     bool integer = true;
     lua_pushvalue(L, 1);
     fill(L, check_tensor(L, -2), 0, 0, &integer);
     lua_pop(L, 1);
-    if (types[type] == TENSOR_I64 && !integer)
-        return luaL_error(L, "data.tensor: dtype i64, but there are numbers with a fraction");
+    if (type && !integer)
+        return luaL_error(
+            L, "data.tensor: dtype %s, but there are numbers with a fraction", names[type]);
+    if (type > 1)
+        push_tensor(L, tensor_cast(check_tensor(L, -1), types[type], &e), &e);
     return 1;
 }
 

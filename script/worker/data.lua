@@ -163,7 +163,7 @@ function methods:codes(given)
   local list, tensors = type(given) == "table" and given or { given }, {}
   for i, name in ipairs(list) do
     local c = column_of(self, name, 2)
-    if c.values.dtype ~= "i64" then error(("column '%s' has numbers that are no integers, or some are missing"):format(name), 2) end
+    if c.values.dtype == "f32" then error(("column '%s' has numbers that are no integers, or some are missing"):format(name), 2) end
     tensors[i] = c.values
   end
   local codes = call(core.stack, tensors, true)

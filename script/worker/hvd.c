@@ -113,7 +113,7 @@ static tensor *travelling(const tensor *t, err *e)
         return tensor_to_f32(t, e);
     tensor *copy = tensor_new(TENSOR_I64, t->dims, t->shape, e);
     for (size_t i = 0; copy && i < tensor_count(t); i++)
-        ((int64_t *)copy->data)[i] = (int64_t)tensor_at(t, i);
+        ((int64_t *)copy->data)[i] = tensor_integer_at(t, i);
     return copy;
 }
 

@@ -119,7 +119,7 @@ static void get_tensor(lua_State *L, struct unpacker *u)
     err e;
     size_t shape[TENSOR_MAX_DIMS];
     unsigned type = (unsigned)take_number(L, u, 1), dims = (unsigned)take_number(L, u, 1);
-    if (type > TENSOR_I64 || dims > TENSOR_MAX_DIMS)
+    if (type >= TENSOR_TYPE_COUNT || dims > TENSOR_MAX_DIMS)
         luaL_error(L, "packed values are damaged: a tensor");
     size_t size = tensor_type_size((tensor_type)type);
     for (unsigned i = 0; i < dims; i++) {

@@ -350,6 +350,9 @@ static void gather(const flow *f, const struct running *r, size_t chunk)
             s->cpu->expand(x, row, n, t->scale);
         else if (t->type == TENSOR_F32)
             memcpy(x, row, n * sizeof *x);
+        else if (t->type == TENSOR_I32)
+            for (size_t c = 0; c < n; c++)
+                x[c] = (float)((const int32_t *)row)[c];
         else
             for (size_t c = 0; c < n; c++)
                 x[c] = (float)((const int64_t *)row)[c];
@@ -493,10 +496,10 @@ static void conclude(flow *f)
             add_loss(f, h, k);
     }
     s->loss_sum += s->out || s->outs ? 0 : regularization(f) * (double)s->n;
-    if (!s->train || isfinite(s->loss_sum))
+    if (isfinite(s->loss_sum))
         return;
     find_culprit(f);
-    for (size_t k = 0; k < f->g->outputs; k++) { // it may have written where this lies
+    for (size_t k = 0; s->train && k < f->g->outputs; k++) { // it may have written where this lies
         const struct running *r = &f->node[f->head[k].node];
         for (size_t i = 0; i < s->n * r->work.ldy; i++)
             r->d[i] = NAN;

@@ -30,12 +30,17 @@ tensor *tensor_copy(const tensor *t, err *e)
 
 static int put_integer(tensor *to, size_t i, double value, err *e)
 {
-    double least = to->type == TENSOR_U8 ? 0 : -0x1p63, most = to->type == TENSOR_U8 ? 256 : 0x1p63;
-    if (!(trunc(value) >= least && value < most))
+    static const struct {
+        double least, below;
+    } range[TENSOR_TYPE_COUNT] = {
+        [TENSOR_U8] = {0, 256}, [TENSOR_I32] = {-0x1p31, 0x1p31}, [TENSOR_I64] = {-0x1p63, 0x1p63}};
+    if (!(trunc(value) >= range[to->type].least && value < range[to->type].below))
         return err_set(
             e, ERR_USAGE, "cast: %g at index %zu is no %s", value, i, tensor_type_name(to->type));
     if (to->type == TENSOR_U8)
         ((uint8_t *)to->data)[i] = (uint8_t)value;
+    else if (to->type == TENSOR_I32)
+        ((int32_t *)to->data)[i] = (int32_t)value;
     else
         ((int64_t *)to->data)[i] = (int64_t)value;
     return 0;

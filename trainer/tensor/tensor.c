@@ -147,7 +147,8 @@ size_t tensor_count(const tensor *t)
 
 bool tensor_is_integer(const tensor *t)
 {
-    return t->type == TENSOR_I64 || (t->type == TENSOR_U8 && t->scale == 1);
+    return t->type == TENSOR_I64 || t->type == TENSOR_I32 ||
+           (t->type == TENSOR_U8 && t->scale == 1);
 }
 
 bool tensor_has_gaps(const tensor *t)

@@ -15,16 +15,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-//  X(name, text, bytes)
+//  X(name, text, bytes). I32 is for indices, such as an Embedding's: half as large as I64.
+// BF16, "bf16", 2, will stand behind I32: files have it already (stored.h), and it needs the second
+// half of tensor_at, tensor_set and tensor_cast, gathering (flow.c, step.c), and F32 masters of
+// weights beside it in a model.
 #define TENSOR_TYPES(X)                                                                            \
     X(F32, "f32", 4)                                                                               \
     X(U8, "u8", 1)                                                                                 \
-    X(I64, "i64", 8)
+    X(I64, "i64", 8)                                                                               \
+    X(I32, "i32", 4)
 
 typedef enum tensor_type {
 #define X(name, text, bytes) TENSOR_##name,
     TENSOR_TYPES(X)
 #undef X
+        TENSOR_TYPE_COUNT
 } tensor_type;
 
 enum { TENSOR_MAX_DIMS = 8 };
@@ -37,7 +42,7 @@ typedef struct tensor {
     int dims;                      // 0: a single number
     size_t shape[TENSOR_MAX_DIMS]; // shape[0] rows
     size_t stride;                 // elements from one row to the next
-    float scale;                   // 1 for F32 and I64
+    float scale;                   // 1 for all but U8
     void *data;                    // the first element
     struct tensor_memory *memory;
 } tensor;
@@ -73,7 +78,7 @@ tensor *tensor_to_f32(const tensor *t, err *e);
 size_t tensor_rows(const tensor *t);     // shape[0]; 1 for a number
 size_t tensor_row_size(const tensor *t); // elements in a row: d1·d2·…
 size_t tensor_count(const tensor *t);    // rows × row size
-bool tensor_is_integer(const tensor *t); // I64, or U8 with scale 1
+bool tensor_is_integer(const tensor *t); // I64, I32, or U8 with scale 1
 bool tensor_has_gaps(const tensor *t);
 // Where row i starts.
 static inline const void *tensor_row_data(const tensor *t, size_t i)
@@ -91,7 +96,7 @@ const char *tensor_type_name(tensor_type type);
 // Element i of all, counted row by row (the caller checks the bounds).
 double tensor_at(const tensor *t, size_t i);
 int64_t tensor_integer_at(const tensor *t, size_t i); // the same of an integer tensor, exact
-// Sets the element; the value is converted. F32 and I64 only. Other views of the memory see it.
+// Sets the element; the value is converted. Not for U8. Other views of the memory see it.
 int tensor_set(tensor *t, size_t i, double value, err *e);
 
 // Index of the first greatest element of all; an empty tensor is ERR_USAGE.

@@ -22,6 +22,8 @@ double tensor_at(const tensor *t, size_t i)
         return (double)((float)((const uint8_t *)row)[i % width] * t->scale);
     case TENSOR_I64:
         return (double)((const int64_t *)row)[i % width];
+    case TENSOR_I32:
+        return (double)((const int32_t *)row)[i % width];
     default:
         return without_sign((double)((const float *)row)[i % width]);
     }
@@ -46,10 +48,13 @@ int tensor_set(tensor *t, size_t i, double value, err *e)
         return err_set(e, ERR_USAGE, "a u8 tensor is read-only");
     if (t->type == TENSOR_F32)
         ((float *)row)[i % width] = (float)value;
-    else if (value >= -0x1p63 && value < 0x1p63)
+    else if (t->type == TENSOR_I32 && value >= -0x1p31 && value < 0x1p31)
+        ((int32_t *)row)[i % width] = (int32_t)value;
+    else if (t->type == TENSOR_I64 && value >= -0x1p63 && value < 0x1p63)
         ((int64_t *)row)[i % width] = (int64_t)value;
     else
-        return err_set(e, ERR_USAGE, "%g is no 64-bit integer", value);
+        return err_set(
+            e, ERR_USAGE, "%g is no %d-bit integer", value, t->type == TENSOR_I32 ? 32 : 64);
     return 0;
 }
 

@@ -215,6 +215,52 @@ test("what cannot be applied is told", function()
     nn.ops.concatenate({ x:slice(0, 3), nn.ops.full({ 1, 6 }, 0 / 0), x:slice(4) }, 0), class)
 end)
 
+test("a loss that is not finite after the last step is noticed", function()
+  for name, make in pairs(makers) do
+    local m, loss, inputs, targets = make()
+    m:compile { optimizer = nn.SGD { 1e38 }, loss = loss }
+    fails("after the last step: the outputs of ", m.fit, m, { inputs, targets, batch_size = 48, verbose = 0 })
+    m = make()
+    m:compile { optimizer = nn.SGD { 1e38 }, loss = loss }
+    local h = m:fit { inputs, targets, batch_size = 48, verbose = 0, callbacks = { { on_epoch_end = function(self) self.model.stop_training = true end } } }
+    if not (h.history.loss[1] < 100) then error(name) end
+  end
+end)
+
+test("indices and pictures in small types train with the same bits, and take less memory", function()
+  for _, dtype in ipairs { "i32", "u8" } do
+    local id, other, y = ids:cast(dtype), (x * 0):cast(dtype), value
+    same(id.dtype, dtype)
+    local function trained(a, b)
+      local m, loss = makers.graph()
+      m:compile { optimizer = nn.Adam { 0.01 }, loss = loss }
+      m:fit { { a, b }, y, batch_size = 12, verbose = 0, shuffle = false }
+      return m
+    end
+    same_weights(trained(id, other), trained(ids, x * 0), dtype)
+    local function dense(input)
+      local m = nn.Sequential { nn.Dense { 20, activation = "relu", input_dim = 2 }, nn.Dense { 1 }, seed = 3 }
+      m:compile { optimizer = nn.Adam { 0.01 }, loss = "mse" }
+      m:fit { input, y, verbose = 0 }
+      return m
+    end
+    same_weights(dense(id), dense(ids:cast("f32")), dtype .. " into Dense")
+  end
+  local path = os.tmpname()
+  local sizes = {}
+  for _, dtype in ipairs { "i64", "i32", "u8" } do
+    local file = path .. "." .. dtype .. ".npy"
+    data.save(file, nn.ops.ones({ 1000, 3 }):cast(dtype))
+    local f = io.open(file)
+    sizes[dtype] = f:seek "end" - 128
+    f:close()
+    same(data.npy(file):sum(), 3000.0)
+    os.remove(file)
+  end
+  os.remove(path)
+  same(("%d %d %d"):format(sizes.i64, sizes.i32, sizes.u8), "24000 12000 3000")
+end)
+
 io.stdout:setvbuf "line"
 print("1.." .. #cases)
 local failed = false
