@@ -180,6 +180,41 @@ def test_a_loop_of_ones_own_trains_as_fit_does(t):
         assert 0 < float(accumulated[2]) <= 1e-4, (np, done.out)  # other sums: Adam magnifies the last digits at first
 
 
+TABLES = """
+local hvd, nn, data = require "hvd", require "nn", require "data"
+local function train()
+  hvd.init()
+  local id, y = {}, {}
+  for i = 1, 96 do id[i], y[i] = { i * i * 31 % 997, i }, { math.sin(i) } end
+  local rank, size = hvd.rank(), hvd.size()
+  id, y = data.tensor(id, { dtype = "i32" }):shard(rank, size), data.tensor(y):shard(rank, size)
+  local input = nn.Input { 2 }
+  local model = nn.Model { inputs = input, outputs = nn.Dense { 1 } (nn.Flatten {} (nn.Embedding { 997, 7 } (input))), seed = 9 }
+  model:compile { optimizer = hvd.DistributedOptimizer(nn.SGD { 0.5 }), loss = "mse" }
+  model:fit { id, y, batch_size = 24 // size, epochs = 2, shuffle = false, verbose = 0 }
+  return model:get_weights()
+end
+local one, np = hvd.run(train, { np = 1 })[1], tonumber(arg[1])
+local results, worst, same = hvd.run(train, { np = np }), 0, true
+for rank = 1, np do
+  for i, w in ipairs(one) do
+    worst = math.max(worst, (results[rank][i] - w):abs():max())
+    same = same and results[rank][i] == results[1][i]
+  end
+end
+print(same, ("%.17g"):format(worst))
+"""
+
+
+def test_a_table_follows_the_rows_of_all_ranks(t):
+    need_mpi()
+    folder = script(t, TABLES)
+    for np in (2, 3):
+        done = work(folder, "trainer.lua", str(np))
+        same, worst = done.out.split()
+        assert same == "true" and float(worst) < 1e-6, (np, done)
+
+
 LISTS = """
 local hvd, data = require "hvd", require "data"
 local function work(case)

@@ -536,6 +536,8 @@ void flow_run(flow *f, step *s)
         w->cpu = s->cpu;
         w->w = s->values.w;
         w->g = s->values.g;
+        w->touched =
+            s->touched && f->g->node[i].parameters ? s->touched[f->g->node[i].first] : NULL;
         w->train = s->train;
         w->moves = s->train && s->moves;
         w->noise = random_from(s->noise, i).at;

@@ -18,12 +18,13 @@ struct model {
     size_t *inputs, *outputs; // numbers of layers; none: a row of layers
     size_t input_count, output_count;
 
-    graph *graph; // NULL until the model is built
-    plan *plan;   // what runs it: a chain's fused operation
-    flow *flow;   // or any graph, node by node
-    float *w;     // [graph->values]
-    float *slot;  // [slots][graph->values]: Adam m, v; SGD momentum
-    float *g;     // gradients; allocated when they are first kept
+    graph *graph;      // NULL until the model is built
+    plan *plan;        // what runs it: a chain's fused operation
+    flow *flow;        // or any graph, node by node
+    float *w;          // [graph->values]
+    float *slot;       // [slots][graph->values]: Adam m, v; SGD momentum
+    float *g;          // gradients; allocated when they are first kept
+    uint8_t **touched; // [parameters] with g, of a graph: rows of tables, see op_work; else NULL
     size_t slots;
     int64_t steps;
     uint64_t asked; // for gradients by a loop of one's own, since the last step
@@ -39,6 +40,8 @@ struct model {
 // Gives a built model its weights, and a compiled model its slots, too.
 void model_init_weights(model *m);
 int model_init_slots(model *m, err *e);
+// Any row of weight i, if it is a table, may have a gradient from now on.
+void model_touch(model *m, size_t i);
 // Writes the gradient of weight i.
 int model_put_gradient(model *m, size_t i, const tensor *value, err *e);
 // From now on no input counts as "never seen".

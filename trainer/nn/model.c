@@ -213,6 +213,9 @@ void model_free(model *m)
     if (!m)
         return;
     pool_free(m->pool);
+    for (size_t i = 0; m->touched && i < m->graph->parameters; i++)
+        free(m->touched[i]);
+    free(m->touched);
     forget_layout(m);
     free(m->slot);
     free(m->g);

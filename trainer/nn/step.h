@@ -12,6 +12,7 @@ typedef struct step {
     plan *plan;
     const cpu_ops *cpu;
     pool *pool;
+    uint8_t *const *touched;  // [parameters] of a graph: see op_work; NULL: none
     params values;            // the arrays of weights, moments and gradients
     update rule;              // for training only
     const compile_spec *spec; // loss and metrics

@@ -227,6 +227,7 @@ static int run(model *m, const model_data *data, const batch *b, step *s, err *e
     s->cpu = m->cpu;
     s->pool = m->pool;
     s->values = params_of(m);
+    s->touched = m->touched;
     s->spec = &m->spec;
     s->sparse = data->sparse && !(s->train && m->plan && m->plan->input_dropout > 0);
     s->x = data->x;
@@ -251,8 +252,16 @@ static int run(model *m, const model_data *data, const batch *b, step *s, err *e
 
 static int reserve_gradients(model *m, err *e)
 {
-    if (!m->g && !(m->g = memory_array(m->graph->values, sizeof *m->g)))
+    if (m->g)
+        return 0;
+    if (!(m->g = memory_array(m->graph->values, sizeof *m->g)))
         return err_set(e, ERR_LIMIT, "no memory for the gradients");
+    m->touched = mem_array(m->graph->parameters, sizeof *m->touched);
+    for (size_t i = 0; i < m->graph->parameters; i++) {
+        const parameter *p = &m->graph->parameter[i];
+        if (p->as.table && !p->as.fixed)
+            m->touched[i] = mem_array(p->rows, sizeof **m->touched);
+    }
     return 0;
 }
 
@@ -271,15 +280,57 @@ struct follow {
     update rule;
 };
 
+// Does nothing where the gradient is 0?
+static bool passes_over_zeros(const update *u)
+{
+    return (u->rule == UPDATE_SGD || u->rule == UPDATE_ADAGRAD) && !(u->decay > 0);
+}
+
+static void update_all(const struct follow *f, const params *values, size_t from, size_t to)
+{
+    if (from < to)
+        f->m->cpu->update(&f->rule, params_at(values, from), f->m->g + from, to - from);
+}
+
+// Of [from, to) only the lines of 16 floats in which rows that were touched lie.
+static void update_table(const struct follow *f, const params *values, const parameter *p,
+    const uint8_t *touched, size_t from, size_t to)
+{
+    size_t done = from, row = (from - p->at) / p->columns;
+    for (; done < to && row < p->rows; row++) {
+        const uint8_t *next = memchr(touched + row, 1, p->rows - row);
+        if (!next)
+            break;
+        row = (size_t)(next - touched);
+        size_t first = p->at + row * p->columns / 16 * 16;
+        size_t end = p->at + op_round((row + 1) * p->columns, 16);
+        first = first > done ? first : done;
+        end = end < to ? end : to;
+        update_all(f, values, first, end);
+        done = end > done ? end : done;
+    }
+}
+
 static void follow(void *ctx, int thread)
 {
     const struct follow *f = ctx;
+    const graph *g = f->m->graph;
     size_t threads = f->m->tempo.alone ? 1 : (size_t)pool_threads(f->m->pool),
-           lines = f->m->graph->trained / 16;
+           lines = g->trained / 16;
     size_t from = lines * (size_t)thread / threads * 16;
     size_t to = lines * ((size_t)thread + 1) / threads * 16;
     params values = params_of(f->m);
-    f->m->cpu->update(&f->rule, params_at(&values, from), f->m->g + from, to - from);
+    for (size_t i = 0; f->m->touched && passes_over_zeros(&f->rule) && i < g->parameters; i++) {
+        const parameter *p = &g->parameter[i];
+        size_t end = p->at + p->size < to ? p->at + p->size : to;
+        if (!f->m->touched[i] || p->at >= to || end <= from)
+            continue;
+        size_t first = p->at > from ? p->at : from;
+        update_all(f, &values, from, first);
+        update_table(f, &values, p, f->m->touched[i], first, end);
+        from = end;
+    }
+    update_all(f, &values, from, to);
 }
 
 // One step by the gradients that were kept.
@@ -288,6 +339,8 @@ static int use_gradients(model *m, update rule, err *e)
     if (m->spec.allreduce &&
         m->spec.allreduce(m->spec.allreduce_ctx, m->g, m->graph->trained, "gradients", e) < 0)
         return -1;
+    for (size_t i = 0; m->spec.allreduce && i < m->graph->parameters; i++)
+        model_touch(m, i); // other ranks have touched other rows
     clip_gradients(m->graph, &m->spec.optimizer, m->g);
     pool_run(m->pool, m->tempo.alone, follow, &(struct follow){m, rule});
     return 0;

@@ -156,8 +156,15 @@ tensor *model_weight_gradient(const model *m, size_t i, err *e)
     return read_run(m, m->g, i, e);
 }
 
+void model_touch(model *m, size_t i)
+{
+    if (m->touched && m->touched[i])
+        memset(m->touched[i], 1, m->graph->parameter[i].rows);
+}
+
 int model_put_gradient(model *m, size_t i, const tensor *value, err *e)
 {
+    model_touch(m, i);
     return write_run(m, m->g, i, value, e);
 }
 

@@ -81,7 +81,8 @@ end
 local optimizers = {
   ["SGD with momentum"] = nn.SGD { 0.1, momentum = 0.9, nesterov = true }, Adam = nn.Adam { 0.01 },
   ["Adam with clipping"] = nn.Adam { 0.01, global_clipnorm = 0.05 }, ["RMSprop on a schedule"] = nn.RMSprop { nn.CosineDecay { 0.01, 20 } },
-  AdamW = nn.AdamW { 0.01, weight_decay = 0.1 }, ["RMSprop, centered"] = nn.RMSprop { 0.01, momentum = 0.3, centered = true },
+  AdamW = nn.AdamW { 0.01, weight_decay = 0.1 }, SGD = nn.SGD { 0.1 }, Adagrad = nn.Adagrad { 0.1 }, ["Adagrad with clipping"] = nn.Adagrad { 0.1, clipnorm = 0.05 },
+  ["SGD with decay"] = nn.SGD { 0.1, weight_decay = 0.1 }, ["RMSprop, centered"] = nn.RMSprop { 0.01, momentum = 0.3, centered = true },
 }
 for kind, make in pairs(makers) do
   for name, optimizer in pairs(optimizers) do
@@ -99,6 +100,53 @@ for kind, make in pairs(makers) do
       same_weights(looped(make, optimizer, 2, function(own, bx, by) return (own:train_on_batch(bx, by)) end), m, "train_on_batch")
     end)
   end
+end
+
+-- fit passes over rows of a table that no batch has named; apply has gradients for all of them. Rows of 7 numbers
+-- share lines of 16.
+for name, optimizer in pairs { SGD = nn.SGD { 0.5 }, Adagrad = nn.Adagrad { 0.5 }, Adam = nn.Adam { 0.01 }, ["SGD on a schedule"] = nn.SGD { nn.CosineDecay { 0.5, 9 } } } do
+  test("a step passes over rows of a table that no batch has named: " .. name, function()
+    local id = {}
+    for i = 1, 48 do id[i] = { i * i * 31 % 997, i // 5, 996 } end
+    local big = data.tensor(id, { dtype = "i32" })
+    local function make()
+      local input = nn.Input { 3 }
+      local h = nn.Flatten {} (nn.Embedding { 997, 7 } (input))
+      return nn.Model { inputs = input, outputs = nn.Dense { 1 } (h), seed = 9 }, "mse", big, value
+    end
+    local m = fitted(make, optimizer, 1)
+    same_weights(fitted(make, optimizer, 3), m, "threads")
+    local applied = looped(make, optimizer, 1, function(own, bx, by)
+      local loss, gradients = own:gradients(bx, by)
+      optimizer:apply(own, gradients)
+      return loss
+    end)
+    same_weights(applied, m, "apply")
+    -- A gradient of rows that the last call for gradients did not name counts, too.
+    local one, sum = make()
+    one:compile { optimizer = optimizer, loss = "mse" }
+    for from = 0, 36, 12 do
+      local _, gradients = one:gradients(big:slice(from, from + 12), value:slice(from, from + 12))
+      for i, g in ipairs(gradients) do gradients[i] = (sum and sum[i] or 0) + g / 4 end
+      sum = gradients
+    end
+    optimizer:apply(one, sum)
+    local whole = make()
+    whole:compile { optimizer = optimizer, loss = "mse" }
+    whole:train_on_batch(big, value)
+    if not name:find "Ada" then near((one:get_weights()[1] - whole:get_weights()[1]):abs():max(), 0, 1e-7, "in four parts") end
+    local touched = (one:get_weights()[1] - make():get_weights()[1]):abs():max(1):greater(0)
+    same(touched == (whole:get_weights()[1] - make():get_weights()[1]):abs():max(1):greater(0), true)
+    -- In turn, the rows that apply had for all of them are as they should be in train_on_batch.
+    local mixed = looped(make, optimizer, 2, function(own, bx, by)
+      local loss, gradients = own:gradients(bx, by)
+      if loss > 0.35 then optimizer:apply(own, gradients) else loss = own:train_on_batch(bx, by) end
+      return loss
+    end)
+    same_weights(mixed, m, "in turn")
+    local moved = (m:get_weights()[1] - make():get_weights()[1]):abs():max(1):greater(0):sum()
+    if not (moved > 30 and moved < 100) then error("rows that moved: " .. moved) end
+  end)
 end
 
 test("gradients of two halves are the gradient of the whole", function()

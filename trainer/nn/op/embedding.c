@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Embedding: y[i] = E[x[i]]    x (n, …) indices from 0 to input_dim - 1, E (input_dim, output_dim)
 //
-//   dE[e] = Σ of dy[i] over all i with x[i] = e, in the order of i
+//   dE[e] = Σ of dy[i] over all i with x[i] = e, in the order of i; 0 for all other e, which an
+//   optimizer may pass over when it does nothing for a gradient of 0
 //
 // Indices are floats here, which hold them exactly: a table has at most 2^24 entries. One outside
 // of the table gives nan, so that the loss shows it.
@@ -27,8 +28,11 @@ static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *
 
 static size_t parameters(const layer_spec *l, const row_shape *in, op_parameter *out)
 {
-    out[0] = (op_parameter){
-        .name = "embeddings", .dims = 2, .shape = {l->entries, l->units}, .start = START_SMALL};
+    out[0] = (op_parameter){.name = "embeddings",
+        .dims = 2,
+        .shape = {l->entries, l->units},
+        .start = START_SMALL,
+        .table = true};
     return 1;
 }
 
@@ -53,18 +57,35 @@ static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
         }
 }
 
+// Sets rows [from, to) of the gradient to 0; those that no batch has touched are so already.
+static void clear(const op_work *w, float *g, size_t from, size_t to)
+{
+    size_t units = w->layer->units;
+    if (!w->touched)
+        memset(g + from * units, 0, (to - from) * units * sizeof *g);
+    for (uint8_t *at = w->touched ? w->touched + from : NULL; at;) {
+        size_t left = (size_t)(w->touched + to - at);
+        if (!(at = memchr(at, 1, left)))
+            break;
+        memset(g + (size_t)(at - w->touched) * units, 0, units * sizeof *g);
+        *at++ = 0;
+    }
+}
+
 static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     size_t n = shape_size(w->in), units = w->layer->units, entries = w->layer->entries;
     size_t from = entries * chunk / PARTS, to = entries * (chunk + 1) / PARTS;
     float *g = w->g + w->at[0];
-    memset(g + from * units, 0, (to - from) * units * sizeof *g);
+    clear(w, g, from, to);
     for (size_t r = 0; r < w->rows; r++)
         for (size_t i = 0; i < n; i++) {
             float x = w->x[0][r * w->ldx[0] + i];
             if (!(x >= (float)from && x < (float)to))
                 continue;
             const float *d = w->dy + r * w->ldy + i * units;
+            if (w->touched)
+                w->touched[(size_t)x] = 1;
             for (size_t c = 0; c < units; c++)
                 g[(size_t)x * units + c] += d[c];
         }

@@ -38,6 +38,7 @@ typedef struct op_parameter {
     size_t fan_in, fan_out;
     bool panels; // lies in panels of 64 columns, as products take it
     bool fixed;  // not trained: statistics
+    bool table;  // a row's gradient is 0 unless the batch names the row: see op_work.touched
 } op_parameter;
 
 // One pass over the batch: all chunks of it are done before the next pass begins, except that after
@@ -71,6 +72,9 @@ typedef struct op_work {
     float *kept;
     float *w, *g;             // the model's run of parameters, and of their gradients
     size_t at[OP_PARAMETERS]; // where its own are, in their order
+    // Of a table (its first parameter), by row: may its gradient be other than 0? backward clears
+    // those rows, and marks the ones that it writes. NULL: any row may.
+    uint8_t *touched;
     bool train;
     bool moves;     // the step is one of a training: statistics follow it
     uint64_t noise; // seed of this step's noise for this layer
