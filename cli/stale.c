@@ -27,7 +27,8 @@ static char *newest(const char *cwd, const char *path, fold **f, err *e)
             !json_bool_or(first, "headless", false))
             continue;
         *f = fold_file(file, NULL, NULL);
-        if (*f && fold_state(*f) == RUN_OK)
+        bool complete = *f && (fold_state(*f) == RUN_OK || json_get(fold_last_start(*f), "kept"));
+        if (complete) // or it was, before a run of what is stale failed
             found = mem_strdup(*run);
         else
             fold_free(STEAL(*f));

@@ -193,6 +193,8 @@ static void add_stale(struct plan *p, const cJSON *outside, const cJSON *params)
             continue;
         if (why)
             decide(p, i, ANEW, mem_strdup(why));
+        else if (recorded(p, i) && recorded(p, i)->state == STATE_FAILED)
+            decide(p, i, ANEW, mem_strdup("it failed"));
         else if (c->options.when)
             decide(p, i, REBUILD, str_fmt("when=\"%s\"", c->options.when));
         else if (!recorded(p, i))

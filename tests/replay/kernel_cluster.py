@@ -273,6 +273,29 @@ def test_what_was_left_is_removed_before_it_is_made_again(t):
     assert after["first"] == before["first"] and after["second"] != before["second"]
 
 
+def test_a_stale_cell_makes_its_objects_anew_and_others_keep_theirs(t):
+    env, folder = sandbox(t), t.dir()
+
+    def go_on(code, text, *words):
+        with open(os.path.join(folder, "n.lua"), "w", encoding="utf-8") as f:
+            f.write(text)
+        done = sh(FIRESTEEL, "run", "n.lua", *words, cwd=folder, env=env)
+        assert done.code == code, done
+        return done.out
+
+    go_on(0, CREATE + SECOND, *GRANTED)
+    before = uids(t, env)
+    out = go_on(0, CREATE + SECOND, "--stale", *GRANTED)
+    assert "verifies  First   is what it made" in out and out.count(", verified") == 2, out
+    assert uids(t, env) == before
+    edited = CREATE + SECOND.replace('a = "1"', 'a = "2"')
+    assert "runs      Second  its text has changed" in go_on(3, edited, "--stale", "--allow", "cluster"), "nothing is removed unasked"
+    assert uids(t, env) == before
+    go_on(0, edited, "--stale", *GRANTED)
+    after = uids(t, env)
+    assert after["first"] == before["first"] and after["second"] != before["second"], (before, after)
+
+
 def test_an_object_that_is_gone_is_made_again(t):
     env = sandbox(t)
     k = stopped_run(t, env, CREATE + STOP)

@@ -189,6 +189,16 @@ def test_tables_and_random_numbers(t):
     assert drawn[1].strip() + "\tx" in firesteel(folder, "show").out, "the same number as then"
 
 
+def test_a_stale_cell_that_fails_is_stale_the_next_time(t):
+    folder = recorded(t)
+    put(folder, "n.lua", NOTEBOOK.replace("lr * 2", "lr * 3").replace("print(rows,", "error(rows,"))
+    assert ran(folder, code=1) == ["Settings", "Helper", "Data", "First", "Second"]
+    put(folder, "n.lua", NOTEBOOK.replace("lr * 2", "lr * 3").replace("print(rows,", "print(1, rows,"))
+    found = moved(folder)
+    assert found.pop("Second")[0] == "anew" and found == {"Data": ("rebuild", "Second needs rows")}, found
+    assert ran(folder) == ["Data", "Second"] and get(folder, "log") == "heavy\n"
+
+
 def test_wrong_usage(t):
     folder = t.dir()
     put(folder, "n.lua", "-- %%\nerror 'no'\n")

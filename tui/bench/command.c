@@ -183,6 +183,12 @@ static void run_all(bench *b)
     remote_execute(b, 0, b->n_slots);
 }
 
+static void run_stale(bench *b)
+{
+    if (remote_execute_stale(b) == 0)
+        bench_say(b, "no cell is stale");
+}
+
 static void clear_all(bench *b)
 {
     remote_clear(b, 0, b->n_slots);
@@ -239,6 +245,7 @@ static const struct {
     void (*run)(bench *b);
 } anywhere[] = {
     {ACT_RUN_ALL, run_all},
+    {ACT_RUN_STALE, run_stale},
     {ACT_INTERRUPT, remote_interrupt},
     {ACT_RESTART, remote_restart},
     {ACT_CLEAR_ALL, clear_all},

@@ -142,6 +142,25 @@ bool remote_execute(bench *b, size_t from, size_t to)
     return any;
 }
 
+int remote_execute_stale(bench *b)
+{
+    int n = 0;
+    if (!remote_ready(b, true))
+        return -1;
+    remote_flush(b);
+    cJSON *m = message_new(MESSAGE_execute);
+    for (size_t i = 0; i < b->n_slots; i++)
+        if (slot_stale(b, i)) {
+            add_cells(b, m, i, i + 1);
+            n++;
+        }
+    if (n)
+        client_request(b->client, m, on_reply, b);
+    else
+        cJSON_Delete(m);
+    return n;
+}
+
 void remote_clear(bench *b, size_t from, size_t to)
 {
     if (!remote_ready(b, true))

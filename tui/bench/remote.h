@@ -9,7 +9,9 @@
 bool remote_ready(bench *b, bool change);
 void remote_flush(bench *b);                           // sends what was typed and is not sent yet
 bool remote_execute(bench *b, size_t from, size_t to); // false: none of them can be executed
-void remote_clear(bench *b, size_t from, size_t to);   // clears their outputs
+// Those that do not hold any more. Returns how many they are, -1: they cannot be executed now.
+int remote_execute_stale(bench *b);
+void remote_clear(bench *b, size_t from, size_t to); // clears their outputs
 void remote_interrupt(bench *b);
 // Asks a display to act on one of its rows ("uid", may be NULL); words: what was typed with it,
 // NULL without. `done` gets a successful reply (an error is shown already) as long as the workbench

@@ -11,6 +11,7 @@
     X(RUN_ADVANCE, "run-advance", "run the cell and go to the next")                               \
     X(RUN_INSERT, "run-insert", "run the cell and insert one below")                               \
     X(RUN_ALL, "run-all", "run all cells")                                                         \
+    X(RUN_STALE, "run-stale", "run the cells that do not hold any more")                           \
     X(RUN_ABOVE, "run-above", "run the cells above")                                               \
     X(RUN_BELOW, "run-below", "run this cell and those below")                                     \
     X(INTERRUPT, "interrupt", "interrupt the kernel")                                              \

@@ -13,6 +13,7 @@ static const struct binding bindings[] = {
     {BOTH, "C-Enter", ACT_RUN},
     {BOTH, "M-Enter", ACT_RUN_INSERT},
     {MODE_COMMAND, "R", ACT_RUN_ALL},
+    {MODE_COMMAND, "g s", ACT_RUN_STALE},
     {MODE_COMMAND, "g a", ACT_RUN_ABOVE},
     {MODE_COMMAND, "g b", ACT_RUN_BELOW},
     {MODE_COMMAND, "i i", ACT_INTERRUPT},
