@@ -121,7 +121,7 @@ def test_among_cells(t):
         ("C-e, C-Enter", sees("out beta"), selected("Beta")),
         ("M-Enter", sees("out beta"), titles("Alpha", "Beta", "[ ] ─", "Gamma", "Delta")),
         ("R", sees("out beta", "out gamma", "out delta")),
-        ("g s", sees("no cell is stale")),
+        ("g s", status("no cell is stale")),
         ("g a", "j", selected("Gamma"), PRESS, sees("out beta"), lacks("out gamma")),
         ("g b", "j", selected("Gamma"), PRESS, sees("out gamma", "out delta"), lacks("out beta")),
         ("0 0", "C-e", sees("out beta"), PRESS, sees("just now"), status("idle")),
