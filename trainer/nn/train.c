@@ -367,8 +367,8 @@ static batch_result result_of(const step *s)
 // another one each time.
 static uint64_t noise_of(const model *m)
 {
-    uint64_t again = m->asked * 0xd1342543de82ef95u,
-             rank = (uint64_t)m->spec.rank * 0x9e3779b97f4a7c15u;
+    uint64_t again = m->asked * 0xd1342543de82ef95u;
+    uint64_t rank = (uint64_t)m->spec.rank * 0x9e3779b97f4a7c15u;
     return (m->seed + (uint64_t)m->steps * 1000003 + again) ^ rank;
 }
 

@@ -333,6 +333,19 @@ TEST(nan_in_the_data_ends_the_training)
     teardown(&f);
 }
 
+TEST(a_loss_that_the_last_step_ruins_is_noticed)
+{
+    err e = {0};
+    struct fixture f;
+    setup(&f);
+    CHECK_OK(model_set_learning_rate(f.m, 1e38, &e) == 0, e);
+    fit_spec spec = {.x = f.x, .y = f.y, .batch_size = tensor_rows(f.x)};
+    CHECK(model_fit(f.m, &spec, NULL, &e) < 0);
+    CHECK_INT(model_steps(f.m), 1);
+    CHECK_HAS(e.text, "after the last step: the outputs of dense");
+    teardown(&f);
+}
+
 TEST(the_layer_whose_numbers_are_not_finite_is_named)
 {
     err e;
