@@ -88,6 +88,18 @@ static int give(listing *l, err *e)
     return entry ? l->fn(l->arg, entry) : -1;
 }
 
+// Most pieces are a few bytes long, and there is room for them.
+static inline void put(buf *b, const char *bytes, size_t n)
+{
+    if (b->cap - b->len <= n) {
+        buf_add(b, bytes, n);
+        return;
+    }
+    memcpy(b->data + b->len, bytes, n);
+    b->len += n;
+    b->data[b->len] = '\0';
+}
+
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
@@ -136,7 +148,7 @@ static bool begins_skip(listing *l)
 static void add(listing *l, const char *bytes, size_t n)
 {
     if (!l->skip)
-        buf_add(place(l), bytes, n);
+        put(place(l), bytes, n);
 }
 
 static void open_bracket(listing *l, char c)
@@ -182,10 +194,6 @@ static int close_bracket(listing *l, char c, err *e)
 // A comma, or what is neither string nor bracket.
 static int other(listing *l, char c, err *e)
 {
-    if (l->skip && l->depth == l->skip && c == ',') {
-        l->skip = 0; // it goes with what it follows
-        return 0;
-    }
     if (!l->in_array || l->depth != IN_ARRAY) {
         add(l, &c, 1);
     } else if (c == ',') {
@@ -204,8 +212,14 @@ static size_t feed_string(listing *l, const char *bytes, size_t n)
         l->escaped = false;
         i = 1;
     }
-    while (i < n && bytes[i] != '"')
-        i += bytes[i] == '\\' ? 2 : 1;
+    while (i < n) {
+        const char *quote = memchr(bytes + i, '"', n - i);
+        size_t end = quote ? (size_t)(quote - bytes) : n;
+        const char *escape = memchr(bytes + i, '\\', end - i);
+        i = escape ? (size_t)(escape - bytes) + 2 : end;
+        if (!escape)
+            break;
+    }
     l->escaped = i > n; // the backslash is the last byte
     l->in_string = i >= n;
     i = i < n ? i + 1 : n;
@@ -222,11 +236,51 @@ static void begin_string(listing *l)
     buf_char(place(l), '"');
 }
 
+// What is left out: only its brackets, strings and end count. Returns how many bytes it takes.
+static size_t feed_skipped(listing *l, const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        switch (bytes[i]) {
+        case '"':
+            l->in_string = true;
+            return i + 1;
+        case '[':
+        case '{':
+            l->depth++;
+            break;
+        case ']':
+        case '}':
+            if (l->depth == l->skip) // of the object that it is in
+                return i;
+            l->depth--;
+            break;
+        case ',':
+            if (l->depth == l->skip) {
+                l->skip = 0; // it goes with what it follows
+                return i + 1;
+            }
+        }
+    }
+    return n;
+}
+
+static bool is_mark(char c)
+{
+    static const bool marks[256] = {['"'] = true,
+        ['{'] = true,
+        ['}'] = true,
+        ['['] = true,
+        [']'] = true,
+        [','] = true,
+        ['\0'] = true};
+    return marks[(unsigned char)c];
+}
+
 // Neither in a string nor at a mark: a run of blanks, colons, numbers and names.
 static size_t feed_run(listing *l, const char *bytes, size_t n, int *result, err *e)
 {
     size_t run = 0;
-    while (run < n && !strchr("\"{}[],", bytes[run]))
+    while (run < n && !is_mark(bytes[run]))
         run++;
     if (!l->in_array || l->depth != IN_ARRAY) {
         add(l, bytes, run);
@@ -241,6 +295,9 @@ static size_t feed_some(listing *l, const char *bytes, size_t n, int *result, er
 {
     if (l->in_string)
         return feed_string(l, bytes, n);
+    size_t skipped = l->skip ? feed_skipped(l, bytes, n) : 0;
+    if (skipped)
+        return skipped;
     switch (*bytes) {
     case '"':
         begin_string(l);
