@@ -1,107 +1,30 @@
 // SPDX-License-Identifier: MIT
-#include "k8s/client/watch.h"
+#include "k8s/client/watch_private.h"
 
 #include "base/clock.h"
 #include "base/digest.h"
-#include "base/hashmap.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "k8s/client/frames.h"
-#include "k8s/client/listing.h"
-#include "k8s/client/request.h"
 #include "k8s/client/status.h"
-#include "k8s/client/watch_table.h"
 
-#include <search.h>
 #include <string.h>
 
 enum {
     WATCH_S = 300,
     PAGE = 500,
-    STEADY_MS = 2000,      // a watch that has lasted this long counts as well begun
-    REFILL_MS = 10 * 1000, // after this time a list is read again, when rows have become free
-    WORD_MAX = 253,        // for names and uids: Kubernetes' own limit
-    TURNS = 4,             // a server may lead nowhere this many times before it is reported
-    EMPTY_PAGES = 3,       // this many pages of a list in a row may bring nothing new
+    STEADY_MS = 2000, // a watch that has lasted this long counts as well begun
+    TURNS = 4,        // a server may lead nowhere this many times before it is reported
+    EMPTY_PAGES = 3,  // this many pages of a list in a row may bring nothing new
 };
 // The longest frame and the longest page that are read. Kubernetes accepts no object of more than 3
 // MiB; large objects come in smaller pages.
 static const size_t frame_limit = (size_t)8 << 20, page_limit = (size_t)16 << 20;
 
-// What we keep of an object: enough to notice a change, and to report its end.
-struct known {
-    char *version;
-    const char *uid, *name, *ns; // in `words`
-    unsigned round;
-    char words[];
-};
-
-struct watch {
-    client *client;
-    struct resource resource;
-    char *ns, *labels, *fields, *what;
-    const struct watch_ops *ops;
-    void *arg;
-
-    char *version;    // the version to watch from; NULL: list first
-    char *next_page;  // of the current list
-    unsigned round;   // number of the current list: objects not seen in it are gone
-    int page;         // objects per page
-    listing *listing; // reads it
-    size_t bytes;     // of it, so far
-    int fresh;        // of its objects: new in this list
-    bool headed;      // its columns are known
-    int empty;        // of the current list: how many of its last pages brought nothing new
-    void *tree;       // of struct known, by uid (tsearch)
-    void *names;      // the same, by namespace and name
-    size_t count, most;
-    hashmap *others, *listed; // hashes of uids beyond `most`; `listed`: those in the current list
-    size_t told_more;
-    struct watch_table table;
-    const cJSON *cells; // of the object that is being told of
-    operation *operation;
-    loop_timer *timer;  // waits for the next try; during a watch: for it to be steady
-    loop_timer *refill; // waits for the next list, when rows have become free
-    unsigned attempt;   // failures in a row
-    unsigned turns;     // answers in a row that led nowhere
-    bool is_away;
-    int64_t heard, started;
-    struct frames frames;
-    err error;         // the error from a frame
-    bool busy, closed; // busy: in a callback; closed: by a callback
-};
-
 static void begin(watch *w);
-
-static int by_uid(const void *a, const void *b)
-{
-    return strcmp(((const struct known *)a)->uid, ((const struct known *)b)->uid);
-}
-
-static int by_name(const void *a, const void *b)
-{
-    const struct known *x = a, *y = b;
-    int order = strcmp(x->ns, y->ns);
-    return order ? order : strcmp(x->name, y->name);
-}
-
-static void known_free(void *p)
-{
-    struct known *k = p;
-    free(k->version);
-    free(k);
-}
-
-static void leave(void *known)
-{
-}
 
 static void watch_free(watch *w)
 {
-    tdestroy(w->names, leave);
-    tdestroy(w->tree, known_free);
-    hashmap_free(w->others);
-    hashmap_free(w->listed);
+    watch_forget_all(w);
     frames_done(&w->frames);
     listing_free(w->listing);
     watch_table_done(&w->table);
@@ -124,13 +47,6 @@ void watch_close(watch *w)
     w->closed = true;
     if (!w->busy)
         watch_free(w);
-}
-
-// Calls the owner. -1: the owner closed the watch, which must not be used any more.
-static int tell(watch *w, enum watch_change change, const cJSON *object)
-{
-    w->ops->event(w->arg, change, object);
-    return w->closed ? -1 : 0;
 }
 
 static int tell_away(watch *w, const err *reason)
@@ -156,177 +72,13 @@ static int steady(watch *w)
     return heard(w);
 }
 
-static struct known *find(watch *w, const char *uid)
-{
-    struct known key = {.uid = (char *)uid};
-    struct known **at = tfind(&key, &w->tree, by_uid);
-    return at ? *at : NULL;
-}
-
-// The object that has this one's name; its uid may be another one.
-static struct known *find_name(watch *w, const cJSON *object)
-{
-    const cJSON *m = json_get(object, "metadata");
-    struct known key = {.name = json_str_or(m, "name", ""), .ns = json_str_or(m, "namespace", "")};
-    struct known **at = tfind(&key, &w->names, by_name);
-    return at ? *at : NULL;
-}
-
-// An object that is gone: kind and metadata.
-static cJSON *stub_of(const watch *w, const struct known *k)
-{
-    cJSON *stub = cJSON_CreateObject(), *metadata = json_object_at(stub, "metadata");
-    json_set_str(stub, "apiVersion", w->resource.api_version);
-    json_set_str(stub, "kind", w->resource.kind);
-    json_set_str(metadata, "name", k->name);
-    json_set_str(metadata, "namespace", *k->ns ? k->ns : NULL);
-    json_set_str(metadata, "uid", k->uid);
-    json_set_str(metadata, "resourceVersion", k->version);
-    return stub;
-}
-
-static struct known *known_new(const char *uid, const cJSON *metadata)
-{
-    const char *name = json_str_or(metadata, "name", ""),
-               *ns = json_str_or(metadata, "namespace", "");
-    size_t uid_n = strlen(uid) + 1, name_n = strlen(name) + 1, ns_n = strlen(ns) + 1;
-    struct known *k = mem_alloc(sizeof *k + uid_n + name_n + ns_n);
-    k->uid = memcpy(k->words, uid, uid_n);
-    k->name = memcpy(k->words + uid_n, name, name_n);
-    k->ns = memcpy(k->words + uid_n + name_n, ns, ns_n);
-    return k;
-}
-
-static void remember(watch *w, struct known *k, const char *uid, const cJSON *object)
-{
-    const cJSON *metadata = json_get(object, "metadata");
-    bool is_new = !k;
-    if (is_new)
-        k = known_new(uid, metadata);
-    free(k->version);
-    k->version = mem_strdup(json_str(metadata, "resourceVersion"));
-    k->round = w->round;
-    if (!is_new)
-        return;
-    tsearch(k, &w->tree, by_uid);
-    tsearch(k, &w->names, by_name);
-    w->count++;
-}
-
-static void forget(watch *w, struct known *k)
-{
-    tdelete(k, &w->names, by_name);
-    tdelete(k, &w->tree, by_uid);
-    known_free(k);
-    w->count--;
-}
-
-static int tell_more(watch *w)
-{
-    size_t n = hashmap_count(w->others);
-    if (n == w->told_more || !w->ops->more)
-        return 0;
-    w->told_more = n;
-    w->ops->more(w->arg, n);
-    return w->closed ? -1 : 0;
-}
-
-// Of objects beyond `most` we keep only a hash of the uid.
-static uint64_t hash_of(const char *uid)
-{
-    uint64_t h = UINT64_C(14695981039346656037); // FNV-1a
-    for (; *uid; uid++)
-        h = (h ^ (unsigned char)*uid) * UINT64_C(1099511628211);
-    return h;
-}
-
-static int count_other(watch *w, const char *uid)
-{
-    uint64_t hash = hash_of(uid);
-    if (hashmap_count(w->others) < WATCH_COUNTED)
-        hashmap_set(w->others, &hash, sizeof hash, 0);
-    if (w->listed && hashmap_count(w->listed) < WATCH_COUNTED)
-        hashmap_set(w->listed, &hash, sizeof hash, 0);
-    return tell_more(w);
-}
-
-static int uncount_other(watch *w, const char *uid)
-{
-    uint64_t hash = hash_of(uid);
-    hashmap_remove(w->others, &hash, sizeof hash);
-    return tell_more(w);
-}
-
-static bool is_object(const cJSON *object)
-{
-    static const char *const words[] = {"uid", "name", "namespace", "resourceVersion"};
-    const cJSON *m = json_get(object, "metadata");
-    for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        if (strlen(json_str_or(m, words[i], "")) > WORD_MAX)
-            return false;
-    return json_str(m, "uid") != NULL;
-}
-
-static int tell_gone(watch *w, struct known *k)
-{
-    AUTO_JSON *stub = stub_of(w, k);
-    forget(w, k);
-    return tell(w, WATCH_DELETED, stub);
-}
-
-// Handles an object that exists, from a list or a frame.
-static int present(watch *w, const cJSON *object)
-{
-    const char *uid = json_path_str(object, "metadata.uid");
-    const char *version = json_path_str(object, "metadata.resourceVersion");
-    if (!is_object(object))
-        return 0;
-    struct known *k = find(w, uid), *before = k ? NULL : find_name(w, object);
-    // Made again while nobody watched: who knows objects by their names hears of the end first.
-    if (before && tell_gone(w, before) != 0)
-        return -1;
-    if (!k && w->count >= w->most)
-        return count_other(w, uid);
-    if (!k && uncount_other(w, uid) != 0)
-        return -1;
-    bool changed = !k || !str_eq(k->version, version);
-    enum watch_change change = k ? WATCH_MODIFIED : WATCH_ADDED;
-    if (k)
-        k->round = w->round;
-    if (!changed)
-        return 0;
-    remember(w, k, uid, object);
-    return tell(w, change, object);
-}
-
-static int absent(watch *w, const cJSON *object)
-{
-    const char *uid = json_path_str(object, "metadata.uid");
-    struct known *k = uid ? find(w, uid) : NULL;
-    if (!uid)
-        return 0;
-    if (!k)
-        return uncount_other(w, uid);
-    forget(w, k);
-    if (hashmap_count(w->others) > 0 && w->count == w->most - w->most / 4 - 1)
-        loop_timer_start(w->refill, REFILL_MS, 0);
-    return tell(w, WATCH_DELETED, object);
-}
-
-static void forget_version(const void *node, VISIT visit, void *arg)
-{
-    struct known *k = *(struct known *const *)node;
-    if (visit == postorder || visit == leaf)
-        free(STEAL(k->version));
-}
-
 // Tells a list's columns if they are others than before: then what is known of objects is no more
 // what has been shown of them.
 static int take_columns(watch *w, const cJSON *list)
 {
     if (!watch_table_take(&w->table, list))
         return 0;
-    twalk_r(w->tree, forget_version, NULL);
+    watch_forget_versions(w);
     if (w->ops->columns)
         w->ops->columns(w->arg, w->table.columns);
     return w->closed ? -1 : 0;
@@ -339,37 +91,6 @@ static void name_kind(const watch *w, cJSON *item)
         json_set_str(item, "kind", w->resource.kind);
     if (item && !json_str(item, "apiVersion"))
         json_set_str(item, "apiVersion", w->resource.api_version);
-}
-
-struct outdated {
-    unsigned round;
-    struct known **all;
-    size_t n;
-};
-
-static void look_outdated(const void *node, VISIT visit, void *arg)
-{
-    struct outdated *o = arg;
-    struct known *k = *(struct known *const *)node;
-    if ((visit == postorder || visit == leaf) && k->round != o->round)
-        o->all[o->n++] = k;
-}
-
-// Drops objects that the list that has just ended did not contain.
-static int drop_outdated(watch *w)
-{
-    AUTO_FREE struct known **all = mem_array(w->count + 1, sizeof *all);
-    struct outdated o = {.round = w->round, .all = all};
-    twalk_r(w->tree, look_outdated, &o);
-    for (size_t i = 0; i < o.n; i++) {
-        if (tell_gone(w, all[i]) != 0)
-            return -1;
-    }
-    hashmap_free(w->others);
-    w->others = STEAL(w->listed);
-    if (hashmap_count(w->others) > 0 && w->count < w->most - w->most / 4)
-        loop_timer_start(w->refill, REFILL_MS, 0);
-    return tell_more(w);
 }
 
 static void set_version(watch *w, const char *version)
@@ -446,17 +167,6 @@ static int too_old(watch *w)
     return 0;
 }
 
-// Is the object new in the current list?
-static bool is_fresh(watch *w, const cJSON *object)
-{
-    size_t ignored;
-    const char *uid = json_path_str(object, "metadata.uid");
-    const struct known *k = uid ? find(w, uid) : NULL;
-    uint64_t hash = uid ? hash_of(uid) : 0;
-    return uid &&
-           (k ? k->round != w->round : !hashmap_get(w->listed, &hash, sizeof hash, &ignored));
-}
-
 // The page's columns come before its objects.
 static int take_head(watch *w, const cJSON *head)
 {
@@ -477,8 +187,8 @@ static int on_entry(void *arg, cJSON *entry)
     cJSON *item = (cJSON *)(is_row ? json_get(whole, "object") : whole);
     name_kind(w, item);
     w->cells = is_row ? json_get(whole, "cells") : NULL;
-    w->fresh += is_fresh(w, item);
-    int result = present(w, item);
+    w->fresh += watch_is_fresh(w, item);
+    int result = watch_present(w, item);
     w->cells = NULL;
     return result;
 }
@@ -488,7 +198,7 @@ static int list_ended(watch *w, const char *version)
     free(STEAL(w->next_page));
     set_version(w, version);
     w->attempt = 0;
-    if (drop_outdated(w) != 0)
+    if (watch_drop_outdated(w) != 0)
         return 1;
     if (w->ops->synced)
         w->ops->synced(w->arg);
@@ -598,9 +308,9 @@ static int on_frame(void *arg, const char *text, size_t n)
     int result = 0;
     w->cells = cells;
     if (str_eq(type, "ADDED") || str_eq(type, "MODIFIED"))
-        result = present(w, object);
+        result = watch_present(w, object);
     else if (str_eq(type, "DELETED"))
-        result = absent(w, object);
+        result = watch_absent(w, object);
     w->cells = NULL;
     return result;
 }

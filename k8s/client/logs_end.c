@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+// What follows when an answer has ended, or has begun: the pod is asked for, and the last line.
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "k8s/client/container.h"
+#include "k8s/client/logs_private.h"
+#include "k8s/client/status.h"
+
+#include <string.h>
+
+// The container's next run begins: nothing of its log was told.
+static int begin_run(logs *l)
+{
+    AUTO_FREE char *text =
+        str_fmt("the container was started again (restart %lld)", (long long)l->restarts);
+    bool told = l->place.begun || l->restart;
+    l->earlier = l->restart = false;
+    int result = told ? logs_mark(l, LOG_RESTART, text) : 0;
+    place_reset(&l->place);
+    l->tail = -1;
+    l->since_s = 0;
+    return result;
+}
+
+static void read_earlier(logs *l)
+{
+    l->cut = l->why.code != ERR_NONE || !l->place.begun;
+    operation_cancel(STEAL(l->reading));
+    l->earlier = l->restart = true;
+    logs_read_on(l);
+}
+
+// The container has been started again since we last looked. What is left to read of its runs
+// before is in the log of the one before the present one, if that was the only one.
+static int note_runs(logs *l, int64_t runs)
+{
+    AUTO_FREE char *text = str_fmt("gap: the container was started %lld times meanwhile: lines of "
+                                   "all runs but the last two may be missing here",
+        (long long)runs);
+    if ((runs > 2 || (runs > 1 && l->why.code != ERR_NONE)) && logs_mark(l, LOG_GAP, text) != 0)
+        return -1;
+    if (runs > 1) {
+        place_reset(&l->place);
+        l->tail = -1;
+        l->since_s = 0;
+    }
+    read_earlier(l);
+    return 1;
+}
+
+// 0: this reading goes on. 1: another was begun instead. -1: closed.
+static int note_restart(logs *l, const cJSON *pod)
+{
+    int64_t now = json_int_or(container_status(pod, l->container), "restartCount", 0);
+    int64_t before = l->restarts;
+    l->restarts = now;
+    return before >= 0 && now > before ? note_runs(l, now - before) : 0;
+}
+
+static void ask_last(logs *l);
+
+// Nothing more can be read of the earlier run: the present one follows.
+static void leave_earlier(logs *l)
+{
+    l->why = (err){0};
+    l->lasts = 0;
+    if (logs_tell_rest(l) == 0 && begin_run(l) == 0)
+        logs_read_on(l);
+}
+
+// The earlier run's log has ended: with its last lines, or it is not there any more.
+void logs_earlier_ended(logs *l)
+{
+    if (l->why.code == ERR_NONE) {
+        ask_last(l);
+        return;
+    }
+    if (l->lasts++ < LAST_TRIES) {
+        logs_again(l, AIM_READ, logs_pause_of(l));
+        return;
+    }
+    if (!l->cut ||
+        logs_mark(l, LOG_GAP, "gap: the log of the run before cannot be read any more") == 0)
+        leave_earlier(l);
+}
+
+// Checks the answer that has begun; it waits meanwhile.
+static void check(logs *l, const cJSON *pod)
+{
+    if (note_restart(l, pod) != 0)
+        return;
+    l->why = (err){0};
+    l->checked = true;
+    operation_pause(l->reading, l->paused);
+}
+
+static void say_away(logs *l)
+{
+    bool waits = l->status == 400 || l->status == 404;
+    if (l->why.code != ERR_NONE && !waits && l->attempt == 1)
+        logs_mark(l, LOG_AWAY, l->why.text);
+}
+
+// The reading has ended. Will there be more?
+static void judge(logs *l, const cJSON *pod)
+{
+    bool whole = l->why.code == ERR_NONE, over = container_is_over(pod, l->container);
+    bool refused = l->status == 400 || l->status == 404;
+    if (l->follow && over && whole) {
+        ask_last(l);
+        return;
+    }
+    // It may have been over for a short time only, or its kubelet has just been started.
+    if (!l->follow ? l->attempt >= READ_TRIES : over && refused && l->lasts++ >= LAST_TRIES) {
+        logs_end(l, l->place.begun ? NULL : &l->why);
+        return;
+    }
+    buf_clear(&l->rest); // it comes again, perhaps with its end
+    say_away(l);
+    if (l->closed)
+        return;
+    const cJSON *status = container_status(pod, l->container);
+    // Between two runs the server still shows the old run's log.
+    bool between = whole && l->place.begun && status && !json_path(status, "state.running");
+    if (between && json_int_or(status, "restartCount", 0) == l->restarts)
+        logs_again(l, AIM_POD, logs_pause_of(l));
+    else
+        logs_again(l, AIM_READ, l->follow ? logs_pause_of(l) : back_off(l->attempt++ % 4));
+}
+
+// There is no such pod any more; perhaps another has its name.
+static void pod_gone(logs *l, bool replaced)
+{
+    if (l->reading && !replaced) { // deleted since the answer began
+        l->checked = true;
+        operation_pause(l->reading, l->paused);
+        return;
+    }
+    bool cut = l->reading || (l->why.code != ERR_NONE && l->status / 100 != 4);
+    operation_cancel(STEAL(l->reading));
+    if (!l->place.begun && (!l->uid || !l->follow)) {
+        logs_end(l, &l->why);
+        return;
+    }
+    if (cut && logs_mark(l, LOG_GAP, "gap: the pod is gone, and with it the rest of its log") != 0)
+        return;
+    if (logs_tell_rest(l) == 0)
+        logs_end(l, NULL);
+}
+
+// Whoever may read logs may perhaps not read pods: then the answers are all we know.
+static void pod_hidden(logs *l)
+{
+    if (l->reading) {
+        l->checked = true;
+        operation_pause(l->reading, l->paused);
+    } else if (l->why.code != ERR_NONE) {
+        logs_end(l, &l->why);
+    } else if (logs_tell_rest(l) == 0) {
+        logs_end(l, NULL);
+    }
+}
+
+static void pod_known(void *arg, struct http_response *r, const err *e)
+{
+    logs *l = arg;
+    l->asking = NULL;
+    l->busy = true;
+    AUTO_JSON *pod = r->status == 200 ? json_parse(buf_cstr(&r->body), r->body.len, NULL) : NULL;
+    const char *uid = json_path_str(pod, "metadata.uid");
+    if (uid && !l->uid)
+        l->uid = mem_strdup(uid);
+    bool replaced = pod && l->uid && !str_eq(uid, l->uid);
+    if (r->status == 404 || replaced)
+        pod_gone(l, replaced);
+    else if (r->status == 403)
+        pod_hidden(l);
+    else if (!pod)
+        logs_again(l, AIM_POD, back_off(l->attempt++));
+    else if (l->reading)
+        check(l, pod);
+    else
+        judge(l, pod);
+    logs_settle(l);
+}
+
+static const struct http_stream_ops pod_ops = {.done = pod_known};
+
+void logs_path(const logs *l, buf *path)
+{
+    buf_str(path, "/api/v1/namespaces/");
+    url_escape(path, l->ns);
+    buf_str(path, "/pods/");
+    url_escape(path, l->pod);
+}
+
+void logs_add_container(const logs *l, buf *path)
+{
+    if (!l->container)
+        return;
+    buf_str(path, "&container=");
+    url_escape(path, l->container);
+}
+
+void logs_ask_pod(logs *l)
+{
+    AUTO_BUF path = {0};
+    logs_path(l, &path);
+    l->asking = operation_start(l->client,
+        &(struct request){.path = buf_cstr(&path), .idle_timeout_ms = 30000, .what = l->what},
+        &pod_ops, l);
+}
+
+struct last { // the last line of an answer
+    int64_t stamp;
+    buf line;
+    size_t text;
+};
+
+static int take_last(void *arg, const char *line, size_t n)
+{
+    struct last *last = arg;
+    log_stamp(line, n, &last->stamp, &last->text);
+    buf_clear(&last->line);
+    buf_add(&last->line, line, n);
+    return 0;
+}
+
+// Was the last line told, or is it the one that we hold back?
+static bool is_told(const logs *l, const struct last *last)
+{
+    const buf *line = &last->line;
+    if (!line->len)
+        return !l->place.begun && !l->rest.len;
+    if (logs_is_excuse(line->data, line->len))
+        return true; // nothing more can be read
+    if (l->rest.len)
+        return l->rest.len == line->len && memcmp(l->rest.data, line->data, line->len) == 0;
+    if (!l->place.begun && (l->tail == 0 || l->since_s > 0))
+        return true;
+    return place_is_last(&l->place, last->stamp, line->data + last->text, line->len - last->text);
+}
+
+static void last_known(void *arg, struct http_response *r, const err *e)
+{
+    logs *l = arg;
+    l->asking = NULL;
+    l->busy = true;
+    struct last last = {0};
+    struct frames frames = {.limit = LINE_LIMIT, .split = true};
+    bool known = e->code == ERR_NONE && r->status == 200;
+    if (known && r->body.len) {
+        frames_feed(&frames, buf_cstr(&r->body), r->body.len, take_last, &last, NULL);
+        frames_end(&frames, take_last, &last);
+    }
+    bool refused = e->code == ERR_NONE && (r->status == 400 || r->status == 404);
+    bool over = known && is_told(l, &last);
+    if (!over && (known || refused)) // its kubelet may have just been started
+        over = l->lasts++ >= LAST_TRIES;
+    if (over && l->earlier) {
+        leave_earlier(l);
+    } else if (over) {
+        if (logs_tell_rest(l) == 0)
+            logs_end(l, NULL);
+    } else if (known || l->earlier) {
+        buf_clear(&l->rest);
+        logs_again(l, AIM_READ, back_off(l->lasts));
+    } else {
+        logs_again(l, AIM_POD, logs_pause_of(l));
+    }
+    buf_done(&last.line);
+    logs_settle(l);
+}
+
+static const struct http_stream_ops last_ops = {.done = last_known};
+
+static void ask_last(logs *l)
+{
+    AUTO_BUF path = {0};
+    logs_path(l, &path);
+    buf_fmt(&path, "/log?timestamps=true&tailLines=1%s", l->earlier ? "&previous=true" : "");
+    logs_add_container(l, &path);
+    l->asking = operation_start(l->client,
+        &(struct request){.path = buf_cstr(&path),
+            .accept = "*/*",
+            .pool = HTTP_POOL_LOGS,
+            .idle_timeout_ms = 30000,
+            .what = l->what},
+        &last_ops, l);
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// The lines of an answer: their stamps, which of them are new, and what is no line of a log.
+#include "base/clock.h"
+#include "base/str.h"
+#include "k8s/client/logs_private.h"
+
+#include <string.h>
+
+int logs_tell(logs *l, enum log_kind kind, int64_t stamp, const char *text, size_t n)
+{
+    l->ops->line(l->arg, &(struct log_line){kind, stamp, text, n});
+    return l->closed ? -1 : 0;
+}
+
+int logs_mark(logs *l, enum log_kind kind, const char *text)
+{
+    int64_t stamp = l->place.begun ? l->place.newest : clock_wall();
+    return logs_tell(l, kind, stamp, text, strlen(text));
+}
+
+bool log_stamp(const char *line, size_t n, int64_t *stamp, size_t *text)
+{
+    *text = 0;
+    const char *space = memchr(line, ' ', n < 40 ? n : 40);
+    size_t len = space ? (size_t)(space - line) : n;
+    if (len < 20 || len > 36 || line[4] != '-' || line[10] != 'T')
+        return false;
+    char word[40];
+    memcpy(word, line, len);
+    word[len] = '\0';
+    if (clock_parse_rfc3339(word, stamp, NULL) != 0)
+        return false;
+    *text = space ? len + 1 : n;
+    return true;
+}
+
+static int tell_gap(logs *l, int64_t from, int64_t to)
+{
+    AUTO_BUF text = {0};
+    buf_str(&text, "gap: lines of ");
+    duration_format(&text, to > from ? to - from : 0);
+    buf_str(&text, " may be missing here");
+    return logs_tell(l, LOG_GAP, from, buf_cstr(&text), text.len);
+}
+
+// What a kubelet writes into a log that it cannot read, with status 200.
+bool logs_is_excuse(const char *line, size_t n)
+{
+    static const char words[] = "unable to retrieve container logs for ";
+    return n >= sizeof words - 1 && memcmp(line, words, sizeof words - 1) == 0;
+}
+
+int logs_line(void *arg, const char *line, size_t n)
+{
+    logs *l = arg;
+    size_t text = 0;
+    bool stamped = !l->piece && log_stamp(line, n, &l->stamp, &text);
+    l->piece = n >= LINE_LIMIT;
+    if (!stamped && logs_is_excuse(line, n))
+        return logs_tell(l, LOG_AWAY, l->stamp, line, n);
+    int64_t newest = l->place.newest;
+    enum place_verdict verdict = place_take(&l->place, l->stamp, line + text, n - text);
+    if (verdict == PLACE_TOLD)
+        return 0;
+    l->attempt = l->lasts = 0;
+    if (verdict == PLACE_GAP && tell_gap(l, newest, l->stamp) != 0)
+        return -1;
+    return logs_tell(l, LOG_LINE, l->stamp, line + text, n - text);
+}
+
+// Was the line cut within its stamp? Then nothing of its text is there.
+static bool is_half_stamp(const char *line, size_t n)
+{
+    return n < 36 && strspn(line, "0123456789-:.TZ+") >= n;
+}
+
+int logs_tell_rest(logs *l)
+{
+    AUTO_BUF rest = l->rest;
+    l->rest = (buf){0};
+    if (!l->piece && rest.len && is_half_stamp(buf_cstr(&rest), rest.len))
+        return 0;
+    return rest.len ? logs_line(l, rest.data, rest.len) : 0;
+}

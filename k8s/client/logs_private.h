@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// What the files of a log share: logs.c reads answers, logs_lines.c tells their lines, logs_end.c
+// judges their ends. Nothing else includes it.
+#pragma once
+#include "base/buf.h"
+#include "k8s/client/frames.h"
+#include "k8s/client/logs.h"
+#include "k8s/client/place.h"
+#include "k8s/client/request.h"
+
+enum {
+    LINE_LIMIT = 1 << 20,
+    QUIET_MS = 10 * 60 * 1000, // after such a silence we ask for the pod
+    READ_TRIES = 6,            // of a log that is not followed
+    LAST_TRIES = 6,            // readings in a row that do not find the last line, or nothing
+    STEADY_S = 10,             // after a reading that lasted as long, a cut is the first one
+};
+
+enum aim { AIM_READ, AIM_POD };
+
+struct logs {
+    client *client;
+    char *ns, *pod, *uid, *container, *what;
+    bool follow, previous, paused;
+    int64_t tail, since_s, opened;
+    const struct logs_ops *ops;
+    void *arg;
+
+    operation *reading, *asking;
+    loop_timer *timer;
+    enum aim aim; // what the timer begins
+    struct frames frames;
+    struct place place;
+    int64_t stamp; // of the line that was read last
+    bool piece;    // that line goes on, without a stamp
+    buf rest;      // the last line of a reading: it has no end, and may be half of one
+    err why;       // how the last reading ended
+    int status;
+    bool checked; // this reading is of our pod
+    bool earlier; // this reading is of the container's run before the present one
+    bool restart; // ... and then its restart has to be told
+    bool cut;     // ... whose last lines were not read before
+    unsigned attempt, lasts;
+    int64_t started;  // mono: the beginning of this reading
+    int64_t restarts; // of the container, when last asked; -1: not asked yet
+    bool busy, closed;
+};
+
+// logs.c
+void logs_settle(logs *l);            // ends a callback
+void logs_end(logs *l, const err *e); // NULL: in order
+void logs_again(logs *l, enum aim aim, int64_t ns);
+int64_t logs_pause_of(logs *l); // before the next try
+void logs_read_on(logs *l);
+
+// logs_lines.c: -1 when the owner has closed the log.
+int logs_tell(logs *l, enum log_kind kind, int64_t stamp, const char *text, size_t n);
+int logs_mark(logs *l, enum log_kind kind, const char *text);
+int logs_line(void *arg, const char *line, size_t n);
+int logs_tell_rest(logs *l); // the line that has had no end
+// What a kubelet writes into a log that it cannot read, with status 200.
+bool logs_is_excuse(const char *line, size_t n);
+
+// logs_end.c
+void logs_path(const logs *l, buf *path); // of the pod
+void logs_add_container(const logs *l, buf *path);
+void logs_ask_pod(logs *l);
+void logs_earlier_ended(logs *l); // the answer with the container's run before

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+// What a watch knows of objects: those it has told of, and how many others there are.
+#include "base/digest.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "k8s/client/watch_private.h"
+
+#include <search.h>
+#include <string.h>
+
+enum {
+    REFILL_MS = 10 * 1000, // after this time a list is read again, when rows have become free
+    WORD_MAX = 253,        // for names and uids: Kubernetes' own limit
+};
+
+static int by_uid(const void *a, const void *b)
+{
+    return strcmp(((const struct known *)a)->uid, ((const struct known *)b)->uid);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct known *x = a, *y = b;
+    int order = strcmp(x->ns, y->ns);
+    return order ? order : strcmp(x->name, y->name);
+}
+
+static void known_free(void *p)
+{
+    struct known *k = p;
+    free(k->version);
+    free(k);
+}
+
+static void leave(void *known)
+{
+}
+
+// Calls the owner. -1: the owner closed the watch, which must not be used any more.
+int watch_tell(watch *w, enum watch_change change, const cJSON *object)
+{
+    w->ops->event(w->arg, change, object);
+    return w->closed ? -1 : 0;
+}
+
+static struct known *find(watch *w, const char *uid)
+{
+    struct known key = {.uid = (char *)uid};
+    struct known **at = tfind(&key, &w->tree, by_uid);
+    return at ? *at : NULL;
+}
+
+// The object that has this one's name; its uid may be another one.
+static struct known *find_name(watch *w, const cJSON *object)
+{
+    const cJSON *m = json_get(object, "metadata");
+    struct known key = {.name = json_str_or(m, "name", ""), .ns = json_str_or(m, "namespace", "")};
+    struct known **at = tfind(&key, &w->names, by_name);
+    return at ? *at : NULL;
+}
+
+// An object that is gone: kind and metadata.
+static cJSON *stub_of(const watch *w, const struct known *k)
+{
+    cJSON *stub = cJSON_CreateObject(), *metadata = json_object_at(stub, "metadata");
+    json_set_str(stub, "apiVersion", w->resource.api_version);
+    json_set_str(stub, "kind", w->resource.kind);
+    json_set_str(metadata, "name", k->name);
+    json_set_str(metadata, "namespace", *k->ns ? k->ns : NULL);
+    json_set_str(metadata, "uid", k->uid);
+    json_set_str(metadata, "resourceVersion", k->version);
+    return stub;
+}
+
+static struct known *known_new(const char *uid, const cJSON *metadata)
+{
+    const char *name = json_str_or(metadata, "name", ""),
+               *ns = json_str_or(metadata, "namespace", "");
+    size_t uid_n = strlen(uid) + 1, name_n = strlen(name) + 1, ns_n = strlen(ns) + 1;
+    struct known *k = mem_alloc(sizeof *k + uid_n + name_n + ns_n);
+    k->uid = memcpy(k->words, uid, uid_n);
+    k->name = memcpy(k->words + uid_n, name, name_n);
+    k->ns = memcpy(k->words + uid_n + name_n, ns, ns_n);
+    return k;
+}
+
+static void remember(watch *w, struct known *k, const char *uid, const cJSON *object)
+{
+    const cJSON *metadata = json_get(object, "metadata");
+    bool is_new = !k;
+    if (is_new)
+        k = known_new(uid, metadata);
+    free(k->version);
+    k->version = mem_strdup(json_str(metadata, "resourceVersion"));
+    k->round = w->round;
+    if (!is_new)
+        return;
+    tsearch(k, &w->tree, by_uid);
+    tsearch(k, &w->names, by_name);
+    w->count++;
+}
+
+static void forget(watch *w, struct known *k)
+{
+    tdelete(k, &w->names, by_name);
+    tdelete(k, &w->tree, by_uid);
+    known_free(k);
+    w->count--;
+}
+
+static int tell_more(watch *w)
+{
+    size_t n = hashmap_count(w->others);
+    if (n == w->told_more || !w->ops->more)
+        return 0;
+    w->told_more = n;
+    w->ops->more(w->arg, n);
+    return w->closed ? -1 : 0;
+}
+
+// Of objects beyond `most` we keep only a hash of the uid.
+static uint64_t hash_of(const char *uid)
+{
+    uint64_t h = UINT64_C(14695981039346656037); // FNV-1a
+    for (; *uid; uid++)
+        h = (h ^ (unsigned char)*uid) * UINT64_C(1099511628211);
+    return h;
+}
+
+static int count_other(watch *w, const char *uid)
+{
+    uint64_t hash = hash_of(uid);
+    if (hashmap_count(w->others) < WATCH_COUNTED)
+        hashmap_set(w->others, &hash, sizeof hash, 0);
+    if (w->listed && hashmap_count(w->listed) < WATCH_COUNTED)
+        hashmap_set(w->listed, &hash, sizeof hash, 0);
+    return tell_more(w);
+}
+
+static int uncount_other(watch *w, const char *uid)
+{
+    uint64_t hash = hash_of(uid);
+    hashmap_remove(w->others, &hash, sizeof hash);
+    return tell_more(w);
+}
+
+static bool is_object(const cJSON *object)
+{
+    static const char *const words[] = {"uid", "name", "namespace", "resourceVersion"};
+    const cJSON *m = json_get(object, "metadata");
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (strlen(json_str_or(m, words[i], "")) > WORD_MAX)
+            return false;
+    return json_str(m, "uid") != NULL;
+}
+
+static int tell_gone(watch *w, struct known *k)
+{
+    AUTO_JSON *stub = stub_of(w, k);
+    forget(w, k);
+    return watch_tell(w, WATCH_DELETED, stub);
+}
+
+// Handles an object that exists, from a list or a frame.
+int watch_present(watch *w, const cJSON *object)
+{
+    const char *uid = json_path_str(object, "metadata.uid");
+    const char *version = json_path_str(object, "metadata.resourceVersion");
+    if (!is_object(object))
+        return 0;
+    struct known *k = find(w, uid), *before = k ? NULL : find_name(w, object);
+    // Made again while nobody watched: who knows objects by their names hears of the end first.
+    if (before && tell_gone(w, before) != 0)
+        return -1;
+    if (!k && w->count >= w->most)
+        return count_other(w, uid);
+    if (!k && uncount_other(w, uid) != 0)
+        return -1;
+    bool changed = !k || !str_eq(k->version, version);
+    enum watch_change change = k ? WATCH_MODIFIED : WATCH_ADDED;
+    if (k)
+        k->round = w->round;
+    if (!changed)
+        return 0;
+    remember(w, k, uid, object);
+    return watch_tell(w, change, object);
+}
+
+int watch_absent(watch *w, const cJSON *object)
+{
+    const char *uid = json_path_str(object, "metadata.uid");
+    struct known *k = uid ? find(w, uid) : NULL;
+    if (!uid)
+        return 0;
+    if (!k)
+        return uncount_other(w, uid);
+    forget(w, k);
+    if (hashmap_count(w->others) > 0 && w->count == w->most - w->most / 4 - 1)
+        loop_timer_start(w->refill, REFILL_MS, 0);
+    return watch_tell(w, WATCH_DELETED, object);
+}
+
+static void forget_version(const void *node, VISIT visit, void *arg)
+{
+    struct known *k = *(struct known *const *)node;
+    if (visit == postorder || visit == leaf)
+        free(STEAL(k->version));
+}
+
+struct outdated {
+    unsigned round;
+    struct known **all;
+    size_t n;
+};
+
+static void look_outdated(const void *node, VISIT visit, void *arg)
+{
+    struct outdated *o = arg;
+    struct known *k = *(struct known *const *)node;
+    if ((visit == postorder || visit == leaf) && k->round != o->round)
+        o->all[o->n++] = k;
+}
+
+// Drops objects that the list that has just ended did not contain.
+int watch_drop_outdated(watch *w)
+{
+    AUTO_FREE struct known **all = mem_array(w->count + 1, sizeof *all);
+    struct outdated o = {.round = w->round, .all = all};
+    twalk_r(w->tree, look_outdated, &o);
+    for (size_t i = 0; i < o.n; i++) {
+        if (tell_gone(w, all[i]) != 0)
+            return -1;
+    }
+    hashmap_free(w->others);
+    w->others = STEAL(w->listed);
+    if (hashmap_count(w->others) > 0 && w->count < w->most - w->most / 4)
+        loop_timer_start(w->refill, REFILL_MS, 0);
+    return tell_more(w);
+}
+
+// Is the object new in the current list?
+bool watch_is_fresh(watch *w, const cJSON *object)
+{
+    size_t ignored;
+    const char *uid = json_path_str(object, "metadata.uid");
+    const struct known *k = uid ? find(w, uid) : NULL;
+    uint64_t hash = uid ? hash_of(uid) : 0;
+    return uid &&
+           (k ? k->round != w->round : !hashmap_get(w->listed, &hash, sizeof hash, &ignored));
+}
+
+void watch_forget_versions(watch *w)
+{
+    twalk_r(w->tree, forget_version, NULL);
+}
+
+void watch_forget_all(watch *w)
+{
+    tdestroy(w->names, leave);
+    tdestroy(w->tree, known_free);
+    hashmap_free(w->others);
+    hashmap_free(w->listed);
+}
