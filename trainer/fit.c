@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "trainer/data/order.h"
+#include "trainer/feed.h"
 #include "trainer/nn/blame.h"
 #include "trainer/nn/train.h"
 #include "trainer/show.h"
@@ -11,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BATCH_DEFAULT = 32, PREDICT_BATCH = 256 };
+enum { BATCH_DEFAULT = 32, PREDICT_BATCH = 256, PREDICT_MADE = 32 };
 
 static int check_stop(const atomic_bool *stop, err *e)
 {
@@ -20,19 +21,38 @@ static int check_stop(const atomic_bool *stop, err *e)
     return 0;
 }
 
+static void close_feed(feed **f)
+{
+    feed_close(*f);
+}
+
+#define AUTO_FEED CLEANUP(close_feed)
+
+// Opens a feed if the data needs one.
+static int open_feed(feed **f, const model *m, const model_data *data, const uint32_t *order,
+    size_t n, size_t size, size_t steps, err *e)
+{
+    if (n && feed_is_needed(m, data))
+        *f = feed_open(m, data, order, n, size, steps, e);
+    return *f || !n || !feed_is_needed(m, data) ? 0 : -1;
+}
+
 // Runs the rows [from, to) through `test` in batches.
 static int test_rows(model *m, const model_data *data, size_t size, const atomic_bool *stop,
     show *lines, struct sums *sums, err *e)
 {
     size_t n = tensor_rows(data->x), steps = 0;
-    AUTO_FREE uint32_t *rows = mem_array(size, sizeof *rows);
+    AUTO_FREE uint32_t *rows = mem_array(n + 1, sizeof *rows);
+    AUTO_FEED feed *made = NULL;
+    order_plain(rows, n);
+    if (open_feed(&made, m, data, rows, n, size, (n + size - 1) / size, e) < 0)
+        return -1;
     for (size_t from = 0; from < n; from += size) {
-        size_t here = n - from < size ? n - from : size;
-        for (size_t i = 0; i < here; i++)
-            rows[i] = (uint32_t)(from + i);
         batch_result r;
-        batch b = {.rows = rows, .n = here};
-        if (check_stop(stop, e) < 0 || sums_run(model_test_batch, m, data, &b, sums, &r, e) < 0)
+        model_data here = *data;
+        batch b = {.rows = made ? rows : rows + from, .n = n - from < size ? n - from : size};
+        if (check_stop(stop, e) < 0 || (made && feed_next(made, &here, &b.n, e) < 0) ||
+            sums_run(model_test_batch, m, &here, &b, sums, &r, e) < 0)
             return -1;
         if (lines && lines->verbose == 1) {
             AUTO_LOGS l = {0};
@@ -47,7 +67,8 @@ struct fitting {
     model *m;
     const fit_spec *spec;
     model_data train, val;
-    uint32_t *order;
+    uint32_t *order, *plain; // plain: 0, 1, …
+    feed *made;              // NULL: the rows are in memory
     size_t batch, steps;
     int epoch;
     int64_t first; // the number of the first epoch's order
@@ -74,10 +95,11 @@ static batch batch_of(const struct fitting *f, size_t i)
 
 // Nothing can be learnt from here on, so this ends the training, unless a callback does (Keras's
 // TerminateOnNaN).
-static int not_finite(struct fitting *f, size_t step, const batch *b, double loss, err *e)
+static int not_finite(
+    struct fitting *f, size_t step, const model_data *data, const batch *b, double loss, err *e)
 {
     AUTO_BUF where = {0};
-    blame_batch(f->m, &f->train, b, &where);
+    blame_batch(f->m, data, b, &where);
     return err_set(e, ERR_FAILED, "the loss is %s at step %zu of epoch %d: %s",
         isnan(loss) ? "nan" : "infinite", step + 1, f->epoch + 1, buf_cstr(&where));
 }
@@ -103,8 +125,12 @@ static int train_batch(struct fitting *f, size_t i, struct sums *sums, show *lin
     batch b = batch_of(f, i);
     b.next = n - from - b.n < f->batch ? n - from - b.n : f->batch;
     batch_result r;
+    model_data data = f->train;
+    if (f->made)
+        b.rows = f->plain, b.next = 0;
     if (check_stop(f->spec->stop, e) < 0 || CALL(f, train_batch_begin, i, e) < 0 ||
-        sums_run(model_train_batch, f->m, &f->train, &b, sums, &r, e) < 0)
+        (f->made && feed_next(f->made, &data, &b.n, e) < 0) ||
+        sums_run(model_train_batch, f->m, &data, &b, sums, &r, e) < 0)
         return -1;
     if (f->spec->callbacks.train_batch_end || f->spec->verbose == 1) {
         AUTO_LOGS l = {0};
@@ -113,7 +139,7 @@ static int train_batch(struct fitting *f, size_t i, struct sums *sums, show *lin
         if (CALL(f, train_batch_end, i, &l, e) < 0)
             return -1;
     }
-    return isfinite(r.loss_sum) || f->ends ? 0 : not_finite(f, i, &b, r.loss_sum, e);
+    return isfinite(r.loss_sum) || f->ends ? 0 : not_finite(f, i, &data, &b, r.loss_sum, e);
 }
 
 static int validate(struct fitting *f, logs *l, err *e)
@@ -138,6 +164,19 @@ static void remember(history *h, int epoch, logs *l)
     *l = (logs){0};
 }
 
+static int train_steps(struct fitting *f, struct sums *sums, show *lines, err *e)
+{
+    size_t n = tensor_rows(f->train.x);
+    AUTO_FEED feed *made = NULL;
+    if (open_feed(&made, f->m, &f->train, f->order, n, f->batch, f->steps, e) < 0)
+        return -1;
+    f->made = made;
+    for (size_t i = 0; i < f->steps && !f->ends; i++)
+        if (train_batch(f, i, sums, lines, e) < 0)
+            return -1;
+    return 0;
+}
+
 static int train_epoch(struct fitting *f, int epoch, int epochs, history *out, err *e)
 {
     const fit_spec *spec = f->spec;
@@ -154,9 +193,8 @@ static int train_epoch(struct fitting *f, int epoch, int epochs, history *out, e
         order_plain(f->order, n);
     else
         order_shuffle(f->order, n, spec->seed ? spec->seed : model_seed(f->m), number);
-    for (size_t i = 0; i < f->steps && !f->ends; i++)
-        if (train_batch(f, i, &sums, &lines, e) < 0)
-            return -1;
+    if (train_steps(f, &sums, &lines, e) < 0)
+        return -1;
     model_set_epochs(f->m, (int64_t)number + 1);
     sums_log(&sums, f->m, "", &l);
     if (validate(f, &l, e) < 0 || CALL(f, epoch_end, epoch, &l, e) < 0)
@@ -213,7 +251,10 @@ int model_fit(model *m, const fit_spec *spec, history *out, err *e)
     f.batch = f.batch > n ? n : f.batch;
     f.steps = fit_steps(spec);
     AUTO_FREE uint32_t *order = mem_array(n, sizeof *order);
+    AUTO_FREE uint32_t *plain = mem_array(f.batch + 1, sizeof *plain);
+    order_plain(plain, f.batch);
     f.order = order;
+    f.plain = plain;
     f.first = model_epochs(m) > spec->initial_epoch ? model_epochs(m) : spec->initial_epoch;
     return train_epochs(&f, out, e);
 }
@@ -247,16 +288,21 @@ int model_evaluate(model *m, const evaluate_spec *spec, logs *out, err *e)
 static int predict_batches(
     model *m, const model_data *data, tensor *const *out, const atomic_bool *stop, err *e)
 {
-    uint32_t rows[PREDICT_BATCH];
     size_t n = tensor_rows(data->x), heads = model_output_count(m);
+    size_t size = feed_is_needed(m, data) ? PREDICT_MADE : PREDICT_BATCH;
+    AUTO_FREE uint32_t *rows = mem_array(n + 1, sizeof *rows);
+    AUTO_FEED feed *made = NULL;
     float *at[HEADS_MAX];
-    for (size_t from = 0; from < n; from += PREDICT_BATCH) {
-        batch b = {.rows = rows, .n = n - from < PREDICT_BATCH ? n - from : PREDICT_BATCH};
-        for (size_t i = 0; i < b.n; i++)
-            rows[i] = (uint32_t)(from + i);
+    order_plain(rows, n);
+    if (open_feed(&made, m, data, rows, n, size, (n + size - 1) / size, e) < 0)
+        return -1;
+    for (size_t from = 0; from < n; from += size) {
+        model_data here = *data;
+        batch b = {.rows = made ? rows : rows + from, .n = n - from < size ? n - from : size};
         for (size_t k = 0; k < heads; k++)
             at[k] = (float *)out[k]->data + from * tensor_row_size(out[k]);
-        if (check_stop(stop, e) < 0 || model_predict_all(m, data, &b, at, e) < 0)
+        if (check_stop(stop, e) < 0 || (made && feed_next(made, &here, &b.n, e) < 0) ||
+            model_predict_all(m, &here, &b, at, e) < 0)
             return -1;
     }
     return 0;

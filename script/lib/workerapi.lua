@@ -143,7 +143,7 @@ local modules = {
     days(text) -> number -- Days since 1970-01-01 of a day as "2015-07-31".
     date(days) -> table -- What os.date says of days since 1970-01-01: year, month, day, wday, yday.
     image(path, {image_size={256, 256}, color_mode="rgb", dtype="f32"}) -> tensor -- A PNG or JPEG file as (height, width, channels) from 0 to 255.
-    images{path, image_size={256, 256}, color_mode="rgb", dtype="f32", label_mode="int", shuffle=true, seed=1, validation_split=0, rank=0, size=1} -> data set -- Pictures in a folder for each class: {x, y, classes, paths}, or with validation_split {train, validation}.
+    images{path, image_size={256, 256}, color_mode="rgb", dtype="f32", label_mode="int", lazy=false, shuffle=true, seed=1, validation_split=0, rank=0, size=1} -> data set -- Pictures in a folder for each class: {x, y, classes, paths}, or with validation_split {train, validation}; lazy: x is decoded batch by batch, while the one before trains.
     Frame: table -- What all frames have in common.
   ]],
   nn = [[

@@ -232,7 +232,7 @@ end
 -- data.images { "flowers", image_size = { 180, 180 }, … }: a folder of pictures for each class
 function data.images(given)
   local spec
-  given, spec = picture_options("data.images", given, "color_mode dtype image_size label_mode rank seed shuffle size validation_split")
+  given, spec = picture_options("data.images", given, "color_mode dtype image_size label_mode lazy rank seed shuffle size validation_split")
   spec.rank, spec.size = given.rank or 0, given.size or 1
   if math.type(spec.rank) ~= "integer" or math.type(spec.size) ~= "integer" or spec.rank < 0 or spec.rank >= spec.size then
     error(("data.images: rank %s is not in [0, %s)"):format(spec.rank, spec.size), 2)
@@ -242,7 +242,7 @@ function data.images(given)
   if mode ~= "int" and mode ~= "categorical" and mode ~= "binary" then
     error(("data.images: label_mode must be int, categorical or binary, got '%s'"):format(mode), 2)
   end
-  spec.shuffle, spec.seed, spec.share = given.shuffle ~= false, given.seed or 1, share
+  spec.shuffle, spec.seed, spec.share, spec.lazy = given.shuffle ~= false, given.seed or 1, share, given.lazy
   local classes, paths, x, y, vx, vy = call(core.read_images, given[1], spec)
   if mode == "binary" and #classes ~= 2 then error(("data.images: label_mode binary is for 2 classes, there are %d"):format(#classes), 2) end
   local function set(pictures, labels)

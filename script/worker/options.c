@@ -5,12 +5,15 @@
 #include "trainer/weighting.h"
 
 #include <math.h>
+#include <string.h>
 
 // Item i of the table, a tensor; NULL when it may be missing and is.
 static const tensor *item(lua_State *L, int table, int i, const char *what, const char *name)
 {
     lua_geti(L, table, i);
     const tensor *t = test_tensor(L, -1);
+    if (!t && name && strcmp(name, "inputs x") == 0)
+        t = test_pictures(L, -1);
     if (!t && (name || !lua_isnil(L, -1)))
         luaL_error(L, "%s: item %d, the %s, must be a tensor, got %s", what, i,
             name ? name : "sample_weight", luaL_typename(L, -1));
@@ -173,6 +176,8 @@ static const tensor *push_slice(lua_State *L, const tensor *t, int64_t from, int
 static void split(lua_State *L, double share, fit_spec *spec)
 {
     int64_t n = (int64_t)tensor_rows(spec->x), at = (int64_t)floor((double)n * (1 - share));
+    if (spec->x->later)
+        luaL_error(L, "fit: validation_split is no option for lazy pictures; data.images has it");
     if (!(share > 0 && share < 1))
         luaL_error(L, "fit: validation_split must be between 0 and 1, got %f", share);
     if (at < 1 || at >= n)
@@ -260,6 +265,10 @@ void read_batch_options(
     lua_getfield(L, 4, "sample_weight");
     lua_setfield(L, table, "sample_weight");
     struct given g = data_pair(L, table, what);
+    for (size_t k = 0; k < (g.xs ? model_input_count(check_model(L, 1)) : 1); k++)
+        if ((g.xs ? g.xs[k] : g.x)->later)
+            luaL_error(
+                L, "%s: takes no lazy pictures: decode some of them, as x:slice(0, 32)", what);
     fit_spec fit = {.y = g.y, .ys = g.ys, .weights = g.weights};
     if (trains)
         push_class_weight(L, 4, &fit);

@@ -61,6 +61,8 @@ int open_data(lua_State *L);
 void push_tensor(lua_State *L, tensor *t, const err *e);
 tensor *check_tensor(lua_State *L, int arg);
 tensor *test_tensor(lua_State *L, int arg); // NULL when it is something else
+// Pictures that are decoded when they are needed (tensor.h: later); NULL when it is something else.
+const tensor *test_pictures(lua_State *L, int arg);
 
 // hvd.run(fn, {np =, args =, start_timeout =}) (run.c).
 int hvd_run(lua_State *L);

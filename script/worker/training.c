@@ -368,7 +368,8 @@ int model_predict_method(lua_State *L)
     for (size_t k = 0; k < n; k++) {
         if (list)
             lua_geti(L, 2, (lua_Integer)k + 1);
-        xs[k] = check_tensor(L, list ? 3 : 2);
+        xs[k] = test_pictures(L, list ? 3 : 2);
+        xs[k] = xs[k] ? xs[k] : check_tensor(L, list ? 3 : 2);
         lua_settop(L, 2); // the table still holds it
     }
     bool done = model_predict_list(m, xs, out, worker_of(L)->options.stop, &e) == 0;

@@ -474,6 +474,59 @@ def test_pictures_in_folders_are_classes(t):
         "set/b/9.jpg: neither a PNG nor a JPEG"], done
 
 
+LAZY = """
+local nn, data = require "nn", require "data"
+local function peak() return tonumber(io.open("/proc/self/status"):read("a"):match "VmHWM:%s*(%d+)") / 1024 end
+local function trained(lazy, dtype)
+  local set = data.images { "set", image_size = { 24, 32 }, validation_split = 0.2, seed = 3, lazy = lazy, dtype = dtype }
+  local model = nn.Sequential { nn.Input { 24, 32, 3 }, nn.Conv2D { 4, 3, activation = "relu" }, nn.Flatten {},
+    nn.Dense { 2, activation = "softmax" }, seed = 5 }
+  model:compile { optimizer = "adam", loss = "sparse_categorical_crossentropy", metrics = { "accuracy" } }
+  local h = model:fit { set.train, epochs = 2, batch_size = 8, validation_data = set.validation, verbose = 0 }.history
+  local loss = model:evaluate { set.validation, verbose = 0 }
+  return ("%.9g %.9g %.9g %.9g %s"):format(h.loss[2], h.val_loss[2], loss, model:predict(set.train.x):sum(), set.train.x[3]:sum()), set, model
+end
+for _, dtype in ipairs { "f32", "u8" } do
+  local now, later = trained(false, dtype), trained(true, dtype)
+  print(now == later or now .. " / " .. later)
+end
+local _, set, model = trained(true)
+local x = set.train.x
+print(#x, table.concat(x.shape, "x"), x.dtype, table.concat(x[-1].shape, "x"), x:slice(1, 4)[0]:sum() == x[1]:sum())
+print(select(2, pcall(function() return x:sum() end)))
+print(select(2, pcall(function() return x[999] end)))
+print(select(2, pcall(model.fit, model, { x, set.train.y, validation_split = 0.5 })))
+print(select(2, pcall(model.train_on_batch, model, x, set.train.y)))
+local many = data.images { "many", image_size = { 64, 64 }, lazy = true }
+model = nn.Sequential { nn.Flatten { 64, 64, 3 }, nn.Dense { 2, activation = "softmax" } }
+model:compile { optimizer = "sgd", loss = "sparse_categorical_crossentropy" }
+model:fit { many, steps_per_epoch = 40, verbose = 0 }
+print(#many.x, peak() < 200 or peak())          -- all of them have 940 MiB
+io.open("set/b/3.png", "w"):write("no picture"):close()
+print(select(2, pcall(trained, true)))
+"""
+
+
+def test_pictures_are_decoded_while_the_batch_before_trains(t):
+    folder = t.dir()
+    for name in "ab":
+        os.makedirs(os.path.join(folder, "many", name))
+        os.makedirs(os.path.join(folder, "set", name))
+        for i in range(20):
+            with open(os.path.join(folder, "set", name, f"{i}.png"), "wb") as f:
+                f.write(png(40, 30, lambda x, y, i=i, name=name: (5 * x, 8 * y if name == "a" else 90, i * 12)))
+        for i in range(10000):
+            os.link(os.path.join(folder, "set", name, "1.png"), os.path.join(folder, "many", name, f"{i}.png"))
+    done = work(t, LAZY, folder=folder, timeout=180)
+    if "reads no pictures" in done.err + done.out:
+        raise Skip("libjpeg and libpng were not there when this was built")
+    lines = done.out.splitlines()
+    assert done.code == 0 and lines[:3] == ["true", "true", "32\t32x24x32x3\tf32\t24x32x3\ttrue"], done
+    assert "have no 'sum'" in lines[3] and "out of range for 32 pictures" in lines[4] and "data.images has it" in lines[5], done
+    assert "decode some of them" in lines[6] and lines[7] == "20000\ttrue", done
+    assert "set/b/3.png: neither a PNG nor a JPEG" in lines[8], done
+
+
 PARQUET = """
 local data = require "data"
 local ok, t = pcall(data.parquet, { "t.parquet", columns = { "Sales", "Day", "Open", "Kind" }, types = { Kind = "category" } })

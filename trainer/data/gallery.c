@@ -129,7 +129,9 @@ struct loading {
     const char *folder;
     const gallery_spec *spec;
     size_t first, step, n;
-    tensor *out;
+    const uint32_t *rows; // NULL: all
+    void *out;
+    bool floats; // else bytes
     atomic_size_t next;
     atomic_bool failed;
     err *errors; // one for each thread
@@ -138,7 +140,8 @@ struct loading {
 
 static int decode(const struct loading *l, size_t i, float *room, err *e)
 {
-    const struct gallery_item *item = &l->g->item[l->first + i * l->step];
+    size_t row = l->rows ? l->rows[i] : i;
+    const struct gallery_item *item = &l->g->item[l->first + row * l->step];
     const gallery_spec *s = l->spec;
     AUTO_FREE char *path = path_join(l->folder, item->path);
     AUTO_BUF bytes = {0};
@@ -148,11 +151,14 @@ static int decode(const struct loading *l, size_t i, float *room, err *e)
     if (picture_decode(buf_cstr(&bytes), bytes.len, s->channels, &p, e) < 0)
         return err_wrap(e, "%s", path);
     size_t n = s->height * s->width * s->channels;
-    float *to = s->type == TENSOR_F32 ? (float *)l->out->data + i * n : room;
+    float *to = l->floats ? (float *)l->out + i * n : room;
     picture_resize(&p, s->height, s->width, to);
     picture_done(&p);
     for (size_t k = 0; s->type == TENSOR_U8 && k < n; k++)
-        ((uint8_t *)l->out->data)[i * n + k] = (uint8_t)lrintf(room[k]);
+        if (l->floats)
+            to[k] = rintf(to[k]);
+        else
+            ((uint8_t *)l->out)[i * n + k] = (uint8_t)lrintf(room[k]);
     return 0;
 }
 
@@ -180,6 +186,27 @@ static size_t count_of(const gallery *g, int rank, int size)
     return g->n > first ? (g->n - first + step - 1) / step : 0;
 }
 
+// Decodes on all threads of the pool; of several damaged pictures the first is told.
+static int decode_all(struct loading *l, pool *threads, err *e)
+{
+    size_t workers = (size_t)pool_threads(threads), first = 0;
+    l->first = l->spec->size > 1 ? (size_t)l->spec->rank : 0;
+    l->step = l->spec->size > 1 ? (size_t)l->spec->size : 1;
+    l->errors = mem_array(workers, sizeof *l->errors);
+    l->at = mem_array(workers, sizeof *l->at);
+    for (size_t i = 0; i < workers; i++)
+        l->at[i] = SIZE_MAX;
+    pool_run(threads, false, work, l);
+    for (size_t i = 1; i < workers; i++)
+        first = l->at[i] < l->at[first] ? i : first;
+    bool failed = atomic_load(&l->failed);
+    if (failed && e)
+        *e = l->errors[first];
+    free(l->errors);
+    free(l->at);
+    return failed ? -1 : 0;
+}
+
 tensor *gallery_load(const gallery *g, const char *folder, const gallery_spec *s, err *e)
 {
     size_t n = count_of(g, s->rank, s->size);
@@ -187,28 +214,66 @@ tensor *gallery_load(const gallery *g, const char *folder, const gallery_spec *s
     if (!out)
         return NULL;
     pool *threads = pool_new(s->threads > 0 ? s->threads : pool_cores());
-    size_t workers = (size_t)pool_threads(threads);
-    struct loading l = {.g = g, .folder = folder, .spec = s, .n = n, .out = out};
-    l.first = s->size > 1 ? (size_t)s->rank : 0;
-    l.step = s->size > 1 ? (size_t)s->size : 1;
-    l.errors = mem_array(workers, sizeof *l.errors);
-    l.at = mem_array(workers, sizeof *l.at);
-    for (size_t i = 0; i < workers; i++)
-        l.at[i] = SIZE_MAX;
-    pool_run(threads, false, work, &l);
+    struct loading l = {.g = g, .folder = folder, .spec = s, .n = n, .out = out->data};
+    l.floats = s->type == TENSOR_F32;
+    int status = decode_all(&l, threads, e);
     pool_free(threads);
-    size_t first = 0;
-    for (size_t i = 1; i < workers; i++)
-        first = l.at[i] < l.at[first] ? i : first;
-    if (atomic_load(&l.failed)) {
-        if (e)
-            *e = l.errors[first];
-        tensor_free(out);
-        out = NULL;
-    }
-    free(l.errors);
-    free(l.at);
-    return out;
+    if (status == 0)
+        return out;
+    tensor_free(out);
+    return NULL;
+}
+
+struct gallery_rows {
+    gallery g;
+    char *folder;
+    gallery_spec spec;
+    pool *threads; // made with the first rows
+    struct tensor_later later;
+    tensor *stands; // for the pictures
+};
+
+static int fill(void *ctx, const uint32_t *rows, size_t n, float *out, err *e)
+{
+    gallery_rows *r = ctx;
+    if (!r->threads)
+        r->threads = pool_new(r->spec.threads > 0 ? r->spec.threads : pool_cores());
+    struct loading l = {.g = &r->g, .folder = r->folder, .spec = &r->spec, .n = n, .rows = rows};
+    l.out = out;
+    l.floats = true;
+    return decode_all(&l, r->threads, e);
+}
+
+gallery_rows *gallery_later(const gallery *g, const char *folder, const gallery_spec *s, err *e)
+{
+    gallery_rows *r = mem_alloc(sizeof *r);
+    *r = (gallery_rows){.g.n = g->n, .folder = mem_strdup(folder), .spec = *s};
+    r->g.item = mem_array(g->n + 1, sizeof *r->g.item);
+    for (size_t i = 0; i < g->n; i++)
+        r->g.item[i] = (struct gallery_item){mem_strdup(g->item[i].path), g->item[i].class};
+    r->later = (struct tensor_later){r, fill};
+    size_t shape[] = {count_of(&r->g, s->rank, s->size), s->height, s->width, s->channels};
+    r->stands = tensor_of_later(4, shape, &r->later, e);
+    if (r->stands)
+        return r;
+    gallery_rows_free(r);
+    return NULL;
+}
+
+const tensor *gallery_rows_tensor(const gallery_rows *r)
+{
+    return r->stands;
+}
+
+void gallery_rows_free(gallery_rows *r)
+{
+    if (!r)
+        return;
+    tensor_free(r->stands);
+    pool_free(r->threads);
+    gallery_done(&r->g);
+    free(r->folder);
+    free(r);
 }
 
 tensor *gallery_labels(const gallery *g, int rank, int size, err *e)

@@ -36,5 +36,11 @@ typedef struct gallery_spec {
 void gallery_split(gallery *g, double share, gallery *last);
 // (pictures, height, width, channels), from 0 to 255. Errors name the file.
 tensor *gallery_load(const gallery *g, const char *folder, const gallery_spec *spec, err *e);
+// The same pictures as a tensor whose rows are decoded when they are needed; `gallery_rows` is what
+// does it, on as many threads. It has a list of the files of its own.
+typedef struct gallery_rows gallery_rows;
+gallery_rows *gallery_later(const gallery *g, const char *folder, const gallery_spec *spec, err *e);
+const tensor *gallery_rows_tensor(const gallery_rows *r);
+void gallery_rows_free(gallery_rows *r);
 // (pictures) class numbers of the same items.
 tensor *gallery_labels(const gallery *g, int rank, int size, err *e);

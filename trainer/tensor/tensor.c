@@ -75,6 +75,19 @@ static tensor *view_of(tensor_type type, int dims, const size_t *shape, struct t
     return t;
 }
 
+tensor *tensor_of_later(int dims, const size_t *shape, const struct tensor_later *later, err *e)
+{
+    size_t one[TENSOR_MAX_DIMS] = {1};
+    memcpy(one + 1, shape + 1, (size_t)(dims - 1) * sizeof *one);
+    tensor *t = tensor_new(TENSOR_F32, dims, one, e);
+    if (!t)
+        return NULL;
+    t->shape[0] = shape[0];
+    t->stride = 0;
+    t->later = later;
+    return t;
+}
+
 tensor *tensor_new(tensor_type type, int dims, const size_t *shape, err *e)
 {
     size_t bytes = 0;

@@ -36,6 +36,13 @@ enum { TENSOR_MAX_DIMS = 8 };
 
 struct tensor_memory;
 
+// Rows that are made when they are needed, such as pictures that lie in files.
+struct tensor_later {
+    void *ctx;
+    // Makes these rows: out is (n, a row), as F32. It may run on any thread, one at a time.
+    int (*fill)(void *ctx, const uint32_t *rows, size_t n, float *out, err *e);
+};
+
 // Callers only read the fields.
 typedef struct tensor {
     tensor_type type;
@@ -45,6 +52,9 @@ typedef struct tensor {
     float scale;                   // 1 for all but U8
     void *data;                    // the first element
     struct tensor_memory *memory;
+    // NULL: the rows are there. Else this tensor has a shape alone (and one row of zeros, for all):
+    // only feed.h reads its rows, and it is not sliced.
+    const struct tensor_later *later;
 } tensor;
 
 // A tensor of zeros with scale 1. ERR_LIMIT: the size overflows, or there is no memory for it.
@@ -55,6 +65,8 @@ tensor *tensor_from(tensor_type type, int dims, const size_t *shape, const void 
 // the last view goes. On an error it is not called.
 tensor *tensor_over(tensor_type type, int dims, const size_t *shape, void *elements,
     void (*release)(void *owner), void *owner, err *e);
+// Of that shape, with rows that `later` makes; it is borrowed.
+tensor *tensor_of_later(int dims, const size_t *shape, const struct tensor_later *later, err *e);
 // Drops this view; the last view frees the memory. NULL is fine.
 void tensor_free(tensor *t);
 // Another view of the same elements.
