@@ -77,13 +77,12 @@ void model_weight_name(const model *m, size_t i, buf *out)
 // Copies between the layout of `run` and the plain layout of a tensor; `in`: writes the run.
 static void copy(const parameter *p, float *run, float *plain, bool in)
 {
+    size_t piece = p->as.panels ? PANEL : p->columns; // so many numbers of a row lie in one piece
     for (size_t k = 0; k < p->rows; k++)
-        for (size_t u = 0; u < p->columns; u++) {
-            float *at = run + parameter_at(p, k, u);
-            if (in)
-                *at = plain[k * p->columns + u];
-            else
-                plain[k * p->columns + u] = *at;
+        for (size_t u = 0; u < p->columns; u += piece) {
+            size_t left = p->columns - u, n = left < piece ? left : piece;
+            float *at = run + parameter_at(p, k, u), *beside = plain + k * p->columns + u;
+            memcpy(in ? at : beside, in ? beside : at, n * sizeof *at);
         }
 }
 
@@ -103,7 +102,11 @@ static tensor *read_run(const model *m, float *run, size_t i, err *e)
 // A number that is not finite would ruin every output without a word.
 static int check_finite(const model *m, size_t i, const tensor *value, err *e)
 {
-    for (size_t k = 0; k < tensor_count(value); k++) {
+    bool plain = value->type == TENSOR_F32 && !tensor_has_gaps(value);
+    size_t n = tensor_count(value);
+    for (size_t k = 0; k < n; k++) {
+        if (plain && isfinite(((const float *)value->data)[k]))
+            continue;
         AUTO_BUF name = {0};
         double number = tensor_at(value, k);
         if (isfinite(number))
@@ -136,7 +139,8 @@ static int write_run(model *m, float *run, size_t i, const tensor *value, err *e
         return err_set(e, ERR_USAGE, "the model has no such weights");
     if (model_check_weight(m, i, value, e) < 0)
         return -1;
-    tensor *plain = tensor_to_f32(value, e);
+    bool ready = value->type == TENSOR_F32 && !tensor_has_gaps(value);
+    tensor *plain = ready ? tensor_ref(value) : tensor_to_f32(value, e);
     if (!plain)
         return -1;
     copy(find(m, i), run, plain->data, true);
