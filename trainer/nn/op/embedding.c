@@ -13,7 +13,14 @@
 #include <math.h>
 #include <string.h>
 
-enum { PARTS = 16 }; // of the table, each with a chunk of its own
+enum { PARTS_MAX = 16, PART = 64 };
+
+// The table in parts, each with a chunk of its own, which looks at all indices.
+static size_t parts_of(const layer_spec *l)
+{
+    size_t n = l->entries / PART;
+    return n < 1 ? 1 : n > PARTS_MAX ? PARTS_MAX : n;
+}
 
 static int infer(const layer_spec *l, size_t n, const row_shape *in, row_shape *out, err *e)
 {
@@ -39,7 +46,7 @@ static size_t parameters(const layer_spec *l, const row_shape *in, op_parameter 
 static void reserve(const op_work *w, op_need *need)
 {
     need->forward[0] = op_by_rows(w->rows);
-    need->backward[0].chunks = PARTS;
+    need->backward[0].chunks = parts_of(w->layer);
     need->reads_x = true;
 }
 
@@ -75,7 +82,8 @@ static void clear(const op_work *w, float *g, size_t from, size_t to)
 static void backward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     size_t n = shape_size(w->in), units = w->layer->units, entries = w->layer->entries;
-    size_t from = entries * chunk / PARTS, to = entries * (chunk + 1) / PARTS;
+    size_t parts = parts_of(w->layer);
+    size_t from = entries * chunk / parts, to = entries * (chunk + 1) / parts;
     float *g = w->g + w->at[0];
     clear(w, g, from, to);
     for (size_t r = 0; r < w->rows; r++)
