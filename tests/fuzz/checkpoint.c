@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "trainer/checkpoint.h"
 #include "trainer/fit.h"
+#include "trainer/nn/export.h"
 
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
-// An accepted checkpoint must be a whole model: it can be saved, and it can predict.
+// An accepted checkpoint must be a whole model: it can be saved and exported, and it can predict.
 static void use(model *m)
 {
     err e;
     buf bytes = {0};
+    if (export_onnx(m, &bytes, &e) < 0)
+        abort();
     if (checkpoint_encode(m, (checkpoint_options){.optimizer = true}, &bytes, &e) < 0)
         abort();
     buf_done(&bytes);
