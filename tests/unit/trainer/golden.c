@@ -6,7 +6,7 @@
 #include "trainer/fit.h"
 #include "trainer/weighting.h"
 
-enum { ROWS = 8, INPUTS = 4, HIDDEN = 5, OUTPUTS = 3, STEPS = 6 };
+enum { ROWS = 8, INPUTS = 4, HIDDEN = 5, OUTPUTS = 3, STEPS = 10 };
 
 static void set_weight(model *m, size_t i, size_t rows, size_t columns, double (*f)(double, double))
 {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Writes golden.h: what Keras 3 computes for small models, for golden.c.
 
-usage: golden.py > golden.h        (needs keras and jax: pip install keras jax)
+usage: golden.py > golden.h        (needs keras and jax: `./check peers` has them)
 """
 import math
 import os
@@ -11,7 +11,7 @@ os.environ["KERAS_BACKEND"] = "jax"
 import keras  # noqa: E402
 import numpy as np  # noqa: E402
 
-ROWS, STEPS = 8, 6
+ROWS, STEPS = 8, 10
 
 
 def numbers(rows, columns, f):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Writes golden_graph.h: what Keras 3 computes for the models of graph_golden.c.
 
-usage: golden_graph.py > golden_graph.h        (needs keras and jax: pip install keras jax)
+usage: golden_graph.py > golden_graph.h        (needs keras and jax: `./check peers` has them)
 """
 import math
 import os

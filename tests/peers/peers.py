@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The trainer beside Keras and PyTorch, which it installs: the committed golden numbers made again, and three models step by step.
+
+usage: peers.py [golden] [models] [ranks]
+
+golden  runs what made tests/unit/trainer/golden*.h again: layers, activations, losses, optimizers, metrics, schedules. They and
+        the committed numbers, and those and our own, may be 1e-5 apart.
+models  an MLP, a CNN and a model for tables, from the same weights and with the same batches: losses of the first 10 steps may
+        be 1e-4 apart, and after 100 steps our weights no further from Keras's than PyTorch's are.
+ranks   the same models on 1, 2, 3 and 4 ranks (the table's without BatchNormalization): 1e-4 apart.
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.environ.get("FIRESTEEL_SOURCE", os.path.dirname(os.path.dirname(HERE)))
+BUILD = os.environ.get("FIRESTEEL_BUILD", os.path.join(SOURCE, "build"))
+CACHE = os.environ.get("FIRESTEEL_CACHE", os.path.expanduser("~/.cache/firesteel"))
+PYTHON = os.path.join(CACHE, "peers", "bin", "python")
+WORKER = os.path.join(BUILD, "cli", "firesteel-worker")
+GOLDEN = os.path.join(SOURCE, "tests", "unit", "trainer")
+NUMBER = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?|-?\d+e[-+]?\d+")
+failed = []
+
+
+def row(what, figure, allowed, fine):
+    print(f"{what:58} {figure:>10} {allowed:>10}  {'ok' if fine else 'FAILED'}", flush=True)
+    if not fine:
+        failed.append(what)
+
+
+def difference(what, figure, allowed):
+    row(what, f"{figure:.1e}", f"{allowed:.0e}", figure <= allowed)
+
+
+def output(*argv, cwd=None):
+    done = subprocess.run(argv, cwd=cwd, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(argv)}: exit {done.returncode}\n{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def golden():
+    for name in ("golden", "golden_graph"):
+        with open(os.path.join(GOLDEN, name + ".h"), encoding="utf-8") as f:
+            committed = f.read()
+        fresh = output(PYTHON, os.path.join(GOLDEN, name + ".py"))
+        a, b = NUMBER.findall(committed), NUMBER.findall(fresh)
+        row(f"{name}.h: numbers, and what stands around them", len(a), len(b), NUMBER.sub("#", committed) == NUMBER.sub("#", fresh))
+        difference(f"{name}.h: committed, Keras now", max(abs(float(x) - float(y)) / (1 + abs(float(y))) for x, y in zip(a, b)), 1e-5)
+    for name in ("golden", "graph_golden"):
+        program = os.path.join(BUILD, "tests", "unit", "trainer", "test_trainer_" + name)
+        said = subprocess.run([program], capture_output=True, text=True, check=False)
+        cases = len(re.findall(r"^ok ", said.stdout, re.M))
+        row(f"trainer/{name}: cases within 1e-5 of them", cases, len(re.findall(r"^(?:not )?ok ", said.stdout, re.M)), said.returncode == 0)
+
+
+def trained(kind, ranks, steps, folder):
+    os.makedirs(folder)
+    said = output(WORKER, os.path.join(HERE, "models.lua"), kind, str(ranks), str(steps), cwd=folder)
+    with open(os.path.join(folder, "losses"), "w", encoding="ascii") as f:
+        f.write(said)
+    return [float(line) for line in said.split()]
+
+
+def models(folder):
+    for kind in ("mlp", "cnn", "table"):
+        place = os.path.join(folder, kind)
+        trained(kind, 1, 100, place)
+        got = json.loads(output(PYTHON, os.path.join(HERE, "beside.py"), kind, place))
+        first = {peer: max(abs(a - b) for a, b in zip(got["ours"][:10], got[peer][:10])) for peer in ("keras", "torch")}
+        difference(f"{kind}: losses of 10 steps, Keras", first["keras"], 1e-4)
+        difference(f"{kind}: losses of 10 steps, PyTorch", first["torch"], 1e-4)
+        row(f"{kind}: weights after 100 steps, Keras (allowed: PyTorch's)", f"{got['ours_keras']:.1e}", f"{got['keras_torch']:.1e}",
+            got["ours_keras"] <= got["keras_torch"] and got["ours_keras"] < 0.01 * got["moved"])
+
+
+def ranks(folder):
+    for kind in ("mlp", "cnn", "plain table"):
+        one = trained(kind, 1, 20, os.path.join(folder, f"{kind} 1"))
+        for n in (2, 3, 4):
+            many = trained(kind, n, 20, os.path.join(folder, f"{kind} {n}"))
+            difference(f"{kind}: losses of 20 steps, {n} ranks and 1", max(abs(a - b) for a, b in zip(one, many)), 1e-4)
+
+
+def main():
+    wanted = sys.argv[1:] or ["golden", "models", "ranks"]
+    if set(wanted) - {"golden", "models", "ranks"}:
+        print(__doc__.strip())
+        return 0 if wanted[0] in ("-h", "--help") else 2
+    if wanted != ["ranks"] and subprocess.run([os.path.join(HERE, "install"), CACHE], check=False).returncode:
+        print("the suite peers needs Keras, JAX and PyTorch, and they could not be installed (above)")
+        return 1
+    print(f"{'':58} {'found':>10} {'allowed':>10}")
+    with tempfile.TemporaryDirectory() as folder:
+        if "golden" in wanted:
+            golden()
+        if "models" in wanted:
+            models(os.path.join(folder, "models"))
+        if "ranks" in wanted:
+            ranks(os.path.join(folder, "ranks"))
+    print(f"{len(failed)} failed" if failed else "all within what is allowed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
