@@ -132,6 +132,14 @@ static void add_spark(
     }
 }
 
+// Argo's pods come and go; what all of them need is the account.
+static void add_workflow(const cJSON *spec, struct need *out, size_t *n)
+{
+    out[(*n)++] = (struct need){.role = "workflow",
+        .account = json_str(spec, "serviceAccountName"),
+        .secrets = json_get(spec, "imagePullSecrets")};
+}
+
 size_t needs_of(const cJSON *object, struct need *out)
 {
     const char *kind = json_str_or(object, "kind", "");
@@ -148,6 +156,10 @@ size_t needs_of(const cJSON *object, struct need *out)
     else if (str_eq(kind, "Deployment") || str_eq(kind, "StatefulSet") ||
              str_eq(kind, "ReplicaSet"))
         add_template(json_get(spec, "template"), "pod", json_int_or(spec, "replicas", 1), out, &n);
+    if (str_eq(kind, "Workflow"))
+        add_workflow(spec, out, &n);
+    else if (str_eq(kind, "CronWorkflow"))
+        add_workflow(json_get(spec, "workflowSpec"), out, &n);
     if (str_eq(kind, "MPIJob")) {
         const cJSON *l = json_path(spec, "mpiReplicaSpecs.Launcher");
         const cJSON *w = json_path(spec, "mpiReplicaSpecs.Worker");

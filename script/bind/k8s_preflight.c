@@ -131,8 +131,16 @@ static void check_rights(struct flight *f)
 
 // ---- accounts and secrets
 
-// May the driver's account make pods? Who may not ask about others is told nothing.
-static void check_driver_rights(struct flight *f, const char *account)
+// What the account of a pod must be allowed to create.
+static const struct right {
+    const char *role, *group, *resource, *lost;
+} rights[] = {
+    {"driver", "", "pods", "the driver could not start executors"},
+    {"workflow", "argoproj.io", "workflowtaskresults", "its steps could not report how they ended"},
+};
+
+// May the account do what its pods do? Who may not ask about others is told nothing.
+static void check_account_right(struct flight *f, const char *account, const struct right *right)
 {
     const struct resource *r = client_resource_of(
         f->t.client, &f->quick, "authorization.k8s.io/v1", "SubjectAccessReview", NULL);
@@ -145,22 +153,21 @@ static void check_driver_rights(struct flight *f, const char *account)
     json_set_str(spec, "user", user);
     json_set_str(what, "namespace", f->ns);
     json_set_str(what, "verb", "create");
-    json_set_str(what, "resource", "pods");
+    json_set_str(what, "group", right->group);
+    json_set_str(what, "resource", right->resource);
     AUTO_JSON *answer = r ? client_create(f->t.client, &f->quick, r, review, false, NULL) : NULL;
     if (!answer || json_bool_or(json_get(answer, "status"), "allowed", true))
         return;
     AUTO_FREE char *next = str_fmt("kubectl create rolebinding %s-edit --clusterrole=edit "
                                    "--serviceaccount=%s:%s --namespace=%s",
         account, f->ns, account, f->ns);
-    add(f, FLIGHT_ERROR, next,
-        "the account %s may not make pods in namespace %s: the driver could not start executors",
-        account, f->ns);
+    add(f, FLIGHT_ERROR, next, "the account %s may not make %s in namespace %s: %s", account,
+        right->resource, f->ns, right->lost);
 }
 
 static void check_account(struct flight *f, const struct need *n)
 {
     const char *account = n->account && *n->account ? n->account : "default";
-    bool is_driver = str_eq(n->role, "driver");
     if (str_eq(n->role, "executor") && !n->account)
         return; // it runs as the driver does
     err_code code;
@@ -170,9 +177,11 @@ static void check_account(struct flight *f, const struct need *n)
             str_fmt("kubectl create serviceaccount %s --namespace=%s", account, f->ns);
         add(f, FLIGHT_ERROR, next, "namespace %s has no service account %s, which the %s runs as",
             f->ns, account, n->role);
-    } else if (found && is_driver) {
-        check_driver_rights(f, account);
+        return;
     }
+    for (size_t i = 0; found && i < ARRAY_LEN(rights); i++)
+        if (str_eq(n->role, rights[i].role))
+            check_account_right(f, account, &rights[i]);
 }
 
 static void check_secrets(struct flight *f, const struct need *n)

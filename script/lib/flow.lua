@@ -403,6 +403,8 @@ local function reset(self)
   for _, name in ipairs(self.order) do self.status[name] = { state = "waiting" } end
 end
 
+core.pipeline.view = { reset = reset, show = show, progress_of = progress_of, last_lines = last_lines } -- for argorun.lua
+
 function flow:run()
   core.pipeline.check(self)
   reset(self)
@@ -429,6 +431,11 @@ end
 
 -- Only the steps of the end that have not run yet.
 function flow:clean()
+  if self.workflow then
+    self.workflow:delete { propagation = "Foreground" }
+    self.workflow = nil
+    return self
+  end
   if next(self.status) == nil then reset(self) end
   self:watch()
   local problems = finish(self, true)
@@ -476,7 +483,8 @@ flow:output(step, name) -> any
     flow = pipeline { "one", steps = { a = function() return { n = 3 } end } }
     print(flow:run():output("a", "n")) --> 3
 flow:clean() -> flow
-  Runs the steps with when = "always" or "failed" alone: for a cell that runs after an interrupt.
+  Runs the steps with when = "always" or "failed" alone: for a cell that runs after an interrupt. After flow:submit it deletes
+  the Workflow, with all that its steps made.
   example:
     flow = pipeline { "one", steps = { a = function() end, b = { call = function() print "clean" end, when = "always" } } }
     flow:clean() --> clean

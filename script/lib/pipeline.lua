@@ -5,14 +5,14 @@ local core = ...
 
 local flow = { __name = "pipeline" } -- methods
 flow.__index = flow
-core.pipeline = { flow = flow, kinds = {} } -- kinds: steps.lua
+core.pipeline = { flow = flow, kinds = {}, templates = {} } -- kinds: steps.lua; templates: name -> pipeline
 
 local options_of_pipeline = { steps = 1, timeout = 1, namespace = 1 }
 local options_of_step = {
-  apply = 1, image = 1, trainer = 1, call = 1, delete = 1, command = 1, args = 1, env = 1, after = 1, with = 1, when = 1,
+  apply = 1, image = 1, trainer = 1, call = 1, delete = 1, use = 1, command = 1, args = 1, env = 1, after = 1, with = 1, when = 1,
   retries = 1, timeout = 1, each = 1, at_once = 1, outputs = 1, reaches = 1, namespace = 1,
 }
-local KINDS = { "apply", "image", "trainer", "call", "delete" }
+local KINDS = { "apply", "image", "trainer", "call", "delete", "use" }
 local SOURCES = { field = 1, file = 1, log = 1, metric = 1 }
 local EVERY = { state = true, name = true } -- outputs of each step that makes an object
 
@@ -75,6 +75,9 @@ end
 local function check_types(self, step)
   local name = step.name
   if step.kind == "call" and type(step.call) ~= "function" then fail(self, name, "call is a function") end
+  if step.kind == "use" and not tostring(step.use):find "^[%l%d-]+/[%a_][%w_]*$" then
+    fail(self, name, 'use is a template and one of its steps: "refit/train"')
+  end
   if step.command and step.kind ~= "image" then fail(self, name, "command is for steps with an image") end
   if step.with ~= nil and type(step.with) ~= "table" then fail(self, name, "with is a table of parameters") end
   local retries = step.retries or 0
@@ -155,7 +158,7 @@ local function read_uses(self, step)
   each_text({ core.pipeline.text(self, step), step.image, step.command, step.args, step.env,
     type(step.trainer) ~= "function" and step.trainer or nil, step.each }, look)
   if step.when and not step.exit then look(step.when) end
-  if step.kind == "call" then return end
+  if step.kind == "call" or step.kind == "use" then return end
   for name in pairs(step.with or {}) do
     if not used[name] then fail(self, step.name, "nothing uses its parameter %s", tostring(name)) end
   end

@@ -69,8 +69,31 @@ function kinds.apply(flow, step, env, record)
   reach(step, record.handles, flow.timeout)
 end
 
+-- The file that a step's container tells: its pod keeps it as the last words of the container (4096 bytes at most).
+local function told_file(step)
+  local file
+  for output, source in pairs(step.outputs or {}) do
+    if type(source) == "table" and source.file then
+      if file and file ~= source.file then
+        core.fail("error", ("step %s: output %s: a pod can tell one file; write all of it to one, or print it"):format(step.name, output))
+      end
+      file = source.file
+    end
+  end
+  return file
+end
+
+local function last_words(job)
+  for _, pod in ipairs(k8s.list("pods", { namespace = job.namespace, selector = "batch.kubernetes.io/job-name=" .. job.name })) do
+    for _, container in ipairs((pod.status or {}).containerStatuses or {}) do
+      local ended = (container.state or {}).terminated
+      if ended and ended.exitCode == 0 then return ended.message end
+    end
+  end
+end
+
 function kinds.image(flow, step, env, record)
-  local container = { name = "main", image = tostring(filled(step.image, env, step.name)) }
+  local container = { name = "main", image = tostring(filled(step.image, env, step.name)), terminationMessagePath = told_file(step) }
   for _, field in ipairs { "command", "args" } do
     local words = filled(step[field], env, step.name)
     if words ~= nil then
@@ -118,6 +141,22 @@ function kinds.delete(flow, step)
   end
 end
 
+-- A step of another pipeline of this notebook, which flow:template has made a template.
+function kinds.use(flow, step, env, record)
+  local name, entry = step.use:match "^(.-)/(.+)$"
+  local owner = core.pipeline.templates[name]
+  local other = owner and owner.steps[entry]
+  if not other then
+    core.fail("error", ("step %s: there is no step %s in this notebook: flow:submit() uses the cluster's"):format(step.name, step.use))
+  end
+  local inner = setmetatable({ with = step.with, refs = step.refs, name = step.name }, { __index = other })
+  local given = { item = env.item }
+  for key, value in pairs(other.with or {}) do given[key] = value end
+  for key, value in pairs(step.with or {}) do given[key] = filled(value, env, step.name) end
+  step.outputs = step.outputs or other.outputs
+  kinds[other.kind](flow, inner, setmetatable(given, { __index = _G }), record)
+end
+
 -- Outputs.
 
 local function field_of(value, path)
@@ -146,7 +185,10 @@ end
 
 local function from(source, record)
   local last = (record.handles or {})[#(record.handles or {})]
-  if source.file then
+  if source.file and last and last.kind == "Job" then
+    local text = last_words(last)
+    return text and text:gsub("%s+$", "") or nil
+  elseif source.file then
     local file = io.open(source.file, "r")
     if not file then return nil end
     local text = file:read "a"

@@ -1,0 +1,275 @@
+-- SPDX-License-Identifier: MIT
+-- flow:submit: a pipeline as a Workflow of a real Argo. Its status becomes the same live graph, its failed step the same error.
+local core = ...
+local flow, argo, view = core.pipeline.flow, core.pipeline.argo, core.pipeline.view
+local LOOK_EVERY = 1      -- seconds, at the Workflow: its steps of the end may delete what has failed soon
+local PATIENCE = 300      -- seconds for which a server that does not answer is asked again
+local STATES = { Pending = "waiting", Running = "running", Succeeded = "done", Failed = "failed", Error = "failed",
+  Skipped = "skipped", Omitted = "cancelled", Daemoned = "running" }
+local ENDED = { Succeeded = true, Failed = true, Error = true }
+
+-- Before anything is submitted: the Workflow and what its steps apply, looked at as k8s.preflight does.
+
+local function preflight(self, workflow, make)
+  local objects = core.array { workflow }
+  for _, object in ipairs(make.objects) do objects[#objects + 1] = object end
+  local found = core.call("k8s.preflight", { objects = objects, namespace = self.namespace, open = "fs+" })
+  local lines, bad = {}, false
+  for _, finding in ipairs(found.findings) do
+    if finding.level ~= "note" then
+      bad = bad or finding.level == "error"
+      lines[#lines + 1] = ("%s: %s%s"):format(finding.level, finding.what, finding.next and "\n  next: " .. finding.next or "")
+    end
+  end
+  for _, name in ipairs(self.order) do
+    local step = self.steps[name]
+    if step.kind == "use" then
+      local template, entry = step.use:match "^(.-)/(.+)$"
+      local ok, there = pcall(k8s.get, "workflowtemplates.argoproj.io", template, { namespace = self.namespace })
+      local has = false
+      for _, one in ipairs(ok and there.spec.templates or {}) do has = has or one.name == entry:gsub("_", "-") end
+      if not has then
+        bad = true
+        lines[#lines + 1] = ("error: step %s: there is no step %s\n  next: flow:template %q makes it"):format(name, step.use, template)
+      end
+    end
+  end
+  if #lines == 0 then return end
+  local text = table.concat(lines, "\n")
+  if bad then core.fail("error", ("pipeline %s: nothing was submitted: %s"):format(self.name, text)) end
+  core.output("stderr", "preflight: " .. text:gsub("\n(%S)", "\npreflight: %1") .. "\n")
+end
+
+-- Reading a Workflow's status.
+
+-- Before a controller has seen an object it has no status, but handles have a method of that name.
+local function status_of(workflow) return rawget(workflow, "status") or {} end
+
+local function handle_of(made, kind, name, api)
+  return setmetatable({ apiVersion = api or "v1", kind = kind, name = name, namespace = made.namespace, cluster = made.cluster }, core.types.handle)
+end
+
+-- The nodes of each step: { top =, last = {…} }: top has its state, last are those that did the work, in order.
+local function nodes_of(self, workflow)
+  local nodes, by_step, steps = status_of(workflow).nodes or {}, {}, {}
+  for _, name in ipairs(self.order) do steps[argo.name_of(self.steps[name])] = name end
+  for _, node in pairs(nodes) do
+    local boundary = node.boundaryID and nodes[node.boundaryID]
+    local step = steps[node.displayName]
+    if step and boundary and (boundary.templateName == "main" or boundary.templateName == "at-the-end") and not boundary.boundaryID then
+      by_step[step] = { top = node }
+    end
+  end
+  local function workers(node, list)
+    if node.type == "Pod" or not node.children then
+      if node.type == "Pod" then list[#list + 1] = node end
+    elseif node.type == "Retry" then
+      workers(nodes[node.children[#node.children]] or {}, list)
+    else
+      local children = {}
+      for i, id in ipairs(node.children) do children[i] = nodes[id] end
+      table.sort(children, function(a, b)
+        local x, y = tonumber(a.displayName:match "%((%d+):") or 0, tonumber(b.displayName:match "%((%d+):") or 0
+        return x < y or x == y and a.name < b.name
+      end)
+      for _, child in ipairs(children) do
+        if child.name:sub(1, #node.name) == node.name then workers(child, list) end
+      end
+    end
+    return list
+  end
+  for _, one in pairs(by_step) do one.workers = workers(one.top, {}) end
+  return by_step
+end
+
+local function pod_of(made, node)
+  return handle_of(made, "Pod", ("%s-%s-%s"):format(made.name, node.templateName, node.id:match "(%d+)$"))
+end
+
+-- The objects that a step applied: it says them by label, as soon as they are there.
+local function applied_by(self, made, step, make)
+  local handles = {}
+  for _, object in ipairs(make.applied[step.name] or {}) do
+    local group = object.apiVersion:match "^(.-)/"
+    local kind = object.kind:lower() .. (group and "." .. group or "")
+    local ok, found = pcall(k8s.list, kind, { namespace = object.metadata.namespace or made.namespace,
+      selector = ("firesteel/workflow=%s,firesteel/step=%s"):format(made.name, step.name) })
+    for _, one in ipairs(ok and found or {}) do handles[#handles + 1] = handle_of(made, one.kind, one.metadata.name, one.apiVersion) end
+  end
+  return handles
+end
+
+local function numbers(value)
+  return type(value) == "string" and (tonumber(value) or value) or value
+end
+
+local function outputs_of(step, found)
+  local outputs = {}
+  local function take(node, put)
+    for _, p in ipairs((node.outputs or {}).parameters or {}) do put(p.name, numbers(p.value)) end
+  end
+  if step.each == nil then
+    take(found.top, function(name, value) outputs[name] = value end)
+  else
+    for i, node in ipairs(found.workers) do
+      take(node, function(name, value)
+        outputs[name] = outputs[name] or {}
+        outputs[name][i] = value
+      end)
+    end
+  end
+  return outputs
+end
+
+local function span(node)
+  local from, to = node.startedAt and time.parse(node.startedAt), node.finishedAt and time.parse(node.finishedAt)
+  return from and to and math.max(0, to - from) or nil
+end
+
+-- What a step's nodes say, as flow:run would: its state, what it made, how long it took.
+local function read_step(self, made, make, step, found)
+  local status, state = self.status[step.name], STATES[found.top.phase] or "waiting"
+  status.handles = status.handles or {}
+  if #status.handles == 0 and (state == "running" or ENDED[found.top.phase]) then
+    if step.kind == "apply" then
+      status.handles = applied_by(self, made, step, make)
+    elseif step.kind ~= "delete" then
+      for i, node in ipairs(found.workers) do status.handles[i] = pod_of(made, node) end
+    end
+    if #status.handles > 0 then status.records = { { handles = status.handles, metrics = {} } } end
+  end
+  if state == "done" then status.outputs = outputs_of(step, found) end
+  local note = found.top.message
+  local last = status.handles[#status.handles]
+  if state == "running" and last then note = view.progress_of(last) or note end
+  if state == "skipped" or state == "done" then note = nil end
+  if state == "cancelled" then note = "not run" end
+  return state, note
+end
+
+local function read(self, workflow, made, make)
+  local changed
+  for name, found in pairs(nodes_of(self, workflow)) do
+    local status = self.status[name]
+    local state, note = read_step(self, made, make, self.steps[name], found)
+    if state ~= status.state or note ~= status.note then
+      status.state, status.note, changed = state, note, true
+      status.since, status.took = found.top.startedAt, ENDED[found.top.phase] and span(found.top) or nil
+      if state == "failed" and not self.first_failed then self.first_failed = { name, view.last_lines(status) } end
+    end
+  end
+  if changed then view.show(self) end
+end
+
+-- The Workflow as it is now. A server that does not answer is asked again; one without it says that it was deleted.
+local function look(self, made)
+  local began
+  while true do
+    local ok, workflow = pcall(k8s.get, made)
+    if ok then return workflow end
+    local why = tostring(workflow)
+    local kind = core.raised(why)
+    if why:find("not found", 1, true) then core.fail("error", ("pipeline %s: the workflow %s was deleted"):format(self.name, made.name)) end
+    began = began or core.now()
+    if kind == "interrupted" or kind == "timeout" or kind == "refused" or core.now() - began > PATIENCE then error(workflow, 0) end
+    core.sleep(LOOK_EVERY)
+  end
+end
+
+local function follow(self, made, make)
+  while true do
+    local workflow = look(self, made)
+    read(self, workflow, made, make)
+    if ENDED[status_of(workflow).phase] then return workflow end
+    core.sleep(LOOK_EVERY)
+  end
+end
+
+-- Why it failed: the first step that did, with the last lines of its log.
+local function cause_of(self, workflow)
+  local first = self.first_failed
+  if not first then return status_of(workflow).message or "it failed" end
+  local status = self.status[first[1]]
+  local cause = status.note or "it failed"
+  for _, handle in ipairs(status.handles or {}) do
+    if handle.kind ~= "Pod" then
+      local ok, why = pcall(k8s.why, handle)
+      if ok and why.what then cause = ("%s (%s)"):format(why.what, cause) end
+    end
+  end
+  return ("step %s failed: %s%s"):format(first[1], cause, first[2])
+end
+
+local function finish(self, workflow)
+  local good = status_of(workflow).phase == "Succeeded"
+  for _, name in ipairs(self.order) do
+    local status = self.status[name]
+    if status.state == "waiting" or status.state == "running" then status.state, status.note = "cancelled", "not run" end
+  end
+  self.state = good and "done" or "failed"
+  local why = not good and cause_of(self, workflow)
+  view.show(self, true)
+  if not good then core.fail("error", ("pipeline %s: %s"):format(self.name, why)) end
+end
+
+-- A resumed run gets the Workflow of the run before: it is attached to, unless it has failed.
+function flow:submit(options)
+  options = core.check("flow:submit", options)
+  local workflow, make = argo.workflow(self, options)
+  preflight(self, workflow, make)
+  view.reset(self)
+  self.state, self.first_failed = "running", nil
+  self:watch()
+  self.workflow = k8s.create(workflow, { namespace = self.namespace })
+  print(("workflow %s"):format(self.workflow.name))
+  view.show(self)
+  finish(self, follow(self, self.workflow, make))
+  return self
+end
+
+local function applied(self, object, make)
+  preflight(self, object, make)
+  return k8s.apply(object, { namespace = self.namespace })
+end
+
+function flow:template(name, options)
+  core.pipeline.templates[name] = self
+  return applied(self, argo.template(self, name, core.check("flow:template", options)))
+end
+
+function flow:cron(schedule, options)
+  return applied(self, argo.cron(self, schedule, core.check("flow:cron", options)))
+end
+
+core.api [[
+flow:submit({account: string=, image: string=, pull: string=, ttl: duration=, at_once: integer=}) -> flow
+  Runs the pipeline as a Workflow of Argo on the cluster; the graph is live below the cell, as that of flow:run. In a resumed run
+  it attaches to the Workflow that it submitted.
+  account: the service account that its pods run as
+  image: in which trainers run: image.build with the trainer in it
+  pull: when images are pulled: "Always", "IfNotPresent", "Never"
+  ttl: how long the workflow stays when it has ended
+  at_once: how many of its pods run at once
+  errors: what Argo cannot say, what a preflight finds, and the first step that fails, with its cause and the last lines of its log
+  effect: cluster
+flow:template(name, {account: string=, image: string=, pull: string=, ttl: duration=, at_once: integer=}) -> handle
+  Makes a WorkflowTemplate of the pipeline: steps of other pipelines use its steps: use = "refit/train".
+  account: the service account that its pods run as
+  image: in which trainers run
+  pull: when images are pulled
+  ttl: how long its workflows stay when they have ended
+  at_once: how many of a workflow's pods run at once
+  effect: cluster
+flow:cron(schedule, {name: string=, account: string=, image: string=, pull: string=, ttl: duration=, at_once: integer=, timezone: string=, concurrency: string=, keep: integer=}) -> handle
+  Makes a CronWorkflow of the pipeline: it runs by this schedule, "0 3 * * *" or "@every 1h".
+  name: its name; the pipeline's unless it is said
+  account: the service account that its pods run as
+  image: in which trainers run
+  pull: when images are pulled
+  ttl: how long its workflows stay when they have ended
+  at_once: how many of a workflow's pods run at once
+  timezone: the schedule's, "Europe/Berlin"
+  concurrency: when one still runs: "Allow", "Forbid", "Replace"; Forbid unless it is said
+  keep: how many ended workflows stay
+  effect: cluster
+]]

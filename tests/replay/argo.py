@@ -1,0 +1,228 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A pipeline as texts for Argo, against those in argo/ (FIRESTEEL_GOLDEN=write writes them); and what Argo cannot say, which
+is refused by name. tests/cluster/case_argo.py has a real Argo run it."""
+import os
+
+from kernel import Kernel, cell, sandbox
+from tap import SOURCE, run
+
+FOLDER = os.path.join(SOURCE, "tests", "replay", "argo")
+TEXTS = {"workflow": "", "template": "template = 'circle'", "cron": "cron = '0 3 * * *', keep = 2, timezone = 'Etc/UTC'"}
+
+
+def flow():
+    with open(os.path.join(FOLDER, "flow.lua"), encoding="utf-8") as f:
+        return f.read()
+
+
+def test_texts(t):
+    k = Kernel(t)
+    assert k.run(flow()).state == "ok"
+    for name, options in TEXTS.items():
+        r = k.run(f"io.write(flow:argo {{ account = 'workflow', ttl = '10m', {options} }})")
+        assert r.state == "ok", r
+        path = os.path.join(FOLDER, f"{name}.yaml")
+        if os.environ.get("FIRESTEEL_GOLDEN") == "write":
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(r.out)
+        with open(path, encoding="utf-8") as f:
+            assert r.out == f.read(), (name, r.out)
+
+
+def test_it_is_yaml_that_means_the_same(t):
+    k = Kernel(t)
+    assert k.run(flow()).state == "ok"
+    r = k.run("""
+doc = yaml.decode(flow:argo())
+by = {}
+for _, one in ipairs(doc.spec.templates) do by[one.name] = one end
+print(by.prep.container.command[3], by.fan.container.env[1].value, by.prep.activeDeadlineSeconds)
+manifest = by.train.resource.manifest
+print(manifest:match "parallelism: (%S+)", manifest:match "completions: (%S+)", manifest:match 'value: (%S+)')
+print(by.serve.container.command[3])""")
+    assert r.state == "ok" and r.out.splitlines() == [
+        "echo start; echo 34 > /tmp/rows\t{{inputs.parameters.prep-rows}}\t120",
+        '{{inputs.parameters.prep-rows}}\t1\t"{{inputs.parameters.rows}}"',
+        "echo {{inputs.parameters.train-ok}} of {{inputs.parameters.prep-rows}} > /tmp/got"], r
+
+
+def test_what_argo_cannot_say(t):
+    k = Kernel(t)
+    a = 'a = { image = "x", command = "true", outputs = { n = { file = "/tmp/n" } } }'
+    job = '{ apiVersion = "batch/v1", kind = "Job", metadata = { %s }, spec = { template = {} } }'
+    for steps, says in (
+            ("a = print", "step a: Argo cannot run a Lua function; write it as a trainer file"),
+            ('a = { image = "x", command = "true", outputs = { n = { log = "n=(%d+)" } } }', "step a: Argo cannot read the output n from a log; let it write a file, "
+             'and say outputs = { n = { file = "/tmp/n" } }'),
+            ('a = { image = "x", command = "true" }, b = { image = "x", command = "echo ${a.n}" }', "step a: Argo cannot find the output n in a log"),
+            ('a = { trainer = "t.lua", outputs = { n = { metric = "n" } } }', "step a: Argo cannot read the metric n"),
+            ('a = { trainer = "t.lua" }', "step a: Argo cannot run a trainer without an image; build one with the trainer in it, and say flow:submit { image = img.ref }"),
+            ('a = { trainer = { "t.lua", np = 2 } }', "step a: Argo cannot give a trainer np; apply an MPIJob"),
+            ('a = { image = "x", command = "true", outputs = { n = { file = "n.txt" } } }', "step a: Argo cannot read the file n.txt; name it with its whole path"),
+            ('a = { image = "x", command = "true", outputs = { n = "status.x" } }', "step a: Argo cannot read the field status.x: the step is a pod there"),
+            (f'{a}, b = {{ image = "x", command = "echo ${{a.n + 1}}" }}', "step b: Argo cannot compute ${a.n + 1}; let the step compute it"),
+            (f'{a}, b = {{ image = "x", command = "echo ${{a.n}}", when = "always" }}', "step b: Argo cannot give ${a.n} to a step of the end"),
+            ('a = { image = "x", command = "echo {{item}}" }', 'step a: Argo cannot keep "{{" as it is'),
+            ('a = { image = "x", command = "true", each = { 1, 2 }, at_once = 1 }', "step a: Argo cannot limit how many of its items run at once"),
+            ('a = { apply = ' + job % 'name = "j"' + ', retries = 1 }', "step a: Argo cannot try Job j again: it would apply the object that failed; give it a generateName"),
+            ('a = { apply = ' + job % 'name = "j"' + ', reaches = "Suspended" }', "step a: Argo cannot wait until a Job is Suspended"),
+            ('main = { image = "x", command = "true" }', "step main: Argo cannot have a step called main"),
+            ('a = { image = "x", command = "true", when = "always" }', "pipeline p: Argo needs a step that does not run at the end")):
+        r = k.run(f'pipeline {{ "p", steps = {{ {steps} }} }}:argo()')
+        assert r.state == "failed" and says in r.error["message"], (steps, r)
+
+
+def test_all_that_is_refused_is_told_at_once(t):
+    k = Kernel(t)
+    r = k.run('pipeline { "p", steps = { a = print, b = print } }:submit()')
+    assert r.state == "failed" and r.error["message"].count("cannot run a Lua function") == 2, r
+
+
+def test_trainers_are_containers(t):
+    k = Kernel(t)
+    r = k.run("""
+doc = yaml.decode(pipeline { "p", steps = { a = { trainer = { "t.lua", args = { "--epochs=2" }, env = { X = 1 } }, outputs = { n = { file = "/tmp/n" } } } } }:argo { image = "r/t:1" })
+c = doc.spec.templates[2].container
+print(c.image, table.concat(c.command, " "), c.env[1].name, c.env[1].value)""")
+    assert r.out == "r/t:1\t/opt/firesteel/firesteel-worker t.lua --epochs=2\tX\t1\n", r
+
+
+def test_several_objects_are_steps_of_their_own(t):
+    k = Kernel(t)
+    r = k.run("""
+doc = yaml.decode(pipeline { "p", steps = { a = { apply = [[
+{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {n: "${with_n}"}}
+---
+{apiVersion: v1, kind: Pod, metadata: {generateName: p-}, spec: {containers: []}}
+]], with = { with_n = "${b.n}" }, outputs = { node = "spec.nodeName" } }, b = { image = "x", command = "true", outputs = { n = { file = "/tmp/n" } } } } }:argo())
+by = {}
+for _, one in ipairs(doc.spec.templates) do by[one.name] = one end
+print(#by.a.steps, by.a.steps[2][1].template, by.a.outputs.parameters[1].valueFrom.parameter)
+print(by["a-1"].resource.action, by["a-1"].resource.successCondition, by["a-2"].resource.action, by["a-2"].resource.successCondition)""")
+    assert r.out.splitlines() == ["2\ta-2\t{{steps.a-2.outputs.parameters.node}}", "apply\tnil\tcreate\tstatus.phase == Succeeded"], r
+
+
+def test_a_file_of_a_pod_is_an_output_here(t):
+    """The same steps by flow:run, on the sandbox."""
+    env = sandbox(t)
+    k = Kernel(t, cell(flow().replace("localhost/busybox:1", "host").replace("/tmp/", t.dir() + "/").replace("parallelism: ${prep.rows}", "parallelism: 1") +
+                       "flow:run()\nprint(flow:output('serve', 'got'), flow:output('fan', 'word')[2])", 'effects="cluster,destructive"'),
+               "--allow", "cluster,destructive", headless=True, env=env)
+    assert k.finish(90) == 0, (k.of("error"), k.stderr)
+    assert k.text().endswith("1 of 34\t34-y\n"), k.text()
+
+
+CRD = """
+k8s.create { apiVersion = "apiextensions.k8s.io/v1", kind = "CustomResourceDefinition", metadata = { name = "workflows.argoproj.io" }, spec = {
+  group = "argoproj.io", scope = "Namespaced", names = { kind = "Workflow", plural = "workflows", singular = "workflow" }, versions = { {
+    name = "v1alpha1", served = true, storage = true, schema = { openAPIV3Schema = { type = "object", ["x-kubernetes-preserve-unknown-fields"] = true } } } } } }
+"""
+# What Argo's controller writes into a Workflow's status: nodes by id, a step's children below it.
+CONTROLLER = """
+function node(wf, nodes, path, phase, more)
+  local name = path == "" and wf or path:find "^%." and wf .. path or wf .. "." .. path
+  local hash = 0
+  for i = 1, #name do hash = (hash * 31 + name:byte(i)) % 4294967296 end
+  local n = { id = path == "" and wf or wf .. "-" .. hash, name = name, displayName = path:match "[^.]*$", phase = phase,
+    type = "Pod", templateName = path:match "[^.(]*", boundaryID = wf, startedAt = "2026-01-01T00:00:00Z",
+    finishedAt = phase ~= "Running" and "2026-01-01T00:00:07Z" or nil }
+  for key, value in pairs(more or {}) do n[key] = value end
+  nodes[n.id] = n
+  return n
+end
+function controlled(flow, stages, options)
+  local ok, why
+  parallel.map({ "flow", "controller" }, function(who)
+    if who == "flow" then
+      ok, why = pcall(flow.submit, flow, options)
+      return
+    end
+    local wf
+    repeat firesteel.sleep(0.1) wf = k8s.list "workflows.argoproj.io"[1] until wf
+    for i, stage in ipairs(stages) do
+      local nodes = {}
+      node(wf.metadata.name, nodes, "", stage.phase, { type = "DAG", templateName = "main", boundaryID = firesteel.null })
+      nodes[wf.metadata.name].boundaryID = nil
+      stage.fill(wf.metadata.name, nodes)
+      k8s.patch(wf, { status = { phase = stage.phase, nodes = nodes, message = stage.message } })
+      firesteel.sleep(2.5)
+    end
+  end)
+  return ok, why
+end
+"""
+STEPS = """
+flow = pipeline { "p", steps = {
+  a = { image = "x", command = "true", retries = 1, outputs = { n = { file = "/tmp/n" } } },
+  b = { image = "x", command = "echo ${item}", each = { "u", "v" }, after = "a", outputs = { w = { file = "/tmp/w" } } },
+  c = { image = "x", command = "true", when = "${a.n} > 5" },
+  clean = { image = "x", command = "true", when = "always" },
+} }
+"""
+
+
+def played(t, stages, after=""):
+    env = sandbox(t)
+    k = Kernel(t, cell(CRD + CONTROLLER + STEPS, 'effects="cluster"') + cell(f"ok, why = controlled(flow, {{ {stages} }})\n{after}", 'effects="cluster,destructive"'),
+               "--allow", "cluster,destructive", headless=True, env=env)
+    code = k.finish(60)
+    rows = {}
+    for e in k.of("display") + k.of("update"):
+        table = e.get("data", {}).get("application/vnd.firesteel.table+json")
+        for row in table["rows"] if table and table.get("title", "").startswith("p:") else []:
+            rows[row["uid"]] = row
+    return k, code, rows
+
+
+def test_its_status_is_the_graph(t):
+    k, code, rows = played(t, """
+  { phase = "Running", fill = function(wf, nodes)
+    local pod = node(wf, nodes, "a(0)", "Failed", { templateName = "a" })
+    local again = node(wf, nodes, "a(1)", "Running", { templateName = "a" })
+    node(wf, nodes, "a", "Running", { type = "Retry", children = { pod.id, again.id } })
+  end },
+  { phase = "Succeeded", fill = function(wf, nodes)
+    local function out(name, value) return { outputs = { parameters = { { name = name, value = value } } }, templateName = name == "w" and "b" or "a" } end
+    local pod = node(wf, nodes, "a(1)", "Succeeded", out("n", "3"))
+    node(wf, nodes, "a", "Succeeded", { type = "Retry", children = { pod.id }, outputs = pod.outputs })
+    local u, v = node(wf, nodes, "b(0:u)", "Succeeded", out("w", "1")), node(wf, nodes, "b(1:v)", "Succeeded", out("w", "two"))
+    node(wf, nodes, "b", "Succeeded", { type = "TaskGroup", children = { v.id, u.id } })
+    node(wf, nodes, "c", "Skipped", { type = "Skipped", message = "when '3 > 5' evaluated false" })
+    local exit = node(wf, nodes, ".onExit", "Succeeded", { type = "Steps", templateName = "at-the-end" })
+    nodes[exit.id].boundaryID = nil
+    node(wf, nodes, "onExit[0].clean", "Succeeded", { boundaryID = exit.id, templateName = "clean" })
+  end }""", """print(ok, json.encode(flow:output("a", "n")), json.encode(flow:output("b", "w")))
+flow:clean()
+print(#k8s.list "workflows.argoproj.io")""")
+    assert code == 0, (k.of("error"), k.text())
+    assert 'true\t3\t[1,"two"]\n0\n' in k.text(), k.text()
+    states = {name: row["cells"][1] for name, row in rows.items()}
+    assert states == {"a": "done", "b": "done", "c": "skipped", "clean": "done"}, states
+    assert rows["a"]["about"]["kind"] == "Pod" and "-a-" in rows["a"]["name"] and rows["a"]["cells"][2] == "7.0s", rows["a"]
+
+
+def test_its_failures_have_step_and_cause(t):
+    k, code, rows = played(t, """
+  { phase = "Failed", message = "child failed", fill = function(wf, nodes)
+    node(wf, nodes, "a", "Failed", { message = "main: Error (exit code 3)" })
+    node(wf, nodes, "b", "Omitted", { type = "Skipped", message = "omitted: depends condition not met" })
+    node(wf, nodes, "c", "Omitted", { type = "Skipped", message = "omitted: depends condition not met" })
+  end }""", "print(ok, why)")
+    assert code == 0 and ": pipeline p: step a failed: main: Error (exit code 3)\n" in k.text(), (k.of("error"), k.text())
+    states = {name: (row["cells"][1], row["cells"][3]) for name, row in rows.items()}
+    assert states["a"][0] == "failed" and states["b"] == ("cancelled", "not run"), states
+
+
+def test_steps_of_other_pipelines_run_here(t):
+    k = Kernel(t)
+    r = k.run("""
+inner = pipeline { "inner", steps = { double = { call = function(with) return { n = with.n * 2 } end, with = { n = 1 } } } }
+outer = pipeline { "outer", steps = { a = { use = "refit/double", with = { n = 21 } } } }
+outer:run()""")
+    assert r.state == "failed" and "there is no step refit/double in this notebook" in r.error["message"], r
+    r = k.run('pipeline { "p", steps = { a = { use = "refit" } } }')
+    assert r.state == "failed" and 'use is a template and one of its steps: "refit/train"' in r.error["message"], r
+
+
+run(globals())
