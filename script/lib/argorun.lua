@@ -3,6 +3,7 @@
 local core = ...
 local flow, argo, view = core.pipeline.flow, core.pipeline.argo, core.pipeline.view
 local LOOK_EVERY = 1      -- seconds, at the Workflow: its steps of the end may delete what has failed soon
+local REMOVED_IN = 60     -- seconds, after an interrupt
 local PATIENCE = 300      -- seconds for which a server that does not answer is asked again
 local STATES = { Pending = "waiting", Running = "running", Succeeded = "done", Failed = "failed", Error = "failed",
   Skipped = "skipped", Omitted = "cancelled", Daemoned = "running" }
@@ -223,7 +224,11 @@ function flow:submit(options)
   self.workflow = k8s.create(workflow, { namespace = self.namespace })
   print(("workflow %s"):format(self.workflow.name))
   view.show(self)
-  finish(self, follow(self, self.workflow, make))
+  -- an interrupt ends the steps, as those of flow:run
+  local deed = core.owe(REMOVED_IN, function() self:clean() end)
+  local ended = follow(self, self.workflow, make)
+  core.settle(deed)
+  finish(self, ended)
   return self
 end
 

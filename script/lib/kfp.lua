@@ -134,6 +134,7 @@ end
 
 local NO = {
   call = "it calls a function of this notebook, which no pod has; put it into a program, and run that as image with command",
+  use = "it uses a step of a template; write that step out",
   trainer = "it trains here; put the trainer into an image, and run that as image with command",
 }
 
