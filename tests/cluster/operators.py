@@ -12,7 +12,11 @@ WEBHOOK_PORT = 9443
 
 
 class Operator:
-    program = ""
+    program = ""  # its controller
+    programs = ()  # all that it needs
+
+    def __init_subclass__(cls):
+        cls.programs = cls.programs or (cls.program,)
 
     def __init__(self, cluster):
         self.cluster = cluster
@@ -140,4 +144,47 @@ class Mpi(Operator):
             "get", "lease", "--namespace=mpi-operator", "mpi-operator", "-o", "jsonpath={.spec.holderIdentity}"))
 
 
-OPERATORS = {"spark": Spark, "mpi": Mpi}
+class Argo(Operator):
+    """Its controller sees all namespaces. A workflow's pods run as the account "workflow", which is in the namespace
+    default and may do there what its steps' objects need; cases make one in namespaces of their own."""
+    program = "workflow-controller"
+    programs = (program, "argoexec")
+    EXECUTOR = "localhost/argoexec:1"
+
+    def start(self):
+        c = self.cluster
+        self.wait_for_kinds()
+        # what its installation brings: who may edit a namespace may have workflows there
+        c.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "argo"}},
+                 {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+                  "metadata": {"name": "argo-aggregate-to-edit",
+                               "labels": {"rbac.authorization.k8s.io/aggregate-to-edit": "true"}},
+                  "rules": [{"apiGroups": ["argoproj.io"], "resources": ["*"], "verbs": ["*"]}]},
+                 {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+                  "metadata": {"name": "spark-aggregate-to-edit",
+                               "labels": {"rbac.authorization.k8s.io/aggregate-to-edit": "true"}},
+                  "rules": [{"apiGroups": ["sparkoperator.k8s.io"], "resources": ["*"], "verbs": ["*"]}]},
+                 {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "workflow", "namespace": "default"}},
+                 {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+                  "metadata": {"name": "workflow", "namespace": "default"},
+                  "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
+                  "subjects": [{"kind": "ServiceAccount", "name": "workflow", "namespace": "default"}]},
+                 # how often resources are looked at: every 5 s unless it is said
+                 {"apiVersion": "v1", "kind": "ConfigMap",
+                  "metadata": {"name": "workflow-controller-configmap", "namespace": "argo"},
+                  "data": {"metricsConfig": "enabled: false\n",
+                           "executor": "env:\n- {name: RESOURCE_STATE_CHECK_INTERVAL, value: 1s}\n"}})
+        names = "passwd: files\ngroup: files\nhosts: files dns\n"
+        c.ctr("images", "import", images.small(c.folder / "images", "argoexec", self.EXECUTOR, {
+            "bin/argoexec": (BIN / "argoexec").read_bytes(), "tmp": None, "etc/nsswitch.conf": names.encode()},
+            {"Entrypoint": ["argoexec"], "Env": ["PATH=/bin"]}))
+        # a step is noticed at the next look: after 10 s unless it is said
+        c.create(self.deployment("workflow-controller", "argo", 6060, [
+            "--kubeconfig", str(c.config), "--namespace=argo", "--executor-image", self.EXECUTOR,
+            "--executor-image-pull-policy=Never"], {"LEADER_ELECTION_DISABLE": "true", "DEFAULT_REQUEUE_TIME": "1s"}))
+
+    def wait(self):
+        self.wait_for_deployment("workflow-controller", "argo")
+
+
+OPERATORS = {"spark": Spark, "mpi": Mpi, "argo": Argo}

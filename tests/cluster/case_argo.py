@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: MIT
+"""Pipelines through a real Argo: its texts are accepted, it gives what flow:run gives, failures end it with their cause, a
+resumed run attaches, templates are used by reference, and schedules fire."""
+import glob
+import json
+import os
+import signal
+import subprocess
+
+import tap
+from place import KUBECONFIG, Place
+from tap import SOURCE
+
+FOLDER = os.path.join(SOURCE, "tests", "replay", "argo")
+
+
+def flow():
+    with open(os.path.join(FOLDER, "flow.lua"), encoding="utf-8") as f:
+        return "\n-- %% The pipeline\n" + f.read()
+
+
+def place_with_account(t):
+    place = Place(t)
+    place.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "workflow"}},
+                 {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "workflow"},
+                  "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
+                  "subjects": [{"kind": "ServiceAccount", "name": "workflow", "namespace": place.namespace}]})
+    return place
+
+
+def test_its_texts_are_accepted(t):
+    place = Place(t)
+    for name in ("workflow", "template", "cron"):
+        place.kubectl("create", "--dry-run=server", "--validate=strict", "-f", os.path.join(FOLDER, f"{name}.yaml"))
+
+
+def test_the_same_as_here(t):
+    place = place_with_account(t)
+    show = """
+for _, step in ipairs { "prep", "fan", "train", "serve" } do
+  for name in pairs(flow.steps[step].outputs) do print("RESULT", step, name, json.encode(flow:output(step, name))) end
+end
+"""
+    text = flow().replace("parallelism: ${prep.rows}", "parallelism: 1")
+    done = place.run(f"""{text}
+-- %% Here effects="cluster,destructive" timeout="4m"
+flow:run()
+{show}
+-- %% Argo effects="cluster,destructive" timeout="4m"
+print "THERE"
+flow:submit {{ account = "workflow" }}
+{show}
+""")
+    assert done.code == 0, done
+    results = [line.split("RESULT", 1)[1].split() for line in done.out.splitlines() if "RESULT" in line]
+    assert results[:4] == results[4:] and len(results) == 8, done
+    assert ["serve", "got", '"1', "of", '34"'] in results, done
+    assert ["fan", "word", '["34-x","34-y"]'] in results, done
+    there = done.out.split("THERE")[1]
+    for text in ("✓ prep", "- never", "✓ clean", "- alarm"):
+        assert text in there, (text, done)
+    assert not place.kubectl("get", "jobs", "-l", "firesteel/workflow", "-o", "name").out  # clean deleted it
+
+
+def test_failures_have_their_cause(t):
+    place = place_with_account(t)
+    text = """
+-- %% It fails effects="cluster,destructive" timeout="4m"
+flow = pipeline { "broken", steps = {
+  prep  = { image = "localhost/busybox:1", command = "true" },
+  train = { image = "localhost/busybox:1", command = "echo first words; echo the last words; exit 3", after = "prep" },
+  serve = { image = "localhost/busybox:1", command = "true", after = "train" },
+  alarm = { image = "localhost/busybox:1", command = "true", when = "failed" },
+} }
+flow:submit { account = "workflow" }
+"""
+    done = place.run(text)
+    said = done.out + done.err
+    assert done.code == 1, done
+    for words in ("pipeline broken: step train failed: ", "exit code 3", "the last words", "✗ train", "! serve", "✓ alarm"):
+        assert words in said, (words, done)
+    # before anything is submitted: an account that may not do what workflows' pods do, a template that is not there
+    refused = place.run(text.replace('account = "workflow"', 'account = "default"'))
+    assert refused.code == 1 and "the account default may not make workflowtaskresults" in refused.err, refused
+    refused = place.run(text.replace("serve = {", 'other = { use = "refit/train" }, serve = {'))
+    assert refused.code == 1 and "there is no step refit/train" in refused.err, refused
+    assert len(place.kubectl("get", "workflows", "-o", "name").out.split()) == 1
+
+
+def kill_all(pid):
+    """A program with its children, at once, so that none of them can clean up."""
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as f:
+        children = f.read().split()
+    os.kill(pid, signal.SIGKILL)
+    for child in children:
+        kill_all(int(child))
+
+
+def test_a_resumed_run_attaches(t):
+    place = place_with_account(t)
+    path = os.path.join(place.dir, "notebook.lua")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("""
+-- %% Submit effects="cluster,destructive" timeout="4m"
+flow = pipeline { "long", steps = {
+  wait = { image = "localhost/busybox:1", command = "sleep 12; echo 7 > /tmp/n", outputs = { n = { file = "/tmp/n" } } } } }
+flow:submit { account = "workflow" }
+print("n is", flow:output("wait", "n"))
+""")
+    first = subprocess.Popen([tap.FIRESTEEL, "run", path, "--context", "admin", "-n", place.namespace, "--allow", "cluster,destructive"],
+                             cwd=place.dir, env={**os.environ, "KUBECONFIG": KUBECONFIG, "HOME": place.dir}, text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    tap.eventually(lambda: "●" in first.stdout.readline(), 60)
+    kill_all(first.pid)
+    first.communicate()
+    (journal,) = glob.glob(f"{place.dir}/.firesteel/*.jsonl")
+    name = os.path.basename(journal)[:-len(".jsonl")]
+    done = place.run(path, "--resume", name)
+    assert done.code == 0 and "n is\t7" in done.out, done
+    assert len(place.kubectl("get", "workflows", "-o", "name").out.split()) == 1
+    cleaned = tap.sh(tap.FIRESTEEL, "clean", name, "--yes", "--context", "admin", cwd=place.dir, env=place.env)
+    assert cleaned.code == 0 and not place.kubectl("get", "workflows,pods", "-o", "name").out.strip(), cleaned
+
+
+def test_templates_and_schedules(t):
+    place = place_with_account(t)
+    done = place.run("""
+-- %% A template effects="cluster,destructive" timeout="4m"
+refit = pipeline { "refit", steps = {
+  train = { image = "localhost/busybox:1", command = "echo $((${rows} * 2)) > /tmp/auc", with = { rows = 4 }, outputs = { auc = { file = "/tmp/auc" } } } } }
+refit:template("refit", { account = "workflow" })
+user = pipeline { "user", steps = {
+  prep  = { image = "localhost/busybox:1", command = "echo 21 > /tmp/n", outputs = { n = { file = "/tmp/n" } } },
+  model = { use = "refit/train", with = { rows = "${prep.n}" } },
+  check = { image = "localhost/busybox:1", command = "test ${model.auc} = 42" },
+} }
+user:submit { account = "workflow" }
+user:run()
+-- %% A schedule effects="cluster,destructive" timeout="4m"
+s = refit:cron("@every 10s", { account = "workflow", ttl = "1m", keep = 2, concurrency = "Allow" })
+expect(s):fires(2, "2m")
+next = s:next_run()
+expect(next - time.now()):at_most(11)
+s:suspend()
+at, why = s:next_run()
+print(at, why)
+ok, message = pcall(function() expect(s):fires(50, "1m") end)
+print(message)
+run = s:trigger()
+expect(run):reaches("Succeeded", "1m")
+history = s:history()
+print(history)
+expect(#history):at_least(2)
+s:delete()
+""")
+    assert done.code == 0, done
+    for text in ("nil\tit is suspended", "times, and is suspended", "Succeeded"):
+        assert text in done.out, (text, done)
+
+
+def test_a_scheduled_spark_application(t):
+    """What it makes need not run: its driver has no image. It fires, and the failure of a run is told."""
+    place = Place(t, "default")
+    app = {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "ScheduledSparkApplication", "metadata": {"name": "scheduled"},
+           "spec": {"schedule": "@every 10s", "concurrencyPolicy": "Forbid", "successfulRunHistoryLimit": 2, "failedRunHistoryLimit": 2, "template": {
+               "type": "Python", "mode": "cluster", "sparkVersion": "3.5.7", "image": "localhost/busybox:1", "timeToLiveSeconds": 60,
+               "mainApplicationFile": "local:///x.py", "restartPolicy": {"type": "Never"},
+               "driver": {"coreRequest": "100m", "memory": "512m", "serviceAccount": "spark"}, "executor": {"instances": 1}}}}
+    t.after(lambda: place.kubectl("delete", "scheduledsparkapplications", "--all", "--wait=false"))
+    done = place.run(f"""
+-- %% Create effects="cluster,destructive" timeout="4m"
+s = k8s.create [[{json.dumps(app)}]]
+expect(s):fires(1, "1m")
+s:suspend()
+print(s:history())
+ok, why = pcall(function() expect(s):fires(9, "90s") end)
+print(why)
+s:delete()
+""")
+    assert done.code == 0, done
+    assert "scheduled-" in done.out and "FAILED" in done.out, done
