@@ -127,14 +127,25 @@ static bool is_servers(const char *path)
 
 static void differences(const char *path, const cJSON *a, const cJSON *b, cJSON *out);
 
-static void compare_keys(const char *path, const cJSON *a, const cJSON *b, bool both, cJSON *out)
+// Controllers that write a whole object back write its empty fields, too (Argo's into a Workflow's
+// spec).
+static bool is_empty(const cJSON *value)
+{
+    bool list = cJSON_IsObject(value) || cJSON_IsArray(value);
+    return list ? !value->child : cJSON_IsString(value) && !*value->valuestring;
+}
+
+// there: a is the object as it is.
+static void compare_keys(const char *path, const cJSON *a, const cJSON *b, bool there, cJSON *out)
 {
     const cJSON *item;
     cJSON_ArrayForEach(item, a)
     {
         const cJSON *other = json_get(b, item->string);
-        if (other && !both)
+        if (other && !there)
             continue; // compared from the other side
+        if (!other && there && is_empty(item))
+            continue;
         AUTO_FREE char *at = str_fmt("%s%s%s", path, *path ? "." : "", item->string);
         differences(at, item, other, out);
     }

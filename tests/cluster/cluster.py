@@ -8,8 +8,8 @@
 
 etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kubelet on containerd and runc, kube-proxy, CoreDNS, and
 Debian's docker-registry twice: over plain HTTP, and over TLS with a CA of its own; unless --without leaves them out, the
-Spark operator with its webhook, the MPI operator and Argo Workflows. tests/support/gotool builds what Debian does not have (`up` calls
-it; many minutes, once). It needs root.
+Spark operator with its webhook, the MPI operator and Argo Workflows. tests/support/gotool builds what Debian does not
+have (`up` calls it; many minutes, once). It needs root.
 
 All of it lives in a network, a process and a mount namespace of its own:
 
