@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cli/places.h"
+#include "cli/serving.h"
 #include "trainer/dist/executor.h"
 #include "trainer/dist/launch.h"
 
@@ -23,6 +24,7 @@
 static const char usage[] =
     "usage: firesteel-worker [--np N] SCRIPT.lua [ARGUMENT...]\n"
     "       firesteel-worker --executor HOST:PORT     (in a pod: lends its cores to that driver)\n"
+    "       firesteel-worker serve [--port N] MODEL…  (answers predictions over HTTP)\n"
     "\n"
     "Runs a trainer file in Lua 5.4 with the modules hvd, nn, data and args.\n"
     "  --np N      processes that hvd.run starts when it is not told (FIRESTEEL_NP; default 1)\n"
@@ -414,6 +416,8 @@ static int run(const struct places *places, int argc, char **argv)
         return refuse_spark(argv[1]);
     if (argc == 2 && str_eq(argv[1], "--rank"))
         return run_rank(places);
+    if (argc > 1 && str_eq(argv[1], "serve") && access(argv[1], F_OK) != 0)
+        return serving(argc - 2, argv + 2);
     catch_signals();
     setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     if (argc == 3 && str_eq(argv[1], "--executor"))

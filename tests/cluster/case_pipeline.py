@@ -126,3 +126,52 @@ io.open("spec.json", "w"):write(json.encode(spec)):close()
         assert str(e) == "train"
     assert driver.log[-3:] == [("train", 1), ("train", 1), ("clean", 0)] and left(place) == [], (driver.log, left(place))
     assert any("step train failed" in text for text in said), said
+
+
+SERVED = """-- %% Pack file="pack.lua"
+local nn, data = require "nn", require "data"
+local args = require "args" { slope = 0.0 }
+local circle = nn.Sequential { nn.Dense { 1, input_dim = 1, use_bias = false } }
+circle:set_weights { data.tensor { { args.slope } } }
+circle:save "circle.ckpt"
+-- %% Service file="serve.yaml" language="yaml"
+-- apiVersion: v1
+-- kind: Service
+-- metadata: {name: circle}
+-- spec: {selector: {app: circle}, ports: [{port: 8080}]}
+-- ---
+-- apiVersion: apps/v1
+-- kind: Deployment
+-- metadata: {name: circle}
+-- spec:
+--   selector: {matchLabels: {app: circle}}
+--   template:
+--     metadata: {labels: {app: circle}}
+--     spec:
+--       containers:
+--       - name: serve
+--         image: ${ref}
+--         args: [serve, circle.ckpt]
+--         readinessProbe: {httpGet: {path: /v2/health/ready, port: 8080}}
+-- %% effects="cluster,destructive"
+flow = pipeline { "circle", steps = {
+  pack  = { call = function()
+              trainer.run { "pack.lua", args = { "--slope=3.5" } }
+              return { ref = image.build { add = { "circle.ckpt" }, tag = "test/circle:1" }:push().ref }
+            end },
+  serve = { apply = "serve.yaml", reaches = "Available", with = { ref = "${pack.ref}" }, timeout = "3m" },
+  ask   = { image = "localhost/busybox:1", after = "serve", retries = 3, outputs = { answer = { log = '"data":%[([%d.]+)%]' } },
+            command = { "wget", "-q", "-O", "-", "http://circle:8080/v2/models/circle/infer", "--post-data",
+                        '{"inputs": [{"name": "input", "datatype": "FP32", "shape": [1, 1], "data": [4]}]}' } },
+  clean = { delete = { "serve", "ask" }, when = "always" },
+} }
+flow:run()
+print("answer", flow:output("ask", "answer"))
+"""
+
+
+def test_a_model_is_served_by_a_deployment(t):
+    place = Place(t)
+    done = place.run(SERVED, "--registry", REGISTRY)
+    assert done.code == 0 and "answer\t14" in done.out, done
+    assert left(place) == [], left(place)

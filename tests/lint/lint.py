@@ -67,7 +67,7 @@ LAYERS["script/protocol"].append("base/loop")
 # a library's header -> the one folder (or file) that may name it
 OWNERS = {
     "uv.h": "base/loop/", "curl/curl.h": "k8s/net/", "mpi.h": "trainer/dist/",
-    "yaml.h": "base/yaml.c", "microhttpd.h": "k8s/sandbox/api/http.c", "curses.h": "tui/term/",
+    "yaml.h": "base/yaml.c", "microhttpd.h": ("k8s/sandbox/api/http.c", "trainer/serve/serve.c"), "curses.h": "tui/term/",
     "ncurses.h": "tui/term/", "utf8proc.h": "base/text/",
 }
 LUA_FOLDERS = ("script/kernel/cells/", "script/kernel/session/kernel.c", "script/worker/", "script/lib/", "cli/", "tests/")
@@ -255,7 +255,7 @@ def check_views(sources):
 
 # Programs whose output only other programs read: the worker's goes to its driver, the sandbox's to
 # its log.
-OTHER_MAINS = ("cli/worker.c", "cli/sandboxd.c")
+OTHER_MAINS = ("cli/worker.c", "cli/serving.c", "cli/sandboxd.c")
 
 
 def check_says(sources):

@@ -1,0 +1,166 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""firesteel-worker serve: KServe's v2 REST protocol, asked by curl and by http.client; what is wrong; and its end."""
+import concurrent.futures
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+
+from tap import BUILD, PATIENCE, eventually, run, sh
+
+WORKER = os.path.join(BUILD, "cli", "firesteel-worker")
+TRAINER = """
+local nn, data = require "nn", require "data"
+local line = nn.Sequential { nn.Dense { 1, input_dim = 2 } }
+line:set_weights { data.tensor { { 2 }, { 10 } }, data.tensor { 0.5 } }
+line:save "line.ckpt"
+local a, b = nn.Input { 1, name = "left" }, nn.Input { 2, name = "right" }
+local both = nn.Concatenate {} { a, b }
+local graph = nn.Model { inputs = { a, b }, outputs = nn.Dense { 3, name = "sum" } (both) }
+graph:set_weights { data.tensor { { 1, 0, 1 }, { 0, 1, 1 }, { 0, 0, 1 } }, data.tensor { 0, 0, 0 } }
+graph:save "graph.ckpt"
+"""
+
+
+class Server:
+    def __init__(self, t, *words):
+        self.dir = t.dir()
+        with open(os.path.join(self.dir, "trainer.lua"), "w", encoding="utf-8") as f:
+            f.write(TRAINER)
+        done = sh(WORKER, "trainer.lua", cwd=self.dir)
+        assert done.code == 0, done
+        self.process = subprocess.Popen([WORKER, "serve", "--port", "0", "line.ckpt", "g=graph.ckpt", *words], cwd=self.dir,
+                                        stdout=subprocess.PIPE, text=True)
+        t.after(self.process.kill)
+        lines = [self.process.stdout.readline() for _ in range(2)]
+        self.port = int(lines[0].split()[-1])
+        assert lines == [f"serving line on port {self.port}\n", f"serving g on port {self.port}\n"], lines
+
+    def ask(self, method, path, body=None):
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20 * PATIENCE)
+        c.request(method, path, body if body is None or isinstance(body, str) else json.dumps(body))
+        r = c.getresponse()
+        text = r.read().decode()
+        c.close()
+        return r.status, json.loads(text) if text else None
+
+    def end(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(30 * PATIENCE)
+
+
+def fp32(data, *shape, name="input", datatype="FP32"):
+    return {"name": name, "datatype": datatype, "shape": list(shape), "data": data}
+
+
+def test_predictions(t):
+    s = Server(t)
+    url = f"http://127.0.0.1:{s.port}/v2/models/line/infer"
+    done = sh("curl", "-s", "-f", url, "-d", json.dumps({"id": "7", "inputs": [fp32([1, 2, 3, 4], 2, 2)]}))
+    assert done.code == 0 and json.loads(done.out) == {
+        "model_name": "line", "model_version": "1", "id": "7",
+        "outputs": [{"name": "dense", "datatype": "FP32", "shape": [2, 1], "data": [22.5, 46.5]}]}, done
+    nested = {"inputs": [fp32([[1, 2], [0.1, 0]], 2, 2, name="whatever", datatype="FP64")]}
+    status, answer = s.ask("POST", "/v2/models/line/versions/1/infer", nested)
+    assert status == 200 and [round(y, 5) for y in answer["outputs"][0]["data"]] == [22.5, 0.7] and "id" not in answer, answer
+    status, answer = s.ask("POST", "/v2/models/g/infer", {"inputs": [fp32([5, 6], 1, 2, name="right"), fp32([4], 1, 1, name="left")]})
+    assert (status, answer["outputs"]) == (200, [{"name": "sum", "datatype": "FP32", "shape": [1, 3], "data": [4, 5, 15]}]), answer
+    with concurrent.futures.ThreadPoolExecutor(16) as many:
+        asked = [many.submit(s.ask, "POST", "/v2/models/line/infer", {"inputs": [fp32([i, 0], 1, 2)]}) for i in range(100)]
+        assert [a.result()[1]["outputs"][0]["data"] for a in asked] == [[2 * i + 0.5] for i in range(100)]
+    assert s.end() == 0
+
+
+def test_what_it_tells(t):
+    s = Server(t)
+    assert s.ask("GET", "/v2/health/live") == (200, None) and s.ask("GET", "/v2/health/ready") == (200, None)
+    assert s.ask("GET", "/v2/models/line/ready") == (200, None)
+    assert s.ask("GET", "/v2")[1]["name"] == "firesteel-worker"
+    assert s.ask("GET", "/v2/models/g") == (200, {
+        "name": "g", "versions": ["1"], "platform": "firesteel",
+        "inputs": [{"name": "left", "datatype": "FP32", "shape": [-1, 1]}, {"name": "right", "datatype": "FP32", "shape": [-1, 2]}],
+        "outputs": [{"name": "sum", "datatype": "FP32", "shape": [-1, 3]}]})
+    assert s.ask("GET", "/v2/models/line")[1]["inputs"] == [{"name": "input", "datatype": "FP32", "shape": [-1, 2]}]
+
+
+def test_what_is_wrong(t):
+    s = Server(t)
+    infer = "/v2/models/line/infer"
+    good = fp32([1, 2], 1, 2)
+    for body, says in (("{", "line 1"), ("[]", "1 inputs, the request 0"), ({"inputs": [good, good]}, "1 inputs, the request 2"),
+                       ({"inputs": [fp32([1, 2, 3], 1, 3)]}, "2"), ({"inputs": [fp32([1], 1, 2)]}, "data has 1"),
+                       ({"inputs": [fp32([1, 2, 3], 1, 2)]}, "more than the 2"), ({"inputs": [fp32(["a", 2], 1, 2)]}, "no number"),
+                       ({"inputs": [fp32([1, 2], 1 << 40, 1 << 40)]}, "shape"), ({"inputs": [fp32([1, 2], 1 << 30, 2)]}, "does not have"),
+                       ({"inputs": [fp32([1, 2], 0, 2)]}, "shape"), ({"inputs": [fp32([], *[1] * 9)]}, "shape"),
+                       ({"inputs": [fp32([1, 2], 1, 2, datatype="BYTES")]}, "BYTES"), ({"inputs": [{"name": "x"}]}, "datatype"),
+                       ({"inputs": [{"datatype": "FP32", "shape": [1, 2]}]}, "no data")):
+        status, answer = s.ask("POST", infer, body)
+        assert status == 400 and says in answer["error"], (body, status, answer)
+    status, answer = s.ask("POST", "/v2/models/g/infer", {"inputs": [fp32([1], 1, 1, name="left"), fp32([1, 2, 3, 4], 2, 2, name="right")]})
+    assert status == 400 and "rows" in answer["error"], answer
+    status, answer = s.ask("POST", "/v2/models/g/infer", {"inputs": [fp32([1], 1, 1, name="left"), fp32([1, 2], 1, 2, name="rite")]})
+    assert status == 400 and "no input right" in answer["error"], answer
+    for method, path, code in (("GET", infer, 405), ("POST", "/v2/models/line", 405), ("DELETE", "/v2", 405), ("GET", "/", 404),
+                               ("GET", "/v2/models/lin", 404), ("GET", "/v2/models/line2/ready", 404), ("POST", "/v2/models/line/infer2", 404),
+                               ("GET", "/v2/models/line/versions/2", 404)):
+        status, answer = s.ask(method, path)
+        assert status == code and answer["error"], (method, path, status)
+    status, answer = s.ask("POST", infer, " " * (65 << 20))
+    assert status == 413, (status, answer)
+    assert s.ask("POST", infer, {"inputs": [good]})[0] == 200  # it goes on
+
+
+def test_the_end(t):
+    """A request that has begun is answered, new ones are not taken; a client that only waits does not keep it."""
+    s = Server(t)
+    idle = socket.create_connection(("127.0.0.1", s.port))
+    body = json.dumps({"inputs": [fp32([1, 2], 1, 2)]}).encode()
+    slow = socket.create_connection(("127.0.0.1", s.port))
+    slow.sendall(b"POST /v2/models/line/infer HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body[:10])
+    time.sleep(0.3)
+    s.process.send_signal(signal.SIGTERM)
+    assert s.process.stdout.readline() == "ending\n"
+
+    def is_closed():
+        try:
+            socket.create_connection(("127.0.0.1", s.port), timeout=1).close()
+            return False
+        except OSError:
+            return True
+    eventually(is_closed, 10)
+    slow.sendall(body[10:])
+    answer = b""
+    while piece := slow.recv(4096):
+        answer += piece
+    assert answer.startswith(b"HTTP/1.1 200 ") and b"22.5" in answer and b"close" in answer, answer
+    assert s.process.wait(10 * PATIENCE) == 0
+    idle.close()
+    s = Server(t)
+    slow = socket.create_connection(("127.0.0.1", s.port))
+    slow.sendall(b"POST /v2/models/line/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{")
+    time.sleep(0.3)
+    s.process.send_signal(signal.SIGTERM)
+    assert s.process.stdout.readline() == "ending\n"
+    s.process.send_signal(signal.SIGTERM)  # who insists
+    assert s.process.wait(5 * PATIENCE) == -signal.SIGTERM
+
+
+def test_usage(t):
+    folder = t.dir()
+    for words, code, says in (((), 2, "usage"), (("--prot", "1", "x"), 2, "unknown option"), (("--port", "x", "m"), 2, "0 to 65535"),
+                              (("no.ckpt",), 1, "no.ckpt"), (("--help",), 0, "usage")):
+        done = sh(WORKER, "serve", *words, cwd=folder)
+        assert done.code == code and says in done.out + done.err, (words, done)
+    s = Server(t)
+    done = sh(WORKER, "serve", "--port", str(s.port), "line.ckpt", cwd=s.dir)
+    assert done.code == 1 and f"port {s.port}" in done.err, done
+    with open(os.path.join(folder, "serve"), "w", encoding="utf-8") as f:
+        f.write("print 'a script'")
+    assert sh(WORKER, "serve", cwd=folder).out == "a script\n"
+
+
+run(globals())

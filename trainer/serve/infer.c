@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/serve/infer.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "trainer/fit.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { INPUTS_MAX = 16 };
+
+static void put_string(buf *out, const char *text)
+{
+    AUTO_JSON *j = cJSON_CreateString(text);
+    json_print(out, j);
+}
+
+// The names of a graph's inputs and outputs are those of its layers; a row of layers has "input".
+static const char *input_name(const model *m, size_t i)
+{
+    size_t n = 0;
+    const size_t *layers = model_input_layers(m, &n);
+    return i < n ? model_layer(m, layers[i])->name : "input";
+}
+
+static const char *output_name(const model *m, size_t i)
+{
+    return model_output_layer(m, i)->name;
+}
+
+static void put_port(buf *out, const char *name, row_shape shape)
+{
+    buf_str(out, "{\"name\":");
+    put_string(out, name);
+    buf_str(out, ",\"datatype\":\"FP32\",\"shape\":[-1");
+    for (int i = 0; i < shape.dims; i++)
+        buf_fmt(out, ",%zu", shape.size[i]);
+    buf_str(out, "]}");
+}
+
+void infer_metadata(const model *m, const char *name, buf *out)
+{
+    buf_str(out, "{\"name\":");
+    put_string(out, name);
+    buf_str(out, ",\"versions\":[\"1\"],\"platform\":\"firesteel\",\"inputs\":[");
+    for (size_t i = 0; i < model_input_count(m); i++) {
+        buf_str(out, i ? "," : "");
+        put_port(out, input_name(m, i), model_input_shape(m, i));
+    }
+    buf_str(out, "],\"outputs\":[");
+    for (size_t i = 0; i < model_output_count(m); i++) {
+        buf_str(out, i ? "," : "");
+        put_port(out, output_name(m, i), model_output_shape(m, i));
+    }
+    buf_str(out, "]}");
+}
+
+// Reading: nested or flat lists of numbers.
+struct values {
+    float *at;
+    size_t n, most;
+    const char *name;
+};
+
+static int read_values(struct values *v, const cJSON *list, err *e)
+{
+    for (const cJSON *j = list->child; j; j = j->next) {
+        if (cJSON_IsArray(j)) {
+            if (read_values(v, j, e) < 0)
+                return -1;
+        } else if (!cJSON_IsNumber(j) && !cJSON_IsBool(j)) {
+            return err_set(
+                e, ERR_INVALID, "input %s: number %zu of data is no number", v->name, v->n);
+        } else if (v->n == v->most) {
+            return err_set(e, ERR_INVALID, "input %s: data has more than the %zu numbers of shape",
+                v->name, v->most);
+        } else {
+            v->at[v->n++] = (float)(cJSON_IsNumber(j) ? j->valuedouble : cJSON_IsTrue(j));
+        }
+    }
+    return 0;
+}
+
+static int read_shape(
+    const cJSON *input, const char *name, size_t *shape, int *dims, size_t *count, err *e)
+{
+    const cJSON *list = json_get(input, "shape");
+    *dims = 0;
+    *count = 1;
+    for (const cJSON *j = list ? list->child : NULL; j; j = j->next) {
+        int64_t size;
+        if (*dims == TENSOR_MAX_DIMS || !json_int(j, &size) || size < 1 ||
+            __builtin_mul_overflow(*count, (size_t)size, count))
+            return err_set(e, ERR_INVALID, "input %s: shape is a list of up to %d sizes from 1 on",
+                name, TENSOR_MAX_DIMS);
+        shape[(*dims)++] = (size_t)size;
+    }
+    return *dims ? 0 : err_set(e, ERR_INVALID, "input %s has no shape", name);
+}
+
+static bool is_number_type(const char *type)
+{
+    static const char *const known[] = {"FP32", "FP64", "FP16", "INT8", "INT16", "INT32", "INT64",
+        "UINT8", "UINT16", "UINT32", "UINT64", "BOOL", NULL};
+    for (size_t i = 0; known[i]; i++)
+        if (str_eq(type, known[i]))
+            return true;
+    return false;
+}
+
+// most: how many numbers the body can have, which bounds what a shape may ask for.
+static tensor *read_tensor(const cJSON *input, const char *name, size_t most, err *e)
+{
+    size_t shape[TENSOR_MAX_DIMS], count;
+    int dims;
+    const char *type = json_str(input, "datatype");
+    const cJSON *data = json_get(input, "data");
+    if (!is_number_type(type)) {
+        err_set(e, ERR_INVALID, "input %s: datatype is one of FP32, FP64, INT64, …, not %s", name,
+            type ? type : "missing");
+        return NULL;
+    }
+    if (read_shape(input, name, shape, &dims, &count, e) < 0)
+        return NULL;
+    if (!cJSON_IsArray(data)) {
+        err_set(e, ERR_INVALID, "input %s has no data", name);
+        return NULL;
+    }
+    if (count > most) {
+        err_set(e, ERR_INVALID, "input %s: shape asks for %zu numbers, which data does not have",
+            name, count);
+        return NULL;
+    }
+    tensor *t = tensor_new(TENSOR_F32, dims, shape, e);
+    struct values v = {.at = t ? t->data : NULL, .most = count, .name = name};
+    if (!t || read_values(&v, data, e) < 0 ||
+        (v.n < count &&
+            err_set(e, ERR_INVALID, "input %s: shape asks for %zu numbers, data has %zu", name,
+                count, v.n))) {
+        tensor_free(t);
+        return NULL;
+    }
+    return t;
+}
+
+// The input of that name; where there is one only, the first one whatever it is called.
+static const cJSON *find_input(const cJSON *list, const char *name, bool any)
+{
+    for (const cJSON *j = list->child; j; j = j->next)
+        if (any || str_eq(json_str(j, "name"), name))
+            return j;
+    return NULL;
+}
+
+static int read_inputs(const model *m, const cJSON *request, size_t most, tensor **xs, err *e)
+{
+    const cJSON *list = json_get(request, "inputs");
+    size_t wanted = model_input_count(m),
+           got = cJSON_IsArray(list) ? (size_t)cJSON_GetArraySize(list) : 0;
+    if (got != wanted || wanted > INPUTS_MAX)
+        return err_set(e, ERR_INVALID, "the model has %zu inputs, the request %zu", wanted, got);
+    for (size_t i = 0; i < wanted; i++) {
+        const char *name = input_name(m, i);
+        const cJSON *input = find_input(list, name, wanted == 1);
+        if (!input)
+            return err_set(e, ERR_INVALID, "there is no input %s", name);
+        xs[i] = read_tensor(input, name, most, e);
+        if (!xs[i])
+            return -1;
+        if (model_check_input(m, i, xs[i], e) < 0 || xs[i]->shape[0] != xs[0]->shape[0]) {
+            if (!e->code)
+                err_set(e, ERR_INVALID, "its inputs have different numbers of rows");
+            e->code = ERR_INVALID;
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static void put_numbers(buf *out, const tensor *t)
+{
+    const float *at = t->data;
+    for (size_t i = 0, n = tensor_count(t); i < n; i++) {
+        buf_str(out, i ? "," : "");
+        if (isfinite(at[i]))
+            buf_fmt(out, "%.9g", (double)at[i]);
+        else
+            buf_str(out, "null"); // JSON has no other word for it
+    }
+}
+
+static void put_answer(
+    const model *m, const char *name, const cJSON *id, tensor *const *ys, buf *out)
+{
+    buf_str(out, "{\"model_name\":");
+    put_string(out, name);
+    buf_str(out, ",\"model_version\":\"1\"");
+    if (cJSON_IsString(id)) {
+        buf_str(out, ",\"id\":");
+        json_print(out, id);
+    }
+    buf_str(out, ",\"outputs\":[");
+    for (size_t i = 0; i < model_output_count(m); i++) {
+        buf_str(out, i ? ",{\"name\":" : "{\"name\":");
+        put_string(out, output_name(m, i));
+        buf_str(out, ",\"datatype\":\"FP32\",\"shape\":[");
+        for (int d = 0; d < ys[i]->dims; d++)
+            buf_fmt(out, d ? ",%zu" : "%zu", ys[i]->shape[d]);
+        buf_str(out, "],\"data\":[");
+        put_numbers(out, ys[i]);
+        buf_str(out, "]}");
+    }
+    buf_str(out, "]}");
+}
+
+int infer(model *m, const char *name, const char *body, size_t n, const atomic_bool *stop, buf *out,
+    err *e)
+{
+    tensor *xs[INPUTS_MAX] = {0}, *ys[HEADS_MAX] = {0};
+    AUTO_JSON *request = json_parse(body, n, e);
+    int status = -1;
+    *e = request ? (err){0} : *e;
+    if (request && read_inputs(m, request, n, xs, e) == 0)
+        status = model_predict_list(m, (const tensor *const *)xs, ys, stop, e);
+    if (status == 0)
+        put_answer(m, name, json_get(request, "id"), ys, out);
+    for (size_t i = 0; i < INPUTS_MAX; i++)
+        tensor_free(xs[i]);
+    for (size_t i = 0; i < HEADS_MAX; i++)
+        tensor_free(ys[i]);
+    return status;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// A server of saved models over HTTP, by KServe's v2 REST protocol. libmicrohttpd is only in
+// serve.c. It predicts one request at a time, on its own thread; the caller owns the models.
+//
+//   GET  /v2, /v2/health/live, /v2/health/ready
+//   GET  /v2/models/NAME, /v2/models/NAME/ready
+//   POST /v2/models/NAME/infer     (each also with /versions/1 after NAME)
+#pragma once
+#include "base/err.h"
+#include "trainer/nn/model.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct serve_model {
+    const char *name;
+    model *model;
+};
+
+struct serve_options {
+    uint16_t port; // 0: any free one
+    const struct serve_model *models;
+    size_t n;
+    const char *version;     // of the program
+    const atomic_bool *stop; // ends a prediction that goes on; NULL: nothing does
+};
+
+typedef struct server server;
+// Listens on all addresses, IPv6 too where there is that.
+server *serve_open(const struct serve_options *o, err *e);
+uint16_t serve_port(const server *s);
+// Takes no new connections, lets the requests that are under way end for so long, and frees it.
+void serve_close(server *s, int64_t patience_ns);
