@@ -26,6 +26,7 @@ samples = 200000                  -- points for pi, over all ranks
 radius = 2                        -- what the service is asked for
 executors = 2
 core_request = "500m"             -- CPUs of each pod
+model_tag = "firesteel/circle:latest"
 tag = "firesteel/pipeline:latest" -- goes to --registry's or the context's
 base = nil                        -- an image with Spark; nil: Apache's
 
@@ -73,15 +74,53 @@ local slope, loss = hvd.run(train, { args = { args.pi, args.rate, args.epochs } 
 print(("slope=%.5f loss=%.8f"):format(slope, loss))
 
 -- %% [markdown]
--- The service answers one question: the area for a radius.
+-- What was learnt becomes a model of one weight, in a file that the worker can serve (`doc/serving.md`). The sandbox runs no
+-- Deployments: there a Job asks the model.
 
--- %% Serve file="serve.lua"
-local args = require "args" { slope = 0.0, radius = 1.0 }
-print(("answer=%.4f"):format(args.slope * args.radius ^ 2))
+-- %% Pack file="pack.lua"
+local nn, data = require "nn", require "data"
+local args = require "args" { slope = 0.0 }
+local circle = nn.Sequential { nn.Dense { 1, input_dim = 1, use_bias = false } }
+circle:set_weights { data.tensor { { args.slope } } }
+circle:compile { loss = "mse" }
+circle:save "circle.ckpt"
+
+-- %% Ask here file="ask.lua"
+local nn, data = require "nn", require "data"
+local args = require "args" { radius = 1.0 }
+local area = nn.load "circle.ckpt":predict(data.tensor { { args.radius ^ 2 } })
+print(("answer=%.4f"):format(area[0][0]))
+
+-- %% Ask the service file="ask.py" language="python"
+-- import json, sys, urllib.request
+-- request = {"inputs": [{"name": "input", "datatype": "FP32", "shape": [1, 1], "data": [float(sys.argv[2]) ** 2]}]}
+-- with urllib.request.urlopen(sys.argv[1], json.dumps(request).encode(), timeout=30) as reply:
+--     print("answer=%.4f" % json.load(reply)["outputs"][0]["data"][0])
+
+-- %% A service file="serve.yaml" language="yaml"
+-- apiVersion: v1
+-- kind: Service
+-- metadata: {name: circle}
+-- spec: {selector: {app: circle}, ports: [{port: 8080}]}
+-- ---
+-- apiVersion: apps/v1
+-- kind: Deployment
+-- metadata: {name: circle}
+-- spec:
+--   selector: {matchLabels: {app: circle}}
+--   template:
+--     metadata: {labels: {app: circle}}
+--     spec:
+--       containers:
+--       - name: serve
+--         image: ${ref}
+--         args: [serve, circle.ckpt]
+--         readinessProbe: {httpGet: {path: /v2/health/ready, port: 8080}}
 
 -- %% Build and push effects="cluster"
-spark = base or not k8s.version().sandbox and "apache/spark:3.5.7" or nil
-img = image.build { from = spark, add = { "pi.lua", "train.lua", "serve.lua" }, tag = tag }:push()
+sandbox = k8s.version().sandbox
+spark = base or not sandbox and "apache/spark:3.5.7" or nil
+img = image.build { from = spark, add = { "pi.lua", "train.lua", "ask.py" }, tag = tag }:push()
 
 -- %% [markdown]
 -- ## The Spark jobs
@@ -118,23 +157,34 @@ img = image.build { from = spark, add = { "pi.lua", "train.lua", "serve.lua" }, 
 -- `${prep.pi}` is the last `pi=...` of the step's log, so `train` comes after `prep` by itself.
 
 -- %% The pipeline effects="cluster,destructive" timeout="20m"
-flow = pipeline { "circle", timeout = "15m", steps = {
+steps = {
   prep  = { apply = "job.yaml", reaches = "COMPLETED", retries = 1,
             with = { main = "pi", argument = "--samples=" .. samples } },
   train = { apply = "job.yaml", reaches = "COMPLETED", retries = 1,
             with = { main = "train", argument = "--pi=${prep.pi}" },
             outputs = { slope = { log = "slope=(%S+)" }, loss = { log = "loss=(%S+)" } } },
-  serve = { image = "${img.ref}", when = "${train.loss} < 0.001",
-            command = { "/opt/firesteel/firesteel-worker", "serve.lua", "--slope=${train.slope}", "--radius=" .. radius },
-            outputs = { answer = { log = "answer=(%S+)" } } },
-  clean = { delete = { "prep", "train", "serve" }, when = "always" },
-} }
+  pack  = { with = { slope = "${train.slope}" }, call = function(with)
+              trainer.run { "pack.lua", args = { "--slope=" .. with.slope } }
+              return { ref = image.build { add = { "circle.ckpt", "ask.lua" }, tag = model_tag }:push().ref }
+            end },
+  clean = { delete = { "prep", "train", "ask" }, when = "always" },
+}
+if sandbox then
+  steps.ask = { image = "${pack.ref}", when = "${train.loss} < 0.001", outputs = { answer = { log = "answer=(%S+)" } },
+                command = { "/opt/firesteel/firesteel-worker", "ask.lua", "--radius=" .. radius } }
+else
+  steps.serve = { apply = "serve.yaml", reaches = "Available", when = "${train.loss} < 0.001", with = { ref = "${pack.ref}" } }
+  steps.ask = { image = "${img.ref}", after = "serve", when = "${train.loss} < 0.001", retries = 3, outputs = { answer = { log = "answer=(%S+)" } },
+                command = { "python3", "/work/ask.py", "http://circle:8080/v2/models/circle/infer", tostring(radius) } }
+  steps.clean.delete = { "prep", "train", "serve", "ask" }
+end
+flow = pipeline { "circle", timeout = "15m", steps = steps }
 flow:run()
 
 -- %% What came out
 expect(flow:output("train", "slope")):near(3.14, 0.05)
-expect(flow:output("serve", "answer")):near(3.14 * radius ^ 2, 0.05 * radius ^ 2)
-print(("a circle of radius %g has an area of %g"):format(radius, flow:output("serve", "answer")))
+expect(flow:output("ask", "answer")):near(3.14 * radius ^ 2, 0.05 * radius ^ 2)
+print(("a circle of radius %g has an area of %g"):format(radius, flow:output("ask", "answer")))
 
 -- %% [markdown]
 -- ## A step that fails
@@ -142,9 +192,9 @@ print(("a circle of radius %g has an area of %g"):format(radius, flow:output("se
 
 -- %% It fails effects="cluster,destructive" timeout="10m"
 broken = pipeline { "broken", steps = {
-  prep  = { image = "${img.ref}", command = { "/opt/firesteel/firesteel-worker", "serve.lua", "--slope=1" } },
-  train = { image = "${img.ref}", command = { "/opt/firesteel/firesteel-worker", "serve.lua", "--slope=steep" }, after = "prep" },
-  serve = { image = "${img.ref}", command = { "/opt/firesteel/firesteel-worker", "serve.lua" }, after = "train" },
+  prep  = { image = "${img.ref}", command = { "/opt/firesteel/firesteel-worker", "pi.lua" } },
+  train = { image = "${img.ref}", command = { "/opt/firesteel/firesteel-worker", "train.lua", "--pi=${prep.pi}.." } },
+  serve = { image = "${img.ref}", command = { "/opt/firesteel/firesteel-worker", "train.lua" }, after = "train" },
   clean = { delete = { "prep", "train", "serve" }, when = "always" },
 } }
 ok, why = pcall(broken.run, broken)
@@ -153,4 +203,6 @@ expect(ok):equals(false)
 expect(why):contains "step train failed"
 
 -- %% Nothing is left
-expect(#k8s.list("jobs", { selector = "firesteel/pipeline in (circle, broken)" })):equals(0)
+for _, kind in ipairs(sandbox and { "jobs", "sparkapplications" } or { "jobs", "sparkapplications", "deployments", "services" }) do
+  expect(#k8s.list(kind, { selector = "firesteel/run=" .. firesteel.run })):equals(0)
+end
