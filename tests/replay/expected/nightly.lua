@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The pipeline of kfp.py and of case_pipeline.py; `tool` is an image with a shell.
 samples = 20
 file = io.open("train.yaml", "w")
