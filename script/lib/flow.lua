@@ -94,7 +94,7 @@ local function part_row(self, name, i, depths)
   local state = part.state
   if status.state ~= "running" and (state == "running" or state == "waiting") then state = "cancelled" end
   return point_at({ uid = ("%s/%d"):format(name, i), cells = {
-    ("  "):rep(1 + depth_of(self, name, depths)) .. MARKS[state] .. " " .. part.label, state, time_of(part), part.note or "" },
+    ("  "):rep(1 + depth_of(self, name, depths)) .. MARKS[state] .. " " .. part.label, state, state == "cancelled" and "" or time_of(part), part.note or "" },
     sick = state == "failed" and 1 or nil }, (status.records or {})[i])
 end
 

@@ -294,6 +294,8 @@ flow = pipeline { "p", steps = {
     assert k.finish(20) == 1
     rows = graph(k)
     assert rows["fan"][1].startswith("0/2, y: ") and rows["fan/1"][0] == "cancelled" and rows["fan/2"][0] == "failed", rows
+    last = [e["data"]["application/vnd.firesteel.table+json"]["rows"] for e in k.of("update") if "data" in e][-1]
+    assert all(isinstance(row["cells"][2], str) for row in last), last  # no clock goes on
 
 
 def test_the_recipe(t):
