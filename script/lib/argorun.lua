@@ -257,6 +257,9 @@ flow:submit({account: string=, image: string=, pull: string=, ttl: duration=, at
   at_once: how many of its pods run at once
   errors: what Argo cannot say, what a preflight finds, and the first step that fails, with its cause and the last lines of its log
   effect: cluster
+  example:
+    flow = pipeline { "hello", steps = { greet = { image = "busybox", command = "echo hello" } } }
+    flow:submit { ttl = "1h" }
 flow:template(name, {account: string=, image: string=, pull: string=, ttl: duration=, at_once: integer=}) -> handle
   Makes a WorkflowTemplate of the pipeline: steps of other pipelines use its steps: use = "refit/train".
   account: the service account that its pods run as
@@ -265,6 +268,9 @@ flow:template(name, {account: string=, image: string=, pull: string=, ttl: durat
   ttl: how long its workflows stay when they have ended
   at_once: how many of a workflow's pods run at once
   effect: cluster
+  example:
+    flow = pipeline { "hello", steps = { greet = { image = "busybox", command = "echo hello" } } }
+    flow:template "greetings"
 flow:cron(schedule, {name: string=, account: string=, image: string=, pull: string=, ttl: duration=, at_once: integer=, timezone: string=, concurrency: string=, keep: integer=}) -> handle
   Makes a CronWorkflow of the pipeline: it runs by this schedule, "0 3 * * *" or "@every 1h".
   name: its name; the pipeline's unless it is said
@@ -277,4 +283,8 @@ flow:cron(schedule, {name: string=, account: string=, image: string=, pull: stri
   concurrency: when one still runs: "Allow", "Forbid", "Replace"; Forbid unless it is said
   keep: how many ended workflows stay
   effect: cluster
+  example:
+    flow = pipeline { "hello", steps = { greet = { image = "busybox", command = "echo hello" } } }
+    nightly = flow:cron "0 3 * * *"
+    print(time.format(nightly:next_run()))
 ]]

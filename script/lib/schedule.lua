@@ -217,19 +217,41 @@ core.api [[
 handle:history() -> handles
   The runs of a schedule (ScheduledSparkApplication, CronWorkflow, CronJob) that are still there, the newest first: names, states,
   durations.
+  example:
+    nightly = k8s.get("scheduledsparkapplications", "nightly")
+    print(nightly:history()) --> no runs yet
 handle:next_run() -> number|nil
   When a schedule runs next, in seconds since 1970.
   result: nil and the reason, when that is not known
+  example:
+    nightly = k8s.get("scheduledsparkapplications", "nightly")
+    at, why = nightly:next_run()
+    print(at and time.format(at) or why) --> its operator has not looked at it yet
 handle:suspend() -> handle
   Nothing new begins: of a schedule, a Job, a SparkApplication, a Workflow.
   effect: cluster
+  example:
+    nightly = k8s.get("scheduledsparkapplications", "nightly")
+    nightly:suspend()
+    print(k8s.get(nightly).spec.suspend) --> true
 handle:resume() -> handle
   It goes on.
   effect: cluster
+  example:
+    nightly = k8s.get("scheduledsparkapplications", "nightly")
+    nightly:resume()
+    print(k8s.get(nightly).spec.suspend) --> false
 handle:trigger() -> handle
   A run of a schedule now.
   effect: cluster
+  example:
+    nightly = k8s.get("scheduledsparkapplications", "nightly")
+    print(nightly:trigger().kind) --> SparkApplication
 expectation:fires(times, timeout) -> expectation
   A schedule has begun so many runs, those before counted; a run that fails ends the wait at once.
   errors: the time-out, with the next run; a schedule that is suspended or refused
+  example:
+    nightly = k8s.get("scheduledsparkapplications", "nightly")
+    nightly:trigger()
+    expect(nightly):fires(1, "1m")
 ]]

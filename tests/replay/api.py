@@ -14,12 +14,16 @@ k8s.create { apiVersion = "batch/v1", kind = "Job", metadata = { name = "count" 
   containers = { { name = "count", image = "host", command = { "seq", "3" } } } } } } }
 k8s.create { apiVersion = "v1", kind = "Pod", metadata = { name = "hello" }, spec = { restartPolicy = "Never",
   containers = { { name = "hello", image = "host", command = { "echo", "hello" } } } } }
+k8s.create { apiVersion = "sparkoperator.k8s.io/v1beta2", kind = "ScheduledSparkApplication", metadata = { name = "nightly" },
+  spec = { schedule = "0 3 * * *", template = { type = "Python", mode = "cluster", sparkVersion = "3.5.7", image = "spark", mainApplicationFile = "local:///main.py",
+    driver = { cores = 1 }, executor = { cores = 1 } } } }
 k8s.wait { k8s.get("pods", "hello"), "jsonpath={.status.phase}=Succeeded", timeout = "30s" }
 """
 
 # Examples that need what the sandbox does not have, and what it says then. tests/cluster tries them.
 ABSENT = {"k8s.scale": 'no kind "deployments"', "handle:scale": 'no kind "deployments"',
-          "k8s.quota": 'no kind "ResourceQuota"', "k8s.claim": 'no kind "PersistentVolumeClaim"'}
+          "k8s.quota": 'no kind "ResourceQuota"', "k8s.claim": 'no kind "PersistentVolumeClaim"',
+          "flow:submit": "no kind Workflow", "flow:template": "no kind WorkflowTemplate", "flow:cron": "no kind CronWorkflow"}
 
 told, _ = entries()
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: MIT
 -- The pipeline whose texts for Argo are beside this: tests/replay/argo.py compares them, tests/cluster/case_argo.py has a
 -- real server check them, and runs it.
 n = 3
