@@ -39,7 +39,7 @@ static void tell(struct story *s, const char *fmt, ...)
 static bool has_told(struct story *s, const char *want)
 {
     bool is = false, may_be = true;
-    for (int i = 0; i < 2000 && may_be && !is; i++) {
+    for (int i = 0; i < 6000 && may_be && !is; i++) {
         usleep(10000);
         pthread_mutex_lock(&s->lock);
         is = strcmp(buf_cstr(&s->text), want) == 0;
