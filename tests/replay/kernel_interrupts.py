@@ -249,7 +249,7 @@ def test_time_out_of_the_run(t):
 
 
 def test_time_out_of_a_wedged_cell(t):
-    k = Kernel(t, cell("return (('a'):rep(5000)):find(('.-'):rep(20) .. 'b')", 'timeout="100ms"'), headless=True)
+    k = Kernel(t, cell("return (('a'):rep(5000)):find(('.-'):rep(20) .. 'b')", f'timeout="{round(100 * PATIENCE)}ms"'), headless=True)
     assert k.finish(15) == 4
     assert k.of("end")[0]["exit"] == 4
     (told,) = [e["message"] for e in k.of("kernel", state="wedged")]
