@@ -507,14 +507,49 @@ print(select(2, pcall(trained, true)))
 """
 
 
-def test_pictures_are_decoded_while_the_batch_before_trains(t):
-    folder = t.dir()
+TWO_AT_ONCE = """
+local nn, data = require "nn", require "data"
+local set = data.images { "set", image_size = { 24, 32 }, lazy = true, shuffle = false }
+local x, sums, wrong, looks = set.x, {}, 0, 0
+for i = 0, #x - 1 do sums[i] = x[i]:sum() end
+local model = nn.Sequential { nn.Flatten { 24, 32, 3 }, nn.Dense { 2, activation = "softmax" }, seed = 5 }
+model:compile { optimizer = nn.SGD { 0.0 }, loss = "sparse_categorical_crossentropy" }
+local some = model:predict(x):sum(0)
+local look = { on_batch_end = function(self, step)
+  for i = step % 3, #x - 1, 3 do
+    looks = looks + 1
+    if x[i]:sum() ~= sums[i] then wrong = wrong + 1 end
+  end
+  if x:slice(0, 4)[3]:sum() ~= sums[3] or step % 4 == 0 and model:predict(x):sum(0) ~= some then wrong = wrong + 1 end
+end }
+model:fit { set, epochs = 15, batch_size = 4, verbose = 0, callbacks = { look } }
+print(looks > 1000, wrong)
+"""
+
+
+def pictures(folder):
+    """20 pictures in each of set/a and set/b."""
     for name in "ab":
-        os.makedirs(os.path.join(folder, "many", name))
         os.makedirs(os.path.join(folder, "set", name))
         for i in range(20):
             with open(os.path.join(folder, "set", name, f"{i}.png"), "wb") as f:
                 f.write(png(40, 30, lambda x, y, i=i, name=name: (5 * x, 8 * y if name == "a" else 90, i * 12)))
+
+
+def test_a_callback_decodes_pictures_while_the_next_batch_is_decoded(t):
+    folder = t.dir()
+    pictures(folder)
+    done = work(t, TWO_AT_ONCE, folder=folder, timeout=180)
+    if "reads no pictures" in done.err + done.out:
+        raise Skip("libjpeg and libpng were not there when this was built")
+    assert done.code == 0 and done.out == "true\t0\n", done
+
+
+def test_pictures_are_decoded_while_the_batch_before_trains(t):
+    folder = t.dir()
+    pictures(folder)
+    for name in "ab":
+        os.makedirs(os.path.join(folder, "many", name))
         for i in range(10000):
             os.link(os.path.join(folder, "set", name, "1.png"), os.path.join(folder, "many", name, f"{i}.png"))
     done = work(t, LAZY, folder=folder, timeout=180)

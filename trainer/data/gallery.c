@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 #include <strings.h>
 
@@ -228,7 +229,8 @@ struct gallery_rows {
     gallery g;
     char *folder;
     gallery_spec spec;
-    pool *threads; // made with the first rows
+    pthread_mutex_t lock; // of `threads`, which does one thing at a time
+    pool *threads;        // made with the first rows
     struct tensor_later later;
     tensor *stands; // for the pictures
 };
@@ -236,12 +238,15 @@ struct gallery_rows {
 static int fill(void *ctx, const uint32_t *rows, size_t n, float *out, err *e)
 {
     gallery_rows *r = ctx;
-    if (!r->threads)
-        r->threads = pool_new(r->spec.threads > 0 ? r->spec.threads : pool_cores());
     struct loading l = {.g = &r->g, .folder = r->folder, .spec = &r->spec, .n = n, .rows = rows};
     l.out = out;
     l.floats = true;
-    return decode_all(&l, r->threads, e);
+    pthread_mutex_lock(&r->lock);
+    if (!r->threads)
+        r->threads = pool_new(r->spec.threads > 0 ? r->spec.threads : pool_cores());
+    int status = decode_all(&l, r->threads, e);
+    pthread_mutex_unlock(&r->lock);
+    return status;
 }
 
 gallery_rows *gallery_later(const gallery *g, const char *folder, const gallery_spec *s, err *e)
@@ -251,6 +256,7 @@ gallery_rows *gallery_later(const gallery *g, const char *folder, const gallery_
     r->g.item = mem_array(g->n + 1, sizeof *r->g.item);
     for (size_t i = 0; i < g->n; i++)
         r->g.item[i] = (struct gallery_item){mem_strdup(g->item[i].path), g->item[i].class};
+    pthread_mutex_init(&r->lock, NULL);
     r->later = (struct tensor_later){r, fill};
     size_t shape[] = {count_of(&r->g, s->rank, s->size), s->height, s->width, s->channels};
     r->stands = tensor_of_later(4, shape, &r->later, e);
@@ -271,6 +277,7 @@ void gallery_rows_free(gallery_rows *r)
         return;
     tensor_free(r->stands);
     pool_free(r->threads);
+    pthread_mutex_destroy(&r->lock);
     gallery_done(&r->g);
     free(r->folder);
     free(r);

@@ -39,7 +39,8 @@ struct tensor_memory;
 // Rows that are made when they are needed, such as pictures that lie in files.
 struct tensor_later {
     void *ctx;
-    // Makes these rows: out is (n, a row), as F32. It may run on any thread, one at a time.
+    // Makes these rows: out is (n, a row), as F32. Any thread may call it, also several at once: a
+    // feed's makes the next batch while a callback reads rows. Who makes them keeps them apart.
     int (*fill)(void *ctx, const uint32_t *rows, size_t n, float *out, err *e);
 };
 
