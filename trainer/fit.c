@@ -109,12 +109,19 @@ static int check_last(struct fitting *f, err *e)
 {
     batch b = batch_of(f, f->steps - 1);
     batch_result r;
-    if (model_test_batch(f->m, &f->train, &b, &r, e) < 0)
+    model_data data = f->train;
+    AUTO_FEED feed *made = NULL;
+    if (open_feed(&made, f->m, &f->train, b.rows, b.n, b.n, 1, e) < 0)
+        return -1;
+    if (made)
+        b.rows = f->plain;
+    if ((made && feed_next(made, &data, &b.n, e) < 0) ||
+        model_test_batch(f->m, &data, &b, &r, e) < 0)
         return -1;
     if (isfinite(r.loss_sum))
         return 0;
     AUTO_BUF where = {0};
-    blame_batch(f->m, &f->train, &b, &where);
+    blame_batch(f->m, &data, &b, &where);
     return err_set(e, ERR_FAILED, "the loss is %s after the last step: %s",
         isnan(r.loss_sum) ? "nan" : "infinite", buf_cstr(&where));
 }
