@@ -25,7 +25,7 @@ local types = {
     copy() -> tensor -- A copy, whose rows lie side by side.
     cast(dtype) -> tensor -- Its numbers as "f32", "i64", "i32" or "u8".
     argmax(axis, keepdims=false) -> tensor -- Where the greatest number is, counted from 0; argmax(1): in each row.
-    sum(axis, keepdims=false) -- The sum of all numbers; with an axis a tensor of sums along it.
+    sum(axis, keepdims=false) -- The sum of all numbers; with an axis a tensor of sums along it. Integers are added exactly; a sum of them with more than 64 bits is an error.
     mean(axis, keepdims=false) -- The mean of all numbers, or along an axis.
     std(axis, keepdims=false) -- The standard deviation of all numbers, or along an axis.
     min(axis, keepdims=false) -- The least number, of all or along an axis.

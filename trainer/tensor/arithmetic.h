@@ -83,10 +83,11 @@ tensor *tensor_clip(const tensor *t, double least, double most, err *e);
 // Are shapes and all numbers the same?
 bool tensor_same(const tensor *a, const tensor *b);
 
-// Along one dimension, from 0, or from -1 for the last; keep: it stays, with size 1. Sums are made
-// in double. Sums, least and greatest of integers are i64, argmax always, the others f32.
+// Along one dimension, from 0, or from -1 for the last; keep: it stays, with size 1. Sums of floats
+// are made in double. Sums, least and greatest of integers are i64 and exact, argmax is always i64,
+// the others f32. ERR_LIMIT: a sum of integers has more than 64 bits.
 tensor *tensor_reduce(tensor_reduction r, const tensor *t, int64_t axis, bool keep, err *e);
-// The same of all numbers.
+// The same of all numbers; those of integers are computed exactly, then rounded to a double.
 double tensor_reduce_all(tensor_reduction r, const tensor *t, err *e);
 
 // Σ over k of a[…, k]·b[k, …], as f32: of matrices and vectors, (m, k)·(k, n), (k)·(k, n), …

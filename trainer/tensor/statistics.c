@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "trainer/tensor/arithmetic.h"
 #include "trainer/tensor/arrange.h"
+#include "trainer/tensor/available.h"
 
 #include <math.h>
 #include <string.h>
@@ -18,10 +19,11 @@ const char *tensor_reduction_name(tensor_reduction r)
     return names[r];
 }
 
-// n values, `each` beside each other: (n, each) → (each). `mean` is only for STD.
+// n values, `each` beside each other: (n, each) → (each). `mean` is only for STD, `whole` for
+// integers.
 struct column {
     double *sum, *mean;
-    int64_t *at;
+    int64_t *at, *whole;
 };
 
 static bool goes_before(tensor_reduction r, double value, double best)
@@ -78,13 +80,38 @@ static void reduce(
     }
 }
 
+// Are these numbers taken together as integers?
+static bool is_whole(tensor_reduction r, const tensor *t)
+{
+    return tensor_is_integer(t) && r != REDUCTION_MEAN && r != REDUCTION_STD;
+}
+
+// The same of integers, exactly: a double has 53 bits for them.
+static int reduce_integers(tensor_reduction r, struct column c, const tensor *t, size_t from,
+    size_t n, size_t each, err *e)
+{
+    memset(c.whole, 0, each * sizeof *c.whole);
+    for (size_t k = 0; k < n; k++)
+        for (size_t i = 0; i < each; i++) {
+            int64_t v = tensor_integer_at(t, from + k * each + i), *to = &c.whole[i];
+            if (r == REDUCTION_SUM) {
+                if (__builtin_add_overflow(*to, v, to))
+                    return err_set(e, ERR_LIMIT, "sum: a sum of integers has more than 64 bits");
+            } else if (k == 0 || (r == REDUCTION_MIN ? v < *to : v > *to)) {
+                *to = v;
+                c.at[i] = (int64_t)k;
+            }
+        }
+    return 0;
+}
+
 static void put(tensor *out, size_t from, tensor_reduction r, struct column c, size_t each)
 {
     for (size_t i = 0; i < each; i++)
         if (r == REDUCTION_ARGMAX)
             ((int64_t *)out->data)[from + i] = c.at[i];
         else if (out->type == TENSOR_I64)
-            ((int64_t *)out->data)[from + i] = (int64_t)c.sum[i];
+            ((int64_t *)out->data)[from + i] = c.whole[i];
         else
             ((float *)out->data)[from + i] = (float)c.sum[i];
 }
@@ -103,11 +130,32 @@ static tensor *new_result(tensor_reduction r, const tensor *t, int axis, bool ke
 {
     size_t shape[TENSOR_MAX_DIMS] = {0};
     int dims = 0;
-    bool whole = tensor_is_integer(t) && r != REDUCTION_MEAN && r != REDUCTION_STD;
     for (int d = 0; d < t->dims; d++)
         if (d != axis || keep)
             shape[dims++] = d == axis ? 1 : t->shape[d];
-    return tensor_new(whole || r == REDUCTION_ARGMAX ? TENSOR_I64 : TENSOR_F32, dims, shape, e);
+    bool integers = is_whole(r, t) || r == REDUCTION_ARGMAX;
+    return tensor_new(integers ? TENSOR_I64 : TENSOR_F32, dims, shape, e);
+}
+
+// Reduces `outer` times (n, each) into out, which has numbers.
+static int reduce_into(
+    tensor *out, tensor_reduction r, const tensor *t, size_t outer, size_t n, size_t each, err *e)
+{
+    struct column c = {0};
+    if (memory_check(each * (2 * sizeof *c.sum + 2 * sizeof *c.at), "sums", e) < 0)
+        return -1;
+    AUTO_FREE double *sum = mem_array(each, sizeof *sum), *mean = mem_array(each, sizeof *mean);
+    AUTO_FREE int64_t *at = mem_array(each, sizeof *at), *whole = mem_array(each, sizeof *whole);
+    c = (struct column){sum, mean, at, whole};
+    for (size_t o = 0; o < outer; o++) {
+        size_t from = o * n * each;
+        if (!is_whole(r, t))
+            reduce(r, c, t, from, n, each);
+        else if (reduce_integers(r, c, t, from, n, each, e) < 0)
+            return -1;
+        put(out, o * each, r, c, each);
+    }
+    return 0;
 }
 
 tensor *tensor_reduce(tensor_reduction r, const tensor *t, int64_t along, bool keep, err *e)
@@ -116,31 +164,32 @@ tensor *tensor_reduce(tensor_reduction r, const tensor *t, int64_t along, bool k
     if (axis < 0 || check_empty(r, t, t->shape[axis], e) < 0)
         return NULL;
     tensor *out = new_result(r, t, axis, keep, e);
-    if (!out)
-        return NULL;
-    size_t outer = 1, each = 1, n = t->shape[axis];
+    if (!out || !tensor_count(out))
+        return out;
+    size_t outer = 1, each = 1;
     for (int d = 0; d < axis; d++)
         outer *= t->shape[d];
     for (int d = axis + 1; d < t->dims; d++)
         each *= t->shape[d];
-    AUTO_FREE double *sum = mem_array(each + 1, sizeof *sum),
-                     *mean = mem_array(each + 1, sizeof *mean);
-    AUTO_FREE int64_t *at = mem_array(each + 1, sizeof *at);
-    struct column c = {sum, mean, at};
-    for (size_t o = 0; o < outer; o++) {
-        reduce(r, c, t, o * n * each, n, each);
-        put(out, o * each, r, c, each);
-    }
-    return out;
+    if (reduce_into(out, r, t, outer, t->shape[axis], each, e) == 0)
+        return out;
+    tensor_free(out);
+    return NULL;
 }
 
 double tensor_reduce_all(tensor_reduction r, const tensor *t, err *e)
 {
     double sum, mean;
-    int64_t at = 0;
+    int64_t at = 0, whole = 0;
+    struct column c = {&sum, &mean, &at, &whole};
     size_t n = tensor_count(t);
     if (check_empty(r, t, n, e) < 0)
         return NAN;
-    reduce(r, (struct column){&sum, &mean, &at}, t, 0, n, 1);
+    if (!is_whole(r, t))
+        reduce(r, c, t, 0, n, 1);
+    else if (reduce_integers(r, c, t, 0, n, 1, e) < 0)
+        return NAN;
+    else
+        sum = (double)whole;
     return r == REDUCTION_ARGMAX ? (double)at : sum;
 }

@@ -35,21 +35,25 @@ const char *tensor_type_name(tensor_type type)
     return types[type].name;
 }
 
-// The number of bytes for this shape, or an error when it overflows.
+// The number of bytes for this shape, or an error when it overflows. Sizes of 0 count as 1 in that:
+// the product of the others is a row's size, or a result's.
 static int shape_bytes(tensor_type type, int dims, const size_t *shape, size_t *bytes, err *e)
 {
     size_t n = types[type].size;
+    bool empty = false;
     if (dims < 0 || dims > TENSOR_MAX_DIMS)
         return err_set(
             e, ERR_USAGE, "a tensor has at most %d dimensions, not %d", TENSOR_MAX_DIMS, dims);
-    for (int i = 0; i < dims; i++)
-        if (__builtin_mul_overflow(n, shape[i], &n) || n > PTRDIFF_MAX / 2) {
+    for (int i = 0; i < dims; i++) {
+        empty |= !shape[i];
+        if (__builtin_mul_overflow(n, shape[i] ? shape[i] : 1, &n) || n > PTRDIFF_MAX / 2) {
             AUTO_BUF text = {0};
             shape_text(dims, shape, &text);
             return err_set(
                 e, ERR_LIMIT, "a tensor of shape %s does not fit into memory", buf_cstr(&text));
         }
-    *bytes = n;
+    }
+    *bytes = empty ? 0 : n;
     return 0;
 }
 
@@ -273,7 +277,9 @@ tensor *tensor_reshape(const tensor *t, int dims, const int64_t *shape, err *e)
         err_set(e, ERR_USAGE, "reshape: rows of a shard do not lie side by side; copy it first");
         return NULL;
     }
-    if (resolve(dims, shape, tensor_count(t), sizes, e) < 0)
+    size_t bytes;
+    if (resolve(dims, shape, tensor_count(t), sizes, e) < 0 ||
+        shape_bytes(t->type, dims, sizes, &bytes, e) < 0)
         return NULL;
     tensor *view = tensor_ref(t);
     view->dims = dims;

@@ -177,6 +177,32 @@ test("shapes that do not fit are told", function()
   fails("clip: from 1 to 0 there is nothing", a.clip, a, 1, 0)
 end)
 
+test("integers are taken together exactly", function()
+  local least, most = math.mininteger, math.maxinteger
+  local t = data.tensor({ { most, 1 << 53 }, { 1, (1 << 53) + 1 }, { least, -7 } }, { dtype = "i64" })
+  same(tostring(t:max(0)), ("[%d, %d]"):format(most, (1 << 53) + 1))
+  same(tostring(t:min(0)), ("[%d, -7]"):format(least))
+  same(tostring(t:argmax(0)), "[0, 1]")
+  fails("sum: a sum of integers has more than 64 bits", t.sum, t, 1)
+  fails("sum: a sum of integers has more than 64 bits", t.sum, t:slice(0, 2))
+  same(t:columns(1, 2):sum(0):item(), (1 << 54) - 6)
+  same(t:slice(1, 3):columns(0, 1):sum(0):item(), least + 1)
+  same(t:columns(1, 2):argmax(), 1)
+  same(data.tensor({ (1 << 53) + 1, -(1 << 53) }, { dtype = "i64" }):sum(), 1.0)
+  same(tostring(data.tensor({ { 200, 100 } }, { dtype = "u8" }):sum(1)), "[300]")
+end)
+
+test("a tensor without numbers has none along an axis", function()
+  for _, name in ipairs { "sum", "mean", "std", "max", "argmax" } do
+    same(shape(ops.zeros({ 0, 5, 1 << 40 })[name](ops.zeros { 0, 5, 1 << 40 }, 1)), "0x1099511627776")
+  end
+  same(shape(ops.zeros({ 0, 4 }):sum(0)), "4")
+  fails("of memory, but only", ops.zeros { 0, 1 << 50 }.sum, ops.zeros { 0, 1 << 50 }, 0)
+  fails("does not fit into memory", ops.zeros, { 0, 1 << 40, 1 << 40 })
+  local none = ops.zeros { 0 }
+  fails("does not fit into memory", none.reshape, none, { 0, 1 << 40, 1 << 40 })
+end)
+
 test("columns are a view, and views go into arithmetic as they are", function()
   local t = data.tensor { { 1, 2, 3 }, { 4, 5, 6 }, { 7, 8, 9 } }
   same(tostring(t:columns(1, 3):reshape { -1 }), "[2, 3, 5, 6, 8, 9]")
