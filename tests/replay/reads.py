@@ -100,6 +100,8 @@ def test_secrets_have_no_digest(t):
     assert written["password"] == "" and written["other"] == "" and len(written["plain"]) == 16, written
     (written,) = [e["used"]["writes"] for e in events(t, "-- %%\npassword = 'opensesame-1'\nt = { { 'x' .. password } }\n") if e.get("used")]
     assert written["t"] == "", written
+    (written,) = [e["used"]["writes"] for e in events(t, "-- %%\nhosts = { { name = 'db', token = '12345' } }\nnames = { { name = 'db' } }\n") if e.get("used")]
+    assert written["hosts"] == "" and len(written["names"]) == 16, "a short secret could be guessed: %s" % written
 
 
 FLOW = """\

@@ -2,6 +2,7 @@
 #include "script/kernel/cells/plainvalue.h"
 
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/str.h"
 
 #include <stdlib.h>
@@ -24,6 +25,12 @@ static int by_text(const void *a, const void *b)
 
 static bool add_value(lua_State *L, int index, size_t most, int depth, buf *out);
 
+// A field whose name says that it is a secret: from a digest, a short one could be guessed.
+static bool is_secret(lua_State *L, int key)
+{
+    return lua_type(L, key) == LUA_TSTRING && secret_name(lua_tostring(L, key));
+}
+
 static bool add_fields(
     lua_State *L, size_t most, int depth, buf *all, struct field **fields, size_t *n)
 {
@@ -31,7 +38,7 @@ static bool add_fields(
     lua_pushnil(L);
     while (lua_next(L, table)) {
         size_t at = all->len;
-        bool plain = lua_type(L, -2) != LUA_TTABLE &&
+        bool plain = lua_type(L, -2) != LUA_TTABLE && !is_secret(L, -2) &&
                      add_value(L, lua_gettop(L) - 1, most, depth, all) &&
                      add_value(L, lua_gettop(L), most, depth, all);
         lua_pop(L, 1);
