@@ -129,6 +129,7 @@ TEST(steps_of_plain_sgd_are_restored)
     CHECK_INT(model_steps(again), 5); // they would count another optimizer's
     buf_done(&whole), buf_done(&weights), buf_done(&other);
     model_free(m), model_free(again), model_free(adam);
+    free_data();
 }
 
 // A model made anew goes on from the file's weights, moments and steps; without the moments in the
