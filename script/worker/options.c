@@ -7,8 +7,16 @@
 #include <math.h>
 #include <string.h>
 
-// Item i of the table, a tensor; NULL when it may be missing and is.
-static const tensor *item(lua_State *L, int table, int i, const char *what, const char *name)
+// Keeps the value on top of the stack in the list `kept`, and pops it.
+static void keep(lua_State *L, int kept)
+{
+    lua_rawseti(L, kept, (lua_Integer)lua_rawlen(L, kept) + 1);
+}
+
+// Item i of the table, a tensor; NULL when it may be missing and is. `kept` has it then: a callback
+// may take it out of the table.
+static const tensor *item(
+    lua_State *L, int table, int i, const char *what, const char *name, int kept)
 {
     lua_geti(L, table, i);
     const tensor *t = test_tensor(L, -1);
@@ -17,13 +25,13 @@ static const tensor *item(lua_State *L, int table, int i, const char *what, cons
     if (!t && (name || !lua_isnil(L, -1)))
         luaL_error(L, "%s: item %d, the %s, must be a tensor, got %s", what, i,
             name ? name : "sample_weight", luaL_typename(L, -1));
-    lua_pop(L, 1); // the table still holds it
+    keep(L, kept);
     return t;
 }
 
 // Item i: a tensor, or a list of them for a graph with several, which is pushed and *list set.
-static const tensor *items(
-    lua_State *L, int table, int i, const char *what, const char *name, const tensor *const **list)
+static const tensor *items(lua_State *L, int table, int i, const char *what, const char *name,
+    int kept, const tensor *const **list)
 {
     *list = NULL;
     lua_geti(L, table, i);
@@ -31,11 +39,11 @@ static const tensor *items(
     lua_Integer n = lua_istable(L, at) ? luaL_len(L, at) : 0;
     if (n < 1) {
         lua_settop(L, at - 1);
-        return item(L, table, i, what, name);
+        return item(L, table, i, what, name, kept);
     }
     const tensor **all = lua_newuserdatauv(L, (size_t)n * sizeof *all, 0);
     for (int k = 0; k < n; k++)
-        all[k] = item(L, at, k + 1, what, name);
+        all[k] = item(L, at, k + 1, what, name, kept);
     lua_replace(L, at);
     *list = n > 1 ? all : NULL;
     return all[0];
@@ -62,14 +70,14 @@ struct given {
 };
 
 // The weights of the rows in the field sample_weight, NULL when there is none.
-static const tensor *sample_weight(lua_State *L, int table, const char *what)
+static const tensor *sample_weight(lua_State *L, int table, const char *what, int kept)
 {
     lua_getfield(L, table, "sample_weight");
     const tensor *t = test_tensor(L, -1);
     if (!t && !lua_isnil(L, -1))
         luaL_error(L, "%s: sample_weight must be a tensor of a number for each row, got %s", what,
             luaL_typename(L, -1));
-    lua_pop(L, 1);
+    keep(L, kept);
     return t;
 }
 
@@ -90,16 +98,19 @@ static void check_items(lua_State *L, int table, int most, const char *what)
 }
 
 // {x, y, sample_weight}, x and y each a tensor or a list of them, or a set of data that has them as
-// fields: data.mnist().train. Leaves values on the stack.
+// fields: data.mnist().train. Leaves values on the stack, which keep all tensors.
 static struct given data_pair(lua_State *L, int table, const char *what)
 {
     struct given g;
-    g.weights = sample_weight(L, table, what);
+    luaL_checkstack(L, LUA_MINSTACK, NULL);
+    lua_newtable(L);
+    int kept = lua_gettop(L);
+    g.weights = sample_weight(L, table, what, kept);
     lua_geti(L, table, 1);
     int holder = lua_gettop(L); // the table that has the items
     if (lua_istable(L, -1) && lua_getfield(L, -1, "x") != LUA_TNIL) {
         check_items(L, table, 1, what);
-        g.weights = only_weights(L, g.weights, sample_weight(L, holder, what), what);
+        g.weights = only_weights(L, g.weights, sample_weight(L, holder, what, kept), what);
         lua_getfield(L, holder, "y");
         lua_createtable(L, 2, 0);
         lua_insert(L, -3);
@@ -111,9 +122,9 @@ static struct given data_pair(lua_State *L, int table, const char *what)
         lua_settop(L, holder - 1);
         lua_pushvalue(L, table);
     }
-    g.x = items(L, holder, 1, what, "inputs x", &g.xs);
-    g.y = items(L, holder, 2, what, "labels y", &g.ys);
-    g.weights = only_weights(L, g.weights, item(L, holder, 3, what, NULL), what);
+    g.x = items(L, holder, 1, what, "inputs x", kept, &g.xs);
+    g.y = items(L, holder, 2, what, "labels y", kept, &g.ys);
+    g.weights = only_weights(L, g.weights, item(L, holder, 3, what, NULL, kept), what);
     check_lists(L, what, check_model(L, 1), holder);
     return g;
 }

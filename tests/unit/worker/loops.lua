@@ -309,6 +309,37 @@ test("indices and pictures in small types train with the same bits, and take les
   same(("%d %d %d"):format(sizes.i64, sizes.i32, sizes.u8), "24000 12000 3000")
 end)
 
+test("what a callback takes out of the options stays until the training ends", function()
+  for name, make in pairs(makers) do
+    local m, loss, inputs, targets = make()
+    m:compile { optimizer = "sgd", loss = loss }
+    -- The only references are those of the options.
+    local own
+    function own(t) return type(t) == "table" and { own(t[1]), own(t[2]) } or t:copy() end
+    local t = { own(inputs), own(targets), batch_size = 12, verbose = 0, sample_weight = nn.ops.ones { 48 },
+      validation_data = { own(inputs), own(targets), nn.ops.ones { 48 } } }
+    local held, n = setmetatable({}, { __mode = "v" }), 0
+    local function hold(list)
+      for _, one in ipairs(list) do
+        if type(one) == "table" then hold(one) else held[#held + 1], n = one, n + 1 end
+      end
+    end
+    hold { t, t.sample_weight, t.validation_data }
+    local function there()
+      collectgarbage()
+      local found = 0
+      for i = 1, n do found = found + (held[i] and 1 or 0) end
+      return found
+    end
+    t.callbacks = { { on_train_begin = function()
+      for key in pairs(t) do t[key] = nil end
+      same(there(), n, name)
+    end, on_epoch_end = function() same(there(), n, name) end } }
+    m:fit(t)
+    same(there(), 0, name)
+  end
+end)
+
 io.stdout:setvbuf "line"
 print("1.." .. #cases)
 local failed = false
