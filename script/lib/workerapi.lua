@@ -77,7 +77,7 @@ local types = {
     with(name, columns, fn, kind) -> frame -- With one more column: fn(value, …) of these columns' values for each row; also with(name, tensor) and with(name, fn), fn(i) of the rows from 0.
     fillna{column=value} -> frame -- With this instead of missing values.
     categorize{name, …} -> frame -- Numbers as categories, in their order.
-    expand_date(name, parts) -> frame -- With parts of a date as columns: Year, Month, Week (ISO 8601), Day, DayOfWeek (1 is Monday), DayOfYear.
+    expand_date(name, parts) -> frame -- With parts of a column of dates as columns: Year, Month, Week (ISO 8601), Day, DayOfWeek (1 is Monday), DayOfYear.
     join(other, names, {how=}) -> frame -- With the columns of the other frame's row that has the same values in these columns; how = "left": missing values where there is none, "inner": without such rows.
     sort_values{name, …, ascending=true} -> frame -- The rows in the order of these columns.
     groupby{name, …} -> groups -- The rows by equal values in these columns.

@@ -26,6 +26,13 @@ local function column(name, kind, values, categories)
   return c
 end
 
+-- The values of a column that is computed with: codes of categories are no numbers.
+local function numbers_of(frame, name, what, level)
+  local c = column_of(frame, name, level + 1)
+  if c.categories then error(("%s: column '%s' has categories, not numbers"):format(what, name), level + 1) end
+  return c.values
+end
+
 -- The rows of all columns; -1 is a row that is not there.
 local function take(frame, rows)
   local columns = {}
@@ -147,9 +154,13 @@ end
 
 -- frame:fillna { CompetitionOpenSinceYear = 1900, PromoInterval = "none" }
 function methods:fillna(given)
+  if type(given) ~= "table" then error(("fillna: expects { Column = value }, got a %s"):format(type(given)), 2) end
   local list = {}
   for name, value in pairs(given) do
     local c = column_of(self, name, 2)
+    if not c.categories and type(value) ~= "number" then
+      error(("fillna: column '%s' has numbers; it is filled with a number, not with a %s"):format(name, type(value)), 2)
+    end
     if c.categories then
       local texts, code = table.move(c.categories, 1, #c.categories, 1, {}), nil
       for k, text in ipairs(texts) do code = text == tostring(value) and k or code end
@@ -309,6 +320,10 @@ end
 -- frame:expand_date("Date", { "Year", "Month", "Week" }): these parts as columns.
 function methods:expand_date(name, parts)
   local c, list = column_of(self, name, 2), {}
+  if c.kind ~= "date" then
+    error(("expand_date: column '%s' is a %s, not a date; data.csv { …, types = { %s = \"date\" } } reads it as one")
+      :format(name, c.kind, name), 2)
+  end
   for i, part in ipairs(parts or { "Year", "Month", "Week", "Day", "DayOfWeek", "DayOfYear" }) do
     list[i] = column(part, "number", call(core.date_part, c.values, part))
   end
@@ -327,31 +342,36 @@ function methods:groupby(given)
 end
 
 -- The values of a column and how they are taken together; texts can only be counted, or one be taken.
-local function aggregate(self, name, how, level)
+local function aggregate(self, name, how, what, level)
   local c = column_of(self.frame, name, level + 1)
-  local keeps = how == "first" or how == "last"
+  if type(how) ~= "string" then
+    error(("%s: how are the values of column '%s' taken together? Name it, as \"mean\""):format(what, name), level + 1)
+  end
+  local keeps = how == "first" or how == "last" or c.kind == "date" and (how == "min" or how == "max")
   if c.categories and not keeps and how ~= "size" then
-    error(("groupby: the %s of column '%s', which has categories"):format(tostring(how), name), level + 1)
+    error(("groupby: the %s of column '%s', which has categories"):format(how, name), level + 1)
   end
   return call(core.aggregate, self.groups, c.values, how), keeps and c
 end
 
 -- groups:agg { Mean = { "Sales", "mean" }, Days = { "Sales", "count" } }: a row for each group.
 function Groups:agg(given)
-  local rows, columns, wanted = call(core.groups_first, self.groups), {}, {}
+  if type(given) ~= "table" then error(('agg: expects { Name = { "Column", "mean" } }, got a %s'):format(type(given)), 2) end
+  local rows, columns, wanted, is_key = call(core.groups_first, self.groups), {}, {}, {}
   for i, name in ipairs(self.names) do
     local c = column_of(self.frame, name)
-    columns[i] = column(name, c.kind, call(core.take, c.values, rows), c.categories)
+    columns[i], is_key[name] = column(name, c.kind, call(core.take, c.values, rows), c.categories), true
   end
   for name, what in pairs(given) do
     if type(name) ~= "string" or type(what) ~= "table" then
       error('agg: expects { Name = { "Column", "mean" } }', 2)
     end
+    if is_key[name] then error(("agg: two columns would be called '%s'"):format(name), 2) end
     wanted[#wanted + 1] = name
   end
   table.sort(wanted)
   for _, name in ipairs(wanted) do
-    local values, same = aggregate(self, given[name][1], given[name][2], 2)
+    local values, same = aggregate(self, given[name][1], given[name][2], "agg", 2)
     columns[#columns + 1] = column(name, same and same.kind or "number", values, same and same.categories or nil)
   end
   return new(columns, #rows)
@@ -360,7 +380,7 @@ end
 -- Below: a tensor with a number for each row of the frame.
 
 function Groups:transform(name, how)
-  return call(core.take, (aggregate(self, name, how, 2)), call(core.groups_of, self.groups))
+  return call(core.take, (aggregate(self, name, how, "transform", 2)), call(core.groups_of, self.groups))
 end
 
 function Groups:shift(name, by)
@@ -370,20 +390,21 @@ end
 
 -- groups:rolling("Sales", { window = 7, how = "mean", min_periods = 1 })
 function Groups:rolling(name, given)
-  options_of("rolling", given, "how min_periods window")
+  given = options_of("rolling", given or {}, "how min_periods window")
+  local values = numbers_of(self.frame, name, "rolling", 2)
   if math.type(given.window) ~= "integer" then error("rolling: how many rows has the window? { window = 7 }", 2) end
-  return call(core.roll, self.groups, column_of(self.frame, name, 2).values, given.how or "mean", given.window,
+  return call(core.roll, self.groups, values, given.how or "mean", given.window,
     given.min_periods or given.window)
 end
 
 function Groups:cumsum(name)
-  return call(core.cumulate, self.groups, column_of(self.frame, name, 2).values)
+  return call(core.cumulate, self.groups, numbers_of(self.frame, name, "cumsum", 2))
 end
 
 -- groups:elapsed("Promo", "Date", { backward = true })
 function Groups:elapsed(flag, when, given)
   local back = options_of("elapsed", given or {}, "backward").backward
-  return call(core.elapsed, self.groups, column_of(self.frame, flag, 2).values, column_of(self.frame, when, 2).values, back)
+  return call(core.elapsed, self.groups, numbers_of(self.frame, flag, "elapsed", 2), numbers_of(self.frame, when, "elapsed", 2), back)
 end
 
 return data

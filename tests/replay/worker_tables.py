@@ -153,6 +153,47 @@ data.save("windows.csv", s:with("Before", g:shift("Sales")):with("After", g:shif
         near(got[name], values)
 
 
+def test_what_makes_no_sense_is_told(t):
+    folder, _ = sales(t)
+    done = work(t, """
+local s = data.csv "sales.csv"
+local g = s:groupby "Store"
+local function told(fn, ...) print((select(2, pcall(fn, ...)))) end
+told(g.agg, g, { Store = { "Sales", "mean" } })
+told(g.agg, g, { A = { "Sales" } })
+told(g.agg, g)
+told(g.transform, g, "Sales")
+told(g.rolling, g, "Sales")
+told(g.rolling, g, "Holiday", { window = 2 })
+told(g.cumsum, g, "Holiday")
+told(g.elapsed, g, "Holiday", "Date")
+told(g.elapsed, g, "Promo", "Holiday")
+told(s.expand_date, s, "Sales")
+told(s.expand_date, s, "Holiday", { "Year" })
+told(s.fillna, s, { Sales = "none" })
+told(s.fillna, s, 0)
+local first = g:agg { First = { "Date", "min" } }
+print(first:stats("First").kind, #first:expand_date("First", { "Year" }).Year)
+""", folder)
+    assert done.code == 0, done
+    date = """data.csv { …, types = { %s = "date" } } reads it as one"""
+    assert done.out.splitlines() == [
+        "agg: two columns would be called 'Store'",
+        """agg: how are the values of column 'Sales' taken together? Name it, as "mean\"""",
+        """agg: expects { Name = { "Column", "mean" } }, got a nil""",
+        """transform: how are the values of column 'Sales' taken together? Name it, as "mean\"""",
+        "rolling: how many rows has the window? { window = 7 }",
+        "rolling: column 'Holiday' has categories, not numbers",
+        "cumsum: column 'Holiday' has categories, not numbers",
+        "elapsed: column 'Holiday' has categories, not numbers",
+        "elapsed: column 'Holiday' has categories, not numbers",
+        "expand_date: column 'Sales' is a number, not a date; " + date % "Sales",
+        "expand_date: column 'Holiday' is a category, not a date; " + date % "Holiday",
+        "fillna: column 'Sales' has numbers; it is filled with a number, not with a string",
+        "fillna: expects { Column = value }, got a number",
+        "date\t9"], done
+
+
 def test_rows_are_sorted_with_missing_values_last(t):
     folder, rows = sales(t)
     done = work(t, """
