@@ -29,6 +29,7 @@ local function conditions_of(object, wanted)
   elseif object.kind == "Job" and (wanted or "Complete") == "Complete" then
     return "status.completionTime", "status.conditions.0.type in (FailureTarget, Failed),status.conditions.1.type in (FailureTarget, Failed)"
   elseif object.kind == "Deployment" and (wanted or "Available") == "Available" then
+    if tonumber((object.spec or {}).replicas) == 0 then return nil end -- a count of 0 is left out of the status
     return ("status.availableReplicas == %s"):format(tostring((object.spec or {}).replicas or 1)),
       "status.conditions.0.reason == ProgressDeadlineExceeded,status.conditions.1.reason == ProgressDeadlineExceeded"
   elseif wanted then
@@ -42,6 +43,23 @@ end
 
 local function refuse(make, step, cannot, instead)
   make.refused[#make.refused + 1] = ("step %s: Argo cannot %s; %s"):format(step.name, cannot, instead)
+end
+
+-- Argo reads its variables in every text: "{{" in one of the user's is refused.
+local function has_braces(value)
+  if type(value) == "string" then return value:find("{{", 1, true) ~= nil or value:find("{fs%+%d+%+fs") ~= nil end
+  if type(value) ~= "table" then return false end
+  for key, item in pairs(value) do
+    if has_braces(key) or has_braces(item) then return true end
+  end
+  return false
+end
+
+local function plain(make, step, value)
+  if has_braces(value) then
+    refuse(make, step, 'keep "{{" as it is: it reads a variable of its own there', "write it in a file of the image")
+  end
+  return value
 end
 
 -- References: ${…} becomes a parameter of the step's template, whose value the DAG's task gives.
@@ -81,14 +99,19 @@ function argo.open(make, step, value)
   return false
 end
 
--- The value of what is known now.
-local function known(step, value)
+-- The variables that are known now.
+local function env_of(step)
   local env = setmetatable({}, { __index = _G })
   for name, given in pairs(step.with or {}) do
     local ok, filled = pcall(core.pipeline.filled, given, setmetatable({}, { __index = _G }), step.name)
     if ok then env[name] = filled end
   end
-  return core.pipeline.filled(value, env, step.name)
+  return env
+end
+
+-- The value of what is known now.
+local function known(make, step, value)
+  return plain(make, step, core.pipeline.filled(value, env_of(step), step.name))
 end
 
 -- An output of another step, in the words of the DAG.
@@ -115,28 +138,38 @@ end
 
 -- A value of `with`, as the task gives it.
 local function argument(make, step, value)
-  if type(value) ~= "string" or not argo.open(make, step, value) then return text_of(known(step, value)) end
-  return (value:gsub("%${(.-)}", function(expression)
-    return in_dag(make, step, expression) or text_of(known(step, "${" .. expression .. "}"))
-  end))
+  if type(value) ~= "string" or not argo.open(make, step, value) then return text_of(known(make, step, value)) end
+  local own = {} -- Argo's variables, which are put in when the rest is known
+  local text = value:gsub("%${(.-)}", function(expression)
+    local variable = in_dag(make, step, expression)
+    if not variable then return text_of(known(make, step, "${" .. expression .. "}")) end
+    own[#own + 1] = variable
+    return ("fs+%d+fs"):format(#own)
+  end)
+  return (plain(make, step, text):gsub("fs%+(%d+)%+fs", function(n) return own[tonumber(n)] end))
 end
 
--- An expression within the step's template; nil: it is known now.
+-- An expression within the step's template, and whether its value has a type of its own (else it is a text); nil: it is known now.
 local function in_template(make, step, place, expression)
   local word = expression:match "^%s*([%a_][%w_]*)%s*$"
-  if word and step.with and step.with[word] ~= nil then
-    return parameter(place, word, argument(make, step, step.with[word]))
+  local given = (step.with or {})[word or ""]
+  if given ~= nil then
+    local open = argo.open(make, step, given)
+    if not open and not make.is_template then return nil end -- a template's parameters another pipeline may give
+    local now = not open and known(make, step, given)
+    return parameter(place, word, argument(make, step, given)),
+      open and tostring(given):find "^%${[^}]*}$" or type(now) == "number" or now == true or now == false and not open
   end
   local other, field = expression:match "^%s*([%a_][%w_]*)%s*%.%s*([%a_][%w_]*)%s*$"
   local value = in_dag(make, step, expression)
   if value == nil then return nil end
-  return parameter(place, other and other .. "-" .. field or "item", value)
+  return parameter(place, other and other .. "-" .. field or "item", value), true
 end
 
 -- A text whose open expressions are marks, so that it can be read as YAML; each mark is replaced when it is written.
 -- alone: the expression is all of a value that is not quoted, and may become a number.
-local function mark(place, variable, alone)
-  place.marks[#place.marks + 1] = { variable = variable, alone = alone }
+local function mark(place, expression, variable, alone)
+  place.marks[#place.marks + 1] = { expression = expression, variable = variable, alone = alone }
   return ("fs+%d+fs"):format(#place.marks)
 end
 
@@ -151,22 +184,21 @@ local function is_alone(before, after)
 end
 
 local function marked(make, step, place, text, whole)
-  if text:find("{{", 1, true) then
-    refuse(make, step, 'keep "{{" as it is: it reads a variable of its own there', "write it in a file of the image")
-  end
+  plain(make, step, text)
   local out, at = {}, 1
   for from, expression, to in text:gmatch "()%${(.-)}()" do
-    local variable = in_template(make, step, place, expression)
+    local variable, typed = in_template(make, step, place, expression)
     if variable then
       local before, after = text:sub(1, from - 1), text:sub(to)
-      local alone = whole and before == "" and after == "" or not whole and is_alone(before, after)
-      out[#out + 1] = text:sub(at, from - 1) .. mark(place, variable, alone)
+      local alone = whole and typed and before == "" and after == "" or not whole and is_alone(before, after)
+      out[#out + 1] = text:sub(at, from - 1) .. mark(place, expression, variable, alone)
       at = to
     end
   end
   out[#out + 1] = text:sub(at)
   local result = table.concat(out)
-  return result:find("${", 1, true) and known(step, result) or result
+  if result:find("${", 1, true) then return known(make, step, result) end
+  return plain(make, step, result)
 end
 
 local function unmarked(place, text)
@@ -178,6 +210,11 @@ local function unmarked(place, text)
     local m = place.marks[tonumber(n)]
     return m.variable
   end))
+end
+
+-- A text with its marks as they are spelled in the pipeline, for errors.
+local function spelled(place, text)
+  return (text:gsub("fs%+(%d+)%+fs", function(n) return "${" .. place.marks[tonumber(n)].expression .. "}" end))
 end
 
 -- A value of the step with its references as variables.
@@ -241,7 +278,7 @@ local function output_source(make, step, name, object)
   elseif source.file and not source.file:find "^/" then
     refuse(make, step, ("read the file %s"):format(source.file), "name it with its whole path, as /tmp/" .. name)
   elseif source.file then
-    return { path = source.file }
+    return { path = plain(make, step, source.file) }
   else
     return { jsonPath = json_path(source.field) }
   end
@@ -291,8 +328,8 @@ local function objects_of(make, step, place)
     end
     ok, objects = pcall(core.call, "k8s.manifest", { value = copy(source) })
   end
-  if not ok then core.fail("error", ("pipeline %s: step %s: %s"):format(make.flow.name, step.name, objects)) end
-  return objects
+  if not ok then core.fail("error", spelled(place, ("pipeline %s: step %s: %s"):format(make.flow.name, step.name, objects))) end
+  return plain(make, step, objects)
 end
 
 -- One object: a resource template. last: it is the step's last, whose state and outputs count.
@@ -300,20 +337,20 @@ local function resource(make, step, place, object, last)
   local meta = object.metadata
   local generated = meta.name == nil and meta.generateName
   if not generated and (step.retries or 0) > 0 then
-    refuse(make, step, ("try %s %s again: it would apply the object that failed"):format(object.kind, meta.name),
+    refuse(make, step, spelled(place, ("try %s %s again: it would apply the object that failed"):format(object.kind, meta.name)),
       "give it a generateName instead of a name")
   end
   local namespace = step.namespace or make.flow.namespace
-  meta.namespace = meta.namespace or namespace
+  meta.namespace = meta.namespace or plain(make, step, namespace)
   meta.labels = meta.labels or {}
   for label, value in pairs(labels_of(make, step)) do meta.labels[label] = value end
   local good, bad, cannot
   if last then good, bad, cannot = conditions_of(object, step.reaches) end
-  if cannot then refuse(make, step, cannot, "wait for another state (of a Job Complete, of a Deployment Available), or run it with flow:run()") end
+  if cannot then refuse(make, step, spelled(place, cannot), "wait for another state (of a Job Complete, of a Deployment Available), or run it with flow:run()") end
   make.objects[#make.objects + 1] = object
   return { inputs = inputs_of(place), activeDeadlineSeconds = seconds(step.timeout),
     outputs = last and outputs_of(make, step, object) or nil,
-    resource = { action = generated and "create" or "apply", successCondition = good, failureCondition = bad,
+    resource = { action = generated and "create" or "apply", successCondition = good and unmarked(place, good), failureCondition = bad,
       -- what is in another namespace cannot belong to the workflow
       setOwnerReference = (namespace == nil or namespace == make.flow.namespace) and meta.namespace == make.flow.namespace or nil,
       manifest = unmarked(place, core.block_yaml(object)) } }
@@ -358,7 +395,7 @@ local function environment(make, step, place, env)
   local names, list = {}, core.array {}
   for name in pairs(env or {}) do names[#names + 1] = name end
   table.sort(names)
-  for i, name in ipairs(names) do list[i] = { name = name, value = tostring(words(make, step, place, env[name])) } end
+  for i, name in ipairs(names) do list[i] = { name = plain(make, step, name), value = tostring(words(make, step, place, env[name])) } end
   return #list > 0 and list or nil
 end
 
@@ -368,6 +405,9 @@ local function texts(list)
 end
 
 local function container(make, step, place, given)
+  if step.namespace and step.namespace ~= make.flow.namespace then
+    refuse(make, step, ("run a pod in the namespace %s"):format(step.namespace), "apply a Job there, or give the whole pipeline that namespace")
+  end
   local command = given.command
   if type(command) == "string" then command = { "sh", "-c", command } end
   local made = { image = tostring(words(make, step, place, given.image)),
@@ -395,63 +435,120 @@ local function trainer_step(make, step, place)
   container(make, step, place, { image = make.options.image or "", command = command, env = given.env })
 end
 
--- By label: objects whose names the server chose, and those of attempts that failed. Pods of steps with an image belong to
--- the workflow, and go with it.
-local function delete(make, step)
-  local kinds, steps, seen = {}, {}, {}
+-- What kubectl calls the objects of these steps, by namespace: { namespace =, kinds = {…}, steps = {…} } of each.
+local function applied_of(make, step)
+  local places = {}
+  local function put(list, word)
+    if not list[word] then list[#list + 1], list[word] = word, true end
+  end
   for _, other in ipairs(type(step.delete) == "table" and step.delete or { step.delete }) do
     for _, object in ipairs(make.applied[other] or {}) do
       local group, version = object.apiVersion:match "^(.-)/(.+)$"
-      local kind = group and ("%s.%s.%s"):format(object.kind:lower(), version, group) or object.kind:lower()
-      if not seen[kind] then kinds[#kinds + 1], seen[kind] = kind, true end
-      if not seen["/" .. other] then steps[#steps + 1], seen["/" .. other] = other, true end
+      local namespace = object.metadata.namespace or ""
+      if namespace:find "fs%+%d+%+fs" then
+        refuse(make, step, ("delete what step %s makes: its namespace is known only then"):format(other), "name the namespace")
+      end
+      if not places[namespace] then
+        places[namespace] = { namespace = namespace, kinds = {}, steps = {} }
+        places[#places + 1] = places[namespace]
+      end
+      put(places[namespace].kinds, group and ("%s.%s.%s"):format(object.kind:lower(), version, group) or object.kind:lower())
+      put(places[namespace].steps, other)
     end
   end
-  if #kinds == 0 then
-    add(make, argo.name_of(step), { suspend = { duration = "0" } })
-    return
+  return places
+end
+
+-- By label: objects whose names the server chose, and those of attempts that failed. Pods of steps with an image belong to
+-- the workflow, and go with it. Each namespace has a deletion of its own.
+local function delete(make, step)
+  local name, groups = argo.name_of(step), core.array {}
+  local places = applied_of(make, step)
+  for i, place in ipairs(places) do
+    local one = #places > 1 and ("%s-%d"):format(name, i) or name
+    local flags = core.array { table.concat(place.kinds, ","),
+      ("--selector=firesteel/workflow={{workflow.name}},firesteel/step in (%s)"):format(table.concat(place.steps, ",")) }
+    if place.namespace ~= "" and place.namespace ~= make.flow.namespace then flags[#flags + 1] = "--namespace=" .. place.namespace end
+    add(make, one, { activeDeadlineSeconds = seconds(step.timeout), resource = { action = "delete", flags = flags } })
+    groups[i] = { name = one, template = one }
   end
-  add(make, argo.name_of(step), { activeDeadlineSeconds = seconds(step.timeout), resource = { action = "delete", flags = core.array {
-    table.concat(kinds, ","), ("--selector=firesteel/workflow={{workflow.name}},firesteel/step in (%s)"):format(table.concat(steps, ",")) } } })
+  if #places == 0 then add(make, name, { suspend = { duration = "0" } }) end
+  if #places > 1 then add(make, name, { steps = core.array { groups } }) end
 end
 
 -- The DAG.
 
-local OPERATORS = { ["and"] = "&&", ["or"] = "||", ["not"] = "!", ["true"] = "true", ["false"] = "false" }
+local OPERATORS = { ["and"] = "&&", ["or"] = "||", ["not"] = "!", ["true"] = "true", ["false"] = "false", ["~="] = "!=" }
+local SIGNS = { "^[=~<>]=", "^[<>()+%-*/%%]" }
+
+-- A value that is known now, as a word of a condition.
+local function constant(make, step, value)
+  if type(value) == "number" or type(value) == "boolean" then return { text = tostring(value) } end
+  if type(value) ~= "string" then
+    refuse(make, step, ("compare a %s in `when`"):format(type(value)), "compare outputs with numbers and texts")
+  elseif value:find "%c" then
+    refuse(make, step, "compare with a text of several lines in `when`", "let the step compare it")
+  end
+  return { text = core.pipeline.quoted(plain(make, step, tostring(value))), is_text = true }
+end
+
+-- ${…} of a condition: a variable of Argo's, or what is known now.
+local function operand(make, step, expression)
+  local word = expression:match "^%s*([%a_][%w_]*)%s*$"
+  local given = (step.with or {})[word or ""]
+  if given ~= nil and argo.open(make, step, given) then
+    local value = argument(make, step, given)
+    if tostring(given):find "^%${[^}]*}$" then return { text = value, is_open = true } end
+    return { text = core.pipeline.quoted(value), is_text = true }
+  end
+  local variable = in_dag(make, step, expression)
+  if variable then return { text = variable, is_open = true } end
+  return constant(make, step, known(make, step, "${" .. expression .. "}"))
+end
+
+-- The first word of a condition in Argo's words, and how long it is.
+local function read_word(make, step, text)
+  local expression = text:match "^%${(.-)}"
+  if expression then return operand(make, step, expression), #expression + 3 end
+  for _, quote in ipairs { '"', "'" } do
+    local at = text:sub(1, 1) == quote and 2 or nil
+    while at and text:sub(at, at) ~= quote do at = at + (text:sub(at, at) == "\\" and 2 or 1) end -- pipeline.check has read it: it ends
+    if at then return constant(make, step, load("return " .. text:sub(1, at))()), at end
+  end
+  local word = text:match "^[%a_][%w_.]*" or text:match "^%d[%w.]*" or text:match(SIGNS[1]) or text:match(SIGNS[2])
+  if not word then
+    refuse(make, step, ("say %s in `when`"):format(text), "compare outputs with numbers and texts")
+    return { text = "" }, #text
+  elseif not word:find "^[%a_]" or OPERATORS[word] then
+    return { text = OPERATORS[word] or word }, #word
+  elseif type(_G[word]) == "number" or type(_G[word]) == "string" then
+    return constant(make, step, _G[word]), #word
+  end
+  refuse(make, step, ("read %s in `when`"):format(word), "compare outputs with numbers and texts")
+  return { text = "" }, #word
+end
 
 -- A Lua condition in Argo's words. An output that is compared with a text is quoted as the text is.
 local function when_of(make, step)
   if not step.when or step.exit then return nil end
-  if not argo.open(make, step, step.when) then
-    local fn, why = load("return " .. step.when:gsub("%${(.-)}", "(%1)"), "=when", "t", setmetatable(step.with or {}, { __index = _G }))
-    if not fn then core.fail("error", ("step %s: when: %s"):format(step.name, why)) end
-    return fn() and nil or "false"
+  if not argo.open(make, step, step.when) then return not core.pipeline.holds(step, env_of(step)) and "false" or nil end
+  local list, spaces, text = {}, {}, step.when
+  while text:find "%S" do
+    local blank, rest = text:match "^(%s*)(.*)$"
+    local word, length = read_word(make, step, rest)
+    list[#list + 1], spaces[#list + 1], text = word, blank, rest:sub(length + 1)
   end
-  local strings, variables = {}, {}
-  local text = step.when:gsub("%${(.-)}", function(expression)
-    local word = expression:match "^%s*([%a_][%w_]*)%s*$"
-    local value = word and step.with and step.with[word] ~= nil and argument(make, step, step.with[word])
-      or in_dag(make, step, expression) or text_of(known(step, "${" .. expression .. "}"))
-    variables[#variables + 1] = value
-    return "\1" .. #variables .. "\2"
-  end):gsub("([\"'])(.-)%1", function(_, inner)
-    strings[#strings + 1] = inner
-    return "\3" .. #strings .. "\4"
-  end)
-  text = text:gsub("~=", "!="):gsub("%f[%a_][%a_][%w_.]*", function(word)
-    if OPERATORS[word] then return OPERATORS[word] end
-    local value = _G[word]
-    if type(value) == "number" then return tostring(value) end
-    if type(value) == "string" then
-      strings[#strings + 1] = value
-      return "\3" .. #strings .. "\4"
+  local out = {}
+  for i, word in ipairs(list) do
+    local function beside(by)
+      local sign, other = list[i + by], list[i + 2 * by]
+      return sign and (sign.text == "==" or sign.text == "!=") and other and other.is_text
     end
-    refuse(make, step, ("read %s in `when`"):format(word), "compare outputs with numbers and texts")
-    return ""
-  end):gsub("!%s+", "!")
-  text = text:gsub("\1(%d+)\2(%s*[!=]=%s*\3)", "'\1%1\2'%2"):gsub("(\4%s*[!=]=%s*)\1(%d+)\2", "%1'\1%2\2'")
-  text = text:gsub("\3(%d+)\4", function(n) return "'" .. strings[tonumber(n)] .. "'" end)
-  return (text:gsub("\1(%d+)\2", function(n) return variables[tonumber(n)] end))
+    local quote = word.is_open and (beside(1) or beside(-1))
+    local blank = i > 1 and list[i - 1].text ~= "!" and spaces[i]:gsub("%s+", " ") or ""
+    out[i] = blank .. (quote and "'" .. word.text .. "'" or word.text)
+  end
+  return table.concat(out)
 end
 
 local function fan_out(make, step, task)
@@ -461,7 +558,7 @@ local function fan_out(make, step, task)
     local expression = step.each:match "^%${([^}]*)}$"
     task.withParam = expression and in_dag(make, step, expression) or ""
   else
-    local items = known(step, step.each)
+    local items = known(make, step, step.each)
     if type(items) ~= "table" then core.fail("error", ("step %s: each is a list, not %s"):format(step.name, tostring(items))) end
     task.withItems = core.array {}
     for i, item in ipairs(items) do task.withItems[i] = item end
@@ -527,8 +624,8 @@ end
 local RESERVED = { main = true, ["at-the-end"] = true }
 
 -- All templates and the tasks of the DAG. needs: outputs that others read, of a pass before.
-local function pass(self, options, needs)
-  local make = { flow = self, options = options, needs = needs, templates = core.array {}, refused = {}, places = {}, applied = {}, objects = {} }
+local function pass(self, options, needs, is_template)
+  local make = { flow = self, options = options, needs = needs, is_template = is_template, templates = core.array {}, refused = {}, places = {}, applied = {}, objects = {} }
   local tasks = core.array {}
   for _, name in ipairs(self.order) do
     local step = self.steps[name]
@@ -556,10 +653,10 @@ local function check_refused(make)
 end
 
 -- The spec of a Workflow, and what was found on the way. Which outputs others read is known after a first pass.
-function argo.spec(self, options)
+function argo.spec(self, options, is_template)
   core.pipeline.check(self)
-  local needs = pass(self, options, {}).needs
-  local make, tasks = pass(self, options, needs)
+  local needs = pass(self, options, {}, is_template).needs
+  local make, tasks = pass(self, options, needs, is_template)
   check_refused(make)
   if #tasks == 0 then core.fail("error", ("pipeline %s: Argo needs a step that does not run at the end"):format(self.name)) end
   table.insert(make.templates, 1, { name = "main", dag = { tasks = tasks } })
@@ -581,7 +678,7 @@ end
 
 -- A name that can be a step's `use`.
 function argo.template(self, name, options)
-  local spec, make = argo.spec(self, options)
+  local spec, make = argo.spec(self, options, true)
   return { apiVersion = API, kind = "WorkflowTemplate", metadata = metadata(self, name), spec = spec }, make
 end
 

@@ -183,13 +183,6 @@ local function env_of(self, step, item)
   return all
 end
 
-local function is_wanted(step, env)
-  if not step.when or step.exit then return true end
-  local fn, why = load("return " .. step.when:gsub("%${(.-)}", "(%1)"), "=when", "t", env)
-  if not fn then core.fail("error", ("step %s: when: %s"):format(step.name, why)) end
-  return fn()
-end
-
 local function do_one(self, step, item, record)
   local branch = core.branch_name()
   core.pipeline.telling[branch] = record
@@ -221,7 +214,7 @@ end
 -- In the step's branch: "skipped" or "done".
 local function do_step(self, step)
   local status = self.status[step.name]
-  if step.when and not step.exit and not is_wanted(step, env_of(self, step)) then return "skipped" end
+  if step.when and not step.exit and not core.pipeline.holds(step, env_of(self, step)) then return "skipped" end
   local items = step.each
   if items == nil then
     status.records = { status.records and status.records[1] or { metrics = {} } }
@@ -406,7 +399,7 @@ end
 core.pipeline.view = { reset = reset, show = show, progress_of = progress_of, last_lines = last_lines } -- for argorun.lua
 
 function flow:run()
-  core.pipeline.check(self)
+  core.pipeline.check(self, true)
   reset(self)
   self.state = "running"
   self:watch()

@@ -27,6 +27,18 @@ end
 
 function core.pipeline.filled(value, env, what) return filled(value, env, what) end
 
+-- A text as a word of a condition of Argo's or Kubeflow's.
+function core.pipeline.quoted(text)
+  return "'" .. text:gsub("[\\']", "\\%0") .. "'"
+end
+
+-- Is the condition of a step true, with these variables?
+function core.pipeline.holds(step, env)
+  local fn, why = load("return " .. step.when:gsub("%${(.-)}", "(%1)"), "=when", "t", env)
+  if not fn then core.fail("error", ("step %s: when: %s"):format(step.name, why)) end
+  return fn()
+end
+
 local function reach(step, made, limit)
   local last = made[#made]
   local state = step.reaches or GOOD[last.kind]

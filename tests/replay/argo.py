@@ -67,10 +67,96 @@ def test_what_argo_cannot_say(t):
             ('a = { image = "x", command = "true", each = { 1, 2 }, at_once = 1 }', "step a: Argo cannot limit how many of its items run at once"),
             ('a = { apply = ' + job % 'name = "j"' + ', retries = 1 }', "step a: Argo cannot try Job j again: it would apply the object that failed; give it a generateName"),
             ('a = { apply = ' + job % 'name = "j"' + ', reaches = "Suspended" }', "step a: Argo cannot wait until a Job is Suspended"),
+            (f'{a}, b = {{ apply = ' + job % 'name = "j-${a.n}"' + ', retries = 1 }', "step b: Argo cannot try Job j-${a.n} again"),
+            ('a = { image = "x", command = "true", namespace = "third" }', "step a: Argo cannot run a pod in the namespace third; apply a Job there"),
+            (f'{a}, b = {{ apply = ' + job % 'name = "j", namespace = "${a.n}"' + ' }, c = { delete = "b", when = "always" }', "step c: Argo cannot delete what step b makes: its namespace"),
             ('main = { image = "x", command = "true" }', "step main: Argo cannot have a step called main"),
             ('a = { image = "x", command = "true", when = "always" }', "pipeline p: Argo needs a step that does not run at the end")):
         r = k.run(f'pipeline {{ "p", steps = {{ {steps} }} }}:argo()')
         assert r.state == "failed" and says in r.error["message"], (steps, r)
+
+
+NEEDED = 'a = { image = "x", command = "true", outputs = { s = { file = "/tmp/s" }, n = { file = "/tmp/n" } } }'
+
+
+def conditions(k, when, more=""):
+    r = k.run(f"""{more}
+doc = yaml.decode(pipeline {{ "p", steps = {{ {NEEDED}, b = {{ image = "x", command = "true", {when} }} }} }}:argo())
+for _, task in ipairs(doc.spec.templates[1].dag.tasks) do if task.name == "b" then print(task.when) end end""")
+    return r.out.rstrip("\n") if r.state == "ok" else r.error["message"]
+
+
+def test_conditions(t):
+    k = Kernel(t)
+    n, s = "{{tasks.a.outputs.parameters.n}}", "{{tasks.a.outputs.parameters.s}}"
+    for when, says in (('when = "${par} > 2"', "nil"), ('when = "${par} > 3"', "false"), ('when = "${p} == 7", with = { p = 7 }', "nil"),
+                       ('when = "${a.n} > 1e-3 and not (${a.s} == \'yes\')"', f"{n} > 1e-3 && !('{s}' == 'yes')"),
+                       ("when = [[${a.s} ~= 'it\\'s']]", f"'{s}' != 'it\\'s'"), ("when = [[\"it's\" == ${a.s}]]", f"'it\\'s' == '{s}'"),
+                       ("when = '${a.s} == word'", f"'{s}' == 'x\\' == \\'x'"), ("when = '${a.s} == ${word}'", f"'{s}' == 'x\\' == \\'x'"),
+                       ("when = '${a.s} == ${p}', with = { p = [[c:\\d]] }", f"'{s}' == 'c:\\\\d'"),
+                       ("when = '${a.n} == ${par}'", f"{n} == 3"), ("when = '${p} == word', with = { p = 'v${a.n}' }", f"'v{n}' == 'x\\' == \\'x'"),
+                       ("when = '${a.s} == braces'", 'step b: Argo cannot keep "{{" as it is'), ("when = '${a.s} == ${braces}'", 'step b: Argo cannot keep "{{" as it is'),
+                       ("when = [[${a.s} == 'a\\nb']]", "step b: Argo cannot compare with a text of several lines"),
+                       ("when = '${a.s} .. word == word'", "step b: Argo cannot say .. word == word in `when`")):
+        got = conditions(k, when, "par, word, braces = 3, \"x' == 'x\", '{{workflow.name}}'")
+        assert got == says or says.startswith("step") and says in got, (when, got)
+
+
+def test_variables_of_argo_stay_texts(t):
+    """Whatever way "{{" comes in."""
+    k = Kernel(t)
+    config = '{ apiVersion = "v1", kind = "ConfigMap", metadata = { name = "c" }, data = { v = %s } }'
+    for step in ('image = "x", command = "echo ${V}"', 'image = "x", command = { "echo", "${V}" }', 'image = "x", env = { V = "${V}" }', 'image = "x:${V}"',
+                 'image = "x", command = "echo ${v}", with = { v = "{{workflow.parameters.x}}" }', 'image = "x", command = "echo ${v}", with = { v = "${V}" }',
+                 'image = "x", command = "echo ${v}", with = { v = "${a.n} ${V}" }', 'image = "x", command = "echo ${item}", each = { "{{workflow.uid}}" }',
+                 'image = "x", command = "echo ${item}", each = { "${V}" }', 'image = "x", command = "echo {${half}workflow.name}}"',
+                 'image = "x", command = "echo {${a.n}}"', 'image = "x", command = "true", outputs = { o = { file = "/tmp/{{x}}" } }',
+                 'apply = ' + config % "V", 'apply = ' + config % '"${V}"',
+                 'apply = [[{kind: ConfigMap, apiVersion: v1, metadata: {name: c},\n data: {v: "\\x7b{workflow.name}}"}}]]',
+                 'use = "t/s", with = { v = "${V}" }'):
+        r = k.run(f'V, half = "{{{{workflow.name}}}}", "{{"\npipeline {{ "p", steps = {{ {NEEDED}, b = {{ {step} }} }} }}:argo()')
+        assert r.state == "failed" and 'step b: Argo cannot keep "{{" as it is' in r.error["message"], (step, r)
+
+
+def test_objects_of_other_namespaces_are_deleted(t):
+    k = Kernel(t)
+    r = k.run("""
+local function config(namespace) return { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "c", namespace = namespace } } end
+doc = yaml.decode(pipeline { "p", namespace = "here", steps = {
+  a = { apply = config() }, b = { apply = config "other" }, c = { apply = config(), namespace = "third" }, d = { apply = config "other" },
+  some = { delete = "c", when = "always" }, all = { delete = { "a", "b", "c", "d" }, when = "always" } } }:argo())
+by = {}
+for _, one in ipairs(doc.spec.templates) do by[one.name] = one end
+print(table.concat(by.some.resource.flags, " "))
+for _, one in ipairs(by.all.steps[1]) do print(one.template, table.concat(by[one.template].resource.flags, " ")) end""")
+    by = "configmap --selector=firesteel/workflow={{workflow.name}},firesteel/step in"
+    assert r.state == "ok" and r.out.splitlines() == [
+        f"{by} (c) --namespace=third", f"all-1\t{by} (a)", f"all-2\t{by} (b,d) --namespace=other", f"all-3\t{by} (c) --namespace=third"], r
+
+
+def test_texts_stay_texts(t):
+    k = Kernel(t)
+    r = k.run("""
+function data(as)
+  local doc = yaml.decode(pipeline { "p", steps = { prep = { image = "x", command = "true", outputs = { n = { file = "/tmp/n" } } },
+    a = { apply = { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "c" }, data = { w = "${p}", y = "${q}", n = "${n}", m = "${m}" } },
+      with = { p = "007", q = "yes", n = 7, m = "0${prep.n}" } } } }:argo(as))
+  for _, one in ipairs(doc.spec.templates) do if one.name == "a" then return one.resource.manifest:match "\\ndata:\\n(.*)" end end
+end
+print(data {}) print(data { template = "t" })""")
+    assert r.state == "ok" and r.out.split() == [
+        "m:", '"{{inputs.parameters.m}}"', '"n":', "7", "w:", '"007"', '"y":', '"yes"', "m:", '"{{inputs.parameters.m}}"',
+        '"n":', "{{inputs.parameters.n}}", "w:", '"{{inputs.parameters.p}}"', '"y":', '"{{inputs.parameters.q}}"'], r.out or r
+
+
+def test_how_many_replicas(t):
+    k = Kernel(t)
+    for count, says in (('"${prep.n}"', "status.availableReplicas == {{inputs.parameters.prep-n}}"), ("0", "nil"), ("2", "status.availableReplicas == 2")):
+        r = k.run(f"""
+doc = yaml.decode(pipeline {{ "p", steps = {{ prep = {{ image = "x", command = "true", outputs = {{ n = {{ file = "/tmp/n" }} }} }},
+  a = {{ apply = {{ apiVersion = "apps/v1", kind = "Deployment", metadata = {{ name = "d" }}, spec = {{ replicas = {count} }} }} }} }} }}:argo())
+for _, one in ipairs(doc.spec.templates) do if one.name == "a" then print(one.resource.successCondition) end end""")
+        assert r.state == "ok" and r.out == says + "\n", (count, r)
 
 
 def test_all_that_is_refused_is_told_at_once(t):
