@@ -72,14 +72,30 @@ local function kind_of(self, name, step)
   return kind
 end
 
+local TYPES = {
+  apply = { table = 1, string = "a file, a text or a table" }, delete = { table = "the names of steps", string = "the names of steps" },
+  with = { table = "a table of parameters" }, outputs = { table = 'a table: { rows = "status.rows" }' }, env = { table = "a table of texts" },
+  each = { table = 1, string = 'a list, or an output that is one: "${prep.shards}"' }, namespace = { string = "a text" }, reaches = { string = "a state" },
+  image = { string = "the name of an image" }, command = { table = 1, string = "a text or a list" }, args = { table = "a list" },
+  trainer = { table = 1, string = "a file, or the options of trainer.run" }, use = { string = 'a template and one of its steps: "refit/train"' },
+}
+
 local function check_types(self, step)
   local name = step.name
+  for _, option in ipairs(names_of(TYPES)) do
+    if step[option] ~= nil and not TYPES[option][type(step[option])] then
+      fail(self, name, "%s is %s", option, TYPES[option].string or TYPES[option].table)
+    end
+  end
+  if type(step.each) == "string" and not step.each:find "^%${[^}]*}$" then fail(self, name, "each is %s", TYPES.each.string) end
+  if step.at_once ~= nil and (math.type(step.at_once) ~= "integer" or step.at_once < 1) then
+    fail(self, name, "at_once is a number from 1 on")
+  end
   if step.kind == "call" and type(step.call) ~= "function" then fail(self, name, "call is a function") end
   if step.kind == "use" and not tostring(step.use):find "^[%l%d-]+/[%a_][%w_]*$" then
     fail(self, name, 'use is a template and one of its steps: "refit/train"')
   end
   if step.command and step.kind ~= "image" then fail(self, name, "command is for steps with an image") end
-  if step.with ~= nil and type(step.with) ~= "table" then fail(self, name, "with is a table of parameters") end
   local retries = step.retries or 0
   if math.type(retries) ~= "integer" or retries < 0 then fail(self, name, "retries is a number from 0 on") end
   if step.when ~= nil and type(step.when) ~= "string" then
@@ -119,18 +135,74 @@ local function read_step(self, name, given)
   return step
 end
 
+local LUA = {}
+for word in ("and or not true false nil if then else end function return local"):gmatch "%a+" do LUA[word] = true end
+
 -- The names of outputs and parameters that the expressions of a text use.
 local function uses(text, each)
   for expression in text:gmatch "%${(.-)}" do
     local plain = expression:gsub('"[^"]*"', '""'):gsub("'[^']*'", "''")
     for before, word, rest in plain:gmatch "(.?)%f[%a_]([%a_][%w_]*)%f[^%w_]([%s]*%.?[%s]*[%w_]*)" do
-      if before ~= "." then each(word, rest:match "^%s*%.%s*([%a_][%w_]*)", expression) end
+      if not before:find "[.%w]" then each(word, rest:match "^%s*%.%s*([%a_][%w_]*)", expression) end
     end
   end
 end
 
-local LUA = {}
-for word in ("and or not true false nil if then else end function return local"):gmatch "%a+" do LUA[word] = true end
+-- Before anything starts: is each expression of a text one?
+local function check_syntax(self, step, text)
+  for expression in text:gmatch "%${(.-)}" do
+    local fn, why = load("return " .. expression, "=expression")
+    if not fn then fail(self, step.name, "${%s}: %s", expression, (why:gsub("^expression:%d+: ", ""))) end
+  end
+end
+
+-- Where the quoted text that begins here ends: its inner last, its last; nil: none begins here.
+local function quoted_to(text, from)
+  local level = text:match("^%[(=*)%[", from)
+  if level then
+    local inner, last = text:find("]" .. level .. "]", from, true)
+    return (inner or #text + 1) - 1, last or #text
+  elseif not text:find("^[\"']", from) then
+    return nil
+  end
+  local to = from + 1
+  while to <= #text and text:sub(to, to) ~= text:sub(from, from) do to = to + (text:sub(to, to) == "\\" and 2 or 1) end
+  return to - 1, to
+end
+
+-- A condition with its quoted texts left out; fn sees each.
+local function unquoted(text, fn)
+  local out, at = {}, 1
+  while at <= #text do
+    local inner, last = quoted_to(text, at)
+    if inner then fn(text:sub(at + 1, inner)) end
+    out[#out + 1] = inner and '""' or text:sub(at, at)
+    at = (last or at) + 1
+  end
+  return table.concat(out)
+end
+
+-- A condition: ${…} within quotes would be a text, and a step without ${} is no output.
+local function check_when(self, step)
+  local function look(inner)
+    local expression = inner:match "%${.-}"
+    if expression then
+      fail(self, step.name, "when: %s is within quotes, where it is only a text; write %s without them", expression, expression)
+    end
+  end
+  local bare = unquoted(step.when:gsub("%${(.-)}", function(expression)
+    return not expression:find "[\"']" and "${" .. expression .. "}" or "${}"
+  end), look):gsub("%${.-}", "0")
+  for before, word, rest in bare:gmatch "(.?)%f[%a_]([%a_][%w_]*)%f[^%w_](%s*%.?%s*[%w_]*)" do
+    local field, is_known = rest:match "^%s*%.%s*([%a_][%w_]*)", LUA[word] or step.with and step.with[word] ~= nil or not self.steps[word] and _G[word] ~= nil
+    if not before:find "[.:%w]" and not is_known then
+      if not self.steps[word] then fail(self, step.name, "when: %s is neither a parameter of with nor a variable", word) end
+      fail(self, step.name, "when: %s.%s is an output: write ${%s.%s}", word, field or "…", word, field or "…")
+    end
+  end
+  local fn, why = load("return " .. step.when:gsub("%${(.-)}", "(%1)"), "=when")
+  if not fn then fail(self, step.name, "when: %s", (why:gsub("^when:%d+: ", ""))) end
+end
 
 -- What a step reads of others: into step.refs. An output is a dependence, too.
 local function read_uses(self, step)
@@ -153,11 +225,17 @@ local function read_uses(self, step)
       fail(self, step.name, "${%s}: it is neither a parameter of with nor a variable", expression)
     end
   end
-  local function look(text) uses(text, each) end
+  local function look(text)
+    check_syntax(self, step, text)
+    uses(text, each)
+  end
   each_text(step.with, look)
   each_text({ core.pipeline.text(self, step), step.image, step.command, step.args, step.env,
     type(step.trainer) ~= "function" and step.trainer or nil, step.each }, look)
-  if step.when and not step.exit then look(step.when) end
+  if step.when and not step.exit then
+    look(step.when)
+    check_when(self, step)
+  end
   if step.kind == "call" or step.kind == "use" then return end
   for name in pairs(step.with or {}) do
     if not used[name] then fail(self, step.name, "nothing uses its parameter %s", tostring(name)) end
@@ -208,11 +286,23 @@ local function order_of(self)
   return sorted
 end
 
--- All that can be known before anything starts. Manifests are files that a cell may have written since.
-function core.pipeline.check(self)
+-- A trainer that runs here; elsewhere it is in an image.
+local function check_trainer(self, step)
+  local name = type(step.trainer) == "table" and step.trainer[1] or step.trainer
+  if type(name) ~= "string" then fail(self, step.name, 'trainer needs a file: { "trainer.lua", args = { … } }') end
+  if name:find("${", 1, true) then return end
+  local file, why = io.open(name, "r")
+  if not file then fail(self, step.name, "%s", why) end
+  file:close()
+end
+
+-- All that can be known before anything starts. Manifests are files that a cell may have written since. here: it is about to
+-- run here.
+function core.pipeline.check(self, here)
   for _, name in ipairs(names_of(self.steps)) do
     self.steps[name].refs = {}
     check_after(self, self.steps[name])
+    if here and self.steps[name].kind == "trainer" then check_trainer(self, self.steps[name]) end
   end
   for _, name in ipairs(names_of(self.steps)) do read_uses(self, self.steps[name]) end
   self.order = order_of(self)

@@ -159,13 +159,39 @@ def test_bad_graphs(t):
             ('one = { call = print, when = "always" }, two = { call = print, after = "one" }', "step two: it waits for one, which runs at the end"),
             ('two = { apply = "no-such.yaml" }', "step two: no-such.yaml"),
             ('two = { call = print, timeout = "soon" }', "step two: timeout"),
-            ('two = { call = print, retries = -1 }', "step two: retries")):
+            ('two = { call = print, retries = -1 }', "step two: retries"),
+            (f'{good}, two = {{ call = print, when = "${{one.s}} == \'yes\')" }}', "step two: when: "),
+            (f'{good}, two = {{ call = print, when = "one.s == \'yes\'" }}', "step two: when: one.s is an output: write ${one.s}"),
+            (f'{good}, two = {{ call = print, when = "\'${{one.s}}\' == \'yes\'" }}', "step two: when: ${one.s} is within quotes, where it is only a text; write ${one.s} without them"),
+            (f'{good}, two = {{ call = print, when = "oen == 1" }}', "step two: when: oen is neither a parameter of with nor a variable"),
+            ('two = { call = print, with = { n = "${1 +}" } }', "step two: ${1 +}: unexpected symbol near <eof>"),
+            ('two = { call = print, each = 3 }', 'step two: each is a list, or an output that is one: "${prep.shards}"'),
+            ('two = { call = print, each = "abc" }', 'step two: each is a list, or'),
+            ('two = { call = print, each = { 1 }, at_once = 0 }', "step two: at_once is a number from 1 on"),
+            ('two = { call = print, outputs = "x" }', 'step two: outputs is a table: { rows = "status.rows" }'),
+            ('two = { image = 3 }', "step two: image is the name of an image")):
         r = k.run(f'pipeline {{ "bad", steps = {{ {steps} }} }}')
         assert r.state == "failed" and "pipeline bad: " in r.error["message"] and says in r.error["message"], (steps, r)
     for source, says in (("pipeline 'x'", "a name and steps"), ('pipeline { "Bad Name", steps = { a = print } }', "small letters"),
                          ('pipeline { "x", step = {}, steps = {} }', "did you mean steps")):
         r = k.run(source)
         assert r.state == "failed" and says in r.error["message"], (source, r)
+
+
+def test_nothing_starts_without_the_file_of_a_trainer(t):
+    k = Kernel(t)
+    r = k.run('pipeline { "p", steps = { a = { call = function() print "began" end }, b = { trainer = "no.lua", after = "a" } } }:run()')
+    assert r.state == "failed" and "pipeline p: step b: no.lua: " in r.error["message"] and "began" not in r.out, r
+
+
+def test_conditions_that_are_good(t):
+    k = Kernel(t)
+    r = k.run("""word, s = "it's", function() return { s = "one.s" } end
+for _, when in ipairs { "${one.s} == 'one.s'", "'one.s' == ${one.s}", "math.max(1e3, 2) > 2 and word == [[it's]]", '${p} == 1', "p == 1" } do
+  local flow = pipeline { "p", steps = { one = s, two = { call = function() print "ran" end, when = when, with = { p = 1 }, after = "one" } } }
+  flow:run()
+end""")
+    assert r.state == "ok" and r.out.count("ran\n") == 5, r
 
 
 RESUMED = cell("""
