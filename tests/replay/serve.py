@@ -23,6 +23,8 @@ local both = nn.Concatenate {} { a, b }
 local graph = nn.Model { inputs = { a, b }, outputs = nn.Dense { 3, name = "sum" } (both) }
 graph:set_weights { data.tensor { { 1, 0, 1 }, { 0, 1, 1 }, { 0, 0, 1 } }, data.tensor { 0, 0, 0 } }
 graph:save "graph.ckpt"
+nn.Sequential { nn.Dense { 1000, input_dim = 1 } }:save "wide.ckpt"
+nn.Sequential { nn.Dense { 1000, input_dim = 1 }, nn.Dense { 1000 }, nn.Dense { 1000 }, nn.Dense { 1 } }:save "deep.ckpt"
 """
 
 
@@ -33,12 +35,13 @@ class Server:
             f.write(TRAINER)
         done = sh(WORKER, "trainer.lua", cwd=self.dir)
         assert done.code == 0, done
-        self.process = subprocess.Popen([WORKER, "serve", "--port", "0", "line.ckpt", "g=graph.ckpt", *words], cwd=self.dir,
-                                        stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([WORKER, "serve", "--port", "0", *(w for w in words if w.startswith("--")), "line.ckpt", "g=graph.ckpt",
+                                         *(w for w in words if not w.startswith("--"))], cwd=self.dir, stdout=subprocess.PIPE, text=True)
         t.after(self.process.kill)
-        lines = [self.process.stdout.readline() for _ in range(2)]
+        names = ["line", "g", *(word.removesuffix(".ckpt") for word in words if word.endswith(".ckpt"))]
+        lines = [self.process.stdout.readline() for _ in names]
         self.port = int(lines[0].split()[-1])
-        assert lines == [f"serving line on port {self.port}\n", f"serving g on port {self.port}\n"], lines
+        assert lines == [f"serving {name} on port {self.port}\n" for name in names], lines
 
     def ask(self, method, path, body=None):
         c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20 * PATIENCE)
@@ -69,6 +72,8 @@ def test_predictions(t):
     assert status == 200 and [round(y, 5) for y in answer["outputs"][0]["data"]] == [22.5, 0.7] and "id" not in answer, answer
     status, answer = s.ask("POST", "/v2/models/g/infer", {"inputs": [fp32([5, 6], 1, 2, name="right"), fp32([4], 1, 1, name="left")]})
     assert (status, answer["outputs"]) == (200, [{"name": "sum", "datatype": "FP32", "shape": [1, 3], "data": [4, 5, 15]}]), answer
+    status, answer = s.ask("POST", "/v2/models/line/infer", {"inputs": [fp32([9007199254740994, 1 << 80], 1, 2, datatype="UINT64")]})
+    assert status == 200 and abs(answer["outputs"][0]["data"][0] / (10 * 2.0 ** 80) - 1) < 1e-6, answer  # exact integers beyond 2^53
     with concurrent.futures.ThreadPoolExecutor(16) as many:
         asked = [many.submit(s.ask, "POST", "/v2/models/line/infer", {"inputs": [fp32([i, 0], 1, 2)]}) for i in range(100)]
         assert [a.result()[1]["outputs"][0]["data"] for a in asked] == [[2 * i + 0.5] for i in range(100)]
@@ -97,7 +102,7 @@ def test_what_is_wrong(t):
                        ({"inputs": [fp32([1, 2], 1 << 40, 1 << 40)]}, "shape"), ({"inputs": [fp32([1, 2], 1 << 30, 2)]}, "does not have"),
                        ({"inputs": [fp32([1, 2], 0, 2)]}, "shape"), ({"inputs": [fp32([], *[1] * 9)]}, "shape"),
                        ({"inputs": [fp32([1, 2], 1, 2, datatype="BYTES")]}, "BYTES"), ({"inputs": [{"name": "x"}]}, "datatype"),
-                       ({"inputs": [{"datatype": "FP32", "shape": [1, 2]}]}, "no data")):
+                       ({"inputs": [{"datatype": "FP32", "shape": [1, 2]}]}, "no data"), ({"id": 7, "inputs": [good]}, "id is a string")):
         status, answer = s.ask("POST", infer, body)
         assert status == 400 and says in answer["error"], (body, status, answer)
     status, answer = s.ask("POST", "/v2/models/g/infer", {"inputs": [fp32([1], 1, 1, name="left"), fp32([1, 2, 3, 4], 2, 2, name="right")]})
@@ -112,6 +117,16 @@ def test_what_is_wrong(t):
     status, answer = s.ask("POST", infer, " " * (65 << 20))
     assert status == 413, (status, answer)
     assert s.ask("POST", infer, {"inputs": [good]})[0] == 200  # it goes on
+
+
+def test_the_size_of_an_answer(t):
+    """A request of 400 kB would ask for 200 million numbers."""
+    s = Server(t, "wide.ckpt")
+    status, answer = s.ask("POST", "/v2/models/wide/infer", {"inputs": [fp32([0] * 200000, 200000, 1)]})
+    assert status == 400 and "200000 rows" in answer["error"] and str(4 << 20) in answer["error"], answer
+    status, answer = s.ask("POST", "/v2/models/wide/infer", {"inputs": [fp32([0] * 1000, 1000, 1)]})
+    assert status == 200 and answer["outputs"][0]["data"] == [0] * 1000000, status
+    assert s.end() == 0
 
 
 def test_the_end(t):

@@ -9,7 +9,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { INPUTS_MAX = 16 };
+enum {
+    INPUTS_MAX = 16,
+    ANSWER_MOST = 4 << 20, // numbers: some 64 MiB of text
+    STOP_EACH = 4096,      // so many numbers are written between two looks at stop
+};
 
 static void put_string(buf *out, const char *text)
 {
@@ -57,6 +61,20 @@ void infer_metadata(const model *m, const char *name, buf *out)
     buf_str(out, "]}");
 }
 
+// json_parse keeps an integer beyond 2^53 as its digits.
+static bool read_number(const cJSON *j, float *value)
+{
+    if (cJSON_IsNumber(j))
+        *value = (float)j->valuedouble;
+    else if (cJSON_IsRaw(j))
+        *value = (float)strtod(j->valuestring, NULL);
+    else if (cJSON_IsBool(j))
+        *value = (float)cJSON_IsTrue(j);
+    else
+        return false;
+    return true;
+}
+
 // Reading: nested or flat lists of numbers.
 struct values {
     float *at;
@@ -67,17 +85,18 @@ struct values {
 static int read_values(struct values *v, const cJSON *list, err *e)
 {
     for (const cJSON *j = list->child; j; j = j->next) {
+        float value;
         if (cJSON_IsArray(j)) {
             if (read_values(v, j, e) < 0)
                 return -1;
-        } else if (!cJSON_IsNumber(j) && !cJSON_IsBool(j)) {
+        } else if (!read_number(j, &value)) {
             return err_set(
                 e, ERR_INVALID, "input %s: number %zu of data is no number", v->name, v->n);
         } else if (v->n == v->most) {
             return err_set(e, ERR_INVALID, "input %s: data has more than the %zu numbers of shape",
                 v->name, v->most);
         } else {
-            v->at[v->n++] = (float)(cJSON_IsNumber(j) ? j->valuedouble : cJSON_IsTrue(j));
+            v->at[v->n++] = value;
         }
     }
     return 0;
@@ -179,20 +198,62 @@ static int read_inputs(const model *m, const cJSON *request, size_t most, tensor
     return 0;
 }
 
-static void put_numbers(buf *out, const tensor *t)
+// A small request can ask for more than memory holds: a row of one number may have many outputs.
+static int check_answer(const model *m, size_t rows, err *e)
+{
+    size_t each = 0, all;
+    for (size_t i = 0; i < model_output_count(m); i++) {
+        row_shape row = model_output_shape(m, i);
+        if (__builtin_add_overflow(each, shape_size(&row), &each))
+            each = SIZE_MAX;
+    }
+    if (__builtin_mul_overflow(rows, each, &all) || all > ANSWER_MOST)
+        return err_set(e, ERR_INVALID,
+            "%zu rows with %zu outputs each: an answer has up to %d numbers; ask with fewer rows",
+            rows, each, ANSWER_MOST);
+    return 0;
+}
+
+static int check_id(const cJSON *id, err *e)
+{
+    if (!id || cJSON_IsString(id) || cJSON_IsNull(id))
+        return 0;
+    return err_set(e, ERR_INVALID, "id is a string");
+}
+
+static int put_numbers(buf *out, const tensor *t, const atomic_bool *stop, err *e)
 {
     const float *at = t->data;
     for (size_t i = 0, n = tensor_count(t); i < n; i++) {
+        if (i % STOP_EACH == 0 && stop && atomic_load(stop))
+            return err_set(e, ERR_CANCELLED, "stopped");
         buf_str(out, i ? "," : "");
         if (isfinite(at[i]))
             buf_fmt(out, "%.9g", (double)at[i]);
         else
             buf_str(out, "null"); // JSON has no other word for it
     }
+    return 0;
 }
 
-static void put_answer(
-    const model *m, const char *name, const cJSON *id, tensor *const *ys, buf *out)
+static int put_outputs(const model *m, tensor *const *ys, const atomic_bool *stop, buf *out, err *e)
+{
+    for (size_t i = 0; i < model_output_count(m); i++) {
+        buf_str(out, i ? ",{\"name\":" : "{\"name\":");
+        put_string(out, output_name(m, i));
+        buf_str(out, ",\"datatype\":\"FP32\",\"shape\":[");
+        for (int d = 0; d < ys[i]->dims; d++)
+            buf_fmt(out, d ? ",%zu" : "%zu", ys[i]->shape[d]);
+        buf_str(out, "],\"data\":[");
+        if (put_numbers(out, ys[i], stop, e) < 0)
+            return -1;
+        buf_str(out, "]}");
+    }
+    return 0;
+}
+
+static int put_answer(const model *m, const char *name, const cJSON *id, tensor *const *ys,
+    const atomic_bool *stop, buf *out, err *e)
 {
     buf_str(out, "{\"model_name\":");
     put_string(out, name);
@@ -202,17 +263,10 @@ static void put_answer(
         json_print(out, id);
     }
     buf_str(out, ",\"outputs\":[");
-    for (size_t i = 0; i < model_output_count(m); i++) {
-        buf_str(out, i ? ",{\"name\":" : "{\"name\":");
-        put_string(out, output_name(m, i));
-        buf_str(out, ",\"datatype\":\"FP32\",\"shape\":[");
-        for (int d = 0; d < ys[i]->dims; d++)
-            buf_fmt(out, d ? ",%zu" : "%zu", ys[i]->shape[d]);
-        buf_str(out, "],\"data\":[");
-        put_numbers(out, ys[i]);
-        buf_str(out, "]}");
-    }
+    if (put_outputs(m, ys, stop, out, e) < 0)
+        return -1;
     buf_str(out, "]}");
+    return 0;
 }
 
 int infer(model *m, const char *name, const char *body, size_t n, const atomic_bool *stop, buf *out,
@@ -220,12 +274,14 @@ int infer(model *m, const char *name, const char *body, size_t n, const atomic_b
 {
     tensor *xs[INPUTS_MAX] = {0}, *ys[HEADS_MAX] = {0};
     AUTO_JSON *request = json_parse(body, n, e);
+    const cJSON *id = json_get(request, "id");
     int status = -1;
     *e = request ? (err){0} : *e;
-    if (request && read_inputs(m, request, n, xs, e) == 0)
+    if (request && check_id(id, e) == 0 && read_inputs(m, request, n, xs, e) == 0 &&
+        check_answer(m, tensor_rows(xs[0]), e) == 0)
         status = model_predict_list(m, (const tensor *const *)xs, ys, stop, e);
     if (status == 0)
-        put_answer(m, name, json_get(request, "id"), ys, out);
+        status = put_answer(m, name, id, ys, stop, out, e);
     for (size_t i = 0; i < INPUTS_MAX; i++)
         tensor_free(xs[i]);
     for (size_t i = 0; i < HEADS_MAX; i++)
