@@ -10,20 +10,32 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { USAGE = 2, PORT = 8080, MODELS_MAX = 64 };
-static const int64_t patience = 20 * CLOCK_SEC; // below Kubernetes' 30 s between TERM and KILL
+enum {
+    USAGE = 2,
+    PORT = 8080,
+    MODELS_MAX = 64,
+    BODY_SECONDS = 60,
+    GRACE_SECONDS = 20, // below Kubernetes' 30 s between TERM and KILL
+    SECONDS_MOST = 24 * 60 * 60,
+};
 
 static const char usage[] =
-    "usage: firesteel-worker serve [--port N] [NAME=]MODEL...\n"
+    "usage: firesteel-worker serve [OPTION...] [NAME=]MODEL...\n"
     "\n"
     "Answers predictions of models that model:save has written, by KServe's v2 REST protocol:\n"
     "GET /v2/health/ready, POST /v2/models/NAME/infer. NAME is the file's name without its end\n"
     "unless it is said. TERM and INT end it when the requests under way are answered.\n"
-    "  --port N    8080 unless it is said; 0: any free one, which it prints\n";
+    "  --port N    8080 unless it is said; 0: any free one, which it prints\n"
+    "  --grace S   so many seconds they may take to be answered; then predictions are cancelled; "
+    "20\n"
+    "  --body S    so many seconds the body of a request may take; 60\n";
+
+struct settings {
+    int64_t port, body, grace;
+};
 
 static int fail(const char *what, const char *text)
 {
@@ -58,21 +70,20 @@ static int load(const char *word, struct serve_model *m, err *e)
     return 0;
 }
 
-static int wait_for_end(server *s, atomic_bool *stop, const sigset_t *signals)
+static int wait_for_end(server *s, int64_t grace, const sigset_t *signals)
 {
     int number;
     sigwait(signals, &number);
     printf("ending\n");
     fflush(stdout);
     pthread_sigmask(SIG_UNBLOCK, signals, NULL); // once more ends it at once
-    serve_close(s, patience);
+    serve_close(s, grace * CLOCK_SEC);
     return 0;
 }
 
-static int serve(uint16_t port, struct serve_model *models, size_t n)
+static int serve(const struct settings *set, struct serve_model *models, size_t n)
 {
     err e = {0};
-    atomic_bool stop = false;
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
@@ -80,24 +91,44 @@ static int serve(uint16_t port, struct serve_model *models, size_t n)
     signal(SIGTERM, SIG_DFL);
     signal(SIGINT, SIG_DFL);
     pthread_sigmask(SIG_BLOCK, &signals, NULL); // also of the server's thread
-    struct serve_options o = {
-        .port = port, .models = models, .n = n, .version = FIRESTEEL_VERSION, .stop = &stop};
+    struct serve_options o = {.port = (uint16_t)set->port,
+        .models = models,
+        .n = n,
+        .version = FIRESTEEL_VERSION,
+        .body_ns = set->body * CLOCK_SEC};
     server *s = serve_open(&o, &e);
     if (!s)
         return fail("", e.text);
     for (size_t i = 0; i < n; i++)
         printf("serving %s on port %d\n", models[i].name, serve_port(s));
     fflush(stdout);
-    return wait_for_end(s, &stop, &signals);
+    return wait_for_end(s, set->grace, &signals);
 }
 
-static int parse_port(const char *text, uint16_t *port)
+// argv[*at] is "--NAME=N" or "--NAME", and then argv[*at + 1] is N; *at goes to the last word of
+// it.
+static int parse_option(int argc, char **argv, int *at, struct settings *set)
 {
-    int64_t n;
-    if (!text || !str_to_int(text, &n) || n < 0 || n > UINT16_MAX)
-        return fail("--port", "it is a number from 0 to 65535"), -1;
-    *port = (uint16_t)n;
-    return 0;
+    const struct {
+        const char *name;
+        int64_t *value, least, most;
+    } known[] = {{"--port", &set->port, 0, UINT16_MAX}, {"--grace", &set->grace, 0, SECONDS_MOST},
+        {"--body", &set->body, 1, SECONDS_MOST}};
+    const char *word = argv[*at];
+    size_t length = strcspn(word, "=");
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strlen(known[i].name) != length || memcmp(known[i].name, word, length) != 0)
+            continue;
+        const char *text = word[length] ? word + length + 1 : *at + 1 < argc ? argv[++*at] : "";
+        if (str_to_int(text, known[i].value) && *known[i].value >= known[i].least &&
+            *known[i].value <= known[i].most)
+            return 0;
+        AUTO_FREE char *says = str_fmt("it is a number from %lld to %lld",
+            (long long)known[i].least, (long long)known[i].most);
+        return fail(known[i].name, says), -1;
+    }
+    fprintf(stderr, "firesteel-worker: unknown option %s\n%s", word, usage);
+    return -1;
 }
 
 static int load_all(int argc, char **argv, struct serve_model *models, size_t *n)
@@ -116,25 +147,19 @@ static int load_all(int argc, char **argv, struct serve_model *models, size_t *n
 int serving(int argc, char **argv)
 {
     struct serve_model models[MODELS_MAX] = {0};
-    uint16_t port = PORT;
+    struct settings set = {.port = PORT, .body = BODY_SECONDS, .grace = GRACE_SECONDS};
     size_t n = 0;
     int at = 0, code = 1;
     for (; at < argc && argv[at][0] == '-'; at++) {
-        const char *text = str_starts(argv[at], "--port=") ? argv[at] + strlen("--port=") : NULL;
-        if (str_eq(argv[at], "--port") && at + 1 < argc)
-            text = argv[++at];
         if (str_eq(argv[at], "--help"))
             return fputs(usage, stdout), 0;
-        if (!text)
-            return fprintf(stderr, "firesteel-worker: unknown option %s\n%s", argv[at], usage),
-                   USAGE;
-        if (parse_port(text, &port) < 0)
+        if (parse_option(argc, argv, &at, &set) < 0)
             return USAGE;
     }
     if (at == argc)
         return fprintf(stderr, "%s", usage), USAGE;
     if (load_all(argc - at, argv + at, models, &n) == 0)
-        code = serve(port, models, n);
+        code = serve(&set, models, n);
     for (size_t i = 0; i < n; i++) {
         model_free(models[i].model);
         free((char *)models[i].name);

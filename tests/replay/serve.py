@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """firesteel-worker serve: KServe's v2 REST protocol, asked by curl and by http.client; what is wrong; and its end."""
 import concurrent.futures
+import contextlib
 import http.client
 import json
 import os
@@ -44,12 +45,21 @@ class Server:
         assert lines == [f"serving {name} on port {self.port}\n" for name in names], lines
 
     def ask(self, method, path, body=None):
+        return self.ask_with_head(method, path, body)[:2]
+
+    def ask_with_head(self, method, path, body=None):
         c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20 * PATIENCE)
         c.request(method, path, body if body is None or isinstance(body, str) else json.dumps(body))
         r = c.getresponse()
         text = r.read().decode()
         c.close()
-        return r.status, json.loads(text) if text else None
+        return r.status, json.loads(text) if text else None, r.headers
+
+    def begin(self, path, length):
+        """A connection that has sent the head of a request whose body has so many bytes."""
+        c = socket.create_connection(("127.0.0.1", self.port), timeout=20 * PATIENCE)
+        c.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % (path.encode(), length))
+        return c
 
     def end(self):
         self.process.send_signal(signal.SIGTERM)
@@ -164,9 +174,61 @@ def test_the_end(t):
     assert s.process.wait(5 * PATIENCE) == -signal.SIGTERM
 
 
+def test_predictions_take_turns(t):
+    """While one goes on the server tells of itself; 64 may wait; at the end, those that are not ready are cancelled."""
+    s = Server(t, "--grace=1", "deep.ckpt")
+    with concurrent.futures.ThreadPoolExecutor(81) as many:
+        rows = 2000000
+        long = many.submit(s.ask_with_head, "POST", "/v2/models/deep/infer", {"inputs": [fp32([0] * rows, rows, 1)]})
+        time.sleep(2)
+        others = [many.submit(s.ask_with_head, "POST", "/v2/models/line/infer", {"inputs": [fp32([1, 2], 1, 2)]}) for _ in range(80)]
+        eventually(lambda: sum(o.done() for o in others) >= 17, 30)
+        for path in ("/v2/health/live", "/v2/health/ready", "/v2/models/deep", "/v2"):
+            assert s.ask("GET", path)[0] == 200, path
+        refused = [o.result() for o in others if o.done()]
+        assert not long.done() and len(refused) == 17, (long, len(refused))
+        assert all(r[0] == 503 and "64 predictions" in r[1]["error"] and r[2]["Retry-After"] == "1" for r in refused), refused
+        s.process.send_signal(signal.SIGTERM)
+        assert s.process.wait(60 * PATIENCE) == 0
+        assert [f.result()[0] for f in (long, *others)] == [503] * 81
+
+
+def test_the_sum_of_bodies(t):
+    """Bodies in memory have up to 256 MiB together; those that no model wants are not kept."""
+    s = Server(t)
+    part = b" " * (62 << 20)
+    begun = [s.begin("/v2/models/line/infer", len(part) + 1) for _ in range(4)]
+    for c in begun:
+        c.sendall(part)
+
+    def refuses():
+        status, answer, head = s.ask_with_head("POST", "/v2/models/line/infer", " " * (60 << 20))
+        assert status == 400 or (status == 503 and "memory" in answer["error"] and head["Retry-After"]), (status, answer)
+        return status == 503
+    eventually(refuses, 20)
+    assert s.ask("POST", "/v2/models/no/infer", " " * (60 << 20))[0] == 404
+    assert s.ask("POST", "/v2/models/line/infer", {"inputs": [fp32([1, 2], 1, 2)]})[0] == 200  # small ones have room
+    for c in begun:
+        c.close()
+    eventually(lambda: not refuses(), 20)
+    assert s.end() == 0
+
+
+def test_a_body_that_drips(t):
+    s = Server(t, "--body=2")
+    slow = s.begin("/v2/models/line/infer", 1000)
+    with contextlib.suppress(ConnectionError):
+        for _ in range(200):
+            slow.sendall(b" ")
+            time.sleep(0.1)
+        raise AssertionError("a body took 20 s")
+    assert s.ask("POST", "/v2/models/line/infer", {"inputs": [fp32([1, 2], 1, 2)]})[0] == 200
+    assert s.end() == 0
+
+
 def test_usage(t):
     folder = t.dir()
-    for words, code, says in (((), 2, "usage"), (("--prot", "1", "x"), 2, "unknown option"), (("--port", "x", "m"), 2, "0 to 65535"),
+    for words, code, says in (((), 2, "usage"), (("--prot", "1", "x"), 2, "unknown option"), (("--port", "x", "m"), 2, "0 to 65535"), (("--port",), 2, "0 to 65535"), (("--grace=-1", "m"), 2, "0 to"), (("--body", "0", "m"), 2, "1 to"),
                               (("no.ckpt",), 1, "no.ckpt"), (("--help",), 0, "usage")):
         done = sh(WORKER, "serve", *words, cwd=folder)
         assert done.code == code and says in done.out + done.err, (words, done)

@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <microhttpd.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -16,34 +18,68 @@
 
 enum {
     BODY_MOST = 64 << 20,
-    IDLE_SECONDS = 120,
-    CONNECTIONS = 512,
+    HELD_MOST = 256 << 20, // bytes of all bodies and answers that are in memory
+    IDLE_SECONDS = 30,
+    CONNECTIONS = 128, // each has a thread
+    WAITING_MOST = 64, // predictions: they leave connections for who asks how the server does
     LOOK_MS = 20,
 };
+static const char models[] = "/v2/models/";
+static const int64_t last_words = 2 * CLOCK_SEC; // to tell those who waited that it ends
 
 struct server {
     struct serve_options options;
     struct MHD_Daemon *daemon;
     atomic_int under_way; // requests that have begun and are not answered in full
-    atomic_bool closing;
+    atomic_int waiting;   // those of them that predict or wait for their turn
+    atomic_size_t held;
+    atomic_bool closing, stop; // stop: predictions end, too
+    pthread_mutex_t turn;      // of a model: one prediction at a time has all processors
 };
 
 struct request {
     server *server;
+    const struct serve_model *model; // whose prediction is asked; else the body is not kept
     buf body;
-    bool too_long;
+    size_t held;
+    int64_t until; // by then the body is there
+    bool too_long, too_much;
 };
 
-static enum MHD_Result answer(
-    struct MHD_Connection *c, unsigned code, const char *bytes, size_t n, bool close)
+static bool hold(struct request *q, size_t n)
 {
-    struct MHD_Response *r =
-        MHD_create_response_from_buffer(n, (void *)bytes, MHD_RESPMEM_MUST_COPY);
-    if (!r)
+    atomic_size_t *held = &q->server->held;
+    if (atomic_fetch_add(held, n) + n > HELD_MOST) {
+        atomic_fetch_sub(held, n);
+        return false;
+    }
+    q->held += n;
+    return true;
+}
+
+static void let_go(struct request *q)
+{
+    buf_done(&q->body);
+    atomic_fetch_sub(&q->server->held, q->held);
+    q->held = 0;
+}
+
+// Takes the bytes of body.
+static enum MHD_Result answer(
+    struct MHD_Connection *c, const struct request *q, unsigned code, buf *body)
+{
+    size_t n = body->len;
+    char *bytes = buf_take(body);
+    struct MHD_Response *r = MHD_create_response_from_buffer(n, bytes, MHD_RESPMEM_MUST_FREE);
+    if (!r) {
+        free(bytes);
         return MHD_NO;
+    }
     MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
-    if (close)
+    if (q->too_long || atomic_load(&q->server->closing))
         MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
+    if (code == MHD_HTTP_SERVICE_UNAVAILABLE)
+        MHD_add_response_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
     enum MHD_Result queued = MHD_queue_response(c, code, r);
     MHD_destroy_response(r);
     return queued;
@@ -57,13 +93,7 @@ static enum MHD_Result fail(struct MHD_Connection *c, const struct request *q, u
     AUTO_BUF out = {0};
     json_set_str(j, "error", text);
     json_print(&out, j);
-    return answer(c, code, out.data, out.len, q->too_long || atomic_load(&q->server->closing));
-}
-
-static enum MHD_Result succeed(struct MHD_Connection *c, const struct request *q, const buf *body)
-{
-    return answer(
-        c, MHD_HTTP_OK, body->len ? body->data : "", body->len, atomic_load(&q->server->closing));
+    return answer(c, q, code, &out);
 }
 
 static enum MHD_Result tell_server(struct MHD_Connection *c, const struct request *q)
@@ -74,26 +104,49 @@ static enum MHD_Result tell_server(struct MHD_Connection *c, const struct reques
     json_set_str(j, "version", q->server->options.version);
     json_set(j, "extensions", cJSON_CreateArray());
     json_print(&out, j);
-    return succeed(c, q, &out);
+    return answer(c, q, MHD_HTTP_OK, &out);
 }
 
-static enum MHD_Result predict(
-    struct MHD_Connection *c, const struct request *q, const struct serve_model *m)
+static int predict_in_turn(struct request *q, buf *out, err *e)
+{
+    server *s = q->server;
+    const struct serve_model *m = q->model;
+    pthread_mutex_lock(&s->turn);
+    int status = atomic_load(&s->stop)
+                     ? err_set(e, ERR_CANCELLED, "it is closing")
+                     : infer(m->model, m->name, buf_cstr(&q->body), q->body.len, &s->stop, out, e);
+    pthread_mutex_unlock(&s->turn);
+    let_go(q);
+    if (status == 0 && !hold(q, out->len))
+        return err_set(e, ERR_UNAVAILABLE, "the answers of others fill its memory");
+    return status;
+}
+
+static enum MHD_Result predict(struct MHD_Connection *c, struct request *q)
 {
     AUTO_BUF out = {0};
     err e = {0};
-    if (infer(m->model, m->name, q->body.data ? q->body.data : "", q->body.len,
-            q->server->options.stop, &out, &e) < 0)
-        return fail(c, q,
-            e.code == ERR_INVALID     ? MHD_HTTP_BAD_REQUEST
-            : e.code == ERR_CANCELLED ? MHD_HTTP_SERVICE_UNAVAILABLE
-                                      : MHD_HTTP_INTERNAL_SERVER_ERROR,
-            "%s", e.text);
-    return succeed(c, q, &out);
+    int status = -1;
+    // The time in which this waits and predicts is no idle one of the connection.
+    MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, 0U);
+    if (atomic_fetch_add(&q->server->waiting, 1) < WAITING_MOST)
+        status = predict_in_turn(q, &out, &e);
+    else
+        err_set(&e, ERR_UNAVAILABLE, "%d predictions are under way or wait", WAITING_MOST);
+    atomic_fetch_sub(&q->server->waiting, 1);
+    MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)IDLE_SECONDS);
+    if (status == 0)
+        return answer(c, q, MHD_HTTP_OK, &out);
+    bool later = e.code == ERR_CANCELLED || e.code == ERR_UNAVAILABLE;
+    return fail(c, q,
+        later                   ? MHD_HTTP_SERVICE_UNAVAILABLE
+        : e.code == ERR_INVALID ? MHD_HTTP_BAD_REQUEST
+                                : MHD_HTTP_INTERNAL_SERVER_ERROR,
+        "%s", e.text);
 }
 
 // rest: what follows the model's name, without "/versions/1".
-static enum MHD_Result about_model(struct MHD_Connection *c, const struct request *q,
+static enum MHD_Result about_model(struct MHD_Connection *c, struct request *q,
     const struct serve_model *m, bool posts, const char *rest)
 {
     AUTO_BUF out = {0};
@@ -104,70 +157,106 @@ static enum MHD_Result about_model(struct MHD_Connection *c, const struct reques
         return fail(
             c, q, MHD_HTTP_METHOD_NOT_ALLOWED, "it is asked by %s", infers ? "POST" : "GET");
     if (infers)
-        return predict(c, q, m);
+        return predict(c, q);
     if (!*rest)
         infer_metadata(m->model, m->name, &out);
-    return succeed(c, q, &out);
+    return answer(c, q, MHD_HTTP_OK, &out);
 }
 
-static enum MHD_Result find_model(
-    struct MHD_Connection *c, const struct request *q, bool posts, const char *path)
+// The model that a path below /v2/models/ speaks of; *rest: what follows it.
+static const struct serve_model *find_model(
+    const struct serve_options *o, const char *path, const char **rest)
 {
     static const char version[] = "/versions/1";
-    const struct serve_options *o = &q->server->options;
+    if (!str_starts(path, models))
+        return NULL;
+    path += strlen(models);
     size_t length = strcspn(path, "/");
-    const char *rest = path + length;
-    if (str_starts(rest, version) && (rest[strlen(version)] == '/' || !rest[strlen(version)]))
-        rest += strlen(version);
+    *rest = path + length;
+    if (str_starts(*rest, version) &&
+        (!(*rest)[strlen(version)] || (*rest)[strlen(version)] == '/'))
+        *rest += strlen(version);
     for (size_t i = 0; i < o->n; i++)
         if (strlen(o->models[i].name) == length && memcmp(o->models[i].name, path, length) == 0)
-            return about_model(c, q, &o->models[i], posts, rest);
-    return fail(c, q, MHD_HTTP_NOT_FOUND, "there is no model %s", path);
+            return &o->models[i];
+    return NULL;
 }
 
 static enum MHD_Result route(
-    struct MHD_Connection *c, const struct request *q, const char *path, const char *method)
+    struct MHD_Connection *c, struct request *q, const char *path, const char *method)
 {
-    static const char models[] = "/v2/models/";
-    const buf nothing = {0};
+    const char *rest = NULL;
+    buf nothing = {0};
     bool posts = str_eq(method, MHD_HTTP_METHOD_POST);
     if (!posts && !str_eq(method, MHD_HTTP_METHOD_GET) && !str_eq(method, MHD_HTTP_METHOD_HEAD))
         return fail(c, q, MHD_HTTP_METHOD_NOT_ALLOWED, "there is no %s here", method);
     if (q->too_long)
         return fail(c, q, MHD_HTTP_CONTENT_TOO_LARGE, "a request has up to 64 MiB%s", "");
-    if (str_starts(path, models))
-        return find_model(c, q, posts, path + strlen(models));
+    if (q->too_much)
+        return fail(
+            c, q, MHD_HTTP_SERVICE_UNAVAILABLE, "the requests of others fill its memory%s", "");
+    const struct serve_model *m = find_model(&q->server->options, path, &rest);
+    if (m)
+        return about_model(c, q, m, posts, rest);
     if (str_eq(path, "/v2/health/live"))
-        return succeed(c, q, &nothing);
+        return answer(c, q, MHD_HTTP_OK, &nothing);
     if (str_eq(path, "/v2/health/ready"))
         return atomic_load(&q->server->closing)
                    ? fail(c, q, MHD_HTTP_SERVICE_UNAVAILABLE, "it is closing%s", "")
-                   : succeed(c, q, &nothing);
+                   : answer(c, q, MHD_HTTP_OK, &nothing);
     if (str_eq(path, "/v2"))
         return tell_server(c, q);
+    if (rest)
+        return fail(c, q, MHD_HTTP_NOT_FOUND, "there is no model %s", path + strlen(models));
     return fail(c, q, MHD_HTTP_NOT_FOUND, "there is no %s; models are below /v2/models/", path);
+}
+
+static struct request *begin(server *s, const char *path, const char *method)
+{
+    struct request *q = mem_alloc(sizeof *q);
+    const char *rest = "";
+    const struct serve_model *m = find_model(&s->options, path, &rest);
+    bool predicts = m && str_eq(method, MHD_HTTP_METHOD_POST) && str_eq(rest, "/infer");
+    *q = (struct request){
+        .server = s, .model = predicts ? m : NULL, .until = clock_mono() + s->options.body_ns};
+    atomic_fetch_add(&s->under_way, 1);
+    return q;
+}
+
+// MHD_NO ends the connection: in the middle of a body nothing can be answered.
+static enum MHD_Result keep(
+    struct MHD_Connection *c, struct request *q, const char *bytes, size_t n)
+{
+    int64_t left = (q->until - clock_mono() + CLOCK_SEC - 1) / CLOCK_SEC;
+    if (left <= 0)
+        return MHD_NO;
+    MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT,
+        left < IDLE_SECONDS ? (unsigned)left : (unsigned)IDLE_SECONDS);
+    if (!q->model || q->too_long || q->too_much)
+        return MHD_YES;
+    q->too_long = n > BODY_MOST - q->body.len;
+    q->too_much = !q->too_long && !hold(q, n);
+    if (q->too_long || q->too_much)
+        let_go(q);
+    else
+        buf_add(&q->body, bytes, n);
+    return MHD_YES;
 }
 
 // The first call of a request has its head; then come pieces of the body; the last has none.
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const char *path,
     const char *method, const char *version, const char *bytes, size_t *n, void **state)
 {
-    server *s = arg;
     struct request *q = *state;
     if (!q) {
-        q = mem_alloc(sizeof *q);
-        *q = (struct request){.server = s};
-        atomic_fetch_add(&s->under_way, 1);
-        *state = q;
+        *state = begin(arg, path, method);
         return MHD_YES;
     }
     if (*n == 0)
         return route(c, q, path, method);
-    q->too_long = q->too_long || *n > BODY_MOST - q->body.len;
-    if (!q->too_long)
-        buf_add(&q->body, bytes, *n);
+    size_t got = *n;
     *n = 0;
-    return MHD_YES;
+    return keep(c, q, bytes, got);
 }
 
 static void on_done(
@@ -177,15 +266,17 @@ static void on_done(
     struct request *q = *state;
     if (!q)
         return;
-    buf_done(&q->body);
+    let_go(q);
     free(q);
     *state = NULL;
+    MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)IDLE_SECONDS);
     atomic_fetch_sub(&s->under_way, 1);
 }
 
 static struct MHD_Daemon *start(server *s, unsigned how)
 {
-    return MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO | MHD_USE_ITC | how,
+    return MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD |
+                                MHD_USE_AUTO | MHD_USE_ITC | how,
         s->options.port, NULL, NULL, on_request, s, MHD_OPTION_NOTIFY_COMPLETED, on_done, s,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)CONNECTIONS, MHD_OPTION_END);
@@ -194,7 +285,7 @@ static struct MHD_Daemon *start(server *s, unsigned how)
 server *serve_open(const struct serve_options *o, err *e)
 {
     server *s = mem_alloc(sizeof *s);
-    *s = (server){.options = *o};
+    *s = (server){.options = *o, .turn = PTHREAD_MUTEX_INITIALIZER};
     s->daemon = start(s, MHD_USE_DUAL_STACK);
     if (!s->daemon)
         s->daemon = start(s, 0);
@@ -211,17 +302,25 @@ uint16_t serve_port(const server *s)
     return info ? info->port : s->options.port;
 }
 
-void serve_close(server *s, int64_t patience_ns)
+static void wait_for_answers(server *s, int64_t patience_ns)
 {
     int64_t until = clock_mono() + patience_ns;
+    while (atomic_load(&s->under_way) > 0 && clock_mono() < until)
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000 * 1000}, NULL);
+}
+
+void serve_close(server *s, int64_t patience_ns)
+{
     atomic_store(&s->closing, true);
     MHD_socket listening = MHD_quiesce_daemon(s->daemon);
     if (listening != MHD_INVALID_SOCKET)
         shutdown(listening, SHUT_RD); // else the system takes connections that nobody answers
-    while (atomic_load(&s->under_way) > 0 && clock_mono() < until)
-        nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000 * 1000}, NULL);
+    wait_for_answers(s, patience_ns);
+    atomic_store(&s->stop, true);
+    wait_for_answers(s, last_words);
     MHD_stop_daemon(s->daemon);
     if (listening != MHD_INVALID_SOCKET)
         close(listening);
+    pthread_mutex_destroy(&s->turn);
     free(s);
 }

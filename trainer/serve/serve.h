@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A server of saved models over HTTP, by KServe's v2 REST protocol. libmicrohttpd is only in
-// serve.c. It predicts one request at a time, on its own thread; the caller owns the models.
+// serve.c. A connection has a thread; predictions take turns. The caller owns the models.
 //
 //   GET  /v2, /v2/health/live, /v2/health/ready
 //   GET  /v2/models/NAME, /v2/models/NAME/ready
@@ -9,7 +9,6 @@
 #include "base/err.h"
 #include "trainer/nn/model.h"
 
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,13 +21,14 @@ struct serve_options {
     uint16_t port; // 0: any free one
     const struct serve_model *models;
     size_t n;
-    const char *version;     // of the program
-    const atomic_bool *stop; // ends a prediction that goes on; NULL: nothing does
+    const char *version; // of the program
+    int64_t body_ns;     // so long the body of a request may take
 };
 
 typedef struct server server;
 // Listens on all addresses, IPv6 too where there is that.
 server *serve_open(const struct serve_options *o, err *e);
 uint16_t serve_port(const server *s);
-// Takes no new connections, lets the requests that are under way end for so long, and frees it.
+// Takes no new connections, lets the requests that are under way end for so long, then cancels
+// their predictions (503), and frees it.
 void serve_close(server *s, int64_t patience_ns);
