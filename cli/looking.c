@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-// Its maker and its thread share it; the last one to leave frees it.
+// Its maker, its thread and what the thread has posted share it; the last one to leave frees it.
 struct looking {
     pthread_mutex_t lock;
     int users;
@@ -50,7 +50,12 @@ void looking_free(looking *k)
 static void deliver(void *arg)
 {
     looking *k = arg;
-    k->found(k->arg, STEAL(k->outside));
+    pthread_mutex_lock(&k->lock);
+    bool wanted = k->loop; // the loop runs what is left in it at its end, after the maker is gone
+    pthread_mutex_unlock(&k->lock);
+    if (wanted)
+        k->found(k->arg, STEAL(k->outside));
+    leave(k);
 }
 
 static void *look(void *arg)
@@ -59,8 +64,10 @@ static void *look(void *arg)
     cJSON *outside = outside_look(k->list);
     pthread_mutex_lock(&k->lock);
     k->outside = outside;
-    if (k->loop)
+    if (k->loop) {
+        k->users++;
         loop_post(k->loop, deliver, k);
+    }
     pthread_mutex_unlock(&k->lock);
     leave(k);
     return NULL;
