@@ -4,17 +4,17 @@
 local core = ...
 local owed = {}
 
-local function tell()
+local function seconds_of_all()
   local seconds = 0
   for _, deed in ipairs(owed) do seconds = seconds + deed.seconds end
-  core.owing(seconds)
+  return seconds
 end
 
 -- fn() is called at the end of the cell, in this time, unless the deed that this returns is settled before.
 function core.owe(seconds, fn)
   local deed = { seconds = seconds, fn = fn }
+  core.owing(seconds_of_all() + seconds) -- first: an interrupt may come after any line, and what is in the list is to be done
   owed[#owed + 1] = deed
-  tell()
   return deed
 end
 
@@ -22,7 +22,12 @@ function core.settle(deed)
   for i, other in ipairs(owed) do
     if other == deed then table.remove(owed, i) end
   end
-  tell()
+  core.owing(seconds_of_all())
+end
+
+-- A cell begins: what another one could not do is not its own.
+function core.hooks.forget_deeds()
+  owed = {}
 end
 
 function core.hooks.deeds()

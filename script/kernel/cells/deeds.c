@@ -20,11 +20,30 @@ void deeds_open(lua_State *L)
     lua_setfield(L, -2, "owing");
 }
 
-static int call_hook(lua_State *L)
+static void call_named(lua_State *L, const char *hook)
 {
     lua_getfield(L, LUA_REGISTRYINDEX, INTERP_HOOKS);
-    lua_getfield(L, -1, "deeds");
+    lua_getfield(L, -1, hook);
     lua_call(L, 0, 0);
+}
+
+static int forget(lua_State *L)
+{
+    call_named(L, "forget_deeds");
+    return 0;
+}
+
+void deeds_forget(struct interp *in)
+{
+    in->owed = 0;
+    lua_pushcfunction(in->L, forget);
+    if (lua_pcall(in->L, 0, 0, 0) != LUA_OK)
+        lua_pop(in->L, 1);
+}
+
+static int call_hook(lua_State *L)
+{
+    call_named(L, "deeds");
     branches_finish(L);
     return 0;
 }

@@ -11,6 +11,8 @@ struct interp;
 
 // On the Lua thread. Adds `owing` to the table on top.
 void deeds_open(lua_State *L);
+// A cell begins: it owes nothing.
+void deeds_forget(struct interp *in);
 // The cell's own code and its branches are through: does what it owes. A turn that was stopped goes
 // on for that, with a deadline of its own; another stop ends it.
 void deeds_do(struct interp *in, execution *x);

@@ -288,7 +288,7 @@ static void run(interp *in, execution *x)
 {
     lua_State *L = in->L;
     in->running = x;
-    in->owed = 0;
+    deeds_forget(in);
     inputs_forget(in->inputs);
     with_reads(in, begin_reads, x);
     begin_turn(in, &x->turn);

@@ -4,6 +4,7 @@
 #include "script/kernel/cells/lastvalue.h"
 #include "script/kernel/cells/luajson.h"
 #include "script/kernel/cells/template.h"
+#include "script/lib/sources.h"
 #include "tests/support/tap.h"
 
 #include <lauxlib.h>
@@ -249,6 +250,40 @@ TEST(json_to_lua_and_back)
     check_round_trip("9007199254740993");
     check_round_trip("[1,2.5,\"x\",true,false]");
     check_round_trip("[[[[1]]]]");
+}
+
+// deeds.lua with a `core` whose owing raises while `stops`, as an interrupt does.
+static void run_with_deeds(const char *source)
+{
+    const struct lua_source *deeds = lib_sources;
+    while (deeds->name && !strstr(deeds->name, "deeds"))
+        deeds++;
+    CHECK(deeds->name);
+    lua_State *L = fresh();
+    CHECK_INT(luaL_dostring(L,
+                  "core, did = {hooks = {}}, ''\n"
+                  "function core.owing(n) owing = n if stops then error 'interrupted' end end\n"
+                  "function deed(name) return function() did = did .. name end end"),
+        LUA_OK);
+    CHECK_INT(luaL_loadbuffer(L, deeds->text, deeds->n, "=deeds"), LUA_OK);
+    lua_getglobal(L, "core");
+    lua_call(L, 1, 0);
+    if (luaL_dostring(L, source) != LUA_OK)
+        tap_fail(__FILE__, __LINE__, "%s", lua_tostring(L, -1));
+    lua_close(L);
+}
+
+TEST(a_deed_that_was_interrupted_is_not_of_a_later_cell)
+{
+    run_with_deeds("stops = true assert(not pcall(core.owe, 1, deed 'a'))\n"
+                   "stops = false core.owe(2, deed 'b') assert(owing == 2, owing)\n"
+                   "core.hooks.deeds() assert(did == 'b', did)");
+    run_with_deeds("core.owe(1, deed 'a') core.hooks.forget_deeds()\n"
+                   "core.owe(2, deed 'b') assert(owing == 2, owing)\n"
+                   "core.hooks.deeds() assert(did == 'b', did)");
+    run_with_deeds("local a, b = core.owe(1, deed 'a'), core.owe(2, deed 'b')\n"
+                   "assert(owing == 3) core.settle(a) assert(owing == 2)\n"
+                   "core.hooks.deeds() assert(did == 'b', did)");
 }
 
 int main(void)
