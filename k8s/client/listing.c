@@ -212,9 +212,13 @@ static size_t feed_string(listing *l, const char *bytes, size_t n)
         l->escaped = false;
         i = 1;
     }
+    // The quote is searched again only when it was an escaped one: each byte is looked at once.
+    size_t end = i; // of the bytes before the next quote
     while (i < n) {
-        const char *quote = memchr(bytes + i, '"', n - i);
-        size_t end = quote ? (size_t)(quote - bytes) : n;
+        if (end <= i) {
+            const char *quote = memchr(bytes + i, '"', n - i);
+            end = quote ? (size_t)(quote - bytes) : n;
+        }
         const char *escape = memchr(bytes + i, '\\', end - i);
         i = escape ? (size_t)(escape - bytes) + 2 : end;
         if (!escape)

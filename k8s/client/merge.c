@@ -95,7 +95,7 @@ static void let_out(merge *m, int i)
     const struct held h = s->head;
     const char *text = s->held.data + s->at + sizeof h;
     s->at += sizeof h + h.n;
-    s->bytes -= h.n;
+    s->bytes -= sizeof h + h.n;
     read_head(s);
     m->out(m->arg, &(struct merge_line){i, h.kind, h.stamp, text, h.n});
 }
@@ -162,7 +162,7 @@ void merge_put(merge *m, int source, const struct merge_line *line, int64_t now)
     bool first = is_empty(s);
     buf_add(&s->held, &h, sizeof h);
     buf_add(&s->held, line->text, line->n);
-    s->bytes += line->n;
+    s->bytes += sizeof h + line->n;
     if (first)
         read_head(s);
 }

@@ -31,5 +31,6 @@ void merge_drop(merge *m, int source);
 // Passes on the lines that are due; returns when to call it again (mono ns), 0: nothing is waiting.
 int64_t merge_tick(merge *m, int64_t now);
 bool merge_is_empty(const merge *m, int source);
-// Bytes of a source that are held back here: above some limit its reader should wait.
+// Bytes of a source that are held back here, with what each line takes beside its text: above some
+// limit its reader should wait.
 size_t merge_held(const merge *m, int source);

@@ -22,6 +22,7 @@
 #include "tests/support/tap.h"
 
 #include <inttypes.h>
+#include <time.h>
 
 static cJSON *yaml(const char *text)
 {
@@ -475,6 +476,21 @@ TEST(a_quiet_source_holds_the_others_up_for_the_window_only)
     merge_free(m);
 }
 
+TEST(lines_without_text_take_memory_that_is_counted)
+{
+    enum { LINES = 1000 };
+    AUTO_BUF out = {0};
+    merge *m = merge_new(0, add_merged, &out);
+    int a = merge_add(m), silent = merge_add(m);
+    for (int i = 0; i < LINES; i++)
+        put_line(m, a, i, "", 0);
+    CHECK(merge_held(m, a) >= LINES * sizeof(int64_t));
+    merge_end(m, silent);
+    merge_tick(m, 1);
+    CHECK_INT(merge_held(m, a), 0);
+    merge_free(m);
+}
+
 struct seen {
     int64_t newest[3], count[3];
     int64_t last;
@@ -832,6 +848,31 @@ TEST(a_listing_tells_its_head_and_its_limits)
     l = listing_new(LISTING_WHOLE, 0, refuse, NULL);
     CHECK_INT(listing_feed(l, text, sizeof text - 1, &e), 7);
     listing_free(l);
+}
+
+// The processor's time that a listing takes for a text in pieces of n bytes: the least of three.
+static double cost_of(const char *text, size_t n)
+{
+    double least = 1e9;
+    for (int i = 0; i < 3; i++) {
+        clock_t began = clock();
+        free(read_list(LISTING_WHOLE, text, n));
+        double took = (double)(clock() - began) / CLOCKS_PER_SEC;
+        least = took < least ? took : least;
+    }
+    return least;
+}
+
+// However much of it comes at once, each byte of a string is looked at once.
+TEST(a_string_of_backslashes_is_read_in_linear_time)
+{
+    enum { SIZE = 1 << 20 };
+    AUTO_BUF text = {0};
+    buf_str(&text, "{\"items\":[{\"data\":\"");
+    for (int i = 0; i < SIZE / 2; i++)
+        buf_str(&text, "\\\\");
+    buf_str(&text, "\"}]}");
+    CHECK(cost_of(buf_cstr(&text), text.len) < 8 * cost_of(buf_cstr(&text), 1 << 10));
 }
 
 TEST(words_say_what_is_wrong)
