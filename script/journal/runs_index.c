@@ -227,7 +227,7 @@ static void put(runs_index *x, struct entry *e)
 static void read_all(runs_index *x)
 {
     char opening[sizeof OPENING - 1];
-    struct stat st;
+    struct stat st = {0};
     x->damaged = fstat(x->fd, &st) < 0 || !read_at(x->fd, 0, opening, sizeof opening) ||
                  memcmp(opening, OPENING, sizeof opening) != 0;
     x->seen = st.st_size;
