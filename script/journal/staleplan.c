@@ -180,8 +180,42 @@ static cJSON *moved_params(const fold *f, const cJSON *params)
     return moved;
 }
 
+static bool is_nothing(const cell *c)
+{
+    return !c->options.file && !c->options.template_ && !c->source[strspn(c->source, " \t\r\n")];
+}
+
+// Did it hold when what was stale ran last, which ended before it, or with its failure?
+static bool held(const struct plan *p, const cell *c)
+{
+    const cJSON *again = json_get(p->fold->resumed, "again");
+    const notebook *then = fold_notebook(p->fold);
+    size_t k;
+    if (!again || fold_names(again, c->id) || !notebook_find(then, c->id, &k))
+        return false;
+    const cell *was = notebook_cell(then, k);
+    return !is_nothing(c) && str_eq(was->source, c->source) && str_eq(was->marker, c->marker);
+}
+
+static void decide_unfinished(struct plan *p, size_t i, bool more_stale)
+{
+    const cell *c = notebook_cell(p->nb, i);
+    bool failed = recorded(p, i), still = !more_stale && held(p, c);
+    if (failed)
+        decide(p, i, still ? VERIFY : ANEW, mem_strdup("it failed"));
+    else if (still)
+        decide(p, i, VERIFY, mem_strdup("the run ended before it"));
+    else
+        decide(p, i, ANEW,
+            mem_strdup(cell_has_tag(c, "injected-parameters") ? "a parameter is given"
+                                                              : "it has not run yet"));
+}
+
+// What ran last had cells that held although those that it did anew did not. They hold as long as
+// no other cell above them is stale.
 static void add_stale(struct plan *p, const cJSON *outside, const cJSON *params)
 {
+    bool more_stale = false;
     AUTO_JSON *moved = moved_params(p->fold, params);
     const struct stale_now now = {
         .edited = is_edited, .arg = p, .outside = outside, .params = moved, .from_top = true};
@@ -194,19 +228,14 @@ static void add_stale(struct plan *p, const cJSON *outside, const cJSON *params)
         if (why)
             decide(p, i, ANEW, mem_strdup(why));
         else if (recorded(p, i) && recorded(p, i)->state == STATE_FAILED)
-            decide(p, i, ANEW, mem_strdup("it failed"));
+            decide_unfinished(p, i, more_stale);
         else if (c->options.when)
             decide(p, i, REBUILD, str_fmt("when=\"%s\"", c->options.when));
         else if (!recorded(p, i))
-            decide(p, i, ANEW,
-                mem_strdup(cell_has_tag(c, "injected-parameters") ? "a parameter is given"
-                                                                  : "it has not run yet"));
+            decide_unfinished(p, i, more_stale);
+        more_stale |= p->does[i] == ANEW && !is_nothing(c) &&
+                      !fold_names(json_get(p->fold->resumed, "again"), c->id);
     }
-}
-
-static bool is_nothing(const cell *c)
-{
-    return !c->options.file && !c->options.template_ && !c->source[strspn(c->source, " \t\r\n")];
 }
 
 cJSON *stale_plan(const fold *f, const notebook *now, const cJSON *outside, const cJSON *params)

@@ -199,6 +199,36 @@ def test_a_stale_cell_that_fails_is_stale_the_next_time(t):
     assert ran(folder) == ["Data", "Second"] and get(folder, "log") == "heavy\n"
 
 
+def test_a_round_that_failed_forgets_no_effects(t):
+    text = ('-- %% A\nx = 1\n-- %% Pure\nz = 3\n-- %% B\nsh("echo B >>log; echo o >out", { inputs = {}, outputs = { "out" } })\ny = 2\n'
+            '-- %% C\nprint(y, z)\n')
+    folder = recorded(t, text)
+    edited = text.replace("print(y, z)", "print(y, z, 'c')")
+    for again in range(2):
+        put(folder, "n.lua", edited.replace("x = 1", "error 'no %d'" % again))
+        assert ran(folder, code=1) == ["A"]
+    put(folder, "n.lua", edited)
+    found = plan(folder)
+    assert found["B"] == ("verify", "the run ended before it") and found["C"][0] == "anew", found
+    assert ran(folder) == ["A", "Pure", "B", "C"] and get(folder, "log") == "B\n" and moved(folder) == {}
+    put(folder, "n.lua", edited.replace("x = 1", "error 'no'").replace("'c'", "'d'"))
+    ran(folder, code=1)
+    put(folder, "n.lua", edited.replace("z = 3", "z = 4").replace("'c'", "'d'"))
+    found = plan(folder)
+    assert found["B"] == ("anew", "it has not run yet"), "a cell above it is stale now: %s" % found
+
+
+def test_a_rebuilt_cell_that_failed_keeps_its_effects(t):
+    text = '-- %% B\nsh("echo B >>log; echo o >out", { inputs = {}, outputs = { "out" } })\nassert(not os.rename("stop", "stop"))\ny = 2\n-- %% C\nprint(y)\n'
+    folder = recorded(t, text)
+    put(folder, "n.lua", text.replace("print(y)", "print(y, 'c')"))
+    put(folder, "stop", "")
+    assert ran(folder, code=1) == ["B"]
+    os.remove(os.path.join(folder, "stop"))
+    assert plan(folder)["B"] == ("verify", "it failed"), plan(folder)
+    assert ran(folder) == ["B", "C"] and get(folder, "log") == "B\n" and moved(folder) == {}
+
+
 def test_wrong_usage(t):
     folder = t.dir()
     put(folder, "n.lua", "-- %%\nerror 'no'\n")
