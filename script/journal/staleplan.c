@@ -122,6 +122,61 @@ static void add_needs_of(struct plan *p, size_t user, bool *more)
     }
 }
 
+// What the cell may have changed of that which an earlier one left: a global that it set or
+// changed, or one that it read whose value is more than its digest tells (a function, an object).
+// That reaches others by another name, or through a function. NULL: nothing. Borrowed.
+static const char *may_change(const struct plan *p, size_t i, size_t giver)
+{
+    const struct run_cell *from = recorded(p, giver), *c = recorded(p, i);
+    const cJSON *used = c ? c->used : NULL, *item;
+    const cJSON *touched = json_get(used, "touched"), *writes = json_get(used, "writes");
+    cJSON_ArrayForEach(item, json_get(from ? from->used : NULL, "writes"))
+    {
+        const char *digest = cJSON_GetStringValue(item);
+        bool more = !digest || !*digest;
+        if (json_get(writes, item->string) || fold_names(touched, item->string) ||
+            (more && fold_names(json_get(used, "reads"), item->string)))
+            return item->string;
+    }
+    cJSON_ArrayForEach(item, json_get(from ? from->used : NULL, "touched"))
+    {
+        const char *name = cJSON_GetStringValue(item);
+        if (name && (json_get(writes, name) || fold_names(touched, name)))
+            return name;
+    }
+    return NULL;
+}
+
+// For each cell that runs, the place of the last one that runs with something of it; new.
+static size_t *last_users(const struct plan *p)
+{
+    size_t n = notebook_count(p->nb), *last = mem_array(n + 1, sizeof *last);
+    for (size_t user = n; user-- > 0;) {
+        last[user] = last[user] > user ? last[user] : user;
+        for (size_t i = 0; p->does[user] != KEEP && i < user; i++) {
+            AUTO_FREE char *what = p->does[i] != KEEP ? need(p, user, i) : NULL;
+            if (what && last[i] < last[user])
+                last[i] = last[user];
+        }
+    }
+    return last;
+}
+
+static void add_changes(struct plan *p, bool *more)
+{
+    AUTO_FREE size_t *last = last_users(p);
+    for (size_t giver = 0; giver < notebook_count(p->nb); giver++) {
+        for (size_t i = giver + 1; p->does[giver] != KEEP && i < last[giver]; i++) {
+            bool kept = p->does[i] == KEEP && is_part(notebook_cell(p->nb, i));
+            const char *what = kept ? may_change(p, i, giver) : NULL;
+            if (!what)
+                continue;
+            decide(p, i, REBUILD, str_fmt("it may have changed %s", what));
+            *more = true;
+        }
+    }
+}
+
 static void add_needs(struct plan *p)
 {
     for (bool more = true; more;) {
@@ -129,6 +184,8 @@ static void add_needs(struct plan *p)
         for (size_t i = 0; i < notebook_count(p->nb); i++)
             if (p->does[i] != KEEP)
                 add_needs_of(p, i, &more);
+        if (!more)
+            add_changes(p, &more);
     }
 }
 

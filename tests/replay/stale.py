@@ -229,6 +229,24 @@ def test_a_rebuilt_cell_that_failed_keeps_its_effects(t):
     assert ran(folder) == ["B", "C"] and get(folder, "log") == "B\n" and moved(folder) == {}
 
 
+def test_what_was_changed_by_another_name_is_made_again(t):
+    for change, first, shown, *cells in (
+            ('print("x"', 'print("c"', "c\t5", "a = {} b = a", "a.x = 5", 'print("x", b.x)'),
+            ('print("x"', 'print("c"', "c\t3", "n = 0 function count() n = n + 1 return n end", "count() count()", 'print("x", count())'),
+            ('print("x"', 'print("c"', "c\t3", "local n = 0 function count() n = n + 1 return n end", "count() count()", 'print("x", count())'),
+            ('print("x"', 'print("c"', "c\t5", "n = 0", "function get() return n end", "n = 5", 'print("x", get())')):
+        text = "".join(f"-- %% {name}\n{cell}\n" for name, cell in zip("ABCD", cells))
+        folder = recorded(t, text)
+        put(folder, "n.lua", text.replace(change, first))
+        assert [does for does, _ in plan(folder).values()] == ["rebuild"] * (len(cells) - 1) + ["anew"], plan(folder)
+        ran(folder)
+        assert shown in firesteel(folder, "show").out and moved(folder) == {}, moved(folder)
+    text = "-- %% A\nt, n = { 1 }, 2\n-- %% B\nprint(t[1], n)\n-- %% C\nprint(t[1])\n"
+    folder = recorded(t, text)
+    put(folder, "n.lua", text.replace("-- %% C\nprint(t[1])", "-- %% C\nprint('c', t[1])"))
+    assert sorted(moved(folder)) == ["A", "C"], "what was only read has not changed: %s" % moved(folder)
+
+
 def test_wrong_usage(t):
     folder = t.dir()
     put(folder, "n.lua", "-- %%\nerror 'no'\n")
