@@ -324,6 +324,20 @@ flow = pipeline { "p", steps = {
     assert all(isinstance(row["cells"][2], str) for row in last), last  # no clock goes on
 
 
+def test_the_examples_of_the_page(t):
+    """As printed, but that `busybox` is this machine. flow:submit and what follows it need a real Argo: tests/cluster/case_argo.py."""
+    with open(os.path.join(SOURCE, "doc", "pipelines.md"), encoding="utf-8") as f:
+        blocks = re.findall(r"^```lua\n(.*?)^```$", f.read().replace("busybox", "host"), re.M | re.S)
+    last = next(i for i, block in enumerate(blocks) if "flow:submit" in block)
+    assert last == 4, blocks
+    k = headless(t, sandbox(t), "".join(cell(block, 'effects="cluster,destructive"') for block in blocks[:last] + ["flow:run()"]))
+    assert k.code == 0, (k.of("error"), k.stderr)
+    assert {step: state for step, (state, _) in graph(k).items()} == dict.fromkeys(("prep", "train", "serve", "clean"), "done"), graph(k)
+    assert "kind: Workflow" in k.text() and "firesteel/step in (prep,train)" in k.text(), k.text()
+    with open(os.path.join(k.cwd, "weekly.yaml"), encoding="utf-8") as f:
+        assert "triggerPolicy" in f.read()
+
+
 def test_the_recipe(t):
     cwd = t.dir()
     done = sh(FIRESTEEL, "run", os.path.join(SOURCE, "recipes", "40-pipeline.lua"), "--cwd", cwd, "--sandbox", *GRANTED, "-p", "radius=3",
