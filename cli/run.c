@@ -562,6 +562,21 @@ static int run_round(struct cli *cli, struct run_options *o, const char *file, c
     return code;
 }
 
+// All rounds were used, and all cells of them passed.
+static int tell_rest(struct cli *cli, struct run_options *o, const char *file, const char *word)
+{
+    CLEANUP(stale_done) struct stale s = {0};
+    int code = plan_stale(cli, o, file, word, &s);
+    size_t left = code == 0 ? stale_plan_count(s.plan, "anew") : 0;
+    if (left == 0)
+        return code;
+    say(stderr,
+        "firesteel: after %d rounds %zu cells are still stale: what they need has another value "
+        "each time (`--stale --list` names them)\n",
+        ROUNDS, left);
+    return 1;
+}
+
 // Runs what is stale, and then what that has made stale: a cell that was run only for what it
 // leaves may have found something else than before.
 static int run_stale(struct cli *cli, struct run_options *o, const char *file, struct run *r)
@@ -576,6 +591,8 @@ static int run_stale(struct cli *cli, struct run_options *o, const char *file, s
     o->from = NULL;
     for (int round = 0; code == 0 && !over && round < ROUNDS; round++)
         code = run_round(cli, o, file, &word, round == 0, r, &over);
+    if (code == 0 && !over)
+        code = tell_rest(cli, o, file, word);
     o->files = files;
     o->yaml = yaml;
     return code;

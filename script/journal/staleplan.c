@@ -15,6 +15,7 @@
 
 enum does { KEEP, REBUILD, VERIFY, ANEW };
 static const char *const words_of[] = {"keep", "rebuild", "verify", "anew"};
+static const char restless[] = "it leaves another value each time";
 
 struct plan {
     const fold *fold;
@@ -242,6 +243,19 @@ static bool is_nothing(const cell *c)
     return !c->options.file && !c->options.template_ && !c->source[strspn(c->source, " \t\r\n")];
 }
 
+// Was it rebuilt by the last start, and has it left another value there than before?
+static bool is_restless(const fold *f, const char *id)
+{
+    const cJSON *again = json_get(f->resumed, "again");
+    int64_t start = json_int_or(f->resumed, "seq", 0);
+    if (!again || fold_names(again, id))
+        return false;
+    for (size_t i = 0; i < f->n_globals; i++)
+        if (json_int_or(json_get(f->globals[i].by, id), "changed", 0) > start)
+            return true;
+    return false;
+}
+
 // Did it hold when what was stale ran last, which ended before it, or with its failure?
 static bool held(const struct plan *p, const cell *c)
 {
@@ -283,7 +297,7 @@ static void add_stale(struct plan *p, const cJSON *outside, const cJSON *params)
         if (!is_part(c))
             continue;
         if (why)
-            decide(p, i, ANEW, mem_strdup(why));
+            decide(p, i, str_eq(why, restless) ? REBUILD : ANEW, mem_strdup(why));
         else if (recorded(p, i) && recorded(p, i)->state == STATE_FAILED)
             decide_unfinished(p, i, more_stale);
         else if (c->options.when)
@@ -295,14 +309,42 @@ static void add_stale(struct plan *p, const cJSON *outside, const cJSON *params)
     }
 }
 
+// Adds to `outside` the cells that run only for what they leave, and leave something else each
+// time: who reads that has to run with them, in the same round.
+static bool add_restless(const struct plan *p, cJSON *outside)
+{
+    bool more = false;
+    for (size_t i = 0; i < notebook_count(p->nb); i++) {
+        const char *id = notebook_cell(p->nb, i)->id;
+        bool rebuilt = p->does[i] == REBUILD || p->does[i] == VERIFY;
+        if (!rebuilt || json_get(outside, id) || !is_restless(p->fold, id))
+            continue;
+        json_set_str(outside, id, restless);
+        more = true;
+    }
+    return more;
+}
+
+static void decide_all(struct plan *p, const cJSON *outside, const cJSON *params)
+{
+    AUTO_JSON *all = outside ? cJSON_Duplicate(outside, true) : cJSON_CreateObject();
+    do {
+        for (size_t i = 0; i < notebook_count(p->nb); i++) {
+            p->does[i] = KEEP;
+            free(STEAL(p->why[i]));
+        }
+        add_stale(p, all, params);
+        add_effects(p);
+        add_needs(p);
+    } while (add_restless(p, all));
+}
+
 cJSON *stale_plan(const fold *f, const notebook *now, const cJSON *outside, const cJSON *params)
 {
     size_t n = notebook_count(now);
     struct plan p = {f, now, mem_array(n + 1, sizeof *p.does), mem_array(n + 1, sizeof *p.why)};
     cJSON *plan = cJSON_CreateArray();
-    add_stale(&p, outside, params);
-    add_effects(&p);
-    add_needs(&p);
+    decide_all(&p, outside, params);
     for (size_t i = 0; i < n; i++) {
         const cell *c = notebook_cell(now, i);
         if (is_part(c) && !(p.does[i] == ANEW && !recorded(&p, i) && is_nothing(c))) {

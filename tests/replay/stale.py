@@ -247,6 +247,27 @@ def test_what_was_changed_by_another_name_is_made_again(t):
     assert sorted(moved(folder)) == ["A", "C"], "what was only read has not changed: %s" % moved(folder)
 
 
+def test_another_value_each_time_settles_in_two_rounds(t):
+    text = ('-- %% A\nsh("echo A >>made; echo o >out", { inputs = {}, outputs = { "out" } })\nt = os.clock()\n-- %% B\nprint("B", t > 0)\n'
+            '-- %% C\nif t > 0 then sh "echo C >>log" end\n')
+    folder = recorded(t, text)
+    put(folder, "n.lua", text.replace('"B"', '"b"'))
+    assert ran(folder) == ["A", "B", "A", "B", "C"]
+    assert get(folder, "log") == "C\nC\n" and get(folder, "made") == "A\n" and moved(folder) == {}, moved(folder)
+    put(folder, "n.lua", text)
+    assert moved(folder)["A"] == ("rebuild", "it leaves another value each time") and ran(folder) == ["A", "B", "C"] and moved(folder) == {}
+
+
+def test_what_is_still_stale_after_all_rounds_is_said(t):
+    text = "".join(f"-- %% A{i}\na{i} = os.clock()\n" for i in range(8)) + "".join(f"-- %% B{i}\nprint(a{i}, a{i + 1})\n" for i in range(7))
+    folder = recorded(t, text)
+    put(folder, "n.lua", text.replace("print(a0, a1)", "print('x', a0, a1)"))
+    done = firesteel(folder, "run", "n.lua", "--stale", code=1)
+    assert "after 4 rounds" in done.err and "still stale" in done.err and moved(folder), done
+    firesteel(folder, "run", "n.lua", "--stale")
+    assert moved(folder) == {}, moved(folder)
+
+
 def test_wrong_usage(t):
     folder = t.dir()
     put(folder, "n.lua", "-- %%\nerror 'no'\n")
