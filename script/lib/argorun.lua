@@ -213,6 +213,25 @@ local function finish(self, workflow)
   if not good then core.fail("error", ("pipeline %s: %s"):format(self.name, why)) end
 end
 
+-- The Workflows that this run has made of this pipeline, by their uids.
+local function of_this_run(self)
+  local run = core.run:sub(1, 63):gsub("[^%w_.-]", "-"):gsub("^%W+", ""):gsub("%W+$", "") -- as labels have it
+  local found = {}
+  for _, one in ipairs(k8s.list("workflows.argoproj.io", { namespace = self.namespace,
+      selector = ("firesteel/run=%s,firesteel/pipeline=%s"):format(run, self.name) })) do
+    found[one.metadata.uid] = one
+  end
+  return found
+end
+
+-- After an interrupt: the Workflow goes, also one that was made when its answer had not come.
+local function remove(self, earlier)
+  if self.workflow then return self:clean() end
+  for uid, one in pairs(of_this_run(self)) do
+    if not earlier[uid] then one:delete { propagation = "Foreground" } end
+  end
+end
+
 -- A resumed run gets the Workflow of the run before: it is attached to, unless it has failed.
 function flow:submit(options)
   options = core.check("flow:submit", options)
@@ -221,11 +240,18 @@ function flow:submit(options)
   view.reset(self)
   self.state, self.first_failed = "running", nil
   self:watch()
-  self.workflow = k8s.create(workflow, { namespace = self.namespace })
+  self.workflow = nil
+  local earlier = of_this_run(self)
+  -- an interrupt ends the steps, as those of flow:run
+  local deed = core.owe(REMOVED_IN, function() remove(self, earlier) end)
+  local ok, made = pcall(k8s.create, workflow, { namespace = self.namespace })
+  if not ok then -- the server's own error: nothing was made
+    core.settle(deed)
+    error(made, 0)
+  end
+  self.workflow = made
   print(("workflow %s"):format(self.workflow.name))
   view.show(self)
-  -- an interrupt ends the steps, as those of flow:run
-  local deed = core.owe(REMOVED_IN, function() self:clean() end)
   local ended = follow(self, self.workflow, make)
   core.settle(deed)
   finish(self, ended)

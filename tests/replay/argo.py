@@ -300,6 +300,22 @@ def test_its_failures_have_step_and_cause(t):
     assert states["a"][0] == "failed" and states["b"] == ("cancelled", "not run"), states
 
 
+def test_an_interrupt_while_the_workflow_is_made_leaves_none(t):
+    """The object is there, and flow:submit has no answer yet. One that was submitted before stays."""
+    env = sandbox(t)
+    k = Kernel(t, cell(CRD, 'effects="cluster"') + cell("""
+flow = pipeline { "p", steps = { a = { image = "x", command = "true" } } }
+k8s.create { apiVersion = "argoproj.io/v1alpha1", kind = "Workflow", metadata = { name = "before", labels = { ["firesteel/pipeline"] = "p" } } }
+local create = k8s.create
+function k8s.create(...) create(...) print "made" firesteel.sleep(60) end
+flow:submit()""", 'effects="cluster,destructive"') +
+               cell("for _, one in ipairs(k8s.list 'workflows.argoproj.io') do print('left', one.metadata.name) end", 'effects="cluster" when="always"'),
+               "--allow", "cluster,destructive", headless=True, env=env)
+    k.wait(lambda e: e["type"] == "stream" and "made" in e["text"])
+    assert k.ask(type="interrupt")["ok"]
+    assert k.finish(40) == 130 and k.text() == "made\nleft\tbefore\n", (k.text(), k.of("error"), k.stderr)
+
+
 def test_steps_of_other_pipelines_run_here(t):
     k = Kernel(t)
     r = k.run("""
