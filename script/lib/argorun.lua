@@ -100,14 +100,10 @@ local function applied_by(self, made, step, make)
   return handles
 end
 
-local function numbers(value)
-  return type(value) == "string" and (tonumber(value) or value) or value
-end
-
 local function outputs_of(step, found)
   local outputs = {}
   local function take(node, put)
-    for _, p in ipairs((node.outputs or {}).parameters or {}) do put(p.name, numbers(p.value)) end
+    for _, p in ipairs((node.outputs or {}).parameters or {}) do put(p.name, core.pipeline.value_of(p.value)) end
   end
   if step.each == nil then
     take(found.top, function(name, value) outputs[name] = value end)

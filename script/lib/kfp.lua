@@ -39,32 +39,55 @@ local function words_of(self, step, expression, parameters)
   return words, here
 end
 
+-- What is known as the pod's filler takes it, before an expression that the pod fills in.
+local function literal(text, expression)
+  text = text:gsub("%${", "$${")
+  return expression and text:gsub("%$+$", '${"%0"}') .. expression or text
+end
+
 -- A value with all that is known now filled in; what the other steps, the item and the parameters give stays, and is noted in
--- used.
-local function settled(self, step, value, parameters, used)
+-- used. as_is: no pod fills it in again.
+local function settled(self, step, value, parameters, used, as_is)
   if type(value) == "table" then
     local copy = setmetatable({}, getmetatable(value))
     for key, item in pairs(value) do
-      copy[settled(self, step, key, parameters, used)] = settled(self, step, item, parameters, used)
+      copy[settled(self, step, key, parameters, used, as_is)] = settled(self, step, item, parameters, used, as_is)
     end
     return copy
   end
   if type(value) ~= "string" then return value end
-  return (value:gsub("(%$?)(%${(.-)})", function(escape, whole, expression)
-    if escape ~= "" then return nil end
+  local parts, at, plain = {}, 1, ""
+  local function keep(expression)
+    parts[#parts + 1] = as_is and plain .. (expression or "") or literal(plain, expression)
+    plain = ""
+  end
+  while true do
+    local from, to, escape, whole, expression = value:find("(%$?)(%${(.-)})", at)
+    plain = plain .. value:sub(at, (from or 0) - 1)
+    if not from then break end
+    at = to + 1
     local words, here = words_of(self, step, expression, parameters)
-    if #words == 0 then return tostring(core.pipeline.filled(whole, _G, step.name)) end
-    if here[1] then
+    if escape ~= "" then plain = plain .. whole
+    elseif #words == 0 then plain = plain .. tostring(core.pipeline.filled(whole, _G, step.name))
+    elseif here[1] then
       refuse(self, step, "${%s} joins %s, which is known here, with %s, which is not; give it to with = { … } by itself", expression,
         here[1], words[1])
+    else
+      keep(whole)
+      for _, word in ipairs(words) do used[word] = true end
     end
-    for _, word in ipairs(words) do used[word] = true end
-  end))
+  end
+  keep()
+  return table.concat(parts)
 end
 
 -- A Lua condition in the language of Kubeflow's (CEL). input(word) → the name of the task's input.
 local SAME = { ["=="] = "==", ["~="] = "!=", ["<"] = "<", [">"] = ">", ["<="] = "<=", [">="] = ">=",
   ["and"] = "&&", ["or"] = "||", ["not"] = "!", ["("] = "(", [")"] = ")", ["true"] = "true", ["false"] = "false" }
+
+local function quoted_text(text)
+  return "'" .. text:gsub("[\\']", "\\%0"):gsub("\n", "\\n"):gsub("\r", "\\r") .. "'"
+end
 
 local function tokens_of(self, step, parameters)
   local list, text = {}, step.when:gsub("%${(.-)}", "(%1)")
@@ -75,13 +98,13 @@ local function tokens_of(self, step, parameters)
     local sign = text:match "^[<>=~]=" or text:match "^[<>()]"
     local token = word or number or quoted or sign
     if not token then refuse(self, step, "when: it has no way to say %s", text) end
-    if quoted then list[#list + 1] = { text = "'" .. quoted:sub(2, -2):gsub("'", "\\'") .. "'" }
+    if quoted then list[#list + 1] = { text = quoted_text(quoted:sub(2, -2)) }
     elseif number and not word then list[#list + 1] = { text = number:find "[.eE]" and number or number .. ".0", number = true }
     elseif SAME[token] then list[#list + 1] = { text = SAME[token], sign = true }
     elseif word and (self.steps[word:match "^[^.]*"] or parameters[word] ~= nil) then list[#list + 1] = { ref = word }
     elseif word and (type(_G[word]) == "number" or type(_G[word]) == "string") then
       local value = _G[word]
-      list[#list + 1] = { text = type(value) == "string" and ("'%s'"):format(value) or tostring(value + 0.0), number = type(value) == "number" }
+      list[#list + 1] = { text = type(value) == "string" and quoted_text(value) or tostring(value + 0.0), number = type(value) == "number" }
     else refuse(self, step, "when: it has no way to say %s", token) end
     text = text:sub(#token + 1)
   end
@@ -115,18 +138,41 @@ local function condition_of(self, step, parameters, used)
   return (table.concat(out, " "):gsub("%( ", "("):gsub(" %)", ")"):gsub("! ", "!"))
 end
 
--- The kinds of objects that a step makes, for one that deletes them.
-local function kinds_of(self, step)
-  if step.kind == "image" then return { { apiVersion = "batch/v1", kind = "Job" } } end
+local OPEN = "known-when-it-runs"
+
+-- A text of the step with its parameters, as far as they are known; OPEN stands for the rest.
+local function foreseen(self, step, text, parameters)
+  return (settled(self, step, text, parameters, {}, true):gsub("%${%s*(.-)%s*}", function(word)
+    local value = settled(self, step, (step.with or {})[word], parameters, {}, true)
+    return type(value) ~= "table" and value ~= nil and not tostring(value):find("${", 1, true) and tostring(value) or OPEN
+  end))
+end
+
+-- The namespace that an object of the step is in; nil: that of the pod.
+local function namespace_of(self, step, object, parameters)
+  local named = type(object) == "table" and type(object.metadata) == "table" and object.metadata.namespace
+  named = named and foreseen(self, step, tostring(named), parameters) or step.namespace or self.namespace
+  if named and named:find(OPEN, 1, true) then
+    refuse(self, step, "the namespace of what it makes is known only when it runs, so nothing could delete that")
+  end
+  return named
+end
+
+-- The kinds of objects that a step makes, and their namespaces, for one that deletes them.
+local function kinds_of(self, step, parameters)
+  if step.kind == "image" then return { { apiVersion = "batch/v1", kind = "Job", namespace = namespace_of(self, step, nil, parameters) } } end
   local kinds, source = {}, core.pipeline.text(self, step)
   if type(source) == "table" then
     local objects = source.kind and { source } or source
-    for i, o in ipairs(objects) do kinds[i] = { apiVersion = o.apiVersion, kind = o.kind } end
+    for i, o in ipairs(objects) do kinds[i] = { apiVersion = o.apiVersion, kind = o.kind, namespace = namespace_of(self, step, o, parameters) } end
     return kinds
   end
   for document in ("\n" .. source .. "\n---"):gmatch "(.-)\n%-%-%-" do
     local kind, version = document:match '\n%s*"?kind"?:%s*"?([%w]+)', document:match '\n%s*"?apiVersion"?:%s*"?([%w./]+)'
-    if kind and version then kinds[#kinds + 1] = { apiVersion = version, kind = kind } end
+    if kind and version then
+      local ok, object = pcall(yaml.decode, foreseen(self, step, document, parameters))
+      kinds[#kinds + 1] = { apiVersion = version, kind = kind, namespace = namespace_of(self, step, ok and object or nil, parameters) }
+    end
   end
   if #kinds == 0 then refuse(self, step, "its manifest has no kind that is known before it runs, so nothing could delete what it makes") end
   return kinds
@@ -162,8 +208,9 @@ local function spec_of(self, step, parameters, used)
   if step.kind == "delete" then
     spec.delete = core.array {}
     for _, name in ipairs(type(step.delete) == "table" and step.delete or { step.delete }) do
-      for _, kind in ipairs(kinds_of(self, self.steps[name])) do
-        spec.delete[#spec.delete + 1] = { step = name, apiVersion = kind.apiVersion, kind = kind.kind }
+      for _, kind in ipairs(kinds_of(self, self.steps[name], parameters)) do
+        kind.step = name
+        spec.delete[#spec.delete + 1] = kind
       end
     end
     spec.namespace = step.namespace or self.namespace
@@ -224,7 +271,7 @@ local function items_of(self, step, used)
     used[word] = true
     return { inputParameter = key_of(word) }, nil
   end
-  return { raw = core.json(settled(self, step, step.each, {}, {})) }, step.each
+  return { raw = core.json(settled(self, step, step.each, {}, {}, true)) }, step.each
 end
 
 local function item_type(self, step, list)
@@ -247,15 +294,17 @@ local function add_step(self, step, made, outputs, options)
   local items, list
   local loop_words = {}
   if step.each ~= nil then items, list = items_of(self, step, loop_words) end
-  spec.json = core.array {}
+  spec.json, spec.types = core.array {}, {}
   for _, word in ipairs(sorted(used)) do
     local other, output = word:match "^([%w_]+)%.([%w_]+)$"
     types[key_of(word)] = word == "item" and item_type(self, step, list) or other and (self.steps[other].each ~= nil and "LIST" or outputs[other][output])
       or type_of(options.parameters[word], word)
-    if types[key_of(word)] == "LIST" or types[key_of(word)] == "STRUCT" then spec.json[#spec.json + 1] = word end
+    if types[key_of(word)] == "LIST" or types[key_of(word)] == "STRUCT" then spec.json[#spec.json + 1] = word
+    elseif not other and (word ~= "item" or list) then spec.types[word] = types[key_of(word)] end
     inputs[#inputs + 1] = word
   end
   if #spec.json == 0 then spec.json = nil end
+  if next(spec.types) == nil then spec.types = nil end
   local text = core.json(spec):gsub("%$%(", "\\u0024("):gsub("{{%$", "{\\u007b$") -- neither Kubernetes nor Kubeflow fills these in
   args[#args + 1], args[#args + 2] = "--step", text
   for _, word in ipairs(inputs) do
@@ -380,11 +429,22 @@ end
 
 -- firesteel step.
 
+-- What was written down keeps its type; outputs of other steps are what they are to flow:run.
+local READ = {
+  NUMBER_INTEGER = function(text) return math.tointeger(tonumber(text)) end,
+  NUMBER_DOUBLE = function(text) return tonumber(text) and tonumber(text) + 0.0 end,
+  BOOLEAN = function(text) return text:lower() == "true" end,
+  STRING = function(text) return text end,
+}
+
 local function value_of(spec, name, text)
   for _, other in ipairs(spec.json or {}) do
     if other == name then return json.decode(text) end
   end
-  return tonumber(text) or text
+  local read, value = READ[(spec.types or {})[name]] or core.pipeline.value_of, nil
+  value = read(text)
+  if value == nil then core.fail("error", ("step %s: --input %s: %q is no %s"):format(spec.name, name, text, spec.types[name])) end
+  return value
 end
 
 -- Values of other steps are those of steps that give them; parameters and the item are variables.
@@ -408,7 +468,7 @@ local function delete_all(spec, labels)
   for _, what in ipairs(spec.delete) do
     local selector = ("firesteel/pipeline=%s,firesteel/step=%s"):format(spec.pipeline, what.step)
     if labels["firesteel/pipeline-run"] then selector = selector .. ",firesteel/pipeline-run=" .. labels["firesteel/pipeline-run"] end
-    for _, handle in ipairs(k8s.list(core.pipeline.kind_name(what), { selector = selector, namespace = spec.namespace })) do handle:delete() end
+    for _, handle in ipairs(k8s.list(core.pipeline.kind_name(what), { selector = selector, namespace = what.namespace or spec.namespace })) do handle:delete() end
   end
 end
 

@@ -140,7 +140,8 @@ for word in ("and or not true false nil if then else end function return local")
 
 -- The names of outputs and parameters that the expressions of a text use.
 local function uses(text, each)
-  for expression in text:gmatch "%${(.-)}" do
+  for dollar, expression in text:gmatch "(%$?)%${(.-)}" do
+    if dollar ~= "" then expression = "" end -- $${ stands for ${
     local plain = expression:gsub('"[^"]*"', '""'):gsub("'[^']*'", "''")
     for before, word, rest in plain:gmatch "(.?)%f[%a_]([%a_][%w_]*)%f[^%w_]([%s]*%.?[%s]*[%w_]*)" do
       if not before:find "[.%w]" then each(word, rest:match "^%s*%.%s*([%a_][%w_]*)", expression) end

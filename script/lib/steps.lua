@@ -32,11 +32,27 @@ function core.pipeline.quoted(text)
   return "'" .. text:gsub("[\\']", "\\%0") .. "'"
 end
 
+-- A text that a condition compares with something else than a text between quotes is the number that it says.
+local function number_of(value) return type(value) == "string" and tonumber(value) or value end
+
+local function as_numbers(step, expression)
+  if expression:find "[\"']" then return expression end
+  return (expression:gsub("%f[%w_.][%a_][%w_]*%.?[%w_]*", function(value)
+    local word = value:match "^[%w_]+"
+    local given = step.refs[word] or word == "item" or (step.with or {})[word] ~= nil
+    return given and ("number_of(%s)"):format(value) or nil
+  end))
+end
+
 -- Is the condition of a step true, with these variables?
 function core.pipeline.holds(step, env)
-  local fn, why = load("return " .. step.when:gsub("%${(.-)}", "(%1)"), "=when", "t", env)
+  local text = step.when:gsub("()%${(.-)}()", function(from, expression, to)
+    local is_text = step.when:find("^%s*[=~]=%s*[\"']", to) or step.when:sub(1, from - 1):find "[\"']%s*[=~]=%s*$"
+    return ("(%s)"):format(is_text and expression or as_numbers(step, expression))
+  end)
+  local fn, why = load("local number_of = ... return " .. text, "=when", "t", env)
   if not fn then core.fail("error", ("step %s: when: %s"):format(step.name, why)) end
-  return fn()
+  return fn(number_of)
 end
 
 local function reach(step, made, limit)
@@ -231,6 +247,12 @@ local function found(name, record)
   if last then return last_match(log_of(record), "%f[%w_]" .. name .. '"?%s*[=:]%s*"?([^%s,"}]+)') end
 end
 
+-- A text that is a number as Lua writes it is that number. All others stay texts: a tag "1.10", a commit "12e4567".
+function core.pipeline.value_of(text)
+  local number = type(text) == "string" and tonumber(text)
+  return number and tostring(number) == text and number or text
+end
+
 -- The value of an output of a step that is done; of a fan-out a list.
 function core.pipeline.output(flow, step, name)
   local status, declared = flow.status[step.name], step.outputs and step.outputs[name]
@@ -249,7 +271,7 @@ function core.pipeline.output(flow, step, name)
       core.fail("error", ("step %s has no output %s: %s"):format(step.name, name, declared and "it is not where `outputs` says"
         or "it neither returned it, nor told it by run.metric, nor has its log a line " .. name .. "=…"))
     end
-    values[i] = type(value) == "string" and tonumber(value) or value
+    values[i] = core.pipeline.value_of(value)
   end
   if step.each == nil then values = values[1] end
   status.outputs[name] = values

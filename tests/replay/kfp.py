@@ -153,4 +153,85 @@ def test_usage(t):
     assert done.code == 3, done  # nothing is granted by itself
 
 
+def test_texts_that_look_like_numbers_stay_texts(t):
+    """A tag 1.10, a commit 12e4567 and an item 007 are what they were, in a pod and here; a condition compares numbers."""
+    k = Kernel(t)
+    r = k.run("""
+flow = pipeline { "p", steps = {
+  a = { call = function() return { n = "12e4567", tag = "1.10", rows = "34", part = "0.970", item = "007" } end },
+  b = { call = function(with) print(with.n, with.tag, math.type(with.rows), "${a.n}") end, with = { n = "${a.n}", tag = "${a.tag}", rows = "${a.rows}" } },
+  c = { call = function() print "c" end, when = "${a.part} > 0.95 and ${a.part + 0 > 0.95 and a.part < 1} and ${a.tag} == '1.10'", after = "b" },
+  d = { call = function() print "d" end, when = "${a.part} < 0.95 or '1.1' == ${a.tag} or ${a.tag} == '1.1'" } } }
+flow:run()""")
+    assert r.state == "ok" and [line for line in r.out.splitlines() if line in ("c", "d") or "12e" in line] == [
+        "12e4567\t1.10\tinteger\t${a.n}", "c"], r
+    env, k = sandbox(t), None
+    k = Kernel(t, "", env=env)
+    r = k.run("""
+ver, whole, half, yes = "1.10", 20, 1.0, true
+flow = pipeline { "p", steps = {
+  z = { image = "host", command = "true", outputs = { sha = { log = "sha=(%S+)" } } },
+  a = { image = "host", command = { "sh", "-c", "echo 'got=${ver},${whole + 1},${half},${yes},${z.sha},${item}'" },
+        each = { "007", "1e3" }, outputs = { got = { log = "got=(%S+)" } } } } }
+print(json.encode(yaml.decode(flow:kfp { image = "i", parameters = { ver = ver, whole = whole, half = half, yes = yes } })))""")
+    assert r.state == "ok", r
+    args = json.loads(r.out)["deploymentSpec"]["executors"]["exec-a"]["container"]["args"]
+    step = args[args.index("--step") + 1]
+    assert json.loads(step)["types"] == {"ver": "STRING", "whole": "NUMBER_INTEGER", "half": "NUMBER_DOUBLE", "yes": "BOOLEAN", "item": "STRING"}, step
+    out = os.path.join(t.dir(), "got")
+    inputs = {"ver": "1.10", "whole": "20", "half": "1", "yes": "true", "z.sha": "12e4567", "item": "007"}
+    words = [w for name, value in inputs.items() for w in ("--input", f"{name}={value}")]
+    done = sh(FIRESTEEL, "step", "--allow", "cluster,destructive", "--step", step, *words, "--output", "got=" + out, env=env, timeout=120)
+    assert done.code == 0, done
+    with open(out, encoding="utf-8") as f:
+        assert f.read() == "1.10,21,1.0,true,12e4567,007"
+    done = sh(FIRESTEEL, "step", "--allow", "cluster,destructive", "--step", step, *words, "--input", "whole=many", env=env, timeout=120)
+    assert done.code == 1 and '--input whole: "many" is no NUMBER_INTEGER' in done.err, done
+
+
+def test_values_are_no_code(t):
+    """What is known now is not filled in again in the pod, and is a text to Kubeflow's conditions."""
+    env = sandbox(t)
+    k = Kernel(t, "", env=env)
+    r = k.run(r"""
+V, D, S, M = "${os.getenv('HOME')} x ${nothing", "cost$", "it's' || true || 'x\\", "kind: Job\n# ${M}"
+flow = pipeline { "p", steps = {
+  a = { image = "host", command = "echo n=1", outputs = { n = { log = "n=(.)" } } },
+  b = { image = "host", command = { "sh", "-c", "printf '%s\n' \"got=$V:$D:$W\"" }, env = { V = "${V}", D = "${D}${a.n}", W = "$${V}$${no.thing}" },
+        outputs = { got = { log = "got=([^\n]+)" } } },
+  c = { image = "host", command = "true", when = "${a.n} == S" } } }
+print(json.encode(yaml.decode(flow:kfp { image = "i" })))""")
+    assert r.state == "ok", r
+    spec = json.loads(r.out)
+    condition = spec["root"]["dag"]["tasks"]["c"]["triggerPolicy"]["condition"]
+    assert condition == r"(inputs.parameter_values['a-n']) == 'it\'s\' || true || \'x\\'", condition
+    args = spec["deploymentSpec"]["executors"]["exec-b"]["container"]["args"]
+    out = os.path.join(t.dir(), "got")
+    done = sh(FIRESTEEL, "step", "--allow", "cluster,destructive", "--step", args[args.index("--step") + 1], "--input", "a.n=1",
+              "--output", "got=" + out, env=env, timeout=120)
+    assert done.code == 0, (done, args)
+    with open(out, encoding="utf-8") as f:
+        assert f.read() == "${os.getenv('HOME')} x ${nothing:cost$1:${V}${no.thing}"
+
+
+def test_it_deletes_in_each_namespace(t):
+    """Objects are deleted in the namespace in which they were made, which their step or their manifest names."""
+    env = sandbox(t)
+    k = Kernel(t, "", env=env)
+    r = k.run(r"""
+place, plain = "there", { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "c", namespace = "else" } }
+text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: d, namespace: ${where}}\ndata: {n: '${a.name}'}\n"
+function flow(where) return pipeline { "p", namespace = "own", steps = {
+  a = { image = "host", command = "true" }, b = { image = "host", command = "true", namespace = "bs" }, c = { apply = plain },
+  d = { apply = text, with = { where = where } }, z = { delete = { "a", "b", "c", "d" }, when = "always", namespace = "zs" } } } end
+print(json.encode(yaml.decode(flow("${place}"):kfp { image = "i" })))
+print(pcall(flow "${a.name}".kfp, flow "${a.name}", { image = "i" }))""")
+    assert r.state == "ok", r
+    args = json.loads(r.out.splitlines()[0])["deploymentSpec"]["executors"]["exec-z"]["container"]["args"]
+    spec = json.loads(args[args.index("--step") + 1])
+    assert [(d["step"], d["kind"], d["namespace"]) for d in spec["delete"]] == [
+        ("a", "Job", "own"), ("b", "Job", "bs"), ("c", "ConfigMap", "else"), ("d", "ConfigMap", "there")], spec
+    assert "step d: Kubeflow: the namespace of what it makes is known only when it runs" in r.out.splitlines()[1], r
+
+
 run(globals())
