@@ -139,7 +139,10 @@ static int load_all(int argc, char **argv, struct serve_model *models, size_t *n
             return fail("", "64 models are the most"), -1;
         if (load(argv[i], &models[*n], &e) < 0)
             return fail("", e.text), -1;
-        ++*n;
+        const char *name = models[(*n)++].name;
+        for (size_t k = 0; k + 1 < *n; k++)
+            if (str_eq(models[k].name, name))
+                return fail(name, "two models have this name: NAME=MODEL gives another"), -1;
     }
     return 0;
 }

@@ -108,6 +108,7 @@ def test_what_is_wrong(t):
     good = fp32([1, 2], 1, 2)
     for body, says in (("{", "line 1"), ("[]", "1 inputs, the request 0"), ({"inputs": [good, good]}, "1 inputs, the request 2"),
                        ({"inputs": [fp32([1, 2, 3], 1, 3)]}, "2"), ({"inputs": [fp32([1], 1, 2)]}, "data has 1"),
+                       ({"inputs": [fp32([4], 1)]}, "input input: shape is the number of rows, then"),
                        ({"inputs": [fp32([1, 2, 3], 1, 2)]}, "more than the 2"), ({"inputs": [fp32(["a", 2], 1, 2)]}, "no number"),
                        ({"inputs": [fp32([1, 2], 1 << 40, 1 << 40)]}, "shape"), ({"inputs": [fp32([1, 2], 1 << 30, 2)]}, "does not have"),
                        ({"inputs": [fp32([1, 2], 0, 2)]}, "shape"), ({"inputs": [fp32([], *[1] * 9)]}, "shape"),
@@ -235,6 +236,8 @@ def test_usage(t):
     s = Server(t)
     done = sh(WORKER, "serve", "--port", str(s.port), "line.ckpt", cwd=s.dir)
     assert done.code == 1 and f"port {s.port}" in done.err, done
+    done = sh(WORKER, "serve", "--port", "0", "a=line.ckpt", "a=graph.ckpt", cwd=s.dir, timeout=60)
+    assert done.code == 1 and "a: two models have this name" in done.err and not done.out, done
     with open(os.path.join(folder, "serve"), "w", encoding="utf-8") as f:
         f.write("print 'a script'")
     assert sh(WORKER, "serve", cwd=folder).out == "a script\n"

@@ -147,6 +147,12 @@ static tensor *read_tensor(const cJSON *input, const char *name, size_t most, er
         err_set(e, ERR_INVALID, "input %s has no data", name);
         return NULL;
     }
+    if (dims < 2) {
+        err_set(e, ERR_INVALID,
+            "input %s: shape is the number of rows, then the sizes of a row; it has %d", name,
+            dims);
+        return NULL;
+    }
     if (count > most) {
         err_set(e, ERR_INVALID, "input %s: shape asks for %zu numbers, which data does not have",
             name, count);
