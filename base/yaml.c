@@ -448,7 +448,8 @@ static void print_scalar(buf *out, const cJSON *j, int indent)
     if (several && *s != '\n' && indent > 0 && !has_special(s) && !str_ends(s, " ") &&
         !strstr(s, " \n"))
         print_block(out, s, indent);
-    else if (!s || several || has_special(s) || reads_as_other(s) || (str_eq(s, "<<") && !indent))
+    else if (!s || several || has_special(s) || reads_as_other(s) || str_eq(s, "<<") ||
+             str_eq(s, "="))
         print_quoted(out, j, indent);
     else if (has_indicator(s))
         print_single_quoted(out, s, indent);

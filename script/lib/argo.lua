@@ -658,6 +658,10 @@ function argo.spec(self, options, is_template)
   local needs = pass(self, options, {}, is_template).needs
   local make, tasks = pass(self, options, needs, is_template)
   check_refused(make)
+  local pieces = {}
+  for _, template in ipairs(make.templates) do pieces[template.name] = template end
+  for _, task in ipairs(tasks) do pieces[task.name] = { pieces[task.name] or {}, task } end
+  core.pipeline.no_secrets(self, pieces, { make.templates, tasks })
   if #tasks == 0 then core.fail("error", ("pipeline %s: Argo needs a step that does not run at the end"):format(self.name)) end
   table.insert(make.templates, 1, { name = "main", dag = { tasks = tasks } })
   local ttl = seconds(options.ttl)

@@ -24,9 +24,17 @@ local function is_plain(text)
   return text:find "^[%a/][%w_./:=,()>' -]*$" and not text:find "[ :]$" and not text:find ": " and not NOT_TEXT[text:lower()]
 end
 
+-- What else some readers take for the end of a line.
+local LINE_ENDS = { ["\u{85}"] = "\\u0085", ["\u{2028}"] = "\\u2028", ["\u{2029}"] = "\\u2029" }
+
+local function escaped(text)
+  for from, to in pairs(LINE_ENDS) do text = text:gsub(from, to) end
+  return text
+end
+
 -- A block keeps lines as they are, if none begins with a blank before the others' edge, and all bytes can be shown.
 local function is_block(text)
-  return text:find "\n" and not text:find "^[ \n]" and not text:find "\n\n$" and not text:gsub("\n", ""):find "[%c\127]"
+  return text:find "\n" and not text:find "^[ \n]" and not text:find "\n\n$" and not text:gsub("\n", ""):find "[%c\127]" and escaped(text) == text
 end
 
 local function fields_of(map)
@@ -51,7 +59,7 @@ local function write_scalar(lines, before, value, indent)
   elseif type(value) == "string" and is_plain(value) then
     lines[#lines + 1] = before .. value
   else
-    lines[#lines + 1] = before .. (value == core.null and "null" or core.json(value))
+    lines[#lines + 1] = before .. (value == core.null and "null" or escaped(core.json(value)))
   end
 end
 

@@ -175,7 +175,7 @@ local function env_of(self, step, item)
   local env = { item = item }
   for other, names in pairs(step.refs) do
     env[other] = {}
-    for name in pairs(names) do env[other][name] = core.pipeline.output(self, self.steps[other], name) end
+    for name in pairs(names) do env[other][name] = core.pipeline.output(self, self.steps[other], name, step.kind == "call") end
   end
   setmetatable(env, { __index = _G })
   local all = setmetatable({ item = item }, { __index = env })
@@ -441,7 +441,7 @@ function flow:output(step, name)
   local s = self.steps[step]
   if not s then core.unknown("pipeline " .. self.name, "step", tostring(step), self.steps) end
   if (self.status[step] or {}).state ~= "done" then core.fail("error", ("step %s is not done"):format(step)) end
-  return core.pipeline.output(self, s, name)
+  return core.pipeline.output(self, s, name, true)
 end
 
 core.api([[

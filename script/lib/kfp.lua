@@ -418,6 +418,9 @@ function flow:kfp(options)
     local task = add_step(self, self.steps[name], made, outputs, options)
     if self.steps[name].exit then ends[#ends + 1] = task else tasks[task.taskInfo.name] = task end
   end
+  local pieces = {}
+  for _, name in ipairs(self.order) do pieces[name] = { made.executors["exec-" .. name], made.components["comp-" .. name] } end
+  core.pipeline.no_secrets(self, pieces, { made.executors, made.components, tasks, ends, options.parameters })
   local root = { dag = { tasks = with_end(self, tasks, ends, made, options.parameters) } }
   for name, value in pairs(options.parameters) do
     root.inputDefinitions = root.inputDefinitions or { parameters = {} }

@@ -32,6 +32,17 @@ function core.pipeline.quoted(text)
   return "'" .. text:gsub("[\\']", "\\%0") .. "'"
 end
 
+-- What is written for others to keep shows no secret that is known. pieces: step → what is written of it.
+function core.pipeline.no_secrets(self, pieces, whole)
+  if not core.has_secret(core.json(whole)) then return end
+  local where = "pipeline " .. self.name
+  for _, name in ipairs(self.order) do
+    if core.has_secret(core.json(pieces[name] or {})) then where = ("%s: step %s"):format(where, name) break end
+  end
+  core.fail("error", where .. ": a secret would stand in its text; let the step read a Secret "
+    .. "(apply a Job whose env has valueFrom.secretKeyRef)")
+end
+
 -- A text that a condition compares with something else than a text between quotes is the number that it says.
 local function number_of(value) return type(value) == "string" and tonumber(value) or value end
 
@@ -253,11 +264,28 @@ function core.pipeline.value_of(text)
   return number and tostring(number) == text and number or text
 end
 
--- The value of an output of a step that is done; of a fan-out a list.
-function core.pipeline.output(flow, step, name)
+-- For functions, and for whoever asks: any decimal number, as programs print it, "0.9500". Texts with leading zeros ("007"), and what
+-- is too large for a number, stay texts.
+local function as_number(value)
+  if type(value) == "table" and #value > 0 then
+    local numbers = {}
+    for i, item in ipairs(value) do numbers[i] = as_number(item) end
+    return numbers
+  end
+  local is_decimal = type(value) == "string" and not value:find "^[-+]?0%d"
+    and (value:find "^[-+]?%d+%.?%d*$" or value:find "^[-+]?%d+%.?%d*[eE][-+]?%d+$")
+  local number = is_decimal and tonumber(value)
+  return number and number - number == 0 and number or value
+end
+
+-- The value of an output of a step that is done; of a fan-out a list. computed: it is for a function, which computes with it.
+function core.pipeline.output(flow, step, name, computed)
   local status, declared = flow.status[step.name], step.outputs and step.outputs[name]
-  status.outputs = status.outputs or {}
-  if status.outputs[name] ~= nil then return status.outputs[name] end
+  status.outputs, status.told = status.outputs or {}, status.told or {}
+  if status.outputs[name] ~= nil then
+    local value = status.outputs[name]
+    return computed and not status.told[name] and as_number(value) or value
+  end
   if status.state == "skipped" then core.fail("error", ("step %s was skipped, so it has no output %s"):format(step.name, name)) end
   local values = {}
   for i, record in ipairs(status.records or {}) do
@@ -271,11 +299,12 @@ function core.pipeline.output(flow, step, name)
       core.fail("error", ("step %s has no output %s: %s"):format(step.name, name, declared and "it is not where `outputs` says"
         or "it neither returned it, nor told it by run.metric, nor has its log a line " .. name .. "=…"))
     end
-    values[i] = core.pipeline.value_of(value)
+    status.told[name] = type(record.value) == "table" and rawget(record.value, name) == value -- by Lua: of the type that it has
+    values[i] = status.told[name] and value or core.pipeline.value_of(value)
   end
   if step.each == nil then values = values[1] end
   status.outputs[name] = values
-  return values
+  return core.pipeline.output(flow, step, name, computed)
 end
 
 -- The metrics that a step's function tells are its outputs: known by the branch in which they are told.

@@ -47,6 +47,23 @@ print(by.serve.container.command[3])""")
         "echo {{inputs.parameters.train-ok}} of {{inputs.parameters.prep-rows}} > /tmp/got"], r
 
 
+def test_a_secret_stands_in_no_text(t):
+    k = Kernel(t, env={"API_TOKEN": "hunter22secret"})
+    k.run('token = secret "API_TOKEN"')
+    for step in ('image = "x", command = "true", env = { T = "${token}" }', 'image = "x", command = "echo ${token}"',
+                 'apply = { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "c" }, data = { t = "${token}" } }'):
+        for text in (":argo()", ':argo { template = "t" }', ':kfp { image = "i" }'):
+            r = k.run(f'pipeline {{ "p", steps = {{ other = {{ image = "x", command = "true" }}, a = {{ {step} }} }} }}{text}')
+            assert r.error and "pipeline p: step a: a secret would stand in its text" in r.error["message"], (step, text, r)
+
+
+def test_text_that_others_would_break(t):
+    k = Kernel(t)
+    for text in (r"a\n\u{2028}  evil: 1\n", r"a\u{85}b", r"a\n\u{2029}b", "=", "<<"):
+        r = k.run(f'return yaml.decode(pipeline {{ "p", steps = {{ a = {{ image = "x", command = "{text}" }} }} }}:argo()).spec.templates[2].container.command[3] == "{text}"')
+        assert r.value == "true", (text, r)
+
+
 def test_what_argo_cannot_say(t):
     k = Kernel(t)
     a = 'a = { image = "x", command = "true", outputs = { n = { file = "/tmp/n" } } }'

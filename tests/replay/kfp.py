@@ -158,7 +158,7 @@ def test_texts_that_look_like_numbers_stay_texts(t):
     k = Kernel(t)
     r = k.run("""
 flow = pipeline { "p", steps = {
-  a = { call = function() return { n = "12e4567", tag = "1.10", rows = "34", part = "0.970", item = "007" } end },
+  a = { call = function() return { n = "12e4567", tag = "1.10", rows = 34, part = "0.970", item = "007" } end },
   b = { call = function(with) print(with.n, with.tag, math.type(with.rows), "${a.n}") end, with = { n = "${a.n}", tag = "${a.tag}", rows = "${a.rows}" } },
   c = { call = function() print "c" end, when = "${a.part} > 0.95 and ${a.part + 0 > 0.95 and a.part < 1} and ${a.tag} == '1.10'", after = "b" },
   d = { call = function() print "d" end, when = "${a.part} < 0.95 or '1.1' == ${a.tag} or ${a.tag} == '1.1'" } } }

@@ -338,6 +338,25 @@ def test_the_examples_of_the_page(t):
         assert "triggerPolicy" in f.read()
 
 
+def test_what_was_read_is_a_number_for_who_computes(t):
+    k = Kernel(t)
+    r = k.run("""
+      for name, text in pairs { m = "0.9500", v = "1.10", id = "007", sha = "12e4567", n = "34" } do
+        local f = io.open(name, "w") f:write(text) f:close()
+      end
+      flow = pipeline { "numbers", steps = {
+        a = { call = function() return { told = "1.10" } end, outputs = { m = { file = "m" }, v = { file = "v" }, id = { file = "id" },
+              sha = { file = "sha" }, n = { file = "n" }, told = "told" } },
+        b = { call = function(with)
+          print(with.m > 0.9, with.id, with.sha, math.type(with.n), type(with.told))
+        end, with = { m = "${a.m}", id = "${a.id}", sha = "${a.sha}", n = "${a.n}", told = "${a.told}" }, when = "${a.m} > 0.9" },
+        c = { apply = { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "c" }, data = { v = "v-${a.v}" } }, after = "b", when = "${a.m} > 1" },
+      } }
+      flow:run()
+      print(flow:output("a", "m") + 0.05, flow:output("a", "told"), flow:output("a", "v"))""")
+    assert "true\t007\t12e4567\tinteger\tstring" in r.out and "1.0\t1.10\t1.1" in r.out, r
+
+
 def test_the_recipe(t):
     cwd = t.dir()
     done = sh(FIRESTEEL, "run", os.path.join(SOURCE, "recipes", "40-pipeline.lua"), "--cwd", cwd, "--sandbox", *GRANTED, "-p", "radius=3",

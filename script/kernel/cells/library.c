@@ -346,6 +346,16 @@ static int core_mask(lua_State *L)
     return 0;
 }
 
+// has_secret(text): does it show one that is known, in any spelling?
+static int core_has_secret(lua_State *L)
+{
+    size_t n;
+    AUTO_BUF masked = {0};
+    const char *text = luaL_checklstring(L, 1, &n);
+    lua_pushboolean(L, mask_text(port_mask(port_of(interp_of(L))), text, n, &masked));
+    return 1;
+}
+
 // duration("10m") → seconds; a number stays as it is.
 static int core_duration(lua_State *L)
 {
@@ -449,6 +459,7 @@ static const luaL_Reg core_functions[] = {
     {"runs", pastruns},
     {"ask", core_ask},
     {"mask", core_mask},
+    {"has_secret", core_has_secret},
     {"duration", core_duration},
     {"shown", core_shown},
     {"sleep", core_sleep},
