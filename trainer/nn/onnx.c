@@ -226,7 +226,7 @@ onnx_value onnx_indices(onnx *o, size_t i)
 static void begin_tensor(
     onnx *o, onnx_value v, int element, int dims, const size_t *shape, size_t bytes)
 {
-    AUTO_BUF head = {0}, raw = {0};
+    AUTO_BUF head = {0};
     for (int i = 0; i < dims; i++)
         wire_int(&head, TENSOR_DIMS, (int64_t)shape[i]);
     wire_int(&head, TENSOR_TYPE, element);
