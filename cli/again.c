@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/again.h"
 
+#include "base/env.h"
 #include "base/mem.h"
 #include "base/printable.h"
 #include "base/str.h"
@@ -69,15 +70,6 @@ void again_done(struct again *a)
     *a = (struct again){0};
 }
 
-static bool is_given(char *const *given, const char *name)
-{
-    size_t n = strlen(name);
-    for (; given && *given; given++)
-        if (strncmp(*given, name, n) == 0 && (*given)[n] == '=')
-            return true;
-    return false;
-}
-
 int again_parameters(const struct again *a, char ***given, err *e)
 {
     char **all = NULL;
@@ -86,7 +78,7 @@ int again_parameters(const struct again *a, char ***given, err *e)
     {
         AUTO_FREE char *text = param_text(value);
         AUTO_FREE char *assignment = str_fmt("%s=%s", value->string, text);
-        if (is_given(*given, value->string))
+        if (env_get((const char *const *)*given, value->string))
             continue;
         if (strstr(text, MASK_TEXT)) {
             strv_free(all);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/stale.h"
 
+#include "base/env.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/printable.h"
@@ -61,15 +62,6 @@ static char *named(const char *cwd, const char *path, const char *word, fold **f
     return *f ? STEAL(run) : NULL;
 }
 
-static bool is_given(char *const *given, const char *name)
-{
-    size_t n = strlen(name);
-    for (; given && *given; given++)
-        if (strncmp(*given, name, n) == 0 && (*given)[n] == '=')
-            return true;
-    return false;
-}
-
 // The notebook as the kernel will have it, which takes the run's parameters where none is given.
 static int inject(notebook *nb, const fold *f, char *const *given, cJSON **values, err *e)
 {
@@ -81,7 +73,7 @@ static int inject(notebook *nb, const fold *f, char *const *given, cJSON **value
     {
         AUTO_FREE char *text = param_text(value);
         AUTO_FREE char *assignment = str_fmt("%s=%s", value->string, text);
-        if (!is_given(given, value->string) && !strstr(text, MASK_TEXT))
+        if (!env_get((const char *const *)given, value->string) && !strstr(text, MASK_TEXT))
             params_give(&params, assignment, NULL); // one that is gone is no parameter any more
     }
     int result = 0;

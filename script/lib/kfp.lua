@@ -85,10 +85,6 @@ end
 local SAME = { ["=="] = "==", ["~="] = "!=", ["<"] = "<", [">"] = ">", ["<="] = "<=", [">="] = ">=",
   ["and"] = "&&", ["or"] = "||", ["not"] = "!", ["("] = "(", [")"] = ")", ["true"] = "true", ["false"] = "false" }
 
-local function quoted_text(text)
-  return "'" .. text:gsub("[\\']", "\\%0"):gsub("\n", "\\n"):gsub("\r", "\\r") .. "'"
-end
-
 local function tokens_of(self, step, parameters)
   local list, text = {}, step.when:gsub("%${(.-)}", "(%1)")
   while text:find "%S" do
@@ -98,13 +94,13 @@ local function tokens_of(self, step, parameters)
     local sign = text:match "^[<>=~]=" or text:match "^[<>()]"
     local token = word or number or quoted or sign
     if not token then refuse(self, step, "when: it has no way to say %s", text) end
-    if quoted then list[#list + 1] = { text = quoted_text(quoted:sub(2, -2)) }
+    if quoted then list[#list + 1] = { text = core.pipeline.quoted(quoted:sub(2, -2)) }
     elseif number and not word then list[#list + 1] = { text = number:find "[.eE]" and number or number .. ".0", number = true }
     elseif SAME[token] then list[#list + 1] = { text = SAME[token], sign = true }
     elseif word and (self.steps[word:match "^[^.]*"] or parameters[word] ~= nil) then list[#list + 1] = { ref = word }
     elseif word and (type(_G[word]) == "number" or type(_G[word]) == "string") then
       local value = _G[word]
-      list[#list + 1] = { text = type(value) == "string" and quoted_text(value) or tostring(value + 0.0), number = type(value) == "number" }
+      list[#list + 1] = { text = type(value) == "string" and core.pipeline.quoted(value) or tostring(value + 0.0), number = type(value) == "number" }
     else refuse(self, step, "when: it has no way to say %s", token) end
     text = text:sub(#token + 1)
   end

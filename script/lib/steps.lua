@@ -29,7 +29,7 @@ function core.pipeline.filled(value, env, what) return filled(value, env, what) 
 
 -- A text as a word of a condition of Argo's or Kubeflow's.
 function core.pipeline.quoted(text)
-  return "'" .. text:gsub("[\\']", "\\%0") .. "'"
+  return "'" .. text:gsub("[\\']", "\\%0"):gsub("\n", "\\n"):gsub("\r", "\\r") .. "'"
 end
 
 -- What is written for others to keep shows no secret that is known. pieces: step → what is written of it.
