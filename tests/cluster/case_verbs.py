@@ -218,7 +218,7 @@ SCALARS = ["-c", "-", "- x", "?x", "? x", ":x", "a: b", "a:", "a #b", "#a", "'q'
 
 
 def test_yaml_is_that_of_kubectl(t):
-    """What has to be quoted, and how."""
+    """What has to be quoted, and how. Ours quotes two texts more, which readers of YAML 1.1 take for a merge and a default."""
     place = Place(t)
     place.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "scalars"},
                   "data": {f"k{i:02}": value for i, value in enumerate(SCALARS)}})
@@ -226,7 +226,8 @@ def test_yaml_is_that_of_kubectl(t):
     with open(os.path.join(place.dir, "ours"), encoding="utf-8") as f:
         ours = f.read()
     kubectl = place.kubectl("get", "cm/scalars", "-o", "yaml").out
-    assert ours == kubectl, [pair for pair in zip(ours.splitlines(), kubectl.splitlines()) if pair[0] != pair[1]]
+    expected = re.sub(r"^(  k\d+: )(=|<<)$", r'\1"\2"', kubectl, flags=re.MULTILINE)
+    assert ours == expected, [pair for pair in zip(ours.splitlines(), expected.splitlines()) if pair[0] != pair[1]]
 
 
 def hunks(text):

@@ -359,15 +359,17 @@ def test_the_ledger_names_branches(t):
 
 def test_thousands(t):
     k = Kernel(t)
+    # ThreadSanitizer keeps a stack for what a coroutine left by longjmp: its time and memory grow with the square
+    many = 500 if SANITIZED == "thread" else 5000
     r = k.run("""local list = {}
-for i = 1, 5000 do list[i] = i end
+for i = 1, MANY do list[i] = i end
 local r = parallel.map(list, function(x)
   firesteel.sleep(0.1)
   if x % 100 == 0 then print(x) end
   return firesteel.call("k8s.manifest", { text = "apiVersion: v1\\nkind: Pod\\nmetadata: {name: p" .. x .. "}" })[1].metadata.name
 end)
-print(#r, r[1], r[5000])""")
-    assert r.out.endswith("5000\tp1\tp5000\n"), r
+print(#r, r[1], r[MANY])""".replace("MANY", str(many)))
+    assert r.out.endswith(f"{many}\tp1\tp{many}\n"), r
     assert r.ms < 20000 * PATIENCE, r.ms
 
 

@@ -5,9 +5,10 @@
 Prints how long each suite took, the failed, weak and skipped cases, then "N passed, N failed, N skipped"; exit 1 if any
 failed. A case is weak that failed beside other tests, and whose program passed when it was run again, alone.
 
-summary.py --failed BUILD[:LOG] prints the names of the programs that failed.
+summary.py --failed BUILD[:LOG] prints a line for each program that failed: its name, a tab, the names of its failed cases.
 """
 import collections
+import glob
 import json
 import os
 import sys
@@ -22,6 +23,11 @@ def log(results, prefix=""):
     """The path of these results without its ending."""
     build, _, name = results.partition(":")
     return f"{build}/meson-logs/{prefix}{name or 'testlog'}"
+
+
+def recovered(results):
+    """The programs whose failed cases passed when they were run again."""
+    return [program for path in glob.glob(log(results, "again-*-") + ".json") for program in programs(path[:-len(".json")])[1]]
 
 
 def cases(results):
@@ -48,6 +54,18 @@ def programs(path):
     return failed, passed
 
 
+def print_failed(results):
+    """A program that did not come to its end has no cases here: all of it is run again."""
+    told = collections.defaultdict(list)
+    for name, program, case in cases(results):
+        if is_failed(case) and f"{program}: " in name:
+            told[program].append(name.rpartition(" - ")[2])
+    with open(log(results) + ".json", encoding="utf-8") as f:
+        ended = {test["name"].partition(" / ")[2] for test in map(json.loads, f) if test["returncode"] == 1}
+    for program in programs(log(results))[0]:
+        print(f"{program}\t{' '.join(told[program] if program in ended else [])}")
+
+
 def print_times(results):
     """A line for each suite: tests run beside one another, so their sum is more than what passed on the clock."""
     tests, build = collections.defaultdict(list), results.partition(":")[0]
@@ -69,14 +87,14 @@ def print_times(results):
 def main():
     arguments = sys.argv[1:]
     if arguments[0] == "--failed":
-        print("\n".join(programs(log(arguments[1]))[0]))
+        print_failed(arguments[1])
         return 0
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     builds, steps = arguments[:cut], arguments[cut + 1:]
     passed, failed, weak, skipped = 0, list(), list(), list()
     for build in builds:
         try:
-            found, again = list(cases(build)), programs(log(build, "again-"))[1]
+            found, again = list(cases(build)), recovered(build)
             print_times(build)
         except (OSError, ElementTree.ParseError) as problem:
             failed.append(f"{build}: no results: {problem}")

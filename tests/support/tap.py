@@ -4,6 +4,8 @@
     from tap import run, sh
     def test_version(t): assert sh(FIRESTEEL, "--version").out == "…"
     run(globals())
+
+Words on the command line choose the cases whose names contain one, FIRESTEEL_CASES those that have one of its names.
 """
 import atexit
 import fcntl
@@ -22,7 +24,8 @@ SOURCE = os.environ.get("FIRESTEEL_SOURCE", os.getcwd())
 CACHE = os.environ.get("FIRESTEEL_CACHE", os.path.expanduser("~/.cache/firesteel"))
 FIRESTEEL = os.path.join(BUILD, "cli", "firesteel")
 # Sanitizers and busy machines make everything slower: time-outs are so many times as long.
-PATIENCE = float(os.environ.get("FIRESTEEL_PATIENCE", "1")) * min(10, max(1, os.getloadavg()[0] / (os.cpu_count() or 1)))
+PATIENCE = float(os.environ.get("FIRESTEEL_PATIENCE", "1"))
+PATIENCE *= min(10, max(1, min(20 / PATIENCE, os.getloadavg()[0] / (os.cpu_count() or 1))))
 # Digits after the point of a sleep's seconds: its command line is unlike that of any other test on the machine.
 OWN = f"{os.getpid():07d}"
 # what we start has this in its environment, unless somebody on the way gave it one of its own
@@ -173,8 +176,9 @@ class Test:
 
 def run(namespace):
     cases = [(n, f) for n, f in namespace.items() if n.startswith("test_") and callable(f)]
-    only = sys.argv[1:]
+    only, named = sys.argv[1:], os.environ.get("FIRESTEEL_CASES", "").split()
     cases = [(n, f) for n, f in cases if not only or any(o in n for o in only)]
+    cases = [(n, f) for n, f in cases if not named or n[5:] in named]
     cases.append(("test_nothing_left_running", nothing_left_running))
     print(f"1..{len(cases)}", flush=True)
     failed = 0
