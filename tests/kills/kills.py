@@ -206,6 +206,7 @@ class Round:
         kill(process, self.victims)
         try:
             process.wait((GONE_WITHIN + 60) * PATIENCE)
+            self.check("the client ends", True)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -273,7 +274,7 @@ def main():
     finally:
         cluster.down()
         shutil.rmtree(folder, ignore_errors=True)
-    promises = ["nothing is left running", "the journal opens", "the run resumes to its end",
+    promises = ["the client ends", "nothing is left running", "the journal opens", "the run resumes to its end",
                 "a run without a journal has done nothing", "each object is there once", "clean removes all of it"]
     print(f"# killed before their end: {facts['killed before its end']}, before their journal: "
           f"{facts['killed before its journal']}")

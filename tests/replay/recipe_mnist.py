@@ -124,17 +124,19 @@ def test_as_an_ordinary_user_from_a_read_only_folder(t):
 
 
 def test_the_convolutional_network(t):
-    cwd = t.dir()
+    cwd, steps, least = t.dir(), *((10, 20) if SANITIZED else (60, 85))
     done = sh(FIRESTEEL, "run", os.path.join(SOURCE, "recipes", "20-mnist-cnn.lua"), "--cwd", cwd, "-p", "epochs=1",
-              "-p", "steps=60", env=home(t), timeout=300)
+              "-p", f"steps={steps}", env=home(t), timeout=300)
     assert done.code == 0, done
     reached = re.search(r"(\d\d\.\d\d) % of the test set after 1 epochs", done.out)
-    assert reached and float(reached.group(1)) > 85, done
+    assert reached and float(reached.group(1)) > least, done
     assert re.search(r"conv2d_1 \(Conv2D\) +│ \(None, 11, 11, 64\) +│ +18,?496", done.out), done
     assert os.path.exists(os.path.join(cwd, "cnn.safetensors"))
 
 
 def test_the_sales_of_stores(t):
+    if SANITIZED:
+        raise Skip("frames, embeddings and fit have tests of their own; 3 epochs of it take ten minutes")
     cwd = t.dir()
     done = sh(FIRESTEEL, "run", os.path.join(SOURCE, "recipes", "21-sales.lua"), "--cwd", cwd, env=home(t), timeout=500)
     assert done.code == 0, done
