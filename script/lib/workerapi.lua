@@ -151,14 +151,14 @@ local modules = {
     Input{n, m, shape=, name=} -> node -- What a graph begins with: rows of this shape.
     Model{inputs=, outputs=, seed=, name=} -> model -- A model of nodes: layers that were called on others, as nn.Dense { 10 } (node).
     Flatten{n, m, input_shape=, name=} -- A layer that makes each sample one row; the first layer names the shape.
-    Dense{units, activation="linear", use_bias=true, kernel_regularizer=, input_shape=, input_dim=, name=} -- A fully connected layer; activations are linear, relu, sigmoid, tanh, softmax, gelu, silu, elu, selu, leaky_relu and softplus.
-    Conv2D{filters, kernel_size, strides=1, padding="valid", activation="linear", use_bias=true, input_shape=, name=} -- A convolution of pictures (height, width, channels); padding is valid or same.
+    Dense{units, activation="linear", use_bias=true, kernel_regularizer=, trainable=true, input_shape=, input_dim=, name=} -- A fully connected layer; activations are linear, relu, sigmoid, tanh, softmax, gelu, silu, elu, selu, leaky_relu and softplus.
+    Conv2D{filters, kernel_size, strides=1, padding="valid", activation="linear", use_bias=true, trainable=true, input_shape=, name=} -- A convolution of pictures (height, width, channels); padding is valid or same.
     MaxPooling2D{pool_size=2, strides=, padding="valid", input_shape=, name=} -- The greatest of each window; strides are the window's size.
     AveragePooling2D{pool_size=2, strides=, padding="valid", input_shape=, name=} -- The mean of each window.
     GlobalAveragePooling2D{input_shape=, name=} -- The mean of each channel over the whole picture.
-    Embedding{input_dim, output_dim, input_shape=, name=} -- Numbers for each index from 0 to input_dim - 1.
-    BatchNormalization{momentum=0.99, epsilon=0.001, center=true, scale=true, input_shape=, name=} -- Normalises each channel over the rows of a batch.
-    LayerNormalization{epsilon=0.001, center=true, scale=true, input_shape=, name=} -- Normalises each row over its last dimension.
+    Embedding{input_dim, output_dim, trainable=true, input_shape=, name=} -- Numbers for each index from 0 to input_dim - 1.
+    BatchNormalization{momentum=0.99, epsilon=0.001, center=true, scale=true, trainable=true, input_shape=, name=} -- Normalises each channel over the rows of a batch.
+    LayerNormalization{epsilon=0.001, center=true, scale=true, trainable=true, input_shape=, name=} -- Normalises each row over its last dimension.
     Activation{activation, input_shape=, name=} -- A function by itself.
     Add{input_shape=, name=} -- The sum of several nodes: nn.Add {} { a, b }.
     Concatenate{axis=-1, input_shape=, name=} -- Several nodes side by side.
@@ -167,11 +167,11 @@ local modules = {
     regularizers: table -- L2 again, by Keras's path.
     Reshape{n, m, target_shape=, input_shape=, name=} -- Gives rows another shape; one size may be -1.
     Dropout{rate, input_shape=, name=} -- A layer that drops a part of its inputs while training.
-    Adam{learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- The optimizer Adam.
-    AdamW{learning_rate=0.001, weight_decay=0.004, beta_1=0.9, beta_2=0.999, epsilon=1e-7, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- Adam with decoupled weight decay.
-    RMSprop{learning_rate=0.001, rho=0.9, momentum=0, epsilon=1e-7, centered=false, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- The optimizer RMSprop.
-    Adagrad{learning_rate=0.001, initial_accumulator_value=0.1, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- The optimizer Adagrad.
-    SGD{learning_rate=0.01, momentum=0, nesterov=false, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, name=} -> optimizer -- Stochastic gradient descent.
+    Adam{learning_rate=0.001, beta_1=0.9, beta_2=0.999, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, groups={}, name=} -> optimizer -- The optimizer Adam; groups: of weights that follow it otherwise, { { "dense", "*/bias", learning_rate_multiplier =, weight_decay =, trainable = } }.
+    AdamW{learning_rate=0.001, weight_decay=0.004, beta_1=0.9, beta_2=0.999, epsilon=1e-7, clipnorm=, clipvalue=, global_clipnorm=, groups={}, name=} -> optimizer -- Adam with decoupled weight decay.
+    RMSprop{learning_rate=0.001, rho=0.9, momentum=0, epsilon=1e-7, centered=false, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, groups={}, name=} -> optimizer -- The optimizer RMSprop.
+    Adagrad{learning_rate=0.001, initial_accumulator_value=0.1, epsilon=1e-7, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, groups={}, name=} -> optimizer -- The optimizer Adagrad.
+    SGD{learning_rate=0.01, momentum=0, nesterov=false, weight_decay=0, clipnorm=, clipvalue=, global_clipnorm=, groups={}, name=} -> optimizer -- Stochastic gradient descent.
     ExponentialDecay{initial_learning_rate, decay_steps, decay_rate, staircase=false, name=} -> schedule -- A learning rate: initial · decay_rate^(step/decay_steps); nn.optimizers.schedules has it, too.
     InverseTimeDecay{initial_learning_rate, decay_steps, decay_rate, staircase=false, name=} -> schedule -- A learning rate: initial/(1 + decay_rate·step/decay_steps).
     PolynomialDecay{initial_learning_rate, decay_steps, end_learning_rate=0.0001, power=1, cycle=false, name=} -> schedule -- A learning rate that falls to its end along a power.

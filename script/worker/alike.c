@@ -22,6 +22,7 @@ static int64_t model_digest(const model *m)
     cJSON_ArrayForEach(layer, layers) cJSON_DeleteItemFromObject(layer, "name");
     AUTO_BUF text = {0};
     json_print(&text, layers);
+    json_print(&text, cJSON_GetObjectItem(config, "groups"));
     buf_fmt(&text, " %s %d", loss_name(model_compiled(m)->loss),
         (int)model_compiled(m)->optimizer.kind);
     uint8_t digest[SHA256_SIZE];

@@ -127,6 +127,7 @@ static void read_common(lua_State *L, int table, const char *class, layer_spec *
     int dims = read_sizes(L, table, class, "input_shape", spec->in.size, TENSOR_MAX_DIMS, false);
     spec->in.dims = dims < 0 ? 0 : dims;
     spec->no_bias = !opt_bool_field(L, table, class, "use_bias", true);
+    spec->frozen = !opt_bool_field(L, table, class, "trainable", true);
     spec->momentum = opt_number_field(L, table, class, "momentum", NORM_MOMENTUM);
     spec->epsilon = opt_number_field(L, table, class, "epsilon", NORM_EPSILON);
     if (!(spec->momentum >= 0 && spec->momentum < 1) || !(spec->epsilon >= 0))

@@ -9,6 +9,7 @@
 #include "script/worker/options.h"
 #include "trainer/nn/train.h"
 
+#include <math.h>
 #include <string.h>
 
 // Ranks compare what they are about to average: in a loop of one's own nothing has done so before,
@@ -153,6 +154,35 @@ static void push_like(lua_State *L, optimizer_spec o)
     set_class(L, optimizer_name(o.kind));
 }
 
+// Sets the field `groups` of the optimizer at the top of the stack.
+static void push_group_list(lua_State *L, const param_group *groups, size_t n)
+{
+    lua_createtable(L, (int)n, 0);
+    for (size_t i = 0; i < n; i++) {
+        const param_group *p = &groups[i];
+        lua_newtable(L);
+        lua_pushstring(L, p->weights);
+        lua_rawseti(L, -2, 1);
+        if (!isnan(p->rate)) {
+            lua_pushnumber(L, p->rate);
+            lua_setfield(L, -2, "learning_rate_multiplier");
+        }
+        if (!isnan(p->decay)) {
+            lua_pushnumber(L, p->decay);
+            lua_setfield(L, -2, "weight_decay");
+        }
+        if (p->trainable >= 0) {
+            lua_pushboolean(L, p->trainable);
+            lua_setfield(L, -2, "trainable");
+        }
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    if (n)
+        lua_setfield(L, -2, "groups");
+    else
+        lua_pop(L, 1);
+}
+
 void push_optimizer(lua_State *L, int index)
 {
     const compile_spec *spec = model_compiled(check_model(L, index));
@@ -162,6 +192,7 @@ void push_optimizer(lua_State *L, int index)
         return;
     lua_pop(L, 1);
     push_like(L, spec->optimizer);
+    push_group_list(L, spec->groups, spec->group_count);
     lua_pushvalue(L, -1);
     lua_setiuservalue(L, index, MODEL_OPTIMIZER);
 }

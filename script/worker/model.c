@@ -11,6 +11,7 @@
 #include "trainer/checkpoint.h"
 #include "trainer/nn/export.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -80,6 +81,53 @@ static optimizer_spec read_optimizer(lua_State *L, int index, bool *distributed)
     return o;
 }
 
+// One item of the list `groups`, at the top of the stack: a param_group for each name in it.
+static size_t read_group(lua_State *L, param_group *out)
+{
+    int at = lua_gettop(L);
+    param_group p = PARAM_GROUP(NULL);
+    size_t n = (size_t)luaL_len(L, at);
+    p.rate = opt_number_field(L, at, "groups", "learning_rate_multiplier", p.rate);
+    p.decay = opt_number_field(L, at, "groups", "weight_decay", p.decay);
+    if (lua_getfield(L, at, "trainable") != LUA_TNIL)
+        p.trainable = lua_toboolean(L, -1);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = p;
+        lua_geti(L, at, (lua_Integer)i + 1);
+        if (lua_type(L, -1) != LUA_TSTRING)
+            luaL_error(L, "compile: groups: name %d is a %s", (int)i + 1, luaL_typename(L, -1));
+        out[i].weights = lua_tostring(L, -1); // the table holds it
+        lua_settop(L, at);
+    }
+    return n;
+}
+
+// The list `groups` of the optimizer at this index; pushes what holds it. NULL: there is none.
+static param_group *push_groups(lua_State *L, int index, size_t *n)
+{
+    size_t names = 0;
+    *n = 0;
+    if (!lua_istable(L, index))
+        return NULL;
+    lua_getfield(L, index, "groups");
+    int list = lua_gettop(L);
+    lua_Integer count = lua_istable(L, list) ? luaL_len(L, list) : 0;
+    for (lua_Integer i = 1; i <= count; i++) {
+        if (lua_geti(L, list, i) != LUA_TTABLE)
+            luaL_error(L, "compile: groups: item %d is a %s", (int)i, luaL_typename(L, -1));
+        names += (size_t)luaL_len(L, -1);
+        lua_pop(L, 1);
+    }
+    param_group *groups = lua_newuserdatauv(L, (names + 1) * sizeof *groups, 0);
+    for (lua_Integer i = 1; i <= count; i++) {
+        lua_geti(L, list, i);
+        *n += read_group(L, groups + *n);
+        lua_pop(L, 1);
+    }
+    lua_remove(L, list);
+    return groups;
+}
+
 void take_loss(lua_State *L, const char *what, bool from_logits, head_spec *h)
 {
     err e;
@@ -147,7 +195,9 @@ static int compile(lua_State *L)
     bool distributed = false;
     if (lua_getfield(L, 2, "optimizer") == LUA_TNIL)
         lua_pushstring(L, "Adam");
-    spec.optimizer = read_optimizer(L, lua_gettop(L), &distributed);
+    int optimizer = lua_gettop(L);
+    spec.optimizer = read_optimizer(L, optimizer, &distributed);
+    spec.groups = push_groups(L, optimizer, &spec.group_count);
     size_t heads = model_output_count(m);
     head_spec first = read_head(L, m, 0);
     int watches = lua_gettop(L);

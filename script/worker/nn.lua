@@ -112,7 +112,7 @@ end)
 nn.regularizers = { L2 = nn.L2 }
 
 layer("Flatten", { rest = "input_shape" }, {})
-layer("Dense", { "units" }, { units = "integer", activation = "string", use_bias = "boolean", input_dim = "integer", kernel_regularizer = "any" }, function(dense)
+layer("Dense", { "units" }, { units = "integer", activation = "string", use_bias = "boolean", input_dim = "integer", kernel_regularizer = "any", trainable = "boolean" }, function(dense)
   if not dense.units then return "how many units? nn.Dense { 128 }" end
   if dense.units < 1 then return ("units must be positive, got %d"):format(dense.units) end
   if dense.kernel_regularizer == "l2" then dense.kernel_regularizer = nn.L2 {} end
@@ -133,13 +133,13 @@ layer("Add", {}, {})
 layer("Concatenate", {}, { axis = "integer" }, function(self)
   if self.axis and self.axis ~= -1 then return ("axis must be -1, the last dimension, got %d"):format(self.axis) end
 end)
-layer("Embedding", { "input_dim", "output_dim" }, { input_dim = "integer", output_dim = "integer" }, function(self)
+layer("Embedding", { "input_dim", "output_dim" }, { input_dim = "integer", output_dim = "integer", trainable = "boolean" }, function(self)
   if not self.input_dim or not self.output_dim then return "how many entries, of how many numbers? nn.Embedding { 1000, 16 }" end
 end)
-layer("LayerNormalization", {}, { epsilon = "number", center = "boolean", scale = "boolean" })
-layer("BatchNormalization", {}, { momentum = "number", epsilon = "number", center = "boolean", scale = "boolean" })
+layer("LayerNormalization", {}, { epsilon = "number", center = "boolean", scale = "boolean", trainable = "boolean" })
+layer("BatchNormalization", {}, { momentum = "number", epsilon = "number", center = "boolean", scale = "boolean", trainable = "boolean" })
 layer("Conv2D", { "filters", "kernel_size" }, {
-  filters = "integer", kernel_size = "any", strides = "any", padding = "string", activation = "string", use_bias = "boolean",
+  filters = "integer", kernel_size = "any", strides = "any", padding = "string", activation = "string", use_bias = "boolean", trainable = "boolean",
 }, function(self)
   if not self.filters or not self.kernel_size then return "how many filters, of which size? nn.Conv2D { 32, 3 }" end
   self.strides = self.strides or 1
@@ -219,11 +219,26 @@ end
 -- Options that every optimizer has, and some of its own.
 local apply, classes = core.apply, core.classes -- classes: where C finds those of what it makes
 core.apply, core.classes = nil, nil
+-- groups = { { "dense", "*/bias", learning_rate_multiplier = 0.1, weight_decay = 0, trainable = false }, … }
+local group_fields = { learning_rate_multiplier = "number", weight_decay = "number", trainable = "boolean" }
+local function check_groups(self)
+  for i, group in ipairs(self.groups or {}) do
+    if type(group) ~= "table" or #group < 1 then
+      return ('group %d must be a table that begins with names of layers or weights, as { "dense", "*/bias", weight_decay = 0 }'):format(i)
+    end
+    for key, value in pairs(group) do
+      local kind = math.type(key) == "integer" and "string" or group_fields[key]
+      if not kind then return ("group %d: unknown option '%s'; known are %s"):format(i, tostring(key), known(group_fields)) end
+      if type(value) ~= kind then return ("group %d: %s must be a %s, got %s"):format(i, kind == "string" and "a name" or key, kind, tostring(value)) end
+    end
+    if next(group, #group) == nil then return ("group %d sets nothing; known are %s"):format(i, known(group_fields)) end
+  end
+end
 local function optimizer(name, own)
-  local fields = { learning_rate = "rate", weight_decay = "number", clipnorm = "number", clipvalue = "number",
+  local fields = { learning_rate = "rate", groups = "table", weight_decay = "number", clipnorm = "number", clipvalue = "number",
     global_clipnorm = "number", name = "string" }
   for field, kind in pairs(own) do fields[field] = kind end
-  nn[name] = class(name, { "learning_rate" }, fields)
+  nn[name] = class(name, { "learning_rate" }, fields, check_groups)
   nn[name].apply = apply -- optimizer:apply(model, gradients)
   classes[name] = nn[name]
 end

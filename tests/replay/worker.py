@@ -411,6 +411,7 @@ for stage, blocks in ipairs { 3, 4, 6, 3 } do
   end
 end
 nn.Model { inputs = input, outputs = nn.Dense { 1000 } (nn.GlobalAveragePooling2D {} (x)) }:summary()
+nn.Sequential { nn.Dense { 4, input_dim = 3, trainable = false }, nn.BatchNormalization {}, nn.Dense { 1 } }:summary()
 """
 TABLE = """\
 Model: "sequential"
@@ -438,6 +439,8 @@ def test_a_summary_has_parameters_and_flops(t):
     # ResNet-50: torchvision's 25,557,032 weights, and the 4,089,184,256 multiply-adds that fvcore counts.
     assert " Trainable params: 25,557,032 (97.49 MB)\n" in done.out, done.out[-400:]
     assert f" FLOPs of a row, forward: {2 * 4_089_184_256:,}\n" in done.out, done.out[-400:]
+    # What is frozen, and statistics: 16 and 8.
+    assert " Trainable params: 13 (52.00 B)\n Non-trainable params: 24 (96.00 B)\n" in done.out, done.out[-400:]
 
 
 def test_what_completion_tells_of_the_modules_is_what_they_have(t):

@@ -4,12 +4,10 @@
 #include <math.h>
 
 // Unused columns hold zeros, so they do not matter in a norm.
-static double squares(const float *g, size_t n)
+static void add_squares(double *sum, const float *g, size_t n)
 {
-    double sum = 0;
     for (size_t i = 0; i < n; i++)
-        sum += (double)g[i] * (double)g[i];
-    return sum;
+        *sum += (double)g[i] * (double)g[i];
 }
 
 static void scale(float *g, size_t n, double norm, double most)
@@ -29,11 +27,16 @@ void clip_gradients(const graph *m, const optimizer_spec *o, float *g)
 {
     if (o->clipvalue > 0)
         clip_value(g, m->trained, (float)o->clipvalue);
-    if (o->global_clipnorm > 0)
-        scale(g, m->trained, sqrt(squares(g, m->trained)), o->global_clipnorm);
-    for (size_t i = 0; o->clipnorm > 0 && i < m->parameters; i++) {
+    double all = 0;
+    for (size_t i = 0; (o->clipnorm > 0 || o->global_clipnorm > 0) && i < m->parameters; i++) {
         const parameter *p = &m->parameter[i];
-        if (!p->as.fixed)
-            scale(g + p->at, p->size, sqrt(squares(g + p->at, p->size)), o->clipnorm);
+        double own = 0;
+        if (p->frozen)
+            continue;
+        add_squares(o->clipnorm > 0 ? &own : &all, g + p->at, p->size);
+        if (o->clipnorm > 0)
+            scale(g + p->at, p->size, sqrt(own), o->clipnorm);
     }
+    if (o->global_clipnorm > 0)
+        scale(g, m->trained, sqrt(all), o->global_clipnorm);
 }

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "trainer/nn/op/op.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { LAYERS_MAX = 1000 };
@@ -18,6 +19,8 @@ static cJSON *layer_json(const layer_spec *l)
         own->write(l, j);
     if (l->in.dims)
         op_write_sizes(j, "input_shape", l->in.size, (size_t)l->in.dims);
+    if (l->frozen)
+        json_set_bool(j, "trainable", false);
     if (l->froms)
         op_write_sizes(j, "from", l->from, l->froms);
     return j;
@@ -59,6 +62,24 @@ static cJSON *optimizer_json(const optimizer_spec *o)
     if (o->schedule.kind != SCHEDULE_NONE)
         json_set(j, "schedule", schedule_json(&o->schedule));
     return j;
+}
+
+static cJSON *groups_json(const param_group *groups, size_t n)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < n; i++) {
+        const param_group *p = &groups[i];
+        cJSON *j = cJSON_CreateObject();
+        json_set_str(j, "weights", p->weights);
+        if (!isnan(p->rate))
+            json_set(j, "learning_rate_multiplier", cJSON_CreateNumber(p->rate));
+        if (!isnan(p->decay))
+            json_set(j, "weight_decay", cJSON_CreateNumber(p->decay));
+        if (p->trainable >= 0)
+            json_set_bool(j, "trainable", p->trainable);
+        cJSON_AddItemToArray(list, j);
+    }
+    return list;
 }
 
 // What an output is trained by.
@@ -105,6 +126,8 @@ cJSON *config_of(const model *m)
         cJSON_AddItemToArray(more, item);
     }
     json_set(j, "optimizer", optimizer_json(&c->optimizer));
+    if (c->group_count)
+        json_set(j, "groups", groups_json(c->groups, c->group_count));
     return j;
 }
 
@@ -147,6 +170,7 @@ static int read_layer(const cJSON *j, layer_spec *l, err *e)
     l->in.dims = op_read_sizes(j, "input_shape", l->in.size, TENSOR_MAX_DIMS, false, e);
     if (l->in.dims < 0)
         return -1;
+    l->frozen = !json_bool_or(j, "trainable", true);
     l->from = read_numbers(j, "from", &l->froms, e);
     return l->froms == SIZE_MAX ? -1 : 0;
 }
@@ -189,6 +213,23 @@ static int read_optimizer(const cJSON *j, optimizer_spec *o, err *e)
     return read_schedule(json_get(j, "schedule"), &o->schedule, e);
 }
 
+// The names stay in the JSON.
+static param_group *read_groups(const cJSON *list, size_t *n)
+{
+    const cJSON *item;
+    param_group *groups = mem_array((size_t)cJSON_GetArraySize(list) + 1, sizeof *groups);
+    *n = 0;
+    cJSON_ArrayForEach(item, list)
+    {
+        const cJSON *trainable = json_get(item, "trainable");
+        groups[(*n)++] = (param_group){.weights = json_str_or(item, "weights", ""),
+            .rate = number_or(item, "learning_rate_multiplier", NAN),
+            .decay = number_or(item, "weight_decay", NAN),
+            .trainable = cJSON_IsBool(trainable) ? cJSON_IsTrue(trainable) : -1};
+    }
+    return groups;
+}
+
 static int read_head(const cJSON *j, head_spec *h, err *e)
 {
     const cJSON *item;
@@ -223,6 +264,8 @@ static int compile(model *m, const cJSON *config, err *e)
     for (int k = 0; k + 1 < (int)model_output_count(m); k++)
         if (read_head(cJSON_GetArrayItem(more, k), &c.more[k], e) < 0)
             return -1;
+    AUTO_FREE param_group *groups = read_groups(json_get(config, "groups"), &c.group_count);
+    c.groups = groups;
     if (read_optimizer(json_get(config, "optimizer"), &c.optimizer, e) < 0 ||
         model_compile(m, &c, e) < 0)
         return -1;

@@ -75,7 +75,7 @@ static bool is_output(const graph *g, size_t i)
 static bool is_trained(const graph *g, const node *n)
 {
     for (size_t i = 0; i < n->parameters; i++)
-        if (!g->parameter[n->first + i].as.fixed)
+        if (!g->parameter[n->first + i].frozen)
             return true;
     return false;
 }
@@ -476,7 +476,7 @@ static double regularization(const flow *f)
     for (size_t i = 0; i < f->g->n; i++) {
         const node *n = &f->g->node[i];
         const parameter *kernel = &f->g->parameter[n->first];
-        if (n->layer && n->layer->l2 > 0)
+        if (n->layer && n->layer->l2 > 0 && !kernel->frozen)
             sum += n->layer->l2 * squares_of(f->s->values.w + kernel->at, kernel->size);
     }
     return sum;
@@ -540,6 +540,7 @@ void flow_run(flow *f, step *s)
             s->touched && f->g->node[i].parameters ? s->touched[f->g->node[i].first] : NULL;
         w->train = s->train;
         w->moves = s->train && s->moves;
+        w->frozen = f->g->node[i].frozen;
         w->noise = random_from(s->noise, i).at;
     }
     pool_run(s->pool, s->alone, work, f);

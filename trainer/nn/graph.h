@@ -14,6 +14,9 @@ typedef struct parameter {
     size_t layer;    // the number of the layer it belongs to
     size_t at, size; // in the run; size is with padding
     size_t rows, columns;
+    // How it follows the optimizer: nn/group.h sets these.
+    double rate, decay; // the learning rate's multiplier; NAN: the optimizer's weight_decay
+    bool frozen;        // not trained: all that are fixed, and others
 } parameter;
 
 typedef struct node {
@@ -23,6 +26,7 @@ typedef struct node {
     size_t inputs, *input;   // numbers of nodes, all less than its own
     row_shape out;
     size_t parameters, first; // in the graph's list
+    bool frozen;              // computes as after training
 } node;
 
 typedef struct graph {
@@ -31,7 +35,7 @@ typedef struct graph {
     size_t inputs, *input, outputs, *output; // nodes
     size_t parameters;
     parameter *parameter;
-    size_t trained, values; // floats of the run: those that training changes, all
+    size_t trained, values; // floats of the run: those that are not fixed, all
     size_t numbers;         // all without padding
 } graph;
 

@@ -32,6 +32,8 @@ struct model {
 
     bool compiled;
     compile_spec spec;
+    param_group *groups; // spec's
+    bool differ;         // some weights follow the optimizer in a way of their own
     const cpu_ops *cpu;
     pool *pool;
     tempo tempo;
@@ -40,6 +42,8 @@ struct model {
 // Gives a built model its weights, and a compiled model its slots, too.
 void model_init_weights(model *m);
 int model_init_slots(model *m, err *e);
+// Sets how each weight follows the optimizer, and what runs the graph accordingly.
+int model_set_groups(model *m, err *e);
 // Any row of weight i, if it is a table, may have a gradient from now on.
 void model_touch(model *m, size_t i);
 // Writes the gradient of weight i.

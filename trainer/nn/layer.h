@@ -85,6 +85,7 @@ typedef struct layer_spec {
     bool no_center, no_scale;      // normalisations: without beta, without gamma
     double epsilon, momentum;      // normalisations, see NORM_EPSILON
     double scale, offset;          // Rescaling
+    bool frozen;                   // trainable = false
     double l2;                     // Dense: l2·Σ W² is added to the loss of each batch
     const size_t *from;            // the layers whose outputs it takes, by number; all are less
     size_t froms;                  // than its own. 0: takes the output of the layer before it

@@ -125,6 +125,18 @@ static void plan_graph(model *m)
         m->flow = flow_new(g);
 }
 
+int model_set_groups(model *m, err *e)
+{
+    if (param_groups_apply(m->graph, m->groups, m->compiled ? m->spec.group_count : 0, e) < 0)
+        return -1;
+    m->differ = param_groups_differ(m->graph);
+    if (m->flow) { // it leaves out gradients that nobody wants
+        flow_free(m->flow);
+        m->flow = flow_new(m->graph);
+    }
+    return 0;
+}
+
 static int lay_out(model *m, const row_shape *in, err *e)
 {
     m->graph =
@@ -149,6 +161,8 @@ static int lay_out(model *m, const row_shape *in, err *e)
         err_set(e, ERR_LIMIT, "no memory for %zu weights", values);
         return forget_layout(m);
     }
+    if (model_set_groups(m, e) < 0)
+        return forget_layout(m);
     if (!m->input_count && m->flow && m->layer[0].kind != LAYER_INPUT)
         m->layer[0].in = *in; // a checkpoint has to tell it
     model_init_weights(m);
@@ -217,6 +231,7 @@ void model_free(model *m)
         free(m->touched[i]);
     free(m->touched);
     forget_layout(m);
+    param_groups_free(m->groups, m->spec.group_count);
     free(m->slot);
     free(m->g);
     for (size_t i = 0; i < m->n; i++)
@@ -329,9 +344,18 @@ static int check_heads(const model *m, const compile_spec *spec, err *e)
     return 0;
 }
 
+static void take_spec(model *m, const compile_spec *spec)
+{
+    param_group *copy = param_groups_copy(spec->groups, spec->group_count);
+    param_groups_free(m->groups, m->spec.group_count);
+    m->spec = *spec;
+    m->spec.groups = m->groups = copy;
+}
+
 int model_compile(model *m, const compile_spec *spec, err *e)
 {
-    if (optimizer_check(&spec->optimizer, e) < 0 || check_heads(m, spec, e) < 0)
+    if (optimizer_check(&spec->optimizer, e) < 0 || check_heads(m, spec, e) < 0 ||
+        param_groups_check(spec->groups, spec->group_count, e) < 0)
         return -1;
     const cpu_ops *cpu = cpu_choose(spec->cpu, e);
     if (!cpu)
@@ -339,12 +363,14 @@ int model_compile(model *m, const compile_spec *spec, err *e)
     if (spec->threads < 0)
         return err_set(
             e, ERR_USAGE, "threads must be 0 (all cores) or more, not %d", spec->threads);
-    m->spec = *spec;
+    if (m->graph && param_groups_apply(m->graph, spec->groups, spec->group_count, e) < 0)
+        return -1;
+    take_spec(m, spec);
     m->spec.cpu = cpu->name;
     m->cpu = cpu;
     m->compiled = true;
     m->steps = 0;
-    return m->graph ? model_init_slots(m, e) : 0;
+    return m->graph && (model_set_groups(m, e) < 0 || model_init_slots(m, e) < 0) ? -1 : 0;
 }
 
 int model_set_heads(model *m, const head_spec *heads, err *e)

@@ -12,6 +12,7 @@
 #pragma once
 #include "base/buf.h"
 #include "base/err.h"
+#include "trainer/nn/group.h"
 #include "trainer/nn/layer.h"
 #include "trainer/nn/loss.h"
 #include "trainer/nn/metric.h"
@@ -43,6 +44,9 @@ typedef struct head_spec {
 
 typedef struct compile_spec {
     optimizer_spec optimizer;
+    const param_group
+        *groups; // weights that follow it at a pace of their own; the model has a copy
+    size_t group_count;
     loss_kind loss;
     bool from_logits;       // the last layer is linear; the loss applies softmax or sigmoid
     double label_smoothing; // of categorical and binary crossentropy, from 0 to 1
@@ -130,7 +134,7 @@ tensor *model_weight(const model *m, size_t i, err *e); // a copy, F32
 // Checks that the value has the shape of weight i (and of its slots).
 int model_check_weight(const model *m, size_t i, const tensor *value, err *e);
 int model_set_weight(model *m, size_t i, const tensor *value, err *e);
-bool model_weight_is_trained(const model *m, size_t i); // statistics are not
+bool model_weight_is_trained(const model *m, size_t i); // statistics and frozen ones are not
 // Its gradient, as the last call that computed gradients left it; a copy.
 tensor *model_weight_gradient(const model *m, size_t i, err *e);
 size_t model_slot_count(const model *m);

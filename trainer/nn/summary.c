@@ -51,7 +51,7 @@ static struct counts counts_of(const model *m, size_t layer)
     for (size_t i = 0; n && i < n->parameters; i++) {
         const parameter *p = &m->graph->parameter[n->first + i];
         size_t numbers = p->rows * p->columns;
-        *(p->as.fixed ? &c.fixed : &c.trained) += numbers;
+        *(p->frozen ? &c.fixed : &c.trained) += numbers;
         if (p->as.panels) // it is multiplied with
             c.flops += 2 * numbers * (shape_size(&n->out) / p->columns);
     }

@@ -278,7 +278,17 @@ static int keep_gradients(model *m, const model_data *data, const batch *b, step
 struct follow {
     const model *m;
     update rule;
+    double rate; // of the learning, for a group's weight decay
 };
+
+// The rule as this weight follows it.
+static update rule_for(const struct follow *f, const parameter *p)
+{
+    update u = f->rule;
+    u.rate *= (float)p->rate;
+    u.decay = isnan(p->decay) ? u.decay * (float)p->rate : (float)(f->rate * p->rate * p->decay);
+    return u;
+}
 
 // Does nothing where the gradient is 0?
 static bool passes_over_zeros(const update *u)
@@ -286,15 +296,16 @@ static bool passes_over_zeros(const update *u)
     return (u->rule == UPDATE_SGD || u->rule == UPDATE_ADAGRAD) && !(u->decay > 0);
 }
 
-static void update_all(const struct follow *f, const params *values, size_t from, size_t to)
+static void update_all(
+    const model *m, const update *rule, const params *values, size_t from, size_t to)
 {
     if (from < to)
-        f->m->cpu->update(&f->rule, params_at(values, from), f->m->g + from, to - from);
+        m->cpu->update(rule, params_at(values, from), m->g + from, to - from);
 }
 
 // Of [from, to) only the lines of 16 floats in which rows that were touched lie.
-static void update_table(const struct follow *f, const params *values, const parameter *p,
-    const uint8_t *touched, size_t from, size_t to)
+static void update_table(const model *m, const update *rule, const params *values,
+    const parameter *p, const uint8_t *touched, size_t from, size_t to)
 {
     size_t done = from, row = (from - p->at) / p->columns;
     for (; done < to && row < p->rows; row++) {
@@ -306,7 +317,7 @@ static void update_table(const struct follow *f, const params *values, const par
         size_t end = p->at + op_round((row + 1) * p->columns, 16);
         first = first > done ? first : done;
         end = end < to ? end : to;
-        update_all(f, values, first, end);
+        update_all(m, rule, values, first, end);
         done = end > done ? end : done;
     }
 }
@@ -320,17 +331,18 @@ static void follow(void *ctx, int thread)
     size_t from = lines * (size_t)thread / threads * 16;
     size_t to = lines * ((size_t)thread + 1) / threads * 16;
     params values = params_of(f->m);
-    for (size_t i = 0; f->m->touched && passes_over_zeros(&f->rule) && i < g->parameters; i++) {
+    for (size_t i = 0; i < g->parameters; i++) {
         const parameter *p = &g->parameter[i];
-        size_t end = p->at + p->size < to ? p->at + p->size : to;
-        if (!f->m->touched[i] || p->at >= to || end <= from)
-            continue;
         size_t first = p->at > from ? p->at : from;
-        update_all(f, &values, from, first);
-        update_table(f, &values, p, f->m->touched[i], first, end);
-        from = end;
+        size_t end = p->at + p->size < to ? p->at + p->size : to;
+        update rule = rule_for(f, p);
+        if (p->frozen || first >= end)
+            continue;
+        if (f->m->touched[i] && passes_over_zeros(&rule))
+            update_table(f->m, &rule, &values, p, f->m->touched[i], first, end);
+        else
+            update_all(f->m, &rule, &values, first, end);
     }
-    update_all(f, &values, from, to);
 }
 
 // One step by the gradients that were kept.
@@ -342,7 +354,8 @@ static int use_gradients(model *m, update rule, err *e)
     for (size_t i = 0; m->spec.allreduce && i < m->graph->parameters; i++)
         model_touch(m, i); // other ranks have touched other rows
     clip_gradients(m->graph, &m->spec.optimizer, m->g);
-    pool_run(m->pool, m->tempo.alone, follow, &(struct follow){m, rule});
+    double rate = optimizer_at(&m->spec.optimizer, m->steps - 1).learning_rate;
+    pool_run(m->pool, m->tempo.alone, follow, &(struct follow){m, rule, rate});
     return 0;
 }
 
@@ -377,7 +390,7 @@ int model_train_batch(model *m, const model_data *data, const batch *b, batch_re
     m->steps++;
     m->asked = 0;
     step s = {.train = true, .moves = true, .rule = rule_of(m), .noise = noise_of(m)};
-    bool apart = m->flow || m->spec.allreduce || optimizer_clips(&m->spec.optimizer);
+    bool apart = m->flow || m->differ || m->spec.allreduce || optimizer_clips(&m->spec.optimizer);
     int status = apart ? train_apart(m, data, b, &s, e) : run(m, data, b, &s, e);
     *r = result_of(&s);
     return status;
@@ -420,17 +433,17 @@ int model_apply(model *m, const tensor *const *gradients, size_t n, err *e)
             m->compiled ? "the model has no weights yet: build it first"
                         : "the model was not compiled: call compile first");
     for (size_t i = 0; i < m->graph->parameters; i++)
-        trained += !m->graph->parameter[i].as.fixed;
+        trained += model_weight_is_trained(m, i);
     if (n != trained)
         return err_set(
             e, ERR_USAGE, "the model trains %zu weights, but got %zu gradients", trained, n);
     if (reserve_gradients(m, e) < 0)
         return -1;
     for (size_t i = 0; i < m->graph->parameters; i++)
-        if (!m->graph->parameter[i].as.fixed && model_check_weight(m, i, gradients[at++], e) < 0)
+        if (model_weight_is_trained(m, i) && model_check_weight(m, i, gradients[at++], e) < 0)
             return err_wrap(e, "the gradient of a weight");
     for (size_t i = at = 0; i < m->graph->parameters; i++)
-        if (!m->graph->parameter[i].as.fixed && model_put_gradient(m, i, gradients[at++], e) < 0)
+        if (model_weight_is_trained(m, i) && model_put_gradient(m, i, gradients[at++], e) < 0)
             return -1;
     start_threads(m);
     model_forget_unseen(m); // any weight may have a gradient now

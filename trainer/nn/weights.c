@@ -152,7 +152,7 @@ static int write_run(model *m, float *run, size_t i, const tensor *value, err *e
 bool model_weight_is_trained(const model *m, size_t i)
 {
     const parameter *p = find(m, i);
-    return p && !p->as.fixed;
+    return p && !p->frozen;
 }
 
 tensor *model_weight_gradient(const model *m, size_t i, err *e)

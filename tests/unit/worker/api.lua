@@ -289,7 +289,7 @@ test("shapes and labels that do not fit", function()
 end)
 
 test("wrong options list the known ones", function()
-  fails("Dense: unknown option 'unit'; known are activation, input_dim, input_shape, kernel_regularizer, name, units, use_bias", nn.Dense, { unit = 3 })
+  fails("Dense: unknown option 'unit'; known are activation, input_dim, input_shape, kernel_regularizer, name, trainable, units, use_bias", nn.Dense, { unit = 3 })
   fails("Dense: units must be an integer, got x", nn.Dense, { "x" })
   fails("Dense: units must be positive, got 0", nn.Dense, { 0 })
   fails("Dense: how many units?", nn.Dense, {})

@@ -82,6 +82,9 @@ local optimizers = {
   ["SGD with momentum"] = nn.SGD { 0.1, momentum = 0.9, nesterov = true }, Adam = nn.Adam { 0.01 },
   ["Adam with clipping"] = nn.Adam { 0.01, global_clipnorm = 0.05 }, ["RMSprop on a schedule"] = nn.RMSprop { nn.CosineDecay { 0.01, 20 } },
   AdamW = nn.AdamW { 0.01, weight_decay = 0.1 }, SGD = nn.SGD { 0.1 }, Adagrad = nn.Adagrad { 0.1 }, ["Adagrad with clipping"] = nn.Adagrad { 0.1, clipnorm = 0.05 },
+  ["Adam with groups"] = nn.Adam { nn.CosineDecay { 0.01, 20 }, weight_decay = 0.1, groups = {
+    { "dense", learning_rate_multiplier = 0.5 }, { "*/bias", weight_decay = 0, learning_rate_multiplier = 2 }, { "dense_1/kernel", trainable = false } } },
+  ["SGD with a frozen layer"] = nn.SGD { 0.1, momentum = 0.9, clipnorm = 0.05, groups = { { "dense", trainable = false } } },
   ["SGD with decay"] = nn.SGD { 0.1, weight_decay = 0.1 }, ["RMSprop, centered"] = nn.RMSprop { 0.01, momentum = 0.3, centered = true },
 }
 for kind, make in pairs(makers) do

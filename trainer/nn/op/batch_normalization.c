@@ -3,7 +3,8 @@
 //
 //   training  x̂ = (x - mean)/√(var + ε) with mean and var over the rows and positions of the batch;
 //             moving ← moving·momentum + (that of the batch)·(1 - momentum)
-//   else      the same with moving_mean and moving_variance
+//   else      the same with moving_mean and moving_variance, as when the layer is frozen:
+//             dx = gamma·dy/√(var + ε)
 //   y = gamma·x̂ + beta
 //   dx = gamma·(dy - mean dy - x̂·mean(dy·x̂))/√(var + ε);  dgamma = Σ dy·x̂;  dbeta = Σ dy
 //
@@ -88,6 +89,12 @@ static void move(float *value, double to, double momentum)
     *value = (float)((double)*value * momentum + to * (1 - momentum));
 }
 
+// Moving statistics are constants: no gradient goes through them.
+static bool is_of_batch(const op_work *w)
+{
+    return w->train && !w->frozen;
+}
+
 static void find_moments(const op_work *w, const struct sums *s)
 {
     double n = (double)(w->rows * s->positions), sum, squares;
@@ -95,13 +102,13 @@ static void find_moments(const op_work *w, const struct sums *s)
     float *mean = norm_at(w, w->w, NORM_MEAN), *variance = norm_at(w, w->w, NORM_VARIANCE);
     for (size_t c = 0; c < s->n; c++) {
         double m = (double)mean[c], v = (double)variance[c];
-        if (w->train) {
+        if (is_of_batch(w)) {
             total(s, c, &sum, &squares);
             m = sum / n;
             v = squares / n - m * m;
             v = v < 0 ? 0 : v;
         }
-        if (w->train && w->moves) {
+        if (is_of_batch(w) && w->moves) {
             move(&mean[c], m, momentum);
             move(&variance[c], v, momentum);
         }
@@ -126,7 +133,7 @@ static void normalise(const op_work *w, const struct sums *s, size_t chunk)
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     struct sums s = sums_of(w);
-    if (pass == 0 && w->train)
+    if (pass == 0 && is_of_batch(w))
         add_moments(w, &s, chunk);
     else if (pass == 1)
         find_moments(w, &s);
@@ -159,8 +166,8 @@ static void find_slopes(const op_work *w, const struct sums *s)
             gamma[c] = (float)along;
         if (beta)
             beta[c] = (float)sum;
-        s->d[c] = (float)(sum / n);
-        s->along[c] = (float)(along / n);
+        s->d[c] = is_of_batch(w) ? (float)(sum / n) : 0;
+        s->along[c] = is_of_batch(w) ? (float)(along / n) : 0;
     }
 }
 

@@ -76,6 +76,7 @@ typedef struct op_work {
     // those rows, and marks the ones that it writes. NULL: any row may.
     uint8_t *touched;
     bool train;
+    bool frozen;    // the layer is: it computes as when nothing is trained
     bool moves;     // the step is one of a training: statistics follow it
     uint64_t noise; // seed of this step's noise for this layer
 } op_work;
