@@ -61,6 +61,18 @@ def test_ascii(t):
         assert s.screen()[5].endswith("####----")
 
 
+def test_margins_of_scrolling_end_with_a_size(t):
+    """Of the terminal that the tests have: what a program set for 24 rows may not outlive them (libvterm dies of it)."""
+    program = ["sh", "-c", r"printf '\033[15;20r\033[20;1Hhere'; read line; printf '\n\n\nthere'; read line"]
+    with Screen(program) as s:
+        s.wait("here")
+        s.resize("60x12")
+        s.keys("Enter")
+        s.wait("there")
+        s.keys("Enter")
+        assert s.exit() == "exit 0"
+
+
 def test_keys_on_each_terminal(t):
     keys = "a Up S-Up C-Right M-x Home End PgUp Delete Backspace F1 F5 C-e S-Tab Esc"
     for term in KNOWN:

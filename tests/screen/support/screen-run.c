@@ -404,10 +404,21 @@ static void type(struct run *r, const char *s, bool paste)
         vterm_keyboard_end_paste(r->vt);
 }
 
+// The margins of scrolling go with the size, as in xterm. libvterm 0.1 keeps the upper one, and
+// when it is below the new screen, the next scrolling reads before its buffer.
+static void drop_margins(struct run *r)
+{
+    static const char drop[] = "\0337\033[r\0338"; // between: the cursor is kept, which it moves
+    for (int i = 0; i < 10 && r->modes.state != TEXT; i++)
+        listen(r, PICTURE_MS); // not into the middle of a sequence
+    vterm_input_write(r->vt, drop, sizeof drop - 1);
+}
+
 static bool resize(struct run *r, const char *size)
 {
     if (sscanf(size, "%dx%d", &r->w, &r->h) != 2)
         return fail(r, "not a size:", size);
+    drop_margins(r);
     // libvterm 0.1 writes outside of its memory when a wide character does not fit in a line: the
     // program gets the requested size, but the emulated terminal stays a little larger.
     vterm_set_size(r->vt, r->h < 5 ? 5 : r->h, r->w < 20 ? 20 : r->w);

@@ -35,10 +35,12 @@ class Screen:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, *_):
         self.process.stdin.close()
-        self.process.wait(30 * PATIENCE)
+        code = self.process.wait(30 * PATIENCE)
         self.process.stdout.close()
+        if code < 0 and kind is None:
+            raise Failed(f"screen-run died of signal {-code}")
 
     def do(self, *words):
         """Sends a command; returns the answer as a list of lines."""
