@@ -175,14 +175,28 @@ def test_the_end(t):
     assert s.process.wait(5 * PATIENCE) == -signal.SIGTERM
 
 
+def waits(s, body):
+    """A prediction that was asked for and has no answer after two seconds: it waits for another. None if it is answered."""
+    c = s.begin("/v2/models/line/infer", len(body))
+    c.sendall(body)
+    c.settimeout(2 * PATIENCE)
+    try:
+        c.recv(4096)
+    except TimeoutError:
+        c.settimeout(20 * PATIENCE)
+        return c
+    c.close()
+    return None
+
+
 def test_predictions_take_turns(t):
     """While one goes on the server tells of itself; 64 may wait; at the end, those that are not ready are cancelled."""
     s = Server(t, "--grace=1", "deep.ckpt")
     with concurrent.futures.ThreadPoolExecutor(81) as many:
-        rows = 2000000
+        rows, small = 2000000, {"inputs": [fp32([1, 2], 1, 2)]}
         long = many.submit(s.ask_with_head, "POST", "/v2/models/deep/infer", {"inputs": [fp32([0] * rows, rows, 1)]})
-        time.sleep(2)
-        others = [many.submit(s.ask_with_head, "POST", "/v2/models/line/infer", {"inputs": [fp32([1, 2], 1, 2)]}) for _ in range(80)]
+        first = eventually(lambda: waits(s, json.dumps(small).encode()), 60)
+        others = [many.submit(s.ask_with_head, "POST", "/v2/models/line/infer", small) for _ in range(79)]
         eventually(lambda: sum(o.done() for o in others) >= 17, 30)
         for path in ("/v2/health/live", "/v2/health/ready", "/v2/models/deep", "/v2"):
             assert s.ask("GET", path)[0] == 200, path
@@ -191,7 +205,8 @@ def test_predictions_take_turns(t):
         assert all(r[0] == 503 and "64 predictions" in r[1]["error"] and r[2]["Retry-After"] == "1" for r in refused), refused
         s.process.send_signal(signal.SIGTERM)
         assert s.process.wait(60 * PATIENCE) == 0
-        assert [f.result()[0] for f in (long, *others)] == [503] * 81
+        assert [f.result()[0] for f in (long, *others)] == [503] * 80
+        assert first.recv(4096).startswith(b"HTTP/1.1 503 ")
 
 
 def test_the_sum_of_bodies(t):

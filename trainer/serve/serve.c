@@ -34,7 +34,9 @@ struct server {
     atomic_int waiting;   // those of them that predict or wait for their turn
     atomic_size_t held;
     atomic_bool closing, stop; // stop: predictions end, too
-    pthread_mutex_t turn;      // of a model: one prediction at a time has all processors
+    pthread_mutex_t lock;
+    pthread_cond_t next;
+    bool taken; // the turn, under lock: one prediction at a time has all processors
 };
 
 struct request {
@@ -107,15 +109,45 @@ static enum MHD_Result tell_server(struct MHD_Connection *c, const struct reques
     return answer(c, q, MHD_HTTP_OK, &out);
 }
 
+static bool take_turn(server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    while (s->taken && !atomic_load(&s->stop))
+        pthread_cond_wait(&s->next, &s->lock);
+    bool mine = !atomic_load(&s->stop);
+    s->taken = s->taken || mine;
+    pthread_mutex_unlock(&s->lock);
+    return mine;
+}
+
+static void give_turn(server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->taken = false;
+    pthread_cond_signal(&s->next);
+    pthread_mutex_unlock(&s->lock);
+}
+
+// Those that wait hear of it at once, whatever the one whose turn it is does.
+static void stop_predictions(server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    atomic_store(&s->stop, true);
+    pthread_cond_broadcast(&s->next);
+    pthread_mutex_unlock(&s->lock);
+}
+
 static int predict_in_turn(struct request *q, buf *out, err *e)
 {
     server *s = q->server;
     const struct serve_model *m = q->model;
-    pthread_mutex_lock(&s->turn);
-    int status = atomic_load(&s->stop)
-                     ? err_set(e, ERR_CANCELLED, "it is closing")
-                     : infer(m->model, m->name, buf_cstr(&q->body), q->body.len, &s->stop, out, e);
-    pthread_mutex_unlock(&s->turn);
+    int status = -1;
+    if (take_turn(s)) {
+        status = infer(m->model, m->name, buf_cstr(&q->body), q->body.len, &s->stop, out, e);
+        give_turn(s);
+    } else {
+        err_set(e, ERR_CANCELLED, "it is closing");
+    }
     let_go(q);
     if (status == 0 && !hold(q, out->len))
         return err_set(e, ERR_UNAVAILABLE, "the answers of others fill its memory");
@@ -285,7 +317,8 @@ static struct MHD_Daemon *start(server *s, unsigned how)
 server *serve_open(const struct serve_options *o, err *e)
 {
     server *s = mem_alloc(sizeof *s);
-    *s = (server){.options = *o, .turn = PTHREAD_MUTEX_INITIALIZER};
+    *s = (server){
+        .options = *o, .lock = PTHREAD_MUTEX_INITIALIZER, .next = PTHREAD_COND_INITIALIZER};
     s->daemon = start(s, MHD_USE_DUAL_STACK);
     if (!s->daemon)
         s->daemon = start(s, 0);
@@ -302,10 +335,9 @@ uint16_t serve_port(const server *s)
     return info ? info->port : s->options.port;
 }
 
-static void wait_for_answers(server *s, int64_t patience_ns)
+static void wait_until_none(const atomic_int *count, int64_t until)
 {
-    int64_t until = clock_mono() + patience_ns;
-    while (atomic_load(&s->under_way) > 0 && clock_mono() < until)
+    while (atomic_load(count) > 0 && clock_mono() < until)
         nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000 * 1000}, NULL);
 }
 
@@ -315,12 +347,14 @@ void serve_close(server *s, int64_t patience_ns)
     MHD_socket listening = MHD_quiesce_daemon(s->daemon);
     if (listening != MHD_INVALID_SOCKET)
         shutdown(listening, SHUT_RD); // else the system takes connections that nobody answers
-    wait_for_answers(s, patience_ns);
-    atomic_store(&s->stop, true);
-    wait_for_answers(s, last_words);
+    wait_until_none(&s->under_way, clock_mono() + patience_ns);
+    stop_predictions(s);
+    wait_until_none(&s->waiting, INT64_MAX); // a thread is waited for in any case, but then unheard
+    wait_until_none(&s->under_way, clock_mono() + last_words);
     MHD_stop_daemon(s->daemon);
     if (listening != MHD_INVALID_SOCKET)
         close(listening);
-    pthread_mutex_destroy(&s->turn);
+    pthread_cond_destroy(&s->next);
+    pthread_mutex_destroy(&s->lock);
     free(s);
 }
