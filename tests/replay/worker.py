@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """firesteel-worker as a user runs it: the trainer of the MNIST recipe, arguments, ranks, executors, ends."""
+import contextlib
 import json
 import os
 import re
@@ -1046,11 +1047,15 @@ def test_strangers_cost_the_driver_nothing(t):
         except ConnectionRefusedError:
             return None
     with eventually(connect) as stranger:
-        stranger.settimeout(3 * PATIENCE)
+        stranger.settimeout(20 * PATIENCE)
         kind, n = stranger.recv(1)[0], int.from_bytes(stranger.recv(4), "little")
         assert (kind, n, len(stranger.recv(n))) == (0, 32, 32)
-        stranger.sendall(bytes([9]) + (1 << 29).to_bytes(4, "little") + b"x" * 1000)  # a RESULT of half a gigabyte
-        assert stranger.recv(1) == b""
+        stranger.sendall(bytes([9]) + (1 << 29).to_bytes(4, "little"))  # a RESULT of half a gigabyte
+        taken = 0
+        with contextlib.suppress(ConnectionError):
+            while taken < 64 << 20:
+                taken += stranger.send(b"x" * (1 << 20))
+        assert taken < 32 << 20, taken  # what the system keeps of it in between is some megabytes
 
 
 LOOP = 'require "hvd".run(function() require "hvd".init() print "looping" while true do end end)'
