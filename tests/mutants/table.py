@@ -67,8 +67,8 @@ def read(path, mutants):
             mutants.append(mutant)
         elif word in ("promise", "file") and rest and mutant and not getattr(mutant, word):
             setattr(mutant, word, rest)
-        elif word == "test" and mutant and re.fullmatch(r"\S+: \w+", rest):
-            mutant.tests.append(tuple(rest.split(": ")))
+        elif word == "test" and mutant and re.fullmatch(r"\S+: \w.*", rest):
+            mutant.tests.append(tuple(rest.split(": ", 1)))
         elif line == "hangs" and mutant:
             mutant.hangs = True
         elif line and not line.startswith("#"):
@@ -90,7 +90,8 @@ def case_is_there(source, case):
             for file in files:
                 if file.endswith((".c", ".py", ".lua")):
                     text = open(os.path.join(folder, file), encoding="utf-8").read()
-                    names.update(re.findall(r"^(?:TEST\(|def test_|case\(\"|test\(\")(\w+)", text, re.M))
+                    names.update(re.findall(r"^(?:TEST\(|def test_)(\w+)", text, re.M))
+                    names.update(re.findall(r"^(?:case|test)\(\"([^\"]+)\"", text, re.M))
                     for macro, before, after in re.findall(r"#define (\w+)\(.*\n\s*TEST\((\w+)##\w+##(\w+)\)", text):
                         names.update(before + n + after for n in re.findall(rf"^{macro}\((\w+)", text, re.M))
     return case_is_there.names and case in case_is_there.names

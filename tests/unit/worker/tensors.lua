@@ -190,6 +190,7 @@ test("integers are taken together exactly", function()
   same(t:columns(1, 2):argmax(), 1)
   same(data.tensor({ (1 << 53) + 1, -(1 << 53) }, { dtype = "i64" }):sum(), 1.0)
   same(tostring(data.tensor({ { 200, 100 } }, { dtype = "u8" }):sum(1)), "[300]")
+  same(tostring(t:columns(1, 2):reshape { 3 }:clip(0, 1 << 60)), ("[%d, %d, 0]"):format(1 << 53, (1 << 53) + 1))
 end)
 
 test("a tensor without numbers has none along an axis", function()
