@@ -412,6 +412,44 @@ static int resolve_start(call *c, const cJSON *args, cJSON **result, err *e)
     return status;
 }
 
+// What a tag leads to now; "": nothing. Its owner may be a stranger's registry: once a minute will
+// do.
+static void compare_digest(
+    struct glance *g, const char *ref, const char *was, const char *now, int64_t pause)
+{
+    bool same = str_eq(was, now);
+    g->again = clock_mono() + pause;
+    free(g->why);
+    g->why = same ? NULL : str_fmt("image %s %s", ref, *now ? "has changed" : "is gone");
+}
+
+static void look_here(call *c, const cJSON *args, const cJSON *result, struct glance *g, err *e)
+{
+    oci_descriptor d = {0};
+    err why = {0};
+    const char *ref = json_str_or(result, "ref", "");
+    AUTO_STORE *store = image_open_store(c, e);
+    if (!store)
+        return;
+    bool there = image_store_resolve(store, ref, &d, &why) == 0;
+    if (there || why.code == ERR_NOT_FOUND)
+        compare_digest(g, ref, json_str(result, "digest"), there ? d.digest.text : "", 0);
+}
+
+static void look_there(call *c, const cJSON *args, const cJSON *result, struct glance *g, err *e)
+{
+    static const int64_t minute = 60 * CLOCK_SEC;
+    oci_digest now = {0};
+    CLEANUP(remote_done) struct remote r = {0};
+    if (find_remote(c, args, &r, e))
+        return;
+    bool there = image_remote_head(&r.to, r.name, r.tag, &now, e) == 0;
+    if (there || e->code == ERR_NOT_FOUND)
+        compare_digest(g, r.ref, json_str_or(result, "digest", ""), there ? now.text : "", minute);
+    else
+        g->again = clock_mono() + minute;
+}
+
 // A clean-up undoes neither: a tag in the store is a result, like a file (image.remove removes it),
 // and others may already run a pushed image.
 const struct binding image_bindings[] = {
@@ -419,18 +457,25 @@ const struct binding image_bindings[] = {
         .effect = EFFECT_LOCAL,
         .start = build_start,
         .verify = build_verify,
+        .look = look_here,
         .describe = build_describe},
     {.name = "image.dockerfile",
         .effect = EFFECT_LOCAL,
         .start = image_dockerfile,
+        .look = look_here,
         .describe = build_describe},
     {.name = "image.push",
         .effect = EFFECT_CLUSTER,
         .start = push_start,
         .verify = push_verify,
+        .look = look_there,
         .describe = push_describe},
-    {.name = "image.pull", .effect = EFFECT_LOCAL, .start = pull_start, .describe = pull_describe},
-    {.name = "image.resolve", .effect = EFFECT_PURE, .start = resolve_start},
+    {.name = "image.pull",
+        .effect = EFFECT_LOCAL,
+        .start = pull_start,
+        .look = look_there,
+        .describe = pull_describe},
+    {.name = "image.resolve", .effect = EFFECT_PURE, .start = resolve_start, .look = look_there},
     {.name = "image.list", .effect = EFFECT_PURE, .start = list_start},
     {.name = "image.remove",
         .effect = EFFECT_LOCAL,

@@ -171,6 +171,14 @@ static int apply(call *c, const cJSON *args, cJSON **result, err *e)
     return 0;
 }
 
+static int compare(call *c, struct target *t, const cJSON *manifest, const cJSON *there, err *e)
+{
+    AUTO_JSON *fields = k8s_differences(t, manifest, there, e);
+    if (!fields)
+        return -1;
+    return fields->child ? call_drift(c, fields, e) : 0;
+}
+
 // Does the object exist, is it the same one, and is it as the manifest says?
 static int verify_object(
     call *c, const cJSON *args, bool with_pods, const cJSON *recorded, cJSON **result, err *e)
@@ -185,7 +193,7 @@ static int verify_object(
     if (!there || json_path_str(there, "metadata.deletionTimestamp"))
         return VERDICT_NO;
     if (!call_changed_later(c, json_path_str(there, "metadata.uid")) &&
-        k8s_compare(c, &t, object, there, e) != 0)
+        compare(c, &t, object, there, e) != 0)
         return -1;
     *result = k8s_reference(&t, there, e);
     if (*result && json_get(recorded, "created"))
@@ -201,6 +209,80 @@ static int verify_create(call *c, const cJSON *args, const cJSON *recorded, cJSO
 static int verify_apply(call *c, const cJSON *args, const cJSON *recorded, cJSON **result, err *e)
 {
     return verify_object(c, args, false, recorded, result, e);
+}
+
+// What an object's spec is by: its generation, or its version where its kind has none.
+static char *state_of(const cJSON *object)
+{
+    int64_t generation;
+    const char *uid = json_path_str(object, "metadata.uid");
+    if (json_int(json_path(object, "metadata.generation"), &generation))
+        return str_fmt("%s generation %lld", uid, (long long)generation);
+    return str_fmt("%s version %s", uid, json_path_str(object, "metadata.resourceVersion"));
+}
+
+static char *say_fields(const char *kind, const char *name, const cJSON *fields)
+{
+    AUTO_BUF text = {0};
+    const cJSON *field;
+    buf_fmt(&text, "%s %s has changed: ", kind, name);
+    cJSON_ArrayForEach(field, fields)
+    {
+        buf_fmt(
+            &text, "%s%s", field->prev && field != fields->child ? ", " : "", field->valuestring);
+    }
+    return mem_strdup(buf_cstr(&text));
+}
+
+// A request for each object; a second one, which compares, when its spec may have changed. *why
+// gets what was found, *seen what it was found of.
+static int look_closely(call *c, const cJSON *args, bool with_pods, const cJSON *recorded,
+    const char *before, char **seen, char **why, err *e)
+{
+    struct target t;
+    AUTO_JSON *object = NULL, *there = NULL, *fields = NULL;
+    if (prepare(c, args, with_pods, &t, &object, e) != 0 ||
+        k8s_look(c, &t, recorded, &there, NULL, e) != 0)
+        return -1;
+    const char *name = json_str_or(recorded, "name", "");
+    if (!there || json_path_str(there, "metadata.deletionTimestamp")) {
+        *why = str_fmt("%s %s is gone", t.resource->kind, name);
+        return 1;
+    }
+    *seen = state_of(there);
+    if (str_eq(*seen, before))
+        return 0;
+    if (call_changed_later(c, t.uid)) // by the run itself
+        return 1;
+    fields = k8s_differences(&t, object, there, e);
+    if (fields && fields->child)
+        *why = say_fields(t.resource->kind, name, fields);
+    // who must not patch is not asked again until it changes
+    return fields || e->code == ERR_FORBIDDEN || e->code == ERR_INVALID ? 1 : -1;
+}
+
+static void look_at_object(
+    call *c, const cJSON *args, bool with_pods, const cJSON *recorded, struct glance *g, err *e)
+{
+    AUTO_FREE char *seen = NULL, *why = NULL;
+    if (look_closely(c, args, with_pods, recorded, g->seen, &seen, &why, e) <= 0)
+        return;
+    free(g->seen);
+    free(g->why);
+    g->seen = STEAL(seen);
+    g->why = STEAL(why);
+}
+
+static void look_created(
+    call *c, const cJSON *args, const cJSON *recorded, struct glance *g, err *e)
+{
+    look_at_object(c, args, true, recorded, g, e);
+}
+
+static void look_applied(
+    call *c, const cJSON *args, const cJSON *recorded, struct glance *g, err *e)
+{
+    look_at_object(c, args, false, recorded, g, e);
 }
 
 static int remove_object(struct target *t, const char *propagation, int grace, err *e)
@@ -386,6 +468,7 @@ const struct binding k8s_bindings[] = {
         .announces = true,
         .start = create,
         .verify = verify_create,
+        .look = look_created,
         .find = find_object,
         .undo = undo_object,
         .describe = about_create},
@@ -394,6 +477,7 @@ const struct binding k8s_bindings[] = {
         .announces = true,
         .start = apply,
         .verify = verify_apply,
+        .look = look_applied,
         .find = find_object,
         .undo = undo_object,
         .describe = about_apply},

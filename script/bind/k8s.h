@@ -43,8 +43,8 @@ bool k8s_is_marked(call *c, const cJSON *object);
 // exists and is this run's. *there is new; or NULL, and then *why (may be NULL) tells why. Sets the
 // target's name and uid to it. Errors: ERR_REFUSED when it is in another cluster.
 int k8s_look(call *c, struct target *t, const cJSON *recorded, cJSON **there, char **why, err *e);
-// Is the object still as its manifest says? 0, also when changes are accepted.
-int k8s_compare(call *c, struct target *t, const cJSON *manifest, const cJSON *there, err *e);
+// The fields in which the object is not as its manifest says: an array of texts, new.
+cJSON *k8s_differences(struct target *t, const cJSON *manifest, const cJSON *there, err *e);
 
 // The pods of an object: a label selector (new), a pod's name (new), or both. `whole`: all of them;
 // otherwise the one with the most important log (driver, launcher).

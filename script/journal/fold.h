@@ -161,6 +161,8 @@ const char *fold_metric_cell(const fold *f, const char *name);
 // or {unknown}, cluster = {context, namespace, server, uid, version}, machine, host, cwd, path,
 // from}. What was not recorded is not there.
 cJSON *fold_origin(const fold *f);
+// Has it recorded the digest of any image?
+bool fold_uses_images(const fold *f);
 // Ledger.
 size_t fold_ledger_count(const fold *f);
 const struct ledger_entry *fold_ledger(const fold *f, size_t i);

@@ -238,6 +238,11 @@ int fold_learn(fold *f, const cJSON *record, err *e)
     return 0;
 }
 
+bool fold_uses_images(const fold *f)
+{
+    return json_get(f->recorded, "images") != NULL;
+}
+
 cJSON *fold_origin(const fold *f)
 {
     static const char *const copied[] = {

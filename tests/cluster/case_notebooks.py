@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Notebooks run headless against the cluster: what cells create, watch, read and delete is what kubectl sees."""
-from place import Place
+import os
+import sys
 
 import images
+from place import Place
+from tap import SOURCE, eventually
 
 JOB = f"""
 -- %% Create effects="cluster"
@@ -62,3 +65,42 @@ def test_what_may_not_be_done(t):
     done = place.run(job("true", ""), "--context", "user", "--no-preflight")
     assert done.code == 1 and "user" in done.out + done.err and "forbidden" in (done.out + done.err).lower(), done
     assert place.kubectl("get", "job", "count", code=None).code == 1
+
+
+def test_what_a_cell_has_made_is_looked_at(t):
+    """What controllers and the API server write is no change; what somebody changes, and removes, is one."""
+    sys.path.append(os.path.join(SOURCE, "tests", "replay"))
+    from kernel import Kernel
+    place = Place(t)
+    k = Kernel(t, "", "--context", "admin", "--namespace", place.namespace, "--allow", "cluster",
+               env={name: value or "" for name, value in place.env.items()})
+
+    def look():
+        reply = k.ask(type="look")
+        assert reply["ok"], reply
+        return reply["found"]
+
+    def make(source):
+        done = k.run(source, 'effects="cluster"')
+        assert done.state == "ok", done
+        return k.last
+
+    job_cell = make(job("sleep 600", "").partition("\n")[2].partition("\n")[2])
+    web = make(f"""k8s.apply {{ apiVersion = "apps/v1", kind = "Deployment", metadata = {{ name = "web" }},
+  spec = {{ replicas = 1, selector = {{ matchLabels = {{ app = "web" }} }}, template = {{ metadata = {{ labels = {{ app = "web" }} }},
+    spec = {{ containers = {{ {{ name = "main", image = "{images.BUSYBOX}", command = {{ "sleep", "600" }} }} }} }} }} }} }}""")
+    make('k8s.apply { apiVersion = "v1", kind = "Service", metadata = { name = "web" }, '
+         'spec = { selector = { app = "web" }, ports = { { port = 80 } } } }')
+    make('k8s.apply { apiVersion = "v1", kind = "ServiceAccount", metadata = { name = "trainer" } }')
+    eventually(lambda: place.get("deployment", "web")["status"].get("availableReplicas") == 1 and
+               place.get("job", "count")["status"].get("active") == 1, 60)
+    assert look() == {} and look() == {}, look()
+    place.kubectl("scale", "deployment/web", "--replicas=2")
+    place.kubectl("annotate", "job/count", "note=seen")  # no spec
+    assert look() == {web: "Deployment web has changed: spec.replicas"}, look()
+    place.kubectl("scale", "deployment/web", "--replicas=1")
+    assert look() == {}, look()
+    place.kubectl("patch", "job/count", "-p", '{"spec": {"suspend": true}}')
+    assert look() == {}, "the manifest says nothing of it: %s" % look()
+    place.kubectl("delete", "job/count", "--wait=false")
+    assert look() == {job_cell: "Job count is gone"}, look()

@@ -380,4 +380,76 @@ def test_a_private_sandbox_goes_with_the_run(t):
     assert os.listdir(runtime) == []
 
 
+def look(k):
+    reply = k.ask(type="look")
+    assert reply["ok"], reply
+    return reply["found"]
+
+
+def test_what_cells_have_made_is_looked_at(t):
+    """Other kernels change and remove it; the looks say so, and leave nothing in the record."""
+    env = sandbox(t)
+    k, other = Kernel(t, "", *GRANTED, env=env), Kernel(t, "", *GRANTED, env=env)
+    config = '{apiVersion = "v1", kind = "ConfigMap", metadata = {name = "%s"}, data = {a = "1"}}'
+    cells = {}
+
+    def make(title, source):
+        made = k.run(source, f'{title} effects="cluster,destructive"')
+        assert made.state == "ok", made
+        cells[title] = k.last
+
+    def elsewhere(source):
+        done = other.run(source, 'x effects="cluster,destructive"')
+        assert done.state == "ok", done
+
+    make("Created", "first = k8s.create " + config % "first")
+    make("Applied", "k8s.apply " + config % "second")
+    make("Own", f"own = k8s.create {config % 'own'} k8s.patch(own, {{data = {{a = '2'}}}})")
+    make("Gone", f"gone = k8s.create {config % 'gone'} gone:delete()")
+    assert look(k) == {} and look(k) == {}
+    events = len(k.events)
+    elsewhere("k8s.patch('configmap', 'first', {data = {a = '2'}}) k8s.label('configmap', 'second', {tier = 'gpu'})")
+    assert look(k) == {cells["Created"]: "ConfigMap first has changed: data.a"}, look(k)
+    elsewhere("k8s.patch('configmap', 'first', {data = {a = '1'}}) k8s.delete('configmap', 'second')")
+    assert look(k) == {cells["Applied"]: "ConfigMap second is gone"}, look(k)
+    elsewhere("k8s.create " + config % "second")  # another one of its name
+    assert look(k) == {cells["Applied"]: "ConfigMap second is gone"}, look(k)
+    assert [e["type"] for e in k.events[events:]] == ["reply"] * (len(k.events) - events), k.events[events:]
+    elsewhere("k8s.delete('configmap', 'second')")
+    k.start(cells["Applied"])
+    k.done(cells["Applied"])
+    assert look(k) == {}, "what it made before does not count: %s" % look(k)
+    headless = Kernel(t, cell("k8s.create " + config % "third", 'effects="cluster"') + cell("firesteel.sleep '1m'"), *GRANTED,
+                      headless=True, env=env)
+    headless.wait(lambda e: e["type"] == "ledger" and e["phase"] == "outcome")
+    elsewhere("k8s.delete('configmap', 'third')")
+    assert look(headless) == {}
+
+
+def test_images_are_looked_at(t):
+    env = sandbox(t)
+    k, other = Kernel(t, "", *GRANTED, env=env), Kernel(t, "", *GRANTED, env=env)
+    build = "image.build { tag = 'x:1', add = { 'f' }, worker = false }"
+    for one, words in ((k, "a"), (other, "b")):
+        with open(os.path.join(one.cwd, "f"), "w", encoding="utf-8") as f:
+            f.write(words)
+    r = k.run(build)
+    assert r.state == "ok", r
+    built = k.last
+    assert look(k) == {}
+    r = other.run(build)
+    assert r.state == "ok", r
+    assert look(k) == {built: "image x:1 has changed"}, look(k)
+    assert other.run("image.remove 'x:1'").state == "ok"
+    assert look(k) == {built: "image x:1 is gone"}, look(k)
+    pushed = k.run(f"img = {build} print(img:push().ref)", 'effects="cluster"')
+    assert pushed.state == "ok" and "x:1@sha256" in pushed.out, pushed
+    assert look(k) == {}, look(k)
+    here = k.last
+    assert other.run(f"{build}:push()", 'effects="cluster"').state == "ok"
+    assert look(k)[here] == "image x:1 has changed", look(k)  # here; the registry is asked once a minute
+    answered = k.run("found = image.resolve 'x:1' print(found.digest)")
+    assert answered.state == "ok" and k.last not in look(k), answered
+
+
 run(globals())

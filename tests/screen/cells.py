@@ -662,6 +662,38 @@ def test_a_file_that_was_read_has_changed(t):
         s.gone("has changed")
 
 
+def test_what_a_cell_has_made_elsewhere_has_changed(t):
+    env = {"HOME": t.dir(), "XDG_STATE_HOME": "", "XDG_DATA_HOME": ""}
+    up = sh(FIRESTEEL, "sandbox", "up", env=env)
+    assert up.code == 0, up
+    t.after(lambda: sh(FIRESTEEL, "sandbox", "down", env=env))
+    env["KUBECONFIG"] = re.search(r"KUBECONFIG='?([^'\s]+)", up.out).group(1)
+    path = folder(t, """-- %% A effects="cluster"
+c = k8s.create { apiVersion = "v1", kind = "ConfigMap", metadata = { name = "limits" }, data = { cpu = "1" } }
+
+-- %% B
+print(c.name)
+""")
+    with open(os.path.join(path, "other.lua"), "w", encoding="utf-8") as f:
+        f.write('-- %% tags=["parameters"]\ncpu = "2"\n'
+                '-- %% Patch effects="cluster"\nk8s.patch("configmap", "limits", { data = { cpu = cpu } })\n')
+
+    def change(cpu):
+        done = sh(FIRESTEEL, "run", "other.lua", "--allow", "cluster", "-p", f"cpu={cpu}", cwd=path, env=env)
+        assert done.code == 0, done
+
+    with workbench(path, env=env, size="120x30", seconds=30) as s:
+        s.keys("R")
+        s.wait("may it do this?")
+        s.keys("y")
+        s.wait("[2] B")
+        change(2)
+        s.wait("ConfigMap limits has changed: data.cpu")
+        s.wait("A is stale")
+        change(1)
+        s.gone("has changed")
+
+
 def test_running_cells_are_followed_until_one_moves(t):
     cells = "".join(f"-- %% Cell {i}\nprint(string.rep('line {i}\\n', 12)) sh 'sleep 0.3'\n\n" for i in range(9))
     with workbench(folder(t, cells)) as s:

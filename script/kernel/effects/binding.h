@@ -55,6 +55,13 @@ struct remains {
     char *text;   // names what was found, or why nothing was: "was not there"
 };
 
+// What looks at one call have found (binding.look).
+struct glance {
+    char *seen;    // which state was looked at: the same one again needs no closer look; or NULL
+    char *why;     // "Job pi has changed: spec.parallelism"; NULL: it holds, or nobody can tell
+    int64_t again; // clock_mono() ns before which there is no need to look
+};
+
 struct binding {
     const char *name; // the name in Lua: "k8s.create"
     effect effect;
@@ -74,6 +81,9 @@ struct binding {
     int (*find)(call *c, const cJSON *recorded, struct remains *out, err *e);
     // Removes what find has found; it is no error if that has gone since.
     int (*undo)(call *c, const cJSON *found, err *e);
+    // For people, every few seconds: is what `result` says another now? It records and changes
+    // nothing; at an error `g` stays as it was. NULL: nothing is looked at.
+    void (*look)(call *c, const cJSON *args, const cJSON *result, struct glance *g, err *e);
     // Describes what the call would change. NULL: the binding's name is enough.
     void (*describe)(call *c, const cJSON *args, struct about *about);
 };

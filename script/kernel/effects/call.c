@@ -5,6 +5,7 @@
 #include "base/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/kernel/effects/glances.h"
 #include "script/protocol/message.h"
 
 #include <stdio.h>
@@ -398,6 +399,8 @@ static int resume_or_go_on(struct call *c, const struct binding *b, const cJSON 
     c->entry = NULL;
     if (verified == 0)
         verified = end_resuming(fx, c->turn, e);
+    else if (verified > 0)
+        c->entry = known;
     if (verified < 0 && e->code == ERR_REFUSED) {
         pthread_mutex_lock(&fx->halting);
         fx->halted = *e;
@@ -462,6 +465,14 @@ static void leave_cluster(struct call *c)
         canceller_cancel(t->waits);
 }
 
+// Without a workbench nobody looks.
+static void keep_for_looks(
+    struct call *c, const struct binding *b, const cJSON *args, const cJSON *result)
+{
+    if (b->look && result && !c->turn->is_action && !c->effects->spec.headless)
+        glances_add(c->effects->glances, c->turn, b, args, result, c->entry);
+}
+
 static int perform(struct call *c, const struct binding *b, const cJSON *args, const char *what,
     cJSON **result, err *e)
 {
@@ -474,8 +485,10 @@ static int perform(struct call *c, const struct binding *b, const cJSON *args, c
         place_why_lost(c->effects->place, &why); // this is the real reason
     if (c->asked_server && (done == 0 || why.code == ERR_UNAVAILABLE))
         place_heard(c->effects->place, done == 0 ? NULL : &why, clock_wall());
-    if (done == 0)
+    if (done == 0) {
+        keep_for_looks(c, b, args, *result);
         return 0;
+    }
     cJSON_Delete(STEAL(*result));
     return err_set(e, why.code, "%s", why.text);
 }

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/kernel/effects/glances.h"
 
 #include <stdio.h>
 
@@ -27,6 +28,7 @@ effects *effects_new(const struct effects_spec *spec, err *e)
     fx->env = strv_dup(spec->env);
     fx->ledger = ledger_new();
     fx->place = place_new(fx);
+    fx->glances = glances_new(fx);
     init_recursive(&fx->shared_lock);
     pthread_mutex_init(&fx->env_lock, NULL);
     pthread_mutex_init(&fx->sweep, NULL);
@@ -36,6 +38,7 @@ effects *effects_new(const struct effects_spec *spec, err *e)
 
 void effects_free(effects *fx)
 {
+    glances_free(fx->glances);
     gate_free(fx->gate);
     ledger_free(fx->ledger);
     place_free(fx->place);

@@ -21,6 +21,7 @@
 #include <stdatomic.h>
 
 struct shared_object; // shared by bindings, see services.c
+typedef struct glances glances;
 
 // Borrowed; it must not change while the effects live.
 struct effects_spec {
@@ -61,6 +62,7 @@ typedef struct effects {
     err halted;              // why the resume has stopped: no further effects
     ledger *ledger;
     place *place;
+    glances *glances;
     pthread_mutex_t shared_lock;
     struct shared_object *shared;
     atomic_bool told_cluster; // which cluster is used

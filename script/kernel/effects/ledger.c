@@ -154,6 +154,14 @@ void entry_set_undone(ledger *l, struct entry *e)
     pthread_mutex_unlock(&l->lock);
 }
 
+bool entry_is_undone(ledger *l, const struct entry *e)
+{
+    pthread_mutex_lock(&l->lock);
+    bool undone = e->undone;
+    pthread_mutex_unlock(&l->lock);
+    return undone;
+}
+
 bool entry_is_left(const struct entry *e)
 {
     return e->undoable && !e->undone && (!e->failed || e->midway);

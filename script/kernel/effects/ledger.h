@@ -55,6 +55,7 @@ void entry_set_result(ledger *l, struct entry *e, cJSON *result, bool masked);
 void entry_set_made(ledger *l, struct entry *e, cJSON *made);
 void entry_set_failed(ledger *l, struct entry *e);
 void entry_set_undone(ledger *l, struct entry *e);
+bool entry_is_undone(ledger *l, const struct entry *e);
 // Is there something to remove: made or perhaps made, not undone, and undoable?
 bool entry_is_left(const struct entry *e);
 // What the entry records for undo: its result, or what was made midway; NULL: only the intent.

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/kernel/effects/glances.h"
 #include "script/kernel/process/guard.h"
 #include "script/kernel/process/sandbox.h"
 #include "script/kernel/session/document.h"
@@ -167,12 +168,18 @@ static void end_journal(kernel *k)
     k->unended = !end_is_kept(k);
 }
 
-static void after_actions(void *arg)
+static void after_looks(void *arg)
 {
     kernel *k = arg;
     displays_end(k->displays);
     end_journal(k);
     sandbox_stop(k->sandbox, after_sandbox, k);
+}
+
+static void after_actions(void *arg)
+{
+    kernel *k = arg;
+    glances_stop(k->effects->glances, after_looks, k);
 }
 
 static void on_drained(void *arg)

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/spool.h"
+#include "script/kernel/effects/glances.h"
 #include "script/kernel/session/life.h"
 #include "script/kernel/session/running.h"
 
@@ -270,6 +271,13 @@ static int act(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
     return actions_act(k->actions, p, m, e);
 }
 
+static int look(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
+{
+    if (k->stopping)
+        return err_set(e, ERR_UNAVAILABLE, "the run is over");
+    return glances_look(k->effects->glances, k->server, p, m, reply, e);
+}
+
 static request_fn *const requests[] = {
     [MESSAGE_edit] = change,
     [MESSAGE_insert] = change,
@@ -285,6 +293,7 @@ static request_fn *const requests[] = {
     [MESSAGE_inspect] = look_up,
     [MESSAGE_read] = read_spool,
     [MESSAGE_act] = act,
+    [MESSAGE_look] = look,
     [MESSAGE_clear] = clear,
     [MESSAGE_resize] = resize,
     [MESSAGE_shutdown] = shut_down,
@@ -294,7 +303,7 @@ static void on_message(void *arg, peer *p, message_type type, const cJSON *messa
 {
     cJSON *reply = NULL;
     err e = {0};
-    note_seen(arg, server_is_person(p));
+    note_seen(arg, server_is_person(p) && type != MESSAGE_look); // nobody has asked for that
     int result = requests[type](arg, p, message, &reply, &e);
     if (result < 0)
         server_refuse(p, message, &e);

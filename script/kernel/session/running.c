@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "script/kernel/effects/glances.h"
 #include "script/kernel/session/life.h"
 #include "script/kernel/session/record.h"
 #include "script/kernel/session/when.h"
@@ -206,6 +207,7 @@ static void on_owing(void *arg, execution *x)
 
 static void emit_running(kernel *k, const execution *x)
 {
+    glances_drop(k->effects->glances, x->turn.cell);
     cJSON *event = state_event(x->turn.cell, "running");
     json_set_int(event, "count", x->count);
     json_set_str(event, "hash", x->turn.source);
