@@ -12,10 +12,18 @@ from tap import OWN, PATIENCE, SANITIZED, Skip, eventually, processes, run
 
 
 
-
-def status(pid, field):
+def status(pid, field, base=10):
     with open(f"/proc/{pid}/status", encoding="utf-8") as f:
-        return int(next(line for line in f if line.startswith(field)).split()[1])
+        return int(next(line for line in f if line.startswith(field)).split()[1], base)
+
+
+def child_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+        return int((f.read().split() or [0])[0])
+
+
+def catches(pid, signum):
+    return status(pid, "SigCgt", 16) >> (signum - 1) & 1
 
 
 def test_kill_9_leaves_nothing(t):
@@ -75,6 +83,20 @@ def test_signals_stop_a_run(t):
         k.process.send_signal(signum)
         assert k.finish(10) == 130
         assert k.of("end")[0]["exit"] == 130
+
+
+def test_a_signal_before_the_hello(t):
+    """No cell begins in a run that ends."""
+    for _ in range(4):
+        k = Kernel(t, cell(f"sh 'sleep 6789.{OWN}'") + cell("print 'second'"), headless=True, hello=False)
+        kernel = eventually(lambda: child_of(k.process.pid))
+        eventually(lambda: catches(kernel, signal.SIGTERM))
+        os.kill(kernel, signal.SIGSTOP)
+        os.kill(kernel, signal.SIGTERM)
+        k.send(type="hello", version=1, owner=True)
+        os.kill(kernel, signal.SIGCONT)
+        assert k.finish(10) == 130
+        assert not k.of("stream") and not processes(OWN)
 
 
 def test_leaves_no_socket_and_no_temporary_file(t):

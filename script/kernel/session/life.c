@@ -20,7 +20,7 @@ enum {
 void life_begin(kernel *k)
 {
     err e = {0};
-    if (k->started_all || !k->options->headless)
+    if (k->started_all || k->stopping || !k->options->headless)
         return;
     k->started_all = true;
     if (running_queue_all(k, &e) < 0) {
