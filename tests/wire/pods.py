@@ -415,6 +415,72 @@ def test_spark_submit_runs_other_main_files(t):
     assert mode == "spark-submit", mode
 
 
+def schedule(name, every, program, **spec):
+    template = app("x", "host", [], mainApplicationFile=f"local:///{program}.py")["spec"]
+    return {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "ScheduledSparkApplication", "metadata": {"name": name, "labels": {"team": "a"}},
+            "spec": {"schedule": every, "template": template, **spec}}
+
+
+def with_spark_submit(t):
+    """A sandbox whose spark-submit runs no Spark: a program slow.py takes a minute, bad.py fails."""
+    home = t.dir()
+    os.mkdir(os.path.join(home, "bin"))
+    submit = os.path.join(home, "bin", "spark-submit")
+    with open(submit, "w") as f:
+        f.write('#!/bin/sh\ncase "$*" in *slow*) sleep 60 ;; *bad*) exit 3 ;; esac\n')
+    os.chmod(submit, 0o755)
+    os.chmod(home, 0o755)
+    s = Sandbox(env={"SPARK_HOME": home})
+    t.after(s.remove)
+    return s
+
+
+def runs_of(s, name):
+    found = s.kubectl("get", "sparkapplications", "-l", f"sparkoperator.k8s.io/scheduled-app-name={name}", "-o", "json")
+    return sorted(json.loads(found.out)["items"], key=lambda one: one["metadata"]["name"])
+
+
+def test_a_schedule_makes_applications(t):
+    s = with_spark_submit(t)
+    s.create(schedule("good", "@every 1s", "pi", concurrencyPolicy="Forbid", successfulRunHistoryLimit=2),
+             schedule("bad", "@every 1s", "bad", concurrencyPolicy="Forbid"))
+
+    def status(name):
+        return s.get("scheduledsparkapplication", name).get("status", {})
+    eventually(lambda: len(status("good").get("pastSuccessfulRunNames", [])) == 2 and status("bad").get("pastFailedRunNames"))
+    now = status("good")
+    assert now["scheduleState"] == "Scheduled" and now["lastRun"] <= now["nextRun"], now
+    last = runs_of(s, "good")[-1]
+    owner = last["metadata"]["ownerReferences"][0]
+    assert re.fullmatch(r"good-\d{19}", last["metadata"]["name"]) and last["metadata"]["labels"]["team"] == "a", last
+    assert owner["kind"] == "ScheduledSparkApplication" and "controller" not in owner, owner
+    eventually(lambda: status("bad")["lastRunName"] not in status("bad")["pastFailedRunNames"])
+    assert len(status("bad")["pastFailedRunNames"]) == 1 and status("bad")["pastSuccessfulRunNames"] == [], status("bad")
+    s.kubectl("patch", "scheduledsparkapplication", "good", "--type=merge", "-p", '{"spec":{"suspend":true}}')
+    suspended = status("good")
+    kept = [one["metadata"]["name"] for one in runs_of(s, "good")]
+    assert len(kept) == 3, kept  # two of the history, and the last, which nobody has looked at yet
+    time.sleep(2.5)
+    assert status("good") == suspended and [one["metadata"]["name"] for one in runs_of(s, "good")] == kept
+    s.kubectl("patch", "scheduledsparkapplication", "good", "--type=merge", "-p", '{"spec":{"suspend":false}}')
+    eventually(lambda: status("good")["lastRunName"] != suspended["lastRunName"])
+    s.kubectl("delete", "scheduledsparkapplication", "good")
+    eventually(lambda: not runs_of(s, "good"))
+
+
+def test_schedules_whose_runs_take_long(t):
+    s = with_spark_submit(t)
+    s.create(*(schedule(policy.lower(), "@every 1s", "slow", concurrencyPolicy=policy) for policy in ("Allow", "Forbid", "Replace")),
+             schedule("none", "@every 1s", "slow"), schedule("wrong", "61 * * * *", "pi"), schedule("later", "0 3 * * *", "pi"))
+    eventually(lambda: len(runs_of(s, "allow")) >= 3)
+    first = runs_of(s, "replace")
+    eventually(lambda: runs_of(s, "replace") and runs_of(s, "replace")[0]["metadata"]["name"] > first[0]["metadata"]["name"])
+    assert [len(runs_of(s, name)) for name in ("forbid", "none", "wrong", "later")] == [1, 1, 0, 0]
+    wrong = s.get("scheduledsparkapplication", "wrong")["status"]
+    assert wrong == {"scheduleState": "FailedValidation", "reason": "end of range (61) above maximum (59): 61"}, wrong
+    assert s.get("scheduledsparkapplication", "later")["status"]["nextRun"].endswith(":00:00Z")
+
+
 def leaves_nothing(user=None, env=None):
     """Kills a sandbox with SIGKILL while a pod with daemons runs: no process of it stays."""
     s = Sandbox(user, env)
