@@ -11,9 +11,20 @@ local ENDED = { Succeeded = true, Failed = true, Error = true }
 
 -- Before anything is submitted: the Workflow and what its steps apply, looked at as k8s.preflight does.
 
+-- Argo writes its Workflow's name into the label; a server that is asked before wants one that could stand there.
+local function with_a_name(object)
+  local made, meta, labels = {}, {}, {}
+  for key, value in pairs(object) do made[key] = value end
+  for key, value in pairs(object.metadata) do meta[key] = value end
+  for key, value in pairs(meta.labels) do labels[key] = value end
+  labels["firesteel/workflow"] = "preflight"
+  made.metadata, meta.labels = meta, labels
+  return made
+end
+
 local function preflight(self, workflow, make)
   local objects = core.array { workflow }
-  for _, object in ipairs(make.objects) do objects[#objects + 1] = object end
+  for _, object in ipairs(make.objects) do objects[#objects + 1] = with_a_name(object) end
   local found = core.call("k8s.preflight", { objects = objects, namespace = self.namespace, open = "fs+" })
   local lines, bad = {}, false
   for _, finding in ipairs(found.findings) do

@@ -4,11 +4,12 @@ resumed run attaches, templates are used by reference, and schedules fire."""
 import glob
 import json
 import os
+import re
 import signal
 import subprocess
 
 import tap
-from place import KUBECONFIG, Place
+from place import KUBECONFIG, NODE, PLAIN, Place, with_spark
 from tap import SOURCE
 
 FOLDER = os.path.join(SOURCE, "tests", "replay", "argo")
@@ -60,6 +61,21 @@ flow:submit {{ account = "workflow" }}
     for text in ("✓ prep", "- never", "✓ clean", "- alarm"):
         assert text in there, (text, done)
     assert not place.kubectl("get", "jobs", "-l", "firesteel/workflow", "-o", "name").out  # clean deleted it
+
+
+def test_recipe_40(t):
+    """SparkApplications as steps, notebooks that read their logs, a service; then a step that fails."""
+    place = with_spark(Place(t, "default"))  # where the Spark operator looks
+    done = place.run(os.path.join(SOURCE, "recipes", "40-pipeline.lua"), "--cwd", place.dir, "--registry", f"http://{NODE}:{PLAIN}",
+                     "-p", "through=argo", "-p", "radius=3", "-p", "core_request=200m", timeout=900)
+    assert done.code == 0, done
+    answer = re.search(r"a circle of radius 3 has an area of (\d+\.\d+)", done.out)
+    assert answer and abs(float(answer[1]) - 9 * 3.1416) < 0.5, done
+    for text in ("executors RUNNING", "✓ learnt", "✓ serve", "step train failed", "'3.10000..' is not a number"):
+        assert text in done.out, (text, done)
+    left = place.kubectl("get", "workflows,sparkapplications,deployments,services,pods", "-o", "name",
+                         "-l", "firesteel/pipeline in (circle, broken)").out
+    assert not left, left
 
 
 def test_failures_have_their_cause(t):

@@ -9,19 +9,10 @@ import subprocess
 
 import tap
 from kfpdriver import Driver, Failed
-from place import NODE, PLAIN, Place
-from tap import CACHE, SOURCE
+from place import NODE, PLAIN, Place, with_spark
+from tap import SOURCE
 
 REGISTRY = f"http://{NODE}:{PLAIN}"
-
-
-def with_spark(place):
-    """A home whose image store has the image with Spark."""
-    store = os.path.join(place.dir, ".local", "share", "firesteel", "images")
-    os.makedirs(store)
-    done = tap.sh("skopeo", "copy", "-q", f"oci:{CACHE}/images/spark:apache/spark:3.5.7", f"oci:{store}:apache/spark:3.5.7",
-                  timeout=300)
-    assert done.code == 0, done
 
 
 def left(place):
@@ -31,8 +22,7 @@ def left(place):
 
 
 def test_recipe_40(t):
-    place = Place(t, "default")  # where the Spark operator looks
-    with_spark(place)
+    place = with_spark(Place(t, "default"))  # where the Spark operator looks
     done = place.run(os.path.join(SOURCE, "recipes", "40-pipeline.lua"), "--cwd", place.dir, "--registry", REGISTRY,
                      "-p", "radius=3", timeout=900)
     assert done.code == 0, done

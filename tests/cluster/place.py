@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import shutil
 
 import images
 import tap
@@ -55,6 +56,12 @@ class Place:
         context = ("--context", "admin", "-n", self.namespace)
         return tap.sh(tap.FIRESTEEL, "run", notebook, *context, "--allow", allow, *options, cwd=self.dir, env=self.env,
                       timeout=timeout)
+
+
+def with_spark(place):
+    """A home whose image store has the image with Spark."""
+    shutil.copytree(f"{tap.CACHE}/images/spark", f"{place.dir}/.local/share/firesteel/images", copy_function=os.link)
+    return place
 
 
 def pod(name, *command, **more):
