@@ -106,7 +106,17 @@ void describe_any(buf *out, const cJSON *object, const struct describe_more *mor
     fields(out, object, 0, NULL);
 }
 
-enum relation { NOTHING, REPLICASETS, PODS, PODS_HERE, PODS_OF_NODE, SLICES };
+enum relation {
+    NOTHING,
+    REPLICASETS,
+    PODS,
+    PODS_HERE,
+    PODS_OF_NODE,
+    SLICES,
+    BACKENDS,
+    SECRETS,
+    QUOTAS,
+};
 
 static const struct described {
     const char *api_version, *kind;
@@ -125,6 +135,12 @@ static const struct described {
     {NULL, "Secret", describe_secret, NOTHING, true}, // of any group: none shows its values
     {"v1", "PersistentVolumeClaim", describe_claim, PODS_HERE, false},
     {"v1", "Node", describe_node, PODS_OF_NODE, false},
+    {"batch/v1", "CronJob", describe_cronjob, NOTHING, false},
+    {"v1", "Namespace", describe_namespace, QUOTAS, true},
+    {"v1", "ServiceAccount", describe_serviceaccount, SECRETS, false},
+    {"networking.k8s.io/v1", "Ingress", describe_ingress, BACKENDS, false},
+    {"autoscaling/v2", "HorizontalPodAutoscaler", describe_autoscaler, NOTHING, false},
+    {"v1", "PersistentVolume", describe_volume, NOTHING, false},
 };
 
 static const struct described *described(const cJSON *object)
@@ -150,17 +166,35 @@ struct describe_relation describe_relations(const cJSON *object)
     switch (name ? described(object)->relation : NOTHING) {
     case REPLICASETS:
         return (struct describe_relation){
-            "apps/v1", "ReplicaSet", selector_of(object), NULL, false};
+            .api_version = "apps/v1", .kind = "ReplicaSet", .labels = selector_of(object)};
     case PODS:
-        return (struct describe_relation){"v1", "Pod", selector_of(object), NULL, false};
+        return (struct describe_relation){
+            .api_version = "v1", .kind = "Pod", .labels = selector_of(object)};
     case PODS_HERE:
-        return (struct describe_relation){"v1", "Pod", NULL, NULL, false};
+        return (struct describe_relation){.api_version = "v1", .kind = "Pod"};
     case PODS_OF_NODE:
-        return (struct describe_relation){"v1", "Pod", NULL,
-            str_fmt("spec.nodeName=%s,status.phase!=Succeeded,status.phase!=Failed", name), true};
+        return (struct describe_relation){.api_version = "v1",
+            .kind = "Pod",
+            .fields =
+                str_fmt("spec.nodeName=%s,status.phase!=Succeeded,status.phase!=Failed", name),
+            .everywhere = true};
     case SLICES:
-        return (struct describe_relation){"discovery.k8s.io/v1", "EndpointSlice",
-            str_fmt("kubernetes.io/service-name=%s", name), NULL, false};
+        return (struct describe_relation){.api_version = "discovery.k8s.io/v1",
+            .kind = "EndpointSlice",
+            .labels = str_fmt("kubernetes.io/service-name=%s", name)};
+    case BACKENDS:
+        return (struct describe_relation){.api_version = "discovery.k8s.io/v1",
+            .kind = "EndpointSlice",
+            .also_version = "v1",
+            .also_kind = "Service"};
+    case SECRETS:
+        return (struct describe_relation){.api_version = "v1", .kind = "Secret"};
+    case QUOTAS:
+        return (struct describe_relation){.api_version = "v1",
+            .kind = "ResourceQuota",
+            .also_version = "v1",
+            .also_kind = "LimitRange",
+            .ns = name};
     default:
         return (struct describe_relation){0};
     }

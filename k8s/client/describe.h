@@ -13,14 +13,17 @@
 struct describe_more {
     const cJSON *events;  // an array, oldest first
     const cJSON *related; // an array of the objects that describe_relations names
+    const cJSON *also;    // those of its second kind
     const cJSON *lease;   // of a node
 };
 
 // The objects that belong to the description of one: ReplicaSets of a Deployment, pods of a node.
 struct describe_relation {
-    const char *api_version, *kind; // NULL: there are none
-    char *labels, *fields;          // selectors; new, or NULL
-    bool everywhere;                // in all namespaces
+    const char *api_version, *kind;       // NULL: there are none
+    const char *also_version, *also_kind; // a second kind, in the same place; NULL: there is none
+    char *labels, *fields;                // selectors, of the first kind; new, or NULL
+    const char *ns;                       // where they are, borrowed; NULL: where the object is
+    bool everywhere;                      // in all namespaces
 };
 struct describe_relation describe_relations(const cJSON *object);
 void describe_relation_done(struct describe_relation *r);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What runs pods (Jobs, Deployments, …), Services, ConfigMaps and Secrets.
+// What runs pods (Jobs, CronJobs, Deployments, …), ConfigMaps and Secrets.
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -20,26 +20,10 @@ static const char *name_of(const cJSON *object)
     return name ? name : "";
 }
 
-static void meta(buf *out, const cJSON *object)
-{
-    describe_labels(out, "Labels", json_path(object, "metadata.labels"));
-    describe_annotations(out, "Annotations", json_path(object, "metadata.annotations"));
-}
-
 static void selector(buf *out, const cJSON *object)
 {
     buf_str(out, "Selector:\t");
     describe_selector(out, json_path(object, "spec.selector"));
-    buf_char(out, '\n');
-}
-
-// Labels in one line: "a=b,c=d".
-static void labels_in_line(buf *out, const char *heading, const cJSON *labels)
-{
-    AUTO_JSON *wrapped = cJSON_CreateObject();
-    json_set(wrapped, "matchLabels", cJSON_Duplicate(labels, true));
-    buf_fmt(out, "%s:\t", heading);
-    describe_selector(out, wrapped);
     buf_char(out, '\n');
 }
 
@@ -95,7 +79,7 @@ void describe_job(buf *out, const cJSON *job, const struct describe_more *more, 
 {
     describe_name(out, job);
     selector(out, job);
-    meta(out, job);
+    describe_meta(out, job);
     describe_controller(out, job);
     describe_member(out, "Parallelism", job, "spec.parallelism", NULL);
     describe_member(out, "Completions", job, "spec.completions", "<unset>");
@@ -109,6 +93,62 @@ void describe_job(buf *out, const cJSON *job, const struct describe_more *more, 
             out, "Active Deadline Seconds:\t%llds\n", number(job, "spec.activeDeadlineSeconds"));
     job_status(out, job);
     describe_template(out, json_path(job, "spec.template"));
+}
+
+// "90s", "3": of a number that may be missing.
+static void number_or_unset(
+    buf *out, const char *heading, const cJSON *object, const char *path, const char *unit)
+{
+    if (json_path(object, path))
+        buf_fmt(out, "%s:\t%lld%s\n", heading, number(object, path), unit);
+    else
+        buf_fmt(out, "%s:\t<unset>\n", heading);
+}
+
+static void job_template(buf *out, const cJSON *template)
+{
+    if (json_path(template, "spec.selector"))
+        selector(out, template);
+    else
+        buf_str(out, "Selector:\t<unset>\n");
+    number_or_unset(out, "Parallelism", template, "spec.parallelism", "");
+    number_or_unset(out, "Completions", template, "spec.completions", "");
+    if (json_path(template, "spec.activeDeadlineSeconds"))
+        number_or_unset(
+            out, "Active Deadline Seconds", template, "spec.activeDeadlineSeconds", "s");
+    describe_template(out, json_path(template, "spec.template"));
+}
+
+static void active_jobs(buf *out, const cJSON *active)
+{
+    const cJSON *job;
+    buf_fmt(out, "Active Jobs:\t%s", active && active->child ? "" : "<none>");
+    cJSON_ArrayForEach(job, active)
+    {
+        buf_fmt(out, "%s%s", job == active->child ? "" : ", ", json_str_or(job, "name", ""));
+    }
+    buf_char(out, '\n');
+}
+
+void describe_cronjob(buf *out, const cJSON *cron, const struct describe_more *more, int64_t now)
+{
+    const cJSON *suspend = json_path(cron, "spec.suspend");
+    const char *last = json_path_str(cron, "status.lastScheduleTime");
+    describe_name(out, cron);
+    describe_meta(out, cron);
+    describe_member(out, "Schedule", cron, "spec.schedule", "");
+    describe_member(out, "Concurrency Policy", cron, "spec.concurrencyPolicy", "");
+    buf_fmt(out, "Suspend:\t%s\n", !suspend ? "<unset>" : cJSON_IsTrue(suspend) ? "True" : "False");
+    number_or_unset(
+        out, "Successful Job History Limit", cron, "spec.successfulJobsHistoryLimit", "");
+    number_or_unset(out, "Failed Job History Limit", cron, "spec.failedJobsHistoryLimit", "");
+    number_or_unset(out, "Starting Deadline Seconds", cron, "spec.startingDeadlineSeconds", "s");
+    job_template(out, json_path(cron, "spec.jobTemplate"));
+    if (last)
+        describe_time(out, "Last Schedule Time", last);
+    else
+        buf_str(out, "Last Schedule Time:\t<unset>\n");
+    active_jobs(out, json_path(cron, "status.active"));
 }
 
 // The rollout's ReplicaSets: the one with the present template is the new one. The controller's
@@ -200,7 +240,7 @@ void describe_deployment(buf *out, const cJSON *d, const struct describe_more *m
 {
     describe_name(out, d);
     created(out, d);
-    meta(out, d);
+    describe_meta(out, d);
     selector(out, d);
     buf_fmt(out,
         "Replicas:\t%lld desired | %lld updated | %lld total | %lld available | %lld unavailable\n",
@@ -238,7 +278,7 @@ void describe_replicaset(buf *out, const cJSON *set, const struct describe_more 
 {
     describe_name(out, set);
     selector(out, set);
-    meta(out, set);
+    describe_meta(out, set);
     describe_controller(out, set);
     buf_fmt(out, "Replicas:\t%lld current / %lld desired\n", number(set, "status.replicas"),
         number(set, "spec.replicas"));
@@ -269,7 +309,7 @@ void describe_statefulset(buf *out, const cJSON *set, const struct describe_more
     describe_name(out, set);
     created(out, set);
     selector(out, set);
-    meta(out, set);
+    describe_meta(out, set);
     buf_fmt(out, "Replicas:\t%lld desired | %lld total\n", number(set, "spec.replicas"),
         number(set, "status.replicas"));
     describe_member(out, "Update Strategy", set, "spec.updateStrategy.type", "");
@@ -291,126 +331,13 @@ void describe_daemonset(buf *out, const cJSON *set, const struct describe_more *
         {"Number of Nodes Misscheduled", "status.numberMisscheduled"}};
     describe_name(out, set);
     selector(out, set);
-    labels_in_line(out, "Node-Selector", json_path(set, "spec.template.spec.nodeSelector"));
-    meta(out, set);
+    describe_labels_in_line(
+        out, "Node-Selector", json_path(set, "spec.template.spec.nodeSelector"));
+    describe_meta(out, set);
     for (size_t i = 0; i < ARRAY_LEN(counts); i++)
         buf_fmt(out, "%s: %lld\n", counts[i][0], number(set, counts[i][1]));
     pods_status(out, set, more->related);
     describe_template(out, json_path(set, "spec.template"));
-}
-
-static void joined(buf *out, const char *heading, const cJSON *list, const char *none)
-{
-    const cJSON *item;
-    if ((!list || !list->child) && !none)
-        return;
-    buf_fmt(out, "%s:\t%s", heading, list && list->child ? "" : none);
-    cJSON_ArrayForEach(item, list)
-    {
-        buf_fmt(out, "%s%s", item == list->child ? "" : ",",
-            cJSON_IsString(item) ? item->valuestring : "");
-    }
-    buf_char(out, '\n');
-}
-
-struct endpoints {
-    buf text;
-    int n;
-};
-
-static void add_endpoints(struct endpoints *e, const cJSON *slice, const cJSON *port)
-{
-    const cJSON *one;
-    cJSON_ArrayForEach(one, json_get(slice, "endpoints"))
-    {
-        const char *address = json_path_str(one, "addresses[0]");
-        if (!json_bool_or(json_get(one, "conditions"), "ready", true) || !address || e->n++ >= 3)
-            continue;
-        bool six = port && strchr(address, ':');
-        buf_fmt(
-            &e->text, "%s%s%s%s", e->text.len ? "," : "", six ? "[" : "", address, six ? "]" : "");
-        if (port)
-            buf_fmt(&e->text, ":%lld", number(port, "port"));
-    }
-}
-
-// The ready endpoints of a port: at most three, and how many more there are.
-static void endpoints(buf *out, const cJSON *slices, const char *name)
-{
-    struct endpoints e = {0};
-    const cJSON *slice, *port;
-    cJSON_ArrayForEach(slice, slices)
-    {
-        if (cJSON_GetArraySize(json_get(slice, "ports")) == 0)
-            add_endpoints(&e, slice, NULL);
-        cJSON_ArrayForEach(port, json_get(slice, "ports"))
-        {
-            if (str_eq(json_str_or(port, "name", ""), name))
-                add_endpoints(&e, slice, port);
-        }
-    }
-    buf_fmt(out, "Endpoints:\t%s", slices && slices->child ? buf_cstr(&e.text) : "<none>");
-    if (e.n > 3)
-        buf_fmt(out, " + %d more...", e.n - 3);
-    buf_char(out, '\n');
-    buf_done(&e.text);
-}
-
-static void service_ports(buf *out, const cJSON *service, const cJSON *slices)
-{
-    const cJSON *p;
-    cJSON_ArrayForEach(p, json_path(service, "spec.ports"))
-    {
-        const char *name = json_str_or(p, "name", ""), *protocol = json_str_or(p, "protocol", "");
-        const char *shown = *name ? name : "<unset>";
-        buf_fmt(out, "Port:\t%s\t%lld/%s\nTargetPort:\t", shown, number(p, "port"), protocol);
-        describe_value(out, json_get(p, "targetPort"));
-        buf_fmt(out, "/%s\n", protocol);
-        if (number(p, "nodePort"))
-            buf_fmt(out, "NodePort:\t%s\t%lld/%s\n", shown, number(p, "nodePort"), protocol);
-        endpoints(out, slices, name);
-    }
-}
-
-static void ingress(buf *out, const cJSON *list)
-{
-    const cJSON *i;
-    if (!list || !list->child)
-        return;
-    buf_str(out, "LoadBalancer Ingress:\t");
-    cJSON_ArrayForEach(i, list)
-    {
-        const char *ip = json_str_or(i, "ip", ""), *mode = json_str(i, "ipMode");
-        buf_fmt(
-            out, "%s%s", i == list->child ? "" : ", ", *ip ? ip : json_str_or(i, "hostname", ""));
-        if (*ip && mode)
-            buf_fmt(out, " (%s)", mode);
-    }
-    buf_char(out, '\n');
-}
-
-void describe_service(buf *out, const cJSON *service, const struct describe_more *more, int64_t now)
-{
-    const cJSON *spec = json_get(service, "spec");
-    describe_name(out, service);
-    meta(out, service);
-    labels_in_line(out, "Selector", json_get(spec, "selector"));
-    describe_member(out, "Type", spec, "type", "");
-    describe_member(out, "IP Family Policy", spec, "ipFamilyPolicy", NULL);
-    joined(out, "IP Families", json_get(spec, "ipFamilies"), "<none>");
-    describe_member(out, "IP", spec, "clusterIP", "");
-    joined(out, "IPs", json_get(spec, "clusterIPs"), "<none>");
-    joined(out, "External IPs", json_get(spec, "externalIPs"), NULL);
-    describe_member(out, "Desired LoadBalancer IP", spec, "loadBalancerIP", NULL);
-    describe_member(out, "External Name", spec, "externalName", NULL);
-    ingress(out, json_path(service, "status.loadBalancer.ingress"));
-    service_ports(out, service, more->related);
-    describe_member(out, "Session Affinity", spec, "sessionAffinity", "");
-    describe_member(out, "External Traffic Policy", spec, "externalTrafficPolicy", NULL);
-    describe_member(out, "Internal Traffic Policy", spec, "internalTrafficPolicy", NULL);
-    describe_member(out, "HealthCheck NodePort", spec, "healthCheckNodePort", NULL);
-    joined(out, "LoadBalancer Source Ranges", json_get(spec, "loadBalancerSourceRanges"), NULL);
-    describe_member(out, "Traffic Distribution", spec, "trafficDistribution", NULL);
 }
 
 void describe_configmap(buf *out, const cJSON *map, const struct describe_more *more, int64_t now)
@@ -418,7 +345,7 @@ void describe_configmap(buf *out, const cJSON *map, const struct describe_more *
     AUTO_FREE const cJSON **data = json_sorted(json_get(map, "data"));
     AUTO_FREE const cJSON **bytes = json_sorted(json_get(map, "binaryData"));
     describe_name(out, map);
-    meta(out, map);
+    describe_meta(out, map);
     buf_str(out, "\nData\n====\n");
     for (const cJSON **d = data; *d; d++)
         buf_fmt(
@@ -437,7 +364,7 @@ void describe_secret(buf *out, const cJSON *secret, const struct describe_more *
 {
     AUTO_FREE const cJSON **data = json_sorted(json_get(secret, "data"));
     describe_name(out, secret);
-    meta(out, secret);
+    describe_meta(out, secret);
     buf_fmt(out, "\nType:\t%s\n\nData\n====\n", json_str_or(secret, "type", ""));
     for (const cJSON **d = data; *d; d++) {
         AUTO_BUF value = {0};

@@ -140,6 +140,12 @@ void describe_name(buf *out, const cJSON *object)
         json_str_or(m, "namespace", ""));
 }
 
+void describe_meta(buf *out, const cJSON *object)
+{
+    describe_labels(out, "Labels", json_path(object, "metadata.labels"));
+    describe_annotations(out, "Annotations", json_path(object, "metadata.annotations"));
+}
+
 void describe_controller(buf *out, const cJSON *object)
 {
     const cJSON *owner;
@@ -197,6 +203,15 @@ void describe_selector(buf *out, const cJSON *selector)
         buf_str(out, "<none>");
     for (const cJSON **s = sorted; *s; s++)
         buf_fmt(out, "%s%s", s == sorted ? "" : ",", (*s)->valuestring);
+}
+
+void describe_labels_in_line(buf *out, const char *heading, const cJSON *labels)
+{
+    AUTO_JSON *wrapped = cJSON_CreateObject();
+    json_set(wrapped, "matchLabels", cJSON_Duplicate(labels, true));
+    buf_fmt(out, "%s:\t", heading);
+    describe_selector(out, wrapped);
+    buf_char(out, '\n');
 }
 
 static void value_at(buf *out, const cJSON *value, int depth)

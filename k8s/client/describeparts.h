@@ -17,8 +17,12 @@ void describe_tolerations(buf *out, const char *heading, const cJSON *toleration
 // Name, and namespace when it has one.
 void describe_name(buf *out, const cJSON *object);
 void describe_controller(buf *out, const cJSON *object);
+// The object's labels and annotations.
+void describe_meta(buf *out, const cJSON *object);
 // A label selector as kubectl prints it: "a=b,c in (d,e)"; "<none>".
 void describe_selector(buf *out, const cJSON *selector);
+// Labels in one line: "heading:⇥a=b,c=d".
+void describe_labels_in_line(buf *out, const char *heading, const cJSON *labels);
 // A value as Go's %v: strings as they are, <nil>, [a b], map[a:b].
 void describe_value(buf *out, const cJSON *value);
 // The same of a member of an object; `none` without it.
@@ -38,6 +42,7 @@ typedef void describe_fn(
     buf *out, const cJSON *object, const struct describe_more *more, int64_t now_wall);
 describe_fn describe_pod, describe_job, describe_deployment, describe_replicaset,
     describe_statefulset, describe_daemonset, describe_service, describe_configmap, describe_secret,
-    describe_claim, describe_node, describe_any;
+    describe_claim, describe_node, describe_cronjob, describe_namespace, describe_serviceaccount,
+    describe_ingress, describe_autoscaler, describe_volume, describe_any;
 void describe_template(buf *out, const cJSON *template);
 void describe_claim_spec(buf *out, const cJSON *claim, const char *indent);

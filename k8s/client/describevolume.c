@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The volumes of pods, and claims.
+// The volumes of pods, claims, and PersistentVolumes.
 #include "base/mem.h"
 #include "base/str.h"
 #include "k8s/client/describeparts.h"
 
+#include <ctype.h>
 #include <string.h>
 
 enum { FIELDS = 4 };
@@ -35,6 +36,8 @@ static const struct source {
     {"awsElasticBlockStore", "AWSElasticBlockStore (a Persistent Disk resource in AWS)",
         {{"VolumeID", "volumeID", ""}, {"FSType", "fsType", ""}, {"Partition", "partition", "0"},
             {"ReadOnly", "readOnly", "false"}}},
+    {"local", "LocalVolume (a persistent volume backed by local storage on a node)",
+        {{"Path", "path", ""}}},
     {"csi", "CSI (a Container Storage Interface (CSI) volume source)",
         {{"Driver", "driver", ""}, {"FSType", "fsType", ""}, {"ReadOnly", "readOnly", "false"}}},
     {"image", "Image (a container image or OCI artifact)",
@@ -49,9 +52,18 @@ static void fields_of(buf *out, const struct field *fields, const cJSON *source)
     }
 }
 
+// kubectl indents each attribute as it does the heading. Long ones are shortened.
 static void csi_attributes(buf *out, const cJSON *source)
 {
-    describe_labels(out, "    VolumeAttributes", json_get(source, "volumeAttributes"));
+    AUTO_FREE const cJSON **sorted = json_sorted(json_get(source, "volumeAttributes"));
+    buf_fmt(out, "    VolumeAttributes:\t%s", *sorted ? "" : "<none>\n");
+    for (const cJSON **a = sorted; *a; a++) {
+        AUTO_FREE char *line =
+            str_fmt("%s=%s", (*a)->string, cJSON_IsString(*a) ? (*a)->valuestring : "");
+        size_t n = strlen(line);
+        buf_fmt(out, "%s    %.*s%s\n", a == sorted ? "" : "        \t", (int)(n > 140 ? 140 : n),
+            line, n > 140 ? "..." : "");
+    }
 }
 
 static void downward(buf *out, const cJSON *source)
@@ -189,6 +201,30 @@ static void claim_middle(buf *out, const cJSON *claim, const char *indent)
     describe_annotations(out, annotations, json_path(claim, "metadata.annotations"));
 }
 
+static void finalizers(buf *out, const cJSON *object)
+{
+    const cJSON *list = json_path(object, "metadata.finalizers");
+    buf_str(out, "Finalizers:\t");
+    if (list)
+        describe_value(out, list);
+    buf_str(out, list ? "\n" : "[]\n");
+}
+
+// "Bound", or how long it has been going.
+static void phase(buf *out, const cJSON *object, int64_t now)
+{
+    const char *deleted = json_path_str(object, "metadata.deletionTimestamp");
+    const char *phase = json_path_str(object, "status.phase");
+    buf_str(out, "Status:\t");
+    if (deleted) {
+        buf_str(out, "Terminating (lasts ");
+        describe_age(out, deleted, now);
+        buf_str(out, ")\n");
+    } else {
+        buf_fmt(out, "%s\n", phase ? phase : "");
+    }
+}
+
 static void claim_end(buf *out, const cJSON *claim, const char *indent)
 {
     const char *volume = json_path_str(claim, "spec.volumeName");
@@ -255,24 +291,101 @@ static void users(buf *out, const cJSON *claim, const cJSON *pods)
 
 void describe_claim(buf *out, const cJSON *claim, const struct describe_more *more, int64_t now)
 {
-    const char *deleted = json_path_str(claim, "metadata.deletionTimestamp");
-    const char *phase = json_path_str(claim, "status.phase");
     describe_name(out, claim);
-    buf_fmt(out, "StorageClass:\t%s\nStatus:\t", class_of(claim));
-    if (deleted) {
-        buf_str(out, "Terminating (lasts ");
-        describe_age(out, deleted, now);
-        buf_str(out, ")\n");
-    } else {
-        buf_fmt(out, "%s\n", phase ? phase : "");
-    }
+    buf_fmt(out, "StorageClass:\t%s\n", class_of(claim));
+    phase(out, claim, now);
     claim_middle(out, claim, "");
-    const cJSON *finalizers = json_path(claim, "metadata.finalizers");
-    buf_str(out, "Finalizers:\t");
-    if (finalizers)
-        describe_value(out, finalizers);
-    buf_str(out, finalizers ? "\n" : "[]\n");
+    finalizers(out, claim);
     claim_end(out, claim, "");
     users(out, claim, more->related);
     describe_conditions(out, json_path(claim, "status.conditions"), "LastProbeTime");
+}
+
+static void requirements(buf *out, const cJSON *list)
+{
+    const cJSON *r, *value;
+    buf_str(out, list && list->child ? "" : "<none>\n");
+    cJSON_ArrayForEach(r, list)
+    {
+        AUTO_FREE char *how = mem_strdup(json_str_or(r, "operator", ""));
+        for (char *c = how; *c; c++)
+            *c = (char)tolower((unsigned char)*c);
+        buf_fmt(out, "%s%s %s", r == list->child ? "" : "    \t", json_str_or(r, "key", ""), how);
+        const cJSON *values = json_get(r, "values");
+        cJSON_ArrayForEach(value, values)
+        {
+            buf_fmt(out, "%s%s", value == values->child ? " [" : ", ",
+                cJSON_IsString(value) ? value->valuestring : "");
+        }
+        buf_str(out, values && values->child ? "]\n" : "\n");
+    }
+}
+
+static void node_affinity(buf *out, const cJSON *volume)
+{
+    const cJSON *required = json_path(volume, "spec.nodeAffinity.required"), *term,
+                *terms = json_get(required, "nodeSelectorTerms");
+    int i = 0;
+    buf_fmt(out, "Node Affinity:\t%s\n", required ? "" : "<none>");
+    if (!required)
+        return;
+    buf_fmt(out, "  Required Terms:\t%s\n", terms && terms->child ? "" : "<none>");
+    cJSON_ArrayForEach(term, terms)
+    {
+        buf_fmt(out, "    Term %d:\t", i++);
+        requirements(out, json_get(term, "matchExpressions"));
+    }
+}
+
+// A volume's source is the member of its spec that no other part of it is.
+static const cJSON *source_in(const cJSON *spec)
+{
+    static const char *const others[] = {"accessModes", "capacity", "claimRef", "mountOptions",
+        "nodeAffinity", "persistentVolumeReclaimPolicy", "storageClassName",
+        "volumeAttributesClassName", "volumeMode"};
+    const cJSON *m;
+    cJSON_ArrayForEach(m, spec)
+    {
+        bool other = !cJSON_IsObject(m) || !m->string;
+        for (size_t i = 0; i < ARRAY_LEN(others); i++)
+            other = other || str_eq(m->string, others[i]);
+        if (!other)
+            return m;
+    }
+    return NULL;
+}
+
+static void csi_source(buf *out, const cJSON *csi)
+{
+    static const struct field fields[FIELDS] = {{"Driver", "driver", ""}, {"FSType", "fsType", ""},
+        {"VolumeHandle", "volumeHandle", ""}, {"ReadOnly", "readOnly", "false"}};
+    buf_str(out, "    Type:\tCSI (a Container Storage Interface (CSI) volume source)\n");
+    fields_of(out, fields, csi);
+    csi_attributes(out, csi);
+}
+
+void describe_volume(buf *out, const cJSON *volume, const struct describe_more *more, int64_t now)
+{
+    const cJSON *m = json_get(volume, "metadata"), *spec = json_get(volume, "spec");
+    const cJSON *claim = json_get(spec, "claimRef"), *source = source_in(spec);
+    buf_fmt(out, "Name:\t%s\n", json_str_or(m, "name", ""));
+    describe_meta(out, volume);
+    finalizers(out, volume);
+    buf_fmt(out, "StorageClass:\t%s\n", class_of(volume));
+    phase(out, volume, now);
+    buf_fmt(out, "Claim:\t%s%s%s\n", json_str_or(claim, "namespace", ""), claim ? "/" : "",
+        json_str_or(claim, "name", ""));
+    describe_member(out, "Reclaim Policy", spec, "persistentVolumeReclaimPolicy", "");
+    buf_str(out, "Access Modes:\t");
+    access_modes(out, json_get(spec, "accessModes"));
+    buf_char(out, '\n');
+    describe_member(out, "VolumeMode", spec, "volumeMode", NULL);
+    describe_member(out, "Capacity", spec, "capacity.storage", "0");
+    node_affinity(out, volume);
+    describe_member(out, "Message", volume, "status.message", "");
+    buf_str(out, source ? "Source:\n" : "Source:\n  <unknown>\n");
+    if (source && str_eq(source->string, "csi"))
+        csi_source(out, source);
+    else if (source)
+        source_of(out, source);
 }

@@ -181,13 +181,17 @@ int k8s_events(call *c, const cJSON *args, cJSON **result, err *e)
 }
 
 // What a description shows beside its object; it is described also to people who may not read that.
-static cJSON *related_to(struct target *t, const cJSON *object)
+static cJSON *related_to(struct target *t, const cJSON *object, cJSON **also)
 {
     struct describe_relation r = describe_relations(object);
     cJSON *items = NULL;
+    const char *ns = r.everywhere ? NULL : r.ns ? r.ns : t->ns;
     if (r.kind)
-        items = k8s_items(t, &t->patience, r.api_version, r.kind, r.everywhere ? NULL : t->ns,
+        items = k8s_items(t, &t->patience, r.api_version, r.kind, ns,
             &(struct list_query){.labels = r.labels, .fields = r.fields});
+    if (r.also_kind)
+        *also =
+            k8s_items(t, &t->patience, r.also_version, r.also_kind, ns, &(struct list_query){0});
     describe_relation_done(&r);
     return items;
 }
@@ -211,11 +215,12 @@ int k8s_describe(call *c, const cJSON *args, cJSON **result, err *e)
     // A kubelet gives the name of its node as the uid in events.
     AUTO_JSON *events = client_events(t.client, &t.patience, t.resource->namespaced ? t.ns : NULL,
         t.resource->kind, t.name, node ? NULL : json_path_str(object, "metadata.uid"), NULL);
-    AUTO_JSON *related = related_to(&t, object);
+    AUTO_JSON *also = NULL;
+    AUTO_JSON *related = related_to(&t, object, &also);
     AUTO_JSON *lease = node ? lease_of(&t) : NULL;
     AUTO_BUF text = {0};
     describe(&text, object,
-        &(struct describe_more){.events = events, .related = related, .lease = lease},
+        &(struct describe_more){.events = events, .related = related, .also = also, .lease = lease},
         clock_wall());
     *result = k8s_text(&text);
     return 0;

@@ -129,6 +129,144 @@ spec:
   template: {{spec: {{restartPolicy: Never, containers: [{{name: main, image: "{images.BUSYBOX}", command: [sh, -c, "exit 7"]}}]}}}}
 """
 
+# CronJobs, autoscalers, Ingresses, volumes, and what a namespace has.
+OTHERS = f"""
+apiVersion: batch/v1
+kind: CronJob
+metadata: {{name: idle, labels: {{a: b}}}}
+spec:
+  schedule: "0 3 * * 1"
+  suspend: true
+  startingDeadlineSeconds: 60
+  jobTemplate:
+    spec:
+      completions: 2
+      activeDeadlineSeconds: 90
+      template: {{spec: {{restartPolicy: Never, containers: [{{name: main, image: "{images.BUSYBOX}", command: ["true"]}}]}}}}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {{name: busy}}
+spec:
+  schedule: "* * * * *"
+  failedJobsHistoryLimit: 0
+  jobTemplate: {{spec: {{template: {{spec: {{restartPolicy: Never, containers: [{{name: main, image: "{images.BUSYBOX}", command: [sleep, "600"]}}]}}}}}}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: web}}
+spec:
+  selector: {{matchLabels: {{app: web}}}}
+  template: {{metadata: {{labels: {{app: web}}}}, spec: {{terminationGracePeriodSeconds: 1, containers: [{{name: main, image: "{images.BUSYBOX}", command: [sleep, "600"]}}]}}}}
+---
+apiVersion: v1
+kind: Service
+metadata: {{name: web}}
+spec: {{selector: {{app: web}}, ports: [{{name: http, port: 80, targetPort: 8080}}, {{name: other, port: 81, targetPort: 8081}}]}}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {{name: all, annotations: {{note: x}}}}
+spec:
+  ingressClassName: none
+  defaultBackend: {{service: {{name: web, port: {{number: 80}}}}}}
+  tls: [{{hosts: [a.example.com, b.example.com], secretName: cert}}, {{hosts: [c.example.com]}}]
+  rules:
+  - host: a.example.com
+    http:
+      paths:
+      - {{path: /, pathType: Prefix, backend: {{service: {{name: web, port: {{name: other}}}}}}}}
+      - {{path: /files, pathType: Exact, backend: {{resource: {{apiGroup: example.com, kind: Bucket, name: files}}}}}}
+  - http: {{paths: [{{path: /x, pathType: Prefix, backend: {{service: {{name: web, port: {{number: 81}}}}}}}}]}}
+  - host: nothing.example.com
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {{name: plain, labels: {{a: b}}}}
+spec: {{defaultBackend: {{service: {{name: web, port: {{name: http}}}}}}}}
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {{name: scaler}}
+spec:
+  scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}
+  minReplicas: 1
+  maxReplicas: 3
+  metrics:
+  - {{type: Resource, resource: {{name: cpu, target: {{type: Utilization, averageUtilization: 80}}}}}}
+  - {{type: Resource, resource: {{name: memory, target: {{type: AverageValue, averageValue: 100Mi}}}}}}
+  - {{type: ContainerResource, containerResource: {{name: cpu, container: main, target: {{type: Utilization, averageUtilization: 50}}}}}}
+  - {{type: Pods, pods: {{metric: {{name: asked}}, target: {{type: AverageValue, averageValue: "5"}}}}}}
+  - {{type: Object, object: {{metric: {{name: hits}}, describedObject: {{apiVersion: v1, kind: Service, name: web}}, target: {{type: Value, value: "7"}}}}}}
+  - {{type: External, external: {{metric: {{name: queue}}, target: {{type: AverageValue, averageValue: "30"}}}}}}
+  behavior:
+    scaleUp: {{stabilizationWindowSeconds: 30, policies: [{{type: Pods, value: 2, periodSeconds: 60}}]}}
+    scaleDown: {{selectPolicy: Disabled}}
+---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {{name: many}}
+spec: {{hard: {{pods: "50", requests.cpu: "20"}}}}
+---
+apiVersion: v1
+kind: ResourceQuota
+metadata: {{name: best}}
+spec: {{hard: {{pods: "40"}}, scopes: [BestEffort]}}
+---
+apiVersion: v1
+kind: LimitRange
+metadata: {{name: limits}}
+spec: {{limits: [{{type: Container, max: {{cpu: "4"}}, default: {{cpu: 100m}}, defaultRequest: {{cpu: 1m}}, maxLimitRequestRatio: {{cpu: "1000"}}}}]}}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {{name: puller}}
+imagePullSecrets: [{{name: pull}}, {{name: missing}}]
+secrets: [{{name: pull}}]
+---
+apiVersion: v1
+kind: Secret
+metadata: {{name: token, annotations: {{kubernetes.io/service-account.name: puller}}}}
+type: kubernetes.io/service-account-token
+---
+apiVersion: v1
+kind: Secret
+metadata: {{name: pull}}
+stringData: {{a: b}}
+"""
+
+# They belong to no namespace, so their names carry that of the case.
+VOLUMES = """
+apiVersion: v1
+kind: PersistentVolume
+metadata: {{name: "{0}-host", labels: {{a: b}}}}
+spec:
+  capacity: {{storage: 1Gi}}
+  accessModes: [ReadWriteOnce, ReadOnlyMany]
+  persistentVolumeReclaimPolicy: Retain
+  storageClassName: "{0}"
+  hostPath: {{path: /tmp, type: Directory}}
+  nodeAffinity:
+    required:
+      nodeSelectorTerms:
+      - matchExpressions: [{{key: zone, operator: In, values: [a, b]}}, {{key: disk, operator: Exists}}]
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {{name: "{0}-nfs"}}
+spec: {{capacity: {{storage: 2Gi}}, accessModes: [ReadWriteMany], nfs: {{server: files.example.com, path: /x}}}}
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {{name: "{0}-csi"}}
+spec: {{capacity: {{storage: 3Gi}}, accessModes: [ReadWriteOncePod], volumeMode: Block, csi: {{driver: d.example.com, volumeHandle: h, volumeAttributes: {{a: b, c: d}}}}}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {{name: bound}}
+spec: {{accessModes: [ReadWriteOnce], storageClassName: "{0}", resources: {{requests: {{storage: 1Gi}}}}}}
+"""
+
 
 def described(place, names):
     """Ours of each object, in one run."""
@@ -225,3 +363,19 @@ def test_nodes_and_kinds_of_one_s_own(t):
     tap.eventually(lambda: place.kubectl("create", "-f", "-", input=FLEET.replace("{ships: 1}", "{ships: 1, colour: red, flags: {aB: x}}"),
                                          code=None).code == 0, 60)
     same(place, ["node/node1", "fleet/f", "crd/fleets.tests.example.com", "ns/default"][:3])
+
+
+def test_other_kinds(t):
+    place = Place(t)
+    volumes = [f"pv/{place.namespace}-{kind}" for kind in ("host", "nfs", "csi")]
+    t.after(lambda: place.kubectl("delete", *volumes, "--wait=false", code=None))
+    place.kubectl("create", "-f", "-", input=OTHERS)
+    place.kubectl("create", "-f", "-", input=VOLUMES.format(place.namespace))
+    place.kubectl("rollout", "status", "deploy/web", "--timeout=120s")
+    tap.eventually(lambda: place.get("pvc", "bound")["status"].get("phase") == "Bound", 90)
+    tap.eventually(lambda: place.get("hpa", "scaler").get("status", {}).get("conditions"), 90)
+    tap.eventually(lambda: place.get("cronjob", "busy")["status"].get("active"), 150)
+    place.kubectl("patch", "cronjob", "busy", "-p", '{"spec": {"suspend": true}}')
+    same(place, ["cronjob/idle", "cronjob/busy", "ingress/all", "ingress/plain", "hpa/scaler", f"ns/{place.namespace}", "sa/puller", "sa/default",
+                 *volumes, "pvc/bound"])
+    assert "pull" in described(place, ["sa/puller"])[0]

@@ -40,8 +40,11 @@ static void describe_as(const cJSON *object, const cJSON *events)
     static const char *const kinds[][2] = {{"v1", "Pod"}, {"batch/v1", "Job"},
         {"apps/v1", "Deployment"}, {"apps/v1", "StatefulSet"}, {"apps/v1", "DaemonSet"},
         {"apps/v1", "ReplicaSet"}, {"v1", "Service"}, {"v1", "ConfigMap"}, {"v1", "Node"},
-        {"v1", "PersistentVolumeClaim"}};
-    struct describe_more more = {.events = events, .related = events, .lease = events};
+        {"v1", "PersistentVolumeClaim"}, {"batch/v1", "CronJob"}, {"v1", "Namespace"},
+        {"v1", "ServiceAccount"}, {"networking.k8s.io/v1", "Ingress"},
+        {"autoscaling/v2", "HorizontalPodAutoscaler"}, {"v1", "PersistentVolume"}};
+    struct describe_more more = {
+        .events = events, .related = events, .also = events, .lease = events};
     AUTO_BUF shown = {0};
     describe(&shown, object, &more, now);
     for (size_t i = 0; i < ARRAY_LEN(kinds) && cJSON_IsObject(object); i++) {
