@@ -30,6 +30,11 @@ static const cJSON *condition(const cJSON *object, const char *type)
     return NULL;
 }
 
+bool sick_recently(int64_t at, int64_t now)
+{
+    return now - at < recently;
+}
+
 static bool is_false(const cJSON *condition)
 {
     return condition && !str_eq(json_str(condition, "status"), "True");
@@ -130,7 +135,7 @@ static enum sickness pod_sick(const cJSON *pod, int64_t now, buf *why)
         say(why, json_str(scheduled, "message"));
         return SICK_PENDING;
     }
-    if (row.last_restart && now - row.last_restart < recently) {
+    if (row.last_restart && sick_recently(row.last_restart, now)) {
         say_last_end(pod, why);
         return row.is_ready ? SICK_RESTARTED : SICK_NOT_READY;
     }

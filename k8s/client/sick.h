@@ -5,6 +5,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 // From nothing to the worst. Only the order counts; tables carry the number (doc/displays.md).
@@ -23,5 +24,7 @@ enum sickness object_sick(const cJSON *object, int64_t now_wall, buf *why);
 // From the words in a table's columns READY ("1/2") and STATUS, for want of the object; "": there
 // is no such column.
 enum sickness words_sick(const char *kind, const char *ready, const char *status);
+// Was a restart so lately that it counts?
+bool sick_recently(int64_t at_wall, int64_t now_wall);
 // Of a `terminated` state: "exit 137 OOMKilled", "signal 9".
 void container_end(const cJSON *ended, buf *out);

@@ -48,12 +48,11 @@ static void add_age(cJSON *row, const char *before, const char *since, const cha
         add_text(row, "<unknown>");
 }
 
-static cJSON *new_row(const cJSON *object, int64_t now)
+static cJSON *row_as(const cJSON *object, enum sickness sick)
 {
     static const char *const words[] = {"uid", "name", "namespace"};
     cJSON *row = cJSON_CreateObject();
     const cJSON *m = json_get(object, "metadata");
-    enum sickness sick = object_sick(object, now, NULL);
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (json_str(m, words[i]))
             cJSON_AddItemToObjectCS(row, words[i], cJSON_CreateString(json_str(m, words[i])));
@@ -61,6 +60,11 @@ static cJSON *new_row(const cJSON *object, int64_t now)
         cJSON_AddItemToObjectCS(row, "sick", json_new_int(sick));
     cJSON_AddItemToObjectCS(row, "cells", cJSON_CreateArray());
     return row;
+}
+
+static cJSON *new_row(const cJSON *object, int64_t now)
+{
+    return row_as(object, object_sick(object, now, NULL));
 }
 
 static const char *born(const cJSON *object)
@@ -234,20 +238,60 @@ static void add_server_entry(cJSON *row, const struct table_form *f, const cJSON
 static void add_why(cJSON *row, const cJSON *object, int64_t now)
 {
     AUTO_BUF why = {0};
-    object_sick(object, now, &why);
+    if (object)
+        object_sick(object, now, &why);
     add_text(row, buf_cstr(&why));
+}
+
+// The server's word in a column; "": there is none.
+static const char *cell_of(const struct table_form *f, const cJSON *cells, const char *name)
+{
+    const cJSON *d, *cell = cells ? cells->child : NULL;
+    cJSON_ArrayForEach(d, f->definitions)
+    {
+        if (cell && str_eq(json_str(d, "name"), name))
+            return cJSON_IsString(cell) ? cell->valuestring : "";
+        cell = cell ? cell->next : NULL;
+    }
+    return "";
+}
+
+static enum sickness cells_sick(const struct table_form *f, const cJSON *cells)
+{
+    return words_sick(f->kind, cell_of(f, cells, "Ready"), cell_of(f, cells, "Status"));
+}
+
+bool table_wants_object(const struct table_form *f, const cJSON *cells, int64_t now)
+{
+    AUTO_FREE char *before = NULL;
+    AUTO_FREE char *age = NULL;
+    int64_t at;
+    if (cells_sick(f, cells) != SICK_NOT)
+        return true;
+    if (!has_ago(cell_of(f, cells, "Restarts"), &before, &age))
+        return false;
+    AUTO_FREE char *since = counted_back(age, now);
+    return since && clock_parse_rfc3339(since, &at, NULL) == 0 && sick_recently(at, now);
+}
+
+// Only metadata: a list was read without its objects.
+static bool is_bare(const struct table_form *f, const cJSON *object, const cJSON *cells)
+{
+    return cells && str_eq(f->kind, "Pod") && !json_get(object, "spec") &&
+           !json_get(object, "status");
 }
 
 cJSON *table_row(const struct table_form *f, const cJSON *object, const cJSON *cells, int64_t now)
 {
-    cJSON *row = new_row(object, now);
+    bool bare = is_bare(f, object, cells);
+    cJSON *row = bare ? row_as(object, cells_sick(f, cells)) : new_row(object, now);
     const cJSON *d, *wide = first_wide(f), *cell = cells ? cells->child : NULL;
     if (f->with_namespace)
         add_text(row, json_str_or(row, "namespace", ""));
     cJSON_ArrayForEach(d, f->definitions)
     {
         if (d == wide && has_why(f))
-            add_why(row, object, now);
+            add_why(row, bare ? NULL : object, now);
         if (!cells && str_eq(json_str(d, "name"), "Name")) // of what a list has found missing
             add_text(row, json_str_or(row, "name", ""));
         else
@@ -255,7 +299,7 @@ cJSON *table_row(const struct table_form *f, const cJSON *object, const cJSON *c
         cell = cell ? cell->next : NULL;
     }
     if (f->definitions && !wide && has_why(f))
-        add_why(row, object, now);
+        add_why(row, bare ? NULL : object, now);
     if (!f->definitions) {
         add_text(row, json_str_or(row, "name", ""));
         add_age(row, NULL, born(object), NULL);

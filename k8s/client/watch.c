@@ -21,6 +21,15 @@ enum {
 static const size_t frame_limit = (size_t)8 << 20, page_limit = (size_t)16 << 20;
 
 static void begin(watch *w);
+static void begin_look(watch *w);
+
+static void forget_looks(watch *w)
+{
+    for (int i = 0; i < w->looks.n && i < LOOKS_MOST; i++)
+        free(w->looks.paths[i]);
+    w->looks.n = 0;
+    free(STEAL(w->ends_at));
+}
 
 static void watch_free(watch *w)
 {
@@ -34,6 +43,7 @@ static void watch_free(watch *w)
     free(w->what);
     free(w->version);
     free(w->next_page);
+    forget_looks(w);
     free(w);
 }
 
@@ -84,12 +94,12 @@ static int take_columns(watch *w, const cJSON *list)
     return w->closed ? -1 : 0;
 }
 
-// Lists leave out of their items what they are.
+// Lists leave out of their items what they are; metadata alone is of a kind of its own.
 static void name_kind(const watch *w, cJSON *item)
 {
-    if (item && !json_str(item, "kind"))
+    if (item && (w->bare || !json_str(item, "kind")))
         json_set_str(item, "kind", w->resource.kind);
-    if (item && !json_str(item, "apiVersion"))
+    if (item && (w->bare || !json_str(item, "apiVersion")))
         json_set_str(item, "apiVersion", w->resource.api_version);
 }
 
@@ -176,6 +186,20 @@ static int take_head(watch *w, const cJSON *head)
     return heard(w) != 0 || take_columns(w, head) != 0 ? -1 : 0;
 }
 
+// Notes an object that a row has told of, if it is to be looked at.
+static void note_look(watch *w, const cJSON *item)
+{
+    struct looks *l = &w->looks;
+    const cJSON *m = json_get(item, "metadata");
+    if (!w->cells || l->n > LOOKS_MOST || !watch_tells(w, item) ||
+        !w->ops->wants_object(w->arg, w->cells))
+        return;
+    if (l->n < LOOKS_MOST)
+        l->paths[l->n] =
+            resource_path(&w->resource, json_str(m, "namespace"), json_str_or(m, "name", ""), NULL);
+    l->n++;
+}
+
 // Reports an object of a page. Non-zero: the owner closed the watch.
 static int on_entry(void *arg, cJSON *entry)
 {
@@ -189,6 +213,8 @@ static int on_entry(void *arg, cJSON *entry)
     w->cells = is_row ? json_get(whole, "cells") : NULL;
     w->fresh += watch_is_fresh(w, item);
     int result = watch_present(w, item);
+    if (result == 0 && w->bare)
+        note_look(w, item);
     w->cells = NULL;
     return result;
 }
@@ -222,8 +248,21 @@ static int list_done(watch *w, err *e)
     const char *next = json_path_str(list, "metadata.continue");
     if (!version)
         return err_set(e, ERR_UNAVAILABLE, "%s: the list has no resourceVersion", w->what);
-    if (!next || !*next || hashmap_count(w->listed) >= WATCH_COUNTED)
+    bool ends = !next || !*next || hashmap_count(w->listed) >= WATCH_COUNTED;
+    if (w->looks.n > LOOKS_MOST) { // rather all of the page
+        forget_looks(w);
+        w->looks.whole = w->again = true;
+        begin(w);
+        return 0;
+    }
+    w->again = false;
+    if (ends && !w->looks.n)
         return list_ended(w, version);
+    if (ends) {
+        w->ends_at = mem_strdup(version);
+        begin_look(w);
+        return 0;
+    }
     w->empty = w->fresh ? 0 : w->empty + 1;
     if (w->empty >= EMPTY_PAGES || str_eq(next, w->next_page)) {
         free(STEAL(w->next_page));
@@ -232,7 +271,10 @@ static int list_done(watch *w, err *e)
     }
     free(w->next_page);
     w->next_page = mem_strdup(next);
-    begin(w);
+    if (w->looks.n)
+        begin_look(w);
+    else
+        begin(w);
     return 0;
 }
 
@@ -384,29 +426,13 @@ static void begin_list(watch *w)
 {
     w->round++;
     w->empty = 0;
+    w->looks.whole = w->looks.whole && w->again;
     hashmap_free(w->listed);
     w->listed = hashmap_new();
 }
 
-static void begin(watch *w)
+static void start(watch *w, const char *path, const struct http_stream_ops *ops)
 {
-    AUTO_FREE char *base = resource_path(&w->resource, w->ns, NULL, NULL);
-    AUTO_BUF path = {0};
-    if (w->version) {
-        uint8_t dice;
-        random_bytes(&dice, 1);
-        int seconds = WATCH_S + dice; // so that the many watches of a server do not end together
-        buf_fmt(&path, "%s?watch=1&allowWatchBookmarks=true&timeoutSeconds=%d", base, seconds);
-        request_query(&path, "resourceVersion", w->version);
-    } else {
-        if (!w->next_page)
-            begin_list(w);
-        buf_fmt(&path, "%s?limit=%d", base, w->page);
-        request_query(&path, "continue", w->next_page);
-    }
-    request_query(&path, "labelSelector", w->labels);
-    request_query(&path, "fieldSelector", w->fields);
-    request_query(&path, "includeObject", watch_table_asks(&w->table) ? "Object" : NULL);
     listing_restart(w->listing);
     w->bytes = 0;
     w->fresh = 0;
@@ -417,14 +443,87 @@ static void begin(watch *w)
     w->started = clock_mono();
     w->error = (err){0};
     w->operation = operation_start(w->client,
-        &(struct request){.path = buf_cstr(&path),
+        &(struct request){.path = path,
             .accept = watch_table_asks(&w->table) ? request_table_type : NULL,
             .pool = HTTP_POOL_WATCHES,
             .idle_timeout_ms = w->version ? (WATCH_S + 256 + 30) * 1000 : 60000,
             .least_speed = w->version ? 0 : HTTP_LEAST_SPEED,
             .limit = page_limit,
             .what = w->what},
-        w->version ? &frame_ops : &list_ops, w);
+        ops, w);
+}
+
+static void begin(watch *w)
+{
+    AUTO_FREE char *base = resource_path(&w->resource, w->ns, NULL, NULL);
+    AUTO_BUF path = {0};
+    w->bare = false;
+    if (w->version) {
+        uint8_t dice;
+        random_bytes(&dice, 1);
+        int seconds = WATCH_S + dice; // so that the many watches of a server do not end together
+        buf_fmt(&path, "%s?watch=1&allowWatchBookmarks=true&timeoutSeconds=%d", base, seconds);
+        request_query(&path, "resourceVersion", w->version);
+    } else {
+        if (!w->next_page)
+            begin_list(w);
+        forget_looks(w);
+        w->bare = w->ops->wants_object && watch_table_asks(&w->table) && !w->looks.whole;
+        buf_fmt(&path, "%s?limit=%d", base, w->page);
+        request_query(&path, "continue", w->next_page);
+    }
+    request_query(&path, "labelSelector", w->labels);
+    request_query(&path, "fieldSelector", w->fields);
+    if (watch_table_asks(&w->table))
+        request_query(&path, "includeObject", w->bare ? "Metadata" : "Object");
+    start(w, buf_cstr(&path), w->version ? &frame_ops : &list_ops);
+}
+
+// One look is over: the next one, or what comes after all of them.
+static void next_look(watch *w)
+{
+    AUTO_FREE char *version = w->looks.n ? NULL : STEAL(w->ends_at);
+    w->again = false;
+    if (w->looks.n)
+        begin_look(w);
+    else if (version)
+        list_ended(w, version);
+    else
+        begin(w);
+}
+
+// What cannot be looked at stays as its row has told: it may be gone, which the watch will tell.
+static void on_look_data(void *arg, const char *bytes, size_t n)
+{
+    watch *w = arg;
+    err why = {0};
+    w->busy = true;
+    if (listing_feed(w->listing, bytes, n, &why) != 0 && !w->closed) {
+        operation_cancel(STEAL(w->operation));
+        next_look(w);
+    }
+    settle(w);
+}
+
+static void on_look_done(void *arg, struct http_response *r, const err *e)
+{
+    watch *w = arg;
+    w->operation = NULL;
+    w->busy = true;
+    next_look(w);
+    settle(w);
+}
+
+static void begin_look(watch *w)
+{
+    static const struct http_stream_ops ops = {.data = on_look_data, .done = on_look_done};
+    AUTO_BUF path = {0};
+    AUTO_FREE char *object = w->looks.paths[--w->looks.n];
+    buf_fmt(&path, "%s?includeObject=Object", object);
+    w->again = true;
+    w->bare = false;
+    start(w, buf_cstr(&path), &ops);
+    w->headed = true; // the columns are those of the list
 }
 
 watch *watch_open(client *c, const struct watch_spec *spec, const struct watch_ops *ops, void *arg)

@@ -51,6 +51,10 @@ struct watch_ops {
     // have changed, after which all objects are told anew. NULL: the server makes no tables. May be
     // NULL.
     void (*columns)(void *arg, const cJSON *definitions);
+    // Is more to be shown of the object of a row than its cells and metadata tell? With this, lists
+    // are read by rows with metadata alone, which are told of at once; then the objects that are
+    // wanted are read and told of as modified. NULL: lists have whole objects. Needs `table`.
+    bool (*wants_object)(void *arg, const cJSON *cells);
 };
 typedef struct watch watch;
 watch *watch_open(client *c, const struct watch_spec *spec, const struct watch_ops *ops, void *arg);

@@ -180,7 +180,7 @@ int watch_present(watch *w, const cJSON *object)
     enum watch_change change = k ? WATCH_MODIFIED : WATCH_ADDED;
     if (k)
         k->round = w->round;
-    if (!changed)
+    if (!changed && !w->again)
         return 0;
     remember(w, k, uid, object);
     return watch_tell(w, change, object);
@@ -236,6 +236,12 @@ int watch_drop_outdated(watch *w)
     if (hashmap_count(w->others) > 0 && w->count < w->most - w->most / 4)
         loop_timer_start(w->refill, REFILL_MS, 0);
     return tell_more(w);
+}
+
+bool watch_tells(watch *w, const cJSON *object)
+{
+    const char *uid = json_path_str(object, "metadata.uid");
+    return uid && find(w, uid);
 }
 
 // Is the object new in the current list?

@@ -17,6 +17,15 @@ struct known {
     char words[];
 };
 
+// Objects to be looked at, of which a page has told only the metadata. When they are too many, the
+// page is read again with its objects, and so are the pages after it.
+enum { LOOKS_MOST = 16 };
+struct looks {
+    char *paths[LOOKS_MOST];
+    int n; // LOOKS_MOST + 1: too many
+    bool whole;
+};
+
 struct watch {
     client *client;
     struct resource resource;
@@ -33,8 +42,12 @@ struct watch {
     int fresh;        // of its objects: new in this list
     bool headed;      // its columns are known
     int empty;        // of the current list: how many of its last pages brought nothing new
-    void *tree;       // of struct known, by uid (tsearch)
-    void *names;      // the same, by namespace and name
+    bool bare;        // its rows have metadata alone
+    struct looks looks;
+    bool again;    // objects are told of though they have not changed: now they are whole
+    char *ends_at; // version of the list that ends when all looks are done
+    void *tree;    // of struct known, by uid (tsearch)
+    void *names;   // the same, by namespace and name
     size_t count, most;
     hashmap *others, *listed; // hashes of uids beyond `most`; `listed`: those in the current list
     size_t told_more;
@@ -59,6 +72,7 @@ int watch_present(watch *w, const cJSON *object);
 int watch_absent(watch *w, const cJSON *object);
 // Drops objects that the list that has just ended did not contain.
 int watch_drop_outdated(watch *w);
+bool watch_tells(watch *w, const cJSON *object);    // is it one of those that are told of?
 bool watch_is_fresh(watch *w, const cJSON *object); // is it new in the current list?
 void watch_forget_versions(watch *w);               // the next list tells of all objects again
 void watch_forget_all(watch *w);

@@ -184,6 +184,12 @@ static void on_columns(void *arg, const cJSON *definitions)
     display_table(l->display, fields);
 }
 
+static bool wants_object(void *arg, const cJSON *cells)
+{
+    struct table_form form = form_of(arg);
+    return table_wants_object(&form, cells, clock_wall());
+}
+
 static void on_synced(void *arg)
 {
     struct part *p = arg;
@@ -225,6 +231,13 @@ static const struct watch_ops watch_callbacks = {.event = on_event,
     .away = on_away,
     .more = on_more,
     .columns = on_columns};
+// Thousands of pods, most of which are well.
+static const struct watch_ops pods_callbacks = {.event = on_event,
+    .synced = on_synced,
+    .away = on_away,
+    .more = on_more,
+    .columns = on_columns,
+    .wants_object = wants_object};
 
 static void add_part(struct live *l, const struct resource *r, bool pods, const char *ns,
     const char *labels, const char *fields)
@@ -248,7 +261,7 @@ static void begin(void *arg)
                 .fields = p->fields,
                 .table = !l->uid,
                 .most = (size_t)(ROWSET_TABLE - l->count + 1)}, // the object has a row, too
-            &watch_callbacks, p);
+            p->pods && !l->uid ? &pods_callbacks : &watch_callbacks, p);
     }
     display_on_end(l->display, finish, l); // at once, if the run has ended meanwhile
 }

@@ -76,6 +76,9 @@ def table(columns, *objects, rv=None):
                       "object": {k: v for k, v in o.items() if k not in ("kind", "apiVersion")}} for o in objects]}
 
 
+# Lists of rows with metadata alone: the names of each page. Those with an "s" are to be looked at.
+SICK = {"w-sick": [["a", "s1", "s-gone"], ["b", "s2"]], "w-ill": [["a"] + [f"s{i}" for i in range(17)], ["b", "s17"]]}
+
 # Namespace → what each watch in turn does: frames to send, then how it ends ("close", "cut", "hang").
 WATCHES = {
     "w-resume": [([event("ADDED", pod("b", "w-resume", "11")), bookmark("15")], "close"),
@@ -95,6 +98,7 @@ WATCHES = {
                   event("BOOKMARK", table(None, rv="15"))], "close"),
                  ([event("DELETED", table(COLUMNS, pod("b", "w-table", "16")))], "hang")],
     "w-other": [([event("MODIFIED", table(OTHER_COLUMNS, pod("a", "w-other", "11")))], "hang")],
+    "w-sick": [([event("MODIFIED", table(None, pod("b", "w-sick", "11")))], "hang")],
     "w-plain": [([event("ADDED", pod("b", "w-plain", "11"))], "hang")],
     "w-torn": [([event("ADDED", pod("b", "w-torn", "11")), "{\"type\":\"MOD"], "close"),
                ([event("DELETED", pod("b", "w-torn", "12"))], "hang")],
@@ -314,6 +318,9 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(200, b'"' + b"x" * (8 << 20) + b'"')
         if name.startswith("flaky-") and SEEN[name] <= int(name.split("-")[1]):
             return self.answer(503, status(503), headers=[("Retry-After", "0")])
+        if ns == "w-sick":
+            gone = name == "s-gone"
+            return self.answer(404, status(404, f'pods "{name}" not found')) if gone else self.answer(200, table(COLUMNS, pod(name, ns)))
         if name == "missing":
             return self.answer(404, status(404, f'pods "{name}" not found', name=name, kind="pods"))
         if self.command == "PATCH" and name == "owned":
@@ -335,6 +342,16 @@ class Handler(BaseHTTPRequestHandler):
             found["spec"]["containers"] = [{"name": "side"}, {"name": "main"}]
             found["metadata"]["annotations"] = {"kubectl.kubernetes.io/default-container": "main"}
         self.answer(200, found)
+
+    def rows_of_sick(self, ns):
+        include, page = self.query["includeObject"], int(self.query.get("continue") or 0)
+        SEEN[f"{include} {ns}"] += 1
+        answer = table(COLUMNS, *[pod(name, ns) for name in SICK[ns][page]])
+        for row in answer["rows"] if include == "Metadata" else []:
+            row["object"] = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": row["object"]["metadata"]}
+        if page == 0:
+            answer["metadata"]["continue"] = "1"
+        self.answer(200, answer)
 
     def collection(self, ns, plural):
         if self.command == "POST":
@@ -361,6 +378,8 @@ class Handler(BaseHTTPRequestHandler):
         if ns in ("w-table", "w-other") and "as=Table" in self.headers.get("Accept", ""):
             columns = OTHER_COLUMNS if ns == "w-other" and SEEN["list w-other"] > 1 else COLUMNS
             return self.answer(200, table(columns, pod("a", ns)))
+        if ns in SICK:
+            return self.rows_of_sick(ns)
         if ns == "w-paged":
             page = int(self.query.get("continue") or 0)
             items = [pod(f"p{i}", ns) for i in range(page, page + 2)]

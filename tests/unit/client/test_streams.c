@@ -22,7 +22,7 @@ struct story {
     struct tail_spec spec;
     watch *watch;
     tail *tail;
-    bool ended, tells_away, table;
+    bool ended, tells_away, table, looks;
 };
 
 static void tell(struct story *s, const char *fmt, ...)
@@ -93,6 +93,21 @@ static const struct watch_ops watch_callbacks = {
 static const struct watch_ops row_callbacks = {
     .event = on_row, .synced = on_synced, .away = on_away, .columns = on_columns};
 
+// "!": the whole object.
+static void on_look(void *arg, enum watch_change change, const cJSON *object)
+{
+    on_event(arg, change, object);
+    tell(arg, "%s%s ", json_str_or(object, "kind", "?"), json_get(object, "spec") ? "!" : "");
+}
+
+static bool wants_object(void *arg, const cJSON *cells)
+{
+    return str_starts(cells->child->valuestring, "s");
+}
+
+static const struct watch_ops look_callbacks = {
+    .event = on_look, .synced = on_synced, .away = on_away, .wants_object = wants_object};
+
 static void begin_watch(void *arg)
 {
     static const struct resource pods = {
@@ -100,7 +115,10 @@ static void begin_watch(void *arg)
     struct story *s = arg;
     s->watch = watch_open(s->fake->client,
         &(struct watch_spec){.resource = &pods, .ns = s->ns, .most = s->most, .table = s->table},
-        s->table ? &row_callbacks : &watch_callbacks, s);
+        s->looks   ? &look_callbacks
+        : s->table ? &row_callbacks
+                   : &watch_callbacks,
+        s);
 }
 
 static void end_watch(void *arg)
@@ -173,6 +191,28 @@ TEST(rows_come_as_the_server_prints_them)
 TEST(other_columns_tell_all_rows_anew)
 {
     check_rows("w-other", "[2] +a Pod/v10 synced [3] ~a Pod/v10 synced ");
+}
+
+TEST(of_rows_with_metadata_alone_the_objects_that_are_wanted_are_read)
+{
+    check_told((struct story){.ns = "w-sick", .table = true, .looks = true},
+        "+a Pod +s1 Pod +s-gone Pod ~s1 Pod! +b Pod +s2 Pod ~s2 Pod! synced ~b Pod! ");
+    AUTO_FREE char *whole = counted("Object w-sick");
+    CHECK_STR(whole, "null");
+}
+
+TEST(where_many_objects_are_wanted_the_list_has_them)
+{
+    AUTO_BUF want = {0};
+    for (int round = 0; round < 2; round++) {
+        buf_fmt(&want, "%ca Pod%s ", "+~"[round], round ? "!" : "");
+        for (int i = 0; i < 17; i++)
+            buf_fmt(&want, "%cs%d Pod%s ", "+~"[round], i, round ? "!" : "");
+    }
+    buf_str(&want, "+b Pod! +s17 Pod! synced ");
+    check_told((struct story){.ns = "w-ill", .table = true, .looks = true}, buf_cstr(&want));
+    AUTO_FREE char *bare = counted("Metadata w-ill");
+    CHECK_STR(bare, "1");
 }
 
 TEST(a_server_without_tables_has_its_objects_watched)
