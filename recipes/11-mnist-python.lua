@@ -42,6 +42,7 @@ packages = nil                    -- a folder of Python packages for the image; 
 -- import argparse
 -- import gzip
 -- import os
+-- import sys
 -- import tempfile
 --
 -- import numpy as np
@@ -118,8 +119,9 @@ packages = nil                    -- a folder of Python packages for the image; 
 --     _, (x_test, y_test) = mnist(args.data)
 --     print("Expected prediction for index 100:", y_test[100])
 --     folder = os.path.abspath(args.data)
---     _, best = horovod.spark.run(
---         train, args=(args.learning_rate, args.batch_size, args.epochs, folder), num_proc=args.ranks, verbose=0)[0]
+--     _, best = horovod.spark.run(  # without stdout the ranks' lines stay in the logs of their executors
+--         train, args=(args.learning_rate, args.batch_size, args.epochs, folder), num_proc=args.ranks, verbose=0,
+--         stdout=sys.stdout, stderr=sys.stderr)[0]
 --
 --     path = os.path.join(tempfile.mkdtemp(), "best.h5")
 --     with open(path, "wb") as f:

@@ -171,6 +171,32 @@ TEST(keras_2_with_a_line_an_epoch_under_horovod)
     training_free(t);
 }
 
+// As a driver's log has it when horovod.spark.run is given stdout=sys.stdout, Spark's lines between.
+TEST(ranks_in_executors_are_read_from_the_driver_s_log)
+{
+    static const struct said lines[] = {
+        {"[0]<stdout>:Epoch 1/2", SAID_MORE},
+        {"[0]<stdout>:469/469 - 28s - loss: 0.3604 - accuracy: 0.9001 - val_loss: 0.1844 - "
+         "val_accuracy: 0.9479 - lr: 0.0013 - 28s/epoch - 60ms/step",
+            SAID_MORE},
+        {"[1]<stderr>:WARNING:tensorflow:Callback method `on_train_batch_end` is slow compared to "
+         "the batch time (batch time: 0.0273s vs `on_train_batch_end` time: 0.1166s).",
+            SAID_NOTHING},
+        {"[0]<stdout>:Epoch 2/2", SAID_MORE},
+        {"[0]<stdout>:469/469 - 10s - loss: 0.1524 - accuracy: 0.9567 - val_loss: 0.1243 - "
+         "val_accuracy: 0.9640 - lr: 0.0017 - 10s/epoch - 21ms/step",
+            SAID_MORE},
+        {"26/11/23 00:03:08 INFO TaskSetManager: Finished task 1.0 in stage 0.0 (TID 1) in 131785 "
+         "ms on 127.0.0.1 (executor 1) (1/2)",
+            SAID_NOTHING},
+        {"313/313 - 3s - loss: 0.1243 - accuracy: 0.9640 - 3s/epoch - 9ms/step", SAID_MORE},
+    };
+    training *t = hear(lines, ARRAY_LEN(lines));
+    CHECK_INT(cJSON_GetArraySize(training_history(t)), 2);
+    CHECK_NEAR(past(t, 1, "val_accuracy"), 0.964, 1e-9);
+    training_free(t);
+}
+
 TEST(keras_announces_no_epoch_when_there_is_one)
 {
     static const struct said lines[] = {
