@@ -10,6 +10,7 @@ also fall between a request and its answer. Ends with a table and TAP: one case 
 """
 import collections
 import concurrent.futures
+import contextlib
 import glob
 import json
 import os
@@ -24,6 +25,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 import urllib.parse
 import urllib.request
 
@@ -65,6 +67,9 @@ job = k8s.create { apiVersion = "batch/v1", kind = "Job", metadata = { name = NA
 expect(job):reaches("Complete", "60s")
 """
 EXPECTED = {"named": 1, "generated": 2, "applied": 1, "job": 1}
+PROMISES = ["the round comes to its end", "the client ends", "nothing is left running", "the journal opens",
+            "the run resumes to its end", "a run without a journal has done nothing", "each object is there once",
+            "clean removes all of it"]
 VICTIMS = ("client", "kernel", "guard", "kernel and guard", "all")
 
 
@@ -189,6 +194,8 @@ class Round:
         return sh(FIRESTEEL, *argv, cwd=self.folder, env=self.env, timeout=120)
 
     def check(self, promise, holds, why=""):
+        """Notes a promise: `promise` is one of PROMISES, as a failure without a case would tell nobody."""
+        assert promise in PROMISES, promise
         self.facts[promise] += 1
         if not holds:
             self.problems.append((promise, f"{self.name}, {self.victims} killed after {self.delay:.3f} s: {why}"))
@@ -208,9 +215,9 @@ class Round:
             process.wait((GONE_WITHIN + 60) * PATIENCE)
             self.check("the client ends", True)
         except subprocess.TimeoutExpired:
+            self.check("the client ends", False, f"it waits; there are {[self.about(pid) for pid in marked(self.number)]}")
             process.kill()
             process.wait()
-            self.check("the client ends", False, "it waits for what is dead")
         until = time.monotonic() + GONE_WITHIN * PATIENCE
         while (left := marked(self.number)) and time.monotonic() < until:
             time.sleep(0.05)
@@ -218,7 +225,25 @@ class Round:
         for pid in left:
             os.kill(pid, signal.SIGKILL)
 
+    @staticmethod
+    def about(pid):
+        """What a process is and waits for: it is the client that hangs, or its kernel."""
+        words = []
+        for name in ("cmdline", "wchan"):
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/{name}", "rb") as f:
+                words.append(f.read(200).replace(b"\0", b" ").decode(errors="replace"))
+        return f"{pid}: {' in '.join(words)}"
+
     def run(self):
+        why = ""
+        try:
+            self.go()
+        except Exception:  # of this script, or a program that takes minutes: of this round alone
+            why = traceback.format_exc()
+        self.check("the round comes to its end", not why, why)
+        return self
+
+    def go(self):
         self.die()
         journals = glob.glob(os.path.join(self.folder, ".firesteel", "*.jsonl"))
         name = os.path.basename(journals[0])[:-6] if journals and os.path.getsize(journals[0]) else None
@@ -238,7 +263,6 @@ class Round:
         left = self.cluster.names(self.name)
         self.check("clean removes all of it", cleaned.code == 0 and not left, f"{left} {cleaned}")
         shutil.rmtree(self.folder, ignore_errors=True)
-        return self
 
 
 def measure(cluster):
@@ -274,16 +298,14 @@ def main():
     finally:
         cluster.down()
         shutil.rmtree(folder, ignore_errors=True)
-    promises = ["the client ends", "nothing is left running", "the journal opens", "the run resumes to its end",
-                "a run without a journal has done nothing", "each object is there once", "clean removes all of it"]
     print(f"# killed before their end: {facts['killed before its end']}, before their journal: "
           f"{facts['killed before its journal']}")
-    print(f"1..{len(promises)}")
+    print(f"1..{len(PROMISES)}")
     broken = collections.Counter(promise for promise, _ in problems)
-    for number, promise in enumerate(promises, 1):
+    for number, promise in enumerate(PROMISES, 1):
         good = facts[promise] - broken[promise]
         print(f"{'not ok' if broken[promise] else 'ok'} {number} - {promise}: {good} of {facts[promise]}")
-    print(f"# {len(promises) - len(broken)} passed, {len(broken)} failed")
+    print(f"# {len(PROMISES) - len(broken)} passed, {len(broken)} failed")
     sys.exit(1 if problems else 0)
 
 
