@@ -120,6 +120,18 @@ print(pcall(g.agg, g, { x = { "Sales", "mode" } }))
     assert 'unknown aggregate "mode"' in lines[1], done
 
 
+def test_integers_of_a_group_are_added_exactly(t):
+    folder = t.dir()
+    big = 2 ** 53
+    with open(os.path.join(folder, "big.csv"), "w", encoding="utf-8") as f:
+        f.write(f"k,v\na,1\na,{big + 1}\nb,{2 ** 63 - 2}\nb,1\n")
+    done = work(t, """
+local g = data.csv "big.csv":groupby { "k" }
+for _, how in ipairs { "sum", "max", "last" } do print(tostring(g:agg { x = { "v", how } }.x)) end
+""", folder)
+    assert done.out.splitlines() == [f"[{big + 2}, {2 ** 63 - 1}]", f"[{big + 1}, {2 ** 63 - 2}]", f"[{big + 1}, 1]"], done
+
+
 def test_windows_shifts_and_days_since(t):
     folder, rows = sales(t)
     done = work(t, """
