@@ -198,8 +198,19 @@ static size_t *take_numbers(lua_State *L, size_t *n)
     return numbers;
 }
 
-// nn.Model's part in C: {layers =, from = {{0}, …}, inputs = {0}, outputs = {3}, seed =}, numbers
-// from 0.
+// shares[i + 1] is the number of the layer's first call, from 1; 0: this is the first.
+static void read_shares(lua_State *L, lua_Integer i, layer_spec *spec)
+{
+    lua_getfield(L, 1, "shares");
+    lua_geti(L, -1, i + 1);
+    spec->shares = (size_t)luaL_checkinteger(L, -1);
+    if (spec->shares)
+        spec->name[0] = 0;
+    lua_pop(L, 2);
+}
+
+// nn.Model's part in C: {layers =, from = {{0}, …}, shares = {0, …}, inputs = {0}, outputs = {3},
+// seed =}, numbers from 0.
 int lua_graph(lua_State *L)
 {
     err e;
@@ -215,6 +226,7 @@ int lua_graph(lua_State *L)
         lua_getfield(L, 1, "from");
         lua_geti(L, -1, i + 1);
         specs[i].from = take_numbers(L, &specs[i].froms);
+        read_shares(L, i, &specs[i]);
         lua_rawseti(L, 4, i + 1);
         lua_settop(L, 4);
     }

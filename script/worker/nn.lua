@@ -56,14 +56,10 @@ end
 -- A node of a graph: the output of a layer that was called on others.
 local Node = { __name = "node" }
 Node.__index = Node
-local called = setmetatable({}, { __mode = "k" })
 local serial = 0
 
 local function new_node(layer, from)
-  if called[layer] then
-    error(("%s: this layer was called before; make a new one: layers do not share their weights"):format(layer.class), 3)
-  end
-  called[layer], serial = true, serial + 1
+  serial = serial + 1
   return setmetatable({ layer = layer, from = from, serial = serial }, Node)
 end
 
@@ -200,10 +196,12 @@ function nn.Model(given)
   end
   local inputs, outputs = nodes_of(given.inputs, "inputs"), nodes_of(given.outputs, "outputs")
   local list, number = collect(outputs), {}
-  local spec = { layers = {}, from = {}, inputs = {}, outputs = {}, seed = given.seed }
+  local first = {} -- of the calls of a layer, which share its weights
+  local spec = { layers = {}, from = {}, shares = {}, inputs = {}, outputs = {}, seed = given.seed }
   for i, node in ipairs(list) do number[node] = i - 1 end
   for i, node in ipairs(list) do
-    spec.layers[i], spec.from[i] = node.layer, {}
+    spec.layers[i], spec.from[i], spec.shares[i] = node.layer, {}, first[node.layer] or 0
+    first[node.layer] = first[node.layer] or i
     for k, from in ipairs(node.from) do spec.from[i][k] = number[from] end
   end
   for i, node in ipairs(inputs) do

@@ -81,6 +81,13 @@ local picture_like = nn.MaxPooling2D { { 1, 2 } } (nn.Reshape { 2, 2, 3 } (h))
 keep("heads", nn.Model { inputs = x, outputs = { nn.Dense { 2, name = "near" } (nn.Flatten {} (grid)), nn.Dropout { 0.5 } (h),
   picture_like, nn.Activation { "sigmoid", name = "h/Gemm" } (h), nn.Embedding { 3, 2 } (nn.Activation { "relu" } (nn.Reshape { 12 } (h))) } },
   { numbers(6) }, { 2, 12, 6, 12, 24 })
+
+local left, right, rest_ = nn.Input { 2 }, nn.Input { 2 }, nn.Input { 4 }
+local words, tower = nn.Embedding { 9, 3 }, nn.Dense { 4, activation = "tanh", name = "tower" }
+local both = nn.Concatenate {} { nn.Flatten {} (words(left)), nn.Flatten {} (words(right)), tower(tower(tower(rest_))) }
+local first = nn.Dense { 3, activation = "sigmoid" } (both)
+keep("shared", nn.Model { inputs = { left, right, rest_ }, outputs = { first, nn.Dense { 2 } (nn.Concatenate {} { first, both }) } },
+  { indices(9, 2), indices(9, 2), numbers(4) }, { 3, 2 })
 """
 
 READER = """\
@@ -104,6 +111,7 @@ for name in sys.argv[1:]:
     found[name] = {"apart": apart, "size": size, "opset": model.opset_import[0].version, "ir": model.ir_version,
                    "inputs": [[i.name, i.type, i.shape] for i in session.get_inputs()],
                    "outputs": [[o.name, o.shape] for o in session.get_outputs()],
+                   "weights": [i.name for i in model.graph.initializer],
                    "types": [n.op_type for n in model.graph.node]}
 print(json.dumps(found))
 """
@@ -121,7 +129,7 @@ def test_onnxruntime_computes_what_predict_computes(t):
     folder = t.dir()
     done = work(folder, MAKER)
     assert done.code == 0, done
-    done = sh(PYTHON, "-c", READER, "mlp", "cnn", "pooled", "table", "heads", cwd=folder)
+    done = sh(PYTHON, "-c", READER, "mlp", "cnn", "pooled", "table", "heads", "shared", cwd=folder)
     assert done.code == 0, done
     found = json.loads(done.out)
     for name, of in found.items():
@@ -134,6 +142,9 @@ def test_onnxruntime_computes_what_predict_computes(t):
     # Dropout is nothing; pictures are turned once at the beginning, and back where a Flatten or a loss needs them.
     assert all("Dropout" not in of["types"] for of in found.values()), found
     assert found["cnn"]["types"].count("Transpose") == 2, found["cnn"]["types"]
+    # A layer that is called several times has its weights once.
+    assert found["shared"]["weights"] == ["embedding/embeddings", "tower/kernel", "tower/bias", "dense/kernel", "dense/bias",
+                                          "dense_1/kernel", "dense_1/bias"], found["shared"]
     names = [o[0] for o in found["heads"]["outputs"]]
     assert names[0] == "near" and len(set(names)) == 5, names
 

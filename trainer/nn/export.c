@@ -30,6 +30,10 @@ static int add_node(onnx *o, const graph *g, size_t i, err *e)
 {
     const node *n = &g->node[i];
     AUTO_FREE row_shape *in = mem_array(n->inputs, sizeof *in);
+    if (n->echo) { // the output is there after its activation
+        onnx_same(o, i, n->input[0]);
+        return 0;
+    }
     if (!n->op->onnx)
         return err_set(e, ERR_USAGE, "%s (%s) has no counterpart in ONNX", n->layer->name,
             layer_kind_name(n->op->kind));

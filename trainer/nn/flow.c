@@ -25,6 +25,7 @@ struct running {
     float **x, **dx;
     size_t *ldx;
     bool *add;
+    bool apart;                       // its gradients are added to those of another call
     bool wants;                       // there is something to train in it or before it
     float *d;                         // its gradient's buffer
     size_t y_item, d_item, kept_item; // NONE: it has no such buffer
@@ -50,6 +51,7 @@ struct flow {
     size_t items, floats;
     float *arena;
     size_t rows, arena_size;
+    float *again;    // [g->trained]: gradients of one of several calls; NULL: there is none
     float **scratch; // [threads]
     int threads;
     long blamed;
@@ -80,6 +82,15 @@ static bool is_trained(const graph *g, const node *n)
     return false;
 }
 
+// Backward comes first to the last call, which writes the gradients.
+static bool is_called_later(const graph *g, size_t i)
+{
+    for (size_t j = i + 1; j < g->n; j++)
+        if (g->node[j].owner == g->node[i].owner)
+            return true;
+    return false;
+}
+
 static void set_up(flow *f, size_t i)
 {
     const graph *g = f->g;
@@ -93,6 +104,7 @@ static void set_up(flow *f, size_t i)
     r->ldx = mem_array(many, sizeof *r->ldx);
     r->add = mem_array(many, sizeof *r->add);
     r->wants = is_trained(g, n);
+    r->apart = r->wants && is_called_later(g, i);
     r->input = NONE;
     for (size_t k = 0; k < g->inputs; k++)
         if (g->input[k] == i)
@@ -142,6 +154,8 @@ static void free_buffers(flow *f)
     }
     free(f->scratch);
     free(f->arena);
+    free(f->again);
+    f->again = NULL;
     f->scratch = NULL;
     f->arena = NULL;
     f->threads = 0;
@@ -293,7 +307,11 @@ static bool allocate(flow *f, size_t rows, int threads)
         return false;
     f->scratch = mem_array((size_t)threads, sizeof *f->scratch);
     f->threads = threads;
-    bool fits = true;
+    bool fits = true, calls = false;
+    for (size_t i = 0; i < f->g->n; i++)
+        calls |= f->node[i].apart;
+    if (calls)
+        fits = (f->again = memory_array(f->g->trained, sizeof *f->again)) != NULL;
     for (int t = 0; t < threads; t++)
         fits &= (f->scratch[t] = memory_array(scratch, sizeof(float))) != NULL;
     for (size_t k = 0; k < f->g->outputs; k++)
@@ -506,6 +524,26 @@ static void conclude(flow *f)
     }
 }
 
+// Those of one call to those of the calls behind it; no other call may begin before.
+static void add_gradients(struct walk *w, const node *n)
+{
+    enum { CHUNK = 4096 };
+    const flow *f = w->f;
+    float *g = f->s->values.g;
+    pool_barrier(f->s->pool);
+    w->by_rows = false; // the next pass has a barrier
+    for (size_t i = 0; i < n->parameters; i++) {
+        const parameter *p = &f->g->parameter[n->first + i];
+        if (p->as.fixed)
+            continue;
+        for (size_t c = (size_t)w->thread; c * CHUNK < p->size; c += (size_t)w->threads) {
+            size_t end = p->at + ((c + 1) * CHUNK < p->size ? (c + 1) * CHUNK : p->size);
+            for (size_t k = p->at + c * CHUNK; k < end; k++)
+                g[k] += f->again[k];
+        }
+    }
+}
+
 static void work(void *ctx, int thread)
 {
     flow *f = ctx;
@@ -522,6 +560,8 @@ static void work(void *ctx, int thread)
         struct running *r = &f->node[i];
         for (size_t p = 0; r->wants && p < OP_PASSES && r->need.backward[p].chunks; p++)
             walk_pass(&w, r, r->need.backward[p], p, true);
+        if (r->apart)
+            add_gradients(&w, &f->g->node[i]);
     }
 }
 
@@ -535,7 +575,7 @@ void flow_run(flow *f, step *s)
         ask(f, i, s->n);
         w->cpu = s->cpu;
         w->w = s->values.w;
-        w->g = s->values.g;
+        w->g = f->node[i].apart ? f->again : s->values.g;
         w->touched =
             s->touched && f->g->node[i].parameters ? s->touched[f->g->node[i].first] : NULL;
         w->train = s->train;

@@ -17,7 +17,7 @@ static const char *name_of(const node *n)
 static node *add(graph *g, const op *what, const layer_spec *l, size_t number, size_t inputs)
 {
     node *n = &g->node[g->n++];
-    *n = (node){.op = what, .layer = l, .number = number, .inputs = inputs};
+    *n = (node){.op = what, .layer = l, .number = number, .inputs = inputs, .owner = g->n - 1};
     n->input = mem_array(inputs ? inputs : 1, sizeof *n->input);
     return n;
 }
@@ -54,6 +54,31 @@ static int infer(const graph *g, node *n, err *e)
 static size_t columns_of(const op_parameter *p)
 {
     return p->shape[p->dims - 1];
+}
+
+// The parameters of the layer's first call.
+static int share_parameters(graph *g, node *n, size_t owner, err *e)
+{
+    op_parameter found[OP_PARAMETERS];
+    AUTO_BUF has = {0}, needs = {0};
+    const node *first = &g->node[owner];
+    n->owner = owner;
+    n->first = first->first;
+    n->parameters = first->parameters;
+    if (n->op->parameters)
+        n->op->parameters(n->layer, &g->node[n->input[0]].out, found);
+    for (size_t i = 0; i < n->parameters; i++) {
+        parameter *p = &g->parameter[n->first + i];
+        p->shared = true;
+        shape_text(p->as.dims, p->as.shape, &has);
+        shape_text(found[i].dims, found[i].shape, &needs);
+        if (strcmp(buf_cstr(&has), buf_cstr(&needs)) != 0)
+            return err_set(e, ERR_USAGE, "%s uses the weights of %s, whose %s has shape %s, not %s",
+                name_of(n), name_of(first), p->as.name, buf_cstr(&has), buf_cstr(&needs));
+        buf_clear(&has);
+        buf_clear(&needs);
+    }
+    return 0;
 }
 
 static int add_parameters(graph *g, node *n, err *e)
@@ -99,6 +124,20 @@ static void place(graph *g)
     }
 }
 
+// The layer whose weights another one uses comes before it, is of its kind, and has its own.
+static int check_shares(const layer_spec *layers, size_t number, err *e)
+{
+    const layer_spec *l = &layers[number];
+    if (!l->shares ||
+        (l->shares <= number && layers[l->shares - 1].kind == l->kind &&
+            !layers[l->shares - 1].shares && layers[l->shares - 1].no_bias == l->no_bias &&
+            layers[l->shares - 1].no_center == l->no_center &&
+            layers[l->shares - 1].no_scale == l->no_scale))
+        return 0;
+    return err_set(
+        e, ERR_INVALID, "%s cannot use the weights of layer %zu", l->name, l->shares - 1);
+}
+
 static int check_from(const layer_spec *l, size_t number, err *e)
 {
     for (size_t i = 0; i < l->froms; i++)
@@ -117,6 +156,9 @@ static int connect_row(graph *g, layer_spec *layers, size_t n, const row_shape *
     for (size_t i = first; i < n; i++) {
         node *here = add(g, op_of(layers[i].kind), &layers[i], i, 1);
         here->input[0] = g->n - 2;
+        if (layers[i].shares)
+            return err_set(
+                e, ERR_INVALID, "%s is in a row and has its own weights", layers[i].name);
         if (layers[i].kind == LAYER_INPUT)
             return err_set(e, ERR_USAGE, "%s can only be the first layer", layers[i].name);
         if (infer(g, here, e) < 0 || add_parameters(g, here, e) < 0)
@@ -128,50 +170,71 @@ static int connect_row(graph *g, layer_spec *layers, size_t n, const row_shape *
     return 0;
 }
 
-static int connect(graph *g, layer_spec *layers, size_t n, err *e)
+// Does the loss take this output before its activation, and a layer after it?
+static bool has_echo(
+    const layer_spec *layers, size_t n, const size_t *outputs, size_t output_count, size_t i)
+{
+    bool output = false, taken = false;
+    for (size_t k = 0; k < output_count; k++)
+        output |= outputs[k] == i;
+    for (size_t j = i + 1; j < n; j++)
+        for (size_t k = 0; k < layers[j].froms; k++)
+            taken |= layers[j].from[k] == i;
+    activation f = layers[i].activation;
+    return output && taken && f != ACTIVATION_LINEAR && activation_is_of_output(f);
+}
+
+static int add_echo(graph *g, const layer_spec *l, size_t number, err *e)
+{
+    layer_spec *made = &g->made[number];
+    *made = (layer_spec){.kind = LAYER_ACTIVATION, .activation = l->activation};
+    memcpy(made->name, l->name, sizeof made->name);
+    node *echo = add(g, op_of(LAYER_ACTIVATION), made, number, 1);
+    echo->input[0] = g->n - 2;
+    echo->echo = true;
+    return infer(g, echo, e);
+}
+
+// at: the nodes of the layers, set here.
+static int connect(graph *g, layer_spec *layers, size_t n, const size_t *outputs,
+    size_t output_count, size_t *at, err *e)
 {
     for (size_t i = 0; i < n; i++) {
         layer_spec *l = &layers[i];
-        node *here = add(g, op_of(l->kind), l, i, l->froms);
-        if (check_from(l, i, e) < 0)
+        if (check_from(l, i, e) < 0 || check_shares(layers, i, e) < 0)
             return -1;
-        if (l->froms)
-            memcpy(here->input, l->from, l->froms * sizeof *l->from);
-        if (infer(g, here, e) < 0 || add_parameters(g, here, e) < 0)
+        at[i] = g->n;
+        node *here = add(g, op_of(l->kind), l, i, l->froms);
+        for (size_t k = 0; k < l->froms; k++) {
+            size_t from = at[l->from[k]];
+            here->input[k] = from + (from + 1 < at[i] && g->node[from + 1].echo);
+        }
+        l->l2 = l->shares ? 0 : l->l2; // it counts once
+        if (infer(g, here, e) < 0 || (l->shares ? share_parameters(g, here, at[l->shares - 1], e)
+                                                : add_parameters(g, here, e)) < 0)
+            return -1;
+        if (has_echo(layers, n, outputs, output_count, i) && add_echo(g, l, i, e) < 0)
             return -1;
     }
     return 0;
 }
 
-static int list_ends(
-    const graph *g, const char *what, const size_t *numbers, size_t n, size_t **out, err *e)
+// As nodes; at: those of the layers, of which there are `layers`.
+static int list_ends(const graph *g, const char *what, const size_t *at, size_t layers,
+    const size_t *numbers, size_t n, size_t **out, err *e)
 {
     for (size_t i = 0; i < n; i++)
-        if (numbers[i] >= g->n)
+        if (numbers[i] >= layers)
             return err_set(
                 e, ERR_INVALID, "%s %zu is layer %zu, which does not exist", what, i, numbers[i]);
-        else if ((g->node[numbers[i]].op->kind == LAYER_INPUT) != (what[0] == 'i'))
+        else if ((g->node[at[numbers[i]]].op->kind == LAYER_INPUT) != (what[0] == 'i'))
             return err_set(e, ERR_USAGE, "%s %zu of the model is %s, %s", what, i,
-                g->node[numbers[i]].layer->name,
+                g->node[at[numbers[i]]].layer->name,
                 what[0] == 'i' ? "which is no Input" : "which is an Input");
-    *out = mem_dup(numbers, n * sizeof *numbers);
+    *out = mem_array(n + 1, sizeof **out);
+    for (size_t i = 0; i < n; i++)
+        (*out)[i] = at[numbers[i]];
     return n ? 0 : err_set(e, ERR_USAGE, "a model needs at least one %s", what);
-}
-
-// The loss takes an output before its activation, but other layers would take it after.
-static int check_outputs(const graph *g, err *e)
-{
-    for (size_t k = 0; k < g->outputs; k++)
-        for (size_t j = 0; j < g->n; j++)
-            for (size_t i = 0; i < g->node[j].inputs; i++) {
-                const layer_spec *l = g->node[g->output[k]].layer;
-                if (g->node[j].input[i] == g->output[k] && l->activation != ACTIVATION_LINEAR)
-                    return err_set(e, ERR_USAGE,
-                        "%s is an output with the activation %s, so %s cannot take it: leave it "
-                        "linear and put an Activation of its own behind it for each",
-                        l->name, activation_name(l->activation), name_of(&g->node[j]));
-            }
-    return 0;
 }
 
 // A layer that no output needs has no gradient.
@@ -202,12 +265,15 @@ graph *graph_new(layer_spec *layers, size_t n, const size_t *inputs, size_t inpu
     const size_t *outputs, size_t output_count, const row_shape *in, err *e)
 {
     graph *g = mem_alloc(sizeof *g);
-    g->node = mem_array(n + 1, sizeof *g->node);
-    int status = input_count ? connect(g, layers, n, e) : connect_row(g, layers, n, in, e);
+    g->node = mem_array(2 * n + 1, sizeof *g->node);
+    g->made = mem_array(n, sizeof *g->made);
+    AUTO_FREE size_t *at = mem_array(n, sizeof *at);
+    int status = input_count ? connect(g, layers, n, outputs, output_count, at, e)
+                             : connect_row(g, layers, n, in, e);
     if (status == 0 && input_count &&
-        (list_ends(g, "input", inputs, g->inputs = input_count, &g->input, e) < 0 ||
-            list_ends(g, "output", outputs, g->outputs = output_count, &g->output, e) < 0 ||
-            check_outputs(g, e) < 0 || check_used(g, e) < 0))
+        (list_ends(g, "input", at, n, inputs, g->inputs = input_count, &g->input, e) < 0 ||
+            list_ends(g, "output", at, n, outputs, g->outputs = output_count, &g->output, e) < 0 ||
+            check_used(g, e) < 0))
         status = -1;
     if (status < 0) {
         graph_free(g);
@@ -227,6 +293,7 @@ void graph_free(graph *g)
     for (size_t i = 0; i < g->n; i++)
         free(g->node[i].input);
     free(g->node);
+    free(g->made);
     free(g->input);
     free(g->output);
     free(g->parameter);
@@ -245,7 +312,7 @@ bool layers_are_chain(const layer_spec *layers, size_t n)
                      (l->activation == ACTIVATION_SOFTMAX && l != dense);
         if (l->kind == LAYER_INPUT   ? i > 0
             : dropout                ? is_last || (i > 0 && l[-1].kind == LAYER_DROPOUT)
-            : l->kind == LAYER_DENSE ? apart || l->l2 > 0
+            : l->kind == LAYER_DENSE ? apart || l->l2 > 0 || l->shares
                                      : l->kind != LAYER_FLATTEN)
             return false;
     }
@@ -265,5 +332,5 @@ bool graph_is_chain(const graph *g)
             layers[n++] = *here->layer;
     }
     bool row = !last->layer->froms;
-    return layers_are_chain(layers, n) && (row || last->op->kind == LAYER_DENSE);
+    return g->outputs == 1 && layers_are_chain(layers, n) && (row || last->op->kind == LAYER_DENSE);
 }

@@ -17,6 +17,7 @@ typedef struct parameter {
     // How it follows the optimizer: nn/group.h sets these.
     double rate, decay; // the learning rate's multiplier; NAN: the optimizer's weight_decay
     bool frozen;        // not trained: all that are fixed, and others
+    bool shared;        // by several nodes, whose gradients are added
 } parameter;
 
 typedef struct node {
@@ -27,11 +28,16 @@ typedef struct node {
     row_shape out;
     size_t parameters, first; // in the graph's list
     bool frozen;              // computes as after training
+    size_t owner;             // the node whose parameters these are: itself, or one before it
+    bool echo;                // of an output, see graph
 } node;
 
+// The loss takes an output before its activation. Where other layers take it, too, a node more, its
+// echo, has the activation, and stands for it there.
 typedef struct graph {
     size_t n;
     node *node;
+    layer_spec *made;                        // of the echoes
     size_t inputs, *input, outputs, *output; // nodes
     size_t parameters;
     parameter *parameter;

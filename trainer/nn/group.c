@@ -29,16 +29,18 @@ static bool names_layers(const param_group *group)
     return !strchr(group->weights, '/');
 }
 
-static bool names_layer(const param_group *group, const node *n)
+// A layer that is called several times has the name of its first call.
+static bool names_layer(const param_group *group, const graph *g, const node *n)
 {
-    return n->layer && names_layers(group) && fnmatch(group->weights, n->layer->name, 0) == 0;
+    const layer_spec *l = g->node[n->owner].layer;
+    return l && names_layers(group) && fnmatch(group->weights, l->name, 0) == 0;
 }
 
 static bool names(const param_group *group, const graph *g, const parameter *p)
 {
     AUTO_BUF name = {0};
     if (names_layers(group))
-        return names_layer(group, node_of(g, p));
+        return names_layer(group, g, node_of(g, p));
     name_of(g, p, &name);
     return fnmatch(group->weights, buf_cstr(&name), 0) == 0;
 }
@@ -65,7 +67,7 @@ static int find(const graph *g, const param_group *group, err *e)
 {
     AUTO_BUF all = {0}, name = {0};
     for (size_t i = 0; i < g->n; i++)
-        if (names_layer(group, &g->node[i]) && g->node[i].parameters)
+        if (names_layer(group, g, &g->node[i]) && g->node[i].parameters)
             return 0;
     for (size_t i = 0; i < g->parameters; i++) {
         if (names(group, g, &g->parameter[i]))
@@ -80,7 +82,7 @@ static int find(const graph *g, const param_group *group, err *e)
 static void freeze(graph *g, const param_group *group)
 {
     for (size_t i = 0; group->trainable >= 0 && i < g->n; i++)
-        if (names_layer(group, &g->node[i]))
+        if (names_layer(group, g, &g->node[i]))
             g->node[i].frozen = !group->trainable;
 }
 

@@ -87,8 +87,10 @@ typedef struct layer_spec {
     double scale, offset;          // Rescaling
     bool frozen;                   // trainable = false
     double l2;                     // Dense: l2·Σ W² is added to the loss of each batch
-    const size_t *from;            // the layers whose outputs it takes, by number; all are less
-    size_t froms;                  // than its own. 0: takes the output of the layer before it
+    size_t shares;      // 1 + the layer whose weights it uses: another call of it; 0: its
+                        // own
+    const size_t *from; // the layers whose outputs it takes, by number; all are less
+    size_t froms;       // than its own. 0: takes the output of the layer before it
 } layer_spec;
 
 // "Dense(128)", "Flatten(28, 28)", "Dropout(0.2)".

@@ -60,11 +60,24 @@ static int check_row(const layer_spec *all, size_t n, size_t i, err *e)
     return 0;
 }
 
+// The second call of dense is dense:2.
+static void name_call(layer_spec *l, size_t i)
+{
+    size_t calls = 2;
+    if (l[i].name[0] || !l[i].shares || l[i].shares > i)
+        return;
+    for (size_t j = 0; j < i; j++)
+        calls += l[j].shares == l[i].shares;
+    snprintf(l[i].name, sizeof l[i].name, "%.*s:%zu", LAYER_NAME_SIZE - 6, l[l[i].shares - 1].name,
+        calls);
+}
+
 // Gives unnamed layers Keras's names: dense, dense_1, …
 static int name_layers(layer_spec *l, size_t n, err *e)
 {
     size_t made[LAYER_KIND_COUNT] = {0}; // number of names so far, by kind
     for (size_t i = 0; i < n; i++) {
+        name_call(l, i);
         const char *id = layer_kind_id(l[i].kind);
         size_t number = l[i].name[0] ? 0 : made[l[i].kind]++;
         if (number)

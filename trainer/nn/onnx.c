@@ -57,6 +57,7 @@ struct onnx {
     const float *values;
     size_t here;           // the node of the graph that operations work on
     onnx_value (*form)[2]; // [g->n], by layout
+    onnx_value *weight;    // [g->parameters]
     size_t n, room;
     struct value *value;
     size_t steps, steps_room;
@@ -72,6 +73,9 @@ onnx *onnx_new(const graph *g, const float *values)
     o->form = mem_array(g->n, sizeof *o->form);
     for (size_t i = 0; i < g->n; i++)
         o->form[i][ONNX_LAST] = o->form[i][ONNX_FIRST] = none;
+    o->weight = mem_array(g->parameters + 1, sizeof *o->weight);
+    for (size_t i = 0; i < g->parameters; i++)
+        o->weight[i] = none;
     return o;
 }
 
@@ -88,6 +92,7 @@ void onnx_free(onnx *o)
     free(o->value);
     free(o->step);
     free(o->form);
+    free(o->weight);
     buf_done(&o->tensors);
     buf_done(&o->inputs);
     buf_done(&o->outputs);
@@ -240,24 +245,27 @@ static void begin_tensor(
 onnx_value onnx_weight(onnx *o, size_t i, const int *order)
 {
     static const int plain[] = {0, 1, 2, 3};
-    const parameter *p = &o->g->parameter[o->g->node[o->here].first + i];
+    size_t number = o->g->node[o->here].first + i;
+    const parameter *p = &o->g->parameter[number];
     size_t shape[4] = {0}, step[4] = {0}, each = 1, from[4];
     int dims = p->as.dims;
     order = order ? order : plain;
+    if (o->weight[number] != none) // the layer was called before
+        return o->weight[number];
     for (int d = dims; d-- > 0; each *= p->as.shape[d])
         from[d] = each; // how far apart the numbers of dimension d are here
     for (int d = 0; d < dims; d++) {
         shape[d] = p->as.shape[order[d]];
         step[d] = from[order[d]];
     }
-    onnx_value v = add_own(o, p->as.name, none, false);
+    onnx_value v = o->weight[number] = add_own(o, p->as.name, none, false);
     begin_tensor(o, v, ELEMENT_FLOAT, dims, shape, each * sizeof(float));
     for (size_t k = 0; k < each; k++) {
         size_t rest = k, at = 0;
         for (int d = dims; d-- > 0; rest /= shape[d])
             at += rest % shape[d] * step[d];
-        const float *number = &o->values[parameter_at(p, at / p->columns, at % p->columns)];
-        buf_add(&o->tensors, number, sizeof *number);
+        const float *from_run = &o->values[parameter_at(p, at / p->columns, at % p->columns)];
+        buf_add(&o->tensors, from_run, sizeof *from_run);
     }
     return v;
 }
@@ -320,6 +328,11 @@ void onnx_input(onnx *o, size_t i, const char *name, bool indices)
 }
 
 // The value is given the name, unless it is an input or has the name of another output.
+void onnx_same(onnx *o, size_t i, size_t j)
+{
+    memcpy(o->form[i], o->form[j], sizeof o->form[i]);
+}
+
 void onnx_output(onnx *o, size_t i, const char *name)
 {
     onnx_at(o, i);

@@ -54,5 +54,7 @@ void onnx_at(onnx *o, size_t i);
 // Node i is an input of the model, or output number k, which no other value is called like.
 void onnx_input(onnx *o, size_t i, const char *name, bool indices);
 void onnx_output(onnx *o, size_t i, const char *name);
+// Node i is what node j is.
+void onnx_same(onnx *o, size_t i, size_t j);
 // Appends the file.
 void onnx_finish(const onnx *o, buf *out);

@@ -48,10 +48,11 @@ static struct counts counts_of(const model *m, size_t layer)
 {
     struct counts c = {0};
     const node *n = node_of(m, layer);
+    bool again = m->layer[layer].shares; // its weights are counted where it is first called
     for (size_t i = 0; n && i < n->parameters; i++) {
         const parameter *p = &m->graph->parameter[n->first + i];
         size_t numbers = p->rows * p->columns;
-        *(p->frozen ? &c.fixed : &c.trained) += numbers;
+        *(p->frozen ? &c.fixed : &c.trained) += again ? 0 : numbers;
         if (p->as.panels) // it is multiplied with
             c.flops += 2 * numbers * (shape_size(&n->out) / p->columns);
     }

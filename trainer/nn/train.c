@@ -259,7 +259,7 @@ static int reserve_gradients(model *m, err *e)
     m->touched = mem_array(m->graph->parameters, sizeof *m->touched);
     for (size_t i = 0; i < m->graph->parameters; i++) {
         const parameter *p = &m->graph->parameter[i];
-        if (p->as.table && !p->as.fixed)
+        if (p->as.table && !p->as.fixed && !p->shared)
             m->touched[i] = mem_array(p->rows, sizeof **m->touched);
     }
     return 0;

@@ -87,6 +87,20 @@ def heads():
     return trained(x, [k.Dense(3)(h), k.Dense(3, activation="sigmoid")(h)], X, [Y, Y])
 
 
+def shared():
+    a, b, x = keras.Input((2,), dtype="int32"), keras.Input((2,), dtype="int32"), keras.Input((4,))
+    e, d, n = k.Embedding(7, 3), k.Dense(4, activation="tanh"), k.LayerNormalization()
+    h = k.Concatenate()([k.Flatten()(e(a)), k.Flatten()(e(b)), n(d(n(d(d(x)))))])
+    return trained([a, b, x], k.Dense(3)(h), [INDICES, INDICES, X], Y)
+
+
+def chained():
+    x = keras.Input((4,))
+    p = k.Dense(3, activation="sigmoid")(x)
+    q = k.Dense(3, activation="tanh")(k.Concatenate()([p, k.Dense(6, activation="tanh")(x)]))
+    return trained(x, [p, q, k.Dense(3)(k.Add()([p, q]))], X, [Y, Y, Y])
+
+
 def c(values):
     return "{" + ", ".join(repr(float(v)) for v in values) + "}"
 
@@ -103,7 +117,7 @@ def main():
           "    double predicted[6], loss;\n} golden_graphs[] = {")
     for name in ("gelu", "silu", "elu", "selu", "leaky_relu", "softplus"):
         show(name, activation(name))
-    for make in (table, residual, pictures, strides, pool, heads):
+    for make in (table, residual, pictures, strides, pool, heads, shared, chained):
         show(make.__name__, make())
     print("};\n// clang-format on")
 

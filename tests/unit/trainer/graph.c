@@ -302,10 +302,12 @@ TEST(errors_name_the_layer)
     REFUSED(
         "input_layer_1 is not among the model's inputs", 0, 2, INPUT(4), INPUT(4), OF(ADD, 0, 1));
     REFUSED("dense expects 1 input, got 2", 0, 1, INPUT(4), DENSE(3, RELU, 0, 0));
-    REFUSED(
-        "dense is an output with the activation relu, so dense_1 cannot take it: leave it linear "
-        "and put an Activation of its own behind it for each",
-        0, 1, INPUT(4), DENSE(3, RELU, 0), DENSE(3, RELU, 1));
+    REFUSED("dense:2 uses the weights of dense, whose kernel has shape (4, 3), not (3, 3)", 0, 2,
+        INPUT(4), DENSE(3, RELU, 0), {.kind = LAYER_DENSE, .units = 3, .shares = 2, FROM(1)});
+    REFUSED("flatten cannot use the weights of layer 1", 0, 2, INPUT(4), DENSE(3, RELU, 0),
+        {.kind = LAYER_FLATTEN, .name = "flatten", .shares = 2, FROM(1)});
+    REFUSED("twice cannot use the weights of layer 7", 0, 1, INPUT(4),
+        {.kind = LAYER_DENSE, .name = "twice", .units = 3, .shares = 8, FROM(0)});
     REFUSED("embedding must have an input_dim and an output_dim from 1 to 16777216", 0, 1, INPUT(4),
         {.kind = LAYER_EMBEDDING, .units = 3, FROM(0)});
     REFUSED("dense takes layer 2, which does not come before it", 0, 1, INPUT(4), DENSE(3, RELU, 2),

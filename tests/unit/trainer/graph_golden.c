@@ -74,6 +74,24 @@ static const struct {
     {"heads", {{INPUT(4), {DENSE, .units = 6, .activation = ACTIVATION_TANH, FROM(0)}, OUT(1),
                    {DENSE, .units = OUTPUTS, .activation = ACTIVATION_SIGMOID, FROM(1)}},
                   NUMBERS(0), NUMBERS(2, 3)}},
+    {"shared",
+        {{INPUT(2), INPUT(2), INPUT(4),
+             {.kind = LAYER_EMBEDDING, .entries = 7, .units = 3, FROM(0)},
+             {.kind = LAYER_EMBEDDING, .entries = 7, .units = 3, .shares = 4, FROM(1)},
+             {DENSE, .units = 4, .activation = ACTIVATION_TANH, FROM(2)},
+             {DENSE, .units = 4, .activation = ACTIVATION_TANH, .shares = 6, FROM(5)},
+             {.kind = LAYER_LAYER_NORMALIZATION, .epsilon = NORM_EPSILON, FROM(6)},
+             {DENSE, .units = 4, .activation = ACTIVATION_TANH, .shares = 6, FROM(7)},
+             {.kind = LAYER_LAYER_NORMALIZATION, .epsilon = NORM_EPSILON, .shares = 8, FROM(8)},
+             {.kind = LAYER_FLATTEN, FROM(3)}, {.kind = LAYER_FLATTEN, FROM(4)},
+             {.kind = LAYER_CONCATENATE, FROM(10, 11, 9)}, OUT(12)},
+            NUMBERS(0, 1, 2), NUMBERS(13)}},
+    {"chained", {{INPUT(4), {DENSE, .units = 6, .activation = ACTIVATION_TANH, FROM(0)},
+                     {DENSE, .units = OUTPUTS, .activation = ACTIVATION_SIGMOID, FROM(0)},
+                     {.kind = LAYER_CONCATENATE, FROM(2, 1)},
+                     {DENSE, .units = OUTPUTS, .activation = ACTIVATION_TANH, FROM(3)},
+                     {.kind = LAYER_ADD, FROM(2, 4)}, OUT(5)},
+                    NUMBERS(0), NUMBERS(2, 4, 6)}},
 };
 
 // The graph of that name; else `other`, with the activation of that name.
@@ -120,26 +138,26 @@ static void check_golden(const struct golden_graph *g, const char *cpu, int thre
                                  NUMBERS(0), NUMBERS(2)});
     compile_spec c = {.optimizer = optimizer_default(OPTIMIZER_SGD),
         .loss = LOSS_MEAN_SQUARED_ERROR,
-        .more[0] = {.loss = LOSS_MEAN_SQUARED_ERROR},
+        .more = {{.loss = LOSS_MEAN_SQUARED_ERROR}, {.loss = LOSS_MEAN_SQUARED_ERROR}},
         .threads = threads,
         .cpu = cpu};
     c.optimizer.learning_rate = 0.1;
     model *m = test_model(&graph, &c);
     set_weights(m);
     tensor *x[TEST_ENDS] = {0}, *y = test_tensor(ROWS, &(row_shape){1, {OUTPUTS}}, 0.5, 0.9);
-    const tensor *xs[TEST_ENDS], *ys[] = {y, y};
+    const tensor *xs[TEST_ENDS], *ys[] = {y, y, y};
     for (size_t k = 0; k < model_input_count(m); k++)
         xs[k] = x[k] = input(m, k);
     model_data data;
     batch_result r;
     uint32_t rows[] = {0, 1, 2, 3, 4, 5, 6, 7};
     batch b = {.rows = rows, .n = ROWS};
-    float p[2][ROWS * OUTPUTS];
+    float p[3][ROWS * OUTPUTS];
     CHECK_OK(model_prepare_all(m, xs, ys, &data, &e) == 0, e);
     for (int i = 0; i < STEPS; i++)
         CHECK_OK(model_train_batch(m, &data, &b, &r, &e) == 0, e);
     CHECK_OK(model_test_batch(m, &data, &b, &r, &e) == 0, e);
-    CHECK_OK(model_predict_all(m, &data, &b, (float *[]){p[0], p[1]}, &e) == 0, e);
+    CHECK_OK(model_predict_all(m, &data, &b, (float *[]){p[0], p[1], p[2]}, &e) == 0, e);
     if (!(fabs(r.loss_sum / ROWS - g->loss) <= 1e-5 * (1 + g->loss)))
         tap_fail(__FILE__, __LINE__, "%s: the loss is %.7f, Keras has %.7f", g->name,
             r.loss_sum / ROWS, g->loss);

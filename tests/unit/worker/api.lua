@@ -666,8 +666,8 @@ test("graphs that do not fit are told where they are made", function()
   fails("Model: input_layer_1 is not among the model's inputs", nn.Model,
     { inputs = a, outputs = nn.Concatenate {} { nn.Dense { 2 } (a), b } })
   local dense = nn.Dense { 2 }
-  dense(a)
-  fails("Dense: this layer was called before", dense, b)
+  fails("Model: dense:2 uses the weights of dense, whose kernel has shape (4, 2), not (3, 2)", nn.Model,
+    { inputs = { a, b }, outputs = { dense(a), dense(b) } })
   fails("Sequential: item 2 is a node", nn.Sequential, { nn.Dense { 2, input_dim = 4 }, nn.Dense { 2 } (a) })
   fails('Conv2D: padding must be "valid" or "same", got "full"', nn.Conv2D, { 3, 3, padding = "full" })
   fails("MaxPooling2D: pool_size must be a positive integer or two of them", nn.MaxPooling2D, { 0 })

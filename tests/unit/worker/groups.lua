@@ -216,6 +216,60 @@ test("a model that is frozen as a whole stands still", function()
   for i, w in ipairs(model:get_weights()) do same(w, before[i]) end
 end)
 
+-- A layer that is called twice.
+local function twice(optimizer, path)
+  local input, dense = nn.Input { 3 }, nn.Dense { 3, activation = "tanh", name = "tower" }
+  local model = nn.Model { inputs = input, outputs = nn.Dense { 1 } (dense(dense(input))) }
+  if path then
+    model:compile { optimizer = optimizer, loss = "mse" }
+    losses_of(model, 2)
+    model:save(path)
+    return model, nn.load(path)
+  end
+  model:compile { optimizer = optimizer, loss = "mse" }
+  return model
+end
+
+test("a layer that is called twice has its weights once: counted, saved, frozen by its first name", function()
+  local model, other = twice(nn.Adam { 0.01 }, os.tmpname())
+  same(model:count_params(), 3 * 3 + 3 + 3 + 1)
+  losses_of(model, 3)
+  losses_of(other, 3)
+  for i, w in ipairs(model:get_weights()) do same(w, other:get_weights()[i], "weight " .. i) end
+  local frozen = twice(nn.Adam { 0.01, groups = { { "tower", trainable = false } } })
+  local before = frozen:get_weights()
+  same(table.concat(select(2, frozen:gradients(x, y)).names, " "), "dense/kernel dense/bias")
+  losses_of(frozen, 3)
+  same(frozen:get_weights()[1], before[1])
+  same(frozen:get_weights()[3] == before[3], false)
+  local input, wide = nn.Input { 3 }, nn.Dense { 4, name = "wide" }
+  fails("wide:2 uses the weights of wide, whose kernel has shape (3, 4), not (4, 4)", nn.Model, { inputs = input, outputs = wide(wide(input)) })
+end)
+
+-- A probability that is an output, and goes on into another layer: the same as with an Activation for each.
+test("an output with an activation feeds another layer", function()
+  local classes = data.tensor({ 0, 1, 2, 1, 0, 2, 1, 1 }, { dtype = "i64" })
+  local results = {}
+  for i, apart in ipairs { true, false } do
+    local input = nn.Input { 3 }
+    local z = nn.Dense { 3, activation = apart and "linear" or "softmax" } (input)
+    local p = apart and nn.Activation { "softmax" } (z) or z
+    local shown = apart and nn.Activation { "softmax" } (z) or z
+    local model = nn.Model { inputs = input, outputs = { shown, nn.Dense { 1 } (nn.Concatenate {} { p, input }) }, seed = 4 }
+    model:compile { optimizer = nn.SGD { 0.3 }, loss = { "sparse_categorical_crossentropy", "mse" }, threads = i }
+    local losses = {}
+    for step = 1, 5 do losses[step] = (model:train_on_batch(x, { classes, y })) end
+    results[i] = { losses, (model:predict(x)), model }
+  end
+  near(results[2][1], results[1][1], "losses")
+  same((results[1][2] - results[2][2]):abs():max() < 1e-5, true, "predictions")
+  same(math.abs(results[2][2]:slice(0, 1):sum() - 1) < 1e-5, true, "a probability")
+  local path = os.tmpname()
+  results[2][3]:save(path)
+  same(((nn.load(path):predict(x)) - results[2][2]):abs():max(), 0.0)
+  os.remove(path)
+end)
+
 io.stdout:setvbuf "line"
 print("1.." .. #cases)
 local failed = false

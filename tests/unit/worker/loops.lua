@@ -50,6 +50,13 @@ local makers = {
     h = nn.Dropout { 0.2 } (nn.BatchNormalization {} (nn.Dense { 9, activation = "gelu" } (h)))
     return nn.Model { inputs = { id, number }, outputs = nn.Dense { 1 } (h), seed = 7 }, "mse", { ids, x }, value
   end,
+  ["shared layer"] = function()
+    local id, number = nn.Input { 2 }, nn.Input { 6 }
+    local dense, norm, words = nn.Dense { 6, activation = "tanh", kernel_regularizer = nn.L2 { 0.02 } }, nn.BatchNormalization {}, nn.Embedding { 5, 3 }
+    local h = norm(dense(nn.Dropout { 0.2 } (norm(dense(number)))))
+    h = nn.Concatenate {} { nn.Flatten {} (words(id)), h, nn.Flatten {} (words(id)) }
+    return nn.Model { inputs = { id, number }, outputs = nn.Dense { 1 } (h), seed = 7 }, "mse", { ids, x }, value
+  end,
 }
 
 local function cut(t, from, to)
