@@ -171,7 +171,7 @@ TEST(keras_2_with_a_line_an_epoch_under_horovod)
     training_free(t);
 }
 
-// As a driver's log has it when horovod.spark.run is given stdout=sys.stdout, Spark's lines between.
+// A driver's log when horovod.spark.run is given stdout=sys.stdout: Spark's lines are between.
 TEST(ranks_in_executors_are_read_from_the_driver_s_log)
 {
     static const struct said lines[] = {
