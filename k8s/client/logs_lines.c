@@ -50,11 +50,42 @@ bool logs_is_excuse(const char *line, size_t n)
     return n >= sizeof words - 1 && memcmp(line, words, sizeof words - 1) == 0;
 }
 
+enum { SECOND = 19 }; // bytes of a stamp before its fraction
+
+// Most lines are of the second of the line before, so only the fraction is read.
+static bool is_same_second(logs *l, const char *line, size_t n, size_t *text)
+{
+    int64_t nanos = 0, scale = CLOCK_SEC / 10;
+    size_t i = SECOND + 1;
+    if (n < SECOND + 3 || line[SECOND] != '.' || memcmp(line, l->second, SECOND) != 0)
+        return false;
+    for (; i < n && line[i] >= '0' && line[i] <= '9'; i++, scale /= 10)
+        nanos += (line[i] - '0') * scale;
+    if (i == SECOND + 1 || i >= n || line[i] != 'Z' || (i + 1 < n && line[i + 1] != ' '))
+        return false;
+    l->stamp = l->second_ns + nanos;
+    *text = i + 1 < n ? i + 2 : n;
+    return true;
+}
+
+static bool take_stamp(logs *l, const char *line, size_t n, size_t *text)
+{
+    if (is_same_second(l, line, n, text))
+        return true;
+    if (!log_stamp(line, n, &l->stamp, text))
+        return false;
+    size_t last = *text < n ? *text - 2 : n - 1;
+    bool known = line[SECOND] == '.' && line[last] == 'Z' && l->stamp >= 0;
+    memcpy(l->second, known ? line : "", known ? SECOND : 1);
+    l->second_ns = l->stamp - l->stamp % CLOCK_SEC;
+    return true;
+}
+
 int logs_line(void *arg, const char *line, size_t n)
 {
     logs *l = arg;
     size_t text = 0;
-    bool stamped = !l->piece && log_stamp(line, n, &l->stamp, &text);
+    bool stamped = !l->piece && take_stamp(l, line, n, &text);
     l->piece = n >= LINE_LIMIT;
     if (!stamped && logs_is_excuse(line, n))
         return logs_tell(l, LOG_AWAY, l->stamp, line, n);

@@ -4,10 +4,8 @@
 #include "base/mem.h"
 #include "k8s/net/private.h"
 
-#include <sys/ioctl.h>
-
 // The kubelet sends a log in records of a few lines, and to wake up for each costs more than to
-// read it. So a log's socket that was emptied rests for this time; what has come by then is read at
+// read it. So a log's socket that was read rests for this time; what has come by then is read at
 // once.
 enum { REST_MS = 8 };
 
@@ -66,13 +64,11 @@ static void end_rests(void *arg)
     }
 }
 
-// One that is not empty goes on at once: resting would slow it down.
+// It may have got more since it was read: that can wait, too. What comes meanwhile is in the
+// system's buffer, which has room for megabytes.
 static void rest(struct watched *w)
 {
     struct pool *p = w->pool;
-    int waiting = 0;
-    if (ioctl(w->fd, FIONREAD, &waiting) != 0 || waiting)
-        return;
     w->resting = true;
     listen_to(w);
     if (p->rests)
