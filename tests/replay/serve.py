@@ -25,6 +25,10 @@ local graph = nn.Model { inputs = { a, b }, outputs = nn.Dense { 3, name = "sum"
 graph:set_weights { data.tensor { { 1, 0, 1 }, { 0, 1, 1 }, { 0, 0, 1 } }, data.tensor { 0, 0, 0 } }
 graph:save "graph.ckpt"
 nn.Sequential { nn.Dense { 1000, input_dim = 1 } }:save "wide.ckpt"
+local x = nn.Input { 1, name = "x" }
+local two = nn.Model { inputs = x, outputs = { nn.Dense { 1, name = "small" } (x), nn.Dense { 1, name = "great" } (x) } }
+two:set_weights { data.tensor { { 1 } }, data.tensor { 0 }, data.tensor { { 100 } }, data.tensor { 0 } }
+two:save "two.ckpt"
 nn.Sequential { nn.Dense { 1000, input_dim = 1 }, nn.Dense { 1000 }, nn.Dense { 1000 }, nn.Dense { 1 } }:save "deep.ckpt"
 """
 
@@ -77,7 +81,7 @@ def test_predictions(t):
     assert done.code == 0 and json.loads(done.out) == {
         "model_name": "line", "model_version": "1", "id": "7",
         "outputs": [{"name": "dense", "datatype": "FP32", "shape": [2, 1], "data": [22.5, 46.5]}]}, done
-    nested = {"inputs": [fp32([[1, 2], [0.1, 0]], 2, 2, name="whatever", datatype="FP64")]}
+    nested = {"inputs": [fp32([[1, 2], [0.1, 0]], 2, 2, datatype="FP64")]}
     status, answer = s.ask("POST", "/v2/models/line/versions/1/infer", nested)
     assert status == 200 and [round(y, 5) for y in answer["outputs"][0]["data"]] == [22.5, 0.7] and "id" not in answer, answer
     status, answer = s.ask("POST", "/v2/models/g/infer", {"inputs": [fp32([5, 6], 1, 2, name="right"), fp32([4], 1, 1, name="left")]})
@@ -88,6 +92,17 @@ def test_predictions(t):
         asked = [many.submit(s.ask, "POST", "/v2/models/line/infer", {"inputs": [fp32([i, 0], 1, 2)]}) for i in range(100)]
         assert [a.result()[1]["outputs"][0]["data"] for a in asked] == [[2 * i + 0.5] for i in range(100)]
     assert s.end() == 0
+
+
+def test_the_outputs_that_are_asked_for(t):
+    s = Server(t, "two.ckpt")
+    for asked, want in ((None, ["small", "great"]), ([], ["small", "great"]), (["great"], ["great"]), (["great", "small"], ["great", "small"])):
+        body = {"inputs": [fp32([3], 1, 1, name="x")]}
+        if asked is not None:
+            body["outputs"] = [{"name": name} for name in asked]
+        status, answer = s.ask("POST", "/v2/models/two/infer", body)
+        values = {"small": [3], "great": [300]}
+        assert status == 200 and [(y["name"], y["data"]) for y in answer["outputs"]] == [(name, values[name]) for name in want], (asked, answer)
 
 
 def test_what_it_tells(t):
@@ -112,14 +127,22 @@ def test_what_is_wrong(t):
                        ({"inputs": [fp32([1, 2, 3], 1, 2)]}, "more than the 2"), ({"inputs": [fp32(["a", 2], 1, 2)]}, "no number"),
                        ({"inputs": [fp32([1, 2], 1 << 40, 1 << 40)]}, "shape"), ({"inputs": [fp32([1, 2], 1 << 30, 2)]}, "does not have"),
                        ({"inputs": [fp32([1, 2], 0, 2)]}, "shape"), ({"inputs": [fp32([], *[1] * 9)]}, "shape"),
-                       ({"inputs": [fp32([1, 2], 1, 2, datatype="BYTES")]}, "BYTES"), ({"inputs": [{"name": "x"}]}, "datatype"),
-                       ({"inputs": [{"datatype": "FP32", "shape": [1, 2]}]}, "no data"), ({"id": 7, "inputs": [good]}, "id is a string")):
+                       ({"inputs": [fp32([1, 2], 1, 2, datatype="BYTES")]}, "BYTES"), ({"inputs": [{"name": "input"}]}, "datatype"),
+                       ({"inputs": [{"name": "input", "datatype": "FP32", "shape": [1, 2]}]}, "no data"),
+                       ({"inputs": [{**good, "name": "x"}]}, "the model has no input x; it has input"),
+                       ({"inputs": [{k: v for k, v in good.items() if k != "name"}]}, "an input has no name; the model has input"),
+                       ({"inputs": [good], "outputs": [{"name": "line"}]}, "the model has no output line; it has dense"),
+                       ({"inputs": [good], "outputs": [{}]}, "an output has no name; the model has dense"),
+                       ({"inputs": [good], "outputs": [{"name": "dense"}] * 2}, "output dense is asked for twice"),
+                       ({"inputs": [good], "outputs": {"name": "dense"}}, "outputs is a list"), ({"id": 7, "inputs": [good]}, "id is a string")):
         status, answer = s.ask("POST", infer, body)
         assert status == 400 and says in answer["error"], (body, status, answer)
     status, answer = s.ask("POST", "/v2/models/g/infer", {"inputs": [fp32([1], 1, 1, name="left"), fp32([1, 2, 3, 4], 2, 2, name="right")]})
     assert status == 400 and "rows" in answer["error"], answer
     status, answer = s.ask("POST", "/v2/models/g/infer", {"inputs": [fp32([1], 1, 1, name="left"), fp32([1, 2], 1, 2, name="rite")]})
-    assert status == 400 and "no input right" in answer["error"], answer
+    assert status == 400 and "the model has no input rite; it has left, right" in answer["error"], answer
+    status, answer = s.ask("POST", "/v2/models/g/infer", {"inputs": [fp32([1], 1, 1, name="left")] * 2})
+    assert status == 400 and "input left is given twice" in answer["error"], answer
     for method, path, code in (("GET", infer, 405), ("POST", "/v2/models/line", 405), ("DELETE", "/v2", 405), ("GET", "/", 404),
                                ("GET", "/v2/models/lin", 404), ("GET", "/v2/models/line2/ready", 404), ("POST", "/v2/models/line/infer2", 404),
                                ("GET", "/v2/models/line/versions/2", 404)):

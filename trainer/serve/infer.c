@@ -170,13 +170,64 @@ static tensor *read_tensor(const cJSON *input, const char *name, size_t most, er
     return t;
 }
 
-// The input of that name; where there is one only, the first one whatever it is called.
-static const cJSON *find_input(const cJSON *list, const char *name, bool any)
+typedef const char *(*name_fn)(const model *m, size_t i);
+
+// The number of the input or output that an item of a request names; -1 with e.
+static long find_name(
+    const model *m, const cJSON *item, const char *what, name_fn name_of, size_t n, err *e)
 {
-    for (const cJSON *j = list->child; j; j = j->next)
-        if (any || str_eq(json_str(j, "name"), name))
-            return j;
-    return NULL;
+    AUTO_BUF known = {0};
+    const char *name = json_str(item, "name");
+    for (size_t i = 0; i < n; i++) {
+        if (str_eq(name, name_of(m, i)))
+            return (long)i;
+        buf_fmt(&known, "%s%s", i ? ", " : "", name_of(m, i));
+    }
+    return name ? err_set(e, ERR_INVALID, "the model has no %s %s; it has %s", what, name,
+                      buf_cstr(&known))
+                : err_set(e, ERR_INVALID, "an %s has no name; the model has %s", what,
+                      buf_cstr(&known));
+}
+
+// The inputs in the model's order.
+static int find_inputs(
+    const model *m, const cJSON *list, const cJSON *inputs[INPUTS_MAX], size_t n, err *e)
+{
+    for (const cJSON *j = list->child; j; j = j->next) {
+        long i = find_name(m, j, "input", input_name, n, e);
+        if (i < 0)
+            return -1;
+        if (inputs[i])
+            return err_set(e, ERR_INVALID, "input %s is given twice", input_name(m, (size_t)i));
+        inputs[i] = j;
+    }
+    return 0;
+}
+
+// The outputs that are asked for, in their order; all, unless the request names some.
+static int read_outputs(
+    const model *m, const cJSON *request, size_t asked[HEADS_MAX], size_t *n, err *e)
+{
+    const cJSON *list = json_get(request, "outputs");
+    size_t all = model_output_count(m);
+    bool taken[HEADS_MAX] = {0};
+    *n = 0;
+    if (list && !cJSON_IsNull(list) && !cJSON_IsArray(list))
+        return err_set(e, ERR_INVALID, "outputs is a list of {\"name\": …}");
+    for (const cJSON *j = list ? list->child : NULL; j; j = j->next) {
+        long i = find_name(m, j, "output", output_name, all, e);
+        if (i < 0)
+            return -1;
+        if (taken[i])
+            return err_set(
+                e, ERR_INVALID, "output %s is asked for twice", output_name(m, (size_t)i));
+        taken[i] = true;
+        asked[(*n)++] = (size_t)i;
+    }
+    for (size_t i = 0; !*n && i < all; i++)
+        asked[i] = i;
+    *n = *n ? *n : all;
+    return 0;
 }
 
 static int read_inputs(const model *m, const cJSON *request, size_t most, tensor **xs, err *e)
@@ -184,14 +235,13 @@ static int read_inputs(const model *m, const cJSON *request, size_t most, tensor
     const cJSON *list = json_get(request, "inputs");
     size_t wanted = model_input_count(m),
            got = cJSON_IsArray(list) ? (size_t)cJSON_GetArraySize(list) : 0;
+    const cJSON *inputs[INPUTS_MAX] = {0};
     if (got != wanted || wanted > INPUTS_MAX)
         return err_set(e, ERR_INVALID, "the model has %zu inputs, the request %zu", wanted, got);
+    if (find_inputs(m, list, inputs, wanted, e) < 0)
+        return -1;
     for (size_t i = 0; i < wanted; i++) {
-        const char *name = input_name(m, i);
-        const cJSON *input = find_input(list, name, wanted == 1);
-        if (!input)
-            return err_set(e, ERR_INVALID, "there is no input %s", name);
-        xs[i] = read_tensor(input, name, most, e);
+        xs[i] = read_tensor(inputs[i], input_name(m, i), most, e);
         if (!xs[i])
             return -1;
         if (model_check_input(m, i, xs[i], e) < 0 || xs[i]->shape[0] != xs[0]->shape[0]) {
@@ -242,10 +292,18 @@ static int put_numbers(buf *out, const tensor *t, const atomic_bool *stop, err *
     return 0;
 }
 
-static int put_outputs(const model *m, tensor *const *ys, const atomic_bool *stop, buf *out, err *e)
+// What a request asks for besides its inputs.
+struct wanted {
+    const cJSON *id;
+    size_t output[HEADS_MAX], outputs;
+};
+
+static int put_outputs(const model *m, const struct wanted *w, tensor *const *ys,
+    const atomic_bool *stop, buf *out, err *e)
 {
-    for (size_t i = 0; i < model_output_count(m); i++) {
-        buf_str(out, i ? ",{\"name\":" : "{\"name\":");
+    for (size_t k = 0; k < w->outputs; k++) {
+        size_t i = w->output[k];
+        buf_str(out, k ? ",{\"name\":" : "{\"name\":");
         put_string(out, output_name(m, i));
         buf_str(out, ",\"datatype\":\"FP32\",\"shape\":[");
         for (int d = 0; d < ys[i]->dims; d++)
@@ -258,18 +316,18 @@ static int put_outputs(const model *m, tensor *const *ys, const atomic_bool *sto
     return 0;
 }
 
-static int put_answer(const model *m, const char *name, const cJSON *id, tensor *const *ys,
+static int put_answer(const model *m, const char *name, const struct wanted *w, tensor *const *ys,
     const atomic_bool *stop, buf *out, err *e)
 {
     buf_str(out, "{\"model_name\":");
     put_string(out, name);
     buf_str(out, ",\"model_version\":\"1\"");
-    if (cJSON_IsString(id)) {
+    if (cJSON_IsString(w->id)) {
         buf_str(out, ",\"id\":");
-        json_print(out, id);
+        json_print(out, w->id);
     }
     buf_str(out, ",\"outputs\":[");
-    if (put_outputs(m, ys, stop, out, e) < 0)
+    if (put_outputs(m, w, ys, stop, out, e) < 0)
         return -1;
     buf_str(out, "]}");
     return 0;
@@ -280,14 +338,15 @@ int infer(model *m, const char *name, const char *body, size_t n, const atomic_b
 {
     tensor *xs[INPUTS_MAX] = {0}, *ys[HEADS_MAX] = {0};
     AUTO_JSON *request = json_parse(body, n, e);
-    const cJSON *id = json_get(request, "id");
+    struct wanted w = {.id = json_get(request, "id")};
     int status = -1;
     *e = request ? (err){0} : *e;
-    if (request && check_id(id, e) == 0 && read_inputs(m, request, n, xs, e) == 0 &&
-        check_answer(m, tensor_rows(xs[0]), e) == 0)
+    if (request && check_id(w.id, e) == 0 &&
+        read_outputs(m, request, w.output, &w.outputs, e) == 0 &&
+        read_inputs(m, request, n, xs, e) == 0 && check_answer(m, tensor_rows(xs[0]), e) == 0)
         status = model_predict_list(m, (const tensor *const *)xs, ys, stop, e);
     if (status == 0)
-        status = put_answer(m, name, id, ys, stop, out, e);
+        status = put_answer(m, name, &w, ys, stop, out, e);
     for (size_t i = 0; i < INPUTS_MAX; i++)
         tensor_free(xs[i]);
     for (size_t i = 0; i < HEADS_MAX; i++)
