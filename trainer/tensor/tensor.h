@@ -118,8 +118,6 @@ int64_t tensor_argmax(const tensor *t, err *e); // -1 on error
 tensor *tensor_argmax_rows(const tensor *t, err *e);
 // The sum of all elements, in double.
 double tensor_sum(const tensor *t);
-double tensor_min(const tensor *t);
-double tensor_max(const tensor *t);
 
 // "(60000, 28, 28)", as NumPy writes shapes; "(3,)", "()".
 void tensor_shape_text(const tensor *t, buf *out);

@@ -96,27 +96,6 @@ double tensor_sum(const tensor *t)
     return without_sign(sum);
 }
 
-// As NumPy: nan if any element is nan (fmin and fmax would pass over it).
-double tensor_min(const tensor *t)
-{
-    double least = INFINITY;
-    for (size_t i = 0; i < tensor_count(t); i++) {
-        double value = tensor_at(t, i);
-        least = value < least || isnan(value) ? value : least;
-    }
-    return least;
-}
-
-double tensor_max(const tensor *t)
-{
-    double most = -INFINITY;
-    for (size_t i = 0; i < tensor_count(t); i++) {
-        double value = tensor_at(t, i);
-        most = value > most || isnan(value) ? value : most;
-    }
-    return most;
-}
-
 void shape_text(int dims, const size_t *shape, buf *out)
 {
     buf_char(out, '(');

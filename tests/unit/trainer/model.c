@@ -3,6 +3,7 @@
 #include "trainer/data/order.h"
 #include "trainer/fit.h"
 #include "trainer/nn/train.h"
+#include "trainer/tensor/arithmetic.h"
 #include "trainer/tensor/available.h"
 
 #include <pthread.h>
@@ -249,8 +250,10 @@ TEST(weights_are_read_and_written_by_name)
     CHECK_INT(w->shape[0], 72);
     CHECK_INT(w->shape[1], 150);
     double limit = sqrt(6.0 / (72 + 150));
-    CHECK(tensor_max(w) <= limit && tensor_max(w) > 0.99 * limit);
-    CHECK(tensor_min(w) >= -limit && tensor_min(w) < -0.99 * limit);
+    CHECK(tensor_reduce_all(REDUCTION_MAX, w, &e) <= limit &&
+          tensor_reduce_all(REDUCTION_MAX, w, &e) > 0.99 * limit);
+    CHECK(tensor_reduce_all(REDUCTION_MIN, w, &e) >= -limit &&
+          tensor_reduce_all(REDUCTION_MIN, w, &e) < -0.99 * limit);
     CHECK_NEAR(tensor_sum(w) / 72 / 150, 0, 0.01);
     for (size_t i = 0; i < tensor_count(w); i++)
         tensor_set(w, i, (double)i, &e);
