@@ -37,6 +37,7 @@ struct model {
     const cpu_ops *cpu;
     pool *pool;
     tempo tempo;
+    double dense_from[2]; // of f32 and u8: see nn/density.h; 0: not measured
 };
 
 // Gives a built model its weights, and a compiled model its slots, too.

@@ -381,6 +381,7 @@ int model_compile(model *m, const compile_spec *spec, err *e)
     take_spec(m, spec);
     m->spec.cpu = cpu->name;
     m->cpu = cpu;
+    memset(m->dense_from, 0, sizeof m->dense_from);
     m->compiled = true;
     m->steps = 0;
     return m->graph && (model_set_groups(m, e) < 0 || model_init_slots(m, e) < 0) ? -1 : 0;

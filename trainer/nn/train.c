@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "trainer/nn/clip.h"
+#include "trainer/nn/density.h"
 #include "trainer/nn/internal.h"
 #include "trainer/nn/objective.h"
 #include "trainer/nn/step.h"
@@ -12,11 +13,11 @@
 #include <math.h>
 #include <string.h>
 
-// If more than this share is not 0, the dense kernels are faster: doc/trainer.md.
-static const double dense_from = 0.7;
 enum { DENSITY_ROWS = 256 };
 
 // The share of numbers that are not 0, sampled from rows all over x.
+#define SHARE_LEAST 0.05
+#define SHARE_MOST  0.95
 static double density(const tensor *x)
 {
     size_t rows = tensor_rows(x), width = tensor_row_size(x), other = 0;
@@ -28,6 +29,27 @@ static double density(const tensor *x)
                                           : ((const float *)row)[k] != 0;
     }
     return looked ? (double)other / (double)(looked * width) : 1;
+}
+
+// Are there so many zeros in x that skipping them is quicker?
+static bool pays_sparse(model *m, const tensor *x)
+{
+    const plan_layer *first = &m->plan->layer[0];
+    double share = density(x);
+    bool bytes = x->type == TENSOR_U8;
+    if (share >= SHARE_MOST || share < SHARE_LEAST) // whatever the processor
+        return share < SHARE_LEAST;
+    if (tensor_count(x) < DENSITY_FROM)
+        return share < DENSITY_USUAL;
+    double *from = &m->dense_from[bytes];
+    size_t threads = (size_t)pool_threads(m->pool);
+    if (!(*from > 0))
+        *from = density_break_even(&(density_probe){.cpu = m->cpu,
+            .bytes = bytes,
+            .width = plan_width(first, 0),
+            .panels = (first->panels + threads - 1) / threads});
+    *from = *from > SHARE_LEAST ? *from : SHARE_LEAST; // so it is measured once
+    return share < *from;
 }
 
 // The number of threads that have work: one for each panel of the widest layer.
@@ -125,10 +147,10 @@ int model_prepare_all(
         if (check_y(m, x, ys[k], k, e) < 0)
             return k ? err_wrap(e, "output %zu", k + 1) : -1;
     bool values = x->type == TENSOR_U8 || x->type == TENSOR_F32;
-    bool sparse = m->spec.input == INPUT_BY_DENSITY ? values && m->plan && density(x) < dense_from
+    start_threads(m);
+    bool sparse = m->spec.input == INPUT_BY_DENSITY ? values && m->plan && pays_sparse(m, x)
                                                     : values && m->spec.input == INPUT_SPARSE;
     *out = (model_data){.x = x, .y = ys ? ys[0] : NULL, .sparse = sparse, .xs = xs, .ys = ys};
-    start_threads(m);
     return 0;
 }
 

@@ -6,11 +6,13 @@
 #include "trainer/cpu/ops.h"
 #include "trainer/cpu/pool.h"
 #include "trainer/data/order.h"
+#include "trainer/nn/density.h"
 #include "trainer/tensor/memory.h"
 
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 static float *random_floats(size_t n, uint64_t seed, float zeros)
 {
@@ -400,6 +402,70 @@ TEST(nobody_passes_a_barrier_alone)
         }
         CHECK_INT(atomic_load(&m.wrong), 0);
         pool_free(m.pool);
+    }
+}
+
+// Kernels that take as long as they are told: 0.4 ms, or 0.2 ms and 1 ms for the share of numbers
+// that are not 0. So they meet at 0.2.
+static double own_time(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void spend_until(double time)
+{
+    while (own_time() < time)
+        ;
+}
+
+static void slow_multiply(const product *p)
+{
+    spend_until(own_time() + 4e-4);
+}
+
+static void slow_sparse(const product *p, const sparse_rows *x)
+{
+    double began = own_time();
+    size_t other = 0;
+    for (size_t r = 0; r < p->rows; r++)
+        for (size_t k = 0; k < p->inputs; k++)
+            other += x->bytes ? ((const uint8_t *)x->row[r])[k] != 0
+                              : ((const float *)x->row[r])[k] != 0;
+    spend_until(began + 2e-4 + 1e-3 * (double)other / (double)(p->rows * p->inputs));
+}
+
+static void no_train(const gradient *g)
+{
+}
+
+static void no_train_sparse(const gradient *g, const sparse_rows *x)
+{
+}
+
+TEST(where_skipping_zeros_pays_is_measured)
+{
+    err e;
+    cpu_ops slow = *cpu_choose("plain", &e);
+    slow.multiply = slow_multiply;
+    slow.multiply_sparse = slow_sparse;
+    slow.train = no_train;
+    slow.train_sparse = no_train_sparse;
+    for (int bytes = 0; bytes < 2; bytes++) {
+        density_probe probe = {.cpu = &slow, .bytes = bytes, .width = 64, .panels = 2};
+        double meet = density_break_even(&probe);
+        if (!(meet > 0.14 && meet < 0.26))
+            tap_fail(__FILE__, __LINE__, "they meet at %g, not 0.2", meet);
+    }
+    for (size_t i = 0; cpu_nth(i); i++) { // the real ones, at any width
+        if (!cpu_nth(i)->usable())
+            continue;
+        for (size_t width = 16; width <= 64; width += 16) {
+            density_probe probe = {.cpu = cpu_nth(i), .bytes = true, .width = width, .panels = 1};
+            double meet = density_break_even(&probe);
+            CHECK(meet >= 0 && meet <= 1);
+        }
     }
 }
 

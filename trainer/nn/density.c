@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+#include "trainer/nn/density.h"
+
+#include "base/mem.h"
+#include "trainer/tensor/memory.h"
+
+#include <string.h>
+#include <time.h>
+
+enum { ROWS = TILE, INPUTS = 256, TRIES = 5, PANELS_MOST = 8 };
+
+// One batch, and room for what is computed of it.
+struct bench {
+    const density_probe *probe;
+    void *data, *turned;
+    const void *row[ROWS];
+    float value[256], *x, *y, *d, *w;
+    uint8_t seen[INPUTS];
+    update rule;
+};
+
+// Time of this thread alone: on a busy machine others run in between.
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// Numbers other than 0 at random places, as many as the share says.
+static void fill(struct bench *b, double share)
+{
+    uint32_t state = 1;
+    for (size_t i = 0; i < (size_t)ROWS * INPUTS; i++) {
+        state = state * 1664525 + 1013904223;
+        bool zero = (double)(state >> 8) >= share * (1 << 24);
+        if (b->probe->bytes)
+            ((uint8_t *)b->data)[i] = zero ? 0 : 200;
+        else
+            ((float *)b->data)[i] = zero ? 0 : 0.5f;
+    }
+}
+
+static gradient gradient_of(struct bench *b)
+{
+    return (gradient){.to = {.w = b->w},
+        .x = b->x,
+        .d = b->d,
+        .ldx = INPUTS,
+        .ldd = PANEL,
+        .rows = ROWS,
+        .inputs = INPUTS,
+        .width = b->probe->width,
+        .rule = &b->rule};
+}
+
+static product product_of(struct bench *b)
+{
+    static const float bias[PANEL] __attribute__((aligned(64)));
+    return (product){.y = b->y,
+        .x = b->x,
+        .w = b->w,
+        .bias = bias,
+        .ldy = PANEL,
+        .ldx = INPUTS,
+        .rows = ROWS,
+        .inputs = INPUTS,
+        .width = b->probe->width};
+}
+
+static void run_dense(struct bench *b)
+{
+    const cpu_ops *cpu = b->probe->cpu;
+    product p = product_of(b);
+    gradient g = gradient_of(b);
+    for (size_t r = 0; r < ROWS; r++)
+        if (b->probe->bytes)
+            cpu->expand(b->x + r * INPUTS, b->row[r], INPUTS, 1 / 255.0f);
+        else
+            memcpy(b->x + r * INPUTS, b->row[r], INPUTS * sizeof *b->x);
+    for (size_t i = 0; i < b->probe->panels; i++) {
+        cpu->multiply(&p);
+        cpu->train(&g);
+    }
+}
+
+static void run_sparse(struct bench *b)
+{
+    const cpu_ops *cpu = b->probe->cpu;
+    product p = product_of(b);
+    gradient g = gradient_of(b);
+    sparse_rows x = {.row = b->row,
+        .value = b->value,
+        .bytes = b->probe->bytes,
+        .inputs = INPUTS,
+        .turned = b->turned,
+        .seen = b->seen};
+    if (b->probe->bytes)
+        turn_u8(b->turned, (const uint8_t *const *)b->row, ROWS, INPUTS);
+    else
+        turn_f32(b->turned, (const float *const *)b->row, ROWS, INPUTS);
+    for (size_t i = 0; i < b->probe->panels; i++) {
+        cpu->multiply_sparse(&p, &x);
+        cpu->train_sparse(&g, &x);
+    }
+}
+
+static void time_of(struct bench *b, void (*run)(struct bench *), double *least)
+{
+    double began = now();
+    run(b);
+    double took = now() - began;
+    *least = took < *least ? took : *least;
+}
+
+// What zeros cost and save is a line between two shares; where it meets the time of the dense
+// kernels is the answer. The least of several times, taken in turn, is the one nobody disturbed.
+static double measure(struct bench *b)
+{
+    const double few = 0.15, many = 0.6;
+    double dense = 1e9, sparse[2] = {1e9, 1e9};
+    for (int i = 0; i < TRIES; i++) {
+        fill(b, few);
+        time_of(b, run_dense, &dense);
+        time_of(b, run_sparse, &sparse[0]);
+        fill(b, many);
+        time_of(b, run_sparse, &sparse[1]);
+    }
+    if (sparse[1] <= sparse[0])
+        return dense < sparse[0] ? 0 : 1;
+    double meet = few + (many - few) * (dense - sparse[0]) / (sparse[1] - sparse[0]);
+    return meet < 0 ? 0 : meet > 1 ? 1 : meet;
+}
+
+double density_break_even(const density_probe *probe)
+{
+    density_probe own = *probe;
+    own.panels = own.panels < PANELS_MOST ? own.panels : PANELS_MOST;
+    struct bench b = {.probe = &own, .rule = {.rule = UPDATE_SGD}};
+    size_t each = own.bytes ? 1 : sizeof(float);
+    AUTO_FREE void *data = memory_array((size_t)ROWS * INPUTS, each);
+    AUTO_FREE void *turned = memory_array((size_t)ROWS * INPUTS, each);
+    AUTO_FREE float *numbers =
+        memory_array((size_t)ROWS * INPUTS + 2 * ROWS * PANEL + INPUTS * PANEL, sizeof(float));
+    if (!data || !turned || !numbers)
+        return DENSITY_USUAL;
+    b.data = data;
+    b.turned = turned;
+    b.x = numbers;
+    b.y = b.x + (size_t)ROWS * INPUTS;
+    b.d = b.y + (size_t)ROWS * PANEL;
+    b.w = b.d + (size_t)ROWS * PANEL;
+    memset(b.seen, 1, sizeof b.seen);
+    for (size_t r = 0; r < ROWS; r++)
+        b.row[r] = (char *)data + r * INPUTS * each;
+    for (size_t i = 0; i < 256; i++)
+        b.value[i] = (float)i / 255;
+    for (size_t i = 0; i < (size_t)ROWS * PANEL; i++)
+        b.d[i] = 0.01f;
+    return measure(&b);
+}
