@@ -3,89 +3,19 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "script/journal/text.h"
+#include "script/journal/jupyter.h"
 #include "script/notebook/params.h"
 #include "script/report/export_private.h"
 #include "script/report/page.h"
 
 #include <string.h>
 
-static cJSON *text_lines(const char *text, size_t n)
-{
-    cJSON *lines = cJSON_CreateArray();
-    for (const char *end = text + n; text < end;) {
-        const char *newline = memchr(text, '\n', (size_t)(end - text));
-        const char *stop = newline ? newline + 1 : end;
-        AUTO_FREE char *line = mem_strndup(text, (size_t)(stop - text));
-        cJSON_AddItemToArray(lines, cJSON_CreateString(line));
-        text = stop;
-    }
-    return lines;
-}
-
-static void ipynb_stream(struct export *x, const struct output *o, cJSON *j)
-{
-    AUTO_BUF text = {0};
-    if (output_bytes(o, x->spool_dir, x->limit, &text, &x->failure) < 0)
-        return;
-    json_set_str(j, "name", o->name);
-    json_set(j, "text", text_lines(buf_cstr(&text), text.len));
-}
-
-static void ipynb_display(struct export *x, const struct output *o, cJSON *j, long count)
-{
-    cJSON *data = o->data ? cJSON_Duplicate(o->data, true) : cJSON_CreateObject();
-    AUTO_BUF text = {0};
-    output_text(o, x->spool_dir, x->limit, &text, &x->failure);
-    json_set(data, "text/plain", text_lines(buf_cstr(&text), text.len - (text.len > 0)));
-    json_set(j, "data", data);
-    json_object_at(j, "metadata");
-    if (o->result)
-        json_set_int(j, "execution_count", count);
-}
-
-static void ipynb_error(const struct output *o, cJSON *j)
-{
-    json_set_str(j, "ename", o->name);
-    json_set_str(j, "evalue", o->text);
-    const cJSON *traceback = json_get(o->data, "traceback");
-    json_set(j, "traceback", traceback ? cJSON_Duplicate(traceback, true) : cJSON_CreateArray());
-}
-
-// The name of a branch of the cell, above what it wrote.
-static cJSON *ipynb_heading(const char *text)
-{
-    cJSON *j = cJSON_CreateObject();
-    json_set_str(j, "output_type", "stream");
-    json_set_str(j, "name", "stdout");
-    json_set_str(j, "text", text);
-    return j;
-}
-
 static cJSON *ipynb_outputs(void *arg, const cell *c, size_t i, long *execution_count)
 {
     struct export *x = arg;
     const struct run_cell *rc = fold_cell_by_id(x->fold, c->id, NULL);
-    cJSON *outputs = cJSON_CreateArray();
     *execution_count = rc && rc->count > 0 ? rc->count : -1;
-    for (size_t k = 0; rc && k < rc->n_outputs; k++) {
-        const struct output *o = &rc->outputs[k];
-        static const char *const types[] = {"stream", "display_data", "error"};
-        AUTO_BUF heading = {0};
-        output_heading(rc, k, &heading);
-        if (heading.len)
-            cJSON_AddItemToArray(outputs, ipynb_heading(buf_cstr(&heading)));
-        cJSON *j = cJSON_CreateObject();
-        json_set_str(j, "output_type", o->result ? "execute_result" : types[o->kind]);
-        if (o->kind == OUTPUT_STREAM)
-            ipynb_stream(x, o, j);
-        else if (o->kind == OUTPUT_DISPLAY)
-            ipynb_display(x, o, j, rc->count);
-        else
-            ipynb_error(o, j);
-        cJSON_AddItemToArray(outputs, j);
-    }
-    return outputs;
+    return jupyter_outputs(rc, x->spool_dir, x->limit, &x->failure);
 }
 
 static void set_time(cJSON *to, const char *name, int64_t wall)

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+// What cells have left, as an .ipynb has it (nbformat 4). Nothing is owned.
+#pragma once
+#include "script/journal/fold.h"
+
+// The outputs of a cell: a new array, empty for NULL. As output_text, spooled streams are read from
+// spool_dir and cut beyond `limit`; *failure (may be NULL) is the first thing that could not be
+// read.
+cJSON *jupyter_outputs(const struct run_cell *c, const char *spool_dir, size_t limit, err *failure);
