@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "script/journal/jupyter.h"
 
+#include "base/clock.h"
+#include "base/digest.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/text.h"
@@ -92,4 +94,135 @@ cJSON *jupyter_outputs(const struct run_cell *c, const char *spool_dir, size_t l
         cJSON_AddItemToArray(outputs, output_to(&r, &c->outputs[k], c->count));
     }
     return outputs;
+}
+
+// A text, or a list of texts that are joined; anything else as it is. New.
+static cJSON *joined(const cJSON *value)
+{
+    AUTO_BUF text = {0};
+    const cJSON *part;
+    if (!cJSON_IsArray(value))
+        return value ? cJSON_Duplicate(value, true) : cJSON_CreateString("");
+    cJSON_ArrayForEach(part, value)
+    {
+        if (!cJSON_IsString(part))
+            return cJSON_Duplicate(value, true);
+        buf_str(&text, part->valuestring);
+    }
+    return cJSON_CreateString(buf_cstr(&text));
+}
+
+static const char *text_of(const cJSON *value)
+{
+    return cJSON_IsString(value) ? value->valuestring : "";
+}
+
+static cJSON *event_of(const char *type, const char *id)
+{
+    cJSON *event = cJSON_CreateObject();
+    json_set_str(event, "type", type);
+    json_set_str(event, "cell", id);
+    return event;
+}
+
+static cJSON *stream_from(const cJSON *j, const char *id)
+{
+    cJSON *event = event_of("stream", id);
+    AUTO_JSON *text = joined(json_get(j, "text"));
+    json_set_str(event, "name", json_str_or(j, "name", "stdout"));
+    json_set_str(event, "text", text_of(text));
+    return event;
+}
+
+static cJSON *display_from(const cJSON *j, const char *id, int64_t number)
+{
+    cJSON *event = event_of("display", id), *data = json_object_at(event, "data");
+    const cJSON *item;
+    cJSON_ArrayForEach(item, json_get(j, "data"))
+    {
+        if (item->string) // of a list no item has a name
+            json_set(data, item->string, joined(item));
+    }
+    if (!json_str(data, "text/plain"))
+        json_set_str(data, "text/plain", "");
+    json_set_int(event, "id", number);
+    json_set_bool(event, "result", str_eq(json_str(j, "output_type"), "execute_result"));
+    return event;
+}
+
+static cJSON *error_from(const cJSON *j, const char *id)
+{
+    cJSON *event = event_of("error", id);
+    const cJSON *traceback = json_get(j, "traceback");
+    json_set_str(event, "name", json_str_or(j, "ename", "error"));
+    json_set_str(event, "message", json_str_or(j, "evalue", ""));
+    if (cJSON_IsArray(traceback))
+        json_set(event, "traceback", cJSON_Duplicate(traceback, true));
+    return event;
+}
+
+static void tell(fold *f, cJSON *event)
+{
+    if (event)
+        fold_event(f, event, NULL);
+    cJSON_Delete(event);
+}
+
+static void tell_state(fold *f, const cell *c, const char *state, long count, int64_t wall)
+{
+    cJSON *event = event_of("state", c->id);
+    AUTO_BUF when = {0};
+    char hex[SHA256_HEX];
+    sha256_hex(c->source, strlen(c->source), hex);
+    clock_rfc3339(&when, wall, CLOCK_SECONDS);
+    json_set_str(event, "wall", buf_cstr(&when));
+    json_set_str(event, "state", state);
+    json_set_int(event, "count", count);
+    json_set_str(event, "hash", hex);
+    tell(f, event);
+}
+
+static void tell_cell(
+    fold *f, const cell *c, const cJSON *outputs, long count, int64_t wall, int64_t *displays)
+{
+    const cJSON *j;
+    bool failed = false;
+    tell_state(f, c, "running", count > 0 ? count : 1, wall);
+    cJSON_ArrayForEach(j, outputs)
+    {
+        const char *type = json_str(j, "output_type");
+        bool is_error = str_eq(type, "error");
+        failed |= is_error;
+        tell(f, str_eq(type, "stream") ? stream_from(j, c->id)
+                : is_error             ? error_from(j, c->id)
+                                       : display_from(j, c->id, ++*displays));
+    }
+    tell_state(f, c, failed ? "failed" : "ok", count, wall);
+}
+
+static void tell_document(fold *f, const notebook *nb)
+{
+    AUTO_BUF text = {0};
+    cJSON *event = event_of("document", NULL), *ids = json_array_at(event, "cells");
+    notebook_print(nb, &text);
+    json_set_str(event, "text", buf_cstr(&text));
+    for (size_t i = 0; i < notebook_count(nb); i++)
+        cJSON_AddItemToArray(ids, cJSON_CreateString(notebook_cell(nb, i)->id));
+    tell(f, event);
+}
+
+fold *jupyter_past(const notebook *nb, int64_t wall)
+{
+    fold *f = NULL;
+    int64_t displays = 0;
+    for (size_t i = 0; i < notebook_count(nb); i++) {
+        long count = -1;
+        const cJSON *outputs = notebook_outputs(nb, i, &count);
+        if (!cJSON_IsArray(outputs) || (!outputs->child && count < 0))
+            continue;
+        if (!f)
+            tell_document(f = fold_new(), nb);
+        tell_cell(f, notebook_cell(nb, i), outputs, count, wall, &displays);
+    }
+    return f;
 }

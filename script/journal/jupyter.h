@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What cells have left, as an .ipynb has it (nbformat 4). Nothing is owned.
+// What cells have left, as an .ipynb has it (nbformat 4), in both directions. Nothing is owned.
 #pragma once
 #include "script/journal/fold.h"
 
@@ -7,3 +7,6 @@
 // spool_dir and cut beyond `limit`; *failure (may be NULL) is the first thing that could not be
 // read.
 cJSON *jupyter_outputs(const struct run_cell *c, const char *spool_dir, size_t limit, err *failure);
+// The notebook with the outputs that its .ipynb brought along, as a run that ended at `wall` (ns)
+// and left them; new. NULL: it brought none.
+fold *jupyter_past(const notebook *nb, int64_t wall);

@@ -359,3 +359,30 @@ cJSON *notebook_to_ipynb(const notebook *nb, notebook_outputs_fn *outputs, void 
     json_set_int(j, "nbformat_minor", nb->minor);
     return j;
 }
+
+const cJSON *notebook_outputs(const notebook *nb, size_t i, long *count)
+{
+    *count = (long)nb->cells[i]->kept->execution_count;
+    return nb->cells[i]->kept->outputs;
+}
+
+void notebook_adopt_outputs(notebook *nb, const notebook *file)
+{
+    size_t at;
+    for (size_t i = 0; i < nb->n; i++) {
+        struct cell_kept *k = nb->cells[i]->kept;
+        if (k->outputs || !notebook_find(file, nb->cells[i]->id, &at))
+            continue;
+        k->outputs = cJSON_Duplicate(file->cells[at]->kept->outputs, true);
+        k->execution_count = file->cells[at]->kept->execution_count;
+    }
+}
+
+void notebook_forget_outputs(notebook *nb, const char *id)
+{
+    size_t i;
+    if (!notebook_find(nb, id, &i))
+        return;
+    cJSON_Delete(STEAL(nb->cells[i]->kept->outputs));
+    nb->cells[i]->kept->execution_count = -1;
+}

@@ -260,9 +260,15 @@ notebook *notebook_open(const char *path, err *e)
 
 int notebook_save(const notebook *nb, const char *path, err *e)
 {
+    return notebook_save_with(nb, path, NULL, NULL, e);
+}
+
+int notebook_save_with(
+    const notebook *nb, const char *path, notebook_outputs_fn *outputs, void *arg, err *e)
+{
     AUTO_BUF text = {0};
     if (is_ipynb(path)) {
-        AUTO_JSON *j = notebook_to_ipynb(nb, NULL, NULL);
+        AUTO_JSON *j = notebook_to_ipynb(nb, outputs, arg);
         json_print_pretty(&text, j, 1);
         buf_char(&text, '\n');
     } else {

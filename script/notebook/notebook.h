@@ -42,12 +42,20 @@ int notebook_print_python(const notebook *nb, buf *out, err *e);
 // Saves in the format of the extension, replacing the file as a whole; its mode, its owner and a
 // link to it stay.
 int notebook_save(const notebook *nb, const char *path, err *e);
+// The same; into an .ipynb go these outputs (below).
+typedef cJSON *notebook_outputs_fn(void *arg, const cell *c, size_t i, long *execution_count);
+int notebook_save_with(
+    const notebook *nb, const char *path, notebook_outputs_fn *outputs, void *arg, err *e);
 void notebook_print(const notebook *nb, buf *out);
 
 // The .ipynb (nbformat 4.5). outputs(arg, cell, i) returns a new array of nbformat outputs for cell
 // i, or NULL to keep those it was loaded with; *execution_count may be set. outputs may be NULL.
-typedef cJSON *notebook_outputs_fn(void *arg, const cell *c, size_t i, long *execution_count);
 cJSON *notebook_to_ipynb(const notebook *nb, notebook_outputs_fn *outputs, void *arg);
+// Those that a cell was loaded with; NULL: none. *count: its execution count, -1: none. Borrowed.
+const cJSON *notebook_outputs(const notebook *nb, size_t i, long *count);
+void notebook_forget_outputs(notebook *nb, const char *id);
+// `nb` is `file` as it was edited: its cells get the outputs that those with their ids have there.
+void notebook_adopt_outputs(notebook *nb, const notebook *file);
 
 size_t notebook_count(const notebook *nb);
 const cell *notebook_cell(const notebook *nb, size_t i);

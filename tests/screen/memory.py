@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """A notebook opens with what its earlier runs have left below its cells: dim, dated, and of the same parameters only."""
+import json
 import os
 
 from bench import folder, leave, text, workbench
@@ -189,6 +190,67 @@ def test_of_much_output_the_end_is_shown_and_all_can_be_read(t):
         s.keys("G")
         s.wait("line 60000")
         s.keys("q")
+        leave(s)
+
+
+def code(name, source, count, *outputs):
+    return {"cell_type": "code", "id": name, "metadata": {}, "source": [source], "execution_count": count, "outputs": list(outputs)}
+
+
+FROM_JUPYTER = {"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": {"name": "lua", "display_name": "Lua", "language": "lua"}}, "cells": [
+    code("one", 'print "now"', 4, {"output_type": "stream", "name": "stdout", "text": ["then\n", "and then\n"]}),
+    code("two", "6 * 7", 5, {"output_type": "execute_result", "execution_count": 5, "metadata": {}, "data": {
+        "text/plain": ["forty", "-two"], "image/png": "iVBORw0KGgo="}}),
+    code("three", "error 'x'", 6, {"output_type": "error", "ename": "Broken", "evalue": "it broke", "traceback": ["line one"]}),
+    code("four", "1", None),
+    code("odd", "2", 7, None, 5, {"output_type": "display_data", "data": ["x"]}, {"output_type": "stream", "text": 5},
+         {"output_type": "display_data", "data": {"text/plain": [1]}})]}
+
+
+def test_outputs_of_an_ipynb_are_shown_and_saved(t):
+    where = folder(t, json.dumps(FROM_JUPYTER), name="small.ipynb")
+
+    def saved(s):
+        os.utime(os.path.join(where, "small.ipynb"), (0, 0))
+        s.keys("C-s")
+        eventually(lambda: os.stat(os.path.join(where, "small.ipynb")).st_mtime > 1000)
+        with open(os.path.join(where, "small.ipynb"), encoding="utf-8") as f:
+            return {c["id"]: (c["execution_count"], c["outputs"]) for c in json.load(f)["cells"]}
+
+    was = {c["id"]: (c["execution_count"], c["outputs"]) for c in FROM_JUPYTER["cells"]}
+    with workbench(where, "small.ipynb", size="100x40") as s:
+        s.wait("it broke")
+        shown = text(s)
+        for part in "and then", "forty-two", "[4]", "[5]", "[6]", "[ ]", "from the file", "failed":
+            assert part in shown, (part, shown)
+        assert saved(s) == was
+        s.keys("C-e")
+        s.wait("│ now")
+        s.gone("and then")
+        now = saved(s)
+        assert now["one"] == (1, [{"output_type": "stream", "name": "stdout", "text": ["now\n"]}]), now
+        assert {**now, "one": was["one"]} == was, now
+        s.keys("0 0")
+        s.wait("restarted")
+        s.wait("● idle")
+        assert saved(s) == now
+        s.keys("j C-e")
+        s.wait("│ 42")
+        after = saved(s)
+        assert after["two"][1][0]["data"]["text/plain"] == ["42"] and after["two"][1][0]["output_type"] == "execute_result", after
+        assert after["one"] == now["one"] and after["three"] == was["three"], after
+        s.keys("j D")
+        s.gone("it broke")
+        cleared = saved(s)
+        assert cleared["three"] == (None, []) and cleared["odd"] == was["odd"] and cleared["two"] == after["two"], cleared
+        leave(s)
+    with workbench(where, "small.ipynb", size="100x40") as s:
+        s.wait("│ 42")
+        assert "│ now" in text(s) and "it broke" not in text(s), text(s)
+        leave(s)
+    with workbench(where, "--no-outputs", "small.ipynb", size="100x40") as s:
+        s.quiet(300)
+        assert "│ 42" not in text(s), text(s)
         leave(s)
 
 

@@ -9,9 +9,11 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "script/journal/earlier.h"
+#include "script/journal/jupyter.h"
 #include "tui/bench/bench_private.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 enum { RUNS_MOST = 8, WORK_MS = 4, PIECE = 1 << 20 };
 
@@ -27,6 +29,8 @@ struct memory {
     bool wanted;     // it is to be begun
     struct known *runs;
     size_t n;
+    size_t file;       // the place of what the .ipynb itself brought along; n: it brought nothing
+    int64_t file_time; // when it was written
     // Of a kernel that is left for another one.
     char *left_run, *left_spools;
 };
@@ -145,6 +149,7 @@ void memory_take(bench *b, fold *f)
         struct earlier_run run = {
             .run = STEAL(m->left_run), .spools = STEAL(m->left_spools), .outline = f};
         add(b, 0, &run);
+        m->file++;
         if (m->n > RUNS_MOST)
             known_done(&m->runs[--m->n]);
     }
@@ -205,12 +210,45 @@ static char *name_of(const char *path)
     return dot && dot > name ? mem_strndup(name, (size_t)(dot - name)) : mem_strdup(name);
 }
 
+// An .ipynb's own outputs, as if a run had left them when the file was written. It is older than
+// the runs that have ended since.
+static void add_file(bench *b)
+{
+    struct stat st;
+    notebook *nb = str_ends(b->path, ".ipynb") ? notebook_load(b->path, NULL) : NULL;
+    bool is = nb && stat(b->path, &st) == 0;
+    int64_t wall = is ? (int64_t)st.st_mtim.tv_sec * CLOCK_SEC : 0;
+    fold *past = is ? jupyter_past(nb, wall) : NULL;
+    notebook_free(nb);
+    if (!past)
+        return;
+    b->memory->file = b->memory->n;
+    b->memory->file_time = wall;
+    add(b, b->memory->n, &(struct earlier_run){.run = mem_strdup(FROM_FILE), .outline = past});
+}
+
+// The runs come newest first.
+static size_t place_of(const struct memory *m, const struct earlier_run *run)
+{
+    bool newer = m->file_time && fold_last(run->outline) > m->file_time;
+    return newer && m->file < m->n ? m->file : m->n;
+}
+
+static void add_run(bench *b, const struct earlier_run *run)
+{
+    struct memory *m = b->memory;
+    size_t at = place_of(m, run);
+    m->file += at < m->n;
+    add(b, at, run);
+}
+
 static void begin(bench *b)
 {
     struct memory *m = b->memory;
     m->wanted = false;
     if (!b->path || !b->n_slots)
         return;
+    add_file(b);
     AUTO_FREE char *name = name_of(b->path);
     m->search = earlier_new(&(struct earlier_of){.folder = m->folder,
         .path = b->path,
@@ -232,7 +270,7 @@ void memory_work(bench *b)
         if (found > 0 && str_eq(run.run, b->run))
             earlier_done(&run);
         else if (found > 0)
-            add(b, m->n, &run);
+            add_run(b, &run);
         if (found < 0) {
             earlier_free(m->search);
             m->search = NULL;

@@ -27,8 +27,9 @@ const char *slot_stale(bench *b, size_t i);
 // it, what an earlier run did. NULL: nothing is known. past (may be NULL): that run; its `run` is
 // NULL for this one.
 struct slot_past {
-    const char *run, *spools;
+    const char *run, *spools; // run FROM_FILE: the .ipynb brought it along
 };
+#define FROM_FILE "file"
 const struct run_cell *slot_outputs(bench *b, size_t i, struct slot_past *past);
 const char *slot_id(const struct slot *s);
 edit *slot_edit(const struct slot *s); // after a person's change call slot_typed

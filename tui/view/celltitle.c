@@ -75,7 +75,9 @@ static void add_when(const struct run_cell *r, const char *run, int room, buf *o
     strftime(when, sizeof when, "%H:%M", localtime_r(&at, &tm));
     if (room >= WITH_TIME)
         buf_fmt(out, "%s, ", when);
-    if (room >= WITH_RUN)
+    if (room >= WITH_RUN && str_eq(run, FROM_FILE))
+        buf_str(out, "from the file, ");
+    else if (room >= WITH_RUN)
         buf_fmt(out, "run %s, ", n > HASH ? run + n - HASH : run);
     duration_ago(out, clock_wall() - (int64_t)at * CLOCK_SEC);
     buf_str(out, "  ");

@@ -20,6 +20,8 @@ struct document {
     notebook *notebook;
     char *path;
     bool saved;
+    notebook_outputs_fn *outputs;
+    void *outputs_arg;
     int64_t rev;
     struct change *changes;
     size_t n_changes;
@@ -86,6 +88,17 @@ bool document_saved(const document *d)
 const char *document_path(const document *d)
 {
     return d->path;
+}
+
+void document_set_outputs(document *d, notebook_outputs_fn *outputs, void *arg)
+{
+    d->outputs = outputs;
+    d->outputs_arg = arg;
+}
+
+void document_forget_outputs(document *d, const char *id)
+{
+    notebook_forget_outputs(d->notebook, id);
 }
 
 static struct change *change_of(const document *d, const char *id)
@@ -234,7 +247,7 @@ static cJSON *save(document *d, const cJSON *m, int64_t by, err *e)
         err_set(e, ERR_EXISTS, "%s is there already", path);
         return NULL;
     }
-    if (notebook_save(d->notebook, path, e) < 0)
+    if (notebook_save_with(d->notebook, path, d->outputs, d->outputs_arg, e) < 0)
         return NULL;
     char *old = d->path;
     d->path = mem_strdup(path);

@@ -57,6 +57,11 @@ static notebook *load_notebook(const struct kernel_options *o, bool *saved, err 
     if (nb)
         keep_ids(nb, fold_notebook(f));
     fold_free(f);
+    notebook *before =
+        nb && str_ends(o->notebook, ".ipynb") ? notebook_load(o->notebook, NULL) : NULL;
+    if (before) // the journal has the text alone
+        notebook_adopt_outputs(nb, before);
+    notebook_free(before);
     AUTO_BUF file = {0};
     *saved = path_read(o->notebook, &file, 0, NULL) == 0 && file.len == text.len &&
              memcmp(file.data, text.data, text.len) == 0;

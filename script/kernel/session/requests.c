@@ -8,6 +8,7 @@
 #include "script/kernel/effects/glances.h"
 #include "script/kernel/session/life.h"
 #include "script/kernel/session/running.h"
+#include "script/kernel/session/saving.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -80,7 +81,7 @@ static int change(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
         return err_set(e, ERR_UNAVAILABLE, "the run is over");
     if (lock_other(k, m, &other, e) < 0)
         return -1;
-    cJSON *event = document_change(k->document, json_str(m, "type"), m, server_number(p), e);
+    cJSON *event = saving_change(k, m, server_number(p), e);
     document_lock_release(event && other ? k->lock : other);
     if (event && other)
         k->lock = other;
@@ -179,6 +180,7 @@ static int look_up(kernel *k, peer *p, const cJSON *m, cJSON **reply, err *e)
 static void clear_cell(kernel *k, const char *cell_id)
 {
     displays_end_of(k->displays, cell_id);
+    document_forget_outputs(k->document, cell_id);
     cJSON *event = message_new(MESSAGE_cleared);
     json_set_str(event, "cell", cell_id);
     port_emit(k->port, event);

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#include "script/kernel/session/saving.h"
+
+#include "base/str.h"
+#include "script/journal/jupyter.h"
+#include "script/kernel/session/document.h"
+#include "script/protocol/message.h"
+
+struct run_so_far {
+    fold *fold;
+    const char *spool_dir;
+};
+
+static cJSON *outputs_of(void *arg, const cell *c, size_t i, long *execution_count)
+{
+    const struct run_so_far *run = arg;
+    const struct run_cell *rc = fold_cell_by_id(run->fold, c->id, NULL);
+    if (!rc || !rc->count)
+        return NULL;
+    *execution_count = rc->count;
+    return jupyter_outputs(rc, run->spool_dir, 0, NULL);
+}
+
+static bool saves_ipynb(const kernel *k, const cJSON *message)
+{
+    const char *path = json_str_or(message, "path", document_path(k->document));
+    return message_type_of(message) == MESSAGE_save && path && str_ends(path, ".ipynb");
+}
+
+cJSON *saving_change(kernel *k, const cJSON *message, int64_t by, err *e)
+{
+    const char *type = json_str(message, "type");
+    if (!saves_ipynb(k, message))
+        return document_change(k->document, type, message, by, e);
+    port_flush(k->port);
+    const journal *j = port_journal(k->port);
+    struct run_so_far run = {fold_file(journal_path(j), NULL, NULL), journal_spool_dir(j)};
+    document_set_outputs(k->document, run.fold ? outputs_of : NULL, &run);
+    cJSON *event = document_change(k->document, type, message, by, e);
+    document_set_outputs(k->document, NULL, NULL);
+    fold_free(run.fold);
+    return event;
+}
