@@ -67,6 +67,9 @@ function image.build(options)
     core.fail("error", 'image.build expects a tag: image.build { add = {"trainer.lua"}, tag = "name:tag" }')
   end
   if dockerfile then return build_dockerfile(options) end
+  if options.firesteel and options.worker == false then
+    core.fail("error", "image.build: firesteel = true needs the worker: leave worker = false out")
+  end
   local from, add = options.from, core.array {}
   if getmetatable(from) == img then -- what was pulled keeps its name: a push can mount its layers
     from = from.layers and from.digest or from.ref:match "^[^@]+" .. "@" .. from.digest

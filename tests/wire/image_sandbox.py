@@ -158,6 +158,7 @@ def test_the_same_twice_is_the_same_digest(t):
 def test_what_is_wrong_is_said(t):
     for cell, text in {
         'image.build { add = {"trainer.lua"} }': "image.build expects a tag",
+        'image.build { tag = "x", worker = false, firesteel = true }': "leave worker = false out",
         'image.build { add = {"nothing.lua"}, tag = "a" }': "add[1] “nothing.lua”: there is no such file or folder in",
         'image.build { ad = {}, tag = "a" }': "image.build has no option ad",
         'image.build { tag = "A" }': "“A” is not the name of an image",
