@@ -158,6 +158,7 @@ def test_the_size_of_an_answer(t):
     s = Server(t, "wide.ckpt")
     status, answer = s.ask("POST", "/v2/models/wide/infer", {"inputs": [fp32([0] * 200000, 200000, 1)]})
     assert status == 400 and "200000 rows" in answer["error"] and str(4 << 20) in answer["error"], answer
+    assert s.ask("POST", "/v2/models/wide/infer", {"inputs": [fp32([0] * 4195, 4195, 1)]})[0] == 400  # 697 numbers too many
     status, answer = s.ask("POST", "/v2/models/wide/infer", {"inputs": [fp32([0] * 1000, 1000, 1)]})
     assert status == 200 and answer["outputs"][0]["data"] == [0] * 1000000, status
     assert s.end() == 0
