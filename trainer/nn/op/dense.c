@@ -72,6 +72,12 @@ static const float *weights(const op_work *w, size_t panel)
     return w->w + w->at[KERNEL] + panel * w->in->size[0] * PANEL;
 }
 
+// NULL where backward needs no z: C adds nothing to that, not even 0.
+static float *kept_at(const op_work *w, size_t at)
+{
+    return w->kept ? w->kept + at : NULL;
+}
+
 static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
 {
     static const float no_bias[PANEL] __attribute__((aligned(64)));
@@ -87,7 +93,7 @@ static void forward(const op_work *w, size_t pass, size_t chunk, float *scratch)
             .rows = rows,
             .inputs = w->in->size[0],
             .width = width_of(units, p)});
-    op_activate(w, y, w->kept + from * w->ldy, w->ldy, rows, units);
+    op_activate(w, y, kept_at(w, from * w->ldy), w->ldy, rows, units);
 }
 
 // dx = dz·Wᵀ for 64 inputs. W is transposed block by block, so that the forward kernel does it.
@@ -137,7 +143,7 @@ static void train_kernel(const op_work *w, size_t panel, size_t slice)
 static void derive(const op_work *w, size_t chunk)
 {
     size_t from = op_from(chunk), to = op_to(w, chunk), units = w->layer->units, at = from * w->ldy;
-    op_derive(w, w->dy + at, w->y + at, w->kept + at, w->ldy, to - from, units);
+    op_derive(w, w->dy + at, w->y + at, kept_at(w, at), w->ldy, to - from, units);
     for (size_t r = from; r < to; r++) // the columns behind must not reach the weights
         memset(w->dy + r * w->ldy + units, 0, (op_round(units, 16) - units) * sizeof *w->dy);
 }
