@@ -120,6 +120,7 @@ img = image.build { from = spark, add = { "trainer.lua", "data/mnist" }, tag = t
 --   driver:
 --     cores: 1
 --     coreRequest: "${core_request}"
+--     javaOptions: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 --     memory: 1g
 --     serviceAccount: spark
 --     annotations: {sidecar.istio.io/inject: "false"}
@@ -127,6 +128,7 @@ img = image.build { from = spark, add = { "trainer.lua", "data/mnist" }, tag = t
 --     instances: ${executors}
 --     cores: 1
 --     coreRequest: "${core_request}"
+--     javaOptions: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 --     memory: 1g
 --     annotations: {sidecar.istio.io/inject: "false"}
 --     gpu: {name: nvidia.com/gpu, quantity: ${gpus}}

@@ -177,6 +177,7 @@ img = image.build { from = base, add = add, tag = tag, worker = false,
 --   driver:
 --     cores: 1
 --     coreRequest: "${core_request}"
+--     javaOptions: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 --     memory: 1g
 --     memoryOverhead: 1g
 --     serviceAccount: spark
@@ -186,6 +187,7 @@ img = image.build { from = base, add = add, tag = tag, worker = false,
 --     instances: ${executors}
 --     cores: 1
 --     coreRequest: "${core_request}"
+--     javaOptions: "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 --     memory: 1g
 --     memoryOverhead: 1g
 --     annotations: {sidecar.istio.io/inject: "false"}
