@@ -129,3 +129,43 @@ def test_an_interrupt_takes_driver_and_executors_along(t):
         return not [name for name in left if "sums" in name or "spark-" in name]
     gone.__doc__ = "what the driver's pod owned goes with it"
     eventually(gone, 60)
+
+
+WITH_CLAIM = """
+import os, sys
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.getOrCreate()
+def read(_):
+    return [os.environ["HOSTNAME"] + ": " + open("/data/told").read().strip()]
+print("executors read", sorted(set(spark.sparkContext.parallelize(range(4), 4).mapPartitions(read).collect())))
+print("the driver is", os.getcwd())
+"""
+
+
+def test_a_driver_here_and_executors_with_a_claim(t):
+    place = place_with_program(t)
+    data = f"{place.dir}/data"
+    os.mkdir(data)
+    with open(f"{data}/told", "w", encoding="utf-8") as f:
+        f.write("what the volume has")
+    os.chmod(place.dir, 0o755)
+    place.kubectl("create", "-f", "-", input=json.dumps({"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": place.namespace},
+         "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteMany"], "storageClassName": place.namespace,
+                  "hostPath": {"path": data}}},
+        {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "told"},
+         "spec": {"accessModes": ["ReadWriteMany"], "storageClassName": place.namespace, "resources": {"requests": {"storage": "1Gi"}}}}]}))
+    t.after(lambda: place.kubectl("delete", "pv", place.namespace, "--wait=false"))
+    with open(f"{place.dir}/reads.py", "w", encoding="utf-8") as f:
+        f.write(WITH_CLAIM)
+    done = place.run(MAKE + f"""
+-- %% Submit
+job = spark.submit {{ "reads.py", master = "k8s", deploy_mode = "client", name = "reads", volumes = {{ told = "/data" }}, conf = {{
+  ["spark.kubernetes.container.image"] = img.ref, ["spark.executor.instances"] = 1, ["spark.driver.host"] = "{NODE}",
+  ["spark.kubernetes.executor.request.cores"] = "200m", ["spark.executor.memory"] = "512m", ["spark.pyspark.python"] = "python3" }} }}
+print(job.code, job.state, job.driver)
+""", "--registry", REGISTRY, timeout=400)
+    assert done.code == 0, done
+    assert re.search(r"executors read \['reads-[0-9a-f-]+-exec-\d+: what the volume has'\]", done.out), done
+    assert f"the driver is {place.dir}" in done.out and re.search(r"^\s*0\tCOMPLETED\tnil", done.out, re.M), done
+    assert eventually(lambda: not pods(place), 60), pods(place)
