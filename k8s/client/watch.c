@@ -12,6 +12,7 @@
 enum {
     WATCH_S = 300,
     PAGE = 500,
+    FIRST = 50, // of rows with metadata alone: when many are to be looked at, little was read twice
     STEADY_MS = 2000, // a watch that has lasted this long counts as well begun
     TURNS = 4,        // a server may lead nowhere this many times before it is reported
     EMPTY_PAGES = 3,  // this many pages of a list in a row may bring nothing new
@@ -469,7 +470,8 @@ static void begin(watch *w)
             begin_list(w);
         forget_looks(w);
         w->bare = w->ops->wants_object && watch_table_asks(&w->table) && !w->looks.whole;
-        buf_fmt(&path, "%s?limit=%d", base, w->page);
+        bool tries = w->bare && !w->next_page && w->page > FIRST;
+        buf_fmt(&path, "%s?limit=%d", base, tries ? FIRST : w->page);
         request_query(&path, "continue", w->next_page);
     }
     request_query(&path, "labelSelector", w->labels);

@@ -346,6 +346,7 @@ class Handler(BaseHTTPRequestHandler):
     def rows_of_sick(self, ns):
         include, page = self.query["includeObject"], int(self.query.get("continue") or 0)
         SEEN[f"{include} {ns}"] += 1
+        assert self.query["limit"] == ("50" if include == "Metadata" and page == 0 else "500"), self.query
         answer = table(COLUMNS, *[pod(name, ns) for name in SICK[ns][page]])
         for row in answer["rows"] if include == "Metadata" else []:
             row["object"] = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": row["object"]["metadata"]}
