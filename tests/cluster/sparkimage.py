@@ -13,7 +13,7 @@ import tarfile
 import images
 
 REFERENCE = "apache/spark:3.5.7"
-PACKAGES = "openjdk-17-jre-headless,python3-minimal,libpython3-stdlib,tini,procps"
+PACKAGES = "openjdk-17-jre-headless,python3-minimal,libpython3-stdlib,python3-numpy,python3-distutils,tini,procps"  # NumPy and distutils: pyspark.ml
 SUITE = "bookworm"
 LEFT_OUT = ("/usr/share/doc/*", "/usr/share/locale/*")  # Java cannot be installed without folders of man pages
 # Spark looks for its user's home, and a user without a name has none
